@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/export.h"
+
+#include <QApplication>
+#include <QBuffer>
+#include <QFileInfo>
+#include <QPainter>
+#include <QSaveFile>
+#include <QSvgGenerator>
+#include <QVBoxLayout>
+#include <memory>
+
+#include "gui/models/table_model.h"
+#include "gui/paint/draw.h"
+#include "gui/theme.h"
+#include "model/error.h"
+
+namespace superstep::gui {
+namespace {
+
+// The report's title above the view.
+class Page : public QWidget {
+ public:
+  Page(const QString& title, const QString& subtitle, QWidget* view) : title_(title), subtitle_(subtitle) {
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 34, 0, 0);
+    layout->addWidget(view);
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    const Theme& theme = theme_of(this);
+    QPainter painter(this);
+    painter.fillRect(rect(), theme.window);
+    painter.setPen(theme.text);
+    painter.setFont(ui_font(13, QFont::DemiBold));
+    const double width = text_width(painter.font(), title_);
+    draw_text(painter, QRectF(12, 10, this->width() - 24, 22), title_);
+    painter.setPen(theme.secondary);
+    painter.setFont(ui_font(12));
+    draw_text(painter, QRectF(24 + width, 10, this->width() - 36 - width, 22), subtitle_);
+  }
+
+ private:
+  QString title_, subtitle_;
+};
+
+QString csv_cell(QString text) {
+  if (!text.contains(',') && !text.contains('"') && !text.contains('\n')) return text;
+  return '"' + text.replace('"', "\"\"") + '"';
+}
+
+// The picture of a page in the format of the ending.
+QByteArray picture(QWidget& page, const QString& ending) {
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  buffer.open(QIODevice::WriteOnly);
+  if (ending == "svg") {
+    QSvgGenerator svg;
+    svg.setOutputDevice(&buffer);
+    svg.setResolution(96);  // a pixel of the screen is a pixel of the browser
+    svg.setSize(page.size());
+    svg.setViewBox(page.rect());
+    svg.setTitle(page.windowTitle());
+    QPainter painter(&svg);
+    page.render(&painter);
+  } else {
+    QImage image(page.size(), QImage::Format_RGB32);
+    QPainter painter(&image);
+    page.render(&painter);
+    painter.end();
+    image.save(&buffer, "PNG");
+  }
+  return bytes;
+}
+
+}  // namespace
+
+QString tables_csv(const std::vector<NamedTable>& tables) {
+  QString out;
+  for (const NamedTable& table : tables) {
+    if (!out.isEmpty()) out += '\n';
+    out += "# " + table.name + '\n';
+    QStringList cells;
+    for (int c = 0; c < table.model->columnCount(); ++c) {
+      if (table.model->index(0, c).data(kShareRole).isValid()) continue;
+      cells << csv_cell(table.model->headerData(c, Qt::Horizontal).toString());
+    }
+    out += cells.join(',') + '\n';
+    for (int r = 0; r < table.model->rowCount(); ++r) {
+      cells.clear();
+      for (int c = 0; c < table.model->columnCount(); ++c) {
+        const QModelIndex index = table.model->index(r, c);
+        if (index.data(kShareRole).isValid()) continue;
+        const QVariant value = index.data(kExactRole);
+        cells << csv_cell(value.userType() == QMetaType::Double ? exact_seconds(value.toDouble()) : value.toString());
+      }
+      out += cells.join(',') + '\n';
+    }
+  }
+  return out;
+}
+
+void export_view(Session& session, const ViewDef& def, const QString& path, QSize size) {
+  const std::string where = path.toStdString();
+  if (!session.report()) throw Error(where, "no report is open, so there is nothing to export");
+  const QString ending = QFileInfo(path).suffix().toLower();
+  if (ending != "png" && ending != "svg" && ending != "csv") {
+    throw Error(where, "the ending says the format, expected one of: png, svg, csv");
+  }
+  const report::Index& index = session.report()->index();
+  View* view = def.make(session, nullptr);
+  const QString title = index.title().empty()
+                            ? QFileInfo(QString::fromStdString(session.report()->path().string())).fileName()
+                            : QString::fromStdString(index.title());
+  Page page(title,
+            QString::fromStdString(index.plan().label()) + (index.plan().label().empty() ? "" : " · ") + def.title,
+            view);
+  page.setWindowTitle(title);
+  QByteArray bytes;
+  if (ending == "csv") {
+    bytes = tables_csv(view->tables()).toUtf8();
+  } else {
+    page.resize(size);
+    page.ensurePolished();
+    page.grab();  // lays everything out; what is painted next is settled
+    bytes = picture(page, ending);
+  }
+  QSaveFile file(path);
+  if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit()) {
+    throw Error(where, "cannot be written: " + file.errorString().toStdString());
+  }
+}
+
+}  // namespace superstep::gui

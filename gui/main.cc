@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// superstep-view [REPORT ...]
+// superstep-view REPORT --export VIEW -o FILE
+#include <QApplication>
+#include <QCommandLineParser>
+#include <cstdio>
+#include <cstring>
+
+#include "gui/export.h"
+#include "gui/main_window.h"
+#include "gui/theme.h"
+#include "model/error.h"
+
+namespace superstep::gui {
+namespace {
+
+constexpr int kBadInput = 2;
+
+bool asks_for_export(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::strncmp(argv[i], "--export", 8) == 0) return true;
+  }
+  return false;
+}
+
+bool needs_no_screen(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    for (const char* option : {"--help", "-h", "--version", "-v"}) {
+      if (std::strcmp(argv[i], option) == 0) return true;
+    }
+  }
+  return asks_for_export(argc, argv);
+}
+
+bool has_display() { return qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY"); }
+
+int fail(const QString& message) {
+  std::fprintf(stderr, "superstep-view: %s\n", qPrintable(message));
+  return kBadInput;
+}
+
+QSize size_of(const QString& text) {
+  const QStringList parts = text.split('x');
+  const QSize size = parts.size() == 2 ? QSize(parts[0].toInt(), parts[1].toInt()) : QSize();
+  if (size.width() < 640 || size.height() < 400 || size.width() > 16384 || size.height() > 16384) {
+    throw Error("--size", "found \"" + text.toStdString() + "\", expected WIDTHxHEIGHT from 640x400 to 16384x16384");
+  }
+  return size;
+}
+
+int run_export(Session& session, const QString& id, const QString& path, const QString& size) {
+  const ViewDef* view = find_view(id.toStdString());
+  if (!view) {
+    std::vector<std::string> ids;
+    for (const ViewDef& def : all_views()) ids.emplace_back(def.id);
+    throw Error("--export", "no view \"" + id.toStdString() + "\"" + name_hint(id.toStdString(), ids));
+  }
+  if (path.isEmpty()) throw Error("--export", "needs -o FILE, with an ending of png, svg or csv");
+  export_view(session, *view, path, size.isEmpty() ? kExportSize : size_of(size));
+  return 0;
+}
+
+int run(QApplication& app, const QCommandLineParser& parser) {
+  Session session;
+  QStringList failures;
+  QObject::connect(&session, &Session::failed, [&](const QString& message) { failures << message; });
+  const bool exports = parser.isSet("export");
+  if (!exports) {
+    MainWindow window(session);
+    for (const QString& path : parser.positionalArguments()) session.open(path);
+    if (!failures.isEmpty()) emit session.failed(failures.last());  // opening the next report hid it
+    window.show();
+    return app.exec();
+  }
+  if (parser.positionalArguments().size() != 1) throw Error("--export", "needs exactly one report");
+  if (!session.open(parser.positionalArguments().first())) return fail(failures.join('\n'));
+  const int code = run_export(session, parser.value("export"), parser.value("output"), parser.value("size"));
+  return failures.isEmpty() ? code : fail(failures.join('\n'));
+}
+
+}  // namespace
+}  // namespace superstep::gui
+
+int main(int argc, char** argv) {
+  using namespace superstep::gui;
+  if (needs_no_screen(argc, argv)) {
+    // Exports look the same with and without a display.
+    if (!qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+    if (asks_for_export(argc, argv)) qputenv("QT_SCALE_FACTOR", "1");
+  } else if (!has_display() && !qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) {
+    return fail("there is no display; \"--export VIEW -o FILE\" writes a view without one");
+  }
+  QApplication app(argc, argv);
+  QApplication::setApplicationName("superstep-view");
+  QApplication::setApplicationVersion(SUPERSTEP_VERSION);
+  QCommandLineParser parser;
+  parser.setApplicationDescription("Shows Superstep reports.");
+  parser.addHelpOption();
+  parser.addVersionOption();
+  parser.addPositionalArgument("report", "Reports to open.", "[REPORT ...]");
+  parser.addOption({"export", "Write a view to a file and leave.", "VIEW"});
+  parser.addOption({{"o", "output"}, "The file, ending in .png, .svg or .csv.", "FILE"});
+  parser.addOption({"size", "Of an exported picture, 1280x800 if not given.", "WxH"});
+  parser.addOption({"dark", "Use the dark theme."});
+  parser.process(app);
+  apply_theme(app, parser.isSet("dark") ? dark_theme() : light_theme());
+  try {
+    return run(app, parser);
+  } catch (const superstep::Error& error) {
+    return fail(QString::fromUtf8(error.what()));
+  }
+}

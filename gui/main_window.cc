@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/main_window.h"
+
+#include <QApplication>
+#include <QComboBox>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QFontDatabase>
+#include <QLabel>
+#include <QMimeData>
+#include <QPushButton>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "gui/export.h"
+#include "gui/theme.h"
+#include "gui/view.h"
+#include "gui/widgets/chips.h"
+#include "gui/widgets/side_bar.h"
+#include "model/error.h"
+
+namespace superstep::gui {
+
+MainWindow::MainWindow(Session& session, QWidget* parent)
+    : QMainWindow(parent), session_(session), views_(all_views().size(), nullptr) {
+  setWindowTitle(tr("Superstep"));
+  setAcceptDrops(true);
+  resize(1440, 900);
+  makeMenus();
+  makeToolBar();
+  makeCentre();
+  statusLeft_ = new ElidedLabel;
+  statusRight_ = new QLabel;
+  for (QLabel* label : {statusLeft_, statusRight_}) {
+    label->setFont(ui_font(11));
+    label->setContentsMargins(10, 0, 10, 0);
+  }
+  statusBar()->setSizeGripEnabled(false);
+  statusBar()->setFixedHeight(24);
+  statusBar()->addWidget(statusLeft_, 1);
+  statusBar()->addPermanentWidget(statusRight_);
+  connect(&session_, &Session::reportChanged, this, &MainWindow::showReport);
+  connect(&session_, &Session::failed, this, &MainWindow::setMessage);
+  connect(&session_, &Session::selectionChanged, this, &MainWindow::showStatus);
+  showReport();
+  viewList_->setFocus();
+}
+
+QWidget* MainWindow::makeEmptyPage() {
+  auto* page = new QWidget;
+  page->setObjectName("emptyPage");
+  auto* title = new QLabel(tr("No report is open"));
+  title->setFont(ui_font(20, QFont::DemiBold));
+  auto* text =
+      new QLabel(tr("A report is what the planner found out about a model on a machine. Write one, then open it here "
+                    "or drop it on this window:"));
+  text->setWordWrap(true);
+  auto* command = new QLabel("superstep plan JOB.json -o plan.ssr\nsuperstep view plan.ssr");
+  command->setObjectName("emptyCommand");
+  command->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+  command->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  command->setMargin(12);
+  command->setFrameShape(QFrame::StyledPanel);
+  auto* open = new QPushButton(tr("Open a report…"));
+  open->setObjectName("emptyOpen");
+  connect(open, &QPushButton::clicked, this, &MainWindow::chooseReport);
+  auto* box = new QWidget;
+  box->setFixedWidth(460);
+  auto* layout = new QVBoxLayout(box);
+  layout->setSpacing(14);
+  layout->addWidget(title);
+  layout->addWidget(text);
+  layout->addWidget(command);
+  layout->addWidget(open, 0, Qt::AlignLeft);
+  auto* centre = new QVBoxLayout(page);
+  centre->addWidget(box, 0, Qt::AlignCenter);
+  return page;
+}
+
+QWidget* MainWindow::makeMessageBar() {
+  messageBar_ = new QWidget;
+  messageBar_->setObjectName("messageBar");
+  messageText_ = new QLabel;
+  messageText_->setObjectName("message");
+  messageText_->setWordWrap(true);
+  messageText_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  auto* close = new QPushButton(tr("Close"));
+  close->setObjectName("closeMessage");
+  connect(close, &QPushButton::clicked, this, [this] { setMessage({}); });
+  auto* layout = new QHBoxLayout(messageBar_);
+  layout->setContentsMargins(12, 12, 12, 0);
+  layout->addWidget(messageText_, 1);
+  layout->addWidget(close, 0, Qt::AlignTop);
+  messageBar_->hide();
+  return messageBar_;
+}
+
+void MainWindow::makeCentre() {
+  viewList_ = new ViewList;
+  auto* side = new SideBar;
+  auto* side_layout = new QVBoxLayout(side);
+  side_layout->setContentsMargins(0, 6, 0, 0);
+  side_layout->addWidget(viewList_, 1);
+  side_layout->addWidget(new SelectionCard(session_));
+  connect(viewList_, &QListWidget::currentRowChanged, this, [this](int row) {
+    if (row >= 0) showView(row);
+  });
+  pages_ = new QStackedWidget;
+  emptyPage_ = makeEmptyPage();
+  pages_->addWidget(emptyPage_);
+  auto* right = new QVBoxLayout;
+  right->setSpacing(0);
+  right->addWidget(makeMessageBar());
+  right->addWidget(pages_, 1);
+  auto* centre = new QWidget;
+  auto* layout = new QHBoxLayout(centre);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addWidget(side);
+  layout->addLayout(right, 1);
+  setCentralWidget(centre);
+}
+
+void MainWindow::showView(int view) {
+  if (view < 0 || view >= static_cast<int>(views_.size())) return;
+  current_ = view;
+  viewList_->setCurrentRow(view);
+  if (!session_.report()) {
+    pages_->setCurrentWidget(emptyPage_);
+    return;
+  }
+  View*& page = views_[static_cast<std::size_t>(view)];
+  if (!page) {
+    page = all_views()[static_cast<std::size_t>(view)].make(session_, nullptr);
+    pages_->addWidget(page);
+    connect(page, &View::statusChanged, this, &MainWindow::showStatus);
+  }
+  pages_->setCurrentWidget(page);
+  page->setFocus();
+  showStatus();
+}
+
+void MainWindow::showReport() {
+  const ReportPointer report = session_.report();
+  for (QAction* action : needReport_) action->setEnabled(report != nullptr);
+  reportsAction_->setVisible(report != nullptr);
+  if (report) {
+    setMessage({});
+    const QStringList paths = session_.paths();
+    reports_->clear();
+    for (const QString& path : paths) reports_->addItem(QFileInfo(path).fileName());
+    for (int i = 0; i < paths.size(); ++i) reports_->setItemData(i, paths[i], Qt::ToolTipRole);
+    reports_->setCurrentIndex(session_.current());
+    setWindowTitle(QFileInfo(paths[session_.current()]).fileName() + " – Superstep");
+  }
+  static_cast<Chips*>(chips_)->setReport(report);
+  showView(current_);
+  showStatus();
+}
+
+void MainWindow::showStatus() {
+  back_->setEnabled(session_.canGoBack());
+  forward_->setEnabled(session_.canGoForward());
+  const View* view = session_.report() ? views_[static_cast<std::size_t>(current_)] : nullptr;
+  statusLeft_->setText(view ? view->statusText() : tr("No report"));
+  statusRight_->setText(view ? view->unitsText() : QString());
+}
+
+QString MainWindow::message() const { return messageText_->text(); }
+
+void MainWindow::setMessage(const QString& text) {
+  const Theme& theme = theme_of(this);
+  messageText_->setStyleSheet(QString("background: %1; color: %2; border-left: 5px solid %2; padding: 6px 10px;")
+                                  .arg(theme.over_fill.name(), theme.over.name()));
+  messageText_->setText(text);
+  messageBar_->setVisible(!text.isEmpty());
+}
+
+void MainWindow::chooseReport() {
+  const QString path =
+      QFileDialog::getOpenFileName(this, tr("Open a report"), {}, tr("Superstep reports (*.ssr);;All files (*)"));
+  if (!path.isEmpty()) session_.open(path);
+}
+
+void MainWindow::chooseExport(const QString& ending) {
+  const QString path = QFileDialog::getSaveFileName(
+      this, tr("Export this view"), QString("%1.%2").arg(all_views()[static_cast<std::size_t>(current_)].id, ending));
+  if (!path.isEmpty()) exportTo(QFileInfo(path).suffix().isEmpty() ? path + '.' + ending : path);
+}
+
+bool MainWindow::exportTo(const QString& path) {
+  try {
+    export_view(session_, all_views()[static_cast<std::size_t>(current_)], path);
+  } catch (const Error& error) {
+    setMessage(QString::fromUtf8(error.what()));
+    return false;
+  }
+  statusLeft_->setText(tr("Wrote %1").arg(path));
+  return true;
+}
+
+void MainWindow::setDark(bool dark) {
+  apply_theme(*qApp, dark ? dark_theme() : light_theme());
+  back_->setIcon(icon_pixmap("back", theme_of(this).secondary, 16, devicePixelRatioF()));
+  forward_->setIcon(icon_pixmap("forward", theme_of(this).secondary, 16, devicePixelRatioF()));
+  setMessage(message());
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  for (const QUrl& url : event->mimeData()->urls()) {
+    if (url.isLocalFile()) session_.open(url.toLocalFile());
+  }
+}
+
+}  // namespace superstep::gui

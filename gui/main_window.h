@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window: menu, tool bar, list of views, the view shown, selection card, status bar.
+#pragma once
+
+#include <QMainWindow>
+#include <QString>
+#include <vector>
+
+#include "gui/session.h"
+
+class QComboBox;
+class QLabel;
+class QListWidget;
+class QStackedWidget;
+
+namespace superstep::gui {
+
+class View;
+
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+ public:
+  explicit MainWindow(Session& session, QWidget* parent = nullptr);
+
+  void showView(int view);  // row of all_views(); made when first shown
+  int currentView() const { return current_; }
+  // Why the last report could not be opened; empty when it could.
+  QString message() const;
+  // Writes the current view; a failure is shown as message() and gives false.
+  bool exportTo(const QString& path);
+
+ protected:
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  void makeMenus();
+  void makeReportMenu();
+  void makeViewMenu();
+  void makeToolBar();
+  void makeCentre();
+  QWidget* makeEmptyPage();
+  QWidget* makeMessageBar();
+  QAction* makeAction(const QString& text, const char* name, const QKeySequence& key);
+  void showReport();
+  void showStatus();
+  void setMessage(const QString& text);
+  void chooseReport();
+  void chooseExport(const QString& ending);
+  void showKeys();
+  void setDark(bool dark);
+
+  Session& session_;
+  int current_ = 0;
+  std::vector<View*> views_;  // null until shown
+  QStackedWidget* pages_ = nullptr;
+  QWidget* emptyPage_ = nullptr;
+  QListWidget* viewList_ = nullptr;
+  QComboBox* reports_ = nullptr;
+  QAction* reportsAction_ = nullptr;  // shows and hides the combo box
+  QWidget* chips_ = nullptr;
+  QWidget* messageBar_ = nullptr;
+  QLabel* messageText_ = nullptr;
+  QLabel* statusLeft_ = nullptr;
+  QLabel* statusRight_ = nullptr;
+  QAction* reload_ = nullptr;
+  QAction* back_ = nullptr;
+  QAction* forward_ = nullptr;
+  std::vector<QAction*> needReport_;  // enabled only with a report
+};
+
+}  // namespace superstep::gui

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Menus, tool bar and keys of the window.
+#include <QActionGroup>
+#include <QApplication>
+#include <QComboBox>
+#include <QDialog>
+#include <QGridLayout>
+#include <QLabel>
+#include <QMenuBar>
+#include <QToolBar>
+#include <QToolButton>
+
+#include "gui/main_window.h"
+#include "gui/theme.h"
+#include "gui/view.h"
+#include "gui/widgets/chips.h"
+
+namespace superstep::gui {
+
+QAction* MainWindow::makeAction(const QString& text, const char* name, const QKeySequence& key) {
+  auto* action = new QAction(text, this);
+  action->setObjectName(name);
+  action->setShortcut(key);
+  addAction(action);
+  return action;
+}
+
+void MainWindow::makeMenus() {
+  makeReportMenu();
+  makeViewMenu();
+  QMenu* help = menuBar()->addMenu(tr("&Help"));
+  QAction* keys = makeAction(tr("&Keys…"), "keys", QKeySequence(Qt::Key_Question));
+  connect(keys, &QAction::triggered, this, &MainWindow::showKeys);
+  help->addAction(keys);
+}
+
+void MainWindow::makeReportMenu() {
+  QMenu* menu = menuBar()->addMenu(tr("&File"));
+  QAction* open = makeAction(tr("&Open…"), "open", QKeySequence::Open);
+  connect(open, &QAction::triggered, this, &MainWindow::chooseReport);
+  reload_ = makeAction(tr("&Reload"), "reload", QKeySequence(Qt::Key_F5));
+  connect(reload_, &QAction::triggered, &session_, &Session::reload);
+  menu->addActions({open, reload_});
+  menu->addSeparator();
+  needReport_.push_back(reload_);
+  for (const char* ending : {"png", "svg", "csv"}) {
+    const QString upper = QString(ending).toUpper();
+    QAction* action = makeAction(tr("Export %1…").arg(upper), qPrintable("export" + upper),
+                                 ending == QLatin1String("png") ? QKeySequence(Qt::CTRL | Qt::Key_E) : QKeySequence());
+    connect(action, &QAction::triggered, this, [this, ending] { chooseExport(ending); });
+    menu->addAction(action);
+    needReport_.push_back(action);
+  }
+  menu->addSeparator();
+  QAction* quit = makeAction(tr("&Quit"), "quit", QKeySequence(Qt::CTRL | Qt::Key_Q));
+  connect(quit, &QAction::triggered, this, &QWidget::close);
+  menu->addAction(quit);
+}
+
+void MainWindow::makeViewMenu() {
+  QMenu* menu = menuBar()->addMenu(tr("&View"));
+  for (int i = 0; i < static_cast<int>(all_views().size()); ++i) {
+    const ViewDef& view = all_views()[static_cast<std::size_t>(i)];
+    QAction* action = makeAction(view.title, view.id, QKeySequence(view.shortcut));
+    connect(action, &QAction::triggered, this, [this, i] { showView(i); });
+    menu->addAction(action);
+  }
+  menu->addSeparator();
+  back_ = makeAction(tr("Selection &back"), "back", QKeySequence(Qt::ALT | Qt::Key_Left));
+  forward_ = makeAction(tr("Selection &forward"), "forward", QKeySequence(Qt::ALT | Qt::Key_Right));
+  QAction* clear = makeAction(tr("&Clear selection"), "clear", QKeySequence(Qt::Key_Escape));
+  connect(back_, &QAction::triggered, &session_, &Session::goBack);
+  connect(forward_, &QAction::triggered, &session_, &Session::goForward);
+  connect(clear, &QAction::triggered, this, [this] { session_.select({}); });
+  menu->addActions({back_, forward_, clear});
+  menu->addSeparator();
+  QAction* exact = makeAction(tr("Sizes in &bytes instead of KiB"), "bytes", QKeySequence(Qt::CTRL | Qt::Key_B));
+  exact->setCheckable(true);
+  connect(exact, &QAction::toggled, this, [this](bool on) { session_.setUnits(on ? Units::bytes : Units::kib); });
+  QAction* dark = makeAction(tr("&Dark theme"), "dark", QKeySequence(Qt::CTRL | Qt::Key_D));
+  dark->setCheckable(true);
+  dark->setChecked(theme_of(QApplication::palette()).dark);
+  connect(dark, &QAction::toggled, this, &MainWindow::setDark);
+  menu->addActions({exact, dark});
+}
+
+void MainWindow::makeToolBar() {
+  auto* bar = new QToolBar(tr("Report"));
+  bar->setObjectName("toolBar");
+  bar->setMovable(false);
+  bar->setFixedHeight(41);
+  bar->setContextMenuPolicy(Qt::PreventContextMenu);
+  addToolBar(bar);
+  back_->setIcon(icon_pixmap("back", theme_of(this).secondary, 16, devicePixelRatioF()));
+  forward_->setIcon(icon_pixmap("forward", theme_of(this).secondary, 16, devicePixelRatioF()));
+  const auto margin = [bar] {
+    auto* space = new QWidget;
+    space->setFixedWidth(4);
+    bar->addWidget(space);
+  };
+  margin();
+  for (QAction* action : {back_, forward_}) {
+    bar->addAction(action);
+    auto* button = qobject_cast<QToolButton*>(bar->widgetForAction(action));
+    button->setToolButtonStyle(Qt::ToolButtonIconOnly);
+    button->setAccessibleName(action->text().remove('&'));
+    button->setFixedSize(26, 24);
+    button->setStyleSheet("padding: 0;");
+  }
+  reports_ = new QComboBox;
+  reports_->setObjectName("reports");
+  reports_->setAccessibleName(tr("Open reports"));
+  reports_->setFixedWidth(230);
+  connect(reports_, &QComboBox::activated, &session_, &Session::setCurrent);
+  reportsAction_ = bar->addWidget(reports_);
+  chips_ = new Chips;
+  bar->addWidget(chips_);
+  const auto button = [&](const QString& text, const char* action_name) {
+    auto* b = new QToolButton;
+    b->setText(text);
+    b->setAccessibleName(findChild<QAction*>(action_name)->text().remove('&'));
+    b->setToolTip(b->accessibleName());
+    connect(b, &QToolButton::clicked, findChild<QAction*>(action_name), &QAction::trigger);
+    bar->addWidget(b);
+  };
+  button(tr("Open…"), "open");
+  button(tr("Export…"), "exportPNG");
+  button(tr("?"), "keys");
+  margin();
+}
+
+void MainWindow::showKeys() {
+  auto* sheet = new QDialog(this);
+  sheet->setObjectName("keySheet");
+  sheet->setWindowTitle(tr("Keys"));
+  sheet->setAttribute(Qt::WA_DeleteOnClose);
+  auto* grid = new QGridLayout(sheet);
+  grid->setContentsMargins(20, 16, 20, 16);
+  grid->setHorizontalSpacing(28);
+  int row = 0;
+  const auto add = [&](const QString& key, const QString& meaning) {
+    auto* name = new QLabel(key);
+    name->setFont(ui_font(12, QFont::DemiBold));
+    grid->addWidget(name, row, 0);
+    grid->addWidget(new QLabel(meaning), row++, 1);
+  };
+  for (const QAction* action : actions()) {
+    if (action->shortcut().isEmpty()) continue;
+    add(action->shortcut().toString(QKeySequence::NativeText), action->text().remove('&').remove(QChar(0x2026)));
+  }
+  add(tr("W A S D"), tr("Heat map: move"));
+  add(tr("Wheel, + −"), tr("Heat map: zoom"));
+  add(tr("F"), tr("Heat map: show everything"));
+  add(tr("Ctrl+C"), tr("Table: copy the selected rows, exact values"));
+  sheet->show();
+}
+
+}  // namespace superstep::gui

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/models/heat_data.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "model/error.h"
+
+namespace superstep::gui {
+namespace {
+
+[[noreturn]] void fail(const ReportFile& report, const std::string& what) {
+  throw Error(report.path().string(), "damaged report: " + what);
+}
+
+std::vector<HeatPhase> load_phases(const ReportFile& report) {
+  const TextColumn names = report.column_texts("heat.phase");
+  const auto classes = report.column_integers("heat.phase_ipu_class");
+  const auto cycles = report.column_integers("heat.phase_cycles");
+  const auto repeats = report.column_integers("heat.phase_repeats");
+  TextColumn groups;
+  if (report.has_column("heat.phase_group")) groups = report.column_texts("heat.phase_group");
+  const std::size_t n = names.size();
+  if (classes.size() != n || cycles.size() != n || repeats.size() != n || (groups.size() != n && groups.size() != 0)) {
+    fail(report, "the heat.* columns differ in length");
+  }
+  std::vector<HeatPhase> phases(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (classes[i] < 0 || classes[i] >= report.index().ipu_classes_size()) {
+      fail(report, "phase \"" + names[i] + "\" is on IPU class " + std::to_string(classes[i]) + " of " +
+                       std::to_string(report.index().ipu_classes_size()));
+    }
+    phases[i] = {names[i], groups.size() == n ? groups[i] : "", static_cast<int>(classes[i]), cycles[i], repeats[i]};
+  }
+  return phases;
+}
+
+struct RunColumns {
+  std::vector<std::int64_t> phase, first, count, compute, exchange, memory;
+
+  explicit RunColumns(const ReportFile& report)
+      : phase(report.column_integers("tile.phase")),
+        first(report.column_integers("tile.first")),
+        count(report.column_integers("tile.count")),
+        compute(report.column_integers("tile.compute_cycles")),
+        exchange(report.column_integers("tile.exchange_bytes")),
+        memory(report.column_integers("tile.memory_bytes")) {
+    const std::size_t n = phase.size();
+    if (first.size() != n || count.size() != n || compute.size() != n || exchange.size() != n || memory.size() != n) {
+      fail(report, "the tile.* columns differ in length");
+    }
+  }
+  TileRun run(std::size_t i) const { return {first[i], count[i], memory[i], compute[i], exchange[i]}; }
+};
+
+}  // namespace
+
+std::int64_t value_of(const TileRun& run, HeatQuantity quantity) {
+  if (quantity == HeatQuantity::memory) return run.memory_bytes;
+  return quantity == HeatQuantity::compute ? run.compute_cycles : run.exchange_bytes;
+}
+
+const TileRun* HeatData::run_at(int phase, std::int64_t tile) const {
+  if (phase < 0 || phase >= static_cast<int>(phases.size())) return nullptr;
+  const HeatPhase& p = phases[static_cast<std::size_t>(phase)];
+  const auto begin = runs.begin() + static_cast<std::ptrdiff_t>(p.first_run);
+  auto at = std::upper_bound(begin, begin + static_cast<std::ptrdiff_t>(p.runs), tile,
+                             [](std::int64_t t, const TileRun& run) { return t < run.first; });
+  if (at == begin) return nullptr;
+  --at;
+  return tile < at->first + at->count ? &*at : nullptr;
+}
+
+std::vector<int> HeatData::phases_of(int ipu_class) const {
+  std::vector<int> out;
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    if (ipu_class < 0 || phases[i].ipu_class == ipu_class) out.push_back(static_cast<int>(i));
+  }
+  return out;
+}
+
+std::int64_t HeatData::largest(int phase, HeatQuantity quantity) const {
+  const HeatPhase& p = phases[static_cast<std::size_t>(phase)];
+  std::int64_t most = 0;
+  for (std::size_t i = p.first_run; i < p.first_run + p.runs; ++i) most = std::max(most, value_of(runs[i], quantity));
+  return most;
+}
+
+HeatData load_heat(const ReportFile& report) {
+  HeatData out;
+  if (!report.has_column("heat.phase")) return out;
+  out.tiles = report.index().tiles_per_ipu();
+  if (out.tiles <= 0 || out.tiles > (std::int64_t{1} << 40)) {
+    fail(report, std::to_string(out.tiles) + " tiles per IPU");
+  }
+  out.phases = load_phases(report);
+  const RunColumns columns(report);
+  std::vector<std::size_t> order(columns.phase.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(columns.phase[a], columns.first[a]) < std::pair(columns.phase[b], columns.first[b]);
+  });
+  std::int64_t previous_phase = -1;
+  std::int64_t free_from = 0;  // the tile after the last run of the phase
+  for (const std::size_t i : order) {
+    const TileRun run = columns.run(i);
+    const std::int64_t phase = columns.phase[i];
+    if (phase < 0 || phase >= static_cast<std::int64_t>(out.phases.size())) {
+      fail(report, "tiles of phase " + std::to_string(phase) + " of " + std::to_string(out.phases.size()));
+    }
+    HeatPhase& p = out.phases[static_cast<std::size_t>(phase)];
+    if (phase != previous_phase) {
+      free_from = 0;
+      p.first_run = out.runs.size();
+    }
+    if (run.first < free_from || run.count < 1 || run.count > out.tiles - run.first || run.first > out.tiles) {
+      fail(report, "tiles " + std::to_string(run.first) + " and " + std::to_string(run.count) + " more in phase \"" +
+                       p.name + "\" overlap or do not exist");
+    }
+    free_from = run.first + run.count;
+    previous_phase = phase;
+    ++p.runs;
+    out.runs.push_back(run);
+  }
+  return out;
+}
+
+}  // namespace superstep::gui

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the heat map shows: for every phase, runs of equal tiles with three quantities.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "traces/report_io.h"
+
+namespace superstep::gui {
+
+enum class HeatQuantity { memory, compute, exchange };
+
+struct TileRun {
+  std::int64_t first = 0, count = 0;  // tiles
+  std::int64_t memory_bytes = 0, compute_cycles = 0, exchange_bytes = 0;
+};
+
+std::int64_t value_of(const TileRun& run, HeatQuantity quantity);
+
+struct HeatPhase {
+  std::string name;
+  std::string group;  // "forward", may be empty
+  int ipu_class = 0;
+  std::int64_t cycles = 0;
+  std::int64_t repeats = 0;
+  std::size_t first_run = 0, runs = 0;
+};
+
+struct HeatData {
+  std::int64_t tiles = 0;  // of one IPU
+  std::vector<HeatPhase> phases;
+  std::vector<TileRun> runs;  // those of a phase together, by first tile, disjoint
+
+  const TileRun* run_at(int phase, std::int64_t tile) const;     // null: the tile has no values
+  std::vector<int> phases_of(int ipu_class) const;               // in program order; -1: all
+  std::int64_t largest(int phase, HeatQuantity quantity) const;  // 0 without runs
+};
+
+// Reads the heat.* and tile.* columns; without them a HeatData without phases. Throws Error when they
+// contradict each other or name tiles and phases that do not exist.
+HeatData load_heat(const ReportFile& report);
+
+}  // namespace superstep::gui

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/models/report_tables.h"
+
+#include <algorithm>
+#include <array>
+
+#include "model/error.h"
+#include "traces/verdict.h"
+
+namespace superstep::gui {
+namespace {
+
+QString text(const std::string& s) { return QString::fromStdString(s); }
+
+QVariant exact(std::int64_t value) { return QVariant::fromValue(static_cast<qlonglong>(value)); }
+
+// A column of whole numbers with thin groups.
+TableColumn count_column(const QString& title, std::function<std::int64_t(int)> value) {
+  return {title, true, [value](int row) { return grouped(value(row)); },
+          [value](int row) { return exact(value(row)); }};
+}
+
+TableColumn bytes_column(Units units, std::function<std::int64_t(int)> value) {
+  return {unit_name(units), true, [value, units](int row) { return tile_bytes(value(row), units); },
+          [value](int row) { return exact(value(row)); }};
+}
+
+void check_lengths(const ReportFile& report, const char* what, std::size_t rows,
+                   std::initializer_list<std::size_t> all) {
+  for (const std::size_t n : all) {
+    if (n != rows)
+      throw Error(report.path().string(), std::string("damaged report: the ") + what + " columns differ in length");
+  }
+}
+
+}  // namespace
+
+TableContents waterfall_table(const ReportPointer& report) {
+  const report::Index* index = &report->index();
+  const double total = waterfall_seconds(*index);
+  const int terms = index->waterfall_size();
+  const auto seconds = [=](int row) { return row < terms ? index->waterfall(row).seconds() : total; };
+  TableContents out;
+  if (terms == 0) return out;
+  out.rows = terms + 1;
+  out.columns = {
+      {"Term",
+       false,
+       [=, keep = report](int row) {
+         return row < terms ? text(index->waterfall(row).name()) : QStringLiteral("Predicted step time");
+       },
+       {},
+       {},
+       [=](int row) { return row == 0      ? "ideal"
+                             : row < terms ? text(index->waterfall(row).kind())
+                                           : "total"; }},
+      {"Kind", false, [=](int row) { return row < terms ? text(index->waterfall(row).kind()) : QString(); }},
+      {"ms", true, [=](int row) { return milliseconds(seconds(row), total); },
+       [=](int row) { return seconds(row) * 1e3; }},
+      {"%", true, [=](int row) { return share_percent(seconds(row), total); },
+       [=](int row) { return seconds(row) / total * 100; }},
+      {"Seconds", true, [=](int row) { return exact_seconds(seconds(row)); }, seconds},
+  };
+  out.strong = [=](int row) { return row == terms; };
+  out.source = [=](int row) { return row < terms ? row : -1; };
+  out.tip = [=](int row) { return row < terms ? text(index->waterfall(row).explanation()) : QString(); };
+  return out;
+}
+
+namespace {
+
+struct MemoryRow {
+  int ipu_class;
+  int category;  // index into the class's memory; -1 for a sum
+  QString name;
+  std::int64_t bytes;
+};
+
+void add_memory_rows(std::vector<MemoryRow>& rows, const report::IpuClass& ipu, int ipu_class) {
+  std::int64_t accounted = 0;
+  for (const bool always : {true, false}) {
+    std::int64_t sum = 0;
+    const std::size_t head = rows.size();
+    for (int i = 0; i < ipu.memory_size(); ++i) {
+      if (ipu.memory(i).always_live() != always) continue;
+      rows.push_back({ipu_class, i, text(ipu.memory(i).name()), ipu.memory(i).bytes_per_tile()});
+      sum += ipu.memory(i).bytes_per_tile();
+    }
+    rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(head),
+                {ipu_class, -1, always ? QStringLiteral("Always live") : QStringLiteral("Not always live"), sum});
+    accounted += sum;
+  }
+  // A report whose categories leave something out says so.
+  if (accounted != ipu.tile_peak_bytes()) {
+    rows.push_back({ipu_class, -1, QStringLiteral("Not in a category"), ipu.tile_peak_bytes() - accounted});
+  }
+  rows.push_back({ipu_class, -1, QStringLiteral("Fullest tile at its peak"), ipu.tile_peak_bytes()});
+}
+
+}  // namespace
+
+TableContents memory_table(const ReportPointer& report, int ipu_class, Units units) {
+  const report::Index* index = &report->index();
+  auto rows = std::make_shared<std::vector<MemoryRow>>();
+  for (int i = 0; i < index->ipu_classes_size(); ++i) {
+    if (ipu_class < 0 || i == ipu_class) add_memory_rows(*rows, index->ipu_classes(i), i);
+  }
+  const auto row_of = [rows](int row) -> const MemoryRow& { return (*rows)[static_cast<std::size_t>(row)]; };
+  const auto bytes = [=](int row) { return row_of(row).bytes; };
+  const auto share = [=](int row) {
+    const auto limit = static_cast<double>(index->ipu_classes(row_of(row).ipu_class).tile_limit_bytes());
+    return limit > 0 ? static_cast<double>(bytes(row)) / limit : 0.0;
+  };
+  TableContents out;
+  out.rows = static_cast<int>(rows->size());
+  if (ipu_class < 0) {
+    out.columns.push_back(
+        {"IPU", false, [=](int row) { return text(index->ipu_classes(row_of(row).ipu_class).name()); }});
+  }
+  const auto category = [=](int row) { return row_of(row).category < 0 ? QString() : row_of(row).name; };
+  out.columns.push_back(
+      {.title = "Category", .text = [=, keep = report](int row) { return row_of(row).name; }, .memory = category});
+  if (ipu_class >= 0) out.columns.push_back({.title = "", .exact = share, .memory = category, .share = share});
+  out.columns.push_back(bytes_column(units, bytes));
+  out.columns.push_back({"% of limit", true, [=](int row) { return fixed_decimals(share(row) * 100, 1); }, share});
+  if (units == Units::kib) out.columns.push_back(count_column("Bytes", bytes));
+  out.strong = [=](int row) { return row_of(row).category < 0; };
+  out.source = [=](int row) { return row_of(row).category; };
+  return out;
+}
+
+TableContents fit_table(const ReportPointer& report, Units units) {
+  const auto ipu = [=](int row) -> const report::IpuClass& { return report->index().ipu_classes(row); };
+  const auto bytes = [=](const QString& title, std::int64_t (*get)(const report::IpuClass&)) {
+    TableColumn column = bytes_column(units, [=](int row) { return get(ipu(row)); });
+    column.title = title + ", " + unit_name(units);
+    return column;
+  };
+  TableContents out;
+  out.rows = report->index().ipu_classes_size();
+  out.columns = {
+      {"IPU", false, [=](int row) { return text(ipu(row).name()); }},
+      {"Holds", false, [=](int row) { return text(ipu(row).contents()); }},
+      count_column("Alike", [=](int row) { return ipu(row).count(); }),
+      bytes("Fullest tile", [](const report::IpuClass& c) { return std::int64_t{c.tile_peak_bytes()}; }),
+      bytes("Limit", [](const report::IpuClass& c) { return std::int64_t{c.tile_limit_bytes()}; }),
+      bytes("Spare", [](const report::IpuClass& c) { return margin_bytes(c); }),
+      {"Fit", false, [=](int row) { return QString(fit_words(fit_of(ipu(row)))); }},
+      bytes("Code", [](const report::IpuClass& c) { return std::int64_t{c.executable_bytes()}; }),
+      bytes("Code limit", [](const report::IpuClass& c) { return std::int64_t{c.executable_limit_bytes()}; }),
+      count_column("Streaming Memory, bytes", [=](int row) { return ipu(row).ddr_bytes(); }),
+  };
+  return out;
+}
+
+TableContents plans_table(const ReportPointer& report, Units units) {
+  const report::Index* index = &report->index();
+  const int first = index->has_plan() ? 1 : 0;
+  const auto plan = [=](int row) -> const report::PlanSummary& {
+    return row < first ? index->plan() : index->runners_up(row - first);
+  };
+  const double best = index->plan().samples_per_second();
+  TableContents out;
+  out.rows = first + index->runners_up_size();
+  out.columns = {
+      {"", false, [=](int row) { return QString::fromUtf8(fit_sign(fit_of(plan(row)))); },
+       [=](int row) { return QString(fit_words(fit_of(plan(row)))); }},
+      {"Plan", false, [=, keep = report](int row) { return text(plan(row).label()); }},
+      {"samples/s", true, [=](int row) { return fixed_decimals(plan(row).samples_per_second(), 1); },
+       [=](int row) { return plan(row).samples_per_second(); }},
+      {"±%", true,
+       [=](int row) {
+         return row < first || best <= 0 ? QString()
+                                         : fixed_decimals((plan(row).samples_per_second() / best - 1) * 100, 1);
+       },
+       [=](int row) { return best > 0 ? plan(row).samples_per_second() / best - 1 : 0.0; }},
+      {"spare", true, [=](int row) { return tile_bytes(margin_bytes(plan(row)), units); },
+       [=](int row) { return exact(margin_bytes(plan(row))); }},
+      {"step s", true, [=](int row) { return fixed_decimals(plan(row).step_time_s(), 3); },
+       [=](int row) { return plan(row).step_time_s(); }},
+  };
+  out.strong = [=](int row) { return row < first; };
+  out.source = [=](int row) { return row - first; };
+  out.tip = [=](int row) { return text(plan(row).label()) + ": " + fit_words(fit_of(plan(row))); };
+  return out;
+}
+
+TableContents tiles_table(const ReportPointer& report, std::shared_ptr<const HeatData> heat, std::vector<int> phases) {
+  if (phases.empty()) phases = heat->phases_of(-1);
+  struct Place {
+    int phase;
+    std::size_t run;
+  };
+  auto places = std::make_shared<std::vector<Place>>();
+  for (const int phase : phases) {
+    const HeatPhase& p = heat->phases[static_cast<std::size_t>(phase)];
+    for (std::size_t i = 0; i < p.runs; ++i) places->push_back({phase, p.first_run + i});
+  }
+  const auto run = [=](int row) -> const TileRun& { return heat->runs[(*places)[static_cast<std::size_t>(row)].run]; };
+  const auto phase = [=](int row) -> const HeatPhase& {
+    return heat->phases[static_cast<std::size_t>((*places)[static_cast<std::size_t>(row)].phase)];
+  };
+  TableContents out;
+  out.rows = static_cast<int>(places->size());
+  out.columns = {
+      {"IPU", false,
+       [=, keep = report](int row) { return text(keep->index().ipu_classes(phase(row).ipu_class).name()); }},
+      {"Phase", false, [=](int row) { return text(phase(row).name); }},
+      count_column("First tile", [=](int row) { return run(row).first; }),
+      count_column("Tiles", [=](int row) { return run(row).count; }),
+      count_column("Live bytes", [=](int row) { return run(row).memory_bytes; }),
+      count_column("Compute cycles", [=](int row) { return run(row).compute_cycles; }),
+      count_column("Exchange bytes", [=](int row) { return run(row).exchange_bytes; }),
+  };
+  out.source = [=](int row) { return (*places)[static_cast<std::size_t>(row)].phase; };
+  return out;
+}
+
+TableContents phase_table(std::shared_ptr<const HeatData> heat, int phase, Units units) {
+  const HeatPhase* p = &heat->phases[static_cast<std::size_t>(phase)];
+  const auto run = [=](int row) -> const TileRun& { return heat->runs[p->first_run + static_cast<std::size_t>(row)]; };
+  TableContents out;
+  out.rows = static_cast<int>(p->runs);
+  TableColumn live = bytes_column(units, [=](int row) { return run(row).memory_bytes; });
+  live.title = "Live, " + unit_name(units);
+  out.columns = {
+      {"Tiles", true,
+       [=](int row) {
+         return grouped(run(row).first) + QStringLiteral("–") + grouped(run(row).first + run(row).count - 1);
+       },
+       [=](int row) { return exact(run(row).first); }},
+      live,
+      count_column("Cycles", [=](int row) { return run(row).compute_cycles; }),
+      count_column("Bytes", [=](int row) { return run(row).exchange_bytes; }),
+  };
+  return out;
+}
+
+Variables load_variables(const ReportFile& report) {
+  Variables out;
+  if (!report.has_column("variable.name")) return out;
+  out.name = report.column_texts("variable.name");
+  out.category = report.column_texts("variable.category");
+  out.ipu_class = report.column_integers("variable.ipu_class");
+  out.bytes_per_tile = report.column_integers("variable.bytes_per_tile");
+  check_lengths(report, "variable.*", out.name.size(),
+                {out.category.size(), out.ipu_class.size(), out.bytes_per_tile.size()});
+  for (const std::int64_t c : out.ipu_class) {
+    if (c < 0 || c >= report.index().ipu_classes_size()) {
+      throw Error(report.path().string(), "damaged report: a variable on IPU class " + std::to_string(c));
+    }
+  }
+  return out;
+}
+
+TableContents variables_table(const ReportPointer& report, std::shared_ptr<const Variables> variables, int ipu_class,
+                              Units units) {
+  auto rows = std::make_shared<std::vector<std::size_t>>();
+  for (std::size_t i = 0; i < variables->name.size(); ++i) {
+    if (ipu_class < 0 || variables->ipu_class[i] == ipu_class) rows->push_back(i);
+  }
+  const auto at = [rows](int row) { return (*rows)[static_cast<std::size_t>(row)]; };
+  const auto bytes = [=](int row) { return variables->bytes_per_tile[at(row)]; };
+  std::int64_t largest = 1;
+  for (const std::size_t i : *rows) largest = std::max(largest, variables->bytes_per_tile[i]);
+  const auto category = [=](int row) { return text(variables->category[at(row)]); };
+  TableContents out;
+  out.rows = static_cast<int>(rows->size());
+  out.columns = {
+      {"Variable", false, [=](int row) { return text(variables->name[at(row)]); }},
+      {.title = "Category", .text = category, .memory = category},
+      {"IPU", false,
+       [=, keep = report](int row) {
+         return text(keep->index().ipu_classes(static_cast<int>(variables->ipu_class[at(row)])).name());
+       }},
+      bytes_column(units, bytes),
+  };
+  if (units == Units::kib) out.columns.push_back(count_column("Bytes", bytes));
+  const auto share = [=](int row) { return static_cast<double>(bytes(row)) / static_cast<double>(largest); };
+  out.columns.push_back({.title = "Beside the largest", .exact = share, .memory = category, .share = share});
+  out.source = [=](int row) { return static_cast<int>(at(row)); };
+  return out;
+}
+
+Steps load_steps(const ReportFile& report) {
+  Steps s;
+  if (!report.has_column("step.name")) return s;
+  s.name = report.column_texts("step.name");
+  s.kind = report.column_texts("step.kind");
+  s.term = report.column_texts("step.term");
+  const std::array<std::pair<const char*, std::vector<std::int64_t>*>, 7> integers{
+      {{"step.function", &s.function},
+       {"step.cycles", &s.cycles},
+       {"step.compute_cycles", &s.compute_cycles},
+       {"step.exchange_cycles", &s.exchange_cycles},
+       {"step.sync_cycles", &s.sync_cycles},
+       {"step.bytes", &s.bytes},
+       {"step.live_bytes", &s.live_bytes}}};
+  for (const auto& [name, column] : integers) {
+    *column = report.column_integers(name);
+    check_lengths(report, "step.*", s.name.size(), {column->size(), s.kind.size(), s.term.size()});
+  }
+  return s;
+}
+
+TableContents steps_table(const ReportPointer& report, std::shared_ptr<const Steps> steps) {
+  const auto integer = [steps](const QString& title, const std::vector<std::int64_t>& column) {
+    return count_column(title, [steps, values = &column](int row) { return (*values)[static_cast<std::size_t>(row)]; });
+  };
+  const auto function = [=](int row) {
+    const std::int64_t f = steps->function[static_cast<std::size_t>(row)];
+    const auto& index = report->index();
+    return f >= 0 && f < index.functions_size() ? text(index.functions(static_cast<int>(f)).name()) : QString();
+  };
+  TableContents out;
+  out.rows = static_cast<int>(steps->name.size());
+  out.columns = {
+      {"Step", false, [=](int row) { return text(steps->name[static_cast<std::size_t>(row)]); }},
+      {"Kind",
+       false,
+       [=](int row) { return text(steps->kind[static_cast<std::size_t>(row)]); },
+       {},
+       {},
+       [=](int row) { return text(steps->kind[static_cast<std::size_t>(row)]); }},
+      {"Counts to", false, [=](int row) { return text(steps->term[static_cast<std::size_t>(row)]); }},
+      {"Function", false, function},
+      integer("Cycles", steps->cycles),
+      integer("Compute cycles", steps->compute_cycles),
+      integer("Exchange cycles", steps->exchange_cycles),
+      integer("Sync cycles", steps->sync_cycles),
+      integer("Bytes moved", steps->bytes),
+      integer("Live bytes per tile", steps->live_bytes),
+  };
+  return out;
+}
+
+}  // namespace superstep::gui

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of a report: one function each, from the report to a TableModel's contents. They keep
+// what they show alive. Seconds, bytes and cycles are exact in kExactRole.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gui/format.h"
+#include "gui/models/heat_data.h"
+#include "gui/models/table_model.h"
+#include "traces/report_io.h"
+
+namespace superstep::gui {
+
+using ReportPointer = std::shared_ptr<const ReportFile>;
+
+// Term, kind, ms, %, seconds; the last row is the step time.
+TableContents waterfall_table(const ReportPointer& report);
+
+// The categories of one IPU class or, for -1, of all: always-live ones with their sum, the others with
+// theirs, and the peak. Columns: (IPU,) category, share of the limit as a bar, KiB or bytes, % of the limit, exact
+// bytes.
+TableContents memory_table(const ReportPointer& report, int ipu_class, Units units);
+
+// One row per IPU class: name, contents, how many, fullest tile, limit, to spare, fit, code, its limit,
+// Streaming Memory.
+inline constexpr int kFitName = 0;
+inline constexpr int kFitContents = 1;
+inline constexpr int kFitSpare = 5;
+TableContents fit_table(const ReportPointer& report, Units units);
+
+// The plan and its runners-up: fit (as its sign), label, samples/s, against the plan, to spare, step time.
+TableContents plans_table(const ReportPointer& report, Units units);
+
+// One row per phase and run of equal tiles. `phases` empty: all.
+TableContents tiles_table(const ReportPointer& report, std::shared_ptr<const HeatData> heat, std::vector<int> phases);
+
+// The runs of one phase: tiles, live memory, compute cycles, exchange bytes.
+TableContents phase_table(std::shared_ptr<const HeatData> heat, int phase, Units units);
+
+struct Variables {
+  TextColumn name, category;
+  std::vector<std::int64_t> ipu_class, bytes_per_tile;
+};
+Variables load_variables(const ReportFile& report);  // throws Error when the columns disagree
+// Those of one IPU class, or of all for -1.
+TableContents variables_table(const ReportPointer& report, std::shared_ptr<const Variables> variables, int ipu_class,
+                              Units units);
+
+struct Steps {
+  TextColumn name, kind, term;
+  std::vector<std::int64_t> function, cycles, compute_cycles, exchange_cycles, sync_cycles, bytes, live_bytes;
+};
+Steps load_steps(const ReportFile& report);
+TableContents steps_table(const ReportPointer& report, std::shared_ptr<const Steps> steps);
+
+}  // namespace superstep::gui

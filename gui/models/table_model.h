@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table whose columns are functions of the row: nothing is copied out of the report.
+#pragma once
+
+#include <QAbstractTableModel>
+#include <QSortFilterProxyModel>
+#include <QString>
+#include <functional>
+#include <vector>
+
+namespace superstep::gui {
+
+// Roles beside Qt's own.
+inline constexpr int kExactRole = Qt::UserRole;       // the report's number or text: what sorts and what CSV writes
+inline constexpr int kMemoryRole = Qt::UserRole + 1;  // QString: category whose colour stands before the text
+inline constexpr int kKindRole = Qt::UserRole + 2;    // QString: kind of time whose colour stands before the text
+inline constexpr int kStrongRole = Qt::UserRole + 3;  // bool: a total
+inline constexpr int kShareRole = Qt::UserRole + 4;   // double: a bar from 0 to 1 instead of text
+inline constexpr int kSourceRole = Qt::UserRole + 5;  // int: the row's place in the report, -1 for totals
+
+struct TableColumn {
+  QString title;  // with its unit
+  bool numeric = false;
+  std::function<QString(int)> text = {};
+  std::function<QVariant(int)> exact = {};  // absent: the text
+  std::function<QString(int)> memory = {};  // kMemoryRole
+  std::function<QString(int)> kind = {};    // kKindRole
+  std::function<double(int)> share = {};    // kShareRole
+};
+
+struct TableContents {
+  std::vector<TableColumn> columns;
+  int rows = 0;
+  std::function<bool(int)> strong = {};
+  std::function<int(int)> source = {};  // absent: the row itself
+  std::function<QString(int)> tip = {};
+};
+
+class TableModel : public QAbstractTableModel {
+  Q_OBJECT
+ public:
+  explicit TableModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
+
+  void setContents(TableContents contents);
+
+  int rowCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+ private:
+  TableContents contents_;
+};
+
+// Sorts by the exact values and keeps rows in which any column contains the filter text.
+class SortedModel : public QSortFilterProxyModel {
+  Q_OBJECT
+ public:
+  explicit SortedModel(QAbstractItemModel* source, QObject* parent = nullptr);
+};
+
+}  // namespace superstep::gui

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/paint/draw.h"
+
+#include <QFontMetricsF>
+#include <cmath>
+
+namespace superstep::gui {
+namespace {
+
+constexpr double kHatchPitch = 5;
+
+// Parallel lines cut to the rectangle by arithmetic, so that no clip ends up in an SVG.
+void draw_rising(QPainter& painter, const QRectF& r, bool falling) {
+  for (double at = kHatchPitch; at < r.width() + r.height(); at += kHatchPitch) {
+    const double x1 = std::min(at, r.width());
+    const double y1 = at - x1;
+    const double y2 = std::min(at, r.height());
+    const double x2 = at - y2;
+    const auto point = [&](double x, double y) {
+      return falling ? QPointF(r.right() - x, r.top() + y) : QPointF(r.left() + x, r.top() + y);
+    };
+    painter.drawLine(point(x1, y1), point(x2, y2));
+  }
+}
+
+bool digits_are_equal(const QFontMetricsF& metrics) {
+  const double zero = metrics.horizontalAdvance('0');
+  for (char digit = '1'; digit <= '9'; ++digit) {
+    if (std::abs(metrics.horizontalAdvance(QChar(digit)) - zero) > 0.01) return false;
+  }
+  return true;
+}
+
+double advance(const QFontMetricsF& metrics, QChar c) {
+  return metrics.horizontalAdvance(c.isDigit() ? QChar('0') : c);
+}
+
+}  // namespace
+
+void draw_fill(QPainter& painter, const QRectF& rect, const Fill& fill) {
+  if (rect.isEmpty()) return;
+  painter.save();
+  painter.fillRect(rect, fill.color);
+  painter.setPen(QPen(fill.line, 1));
+  if (fill.hatch == Hatch::rising || fill.hatch == Hatch::falling) {
+    painter.setRenderHint(QPainter::Antialiasing);
+    draw_rising(painter, rect, fill.hatch == Hatch::falling);
+  } else if (fill.hatch == Hatch::level) {
+    for (double y = rect.top() + 2.5; y < rect.bottom(); y += kHatchPitch) {
+      painter.drawLine(QPointF(rect.left(), y), QPointF(rect.right(), y));
+    }
+  }
+  if (fill.outline.isValid() && rect.width() >= 3) {
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    painter.setPen(QPen(fill.outline, 1));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(rect.adjusted(0.5, 0.5, -0.5, -0.5));
+  }
+  painter.restore();
+}
+
+void draw_text(QPainter& painter, const QRectF& rect, const QString& text, Qt::Alignment alignment) {
+  const QFontMetricsF metrics(painter.font());
+  painter.drawText(rect, static_cast<int>(alignment) | Qt::TextSingleLine,
+                   metrics.elidedText(text, Qt::ElideRight, rect.width() + 0.5));
+}
+
+double text_width(const QFont& font, const QString& text) { return QFontMetricsF(font).horizontalAdvance(text); }
+
+double number_width(const QFont& font, const QString& text) {
+  const QFontMetricsF metrics(font);
+  double width = 0;
+  for (const QChar c : text) width += advance(metrics, c);
+  return width;
+}
+
+void draw_number(QPainter& painter, const QRectF& rect, const QString& text, Qt::Alignment alignment) {
+  const QFontMetricsF metrics(painter.font());
+  const double width = number_width(painter.font(), text);
+  double x = rect.left();
+  if (alignment.testFlag(Qt::AlignRight)) x = rect.right() - width;
+  if (alignment.testFlag(Qt::AlignHCenter)) x = rect.center().x() - width / 2;
+  double y = rect.center().y() + (metrics.ascent() - metrics.descent()) / 2;
+  if (alignment.testFlag(Qt::AlignTop)) y = rect.top() + metrics.ascent();
+  if (alignment.testFlag(Qt::AlignBottom)) y = rect.bottom() - metrics.descent();
+  if (digits_are_equal(metrics)) {
+    painter.drawText(QPointF(x, y), text);
+    return;
+  }
+  for (const QChar c : text) {
+    const double slack = (advance(metrics, c) - metrics.horizontalAdvance(c)) / 2;
+    painter.drawText(QPointF(x + slack, y), QString(c));
+    x += advance(metrics, c);
+  }
+}
+
+namespace {
+QString chip_text(Fit fit) {
+  return QString::fromUtf8(fit_sign(fit)) + "  " + (fit == Fit::tight ? "tight" : fit_words(fit));
+}
+QFont chip_font() { return ui_font(11, QFont::Medium); }
+}  // namespace
+
+double chip_width(Fit fit) { return std::ceil(text_width(chip_font(), chip_text(fit))) + 14; }
+
+void draw_chip(QPainter& painter, const QPointF& top_left, const Theme& theme, Fit fit) {
+  const QRectF rect(top_left, QSizeF(chip_width(fit), 18));
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(fit_fill(theme, fit));
+  painter.drawRoundedRect(rect, 3, 3);
+  painter.setPen(fit_color(theme, fit));
+  painter.setFont(chip_font());
+  painter.drawText(rect, Qt::AlignCenter, chip_text(fit));
+  painter.restore();
+}
+
+void draw_selection(QPainter& painter, const QRectF& rect) {
+  painter.save();
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(Qt::white, 1));
+  painter.drawRect(rect.adjusted(0.5, 0.5, -0.5, -0.5));
+  painter.setPen(QPen(Qt::black, 2));
+  painter.drawRect(rect.adjusted(-1, -1, 1, 1));
+  painter.restore();
+}
+
+}  // namespace superstep::gui

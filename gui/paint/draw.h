@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flat drawing: rectangles with hatches, text that is cut with an ellipsis, numbers with digits of
+// equal width.
+#pragma once
+
+#include <QPainter>
+#include <QRectF>
+#include <QString>
+
+#include "gui/theme.h"
+
+namespace superstep::gui {
+
+void draw_fill(QPainter& painter, const QRectF& rect, const Fill& fill);
+
+// One line; too long: cut with an ellipsis.
+void draw_text(QPainter& painter, const QRectF& rect, const QString& text,
+               Qt::Alignment alignment = Qt::AlignLeft | Qt::AlignVCenter);
+
+// Every digit advances by the width of "0". Never cut.
+void draw_number(QPainter& painter, const QRectF& rect, const QString& text,
+                 Qt::Alignment alignment = Qt::AlignRight | Qt::AlignVCenter);
+double number_width(const QFont& font, const QString& text);
+double text_width(const QFont& font, const QString& text);
+
+// A rounded label of 18 pixels' height that says whether something fits; returns its width.
+double chip_width(Fit fit);
+void draw_chip(QPainter& painter, const QPointF& top_left, const Theme& theme, Fit fit);
+
+// The frame of a selected datum: 2 pixels of the text colour with a light one inside.
+void draw_selection(QPainter& painter, const QRectF& rect);
+
+}  // namespace superstep::gui

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is open and what is selected. Views talk only to the Session, never to each other: one linked
+// selection with its history, one filter, one part of the heat map, one unit.
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <memory>
+#include <vector>
+
+#include "gui/format.h"
+#include "gui/models/heat_data.h"
+#include "gui/models/report_tables.h"
+#include "gui/paint/heat_layout.h"
+
+namespace superstep::gui {
+
+// What the views point at together. -1 and empty: nothing of that kind.
+struct Selection {
+  int ipu_class = -1;
+  std::int64_t tile = -1;
+  int phase = -1;    // row of heat.phase
+  QString term;      // of the waterfall
+  QString category;  // of memory
+  friend bool operator==(const Selection&, const Selection&) = default;
+};
+
+// Which part of the heat map is seen, shared by the window and the export.
+struct HeatState {
+  HeatQuantity quantity = HeatQuantity::memory;
+  int ipu_class = 0;    // -1: all
+  HeatWindow window{};  // of the phases of that class
+  friend bool operator==(const HeatState&, const HeatState&) = default;
+};
+
+class Session : public QObject {
+  Q_OBJECT
+ public:
+  explicit Session(QObject* parent = nullptr) : QObject(parent) {}
+
+  // Adds the report and makes it current; one that is open already is read again. On failure emits
+  // failed(), keeps everything as it was, and returns false.
+  bool open(const QString& path);
+  bool reload();
+  void setCurrent(int report);
+  int current() const { return current_; }
+  QStringList paths() const;
+
+  ReportPointer report() const;  // null: none is open
+  // Read at first use; empty (never null) without a report or when the columns are damaged, which
+  // emits failed() once.
+  std::shared_ptr<const HeatData> heat();
+  std::shared_ptr<const Variables> variables();
+  std::shared_ptr<const Steps> steps();
+
+  const Selection& selection() const { return history_[place_]; }
+  void select(const Selection& selection);
+  bool canGoBack() const { return place_ > 0; }
+  bool canGoForward() const { return place_ + 1 < history_.size(); }
+  void goBack();
+  void goForward();
+
+  const HeatState& heatState() const { return heatState_; }
+  void setHeatState(const HeatState& state);
+  Units units() const { return units_; }
+  void setUnits(Units units);
+  const QString& filter() const { return filter_; }
+  void setFilter(const QString& text);
+
+ signals:
+  void reportChanged();  // also when none is left of the old selection, history and heat state
+  void selectionChanged();
+  void heatStateChanged();
+  void unitsChanged();
+  void filterChanged();
+  void failed(const QString& message);
+
+ private:
+  struct Open {
+    QString path;
+    ReportPointer report;
+    std::shared_ptr<const HeatData> heat;
+    std::shared_ptr<const Variables> variables;
+    std::shared_ptr<const Steps> steps;
+  };
+  template <class Data, class Load>
+  std::shared_ptr<const Data> loaded(std::shared_ptr<const Data> Open::*place, Load read);
+  ReportPointer load(const QString& path);  // null after failed()
+  void forget();
+
+  std::vector<Open> reports_;
+  int current_ = -1;
+  std::vector<Selection> history_{Selection{}};
+  std::size_t place_ = 0;
+  HeatState heatState_;
+  Units units_ = Units::kib;
+  QString filter_;
+};
+
+}  // namespace superstep::gui

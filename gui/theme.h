@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Colours by role, light and dark. The interface colours are also a QPalette; widgets find the theme
+// of the palette they have (theme_of), so that a change of palette repaints everything right.
+// Data colours mean the same in both themes and are never the only sign: hatches and words say it too.
+#pragma once
+
+#include <QColor>
+#include <QFont>
+#include <QPalette>
+#include <QString>
+#include <string>
+
+#include "traces/verdict.h"
+
+class QApplication;
+class QWidget;
+
+namespace superstep::gui {
+
+struct Theme {
+  bool dark = false;
+  QColor window, bars;  // behind panels; menu bar, view list, status bar
+  QColor panel, title_row, odd_row;
+  QColor frame, grid, track;  // track: the empty part of a bar
+  QColor text, secondary, faint;
+  QColor accent, accent_fill;  // interface state only, never data
+  QColor fits, fits_fill, tight, tight_fill, over, over_fill;
+  QColor limit;  // hardware limits, cells over them
+  QColor tip_fill, tip_text, tip_label;
+};
+
+const Theme& light_theme();
+const Theme& dark_theme();
+const Theme& theme_of(const QPalette& palette);
+const Theme& theme_of(const QWidget* widget);
+QPalette palette_of(const Theme& theme);
+void apply_theme(QApplication& app, const Theme& theme);  // palette, style sheet, font
+
+enum class Hatch { none, rising, falling, level };
+
+struct Fill {
+  QColor color;
+  Hatch hatch = Hatch::none;
+  QColor line;     // of the hatch
+  QColor outline;  // invalid: none
+};
+
+Fill fill_of_kind(const std::string& kind);        // of a waterfall term or a step
+Fill ideal_fill();                                 // the first bar of a waterfall
+Fill total_fill();                                 // its last
+Fill fill_of_memory(const std::string& category);  // unknown categories are grey
+int memory_order(const std::string& category);     // place in a stack, from its base; unknown last
+QColor ipu_color(int ipu_class);                   // repeats after eight
+
+QColor fit_color(const Theme& theme, Fit fit);
+QColor fit_fill(const Theme& theme, Fit fit);
+
+// The interface font, Inter or DejaVu Sans, at a size in the scale of the first.
+QFont ui_font(double pixels, QFont::Weight weight = QFont::Normal);
+
+// One of our icons, in one colour.
+QPixmap icon_pixmap(const QString& name, const QColor& color, int size, double device_pixel_ratio);
+
+}  // namespace superstep::gui

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A view answers one question about the open report. To add one: a class in views/, a row in views.cc,
+// an icon.
+#pragma once
+
+#include <QAbstractItemModel>
+#include <QWidget>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "gui/session.h"
+
+namespace superstep::gui {
+
+// What a view shows, in numbers: the table twin of its charts, and what CSV writes.
+struct NamedTable {
+  QString name;
+  const QAbstractItemModel* model = nullptr;
+};
+
+class View : public QWidget {
+  Q_OBJECT
+ public:
+  using QWidget::QWidget;
+  virtual std::vector<NamedTable> tables() const = 0;
+  // What the status bar says at its left and right.
+  virtual QString statusText() const { return {}; }
+  virtual QString unitsText() const { return {}; }
+
+ signals:
+  void statusChanged();
+};
+
+struct ViewDef {
+  const char* id;  // of --export, and of the icon
+  const char* title;
+  int shortcut;  // Qt::Key, 0: none
+  const char* question;
+  View* (*make)(Session& session, QWidget* parent);
+};
+
+std::span<const ViewDef> all_views();
+const ViewDef* find_view(std::string_view id);  // null: no such view
+
+}  // namespace superstep::gui

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "gui/view.h"
+#include "gui/views/heatmap.h"
+#include "gui/views/memory.h"
+#include "gui/views/summary.h"
+
+namespace superstep::gui {
+namespace {
+
+template <class V>
+View* make(Session& session, QWidget* parent) {
+  return new V(session, parent);
+}
+
+constexpr std::array<ViewDef, 3> kViews{{
+    {"summary", "Summary", Qt::Key_1, "How fast, does it fit, where does the time go?", make<SummaryView>},
+    {"heatmap", "Heat map", Qt::Key_2, "Which tile, in which phase, is full or slow?", make<HeatmapView>},
+    {"memory", "Memory", Qt::Key_3, "What fills the fullest tile of each IPU?", make<MemoryView>},
+}};
+
+}  // namespace
+
+std::span<const ViewDef> all_views() { return kViews; }
+
+const ViewDef* find_view(std::string_view id) {
+  for (const ViewDef& view : kViews) {
+    if (view.id == id) return &view;
+  }
+  return nullptr;
+}
+
+}  // namespace superstep::gui

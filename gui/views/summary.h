@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Within a minute: how fast, does it fit, where the time goes, what else was near.
+#pragma once
+
+#include "gui/models/table_model.h"
+#include "gui/view.h"
+
+class QLabel;
+
+namespace superstep::gui {
+
+class DataTable;
+class FitBars;
+class KeyNumbers;
+class Legend;
+class LimitBars;
+class Panel;
+class VerdictBanner;
+class WaterfallChart;
+
+struct LegendEntry;
+// The categories the report has, in stack order.
+std::vector<LegendEntry> memory_legend(const report::Index& index);
+
+class SummaryView : public View {
+  Q_OBJECT
+ public:
+  explicit SummaryView(Session& session, QWidget* parent = nullptr);
+
+  std::vector<NamedTable> tables() const override;
+  QString statusText() const override;
+  QString unitsText() const override;
+
+ private:
+  void rebuild();
+  void showSelection();
+  QWidget* makeWaterfall();
+  QWidget* makeFit();
+  QWidget* makePlans();
+
+  Session& session_;
+  TableModel waterfall_, fit_, plans_;
+  VerdictBanner* verdict_;
+  KeyNumbers* numbers_;
+  WaterfallChart* chart_;
+  FitBars* bars_;
+  Legend* kinds_;
+  Legend* categories_;
+  LimitBars* limits_;
+  DataTable* plansTable_;
+  Panel* waterfallPanel_;
+  Panel* fitPanel_;
+  Panel* limitsPanel_;
+  Panel* runnersPanel_;
+  QLabel* notes_;
+};
+
+}  // namespace superstep::gui

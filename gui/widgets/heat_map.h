@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles x phases. Wheel zooms at the cursor, dragging pans, a click selects tile and phase in the
+// session. Values are the largest under a pixel, never a mean.
+#pragma once
+
+#include <QImage>
+#include <QWidget>
+#include <optional>
+
+#include "gui/paint/heat_layout.h"
+#include "gui/session.h"
+
+namespace superstep::gui {
+
+struct HeatCell {
+  int column = 0;  // of the phases shown
+  std::int64_t tile = 0;
+  friend bool operator==(const HeatCell&, const HeatCell&) = default;
+};
+
+class HeatMap : public QWidget {
+  Q_OBJECT
+ public:
+  explicit HeatMap(Session& session, QWidget* parent = nullptr);
+
+  HeatLayout layoutNow() const;
+  HeatScale scaleNow() const;
+  std::optional<HeatCell> cellAt(const QPointF& position) const;
+  const std::vector<int>& phases() const { return phases_; }
+  // "largest of 3 tiles per pixel"; empty when every cell has its pixels.
+  QString sharingText() const;
+  QString tipText(const HeatCell& cell) const;  // lines "label<TAB>value"
+  QSize minimumSizeHint() const override { return {360, 280}; }
+
+ public slots:
+  void refresh();  // the report or the state has changed
+  void showEverything();
+
+ signals:
+  void layoutChanged();
+  void hovered(int phase, qint64 tile);  // row of heat.phase; -1: none
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+ private:
+  HeatWindow window() const;
+  std::int64_t limit() const;
+  QString valueText(std::int64_t value) const;
+  void setWindow(const HeatWindow& window);
+  void paintMap(QPainter& painter, const HeatLayout& layout);
+  void paintTotals(QPainter& painter, const HeatLayout& layout) const;
+  void paintMaxima(QPainter& painter, const HeatLayout& layout) const;
+  void paintNames(QPainter& painter, const HeatLayout& layout) const;
+  void paintCross(QPainter& painter, const HeatLayout& layout) const;
+  void paintTip(QPainter& painter, const HeatLayout& layout) const;
+
+  Session& session_;
+  std::shared_ptr<const HeatData> data_;
+  std::vector<int> phases_;
+  HeatImage values_;
+  QImage image_;  // values_ in colours; null: to be made
+  std::optional<HeatCell> hover_;
+  QPointF pressedAt_;
+  HeatWindow pressedWindow_;
+  bool panning_ = false;
+};
+
+}  // namespace superstep::gui

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the heat map looks.
+#include <QFontMetricsF>
+#include <QPainter>
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "gui/format.h"
+#include "gui/paint/axis.h"
+#include "gui/paint/draw.h"
+#include "gui/widgets/heat_map.h"
+
+namespace superstep::gui {
+namespace {
+
+QColor strip_color(const Theme& theme) { return theme.dark ? QColor(0x5E, 0x7F, 0x84) : QColor(0x7F, 0x9E, 0xA3); }
+
+// Head colours by their word; the words are always there too.
+QColor head_color(const std::string& group) {
+  if (group == "forward") return QColor(0xF9, 0xD9, 0xDD);
+  if (group == "backward" || group == "recompute and backward") return QColor(0xF0, 0xA5, 0xAE);
+  if (group == "update") return QColor(0xE3, 0xDA, 0xF2);
+  return QColor(0xD3, 0xDB, 0xE2);
+}
+
+QImage colored(const HeatImage& values, const HeatScale& scale, const Theme& theme) {
+  QImage image(values.width, values.height, QImage::Format_RGB32);
+  std::array<QRgb, 1024> colors;
+  for (std::size_t i = 0; i < colors.size(); ++i)
+    colors[i] = viridis(static_cast<double>(i) / (colors.size() - 1)).rgb();
+  for (int y = 0; y < values.height; ++y) {
+    auto* line = reinterpret_cast<QRgb*>(image.scanLine(y));
+    for (int x = 0; x < values.width; ++x) {
+      const std::int64_t value = values.at(x, y);
+      const auto v = static_cast<double>(value);
+      if (value == kNoValue) {  // hatched: no tile is used here
+        line[x] = (x + y) % 6 == 0 ? theme.faint.rgb() : theme.track.rgb();
+      } else if (scale.over(v)) {
+        line[x] = theme.limit.rgb();
+      } else {
+        line[x] = colors[static_cast<std::size_t>(std::lround(scale.share(v) * (colors.size() - 1)))];
+      }
+    }
+  }
+  return image;
+}
+
+}  // namespace
+
+void HeatMap::paintEvent(QPaintEvent*) {
+  const Theme& theme = theme_of(this);
+  QPainter painter(this);
+  if (phases_.empty()) {
+    painter.setPen(theme.secondary);
+    painter.setFont(ui_font(12));
+    painter.drawText(rect().adjusted(40, 0, -40, 0), Qt::AlignCenter | Qt::TextWordWrap,
+                     tr("The report has no values per tile and phase."));
+    return;
+  }
+  const HeatLayout layout = layoutNow();
+  paintMap(painter, layout);
+  paintTotals(painter, layout);
+  paintMaxima(painter, layout);
+  paintNames(painter, layout);
+  paintCross(painter, layout);
+  paintTip(painter, layout);
+}
+
+void HeatMap::paintMap(QPainter& painter, const HeatLayout& layout) {
+  const Theme& theme = theme_of(this);
+  if (image_.isNull()) {
+    values_ = rasterized(*data_, phases_, session_.heatState().quantity, layout);
+    image_ = colored(values_, scaleNow(), theme);
+  }
+  painter.drawImage(layout.map.topLeft(), image_);
+  // Tile numbers at eighths of what is seen.
+  painter.setFont(ui_font(10.5));
+  painter.setPen(theme.secondary);
+  const double span = layout.window.tile_to - layout.window.tile_from;
+  const int steps = layout.map.height() > 300 ? 8 : 4;
+  for (int i = 0; i <= steps; ++i) {
+    const auto tile = static_cast<std::int64_t>(std::floor(layout.window.tile_from + span * i / steps));
+    const std::int64_t shown = std::min(tile, data_->tiles - 1);
+    const double y =
+        std::clamp(layout.y_of(static_cast<double>(tile)), double(layout.map.top()), double(layout.map.bottom()));
+    painter.drawLine(QPointF(layout.map.left() - 4, std::floor(y) + 0.5),
+                     QPointF(layout.map.left() - 1, std::floor(y) + 0.5));
+    draw_number(painter, QRectF(0, y - 8, layout.map.left() - 8, 16), grouped(shown));
+  }
+  painter.setPen(theme.secondary);
+  painter.drawRect(QRectF(layout.map).adjusted(-0.5, -0.5, 0.5, 0.5));
+}
+
+void HeatMap::paintTotals(QPainter& painter, const HeatLayout& layout) const {
+  const Theme& theme = theme_of(this);
+  const HeatScale scale = scaleNow();
+  const HeatQuantity quantity = session_.heatState().quantity;
+  double full = scale.full;
+  for (const int phase : phases_) full = std::max(full, static_cast<double>(data_->largest(phase, quantity)));
+  const LinearScale y{full, double(layout.totals.bottom() + 1), double(layout.totals.top())};
+  const int first = std::max(0, static_cast<int>(layout.window.phase_from));
+  const int last = std::min(static_cast<int>(phases_.size()), static_cast<int>(std::ceil(layout.window.phase_to)));
+  painter.save();
+  painter.setClipRect(layout.totals);
+  for (int column = first; column < last; ++column) {
+    const auto most = static_cast<double>(data_->largest(phases_[static_cast<std::size_t>(column)], quantity));
+    const double left = std::round(layout.x_of(column));
+    const double right = std::max(left + 1, std::round(layout.x_of(column + 1)) - 1);
+    painter.fillRect(QRectF(QPointF(left, y.at(most)), QPointF(right, y.begin)),
+                     scale.over(most) ? theme.limit : strip_color(theme));
+  }
+  painter.restore();
+  painter.setFont(ui_font(10.5));
+  painter.setPen(theme.secondary);
+  painter.drawLine(layout.totals.left(), layout.totals.bottom() + 1, layout.totals.right(), layout.totals.bottom() + 1);
+  draw_number(painter, QRectF(0, y.begin - 12, layout.map.left() - 8, 14), "0");
+  if (scale.limit >= 0) {
+    const double at = std::floor(y.at(scale.limit));
+    painter.fillRect(QRectF(layout.totals.left(), at, layout.totals.width(), 1), theme.limit);
+    painter.setPen(theme.limit);
+    draw_text(painter, QRectF(layout.totals.right() + 8, at - 9, 72, 18),
+              valueText(static_cast<std::int64_t>(scale.limit)));
+    painter.setPen(theme.secondary);
+    draw_text(painter, QRectF(layout.totals.right() + 8, at + 9, 72, 16), tr("max of tiles"));
+  } else {
+    draw_number(painter, QRectF(0, layout.totals.top() - 4, layout.map.left() - 8, 14),
+                grouped(static_cast<std::int64_t>(full)));
+    draw_text(painter, QRectF(layout.totals.right() + 8, layout.totals.top() - 4, 72, 16),
+              quantity == HeatQuantity::compute ? tr("cycles") : tr("bytes"));
+    draw_text(painter, QRectF(layout.totals.right() + 8, layout.totals.top() + 12, 72, 16), tr("max of tiles"));
+  }
+}
+
+void HeatMap::paintMaxima(QPainter& painter, const HeatLayout& layout) const {
+  const Theme& theme = theme_of(this);
+  const HeatScale scale = scaleNow();
+  double full = scale.full;
+  for (const std::int64_t value : values_.row_largest) full = std::max(full, static_cast<double>(value));
+  const LinearScale x{full, double(layout.maxima.left()), double(layout.maxima.right())};
+  for (int row = 0; row < values_.height; ++row) {
+    const auto value = static_cast<double>(values_.row_largest[static_cast<std::size_t>(row)]);
+    if (value < 0) continue;
+    painter.fillRect(QRectF(x.begin, layout.maxima.top() + row, x.at(value) - x.begin, 1),
+                     scale.over(value) ? theme.limit : strip_color(theme));
+  }
+  if (scale.limit >= 0) {
+    const double at = std::floor(x.at(scale.limit));
+    painter.setPen(QPen(theme.limit, 1, Qt::DashLine));
+    painter.drawLine(QPointF(at + 0.5, layout.maxima.top()), QPointF(at + 0.5, layout.maxima.bottom()));
+  }
+  painter.setPen(theme.frame);
+  painter.drawRect(QRectF(layout.maxima).adjusted(-0.5, -0.5, 0.5, 0.5));
+  painter.setPen(theme.secondary);
+  painter.setFont(ui_font(10.5));
+  draw_text(painter, QRectF(layout.maxima.left() - 10, layout.ticks.top() + 4, 74, 16), tr("max of tile"),
+            Qt::AlignHCenter | Qt::AlignVCenter);
+}
+
+void HeatMap::paintNames(QPainter& painter, const HeatLayout& layout) const {
+  const Theme& theme = theme_of(this);
+  painter.save();
+  painter.setClipRect(QRect(layout.heads.left(), 0, layout.heads.width(), height()));
+  const auto visible = [&](const PhaseSpan& span) {
+    const double left = std::max(layout.x_of(span.from), double(layout.map.left()));
+    const double right = std::min(layout.x_of(span.to), double(layout.map.right() + 1));
+    return QRectF(left, 0, std::max(0.0, right - left), 0);
+  };
+  painter.setFont(ui_font(11, QFont::Medium));
+  for (const PhaseSpan& span : group_spans(*data_, phases_)) {
+    const QRectF x = visible(span);
+    if (x.width() < 1 || span.text.empty()) continue;
+    painter.fillRect(QRectF(x.left(), layout.heads.top(), x.width() - 1, layout.heads.height()), head_color(span.text));
+    painter.setPen(QColor(0x1B, 0x21, 0x27));
+    if (x.width() > 30)
+      draw_text(painter, QRectF(x.left() + 3, layout.heads.top(), x.width() - 7, layout.heads.height()),
+                QString::fromStdString(span.text), Qt::AlignCenter);
+  }
+  painter.setFont(ui_font(10.5));
+  double free_from = layout.map.left();  // names that would overlap are left out
+  for (const PhaseSpan& span : name_spans(*data_, phases_)) {
+    const QRectF x = visible(span);
+    if (x.width() < 1) continue;
+    painter.setPen(theme.faint);
+    painter.drawLine(QPointF(std::floor(x.left()) + 0.5, layout.ticks.top()),
+                     QPointF(std::floor(x.left()) + 0.5, layout.ticks.top() + 5));
+    const QString text = QString::fromStdString(span.text);
+    const double need = text_width(painter.font(), text) + 6;
+    const double left = x.center().x() - need / 2;
+    if (left < free_from || need > std::max(x.width() * 1.4, 24.0)) continue;
+    painter.setPen(theme.secondary);
+    painter.drawText(QRectF(left, layout.ticks.top() + 4, need, 16), Qt::AlignCenter, text);
+    free_from = left + need;
+  }
+  painter.restore();
+}
+
+void HeatMap::paintCross(QPainter& painter, const HeatLayout& layout) const {
+  painter.save();
+  painter.setClipRect(layout.map.adjusted(-3, -3, 3, 3));
+  const Selection& selection = session_.selection();
+  const auto column = std::find(phases_.begin(), phases_.end(), selection.phase);
+  if (column != phases_.end() && selection.tile >= 0) {
+    QRectF cell = layout.cell(static_cast<int>(column - phases_.begin()), static_cast<double>(selection.tile), 1);
+    if (cell.height() < 8) cell = QRectF(cell.left(), cell.center().y() - 4, cell.width(), 8);
+    draw_selection(painter, cell);
+  }
+  painter.restore();
+  if (!hover_) return;
+  const QRectF cell = layout.cell(hover_->column, static_cast<double>(hover_->tile), 1);
+  painter.setPen(QColor(255, 255, 255, 210));
+  painter.drawLine(QPointF(layout.map.left(), cell.center().y()), QPointF(layout.map.right(), cell.center().y()));
+  painter.drawLine(QPointF(cell.center().x(), layout.map.top()), QPointF(cell.center().x(), layout.map.bottom()));
+}
+
+void HeatMap::paintTip(QPainter& painter, const HeatLayout& layout) const {
+  if (!hover_) return;
+  const Theme& theme = theme_of(this);
+  const QStringList lines = tipText(*hover_).split('\n');
+  constexpr double kRow = 17;
+  const QFont font = ui_font(11);
+  const QFont strong = ui_font(11.5, QFont::DemiBold);
+  double width = 150;
+  for (const QString& line : lines) {
+    width = std::max(width,
+                     number_width(strong, line.section('\t', 0, 0)) + number_width(strong, line.section('\t', 1)) + 24);
+  }
+  width = std::min(width + 20, layout.map.width() - 8.0);
+  const QRectF cell = layout.cell(hover_->column, static_cast<double>(hover_->tile), 1);
+  QRectF box(cell.right() + 14, cell.center().y() + 14, width, kRow * lines.size() + 12);
+  if (box.right() > layout.map.right()) box.moveRight(cell.left() - 14);
+  if (box.left() < layout.map.left()) box.moveLeft(layout.map.left() + 4);
+  if (box.bottom() > layout.map.bottom()) box.moveBottom(cell.center().y() - 14);
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme.tip_fill);
+  painter.drawRoundedRect(box, 4, 4);
+  for (int i = 0; i < lines.size(); ++i) {
+    const QRectF row(box.left() + 10, box.top() + 6 + i * kRow, box.width() - 20, kRow);
+    painter.setFont(i == 0 ? strong : font);
+    painter.setPen(i == 0 ? theme.tip_text : theme.tip_label);
+    draw_text(painter, row, lines[i].section('\t', 0, 0));
+    painter.setPen(theme.tip_text);
+    painter.setFont(strong);
+    draw_number(painter, row, lines[i].section('\t', 1));
+  }
+  painter.restore();
+}
+
+}  // namespace superstep::gui

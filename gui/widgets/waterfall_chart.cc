@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/widgets/waterfall_chart.h"
+
+#include <QHelpEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <algorithm>
+
+#include "gui/format.h"
+#include "gui/paint/draw.h"
+
+namespace superstep::gui {
+namespace {
+
+// Columns of waterfall_table().
+constexpr int kTerm = 0;
+constexpr int kMs = 2;
+constexpr int kPercent = 3;
+constexpr int kSeconds = 4;
+constexpr double kMargin = 12;
+
+}  // namespace
+
+WaterfallChart::WaterfallChart(const TableModel& model, QWidget* parent) : QWidget(parent), model_(model) {
+  setObjectName("waterfall");
+  setAccessibleName(tr("Waterfall from ideal to predicted step time"));
+  connect(&model, &TableModel::modelReset, this, [this] {
+    updateGeometry();
+    update();
+  });
+}
+
+QString WaterfallChart::cell(int row, int column) const { return model_.index(row, column).data().toString(); }
+
+WaterfallLayout WaterfallChart::layoutNow() const {
+  std::vector<double> seconds;
+  double label = 0;
+  double number = 0;
+  for (int row = 0; row < model_.rowCount(); ++row) {
+    if (row + 1 < model_.rowCount()) seconds.push_back(model_.index(row, kSeconds).data(kExactRole).toDouble());
+    label = std::max(
+        label,
+        text_width(ui_font(12, row + 1 < model_.rowCount() ? QFont::Normal : QFont::DemiBold), cell(row, kTerm)) + 1);
+    number = std::max(number, number_width(ui_font(12, QFont::DemiBold), cell(row, kMs)));
+  }
+  return WaterfallLayout::of(std::move(seconds), width(), height(), label, number);
+}
+
+QSize WaterfallChart::minimumSizeHint() const {
+  return {260,
+          static_cast<int>(WaterfallLayout::kAxisHeight + WaterfallLayout::kLeastRow * std::max(1, model_.rowCount()))};
+}
+
+QSize WaterfallChart::sizeHint() const {
+  return {500, static_cast<int>(WaterfallLayout::kAxisHeight + 26 * std::max(1, model_.rowCount()))};
+}
+
+void WaterfallChart::setSelectedTerm(const QString& term) {
+  selectedTerm_ = term;
+  update();
+}
+
+void WaterfallChart::paintEvent(QPaintEvent*) {
+  const Theme& theme = theme_of(this);
+  QPainter painter(this);
+  if (model_.rowCount() == 0) {
+    painter.setPen(theme.secondary);
+    painter.setFont(ui_font(12));
+    painter.drawText(rect().adjusted(24, 0, -24, 0), Qt::AlignCenter | Qt::TextWordWrap,
+                     tr("The report has no plan, so there is no time to explain."));
+    return;
+  }
+  const WaterfallLayout layout = layoutNow();
+  const int total_row = layout.rows() - 1;
+  const double bottom = layout.row(total_row).bottom();
+
+  painter.setFont(ui_font(10.5));
+  for (const double tick :
+       nice_ticks(layout.total() * 1e3, std::max(2, static_cast<int>((layout.scale.end - layout.scale.begin) / 52)))) {
+    const double x = std::floor(layout.scale.at(tick / 1e3)) + 0.5;
+    painter.setPen(theme.grid);
+    painter.drawLine(QPointF(x, WaterfallLayout::kAxisHeight), QPointF(x, bottom));
+    painter.setPen(theme.secondary);
+    draw_number(painter, QRectF(x - 30, 0, 60, WaterfallLayout::kAxisHeight),
+                fixed_decimals(tick, tick != std::floor(tick) ? 1 : 0), Qt::AlignHCenter | Qt::AlignVCenter);
+  }
+  painter.setFont(ui_font(11));
+  draw_number(painter, QRectF(0, 0, layout.number_right, WaterfallLayout::kAxisHeight), tr("ms"));
+  draw_number(painter, QRectF(0, 0, layout.percent_right, WaterfallLayout::kAxisHeight), "%");
+
+  for (int row = 0; row < layout.rows(); ++row) {
+    const QRectF whole = layout.row(row);
+    const bool is_total = row == total_row;
+    if (!selectedTerm_.isEmpty() && cell(row, kTerm) == selectedTerm_) painter.fillRect(whole, theme.accent_fill);
+    if (is_total) {
+      painter.setPen(theme.frame);
+      painter.drawLine(QPointF(kMargin, whole.top()), QPointF(layout.percent_right, whole.top()));
+    }
+    painter.setPen(theme.text);
+    painter.setFont(ui_font(12, is_total ? QFont::DemiBold : QFont::Normal));
+    draw_text(painter, QRectF(kMargin, whole.top(), layout.label_width, whole.height()), cell(row, kTerm));
+    const QRectF bar = layout.bar(row);
+    const QString kind = model_.index(row, kTerm).data(kKindRole).toString();
+    draw_fill(painter, bar, is_total ? total_fill() : row == 0 ? ideal_fill() : fill_of_kind(kind.toStdString()));
+    if (row + 2 < layout.rows()) {  // down to where the next bar starts
+      painter.setPen(theme.secondary);
+      const double x = std::floor(std::min(bar.right(), layout.scale.end - 1)) + 0.5;
+      painter.drawLine(QPointF(x, bar.bottom()), QPointF(x, layout.bar(row + 1).top()));
+    }
+    painter.setPen(theme.text);
+    painter.setFont(ui_font(12, QFont::DemiBold));
+    draw_number(painter, QRectF(0, whole.top(), layout.number_right, whole.height()), cell(row, kMs));
+    painter.setPen(theme.secondary);
+    painter.setFont(ui_font(12));
+    draw_number(painter, QRectF(0, whole.top(), layout.percent_right, whole.height()), cell(row, kPercent));
+  }
+}
+
+void WaterfallChart::mousePressEvent(QMouseEvent* event) {
+  const int row = layoutNow().row_at(event->position().y());
+  if (row >= 0 && row + 1 < model_.rowCount()) emit termClicked(cell(row, kTerm));
+}
+
+bool WaterfallChart::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip || model_.rowCount() == 0) return QWidget::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const int row = layoutNow().row_at(help->pos().y());
+  if (row < 0) {
+    QToolTip::hideText();
+    return true;
+  }
+  QString text = "<b>" + cell(row, kTerm).toHtmlEscaped() + "</b><br>" + cell(row, kMs) + " ms, " +
+                 cell(row, kPercent) + " %<br>" + cell(row, kSeconds) + " s";
+  const QString why = model_.index(row, 0).data(Qt::ToolTipRole).toString();
+  if (!why.isEmpty()) text += "<br>" + why.toHtmlEscaped();
+  QToolTip::showText(help->globalPos(), text, this);
+  return true;
+}
+
+}  // namespace superstep::gui

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/cost/cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+
+#include "model/error.h"
+
+namespace superstep {
+
+Cycles TermCycles::total() const { return Cycles(std::accumulate(by.begin(), by.end(), std::int64_t{0})); }
+
+TermCycles& TermCycles::operator+=(const TermCycles& o) {
+  for (std::size_t i = 0; i < by.size(); ++i) by[i] += o.by[i];
+  return *this;
+}
+
+TermCycles operator*(TermCycles a, std::int64_t n) {
+  for (std::int64_t& v : a.by) v *= n;
+  return a;
+}
+
+TermCycles TermCycles::as(Term term) const {
+  TermCycles t;
+  t[term] = total().value;
+  return t;
+}
+
+struct CostModel::State {
+  std::unique_ptr<LinkGraph> links;
+  std::mutex mutex;
+  std::map<GroupShape, CollectivePath> paths;
+  std::map<std::int64_t, BytesPerSecond> neighbours;
+};
+
+CostModel::CostModel(const Machine& machine, Calibration calibration)
+    : machine_(machine), calibration_(std::move(calibration)), state_(new State) {
+  state_->links = std::make_unique<LinkGraph>(machine_);
+}
+CostModel::~CostModel() = default;
+
+CollectivePath CostModel::path(GroupShape group) const {
+  std::lock_guard lock(state_->mutex);
+  auto it = state_->paths.find(group);
+  if (it == state_->paths.end()) it = state_->paths.emplace(group, state_->links->collective_path(group)).first;
+  return it->second;
+}
+
+namespace {
+
+// Seconds of a ring over n members: each passes on (n-1)/n of the data once for a reduce-scatter or an
+// all-gather, twice for an all-reduce.
+double ring(CollectiveKind kind, std::int64_t n, double bytes, double rate, double latency) {
+  if (n <= 1) return 0;
+  const double passes = kind == CollectiveKind::all_reduce ? 2 : 1;
+  const double steps = static_cast<double>(n - 1);
+  const double around = passes * (steps / static_cast<double>(n) * bytes / rate + steps * latency);
+  if (kind != CollectiveKind::all_reduce) return around;
+  // Small tensors: everyone sends all to everyone and reduces locally.
+  return std::min(around, steps * bytes / rate + 2 * latency);
+}
+
+}  // namespace
+
+Cycles CostModel::collective(CollectiveKind kind, GroupShape group, Bytes bytes) const {
+  if (group.size <= 1 || bytes.value == 0) return Cycles(0);
+  const CollectivePath p = path(group);
+  const double b = static_cast<double>(bytes.value);
+  double seconds = ring(kind, p.inside, b, p.ring_rate.value, machine_.links.hop_latency.value);
+  if (p.domains > 1) {  // within the racks on IPU-Links, the shards across racks on GW-Links
+    const double shard = b / static_cast<double>(std::max<std::int64_t>(1, p.inside));
+    seconds += ring(kind, p.domains, shard, p.gateway_rate.value, machine_.gateway.latency.value);
+  }
+  return cycles(Seconds(seconds)) + machine_.links.external_sync;
+}
+
+Cycles CostModel::copy(Bytes bytes, std::int64_t stride) const {
+  if (bytes.value == 0) return Cycles(0);
+  BytesPerSecond rate;
+  {
+    std::lock_guard lock(state_->mutex);
+    auto it = state_->neighbours.find(stride);
+    if (it == state_->neighbours.end()) it = state_->neighbours.emplace(stride, state_->links->neighbour_rate(stride)).first;
+    rate = it->second;
+  }
+  const Cycles fixed = cycles(machine_.links.hop_latency * 2.0) + machine_.links.external_sync;
+  const Cycles whole = cycles(transfer_time(bytes, rate)) + fixed;
+  if (stride == 1) return whole;
+  // What every IPU of the group holds can also be sent in slices and joined on the other side.
+  const Cycles sliced = cycles(transfer_time(share(bytes, stride), rate)) + fixed + collective(CollectiveKind::all_gather, {stride, 1}, bytes);
+  return std::min(whole, sliced);
+}
+
+Cycles CostModel::streaming(Bytes bytes, Location from) const {
+  if (bytes.value == 0) return Cycles(0);
+  const StreamingMemory& d = machine_.streaming;
+  double rate = std::min(d.ipu_rate.value, d.machine_rate.value / static_cast<double>(machine_.ipus_per_machine));
+  const double link = machine_.links.rate.value * static_cast<double>(machine_.links.rail_links) * machine_.links.efficiency;
+  if (from == Location::remote_ipu) rate = link;
+  if (from == Location::remote_machine) rate = std::min(rate, link);
+  return cycles(transfer_time(bytes, BytesPerSecond(rate)));
+}
+
+Cycles CostModel::host(Bytes bytes) const {
+  if (bytes.value == 0) return Cycles(0);
+  const double nic = machine_.host.rate.value / static_cast<double>(machine_.ipus_per_machine);
+  const double rate = std::min(nic, machine_.streaming.ipu_rate.value);
+  return cycles(transfer_time(bytes, BytesPerSecond(rate)));
+}
+
+TermCycles CostModel::step(const Step& s) const {
+  TermCycles t;
+  const Chip& chip = machine_.chip;
+  switch (s.kind) {
+    case StepKind::compute:
+      t[Term::amp_rows] += s.rows.value;
+      t[Term::amp_padding] += s.padding.value;
+      t[Term::amp_fixed] += s.amp_fixed.value;
+      t[s.term] += scaled(s.vector, calibration_.vector_factor).value;
+      t[Term::superstep] += chip.exchange.superstep.value;
+      break;
+    case StepKind::exchange: {
+      // Re-layout moves many small pieces; it was fitted together with the vector work it feeds.
+      const double factor = s.term == Term::relayout ? calibration_.vector_factor : 1;
+      const Cycles move = transfer_time(s.tile_bytes, chip.exchange.receive) + transfer_time(s.paired_bytes, chip.exchange.paired_receive);
+      t[s.term] += scaled(move, factor).value;
+      t[Term::superstep] += chip.exchange.superstep.value;
+      break;
+    }
+    case StepKind::collective: t[s.term] += collective(s.collective, s.group, s.tile_bytes).value; break;
+    case StepKind::copy: t[s.term] += copy(s.tile_bytes, s.group.stride).value; break;
+    case StepKind::load:
+    case StepKind::store: t[s.term] += streaming(s.tile_bytes, s.location).value; break;
+    case StepKind::host: t[s.term] += host(s.tile_bytes).value; break;
+    case StepKind::fixed: t[s.term] += s.vector.value; break;
+  }
+  return t * s.times;
+}
+
+TermCycles CostModel::function(const Function& f) const {
+  TermCycles t;
+  for (const Step& s : f.steps) t += step(s);
+  return t;
+}
+
+}  // namespace superstep

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program read with the clock. All times are integer cycles of the chip's clock, so that sums do
+// not depend on their order; every number is a sum of named terms.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/cost/calibration.h"
+#include "model/lower/program.h"
+#include "model/machine/links.h"
+#include "model/machine/machine.h"
+
+namespace superstep {
+
+// Cycles by waterfall term.
+struct TermCycles {
+  std::array<std::int64_t, kTerms> by{};
+
+  std::int64_t& operator[](Term t) { return by[static_cast<std::size_t>(t)]; }
+  std::int64_t operator[](Term t) const { return by[static_cast<std::size_t>(t)]; }
+  Cycles total() const;
+  TermCycles& operator+=(const TermCycles& o);
+  friend TermCycles operator*(TermCycles a, std::int64_t n);
+  friend bool operator==(const TermCycles&, const TermCycles&) = default;
+  // Everything under one term: a forward pass run again is recompute, whatever it consists of.
+  TermCycles as(Term term) const;
+};
+
+// A machine with its calibration and routes; what every cost function needs. Safe to share between threads.
+class CostModel {
+ public:
+  CostModel(const Machine& machine, Calibration calibration);
+  ~CostModel();
+  CostModel(const CostModel&) = delete;
+  CostModel& operator=(const CostModel&) = delete;
+
+  const Machine& machine() const { return machine_; }
+  const Calibration& calibration() const { return calibration_; }
+
+  // `bytes` is the tensor at its larger end, as one IPU holds it: all of an all-reduce's operand, the
+  // operand of a reduce-scatter, the result of an all-gather.
+  Cycles collective(CollectiveKind kind, GroupShape group, Bytes bytes) const;
+  // Pipeline boundary: every IPU sends `bytes` to the IPU `stride` further, both directions at once;
+  // `stride` is the tensor-parallel group, whose IPUs hold the same.
+  Cycles copy(Bytes bytes, std::int64_t stride) const;
+  Cycles streaming(Bytes bytes, Location from) const;  // one IPU, one direction; not in_processor
+  Cycles host(Bytes bytes) const;  // one IPU's host stream, through the machine's Streaming Memory
+  Cycles cycles(Seconds s) const { return cycles_in(s, machine_.chip.clock); }
+  Seconds seconds(Cycles c) const { return at_clock(c, machine_.chip.clock); }
+
+  TermCycles step(const Step& step) const;
+  TermCycles function(const Function& function) const;
+
+ private:
+  CollectivePath path(GroupShape group) const;
+  Machine machine_;
+  Calibration calibration_;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// What lives on a tile of one IPU group only for a while, at the worst moment of the step.
+struct Transient {
+  Bytes activations;      // results held for later ops
+  Bytes temporaries;      // of the step at the peak
+  FunctionId function;    // where the peak is
+  std::int64_t step = -1; // in that function
+  Bytes total() const { return activations + temporaries; }
+};
+
+// What a walk over the program's tree finds.
+struct Timeline {
+  TermCycles step;                   // one optimiser step, by term, along the critical path
+  std::vector<Cycles> busy;          // by IPU group: cycles per step in which it does not wait
+  std::vector<Transient> transient;  // by IPU group
+  struct Traffic {
+    std::int64_t count = 0;  // per IPU and step
+    Bytes bytes;             // sum of the operands, larger end
+  };
+  std::map<std::pair<CollectiveKind, Term>, Traffic> collectives;  // along the critical path
+  Bytes tile_peak(const Program& program, std::size_t ipu) const { return program.ipus[ipu].total() + transient[ipu].total(); }
+};
+Timeline cost(const Program& program, const CostModel& model);
+
+// Cycles of one subtree on its critical path, all iterations included; the program tree view and the
+// report read times through this.
+TermCycles cost_of(const Node& node, const Program& program, const CostModel& model);
+
+}  // namespace superstep

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
+#include "model/cost/cost.h"
+#include "model/error.h"
+
+namespace superstep {
+namespace {
+
+struct Traversal {
+  TermCycles time;
+  std::map<std::int64_t, std::int64_t> busy;  // IPU group -> cycles
+  std::map<std::pair<CollectiveKind, Term>, Timeline::Traffic> collectives;
+
+  void add(const Traversal& o, std::int64_t times) {
+    time += o.time * times;
+    for (const auto& [ipu, cycles] : o.busy) busy[ipu] += cycles * times;
+    for (const auto& [key, traffic] : o.collectives) {
+      collectives[key].count += traffic.count * times;
+      collectives[key].bytes += traffic.bytes * times;
+    }
+  }
+};
+
+class Clock {
+ public:
+  Clock(const Program& program, const CostModel& model) : p_(program), m_(model) {
+    for (const Function& f : program.functions) {
+      Traversal t;
+      for (const Step& s : f.steps) t.add(of_step(s), 1);
+      functions_.push_back(std::move(t));
+    }
+  }
+
+  // `iteration` < 0: every call below is active.
+  Traversal node(const Node& n, std::int64_t iteration, std::int64_t micro_batches) const {
+    switch (n.kind) {
+      case Node::Kind::step: return of_step(n.step);
+      case Node::Kind::call: return call(n, iteration, micro_batches);
+      case Node::Kind::sequence: {
+        Traversal t;
+        for (const Node& c : n.children) t.add(node(c, iteration, micro_batches), 1);
+        note_busy(n, t);
+        return t;
+      }
+      case Node::Kind::parallel: return parallel(n, iteration, micro_batches);
+      case Node::Kind::repeat: return repeat(n);
+    }
+    return {};
+  }
+
+ private:
+  const Program& p_;
+  const CostModel& m_;
+  std::vector<Traversal> functions_;
+
+  Traversal of_step(const Step& s) const {
+    Traversal t;
+    t.time = m_.step(s);
+    if (s.kind == StepKind::collective) t.collectives[{s.collective, s.term}] = {s.times, s.tile_bytes * s.times};
+    return t;
+  }
+
+  Traversal call(const Node& n, std::int64_t iteration, std::int64_t micro_batches) const {
+    if (iteration >= 0 && (iteration < n.lag || iteration - n.lag >= micro_batches)) return {};
+    Traversal t = functions_[static_cast<std::size_t>(n.function.index)];
+    if (n.recompute) t.time = t.time.as(Term::recompute);
+    return t;
+  }
+
+  static void note_busy(const Node& n, Traversal& t) {
+    if (n.ipu >= 0) t.busy[n.ipu] = std::max(t.busy[n.ipu], t.time.total().value);
+  }
+
+  Traversal parallel(const Node& n, std::int64_t iteration, std::int64_t micro_batches) const {
+    Traversal slowest;
+    std::map<std::int64_t, std::int64_t> busy;
+    for (const Node& c : n.children) {
+      Traversal t = node(c, iteration, micro_batches);
+      for (const auto& [ipu, cycles] : t.busy) busy[ipu] = std::max(busy[ipu], cycles);
+      if (slowest.time.total() < t.time.total()) slowest = std::move(t);
+    }
+    slowest.busy = std::move(busy);
+    note_busy(n, slowest);
+    return slowest;
+  }
+
+  Traversal once(const Node& n, std::int64_t iteration) const {
+    Traversal t;
+    for (const Node& c : n.children) t.add(node(c, iteration, n.micro_batches), 1);
+    return t;
+  }
+
+  Traversal repeat(const Node& n) const {
+    const Traversal full = once(n, -1);
+    Traversal t;
+    t.add(full, n.micro_batches);
+    // What the iterations cost beyond one full one per micro-batch is the pipeline's fill and drain.
+    if (m_.calibration().full_cost_fill) {
+      t.time[Term::bubble] += full.time.total().value * (n.count - n.micro_batches);
+      return t;
+    }
+    std::int64_t all = 0;
+    const std::vector<std::int64_t> changes = change_points(n);
+    for (std::size_t i = 0; i + 1 < changes.size(); ++i) {
+      all += once(n, changes[i]).time.total().value * (changes[i + 1] - changes[i]);
+    }
+    t.time[Term::bubble] += all - full.time.total().value * n.micro_batches;
+    return t;
+  }
+
+  // Iterations at which a call below starts or stops, 0 and the end included.
+  static std::vector<std::int64_t> change_points(const Node& n) {
+    std::set<std::int64_t> lags = {0};
+    collect_lags(n, lags);
+    std::set<std::int64_t> at = {0, n.count};
+    for (std::int64_t lag : lags) {
+      for (std::int64_t i : {lag, lag + n.micro_batches}) {
+        if (i < n.count) at.insert(i);
+      }
+    }
+    return {at.begin(), at.end()};
+  }
+  static void collect_lags(const Node& n, std::set<std::int64_t>& lags) {
+    if (n.kind == Node::Kind::call) lags.insert(n.lag);
+    for (const Node& c : n.children) collect_lags(c, lags);
+  }
+};
+
+// Follows what stays between a forward call that keeps and its backward call, on each IPU group.
+class MemoryWalk {
+ public:
+  MemoryWalk(const Program& program) : p_(program), peak_(program.ipus.size()), held_(program.ipus.size()) {}
+
+  void visit(const Node& n, std::int64_t ipu) {
+    if (n.ipu >= 0) ipu = n.ipu;
+    if (n.kind == Node::Kind::call && ipu >= 0) call(n, static_cast<std::size_t>(ipu));
+    for (const Node& c : n.children) visit(c, ipu);
+  }
+  std::vector<Transient> take() { return std::move(peak_); }
+
+ private:
+  struct Held {
+    UnitId unit;
+    Bytes bytes;
+  };
+  const Program& p_;
+  std::vector<Transient> peak_;
+  std::vector<std::vector<Held>> held_;
+
+  void call(const Node& n, std::size_t ipu) {
+    const Function& f = p_.functions[n.function];
+    Bytes base(0);
+    for (const Held& h : held_[ipu]) base += h.bytes;
+    const Bytes highest = n.keeps ? f.peak_keeping : f.peak;
+    if (base + highest > peak_[ipu].total()) set_peak(ipu, n, base, highest);
+    if (n.keeps) held_[ipu].push_back({n.unit, f.kept + (n.keeps_results ? f.crossing : Bytes(0))});
+    if (f.pass == Pass::backward && !held_[ipu].empty() && held_[ipu].back().unit == n.unit) held_[ipu].pop_back();
+  }
+
+  void set_peak(std::size_t ipu, const Node& n, Bytes base, Bytes highest) {
+    const Function& f = p_.functions[n.function];
+    Transient& t = peak_[ipu];
+    t.function = n.function;
+    t.temporaries = Bytes(0);
+    Bytes most(-1);
+    for (std::size_t i = 0; i < f.steps.size(); ++i) {
+      if (f.steps[i].live + f.steps[i].temporary > most) {
+        most = f.steps[i].live + f.steps[i].temporary;
+        t.step = static_cast<std::int64_t>(i);
+        t.temporaries = f.steps[i].temporary;
+      }
+    }
+    t.activations = base + highest - t.temporaries;
+  }
+};
+
+}  // namespace
+
+Timeline cost(const Program& program, const CostModel& model) {
+  const Clock clock(program, model);
+  Traversal t = clock.node(program.root, -1, 1);
+  Timeline out;
+  out.step = t.time;
+  out.collectives = std::move(t.collectives);
+  for (std::size_t i = 0; i < program.ipus.size(); ++i) out.busy.push_back(Cycles(t.busy[static_cast<std::int64_t>(i)]));
+  MemoryWalk memory(program);
+  memory.visit(program.root, -1);
+  out.transient = memory.take();
+  return out;
+}
+
+TermCycles cost_of(const Node& node, const Program& program, const CostModel& model) {
+  return Clock(program, model).node(node, -1, 1).time;
+}
+
+}  // namespace superstep

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/graph/graph.h"
+
+namespace superstep {
+
+// Adds the ops that compute the gradient of graph.loss for every weight it depends on. A backward
+// op belongs to the unit of the forward op it comes from; the last tensor of each chain gets kind
+// weight_gradient. Returns weight -> gradient. Throws Error naming an op without a gradient on the path.
+std::map<TensorId, TensorId> add_gradients(Graph& graph);
+
+struct OptimizerSpec {
+  std::string kind = "sgd";  // sgd, sgd_momentum, adam, adamw, lamb, lars
+  double learning_rate = 0.01;
+  double momentum = 0.9;      // sgd_momentum, lars
+  double weight_decay = 0;    // in the gradient for sgd_momentum, decoupled for adamw, lamb; lars: in its norm
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  bool bias_correction = true;  // adam, adamw, lamb
+  double trust_coefficient = 1e-3;  // lars (eta)
+  DType first_moment = DType::fp32;
+  DType second_moment = DType::fp32;
+  bool master_weights = false;  // keep an fp32 copy of fp16 weights
+};
+std::vector<std::string> optimizer_kinds();
+// Optimizer state bytes per parameter under the spec (LAMB with fp32 moments: 8).
+std::int64_t state_bytes_per_parameter(const OptimizerSpec& spec);
+
+// Adds one update per weight, reading the accumulated gradient (the weight_gradient tensor) and
+// writing Graph::updates. Update ops belong to the weight's unit, pass update, and are elementwise
+// or full reductions over the weight, so that they may run on a shard of it.
+void add_optimizer(Graph& graph, const std::map<TensorId, TensorId>& gradients, const OptimizerSpec& spec);
+
+}  // namespace superstep

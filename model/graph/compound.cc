@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compound operations as core ops. Every op is a superstep on the device, so the expansions are
+// short; statistics are kept in fp32 when the values are fp16, as the vendor's kernels do.
+#include "model/error.h"
+#include "model/graph/builder.h"
+#include "model/ops/op.h"
+
+namespace superstep {
+
+namespace {
+
+DType statistics_type(DType type) { return type == DType::fp16 ? DType::fp32 : type; }
+
+// The axes of the reduction that the second operand of the op that made `y` comes from.
+std::vector<std::int64_t> statistics_axes(GraphBuilder& b, TensorId y) {
+  const Graph& graph = b.graph();
+  OpId op = graph.tensors[graph.ops[graph.tensors[y].producer].inputs[1]].producer;
+  while (graph.ops[op].def->name != "reduce") op = graph.tensors[graph.ops[op].inputs[0]].producer;
+  return graph.ops[op].attrs.integers("axes");
+}
+
+// y = softmax(x):  dx = y (dy - sum(dy y)); needs y alone.
+TensorId softmax_gradient(GraphBuilder& b, TensorId, TensorId y, TensorId dy) {
+  const TensorId sum =
+      b.reduce("sum", b.binary("mul", y, dy), statistics_axes(b, y), true, statistics_type(b.info(y).type));
+  return b.binary("mul", y, b.binary("sub", dy, sum));
+}
+
+// y = x - log sum exp x:  dx = dy - exp(y) sum(dy)
+TensorId log_softmax_gradient(GraphBuilder& b, TensorId, TensorId y, TensorId dy) {
+  const Shape shape = b.info(y).shape;
+  const TensorId sum =
+      b.reduce("sum", b.expand(dy, shape), statistics_axes(b, y), true, statistics_type(b.info(y).type));
+  return b.binary("sub", dy, b.binary("mul", b.unary("exp", y), sum));
+}
+
+// y = (x - mean) r with r = 1 / sqrt(var + eps):  dx = r (dy - mean(dy) - y mean(dy y)); needs y and r.
+TensorId normalize_gradient(GraphBuilder& b, TensorId, TensorId y, TensorId dy) {
+  const std::vector<std::int64_t> axes = statistics_axes(b, y);
+  const TensorId r = b.graph().ops[b.graph().tensors[y].producer].inputs[1];
+  const DType type = statistics_type(b.info(y).type);
+  const Shape shape = b.info(y).shape;
+  dy = b.expand(dy, shape);
+  const TensorId mean = b.reduce("mean", dy, axes, true, type);
+  const TensorId along = b.reduce("mean", b.binary("mul", y, dy), axes, true, type);
+  const TensorId centred = b.binary("sub", b.binary("sub", dy, b.binary("mul", y, along)), mean);
+  return b.binary("mul", centred, r);
+}
+
+constexpr GradientRule kSoftmax{"softmax", softmax_gradient};
+constexpr GradientRule kLogSoftmax{"log_softmax", log_softmax_gradient};
+constexpr GradientRule kNormalize{"normalize", normalize_gradient};
+
+}  // namespace
+
+TensorId GraphBuilder::softmax(TensorId a, std::int64_t axis) {
+  const TensorId centred = binary("sub", a, reduce("max", a, {axis}, true));
+  const TensorId e = unary("exp", centred);
+  const TensorId sum = reduce("sum", e, {axis}, true, statistics_type(info(a).type));
+  const TensorId y = binary("mul", e, unary("reciprocal", sum));
+  set_gradient_rule(y, a, kSoftmax);
+  return y;
+}
+
+TensorId GraphBuilder::log_softmax(TensorId a, std::int64_t axis) {
+  const TensorId centred = binary("sub", a, reduce("max", a, {axis}, true));
+  const TensorId sum = reduce("sum", unary("exp", centred), {axis}, true, statistics_type(info(a).type));
+  const TensorId y = binary("sub", centred, unary("log", sum));
+  set_gradient_rule(y, a, kLogSoftmax);
+  return y;
+}
+
+TensorId GraphBuilder::normalize(TensorId a, std::vector<std::int64_t> axes, double epsilon) {
+  const DType type = statistics_type(info(a).type);
+  const TensorId centred = binary("sub", a, reduce("mean", a, axes, true, type));
+  const TensorId variance = reduce("mean_square", centred, axes, true, type);
+  const TensorId y = binary("mul", centred, unary("rsqrt", shift(variance, epsilon)));
+  set_gradient_rule(y, a, kNormalize);
+  return y;
+}
+
+TensorId GraphBuilder::layer_norm(TensorId a, TensorId gamma, TensorId beta, double epsilon, std::int64_t axis) {
+  const auto rank = static_cast<std::int64_t>(info(a).shape.size());
+  std::vector<std::int64_t> axes;
+  for (std::int64_t d = axis < 0 ? axis + rank : axis; d < rank; ++d) axes.push_back(d);
+  TensorId y = normalize(a, std::move(axes), epsilon);
+  if (gamma.valid()) y = binary("mul", y, gamma);
+  return beta.valid() ? binary("add", y, beta) : y;
+}
+
+TensorId GraphBuilder::batch_norm(TensorId a, TensorId gamma, TensorId beta, double epsilon) {
+  std::vector<std::int64_t> axes;
+  Shape per_channel;
+  for (std::size_t d = 0; d < info(a).shape.size(); ++d) {
+    if (d != 1) axes.push_back(static_cast<std::int64_t>(d));
+    if (d >= 1) per_channel.push_back(d == 1 ? info(a).shape[1] : 1);
+  }
+  const TensorId scaled = binary("mul", normalize(a, std::move(axes), epsilon), reshape(gamma, per_channel));
+  return binary("add", scaled, reshape(beta, per_channel));
+}
+
+TensorId GraphBuilder::linear(TensorId a, TensorId weight, TensorId bias) {
+  const TensorId product = matmul(a, weight);
+  return bias.valid() ? binary("add", product, bias) : product;
+}
+
+TensorId GraphBuilder::dropout(TensorId a, double ratio) {
+  if (ratio == 0) return a;
+  Attributes attrs;
+  attrs.set("ratio", ratio);
+  const Shape& shape = info(a).shape;
+  const bool by_sample = !shape.empty() && shape[0] % graph_.micro_batch == 0;
+  attrs.set("samples", by_sample ? graph_.micro_batch : std::int64_t{0});
+  std::string name = fresh_name("dropout");
+  // FNV-1a of the name: equal in every plan of the same graph, different for every tensor.
+  std::uint64_t key = 0xcbf29ce484222325u;
+  for (char c : name) key = (key ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  attrs.set("key", static_cast<std::int64_t>(key));
+  return one("dropout", {a}, std::move(attrs), std::string_view(name).substr(scope_.empty() ? 0 : scope_.size() + 1));
+}
+
+TensorId GraphBuilder::cross_entropy(TensorId logits, TensorId labels, std::int64_t ignore) {
+  const DType type = statistics_type(info(logits).type);
+  const TensorId peak = stop_gradient(reduce("max", logits, {-1}, true));
+  const TensorId centred = binary("sub", logits, peak);
+  const TensorId sum = reduce("sum", unary("exp", centred), {-1}, false, type);
+  const TensorId hit = cast(one("pick", {centred, labels}), type);
+  const TensorId loss = binary("sub", unary("log", sum), hit);
+  const TensorId counted =
+      cast(one("not_equal", {labels, scalar(info(labels).type, static_cast<double>(ignore))}), type);
+  std::vector<std::int64_t> all;
+  for (std::size_t d = 0; d < info(labels).shape.size(); ++d) all.push_back(static_cast<std::int64_t>(d));
+  const TensorId total = reduce("sum", binary("mul", loss, counted), all, false);
+  const TensorId rows = reduce("sum", counted, all, false);
+  return binary("div", total, binary("max", rows, scalar(type, 1)));
+}
+
+}  // namespace superstep

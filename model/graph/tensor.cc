@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/graph/tensor.h"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "model/error.h"
+
+namespace superstep {
+
+namespace {
+
+struct TypeRow {
+  std::string_view name;
+  std::int64_t size;
+};
+constexpr std::array<TypeRow, 8> kTypes = {
+    {{"fp16", 2}, {"fp32", 4}, {"fp64", 8}, {"int8", 1}, {"int32", 4}, {"int64", 8}, {"uint8", 1}, {"bool", 1}}};
+
+template <class T>
+T read_as(const std::byte* data, std::int64_t index) {
+  T value;
+  std::memcpy(&value, data + index * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+template <class T>
+void write_as(std::byte* data, std::int64_t index, T value) {
+  std::memcpy(data + index * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
+}
+
+// Nearest float of the two around `value` that does not change how a second rounding, to half,
+// falls: an inexact result gets an odd last bit ("round to odd").
+float to_odd_float(double value) {
+  const auto f = static_cast<float>(value);
+  if (static_cast<double>(f) == value || !std::isfinite(f)) return f;
+  auto bits = std::bit_cast<std::uint32_t>(f);
+  if (std::abs(static_cast<double>(f)) > std::abs(value)) --bits;
+  return std::bit_cast<float>(bits | 1u);
+}
+
+template <class T>
+T to_integer(double value) {
+  if (std::isnan(value)) return 0;
+  const double low = static_cast<double>(std::numeric_limits<T>::min());
+  const double high = static_cast<double>(std::numeric_limits<T>::max());
+  if (value <= low) return std::numeric_limits<T>::min();
+  if (value >= high) return std::numeric_limits<T>::max();
+  return static_cast<T>(std::trunc(value));
+}
+
+}  // namespace
+
+std::int64_t size_of(DType type) { return kTypes[static_cast<std::size_t>(type)].size; }
+std::string_view name_of(DType type) { return kTypes[static_cast<std::size_t>(type)].name; }
+bool is_float(DType type) { return type <= DType::fp64; }
+
+std::int64_t volume(const Shape& shape) {
+  std::int64_t product = 1;
+  for (std::int64_t extent : shape) product *= extent;
+  return product;
+}
+
+std::string to_text(const Shape& shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+Array Array::from(DType type, Shape shape, const std::vector<double>& values) {
+  Array array(TensorInfo{type, std::move(shape)});
+  SUPERSTEP_CHECK(array.info.elements() == static_cast<std::int64_t>(values.size()), "value count of an array");
+  for (std::size_t i = 0; i < values.size(); ++i) array.set(static_cast<std::int64_t>(i), values[i]);
+  return array;
+}
+
+double Array::at(std::int64_t element) const { return load_element(data.data(), info.type, element); }
+void Array::set(std::int64_t element, double value) { store_element(data.data(), info.type, element, value); }
+
+std::vector<double> Array::values() const {
+  std::vector<double> result(static_cast<std::size_t>(info.elements()));
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = at(static_cast<std::int64_t>(i));
+  return result;
+}
+
+double load_element(const std::byte* data, DType type, std::int64_t index) {
+  switch (type) {
+    case DType::fp16:
+      return from_half_bits(read_as<std::uint16_t>(data, index));
+    case DType::fp32:
+      return read_as<float>(data, index);
+    case DType::fp64:
+      return read_as<double>(data, index);
+    case DType::int8:
+      return read_as<std::int8_t>(data, index);
+    case DType::int32:
+      return read_as<std::int32_t>(data, index);
+    case DType::int64:
+      return static_cast<double>(read_as<std::int64_t>(data, index));
+    case DType::uint8:
+    case DType::boolean:
+      return read_as<std::uint8_t>(data, index);
+  }
+  return 0;
+}
+
+void store_element(std::byte* data, DType type, std::int64_t index, double value) {
+  switch (type) {
+    case DType::fp16:
+      return write_as(data, index, to_half_bits(to_odd_float(value)));
+    case DType::fp32:
+      return write_as(data, index, static_cast<float>(value));
+    case DType::fp64:
+      return write_as(data, index, value);
+    case DType::int8:
+      return write_as(data, index, to_integer<std::int8_t>(value));
+    case DType::int32:
+      return write_as(data, index, to_integer<std::int32_t>(value));
+    case DType::int64:
+      return write_as(data, index, to_integer<std::int64_t>(value));
+    case DType::uint8:
+      return write_as(data, index, to_integer<std::uint8_t>(value));
+    case DType::boolean:
+      return write_as<std::uint8_t>(data, index, value != 0);
+  }
+}
+
+std::uint16_t to_half_bits(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);   // NaN
+  if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // 65520 and above
+  if (magnitude < 0x38800000u) {  // below 2^-14: adding 0.5 leaves the subnormal, rounded, in the low bits
+    const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
+    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u));
+  }
+  const std::uint32_t even = (magnitude >> 13) & 1u;
+  return static_cast<std::uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + even) >> 13));
+}
+
+float from_half_bits(std::uint16_t bits) {
+  constexpr std::uint32_t kExponent = 0x7c00u << 13;
+  std::uint32_t wide = (bits & 0x7fffu) << 13;
+  const std::uint32_t exponent = wide & kExponent;
+  wide += 112u << 23;
+  if (exponent == kExponent) wide += 112u << 23;  // infinity, NaN
+  if (exponent == 0) {                            // zero, subnormal: let the subtraction normalise it
+    wide = std::bit_cast<std::uint32_t>(std::bit_cast<float>(wide + (1u << 23)) - std::bit_cast<float>(113u << 23));
+  }
+  return std::bit_cast<float>(wide | (static_cast<std::uint32_t>(bits & 0x8000u) << 16));
+}
+
+}  // namespace superstep

@@ -1,0 +1,712 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/lower/lower.h"
+
+#include <algorithm>
+#include <set>
+
+#include "model/error.h"
+
+namespace superstep {
+namespace {
+
+class PlanLowering {
+ public:
+  PlanLowering(const UnitTable& table, const Plan& plan, const OptimizerSpec& optimizer)
+      : t_(table), plan_(plan), spans_(stage_spans(plan, static_cast<std::int64_t>(table.units()))),
+        state_bytes_(state_bytes_per_parameter(optimizer)) {}
+
+  Program run() {
+    program_.compute_tiles = t_.tiles();
+    for (std::size_t r = 0; r < t_.rows(); ++r) forward_.push_back(FunctionId()), backward_.push_back(FunctionId());
+    program_.root.name = t_.training() ? "optimiser step" : "inference";
+    if (plan_.phased()) phased();
+    else pipelined();
+    for (std::int64_t i = 0; i < plan_.pipeline_stages; ++i) hold(i);
+    return std::move(program_);
+  }
+
+ private:
+  const UnitTable& t_;
+  const Plan& plan_;
+  std::vector<StageSpan> spans_;
+  std::int64_t state_bytes_;
+  Program program_;
+  std::vector<FunctionId> forward_, backward_;  // by table row
+  std::map<std::pair<std::int32_t, std::int64_t>, FunctionId> updates_;
+
+  // ---- nodes
+
+  static Node sequence(std::string name) {
+    Node n;
+    n.name = std::move(name);
+    return n;
+  }
+  static Node parallel(std::string name) {
+    Node n;
+    n.kind = Node::Kind::parallel;
+    n.name = std::move(name);
+    return n;
+  }
+  static Node repeat(std::string name, std::int64_t count, std::int64_t micro_batches) {
+    Node n;
+    n.kind = Node::Kind::repeat;
+    n.name = std::move(name);
+    n.count = count;
+    n.micro_batches = micro_batches;
+    return n;
+  }
+  static Node step(std::string name, StepKind kind, Term term, Bytes bytes) {
+    Node n;
+    n.kind = Node::Kind::step;
+    n.name = std::move(name);
+    n.step.kind = kind;
+    n.step.term = term;
+    n.step.tile_bytes = bytes;
+    return n;
+  }
+  static void add_step(Node& to, std::string name, StepKind kind, Term term, Bytes bytes) {
+    if (bytes.value > 0) to.children.push_back(step(std::move(name), kind, term, bytes));
+  }
+  static void add_collective(Node& to, std::string name, CollectiveKind kind, Term term, GroupShape group, Bytes bytes) {
+    if (bytes.value == 0 || group.size == 1) return;
+    Node n = step(std::move(name), StepKind::collective, term, bytes);
+    n.step.collective = kind;
+    n.step.group = group;
+    to.children.push_back(std::move(n));
+  }
+  static Node fixed(std::string name, Cycles cycles) {
+    Node n = step(std::move(name), StepKind::fixed, Term::fixed, Bytes(0));
+    n.step.vector = cycles;
+    return n;
+  }
+  Node call(std::int64_t unit, Pass pass, std::int64_t lag, bool recompute, bool keeps) {
+    Node n;
+    n.kind = Node::Kind::call;
+    n.unit = UnitId(static_cast<std::int32_t>(unit));
+    const auto u = static_cast<std::size_t>(unit);
+    auto& ids = pass == Pass::forward ? forward_ : backward_;
+    FunctionId& id = ids[static_cast<std::size_t>(t_.row_index(u))];
+    if (!id.valid()) id = program_.functions.push_back(pass == Pass::forward ? t_.row(u).forward : t_.row(u).backward);
+    n.function = id;
+    n.lag = lag;
+    n.recompute = recompute;
+    n.keeps = keeps;
+    n.name = t_.facts().graph.units[n.unit].name + (recompute ? " recompute" : pass == Pass::forward ? " forward" : " backward");
+    return n;
+  }
+
+  // ---- a stage's work on one micro-batch
+
+  // Runs of units that are recomputed together before their backward passes.
+  std::vector<std::pair<std::int64_t, std::int64_t>> blocks(const StageSpan& s) const {
+    std::vector<std::pair<std::int64_t, std::int64_t>> out;
+    for (std::int64_t u = s.begin; u < s.end; ++u) {
+      const bool joins = !out.empty() && (s.recompute == Recompute::stage || same_layer(u - 1, u));
+      if (joins) out.back().second = u + 1;
+      else out.push_back({u, u + 1});
+    }
+    return out;
+  }
+  bool same_layer(std::int64_t a, std::int64_t b) const {
+    const std::int64_t layer = t_.layer(static_cast<std::size_t>(a));
+    return layer >= 0 && layer == t_.layer(static_cast<std::size_t>(b));
+  }
+
+  void forward_calls(Node& to, const StageSpan& s, std::int64_t lag, bool backward_follows) {
+    Bytes feeds(0);
+    for (std::int64_t u = s.begin; u < s.end; ++u) feeds += t_.row(static_cast<std::size_t>(u)).feed_bytes;
+    add_step(to, "host input", StepKind::host, Term::host, feeds);
+    const auto list = blocks(s);
+    for (std::size_t b = 0; b < list.size(); ++b) {
+      // The block whose backward comes next keeps what it reads: no second run.
+      const bool keeps = backward_follows && b + 1 == list.size() && s.recompute != Recompute::none;
+      for (std::int64_t u = list[b].first; u < list[b].second; ++u) {
+        gather_weights(to, u);
+        to.children.push_back(call(u, Pass::forward, lag, false, keeps));
+        to.children.back().keeps_results = keeps && u + 1 < list[b].second;
+      }
+    }
+    offload(to, s, StepKind::store);
+  }
+
+  void backward_calls(Node& to, const StageSpan& s, std::int64_t lag, bool forward_was_last) {
+    offload(to, s, StepKind::load);
+    const auto list = blocks(s);
+    for (std::size_t n = list.size(); n-- > 0;) {
+      const bool kept = s.recompute == Recompute::none || (forward_was_last && n + 1 == list.size());
+      if (!kept) {
+        for (std::int64_t u = list[n].first; u < list[n].second; ++u) {
+          gather_weights(to, u);
+          to.children.push_back(call(u, Pass::forward, lag, true, true));
+          to.children.back().keeps_results = u + 1 < list[n].second;
+        }
+      }
+      for (std::int64_t u = list[n].second; u-- > list[n].first;) {
+        if (kept) gather_weights(to, u);
+        to.children.push_back(call(u, Pass::backward, lag, false, false));
+        scatter_gradients(to, u);
+        spill_gradients(to, u);
+      }
+    }
+  }
+
+  // Weights stored in shards are joined before each use, unless a phase has joined them for all of it.
+  void gather_weights(Node& to, std::int64_t u) {
+    if (plan_.phased() || plan_.replicated_tensor_sharding.weights == 1) return;
+    add_collective(to, "gather weights", CollectiveKind::all_gather, Term::gradient_collective,
+                   shard_group(plan_, plan_.replicated_tensor_sharding.weights), t_.row(static_cast<std::size_t>(u)).weight_bytes);
+  }
+  // Sharded accumulators take their share of each micro-batch's gradient.
+  void scatter_gradients(Node& to, std::int64_t u) {
+    if (plan_.phased() || plan_.replicated_tensor_sharding.gradients == 1) return;
+    add_collective(to, "scatter gradients", CollectiveKind::reduce_scatter, Term::gradient_collective,
+                   shard_group(plan_, plan_.replicated_tensor_sharding.gradients), accumulator_bytes(u));
+  }
+  // Accumulators held elsewhere are fetched and put back for each micro-batch.
+  void spill_gradients(Node& to, std::int64_t u) {
+    if (plan_.phased() || plan_.location.gradients == Location::in_processor) return;
+    const Bytes b = sharded(accumulator_bytes(u), plan_.replicated_tensor_sharding.gradients);
+    streamed(to, "fetch accumulators", StepKind::load, b, plan_.location.gradients);
+    streamed(to, "put back accumulators", StepKind::store, b, plan_.location.gradients);
+  }
+  void streamed(Node& to, std::string name, StepKind kind, Bytes bytes, Location where) {
+    if (where == Location::in_processor || bytes.value == 0) return;
+    Node n = step(std::move(name), kind, kind == StepKind::load ? Term::load : Term::store, bytes);
+    n.step.location = where;
+    to.children.push_back(std::move(n));
+  }
+  void offload(Node& to, const StageSpan& s, StepKind kind) {
+    if (plan_.phased() || !t_.training() || plan_.location.activations == Location::in_processor) return;
+    streamed(to, kind == StepKind::store ? "stash" : "restore", kind, stash_entry(s, false), plan_.location.activations);
+  }
+
+  Bytes accumulator_bytes(std::int64_t u) const {
+    const UnitRow& row = t_.row(static_cast<std::size_t>(u));
+    return Bytes(row.parameters * size_of(plan_.precision.accumulators));
+  }
+
+  // One stash entry of a stage: what its recompute mode stores for one micro-batch; per tile or per IPU.
+  Bytes stash_entry(const StageSpan& s, bool tile) const {
+    Bytes b(0);
+    auto boundary = [&](std::int64_t u) {
+      const auto i = static_cast<std::size_t>(u);
+      Bytes x = tile ? t_.boundary_tile(i) : t_.boundary_bytes(i);
+      return plan_.activation_sharding ? share(x, plan_.tensor_parallel.size()) : x;
+    };
+    if (s.recompute == Recompute::none) {
+      b = boundary(s.begin);
+      for (std::int64_t u = s.begin; u < s.end; ++u) {
+        const Function& f = t_.row(static_cast<std::size_t>(u)).forward;
+        const Bytes kept = f.kept + (u + 1 < s.end ? f.crossing : Bytes(0));
+        b += tile ? kept : kept * t_.tiles();
+      }
+    } else {
+      for (const auto& [first, last] : blocks(s)) b += boundary(first);
+    }
+    for (std::int64_t u = s.begin; u < s.end; ++u) {
+      const UnitRow& row = t_.row(static_cast<std::size_t>(u));
+      b += tile ? row.feed_tile : row.feed_bytes;
+    }
+    return b;
+  }
+
+  // ---- pipelines
+
+  void pipelined() {
+    const std::int64_t g = plan_.gradient_accumulation, last = static_cast<std::int64_t>(spans_.size()) - 1;
+    const bool overlap = plan_.schedule != Schedule::sequential && last > 0;
+    const std::int64_t drain = !overlap ? 0 : t_.training() ? 2 * last : last;
+    Node loop = repeat("micro-batches", g + drain, g);
+    if (plan_.schedule == Schedule::interleaved && overlap) {
+      loop.children.push_back(stage_branches(true, false));
+      if (t_.training()) loop.children.push_back(stage_branches(false, true));
+      // All forwards, then all backwards: balanced separately, with half the stash.
+      loop.name = "interleaved micro-batches";
+    } else if (overlap) {
+      loop.children.push_back(stage_branches(true, t_.training()));
+    } else {
+      serial_stages(loop);
+    }
+    boundary_copies(loop);
+    loop.children.push_back(fixed("per micro-batch", t_.model().calibration().micro_batch_fixed));
+    if (last > 0) loop.children.push_back(fixed("per pipeline cycle", t_.model().calibration().pipeline_cycle_fixed));
+    stream_weights(program_.root, StepKind::load);
+    program_.root.children.push_back(std::move(loop));
+    if (t_.training()) program_.root.children.push_back(update_all());
+  }
+
+  Node stage_branches(bool forward, bool backward) {
+    Node cycle = parallel("pipeline cycle");
+    const std::int64_t last = static_cast<std::int64_t>(spans_.size()) - 1;
+    for (std::int64_t i = 0; i < plan_.pipeline_stages; ++i) {
+      Node branch = sequence("IPU " + std::to_string(i));
+      branch.ipu = i;
+      for (std::int64_t s = 0; forward && s <= last; ++s) {
+        const StageSpan& span = spans_[static_cast<std::size_t>(s)];
+        if (span.ipu == i) forward_calls(branch, span, s, s == last && backward);
+      }
+      for (std::int64_t s = last; backward && s >= 0; --s) {
+        const StageSpan& span = spans_[static_cast<std::size_t>(s)];
+        if (span.ipu == i) backward_calls(branch, span, 2 * last - s, s == last && forward);
+      }
+      cycle.children.push_back(std::move(branch));
+    }
+    return cycle;
+  }
+
+  void serial_stages(Node& loop) {
+    const std::int64_t last = static_cast<std::int64_t>(spans_.size()) - 1;
+    auto one = [&](std::int64_t s, bool forward) {
+      const StageSpan& span = spans_[static_cast<std::size_t>(s)];
+      Node branch = sequence("IPU " + std::to_string(span.ipu));
+      branch.ipu = span.ipu;
+      if (forward) forward_calls(branch, span, 0, s == last && t_.training());
+      else backward_calls(branch, span, 0, s == last);
+      Node alone = parallel("stage " + std::to_string(s));
+      alone.children.push_back(std::move(branch));
+      loop.children.push_back(std::move(alone));
+    };
+    for (std::int64_t s = 0; s <= last; ++s) one(s, true);
+    for (std::int64_t s = last; t_.training() && s >= 0; --s) one(s, false);
+  }
+
+  // The widest boundary sets the copy: all IPUs send at once, activations one way, gradients the other.
+  void boundary_copies(Node& loop) {
+    Bytes widest(0), sum(0);
+    std::int64_t crossings = 0;
+    for (std::size_t s = 1; s < spans_.size(); ++s) {
+      if (spans_[s].ipu == spans_[s - 1].ipu || spans_[s].phase != spans_[s - 1].phase) continue;
+      const Bytes b = t_.boundary_bytes(static_cast<std::size_t>(spans_[s].begin));
+      widest = std::max(widest, b);
+      sum += b;
+      ++crossings;
+    }
+    if (crossings == 0) return;
+    if (plan_.schedule != Schedule::sequential) {
+      add_copy(loop, widest);
+      return;
+    }
+    add_copy(loop, sum);  // one after the other
+    if (t_.training()) add_copy(loop, sum);
+  }
+  void add_copy(Node& to, Bytes bytes) {
+    Node n = step("stage boundaries", StepKind::copy, Term::copy, bytes);
+    n.step.group = GroupShape{2, plan_.tensor_parallel.size()};
+    to.children.push_back(std::move(n));
+  }
+
+  // Weights that live outside the processor between steps come in once and go back once.
+  void stream_weights(Node& to, StepKind kind) {
+    if (plan_.location.weights == Location::in_processor) return;
+    Bytes most(0);
+    for (std::int64_t i = 0; i < plan_.pipeline_stages; ++i) most = std::max(most, weights_of(i, -1));
+    streamed(to, kind == StepKind::load ? "load weights" : "store weights", kind,
+             sharded(most, plan_.replicated_tensor_sharding.weights), plan_.location.weights);
+  }
+
+  // ---- what an IPU group holds, in bytes of one IPU; phase -1: all phases
+
+  template <class F>
+  void for_units(std::int64_t ipu, std::int64_t phase, F f) const {
+    for (const StageSpan& s : spans_) {
+      if (s.ipu != ipu || (phase >= 0 && s.phase != phase)) continue;
+      for (std::int64_t u = s.begin; u < s.end; ++u) f(static_cast<std::size_t>(u));
+    }
+  }
+  bool lends_here(std::size_t borrower, std::int64_t ipu, std::int64_t phase) const {
+    const auto& borrowed = t_.facts().borrowed[borrower];
+    if (borrowed.empty()) return true;
+    bool here = false;
+    for_units(ipu, phase, [&](std::size_t u) {
+      const auto& own = t_.facts().weights[u];
+      if (std::find(own.begin(), own.end(), borrowed[0]) != own.end()) here = true;
+    });
+    return here;
+  }
+  Bytes weights_of(std::int64_t ipu, std::int64_t phase) const {
+    Bytes b(0);
+    for_units(ipu, phase, [&](std::size_t u) {
+      b += t_.row(u).weight_bytes;
+      if (!lends_here(u, ipu, phase)) b += t_.row(u).borrowed_bytes;
+    });
+    return b;
+  }
+  Bytes weights_tile(std::int64_t ipu, std::int64_t phase) const {
+    Bytes b(0);
+    for_units(ipu, phase, [&](std::size_t u) {
+      b += t_.row(u).weight_tile;
+      if (!lends_here(u, ipu, phase)) b += t_.row(u).borrowed_tile;
+    });
+    return b;
+  }
+  std::int64_t parameters_of(std::int64_t ipu, std::int64_t phase, bool with_borrowed) const {
+    std::int64_t n = 0;
+    for_units(ipu, phase, [&](std::size_t u) {
+      n += t_.row(u).parameters;
+      if (with_borrowed && !lends_here(u, ipu, phase)) n += t_.row(u).borrowed_parameters;
+    });
+    return n;
+  }
+
+  // ---- the update
+
+  Node update_all() {
+    Node all = parallel("weight update");
+    for (std::int64_t i = 0; i < plan_.pipeline_stages; ++i) {
+      Node branch = sequence("IPU " + std::to_string(i));
+      branch.ipu = i;
+      update_of(branch, i, -1);
+      all.children.push_back(std::move(branch));
+    }
+    return all;
+  }
+
+  void update_of(Node& to, std::int64_t ipu, std::int64_t phase) {
+    const std::int64_t shards = plan_.replicated_tensor_sharding.optimizer_state;
+    const std::int64_t grad_shards = plan_.phased() ? 1 : plan_.replicated_tensor_sharding.gradients;
+    const std::int64_t accumulator = size_of(plan_.precision.accumulators);
+    const Bytes gradient(parameters_of(ipu, phase, true) * accumulator);
+    const GroupShape replicas = replica_group(plan_);
+    // Reduce-scatter, update on the shard, gather the new weights: the traffic of one all-reduce.
+    // Without shards every replica reduces all and updates all.
+    if (shards > 1) {
+      const GroupShape group = shard_group(plan_, shards);
+      const GroupShape across{replicas.size / shards, group.stride * shards};
+      if (grad_shards == 1) add_collective(to, "reduce-scatter gradients", CollectiveKind::reduce_scatter, Term::gradient_collective, group, gradient);
+      add_collective(to, "reduce gradients across groups", CollectiveKind::all_reduce, Term::gradient_collective, across, sharded(gradient, shards));
+    } else if (grad_shards == 1) {
+      add_collective(to, "all-reduce gradients", CollectiveKind::all_reduce, Term::gradient_collective, replicas, gradient);
+    } else {
+      const GroupShape across{replicas.size / grad_shards, shard_group(plan_, grad_shards).stride * grad_shards};
+      add_collective(to, "reduce gradients across groups", CollectiveKind::all_reduce, Term::gradient_collective, across, sharded(gradient, grad_shards));
+      add_collective(to, "gather gradients", CollectiveKind::all_gather, Term::gradient_collective, shard_group(plan_, grad_shards), gradient);
+    }
+    tied_gradients(to, ipu, phase);
+    const Bytes state = sharded(Bytes(parameters_of(ipu, phase, false) * state_bytes_), shards);
+    streamed(to, "load optimizer state", StepKind::load, state, plan_.location.optimizer_state);
+    for_units(ipu, phase, [&](std::size_t u) {
+      if (t_.row(u).parameters == 0) return;
+      Node n;
+      n.kind = Node::Kind::call;
+      n.unit = UnitId(u);
+      n.function = update_function(u, shards);
+      n.name = t_.facts().graph.units[n.unit].name + " update";
+      to.children.push_back(std::move(n));
+    });
+    streamed(to, "store optimizer state", StepKind::store, state, plan_.location.optimizer_state);
+    const std::int64_t weight_shards = plan_.replicated_tensor_sharding.weights;
+    const Bytes weights = weights_of(ipu, phase);
+    if (shards > weight_shards) {
+      const GroupShape group{shards / weight_shards, shard_group(plan_, shards).stride * weight_shards};
+      add_collective(to, "gather new weights", CollectiveKind::all_gather, Term::gradient_collective, group, sharded(weights, weight_shards));
+    }
+    streamed(to, "store weights", StepKind::store, sharded(weights, weight_shards), plan_.location.weights);
+  }
+
+  FunctionId update_function(std::size_t u, std::int64_t shards) {
+    FunctionId& id = updates_[{t_.row_index(u), shards}];
+    if (!id.valid()) id = program_.functions.push_back(t_.update(u, shards));
+    return id;
+  }
+
+  // A weight used on two IPUs sums its gradients between them.
+  void tied_gradients(Node& to, std::int64_t ipu, std::int64_t phase) {
+    Bytes bytes(0);
+    for_units(ipu, phase, [&](std::size_t u) {
+      if (!lends_here(u, ipu, phase)) bytes += Bytes(t_.row(u).borrowed_parameters * size_of(plan_.precision.accumulators));
+    });
+    if (bytes.value == 0) return;
+    Node n = step("tied gradients", StepKind::copy, Term::gradient_collective, bytes);
+    n.step.group = GroupShape{2, plan_.tensor_parallel.size()};
+    to.children.push_back(n);
+  }
+
+  // ---- phases
+
+  std::int64_t phase_count() const { return static_cast<std::int64_t>(plan_.phases.size()); }
+  bool overlapped() const { return (plan_.load == LoadSchedule::preload && plan_.io_tiles > 0) || plan_.phase_groups == 2; }
+
+  void phased() {
+    const bool outer = plan_.phase_order == PhaseOrder::phase_outer;
+    Node whole = outer ? sequence("phases") : repeat("micro-batches", plan_.gradient_accumulation, plan_.gradient_accumulation);
+    const std::int64_t n = phase_count();
+    for (std::int64_t j = 0; j < n; ++j) add_phase(whole, j, true, j + 1 < n ? j + 1 : -1);
+    for (std::int64_t j = n; t_.training() && j-- > 0;) add_phase(whole, j, false, j > 0 ? j - 1 : -1);
+    if (overlapped()) {  // nothing hides the first load
+      Node first = load_phase(0);
+      program_.root.children.push_back(std::move(first));
+    }
+    program_.root.children.push_back(std::move(whole));
+    if (t_.training() && !outer) {
+      for (std::int64_t j = 0; j < n; ++j) program_.root.children.push_back(phase_update(j));
+    }
+  }
+
+  // One pass of one phase. The weights of the last phase are still there when its backward begins.
+  void add_phase(Node& whole, std::int64_t j, bool forward, std::int64_t next) {
+    const bool resident = !forward && j + 1 == phase_count();
+    Node body = sequence("phase " + std::to_string(j) + (forward ? " forward" : " backward"));
+    if (!overlapped() && !resident) body.children.push_back(load_phase(j));
+    Node work = phase_work(j, forward);
+    if (overlapped() && next >= 0) {
+      Node both = parallel("compute and preload");
+      both.children.push_back(std::move(work));
+      both.children.push_back(load_phase(next));
+      body.children.push_back(std::move(both));
+    } else {
+      body.children.push_back(std::move(work));
+    }
+    if (!forward) {
+      if (plan_.phase_order == PhaseOrder::phase_outer) body.children.push_back(phase_update(j));
+      else body.children.push_back(spill_phase(j));
+    }
+    whole.children.push_back(std::move(body));
+  }
+
+  Node load_phase(std::int64_t j) {
+    Node all = parallel("load phase " + std::to_string(j));
+    for (std::int64_t i = 0; i < plan_.pipeline_stages; ++i) {
+      const Bytes w = weights_of(i, j);
+      if (w.value == 0) continue;
+      Node branch = sequence("IPU " + std::to_string(i));
+      branch.ipu = i;
+      const std::int64_t shards = plan_.replicated_tensor_sharding.weights;
+      streamed(branch, "load weights", StepKind::load, sharded(w, shards), plan_.location.weights);
+      add_collective(branch, "gather weights", CollectiveKind::all_gather, Term::gradient_collective, shard_group(plan_, shards), w);
+      streamed(branch, "load code", StepKind::load, plan_.location.code == Location::in_processor ? Bytes(0) : code_of(i, j).executable() * t_.tiles(),
+               plan_.location.code);
+      all.children.push_back(std::move(branch));
+    }
+    return all;
+  }
+
+  Node phase_work(std::int64_t j, bool forward) {
+    std::vector<StageSpan> mine;
+    for (const StageSpan& s : spans_) {
+      if (s.phase == j) mine.push_back(s);
+    }
+    const std::int64_t depth = static_cast<std::int64_t>(mine.size());
+    const bool outer = plan_.phase_order == PhaseOrder::phase_outer;
+    const std::int64_t g = outer ? plan_.gradient_accumulation : 1;
+    Node loop = repeat(forward ? "forward micro-batches" : "backward micro-batches", g + depth - 1, g);
+    Node cycle = parallel("pipeline cycle");
+    for (const StageSpan& s : mine) {
+      Node branch = sequence("IPU " + std::to_string(s.ipu));
+      branch.ipu = s.ipu;
+      Node work = sequence("compute"), move = sequence("activations");
+      if (forward) {
+        forward_calls(work, s, s.position, false);
+      } else {
+        backward_calls(work, s, s.from_end, false);
+      }
+      phase_activations(move, s, j, depth, forward);
+      if (plan_.io_tiles > 0) {  // IO tiles stream while compute tiles work
+        Node both = parallel("compute and stream");
+        both.ipu = s.ipu;
+        work.ipu = move.ipu = s.ipu;
+        both.children.push_back(std::move(work));
+        both.children.push_back(std::move(move));
+        branch.children.push_back(std::move(both));
+      } else {
+        for (Node& n : work.children) branch.children.push_back(std::move(n));
+        for (Node& n : move.children) branch.children.push_back(std::move(n));
+      }
+      cycle.children.push_back(std::move(branch));
+    }
+    loop.children.push_back(std::move(cycle));
+    Bytes widest(0);
+    for (std::size_t s = 1; s < mine.size(); ++s) widest = std::max(widest, t_.boundary_bytes(static_cast<std::size_t>(mine[s].begin)));
+    if (widest.value > 0) add_copy(loop, widest);
+    loop.children.push_back(fixed("per micro-batch", t_.model().calibration().micro_batch_fixed));
+    if (depth > 1) loop.children.push_back(fixed("per pipeline cycle", t_.model().calibration().pipeline_cycle_fixed));
+    return loop;
+  }
+
+  Bytes stored_boundary(std::int64_t unit) const {
+    const Bytes b = t_.boundary_bytes(static_cast<std::size_t>(unit));
+    return plan_.activation_sharding ? share(b, plan_.tensor_parallel.size()) : b;
+  }
+  // Activations that a phase's stage moves through Streaming Memory per micro-batch: its input is
+  // stashed for its backward; results that leave the phase, and their gradients, pass through memory.
+  void phase_activations(Node& to, const StageSpan& s, std::int64_t j, std::int64_t depth, bool forward) {
+    const bool first = s.position == 0, last = s.position + 1 == depth;
+    const Bytes in = stored_boundary(s.begin), out = stored_boundary(s.end);
+    const Location where = plan_.location.activations == Location::in_processor ? Location::streaming : plan_.location.activations;
+    if (forward) {
+      if (first && j > 0) streamed(to, "load boundary", StepKind::load, in, where);
+      if (!first && t_.training()) streamed(to, "stash boundary", StepKind::store, in, where);
+      if (last && j + 1 < phase_count()) streamed(to, "store boundary", StepKind::store, out, where);
+    } else {
+      streamed(to, "load boundary", StepKind::load, in, where);
+      if (last && j + 1 < phase_count()) streamed(to, "load gradients", StepKind::load, out, where);
+      if (first && j > 0) streamed(to, "store gradients", StepKind::store, in, where);
+    }
+    if (plan_.activation_sharding && plan_.tensor_parallel.size() > 1) {
+      const GroupShape group{plan_.tensor_parallel.size(), 1};
+      if (!(forward && !first)) {
+        add_collective(to, "gather boundary", CollectiveKind::all_gather, Term::tensor_collective, group, t_.boundary_bytes(static_cast<std::size_t>(s.begin)));
+      }
+      if (!forward && last && j + 1 < phase_count()) {
+        add_collective(to, "gather gradients", CollectiveKind::all_gather, Term::tensor_collective, group, t_.boundary_bytes(static_cast<std::size_t>(s.end)));
+      }
+    }
+  }
+
+  Node phase_update(std::int64_t j) {
+    Node all = parallel("update phase " + std::to_string(j));
+    for (std::int64_t i = 0; i < plan_.pipeline_stages; ++i) {
+      if (weights_of(i, j).value == 0) continue;
+      Node branch = sequence("IPU " + std::to_string(i));
+      branch.ipu = i;
+      update_of(branch, i, j);
+      all.children.push_back(std::move(branch));
+    }
+    return all;
+  }
+
+  // micro_batch_outer: accumulators of a phase leave with it.
+  Node spill_phase(std::int64_t j) {
+    Node all = parallel("accumulators of phase " + std::to_string(j));
+    for (std::int64_t i = 0; i < plan_.pipeline_stages; ++i) {
+      const Bytes b = sharded(Bytes(parameters_of(i, j, true) * size_of(plan_.precision.accumulators)), plan_.replicated_tensor_sharding.gradients);
+      if (b.value == 0) continue;
+      Node branch = sequence("IPU " + std::to_string(i));
+      branch.ipu = i;
+      const Location where = plan_.location.gradients == Location::in_processor ? Location::streaming : plan_.location.gradients;
+      streamed(branch, "fetch accumulators", StepKind::load, b, where);
+      streamed(branch, "put back accumulators", StepKind::store, b, where);
+      all.children.push_back(std::move(branch));
+    }
+    return all;
+  }
+
+  // ---- residents
+
+  Residents code_of(std::int64_t ipu, std::int64_t phase) const {
+    Residents r;
+    std::set<std::int32_t> seen;
+    VertexSet kinds;
+    for_units(ipu, phase, [&](std::size_t u) {
+      if (!seen.insert(t_.row_index(u)).second) return;
+      const UnitRow& row = t_.row(u);
+      kinds |= row.forward.vertices | row.backward.vertices;
+      r.exchange_code += row.forward.exchange_code + row.backward.exchange_code;
+      if (t_.training() && row.parameters > 0) {
+        const Function& update = t_.update(u, plan_.replicated_tensor_sharding.optimizer_state);
+        kinds |= update.vertices;
+        r.exchange_code += update.exchange_code;
+      }
+    });
+    r.vertex_code = vertex_code(kinds);
+    r.control_code = t_.model().machine().chip.control_code;
+    return r;
+  }
+
+  void hold(std::int64_t ipu) {
+    const bool phases = plan_.phased();
+    Residents r = plan_.location.code == Location::in_processor || !phases ? code_of(ipu, -1) : Residents{};
+    const std::int64_t tiles = t_.tiles();
+    const auto& rts = plan_.replicated_tensor_sharding;
+    for (std::int64_t j = 0; j < (phases ? phase_count() : 1); ++j) {
+      const std::int64_t phase = phases ? j : -1;
+      Bytes weights = weights_tile(ipu, phase);
+      if (!phases && rts.weights > 1) {  // shards, and the largest unit joined while it is used
+        Bytes largest(0);
+        for_units(ipu, phase, [&](std::size_t u) { largest = std::max(largest, t_.row(u).weight_tile); });
+        weights = share(weights, rts.weights) + largest;
+      }
+      r.weights = std::max(r.weights, weights);
+      if (t_.training()) {
+        Bytes gradients(ceil_div(parameters_of(ipu, phase, true) * size_of(plan_.precision.accumulators), tiles));
+        if (!phases) {
+          gradients = share(gradients, rts.gradients);
+          if (plan_.location.gradients != Location::in_processor || rts.gradients > 1) gradients += largest_gradient(ipu);
+          if (plan_.location.gradients != Location::in_processor) gradients = largest_gradient(ipu);
+        }
+        r.gradients = std::max(r.gradients, gradients);
+      }
+      if (phases && plan_.location.code != Location::in_processor) {
+        const Residents code = code_of(ipu, j);
+        if (code.executable() > r.executable()) r.vertex_code = code.vertex_code, r.exchange_code = code.exchange_code, r.control_code = code.control_code;
+      }
+    }
+    if (t_.training() && plan_.location.optimizer_state == Location::in_processor) {
+      r.optimizer_state = Bytes(ceil_div(sharded(Bytes(parameters_of(ipu, -1, false) * state_bytes_), rts.optimizer_state).value, tiles));
+    }
+    if (t_.training() && !phases) {
+      for (const StageSpan& s : spans_) {
+        if (s.ipu != ipu) continue;
+        const std::int64_t depth = stash_depth(plan_.schedule, s.from_end);
+        const bool elsewhere = plan_.location.activations != Location::in_processor;
+        r.stash += stash_entry(s, true) * (elsewhere ? std::min<std::int64_t>(depth, 2) : depth);
+      }
+    }
+    for_units(ipu, -1, [&](std::size_t u) { r.io += t_.row(u).feed_tile * plan_.prefetch_depth; });
+    program_.ipus.push_back(r);
+    program_.ddr.push_back(ddr_of(ipu));
+  }
+
+  Bytes largest_gradient(std::int64_t ipu) const {
+    Bytes largest(0);
+    for_units(ipu, -1, [&](std::size_t u) {
+      largest = std::max(largest, Bytes(ceil_div(t_.row(u).parameters * size_of(plan_.precision.accumulators), t_.tiles())));
+    });
+    return largest;
+  }
+
+  // Streaming Memory held for one IPU.
+  Bytes ddr_of(std::int64_t ipu) const {
+    Bytes b(0);
+    const auto& rts = plan_.replicated_tensor_sharding;
+    auto away = [](Location l) { return l == Location::streaming || l == Location::remote_machine; };
+    if (away(plan_.location.weights)) b += sharded(weights_of(ipu, -1), rts.weights);
+    if (t_.training()) {
+      const Bytes accumulators(parameters_of(ipu, -1, true) * size_of(plan_.precision.accumulators));
+      if (away(plan_.location.gradients)) b += sharded(accumulators, rts.gradients);
+      if (away(plan_.location.optimizer_state)) b += sharded(Bytes(parameters_of(ipu, -1, false) * state_bytes_), rts.optimizer_state);
+    }
+    const std::int64_t stored = plan_.phase_order == PhaseOrder::phase_outer ? plan_.gradient_accumulation : 1;
+    for (const StageSpan& s : spans_) {
+      if (s.ipu != ipu) continue;
+      for (std::int64_t u = s.begin; u < s.end; ++u) b += t_.row(static_cast<std::size_t>(u)).feed_bytes * plan_.prefetch_depth;
+      if (plan_.phased() && plan_.location.activations != Location::remote_ipu) b += stored_boundary(s.begin) * stored;
+      else if (t_.training() && away(plan_.location.activations)) b += stash_entry(s, false) * stash_depth(plan_.schedule, s.from_end);
+    }
+    return b;
+  }
+};
+
+}  // namespace
+
+std::vector<StageSpan> stage_spans(const Plan& plan, std::int64_t units) {
+  std::vector<StageSpan> spans;
+  std::size_t phase = 0;
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    while (phase + 1 < plan.phases.size() && plan.phases[phase + 1] <= static_cast<std::int64_t>(s)) ++phase;
+    StageSpan span;
+    span.begin = plan.stages[s];
+    span.end = s + 1 < plan.stages.size() ? plan.stages[s + 1] : units;
+    span.phase = static_cast<std::int64_t>(phase);
+    span.position = static_cast<std::int64_t>(s) - plan.phases[phase];
+    const std::int64_t next = phase + 1 < plan.phases.size() ? plan.phases[phase + 1] : static_cast<std::int64_t>(plan.stages.size());
+    span.from_end = next - 1 - static_cast<std::int64_t>(s);
+    span.ipu = plan.stage_ipu[s];
+    span.recompute = plan.recompute[std::min(s, plan.recompute.size() - 1)];
+    spans.push_back(span);
+  }
+  return spans;
+}
+
+std::int64_t stash_depth(Schedule schedule, std::int64_t from_end) {
+  if (schedule == Schedule::sequential) return 1;
+  return schedule == Schedule::interleaved ? from_end + 1 : 2 * from_end + 1;
+}
+
+GroupShape replica_group(const Plan& plan) { return {plan.replicas, plan.tensor_parallel.size() * plan.pipeline_stages}; }
+GroupShape shard_group(const Plan& plan, std::int64_t degree) { return {degree, plan.tensor_parallel.size() * plan.pipeline_stages}; }
+
+Program lower(const UnitTable& table, const Plan& plan, const OptimizerSpec& optimizer) {
+  return PlanLowering(table, plan, optimizer).run();
+}
+
+}  // namespace superstep

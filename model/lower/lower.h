@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan as a program: who holds what, and when each unit runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/graph/autodiff.h"
+#include "model/lower/program.h"
+#include "model/lower/unit_table.h"
+
+namespace superstep {
+
+// The program of one optimiser step (training) or one replica batch (inference). The table was made
+// with the plan's mesh, micro-batch, precision, IO tiles and proportion; the plan is legal
+// (check_plan). Every field of the plan has an effect here.
+Program lower(const UnitTable& table, const Plan& plan, const OptimizerSpec& optimizer);
+
+// Why a plan is not legal for a graph, machine and task, in words ("tensor_parallel 5 does not divide
+// 16 heads"); empty: it is. Legality is about degrees and structure; whether it fits is another question.
+std::string check_plan(const Plan& plan, const GraphFacts& facts, const Machine& machine, bool training);
+
+// The units [begin, end) of a stage, the phase it is in, and its place from the end of its pipeline.
+struct StageSpan {
+  std::int64_t begin = 0, end = 0;
+  std::int64_t phase = 0;
+  std::int64_t position = 0;    // in its phase's pipeline, from 0
+  std::int64_t from_end = 0;    // 0: the last stage of its pipeline
+  std::int64_t ipu = 0;
+  Recompute recompute = Recompute::layer;
+};
+std::vector<StageSpan> stage_spans(const Plan& plan, std::int64_t units);
+
+// How many micro-batches a stage's stash holds at once: a ring from its forward to its backward.
+std::int64_t stash_depth(Schedule schedule, std::int64_t from_end);
+
+// Bytes that the shards of `bytes` take on one holder.
+inline Bytes sharded(Bytes bytes, std::int64_t degree) { return share(bytes, degree); }
+
+// Who takes part in a gradient exchange and in a sharding of the given degree: replicas of one stage and rank.
+GroupShape replica_group(const Plan& plan);
+GroupShape shard_group(const Plan& plan, std::int64_t degree);
+
+}  // namespace superstep

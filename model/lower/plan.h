@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a model is spread over a machine: every field can be pinned in a job; what is not pinned is searched.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "model/graph/tensor.h"
+
+namespace superstep {
+
+enum class Schedule : std::uint8_t { sequential, interleaved, grouped };
+// What is stored between a forward and its backward: everything, one checkpoint per layer, or the stage's inputs.
+enum class Recompute : std::uint8_t { none, layer, stage };
+enum class Location : std::uint8_t { in_processor, streaming, remote_machine, remote_ipu };
+enum class PhaseOrder : std::uint8_t { phase_outer, micro_batch_outer };
+enum class LoadSchedule : std::uint8_t { preload, on_demand };
+
+// IPUs that share each layer's tensors, as a mesh of one or two dimensions.
+struct TensorParallel {
+  std::int64_t t1 = 1, t2 = 1;
+  std::int64_t size() const { return t1 * t2; }
+  friend auto operator<=>(const TensorParallel&, const TensorParallel&) = default;
+};
+
+// Shard degrees: 1 is unsharded. Each divides the IPUs that hold equal copies.
+struct ReplicatedTensorSharding {
+  std::int64_t weights = 1, gradients = 1, optimizer_state = 1;
+  friend bool operator==(const ReplicatedTensorSharding&, const ReplicatedTensorSharding&) = default;
+};
+
+struct Locations {
+  Location weights = Location::in_processor;
+  Location gradients = Location::in_processor;
+  Location optimizer_state = Location::in_processor;
+  Location activations = Location::in_processor;
+  Location code = Location::in_processor;
+  friend bool operator==(const Locations&, const Locations&) = default;
+};
+
+struct Precision {
+  DType weights = DType::fp16, activations = DType::fp16, partials = DType::fp16, accumulators = DType::fp16;
+  DType first_moment = DType::fp32, second_moment = DType::fp32;
+  bool master = false;  // an fp32 copy of fp16 weights beside the optimizer state
+  friend bool operator==(const Precision&, const Precision&) = default;
+};
+
+// Factors by which a large op is run in parts, to bound its temporary memory. 0: the tile planner decides.
+struct Serialisation {
+  std::int64_t embedding = 0, head = 0, attention = 0, feed_forward = 0;
+  friend bool operator==(const Serialisation&, const Serialisation&) = default;
+};
+
+struct Plan {
+  TensorParallel tensor_parallel;
+  std::int64_t pipeline_stages = 1;
+  std::int64_t replicas = 1;
+  std::int64_t micro_batch = 1;
+  std::int64_t gradient_accumulation = 1;
+  // Stages as runs of units: the first unit of each, ascending from 0. There may be one stage more
+  // than pipeline_stages: the last one then returns to IPU 0. With phases: stages of all phases in order.
+  std::vector<std::int64_t> stages = {0};
+  std::vector<std::int64_t> stage_ipu = {0};  // which of the p IPU groups runs each stage
+  Schedule schedule = Schedule::grouped;
+  std::vector<Recompute> recompute = {Recompute::layer};  // per stage
+  // Phased execution: the first stage of each phase. One entry {0}: not phased.
+  std::vector<std::int64_t> phases = {0};
+  PhaseOrder phase_order = PhaseOrder::phase_outer;
+  std::int64_t phase_groups = 1;  // 2: ping-pong between two groups of IPUs
+  ReplicatedTensorSharding replicated_tensor_sharding;
+  bool activation_sharding = false;  // stored activations are sharded over t
+  Locations location;
+  std::int64_t io_tiles = 0;
+  LoadSchedule load = LoadSchedule::on_demand;
+  std::int64_t prefetch_depth = 1;
+  Precision precision;
+  double available_memory_proportion = 0.6;
+  Serialisation serialisation;
+
+  std::int64_t ipus() const { return tensor_parallel.size() * pipeline_stages * replicas; }
+  std::int64_t replica_batch() const { return micro_batch * gradient_accumulation; }
+  std::int64_t global_batch() const { return replica_batch() * replicas; }
+  bool phased() const { return phases.size() > 1 || phase_order == PhaseOrder::micro_batch_outer; }
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+// "t=8 p=8 r=4 m=1 g=128, 37 phases": short and unique enough for a table row.
+std::string label(const Plan& plan);
+
+// The fields as a job pins them; from_json is the inverse on to_json's output.
+nlohmann::json to_json(const Plan& plan);
+
+std::string_view name_of(Schedule v);
+std::string_view name_of(Recompute v);
+std::string_view name_of(Location v);
+std::string_view name_of(PhaseOrder v);
+std::string_view name_of(LoadSchedule v);
+
+}  // namespace superstep

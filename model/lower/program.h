@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lowered program: supersteps grouped in functions that equal layers share, and a tree of
+// repeats and calls. Read with the clock it gives a Timeline, read with tensors it gives Values.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "model/graph/graph.h"
+#include "model/lower/plan.h"
+#include "model/lower/shard.h"
+#include "model/machine/links.h"
+#include "model/units.h"
+
+namespace superstep {
+
+enum class StepKind : std::uint8_t {
+  compute,     // vertices on tiles
+  exchange,    // tiles of one IPU
+  collective,  // IPUs of a group
+  copy,        // IPU to IPU, pipeline boundary
+  load,        // Streaming Memory to tiles
+  store,       // tiles to Streaming Memory
+  host,        // host stream
+  fixed,       // fitted cost that no modelled step explains
+};
+
+// The terms that times are added up under; the order of the waterfall.
+enum class Term : std::uint8_t {
+  amp_rows, amp_padding, amp_fixed, vector, operand_exchange, partials_exchange, reduction, relayout,
+  superstep, accumulate, tensor_collective, recompute, imbalance, copy, gradient_collective, update, load, store, host,
+  fixed, bubble,
+};
+inline constexpr int kTerms = static_cast<int>(Term::bubble) + 1;
+std::string_view name_of(Term term);
+// compute, recompute, exchange, links, ddr, host, sync, waiting, update, fixed: the colour group of a term.
+std::string_view kind_of(Term term);
+
+// One superstep of one IPU. What is done, not how long it takes: cost() says that.
+struct Step {
+  StepKind kind = StepKind::compute;
+  Term term = Term::vector;
+  std::int32_t op = -1;       // position in the unit's op list of the function's pass; -1: none
+  std::int32_t operand = -1;  // collective: input k, or -1 - k for output k
+  std::int64_t times = 1;     // serialisation: runs this often, one after the other
+
+  // compute: the busiest tile. exchange: bytes its busiest tile receives, and whether pairs share the stream.
+  Cycles rows;              // AMP cycles that multiply useful rows
+  Cycles padding;           // AMP cycles spent on padded rows and channels
+  Cycles amp_fixed;
+  Cycles vector;            // vertex cycles by the vendor's formulas, before the calibrated factor
+  Bytes tile_bytes;         // exchange: plain receive; collective, copy, load, store, host: of the IPU in total
+  Bytes paired_bytes;       // exchange: received at the paired rate
+  std::int64_t tiles = 0;   // tiles that take part
+  CollectiveKind collective = CollectiveKind::all_reduce;
+  GroupShape group;         // collective: who takes part; copy: its stride
+  Location location = Location::streaming;  // load, store: the other end
+  Bytes temporary;          // per tile, while the step runs
+  Bytes live;               // activations live on a tile while it runs, temporaries excluded
+  std::vector<std::int64_t> grid;  // compute: parts per axis of the op's iteration space, tiles row-major
+  bool generic = false;     // costed as an opaque op
+};
+
+// Ops by their position in all_ops(): equal kinds of vertex share their code.
+using VertexSet = std::bitset<256>;
+
+// The supersteps of one unit in one pass on one IPU. Equal units call the same function.
+struct Function {
+  std::string name;
+  UnitId unit;           // a representative; the caller binds its own unit's tensors by position
+  Pass pass = Pass::forward;
+  std::vector<Step> steps;
+  Bytes peak;            // largest live + temporary per tile, results freed after their last use in this pass
+  Bytes peak_keeping;    // forward: the same when all that the backward pass reads stays
+  Bytes kept;            // forward: what this unit's backward pass reads of it, per tile
+  Bytes crossing;        // forward: results beside those that later units read, per tile
+  Bytes incoming;        // live from the start, per tile: forward results of earlier units, or their gradients
+  Bytes exchange_code;   // of these steps, per tile
+  VertexSet vertices;    // the kinds of vertex it runs
+};
+
+using FunctionId = Id<struct FunctionTag>;
+
+// The tree. A repeat runs its children `count` times; in iteration i a call below it works on
+// micro-batch i - lag and does nothing unless that is one of the repeat's micro-batches. That one rule
+// gives pipelines their fill and drain.
+struct Node {
+  enum class Kind : std::uint8_t { sequence, repeat, parallel, call, step } kind = Kind::sequence;
+  std::string name;
+  std::int64_t count = 1;          // repeat: iterations
+  std::int64_t micro_batches = 1;  // repeat: how many there are
+  std::vector<Node> children;
+  std::int64_t ipu = -1;           // child of a parallel: the IPU group (0 .. p-1) it runs on
+  FunctionId function;             // call
+  UnitId unit;                     // call: whose tensors
+  std::int64_t lag = 0;            // call
+  bool recompute = false;          // call: a forward run again
+  bool keeps = false;              // call of a forward: what the backward pass reads stays until its backward call,
+  bool keeps_results = false;      // and so do the results that the next unit of its block reads
+  Step step;                       // kind step
+};
+
+// What one IPU of a group holds for good, per tile.
+struct Residents {
+  Bytes weights, gradients, optimizer_state, stash, vertex_code, exchange_code, control_code, io;
+  Bytes total() const { return weights + gradients + optimizer_state + stash + vertex_code + exchange_code + control_code + io; }
+  Bytes executable() const { return vertex_code + exchange_code + control_code; }
+  friend bool operator==(const Residents&, const Residents&) = default;
+};
+
+struct Program {
+  IdVector<FunctionId, Function> functions;
+  Node root;
+  std::vector<Residents> ipus;       // by IPU group
+  std::vector<Bytes> ddr;            // Streaming Memory per IPU, by IPU group
+  std::int64_t compute_tiles = 0;
+};
+
+void print(std::ostream& out, const Program& program, const Graph& graph);
+
+}  // namespace superstep

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor parallelism, derived: which axis of each op is split over the t IPUs that share a layer, how
+// every tensor is then stored, and which collectives join the pieces.
+//
+// Each op declares its axes; the splits that take least time are found by an exact dynamic programme
+// over the ops of a block, whose state is how the live tensors are stored. A block is all units of one
+// layer, or one unit that is in no layer; tensors that cross blocks are replicated. Axes that carry
+// samples or positions are split by replicas and micro-batches, never here. In the backward pass the
+// stored tensors of the forward are given, and a weight's gradient is stored as the weight is.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "model/graph/graph.h"
+#include "model/lower/plan.h"
+#include "model/machine/links.h"
+#include "model/units.h"
+
+namespace superstep {
+
+enum class CollectiveKind : std::uint8_t { all_reduce, reduce_scatter, all_gather, all_to_all };
+std::string_view name_of(CollectiveKind kind);
+
+// How a tensor lies on the two mesh dimensions: replicated, as partial sums, or split along one of
+// its dimensions (the value).
+struct Sharding {
+  static constexpr std::int8_t replicated = -1;
+  static constexpr std::int8_t partial = -2;
+  std::array<std::int8_t, 2> on = {replicated, replicated};
+  friend auto operator<=>(const Sharding&, const Sharding&) = default;
+};
+
+// A change of sharding along one mesh dimension.
+struct Conversion {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  int mesh = 0;      // 0: t1, 1: t2
+  Bytes bytes;       // of the tensor as one IPU holds it at its larger end, before or after
+  int operand = 0;   // k: input k before the op; -1 - k: output k after it
+};
+
+struct OpSharding {
+  std::array<int, 2> axis = {-1, -1};        // the axis split over t1 and t2; -1: the op is done by all
+  std::vector<Sharding> in, out;             // as the op reads and, after conversion, leaves them
+  std::vector<Conversion> conversions;       // inputs first
+};
+
+struct GraphSharding {
+  TensorParallel mesh;
+  std::vector<OpSharding> ops;       // by OpId
+  std::vector<Sharding> tensors;     // by TensorId, as stored between ops
+  const OpSharding& of(OpId op) const { return ops[static_cast<std::size_t>(op.index)]; }
+  const Sharding& of(TensorId t) const { return tensors[static_cast<std::size_t>(t.index)]; }
+};
+
+// Seconds of a collective over one mesh dimension; bytes as in Conversion.
+using CollectiveTime = std::function<Seconds(CollectiveKind, int mesh, Bytes)>;
+// Seconds that an op's own work takes on one IPU, from the local extents of its axes.
+using WorkTime = std::function<Seconds(OpId, std::span<const std::int64_t> extents)>;
+
+// The splits with least time. Blocks with equal signatures are solved once.
+GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTime& collective, const WorkTime& work);
+
+// Extents of an op's axes on one IPU of the mesh; a share rounds up.
+std::vector<std::int64_t> local_extents(const std::vector<std::int64_t>& extents, const OpSharding& sharding, TensorParallel mesh);
+// A tensor's extents on one IPU.
+Shape local_shape(const Shape& shape, const Sharding& sharding, TensorParallel mesh);
+
+// Per tensor and dimension: does it carry samples or positions (data), as opposed to features.
+std::vector<std::vector<bool>> data_dimensions(const Graph& graph);
+
+// By tensor: the weight whose gradient it is or is added into (through sums and views); invalid: none.
+std::vector<TensorId> gradient_summands(const Graph& graph);
+
+// Signature of each unit, computed once for a graph.
+std::vector<std::uint64_t> unit_signatures(const Graph& graph);
+
+}  // namespace superstep

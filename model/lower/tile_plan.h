@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// How one op is spread over the tiles of one IPU: a search over splits of every axis for matrix
+// products, an even share for all else. Results depend only on the op's signature and are memoised.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "model/cost/calibration.h"
+#include "model/graph/tensor.h"
+#include "model/machine/machine.h"
+#include "model/ops/op.h"
+
+namespace superstep {
+
+// A product of `batch` independent [rows x contracted] by [contracted x columns] matrices on one IPU.
+struct ProductShape {
+  std::int64_t batch = 1, rows = 1, columns = 1, contracted = 1;
+  double halo = 1;  // input bytes received over input bytes used once; above 1 for spatial windows
+  DType operands = DType::fp16;
+  DType partials = DType::fp16;
+  friend auto operator<=>(const ProductShape&, const ProductShape&) = default;
+};
+
+// One point of the time-memory front of a matrix product.
+struct ProductPlan {
+  std::int64_t pg = 1, pm = 1, pn = 1, pk = 1;  // parts of batch, rows, columns, contracted
+  std::int64_t times = 1;         // serialisation: this plan runs so often on 1/times of the product
+  bool split_contracted = false;  // which axis is serialised: contracted (then results accumulate) or columns
+  bool swapped = false;           // rows and columns change roles: the other operand is held as weights
+  Cycles rows_useful;    // AMP cycles on real rows and channels, per run
+  Cycles rows_padding;   // AMP cycles on padding, per run
+  Cycles fixed;          // weight loads and calls, per run
+  Bytes plain_bytes;     // operands the busiest tile receives, per run
+  Bytes paired_bytes;    // of which both tiles of a pair receive the same
+  Bytes partial_bytes;   // partial sums it receives, per run; 0: pk == 1
+  Cycles reduce;         // adding them, before the calibrated factor
+  Bytes temporary;       // operands, partials and results in flight on a tile
+  Cycles total;          // all of it, all runs, supersteps and calibrated factor included
+};
+
+// Strict Pareto front of (total, temporary), fastest first.
+std::vector<ProductPlan> product_front(const ProductShape& shape, std::int64_t tiles, const Chip& chip, const Calibration& calibration);
+
+// An even share of an op that is not a matrix product.
+struct SharePlan {
+  std::int64_t parallel_parts = 1;  // of the volume of its parallel axes
+  std::int64_t reduce_parts = 1;    // of the volume of its reduce axes
+  Cycles vector;                    // busiest tile, before the calibrated factor
+  Bytes partial_bytes;              // busiest tile receives to join partial results; 0 when reduce_parts == 1
+  Cycles join;                      // vertex cycles of joining them
+};
+SharePlan share_plan(const OpCall& call, std::span<const std::int64_t> local_extents, std::int64_t tiles, const Chip& chip);
+
+// Product fronts by shape; one per machine chip, tile count and calibration. Safe to share between threads.
+class ProductFronts {
+ public:
+  ProductFronts(const Chip& chip, std::int64_t tiles, const Calibration& calibration);
+  ~ProductFronts();
+  ProductFronts(const ProductFronts&) = delete;
+  ProductFronts& operator=(const ProductFronts&) = delete;
+  // The fastest plan whose temporary memory is at most `cap`; the leanest when none is that lean.
+  const ProductPlan& fastest(const ProductShape& shape, Bytes cap);
+  std::int64_t searches() const;  // fronts computed so far
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace superstep

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/lower/unit_table.h"
+
+#include <algorithm>
+
+#include "model/error.h"
+#include "model/ops/op.h"
+
+namespace superstep {
+namespace {
+
+// Multiply-adds of a matrix product are its iteration space.
+double product_flops(const GraphFacts& facts, UnitId unit) {
+  double flops = 0;
+  const Graph& g = facts.graph;
+  for (const auto& list : {g.units[unit].ops[0], g.units[unit].ops[1]}) {
+    for (OpId id : list) {
+      if (!g.ops[id].def->uses_amp) continue;
+      const CallOf call(g, id);
+      double volume_of_space = 2;
+      for (const Axis& a : g.ops[id].def->space(*call).axes) volume_of_space *= static_cast<double>(a.extent);
+      flops += volume_of_space;
+    }
+  }
+  return flops;
+}
+
+}  // namespace
+
+UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, const CostModel& model, ProductFronts& fronts,
+                     const TableKey& key, bool training)
+    : context_{facts,
+               sharding,
+               model.machine().chip,
+               fronts,
+               model.machine().chip.tiles - key.io_tiles,
+               Bytes(static_cast<std::int64_t>(static_cast<double>(model.machine().chip.tile_memory.value) * key.proportion)),
+               key.precision.partials,
+               key.accumulate,
+               1},
+      model_(model),
+      key_(key),
+      training_(training) {
+  std::map<std::uint64_t, std::int32_t> index;
+  for (std::size_t u = 0; u < facts.graph.units.size(); ++u) {
+    const auto [it, fresh] = index.try_emplace(facts.signatures[u], static_cast<std::int32_t>(rows_.size()));
+    if (fresh) {
+      rows_.push_back(make_row(UnitId(u)));
+      representative_.push_back(UnitId(u));
+    }
+    row_of_.push_back(it->second);
+    layers_.push_back(facts.graph.units[UnitId(u)].layer);
+  }
+  for (std::size_t u = 0; u <= facts.graph.units.size(); ++u) {
+    Bytes ipu(0), tile(0);
+    for (TensorId t : facts.boundary[u]) {
+      ipu += on_ipu(facts, sharding, t);
+      tile += per_tile(facts, sharding, t, context_.tiles);
+    }
+    boundary_bytes_.push_back(ipu);
+    boundary_tile_.push_back(tile);
+  }
+}
+
+UnitRow UnitTable::make_row(UnitId unit) const {
+  UnitRow row;
+  const GraphFacts& facts = context_.facts;
+  const auto u = static_cast<std::size_t>(unit.index);
+  row.forward = lower_unit(context_, unit, Pass::forward);
+  row.forward_cycles = model_.function(row.forward);
+  if (training_) {
+    row.backward = lower_unit(context_, unit, Pass::backward);
+    row.backward_cycles = model_.function(row.backward);
+  }
+  auto elements = [&](TensorId t) { return on_ipu(facts, context_.sharding, t).value / size_of(facts.graph.info(t).type); };
+  for (TensorId w : facts.weights[u]) {
+    row.weight_bytes += on_ipu(facts, context_.sharding, w);
+    row.weight_tile += per_tile(facts, context_.sharding, w, context_.tiles);
+    row.parameters += elements(w);
+  }
+  for (TensorId w : facts.borrowed[u]) {
+    row.borrowed_bytes += on_ipu(facts, context_.sharding, w);
+    row.borrowed_tile += per_tile(facts, context_.sharding, w, context_.tiles);
+    row.borrowed_parameters += elements(w);
+  }
+  for (TensorId t : facts.feeds[u]) {
+    row.feed_bytes += on_ipu(facts, context_.sharding, t);
+    row.feed_tile += per_tile(facts, context_.sharding, t, context_.tiles);
+  }
+  row.flops = product_flops(facts, unit);
+  return row;
+}
+
+const Function& UnitTable::update(std::size_t unit, std::int64_t shards) const {
+  std::lock_guard lock(mutex_);
+  const std::pair<std::int32_t, std::int64_t> key{row_of_[unit], shards};
+  auto it = updates_.find(key);
+  if (it == updates_.end()) {
+    UnitContext context = context_;
+    context.update_shards = shards;
+    Update made;
+    made.function = lower_unit(context, representative_[static_cast<std::size_t>(key.first)], Pass::update);
+    made.cycles = model_.function(made.function).total();
+    it = updates_.emplace(key, std::move(made)).first;
+  }
+  return it->second.function;
+}
+
+Cycles UnitTable::update_cycles(std::size_t unit, std::int64_t shards) const {
+  update(unit, shards);
+  std::lock_guard lock(mutex_);
+  return updates_.at({row_of_[unit], shards}).cycles;
+}
+
+WorkTime work_time(const Graph& graph, const Chip& chip) {
+  return [&graph, &chip](OpId id, std::span<const std::int64_t> extents) {
+    double volume_of_space = 1;
+    for (std::int64_t e : extents) volume_of_space *= static_cast<double>(e);
+    const Op& op = graph.ops[id];
+    const double tiles = static_cast<double>(chip.tiles);
+    // Vector work: about three slots per four elements (hardware facts, section 3).
+    double cycles = 0.75 * volume_of_space / tiles;
+    if (op.def->uses_amp) {
+      const bool half = graph.info(op.inputs[0]).type == DType::fp16;
+      cycles = volume_of_space / tiles / static_cast<double>(half ? chip.amp.fp16_16_macs_per_cycle : chip.amp.fp32_macs_per_cycle);
+    } else if (op.def->name == "gather" || op.def->name == "scatter_add" || op.def->name == "pick") {
+      cycles = static_cast<double>(graph.info(op.outputs[0]).elements()) / tiles;  // a lookup touches what it returns
+    }
+    return Seconds(cycles / chip.clock.value);
+  };
+}
+
+CollectiveTime collective_time(const CostModel& model, TensorParallel mesh) {
+  return [&model, mesh](CollectiveKind kind, int dimension, Bytes bytes) {
+    const GroupShape group = dimension == 0 ? GroupShape{mesh.t1, mesh.t2} : GroupShape{mesh.t2, 1};
+    return model.seconds(model.collective(kind, group, bytes));
+  };
+}
+
+}  // namespace superstep

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything a plan needs to know of each unit at one (mesh, micro-batch, precision, compute tiles,
+// temporary cap): the same functions that a lowered program calls, and their costs. Equal units share a row.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "model/cost/cost.h"
+#include "model/lower/lower_unit.h"
+
+namespace superstep {
+
+struct UnitRow {
+  Function forward, backward;
+  TermCycles forward_cycles, backward_cycles;
+  // One IPU.
+  Bytes weight_bytes;             // weights first used here
+  Bytes borrowed_bytes;           // weights of earlier units used here as well
+  std::int64_t parameters = 0;    // elements of weights, after the split over t
+  std::int64_t borrowed_parameters = 0;
+  Bytes feed_bytes;               // graph inputs first read here, per micro-batch
+  double flops = 0;               // model floating-point operations of one micro-batch, forward and backward, all of t
+  // Per tile.
+  Bytes weight_tile, borrowed_tile, feed_tile;
+};
+
+struct TableKey {
+  TensorParallel mesh;
+  std::int64_t micro_batch = 1;
+  Precision precision;
+  std::int64_t io_tiles = 0;
+  double proportion = 0.6;
+  bool accumulate = true;
+};
+
+class UnitTable {
+ public:
+  UnitTable(const GraphFacts& facts, const GraphSharding& sharding, const CostModel& model, ProductFronts& fronts, const TableKey& key,
+            bool training);
+
+  const TableKey& key() const { return key_; }
+  std::size_t units() const { return row_of_.size(); }
+  const UnitRow& row(std::size_t unit) const { return rows_[static_cast<std::size_t>(row_of_[unit])]; }
+  std::int32_t row_index(std::size_t unit) const { return row_of_[unit]; }
+  std::size_t rows() const { return rows_.size(); }
+  // Forward results that cross into `unit`, one IPU and one tile; unit == units(): none.
+  Bytes boundary_bytes(std::size_t unit) const { return boundary_bytes_[unit]; }
+  Bytes boundary_tile(std::size_t unit) const { return boundary_tile_[unit]; }
+  // The optimiser's work for a unit when `shards` IPUs share it.
+  const Function& update(std::size_t unit, std::int64_t shards) const;
+  Cycles update_cycles(std::size_t unit, std::int64_t shards) const;
+  std::int64_t layer(std::size_t unit) const { return layers_[unit]; }
+  std::int64_t tiles() const { return context_.tiles; }
+  const GraphFacts& facts() const { return context_.facts; }
+  const GraphSharding& sharding() const { return context_.sharding; }
+  const CostModel& model() const { return model_; }
+  bool training() const { return training_; }
+
+ private:
+  UnitRow make_row(UnitId unit) const;
+  UnitContext context_;
+  const CostModel& model_;
+  TableKey key_;
+  bool training_;
+  std::vector<std::int32_t> row_of_;
+  std::vector<UnitId> representative_;
+  std::vector<UnitRow> rows_;
+  std::vector<Bytes> boundary_bytes_, boundary_tile_;
+  std::vector<std::int64_t> layers_;
+  struct Update {
+    Function function;
+    Cycles cycles;
+  };
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<std::int32_t, std::int64_t>, Update> updates_;
+};
+
+// The share of work of one op on one IPU, for choosing splits: multiply rate or vector rate of all tiles.
+WorkTime work_time(const Graph& graph, const Chip& chip);
+CollectiveTime collective_time(const CostModel& model, TensorParallel mesh);
+
+}  // namespace superstep

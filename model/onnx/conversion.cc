@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/onnx/conversion.h"
+
+#include <algorithm>
+#include <new>
+
+#include "model/error.h"
+
+namespace superstep::onnx_import {
+
+namespace {
+
+using onnx_file::NodeProto;
+
+// The message of an Error without the place that the graph builder put before it.
+std::string message_of(const Error& error) {
+  const std::string text = error.what();
+  const std::string place = error.where + ": ";
+  return !error.where.empty() && text.starts_with(place) ? text.substr(place.size()) : text;
+}
+
+// "/encoder/layer.0/MatMul" as the part of a path.
+std::string path_of(const NodeProto& node) {
+  std::string name = label(node);
+  name.erase(0, name.find_first_not_of('/'));
+  return name.empty() ? node.op_type() : name;
+}
+
+bool has_loss(const ModelFile& file) {
+  const auto& graph = file.model.graph();
+  return std::any_of(graph.node().begin(), graph.node().end(),
+                     [](const NodeProto& node) {
+                       return node.op_type() == "SoftmaxCrossEntropyLoss" ||
+                              node.op_type() == "NegativeLogLikelihoodLoss";
+                     }) ||
+         std::any_of(graph.output().begin(), graph.output().end(), [](const auto& o) { return o.name() == "loss"; });
+}
+
+class Converter {
+ public:
+  Converter(const ModelFile& file, const ImportOptions& options, const Conversion* as_in_file)
+      : file_(file), options_(options), readers_(find_readers(file)), b_(to_.graph), context_{options,
+                                                                                              readers_.read,
+                                                                                              has_loss(file),
+                                                                                              0,
+                                                                                              nullptr,
+                                                                                              nullptr} {
+    if (!as_in_file) return;
+    context_.as_in_file = &as_in_file->infos;
+    context_.integers_in_file = &as_in_file->integers;
+  }
+
+  Conversion run(const NodeOrder& order) {
+    to_.graph.name = file_.model.graph().name().empty() ? std::filesystem::path(file_.path).stem().string()
+                                                        : file_.model.graph().name();
+    b_.begin_unit("graph");
+    add_sources(file_, options_, readers_, b_, to_);
+    context_.file_batch = to_.file_batch;
+    for (const NodeProto* node : order) add(*node);
+    check_outputs();
+    for (const auto& [name, t] : to_.names) note(name, t);
+    return std::move(to_);
+  }
+
+ private:
+  void not_supported(const NodeProto& node, std::string why) {
+    to_.unsupported.push_back({label(node), node.op_type(), domain_of(node.domain()), std::move(why)});
+  }
+
+  [[noreturn]] void refuse(const NodeProto& node, const std::string& message) const {
+    throw Error(file_.path, "node \"" + label(node) + "\" (" + node.op_type() + "): " + message);
+  }
+
+  // Why a node cannot be imported whatever its operands are; empty when it may.
+  std::string objection(const NodeProto& node, const Handler* handler) const {
+    const std::string domain = domain_of(node.domain());
+    if (!domain.empty()) return "operators of domain \"" + domain + "\" are not imported";
+    if (node.op_type() == "If" || node.op_type() == "Loop" || node.op_type() == "Scan") return "nested control flow";
+    if (!handler) return "operator not imported";
+    const std::int64_t opset = file_.opsets.at("");
+    if (opset < handler->since) {
+      return "form of operator set " + std::to_string(opset) + ", known since " + std::to_string(handler->since);
+    }
+    if (static_cast<std::size_t>(node.input_size()) > handler->most_operands) {
+      return std::to_string(node.input_size()) + " operands, known with up to " +
+             std::to_string(handler->most_operands);
+    }
+    return "";
+  }
+
+  // Operands of the node; none when some are not there because their producers are not supported.
+  bool operands(const NodeProto& node, std::vector<TensorId>& ids) {
+    bool all = true;
+    for (const std::string& name : node.input()) {
+      const auto at = to_.names.find(name);
+      ids.push_back(at == to_.names.end() ? TensorId{} : at->second);
+      if (name.empty() || at != to_.names.end()) continue;
+      all = false;
+      const auto absent = absent_.find(name);
+      if (absent == absent_.end()) continue;
+      not_supported(node,
+                    "reads result \"" + name + "\" of node \"" + label(*absent->second) + "\", which is not imported");
+    }
+    return all;
+  }
+
+  void add(const NodeProto& node) {
+    if (domain_of(node.domain()).empty() && !file_.opsets.contains("")) {
+      refuse(node, "no opset_import of its domain found, expected the version of the operator set");
+    }
+    const Handler* handler = find_handler(domain_of(node.domain()), node.op_type());
+    const std::string why = objection(node, handler);
+    if (!why.empty()) return not_supported(node, why);
+    std::vector<TensorId> ids;
+    if (!operands(node, ids)) return;
+    Node view(b_, context_, node, file_.opsets.at(""), handler->core, std::move(ids));
+    const std::size_t first = to_.graph.ops.size(), first_tensor = to_.graph.tensors.size();
+    const Results results = make(node, *handler, view);
+    check_new(node, first_tensor);
+    take(node, results, first);
+  }
+
+  Results make(const NodeProto& node, const Handler& handler, Node& view) {
+    GraphBuilder::Scope scope(b_, path_of(node));
+    try {
+      Results results = handler.make(view);
+      const std::string unread = view.unread_attribute();
+      if (!unread.empty()) not_supported(node, "attribute \"" + unread + "\" is not understood");
+      return results;
+    } catch (const Unsupported& problem) {
+      not_supported(node, problem.why);
+      if (problem.unknown.valid()) note_inputs_to_know(problem.unknown);
+      return {};
+    } catch (const Error& error) {
+      refuse(node, message_of(error));
+    } catch (const std::bad_alloc&) {
+      refuse(node, "too large");
+    } catch (const std::length_error&) {
+      refuse(node, "too large");
+    } catch (const std::out_of_range&) {
+      refuse(node, "operands do not match");
+    }
+  }
+
+  void note_inputs_to_know(TensorId t) {
+    std::vector<bool> wanted(to_.graph.tensors.size());
+    wanted[static_cast<std::size_t>(t.index)] = true;
+    for (std::size_t i = to_.graph.ops.size(); i-- > 0;) {
+      const Op& op = to_.graph.ops[OpId(i)];
+      const bool read = std::any_of(op.outputs.begin(), op.outputs.end(),
+                                    [&](TensorId o) { return wanted[static_cast<std::size_t>(o.index)]; });
+      if (!read) continue;
+      for (TensorId input : op.inputs) {
+        if (input.valid()) wanted[static_cast<std::size_t>(input.index)] = true;
+      }
+    }
+    for (TensorId input : to_.graph.inputs) {
+      if (wanted[static_cast<std::size_t>(input.index)]) to_.inputs_to_know.insert(to_.graph.tensors[input].name);
+    }
+  }
+
+  void check_new(const NodeProto& node, std::size_t first_tensor) {
+    for (std::size_t i = first_tensor; i < to_.graph.tensors.size(); ++i) {
+      try {
+        checked_shape(to_.graph.tensors[TensorId(i)].info.shape, "result");
+      } catch (const Error& error) {
+        refuse(node, error.what());
+      }
+    }
+  }
+
+  // Gives results their names; `first` is the first op that the node became.
+  void take(const NodeProto& node, const Results& results, std::size_t first) {
+    for (int i = 0; i < node.output_size(); ++i) {
+      const std::string& name = node.output(i);
+      if (name.empty()) continue;
+      const auto at = static_cast<std::size_t>(i);
+      if (at >= results.size() || !results[at].valid()) {
+        if (!results.empty()) absent_[name] = &node;
+        continue;
+      }
+      to_.names[name] = results[at];
+      Tensor& tensor = to_.graph.tensors[results[at]];
+      const bool own = tensor.producer.valid() && static_cast<std::size_t>(tensor.producer.index) >= first;
+      if (own) tensor.name = name;
+    }
+    if (to_.graph.ops.size() == first + 1) to_.graph.ops[OpId(first)].name = path_of(node);
+  }
+
+  void check_outputs() {
+    for (const auto& output : file_.model.graph().output()) {
+      const auto absent = absent_.find(output.name());
+      if (absent == absent_.end()) continue;
+      not_supported(*absent->second, "result \"" + output.name() + "\", an output of the graph, is not imported");
+    }
+  }
+
+  void note(const std::string& name, TensorId t) {
+    const Tensor& tensor = to_.graph.tensors[t];
+    to_.infos[name] = tensor.info;
+    constexpr std::int64_t kList = 16;
+    const bool list = tensor.kind == TensorKind::constant && tensor.info.shape.size() <= 1 &&
+                      tensor.info.elements() <= kList && !is_float(tensor.info.type);
+    if (list) to_.integers[name] = integers_of(*tensor.data);
+  }
+
+  const ModelFile& file_;
+  const ImportOptions& options_;
+  const Readers readers_;
+  Conversion to_;
+  GraphBuilder b_;
+  Context context_;
+  std::map<std::string, const NodeProto*> absent_;  // results that handlers do not make: of which node
+};
+
+}  // namespace
+
+Conversion convert(const ModelFile& file, const NodeOrder& order, const ImportOptions& options,
+                   const Conversion* as_in_file) {
+  return Converter(file, options, as_in_file).run(order);
+}
+
+}  // namespace superstep::onnx_import

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/onnx/handlers.h"
+
+#include <cstring>
+#include <map>
+#include <numeric>
+
+#include "model/error.h"
+
+namespace superstep::onnx_import {
+
+namespace {
+
+std::map<std::string_view, const Handler*> collect() {
+  std::map<std::string_view, const Handler*> all;
+  for (auto family : {math_handlers, reduce_handlers, shape_handlers, index_handlers, constant_handlers, nn_handlers,
+                      conv_handlers, loss_handlers, rnn_handlers}) {
+    for (const Handler& handler : family()) {
+      SUPERSTEP_CHECK(all.emplace(handler.op_type, &handler).second, "two handlers of " + std::string(handler.op_type));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+const Handler* find_handler(const std::string& domain, const std::string& op_type) {
+  static const std::map<std::string_view, const Handler*> all = collect();
+  const auto at = all.find(op_type);
+  return domain.empty() && at != all.end() ? at->second : nullptr;
+}
+
+TensorId integer_constant(GraphBuilder& b, Shape shape, const std::vector<std::int64_t>& values) {
+  Array array(TensorInfo{DType::int64, std::move(shape)});
+  SUPERSTEP_CHECK(array.data.size() == 8 * values.size(), "value count of a constant");
+  if (!values.empty()) std::memcpy(array.data.data(), values.data(), array.data.size());
+  return b.constant(std::move(array));
+}
+
+TensorId counting(GraphBuilder& b, std::int64_t n) {
+  std::vector<std::int64_t> values(static_cast<std::size_t>(n));
+  std::iota(values.begin(), values.end(), 0);
+  return integer_constant(b, {n}, values);
+}
+
+TensorId gather_axis(GraphBuilder& b, TensorId t, TensorId indices, std::int64_t axis) {
+  Attributes attrs;
+  attrs.set("axis", axis);
+  return b.one("gather", {t, indices}, std::move(attrs));
+}
+
+TensorId reversed(GraphBuilder& b, TensorId t, std::int64_t axis) {
+  const std::int64_t n = b.info(t).shape[static_cast<std::size_t>(axis)];
+  std::vector<std::int64_t> places(static_cast<std::size_t>(n));
+  std::iota(places.rbegin(), places.rend(), 0);
+  return gather_axis(b, t, integer_constant(b, {n}, places), axis);
+}
+
+TensorId with_ones(GraphBuilder& b, TensorId t, std::size_t at, std::size_t count) {
+  Shape shape = b.info(t).shape;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(at), count, 1);
+  return b.reshape(t, std::move(shape));
+}
+
+TensorId axis_last(GraphBuilder& b, TensorId t, std::int64_t from) {
+  std::vector<std::int64_t> order(b.info(t).shape.size());
+  std::iota(order.begin(), order.end(), 0);
+  order.erase(order.begin() + from);
+  order.push_back(from);
+  return b.transpose(t, std::move(order));
+}
+
+TensorId axis_from_last(GraphBuilder& b, TensorId t, std::int64_t to) {
+  std::vector<std::int64_t> order(b.info(t).shape.size());
+  std::iota(order.begin(), order.end(), 0);
+  const std::int64_t last = order.back();
+  order.pop_back();
+  order.insert(order.begin() + to, last);
+  return b.transpose(t, std::move(order));
+}
+
+}  // namespace superstep::onnx_import

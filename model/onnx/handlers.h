@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The families of handlers, one file each, for handlers.cc, and what they share.
+#pragma once
+
+#include <span>
+
+#include "model/onnx/node.h"
+
+namespace superstep::onnx_import {
+
+std::span<const Handler> math_handlers();
+std::span<const Handler> reduce_handlers();
+std::span<const Handler> shape_handlers();
+std::span<const Handler> index_handlers();
+std::span<const Handler> constant_handlers();
+std::span<const Handler> nn_handlers();
+std::span<const Handler> conv_handlers();
+std::span<const Handler> loss_handlers();
+std::span<const Handler> rnn_handlers();
+
+// An Array of int64 as a constant of the graph.
+TensorId integer_constant(GraphBuilder& b, Shape shape, const std::vector<std::int64_t>& values);
+// 0, 1, ... as a list of int64.
+TensorId counting(GraphBuilder& b, std::int64_t n);
+// One axis in reverse order.
+TensorId reversed(GraphBuilder& b, TensorId t, std::int64_t axis);
+// Extents of 1 put in before dimension `at`.
+TensorId with_ones(GraphBuilder& b, TensorId t, std::size_t at, std::size_t count);
+TensorId gather_axis(GraphBuilder& b, TensorId t, TensorId indices, std::int64_t axis);
+// Dimension `from` moved to the end, and back.
+TensorId axis_last(GraphBuilder& b, TensorId t, std::int64_t from);
+TensorId axis_from_last(GraphBuilder& b, TensorId t, std::int64_t to);
+
+}  // namespace superstep::onnx_import

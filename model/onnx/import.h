@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX files as Graphs: opset 7 to 17, and newer where the op did not change. Shapes are inferred by
+// our own rules; subgraphs that compute shapes are evaluated while importing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/graph/graph.h"
+
+namespace superstep {
+
+struct ImportOptions {
+  std::int64_t micro_batch = 0;                    // samples per run; 0: as the file says (1 where it says nothing)
+  DType precision = DType::fp32;                   // floating weights and activations become this type
+  bool keep_types = false;                         // true: types stay as in the file (conformance, import listing)
+  bool read_weights = true;                        // false: weights get a shape only, and external data is not opened
+  std::map<std::string, std::int64_t> dimensions;  // values of symbolic dimensions, by their names
+  std::map<std::string, Array> known_inputs;       // graph inputs that become constants
+};
+
+struct UnsupportedNode {
+  std::string name, op_type, domain, why;
+};
+
+struct ImportResult {
+  Graph graph;  // usable only when unsupported is empty
+  std::vector<UnsupportedNode> unsupported;
+  std::string producer;
+  std::map<std::string, std::int64_t> opsets;     // by domain
+  std::map<std::string, std::int64_t> op_counts;  // by op type, as in the file
+  std::int64_t weights_without_data = 0;          // shape only: usable for planning, not for running
+  std::int64_t external_weights = 0;
+  // Tensors of the graph by their names in the file: inputs, weights, results that are left.
+  std::map<std::string, TensorId> names;
+  std::vector<std::string> outputs;  // names of the file's outputs, in its order
+  // Inputs whose values decide shapes or which ops there are; some nodes in `unsupported` would not be
+  // there if these were in ImportOptions::known_inputs.
+  std::vector<std::string> inputs_to_know;
+};
+
+// Throws Error with the file and, where it applies, the node's name: truncated or foreign file, cyclic
+// graph, external data outside of the model's folder, shapes that do not match.
+//
+// Batch: where options.micro_batch differs from what the file was exported for, dimension 0 of the
+// inputs changes, and reshapes to the old numbers follow. Ops that only make weights or masks stand in
+// every unit that reads them, so a stage is sent nothing but the activations of the one before.
+ImportResult import_onnx(const std::string& path, const ImportOptions& options);
+
+}  // namespace superstep

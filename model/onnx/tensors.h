@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values in ONNX files: element types, tensors stored inside the file and beside it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "model/graph/tensor.h"
+#include "model/onnx/onnx_subset.pb.h"
+
+namespace superstep::onnx_import {
+
+// Numbers of TensorProto.data_type that the importer speaks of.
+enum FileType : std::int32_t {
+  kUndefined = 0,
+  kFloat = 1,
+  kUint8 = 2,
+  kInt8 = 3,
+  kInt32 = 6,
+  kInt64 = 7,
+  kBool = 9,
+  kFloat16 = 10,
+  kDouble = 11,
+  kBfloat16 = 16,
+};
+
+// Our type for a type of the file; none for those we do not have. bfloat16 is widened to fp32.
+std::optional<DType> our_type(std::int32_t file_type);
+std::string type_name(std::int32_t file_type);  // "uint16", or "type 99"
+
+// Extents as found in a file; throws Error naming `what` where one is negative or their product absurd.
+Shape checked_shape(std::vector<std::int64_t> extents, const std::string& what);
+
+struct StoredTensor {
+  TensorInfo info;
+  std::shared_ptr<const Array> data;  // null: shape only
+  bool external = false;
+};
+
+// Throws Error (without the file) on values that are not there in full, and on external data outside
+// of `folder`. `read_external` false: external data is neither opened nor looked for. The type must be
+// one that our_type() knows.
+StoredTensor read_tensor(const onnx_file::TensorProto& tensor, const std::filesystem::path& folder, bool read_external);
+
+// The same values in another type; finite values that the type cannot hold become its largest.
+Array converted(const Array& from, DType type);
+
+// Integers of any integer type, exactly; of floating types, truncated.
+std::vector<std::int64_t> integers_of(const Array& array);
+
+}  // namespace superstep::onnx_import

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise functions of two and three operands, which broadcast as in NumPy.
+#include <cmath>
+
+#include "model/error.h"
+#include "model/ops/elementwise.h"
+#include "model/ops/families.h"
+
+namespace superstep::ops {
+
+namespace {
+
+double f_add(double a, double b) { return a + b; }
+double f_sub(double a, double b) { return a - b; }
+double f_mul(double a, double b) { return a * b; }
+double f_pow(double a, double b) { return std::pow(a, b); }
+double f_max(double a, double b) { return a != a ? a : b > a || b != b ? b : a; }
+double f_min(double a, double b) { return a != a ? a : b < a || b != b ? b : a; }
+double f_fmod(double a, double b) { return b == 0 ? std::nan("") : std::fmod(a, b); }
+double f_mod(double a, double b) {  // the sign of b, as Python
+  const double rest = f_fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+double f_equal(double a, double b) { return a == b; }
+double f_not_equal(double a, double b) { return a != b; }
+double f_less(double a, double b) { return a < b; }
+double f_less_equal(double a, double b) { return a <= b; }
+double f_greater(double a, double b) { return a > b; }
+double f_greater_equal(double a, double b) { return a >= b; }
+double f_and(double a, double b) { return a != 0 && b != 0; }
+double f_or(double a, double b) { return a != 0 || b != 0; }
+double f_xor(double a, double b) { return (a != 0) != (b != 0); }
+double f_relu_grad(double y, double dy) { return y > 0 ? dy : 0; }
+
+void div_row(const OpCall& call, std::span<const double* const> in, double* out, std::int64_t n) {
+  const bool integer = is_integer(call.out[0].type);
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (integer) {
+      out[i] = in[1][i] == 0 ? 0 : std::trunc(in[0][i] / in[1][i]);
+    } else {
+      out[i] = in[0][i] / in[1][i];
+    }
+  }
+}
+
+// Integers are truncated, so quotients of parts do not add up.
+Space div_space(const OpCall& call) { return elementwise_space(call, is_float(call.out[0].type) ? 1u : 0u); }
+
+// The type of the first floating operand, else of the first.
+DType result_type(const OpCall& call, std::size_t from = 0) {
+  for (std::size_t i = from; i < call.in.size(); ++i) {
+    if (is_float(call.in[i].type)) return call.in[i].type;
+  }
+  return call.in[from].type;
+}
+
+std::vector<TensorInfo> infer_binary(const OpCall& call) {
+  return {{result_type(call), broadcast(call.in[0].shape, call.in[1].shape)}};
+}
+
+std::vector<TensorInfo> infer_comparison(const OpCall& call) {
+  return {{DType::boolean, broadcast(call.in[0].shape, call.in[1].shape)}};
+}
+
+using Gradient = std::vector<TensorId> (*)(GraphBuilder&, OpId, std::span<const TensorId>);
+
+// Sums `gradient` to operand `i`, or nothing when nobody wants it.
+template <class MakeGradient>
+TensorId operand_gradient(const Chain& c, std::size_t i, MakeGradient make) {
+  if (!c.b.wants(c.in[i])) return {};
+  const Shape result = c.b.info(c.y).shape;
+  return to_operand(c.b, make(), c.in[i], result);
+}
+
+std::vector<TensorId> add_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {
+  const Chain c(b, op, out_grads);
+  return {operand_gradient(c, 0, [&] { return c.dy; }), operand_gradient(c, 1, [&] { return c.dy; })};
+}
+
+std::vector<TensorId> sub_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {
+  const Chain c(b, op, out_grads);
+  std::vector<TensorId> grads = {operand_gradient(c, 0, [&] { return c.dy; }), {}};
+  const TensorId sum = operand_gradient(c, 1, [&] { return c.dy; });  // negated when it is small
+  if (sum.valid()) grads[1] = b.unary("neg", sum);
+  return grads;
+}
+
+std::vector<TensorId> mul_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {
+  const Chain c(b, op, out_grads);
+  return {operand_gradient(c, 0, [&] { return times(b, c.dy, c.in[1], c.in[0]); }),
+          operand_gradient(c, 1, [&] { return times(b, c.dy, c.in[0], c.in[1]); })};
+}
+
+// y = a / d:  da = dy / d, dd = -sum(dy y) / d
+std::vector<TensorId> div_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {
+  const Chain c(b, op, out_grads);
+  const TensorId da =
+      operand_gradient(c, 0, [&] { return b.binary("div", b.cast(c.dy, b.info(c.in[0]).type), c.in[1]); });
+  TensorId dd = operand_gradient(c, 1, [&] { return times(b, c.dy, c.y, c.in[1]); });
+  if (dd.valid()) dd = b.unary("neg", b.binary("div", dd, c.in[1]));
+  return {da, dd};
+}
+
+// y = a ^ e:  da = dy e a^(e-1), de = dy y log(a)
+std::vector<TensorId> pow_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {
+  const Chain c(b, op, out_grads);
+  return {
+      operand_gradient(c, 0,
+                       [&] {
+                         const TensorId power = b.binary("pow", c.in[0], b.shift(c.in[1], -1));
+                         return times(b, c.dy, b.binary("mul", power, c.in[1]), c.in[0]);
+                       }),
+      operand_gradient(c, 1, [&] { return times(b, c.dy, b.binary("mul", c.y, b.unary("log", c.in[0])), c.in[1]); })};
+}
+
+// The gradient goes to the operand that was taken, to the first where they are equal.
+std::vector<TensorId> extremum_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {
+  const Chain c(b, op, out_grads);
+  const bool is_max = c.op.def->name == "max";
+  const auto part = [&](std::size_t i, std::string_view compare) {
+    return operand_gradient(c, i, [&] {
+      const DType type = b.info(c.in[i]).type;
+      const TensorId taken = b.binary(compare, c.in[0], c.in[1]);
+      return b.one("where", {taken, b.cast(c.dy, type), b.scalar(type, 0)});
+    });
+  };
+  const TensorId first = part(0, is_max ? "greater_equal" : "less_equal");
+  return {first, part(1, is_max ? "less" : "greater")};
+}
+
+template <RowFunction F, LoopCost C, std::uint32_t Linear = 0>
+OpDef binary(std::string_view name, Gradient gradient) {
+  OpDef def;
+  def.name = name;
+  def.min_inputs = def.max_inputs = 2;
+  def.infer = infer_binary;
+  def.space = elementwise_space<Linear>;
+  def.kernel = elementwise_kernel<F>;
+  def.cycles = binary_cycles<C>;
+  def.gradient = gradient;
+  def.broadcast_gradient = true;
+  return def;
+}
+
+template <double (*F)(double, double)>
+OpDef comparison(std::string_view name) {
+  // As max and min; the vendor's comparisons are not in the table (estimated).
+  OpDef def = binary<binary_row<F>, LoopCost{26, 4, 3}>(name, no_gradient);
+  def.infer = infer_comparison;
+  return def;
+}
+
+std::vector<OpDef> make_binary() {
+  std::vector<OpDef> defs = {
+      binary<binary_row<f_add>, LoopCost{26, 3, 3}, 3>("add", add_gradient),
+      binary<binary_row<f_sub>, LoopCost{26, 3, 3}, 3>("sub", sub_gradient),
+      binary<binary_row<f_mul>, LoopCost{26, 3, 3}, 1>("mul", mul_gradient),
+      binary<div_row, LoopCost{26, 21, 10}>("div", div_gradient),
+      binary<binary_row<f_max>, LoopCost{26, 4, 3}>("max", extremum_gradient),
+      binary<binary_row<f_min>, LoopCost{26, 4, 3}>("min", extremum_gradient),
+      binary<binary_row<f_pow>, LoopCost{26, 240, 120}>("pow", pow_gradient),  // library code (estimated)
+      binary<binary_row<f_mod>, LoopCost{26, 120, 60}>("mod", nullptr),
+      binary<binary_row<f_fmod>, LoopCost{26, 120, 60}>("fmod", nullptr),
+      comparison<f_equal>("equal"),
+      comparison<f_not_equal>("not_equal"),
+      comparison<f_less>("less"),
+      comparison<f_less_equal>("less_equal"),
+      comparison<f_greater>("greater"),
+      comparison<f_greater_equal>("greater_equal"),
+      comparison<f_and>("and"),
+      comparison<f_or>("or"),
+      comparison<f_xor>("xor"),
+  };
+  for (OpDef& def : defs) {
+    if (def.name == "div") def.space = div_space;
+  }
+  return defs;
+}
+
+// relu_grad(y, dy): nonlinearity gradient, 3 per 64 bits.
+OpDef make_relu_grad() {
+  OpDef def = binary<binary_row<f_relu_grad>, LoopCost{25, 3, 3}, 2>("relu_grad", nullptr);
+  def.broadcast_gradient = false;
+  return def;
+}
+
+// axpby: alpha a + beta b, the update of a moment or a weight.
+
+void axpby_row(const OpCall& call, std::span<const double* const> in, double* out, std::int64_t n) {
+  const double alpha = call.attrs.number("alpha"), beta = call.attrs.number("beta");
+  for (std::int64_t i = 0; i < n; ++i) out[i] = alpha * in[0][i] + beta * in[1][i];
+}
+
+std::vector<TensorId> axpby_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {
+  const Chain c(b, op, out_grads);
+  const double alpha = c.op.attrs.number("alpha"), beta = c.op.attrs.number("beta");
+  return {operand_gradient(c, 0, [&] { return b.scale(c.dy, alpha); }),
+          operand_gradient(c, 1, [&] { return b.scale(c.dy, beta); })};
+}
+
+OpDef make_axpby() {
+  OpDef def = binary<axpby_row, LoopCost{24, 3, 3}, 3>("axpby", axpby_gradient);  // scaledAdd, same type
+  def.attrs = {{"alpha", 1.0}, {"beta", 1.0}};
+  return def;
+}
+
+// trust_ratio(|w|, |u|) = eta |w| / (|u| + decay |w|), and 1 where a norm is 0: LAMB (eta 1, decay 0), LARS.
+
+void trust_ratio_row(const OpCall& call, std::span<const double* const> in, double* out, std::int64_t n) {
+  const double eta = call.attrs.number("eta"), decay = call.attrs.number("decay");
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double w = in[0][i], u = in[1][i];
+    out[i] = w > 0 && u > 0 ? eta * w / (u + decay * w) : 1;
+  }
+}
+
+OpDef make_trust_ratio() {
+  OpDef def = binary<trust_ratio_row, LoopCost{26, 48, 24}>("trust_ratio", nullptr);  // estimated; of scalars
+  def.attrs = {{"eta", 1.0}, {"decay", 0.0}};
+  def.broadcast_gradient = false;
+  return def;
+}
+
+// where(condition, a, b)
+
+std::vector<TensorInfo> infer_where(const OpCall& call) {
+  const Shape values = broadcast(call.in[1].shape, call.in[2].shape);
+  return {{result_type(call, 1), broadcast(call.in[0].shape, values)}};
+}
+
+void where_row(const OpCall&, std::span<const double* const> in, double* out, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = in[0][i] != 0 ? in[1][i] : in[2][i];
+}
+
+Cycles where_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
+  const auto [rows, columns] = rows_of(extents);
+  return flat_loop(costs, rows * columns, call.out[0].type, {29, 5, 4});  // estimated: one load more than max
+}
+
+std::vector<TensorId> where_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {
+  const Chain c(b, op, out_grads);
+  const auto part = [&](std::size_t i) {
+    return operand_gradient(c, i, [&] {
+      const DType type = b.info(c.in[i]).type;
+      const TensorId zero = b.scalar(type, 0), dy = b.cast(c.dy, type);
+      return i == 1 ? b.one("where", {c.in[0], dy, zero}) : b.one("where", {c.in[0], zero, dy});
+    });
+  };
+  const TensorId first = part(1);
+  return {TensorId{}, first, part(2)};
+}
+
+OpDef make_where() {
+  OpDef def;
+  def.name = "where";
+  def.min_inputs = def.max_inputs = 3;
+  def.infer = infer_where;
+  def.space = elementwise_space<6>;
+  def.kernel = elementwise_kernel<where_row>;
+  def.cycles = where_cycles;
+  def.gradient = where_gradient;
+  def.broadcast_gradient = true;
+  return def;
+}
+
+}  // namespace
+
+std::vector<const OpDef*> binary_ops() {
+  static const std::vector<OpDef> defs = make_binary();
+  static const OpDef others[] = {make_relu_grad(), make_axpby(), make_trust_ratio(), make_where()};
+  std::vector<const OpDef*> all;
+  for (const OpDef& def : defs) all.push_back(&def);
+  for (const OpDef& def : others) all.push_back(&def);
+  return all;
+}
+
+}  // namespace superstep::ops

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the elementwise families share: one row function per op; space, broadcasting, kernels,
+// cycles and the shapes of gradients follow from it.
+#pragma once
+
+#include "model/graph/builder.h"
+#include "model/ops/kernel.h"
+#include "model/ops/space.h"
+#include "model/ops/vertex.h"
+
+namespace superstep::ops {
+
+// Computes n results from n values of each operand.
+using RowFunction = void (*)(const OpCall&, std::span<const double* const> in, double* out, std::int64_t n);
+
+Space elementwise_space(const OpCall& call, std::uint32_t linear);
+void run_rows(const OpCall& call, const Block& block, std::span<const ConstView> in, const View& out, RowFunction row);
+
+template <std::uint32_t Linear>
+Space elementwise_space(const OpCall& call) {
+  return elementwise_space(call, Linear);
+}
+
+template <RowFunction F>
+void elementwise_kernel(const OpCall& call, const Block& block, std::span<const ConstView> in,
+                        std::span<const View> out, const KernelContext&) {
+  run_rows(call, block, in, out[0], F);
+}
+
+template <double (*F)(double)>
+void unary_row(const OpCall&, std::span<const double* const> in, double* out, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = F(in[0][i]);
+}
+
+template <double (*F)(double, double)>
+void binary_row(const OpCall&, std::span<const double* const> in, double* out, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = F(in[0][i], in[1][i]);
+}
+
+// One operand, or several of the result's shape.
+template <LoopCost C>
+Cycles flat_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
+  std::int64_t elements = 1;
+  for (std::int64_t e : extents) elements *= e;
+  return flat_loop(costs, elements, call.in[0].type, C);
+}
+
+// Two operands: `cost` where both have the result's shape, one cycle less per vector where one is
+// broadcast, and a row overhead where it is not a scalar.
+Cycles binary_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents,
+                     const LoopCost& cost);
+template <LoopCost C>
+Cycles binary_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
+  return binary_cycles(costs, call, extents, C);
+}
+
+// Gradients of results may come in any shape that broadcasts to the result's. Sums such a gradient
+// to what `operand` of a broadcasting op gets; the result may again only broadcast to its shape.
+TensorId to_operand(GraphBuilder& b, TensorId gradient, TensorId operand, const Shape& result);
+
+// gradient * factor, in the type of `like`.
+TensorId times(GraphBuilder& b, TensorId gradient, TensorId factor, TensorId like);
+
+// The pieces of a gradient of a one-result op.
+struct Chain {
+  GraphBuilder& b;
+  const Op& op;  // valid until an op is added
+  std::vector<TensorId> in;
+  TensorId y, dy;
+  Chain(GraphBuilder& builder, OpId id, std::span<const TensorId> out_grads)
+      : b(builder), op(builder.graph().ops[id]), in(op.inputs), y(op.outputs[0]), dy(out_grads[0]) {}
+};
+
+template <TensorId (*G)(GraphBuilder&, TensorId x, TensorId y, TensorId dy)>
+std::vector<TensorId> unary_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {
+  const Chain chain(b, op, out_grads);
+  if (!b.wants(chain.in[0])) return {TensorId{}};
+  return {G(b, chain.in[0], chain.y, chain.dy)};
+}
+
+// For results that are constant almost everywhere.
+std::vector<TensorId> no_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads);
+
+}  // namespace superstep::ops

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The op families, one file each, for registry.cc.
+#pragma once
+
+#include <vector>
+
+#include "model/ops/op.h"
+
+namespace superstep::ops {
+
+std::vector<const OpDef*> unary_ops();
+std::vector<const OpDef*> binary_ops();
+std::vector<const OpDef*> random_ops();
+std::vector<const OpDef*> reduce_ops();
+std::vector<const OpDef*> matmul_ops();
+std::vector<const OpDef*> layout_ops();
+std::vector<const OpDef*> join_ops();
+std::vector<const OpDef*> gather_ops();
+std::vector<const OpDef*> pick_ops();
+std::vector<const OpDef*> conv_ops();
+std::vector<const OpDef*> pool_ops();
+
+}  // namespace superstep::ops

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/ops/kernel.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "model/error.h"
+
+namespace superstep::ops {
+
+std::vector<std::int64_t> row_major(const Block& region) {
+  std::vector<std::int64_t> steps(region.size());
+  std::int64_t step = 1;
+  for (std::size_t d = region.size(); d-- > 0;) {
+    steps[d] = step;
+    step *= region[d].extent();
+  }
+  return steps;
+}
+
+Strided follow(const Projection& projection, const Block& region, const Block& block) {
+  Strided strided;
+  strided.step.assign(block.size(), 0);
+  const std::vector<std::int64_t> steps = row_major(region);
+  for (std::size_t d = 0; d < region.size(); ++d) {
+    const DimMap& map = projection[d];
+    if (map.axis < 0) continue;
+    const auto axis = static_cast<std::size_t>(map.axis);
+    strided.base += (block[axis].begin * map.stride + map.offset - region[d].begin) * steps[d];
+    strided.step[axis] += map.stride * steps[d];
+  }
+  return strided;
+}
+
+namespace {
+
+template <class T>
+void load_typed(const std::byte* data, std::int64_t first, std::int64_t step, std::int64_t n, double* to) {
+  const std::byte* at = data + first * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t stride = step * static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t i = 0; i < n; ++i, at += stride) {
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    to[i] = static_cast<double>(value);
+  }
+}
+
+template <class T>
+void store_typed(std::byte* data, std::int64_t first, std::int64_t step, std::int64_t n, const double* from) {
+  std::byte* at = data + first * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t stride = step * static_cast<std::int64_t>(sizeof(T));
+  for (std::int64_t i = 0; i < n; ++i, at += stride) {
+    const auto value = static_cast<T>(from[i]);
+    std::memcpy(at, &value, sizeof value);
+  }
+}
+
+}  // namespace
+
+void load_row(const std::byte* data, DType type, std::int64_t first, std::int64_t step, std::int64_t n, double* to) {
+  if (type == DType::fp32) return load_typed<float>(data, first, step, n, to);
+  if (type == DType::fp64) return load_typed<double>(data, first, step, n, to);
+  for (std::int64_t i = 0; i < n; ++i) to[i] = load_element(data, type, first + i * step);
+}
+
+void store_row(std::byte* data, DType type, std::int64_t first, std::int64_t step, std::int64_t n, const double* from) {
+  if (type == DType::fp32) return store_typed<float>(data, first, step, n, from);
+  if (type == DType::fp64) return store_typed<double>(data, first, step, n, from);
+  for (std::int64_t i = 0; i < n; ++i) store_element(data, type, first + i * step, from[i]);
+}
+
+namespace {
+template <std::size_t Size>
+void copy_sized(const std::byte* from, std::int64_t step, std::byte* to, std::int64_t to_step, std::int64_t n) {
+  constexpr auto kSize = static_cast<std::int64_t>(Size);
+  if (step == 1 && to_step == 1) {
+    std::memcpy(to, from, static_cast<std::size_t>(n) * Size);
+    return;
+  }
+  for (std::int64_t i = 0; i < n; ++i, from += step * kSize, to += to_step * kSize) std::memcpy(to, from, Size);
+}
+}  // namespace
+
+void copy_row(const std::byte* from, std::int64_t first, std::int64_t step, std::byte* to, std::int64_t to_first,
+              std::int64_t to_step, std::int64_t n, std::int64_t size) {
+  from += first * size;
+  to += to_first * size;
+  switch (size) {
+    case 1:
+      return copy_sized<1>(from, step, to, to_step, n);
+    case 2:
+      return copy_sized<2>(from, step, to, to_step, n);
+    case 4:
+      return copy_sized<4>(from, step, to, to_step, n);
+    default:
+      return copy_sized<8>(from, step, to, to_step, n);
+  }
+}
+
+void combine(std::byte* data, DType type, std::int64_t index, double value, Reduction reduction) {
+  if (reduction != Reduction::none) {
+    const double old = load_element(data, type, index);
+    if (reduction == Reduction::sum) value = old + value;
+    if (reduction == Reduction::max) value = old > value || old != old ? old : value;
+    if (reduction == Reduction::min) value = old < value || old != old ? old : value;
+  }
+  store_element(data, type, index, value);
+}
+
+std::int64_t element_at(const Block& region, std::span<const std::int64_t> point) {
+  std::int64_t index = 0;
+  for (std::size_t d = 0; d < region.size(); ++d) index = index * region[d].extent() + point[d] - region[d].begin;
+  return index;
+}
+
+}  // namespace superstep::ops

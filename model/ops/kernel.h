@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernels share: operands whose elements lie at fixed strides along the axes of a block,
+// and rows of values, loaded and stored by type.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/ops/op.h"
+
+namespace superstep::ops {
+
+// Element distances between neighbours in each dimension of a region.
+std::vector<std::int64_t> row_major(const Block& region);
+
+// Where the elements of an operand lie in its view, by axis of the iteration space: the element of
+// point p of the block is at base + sum (p[a] - block[a].begin) * step[a]. For operands whose
+// projection has no windows and spans of one.
+struct Strided {
+  std::int64_t base = 0;
+  std::vector<std::int64_t> step;  // one per axis
+};
+Strided follow(const Projection& projection, const Block& region, const Block& block);
+
+// Calls row(first, n) for every run of n points along the last axis of the block, in order;
+// first[i] is the element of operand i at the start of the run. Nothing for an empty block.
+template <class Row>
+void for_each_row(const Block& block, std::span<const Strided> operands, Row&& row) {
+  if (volume(block) == 0) return;
+  const std::size_t rank = block.size();
+  const std::int64_t n = rank ? block[rank - 1].extent() : 1;
+  std::vector<std::int64_t> first(operands.size());
+  for (std::size_t i = 0; i < operands.size(); ++i) first[i] = operands[i].base;
+  std::vector<std::int64_t> at(rank, 0);
+  for (;;) {
+    row(std::span<const std::int64_t>(first), n);
+    std::size_t axis = rank > 0 ? rank - 1 : 0;
+    for (;;) {
+      if (axis == 0) return;
+      --axis;
+      const bool wraps = ++at[axis] == block[axis].extent();
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        first[i] += operands[i].step[axis] * (wraps ? 1 - block[axis].extent() : 1);
+      }
+      if (!wraps) break;
+      at[axis] = 0;
+    }
+  }
+}
+
+void load_row(const std::byte* data, DType type, std::int64_t first, std::int64_t step, std::int64_t n, double* to);
+void store_row(std::byte* data, DType type, std::int64_t first, std::int64_t step, std::int64_t n, const double* from);
+
+// Copies elements bit by bit; the types have the same size.
+void copy_row(const std::byte* from, std::int64_t first, std::int64_t step, std::byte* to, std::int64_t to_first,
+              std::int64_t to_step, std::int64_t n, std::int64_t size);
+
+// Combines `value` into element `index` by the reduction; none overwrites.
+void combine(std::byte* data, DType type, std::int64_t index, double value, Reduction reduction);
+
+// The element of `region` at a point given in coordinates of the whole tensor.
+std::int64_t element_at(const Block& region, std::span<const std::int64_t> point);
+
+}  // namespace superstep::ops

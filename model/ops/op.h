@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operator in one place: what it computes, which iteration space it has, what a block of that
+// space reads and writes, what a block costs on a tile, and its gradient. Everything else (legal
+// splits, tile mapping, exchange volume, tensor-parallel sharding, tiled execution, conformance
+// tests) is derived from this table by generic code.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "model/graph/graph.h"
+#include "model/machine/machine.h"
+
+namespace superstep {
+
+class GraphBuilder;
+
+// What the functions of an OpDef may know of one use of the op.
+struct OpCall {
+  const OpDef& def;
+  const Attributes& attrs;
+  std::span<const TensorInfo> in;      // a left-out optional operand has shape {0}
+  std::span<const TensorInfo> out;     // empty while infer runs
+  std::span<const Array* const> values;  // per input: its values when they are constant, else nullptr
+};
+
+// parallel: blocks along it write disjoint results. reduce: blocks along it contribute to the same
+// results, combined by the op's Reduction. whole: never split.
+enum class AxisKind : std::uint8_t { parallel, reduce, whole };
+
+struct Axis {
+  std::string_view name;
+  std::int64_t extent = 1;
+  AxisKind kind = AxisKind::parallel;
+};
+
+// How one dimension of an operand follows a block [begin, end) of an axis:
+//   low  = begin * stride + offset                      (+ window_begin * dilation)
+//   high = (end - 1) * stride + span + offset           (+ (window_end - 1) * dilation)
+// clamped to the dimension. axis -1: always the whole dimension. span > 1 serves reshapes, where one
+// step of the axis is a run of `span` elements.
+struct DimMap {
+  int axis = -1;
+  std::int64_t stride = 1;
+  std::int64_t span = 1;
+  std::int64_t offset = 0;
+  int window_axis = -1;
+  std::int64_t dilation = 1;
+};
+using Projection = std::vector<DimMap>;  // one per dimension of the operand
+
+enum class Reduction : std::uint8_t { none, sum, max, min };
+
+// The iteration space of one use of an op. `linear` has a bit per operand the result depends on
+// linearly; if several bits are set it is jointly linear in them (add), so partial sums may pass
+// through when all of them are partial sums.
+struct Space {
+  std::vector<Axis> axes;
+  std::vector<Projection> in, out;
+  Reduction reduction = Reduction::none;  // over the reduce axes
+  std::uint32_t linear = 0;
+};
+
+// A block of an iteration space or a region of a tensor: [begin, end) per axis or dimension.
+struct Range {
+  std::int64_t begin = 0, end = 0;
+  std::int64_t extent() const { return end - begin; }
+  friend bool operator==(const Range&, const Range&) = default;
+};
+using Block = std::vector<Range>;
+std::int64_t volume(const Block& block);
+
+// The region of an operand of shape `shape` that `block` touches.
+Block project(const Projection& projection, const Shape& shape, const Block& block);
+
+// The values of one region of a tensor, row-major within the region.
+struct View {
+  DType type = DType::fp32;
+  Block region;               // in coordinates of the whole tensor
+  std::byte* data = nullptr;  // null: a left-out optional operand
+};
+struct ConstView {
+  DType type = DType::fp32;
+  Block region;
+  const std::byte* data = nullptr;
+};
+
+// What is not in the operands: keys of the random numbers.
+struct KernelContext {
+  std::uint64_t seed = 0;
+  std::int64_t step = 0;
+  std::int64_t first_sample = 0;  // of the micro-batch in the global batch: sample dimension offset
+};
+
+// One tile as the cost functions see it.
+struct TileCosts {
+  std::int64_t workers = 6;
+  Cycles launch;  // one MultiVertex
+  Amp amp;
+};
+
+struct AttrSpec {
+  std::string_view name;
+  AttrValue fallback;  // its alternative is the attribute's type
+};
+
+struct OpDef {
+  std::string_view name;
+  std::vector<AttrSpec> attrs;
+  int min_inputs = 1;
+  int max_inputs = 1;
+
+  // Types and shapes of the results. Throws Error("", message) on operands that do not match.
+  std::vector<TensorInfo> (*infer)(const OpCall&) = nullptr;
+  Space (*space)(const OpCall&) = nullptr;
+  // Computes `block` and combines it into `out` by the op's reduction; results start as the
+  // reduction's identity (0, -inf, +inf) or, without one, as garbage. `in` and `out` hold at least
+  // the regions that project() gives; reading outside them is an error.
+  void (*kernel)(const OpCall&, const Block&, std::span<const ConstView> in, std::span<const View> out,
+                 const KernelContext&) = nullptr;
+  // Tile cycles for one block whose extents are `extents`, all workers used. Never shrinks as the block grows.
+  Cycles (*cycles)(const TileCosts&, const OpCall&, std::span<const std::int64_t> extents) = nullptr;
+  // Gradients for the inputs, as ops added to the graph: one id per input, invalid where there is
+  // none. out_grads may hold invalid ids (no gradient flows there). Null: not differentiable.
+  std::vector<TensorId> (*gradient)(GraphBuilder&, OpId, std::span<const TensorId> out_grads) = nullptr;
+  // True when out_grads may come in any shape that broadcasts to the result's, and in another
+  // floating type: gradients of sums then stay small. False: they have the result's shape and type.
+  bool broadcast_gradient = false;
+  // True for matrix products, whose tile split is searched (multiply, exchange and reduction together).
+  bool uses_amp = false;
+  // True when the result is the operand's bytes, or a part of them, under other indices (reshape,
+  // squeeze, slice): no work on the device until someone reads it; neither costed nor given memory.
+  bool view = false;
+  // Bytes of vertex code per tile that runs it; shared by all uses of the op with the same types.
+  Bytes vertex_code{1024};
+  // False: evaluated as a whole, never split; costed as all bytes moved and one vector slot per
+  // element, and marked generic in reports.
+  bool core = true;
+};
+
+// All ops, by name; the hand-written list is registry.cc.
+std::span<const OpDef* const> all_ops();
+const OpDef* find_op(std::string_view name);  // nullptr when unknown
+
+// The pieces of an OpCall for an op of a graph, kept alive together.
+class CallOf {
+ public:
+  CallOf(const Graph& graph, OpId op);
+  CallOf(const CallOf&) = delete;
+  CallOf& operator=(const CallOf&) = delete;
+  const OpCall& operator*() const { return call_; }
+  const OpCall* operator->() const { return &call_; }
+
+ private:
+  std::vector<TensorInfo> in_, out_;
+  std::vector<const Array*> values_;
+  OpCall call_;
+};
+
+}  // namespace superstep

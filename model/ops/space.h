@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the op files share for inference and iteration spaces.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/ops/op.h"
+
+namespace superstep::ops {
+
+// "d0", "d1", ...: names of axes by letter ('d', 'b', 'm', 'i', 'r', 'e', 'c', 'k') and number (0 to 15).
+std::string_view axis_name(char letter, std::size_t number);
+
+// NumPy broadcasting; throws Error when the shapes do not go together.
+Shape broadcast(const Shape& a, const Shape& b);
+
+// How an operand of `shape` follows axes that are the dimensions of `space` (aligned at the end;
+// extents of 1 stay where they are).
+Projection aligned(const Shape& shape, const Shape& space);
+
+// One parallel axis per dimension, dimension d following axis first + d.
+std::vector<Axis> axes_of(const Shape& shape, char letter = 'd', AxisKind kind = AxisKind::parallel);
+Projection identity(std::size_t rank, int first_axis = 0);
+
+// An axis counted from the end when negative; throws Error when out of range.
+std::int64_t resolve_axis(std::int64_t axis, std::size_t rank);
+
+DType parse_type(const std::string& name);  // throws Error
+bool is_integer(DType type);                // also bool
+
+// A result that has the operand's type and shape.
+std::vector<TensorInfo> same_as_first(const OpCall& call);
+
+}  // namespace superstep::ops

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise functions of one operand.
+#include <cmath>
+#include <numbers>
+
+#include "model/error.h"
+#include "model/ops/elementwise.h"
+#include "model/ops/families.h"
+
+namespace superstep::ops {
+
+namespace {
+
+// The functions whose standard overloads have no single address, and those of neural networks.
+double f_exp(double x) { return std::exp(x); }
+double f_expm1(double x) { return std::expm1(x); }
+double f_log(double x) { return std::log(x); }
+double f_sqrt(double x) { return std::sqrt(x); }
+double f_rsqrt(double x) { return 1 / std::sqrt(x); }
+double f_tanh(double x) { return std::tanh(x); }
+double f_erf(double x) { return std::erf(x); }
+double f_relu(double x) { return x > 0 || x != x ? x : 0; }
+double f_sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
+double f_softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
+double f_neg(double x) { return -x; }
+double f_abs(double x) { return std::abs(x); }
+double f_sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
+double f_reciprocal(double x) { return 1 / x; }
+double f_square(double x) { return x * x; }
+double f_sin(double x) { return std::sin(x); }
+double f_cos(double x) { return std::cos(x); }
+double f_tan(double x) { return std::tan(x); }
+double f_asin(double x) { return std::asin(x); }
+double f_acos(double x) { return std::acos(x); }
+double f_atan(double x) { return std::atan(x); }
+double f_sinh(double x) { return std::sinh(x); }
+double f_cosh(double x) { return std::cosh(x); }
+double f_asinh(double x) { return std::asinh(x); }
+double f_acosh(double x) { return std::acosh(x); }
+double f_atanh(double x) { return std::atanh(x); }
+double f_floor(double x) { return std::floor(x); }
+double f_ceil(double x) { return std::ceil(x); }
+double f_round(double x) { return std::nearbyint(x); }  // to even, as ONNX
+double f_not(double x) { return x == 0; }
+double f_is_nan(double x) { return std::isnan(x); }
+
+TensorId g_exp(GraphBuilder& b, TensorId x, TensorId y, TensorId dy) { return times(b, dy, y, x); }
+TensorId g_expm1(GraphBuilder& b, TensorId x, TensorId y, TensorId dy) { return times(b, dy, b.shift(y, 1), x); }
+TensorId divided(GraphBuilder& b, TensorId dy, TensorId x) { return b.binary("div", b.cast(dy, b.info(x).type), x); }
+TensorId g_log(GraphBuilder& b, TensorId x, TensorId, TensorId dy) { return divided(b, dy, x); }
+TensorId g_sqrt(GraphBuilder& b, TensorId, TensorId y, TensorId dy) { return b.scale(divided(b, dy, y), 0.5); }
+TensorId g_rsqrt(GraphBuilder& b, TensorId x, TensorId y, TensorId dy) {
+  const TensorId cube = b.binary("mul", b.unary("square", y), y);
+  return times(b, dy, b.scale(cube, -0.5), x);
+}
+TensorId g_tanh(GraphBuilder& b, TensorId x, TensorId y, TensorId dy) {
+  Attributes attrs;
+  attrs.set("scale", -1.0);
+  attrs.set("shift", 1.0);
+  return times(b, dy, b.one("affine", {b.unary("square", y)}, std::move(attrs)), x);
+}
+TensorId g_sigmoid(GraphBuilder& b, TensorId x, TensorId y, TensorId dy) {
+  return times(b, dy, b.binary("sub", y, b.unary("square", y)), x);
+}
+TensorId g_erf(GraphBuilder& b, TensorId x, TensorId, TensorId dy) {
+  const TensorId bell = b.unary("exp", b.unary("neg", b.unary("square", x)));
+  return times(b, dy, b.scale(bell, 2 / std::sqrt(std::numbers::pi)), x);
+}
+TensorId g_relu(GraphBuilder& b, TensorId, TensorId y, TensorId dy) { return b.one("relu_grad", {y, dy}); }
+TensorId g_softplus(GraphBuilder& b, TensorId x, TensorId, TensorId dy) {
+  return times(b, dy, b.unary("sigmoid", x), x);
+}
+TensorId g_neg(GraphBuilder& b, TensorId, TensorId, TensorId dy) { return b.unary("neg", dy); }
+TensorId g_abs(GraphBuilder& b, TensorId x, TensorId, TensorId dy) { return times(b, dy, b.unary("sign", x), x); }
+TensorId g_reciprocal(GraphBuilder& b, TensorId x, TensorId y, TensorId dy) {
+  return times(b, dy, b.unary("neg", b.unary("square", y)), x);
+}
+TensorId g_square(GraphBuilder& b, TensorId x, TensorId, TensorId dy) { return b.scale(times(b, dy, x, x), 2); }
+TensorId g_sin(GraphBuilder& b, TensorId x, TensorId, TensorId dy) { return times(b, dy, b.unary("cos", x), x); }
+TensorId g_cos(GraphBuilder& b, TensorId x, TensorId, TensorId dy) {
+  return b.unary("neg", times(b, dy, b.unary("sin", x), x));
+}
+TensorId g_atan(GraphBuilder& b, TensorId x, TensorId, TensorId dy) {
+  return divided(b, dy, b.shift(b.unary("square", x), 1));
+}
+
+std::vector<TensorInfo> infer_truth(const OpCall& call) { return {{DType::boolean, call.in[0].shape}}; }
+
+// Loop cycles: facts/hardware.md section 3, "unary op": 20 + 6 (17 + loop) with the supervisor's 20
+// in the launch of all vertices; the costs of functions not listed there are (c + 4) per element.
+template <double (*F)(double), LoopCost C, std::uint32_t Linear = 0>
+OpDef unary(std::string_view name, std::vector<TensorId> (*gradient)(GraphBuilder&, OpId, std::span<const TensorId>)) {
+  OpDef def;
+  def.name = name;
+  def.infer = same_as_first;
+  def.space = elementwise_space<Linear>;
+  def.kernel = elementwise_kernel<unary_row<F>>;
+  def.cycles = flat_cycles<C>;
+  def.gradient = gradient;
+  def.broadcast_gradient = true;
+  return def;
+}
+
+constexpr LoopCost kSimple{17, 2, 2};          // neg, abs, square: one load-store pair more than a copy
+constexpr LoopCost kScalarMath{17, 240, 120};  // C++ library code per element (estimated; sin, cos on floats: 2300)
+constexpr LoopCost kTrigonometry{17, 4600, 4600};
+
+std::vector<OpDef> make_unary() {
+  std::vector<OpDef> defs = {
+      unary<f_exp, LoopCost{33, 4, 6}>("exp", unary_gradient<g_exp>),
+      unary<f_expm1, kScalarMath>("expm1", unary_gradient<g_expm1>),
+      unary<f_log, LoopCost{17, 4, 12}>("log", unary_gradient<g_log>),
+      unary<f_sqrt, LoopCost{17, 23, 10}>("sqrt", unary_gradient<g_sqrt>),
+      unary<f_rsqrt, LoopCost{17, 19, 8}>("rsqrt", unary_gradient<g_rsqrt>),
+      unary<f_tanh, LoopCost{26, 2, 10}>("tanh", unary_gradient<g_tanh>),
+      unary<f_sigmoid, LoopCost{26, 4, 10}>("sigmoid", unary_gradient<g_sigmoid>),
+      unary<f_erf, LoopCost{17, 52, 44}>("erf", unary_gradient<g_erf>),  // 13 per half, 22 per float
+      unary<f_relu, LoopCost{26, 2, 2}>("relu", unary_gradient<g_relu>),
+      unary<f_softplus, kScalarMath>("softplus", unary_gradient<g_softplus>),
+      unary<f_neg, kSimple, 1>("neg", unary_gradient<g_neg>),
+      unary<f_abs, kSimple>("abs", unary_gradient<g_abs>),
+      unary<f_sign, LoopCost{17, 6, 6}>("sign", no_gradient),
+      unary<f_reciprocal, LoopCost{17, 15, 6}>("reciprocal", unary_gradient<g_reciprocal>),
+      unary<f_square, kSimple>("square", unary_gradient<g_square>),
+      unary<f_sin, kTrigonometry>("sin", unary_gradient<g_sin>),
+      unary<f_cos, kTrigonometry>("cos", unary_gradient<g_cos>),
+      unary<f_tan, kTrigonometry>("tan", nullptr),
+      unary<f_asin, kScalarMath>("asin", nullptr),
+      unary<f_acos, kScalarMath>("acos", nullptr),
+      unary<f_atan, kScalarMath>("atan", unary_gradient<g_atan>),
+      unary<f_sinh, kScalarMath>("sinh", nullptr),
+      unary<f_cosh, kScalarMath>("cosh", nullptr),
+      unary<f_asinh, kScalarMath>("asinh", nullptr),
+      unary<f_acosh, kScalarMath>("acosh", nullptr),
+      unary<f_atanh, kScalarMath>("atanh", nullptr),
+      unary<f_floor, LoopCost{17, 4, 4}>("floor", no_gradient),
+      unary<f_ceil, LoopCost{17, 4, 4}>("ceil", no_gradient),
+      unary<f_round, LoopCost{17, 4, 4}>("round", no_gradient),
+      unary<f_not, LoopCost{17, 4, 4}>("not", no_gradient),
+      unary<f_is_nan, LoopCost{17, 4, 4}>("is_nan", no_gradient),
+  };
+  for (OpDef& def : defs) {
+    if (def.name == "not" || def.name == "is_nan") def.infer = infer_truth;
+  }
+  return defs;
+}
+
+// affine: x * scale + shift.
+
+void affine_row(const OpCall& call, std::span<const double* const> in, double* out, std::int64_t n) {
+  const double scale = call.attrs.number("scale"), shift = call.attrs.number("shift");
+  for (std::int64_t i = 0; i < n; ++i) out[i] = in[0][i] * scale + shift;
+}
+
+Space affine_space(const OpCall& call) { return elementwise_space(call, call.attrs.number("shift") == 0 ? 1u : 0u); }
+
+std::vector<TensorId> affine_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {
+  const double scale = b.graph().ops[op].attrs.number("scale");
+  return {b.scale(out_grads[0], scale)};
+}
+
+OpDef make_affine() {
+  OpDef def;
+  def.name = "affine";
+  def.attrs = {{"scale", 1.0}, {"shift", 0.0}};
+  def.infer = same_as_first;
+  def.space = affine_space;
+  def.kernel = elementwise_kernel<affine_row>;
+  def.cycles = flat_cycles<LoopCost{20, 2, 2}>;  // broadcast scalar
+  def.gradient = affine_gradient;
+  def.broadcast_gradient = true;
+  return def;
+}
+
+// cast
+
+std::vector<TensorInfo> cast_infer(const OpCall& call) {
+  return {{parse_type(call.attrs.text("type")), call.in[0].shape}};
+}
+
+void cast_row(const OpCall&, std::span<const double* const> in, double* out, std::int64_t n) {
+  std::copy(in[0], in[0] + n, out);
+}
+
+// Only a widening cast keeps sums of parts: a narrowing one rounds each part.
+Space cast_space(const OpCall& call) {
+  const DType from = call.in[0].type, to = call.out[0].type;
+  return elementwise_space(call, is_float(from) && is_float(to) && size_of(to) >= size_of(from) ? 1u : 0u);
+}
+
+Cycles cast_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
+  const auto [rows, columns] = rows_of(extents);
+  const bool widening = size_of(call.out[0].type) > size_of(call.in[0].type);
+  // half to float: 18 + 19 + n / 2; float to half: 37 + 2 n / 4
+  return flat_loop(costs, rows * columns, DType::fp16, {37, 2, widening ? 1 : 2});
+}
+
+std::vector<TensorId> cast_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {
+  const TensorId x = b.graph().ops[op].inputs[0];
+  if (!b.wants(x)) return {TensorId{}};
+  return {b.cast(out_grads[0], b.info(x).type)};
+}
+
+OpDef make_cast() {
+  OpDef def;
+  def.name = "cast";
+  def.attrs = {{"type", std::string("fp32")}};
+  def.infer = cast_infer;
+  def.space = cast_space;
+  def.kernel = elementwise_kernel<cast_row>;
+  def.cycles = cast_cycles;
+  def.gradient = cast_gradient;
+  def.broadcast_gradient = true;
+  return def;
+}
+
+// gelu: x Phi(x), by the tanh form of the vendor's kernel or exactly.
+
+bool tanh_form(const OpCall& call) { return call.attrs.text("approximate") == "tanh"; }
+constexpr double kGeluRoot = 0.79788456080286535588;  // sqrt(2 / pi)
+constexpr double kGeluCubic = 0.044715;
+
+void gelu_row(const OpCall& call, std::span<const double* const> in, double* out, std::int64_t n) {
+  const bool approximate = tanh_form(call);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double x = in[0][i];
+    const double phi =
+        approximate ? std::tanh(kGeluRoot * (x + kGeluCubic * x * x * x)) : std::erf(x / std::numbers::sqrt2);
+    out[i] = 0.5 * x * (1 + phi);
+  }
+}
+
+void gelu_grad_row(const OpCall& call, std::span<const double* const> in, double* out, std::int64_t n) {
+  const bool approximate = tanh_form(call);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double x = in[0][i];
+    double slope;
+    if (approximate) {
+      const double t = std::tanh(kGeluRoot * (x + kGeluCubic * x * x * x));
+      slope = 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * kGeluRoot * (1 + 3 * kGeluCubic * x * x);
+    } else {
+      slope =
+          0.5 * (1 + std::erf(x / std::numbers::sqrt2)) + x * std::exp(-0.5 * x * x) / std::sqrt(2 * std::numbers::pi);
+    }
+    out[i] = slope * in[1][i];
+  }
+}
+
+Cycles gelu_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
+  const auto [rows, columns] = rows_of(extents);
+  // tanh form 5 per 4 halves, 10 per 2 floats; exact: 16 per half, 22 per float
+  const LoopCost cost = tanh_form(call) ? LoopCost{30, 5, 10} : LoopCost{30, 64, 44};
+  return flat_loop(costs, rows * columns, call.in[0].type, cost);
+}
+
+std::vector<TensorId> gelu_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {
+  const TensorId x = b.graph().ops[op].inputs[0];
+  if (!b.wants(x)) return {TensorId{}};
+  const Attributes attrs = b.graph().ops[op].attrs;
+  return {b.one("gelu_grad", {x, out_grads[0]}, attrs)};
+}
+
+OpDef make_gelu() {
+  OpDef def;
+  def.name = "gelu";
+  def.attrs = {{"approximate", std::string("tanh")}};
+  def.infer = same_as_first;
+  def.space = elementwise_space<0>;
+  def.kernel = elementwise_kernel<gelu_row>;
+  def.cycles = gelu_cycles;
+  def.gradient = gelu_gradient;
+  def.broadcast_gradient = true;
+  return def;
+}
+
+OpDef make_gelu_grad() {
+  OpDef def = make_gelu();
+  def.name = "gelu_grad";
+  def.min_inputs = def.max_inputs = 2;
+  def.space = elementwise_space<2>;
+  def.kernel = elementwise_kernel<gelu_grad_row>;
+  def.gradient = nullptr;
+  def.broadcast_gradient = false;
+  return def;
+}
+
+}  // namespace
+
+std::vector<const OpDef*> unary_ops() {
+  static const std::vector<OpDef> defs = make_unary();
+  static const OpDef others[] = {make_affine(), make_cast(), make_gelu(), make_gelu_grad()};
+  std::vector<const OpDef*> all;
+  for (const OpDef& def : defs) all.push_back(&def);
+  for (const OpDef& def : others) all.push_back(&def);
+  return all;
+}
+
+}  // namespace superstep::ops

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sliding windows over up to three spatial dimensions, for convolution and pooling.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "model/ops/op.h"
+
+namespace superstep::ops {
+
+constexpr std::size_t kSpatial = 3;
+using Extents = std::array<std::int64_t, kSpatial>;
+
+// Windows as three dimensions, those that the op does not have being of extent 1 and first.
+struct Windows {
+  std::size_t dims = 0;  // that the op has
+  Extents from{1, 1, 1}, to{1, 1, 1}, window{1, 1, 1};
+  Extents stride{1, 1, 1}, dilation{1, 1, 1}, pad{0, 0, 0};
+  std::size_t first() const { return kSpatial - dims; }
+
+  // The element of `from` that place k of window y covers; may lie outside.
+  std::int64_t source(std::size_t d, std::int64_t y, std::int64_t k) const {
+    return y * stride[d] + k * dilation[d] - pad[d];
+  }
+};
+
+// The attributes that windows are read from: strides, dilations, pads_begin, pads_end (empty: 1, 1, 0, 0).
+std::vector<AttrSpec> window_attributes();
+
+// Windows of `window` over `from`; throws Error where an attribute does not fit or nothing is left.
+Windows make_windows(const Attributes& attrs, const Shape& from, const Shape& window);
+
+// The map of a result dimension of gradients with respect to `from`: steps of `stride` elements.
+DimMap stepped(const Windows& w, std::size_t d, int axis);
+// ... of `from` itself as far as windows that touch such a step reach.
+DimMap reach(const Windows& w, std::size_t d, int axis);
+// ... and of the windows that touch it.
+DimMap touching(const Windows& w, std::size_t d, int axis);
+std::int64_t steps(const Windows& w, std::size_t d);
+
+// A region as values in double, addressed in coordinates of the whole tensor with three spatial
+// dimensions after two others.
+struct Volume {
+  std::array<std::int64_t, 2> outer_begin{0, 0}, outer_step{0, 0};
+  Extents begin{0, 0, 0}, step{0, 0, 0};
+  std::vector<double> values;
+
+  explicit Volume(const Block& region);
+  std::int64_t at(std::int64_t a, std::int64_t b, std::int64_t x, std::int64_t y, std::int64_t z) const {
+    return (a - outer_begin[0]) * outer_step[0] + (b - outer_begin[1]) * outer_step[1] + (x - begin[0]) * step[0] +
+           (y - begin[1]) * step[1] + (z - begin[2]) * step[2];
+  }
+};
+Volume load_volume(const ConstView& view);
+// Combines the values into the part of `view` they stand for.
+void store_volume(const Volume& volume, const Block& region, const View& view, Reduction reduction);
+
+// Values that follow, in order, and the range along three spatial axes from `first` on.
+std::array<Range, kSpatial> spatial_ranges(const Block& block, std::size_t first, std::size_t dims);
+
+}  // namespace superstep::ops

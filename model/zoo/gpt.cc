@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPT-2 and GPT-3 (and Megatron's): normalisation ahead of each part, causal attention, learned
+// positions, the output layer tied to the token table.
+#include "model/zoo/transformer.h"
+
+namespace superstep::zoo {
+
+namespace {
+
+constexpr double kMasked = -10000;  // fits half; its exponential is 0
+
+// 0 on and below the diagonal, kMasked above.
+Array causal_mask(DType type, std::int64_t s) {
+  Array mask(TensorInfo{type, {1, 1, s, s}});
+  for (std::int64_t row = 0; row < s; ++row) {
+    for (std::int64_t column = row + 1; column < s; ++column) mask.set(row * s + column, kMasked);
+  }
+  return mask;
+}
+
+TensorId embedding(const Context& c, TensorId table) {
+  GraphBuilder& b = c.b;
+  const TensorId tokens = b.input("tokens", DType::int32, c.tokens());
+  GraphBuilder::Scope scope(b, "embedding");
+  const TensorId positions = b.weight("positions", c.type, {c.spec.positions, c.spec.hidden});
+  const TensorId words = b.gather(table, tokens);
+  const TensorId x = b.binary("add", words, b.slice(positions, 0, 0, c.spec.sequence_length));
+  return b.dropout(x, c.spec.dropout);
+}
+
+TensorId layer(const Context& c, std::int64_t number, TensorId x, TensorId mask) {
+  GraphBuilder& b = c.b;
+  const std::string name = "layer" + std::to_string(number);
+  b.begin_unit(name + "/attention", number);
+  {
+    GraphBuilder::Scope scope(b, name + "/attention");
+    x = b.binary("add", x, attention(c, layer_norm(c, "norm", x), [&] { return mask; }));
+  }
+  b.begin_unit(name + "/ffn_up", number);
+  TensorId up;
+  {
+    GraphBuilder::Scope scope(b, name + "/ffn_up");
+    up = b.unary("gelu", dense(c, "up", layer_norm(c, "norm", x), c.spec.ffn));
+  }
+  b.begin_unit(name + "/ffn_down", number);
+  GraphBuilder::Scope scope(b, name + "/ffn_down");
+  return b.binary("add", x, b.dropout(dense(c, "down", up, c.spec.hidden), c.spec.dropout));
+}
+
+}  // namespace
+
+Graph build_gpt(const TransformerSpec& spec, std::int64_t micro_batch, DType precision) {
+  Graph graph;
+  graph.name = spec.name;
+  graph.micro_batch = micro_batch;
+  GraphBuilder b(graph);
+  const Context c{b, spec, micro_batch, precision};
+
+  b.begin_unit("embedding");
+  const TensorId table = b.weight("embedding/tokens", precision, {spec.vocabulary, spec.hidden});
+  const TensorId mask = b.constant(causal_mask(precision, spec.sequence_length), "causal_mask");
+  TensorId x = embedding(c, table);
+  for (std::int64_t i = 0; i < spec.layers; ++i) x = layer(c, i, x, mask);
+
+  b.begin_unit("head");
+  const TensorId labels = b.input("labels", DType::int32, c.tokens());
+  GraphBuilder::Scope scope(b, "head");
+  const TensorId logits = b.matmul(layer_norm(c, "norm", x), table, false, true, "logits");
+  graph.loss = b.cross_entropy(logits, labels);
+  graph.outputs = {graph.loss, logits};
+  return graph;
+}
+
+}  // namespace superstep::zoo

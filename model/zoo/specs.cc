@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of the transformers, with where they come from.
+#include "model/error.h"
+#include "model/zoo/zoo.h"
+
+namespace superstep {
+
+namespace {
+
+constexpr const char* kBert = "Devlin et al. 2018 (arXiv 1810.04805); vocabulary of the published uncased checkpoints";
+constexpr const char* kGpt2 = "Radford et al. 2019; layers, hidden and heads of the published checkpoints";
+constexpr const char* kGpt3 = "Brown et al. 2020 (arXiv 2005.14165) table 2.1";
+constexpr const char* kMegatron = "Narayanan et al. 2021 (arXiv 2104.04473) table 1: 1008 billion parameters";
+constexpr const char* kGptJ =
+    "Wang and Komatsuzaki 2021, as a plain GPT: learned positions, sequential feed-forward, tied head";
+
+TransformerSpec bert(std::string name, std::int64_t layers, std::int64_t hidden, std::int64_t heads) {
+  TransformerSpec spec{.name = std::move(name), .family = "bert", .layers = layers, .hidden = hidden, .heads = heads};
+  spec.ffn = 4 * hidden;
+  spec.vocabulary = 30522;
+  spec.sequence_length = spec.positions = 512;
+  spec.masked_tokens = 76;  // per 512 tokens in the reference implementation and MLPerf
+  spec.attention_dropout = 0.1;
+  spec.source = kBert;
+  return spec;
+}
+
+TransformerSpec gpt(std::string name, std::int64_t layers, std::int64_t hidden, std::int64_t heads,
+                    std::int64_t sequence, const char* source) {
+  TransformerSpec spec{.name = std::move(name), .family = "gpt", .layers = layers, .hidden = hidden, .heads = heads};
+  spec.ffn = 4 * hidden;
+  spec.vocabulary = 50257;
+  spec.sequence_length = spec.positions = sequence;
+  spec.next_sentence = false;
+  spec.attention_dropout = 0.1;
+  spec.source = source;
+  return spec;
+}
+
+std::vector<TransformerSpec> make_specs() {
+  std::vector<TransformerSpec> specs = {
+      bert("bert-base", 12, 768, 12),
+      bert("bert-large", 24, 1024, 16),
+      gpt("gpt2-small", 12, 768, 12, 1024, kGpt2),
+      gpt("gpt2-medium", 24, 1024, 16, 1024, kGpt2),
+      gpt("gpt2-large", 36, 1280, 20, 1024, kGpt2),
+      gpt("gpt2-xl", 48, 1600, 25, 1024, kGpt2),
+      gpt("gpt3-2.7b", 32, 2560, 32, 2048, kGpt3),
+      gpt("gpt3-6.7b", 32, 4096, 32, 2048, kGpt3),
+      gpt("gpt3-13b", 40, 5120, 40, 2048, kGpt3),  // the table's 5140 is not a multiple of the heads
+      gpt("gpt3-175b", 96, 12288, 96, 2048, kGpt3),
+      gpt("gpt-1t", 128, 25600, 160, 2048, kMegatron),
+      gpt("gptj-6b", 28, 4096, 16, 2048, kGptJ),
+  };
+  for (TransformerSpec& spec : specs) {
+    if (spec.name == "gpt-1t") spec.vocabulary = 51200;
+    if (spec.name == "gptj-6b") spec.vocabulary = 50400;
+    if (spec.name == "gpt-1t" || spec.name == "gptj-6b" || spec.name.starts_with("gpt3")) {
+      spec.dropout = spec.attention_dropout = 0;  // trained for one pass over the data
+    }
+  }
+  return specs;
+}
+
+const std::vector<TransformerSpec>& specs() {
+  static const std::vector<TransformerSpec> all = make_specs();
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> zoo_names() {
+  std::vector<std::string> names;
+  for (const TransformerSpec& spec : specs()) names.push_back(spec.name);
+  return names;
+}
+
+TransformerSpec zoo_spec(const std::string& name) {
+  for (const TransformerSpec& spec : specs()) {
+    if (spec.name == name) return spec;
+  }
+  throw Error("", "unknown model \"" + name + "\"" + name_hint(name, zoo_names()));
+}
+
+}  // namespace superstep

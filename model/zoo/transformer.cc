@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/zoo/transformer.h"
+
+#include <cmath>
+
+#include "model/error.h"
+
+namespace superstep {
+
+namespace zoo {
+
+namespace {
+
+constexpr double kEpsilon = 1e-5;
+
+TensorId cut_heads(const Context& c, TensorId x) {
+  const std::int64_t d = c.spec.hidden / c.spec.heads;
+  return c.b.reshape(x, {c.micro_batch, c.spec.heads, c.spec.sequence_length, d});
+}
+
+}  // namespace
+
+TensorId dense(const Context& c, const std::string& name, TensorId x, std::int64_t columns) {
+  const std::int64_t rows = c.b.info(x).shape.back();
+  const TensorId weight = c.b.weight(name, c.type, {rows, columns});
+  const TensorId bias = c.b.weight(name + "_bias", c.type, {columns});
+  return c.b.linear(x, weight, bias);
+}
+
+TensorId layer_norm(const Context& c, const std::string& name, TensorId x) {
+  const std::int64_t width = c.b.info(x).shape.back();
+  const TensorId gamma = c.b.weight(name + "_gamma", c.type, {width});
+  const TensorId beta = c.b.weight(name + "_beta", c.type, {width});
+  return c.b.layer_norm(x, gamma, beta, kEpsilon);
+}
+
+TensorId attention(const Context& c, TensorId x, const Mask& mask) {
+  GraphBuilder& b = c.b;
+  const std::int64_t m = c.micro_batch, s = c.spec.sequence_length, h = c.spec.hidden, heads = c.spec.heads;
+  const std::int64_t d = h / heads;
+
+  const TensorId qkv = b.reshape(dense(c, "qkv", x, 3 * h), {m, s, heads, 3, d});
+  Attributes thirds;
+  thirds.set("axis", std::int64_t{0});
+  thirds.set("sizes", std::vector<std::int64_t>{1, 1, 1});
+  const auto parts = b.add("split", {b.transpose(qkv, {3, 0, 2, 1, 4})}, std::move(thirds));  // [3, m, heads, s, d]
+  const TensorId query = cut_heads(c, parts[0]), key = cut_heads(c, parts[1]), value = cut_heads(c, parts[2]);
+
+  TensorId scores = b.matmul(query, key, false, true, "scores");
+  scores = b.scale(scores, 1 / std::sqrt(static_cast<double>(d)));
+  scores = b.binary("add", scores, mask());
+  const TensorId weights = b.dropout(b.softmax(scores), c.spec.attention_dropout);
+  const TensorId mixed = b.matmul(weights, value, false, false, "context");
+  const TensorId merged = b.reshape(b.transpose(mixed, {0, 2, 1, 3}), {m, s, h});
+  return b.dropout(dense(c, "out", merged, h), c.spec.dropout);
+}
+
+}  // namespace zoo
+
+namespace {
+
+void check_spec(const TransformerSpec& spec) {
+  const auto positive = [&](const char* field, std::int64_t value) {
+    if (value < 1) throw Error(spec.name, std::string(field) + " must be at least 1, found " + std::to_string(value));
+  };
+  positive("layers", spec.layers);
+  positive("hidden", spec.hidden);
+  positive("heads", spec.heads);
+  positive("ffn", spec.ffn);
+  positive("vocabulary", spec.vocabulary);
+  positive("sequence_length", spec.sequence_length);
+  if (spec.hidden % spec.heads != 0) {
+    throw Error(spec.name,
+                "hidden " + std::to_string(spec.hidden) + " is not a multiple of heads " + std::to_string(spec.heads));
+  }
+  if (spec.positions < spec.sequence_length) {
+    throw Error(spec.name, "sequence_length " + std::to_string(spec.sequence_length) + " exceeds positions " +
+                               std::to_string(spec.positions));
+  }
+  if (spec.masked_tokens < 0 || spec.masked_tokens > spec.sequence_length) {
+    throw Error(spec.name,
+                "masked_tokens must be between 0 and sequence_length, found " + std::to_string(spec.masked_tokens));
+  }
+}
+
+}  // namespace
+
+Graph build(const TransformerSpec& spec, std::int64_t micro_batch, DType precision) {
+  check_spec(spec);
+  if (spec.family == "bert") return zoo::build_bert(spec, micro_batch, precision);
+  if (spec.family == "gpt") return zoo::build_gpt(spec, micro_batch, precision);
+  throw Error(spec.name, "unknown family \"" + spec.family + "\" (expected one of: bert, gpt)");
+}
+
+}  // namespace superstep

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What BERT and GPT share. All weights are named by their place, "layer3/attention/qkv".
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "model/graph/builder.h"
+#include "model/zoo/zoo.h"
+
+namespace superstep::zoo {
+
+struct Context {
+  GraphBuilder& b;
+  const TransformerSpec& spec;
+  std::int64_t micro_batch;
+  DType type;
+
+  Shape tokens() const { return {micro_batch, spec.sequence_length}; }
+};
+
+TensorId dense(const Context& c, const std::string& name, TensorId x, std::int64_t columns);  // x W + bias
+TensorId layer_norm(const Context& c, const std::string& name, TensorId x);
+
+// Added to the scores of all heads: [m or 1, 1, s or 1, s].
+using Mask = std::function<TensorId()>;
+
+// Multi-head self-attention without normalisation and residual: [m, s, h] to [m, s, h].
+//
+// One matrix product makes queries, keys and values: its weight "qkv" is [h, heads * 3 * d], columns
+// ordered by head, then query, key, value, then element, so that splitting its columns over tensor-
+// parallel IPUs splits heads. (A [h, 3 h] weight ordered query, key, value first could not be cut
+// into contiguous parts by head.) The output projection "out" is [h, h], rows by head.
+TensorId attention(const Context& c, TensorId x, const Mask& mask);
+
+// softmax cross entropy of logits against labels, mean over labels that are not -100.
+Graph build_bert(const TransformerSpec& spec, std::int64_t micro_batch, DType precision);
+Graph build_gpt(const TransformerSpec& spec, std::int64_t micro_batch, DType precision);
+
+}  // namespace superstep::zoo

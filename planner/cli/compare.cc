@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/compare.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "model/error.h"
+#include "planner/cli/options.h"
+#include "planner/cli/outcome.h"
+
+namespace superstep {
+namespace {
+
+bool is_report(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(path, "cannot be read");
+  char first = 0;
+  while (file.get(first) && std::isspace(static_cast<unsigned char>(first)) != 0) {
+  }
+  return first != '{' && first != '[';
+}
+
+report::Index index_of(const std::string& path, const CommonOptions& common) {
+  if (is_report(path)) return ReportFile::open(path).index();
+  OutcomeOptions options;
+  options.pareto = options.find_fix = false;
+  options.top = 1;
+  const Outcome o = solve(path, options, common);
+  return make_index(*o.tables, o.parts());
+}
+
+nlohmann::json comparison_json(const Comparison& c) {
+  nlohmann::json j = {{"headline", c.headline}, {"labels", c.labels}, {"step_time_s", c.step_time_s}};
+  auto values = [](const auto& list) {
+    nlohmann::json out = nlohmann::json::array();
+    for (const auto& v : list) out.push_back(v ? nlohmann::json(*v) : nlohmann::json());
+    return out;
+  };
+  for (const KeyFigure& k : c.key_figures) j["key_figures"].push_back({{"name", k.name}, {"unit", k.unit}, {"values", values(k.values)}, {"differences", k.differences}});
+  for (const ComparedTerm& t : c.waterfall) j["waterfall"].push_back({{"name", t.name}, {"kind", t.kind}, {"seconds", values(t.seconds)}});
+  for (const ComparedMemory& m : c.memory) {
+    j["memory"].push_back({{"ipu", m.ipu_class}, {"category", m.category}, {"always_live", m.always_live}, {"bytes_per_tile", values(m.bytes_per_tile)}});
+  }
+  return j;
+}
+
+int run_compare(const std::vector<std::string>& paths, const CommonOptions& common) {
+  if (paths.size() < 2) throw Error("compare", "found one report or job, expected two or more");
+  check_output(common.json);
+  std::vector<report::Index> indices;
+  std::vector<std::string> names;
+  for (const std::string& path : paths) {
+    indices.push_back(index_of(path, common));
+    names.push_back(std::filesystem::path(path).stem().string());
+  }
+  std::vector<const report::Index*> pointers;
+  for (const report::Index& i : indices) pointers.push_back(&i);
+  const Comparison c = compare(pointers, names);
+  if (prints_text(common)) std::cout << to_text(c, terminal_style());
+  write_json(common, comparison_json(c));
+  return kDone;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, CommonOptions& common, Run& run) {
+  auto paths = std::make_shared<std::vector<std::string>>();
+  CLI::App* sub = sub_command(app, common, "compare", "Reports or jobs side by side, matched by name; the first is the source");
+  sub->add_option("files", *paths, "Reports or job files")->required()->type_name("A B [C ...]");
+  sub->callback([paths, &common, &run] { run = [paths, &common] { return run_compare(*paths, common); }; });
+}
+
+}  // namespace superstep

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "model/error.h"
+#include "planner/cli/options.h"
+#include "traces/report_io.h"
+
+namespace superstep {
+namespace {
+
+int run_explain(const std::string& path, const std::string& name, const CommonOptions& common) {
+  const ReportFile file = ReportFile::open(path);
+  std::vector<std::string> names;
+  const report::Explanation* found = nullptr;
+  for (const report::Explanation& e : file.index().explanations()) {
+    names.push_back(e.name());
+    const bool short_form = e.name().size() > name.size() && e.name().compare(e.name().size() - name.size() - 1, std::string::npos, "/" + name) == 0;
+    if (e.name() == name || (!found && short_form)) found = &e;
+  }
+  if (name.empty()) {
+    if (prints_text(common)) {
+      for (const std::string& n : names) std::cout << n << "\n";
+    }
+    write_json(common, nlohmann::json{{"names", names}});
+    return kDone;
+  }
+  if (!found) throw Error(path, "there is no number \"" + name + "\"" + name_hint(name, names));
+  nlohmann::json j = {{"name", found->name()}, {"value", found->value()}, {"formula", found->formula()}, {"terms", nlohmann::json::array()}};
+  TextTable table;
+  table.headings = {"term", "value", "from"};
+  table.left_columns = {1, 2};
+  for (const auto& t : found->terms()) {
+    table.add({t.name(), t.value(), t.source()});
+    j["terms"].push_back({{"name", t.name()}, {"value", t.value()}, {"source", t.source()}});
+  }
+  if (prints_text(common)) {
+    TextStyle style = terminal_style();
+    style.columns = 200;
+    std::cout << found->name() << " = " << found->value() << "\n  = " << found->formula() << "\n\n" << table.to_string(style);
+  }
+  write_json(common, j);
+  return kDone;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, CommonOptions& common, Run& run) {
+  struct Arguments {
+    std::string report, name;
+  };
+  auto a = std::make_shared<Arguments>();
+  CLI::App* sub = sub_command(app, common, "explain", "Where a number of a report comes from: terms and machine-file rows");
+  sub->add_option("report", a->report, "Report file")->required()->type_name("REPORT.ssr");
+  sub->add_option("name", a->name, "The number; without it, the names there are")->type_name("NAME");
+  sub->callback([a, &common, &run] { run = [a, &common] { return run_explain(a->report, a->name, common); }; });
+}
+
+}  // namespace superstep

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/outcome.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/error.h"
+#include "planner/space.h"
+
+namespace superstep {
+namespace {
+
+using nlohmann::json;
+
+json memory_json(const Evaluated& e, const Machine& m) {
+  json ipus = json::array();
+  for (std::size_t i = 0; i < e.program.ipus.size(); ++i) {
+    const Residents& r = e.program.ipus[i];
+    const Transient& t = e.timeline.transient[i];
+    ipus.push_back({{"ipu", i},
+                    {"tile_peak_bytes", e.timeline.tile_peak(e.program, i).value},
+                    {"always_live", {{"weights", r.weights.value}, {"gradients", r.gradients.value}, {"optimizer_state", r.optimizer_state.value},
+                                     {"stash", r.stash.value}, {"vertex_code", r.vertex_code.value}, {"exchange_code", r.exchange_code.value},
+                                     {"control_code", r.control_code.value}, {"io", r.io.value}}},
+                    {"not_always_live", {{"activations", t.activations.value}, {"temporaries", t.temporaries.value}}},
+                    {"ddr_bytes", e.program.ddr[i].value}});
+  }
+  return {{"tile_peak_bytes", e.tile_peak},
+          {"tile_limit_bytes", m.chip.tile_memory.value},
+          {"ipu_peak_bytes", e.tile_peak * m.chip.tiles},
+          {"ddr_bytes_per_ipu", e.ddr_per_ipu},
+          {"ipus", ipus}};
+}
+
+json plan_result(const Evaluated& e, Tables& tables) {
+  json rows = json::array();
+  for (const WaterfallRow& w : waterfall(e, tables)) rows.push_back({{"name", w.name}, {"kind", w.kind}, {"seconds", w.seconds}});
+  json collectives = json::array();
+  for (const auto& [key, traffic] : e.timeline.collectives) {
+    collectives.push_back({{"kind", name_of(key.first)}, {"term", name_of(key.second)}, {"count", traffic.count}, {"bytes", traffic.bytes.value}});
+  }
+  json j = {{"plan", to_json(e.plan)},
+            {"label", label(e.plan)},
+            {"samples_per_second", e.samples_per_second},
+            {"step_time_s", e.step_seconds},
+            {"global_batch", e.plan.global_batch()},
+            {"flop_utilisation", e.flop_utilisation},
+            {"fits", e.fits},
+            {"memory", memory_json(e, tables.job().machine)},
+            {"waterfall", rows},
+            {"collectives", collectives},
+            {"not_validated", e.not_validated}};
+  if (e.overflow) {
+    j["overflow"] = {{"constraint", e.overflow->constraint}, {"where", e.overflow->where}, {"bytes_over", e.overflow->over.value}, {"detail", e.overflow->detail}};
+  }
+  return j;
+}
+
+json summary(const Evaluated& e) {
+  return {{"label", label(e.plan)}, {"plan", to_json(e.plan)}, {"samples_per_second", e.samples_per_second}, {"step_time_s", e.step_seconds},
+          {"fits", e.fits}, {"tile_peak_bytes", e.tile_peak}};
+}
+
+void check_batch(const Job& job) {
+  if (job.task != Task::training || job.global_batch > 0 || job.pins.gradient_accumulation) return;
+  throw Error(job.source, "found neither batch.global nor plan.gradient_accumulation, expected one of them for training");
+}
+
+// Full times may order plans differently from the tables; a winner that does not fit would be our error.
+void lower_best(Outcome& o) {
+  for (const Candidate& c : o.search.best) {
+    o.best.push_back(evaluate_in_full(*o.tables, c.plan));
+    Evaluated& e = o.best.back();
+    if (e.overflow) o.notes.push_back("internal: " + label(c.plan) + " fits by the tables but not lowered; please report");
+  }
+  const std::string first = o.best.empty() ? "" : label(o.best[0].plan);
+  std::stable_sort(o.best.begin(), o.best.end(), [](const Evaluated& a, const Evaluated& b) { return a.samples_per_second > b.samples_per_second; });
+  if (!o.best.empty() && label(o.best[0].plan) != first) o.notes.push_back("timed in full, " + label(o.best[0].plan) + " overtakes " + first + ", which the tables had first");
+  for (const Candidate& c : o.search.pareto) o.pareto.push_back(evaluate_in_full(*o.tables, c.plan));
+}
+
+void add_notes(Outcome& o) {
+  const Evaluated* e = o.shown();
+  for (const std::string& n : o.search.notes) o.notes.push_back(n);
+  if (!e) return;
+  if (!e->not_validated.empty()) {
+    std::string list;
+    for (const std::string& n : e->not_validated) list += (list.empty() ? "" : ", ") + n;
+    o.notes.push_back("not validated: no measured point covers " + list);
+  }
+  const Calibration& c = o.model->calibration();
+  const double band = e->not_validated.empty() ? c.relative_band : c.relative_band_other;
+  o.notes.push_back("95 % band of the step time: +-" + std::to_string(static_cast<int>(std::lround(band * 100))) + " %; of the fullest tile: +-" +
+                    std::to_string(c.memory_band_bytes / 1024) + " KiB");
+  o.notes.push_back("samples are " + std::string(o.job.model.packed ? "packs of sequences" : "sequences or images"));
+}
+
+}  // namespace
+
+ReportParts Outcome::parts() const {
+  ReportParts p;
+  p.shown = shown();
+  p.search = &search;
+  for (std::size_t i = 1; i < best.size(); ++i) p.runners_up.push_back(&best[i]);
+  for (const Evaluated& e : pareto) p.pareto.push_back(&e);
+  p.notes = notes;
+  if (estimated) p.search = nullptr;
+  return p;
+}
+
+Outcome solve(const std::string& job_path, const OutcomeOptions& options, const CommonOptions& common) {
+  Outcome o;
+  o.job = load_job(job_path);
+  check_batch(o.job);
+  o.estimated = options.estimate;
+  o.model = std::make_unique<CostModel>(o.job.machine, load_calibration());
+  o.tables = std::make_unique<Tables>(o.job, *o.model);
+  SearchOptions search_options;
+  search_options.top = options.estimate ? 1 : options.top;
+  search_options.time_limit = options.time_limit;
+  search_options.pareto = options.pareto && !options.estimate;
+  search_options.find_fix = options.find_fix && !options.estimate;
+  search_options.defaults = options.estimate;
+  search_options.progress = progress_of(common);
+  o.search = search(*o.tables, search_options);
+  lower_best(o);
+  if (o.search.closest) o.closest = evaluate_in_full(*o.tables, *o.search.closest);
+  clear_progress(common);
+  add_notes(o);
+  return o;
+}
+
+json to_json(const Outcome& o) {
+  json j;
+  if (const Evaluated* e = o.shown(); e && (o.estimated || !o.best.empty())) j["best"] = plan_result(*e, *o.tables);
+  j["runners_up"] = json::array();
+  for (std::size_t i = 1; i < o.best.size(); ++i) j["runners_up"].push_back(summary(o.best[i]));
+  j["pareto"] = json::array();
+  for (const Evaluated& e : o.pareto) j["pareto"].push_back(summary(e));
+  const SearchStats& s = o.search.stats;
+  j["search"] = {{"explored", s.explored}, {"pruned", s.pruned}, {"feasible", s.feasible}, {"evaluations", s.evaluations}, {"seconds", s.seconds},
+                 {"table_seconds", s.table_seconds}, {"optimal", s.optimal}, {"gap", s.gap}};
+  j["space"] = json::object();
+  for (const SpaceField& f : o.search.space) j["space"][f.name] = f.values;
+  if (o.best.empty() && !o.estimated) {
+    j["infeasible"] = {{"constraint", o.search.overflow ? o.search.overflow->constraint : ""},
+                       {"where", o.search.overflow ? o.search.overflow->where : ""},
+                       {"bytes_over", o.search.overflow ? o.search.overflow->over.value : 0},
+                       {"detail", o.search.overflow ? o.search.overflow->detail : ""},
+                       {"nearest_fix", o.search.nearest_fix}};
+    if (o.closest) j["closest"] = plan_result(*o.closest, *o.tables);
+  }
+  j["notes"] = o.notes;
+  return j;
+}
+
+}  // namespace superstep

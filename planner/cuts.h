@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the model is cut: dynamic programmes over cut points for one setting of all other fields.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "planner/evaluate.h"
+
+namespace superstep {
+
+struct CutLimits {
+  std::int64_t tile = 0;        // bytes per tile
+  std::int64_t executable = 0;  // of which code
+  std::int64_t ddr = 0;         // Streaming Memory per IPU
+  std::int64_t best = INT64_MAX;  // cycles: plans that take longer are of no interest
+};
+
+struct CutRules {
+  std::vector<Recompute> modes = {Recompute::none, Recompute::layer, Recompute::stage};  // allowed per stage
+  const std::vector<std::int64_t>* stages = nullptr;  // pinned first units; null: free
+  const std::vector<std::int64_t>* phases = nullptr;  // pinned first stages of phases
+  std::int64_t phase_count = 0;                       // pinned number of phases; 0: free
+  bool wrap = false;                                  // one stage more than IPU groups: the last returns to IPU 0
+};
+
+struct Cuts {
+  std::vector<std::int64_t> stages, stage_ipu, phases;
+  std::vector<Recompute> recompute;
+  std::int64_t cycles = 0;  // as evaluate() gives for the plan with these cuts
+};
+
+// The cuts with least time that fit, for stages one after the other in a pipeline. Exact: a label holds
+// the slowest stage, the widest copy and the longest update so far, and is dropped only when another
+// label of the same cut is no worse in all of them.
+std::optional<Cuts> cut_pipeline(const Setting& setting, const CutRules& rules, const CutLimits& limits);
+
+// The same for phases, each spread over the pipeline. Exact when loads are not hidden (on demand) and
+// Streaming Memory does not bind; `lower_bound`, when given, receives a bound on every cut of the setting.
+std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits, std::int64_t* lower_bound);
+
+// A copy of the setting's plan with these cuts.
+Plan with_cuts(const Plan& plan, const Cuts& cuts);
+
+}  // namespace superstep

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/job.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "model/error.h"
+#include "model/json_reader.h"
+#include "model/machine/load_machine.h"
+#include "model/onnx/import.h"
+
+namespace superstep {
+namespace {
+
+constexpr std::int64_t kMost = 1'000'000'000;
+
+template <class E>
+E parse_name(const nlohmann::json& v, const std::string& where, const std::vector<std::pair<std::string, E>>& names) {
+  std::vector<std::string> valid;
+  for (const auto& [name, value] : names) valid.push_back(name);
+  if (!v.is_string()) throw Error(where, "found " + describe(v) + ", expected a name" + name_hint("", valid));
+  for (const auto& [name, value] : names) {
+    if (name == v.get<std::string>()) return value;
+  }
+  throw Error(where, "found " + describe(v) + name_hint(v.get<std::string>(), valid));
+}
+
+const std::vector<std::pair<std::string, Schedule>> kSchedules = {
+    {"sequential", Schedule::sequential}, {"interleaved", Schedule::interleaved}, {"grouped", Schedule::grouped}};
+const std::vector<std::pair<std::string, Recompute>> kRecomputes = {
+    {"none", Recompute::none}, {"layer", Recompute::layer}, {"stage", Recompute::stage}};
+const std::vector<std::pair<std::string, Location>> kLocations = {{"in_processor", Location::in_processor},
+                                                                 {"streaming", Location::streaming},
+                                                                 {"remote_machine", Location::remote_machine},
+                                                                 {"remote_ipu", Location::remote_ipu}};
+const std::vector<std::pair<std::string, PhaseOrder>> kOrders = {{"phase_outer", PhaseOrder::phase_outer},
+                                                                {"micro_batch_outer", PhaseOrder::micro_batch_outer}};
+const std::vector<std::pair<std::string, LoadSchedule>> kLoads = {{"preload", LoadSchedule::preload}, {"on_demand", LoadSchedule::on_demand}};
+const std::vector<std::pair<std::string, DType>> kTypes = {{"fp16", DType::fp16}, {"fp32", DType::fp32}};
+
+std::int64_t whole(const nlohmann::json& v, const std::string& where, std::int64_t low, std::int64_t high) {
+  const nlohmann::json holder = {{"v", v}};
+  JsonReader r(holder, "");
+  try {
+    return r.integer("v", low, high);
+  } catch (const Error& e) {
+    const std::string text = e.what();
+    throw Error(where, text.substr(text.find(": ") == std::string::npos ? 0 : text.find(": ") + 2));
+  }
+}
+
+IntegerPin integer_pin(JsonReader& r, const char* key, std::int64_t low = 1) {
+  const nlohmann::json& v = r.raw(key);
+  IntegerPin pin;
+  if (v.is_object()) {
+    JsonReader range(v, r.at(key));
+    pin.low = range.integer_or("min", low, kMost, low);
+    pin.high = range.integer_or("max", low, kMost, kMost);
+    range.finish();
+    if (pin.low > pin.high) throw Error(r.at(key), "min " + std::to_string(pin.low) + " is above max " + std::to_string(pin.high));
+    return pin;
+  }
+  if (v.is_array()) {
+    if (v.empty()) throw Error(r.at(key), "found an empty list, expected at least one value");
+    for (std::size_t i = 0; i < v.size(); ++i) pin.values.push_back(whole(v[i], r.at(key) + "/" + std::to_string(i), low, kMost));
+  } else {
+    pin.values.push_back(whole(v, r.at(key), low, kMost));
+  }
+  return pin;
+}
+
+template <class E>
+std::vector<E> name_pin(JsonReader& r, const char* key, const std::vector<std::pair<std::string, E>>& names) {
+  const nlohmann::json& v = r.raw(key);
+  std::vector<E> out;
+  if (!v.is_array()) return {parse_name(v, r.at(key), names)};
+  for (std::size_t i = 0; i < v.size(); ++i) out.push_back(parse_name(v[i], r.at(key) + "/" + std::to_string(i), names));
+  return out;
+}
+
+std::vector<std::int64_t> ascending(JsonReader& r, const char* key) {
+  const nlohmann::json& v = r.raw(key);
+  if (!v.is_array() || v.empty()) throw Error(r.at(key), "found " + describe(v) + ", expected a list of first units, ascending from 0");
+  std::vector<std::int64_t> out;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    out.push_back(whole(v[i], r.at(key) + "/" + std::to_string(i), 0, kMost));
+    if (i > 0 && out[i] <= out[i - 1]) throw Error(r.at(key) + "/" + std::to_string(i), "found " + std::to_string(out[i]) + " after " + std::to_string(out[i - 1]) + ", expected ascending values");
+  }
+  if (out[0] != 0) throw Error(r.at(key) + "/0", "found " + std::to_string(out[0]) + ", expected 0: the first one begins with the first unit");
+  return out;
+}
+
+std::vector<TensorParallel> tensor_pin(JsonReader& r) {
+  const nlohmann::json& v = r.raw("tensor_parallel");
+  const std::string where = r.at("tensor_parallel");
+  auto one = [&](const nlohmann::json& x, const std::string& place) {
+    if (!x.is_array()) return TensorParallel{whole(x, place, 1, kMost), 1};
+    if (x.size() != 2) throw Error(place, "found a list of " + std::to_string(x.size()) + ", expected [t1, t2]");
+    return TensorParallel{whole(x[0], place + "/0", 1, kMost), whole(x[1], place + "/1", 1, kMost)};
+  };
+  // A list of lists, or of more than two numbers, is several alternatives; [8, 8] is one mesh.
+  if (v.is_array() && !v.empty() && (v[0].is_array() || v.size() > 2)) {
+    std::vector<TensorParallel> all;
+    for (std::size_t i = 0; i < v.size(); ++i) all.push_back(one(v[i], where + "/" + std::to_string(i)));
+    return all;
+  }
+  if (v.is_object()) {
+    const IntegerPin range = integer_pin(r, "tensor_parallel");
+    std::vector<TensorParallel> all;
+    for (std::int64_t t = range.low; t <= std::min<std::int64_t>(range.high, 4096); ++t) all.push_back({t, 1});
+    return all;
+  }
+  return {one(v, where)};
+}
+
+std::vector<std::vector<Recompute>> recompute_pin(JsonReader& r) {
+  const nlohmann::json& v = r.raw("recompute");
+  if (v.is_string()) return {{parse_name(v, r.at("recompute"), kRecomputes)}};
+  if (!v.is_array() || v.empty()) throw Error(r.at("recompute"), "found " + describe(v) + ", expected a mode or one mode per stage");
+  std::vector<Recompute> per_stage;
+  for (std::size_t i = 0; i < v.size(); ++i) per_stage.push_back(parse_name(v[i], r.at("recompute") + "/" + std::to_string(i), kRecomputes));
+  return {per_stage};
+}
+
+Precision read_precision(JsonReader r) {
+  Precision p;
+  auto type = [&](const char* key, DType& field) {
+    if (const nlohmann::json* v = r.raw_or_null(key)) field = parse_name(*v, r.at(key), kTypes);
+  };
+  type("weights", p.weights);
+  type("activations", p.activations);
+  type("partials", p.partials);
+  type("accumulators", p.accumulators);
+  type("first_moment", p.first_moment);
+  type("second_moment", p.second_moment);
+  p.master = r.boolean_or("master", p.master);
+  r.finish();
+  if (p.weights != p.activations) throw Error(r.at("activations"), "found types that differ from weights; matrix products need operands of one type");
+  return p;
+}
+
+void read_locations(JsonReader r, Pins& pins) {
+  auto place = [&](const char* key, std::vector<Location>& field) {
+    if (r.has(key)) field = name_pin(r, key, kLocations);
+  };
+  place("weights", pins.weights);
+  place("gradients", pins.gradients);
+  place("optimizer_state", pins.optimizer_state);
+  place("activations", pins.activations);
+  place("code", pins.code);
+  r.finish();
+}
+
+void read_sharding(JsonReader r, Pins& pins) {
+  if (r.has("weights")) pins.rts_weights = integer_pin(r, "weights");
+  if (r.has("gradients")) pins.rts_gradients = integer_pin(r, "gradients");
+  if (r.has("optimizer_state")) pins.rts_optimizer_state = integer_pin(r, "optimizer_state");
+  r.finish();
+}
+
+Pins read_pins(JsonReader r) {
+  Pins pins;
+  if (r.has("tensor_parallel")) pins.tensor_parallel = tensor_pin(r);
+  if (r.has("pipeline_stages")) pins.pipeline_stages = integer_pin(r, "pipeline_stages");
+  if (r.has("replicas")) pins.replicas = integer_pin(r, "replicas");
+  if (r.has("micro_batch")) pins.micro_batch = integer_pin(r, "micro_batch");
+  if (r.has("gradient_accumulation")) pins.gradient_accumulation = integer_pin(r, "gradient_accumulation");
+  if (r.has("stages")) pins.stages = ascending(r, "stages");
+  if (r.has("layers_per_stage")) {
+    const nlohmann::json& v = r.raw("layers_per_stage");
+    if (!v.is_array() || v.empty()) throw Error(r.at("layers_per_stage"), "found " + describe(v) + ", expected a list of layer counts, one per stage");
+    pins.layers_per_stage.emplace();
+    for (std::size_t i = 0; i < v.size(); ++i) pins.layers_per_stage->push_back(whole(v[i], r.at("layers_per_stage") + "/" + std::to_string(i), 0, kMost));
+    if (pins.stages) throw Error(r.at("layers_per_stage"), "found beside stages, expected one of the two");
+  }
+  if (r.has("stage_ipu")) {
+    const nlohmann::json& v = r.raw("stage_ipu");
+    if (!v.is_array()) throw Error(r.at("stage_ipu"), "found " + describe(v) + ", expected one IPU group per stage");
+    pins.stage_ipu.emplace();
+    for (std::size_t i = 0; i < v.size(); ++i) pins.stage_ipu->push_back(whole(v[i], r.at("stage_ipu") + "/" + std::to_string(i), 0, kMost));
+  }
+  if (r.has("phases")) {
+    if (r.raw("phases").is_array()) pins.phases = ascending(r, "phases");
+    else pins.phase_count = r.integer("phases", 1, kMost);
+  }
+  if (r.has("schedule")) pins.schedule = name_pin(r, "schedule", kSchedules);
+  if (r.has("recompute")) pins.recompute = recompute_pin(r);
+  if (r.has("phase_order")) pins.phase_order = name_pin(r, "phase_order", kOrders);
+  if (r.has("phase_groups")) pins.phase_groups = integer_pin(r, "phase_groups");
+  if (r.has("replicated_tensor_sharding")) read_sharding(r.object("replicated_tensor_sharding"), pins);
+  if (r.has("activation_sharding")) pins.activation_sharding = r.boolean_or("activation_sharding", false);
+  if (r.has("location")) read_locations(r.object("location"), pins);
+  if (r.has("io_tiles")) pins.io_tiles = integer_pin(r, "io_tiles", 0);
+  if (r.has("load")) pins.load = name_pin(r, "load", kLoads);
+  if (r.has("prefetch_depth")) pins.prefetch_depth = integer_pin(r, "prefetch_depth");
+  if (r.has("precision")) pins.precision = read_precision(r.object("precision"));
+  if (r.has("available_memory_proportion")) {
+    const nlohmann::json& v = r.raw("available_memory_proportion");
+    if (v.is_array()) {
+      for (const auto& x : v) {
+        if (!x.is_number() || !(x.get<double>() > 0) || x.get<double>() > 1) throw Error(r.at("available_memory_proportion"), "found " + describe(x) + ", expected numbers above 0, at most 1");
+        pins.available_memory_proportion.push_back(x.get<double>());
+      }
+    } else {
+      pins.available_memory_proportion = {r.number("available_memory_proportion", 0.001, 1)};
+    }
+  }
+  if (r.has("serialisation")) {
+    JsonReader s = r.object("serialisation");
+    pins.serialisation = {s.integer_or("embedding", 0, 4096, 0), s.integer_or("head", 0, 4096, 0), s.integer_or("attention", 0, 4096, 0),
+                          s.integer_or("feed_forward", 0, 4096, 0)};
+    s.finish();
+  }
+  r.finish();
+  return pins;
+}
+
+void override_numbers(JsonReader& r, TransformerSpec& s) {
+  s.layers = r.integer_or("layers", 1, 4096, s.layers);
+  s.hidden = r.integer_or("hidden", 1, 1 << 20, s.hidden);
+  s.heads = r.integer_or("heads", 1, 4096, s.heads);
+  s.ffn = r.integer_or("ffn", 1, 1 << 22, s.ffn);
+  s.vocabulary = r.integer_or("vocabulary", 2, 1 << 24, s.vocabulary);
+  s.sequence_length = r.integer_or("sequence_length", 1, 1 << 20, s.sequence_length);
+  s.positions = r.integer_or("positions", 1, 1 << 20, std::max(s.positions, s.sequence_length));
+  s.masked_tokens = r.integer_or("masked_tokens", 0, s.sequence_length, std::min(s.masked_tokens, s.sequence_length));
+  s.packed = r.boolean_or("packed", s.packed);
+  s.dropout = r.number_or("dropout", 0, 0.99, s.dropout);
+  s.attention_dropout = r.number_or("attention_dropout", 0, 0.99, s.attention_dropout);
+  if (s.hidden % s.heads != 0) throw Error(r.at("heads"), "found " + std::to_string(s.heads) + " heads, which do not divide hidden " + std::to_string(s.hidden));
+  if (s.positions < s.sequence_length) throw Error(r.at("positions"), "found " + std::to_string(s.positions) + ", expected at least sequence_length " + std::to_string(s.sequence_length));
+}
+
+ModelChoice read_model(JsonReader r, const std::string& job_file) {
+  ModelChoice m;
+  if (r.has("zoo") == r.has("onnx")) throw Error(r.here(), "found " + describe(r.value()) + ", expected exactly one of zoo and onnx");
+  if (r.has("zoo")) {
+    const std::string name = r.name("zoo", zoo_names());
+    m.zoo = zoo_spec(name);
+    override_numbers(r, *m.zoo);
+    m.packed = m.zoo->packed;
+  } else {
+    std::filesystem::path path = r.text("onnx");
+    if (path.is_relative() && !std::filesystem::exists(path)) path = std::filesystem::path(job_file).parent_path() / path;
+    m.onnx = path.string();
+    if (!std::filesystem::exists(path)) throw Error(r.at("onnx"), "found " + describe(r.raw("onnx")) + ", but there is no such file");
+  }
+  r.finish();
+  return m;
+}
+
+OptimizerSpec read_optimizer(JsonReader r, const Precision& precision) {
+  OptimizerSpec o;
+  o.kind = r.name("kind", optimizer_kinds());
+  o.learning_rate = r.number_or("learning_rate", 0, 1e6, o.learning_rate);
+  o.momentum = r.number_or("momentum", 0, 1, o.momentum);
+  o.weight_decay = r.number_or("weight_decay", 0, 1e3, o.kind == "adamw" || o.kind == "lamb" ? 0.01 : o.weight_decay);
+  o.beta1 = r.number_or("beta1", 0, 1, o.beta1);
+  o.beta2 = r.number_or("beta2", 0, 1, o.beta2);
+  o.epsilon = r.number_or("epsilon", 0, 1, o.kind == "lamb" ? 1e-6 : o.epsilon);
+  o.bias_correction = r.boolean_or("bias_correction", o.bias_correction);
+  o.trust_coefficient = r.number_or("trust_coefficient", 0, 1e3, o.trust_coefficient);
+  o.first_moment = precision.first_moment;
+  o.second_moment = precision.second_moment;
+  o.master_weights = precision.master;
+  r.finish();
+  return o;
+}
+
+}  // namespace
+
+bool IntegerPin::allows(std::int64_t v) const {
+  if (values.empty()) return v >= low && v <= high;
+  return std::find(values.begin(), values.end(), v) != values.end();
+}
+
+std::string ModelChoice::name() const { return zoo ? zoo->name : std::filesystem::path(onnx).filename().string(); }
+
+Job read_job(const nlohmann::json& json, const std::string& name) {
+  if (!json.is_object()) throw Error(name, "found " + describe(json) + ", expected an object");
+  Job job;
+  job.source = name;
+  job.json = json;
+  JsonReader r(json, name);
+  r.text_or("description", "");
+  r.text_or("$schema", "");
+  job.model = read_model(r.object("model"), name);
+  job.machine = load_machine(r.raw("machine"), r.at("machine"));
+  if (!job.machine.plannable) throw Error(r.at("machine"), "found " + job.machine.name + ", which serves comparisons only; expected an IPU system");
+  const std::vector<std::string> tasks = {"training", "inference"};
+  job.task = r.name_or("task", tasks, "training") == "training" ? Task::training : Task::inference;
+  if (r.has("plan")) job.pins = read_pins(r.object("plan"));
+  const std::vector<std::string> objectives = {"throughput", "time_to_train", "latency"};
+  const std::string objective = r.name_or("objective", objectives, job.task == Task::training ? "throughput" : "latency");
+  job.objective = objective == "throughput" ? Objective::throughput : objective == "latency" ? Objective::latency : Objective::time_to_train;
+  if (r.has("optimizer")) {
+    if (job.task == Task::inference) throw Error(r.at("optimizer"), "found an optimizer, but the task is inference");
+    job.optimizer = read_optimizer(r.object("optimizer"), job.pins.precision);
+  } else {
+    job.optimizer.kind = "sgd";
+  }
+  if (r.has("batch")) {
+    JsonReader b = r.object("batch");
+    job.global_batch = b.integer("global", 1, kMost);
+    b.finish();
+  }
+  if (r.has("run")) {  // checked when the job is run
+    if (!r.raw("run").is_object()) throw Error(r.at("run"), "found " + describe(r.raw("run")) + ", expected an object");
+  }
+  r.finish();
+  return job;
+}
+
+Job load_job(const std::string& path) { return read_job(parse_json_file(path), path); }
+
+Graph build_graph(const Job& job, std::int64_t micro_batch) {
+  Graph graph = job.model.zoo ? build(*job.model.zoo, micro_batch, job.pins.precision.weights)
+                              : import_onnx(job.model.onnx, {.micro_batch = micro_batch, .precision = job.pins.precision.weights}).graph;
+  if (job.task == Task::training) {
+    if (!graph.loss.valid()) throw Error(job.source, "the model " + job.model.name() + " has no scalar loss; training needs one (task \"inference\" does not)");
+    add_optimizer(graph, add_gradients(graph), job.optimizer);
+  }
+  return graph;
+}
+
+}  // namespace superstep

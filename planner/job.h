@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run is asked to do: model, machine, batch, objective, and the plan fields that are pinned.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/graph/autodiff.h"
+#include "model/lower/plan.h"
+#include "model/machine/machine.h"
+#include "model/zoo/zoo.h"
+
+namespace superstep {
+
+enum class Task : std::uint8_t { training, inference };
+enum class Objective : std::uint8_t { throughput, time_to_train, latency };
+
+// What a pinned field may be: one or several values, or anything between two ends.
+struct IntegerPin {
+  std::vector<std::int64_t> values;  // empty: a range
+  std::int64_t low = 1, high = INT64_MAX;
+  bool allows(std::int64_t v) const;
+};
+
+// Pinned plan fields; what is absent is searched.
+struct Pins {
+  std::vector<TensorParallel> tensor_parallel;  // empty: free
+  std::optional<IntegerPin> pipeline_stages, replicas, micro_batch, gradient_accumulation, io_tiles;
+  std::optional<std::vector<std::int64_t>> stages, stage_ipu, phases;
+  std::optional<std::vector<std::int64_t>> layers_per_stage;
+  std::optional<std::int64_t> phase_count;      // phases as a number
+  std::vector<Schedule> schedule;
+  std::vector<std::vector<Recompute>> recompute;  // alternatives; each one mode or one per stage
+  std::vector<PhaseOrder> phase_order;
+  std::optional<IntegerPin> phase_groups, prefetch_depth;
+  std::optional<IntegerPin> rts_weights, rts_gradients, rts_optimizer_state;
+  std::optional<bool> activation_sharding;
+  std::vector<Location> weights, gradients, optimizer_state, activations, code;  // empty: free
+  std::vector<LoadSchedule> load;
+  Precision precision;  // always given; defaults are fp16 with fp32 moments
+  std::vector<double> available_memory_proportion;
+  Serialisation serialisation;
+};
+
+struct ModelChoice {
+  std::optional<TransformerSpec> zoo;
+  std::string onnx;  // path; empty for the zoo
+  bool packed = false;
+  std::string name() const;
+};
+
+struct Job {
+  std::string source;  // file the job came from
+  nlohmann::json json; // as given
+  ModelChoice model;
+  Machine machine;
+  Task task = Task::training;
+  OptimizerSpec optimizer;
+  std::int64_t global_batch = 0;  // 0: free (the micro-batches of one step are chosen by gradient_accumulation)
+  Objective objective = Objective::throughput;
+  Pins pins;
+};
+
+// Reads and checks a job; see data/jobs/schema.json. Throws Error with file and JSON pointer.
+Job load_job(const std::string& path);
+Job read_job(const nlohmann::json& json, const std::string& name);
+
+// The forward graph for `micro_batch` samples, extended by gradients and optimiser for training.
+Graph build_graph(const Job& job, std::int64_t micro_batch);
+
+}  // namespace superstep

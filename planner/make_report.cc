@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/make_report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "model/error.h"
+#include "model/quantity_text.h"
+#include "planner/explain_terms.h"
+#include "planner/report_columns.h"
+
+namespace superstep {
+namespace {
+
+constexpr double kTightShare = 0.05;  // less than this to spare is tight
+
+
+double model_flops(const UnitTable& table, const Plan& plan) {
+  double flops = 0;
+  for (std::size_t u = 0; u < table.units(); ++u) flops += table.row(u).flops;
+  return flops * static_cast<double>(plan.gradient_accumulation) * static_cast<double>(plan.replicas);
+}
+
+double peak_flops(const Machine& m) {
+  return static_cast<double>(m.ipus) * static_cast<double>(m.chip.tiles) * 2 * static_cast<double>(m.chip.amp.fp16_16_macs_per_cycle) * m.chip.clock.value;
+}
+
+std::vector<std::string> mechanisms_not_measured(const Plan& p, const Machine& m, bool training) {
+  std::vector<std::string> out;
+  if (p.phased()) out.push_back("phased execution");
+  if (p.tensor_parallel.size() > 1) out.push_back("tensor parallelism");
+  if (p.location.weights != Location::in_processor && !p.phased()) out.push_back("weights outside the processor");
+  if (p.replicated_tensor_sharding.weights > 1) out.push_back("sharded weights");
+  if (p.replicated_tensor_sharding.gradients > 1) out.push_back("sharded gradients");
+  if (p.location.activations != Location::in_processor && !p.phased()) out.push_back("stash outside the processor");
+  if (p.schedule == Schedule::interleaved) out.push_back("interleaved schedule");
+  if (m.domains() > 1) out.push_back("updates across racks");
+  if (!training) out.push_back("inference");
+  return out;
+}
+
+// "embedding, layers 0 to 6, head"
+std::string contents_of(const UnitTable& table, const Plan& plan, std::int64_t ipu) {
+  const Graph& g = table.facts().graph;
+  std::vector<std::string> parts;
+  std::int64_t first = -1, last = -1;
+  auto flush = [&] {
+    if (first < 0) return;
+    parts.push_back(first == last ? "layer " + std::to_string(first) : "layers " + std::to_string(first) + " to " + std::to_string(last));
+    first = -1;
+  };
+  std::set<std::int64_t> seen;
+  for (const StageSpan& s : stage_spans(plan, static_cast<std::int64_t>(table.units()))) {
+    if (s.ipu != ipu) continue;
+    for (std::int64_t u = s.begin; u < s.end; ++u) {
+      const Unit& unit = g.units[UnitId(static_cast<std::int32_t>(u))];
+      if (unit.layer < 0) {
+        flush();
+        parts.push_back(unit.name);
+      } else if (first >= 0 && unit.layer <= last + 1) {
+        last = unit.layer;
+      } else {
+        flush();
+        first = last = unit.layer;
+      }
+    }
+  }
+  flush();
+  if (parts.size() > 4) return parts.front() + ", ... " + parts.back() + " (" + std::to_string(plan.phases.size()) + " phases)";
+  std::string text;
+  for (const std::string& p : parts) text += (text.empty() ? "" : ", ") + p;
+  return text;
+}
+
+report::PlanSummary summary_of(const Evaluated& e, const Machine& m) {
+  report::PlanSummary s;
+  s.set_label(label(e.plan));
+  s.set_plan_json(to_json(e.plan).dump());
+  s.set_samples_per_second(e.samples_per_second);
+  s.set_step_time_s(e.step_seconds);
+  s.set_global_batch(e.plan.global_batch());
+  s.set_fits(e.fits);
+  s.set_tile_peak_bytes(e.tile_peak);
+  s.set_tile_limit_bytes(m.chip.tile_memory.value);
+  s.set_ipu_peak_bytes(e.tile_peak * m.chip.tiles);
+  s.set_ddr_bytes_per_ipu(e.ddr_per_ipu);
+  s.set_flop_utilisation(e.flop_utilisation);
+  s.set_ipus(e.plan.ipus());
+  if (e.overflow) s.set_first_overflow(e.overflow->constraint + " on " + e.overflow->where + ": over by " + to_text(e.overflow->over) + " (" + e.overflow->detail + ")");
+  for (const std::string& n : e.not_validated) s.add_not_validated(n);
+  s.set_rated_power_w(m.rated_power.value);
+  return s;
+}
+
+void add_ipus(report::Index& index, const Evaluated& e, const UnitTable& table) {
+  const Machine& m = table.model().machine();
+  for (std::size_t i = 0; i < e.program.ipus.size(); ++i) {
+    const Residents& r = e.program.ipus[i];
+    const Transient& t = e.timeline.transient[i];
+    report::IpuClass* c = index.add_ipu_classes();
+    c->set_name("IPU " + std::to_string(i));
+    c->set_contents(contents_of(table, e.plan, static_cast<std::int64_t>(i)));
+    c->set_count(e.plan.tensor_parallel.size() * e.plan.replicas);
+    const std::vector<std::tuple<const char*, bool, Bytes>> categories = {
+        {"weights", true, r.weights},           {"gradients", true, r.gradients},         {"vertex code", true, r.vertex_code},
+        {"exchange code", true, r.exchange_code}, {"control code", true, r.control_code},   {"IO", true, r.io},
+        {"stash", true, r.stash},               {"optimizer state", true, r.optimizer_state}, {"activations", false, t.activations},
+        {"temporaries", false, t.temporaries}};
+    for (const auto& [name, always, bytes] : categories) {
+      report::MemoryCategory* mc = c->add_memory();
+      mc->set_name(name);
+      mc->set_always_live(always);
+      mc->set_bytes_per_tile(bytes.value);
+    }
+    c->set_tile_peak_bytes(e.timeline.tile_peak(e.program, i).value);
+    c->set_tile_limit_bytes(m.chip.tile_memory.value);
+    c->set_executable_bytes(r.executable().value);
+    c->set_executable_limit_bytes(m.chip.executable_memory.value);
+    c->set_ddr_bytes(e.program.ddr[i].value);
+    c->set_ddr_limit_bytes(m.streaming_per_ipu().value);
+    c->set_busy_s(table.model().seconds(e.timeline.busy[i]).value);
+    c->set_peak_step(-1);
+  }
+}
+
+void add_facts(report::Index& index, Tables& tables, const Evaluated& e) {
+  const Job& job = tables.job();
+  const Graph& g = tables.table(table_key(e.plan)).facts().graph;
+  auto fact = [&](const std::string& name, const std::string& value) {
+    report::Fact* f = index.add_facts();
+    f->set_name(name);
+    f->set_value(value);
+  };
+  fact("model", job.model.name() + ", " + with_thousands(g.parameters()) + " parameters");
+  fact("machine", job.machine.title);
+  fact("task", job.task == Task::training ? "training, " + job.optimizer.kind : "inference");
+  if (job.model.zoo) fact("sequence length", std::to_string(job.model.zoo->sequence_length));
+  if (job.model.packed) fact("samples", "packs of sequences");
+  std::string exchanges;
+  for (const auto& [key, traffic] : e.timeline.collectives) {
+    if (key.second != Term::tensor_collective) continue;
+    exchanges += (exchanges.empty() ? "" : ", ") + with_thousands(traffic.count) + " x " + std::string(name_of(key.first)) + " (" + to_text(traffic.bytes) + ")";
+  }
+  if (!exchanges.empty()) fact("tensor-parallel collectives per IPU and step", exchanges);
+}
+
+void add_search(report::Index& index, const SearchResult& s) {
+  report::SearchSummary* out = index.mutable_search();
+  out->set_explored(s.stats.explored);
+  out->set_pruned(s.stats.pruned);
+  out->set_feasible(s.stats.feasible);
+  out->set_evaluations(s.stats.evaluations);
+  out->set_seconds(s.stats.seconds);
+  out->set_table_seconds(s.stats.table_seconds);
+  out->set_optimal(s.stats.optimal);
+  out->set_gap(s.stats.gap);
+  if (!s.best.empty() || !s.overflow) return;
+  report::Infeasible* none = index.mutable_infeasible();
+  none->set_constraint(s.overflow->constraint);
+  none->set_where(s.overflow->where + (s.overflow->detail.empty() ? "" : ": " + s.overflow->detail));
+  none->set_bytes_over(s.overflow->over.value);
+  none->set_nearest_fix(s.nearest_fix);
+}
+
+report::ProgramNode node_of(const Node& n, const Program& program, const CostModel& model) {
+  static constexpr const char* kKinds[] = {"sequence", "repeat", "parallel", "call", "step"};
+  report::ProgramNode out;
+  out.set_name(n.name);
+  out.set_kind(kKinds[static_cast<std::size_t>(n.kind)]);
+  out.set_count(n.kind == Node::Kind::repeat ? n.count : 1);
+  out.set_function(n.kind == Node::Kind::call ? n.function.index : -1);
+  out.set_ipu_class(n.ipu);
+  std::int64_t cycles = 0;
+  for (const Node& c : n.children) {
+    *out.add_children() = node_of(c, program, model);
+    const report::ProgramNode& child = out.children(out.children_size() - 1);
+    const std::int64_t whole = child.cycles() * child.count();
+    cycles = n.kind == Node::Kind::parallel ? std::max(cycles, whole) : cycles + whole;
+  }
+  if (n.kind == Node::Kind::call) cycles = model.function(program.functions[n.function]).total().value;
+  if (n.kind == Node::Kind::step) cycles = model.step(n.step).total().value;
+  out.set_cycles(cycles);
+  return out;
+}
+
+}  // namespace
+
+Evaluated evaluate_in_full(Tables& tables, const Plan& plan) {
+  const UnitTable& table = tables.table(table_key(plan));
+  const Machine& m = tables.job().machine;
+  Evaluated e;
+  e.plan = plan;
+  e.program = lower(table, plan, tables.job().optimizer);
+  e.timeline = cost(e.program, tables.model());
+  e.step_seconds = tables.model().seconds(e.timeline.step.total()).value;
+  e.samples_per_second = static_cast<double>(plan.global_batch()) / e.step_seconds;
+  e.flop_utilisation = model_flops(table, plan) / (peak_flops(m) * e.step_seconds);
+  for (std::size_t i = 0; i < e.program.ipus.size(); ++i) {
+    e.tile_peak = std::max(e.tile_peak, e.timeline.tile_peak(e.program, i).value);
+    e.ddr_per_ipu = std::max(e.ddr_per_ipu, e.program.ddr[i].value);
+  }
+  e.overflow = find_overflow(e.program, e.timeline, table, plan);
+  const double spare = 1 - static_cast<double>(e.tile_peak) / static_cast<double>(m.chip.tile_memory.value);
+  e.fits = e.overflow ? "does_not_fit" : spare < kTightShare ? "tight" : "fits";
+  e.not_validated = mechanisms_not_measured(plan, m, tables.training());
+  return e;
+}
+
+std::vector<WaterfallRow> waterfall(const Evaluated& e, Tables& tables) {
+  const CostModel& model = tables.model();
+  const UnitTable& table = tables.table(table_key(e.plan));
+  const double ideal = model_flops(table, e.plan) / peak_flops(model.machine());
+  std::vector<WaterfallRow> rows;
+  rows.push_back({"ideal at FP16.16 peak", "compute", "model FLOPs of the step / peak of all IPUs", ideal});
+  double sum = ideal;
+  auto add = [&](const std::string& name, std::string_view kind, const std::string& why, double seconds) {
+    if (seconds == 0) return;
+    rows.push_back({name, std::string(kind), why, seconds});
+    sum += seconds;
+  };
+  const double useful = model.seconds(Cycles(e.timeline.step[Term::amp_rows])).value;
+  add("stage imbalance", kind_of(Term::imbalance), "AMP rows on the slowest IPU beyond an even share, lower-rate types included", useful - ideal);
+  for (int i = 0; i < kTerms; ++i) {
+    const Term term = static_cast<Term>(i);
+    if (term == Term::amp_rows) continue;
+    add(std::string(name_of(term)), kind_of(term), std::string(explain_term(term).formula), model.seconds(Cycles(e.timeline.step[term])).value);
+  }
+  rows.back().seconds += e.step_seconds - sum;  // rounding of the last place only
+  return rows;
+}
+
+report::Index make_index(Tables& tables, const ReportParts& parts) {
+  const Job& job = tables.job();
+  report::Index index;
+  index.set_created_by("superstep 0.1.0");
+  index.set_title(job.model.name() + ", " + job.machine.title + ", " + (job.task == Task::training ? "training" : "inference"));
+  index.set_job_json(job.json.dump());
+  index.set_machine_name(job.machine.name);
+  index.set_machine_title(job.machine.title);
+  index.set_model_name(job.model.name());
+  index.set_clock_hz(job.machine.chip.clock.value);
+  index.set_tiles_per_ipu(job.machine.chip.tiles);
+  if (parts.search) add_search(index, *parts.search);
+  for (const Evaluated* e : parts.runners_up) *index.add_runners_up() = summary_of(*e, job.machine);
+  for (const Evaluated* e : parts.pareto) *index.add_pareto() = summary_of(*e, job.machine);
+  for (const std::string& n : parts.notes) index.add_notes(n);
+  if (!parts.shown) return index;
+  const Evaluated& e = *parts.shown;
+  const UnitTable& table = tables.table(table_key(e.plan));
+  *index.mutable_plan() = summary_of(e, job.machine);
+  add_facts(index, tables, e);
+  for (const WaterfallRow& w : waterfall(e, tables)) {
+    report::WaterfallTerm* t = index.add_waterfall();
+    t->set_name(w.name);
+    t->set_kind(w.kind);
+    t->set_seconds(w.seconds);
+    t->set_explanation(w.explanation);
+  }
+  add_ipus(index, e, table);
+  add_explanations(index, e, table);
+  *index.mutable_program() = node_of(e.program.root, e.program, tables.model());
+  return index;
+}
+
+void write_report(Tables& tables, const ReportParts& parts, const std::string& path) {
+  report::Index index = make_index(tables, parts);
+  ReportWriter writer;
+  if (parts.shown) add_columns(writer, index, *parts.shown, tables.table(table_key(parts.shown->plan)));
+  writer.finish(std::move(index), path);
+}
+
+}  // namespace superstep

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// From model and planner structs to the Report: the only bridge.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/search.h"
+#include "traces/report_io.h"
+
+namespace superstep {
+
+// A plan lowered and timed in full: what every report and every table speaks about.
+struct Evaluated {
+  Plan plan;
+  Program program;
+  Timeline timeline;
+  double step_seconds = 0;
+  double samples_per_second = 0;
+  double flop_utilisation = 0;  // model FLOPs over the FP16.16 peak of all IPUs
+  std::int64_t tile_peak = 0;   // fullest tile
+  std::int64_t ddr_per_ipu = 0; // of the IPU that holds most
+  std::string fits;             // fits, tight, does_not_fit
+  std::optional<Overflow> overflow;
+  std::vector<std::string> not_validated;
+};
+Evaluated evaluate_in_full(Tables& tables, const Plan& plan);
+
+struct WaterfallRow {
+  std::string name, kind, explanation;
+  double seconds = 0;
+};
+// From the ideal to the step time; sums to it exactly.
+std::vector<WaterfallRow> waterfall(const Evaluated& e, Tables& tables);
+
+// The whole report. `shown` is what it is about (absent when no plan is even structurally possible).
+struct ReportParts {
+  const Evaluated* shown = nullptr;
+  const SearchResult* search = nullptr;        // absent for estimate
+  std::vector<const Evaluated*> runners_up;
+  std::vector<const Evaluated*> pareto;
+  std::vector<std::string> notes;
+};
+report::Index make_index(Tables& tables, const ReportParts& parts);
+void write_report(Tables& tables, const ReportParts& parts, const std::string& path);
+
+}  // namespace superstep

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/report_columns.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+namespace superstep {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+using Texts = std::vector<std::string>;
+
+constexpr const char* kStepKinds[] = {"compute", "exchange", "collective", "copy", "load", "store", "host", "fixed"};
+
+void add_steps(ReportWriter& writer, report::Index& index, const Evaluated& e, const UnitTable& table) {
+  const Graph& g = table.facts().graph;
+  const CostModel& model = table.model();
+  Texts name, kind, term;
+  Integers function, cycles, compute, exchange, sync, bytes, live;
+  std::int64_t number = 0;
+  for (const Function& f : e.program.functions) {
+    report::Function* out = index.add_functions();
+    out->set_name(f.name);
+    out->set_first_step(static_cast<std::int64_t>(name.size()));
+    out->set_steps(static_cast<std::int64_t>(f.steps.size()));
+    out->set_cycles(model.function(f).total().value);
+    const auto& ops = g.units[f.unit].ops[static_cast<std::size_t>(f.pass)];
+    for (const Step& s : f.steps) {
+      const TermCycles t = model.step(s);
+      name.push_back(s.op >= 0 ? g.ops[ops[static_cast<std::size_t>(s.op)]].name : f.name);
+      kind.push_back(kStepKinds[static_cast<std::size_t>(s.kind)]);
+      term.push_back(std::string(name_of(s.term)));
+      function.push_back(number);
+      cycles.push_back(t.total().value);
+      sync.push_back(t[Term::superstep]);
+      const std::int64_t rest = t.total().value - t[Term::superstep];
+      compute.push_back(s.kind == StepKind::compute ? rest : 0);
+      exchange.push_back(s.kind == StepKind::compute ? 0 : rest);
+      const std::int64_t moved = (s.tile_bytes + s.paired_bytes).value * s.times;
+      bytes.push_back(s.kind == StepKind::exchange ? moved * s.tiles : moved);
+      live.push_back((s.live + s.temporary).value);
+    }
+    ++number;
+  }
+  writer.add_texts("step.name", name);
+  writer.add_texts("step.kind", kind);
+  writer.add_texts("step.term", term);
+  writer.add_integers("step.function", "index", function);
+  writer.add_integers("step.cycles", "cycles", cycles);
+  writer.add_integers("step.compute_cycles", "cycles", compute);
+  writer.add_integers("step.exchange_cycles", "cycles", exchange);
+  writer.add_integers("step.sync_cycles", "cycles", sync);
+  writer.add_integers("step.bytes", "bytes", bytes);
+  writer.add_integers("step.live_bytes", "bytes", live);
+}
+
+// A call in program order, as a column of the heat map.
+struct Phase {
+  std::string name;
+  std::int64_t ipu = 0;
+  FunctionId function;
+  Bytes held;  // kept by earlier calls of its block
+  std::int64_t repeats = 1;
+};
+
+class PhaseList {
+ public:
+  explicit PhaseList(const Program& program) : p_(program), held_(program.ipus.size()) { visit(program.root, -1, 1); }
+  std::vector<Phase> take() { return std::move(phases_); }
+
+ private:
+  const Program& p_;
+  std::vector<Phase> phases_;
+  std::vector<std::vector<std::pair<UnitId, Bytes>>> held_;
+
+  void visit(const Node& n, std::int64_t ipu, std::int64_t repeats) {
+    if (n.ipu >= 0) ipu = n.ipu;
+    if (n.kind == Node::Kind::repeat) repeats *= n.micro_batches;
+    if (n.kind == Node::Kind::call && ipu >= 0) call(n, ipu, repeats);
+    for (const Node& c : n.children) visit(c, ipu, repeats);
+  }
+  void call(const Node& n, std::int64_t ipu, std::int64_t repeats) {
+    const Function& f = p_.functions[n.function];
+    auto& held = held_[static_cast<std::size_t>(ipu)];
+    Phase phase{n.name, ipu, n.function, Bytes(0), repeats};
+    for (const auto& [unit, bytes] : held) phase.held += bytes;
+    phases_.push_back(phase);
+    if (n.keeps) held.push_back({n.unit, f.kept + (n.keeps_results ? f.crossing : Bytes(0))});
+    if (f.pass == Pass::backward && !held.empty() && held.back().first == n.unit) held.pop_back();
+  }
+};
+
+// What the tiles [first, first + count) do in a phase; they are alike because the same steps use them.
+struct TileRun {
+  std::int64_t first, count, compute, exchange, memory;
+  friend bool operator==(const TileRun&, const TileRun&) = default;
+};
+
+std::vector<TileRun> tile_runs(const Function& f, const CostModel& model, std::int64_t compute_tiles, std::int64_t chip_tiles, Bytes resident) {
+  std::set<std::int64_t> edges = {0, compute_tiles, chip_tiles};
+  for (const Step& s : f.steps) {
+    if (s.tiles > 0 && s.tiles < compute_tiles) edges.insert(s.tiles);
+  }
+  std::vector<TileRun> runs;
+  for (auto it = edges.begin(); std::next(it) != edges.end(); ++it) {
+    TileRun run{*it, *std::next(it) - *it, 0, 0, 0};
+    const bool io = run.first >= compute_tiles;
+    for (const Step& s : f.steps) {
+      const bool takes_part = !io && (s.tiles == 0 || run.first < s.tiles);
+      if (!takes_part) continue;
+      const TermCycles t = model.step(s);
+      if (s.kind == StepKind::compute) run.compute += t.total().value - t[Term::superstep];
+      if (s.kind == StepKind::exchange) run.exchange += (s.tile_bytes + s.paired_bytes).value * s.times;
+      run.memory = std::max(run.memory, (s.live + s.temporary).value);
+    }
+    run.memory += io ? 0 : resident.value;
+    runs.push_back(run);
+  }
+  return runs;
+}
+
+void add_heat(ReportWriter& writer, const Evaluated& e, const UnitTable& table) {
+  const CostModel& model = table.model();
+  Texts phase_name;
+  Integers ipu, cycles, repeats, phase, first, count, compute, exchange, memory;
+  std::map<std::pair<std::int32_t, std::int64_t>, std::vector<TileRun>> known;
+  std::int64_t number = 0;
+  for (const Phase& p : PhaseList(e.program).take()) {
+    const Function& f = e.program.functions[p.function];
+    const Bytes resident = e.program.ipus[static_cast<std::size_t>(p.ipu)].total() + p.held;
+    auto [it, fresh] = known.try_emplace({p.function.index, resident.value});
+    if (fresh) it->second = tile_runs(f, model, e.program.compute_tiles, model.machine().chip.tiles, resident);
+    phase_name.push_back(p.name);
+    ipu.push_back(p.ipu);
+    cycles.push_back(model.function(f).total().value);
+    repeats.push_back(p.repeats);
+    for (const TileRun& r : it->second) {
+      phase.push_back(number), first.push_back(r.first), count.push_back(r.count);
+      compute.push_back(r.compute), exchange.push_back(r.exchange), memory.push_back(r.memory);
+    }
+    ++number;
+  }
+  writer.add_texts("heat.phase", phase_name);
+  writer.add_integers("heat.phase_ipu_class", "index", ipu);
+  writer.add_integers("heat.phase_cycles", "cycles", cycles);
+  writer.add_integers("heat.phase_repeats", "index", repeats);
+  writer.add_integers("tile.phase", "index", phase);
+  writer.add_integers("tile.first", "index", first);
+  writer.add_integers("tile.count", "index", count);
+  writer.add_integers("tile.compute_cycles", "cycles", compute);
+  writer.add_integers("tile.exchange_bytes", "bytes", exchange);
+  writer.add_integers("tile.memory_bytes", "bytes", memory);
+}
+
+void add_variables(ReportWriter& writer, const Evaluated& e, const UnitTable& table) {
+  const GraphFacts& facts = table.facts();
+  Texts name, category;
+  Integers ipu, bytes;
+  for (const StageSpan& s : stage_spans(e.plan, static_cast<std::int64_t>(table.units()))) {
+    for (std::int64_t u = s.begin; u < s.end; ++u) {
+      for (TensorId w : facts.weights[static_cast<std::size_t>(u)]) {
+        const Bytes tile = per_tile(facts, table.sharding(), w, table.tiles());
+        name.push_back(facts.graph.tensors[w].name);
+        category.push_back("weights");
+        ipu.push_back(s.ipu);
+        bytes.push_back(tile.value);
+      }
+      for (TensorId t : facts.boundary[static_cast<std::size_t>(u)]) {
+        if (u != s.begin) continue;
+        name.push_back(facts.graph.tensors[t].name);
+        category.push_back("stash");
+        ipu.push_back(s.ipu);
+        bytes.push_back(per_tile(facts, table.sharding(), t, table.tiles()).value);
+      }
+    }
+  }
+  writer.add_texts("variable.name", name);
+  writer.add_integers("variable.ipu_class", "index", ipu);
+  writer.add_texts("variable.category", category);
+  writer.add_integers("variable.bytes_per_tile", "bytes", bytes);
+}
+
+}  // namespace
+
+void add_columns(ReportWriter& writer, report::Index& index, const Evaluated& e, const UnitTable& table) {
+  add_steps(writer, index, e, table);
+  add_heat(writer, e, table);
+  add_variables(writer, e, table);
+}
+
+}  // namespace superstep

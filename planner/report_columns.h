@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "planner/make_report.h"
+
+namespace superstep {
+
+// The columns that report.proto lists: steps by function, heat maps by tile class, variables.
+void add_columns(ReportWriter& writer, report::Index& index, const Evaluated& e, const UnitTable& table);
+
+}  // namespace superstep

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <queue>
+#include <set>
+
+#include "model/error.h"
+#include "model/quantity_text.h"
+#include "planner/cuts.h"
+#include "planner/space.h"
+
+namespace superstep {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Pareto fronts are traced at these shares of a tile's memory, each by a search of its own.
+const std::vector<double> kMemoryCaps = {0.95, 0.9, 0.8, 0.7, 0.6, 0.5};
+
+// Plans of one kind differ in degree only; runners-up are of different kinds.
+std::string kind_of(const Plan& p) {
+  return std::to_string(p.tensor_parallel.t1) + "x" + std::to_string(p.tensor_parallel.t2) + " p" + std::to_string(p.pipeline_stages) + " s" +
+         (p.phased() ? "phased" : std::string(name_of(p.schedule))) + " o" + std::string(name_of(p.location.optimizer_state)) + " a" +
+         std::string(name_of(p.location.activations));
+}
+
+struct CellBound {
+  Cell cell;
+  std::int64_t bound = 0;  // cycles per sample of the global batch, times 2^16
+};
+
+class Search {
+ public:
+  Search(Tables& tables, const SearchOptions& options) : tables_(tables), job_(tables.job()), options_(options), start_(Clock::now()) {
+    const Machine& m = job_.machine;
+    tile_limit_ = m.chip.tile_memory.value;
+    out_.space = describe_space(job_);
+  }
+
+  SearchResult run() {
+    order_cells();
+    sweep(1.0, true);
+    out_.stats.optimal = !stopped_ && out_.stats.gap <= 1e-9;
+    collect();
+    if (options_.pareto && !out_.best.empty() && !stopped_) trace_front();
+    if (out_.best.empty()) explain_infeasible();
+    out_.stats.seconds = since(start_);
+    out_.stats.table_seconds = tables_.seconds();
+    return std::move(out_);
+  }
+
+ private:
+  Tables& tables_;
+  const Job& job_;
+  const SearchOptions& options_;
+  Clock::time_point start_;
+  SearchResult out_;
+  std::vector<CellBound> cells_;
+  std::int64_t tile_limit_ = 0;
+  bool stopped_ = false;
+  double incumbent_ = 0;                       // samples per second
+  std::map<std::string, Candidate> by_kind_;
+  std::map<std::pair<std::int64_t, TensorParallel>, std::vector<std::int64_t>> stages_;  // pinned stages by micro-batch
+
+  double clock() const { return job_.machine.chip.clock.value; }
+  double rate(const Plan& p, std::int64_t cycles) const {
+    return static_cast<double>(p.global_batch()) / (static_cast<double>(cycles) / clock());
+  }
+
+  // The work of one micro-batch spread evenly is the least any plan of the cell can take; every pipeline
+  // fills, so p - 1 shares more. Tables with the loosest cap give the least work.
+  double cell_bound(const Cell& c) {
+    TableKey key;
+    key.mesh = c.mesh;
+    key.micro_batch = c.micro_batch;
+    key.precision = job_.pins.precision;
+    key.proportion = job_.pins.available_memory_proportion.empty()
+                         ? 0.6
+                         : *std::max_element(job_.pins.available_memory_proportion.begin(), job_.pins.available_memory_proportion.end());
+    const UnitTable& t = tables_.table(key);
+    std::int64_t work = 0;
+    for (std::size_t u = 0; u < t.units(); ++u) work += t.row(u).forward_cycles.total().value + t.row(u).backward_cycles.total().value;
+    const double share = static_cast<double>(work) / static_cast<double>(c.stages) + static_cast<double>(tables_.model().calibration().micro_batch_fixed.value);
+    const double cycles = share * static_cast<double>(c.accumulation + c.stages - 1);
+    const double samples = static_cast<double>(c.micro_batch * c.accumulation * c.replicas);
+    return samples / (cycles / clock());
+  }
+
+  void order_cells() {
+    std::vector<std::pair<double, Cell>> all;
+    const std::vector<Cell> list = cells(job_);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      report(0.3 * static_cast<double>(i) / static_cast<double>(list.size()), "tabulating blocks");
+      all.push_back({cell_bound(list[i]), list[i]});
+    }
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (const auto& [bound, cell] : all) cells_.push_back({cell, static_cast<std::int64_t>(bound * 65536)});
+  }
+
+  void report(double share, const std::string& what) const {
+    if (options_.progress) options_.progress(share, what);
+  }
+
+  bool time_is_up() {
+    if (options_.time_limit > 0 && since(start_) > options_.time_limit) stopped_ = true;
+    return stopped_;
+  }
+
+  // The K-th best kind decides what is worth a cut programme.
+  double threshold() const {
+    if (static_cast<std::int64_t>(by_kind_.size()) < options_.top) return 0;
+    std::vector<double> rates;
+    for (const auto& [kind, c] : by_kind_) rates.push_back(c.samples_per_second);
+    std::nth_element(rates.begin(), rates.begin() + (options_.top - 1), rates.end(), std::greater<>());
+    return rates[static_cast<std::size_t>(options_.top) - 1];
+  }
+
+  // Visits cells from the most promising; `share` of a tile may be used.
+  void sweep(double share, bool record) {
+    double best_open_bound = 0;
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      const double bound = static_cast<double>(cells_[i].bound) / 65536;
+      const std::vector<Plan> plans = settings(job_, cells_[i].cell, options_.defaults);
+      if (record) report(0.3 + 0.6 * static_cast<double>(i) / static_cast<double>(cells_.size()), "searching " + label(plans.empty() ? Plan{} : plans[0]));
+      if (bound <= floor_for(record) || time_is_up()) {
+        if (stopped_) best_open_bound = std::max(best_open_bound, bound);
+        if (record) out_.stats.pruned += static_cast<double>(plans.size());
+        continue;
+      }
+      visit_all(plans, share, record);
+    }
+    if (record && stopped_ && incumbent_ > 0) out_.stats.gap = std::max(0.0, 1 - incumbent_ / std::max(incumbent_, best_open_bound));
+  }
+
+  // A looser bound on temporary memory that changes no tile plan makes the same setting again.
+  void visit_all(const std::vector<Plan>& plans, double share, bool record) {
+    std::set<std::string> seen;
+    for (const Plan& plan : plans) {
+      const UnitTable& table = tables_.table(table_key(plan));
+      Plan same = plan;
+      same.available_memory_proportion = 0.5;
+      const std::string key = to_json(same).dump() + std::to_string(fingerprint(table));
+      if (!seen.insert(key).second) {
+        if (record) ++out_.stats.pruned;
+        continue;
+      }
+      visit(plan, share, record);
+    }
+  }
+  static std::uint64_t fingerprint(const UnitTable& t) {
+    std::uint64_t h = 0;
+    for (std::size_t u = 0; u < t.units(); ++u) {
+      const UnitRow& r = t.row(u);
+      for (std::int64_t v : {r.forward_cycles.total().value, r.backward_cycles.total().value, r.forward.peak.value, r.backward.peak.value}) {
+        h = (h ^ static_cast<std::uint64_t>(v)) * 0x9E3779B97F4A7C15ULL;
+      }
+    }
+    return h;
+  }
+
+  double front_floor_ = 0;
+  double floor_for(bool record) const { return record ? threshold() : front_floor_; }
+
+  void visit(const Plan& plan, double share, bool record) {
+    const TableKey key = table_key(plan);
+    const UnitTable& table = tables_.table(key);
+    const Setting setting(table, plan, job_.optimizer, searches_phases(plan));
+    CutLimits limits;
+    limits.tile = static_cast<std::int64_t>(share * static_cast<double>(tile_limit_));
+    limits.executable = setting.executable_limit();
+    limits.ddr = setting.ddr_limit();
+    const double floor = floor_for(record);
+    if (floor > 0) limits.best = static_cast<std::int64_t>(static_cast<double>(plan.global_batch()) / floor * clock());
+    const std::int64_t least = least_cycles(setting, plan);
+    if (least >= limits.best) {
+      if (record) ++out_.stats.pruned;
+      return;
+    }
+    if (record) ++out_.stats.explored;
+    bool any = false;
+    for (const CutRules& rules : rules_for(plan, table)) {
+      ++out_.stats.evaluations;
+      std::int64_t bound = 0;
+      std::optional<Cuts> cuts = searches_phases(plan) ? cut_phases(setting, rules, limits, &bound) : cut_pipeline(setting, rules, limits);
+      if (!cuts) continue;
+      any = true;
+      Candidate c;
+      c.plan = with_cuts(plan, *cuts);
+      if (!check_plan(c.plan, table.facts(), job_.machine, tables_.training()).empty()) continue;
+      c.estimate = evaluate(setting, c.plan);
+      c.fits = c.estimate.tile_peak <= limits.tile && c.estimate.fits(setting);
+      c.samples_per_second = rate(c.plan, c.estimate.cycles);
+      if (record && bound > 0 && searches_phases(plan) && setting.overlapped()) note_bound(plan, bound, c);
+      if (c.fits) keep(c, record);
+    }
+    if (any && record) ++out_.stats.feasible;
+  }
+
+  // With hidden loads the phase programme leaves out part of the cost: the gap says how much it may matter.
+  double loose_bound_ = 0;
+  void note_bound(const Plan& plan, std::int64_t bound, const Candidate&) { loose_bound_ = std::max(loose_bound_, rate(plan, bound)); }
+
+  bool searches_phases(const Plan& plan) const { return plan.location.weights != Location::in_processor && !single_phase(); }
+  bool single_phase() const {
+    const Pins& pins = job_.pins;
+    return (pins.phase_count && *pins.phase_count == 1) || (pins.phases && pins.phases->size() == 1);
+  }
+
+  std::int64_t least_cycles(const Setting& s, const Plan& plan) const {
+    const std::int64_t fixed = s.micro_batch_fixed() + (plan.pipeline_stages > 1 ? s.cycle_fixed() : 0);
+    if (plan.schedule == Schedule::sequential && !searches_phases(plan)) return plan.gradient_accumulation * (s.work(0, s.units()) + fixed);
+    const double share = static_cast<double>(s.work(0, s.units())) / static_cast<double>(plan.pipeline_stages) + static_cast<double>(s.micro_batch_fixed());
+    const std::int64_t drain = plan.schedule == Schedule::sequential || plan.pipeline_stages == 1 ? 0 : plan.pipeline_stages - 1;
+    return static_cast<std::int64_t>(share * static_cast<double>(plan.gradient_accumulation + drain) * 0.999999);
+  }
+
+  std::vector<CutRules> rules_for(const Plan& plan, const UnitTable& table) {
+    CutRules rules;
+    const Pins& pins = job_.pins;
+    if (!pins.recompute.empty() && pins.recompute[0].size() == 1) rules.modes = {pins.recompute[0][0]};
+    if (options_.defaults && pins.recompute.empty()) rules.modes = {Recompute::layer};
+    if (!tables_.training()) rules.modes = {Recompute::layer};
+    auto& stages = stages_[{plan.micro_batch, plan.tensor_parallel}];
+    if (stages.empty()) stages = pinned_stages(job_, table.facts().graph);
+    if (!stages.empty()) rules.stages = &stages;
+    if (pins.phases) rules.phases = &*pins.phases;
+    if (pins.phase_count) rules.phase_count = *pins.phase_count;
+    if (searches_phases(plan)) return {rules};
+    const auto count = static_cast<std::int64_t>(stages.size());
+    std::vector<CutRules> all;
+    if (stages.empty() || count == plan.pipeline_stages) all.push_back(rules);
+    if (plan.pipeline_stages > 1 && (stages.empty() || count == plan.pipeline_stages + 1)) {
+      rules.wrap = true;
+      all.push_back(rules);
+    }
+    if (all.empty() && !stages.empty()) {
+      throw Error(job_.source + "#/plan/stages", "found " + std::to_string(count) + " stages, expected pipeline_stages (" + std::to_string(plan.pipeline_stages) +
+                                                     ") or one more, whose last returns to IPU 0");
+    }
+    return all;
+  }
+
+  void keep(const Candidate& c, bool record) {
+    auto [it, fresh] = by_kind_.try_emplace(kind_of(c.plan), c);
+    if (!fresh && better(c, it->second)) it->second = c;
+    if (record) incumbent_ = std::max(incumbent_, c.samples_per_second);
+    else front_floor_ = std::max(front_floor_, c.samples_per_second);
+  }
+  // Ties go to the canonical order of fields.
+  static bool better(const Candidate& a, const Candidate& b) {
+    if (a.samples_per_second != b.samples_per_second) return a.samples_per_second > b.samples_per_second;
+    return label(a.plan) < label(b.plan);
+  }
+
+  void collect() {
+    for (const auto& [kind, c] : by_kind_) out_.best.push_back(c);
+    std::stable_sort(out_.best.begin(), out_.best.end(), better);
+    if (static_cast<std::int64_t>(out_.best.size()) > options_.top) out_.best.resize(static_cast<std::size_t>(options_.top));
+    if (!out_.best.empty() && loose_bound_ > out_.best[0].samples_per_second) {
+      out_.stats.gap = std::max(out_.stats.gap, 1 - out_.best[0].samples_per_second / loose_bound_);
+      out_.stats.optimal = false;
+    }
+  }
+
+  void trace_front() {
+    out_.pareto.push_back(out_.best[0]);
+    for (double cap : kMemoryCaps) {
+      const double limit = cap * static_cast<double>(tile_limit_);
+      if (static_cast<double>(out_.pareto.back().estimate.tile_peak) <= limit) continue;
+      report(0.9 + 0.1 * (1 - cap), "tracing the front of throughput and memory");
+      by_kind_.clear();
+      front_floor_ = 0;
+      sweep(cap, false);
+      const Candidate* best = nullptr;
+      for (const auto& [kind, c] : by_kind_) {
+        if (!best || better(c, *best)) best = &c;
+      }
+      if (!best) break;
+      out_.pareto.push_back(*best);
+    }
+  }
+
+  // ---- nothing fits
+
+  // The plan that exceeds memory least: cut again with ever larger limits.
+  void explain_infeasible() {
+    double least = 1e300;
+    for (const CellBound& cb : cells_) {
+      for (const Plan& plan : settings(job_, cb.cell, options_.defaults)) {
+        if (time_is_up() || out_.stats.evaluations > 4000) break;
+        closest_of(plan, least);
+      }
+    }
+    if (!out_.closest) {
+      out_.overflow = Overflow{"structure", "the pinned plan", Bytes(0), structural_reason()};
+      if (options_.find_fix) find_fix();
+      return;
+    }
+    const UnitTable& table = tables_.table(table_key(*out_.closest));
+    const Program program = lower(table, *out_.closest, job_.optimizer);
+    out_.overflow = find_overflow(program, cost(program, tables_.model()), table, *out_.closest);
+    if (!out_.overflow) out_.overflow = Overflow{"tile memory", "by the tables' upper bound", Bytes(0), "the lowered plan fits; the tables refuse it by less than 3 %"};
+    if (options_.find_fix) find_fix();
+  }
+
+  void closest_of(const Plan& plan, double& least) {
+    const UnitTable& table = tables_.table(table_key(plan));
+    const Setting setting(table, plan, job_.optimizer, searches_phases(plan));
+    for (const CutRules& rules : rules_for(plan, table)) {
+      for (double factor : {1.0, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0, 12.0, 30.0, 100.0}) {
+        if (factor >= least) break;
+        CutLimits limits;
+        limits.tile = static_cast<std::int64_t>(factor * static_cast<double>(tile_limit_));
+        limits.executable = static_cast<std::int64_t>(factor * static_cast<double>(setting.executable_limit()));
+        limits.ddr = static_cast<std::int64_t>(factor * 1.001 * static_cast<double>(std::max<std::int64_t>(1, setting.ddr_limit())));
+        ++out_.stats.evaluations;
+        std::optional<Cuts> cuts = searches_phases(plan) ? cut_phases(setting, rules, limits, nullptr) : cut_pipeline(setting, rules, limits);
+        if (!cuts) continue;
+        Plan found = with_cuts(plan, *cuts);
+        if (!check_plan(found, table.facts(), job_.machine, tables_.training()).empty()) break;
+        least = factor;
+        out_.closest = std::move(found);
+        break;
+      }
+    }
+  }
+
+  std::string structural_reason() {
+    for (const CellBound& cb : cells_) {
+      for (Plan plan : settings(job_, cb.cell, options_.defaults)) {
+        const UnitTable& table = tables_.table(table_key(plan));
+        const auto units = static_cast<std::int64_t>(table.units());
+        if (plan.pipeline_stages > units) return "pipeline_stages " + std::to_string(plan.pipeline_stages) + " is more than the " + std::to_string(units) + " units between cut points";
+        plan.stages.clear(), plan.stage_ipu.clear();
+        for (std::int64_t i = 0; i < plan.pipeline_stages; ++i) plan.stages.push_back(i), plan.stage_ipu.push_back(i);
+        const std::string why = check_plan(plan, table.facts(), job_.machine, tables_.training());
+        if (!why.empty()) return why;
+      }
+    }
+    return "no setting of the pinned fields is legal";
+  }
+
+  // Frees one pinned field at a time and searches again; the best that fits is the nearest fix.
+  void find_fix() {
+    if (!job_.json.contains("plan")) return;
+    double best = 0;
+    for (const auto& [key, value] : job_.json["plan"].items()) {
+      nlohmann::json relaxed = job_.json;
+      relaxed["plan"].erase(key);
+      try_fix(relaxed, key, best);
+    }
+    for (const char* location : {"optimizer_state", "activations"}) {
+      if (!job_.json["plan"].contains("location") || !job_.json["plan"]["location"].contains(location)) continue;
+      nlohmann::json relaxed = job_.json;
+      relaxed["plan"]["location"].erase(location);
+      try_fix(relaxed, "location." + std::string(location), best);
+    }
+  }
+
+  void try_fix(const nlohmann::json& relaxed, const std::string& field, double& best) {
+    report(0.95, "looking for the nearest fix: freeing " + field);
+    try {
+      const Job job = read_job(relaxed, job_.source);
+      Tables tables(job, tables_.model());
+      SearchOptions options;
+      options.top = 1;
+      options.pareto = options.find_fix = false;
+      options.time_limit = options_.time_limit > 0 ? options_.time_limit : 20;
+      const SearchResult r = search(tables, options);
+      if (r.best.empty() || r.best[0].samples_per_second <= best) return;
+      best = r.best[0].samples_per_second;
+      const nlohmann::json plan = to_json(r.best[0].plan);
+      const std::string value = field.find('.') == std::string::npos && plan.contains(field) ? plan[field].dump()
+                                : field == "layers_per_stage" ? "free (stages " + plan["stages"].dump() + ")"
+                                : field.rfind("location.", 0) == 0 ? plan["location"][field.substr(9)].dump() : "free";
+      out_.nearest_fix = field + " = " + value + " fits with " + std::to_string((tile_limit_ - r.best[0].estimate.tile_peak) / 1024) +
+                         " KiB per tile to spare, at " + std::to_string(static_cast<long long>(r.best[0].samples_per_second * 10) / 10.0).substr(0, 8) +
+                         " samples/s";
+    } catch (const Error&) {
+      // Without this pin the job is not legal: no fix.
+    }
+  }
+};
+
+std::string bytes_text(const char* name, std::int64_t bytes) { return std::string(name) + " " + to_text(Bytes(bytes)); }
+
+}  // namespace
+
+TableKey table_key(const Plan& plan) {
+  TableKey key;
+  key.mesh = plan.tensor_parallel;
+  key.micro_batch = plan.micro_batch;
+  key.precision = plan.precision;
+  key.io_tiles = plan.io_tiles;
+  key.proportion = plan.available_memory_proportion;
+  key.accumulate = plan.gradient_accumulation > 1;
+  return key;
+}
+
+std::optional<Overflow> find_overflow(const Program& program, const Timeline& timeline, const UnitTable& table, const Plan& plan) {
+  const Machine& m = table.model().machine();
+  const Graph& g = table.facts().graph;
+  auto place = [&](std::size_t ipu) {
+    std::string s = "IPU " + std::to_string(ipu);
+    for (const StageSpan& span : stage_spans(plan, static_cast<std::int64_t>(table.units()))) {
+      if (span.ipu != static_cast<std::int64_t>(ipu)) continue;
+      s += " (" + g.units[UnitId(static_cast<std::int32_t>(span.begin))].name + " to " + g.units[UnitId(static_cast<std::int32_t>(span.end - 1))].name + ")";
+      break;
+    }
+    return s;
+  };
+  std::optional<Overflow> worst;
+  double ratio = 1;
+  auto consider = [&](const std::string& constraint, std::size_t ipu, Bytes used, Bytes limit, const std::string& detail) {
+    if (limit.value == 0 ? used.value == 0 : used <= limit) return;
+    const double r = limit.value == 0 ? 1e9 : used / limit;
+    if (r <= ratio) return;
+    ratio = r;
+    worst = Overflow{constraint, place(ipu), used - limit, detail};
+  };
+  for (std::size_t i = 0; i < program.ipus.size(); ++i) {
+    const Residents& r = program.ipus[i];
+    const Transient& t = timeline.transient[i];
+    const std::int64_t tiles = program.compute_tiles;
+    const std::string sum = bytes_text("weights", r.weights.value * tiles) + " + " + bytes_text("gradients", r.gradients.value * tiles) + " + " +
+                            bytes_text("optimizer state", r.optimizer_state.value * tiles) + " + " + bytes_text("stash", r.stash.value * tiles) + " + " +
+                            bytes_text("code", r.executable().value * tiles) + " + " + bytes_text("activations", t.activations.value * tiles) + " + " +
+                            bytes_text("temporaries", t.temporaries.value * tiles) + " of " + to_text(m.chip_memory()) + " per IPU";
+    consider("tile memory", i, timeline.tile_peak(program, i), m.chip.tile_memory, sum);
+    consider("executable tile memory", i, r.executable(), m.chip.executable_memory, bytes_text("code", r.executable().value));
+    consider("Streaming Memory", i, program.ddr[i], m.streaming_per_ipu(), bytes_text("held", program.ddr[i].value) + " of " + to_text(m.streaming_per_ipu()) + " per IPU");
+  }
+  return worst;
+}
+
+SearchResult search(Tables& tables, const SearchOptions& options) { return Search(tables, options).run(); }
+
+}  // namespace superstep

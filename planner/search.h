@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The best plan of the declared space, or why there is none.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/cost/cost.h"
+#include "planner/evaluate.h"
+#include "planner/job.h"
+#include "planner/tables.h"
+
+namespace superstep {
+
+// The finite list each field draws from, after the job's pins.
+struct SpaceField {
+  std::string name;
+  std::string values;  // "1, 2, 4, 8"
+};
+
+struct Candidate {
+  Plan plan;
+  Estimate estimate;             // by the tables
+  double samples_per_second = 0;
+  bool fits = false;
+};
+
+struct SearchStats {
+  double explored = 0;   // settings whose cuts were optimised
+  double pruned = 0;     // settings whose bound was no better than the best
+  double feasible = 0;   // explored settings with a cut that fits
+  std::int64_t evaluations = 0;
+  double seconds = 0, table_seconds = 0;
+  bool optimal = false;  // the best is proved best of the declared space by the tables
+  double gap = 0;        // (best - bound) / best
+};
+
+// What a plan that comes closest runs into.
+struct Overflow {
+  std::string constraint;  // "tile memory", "executable tile memory", "Streaming Memory", "gradient accumulation", ...
+  std::string where;       // "IPU 1 (layer0/attention to layer6/ffn_down)"
+  Bytes over;              // beyond the limit; 0 when bytes are not the matter
+  std::string detail;      // the sum, named: "weights 5.4 GB ..."
+};
+
+struct SearchResult {
+  std::vector<Candidate> best;     // the winner, then runners-up different in kind
+  std::vector<Candidate> pareto;   // throughput against the fullest tile
+  std::optional<Overflow> overflow;   // set when best is empty
+  std::optional<Plan> closest;        // the plan the overflow belongs to
+  std::string nearest_fix;            // the single-field change with least loss that fits; empty: none found
+  SearchStats stats;
+  std::vector<SpaceField> space;
+  std::vector<std::string> notes;
+};
+
+struct SearchOptions {
+  std::int64_t top = 5;
+  double time_limit = 0;  // seconds; 0: none
+  bool pareto = true;
+  bool find_fix = true;
+  bool defaults = false;  // estimate: fields that are not pinned take their default instead of being searched
+  std::function<void(double share, const std::string& what)> progress;  // may be empty
+};
+
+SearchResult search(Tables& tables, const SearchOptions& options);
+
+// Where and by how much a lowered plan exceeds the machine; nothing when it fits.
+std::optional<Overflow> find_overflow(const Program& program, const Timeline& timeline, const UnitTable& table, const Plan& plan);
+
+TableKey table_key(const Plan& plan);
+
+}  // namespace superstep

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The declared space: for each field the list it draws from, and the legal settings they make.
+#pragma once
+
+#include <vector>
+
+#include "planner/search.h"
+
+namespace superstep {
+
+// One (t, p, r, m, g); everything else is chosen inside it.
+struct Cell {
+  TensorParallel mesh;
+  std::int64_t stages = 1, replicas = 1, micro_batch = 1, accumulation = 1;
+};
+
+// All legal cells, in canonical order. Throws Error when pins allow none, naming the pin.
+std::vector<Cell> cells(const Job& job);
+
+// All settings of a cell but the cuts, in canonical order; each once (fields without effect take their
+// default). `defaults`: only pinned fields vary.
+std::vector<Plan> settings(const Job& job, const Cell& cell, bool defaults);
+
+// What each field draws from, for people.
+std::vector<SpaceField> describe_space(const Job& job);
+
+// The pinned first units of all stages for a graph with these units (from stages or layers_per_stage); empty: free.
+std::vector<std::int64_t> pinned_stages(const Job& job, const Graph& graph);
+
+}  // namespace superstep

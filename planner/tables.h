@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Costs tabulated once per block: graphs by micro-batch, shardings by mesh, unit tables by key, all
+// built when first asked for.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <tuple>
+
+#include "model/lower/unit_table.h"
+#include "planner/job.h"
+
+namespace superstep {
+
+class Tables {
+ public:
+  Tables(const Job& job, const CostModel& model);
+  ~Tables();
+
+  const GraphFacts& facts(std::int64_t micro_batch);
+  const UnitTable& table(const TableKey& key);
+  bool training() const;
+  const Job& job() const { return job_; }
+  const CostModel& model() const { return model_; }
+  double seconds() const;          // spent building
+  std::int64_t searches() const;   // tile-plan searches run
+
+ private:
+  struct State;
+  const Job& job_;
+  const CostModel& model_;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace superstep

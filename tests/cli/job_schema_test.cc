@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// data/jobs/schema.json against the reader in planner/job.cc: both know the same fields and values.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validation_results.hpp>
+#include <valijson/validator.hpp>
+#include <vector>
+
+#include "model/error.h"
+#include "model/json_reader.h"
+#include "model/machine/load_machine.h"
+#include "planner/job.h"
+
+namespace superstep {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+json read(const std::string& name) { return parse_json_file(SUPERSTEP_JOBS "/" + name); }
+
+// What the schema says against a job; empty: nothing.
+std::string schema_error(const json& job) {
+  static const valijson::Schema* schema = [] {
+    static const json text = read("schema.json");
+    auto* parsed = new valijson::Schema;
+    valijson::SchemaParser(valijson::SchemaParser::kDraft7)
+        .populateSchema(valijson::adapters::NlohmannJsonAdapter(text), *parsed);
+    return parsed;
+  }();
+  valijson::Validator validator;
+  valijson::ValidationResults results;
+  if (validator.validate(*schema, valijson::adapters::NlohmannJsonAdapter(job), &results)) return "";
+  std::string message = "refused";
+  for (valijson::ValidationResults::Error error; results.popError(error);) {
+    for (const std::string& step : error.context) message += step;
+    message += ": " + error.description + "\n";
+  }
+  return message;
+}
+
+std::string reader_error(const json& job) {
+  try {
+    read_job(job, "job");
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+std::vector<std::string> example_jobs() {
+  std::vector<std::string> names;
+  for (const auto& file : fs::directory_iterator(SUPERSTEP_JOBS)) {
+    if (file.path().extension() == ".json" && file.path().stem() != "schema") names.push_back(file.path().filename());
+  }
+  return names;
+}
+
+// All objects of a job, as pointers.
+void for_each_object(const json& value, const json::json_pointer& at,
+                     const std::function<void(const json::json_pointer&)>& visit) {
+  if (!value.is_object()) return;
+  visit(at);
+  for (const auto& [key, child] : value.items()) for_each_object(child, at / key, visit);
+}
+
+// The reader looks into "run" only when the job is run.
+bool is_read(const json::json_pointer& at) { return !at.to_string().starts_with("/run"); }
+
+std::set<std::string> keys(const json& object) {
+  std::set<std::string> names;
+  for (const auto& [key, value] : object.items()) names.insert(key);
+  return names;
+}
+
+TEST(JobSchema, AcceptsEveryExampleJob) {
+  for (const std::string& name : example_jobs()) EXPECT_EQ(schema_error(read(name)), "") << name;
+}
+
+TEST(JobSchema, EveryExampleJobHasADescriptionOfOneLine) {
+  for (const std::string& name : example_jobs()) {
+    const json job = read(name);
+    ASSERT_TRUE(job.contains("description")) << name;
+    EXPECT_EQ(job["description"].get<std::string>().find('\n'), std::string::npos) << name;
+  }
+}
+
+TEST(JobSchema, ReaderAcceptsTheJobWithEveryField) { EXPECT_EQ(reader_error(read("every-field.json")), ""); }
+
+TEST(JobSchema, EveryFieldJobPinsEveryFieldOfThePlan) {
+  const json schema = read("schema.json"), job = read("every-field.json");
+  std::set<std::string> fields = keys(schema["definitions"]["plan"]["properties"]);
+  fields.erase("layers_per_stage");  // the short form of stages, which stands in for it
+  EXPECT_EQ(keys(job["plan"]), fields);
+  for (const char* group : {"replicated_tensor_sharding", "location", "precision", "serialisation"}) {
+    EXPECT_EQ(keys(job["plan"][group]), keys(schema["definitions"]["plan"]["properties"][group]["properties"]))
+        << group;
+  }
+  EXPECT_EQ(keys(job), keys(schema["properties"]));
+  EXPECT_EQ(keys(job["model"]), keys(schema["definitions"]["zoo_model"]["properties"]));
+  EXPECT_EQ(keys(job["optimizer"]), keys(schema["definitions"]["optimizer"]["properties"]));
+  EXPECT_EQ(keys(job["run"]), keys(schema["definitions"]["run"]["properties"]));
+}
+
+TEST(JobSchema, UnknownKeysAreRefusedEverywhereByBoth) {
+  const json good = read("every-field.json");
+  for_each_object(good, json::json_pointer(), [&](const json::json_pointer& at) {
+    json job = good;
+    job[at]["unheard_of"] = 1;
+    EXPECT_NE(schema_error(job), "") << at.to_string();
+    if (is_read(at)) {
+      EXPECT_THAT(reader_error(job), testing::HasSubstr("unheard_of")) << at.to_string();
+    }
+  });
+}
+
+TEST(JobSchema, ValuesOfAnotherKindAreRefusedEverywhereByBoth) {
+  const json good = read("every-field.json");
+  for_each_object(good, json::json_pointer(), [&](const json::json_pointer& at) {
+    for (const auto& [key, value] : good[at].items()) {
+      if (key == "source") continue;
+      json job = good;
+      job[at][key] = value.is_string() ? json(-1) : json("wrong");
+      EXPECT_NE(schema_error(job), "") << (at / key).to_string();
+      if (is_read(at)) {
+        EXPECT_NE(reader_error(job), "") << (at / key).to_string();
+      }
+    }
+  });
+}
+
+TEST(JobSchema, EveryNameOfTheSchemaIsRead) {
+  const json schema = read("schema.json"), good = read("every-field.json");
+  for (const auto& [group, object] : schema["definitions"]["plan"]["properties"].items()) {
+    if (!object.contains("anyOf") || !object["anyOf"][0].contains("enum")) continue;
+    for (const json& name : object["anyOf"][0]["enum"]) {
+      json job = good;
+      job["plan"][group] = name;
+      EXPECT_EQ(schema_error(job), "") << group << " " << name;
+      EXPECT_EQ(reader_error(job), "") << group << " " << name;
+    }
+  }
+}
+
+TEST(JobSchema, NamesAreThoseOfTheProgram) {
+  const json schema = read("schema.json");
+  EXPECT_EQ(schema["definitions"]["zoo_model"]["properties"]["zoo"]["enum"].get<std::vector<std::string>>(),
+            zoo_names());
+  EXPECT_EQ(schema["definitions"]["optimizer"]["properties"]["kind"]["enum"].get<std::vector<std::string>>(),
+            optimizer_kinds());
+  std::vector<std::string> machines;
+  for (const std::string& name : machine_names()) {
+    if (load_machine(name).plannable) machines.push_back(name);
+  }
+  EXPECT_EQ(schema["definitions"]["machine_name"]["anyOf"][0]["enum"].get<std::vector<std::string>>(), machines);
+}
+
+TEST(JobSchema, PinsMayBeAValueAListOrARange) {
+  for (const char* field : {"tensor_parallel", "pipeline_stages", "replicas", "micro_batch", "gradient_accumulation",
+                            "phase_groups", "prefetch_depth", "io_tiles"}) {
+    for (const json& pin : {json(2), json::array({1, 2, 4}), json{{"min", 1}, {"max", 4}}, json{{"max", 2}}}) {
+      json job = {{"model", {{"zoo", "bert-base"}}}, {"machine", "ipu-pod4"}, {"plan", {{field, pin}}}};
+      EXPECT_EQ(schema_error(job), "") << field << " " << pin;
+      EXPECT_EQ(reader_error(job), "") << field << " " << pin;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace superstep

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the ONNX files of bad/files, byte by byte: tests/cli/make_onnx.py. No library is needed."""
+from pathlib import Path
+
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+def integer(field, number):
+    return varint(field << 3) + varint(number)
+
+
+def message(field, content):
+    content = content.encode() if isinstance(content, str) else content
+    return varint(field << 3 | 2) + varint(len(content)) + content
+
+
+def value(name, extents=(2, 3)):  # a float tensor
+    shape = b"".join(message(1, integer(1, extent)) for extent in extents)
+    return message(1, name) + message(2, message(1, integer(1, 1) + message(2, shape)))
+
+
+def node(op, inputs, outputs, name):
+    operands = b"".join(message(1, x) for x in inputs) + b"".join(message(2, x) for x in outputs)
+    return operands + message(3, name) + message(4, op)
+
+
+def model(nodes, initializers=b""):
+    graph = b"".join(message(1, n) for n in nodes) + message(2, "g") + initializers
+    graph += message(11, value("x")) + message(12, value("y"))
+    opset = message(1, "") + integer(2, 17)
+    return integer(1, 8) + message(2, "by hand") + message(7, graph) + message(8, opset)
+
+
+def external_weight(location):
+    entry = message(1, "location") + message(2, location)
+    return message(5, integer(1, 2) + integer(1, 3) + integer(2, 1) + message(8, "w") + message(13, entry) + integer(14, 1))
+
+
+add = model([node("Add", ["x", "x"], ["y"], "double")])
+cycle = [node("Add", ["x", "b"], ["a"], "first"), node("Relu", ["a"], ["b"], "second"), node("Relu", ["a"], ["y"], "last")]
+files = {
+    "add": add,
+    "truncated": add[: len(add) * 2 // 3],
+    "empty": b"",
+    "cycle": model(cycle),
+    "no_producer": model([node("Add", ["x", "missing"], ["y"], "sum")]),
+    "outside": model([node("Add", ["x", "w"], ["y"], "sum")], external_weight("../../outside.bin")),
+}
+for name, content in files.items():
+    (Path(__file__).parent / "bad" / "files" / f"{name}.onnx").write_bytes(content)

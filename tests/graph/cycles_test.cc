@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tile cycles to the cycle, with the arithmetic above each; formulas: facts/hardware.md sections 2, 3.
+#include <gtest/gtest.h>
+
+#include "model/graph/builder.h"
+#include "model/ops/op.h"
+
+namespace superstep {
+namespace {
+
+TileCosts costs() {
+  TileCosts c;
+  c.workers = 6;
+  c.launch = Cycles(11);
+  c.amp = {64, 32, 16, 16, Cycles(160), Cycles(300)};
+  return c;
+}
+
+// Cycles of the op that makes `t` for a block of all its iteration space.
+Cycles cycles_of(GraphBuilder& b, TensorId t) {
+  const CallOf call(b.graph(), b.graph().tensors[t].producer);
+  std::vector<std::int64_t> extents;
+  for (const Axis& axis : call->def.space(*call).axes) extents.push_back(axis.extent);
+  return call->def.cycles(costs(), *call, extents);
+}
+
+struct Halves {
+  Graph graph;
+  GraphBuilder b{graph};
+  TensorId x = b.input("x", DType::fp16, {10, 240});
+  TensorId y = b.input("y", DType::fp16, {10, 240});
+};
+
+TEST(CyclesOfVectorOps, AddOfTwoTensors) {
+  Halves h;
+  // 2400 / 6 = 400 per worker, 100 vectors of 4: 11 + 6 (26 + 100 * 3)
+  EXPECT_EQ(cycles_of(h.b, h.b.binary("add", h.x, h.y)), Cycles(1967));
+}
+
+TEST(CyclesOfVectorOps, AddOfABiasAndOfAScalar) {
+  Halves h;
+  // ceil(10 / 6) = 2 row starts, 100 vectors: 11 + 6 (15 + 2 * 7 + 100 * 2)
+  EXPECT_EQ(cycles_of(h.b, h.b.binary("add", h.x, h.b.input("bias", DType::fp16, {240}))), Cycles(1385));
+  // 11 + 6 (20 + 100 * 2)
+  EXPECT_EQ(cycles_of(h.b, h.b.scale(h.x, 2)), Cycles(1331));
+}
+
+TEST(CyclesOfVectorOps, RowsThatDoNotStartOn64BitsCostMore) {
+  Halves h;
+  const TensorId odd = h.b.input("odd", DType::fp16, {10, 239});
+  // rows of 239 halves: 2 (25) + ceil(10 * 60 / 6) * 2: 11 + 6 (15 + 50 + 200)
+  EXPECT_EQ(cycles_of(h.b, h.b.binary("add", odd, h.b.input("bias", DType::fp16, {239}))), Cycles(1601));
+}
+
+TEST(CyclesOfVectorOps, FunctionsAndReductions) {
+  Halves h;
+  EXPECT_EQ(cycles_of(h.b, h.b.unary("exp", h.x)), Cycles(11 + 6 * (33 + 100 * 4)));
+  EXPECT_EQ(cycles_of(h.b, h.b.unary("gelu", h.x)), Cycles(11 + 6 * (30 + 100 * 5)));
+  EXPECT_EQ(cycles_of(h.b, h.b.dropout(h.x, 0.1)), Cycles(11 + 6 * (27 + 100 * 2)));
+  // Rows: 2 results per worker, 240 / 4 steps each; columns: 60 vectors of results, 10 per worker.
+  EXPECT_EQ(cycles_of(h.b, h.b.reduce("sum", h.x, {1}, false)), Cycles(11 + 6 * (17 + 2 * (12 + 60))));
+  EXPECT_EQ(cycles_of(h.b, h.b.reduce("sum", h.x, {0}, false)), Cycles(11 + 6 * (16 + 10 * (15 + 10))));
+}
+
+TEST(CyclesOfVectorOps, PerHalfElementOfALargeBlockAreThoseOfTheCostStudy) {
+  Graph graph;
+  GraphBuilder b(graph);
+  const TensorId x = b.input("x", DType::fp16, {400, 1024}), y = b.input("y", DType::fp16, {400, 1024});
+  const TensorId row = b.input("row", DType::fp16, {400, 1});
+  const auto each = [&](TensorId t) { return static_cast<double>(cycles_of(b, t).value) / (400 * 1024); };
+  EXPECT_NEAR(each(b.binary("add", x, y)), 0.75, 0.01);
+  EXPECT_NEAR(each(b.binary("sub", x, row)), 0.5, 0.01);
+  EXPECT_NEAR(each(b.unary("exp", x)), 1.0, 0.01);
+  EXPECT_NEAR(each(b.unary("gelu", x)), 1.25, 0.01);
+  EXPECT_NEAR(each(b.one("gelu_grad", {x, y})), 1.25, 0.01);
+  EXPECT_NEAR(each(b.dropout(x, 0.1)), 0.5, 0.01);
+  EXPECT_NEAR(each(b.reduce("max", x, {1}, true)), 0.26, 0.01);
+}
+
+// Vector cycles per element of the ops added since `first`, matrix products left out.
+double vector_cycles(GraphBuilder& b, std::size_t first, Pass pass) {
+  double total = 0;
+  for (std::size_t i = first; i < b.graph().ops.size(); ++i) {
+    const Op& op = b.graph().ops[OpId(i)];
+    if (op.pass == pass && !op.def->uses_amp) total += static_cast<double>(cycles_of(b, op.outputs[0]).value);
+  }
+  return total / (400 * 1024);
+}
+
+TEST(CyclesOfVectorOps, OfSoftmaxAndLayerNormAreNearThoseOfTheCostStudy) {
+  Graph graph;
+  GraphBuilder b(graph);
+  const TensorId x = b.input("x", DType::fp16, {400, 1024});
+  b.softmax(x);
+  EXPECT_NEAR(vector_cycles(b, 0, Pass::forward), 2.75, 0.5);
+  const std::size_t first = graph.ops.size();
+  b.layer_norm(x, b.weight("gamma", DType::fp16, {1024}), b.weight("beta", DType::fp16, {1024}), 1e-5);
+  EXPECT_NEAR(vector_cycles(b, first, Pass::forward), 3.0, 0.6);
+}
+
+TEST(CyclesOfMatrixProducts, AreBlocksOf16TimesRowsInSixes) {
+  Graph graph;
+  GraphBuilder b(graph);
+  const auto product = [&](DType type, std::int64_t m, std::int64_t k, std::int64_t n) {
+    return cycles_of(b, b.matmul(b.input("a", type, {m, k}), b.input("b", type, {k, n})));
+  };
+  // 2 x 3 blocks, rows 7 count as 12: 6 (4 * 12 + 160) + 300
+  EXPECT_EQ(product(DType::fp16, 7, 32, 48), Cycles(6 * (48 + 160) + 300));
+  EXPECT_EQ(product(DType::fp16, 7, 17, 33), Cycles(6 * (48 + 160) + 300));  // ragged blocks cost as full ones
+  EXPECT_EQ(product(DType::fp32, 12, 16, 16), Cycles(16 * 12 + 160 + 300));  // 16 multiply-adds a cycle
+  const TensorId grouped =
+      b.matmul(b.input("q", DType::fp16, {2, 4, 6, 16}), b.input("k", DType::fp16, {2, 4, 6, 16}), false, true);
+  EXPECT_EQ(cycles_of(b, grouped), Cycles(8 * (4 * 6 + 160) + 300));
+}
+
+TEST(CyclesOfLookups, AreBySliceAndRow) {
+  Graph graph;
+  GraphBuilder b(graph);
+  const TensorId table = b.input("table", DType::fp16, {1000, 64}), tokens = b.input("tokens", DType::int32, {60});
+  // 60 rows of 64 halves: 19 + 2 * 32 each, ten per worker
+  EXPECT_EQ(cycles_of(b, b.gather(table, tokens)), Cycles(11 + 6 * (30 + 10 * 83)));
+  const CallOf call(graph, OpId(0));
+  // a tenth of the table: 6 hits, 54 misses of 8 cycles
+  const std::vector<std::int64_t> part = {60, 64, 100};
+  EXPECT_EQ(call->def.cycles(costs(), *call, part), Cycles(11 + 6 * (30 + (6 * 83 + 54 * 8) / 6)));
+}
+
+}  // namespace
+}  // namespace superstep

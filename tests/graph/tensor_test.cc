@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/graph/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace superstep {
+namespace {
+
+TEST(Half, EveryValueSurvivesTheWayToFloatAndBack) {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    const float value = from_half_bits(half);
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(from_half_bits(to_half_bits(value))));
+    } else {
+      ASSERT_EQ(to_half_bits(value), half) << bits;
+    }
+  }
+}
+
+TEST(Half, RoundsToNearestWithTiesToEven) {
+  EXPECT_EQ(to_half_bits(1.0f), 0x3c00);
+  EXPECT_EQ(to_half_bits(1.0f + 0x1p-11f), 0x3c00);             // halfway, even is below
+  EXPECT_EQ(to_half_bits(1.0f + 0x1p-10f + 0x1p-11f), 0x3c02);  // halfway, even is above
+  EXPECT_EQ(to_half_bits(1.0f + 0x1p-11f + 0x1p-20f), 0x3c01);
+  EXPECT_EQ(to_half_bits(65504.0f), 0x7bff);
+  EXPECT_EQ(to_half_bits(65519.0f), 0x7bff);
+  EXPECT_EQ(to_half_bits(65520.0f), 0x7c00);  // infinity
+  EXPECT_EQ(to_half_bits(0x1p-24f), 0x0001);  // the least subnormal
+  EXPECT_EQ(to_half_bits(0x1p-25f), 0x0000);  // halfway to zero
+  EXPECT_EQ(to_half_bits(-0.0f), 0x8000);
+}
+
+TEST(Half, StoringADoubleRoundsOnce) {
+  // 1 + 2^-11 + 2^-40 is above halfway; rounded to float first it would be halfway and go down.
+  std::byte data[2];
+  store_element(data, DType::fp16, 0, 1.0 + 0x1p-11 + 0x1p-40);
+  EXPECT_EQ(load_element(data, DType::fp16, 0), 1.0 + 0x1p-10);
+  store_element(data, DType::fp16, 0, -(1.0 + 0x1p-11 - 0x1p-40));
+  EXPECT_EQ(load_element(data, DType::fp16, 0), -1.0);
+  store_element(data, DType::fp16, 0, 1e300);
+  EXPECT_EQ(load_element(data, DType::fp16, 0), std::numeric_limits<double>::infinity());
+}
+
+TEST(Array, HoldsValuesOfEveryType) {
+  for (DType type : {DType::fp16, DType::fp32, DType::fp64, DType::int8, DType::int32, DType::int64, DType::uint8}) {
+    const Array a = Array::from(type, {2, 2}, {0, 1, 7, 100});
+    EXPECT_EQ(a.values(), (std::vector<double>{0, 1, 7, 100})) << name_of(type);
+    EXPECT_EQ(static_cast<std::int64_t>(a.data.size()), 4 * size_of(type));
+  }
+  EXPECT_EQ(Array::from(DType::boolean, {3}, {0, 2, -1}).values(), (std::vector<double>{0, 1, 1}));
+  EXPECT_EQ(Array::from(DType::uint8, {2}, {300, -5}).values(), (std::vector<double>{255, 0}));
+  EXPECT_EQ(Array::from(DType::int32, {2}, {-1.9, 1.9}).values(), (std::vector<double>{-1, 1}));
+}
+
+TEST(Shape, ReadsAndMultiplies) {
+  EXPECT_EQ(to_text(Shape{2, 512, 1024}), "[2, 512, 1024]");
+  EXPECT_EQ(to_text(Shape{}), "[]");
+  EXPECT_EQ(volume(Shape{}), 1);
+  EXPECT_EQ(volume(Shape{3, 0, 4}), 0);
+  EXPECT_EQ((TensorInfo{DType::fp16, {3, 5}}.bytes()), Bytes(30));
+}
+
+}  // namespace
+}  // namespace superstep

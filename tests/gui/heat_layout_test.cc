@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/paint/heat_layout.h"
+
+#include <gtest/gtest.h>
+
+namespace superstep::gui {
+namespace {
+
+// Two phases of eight tiles: the first with values 1 to 8, the second with 100 on tile 5 only.
+HeatData small_data() {
+  HeatData data;
+  data.tiles = 8;
+  data.phases = {{"L0/a forward", "forward", 0, 10, 1, 0, 8}, {"L0/b forward", "forward", 0, 10, 1, 8, 1}};
+  for (std::int64_t tile = 0; tile < 8; ++tile) data.runs.push_back({tile, 1, tile + 1, 0, 0});
+  data.runs.push_back({5, 1, 100, 0, 0});
+  return data;
+}
+
+HeatLayout layout_with(int width, int height, const HeatWindow& window) {
+  HeatLayout layout;
+  layout.map = QRect(100, 50, width, height);
+  layout.window = window;
+  return layout;
+}
+
+TEST(HeatLayout, CellsAndPixelsMapBothWays) {
+  const auto layout = HeatLayout::of(QRect(0, 0, 900, 600), HeatWindow::whole(30, 1472));
+  for (const int phase : {0, 7, 29}) {
+    const QRectF cell = layout.cell(phase, 700, 1);
+    EXPECT_EQ(static_cast<int>(layout.phase_at(cell.center().x())), phase);
+    EXPECT_EQ(static_cast<int>(layout.tile_at(cell.center().y())), 700);
+  }
+  EXPECT_DOUBLE_EQ(layout.x_of(0), layout.map.left());
+  EXPECT_DOUBLE_EQ(layout.x_of(30), layout.map.left() + layout.map.width());
+  EXPECT_TRUE(layout.tiles_share_pixels());
+  EXPECT_FALSE(layout.phases_share_pixels());
+  EXPECT_TRUE(QRect(0, 0, 900, 600).contains(layout.maxima));
+  EXPECT_TRUE(QRect(0, 0, 900, 600).contains(layout.ticks));
+}
+
+TEST(HeatLayout, TheLargestValueUnderAPixelWins) {
+  const HeatData data = small_data();
+  const std::vector<int> phases{0, 1};
+  // Two tiles per pixel row, five pixels per phase.
+  const auto image = rasterized(data, phases, HeatQuantity::memory, layout_with(10, 4, HeatWindow::whole(2, 8)));
+  EXPECT_EQ(image.at(0, 0), 2);
+  EXPECT_EQ(image.at(4, 3), 8);
+  EXPECT_EQ(image.at(5, 0), kNoValue) << "no tile of the second phase is used there";
+  EXPECT_EQ(image.at(9, 2), 100);
+  EXPECT_EQ(image.row_largest[2], 100);
+  EXPECT_EQ(image.row_largest[0], 2);
+}
+
+TEST(HeatLayout, PhasesThatShareAPixelShowTheLargest) {
+  const HeatData data = small_data();
+  const std::vector<int> phases{0, 1};
+  const auto image = rasterized(data, phases, HeatQuantity::memory, layout_with(1, 8, HeatWindow::whole(2, 8)));
+  EXPECT_EQ(image.at(0, 5), 100);
+  EXPECT_EQ(image.at(0, 4), 5);
+}
+
+TEST(HeatLayout, OnlyTheWindowIsSeen) {
+  const HeatData data = small_data();
+  const std::vector<int> phases{0, 1};
+  const auto image = rasterized(data, phases, HeatQuantity::memory, layout_with(4, 4, {1, 2, 4, 8}));
+  EXPECT_EQ(image.at(0, 0), kNoValue);
+  EXPECT_EQ(image.at(0, 1), 100);
+  EXPECT_EQ(image.at(3, 1), 100);
+}
+
+TEST(HeatLayout, NoSingleTileIsLostWhenManyShareAPixel) {
+  HeatData data;
+  data.tiles = 100'000;
+  data.phases = {{"p", "", 0, 1, 1, 0, 3}};
+  data.runs = {{0, 50'000, 10, 0, 0}, {50'000, 1, 999, 0, 0}, {50'001, 49'999, 10, 0, 0}};
+  const std::vector<int> phases{0};
+  const auto image = rasterized(data, phases, HeatQuantity::memory, layout_with(3, 77, HeatWindow::whole(1, 100'000)));
+  EXPECT_EQ(*std::max_element(image.pixels.begin(), image.pixels.end()), 999);
+}
+
+TEST(HeatLayout, ZoomKeepsThePointAndStaysInside) {
+  const HeatWindow whole = HeatWindow::whole(30, 1472);
+  const HeatWindow near = whole.zoomed(0.5, 10, 1000, 30, 1472);
+  EXPECT_DOUBLE_EQ(near.phase_to - near.phase_from, 15);
+  EXPECT_DOUBLE_EQ((10 - near.phase_from) / 15, 10.0 / 30);
+  EXPECT_DOUBLE_EQ((1000 - near.tile_from) / 736, 1000.0 / 1472);
+  EXPECT_EQ(near.zoomed(100, 10, 1000, 30, 1472), whole);
+  const HeatWindow nearest = whole.zoomed(1e-6, 29.9, 1471, 30, 1472);
+  EXPECT_DOUBLE_EQ(nearest.phase_to - nearest.phase_from, 2);
+  EXPECT_DOUBLE_EQ(nearest.tile_to - nearest.tile_from, 8);
+  EXPECT_LE(nearest.phase_to, 30);
+  EXPECT_LE(nearest.tile_to, 1472);
+}
+
+TEST(HeatLayout, PanningStopsAtTheEdges) {
+  const HeatWindow part{10, 20, 100, 200};
+  EXPECT_EQ(part.moved(-100, 5, 30, 1472), (HeatWindow{0, 10, 105, 205}));
+  EXPECT_EQ(part.moved(100, 1e9, 30, 1472), (HeatWindow{20, 30, 1372, 1472}));
+}
+
+TEST(HeatLayout, TheMemoryScaleHasItsKnee) {
+  const HeatScale scale = HeatScale::of_memory(624 * 1024);
+  EXPECT_DOUBLE_EQ(scale.share(0), 0);
+  EXPECT_DOUBLE_EQ(scale.share(312 * 1024), 0.22);
+  EXPECT_DOUBLE_EQ(scale.share(468 * 1024), 0.61);
+  EXPECT_DOUBLE_EQ(scale.share(624 * 1024), 1);
+  EXPECT_FALSE(scale.over(624 * 1024));
+  EXPECT_TRUE(scale.over(624 * 1024 + 1));
+  EXPECT_FALSE(HeatScale::linear(10).over(11));
+}
+
+TEST(HeatLayout, ViridisRunsFromPurpleToYellow) {
+  EXPECT_EQ(viridis(0), QColor(68, 1, 84));
+  EXPECT_EQ(viridis(1), QColor(253, 231, 37));
+  EXPECT_EQ(viridis(2), viridis(1));
+}
+
+TEST(HeatLayout, NeighboursOfOneNameAreOneSpan) {
+  const HeatData data = small_data();
+  const std::vector<int> phases{0, 1};
+  const auto names = name_spans(data, phases);
+  ASSERT_EQ(names.size(), 1u);
+  EXPECT_EQ(names[0].text, "L0");
+  EXPECT_EQ(names[0].to, 2);
+  EXPECT_EQ(group_spans(data, phases).front().text, "forward");
+}
+
+}  // namespace
+}  // namespace superstep::gui

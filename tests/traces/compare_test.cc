@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "tests/traces/example_report.h"
+
+namespace superstep {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Comparison compare_examples(const std::vector<Example>& examples) {
+  std::vector<report::Index> indexes;
+  std::vector<const report::Index*> pointers;
+  std::vector<std::string> names;
+  for (const Example which : examples) indexes.push_back(example_report(which).index);
+  for (const auto& index : indexes) pointers.push_back(&index);
+  for (std::size_t i = 0; i < examples.size(); ++i)
+    names.push_back(std::string(1, static_cast<char>('a' + i)) + ".ssr");
+  return compare(pointers, names);
+}
+
+TEST(Compare, TheHeadlineSaysDirectionSizeAndFit) {
+  const Comparison c = compare_examples({Example::does_not_fit, Example::deeper});
+  EXPECT_THAT(c.labels, ElementsAre("p=4 r=4 m=3 g=128", "p=8 r=2 m=2 g=384"));
+  EXPECT_EQ(c.headline,
+            "p=8 r=2 m=2 g=384 is 5.9 % slower than p=4 r=4 m=3 g=128 and fits with 46.9 KiB per tile to spare, where "
+            "p=4 r=4 m=3 g=128 does not fit (over by 20.6 KiB).");
+}
+
+TEST(Compare, EqualReportsAreEquallyFastAndToldApartByName) {
+  const Comparison c = compare_examples({Example::tight, Example::tight});
+  EXPECT_EQ(c.headline,
+            "b.ssr is as fast as a.ssr and fits with 15.9 KiB per tile to spare; a.ssr fits with 15.9 KiB "
+            "per tile to spare.");
+  for (const auto& row : c.key_figures) EXPECT_THAT(row.differences, ElementsAre("="));
+}
+
+TEST(Compare, ThreeReportsNameTheFastestThatFits) {
+  const Comparison c = compare_examples({Example::deeper, Example::tight, Example::does_not_fit});
+  EXPECT_THAT(c.headline,
+              HasSubstr("p=4 r=4 m=2 g=192 is the fastest of 2 that fit (of 3): 783 samples/s, 6.2 % faster "
+                        "than p=8 r=2 m=2 g=384"));
+  EXPECT_EQ(c.key_figures[0].differences.size(), 2u);
+}
+
+TEST(Compare, AReportWithoutAPlanStillCompares) {
+  const Comparison c = compare_examples({Example::infeasible, Example::tight});
+  EXPECT_THAT(c.headline, HasSubstr("has no plan"));
+  EXPECT_FALSE(c.key_figures[0].values[0].has_value());
+  EXPECT_EQ(c.key_figures[0].texts[0], "-");
+}
+
+TEST(Compare, TermsAreMatchedByNameAndSumToTheStepTimes) {
+  const Comparison c = compare_examples({Example::tight, Example::deeper});
+  EXPECT_EQ(c.waterfall.size(), 16u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    double sum = 0;
+    for (const auto& row : c.waterfall) sum += row.seconds[i].value();
+    EXPECT_NEAR(sum, c.step_time_s[i], 1e-12);
+  }
+}
+
+TEST(Compare, ATermOnlyOneReportKnowsStandsWhereItStoodThere) {
+  report::Index a = example_report(Example::tight).index;
+  report::Index b = a;
+  auto& renamed = *b.mutable_waterfall(3);
+  renamed.set_name("only in b");
+  const std::vector<const report::Index*> both{&a, &b};
+  const std::vector<std::string> names{"a", "b"};
+  const Comparison c = compare(both, names);
+  ASSERT_EQ(c.waterfall.size(), 17u);
+  EXPECT_EQ(c.waterfall[3].name, "only in b");
+  EXPECT_FALSE(c.waterfall[3].seconds[0].has_value());
+  EXPECT_FALSE(c.waterfall[4].seconds[1].has_value());
+}
+
+TEST(Compare, MemoryIsMatchedByClassAndCategory) {
+  const Comparison c = compare_examples({Example::tight, Example::deeper});
+  EXPECT_EQ(c.memory.size(), 8u * 11u);  // eight classes: a total and ten categories each
+  EXPECT_FALSE(c.memory.back().bytes_per_tile[0].has_value()) << "IPU 7 is only in the second";
+  EXPECT_EQ(c.memory[0].category, "");
+}
+
+TEST(Compare, TheTextFitsItsColumns) {
+  for (const auto& examples : {std::vector{Example::tight, Example::deeper},
+                               std::vector{Example::tight, Example::deeper, Example::does_not_fit}}) {
+    std::istringstream text(to_text(compare_examples(examples), {.columns = 120}));
+    for (std::string line; std::getline(text, line);) EXPECT_LE(text_width(line), 120) << line;
+  }
+}
+
+}  // namespace
+}  // namespace superstep

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/text_table.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace superstep {
+namespace {
+
+TEST(TextTable, WidthsAreCountedInCodePoints) {
+  EXPECT_EQ(text_width("µs →"), 4);
+  EXPECT_EQ(left_aligned("µs", 4), "µs  ");
+  EXPECT_EQ(left_aligned("operand exchange", 8), "operand…");
+  EXPECT_EQ(right_aligned("12.5", 6), "  12.5");
+}
+
+TEST(TextTable, BarsStandBetweenTheirSharesToHalfAColumn) {
+  const TextStyle style;
+  EXPECT_EQ(bar(0, 0.5, 8, style), "████    ");
+  EXPECT_EQ(bar(0.25, 0.5625, 8, style), "  ██▌   ");
+  EXPECT_EQ(bar(0.1875, 0.5, 8, style), " ▐██    ");
+  EXPECT_EQ(bar(0.5, 0.5001, 8, style), "    ▌   ") << "never empty";
+  EXPECT_EQ(bar(1, 1.5, 8, style), "       ▐") << "and inside of its columns";
+  EXPECT_EQ(bar(0.5, 0.5, 8, style), "        ");
+  EXPECT_EQ(bar(0, std::numeric_limits<double>::quiet_NaN(), 8, style), "        ");
+  EXPECT_EQ(bar(0, 0.5, 8, {.unicode = false}), "####    ");
+}
+
+TEST(TextTable, FiguresHaveThreeOrFourDigits) {
+  EXPECT_EQ(figure(782.13), "782");
+  EXPECT_EQ(figure(12.345), "12.3");
+  EXPECT_EQ(figure(1.9642), "1.96");
+  EXPECT_EQ(figure(0.052), "0.052");
+  EXPECT_EQ(figure(1963.7), "1,964");
+  EXPECT_EQ(figure(-1963.7), "-1,964");
+  EXPECT_EQ(figure(0), "0");
+  EXPECT_EQ(figure(4.1e30), "4.1e+30");
+  EXPECT_EQ(figure(std::numeric_limits<double>::infinity()), "n/a");
+  EXPECT_EQ(percent(0.1994), "19.9 %");
+}
+
+TEST(TextTable, TileMemoryIsKibWithOneDecimal) {
+  EXPECT_EQ(kib(624 * 1024), "624.0");
+  EXPECT_EQ(kib(-512), "-0.5");
+  EXPECT_EQ(kib(std::int64_t{1472} * 624 * 1024), "918,528.0");
+  EXPECT_EQ(kib_text(14951), "14.6 KiB");
+}
+
+TEST(TextTable, LinesWrapAtSpaces) {
+  EXPECT_EQ(wrapped("the fullest tile is over", 10), (std::vector<std::string>{"the", "fullest", "tile is", "over"}));
+  EXPECT_EQ(wrapped("indivisibleword x", 4), (std::vector<std::string>{"indivisibleword", "x"}));
+  EXPECT_EQ(wrapped("loses 7.7 %, then", 10), (std::vector<std::string>{"loses", "7.7 %,", "then"})) << "units stay";
+  EXPECT_TRUE(wrapped("", 4).empty());
+}
+
+TEST(TextTable, NumbersAlignRightAndTheFirstColumnGivesWay) {
+  TextTable table;
+  table.headings = {"plan", "KiB"};
+  table.add({"t=1 p=4", "609.4"});
+  table.add({"p=16", "9.5"}, Ink::strong, true);
+  EXPECT_EQ(table.to_string({}),
+            "  plan       KiB\n"
+            "  t=1 p=4  609.4\n"
+            "  ──────────────\n"
+            "  p=16       9.5\n");
+  TextTable wide;
+  wide.add({std::string(120, 'x'), "1"});
+  EXPECT_EQ(text_width(wide.to_string({.columns = 60})), 61);
+}
+
+TEST(TextTable, ColoursOnlyWhenAsked) {
+  EXPECT_EQ(inked("tight", Ink::warning, {}), "tight");
+  EXPECT_EQ(inked("tight", Ink::strong, {.color = true}), "\033[1mtight\033[0m");
+}
+
+}  // namespace
+}  // namespace superstep

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two or more reports side by side. The first is the source; differences are target minus source.
+// Waterfall terms are matched by name, memory by IPU class and category. Plain data: the command
+// line prints it, the viewer draws it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "traces/report.pb.h"
+#include "traces/text_table.h"
+
+namespace superstep {
+
+enum class Better { neither, smaller, larger };
+
+struct KeyFigure {
+  std::string name;
+  std::string unit;
+  Better better = Better::neither;
+  std::vector<std::optional<double>> values;  // one per report; none: the report has no plan
+  std::vector<std::string> texts;             // without the unit
+  std::vector<std::string> differences;       // one per target, "+3.2 %"
+};
+
+struct ComparedTerm {
+  std::string name;
+  std::string kind;
+  std::vector<std::optional<double>> seconds;  // one per report; none: no term of that name
+};
+
+struct ComparedMemory {
+  std::string ipu_class;
+  std::string category;  // empty: the total at the peak
+  bool always_live = false;
+  std::vector<std::optional<std::int64_t>> bytes_per_tile;  // one per report
+};
+
+struct Comparison {
+  // What tells the reports apart: the parts of the plan labels that differ, else the names.
+  std::vector<std::string> labels;
+  std::string headline;
+  std::vector<KeyFigure> key_figures;
+  std::vector<ComparedTerm> waterfall;
+  std::vector<double> step_time_s;  // one per report; 0 without a plan
+  std::vector<ComparedMemory> memory;
+};
+
+// `names` (usually file names) are used where labels do not differ; as many as reports, two or more.
+Comparison compare(std::span<const report::Index* const> reports, std::span<const std::string> names);
+
+std::string to_text(const Comparison& comparison, const TextStyle& style);
+
+}  // namespace superstep

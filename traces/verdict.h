@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a report says in one sentence. Command line and viewer use the same words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "traces/report.pb.h"
+
+namespace superstep {
+
+// unknown: neither a plan nor a reason why there is none.
+enum class Fit { fits, tight, does_not_fit, infeasible, unknown };
+
+Fit fit_of(const report::PlanSummary& plan);    // by its word
+Fit fit_of(const report::IpuClass& ipu_class);  // by its margin: tight below 5 % to spare
+Fit fit_of(const report::Index& index);
+const char* fit_words(Fit fit);  // "fits, tight"
+const char* fit_sign(Fit fit);   // "✓", "!", "✕", "?"
+
+// Bytes to spare on the fullest tile; negative when over.
+std::int64_t margin_bytes(const report::PlanSummary& plan);
+std::int64_t margin_bytes(const report::IpuClass& ipu_class);
+std::int64_t always_live_bytes(const report::IpuClass& ipu_class);  // its always-live categories
+
+double waterfall_seconds(const report::Index& index);  // the sum of its terms
+
+// "782 samples/s at 19.9 % of peak. It fits, but tightly: 14.6 KiB to spare on the fullest tile."
+std::string verdict_sentence(const report::Index& index);
+// "Largest losses: operand exchange 10.6 %, fixed cost per cycle 12.3 %." Empty without a waterfall.
+std::string losses_sentence(const report::Index& index);
+// "1,234,567 plans in the space, ... Proved optimal in 3.21 s (tables 1.10 s)." Empty without a search.
+std::string search_sentence(const report::Index& index);
+// "Not validated by a measured point: phases, streamed weights." Empty when all is.
+std::string validation_sentence(const report::Index& index);
+
+}  // namespace superstep
