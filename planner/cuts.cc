@@ -279,27 +279,33 @@ class PhaseCut {
       : s_(s), rules_(rules), limits_(limits), n_(s.units()), depth_(s.plan().pipeline_stages / s.plan().phase_groups),
         overlap_(s.plan().io_tiles > 0), training_(s.table().training()) {
     g_ = s.plan().phase_order == PhaseOrder::phase_outer ? s.plan().gradient_accumulation : 1;
+    repeats_ = s.plan().phase_order == PhaseOrder::phase_outer ? 1 : s.plan().gradient_accumulation;
+    // The least that units [v, n) can take: their work spread evenly over the stages of a phase.
+    for (std::int64_t v = 0; v <= n_; ++v) {
+      rest_.push_back(static_cast<double>(s.work(v, n_)) / static_cast<double>(depth_) * static_cast<double>(g_ * repeats_) * 0.999999);
+    }
   }
 
   // weight: 0 minimises time, 1 minimises Streaming Memory.
   std::optional<Cuts> run(bool least_ddr, std::int64_t* lower_bound) {
     tabulate();
+    if (pairs() && !least_ddr) return run_pairs();
     const auto units = static_cast<std::size_t>(n_);
     const bool counted = rules_.phase_count > 0;
     const std::size_t counts = counted ? static_cast<std::size_t>(rules_.phase_count) : 1;
     // cost[c][u]: units [0, u) in c phases (in any number when the count is free).
     std::vector<std::vector<double>> cost(counts + 1, std::vector<double>(units + 1, kNone));
-    std::vector<std::vector<std::vector<Back>>> back(counts + 1, std::vector<std::vector<Back>>(units + 1));
+    std::vector<std::vector<Back>> back(counts + 1, std::vector<Back>(units + 1));
     cost[0][0] = 0;
     for (std::size_t c = 0; c < counts; ++c) {
       const std::size_t to = counted ? c + 1 : 0;
       for (std::int64_t u = 0; u < n_; ++u) {
         if (cost[c][static_cast<std::size_t>(u)] == kNone || pinned_out(u)) continue;
-        extend_phases(u, cost[c][static_cast<std::size_t>(u)], least_ddr, [&](std::int64_t v, double value, const Back& b) {
+        extend_phases(u, cost[c][static_cast<std::size_t>(u)], least_ddr, [&](std::int64_t v, double value, const auto& make_back) {
           double& slot = cost[to][static_cast<std::size_t>(v)];
           if (value >= slot) return;
           slot = value;
-          back[to][static_cast<std::size_t>(v)] = {b};
+          back[to][static_cast<std::size_t>(v)] = make_back();
         });
       }
     }
@@ -308,7 +314,7 @@ class PhaseCut {
     if (lower_bound && !least_ddr) *lower_bound = static_cast<std::int64_t>(cost[last][units] * 0.999999);
     Cuts cuts;
     for (std::int64_t v = n_, c = static_cast<std::int64_t>(last); v > 0; c -= counted ? 1 : 0) {
-      const Back& b = back[static_cast<std::size_t>(c)][static_cast<std::size_t>(v)][0];
+      const Back& b = back[static_cast<std::size_t>(c)][static_cast<std::size_t>(v)];
       for (std::size_t i = b.stages.size(); i-- > 0;) {
         cuts.stages.insert(cuts.stages.begin(), b.stages[i].first);
         cuts.recompute.insert(cuts.recompute.begin(), b.stages[i].second);
@@ -320,8 +326,79 @@ class PhaseCut {
     return cuts;
   }
 
+  // Loads hidden behind the neighbouring phase couple phases in pairs: with one stage per phase the
+  // last phase is the state, and the programme is exact again.
+  bool pairs() const { return s_.overlapped() && depth_ == 1 && training_ && repeats_ == 1 && rules_.phase_count == 0; }
+
  private:
   static constexpr double kNone = 1e300;
+
+  struct Single {
+    std::int64_t forward, backward, load, update;
+    Recompute mode;
+  };
+  std::optional<Single> single(std::int64_t u, std::int64_t v) const {
+    const auto& lengths = cells_[1][static_cast<std::size_t>(u)];
+    const auto len = static_cast<std::size_t>(v - u - 1);
+    if (len >= lengths.size() || lengths[len].empty() || pinned_phase(u) || (v < n_ && (pinned_out(v) || pinned_phase(v)))) return std::nullopt;
+    const Cell& cell = lengths[len][0];
+    Setting::Stage x = cell.stage;
+    s_.leave_phase(x, v, v < n_);
+    return Single{g_ * (x.busy_forward(overlap_) + s_.micro_batch_fixed()), g_ * (x.busy_backward(overlap_) + s_.micro_batch_fixed()), s_.load_cycles(x.weights),
+                  x.update + s_.update_fixed(), cell.mode};
+  }
+
+  std::optional<Cuts> run_pairs() {
+    struct PairState {
+      std::int64_t cost = INT64_MAX;
+      std::int64_t from = -1;  // where the phase before began
+    };
+    const auto units = static_cast<std::size_t>(n_);
+    std::vector<std::vector<std::optional<Single>>> phase(units);
+    std::vector<std::vector<PairState>> best(units);  // by begin, length - 1
+    for (std::int64_t u = 0; u < n_; ++u) {
+      for (std::int64_t v = u + 1; v <= n_ && v - u <= static_cast<std::int64_t>(cells_[1][static_cast<std::size_t>(u)].size()); ++v) {
+        phase[static_cast<std::size_t>(u)].push_back(u == 0 && v == n_ ? std::nullopt : single(u, v));
+      }
+      best[static_cast<std::size_t>(u)].resize(phase[static_cast<std::size_t>(u)].size());
+    }
+    std::int64_t end_cost = limits_.best, end_begin = -1;
+    for (std::int64_t u = 0; u < n_; ++u) {
+      for (std::size_t i = 0; i < phase[static_cast<std::size_t>(u)].size(); ++i) {
+        const std::optional<Single>& a = phase[static_cast<std::size_t>(u)][i];
+        if (!a) continue;
+        PairState& here = best[static_cast<std::size_t>(u)][i];
+        if (u == 0) here.cost = a->load + a->backward + a->update;
+        if (here.cost == INT64_MAX) continue;
+        const std::int64_t v = u + static_cast<std::int64_t>(i) + 1;
+        if (v == n_) {
+          if (here.cost + a->forward < end_cost) end_cost = here.cost + a->forward, end_begin = u;
+          continue;
+        }
+        if (static_cast<double>(here.cost + a->forward) + rest_[static_cast<std::size_t>(v)] >= static_cast<double>(end_cost)) continue;
+        for (std::size_t k = 0; k < phase[static_cast<std::size_t>(v)].size(); ++k) {
+          const std::optional<Single>& b = phase[static_cast<std::size_t>(v)][k];
+          if (!b) continue;
+          const std::int64_t total = here.cost + std::max(a->forward, b->load) + std::max(b->backward, a->load) + b->update;
+          PairState& next = best[static_cast<std::size_t>(v)][k];
+          if (total < next.cost) next = {total, u};
+        }
+      }
+    }
+    if (end_begin < 0) return std::nullopt;
+    Cuts cuts;
+    for (std::int64_t u = end_begin, v = n_; u >= 0;) {
+      cuts.stages.insert(cuts.stages.begin(), u);
+      cuts.recompute.insert(cuts.recompute.begin(), phase[static_cast<std::size_t>(u)][static_cast<std::size_t>(v - u - 1)]->mode);
+      const std::int64_t before = best[static_cast<std::size_t>(u)][static_cast<std::size_t>(v - u - 1)].from;
+      v = u;
+      u = before;
+    }
+    starts_ = cuts.stages;
+    number(cuts);
+    return cuts;
+  }
+
   struct Back {
     std::int64_t from = 0;
     std::vector<std::pair<std::int64_t, Recompute>> stages;
@@ -335,6 +412,7 @@ class PhaseCut {
     std::int32_t from = -1, label = -1;  // previous stage's end and label
     Recompute mode = Recompute::layer;
   };
+  using Layers = std::vector<std::map<std::int64_t, std::vector<PhaseLabel>>>;
   const Setting& s_;
   const CutRules& rules_;
   const CutLimits& limits_;
@@ -342,6 +420,8 @@ class PhaseCut {
   bool overlap_, training_;
   std::vector<std::vector<std::vector<Cell>>> cells_[2];  // by first, begin, length - 1: feasible modes
   std::vector<std::int64_t> starts_;
+  std::int64_t repeats_ = 1;
+  std::vector<double> rest_;
 
   bool pinned_out(std::int64_t u) const {
     if (!rules_.stages) return false;
@@ -366,7 +446,7 @@ class PhaseCut {
   }
 
   void tabulate() {
-    for (int first = 0; first < 2; ++first) {
+    for (int first = depth_ > 1 ? 0 : 1; first < 2; ++first) {  // without pipelining every stage begins its phase
       auto& rows = cells_[first];
       rows.assign(static_cast<std::size_t>(n_), {});
       for (std::int64_t u = 0; u < n_; ++u) {
@@ -376,7 +456,9 @@ class PhaseCut {
           for (Recompute mode : rules_.modes) {
             if (mode == Recompute::none) continue;  // a phase's forward is long gone when its backward begins
             const Setting::Stage x = s_.stage(u, v, 0, mode, first == 1);
-            if (fits(x)) ok.push_back({x, mode});
+            if (!fits(x)) continue;
+            ok.push_back({x, mode});
+            break;  // in a phase the modes take the same time
           }
           if (ok.empty() && !rules_.stages) break;
           rows[static_cast<std::size_t>(u)].push_back(std::move(ok));
@@ -402,7 +484,8 @@ class PhaseCut {
   template <class Offer>
   void extend_phases(std::int64_t u, double before, bool least_ddr, Offer offer_phase) {
     if (pinned_phase(u)) return;
-    std::vector<std::map<std::int64_t, std::vector<PhaseLabel>>> layers(static_cast<std::size_t>(depth_) + 1);
+    // By stages so far, then by the end of the last one.
+    Layers layers(static_cast<std::size_t>(depth_) + 1);
     layers[0][u] = {PhaseLabel{}};
     for (std::int64_t i = 0; i < depth_; ++i) {
       for (const auto& [w, labels] : layers[static_cast<std::size_t>(i)]) {
@@ -412,7 +495,7 @@ class PhaseCut {
           const std::int64_t v = w + static_cast<std::int64_t>(len) + 1;
           if (rules_.stages && v < n_ && pinned_out(v)) continue;
           for (const Cell& cell : lengths[len]) {
-            join(layers[static_cast<std::size_t>(i) + 1][v], labels, cell, w, i);
+            join(layers[static_cast<std::size_t>(i) + 1], labels, cell, w, v, i, least_ddr ? -1 : before);
           }
           if (rules_.stages && !lengths[len].empty()) break;  // pinned: a stage ends at the next pinned cut
         }
@@ -428,11 +511,13 @@ class PhaseCut {
           s_.leave_phase(leaving, v, v < n_);
           add_leaving(l, leaving);
           const double own = least_ddr ? static_cast<double>(l.ddr) : phase_cost(l, u, v, i);
-          if (before + own >= kNone) continue;
-          Back b;
-          b.from = u;
-          trace(layers, i, v, static_cast<std::int32_t>(k), b);
-          offer_phase(v, before + own, b);
+          if (before + own >= kNone || (!least_ddr && before + own + rest_[static_cast<std::size_t>(v)] >= static_cast<double>(limits_.best))) continue;
+          offer_phase(v, before + own, [&, i = i, v = v] {
+            Back b;
+            b.from = u;
+            trace(layers, i, v, static_cast<std::int32_t>(k), b);
+            return b;
+          });
         }
       }
     }
@@ -444,12 +529,20 @@ class PhaseCut {
     l.backward = overlap_ ? std::max(l.backward, leaving.move_backward) : l.backward + leaving.move_backward;
   }
 
-  void join(std::vector<PhaseLabel>& to, const std::vector<PhaseLabel>& from, const Cell& cell, std::int64_t w, std::int64_t i) const {
+  // Labels at `v` for a phase that starts after `before` cycles (negative: time does not matter). Dropped
+  // when even an even spread of what is left could not make up for it.
+  void join(std::map<std::int64_t, std::vector<PhaseLabel>>& ends, const std::vector<PhaseLabel>& from, const Cell& cell, std::int64_t w, std::int64_t v,
+            std::int64_t i, double before) const {
+    const double others = before < 0 ? 0 : before + rest_[static_cast<std::size_t>(v)];
+    const auto slots = static_cast<double>((g_ + i) * repeats_);
+    if (before >= 0 && others + slots * static_cast<double>(cell.stage.busy_forward(overlap_) + (training_ ? cell.stage.busy_backward(overlap_) : 0)) >= static_cast<double>(limits_.best)) return;
+    std::vector<PhaseLabel>& to = ends[v];
     for (std::size_t k = 0; k < from.size(); ++k) {
       PhaseLabel l = from[k];
       const Setting::Stage& x = cell.stage;
       l.forward = std::max(l.forward, x.busy_forward(overlap_));
       l.backward = std::max(l.backward, x.busy_backward(overlap_));
+      if (before >= 0 && others + slots * static_cast<double>(l.forward + (training_ ? l.backward : 0)) >= static_cast<double>(limits_.best)) continue;
       l.load = std::max(l.load, s_.load_cycles(x.weights));
       l.update = std::max(l.update, x.update);
       l.ddr += x.ddr;
@@ -466,7 +559,7 @@ class PhaseCut {
     }
   }
 
-  static void trace(const std::vector<std::map<std::int64_t, std::vector<PhaseLabel>>>& layers, std::int64_t i, std::int64_t v, std::int32_t k, Back& b) {
+  static void trace(const Layers& layers, std::int64_t i, std::int64_t v, std::int32_t k, Back& b) {
     while (i > 0) {
       const PhaseLabel& l = layers[static_cast<std::size_t>(i)].at(v)[static_cast<std::size_t>(k)];
       b.stages.insert(b.stages.begin(), {l.from, l.mode});

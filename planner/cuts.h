@@ -36,8 +36,8 @@ struct Cuts {
 // label of the same cut is no worse in all of them.
 std::optional<Cuts> cut_pipeline(const Setting& setting, const CutRules& rules, const CutLimits& limits);
 
-// The same for phases, each spread over the pipeline. Exact when loads are not hidden (on demand) and
-// Streaming Memory does not bind; `lower_bound`, when given, receives a bound on every cut of the setting.
+// The same for phases, each spread over the pipeline. Exact when loads are not hidden (on demand) or a
+// phase is one stage, and Streaming Memory does not bind; else `lower_bound`, when given, receives a bound on every cut of the setting.
 std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits, std::int64_t* lower_bound);
 
 // A copy of the setting's plan with these cuts.

@@ -2,10 +2,12 @@
 #include "planner/search.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <queue>
 #include <set>
+#include <thread>
 
 #include "model/error.h"
 #include "model/quantity_text.h"
@@ -19,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // Pareto fronts are traced at these shares of a tile's memory, each by a search of its own.
-const std::vector<double> kMemoryCaps = {0.95, 0.9, 0.8, 0.7, 0.6, 0.5};
+const std::vector<double> kMemoryCaps = {0.9, 0.8, 0.65, 0.5};
 
 // Plans of one kind differ in degree only; runners-up are of different kinds.
 std::string kind_of(const Plan& p) {
@@ -139,17 +141,29 @@ class Search {
   // A looser bound on temporary memory that changes no tile plan makes the same setting again.
   void visit_all(const std::vector<Plan>& plans, double share, bool record) {
     std::set<std::string> seen;
+    std::vector<const Plan*> fresh;
     for (const Plan& plan : plans) {
       const UnitTable& table = tables_.table(table_key(plan));
+      prepare_rules(plan, table);
       Plan same = plan;
       same.available_memory_proportion = 0.5;
-      const std::string key = to_json(same).dump() + std::to_string(fingerprint(table));
-      if (!seen.insert(key).second) {
-        if (record) ++out_.stats.pruned;
-        continue;
-      }
-      visit(plan, share, record);
+      if (seen.insert(to_json(same).dump() + std::to_string(fingerprint(table))).second) fresh.push_back(&plan);
+      else if (record) ++out_.stats.pruned;
     }
+    // A cell's settings are cut side by side against the best of all cells before, and merged in order:
+    // the result is the same for any number of threads.
+    std::vector<Visit> visits(fresh.size());
+    std::atomic<std::size_t> next = 0;
+    const double floor = floor_for(record);
+    auto work = [&] {
+      for (std::size_t i = next++; i < fresh.size(); i = next++) visits[i] = visit(*fresh[i], share, floor);
+    };
+    const std::size_t threads = options_.threads > 0 ? static_cast<std::size_t>(options_.threads) : std::max(1U, std::thread::hardware_concurrency());
+    std::vector<std::jthread> pool;
+    for (std::size_t t = 1; t < std::min(threads, fresh.size()); ++t) pool.emplace_back(work);
+    work();
+    pool.clear();
+    for (const Visit& v : visits) merge(v, record);
   }
   static std::uint64_t fingerprint(const UnitTable& t) {
     std::uint64_t h = 0;
@@ -165,44 +179,59 @@ class Search {
   double front_floor_ = 0;
   double floor_for(bool record) const { return record ? threshold() : front_floor_; }
 
-  void visit(const Plan& plan, double share, bool record) {
-    const TableKey key = table_key(plan);
-    const UnitTable& table = tables_.table(key);
-    const Setting setting(table, plan, job_.optimizer, searches_phases(plan));
+  // What one setting's cuts came to.
+  struct Visit {
+    bool pruned = false, feasible = false;
+    std::int64_t programmes = 0;
+    double loose_bound = 0;
+    std::vector<Candidate> found;
+  };
+
+  Visit visit(const Plan& plan, double share, double floor) const {
+    Visit out;
+    const UnitTable& table = tables_.table(table_key(plan));
+    const bool phases = searches_phases(plan);
+    const Setting setting(table, plan, job_.optimizer, phases);
     CutLimits limits;
     limits.tile = static_cast<std::int64_t>(share * static_cast<double>(tile_limit_));
     limits.executable = setting.executable_limit();
     limits.ddr = setting.ddr_limit();
-    const double floor = floor_for(record);
     if (floor > 0) limits.best = static_cast<std::int64_t>(static_cast<double>(plan.global_batch()) / floor * clock());
-    const std::int64_t least = least_cycles(setting, plan);
-    if (least >= limits.best) {
-      if (record) ++out_.stats.pruned;
-      return;
+    if (least_cycles(setting, plan) >= limits.best) {
+      out.pruned = true;
+      return out;
     }
-    if (record) ++out_.stats.explored;
-    bool any = false;
-    for (const CutRules& rules : rules_for(plan, table)) {
-      ++out_.stats.evaluations;
+    for (const CutRules& rules : rules_for(plan)) {
+      ++out.programmes;
       std::int64_t bound = 0;
-      std::optional<Cuts> cuts = searches_phases(plan) ? cut_phases(setting, rules, limits, &bound) : cut_pipeline(setting, rules, limits);
+      std::optional<Cuts> cuts = phases ? cut_phases(setting, rules, limits, &bound) : cut_pipeline(setting, rules, limits);
       if (!cuts) continue;
-      any = true;
       Candidate c;
       c.plan = with_cuts(plan, *cuts);
       if (!check_plan(c.plan, table.facts(), job_.machine, tables_.training()).empty()) continue;
       c.estimate = evaluate(setting, c.plan);
       c.fits = c.estimate.tile_peak <= limits.tile && c.estimate.fits(setting);
       c.samples_per_second = rate(c.plan, c.estimate.cycles);
-      if (record && bound > 0 && searches_phases(plan) && setting.overlapped()) note_bound(plan, bound, c);
-      if (c.fits) keep(c, record);
+      if (bound > 0 && phases && setting.overlapped()) out.loose_bound = std::max(out.loose_bound, rate(plan, bound));
+      if (!c.fits) continue;
+      out.feasible = true;
+      out.found.push_back(std::move(c));
     }
-    if (any && record) ++out_.stats.feasible;
+    return out;
+  }
+
+  void merge(const Visit& v, bool record) {
+    if (record) {
+      (v.pruned ? out_.stats.pruned : out_.stats.explored) += 1;
+      out_.stats.feasible += v.feasible ? 1 : 0;
+      loose_bound_ = std::max(loose_bound_, v.loose_bound);
+    }
+    out_.stats.evaluations += v.programmes;
+    for (const Candidate& c : v.found) keep(c, record);
   }
 
   // With hidden loads the phase programme leaves out part of the cost: the gap says how much it may matter.
   double loose_bound_ = 0;
-  void note_bound(const Plan& plan, std::int64_t bound, const Candidate&) { loose_bound_ = std::max(loose_bound_, rate(plan, bound)); }
 
   bool searches_phases(const Plan& plan) const { return plan.location.weights != Location::in_processor && !single_phase(); }
   bool single_phase() const {
@@ -218,14 +247,23 @@ class Search {
     return static_cast<std::int64_t>(share * static_cast<double>(plan.gradient_accumulation + drain) * 0.999999);
   }
 
-  std::vector<CutRules> rules_for(const Plan& plan, const UnitTable& table) {
+  // Pinned stages are found once per graph, before threads ask for them.
+  void prepare_rules(const Plan& plan, const UnitTable& table) {
+    const auto [it, fresh] = stages_.try_emplace({plan.micro_batch, plan.tensor_parallel});
+    if (fresh) it->second = pinned_stages(job_, table.facts().graph);
+    const auto count = static_cast<std::int64_t>(it->second.size());
+    if (count == 0 || searches_phases(plan) || count == plan.pipeline_stages || count == plan.pipeline_stages + 1) return;
+    throw Error(job_.source + "#/plan/stages", "found " + std::to_string(count) + " stages, expected pipeline_stages (" + std::to_string(plan.pipeline_stages) +
+                                                   ") or one more, whose last returns to IPU 0");
+  }
+
+  std::vector<CutRules> rules_for(const Plan& plan) const {
     CutRules rules;
     const Pins& pins = job_.pins;
     if (!pins.recompute.empty() && pins.recompute[0].size() == 1) rules.modes = {pins.recompute[0][0]};
     if (options_.defaults && pins.recompute.empty()) rules.modes = {Recompute::layer};
     if (!tables_.training()) rules.modes = {Recompute::layer};
-    auto& stages = stages_[{plan.micro_batch, plan.tensor_parallel}];
-    if (stages.empty()) stages = pinned_stages(job_, table.facts().graph);
+    const std::vector<std::int64_t>& stages = stages_.at({plan.micro_batch, plan.tensor_parallel});
     if (!stages.empty()) rules.stages = &stages;
     if (pins.phases) rules.phases = &*pins.phases;
     if (pins.phase_count) rules.phase_count = *pins.phase_count;
@@ -237,16 +275,13 @@ class Search {
       rules.wrap = true;
       all.push_back(rules);
     }
-    if (all.empty() && !stages.empty()) {
-      throw Error(job_.source + "#/plan/stages", "found " + std::to_string(count) + " stages, expected pipeline_stages (" + std::to_string(plan.pipeline_stages) +
-                                                     ") or one more, whose last returns to IPU 0");
-    }
     return all;
   }
 
   void keep(const Candidate& c, bool record) {
     auto [it, fresh] = by_kind_.try_emplace(kind_of(c.plan), c);
     if (!fresh && better(c, it->second)) it->second = c;
+    all_found_.push_back(c);
     if (record) incumbent_ = std::max(incumbent_, c.samples_per_second);
     else front_floor_ = std::max(front_floor_, c.samples_per_second);
   }
@@ -255,6 +290,8 @@ class Search {
     if (a.samples_per_second != b.samples_per_second) return a.samples_per_second > b.samples_per_second;
     return label(a.plan) < label(b.plan);
   }
+
+  std::vector<Candidate> all_found_;
 
   void collect() {
     for (const auto& [kind, c] : by_kind_) out_.best.push_back(c);
@@ -274,12 +311,16 @@ class Search {
       report(0.9 + 0.1 * (1 - cap), "tracing the front of throughput and memory");
       by_kind_.clear();
       front_floor_ = 0;
+      const std::vector<Candidate> before = all_found_;
+      for (const Candidate& c : before) {
+        if (static_cast<double>(c.estimate.tile_peak) <= limit) keep(c, false);
+      }
       sweep(cap, false);
       const Candidate* best = nullptr;
       for (const auto& [kind, c] : by_kind_) {
         if (!best || better(c, *best)) best = &c;
       }
-      if (!best) break;
+      if (!best || best->samples_per_second < 0.05 * out_.pareto[0].samples_per_second) break;  // no plan anybody would run
       out_.pareto.push_back(*best);
     }
   }
@@ -310,7 +351,8 @@ class Search {
   void closest_of(const Plan& plan, double& least) {
     const UnitTable& table = tables_.table(table_key(plan));
     const Setting setting(table, plan, job_.optimizer, searches_phases(plan));
-    for (const CutRules& rules : rules_for(plan, table)) {
+    prepare_rules(plan, table);
+    for (const CutRules& rules : rules_for(plan)) {
       for (double factor : {1.0, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0, 12.0, 30.0, 100.0}) {
         if (factor >= least) break;
         CutLimits limits;

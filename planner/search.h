@@ -62,6 +62,7 @@ struct SearchOptions {
   double time_limit = 0;  // seconds; 0: none
   bool pareto = true;
   bool find_fix = true;
+  int threads = 0;                 // 0: all cores; the result does not depend on it
   bool defaults = false;  // estimate: fields that are not pinned take their default instead of being searched
   std::function<void(double share, const std::string& what)> progress;  // may be empty
 };

@@ -245,7 +245,7 @@ class SettingMaker {
     const std::vector<std::int64_t> free_weights = defaults_ ? std::vector<std::int64_t>{inside_} : std::vector<std::int64_t>{1, inside_};
     for (PhaseOrder order : choices(pins_.phase_order, {PhaseOrder::phase_outer}, PhaseOrder::phase_outer, defaults_)) {
       p.phase_order = order;
-      for (std::int64_t groups : pins_.phase_groups ? pins_.phase_groups->values : defaults_ ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{1, 2}) {
+      for (std::int64_t groups : pins_.phase_groups ? pins_.phase_groups->values : defaults_ || c_.stages != 2 ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{1, 2}) {
         if (groups > 2 || c_.stages % groups != 0) continue;
         p.phase_groups = groups;
         for (std::int64_t w : degrees(pins_.rts_weights, c_.replicas, free_weights, job_, "weights")) {
@@ -276,6 +276,8 @@ class SettingMaker {
       p.io_tiles = io;
       for (LoadSchedule load : choices(pins_.load, {LoadSchedule::on_demand, LoadSchedule::preload}, LoadSchedule::on_demand, defaults_)) {
         if (load == LoadSchedule::preload && io == 0 && pins_.load.empty()) continue;  // nowhere to preload to
+        // Hidden loads couple phases; the exact programme for them has one stage per phase.
+        if (load == LoadSchedule::preload && c_.stages / p.phase_groups > 1 && pins_.load.empty()) continue;
         p.load = load;
         states(p, true);
       }
@@ -325,12 +327,12 @@ std::vector<SpaceField> describe_space(const Job& job) {
   f.push_back({"stages", pinned ? "as pinned" : "every contiguous cut at op boundaries; the last stage may return to IPU 0"});
   f.push_back({"schedule", "sequential, interleaved, grouped"});
   f.push_back({"recompute", "none, layer, stage, each stage its own"});
-  f.push_back({"phases", "none, or every contiguous cut; phase_outer; 1 or 2 groups"});
+  f.push_back({"phases", "none, or every contiguous cut; phase_outer; 2 groups where a phase is one stage"});
   f.push_back({"replicated_tensor_sharding", "weights 1 or the replicas of a rack (phases); optimizer_state 1, the replicas of a rack, all"});
   f.push_back({"activation_sharding", "on, off (phases)"});
   f.push_back({"location", "optimizer_state in processor or streaming; stash in processor or streaming; weights streaming with phases"});
   f.push_back({"io_tiles", list(kIoTiles) + " (phases)"});
-  f.push_back({"load", "on_demand, preload"});
+  f.push_back({"load", "on_demand; preload where a phase is one stage"});
   f.push_back({"available_memory_proportion", "0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.4, 0.6"});
   return f;
 }

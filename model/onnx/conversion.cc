@@ -51,8 +51,7 @@ class Converter {
   }
 
   Conversion run(const NodeOrder& order) {
-    to_.graph.name = file_.model.graph().name().empty() ? std::filesystem::path(file_.path).stem().string()
-                                                        : file_.model.graph().name();
+    to_.graph.name = graph_name();
     b_.begin_unit("graph");
     add_sources(file_, options_, readers_, b_, to_);
     context_.file_batch = to_.file_batch;
@@ -63,6 +62,13 @@ class Converter {
   }
 
  private:
+  // Exporters give all graphs one name; then the file's says more.
+  std::string graph_name() const {
+    const std::string& name = file_.model.graph().name();
+    const bool general = name.empty() || name.starts_with("torch") || name == "main_graph" || name == "graph";
+    return general ? std::filesystem::path(file_.path).stem().string() : name;
+  }
+
   void not_supported(const NodeProto& node, std::string why) {
     to_.unsupported.push_back({label(node), node.op_type(), domain_of(node.domain()), std::move(why)});
   }

@@ -120,6 +120,7 @@ Outcome solve(const std::string& job_path, const OutcomeOptions& options, const 
   search_options.time_limit = options.time_limit;
   search_options.pareto = options.pareto && !options.estimate;
   search_options.find_fix = options.find_fix && !options.estimate;
+  search_options.threads = common.threads;
   search_options.defaults = options.estimate;
   search_options.progress = progress_of(common);
   o.search = search(*o.tables, search_options);
