@@ -115,7 +115,7 @@ configure() {
   grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$folder/CMakeCache.txt" || fresh=(--fresh)
   if ! (cd "$root" && cmake --preset "$1" "${fresh[@]}" "${@:2}") >"$folder/configure.log" 2>&1; then
     progress_done
-    tail -n 40 "$folder/configure.log" >&2
+    sed -n '/^CMake Error/,$p' "$folder/configure.log" | head -n 40 >&2
     say "Configuring failed; the whole log is in $folder/configure.log"
     return 1
   fi

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The IPUs of an executed machine and what each holds.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "model/execute/local.h"
+#include "model/lower/plan.h"
+
+namespace superstep {
+
+using Held = std::map<TensorId, LocalPtr>;
+
+// A sum of gradients over micro-batches.
+struct Accumulator {
+  Local sum;
+  bool reduced = false;  // over replicas as well
+};
+using AccumulatorKey = std::pair<TensorId, std::int64_t>;  // the weight gradient, and the phase it was made in
+
+struct Ipu {
+  Held lasting;                          // weights, optimizer states, averaged gradients, results of the update
+  std::map<std::int64_t, Held> passing;  // by micro-batch: results of the forward and backward pass
+  std::map<std::int64_t, Held> streaming;  // the same, in Streaming Memory
+  std::map<AccumulatorKey, Accumulator> accumulators;
+};
+
+class Cluster {
+ public:
+  explicit Cluster(const Plan& plan)
+      : mesh_(plan.tensor_parallel), groups_(plan.pipeline_stages), replicas_(plan.replicas),
+        ipus_(static_cast<std::size_t>(plan.ipus())) {}
+
+  Ipu& at(std::int64_t replica, std::int64_t group, std::int64_t rank) {
+    return ipus_[static_cast<std::size_t>((replica * groups_ + group) * ranks() + rank)];
+  }
+  TensorParallel mesh() const { return mesh_; }
+  std::int64_t ranks() const { return mesh_.size(); }
+  std::int64_t groups() const { return groups_; }
+  std::int64_t replicas() const { return replicas_; }
+
+ private:
+  TensorParallel mesh_;
+  std::int64_t groups_, replicas_;
+  std::vector<Ipu> ipus_;
+};
+
+}  // namespace superstep

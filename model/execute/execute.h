@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program read with tensors: every IPU of every replica keeps its own pieces, every tile computes
+// its share of an op from copies of the regions the share reads, and pieces move only where the program
+// has an exchange, a collective or a copy.
+#pragma once
+
+#include <map>
+
+#include "model/execute/evaluate.h"
+#include "model/lower/program.h"
+#include "model/lower/unit_table.h"
+
+namespace superstep {
+
+struct Executed {
+  // The loss and the weight gradients as means over the global batch, and every new value of
+  // Graph::updates; of a graph without a loss its outputs, all samples. By the graph's own ids.
+  Values values;
+  struct Traffic {
+    std::int64_t count = 0;
+    Bytes bytes;  // sum of the operands of one IPU, larger end
+  };
+  // Collectives of tensor parallelism, of one replica.
+  std::map<CollectiveKind, Traffic> collectives;
+};
+
+// One optimiser step, or one batch of inference. `feeds` has the inputs for the global batch: dimension
+// 0 holds the samples of replica 0, micro-batch 0 first, then those of its next micro-batch; and weights and
+// optimizer states that carry no data of their own. context.first_sample is of the whole batch.
+//
+// Beside the program, the reading takes: copies between stages of a sequential schedule happen when a
+// stage has run, not at the end of the micro-batch where the program times them; branches of a parallel
+// node do their leading steps before any of them calls a function; what Streaming Memory moves is there
+// when it is read; sharded weights are whole on every replica.
+Executed execute(const Program& program, const UnitTable& table, const Plan& plan, const Values& feeds,
+                 const KernelContext& context);
+
+}  // namespace superstep

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What replicas do together: sums of gradients, slices of an update, and the joining of slices.
+#pragma once
+
+#include <vector>
+
+#include "model/execute/cluster.h"
+#include "model/machine/links.h"
+
+namespace superstep {
+
+// Slice `k` of `degree` even slices of a piece, as positions of its values. Scalars are not sliced.
+Range slice_of(const Local& piece, std::int64_t k, std::int64_t degree);
+
+// Poison, or zeros, outside of slice k.
+enum class Outside { poison, zero };
+void keep_slice(Local& piece, std::int64_t k, std::int64_t degree, Outside outside);
+
+// Copies slice `k` of `degree`.
+void copy_slice(const Local& from, Local& to, std::int64_t k, std::int64_t degree);
+
+// The replicas that take part with replica `r` in a collective over `group`.
+std::vector<std::int64_t> replicas_with(const Plan& plan, GroupShape group, std::int64_t r);
+
+// One accumulator of one IPU group becomes its sum over replicas.
+void reduce_accumulator(Cluster& cluster, const Plan& plan, std::int64_t group, GroupShape among, AccumulatorKey key);
+// The accumulators of the phase that is being updated.
+std::vector<AccumulatorKey> current_accumulators(Cluster& cluster, std::int64_t group);
+void reduce_accumulators(Cluster& cluster, const Plan& plan, std::int64_t group, GroupShape among);
+// The same, and each replica keeps its slice.
+void scatter_accumulators(Cluster& cluster, const Plan& plan, std::int64_t group, GroupShape among, Outside outside);
+
+// A new value whose slice k is on replica k % holders.size().
+Local join_slices(const std::vector<LocalPtr>& holders, std::int64_t degree);
+
+// A tensor put together from the pieces of all ranks.
+Array assemble(const TensorInfo& info, const std::vector<LocalPtr>& ranks);
+
+}  // namespace superstep

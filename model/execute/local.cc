@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/execute/local.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "model/error.h"
+#include "model/ops/kernel.h"
+
+namespace superstep {
+
+namespace {
+
+Block overlap(const Block& a, const Block& b) {
+  Block both(a.size());
+  for (std::size_t d = 0; d < a.size(); ++d) {
+    both[d].begin = std::max(a[d].begin, b[d].begin);
+    both[d].end = std::max(both[d].begin, std::min(a[d].end, b[d].end));
+  }
+  return both;
+}
+
+}  // namespace
+
+void for_common(const Local& from, const Local& to,
+                const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& run) {
+  SUPERSTEP_CHECK(from.region.size() == to.region.size(), "pieces of tensors of different rank");
+  const Block both = overlap(from.region, to.region);
+  if (volume(both) == 0) return;
+  Projection identity(both.size());
+  for (std::size_t d = 0; d < both.size(); ++d) identity[d].axis = static_cast<int>(d);
+  const ops::Strided sides[] = {ops::follow(identity, from.region, both), ops::follow(identity, to.region, both)};
+  ops::for_each_row(both, sides,
+                    [&](std::span<const std::int64_t> first, std::int64_t n) { run(first[0], first[1], n); });
+}
+
+double combined(double a, double b, Reduction reduction) {
+  if (reduction == Reduction::max) return b > a || b != b ? b : a;
+  if (reduction == Reduction::min) return b < a || b != b ? b : a;
+  return reduction == Reduction::sum ? a + b : b;
+}
+
+Block whole_block(const Shape& shape) {
+  Block block;
+  for (std::int64_t extent : shape) block.push_back({0, extent});
+  return block;
+}
+
+Range share_of(Range range, std::int64_t part, std::int64_t parts) {
+  const std::int64_t share = ceil_div(range.extent(), parts);
+  const std::int64_t begin = std::min(range.end, range.begin + part * share);
+  return {begin, std::min(range.end, begin + share)};
+}
+
+std::int64_t place_on(TensorParallel mesh, std::int64_t rank, int dimension) {
+  return dimension == 0 ? rank / mesh.t2 : rank % mesh.t2;
+}
+
+std::vector<std::int64_t> peers_on(TensorParallel mesh, std::int64_t rank, int dimension) {
+  std::vector<std::int64_t> peers;
+  const std::int64_t size = dimension == 0 ? mesh.t1 : mesh.t2, stride = dimension == 0 ? mesh.t2 : 1;
+  const std::int64_t first = rank - place_on(mesh, rank, dimension) * stride;
+  for (std::int64_t i = 0; i < size; ++i) peers.push_back(first + i * stride);
+  return peers;
+}
+
+Block shard_region(const Shape& shape, const Sharding& sharding, TensorParallel mesh, std::int64_t rank) {
+  Block region = whole_block(shape);
+  for (int j = 0; j < 2; ++j) {
+    const std::int8_t d = sharding.on[static_cast<std::size_t>(j)];
+    if (d < 0) continue;
+    Range& range = region[static_cast<std::size_t>(d)];
+    range = share_of(range, place_on(mesh, rank, j), j == 0 ? mesh.t1 : mesh.t2);
+  }
+  return region;
+}
+
+void poison(Array& array, std::int64_t begin, std::int64_t end) {
+  const std::int64_t size = size_of(array.info.type);
+  if (!is_float(array.info.type)) {
+    std::memset(array.data.data() + begin * size, 0x80, static_cast<std::size_t>((end - begin) * size));
+    return;
+  }
+  for (std::int64_t i = begin; i < end; ++i) array.set(i, std::numeric_limits<double>::quiet_NaN());
+}
+
+Local poisoned(DType type, Block region, const Sharding& on) {
+  Shape shape;
+  for (const Range& range : region) shape.push_back(range.extent());
+  Local local{on, std::move(region), Array(TensorInfo{type, shape})};
+  poison(local.values, 0, local.values.info.elements());
+  return local;
+}
+
+void copy_overlap(const Local& from, Local& to) {
+  SUPERSTEP_CHECK(from.values.info.type == to.values.info.type, "pieces of tensors of different types");
+  const std::int64_t size = size_of(from.values.info.type);
+  for_common(from, to, [&](std::int64_t source, std::int64_t target, std::int64_t n) {
+    std::memcpy(to.values.data.data() + target * size, from.values.data.data() + source * size,
+                static_cast<std::size_t>(n * size));
+  });
+}
+
+void combine_overlap(const Local& from, Local& to, Reduction reduction) {
+  for_common(from, to, [&](std::int64_t source, std::int64_t target, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      to.values.set(target + i, combined(to.values.at(target + i), from.values.at(source + i), reduction));
+    }
+  });
+}
+
+Local cut(const Local& from, const Block& region, const Sharding& on) {
+  Local part = poisoned(from.values.info.type, region, on);
+  copy_overlap(from, part);
+  return part;
+}
+
+namespace {
+
+// What the peers of one rank have together.
+Local joined(const std::vector<std::int64_t>& peers, int dimension, Block region, Reduction reduction,
+             const std::vector<LocalPtr>& ranks) {
+  const auto j = static_cast<std::size_t>(dimension);
+  const Local& first = *ranks[static_cast<std::size_t>(peers[0])];
+  const bool sums = first.on.on[j] == Sharding::partial;
+  Sharding on = first.on;
+  on.on[j] = Sharding::replicated;
+  Local all = poisoned(first.values.info.type, std::move(region), on);
+  for (std::int64_t peer : peers) {
+    const Local& piece = *ranks[static_cast<std::size_t>(peer)];
+    if (sums && peer != peers[0]) combine_overlap(piece, all, reduction);
+    else copy_overlap(piece, all);
+  }
+  return all;
+}
+
+}  // namespace
+
+void run_collective(TensorParallel mesh, int dimension, std::int8_t target, const Shape& shape, Reduction reduction,
+                    std::vector<LocalPtr>& ranks) {
+  const auto j = static_cast<std::size_t>(dimension);
+  std::vector<LocalPtr> after(ranks.size());
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (!ranks[rank]) return;  // nobody made it: poison stays poison
+    const auto r = static_cast<std::int64_t>(rank);
+    Sharding on = ranks[rank]->on;
+    on.on[j] = Sharding::replicated;
+    Local all = joined(peers_on(mesh, r, dimension), dimension, shard_region(shape, on, mesh, r), reduction, ranks);
+    on.on[j] = target;
+    if (target != Sharding::replicated) all = cut(all, shard_region(shape, on, mesh, r), on);
+    after[rank] = std::make_shared<const Local>(std::move(all));
+  }
+  ranks = std::move(after);
+}
+
+}  // namespace superstep

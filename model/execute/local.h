@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one IPU of the executed machine holds of a tensor, and how such pieces move: slices, sums, and
+// the collectives of a tensor-parallel mesh. What nobody brought is poison: NaN, or a huge negative integer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "model/lower/shard.h"
+#include "model/ops/op.h"
+
+namespace superstep {
+
+// A region of a tensor as one IPU holds it.
+struct Local {
+  Sharding on;
+  Block region;  // in coordinates of the whole tensor
+  Array values;  // row-major within the region
+};
+using LocalPtr = std::shared_ptr<const Local>;
+
+Block whole_block(const Shape& shape);
+// Part `part` of `parts` even shares of a range; the last ones may be short or empty.
+Range share_of(Range range, std::int64_t part, std::int64_t parts);
+// The region that an IPU of the mesh holds of a tensor.
+Block shard_region(const Shape& shape, const Sharding& sharding, TensorParallel mesh, std::int64_t rank);
+// An IPU's place on one mesh dimension, and the ranks that differ from it there only.
+std::int64_t place_on(TensorParallel mesh, std::int64_t rank, int dimension);
+std::vector<std::int64_t> peers_on(TensorParallel mesh, std::int64_t rank, int dimension);
+
+void poison(Array& array, std::int64_t begin, std::int64_t end);
+Local poisoned(DType type, Block region, const Sharding& on = {});
+// run(from, to, n) for every run of n elements that both have, by position in their values.
+void for_common(const Local& from, const Local& to,
+                const std::function<void(std::int64_t from, std::int64_t to, std::int64_t n)>& run);
+double combined(double a, double b, Reduction reduction);
+// Copies what both have.
+void copy_overlap(const Local& from, Local& to);
+void combine_overlap(const Local& from, Local& to, Reduction reduction);
+Local cut(const Local& from, const Block& region, const Sharding& on);
+
+// A collective along one mesh dimension: `ranks` has every rank's piece before and after; `target` is
+// the dimension the results are split along, or Sharding::replicated.
+void run_collective(TensorParallel mesh, int dimension, std::int8_t target, const Shape& shape, Reduction reduction,
+                    std::vector<LocalPtr>& ranks);
+
+}  // namespace superstep

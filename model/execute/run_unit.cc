@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/execute/run_unit.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "model/error.h"
+#include "model/execute/gradients.h"
+#include "model/execute/run_op.h"
+
+namespace superstep {
+
+namespace {
+
+// The steps of one op of a function, which stand together.
+std::span<const Step> steps_of(const Function& function, std::size_t position) {
+  const auto own = [&](const Step& s) { return s.op == static_cast<std::int32_t>(position); };
+  const auto first = std::find_if(function.steps.begin(), function.steps.end(), own);
+  const auto last = std::find_if_not(first, function.steps.end(), own);
+  return {first, last};
+}
+
+const Step* tiled_step(std::span<const Step> steps) {
+  for (const Step& s : steps) {
+    if (s.kind == StepKind::compute && !s.grid.empty()) return &s;
+  }
+  return nullptr;
+}
+
+int mesh_dimension(const Step& step, TensorParallel mesh) {
+  return mesh.t1 > 1 && step.group.size == mesh.t1 && step.group.stride == mesh.t2 ? 0 : 1;
+}
+
+void find_forward_calls(const Node& node, const Program& program, std::map<UnitId, FunctionId>& out) {
+  if (node.kind == Node::Kind::call && program.functions[node.function].pass == Pass::forward) out[node.unit] = node.function;
+  for (const Node& child : node.children) find_forward_calls(child, program, out);
+}
+
+Array rows_of(const Array& whole, std::int64_t part, std::int64_t parts) {
+  TensorInfo info = whole.info;
+  SUPERSTEP_CHECK(!info.shape.empty() && info.shape[0] % parts == 0, "an input that does not hold the global batch");
+  info.shape[0] /= parts;
+  Array rows(info);
+  std::memcpy(rows.data.data(), whole.data.data() + part * info.bytes().value, rows.data.size());
+  return rows;
+}
+
+}  // namespace
+
+UnitRunner::UnitRunner(const Program& program, const GraphFacts& facts, const GraphSharding& sharding,
+                       const Wiring& wiring, const Plan& plan, const Values& feeds, const KernelContext& context,
+                       Cluster& cluster, Executed& executed)
+    : program_(program), graph_(facts.graph), facts_(facts), sharding_(sharding), wiring_(wiring), plan_(plan),
+      feeds_(feeds), context_(context), cluster_(cluster), executed_(executed) {
+  find_forward_calls(program.root, program, forward_of_);
+}
+
+void UnitRunner::run(UnitId unit, const Function& function, std::int64_t group, std::int64_t phase,
+                     std::int64_t micro_batch) {
+  set_place(group, phase, micro_batch);
+  pass_ = function.pass;
+  const std::vector<OpId>& ops = graph_.units[unit].ops[static_cast<std::size_t>(pass_)];
+  for (std::size_t position = 0; position < ops.size(); ++position) {
+    if (wiring_.joins.count(ops[position])) continue;
+    if (pass_ == Pass::backward) remake(graph_.ops[ops[position]]);
+    run_op(ops[position], steps_of(function, position));
+  }
+}
+
+// ---- where tensors are
+
+Held& UnitRunner::store(std::int64_t replica, std::int64_t rank, Pass pass) {
+  Ipu& ipu = cluster_.at(replica, group_, rank);
+  return pass == Pass::update ? ipu.lasting : ipu.passing[micro_batch_];
+}
+
+const Array& UnitRunner::given(TensorId t) const {
+  if (const auto at = feeds_.find(t); at != feeds_.end()) return at->second;
+  const Tensor& tensor = graph_.tensors[t];
+  if (!tensor.data) throw Error("", "no values for tensor \"" + tensor.name + "\"");
+  return *tensor.data;
+}
+
+LocalPtr UnitRunner::input(TensorId t, std::int64_t replica) {
+  const std::int64_t g = plan_.gradient_accumulation;
+  LocalPtr& piece = inputs_[{t, replica * g + micro_batch_}];
+  if (!piece) {
+    Array rows = rows_of(given(t), replica * g + micro_batch_, g * plan_.replicas);
+    SUPERSTEP_CHECK(rows.info == graph_.info(t), "an input that does not hold the global batch: " + graph_.tensors[t].name);
+    piece = std::make_shared<const Local>(Local{{}, whole_block(rows.info.shape), std::move(rows)});
+  }
+  return piece;
+}
+
+// Weights and states lie as the sharding says; an update's states in slices over replicas.
+LocalPtr UnitRunner::resident(TensorId t, std::int64_t replica, std::int64_t rank) {
+  LocalPtr& piece = cluster_.at(replica, group_, rank).lasting[t];
+  if (piece) return piece;
+  const Array& all = given(t);
+  Sharding on = sharding_.of(t);
+  const Local whole{{}, whole_block(all.info.shape), all};
+  Local mine = cut(whole, shard_region(all.info.shape, on, cluster_.mesh(), rank), on);
+  if (graph_.tensors[t].kind == TensorKind::optimizer_state && update_shards() > 1) {
+    keep_slice(mine, replica % update_shards(), update_shards(), Outside::poison);
+  }
+  return piece = std::make_shared<const Local>(std::move(mine));
+}
+
+LocalPtr UnitRunner::source(TensorId t, std::int64_t replica, std::int64_t rank) {
+  switch (graph_.tensors[t].kind) {
+    case TensorKind::input: return input(t, replica);
+    case TensorKind::weight:
+    case TensorKind::optimizer_state: return resident(t, replica, rank);
+    default: break;
+  }
+  LocalPtr& piece = constants_[t];
+  const Array& all = given(t);
+  if (!piece) piece = std::make_shared<const Local>(Local{{}, whole_block(all.info.shape), all});
+  return piece;
+}
+
+LocalPtr UnitRunner::fetch(TensorId t, std::int64_t replica, std::int64_t rank) {
+  if (!graph_.tensors[t].producer.valid()) return source(t, replica, rank);
+  const auto find = [t](const Held& held) {
+    const auto at = held.find(t);
+    return at == held.end() ? nullptr : at->second;
+  };
+  Ipu& ipu = cluster_.at(replica, group_, rank);
+  if (pass_ == Pass::update) return find(ipu.lasting);
+  if (LocalPtr piece = find(ipu.passing[micro_batch_])) return piece;
+  // Streaming Memory is shared: whoever stored it.
+  for (std::int64_t group = 0; group < cluster_.groups(); ++group) {
+    if (LocalPtr piece = find(cluster_.at(replica, group, rank).streaming[micro_batch_])) return piece;
+  }
+  return nullptr;
+}
+
+KernelContext UnitRunner::context_of(std::int64_t replica) const {
+  KernelContext context = context_;
+  context.first_sample += (replica * plan_.gradient_accumulation + micro_batch_) * graph_.micro_batch;
+  return context;
+}
+
+// ---- one op
+
+// What the forward pass did not keep for the backward is made again from what it kept.
+void UnitRunner::remake(const Op& reader) {
+  for (TensorId t : reader.inputs) {
+    if (!t.valid()) continue;
+    const auto chain = facts_.remade.find(wiring_.root[static_cast<std::size_t>(t.index)]);
+    if (chain == facts_.remade.end() || fetch(t, 0, 0) || graph_.ops[chain->second[0]].unit != reader.unit) continue;
+    std::vector<OpId> ops = chain->second;
+    for (TensorId view = t; view != chain->first; view = graph_.ops[graph_.tensors[view].producer].inputs[0]) {
+      ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(chain->second.size()), graph_.tensors[view].producer);
+    }
+    const std::vector<OpId>& forward = graph_.units[reader.unit].ops[0];
+    for (OpId op : ops) {
+      const auto position = std::find(forward.begin(), forward.end(), op) - forward.begin();
+      run_op(op, steps_of(program_.functions[forward_of_.at(reader.unit)], static_cast<std::size_t>(position)));
+    }
+  }
+}
+
+void UnitRunner::run_op(OpId op, std::span<const Step> steps) {
+  std::vector<Pieces> made;
+  for (std::int64_t r = 0; r < cluster_.replicas(); ++r) made.push_back(results(op, steps, r, operands(op, steps, r)));
+  if (pass_ == Pass::update && update_shards() > 1) join_update_slices(op, made);
+  const CallOf call(graph_, op);
+  const Reduction reduction = call->def.space(*call).reduction;
+  for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
+    Pieces& pieces = made[static_cast<std::size_t>(r)];
+    for (std::size_t k = 0; k < pieces.size(); ++k) convert(steps, op, -1 - static_cast<int>(k), r, reduction, pieces[k]);
+    keep(op, r, std::move(pieces));
+  }
+}
+
+// The collectives that the function has for one operand.
+void UnitRunner::convert(std::span<const Step> steps, OpId op, int operand, std::int64_t replica, Reduction reduction,
+                         std::vector<LocalPtr>& ranks) {
+  const OpSharding& s = sharding_.of(op);
+  const Op& use = graph_.ops[op];
+  const std::size_t k = static_cast<std::size_t>(operand >= 0 ? operand : -1 - operand);
+  const Sharding& to = operand >= 0 ? s.in[k] : s.out[k];
+  const TensorId t = operand >= 0 ? use.inputs[k] : use.outputs[k];
+  for (const Step& step : steps) {
+    if (step.kind != StepKind::collective || step.operand != operand) continue;
+    const int j = mesh_dimension(step, cluster_.mesh());
+    run_collective(cluster_.mesh(), j, to.on[static_cast<std::size_t>(j)], graph_.info(t).shape, reduction, ranks);
+    if (replica != 0) continue;
+    Executed::Traffic& traffic = executed_.collectives[step.collective];
+    ++traffic.count;
+    traffic.bytes += step.tile_bytes;
+  }
+}
+
+UnitRunner::Pieces UnitRunner::operands(OpId op, std::span<const Step> steps, std::int64_t replica) {
+  const Op& use = graph_.ops[op];
+  Pieces pieces(use.inputs.size());
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
+      pieces[k].push_back(use.inputs[k].valid() ? fetch(use.inputs[k], replica, rank) : nullptr);
+    }
+    if (!use.inputs[k].valid()) continue;
+    convert(steps, op, static_cast<int>(k), replica, Reduction::sum, pieces[k]);
+    for (LocalPtr& piece : pieces[k]) piece = as_needed(piece, sharding_.of(op).in[k]);
+  }
+  return pieces;
+}
+
+// Partial sums are not a value: read as one, they are poison.
+LocalPtr UnitRunner::as_needed(LocalPtr have, const Sharding& need) const {
+  for (std::size_t j = 0; have && j < 2; ++j) {
+    if (need.on[j] == Sharding::partial) SUPERSTEP_CHECK(have->on.on[j] == Sharding::partial, "a value taken for partial sums");
+    else if (have->on.on[j] == Sharding::partial) return nullptr;
+  }
+  return have;
+}
+
+UnitRunner::Pieces UnitRunner::results(OpId op, std::span<const Step> steps, std::int64_t replica,
+                                       const Pieces& operands) {
+  const CallOf call(graph_, op);
+  const Space space = call->def.space(*call);
+  const OpSharding& sharding = sharding_.of(op);
+  const std::vector<Sharding> raw = raw_results(space, sharding);
+  const Step* step = tiled_step(steps);
+  Pieces made(call->out.size(), std::vector<LocalPtr>(static_cast<std::size_t>(cluster_.ranks())));
+  if (!step && !call->def.view) return made;  // the program does not run it
+  std::vector<int> axes;
+  for (std::size_t a = 0; a < space.axes.size(); ++a) axes.push_back(static_cast<int>(a));
+  for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
+    const Block mine = rank_block(space, sharding, cluster_.mesh(), rank);
+    std::vector<Block> parts = {mine};
+    if (pass_ == Pass::update && update_shards() > 1 && !space.axes.empty()) {
+      parts = boxes_of(mine, axes, share_of({0, volume(mine)}, replica % update_shards(), update_shards()));
+    }
+    std::vector<TileBlock> blocks;
+    for (const Block& part : parts) {
+      for (TileBlock& t : step ? tile_blocks(*call, space, part, *step) : one_block(part)) blocks.push_back(std::move(t));
+    }
+    std::vector<LocalPtr> in;
+    for (const auto& piece : operands) in.push_back(piece[static_cast<std::size_t>(rank)]);
+    const std::int64_t tiles = call->def.view ? 1 : program_.compute_tiles;
+    std::vector<Local> out = run_tiles(*call, space, mine, blocks, tiles, in, context_of(replica));
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      out[k].on = raw[k];
+      made[k][static_cast<std::size_t>(rank)] = std::make_shared<const Local>(std::move(out[k]));
+    }
+  }
+  return made;
+}
+
+// A sum over a weight (the norms of LAMB and LARS) is a sum over the slices of all replicas that share the
+// update; the program has no collective for it.
+void UnitRunner::join_update_slices(OpId op, std::vector<Pieces>& of_replicas) {
+  const CallOf call(graph_, op);
+  const Space space = call->def.space(*call);
+  if (space.reduction == Reduction::none || space.axes.empty()) return;
+  std::vector<Pieces> joined = of_replicas;
+  for (std::size_t r = 0; r < of_replicas.size(); ++r) {
+    const auto shards = static_cast<std::size_t>(update_shards());
+    const std::size_t first = r / shards * shards;
+    for (std::size_t k = 0; k < joined[r].size(); ++k) {
+      for (std::size_t rank = 0; rank < joined[r][k].size(); ++rank) {
+        Local sum = *of_replicas[first][k][rank];
+        for (std::size_t i = 1; i < shards; ++i) combine_overlap(*of_replicas[first + i][k][rank], sum, space.reduction);
+        joined[r][k][rank] = std::make_shared<const Local>(std::move(sum));
+      }
+    }
+  }
+  of_replicas = std::move(joined);
+}
+
+// ---- results
+
+// An IPU keeps what the sharding says: its slice of what it has, if that is more.
+void UnitRunner::keep(OpId op, std::int64_t replica, Pieces results) {
+  const Op& use = graph_.ops[op];
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const TensorId t = use.outputs[k];
+    Sharding stored = sharding_.of(op).out[k];
+    for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
+      LocalPtr piece = results[k][static_cast<std::size_t>(rank)];
+      Held& held = store(replica, rank, pass_);
+      held.erase(t);
+      if (!piece) continue;
+      for (std::size_t j = 0; j < 2; ++j) {
+        if (piece->on.on[j] == Sharding::partial) stored.on[j] = Sharding::partial;
+      }
+      const Block region = shard_region(graph_.info(t).shape, stored, cluster_.mesh(), rank);
+      if (piece->region != region || piece->on != stored) piece = std::make_shared<const Local>(cut(*piece, region, stored));
+      held[t] = piece;
+      if (pass_ == Pass::backward && wiring_.gradients_of.count(t)) accumulate(t, replica, rank, *piece);
+    }
+  }
+}
+
+void UnitRunner::accumulate(TensorId t, std::int64_t replica, std::int64_t rank, const Local& value) {
+  for (TensorId gradient : wiring_.gradients_of.at(t)) {
+    SUPERSTEP_CHECK(value.on == sharding_.of(gradient), "a gradient that does not lie as its weight: " + graph_.tensors[t].name);
+    auto& accumulators = cluster_.at(replica, group_, rank).accumulators;
+    const auto [at, fresh] = accumulators.try_emplace({gradient, phase_});
+    Local& sum = at->second.sum;
+    const DType type = is_float(value.values.info.type) ? std::max(plan_.precision.accumulators, DType::fp16) : value.values.info.type;
+    if (fresh) {
+      sum = poisoned(type, value.region, value.on);
+      for (std::int64_t i = 0; i < sum.values.info.elements(); ++i) sum.values.set(i, 0);
+    }
+    combine_overlap(value, sum, Reduction::sum);
+  }
+}
+
+}  // namespace superstep

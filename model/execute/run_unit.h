@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call of a unit's function on all replicas of an IPU group.
+#pragma once
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "model/execute/cluster.h"
+#include "model/execute/execute.h"
+#include "model/execute/wiring.h"
+
+namespace superstep {
+
+class UnitRunner {
+ public:
+  UnitRunner(const Program& program, const GraphFacts& facts, const GraphSharding& sharding, const Wiring& wiring,
+             const Plan& plan, const Values& feeds, const KernelContext& context, Cluster& cluster, Executed& executed);
+
+  // `phase` and `micro_batch` are those the call works on; an update works on none.
+  void run(UnitId unit, const Function& function, std::int64_t group, std::int64_t phase, std::int64_t micro_batch);
+
+  // A tensor as an IPU has it; null: it has nothing.
+  LocalPtr fetch(TensorId t, std::int64_t replica, std::int64_t rank);
+
+  void set_place(std::int64_t group, std::int64_t phase, std::int64_t micro_batch) {
+    group_ = group, phase_ = phase, micro_batch_ = micro_batch;
+  }
+
+ private:
+  using Pieces = std::vector<std::vector<LocalPtr>>;  // by operand or result, and rank
+
+  Held& store(std::int64_t replica, std::int64_t rank, Pass pass);
+  LocalPtr source(TensorId t, std::int64_t replica, std::int64_t rank);
+  LocalPtr resident(TensorId t, std::int64_t replica, std::int64_t rank);
+  LocalPtr input(TensorId t, std::int64_t replica);
+  const Array& given(TensorId t) const;
+
+  void run_op(OpId op, std::span<const Step> steps);
+  void remake(const Op& reader);
+  Pieces operands(OpId op, std::span<const Step> steps, std::int64_t replica);
+  LocalPtr as_needed(LocalPtr have, const Sharding& need) const;
+  Pieces results(OpId op, std::span<const Step> steps, std::int64_t replica, const Pieces& operands);
+  void join_update_slices(OpId op, std::vector<Pieces>& of_replicas);
+  void convert(std::span<const Step> steps, OpId op, int operand, std::int64_t replica, Reduction reduction,
+               std::vector<LocalPtr>& ranks);
+  void keep(OpId op, std::int64_t replica, Pieces results);
+  void accumulate(TensorId t, std::int64_t replica, std::int64_t rank, const Local& value);
+  KernelContext context_of(std::int64_t replica) const;
+  std::int64_t update_shards() const { return plan_.replicated_tensor_sharding.optimizer_state; }
+
+  const Program& program_;
+  const Graph& graph_;
+  const GraphFacts& facts_;
+  const GraphSharding& sharding_;
+  const Wiring& wiring_;
+  const Plan& plan_;
+  const Values& feeds_;
+  KernelContext context_;
+  Cluster& cluster_;
+  Executed& executed_;
+  std::map<UnitId, FunctionId> forward_of_;
+  Held constants_;
+  std::map<std::pair<TensorId, std::int64_t>, LocalPtr> inputs_;  // by input and micro-batch of the global batch
+  std::int64_t group_ = 0, phase_ = 0, micro_batch_ = 0;
+  Pass pass_ = Pass::forward;
+};
+
+}  // namespace superstep

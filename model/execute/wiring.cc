@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/execute/wiring.h"
+
+#include <algorithm>
+
+#include "model/error.h"
+#include "model/ops/op.h"
+
+namespace superstep {
+
+namespace {
+
+std::size_t at(TensorId t) { return static_cast<std::size_t>(t.index); }
+
+// As the lowering of a unit has it: no work of its own.
+std::set<OpId> joining_ops(const GraphFacts& facts) {
+  std::set<OpId> joins;
+  for (std::size_t i = 0; i < facts.graph.ops.size(); ++i) {
+    const Op& op = facts.graph.ops[OpId(i)];
+    if (op.pass != Pass::backward || op.def->name != "add" || !facts.contributes[at(op.outputs[0])]) continue;
+    const bool all = std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) { return facts.contributes[at(t)]; });
+    if (all) joins.insert(OpId(i));
+  }
+  return joins;
+}
+
+void add_summands(const Graph& g, const std::set<OpId>& joins, TensorId of, TensorId gradient,
+                  std::map<TensorId, std::vector<TensorId>>& out) {
+  const OpId producer = g.tensors[of].producer;
+  if (!joins.count(producer)) {
+    SUPERSTEP_CHECK(g.info(of).shape == g.info(gradient).shape, "a summand of another shape than " + g.tensors[gradient].name);
+    out[of].push_back(gradient);
+    return;
+  }
+  for (TensorId in : g.ops[producer].inputs) add_summands(g, joins, in, gradient, out);
+}
+
+}  // namespace
+
+Wiring::Wiring(const GraphFacts& facts) : joins(joining_ops(facts)) {
+  const Graph& g = facts.graph;
+  const std::size_t units = g.units.size();
+  forward.resize(units + 1);
+  backward.resize(units + 1);
+  kept.resize(g.tensors.size());
+  leaves.resize(g.tensors.size());
+  for (std::size_t i = 0; i < g.tensors.size(); ++i) {
+    TensorId t(i);
+    while (g.tensors[t].producer.valid() && g.ops[g.tensors[t].producer].def->view) t = g.ops[g.tensors[t].producer].inputs[0];
+    root.push_back(t);
+    if (facts.read_in_backward[i]) kept[at(t)] = true;
+    if (facts.leaves_unit[i]) leaves[at(t)] = true;
+    if (g.tensors[TensorId(i)].kind == TensorKind::weight_gradient) add_summands(g, joins, TensorId(i), TensorId(i), gradients_of);
+  }
+  for (std::size_t i = 0; i < g.tensors.size(); ++i) {
+    kept[i] = kept[at(root[i])];
+    leaves[i] = leaves[at(root[i])];
+    for (std::size_t u = 0; u <= units; ++u) {
+      const auto& crossing = facts.boundary[u];
+      if (std::binary_search(crossing.begin(), crossing.end(), root[i])) forward[u].insert(TensorId(i));
+    }
+  }
+  for (std::size_t i = 0; i < g.ops.size(); ++i) {
+    const Op& op = g.ops[OpId(i)];
+    if (op.pass != Pass::backward || joins.count(OpId(i))) continue;
+    for (TensorId t : op.inputs) {
+      if (!t.valid() || !g.tensors[t].producer.valid() || g.ops[g.tensors[t].producer].pass != Pass::backward) continue;
+      const std::int32_t made = g.ops[g.tensors[t].producer].unit.index;
+      for (std::int32_t u = op.unit.index + 1; u <= made; ++u) backward[static_cast<std::size_t>(u)].insert(t);
+    }
+  }
+}
+
+}  // namespace superstep

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cut programmes against every cut there is.
+#include "planner/cuts.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+
+#include "tests/planner/world.h"
+
+namespace superstep {
+namespace {
+
+using test::Draw;
+using test::World;
+
+struct Option {
+  Cuts cuts;
+  Estimate estimate;
+};
+
+bool fits(const Estimate& e, const CutLimits& limits) {
+  return e.tile_peak <= limits.tile && e.executable <= limits.executable && e.ddr <= limits.ddr;
+}
+
+const Option* best_of(const std::vector<Option>& options, const CutLimits& limits) {
+  const Option* best = nullptr;
+  for (const Option& o : options) {
+    if (fits(o.estimate, limits) && (!best || o.estimate.cycles < best->estimate.cycles)) best = &o;
+  }
+  return best;
+}
+
+// Calls f with every choice of one mode per stage.
+void for_each_modes(std::size_t stages, const std::vector<Recompute>& modes,
+                    const std::function<void(const std::vector<Recompute>&)>& f) {
+  std::vector<std::size_t> at(stages, 0);
+  for (;;) {
+    std::vector<Recompute> chosen;
+    for (std::size_t i : at) chosen.push_back(modes[i]);
+    f(chosen);
+    std::size_t k = 0;
+    while (k < stages && ++at[k] == modes.size()) at[k++] = 0;
+    if (k == stages) return;
+  }
+}
+
+void add_option(const Setting& setting, Cuts cuts, std::vector<Option>& options) {
+  for_each_modes(cuts.stages.size(), cuts.recompute, [&](const std::vector<Recompute>& modes) {
+    Option o;
+    o.cuts = cuts;
+    o.cuts.recompute = modes;
+    o.estimate = evaluate(setting, with_cuts(setting.plan(), o.cuts));
+    options.push_back(o);
+  });
+}
+
+std::vector<Option> all_pipelines(const Setting& setting, bool wrap, const std::vector<Recompute>& modes) {
+  const std::int64_t p = setting.plan().pipeline_stages, stages = p + (wrap ? 1 : 0), n = setting.units();
+  std::vector<Option> options;
+  for (std::uint64_t bits = 0; bits < std::uint64_t{1} << (n - 1); ++bits) {
+    Cuts cuts;
+    cuts.stages = {0};
+    for (std::int64_t u = 1; u < n; ++u) {
+      if (bits >> (u - 1) & 1) cuts.stages.push_back(u);
+    }
+    if (static_cast<std::int64_t>(cuts.stages.size()) != stages) continue;
+    for (std::int64_t s = 0; s < stages; ++s) cuts.stage_ipu.push_back(s % p);
+    cuts.phases = {0};
+    cuts.recompute = modes;
+    add_option(setting, cuts, options);
+  }
+  return options;
+}
+
+// Every way to begin a phase (2), a stage (1) or neither (0) at each unit, with at most `depth` stages per phase.
+std::vector<Option> all_phases(const Setting& setting, const std::vector<Recompute>& modes) {
+  const std::int64_t depth = setting.plan().pipeline_stages, n = setting.units();
+  std::vector<Option> options;
+  std::int64_t codes = 1;
+  for (std::int64_t u = 1; u < n; ++u) codes *= 3;
+  for (std::int64_t code = 0; code < codes; ++code) {
+    Cuts cuts;
+    cuts.stages = {0}, cuts.stage_ipu = {0}, cuts.phases = {0};
+    bool legal = true;
+    for (std::int64_t u = 1, rest = code; u < n; ++u, rest /= 3) {
+      if (rest % 3 == 0) continue;
+      if (rest % 3 == 2) cuts.phases.push_back(static_cast<std::int64_t>(cuts.stages.size()));
+      const std::int64_t position = static_cast<std::int64_t>(cuts.stages.size()) - cuts.phases.back();
+      cuts.stages.push_back(u);
+      cuts.stage_ipu.push_back(position);
+      legal = legal && position < depth;
+    }
+    if (!legal || cuts.phases.size() < 2) continue;
+    cuts.recompute = modes;
+    add_option(setting, cuts, options);
+  }
+  return options;
+}
+
+// Limits between what the leanest and the greediest options need.
+CutLimits draw_limits(const std::vector<Option>& options, const Setting& setting, Draw& draw) {
+  CutLimits limits;
+  const auto some = [&](auto field) { return draw.of(options).estimate.*field; };
+  limits.tile = std::min(some(&Estimate::tile_peak), some(&Estimate::tile_peak)) + draw.below(2000);
+  limits.executable = draw.chance(30) ? some(&Estimate::executable) : setting.executable_limit();
+  limits.ddr = draw.chance(20) ? some(&Estimate::ddr) : setting.ddr_limit();
+  if (draw.chance(30)) limits.best = some(&Estimate::cycles);
+  return limits;
+}
+
+std::string describe(const Setting& s, const CutLimits& l) {
+  return "plan " + to_json(s.plan()).dump() + " limits tile " + std::to_string(l.tile) + " executable " +
+         std::to_string(l.executable) + " ddr " + std::to_string(l.ddr) + " best " + std::to_string(l.best);
+}
+
+void expect_best(const Setting& setting, const std::vector<Option>& options, const CutLimits& limits,
+                 const std::optional<Cuts>& found) {
+  const Option* best = best_of(options, limits);
+  if (best && best->estimate.cycles >= limits.best) best = nullptr;
+  const std::string what = describe(setting, limits);
+  if (!best) {
+    EXPECT_FALSE(found && found->cycles < limits.best) << what << "\nfound " << (found ? found->cycles : 0);
+    return;
+  }
+  const std::string wanted = to_json(with_cuts(setting.plan(), best->cuts)).dump();
+  ASSERT_TRUE(found) << what << "\nbest " << best->estimate.cycles << " " << wanted;
+  EXPECT_EQ(found->cycles, best->estimate.cycles) << what << "\nbest " << wanted << "\nfound "
+                                                 << to_json(with_cuts(setting.plan(), *found)).dump();
+  EXPECT_TRUE(fits(evaluate(setting, with_cuts(setting.plan(), *found)), limits)) << what;
+}
+
+nlohmann::json tiny(const std::string& zoo, std::int64_t layers, std::int64_t hidden, std::int64_t vocabulary) {
+  nlohmann::json numbers = {{"layers", layers}, {"hidden", hidden}, {"heads", 4}, {"vocabulary", vocabulary}, {"sequence_length", 64}};
+  if (zoo == "bert-base") numbers["masked_tokens"] = 10;
+  return test::small_job(zoo, numbers, "ipu-pod16");
+}
+
+const std::vector<Recompute> kAllModes = {Recompute::none, Recompute::layer, Recompute::stage};
+
+TEST(Cuts, OfPipelinesAreTheBestOfAll) {
+  Draw draw(11);
+  int limits_tried = 0;
+  for (const auto& job : {tiny("gpt2-small", 2, 128, 4000), tiny("bert-base", 1, 256, 500), tiny("bert-base", 2, 64, 9000)}) {
+    World world(job);
+    for (int k = 0; k < 16; ++k) {
+      Plan plan = test::draw_pipeline(world, draw);
+      plan.tensor_parallel = {1, 1};
+      plan.pipeline_stages = 1 + draw.below(4);
+      plan.replicas = 4;
+      plan.replicated_tensor_sharding = {1, draw.of<std::int64_t>({1, 4}), 4};
+      const bool wrap = plan.pipeline_stages > 1 && draw.chance(50);
+      if (static_cast<std::size_t>(plan.pipeline_stages + (wrap ? 1 : 0)) > world.tables.facts(1).graph.units.size()) continue;
+      // Streamed stashes can make keeping everything slower than running it again.
+      const Setting setting(world.table(plan), plan, world.job.optimizer, false);
+      CutRules rules;
+      rules.wrap = wrap;
+      if (draw.chance(30)) rules.modes = {draw.of(kAllModes)};
+      const std::vector<Option> options = all_pipelines(setting, wrap, rules.modes);
+      for (int i = 0; i < 6; ++i, ++limits_tried) {
+        const CutLimits limits = draw_limits(options, setting, draw);
+        expect_best(setting, options, limits, cut_pipeline(setting, rules, limits));
+      }
+    }
+  }
+  EXPECT_GE(limits_tried, 100);
+}
+
+TEST(Cuts, OfPipelinesHonourPinnedStages) {
+  World world(tiny("gpt2-small", 2, 128, 4000));
+  Plan plan;
+  plan.pipeline_stages = 3;
+  plan.replicas = 5;
+  plan.gradient_accumulation = 16;
+  const Setting setting(world.table(plan), plan, world.job.optimizer, false);
+  const std::vector<std::int64_t> stages = {0, 2, 5};
+  CutRules rules;
+  rules.stages = &stages;
+  CutLimits limits;
+  limits.tile = setting.limit(), limits.executable = setting.executable_limit(), limits.ddr = setting.ddr_limit();
+  const std::optional<Cuts> found = cut_pipeline(setting, rules, limits);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->stages, stages);
+}
+
+// Weights on demand, one micro-batch at a time through each phase.
+void try_phases(std::int64_t p, const nlohmann::json& job, const std::vector<Recompute>& modes, std::uint64_t seed) {
+  Draw draw(seed);
+  World world(job);
+  for (int k = 0; k < 6; ++k) {
+    Plan plan = test::draw_phases(world, draw);
+    plan.tensor_parallel = {1, 1};
+    plan.pipeline_stages = p;
+    plan.replicas = 16 / p;
+    plan.replicated_tensor_sharding = {draw.of<std::int64_t>({1, 2}), 1, 4};
+    plan.load = LoadSchedule::on_demand;
+    plan.phase_groups = 1;
+    const Setting setting(world.table(plan), plan, world.job.optimizer, true);
+    CutRules rules;
+    rules.modes = modes;
+    const std::vector<Option> options = all_phases(setting, modes);
+    for (int i = 0; i < 5; ++i) {
+      CutLimits limits = draw_limits(options, setting, draw);
+      limits.ddr = setting.ddr_limit();
+      limits.best = INT64_MAX;
+      std::int64_t bound = 0;
+      const std::optional<Cuts> found = cut_phases(setting, rules, limits, &bound);
+      expect_best(setting, options, limits, found);
+      if (found) {
+        EXPECT_LE(bound, found->cycles) << describe(setting, limits);
+      }
+    }
+  }
+}
+
+TEST(Cuts, OfPhasesOnOneIpuAreTheBestOfAll) {
+  try_phases(1, tiny("gpt2-small", 2, 128, 4000), {Recompute::layer, Recompute::stage}, 21);
+  try_phases(1, tiny("bert-base", 1, 256, 3000), {Recompute::layer, Recompute::stage}, 22);
+}
+
+TEST(Cuts, OfPhasesOnTwoIpusAreTheBestOfAll) {
+  try_phases(2, tiny("gpt2-small", 2, 128, 4000), {Recompute::layer}, 23);
+  try_phases(2, tiny("bert-base", 1, 256, 3000), {Recompute::layer, Recompute::stage}, 24);
+}
+
+}  // namespace
+}  // namespace superstep

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search's closed form against the lowered program: what it compares plans by is what a report says.
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <memory>
+
+#include "tests/planner/world.h"
+
+namespace superstep {
+namespace {
+
+using test::Draw;
+using test::World;
+
+struct Compared {
+  double time = 0, memory = 0, executable = 0, ddr = 0;  // closed form over lowered program
+};
+
+double ratio(std::int64_t a, std::int64_t b) {
+  return b == 0 ? (a == 0 ? 1 : 1e9) : static_cast<double>(a) / static_cast<double>(b);
+}
+
+Compared compare(World& world, const Plan& plan) {
+  const UnitTable& table = world.table(plan);
+  const Setting setting(table, plan, world.job.optimizer, plan.phased());
+  const Estimate estimate = evaluate(setting, plan);
+  const Program program = lower(table, plan, world.job.optimizer);
+  const Timeline timeline = cost(program, world.model);
+  std::int64_t peak = 0, executable = 0, ddr = 0;
+  for (std::size_t i = 0; i < program.ipus.size(); ++i) {
+    peak = std::max(peak, timeline.tile_peak(program, i).value);
+    executable = std::max(executable, program.ipus[i].executable().value);
+    ddr = std::max(ddr, program.ddr[i].value);
+  }
+  return {ratio(estimate.cycles, timeline.step.total().value), ratio(estimate.tile_peak, peak),
+          ratio(estimate.executable, executable), ratio(estimate.ddr, ddr)};
+}
+
+std::vector<std::unique_ptr<World>> worlds() {
+  std::vector<std::unique_ptr<World>> out;
+  const nlohmann::json bert = {{"layers", 3},       {"hidden", 256},         {"heads", 4},         {"ffn", 1024},
+                               {"vocabulary", 2000}, {"sequence_length", 64}, {"masked_tokens", 10}};
+  const nlohmann::json gpt = {{"layers", 4}, {"hidden", 192}, {"heads", 12}, {"ffn", 768}, {"vocabulary", 1000}, {"sequence_length", 96}};
+  const nlohmann::json wide = {{"layers", 2}, {"hidden", 768}, {"heads", 12}, {"vocabulary", 8000}, {"sequence_length", 128}};
+  out.push_back(std::make_unique<World>(test::small_job("bert-base", bert, "ipu-pod16")));
+  out.push_back(std::make_unique<World>(test::small_job("gpt2-small", gpt, "ipu-pod16")));
+  out.push_back(std::make_unique<World>(test::small_job("gpt2-small", wide, "ipu-pod16")));
+  return out;
+}
+
+void expect_equal(World& world, const Plan& plan) {
+  ASSERT_EQ(world.problem(plan), "") << to_json(plan).dump();
+  const Compared c = compare(world, plan);
+  const std::string what = world.job.model.name() + " " + to_json(plan).dump();
+  EXPECT_NEAR(c.time, 1, 0.01) << what;
+  EXPECT_GE(c.memory, 1) << what;
+  EXPECT_LE(c.memory, 1.03) << what;
+  EXPECT_GE(c.executable, 1) << what;
+  EXPECT_NEAR(c.ddr, 1, 0.01) << what;
+}
+
+constexpr int kPlans = 50;  // of each kind and world
+
+TEST(Tables, AgreeWithLoweredPipelines) {
+  Draw draw(1);
+  for (const auto& world : worlds()) {
+    for (int i = 0; i < kPlans; ++i) expect_equal(*world, test::draw_pipeline(*world, draw));
+  }
+}
+
+TEST(Tables, AgreeWithLoweredPhases) {
+  Draw draw(2);
+  for (const auto& world : worlds()) {
+    for (int i = 0; i < kPlans; ++i) expect_equal(*world, test::draw_phases(*world, draw));
+  }
+}
+
+TEST(Tables, AgreeForInference) {
+  nlohmann::json job = test::small_job("gpt2-small", {{"layers", 3}, {"hidden", 192}, {"vocabulary", 1000}, {"sequence_length", 64}}, "ipu-pod16");
+  job["task"] = "inference";
+  job.erase("optimizer");
+  World world(job);
+  Draw draw(3);
+  for (int i = 0; i < kPlans; ++i) {
+    Plan plan = test::draw_pipeline(world, draw);
+    plan.location = {};
+    plan.replicated_tensor_sharding = {};
+    plan.recompute = {Recompute::layer};
+    expect_equal(world, plan);
+  }
+}
+
+}  // namespace
+}  // namespace superstep

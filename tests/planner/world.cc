@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/planner/world.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace superstep::test {
+
+World::World(const nlohmann::json& json, const Calibration& calibration)
+    : job(read_job(json, "test job")), model(job.machine, calibration), tables(job, model) {}
+
+std::string World::problem(const Plan& plan) {
+  return check_plan(plan, tables.facts(plan.micro_batch), job.machine, tables.training());
+}
+
+nlohmann::json small_job(const std::string& zoo, const nlohmann::json& numbers, const nlohmann::json& machine) {
+  nlohmann::json job = {{"model", {{"zoo", zoo}}}, {"machine", machine}, {"optimizer", {{"kind", "adam"}}}};
+  job["model"].update(numbers);
+  return job;
+}
+
+std::vector<std::int64_t> Draw::ascending(std::int64_t count, std::int64_t low, std::int64_t high) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(high - low));
+  std::iota(all.begin(), all.end(), low);
+  for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+    std::swap(all[i], all[i + static_cast<std::size_t>(below(static_cast<std::int64_t>(all.size() - i)))]);
+  }
+  all.resize(static_cast<std::size_t>(count));
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+std::vector<std::int64_t> divisors_of(std::int64_t n) {
+  std::vector<std::int64_t> out;
+  for (std::int64_t d = 1; d <= n; ++d) {
+    if (n % d == 0) out.push_back(d);
+  }
+  return out;
+}
+
+namespace {
+
+// Degrees, micro-batch and places that pipelines and phases share.
+Plan draw_common(World& world, Draw& draw) {
+  Plan p;
+  const std::int64_t ipus = world.job.machine.ipus;
+  std::vector<std::int64_t> ts;
+  for (std::int64_t t : {1, 2, 4}) {
+    if (ipus % t == 0 && world.job.model.zoo->heads % t == 0) ts.push_back(t);
+  }
+  p.tensor_parallel = {draw.of(ts), 1};
+  const std::vector<std::int64_t> most = divisors_of(ipus / p.tensor_parallel.size());
+  do p.pipeline_stages = draw.of(most);
+  while (p.pipeline_stages > 4);
+  p.replicas = ipus / p.tensor_parallel.size() / p.pipeline_stages;
+  p.micro_batch = draw.of<std::int64_t>({1, 2});
+  auto& rts = p.replicated_tensor_sharding;
+  rts.optimizer_state = draw.of(divisors_of(p.replicas));
+  rts.weights = draw.chance(30) ? draw.of(divisors_of(rts.optimizer_state)) : 1;
+  rts.gradients = draw.chance(30) ? rts.optimizer_state : 1;
+  p.activation_sharding = draw.chance(30);
+  p.prefetch_depth = draw.of<std::int64_t>({1, 2});
+  p.available_memory_proportion = draw.of<double>({0.2, 0.6});
+  return p;
+}
+
+}  // namespace
+
+Plan draw_pipeline(World& world, Draw& draw) {
+  Plan p = draw_common(world, draw);
+  const std::int64_t units = static_cast<std::int64_t>(world.tables.facts(p.micro_batch).graph.units.size());
+  const std::int64_t stages = p.pipeline_stages + (p.pipeline_stages > 1 && draw.chance(40) ? 1 : 0);
+  p.stages = draw.ascending(stages - 1, 1, units);
+  p.stages.insert(p.stages.begin(), 0);
+  p.stage_ipu.clear(), p.recompute.clear();
+  for (std::int64_t s = 0; s < stages; ++s) {
+    p.stage_ipu.push_back(s % p.pipeline_stages);
+    p.recompute.push_back(draw.of<Recompute>({Recompute::none, Recompute::layer, Recompute::stage}));
+  }
+  p.gradient_accumulation = 2 * stages - 1 + draw.below(20);
+  p.schedule = draw.of<Schedule>({Schedule::grouped, Schedule::interleaved, Schedule::sequential});
+  p.location.optimizer_state = draw.of<Location>({Location::in_processor, Location::streaming});
+  p.location.activations = draw.chance(30) ? Location::streaming : Location::in_processor;
+  p.location.gradients = draw.chance(20) ? Location::streaming : Location::in_processor;
+  p.location.weights = draw.chance(15) ? Location::streaming : Location::in_processor;
+  return p;
+}
+
+Plan draw_phases(World& world, Draw& draw) {
+  Plan p = draw_common(world, draw);
+  const std::int64_t units = static_cast<std::int64_t>(world.tables.facts(p.micro_batch).graph.units.size());
+  p.phase_groups = p.pipeline_stages % 2 == 0 && draw.chance(30) ? 2 : 1;
+  p.phase_order = draw.chance(25) ? PhaseOrder::micro_batch_outer : PhaseOrder::phase_outer;
+  p.location.weights = p.location.optimizer_state = p.location.activations = Location::streaming;
+  p.io_tiles = draw.of<std::int64_t>({0, 32});
+  p.load = p.io_tiles > 0 && draw.chance(60) ? LoadSchedule::preload : LoadSchedule::on_demand;
+  p.gradient_accumulation = 1 + draw.below(30);
+  const std::int64_t depth = p.pipeline_stages / p.phase_groups;
+  p.stages.clear(), p.stage_ipu.clear(), p.recompute.clear(), p.phases.clear();
+  for (std::int64_t at = 0, phase = 0; at < units; ++phase) {
+    p.phases.push_back(static_cast<std::int64_t>(p.stages.size()));
+    for (std::int64_t position = 0; position < depth && at < units; ++position) {
+      p.stages.push_back(at);
+      p.stage_ipu.push_back((p.phase_groups == 2 && phase % 2 == 1 ? depth : 0) + position);
+      p.recompute.push_back(draw.of<Recompute>({Recompute::layer, Recompute::stage}));
+      at += 1 + draw.below(std::max<std::int64_t>(1, units / (2 * depth)));
+    }
+  }
+  return p;
+}
+
+}  // namespace superstep::test
