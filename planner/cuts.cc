@@ -12,13 +12,14 @@ namespace {
 // The state of a partial cut. For sequential schedules `forward` is a sum, else maxima.
 struct Label {
   std::int64_t forward = 0, backward = 0, update = 0, copy = 0, weights = 0;
-  std::int32_t end = 0;     // where this stage ends
-  std::int32_t next = -1;   // label at `end`
+  std::int32_t end = 0;    // where this stage ends
+  std::int32_t next = -1;  // label at `end`
   Recompute mode = Recompute::layer;
 };
 
 bool no_worse(const Label& a, const Label& b) {
-  return a.forward <= b.forward && a.backward <= b.backward && a.update <= b.update && a.copy <= b.copy && a.weights <= b.weights;
+  return a.forward <= b.forward && a.backward <= b.backward && a.update <= b.update && a.copy <= b.copy &&
+         a.weights <= b.weights;
 }
 
 void offer(std::vector<Label>& labels, const Label& label) {
@@ -31,7 +32,8 @@ void offer(std::vector<Label>& labels, const Label& label) {
 
 class PipelineCut {
  public:
-  PipelineCut(const Setting& s, const CutRules& rules, const CutLimits& limits) : s_(s), rules_(rules), limits_(limits), n_(s.units()) {
+  PipelineCut(const Setting& s, const CutRules& rules, const CutLimits& limits)
+      : s_(s), rules_(rules), limits_(limits), n_(s.units()) {
     groups_ = s.plan().pipeline_stages;
     stages_ = groups_ + (rules.wrap ? 1 : 0);
     const Plan& p = s.plan();
@@ -79,10 +81,16 @@ class PipelineCut {
     return rules_.stages && (*rules_.stages)[static_cast<std::size_t>(stage)] != begin;
   }
 
+  bool other_mode(std::int64_t stage, Recompute mode) const {
+    return rules_.stage_modes && stage < static_cast<std::int64_t>(rules_.stage_modes->size()) &&
+           (*rules_.stage_modes)[static_cast<std::size_t>(stage)] != mode;
+  }
+
   std::int64_t objective(const Label& l) const {
     const std::int64_t work = serial_ || grouped_ ? l.forward : l.forward + l.backward;
     const std::int64_t copy = serial_ ? l.copy * copies_ : l.copy;
-    return cycles_ * (work + copy + fixed_) + s_.whole_weights_cycles(l.weights) + (s_.table().training() ? l.update + s_.update_fixed() : 0);
+    return cycles_ * (work + copy + fixed_) + s_.whole_weights_cycles(l.weights) +
+           (s_.table().training() ? l.update + s_.update_fixed() : 0);
   }
 
   // Joins a stage in front of a label.
@@ -130,7 +138,9 @@ class PipelineCut {
 
   // Modes come from the fastest; one that fits leaves the others nothing, for a stage has its IPU to
   // itself. Only the last stage may gain by `stage`, which recomputes nothing there.
-  bool settles(Recompute mode, const Setting::Stage&, std::int64_t from_end) const { return mode == Recompute::none || from_end > 0; }
+  bool settles(Recompute mode, const Setting::Stage&, std::int64_t from_end) const {
+    return mode == Recompute::none || from_end > 0;
+  }
 
   // labels[k][u]: ways to run units [u, end) in k + 1 stages, `last` being the from_end of the last one.
   using Table = std::vector<std::vector<std::vector<Label>>>;
@@ -147,11 +157,13 @@ class PipelineCut {
     return labels;
   }
 
-  void extend(const Table& labels, std::vector<Label>& here, std::int64_t k, std::int64_t u, std::int64_t end, std::int64_t from_end) const {
+  void extend(const Table& labels, std::vector<Label>& here, std::int64_t k, std::int64_t u, std::int64_t end,
+              std::int64_t from_end) const {
     const bool copies = u > 0 && stages_ > 1;
     for (std::int64_t v = k == 0 ? end : u + 1; v <= end - k; ++v) {
       bool any = false;
       for (Recompute mode : rules_.modes) {
+        if (other_mode(stages_ - 1 - from_end, mode)) continue;
         const Known& base = known(u, v, from_end == 0, mode);
         Setting::Stage x = base.stage;
         s_.add_stash(x, from_end);
@@ -206,9 +218,11 @@ class PipelineCut {
       bool any = false;
       for (Recompute a : rules_.modes) {
         for (Recompute b : rules_.modes) {
+          if (other_mode(0, a) || other_mode(stages_ - 1, b)) continue;
           Setting::Stage x = s_.stage(0, v, stages_ - 1, a, true, Range{w, n_});
           const Setting::Stage y = s_.stage(w, n_, 0, b, true, Range{0, v});
-          x.forward += y.forward, x.backward += y.backward, x.always += y.always, x.update += y.update, x.ddr += y.ddr, x.weights += y.weights;
+          x.forward += y.forward, x.backward += y.backward, x.always += y.always, x.update += y.update, x.ddr += y.ddr,
+              x.weights += y.weights;
           x.transient = std::max(x.transient, y.transient);
           x.rows |= y.rows;
           if (!fits(x)) continue;
@@ -224,7 +238,8 @@ class PipelineCut {
     return true;
   }
 
-  void consider(const Table& middle, std::int64_t v, std::int64_t w, const Label& ends, Recompute a, Recompute b, std::optional<Cuts>& best) const {
+  void consider(const Table& middle, std::int64_t v, std::int64_t w, const Label& ends, Recompute a, Recompute b,
+                std::optional<Cuts>& best) const {
     auto offer_cut = [&](std::int64_t cycles, std::int32_t label) {
       if (cycles >= (best ? best->cycles : best_)) return;
       Cuts cuts;
@@ -244,8 +259,11 @@ class PipelineCut {
     const auto& options = middle[static_cast<std::size_t>(stages_) - 3][static_cast<std::size_t>(v)];
     for (std::size_t i = 0; i < options.size(); ++i) {
       Label l = options[i];
-      if (serial_) l.forward += ends.forward, l.copy += ends.copy;
-      else l.forward = std::max(l.forward, ends.forward), l.backward = std::max(l.backward, ends.backward), l.copy = std::max(l.copy, ends.copy);
+      if (serial_)
+        l.forward += ends.forward, l.copy += ends.copy;
+      else
+        l.forward = std::max(l.forward, ends.forward), l.backward = std::max(l.backward, ends.backward),
+        l.copy = std::max(l.copy, ends.copy);
       l.update = std::max(l.update, ends.update);
       l.weights = std::max(l.weights, ends.weights);
       offer_cut(objective(l), static_cast<std::int32_t>(i));
@@ -266,7 +284,8 @@ class PipelineCut {
   void finish(Cuts& cuts) const {
     cuts.phases = {0};
     cuts.stage_ipu.clear();
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(cuts.stages.size()); ++i) cuts.stage_ipu.push_back(i % groups_);
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(cuts.stages.size()); ++i)
+      cuts.stage_ipu.push_back(i % groups_);
     cuts.cycles = evaluate(s_, with_cuts(s_.plan(), cuts)).cycles;
   }
 };
@@ -276,13 +295,19 @@ class PipelineCut {
 class PhaseCut {
  public:
   PhaseCut(const Setting& s, const CutRules& rules, const CutLimits& limits)
-      : s_(s), rules_(rules), limits_(limits), n_(s.units()), depth_(s.plan().pipeline_stages / s.plan().phase_groups),
-        overlap_(s.plan().io_tiles > 0), training_(s.table().training()) {
+      : s_(s),
+        rules_(rules),
+        limits_(limits),
+        n_(s.units()),
+        depth_(s.plan().pipeline_stages / s.plan().phase_groups),
+        overlap_(s.plan().io_tiles > 0),
+        training_(s.table().training()) {
     g_ = s.plan().phase_order == PhaseOrder::phase_outer ? s.plan().gradient_accumulation : 1;
     repeats_ = s.plan().phase_order == PhaseOrder::phase_outer ? 1 : s.plan().gradient_accumulation;
     // The least that units [v, n) can take: their work spread evenly over the stages of a phase.
     for (std::int64_t v = 0; v <= n_; ++v) {
-      rest_.push_back(static_cast<double>(s.work(v, n_)) / static_cast<double>(depth_) * static_cast<double>(g_ * repeats_) * 0.999999);
+      rest_.push_back(static_cast<double>(s.work(v, n_)) / static_cast<double>(depth_) *
+                      static_cast<double>(g_ * repeats_) * 0.999999);
     }
   }
 
@@ -301,12 +326,13 @@ class PhaseCut {
       const std::size_t to = counted ? c + 1 : 0;
       for (std::int64_t u = 0; u < n_; ++u) {
         if (cost[c][static_cast<std::size_t>(u)] == kNone || pinned_out(u)) continue;
-        extend_phases(u, cost[c][static_cast<std::size_t>(u)], least_ddr, [&](std::int64_t v, double value, const auto& make_back) {
-          double& slot = cost[to][static_cast<std::size_t>(v)];
-          if (value >= slot) return;
-          slot = value;
-          back[to][static_cast<std::size_t>(v)] = make_back();
-        });
+        extend_phases(u, cost[c][static_cast<std::size_t>(u)], least_ddr,
+                      [&](std::int64_t v, double value, const auto& make_back) {
+                        double& slot = cost[to][static_cast<std::size_t>(v)];
+                        if (value >= slot) return;
+                        slot = value;
+                        back[to][static_cast<std::size_t>(v)] = make_back();
+                      });
       }
     }
     const std::size_t last = counted ? counts : 0;
@@ -340,11 +366,14 @@ class PhaseCut {
   std::optional<Single> single(std::int64_t u, std::int64_t v) const {
     const auto& lengths = cells_[1][static_cast<std::size_t>(u)];
     const auto len = static_cast<std::size_t>(v - u - 1);
-    if (len >= lengths.size() || lengths[len].empty() || pinned_phase(u) || (v < n_ && (pinned_out(v) || pinned_phase(v)))) return std::nullopt;
+    if (len >= lengths.size() || lengths[len].empty() || pinned_phase(u) ||
+        (v < n_ && (pinned_out(v) || pinned_phase(v))))
+      return std::nullopt;
     const Cell& cell = lengths[len][0];
     Setting::Stage x = cell.stage;
     s_.leave_phase(x, v, v < n_);
-    return Single{g_ * (x.busy_forward(overlap_) + s_.micro_batch_fixed()), g_ * (x.busy_backward(overlap_) + s_.micro_batch_fixed()), s_.load_cycles(x.weights),
+    return Single{g_ * (x.busy_forward(overlap_) + s_.micro_batch_fixed()),
+                  g_ * (x.busy_backward(overlap_) + s_.micro_batch_fixed()), s_.load_cycles(x.weights),
                   x.update + s_.update_fixed(), cell.mode};
   }
 
@@ -357,7 +386,8 @@ class PhaseCut {
     std::vector<std::vector<std::optional<Single>>> phase(units);
     std::vector<std::vector<PairState>> best(units);  // by begin, length - 1
     for (std::int64_t u = 0; u < n_; ++u) {
-      for (std::int64_t v = u + 1; v <= n_ && v - u <= static_cast<std::int64_t>(cells_[1][static_cast<std::size_t>(u)].size()); ++v) {
+      for (std::int64_t v = u + 1;
+           v <= n_ && v - u <= static_cast<std::int64_t>(cells_[1][static_cast<std::size_t>(u)].size()); ++v) {
         phase[static_cast<std::size_t>(u)].push_back(u == 0 && v == n_ ? std::nullopt : single(u, v));
       }
       best[static_cast<std::size_t>(u)].resize(phase[static_cast<std::size_t>(u)].size());
@@ -375,11 +405,14 @@ class PhaseCut {
           if (here.cost + a->forward < end_cost) end_cost = here.cost + a->forward, end_begin = u;
           continue;
         }
-        if (static_cast<double>(here.cost + a->forward) + rest_[static_cast<std::size_t>(v)] >= static_cast<double>(end_cost)) continue;
+        if (static_cast<double>(here.cost + a->forward) + rest_[static_cast<std::size_t>(v)] >=
+            static_cast<double>(end_cost))
+          continue;
         for (std::size_t k = 0; k < phase[static_cast<std::size_t>(v)].size(); ++k) {
           const std::optional<Single>& b = phase[static_cast<std::size_t>(v)][k];
           if (!b) continue;
-          const std::int64_t total = here.cost + std::max(a->forward, b->load) + std::max(b->backward, a->load) + b->update;
+          const std::int64_t total =
+              here.cost + std::max(a->forward, b->load) + std::max(b->backward, a->load) + b->update;
           PairState& next = best[static_cast<std::size_t>(v)][k];
           if (total < next.cost) next = {total, u};
         }
@@ -389,7 +422,8 @@ class PhaseCut {
     Cuts cuts;
     for (std::int64_t u = end_begin, v = n_; u >= 0;) {
       cuts.stages.insert(cuts.stages.begin(), u);
-      cuts.recompute.insert(cuts.recompute.begin(), phase[static_cast<std::size_t>(u)][static_cast<std::size_t>(v - u - 1)]->mode);
+      cuts.recompute.insert(cuts.recompute.begin(),
+                            phase[static_cast<std::size_t>(u)][static_cast<std::size_t>(v - u - 1)]->mode);
       const std::int64_t before = best[static_cast<std::size_t>(u)][static_cast<std::size_t>(v - u - 1)].from;
       v = u;
       u = before;
@@ -430,7 +464,8 @@ class PhaseCut {
   bool pinned_phase(std::int64_t u) const {  // with pinned phases, only their first stages begin one
     if (!rules_.stages || !rules_.phases) return false;
     for (std::int64_t p : *rules_.phases) {
-      if (p < static_cast<std::int64_t>(rules_.stages->size()) && (*rules_.stages)[static_cast<std::size_t>(p)] == u) return false;
+      if (p < static_cast<std::int64_t>(rules_.stages->size()) && (*rules_.stages)[static_cast<std::size_t>(p)] == u)
+        return false;
     }
     return true;
   }
@@ -474,10 +509,13 @@ class PhaseCut {
     if (training_) total += slots * (l.backward + per_cycle);
     const bool last = v == n_;
     // Hidden loads cost what they exceed their neighbours by, which this bound leaves out; the first is never hidden.
-    if (s_.overlapped()) total += u == 0 ? l.load : 0;
-    else total += l.load * (training_ && !last ? 2 : 1);
+    if (s_.overlapped())
+      total += u == 0 ? l.load : 0;
+    else
+      total += l.load * (training_ && !last ? 2 : 1);
     double t = static_cast<double>(total);
-    if (s_.plan().phase_order == PhaseOrder::micro_batch_outer) t *= static_cast<double>(s_.plan().gradient_accumulation);
+    if (s_.plan().phase_order == PhaseOrder::micro_batch_outer)
+      t *= static_cast<double>(s_.plan().gradient_accumulation);
     return t + (training_ ? static_cast<double>(l.update + s_.update_fixed()) : 0);
   }
 
@@ -511,7 +549,9 @@ class PhaseCut {
           s_.leave_phase(leaving, v, v < n_);
           add_leaving(l, leaving);
           const double own = least_ddr ? static_cast<double>(l.ddr) : phase_cost(l, u, v, i);
-          if (before + own >= kNone || (!least_ddr && before + own + rest_[static_cast<std::size_t>(v)] >= static_cast<double>(limits_.best))) continue;
+          if (before + own >= kNone ||
+              (!least_ddr && before + own + rest_[static_cast<std::size_t>(v)] >= static_cast<double>(limits_.best)))
+            continue;
           offer_phase(v, before + own, [&, i = i, v = v] {
             Back b;
             b.from = u;
@@ -531,18 +571,23 @@ class PhaseCut {
 
   // Labels at `v` for a phase that starts after `before` cycles (negative: time does not matter). Dropped
   // when even an even spread of what is left could not make up for it.
-  void join(std::map<std::int64_t, std::vector<PhaseLabel>>& ends, const std::vector<PhaseLabel>& from, const Cell& cell, std::int64_t w, std::int64_t v,
-            std::int64_t i, double before) const {
+  void join(std::map<std::int64_t, std::vector<PhaseLabel>>& ends, const std::vector<PhaseLabel>& from,
+            const Cell& cell, std::int64_t w, std::int64_t v, std::int64_t i, double before) const {
     const double others = before < 0 ? 0 : before + rest_[static_cast<std::size_t>(v)];
     const auto slots = static_cast<double>((g_ + i) * repeats_);
-    if (before >= 0 && others + slots * static_cast<double>(cell.stage.busy_forward(overlap_) + (training_ ? cell.stage.busy_backward(overlap_) : 0)) >= static_cast<double>(limits_.best)) return;
+    if (before >= 0 && others + slots * static_cast<double>(cell.stage.busy_forward(overlap_) +
+                                                            (training_ ? cell.stage.busy_backward(overlap_) : 0)) >=
+                           static_cast<double>(limits_.best))
+      return;
     std::vector<PhaseLabel>& to = ends[v];
     for (std::size_t k = 0; k < from.size(); ++k) {
       PhaseLabel l = from[k];
       const Setting::Stage& x = cell.stage;
       l.forward = std::max(l.forward, x.busy_forward(overlap_));
       l.backward = std::max(l.backward, x.busy_backward(overlap_));
-      if (before >= 0 && others + slots * static_cast<double>(l.forward + (training_ ? l.backward : 0)) >= static_cast<double>(limits_.best)) continue;
+      if (before >= 0 && others + slots * static_cast<double>(l.forward + (training_ ? l.backward : 0)) >=
+                             static_cast<double>(limits_.best))
+        continue;
       l.load = std::max(l.load, s_.load_cycles(x.weights));
       l.update = std::max(l.update, x.update);
       l.ddr += x.ddr;
@@ -551,7 +596,8 @@ class PhaseCut {
       l.label = static_cast<std::int32_t>(k);
       l.mode = cell.mode;
       auto covers = [](const PhaseLabel& a, const PhaseLabel& b) {
-        return a.forward <= b.forward && a.backward <= b.backward && a.load <= b.load && a.update <= b.update && a.copy <= b.copy && a.ddr <= b.ddr;
+        return a.forward <= b.forward && a.backward <= b.backward && a.load <= b.load && a.update <= b.update &&
+               a.copy <= b.copy && a.ddr <= b.ddr;
       };
       if (std::any_of(to.begin(), to.end(), [&](const PhaseLabel& other) { return covers(other, l); })) continue;
       std::erase_if(to, [&](const PhaseLabel& other) { return covers(l, other); });
@@ -600,10 +646,12 @@ std::optional<Cuts> cut_pipeline(const Setting& setting, const CutRules& rules, 
   return PipelineCut(setting, rules, limits).run();
 }
 
-std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits, std::int64_t* lower_bound) {
+std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits,
+                               std::int64_t* lower_bound) {
   std::optional<Cuts> cuts = PhaseCut(setting, rules, limits).run(false, lower_bound);
   if (!cuts) return std::nullopt;
-  if (evaluate(setting, with_cuts(setting.plan(), *cuts)).ddr > limits.ddr) cuts = PhaseCut(setting, rules, limits).run(true, nullptr);
+  if (evaluate(setting, with_cuts(setting.plan(), *cuts)).ddr > limits.ddr)
+    cuts = PhaseCut(setting, rules, limits).run(true, nullptr);
   if (cuts && evaluate(setting, with_cuts(setting.plan(), *cuts)).ddr > limits.ddr) return std::nullopt;
   return cuts;
 }

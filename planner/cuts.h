@@ -11,18 +11,19 @@
 namespace superstep {
 
 struct CutLimits {
-  std::int64_t tile = 0;        // bytes per tile
-  std::int64_t executable = 0;  // of which code
-  std::int64_t ddr = 0;         // Streaming Memory per IPU
+  std::int64_t tile = 0;          // bytes per tile
+  std::int64_t executable = 0;    // of which code
+  std::int64_t ddr = 0;           // Streaming Memory per IPU
   std::int64_t best = INT64_MAX;  // cycles: plans that take longer are of no interest
 };
 
 struct CutRules {
   std::vector<Recompute> modes = {Recompute::none, Recompute::layer, Recompute::stage};  // allowed per stage
-  const std::vector<std::int64_t>* stages = nullptr;  // pinned first units; null: free
-  const std::vector<std::int64_t>* phases = nullptr;  // pinned first stages of phases
-  std::int64_t phase_count = 0;                       // pinned number of phases; 0: free
-  bool wrap = false;                                  // one stage more than IPU groups: the last returns to IPU 0
+  const std::vector<Recompute>* stage_modes = nullptr;  // pinned mode of each stage; null: free
+  const std::vector<std::int64_t>* stages = nullptr;    // pinned first units; null: free
+  const std::vector<std::int64_t>* phases = nullptr;    // pinned first stages of phases
+  std::int64_t phase_count = 0;                         // pinned number of phases; 0: free
+  bool wrap = false;                                    // one stage more than IPU groups: the last returns to IPU 0
 };
 
 struct Cuts {
@@ -37,8 +38,10 @@ struct Cuts {
 std::optional<Cuts> cut_pipeline(const Setting& setting, const CutRules& rules, const CutLimits& limits);
 
 // The same for phases, each spread over the pipeline. Exact when loads are not hidden (on demand) or a
-// phase is one stage, and Streaming Memory does not bind; else `lower_bound`, when given, receives a bound on every cut of the setting.
-std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits, std::int64_t* lower_bound);
+// phase is one stage, and Streaming Memory does not bind; else `lower_bound`, when given, receives a bound on every cut
+// of the setting.
+std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits,
+                               std::int64_t* lower_bound);
 
 // A copy of the setting's plan with these cuts.
 Plan with_cuts(const Plan& plan, const Cuts& cuts);

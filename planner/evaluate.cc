@@ -25,20 +25,31 @@ Setting::Linear Setting::collective(CollectiveKind kind, GroupShape group) const
 }
 
 Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& optimizer, bool phased)
-    : table_(&table), plan_(plan), n_(static_cast<std::int64_t>(table.units())), limit_(table.model().machine().chip.tile_memory.value),
+    : table_(&table),
+      plan_(plan),
+      n_(static_cast<std::int64_t>(table.units())),
+      limit_(table.model().machine().chip.tile_memory.value),
       executable_limit_(table.model().machine().chip.executable_memory.value),
-      ddr_limit_(table.model().machine().streaming_per_ipu().value), tiles_(table.tiles()),
-      micro_fixed_(table.model().calibration().micro_batch_fixed.value), cycle_fixed_(table.model().calibration().pipeline_cycle_fixed.value),
-      training_(table.training()), phased_(phased), state_bytes_(state_bytes_per_parameter(optimizer)) {
+      ddr_limit_(table.model().machine().streaming_per_ipu().value),
+      tiles_(table.tiles()),
+      micro_fixed_(table.model().calibration().micro_batch_fixed.value),
+      cycle_fixed_(table.model().calibration().pipeline_cycle_fixed.value),
+      training_(table.training()),
+      phased_(phased),
+      state_bytes_(state_bytes_per_parameter(optimizer)) {
   const CostModel& m = table.model();
   const auto& rts = plan.replicated_tensor_sharding;
   const std::int64_t acc = size_of(plan.precision.accumulators), t = plan.tensor_parallel.size();
   gather_ = collective(CollectiveKind::all_gather, shard_group(plan, rts.weights));
   const Linear scatter = collective(CollectiveKind::reduce_scatter, shard_group(plan, rts.gradients));
-  const Location stash_at = plan.location.activations == Location::in_processor ? Location::streaming : plan.location.activations;
+  const Location stash_at =
+      plan.location.activations == Location::in_processor ? Location::streaming : plan.location.activations;
   const Linear join = collective(CollectiveKind::all_gather, {t, 1});
 
-  auto per_byte = [&](Location l) { return static_cast<double>(m.streaming(Bytes(std::int64_t{1} << 30), l).value) / static_cast<double>(std::int64_t{1} << 30); };
+  auto per_byte = [&](Location l) {
+    return static_cast<double>(m.streaming(Bytes(std::int64_t{1} << 30), l).value) /
+           static_cast<double>(std::int64_t{1} << 30);
+  };
   const double away_rate = plan.location.weights == Location::in_processor ? 0 : per_byte(plan.location.weights);
   load_ = {gather_.fixed, away_rate / static_cast<double>(rts.weights) + gather_.per_byte};
 
@@ -83,7 +94,8 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
       if (!phased_) p.resident = shard_of(p.resident, rts.weights);
       if (training_) {
         const std::int64_t gradient_tile = ceil_div(accumulators, tiles_);
-        if (phased_ || plan.location.gradients == Location::in_processor) p.resident += phased_ ? gradient_tile : shard_of(gradient_tile, rts.gradients);
+        if (phased_ || plan.location.gradients == Location::in_processor)
+          p.resident += phased_ ? gradient_tile : shard_of(gradient_tile, rts.gradients);
         p.borrowed_resident += ceil_div(row.borrowed_parameters * acc, tiles_);
         if (away(plan.location.gradients)) p.ddr += shard_of(accumulators, rts.gradients);
         const std::int64_t state = shard_of(row.parameters * state_bytes_, rts.optimizer_state);
@@ -101,7 +113,8 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
   }
   work_sum_.push_back(0);
   for (std::int64_t u = 0; u < n_; ++u) {
-    work_sum_.push_back(work_sum_.back() + unit_[at(u)].forward + unit_[at(u)].host + (training_ ? unit_[at(u)].backward : 0));
+    work_sum_.push_back(work_sum_.back() + unit_[at(u)].forward + unit_[at(u)].host +
+                        (training_ ? unit_[at(u)].backward : 0));
   }
   // Rows beyond the 64th would share a bit; graphs with so many different units count code once per bit.
   code_of_row_.assign(64, 0);
@@ -144,11 +157,13 @@ void Setting::price_update() {
     add(CollectiveKind::all_reduce, replicas, 1, per_gradient);
   } else {
     const GroupShape gg = shard_group(plan_, grad_shards);
-    add(CollectiveKind::all_reduce, {replicas.size / grad_shards, gg.stride * grad_shards}, 1 / static_cast<double>(grad_shards), per_gradient);
+    add(CollectiveKind::all_reduce, {replicas.size / grad_shards, gg.stride * grad_shards},
+        1 / static_cast<double>(grad_shards), per_gradient);
     add(CollectiveKind::all_gather, gg, 1, per_gradient);
   }
   if (shards > rts.weights) {
-    add(CollectiveKind::all_gather, {shards / rts.weights, group.stride * rts.weights}, 1 / static_cast<double>(rts.weights), per_weight);
+    add(CollectiveKind::all_gather, {shards / rts.weights, group.stride * rts.weights},
+        1 / static_cast<double>(rts.weights), per_weight);
   }
   update_fixed_ = static_cast<std::int64_t>(fixed);
   for (std::int64_t u = 0; u < n_; ++u) {
@@ -158,7 +173,9 @@ void Setting::price_update() {
     double cycles = per_gradient * parameters * acc + per_weight * static_cast<double>(p.weights);
     if (row.parameters > 0) cycles += static_cast<double>(table_->update_cycles(at(u), shards).value);
     if (plan_.location.optimizer_state != Location::in_processor) {
-      cycles += 2.0 * static_cast<double>(m.streaming(Bytes(shard_of(row.parameters * state_bytes_, shards)), plan_.location.optimizer_state).value);
+      cycles += 2.0 * static_cast<double>(m.streaming(Bytes(shard_of(row.parameters * state_bytes_, shards)),
+                                                      plan_.location.optimizer_state)
+                                              .value);
     }
     if (plan_.location.weights != Location::in_processor) {
       cycles += static_cast<double>(m.streaming(Bytes(shard_of(p.weights, rts.weights)), plan_.location.weights).value);
@@ -167,11 +184,15 @@ void Setting::price_update() {
   }
 }
 
-bool Setting::overlapped() const { return (plan_.load == LoadSchedule::preload && plan_.io_tiles > 0) || plan_.phase_groups == 2; }
+bool Setting::overlapped() const {
+  return (plan_.load == LoadSchedule::preload && plan_.io_tiles > 0) || plan_.phase_groups == 2;
+}
 std::int64_t Setting::load_cycles(std::int64_t weight_bytes) const { return load_.of(weight_bytes); }
 std::int64_t Setting::whole_weights_cycles(std::int64_t weight_bytes) const {
   if (plan_.location.weights == Location::in_processor) return 0;
-  return table_->model().streaming(Bytes(shard_of(weight_bytes, plan_.replicated_tensor_sharding.weights)), plan_.location.weights).value;
+  return table_->model()
+      .streaming(Bytes(shard_of(weight_bytes, plan_.replicated_tensor_sharding.weights)), plan_.location.weights)
+      .value;
 }
 
 std::int64_t Setting::code(std::uint64_t rows) const {
@@ -193,9 +214,13 @@ void Setting::leave_phase(Stage& s, std::int64_t end, bool more_phases) const {
 }
 
 std::int64_t Setting::spill_cycles(std::int64_t weight_bytes) const {
-  const std::int64_t accumulators = weight_bytes / size_of(plan_.precision.weights) * size_of(plan_.precision.accumulators);
-  const Location where = plan_.location.gradients == Location::in_processor ? Location::streaming : plan_.location.gradients;
-  return 2 * table_->model().streaming(Bytes(shard_of(accumulators, plan_.replicated_tensor_sharding.gradients)), where).value;
+  const std::int64_t accumulators =
+      weight_bytes / size_of(plan_.precision.weights) * size_of(plan_.precision.accumulators);
+  const Location where =
+      plan_.location.gradients == Location::in_processor ? Location::streaming : plan_.location.gradients;
+  return 2 * table_->model()
+                 .streaming(Bytes(shard_of(accumulators, plan_.replicated_tensor_sharding.gradients)), where)
+                 .value;
 }
 
 std::int64_t Setting::least_memory(std::int64_t unit) const {
@@ -230,8 +255,10 @@ void Setting::add_time(Stage& s, std::int64_t begin, std::int64_t end, bool is_l
   // The input is loaded (first of its phase) or stashed; leave_phase() adds what the last one stores.
   const PerUnit& in = unit_[at(begin)];
   const bool begins = begin == 0;
-  if (first) s.move_forward += begins ? 0 : in.move + in.join;
-  else if (training_) s.move_forward += in.move;
+  if (first)
+    s.move_forward += begins ? 0 : in.move + in.join;
+  else if (training_)
+    s.move_forward += in.move;
   if (training_) {
     s.move_backward += in.move + in.join + (first && !begins ? in.move : 0);
   }
@@ -248,8 +275,10 @@ void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompu
     s.rows |= std::uint64_t{1} << (p.row % 64);
     entry += p.feed;
     largest_weight = std::max(largest_weight, table_->row(at(u)).weight_tile.value);
-    largest_gradient = std::max(largest_gradient, ceil_div(table_->row(at(u)).parameters * size_of(plan_.precision.accumulators), tiles_));
-    const bool lent = p.lender < 0 || (p.lender >= begin && p.lender < end) || (p.lender >= other.begin && p.lender < other.end);
+    largest_gradient = std::max(
+        largest_gradient, ceil_div(table_->row(at(u)).parameters * size_of(plan_.precision.accumulators), tiles_));
+    const bool lent =
+        p.lender < 0 || (p.lender >= begin && p.lender < end) || (p.lender >= other.begin && p.lender < other.end);
     if (!lent) {
       s.always += p.borrowed_resident;
       s.weights += p.borrowed;
@@ -258,7 +287,9 @@ void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompu
     s.transient = std::max(s.transient, p.forward_peak);
   }
   if (!phased_ && plan_.replicated_tensor_sharding.weights > 1) s.always += largest_weight;
-  if (!phased_ && training_ && (plan_.location.gradients != Location::in_processor || plan_.replicated_tensor_sharding.gradients > 1)) s.always += largest_gradient;
+  if (!phased_ && training_ &&
+      (plan_.location.gradients != Location::in_processor || plan_.replicated_tensor_sharding.gradients > 1))
+    s.always += largest_gradient;
   if (!training_) {
     if (phased_) s.ddr += unit_[at(begin)].entry_boundary;
     return;
@@ -308,14 +339,16 @@ void Setting::add_stash(Stage& s, std::int64_t from_end) const {
   if (away(plan_.location.activations)) s.ddr += s.entry_ipu * depth;
 }
 
-Setting::Stage Setting::stage_without_stash(std::int64_t begin, std::int64_t end, bool is_last, Recompute mode, bool first, Range other) const {
+Setting::Stage Setting::stage_without_stash(std::int64_t begin, std::int64_t end, bool is_last, Recompute mode,
+                                            bool first, Range other) const {
   Stage s;
   add_time(s, begin, end, is_last, mode, first);
   add_memory(s, begin, end, mode, other);
   return s;
 }
 
-Setting::Stage Setting::stage(std::int64_t begin, std::int64_t end, std::int64_t from_end, Recompute mode, bool first, Range other) const {
+Setting::Stage Setting::stage(std::int64_t begin, std::int64_t end, std::int64_t from_end, Recompute mode, bool first,
+                              Range other) const {
   Stage s = stage_without_stash(begin, end, from_end == 0, mode, first, other);
   add_stash(s, from_end);
   return s;
@@ -329,7 +362,9 @@ struct PerIpu {
   std::uint64_t rows = 0;
 };
 
-Recompute mode_of(const Plan& plan, std::size_t stage) { return plan.recompute[std::min(stage, plan.recompute.size() - 1)]; }
+Recompute mode_of(const Plan& plan, std::size_t stage) {
+  return plan.recompute[std::min(stage, plan.recompute.size() - 1)];
+}
 
 std::int64_t stage_end(const Setting& s, const Plan& plan, std::size_t stage) {
   return stage + 1 < plan.stages.size() ? plan.stages[stage + 1] : s.units();
@@ -346,7 +381,8 @@ Estimate evaluate_pipeline(const Setting& s, const Plan& plan) {
     for (std::size_t k = 0; k < stages && stages > at(plan.pipeline_stages); ++k) {
       if (k != i && plan.stage_ipu[k] == plan.stage_ipu[i]) other = {plan.stages[k], stage_end(s, plan, k)};
     }
-    const Setting::Stage x = s.stage(plan.stages[i], stage_end(s, plan, i), last - static_cast<std::int64_t>(i), mode_of(plan, i), true, other);
+    const Setting::Stage x = s.stage(plan.stages[i], stage_end(s, plan, i), last - static_cast<std::int64_t>(i),
+                                     mode_of(plan, i), true, other);
     PerIpu& ipu = ipus[at(plan.stage_ipu[i])];
     ipu.forward += x.forward;
     ipu.backward += x.backward;
@@ -380,7 +416,8 @@ Estimate evaluate_pipeline(const Setting& s, const Plan& plan) {
   cycle += serially ? copies * (training ? 2 : 1) : widest;
   cycle += s.micro_batch_fixed() + (last > 0 ? s.cycle_fixed() : 0);
   const std::int64_t drain = serially ? 0 : training ? 2 * last : last;
-  e.cycles = (plan.gradient_accumulation + drain) * cycle + s.whole_weights_cycles(weights) + (training ? update + s.update_fixed() : 0);
+  e.cycles = (plan.gradient_accumulation + drain) * cycle + s.whole_weights_cycles(weights) +
+             (training ? update + s.update_fixed() : 0);
   return e;
 }
 
@@ -398,7 +435,8 @@ Estimate evaluate_phases(const Setting& s, const Plan& plan) {
     const auto depth = static_cast<std::int64_t>(end - first);
     std::int64_t forward = 0, backward = 0, widest = 0, load = 0, update = 0, spill = 0;
     for (std::size_t i = first; i < end; ++i) {
-      Setting::Stage x = s.stage(plan.stages[i], stage_end(s, plan, i), static_cast<std::int64_t>(end - 1 - i), mode_of(plan, i), i == first);
+      Setting::Stage x = s.stage(plan.stages[i], stage_end(s, plan, i), static_cast<std::int64_t>(end - 1 - i),
+                                 mode_of(plan, i), i == first);
       s.leave_phase(x, stage_end(s, plan, i), i + 1 == end && j + 1 < phases);
       forward = std::max(forward, x.busy_forward(overlap));
       backward = std::max(backward, x.busy_backward(overlap));
@@ -413,7 +451,8 @@ Estimate evaluate_phases(const Setting& s, const Plan& plan) {
       ipu.rows |= x.rows;
     }
     const std::int64_t per_cycle = widest + s.micro_batch_fixed() + (depth > 1 ? s.cycle_fixed() : 0);
-    const std::int64_t work_forward = (g + depth - 1) * (forward + per_cycle), work_backward = (g + depth - 1) * (backward + per_cycle);
+    const std::int64_t work_forward = (g + depth - 1) * (forward + per_cycle),
+                       work_backward = (g + depth - 1) * (backward + per_cycle);
     // Loads hide behind the neighbouring phase, or stand alone; the last phase stays for its backward.
     if (preload) {
       total += j == 0 ? load : std::max(before, load);

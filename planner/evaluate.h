@@ -27,27 +27,34 @@ class Setting {
 
   // One stage: units [begin, end), the from_end-th from the end of its pipeline.
   struct Stage {
-    std::int64_t forward = 0, backward = 0;  // cycles per micro-batch, recompute in backward
+    std::int64_t forward = 0, backward = 0;            // cycles per micro-batch, recompute in backward
     std::int64_t move_forward = 0, move_backward = 0;  // phased: boundaries through Streaming Memory
-    std::int64_t busy_forward(bool overlap) const { return overlap ? std::max(forward, move_forward) : forward + move_forward; }
-    std::int64_t busy_backward(bool overlap) const { return overlap ? std::max(backward, move_backward) : backward + move_backward; }
-    std::int64_t always = 0;                 // always-live bytes, code excluded
-    std::int64_t transient = 0;              // peak of what is not always live
-    std::int64_t update = 0;                 // cycles per step
-    std::int64_t ddr = 0;                    // bytes per IPU
-    std::int64_t weights = 0;                // bytes of the stage's weights on one IPU
-    std::uint64_t rows = 0;                  // table rows it runs: its code
-    std::int64_t entry = 0, entry_ipu = 0;   // one stash entry, per tile and per IPU
+    std::int64_t busy_forward(bool overlap) const {
+      return overlap ? std::max(forward, move_forward) : forward + move_forward;
+    }
+    std::int64_t busy_backward(bool overlap) const {
+      return overlap ? std::max(backward, move_backward) : backward + move_backward;
+    }
+    std::int64_t always = 0;                // always-live bytes, code excluded
+    std::int64_t transient = 0;             // peak of what is not always live
+    std::int64_t update = 0;                // cycles per step
+    std::int64_t ddr = 0;                   // bytes per IPU
+    std::int64_t weights = 0;               // bytes of the stage's weights on one IPU
+    std::uint64_t rows = 0;                 // table rows it runs: its code
+    std::int64_t entry = 0, entry_ipu = 0;  // one stash entry, per tile and per IPU
   };
   // The same but for the stash, which alone depends on how far from the end the stage is; `is_last`:
   // from_end is 0. add_stash() completes it.
-  Stage stage_without_stash(std::int64_t begin, std::int64_t end, bool is_last, Recompute mode, bool first = true, Range other = {}) const;
+  Stage stage_without_stash(std::int64_t begin, std::int64_t end, bool is_last, Recompute mode, bool first = true,
+                            Range other = {}) const;
   void add_stash(Stage& stage, std::int64_t from_end) const;
   // `first`: the stage begins its phase. `other`: another run of units on the same IPU at the same time.
-  Stage stage(std::int64_t begin, std::int64_t end, std::int64_t from_end, Recompute mode, bool first = true, Range other = {}) const;
+  Stage stage(std::int64_t begin, std::int64_t end, std::int64_t from_end, Recompute mode, bool first = true,
+              Range other = {}) const;
   // What the last stage of a phase moves when another phase follows.
   void leave_phase(Stage& stage, std::int64_t end, bool more_phases) const;
-  std::int64_t spill_cycles(std::int64_t weight_bytes) const;  // micro_batch_outer: accumulators of a phase out and back
+  std::int64_t spill_cycles(
+      std::int64_t weight_bytes) const;  // micro_batch_outer: accumulators of a phase out and back
   // Bytes of code that a set of table rows needs, per tile.
   std::int64_t code(std::uint64_t rows) const;
 
@@ -56,11 +63,14 @@ class Setting {
   std::int64_t copy_cycles(std::int64_t boundary_unit) const { return copy_[static_cast<std::size_t>(boundary_unit)]; }
   std::int64_t micro_batch_fixed() const { return micro_fixed_; }
   std::int64_t cycle_fixed() const { return cycle_fixed_; }
-  std::int64_t update_fixed() const { return update_fixed_; }      // latency of the update's collectives
-  std::int64_t load_cycles(std::int64_t weight_bytes) const;       // a phase's weights onto one IPU
-  std::int64_t whole_weights_cycles(std::int64_t weight_bytes) const;  // not phased, weights kept elsewhere: in and out once a step
+  std::int64_t update_fixed() const { return update_fixed_; }  // latency of the update's collectives
+  std::int64_t load_cycles(std::int64_t weight_bytes) const;   // a phase's weights onto one IPU
+  std::int64_t whole_weights_cycles(
+      std::int64_t weight_bytes) const;  // not phased, weights kept elsewhere: in and out once a step
   // Least cycles of one micro-batch through units [begin, end), forward and backward, nothing recomputed.
-  std::int64_t work(std::int64_t begin, std::int64_t end) const { return work_sum_[static_cast<std::size_t>(end)] - work_sum_[static_cast<std::size_t>(begin)]; }
+  std::int64_t work(std::int64_t begin, std::int64_t end) const {
+    return work_sum_[static_cast<std::size_t>(end)] - work_sum_[static_cast<std::size_t>(begin)];
+  }
   std::int64_t boundary_bytes(std::int64_t unit) const { return stored_boundary_[static_cast<std::size_t>(unit)]; }
   bool overlapped() const;
   // Least bytes that a unit alone needs on a tile, whatever its stage.
@@ -71,20 +81,22 @@ class Setting {
   // cycles = fixed + bytes * per_byte, for the transfers whose bytes are only known stage by stage.
   struct Linear {
     double fixed = 0, per_byte = 0;
-    std::int64_t of(std::int64_t bytes) const { return bytes == 0 ? 0 : static_cast<std::int64_t>(fixed + per_byte * static_cast<double>(bytes)); }
+    std::int64_t of(std::int64_t bytes) const {
+      return bytes == 0 ? 0 : static_cast<std::int64_t>(fixed + per_byte * static_cast<double>(bytes));
+    }
   };
   struct PerUnit {
-    std::int64_t forward, backward, again;        // cycles; again: forward as a recompute
-    std::int64_t host, update;                    // cycles per micro-batch, per step
-    std::int64_t resident, borrowed_resident;     // bytes per tile
+    std::int64_t forward, backward, again;     // cycles; again: forward as a recompute
+    std::int64_t host, update;                 // cycles per micro-batch, per step
+    std::int64_t resident, borrowed_resident;  // bytes per tile
     std::int64_t kept, crossing, forward_peak, keeping_peak, backward_peak;
-    std::int64_t boundary, feed;                  // bytes per tile of one stash entry
-    std::int64_t weights, borrowed;               // bytes per IPU
-    std::int64_t update_borrowed;                 // cycles of summing a tied weight's gradient
-    std::int64_t ddr, entry_boundary; // bytes per IPU
-    std::int64_t move, join;                      // cycles: its boundary through Streaming Memory, joining its shards
+    std::int64_t boundary, feed;       // bytes per tile of one stash entry
+    std::int64_t weights, borrowed;    // bytes per IPU
+    std::int64_t update_borrowed;      // cycles of summing a tied weight's gradient
+    std::int64_t ddr, entry_boundary;  // bytes per IPU
+    std::int64_t move, join;           // cycles: its boundary through Streaming Memory, joining its shards
     std::int32_t row;
-    std::int32_t lender;                          // unit that owns the weights it borrows; -1: none
+    std::int32_t lender;  // unit that owns the weights it borrows; -1: none
     std::int64_t layer;
   };
   Linear collective(CollectiveKind kind, GroupShape group) const;
@@ -99,22 +111,24 @@ class Setting {
   std::int64_t micro_fixed_, cycle_fixed_, update_fixed_ = 0;
   bool training_, phased_;
   std::int64_t state_bytes_;
-  std::vector<PerUnit> unit_;                // one more than units: its boundary is empty
-  std::vector<std::int64_t> copy_;           // cycles of sending the boundary to the next stage
+  std::vector<PerUnit> unit_;       // one more than units: its boundary is empty
+  std::vector<std::int64_t> copy_;  // cycles of sending the boundary to the next stage
   std::vector<std::int64_t> stored_boundary_;
-  std::vector<std::int64_t> code_of_row_;    // exchange code
+  std::vector<std::int64_t> code_of_row_;  // exchange code
   std::vector<VertexSet> kinds_of_row_;
   std::int64_t code_of_all_ = 0;
-  std::vector<std::int64_t> work_sum_;       // prefix sums of forward + backward
+  std::vector<std::int64_t> work_sum_;  // prefix sums of forward + backward
   Linear load_, gather_;
 };
 
 struct Estimate {
-  std::int64_t cycles = 0;        // of one step
-  std::int64_t tile_peak = 0;     // fullest tile
+  std::int64_t cycles = 0;     // of one step
+  std::int64_t tile_peak = 0;  // fullest tile
   std::int64_t executable = 0;
-  std::int64_t ddr = 0;           // of the IPU that holds most
-  bool fits(const Setting& s) const { return tile_peak <= s.limit() && executable <= s.executable_limit() && ddr <= s.ddr_limit(); }
+  std::int64_t ddr = 0;  // of the IPU that holds most
+  bool fits(const Setting& s) const {
+    return tile_peak <= s.limit() && executable <= s.executable_limit() && ddr <= s.ddr_limit();
+  }
 };
 
 // One fully specified plan. No allocation.

@@ -15,30 +15,49 @@ const std::array<TermExplanation, kTerms>& table() {
   static const Rows clock = {"/chip/clock"};
   static const std::array<TermExplanation, kTerms> all = {{
       {"sum over matrix products of useful blocks x rows x cycles per row (256 / MACs per cycle)",
-       {"/chip/amp/fp16_16_macs_per_cycle", "/chip/amp/fp32_macs_per_cycle", "/chip/tiles", "/chip/clock"}, {}},
-      {"shares rounded up to 16 channels and 6 rows, less the useful rows", {"/chip/amp/block_channels", "/chip/workers", "/chip/clock"}, {}},
-      {"block_fixed per 16 x 16 weight block and row group + call_fixed per call", {"/chip/amp/block_fixed", "/chip/amp/call_fixed", "/chip/clock"}, {}},
-      {"vendor vertex formulas x vector_factor", {"/chip/workers", "/chip/vertex_launch", "/chip/clock"}, {"vector_factor"}},
+       {"/chip/amp/fp16_16_macs_per_cycle", "/chip/amp/fp32_macs_per_cycle", "/chip/tiles", "/chip/clock"},
+       {}},
+      {"shares rounded up to 16 channels and 6 rows, less the useful rows",
+       {"/chip/amp/block_channels", "/chip/workers", "/chip/clock"},
+       {}},
+      {"block_fixed per 16 x 16 weight block and row group + call_fixed per call",
+       {"/chip/amp/block_fixed", "/chip/amp/call_fixed", "/chip/clock"},
+       {}},
+      {"vendor vertex formulas x vector_factor",
+       {"/chip/workers", "/chip/vertex_launch", "/chip/clock"},
+       {"vector_factor"}},
       {"bytes the busiest tile receives / receive rate; pairs share a stream where they can",
-       {"/chip/exchange/receive", "/chip/exchange/paired_receive", "/chip/clock"}, {}},
+       {"/chip/exchange/receive", "/chip/exchange/paired_receive", "/chip/clock"},
+       {}},
       {"partial sums received / receive rate", {"/chip/exchange/receive", "/chip/clock"}, {}},
-      {"33 + 6 (20 + (2 parts + 8) ceil(n / 48)) cycles x vector_factor", {"/chip/workers", "/chip/clock"}, {"vector_factor"}},
+      {"33 + 6 (20 + (2 parts + 8) ceil(n / 48)) cycles x vector_factor",
+       {"/chip/workers", "/chip/clock"},
+       {"vector_factor"}},
       {"(bytes / receive rate + copy) x vector_factor", {"/chip/exchange/receive", "/chip/clock"}, {"vector_factor"}},
       {"supersteps x cycles of sync, launch and route", {"/chip/exchange/superstep", "/chip/clock"}, {}},
-      {"scaledAdd of each weight gradient into its accumulator x vector_factor", {"/chip/workers", "/chip/clock"}, {"vector_factor"}},
+      {"scaledAdd of each weight gradient into its accumulator x vector_factor",
+       {"/chip/workers", "/chip/clock"},
+       {"vector_factor"}},
       {"ring: 2 (n-1)/n bytes / ring rate + 2 (n-1) hops; half for gather or scatter",
-       {"/links/rate", "/links/efficiency", "/links/rail_links", "/links/rung_links", "/links/hop_latency", "/links/external_sync"}, {}},
+       {"/links/rate", "/links/efficiency", "/links/rail_links", "/links/rung_links", "/links/hop_latency",
+        "/links/external_sync"},
+       {}},
       {"forward passes run again for the backward pass, all their parts", clock, {"vector_factor"}},
       {"slowest IPU beyond an even share", clock, {}},
       {"widest stage boundary / link rate, both directions at once, + 2 hops + external sync",
-       {"/links/rate", "/links/efficiency", "/links/rail_links", "/links/hop_latency", "/links/external_sync"}, {}},
+       {"/links/rate", "/links/efficiency", "/links/rail_links", "/links/hop_latency", "/links/external_sync"},
+       {}},
       {"ring over the replicas of one stage: reduce-scatter and all-gather of the fullest IPU's gradients",
-       {"/links/rate", "/links/efficiency", "/links/rail_links", "/links/hop_latency", "/gateway/rate", "/gateway/efficiency"}, {}},
+       {"/links/rate", "/links/efficiency", "/links/rail_links", "/links/hop_latency", "/gateway/rate",
+        "/gateway/efficiency"},
+       {}},
       {"optimiser ops on the shard x vector_factor", {"/chip/workers", "/chip/clock"}, {"vector_factor"}},
       {"bytes loaded / DDR rate of one IPU", {"/streaming/ipu_rate", "/streaming/machine_rate"}, {}},
       {"bytes stored / DDR rate of one IPU", {"/streaming/ipu_rate", "/streaming/machine_rate"}, {}},
       {"bytes of one micro-batch / min(host link share, DDR rate)", {"/host/rate", "/streaming/ipu_rate"}, {}},
-      {"micro_batch_fixed per micro-batch + pipeline_cycle_fixed per pipeline cycle", clock, {"micro_batch_fixed", "pipeline_cycle_fixed"}},
+      {"micro_batch_fixed per micro-batch + pipeline_cycle_fixed per pipeline cycle",
+       clock,
+       {"micro_batch_fixed", "pipeline_cycle_fixed"}},
       {"(2 stages - 2) x pipeline cycle", clock, {"full_cost_fill"}},
   }};
   return all;
@@ -65,7 +84,8 @@ void add_rows(report::Explanation& out, const TermExplanation& e, const CostMode
   }
 }
 
-report::Explanation* start(report::Index& index, const std::string& name, const std::string& value, const std::string& formula) {
+report::Explanation* start(report::Index& index, const std::string& name, const std::string& value,
+                           const std::string& formula) {
   report::Explanation* x = index.add_explanations();
   x->set_name(name);
   x->set_value(value);
@@ -87,26 +107,32 @@ const TermExplanation& explain_term(Term term_of) { return table()[static_cast<s
 void add_explanations(report::Index& index, const Evaluated& e, const UnitTable& table_of) {
   const CostModel& model = table_of.model();
   report::Explanation* step = start(index, "step_time_s", to_text(Seconds(e.step_seconds)), "sum of the waterfall");
-  for (const report::WaterfallTerm& w : index.waterfall()) term(step, w.name(), to_text(Seconds(w.seconds())), "waterfall/" + w.name());
-  report::Explanation* rate = start(index, "samples_per_second", std::to_string(e.samples_per_second), "global batch / step time");
+  for (const report::WaterfallTerm& w : index.waterfall())
+    term(step, w.name(), to_text(Seconds(w.seconds())), "waterfall/" + w.name());
+  report::Explanation* rate =
+      start(index, "samples_per_second", std::to_string(e.samples_per_second), "global batch / step time");
   term(rate, "global batch", std::to_string(e.plan.global_batch()), "micro-batch x accumulation x replicas");
   term(rate, "step time", to_text(Seconds(e.step_seconds)), "step_time_s");
   for (int i = 0; i < kTerms; ++i) {
     const Term t = static_cast<Term>(i);
     if (e.timeline.step[t] == 0) continue;
     const Cycles cycles(e.timeline.step[t]);
-    report::Explanation* x = start(index, "waterfall/" + std::string(name_of(t)), to_text(model.seconds(cycles)), std::string(explain_term(t).formula));
+    report::Explanation* x = start(index, "waterfall/" + std::string(name_of(t)), to_text(model.seconds(cycles)),
+                                   std::string(explain_term(t).formula));
     term(x, "cycles per step on the critical path", with_thousands(cycles.value), "lowered program, timed");
     add_rows(*x, explain_term(t), model);
   }
   for (const report::IpuClass& c : index.ipu_classes()) {
-    report::Explanation* x = start(index, "memory/" + c.name(), to_text(Bytes(c.tile_peak_bytes())), "always-live + the peak of what is not, fullest tile");
+    report::Explanation* x = start(index, "memory/" + c.name(), to_text(Bytes(c.tile_peak_bytes())),
+                                   "always-live + the peak of what is not, fullest tile");
     for (const report::MemoryCategory& m : c.memory()) {
       term(x, m.name(), to_text(Bytes(m.bytes_per_tile())), m.always_live() ? "always live" : "live at the peak");
     }
     term(x, "limit", to_text(Bytes(c.tile_limit_bytes())), "/chip/tile_memory");
   }
-  report::Explanation* ddr = start(index, "ddr_bytes_per_ipu", to_text(Bytes(e.ddr_per_ipu)), "streamed weights, gradients, state, stored activations and host buffers of the fullest IPU");
+  report::Explanation* ddr =
+      start(index, "ddr_bytes_per_ipu", to_text(Bytes(e.ddr_per_ipu)),
+            "streamed weights, gradients, state, stored activations and host buffers of the fullest IPU");
   term(ddr, "limit", to_text(model.machine().streaming_per_ipu()), "/streaming/capacity over /ipus_per_machine");
 }
 

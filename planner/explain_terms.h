@@ -11,7 +11,7 @@ namespace superstep {
 
 struct TermExplanation {
   std::string_view formula;
-  std::vector<std::string_view> machine_rows;      // JSON pointers of the machine file
+  std::vector<std::string_view> machine_rows;  // JSON pointers of the machine file
   std::vector<std::string_view> calibration_rows;
 };
 const TermExplanation& explain_term(Term term);

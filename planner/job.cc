@@ -30,12 +30,13 @@ const std::vector<std::pair<std::string, Schedule>> kSchedules = {
 const std::vector<std::pair<std::string, Recompute>> kRecomputes = {
     {"none", Recompute::none}, {"layer", Recompute::layer}, {"stage", Recompute::stage}};
 const std::vector<std::pair<std::string, Location>> kLocations = {{"in_processor", Location::in_processor},
-                                                                 {"streaming", Location::streaming},
-                                                                 {"remote_machine", Location::remote_machine},
-                                                                 {"remote_ipu", Location::remote_ipu}};
+                                                                  {"streaming", Location::streaming},
+                                                                  {"remote_machine", Location::remote_machine},
+                                                                  {"remote_ipu", Location::remote_ipu}};
 const std::vector<std::pair<std::string, PhaseOrder>> kOrders = {{"phase_outer", PhaseOrder::phase_outer},
-                                                                {"micro_batch_outer", PhaseOrder::micro_batch_outer}};
-const std::vector<std::pair<std::string, LoadSchedule>> kLoads = {{"preload", LoadSchedule::preload}, {"on_demand", LoadSchedule::on_demand}};
+                                                                 {"micro_batch_outer", PhaseOrder::micro_batch_outer}};
+const std::vector<std::pair<std::string, LoadSchedule>> kLoads = {{"preload", LoadSchedule::preload},
+                                                                  {"on_demand", LoadSchedule::on_demand}};
 const std::vector<std::pair<std::string, DType>> kTypes = {{"fp16", DType::fp16}, {"fp32", DType::fp32}};
 
 std::int64_t whole(const nlohmann::json& v, const std::string& where, std::int64_t low, std::int64_t high) {
@@ -53,16 +54,18 @@ IntegerPin integer_pin(JsonReader& r, const char* key, std::int64_t low = 1) {
   const nlohmann::json& v = r.raw(key);
   IntegerPin pin;
   if (v.is_object()) {
-    JsonReader range(v, r.at(key));
+    JsonReader range = r.object(key);
     pin.low = range.integer_or("min", low, kMost, low);
     pin.high = range.integer_or("max", low, kMost, kMost);
     range.finish();
-    if (pin.low > pin.high) throw Error(r.at(key), "min " + std::to_string(pin.low) + " is above max " + std::to_string(pin.high));
+    if (pin.low > pin.high)
+      throw Error(r.at(key), "min " + std::to_string(pin.low) + " is above max " + std::to_string(pin.high));
     return pin;
   }
   if (v.is_array()) {
     if (v.empty()) throw Error(r.at(key), "found an empty list, expected at least one value");
-    for (std::size_t i = 0; i < v.size(); ++i) pin.values.push_back(whole(v[i], r.at(key) + "/" + std::to_string(i), low, kMost));
+    for (std::size_t i = 0; i < v.size(); ++i)
+      pin.values.push_back(whole(v[i], r.at(key) + "/" + std::to_string(i), low, kMost));
   } else {
     pin.values.push_back(whole(v, r.at(key), low, kMost));
   }
@@ -74,19 +77,25 @@ std::vector<E> name_pin(JsonReader& r, const char* key, const std::vector<std::p
   const nlohmann::json& v = r.raw(key);
   std::vector<E> out;
   if (!v.is_array()) return {parse_name(v, r.at(key), names)};
-  for (std::size_t i = 0; i < v.size(); ++i) out.push_back(parse_name(v[i], r.at(key) + "/" + std::to_string(i), names));
+  for (std::size_t i = 0; i < v.size(); ++i)
+    out.push_back(parse_name(v[i], r.at(key) + "/" + std::to_string(i), names));
   return out;
 }
 
 std::vector<std::int64_t> ascending(JsonReader& r, const char* key) {
   const nlohmann::json& v = r.raw(key);
-  if (!v.is_array() || v.empty()) throw Error(r.at(key), "found " + describe(v) + ", expected a list of first units, ascending from 0");
+  if (!v.is_array() || v.empty())
+    throw Error(r.at(key), "found " + describe(v) + ", expected a list of first units, ascending from 0");
   std::vector<std::int64_t> out;
   for (std::size_t i = 0; i < v.size(); ++i) {
     out.push_back(whole(v[i], r.at(key) + "/" + std::to_string(i), 0, kMost));
-    if (i > 0 && out[i] <= out[i - 1]) throw Error(r.at(key) + "/" + std::to_string(i), "found " + std::to_string(out[i]) + " after " + std::to_string(out[i - 1]) + ", expected ascending values");
+    if (i > 0 && out[i] <= out[i - 1])
+      throw Error(r.at(key) + "/" + std::to_string(i), "found " + std::to_string(out[i]) + " after " +
+                                                           std::to_string(out[i - 1]) + ", expected ascending values");
   }
-  if (out[0] != 0) throw Error(r.at(key) + "/0", "found " + std::to_string(out[0]) + ", expected 0: the first one begins with the first unit");
+  if (out[0] != 0)
+    throw Error(r.at(key) + "/0",
+                "found " + std::to_string(out[0]) + ", expected 0: the first one begins with the first unit");
   return out;
 }
 
@@ -116,9 +125,11 @@ std::vector<TensorParallel> tensor_pin(JsonReader& r) {
 std::vector<std::vector<Recompute>> recompute_pin(JsonReader& r) {
   const nlohmann::json& v = r.raw("recompute");
   if (v.is_string()) return {{parse_name(v, r.at("recompute"), kRecomputes)}};
-  if (!v.is_array() || v.empty()) throw Error(r.at("recompute"), "found " + describe(v) + ", expected a mode or one mode per stage");
+  if (!v.is_array() || v.empty())
+    throw Error(r.at("recompute"), "found " + describe(v) + ", expected a mode or one mode per stage");
   std::vector<Recompute> per_stage;
-  for (std::size_t i = 0; i < v.size(); ++i) per_stage.push_back(parse_name(v[i], r.at("recompute") + "/" + std::to_string(i), kRecomputes));
+  for (std::size_t i = 0; i < v.size(); ++i)
+    per_stage.push_back(parse_name(v[i], r.at("recompute") + "/" + std::to_string(i), kRecomputes));
   return {per_stage};
 }
 
@@ -135,7 +146,8 @@ Precision read_precision(JsonReader r) {
   type("second_moment", p.second_moment);
   p.master = r.boolean_or("master", p.master);
   r.finish();
-  if (p.weights != p.activations) throw Error(r.at("activations"), "found types that differ from weights; matrix products need operands of one type");
+  if (p.weights != p.activations)
+    throw Error(r.at("activations"), "found types that differ from weights; matrix products need operands of one type");
   return p;
 }
 
@@ -168,20 +180,26 @@ Pins read_pins(JsonReader r) {
   if (r.has("stages")) pins.stages = ascending(r, "stages");
   if (r.has("layers_per_stage")) {
     const nlohmann::json& v = r.raw("layers_per_stage");
-    if (!v.is_array() || v.empty()) throw Error(r.at("layers_per_stage"), "found " + describe(v) + ", expected a list of layer counts, one per stage");
+    if (!v.is_array() || v.empty())
+      throw Error(r.at("layers_per_stage"),
+                  "found " + describe(v) + ", expected a list of layer counts, one per stage");
     pins.layers_per_stage.emplace();
-    for (std::size_t i = 0; i < v.size(); ++i) pins.layers_per_stage->push_back(whole(v[i], r.at("layers_per_stage") + "/" + std::to_string(i), 0, kMost));
+    for (std::size_t i = 0; i < v.size(); ++i)
+      pins.layers_per_stage->push_back(whole(v[i], r.at("layers_per_stage") + "/" + std::to_string(i), 0, kMost));
     if (pins.stages) throw Error(r.at("layers_per_stage"), "found beside stages, expected one of the two");
   }
   if (r.has("stage_ipu")) {
     const nlohmann::json& v = r.raw("stage_ipu");
     if (!v.is_array()) throw Error(r.at("stage_ipu"), "found " + describe(v) + ", expected one IPU group per stage");
     pins.stage_ipu.emplace();
-    for (std::size_t i = 0; i < v.size(); ++i) pins.stage_ipu->push_back(whole(v[i], r.at("stage_ipu") + "/" + std::to_string(i), 0, kMost));
+    for (std::size_t i = 0; i < v.size(); ++i)
+      pins.stage_ipu->push_back(whole(v[i], r.at("stage_ipu") + "/" + std::to_string(i), 0, kMost));
   }
   if (r.has("phases")) {
-    if (r.raw("phases").is_array()) pins.phases = ascending(r, "phases");
-    else pins.phase_count = r.integer("phases", 1, kMost);
+    if (r.raw("phases").is_array())
+      pins.phases = ascending(r, "phases");
+    else
+      pins.phase_count = r.integer("phases", 1, kMost);
   }
   if (r.has("schedule")) pins.schedule = name_pin(r, "schedule", kSchedules);
   if (r.has("recompute")) pins.recompute = recompute_pin(r);
@@ -198,7 +216,9 @@ Pins read_pins(JsonReader r) {
     const nlohmann::json& v = r.raw("available_memory_proportion");
     if (v.is_array()) {
       for (const auto& x : v) {
-        if (!x.is_number() || !(x.get<double>() > 0) || x.get<double>() > 1) throw Error(r.at("available_memory_proportion"), "found " + describe(x) + ", expected numbers above 0, at most 1");
+        if (!x.is_number() || !(x.get<double>() > 0) || x.get<double>() > 1)
+          throw Error(r.at("available_memory_proportion"),
+                      "found " + describe(x) + ", expected numbers above 0, at most 1");
         pins.available_memory_proportion.push_back(x.get<double>());
       }
     } else {
@@ -207,8 +227,8 @@ Pins read_pins(JsonReader r) {
   }
   if (r.has("serialisation")) {
     JsonReader s = r.object("serialisation");
-    pins.serialisation = {s.integer_or("embedding", 0, 4096, 0), s.integer_or("head", 0, 4096, 0), s.integer_or("attention", 0, 4096, 0),
-                          s.integer_or("feed_forward", 0, 4096, 0)};
+    pins.serialisation = {s.integer_or("embedding", 0, 4096, 0), s.integer_or("head", 0, 4096, 0),
+                          s.integer_or("attention", 0, 4096, 0), s.integer_or("feed_forward", 0, 4096, 0)};
     s.finish();
   }
   r.finish();
@@ -227,13 +247,18 @@ void override_numbers(JsonReader& r, TransformerSpec& s) {
   s.packed = r.boolean_or("packed", s.packed);
   s.dropout = r.number_or("dropout", 0, 0.99, s.dropout);
   s.attention_dropout = r.number_or("attention_dropout", 0, 0.99, s.attention_dropout);
-  if (s.hidden % s.heads != 0) throw Error(r.at("heads"), "found " + std::to_string(s.heads) + " heads, which do not divide hidden " + std::to_string(s.hidden));
-  if (s.positions < s.sequence_length) throw Error(r.at("positions"), "found " + std::to_string(s.positions) + ", expected at least sequence_length " + std::to_string(s.sequence_length));
+  if (s.hidden % s.heads != 0)
+    throw Error(r.at("heads"),
+                "found " + std::to_string(s.heads) + " heads, which do not divide hidden " + std::to_string(s.hidden));
+  if (s.positions < s.sequence_length)
+    throw Error(r.at("positions"), "found " + std::to_string(s.positions) + ", expected at least sequence_length " +
+                                       std::to_string(s.sequence_length));
 }
 
 ModelChoice read_model(JsonReader r, const std::string& job_file) {
   ModelChoice m;
-  if (r.has("zoo") == r.has("onnx")) throw Error(r.here(), "found " + describe(r.value()) + ", expected exactly one of zoo and onnx");
+  if (r.has("zoo") == r.has("onnx"))
+    throw Error(r.here(), "found " + describe(r.value()) + ", expected exactly one of zoo and onnx");
   if (r.has("zoo")) {
     const std::string name = r.name("zoo", zoo_names());
     m.zoo = zoo_spec(name);
@@ -241,9 +266,11 @@ ModelChoice read_model(JsonReader r, const std::string& job_file) {
     m.packed = m.zoo->packed;
   } else {
     std::filesystem::path path = r.text("onnx");
-    if (path.is_relative() && !std::filesystem::exists(path)) path = std::filesystem::path(job_file).parent_path() / path;
+    if (path.is_relative() && !std::filesystem::exists(path))
+      path = std::filesystem::path(job_file).parent_path() / path;
     m.onnx = path.string();
-    if (!std::filesystem::exists(path)) throw Error(r.at("onnx"), "found " + describe(r.raw("onnx")) + ", but there is no such file");
+    if (!std::filesystem::exists(path))
+      throw Error(r.at("onnx"), "found " + describe(r.raw("onnx")) + ", but there is no such file");
   }
   r.finish();
   return m;
@@ -286,13 +313,18 @@ Job read_job(const nlohmann::json& json, const std::string& name) {
   r.text_or("$schema", "");
   job.model = read_model(r.object("model"), name);
   job.machine = load_machine(r.raw("machine"), r.at("machine"));
-  if (!job.machine.plannable) throw Error(r.at("machine"), "found " + job.machine.name + ", which serves comparisons only; expected an IPU system");
+  if (!job.machine.plannable)
+    throw Error(r.at("machine"),
+                "found " + job.machine.name + ", which serves comparisons only; expected an IPU system");
   const std::vector<std::string> tasks = {"training", "inference"};
   job.task = r.name_or("task", tasks, "training") == "training" ? Task::training : Task::inference;
   if (r.has("plan")) job.pins = read_pins(r.object("plan"));
   const std::vector<std::string> objectives = {"throughput", "time_to_train", "latency"};
-  const std::string objective = r.name_or("objective", objectives, job.task == Task::training ? "throughput" : "latency");
-  job.objective = objective == "throughput" ? Objective::throughput : objective == "latency" ? Objective::latency : Objective::time_to_train;
+  const std::string objective =
+      r.name_or("objective", objectives, job.task == Task::training ? "throughput" : "latency");
+  job.objective = objective == "throughput" ? Objective::throughput
+                  : objective == "latency"  ? Objective::latency
+                                            : Objective::time_to_train;
   if (r.has("optimizer")) {
     if (job.task == Task::inference) throw Error(r.at("optimizer"), "found an optimizer, but the task is inference");
     job.optimizer = read_optimizer(r.object("optimizer"), job.pins.precision);
@@ -314,10 +346,14 @@ Job read_job(const nlohmann::json& json, const std::string& name) {
 Job load_job(const std::string& path) { return read_job(parse_json_file(path), path); }
 
 Graph build_graph(const Job& job, std::int64_t micro_batch) {
-  Graph graph = job.model.zoo ? build(*job.model.zoo, micro_batch, job.pins.precision.weights)
-                              : import_onnx(job.model.onnx, {.micro_batch = micro_batch, .precision = job.pins.precision.weights}).graph;
+  Graph graph =
+      job.model.zoo
+          ? build(*job.model.zoo, micro_batch, job.pins.precision.weights)
+          : import_onnx(job.model.onnx, {.micro_batch = micro_batch, .precision = job.pins.precision.weights}).graph;
   if (job.task == Task::training) {
-    if (!graph.loss.valid()) throw Error(job.source, "the model " + job.model.name() + " has no scalar loss; training needs one (task \"inference\" does not)");
+    if (!graph.loss.valid())
+      throw Error(job.source, "the model " + job.model.name() +
+                                  " has no scalar loss; training needs one (task \"inference\" does not)");
     add_optimizer(graph, add_gradients(graph), job.optimizer);
   }
   return graph;

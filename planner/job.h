@@ -32,7 +32,7 @@ struct Pins {
   std::optional<IntegerPin> pipeline_stages, replicas, micro_batch, gradient_accumulation, io_tiles;
   std::optional<std::vector<std::int64_t>> stages, stage_ipu, phases;
   std::optional<std::vector<std::int64_t>> layers_per_stage;
-  std::optional<std::int64_t> phase_count;      // phases as a number
+  std::optional<std::int64_t> phase_count;  // phases as a number
   std::vector<Schedule> schedule;
   std::vector<std::vector<Recompute>> recompute;  // alternatives; each one mode or one per stage
   std::vector<PhaseOrder> phase_order;
@@ -54,8 +54,8 @@ struct ModelChoice {
 };
 
 struct Job {
-  std::string source;  // file the job came from
-  nlohmann::json json; // as given
+  std::string source;   // file the job came from
+  nlohmann::json json;  // as given
   ModelChoice model;
   Machine machine;
   Task task = Task::training;

@@ -15,7 +15,6 @@ namespace {
 
 constexpr double kTightShare = 0.05;  // less than this to spare is tight
 
-
 double model_flops(const UnitTable& table, const Plan& plan) {
   double flops = 0;
   for (std::size_t u = 0; u < table.units(); ++u) flops += table.row(u).flops;
@@ -23,7 +22,8 @@ double model_flops(const UnitTable& table, const Plan& plan) {
 }
 
 double peak_flops(const Machine& m) {
-  return static_cast<double>(m.ipus) * static_cast<double>(m.chip.tiles) * 2 * static_cast<double>(m.chip.amp.fp16_16_macs_per_cycle) * m.chip.clock.value;
+  return static_cast<double>(m.ipus) * static_cast<double>(m.chip.tiles) * 2 *
+         static_cast<double>(m.chip.amp.fp16_16_macs_per_cycle) * m.chip.clock.value;
 }
 
 std::vector<std::string> mechanisms_not_measured(const Plan& p, const Machine& m, bool training) {
@@ -47,7 +47,8 @@ std::string contents_of(const UnitTable& table, const Plan& plan, std::int64_t i
   std::int64_t first = -1, last = -1;
   auto flush = [&] {
     if (first < 0) return;
-    parts.push_back(first == last ? "layer " + std::to_string(first) : "layers " + std::to_string(first) + " to " + std::to_string(last));
+    parts.push_back(first == last ? "layer " + std::to_string(first)
+                                  : "layers " + std::to_string(first) + " to " + std::to_string(last));
     first = -1;
   };
   std::set<std::int64_t> seen;
@@ -67,10 +68,15 @@ std::string contents_of(const UnitTable& table, const Plan& plan, std::int64_t i
     }
   }
   flush();
-  if (parts.size() > 4) return parts.front() + ", ... " + parts.back() + " (" + std::to_string(plan.phases.size()) + " phases)";
+  if (parts.size() > 4)
+    return parts.front() + ", ... " + parts.back() + " (" + std::to_string(plan.phases.size()) + " phases)";
   std::string text;
   for (const std::string& p : parts) text += (text.empty() ? "" : ", ") + p;
   return text;
+}
+
+std::string overflow_text(const Overflow& o) {
+  return o.constraint + " on " + o.where + ": over by " + to_text(o.over) + " (" + o.detail + ")";
 }
 
 report::PlanSummary summary_of(const Evaluated& e, const Machine& m) {
@@ -87,7 +93,9 @@ report::PlanSummary summary_of(const Evaluated& e, const Machine& m) {
   s.set_ddr_bytes_per_ipu(e.ddr_per_ipu);
   s.set_flop_utilisation(e.flop_utilisation);
   s.set_ipus(e.plan.ipus());
-  if (e.overflow) s.set_first_overflow(e.overflow->constraint + " on " + e.overflow->where + ": over by " + to_text(e.overflow->over) + " (" + e.overflow->detail + ")");
+  std::string overflows;
+  for (const Overflow& o : e.overflows) overflows += (overflows.empty() ? "" : "; ") + overflow_text(o);
+  s.set_first_overflow(overflows);
   for (const std::string& n : e.not_validated) s.add_not_validated(n);
   s.set_rated_power_w(m.rated_power.value);
   return s;
@@ -102,11 +110,16 @@ void add_ipus(report::Index& index, const Evaluated& e, const UnitTable& table) 
     c->set_name("IPU " + std::to_string(i));
     c->set_contents(contents_of(table, e.plan, static_cast<std::int64_t>(i)));
     c->set_count(e.plan.tensor_parallel.size() * e.plan.replicas);
-    const std::vector<std::tuple<const char*, bool, Bytes>> categories = {
-        {"weights", true, r.weights},           {"gradients", true, r.gradients},         {"vertex code", true, r.vertex_code},
-        {"exchange code", true, r.exchange_code}, {"control code", true, r.control_code},   {"IO", true, r.io},
-        {"stash", true, r.stash},               {"optimizer state", true, r.optimizer_state}, {"activations", false, t.activations},
-        {"temporaries", false, t.temporaries}};
+    const std::vector<std::tuple<const char*, bool, Bytes>> categories = {{"weights", true, r.weights},
+                                                                          {"gradients", true, r.gradients},
+                                                                          {"vertex code", true, r.vertex_code},
+                                                                          {"exchange code", true, r.exchange_code},
+                                                                          {"control code", true, r.control_code},
+                                                                          {"IO", true, r.io},
+                                                                          {"stash", true, r.stash},
+                                                                          {"optimizer state", true, r.optimizer_state},
+                                                                          {"activations", false, t.activations},
+                                                                          {"temporaries", false, t.temporaries}};
     for (const auto& [name, always, bytes] : categories) {
       report::MemoryCategory* mc = c->add_memory();
       mc->set_name(name);
@@ -117,7 +130,7 @@ void add_ipus(report::Index& index, const Evaluated& e, const UnitTable& table) 
     c->set_tile_limit_bytes(m.chip.tile_memory.value);
     c->set_executable_bytes(r.executable().value);
     c->set_executable_limit_bytes(m.chip.executable_memory.value);
-    c->set_ddr_bytes(e.program.ddr[i].value);
+    c->set_ddr_bytes(e.program.ddr[i].total().value);
     c->set_ddr_limit_bytes(m.streaming_per_ipu().value);
     c->set_busy_s(table.model().seconds(e.timeline.busy[i]).value);
     c->set_peak_step(-1);
@@ -140,7 +153,8 @@ void add_facts(report::Index& index, Tables& tables, const Evaluated& e) {
   std::string exchanges;
   for (const auto& [key, traffic] : e.timeline.collectives) {
     if (key.second != Term::tensor_collective) continue;
-    exchanges += (exchanges.empty() ? "" : ", ") + with_thousands(traffic.count) + " x " + std::string(name_of(key.first)) + " (" + to_text(traffic.bytes) + ")";
+    exchanges += (exchanges.empty() ? "" : ", ") + with_thousands(traffic.count) + " x " +
+                 std::string(name_of(key.first)) + " (" + to_text(traffic.bytes) + ")";
   }
   if (!exchanges.empty()) fact("tensor-parallel collectives per IPU and step", exchanges);
 }
@@ -155,11 +169,12 @@ void add_search(report::Index& index, const SearchResult& s) {
   out->set_table_seconds(s.stats.table_seconds);
   out->set_optimal(s.stats.optimal);
   out->set_gap(s.stats.gap);
-  if (!s.best.empty() || !s.overflow) return;
+  if (!s.best.empty() || s.overflows.empty()) return;
+  const Overflow& worst = s.overflows.front();
   report::Infeasible* none = index.mutable_infeasible();
-  none->set_constraint(s.overflow->constraint);
-  none->set_where(s.overflow->where + (s.overflow->detail.empty() ? "" : ": " + s.overflow->detail));
-  none->set_bytes_over(s.overflow->over.value);
+  none->set_constraint(worst.constraint);
+  none->set_where(worst.where + (worst.detail.empty() ? "" : ": " + worst.detail));
+  none->set_bytes_over(worst.over.value);
   none->set_nearest_fix(s.nearest_fix);
 }
 
@@ -198,11 +213,11 @@ Evaluated evaluate_in_full(Tables& tables, const Plan& plan) {
   e.flop_utilisation = model_flops(table, plan) / (peak_flops(m) * e.step_seconds);
   for (std::size_t i = 0; i < e.program.ipus.size(); ++i) {
     e.tile_peak = std::max(e.tile_peak, e.timeline.tile_peak(e.program, i).value);
-    e.ddr_per_ipu = std::max(e.ddr_per_ipu, e.program.ddr[i].value);
+    e.ddr_per_ipu = std::max(e.ddr_per_ipu, e.program.ddr[i].total().value);
   }
-  e.overflow = find_overflow(e.program, e.timeline, table, plan);
+  e.overflows = find_overflows(e.program, e.timeline, table, plan);
   const double spare = 1 - static_cast<double>(e.tile_peak) / static_cast<double>(m.chip.tile_memory.value);
-  e.fits = e.overflow ? "does_not_fit" : spare < kTightShare ? "tight" : "fits";
+  e.fits = !e.overflows.empty() ? "does_not_fit" : spare < kTightShare ? "tight" : "fits";
   e.not_validated = mechanisms_not_measured(plan, m, tables.training());
   return e;
 }
@@ -220,11 +235,13 @@ std::vector<WaterfallRow> waterfall(const Evaluated& e, Tables& tables) {
     sum += seconds;
   };
   const double useful = model.seconds(Cycles(e.timeline.step[Term::amp_rows])).value;
-  add("stage imbalance", kind_of(Term::imbalance), "AMP rows on the slowest IPU beyond an even share, lower-rate types included", useful - ideal);
+  add("stage imbalance", kind_of(Term::imbalance),
+      "AMP rows on the slowest IPU beyond an even share, lower-rate types included", useful - ideal);
   for (int i = 0; i < kTerms; ++i) {
     const Term term = static_cast<Term>(i);
     if (term == Term::amp_rows) continue;
-    add(std::string(name_of(term)), kind_of(term), std::string(explain_term(term).formula), model.seconds(Cycles(e.timeline.step[term])).value);
+    add(std::string(name_of(term)), kind_of(term), std::string(explain_term(term).formula),
+        model.seconds(Cycles(e.timeline.step[term])).value);
   }
   rows.back().seconds += e.step_seconds - sum;  // rounding of the last place only
   return rows;
@@ -234,7 +251,8 @@ report::Index make_index(Tables& tables, const ReportParts& parts) {
   const Job& job = tables.job();
   report::Index index;
   index.set_created_by("superstep 0.1.0");
-  index.set_title(job.model.name() + ", " + job.machine.title + ", " + (job.task == Task::training ? "training" : "inference"));
+  index.set_title(job.model.name() + ", " + job.machine.title + ", " +
+                  (job.task == Task::training ? "training" : "inference"));
   index.set_job_json(job.json.dump());
   index.set_machine_name(job.machine.name);
   index.set_machine_title(job.machine.title);

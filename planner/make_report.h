@@ -18,11 +18,11 @@ struct Evaluated {
   Timeline timeline;
   double step_seconds = 0;
   double samples_per_second = 0;
-  double flop_utilisation = 0;  // model FLOPs over the FP16.16 peak of all IPUs
-  std::int64_t tile_peak = 0;   // fullest tile
-  std::int64_t ddr_per_ipu = 0; // of the IPU that holds most
-  std::string fits;             // fits, tight, does_not_fit
-  std::optional<Overflow> overflow;
+  double flop_utilisation = 0;      // model FLOPs over the FP16.16 peak of all IPUs
+  std::int64_t tile_peak = 0;       // fullest tile
+  std::int64_t ddr_per_ipu = 0;     // of the IPU that holds most
+  std::string fits;                 // fits, tight, does_not_fit
+  std::vector<Overflow> overflows;  // worst first; empty: it fits
   std::vector<std::string> not_validated;
 };
 Evaluated evaluate_in_full(Tables& tables, const Plan& plan);
@@ -37,7 +37,7 @@ std::vector<WaterfallRow> waterfall(const Evaluated& e, Tables& tables);
 // The whole report. `shown` is what it is about (absent when no plan is even structurally possible).
 struct ReportParts {
   const Evaluated* shown = nullptr;
-  const SearchResult* search = nullptr;        // absent for estimate
+  const SearchResult* search = nullptr;  // absent for estimate
   std::vector<const Evaluated*> runners_up;
   std::vector<const Evaluated*> pareto;
   std::vector<std::string> notes;

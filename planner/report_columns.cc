@@ -98,7 +98,8 @@ struct TileRun {
   friend bool operator==(const TileRun&, const TileRun&) = default;
 };
 
-std::vector<TileRun> tile_runs(const Function& f, const CostModel& model, std::int64_t compute_tiles, std::int64_t chip_tiles, Bytes resident) {
+std::vector<TileRun> tile_runs(const Function& f, const CostModel& model, std::int64_t compute_tiles,
+                               std::int64_t chip_tiles, Bytes resident) {
   std::set<std::int64_t> edges = {0, compute_tiles, chip_tiles};
   for (const Step& s : f.steps) {
     if (s.tiles > 0 && s.tiles < compute_tiles) edges.insert(s.tiles);

@@ -11,6 +11,7 @@
 
 #include "model/error.h"
 #include "model/quantity_text.h"
+#include "planner/check_pins.h"
 #include "planner/cuts.h"
 #include "planner/space.h"
 
@@ -25,9 +26,9 @@ const std::vector<double> kMemoryCaps = {0.9, 0.8, 0.65, 0.5};
 
 // Plans of one kind differ in degree only; runners-up are of different kinds.
 std::string kind_of(const Plan& p) {
-  return std::to_string(p.tensor_parallel.t1) + "x" + std::to_string(p.tensor_parallel.t2) + " p" + std::to_string(p.pipeline_stages) + " s" +
-         (p.phased() ? "phased" : std::string(name_of(p.schedule))) + " o" + std::string(name_of(p.location.optimizer_state)) + " a" +
-         std::string(name_of(p.location.activations));
+  return std::to_string(p.tensor_parallel.t1) + "x" + std::to_string(p.tensor_parallel.t2) + " p" +
+         std::to_string(p.pipeline_stages) + " s" + (p.phased() ? "phased" : std::string(name_of(p.schedule))) + " o" +
+         std::string(name_of(p.location.optimizer_state)) + " a" + std::string(name_of(p.location.activations));
 }
 
 struct CellBound {
@@ -37,13 +38,16 @@ struct CellBound {
 
 class Search {
  public:
-  Search(Tables& tables, const SearchOptions& options) : tables_(tables), job_(tables.job()), options_(options), start_(Clock::now()) {
+  Search(Tables& tables, const SearchOptions& options)
+      : tables_(tables), job_(tables.job()), options_(options), start_(Clock::now()) {
     const Machine& m = job_.machine;
     tile_limit_ = m.chip.tile_memory.value;
     out_.space = describe_space(job_);
   }
 
   SearchResult run() {
+    const std::vector<Cell> list = cells(job_);
+    check_pins(job_, static_cast<std::int64_t>(tables_.facts(list.front().micro_batch).graph.units.size()));
     order_cells();
     sweep(1.0, true);
     out_.stats.optimal = !stopped_ && out_.stats.gap <= 1e-9;
@@ -64,7 +68,7 @@ class Search {
   std::vector<CellBound> cells_;
   std::int64_t tile_limit_ = 0;
   bool stopped_ = false;
-  double incumbent_ = 0;                       // samples per second
+  double incumbent_ = 0;  // samples per second
   std::map<std::string, Candidate> by_kind_;
   std::map<std::pair<std::int64_t, TensorParallel>, std::vector<std::int64_t>> stages_;  // pinned stages by micro-batch
 
@@ -82,11 +86,14 @@ class Search {
     key.precision = job_.pins.precision;
     key.proportion = job_.pins.available_memory_proportion.empty()
                          ? 0.6
-                         : *std::max_element(job_.pins.available_memory_proportion.begin(), job_.pins.available_memory_proportion.end());
+                         : *std::max_element(job_.pins.available_memory_proportion.begin(),
+                                             job_.pins.available_memory_proportion.end());
     const UnitTable& t = tables_.table(key);
     std::int64_t work = 0;
-    for (std::size_t u = 0; u < t.units(); ++u) work += t.row(u).forward_cycles.total().value + t.row(u).backward_cycles.total().value;
-    const double share = static_cast<double>(work) / static_cast<double>(c.stages) + static_cast<double>(tables_.model().calibration().micro_batch_fixed.value);
+    for (std::size_t u = 0; u < t.units(); ++u)
+      work += t.row(u).forward_cycles.total().value + t.row(u).backward_cycles.total().value;
+    const double share = static_cast<double>(work) / static_cast<double>(c.stages) +
+                         static_cast<double>(tables_.model().calibration().micro_batch_fixed.value);
     const double cycles = share * static_cast<double>(c.accumulation + c.stages - 1);
     const double samples = static_cast<double>(c.micro_batch * c.accumulation * c.replicas);
     return samples / (cycles / clock());
@@ -127,7 +134,9 @@ class Search {
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       const double bound = static_cast<double>(cells_[i].bound) / 65536;
       const std::vector<Plan> plans = settings(job_, cells_[i].cell, options_.defaults);
-      if (record) report(0.3 + 0.6 * static_cast<double>(i) / static_cast<double>(cells_.size()), "searching " + label(plans.empty() ? Plan{} : plans[0]));
+      if (record)
+        report(0.3 + 0.6 * static_cast<double>(i) / static_cast<double>(cells_.size()),
+               "searching " + label(plans.empty() ? Plan{} : plans[0]));
       if (bound <= floor_for(record) || time_is_up()) {
         if (stopped_) best_open_bound = std::max(best_open_bound, bound);
         if (record) out_.stats.pruned += static_cast<double>(plans.size());
@@ -135,7 +144,8 @@ class Search {
       }
       visit_all(plans, share, record);
     }
-    if (record && stopped_ && incumbent_ > 0) out_.stats.gap = std::max(0.0, 1 - incumbent_ / std::max(incumbent_, best_open_bound));
+    if (record && stopped_ && incumbent_ > 0)
+      out_.stats.gap = std::max(0.0, 1 - incumbent_ / std::max(incumbent_, best_open_bound));
   }
 
   // A looser bound on temporary memory that changes no tile plan makes the same setting again.
@@ -147,8 +157,10 @@ class Search {
       prepare_rules(plan, table);
       Plan same = plan;
       same.available_memory_proportion = 0.5;
-      if (seen.insert(to_json(same).dump() + std::to_string(fingerprint(table))).second) fresh.push_back(&plan);
-      else if (record) ++out_.stats.pruned;
+      if (seen.insert(to_json(same).dump() + std::to_string(fingerprint(table))).second)
+        fresh.push_back(&plan);
+      else if (record)
+        ++out_.stats.pruned;
     }
     // A cell's settings are cut side by side against the best of all cells before, and merged in order:
     // the result is the same for any number of threads.
@@ -158,7 +170,8 @@ class Search {
     auto work = [&] {
       for (std::size_t i = next++; i < fresh.size(); i = next++) visits[i] = visit(*fresh[i], share, floor);
     };
-    const std::size_t threads = options_.threads > 0 ? static_cast<std::size_t>(options_.threads) : std::max(1U, std::thread::hardware_concurrency());
+    const std::size_t threads = options_.threads > 0 ? static_cast<std::size_t>(options_.threads)
+                                                     : std::max(1U, std::thread::hardware_concurrency());
     std::vector<std::jthread> pool;
     for (std::size_t t = 1; t < std::min(threads, fresh.size()); ++t) pool.emplace_back(work);
     work();
@@ -169,7 +182,8 @@ class Search {
     std::uint64_t h = 0;
     for (std::size_t u = 0; u < t.units(); ++u) {
       const UnitRow& r = t.row(u);
-      for (std::int64_t v : {r.forward_cycles.total().value, r.backward_cycles.total().value, r.forward.peak.value, r.backward.peak.value}) {
+      for (std::int64_t v : {r.forward_cycles.total().value, r.backward_cycles.total().value, r.forward.peak.value,
+                             r.backward.peak.value}) {
         h = (h ^ static_cast<std::uint64_t>(v)) * 0x9E3779B97F4A7C15ULL;
       }
     }
@@ -204,10 +218,13 @@ class Search {
     for (const CutRules& rules : rules_for(plan)) {
       ++out.programmes;
       std::int64_t bound = 0;
-      std::optional<Cuts> cuts = phases ? cut_phases(setting, rules, limits, &bound) : cut_pipeline(setting, rules, limits);
+      std::optional<Cuts> cuts =
+          phases ? cut_phases(setting, rules, limits, &bound) : cut_pipeline(setting, rules, limits);
       if (!cuts) continue;
       Candidate c;
       c.plan = with_cuts(plan, *cuts);
+      if (job_.pins.stage_ipu && job_.pins.stage_ipu->size() == c.plan.stage_ipu.size())
+        c.plan.stage_ipu = *job_.pins.stage_ipu;
       if (!check_plan(c.plan, table.facts(), job_.machine, tables_.training()).empty()) continue;
       c.estimate = evaluate(setting, c.plan);
       c.fits = c.estimate.tile_peak <= limits.tile && c.estimate.fits(setting);
@@ -233,7 +250,9 @@ class Search {
   // With hidden loads the phase programme leaves out part of the cost: the gap says how much it may matter.
   double loose_bound_ = 0;
 
-  bool searches_phases(const Plan& plan) const { return plan.location.weights != Location::in_processor && !single_phase(); }
+  bool searches_phases(const Plan& plan) const {
+    return plan.location.weights != Location::in_processor && !single_phase();
+  }
   bool single_phase() const {
     const Pins& pins = job_.pins;
     return (pins.phase_count && *pins.phase_count == 1) || (pins.phases && pins.phases->size() == 1);
@@ -241,9 +260,12 @@ class Search {
 
   std::int64_t least_cycles(const Setting& s, const Plan& plan) const {
     const std::int64_t fixed = s.micro_batch_fixed() + (plan.pipeline_stages > 1 ? s.cycle_fixed() : 0);
-    if (plan.schedule == Schedule::sequential && !searches_phases(plan)) return plan.gradient_accumulation * (s.work(0, s.units()) + fixed);
-    const double share = static_cast<double>(s.work(0, s.units())) / static_cast<double>(plan.pipeline_stages) + static_cast<double>(s.micro_batch_fixed());
-    const std::int64_t drain = plan.schedule == Schedule::sequential || plan.pipeline_stages == 1 ? 0 : plan.pipeline_stages - 1;
+    if (plan.schedule == Schedule::sequential && !searches_phases(plan))
+      return plan.gradient_accumulation * (s.work(0, s.units()) + fixed);
+    const double share = static_cast<double>(s.work(0, s.units())) / static_cast<double>(plan.pipeline_stages) +
+                         static_cast<double>(s.micro_batch_fixed());
+    const std::int64_t drain =
+        plan.schedule == Schedule::sequential || plan.pipeline_stages == 1 ? 0 : plan.pipeline_stages - 1;
     return static_cast<std::int64_t>(share * static_cast<double>(plan.gradient_accumulation + drain) * 0.999999);
   }
 
@@ -252,15 +274,18 @@ class Search {
     const auto [it, fresh] = stages_.try_emplace({plan.micro_batch, plan.tensor_parallel});
     if (fresh) it->second = pinned_stages(job_, table.facts().graph);
     const auto count = static_cast<std::int64_t>(it->second.size());
-    if (count == 0 || searches_phases(plan) || count == plan.pipeline_stages || count == plan.pipeline_stages + 1) return;
-    throw Error(job_.source + "#/plan/stages", "found " + std::to_string(count) + " stages, expected pipeline_stages (" + std::to_string(plan.pipeline_stages) +
-                                                   ") or one more, whose last returns to IPU 0");
+    if (count == 0 || searches_phases(plan) || count == plan.pipeline_stages || count == plan.pipeline_stages + 1)
+      return;
+    throw Error(job_.source + "#/plan/stages",
+                "found " + std::to_string(count) + " stages, expected pipeline_stages (" +
+                    std::to_string(plan.pipeline_stages) + ") or one more, whose last returns to IPU 0");
   }
 
   std::vector<CutRules> rules_for(const Plan& plan) const {
     CutRules rules;
     const Pins& pins = job_.pins;
     if (!pins.recompute.empty() && pins.recompute[0].size() == 1) rules.modes = {pins.recompute[0][0]};
+    if (!pins.recompute.empty() && pins.recompute[0].size() > 1) rules.stage_modes = &pins.recompute[0];
     if (options_.defaults && pins.recompute.empty()) rules.modes = {Recompute::layer};
     if (!tables_.training()) rules.modes = {Recompute::layer};
     const std::vector<std::int64_t>& stages = stages_.at({plan.micro_batch, plan.tensor_parallel});
@@ -282,8 +307,10 @@ class Search {
     auto [it, fresh] = by_kind_.try_emplace(kind_of(c.plan), c);
     if (!fresh && better(c, it->second)) it->second = c;
     all_found_.push_back(c);
-    if (record) incumbent_ = std::max(incumbent_, c.samples_per_second);
-    else front_floor_ = std::max(front_floor_, c.samples_per_second);
+    if (record)
+      incumbent_ = std::max(incumbent_, c.samples_per_second);
+    else
+      front_floor_ = std::max(front_floor_, c.samples_per_second);
   }
   // Ties go to the canonical order of fields.
   static bool better(const Candidate& a, const Candidate& b) {
@@ -296,7 +323,8 @@ class Search {
   void collect() {
     for (const auto& [kind, c] : by_kind_) out_.best.push_back(c);
     std::stable_sort(out_.best.begin(), out_.best.end(), better);
-    if (static_cast<std::int64_t>(out_.best.size()) > options_.top) out_.best.resize(static_cast<std::size_t>(options_.top));
+    if (static_cast<std::int64_t>(out_.best.size()) > options_.top)
+      out_.best.resize(static_cast<std::size_t>(options_.top));
     if (!out_.best.empty() && loose_bound_ > out_.best[0].samples_per_second) {
       out_.stats.gap = std::max(out_.stats.gap, 1 - out_.best[0].samples_per_second / loose_bound_);
       out_.stats.optimal = false;
@@ -320,7 +348,8 @@ class Search {
       for (const auto& [kind, c] : by_kind_) {
         if (!best || better(c, *best)) best = &c;
       }
-      if (!best || best->samples_per_second < 0.05 * out_.pareto[0].samples_per_second) break;  // no plan anybody would run
+      if (!best || best->samples_per_second < 0.05 * out_.pareto[0].samples_per_second)
+        break;  // no plan anybody would run
       out_.pareto.push_back(*best);
     }
   }
@@ -330,21 +359,29 @@ class Search {
   // The plan that exceeds memory least: cut again with ever larger limits.
   void explain_infeasible() {
     double least = 1e300;
+    const double searched = since(start_);
     for (const CellBound& cb : cells_) {
       for (const Plan& plan : settings(job_, cb.cell, options_.defaults)) {
-        if (time_is_up() || out_.stats.evaluations > 4000) break;
+        // Enough to name what is in the way; more settings seldom come much closer.
+        if (time_is_up() || since(start_) > 15 + searched || out_.stats.evaluations > 4000) break;
         closest_of(plan, least);
       }
     }
     if (!out_.closest) {
-      out_.overflow = Overflow{"structure", "the pinned plan", Bytes(0), structural_reason()};
+      out_.overflows = {Overflow{"structure", "the pinned plan", Bytes(0), structural_reason(), {}}};
       if (options_.find_fix) find_fix();
       return;
     }
     const UnitTable& table = tables_.table(table_key(*out_.closest));
     const Program program = lower(table, *out_.closest, job_.optimizer);
-    out_.overflow = find_overflow(program, cost(program, tables_.model()), table, *out_.closest);
-    if (!out_.overflow) out_.overflow = Overflow{"tile memory", "by the tables' upper bound", Bytes(0), "the lowered plan fits; the tables refuse it by less than 3 %"};
+    out_.overflows = find_overflows(program, cost(program, tables_.model()), table, *out_.closest);
+    if (out_.overflows.empty()) {
+      out_.overflows = {Overflow{"tile memory",
+                                 "by the tables' upper bound",
+                                 Bytes(0),
+                                 "the lowered plan fits; the tables refuse it by less than 3 %",
+                                 {}}};
+    }
     if (options_.find_fix) find_fix();
   }
 
@@ -358,9 +395,11 @@ class Search {
         CutLimits limits;
         limits.tile = static_cast<std::int64_t>(factor * static_cast<double>(tile_limit_));
         limits.executable = static_cast<std::int64_t>(factor * static_cast<double>(setting.executable_limit()));
-        limits.ddr = static_cast<std::int64_t>(factor * 1.001 * static_cast<double>(std::max<std::int64_t>(1, setting.ddr_limit())));
+        limits.ddr = static_cast<std::int64_t>(factor * 1.001 *
+                                               static_cast<double>(std::max<std::int64_t>(1, setting.ddr_limit())));
         ++out_.stats.evaluations;
-        std::optional<Cuts> cuts = searches_phases(plan) ? cut_phases(setting, rules, limits, nullptr) : cut_pipeline(setting, rules, limits);
+        std::optional<Cuts> cuts =
+            searches_phases(plan) ? cut_phases(setting, rules, limits, nullptr) : cut_pipeline(setting, rules, limits);
         if (!cuts) continue;
         Plan found = with_cuts(plan, *cuts);
         if (!check_plan(found, table.facts(), job_.machine, tables_.training()).empty()) break;
@@ -376,7 +415,9 @@ class Search {
       for (Plan plan : settings(job_, cb.cell, options_.defaults)) {
         const UnitTable& table = tables_.table(table_key(plan));
         const auto units = static_cast<std::int64_t>(table.units());
-        if (plan.pipeline_stages > units) return "pipeline_stages " + std::to_string(plan.pipeline_stages) + " is more than the " + std::to_string(units) + " units between cut points";
+        if (plan.pipeline_stages > units)
+          return "pipeline_stages " + std::to_string(plan.pipeline_stages) + " is more than the " +
+                 std::to_string(units) + " units between cut points";
         plan.stages.clear(), plan.stage_ipu.clear();
         for (std::int64_t i = 0; i < plan.pipeline_stages; ++i) plan.stages.push_back(i), plan.stage_ipu.push_back(i);
         const std::string why = check_plan(plan, table.facts(), job_.machine, tables_.training());
@@ -386,11 +427,19 @@ class Search {
     return "no setting of the pinned fields is legal";
   }
 
+  Clock::time_point fix_start_{};
+
   // Frees one pinned field at a time and searches again; the best that fits is the nearest fix.
   void find_fix() {
     if (!job_.json.contains("plan")) return;
     double best = 0;
+    // Stages, phases and what is said per stage are one field: the cuts.
+    const std::vector<std::string> cuts = {"stages", "layers_per_stage", "stage_ipu", "phases"};
+    nlohmann::json without_cuts = job_.json;
+    for (const std::string& key : cuts) without_cuts["plan"].erase(key);
+    if (without_cuts != job_.json) try_fix(without_cuts, "cuts", best);
     for (const auto& [key, value] : job_.json["plan"].items()) {
+      if (std::find(cuts.begin(), cuts.end(), key) != cuts.end()) continue;
       nlohmann::json relaxed = job_.json;
       relaxed["plan"].erase(key);
       try_fix(relaxed, key, best);
@@ -404,6 +453,8 @@ class Search {
   }
 
   void try_fix(const nlohmann::json& relaxed, const std::string& field, double& best) {
+    if (fix_start_ == Clock::time_point{}) fix_start_ = Clock::now();
+    if (since(fix_start_) > 30) return;
     report(0.95, "looking for the nearest fix: freeing " + field);
     try {
       const Job job = read_job(relaxed, job_.source);
@@ -411,24 +462,33 @@ class Search {
       SearchOptions options;
       options.top = 1;
       options.pareto = options.find_fix = false;
-      options.time_limit = options_.time_limit > 0 ? options_.time_limit : 20;
+      options.time_limit = 10;
       const SearchResult r = search(tables, options);
       if (r.best.empty() || r.best[0].samples_per_second <= best) return;
       best = r.best[0].samples_per_second;
       const nlohmann::json plan = to_json(r.best[0].plan);
       const std::string value = field.find('.') == std::string::npos && plan.contains(field) ? plan[field].dump()
-                                : field == "layers_per_stage" ? "free (stages " + plan["stages"].dump() + ")"
-                                : field.rfind("location.", 0) == 0 ? plan["location"][field.substr(9)].dump() : "free";
-      out_.nearest_fix = field + " = " + value + " fits with " + std::to_string((tile_limit_ - r.best[0].estimate.tile_peak) / 1024) +
-                         " KiB per tile to spare, at " + std::to_string(static_cast<long long>(r.best[0].samples_per_second * 10) / 10.0).substr(0, 8) +
-                         " samples/s";
+                                : field == "cuts" ? std::to_string(r.best[0].plan.phases.size()) + " phases, " +
+                                                        std::to_string(r.best[0].plan.stages.size()) + " stages"
+                                : field.rfind("location.", 0) == 0 ? plan["location"][field.substr(9)].dump()
+                                                                   : "free";
+      out_.nearest_fix =
+          field + " = " + value + " fits with " + std::to_string((tile_limit_ - r.best[0].estimate.tile_peak) / 1024) +
+          " KiB per tile to spare, at " +
+          std::to_string(static_cast<long long>(r.best[0].samples_per_second * 10) / 10.0).substr(0, 8) + " samples/s";
     } catch (const Error&) {
       // Without this pin the job is not legal: no fix.
     }
   }
 };
 
-std::string bytes_text(const char* name, std::int64_t bytes) { return std::string(name) + " " + to_text(Bytes(bytes)); }
+std::string sum_text(const std::vector<std::pair<std::string, Bytes>>& parts, Bytes limit) {
+  std::string s;
+  for (const auto& [name, bytes] : parts) {
+    if (bytes.value > 0) s += (s.empty() ? "" : " + ") + name + " " + to_text(bytes);
+  }
+  return s + " of " + to_text(limit) + " per IPU";
+}
 
 }  // namespace
 
@@ -443,40 +503,59 @@ TableKey table_key(const Plan& plan) {
   return key;
 }
 
-std::optional<Overflow> find_overflow(const Program& program, const Timeline& timeline, const UnitTable& table, const Plan& plan) {
+std::vector<Overflow> find_overflows(const Program& program, const Timeline& timeline, const UnitTable& table,
+                                     const Plan& plan) {
   const Machine& m = table.model().machine();
-  const Graph& g = table.facts().graph;
-  auto place = [&](std::size_t ipu) {
-    std::string s = "IPU " + std::to_string(ipu);
-    for (const StageSpan& span : stage_spans(plan, static_cast<std::int64_t>(table.units()))) {
-      if (span.ipu != static_cast<std::int64_t>(ipu)) continue;
-      s += " (" + g.units[UnitId(static_cast<std::int32_t>(span.begin))].name + " to " + g.units[UnitId(static_cast<std::int32_t>(span.end - 1))].name + ")";
-      break;
-    }
-    return s;
+  struct Worst {
+    double ratio = 1;
+    Overflow overflow;
   };
-  std::optional<Overflow> worst;
-  double ratio = 1;
-  auto consider = [&](const std::string& constraint, std::size_t ipu, Bytes used, Bytes limit, const std::string& detail) {
-    if (limit.value == 0 ? used.value == 0 : used <= limit) return;
-    const double r = limit.value == 0 ? 1e9 : used / limit;
-    if (r <= ratio) return;
-    ratio = r;
-    worst = Overflow{constraint, place(ipu), used - limit, detail};
+  std::map<std::string, Worst> worst;
+  auto consider = [&](const std::string& constraint, std::size_t ipu, Bytes used, Bytes limit, Bytes per_ipu_limit,
+                      const std::vector<std::pair<std::string, Bytes>>& parts) {
+    if (used <= limit) return;
+    Worst& w = worst[constraint];
+    const double ratio = limit.value == 0 ? 1e9 : used / limit;
+    if (ratio <= w.ratio) return;
+    w.ratio = ratio;
+    const FunctionId at = timeline.transient[ipu].function;
+    const std::string place =
+        "IPU " + std::to_string(ipu) +
+        (constraint == "tile memory" && at.valid() ? " during " + program.functions[at].name : "");
+    w.overflow = Overflow{constraint, place, used - limit, sum_text(parts, per_ipu_limit), parts};
   };
+  const std::int64_t tiles = program.compute_tiles;
   for (std::size_t i = 0; i < program.ipus.size(); ++i) {
     const Residents& r = program.ipus[i];
     const Transient& t = timeline.transient[i];
-    const std::int64_t tiles = program.compute_tiles;
-    const std::string sum = bytes_text("weights", r.weights.value * tiles) + " + " + bytes_text("gradients", r.gradients.value * tiles) + " + " +
-                            bytes_text("optimizer state", r.optimizer_state.value * tiles) + " + " + bytes_text("stash", r.stash.value * tiles) + " + " +
-                            bytes_text("code", r.executable().value * tiles) + " + " + bytes_text("activations", t.activations.value * tiles) + " + " +
-                            bytes_text("temporaries", t.temporaries.value * tiles) + " of " + to_text(m.chip_memory()) + " per IPU";
-    consider("tile memory", i, timeline.tile_peak(program, i), m.chip.tile_memory, sum);
-    consider("executable tile memory", i, r.executable(), m.chip.executable_memory, bytes_text("code", r.executable().value));
-    consider("Streaming Memory", i, program.ddr[i], m.streaming_per_ipu(), bytes_text("held", program.ddr[i].value) + " of " + to_text(m.streaming_per_ipu()) + " per IPU");
+    const StreamingUse& d = program.ddr[i];
+    consider("tile memory", i, timeline.tile_peak(program, i), m.chip.tile_memory, m.chip_memory(),
+             {{"weights", r.weights * tiles},
+              {"gradients", r.gradients * tiles},
+              {"optimizer state", r.optimizer_state * tiles},
+              {"stash", r.stash * tiles},
+              {"IO", r.io * tiles},
+              {"code", r.executable() * tiles},
+              {"activations", t.activations * tiles},
+              {"temporaries", t.temporaries * tiles}});
+    consider("executable tile memory", i, r.executable(), m.chip.executable_memory,
+             m.chip.executable_memory * m.chip.tiles, {{"code", r.executable() * tiles}});
+    consider("Streaming Memory", i, d.total(), m.streaming_per_ipu(), m.streaming_per_ipu(),
+             {{"stored activations", d.activations},
+              {"weights", d.weights},
+              {"gradients", d.gradients},
+              {"optimizer state", d.optimizer_state},
+              {"host", d.host}});
   }
-  return worst;
+  (void)plan;
+  std::vector<Worst> sorted;
+  for (auto& [name, w] : worst) sorted.push_back(std::move(w));
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Worst& a, const Worst& b) { return a.ratio > b.ratio; });
+  std::vector<Overflow> out;
+  for (Worst& w : sorted) {
+    if (w.ratio > 1) out.push_back(std::move(w.overflow));
+  }
+  return out;
 }
 
 SearchResult search(Tables& tables, const SearchOptions& options) { return Search(tables, options).run(); }

@@ -23,15 +23,15 @@ struct SpaceField {
 
 struct Candidate {
   Plan plan;
-  Estimate estimate;             // by the tables
+  Estimate estimate;  // by the tables
   double samples_per_second = 0;
   bool fits = false;
 };
 
 struct SearchStats {
-  double explored = 0;   // settings whose cuts were optimised
-  double pruned = 0;     // settings whose bound was no better than the best
-  double feasible = 0;   // explored settings with a cut that fits
+  double explored = 0;  // settings whose cuts were optimised
+  double pruned = 0;    // settings whose bound was no better than the best
+  double feasible = 0;  // explored settings with a cut that fits
   std::int64_t evaluations = 0;
   double seconds = 0, table_seconds = 0;
   bool optimal = false;  // the best is proved best of the declared space by the tables
@@ -44,14 +44,15 @@ struct Overflow {
   std::string where;       // "IPU 1 (layer0/attention to layer6/ffn_down)"
   Bytes over;              // beyond the limit; 0 when bytes are not the matter
   std::string detail;      // the sum, named: "weights 5.4 GB ..."
+  std::vector<std::pair<std::string, Bytes>> parts;  // that sum, per IPU
 };
 
 struct SearchResult {
-  std::vector<Candidate> best;     // the winner, then runners-up different in kind
-  std::vector<Candidate> pareto;   // throughput against the fullest tile
-  std::optional<Overflow> overflow;   // set when best is empty
-  std::optional<Plan> closest;        // the plan the overflow belongs to
-  std::string nearest_fix;            // the single-field change with least loss that fits; empty: none found
+  std::vector<Candidate> best;      // the winner, then runners-up different in kind
+  std::vector<Candidate> pareto;    // throughput against the fullest tile
+  std::vector<Overflow> overflows;  // not empty when best is
+  std::optional<Plan> closest;      // the plan the overflow belongs to
+  std::string nearest_fix;          // the single-field change with least loss that fits; empty: none found
   SearchStats stats;
   std::vector<SpaceField> space;
   std::vector<std::string> notes;
@@ -62,15 +63,17 @@ struct SearchOptions {
   double time_limit = 0;  // seconds; 0: none
   bool pareto = true;
   bool find_fix = true;
-  int threads = 0;                 // 0: all cores; the result does not depend on it
+  int threads = 0;        // 0: all cores; the result does not depend on it
   bool defaults = false;  // estimate: fields that are not pinned take their default instead of being searched
   std::function<void(double share, const std::string& what)> progress;  // may be empty
 };
 
 SearchResult search(Tables& tables, const SearchOptions& options);
 
-// Where and by how much a lowered plan exceeds the machine; nothing when it fits.
-std::optional<Overflow> find_overflow(const Program& program, const Timeline& timeline, const UnitTable& table, const Plan& plan);
+// Where and by how much a lowered plan exceeds the machine, the worst place of each constraint, the worst
+// first; empty when it fits.
+std::vector<Overflow> find_overflows(const Program& program, const Timeline& timeline, const UnitTable& table,
+                                     const Plan& plan);
 
 TableKey table_key(const Plan& plan);
 

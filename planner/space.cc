@@ -10,7 +10,7 @@ namespace superstep {
 namespace {
 
 constexpr std::int64_t kMostMicroBatch = 64;
-const std::vector<double> kProportions = {0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.4, 0.6};
+const std::vector<double> kProportions = {0.08, 0.12, 0.16, 0.2, 0.25, 0.4};
 const std::vector<std::int64_t> kIoTiles = {0, 32, 64, 128};
 
 std::vector<std::int64_t> divisors(std::int64_t n) {
@@ -39,10 +39,18 @@ std::vector<TensorParallel> meshes(const Job& job) {
   const Machine& m = job.machine;
   const std::int64_t most = std::min({m.links.domain_ipus, m.control_domain_ipus, m.ipus});
   auto why_not = [&](const TensorParallel& t) -> std::string {
-    if (t.size() > most) return "tensor_parallel " + std::to_string(t.size()) + " is more than the " + std::to_string(most) + " IPUs of one IPU-Link domain of " + m.name;
-    if (m.ipus % t.size() != 0) return "tensor_parallel " + std::to_string(t.size()) + " does not divide the " + std::to_string(m.ipus) + " IPUs of " + m.name;
-    if (job.model.zoo && job.model.zoo->heads % t.t1 != 0) return "tensor_parallel " + std::to_string(t.t1) + " does not divide the " + std::to_string(job.model.zoo->heads) + " heads of " + job.model.name();
-    if (job.model.zoo && job.model.zoo->hidden % (t.t1 * t.t2) != 0) return "tensor_parallel " + std::to_string(t.t1 * t.t2) + " does not divide the hidden size " + std::to_string(job.model.zoo->hidden) + " of " + job.model.name();
+    if (t.size() > most)
+      return "tensor_parallel " + std::to_string(t.size()) + " is more than the " + std::to_string(most) +
+             " IPUs of one IPU-Link domain of " + m.name;
+    if (m.ipus % t.size() != 0)
+      return "tensor_parallel " + std::to_string(t.size()) + " does not divide the " + std::to_string(m.ipus) +
+             " IPUs of " + m.name;
+    if (job.model.zoo && job.model.zoo->heads % t.t1 != 0)
+      return "tensor_parallel " + std::to_string(t.t1) + " does not divide the " +
+             std::to_string(job.model.zoo->heads) + " heads of " + job.model.name();
+    if (job.model.zoo && job.model.zoo->hidden % (t.t1 * t.t2) != 0)
+      return "tensor_parallel " + std::to_string(t.t1 * t.t2) + " does not divide the hidden size " +
+             std::to_string(job.model.zoo->hidden) + " of " + job.model.name();
     return "";
   };
   std::vector<TensorParallel> out;
@@ -50,8 +58,10 @@ std::vector<TensorParallel> meshes(const Job& job) {
     std::string last;
     for (const TensorParallel& t : job.pins.tensor_parallel) {
       const std::string why = why_not(t);
-      if (why.empty()) out.push_back(t);
-      else if (last.empty()) last = why;
+      if (why.empty())
+        out.push_back(t);
+      else if (last.empty())
+        last = why;
     }
     if (out.empty()) throw Error(pin_place(job, "tensor_parallel"), last);
     return out;
@@ -81,9 +91,11 @@ void micro_batches(const Job& job, const Cell& base, std::vector<Cell>& out) {
     }
     return;
   }
-  std::vector<std::int64_t> gs = pins.gradient_accumulation ? pins.gradient_accumulation->values : std::vector<std::int64_t>{};
+  std::vector<std::int64_t> gs =
+      pins.gradient_accumulation ? pins.gradient_accumulation->values : std::vector<std::int64_t>{};
   if (gs.empty()) gs = {job.task == Task::inference ? 1 : std::max<std::int64_t>(1, 8 * base.stages)};
-  std::vector<std::int64_t> ms = pins.micro_batch ? pins.micro_batch->values : std::vector<std::int64_t>{1, 2, 4, 8, 16, 32};
+  std::vector<std::int64_t> ms =
+      pins.micro_batch ? pins.micro_batch->values : std::vector<std::int64_t>{1, 2, 4, 8, 16, 32};
   for (std::int64_t m : ms) {
     for (std::int64_t g : gs) {
       Cell c = base;
@@ -101,26 +113,37 @@ void micro_batches(const Job& job, const Cell& base, std::vector<Cell>& out) {
   if (mesh_list.size() == 1 && single(pins.pipeline_stages) && single(pins.replicas)) {
     const std::int64_t product = mesh_list[0].size() * pins.pipeline_stages->values[0] * pins.replicas->values[0];
     if (product != n) {
-      throw Error(job.source + "#/plan", "tensor_parallel x pipeline_stages x replicas = " + std::to_string(product) + ", but " + job.machine.name +
-                                             " has " + std::to_string(n) + " IPUs (a partition is written {\"base\": \"" + job.machine.name +
+      throw Error(job.source + "#/plan", "tensor_parallel x pipeline_stages x replicas = " + std::to_string(product) +
+                                             ", but " + job.machine.name + " has " + std::to_string(n) +
+                                             " IPUs (a partition is written {\"base\": \"" + job.machine.name +
                                              "\", \"partition\": " + std::to_string(product) + "})");
     }
   }
   if (single(pins.pipeline_stages) && n % pins.pipeline_stages->values[0] != 0) {
-    throw Error(pin_place(job, "pipeline_stages"), "found " + std::to_string(pins.pipeline_stages->values[0]) + ", which does not divide the " + std::to_string(n) + " IPUs of " + job.machine.name);
+    throw Error(pin_place(job, "pipeline_stages"), "found " + std::to_string(pins.pipeline_stages->values[0]) +
+                                                       ", which does not divide the " + std::to_string(n) +
+                                                       " IPUs of " + job.machine.name);
   }
   if (single(pins.replicas) && n % pins.replicas->values[0] != 0) {
-    throw Error(pin_place(job, "replicas"), "found " + std::to_string(pins.replicas->values[0]) + ", which does not divide the " + std::to_string(n) + " IPUs of " + job.machine.name);
+    throw Error(pin_place(job, "replicas"), "found " + std::to_string(pins.replicas->values[0]) +
+                                                ", which does not divide the " + std::to_string(n) + " IPUs of " +
+                                                job.machine.name);
   }
   if (job.global_batch > 0 && single(pins.replicas) && job.global_batch % pins.replicas->values[0] != 0) {
-    throw Error(job.source + "#/batch/global", "found " + std::to_string(job.global_batch) + ", which " + std::to_string(pins.replicas->values[0]) + " replicas do not divide");
+    throw Error(job.source + "#/batch/global", "found " + std::to_string(job.global_batch) + ", which " +
+                                                   std::to_string(pins.replicas->values[0]) +
+                                                   " replicas do not divide");
   }
   if (job.global_batch > 0 && single(pins.micro_batch)) {
-    throw Error(pin_place(job, "micro_batch"), "found " + std::to_string(pins.micro_batch->values[0]) + ", which does not divide any replica batch of global batch " +
+    throw Error(pin_place(job, "micro_batch"), "found " + std::to_string(pins.micro_batch->values[0]) +
+                                                   ", which does not divide any replica batch of global batch " +
                                                    std::to_string(job.global_batch) + " with the other pins");
   }
-  throw Error(job.source + "#/plan", "the pins leave no legal combination of tensor_parallel, pipeline_stages, replicas, micro_batch and gradient_accumulation for " +
-                                         std::to_string(n) + " IPUs" + (job.global_batch > 0 ? " and global batch " + std::to_string(job.global_batch) : ""));
+  throw Error(job.source + "#/plan",
+              "the pins leave no legal combination of tensor_parallel, pipeline_stages, replicas, micro_batch and "
+              "gradient_accumulation for " +
+                  std::to_string(n) + " IPUs" +
+                  (job.global_batch > 0 ? " and global batch " + std::to_string(job.global_batch) : ""));
 }
 
 template <class E>
@@ -129,7 +152,8 @@ std::vector<E> choices(const std::vector<E>& pinned, const std::vector<E>& free,
   return defaults ? std::vector<E>{fallback} : free;
 }
 
-std::vector<std::int64_t> degrees(const std::optional<IntegerPin>& pin, std::int64_t r, const std::vector<std::int64_t>& free, const Job& job, const char* name) {
+std::vector<std::int64_t> degrees(const std::optional<IntegerPin>& pin, std::int64_t r,
+                                  const std::vector<std::int64_t>& free, const Job& job, const char* name) {
   if (pin && !pin->values.empty()) {
     std::vector<std::int64_t> ok;
     for (std::int64_t v : pin->values) {
@@ -153,7 +177,8 @@ std::int64_t replicas_inside(const Job& job, const Cell& c) {
 
 class SettingMaker {
  public:
-  SettingMaker(const Job& job, const Cell& cell, bool defaults) : job_(job), pins_(job.pins), c_(cell), defaults_(defaults) {
+  SettingMaker(const Job& job, const Cell& cell, bool defaults)
+      : job_(job), pins_(job.pins), c_(cell), defaults_(defaults) {
     training_ = job.task == Task::training;
     streaming_ = job.machine.streaming.capacity.value > 0;
     inside_ = replicas_inside(job, cell);
@@ -168,7 +193,9 @@ class SettingMaker {
     p.gradient_accumulation = c_.accumulation;
     p.precision = pins_.precision;
     p.serialisation = pins_.serialisation;
-    p.prefetch_depth = pins_.prefetch_depth ? (pins_.prefetch_depth->values.empty() ? pins_.prefetch_depth->low : pins_.prefetch_depth->values[0]) : 1;
+    p.prefetch_depth = pins_.prefetch_depth ? (pins_.prefetch_depth->values.empty() ? pins_.prefetch_depth->low
+                                                                                    : pins_.prefetch_depth->values[0])
+                                            : 1;
     if (!pins_.code.empty()) p.location.code = pins_.code[0];
     const bool pinned_phases = pins_.phase_count || pins_.phases;
     const bool one = (pins_.phase_count && *pins_.phase_count == 1) || (pins_.phases && pins_.phases->size() == 1);
@@ -185,17 +212,23 @@ class SettingMaker {
   std::int64_t inside_;
   std::vector<Plan> out_;
 
-  std::vector<double> proportions() const { return choices(pins_.available_memory_proportion, kProportions, 0.25, defaults_); }
+  std::vector<double> proportions() const {
+    return choices(pins_.available_memory_proportion, kProportions, 0.25, defaults_);
+  }
 
   // Optimiser state: degree and place. Unsharded in one place per replica count of 1.
   void states(Plan p, bool phased) {
-    std::vector<Location> places = choices(pins_.optimizer_state, {Location::in_processor, Location::streaming}, Location::in_processor, defaults_);
+    std::vector<Location> places = choices(pins_.optimizer_state, {Location::in_processor, Location::streaming},
+                                           Location::in_processor, defaults_);
     if (phased) places = choices(pins_.optimizer_state, {Location::streaming}, Location::streaming, defaults_);
     if (!training_) places = {Location::in_processor};
-    const std::vector<std::int64_t> free = defaults_ ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{1, inside_, c_.replicas};
+    const std::vector<std::int64_t> free =
+        defaults_ ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{1, inside_, c_.replicas};
     for (Location place : places) {
       if (place != Location::in_processor && !streaming_) continue;
-      for (std::int64_t degree : training_ ? degrees(pins_.rts_optimizer_state, c_.replicas, free, job_, "optimizer_state") : std::vector<std::int64_t>{p.replicated_tensor_sharding.weights}) {
+      for (std::int64_t degree : training_
+                                     ? degrees(pins_.rts_optimizer_state, c_.replicas, free, job_, "optimizer_state")
+                                     : std::vector<std::int64_t>{p.replicated_tensor_sharding.weights}) {
         p.location.optimizer_state = place;
         p.replicated_tensor_sharding.optimizer_state = degree;
         if (degree % p.replicated_tensor_sharding.weights != 0) continue;
@@ -205,14 +238,17 @@ class SettingMaker {
   }
 
   void pipelines(Plan p) {
-    std::vector<Schedule> schedules = choices(pins_.schedule, {Schedule::grouped, Schedule::interleaved, Schedule::sequential}, Schedule::grouped, defaults_);
+    std::vector<Schedule> schedules = choices(
+        pins_.schedule, {Schedule::grouped, Schedule::interleaved, Schedule::sequential}, Schedule::grouped, defaults_);
     if (c_.stages == 1) schedules = {Schedule::sequential};
     p.io_tiles = pins_.io_tiles && !pins_.io_tiles->values.empty() ? pins_.io_tiles->values[0] : 0;
     p.location.weights = pins_.weights.empty() ? Location::in_processor : pins_.weights[0];
     p.location.gradients = pins_.gradients.empty() ? Location::in_processor : pins_.gradients[0];
     p.activation_sharding = pins_.activation_sharding.value_or(false);
     if (!pins_.load.empty()) p.load = pins_.load[0];
-    if (!pins_.phase_order.empty() && pins_.phase_order[0] == PhaseOrder::micro_batch_outer && !pins_.phase_count && !pins_.phases) return;
+    if (!pins_.phase_order.empty() && pins_.phase_order[0] == PhaseOrder::micro_batch_outer && !pins_.phase_count &&
+        !pins_.phases)
+      return;
     for (std::int64_t w : degrees(pins_.rts_weights, c_.replicas, {1}, job_, "weights")) {
       for (std::int64_t g : degrees(pins_.rts_gradients, c_.replicas, {1}, job_, "gradients")) {
         p.replicated_tensor_sharding.weights = w;
@@ -242,10 +278,13 @@ class SettingMaker {
     p.location.activations = pins_.activations.empty() ? Location::streaming : pins_.activations[0];
     p.location.gradients = pins_.gradients.empty() ? Location::in_processor : pins_.gradients[0];
     if (p.location.weights == Location::in_processor) return;
-    const std::vector<std::int64_t> free_weights = defaults_ ? std::vector<std::int64_t>{inside_} : std::vector<std::int64_t>{1, inside_};
+    const std::vector<std::int64_t> free_weights =
+        defaults_ ? std::vector<std::int64_t>{inside_} : std::vector<std::int64_t>{1, inside_};
     for (PhaseOrder order : choices(pins_.phase_order, {PhaseOrder::phase_outer}, PhaseOrder::phase_outer, defaults_)) {
       p.phase_order = order;
-      for (std::int64_t groups : pins_.phase_groups ? pins_.phase_groups->values : defaults_ || c_.stages != 2 ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{1, 2}) {
+      for (std::int64_t groups : pins_.phase_groups            ? pins_.phase_groups->values
+                                 : defaults_ || c_.stages != 2 ? std::vector<std::int64_t>{1}
+                                                               : std::vector<std::int64_t>{1, 2}) {
         if (groups > 2 || c_.stages % groups != 0) continue;
         p.phase_groups = groups;
         for (std::int64_t w : degrees(pins_.rts_weights, c_.replicas, free_weights, job_, "weights")) {
@@ -270,11 +309,14 @@ class SettingMaker {
     return defaults_ ? std::vector<bool>{true} : std::vector<bool>{true, false};
   }
   void loads(Plan p) {
-    std::vector<std::int64_t> tiles = pins_.io_tiles && !pins_.io_tiles->values.empty() ? pins_.io_tiles->values : defaults_ ? std::vector<std::int64_t>{0} : kIoTiles;
+    std::vector<std::int64_t> tiles = pins_.io_tiles && !pins_.io_tiles->values.empty() ? pins_.io_tiles->values
+                                      : defaults_                                       ? std::vector<std::int64_t>{0}
+                                                                                        : kIoTiles;
     for (std::int64_t io : tiles) {
       if (io >= job_.machine.chip.tiles || !allows(pins_.io_tiles, io)) continue;
       p.io_tiles = io;
-      for (LoadSchedule load : choices(pins_.load, {LoadSchedule::on_demand, LoadSchedule::preload}, LoadSchedule::on_demand, defaults_)) {
+      for (LoadSchedule load :
+           choices(pins_.load, {LoadSchedule::on_demand, LoadSchedule::preload}, LoadSchedule::on_demand, defaults_)) {
         if (load == LoadSchedule::preload && io == 0 && pins_.load.empty()) continue;  // nowhere to preload to
         // Hidden loads couple phases; the exact programme for them has one stage per phase.
         if (load == LoadSchedule::preload && c_.stages / p.phase_groups > 1 && pins_.load.empty()) continue;
@@ -303,7 +345,9 @@ std::vector<Cell> cells(const Job& job) {
   return out;
 }
 
-std::vector<Plan> settings(const Job& job, const Cell& cell, bool defaults) { return SettingMaker(job, cell, defaults).make(); }
+std::vector<Plan> settings(const Job& job, const Cell& cell, bool defaults) {
+  return SettingMaker(job, cell, defaults).make();
+}
 
 std::vector<SpaceField> describe_space(const Job& job) {
   std::vector<SpaceField> f;
@@ -312,7 +356,8 @@ std::vector<SpaceField> describe_space(const Job& job) {
     mesh_text += (mesh_text.empty() ? "" : ", ") + std::to_string(t.t1) + (t.t2 > 1 ? "x" + std::to_string(t.t2) : "");
   }
   std::vector<std::int64_t> ps, rs, ms, gs;
-  for (const Cell& c : cells(job)) ps.push_back(c.stages), rs.push_back(c.replicas), ms.push_back(c.micro_batch), gs.push_back(c.accumulation);
+  for (const Cell& c : cells(job))
+    ps.push_back(c.stages), rs.push_back(c.replicas), ms.push_back(c.micro_batch), gs.push_back(c.accumulation);
   auto unique = [](std::vector<std::int64_t> v) {
     std::sort(v.begin(), v.end());
     v.erase(std::unique(v.begin(), v.end()), v.end());
@@ -324,16 +369,20 @@ std::vector<SpaceField> describe_space(const Job& job) {
   f.push_back({"micro_batch", unique(ms)});
   f.push_back({"gradient_accumulation", unique(gs)});
   const bool pinned = job.pins.stages || job.pins.layers_per_stage;
-  f.push_back({"stages", pinned ? "as pinned" : "every contiguous cut at op boundaries; the last stage may return to IPU 0"});
+  f.push_back(
+      {"stages", pinned ? "as pinned" : "every contiguous cut at op boundaries; the last stage may return to IPU 0"});
   f.push_back({"schedule", "sequential, interleaved, grouped"});
   f.push_back({"recompute", "none, layer, stage, each stage its own"});
   f.push_back({"phases", "none, or every contiguous cut; phase_outer; 2 groups where a phase is one stage"});
-  f.push_back({"replicated_tensor_sharding", "weights 1 or the replicas of a rack (phases); optimizer_state 1, the replicas of a rack, all"});
+  f.push_back({"replicated_tensor_sharding",
+               "weights 1 or the replicas of a rack (phases); optimizer_state 1, the replicas of a rack, all"});
   f.push_back({"activation_sharding", "on, off (phases)"});
-  f.push_back({"location", "optimizer_state in processor or streaming; stash in processor or streaming; weights streaming with phases"});
+  f.push_back(
+      {"location",
+       "optimizer_state in processor or streaming; stash in processor or streaming; weights streaming with phases"});
   f.push_back({"io_tiles", list(kIoTiles) + " (phases)"});
   f.push_back({"load", "on_demand; preload where a phase is one stage"});
-  f.push_back({"available_memory_proportion", "0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.4, 0.6"});
+  f.push_back({"available_memory_proportion", "0.08, 0.12, 0.16, 0.2, 0.25, 0.4"});
   return f;
 }
 
@@ -345,16 +394,19 @@ std::vector<std::int64_t> pinned_stages(const Job& job, const Graph& graph) {
   std::vector<std::int64_t> first_unit;  // of each layer
   for (std::size_t u = 0; u < graph.units.size(); ++u) {
     const std::int64_t layer = graph.units[UnitId(u)].layer;
-    if (layer >= 0 && (u == 0 || graph.units[UnitId(u - 1)].layer != layer)) first_unit.push_back(static_cast<std::int64_t>(u));
+    if (layer >= 0 && (u == 0 || graph.units[UnitId(u - 1)].layer != layer))
+      first_unit.push_back(static_cast<std::int64_t>(u));
   }
   const std::vector<std::int64_t>& counts = *job.pins.layers_per_stage;
   const auto layers = static_cast<std::int64_t>(first_unit.size());
   if (std::accumulate(counts.begin(), counts.end(), std::int64_t{0}) != layers) {
-    throw Error(pin_place(job, "layers_per_stage"), "found " + std::to_string(std::accumulate(counts.begin(), counts.end(), std::int64_t{0})) +
-                                                        " layers in all, expected the model's " + std::to_string(layers));
+    throw Error(pin_place(job, "layers_per_stage"),
+                "found " + std::to_string(std::accumulate(counts.begin(), counts.end(), std::int64_t{0})) +
+                    " layers in all, expected the model's " + std::to_string(layers));
   }
   std::int64_t tail = static_cast<std::int64_t>(graph.units.size());
-  for (std::size_t u = graph.units.size(); u-- > 0 && graph.units[UnitId(u)].layer < 0;) tail = static_cast<std::int64_t>(u);
+  for (std::size_t u = graph.units.size(); u-- > 0 && graph.units[UnitId(u)].layer < 0;)
+    tail = static_cast<std::int64_t>(u);
   std::vector<std::int64_t> stages = {0};
   std::int64_t done = counts[0];
   for (std::size_t s = 1; s < counts.size(); ++s) {
@@ -362,7 +414,9 @@ std::vector<std::int64_t> pinned_stages(const Job& job, const Graph& graph) {
     done += counts[s];
   }
   for (std::size_t s = 1; s < stages.size(); ++s) {
-    if (stages[s] <= stages[s - 1]) throw Error(pin_place(job, "layers_per_stage") + "/" + std::to_string(s), "found a stage that would hold nothing");
+    if (stages[s] <= stages[s - 1])
+      throw Error(pin_place(job, "layers_per_stage") + "/" + std::to_string(s),
+                  "found a stage that would hold nothing");
   }
   return stages;
 }

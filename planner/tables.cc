@@ -47,14 +47,15 @@ const GraphFacts& Tables::facts(std::int64_t micro_batch) {
 
 const UnitTable& Tables::table(const TableKey& key) {
   std::lock_guard lock(state_->mutex);
-  auto& slot = state_->tables[{key.micro_batch, key.mesh, key.io_tiles, key.proportion, key.accumulate, key.precision.partials}];
+  auto& slot =
+      state_->tables[{key.micro_batch, key.mesh, key.io_tiles, key.proportion, key.accumulate, key.precision.partials}];
   if (slot) return *slot;
   const auto start = std::chrono::steady_clock::now();
   const GraphFacts& facts_of = facts(key.micro_batch);
   auto& sharding = state_->shardings[{key.micro_batch, key.mesh}];
   if (!sharding) {
-    sharding = std::make_unique<GraphSharding>(
-        shard(facts_of.graph, key.mesh, collective_time(model_, key.mesh), work_time(facts_of.graph, model_.machine().chip)));
+    sharding = std::make_unique<GraphSharding>(shard(facts_of.graph, key.mesh, collective_time(model_, key.mesh),
+                                                     work_time(facts_of.graph, model_.machine().chip)));
   }
   const std::int64_t tiles = model_.machine().chip.tiles - key.io_tiles;
   auto& fronts = state_->fronts[tiles];

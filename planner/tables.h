@@ -23,8 +23,8 @@ class Tables {
   bool training() const;
   const Job& job() const { return job_; }
   const CostModel& model() const { return model_; }
-  double seconds() const;          // spent building
-  std::int64_t searches() const;   // tile-plan searches run
+  double seconds() const;         // spent building
+  std::int64_t searches() const;  // tile-plan searches run
 
  private:
   struct State;

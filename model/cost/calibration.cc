@@ -14,7 +14,8 @@ namespace {
 JsonReader row(JsonReader& file, const char* key, std::vector<Calibration::Row>& rows) {
   JsonReader r = file.object(key);
   const nlohmann::json& value = r.raw("value");
-  rows.push_back({key, value.is_string() ? value.get<std::string>() : value.dump(), r.text("source"), r.text("fitted_to")});
+  rows.push_back(
+      {key, value.is_string() ? value.get<std::string>() : value.dump(), r.text("source"), r.text("fitted_to")});
   r.finish();
   return r;
 }

@@ -82,14 +82,16 @@ Cycles CostModel::copy(Bytes bytes, std::int64_t stride) const {
   {
     std::lock_guard lock(state_->mutex);
     auto it = state_->neighbours.find(stride);
-    if (it == state_->neighbours.end()) it = state_->neighbours.emplace(stride, state_->links->neighbour_rate(stride)).first;
+    if (it == state_->neighbours.end())
+      it = state_->neighbours.emplace(stride, state_->links->neighbour_rate(stride)).first;
     rate = it->second;
   }
   const Cycles fixed = cycles(machine_.links.hop_latency * 2.0) + machine_.links.external_sync;
   const Cycles whole = cycles(transfer_time(bytes, rate)) + fixed;
   if (stride == 1) return whole;
   // What every IPU of the group holds can also be sent in slices and joined on the other side.
-  const Cycles sliced = cycles(transfer_time(share(bytes, stride), rate)) + fixed + collective(CollectiveKind::all_gather, {stride, 1}, bytes);
+  const Cycles sliced = cycles(transfer_time(share(bytes, stride), rate)) + fixed +
+                        collective(CollectiveKind::all_gather, {stride, 1}, bytes);
   return std::min(whole, sliced);
 }
 
@@ -97,7 +99,8 @@ Cycles CostModel::streaming(Bytes bytes, Location from) const {
   if (bytes.value == 0) return Cycles(0);
   const StreamingMemory& d = machine_.streaming;
   double rate = std::min(d.ipu_rate.value, d.machine_rate.value / static_cast<double>(machine_.ipus_per_machine));
-  const double link = machine_.links.rate.value * static_cast<double>(machine_.links.rail_links) * machine_.links.efficiency;
+  const double link =
+      machine_.links.rate.value * static_cast<double>(machine_.links.rail_links) * machine_.links.efficiency;
   if (from == Location::remote_ipu) rate = link;
   if (from == Location::remote_machine) rate = std::min(rate, link);
   return cycles(transfer_time(bytes, BytesPerSecond(rate)));
@@ -124,17 +127,28 @@ TermCycles CostModel::step(const Step& s) const {
     case StepKind::exchange: {
       // Re-layout moves many small pieces; it was fitted together with the vector work it feeds.
       const double factor = s.term == Term::relayout ? calibration_.vector_factor : 1;
-      const Cycles move = transfer_time(s.tile_bytes, chip.exchange.receive) + transfer_time(s.paired_bytes, chip.exchange.paired_receive);
+      const Cycles move = transfer_time(s.tile_bytes, chip.exchange.receive) +
+                          transfer_time(s.paired_bytes, chip.exchange.paired_receive);
       t[s.term] += scaled(move, factor).value;
       t[Term::superstep] += chip.exchange.superstep.value;
       break;
     }
-    case StepKind::collective: t[s.term] += collective(s.collective, s.group, s.tile_bytes).value; break;
-    case StepKind::copy: t[s.term] += copy(s.tile_bytes, s.group.stride).value; break;
+    case StepKind::collective:
+      t[s.term] += collective(s.collective, s.group, s.tile_bytes).value;
+      break;
+    case StepKind::copy:
+      t[s.term] += copy(s.tile_bytes, s.group.stride).value;
+      break;
     case StepKind::load:
-    case StepKind::store: t[s.term] += streaming(s.tile_bytes, s.location).value; break;
-    case StepKind::host: t[s.term] += host(s.tile_bytes).value; break;
-    case StepKind::fixed: t[s.term] += s.vector.value; break;
+    case StepKind::store:
+      t[s.term] += streaming(s.tile_bytes, s.location).value;
+      break;
+    case StepKind::host:
+      t[s.term] += host(s.tile_bytes).value;
+      break;
+    case StepKind::fixed:
+      t[s.term] += s.vector.value;
+      break;
   }
   return t * s.times;
 }

@@ -48,7 +48,7 @@ class CostModel {
   // `stride` is the tensor-parallel group, whose IPUs hold the same.
   Cycles copy(Bytes bytes, std::int64_t stride) const;
   Cycles streaming(Bytes bytes, Location from) const;  // one IPU, one direction; not in_processor
-  Cycles host(Bytes bytes) const;  // one IPU's host stream, through the machine's Streaming Memory
+  Cycles host(Bytes bytes) const;                      // one IPU's host stream, through the machine's Streaming Memory
   Cycles cycles(Seconds s) const { return cycles_in(s, machine_.chip.clock); }
   Seconds seconds(Cycles c) const { return at_clock(c, machine_.chip.clock); }
 
@@ -65,10 +65,10 @@ class CostModel {
 
 // What lives on a tile of one IPU group only for a while, at the worst moment of the step.
 struct Transient {
-  Bytes activations;      // results held for later ops
-  Bytes temporaries;      // of the step at the peak
-  FunctionId function;    // where the peak is
-  std::int64_t step = -1; // in that function
+  Bytes activations;       // results held for later ops
+  Bytes temporaries;       // of the step at the peak
+  FunctionId function;     // where the peak is
+  std::int64_t step = -1;  // in that function
   Bytes total() const { return activations + temporaries; }
 };
 
@@ -82,7 +82,9 @@ struct Timeline {
     Bytes bytes;             // sum of the operands, larger end
   };
   std::map<std::pair<CollectiveKind, Term>, Traffic> collectives;  // along the critical path
-  Bytes tile_peak(const Program& program, std::size_t ipu) const { return program.ipus[ipu].total() + transient[ipu].total(); }
+  Bytes tile_peak(const Program& program, std::size_t ipu) const {
+    return program.ipus[ipu].total() + transient[ipu].total();
+  }
 };
 Timeline cost(const Program& program, const CostModel& model);
 

@@ -36,16 +36,20 @@ class Clock {
   // `iteration` < 0: every call below is active.
   Traversal node(const Node& n, std::int64_t iteration, std::int64_t micro_batches) const {
     switch (n.kind) {
-      case Node::Kind::step: return of_step(n.step);
-      case Node::Kind::call: return call(n, iteration, micro_batches);
+      case Node::Kind::step:
+        return of_step(n.step);
+      case Node::Kind::call:
+        return call(n, iteration, micro_batches);
       case Node::Kind::sequence: {
         Traversal t;
         for (const Node& c : n.children) t.add(node(c, iteration, micro_batches), 1);
         note_busy(n, t);
         return t;
       }
-      case Node::Kind::parallel: return parallel(n, iteration, micro_batches);
-      case Node::Kind::repeat: return repeat(n);
+      case Node::Kind::parallel:
+        return parallel(n, iteration, micro_batches);
+      case Node::Kind::repeat:
+        return repeat(n);
     }
     return {};
   }
@@ -184,7 +188,8 @@ Timeline cost(const Program& program, const CostModel& model) {
   Timeline out;
   out.step = t.time;
   out.collectives = std::move(t.collectives);
-  for (std::size_t i = 0; i < program.ipus.size(); ++i) out.busy.push_back(Cycles(t.busy[static_cast<std::int64_t>(i)]));
+  for (std::size_t i = 0; i < program.ipus.size(); ++i)
+    out.busy.push_back(Cycles(t.busy[static_cast<std::int64_t>(i)]));
   MemoryWalk memory(program);
   memory.visit(program.root, -1);
   out.transient = memory.take();

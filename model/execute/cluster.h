@@ -22,8 +22,8 @@ struct Accumulator {
 using AccumulatorKey = std::pair<TensorId, std::int64_t>;  // the weight gradient, and the phase it was made in
 
 struct Ipu {
-  Held lasting;                          // weights, optimizer states, averaged gradients, results of the update
-  std::map<std::int64_t, Held> passing;  // by micro-batch: results of the forward and backward pass
+  Held lasting;                            // weights, optimizer states, averaged gradients, results of the update
+  std::map<std::int64_t, Held> passing;    // by micro-batch: results of the forward and backward pass
   std::map<std::int64_t, Held> streaming;  // the same, in Streaming Memory
   std::map<AccumulatorKey, Accumulator> accumulators;
 };
@@ -31,7 +31,9 @@ struct Ipu {
 class Cluster {
  public:
   explicit Cluster(const Plan& plan)
-      : mesh_(plan.tensor_parallel), groups_(plan.pipeline_stages), replicas_(plan.replicas),
+      : mesh_(plan.tensor_parallel),
+        groups_(plan.pipeline_stages),
+        replicas_(plan.replicas),
         ipus_(static_cast<std::size_t>(plan.ipus())) {}
 
   Ipu& at(std::int64_t replica, std::int64_t group, std::int64_t rank) {

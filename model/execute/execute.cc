@@ -22,10 +22,17 @@ struct Place {
 
 class Walk {
  public:
-  Walk(const Program& program, const UnitTable& table, const Plan& plan, const Values& feeds, const KernelContext& context)
-      : program_(program), facts_(table.facts()), graph_(facts_.graph), plan_(plan), wiring_(facts_), cluster_(plan),
+  Walk(const Program& program, const UnitTable& table, const Plan& plan, const Values& feeds,
+       const KernelContext& context)
+      : program_(program),
+        facts_(table.facts()),
+        graph_(facts_.graph),
+        plan_(plan),
+        wiring_(facts_),
+        cluster_(plan),
         runner_(program, facts_, table.sharding(), wiring_, plan, feeds, context, cluster_, executed_),
-        sharding_(table.sharding()), spans_(stage_spans(plan, static_cast<std::int64_t>(graph_.units.size()))),
+        sharding_(table.sharding()),
+        spans_(stage_spans(plan, static_cast<std::int64_t>(graph_.units.size()))),
         training_(table.training()) {}
 
   Executed run() {
@@ -58,10 +65,14 @@ class Walk {
       case Node::Kind::sequence:
         for (const Node& child : node.children) visit(child, place);
         return;
-      case Node::Kind::repeat: return repeat(node, place);
-      case Node::Kind::parallel: return parallel(node, place);
-      case Node::Kind::call: return call(node, place);
-      case Node::Kind::step: return step(node, place);
+      case Node::Kind::repeat:
+        return repeat(node, place);
+      case Node::Kind::parallel:
+        return parallel(node, place);
+      case Node::Kind::call:
+        return call(node, place);
+      case Node::Kind::step:
+        return step(node, place);
     }
   }
 
@@ -85,8 +96,10 @@ class Walk {
           continue;
         }
         const auto is_step = [](const Node& n) { return n.kind == Node::Kind::step; };
-        const auto first = std::find_if_not(branch.children.begin(), branch.children.end(), is_step);
-        for (auto at = leading ? branch.children.begin() : first; at != (leading ? first : branch.children.end()); ++at) {
+        auto first = std::find_if_not(branch.children.begin(), branch.children.end(), is_step);
+        if (first == branch.children.end()) first = branch.children.begin();  // it moves what the others make
+        for (auto at = leading ? branch.children.begin() : first; at != (leading ? first : branch.children.end());
+             ++at) {
           visit(*at, inner);
         }
       }
@@ -127,8 +140,10 @@ class Walk {
     const GroupShape among = node.step.group;
     if (node.name == "gather new weights") return gather_updated(group, among);
     if (node.name == "scatter gradients") return scatter_accumulators(cluster_, plan_, group, among, Outside::zero);
-    if (node.name == "reduce-scatter gradients") return scatter_accumulators(cluster_, plan_, group, among, Outside::poison);
-    const bool sums = node.name == "all-reduce gradients" || node.name == "reduce gradients across groups" || node.name == "gather gradients";
+    if (node.name == "reduce-scatter gradients")
+      return scatter_accumulators(cluster_, plan_, group, among, Outside::poison);
+    const bool sums = node.name == "all-reduce gradients" || node.name == "reduce gradients across groups" ||
+                      node.name == "gather gradients";
     if (sums) reduce_accumulators(cluster_, plan_, group, among);  // slices are zero elsewhere: gathered by adding
   }
 
@@ -188,7 +203,8 @@ class Walk {
     for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
       for (std::int64_t group = 0; group < cluster_.groups(); ++group) {
         for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
-          std::erase_if(cluster_.at(r, group, rank).accumulators, [&](const auto& a) { return a.first.first == gradient; });
+          std::erase_if(cluster_.at(r, group, rank).accumulators,
+                        [&](const auto& a) { return a.first.first == gradient; });
         }
       }
     }
@@ -201,8 +217,10 @@ class Walk {
     for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
       std::vector<LocalPtr> slices;
       for (std::int64_t r = 0; r < holders; ++r) slices.push_back(held(cluster_.at(r, group, rank).lasting, t));
-      if (std::find(slices.begin(), slices.end(), nullptr) != slices.end()) ranks.push_back(nullptr);
-      else ranks.push_back(std::make_shared<const Local>(join_slices(slices, shards)));
+      if (std::find(slices.begin(), slices.end(), nullptr) != slices.end())
+        ranks.push_back(nullptr);
+      else
+        ranks.push_back(std::make_shared<const Local>(join_slices(slices, shards)));
     }
     return assemble(graph_.info(t), ranks);
   }
@@ -334,7 +352,8 @@ class Walk {
       for (TensorId t : graph_.ops[op].outputs) {
         if (stays(t)) continue;
         for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
-          for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) cluster_.at(r, group, rank).passing[micro_batch].erase(t);
+          for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank)
+            cluster_.at(r, group, rank).passing[micro_batch].erase(t);
         }
       }
     }
@@ -350,8 +369,10 @@ class Walk {
         std::vector<LocalPtr> ranks;
         for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) ranks.push_back(runner_.fetch(t, r, rank));
         const Array value = assemble(graph_.info(t), ranks);
-        if (t == graph_.loss) loss_ += value.at(0);
-        else append(t, value, r * plan_.gradient_accumulation + micro_batch);
+        if (t == graph_.loss)
+          loss_ += value.at(0);
+        else
+          append(t, value, r * plan_.gradient_accumulation + micro_batch);
       }
     }
   }
@@ -362,7 +383,8 @@ class Walk {
     if (info.shape.empty()) info.shape.push_back(1);
     info.shape[0] *= parts;
     Array& all = executed_.values.try_emplace(t, Array(info)).first->second;
-    std::copy(value.data.begin(), value.data.end(), all.data.begin() + number * static_cast<std::ptrdiff_t>(value.data.size()));
+    std::copy(value.data.begin(), value.data.end(),
+              all.data.begin() + number * static_cast<std::ptrdiff_t>(value.data.size()));
   }
 
   void finish_loss() {

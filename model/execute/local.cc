@@ -129,8 +129,10 @@ Local joined(const std::vector<std::int64_t>& peers, int dimension, Block region
   Local all = poisoned(first.values.info.type, std::move(region), on);
   for (std::int64_t peer : peers) {
     const Local& piece = *ranks[static_cast<std::size_t>(peer)];
-    if (sums && peer != peers[0]) combine_overlap(piece, all, reduction);
-    else copy_overlap(piece, all);
+    if (sums && peer != peers[0])
+      combine_overlap(piece, all, reduction);
+    else
+      copy_overlap(piece, all);
   }
   return all;
 }

@@ -17,7 +17,8 @@ struct Meeting {
   Local values;
   std::vector<bool> written;
 
-  explicit Meeting(Local empty) : values(std::move(empty)), written(static_cast<std::size_t>(values.values.info.elements())) {}
+  explicit Meeting(Local empty)
+      : values(std::move(empty)), written(static_cast<std::size_t>(values.values.info.elements())) {}
 
   void take(const Local& part, Reduction reduction) {
     for_common(part, values, [&](std::int64_t from, std::int64_t to, std::int64_t n) {
@@ -31,10 +32,28 @@ struct Meeting {
   }
 };
 
+bool contains(const Block& outer, const Block& inner) {
+  for (std::size_t d = 0; d < outer.size(); ++d) {
+    if (inner[d].begin < outer[d].begin || inner[d].end > outer[d].end) return false;
+  }
+  return true;
+}
+
 Local tile_copy(const LocalPtr& operand, const TensorInfo& info, const Block& region) {
   Local buffer = poisoned(info.type, region);
   if (operand) copy_overlap(*operand, buffer);
   return buffer;
+}
+
+// Integers have no NaN: a block that lacks some of them is lost.
+bool lacks_integers(const OpCall& call, const Space& space, const Block& block, const std::vector<LocalPtr>& operands,
+                    const std::vector<bool>& given) {
+  for (std::size_t k = 0; k < call.in.size(); ++k) {
+    if (!given[k] || is_float(call.in[k].type)) continue;
+    const Block region = project(space.in[k], call.in[k].shape, block);
+    if (volume(region) > 0 && (!operands[k] || !contains(operands[k]->region, region))) return true;
+  }
+  return false;
 }
 
 std::vector<Local> run_block(const OpCall& call, const Space& space, const Block& block,
@@ -44,8 +63,10 @@ std::vector<Local> run_block(const OpCall& call, const Space& space, const Block
   std::vector<ConstView> in;
   std::vector<View> out;
   for (std::size_t k = 0; k < call.in.size(); ++k) {
-    if (given[k]) read.push_back(tile_copy(operands[k], call.in[k], project(space.in[k], call.in[k].shape, block)));
-    else read.emplace_back();
+    if (given[k])
+      read.push_back(tile_copy(operands[k], call.in[k], project(space.in[k], call.in[k].shape, block)));
+    else
+      read.emplace_back();
   }
   for (std::size_t k = 0; k < call.out.size(); ++k) {
     written.push_back(poisoned(call.out[k].type, project(space.out[k], call.out[k].shape, block)));
@@ -109,8 +130,9 @@ std::vector<Local> run_tiles(const OpCall& call, const Space& space, const Block
     results.emplace_back(poisoned(call.out[k].type, project(space.out[k], call.out[k].shape, mine)));
   }
   for (const TileBlock& t : blocks) {
-    const std::vector<Local> parts = t.tile < tiles ? run_block(call, space, t.block, operands, given, context)
-                                                    : lost_block(call, space, t.block);
+    const bool lost = t.tile >= tiles || lacks_integers(call, space, t.block, operands, given);
+    const std::vector<Local> parts =
+        lost ? lost_block(call, space, t.block) : run_block(call, space, t.block, operands, given, context);
     for (std::size_t k = 0; k < parts.size(); ++k) results[k].take(parts[k], space.reduction);
   }
   std::vector<Local> out;

@@ -31,8 +31,17 @@ int mesh_dimension(const Step& step, TensorParallel mesh) {
   return mesh.t1 > 1 && step.group.size == mesh.t1 && step.group.stride == mesh.t2 ? 0 : 1;
 }
 
+Bytes largest_bytes(const std::vector<LocalPtr>& ranks) {
+  Bytes largest(0);
+  for (const LocalPtr& piece : ranks) {
+    if (piece) largest = std::max(largest, piece->values.info.bytes());
+  }
+  return largest;
+}
+
 void find_forward_calls(const Node& node, const Program& program, std::map<UnitId, FunctionId>& out) {
-  if (node.kind == Node::Kind::call && program.functions[node.function].pass == Pass::forward) out[node.unit] = node.function;
+  if (node.kind == Node::Kind::call && program.functions[node.function].pass == Pass::forward)
+    out[node.unit] = node.function;
   for (const Node& child : node.children) find_forward_calls(child, program, out);
 }
 
@@ -50,8 +59,16 @@ Array rows_of(const Array& whole, std::int64_t part, std::int64_t parts) {
 UnitRunner::UnitRunner(const Program& program, const GraphFacts& facts, const GraphSharding& sharding,
                        const Wiring& wiring, const Plan& plan, const Values& feeds, const KernelContext& context,
                        Cluster& cluster, Executed& executed)
-    : program_(program), graph_(facts.graph), facts_(facts), sharding_(sharding), wiring_(wiring), plan_(plan),
-      feeds_(feeds), context_(context), cluster_(cluster), executed_(executed) {
+    : program_(program),
+      graph_(facts.graph),
+      facts_(facts),
+      sharding_(sharding),
+      wiring_(wiring),
+      plan_(plan),
+      feeds_(feeds),
+      context_(context),
+      cluster_(cluster),
+      executed_(executed) {
   find_forward_calls(program.root, program, forward_of_);
 }
 
@@ -86,7 +103,8 @@ LocalPtr UnitRunner::input(TensorId t, std::int64_t replica) {
   LocalPtr& piece = inputs_[{t, replica * g + micro_batch_}];
   if (!piece) {
     Array rows = rows_of(given(t), replica * g + micro_batch_, g * plan_.replicas);
-    SUPERSTEP_CHECK(rows.info == graph_.info(t), "an input that does not hold the global batch: " + graph_.tensors[t].name);
+    SUPERSTEP_CHECK(rows.info == graph_.info(t),
+                    "an input that does not hold the global batch: " + graph_.tensors[t].name);
     piece = std::make_shared<const Local>(Local{{}, whole_block(rows.info.shape), std::move(rows)});
   }
   return piece;
@@ -108,10 +126,13 @@ LocalPtr UnitRunner::resident(TensorId t, std::int64_t replica, std::int64_t ran
 
 LocalPtr UnitRunner::source(TensorId t, std::int64_t replica, std::int64_t rank) {
   switch (graph_.tensors[t].kind) {
-    case TensorKind::input: return input(t, replica);
+    case TensorKind::input:
+      return input(t, replica);
     case TensorKind::weight:
-    case TensorKind::optimizer_state: return resident(t, replica, rank);
-    default: break;
+    case TensorKind::optimizer_state:
+      return resident(t, replica, rank);
+    default:
+      break;
   }
   LocalPtr& piece = constants_[t];
   const Array& all = given(t);
@@ -169,7 +190,8 @@ void UnitRunner::run_op(OpId op, std::span<const Step> steps) {
   const Reduction reduction = call->def.space(*call).reduction;
   for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
     Pieces& pieces = made[static_cast<std::size_t>(r)];
-    for (std::size_t k = 0; k < pieces.size(); ++k) convert(steps, op, -1 - static_cast<int>(k), r, reduction, pieces[k]);
+    for (std::size_t k = 0; k < pieces.size(); ++k)
+      convert(steps, op, -1 - static_cast<int>(k), r, reduction, pieces[k]);
     keep(op, r, std::move(pieces));
   }
 }
@@ -185,11 +207,12 @@ void UnitRunner::convert(std::span<const Step> steps, OpId op, int operand, std:
   for (const Step& step : steps) {
     if (step.kind != StepKind::collective || step.operand != operand) continue;
     const int j = mesh_dimension(step, cluster_.mesh());
+    const Bytes before = largest_bytes(ranks);
     run_collective(cluster_.mesh(), j, to.on[static_cast<std::size_t>(j)], graph_.info(t).shape, reduction, ranks);
     if (replica != 0) continue;
     Executed::Traffic& traffic = executed_.collectives[step.collective];
     ++traffic.count;
-    traffic.bytes += step.tile_bytes;
+    traffic.bytes += std::max(before, largest_bytes(ranks));
   }
 }
 
@@ -210,8 +233,10 @@ UnitRunner::Pieces UnitRunner::operands(OpId op, std::span<const Step> steps, st
 // Partial sums are not a value: read as one, they are poison.
 LocalPtr UnitRunner::as_needed(LocalPtr have, const Sharding& need) const {
   for (std::size_t j = 0; have && j < 2; ++j) {
-    if (need.on[j] == Sharding::partial) SUPERSTEP_CHECK(have->on.on[j] == Sharding::partial, "a value taken for partial sums");
-    else if (have->on.on[j] == Sharding::partial) return nullptr;
+    if (need.on[j] == Sharding::partial)
+      SUPERSTEP_CHECK(have->on.on[j] == Sharding::partial, "a value taken for partial sums");
+    else if (have->on.on[j] == Sharding::partial)
+      return nullptr;
   }
   return have;
 }
@@ -235,7 +260,8 @@ UnitRunner::Pieces UnitRunner::results(OpId op, std::span<const Step> steps, std
     }
     std::vector<TileBlock> blocks;
     for (const Block& part : parts) {
-      for (TileBlock& t : step ? tile_blocks(*call, space, part, *step) : one_block(part)) blocks.push_back(std::move(t));
+      for (TileBlock& t : step ? tile_blocks(*call, space, part, *step) : one_block(part))
+        blocks.push_back(std::move(t));
     }
     std::vector<LocalPtr> in;
     for (const auto& piece : operands) in.push_back(piece[static_cast<std::size_t>(rank)]);
@@ -262,7 +288,8 @@ void UnitRunner::join_update_slices(OpId op, std::vector<Pieces>& of_replicas) {
     for (std::size_t k = 0; k < joined[r].size(); ++k) {
       for (std::size_t rank = 0; rank < joined[r][k].size(); ++rank) {
         Local sum = *of_replicas[first][k][rank];
-        for (std::size_t i = 1; i < shards; ++i) combine_overlap(*of_replicas[first + i][k][rank], sum, space.reduction);
+        for (std::size_t i = 1; i < shards; ++i)
+          combine_overlap(*of_replicas[first + i][k][rank], sum, space.reduction);
         joined[r][k][rank] = std::make_shared<const Local>(std::move(sum));
       }
     }
@@ -282,25 +309,32 @@ void UnitRunner::keep(OpId op, std::int64_t replica, Pieces results) {
       LocalPtr piece = results[k][static_cast<std::size_t>(rank)];
       Held& held = store(replica, rank, pass_);
       held.erase(t);
-      if (!piece) continue;
+      if (!piece) {  // not run: its share of a gradient is poison
+        const Block region = shard_region(graph_.info(t).shape, stored, cluster_.mesh(), rank);
+        if (summand(t)) accumulate(t, replica, rank, poisoned(graph_.info(t).type, region, stored));
+        continue;
+      }
       for (std::size_t j = 0; j < 2; ++j) {
         if (piece->on.on[j] == Sharding::partial) stored.on[j] = Sharding::partial;
       }
       const Block region = shard_region(graph_.info(t).shape, stored, cluster_.mesh(), rank);
-      if (piece->region != region || piece->on != stored) piece = std::make_shared<const Local>(cut(*piece, region, stored));
+      if (piece->region != region || piece->on != stored)
+        piece = std::make_shared<const Local>(cut(*piece, region, stored));
       held[t] = piece;
-      if (pass_ == Pass::backward && wiring_.gradients_of.count(t)) accumulate(t, replica, rank, *piece);
+      if (summand(t)) accumulate(t, replica, rank, *piece);
     }
   }
 }
 
 void UnitRunner::accumulate(TensorId t, std::int64_t replica, std::int64_t rank, const Local& value) {
   for (TensorId gradient : wiring_.gradients_of.at(t)) {
-    SUPERSTEP_CHECK(value.on == sharding_.of(gradient), "a gradient that does not lie as its weight: " + graph_.tensors[t].name);
+    SUPERSTEP_CHECK(value.on == sharding_.of(gradient),
+                    "a gradient that does not lie as its weight: " + graph_.tensors[t].name);
     auto& accumulators = cluster_.at(replica, group_, rank).accumulators;
     const auto [at, fresh] = accumulators.try_emplace({gradient, phase_});
     Local& sum = at->second.sum;
-    const DType type = is_float(value.values.info.type) ? std::max(plan_.precision.accumulators, DType::fp16) : value.values.info.type;
+    const DType type =
+        is_float(value.values.info.type) ? std::max(plan_.precision.accumulators, DType::fp16) : value.values.info.type;
     if (fresh) {
       sum = poisoned(type, value.region, value.on);
       for (std::int64_t i = 0; i < sum.values.info.elements(); ++i) sum.values.set(i, 0);

@@ -45,6 +45,7 @@ class UnitRunner {
   void convert(std::span<const Step> steps, OpId op, int operand, std::int64_t replica, Reduction reduction,
                std::vector<LocalPtr>& ranks);
   void keep(OpId op, std::int64_t replica, Pieces results);
+  bool summand(TensorId t) const { return pass_ == Pass::backward && wiring_.gradients_of.count(t) > 0; }
   void accumulate(TensorId t, std::int64_t replica, std::int64_t rank, const Local& value);
   KernelContext context_of(std::int64_t replica) const;
   std::int64_t update_shards() const { return plan_.replicated_tensor_sharding.optimizer_state; }

@@ -37,8 +37,10 @@ void add_boxes(const std::vector<int>& axes, std::size_t at, Range range, Block 
     if (first >= last) return;
     Block part = box;
     along(part, axes[at]) = {base + first, base + last};
-    if (of_row.extent() == inner) out.push_back(std::move(part));
-    else add_boxes(axes, at + 1, of_row, std::move(part), out);
+    if (of_row.extent() == inner)
+      out.push_back(std::move(part));
+    else
+      add_boxes(axes, at + 1, of_row, std::move(part), out);
   };
   const std::int64_t first = range.begin / inner, last = range.end / inner;
   const std::int64_t head = range.begin % inner, tail = range.end % inner;
@@ -51,7 +53,10 @@ void add_boxes(const std::vector<int>& axes, std::size_t at, Range range, Block 
 std::vector<Group> product_groups(const OpCall& call, const Step& step) {
   const MatmulAxes axes = matmul_axes(call);
   const std::vector<std::int64_t>& grid = step.grid;
-  return {{axes.batch, grid[0], 1}, {axes.rows, grid[1], 1}, {axes.columns, grid[2], step.times}, {{axes.contracted}, grid[3], 1}};
+  return {{axes.batch, grid[0], 1},
+          {axes.rows, grid[1], 1},
+          {axes.columns, grid[2], step.times},
+          {{axes.contracted}, grid[3], 1}};
 }
 
 std::vector<Group> share_groups(const Space& space, std::int64_t parallel_parts, std::int64_t reduce_parts) {
@@ -65,7 +70,8 @@ std::vector<Group> share_groups(const Space& space, std::int64_t parallel_parts,
 
 std::vector<Group> groups_of(const OpCall& call, const Space& space, const Step& step) {
   const std::vector<std::int64_t>& grid = step.grid;
-  SUPERSTEP_CHECK(grid.size() == (call.def.uses_amp ? 4U : 2U), "a grid of the wrong rank for " + std::string(call.def.name));
+  SUPERSTEP_CHECK(grid.size() == (call.def.uses_amp ? 4U : 2U),
+                  "a grid of the wrong rank for " + std::string(call.def.name));
   if (!call.def.uses_amp) return share_groups(space, grid[0], grid[1]);
   if (call.def.name == "matmul") return product_groups(call, step);
   return share_groups(space, grid[0] * grid[1] * grid[2], grid[3]);

@@ -18,7 +18,8 @@ std::set<OpId> joining_ops(const GraphFacts& facts) {
   for (std::size_t i = 0; i < facts.graph.ops.size(); ++i) {
     const Op& op = facts.graph.ops[OpId(i)];
     if (op.pass != Pass::backward || op.def->name != "add" || !facts.contributes[at(op.outputs[0])]) continue;
-    const bool all = std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) { return facts.contributes[at(t)]; });
+    const bool all =
+        std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) { return facts.contributes[at(t)]; });
     if (all) joins.insert(OpId(i));
   }
   return joins;
@@ -28,7 +29,8 @@ void add_summands(const Graph& g, const std::set<OpId>& joins, TensorId of, Tens
                   std::map<TensorId, std::vector<TensorId>>& out) {
   const OpId producer = g.tensors[of].producer;
   if (!joins.count(producer)) {
-    SUPERSTEP_CHECK(g.info(of).shape == g.info(gradient).shape, "a summand of another shape than " + g.tensors[gradient].name);
+    SUPERSTEP_CHECK(g.info(of).shape == g.info(gradient).shape,
+                    "a summand of another shape than " + g.tensors[gradient].name);
     out[of].push_back(gradient);
     return;
   }
@@ -46,11 +48,13 @@ Wiring::Wiring(const GraphFacts& facts) : joins(joining_ops(facts)) {
   leaves.resize(g.tensors.size());
   for (std::size_t i = 0; i < g.tensors.size(); ++i) {
     TensorId t(i);
-    while (g.tensors[t].producer.valid() && g.ops[g.tensors[t].producer].def->view) t = g.ops[g.tensors[t].producer].inputs[0];
+    while (g.tensors[t].producer.valid() && g.ops[g.tensors[t].producer].def->view)
+      t = g.ops[g.tensors[t].producer].inputs[0];
     root.push_back(t);
     if (facts.read_in_backward[i]) kept[at(t)] = true;
     if (facts.leaves_unit[i]) leaves[at(t)] = true;
-    if (g.tensors[TensorId(i)].kind == TensorKind::weight_gradient) add_summands(g, joins, TensorId(i), TensorId(i), gradients_of);
+    if (g.tensors[TensorId(i)].kind == TensorKind::weight_gradient)
+      add_summands(g, joins, TensorId(i), TensorId(i), gradients_of);
   }
   for (std::size_t i = 0; i < g.tensors.size(); ++i) {
     kept[i] = kept[at(root[i])];

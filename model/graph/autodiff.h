@@ -17,10 +17,10 @@ std::map<TensorId, TensorId> add_gradients(Graph& graph);
 struct OptimizerSpec {
   std::string kind = "sgd";  // sgd, sgd_momentum, adam, adamw, lamb, lars
   double learning_rate = 0.01;
-  double momentum = 0.9;      // sgd_momentum, lars
-  double weight_decay = 0;    // in the gradient for sgd_momentum, decoupled for adamw, lamb; lars: in its norm
+  double momentum = 0.9;    // sgd_momentum, lars
+  double weight_decay = 0;  // in the gradient for sgd_momentum, decoupled for adamw, lamb; lars: in its norm
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  bool bias_correction = true;  // adam, adamw, lamb
+  bool bias_correction = true;      // adam, adamw, lamb
   double trust_coefficient = 1e-3;  // lars (eta)
   DType first_moment = DType::fp32;
   DType second_moment = DType::fp32;

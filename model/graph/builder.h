@@ -59,18 +59,21 @@ class GraphBuilder {
 
   // The vocabulary that the zoo, the gradients and the importer share. Elementwise operands
   // broadcast as in NumPy. Floating-point results take the type of the first floating operand.
-  TensorId matmul(TensorId a, TensorId b, bool transpose_a = false, bool transpose_b = false, std::string_view name = "");
-  TensorId binary(std::string_view op, TensorId a, TensorId b) { return one(op, {a, b}); }  // add sub mul div max min pow ...
-  TensorId unary(std::string_view op, TensorId a) { return one(op, {a}); }                  // exp log sqrt rsqrt tanh erf gelu neg ...
-  TensorId scale(TensorId a, double factor);   // a * factor
-  TensorId shift(TensorId a, double term);     // a + term
+  TensorId matmul(TensorId a, TensorId b, bool transpose_a = false, bool transpose_b = false,
+                  std::string_view name = "");
+  TensorId binary(std::string_view op, TensorId a, TensorId b) {
+    return one(op, {a, b});
+  }                                                                         // add sub mul div max min pow ...
+  TensorId unary(std::string_view op, TensorId a) { return one(op, {a}); }  // exp log sqrt rsqrt tanh erf gelu neg ...
+  TensorId scale(TensorId a, double factor);                                // a * factor
+  TensorId shift(TensorId a, double term);                                  // a + term
   // kind: sum, mean, max, min, sum_square. axes negative from the end; keep: reduced dims stay as 1.
   // also mean_square, prod; the result may have another type (statistics of fp16 values in fp32).
   TensorId reduce(std::string_view kind, TensorId a, std::vector<std::int64_t> axes, bool keep);
   TensorId reduce(std::string_view kind, TensorId a, std::vector<std::int64_t> axes, bool keep, DType type);
-  TensorId reshape(TensorId a, Shape shape);   // one extent may be -1
+  TensorId reshape(TensorId a, Shape shape);  // one extent may be -1
   TensorId transpose(TensorId a, std::vector<std::int64_t> permutation);
-  TensorId cast(TensorId a, DType type);       // a itself when it has the type
+  TensorId cast(TensorId a, DType type);  // a itself when it has the type
   TensorId slice(TensorId a, std::int64_t axis, std::int64_t begin, std::int64_t end);
   TensorId concat(std::vector<TensorId> parts, std::int64_t axis);
   TensorId gather(TensorId table, TensorId indices);  // rows of dimension 0

@@ -54,9 +54,9 @@ struct Tensor {
   std::string name;
   TensorInfo info;
   TensorKind kind = TensorKind::activation;
-  OpId producer;                        // invalid: input, constant, weight, optimizer state
-  TensorId weight;                      // of weight_gradient and optimizer_state: the weight it belongs to
-  std::shared_ptr<const Array> data;    // constants; weights and states when their values are known; else null
+  OpId producer;                      // invalid: input, constant, weight, optimizer state
+  TensorId weight;                    // of weight_gradient and optimizer_state: the weight it belongs to
+  std::shared_ptr<const Array> data;  // constants; weights and states when their values are known; else null
 };
 
 enum class Pass : std::uint8_t { forward, backward, update };
@@ -83,25 +83,25 @@ struct Op {
 
 // A run of forward ops between two cut points. Stages and phases are runs of units.
 struct Unit {
-  std::string name;         // "layer3/ffn_up", "embedding", "head"
-  std::int64_t layer = -1;  // units of one layer share a recompute checkpoint; -1: not part of a layer
-  std::vector<OpId> ops[3]; // by Pass, in order
+  std::string name;          // "layer3/ffn_up", "embedding", "head"
+  std::int64_t layer = -1;   // units of one layer share a recompute checkpoint; -1: not part of a layer
+  std::vector<OpId> ops[3];  // by Pass, in order
 };
 
 struct Graph {
   std::string name;
   IdVector<TensorId, Tensor> tensors;
   IdVector<OpId, Op> ops;
-  IdVector<UnitId, Unit> units;        // in forward order
-  std::vector<TensorId> inputs;        // kind input
-  std::vector<TensorId> outputs;       // results of interest, the loss first in training
-  TensorId loss;                       // invalid for inference
+  IdVector<UnitId, Unit> units;   // in forward order
+  std::vector<TensorId> inputs;   // kind input
+  std::vector<TensorId> outputs;  // results of interest, the loss first in training
+  TensorId loss;                  // invalid for inference
   // Weight updates: {old value, new value} for weights and optimizer states.
   std::vector<std::pair<TensorId, TensorId>> updates;
-  std::int64_t micro_batch = 1;        // samples per run of this graph
+  std::int64_t micro_batch = 1;  // samples per run of this graph
 
   const TensorInfo& info(TensorId t) const { return tensors[t].info; }
-  std::int64_t parameters() const;     // elements of all weights
+  std::int64_t parameters() const;  // elements of all weights
 };
 
 void print(std::ostream& out, const Graph& graph);

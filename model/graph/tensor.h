@@ -41,8 +41,8 @@ struct Array {
   explicit Array(TensorInfo i) : info(std::move(i)), data(static_cast<std::size_t>(info.bytes().value)) {}
   static Array from(DType type, Shape shape, const std::vector<double>& values);
 
-  double at(std::int64_t element) const;              // any type, widened
-  void set(std::int64_t element, double value);       // rounded to the type, to nearest even
+  double at(std::int64_t element) const;         // any type, widened
+  void set(std::int64_t element, double value);  // rounded to the type, to nearest even
   std::vector<double> values() const;
   friend bool operator==(const Array&, const Array&) = default;
 };

@@ -11,11 +11,13 @@ std::string number(std::int64_t v) { return std::to_string(v); }
 std::string check_degrees(const Plan& plan, const Machine& machine) {
   const TensorParallel& t = plan.tensor_parallel;
   if (plan.ipus() != machine.ipus) {
-    return "tensor_parallel " + number(t.size()) + " x pipeline_stages " + number(plan.pipeline_stages) + " x replicas " + number(plan.replicas) +
-           " = " + number(plan.ipus()) + " IPUs, but " + machine.name + " has " + number(machine.ipus);
+    return "tensor_parallel " + number(t.size()) + " x pipeline_stages " + number(plan.pipeline_stages) +
+           " x replicas " + number(plan.replicas) + " = " + number(plan.ipus()) + " IPUs, but " + machine.name +
+           " has " + number(machine.ipus);
   }
   if (t.size() > machine.links.domain_ipus) {
-    return "tensor_parallel " + number(t.size()) + " is more than the " + number(machine.links.domain_ipus) + " IPUs of an IPU-Link domain";
+    return "tensor_parallel " + number(t.size()) + " is more than the " + number(machine.links.domain_ipus) +
+           " IPUs of an IPU-Link domain";
   }
   if (t.size() * plan.pipeline_stages > machine.control_domain_ipus) {
     return "tensor_parallel x pipeline_stages = " + number(t.size() * plan.pipeline_stages) + " is more than the " +
@@ -26,13 +28,16 @@ std::string check_degrees(const Plan& plan, const Machine& machine) {
     return "a replica of " + number(replica) + " IPUs is not a power of two, which " + machine.name + " asks for";
   }
   const auto& rts = plan.replicated_tensor_sharding;
-  for (const auto& [name, degree] : {std::pair{"weights", rts.weights}, {"gradients", rts.gradients}, {"optimizer_state", rts.optimizer_state}}) {
+  for (const auto& [name, degree] :
+       {std::pair{"weights", rts.weights}, {"gradients", rts.gradients}, {"optimizer_state", rts.optimizer_state}}) {
     if (plan.replicas % degree != 0) {
-      return "replicated_tensor_sharding." + std::string(name) + " " + number(degree) + " does not divide the " + number(plan.replicas) + " replicas";
+      return "replicated_tensor_sharding." + std::string(name) + " " + number(degree) + " does not divide the " +
+             number(plan.replicas) + " replicas";
     }
   }
   if (rts.optimizer_state % rts.weights != 0) {
-    return "replicated_tensor_sharding.optimizer_state " + number(rts.optimizer_state) + " is not a multiple of weights " + number(rts.weights) +
+    return "replicated_tensor_sharding.optimizer_state " + number(rts.optimizer_state) +
+           " is not a multiple of weights " + number(rts.weights) +
            ": a shard of the update must lie inside a shard of the weights";
   }
   return "";
@@ -41,25 +46,35 @@ std::string check_degrees(const Plan& plan, const Machine& machine) {
 std::string check_structure(const Plan& plan, const GraphFacts& facts, const Machine& machine) {
   const auto units = static_cast<std::int64_t>(facts.graph.units.size());
   const auto stages = static_cast<std::int64_t>(plan.stages.size());
-  if (plan.stages.empty() || plan.stages.front() != 0 || plan.stages.back() >= units || !std::is_sorted(plan.stages.begin(), plan.stages.end())) {
+  if (plan.stages.empty() || plan.stages.front() != 0 || plan.stages.back() >= units ||
+      !std::is_sorted(plan.stages.begin(), plan.stages.end())) {
     return "stages do not run from unit 0 up to unit " + number(units - 1);
   }
-  if (plan.stage_ipu.size() != plan.stages.size()) return number(stages) + " stages, but stage_ipu names " + number(static_cast<std::int64_t>(plan.stage_ipu.size()));
+  if (plan.stage_ipu.size() != plan.stages.size())
+    return number(stages) + " stages, but stage_ipu names " + number(static_cast<std::int64_t>(plan.stage_ipu.size()));
   for (std::int64_t i : plan.stage_ipu) {
-    if (i < 0 || i >= plan.pipeline_stages) return "stage_ipu " + number(i) + " is not one of the " + number(plan.pipeline_stages) + " IPU groups";
+    if (i < 0 || i >= plan.pipeline_stages)
+      return "stage_ipu " + number(i) + " is not one of the " + number(plan.pipeline_stages) + " IPU groups";
   }
-  if (plan.phases.empty() || plan.phases.front() != 0 || plan.phases.back() >= stages) return "phases do not begin with stage 0 or name a stage beyond " + number(stages - 1);
+  if (plan.phases.empty() || plan.phases.front() != 0 || plan.phases.back() >= stages)
+    return "phases do not begin with stage 0 or name a stage beyond " + number(stages - 1);
   if (!plan.phased() && stages > plan.pipeline_stages + 1) {
-    return number(stages) + " stages on " + number(plan.pipeline_stages) + " IPU groups: at most one may return to IPU 0";
+    return number(stages) + " stages on " + number(plan.pipeline_stages) +
+           " IPU groups: at most one may return to IPU 0";
   }
   if (plan.phased() && plan.phases.size() > 1) {
-    if (plan.location.weights == Location::in_processor) return "phases need weights outside the processor (location.weights streaming)";
-    if (plan.location.optimizer_state == Location::in_processor) return "phases need optimizer_state outside the processor";
+    if (plan.location.weights == Location::in_processor)
+      return "phases need weights outside the processor (location.weights streaming)";
+    if (plan.location.optimizer_state == Location::in_processor)
+      return "phases need optimizer_state outside the processor";
   }
-  if (plan.phase_groups == 2 && plan.pipeline_stages % 2 != 0) return "phase_groups 2 needs an even number of pipeline_stages";
-  if (plan.io_tiles >= machine.chip.tiles) return "io_tiles " + number(plan.io_tiles) + " leaves no compute tiles of " + number(machine.chip.tiles);
-  const bool streams = plan.location.weights != Location::in_processor || plan.location.optimizer_state != Location::in_processor ||
-                       plan.location.gradients != Location::in_processor || plan.location.activations != Location::in_processor;
+  if (plan.phase_groups == 2 && plan.pipeline_stages % 2 != 0)
+    return "phase_groups 2 needs an even number of pipeline_stages";
+  if (plan.io_tiles >= machine.chip.tiles)
+    return "io_tiles " + number(plan.io_tiles) + " leaves no compute tiles of " + number(machine.chip.tiles);
+  const bool streams =
+      plan.location.weights != Location::in_processor || plan.location.optimizer_state != Location::in_processor ||
+      plan.location.gradients != Location::in_processor || plan.location.activations != Location::in_processor;
   if (streams && machine.streaming.capacity.value == 0) return machine.name + " has no Streaming Memory";
   return "";
 }
@@ -70,9 +85,10 @@ std::string check_plan(const Plan& plan, const GraphFacts& facts, const Machine&
   if (std::string why = check_degrees(plan, machine); !why.empty()) return why;
   if (std::string why = check_structure(plan, facts, machine); !why.empty()) return why;
   const auto stages = static_cast<std::int64_t>(plan.stages.size());
-  if (training && !plan.phased() && plan.schedule != Schedule::sequential && plan.gradient_accumulation < 2 * stages - 1) {
-    return "gradient_accumulation " + number(plan.gradient_accumulation) + " is less than the " + number(2 * stages - 1) + " micro-batches that " +
-           number(stages) + " pipelined stages need (2 x stages - 1)";
+  if (training && !plan.phased() && plan.schedule != Schedule::sequential &&
+      plan.gradient_accumulation < 2 * stages - 1) {
+    return "gradient_accumulation " + number(plan.gradient_accumulation) + " is less than the " +
+           number(2 * stages - 1) + " micro-batches that " + number(stages) + " pipelined stages need (2 x stages - 1)";
   }
   return "";
 }

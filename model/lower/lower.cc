@@ -12,15 +12,19 @@ namespace {
 class PlanLowering {
  public:
   PlanLowering(const UnitTable& table, const Plan& plan, const OptimizerSpec& optimizer)
-      : t_(table), plan_(plan), spans_(stage_spans(plan, static_cast<std::int64_t>(table.units()))),
+      : t_(table),
+        plan_(plan),
+        spans_(stage_spans(plan, static_cast<std::int64_t>(table.units()))),
         state_bytes_(state_bytes_per_parameter(optimizer)) {}
 
   Program run() {
     program_.compute_tiles = t_.tiles();
     for (std::size_t r = 0; r < t_.rows(); ++r) forward_.push_back(FunctionId()), backward_.push_back(FunctionId());
     program_.root.name = t_.training() ? "optimiser step" : "inference";
-    if (plan_.phased()) phased();
-    else pipelined();
+    if (plan_.phased())
+      phased();
+    else
+      pipelined();
     for (std::int64_t i = 0; i < plan_.pipeline_stages; ++i) hold(i);
     return std::move(program_);
   }
@@ -67,7 +71,8 @@ class PlanLowering {
   static void add_step(Node& to, std::string name, StepKind kind, Term term, Bytes bytes) {
     if (bytes.value > 0) to.children.push_back(step(std::move(name), kind, term, bytes));
   }
-  static void add_collective(Node& to, std::string name, CollectiveKind kind, Term term, GroupShape group, Bytes bytes) {
+  static void add_collective(Node& to, std::string name, CollectiveKind kind, Term term, GroupShape group,
+                             Bytes bytes) {
     if (bytes.value == 0 || group.size == 1) return;
     Node n = step(std::move(name), StepKind::collective, term, bytes);
     n.step.collective = kind;
@@ -91,7 +96,9 @@ class PlanLowering {
     n.lag = lag;
     n.recompute = recompute;
     n.keeps = keeps;
-    n.name = t_.facts().graph.units[n.unit].name + (recompute ? " recompute" : pass == Pass::forward ? " forward" : " backward");
+    n.name = t_.facts().graph.units[n.unit].name + (recompute               ? " recompute"
+                                                    : pass == Pass::forward ? " forward"
+                                                                            : " backward");
     return n;
   }
 
@@ -102,8 +109,10 @@ class PlanLowering {
     std::vector<std::pair<std::int64_t, std::int64_t>> out;
     for (std::int64_t u = s.begin; u < s.end; ++u) {
       const bool joins = !out.empty() && (s.recompute == Recompute::stage || same_layer(u - 1, u));
-      if (joins) out.back().second = u + 1;
-      else out.push_back({u, u + 1});
+      if (joins)
+        out.back().second = u + 1;
+      else
+        out.push_back({u, u + 1});
     }
     return out;
   }
@@ -154,7 +163,8 @@ class PlanLowering {
   void gather_weights(Node& to, std::int64_t u) {
     if (plan_.phased() || plan_.replicated_tensor_sharding.weights == 1) return;
     add_collective(to, "gather weights", CollectiveKind::all_gather, Term::gradient_collective,
-                   shard_group(plan_, plan_.replicated_tensor_sharding.weights), t_.row(static_cast<std::size_t>(u)).weight_bytes);
+                   shard_group(plan_, plan_.replicated_tensor_sharding.weights),
+                   t_.row(static_cast<std::size_t>(u)).weight_bytes);
   }
   // Sharded accumulators take their share of each micro-batch's gradient.
   void scatter_gradients(Node& to, std::int64_t u) {
@@ -177,7 +187,8 @@ class PlanLowering {
   }
   void offload(Node& to, const StageSpan& s, StepKind kind) {
     if (plan_.phased() || !t_.training() || plan_.location.activations == Location::in_processor) return;
-    streamed(to, kind == StepKind::store ? "stash" : "restore", kind, stash_entry(s, false), plan_.location.activations);
+    streamed(to, kind == StepKind::store ? "stash" : "restore", kind, stash_entry(s, false),
+             plan_.location.activations);
   }
 
   Bytes accumulator_bytes(std::int64_t u) const {
@@ -260,8 +271,10 @@ class PlanLowering {
       const StageSpan& span = spans_[static_cast<std::size_t>(s)];
       Node branch = sequence("IPU " + std::to_string(span.ipu));
       branch.ipu = span.ipu;
-      if (forward) forward_calls(branch, span, 0, s == last && t_.training());
-      else backward_calls(branch, span, 0, s == last);
+      if (forward)
+        forward_calls(branch, span, 0, s == last && t_.training());
+      else
+        backward_calls(branch, span, 0, s == last);
       Node alone = parallel("stage " + std::to_string(s));
       alone.children.push_back(std::move(branch));
       loop.children.push_back(std::move(alone));
@@ -372,14 +385,20 @@ class PlanLowering {
     if (shards > 1) {
       const GroupShape group = shard_group(plan_, shards);
       const GroupShape across{replicas.size / shards, group.stride * shards};
-      if (grad_shards == 1) add_collective(to, "reduce-scatter gradients", CollectiveKind::reduce_scatter, Term::gradient_collective, group, gradient);
-      add_collective(to, "reduce gradients across groups", CollectiveKind::all_reduce, Term::gradient_collective, across, sharded(gradient, shards));
+      if (grad_shards == 1)
+        add_collective(to, "reduce-scatter gradients", CollectiveKind::reduce_scatter, Term::gradient_collective, group,
+                       gradient);
+      add_collective(to, "reduce gradients across groups", CollectiveKind::all_reduce, Term::gradient_collective,
+                     across, sharded(gradient, shards));
     } else if (grad_shards == 1) {
-      add_collective(to, "all-reduce gradients", CollectiveKind::all_reduce, Term::gradient_collective, replicas, gradient);
+      add_collective(to, "all-reduce gradients", CollectiveKind::all_reduce, Term::gradient_collective, replicas,
+                     gradient);
     } else {
       const GroupShape across{replicas.size / grad_shards, shard_group(plan_, grad_shards).stride * grad_shards};
-      add_collective(to, "reduce gradients across groups", CollectiveKind::all_reduce, Term::gradient_collective, across, sharded(gradient, grad_shards));
-      add_collective(to, "gather gradients", CollectiveKind::all_gather, Term::gradient_collective, shard_group(plan_, grad_shards), gradient);
+      add_collective(to, "reduce gradients across groups", CollectiveKind::all_reduce, Term::gradient_collective,
+                     across, sharded(gradient, grad_shards));
+      add_collective(to, "gather gradients", CollectiveKind::all_gather, Term::gradient_collective,
+                     shard_group(plan_, grad_shards), gradient);
     }
     tied_gradients(to, ipu, phase);
     const Bytes state = sharded(Bytes(parameters_of(ipu, phase, false) * state_bytes_), shards);
@@ -398,7 +417,8 @@ class PlanLowering {
     const Bytes weights = weights_of(ipu, phase);
     if (shards > weight_shards) {
       const GroupShape group{shards / weight_shards, shard_group(plan_, shards).stride * weight_shards};
-      add_collective(to, "gather new weights", CollectiveKind::all_gather, Term::gradient_collective, group, sharded(weights, weight_shards));
+      add_collective(to, "gather new weights", CollectiveKind::all_gather, Term::gradient_collective, group,
+                     sharded(weights, weight_shards));
     }
     streamed(to, "store weights", StepKind::store, sharded(weights, weight_shards), plan_.location.weights);
   }
@@ -413,7 +433,8 @@ class PlanLowering {
   void tied_gradients(Node& to, std::int64_t ipu, std::int64_t phase) {
     Bytes bytes(0);
     for_units(ipu, phase, [&](std::size_t u) {
-      if (!lends_here(u, ipu, phase)) bytes += Bytes(t_.row(u).borrowed_parameters * size_of(plan_.precision.accumulators));
+      if (!lends_here(u, ipu, phase))
+        bytes += Bytes(t_.row(u).borrowed_parameters * size_of(plan_.precision.accumulators));
     });
     if (bytes.value == 0) return;
     Node n = step("tied gradients", StepKind::copy, Term::gradient_collective, bytes);
@@ -424,11 +445,14 @@ class PlanLowering {
   // ---- phases
 
   std::int64_t phase_count() const { return static_cast<std::int64_t>(plan_.phases.size()); }
-  bool overlapped() const { return (plan_.load == LoadSchedule::preload && plan_.io_tiles > 0) || plan_.phase_groups == 2; }
+  bool overlapped() const {
+    return (plan_.load == LoadSchedule::preload && plan_.io_tiles > 0) || plan_.phase_groups == 2;
+  }
 
   void phased() {
     const bool outer = plan_.phase_order == PhaseOrder::phase_outer;
-    Node whole = outer ? sequence("phases") : repeat("micro-batches", plan_.gradient_accumulation, plan_.gradient_accumulation);
+    Node whole =
+        outer ? sequence("phases") : repeat("micro-batches", plan_.gradient_accumulation, plan_.gradient_accumulation);
     const std::int64_t n = phase_count();
     for (std::int64_t j = 0; j < n; ++j) add_phase(whole, j, true, j + 1 < n ? j + 1 : -1);
     for (std::int64_t j = n; t_.training() && j-- > 0;) add_phase(whole, j, false, j > 0 ? j - 1 : -1);
@@ -457,8 +481,10 @@ class PlanLowering {
       body.children.push_back(std::move(work));
     }
     if (!forward) {
-      if (plan_.phase_order == PhaseOrder::phase_outer) body.children.push_back(phase_update(j));
-      else body.children.push_back(spill_phase(j));
+      if (plan_.phase_order == PhaseOrder::phase_outer)
+        body.children.push_back(phase_update(j));
+      else
+        body.children.push_back(spill_phase(j));
     }
     whole.children.push_back(std::move(body));
   }
@@ -472,8 +498,10 @@ class PlanLowering {
       branch.ipu = i;
       const std::int64_t shards = plan_.replicated_tensor_sharding.weights;
       streamed(branch, "load weights", StepKind::load, sharded(w, shards), plan_.location.weights);
-      add_collective(branch, "gather weights", CollectiveKind::all_gather, Term::gradient_collective, shard_group(plan_, shards), w);
-      streamed(branch, "load code", StepKind::load, plan_.location.code == Location::in_processor ? Bytes(0) : code_of(i, j).executable() * t_.tiles(),
+      add_collective(branch, "gather weights", CollectiveKind::all_gather, Term::gradient_collective,
+                     shard_group(plan_, shards), w);
+      streamed(branch, "load code", StepKind::load,
+               plan_.location.code == Location::in_processor ? Bytes(0) : code_of(i, j).executable() * t_.tiles(),
                plan_.location.code);
       all.children.push_back(std::move(branch));
     }
@@ -515,7 +543,8 @@ class PlanLowering {
     }
     loop.children.push_back(std::move(cycle));
     Bytes widest(0);
-    for (std::size_t s = 1; s < mine.size(); ++s) widest = std::max(widest, t_.boundary_bytes(static_cast<std::size_t>(mine[s].begin)));
+    for (std::size_t s = 1; s < mine.size(); ++s)
+      widest = std::max(widest, t_.boundary_bytes(static_cast<std::size_t>(mine[s].begin)));
     if (widest.value > 0) add_copy(loop, widest);
     loop.children.push_back(fixed("per micro-batch", t_.model().calibration().micro_batch_fixed));
     if (depth > 1) loop.children.push_back(fixed("per pipeline cycle", t_.model().calibration().pipeline_cycle_fixed));
@@ -531,7 +560,8 @@ class PlanLowering {
   void phase_activations(Node& to, const StageSpan& s, std::int64_t j, std::int64_t depth, bool forward) {
     const bool first = s.position == 0, last = s.position + 1 == depth;
     const Bytes in = stored_boundary(s.begin), out = stored_boundary(s.end);
-    const Location where = plan_.location.activations == Location::in_processor ? Location::streaming : plan_.location.activations;
+    const Location where =
+        plan_.location.activations == Location::in_processor ? Location::streaming : plan_.location.activations;
     if (forward) {
       if (first && j > 0) streamed(to, "load boundary", StepKind::load, in, where);
       if (!first && t_.training()) streamed(to, "stash boundary", StepKind::store, in, where);
@@ -544,10 +574,12 @@ class PlanLowering {
     if (plan_.activation_sharding && plan_.tensor_parallel.size() > 1) {
       const GroupShape group{plan_.tensor_parallel.size(), 1};
       if (!(forward && !first)) {
-        add_collective(to, "gather boundary", CollectiveKind::all_gather, Term::tensor_collective, group, t_.boundary_bytes(static_cast<std::size_t>(s.begin)));
+        add_collective(to, "gather boundary", CollectiveKind::all_gather, Term::tensor_collective, group,
+                       t_.boundary_bytes(static_cast<std::size_t>(s.begin)));
       }
       if (!forward && last && j + 1 < phase_count()) {
-        add_collective(to, "gather gradients", CollectiveKind::all_gather, Term::tensor_collective, group, t_.boundary_bytes(static_cast<std::size_t>(s.end)));
+        add_collective(to, "gather gradients", CollectiveKind::all_gather, Term::tensor_collective, group,
+                       t_.boundary_bytes(static_cast<std::size_t>(s.end)));
       }
     }
   }
@@ -568,11 +600,13 @@ class PlanLowering {
   Node spill_phase(std::int64_t j) {
     Node all = parallel("accumulators of phase " + std::to_string(j));
     for (std::int64_t i = 0; i < plan_.pipeline_stages; ++i) {
-      const Bytes b = sharded(Bytes(parameters_of(i, j, true) * size_of(plan_.precision.accumulators)), plan_.replicated_tensor_sharding.gradients);
+      const Bytes b = sharded(Bytes(parameters_of(i, j, true) * size_of(plan_.precision.accumulators)),
+                              plan_.replicated_tensor_sharding.gradients);
       if (b.value == 0) continue;
       Node branch = sequence("IPU " + std::to_string(i));
       branch.ipu = i;
-      const Location where = plan_.location.gradients == Location::in_processor ? Location::streaming : plan_.location.gradients;
+      const Location where =
+          plan_.location.gradients == Location::in_processor ? Location::streaming : plan_.location.gradients;
       streamed(branch, "fetch accumulators", StepKind::load, b, where);
       streamed(branch, "put back accumulators", StepKind::store, b, where);
       all.children.push_back(std::move(branch));
@@ -620,18 +654,21 @@ class PlanLowering {
         Bytes gradients(ceil_div(parameters_of(ipu, phase, true) * size_of(plan_.precision.accumulators), tiles));
         if (!phases) {
           gradients = share(gradients, rts.gradients);
-          if (plan_.location.gradients != Location::in_processor || rts.gradients > 1) gradients += largest_gradient(ipu);
+          if (plan_.location.gradients != Location::in_processor || rts.gradients > 1)
+            gradients += largest_gradient(ipu);
           if (plan_.location.gradients != Location::in_processor) gradients = largest_gradient(ipu);
         }
         r.gradients = std::max(r.gradients, gradients);
       }
       if (phases && plan_.location.code != Location::in_processor) {
         const Residents code = code_of(ipu, j);
-        if (code.executable() > r.executable()) r.vertex_code = code.vertex_code, r.exchange_code = code.exchange_code, r.control_code = code.control_code;
+        if (code.executable() > r.executable())
+          r.vertex_code = code.vertex_code, r.exchange_code = code.exchange_code, r.control_code = code.control_code;
       }
     }
     if (t_.training() && plan_.location.optimizer_state == Location::in_processor) {
-      r.optimizer_state = Bytes(ceil_div(sharded(Bytes(parameters_of(ipu, -1, false) * state_bytes_), rts.optimizer_state).value, tiles));
+      r.optimizer_state = Bytes(
+          ceil_div(sharded(Bytes(parameters_of(ipu, -1, false) * state_bytes_), rts.optimizer_state).value, tiles));
     }
     if (t_.training() && !phases) {
       for (const StageSpan& s : spans_) {
@@ -649,30 +686,34 @@ class PlanLowering {
   Bytes largest_gradient(std::int64_t ipu) const {
     Bytes largest(0);
     for_units(ipu, -1, [&](std::size_t u) {
-      largest = std::max(largest, Bytes(ceil_div(t_.row(u).parameters * size_of(plan_.precision.accumulators), t_.tiles())));
+      largest =
+          std::max(largest, Bytes(ceil_div(t_.row(u).parameters * size_of(plan_.precision.accumulators), t_.tiles())));
     });
     return largest;
   }
 
-  // Streaming Memory held for one IPU.
-  Bytes ddr_of(std::int64_t ipu) const {
-    Bytes b(0);
+  StreamingUse ddr_of(std::int64_t ipu) const {
+    StreamingUse use;
     const auto& rts = plan_.replicated_tensor_sharding;
     auto away = [](Location l) { return l == Location::streaming || l == Location::remote_machine; };
-    if (away(plan_.location.weights)) b += sharded(weights_of(ipu, -1), rts.weights);
+    if (away(plan_.location.weights)) use.weights = sharded(weights_of(ipu, -1), rts.weights);
     if (t_.training()) {
       const Bytes accumulators(parameters_of(ipu, -1, true) * size_of(plan_.precision.accumulators));
-      if (away(plan_.location.gradients)) b += sharded(accumulators, rts.gradients);
-      if (away(plan_.location.optimizer_state)) b += sharded(Bytes(parameters_of(ipu, -1, false) * state_bytes_), rts.optimizer_state);
+      if (away(plan_.location.gradients)) use.gradients = sharded(accumulators, rts.gradients);
+      if (away(plan_.location.optimizer_state))
+        use.optimizer_state = sharded(Bytes(parameters_of(ipu, -1, false) * state_bytes_), rts.optimizer_state);
     }
     const std::int64_t stored = plan_.phase_order == PhaseOrder::phase_outer ? plan_.gradient_accumulation : 1;
     for (const StageSpan& s : spans_) {
       if (s.ipu != ipu) continue;
-      for (std::int64_t u = s.begin; u < s.end; ++u) b += t_.row(static_cast<std::size_t>(u)).feed_bytes * plan_.prefetch_depth;
-      if (plan_.phased() && plan_.location.activations != Location::remote_ipu) b += stored_boundary(s.begin) * stored;
-      else if (t_.training() && away(plan_.location.activations)) b += stash_entry(s, false) * stash_depth(plan_.schedule, s.from_end);
+      for (std::int64_t u = s.begin; u < s.end; ++u)
+        use.host += t_.row(static_cast<std::size_t>(u)).feed_bytes * plan_.prefetch_depth;
+      if (plan_.phased() && plan_.location.activations != Location::remote_ipu)
+        use.activations += stored_boundary(s.begin) * stored;
+      else if (t_.training() && away(plan_.location.activations))
+        use.activations += stash_entry(s, false) * stash_depth(plan_.schedule, s.from_end);
     }
-    return b;
+    return use;
   }
 };
 
@@ -688,7 +729,8 @@ std::vector<StageSpan> stage_spans(const Plan& plan, std::int64_t units) {
     span.end = s + 1 < plan.stages.size() ? plan.stages[s + 1] : units;
     span.phase = static_cast<std::int64_t>(phase);
     span.position = static_cast<std::int64_t>(s) - plan.phases[phase];
-    const std::int64_t next = phase + 1 < plan.phases.size() ? plan.phases[phase + 1] : static_cast<std::int64_t>(plan.stages.size());
+    const std::int64_t next =
+        phase + 1 < plan.phases.size() ? plan.phases[phase + 1] : static_cast<std::int64_t>(plan.stages.size());
     span.from_end = next - 1 - static_cast<std::int64_t>(s);
     span.ipu = plan.stage_ipu[s];
     span.recompute = plan.recompute[std::min(s, plan.recompute.size() - 1)];
@@ -702,8 +744,12 @@ std::int64_t stash_depth(Schedule schedule, std::int64_t from_end) {
   return schedule == Schedule::interleaved ? from_end + 1 : 2 * from_end + 1;
 }
 
-GroupShape replica_group(const Plan& plan) { return {plan.replicas, plan.tensor_parallel.size() * plan.pipeline_stages}; }
-GroupShape shard_group(const Plan& plan, std::int64_t degree) { return {degree, plan.tensor_parallel.size() * plan.pipeline_stages}; }
+GroupShape replica_group(const Plan& plan) {
+  return {plan.replicas, plan.tensor_parallel.size() * plan.pipeline_stages};
+}
+GroupShape shard_group(const Plan& plan, std::int64_t degree) {
+  return {degree, plan.tensor_parallel.size() * plan.pipeline_stages};
+}
 
 Program lower(const UnitTable& table, const Plan& plan, const OptimizerSpec& optimizer) {
   return PlanLowering(table, plan, optimizer).run();

@@ -25,8 +25,8 @@ std::string check_plan(const Plan& plan, const GraphFacts& facts, const Machine&
 struct StageSpan {
   std::int64_t begin = 0, end = 0;
   std::int64_t phase = 0;
-  std::int64_t position = 0;    // in its phase's pipeline, from 0
-  std::int64_t from_end = 0;    // 0: the last stage of its pipeline
+  std::int64_t position = 0;  // in its phase's pipeline, from 0
+  std::int64_t from_end = 0;  // 0: the last stage of its pipeline
   std::int64_t ipu = 0;
   Recompute recompute = Recompute::layer;
 };

@@ -31,14 +31,17 @@ class UnitLowering {
   UnitLowering(const UnitContext& context, UnitId unit, Pass pass) : c_(context), g_(context.facts.graph), pass_(pass) {
     f_.unit = unit;
     f_.pass = pass;
-    f_.name = g_.units[unit].name + (pass == Pass::forward ? " forward" : pass == Pass::backward ? " backward" : " update");
+    f_.name = g_.units[unit].name + (pass == Pass::forward    ? " forward"
+                                     : pass == Pass::backward ? " backward"
+                                                              : " update");
     ops_ = g_.units[unit].ops[static_cast<std::size_t>(pass)];
   }
 
   Function run() {
     plan_lifetimes();
     for (TensorId t : c_.facts.boundary[static_cast<std::size_t>(f_.unit.index) + (pass_ == Pass::backward ? 1 : 0)]) {
-      if (pass_ == Pass::forward || (pass_ == Pass::backward && is_float(g_.info(t).type))) f_.incoming += tile_bytes(t);
+      if (pass_ == Pass::forward || (pass_ == Pass::backward && is_float(g_.info(t).type)))
+        f_.incoming += tile_bytes(t);
     }
     live_bytes_ = live_keeping_ = f_.incoming;
     for (std::size_t i = 0; i < ops_.size(); ++i) lower_op(i);
@@ -62,7 +65,8 @@ class UnitLowering {
 
   // A view has no bytes of its own.
   TensorId root(TensorId t) const {
-    while (g_.tensors[t].producer.valid() && g_.ops[g_.tensors[t].producer].def->view) t = g_.ops[g_.tensors[t].producer].inputs[0];
+    while (g_.tensors[t].producer.valid() && g_.ops[g_.tensors[t].producer].def->view)
+      t = g_.ops[g_.tensors[t].producer].inputs[0];
     return t;
   }
   bool contributes(TensorId t) const { return c_.facts.contributes[static_cast<std::size_t>(t.index)]; }
@@ -130,7 +134,8 @@ class UnitLowering {
   // Brings a tile's share of a tensor from where it lies into another arrangement: two supersteps, and
   // as many slices as the bound on temporary memory asks for.
   void relayout(Bytes bytes, double per_half, std::size_t position) {
-    const std::int64_t slices = std::max<std::int64_t>(1, ceil_div(bytes.value, std::max<std::int64_t>(1, c_.temporary_cap.value)));
+    const std::int64_t slices =
+        std::max<std::int64_t>(1, ceil_div(bytes.value, std::max<std::int64_t>(1, c_.temporary_cap.value)));
     const Bytes slice = share(bytes, slices);
     Step move = exchange(Term::relayout, slice);
     move.times = slices;
@@ -152,7 +157,8 @@ class UnitLowering {
       step.collective = conversion.kind;
       step.operand = conversion.operand;
       step.tile_bytes = conversion.bytes;
-      step.group = conversion.mesh == 0 ? GroupShape{c_.sharding.mesh.t1, c_.sharding.mesh.t2} : GroupShape{c_.sharding.mesh.t2, 1};
+      step.group = conversion.mesh == 0 ? GroupShape{c_.sharding.mesh.t1, c_.sharding.mesh.t2}
+                                        : GroupShape{c_.sharding.mesh.t2, 1};
       step.temporary = share(conversion.bytes, c_.tiles);
       add_step(step, position);
     }
@@ -172,7 +178,8 @@ class UnitLowering {
         const CallOf call(g_, id);
         std::vector<std::int64_t> extents;
         for (const Axis& a : g_.ops[id].def->space(*call).axes) extents.push_back(a.extent);
-        const SharePlan p = share_plan(*call, local_extents(extents, c_.sharding.of(id), c_.sharding.mesh), c_.tiles, c_.chip);
+        const SharePlan p =
+            share_plan(*call, local_extents(extents, c_.sharding.of(id), c_.sharding.mesh), c_.tiles, c_.chip);
         add_step(vector(Term::recompute, p.vector), position);
       }
     }
@@ -192,21 +199,29 @@ class UnitLowering {
       std::vector<std::int64_t> extents;
       for (const Axis& a : space.axes) extents.push_back(a.extent);
       std::vector<std::int64_t> local = local_extents(extents, sharding, c_.sharding.mesh);
-      if (pass_ == Pass::update) split_for_update(space, local);
+      if (pass_ == Pass::update) split_for_update(space, local, update_slices(op));
       allocate(op, position);
-      if (op.def->uses_amp) lower_product(op, *call, local, position);
-      else lower_share(op, *call, space, local, position);
+      if (op.def->uses_amp)
+        lower_product(op, *call, local, position);
+      else
+        lower_share(op, *call, space, local, position);
     }
     collectives(sharding, false, position);
     for (TensorId t : op.outputs) {
-      if (pass_ == Pass::backward && contributes(t) && !joins_contributions(op) && op.def->name != "scatter_add") accumulate(t, position);
+      if (pass_ == Pass::backward && contributes(t) && !joins_contributions(op) && op.def->name != "scatter_add")
+        accumulate(t, position);
     }
     release(op, position);
   }
 
   // The shards of an update share its elements, largest axis first.
-  void split_for_update(const Space& space, std::vector<std::int64_t>& local) const {
-    std::int64_t left = c_.update_shards;
+  // Updates are elementwise: large weights are updated in slices that fit the bound on temporary memory.
+  std::int64_t update_slices(const Op& op) const {
+    const Bytes mine = share(tile_bytes(op.outputs[0]), c_.update_shards);
+    return std::max<std::int64_t>(1, ceil_div(4 * mine.value, std::max<std::int64_t>(1, c_.temporary_cap.value)));
+  }
+  void split_for_update(const Space& space, std::vector<std::int64_t>& local, std::int64_t slices) const {
+    std::int64_t left = c_.update_shards * slices;
     for (std::size_t a = 0; a < local.size() && left > 1; ++a) {
       if (space.axes[a].kind == AxisKind::whole || local[a] == 1) continue;
       const std::int64_t parts = std::min(left, local[a]);
@@ -225,7 +240,9 @@ class UnitLowering {
     for (TensorId t : op.outputs) {
       const bool in_accumulator = pass_ == Pass::backward && contributes(t) && op.def->name == "scatter_add";
       if (in_accumulator) continue;
-      const std::int64_t parts = pass_ == Pass::update ? c_.update_shards : pass_ == Pass::backward && contributes(t) ? gradient_slices(t) : 1;
+      const std::int64_t parts = pass_ == Pass::update                       ? c_.update_shards * update_slices(op)
+                                 : pass_ == Pass::backward && contributes(t) ? gradient_slices(t)
+                                                                             : 1;
       const Bytes bytes = share(tile_bytes(t), parts);
       if (!op.def->uses_amp) {
         for (TensorId in : op.inputs) {
@@ -285,7 +302,8 @@ class UnitLowering {
   std::int64_t gradient_slices(TensorId t) const {
     if (!g_.tensors[t].producer.valid() || !g_.ops[g_.tensors[t].producer].def->uses_amp) return 1;
     const std::int64_t slices = ceil_div(2 * tile_bytes(t).value, std::max<std::int64_t>(1, c_.temporary_cap.value));
-    return std::clamp<std::int64_t>(slices, 1, std::max<std::int64_t>(1, g_.info(t).shape.back() / (4 * c_.chip.amp.block_channels)));
+    return std::clamp<std::int64_t>(
+        slices, 1, std::max<std::int64_t>(1, g_.info(t).shape.back() / (4 * c_.chip.amp.block_channels)));
   }
 
   void lower_product(const Op& op, const OpCall& call, const std::vector<std::int64_t>& local, std::size_t position) {
@@ -329,7 +347,8 @@ class UnitLowering {
       add_step(reduce, position);
     }
     if (p.times > 1 && p.split_contracted) {
-      Step add = vector(Term::reduction, Cycles(33 + c_.chip.workers * 20 + tile_bytes(op.outputs[0]).value / slices / 2));
+      Step add =
+          vector(Term::reduction, Cycles(33 + c_.chip.workers * 20 + tile_bytes(op.outputs[0]).value / slices / 2));
       add.times = (p.times - 1) * slices;
       add_step(add, position);
     }
@@ -351,7 +370,8 @@ class UnitLowering {
     return s;
   }
 
-  void lower_share(const Op& op, const OpCall& call, const Space& space, const std::vector<std::int64_t>& local, std::size_t position) {
+  void lower_share(const Op& op, const OpCall& call, const Space& space, const std::vector<std::int64_t>& local,
+                   std::size_t position) {
     const TensorId lead = leading_operand(op);
     const LayoutId layout = lead.valid() ? layout_of(lead) : kLinear;
     const bool rearranges = space.reduction == Reduction::none && !elementwise(space);
@@ -361,6 +381,7 @@ class UnitLowering {
     work.generic = !op.def->core;
     work.grid = {p.parallel_parts, p.reduce_parts};
     work.tiles = p.parallel_parts * p.reduce_parts;
+    if (pass_ == Pass::update) work.times = update_slices(op);
     add_step(work, position);
     if (p.reduce_parts > 1) {
       add_step(exchange(Term::partials_exchange, p.partial_bytes), position);
@@ -375,12 +396,14 @@ class UnitLowering {
     auto plain = [](const Projection& p) {
       int previous = -1;
       for (const DimMap& d : p) {
-        if (d.axis >= 0 && (d.axis <= previous || d.stride != 1 || d.span != 1 || d.offset != 0 || d.window_axis >= 0)) return false;
+        if (d.axis >= 0 && (d.axis <= previous || d.stride != 1 || d.span != 1 || d.offset != 0 || d.window_axis >= 0))
+          return false;
         if (d.axis >= 0) previous = d.axis;
       }
       return true;
     };
-    return std::all_of(space.in.begin(), space.in.end(), plain) && std::all_of(space.out.begin(), space.out.end(), plain);
+    return std::all_of(space.in.begin(), space.in.end(), plain) &&
+           std::all_of(space.out.begin(), space.out.end(), plain);
   }
 
   TensorId leading_operand(const Op& op) const {
@@ -392,14 +415,17 @@ class UnitLowering {
   }
 
   // One exchange for everything the op's shares read that does not lie on their tiles.
-  void gather_operands(const Op& op, const Space& space, TensorId lead, LayoutId layout, bool rearranges, std::size_t position) {
+  void gather_operands(const Op& op, const Space& space, TensorId lead, LayoutId layout, bool rearranges,
+                       std::size_t position) {
     if (rearranges && lead.valid()) {
-      const TensorId larger = op.outputs.empty() || g_.info(lead).elements() >= g_.info(op.outputs[0]).elements() ? lead : op.outputs[0];
+      const TensorId larger =
+          op.outputs.empty() || g_.info(lead).elements() >= g_.info(op.outputs[0]).elements() ? lead : op.outputs[0];
       Step move = exchange(Term::relayout, tile_bytes(larger));
       move.temporary = move.tile_bytes;
       add_step(move, position);
       return;
     }
+    if (pass_ == Pass::update) return;  // state, gradient and weight lie alike; scalars are few
     Bytes plain(0);
     bool any = false;
     for (TensorId t : op.inputs) {
@@ -412,7 +438,8 @@ class UnitLowering {
       }
       // A broadcast operand: each tile receives the rows or columns its share meets.
       any = true;
-      const std::int64_t mine = ceil_div(volume(local_shape(g_.info(lead).shape, c_.sharding.of(lead), c_.sharding.mesh)), c_.tiles);
+      const std::int64_t mine =
+          ceil_div(volume(local_shape(g_.info(lead).shape, c_.sharding.of(lead), c_.sharding.mesh)), c_.tiles);
       const std::int64_t theirs = volume(local_shape(g_.info(t).shape, c_.sharding.of(t), c_.sharding.mesh));
       plain += Bytes(std::min(mine, theirs) * size_of(g_.info(t).type));
     }
@@ -453,8 +480,10 @@ GraphFacts::GraphFacts(const Graph& g) : graph(g), signatures(unit_signatures(g)
       if (!t.valid()) continue;
       const auto i = static_cast<std::size_t>(t.index);
       const Tensor& tensor = g.tensors[t];
-      if (tensor.producer.valid() && g.ops[tensor.producer].pass == op.pass && g.ops[tensor.producer].unit != op.unit) leaves_unit[i] = true;
-      if (op.pass == Pass::backward && tensor.producer.valid() && g.ops[tensor.producer].pass == Pass::forward && g.ops[tensor.producer].unit == op.unit) {
+      if (tensor.producer.valid() && g.ops[tensor.producer].pass == op.pass && g.ops[tensor.producer].unit != op.unit)
+        leaves_unit[i] = true;
+      if (op.pass == Pass::backward && tensor.producer.valid() && g.ops[tensor.producer].pass == Pass::forward &&
+          g.ops[tensor.producer].unit == op.unit) {
         read_in_backward[i] = true;
       }
       if (op.pass != Pass::forward) continue;
@@ -472,7 +501,8 @@ GraphFacts::GraphFacts(const Graph& g) : graph(g), signatures(unit_signatures(g)
   }
   // A view is carried as the tensor it views.
   auto root_of = [&](TensorId t) {
-    while (g.tensors[t].producer.valid() && g.ops[g.tensors[t].producer].def->view) t = g.ops[g.tensors[t].producer].inputs[0];
+    while (g.tensors[t].producer.valid() && g.ops[g.tensors[t].producer].def->view)
+      t = g.ops[g.tensors[t].producer].inputs[0];
     return t;
   };
   for (std::size_t t = 0; t < g.tensors.size(); ++t) {
@@ -515,7 +545,8 @@ void GraphFacts::find_remade() {
     return full;
   };
   for (const Op& op : graph.ops) {
-    if (op.pass != Pass::forward || !kept(op.outputs[0]) || leaves_unit[static_cast<std::size_t>(op.outputs[0].index)]) continue;
+    if (op.pass != Pass::forward || !kept(op.outputs[0]) || leaves_unit[static_cast<std::size_t>(op.outputs[0].index)])
+      continue;
     std::vector<OpId> chain;
     TensorId t = op.outputs[0];
     while (t.valid() && graph.tensors[t].producer.valid() && graph.ops[graph.tensors[t].producer].unit == op.unit) {
@@ -541,6 +572,8 @@ Bytes per_tile(const GraphFacts& facts, const GraphSharding& sharding, TensorId 
   return Bytes(round_up(ceil_div(on_ipu(facts, sharding, tensor).value, tiles), 8));
 }
 
-Function lower_unit(const UnitContext& context, UnitId unit, Pass pass) { return UnitLowering(context, unit, pass).run(); }
+Function lower_unit(const UnitContext& context, UnitId unit, Pass pass) {
+  return UnitLowering(context, unit, pass).run();
+}
 
 }  // namespace superstep

@@ -15,17 +15,17 @@ namespace superstep {
 struct GraphFacts {
   explicit GraphFacts(const Graph& graph);
   const Graph& graph;
-  std::vector<std::uint64_t> signatures;         // by unit
-  std::vector<std::vector<TensorId>> weights;    // by unit: weights first used there
-  std::vector<std::vector<TensorId>> borrowed;   // by unit: weights of earlier units it uses as well (tied)
-  std::vector<std::vector<TensorId>> boundary;   // by unit: forward results of earlier units read in it or after it
-  std::vector<std::vector<TensorId>> feeds;      // by unit: graph inputs first read there
-  std::vector<bool> contributes;                 // by tensor: summand of a weight's gradient, added to the accumulator
-  std::vector<bool> read_in_backward;            // by tensor: forward result that a backward op of its own unit reads
+  std::vector<std::uint64_t> signatures;        // by unit
+  std::vector<std::vector<TensorId>> weights;   // by unit: weights first used there
+  std::vector<std::vector<TensorId>> borrowed;  // by unit: weights of earlier units it uses as well (tied)
+  std::vector<std::vector<TensorId>> boundary;  // by unit: forward results of earlier units read in it or after it
+  std::vector<std::vector<TensorId>> feeds;     // by unit: graph inputs first read there
+  std::vector<bool> contributes;                // by tensor: summand of a weight's gradient, added to the accumulator
+  std::vector<bool> read_in_backward;           // by tensor: forward result that a backward op of its own unit reads
   // By tensor: forward ops that make it again from what is kept, in order, where that is a scale and a
   // shift of a kept tensor (the result of a normalisation); empty: it is kept when the backward reads it.
   std::map<TensorId, std::vector<OpId>> remade;
-  std::vector<bool> leaves_unit;                 // by tensor: read by another unit in the same pass, or a result
+  std::vector<bool> leaves_unit;  // by tensor: read by another unit in the same pass, or a result
 
  private:
   void find_remade();
@@ -36,11 +36,11 @@ struct UnitContext {
   const GraphSharding& sharding;
   const Chip& chip;
   ProductFronts& fronts;
-  std::int64_t tiles = 0;           // compute tiles
-  Bytes temporary_cap;              // per op and tile
+  std::int64_t tiles = 0;  // compute tiles
+  Bytes temporary_cap;     // per op and tile
   DType partials = DType::fp16;
-  bool accumulate = true;           // gradients are added to an accumulator (several micro-batches per step)
-  std::int64_t update_shards = 1;   // update pass: replicas that share the work of one update
+  bool accumulate = true;          // gradients are added to an accumulator (several micro-batches per step)
+  std::int64_t update_shards = 1;  // update pass: replicas that share the work of one update
 };
 
 Function lower_unit(const UnitContext& context, UnitId unit, Pass pass);

@@ -8,13 +8,19 @@ namespace superstep {
 std::string_view name_of(Schedule v) {
   return v == Schedule::sequential ? "sequential" : v == Schedule::interleaved ? "interleaved" : "grouped";
 }
-std::string_view name_of(Recompute v) { return v == Recompute::none ? "none" : v == Recompute::layer ? "layer" : "stage"; }
+std::string_view name_of(Recompute v) {
+  return v == Recompute::none ? "none" : v == Recompute::layer ? "layer" : "stage";
+}
 std::string_view name_of(Location v) {
   switch (v) {
-    case Location::in_processor: return "in_processor";
-    case Location::streaming: return "streaming";
-    case Location::remote_machine: return "remote_machine";
-    case Location::remote_ipu: return "remote_ipu";
+    case Location::in_processor:
+      return "in_processor";
+    case Location::streaming:
+      return "streaming";
+    case Location::remote_machine:
+      return "remote_machine";
+    case Location::remote_ipu:
+      return "remote_ipu";
   }
   return "";
 }
@@ -24,8 +30,8 @@ std::string_view name_of(LoadSchedule v) { return v == LoadSchedule::preload ? "
 std::string label(const Plan& plan) {
   const TensorParallel& t = plan.tensor_parallel;
   std::string s = "t=" + (t.t2 > 1 ? std::to_string(t.t1) + "x" + std::to_string(t.t2) : std::to_string(t.t1));
-  s += " p=" + std::to_string(plan.pipeline_stages) + " r=" + std::to_string(plan.replicas) + " m=" + std::to_string(plan.micro_batch) +
-       " g=" + std::to_string(plan.gradient_accumulation);
+  s += " p=" + std::to_string(plan.pipeline_stages) + " r=" + std::to_string(plan.replicas) +
+       " m=" + std::to_string(plan.micro_batch) + " g=" + std::to_string(plan.gradient_accumulation);
   if (plan.phases.size() > 1) s += ", " + std::to_string(plan.phases.size()) + " phases";
   return s;
 }
@@ -33,8 +39,10 @@ std::string label(const Plan& plan) {
 nlohmann::json to_json(const Plan& plan) {
   nlohmann::json j;
   const TensorParallel& t = plan.tensor_parallel;
-  if (t.t2 > 1) j["tensor_parallel"] = {t.t1, t.t2};
-  else j["tensor_parallel"] = t.t1;
+  if (t.t2 > 1)
+    j["tensor_parallel"] = {t.t1, t.t2};
+  else
+    j["tensor_parallel"] = t.t1;
   j["pipeline_stages"] = plan.pipeline_stages;
   j["replicas"] = plan.replicas;
   j["micro_batch"] = plan.micro_batch;
@@ -53,21 +61,30 @@ nlohmann::json to_json(const Plan& plan) {
   j["phase_order"] = name_of(plan.phase_order);
   j["phase_groups"] = plan.phase_groups;
   const auto& rts = plan.replicated_tensor_sharding;
-  j["replicated_tensor_sharding"] = {{"weights", rts.weights}, {"gradients", rts.gradients}, {"optimizer_state", rts.optimizer_state}};
+  j["replicated_tensor_sharding"] = {
+      {"weights", rts.weights}, {"gradients", rts.gradients}, {"optimizer_state", rts.optimizer_state}};
   j["activation_sharding"] = plan.activation_sharding;
   const Locations& l = plan.location;
-  j["location"] = {{"weights", name_of(l.weights)}, {"gradients", name_of(l.gradients)}, {"optimizer_state", name_of(l.optimizer_state)},
-                   {"activations", name_of(l.activations)}, {"code", name_of(l.code)}};
+  j["location"] = {{"weights", name_of(l.weights)},
+                   {"gradients", name_of(l.gradients)},
+                   {"optimizer_state", name_of(l.optimizer_state)},
+                   {"activations", name_of(l.activations)},
+                   {"code", name_of(l.code)}};
   j["io_tiles"] = plan.io_tiles;
   j["load"] = name_of(plan.load);
   j["prefetch_depth"] = plan.prefetch_depth;
   const Precision& p = plan.precision;
-  j["precision"] = {{"weights", name_of(p.weights)}, {"activations", name_of(p.activations)}, {"partials", name_of(p.partials)},
-                    {"accumulators", name_of(p.accumulators)}, {"first_moment", name_of(p.first_moment)},
-                    {"second_moment", name_of(p.second_moment)}, {"master", p.master}};
+  j["precision"] = {{"weights", name_of(p.weights)},
+                    {"activations", name_of(p.activations)},
+                    {"partials", name_of(p.partials)},
+                    {"accumulators", name_of(p.accumulators)},
+                    {"first_moment", name_of(p.first_moment)},
+                    {"second_moment", name_of(p.second_moment)},
+                    {"master", p.master}};
   j["available_memory_proportion"] = plan.available_memory_proportion;
   const Serialisation& s = plan.serialisation;
-  j["serialisation"] = {{"embedding", s.embedding}, {"head", s.head}, {"attention", s.attention}, {"feed_forward", s.feed_forward}};
+  j["serialisation"] = {
+      {"embedding", s.embedding}, {"head", s.head}, {"attention", s.attention}, {"feed_forward", s.feed_forward}};
   return j;
 }
 

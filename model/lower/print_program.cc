@@ -8,11 +8,27 @@
 namespace superstep {
 
 std::string_view name_of(Term term) {
-  static constexpr std::array<std::string_view, kTerms> kNames = {
-      "AMP rows", "matmul padding", "AMP fixed cost", "vector ops", "operand exchange", "partials exchange", "reduction of partials",
-      "re-layout", "supersteps and sync", "gradient accumulate", "tensor-parallel collectives", "recompute", "imbalance",
-      "inter-IPU copies", "gradient collectives", "weight update", "streaming loads", "streaming stores", "host input", "fixed cost",
-      "bubble: fill and drain"};
+  static constexpr std::array<std::string_view, kTerms> kNames = {"AMP rows",
+                                                                  "matmul padding",
+                                                                  "AMP fixed cost",
+                                                                  "vector ops",
+                                                                  "operand exchange",
+                                                                  "partials exchange",
+                                                                  "reduction of partials",
+                                                                  "re-layout",
+                                                                  "supersteps and sync",
+                                                                  "gradient accumulate",
+                                                                  "tensor-parallel collectives",
+                                                                  "recompute",
+                                                                  "imbalance",
+                                                                  "inter-IPU copies",
+                                                                  "gradient collectives",
+                                                                  "weight update",
+                                                                  "streaming loads",
+                                                                  "streaming stores",
+                                                                  "host input",
+                                                                  "fixed cost",
+                                                                  "bubble: fill and drain"};
   return kNames[static_cast<std::size_t>(term)];
 }
 
@@ -23,22 +39,32 @@ std::string_view kind_of(Term term) {
     case Term::amp_fixed:
     case Term::vector:
     case Term::reduction:
-    case Term::accumulate: return "compute";
+    case Term::accumulate:
+      return "compute";
     case Term::operand_exchange:
     case Term::partials_exchange:
-    case Term::relayout: return "exchange";
-    case Term::superstep: return "sync";
+    case Term::relayout:
+      return "exchange";
+    case Term::superstep:
+      return "sync";
     case Term::tensor_collective:
     case Term::copy:
-    case Term::gradient_collective: return "links";
-    case Term::recompute: return "recompute";
+    case Term::gradient_collective:
+      return "links";
+    case Term::recompute:
+      return "recompute";
     case Term::imbalance:
-    case Term::bubble: return "waiting";
-    case Term::update: return "update";
+    case Term::bubble:
+      return "waiting";
+    case Term::update:
+      return "update";
     case Term::load:
-    case Term::store: return "ddr";
-    case Term::host: return "host";
-    case Term::fixed: return "fixed";
+    case Term::store:
+      return "ddr";
+    case Term::host:
+      return "host";
+    case Term::fixed:
+      return "fixed";
   }
   return "";
 }
@@ -46,7 +72,8 @@ std::string_view kind_of(Term term) {
 namespace {
 
 std::string_view kind_name(StepKind kind) {
-  static constexpr std::array<std::string_view, 8> kNames = {"compute", "exchange", "collective", "copy", "load", "store", "host", "fixed"};
+  static constexpr std::array<std::string_view, 8> kNames = {"compute", "exchange", "collective", "copy",
+                                                             "load",    "store",    "host",       "fixed"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -58,7 +85,8 @@ void print_step(std::ostream& out, const Step& s) {
   } else if (s.kind == StepKind::exchange) {
     out << " " << (s.tile_bytes + s.paired_bytes).value << " B per tile";
   } else if (s.kind == StepKind::collective) {
-    out << " " << name_of(s.collective) << " of " << s.tile_bytes.value << " B over " << s.group.size << " IPUs, stride " << s.group.stride;
+    out << " " << name_of(s.collective) << " of " << s.tile_bytes.value << " B over " << s.group.size
+        << " IPUs, stride " << s.group.stride;
   } else if (s.kind == StepKind::fixed) {
     out << " " << s.vector.value << " cycles";
   } else {
@@ -70,9 +98,15 @@ void print_step(std::ostream& out, const Step& s) {
 void print_node(std::ostream& out, const Program& program, const Node& n, int depth) {
   out << std::string(static_cast<std::size_t>(2 * depth), ' ');
   switch (n.kind) {
-    case Node::Kind::sequence: out << n.name; break;
-    case Node::Kind::parallel: out << n.name << ", in parallel"; break;
-    case Node::Kind::repeat: out << n.name << ": repeat " << n.count << ", " << n.micro_batches << " micro-batches"; break;
+    case Node::Kind::sequence:
+      out << n.name;
+      break;
+    case Node::Kind::parallel:
+      out << n.name << ", in parallel";
+      break;
+    case Node::Kind::repeat:
+      out << n.name << ": repeat " << n.count << ", " << n.micro_batches << " micro-batches";
+      break;
     case Node::Kind::call:
       out << "call " << n.name << " [" << program.functions[n.function].name << "]";
       if (n.lag > 0) out << " lag " << n.lag;
@@ -102,9 +136,10 @@ void print(std::ostream& out, const Program& program, const Graph& graph) {
   print_node(out, program, program.root, 0);
   for (std::size_t i = 0; i < program.ipus.size(); ++i) {
     const Residents& r = program.ipus[i];
-    out << "IPU " << i << " holds per tile: weights " << r.weights.value << ", gradients " << r.gradients.value << ", optimizer state "
-        << r.optimizer_state.value << ", stash " << r.stash.value << ", code " << r.executable().value << ", IO " << r.io.value
-        << " B; Streaming Memory " << program.ddr[i].value << " B\n";
+    out << "IPU " << i << " holds per tile: weights " << r.weights.value << ", gradients " << r.gradients.value
+        << ", optimizer state " << r.optimizer_state.value << ", stash " << r.stash.value << ", code "
+        << r.executable().value << ", IO " << r.io.value << " B; Streaming Memory " << program.ddr[i].total().value
+        << " B\n";
   }
 }
 

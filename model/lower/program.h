@@ -31,9 +31,27 @@ enum class StepKind : std::uint8_t {
 
 // The terms that times are added up under; the order of the waterfall.
 enum class Term : std::uint8_t {
-  amp_rows, amp_padding, amp_fixed, vector, operand_exchange, partials_exchange, reduction, relayout,
-  superstep, accumulate, tensor_collective, recompute, imbalance, copy, gradient_collective, update, load, store, host,
-  fixed, bubble,
+  amp_rows,
+  amp_padding,
+  amp_fixed,
+  vector,
+  operand_exchange,
+  partials_exchange,
+  reduction,
+  relayout,
+  superstep,
+  accumulate,
+  tensor_collective,
+  recompute,
+  imbalance,
+  copy,
+  gradient_collective,
+  update,
+  load,
+  store,
+  host,
+  fixed,
+  bubble,
 };
 inline constexpr int kTerms = static_cast<int>(Term::bubble) + 1;
 std::string_view name_of(Term term);
@@ -49,20 +67,20 @@ struct Step {
   std::int64_t times = 1;     // serialisation: runs this often, one after the other
 
   // compute: the busiest tile. exchange: bytes its busiest tile receives, and whether pairs share the stream.
-  Cycles rows;              // AMP cycles that multiply useful rows
-  Cycles padding;           // AMP cycles spent on padded rows and channels
+  Cycles rows;     // AMP cycles that multiply useful rows
+  Cycles padding;  // AMP cycles spent on padded rows and channels
   Cycles amp_fixed;
-  Cycles vector;            // vertex cycles by the vendor's formulas, before the calibrated factor
-  Bytes tile_bytes;         // exchange: plain receive; collective, copy, load, store, host: of the IPU in total
-  Bytes paired_bytes;       // exchange: received at the paired rate
-  std::int64_t tiles = 0;   // tiles that take part
+  Cycles vector;           // vertex cycles by the vendor's formulas, before the calibrated factor
+  Bytes tile_bytes;        // exchange: plain receive; collective, copy, load, store, host: of the IPU in total
+  Bytes paired_bytes;      // exchange: received at the paired rate
+  std::int64_t tiles = 0;  // tiles that take part
   CollectiveKind collective = CollectiveKind::all_reduce;
-  GroupShape group;         // collective: who takes part; copy: its stride
+  GroupShape group;                         // collective: who takes part; copy: its stride
   Location location = Location::streaming;  // load, store: the other end
-  Bytes temporary;          // per tile, while the step runs
-  Bytes live;               // activations live on a tile while it runs, temporaries excluded
-  std::vector<std::int64_t> grid;  // compute: parts per axis of the op's iteration space, tiles row-major
-  bool generic = false;     // costed as an opaque op
+  Bytes temporary;                          // per tile, while the step runs
+  Bytes live;                               // activations live on a tile while it runs, temporaries excluded
+  std::vector<std::int64_t> grid;           // compute: parts per axis of the op's iteration space, tiles row-major
+  bool generic = false;                     // costed as an opaque op
 };
 
 // Ops by their position in all_ops(): equal kinds of vertex share their code.
@@ -71,16 +89,16 @@ using VertexSet = std::bitset<256>;
 // The supersteps of one unit in one pass on one IPU. Equal units call the same function.
 struct Function {
   std::string name;
-  UnitId unit;           // a representative; the caller binds its own unit's tensors by position
+  UnitId unit;  // a representative; the caller binds its own unit's tensors by position
   Pass pass = Pass::forward;
   std::vector<Step> steps;
-  Bytes peak;            // largest live + temporary per tile, results freed after their last use in this pass
-  Bytes peak_keeping;    // forward: the same when all that the backward pass reads stays
-  Bytes kept;            // forward: what this unit's backward pass reads of it, per tile
-  Bytes crossing;        // forward: results beside those that later units read, per tile
-  Bytes incoming;        // live from the start, per tile: forward results of earlier units, or their gradients
-  Bytes exchange_code;   // of these steps, per tile
-  VertexSet vertices;    // the kinds of vertex it runs
+  Bytes peak;           // largest live + temporary per tile, results freed after their last use in this pass
+  Bytes peak_keeping;   // forward: the same when all that the backward pass reads stays
+  Bytes kept;           // forward: what this unit's backward pass reads of it, per tile
+  Bytes crossing;       // forward: results beside those that later units read, per tile
+  Bytes incoming;       // live from the start, per tile: forward results of earlier units, or their gradients
+  Bytes exchange_code;  // of these steps, per tile
+  VertexSet vertices;   // the kinds of vertex it runs
 };
 
 using FunctionId = Id<struct FunctionTag>;
@@ -94,29 +112,37 @@ struct Node {
   std::int64_t count = 1;          // repeat: iterations
   std::int64_t micro_batches = 1;  // repeat: how many there are
   std::vector<Node> children;
-  std::int64_t ipu = -1;           // child of a parallel: the IPU group (0 .. p-1) it runs on
-  FunctionId function;             // call
-  UnitId unit;                     // call: whose tensors
-  std::int64_t lag = 0;            // call
-  bool recompute = false;          // call: a forward run again
-  bool keeps = false;              // call of a forward: what the backward pass reads stays until its backward call,
-  bool keeps_results = false;      // and so do the results that the next unit of its block reads
-  Step step;                       // kind step
+  std::int64_t ipu = -1;       // child of a parallel: the IPU group (0 .. p-1) it runs on
+  FunctionId function;         // call
+  UnitId unit;                 // call: whose tensors
+  std::int64_t lag = 0;        // call
+  bool recompute = false;      // call: a forward run again
+  bool keeps = false;          // call of a forward: what the backward pass reads stays until its backward call,
+  bool keeps_results = false;  // and so do the results that the next unit of its block reads
+  Step step;                   // kind step
 };
 
 // What one IPU of a group holds for good, per tile.
 struct Residents {
   Bytes weights, gradients, optimizer_state, stash, vertex_code, exchange_code, control_code, io;
-  Bytes total() const { return weights + gradients + optimizer_state + stash + vertex_code + exchange_code + control_code + io; }
+  Bytes total() const {
+    return weights + gradients + optimizer_state + stash + vertex_code + exchange_code + control_code + io;
+  }
   Bytes executable() const { return vertex_code + exchange_code + control_code; }
   friend bool operator==(const Residents&, const Residents&) = default;
+};
+
+// Streaming Memory held for one IPU.
+struct StreamingUse {
+  Bytes weights, gradients, optimizer_state, activations, host;
+  Bytes total() const { return weights + gradients + optimizer_state + activations + host; }
 };
 
 struct Program {
   IdVector<FunctionId, Function> functions;
   Node root;
-  std::vector<Residents> ipus;       // by IPU group
-  std::vector<Bytes> ddr;            // Streaming Memory per IPU, by IPU group
+  std::vector<Residents> ipus;    // by IPU group
+  std::vector<StreamingUse> ddr;  // by IPU group
   std::int64_t compute_tiles = 0;
 };
 

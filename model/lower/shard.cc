@@ -15,9 +15,6 @@ namespace {
 
 constexpr std::int8_t kR = Sharding::replicated;
 constexpr std::int8_t kP = Sharding::partial;
-// Tensors below this size are kept whole on every IPU when no split suits their user: biases, norms.
-constexpr std::int64_t kSmallWeight = 65536;
-
 constexpr int kWhole = -1;    // candidate option: all IPUs do the same
 constexpr int kThrough = -2;  // candidate option: partial sums pass through a linear op
 
@@ -60,9 +57,11 @@ struct Solver {
   bool training;
   std::vector<std::vector<bool>> data;
   GraphSharding result;
-  std::vector<bool> decided;  // by tensor: result.tensors holds its sharding
+  std::vector<bool> decided;              // by tensor: result.tensors holds its sharding
   std::vector<TensorId> summand_of = {};  // by tensor: gradient_summands()
-  std::map<TensorId, int> forced = {};  // weights of several blocks: the dimension they are split along
+  std::int64_t small_weight = kSmallWeight;
+  std::map<TensorId, TensorId> replaces = {};  // new value -> the weight or state that it is the next value of
+  std::map<TensorId, int> forced = {};         // weights of several blocks: the dimension they are split along
 
   std::int64_t size(int j) const { return j == 0 ? mesh.t1 : mesh.t2; }
   bool is_decided(TensorId t) const { return decided[static_cast<std::size_t>(t.index)]; }
@@ -79,7 +78,8 @@ struct Solver {
   }
 
   // Appends what turns `from` into `to`; false when nothing does.
-  bool convert(TensorId t, Sharding from, const Sharding& to, int operand, std::vector<Conversion>* out, double* seconds) const {
+  bool convert(TensorId t, Sharding from, const Sharding& to, int operand, std::vector<Conversion>* out,
+               double* seconds) const {
     for (int j = 0; j < 2; ++j) {
       const auto ju = static_cast<std::size_t>(j);
       const std::int8_t a = from.on[ju], b = to.on[ju];
@@ -106,14 +106,19 @@ struct Solver {
   // gradient of a replicated operand of a split op is a partial sum; that of a slice is gathered.
   double adjoint(TensorId t, const Sharding& stored, const Sharding& need, const Candidate& c) const {
     const Tensor& tensor = graph.tensors[t];
-    if (!training || !is_float(tensor.info.type) || tensor.kind == TensorKind::input || tensor.kind == TensorKind::constant) return 0;
+    if (!training || !is_float(tensor.info.type) || tensor.kind == TensorKind::input ||
+        tensor.kind == TensorKind::constant)
+      return 0;
     double seconds = 0;
     for (int j = 0; j < 2; ++j) {
       const auto ju = static_cast<std::size_t>(j);
       if (size(j) == 1) continue;
-      if (need.on[ju] == kR && c.axis[ju] >= 0) seconds += collective(CollectiveKind::all_reduce, j, bytes_on(t, need, j)).value;
-      if (need.on[ju] >= 0 && stored.on[ju] == kR) seconds += collective(CollectiveKind::all_gather, j, bytes_on(t, need, j)).value;
-      if (need.on[ju] == kR && stored.on[ju] >= 0) seconds += collective(CollectiveKind::reduce_scatter, j, bytes_on(t, need, j)).value;
+      if (need.on[ju] == kR && c.axis[ju] >= 0)
+        seconds += collective(CollectiveKind::all_reduce, j, bytes_on(t, need, j)).value;
+      if (need.on[ju] >= 0 && stored.on[ju] == kR)
+        seconds += collective(CollectiveKind::all_gather, j, bytes_on(t, need, j)).value;
+      if (need.on[ju] == kR && stored.on[ju] >= 0)
+        seconds += collective(CollectiveKind::reduce_scatter, j, bytes_on(t, need, j)).value;
     }
     return seconds;
   }
@@ -180,14 +185,16 @@ struct Solver {
     const Op& op = graph.ops[id];
     const CallOf call(graph, id);
     const Space space = op.def->space(*call);
-    const std::vector<bool> is_data = data_axes(space, op);
+    const std::vector<bool> is_data =
+        op.pass == Pass::update ? std::vector<bool>(space.axes.size(), false) : data_axes(space, op);
     std::vector<std::int64_t> extents;
     for (const Axis& a : space.axes) extents.push_back(a.extent);
     std::vector<Candidate> found;
     for (int first : options(space, is_data, 0)) {
       for (int second : options(space, is_data, 1)) {
         if (first >= 0 && first == second) continue;
-        Candidate c{{-1, -1}, std::vector<Sharding>(space.in.size()), std::vector<Sharding>(space.out.size()), {true, true}, 0};
+        Candidate c{
+            {-1, -1}, std::vector<Sharding>(space.in.size()), std::vector<Sharding>(space.out.size()), {true, true}, 0};
         set_need(c, space, 0, first);
         set_need(c, space, 1, second);
         OpSharding split;
@@ -240,7 +247,7 @@ struct Solver {
       s.on[mesh.t1 > 1 ? 0 : 1] = static_cast<std::int8_t>(it->second);
       return s;
     }
-    if (info.elements() < kSmallWeight) return s;
+    if (info.elements() < small_weight) return s;
     for (int j = 0; j < 2; ++j) {
       const auto ju = static_cast<std::size_t>(j);
       if (size(j) == 1 || s.on[ju] >= 0) continue;
@@ -254,17 +261,19 @@ struct Solver {
   }
 
   double solve(const std::vector<OpId>& ops, const std::function<bool(TensorId)>& crosses, std::size_t beam);
-  // A split starts at a tensor that is stored split or at an axis that the op makes, never at a slice of what every IPU has: cutting up
-  // replicated activations buys little vector work for one more collective.
+  // A split starts at a tensor that is stored split or at an axis that the op makes, never at a slice of what every IPU
+  // has: cutting up replicated activations buys little vector work for one more collective.
   bool starts_at_split(TensorId t, const Sharding& stored, const Sharding& need, int j) const {
     const auto ju = static_cast<std::size_t>(j);
     if (stored.on[ju] < 0 || stored.on[ju] != need.on[ju]) return false;
-    return graph.tensors[t].kind != TensorKind::weight || graph.info(t).elements() >= kSmallWeight || is_decided(t);
+    return graph.tensors[t].kind != TensorKind::weight || graph.info(t).elements() >= small_weight || is_decided(t);
   }
   void apply(const std::vector<OpId>& from, const std::vector<OpId>& to);
 
-  // A weight's gradient, and what is added into it, lies as the weight does.
+  // A weight's gradient, and what is added into it, lies as the weight does; a new value as the old one.
   std::optional<Sharding> wanted_for(TensorId t) const {
+    if (const auto old = replaces.find(t); old != replaces.end() && is_decided(old->second))
+      return result.of(old->second);
     const TensorId weight = summand_of[static_cast<std::size_t>(t.index)];
     if (!weight.valid() || !is_decided(weight) || graph.info(weight).shape != graph.info(t).shape) return std::nullopt;
     return result.of(weight);
@@ -312,7 +321,10 @@ double Solver::solve(const std::vector<OpId>& ops, const std::function<bool(Tens
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const Op& op = graph.ops[ops[i]];
     all.push_back(candidates(ops[i]));
-    const Reduction reduction = [&] { const CallOf call(graph, ops[i]); return op.def->space(*call).reduction; }();
+    const Reduction reduction = [&] {
+      const CallOf call(graph, ops[i]);
+      return op.def->space(*call).reduction;
+    }();
     const std::vector<TensorId>& before = lives.back();
     std::map<TensorId, std::size_t> slot;
     for (std::size_t s = 0; s < before.size(); ++s) slot[before[s]] = s;
@@ -320,7 +332,8 @@ double Solver::solve(const std::vector<OpId>& ops, const std::function<bool(Tens
     std::vector<TensorId> after;
     auto keep = [&](TensorId t) {
       const auto use = last_use.find(t);
-      if (use != last_use.end() && use->second > i && std::find(after.begin(), after.end(), t) == after.end()) after.push_back(t);
+      if (use != last_use.end() && use->second > i && std::find(after.begin(), after.end(), t) == after.end())
+        after.push_back(t);
     };
     for (TensorId t : before) keep(t);
     for (TensorId t : op.inputs) {
@@ -341,16 +354,22 @@ double Solver::solve(const std::vector<OpId>& ops, const std::function<bool(Tens
           const TensorId t = op.inputs[k];
           if (!t.valid()) continue;
           Sharding stored;
-          if (is_decided(t)) stored = result.of(t);
-          else if (slot.count(t)) stored = state.live[slot[t]];
-          else if (now.count(t)) stored = now[t];
-          else if (graph.tensors[t].kind == TensorKind::weight) stored = now[t] = storage(t, candidate.need[k]);  // never partial sums
-          else now[t] = stored;  // inputs and constants: whole
+          if (is_decided(t))
+            stored = result.of(t);
+          else if (slot.count(t))
+            stored = state.live[slot[t]];
+          else if (now.count(t))
+            stored = now[t];
+          else if (graph.tensors[t].kind == TensorKind::weight)
+            stored = now[t] = storage(t, candidate.need[k]);  // never partial sums
+          else
+            now[t] = stored;  // inputs and constants: whole
           possible = convert(t, stored, candidate.need[k], static_cast<int>(k), nullptr, &seconds);
-          for (int j = 0; j < 2; ++j) grounded[static_cast<std::size_t>(j)] |= starts_at_split(t, stored, candidate.need[k], j);
+          for (int j = 0; j < 2; ++j)
+            grounded[static_cast<std::size_t>(j)] |= starts_at_split(t, stored, candidate.need[k], j);
           if (possible && op.pass == Pass::forward) seconds += adjoint(t, stored, candidate.need[k], candidate);
         }
-        if (!possible || (op.pass != Pass::update && !(grounded[0] && grounded[1]))) continue;
+        if (!possible || !(grounded[0] && grounded[1])) continue;
         // One result decides; further results of an op follow its rule.
         std::vector<std::vector<Sharding>> finals_of;
         for (std::size_t k = 0; k < op.outputs.size(); ++k) {
@@ -384,7 +403,8 @@ double Solver::solve(const std::vector<OpId>& ops, const std::function<bool(Tens
     std::vector<State> next_stage;
     for (auto& [key, state] : best) next_stage.push_back(std::move(state));
     if (next_stage.size() > beam) {
-      std::stable_sort(next_stage.begin(), next_stage.end(), [](const State& a, const State& b) { return a.seconds < b.seconds; });
+      std::stable_sort(next_stage.begin(), next_stage.end(),
+                       [](const State& a, const State& b) { return a.seconds < b.seconds; });
       next_stage.resize(beam);
     }
     stages.push_back(std::move(next_stage));
@@ -422,7 +442,10 @@ double Solver::solve(const std::vector<OpId>& ops, const std::function<bool(Tens
       }
       convert(t, result.of(t), candidate.need[k], static_cast<int>(k), &out.conversions, nullptr);
     }
-    const Reduction reduction = [&] { const CallOf call(graph, ops[i]); return op.def->space(*call).reduction; }();
+    const Reduction reduction = [&] {
+      const CallOf call(graph, ops[i]);
+      return op.def->space(*call).reduction;
+    }();
     out.out.resize(op.outputs.size());
     for (std::size_t k = 0; k < op.outputs.size(); ++k) {
       const TensorId t = op.outputs[k];
@@ -495,24 +518,30 @@ double solve_blocks(Solver& solver, const std::vector<BlockOfUnits>& blocks, con
       if (ops.empty()) continue;
       const auto [it, fresh] = representative.try_emplace(blocks[b].signature, b);
       if (pass == Pass::update) solver.place_states(ops);
-      if (fresh) seconds += solver.solve(ops, crosses, pass == Pass::update ? 1 : kAll);
-      else solver.apply(ops_of(solver.graph, blocks[it->second], pass), ops);
+      if (fresh)
+        seconds += solver.solve(ops, crosses, pass == Pass::update ? 1 : kAll);
+      else
+        solver.apply(ops_of(solver.graph, blocks[it->second], pass), ops);
     }
   }
   return seconds;
 }
 
-std::vector<TensorId> tied_weights(const Graph& graph, const std::vector<std::size_t>& block_of_unit) {
+std::vector<TensorId> tied_weights(const Graph& graph, const std::vector<std::size_t>& block_of_unit,
+                                   std::int64_t small_weight) {
   std::vector<std::int64_t> user(graph.tensors.size(), -1);
   std::vector<TensorId> tied;
   for (const Op& op : graph.ops) {
     if (op.pass != Pass::forward) continue;
     const auto block = static_cast<std::int64_t>(block_of_unit[static_cast<std::size_t>(op.unit.index)]);
     for (TensorId t : op.inputs) {
-      if (!t.valid() || graph.tensors[t].kind != TensorKind::weight || graph.info(t).elements() < kSmallWeight) continue;
+      if (!t.valid() || graph.tensors[t].kind != TensorKind::weight || graph.info(t).elements() < small_weight)
+        continue;
       std::int64_t& first = user[static_cast<std::size_t>(t.index)];
-      if (first < 0) first = block;
-      else if (first != block && std::find(tied.begin(), tied.end(), t) == tied.end()) tied.push_back(t);
+      if (first < 0)
+        first = block;
+      else if (first != block && std::find(tied.begin(), tied.end(), t) == tied.end())
+        tied.push_back(t);
     }
   }
   return tied;
@@ -522,10 +551,14 @@ std::vector<TensorId> tied_weights(const Graph& graph, const std::vector<std::si
 
 std::string_view name_of(CollectiveKind kind) {
   switch (kind) {
-    case CollectiveKind::all_reduce: return "all_reduce";
-    case CollectiveKind::reduce_scatter: return "reduce_scatter";
-    case CollectiveKind::all_gather: return "all_gather";
-    case CollectiveKind::all_to_all: return "all_to_all";
+    case CollectiveKind::all_reduce:
+      return "all_reduce";
+    case CollectiveKind::reduce_scatter:
+      return "reduce_scatter";
+    case CollectiveKind::all_gather:
+      return "all_gather";
+    case CollectiveKind::all_to_all:
+      return "all_to_all";
   }
   return "";
 }
@@ -536,11 +569,13 @@ std::vector<std::uint64_t> unit_signatures(const Graph& graph) {
   return out;
 }
 
-std::vector<std::int64_t> local_extents(const std::vector<std::int64_t>& extents, const OpSharding& sharding, TensorParallel mesh) {
+std::vector<std::int64_t> local_extents(const std::vector<std::int64_t>& extents, const OpSharding& sharding,
+                                        TensorParallel mesh) {
   std::vector<std::int64_t> local = extents;
   for (std::size_t j = 0; j < 2; ++j) {
     const int a = sharding.axis[j];
-    if (a >= 0) local[static_cast<std::size_t>(a)] = ceil_div(local[static_cast<std::size_t>(a)], j == 0 ? mesh.t1 : mesh.t2);
+    if (a >= 0)
+      local[static_cast<std::size_t>(a)] = ceil_div(local[static_cast<std::size_t>(a)], j == 0 ? mesh.t1 : mesh.t2);
   }
   return local;
 }
@@ -549,13 +584,20 @@ Shape local_shape(const Shape& shape, const Sharding& sharding, TensorParallel m
   Shape local = shape;
   for (std::size_t j = 0; j < 2; ++j) {
     const int d = sharding.on[j];
-    if (d >= 0) local[static_cast<std::size_t>(d)] = ceil_div(local[static_cast<std::size_t>(d)], j == 0 ? mesh.t1 : mesh.t2);
+    if (d >= 0)
+      local[static_cast<std::size_t>(d)] = ceil_div(local[static_cast<std::size_t>(d)], j == 0 ? mesh.t1 : mesh.t2);
   }
   return local;
 }
 
 std::vector<TensorId> gradient_summands(const Graph& graph) {
   std::vector<TensorId> weight_of(graph.tensors.size());
+  std::vector<int> readers(graph.tensors.size(), 0);  // what others read as well is more than a summand
+  for (const Op& op : graph.ops) {
+    for (TensorId t : op.inputs) {
+      if (t.valid()) ++readers[static_cast<std::size_t>(t.index)];
+    }
+  }
   std::vector<TensorId> open;
   for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
     const Tensor& tensor = graph.tensors[TensorId(t)];
@@ -571,7 +613,9 @@ std::vector<TensorId> gradient_summands(const Graph& graph) {
     for (TensorId in : graph.ops[producer].inputs) {
       if (!in.valid() || !graph.tensors[in].producer.valid()) continue;
       const bool backward = graph.ops[graph.tensors[in].producer].pass == Pass::backward;
-      if (!backward || graph.info(in).elements() != graph.info(t).elements()) continue;
+      if (!backward || graph.info(in).elements() != graph.info(t).elements() ||
+          readers[static_cast<std::size_t>(in.index)] != 1)
+        continue;
       weight_of[static_cast<std::size_t>(in.index)] = weight_of[static_cast<std::size_t>(t.index)];
       open.push_back(in);
     }
@@ -597,7 +641,8 @@ std::vector<std::vector<bool>> data_dimensions(const Graph& graph) {
     for (std::size_t k = 0; k < op.inputs.size() && k < space.in.size(); ++k) {
       if (!op.inputs[k].valid()) continue;
       for (std::size_t d = 0; d < space.in[k].size(); ++d) {
-        if (space.in[k][d].axis >= 0 && flags(op.inputs[k])[d]) axis_is_data[static_cast<std::size_t>(space.in[k][d].axis)] = true;
+        if (space.in[k][d].axis >= 0 && flags(op.inputs[k])[d])
+          axis_is_data[static_cast<std::size_t>(space.in[k][d].axis)] = true;
       }
     }
     for (std::size_t k = 0; k < op.outputs.size() && k < space.out.size(); ++k) {
@@ -613,7 +658,8 @@ std::vector<std::vector<bool>> data_dimensions(const Graph& graph) {
   return data;
 }
 
-GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTime& collective, const WorkTime& work) {
+GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTime& collective, const WorkTime& work,
+                    std::int64_t small_weight) {
   Solver solver{graph, mesh, collective, work, graph.loss.valid() && !graph.updates.empty(), {}, {}, {}};
   solver.result.mesh = mesh;
   solver.result.ops.resize(graph.ops.size());
@@ -627,6 +673,8 @@ GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTim
   }
   solver.data = data_dimensions(graph);
   solver.summand_of = gradient_summands(graph);
+  solver.small_weight = small_weight;
+  for (const auto& [old, made] : graph.updates) solver.replaces[made] = old;
   solver.decided.assign(graph.tensors.size(), false);
 
   const std::vector<BlockOfUnits> blocks = blocks_of(graph, unit_signatures(graph));
@@ -644,7 +692,8 @@ GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTim
     for (TensorId t : op.inputs) {
       if (!t.valid() || !graph.tensors[t].producer.valid()) continue;
       const Op& from = graph.ops[graph.tensors[t].producer];
-      if (block_of_unit[static_cast<std::size_t>(from.unit.index)] != block_of_unit[static_cast<std::size_t>(op.unit.index)]) {
+      if (block_of_unit[static_cast<std::size_t>(from.unit.index)] !=
+          block_of_unit[static_cast<std::size_t>(op.unit.index)]) {
         crossing[static_cast<std::size_t>(t.index)] = true;
       }
     }
@@ -655,7 +704,7 @@ GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTim
   // dimension is tried, one weight after the other.
   const Solver fresh_solver = solver;
   std::map<TensorId, int> chosen;
-  for (TensorId w : tied_weights(graph, block_of_unit)) {
+  for (TensorId w : tied_weights(graph, block_of_unit, small_weight)) {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t d = 0; d < graph.info(w).shape.size(); ++d) {
       const std::int64_t parts = mesh.t1 > 1 ? mesh.t1 : mesh.t2;

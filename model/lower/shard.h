@@ -37,21 +37,21 @@ struct Sharding {
 // A change of sharding along one mesh dimension.
 struct Conversion {
   CollectiveKind kind = CollectiveKind::all_reduce;
-  int mesh = 0;      // 0: t1, 1: t2
-  Bytes bytes;       // of the tensor as one IPU holds it at its larger end, before or after
-  int operand = 0;   // k: input k before the op; -1 - k: output k after it
+  int mesh = 0;     // 0: t1, 1: t2
+  Bytes bytes;      // of the tensor as one IPU holds it at its larger end, before or after
+  int operand = 0;  // k: input k before the op; -1 - k: output k after it
 };
 
 struct OpSharding {
-  std::array<int, 2> axis = {-1, -1};        // the axis split over t1 and t2; -1: the op is done by all
-  std::vector<Sharding> in, out;             // as the op reads and, after conversion, leaves them
-  std::vector<Conversion> conversions;       // inputs first
+  std::array<int, 2> axis = {-1, -1};   // the axis split over t1 and t2; -1: the op is done by all
+  std::vector<Sharding> in, out;        // as the op reads and, after conversion, leaves them
+  std::vector<Conversion> conversions;  // inputs first
 };
 
 struct GraphSharding {
   TensorParallel mesh;
-  std::vector<OpSharding> ops;       // by OpId
-  std::vector<Sharding> tensors;     // by TensorId, as stored between ops
+  std::vector<OpSharding> ops;    // by OpId
+  std::vector<Sharding> tensors;  // by TensorId, as stored between ops
   const OpSharding& of(OpId op) const { return ops[static_cast<std::size_t>(op.index)]; }
   const Sharding& of(TensorId t) const { return tensors[static_cast<std::size_t>(t.index)]; }
 };
@@ -61,11 +61,17 @@ using CollectiveTime = std::function<Seconds(CollectiveKind, int mesh, Bytes)>;
 // Seconds that an op's own work takes on one IPU, from the local extents of its axes.
 using WorkTime = std::function<Seconds(OpId, std::span<const std::int64_t> extents)>;
 
-// The splits with least time. Blocks with equal signatures are solved once.
-GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTime& collective, const WorkTime& work);
+// Tensors below this size are kept whole on every IPU when no split suits their user: biases, norms.
+inline constexpr std::int64_t kSmallWeight = 65536;
+
+// The splits with least time. Blocks with equal signatures are solved once. Weights of fewer than
+// `small_weight` elements do not begin a split.
+GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTime& collective, const WorkTime& work,
+                    std::int64_t small_weight = kSmallWeight);
 
 // Extents of an op's axes on one IPU of the mesh; a share rounds up.
-std::vector<std::int64_t> local_extents(const std::vector<std::int64_t>& extents, const OpSharding& sharding, TensorParallel mesh);
+std::vector<std::int64_t> local_extents(const std::vector<std::int64_t>& extents, const OpSharding& sharding,
+                                        TensorParallel mesh);
 // A tensor's extents on one IPU.
 Shape local_shape(const Shape& shape, const Sharding& sharding, TensorParallel mesh);
 

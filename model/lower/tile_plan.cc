@@ -2,10 +2,10 @@
 #include "model/lower/tile_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <map>
 #include <mutex>
-#include <shared_mutex>
 
 #include "model/error.h"
 
@@ -39,26 +39,65 @@ Cycles add_partials(std::int64_t parts, std::int64_t elements, std::int64_t work
 struct Pricer {
   const Chip& chip;
   const Calibration& calibration;
-  std::int64_t chip_tiles, operand_size, partial_size, channels, row_cycles;
+  std::int64_t chip_tiles, operand_size, partial_size, channels, row_cycles, inputs_spread, weights_spread;
 
   Pricer(const ProductShape& s, std::int64_t tiles, const Chip& c, const Calibration& k)
-      : chip(c), calibration(k), chip_tiles(tiles), operand_size(size_of(s.operands)), partial_size(size_of(s.partials)), channels(c.amp.block_channels),
-        row_cycles(channels * channels / macs_per_cycle(c.amp, s.operands, s.partials)) {}
+      : chip(c),
+        calibration(k),
+        chip_tiles(tiles),
+        operand_size(size_of(s.operands)),
+        partial_size(size_of(s.partials)),
+        channels(c.amp.block_channels),
+        row_cycles(channels * channels / macs_per_cycle(c.amp, s.operands, s.partials)),
+        inputs_spread(s.batch * s.rows * s.contracted * operand_size / tiles),
+        weights_spread(s.batch * s.contracted * s.columns * operand_size / tiles) {}
 
   // Cycles that no choice of the other operand's split avoids: multiplying and weight loads.
   std::int64_t multiply(std::int64_t g, std::int64_t r, std::int64_t nb, std::int64_t kb) const {
     return g * nb * kb * (row_cycles * chip.workers * ceil_div(r, chip.workers) + chip.amp.block_fixed.value);
   }
 
+  // Time and temporary memory alone, for splits that the front will mostly refuse.
+  struct Quick {
+    std::int64_t total, temporary;
+  };
+  Quick quick(const ProductShape& s, std::int64_t pg, std::int64_t pm, std::int64_t pn, std::int64_t pk) const {
+    const std::int64_t g = ceil_div(s.batch, pg), r = ceil_div(s.rows, pm);
+    const std::int64_t nb = ceil_div(ceil_div(s.columns, channels), pn),
+                       kb = ceil_div(ceil_div(s.contracted, channels), pk);
+    const std::int64_t inputs =
+        s.halo == 1 ? g * r * kb * channels * operand_size
+                    : static_cast<std::int64_t>(static_cast<double>(g * r * kb * channels * operand_size) * s.halo);
+    const std::int64_t weights = g * nb * kb * channels * channels * operand_size;
+    const std::int64_t inputs_in = inputs - std::min(inputs / pn, inputs_spread),
+                       weights_in = weights - std::min(weights / pm, weights_spread);
+    std::int64_t total = multiply(g, r, nb, kb) + chip.amp.call_fixed.value + 2 * chip.exchange.superstep.value;
+    const auto received = pn % 2 == 0 ? static_cast<double>(weights_in) / chip.exchange.receive.value +
+                                            static_cast<double>(inputs_in) / chip.exchange.paired_receive.value
+                                      : static_cast<double>(weights_in + inputs_in) / chip.exchange.receive.value;
+    total += static_cast<std::int64_t>(received);
+    std::int64_t own = 0;
+    if (pk > 1) {
+      const std::int64_t results = g * r * nb * channels;
+      own = results * partial_size;
+      total += static_cast<std::int64_t>(static_cast<double>(own) / chip.exchange.receive.value) +
+               scaled(add_partials(pk, ceil_div(results, pk), chip.workers), calibration.vector_factor).value +
+               2 * chip.exchange.superstep.value;
+    }
+    return {total, own + std::max(inputs_in + weights_in, own)};
+  }
+
   ProductPlan price(const ProductShape& s, std::int64_t pg, std::int64_t pm, std::int64_t pn, std::int64_t pk) const {
     const std::int64_t g = ceil_div(s.batch, pg), r = ceil_div(s.rows, pm);
-    const std::int64_t nb = ceil_div(ceil_div(s.columns, channels), pn), kb = ceil_div(ceil_div(s.contracted, channels), pk);
+    const std::int64_t nb = ceil_div(ceil_div(s.columns, channels), pn),
+                       kb = ceil_div(ceil_div(s.contracted, channels), pk);
     ProductPlan p;
     p.pg = pg, p.pm = pm, p.pn = pn, p.pk = pk;
     const std::int64_t blocks = g * nb * kb;
     const std::int64_t rows_all = blocks * row_cycles * chip.workers * ceil_div(r, chip.workers);
-    const double useful_macs = static_cast<double>(s.batch) * static_cast<double>(s.rows) * static_cast<double>(s.columns) *
-                               static_cast<double>(s.contracted) / static_cast<double>(chip_tiles);
+    const double useful_macs = static_cast<double>(s.batch) * static_cast<double>(s.rows) *
+                               static_cast<double>(s.columns) * static_cast<double>(s.contracted) /
+                               static_cast<double>(chip_tiles);
     const double rate = static_cast<double>(channels * channels) / static_cast<double>(row_cycles);
     p.rows_useful = Cycles(std::min(rows_all, static_cast<std::int64_t>(std::llround(useful_macs / rate))));
     p.rows_padding = Cycles(rows_all) - p.rows_useful;
@@ -67,9 +106,8 @@ struct Pricer {
     const std::int64_t weights = blocks * channels * channels * operand_size;
     // Of what several tiles need an equal share already lies on the tile, but never more than an even
     // spread of the tensor leaves there.
-    const std::int64_t inputs_spread = s.batch * s.rows * s.contracted * operand_size / chip_tiles;
-    const std::int64_t weights_spread = s.batch * s.contracted * s.columns * operand_size / chip_tiles;
-    const Bytes inputs_in(inputs - std::min(inputs / pn, inputs_spread)), weights_in(weights - std::min(weights / pm, weights_spread));
+    const Bytes inputs_in(inputs - std::min(inputs / pn, inputs_spread)),
+        weights_in(weights - std::min(weights / pm, weights_spread));
     p.plain_bytes = weights_in;
     (pn % 2 == 0 ? p.paired_bytes : p.plain_bytes) += inputs_in;
     const std::int64_t results = g * r * nb * channels;
@@ -88,7 +126,8 @@ struct Pricer {
     const ExchangeFabric& x = chip.exchange;
     Cycles c = p.rows_useful + p.rows_padding + p.fixed + transfer_time(p.plain_bytes, x.receive) +
                transfer_time(p.paired_bytes, x.paired_receive) + 2 * x.superstep;
-    if (p.pk > 1) c += transfer_time(p.partial_bytes, x.receive) + scaled(p.reduce, calibration.vector_factor) + 2 * x.superstep;
+    if (p.pk > 1)
+      c += transfer_time(p.partial_bytes, x.receive) + scaled(p.reduce, calibration.vector_factor) + 2 * x.superstep;
     return c;
   }
 };
@@ -103,7 +142,18 @@ class Front {
     while (it != points_.end() && it->second.total >= p.total) it = points_.erase(it);
     points_.insert_or_assign(p.temporary.value, p);
   }
+  // A point is known that is no slower with no more memory. `total` may be a little low.
+  bool refuses(Cycles total, Bytes temporary) const {
+    auto it = points_.upper_bound(temporary.value);
+    return it != points_.begin() && std::prev(it)->second.total <= total;
+  }
   Cycles fastest() const { return points_.empty() ? Cycles(INT64_MAX) : points_.rbegin()->second.total; }
+  // The fastest point within the cap; null: none is that lean.
+  const ProductPlan* within(Bytes cap) const {
+    auto it = points_.upper_bound(cap.value);
+    return it == points_.begin() ? nullptr : &std::prev(it)->second;
+  }
+  const ProductPlan& leanest() const { return points_.begin()->second; }
   std::vector<ProductPlan> take() const {
     std::vector<ProductPlan> out;
     for (auto it = points_.rbegin(); it != points_.rend(); ++it) out.push_back(it->second);
@@ -117,8 +167,8 @@ class Front {
 // Points slower than this times the fastest serve nobody: a leaner serialisation is cheaper.
 constexpr double kSlowest = 4.0;
 
-void search(const ProductShape& s, std::int64_t tiles, const Chip& chip, const Calibration& calibration, std::int64_t times,
-            bool split_contracted, bool swapped, Front& front) {
+void search(const ProductShape& s, std::int64_t tiles, const Chip& chip, const Calibration& calibration,
+            std::int64_t times, bool split_contracted, bool swapped, Front& front) {
   const Pricer pricer(s, tiles, chip, calibration);
   const std::int64_t nblocks = ceil_div(s.columns, pricer.channels), kblocks = ceil_div(s.contracted, pricer.channels);
   for (std::int64_t pg : part_classes(s.batch, tiles)) {
@@ -131,6 +181,8 @@ void search(const ProductShape& s, std::int64_t tiles, const Chip& chip, const C
         for (std::int64_t pm : part_classes(s.rows, most)) {
           const std::int64_t least = pricer.multiply(g, ceil_div(s.rows, pm), nb, kb) * times;
           if (static_cast<double>(least) > kSlowest * static_cast<double>(front.fastest().value)) continue;
+          const Pricer::Quick quick = pricer.quick(s, pg, pm, pn, pk);
+          if (front.refuses(Cycles(quick.total * times), Bytes(quick.temporary))) continue;
           ProductPlan p = pricer.price(s, pg, pm, pn, pk);
           p.times = times;
           p.split_contracted = split_contracted;
@@ -138,7 +190,8 @@ void search(const ProductShape& s, std::int64_t tiles, const Chip& chip, const C
           p.total = p.total * times;
           if (times > 1 && split_contracted) {  // each further run adds into the result
             const std::int64_t results = ceil_div(s.batch * s.rows * s.columns, tiles);
-            const Cycles accumulate = scaled(add_partials(1, results, chip.workers), calibration.vector_factor) + chip.exchange.superstep;
+            const Cycles accumulate =
+                scaled(add_partials(1, results, chip.workers), calibration.vector_factor) + chip.exchange.superstep;
             p.total += accumulate * (times - 1);
           }
           front.offer(p);
@@ -155,28 +208,37 @@ ProductShape swap_roles(ProductShape s) {
 
 }  // namespace
 
-std::vector<ProductPlan> product_front(const ProductShape& shape, std::int64_t tiles, const Chip& chip, const Calibration& calibration) {
-  SUPERSTEP_CHECK(shape.batch > 0 && shape.rows > 0 && shape.columns > 0 && shape.contracted > 0 && tiles > 0, "empty matrix product");
-  Front front;
-  // Parts of a large product one after the other: columns, or the contraction with accumulation.
-  const Bytes lean(chip.tile_memory.value / 16);
-  for (std::int64_t times : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}) {
-    for (bool split_contracted : {false, true}) {
-      if (times == 1 && split_contracted) continue;
-      ProductShape part = shape;
-      std::int64_t& axis = split_contracted ? part.contracted : part.columns;
-      if (times > 1 && axis < times * chip.amp.block_channels) continue;
-      axis = ceil_div(axis, times);
-      search(part, tiles, chip, calibration, times, split_contracted, false, front);
-      if (part.halo == 1) search(swap_roles(part), tiles, chip, calibration, times, split_contracted, true, front);
-    }
-    const std::vector<ProductPlan> so_far = front.take();
-    if (!so_far.empty() && so_far.back().temporary <= lean) break;
+namespace {
+
+constexpr std::array<std::int64_t, 10> kTimes = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+
+// Adds the points of one degree of serialisation: columns in parts, or the contraction with accumulation.
+void add_level(const ProductShape& shape, std::int64_t times, std::int64_t tiles, const Chip& chip,
+               const Calibration& calibration, Front& front) {
+  for (bool split_contracted : {false, true}) {
+    if (times == 1 && split_contracted) continue;
+    ProductShape part = shape;
+    std::int64_t& axis = split_contracted ? part.contracted : part.columns;
+    if (times > 1 && axis < times * chip.amp.block_channels) continue;
+    axis = ceil_div(axis, times);
+    search(part, tiles, chip, calibration, times, split_contracted, false, front);
+    if (part.halo == 1) search(swap_roles(part), tiles, chip, calibration, times, split_contracted, true, front);
   }
+}
+
+}  // namespace
+
+std::vector<ProductPlan> product_front(const ProductShape& shape, std::int64_t tiles, const Chip& chip,
+                                       const Calibration& calibration) {
+  SUPERSTEP_CHECK(shape.batch > 0 && shape.rows > 0 && shape.columns > 0 && shape.contracted > 0 && tiles > 0,
+                  "empty matrix product");
+  Front front;
+  for (std::int64_t times : kTimes) add_level(shape, times, tiles, chip, calibration, front);
   return front.take();
 }
 
-SharePlan share_plan(const OpCall& call, std::span<const std::int64_t> local_extents, std::int64_t tiles, const Chip& chip) {
+SharePlan share_plan(const OpCall& call, std::span<const std::int64_t> local_extents, std::int64_t tiles,
+                     const Chip& chip) {
   const Space space = call.def.space(call);
   std::int64_t parallel = 1, reduce = 1;
   for (std::size_t a = 0; a < space.axes.size(); ++a) {
@@ -221,11 +283,19 @@ SharePlan share_plan(const OpCall& call, std::span<const std::int64_t> local_ext
 }
 
 struct ProductFronts::State {
+  // A front is searched one degree of serialisation at a time, as far as the caps asked for need it and
+  // one degree further.
+  struct Entry {
+    Front front;
+    std::size_t levels = 0;
+    std::map<std::int64_t, ProductPlan> answers;  // by cap
+    std::mutex mutex;
+  };
   Chip chip;
   std::int64_t tiles;
   Calibration calibration;
-  std::shared_mutex mutex;
-  std::map<ProductShape, std::vector<ProductPlan>> fronts;
+  std::mutex mutex;
+  std::map<ProductShape, std::unique_ptr<Entry>> fronts;
   std::atomic<std::int64_t> searches = 0;
 };
 
@@ -237,24 +307,28 @@ ProductFronts::ProductFronts(const Chip& chip, std::int64_t tiles, const Calibra
 ProductFronts::~ProductFronts() = default;
 
 const ProductPlan& ProductFronts::fastest(const ProductShape& shape, Bytes cap) {
-  const std::vector<ProductPlan>* front = nullptr;
+  SUPERSTEP_CHECK(shape.batch > 0 && shape.rows > 0 && shape.columns > 0 && shape.contracted > 0,
+                  "empty matrix product");
+  State::Entry* entry = nullptr;
   {
-    std::shared_lock lock(state_->mutex);
-    const auto it = state_->fronts.find(shape);
-    if (it != state_->fronts.end()) front = &it->second;
+    std::lock_guard lock(state_->mutex);
+    auto& slot = state_->fronts[shape];
+    if (!slot) {
+      slot = std::make_unique<State::Entry>();
+      ++state_->searches;
+    }
+    entry = slot.get();
   }
-  if (!front) {
-    std::vector<ProductPlan> made = product_front(shape, state_->tiles, state_->chip, state_->calibration);
-    std::unique_lock lock(state_->mutex);
-    ++state_->searches;
-    front = &state_->fronts.try_emplace(shape, std::move(made)).first->second;  // map nodes stay put
-  }
-  SUPERSTEP_CHECK(!front->empty(), "no tile plan for a product of " + std::to_string(shape.rows) + " x " + std::to_string(shape.contracted) +
-                                       " x " + std::to_string(shape.columns) + ", batch " + std::to_string(shape.batch) + ", tiles " + std::to_string(state_->tiles));
-  for (const ProductPlan& p : *front) {
-    if (p.temporary <= cap) return p;
-  }
-  return front->back();
+  std::lock_guard lock(entry->mutex);
+  const auto known = entry->answers.find(cap.value);
+  if (known != entry->answers.end()) return known->second;  // map nodes stay put
+  auto extend = [&] {
+    add_level(shape, kTimes[entry->levels++], state_->tiles, state_->chip, state_->calibration, entry->front);
+  };
+  while (entry->levels < kTimes.size() && !entry->front.within(cap)) extend();
+  if (entry->levels < kTimes.size()) extend();
+  const ProductPlan* best = entry->front.within(cap);
+  return entry->answers.emplace(cap.value, best ? *best : entry->front.leanest()).first->second;
 }
 
 std::int64_t ProductFronts::searches() const { return state_->searches; }

@@ -28,22 +28,23 @@ struct ProductShape {
 // One point of the time-memory front of a matrix product.
 struct ProductPlan {
   std::int64_t pg = 1, pm = 1, pn = 1, pk = 1;  // parts of batch, rows, columns, contracted
-  std::int64_t times = 1;         // serialisation: this plan runs so often on 1/times of the product
+  std::int64_t times = 1;                       // serialisation: this plan runs so often on 1/times of the product
   bool split_contracted = false;  // which axis is serialised: contracted (then results accumulate) or columns
   bool swapped = false;           // rows and columns change roles: the other operand is held as weights
-  Cycles rows_useful;    // AMP cycles on real rows and channels, per run
-  Cycles rows_padding;   // AMP cycles on padding, per run
-  Cycles fixed;          // weight loads and calls, per run
-  Bytes plain_bytes;     // operands the busiest tile receives, per run
-  Bytes paired_bytes;    // of which both tiles of a pair receive the same
-  Bytes partial_bytes;   // partial sums it receives, per run; 0: pk == 1
-  Cycles reduce;         // adding them, before the calibrated factor
-  Bytes temporary;       // operands, partials and results in flight on a tile
-  Cycles total;          // all of it, all runs, supersteps and calibrated factor included
+  Cycles rows_useful;             // AMP cycles on real rows and channels, per run
+  Cycles rows_padding;            // AMP cycles on padding, per run
+  Cycles fixed;                   // weight loads and calls, per run
+  Bytes plain_bytes;              // operands the busiest tile receives, per run
+  Bytes paired_bytes;             // of which both tiles of a pair receive the same
+  Bytes partial_bytes;            // partial sums it receives, per run; 0: pk == 1
+  Cycles reduce;                  // adding them, before the calibrated factor
+  Bytes temporary;                // operands, partials and results in flight on a tile
+  Cycles total;                   // all of it, all runs, supersteps and calibrated factor included
 };
 
 // Strict Pareto front of (total, temporary), fastest first.
-std::vector<ProductPlan> product_front(const ProductShape& shape, std::int64_t tiles, const Chip& chip, const Calibration& calibration);
+std::vector<ProductPlan> product_front(const ProductShape& shape, std::int64_t tiles, const Chip& chip,
+                                       const Calibration& calibration);
 
 // An even share of an op that is not a matrix product.
 struct SharePlan {
@@ -53,7 +54,8 @@ struct SharePlan {
   Bytes partial_bytes;              // busiest tile receives to join partial results; 0 when reduce_parts == 1
   Cycles join;                      // vertex cycles of joining them
 };
-SharePlan share_plan(const OpCall& call, std::span<const std::int64_t> local_extents, std::int64_t tiles, const Chip& chip);
+SharePlan share_plan(const OpCall& call, std::span<const std::int64_t> local_extents, std::int64_t tiles,
+                     const Chip& chip);
 
 // Product fronts by shape; one per machine chip, tile count and calibration. Safe to share between threads.
 class ProductFronts {

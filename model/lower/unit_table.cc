@@ -27,14 +27,15 @@ double product_flops(const GraphFacts& facts, UnitId unit) {
 
 }  // namespace
 
-UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, const CostModel& model, ProductFronts& fronts,
-                     const TableKey& key, bool training)
+UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, const CostModel& model,
+                     ProductFronts& fronts, const TableKey& key, bool training)
     : context_{facts,
                sharding,
                model.machine().chip,
                fronts,
                model.machine().chip.tiles - key.io_tiles,
-               Bytes(static_cast<std::int64_t>(static_cast<double>(model.machine().chip.tile_memory.value) * key.proportion)),
+               Bytes(static_cast<std::int64_t>(static_cast<double>(model.machine().chip.tile_memory.value) *
+                                               key.proportion)),
                key.precision.partials,
                key.accumulate,
                1},
@@ -72,7 +73,9 @@ UnitRow UnitTable::make_row(UnitId unit) const {
     row.backward = lower_unit(context_, unit, Pass::backward);
     row.backward_cycles = model_.function(row.backward);
   }
-  auto elements = [&](TensorId t) { return on_ipu(facts, context_.sharding, t).value / size_of(facts.graph.info(t).type); };
+  auto elements = [&](TensorId t) {
+    return on_ipu(facts, context_.sharding, t).value / size_of(facts.graph.info(t).type);
+  };
   for (TensorId w : facts.weights[u]) {
     row.weight_bytes += on_ipu(facts, context_.sharding, w);
     row.weight_tile += per_tile(facts, context_.sharding, w, context_.tiles);
@@ -122,7 +125,8 @@ WorkTime work_time(const Graph& graph, const Chip& chip) {
     double cycles = 0.75 * volume_of_space / tiles;
     if (op.def->uses_amp) {
       const bool half = graph.info(op.inputs[0]).type == DType::fp16;
-      cycles = volume_of_space / tiles / static_cast<double>(half ? chip.amp.fp16_16_macs_per_cycle : chip.amp.fp32_macs_per_cycle);
+      cycles = volume_of_space / tiles /
+               static_cast<double>(half ? chip.amp.fp16_16_macs_per_cycle : chip.amp.fp32_macs_per_cycle);
     } else if (op.def->name == "gather" || op.def->name == "scatter_add" || op.def->name == "pick") {
       cycles = static_cast<double>(graph.info(op.outputs[0]).elements()) / tiles;  // a lookup touches what it returns
     }

@@ -18,12 +18,12 @@ struct UnitRow {
   Function forward, backward;
   TermCycles forward_cycles, backward_cycles;
   // One IPU.
-  Bytes weight_bytes;             // weights first used here
-  Bytes borrowed_bytes;           // weights of earlier units used here as well
-  std::int64_t parameters = 0;    // elements of weights, after the split over t
+  Bytes weight_bytes;           // weights first used here
+  Bytes borrowed_bytes;         // weights of earlier units used here as well
+  std::int64_t parameters = 0;  // elements of weights, after the split over t
   std::int64_t borrowed_parameters = 0;
-  Bytes feed_bytes;               // graph inputs first read here, per micro-batch
-  double flops = 0;               // model floating-point operations of one micro-batch, forward and backward, all of t
+  Bytes feed_bytes;  // graph inputs first read here, per micro-batch
+  double flops = 0;  // model floating-point operations of one micro-batch, forward and backward, all of t
   // Per tile.
   Bytes weight_tile, borrowed_tile, feed_tile;
 };
@@ -39,8 +39,8 @@ struct TableKey {
 
 class UnitTable {
  public:
-  UnitTable(const GraphFacts& facts, const GraphSharding& sharding, const CostModel& model, ProductFronts& fronts, const TableKey& key,
-            bool training);
+  UnitTable(const GraphFacts& facts, const GraphSharding& sharding, const CostModel& model, ProductFronts& fronts,
+            const TableKey& key, bool training);
 
   const TableKey& key() const { return key_; }
   std::size_t units() const { return row_of_.size(); }

@@ -140,6 +140,7 @@ void read_comparison(SourcedValues& values, Machine& machine) {
 Machine read_machine(SourcedValues& values) {
   Machine machine;
   machine.title = values.text("/title");
+  if (values.has("/calibration")) machine.calibration = values.text("/calibration");
   machine.plannable = values.flag_or("/plannable", true);
   if (machine.plannable) {
     read_system(values, machine);

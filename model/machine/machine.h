@@ -119,8 +119,9 @@ struct Machine {
   GwLinks gateway;
   StreamingMemory streaming;
   HostLink host;
-  Watts rated_power;   // the whole system
-  Dollars list_price;  // the whole system; 0: not known
+  Watts rated_power;                    // the whole system
+  Dollars list_price;                   // the whole system; 0: not known
+  std::string calibration = "default";  // data/calibration/<name>.json
   std::vector<Baseline> baselines;
   std::vector<SourcedRow> rows;  // every number above, in the order of the structs
 

@@ -24,7 +24,8 @@ bool is_leaf(const json& value) {
 
 // Values that name or list things: they need no source.
 bool is_unsourced(const std::string& pointer) {
-  return pointer == "/title" || pointer == "/plannable" || pointer == "/chip/name" || pointer == "/baselines";
+  return pointer == "/title" || pointer == "/calibration" || pointer == "/plannable" || pointer == "/chip/name" ||
+         pointer == "/baselines";
 }
 
 std::vector<std::string> base_names(const json& file, const std::string& path) {

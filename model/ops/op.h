@@ -21,8 +21,8 @@ class GraphBuilder;
 struct OpCall {
   const OpDef& def;
   const Attributes& attrs;
-  std::span<const TensorInfo> in;      // a left-out optional operand has shape {0}
-  std::span<const TensorInfo> out;     // empty while infer runs
+  std::span<const TensorInfo> in;        // a left-out optional operand has shape {0}
+  std::span<const TensorInfo> out;       // empty while infer runs
   std::span<const Array* const> values;  // per input: its values when they are constant, else nullptr
 };
 

@@ -14,8 +14,8 @@ namespace superstep {
 
 // The numbers of a transformer; a job may override any by its name.
 struct TransformerSpec {
-  std::string name;            // "bert-large"
-  std::string family;          // "bert" or "gpt"
+  std::string name;    // "bert-large"
+  std::string family;  // "bert" or "gpt"
   std::int64_t layers = 0, hidden = 0, heads = 0, ffn = 0, vocabulary = 0;
   std::int64_t sequence_length = 0;  // of this job
   std::int64_t positions = 0;        // rows of the position table, at least sequence_length
@@ -23,8 +23,8 @@ struct TransformerSpec {
   bool packed = false;               // bert: several sequences in one sample, attention mask per pair of positions
   double dropout = 0.1;              // after embeddings, attention output and feed-forward
   double attention_dropout = 0.0;
-  bool next_sentence = true;         // bert: pooler and two-way head
-  std::string source;                // where the numbers come from
+  bool next_sentence = true;  // bert: pooler and two-way head
+  std::string source;         // where the numbers come from
 };
 
 std::vector<std::string> zoo_names();

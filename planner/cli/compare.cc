@@ -39,10 +39,16 @@ nlohmann::json comparison_json(const Comparison& c) {
     for (const auto& v : list) out.push_back(v ? nlohmann::json(*v) : nlohmann::json());
     return out;
   };
-  for (const KeyFigure& k : c.key_figures) j["key_figures"].push_back({{"name", k.name}, {"unit", k.unit}, {"values", values(k.values)}, {"differences", k.differences}});
-  for (const ComparedTerm& t : c.waterfall) j["waterfall"].push_back({{"name", t.name}, {"kind", t.kind}, {"seconds", values(t.seconds)}});
+  for (const KeyFigure& k : c.key_figures)
+    j["key_figures"].push_back(
+        {{"name", k.name}, {"unit", k.unit}, {"values", values(k.values)}, {"differences", k.differences}});
+  for (const ComparedTerm& t : c.waterfall)
+    j["waterfall"].push_back({{"name", t.name}, {"kind", t.kind}, {"seconds", values(t.seconds)}});
   for (const ComparedMemory& m : c.memory) {
-    j["memory"].push_back({{"ipu", m.ipu_class}, {"category", m.category}, {"always_live", m.always_live}, {"bytes_per_tile", values(m.bytes_per_tile)}});
+    j["memory"].push_back({{"ipu", m.ipu_class},
+                           {"category", m.category},
+                           {"always_live", m.always_live},
+                           {"bytes_per_tile", values(m.bytes_per_tile)}});
   }
   return j;
 }
@@ -68,7 +74,8 @@ int run_compare(const std::vector<std::string>& paths, const CommonOptions& comm
 
 void add_compare(CLI::App& app, CommonOptions& common, Run& run) {
   auto paths = std::make_shared<std::vector<std::string>>();
-  CLI::App* sub = sub_command(app, common, "compare", "Reports or jobs side by side, matched by name; the first is the source");
+  CLI::App* sub =
+      sub_command(app, common, "compare", "Reports or jobs side by side, matched by name; the first is the source");
   sub->add_option("files", *paths, "Reports or job files")->required()->type_name("A B [C ...]");
   sub->callback([paths, &common, &run] { run = [paths, &common] { return run_compare(*paths, common); }; });
 }

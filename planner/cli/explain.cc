@@ -16,7 +16,8 @@ int run_explain(const std::string& path, const std::string& name, const CommonOp
   const report::Explanation* found = nullptr;
   for (const report::Explanation& e : file.index().explanations()) {
     names.push_back(e.name());
-    const bool short_form = e.name().size() > name.size() && e.name().compare(e.name().size() - name.size() - 1, std::string::npos, "/" + name) == 0;
+    const bool short_form = e.name().size() > name.size() &&
+                            e.name().compare(e.name().size() - name.size() - 1, std::string::npos, "/" + name) == 0;
     if (e.name() == name || (!found && short_form)) found = &e;
   }
   if (name.empty()) {
@@ -27,7 +28,10 @@ int run_explain(const std::string& path, const std::string& name, const CommonOp
     return kDone;
   }
   if (!found) throw Error(path, "there is no number \"" + name + "\"" + name_hint(name, names));
-  nlohmann::json j = {{"name", found->name()}, {"value", found->value()}, {"formula", found->formula()}, {"terms", nlohmann::json::array()}};
+  nlohmann::json j = {{"name", found->name()},
+                      {"value", found->value()},
+                      {"formula", found->formula()},
+                      {"terms", nlohmann::json::array()}};
   TextTable table;
   table.headings = {"term", "value", "from"};
   table.left_columns = {1, 2};
@@ -38,7 +42,8 @@ int run_explain(const std::string& path, const std::string& name, const CommonOp
   if (prints_text(common)) {
     TextStyle style = terminal_style();
     style.columns = 200;
-    std::cout << found->name() << " = " << found->value() << "\n  = " << found->formula() << "\n\n" << table.to_string(style);
+    std::cout << found->name() << " = " << found->value() << "\n  = " << found->formula() << "\n\n"
+              << table.to_string(style);
   }
   write_json(common, j);
   return kDone;
@@ -51,7 +56,8 @@ void add_explain(CLI::App& app, CommonOptions& common, Run& run) {
     std::string report, name;
   };
   auto a = std::make_shared<Arguments>();
-  CLI::App* sub = sub_command(app, common, "explain", "Where a number of a report comes from: terms and machine-file rows");
+  CLI::App* sub =
+      sub_command(app, common, "explain", "Where a number of a report comes from: terms and machine-file rows");
   sub->add_option("report", a->report, "Report file")->required()->type_name("REPORT.ssr");
   sub->add_option("name", a->name, "The number; without it, the names there are")->type_name("NAME");
   sub->callback([a, &common, &run] { run = [a, &common] { return run_explain(a->report, a->name, common); }; });

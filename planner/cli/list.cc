@@ -37,7 +37,8 @@ int run_machines(const std::string& name, const CommonOptions& common) {
     const Machine m = load_machine(n);
     if (m.plannable) {
       const Bytes streaming(m.streaming.capacity.value * m.machines());
-      table.add({m.name, m.title, with_thousands(m.ipus), to_text(m.chip.tile_memory), to_text(m.chip.clock), streaming.value > 0 ? to_text(streaming) : "none"});
+      table.add({m.name, m.title, with_thousands(m.ipus), to_text(m.chip.tile_memory), to_text(m.chip.clock),
+                 streaming.value > 0 ? to_text(streaming) : "none"});
     } else {
       table.add({m.name, m.title + ", for comparison", "", "", "", ""});
     }
@@ -49,8 +50,15 @@ int run_machines(const std::string& name, const CommonOptions& common) {
 }
 
 nlohmann::json model_json(const TransformerSpec& s) {
-  return {{"name", s.name}, {"family", s.family}, {"layers", s.layers}, {"hidden", s.hidden}, {"heads", s.heads}, {"ffn", s.ffn},
-          {"vocabulary", s.vocabulary}, {"sequence_length", s.sequence_length}, {"source", s.source},
+  return {{"name", s.name},
+          {"family", s.family},
+          {"layers", s.layers},
+          {"hidden", s.hidden},
+          {"heads", s.heads},
+          {"ffn", s.ffn},
+          {"vocabulary", s.vocabulary},
+          {"sequence_length", s.sequence_length},
+          {"source", s.source},
           {"parameters", build(s, 1, DType::fp16).parameters()}};
 }
 
@@ -64,7 +72,8 @@ int run_models(const std::string& name, const CommonOptions& common) {
   for (const std::string& n : names) {
     const nlohmann::json j = model_json(zoo_spec(n));
     auto number = [&](const char* key) { return with_thousands(j[key].get<std::int64_t>()); };
-    table.add({n, number("parameters"), number("layers"), number("hidden"), number("heads"), number("vocabulary"), number("sequence_length"), j["source"].get<std::string>()});
+    table.add({n, number("parameters"), number("layers"), number("hidden"), number("heads"), number("vocabulary"),
+               number("sequence_length"), j["source"].get<std::string>()});
     all.push_back(j);
   }
   TextStyle style = terminal_style();
@@ -74,7 +83,8 @@ int run_models(const std::string& name, const CommonOptions& common) {
   return kDone;
 }
 
-void add_list(CLI::App& app, CommonOptions& common, Run& run, const char* command, const char* help, int (*show)(const std::string&, const CommonOptions&)) {
+void add_list(CLI::App& app, CommonOptions& common, Run& run, const char* command, const char* help,
+              int (*show)(const std::string&, const CommonOptions&)) {
   auto name = std::make_shared<std::string>();
   CLI::App* sub = sub_command(app, common, command, help);
   sub->add_option("name", *name, "One of them in full")->type_name("NAME");
@@ -86,6 +96,8 @@ void add_list(CLI::App& app, CommonOptions& common, Run& run, const char* comman
 void add_machines(CLI::App& app, CommonOptions& common, Run& run) {
   add_list(app, common, run, "machines", "List machines, or show one with the source of every number", run_machines);
 }
-void add_models(CLI::App& app, CommonOptions& common, Run& run) { add_list(app, common, run, "models", "List the models of the zoo", run_models); }
+void add_models(CLI::App& app, CommonOptions& common, Run& run) {
+  add_list(app, common, run, "models", "List the models of the zoo", run_models);
+}
 
 }  // namespace superstep

@@ -2,6 +2,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <iostream>
 
 #include "model/error.h"
@@ -10,7 +11,7 @@
 namespace {
 
 constexpr superstep::AddCommand kCommands[] = {
-    superstep::add_plan,   superstep::add_estimate, superstep::add_compare, superstep::add_import,
+    superstep::add_plan,    superstep::add_estimate, superstep::add_compare, superstep::add_import,
     superstep::add_explain, superstep::add_machines, superstep::add_models,  superstep::add_view,
 };
 
@@ -32,12 +33,22 @@ int fail(int code, const std::string& message) {
 
 int main(int argc, char** argv) {
   using namespace superstep;
-  CLI::App app("Superstep: models IPU systems, plans how to map large models onto them, and shows where every cycle and byte goes", "superstep");
+  CLI::App app(
+      "Superstep: models IPU systems, plans how to map large models onto them, and shows where every cycle and byte "
+      "goes",
+      "superstep");
   app.set_version_flag("--version", "superstep 0.1.0");
   app.require_subcommand(1);
   CommonOptions common;
   Run run;
   for (AddCommand add : kCommands) add(app, common, run);
+  if (argc > 1 && argv[1][0] != '-') {  // the parser would only say that a sub-command is missing
+    std::vector<std::string> names;
+    for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+    if (std::find(names.begin(), names.end(), argv[1]) == names.end()) {
+      return fail(kBadInput, "there is no command \"" + std::string(argv[1]) + "\"" + name_hint(argv[1], names));
+    }
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version

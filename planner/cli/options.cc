@@ -17,16 +17,21 @@
 namespace superstep {
 namespace {
 
-bool shows_line(const CommonOptions& common) { return !common.quiet && common.progress.empty() && isatty(STDERR_FILENO) != 0; }
+bool shows_line(const CommonOptions& common) {
+  return !common.quiet && common.progress.empty() && isatty(STDERR_FILENO) != 0;
+}
 
 }  // namespace
 
 CLI::App* sub_command(CLI::App& app, CommonOptions& common, const char* name, const char* help) {
   CLI::App* sub = app.add_subcommand(name, help);
   sub->add_option("--json", common.json, "Write the result as JSON to FILE, - for standard output")->type_name("FILE");
-  sub->add_option("--threads", common.threads, "Threads to use; all cores by default")->check(CLI::Range(1, 1024))->type_name("N");
+  sub->add_option("--threads", common.threads, "Threads to use; all cores by default")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
   sub->add_flag("--quiet", common.quiet, "Print nothing but errors");
-  sub->add_option("--progress", common.progress, "json: progress as JSON lines on standard error")->check(CLI::IsMember({"json"}));
+  sub->add_option("--progress", common.progress, "json: progress as JSON lines on standard error")
+      ->check(CLI::IsMember({"json"}));
   return sub;
 }
 
@@ -35,7 +40,8 @@ bool prints_text(const CommonOptions& common) { return !common.quiet && common.j
 TextStyle terminal_style() {
   TextStyle style;
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.columns = std::max<int>(80, std::min<int>(size.ws_col, 140));
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    style.columns = std::max<int>(80, std::min<int>(size.ws_col, 140));
   style.color = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   return style;
 }
@@ -43,7 +49,8 @@ TextStyle terminal_style() {
 void check_output(const std::string& path) {
   if (path.empty() || path == "-") return;
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  if (!parent.empty() && !std::filesystem::is_directory(parent)) throw Error(path, "cannot be written: there is no folder " + parent.string());
+  if (!parent.empty() && !std::filesystem::is_directory(parent))
+    throw Error(path, "cannot be written: there is no folder " + parent.string());
   if (std::filesystem::is_directory(path)) throw Error(path, "cannot be written: it is a folder");
 }
 

@@ -19,11 +19,17 @@ json memory_json(const Evaluated& e, const Machine& m) {
     const Transient& t = e.timeline.transient[i];
     ipus.push_back({{"ipu", i},
                     {"tile_peak_bytes", e.timeline.tile_peak(e.program, i).value},
-                    {"always_live", {{"weights", r.weights.value}, {"gradients", r.gradients.value}, {"optimizer_state", r.optimizer_state.value},
-                                     {"stash", r.stash.value}, {"vertex_code", r.vertex_code.value}, {"exchange_code", r.exchange_code.value},
-                                     {"control_code", r.control_code.value}, {"io", r.io.value}}},
+                    {"always_live",
+                     {{"weights", r.weights.value},
+                      {"gradients", r.gradients.value},
+                      {"optimizer_state", r.optimizer_state.value},
+                      {"stash", r.stash.value},
+                      {"vertex_code", r.vertex_code.value},
+                      {"exchange_code", r.exchange_code.value},
+                      {"control_code", r.control_code.value},
+                      {"io", r.io.value}}},
                     {"not_always_live", {{"activations", t.activations.value}, {"temporaries", t.temporaries.value}}},
-                    {"ddr_bytes", e.program.ddr[i].value}});
+                    {"ddr_bytes", e.program.ddr[i].total().value}});
   }
   return {{"tile_peak_bytes", e.tile_peak},
           {"tile_limit_bytes", m.chip.tile_memory.value},
@@ -32,12 +38,26 @@ json memory_json(const Evaluated& e, const Machine& m) {
           {"ipus", ipus}};
 }
 
+json overflow_json(const Overflow& o) {
+  json parts = json::object();
+  for (const auto& [name, bytes] : o.parts) parts[name] = bytes.value;
+  return {{"constraint", o.constraint},
+          {"where", o.where},
+          {"bytes_over", o.over.value},
+          {"detail", o.detail},
+          {"bytes_per_ipu", parts}};
+}
+
 json plan_result(const Evaluated& e, Tables& tables) {
   json rows = json::array();
-  for (const WaterfallRow& w : waterfall(e, tables)) rows.push_back({{"name", w.name}, {"kind", w.kind}, {"seconds", w.seconds}});
+  for (const WaterfallRow& w : waterfall(e, tables))
+    rows.push_back({{"name", w.name}, {"kind", w.kind}, {"seconds", w.seconds}});
   json collectives = json::array();
   for (const auto& [key, traffic] : e.timeline.collectives) {
-    collectives.push_back({{"kind", name_of(key.first)}, {"term", name_of(key.second)}, {"count", traffic.count}, {"bytes", traffic.bytes.value}});
+    collectives.push_back({{"kind", name_of(key.first)},
+                           {"term", name_of(key.second)},
+                           {"count", traffic.count},
+                           {"bytes", traffic.bytes.value}});
   }
   json j = {{"plan", to_json(e.plan)},
             {"label", label(e.plan)},
@@ -50,20 +70,19 @@ json plan_result(const Evaluated& e, Tables& tables) {
             {"waterfall", rows},
             {"collectives", collectives},
             {"not_validated", e.not_validated}};
-  if (e.overflow) {
-    j["overflow"] = {{"constraint", e.overflow->constraint}, {"where", e.overflow->where}, {"bytes_over", e.overflow->over.value}, {"detail", e.overflow->detail}};
-  }
+  for (const Overflow& o : e.overflows) j["overflows"].push_back(overflow_json(o));
   return j;
 }
 
 json summary(const Evaluated& e) {
-  return {{"label", label(e.plan)}, {"plan", to_json(e.plan)}, {"samples_per_second", e.samples_per_second}, {"step_time_s", e.step_seconds},
-          {"fits", e.fits}, {"tile_peak_bytes", e.tile_peak}};
+  return {{"label", label(e.plan)},        {"plan", to_json(e.plan)}, {"samples_per_second", e.samples_per_second},
+          {"step_time_s", e.step_seconds}, {"fits", e.fits},          {"tile_peak_bytes", e.tile_peak}};
 }
 
 void check_batch(const Job& job) {
   if (job.task != Task::training || job.global_batch > 0 || job.pins.gradient_accumulation) return;
-  throw Error(job.source, "found neither batch.global nor plan.gradient_accumulation, expected one of them for training");
+  throw Error(job.source,
+              "found neither batch.global nor plan.gradient_accumulation, expected one of them for training");
 }
 
 // Full times may order plans differently from the tables; a winner that does not fit would be our error.
@@ -71,11 +90,15 @@ void lower_best(Outcome& o) {
   for (const Candidate& c : o.search.best) {
     o.best.push_back(evaluate_in_full(*o.tables, c.plan));
     Evaluated& e = o.best.back();
-    if (e.overflow) o.notes.push_back("internal: " + label(c.plan) + " fits by the tables but not lowered; please report");
+    if (!e.overflows.empty())
+      o.notes.push_back("internal: " + label(c.plan) + " fits by the tables but not lowered; please report");
   }
   const std::string first = o.best.empty() ? "" : label(o.best[0].plan);
-  std::stable_sort(o.best.begin(), o.best.end(), [](const Evaluated& a, const Evaluated& b) { return a.samples_per_second > b.samples_per_second; });
-  if (!o.best.empty() && label(o.best[0].plan) != first) o.notes.push_back("timed in full, " + label(o.best[0].plan) + " overtakes " + first + ", which the tables had first");
+  std::stable_sort(o.best.begin(), o.best.end(),
+                   [](const Evaluated& a, const Evaluated& b) { return a.samples_per_second > b.samples_per_second; });
+  if (!o.best.empty() && label(o.best[0].plan) != first)
+    o.notes.push_back("timed in full, " + label(o.best[0].plan) + " overtakes " + first +
+                      ", which the tables had first");
   for (const Candidate& c : o.search.pareto) o.pareto.push_back(evaluate_in_full(*o.tables, c.plan));
 }
 
@@ -90,8 +113,8 @@ void add_notes(Outcome& o) {
   }
   const Calibration& c = o.model->calibration();
   const double band = e->not_validated.empty() ? c.relative_band : c.relative_band_other;
-  o.notes.push_back("95 % band of the step time: +-" + std::to_string(static_cast<int>(std::lround(band * 100))) + " %; of the fullest tile: +-" +
-                    std::to_string(c.memory_band_bytes / 1024) + " KiB");
+  o.notes.push_back("95 % band of the step time: +-" + std::to_string(static_cast<int>(std::lround(band * 100))) +
+                    " %; of the fullest tile: +-" + std::to_string(c.memory_band_bytes / 1024) + " KiB");
   o.notes.push_back("samples are " + std::string(o.job.model.packed ? "packs of sequences" : "sequences or images"));
 }
 
@@ -113,7 +136,7 @@ Outcome solve(const std::string& job_path, const OutcomeOptions& options, const 
   o.job = load_job(job_path);
   check_batch(o.job);
   o.estimated = options.estimate;
-  o.model = std::make_unique<CostModel>(o.job.machine, load_calibration());
+  o.model = std::make_unique<CostModel>(o.job.machine, load_calibration(o.job.machine.calibration));
   o.tables = std::make_unique<Tables>(o.job, *o.model);
   SearchOptions search_options;
   search_options.top = options.estimate ? 1 : options.top;
@@ -139,16 +162,15 @@ json to_json(const Outcome& o) {
   j["pareto"] = json::array();
   for (const Evaluated& e : o.pareto) j["pareto"].push_back(summary(e));
   const SearchStats& s = o.search.stats;
-  j["search"] = {{"explored", s.explored}, {"pruned", s.pruned}, {"feasible", s.feasible}, {"evaluations", s.evaluations}, {"seconds", s.seconds},
-                 {"table_seconds", s.table_seconds}, {"optimal", s.optimal}, {"gap", s.gap}};
+  j["search"] = {{"explored", s.explored},       {"pruned", s.pruned},   {"feasible", s.feasible},
+                 {"evaluations", s.evaluations}, {"seconds", s.seconds}, {"table_seconds", s.table_seconds},
+                 {"optimal", s.optimal},         {"gap", s.gap}};
   j["space"] = json::object();
   for (const SpaceField& f : o.search.space) j["space"][f.name] = f.values;
   if (o.best.empty() && !o.estimated) {
-    j["infeasible"] = {{"constraint", o.search.overflow ? o.search.overflow->constraint : ""},
-                       {"where", o.search.overflow ? o.search.overflow->where : ""},
-                       {"bytes_over", o.search.overflow ? o.search.overflow->over.value : 0},
-                       {"detail", o.search.overflow ? o.search.overflow->detail : ""},
-                       {"nearest_fix", o.search.nearest_fix}};
+    j["infeasible"] = o.search.overflows.empty() ? json::object() : overflow_json(o.search.overflows.front());
+    j["infeasible"]["nearest_fix"] = o.search.nearest_fix;
+    for (const Overflow& other : o.search.overflows) j["infeasible"]["all"].push_back(overflow_json(other));
     if (o.closest) j["closest"] = plan_result(*o.closest, *o.tables);
   }
   j["notes"] = o.notes;

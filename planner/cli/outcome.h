@@ -15,7 +15,7 @@ struct Outcome {
   std::unique_ptr<CostModel> model;
   std::unique_ptr<Tables> tables;
   SearchResult search;
-  std::vector<Evaluated> best;     // lowered, in the order of their full times
+  std::vector<Evaluated> best;  // lowered, in the order of their full times
   std::vector<Evaluated> pareto;
   std::optional<Evaluated> closest;  // when nothing fits
   std::vector<std::string> notes;

@@ -33,11 +33,14 @@ int print_space(const PlanArguments& a, const CommonOptions& common) {
 }
 
 int run_plan(const PlanArguments& a, const CommonOptions& common) {
+  if (!(a.options.time_limit >= 0)) throw Error("--time-limit", "found a number that is none, expected seconds");
   if (a.space) return print_space(a, common);
   check_output(a.report);
   check_output(common.json);
   const Outcome o = solve(a.job, a.options, common);
-  if (o.estimated && !o.shown()) throw Error(o.job.source + "#/plan", o.search.overflow ? o.search.overflow->detail : "the pinned plan is not legal");
+  if (o.estimated && !o.shown())
+    throw Error(o.job.source + "#/plan",
+                !o.search.overflows.empty() ? o.search.overflows.front().detail : "the pinned plan is not legal");
   if (prints_text(common)) std::cout << summary_text(make_index(*o.tables, o.parts()), terminal_style());
   if (!a.report.empty()) write_report(*o.tables, o.parts(), a.report);
   write_json(common, to_json(o));
@@ -48,19 +51,26 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
 
 void add_plan(CLI::App& app, CommonOptions& common, Run& run) {
   auto a = std::make_shared<PlanArguments>();
-  CLI::App* sub = sub_command(app, common, "plan", "Search the best plan of a job; print it, the runners-up, waterfall and memory");
+  CLI::App* sub =
+      sub_command(app, common, "plan", "Search the best plan of a job; print it, the runners-up, waterfall and memory");
   sub->add_option("job", a->job, "Job file")->required()->type_name("JOB.json");
   sub->add_option("-o,--output", a->report, "Write a report for the viewer")->type_name("REPORT.ssr");
   sub->add_flag("--space", a->space, "Print what each field draws from, and stop");
-  sub->add_option("--top", a->options.top, "Plans to list, different in kind")->check(CLI::Range(1, 100))->type_name("K");
-  sub->add_option("--time-limit", a->options.time_limit, "Stop after so many seconds with the best so far and its gap")->check(CLI::Range(0.01, 1e6))->type_name("S");
+  sub->add_option("--top", a->options.top, "Plans to list, different in kind")
+      ->check(CLI::Range(1, 100))
+      ->type_name("K");
+  sub->add_option("--time-limit", a->options.time_limit, "Stop after so many seconds with the best so far and its gap")
+      ->check(CLI::Range(0.01, 1e6))
+      ->type_name("S");
   sub->callback([a, &common, &run] { run = [a, &common] { return run_plan(*a, common); }; });
 }
 
 void add_estimate(CLI::App& app, CommonOptions& common, Run& run) {
   auto a = std::make_shared<PlanArguments>();
   a->options.estimate = true;
-  CLI::App* sub = sub_command(app, common, "estimate", "Cost of the plan pinned in a job (defaults for what is not pinned), also when it does not fit");
+  CLI::App* sub =
+      sub_command(app, common, "estimate",
+                  "Cost of the plan pinned in a job (defaults for what is not pinned), also when it does not fit");
   sub->add_option("job", a->job, "Job file")->required()->type_name("JOB.json");
   sub->add_option("-o,--output", a->report, "Write a report for the viewer")->type_name("REPORT.ssr");
   sub->callback([a, &common, &run] { run = [a, &common] { return run_plan(*a, common); }; });

@@ -126,23 +126,25 @@ void expect_best(const Setting& setting, const std::vector<Option>& options, con
   }
   const std::string wanted = to_json(with_cuts(setting.plan(), best->cuts)).dump();
   ASSERT_TRUE(found) << what << "\nbest " << best->estimate.cycles << " " << wanted;
-  EXPECT_EQ(found->cycles, best->estimate.cycles) << what << "\nbest " << wanted << "\nfound "
-                                                 << to_json(with_cuts(setting.plan(), *found)).dump();
+  EXPECT_EQ(found->cycles, best->estimate.cycles)
+      << what << "\nbest " << wanted << "\nfound " << to_json(with_cuts(setting.plan(), *found)).dump();
   EXPECT_TRUE(fits(evaluate(setting, with_cuts(setting.plan(), *found)), limits)) << what;
 }
 
 nlohmann::json tiny(const std::string& zoo, std::int64_t layers, std::int64_t hidden, std::int64_t vocabulary) {
-  nlohmann::json numbers = {{"layers", layers}, {"hidden", hidden}, {"heads", 4}, {"vocabulary", vocabulary}, {"sequence_length", 64}};
+  nlohmann::json numbers = {
+      {"layers", layers}, {"hidden", hidden}, {"heads", 4}, {"vocabulary", vocabulary}, {"sequence_length", 64}};
   if (zoo == "bert-base") numbers["masked_tokens"] = 10;
   return test::small_job(zoo, numbers, "ipu-pod16");
 }
 
 const std::vector<Recompute> kAllModes = {Recompute::none, Recompute::layer, Recompute::stage};
 
-TEST(Cuts, OfPipelinesAreTheBestOfAll) {
-  Draw draw(11);
+void try_pipelines(Location stash, std::uint64_t seed) {
+  Draw draw(seed);
   int limits_tried = 0;
-  for (const auto& job : {tiny("gpt2-small", 2, 128, 4000), tiny("bert-base", 1, 256, 500), tiny("bert-base", 2, 64, 9000)}) {
+  for (const auto& job :
+       {tiny("gpt2-small", 2, 128, 4000), tiny("bert-base", 1, 256, 500), tiny("bert-base", 2, 64, 9000)}) {
     World world(job);
     for (int k = 0; k < 16; ++k) {
       Plan plan = test::draw_pipeline(world, draw);
@@ -151,8 +153,9 @@ TEST(Cuts, OfPipelinesAreTheBestOfAll) {
       plan.replicas = 4;
       plan.replicated_tensor_sharding = {1, draw.of<std::int64_t>({1, 4}), 4};
       const bool wrap = plan.pipeline_stages > 1 && draw.chance(50);
-      if (static_cast<std::size_t>(plan.pipeline_stages + (wrap ? 1 : 0)) > world.tables.facts(1).graph.units.size()) continue;
-      // Streamed stashes can make keeping everything slower than running it again.
+      if (static_cast<std::size_t>(plan.pipeline_stages + (wrap ? 1 : 0)) > world.tables.facts(1).graph.units.size())
+        continue;
+      plan.location.activations = stash;
       const Setting setting(world.table(plan), plan, world.job.optimizer, false);
       CutRules rules;
       rules.wrap = wrap;
@@ -166,6 +169,11 @@ TEST(Cuts, OfPipelinesAreTheBestOfAll) {
   }
   EXPECT_GE(limits_tried, 100);
 }
+
+TEST(Cuts, OfPipelinesAreTheBestOfAll) { try_pipelines(Location::in_processor, 11); }
+
+// Keeping everything can then be slower than running it again.
+TEST(Cuts, OfPipelinesWithStreamedStashesAreTheBestOfAll) { try_pipelines(Location::streaming, 12); }
 
 TEST(Cuts, OfPipelinesHonourPinnedStages) {
   World world(tiny("gpt2-small", 2, 128, 4000));

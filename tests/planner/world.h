@@ -32,9 +32,7 @@ nlohmann::json small_job(const std::string& zoo, const nlohmann::json& numbers, 
 class Draw {
  public:
   explicit Draw(std::uint64_t seed) : engine_(seed) {}
-  std::int64_t below(std::int64_t n) {
-    return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(n));
-  }
+  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(n)); }
   bool chance(std::int64_t percent) { return below(100) < percent; }
   template <class T>
   T of(const std::vector<T>& list) {

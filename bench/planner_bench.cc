@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast plans are evaluated, and what stands before and after it: tile plans, tables, lowering,
+// timeline, cuts, whole jobs. Whole jobs run once: --benchmark_filter=-Job leaves them out.
+#include <benchmark/benchmark.h>
+#include <sys/resource.h>
+
+#include <memory>
+
+#include "planner/cuts.h"
+#include "planner/make_report.h"
+#include "planner/search.h"
+
+namespace superstep {
+namespace {
+
+struct World {
+  explicit World(const std::string& name)
+      : job(load_job(SUPERSTEP_SOURCE "/data/jobs/" + name + ".json")),
+        model(job.machine, load_calibration()),
+        tables(job, model) {}
+  Job job;
+  CostModel model;
+  Tables tables;
+};
+
+World& bert() {
+  static World world("bert-large-pod16");
+  return world;
+}
+World& gpt3() {
+  static World world("gpt3-175b-pod256");
+  return world;
+}
+
+// Embedding and 3 layers, 7, 7, 7, and the head back on IPU 0.
+Plan bert_plan() {
+  Plan p;
+  p.pipeline_stages = p.replicas = 4;
+  p.micro_batch = 2;
+  p.gradient_accumulation = 192;
+  p.stages = {0, 10, 31, 52, 73};
+  p.stage_ipu = {0, 1, 2, 3, 0};
+  p.replicated_tensor_sharding.optimizer_state = 4;
+  p.location.optimizer_state = Location::streaming;
+  p.available_memory_proportion = 0.25;
+  return p;
+}
+
+// Phases of eight stages, each a unit of a layer.
+Plan gpt3_plan() {
+  Plan p;
+  p.tensor_parallel = {8, 1};
+  p.pipeline_stages = 8;
+  p.replicas = 4;
+  p.gradient_accumulation = 128;
+  p.stages.clear(), p.stage_ipu.clear(), p.phases.clear();
+  const auto units = static_cast<std::int64_t>(gpt3().tables.facts(1).graph.units.size());
+  for (std::int64_t u = 0; u < units; ++u) {
+    if (u % 8 == 0) p.phases.push_back(u);
+    p.stages.push_back(u);
+    p.stage_ipu.push_back(u % 8);
+  }
+  p.location.weights = p.location.optimizer_state = p.location.activations = Location::streaming;
+  p.activation_sharding = true;
+  p.available_memory_proportion = 0.25;
+  return p;
+}
+
+void note_evaluations(benchmark::State& state) {
+  state.counters["plans/s"] = benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+}
+
+void evaluate_plan(benchmark::State& state, World& world, const Plan& plan) {
+  const Setting setting(world.tables.table(table_key(plan)), plan, world.job.optimizer, plan.phased());
+  for (auto _ : state) benchmark::DoNotOptimize(evaluate(setting, plan));
+  note_evaluations(state);
+}
+void EvaluateBertLargePipeline(benchmark::State& state) { evaluate_plan(state, bert(), bert_plan()); }
+BENCHMARK(EvaluateBertLargePipeline);
+void EvaluateGpt3Phases(benchmark::State& state) { evaluate_plan(state, gpt3(), gpt3_plan()); }
+BENCHMARK(EvaluateGpt3Phases);
+
+// A setting made ready, as the search does once per setting.
+void MakeSetting(benchmark::State& state) {
+  World& world = bert();
+  const Plan plan = bert_plan();
+  const UnitTable& table = world.tables.table(table_key(plan));
+  for (auto _ : state) benchmark::DoNotOptimize(Setting(table, plan, world.job.optimizer, false));
+}
+BENCHMARK(MakeSetting)->Unit(benchmark::kMicrosecond);
+
+void TilePlanSearch(benchmark::State& state) {
+  const Machine& machine = bert().job.machine;
+  const ProductShape shape{
+      .batch = state.range(0), .rows = state.range(1), .columns = state.range(2), .contracted = state.range(3)};
+  std::size_t points = 0;
+  for (auto _ : state)
+    points = product_front(shape, machine.chip.tiles, machine.chip, bert().model.calibration()).size();
+  state.counters["front"] = static_cast<double>(points);
+}
+BENCHMARK(TilePlanSearch)
+    ->Unit(benchmark::kMillisecond)
+    ->Args({1, 1024, 4096, 1024})    // BERT-Large feed-forward, micro-batch 2
+    ->Args({32, 512, 512, 64})       // its attention scores
+    ->Args({1, 152, 30912, 1024})    // its masked-token head
+    ->Args({1, 2048, 6144, 12288});  // GPT-3 feed-forward over t = 8
+
+void TabulateUnits(benchmark::State& state) {
+  const Plan plan = bert_plan();
+  for (auto _ : state) {
+    Tables tables(bert().job, bert().model);
+    benchmark::DoNotOptimize(&tables.table(table_key(plan)));
+  }
+}
+BENCHMARK(TabulateUnits)->Unit(benchmark::kMillisecond);
+
+void lower_plan(benchmark::State& state, World& world, const Plan& plan) {
+  const UnitTable& table = world.tables.table(table_key(plan));
+  for (auto _ : state) benchmark::DoNotOptimize(lower(table, plan, world.job.optimizer));
+}
+void LowerBertLarge(benchmark::State& state) { lower_plan(state, bert(), bert_plan()); }
+BENCHMARK(LowerBertLarge)->Unit(benchmark::kMicrosecond);
+void LowerGpt3(benchmark::State& state) { lower_plan(state, gpt3(), gpt3_plan()); }
+BENCHMARK(LowerGpt3)->Unit(benchmark::kMicrosecond);
+
+void time_plan(benchmark::State& state, World& world, const Plan& plan) {
+  const Program program = lower(world.tables.table(table_key(plan)), plan, world.job.optimizer);
+  for (auto _ : state) benchmark::DoNotOptimize(cost(program, world.model));
+}
+void TimelineBertLarge(benchmark::State& state) { time_plan(state, bert(), bert_plan()); }
+BENCHMARK(TimelineBertLarge)->Unit(benchmark::kMicrosecond);
+void TimelineGpt3(benchmark::State& state) { time_plan(state, gpt3(), gpt3_plan()); }
+BENCHMARK(TimelineGpt3)->Unit(benchmark::kMicrosecond);
+
+void CutBertLarge(benchmark::State& state) {
+  World& world = bert();
+  const Plan plan = bert_plan();
+  const Setting setting(world.tables.table(table_key(plan)), plan, world.job.optimizer, false);
+  CutLimits limits;
+  limits.tile = setting.limit(), limits.executable = setting.executable_limit(), limits.ddr = setting.ddr_limit();
+  CutRules rules;
+  rules.wrap = state.range(0) != 0;
+  bool found = false;
+  for (auto _ : state) found = cut_pipeline(setting, rules, limits).has_value();
+  state.counters["found"] = found;
+}
+BENCHMARK(CutBertLarge)->Unit(benchmark::kMillisecond)->Arg(0)->Arg(1);
+
+void CutGpt3(benchmark::State& state) {
+  World& world = gpt3();
+  Plan plan = gpt3_plan();
+  plan.available_memory_proportion = 0.1;
+  plan.replicated_tensor_sharding = {1, 1, 4};
+  const Setting setting(world.tables.table(table_key(plan)), plan, world.job.optimizer, true);
+  CutLimits limits;
+  limits.tile = setting.limit(), limits.executable = setting.executable_limit(), limits.ddr = setting.ddr_limit();
+  bool found = false;
+  for (auto _ : state) found = cut_phases(setting, CutRules{}, limits, nullptr).has_value();
+  state.counters["found"] = found;
+}
+BENCHMARK(CutGpt3)->Unit(benchmark::kMillisecond);
+
+// A whole job from its file: tables, search, best plan.
+void whole_job(benchmark::State& state, const std::string& name) {
+  for (auto _ : state) {
+    World world(name);
+    SearchOptions options;
+    options.pareto = false;
+    const SearchResult r = search(world.tables, options);
+    state.counters["explored"] = r.stats.explored;
+    state.counters["pruned"] = r.stats.pruned;
+    state.counters["gap"] = r.stats.gap;
+    state.counters["table_s"] = r.stats.table_seconds;
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  state.counters["peak_MiB"] = static_cast<double>(usage.ru_maxrss) / 1024;  // of the process so far
+}
+void JobBertLargePod16(benchmark::State& state) { whole_job(state, "bert-large-pod16"); }
+BENCHMARK(JobBertLargePod16)->Unit(benchmark::kSecond)->Iterations(1)->UseRealTime();
+void JobGpt3Pod256(benchmark::State& state) { whole_job(state, "gpt3-175b-pod256"); }
+BENCHMARK(JobGpt3Pod256)->Unit(benchmark::kSecond)->Iterations(1)->UseRealTime();
+void JobGpt1tOn64000(benchmark::State& state) { whole_job(state, "gpt-1t-64000"); }
+BENCHMARK(JobGpt1tOn64000)->Unit(benchmark::kSecond)->Iterations(1)->UseRealTime();
+
+}  // namespace
+}  // namespace superstep

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// One optimiser step of a small GPT under many plans equals the plain graph on the global batch.
+#include <gtest/gtest.h>
+
+#include "model/cost/cost.h"
+#include "model/zoo/zoo.h"
+#include "setup.h"
+
+namespace superstep {
+namespace {
+
+constexpr std::int64_t kUnits = 8;  // embedding, 2 x (attention, ffn_up, ffn_down), head
+
+OptimizerSpec optimizer(const std::string& kind) {
+  OptimizerSpec spec;
+  spec.kind = kind;
+  spec.epsilon = 1e-3;  // a gradient that is nothing but rounding must not become a step of full length
+  return spec;
+}
+
+MakeGraph gpt(const std::string& kind = "adam", std::int64_t ffn = 32) {
+  return [kind, ffn](std::int64_t samples) {
+    TransformerSpec spec;
+    spec.name = "tiny", spec.family = "gpt";
+    spec.layers = 2, spec.hidden = 16, spec.heads = 4, spec.ffn = ffn, spec.vocabulary = 24;
+    spec.sequence_length = spec.positions = 4;
+    spec.dropout = 0.1, spec.attention_dropout = 0.1;
+    Graph graph = build(spec, samples, DType::fp32);
+    add_optimizer(graph, add_gradients(graph), optimizer(kind));
+    return graph;
+  };
+}
+
+void expect_equal(const Plan& plan, const std::string& kind = "adam") {
+  SCOPED_TRACE(label(plan));
+  const Lowered lowered(gpt(kind), plan, optimizer(kind));
+  ASSERT_EQ(static_cast<std::int64_t>(lowered.graph.units.size()), kUnits);
+  EXPECT_EQ(lowered.difference(lowered.run()), "");
+}
+
+TEST(ExecuteGpt, OneIpu) {
+  for (const char* kind : {"sgd", "sgd_momentum", "adam", "adamw", "lamb", "lars"}) {
+    SCOPED_TRACE(kind);
+    expect_equal(plain_plan(kUnits), kind);
+  }
+  expect_equal(plain_plan(kUnits, {}, 1, 1, 3));
+}
+
+TEST(ExecuteGpt, GradientAccumulation) {
+  for (std::int64_t g = 2; g <= 6; ++g) expect_equal(plain_plan(kUnits, {}, 1, 1, 1, g));
+}
+
+TEST(ExecuteGpt, TensorParallel) {
+  for (TensorParallel t : {TensorParallel{2, 1}, TensorParallel{1, 2}, TensorParallel{4, 1}, TensorParallel{2, 2}}) {
+    for (const char* kind : {"sgd", "adam", "lamb"}) expect_equal(plain_plan(kUnits, t, 1, 1, 1, 2), kind);
+  }
+}
+
+TEST(ExecuteGpt, Replicas) {
+  for (std::int64_t r : {2, 4}) {
+    for (std::int64_t g : {1, 2}) expect_equal(plain_plan(kUnits, {}, 1, r, 1, g));
+  }
+}
+
+TEST(ExecuteGpt, Sharded) {
+  for (std::int64_t degree : {2, 4}) {
+    for (const char* kind : {"sgd", "adam", "lamb"}) {
+      Plan plan = plain_plan(kUnits, {}, 1, 4, 1, 2);
+      plan.replicated_tensor_sharding.optimizer_state = degree;
+      expect_equal(plan, kind);
+      plan.replicated_tensor_sharding.gradients = degree;
+      expect_equal(plan, kind);
+      plan.replicated_tensor_sharding.weights = degree;
+      expect_equal(plan, kind);
+    }
+  }
+}
+
+TEST(ExecuteGpt, ShardedGradientsAlone) {
+  Plan plan = plain_plan(kUnits, {}, 1, 4, 1, 3);
+  plan.replicated_tensor_sharding.gradients = 2;
+  expect_equal(plan);
+}
+
+TEST(ExecuteGpt, Pipelines) {
+  for (Schedule schedule : {Schedule::sequential, Schedule::interleaved, Schedule::grouped}) {
+    for (std::int64_t p : {1, 2, 3}) {
+      for (std::int64_t wrap : {0, 1}) {
+        SCOPED_TRACE(std::string(name_of(schedule)) + (wrap ? " returning to IPU 0" : ""));
+        Plan plan = plain_plan(kUnits, {}, p, 1, 1, 6);
+        cut_evenly(plan, kUnits, p + wrap);
+        plan.schedule = schedule;
+        expect_equal(plan);
+      }
+    }
+  }
+}
+
+TEST(ExecuteGpt, Recompute) {
+  for (Recompute recompute : {Recompute::none, Recompute::layer, Recompute::stage}) {
+    for (Schedule schedule : {Schedule::sequential, Schedule::interleaved, Schedule::grouped}) {
+      SCOPED_TRACE(name_of(recompute));
+      Plan plan = plain_plan(kUnits, {}, 2, 1, 1, 5);
+      plan.recompute = {recompute};
+      plan.schedule = schedule;
+      expect_equal(plan);
+    }
+  }
+}
+
+Plan phased_plan(std::int64_t p, std::int64_t phases, PhaseOrder order) {
+  Plan plan = plain_plan(kUnits, {}, p, 1, 1, 4);
+  cut_evenly(plan, kUnits, p * phases);
+  plan.phases.clear();
+  for (std::int64_t j = 0; j < phases; ++j) plan.phases.push_back(j * p);
+  plan.phase_order = order;
+  plan.location.weights = plan.location.optimizer_state = plan.location.activations = Location::streaming;
+  return plan;
+}
+
+TEST(ExecuteGpt, Phases) {
+  for (PhaseOrder order : {PhaseOrder::phase_outer, PhaseOrder::micro_batch_outer}) {
+    for (std::int64_t p : {1, 2}) {
+      for (Recompute recompute : {Recompute::none, Recompute::layer, Recompute::stage}) {
+        SCOPED_TRACE(std::string(name_of(order)) + " " + std::string(name_of(recompute)));
+        Plan plan = phased_plan(p, p == 1 ? 4 : 3, order);
+        plan.recompute = {recompute};
+        expect_equal(plan);
+      }
+    }
+  }
+}
+
+TEST(ExecuteGpt, PhasesWithIoTilesReplicasAndShards) {
+  Plan plan = phased_plan(2, 2, PhaseOrder::phase_outer);
+  plan.io_tiles = 1;
+  plan.load = LoadSchedule::preload;
+  plan.replicas = 2;
+  plan.replicated_tensor_sharding.optimizer_state = 2;
+  expect_equal(plan);
+  plan.tensor_parallel = {2, 1};
+  plan.activation_sharding = true;
+  expect_equal(plan);
+}
+
+TEST(ExecuteGpt, EverythingAtOnce) {
+  Plan plan = plain_plan(kUnits, {2, 1}, 2, 2, 2, 5);
+  cut_evenly(plan, kUnits, 3);
+  plan.recompute = {Recompute::layer};
+  plan.replicated_tensor_sharding.optimizer_state = 2;
+  expect_equal(plan);
+  plan.schedule = Schedule::interleaved;
+  plan.recompute = {Recompute::stage, Recompute::none, Recompute::layer};
+  expect_equal(plan);
+}
+
+// Products too large for the memory they may take run in parts, one after the other.
+TEST(ExecuteGpt, SerialisedProducts) {
+  Plan plan = plain_plan(kUnits, {2, 1}, 1, 1, 2, 2);
+  plan.available_memory_proportion = 0.0005;
+  const Lowered lowered(gpt("adam", 256), plan, optimizer("adam"));
+  bool serial = false;
+  for (const Function& f : lowered.program.functions) {
+    for (const Step& s : f.steps) serial = serial || (s.grid.size() == 4 && s.times > 1);
+  }
+  EXPECT_TRUE(serial);
+  EXPECT_EQ(lowered.difference(lowered.run()), "");
+}
+
+MakeGraph bert() {
+  return [](std::int64_t samples) {
+    TransformerSpec spec = zoo_spec("bert-base");
+    spec.layers = 2, spec.hidden = 16, spec.heads = 4, spec.ffn = 32, spec.vocabulary = 24;
+    spec.sequence_length = spec.positions = 6;
+    spec.masked_tokens = 2;
+    Graph graph = build(spec, samples, DType::fp32);
+    add_optimizer(graph, add_gradients(graph), optimizer("lamb"));
+    return graph;
+  };
+}
+
+TEST(ExecuteBert, PlansOfAllKinds) {
+  const auto units = static_cast<std::int64_t>(bert()(1).units.size());
+  for (TensorParallel t : {TensorParallel{1, 1}, TensorParallel{2, 1}, TensorParallel{2, 2}}) {
+    for (std::int64_t p : {1, 2}) {
+      Plan plan = plain_plan(units, t, p, 8 / t.size() / p > 1 ? 2 : 1, 1, 5);
+      plan.recompute = {Recompute::layer};
+      plan.replicated_tensor_sharding.optimizer_state = plan.replicas;
+      SCOPED_TRACE(label(plan));
+      const Lowered lowered(bert(), plan, optimizer("lamb"));
+      EXPECT_EQ(lowered.difference(lowered.run(), 2e-5), "");
+    }
+  }
+}
+
+// What is executed is what is timed: collectives by kind, with their bytes.
+TEST(ExecuteGpt, CollectivesAreThoseOfTheTimeline) {
+  for (TensorParallel t : {TensorParallel{2, 1}, TensorParallel{4, 1}, TensorParallel{2, 2}}) {
+    const Lowered lowered(gpt(), plain_plan(kUnits, t, 1, 1, 1, 3), optimizer("adam"));
+    const Executed executed = lowered.run();
+    const Timeline timeline = cost(lowered.program, lowered.table().model());
+    std::size_t kinds = 0;
+    for (const auto& [kind, traffic] : timeline.collectives) {
+      if (kind.second != Term::tensor_collective) continue;
+      ++kinds;
+      EXPECT_EQ(executed.collectives.at(kind.first).count, traffic.count) << name_of(kind.first);
+      EXPECT_EQ(executed.collectives.at(kind.first).bytes, traffic.bytes) << name_of(kind.first);
+    }
+    EXPECT_GT(kinds, 0U);
+    EXPECT_EQ(executed.collectives.size(), kinds);
+  }
+}
+
+}  // namespace
+}  // namespace superstep

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The toy machine (data/machines/toy.json) with nothing fitted: 4 tiles, 2 workers, 1 cycle = 1 us, a
+// byte received per cycle, 10 cycles per superstep, weight blocks of 16 x 16 with 4 cycles per row
+// and 10 to begin, 2 bytes per cycle on a rung and 1 on a rail, 10 cycles per hop, 20 per external sync.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "model/cost/cost.h"
+#include "model/graph/autodiff.h"
+#include "model/graph/builder.h"
+#include "model/lower/lower.h"
+#include "model/machine/load_machine.h"
+
+namespace superstep::test {
+
+// Factor 1 and no fixed costs.
+inline Calibration nothing_fitted(bool full_cost_fill = true) {
+  Calibration c;
+  c.full_cost_fill = full_cost_fill;
+  return c;
+}
+
+inline Machine toy(std::int64_t ipus) {
+  return load_machine(ipus == 8 ? nlohmann::json("toy") : nlohmann::json{{"base", "toy"}, {"partition", ipus}}, "test");
+}
+
+// A finished graph with its splits and table.
+struct Lowered {
+  Lowered(Graph g, std::int64_t ipus, TensorParallel mesh, bool training,
+          const Calibration& calibration = nothing_fitted())
+      : graph(std::move(g)),
+        model(toy(ipus), calibration),
+        facts(graph),
+        sharding(shard(graph, mesh, collective_time(model, mesh), work_time(graph, model.machine().chip))),
+        fronts(model.machine().chip, model.machine().chip.tiles, model.calibration()),
+        table(facts, sharding, model, fronts, key(mesh), training) {}
+  static TableKey key(TensorParallel mesh) {
+    TableKey k;
+    k.mesh = mesh;
+    return k;
+  }
+  Graph graph;
+  CostModel model;
+  GraphFacts facts;
+  GraphSharding sharding;
+  ProductFronts fronts;
+  UnitTable table;
+};
+
+}  // namespace superstep::test

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole steps on the toy machine: one by hand, others against a simulation that unrolls every iteration.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "model/zoo/zoo.h"
+#include "tests/lower/toy.h"
+
+namespace superstep {
+namespace {
+
+using test::Lowered;
+using test::nothing_fitted;
+
+// Two layers of one product each, [8 x 16] by [16 x 64] and [8 x 64] by [64 x 16], and a sum as loss; SGD.
+Graph two_layers() {
+  Graph graph;
+  GraphBuilder b(graph);
+  b.begin_unit("first", 0);
+  const TensorId h = b.matmul(b.input("x", DType::fp16, {8, 16}), b.weight("w0", DType::fp16, {16, 64}));
+  b.begin_unit("second", 1);
+  graph.loss = b.reduce("sum", b.matmul(h, b.weight("w1", DType::fp16, {64, 16})), {0, 1}, false);
+  graph.outputs = {graph.loss};
+  add_optimizer(graph, add_gradients(graph), OptimizerSpec{});
+  return graph;
+}
+
+TEST(ToyStep, UnitsOfTwoLayersByHand) {
+  const Lowered l(two_layers(), 2, {1, 1}, true);
+  // First, forward: the product of ToyUnit.Matmul.
+  EXPECT_EQ(l.table.row(0).forward_cycles.total(), Cycles(254));
+  // First, backward: the weight's gradient, x^T (16 x 8) by dh (8 x 64).
+  //   turn x:  8 x 16 x 2 B / 4 tiles = 64 B: 64 + 10 to move, 64 / 2 x 1 + 10 to copy             116
+  //   turn dh: 8 x 64 x 2 B / 4 = 256 B: 256 + 10, 128 + 10                                        404
+  //   product, pn = 4: 4 x 2 x ceil(16 / 2) = 64 rows, half of them padding (8 of 16 contracted);
+  //     inputs 16 x 16 x 2 - 8 x 16 x 2 / 4 = 448 B; weights 512 - 8 x 64 x 2 / 4 = 256 B
+  //     448 + 256 + 10, 64 + 10 + 10                                                                798
+  //   to the accumulator: 16 x 64 x 2 B / 4 = 512 B + 10; add 60 + 2 (24 + 3 x ceil(512 / 16)) + 10  832
+  EXPECT_EQ(l.table.row(0).backward_cycles.total(), Cycles(116 + 404 + 798 + 832));
+  EXPECT_EQ(l.table.row(0).backward_cycles[Term::amp_padding], 32);
+  EXPECT_EQ(l.table.row(0).backward_cycles[Term::accumulate], 300);
+  // Second, forward: the contraction split over the tiles, pk = 4; sums of 4 x 32 elements in two passes.
+  //   0 + 10; 4 x 2 x 4 = 32 rows + 10 + 10; partials 8 x 16 x 2 = 256 + 10; 33 + 2 (20 + 16 x 2) + 10   475
+  //   sum of 128: 2 (17 + 12 + 128 / 4) + 10                                                            132
+  EXPECT_EQ(l.table.row(1).forward_cycles.total(), Cycles(475 + 132));
+  // Second, backward: dh = dy w1^T, w1 turned (512 + 10, 256 + 10), then as ToyUnit.Matmul       788 + 254
+  //   dw1 = h^T dy: turn h 404, turn dy 116, product 798 as above, accumulate 832
+  EXPECT_EQ(l.table.row(1).backward_cycles.total(), Cycles(788 + 254 + 404 + 116 + 798 + 832));
+  // Update of 1024 weights, 128 per worker: three casts 2 (37 + 128 / 2) + 10 and one axpby of floats 2 (27 + 64 x 3)
+  // + 10.
+  EXPECT_EQ(l.table.update_cycles(0, 1), Cycles(3 * 212 + 448));
+  EXPECT_EQ(l.table.update_cycles(1, 1), Cycles(1084));
+}
+
+Plan two_stages(std::int64_t g) {
+  Plan plan;
+  plan.pipeline_stages = 2;
+  plan.gradient_accumulation = g;
+  plan.stages = plan.stage_ipu = {0, 1};
+  return plan;
+}
+
+TEST(ToyStep, PipelineOfTwoStagesByHand) {
+  const Lowered l(two_layers(), 2, {1, 1}, true);
+  const Program program = lower(l.table, two_stages(5), OptimizerSpec{});
+  const Timeline timeline = cost(program, l.model);
+  // IPU 0: forward 254, again 254, backward 2150, and 256 B of input at a quarter of a byte per cycle, 1024: 3682.
+  // IPU 1: forward 607 and backward 3192, nothing run again since it turns at once: 3799, the slower.
+  // Copy: 8 x 64 x 2 B over the rung, 512 + 20 + 20 = 552.
+  // (g + 2 S - 2) = 7 cycles of 4351, and the update.
+  EXPECT_EQ(timeline.step.total(), Cycles(7 * (3799 + 552) + 1084));
+  EXPECT_EQ(timeline.step[Term::bubble], 2 * 4351);
+  EXPECT_EQ(timeline.step[Term::copy], 5 * 552);
+  EXPECT_EQ(timeline.busy[0], Cycles(5 * 3682 + 1084));
+  EXPECT_EQ(timeline.busy[1], Cycles(5 * 3799 + 1084));
+}
+
+TEST(ToyStep, MemoryOfTwoStagesByHand) {
+  const Lowered l(two_layers(), 2, {1, 1}, true);
+  const Program program = lower(l.table, two_stages(5), OptimizerSpec{});
+  const Timeline timeline = cost(program, l.model);
+  const Residents &a = program.ipus[0], &b = program.ipus[1];
+  // 1024 weights of 2 B on 4 tiles, as many accumulators; SGD keeps no state.
+  EXPECT_EQ(a.weights, Bytes(512));
+  EXPECT_EQ(a.gradients, Bytes(512));
+  EXPECT_EQ(a.optimizer_state, Bytes(0));
+  EXPECT_EQ(b.weights, Bytes(512));
+  // Stash: 3 inputs of 256 B on 4 tiles; one boundary of 1024 B.
+  EXPECT_EQ(a.stash, Bytes(3 * 64));
+  EXPECT_EQ(b.stash, Bytes(256));
+  // Exchange code: 4 B and 4 fragments of 8 B for each of 5 exchanges, of 8.
+  EXPECT_EQ(a.exchange_code, Bytes(5 * 36));
+  EXPECT_EQ(b.exchange_code, Bytes(8 * 36));
+  EXPECT_EQ(a.control_code, Bytes(1024));
+  EXPECT_EQ(a.io, Bytes(64));
+  EXPECT_EQ(program.ddr[0].total(), Bytes(256));
+  // The peak is the update: a weight and its gradient in fp32, 2 x 1024 x 4 B on 4 tiles.
+  EXPECT_EQ(timeline.transient[0].total(), Bytes(2048));
+}
+
+TEST(ToyStep, InferenceFillsOnce) {
+  Graph graph;
+  GraphBuilder b(graph);
+  b.begin_unit("first", 0);
+  const TensorId h = b.matmul(b.input("x", DType::fp16, {8, 16}), b.weight("w0", DType::fp16, {16, 64}));
+  b.begin_unit("second", 1);
+  graph.outputs = {b.matmul(h, b.weight("w1", DType::fp16, {64, 16}))};
+  const Lowered l(std::move(graph), 2, {1, 1}, false);
+  // IPU 0: 254 + 1024 of input; IPU 1: 475. (5 + 1) cycles of 1278 + 552.
+  EXPECT_EQ(cost(lower(l.table, two_stages(5), OptimizerSpec{}), l.model).step.total(), Cycles(6 * (1278 + 552)));
+}
+
+// ---- unrolled
+
+// Every iteration one after the other; a call runs when its micro-batch is one of the repeat's.
+class Unrolled {
+ public:
+  Unrolled(const Program& program, const CostModel& model) : program_(program), model_(model) {}
+  std::int64_t run(const Node& n, std::int64_t iteration, std::int64_t micro_batches) const {
+    std::int64_t total = 0;
+    switch (n.kind) {
+      case Node::Kind::step:
+        return steps({n.step});
+      case Node::Kind::call: {
+        const bool active = iteration < 0 || (iteration >= n.lag && iteration - n.lag < micro_batches);
+        return active ? steps(program_.functions[n.function].steps) : 0;
+      }
+      case Node::Kind::sequence:
+        for (const Node& c : n.children) total += run(c, iteration, micro_batches);
+        return total;
+      case Node::Kind::parallel:
+        for (const Node& c : n.children) total = std::max(total, run(c, iteration, micro_batches));
+        return total;
+      case Node::Kind::repeat:
+        for (std::int64_t i = 0; i < n.count; ++i) {
+          for (const Node& c : n.children) total += run(c, i, n.micro_batches);
+        }
+        return total;
+    }
+    return total;
+  }
+
+ private:
+  std::int64_t steps(const std::vector<Step>& list) const {
+    std::int64_t total = 0;
+    for (const Step& s : list) total += model_.step(s).total().value;
+    return total;
+  }
+  const Program& program_;
+  const CostModel& model_;
+};
+
+Graph small_gpt() {
+  TransformerSpec spec = zoo_spec("gpt2-small");
+  spec.layers = 2, spec.hidden = 16, spec.heads = 2, spec.ffn = 32, spec.vocabulary = 32,
+  spec.sequence_length = spec.positions = 8;
+  Graph graph = build(spec, 1, DType::fp16);
+  add_optimizer(graph, add_gradients(graph), OptimizerSpec{.kind = "adam"});
+  return graph;
+}
+
+Plan draw(std::mt19937_64& engine, bool phased) {
+  const auto below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(engine() % static_cast<std::uint64_t>(n));
+  };
+  Plan plan;
+  plan.pipeline_stages = 1 + below(4);
+  plan.replicas = 2;
+  plan.gradient_accumulation = 9 + below(12);
+  plan.schedule = static_cast<Schedule>(below(3));
+  plan.stages.clear(), plan.stage_ipu.clear(), plan.recompute.clear();
+  if (phased) plan.phases.clear();
+  std::int64_t stages = 0;
+  for (std::int64_t u = 0; u < 8; u += 1 + below(2), ++stages) {
+    if (!phased && stages == plan.pipeline_stages + (plan.pipeline_stages > 1 ? 1 : 0)) break;
+    if (phased && stages % plan.pipeline_stages == 0) plan.phases.push_back(stages);
+    plan.stages.push_back(u);
+    plan.stage_ipu.push_back(stages % plan.pipeline_stages);
+    plan.recompute.push_back(phased || below(2) == 0 ? Recompute::layer : Recompute::stage);
+  }
+  if (!phased) return plan;
+  plan.location.weights = plan.location.optimizer_state = plan.location.activations = Location::streaming;
+  plan.phase_order = below(3) == 0 ? PhaseOrder::micro_batch_outer : PhaseOrder::phase_outer;
+  return plan;
+}
+
+TEST(Timeline, CollapsedEqualsUnrolledWhenFillAndDrainAreUneven) {
+  const Lowered l(small_gpt(), 8, {1, 1}, true, nothing_fitted(false));
+  std::mt19937_64 engine(7);
+  for (int i = 0; i < 80; ++i) {
+    const Plan plan = draw(engine, i % 2 == 1);
+    const Program program = lower(l.table, plan, OptimizerSpec{.kind = "adam"});
+    const std::int64_t unrolled = Unrolled(program, l.model).run(program.root, -1, 1);
+    EXPECT_EQ(cost(program, l.model).step.total(), Cycles(unrolled)) << label(plan) << " " << name_of(plan.schedule);
+    EXPECT_EQ(cost_of(program.root, program, l.model).total(), Cycles(unrolled));
+  }
+}
+
+TEST(Timeline, FullCostFillIsTheLongerOne) {
+  const Lowered uneven(small_gpt(), 8, {1, 1}, true, nothing_fitted(false)), full(small_gpt(), 8, {1, 1}, true);
+  std::mt19937_64 engine(8);
+  for (int i = 0; i < 40; ++i) {
+    const Plan plan = draw(engine, i % 2 == 1);
+    const OptimizerSpec adam{.kind = "adam"};
+    EXPECT_GE(cost(lower(full.table, plan, adam), full.model).step.total(),
+              cost(lower(uneven.table, plan, adam), uneven.model).step.total());
+  }
+}
+
+}  // namespace
+}  // namespace superstep

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/search.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/error.h"
+#include "planner/make_report.h"
+#include "planner/space.h"
+#include "tests/planner/world.h"
+
+namespace superstep {
+namespace {
+
+using test::World;
+
+nlohmann::json small(const nlohmann::json& plan) {
+  nlohmann::json job = test::small_job(
+      "gpt2-small", {{"layers", 2}, {"hidden", 128}, {"heads", 4}, {"vocabulary", 2000}, {"sequence_length", 64}},
+      "ipu-pod4");
+  job["batch"] = {{"global", 32}};
+  if (!plan.is_null()) job["plan"] = plan;
+  return job;
+}
+
+SearchResult run(World& world, bool fix = true) {
+  SearchOptions options;
+  options.pareto = false;
+  options.find_fix = fix;
+  return search(world.tables, options);
+}
+
+TEST(Search, ExploresOrPrunesEverySetting) {
+  World world(small({}));
+  double all = 0;
+  for (const Cell& cell : cells(world.job)) all += static_cast<double>(settings(world.job, cell, false).size());
+  const SearchResult r = run(world);
+  EXPECT_EQ(r.stats.explored + r.stats.pruned, all);
+  EXPECT_LE(r.stats.feasible, r.stats.explored);
+  EXPECT_TRUE(r.stats.optimal);
+  EXPECT_EQ(r.stats.gap, 0);
+  ASSERT_FALSE(r.best.empty());
+  for (std::size_t i = 1; i < r.best.size(); ++i)
+    EXPECT_GE(r.best[i - 1].samples_per_second, r.best[i].samples_per_second);
+}
+
+TEST(Search, EveryCandidateIsLegalAndFits) {
+  World world(small({}));
+  for (const Candidate& c : run(world).best) {
+    EXPECT_EQ(world.problem(c.plan), "");
+    EXPECT_EQ(c.plan.global_batch(), 32);
+    EXPECT_NE(evaluate_in_full(world.tables, c.plan).fits, "does_not_fit") << label(c.plan);
+  }
+}
+
+TEST(Search, GivesTheSameTwice) {
+  World a(small({})), b(small({}));
+  const SearchResult x = run(a), y = run(b);
+  ASSERT_EQ(x.best.size(), y.best.size());
+  for (std::size_t i = 0; i < x.best.size(); ++i) {
+    EXPECT_EQ(to_json(x.best[i].plan), to_json(y.best[i].plan));
+    EXPECT_EQ(x.best[i].estimate.cycles, y.best[i].estimate.cycles);
+  }
+}
+
+// No setting, cut with the plain defaults, beats the best.
+TEST(Search, NoPinnedJobBeatsTheFreeOne) {
+  World world(small({}));
+  const double best = run(world).best.at(0).samples_per_second;
+  for (const nlohmann::json& plan :
+       std::vector<nlohmann::json>{{{"pipeline_stages", 2}, {"replicas", 2}},
+                                   {{"tensor_parallel", 2}},
+                                   {{"schedule", "sequential"}},
+                                   {{"micro_batch", 1}},
+                                   {{"recompute", "layer"}},
+                                   {{"location", {{"activations", "streaming"}}}},
+                                   {{"phases", 2}, {"location", {{"weights", "streaming"}}}}}) {
+    World pinned(small(plan));
+    const SearchResult r = run(pinned, false);
+    if (!r.best.empty()) {
+      EXPECT_LE(r.best[0].samples_per_second, best * 1.000001) << plan.dump();
+    }
+  }
+}
+
+struct Pin {
+  nlohmann::json plan;
+  std::function<bool(const Plan&)> holds;
+};
+
+TEST(Search, RespectsPins) {
+  const auto one = [](std::int64_t v, const std::vector<std::int64_t>& of) {
+    return std::find(of.begin(), of.end(), v) != of.end();
+  };
+  const std::vector<Pin> pins = {
+      {{{"tensor_parallel", 2}}, [](const Plan& p) { return p.tensor_parallel.size() == 2; }},
+      {{{"pipeline_stages", {1, 2}}},
+       [&](const Plan& p) {
+         return one(p.pipeline_stages, {1, 2});
+       }},
+      {{{"replicas", {{"min", 2}}}}, [](const Plan& p) { return p.replicas >= 2; }},
+      {{{"micro_batch", {{"min", 2}, {"max", 4}}}},
+       [](const Plan& p) { return p.micro_batch >= 2 && p.micro_batch <= 4; }},
+      {{{"gradient_accumulation", {4, 8}}},
+       [&](const Plan& p) {
+         return one(p.gradient_accumulation, {4, 8});
+       }},
+      {{{"pipeline_stages", 2}, {"schedule", {"interleaved", "sequential"}}},
+       [](const Plan& p) { return p.schedule != Schedule::grouped; }},
+      {{{"pipeline_stages", 2}, {"stages", {0, 3}}},
+       [](const Plan& p) {
+         return p.stages == std::vector<std::int64_t>{0, 3};
+       }},
+      {{{"pipeline_stages", 2}, {"layers_per_stage", {1, 1}}},
+       [](const Plan& p) {
+         return p.stages == std::vector<std::int64_t>{0, 4};
+       }},
+      {{{"pipeline_stages", 2}, {"stages", {0, 3}}, {"stage_ipu", {1, 0}}},
+       [](const Plan& p) {
+         return p.stage_ipu == std::vector<std::int64_t>{1, 0};
+       }},
+      {{{"recompute", "stage"}},
+       [](const Plan& p) {
+         return std::all_of(p.recompute.begin(), p.recompute.end(), [](Recompute m) { return m == Recompute::stage; });
+       }},
+      {{{"pipeline_stages", 2}, {"stages", {0, 3}}, {"recompute", {"stage", "none"}}},
+       [](const Plan& p) {
+         return p.recompute == std::vector<Recompute>{Recompute::stage, Recompute::none};
+       }},
+      {{{"replicas", 4}, {"replicated_tensor_sharding", {{"optimizer_state", 4}}}},
+       [](const Plan& p) { return p.replicated_tensor_sharding.optimizer_state == 4; }},
+      {{{"replicas", 4}, {"replicated_tensor_sharding", {{"weights", 2}, {"optimizer_state", {2, 4}}}}},
+       [](const Plan& p) { return p.replicated_tensor_sharding.weights == 2; }},
+      {{{"location", {{"optimizer_state", "streaming"}}}},
+       [](const Plan& p) { return p.location.optimizer_state == Location::streaming; }},
+      {{{"location", {{"activations", {"streaming"}}}}},
+       [](const Plan& p) { return p.location.activations == Location::streaming; }},
+      {{{"location", {{"weights", {"in_processor", "streaming"}}}}, {"phases", 2}},
+       [](const Plan& p) { return p.phases.size() == 2 && p.location.weights == Location::streaming; }},
+      {{{"phases", 3}}, [](const Plan& p) { return p.phases.size() == 3; }},
+      {{{"phases", 1}}, [](const Plan& p) { return p.phases.size() == 1; }},
+      {{{"phases", 2}, {"pipeline_stages", 2}, {"phase_groups", {{"min", 2}, {"max", 2}}}},
+       [](const Plan& p) { return p.phase_groups == 2; }},
+      {{{"phases", 2}, {"phase_order", "micro_batch_outer"}},
+       [](const Plan& p) { return p.phase_order == PhaseOrder::micro_batch_outer; }},
+      {{{"phases", 2}, {"io_tiles", {32, 64}}},
+       [&](const Plan& p) {
+         return one(p.io_tiles, {32, 64});
+       }},
+      {{{"io_tiles", {{"min", 32}}}}, [](const Plan& p) { return p.io_tiles >= 32; }},
+      {{{"prefetch_depth", 3}}, [](const Plan& p) { return p.prefetch_depth == 3; }},
+      {{{"available_memory_proportion", {0.3, 0.4}}},
+       [](const Plan& p) { return p.available_memory_proportion == 0.3 || p.available_memory_proportion == 0.4; }},
+      {{{"precision", {{"partials", "fp32"}, {"accumulators", "fp32"}}}},
+       [](const Plan& p) { return p.precision.partials == DType::fp32 && p.precision.accumulators == DType::fp32; }},
+      {{{"serialisation", {{"head", 2}}}}, [](const Plan& p) { return p.serialisation.head == 2; }},
+  };
+  for (const Pin& pin : pins) {
+    SCOPED_TRACE(pin.plan.dump());
+    try {
+      World world(small(pin.plan));
+      const SearchResult r = run(world, false);
+      EXPECT_FALSE(r.best.empty());
+      for (const Candidate& c : r.best) EXPECT_TRUE(pin.holds(c.plan)) << to_json(c.plan).dump();
+    } catch (const Error& e) {
+      ADD_FAILURE() << e.what();
+    }
+  }
+}
+
+// A global batch that is left free takes micro-batches and accumulation from their pins.
+TEST(Search, RangesNeedNoGlobalBatch) {
+  nlohmann::json job = small({{"micro_batch", {{"min", 2}, {"max", 2}}},
+                              {"gradient_accumulation", {{"min", 16}, {"max", 16}}},
+                              {"pipeline_stages", 2}});
+  job.erase("batch");
+  World world(job);
+  const SearchResult r = run(world, false);
+  ASSERT_FALSE(r.best.empty());
+  EXPECT_EQ(r.best[0].plan.micro_batch, 2);
+  EXPECT_EQ(r.best[0].plan.gradient_accumulation, 16);
+}
+
+TEST(Search, DefaultsAreOneSettingPerCell) {
+  World world(small({{"pipeline_stages", 2}, {"replicas", 2}, {"micro_batch", 1}}));
+  for (const Cell& cell : cells(world.job)) EXPECT_EQ(settings(world.job, cell, true).size(), 1u);
+}
+
+// Twelve wide layers on one IPU with everything kept in the processor.
+nlohmann::json too_large() {
+  nlohmann::json job = test::small_job(
+      "gpt2-small",
+      {{"layers", 12}, {"hidden", 1536}, {"heads", 16}, {"ffn", 6144}, {"vocabulary", 8000}, {"sequence_length", 128}},
+      {{"base", "ipu-pod4"}, {"partition", 4}});
+  job["batch"] = {{"global", 32}};
+  job["plan"] = {{"tensor_parallel", 1},
+                 {"pipeline_stages", 4},
+                 {"replicas", 1},
+                 {"micro_batch", 1},
+                 {"location",
+                  {{"weights", "in_processor"},
+                   {"gradients", "in_processor"},
+                   {"optimizer_state", "in_processor"},
+                   {"activations", "in_processor"}}}};
+  return job;
+}
+
+TEST(Search, SaysWhyNothingFits) {
+  World world(too_large());
+  const SearchResult r = run(world);
+  EXPECT_TRUE(r.best.empty());
+  ASSERT_FALSE(r.overflows.empty());
+  EXPECT_EQ(r.overflows[0].constraint, "tile memory");
+  EXPECT_THAT(r.overflows[0].where, testing::HasSubstr("IPU "));
+  EXPECT_GT(r.overflows[0].over, Bytes(0));
+  ASSERT_TRUE(r.closest);
+  // The bytes over are those of the closest plan, lowered in full.
+  const Evaluated e = evaluate_in_full(world.tables, *r.closest);
+  EXPECT_EQ(e.fits, "does_not_fit");
+  EXPECT_EQ(r.overflows[0].over, Bytes(e.tile_peak) - world.job.machine.chip.tile_memory);
+}
+
+TEST(Search, ItsNearestFixFits) {
+  World world(too_large());
+  const SearchResult r = run(world);
+  ASSERT_FALSE(r.nearest_fix.empty()) << "no fix found";
+  // "field = value fits with N KiB ...": freeing that one field gives a plan that fits.
+  const std::string field = r.nearest_fix.substr(0, r.nearest_fix.find(" = "));
+  nlohmann::json fixed = too_large();
+  if (const auto dot = field.find('.'); dot != std::string::npos) {
+    fixed["plan"][field.substr(0, dot)].erase(field.substr(dot + 1));
+  } else if (field == "cuts") {
+    FAIL() << "the job pins no cuts";
+  } else {
+    fixed["plan"].erase(field);
+  }
+  World other(fixed);
+  const SearchResult again = run(other, false);
+  ASSERT_FALSE(again.best.empty()) << r.nearest_fix;
+  EXPECT_NE(evaluate_in_full(other.tables, again.best[0].plan).fits, "does_not_fit");
+}
+
+}  // namespace
+}  // namespace superstep
