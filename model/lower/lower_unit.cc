@@ -5,6 +5,7 @@
 #include <set>
 
 #include "model/error.h"
+#include "model/ops/conv.h"
 #include "model/ops/matmul.h"
 #include "model/ops/op.h"
 
@@ -17,6 +18,9 @@ constexpr double kCopyCyclesPerHalf = 0.5;
 constexpr double kTransposeCyclesPerHalf = 1.0;
 // Exchange code: fragments a tile receives per exchange step; a plain re-layout gathers from several tiles.
 constexpr std::int64_t kFragments = 4;
+
+// Input bytes received over input bytes used, for windows larger than one position (cost study, 4.2: 3 x 3).
+constexpr double kHalo = 1.35;
 
 using LayoutId = std::int64_t;
 constexpr LayoutId kLinear = 0;  // contiguous shares in row-major order
@@ -364,6 +368,17 @@ class UnitLowering {
       for (int a : axes) n *= local[static_cast<std::size_t>(a)];
       return n;
     };
+    if (call.def.name != "matmul") {
+      const ConvAxes axes = conv_axes(call);
+      const ConvDims dims = conv_dims(call);
+      s.batch = local[static_cast<std::size_t>(axes.groups)];
+      s.rows = product(axes.rows), s.columns = product(axes.columns), s.contracted = product(axes.contracted);
+      std::int64_t window = 1;
+      for (std::int64_t w : dims.window) window *= w;
+      // Each input is received once, with its halo, not once per position of the window.
+      if (window > 1) s.halo = kHalo / static_cast<double>(window);
+      return s;
+    }
     const MatmulAxes axes = matmul_axes(call);
     s.batch = product(axes.batch), s.rows = product(axes.rows), s.columns = product(axes.columns);
     s.contracted = local[static_cast<std::size_t>(axes.contracted)];

@@ -56,5 +56,22 @@ TEST(BertLargeOnPod16, MainJobHasABestPlan) {
               r.best[0].samples_per_second, r.stats.explored, r.stats.pruned, r.stats.seconds);
 }
 
+// Cells are searched in parallel: who finishes first must not show in the plans.
+TEST(BertLargeOnPod16, GivesTheSamePlansEachTime) {
+  std::vector<std::string> first;
+  for (int i = 0; i < 4; ++i) {
+    const Job job = load_job(SUPERSTEP_SOURCE "/data/jobs/bert-large-pod16.json");
+    const CostModel model(job.machine, load_calibration());
+    Tables tables(job, model);
+    SearchOptions options;
+    options.pareto = i == 0 || i == 1;
+    std::vector<std::string> plans;
+    const SearchResult r = search(tables, options);
+    for (const Candidate& c : r.best) plans.push_back(to_json(c.plan).dump());
+    if (i == 0) first = plans;
+    EXPECT_EQ(plans, first) << "run " << i;
+  }
+}
+
 }  // namespace
 }  // namespace superstep
