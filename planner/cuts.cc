@@ -210,7 +210,7 @@ class PipelineCut {
     if (cycles_ * (s_.work(w, n_) + fixed_) >= best_) return false;
     bool alone_fits = false;
     for (Recompute mode : rules_.modes) alone_fits = alone_fits || fits(s_.stage(w, n_, 0, mode, true, Range{0, w}));
-    if (!alone_fits) return false;
+    if (!alone_fits) return true;  // a longer one may still fit: boundaries inside a layer are wider
     const Table middle = stages_ > 2 ? fill(w, stages_ - 2, 1, 1) : Table{};
     for (std::int64_t v = 1; v <= w; ++v) {
       if (stages_ == 2 && v != w) continue;
@@ -539,34 +539,53 @@ class PhaseCut {
         }
       }
     }
-    for (std::int64_t i = 1; i <= depth_; ++i) {
-      for (const auto& [v, labels] : layers[static_cast<std::size_t>(i)]) {
-        if (v < n_ && (pinned_phase(v) || pinned_out(v))) continue;
-        if (u == 0 && v == n_) continue;  // one phase is a pipeline, not phased execution
-        for (std::size_t k = 0; k < labels.size(); ++k) {
-          PhaseLabel l = labels[k];
-          Setting::Stage leaving;
-          s_.leave_phase(leaving, v, v < n_);
-          add_leaving(l, leaving);
-          const double own = least_ddr ? static_cast<double>(l.ddr) : phase_cost(l, u, v, i);
-          if (before + own >= kNone ||
-              (!least_ddr && before + own + rest_[static_cast<std::size_t>(v)] >= static_cast<double>(limits_.best)))
-            continue;
-          offer_phase(v, before + own, [&, i = i, v = v] {
-            Back b;
-            b.from = u;
-            trace(layers, i, v, static_cast<std::int32_t>(k), b);
-            return b;
-          });
-        }
+    for (std::int64_t i = 0; i < depth_; ++i) {
+      for (const auto& [w, labels] : layers[static_cast<std::size_t>(i)]) {
+        if (w >= n_ || (i > 0 && rules_.phases && !pinned_phase(w))) continue;
+        close_phases(layers, u, w, i, labels, before, least_ddr, offer_phase);
       }
     }
   }
 
-  // The last stage's move joins its own work or streams beside it; an upper bound adds it to the slowest.
-  void add_leaving(PhaseLabel& l, const Setting::Stage& leaving) const {
-    l.forward = overlap_ ? std::max(l.forward, leaving.move_forward) : l.forward + leaving.move_forward;
-    l.backward = overlap_ ? std::max(l.backward, leaving.move_backward) : l.backward + leaving.move_backward;
+  // Phases from `u` whose last stage, the (i + 1)-th, begins at `w`: only they know what leaves the phase.
+  template <class Offer>
+  void close_phases(const Layers& layers, std::int64_t u, std::int64_t w, std::int64_t i,
+                    const std::vector<PhaseLabel>& labels, double before, bool least_ddr, Offer& offer_phase) const {
+    const auto& lengths = cells_[i == 0 ? 1 : 0][static_cast<std::size_t>(w)];
+    for (std::size_t len = 0; len < lengths.size(); ++len) {
+      const std::int64_t v = w + static_cast<std::int64_t>(len) + 1;
+      if (v < n_ && (pinned_phase(v) || pinned_out(v))) continue;
+      if (u == 0 && v == n_) continue;  // one phase is a pipeline, not phased execution
+      for (const Cell& cell : lengths[len]) {
+        Setting::Stage x = cell.stage;
+        s_.leave_phase(x, v, v < n_);
+        for (std::size_t k = 0; k < labels.size(); ++k) {
+          const PhaseLabel l = joined(labels[k], x, w, i);
+          const double own = least_ddr ? static_cast<double>(l.ddr) : phase_cost(l, u, v, i + 1);
+          if (before + own >= kNone ||
+              (!least_ddr && before + own + rest_[static_cast<std::size_t>(v)] >= static_cast<double>(limits_.best)))
+            continue;
+          offer_phase(v, before + own, [&] {
+            Back b;
+            b.from = u;
+            trace(layers, i, w, static_cast<std::int32_t>(k), b);
+            b.stages.push_back({w, cell.mode});
+            return b;
+          });
+        }
+      }
+      if (rules_.stages && !lengths[len].empty()) break;  // pinned: a stage ends at the next pinned cut
+    }
+  }
+
+  PhaseLabel joined(PhaseLabel l, const Setting::Stage& x, std::int64_t w, std::int64_t i) const {
+    l.forward = std::max(l.forward, x.busy_forward(overlap_));
+    l.backward = std::max(l.backward, x.busy_backward(overlap_));
+    l.load = std::max(l.load, s_.load_cycles(x.weights));
+    l.update = std::max(l.update, x.update);
+    l.ddr += x.ddr;
+    if (i > 0) l.copy = std::max(l.copy, s_.copy_cycles(w));
+    return l;
   }
 
   // Labels at `v` for a phase that starts after `before` cycles (negative: time does not matter). Dropped
@@ -581,17 +600,10 @@ class PhaseCut {
       return;
     std::vector<PhaseLabel>& to = ends[v];
     for (std::size_t k = 0; k < from.size(); ++k) {
-      PhaseLabel l = from[k];
-      const Setting::Stage& x = cell.stage;
-      l.forward = std::max(l.forward, x.busy_forward(overlap_));
-      l.backward = std::max(l.backward, x.busy_backward(overlap_));
+      PhaseLabel l = joined(from[k], cell.stage, w, i);
       if (before >= 0 && others + slots * static_cast<double>(l.forward + (training_ ? l.backward : 0)) >=
                              static_cast<double>(limits_.best))
         continue;
-      l.load = std::max(l.load, s_.load_cycles(x.weights));
-      l.update = std::max(l.update, x.update);
-      l.ddr += x.ddr;
-      if (i > 0) l.copy = std::max(l.copy, s_.copy_cycles(w));
       l.from = static_cast<std::int32_t>(w);
       l.label = static_cast<std::int32_t>(k);
       l.mode = cell.mode;

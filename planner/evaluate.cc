@@ -85,10 +85,12 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
       p.keeping_peak = row.forward.peak_keeping.value;
       p.backward_peak = row.backward.peak.value;
       p.feed = row.feed_tile.value;
+      p.feed_ipu = row.feed_bytes.value;
       p.weights = row.weight_bytes.value;
       p.borrowed = row.borrowed_bytes.value;
       p.resident = row.weight_tile.value;
-      p.borrowed_resident = row.borrowed_tile.value;
+      p.borrowed_resident = phased_ ? row.borrowed_tile.value : shard_of(row.borrowed_tile.value, rts.weights);
+      if (away(plan.location.weights)) p.borrowed_ddr += shard_of(p.borrowed, rts.weights);
       p.ddr = row.feed_bytes.value * plan.prefetch_depth;
       if (away(plan.location.weights)) p.ddr += shard_of(p.weights, rts.weights);
       if (!phased_) p.resident = shard_of(p.resident, rts.weights);
@@ -96,7 +98,13 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
         const std::int64_t gradient_tile = ceil_div(accumulators, tiles_);
         if (phased_ || plan.location.gradients == Location::in_processor)
           p.resident += phased_ ? gradient_tile : shard_of(gradient_tile, rts.gradients);
-        p.borrowed_resident += ceil_div(row.borrowed_parameters * acc, tiles_);
+        const std::int64_t borrowed_tile = ceil_div(row.borrowed_parameters * acc, tiles_);
+        if (phased_)
+          p.borrowed_resident += borrowed_tile;
+        else if (plan.location.gradients == Location::in_processor)
+          p.borrowed_resident += shard_of(borrowed_tile, rts.gradients);
+        if (away(plan.location.gradients)) p.borrowed_ddr += shard_of(row.borrowed_parameters * acc, rts.gradients);
+        if (row.parameters > 0) p.update_peak = table.update(i, rts.optimizer_state).peak.value;
         if (away(plan.location.gradients)) p.ddr += shard_of(accumulators, rts.gradients);
         const std::int64_t state = shard_of(row.parameters * state_bytes_, rts.optimizer_state);
         if (away(plan.location.optimizer_state)) p.ddr += state;
@@ -181,6 +189,13 @@ void Setting::price_update() {
       cycles += static_cast<double>(m.streaming(Bytes(shard_of(p.weights, rts.weights)), plan_.location.weights).value);
     }
     p.update = static_cast<std::int64_t>(cycles);
+    double borrowed = per_gradient * static_cast<double>(row.borrowed_parameters) * acc +
+                      per_weight * static_cast<double>(p.borrowed);
+    if (plan_.location.weights != Location::in_processor) {
+      borrowed +=
+          static_cast<double>(m.streaming(Bytes(shard_of(p.borrowed, rts.weights)), plan_.location.weights).value);
+    }
+    p.update_borrowed += static_cast<std::int64_t>(borrowed);
   }
 }
 
@@ -274,6 +289,7 @@ void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompu
     s.ddr += p.ddr;
     s.rows |= std::uint64_t{1} << (p.row % 64);
     entry += p.feed;
+    entry_ipu += p.feed_ipu;
     largest_weight = std::max(largest_weight, table_->row(at(u)).weight_tile.value);
     largest_gradient = std::max(
         largest_gradient, ceil_div(table_->row(at(u)).parameters * size_of(plan_.precision.accumulators), tiles_));
@@ -281,10 +297,11 @@ void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompu
         p.lender < 0 || (p.lender >= begin && p.lender < end) || (p.lender >= other.begin && p.lender < other.end);
     if (!lent) {
       s.always += p.borrowed_resident;
+      s.ddr += p.borrowed_ddr;
       s.weights += p.borrowed;
       s.update += p.update_borrowed;
     }
-    s.transient = std::max(s.transient, p.forward_peak);
+    s.transient = std::max({s.transient, p.forward_peak, p.update_peak});
   }
   if (!phased_ && plan_.replicated_tensor_sharding.weights > 1) s.always += largest_weight;
   if (!phased_ && training_ &&
@@ -421,6 +438,19 @@ Estimate evaluate_pipeline(const Setting& s, const Plan& plan) {
   return e;
 }
 
+// Weights that stage i borrows from another phase on its own IPU stand in Streaming Memory once.
+std::int64_t lent_elsewhere(const Setting& s, const Plan& plan, std::size_t i) {
+  std::int64_t bytes = 0;
+  const std::int64_t begin = plan.stages[i], end = stage_end(s, plan, i);
+  for (std::int64_t u = begin; u < end; ++u) {
+    const std::int64_t lender = s.lender(u);
+    if (lender < 0 || (lender >= begin && lender < end)) continue;
+    const auto at_lender = std::upper_bound(plan.stages.begin(), plan.stages.end(), lender) - plan.stages.begin() - 1;
+    if (plan.stage_ipu[at(at_lender)] == plan.stage_ipu[i]) bytes += s.borrowed_ddr(u);
+  }
+  return bytes;
+}
+
 Estimate evaluate_phases(const Setting& s, const Plan& plan) {
   thread_local std::vector<PerIpu> ipus;
   ipus.assign(at(plan.pipeline_stages), {});
@@ -447,7 +477,7 @@ Estimate evaluate_phases(const Setting& s, const Plan& plan) {
       PerIpu& ipu = ipus[at(plan.stage_ipu[i])];
       ipu.always = std::max(ipu.always, x.always);
       ipu.transient = std::max(ipu.transient, x.transient);
-      ipu.ddr += x.ddr;
+      ipu.ddr += x.ddr - lent_elsewhere(s, plan, i);
       ipu.rows |= x.rows;
     }
     const std::int64_t per_cycle = widest + s.micro_batch_fixed() + (depth > 1 ? s.cycle_fixed() : 0);
@@ -455,7 +485,10 @@ Estimate evaluate_phases(const Setting& s, const Plan& plan) {
                        work_backward = (g + depth - 1) * (backward + per_cycle);
     // Loads hide behind the neighbouring phase, or stand alone; the last phase stays for its backward.
     if (preload) {
-      total += j == 0 ? load : std::max(before, load);
+      if (j == 0)
+        e.cycles += load;  // once: the first phase is still there when the next micro-batch begins
+      else
+        total += std::max(before, load);
       if (training && j > 0) total += std::max(work_backward, previous_backward);
     } else {
       total += load + work_forward;

@@ -73,6 +73,9 @@ class Setting {
   }
   std::int64_t boundary_bytes(std::int64_t unit) const { return stored_boundary_[static_cast<std::size_t>(unit)]; }
   bool overlapped() const;
+  // Phased: Streaming Memory counted for weights that `unit` borrows, and the unit that owns them; -1: none.
+  std::int64_t borrowed_ddr(std::int64_t unit) const { return unit_[static_cast<std::size_t>(unit)].borrowed_ddr; }
+  std::int64_t lender(std::int64_t unit) const { return unit_[static_cast<std::size_t>(unit)].lender; }
   // Least bytes that a unit alone needs on a tile, whatever its stage.
   std::int64_t least_memory(std::int64_t unit) const;
   std::int64_t resident(std::int64_t unit) const { return unit_[static_cast<std::size_t>(unit)].resident; }
@@ -90,11 +93,13 @@ class Setting {
     std::int64_t host, update;                 // cycles per micro-batch, per step
     std::int64_t resident, borrowed_resident;  // bytes per tile
     std::int64_t kept, crossing, forward_peak, keeping_peak, backward_peak;
-    std::int64_t boundary, feed;       // bytes per tile of one stash entry
-    std::int64_t weights, borrowed;    // bytes per IPU
-    std::int64_t update_borrowed;      // cycles of summing a tied weight's gradient
-    std::int64_t ddr, entry_boundary;  // bytes per IPU
-    std::int64_t move, join;           // cycles: its boundary through Streaming Memory, joining its shards
+    std::int64_t boundary, feed;          // bytes per tile of one stash entry
+    std::int64_t weights, borrowed;       // bytes per IPU
+    std::int64_t feed_ipu, borrowed_ddr;  // bytes per IPU
+    std::int64_t update_peak;             // bytes per tile
+    std::int64_t update_borrowed;         // cycles of summing a tied weight's gradient
+    std::int64_t ddr, entry_boundary;     // bytes per IPU
+    std::int64_t move, join;              // cycles: its boundary through Streaming Memory, joining its shards
     std::int32_t row;
     std::int32_t lender;  // unit that owns the weights it borrows; -1: none
     std::int64_t layer;

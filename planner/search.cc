@@ -99,15 +99,67 @@ class Search {
     return samples / (cycles / clock());
   }
 
+  // The largest unit's weights, and their gradients in training, have to stand on the tiles at once,
+  // split over t at best. Needs no table.
+  bool may_hold(const Cell& c) {
+    const GraphFacts& facts = tables_.facts(c.micro_batch);
+    std::int64_t largest = 0;
+    for (const auto& weights : facts.weights) {
+      std::int64_t bytes = 0;
+      for (TensorId w : weights) bytes += facts.graph.info(w).bytes().value;
+      largest = std::max(largest, bytes);
+    }
+    const std::int64_t per_weight =
+        size_of(job_.pins.precision.weights) + (tables_.training() ? size_of(job_.pins.precision.accumulators) : 0);
+    return largest / size_of(job_.pins.precision.weights) * per_weight / c.mesh.size() <=
+           job_.machine.chip_memory().value;
+  }
+  std::vector<Cell> held_back_;
+
   void order_cells() {
     std::vector<std::pair<double, Cell>> all;
     const std::vector<Cell> list = cells(job_);
     for (std::size_t i = 0; i < list.size(); ++i) {
       report(0.3 * static_cast<double>(i) / static_cast<double>(list.size()), "tabulating blocks");
+      if (!may_hold(list[i]) && !options_.defaults) {
+        out_.stats.pruned += static_cast<double>(settings(job_, list[i], false).size());
+        held_back_.push_back(list[i]);
+        continue;
+      }
       all.push_back({cell_bound(list[i]), list[i]});
     }
     std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    if (all.empty() && !held_back_.empty())
+      all.push_back({cell_bound(held_back_.back()), held_back_.back()});  // to say what overflows
     for (const auto& [bound, cell] : all) cells_.push_back({cell, static_cast<std::int64_t>(bound * 65536)});
+    dive();
+  }
+
+  // The fastest cells by bound are often those that fit least. A few that spread the model furthest come
+  // first, so that there is a plan early and most cells fall to it unopened.
+  void dive() {
+    constexpr std::size_t kFirst = 4;
+    if (cells_.size() < 40) return;
+    std::vector<CellBound> spread = cells_;
+    std::stable_sort(spread.begin(), spread.end(), [](const CellBound& a, const CellBound& b) {
+      const std::int64_t sa = a.cell.mesh.size() * a.cell.stages, sb = b.cell.mesh.size() * b.cell.stages;
+      return sa != sb                                   ? sa > sb
+             : a.cell.micro_batch != b.cell.micro_batch ? a.cell.micro_batch < b.cell.micro_batch
+                                                        : a.bound > b.bound;
+    });
+    spread.resize(kFirst);
+    auto chosen = [&](const CellBound& c) {
+      return std::any_of(spread.begin(), spread.end(), [&](const CellBound& f) {
+        return f.cell.mesh == c.cell.mesh && f.cell.stages == c.cell.stages &&
+               f.cell.micro_batch == c.cell.micro_batch && f.cell.accumulation == c.cell.accumulation;
+      });
+    };
+    std::vector<CellBound> rest;
+    for (const CellBound& c : cells_) {
+      if (!chosen(c)) rest.push_back(c);
+    }
+    cells_ = spread;
+    cells_.insert(cells_.end(), rest.begin(), rest.end());
   }
 
   void report(double share, const std::string& what) const {
@@ -153,6 +205,7 @@ class Search {
     std::set<std::string> seen;
     std::vector<const Plan*> fresh;
     for (const Plan& plan : plans) {
+      if (time_is_up()) break;
       const UnitTable& table = tables_.table(table_key(plan));
       prepare_rules(plan, table);
       Plan same = plan;

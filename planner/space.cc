@@ -75,6 +75,17 @@ std::vector<TensorParallel> meshes(const Job& job) {
   return out;
 }
 
+// The values a pin gives; of a range its doublings and its end.
+std::vector<std::int64_t> values_of(const std::optional<IntegerPin>& pin, const std::vector<std::int64_t>& free) {
+  if (!pin) return free;
+  if (!pin->values.empty()) return pin->values;
+  std::vector<std::int64_t> out;
+  const std::int64_t high = std::min<std::int64_t>(pin->high, pin->low * 1024);
+  for (std::int64_t v = pin->low; v < high; v *= 2) out.push_back(v);
+  out.push_back(high);
+  return out;
+}
+
 // m and g for a replica batch; with a free global batch g decides.
 void micro_batches(const Job& job, const Cell& base, std::vector<Cell>& out) {
   const Pins& pins = job.pins;
@@ -91,11 +102,9 @@ void micro_batches(const Job& job, const Cell& base, std::vector<Cell>& out) {
     }
     return;
   }
-  std::vector<std::int64_t> gs =
-      pins.gradient_accumulation ? pins.gradient_accumulation->values : std::vector<std::int64_t>{};
-  if (gs.empty()) gs = {job.task == Task::inference ? 1 : std::max<std::int64_t>(1, 8 * base.stages)};
-  std::vector<std::int64_t> ms =
-      pins.micro_batch ? pins.micro_batch->values : std::vector<std::int64_t>{1, 2, 4, 8, 16, 32};
+  const std::int64_t usual = job.task == Task::inference ? 1 : std::max<std::int64_t>(1, 8 * base.stages);
+  const std::vector<std::int64_t> gs = values_of(pins.gradient_accumulation, {usual});
+  const std::vector<std::int64_t> ms = values_of(pins.micro_batch, {1, 2, 4, 8, 16, 32});
   for (std::int64_t m : ms) {
     for (std::int64_t g : gs) {
       Cell c = base;
@@ -241,7 +250,7 @@ class SettingMaker {
     std::vector<Schedule> schedules = choices(
         pins_.schedule, {Schedule::grouped, Schedule::interleaved, Schedule::sequential}, Schedule::grouped, defaults_);
     if (c_.stages == 1) schedules = {Schedule::sequential};
-    p.io_tiles = pins_.io_tiles && !pins_.io_tiles->values.empty() ? pins_.io_tiles->values[0] : 0;
+    p.io_tiles = !pins_.io_tiles ? 0 : pins_.io_tiles->values.empty() ? pins_.io_tiles->low : pins_.io_tiles->values[0];
     p.location.weights = pins_.weights.empty() ? Location::in_processor : pins_.weights[0];
     p.location.gradients = pins_.gradients.empty() ? Location::in_processor : pins_.gradients[0];
     p.activation_sharding = pins_.activation_sharding.value_or(false);
@@ -274,7 +283,11 @@ class SettingMaker {
 
   void phases(Plan p) {
     p.schedule = pins_.schedule.empty() ? Schedule::grouped : pins_.schedule[0];
-    p.location.weights = pins_.weights.empty() ? Location::streaming : pins_.weights[0];
+    p.location.weights = Location::in_processor;
+    for (Location l : pins_.weights) {
+      if (l != Location::in_processor) p.location.weights = l;
+    }
+    if (pins_.weights.empty()) p.location.weights = Location::streaming;
     p.location.activations = pins_.activations.empty() ? Location::streaming : pins_.activations[0];
     p.location.gradients = pins_.gradients.empty() ? Location::in_processor : pins_.gradients[0];
     if (p.location.weights == Location::in_processor) return;
@@ -285,7 +298,7 @@ class SettingMaker {
       for (std::int64_t groups : pins_.phase_groups            ? pins_.phase_groups->values
                                  : defaults_ || c_.stages != 2 ? std::vector<std::int64_t>{1}
                                                                : std::vector<std::int64_t>{1, 2}) {
-        if (groups > 2 || c_.stages % groups != 0) continue;
+        if (groups > 2 || c_.stages % groups != 0 || !allows(pins_.phase_groups, groups)) continue;
         p.phase_groups = groups;
         for (std::int64_t w : degrees(pins_.rts_weights, c_.replicas, free_weights, job_, "weights")) {
           p.replicated_tensor_sharding.weights = w;

@@ -84,6 +84,10 @@ std::string check_structure(const Plan& plan, const GraphFacts& facts, const Mac
 std::string check_plan(const Plan& plan, const GraphFacts& facts, const Machine& machine, bool training) {
   if (std::string why = check_degrees(plan, machine); !why.empty()) return why;
   if (std::string why = check_structure(plan, facts, machine); !why.empty()) return why;
+  if (training && plan.phased() &&
+      std::find(plan.recompute.begin(), plan.recompute.end(), Recompute::none) != plan.recompute.end()) {
+    return "recompute none cannot go with phases: a phase's forward is long gone when its backward begins";
+  }
   const auto stages = static_cast<std::int64_t>(plan.stages.size());
   if (training && !plan.phased() && plan.schedule != Schedule::sequential &&
       plan.gradient_accumulation < 2 * stages - 1) {

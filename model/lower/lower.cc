@@ -285,22 +285,15 @@ class PlanLowering {
 
   // The widest boundary sets the copy: all IPUs send at once, activations one way, gradients the other.
   void boundary_copies(Node& loop) {
-    Bytes widest(0), sum(0);
-    std::int64_t crossings = 0;
+    Bytes widest(0);
     for (std::size_t s = 1; s < spans_.size(); ++s) {
       if (spans_[s].ipu == spans_[s - 1].ipu || spans_[s].phase != spans_[s - 1].phase) continue;
       const Bytes b = t_.boundary_bytes(static_cast<std::size_t>(spans_[s].begin));
       widest = std::max(widest, b);
-      sum += b;
-      ++crossings;
+      if (plan_.schedule != Schedule::sequential) continue;
+      for (int way = 0; way < (t_.training() ? 2 : 1); ++way) add_copy(loop, b);  // one after the other
     }
-    if (crossings == 0) return;
-    if (plan_.schedule != Schedule::sequential) {
-      add_copy(loop, widest);
-      return;
-    }
-    add_copy(loop, sum);  // one after the other
-    if (t_.training()) add_copy(loop, sum);
+    if (plan_.schedule != Schedule::sequential && widest.value > 0) add_copy(loop, widest);
   }
   void add_copy(Node& to, Bytes bytes) {
     Node n = step("stage boundaries", StepKind::copy, Term::copy, bytes);
@@ -649,17 +642,21 @@ class PlanLowering {
         for_units(ipu, phase, [&](std::size_t u) { largest = std::max(largest, t_.row(u).weight_tile); });
         weights = share(weights, rts.weights) + largest;
       }
-      r.weights = std::max(r.weights, weights);
+      Bytes gradients(0);
       if (t_.training()) {
-        Bytes gradients(ceil_div(parameters_of(ipu, phase, true) * size_of(plan_.precision.accumulators), tiles));
+        gradients = Bytes(ceil_div(parameters_of(ipu, phase, true) * size_of(plan_.precision.accumulators), tiles));
         if (!phases) {
           gradients = share(gradients, rts.gradients);
           if (plan_.location.gradients != Location::in_processor || rts.gradients > 1)
             gradients += largest_gradient(ipu);
           if (plan_.location.gradients != Location::in_processor) gradients = largest_gradient(ipu);
         }
-        r.gradients = std::max(r.gradients, gradients);
       }
+      // Phases take turns on the tiles: the one that holds most counts.
+      Bytes io(0);
+      for_units(ipu, phase, [&](std::size_t u) { io += t_.row(u).feed_tile * plan_.prefetch_depth; });
+      if (weights + gradients + io > r.weights + r.gradients + r.io)
+        r.weights = weights, r.gradients = gradients, r.io = io;
       if (phases && plan_.location.code != Location::in_processor) {
         const Residents code = code_of(ipu, j);
         if (code.executable() > r.executable())
@@ -678,7 +675,6 @@ class PlanLowering {
         r.stash += stash_entry(s, true) * (elsewhere ? std::min<std::int64_t>(depth, 2) : depth);
       }
     }
-    for_units(ipu, -1, [&](std::size_t u) { r.io += t_.row(u).feed_tile * plan_.prefetch_depth; });
     program_.ipus.push_back(r);
     program_.ddr.push_back(ddr_of(ipu));
   }

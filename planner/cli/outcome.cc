@@ -105,6 +105,8 @@ void lower_best(Outcome& o) {
 void add_notes(Outcome& o) {
   const Evaluated* e = o.shown();
   for (const std::string& n : o.search.notes) o.notes.push_back(n);
+  if (o.search.stats.gap > 0)
+    o.notes.push_back("the search stopped early: --time-limit S gives it longer (0: until it is done)");
   if (!e) return;
   if (!e->not_validated.empty()) {
     std::string list;

@@ -27,7 +27,7 @@ struct Outcome {
 
 struct OutcomeOptions {
   std::int64_t top = 5;
-  double time_limit = 0;
+  double time_limit = 50;  // seconds; 0: none
   bool pareto = true;
   bool find_fix = true;
   bool estimate = false;

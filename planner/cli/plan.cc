@@ -59,7 +59,8 @@ void add_plan(CLI::App& app, CommonOptions& common, Run& run) {
   sub->add_option("--top", a->options.top, "Plans to list, different in kind")
       ->check(CLI::Range(1, 100))
       ->type_name("K");
-  sub->add_option("--time-limit", a->options.time_limit, "Stop after so many seconds with the best so far and its gap")
+  sub->add_option("--time-limit", a->options.time_limit,
+                  "Stop after so many seconds with the best so far and its gap; 0: never")
       ->check(CLI::Range(0.01, 1e6))
       ->type_name("S");
   sub->callback([a, &common, &run] { run = [a, &common] { return run_plan(*a, common); }; });

@@ -139,8 +139,6 @@ TEST(Search, RespectsPins) {
        [](const Plan& p) { return p.phases.size() == 2 && p.location.weights == Location::streaming; }},
       {{{"phases", 3}}, [](const Plan& p) { return p.phases.size() == 3; }},
       {{{"phases", 1}}, [](const Plan& p) { return p.phases.size() == 1; }},
-      {{{"phases", 2}, {"pipeline_stages", 2}, {"phase_groups", {{"min", 2}, {"max", 2}}}},
-       [](const Plan& p) { return p.phase_groups == 2; }},
       {{{"phases", 2}, {"phase_order", "micro_batch_outer"}},
        [](const Plan& p) { return p.phase_order == PhaseOrder::micro_batch_outer; }},
       {{{"phases", 2}, {"io_tiles", {32, 64}}},
