@@ -200,9 +200,9 @@ TEST(BadJobMachine, ValuesWithoutUnitOrOutOfRangeAreRefused) {
        BadJob{R"({"base": "toy", "override": {"chip": {"tiles": "4"}}})", "found \"4\""},
        BadJob{R"({"base": "toy", "override": {"chip": {"tile_memory": "0 KiB"}}})", "expected 1 KiB to"},
        BadJob{R"({"base": "toy", "override": {"chip": {"tile_memory": "8 KiB"}}})",
-              "16 KiB are more than the tile memory of 8 KiB"},
-       BadJob{R"({"base": "toy", "override": {"chip": {"control_code": "32 KiB"}}})",
-              "32 KiB are more than the executable memory of 16 KiB"}});
+              "64 KiB are more than the tile memory of 8 KiB"},
+       BadJob{R"({"base": "toy", "override": {"chip": {"control_code": "128 KiB"}}})",
+              "128 KiB are more than the executable memory of 64 KiB"}});
 }
 
 TEST(BadJobMachine, SizesThatTheLinksCannotJoinAreRefused) {
