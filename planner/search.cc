@@ -49,6 +49,7 @@ class Search {
     const std::vector<Cell> list = cells(job_);
     check_pins(job_, static_cast<std::int64_t>(tables_.facts(list.front().micro_batch).graph.units.size()));
     order_cells();
+    dive();
     sweep(1.0, true);
     out_.stats.optimal = !stopped_ && out_.stats.gap <= 1e-9;
     collect();
@@ -132,14 +133,13 @@ class Search {
     if (all.empty() && !held_back_.empty())
       all.push_back({cell_bound(held_back_.back()), held_back_.back()});  // to say what overflows
     for (const auto& [bound, cell] : all) cells_.push_back({cell, static_cast<std::int64_t>(bound * 65536)});
-    dive();
   }
 
-  // The fastest cells by bound are often those that fit least. A few that spread the model furthest come
-  // first, so that there is a plan early and most cells fall to it unopened.
+  // The fastest cells by bound are often those that fit least, and their tables take long. A quick look at
+  // a few that spread the model furthest gives a plan early; most cells then fall to it unopened.
   void dive() {
-    constexpr std::size_t kFirst = 4;
-    if (cells_.size() < 40) return;
+    constexpr std::size_t kLooks = 4;
+    if (cells_.size() < 40 || options_.defaults) return;
     std::vector<CellBound> spread = cells_;
     std::stable_sort(spread.begin(), spread.end(), [](const CellBound& a, const CellBound& b) {
       const std::int64_t sa = a.cell.mesh.size() * a.cell.stages, sb = b.cell.mesh.size() * b.cell.stages;
@@ -147,19 +147,13 @@ class Search {
              : a.cell.micro_batch != b.cell.micro_batch ? a.cell.micro_batch < b.cell.micro_batch
                                                         : a.bound > b.bound;
     });
-    spread.resize(kFirst);
-    auto chosen = [&](const CellBound& c) {
-      return std::any_of(spread.begin(), spread.end(), [&](const CellBound& f) {
-        return f.cell.mesh == c.cell.mesh && f.cell.stages == c.cell.stages &&
-               f.cell.micro_batch == c.cell.micro_batch && f.cell.accumulation == c.cell.accumulation;
-      });
-    };
-    std::vector<CellBound> rest;
-    for (const CellBound& c : cells_) {
-      if (!chosen(c)) rest.push_back(c);
+    for (std::size_t i = 0; i < std::min(kLooks, spread.size()); ++i) {
+      report(0.3, "a first look");
+      std::vector<Plan> plans = settings(job_, spread[i].cell, false);
+      std::erase_if(plans, [](const Plan& p) { return p.io_tiles != 0 || p.available_memory_proportion > 0.12; });
+      visit_all(plans, 1.0, false);
+      incumbent_ = std::max(incumbent_, front_floor_);
     }
-    cells_ = spread;
-    cells_.insert(cells_.end(), rest.begin(), rest.end());
   }
 
   void report(double share, const std::string& what) const {
@@ -416,7 +410,7 @@ class Search {
     for (const CellBound& cb : cells_) {
       for (const Plan& plan : settings(job_, cb.cell, options_.defaults)) {
         // Enough to name what is in the way; more settings seldom come much closer.
-        if (time_is_up() || since(start_) > 15 + searched || out_.stats.evaluations > 4000) break;
+        if (since(start_) > 10 + searched) break;
         closest_of(plan, least);
       }
     }
