@@ -10,7 +10,7 @@ namespace {
 
 using Rows = std::vector<std::string_view>;
 
-// By Term. Formulas name their terms as docs/cost-model.md does.
+// By Term, in its order.
 const std::array<TermExplanation, kTerms>& table() {
   static const Rows clock = {"/chip/clock"};
   static const std::array<TermExplanation, kTerms> all = {{

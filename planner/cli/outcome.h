@@ -35,7 +35,7 @@ struct OutcomeOptions {
 
 Outcome solve(const std::string& job_path, const OutcomeOptions& options, const CommonOptions& common);
 
-// The keys of docs/json.md.
+// The keys of the JSON result: best, runners_up, pareto, search, space, infeasible, notes.
 nlohmann::json to_json(const Outcome& outcome);
 
 }  // namespace superstep
