@@ -162,13 +162,12 @@ std::vector<E> choices(const std::vector<E>& pinned, const std::vector<E>& free,
 }
 
 std::vector<std::int64_t> degrees(const std::optional<IntegerPin>& pin, std::int64_t r,
-                                  const std::vector<std::int64_t>& free, const Job& job, const char* name) {
+                                  const std::vector<std::int64_t>& free) {
   if (pin && !pin->values.empty()) {
     std::vector<std::int64_t> ok;
     for (std::int64_t v : pin->values) {
       if (r % v == 0) ok.push_back(v);
     }
-    (void)job, (void)name;
     return ok;
   }
   std::vector<std::int64_t> out;
@@ -235,9 +234,8 @@ class SettingMaker {
         defaults_ ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{1, inside_, c_.replicas};
     for (Location place : places) {
       if (place != Location::in_processor && !streaming_) continue;
-      for (std::int64_t degree : training_
-                                     ? degrees(pins_.rts_optimizer_state, c_.replicas, free, job_, "optimizer_state")
-                                     : std::vector<std::int64_t>{p.replicated_tensor_sharding.weights}) {
+      for (std::int64_t degree : training_ ? degrees(pins_.rts_optimizer_state, c_.replicas, free)
+                                           : std::vector<std::int64_t>{p.replicated_tensor_sharding.weights}) {
         p.location.optimizer_state = place;
         p.replicated_tensor_sharding.optimizer_state = degree;
         if (degree % p.replicated_tensor_sharding.weights != 0) continue;
@@ -258,8 +256,8 @@ class SettingMaker {
     if (!pins_.phase_order.empty() && pins_.phase_order[0] == PhaseOrder::micro_batch_outer && !pins_.phase_count &&
         !pins_.phases)
       return;
-    for (std::int64_t w : degrees(pins_.rts_weights, c_.replicas, {1}, job_, "weights")) {
-      for (std::int64_t g : degrees(pins_.rts_gradients, c_.replicas, {1}, job_, "gradients")) {
+    for (std::int64_t w : degrees(pins_.rts_weights, c_.replicas, {1})) {
+      for (std::int64_t g : degrees(pins_.rts_gradients, c_.replicas, {1})) {
         p.replicated_tensor_sharding.weights = w;
         p.replicated_tensor_sharding.gradients = g;
         for (Schedule schedule : schedules) {
@@ -300,9 +298,9 @@ class SettingMaker {
                                                                : std::vector<std::int64_t>{1, 2}) {
         if (groups > 2 || c_.stages % groups != 0 || !allows(pins_.phase_groups, groups)) continue;
         p.phase_groups = groups;
-        for (std::int64_t w : degrees(pins_.rts_weights, c_.replicas, free_weights, job_, "weights")) {
+        for (std::int64_t w : degrees(pins_.rts_weights, c_.replicas, free_weights)) {
           p.replicated_tensor_sharding.weights = w;
-          for (std::int64_t g : degrees(pins_.rts_gradients, c_.replicas, {1}, job_, "gradients")) {
+          for (std::int64_t g : degrees(pins_.rts_gradients, c_.replicas, {1})) {
             p.replicated_tensor_sharding.gradients = g;
             for (bool sharding : activation_shardings()) {
               p.activation_sharding = sharding;

@@ -391,7 +391,7 @@ class UnitLowering {
     const LayoutId layout = lead.valid() ? layout_of(lead) : kLinear;
     const bool rearranges = space.reduction == Reduction::none && !elementwise(space);
     const SharePlan p = share_plan(call, local, c_.tiles, c_.chip);
-    gather_operands(op, space, lead, layout, rearranges, position);
+    gather_operands(op, lead, layout, rearranges, position);
     Step work = vector(rearranges ? Term::relayout : pass_ == Pass::update ? Term::update : Term::vector, p.vector);
     work.generic = !op.def->core;
     work.grid = {p.parallel_parts, p.reduce_parts};
@@ -430,8 +430,7 @@ class UnitLowering {
   }
 
   // One exchange for everything the op's shares read that does not lie on their tiles.
-  void gather_operands(const Op& op, const Space& space, TensorId lead, LayoutId layout, bool rearranges,
-                       std::size_t position) {
+  void gather_operands(const Op& op, TensorId lead, LayoutId layout, bool rearranges, std::size_t position) {
     if (rearranges && lead.valid()) {
       const TensorId larger =
           op.outputs.empty() || g_.info(lead).elements() >= g_.info(op.outputs[0]).elements() ? lead : op.outputs[0];
@@ -458,7 +457,6 @@ class UnitLowering {
       const std::int64_t theirs = volume(local_shape(g_.info(t).shape, c_.sharding.of(t), c_.sharding.mesh));
       plain += Bytes(std::min(mine, theirs) * size_of(g_.info(t).type));
     }
-    (void)space;
     if (any) add_step(exchange(Term::operand_exchange, plain), position);
   }
 
