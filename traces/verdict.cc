@@ -144,7 +144,10 @@ std::string search_sentence(const report::Index& index) {
   const std::string counts = figure(search.explored()) + " plans covered: " + figure(search.pruned()) +
                              " excluded by bounds, " + with_thousands(search.evaluations()) + " evaluated, " +
                              figure(search.feasible()) + " feasible. ";
-  if (search.optimal()) return counts + (index.has_plan() ? "Proved optimal" : "Proved that none fits") + time;
+  // An infeasible report may still show the plan that came closest.
+  const bool none = index.has_infeasible() || !index.has_plan();
+  if (search.optimal()) return counts + (none ? "Proved that none fits" : "Proved optimal") + time;
+  if (none) return counts + "Stopped before the whole space was searched," + time;
   return counts + "Stopped before the proof, at most " + percent(search.gap()) + " from the best," + time;
 }
 
