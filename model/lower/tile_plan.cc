@@ -12,17 +12,10 @@
 namespace superstep {
 namespace {
 
-// Smallest part counts, one per distinct share ceil(n / parts), up to `limit` parts.
-std::vector<std::int64_t> part_classes(std::int64_t n, std::int64_t limit) {
-  std::vector<std::int64_t> parts;
-  for (std::int64_t p = 1; p <= std::min(n, limit);) {
-    const std::int64_t share_size = ceil_div(n, p);
-    const std::int64_t least = ceil_div(n, share_size);
-    parts.push_back(least);
-    if (share_size == 1) break;
-    p = ceil_div(n, share_size - 1);
-  }
-  return parts;
+// The fewest parts, at most `limit`, with the smallest share ceil(n / parts). Part counts that make the same
+// share are one class: `fewest_parts(n, parts - 1)` is the next one, with larger shares; 0: none.
+std::int64_t fewest_parts(std::int64_t n, std::int64_t limit) {
+  return limit < 1 ? 0 : ceil_div(n, ceil_div(n, std::min(n, limit)));
 }
 
 std::int64_t macs_per_cycle(const Amp& amp, DType operands, DType partials) {
@@ -57,11 +50,13 @@ struct Pricer {
     return g * nb * kb * (row_cycles * chip.workers * ceil_div(r, chip.workers) + chip.amp.block_fixed.value);
   }
 
-  // Time and temporary memory alone, for splits that the front will mostly refuse.
+  // Time and temporary memory alone, for splits that the front will mostly refuse. `any_pm`: a bound for every split
+  // of the rows with shares no smaller than this one's; what already lies on the tile then counts as if pm were 1.
   struct Quick {
     std::int64_t total, temporary;
   };
-  Quick quick(const ProductShape& s, std::int64_t pg, std::int64_t pm, std::int64_t pn, std::int64_t pk) const {
+  Quick quick(const ProductShape& s, std::int64_t pg, std::int64_t pm, std::int64_t pn, std::int64_t pk,
+              bool any_pm) const {
     const std::int64_t g = ceil_div(s.batch, pg), r = ceil_div(s.rows, pm);
     const std::int64_t nb = ceil_div(ceil_div(s.columns, channels), pn),
                        kb = ceil_div(ceil_div(s.contracted, channels), pk);
@@ -70,7 +65,7 @@ struct Pricer {
                     : static_cast<std::int64_t>(static_cast<double>(g * r * kb * channels * operand_size) * s.halo);
     const std::int64_t weights = g * nb * kb * channels * channels * operand_size;
     const std::int64_t inputs_in = inputs - std::min(inputs / pn, inputs_spread),
-                       weights_in = weights - std::min(weights / pm, weights_spread);
+                       weights_in = weights - std::min(any_pm ? weights : weights / pm, weights_spread);
     std::int64_t total = multiply(g, r, nb, kb) + chip.amp.call_fixed.value + 2 * chip.exchange.superstep.value;
     const auto received = pn % 2 == 0 ? static_cast<double>(weights_in) / chip.exchange.receive.value +
                                             static_cast<double>(inputs_in) / chip.exchange.paired_receive.value
@@ -171,17 +166,20 @@ void search(const ProductShape& s, std::int64_t tiles, const Chip& chip, const C
             std::int64_t times, bool split_contracted, bool swapped, Front& front) {
   const Pricer pricer(s, tiles, chip, calibration);
   const std::int64_t nblocks = ceil_div(s.columns, pricer.channels), kblocks = ceil_div(s.contracted, pricer.channels);
-  for (std::int64_t pg : part_classes(s.batch, tiles)) {
+  const auto slowest = [&] { return kSlowest * static_cast<double>(front.fastest().value); };
+  for (std::int64_t pg = fewest_parts(s.batch, tiles); pg > 0; pg = fewest_parts(s.batch, pg - 1)) {
     const std::int64_t g = ceil_div(s.batch, pg);
-    for (std::int64_t pn : part_classes(nblocks, tiles / pg)) {
+    for (std::int64_t pn = fewest_parts(nblocks, tiles / pg); pn > 0; pn = fewest_parts(nblocks, pn - 1)) {
       const std::int64_t nb = ceil_div(nblocks, pn);
-      for (std::int64_t pk : part_classes(kblocks, tiles / (pg * pn))) {
-        const std::int64_t kb = ceil_div(kblocks, pk);
-        const std::int64_t most = tiles / (pg * pn * pk);
-        for (std::int64_t pm : part_classes(s.rows, most)) {
+      for (std::int64_t pk = fewest_parts(kblocks, tiles / (pg * pn)); pk > 0; pk = fewest_parts(kblocks, pk - 1)) {
+        const std::int64_t kb = ceil_div(kblocks, pk), most = tiles / (pg * pn * pk);
+        // Shares of the rows grow, and time and memory with them: the first that is out ends the run.
+        for (std::int64_t pm = fewest_parts(s.rows, most); pm > 0; pm = fewest_parts(s.rows, pm - 1)) {
           const std::int64_t least = pricer.multiply(g, ceil_div(s.rows, pm), nb, kb) * times;
-          if (static_cast<double>(least) > kSlowest * static_cast<double>(front.fastest().value)) continue;
-          const Pricer::Quick quick = pricer.quick(s, pg, pm, pn, pk);
+          if (static_cast<double>(least) > slowest()) break;
+          const Pricer::Quick bound = pricer.quick(s, pg, pm, pn, pk, true);
+          if (front.refuses(Cycles(bound.total * times), Bytes(bound.temporary))) break;
+          const Pricer::Quick quick = pricer.quick(s, pg, pm, pn, pk, false);
           if (front.refuses(Cycles(quick.total * times), Bytes(quick.temporary))) continue;
           ProductPlan p = pricer.price(s, pg, pm, pn, pk);
           p.times = times;
