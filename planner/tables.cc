@@ -12,8 +12,8 @@ struct GraphAndFacts {
   GraphFacts facts;
 };
 
-using MeshKey = std::tuple<std::int64_t, TensorParallel>;  // micro-batch, mesh
-using UnitKey = std::tuple<std::int64_t, TensorParallel, std::int64_t, double, bool, DType>;
+using MeshKey = std::tuple<std::int64_t, TensorParallel, bool>;  // micro-batch, mesh, activation sharding
+using UnitKey = std::tuple<MeshKey, std::int64_t, double, bool, DType>;
 
 }  // namespace
 
@@ -47,15 +47,16 @@ const GraphFacts& Tables::facts(std::int64_t micro_batch) {
 
 const UnitTable& Tables::table(const TableKey& key) {
   std::lock_guard lock(state_->mutex);
-  auto& slot =
-      state_->tables[{key.micro_batch, key.mesh, key.io_tiles, key.proportion, key.accumulate, key.precision.partials}];
+  const MeshKey mesh_key{key.micro_batch, key.mesh, key.activation_sharding};
+  auto& slot = state_->tables[{mesh_key, key.io_tiles, key.proportion, key.accumulate, key.precision.partials}];
   if (slot) return *slot;
   const auto start = std::chrono::steady_clock::now();
   const GraphFacts& facts_of = facts(key.micro_batch);
-  auto& sharding = state_->shardings[{key.micro_batch, key.mesh}];
+  auto& sharding = state_->shardings[mesh_key];
   if (!sharding) {
     sharding = std::make_unique<GraphSharding>(shard(facts_of.graph, key.mesh, collective_time(model_, key.mesh),
-                                                     work_time(facts_of.graph, model_.machine().chip)));
+                                                     work_time(facts_of.graph, model_.machine().chip),
+                                                     shard_rules(key, model_.machine().chip)));
   }
   const std::int64_t tiles = model_.machine().chip.tiles - key.io_tiles;
   auto& fronts = state_->fronts[tiles];

@@ -143,12 +143,6 @@ class Front {
     return it != points_.begin() && std::prev(it)->second.total <= total;
   }
   Cycles fastest() const { return points_.empty() ? Cycles(INT64_MAX) : points_.rbegin()->second.total; }
-  // The fastest point within the cap; null: none is that lean.
-  const ProductPlan* within(Bytes cap) const {
-    auto it = points_.upper_bound(cap.value);
-    return it == points_.begin() ? nullptr : &std::prev(it)->second;
-  }
-  const ProductPlan& leanest() const { return points_.begin()->second; }
   std::vector<ProductPlan> take() const {
     std::vector<ProductPlan> out;
     for (auto it = points_.rbegin(); it != points_.rend(); ++it) out.push_back(it->second);
@@ -204,11 +198,7 @@ ProductShape swap_roles(ProductShape s) {
   return s;
 }
 
-}  // namespace
-
-namespace {
-
-constexpr std::array<std::int64_t, 10> kTimes = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+constexpr std::array<std::int64_t, 14> kTimes = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
 
 // Adds the points of one degree of serialisation: columns in parts, or the contraction with accumulation.
 void add_level(const ProductShape& shape, std::int64_t times, std::int64_t tiles, const Chip& chip,
@@ -281,13 +271,9 @@ SharePlan share_plan(const OpCall& call, std::span<const std::int64_t> local_ext
 }
 
 struct ProductFronts::State {
-  // A front is searched one degree of serialisation at a time, as far as the caps asked for need it and
-  // one degree further.
   struct Entry {
-    Front front;
-    std::size_t levels = 0;
-    std::map<std::int64_t, ProductPlan> answers;  // by cap
-    std::mutex mutex;
+    std::vector<ProductPlan> front;
+    std::once_flag searched;
   };
   Chip chip;
   std::int64_t tiles;
@@ -317,16 +303,11 @@ const ProductPlan& ProductFronts::fastest(const ProductShape& shape, Bytes cap) 
     }
     entry = slot.get();
   }
-  std::lock_guard lock(entry->mutex);
-  const auto known = entry->answers.find(cap.value);
-  if (known != entry->answers.end()) return known->second;  // map nodes stay put
-  auto extend = [&] {
-    add_level(shape, kTimes[entry->levels++], state_->tiles, state_->chip, state_->calibration, entry->front);
-  };
-  while (entry->levels < kTimes.size() && !entry->front.within(cap)) extend();
-  if (entry->levels < kTimes.size()) extend();
-  const ProductPlan* best = entry->front.within(cap);
-  return entry->answers.emplace(cap.value, best ? *best : entry->front.leanest()).first->second;
+  std::call_once(entry->searched,
+                 [&] { entry->front = product_front(shape, state_->tiles, state_->chip, state_->calibration); });
+  const std::vector<ProductPlan>& front = entry->front;  // fastest first, ever leaner
+  const auto best = std::find_if(front.begin(), front.end(), [&](const ProductPlan& p) { return p.temporary <= cap; });
+  return best == front.end() ? front.back() : *best;
 }
 
 std::int64_t ProductFronts::searches() const { return state_->searches; }
