@@ -36,6 +36,7 @@ struct TableKey {
   double proportion = 0.6;
   bool accumulate = true;
   bool activation_sharding = false;
+  friend bool operator==(const TableKey&, const TableKey&) = default;
 };
 
 // What crosses into a unit in the forward pass.
