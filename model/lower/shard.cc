@@ -535,18 +535,23 @@ double solve_blocks(Solver& solver, const std::vector<BlockOfUnits>& blocks, con
                     const std::function<bool(TensorId)>& crosses) {
   constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
   double seconds = 0;
+  struct Solved {
+    std::size_t block;
+    double seconds;
+  };
   for (Pass pass : passes) {
-    std::map<std::uint64_t, std::size_t> representative;
+    std::map<std::uint64_t, Solved> solved;
     for (std::size_t n = 0; n < blocks.size(); ++n) {
       const std::size_t b = pass == Pass::backward ? blocks.size() - 1 - n : n;
       const std::vector<OpId> ops = ops_of(solver.graph, blocks[b], pass);
       if (ops.empty()) continue;
-      const auto [it, fresh] = representative.try_emplace(blocks[b].signature, b);
+      const auto [it, fresh] = solved.try_emplace(blocks[b].signature, Solved{b, 0});
       if (pass == Pass::update) solver.place_states(ops);
       if (fresh)
-        seconds += solver.solve(ops, crosses, pass == Pass::update ? 1 : kAll);
+        it->second.seconds = solver.solve(ops, crosses, pass == Pass::update ? 1 : kAll);
       else
-        solver.apply(ops_of(solver.graph, blocks[it->second], pass), ops);
+        solver.apply(ops_of(solver.graph, blocks[it->second.block], pass), ops);
+      seconds += it->second.seconds;
     }
   }
   return seconds;
@@ -683,19 +688,16 @@ std::vector<std::vector<bool>> data_dimensions(const Graph& graph) {
   return data;
 }
 
-// Along the longest data dimension that t1 divides.
+// The first data dimension that t1 divides: samples, which never meet, before positions, which do in attention.
 std::vector<std::int8_t> data_dimensions_to_split(const Graph& graph, const std::vector<std::vector<bool>>& data,
                                                   std::int64_t parts) {
   std::vector<std::int8_t> out(graph.tensors.size(), kR);
   for (std::size_t t = 0; parts > 1 && t < graph.tensors.size(); ++t) {
     const Tensor& tensor = graph.tensors[TensorId(t)];
     if (tensor.kind != TensorKind::activation) continue;
-    std::int64_t longest = 1;
-    for (std::size_t d = 0; d < tensor.info.shape.size(); ++d) {
+    for (std::size_t d = tensor.info.shape.size(); d-- > 0;) {
       const std::int64_t extent = tensor.info.shape[d];
-      if (!data[t][d] || extent % parts != 0 || extent <= longest) continue;
-      longest = extent;
-      out[t] = static_cast<std::int8_t>(d);
+      if (data[t][d] && extent > 1 && extent % parts == 0) out[t] = static_cast<std::int8_t>(d);
     }
   }
   return out;
@@ -711,6 +713,17 @@ std::vector<bool> read_in_backward(const Graph& graph) {
     }
   }
   return out;
+}
+
+bool gathers_weights(const Graph& graph, const GraphSharding& sharding) {
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    for (const Conversion& c : sharding.of(OpId(i)).conversions) {
+      if (c.operand < 0 || c.kind != CollectiveKind::all_gather) continue;
+      const TensorId t = graph.ops[OpId(i)].inputs[static_cast<std::size_t>(c.operand)];
+      if (graph.tensors[t].kind == TensorKind::weight) return true;
+    }
+  }
+  return false;
 }
 
 GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTime& collective, const WorkTime& work,
@@ -760,24 +773,31 @@ GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTim
   // A weight that several blocks use (a tied embedding) is split the same way in all of them: each
   // dimension is tried, one weight after the other.
   const Solver fresh_solver = solver;
-  std::map<TensorId, int> chosen;
-  for (TensorId w : tied_weights(graph, block_of_unit, rules.small_weight)) {
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t d = 0; d < graph.info(w).shape.size(); ++d) {
-      const std::int64_t parts = mesh.t1 > 1 ? mesh.t1 : mesh.t2;
-      if (!divides(graph.info(w).shape[d], parts)) continue;
-      std::map<TensorId, int> trial = chosen;
-      trial[w] = static_cast<int>(d);
-      solver.restart(fresh_solver, trial);
-      const double seconds = solve_blocks(solver, blocks, {Pass::forward}, crosses);
-      if (seconds >= least) continue;
-      least = seconds;
-      chosen[w] = static_cast<int>(d);
+  auto solve_all = [&](Bytes gather_limit) {
+    solver.rules.gather_limit = gather_limit;
+    std::map<TensorId, int> chosen;
+    for (TensorId w : tied_weights(graph, block_of_unit, rules.small_weight)) {
+      double least = std::numeric_limits<double>::infinity();
+      for (std::size_t d = 0; d < graph.info(w).shape.size(); ++d) {
+        const std::int64_t parts = mesh.t1 > 1 ? mesh.t1 : mesh.t2;
+        if (!divides(graph.info(w).shape[d], parts)) continue;
+        std::map<TensorId, int> trial = chosen;
+        trial[w] = static_cast<int>(d);
+        solver.restart(fresh_solver, trial);
+        const double seconds = solve_blocks(solver, blocks, {Pass::forward}, crosses);
+        if (seconds >= least) continue;
+        least = seconds;
+        chosen[w] = static_cast<int>(d);
+      }
     }
-  }
-  solver.restart(fresh_solver, chosen);
-  solve_blocks(solver, blocks, {Pass::forward, Pass::backward, Pass::update}, crosses);
-  return std::move(solver.result);
+    solver.restart(fresh_solver, chosen);
+    return solve_blocks(solver, blocks, {Pass::forward, Pass::backward, Pass::update}, crosses);
+  };
+  // The forward programme only estimates what a choice costs the backward pass: both ways are compared in full.
+  const double seconds = solve_all(rules.gather_limit);
+  if (!gathers_weights(graph, solver.result)) return std::move(solver.result);
+  GraphSharding with_gathers = std::move(solver.result);
+  return solve_all(Bytes(0)) < seconds ? std::move(solver.result) : std::move(with_gathers);
 }
 
 }  // namespace superstep

@@ -67,7 +67,7 @@ inline constexpr std::int64_t kSmallWeight = 65536;
 
 struct ShardRules {
   std::int64_t small_weight = kSmallWeight;  // elements; smaller weights do not begin a split
-  // Activations that cross blocks or wait for the backward pass are split over t1 along their longest data dimension
+  // Activations that cross blocks or wait for the backward pass are split over t1 along their first data dimension
   // that it divides, and so is the work on them.
   bool split_activations = false;
   // Where that is cheaper, weights of up to this size are gathered for each use instead of activations being joined.

@@ -6,6 +6,7 @@
 
 #include "model/error.h"
 #include "planner/space.h"
+#include "planner/weight_gathers.h"
 
 namespace superstep {
 namespace {
@@ -113,6 +114,8 @@ void add_notes(Outcome& o) {
     for (const std::string& n : e->not_validated) list += (list.empty() ? "" : ", ") + n;
     o.notes.push_back("not validated: no measured point covers " + list);
   }
+  if (std::string gathers = weight_gathers_note(*o.tables, e->plan); !gathers.empty())
+    o.notes.push_back(std::move(gathers));
   const Calibration& c = o.model->calibration();
   const double band = e->not_validated.empty() ? c.relative_band : c.relative_band_other;
   o.notes.push_back("95 % band of the step time: +-" + std::to_string(static_cast<int>(std::lround(band * 100))) +

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/weight_gathers.h"
+
+#include <set>
+
+#include "model/quantity_text.h"
+#include "planner/search.h"
+
+namespace superstep {
+namespace {
+
+// What the collectives of one micro-batch move, on one IPU.
+struct Moved {
+  Bytes all;
+  std::set<TensorId> gathered;  // weights
+  Bytes largest;                // of them, whole
+
+  Moved(const Graph& graph, const GraphSharding& sharding) {
+    for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+      const Op& op = graph.ops[OpId(i)];
+      if (op.pass == Pass::update) continue;
+      for (const Conversion& c : sharding.of(OpId(i)).conversions) {
+        all += c.bytes;
+        if (c.operand < 0 || c.kind != CollectiveKind::all_gather) continue;
+        const TensorId t = op.inputs[static_cast<std::size_t>(c.operand)];
+        if (graph.tensors[t].kind != TensorKind::weight) continue;
+        gathered.insert(t);
+        largest = std::max(largest, c.bytes);
+      }
+    }
+  }
+};
+
+Moved moved(Tables& tables, const TableKey& key, Bytes gather_limit) {
+  const Graph& graph = tables.facts(key.micro_batch).graph;
+  ShardRules rules = shard_rules(key, tables.model().machine().chip);
+  rules.gather_limit = gather_limit;
+  return Moved(graph, shard(graph, key.mesh, collective_time(tables.model(), key.mesh),
+                            work_time(graph, tables.model().machine().chip), rules));
+}
+
+std::string weights_text(const Moved& m) {
+  const std::size_t n = m.gathered.size();
+  return std::to_string(n) + (n == 1 ? " weight" : " weights") + " of up to " + to_text(m.largest);
+}
+
+}  // namespace
+
+std::string weight_gathers_note(Tables& tables, const Plan& plan) {
+  if (plan.tensor_parallel.size() == 1) return "";
+  const TableKey key = table_key(plan);
+  const Bytes limit = shard_rules(key, tables.model().machine().chip).gather_limit;
+  const Moved chosen = moved(tables, key, limit), free = moved(tables, key, ShardRules{}.gather_limit);
+  std::string text;
+  if (!chosen.gathered.empty()) {
+    text = weights_text(chosen) +
+           " are gathered for each use, which takes less time than joining activations: " + to_text(chosen.all) +
+           " of collectives per micro-batch on each IPU instead of " + to_text(moved(tables, key, Bytes(0)).all);
+  }
+  if (free.largest > limit) {
+    text += (text.empty() ? "" : "; ") + std::string("gathering ") + weights_text(free) +
+            " would take less time still (" + to_text(free.all) + " of collectives instead of " + to_text(chosen.all) +
+            "), but beside the rest at most " + to_text(limit) + " of a gathered weight may stand on the tiles";
+  }
+  return text;
+}
+
+}  // namespace superstep
