@@ -150,7 +150,10 @@ bool JsonReader::has(std::string_view key) { return raw_or_null(key) != nullptr;
 
 const json& JsonReader::raw(std::string_view key) {
   const json* found = raw_or_null(key);
-  if (found == nullptr) throw Error(here(), "the key \"" + std::string(key) + "\" is missing");
+  if (found == nullptr) {
+    const std::string name(key);
+    throw Error(here(), "the key \"" + name + "\" is missing" + misspelt({&name, 1}));
+  }
   return *found;
 }
 
@@ -222,6 +225,15 @@ bool JsonReader::boolean_or(std::string_view key, bool fallback) {
 std::string JsonReader::at(std::string_view key) const { return here() + "/" + pointer_token(key); }
 std::string JsonReader::here() const { return file_ + "#" + pointer_; }
 void JsonReader::fail(std::string_view key, const std::string& message) const { throw Error(at(key), message); }
+
+std::string JsonReader::misspelt(std::span<const std::string> missing) const {
+  for (const auto& [key, value] : value_->items()) {
+    if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) continue;  // a name of its own
+    const std::string meant = nearest_name(key, missing);
+    if (!meant.empty()) return " (did you mean \"" + meant + "\" by \"" + key + "\"?)";
+  }
+  return "";
+}
 
 void JsonReader::finish() const {
   for (const auto& [key, value] : value_->items()) {

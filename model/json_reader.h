@@ -48,6 +48,8 @@ class JsonReader {
   const nlohmann::json& value() const { return *value_; }
   [[noreturn]] void fail(std::string_view key, const std::string& message) const;
   void finish() const;
+  // What a missing key was perhaps written as: " (did you mean \"zoo\" by \"zo\"?)"; empty: no key is near.
+  std::string misspelt(std::span<const std::string> missing) const;
 
  private:
   const nlohmann::json* value_;

@@ -37,6 +37,7 @@ const std::vector<std::pair<std::string, PhaseOrder>> kOrders = {{"phase_outer",
                                                                  {"micro_batch_outer", PhaseOrder::micro_batch_outer}};
 const std::vector<std::pair<std::string, LoadSchedule>> kLoads = {{"preload", LoadSchedule::preload},
                                                                   {"on_demand", LoadSchedule::on_demand}};
+const std::vector<std::pair<std::string, RunMode>> kRunModes = {{"exact", RunMode::exact}, {"device", RunMode::device}};
 const std::vector<std::pair<std::string, DType>> kTypes = {{"fp16", DType::fp16}, {"fp32", DType::fp32}};
 
 std::int64_t whole(const nlohmann::json& v, const std::string& where, std::int64_t low, std::int64_t high) {
@@ -257,8 +258,11 @@ void override_numbers(JsonReader& r, TransformerSpec& s) {
 
 ModelChoice read_model(JsonReader r, const std::string& job_file) {
   ModelChoice m;
-  if (r.has("zoo") == r.has("onnx"))
-    throw Error(r.here(), "found " + describe(r.value()) + ", expected exactly one of zoo and onnx");
+  if (r.has("zoo") == r.has("onnx")) {
+    const std::vector<std::string> either = {"zoo", "onnx"};
+    const std::string meant = r.has("zoo") ? "" : r.misspelt(either);
+    throw Error(r.here(), "found " + describe(r.value()) + ", expected exactly one of zoo and onnx" + meant);
+  }
   if (r.has("zoo")) {
     const std::string name = r.name("zoo", zoo_names());
     m.zoo = zoo_spec(name);
@@ -292,6 +296,21 @@ OptimizerSpec read_optimizer(JsonReader r, const Precision& precision) {
   o.master_weights = precision.master;
   r.finish();
   return o;
+}
+
+RunChoice read_run(JsonReader r) {
+  constexpr std::int64_t kLargestSeed = std::int64_t{1} << 53;  // beyond, JSON readers disagree on integers
+  RunChoice run;
+  run.data = r.text_or("data", run.data);
+  if (run.data.empty()) throw Error(r.at("data"), "found an empty text, expected \"random\" or a folder");
+  run.steps = r.integer_or("steps", 1, kMost, run.steps);
+  run.seed = r.integer_or("seed", 0, kLargestSeed, run.seed);
+  if (const nlohmann::json* v = r.raw_or_null("mode")) run.mode = parse_name(*v, r.at("mode"), kRunModes);
+  run.chunk = r.integer_or("chunk", 1, kMost, run.chunk);
+  run.loss_scale = r.number_or("loss_scale", 0, 1e30, run.loss_scale);
+  if (run.loss_scale == 0) throw Error(r.at("loss_scale"), "found 0, expected a factor above 0");
+  r.finish();
+  return run;
 }
 
 }  // namespace
@@ -336,9 +355,7 @@ Job read_job(const nlohmann::json& json, const std::string& name) {
     job.global_batch = b.integer("global", 1, kMost);
     b.finish();
   }
-  if (r.has("run")) {  // checked when the job is run
-    if (!r.raw("run").is_object()) throw Error(r.at("run"), "found " + describe(r.raw("run")) + ", expected an object");
-  }
+  if (r.has("run")) job.run = read_run(r.object("run"));
   r.finish();
   return job;
 }

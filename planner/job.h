@@ -53,6 +53,16 @@ struct ModelChoice {
   std::string name() const;
 };
 
+// How a job is executed on numbers. Read and checked with every job; only `run` uses it.
+enum class RunMode : std::uint8_t { exact, device };
+struct RunChoice {
+  std::string data = "random";  // drawn by the seed; otherwise a folder with input_K.pb
+  std::int64_t steps = 1, seed = 0;
+  RunMode mode = RunMode::exact;
+  std::int64_t chunk = 256;  // exact mode: elements of a contraction that are summed in index order
+  double loss_scale = 1;
+};
+
 struct Job {
   std::string source;   // file the job came from
   nlohmann::json json;  // as given
@@ -63,6 +73,7 @@ struct Job {
   std::int64_t global_batch = 0;  // 0: free (the micro-batches of one step are chosen by gradient_accumulation)
   Objective objective = Objective::throughput;
   Pins pins;
+  RunChoice run;
 };
 
 // Reads and checks a job; see data/jobs/schema.json. Throws Error with file and JSON pointer.

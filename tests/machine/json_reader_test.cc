@@ -104,6 +104,14 @@ TEST(JsonReader, RefusesWrongNumbers) {
   EXPECT_THAT(message_of([&] { of.reader.number("huge", 0, 1); }), HasSubstr("expected a number from 0 to 1"));
 }
 
+TEST(JsonReader, SaysWhichKeyMayHaveBeenMeantByAMissingOne) {
+  ReaderOf of(R"({"modle": {}, "mode": 1})");
+  of.reader.raw("mode");  // a name of its own, near as it is
+  EXPECT_EQ(message_of([&] { of.reader.object("model"); }),
+            "job.json#/plan: the key \"model\" is missing (did you mean \"model\" by \"modle\"?)");
+  EXPECT_EQ(message_of([&] { of.reader.raw("machine"); }), "job.json#/plan: the key \"machine\" is missing");
+}
+
 TEST(JsonReader, RefusesNumbersThatAreNoNumbersInMemory) {
   const nlohmann::json value{{"nan", std::numeric_limits<double>::quiet_NaN()}};
   JsonReader reader(value, "job.json");
