@@ -15,6 +15,7 @@
 #include "planner/cuts.h"
 #include "planner/parallel.h"
 #include "planner/space.h"
+#include "traces/text_table.h"
 
 namespace superstep {
 namespace {
@@ -533,10 +534,9 @@ class Search {
                                                         std::to_string(r.best[0].plan.stages.size()) + " stages"
                                 : field.rfind("location.", 0) == 0 ? plan["location"][field.substr(9)].dump()
                                                                    : "free";
-      out_.nearest_fix =
-          field + " = " + value + " fits with " + std::to_string((tile_limit_ - r.best[0].estimate.tile_peak) / 1024) +
-          " KiB per tile to spare, at " +
-          std::to_string(static_cast<long long>(r.best[0].samples_per_second * 10) / 10.0).substr(0, 8) + " samples/s";
+      out_.nearest_fix = field + " = " + value + " fits with " +
+                         std::to_string((tile_limit_ - r.best[0].estimate.tile_peak) / 1024) +
+                         " KiB per tile to spare, at " + figure(r.best[0].samples_per_second) + " samples/s";
     } catch (const Error&) {
       // Without this pin the job is not legal: no fix.
     }

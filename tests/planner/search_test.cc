@@ -224,6 +224,9 @@ TEST(Search, ItsNearestFixFits) {
   World world(too_large());
   const SearchResult r = run(world);
   ASSERT_FALSE(r.nearest_fix.empty()) << "no fix found";
+  // A rate is written as everywhere: three or four digits.
+  const std::string rate = "([0-9]{1,3}(,[0-9]{3})*|[0-9]\\.[0-9]{2}|[0-9]{2}\\.[0-9]|0\\.[0-9]{1,5})";
+  EXPECT_THAT(r.nearest_fix, testing::MatchesRegex(".* KiB per tile to spare, at " + rate + " samples/s"));
   // "field = value fits with N KiB ...": freeing that one field gives a plan that fits.
   const std::string field = r.nearest_fix.substr(0, r.nearest_fix.find(" = "));
   nlohmann::json fixed = too_large();
