@@ -124,7 +124,8 @@ std::vector<TileRun> tile_runs(const Function& f, const CostModel& model, std::i
 
 void add_heat(ReportWriter& writer, const Evaluated& e, const UnitTable& table) {
   const CostModel& model = table.model();
-  Texts phase_name;
+  static constexpr const char* kGroups[] = {"forward", "backward", "update"};  // of passes
+  Texts phase_name, group;
   Integers ipu, cycles, repeats, phase, first, count, compute, exchange, memory;
   std::map<std::pair<std::int32_t, std::int64_t>, std::vector<TileRun>> known;
   std::int64_t number = 0;
@@ -134,6 +135,7 @@ void add_heat(ReportWriter& writer, const Evaluated& e, const UnitTable& table) 
     auto [it, fresh] = known.try_emplace({p.function.index, resident.value});
     if (fresh) it->second = tile_runs(f, model, e.program.compute_tiles, model.machine().chip.tiles, resident);
     phase_name.push_back(p.name);
+    group.push_back(kGroups[static_cast<std::size_t>(f.pass)]);
     ipu.push_back(p.ipu);
     cycles.push_back(model.function(f).total().value);
     repeats.push_back(p.repeats);
@@ -144,6 +146,7 @@ void add_heat(ReportWriter& writer, const Evaluated& e, const UnitTable& table) 
     ++number;
   }
   writer.add_texts("heat.phase", phase_name);
+  writer.add_texts("heat.phase_group", group);
   writer.add_integers("heat.phase_ipu_class", "index", ipu);
   writer.add_integers("heat.phase_cycles", "cycles", cycles);
   writer.add_integers("heat.phase_repeats", "index", repeats);
