@@ -51,12 +51,12 @@ class Search {
     const std::vector<Cell> list = cells(job_);
     check_pins(job_, static_cast<std::int64_t>(tables_.facts(list.front().micro_batch).graph.units.size()));
     order_cells();
-    dive();
+    if (options_.rank_of == 0) dive();
     sweep(1.0, true);
     out_.stats.optimal = !stopped_ && out_.stats.gap <= 1e-9;
     collect();
     if (options_.pareto && !out_.best.empty() && !stopped_) trace_front();
-    if (out_.best.empty()) explain_infeasible();
+    if (out_.best.empty() && options_.rank_of == 0) explain_infeasible();
     out_.stats.seconds = since(start_);
     return std::move(out_);
   }
@@ -194,6 +194,7 @@ class Search {
                "searching " + label(plans.empty() ? Plan{} : plans[0]));
       if (bound <= floor_for(record) || time_is_up()) {
         if (stopped_) best_open_bound = std::max(best_open_bound, bound);
+        if (stopped_ && bound > options_.rank_of) out_.stats.undecided += static_cast<double>(plans.size());
         if (record) out_.stats.pruned += static_cast<double>(plans.size());
         continue;
       }
@@ -209,7 +210,10 @@ class Search {
     std::set<std::string> seen;
     std::vector<const Plan*> fresh;
     for (const Plan& plan : plans) {
-      if (time_is_up()) break;
+      if (time_is_up()) {
+        out_.stats.undecided += static_cast<double>(&plans.back() - &plan + 1);
+        break;
+      }
       const UnitTable& table = tables_.table(table_key(plan));
       prepare_rules(plan, table);
       Plan same = plan;
@@ -253,11 +257,15 @@ class Search {
   }
 
   double front_floor_ = 0;
-  double floor_for(bool record) const { return record ? threshold() : front_floor_; }
+  double floor_for(bool record) const {
+    if (options_.rank_of > 0) return options_.rank_of;
+    return record ? threshold() : front_floor_;
+  }
 
   // What one setting's cuts came to.
   struct Visit {
     bool pruned = false, feasible = false;
+    bool refused = false;  // its fastest cut does not fit by evaluate(): a slower one might
     std::int64_t programmes = 0;
     double loose_bound = 0;
     std::vector<Candidate> found;
@@ -292,11 +300,23 @@ class Search {
       c.fits = c.estimate.tile_peak <= limits.tile && c.estimate.fits(setting);
       c.samples_per_second = rate(c.plan, c.estimate.cycles);
       if (bound > 0 && phases && setting.overlapped()) out.loose_bound = std::max(out.loose_bound, rate(plan, bound));
-      if (!c.fits) continue;
+      if (!c.fits) {
+        out.refused = true;
+        continue;
+      }
       out.feasible = true;
       out.found.push_back(std::move(c));
     }
     return out;
+  }
+
+  void count_faster(const Visit& v) {
+    const bool faster = std::any_of(v.found.begin(), v.found.end(),
+                                    [&](const Candidate& c) { return c.samples_per_second > options_.rank_of; });
+    if (faster)
+      out_.stats.faster += 1;
+    else if (v.refused || v.loose_bound > options_.rank_of)
+      out_.stats.undecided += 1;
   }
 
   void merge(const Visit& v, bool record) {
@@ -306,6 +326,7 @@ class Search {
       loose_bound_ = std::max(loose_bound_, v.loose_bound);
     }
     out_.stats.evaluations += v.programmes;
+    if (options_.rank_of > 0) count_faster(v);
     for (const Candidate& c : v.found) keep(c, record);
   }
 

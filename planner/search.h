@@ -34,6 +34,8 @@ struct SearchStats {
   double feasible = 0;  // explored settings with a cut that fits
   std::int64_t evaluations = 0;
   double seconds = 0, table_seconds = 0;
+  double faster = 0;     // with rank_of: settings with a cut that fits and is faster
+  double undecided = 0;  // with rank_of: settings that may be faster, left out or known by a bound only
   bool optimal = false;  // the best is proved best of the declared space by the tables
   double gap = 0;        // (best - bound) / best
 };
@@ -65,6 +67,7 @@ struct SearchOptions {
   bool find_fix = true;
   int threads = 0;        // 0: all cores; the result does not depend on it
   bool defaults = false;  // estimate: fields that are not pinned take their default instead of being searched
+  double rank_of = 0;  // samples per second; above 0: open every setting that may be faster, and count those that are
   std::function<void(double share, const std::string& what)> progress;  // may be empty
 };
 

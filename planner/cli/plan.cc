@@ -5,6 +5,7 @@
 #include "model/error.h"
 #include "planner/cli/options.h"
 #include "planner/cli/outcome.h"
+#include "planner/cli/rank.h"
 #include "planner/space.h"
 #include "traces/summary_text.h"
 
@@ -12,7 +13,7 @@ namespace superstep {
 namespace {
 
 struct PlanArguments {
-  std::string job, report;
+  std::string job, report, pinned;
   bool space = false;
   OutcomeOptions options;
 };
@@ -37,13 +38,21 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
   if (a.space) return print_space(a, common);
   check_output(a.report);
   check_output(common.json);
-  const Outcome o = solve(a.job, a.options, common);
+  if (!a.pinned.empty()) check_same_question(load_job(a.job), load_job(a.pinned));
+  Outcome o = solve(a.job, a.options, common);
   if (o.estimated && !o.shown())
     throw Error(o.job.source + "#/plan",
                 !o.search.overflows.empty() ? o.search.overflows.front().detail : "the pinned plan is not legal");
+  std::optional<Ranked> ranked;
+  if (!a.pinned.empty()) {
+    ranked = rank_pinned(o, a.pinned, a.options, common);
+    o.notes.insert(o.notes.begin(), sentence(*ranked));
+  }
   if (prints_text(common)) std::cout << summary_text(make_index(*o.tables, o.parts()), terminal_style());
   if (!a.report.empty()) write_report(*o.tables, o.parts(), a.report);
-  write_json(common, to_json(o));
+  nlohmann::json result = to_json(o);
+  if (ranked) result["rank"] = to_json(*ranked);
+  write_json(common, result);
   return o.best.empty() && !o.estimated ? kFailed : kDone;
 }
 
@@ -63,6 +72,8 @@ void add_plan(CLI::App& app, CommonOptions& common, Run& run) {
                   "Stop after so many seconds with the best so far and its gap; 0: never")
       ->check(CLI::Range(0.01, 1e6))
       ->type_name("S");
+  sub->add_option("--rank", a->pinned, "Say how many plans are faster than the one pinned in another job")
+      ->type_name("PINNED.json");
   sub->callback([a, &common, &run] { run = [a, &common] { return run_plan(*a, common); }; });
 }
 

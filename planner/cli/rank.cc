@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/rank.h"
+
+#include <filesystem>
+
+#include "model/error.h"
+#include "model/quantity_text.h"
+
+namespace superstep {
+
+void check_same_question(const Job& free, const Job& pinned) {
+  auto differ = [&](const std::string& pointer, const nlohmann::json::json_pointer& at) {
+    const nlohmann::json none;
+    const nlohmann::json& mine = pinned.json.contains(at) ? pinned.json.at(at) : none;
+    const nlohmann::json& theirs = free.json.contains(at) ? free.json.at(at) : none;
+    if (mine == theirs) return;
+    throw Error(pinned.source + "#" + pointer, "found " + mine.dump() + ", expected " + theirs.dump() + " as in " +
+                                                   free.source +
+                                                   ": a plan is ranked among the plans of the same question");
+  };
+  for (const char* pointer : {"/model", "/machine", "/optimizer", "/batch", "/plan/precision"})
+    differ(pointer, nlohmann::json::json_pointer(pointer));
+  if (free.task != pinned.task)
+    throw Error(pinned.source + "#/task", "found another task than in " + free.source + ", expected the same");
+}
+
+Ranked rank_pinned(Outcome& free, const std::string& pinned_path, const OutcomeOptions& options,
+                   const CommonOptions& common) {
+  OutcomeOptions estimate = options;
+  estimate.estimate = true;
+  const Outcome pinned = solve(pinned_path, estimate, common);
+  const Evaluated* shown = pinned.shown();
+  if (shown == nullptr) throw Error(pinned_path + "#/plan", "the pinned plan is not legal");
+  SearchOptions search_options;
+  search_options.top = 1;
+  search_options.time_limit = options.time_limit;
+  search_options.threads = common.threads;
+  search_options.progress = progress_of(common);
+  Ranked out{pinned_path, label(shown->plan), shown->fits, 0, rank(*free.tables, shown->plan, search_options)};
+  clear_progress(common);
+  if (!free.search.best.empty()) out.best = free.search.best[0].samples_per_second;
+  return out;
+}
+
+std::string sentence(const Ranked& r) {
+  const auto count = [](double v) { return with_thousands(static_cast<std::int64_t>(v)); };
+  const std::string name = std::filesystem::path(r.job).stem().string();
+  std::string text = "rank of " + name + " (" + r.label + (r.fits == "does_not_fit" ? ", does not fit" : "") + "): ";
+  text += r.rank.exact() ? "number " : "at best number ";
+  text += count(r.rank.faster + 1) + "; of " + count(r.rank.of) + " settings, " + count(r.rank.faster) +
+          " are faster at their best cut than its " + figure(r.rank.samples_per_second) + " samples/s by the tables";
+  if (!r.rank.exact()) text += ", " + count(r.rank.undecided) + " are not decided";
+  if (r.best > 0) text += "; the best is " + figure(r.best / r.rank.samples_per_second) + " times as fast";
+  return text;
+}
+
+nlohmann::json to_json(const Ranked& r) {
+  const auto whole = [](double v) { return static_cast<std::int64_t>(v); };
+  return {{"job", r.job},
+          {"label", r.label},
+          {"fits", r.fits},
+          {"samples_per_second", r.rank.samples_per_second},
+          {"best_samples_per_second", r.best},
+          {"faster", whole(r.rank.faster)},
+          {"undecided", whole(r.rank.undecided)},
+          {"of", whole(r.rank.of)},
+          {"exact", r.rank.exact()}};
+}
+
+}  // namespace superstep

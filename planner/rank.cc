@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/rank.h"
+
+#include "planner/space.h"
+
+namespace superstep {
+
+Rank rank(Tables& tables, const Plan& plan, SearchOptions options) {
+  const Job& job = tables.job();
+  const Setting setting(tables.table(table_key(plan)), plan, job.optimizer, plan.phased());
+  const double seconds = tables.model().seconds(Cycles(evaluate(setting, plan).cycles)).value;
+  Rank out;
+  out.samples_per_second = static_cast<double>(plan.global_batch()) / seconds;
+  for (const Cell& cell : cells(job)) out.of += static_cast<double>(settings(job, cell, false).size());
+  options.rank_of = out.samples_per_second;
+  options.pareto = options.find_fix = false;
+  const SearchStats stats = search(tables, options).stats;
+  out.faster = stats.faster;
+  out.undecided = stats.undecided;
+  return out;
+}
+
+}  // namespace superstep
