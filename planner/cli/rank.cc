@@ -46,10 +46,11 @@ std::string sentence(const Ranked& r) {
   const auto count = [](double v) { return with_thousands(static_cast<std::int64_t>(v)); };
   const std::string name = std::filesystem::path(r.job).stem().string();
   std::string text = "rank of " + name + " (" + r.label + (r.fits == "does_not_fit" ? ", does not fit" : "") + "): ";
-  text += r.rank.exact() ? "number " : "at best number ";
-  text += count(r.rank.faster + 1) + "; of " + count(r.rank.of) + " settings, " + count(r.rank.faster) +
+  text += "number " + count(r.rank.faster + 1);
+  if (!r.rank.exact()) text += " to " + count(r.rank.faster + r.rank.undecided + 1);
+  text += "; of " + count(r.rank.of) + " settings, " + count(r.rank.faster) +
           " are faster at their best cut than its " + figure(r.rank.samples_per_second) + " samples/s by the tables";
-  if (!r.rank.exact()) text += ", " + count(r.rank.undecided) + " are not decided";
+  if (!r.rank.exact()) text += ", " + count(r.rank.undecided) + " may be";
   if (r.best > 0) text += "; the best is " + figure(r.best / r.rank.samples_per_second) + " times as fast";
   return text;
 }
