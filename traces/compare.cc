@@ -9,7 +9,6 @@
 
 #include "model/error.h"
 #include "model/quantity_text.h"
-#include "traces/verdict.h"
 
 namespace superstep {
 namespace {
@@ -201,6 +200,16 @@ std::vector<ComparedTerm> match_terms(Reports reports) {
   return rows;
 }
 
+ComparedFit fit_in_bytes(const report::Index& index) {
+  ComparedFit out;
+  out.fit = fit_of(index);
+  if (!index.has_plan()) return out;
+  out.tile_peak_bytes = index.plan().tile_peak_bytes();
+  out.tile_limit_bytes = index.plan().tile_limit_bytes();
+  out.margin_bytes = margin_bytes(index.plan());
+  return out;
+}
+
 std::vector<ComparedMemory> match_memory(Reports reports) {
   std::vector<ComparedMemory> rows;
   const auto row_of = [&](const std::string& ipu_class, const std::string& category, bool always) -> ComparedMemory& {
@@ -232,6 +241,7 @@ Comparison compare(std::span<const report::Index* const> reports, std::span<cons
   out.key_figures = key_figures(reports);
   out.waterfall = match_terms(reports);
   for (const auto* index : reports) out.step_time_s.push_back(waterfall_seconds(*index));
+  for (const auto* index : reports) out.fits.push_back(fit_in_bytes(*index));
   out.memory = match_memory(reports);
   return out;
 }

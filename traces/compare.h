@@ -12,6 +12,7 @@
 
 #include "traces/report.pb.h"
 #include "traces/text_table.h"
+#include "traces/verdict.h"
 
 namespace superstep {
 
@@ -39,6 +40,12 @@ struct ComparedMemory {
   std::vector<std::optional<std::int64_t>> bytes_per_tile;  // one per report
 };
 
+// Whether the plan of a report fits its tiles, and by how much. Without a plan the bytes are absent.
+struct ComparedFit {
+  Fit fit = Fit::unknown;
+  std::optional<std::int64_t> tile_peak_bytes, tile_limit_bytes, margin_bytes;  // fullest tile; margin below 0: over
+};
+
 struct Comparison {
   // What tells the reports apart: the parts of the plan labels that differ, else the names.
   std::vector<std::string> labels;
@@ -46,6 +53,7 @@ struct Comparison {
   std::vector<KeyFigure> key_figures;
   std::vector<ComparedTerm> waterfall;
   std::vector<double> step_time_s;  // one per report; 0 without a plan
+  std::vector<ComparedFit> fits;    // one per report
   std::vector<ComparedMemory> memory;
 };
 

@@ -88,6 +88,21 @@ std::string waterfalls_text(const Comparison& c, const TextStyle& style) {
   return out + line("predicted step time", Ink::waiting, {c.step_time_s.begin(), c.step_time_s.end()});
 }
 
+// One row per report: their names are longer than what is said about them.
+std::string fits_text(const Comparison& c, const TextStyle& style) {
+  TextTable table;
+  table.headings = {"", "fullest tile", "limit", "to spare", "fit"};
+  table.left_columns = {4};
+  const auto cell = [](const std::optional<std::int64_t>& bytes) { return bytes ? kib(*bytes) : std::string("-"); };
+  for (std::size_t i = 0; i < c.fits.size(); ++i) {
+    const ComparedFit& f = c.fits[i];
+    const Ink ink = f.fit == Fit::fits ? Ink::good : f.fit == Fit::tight ? Ink::warning : Ink::bad;
+    table.add({c.labels[i], cell(f.tile_peak_bytes), cell(f.tile_limit_bytes), cell(f.margin_bytes), fit_words(f.fit)},
+              ink);
+  }
+  return heading("Does it fit?", "KiB per tile", style) + table.to_string(style);
+}
+
 // Totals always; a category only where it differs, and only in IPU classes that every report has.
 bool worth_a_row(const ComparedMemory& row) {
   const auto& bytes = row.bytes_per_tile;
@@ -131,7 +146,7 @@ std::string to_text(const Comparison& comparison, const TextStyle& asked) {
   style.columns = std::max(60, style.columns);
   std::string out;
   for (const auto& line : wrapped(comparison.headline, style.columns)) out += inked(line, Ink::strong, style) + "\n";
-  return out + key_figures_text(comparison, style) + waterfalls_text(comparison, style) +
+  return out + key_figures_text(comparison, style) + waterfalls_text(comparison, style) + fits_text(comparison, style) +
          memory_comparison_text(comparison, style);
 }
 

@@ -83,6 +83,21 @@ const char* fit_words(Fit fit) {
   return "no plan";
 }
 
+const char* fit_word(Fit fit) {
+  switch (fit) {
+    case Fit::fits:
+      return "fits";
+    case Fit::tight:
+      return "tight";
+    case Fit::does_not_fit:
+      return "does_not_fit";
+    case Fit::infeasible:
+    case Fit::unknown:
+      break;
+  }
+  return "no_plan";
+}
+
 const char* fit_sign(Fit fit) {
   switch (fit) {
     case Fit::fits:

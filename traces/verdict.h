@@ -17,6 +17,7 @@ Fit fit_of(const report::PlanSummary& plan);    // by its word
 Fit fit_of(const report::IpuClass& ipu_class);  // by its margin: tight below 5 % to spare
 Fit fit_of(const report::Index& index);
 const char* fit_words(Fit fit);  // "fits, tight"
+const char* fit_word(Fit fit);   // of results: "fits", "tight", "does_not_fit"; "no_plan"
 const char* fit_sign(Fit fit);   // "✓", "!", "✕", "?"
 
 // Bytes to spare on the fullest tile; negative when over.

@@ -44,6 +44,18 @@ nlohmann::json comparison_json(const Comparison& c) {
         {{"name", k.name}, {"unit", k.unit}, {"values", values(k.values)}, {"differences", k.differences}});
   for (const ComparedTerm& t : c.waterfall)
     j["waterfall"].push_back({{"name", t.name}, {"kind", t.kind}, {"seconds", values(t.seconds)}});
+  for (std::size_t i = 0; i < c.fits.size(); ++i) {
+    const ComparedFit& f = c.fits[i];
+    const auto value = [](const auto& v) { return v ? nlohmann::json(*v) : nlohmann::json(); };
+    j["fits"].push_back(
+        {{"label", c.labels[i]},
+         {"fits", fit_word(f.fit)},
+         {"tile_peak_bytes", value(f.tile_peak_bytes)},
+         {"tile_limit_bytes", value(f.tile_limit_bytes)},
+         {"margin_bytes", value(f.margin_bytes)},
+         {"margin_kib_per_tile",
+          f.margin_bytes ? nlohmann::json(static_cast<double>(*f.margin_bytes) / 1024) : nlohmann::json()}});
+  }
   for (const ComparedMemory& m : c.memory) {
     j["memory"].push_back({{"ipu", m.ipu_class},
                            {"category", m.category},

@@ -87,6 +87,22 @@ TEST(Compare, MemoryIsMatchedByClassAndCategory) {
   EXPECT_EQ(c.memory[0].category, "");
 }
 
+TEST(Compare, SaysOfEachWhetherItFitsAndByHowMuch) {
+  const Comparison c = compare_examples({Example::tight, Example::does_not_fit, Example::infeasible});
+  ASSERT_EQ(c.fits.size(), 3u);
+  EXPECT_EQ(c.fits[0].fit, Fit::tight);
+  EXPECT_EQ(c.fits[0].tile_limit_bytes, 624 * 1024);
+  EXPECT_EQ(kib_text(c.fits[0].margin_bytes.value()), "15.9 KiB");
+  EXPECT_EQ(c.fits[1].fit, Fit::does_not_fit);
+  EXPECT_EQ(kib_text(c.fits[1].margin_bytes.value()), "-20.6 KiB");
+  EXPECT_EQ(c.fits[2].fit, Fit::infeasible);
+  EXPECT_FALSE(c.fits[2].margin_bytes.has_value());
+  const std::string text = to_text(c, {.columns = 120});
+  EXPECT_THAT(text, ::testing::ContainsRegex("608\\.1  +624\\.0  +15\\.9  fits, tight"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("644\\.6  +624\\.0  +-20\\.6  does not fit"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("-  +-  +-  no plan fits"));
+}
+
 TEST(Compare, TheTextFitsItsColumns) {
   for (const auto& examples : {std::vector{Example::tight, Example::deeper},
                                std::vector{Example::tight, Example::deeper, Example::does_not_fit}}) {
