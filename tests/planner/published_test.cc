@@ -17,6 +17,10 @@ namespace {
 
 using test::World;
 
+nlohmann::json job_of(const nlohmann::json& point) {
+  return parse_json_file(data_folder() + "/jobs/" + point.at("job").get<std::string>());
+}
+
 // The plan whose every field the job pins; what it leaves out takes its default.
 Plan pinned_plan(World& world) {
   const std::vector<Cell> list = cells(world.job);
@@ -35,7 +39,7 @@ TEST(Published, BertLargeIsPredictedWithin15Percent) {
   for (const nlohmann::json& point : file.at("points")) {
     const std::string run = point.at("run");
     SCOPED_TRACE(run);
-    World world(point.at("job"));
+    World world(job_of(point));
     const Plan plan = pinned_plan(world);
     ASSERT_EQ(world.problem(plan), "");
     const Evaluated e = evaluate_in_full(world.tables, plan);
@@ -57,7 +61,7 @@ TEST(Published, RowsOfOneRunAgree) {
   std::map<std::string, std::vector<double>> rates;
   for (const nlohmann::json& point : file.at("points")) {
     const double value = point.at("measured").at("value");
-    const double batch = point.at("job").at("batch").at("global");
+    const double batch = job_of(point).at("batch").at("global");
     rates[point.at("run")].push_back(point.at("measured").at("metric") == "step_time_s" ? batch / value : value);
   }
   for (const auto& [run, list] : rates) {
@@ -71,7 +75,7 @@ TEST(Published, BertLargePlansFit) {
   std::set<std::string> runs;
   for (const nlohmann::json& point : file.at("points")) {
     if (!runs.insert(point.at("run")).second) continue;
-    World world(point.at("job"));
+    World world(job_of(point));
     const Evaluated e = evaluate_in_full(world.tables, pinned_plan(world));
     EXPECT_LE(e.tile_peak, world.job.machine.chip.tile_memory.value + world.model.calibration().memory_band_bytes)
         << point.at("run");
