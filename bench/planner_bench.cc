@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast plans are evaluated, and what stands before and after it: tile plans, tables, lowering,
-// timeline, cuts, whole jobs. Whole jobs run once: --benchmark_filter=-Job leaves them out.
+// timeline, cuts.
 #include <benchmark/benchmark.h>
-#include <sys/resource.h>
 
 #include <memory>
 
@@ -79,6 +78,17 @@ void EvaluateBertLargePipeline(benchmark::State& state) { evaluate_plan(state, b
 BENCHMARK(EvaluateBertLargePipeline);
 void EvaluateGpt3Phases(benchmark::State& state) { evaluate_plan(state, gpt3(), gpt3_plan()); }
 BENCHMARK(EvaluateGpt3Phases);
+
+// The same plans without tables: each lowered to its program and timed. What the tables are compared with.
+void evaluate_by_lowering(benchmark::State& state, World& world, const Plan& plan) {
+  const UnitTable& table = world.tables.table(table_key(plan));
+  for (auto _ : state) benchmark::DoNotOptimize(cost(lower(table, plan, world.job.optimizer), world.model));
+  note_evaluations(state);
+}
+void LowerAndTimeBertLargePipeline(benchmark::State& state) { evaluate_by_lowering(state, bert(), bert_plan()); }
+BENCHMARK(LowerAndTimeBertLargePipeline)->Unit(benchmark::kMicrosecond);
+void LowerAndTimeGpt3Phases(benchmark::State& state) { evaluate_by_lowering(state, gpt3(), gpt3_plan()); }
+BENCHMARK(LowerAndTimeGpt3Phases)->Unit(benchmark::kMicrosecond);
 
 // A setting made ready, as the search does once per setting.
 void MakeSetting(benchmark::State& state) {
@@ -159,29 +169,6 @@ void CutGpt3(benchmark::State& state) {
   state.counters["found"] = found;
 }
 BENCHMARK(CutGpt3)->Unit(benchmark::kMillisecond);
-
-// A whole job from its file: tables, search, best plan.
-void whole_job(benchmark::State& state, const std::string& name) {
-  for (auto _ : state) {
-    World world(name);
-    SearchOptions options;
-    options.pareto = false;
-    const SearchResult r = search(world.tables, options);
-    state.counters["explored"] = r.stats.explored;
-    state.counters["pruned"] = r.stats.pruned;
-    state.counters["gap"] = r.stats.gap;
-    state.counters["table_s"] = r.stats.table_seconds;
-  }
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  state.counters["peak_MiB"] = static_cast<double>(usage.ru_maxrss) / 1024;  // of the process so far
-}
-void JobBertLargePod16(benchmark::State& state) { whole_job(state, "bert-large-pod16"); }
-BENCHMARK(JobBertLargePod16)->Unit(benchmark::kSecond)->Iterations(1)->UseRealTime();
-void JobGpt3Pod256(benchmark::State& state) { whole_job(state, "gpt3-175b-pod256"); }
-BENCHMARK(JobGpt3Pod256)->Unit(benchmark::kSecond)->Iterations(1)->UseRealTime();
-void JobGpt1tOn64000(benchmark::State& state) { whole_job(state, "gpt-1t-64000"); }
-BENCHMARK(JobGpt1tOn64000)->Unit(benchmark::kSecond)->Iterations(1)->UseRealTime();
 
 }  // namespace
 }  // namespace superstep
