@@ -31,7 +31,7 @@ double waterfall_seconds(const report::Index& index);  // the sum of its terms
 std::string verdict_sentence(const report::Index& index);
 // "Largest losses: operand exchange 10.6 %, fixed cost per cycle 12.3 %." Empty without a waterfall.
 std::string losses_sentence(const report::Index& index);
-// "1,234,567 plans in the space, ... Proved optimal in 3.21 s (tables 1.10 s)." Empty without a search.
+// "3,972 settings: 2,494 excluded by bounds, ... Proved optimal in 3.21 s (tables 1.10 s)." Empty without a search.
 std::string search_sentence(const report::Index& index);
 // "Not validated by a measured point: phases, streamed weights." Empty when all is.
 std::string validation_sentence(const report::Index& index);

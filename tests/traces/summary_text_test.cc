@@ -88,5 +88,16 @@ TEST(SummaryText, PlainTextHasNoEscapes) {
   EXPECT_THAT(summary_text(index, {.color = true}), HasSubstr("\033["));
 }
 
+TEST(SummaryText, SettingsExcludedAndCutAreAllSettings) {
+  report::Index index = example_report(Example::tight).index;
+  index.mutable_search()->set_explored(1478);
+  index.mutable_search()->set_pruned(2494);
+  index.mutable_search()->set_feasible(371);
+  EXPECT_EQ(
+      search_sentence(index),
+      "3,972 settings: 2,494 excluded by bounds, 1,478 cut in the best way (18,204 programmes), of which 371 fit. "
+      "Proved optimal in 3.42 s (tables 1.07 s).");
+}
+
 }  // namespace
 }  // namespace superstep
