@@ -74,10 +74,10 @@ void evaluate_plan(benchmark::State& state, World& world, const Plan& plan) {
   for (auto _ : state) benchmark::DoNotOptimize(evaluate(setting, plan));
   note_evaluations(state);
 }
-void EvaluateBertLargePipeline(benchmark::State& state) { evaluate_plan(state, bert(), bert_plan()); }
-BENCHMARK(EvaluateBertLargePipeline);
-void EvaluateGpt3Phases(benchmark::State& state) { evaluate_plan(state, gpt3(), gpt3_plan()); }
-BENCHMARK(EvaluateGpt3Phases);
+void evaluate_bert_large_pipeline(benchmark::State& state) { evaluate_plan(state, bert(), bert_plan()); }
+BENCHMARK(evaluate_bert_large_pipeline);
+void evaluate_gpt3_phases(benchmark::State& state) { evaluate_plan(state, gpt3(), gpt3_plan()); }
+BENCHMARK(evaluate_gpt3_phases);
 
 // The same plans without tables: each lowered to its program and timed. What the tables are compared with.
 void evaluate_by_lowering(benchmark::State& state, World& world, const Plan& plan) {
@@ -85,21 +85,21 @@ void evaluate_by_lowering(benchmark::State& state, World& world, const Plan& pla
   for (auto _ : state) benchmark::DoNotOptimize(cost(lower(table, plan, world.job.optimizer), world.model));
   note_evaluations(state);
 }
-void LowerAndTimeBertLargePipeline(benchmark::State& state) { evaluate_by_lowering(state, bert(), bert_plan()); }
-BENCHMARK(LowerAndTimeBertLargePipeline)->Unit(benchmark::kMicrosecond);
-void LowerAndTimeGpt3Phases(benchmark::State& state) { evaluate_by_lowering(state, gpt3(), gpt3_plan()); }
-BENCHMARK(LowerAndTimeGpt3Phases)->Unit(benchmark::kMicrosecond);
+void lower_and_time_bert_large_pipeline(benchmark::State& state) { evaluate_by_lowering(state, bert(), bert_plan()); }
+BENCHMARK(lower_and_time_bert_large_pipeline)->Unit(benchmark::kMicrosecond);
+void lower_and_time_gpt3_phases(benchmark::State& state) { evaluate_by_lowering(state, gpt3(), gpt3_plan()); }
+BENCHMARK(lower_and_time_gpt3_phases)->Unit(benchmark::kMicrosecond);
 
 // A setting made ready, as the search does once per setting.
-void MakeSetting(benchmark::State& state) {
+void make_setting(benchmark::State& state) {
   World& world = bert();
   const Plan plan = bert_plan();
   const UnitTable& table = world.tables.table(table_key(plan));
   for (auto _ : state) benchmark::DoNotOptimize(Setting(table, plan, world.job.optimizer, false));
 }
-BENCHMARK(MakeSetting)->Unit(benchmark::kMicrosecond);
+BENCHMARK(make_setting)->Unit(benchmark::kMicrosecond);
 
-void TilePlanSearch(benchmark::State& state) {
+void tile_plan_search(benchmark::State& state) {
   const Machine& machine = bert().job.machine;
   const ProductShape shape{
       .batch = state.range(0), .rows = state.range(1), .columns = state.range(2), .contracted = state.range(3)};
@@ -108,41 +108,41 @@ void TilePlanSearch(benchmark::State& state) {
     points = product_front(shape, machine.chip.tiles, machine.chip, bert().model.calibration()).size();
   state.counters["front"] = static_cast<double>(points);
 }
-BENCHMARK(TilePlanSearch)
+BENCHMARK(tile_plan_search)
     ->Unit(benchmark::kMillisecond)
     ->Args({1, 1024, 4096, 1024})    // BERT-Large feed-forward, micro-batch 2
     ->Args({32, 512, 512, 64})       // its attention scores
     ->Args({1, 152, 30912, 1024})    // its masked-token head
     ->Args({1, 2048, 6144, 12288});  // GPT-3 feed-forward over t = 8
 
-void TabulateUnits(benchmark::State& state) {
+void tabulate_units(benchmark::State& state) {
   const Plan plan = bert_plan();
   for (auto _ : state) {
     Tables tables(bert().job, bert().model);
     benchmark::DoNotOptimize(&tables.table(table_key(plan)));
   }
 }
-BENCHMARK(TabulateUnits)->Unit(benchmark::kMillisecond);
+BENCHMARK(tabulate_units)->Unit(benchmark::kMillisecond);
 
 void lower_plan(benchmark::State& state, World& world, const Plan& plan) {
   const UnitTable& table = world.tables.table(table_key(plan));
   for (auto _ : state) benchmark::DoNotOptimize(lower(table, plan, world.job.optimizer));
 }
-void LowerBertLarge(benchmark::State& state) { lower_plan(state, bert(), bert_plan()); }
-BENCHMARK(LowerBertLarge)->Unit(benchmark::kMicrosecond);
-void LowerGpt3(benchmark::State& state) { lower_plan(state, gpt3(), gpt3_plan()); }
-BENCHMARK(LowerGpt3)->Unit(benchmark::kMicrosecond);
+void lower_bert_large(benchmark::State& state) { lower_plan(state, bert(), bert_plan()); }
+BENCHMARK(lower_bert_large)->Unit(benchmark::kMicrosecond);
+void lower_gpt3(benchmark::State& state) { lower_plan(state, gpt3(), gpt3_plan()); }
+BENCHMARK(lower_gpt3)->Unit(benchmark::kMicrosecond);
 
 void time_plan(benchmark::State& state, World& world, const Plan& plan) {
   const Program program = lower(world.tables.table(table_key(plan)), plan, world.job.optimizer);
   for (auto _ : state) benchmark::DoNotOptimize(cost(program, world.model));
 }
-void TimelineBertLarge(benchmark::State& state) { time_plan(state, bert(), bert_plan()); }
-BENCHMARK(TimelineBertLarge)->Unit(benchmark::kMicrosecond);
-void TimelineGpt3(benchmark::State& state) { time_plan(state, gpt3(), gpt3_plan()); }
-BENCHMARK(TimelineGpt3)->Unit(benchmark::kMicrosecond);
+void timeline_bert_large(benchmark::State& state) { time_plan(state, bert(), bert_plan()); }
+BENCHMARK(timeline_bert_large)->Unit(benchmark::kMicrosecond);
+void timeline_gpt3(benchmark::State& state) { time_plan(state, gpt3(), gpt3_plan()); }
+BENCHMARK(timeline_gpt3)->Unit(benchmark::kMicrosecond);
 
-void CutBertLarge(benchmark::State& state) {
+void cut_bert_large(benchmark::State& state) {
   World& world = bert();
   const Plan plan = bert_plan();
   const Setting setting(world.tables.table(table_key(plan)), plan, world.job.optimizer, false);
@@ -154,9 +154,9 @@ void CutBertLarge(benchmark::State& state) {
   for (auto _ : state) found = cut_pipeline(setting, rules, limits).has_value();
   state.counters["found"] = found;
 }
-BENCHMARK(CutBertLarge)->Unit(benchmark::kMillisecond)->Arg(0)->Arg(1);
+BENCHMARK(cut_bert_large)->Unit(benchmark::kMillisecond)->Arg(0)->Arg(1);
 
-void CutGpt3(benchmark::State& state) {
+void cut_gpt3(benchmark::State& state) {
   World& world = gpt3();
   Plan plan = gpt3_plan();
   plan.available_memory_proportion = 0.1;
@@ -168,7 +168,7 @@ void CutGpt3(benchmark::State& state) {
   for (auto _ : state) found = cut_phases(setting, CutRules{}, limits, nullptr).has_value();
   state.counters["found"] = found;
 }
-BENCHMARK(CutGpt3)->Unit(benchmark::kMillisecond);
+BENCHMARK(cut_gpt3)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace superstep

@@ -44,8 +44,9 @@ void whole_job(benchmark::State& state, const std::string& command) {
 
 void register_whole_jobs(const std::string& program) {
   for (const char* job : kJobs) {
-    const std::string command = "'" + program + "' --job " + job;
-    benchmark::RegisterBenchmark(("Job/" + std::string(job)).c_str(), whole_job, command)
+    const std::string name = job;
+    const std::string command = std::string("'").append(program).append("' --job ").append(name);
+    benchmark::RegisterBenchmark(std::string("job/").append(name).c_str(), whole_job, command)
         ->Unit(benchmark::kSecond)
         ->Iterations(1)
         ->UseRealTime();

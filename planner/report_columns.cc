@@ -95,7 +95,6 @@ class PhaseList {
 // What the tiles [first, first + count) do in a phase; they are alike because the same steps use them.
 struct TileRun {
   std::int64_t first, count, compute, exchange, memory;
-  friend bool operator==(const TileRun&, const TileRun&) = default;
 };
 
 std::vector<TileRun> tile_runs(const Function& f, const CostModel& model, std::int64_t compute_tiles,
