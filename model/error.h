@@ -14,8 +14,8 @@ namespace superstep {
 // message says what was found and what was expected. Caught in exactly two places: the command
 // line's main and the viewer's load.
 struct Error : std::runtime_error {
-  Error(std::string where_, const std::string& message)
-      : std::runtime_error(where_.empty() ? message : where_ + ": " + message), where(std::move(where_)) {}
+  Error(std::string place, const std::string& message)
+      : std::runtime_error(place.empty() ? message : place + ": " + message), where(std::move(place)) {}
   std::string where;
 };
 
