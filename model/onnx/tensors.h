@@ -14,18 +14,8 @@
 namespace superstep::onnx_import {
 
 // Numbers of TensorProto.data_type that the importer speaks of.
-enum FileType : std::int32_t {
-  kUndefined = 0,
-  kFloat = 1,
-  kUint8 = 2,
-  kInt8 = 3,
-  kInt32 = 6,
-  kInt64 = 7,
-  kBool = 9,
-  kFloat16 = 10,
-  kDouble = 11,
-  kBfloat16 = 16,
-};
+inline constexpr std::int32_t kUndefined = 0, kFloat = 1, kUint8 = 2, kInt8 = 3, kInt32 = 6, kInt64 = 7, kBool = 9,
+                              kFloat16 = 10, kDouble = 11, kBfloat16 = 16;
 
 // Our type for a type of the file; none for those we do not have. bfloat16 is widened to fp32.
 std::optional<DType> our_type(std::int32_t file_type);

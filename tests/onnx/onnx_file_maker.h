@@ -20,7 +20,7 @@ constexpr int kFloat = 1, kInt32 = 6, kInt64 = 7, kBool = 9;
 // A node to which attributes are added.
 class MadeNode {
  public:
-  explicit MadeNode(onnx_file::NodeProto& proto_) : proto(proto_) {}
+  explicit MadeNode(onnx_file::NodeProto& made) : proto(made) {}
   MadeNode& set(const std::string& name, std::int64_t value);
   MadeNode& set(const std::string& name, int value) { return set(name, std::int64_t{value}); }
   MadeNode& set(const std::string& name, float value);
