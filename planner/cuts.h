@@ -37,13 +37,20 @@ struct Cuts {
 // label of the same cut is no worse in all of them.
 std::optional<Cuts> cut_pipeline(const Setting& setting, const CutRules& rules, const CutLimits& limits);
 
-// The same for phases, each spread over the pipeline. Exact when loads are not hidden (on demand) or a
-// phase is one stage, and Streaming Memory does not bind; else `lower_bound`, when given, receives a bound on every cut
-// of the setting.
+// The same for phases, each spread over the pipeline. Exact unless its budget runs out, which can happen where the
+// code that an IPU holds for all its phases, or Streaming Memory, decides what fits: `open`, when given, then receives
+// a bound on the cuts left out, if they could be faster. Else it is not touched.
 std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits,
-                               std::int64_t* lower_bound);
+                               std::int64_t* open);
 
 // A copy of the setting's plan with these cuts.
-Plan with_cuts(const Plan& plan, const Cuts& cuts);
+inline Plan with_cuts(const Plan& plan, const Cuts& cuts) {
+  Plan p = plan;
+  p.stages = cuts.stages;
+  p.stage_ipu = cuts.stage_ipu;
+  p.phases = cuts.phases;
+  p.recompute = cuts.recompute;
+  return p;
+}
 
 }  // namespace superstep

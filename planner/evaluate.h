@@ -58,16 +58,18 @@ class Setting {
   // Bytes of code that a set of table rows needs, per tile.
   std::int64_t code(std::uint64_t rows) const;
 
-  std::int64_t code_of_all() const { return code_of_all_; }
+  // Phased: code is loaded with each phase instead of staying for the whole step.
+  bool code_moves() const { return phased_ && plan_.location.code != Location::in_processor; }
 
   std::int64_t copy_cycles(std::int64_t boundary_unit) const { return copy_[static_cast<std::size_t>(boundary_unit)]; }
   std::int64_t micro_batch_fixed() const { return micro_fixed_; }
   std::int64_t cycle_fixed() const { return cycle_fixed_; }
   std::int64_t update_fixed() const { return update_fixed_; }  // latency of the update's collectives
-  std::int64_t load_cycles(std::int64_t weight_bytes) const;   // a phase's weights onto one IPU
+  std::int64_t load_cycles(const Stage& stage) const;  // phased: its weights, and code that is elsewhere, onto one IPU
   std::int64_t whole_weights_cycles(
       std::int64_t weight_bytes) const;  // not phased, weights kept elsewhere: in and out once a step
-  // Least cycles of one micro-batch through units [begin, end), forward and backward, nothing recomputed.
+  // Least cycles of one micro-batch through units [begin, end), forward and backward. Phases run every
+  // forward again; else nothing is recomputed.
   std::int64_t work(std::int64_t begin, std::int64_t end) const {
     return work_sum_[static_cast<std::size_t>(end)] - work_sum_[static_cast<std::size_t>(begin)];
   }
@@ -121,7 +123,6 @@ class Setting {
   std::vector<std::int64_t> stored_boundary_;
   std::vector<std::int64_t> code_of_row_;  // exchange code
   std::vector<VertexSet> kinds_of_row_;
-  std::int64_t code_of_all_ = 0;
   std::vector<std::int64_t> work_sum_;  // prefix sums of forward + backward
   Linear load_, gather_;
 };

@@ -103,8 +103,8 @@ report::PlanSummary summary_of(const Evaluated& e, const Machine& m) {
 
 void add_ipus(report::Index& index, const Evaluated& e, const UnitTable& table) {
   const Machine& m = table.model().machine();
-  for (std::size_t i = 0; i < e.program.ipus.size(); ++i) {
-    const Residents& r = e.program.ipus[i];
+  for (std::size_t i = 0; i < e.program.ipus(); ++i) {
+    const Residents& r = e.timeline.residents[i];
     const Transient& t = e.timeline.transient[i];
     report::IpuClass* c = index.add_ipu_classes();
     c->set_name("IPU " + std::to_string(i));
@@ -126,9 +126,9 @@ void add_ipus(report::Index& index, const Evaluated& e, const UnitTable& table) 
       mc->set_always_live(always);
       mc->set_bytes_per_tile(bytes.value);
     }
-    c->set_tile_peak_bytes(e.timeline.tile_peak(e.program, i).value);
+    c->set_tile_peak_bytes(e.timeline.tile_peak(i).value);
     c->set_tile_limit_bytes(m.chip.tile_memory.value);
-    c->set_executable_bytes(r.executable().value);
+    c->set_executable_bytes(e.program.executable(i).value);
     c->set_executable_limit_bytes(m.chip.executable_memory.value);
     c->set_ddr_bytes(e.program.ddr[i].total().value);
     c->set_ddr_limit_bytes(m.streaming_per_ipu().value);
@@ -211,8 +211,8 @@ Evaluated evaluate_in_full(Tables& tables, const Plan& plan) {
   e.step_seconds = tables.model().seconds(e.timeline.step.total()).value;
   e.samples_per_second = static_cast<double>(plan.global_batch()) / e.step_seconds;
   e.flop_utilisation = model_flops(table, plan) / (peak_flops(m) * e.step_seconds);
-  for (std::size_t i = 0; i < e.program.ipus.size(); ++i) {
-    e.tile_peak = std::max(e.tile_peak, e.timeline.tile_peak(e.program, i).value);
+  for (std::size_t i = 0; i < e.program.ipus(); ++i) {
+    e.tile_peak = std::max(e.tile_peak, e.timeline.tile_peak(i).value);
     e.ddr_per_ipu = std::max(e.ddr_per_ipu, e.program.ddr[i].total().value);
   }
   e.overflows = find_overflows(e.program, e.timeline, table, plan);

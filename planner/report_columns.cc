@@ -61,13 +61,14 @@ struct Phase {
   std::string name;
   std::int64_t ipu = 0;
   FunctionId function;
-  Bytes held;  // kept by earlier calls of its block
+  Bytes resident;  // what its phase of phased execution holds
+  Bytes held;      // kept by earlier calls of its block
   std::int64_t repeats = 1;
 };
 
 class PhaseList {
  public:
-  explicit PhaseList(const Program& program) : p_(program), held_(program.ipus.size()) { visit(program.root, -1, 1); }
+  explicit PhaseList(const Program& program) : p_(program), held_(program.ipus()) { visit(program.root, -1, 0, 1); }
   std::vector<Phase> take() { return std::move(phases_); }
 
  private:
@@ -75,18 +76,20 @@ class PhaseList {
   std::vector<Phase> phases_;
   std::vector<std::vector<std::pair<UnitId, Bytes>>> held_;
 
-  void visit(const Node& n, std::int64_t ipu, std::int64_t repeats) {
+  void visit(const Node& n, std::int64_t ipu, std::int64_t phase, std::int64_t repeats) {
     if (n.ipu >= 0) ipu = n.ipu;
+    if (n.phase >= 0) phase = n.phase;
     if (n.kind == Node::Kind::repeat) repeats *= n.micro_batches;
-    if (n.kind == Node::Kind::call && ipu >= 0) call(n, ipu, repeats);
-    for (const Node& c : n.children) visit(c, ipu, repeats);
+    if (n.kind == Node::Kind::call && ipu >= 0) call(n, ipu, phase, repeats);
+    for (const Node& c : n.children) visit(c, ipu, phase, repeats);
   }
-  void call(const Node& n, std::int64_t ipu, std::int64_t repeats) {
+  void call(const Node& n, std::int64_t ipu, std::int64_t phase, std::int64_t repeats) {
     const Function& f = p_.functions[n.function];
     auto& held = held_[static_cast<std::size_t>(ipu)];
-    Phase phase{n.name, ipu, n.function, Bytes(0), repeats};
-    for (const auto& [unit, bytes] : held) phase.held += bytes;
-    phases_.push_back(phase);
+    const Residents& stands = p_.residents[static_cast<std::size_t>(ipu)][static_cast<std::size_t>(phase)];
+    Phase column{n.name, ipu, n.function, stands.total(), Bytes(0), repeats};
+    for (const auto& [unit, bytes] : held) column.held += bytes;
+    phases_.push_back(column);
     if (n.keeps) held.push_back({n.unit, f.kept + (n.keeps_results ? f.crossing : Bytes(0))});
     if (f.pass == Pass::backward && !held.empty() && held.back().first == n.unit) held.pop_back();
   }
@@ -130,7 +133,7 @@ void add_heat(ReportWriter& writer, const Evaluated& e, const UnitTable& table) 
   std::int64_t number = 0;
   for (const Phase& p : PhaseList(e.program).take()) {
     const Function& f = e.program.functions[p.function];
-    const Bytes resident = e.program.ipus[static_cast<std::size_t>(p.ipu)].total() + p.held;
+    const Bytes resident = p.resident + p.held;
     auto [it, fresh] = known.try_emplace({p.function.index, resident.value});
     if (fresh) it->second = tile_runs(f, model, e.program.compute_tiles, model.machine().chip.tiles, resident);
     phase_name.push_back(p.name);

@@ -267,7 +267,7 @@ class Search {
     bool pruned = false, feasible = false;
     bool refused = false;  // its fastest cut does not fit by evaluate(): a slower one might
     std::int64_t programmes = 0;
-    double loose_bound = 0;
+    double open_bound = 0;  // samples per second: no cut that was left out is faster
     std::vector<Candidate> found;
   };
 
@@ -287,9 +287,10 @@ class Search {
     }
     for (const CutRules& rules : rules_for(plan)) {
       ++out.programmes;
-      std::int64_t bound = 0;
+      std::int64_t open = INT64_MAX;
       std::optional<Cuts> cuts =
-          phases ? cut_phases(setting, rules, limits, &bound) : cut_pipeline(setting, rules, limits);
+          phases ? cut_phases(setting, rules, limits, &open) : cut_pipeline(setting, rules, limits);
+      if (open < INT64_MAX) out.open_bound = std::max(out.open_bound, rate(plan, open));
       if (!cuts) continue;
       Candidate c;
       c.plan = with_cuts(plan, *cuts);
@@ -299,7 +300,6 @@ class Search {
       c.estimate = evaluate(setting, c.plan);
       c.fits = c.estimate.tile_peak <= limits.tile && c.estimate.fits(setting);
       c.samples_per_second = rate(c.plan, c.estimate.cycles);
-      if (bound > 0 && phases && setting.overlapped()) out.loose_bound = std::max(out.loose_bound, rate(plan, bound));
       if (!c.fits) {
         out.refused = true;
         continue;
@@ -323,15 +323,15 @@ class Search {
     if (record) {
       (v.pruned ? out_.stats.pruned : out_.stats.explored) += 1;
       out_.stats.feasible += v.feasible ? 1 : 0;
-      loose_bound_ = std::max(loose_bound_, v.loose_bound);
+      open_bound_ = std::max(open_bound_, v.open_bound);
     }
     out_.stats.evaluations += v.programmes;
     if (options_.rank_of > 0) count_faster(v);
     for (const Candidate& c : v.found) keep(c, record);
   }
 
-  // With hidden loads the phase programme leaves out part of the cost: the gap says how much it may matter.
-  double loose_bound_ = 0;
+  // Where a phase programme ran out of its budget, the gap says how much it may matter.
+  double open_bound_ = 0;
 
   bool searches_phases(const Plan& plan) const {
     return plan.location.weights != Location::in_processor && !single_phase();
@@ -408,8 +408,8 @@ class Search {
     std::stable_sort(out_.best.begin(), out_.best.end(), better);
     if (static_cast<std::int64_t>(out_.best.size()) > options_.top)
       out_.best.resize(static_cast<std::size_t>(options_.top));
-    if (!out_.best.empty() && loose_bound_ > out_.best[0].samples_per_second) {
-      out_.stats.gap = std::max(out_.stats.gap, 1 - out_.best[0].samples_per_second / loose_bound_);
+    if (!out_.best.empty() && open_bound_ > out_.best[0].samples_per_second) {
+      out_.stats.gap = std::max(out_.stats.gap, 1 - out_.best[0].samples_per_second / open_bound_);
       out_.stats.optimal = false;
     }
   }
@@ -608,11 +608,11 @@ std::vector<Overflow> find_overflows(const Program& program, const Timeline& tim
     w.overflow = Overflow{constraint, place, used - limit, sum_text(parts, per_ipu_limit), parts};
   };
   const std::int64_t tiles = program.compute_tiles;
-  for (std::size_t i = 0; i < program.ipus.size(); ++i) {
-    const Residents& r = program.ipus[i];
+  for (std::size_t i = 0; i < program.ipus(); ++i) {
+    const Residents& r = timeline.residents[i];
     const Transient& t = timeline.transient[i];
     const StreamingUse& d = program.ddr[i];
-    consider("tile memory", i, timeline.tile_peak(program, i), m.chip.tile_memory, m.chip_memory(),
+    consider("tile memory", i, timeline.tile_peak(i), m.chip.tile_memory, m.chip_memory(),
              {{"weights", r.weights * tiles},
               {"gradients", r.gradients * tiles},
               {"optimizer state", r.optimizer_state * tiles},
@@ -621,8 +621,8 @@ std::vector<Overflow> find_overflows(const Program& program, const Timeline& tim
               {"code", r.executable() * tiles},
               {"activations", t.activations * tiles},
               {"temporaries", t.temporaries * tiles}});
-    consider("executable tile memory", i, r.executable(), m.chip.executable_memory,
-             m.chip.executable_memory * m.chip.tiles, {{"code", r.executable() * tiles}});
+    consider("executable tile memory", i, program.executable(i), m.chip.executable_memory,
+             m.chip.executable_memory * m.chip.tiles, {{"code", program.executable(i) * tiles}});
     consider("Streaming Memory", i, d.total(), m.streaming_per_ipu(), m.streaming_per_ipu(),
              {{"stored activations", d.activations},
               {"weights", d.weights},

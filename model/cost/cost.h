@@ -74,17 +74,17 @@ struct Transient {
 
 // What a walk over the program's tree finds.
 struct Timeline {
-  TermCycles step;                   // one optimiser step, by term, along the critical path
-  std::vector<Cycles> busy;          // by IPU group: cycles per step in which it does not wait
-  std::vector<Transient> transient;  // by IPU group
+  TermCycles step;           // one optimiser step, by term, along the critical path
+  std::vector<Cycles> busy;  // by IPU group: cycles per step in which it does not wait
+  // By IPU group, at its fullest moment: phases take turns on the tiles, so both belong to the same phase.
+  std::vector<Residents> residents;
+  std::vector<Transient> transient;
   struct Traffic {
     std::int64_t count = 0;  // per IPU and step
     Bytes bytes;             // sum of the operands, larger end
   };
   std::map<std::pair<CollectiveKind, Term>, Traffic> collectives;  // along the critical path
-  Bytes tile_peak(const Program& program, std::size_t ipu) const {
-    return program.ipus[ipu].total() + transient[ipu].total();
-  }
+  Bytes tile_peak(std::size_t ipu) const { return residents[ipu].total() + transient[ipu].total(); }
 };
 Timeline cost(const Program& program, const CostModel& model);
 

@@ -132,17 +132,27 @@ class Clock {
   }
 };
 
-// Follows what stays between a forward call that keeps and its backward call, on each IPU group.
+// Follows what stays between a forward call that keeps and its backward call, on each IPU group, beside
+// what its phase holds.
 class MemoryWalk {
  public:
-  MemoryWalk(const Program& program) : p_(program), peak_(program.ipus.size()), held_(program.ipus.size()) {}
-
-  void visit(const Node& n, std::int64_t ipu) {
-    if (n.ipu >= 0) ipu = n.ipu;
-    if (n.kind == Node::Kind::call && ipu >= 0) call(n, static_cast<std::size_t>(ipu));
-    for (const Node& c : n.children) visit(c, ipu);
+  MemoryWalk(const Program& program) : p_(program), peak_(program.ipus()), held_(program.ipus()) {
+    for (const std::vector<Residents>& phases : program.residents) {
+      residents_.push_back(*std::max_element(
+          phases.begin(), phases.end(), [](const Residents& a, const Residents& b) { return a.total() < b.total(); }));
+    }
   }
-  std::vector<Transient> take() { return std::move(peak_); }
+
+  void visit(const Node& n, std::int64_t ipu, std::int64_t phase) {
+    if (n.ipu >= 0) ipu = n.ipu;
+    if (n.phase >= 0) phase = n.phase;
+    if (n.kind == Node::Kind::call && ipu >= 0) call(n, static_cast<std::size_t>(ipu), static_cast<std::size_t>(phase));
+    for (const Node& c : n.children) visit(c, ipu, phase);
+  }
+  void take(Timeline& out) {
+    out.residents = std::move(residents_);
+    out.transient = std::move(peak_);
+  }
 
  private:
   struct Held {
@@ -150,15 +160,20 @@ class MemoryWalk {
     Bytes bytes;
   };
   const Program& p_;
+  std::vector<Residents> residents_;
   std::vector<Transient> peak_;
   std::vector<std::vector<Held>> held_;
 
-  void call(const Node& n, std::size_t ipu) {
+  void call(const Node& n, std::size_t ipu, std::size_t phase) {
     const Function& f = p_.functions[n.function];
     Bytes base(0);
     for (const Held& h : held_[ipu]) base += h.bytes;
     const Bytes highest = n.keeps ? f.peak_keeping : f.peak;
-    if (base + highest > peak_[ipu].total()) set_peak(ipu, n, base, highest);
+    const Residents& stands = p_.residents[ipu][phase];
+    if (stands.total() + base + highest > residents_[ipu].total() + peak_[ipu].total()) {
+      residents_[ipu] = stands;
+      set_peak(ipu, n, base, highest);
+    }
     if (n.keeps) held_[ipu].push_back({n.unit, f.kept + (n.keeps_results ? f.crossing : Bytes(0))});
     if (f.pass == Pass::backward && !held_[ipu].empty() && held_[ipu].back().unit == n.unit) held_[ipu].pop_back();
   }
@@ -188,11 +203,10 @@ Timeline cost(const Program& program, const CostModel& model) {
   Timeline out;
   out.step = t.time;
   out.collectives = std::move(t.collectives);
-  for (std::size_t i = 0; i < program.ipus.size(); ++i)
-    out.busy.push_back(Cycles(t.busy[static_cast<std::int64_t>(i)]));
+  for (std::size_t i = 0; i < program.ipus(); ++i) out.busy.push_back(Cycles(t.busy[static_cast<std::int64_t>(i)]));
   MemoryWalk memory(program);
-  memory.visit(program.root, -1);
-  out.transient = memory.take();
+  memory.visit(program.root, -1, 0);
+  memory.take(out);
   return out;
 }
 

@@ -462,6 +462,7 @@ class PlanLowering {
   void add_phase(Node& whole, std::int64_t j, bool forward, std::int64_t next) {
     const bool resident = !forward && j + 1 == phase_count();
     Node body = sequence("phase " + std::to_string(j) + (forward ? " forward" : " backward"));
+    body.phase = j;
     if (!overlapped() && !resident) body.children.push_back(load_phase(j));
     Node work = phase_work(j, forward);
     if (overlapped() && next >= 0) {
@@ -576,6 +577,7 @@ class PlanLowering {
 
   Node phase_update(std::int64_t j) {
     Node all = parallel("update phase " + std::to_string(j));
+    all.phase = j;
     for (std::int64_t i = 0; i < plan_.pipeline_stages; ++i) {
       if (weights_of(i, j).value == 0) continue;
       Node branch = sequence("IPU " + std::to_string(i));
@@ -627,44 +629,41 @@ class PlanLowering {
   }
 
   void hold(std::int64_t ipu) {
-    const bool phases = plan_.phased();
-    Residents r = plan_.location.code == Location::in_processor || !phases ? code_of(ipu, -1) : Residents{};
-    const std::int64_t tiles = t_.tiles();
+    std::vector<Residents> phases;
+    if (!plan_.phased()) phases.push_back(resident_stages(ipu));
+    for (std::int64_t j = 0; plan_.phased() && j < phase_count(); ++j) phases.push_back(resident_phase(ipu, j));
+    program_.residents.push_back(std::move(phases));
+    program_.ddr.push_back(ddr_of(ipu));
+  }
+
+  // While phase j is on the tiles: its weights and accumulators whole, and the code of all phases unless
+  // code is loaded with its phase.
+  Residents resident_phase(std::int64_t ipu, std::int64_t j) const {
+    Residents r = code_of(ipu, plan_.location.code == Location::in_processor ? -1 : j);
+    r.weights = weights_tile(ipu, j);
+    if (t_.training()) {
+      const std::int64_t accumulators = parameters_of(ipu, j, true) * size_of(plan_.precision.accumulators);
+      r.gradients = Bytes(ceil_div(accumulators, t_.tiles()));
+    }
+    r.io = io_of(ipu, j);
+    r.optimizer_state = resident_state(ipu);
+    return r;
+  }
+
+  Residents resident_stages(std::int64_t ipu) const {
+    Residents r = code_of(ipu, -1);
     const auto& rts = plan_.replicated_tensor_sharding;
-    for (std::int64_t j = 0; j < (phases ? phase_count() : 1); ++j) {
-      const std::int64_t phase = phases ? j : -1;
-      Bytes weights = weights_tile(ipu, phase);
-      if (!phases && rts.weights > 1) {  // shards, and the largest unit joined while it is used
-        Bytes largest(0);
-        for_units(ipu, phase, [&](std::size_t u) { largest = std::max(largest, t_.row(u).weight_tile); });
-        weights = share(weights, rts.weights) + largest;
-      }
-      Bytes gradients(0);
-      if (t_.training()) {
-        gradients = Bytes(ceil_div(parameters_of(ipu, phase, true) * size_of(plan_.precision.accumulators), tiles));
-        if (!phases) {
-          gradients = share(gradients, rts.gradients);
-          if (plan_.location.gradients != Location::in_processor || rts.gradients > 1)
-            gradients += largest_gradient(ipu);
-          if (plan_.location.gradients != Location::in_processor) gradients = largest_gradient(ipu);
-        }
-      }
-      // Phases take turns on the tiles: the one that holds most counts.
-      Bytes io(0);
-      for_units(ipu, phase, [&](std::size_t u) { io += t_.row(u).feed_tile * plan_.prefetch_depth; });
-      if (weights + gradients + io > r.weights + r.gradients + r.io)
-        r.weights = weights, r.gradients = gradients, r.io = io;
-      if (phases && plan_.location.code != Location::in_processor) {
-        const Residents code = code_of(ipu, j);
-        if (code.executable() > r.executable())
-          r.vertex_code = code.vertex_code, r.exchange_code = code.exchange_code, r.control_code = code.control_code;
-      }
+    r.weights = weights_tile(ipu, -1);
+    if (rts.weights > 1) {  // shards, and the largest unit joined while it is used
+      Bytes largest(0);
+      for_units(ipu, -1, [&](std::size_t u) { largest = std::max(largest, t_.row(u).weight_tile); });
+      r.weights = share(r.weights, rts.weights) + largest;
     }
-    if (t_.training() && plan_.location.optimizer_state == Location::in_processor) {
-      r.optimizer_state = Bytes(
-          ceil_div(sharded(Bytes(parameters_of(ipu, -1, false) * state_bytes_), rts.optimizer_state).value, tiles));
-    }
-    if (t_.training() && !phases) {
+    if (t_.training()) {
+      const std::int64_t accumulators = parameters_of(ipu, -1, true) * size_of(plan_.precision.accumulators);
+      r.gradients = share(Bytes(ceil_div(accumulators, t_.tiles())), rts.gradients);
+      if (rts.gradients > 1) r.gradients += largest_gradient(ipu);
+      if (plan_.location.gradients != Location::in_processor) r.gradients = largest_gradient(ipu);
       for (const StageSpan& s : spans_) {
         if (s.ipu != ipu) continue;
         const std::int64_t depth = stash_depth(plan_.schedule, s.from_end);
@@ -672,8 +671,20 @@ class PlanLowering {
         r.stash += stash_entry(s, true) * (elsewhere ? std::min<std::int64_t>(depth, 2) : depth);
       }
     }
-    program_.ipus.push_back(r);
-    program_.ddr.push_back(ddr_of(ipu));
+    r.io = io_of(ipu, -1);
+    r.optimizer_state = resident_state(ipu);
+    return r;
+  }
+
+  Bytes io_of(std::int64_t ipu, std::int64_t phase) const {
+    Bytes io(0);
+    for_units(ipu, phase, [&](std::size_t u) { io += t_.row(u).feed_tile * plan_.prefetch_depth; });
+    return io;
+  }
+  Bytes resident_state(std::int64_t ipu) const {
+    if (!t_.training() || plan_.location.optimizer_state != Location::in_processor) return Bytes(0);
+    const Bytes state(parameters_of(ipu, -1, false) * state_bytes_);
+    return Bytes(ceil_div(sharded(state, plan_.replicated_tensor_sharding.optimizer_state).value, t_.tiles()));
   }
 
   Bytes largest_gradient(std::int64_t ipu) const {
@@ -730,6 +741,12 @@ std::vector<StageSpan> stage_spans(const Plan& plan, std::int64_t units) {
     spans.push_back(span);
   }
   return spans;
+}
+
+Bytes Program::executable(std::size_t ipu) const {
+  Bytes most(0);
+  for (const Residents& r : residents[ipu]) most = std::max(most, r.executable());
+  return most;
 }
 
 std::int64_t stash_depth(Schedule schedule, std::int64_t from_end) {

@@ -134,12 +134,19 @@ void print(std::ostream& out, const Program& program, const Graph& graph) {
     }
   }
   print_node(out, program, program.root, 0);
-  for (std::size_t i = 0; i < program.ipus.size(); ++i) {
-    const Residents& r = program.ipus[i];
-    out << "IPU " << i << " holds per tile: weights " << r.weights.value << ", gradients " << r.gradients.value
-        << ", optimizer state " << r.optimizer_state.value << ", stash " << r.stash.value << ", code "
-        << r.executable().value << ", IO " << r.io.value << " B; Streaming Memory " << program.ddr[i].total().value
-        << " B\n";
+  for (std::size_t i = 0; i < program.ipus(); ++i) {
+    const std::vector<Residents>& phases = program.residents[i];
+    for (std::size_t first = 0, end = 0; first < phases.size(); first = end) {
+      const Residents& r = phases[first];
+      while (end < phases.size() && phases[end] == r) ++end;
+      out << "IPU " << i;
+      if (phases.size() > 1) out << " in phase " << first;
+      if (end > first + 1) out << " to " << end - 1;
+      out << " holds per tile: weights " << r.weights.value << ", gradients " << r.gradients.value
+          << ", optimizer state " << r.optimizer_state.value << ", stash " << r.stash.value << ", code "
+          << r.executable().value << ", IO " << r.io.value << " B\n";
+    }
+    out << "IPU " << i << " holds in Streaming Memory " << program.ddr[i].total().value << " B\n";
   }
 }
 

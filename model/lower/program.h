@@ -113,6 +113,7 @@ struct Node {
   std::int64_t micro_batches = 1;  // repeat: how many there are
   std::vector<Node> children;
   std::int64_t ipu = -1;       // child of a parallel: the IPU group (0 .. p-1) it runs on
+  std::int64_t phase = -1;     // of phased execution: whose residents stand meanwhile; -1: as the parent says
   FunctionId function;         // call
   UnitId unit;                 // call: whose tensors
   std::int64_t lag = 0;        // call
@@ -122,7 +123,7 @@ struct Node {
   Step step;                   // kind step
 };
 
-// What one IPU of a group holds for good, per tile.
+// What one IPU of a group holds all through a phase (without phases: for good), per tile.
 struct Residents {
   Bytes weights, gradients, optimizer_state, stash, vertex_code, exchange_code, control_code, io;
   Bytes total() const {
@@ -141,9 +142,12 @@ struct StreamingUse {
 struct Program {
   IdVector<FunctionId, Function> functions;
   Node root;
-  std::vector<Residents> ipus;    // by IPU group
-  std::vector<StreamingUse> ddr;  // by IPU group
+  std::vector<std::vector<Residents>> residents;  // by IPU group, then phase; one entry without phases
+  std::vector<StreamingUse> ddr;                  // by IPU group
   std::int64_t compute_tiles = 0;
+
+  std::size_t ipus() const { return residents.size(); }  // IPU groups
+  Bytes executable(std::size_t ipu) const;               // code, in the phase that has most
 };
 
 void print(std::ostream& out, const Program& program, const Graph& graph);

@@ -15,11 +15,11 @@ using nlohmann::json;
 
 json memory_json(const Evaluated& e, const Machine& m) {
   json ipus = json::array();
-  for (std::size_t i = 0; i < e.program.ipus.size(); ++i) {
-    const Residents& r = e.program.ipus[i];
+  for (std::size_t i = 0; i < e.program.ipus(); ++i) {
+    const Residents& r = e.timeline.residents[i];
     const Transient& t = e.timeline.transient[i];
     ipus.push_back({{"ipu", i},
-                    {"tile_peak_bytes", e.timeline.tile_peak(e.program, i).value},
+                    {"tile_peak_bytes", e.timeline.tile_peak(i).value},
                     {"always_live",
                      {{"weights", r.weights.value},
                       {"gradients", r.gradients.value},

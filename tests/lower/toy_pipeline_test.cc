@@ -81,7 +81,7 @@ TEST(ToyStep, MemoryOfTwoStagesByHand) {
   const Lowered l(two_layers(), 2, {1, 1}, true);
   const Program program = lower(l.table, two_stages(5), OptimizerSpec{});
   const Timeline timeline = cost(program, l.model);
-  const Residents &a = program.ipus[0], &b = program.ipus[1];
+  const Residents &a = program.residents[0][0], &b = program.residents[1][0];
   // 1024 weights of 2 B on 4 tiles, as many accumulators; SGD keeps no state.
   EXPECT_EQ(a.weights, Bytes(512));
   EXPECT_EQ(a.gradients, Bytes(512));

@@ -28,9 +28,9 @@ Compared compare(World& world, const Plan& plan) {
   const Program program = lower(table, plan, world.job.optimizer);
   const Timeline timeline = cost(program, world.model);
   std::int64_t peak = 0, executable = 0, ddr = 0;
-  for (std::size_t i = 0; i < program.ipus.size(); ++i) {
-    peak = std::max(peak, timeline.tile_peak(program, i).value);
-    executable = std::max(executable, program.ipus[i].executable().value);
+  for (std::size_t i = 0; i < program.ipus(); ++i) {
+    peak = std::max(peak, timeline.tile_peak(i).value);
+    executable = std::max(executable, program.executable(i).value);
     ddr = std::max(ddr, program.ddr[i].total().value);
   }
   return {ratio(estimate.cycles, timeline.step.total().value), ratio(estimate.tile_peak, peak),

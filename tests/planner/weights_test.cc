@@ -58,7 +58,8 @@ Wanted wanted(World& world, const Plan& plan) {
 
 std::int64_t over_all_ipus(const Program& program, const Plan& plan, Bytes Residents::*field) {
   std::int64_t sum = 0;
-  for (const Residents& r : program.ipus) sum += (r.*field).value * program.compute_tiles;
+  for (const std::vector<Residents>& phases : program.residents)
+    sum += (phases[0].*field).value * program.compute_tiles;
   return sum * plan.tensor_parallel.size() * plan.replicas;
 }
 

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+// Phases one after the other, each spread over the IPU groups.
+#include <algorithm>
+#include <map>
+
+#include "model/error.h"
+#include "planner/phase_stages.h"
+
+namespace superstep {
+namespace {
+
+// Beyond these the rest is left unsearched, and its bound is told to the caller.
+constexpr int kMostProgrammes = 400;     // runs with different limits on code, for one setting
+constexpr std::size_t kMostLabels = 60;  // of one partial cut, where Streaming Memory binds
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+using Sizes = std::vector<std::int64_t>;  // Streaming Memory of the IPU groups where its limit has been seen to bind
+
+bool covers(const Sizes& a, const Sizes& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] > b[i]) return false;
+  }
+  return true;
+}
+std::int64_t above(std::int64_t a, std::int64_t b) { return std::max<std::int64_t>(0, a - b); }
+
+// The first stages of one phase, up to some unit: the slowest and largest so far.
+struct Part {
+  std::int64_t forward = 0, backward = 0, load = 0, update = 0, copy = 0, weights = 0;
+  Sizes ddr;
+  std::int32_t from = -1, part = -1;  // where the last stage begins, and the part before it
+  Recompute mode = Recompute::layer;
+  bool no_worse(const Part& o) const {
+    return forward <= o.forward && backward <= o.backward && load <= o.load && update <= o.update && copy <= o.copy &&
+           weights <= o.weights && covers(ddr, o.ddr);
+  }
+};
+
+// One phase. Where loads hide behind the neighbouring phases its times stay apart until they are known.
+struct Phase {
+  std::int64_t fixed = 0, forward = 0, backward = 0, load = 0;
+  Sizes ddr;
+  std::int64_t stages = 0, last = 0;  // how many, and where the last one begins
+  std::int32_t part = 0;              // the stages before it
+  Recompute mode = Recompute::layer;
+  // Its load is compared twice, with the phase before and the phase behind.
+  bool no_worse(const Phase& o) const {
+    return fixed + above(forward, o.forward) + above(backward, o.backward) + 2 * above(load, o.load) <= o.fixed &&
+           covers(ddr, o.ddr);
+  }
+};
+
+struct StageCut {
+  std::int64_t begin = 0;
+  Recompute mode = Recompute::layer;
+};
+
+// The phases of the first units of the model.
+struct Head {
+  std::int64_t cycles = 0;             // but for the last phase's forward, which may hide the next load
+  std::int64_t forward = 0, load = 0;  // of the last phase
+  Sizes ddr;
+  std::int64_t from = -1;           // where the last phase begins
+  std::size_t count = 0, head = 0;  // the phases before it
+  std::vector<StageCut> stages;     // of the last phase
+  bool no_worse(const Head& o) const {
+    return cycles + above(forward, o.forward) + above(load, o.load) <= o.cycles && covers(ddr, o.ddr);
+  }
+};
+
+template <class Label>
+bool offer(std::vector<Label>& labels, Label&& label) {
+  for (const Label& l : labels) {
+    if (l.no_worse(label)) return false;
+  }
+  std::erase_if(labels, [&](const Label& l) { return label.no_worse(l); });
+  labels.push_back(std::move(label));
+  return true;
+}
+
+// Run with promises about the code that each IPU group holds: without any each stage counts its own code only,
+// which bounds every cut; where the result does not fit, promises about its fullest IPU group divide the cuts in
+// cases.
+class PhaseCut {
+ public:
+  PhaseCut(const Setting& s, const CutRules& rules, const CutLimits& limits)
+      : s_(s),
+        rules_(rules),
+        limits_(limits),
+        stages_(s, rules, limits),
+        n_(s.units()),
+        groups_(s.plan().phase_groups),
+        ipus_(s.plan().pipeline_stages),
+        depth_(ipus_ / groups_),
+        outer_(s.plan().phase_order == PhaseOrder::phase_outer),
+        g_(outer_ ? s.plan().gradient_accumulation : 1),
+        repeats_(outer_ ? 1 : s.plan().gradient_accumulation),
+        overlap_(s.plan().io_tiles > 0),
+        hidden_(s.overlapped()),
+        training_(s.table().training()),
+        best_(limits.best) {
+    // The least that units [v, n) can take: their work spread evenly over the stages of a phase.
+    for (std::int64_t v = 0; v <= n_; ++v) rest_.push_back(s.work(v, n_) / depth_ * g_ * repeats_);
+  }
+
+  std::optional<Cuts> run(std::int64_t* open) {
+    if (stages_.none()) return std::nullopt;
+    CodePromise promise{std::vector<std::uint64_t>(at(ipus_)), std::vector<std::uint64_t>(at(ipus_))};
+    if (ipus_ == 1 && !s_.code_moves()) promise.present[0] = stages_.all_rows();  // it runs everything
+    explore(promise, 0);
+    if (open && open_ < best_) *open = open_;
+    return std::move(found_);
+  }
+
+ private:
+  static constexpr std::int64_t kNever = INT64_MAX;
+  using Cell = PhaseStages::Cell;
+  using Ways = PhaseStages::Ways;
+
+  const Setting& s_;
+  const CutRules& rules_;
+  const CutLimits& limits_;
+  PhaseStages stages_;
+  std::int64_t n_, groups_, ipus_, depth_;
+  bool outer_;
+  std::int64_t g_, repeats_;
+  bool overlap_, hidden_, training_;
+  std::int64_t best_;            // cycles that a cut must beat
+  std::int64_t open_ = kNever;   // bound on cuts that were left out
+  std::int64_t case_bound_ = 0;  // bound on the cuts of the case at hand
+  std::optional<Cuts> found_;
+  int programmes_ = 0;
+  std::vector<std::int64_t> tracked_;  // IPU groups whose Streaming Memory is part of the state
+  std::vector<std::int64_t> rest_;
+  Ways ways_;
+  std::vector<Ways> least_tracked_;                               // of each tracked IPU group
+  Ways least_together_;                                           // of all tracked ones
+  std::vector<std::map<std::int64_t, std::vector<Part>>> parts_;  // of the phase at hand: by stages, end
+
+  // ---- cases of what code an IPU holds
+
+  // The best of all cuts that keep the promise; `bound`: no such cut takes less.
+  void explore(const CodePromise& promise, std::int64_t bound) {
+    if (bound >= best_) return;
+    if (programmes_ >= kMostProgrammes) {
+      open_ = std::min(open_, bound);
+      return;
+    }
+    stages_.keep(promise);
+    case_bound_ = bound;
+    ++programmes_;
+    ways_ = stages_.find_ways(std::vector<double>(at(ipus_), 1));
+    if (ways_[0][0] >= PhaseStages::kNoWay) return;
+    if (stages_.lacks_ddr()) {
+      if (stages_.counts_twice()) leave_open(bound);
+      return;
+    }
+    // Streaming Memory is part of the state only where it turns out to be too little, IPU group by IPU group:
+    // code more often decides, and without it the programme is far smaller.
+    tracked_.clear();
+    for (;;) {
+      track();
+      std::optional<Cuts> cuts = least_cycles();
+      if (!cuts) return;
+      std::vector<std::uint64_t> rows(promise.present.size());
+      const std::int64_t full = settle_modes(*cuts, rows);
+      if (full >= 0) {
+        divide(promise, full, rows[at(full)], cuts->cycles);
+        return;
+      }
+      if (evaluate(s_, with_cuts(s_.plan(), *cuts)).ddr <= limits_.ddr) {
+        best_ = cuts->cycles;
+        found_ = std::move(cuts);
+        return;
+      }
+      tracked_.push_back(fullest_ddr(*cuts));
+      case_bound_ = cuts->cycles;
+      if (stages_.counts_twice()) leave_open(case_bound_);
+    }
+  }
+
+  void leave_open(std::int64_t bound) { open_ = std::min(open_, std::max(bound, case_bound_)); }
+
+  // IPU group `full` has not enough room for the code of `rows`. First all of it counted; then, row by row, the
+  // cuts that hold one of them less.
+  void divide(const CodePromise& promise, std::int64_t full, std::uint64_t rows, std::int64_t bound) {
+    std::uint64_t left = rows & ~promise.present[at(full)];
+    SUPERSTEP_CHECK(left != 0, "a stage fits beside the code that was promised but not beside less");
+    CodePromise some = promise;
+    some.present[at(full)] |= left;
+    explore(some, bound);
+    some = promise;
+    for (; left != 0; left &= left - 1) {
+      const std::uint64_t row = left & -left;
+      CodePromise without = some;
+      without.absent[at(full)] |= row;
+      explore(without, bound);
+      some.present[at(full)] |= row;
+    }
+  }
+
+  // Gives each stage the first mode that fits beside all the code of its IPU, whose rows it notes. Returns an
+  // IPU group where none does, -1 when all do.
+  std::int64_t settle_modes(Cuts& cuts, std::vector<std::uint64_t>& rows) {
+    if (s_.code_moves()) return -1;  // each phase brings its own
+    for (std::size_t i = 0; i < cuts.stages.size(); ++i) rows[at(cuts.stage_ipu[i])] |= stage_of(cuts, i).stage.rows;
+    for (std::size_t i = 0; i < cuts.stages.size(); ++i) {
+      const int mode = stages_.mode_beside(stage_of(cuts, i), rows[at(cuts.stage_ipu[i])]);
+      if (mode < 0) return cuts.stage_ipu[i];
+      cuts.recompute[i] = stages_.mode(mode);
+    }
+    return -1;
+  }
+
+  Cell& stage_of(const Cuts& cuts, std::size_t i) {
+    return stages_.cell(cuts.stages[i], i + 1 < cuts.stages.size() ? cuts.stages[i + 1] : n_);
+  }
+
+  void track() {
+    least_tracked_.clear();
+    std::vector<double> together(at(ipus_), 0);
+    for (std::int64_t ipu : tracked_) {
+      std::vector<double> alone(at(ipus_), 0);
+      alone[at(ipu)] = together[at(ipu)] = 1;
+      least_tracked_.push_back(stages_.find_ways(alone));
+    }
+    least_together_ = stages_.find_ways(together);
+  }
+
+  std::int64_t fullest_ddr(const Cuts& cuts) {
+    std::vector<std::int64_t> bytes(at(ipus_));
+    for (std::size_t i = 0; i < cuts.stages.size(); ++i) {
+      bytes[at(cuts.stage_ipu[i])] += stages_.ddr_on(stage_of(cuts, i), cuts.stage_ipu[i]);
+    }
+    const std::int64_t ipu = std::max_element(bytes.begin(), bytes.end()) - bytes.begin();
+    SUPERSTEP_CHECK(std::find(tracked_.begin(), tracked_.end(), ipu) == tracked_.end(),
+                    "a cut was counted with less Streaming Memory than it takes");
+    return ipu;
+  }
+
+  // ---- phase after phase
+
+  using Heads = std::vector<std::vector<std::vector<Head>>>;  // by phases so far (modulo groups when free), end
+
+  std::optional<Cuts> least_cycles() {
+    const bool counted = rules_.phase_count > 0;
+    const auto rows = at(counted ? rules_.phase_count + 1 : groups_);
+    Heads heads(rows, std::vector<std::vector<Head>>(at(n_) + 1));
+    heads[0][0].push_back(Head{});
+    heads[0][0][0].ddr.assign(tracked_.size(), 0);
+    for (std::int64_t u = 0; u < n_; ++u) {
+      for (std::int64_t group = 0; group < groups_; ++group) {
+        if (ways_[at(group * depth_)][at(u)] < PhaseStages::kNoWay) extend(heads, u, group);
+      }
+    }
+    const Head* best = nullptr;
+    for (std::size_t c = counted ? rows - 1 : 0; c < rows; ++c) {
+      for (const Head& h : heads[c].back()) {
+        if (!best || h.cycles + h.forward < best->cycles + best->forward) best = &h;
+      }
+    }
+    if (!best) return std::nullopt;
+    return cuts_of(heads, *best);
+  }
+
+  // All phases that begin at `u` on a group of IPU groups, behind every head that ends there.
+  void extend(Heads& heads, std::int64_t u, std::int64_t group) {
+    const std::size_t end = rules_.phase_count > 0 ? heads.size() - 1 : heads.size();
+    std::int64_t before = kNever;
+    for (auto c = at(group); c < end; c += at(groups_)) {
+      for (const Head& h : heads[c][at(u)]) before = std::min(before, h.cycles + h.forward);
+    }
+    if (before == kNever || before + rest_[at(u)] >= best_) return;
+    std::map<std::int64_t, std::vector<Phase>> phases;
+    phases_from(u, group, before, phases);
+    for (auto c = at(group); c < end; c += at(groups_)) {
+      const std::size_t to = rules_.phase_count > 0 ? c + 1 : (c + 1) % at(groups_);
+      const std::vector<Head>& from = heads[c][at(u)];
+      for (std::size_t k = 0; k < from.size(); ++k) {
+        for (const auto& [v, list] : phases) {
+          for (const Phase& phase : list) append(heads[to][at(v)], from[k], phase, {u, v, group, c, k});
+        }
+      }
+    }
+  }
+
+  struct Place {
+    std::int64_t begin, end, group;
+    std::size_t count, head;
+  };
+  void append(std::vector<Head>& to, const Head& from, const Phase& phase, const Place& place) {
+    Head h;
+    h.cycles = phase.fixed;
+    if (place.begin > 0)
+      h.cycles +=
+          from.cycles + std::max(from.forward, phase.load) + (training_ ? std::max(phase.backward, from.load) : 0);
+    h.forward = phase.forward;
+    h.load = phase.load;
+    const std::int64_t bound = h.cycles + h.forward + rest_[at(place.end)];
+    if (bound >= best_) return;
+    h.ddr = from.ddr;
+    std::int64_t room = 0;
+    for (std::size_t i = 0; i < h.ddr.size(); ++i) {
+      h.ddr[i] += phase.ddr[i];
+      room += limits_.ddr - h.ddr[i];
+      const double behind = stages_.least_behind(least_tracked_[i], place.group * depth_, place.end);
+      if (static_cast<double>(h.ddr[i]) + behind > static_cast<double>(limits_.ddr)) return;
+      // What can no longer reach the limit is all the same.
+      h.ddr[i] = std::max(h.ddr[i], limits_.ddr - stages_.most_ddr(place.end));
+    }
+    if (static_cast<double>(room) < stages_.least_behind(least_together_, place.group * depth_, place.end)) return;
+    if (!tracked_.empty() && to.size() >= kMostLabels) {
+      leave_open(bound);
+      return;
+    }
+    h.from = place.begin;
+    h.count = place.count;
+    h.head = place.head;
+    if (std::any_of(to.begin(), to.end(), [&](const Head& other) { return other.no_worse(h); })) return;
+    h.stages = stages_of(phase);
+    offer(to, std::move(h));
+  }
+
+  Cuts cuts_of(const Heads& heads, const Head& last) const {
+    std::vector<const Head*> phases;
+    for (const Head* h = &last; h->from >= 0; h = &heads[h->count][at(h->from)][h->head])
+      phases.insert(phases.begin(), h);
+    Cuts cuts;
+    for (std::size_t j = 0; j < phases.size(); ++j) {
+      cuts.phases.push_back(static_cast<std::int64_t>(cuts.stages.size()));
+      std::int64_t ipu = groups_ == 2 && j % 2 == 1 ? depth_ : 0;  // with two groups, phases alternate
+      for (const StageCut& stage : phases[j]->stages) {
+        cuts.stages.push_back(stage.begin);
+        cuts.recompute.push_back(stage.mode);
+        cuts.stage_ipu.push_back(ipu++);
+      }
+    }
+    cuts.cycles = evaluate(s_, with_cuts(s_.plan(), cuts)).cycles;
+    return cuts;
+  }
+
+  // ---- one phase, stage after stage
+
+  // Phases that begin at `u`, `before` cycles into the step at the earliest.
+  void phases_from(std::int64_t u, std::int64_t group, std::int64_t before,
+                   std::map<std::int64_t, std::vector<Phase>>& phases) {
+    parts_.assign(at(depth_), {});
+    parts_[0][u].resize(1);
+    parts_[0][u][0].ddr.assign(tracked_.size(), 0);
+    for (std::int64_t i = 0; i < depth_; ++i) {
+      const std::int64_t ipu = group * depth_ + i;
+      for (const auto& [w, list] : parts_[at(i)]) {
+        const std::vector<Part>& parts = list;
+        stages_.for_stages(ipu, w, [&](const Cell& cell, int mode) {
+          const std::int64_t v = cell.end;
+          Part stage;
+          stage.from = static_cast<std::int32_t>(cell.begin);
+          stage.mode = stages_.mode(mode);
+          stage.load = cell.load;
+          stage.copy = i > 0 ? s_.copy_cycles(cell.begin) : 0;
+          for (std::int64_t k : tracked_) stage.ddr.push_back(k == ipu ? stages_.ddr_on(cell, ipu) : 0);
+          if (stages_.least_within(ways_, ipu, v) < PhaseStages::kNoWay) join(parts, cell.stage, stage, v, i, before);
+          // One phase alone is a pipeline, not phased execution.
+          if (stages_.least_behind(ways_, ipu, v) < PhaseStages::kNoWay && !(u == 0 && v == n_))
+            close(parts, cell.stage, stage, u, v, i, before, phases[v]);
+        });
+      }
+    }
+  }
+
+  // A part with one stage more, the (i + 1)-th of its phase.
+  Part joined(const Part& part, const Setting::Stage& x, const Part& stage) const {
+    Part p = stage;
+    p.forward = std::max(part.forward, x.busy_forward(overlap_));
+    p.backward = std::max(part.backward, training_ ? x.busy_backward(overlap_) : 0);
+    p.load = std::max(part.load, stage.load);
+    p.update = std::max(part.update, x.update);
+    p.weights = outer_ ? 0 : std::max(part.weights, x.weights);
+    p.copy = std::max(part.copy, stage.copy);
+    for (std::size_t k = 0; k < p.ddr.size(); ++k) p.ddr[k] += part.ddr[k];
+    return p;
+  }
+
+  void join(const std::vector<Part>& parts, const Setting::Stage& x, const Part& stage, std::int64_t v, std::int64_t i,
+            std::int64_t before) {
+    const std::int64_t others = before + rest_[at(v)], slots = (g_ + i) * repeats_;
+    if (others + slots * (x.busy_forward(overlap_) + (training_ ? x.busy_backward(overlap_) : 0)) >= best_) return;
+    std::vector<Part>& to = parts_[at(i) + 1][v];
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      Part p = joined(parts[k], x, stage);
+      const std::int64_t bound = others + slots * (p.forward + p.backward);
+      if (bound >= best_) continue;
+      p.part = static_cast<std::int32_t>(k);
+      if (!tracked_.empty() && to.size() >= kMostLabels)
+        leave_open(bound);
+      else
+        offer(to, std::move(p));
+    }
+  }
+
+  // Phases whose last stage ends at `v`: only they know what leaves the phase.
+  void close(const std::vector<Part>& parts, Setting::Stage x, const Part& stage, std::int64_t u, std::int64_t v,
+             std::int64_t i, std::int64_t before, std::vector<Phase>& to) const {
+    s_.leave_phase(x, v, v < n_);
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      const Part p = joined(parts[k], x, stage);
+      const std::int64_t per_cycle = p.copy + s_.micro_batch_fixed() + (i > 0 ? s_.cycle_fixed() : 0);
+      Phase phase;
+      phase.forward = repeats_ * (g_ + i) * (p.forward + per_cycle);
+      phase.backward = training_ ? repeats_ * (g_ + i) * (p.backward + per_cycle) : 0;
+      phase.load = repeats_ * p.load;
+      if (training_) phase.fixed = p.update + s_.update_fixed() + (outer_ ? 0 : repeats_ * s_.spill_cycles(p.weights));
+      if (!hidden_) {  // the last phase stays for its backward
+        phase.fixed += phase.forward + phase.backward + phase.load * (training_ && v < n_ ? 2 : 1);
+        phase.forward = phase.backward = phase.load = 0;
+      } else if (u == 0) {  // nothing hides the first load, which also stays for the next micro-batch
+        phase.fixed += phase.backward + p.load;
+        phase.backward = 0;
+      }
+      if (before + phase.fixed + phase.forward + phase.backward + rest_[at(v)] >= best_) continue;
+      phase.ddr = p.ddr;
+      phase.stages = i + 1;
+      phase.last = stage.from;
+      phase.part = static_cast<std::int32_t>(k);
+      phase.mode = stage.mode;
+      offer(to, std::move(phase));
+    }
+  }
+
+  std::vector<StageCut> stages_of(const Phase& phase) const {
+    std::vector<StageCut> stages = {{phase.last, phase.mode}};
+    std::int64_t end = phase.last;
+    std::int32_t k = phase.part;
+    for (std::int64_t i = phase.stages - 1; i > 0; --i) {
+      const Part& p = parts_[at(i)].at(end)[at(k)];
+      stages.insert(stages.begin(), {p.from, p.mode});
+      end = p.from;
+      k = p.part;
+    }
+    return stages;
+  }
+};
+
+}  // namespace
+
+std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits,
+                               std::int64_t* open) {
+  return PhaseCut(setting, rules, limits).run(open);
+}
+
+}  // namespace superstep

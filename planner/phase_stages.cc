@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/phase_stages.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace superstep {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+PhaseStages::PhaseStages(const Setting& setting, const CutRules& rules, const CutLimits& limits)
+    : s_(setting),
+      rules_(rules),
+      limits_(limits),
+      n_(setting.units()),
+      groups_(setting.plan().phase_groups),
+      ipus_(setting.plan().pipeline_stages),
+      depth_(ipus_ / groups_) {
+  for (Recompute mode : rules.modes) {
+    // A phase's forward is long gone when its backward begins.
+    if (mode != Recompute::none) modes_.push_back(mode);
+  }
+  if (!modes_.empty()) tabulate();
+}
+
+bool PhaseStages::pinned_out(std::int64_t u) const {
+  return rules_.stages && u < n_ && !std::binary_search(rules_.stages->begin(), rules_.stages->end(), u);
+}
+
+// With pinned phases, their first stages and no others begin one.
+bool PhaseStages::begins_phase(std::int64_t u) const {
+  return std::any_of(rules_.phases->begin(), rules_.phases->end(), [&](std::int64_t p) {
+    return p < static_cast<std::int64_t>(rules_.stages->size()) && (*rules_.stages)[at(p)] == u;
+  });
+}
+
+bool PhaseStages::other_mode(std::int64_t u, Recompute mode) const {
+  if (!rules_.stages || !rules_.stage_modes) return false;
+  const auto stage = std::lower_bound(rules_.stages->begin(), rules_.stages->end(), u) - rules_.stages->begin();
+  const auto modes = static_cast<std::ptrdiff_t>(rules_.stage_modes->size());
+  return stage < modes && (*rules_.stage_modes)[at(stage)] != mode;
+}
+
+// What is preloaded for the same IPUs waits on the IO tiles.
+bool PhaseStages::room_to_preload(const Setting::Stage& x) const {
+  const Plan& p = s_.plan();
+  if (p.load != LoadSchedule::preload || p.io_tiles == 0 || groups_ == 2) return true;
+  return x.weights / p.replicated_tensor_sharding.weights <= p.io_tiles * s_.limit();
+}
+
+std::uint64_t PhaseStages::all_rows() const { return s_.stage(0, n_, 0, modes_[0]).rows; }
+
+int PhaseStages::mode_beside(Cell& cell, std::uint64_t rows) {
+  const auto [code, fresh] = codes_.try_emplace(rows);
+  if (fresh) code->second = s_.code(rows);
+  if (code->second > limits_.executable) return -1;
+  for (std::size_t k = 0; k < modes_.size(); ++k) {
+    if (other_mode(cell.begin, modes_[k])) continue;
+    if (cell.needs[k] == 0) {
+      const Setting::Stage x = s_.stage(cell.begin, cell.end, 0, modes_[k]);
+      cell.needs[k] = x.always + x.transient;
+    }
+    if (cell.needs[k] <= limits_.tile - code->second) return static_cast<int>(k);
+  }
+  return -1;
+}
+
+int PhaseStages::mode_on(Cell& cell, std::int64_t ipu) {
+  const std::uint64_t present = promise_->present[at(ipu)], absent = promise_->absent[at(ipu)];
+  if (cell.mode < 0 || (present == 0 && absent == 0)) return cell.mode;
+  return cell.stage.rows & absent ? -1 : mode_beside(cell, cell.stage.rows | present);
+}
+
+void PhaseStages::tabulate() {
+  tail_ddr_.assign(at(n_) + 1, 0);
+  for (auto& cells : cells_) cells.assign(at(n_), {});
+  for (std::int64_t u = n_; u-- > 0;) {
+    tail_ddr_[at(u)] = tail_ddr_[at(u) + 1] + s_.stage(u, u + 1, 0, modes_[0]).ddr;
+    lends_later_ = lends_later_ || (s_.lender(u) > 0 && s_.borrowed_ddr(u) > 0);
+    lends_ = lends_ || (s_.lender(u) == 0 && s_.borrowed_ddr(u) > 0);
+    if (pinned_out(u)) continue;
+    for (std::int64_t v = u + 1; v <= n_; ++v) {
+      const Cell cell = pinned_out(v) ? Cell{} : cell_of(u, v);
+      if (cell.mode < 0 && !rules_.stages) break;  // a longer stage needs no less
+      cells_[1][at(u)].push_back(cell);
+      if (depth_ > 1) {  // without pipelining every stage begins its phase
+        cells_[0][at(u)].push_back(cell);
+        if (cell.mode >= 0) cells_[0][at(u)].back().stage = s_.stage(u, v, 0, modes_[0], false);
+      }
+      if (rules_.stages && !pinned_out(v)) break;  // a pinned stage ends at the next pinned cut
+    }
+  }
+}
+
+PhaseStages::Cell PhaseStages::cell_of(std::int64_t u, std::int64_t v) {
+  Cell cell;
+  cell.begin = u;
+  cell.end = v;
+  cell.stage = s_.stage(u, v, 0, modes_[0]);
+  cell.needs[0] = cell.stage.always + cell.stage.transient;
+  cell.load = s_.load_cycles(cell.stage);
+  if (room_to_preload(cell.stage)) cell.mode = mode_beside(cell, cell.stage.rows);
+  return cell;
+}
+
+std::int64_t PhaseStages::ddr_on(const Cell& cell, std::int64_t ipu) const {
+  std::int64_t ddr = cell.stage.ddr;
+  for (std::int64_t u = cell.begin; u < cell.end && lends_ && ipu == 0 && cell.begin > 0; ++u) {
+    if (s_.lender(u) == 0) ddr -= s_.borrowed_ddr(u);
+  }
+  return ddr;
+}
+
+PhaseStages::Ways PhaseStages::find_ways(const std::vector<double>& weights) {
+  Ways ways(at(ipus_), std::vector<double>(at(n_) + 1, kNoWay));
+  for (std::int64_t w = n_; w-- > 0;) {
+    for (std::int64_t ipu = 0; ipu < ipus_; ++ipu) {
+      double& least = ways[at(ipu)][at(w)];
+      for_stages(ipu, w, [&](const Cell& cell, int) {
+        const double rest = std::min(least_behind(ways, ipu, cell.end), least_within(ways, ipu, cell.end));
+        least = std::min(least, rest + weights[at(ipu)] * static_cast<double>(ddr_on(cell, ipu)));
+      });
+    }
+  }
+  return ways;
+}
+
+double PhaseStages::least_behind(const Ways& ways, std::int64_t ipu, std::int64_t end) const {
+  return end == n_ ? 0 : ways[at(first_behind(ipu))][at(end)];
+}
+
+double PhaseStages::least_within(const Ways& ways, std::int64_t ipu, std::int64_t end) const {
+  return end < n_ && (ipu + 1) % depth_ != 0 ? ways[at(ipu + 1)][at(end)] : kNoWay;
+}
+
+// Nothing fits where the least weighted sum is more than the limits' weighted sum, whatever the weights. They
+// grow where the leanest cut by the last ones has too little.
+bool PhaseStages::lacks_ddr() {
+  constexpr int kSteps = 50;
+  std::vector<double> weights(at(ipus_), 1);
+  const auto limit = static_cast<double>(limits_.ddr);
+  for (int step = 1; step <= kSteps; ++step) {
+    const Ways ways = find_ways(weights);
+    if (ways[0][0] > limit * std::accumulate(weights.begin(), weights.end(), 0.0) * (1 + 1e-9)) return true;
+    const std::vector<std::int64_t> bytes = follow(ways, weights);
+    if (*std::max_element(bytes.begin(), bytes.end()) <= limits_.ddr) return false;
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+      const double over = (static_cast<double>(bytes[k]) - limit) / std::max(1.0, limit);
+      weights[k] = std::max(0.0, weights[k] + over * 4 / step);
+    }
+  }
+  return false;
+}
+
+// Streaming Memory by IPU group of a cut with the least weighted sum.
+std::vector<std::int64_t> PhaseStages::follow(const Ways& ways, const std::vector<double>& weights) {
+  std::vector<std::int64_t> bytes(at(ipus_));
+  for (std::int64_t ipu = 0, w = 0; w < n_;) {
+    double least = kNoWay;
+    std::int64_t next_ipu = 0, next = n_, own = 0;
+    for_stages(ipu, w, [&](const Cell& cell, int) {
+      const std::int64_t ddr = ddr_on(cell, ipu);
+      const double within = least_within(ways, ipu, cell.end), behind = least_behind(ways, ipu, cell.end);
+      const double sum = std::min(within, behind) + weights[at(ipu)] * static_cast<double>(ddr);
+      if (sum >= least) return;
+      least = sum, next = cell.end, own = ddr;
+      next_ipu = within < behind ? ipu + 1 : first_behind(ipu);
+    });
+    bytes[at(ipu)] += own;
+    ipu = next_ipu;
+    w = next;
+  }
+  return bytes;
+}
+
+}  // namespace superstep
