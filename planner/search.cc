@@ -315,7 +315,7 @@ class Search {
                                     [&](const Candidate& c) { return c.samples_per_second > options_.rank_of; });
     if (faster)
       out_.stats.faster += 1;
-    else if (v.refused || v.loose_bound > options_.rank_of)
+    else if (v.refused || v.open_bound > options_.rank_of)
       out_.stats.undecided += 1;
   }
 

@@ -298,10 +298,9 @@ class SettingMaker {
                   : std::vector<std::int64_t>{1, inside_, 4 * inside_, 16 * inside_, c_.replicas};
     for (PhaseOrder order : choices(pins_.phase_order, {PhaseOrder::phase_outer}, PhaseOrder::phase_outer, defaults_)) {
       p.phase_order = order;
-      for (std::int64_t groups : pins_.phase_groups            ? pins_.phase_groups->values
-                                 : defaults_ || c_.stages != 2 ? std::vector<std::int64_t>{1}
-                                                               : std::vector<std::int64_t>{1, 2}) {
-        if (groups > 2 || c_.stages % groups != 0 || !allows(pins_.phase_groups, groups)) continue;
+      for (std::int64_t groups : {1, 2}) {
+        if (c_.stages % groups != 0 || !allows(pins_.phase_groups, groups)) continue;
+        if (groups == 2 && !pins_.phase_groups && (defaults_ || c_.stages != 2)) continue;
         p.phase_groups = groups;
         for (std::int64_t w : degrees(pins_.rts_weights, c_.replicas, free_weights)) {
           p.replicated_tensor_sharding.weights = w;
@@ -334,8 +333,6 @@ class SettingMaker {
       for (LoadSchedule load :
            choices(pins_.load, {LoadSchedule::on_demand, LoadSchedule::preload}, LoadSchedule::on_demand, defaults_)) {
         if (load == LoadSchedule::preload && io == 0 && pins_.load.empty()) continue;  // nowhere to preload to
-        // Hidden loads couple phases; the exact programme for them has one stage per phase.
-        if (load == LoadSchedule::preload && c_.stages / p.phase_groups > 1 && pins_.load.empty()) continue;
         p.load = load;
         states(p, true);
       }
@@ -398,7 +395,7 @@ std::vector<SpaceField> describe_space(const Job& job) {
       {"location",
        "optimizer_state in processor or streaming; stash in processor or streaming; weights streaming with phases"});
   f.push_back({"io_tiles", list(kIoTiles) + " (phases)"});
-  f.push_back({"load", "on_demand; preload where a phase is one stage"});
+  f.push_back({"load", "on_demand; preload with io_tiles (phases)"});
   f.push_back({"available_memory_proportion", list(kProportions)});
   return f;
 }

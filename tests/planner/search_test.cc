@@ -141,6 +141,10 @@ TEST(Search, RespectsPins) {
       {{{"phases", 1}}, [](const Plan& p) { return p.phases.size() == 1; }},
       {{{"phases", 2}, {"phase_order", "micro_batch_outer"}},
        [](const Plan& p) { return p.phase_order == PhaseOrder::micro_batch_outer; }},
+      {{{"phases", 2}, {"pipeline_stages", 2}, {"phase_groups", {{"min", 2}, {"max", 2}}}},
+       [](const Plan& p) {
+         return p.phase_groups == 2 && p.stage_ipu == std::vector<std::int64_t>{0, 1};
+       }},
       {{{"phases", 2}, {"io_tiles", {32, 64}}},
        [&](const Plan& p) {
          return one(p.io_tiles, {32, 64});
