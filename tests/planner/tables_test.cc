@@ -2,7 +2,7 @@
 // The search's closed form against the lowered program: what it compares plans by is what a report says.
 #include <gtest/gtest.h>
 
-#include <iostream>
+#include <algorithm>
 #include <memory>
 
 #include "tests/planner/world.h"
@@ -76,6 +76,31 @@ TEST(Tables, AgreeWithLoweredPhases) {
   for (const auto& world : worlds()) {
     for (int i = 0; i < kPlans; ++i) expect_equal(*world, test::draw_phases(*world, draw));
   }
+}
+
+// Phases take turns: what is resident and what is transient at the peak belong to the same one.
+TEST(Tables, PeakOfPhasesIsOfOnePhase) {
+  Draw draw(4);
+  int less = 0;  // IPU groups whose peak is below the sum of the worst residents and the worst transient
+  for (const auto& world : worlds()) {
+    for (int i = 0; i < kPlans; ++i) {
+      const Plan plan = test::draw_phases(*world, draw);
+      const Program program = lower(world->table(plan), plan, world->job.optimizer);
+      const Timeline timeline = cost(program, world->model);
+      for (std::size_t ipu = 0; ipu < program.ipus(); ++ipu) {
+        const std::vector<Residents>& phases = program.residents[ipu];
+        ASSERT_EQ(phases.size(), plan.phases.size());
+        EXPECT_NE(std::find(phases.begin(), phases.end(), timeline.residents[ipu]), phases.end());
+        Bytes worst(0);
+        for (const Residents& r : phases) {
+          worst = std::max(worst, r.total());
+          EXPECT_GE(timeline.tile_peak(ipu), r.total());
+        }
+        less += timeline.tile_peak(ipu) < worst + timeline.transient[ipu].total() ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(less, 0);
 }
 
 TEST(Tables, AgreeForInference) {
