@@ -299,20 +299,21 @@ class PhaseCut {
     h.load = phase.load;
     const std::int64_t bound = h.cycles + h.forward + rest_[at(place.end)];
     if (bound >= best_) return;
-    h.ddr = from.ddr;
     std::int64_t room = 0;
-    for (std::size_t i = 0; i < h.ddr.size(); ++i) {
-      h.ddr[i] += phase.ddr[i];
-      room += limits_.ddr - h.ddr[i];
+    for (std::size_t i = 0; i < phase.ddr.size(); ++i) {
+      const std::int64_t left = limits_.ddr - from.ddr[i] - phase.ddr[i];
       const double behind = stages_.least_behind(least_tracked_[i], place.group * depth_, place.end);
-      if (static_cast<double>(h.ddr[i]) + behind > static_cast<double>(limits_.ddr)) return;
-      // What can no longer reach the limit is all the same.
-      h.ddr[i] = std::max(h.ddr[i], limits_.ddr - stages_.most_ddr(place.end));
+      if (static_cast<double>(left) < behind) return;
+      room += left;
     }
     if (static_cast<double>(room) < stages_.least_behind(least_together_, place.group * depth_, place.end)) return;
     if (!tracked_.empty() && to.size() >= kMostLabels) {
       leave_open(bound);
       return;
+    }
+    for (std::size_t i = 0; i < phase.ddr.size(); ++i) {
+      // What can no longer reach the limit is all the same.
+      h.ddr.push_back(std::max(from.ddr[i] + phase.ddr[i], limits_.ddr - stages_.most_ddr(place.end)));
     }
     h.from = place.begin;
     h.count = place.count;
