@@ -105,7 +105,7 @@ using FunctionId = Id<struct FunctionTag>;
 
 // The tree. A repeat runs its children `count` times; in iteration i a call below it works on
 // micro-batch i - lag and does nothing unless that is one of the repeat's micro-batches. That one rule
-// gives pipelines their fill and drain.
+// gives pipelines their fill and drain; on the clock every iteration takes as long as a full one.
 struct Node {
   enum class Kind : std::uint8_t { sequence, repeat, parallel, call, step } kind = Kind::sequence;
   std::string name;
