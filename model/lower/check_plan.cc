@@ -40,6 +40,12 @@ std::string check_degrees(const Plan& plan, const Machine& machine) {
            " is not a multiple of weights " + number(rts.weights) +
            ": a shard of the update must lie inside a shard of the weights";
   }
+  if (rts.gradients > 1 && rts.optimizer_state > 1 && rts.gradients != rts.optimizer_state) {
+    return "replicated_tensor_sharding.gradients " + number(rts.gradients) + " differs from optimizer_state " +
+           number(rts.optimizer_state) +
+           ": the update of a shard needs the gradients of just that shard; choose equal " +
+           "degrees, or 1 for one of them";
+  }
   return "";
 }
 

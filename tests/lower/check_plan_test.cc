@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a plan cannot be is said in words.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "model/graph/autodiff.h"
+#include "model/lower/lower.h"
+#include "model/machine/load_machine.h"
+#include "model/zoo/zoo.h"
+
+namespace superstep {
+namespace {
+
+using testing::HasSubstr;
+
+struct World {
+  explicit World(const nlohmann::json& m) : machine(load_machine(m, "test")), graph(model()), facts(graph) {}
+  static Graph model() {
+    TransformerSpec spec = zoo_spec("gpt2-small");
+    spec.layers = 2, spec.hidden = 64, spec.heads = 4, spec.ffn = 256, spec.vocabulary = 96;
+    spec.sequence_length = spec.positions = 32;
+    Graph graph = build(spec, 1, DType::fp16);
+    add_optimizer(graph, add_gradients(graph), OptimizerSpec{.kind = "adam"});
+    return graph;
+  }
+  std::string why(const Plan& plan) const { return check_plan(plan, facts, machine, true); }
+  Machine machine;
+  Graph graph;
+  GraphFacts facts;
+};
+
+Plan replicas(std::int64_t r) {
+  Plan plan;
+  plan.replicas = r;
+  return plan;
+}
+
+TEST(CheckPlan, ShardsOfGradientsAndOfTheUpdateAreTheSame) {
+  const World world("ipu-pod4");
+  Plan plan = replicas(4);
+  auto& rts = plan.replicated_tensor_sharding;
+  for (std::int64_t gradients : {1, 2, 4}) {
+    for (std::int64_t state : {1, 2, 4}) {
+      rts.gradients = gradients, rts.optimizer_state = state;
+      if (gradients == 1 || state == 1 || gradients == state) {
+        EXPECT_EQ(world.why(plan), "");
+      } else {
+        EXPECT_THAT(world.why(plan), HasSubstr("replicated_tensor_sharding.gradients " + std::to_string(gradients) +
+                                               " differs from optimizer_state " + std::to_string(state)));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace superstep
