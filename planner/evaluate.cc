@@ -41,7 +41,7 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
   const auto& rts = plan.replicated_tensor_sharding;
   const std::int64_t acc = size_of(plan.precision.accumulators), t = plan.tensor_parallel.size();
   gather_ = collective(CollectiveKind::all_gather, shard_group(plan, rts.weights));
-  const Linear scatter = collective(CollectiveKind::reduce_scatter, shard_group(plan, rts.gradients));
+  scatter_ = collective(CollectiveKind::reduce_scatter, shard_group(plan, rts.gradients));
   const Location stash_at =
       plan.location.activations == Location::in_processor ? Location::streaming : plan.location.activations;
   const Linear join = collective(CollectiveKind::all_gather, {t, 1});
@@ -73,10 +73,10 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
       p.again = row.forward_cycles.total().value;
       p.forward = row.forward_cycles.total().value + gather;
       p.backward = row.backward_cycles.total().value + gather;
-      const std::int64_t accumulators = row.parameters * acc;
-      if (!phased_ && rts.gradients > 1) p.backward += scatter.of(accumulators);
+      const std::int64_t accumulators = row.parameters * acc, made = accumulators + row.borrowed_parameters * acc;
+      if (!phased_ && rts.gradients > 1) p.backward += scatter_.of(made);
       if (!phased_ && plan.location.gradients != Location::in_processor) {
-        p.backward += 2 * m.streaming(Bytes(shard_of(accumulators, rts.gradients)), plan.location.gradients).value;
+        p.backward += 2 * m.streaming(Bytes(shard_of(made, rts.gradients)), plan.location.gradients).value;
       }
       p.host = m.host(row.feed_bytes).value;
       p.kept = row.forward.kept.value;
@@ -104,12 +104,11 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
         else if (plan.location.gradients == Location::in_processor)
           p.borrowed_resident += shard_of(borrowed_tile, rts.gradients);
         if (away(plan.location.gradients)) p.borrowed_ddr += shard_of(row.borrowed_parameters * acc, rts.gradients);
-        if (row.parameters > 0) p.update_peak = table.update(i, rts.optimizer_state).peak.value;
+        if (row.parameters > 0) p.update_peak = table.update(i, shard_group(plan, rts.optimizer_state)).peak.value;
         if (away(plan.location.gradients)) p.ddr += shard_of(accumulators, rts.gradients);
         const std::int64_t state = shard_of(row.parameters * state_bytes_, rts.optimizer_state);
         if (away(plan.location.optimizer_state)) p.ddr += state;
         if (plan.location.optimizer_state == Location::in_processor && !phased_) p.resident += ceil_div(state, tiles_);
-        if (row.borrowed_parameters > 0) p.update_borrowed = m.copy(Bytes(row.borrowed_parameters * acc), t).value;
       }
       const auto& borrowed = table.facts().borrowed[i];
       for (std::int64_t v = 0; !borrowed.empty() && v < u; ++v) {
@@ -134,7 +133,7 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
     VertexSet& kinds = kinds_of_row_[at(unit_[at(u)].row % 64)];
     kinds |= row.forward.vertices | row.backward.vertices;
     if (training_ && row.parameters > 0) {
-      const Function& update = table.update(at(u), rts.optimizer_state);
+      const Function& update = table.update(at(u), shard_group(plan, rts.optimizer_state));
       bytes += update.exchange_code.value;
       kinds |= update.vertices;
     }
@@ -148,7 +147,7 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
 void Setting::price_update() {
   const CostModel& m = table_->model();
   const auto& rts = plan_.replicated_tensor_sharding;
-  const std::int64_t shards = rts.optimizer_state, grad_shards = phased_ ? 1 : rts.gradients;
+  const std::int64_t shards = rts.optimizer_state, grad_shards = gradient_shards(plan_);
   const double acc = static_cast<double>(size_of(plan_.precision.accumulators));
   const GroupShape replicas = replica_group(plan_), group = shard_group(plan_, shards);
   double fixed = 0, per_gradient = 0, per_weight = 0;
@@ -179,23 +178,18 @@ void Setting::price_update() {
     const UnitRow& row = table_->row(at(u));
     const double parameters = static_cast<double>(row.parameters);
     double cycles = per_gradient * parameters * acc + per_weight * static_cast<double>(p.weights);
-    if (row.parameters > 0) cycles += static_cast<double>(table_->update_cycles(at(u), shards).value);
+    if (row.parameters > 0) cycles += static_cast<double>(table_->update_cycles(at(u), group).value);
     if (plan_.location.optimizer_state != Location::in_processor) {
       cycles += 2.0 * static_cast<double>(m.streaming(Bytes(shard_of(row.parameters * state_bytes_, shards)),
                                                       plan_.location.optimizer_state)
                                               .value);
     }
-    if (plan_.location.weights != Location::in_processor) {
-      cycles += static_cast<double>(m.streaming(Bytes(shard_of(p.weights, rts.weights)), plan_.location.weights).value);
-    }
-    p.update = static_cast<std::int64_t>(cycles);
-    double borrowed = per_gradient * static_cast<double>(row.borrowed_parameters) * acc +
-                      per_weight * static_cast<double>(p.borrowed);
-    if (plan_.location.weights != Location::in_processor) {
-      borrowed +=
-          static_cast<double>(m.streaming(Bytes(shard_of(p.borrowed, rts.weights)), plan_.location.weights).value);
-    }
-    p.update_borrowed += static_cast<std::int64_t>(borrowed);
+    const auto streamed = [&](std::int64_t bytes, std::int64_t degree, Location where) {
+      return where == Location::in_processor ? 0 : m.streaming(Bytes(shard_of(bytes, degree)), where).value;
+    };
+    p.update = static_cast<std::int64_t>(cycles) + streamed(p.weights, rts.weights, plan_.location.weights) +
+               streamed(row.parameters * size_of(plan_.precision.accumulators), grad_shards, accumulators_at(plan_));
+    if (update_loads(plan_)) p.update += streamed(p.weights, shards, plan_.location.weights);
   }
 }
 
@@ -231,11 +225,9 @@ void Setting::leave_phase(Stage& s, std::int64_t end, bool more_phases) const {
 std::int64_t Setting::spill_cycles(std::int64_t weight_bytes) const {
   const std::int64_t accumulators =
       weight_bytes / size_of(plan_.precision.weights) * size_of(plan_.precision.accumulators);
-  const Location where =
-      plan_.location.gradients == Location::in_processor ? Location::streaming : plan_.location.gradients;
-  return 2 * table_->model()
-                 .streaming(Bytes(shard_of(accumulators, plan_.replicated_tensor_sharding.gradients)), where)
-                 .value;
+  const std::int64_t degree = gradient_shards(plan_);
+  return scatter_.of(degree > 1 ? accumulators : 0) +
+         2 * table_->model().streaming(Bytes(shard_of(accumulators, degree)), Location::streaming).value;
 }
 
 std::int64_t Setting::least_memory(std::int64_t unit) const {
@@ -299,7 +291,6 @@ void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompu
       s.always += p.borrowed_resident;
       s.ddr += p.borrowed_ddr;
       s.weights += p.borrowed;
-      s.update += p.update_borrowed;
     }
     s.transient = std::max({s.transient, p.forward_peak, p.update_peak});
   }
@@ -503,6 +494,10 @@ Estimate evaluate_phases(const Setting& s, const Plan& plan) {
   }
   if (plan.phase_order != PhaseOrder::phase_outer) total *= plan.gradient_accumulation;
   e.cycles += total;
+  for (const auto& [owner, borrower] : s.table().facts().tied) {
+    const Tie tie = place_tie(plan, owner, borrower);
+    if (training && !tie.same_phase) ipus[at(tie.borrower_ipu)].ddr += tied_gradients(s.table(), plan, tie).value;
+  }
   for (const PerIpu& ipu : ipus) {
     const std::int64_t code = s.code(ipu.rows);
     e.executable = std::max(e.executable, code);
@@ -512,10 +507,30 @@ Estimate evaluate_phases(const Setting& s, const Plan& plan) {
   return e;
 }
 
+// Gradients of weights used in two places join, and the new values go back: all wait.
+std::int64_t tied_cycles(const UnitTable& table, const Plan& plan) {
+  const CostModel& m = table.model();
+  const std::int64_t t = plan.tensor_parallel.size();
+  std::int64_t cycles = 0;
+  for (const auto& [owner, borrower] : table.facts().tied) {
+    const Tie tie = place_tie(plan, owner, borrower);
+    if (tie.together()) continue;
+    const Bytes gradient = tied_gradients(table, plan, tie);
+    cycles += tie.same_phase ? m.copy(gradient, t).value : 2 * m.streaming(gradient, Location::streaming).value;
+    if (tie.owner_ipu == tie.borrower_ipu) continue;
+    const Bytes weight = sharded(table.row(at(borrower)).borrowed_bytes, plan.replicated_tensor_sharding.weights);
+    cycles += m.copy(weight, t).value;
+    if (plan.location.weights != Location::in_processor) cycles += m.streaming(weight, plan.location.weights).value;
+  }
+  return cycles;
+}
+
 }  // namespace
 
 Estimate evaluate(const Setting& setting, const Plan& plan) {
-  return plan.phased() ? evaluate_phases(setting, plan) : evaluate_pipeline(setting, plan);
+  Estimate e = plan.phased() ? evaluate_phases(setting, plan) : evaluate_pipeline(setting, plan);
+  if (setting.table().training()) e.cycles += tied_cycles(setting.table(), plan);
+  return e;
 }
 
 }  // namespace superstep

@@ -97,7 +97,6 @@ class Setting {
     std::int64_t weights, borrowed;       // bytes per IPU
     std::int64_t feed_ipu, borrowed_ddr;  // bytes per IPU
     std::int64_t update_peak;             // bytes per tile
-    std::int64_t update_borrowed;         // cycles of summing a tied weight's gradient
     std::int64_t ddr, entry_boundary;     // bytes per IPU
     std::int64_t move, join;              // cycles: its boundary through Streaming Memory, joining its shards
     std::int32_t row;
@@ -123,7 +122,7 @@ class Setting {
   std::vector<VertexSet> kinds_of_row_;
   std::int64_t code_of_all_ = 0;
   std::vector<std::int64_t> work_sum_;  // prefix sums of forward + backward
-  Linear load_, gather_;
+  Linear load_, gather_, scatter_;
 };
 
 struct Estimate {

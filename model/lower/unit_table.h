@@ -50,9 +50,9 @@ class UnitTable {
   // Forward results that cross into `unit`, one IPU and one tile; unit == units(): none.
   Bytes boundary_bytes(std::size_t unit) const { return boundary_bytes_[unit]; }
   Bytes boundary_tile(std::size_t unit) const { return boundary_tile_[unit]; }
-  // The optimiser's work for a unit when `shards` IPUs share it.
-  const Function& update(std::size_t unit, std::int64_t shards) const;
-  Cycles update_cycles(std::size_t unit, std::int64_t shards) const;
+  // The optimiser's work for a unit when the replicas of `group` share it.
+  const Function& update(std::size_t unit, GroupShape group) const;
+  Cycles update_cycles(std::size_t unit, GroupShape group) const;
   std::int64_t layer(std::size_t unit) const { return layers_[unit]; }
   std::int64_t tiles() const { return context_.tiles; }
   const GraphFacts& facts() const { return context_.facts; }
@@ -76,7 +76,7 @@ class UnitTable {
     Cycles cycles;
   };
   mutable std::mutex mutex_;
-  mutable std::map<std::pair<std::int32_t, std::int64_t>, Update> updates_;
+  mutable std::map<std::pair<std::int32_t, GroupShape>, Update> updates_;
 };
 
 // The share of work of one op on one IPU, for choosing splits: multiply rate or vector rate of all tiles.

@@ -50,8 +50,8 @@ TEST(ToyStep, UnitsOfTwoLayersByHand) {
   EXPECT_EQ(l.table.row(1).backward_cycles.total(), Cycles(788 + 254 + 404 + 116 + 798 + 832));
   // Update of 1024 weights, 128 per worker: three casts 2 (37 + 128 / 2) + 10 and one axpby of floats 2 (27 + 64 x 3)
   // + 10.
-  EXPECT_EQ(l.table.update_cycles(0, 1), Cycles(3 * 212 + 448));
-  EXPECT_EQ(l.table.update_cycles(1, 1), Cycles(1084));
+  EXPECT_EQ(l.table.update_cycles(0, {}), Cycles(3 * 212 + 448));
+  EXPECT_EQ(l.table.update_cycles(1, {}), Cycles(1084));
 }
 
 Plan two_stages(std::int64_t g) {
@@ -98,6 +98,74 @@ TEST(ToyStep, MemoryOfTwoStagesByHand) {
   EXPECT_EQ(program.ddr[0].total(), Bytes(256));
   // The peak is the update: a weight and its gradient in fp32, 2 x 1024 x 4 B on 4 tiles.
   EXPECT_EQ(timeline.transient[0].total(), Bytes(2048));
+}
+
+// LAMB on two replicas that share the update: two norms per weight, each over both slices.
+TEST(ToyStep, NormsOfAShardedUpdateByHand) {
+  Graph graph;
+  GraphBuilder b(graph);
+  b.begin_unit("only");
+  graph.loss = b.reduce("sum", b.matmul(b.input("x", DType::fp16, {8, 16}), b.weight("w", DType::fp16, {16, 64})),
+                        {0, 1}, false);
+  graph.outputs = {graph.loss};
+  const OptimizerSpec lamb{.kind = "lamb"};
+  add_optimizer(graph, add_gradients(graph), lamb);
+  const Lowered l(std::move(graph), 2, {1, 1}, true);
+  Plan plan;
+  plan.replicas = 2;
+  const auto joins = [&](std::int64_t shards) {
+    plan.replicated_tensor_sharding.optimizer_state = shards;
+    const Program program = lower(l.table, plan, lamb);
+    Cycles total;
+    for (const Function& f : program.functions) {
+      for (const Step& s : f.steps) {
+        if (s.data == Data::update_sums) total += l.model.step(s).total();
+      }
+    }
+    const Timeline timeline = cost(program, l.model);
+    return std::pair{total, timeline.collectives};
+  };
+  EXPECT_EQ(joins(1).first, Cycles(0));
+  // A sum of 4 B in fp32: a ring of two on the rung of 2 B per cycle, twice (1/2 x 4 / 2 + 10), and sync 20.
+  const auto [cycles, collectives] = joins(2);
+  EXPECT_EQ(cycles, Cycles(2 * (22 + 20)));
+  EXPECT_EQ(collectives.at({CollectiveKind::all_reduce, Term::gradient_collective}).count, 2);
+  EXPECT_EQ(collectives.at({CollectiveKind::all_reduce, Term::gradient_collective}).bytes, Bytes(8));
+}
+
+// Copies of a sequential schedule stand between the stages that they join.
+TEST(ToyStep, SerialCopiesStandBetweenTheStages) {
+  const Lowered l(two_layers(), 2, {1, 1}, true);
+  Plan plan = two_stages(1);
+  plan.schedule = Schedule::sequential;
+  const Program program = lower(l.table, plan, OptimizerSpec{});
+  std::string order;
+  for (const Node& n : program.root.children.at(0).children) order += n.name + "; ";
+  EXPECT_EQ(order,
+            "stage 0; stage boundaries; stage 1; stage 1; stage boundaries; stage 0; per micro-batch; per pipeline "
+            "cycle; ");
+  EXPECT_EQ(cost(program, l.model).step[Term::copy], 2 * 552);
+}
+
+// By the time of the updates, weights and accumulators of all phases are in Streaming Memory.
+TEST(ToyStep, MicroBatchOuterLoadsWhatItUpdates) {
+  const Lowered l(two_layers(), 2, {1, 1}, true);
+  Plan plan = two_stages(4);
+  plan.pipeline_stages = 1, plan.replicas = 2;
+  plan.stage_ipu = {0, 0}, plan.phases = {0, 1};
+  plan.phase_order = PhaseOrder::micro_batch_outer;
+  plan.location.weights = plan.location.optimizer_state = plan.location.activations = Location::streaming;
+  const Program program = lower(l.table, plan, OptimizerSpec{});
+  std::vector<Data> loaded;
+  for (const Node& phase : program.root.children) {
+    if (phase.name.rfind("update phase", 0) != 0) continue;
+    for (const Node& n : phase.children.at(0).children) {
+      if (n.step.kind != StepKind::load) continue;
+      loaded.push_back(n.step.data);
+      EXPECT_EQ(n.step.tile_bytes, Bytes(2048));
+    }
+  }
+  EXPECT_EQ(loaded, (std::vector<Data>{Data::accumulators, Data::weights, Data::accumulators, Data::weights}));
 }
 
 TEST(ToyStep, InferenceFillsOnce) {
