@@ -547,6 +547,7 @@ TableKey table_key(const Plan& plan) {
   key.io_tiles = plan.io_tiles;
   key.proportion = plan.available_memory_proportion;
   key.accumulate = plan.gradient_accumulation > 1;
+  key.serialisation = plan.serialisation;
   return key;
 }
 

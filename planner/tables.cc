@@ -13,7 +13,7 @@ struct GraphAndFacts {
 };
 
 using MeshKey = std::tuple<std::int64_t, TensorParallel>;  // micro-batch, mesh
-using UnitKey = std::tuple<std::int64_t, TensorParallel, std::int64_t, double, bool, DType>;
+using UnitKey = std::tuple<std::int64_t, TensorParallel, std::int64_t, double, bool, DType, Serialisation>;
 
 }  // namespace
 
@@ -47,8 +47,8 @@ const GraphFacts& Tables::facts(std::int64_t micro_batch) {
 
 const UnitTable& Tables::table(const TableKey& key) {
   std::lock_guard lock(state_->mutex);
-  auto& slot =
-      state_->tables[{key.micro_batch, key.mesh, key.io_tiles, key.proportion, key.accumulate, key.precision.partials}];
+  auto& slot = state_->tables[{key.micro_batch, key.mesh, key.io_tiles, key.proportion, key.accumulate,
+                               key.precision.partials, key.serialisation}];
   if (slot) return *slot;
   const auto start = std::chrono::steady_clock::now();
   const GraphFacts& facts_of = facts(key.micro_batch);

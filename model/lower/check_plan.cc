@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/lower/lower.h"
+#include "model/lower/serialise.h"
 
 namespace superstep {
 namespace {
@@ -94,6 +95,7 @@ std::string check_plan(const Plan& plan, const GraphFacts& facts, const Machine&
       std::find(plan.recompute.begin(), plan.recompute.end(), Recompute::none) != plan.recompute.end()) {
     return "recompute none cannot go with phases: a phase's forward is long gone when its backward begins";
   }
+  if (std::string why = check_serialisation(facts, plan); !why.empty()) return why;
   const auto stages = static_cast<std::int64_t>(plan.stages.size());
   if (training && !plan.phased() && plan.schedule != Schedule::sequential &&
       plan.gradient_accumulation < 2 * stages - 1) {

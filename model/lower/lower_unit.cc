@@ -5,6 +5,7 @@
 #include <set>
 
 #include "model/error.h"
+#include "model/lower/serialise.h"
 #include "model/ops/conv.h"
 #include "model/ops/matmul.h"
 #include "model/ops/op.h"
@@ -335,7 +336,9 @@ class UnitLowering {
   }
   // A large weight's gradient is made and accumulated in slices that fit the bound on temporary memory.
   std::int64_t gradient_slices(TensorId t) const {
-    if (!g_.tensors[t].producer.valid() || !g_.ops[g_.tensors[t].producer].def->uses_amp) return 1;
+    const OpId producer = g_.tensors[t].producer;
+    if (!producer.valid() || !g_.ops[producer].def->uses_amp) return 1;
+    if (const std::int64_t forced = forced_parts(c_.facts, c_.serialisation, producer); forced > 0) return forced;
     const std::int64_t slices = ceil_div(2 * tile_bytes(t).value, std::max<std::int64_t>(1, c_.temporary_cap.value));
     return std::clamp<std::int64_t>(
         slices, 1, std::max<std::int64_t>(1, g_.info(t).shape.back() / (4 * c_.chip.amp.block_channels)));
@@ -355,7 +358,9 @@ class UnitLowering {
       relayout(0, kTransposeCyclesPerHalf, position);
       relayout(1, kTransposeCyclesPerHalf, position);
     }
-    const ProductPlan& p = c_.fronts.fastest(shape, c_.temporary_cap);
+    const std::int64_t forced = forced_parts(c_.facts, c_.serialisation, ops_[position]);
+    const ProductPlan& p = forced == 0 ? c_.fronts.fastest(shape, c_.temporary_cap)
+                                       : c_.fronts.fastest_in(gradient ? 1 : forced, shape, c_.temporary_cap);
     Step in = exchange(Term::operand_exchange, all_inputs(op), p.plain_bytes, p.paired_bytes);
     in.times = p.times * slices;
     in.temporary = p.temporary;
@@ -421,7 +426,11 @@ class UnitLowering {
     const TensorId lead = leading_operand(op);
     const LayoutId layout = lead.valid() ? layout_of(lead) : kLinear;
     const bool rearranges = space.reduction == Reduction::none && !elementwise(space);
-    const SharePlan p = share_plan(call, local, c_.tiles, c_.chip);
+    const std::int64_t parts =
+        std::max<std::int64_t>(1, forced_parts(c_.facts, c_.serialisation, ops_[position]));  // of a lookup's features
+    std::vector<std::int64_t> part = local;
+    if (parts > 1) part[feature_axis(space)] = ceil_div(part[feature_axis(space)], parts);
+    const SharePlan p = share_plan(call, part, c_.tiles, c_.chip);
     std::vector<std::int32_t> in_place = gather_operands(op, lead, layout, rearranges, position);
     Step work = vector(rearranges ? Term::relayout : pass_ == Pass::update ? Term::update : Term::vector, p.vector);
     work.generic = !op.def->core;
@@ -429,11 +438,15 @@ class UnitLowering {
     work.operands = std::move(in_place);
     work.grid = {p.parallel_parts, p.reduce_parts};
     work.tiles = p.parallel_parts * p.reduce_parts;
-    if (pass_ == Pass::update) work.times = update_slices(op);
+    work.times = pass_ == Pass::update ? update_slices(op) : parts;
     add_step(work, position);
     if (p.reduce_parts > 1) {
-      add_step(exchange(Term::partials_exchange, {-1}, p.partial_bytes), position);
-      add_step(vector(Term::reduction, p.join), position);
+      Step partials = exchange(Term::partials_exchange, {-1}, p.partial_bytes);
+      Step join = vector(Term::reduction, p.join);
+      partials.times = join.times = parts;
+      partials.temporary = join.temporary = p.partial_bytes;
+      add_step(partials, position);
+      add_step(join, position);
     }
     for (TensorId t : op.outputs) layout_[t] = rearranges ? kLinear : layout;
   }
@@ -573,8 +586,8 @@ GraphFacts::GraphFacts(const Graph& g) : graph(g), signatures(unit_signatures(g)
     list.erase(std::unique(list.begin(), list.end()), list.end());
   }
   find_remade();
-  const std::vector<TensorId> summands = gradient_summands(g);
-  for (std::size_t t = 0; t < g.tensors.size(); ++t) contributes[t] = summands[t].valid();
+  summand_of = gradient_summands(g);
+  for (std::size_t t = 0; t < g.tensors.size(); ++t) contributes[t] = summand_of[t].valid();
 }
 
 Bytes vertex_code(const VertexSet& kinds) {

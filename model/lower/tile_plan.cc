@@ -153,6 +153,7 @@ class Front {
     auto it = points_.upper_bound(cap.value);
     return it == points_.begin() ? nullptr : &std::prev(it)->second;
   }
+  bool empty() const { return points_.empty(); }
   const ProductPlan& leanest() const { return points_.begin()->second; }
   std::vector<ProductPlan> take() const {
     std::vector<ProductPlan> out;
@@ -212,14 +213,22 @@ namespace {
 
 constexpr std::array<std::int64_t, 10> kTimes = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 
+// Which parts a degree of serialisation may make of an axis.
+enum class Parts : std::uint8_t { of_whole_blocks, equal, any };
+
+bool may_cut(std::int64_t axis, std::int64_t times, std::int64_t block, Parts parts) {
+  if (times == 1 || parts == Parts::any) return true;
+  return parts == Parts::equal ? axis % times == 0 : axis >= times * block;
+}
+
 // Adds the points of one degree of serialisation: columns in parts, or the contraction with accumulation.
-void add_level(const ProductShape& shape, std::int64_t times, std::int64_t tiles, const Chip& chip,
+void add_level(const ProductShape& shape, std::int64_t times, Parts parts, std::int64_t tiles, const Chip& chip,
                const Calibration& calibration, Front& front) {
   for (bool split_contracted : {false, true}) {
     if (times == 1 && split_contracted) continue;
     ProductShape part = shape;
     std::int64_t& axis = split_contracted ? part.contracted : part.columns;
-    if (times > 1 && axis < times * chip.amp.block_channels) continue;
+    if (!may_cut(axis, times, chip.amp.block_channels, parts)) continue;
     axis = ceil_div(axis, times);
     search(part, tiles, chip, calibration, times, split_contracted, false, front);
     if (part.halo == 1) search(swap_roles(part), tiles, chip, calibration, times, split_contracted, true, front);
@@ -233,7 +242,7 @@ std::vector<ProductPlan> product_front(const ProductShape& shape, std::int64_t t
   SUPERSTEP_CHECK(shape.batch > 0 && shape.rows > 0 && shape.columns > 0 && shape.contracted > 0 && tiles > 0,
                   "empty matrix product");
   Front front;
-  for (std::int64_t times : kTimes) add_level(shape, times, tiles, chip, calibration, front);
+  for (std::int64_t times : kTimes) add_level(shape, times, Parts::of_whole_blocks, tiles, chip, calibration, front);
   return front.take();
 }
 
@@ -295,8 +304,21 @@ struct ProductFronts::State {
   std::int64_t tiles;
   Calibration calibration;
   std::mutex mutex;
-  std::map<ProductShape, std::unique_ptr<Entry>> fronts;
+  // By shape and number of parts; 0: as many as the caps ask for.
+  std::map<std::pair<ProductShape, std::int64_t>, std::unique_ptr<Entry>> fronts;
   std::atomic<std::int64_t> searches = 0;
+
+  Entry& entry(const ProductShape& shape, std::int64_t times) {
+    SUPERSTEP_CHECK(shape.batch > 0 && shape.rows > 0 && shape.columns > 0 && shape.contracted > 0,
+                    "empty matrix product");
+    std::lock_guard lock(mutex);
+    auto& slot = fronts[{shape, times}];
+    if (!slot) {
+      slot = std::make_unique<Entry>();
+      ++searches;
+    }
+    return *slot;
+  }
 };
 
 ProductFronts::ProductFronts(const Chip& chip, std::int64_t tiles, const Calibration& calibration) : state_(new State) {
@@ -307,28 +329,29 @@ ProductFronts::ProductFronts(const Chip& chip, std::int64_t tiles, const Calibra
 ProductFronts::~ProductFronts() = default;
 
 const ProductPlan& ProductFronts::fastest(const ProductShape& shape, Bytes cap) {
-  SUPERSTEP_CHECK(shape.batch > 0 && shape.rows > 0 && shape.columns > 0 && shape.contracted > 0,
-                  "empty matrix product");
-  State::Entry* entry = nullptr;
-  {
-    std::lock_guard lock(state_->mutex);
-    auto& slot = state_->fronts[shape];
-    if (!slot) {
-      slot = std::make_unique<State::Entry>();
-      ++state_->searches;
-    }
-    entry = slot.get();
-  }
+  State::Entry* entry = &state_->entry(shape, 0);
   std::lock_guard lock(entry->mutex);
   const auto known = entry->answers.find(cap.value);
   if (known != entry->answers.end()) return known->second;  // map nodes stay put
   auto extend = [&] {
-    add_level(shape, kTimes[entry->levels++], state_->tiles, state_->chip, state_->calibration, entry->front);
+    add_level(shape, kTimes[entry->levels++], Parts::of_whole_blocks, state_->tiles, state_->chip, state_->calibration,
+              entry->front);
   };
   while (entry->levels < kTimes.size() && !entry->front.within(cap)) extend();
   if (entry->levels < kTimes.size()) extend();
   const ProductPlan* best = entry->front.within(cap);
   return entry->answers.emplace(cap.value, best ? *best : entry->front.leanest()).first->second;
+}
+
+const ProductPlan& ProductFronts::fastest_in(std::int64_t times, const ProductShape& shape, Bytes cap) {
+  State::Entry& entry = state_->entry(shape, times);
+  std::lock_guard lock(entry.mutex);
+  for (Parts parts : {Parts::equal, Parts::any}) {  // the shares of IPUs that round up may have no equal parts
+    if (entry.front.empty())
+      add_level(shape, times, parts, state_->tiles, state_->chip, state_->calibration, entry.front);
+  }
+  const ProductPlan* best = entry.front.within(cap);
+  return entry.answers.try_emplace(cap.value, best ? *best : entry.front.leanest()).first->second;
 }
 
 std::int64_t ProductFronts::searches() const { return state_->searches; }

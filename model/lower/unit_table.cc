@@ -38,6 +38,7 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
                                                key.proportion)),
                key.precision.partials,
                key.accumulate,
+               key.serialisation,
                {}},
       model_(model),
       key_(key),

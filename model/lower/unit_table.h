@@ -35,6 +35,7 @@ struct TableKey {
   std::int64_t io_tiles = 0;
   double proportion = 0.6;
   bool accumulate = true;
+  Serialisation serialisation;
 };
 
 class UnitTable {

@@ -54,5 +54,31 @@ TEST(CheckPlan, ShardsOfGradientsAndOfTheUpdateAreTheSame) {
   }
 }
 
+// hidden 64, ffn 256, vocabulary 96, 32 positions, heads of 16.
+TEST(CheckPlan, SerialisationCutsIntoEqualParts) {
+  const World world("ipu-pod4");
+  Plan plan = replicas(4);
+  plan.serialisation = {8, 2, 4, 16};
+  EXPECT_EQ(world.why(plan), "");
+  plan.serialisation = {128, 0, 0, 0};
+  EXPECT_THAT(world.why(plan), HasSubstr("serialisation.embedding 128 does not cut embedding/gather"));
+  EXPECT_THAT(world.why(plan), HasSubstr("its axis has 64 elements"));
+  plan.serialisation = {0, 5, 0, 0};
+  EXPECT_THAT(world.why(plan), HasSubstr("serialisation.head 5 does not cut head/logits into equal parts: its axis has "
+                                         "96 or 64 elements"));
+  plan.serialisation = {0, 0, 3, 0};
+  EXPECT_THAT(world.why(plan), HasSubstr("serialisation.attention 3"));
+  plan.serialisation = {0, 0, 0, 512};
+  EXPECT_THAT(world.why(plan), HasSubstr("serialisation.feed_forward 512"));
+}
+
+TEST(CheckPlan, SerialisationWantsOpsToApplyTo) {
+  World world("ipu-pod4");
+  for (std::size_t u = 0; u < world.graph.units.size(); ++u) world.graph.units[UnitId(u)].role = UnitRole::other;
+  Plan plan = replicas(4);
+  plan.serialisation.attention = 2;
+  EXPECT_THAT(world.why(plan), HasSubstr("serialisation.attention 2: the model has no attention"));
+}
+
 }  // namespace
 }  // namespace superstep

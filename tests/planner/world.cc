@@ -61,6 +61,10 @@ Plan draw_common(World& world, Draw& draw) {
   p.activation_sharding = draw.chance(30);
   p.prefetch_depth = draw.of<std::int64_t>({1, 2});
   p.available_memory_proportion = draw.of<double>({0.2, 0.6});
+  if (draw.chance(30)) p.serialisation.feed_forward = 4;
+  if (draw.chance(30)) p.serialisation.attention = 2;
+  if (draw.chance(30)) p.serialisation.embedding = 2;
+  if (draw.chance(30)) p.serialisation.head = 2;
   return p;
 }
 
