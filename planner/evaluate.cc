@@ -11,6 +11,7 @@ namespace {
 
 std::int64_t shard_of(std::int64_t bytes, std::int64_t degree) { return ceil_div(bytes, degree); }
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+bool remote(Location l) { return l == Location::remote_ipu; }
 bool away(Location l) { return l == Location::streaming || l == Location::remote_machine; }
 
 }  // namespace
@@ -47,8 +48,7 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
   const Linear join = collective(CollectiveKind::all_gather, {t, 1});
 
   auto per_byte = [&](Location l) {
-    return static_cast<double>(m.streaming(Bytes(std::int64_t{1} << 30), l).value) /
-           static_cast<double>(std::int64_t{1} << 30);
+    return static_cast<double>(streaming(std::int64_t{1} << 30, l)) / static_cast<double>(std::int64_t{1} << 30);
   };
   const double away_rate = plan.location.weights == Location::in_processor ? 0 : per_byte(plan.location.weights);
   load_ = {gather_.fixed, away_rate / static_cast<double>(rts.weights) + gather_.per_byte};
@@ -61,7 +61,7 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
     const std::int64_t stored = shard_of(table.boundary_bytes(i).value, shards);
     stored_boundary_.push_back(stored);
     p.entry_boundary = stored;
-    p.move = m.streaming(Bytes(stored), stash_at).value;
+    p.move = streaming(stored, stash_at);
     p.join = plan.activation_sharding ? join.of(table.boundary_bytes(i).value) : 0;
     copy_.push_back(m.copy(table.boundary_bytes(i), t).value);
     p.lender = -1;
@@ -76,7 +76,7 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
       const std::int64_t accumulators = row.parameters * acc, made = accumulators + row.borrowed_parameters * acc;
       if (!phased_ && rts.gradients > 1) p.backward += scatter_.of(made);
       if (!phased_ && plan.location.gradients != Location::in_processor) {
-        p.backward += 2 * m.streaming(Bytes(shard_of(made, rts.gradients)), plan.location.gradients).value;
+        p.backward += 2 * streaming(shard_of(made, rts.gradients), plan.location.gradients);
       }
       p.host = m.host(row.feed_bytes).value;
       p.kept = row.forward.kept.value;
@@ -91,6 +91,10 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
       p.resident = row.weight_tile.value;
       p.borrowed_resident = phased_ ? row.borrowed_tile.value : shard_of(row.borrowed_tile.value, rts.weights);
       if (away(plan.location.weights)) p.borrowed_ddr += shard_of(p.borrowed, rts.weights);
+      if (remote(plan.location.weights)) {
+        p.lent += shard_of(p.weights, rts.weights);
+        p.borrowed_lent += shard_of(p.borrowed, rts.weights);
+      }
       p.ddr = row.feed_bytes.value * plan.prefetch_depth;
       if (away(plan.location.weights)) p.ddr += shard_of(p.weights, rts.weights);
       if (!phased_) p.resident = shard_of(p.resident, rts.weights);
@@ -108,6 +112,11 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
         if (away(plan.location.gradients)) p.ddr += shard_of(accumulators, rts.gradients);
         const std::int64_t state = shard_of(row.parameters * state_bytes_, rts.optimizer_state);
         if (away(plan.location.optimizer_state)) p.ddr += state;
+        if (remote(plan.location.optimizer_state)) p.lent += state;
+        if (remote(accumulators_at(plan))) {
+          p.lent += shard_of(accumulators, rts.gradients);
+          p.borrowed_lent += shard_of(row.borrowed_parameters * acc, rts.gradients);
+        }
         if (plan.location.optimizer_state == Location::in_processor && !phased_) p.resident += ceil_div(state, tiles_);
       }
       const auto& borrowed = table.facts().borrowed[i];
@@ -145,7 +154,6 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
 
 // Collectives of an update are merged into one per IPU: their latency counts once, their bytes per unit.
 void Setting::price_update() {
-  const CostModel& m = table_->model();
   const auto& rts = plan_.replicated_tensor_sharding;
   const std::int64_t shards = rts.optimizer_state, grad_shards = gradient_shards(plan_);
   const double acc = static_cast<double>(size_of(plan_.precision.accumulators));
@@ -180,17 +188,21 @@ void Setting::price_update() {
     double cycles = per_gradient * parameters * acc + per_weight * static_cast<double>(p.weights);
     if (row.parameters > 0) cycles += static_cast<double>(table_->update_cycles(at(u), group).value);
     if (plan_.location.optimizer_state != Location::in_processor) {
-      cycles += 2.0 * static_cast<double>(m.streaming(Bytes(shard_of(row.parameters * state_bytes_, shards)),
-                                                      plan_.location.optimizer_state)
-                                              .value);
+      cycles += 2.0 * static_cast<double>(
+                          streaming(shard_of(row.parameters * state_bytes_, shards), plan_.location.optimizer_state));
     }
     const auto streamed = [&](std::int64_t bytes, std::int64_t degree, Location where) {
-      return where == Location::in_processor ? 0 : m.streaming(Bytes(shard_of(bytes, degree)), where).value;
+      return where == Location::in_processor ? 0 : streaming(shard_of(bytes, degree), where);
     };
     p.update = static_cast<std::int64_t>(cycles) + streamed(p.weights, rts.weights, plan_.location.weights) +
                streamed(row.parameters * size_of(plan_.precision.accumulators), grad_shards, accumulators_at(plan_));
     if (update_loads(plan_)) p.update += streamed(p.weights, shards, plan_.location.weights);
   }
+}
+
+std::int64_t Setting::streaming(std::int64_t bytes, Location where) const {
+  const CostModel& m = table_->model();
+  return m.streaming(Bytes(bytes), where, lender_stride(plan_, where, m.machine().ipus_per_machine)).value;
 }
 
 bool Setting::overlapped() const {
@@ -199,9 +211,7 @@ bool Setting::overlapped() const {
 std::int64_t Setting::load_cycles(std::int64_t weight_bytes) const { return load_.of(weight_bytes); }
 std::int64_t Setting::whole_weights_cycles(std::int64_t weight_bytes) const {
   if (plan_.location.weights == Location::in_processor) return 0;
-  return table_->model()
-      .streaming(Bytes(shard_of(weight_bytes, plan_.replicated_tensor_sharding.weights)), plan_.location.weights)
-      .value;
+  return streaming(shard_of(weight_bytes, plan_.replicated_tensor_sharding.weights), plan_.location.weights);
 }
 
 std::int64_t Setting::code(std::uint64_t rows) const {
@@ -227,7 +237,7 @@ std::int64_t Setting::spill_cycles(std::int64_t weight_bytes) const {
       weight_bytes / size_of(plan_.precision.weights) * size_of(plan_.precision.accumulators);
   const std::int64_t degree = gradient_shards(plan_);
   return scatter_.of(degree > 1 ? accumulators : 0) +
-         2 * table_->model().streaming(Bytes(shard_of(accumulators, degree)), Location::streaming).value;
+         2 * streaming(shard_of(accumulators, degree), accumulators_at(plan_));
 }
 
 std::int64_t Setting::least_memory(std::int64_t unit) const {
@@ -271,6 +281,10 @@ void Setting::add_time(Stage& s, std::int64_t begin, std::int64_t end, bool is_l
   }
 }
 
+std::int64_t Setting::gradient_tile(std::int64_t unit) const {
+  return ceil_div(table_->row(at(unit)).parameters * size_of(plan_.precision.accumulators), tiles_);
+}
+
 void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompute mode, Range other) const {
   std::int64_t largest_weight = 0, largest_gradient = 0;
   std::int64_t &entry = s.entry, &entry_ipu = s.entry_ipu;
@@ -279,25 +293,33 @@ void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompu
     s.always += p.resident + p.feed * plan_.prefetch_depth;
     s.weights += p.weights;
     s.ddr += p.ddr;
+    s.lent += p.lent;
     s.rows |= std::uint64_t{1} << (p.row % 64);
     entry += p.feed;
     entry_ipu += p.feed_ipu;
     largest_weight = std::max(largest_weight, table_->row(at(u)).weight_tile.value);
-    largest_gradient = std::max(
-        largest_gradient, ceil_div(table_->row(at(u)).parameters * size_of(plan_.precision.accumulators), tiles_));
+    largest_gradient = std::max(largest_gradient, gradient_tile(u));
     const bool lent =
         p.lender < 0 || (p.lender >= begin && p.lender < end) || (p.lender >= other.begin && p.lender < other.end);
     if (!lent) {
       s.always += p.borrowed_resident;
       s.ddr += p.borrowed_ddr;
+      s.lent += p.borrowed_lent;
       s.weights += p.borrowed;
     }
     s.transient = std::max({s.transient, p.forward_peak, p.update_peak});
   }
-  if (!phased_ && plan_.replicated_tensor_sharding.weights > 1) s.always += largest_weight;
+  // Of two stages on one IPU, which take turns, the larger one counts.
+  std::int64_t weight_there = 0, gradient_there = 0;
+  for (std::int64_t u = other.begin; u < other.end && other.begin < begin; ++u) {
+    weight_there = std::max(weight_there, table_->row(at(u)).weight_tile.value);
+    gradient_there = std::max(gradient_there, gradient_tile(u));
+  }
+  if (!phased_ && plan_.replicated_tensor_sharding.weights > 1)
+    s.always += std::max<std::int64_t>(0, largest_weight - weight_there);
   if (!phased_ && training_ &&
       (plan_.location.gradients != Location::in_processor || plan_.replicated_tensor_sharding.gradients > 1))
-    s.always += largest_gradient;
+    s.always += std::max<std::int64_t>(0, largest_gradient - gradient_there);
   if (!training_) {
     if (phased_) s.ddr += unit_[at(begin)].entry_boundary;
     return;
@@ -329,19 +351,22 @@ void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompu
   if (mode == Recompute::none) entry += unit_[at(begin)].boundary, entry_ipu += unit_[at(begin)].entry_boundary;
   if (phased_) {
     const std::int64_t stored = plan_.phase_order == PhaseOrder::phase_outer ? plan_.gradient_accumulation : 1;
-    if (plan_.location.activations != Location::remote_ipu) s.ddr += unit_[at(begin)].entry_boundary * stored;
+    (remote(plan_.location.activations) ? s.lent : s.ddr) += unit_[at(begin)].entry_boundary * stored;
     return;
   }
   if (plan_.location.activations != Location::in_processor) {
-    const std::int64_t move = table_->model().streaming(Bytes(entry_ipu), plan_.location.activations).value;
+    const std::int64_t move = streaming(entry_ipu, plan_.location.activations);
     s.forward += move;
     s.backward += move;
   }
 }
 
 void Setting::add_stash(Stage& s, std::int64_t from_end) const {
-  if (phased_ || !training_) return;
+  if (phased_) return;
   const std::int64_t depth = stash_depth(plan_.schedule, from_end);
+  if (training_ && remote(plan_.location.activations)) s.lent += s.entry_ipu * depth;
+  s.always += ceil_div(s.lent, tiles_);
+  if (!training_) return;
   const bool elsewhere = plan_.location.activations != Location::in_processor;
   s.always += s.entry * (elsewhere ? std::min<std::int64_t>(depth, 2) : depth);
   if (away(plan_.location.activations)) s.ddr += s.entry_ipu * depth;
@@ -366,7 +391,7 @@ namespace {
 
 // What evaluate() adds up per IPU group.
 struct PerIpu {
-  std::int64_t forward = 0, backward = 0, always = 0, transient = 0, update = 0, ddr = 0, weights = 0;
+  std::int64_t forward = 0, backward = 0, always = 0, transient = 0, update = 0, ddr = 0, lent = 0, weights = 0;
   std::uint64_t rows = 0;
 };
 
@@ -429,15 +454,16 @@ Estimate evaluate_pipeline(const Setting& s, const Plan& plan) {
   return e;
 }
 
-// Weights that stage i borrows from another phase on its own IPU stand in Streaming Memory once.
-std::int64_t lent_elsewhere(const Setting& s, const Plan& plan, std::size_t i) {
+// Weights that stage i borrows from another phase on its own IPU stand outside of it once.
+std::int64_t lent_elsewhere(const Setting& s, const Plan& plan, std::size_t i,
+                            std::int64_t (Setting::*borrowed)(std::int64_t) const) {
   std::int64_t bytes = 0;
   const std::int64_t begin = plan.stages[i], end = stage_end(s, plan, i);
   for (std::int64_t u = begin; u < end; ++u) {
     const std::int64_t lender = s.lender(u);
     if (lender < 0 || (lender >= begin && lender < end)) continue;
     const auto at_lender = std::upper_bound(plan.stages.begin(), plan.stages.end(), lender) - plan.stages.begin() - 1;
-    if (plan.stage_ipu[at(at_lender)] == plan.stage_ipu[i]) bytes += s.borrowed_ddr(u);
+    if (plan.stage_ipu[at(at_lender)] == plan.stage_ipu[i]) bytes += (s.*borrowed)(u);
   }
   return bytes;
 }
@@ -468,7 +494,8 @@ Estimate evaluate_phases(const Setting& s, const Plan& plan) {
       PerIpu& ipu = ipus[at(plan.stage_ipu[i])];
       ipu.always = std::max(ipu.always, x.always);
       ipu.transient = std::max(ipu.transient, x.transient);
-      ipu.ddr += x.ddr - lent_elsewhere(s, plan, i);
+      ipu.ddr += x.ddr - lent_elsewhere(s, plan, i, &Setting::borrowed_ddr);
+      ipu.lent += x.lent - lent_elsewhere(s, plan, i, &Setting::borrowed_lent);
       ipu.rows |= x.rows;
     }
     const std::int64_t per_cycle = widest + s.micro_batch_fixed() + (depth > 1 ? s.cycle_fixed() : 0);
@@ -501,14 +528,15 @@ Estimate evaluate_phases(const Setting& s, const Plan& plan) {
   for (const PerIpu& ipu : ipus) {
     const std::int64_t code = s.code(ipu.rows);
     e.executable = std::max(e.executable, code);
-    e.tile_peak = std::max(e.tile_peak, ipu.always + ipu.transient + code);
+    e.tile_peak = std::max(e.tile_peak, ipu.always + ceil_div(ipu.lent, s.table().tiles()) + ipu.transient + code);
     e.ddr = std::max(e.ddr, ipu.ddr);
   }
   return e;
 }
 
 // Gradients of weights used in two places join, and the new values go back: all wait.
-std::int64_t tied_cycles(const UnitTable& table, const Plan& plan) {
+std::int64_t tied_cycles(const Setting& setting, const Plan& plan) {
+  const UnitTable& table = setting.table();
   const CostModel& m = table.model();
   const std::int64_t t = plan.tensor_parallel.size();
   std::int64_t cycles = 0;
@@ -516,11 +544,12 @@ std::int64_t tied_cycles(const UnitTable& table, const Plan& plan) {
     const Tie tie = place_tie(plan, owner, borrower);
     if (tie.together()) continue;
     const Bytes gradient = tied_gradients(table, plan, tie);
-    cycles += tie.same_phase ? m.copy(gradient, t).value : 2 * m.streaming(gradient, Location::streaming).value;
+    cycles += tie.same_phase ? m.copy(gradient, t).value : 2 * m.streaming(gradient, Location::streaming, 1).value;
     if (tie.owner_ipu == tie.borrower_ipu) continue;
     const Bytes weight = sharded(table.row(at(borrower)).borrowed_bytes, plan.replicated_tensor_sharding.weights);
     cycles += m.copy(weight, t).value;
-    if (plan.location.weights != Location::in_processor) cycles += m.streaming(weight, plan.location.weights).value;
+    if (plan.location.weights != Location::in_processor)
+      cycles += setting.streaming(weight.value, plan.location.weights);
   }
   return cycles;
 }
@@ -529,7 +558,7 @@ std::int64_t tied_cycles(const UnitTable& table, const Plan& plan) {
 
 Estimate evaluate(const Setting& setting, const Plan& plan) {
   Estimate e = plan.phased() ? evaluate_phases(setting, plan) : evaluate_pipeline(setting, plan);
-  if (setting.table().training()) e.cycles += tied_cycles(setting.table(), plan);
+  if (setting.table().training()) e.cycles += tied_cycles(setting, plan);
   return e;
 }
 

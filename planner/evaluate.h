@@ -39,6 +39,7 @@ class Setting {
     std::int64_t transient = 0;             // peak of what is not always live
     std::int64_t update = 0;                // cycles per step
     std::int64_t ddr = 0;                   // bytes per IPU
+    std::int64_t lent = 0;                  // bytes per IPU in another one's tiles, which lends as much
     std::int64_t weights = 0;               // bytes of the stage's weights on one IPU
     std::uint64_t rows = 0;                 // table rows it runs: its code
     std::int64_t entry = 0, entry_ipu = 0;  // one stash entry, per tile and per IPU
@@ -73,8 +74,10 @@ class Setting {
   }
   std::int64_t boundary_bytes(std::int64_t unit) const { return stored_boundary_[static_cast<std::size_t>(unit)]; }
   bool overlapped() const;
+  std::int64_t streaming(std::int64_t bytes, Location where) const;  // cycles from or to outside of the processor
   // Phased: Streaming Memory counted for weights that `unit` borrows, and the unit that owns them; -1: none.
   std::int64_t borrowed_ddr(std::int64_t unit) const { return unit_[static_cast<std::size_t>(unit)].borrowed_ddr; }
+  std::int64_t borrowed_lent(std::int64_t unit) const { return unit_[static_cast<std::size_t>(unit)].borrowed_lent; }
   std::int64_t lender(std::int64_t unit) const { return unit_[static_cast<std::size_t>(unit)].lender; }
   // Least bytes that a unit alone needs on a tile, whatever its stage.
   std::int64_t least_memory(std::int64_t unit) const;
@@ -96,6 +99,7 @@ class Setting {
     std::int64_t boundary, feed;          // bytes per tile of one stash entry
     std::int64_t weights, borrowed;       // bytes per IPU
     std::int64_t feed_ipu, borrowed_ddr;  // bytes per IPU
+    std::int64_t lent, borrowed_lent;     // bytes per IPU
     std::int64_t update_peak;             // bytes per tile
     std::int64_t ddr, entry_boundary;     // bytes per IPU
     std::int64_t move, join;              // cycles: its boundary through Streaming Memory, joining its shards
@@ -105,6 +109,7 @@ class Setting {
   };
   Linear collective(CollectiveKind kind, GroupShape group) const;
   void price_update();
+  std::int64_t gradient_tile(std::int64_t unit) const;  // bytes per tile
   std::int64_t block_end(std::int64_t unit, std::int64_t end, Recompute mode) const;
   void add_time(Stage& s, std::int64_t begin, std::int64_t end, bool is_last, Recompute mode, bool first) const;
   void add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompute mode, Range other) const;

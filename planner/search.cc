@@ -583,6 +583,7 @@ std::vector<Overflow> find_overflows(const Program& program, const Timeline& tim
               {"optimizer state", r.optimizer_state * tiles},
               {"stash", r.stash * tiles},
               {"IO", r.io * tiles},
+              {"lent to other IPUs", r.lent * tiles},
               {"code", r.executable() * tiles},
               {"activations", t.activations * tiles},
               {"temporaries", t.temporaries * tiles}});

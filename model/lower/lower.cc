@@ -31,7 +31,10 @@ class PlanLowering {
       phased();
     else
       pipelined();
-    for (std::int64_t i = 0; i < plan_.pipeline_stages; ++i) hold(i);
+    for (std::int64_t i = 0; i < plan_.pipeline_stages; ++i) {
+      hold(i);
+      program_.ipus.back().lent = share(lent(i), t_.tiles());
+    }
     return std::move(program_);
   }
 
@@ -204,6 +207,7 @@ class PlanLowering {
     if (where == Location::in_processor || bytes.value == 0) return;
     Node n = step(std::move(name), kind, kind == StepKind::load ? Term::load : Term::store, bytes, std::move(cargo));
     n.step.location = where;
+    n.step.group = {2, lender_stride(plan_, where, t_.model().machine().ipus_per_machine)};
     to.children.push_back(std::move(n));
   }
   void offload(Node& to, const StageSpan& s, StepKind kind) {
@@ -760,6 +764,29 @@ class PlanLowering {
     program_.ddr.push_back(ddr_of(ipu));
   }
 
+  // Its replica's neighbour keeps here what this IPU keeps with the next one: bytes of an IPU.
+  Bytes lent(std::int64_t ipu) const {
+    Bytes b(0);
+    const auto& rts = plan_.replicated_tensor_sharding;
+    const auto remote = [](Location l) { return l == Location::remote_ipu; };
+    if (remote(plan_.location.weights)) b += sharded(weights_of(ipu, -1), rts.weights);
+    if (t_.training()) {
+      if (remote(accumulators_at(plan_)))
+        b += sharded(Bytes(parameters_of(ipu, -1, true) * size_of(plan_.precision.accumulators)), rts.gradients);
+      if (remote(plan_.location.optimizer_state))
+        b += sharded(Bytes(parameters_of(ipu, -1, false) * state_bytes_), rts.optimizer_state);
+    }
+    const std::int64_t stored = plan_.phase_order == PhaseOrder::phase_outer ? plan_.gradient_accumulation : 1;
+    for (const StageSpan& s : spans_) {
+      if (s.ipu != ipu || !remote(plan_.location.activations)) continue;
+      if (plan_.phased())
+        b += stored_boundary(s.begin) * stored;
+      else if (t_.training())
+        b += stash_entry(s, false) * stash_depth(plan_.schedule, s.from_end);
+    }
+    return b;
+  }
+
   Bytes largest_gradient(std::int64_t ipu) const {
     Bytes largest(0);
     for_units(ipu, -1, [&](std::size_t u) {
@@ -817,6 +844,13 @@ std::vector<StageSpan> stage_spans(const Plan& plan, std::int64_t units) {
     spans.push_back(span);
   }
   return spans;
+}
+
+std::int64_t lender_stride(const Plan& plan, Location location, std::int64_t per_machine) {
+  const std::int64_t replica = plan.tensor_parallel.size() * plan.pipeline_stages;
+  if (location == Location::remote_ipu) return replica;
+  if (location == Location::remote_machine) return replica * std::max<std::int64_t>(1, ceil_div(per_machine, replica));
+  return 1;
 }
 
 bool update_loads(const Plan& plan) { return plan.phased() && plan.phase_order == PhaseOrder::micro_batch_outer; }

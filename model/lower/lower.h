@@ -34,6 +34,11 @@ std::vector<StageSpan> stage_spans(const Plan& plan, std::int64_t units);
 
 // micro_batch_outer: weights and accumulators of a phase have left by the time of its update.
 bool update_loads(const Plan& plan);
+// Where remote memory is: IPU i uses that of IPU i + stride, the last ones that of the first, which is outside of i's
+// own replica and, for remote_machine, of its IPU-Machine. The lender runs the same stage of another replica and lends
+// as much as it borrows. 1 for memory that is not remote.
+std::int64_t lender_stride(const Plan& plan, Location location, std::int64_t per_machine);
+
 // How accumulators are sharded, and where they are between micro-batches. Those of a phase that does all its
 // micro-batches at once never leave their tiles.
 std::int64_t gradient_shards(const Plan& plan);

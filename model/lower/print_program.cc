@@ -130,6 +130,8 @@ void print_step(std::ostream& out, const Step& s) {
     out << " " << s.vector.value << " cycles";
   } else {
     out << " " << s.tile_bytes.value << " B";
+    if (s.location == Location::remote_machine || s.location == Location::remote_ipu)
+      out << ", " << name_of(s.location) << " " << s.group.stride << " IPUs further";
   }
   if (s.temporary.value > 0) out << ", temporary " << s.temporary.value << " B";
 }
@@ -180,8 +182,8 @@ void print(std::ostream& out, const Program& program, const Graph& graph) {
     const Residents& r = program.ipus[i];
     out << "IPU " << i << " holds per tile: weights " << r.weights.value << ", gradients " << r.gradients.value
         << ", optimizer state " << r.optimizer_state.value << ", stash " << r.stash.value << ", code "
-        << r.executable().value << ", IO " << r.io.value << " B; Streaming Memory " << program.ddr[i].total().value
-        << " B\n";
+        << r.executable().value << ", IO " << r.io.value << ", lent " << r.lent.value << " B; Streaming Memory "
+        << program.ddr[i].total().value << " B\n";
   }
 }
 

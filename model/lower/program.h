@@ -100,7 +100,7 @@ struct Step {
   Bytes paired_bytes;      // exchange: received at the paired rate
   std::int64_t tiles = 0;  // tiles that take part
   CollectiveKind collective = CollectiveKind::all_reduce;
-  GroupShape group;                         // collective: who takes part; copy: its stride
+  GroupShape group;                         // collective: who takes part; copy, remote load and store: the stride
   Location location = Location::streaming;  // load, store: the other end
   Bytes temporary;                          // per tile, while the step runs
   Bytes live;                               // activations live on a tile while it runs, temporaries excluded
@@ -150,14 +150,15 @@ struct Node {
 // What one IPU of a group holds for good, per tile.
 struct Residents {
   Bytes weights, gradients, optimizer_state, stash, vertex_code, exchange_code, control_code, io;
+  Bytes lent;  // held for another IPU, whose location says remote_ipu
   Bytes total() const {
-    return weights + gradients + optimizer_state + stash + vertex_code + exchange_code + control_code + io;
+    return weights + gradients + optimizer_state + stash + vertex_code + exchange_code + control_code + io + lent;
   }
   Bytes executable() const { return vertex_code + exchange_code + control_code; }
   friend bool operator==(const Residents&, const Residents&) = default;
 };
 
-// Streaming Memory held for one IPU.
+// Streaming Memory held for one IPU: its own, or as much for the IPU that lends it remote_machine from here.
 struct StreamingUse {
   Bytes weights, gradients, optimizer_state, activations, host;
   Bytes total() const { return weights + gradients + optimizer_state + activations + host; }

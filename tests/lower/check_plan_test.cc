@@ -54,6 +54,22 @@ TEST(CheckPlan, ShardsOfGradientsAndOfTheUpdateAreTheSame) {
   }
 }
 
+TEST(CheckPlan, RemoteMemoryIsOutsideOfTheReplica) {
+  const World two("ipu-pod4"), pod("ipu-pod16");
+  Plan plan = replicas(4);
+  plan.location.optimizer_state = Location::remote_ipu;
+  EXPECT_EQ(two.why(plan), "");
+  plan.location.optimizer_state = Location::remote_machine;
+  EXPECT_THAT(two.why(plan), HasSubstr("location.optimizer_state remote_machine needs an IPU-Machine outside of the "
+                                       "replica's own, but ipu-pod4 has 1"));
+  plan.replicas = 16;
+  EXPECT_EQ(pod.why(plan), "");
+  plan.replicas = 1, plan.tensor_parallel = {16, 1};
+  EXPECT_THAT(pod.why(plan), HasSubstr("use streaming, or more replicas"));
+  plan.location.optimizer_state = Location::remote_ipu;
+  EXPECT_THAT(pod.why(plan), HasSubstr("needs an IPU outside of the replica, but its 16 IPUs are all of ipu-pod16"));
+}
+
 // hidden 64, ffn 256, vocabulary 96, 32 positions, heads of 16.
 TEST(CheckPlan, SerialisationCutsIntoEqualParts) {
   const World world("ipu-pod4");

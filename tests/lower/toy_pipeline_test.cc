@@ -168,6 +168,39 @@ TEST(ToyStep, MicroBatchOuterLoadsWhatItUpdates) {
   EXPECT_EQ(loaded, (std::vector<Data>{Data::accumulators, Data::weights, Data::accumulators, Data::weights}));
 }
 
+// Optimizer state on another IPU's tiles: 1024 parameters x 8 B of Adam on 4 tiles, lent and borrowed alike, and moved
+// over the links; on another machine it stands in Streaming Memory, of which each lends as much.
+TEST(ToyStep, RemoteStateByHand) {
+  const OptimizerSpec adam{.kind = "adam"};
+  Graph forward;
+  GraphBuilder b(forward);
+  b.begin_unit("only");
+  forward.loss = b.reduce("sum", b.matmul(b.input("x", DType::fp16, {8, 16}), b.weight("w", DType::fp16, {16, 64})),
+                          {0, 1}, false);
+  forward.outputs = {forward.loss};
+  add_optimizer(forward, add_gradients(forward), adam);
+  const Lowered l(std::move(forward), 8, {1, 1}, true);
+  Plan plan;
+  plan.replicas = 8;
+  const auto step = [&](Location where) {
+    plan.location.optimizer_state = where;
+    EXPECT_EQ(check_plan(plan, l.facts, l.model.machine(), true), "");
+    const Program program = lower(l.table, plan, adam);
+    return std::tuple{cost(program, l.model).step[Term::load], program.ipus[0].optimizer_state, program.ipus[0].lent,
+                      program.ddr[0].optimizer_state};
+  };
+  EXPECT_EQ(step(Location::in_processor), (std::tuple{0, Bytes(2048), Bytes(0), Bytes(0)}));
+  EXPECT_EQ(step(Location::streaming), (std::tuple{4 * 8192, Bytes(0), Bytes(0), Bytes(8192)}));
+  // The next machine is 4 IPUs further: DDR at a quarter of a byte per cycle is slower than half a rail.
+  EXPECT_EQ(step(Location::remote_machine), (std::tuple{4 * 8192, Bytes(0), Bytes(0), Bytes(8192)}));
+  // The next IPU: see LinkGraph for the rate of all at once.
+  const auto [cycles, own, lent, ddr] = step(Location::remote_ipu);
+  EXPECT_EQ(Cycles(cycles), l.model.streaming(Bytes(8192), Location::remote_ipu, 1));
+  EXPECT_EQ(own, Bytes(0));
+  EXPECT_EQ(lent, Bytes(2048));
+  EXPECT_EQ(ddr, Bytes(0));
+}
+
 TEST(ToyStep, InferenceFillsOnce) {
   Graph graph;
   GraphBuilder b(graph);
