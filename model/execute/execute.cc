@@ -121,6 +121,7 @@ class Walk {
       case Data::activation_gradients:
       case Data::boundaries:
         if (s.kind == StepKind::copy) copy_boundaries(s);
+        if (s.kind == StepKind::store) store_boundaries(s, place.group);
         return;
       case Data::gradients:
         if (s.kind == StepKind::collective) reduce_gradients(s, place);
@@ -136,10 +137,8 @@ class Walk {
         for (UnitId borrower : s.units) copy_tied_weights(borrower);
         return;
       default:
-        break;
+        return;
     }
-    if (s.kind == StepKind::store && node.name == "store boundary") store_boundaries(place.group, true);
-    if (s.kind == StepKind::store && node.name == "store gradients") store_boundaries(place.group, false);
   }
 
   // ---- replicas
@@ -344,14 +343,11 @@ class Walk {
     }
   }
 
-  void store_boundaries(std::int64_t group, bool forward) {
-    for (std::size_t s = 1; s < spans_.size(); ++s) {
-      if (spans_[s].phase == spans_[s - 1].phase || spans_[forward ? s - 1 : s].ipu != group) continue;
-      const auto cut = static_cast<std::size_t>(spans_[s].begin);
-      const std::set<TensorId>& tensors = forward ? wiring_.forward[cut] : wiring_.backward[cut];
-      for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
-        for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) store(cluster_.at(r, group, rank), tensors);
-      }
+  void store_boundaries(const Step& s, std::int64_t group) {
+    for (UnitId begin : s.units) {
+      const auto cut = static_cast<std::size_t>(begin.index);
+      const std::set<TensorId>& tensors = s.data == Data::activations ? wiring_.forward[cut] : wiring_.backward[cut];
+      for_all_ranks([&](std::int64_t r, std::int64_t rank) { store(cluster_.at(r, group, rank), tensors); });
     }
   }
   static void store(Ipu& ipu, const std::set<TensorId>& tensors) {

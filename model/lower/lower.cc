@@ -637,14 +637,17 @@ class PlanLowering {
     const Bytes in = stored_boundary(s.begin), out = stored_boundary(s.end);
     const Location where =
         plan_.location.activations == Location::in_processor ? Location::streaming : plan_.location.activations;
+    const Cargo into{Data::activations, {unit_id(s.begin)}}, out_of{Data::activations, {unit_id(s.end)}};
+    const Cargo back{Data::activation_gradients, into.units}, from_next{Data::activation_gradients, out_of.units};
     if (forward) {
-      if (first && j > 0) streamed(to, "load boundary", StepKind::load, in, where);
-      if (!first && t_.training()) streamed(to, "stash boundary", StepKind::store, in, where);
-      if (last && j + 1 < phase_count()) streamed(to, "store boundary", StepKind::store, out, where);
+      if (first && j > 0) streamed(to, "load boundary", StepKind::load, in, where, into);
+      if (!first && t_.training())
+        streamed(to, "stash boundary", StepKind::store, in, where, {Data::stash, into.units});
+      if (last && j + 1 < phase_count()) streamed(to, "store boundary", StepKind::store, out, where, out_of);
     } else {
-      streamed(to, "load boundary", StepKind::load, in, where);
-      if (last && j + 1 < phase_count()) streamed(to, "load gradients", StepKind::load, out, where);
-      if (first && j > 0) streamed(to, "store gradients", StepKind::store, in, where);
+      streamed(to, "load boundary", StepKind::load, in, where, {Data::stash, into.units});
+      if (last && j + 1 < phase_count()) streamed(to, "load gradients", StepKind::load, out, where, from_next);
+      if (first && j > 0) streamed(to, "store gradients", StepKind::store, in, where, back);
     }
     if (plan_.activation_sharding && plan_.tensor_parallel.size() > 1) {
       const GroupShape group{plan_.tensor_parallel.size(), 1};

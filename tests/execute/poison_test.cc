@@ -173,6 +173,22 @@ TEST(Poison, TiedWeightsAreSentBack) {
   }
 }
 
+TEST(Poison, PhasesSeeNothingThatWasNotStored) {
+  Plan plan = plain_plan(5, {}, 2, 1, 1, 2);
+  cut_evenly(plan, 5, 4);
+  plan.phases = {0, 2};
+  plan.recompute = {Recompute::layer};
+  plan.location.weights = plan.location.optimizer_state = plan.location.activations = Location::streaming;
+  const Lowered lowered(gpt(), plan);
+  EXPECT_FALSE(lowered.poisoned(lowered.run()));
+  for (Data data : {Data::activations, Data::activation_gradients}) {
+    Program changed = lowered.program;
+    ASSERT_TRUE(
+        erase_node(changed.root, [&](const Node& n) { return n.step.kind == StepKind::store && n.step.data == data; }));
+    EXPECT_TRUE(lowered.poisoned(lowered.run(changed))) << name_of(data);
+  }
+}
+
 TEST(Poison, TiedGradientsWaitForTheirOwnersPhase) {
   for (PhaseOrder order : {PhaseOrder::phase_outer, PhaseOrder::micro_batch_outer}) {
     Plan plan = plain_plan(5, {}, 1, 1, 1, 2);
