@@ -45,7 +45,8 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
   scatter_ = collective(CollectiveKind::reduce_scatter, shard_group(plan, rts.gradients));
   const Location stash_at =
       plan.location.activations == Location::in_processor ? Location::streaming : plan.location.activations;
-  const Linear join = collective(CollectiveKind::all_gather, {t, 1});
+  const Linear join_all = collective(CollectiveKind::all_gather, {t, 1}),
+               join_rest = collective(CollectiveKind::all_gather, {plan.tensor_parallel.t2, 1});
 
   auto per_byte = [&](Location l) {
     return static_cast<double>(streaming(std::int64_t{1} << 30, l)) / static_cast<double>(std::int64_t{1} << 30);
@@ -56,13 +57,15 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
   for (std::int64_t u = 0; u <= n_; ++u) {
     PerUnit p{};
     const auto i = at(u);
-    const std::int64_t shards = plan.activation_sharding ? t : 1;
-    p.boundary = shard_of(table.boundary_tile(i).value, shards);
-    const std::int64_t stored = shard_of(table.boundary_bytes(i).value, shards);
+    const Boundary& boundary = table.boundary(i);
+    p.boundary = boundary.tile.value;
+    const std::int64_t stored = (plan.activation_sharding && phased_ ? boundary.shard : boundary.bytes).value;
     stored_boundary_.push_back(stored);
     p.entry_boundary = stored;
     p.move = streaming(stored, stash_at);
-    p.join = plan.activation_sharding ? join.of(table.boundary_bytes(i).value) : 0;
+    p.join = plan.activation_sharding
+                 ? join_all.of(boundary.gather_all.value) + join_rest.of(boundary.gather_rest.value)
+                 : 0;
     copy_.push_back(m.copy(table.boundary_bytes(i), t).value);
     p.lender = -1;
     if (u < n_) {

@@ -13,6 +13,7 @@
 #include "model/quantity_text.h"
 #include "planner/check_pins.h"
 #include "planner/cuts.h"
+#include "planner/parallel.h"
 #include "planner/space.h"
 
 namespace superstep {
@@ -56,7 +57,6 @@ class Search {
     if (options_.pareto && !out_.best.empty() && !stopped_) trace_front();
     if (out_.best.empty()) explain_infeasible();
     out_.stats.seconds = since(start_);
-    out_.stats.table_seconds = tables_.seconds();
     return std::move(out_);
   }
 
@@ -69,7 +69,8 @@ class Search {
   std::vector<CellBound> cells_;
   std::int64_t tile_limit_ = 0;
   bool stopped_ = false;
-  double incumbent_ = 0;  // samples per second
+  std::thread::id main_thread_ = std::this_thread::get_id();  // reports progress
+  double incumbent_ = 0;                                      // samples per second
   std::map<std::string, Candidate> by_kind_;
   std::map<std::pair<std::int64_t, TensorParallel>, std::vector<std::int64_t>> stages_;  // pinned stages by micro-batch
 
@@ -119,16 +120,23 @@ class Search {
 
   void order_cells() {
     std::vector<std::pair<double, Cell>> all;
-    const std::vector<Cell> list = cells(job_);
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      report(0.3 * static_cast<double>(i) / static_cast<double>(list.size()), "tabulating blocks");
-      if (!may_hold(list[i]) && !options_.defaults) {
-        out_.stats.pruned += static_cast<double>(settings(job_, list[i], false).size());
-        held_back_.push_back(list[i]);
+    for (const Cell& cell : cells(job_)) {
+      if (may_hold(cell) || options_.defaults) {
+        all.push_back({0, cell});
         continue;
       }
-      all.push_back({cell_bound(list[i]), list[i]});
+      out_.stats.pruned += static_cast<double>(settings(job_, cell, false).size());
+      held_back_.push_back(cell);
     }
+    const Clock::time_point start = Clock::now();
+    std::atomic<std::size_t> done = 0;
+    parallel_for(all.size(), options_.threads, [&](std::size_t i) {
+      all[i].first = cell_bound(all[i].second);
+      if (std::this_thread::get_id() == main_thread_)
+        report(0.3 * static_cast<double>(done) / static_cast<double>(all.size()), "tabulating blocks");
+      ++done;
+    });
+    out_.stats.table_seconds += since(start);
     std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     if (all.empty() && !held_back_.empty())
       all.push_back({cell_bound(held_back_.back()), held_back_.back()});  // to say what overflows
@@ -196,6 +204,7 @@ class Search {
 
   // A looser bound on temporary memory that changes no tile plan makes the same setting again.
   void visit_all(const std::vector<Plan>& plans, double share, bool record) {
+    tabulate(plans);
     std::set<std::string> seen;
     std::vector<const Plan*> fresh;
     for (const Plan& plan : plans) {
@@ -212,19 +221,24 @@ class Search {
     // A cell's settings are cut side by side against the best of all cells before, and merged in order:
     // the result is the same for any number of threads.
     std::vector<Visit> visits(fresh.size());
-    std::atomic<std::size_t> next = 0;
     const double floor = floor_for(record);
-    auto work = [&] {
-      for (std::size_t i = next++; i < fresh.size(); i = next++) visits[i] = visit(*fresh[i], share, floor);
-    };
-    const std::size_t threads = options_.threads > 0 ? static_cast<std::size_t>(options_.threads)
-                                                     : std::max(1U, std::thread::hardware_concurrency());
-    std::vector<std::jthread> pool;
-    for (std::size_t t = 1; t < std::min(threads, fresh.size()); ++t) pool.emplace_back(work);
-    work();
-    pool.clear();
+    parallel_for(fresh.size(), options_.threads, [&](std::size_t i) { visits[i] = visit(*fresh[i], share, floor); });
     for (const Visit& v : visits) merge(v, record);
   }
+  // Builds the tables that the plans need, and that are not there yet, side by side.
+  void tabulate(const std::vector<Plan>& plans) {
+    const Clock::time_point start = Clock::now();
+    std::vector<TableKey> keys;
+    for (const Plan& plan : plans) {
+      const TableKey key = table_key(plan);
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    }
+    parallel_for(keys.size(), options_.threads, [&](std::size_t i) {
+      if (options_.time_limit <= 0 || since(start_) <= options_.time_limit) tables_.table(keys[i]);
+    });
+    out_.stats.table_seconds += since(start);
+  }
+
   static std::uint64_t fingerprint(const UnitTable& t) {
     std::uint64_t h = 0;
     for (std::size_t u = 0; u < t.units(); ++u) {
@@ -548,6 +562,7 @@ TableKey table_key(const Plan& plan) {
   key.proportion = plan.available_memory_proportion;
   key.accumulate = plan.gradient_accumulation > 1;
   key.serialisation = plan.serialisation;
+  key.activation_sharding = plan.activation_sharding;
   return key;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sstream>
 
 #include "model/error.h"
 
@@ -10,7 +11,7 @@ namespace superstep {
 namespace {
 
 constexpr std::int64_t kMostMicroBatch = 64;
-const std::vector<double> kProportions = {0.08, 0.12, 0.16, 0.2, 0.25, 0.4};
+const std::vector<double> kProportions = {0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.4};
 const std::vector<std::int64_t> kIoTiles = {0, 32, 64, 128};
 
 std::vector<std::int64_t> divisors(std::int64_t n) {
@@ -26,10 +27,11 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
 
 bool allows(const std::optional<IntegerPin>& pin, std::int64_t v) { return !pin || pin->allows(v); }
 
-std::string list(const std::vector<std::int64_t>& values) {
-  std::string s;
-  for (std::int64_t v : values) s += (s.empty() ? "" : ", ") + std::to_string(v);
-  return s;
+template <class Number>
+std::string list(const std::vector<Number>& values) {
+  std::ostringstream s;
+  for (std::size_t i = 0; i < values.size(); ++i) s << (i == 0 ? "" : ", ") << values[i];
+  return s.str();
 }
 
 std::string pin_place(const Job& job, const std::string& field) { return job.source + "#/plan/" + field; }
@@ -251,7 +253,6 @@ class SettingMaker {
     p.io_tiles = !pins_.io_tiles ? 0 : pins_.io_tiles->values.empty() ? pins_.io_tiles->low : pins_.io_tiles->values[0];
     p.location.weights = pins_.weights.empty() ? Location::in_processor : pins_.weights[0];
     p.location.gradients = pins_.gradients.empty() ? Location::in_processor : pins_.gradients[0];
-    p.activation_sharding = pins_.activation_sharding.value_or(false);
     if (!pins_.load.empty()) p.load = pins_.load[0];
     if (!pins_.phase_order.empty() && pins_.phase_order[0] == PhaseOrder::micro_batch_outer && !pins_.phase_count &&
         !pins_.phases)
@@ -264,9 +265,12 @@ class SettingMaker {
           p.schedule = schedule;
           for (Location activations : stash_places()) {
             p.location.activations = activations;
-            for (double proportion : proportions()) {
-              p.available_memory_proportion = proportion;
-              states(p, false);
+            for (bool sharding : activation_shardings(false)) {
+              p.activation_sharding = sharding;
+              for (double proportion : proportions()) {
+                p.available_memory_proportion = proportion;
+                states(p, false);
+              }
             }
           }
         }
@@ -290,7 +294,8 @@ class SettingMaker {
     p.location.gradients = pins_.gradients.empty() ? Location::in_processor : pins_.gradients[0];
     if (p.location.weights == Location::in_processor) return;
     const std::vector<std::int64_t> free_weights =
-        defaults_ ? std::vector<std::int64_t>{inside_} : std::vector<std::int64_t>{1, inside_};
+        defaults_ ? std::vector<std::int64_t>{inside_}
+                  : std::vector<std::int64_t>{1, inside_, 4 * inside_, 16 * inside_, c_.replicas};
     for (PhaseOrder order : choices(pins_.phase_order, {PhaseOrder::phase_outer}, PhaseOrder::phase_outer, defaults_)) {
       p.phase_order = order;
       for (std::int64_t groups : pins_.phase_groups            ? pins_.phase_groups->values
@@ -302,7 +307,7 @@ class SettingMaker {
           p.replicated_tensor_sharding.weights = w;
           for (std::int64_t g : degrees(pins_.rts_gradients, c_.replicas, {1})) {
             p.replicated_tensor_sharding.gradients = g;
-            for (bool sharding : activation_shardings()) {
+            for (bool sharding : activation_shardings(true)) {
               p.activation_sharding = sharding;
               for (double proportion : proportions()) {
                 p.available_memory_proportion = proportion;
@@ -314,10 +319,10 @@ class SettingMaker {
       }
     }
   }
-  std::vector<bool> activation_shardings() const {
+  std::vector<bool> activation_shardings(bool fallback) const {
     if (pins_.activation_sharding) return {*pins_.activation_sharding};
     if (c_.mesh.size() == 1) return {false};
-    return defaults_ ? std::vector<bool>{true} : std::vector<bool>{true, false};
+    return defaults_ ? std::vector<bool>{fallback} : std::vector<bool>{true, false};
   }
   void loads(Plan p) {
     std::vector<std::int64_t> tiles = pins_.io_tiles && !pins_.io_tiles->values.empty() ? pins_.io_tiles->values
@@ -386,14 +391,15 @@ std::vector<SpaceField> describe_space(const Job& job) {
   f.push_back({"recompute", "none, layer, stage, each stage its own"});
   f.push_back({"phases", "none, or every contiguous cut; phase_outer; 2 groups where a phase is one stage"});
   f.push_back({"replicated_tensor_sharding",
-               "weights 1 or the replicas of a rack (phases); optimizer_state 1, the replicas of a rack, all"});
-  f.push_back({"activation_sharding", "on, off (phases)"});
+               "weights 1, the replicas of a rack, 4 or 16 times as many, or all (phases); optimizer_state 1, the "
+               "replicas of a rack, all"});
+  f.push_back({"activation_sharding", "on, off"});
   f.push_back(
       {"location",
        "optimizer_state in processor or streaming; stash in processor or streaming; weights streaming with phases"});
   f.push_back({"io_tiles", list(kIoTiles) + " (phases)"});
   f.push_back({"load", "on_demand; preload where a phase is one stage"});
-  f.push_back({"available_memory_proportion", "0.08, 0.12, 0.16, 0.2, 0.25, 0.4"});
+  f.push_back({"available_memory_proportion", list(kProportions)});
   return f;
 }
 

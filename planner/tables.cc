@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/tables.h"
 
-#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <tuple>
 
 namespace superstep {
 namespace {
+
+using MeshKey = std::tuple<std::int64_t, TensorParallel, bool>;  // micro-batch, mesh, activation sharding
+using UnitKey = std::tuple<MeshKey, std::int64_t, double, bool, DType, Serialisation>;
 
 struct GraphAndFacts {
   explicit GraphAndFacts(Graph g) : graph(std::move(g)), facts(graph) {}
@@ -12,57 +18,79 @@ struct GraphAndFacts {
   GraphFacts facts;
 };
 
-using MeshKey = std::tuple<std::int64_t, TensorParallel>;  // micro-batch, mesh
-using UnitKey = std::tuple<std::int64_t, TensorParallel, std::int64_t, double, bool, DType, Serialisation>;
+// Values by key, each built once, by whoever asks first; others that want it wait, the rest go on.
+template <class Key, class Value>
+class Lazy {
+ public:
+  template <class Make>
+  Value& get(const Key& key, const Make& make) {
+    Slot* slot = nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      slot = &slots_[key];  // map nodes stay put
+    }
+    std::call_once(slot->made, [&] { slot->value = make(); });
+    return *slot->value;
+  }
+  // Not while others build.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    std::lock_guard lock(mutex_);
+    for (const auto& [key, slot] : slots_) {
+      if (slot.value) visit(*slot.value);
+    }
+  }
+
+ private:
+  struct Slot {
+    std::once_flag made;
+    std::unique_ptr<Value> value;
+  };
+  mutable std::mutex mutex_;
+  std::map<Key, Slot> slots_;
+};
 
 }  // namespace
 
 struct Tables::State {
-  std::recursive_mutex mutex;
-  std::map<std::int64_t, std::unique_ptr<GraphAndFacts>> graphs;
-  std::map<MeshKey, std::unique_ptr<GraphSharding>> shardings;
-  std::map<std::int64_t, std::unique_ptr<ProductFronts>> fronts;  // by compute tiles
-  std::map<UnitKey, std::unique_ptr<UnitTable>> tables;
-  double seconds = 0;
+  Lazy<std::int64_t, GraphAndFacts> graphs;  // by micro-batch
+  Lazy<MeshKey, GraphSharding> shardings;
+  Lazy<std::int64_t, ProductFronts> fronts;  // by compute tiles
+  Lazy<UnitKey, UnitTable> tables;
 };
 
 Tables::Tables(const Job& job, const CostModel& model) : job_(job), model_(model), state_(new State) {}
 Tables::~Tables() = default;
 
 bool Tables::training() const { return job_.task == Task::training; }
-double Tables::seconds() const { return state_->seconds; }
 
 std::int64_t Tables::searches() const {
   std::int64_t n = 0;
-  for (const auto& [tiles, fronts] : state_->fronts) n += fronts->searches();
+  state_->fronts.for_each([&](const auto& fronts) { n += fronts.searches(); });
   return n;
 }
 
 const GraphFacts& Tables::facts(std::int64_t micro_batch) {
-  std::lock_guard lock(state_->mutex);
-  auto& slot = state_->graphs[micro_batch];
-  if (!slot) slot = std::make_unique<GraphAndFacts>(build_graph(job_, micro_batch));
-  return slot->facts;
+  const auto make = [&] { return std::make_unique<GraphAndFacts>(build_graph(job_, micro_batch)); };
+  return state_->graphs.get(micro_batch, make).facts;
 }
 
 const UnitTable& Tables::table(const TableKey& key) {
-  std::lock_guard lock(state_->mutex);
-  auto& slot = state_->tables[{key.micro_batch, key.mesh, key.io_tiles, key.proportion, key.accumulate,
-                               key.precision.partials, key.serialisation}];
-  if (slot) return *slot;
-  const auto start = std::chrono::steady_clock::now();
-  const GraphFacts& facts_of = facts(key.micro_batch);
-  auto& sharding = state_->shardings[{key.micro_batch, key.mesh}];
-  if (!sharding) {
-    sharding = std::make_unique<GraphSharding>(shard(facts_of.graph, key.mesh, collective_time(model_, key.mesh),
-                                                     work_time(facts_of.graph, model_.machine().chip)));
-  }
-  const std::int64_t tiles = model_.machine().chip.tiles - key.io_tiles;
-  auto& fronts = state_->fronts[tiles];
-  if (!fronts) fronts = std::make_unique<ProductFronts>(model_.machine().chip, tiles, model_.calibration());
-  slot = std::make_unique<UnitTable>(facts_of, *sharding, model_, *fronts, key, training());
-  state_->seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return *slot;
+  const Chip& chip = model_.machine().chip;
+  const MeshKey mesh_key{key.micro_batch, key.mesh, key.activation_sharding};
+  const UnitKey unit_key{mesh_key,       key.io_tiles,           key.proportion,
+                         key.accumulate, key.precision.partials, key.serialisation};
+  return state_->tables.get(unit_key, [&] {
+    const GraphFacts& graph = facts(key.micro_batch);
+    const GraphSharding& sharding = state_->shardings.get(mesh_key, [&] {
+      return std::make_unique<GraphSharding>(shard(graph.graph, key.mesh, collective_time(model_, key.mesh),
+                                                   work_time(graph.graph, chip), shard_rules(key, chip)));
+    });
+    const std::int64_t tiles = chip.tiles - key.io_tiles;
+    ProductFronts& fronts =
+        state_->fronts.get(tiles, [&] { return std::make_unique<ProductFronts>(chip, tiles, model_.calibration()); });
+    return std::make_unique<UnitTable>(graph, sharding, model_, fronts, key, training());
+  });
 }
 
 }  // namespace superstep

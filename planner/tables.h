@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Costs tabulated once per block: graphs by micro-batch, shardings by mesh, unit tables by key, all
-// built when first asked for.
+// built when first asked for, by any number of threads.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
-#include <tuple>
 
 #include "model/lower/unit_table.h"
 #include "planner/job.h"
@@ -23,7 +20,6 @@ class Tables {
   bool training() const;
   const Job& job() const { return job_; }
   const CostModel& model() const { return model_; }
-  double seconds() const;         // spent building
   std::int64_t searches() const;  // tile-plan searches run
 
  private:

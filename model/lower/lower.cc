@@ -226,8 +226,7 @@ class PlanLowering {
     Bytes b(0);
     auto boundary = [&](std::int64_t u) {
       const auto i = static_cast<std::size_t>(u);
-      Bytes x = tile ? t_.boundary_tile(i) : t_.boundary_bytes(i);
-      return plan_.activation_sharding ? share(x, plan_.tensor_parallel.size()) : x;
+      return tile ? t_.boundary_tile(i) : t_.boundary_bytes(i);
     };
     if (s.recompute == Recompute::none) {
       b = boundary(s.begin);
@@ -627,8 +626,8 @@ class PlanLowering {
   }
 
   Bytes stored_boundary(std::int64_t unit) const {
-    const Bytes b = t_.boundary_bytes(static_cast<std::size_t>(unit));
-    return plan_.activation_sharding ? share(b, plan_.tensor_parallel.size()) : b;
+    const Boundary& b = t_.boundary(static_cast<std::size_t>(unit));
+    return plan_.activation_sharding ? b.shard : b.bytes;
   }
   // Activations that a phase's stage moves through Streaming Memory per micro-batch: its input is
   // stashed for its backward; results that leave the phase, and their gradients, pass through memory.
@@ -649,17 +648,15 @@ class PlanLowering {
       if (last && j + 1 < phase_count()) streamed(to, "load gradients", StepKind::load, out, where, from_next);
       if (first && j > 0) streamed(to, "store gradients", StepKind::store, in, where, back);
     }
-    if (plan_.activation_sharding && plan_.tensor_parallel.size() > 1) {
-      const GroupShape group{plan_.tensor_parallel.size(), 1};
-      if (!(forward && !first)) {
-        add_collective(to, "gather boundary", CollectiveKind::all_gather, Term::tensor_collective, group,
-                       t_.boundary_bytes(static_cast<std::size_t>(s.begin)));
-      }
-      if (!forward && last && j + 1 < phase_count()) {
-        add_collective(to, "gather gradients", CollectiveKind::all_gather, Term::tensor_collective, group,
-                       t_.boundary_bytes(static_cast<std::size_t>(s.end)));
-      }
-    }
+    if (!plan_.activation_sharding) return;
+    if (!(forward && !first)) join_boundary(to, "gather boundary", s.begin);
+    if (!forward && last && j + 1 < phase_count()) join_boundary(to, "gather gradients", s.end);
+  }
+  void join_boundary(Node& to, const std::string& name, std::int64_t unit) {
+    const Boundary& b = t_.boundary(static_cast<std::size_t>(unit));
+    const TensorParallel& t = plan_.tensor_parallel;
+    add_collective(to, name, CollectiveKind::all_gather, Term::tensor_collective, {t.size(), 1}, b.gather_all);
+    add_collective(to, name, CollectiveKind::all_gather, Term::tensor_collective, {t.t2, 1}, b.gather_rest);
   }
 
   void update_phase(Node& to, std::int64_t j) {

@@ -175,9 +175,24 @@ class UnitLowering {
       step.tile_bytes = conversion.bytes;
       step.group = conversion.mesh == 0 ? GroupShape{c_.sharding.mesh.t1, c_.sharding.mesh.t2}
                                         : GroupShape{c_.sharding.mesh.t2, 1};
-      step.temporary = share(conversion.bytes, c_.tiles);
+      // Sums need a second buffer; a gather fills what gathered() counts, a scatter receives one part at a time.
+      const bool sums = conversion.kind == CollectiveKind::all_reduce || conversion.kind == CollectiveKind::all_to_all;
+      step.temporary = share(conversion.bytes, sums ? c_.tiles : c_.tiles * step.group.size);
       add_step(step, position);
     }
+  }
+
+  // What stands on a tile during an op beside the tensors as stored: operands gathered for it, and results before
+  // they are scattered.
+  Bytes gathered(const Op& op, const OpSharding& sharding) const {
+    Bytes extra(0);
+    for (const Conversion& c : sharding.conversions) {
+      const bool operand = c.operand >= 0;
+      if (c.kind != (operand ? CollectiveKind::all_gather : CollectiveKind::reduce_scatter)) continue;
+      const Bytes stored = operand ? Bytes(0) : tile_bytes(op.outputs[static_cast<std::size_t>(-1 - c.operand)]);
+      extra += std::max(Bytes(0), share(c.bytes, c_.tiles) - stored);
+    }
+    return extra;
   }
 
   // Makes what the forward pass did not keep, before its first reader.
@@ -197,6 +212,7 @@ class UnitLowering {
         const SharePlan p =
             share_plan(*call, local_extents(extents, c_.sharding.of(id), c_.sharding.mesh), c_.tiles, c_.chip);
         add_step(vector(Term::recompute, p.vector), position);
+        collectives(c_.sharding.of(id), false, position);
       }
     }
   }
@@ -206,6 +222,8 @@ class UnitLowering {
     const Op& op = g_.ops[id];
     const OpSharding& sharding = c_.sharding.of(id);
     if (pass_ == Pass::backward) remake(op, position);
+    const Bytes whole = gathered(op, sharding);
+    live_bytes_ += whole, live_keeping_ += whole;
     collectives(sharding, true, position);
     if (op.def->view) {
       layout_[op.outputs[0]] = layout_of(op.inputs[0]);
@@ -229,6 +247,7 @@ class UnitLowering {
           op.def->name != "scatter_add")
         accumulate(k, position);
     }
+    live_bytes_ -= whole, live_keeping_ -= whole;
     release(op, position);
   }
 

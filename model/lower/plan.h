@@ -71,7 +71,8 @@ struct Plan {
   PhaseOrder phase_order = PhaseOrder::phase_outer;
   std::int64_t phase_groups = 1;  // 2: ping-pong between two groups of IPUs
   ReplicatedTensorSharding replicated_tensor_sharding;
-  bool activation_sharding = false;  // stored activations are sharded over t
+  // Activations between a layer's split products, and what is stored of them, are sharded over t.
+  bool activation_sharding = false;
   Locations location;
   std::int64_t io_tiles = 0;
   LoadSchedule load = LoadSchedule::on_demand;

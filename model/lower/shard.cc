@@ -59,9 +59,11 @@ struct Solver {
   GraphSharding result;
   std::vector<bool> decided;              // by tensor: result.tensors holds its sharding
   std::vector<TensorId> summand_of = {};  // by tensor: gradient_summands()
-  std::int64_t small_weight = kSmallWeight;
-  std::map<TensorId, TensorId> replaces = {};  // new value -> the weight or state that it is the next value of
-  std::map<TensorId, int> forced = {};         // weights of several blocks: the dimension they are split along
+  ShardRules rules = {};
+  std::vector<std::int8_t> data_dimension = {};  // by tensor: where its activations are split; replicated: nowhere
+  std::vector<bool> kept = {};                   // by tensor: forward result that a backward op reads
+  std::map<TensorId, TensorId> replaces = {};    // new value -> the weight or state that it is the next value of
+  std::map<TensorId, int> forced = {};           // weights of several blocks: the dimension they are split along
 
   std::int64_t size(int j) const { return j == 0 ? mesh.t1 : mesh.t2; }
   bool is_decided(TensorId t) const { return decided[static_cast<std::size_t>(t.index)]; }
@@ -113,12 +115,14 @@ struct Solver {
     for (int j = 0; j < 2; ++j) {
       const auto ju = static_cast<std::size_t>(j);
       if (size(j) == 1) continue;
-      if (need.on[ju] == kR && c.axis[ju] >= 0)
-        seconds += collective(CollectiveKind::all_reduce, j, bytes_on(t, need, j)).value;
+      if (need.on[ju] == kR && c.axis[ju] >= 0) {
+        const CollectiveKind kind = stored.on[ju] >= 0 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
+        seconds += collective(kind, j, bytes_on(t, need, j)).value;
+      }
+      if (need.on[ju] == kR && stored.on[ju] >= 0)  // the other operand's gradient needs it whole again
+        seconds += collective(CollectiveKind::all_gather, j, bytes_on(t, need, j)).value;
       if (need.on[ju] >= 0 && stored.on[ju] == kR)
         seconds += collective(CollectiveKind::all_gather, j, bytes_on(t, need, j)).value;
-      if (need.on[ju] == kR && stored.on[ju] >= 0)
-        seconds += collective(CollectiveKind::reduce_scatter, j, bytes_on(t, need, j)).value;
     }
     return seconds;
   }
@@ -129,7 +133,8 @@ struct Solver {
     if (space.linear != 0) result_options.push_back(kThrough);
     for (std::size_t a = 0; a < space.axes.size(); ++a) {
       const Axis& axis = space.axes[a];
-      if (axis.kind == AxisKind::whole || is_data[a] || !divides(axis.extent, size(j))) continue;
+      if (axis.kind == AxisKind::whole || !divides(axis.extent, size(j))) continue;
+      if (is_data[a] && !(rules.split_activations && j == 0 && axis.extent % size(j) == 0)) continue;
       if (axis.kind == AxisKind::reduce && space.reduction == Reduction::none) continue;
       if (in_window(space, static_cast<int>(a))) continue;
       result_options.push_back(static_cast<int>(a));
@@ -207,11 +212,14 @@ struct Solver {
     return found;
   }
 
+  // How tensors lie that cross blocks, or that are split like those.
+  Sharding split_along_data(TensorId t) const { return {{data_dimension[static_cast<std::size_t>(t.index)], kR}}; }
+
   // The shardings a result may be left in.
-  std::vector<Sharding> finals(const Sharding& raw, Reduction reduction, bool must_be_whole,
-                               const std::optional<Sharding>& wanted) const {
-    if (wanted) return {*wanted};
-    if (must_be_whole) return {Sharding{}};
+  std::vector<Sharding> finals(TensorId t, const Sharding& raw, Reduction reduction, bool crosses) const {
+    if (const std::optional<Sharding> wanted = wanted_for(t)) return {*wanted};
+    const std::int8_t along_data = split_along_data(t).on[0];
+    if (crosses) return {split_along_data(t)};
     std::vector<Sharding> out;
     auto add = [&](const Sharding& s) {
       if (std::find(out.begin(), out.end(), s) == out.end()) out.push_back(s);
@@ -221,9 +229,16 @@ struct Solver {
     for (int j = 0; j < 2; ++j) {
       const auto ju = static_cast<std::size_t>(j);
       const std::int8_t r = raw.on[ju];
-      choice[ju] = {r == kP && !may_stay_partial ? kR : r};
-      if (r == kP && may_stay_partial) choice[ju].push_back(kR);
-      if (r >= 0) choice[ju].push_back(kR);
+      const bool along = j == 0 && along_data >= 0;
+      if (r == kP && !may_stay_partial) {
+        choice[ju] = {kR};
+      } else if (along && kept[static_cast<std::size_t>(t.index)]) {
+        choice[ju] = {r >= 0 ? r : along_data};  // what the backward pass reads is split: that is the memory saved
+      } else {
+        choice[ju] = {r};
+        if (r != kR) choice[ju].push_back(kR);
+        if (r == kP && along) choice[ju].push_back(along_data);
+      }
     }
     for (std::int8_t a : choice[0]) {
       for (std::int8_t b : choice[1]) {
@@ -247,7 +262,7 @@ struct Solver {
       s.on[mesh.t1 > 1 ? 0 : 1] = static_cast<std::int8_t>(it->second);
       return s;
     }
-    if (info.elements() < small_weight) return s;
+    if (info.elements() < rules.small_weight) return s;
     for (int j = 0; j < 2; ++j) {
       const auto ju = static_cast<std::size_t>(j);
       if (size(j) == 1 || s.on[ju] >= 0) continue;
@@ -260,13 +275,24 @@ struct Solver {
     return s;
   }
 
+  // A weight too large to gather is gathered only when there is no other way.
+  double gather_penalty(TensorId t, const Sharding& stored, const Sharding& need) const {
+    constexpr double kNever = 1e6;  // seconds
+    bool gathers = false;
+    for (std::size_t j = 0; j < 2; ++j) gathers |= stored.on[j] >= 0 && need.on[j] == kR;
+    const bool large = graph.tensors[t].kind == TensorKind::weight && bytes_on(t, need, 0) > rules.gather_limit;
+    return gathers && large ? kNever : 0;
+  }
+
   double solve(const std::vector<OpId>& ops, const std::function<bool(TensorId)>& crosses, std::size_t beam);
   // A split starts at a tensor that is stored split or at an axis that the op makes, never at a slice of what every IPU
   // has: cutting up replicated activations buys little vector work for one more collective.
   bool starts_at_split(TensorId t, const Sharding& stored, const Sharding& need, int j) const {
     const auto ju = static_cast<std::size_t>(j);
+    if (rules.split_activations && graph.tensors[t].kind == TensorKind::input && need.on[ju] >= 0) return true;
     if (stored.on[ju] < 0 || stored.on[ju] != need.on[ju]) return false;
-    return graph.tensors[t].kind != TensorKind::weight || graph.info(t).elements() >= small_weight || is_decided(t);
+    return graph.tensors[t].kind != TensorKind::weight || graph.info(t).elements() >= rules.small_weight ||
+           is_decided(t);
   }
   void apply(const std::vector<OpId>& from, const std::vector<OpId>& to);
 
@@ -365,6 +391,7 @@ double Solver::solve(const std::vector<OpId>& ops, const std::function<bool(Tens
           else
             now[t] = stored;  // inputs and constants: whole
           possible = convert(t, stored, candidate.need[k], static_cast<int>(k), nullptr, &seconds);
+          seconds += gather_penalty(t, stored, candidate.need[k]);
           for (int j = 0; j < 2; ++j)
             grounded[static_cast<std::size_t>(j)] |= starts_at_split(t, stored, candidate.need[k], j);
           if (possible && op.pass == Pass::forward) seconds += adjoint(t, stored, candidate.need[k], candidate);
@@ -374,8 +401,7 @@ double Solver::solve(const std::vector<OpId>& ops, const std::function<bool(Tens
         std::vector<std::vector<Sharding>> finals_of;
         for (std::size_t k = 0; k < op.outputs.size(); ++k) {
           const TensorId t = op.outputs[k];
-          const std::optional<Sharding> wanted = wanted_for(t);
-          finals_of.push_back(finals(candidate.raw[k], reduction, crosses(t), wanted));
+          finals_of.push_back(finals(t, candidate.raw[k], reduction, crosses(t)));
         }
         const std::size_t variants = finals_of.empty() ? 1 : finals_of[0].size();
         for (std::size_t v = 0; v < variants; ++v) {
@@ -451,8 +477,7 @@ double Solver::solve(const std::vector<OpId>& ops, const std::function<bool(Tens
       const TensorId t = op.outputs[k];
       std::optional<Sharding> chosen = live_state(t);
       if (!chosen) {  // read by nobody in this pass of the block: as cheap as allowed
-        const std::optional<Sharding> wanted = wanted_for(t);
-        chosen = finals(candidate.raw[k], reduction, crosses(t), wanted).front();
+        chosen = finals(t, candidate.raw[k], reduction, crosses(t)).front();
       }
       decide(t, *chosen);
       out.out[k] = *chosen;
@@ -658,8 +683,38 @@ std::vector<std::vector<bool>> data_dimensions(const Graph& graph) {
   return data;
 }
 
+// Along the longest data dimension that t1 divides.
+std::vector<std::int8_t> data_dimensions_to_split(const Graph& graph, const std::vector<std::vector<bool>>& data,
+                                                  std::int64_t parts) {
+  std::vector<std::int8_t> out(graph.tensors.size(), kR);
+  for (std::size_t t = 0; parts > 1 && t < graph.tensors.size(); ++t) {
+    const Tensor& tensor = graph.tensors[TensorId(t)];
+    if (tensor.kind != TensorKind::activation) continue;
+    std::int64_t longest = 1;
+    for (std::size_t d = 0; d < tensor.info.shape.size(); ++d) {
+      const std::int64_t extent = tensor.info.shape[d];
+      if (!data[t][d] || extent % parts != 0 || extent <= longest) continue;
+      longest = extent;
+      out[t] = static_cast<std::int8_t>(d);
+    }
+  }
+  return out;
+}
+
+std::vector<bool> read_in_backward(const Graph& graph) {
+  std::vector<bool> out(graph.tensors.size(), false);
+  for (const Op& op : graph.ops) {
+    if (op.pass != Pass::backward) continue;
+    for (TensorId t : op.inputs) {
+      if (t.valid() && graph.tensors[t].producer.valid() && graph.ops[graph.tensors[t].producer].pass == Pass::forward)
+        out[static_cast<std::size_t>(t.index)] = true;
+    }
+  }
+  return out;
+}
+
 GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTime& collective, const WorkTime& work,
-                    std::int64_t small_weight) {
+                    const ShardRules& rules) {
   Solver solver{graph, mesh, collective, work, graph.loss.valid() && !graph.updates.empty(), {}, {}, {}};
   solver.result.mesh = mesh;
   solver.result.ops.resize(graph.ops.size());
@@ -673,7 +728,9 @@ GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTim
   }
   solver.data = data_dimensions(graph);
   solver.summand_of = gradient_summands(graph);
-  solver.small_weight = small_weight;
+  solver.rules = rules;
+  solver.kept = read_in_backward(graph);
+  solver.data_dimension = data_dimensions_to_split(graph, solver.data, rules.split_activations ? mesh.t1 : 1);
   for (const auto& [old, made] : graph.updates) solver.replaces[made] = old;
   solver.decided.assign(graph.tensors.size(), false);
 
@@ -704,7 +761,7 @@ GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTim
   // dimension is tried, one weight after the other.
   const Solver fresh_solver = solver;
   std::map<TensorId, int> chosen;
-  for (TensorId w : tied_weights(graph, block_of_unit, small_weight)) {
+  for (TensorId w : tied_weights(graph, block_of_unit, rules.small_weight)) {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t d = 0; d < graph.info(w).shape.size(); ++d) {
       const std::int64_t parts = mesh.t1 > 1 ? mesh.t1 : mesh.t2;

@@ -4,13 +4,14 @@
 //
 // Each op declares its axes; the splits that take least time are found by an exact dynamic programme
 // over the ops of a block, whose state is how the live tensors are stored. A block is all units of one
-// layer, or one unit that is in no layer; tensors that cross blocks are replicated. Axes that carry
-// samples or positions are split by replicas and micro-batches, never here. In the backward pass the
-// stored tensors of the forward are given, and a weight's gradient is stored as the weight is.
+// layer, or one unit that is in no layer. Tensors that cross blocks are replicated, and axes that carry samples or
+// positions (data) are then not split here; or they are split along such an axis (ShardRules::split_activations). In
+// the backward pass the stored tensors of the forward are given, and a weight's gradient is stored as the weight is.
 #pragma once
 
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <span>
 #include <vector>
@@ -64,10 +65,18 @@ using WorkTime = std::function<Seconds(OpId, std::span<const std::int64_t> exten
 // Tensors below this size are kept whole on every IPU when no split suits their user: biases, norms.
 inline constexpr std::int64_t kSmallWeight = 65536;
 
-// The splits with least time. Blocks with equal signatures are solved once. Weights of fewer than
-// `small_weight` elements do not begin a split.
+struct ShardRules {
+  std::int64_t small_weight = kSmallWeight;  // elements; smaller weights do not begin a split
+  // Activations that cross blocks or wait for the backward pass are split over t1 along their longest data dimension
+  // that it divides, and so is the work on them.
+  bool split_activations = false;
+  // Where that is cheaper, weights of up to this size are gathered for each use instead of activations being joined.
+  Bytes gather_limit = Bytes(std::numeric_limits<std::int64_t>::max());
+};
+
+// The splits with least time. Blocks with equal signatures are solved once.
 GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTime& collective, const WorkTime& work,
-                    std::int64_t small_weight = kSmallWeight);
+                    const ShardRules& rules = {});
 
 // Extents of an op's axes on one IPU of the mesh; a share rounds up.
 std::vector<std::int64_t> local_extents(const std::vector<std::int64_t>& extents, const OpSharding& sharding,

@@ -12,17 +12,10 @@
 namespace superstep {
 namespace {
 
-// Smallest part counts, one per distinct share ceil(n / parts), up to `limit` parts.
-std::vector<std::int64_t> part_classes(std::int64_t n, std::int64_t limit) {
-  std::vector<std::int64_t> parts;
-  for (std::int64_t p = 1; p <= std::min(n, limit);) {
-    const std::int64_t share_size = ceil_div(n, p);
-    const std::int64_t least = ceil_div(n, share_size);
-    parts.push_back(least);
-    if (share_size == 1) break;
-    p = ceil_div(n, share_size - 1);
-  }
-  return parts;
+// The fewest parts, at most `limit`, with the smallest share ceil(n / parts). Part counts that make the same
+// share are one class: `fewest_parts(n, parts - 1)` is the next one, with larger shares; 0: none.
+std::int64_t fewest_parts(std::int64_t n, std::int64_t limit) {
+  return limit < 1 ? 0 : ceil_div(n, ceil_div(n, std::min(n, limit)));
 }
 
 std::int64_t macs_per_cycle(const Amp& amp, DType operands, DType partials) {
@@ -57,11 +50,13 @@ struct Pricer {
     return g * nb * kb * (row_cycles * chip.workers * ceil_div(r, chip.workers) + chip.amp.block_fixed.value);
   }
 
-  // Time and temporary memory alone, for splits that the front will mostly refuse.
+  // Time and temporary memory alone, for splits that the front will mostly refuse. `any_pm`: a bound for every split
+  // of the rows with shares no smaller than this one's; what already lies on the tile then counts as if pm were 1.
   struct Quick {
     std::int64_t total, temporary;
   };
-  Quick quick(const ProductShape& s, std::int64_t pg, std::int64_t pm, std::int64_t pn, std::int64_t pk) const {
+  Quick quick(const ProductShape& s, std::int64_t pg, std::int64_t pm, std::int64_t pn, std::int64_t pk,
+              bool any_pm) const {
     const std::int64_t g = ceil_div(s.batch, pg), r = ceil_div(s.rows, pm);
     const std::int64_t nb = ceil_div(ceil_div(s.columns, channels), pn),
                        kb = ceil_div(ceil_div(s.contracted, channels), pk);
@@ -70,7 +65,7 @@ struct Pricer {
                     : static_cast<std::int64_t>(static_cast<double>(g * r * kb * channels * operand_size) * s.halo);
     const std::int64_t weights = g * nb * kb * channels * channels * operand_size;
     const std::int64_t inputs_in = inputs - std::min(inputs / pn, inputs_spread),
-                       weights_in = weights - std::min(weights / pm, weights_spread);
+                       weights_in = weights - std::min(any_pm ? weights : weights / pm, weights_spread);
     std::int64_t total = multiply(g, r, nb, kb) + chip.amp.call_fixed.value + 2 * chip.exchange.superstep.value;
     const auto received = pn % 2 == 0 ? static_cast<double>(weights_in) / chip.exchange.receive.value +
                                             static_cast<double>(inputs_in) / chip.exchange.paired_receive.value
@@ -148,13 +143,7 @@ class Front {
     return it != points_.begin() && std::prev(it)->second.total <= total;
   }
   Cycles fastest() const { return points_.empty() ? Cycles(INT64_MAX) : points_.rbegin()->second.total; }
-  // The fastest point within the cap; null: none is that lean.
-  const ProductPlan* within(Bytes cap) const {
-    auto it = points_.upper_bound(cap.value);
-    return it == points_.begin() ? nullptr : &std::prev(it)->second;
-  }
   bool empty() const { return points_.empty(); }
-  const ProductPlan& leanest() const { return points_.begin()->second; }
   std::vector<ProductPlan> take() const {
     std::vector<ProductPlan> out;
     for (auto it = points_.rbegin(); it != points_.rend(); ++it) out.push_back(it->second);
@@ -172,17 +161,20 @@ void search(const ProductShape& s, std::int64_t tiles, const Chip& chip, const C
             std::int64_t times, bool split_contracted, bool swapped, Front& front) {
   const Pricer pricer(s, tiles, chip, calibration);
   const std::int64_t nblocks = ceil_div(s.columns, pricer.channels), kblocks = ceil_div(s.contracted, pricer.channels);
-  for (std::int64_t pg : part_classes(s.batch, tiles)) {
+  const auto slowest = [&] { return kSlowest * static_cast<double>(front.fastest().value); };
+  for (std::int64_t pg = fewest_parts(s.batch, tiles); pg > 0; pg = fewest_parts(s.batch, pg - 1)) {
     const std::int64_t g = ceil_div(s.batch, pg);
-    for (std::int64_t pn : part_classes(nblocks, tiles / pg)) {
+    for (std::int64_t pn = fewest_parts(nblocks, tiles / pg); pn > 0; pn = fewest_parts(nblocks, pn - 1)) {
       const std::int64_t nb = ceil_div(nblocks, pn);
-      for (std::int64_t pk : part_classes(kblocks, tiles / (pg * pn))) {
-        const std::int64_t kb = ceil_div(kblocks, pk);
-        const std::int64_t most = tiles / (pg * pn * pk);
-        for (std::int64_t pm : part_classes(s.rows, most)) {
+      for (std::int64_t pk = fewest_parts(kblocks, tiles / (pg * pn)); pk > 0; pk = fewest_parts(kblocks, pk - 1)) {
+        const std::int64_t kb = ceil_div(kblocks, pk), most = tiles / (pg * pn * pk);
+        // Shares of the rows grow, and time and memory with them: the first that is out ends the run.
+        for (std::int64_t pm = fewest_parts(s.rows, most); pm > 0; pm = fewest_parts(s.rows, pm - 1)) {
           const std::int64_t least = pricer.multiply(g, ceil_div(s.rows, pm), nb, kb) * times;
-          if (static_cast<double>(least) > kSlowest * static_cast<double>(front.fastest().value)) continue;
-          const Pricer::Quick quick = pricer.quick(s, pg, pm, pn, pk);
+          if (static_cast<double>(least) > slowest()) break;
+          const Pricer::Quick bound = pricer.quick(s, pg, pm, pn, pk, true);
+          if (front.refuses(Cycles(bound.total * times), Bytes(bound.temporary))) break;
+          const Pricer::Quick quick = pricer.quick(s, pg, pm, pn, pk, false);
           if (front.refuses(Cycles(quick.total * times), Bytes(quick.temporary))) continue;
           ProductPlan p = pricer.price(s, pg, pm, pn, pk);
           p.times = times;
@@ -207,11 +199,7 @@ ProductShape swap_roles(ProductShape s) {
   return s;
 }
 
-}  // namespace
-
-namespace {
-
-constexpr std::array<std::int64_t, 10> kTimes = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+constexpr std::array<std::int64_t, 14> kTimes = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
 
 // Which parts a degree of serialisation may make of an axis.
 enum class Parts : std::uint8_t { of_whole_blocks, equal, any };
@@ -292,13 +280,9 @@ SharePlan share_plan(const OpCall& call, std::span<const std::int64_t> local_ext
 }
 
 struct ProductFronts::State {
-  // A front is searched one degree of serialisation at a time, as far as the caps asked for need it and
-  // one degree further.
   struct Entry {
-    Front front;
-    std::size_t levels = 0;
-    std::map<std::int64_t, ProductPlan> answers;  // by cap
-    std::mutex mutex;
+    std::vector<ProductPlan> front;
+    std::once_flag searched;
   };
   Chip chip;
   std::int64_t tiles;
@@ -328,30 +312,33 @@ ProductFronts::ProductFronts(const Chip& chip, std::int64_t tiles, const Calibra
 }
 ProductFronts::~ProductFronts() = default;
 
+namespace {
+
+// The fastest of a front, fastest first and ever leaner, that the cap allows; the leanest when none is that lean.
+const ProductPlan& within(const std::vector<ProductPlan>& front, Bytes cap) {
+  const auto best = std::find_if(front.begin(), front.end(), [&](const ProductPlan& p) { return p.temporary <= cap; });
+  return best == front.end() ? front.back() : *best;
+}
+
+}  // namespace
+
 const ProductPlan& ProductFronts::fastest(const ProductShape& shape, Bytes cap) {
-  State::Entry* entry = &state_->entry(shape, 0);
-  std::lock_guard lock(entry->mutex);
-  const auto known = entry->answers.find(cap.value);
-  if (known != entry->answers.end()) return known->second;  // map nodes stay put
-  auto extend = [&] {
-    add_level(shape, kTimes[entry->levels++], Parts::of_whole_blocks, state_->tiles, state_->chip, state_->calibration,
-              entry->front);
-  };
-  while (entry->levels < kTimes.size() && !entry->front.within(cap)) extend();
-  if (entry->levels < kTimes.size()) extend();
-  const ProductPlan* best = entry->front.within(cap);
-  return entry->answers.emplace(cap.value, best ? *best : entry->front.leanest()).first->second;
+  State::Entry& entry = state_->entry(shape, 0);
+  std::call_once(entry.searched,
+                 [&] { entry.front = product_front(shape, state_->tiles, state_->chip, state_->calibration); });
+  return within(entry.front, cap);
 }
 
 const ProductPlan& ProductFronts::fastest_in(std::int64_t times, const ProductShape& shape, Bytes cap) {
   State::Entry& entry = state_->entry(shape, times);
-  std::lock_guard lock(entry.mutex);
-  for (Parts parts : {Parts::equal, Parts::any}) {  // the shares of IPUs that round up may have no equal parts
-    if (entry.front.empty())
-      add_level(shape, times, parts, state_->tiles, state_->chip, state_->calibration, entry.front);
-  }
-  const ProductPlan* best = entry.front.within(cap);
-  return entry.answers.try_emplace(cap.value, best ? *best : entry.front.leanest()).first->second;
+  std::call_once(entry.searched, [&] {
+    Front front;
+    for (Parts parts : {Parts::equal, Parts::any}) {  // the shares of IPUs that round up may have no equal parts
+      if (front.empty()) add_level(shape, times, parts, state_->tiles, state_->chip, state_->calibration, front);
+    }
+    entry.front = front.take();
+  });
+  return within(entry.front, cap);
 }
 
 std::int64_t ProductFronts::searches() const { return state_->searches; }

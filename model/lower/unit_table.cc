@@ -54,13 +54,16 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
     layers_.push_back(facts.graph.units[UnitId(u)].layer);
   }
   for (std::size_t u = 0; u <= facts.graph.units.size(); ++u) {
-    Bytes ipu(0), tile(0);
+    Boundary b;
     for (TensorId t : facts.boundary[u]) {
-      ipu += on_ipu(facts, sharding, t);
-      tile += per_tile(facts, sharding, t, context_.tiles);
+      const Bytes bytes = on_ipu(facts, sharding, t);
+      const bool split = sharding.of(t).on[0] >= 0;
+      const std::int64_t parts = split ? key.mesh.t2 : key.mesh.size();
+      b.bytes += bytes, b.tile += per_tile(facts, sharding, t, context_.tiles);
+      b.shard += share(bytes, parts);
+      (split ? b.gather_rest : b.gather_all) += bytes;
     }
-    boundary_bytes_.push_back(ipu);
-    boundary_tile_.push_back(tile);
+    boundary_.push_back(b);
   }
 }
 
@@ -133,6 +136,11 @@ WorkTime work_time(const Graph& graph, const Chip& chip) {
     }
     return Seconds(cycles / chip.clock.value);
   };
+}
+
+ShardRules shard_rules(const TableKey& key, const Chip& chip) {
+  // A weight gathered for one use may take a quarter of the chip: it stands beside its own shards and gradients.
+  return {kSmallWeight, key.activation_sharding, Bytes(chip.tile_memory.value * chip.tiles / 4)};
 }
 
 CollectiveTime collective_time(const CostModel& model, TensorParallel mesh) {

@@ -35,7 +35,16 @@ struct TableKey {
   std::int64_t io_tiles = 0;
   double proportion = 0.6;
   bool accumulate = true;
+  bool activation_sharding = false;
   Serialisation serialisation;
+  friend bool operator==(const TableKey&, const TableKey&) = default;
+};
+
+// What crosses into a unit in the forward pass.
+struct Boundary {
+  Bytes bytes, tile;              // as it lies between units, on one IPU and on one tile
+  Bytes shard;                    // on one IPU when every IPU of the mesh keeps an equal part of it
+  Bytes gather_all, gather_rest;  // to join such parts: tensors gathered over all of t, or over t2 alone
 };
 
 class UnitTable {
@@ -49,8 +58,9 @@ class UnitTable {
   std::int32_t row_index(std::size_t unit) const { return row_of_[unit]; }
   std::size_t rows() const { return rows_.size(); }
   // Forward results that cross into `unit`, one IPU and one tile; unit == units(): none.
-  Bytes boundary_bytes(std::size_t unit) const { return boundary_bytes_[unit]; }
-  Bytes boundary_tile(std::size_t unit) const { return boundary_tile_[unit]; }
+  Bytes boundary_bytes(std::size_t unit) const { return boundary_[unit].bytes; }
+  Bytes boundary_tile(std::size_t unit) const { return boundary_[unit].tile; }
+  const Boundary& boundary(std::size_t unit) const { return boundary_[unit]; }
   // The optimiser's work for a unit when the replicas of `group` share it.
   const Function& update(std::size_t unit, GroupShape group) const;
   Cycles update_cycles(std::size_t unit, GroupShape group) const;
@@ -70,7 +80,7 @@ class UnitTable {
   std::vector<std::int32_t> row_of_;
   std::vector<UnitId> representative_;
   std::vector<UnitRow> rows_;
-  std::vector<Bytes> boundary_bytes_, boundary_tile_;
+  std::vector<Boundary> boundary_;
   std::vector<std::int64_t> layers_;
   struct Update {
     Function function;
@@ -83,5 +93,8 @@ class UnitTable {
 // The share of work of one op on one IPU, for choosing splits: multiply rate or vector rate of all tiles.
 WorkTime work_time(const Graph& graph, const Chip& chip);
 CollectiveTime collective_time(const CostModel& model, TensorParallel mesh);
+
+// How tensors are split for tables of this key.
+ShardRules shard_rules(const TableKey& key, const Chip& chip);
 
 }  // namespace superstep

@@ -56,6 +56,18 @@ TEST(ExecuteGpt, TensorParallel) {
   }
 }
 
+// Positions are split between the products of a layer; weights of tiny layers are gathered instead.
+TEST(ExecuteGpt, ShardedActivations) {
+  for (TensorParallel t : {TensorParallel{2, 1}, TensorParallel{4, 1}, TensorParallel{2, 2}}) {
+    for (Recompute recompute : {Recompute::none, Recompute::layer}) {
+      Plan plan = plain_plan(kUnits, t, 2, 1, 1, 3);
+      plan.activation_sharding = true;
+      plan.recompute = {recompute};
+      for (const char* kind : {"adam", "lamb"}) expect_equal(plan, kind);
+    }
+  }
+}
+
 TEST(ExecuteGpt, Replicas) {
   for (std::int64_t r : {2, 4}) {
     for (std::int64_t g : {1, 2}) expect_equal(plain_plan(kUnits, {}, 1, r, 1, g));

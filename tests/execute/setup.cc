@@ -106,14 +106,17 @@ struct Lowered::Tables {
   ProductFronts fronts;
   UnitTable table;
 
+  static ShardRules rules(const Plan& plan) { return {kSmall, plan.activation_sharding, Bytes(1 << 20)}; }
+
   Tables(const Graph& graph, const Plan& plan)
       : facts(graph),
         sharding(shard(graph, plan.tensor_parallel, collective_time(model, plan.tensor_parallel),
-                       work_time(graph, machine.chip), kSmall)),
+                       work_time(graph, machine.chip), rules(plan))),
         fronts(machine.chip, machine.chip.tiles - plan.io_tiles, model.calibration()),
         table(facts, sharding, model, fronts,
               TableKey{plan.tensor_parallel, plan.micro_batch, plan.precision, plan.io_tiles,
-                       plan.available_memory_proportion, plan.gradient_accumulation > 1, plan.serialisation},
+                       plan.available_memory_proportion, plan.gradient_accumulation > 1, plan.activation_sharding,
+                       plan.serialisation},
               !graph.updates.empty()) {}
 };
 

@@ -24,12 +24,15 @@ struct Sharded {
   Graph graph;
   GraphSharding sharding;
 
-  Sharded(const std::string& model, TensorParallel mesh, std::int64_t m) : spec(zoo_spec(model)), micro_batch(m) {
+  Sharded(const std::string& model, TensorParallel mesh, std::int64_t m, const ShardRules& rules = {})
+      : Sharded(zoo_spec(model), mesh, m, rules) {}
+  Sharded(const TransformerSpec& s, TensorParallel mesh, std::int64_t m, const ShardRules& rules)
+      : spec(s), micro_batch(m) {
     spec.layers = kLayers;
     graph = build(spec, m, DType::fp16);
     add_optimizer(graph, add_gradients(graph), OptimizerSpec{.kind = "adam"});
     const CostModel cost(load_machine(nlohmann::json("ipu-pod64"), "test"), load_calibration());
-    sharding = shard(graph, mesh, collective_time(cost, mesh), work_time(graph, cost.machine().chip));
+    sharding = shard(graph, mesh, collective_time(cost, mesh), work_time(graph, cost.machine().chip), rules);
   }
 
   // Collectives in the layers' units: how often each kind moves how many bytes.
@@ -71,6 +74,38 @@ TEST_P(Blocks, NeedTwoAllReducesForwardAndTwoBackward) {
   EXPECT_EQ(s.in_layers(Pass::backward), two);
 }
 
+// With activations split, the same bytes move as a reduce-scatter and a gather where an all-reduce stood, and what
+// the backward pass reads whole is gathered again.
+TEST_P(Blocks, ScatterAndGatherWhereActivationsAreSplit) {
+  const Sharded s(GetParam().model, {GetParam().t, 1}, GetParam().micro_batch, {kSmallWeight, true, Bytes(0)});
+  const std::int64_t bytes = s.micro_batch * s.spec.sequence_length * s.spec.hidden * 2;
+  if (s.spec.sequence_length % GetParam().t != 0) return;  // positions are not split
+  const std::map<std::pair<CollectiveKind, std::int64_t>, std::int64_t> once_each = {
+      {{CollectiveKind::reduce_scatter, bytes}, 2 * kLayers}, {{CollectiveKind::all_gather, bytes}, 2 * kLayers}};
+  EXPECT_EQ(s.in_layers(Pass::forward), once_each);
+  std::map<CollectiveKind, std::int64_t> large;
+  for (const auto& [kind, count] : s.in_layers(Pass::backward)) {
+    if (kind.second >= bytes) large[kind.first] += count;
+  }
+  EXPECT_EQ(large[CollectiveKind::all_reduce], 0);
+  EXPECT_EQ(large[CollectiveKind::reduce_scatter], 2 * kLayers);
+  EXPECT_GE(large[CollectiveKind::all_gather], 2 * kLayers);
+  EXPECT_LE(large[CollectiveKind::all_gather], 6 * kLayers);  // two products, each: its input, and its gradient twice
+}
+
+TEST_P(Blocks, KeepNoWholeActivationForTheBackwardPass) {
+  const Sharded s(GetParam().model, {GetParam().t, 1}, GetParam().micro_batch, {kSmallWeight, true, Bytes(0)});
+  if (s.spec.sequence_length % GetParam().t != 0) return;
+  const GraphFacts facts(s.graph);
+  const std::int64_t bytes = s.micro_batch * s.spec.sequence_length * s.spec.hidden * 2;
+  for (std::size_t i = 0; i < s.graph.tensors.size(); ++i) {
+    const Tensor& t = s.graph.tensors[TensorId(i)];
+    if (!facts.read_in_backward[i] || s.graph.units[s.graph.ops[t.producer].unit].layer < 0) continue;
+    if (t.info.bytes().value < bytes) continue;
+    EXPECT_EQ(s.local(TensorId(i)) * GetParam().t, t.info.bytes()) << t.name;
+  }
+}
+
 TEST_P(Blocks, StoreEachLargeWeightOnce) {
   const Sharded s(GetParam().model, {GetParam().t, 1}, GetParam().micro_batch);
   std::int64_t seen = 0;
@@ -104,6 +139,28 @@ std::vector<Case> cases() {
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Transformers, Blocks, testing::ValuesIn(cases()));
+
+// A narrow model on long samples: its weights are smaller than its activations, and travel instead of them.
+TEST(Shard, GathersWeightsWhereTheyAreSmallerThanActivations) {
+  TransformerSpec spec = zoo_spec("gpt2-small");
+  spec.hidden = 256, spec.ffn = 1024, spec.heads = 4;
+  auto gathered = [&](Bytes limit) {
+    const Sharded s(spec, {4, 1}, 16, {kSmallWeight, true, limit});
+    std::int64_t weights = 0;
+    for (std::size_t i = 0; i < s.graph.ops.size(); ++i) {
+      const Op& op = s.graph.ops[OpId(i)];
+      for (const Conversion& c : s.sharding.of(OpId(i)).conversions) {
+        const bool whole = c.kind == CollectiveKind::all_gather && c.operand >= 0 && op.pass == Pass::forward;
+        if (!whole) continue;
+        const TensorId t = op.inputs[static_cast<std::size_t>(c.operand)];
+        weights += s.graph.tensors[t].kind == TensorKind::weight && s.graph.units[op.unit].layer >= 0 ? 1 : 0;
+      }
+    }
+    return weights;
+  };
+  EXPECT_GE(gathered(Bytes(1 << 30)), 2 * kLayers);
+  EXPECT_EQ(gathered(Bytes(1000)), 0);  // no room to gather
+}
 
 // 25 heads are not shared evenly by 2, 4, 8 or 16 IPUs: jobs refuse it, and the splits stay legal all the same.
 TEST(Shard, UnevenHeadsStillStoreEveryWeight) {
