@@ -10,7 +10,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // What evaluate() adds up per IPU group.
 struct PerIpu {
-  std::int64_t forward = 0, backward = 0, always = 0, transient = 0, update = 0, ddr = 0, weights = 0;
+  std::int64_t forward = 0, backward = 0, always = 0, transient = 0, update = 0, ddr = 0, lent = 0, weights = 0;
   std::int64_t peak = 0, code = 0;  // phases: the fullest, and the most code that comes with one
   std::uint64_t rows = 0;
 };
@@ -74,15 +74,16 @@ Estimate evaluate_pipeline(const Setting& s, const Plan& plan) {
   return e;
 }
 
-// Weights that stage i borrows from another phase on its own IPU stand in Streaming Memory once.
-std::int64_t lent_elsewhere(const Setting& s, const Plan& plan, std::size_t i) {
+// Weights that stage i borrows from another phase on its own IPU stand outside of it once.
+std::int64_t lent_elsewhere(const Setting& s, const Plan& plan, std::size_t i,
+                            std::int64_t (Setting::*borrowed)(std::int64_t) const) {
   std::int64_t bytes = 0;
   const std::int64_t begin = plan.stages[i], end = stage_end(s, plan, i);
   for (std::int64_t u = begin; u < end; ++u) {
     const std::int64_t lender = s.lender(u);
     if (lender < 0 || (lender >= begin && lender < end)) continue;
     const auto at_lender = std::upper_bound(plan.stages.begin(), plan.stages.end(), lender) - plan.stages.begin() - 1;
-    if (plan.stage_ipu[at(at_lender)] == plan.stage_ipu[i]) bytes += s.borrowed_ddr(u);
+    if (plan.stage_ipu[at(at_lender)] == plan.stage_ipu[i]) bytes += (s.*borrowed)(u);
   }
   return bytes;
 }
@@ -114,7 +115,8 @@ Estimate evaluate_phases(const Setting& s, const Plan& plan) {
       const std::int64_t own_code = s.code_moves() ? s.code(x.rows) : 0;
       ipu.peak = std::max(ipu.peak, x.always + x.transient + own_code);
       ipu.code = std::max(ipu.code, own_code);
-      ipu.ddr += x.ddr - lent_elsewhere(s, plan, i);
+      ipu.ddr += x.ddr - lent_elsewhere(s, plan, i, &Setting::borrowed_ddr);
+      ipu.lent += x.lent - lent_elsewhere(s, plan, i, &Setting::borrowed_lent);
       ipu.rows |= x.rows;
     }
     const std::int64_t per_cycle = widest + s.micro_batch_fixed() + (depth > 1 ? s.cycle_fixed() : 0);
@@ -140,10 +142,14 @@ Estimate evaluate_phases(const Setting& s, const Plan& plan) {
   }
   if (plan.phase_order != PhaseOrder::phase_outer) total *= plan.gradient_accumulation;
   e.cycles += total;
+  for (const auto& [owner, borrower] : s.table().facts().tied) {
+    const Tie tie = place_tie(plan, owner, borrower);  // in one phase they are copied, not stored
+    if (tie.same_phase && !tie.together()) ipus[at(tie.borrower_ipu)].ddr -= s.tied_gradient_ddr(borrower);
+  }
   for (const PerIpu& ipu : ipus) {
     const std::int64_t shared_code = s.code_moves() ? 0 : s.code(ipu.rows);  // stays through all phases
     e.executable = std::max(e.executable, ipu.code + shared_code);
-    e.tile_peak = std::max(e.tile_peak, ipu.peak + shared_code);
+    e.tile_peak = std::max(e.tile_peak, ipu.peak + ceil_div(ipu.lent, s.table().tiles()) + shared_code);
     e.ddr = std::max(e.ddr, ipu.ddr);
   }
   return e;
@@ -152,7 +158,10 @@ Estimate evaluate_phases(const Setting& s, const Plan& plan) {
 }  // namespace
 
 Estimate evaluate(const Setting& setting, const Plan& plan) {
-  return plan.phased() ? evaluate_phases(setting, plan) : evaluate_pipeline(setting, plan);
+  Estimate e = plan.phased() ? evaluate_phases(setting, plan) : evaluate_pipeline(setting, plan);
+  for (const auto& [owner, borrower] : setting.table().facts().tied)
+    e.cycles += setting.tied_cycles(place_tie(plan, owner, borrower));
+  return e;
 }
 
 }  // namespace superstep

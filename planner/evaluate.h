@@ -39,6 +39,7 @@ class Setting {
     std::int64_t transient = 0;             // peak of what is not always live
     std::int64_t update = 0;                // cycles per step
     std::int64_t ddr = 0;                   // bytes per IPU
+    std::int64_t lent = 0;                  // bytes per IPU in another one's tiles, which lends as much
     std::int64_t weights = 0;               // bytes of the stage's weights on one IPU
     std::uint64_t rows = 0;                 // table rows it runs: its code
     std::int64_t entry = 0, entry_ipu = 0;  // one stash entry, per tile and per IPU
@@ -75,9 +76,15 @@ class Setting {
   }
   std::int64_t boundary_bytes(std::int64_t unit) const { return stored_boundary_[static_cast<std::size_t>(unit)]; }
   bool overlapped() const;
+  std::int64_t streaming(std::int64_t bytes, Location where) const;  // cycles from or to outside of the processor
   // Phased: Streaming Memory counted for weights that `unit` borrows, and the unit that owns them; -1: none.
   std::int64_t borrowed_ddr(std::int64_t unit) const { return unit_[static_cast<std::size_t>(unit)].borrowed_ddr; }
+  std::int64_t borrowed_lent(std::int64_t unit) const { return unit_[static_cast<std::size_t>(unit)].borrowed_lent; }
   std::int64_t lender(std::int64_t unit) const { return unit_[static_cast<std::size_t>(unit)].lender; }
+  // Phased: Streaming Memory that the gradient of what `unit` borrows takes on its way to the owner's phase.
+  std::int64_t tied_gradient_ddr(std::int64_t unit) const { return unit_[static_cast<std::size_t>(unit)].tied_ddr; }
+  // Joining the gradients of a tied weight, and sending the new value back: per step, all wait.
+  std::int64_t tied_cycles(const Tie& tie) const;
   // Least bytes that a unit alone needs on a tile, whatever its stage.
   std::int64_t least_memory(std::int64_t unit) const;
   std::int64_t resident(std::int64_t unit) const { return unit_[static_cast<std::size_t>(unit)].resident; }
@@ -98,8 +105,9 @@ class Setting {
     std::int64_t boundary, feed;          // bytes per tile of one stash entry
     std::int64_t weights, borrowed;       // bytes per IPU
     std::int64_t feed_ipu, borrowed_ddr;  // bytes per IPU
+    std::int64_t lent, borrowed_lent;     // bytes per IPU
+    std::int64_t tied_ddr;                // bytes per IPU
     std::int64_t update_peak;             // bytes per tile
-    std::int64_t update_borrowed;         // cycles of summing a tied weight's gradient
     std::int64_t ddr, entry_boundary;     // bytes per IPU
     std::int64_t move, join;              // cycles: its boundary through Streaming Memory, joining its shards
     std::int32_t row;
@@ -108,6 +116,7 @@ class Setting {
   };
   Linear collective(CollectiveKind kind, GroupShape group) const;
   void price_update();
+  std::int64_t gradient_tile(std::int64_t unit) const;  // bytes per tile
   std::int64_t block_end(std::int64_t unit, std::int64_t end, Recompute mode) const;
   void add_time(Stage& s, std::int64_t begin, std::int64_t end, bool is_last, Recompute mode, bool first) const;
   void add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompute mode, Range other) const;
@@ -124,7 +133,7 @@ class Setting {
   std::vector<std::int64_t> code_of_row_;  // exchange code
   std::vector<VertexSet> kinds_of_row_;
   std::vector<std::int64_t> work_sum_;  // prefix sums of forward + backward
-  Linear load_, gather_;
+  Linear load_, gather_, scatter_;
 };
 
 struct Estimate {

@@ -58,7 +58,7 @@ const std::array<TermExplanation, kTerms>& table() {
       {"micro_batch_fixed per micro-batch + pipeline_cycle_fixed per pipeline cycle",
        clock,
        {"micro_batch_fixed", "pipeline_cycle_fixed"}},
-      {"(2 stages - 2) x pipeline cycle", clock, {"full_cost_fill"}},
+      {"(2 stages - 2) x pipeline cycle", clock, {}},
   }};
   return all;
 }
@@ -134,6 +134,20 @@ void add_explanations(report::Index& index, const Evaluated& e, const UnitTable&
       start(index, "ddr_bytes_per_ipu", to_text(Bytes(e.ddr_per_ipu)),
             "streamed weights, gradients, state, stored activations and host buffers of the fullest IPU");
   term(ddr, "limit", to_text(model.machine().streaming_per_ipu()), "/streaming/capacity over /ipus_per_machine");
+  const Locations& l = e.plan.location;
+  for (const auto& [name, place] : {std::pair{"weights", l.weights},
+                                    {"gradients", l.gradients},
+                                    {"optimizer_state", l.optimizer_state},
+                                    {"activations", l.activations},
+                                    {"code", l.code}}) {
+    if (place != Location::remote_machine && place != Location::remote_ipu) continue;
+    const std::string further = std::to_string(lender_stride(e.plan, place, model.machine().ipus_per_machine));
+    const bool tiles = place == Location::remote_ipu;
+    term(ddr, std::string(name) + " of IPU i",
+         std::string(tiles ? "on the tiles of IPU i + " : "in Streaming Memory of the IPU-Machine of IPU i + ") +
+             further + ", in another replica, for which this one keeps as much",
+         "plan/location/" + std::string(name));
+  }
 }
 
 }  // namespace superstep

@@ -34,6 +34,12 @@ std::vector<std::string> mechanisms_not_measured(const Plan& p, const Machine& m
   if (p.replicated_tensor_sharding.weights > 1) out.push_back("sharded weights");
   if (p.replicated_tensor_sharding.gradients > 1) out.push_back("sharded gradients");
   if (p.location.activations != Location::in_processor && !p.phased()) out.push_back("stash outside the processor");
+  const Locations& l = p.location;
+  for (Location place : {l.weights, l.gradients, l.optimizer_state, l.activations, l.code}) {
+    if ((place == Location::remote_machine || place == Location::remote_ipu) &&
+        (out.empty() || out.back() != "remote memory"))
+      out.push_back("remote memory");
+  }
   if (p.schedule == Schedule::interleaved) out.push_back("interleaved schedule");
   if (m.domains() > 1) out.push_back("updates across racks");
   if (!training) out.push_back("inference");
@@ -116,6 +122,7 @@ void add_ipus(report::Index& index, const Evaluated& e, const UnitTable& table) 
                                                                           {"exchange code", true, r.exchange_code},
                                                                           {"control code", true, r.control_code},
                                                                           {"IO", true, r.io},
+                                                                          {"lent", true, r.lent},
                                                                           {"stash", true, r.stash},
                                                                           {"optimizer state", true, r.optimizer_state},
                                                                           {"activations", false, t.activations},

@@ -28,12 +28,13 @@ std::int64_t above(std::int64_t a, std::int64_t b) { return std::max<std::int64_
 // The first stages of one phase, up to some unit: the slowest and largest so far.
 struct Part {
   std::int64_t forward = 0, backward = 0, load = 0, update = 0, copy = 0, weights = 0;
+  std::int64_t tied = 0;  // cycles for weights whose owner is in an earlier phase
   Sizes ddr;
   std::int32_t from = -1, part = -1;  // where the last stage begins, and the part before it
   Recompute mode = Recompute::layer;
   bool no_worse(const Part& o) const {
     return forward <= o.forward && backward <= o.backward && load <= o.load && update <= o.update && copy <= o.copy &&
-           weights <= o.weights && covers(ddr, o.ddr);
+           weights <= o.weights && tied <= o.tied && covers(ddr, o.ddr);
   }
 };
 
@@ -360,6 +361,7 @@ class PhaseCut {
           stage.mode = stages_.mode(mode);
           stage.load = cell.load;
           stage.copy = i > 0 ? s_.copy_cycles(cell.begin) : 0;
+          stage.tied = tied_cycles(cell, ipu);
           for (std::int64_t k : tracked_) stage.ddr.push_back(k == ipu ? stages_.ddr_on(cell, ipu) : 0);
           if (stages_.least_within(ways_, ipu, v) < PhaseStages::kNoWay) join(parts, cell.stage, stage, v, i, before);
           // One phase alone is a pipeline, not phased execution.
@@ -368,6 +370,16 @@ class PhaseCut {
         });
       }
     }
+  }
+
+  // Owners are taken to be on the first IPU group, in another phase, as the embedding is.
+  std::int64_t tied_cycles(const Cell& cell, std::int64_t ipu) const {
+    std::int64_t cycles = 0;
+    for (const auto& [owner, borrower] : s_.table().facts().tied) {
+      const bool borrows = borrower >= cell.begin && borrower < cell.end && owner < cell.begin;
+      if (borrows) cycles += s_.tied_cycles({owner, borrower, 0, ipu, false, 0, 1});
+    }
+    return cycles;
   }
 
   // A part with one stage more, the (i + 1)-th of its phase.
@@ -379,6 +391,7 @@ class PhaseCut {
     p.update = std::max(part.update, x.update);
     p.weights = outer_ ? 0 : std::max(part.weights, x.weights);
     p.copy = std::max(part.copy, stage.copy);
+    p.tied = part.tied + stage.tied;
     for (std::size_t k = 0; k < p.ddr.size(); ++k) p.ddr[k] += part.ddr[k];
     return p;
   }
@@ -411,7 +424,8 @@ class PhaseCut {
       phase.forward = repeats_ * (g_ + i) * (p.forward + per_cycle);
       phase.backward = training_ ? repeats_ * (g_ + i) * (p.backward + per_cycle) : 0;
       phase.load = repeats_ * p.load;
-      if (training_) phase.fixed = p.update + s_.update_fixed() + (outer_ ? 0 : repeats_ * s_.spill_cycles(p.weights));
+      if (training_)
+        phase.fixed = p.tied + p.update + s_.update_fixed() + (outer_ ? 0 : repeats_ * s_.spill_cycles(p.weights));
       if (!hidden_) {  // the last phase stays for its backward
         phase.fixed += phase.forward + phase.backward + phase.load * (training_ && v < n_ ? 2 : 1);
         phase.forward = phase.backward = phase.load = 0;

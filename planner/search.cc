@@ -582,6 +582,7 @@ TableKey table_key(const Plan& plan) {
   key.io_tiles = plan.io_tiles;
   key.proportion = plan.available_memory_proportion;
   key.accumulate = plan.gradient_accumulation > 1;
+  key.serialisation = plan.serialisation;
   key.activation_sharding = plan.activation_sharding;
   return key;
 }
@@ -618,6 +619,7 @@ std::vector<Overflow> find_overflows(const Program& program, const Timeline& tim
               {"optimizer state", r.optimizer_state * tiles},
               {"stash", r.stash * tiles},
               {"IO", r.io * tiles},
+              {"lent to other IPUs", r.lent * tiles},
               {"code", r.executable() * tiles},
               {"activations", t.activations * tiles},
               {"temporaries", t.temporaries * tiles}});

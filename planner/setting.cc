@@ -11,6 +11,7 @@ namespace {
 
 std::int64_t shard_of(std::int64_t bytes, std::int64_t degree) { return ceil_div(bytes, degree); }
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+bool remote(Location l) { return l == Location::remote_ipu; }
 bool away(Location l) { return l == Location::streaming || l == Location::remote_machine; }
 
 }  // namespace
@@ -41,15 +42,14 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
   const auto& rts = plan.replicated_tensor_sharding;
   const std::int64_t acc = size_of(plan.precision.accumulators), t = plan.tensor_parallel.size();
   gather_ = collective(CollectiveKind::all_gather, shard_group(plan, rts.weights));
-  const Linear scatter = collective(CollectiveKind::reduce_scatter, shard_group(plan, rts.gradients));
+  scatter_ = collective(CollectiveKind::reduce_scatter, shard_group(plan, rts.gradients));
   const Location stash_at =
       plan.location.activations == Location::in_processor ? Location::streaming : plan.location.activations;
   const Linear join_all = collective(CollectiveKind::all_gather, {t, 1}),
                join_rest = collective(CollectiveKind::all_gather, {plan.tensor_parallel.t2, 1});
 
   auto per_byte = [&](Location l) {
-    return static_cast<double>(m.streaming(Bytes(std::int64_t{1} << 30), l).value) /
-           static_cast<double>(std::int64_t{1} << 30);
+    return static_cast<double>(streaming(std::int64_t{1} << 30, l)) / static_cast<double>(std::int64_t{1} << 30);
   };
   const double away_rate = plan.location.weights == Location::in_processor ? 0 : per_byte(plan.location.weights);
   load_ = {gather_.fixed, away_rate / static_cast<double>(rts.weights) + gather_.per_byte};
@@ -62,7 +62,7 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
     const std::int64_t stored = (plan.activation_sharding && phased_ ? boundary.shard : boundary.bytes).value;
     stored_boundary_.push_back(stored);
     p.entry_boundary = stored;
-    p.move = m.streaming(Bytes(stored), stash_at).value;
+    p.move = streaming(stored, stash_at);
     p.join = plan.activation_sharding
                  ? join_all.of(boundary.gather_all.value) + join_rest.of(boundary.gather_rest.value)
                  : 0;
@@ -76,10 +76,10 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
       p.again = row.forward_cycles.total().value;
       p.forward = row.forward_cycles.total().value + gather;
       p.backward = row.backward_cycles.total().value + gather;
-      const std::int64_t accumulators = row.parameters * acc;
-      if (!phased_ && rts.gradients > 1) p.backward += scatter.of(accumulators);
+      const std::int64_t accumulators = row.parameters * acc, made = accumulators + row.borrowed_parameters * acc;
+      if (!phased_ && rts.gradients > 1) p.backward += scatter_.of(made);
       if (!phased_ && plan.location.gradients != Location::in_processor) {
-        p.backward += 2 * m.streaming(Bytes(shard_of(accumulators, rts.gradients)), plan.location.gradients).value;
+        p.backward += 2 * streaming(shard_of(made, rts.gradients), plan.location.gradients);
       }
       p.host = m.host(row.feed_bytes).value;
       p.kept = row.forward.kept.value;
@@ -94,6 +94,10 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
       p.resident = row.weight_tile.value;
       p.borrowed_resident = phased_ ? row.borrowed_tile.value : shard_of(row.borrowed_tile.value, rts.weights);
       if (away(plan.location.weights)) p.borrowed_ddr += shard_of(p.borrowed, rts.weights);
+      if (remote(plan.location.weights)) {
+        p.lent += shard_of(p.weights, rts.weights);
+        p.borrowed_lent += shard_of(p.borrowed, rts.weights);
+      }
       p.ddr = row.feed_bytes.value * plan.prefetch_depth;
       if (away(plan.location.weights)) p.ddr += shard_of(p.weights, rts.weights);
       if (!phased_) p.resident = shard_of(p.resident, rts.weights);
@@ -107,12 +111,17 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
         else if (plan.location.gradients == Location::in_processor)
           p.borrowed_resident += shard_of(borrowed_tile, rts.gradients);
         if (away(plan.location.gradients)) p.borrowed_ddr += shard_of(row.borrowed_parameters * acc, rts.gradients);
-        if (row.parameters > 0) p.update_peak = table.update(i, rts.optimizer_state).peak.value;
+        if (row.parameters > 0) p.update_peak = table.update(i, shard_group(plan, rts.optimizer_state)).peak.value;
         if (away(plan.location.gradients)) p.ddr += shard_of(accumulators, rts.gradients);
+        if (phased_) p.tied_ddr = shard_of(row.borrowed_parameters * acc, gradient_shards(plan));
         const std::int64_t state = shard_of(row.parameters * state_bytes_, rts.optimizer_state);
         if (away(plan.location.optimizer_state)) p.ddr += state;
         if (plan.location.optimizer_state == Location::in_processor) p.resident += ceil_div(state, tiles_);
-        if (row.borrowed_parameters > 0) p.update_borrowed = m.copy(Bytes(row.borrowed_parameters * acc), t).value;
+        if (remote(plan.location.optimizer_state)) p.lent += state;
+        if (remote(accumulators_at(plan))) {
+          p.lent += shard_of(accumulators, rts.gradients);
+          p.borrowed_lent += shard_of(row.borrowed_parameters * acc, rts.gradients);
+        }
       }
       const auto& borrowed = table.facts().borrowed[i];
       for (std::int64_t v = 0; !borrowed.empty() && v < u; ++v) {
@@ -138,7 +147,7 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
     VertexSet& kinds = kinds_of_row_[at(unit_[at(u)].row % 64)];
     kinds |= row.forward.vertices | row.backward.vertices;
     if (training_ && row.parameters > 0) {
-      const Function& update = table.update(at(u), rts.optimizer_state);
+      const Function& update = table.update(at(u), shard_group(plan, rts.optimizer_state));
       bytes += update.exchange_code.value;
       kinds |= update.vertices;
     }
@@ -149,9 +158,8 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
 
 // Collectives of an update are merged into one per IPU: their latency counts once, their bytes per unit.
 void Setting::price_update() {
-  const CostModel& m = table_->model();
   const auto& rts = plan_.replicated_tensor_sharding;
-  const std::int64_t shards = rts.optimizer_state, grad_shards = phased_ ? 1 : rts.gradients;
+  const std::int64_t shards = rts.optimizer_state, grad_shards = gradient_shards(plan_);
   const double acc = static_cast<double>(size_of(plan_.precision.accumulators));
   const GroupShape replicas = replica_group(plan_), group = shard_group(plan_, shards);
   double fixed = 0, per_gradient = 0, per_weight = 0;
@@ -182,24 +190,37 @@ void Setting::price_update() {
     const UnitRow& row = table_->row(at(u));
     const double parameters = static_cast<double>(row.parameters);
     double cycles = per_gradient * parameters * acc + per_weight * static_cast<double>(p.weights);
-    if (row.parameters > 0) cycles += static_cast<double>(table_->update_cycles(at(u), shards).value);
+    if (row.parameters > 0) cycles += static_cast<double>(table_->update_cycles(at(u), group).value);
     if (plan_.location.optimizer_state != Location::in_processor) {
-      cycles += 2.0 * static_cast<double>(m.streaming(Bytes(shard_of(row.parameters * state_bytes_, shards)),
-                                                      plan_.location.optimizer_state)
-                                              .value);
+      cycles += 2.0 * static_cast<double>(
+                          streaming(shard_of(row.parameters * state_bytes_, shards), plan_.location.optimizer_state));
     }
-    if (plan_.location.weights != Location::in_processor) {
-      cycles += static_cast<double>(m.streaming(Bytes(shard_of(p.weights, rts.weights)), plan_.location.weights).value);
-    }
-    p.update = static_cast<std::int64_t>(cycles);
-    double borrowed = per_gradient * static_cast<double>(row.borrowed_parameters) * acc +
-                      per_weight * static_cast<double>(p.borrowed);
-    if (plan_.location.weights != Location::in_processor) {
-      borrowed +=
-          static_cast<double>(m.streaming(Bytes(shard_of(p.borrowed, rts.weights)), plan_.location.weights).value);
-    }
-    p.update_borrowed += static_cast<std::int64_t>(borrowed);
+    const auto streamed = [&](std::int64_t bytes, std::int64_t degree, Location where) {
+      return where == Location::in_processor ? 0 : streaming(shard_of(bytes, degree), where);
+    };
+    p.update = static_cast<std::int64_t>(cycles) + streamed(p.weights, rts.weights, plan_.location.weights) +
+               streamed(row.parameters * size_of(plan_.precision.accumulators), grad_shards, accumulators_at(plan_));
+    if (update_loads(plan_)) p.update += streamed(p.weights, shards, plan_.location.weights);
   }
+}
+
+std::int64_t Setting::tied_cycles(const Tie& tie) const {
+  if (!training_ || tie.together()) return 0;
+  const CostModel& m = table_->model();
+  const std::int64_t t = plan_.tensor_parallel.size();
+  const Bytes gradient = tied_gradients(*table_, plan_, tie);
+  std::int64_t cycles =
+      tie.same_phase ? m.copy(gradient, t).value : 2 * m.streaming(gradient, Location::streaming, 1).value;
+  if (tie.owner_ipu == tie.borrower_ipu) return cycles;
+  const Bytes weight = sharded(table_->row(at(tie.borrower)).borrowed_bytes, plan_.replicated_tensor_sharding.weights);
+  cycles += m.copy(weight, t).value;
+  if (plan_.location.weights != Location::in_processor) cycles += streaming(weight.value, plan_.location.weights);
+  return cycles;
+}
+
+std::int64_t Setting::streaming(std::int64_t bytes, Location where) const {
+  const CostModel& m = table_->model();
+  return m.streaming(Bytes(bytes), where, lender_stride(plan_, where, m.machine().ipus_per_machine)).value;
 }
 
 bool Setting::overlapped() const {
@@ -207,14 +228,12 @@ bool Setting::overlapped() const {
 }
 std::int64_t Setting::load_cycles(const Stage& s) const {
   std::int64_t cycles = load_.of(s.weights);
-  if (code_moves()) cycles += table_->model().streaming(Bytes(code(s.rows) * tiles_), plan_.location.code).value;
+  if (code_moves()) cycles += streaming(code(s.rows) * tiles_, plan_.location.code);
   return cycles;
 }
 std::int64_t Setting::whole_weights_cycles(std::int64_t weight_bytes) const {
   if (plan_.location.weights == Location::in_processor) return 0;
-  return table_->model()
-      .streaming(Bytes(shard_of(weight_bytes, plan_.replicated_tensor_sharding.weights)), plan_.location.weights)
-      .value;
+  return streaming(shard_of(weight_bytes, plan_.replicated_tensor_sharding.weights), plan_.location.weights);
 }
 
 std::int64_t Setting::code(std::uint64_t rows) const {
@@ -238,11 +257,9 @@ void Setting::leave_phase(Stage& s, std::int64_t end, bool more_phases) const {
 std::int64_t Setting::spill_cycles(std::int64_t weight_bytes) const {
   const std::int64_t accumulators =
       weight_bytes / size_of(plan_.precision.weights) * size_of(plan_.precision.accumulators);
-  const Location where =
-      plan_.location.gradients == Location::in_processor ? Location::streaming : plan_.location.gradients;
-  return 2 * table_->model()
-                 .streaming(Bytes(shard_of(accumulators, plan_.replicated_tensor_sharding.gradients)), where)
-                 .value;
+  const std::int64_t degree = gradient_shards(plan_);
+  return scatter_.of(degree > 1 ? accumulators : 0) +
+         2 * streaming(shard_of(accumulators, degree), accumulators_at(plan_));
 }
 
 std::int64_t Setting::least_memory(std::int64_t unit) const {
@@ -286,6 +303,10 @@ void Setting::add_time(Stage& s, std::int64_t begin, std::int64_t end, bool is_l
   }
 }
 
+std::int64_t Setting::gradient_tile(std::int64_t unit) const {
+  return ceil_div(table_->row(at(unit)).parameters * size_of(plan_.precision.accumulators), tiles_);
+}
+
 void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompute mode, Range other) const {
   std::int64_t largest_weight = 0, largest_gradient = 0;
   std::int64_t &entry = s.entry, &entry_ipu = s.entry_ipu;
@@ -294,26 +315,33 @@ void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompu
     s.always += p.resident + p.feed * plan_.prefetch_depth;
     s.weights += p.weights;
     s.ddr += p.ddr;
+    s.lent += p.lent;
     s.rows |= std::uint64_t{1} << (p.row % 64);
     entry += p.feed;
     entry_ipu += p.feed_ipu;
     largest_weight = std::max(largest_weight, table_->row(at(u)).weight_tile.value);
-    largest_gradient = std::max(
-        largest_gradient, ceil_div(table_->row(at(u)).parameters * size_of(plan_.precision.accumulators), tiles_));
+    largest_gradient = std::max(largest_gradient, gradient_tile(u));
     const bool lent =
         p.lender < 0 || (p.lender >= begin && p.lender < end) || (p.lender >= other.begin && p.lender < other.end);
     if (!lent) {
       s.always += p.borrowed_resident;
-      s.ddr += p.borrowed_ddr;
+      s.ddr += p.borrowed_ddr + p.tied_ddr;
+      s.lent += p.borrowed_lent;
       s.weights += p.borrowed;
-      s.update += p.update_borrowed;
     }
     s.transient = std::max({s.transient, p.forward_peak, p.update_peak});
   }
-  if (!phased_ && plan_.replicated_tensor_sharding.weights > 1) s.always += largest_weight;
+  // Of two stages on one IPU, which take turns, the larger one counts.
+  std::int64_t weight_there = 0, gradient_there = 0;
+  for (std::int64_t u = other.begin; u < other.end && other.begin < begin; ++u) {
+    weight_there = std::max(weight_there, table_->row(at(u)).weight_tile.value);
+    gradient_there = std::max(gradient_there, gradient_tile(u));
+  }
+  if (!phased_ && plan_.replicated_tensor_sharding.weights > 1)
+    s.always += std::max<std::int64_t>(0, largest_weight - weight_there);
   if (!phased_ && training_ &&
       (plan_.location.gradients != Location::in_processor || plan_.replicated_tensor_sharding.gradients > 1))
-    s.always += largest_gradient;
+    s.always += std::max<std::int64_t>(0, largest_gradient - gradient_there);
   if (!training_) {
     if (phased_) s.ddr += unit_[at(begin)].entry_boundary;
     return;
@@ -345,19 +373,22 @@ void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompu
   if (mode == Recompute::none) entry += unit_[at(begin)].boundary, entry_ipu += unit_[at(begin)].entry_boundary;
   if (phased_) {
     const std::int64_t stored = plan_.phase_order == PhaseOrder::phase_outer ? plan_.gradient_accumulation : 1;
-    if (plan_.location.activations != Location::remote_ipu) s.ddr += unit_[at(begin)].entry_boundary * stored;
+    (remote(plan_.location.activations) ? s.lent : s.ddr) += unit_[at(begin)].entry_boundary * stored;
     return;
   }
   if (plan_.location.activations != Location::in_processor) {
-    const std::int64_t move = table_->model().streaming(Bytes(entry_ipu), plan_.location.activations).value;
+    const std::int64_t move = streaming(entry_ipu, plan_.location.activations);
     s.forward += move;
     s.backward += move;
   }
 }
 
 void Setting::add_stash(Stage& s, std::int64_t from_end) const {
-  if (phased_ || !training_) return;
+  if (phased_) return;
   const std::int64_t depth = stash_depth(plan_.schedule, from_end);
+  if (training_ && remote(plan_.location.activations)) s.lent += s.entry_ipu * depth;
+  s.always += ceil_div(s.lent, tiles_);
+  if (!training_) return;
   const bool elsewhere = plan_.location.activations != Location::in_processor;
   s.always += s.entry * (elsewhere ? std::min<std::int64_t>(depth, 2) : depth);
   if (away(plan_.location.activations)) s.ddr += s.entry_ipu * depth;

@@ -10,7 +10,7 @@ namespace superstep {
 namespace {
 
 using MeshKey = std::tuple<std::int64_t, TensorParallel, bool>;  // micro-batch, mesh, activation sharding
-using UnitKey = std::tuple<MeshKey, std::int64_t, double, bool, DType>;
+using UnitKey = std::tuple<MeshKey, std::int64_t, double, bool, DType, Serialisation>;
 
 struct GraphAndFacts {
   explicit GraphAndFacts(Graph g) : graph(std::move(g)), facts(graph) {}
@@ -78,7 +78,8 @@ const GraphFacts& Tables::facts(std::int64_t micro_batch) {
 const UnitTable& Tables::table(const TableKey& key) {
   const Chip& chip = model_.machine().chip;
   const MeshKey mesh_key{key.micro_batch, key.mesh, key.activation_sharding};
-  const UnitKey unit_key{mesh_key, key.io_tiles, key.proportion, key.accumulate, key.precision.partials};
+  const UnitKey unit_key{mesh_key,       key.io_tiles,           key.proportion,
+                         key.accumulate, key.precision.partials, key.serialisation};
   return state_->tables.get(unit_key, [&] {
     const GraphFacts& graph = facts(key.micro_batch);
     const GraphSharding& sharding = state_->shardings.get(mesh_key, [&] {

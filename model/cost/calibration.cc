@@ -32,7 +32,6 @@ Calibration load_calibration(const std::string& name) {
   c.micro_batch_fixed = parse_cycles(micro.text("value"), micro.at("value"));
   JsonReader cycle = row(file, "pipeline_cycle_fixed", c.rows);
   c.pipeline_cycle_fixed = parse_cycles(cycle.text("value"), cycle.at("value"));
-  c.full_cost_fill = row(file, "full_cost_fill", c.rows).boolean_or("value", true);
   c.relative_band = row(file, "relative_band", c.rows).number("value", 0, 1);
   c.relative_band_other = row(file, "relative_band_other", c.rows).number("value", 0, 1);
   JsonReader memory = row(file, "memory_band", c.rows);

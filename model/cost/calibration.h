@@ -14,7 +14,6 @@ struct Calibration {
   double vector_factor = 1;            // on vertex cycles of vector, reduction and re-layout work
   Cycles micro_batch_fixed;            // per micro-batch: host stream and loop overhead, small supersteps not modelled
   Cycles pipeline_cycle_fixed;         // more per pipeline cycle when there are several stages
-  bool full_cost_fill = true;          // fill and drain cycles take as long as full ones
   double relative_band = 0.08;         // 95 % band of step time for models like those fitted to
   double relative_band_other = 0.18;   // for model families and mechanisms never measured
   std::int64_t memory_band_bytes = 0;  // 95 % band of the fullest tile's bytes

@@ -32,7 +32,7 @@ struct CostModel::State {
   std::unique_ptr<LinkGraph> links;
   std::mutex mutex;
   std::map<GroupShape, CollectivePath> paths;
-  std::map<std::int64_t, BytesPerSecond> neighbours;
+  std::map<std::int64_t, BytesPerSecond> neighbours, shifted;  // by stride
 };
 
 CostModel::CostModel(const Machine& machine, Calibration calibration)
@@ -95,15 +95,22 @@ Cycles CostModel::copy(Bytes bytes, std::int64_t stride) const {
   return std::min(whole, sliced);
 }
 
-Cycles CostModel::streaming(Bytes bytes, Location from) const {
+Cycles CostModel::streaming(Bytes bytes, Location from, std::int64_t stride) const {
   if (bytes.value == 0) return Cycles(0);
   const StreamingMemory& d = machine_.streaming;
-  double rate = std::min(d.ipu_rate.value, d.machine_rate.value / static_cast<double>(machine_.ipus_per_machine));
-  const double link =
-      machine_.links.rate.value * static_cast<double>(machine_.links.rail_links) * machine_.links.efficiency;
-  if (from == Location::remote_ipu) rate = link;
-  if (from == Location::remote_machine) rate = std::min(rate, link);
-  return cycles(transfer_time(bytes, BytesPerSecond(rate)));
+  BytesPerSecond rate(
+      std::min(d.ipu_rate.value, d.machine_rate.value / static_cast<double>(machine_.ipus_per_machine)));
+  if (from == Location::remote_ipu) rate = shifted_rate(stride);
+  // Every machine lends to as many IPUs as it has, so their share of its memory's rate is as at home.
+  if (from == Location::remote_machine) rate = std::min(rate, shifted_rate(stride));
+  return cycles(transfer_time(bytes, rate));
+}
+
+BytesPerSecond CostModel::shifted_rate(std::int64_t stride) const {
+  std::lock_guard lock(state_->mutex);
+  auto it = state_->shifted.find(stride);
+  if (it == state_->shifted.end()) it = state_->shifted.emplace(stride, state_->links->shifted_rate(stride)).first;
+  return it->second;
 }
 
 Cycles CostModel::host(Bytes bytes) const {
@@ -141,7 +148,7 @@ TermCycles CostModel::step(const Step& s) const {
       break;
     case StepKind::load:
     case StepKind::store:
-      t[s.term] += streaming(s.tile_bytes, s.location).value;
+      t[s.term] += streaming(s.tile_bytes, s.location, s.group.stride).value;
       break;
     case StepKind::host:
       t[s.term] += host(s.tile_bytes).value;

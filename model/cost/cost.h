@@ -47,8 +47,10 @@ class CostModel {
   // Pipeline boundary: every IPU sends `bytes` to the IPU `stride` further, both directions at once;
   // `stride` is the tensor-parallel group, whose IPUs hold the same.
   Cycles copy(Bytes bytes, std::int64_t stride) const;
-  Cycles streaming(Bytes bytes, Location from) const;  // one IPU, one direction; not in_processor
-  Cycles host(Bytes bytes) const;                      // one IPU's host stream, through the machine's Streaming Memory
+  // One IPU, one direction; not in_processor. Remote memory is `stride` IPUs further (lender_stride), for all IPUs at
+  // once.
+  Cycles streaming(Bytes bytes, Location from, std::int64_t stride) const;
+  Cycles host(Bytes bytes) const;  // one IPU's host stream, through the machine's Streaming Memory
   Cycles cycles(Seconds s) const { return cycles_in(s, machine_.chip.clock); }
   Seconds seconds(Cycles c) const { return at_clock(c, machine_.chip.clock); }
 
@@ -57,6 +59,7 @@ class CostModel {
 
  private:
   CollectivePath path(GroupShape group) const;
+  BytesPerSecond shifted_rate(std::int64_t stride) const;
   Machine machine_;
   Calibration calibration_;
   struct State;

@@ -14,18 +14,14 @@ namespace superstep {
 
 using Held = std::map<TensorId, LocalPtr>;
 
-// A sum of gradients over micro-batches.
-struct Accumulator {
-  Local sum;
-  bool reduced = false;  // over replicas as well
-};
+// Sums of gradients over micro-batches.
 using AccumulatorKey = std::pair<TensorId, std::int64_t>;  // the weight gradient, and the phase it was made in
 
 struct Ipu {
   Held lasting;                            // weights, optimizer states, averaged gradients, results of the update
   std::map<std::int64_t, Held> passing;    // by micro-batch: results of the forward and backward pass
   std::map<std::int64_t, Held> streaming;  // the same, in Streaming Memory
-  std::map<AccumulatorKey, Accumulator> accumulators;
+  std::map<AccumulatorKey, Local> accumulators;
 };
 
 class Cluster {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "model/error.h"
 #include "model/execute/gradients.h"
@@ -18,6 +19,7 @@ struct Place {
   std::int64_t group = -1;
   std::int64_t iteration = 0, micro_batches = 1;  // of the innermost repeat
   std::int64_t before = 0;                        // micro-batches of earlier iterations of outer repeats
+  bool in_loop = false;                           // more micro-batches may follow
 };
 
 class Walk {
@@ -33,7 +35,12 @@ class Walk {
         runner_(program, facts_, table.sharding(), wiring_, plan, feeds, context, cluster_, executed_),
         sharding_(table.sharding()),
         spans_(stage_spans(plan, static_cast<std::int64_t>(graph_.units.size()))),
-        training_(table.training()) {}
+        training_(table.training()) {
+    for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
+      const Tensor& tensor = graph_.tensors[TensorId(i)];
+      if (tensor.kind == TensorKind::weight_gradient) gradient_of_[tensor.weight] = TensorId(i);
+    }
+  }
 
   Executed run() {
     visit(program_.root, {});
@@ -56,6 +63,9 @@ class Walk {
   bool training_;
   double loss_ = 0;
   std::set<std::pair<std::int64_t, TensorId>> updated_;  // by IPU group and old value
+  std::map<TensorId, TensorId> gradient_of_;             // by weight
+  // Gradients of borrowed weights between two phases, by gradient, replica and rank.
+  std::map<std::tuple<TensorId, std::int64_t, std::int64_t>, Local> spilled_;
 
   // ---- the tree
 
@@ -63,12 +73,11 @@ class Walk {
     if (node.ipu >= 0) place.group = node.ipu;
     switch (node.kind) {
       case Node::Kind::sequence:
+      case Node::Kind::parallel:
         for (const Node& child : node.children) visit(child, place);
         return;
       case Node::Kind::repeat:
         return repeat(node, place);
-      case Node::Kind::parallel:
-        return parallel(node, place);
       case Node::Kind::call:
         return call(node, place);
       case Node::Kind::step:
@@ -79,32 +88,11 @@ class Walk {
   void repeat(const Node& node, const Place& place) {
     Place inner = place;
     inner.micro_batches = node.micro_batches;
+    inner.in_loop = true;
     inner.before = (place.before + place.iteration) * node.micro_batches;
     for (inner.iteration = 0; inner.iteration < node.count; ++inner.iteration) {
       for (const Node& child : node.children) visit(child, inner);
     }
-  }
-
-  // Branches meet in their leading steps: the sum of a tied weight's gradients waits for both its ends.
-  void parallel(const Node& node, const Place& place) {
-    for (bool leading : {true, false}) {
-      for (const Node& branch : node.children) {
-        Place inner = place;
-        if (branch.ipu >= 0) inner.group = branch.ipu;
-        if (branch.kind != Node::Kind::sequence) {
-          if (!leading) visit(branch, inner);
-          continue;
-        }
-        const auto is_step = [](const Node& n) { return n.kind == Node::Kind::step; };
-        auto first = std::find_if_not(branch.children.begin(), branch.children.end(), is_step);
-        if (first == branch.children.end()) first = branch.children.begin();  // it moves what the others make
-        for (auto at = leading ? branch.children.begin() : first; at != (leading ? first : branch.children.end());
-             ++at) {
-          visit(*at, inner);
-        }
-      }
-    }
-    if (plan_.schedule == Schedule::sequential && !plan_.phased()) copy_boundaries();
   }
 
   void call(const Node& node, const Place& place) {
@@ -128,27 +116,116 @@ class Walk {
 
   void step(const Node& node, const Place& place) {
     const Step& s = node.step;
-    if (s.kind == StepKind::copy && s.term == Term::copy) copy_boundaries();
-    if (s.kind == StepKind::store && node.name == "store boundary") store_boundaries(place.group, true);
-    if (s.kind == StepKind::store && node.name == "store gradients") store_boundaries(place.group, false);
-    if (s.kind == StepKind::collective && s.term == Term::gradient_collective) replica_collective(node, place.group);
+    switch (s.data) {
+      case Data::activations:
+      case Data::activation_gradients:
+      case Data::boundaries:
+        if (s.kind == StepKind::copy) copy_boundaries(s);
+        if (s.kind == StepKind::store) store_boundaries(s, place.group);
+        return;
+      case Data::gradients:
+        if (s.kind == StepKind::collective) reduce_gradients(s, place);
+        return;
+      case Data::new_weights:
+        if (s.kind == StepKind::collective) gather_updated(place.group, s.group);
+        return;
+      case Data::tied_gradients:
+        for (UnitId borrower : s.units) move_tied_gradients(borrower, s.kind);
+        return;
+      case Data::tied_weights:
+        if (s.kind != StepKind::copy) return;
+        for (UnitId borrower : s.units) copy_tied_weights(borrower);
+        return;
+      default:
+        return;
+    }
   }
 
   // ---- replicas
 
-  void replica_collective(const Node& node, std::int64_t group) {
-    const GroupShape among = node.step.group;
-    if (node.name == "gather new weights") return gather_updated(group, among);
-    if (node.name == "scatter gradients") return scatter_accumulators(cluster_, plan_, group, among, Outside::zero);
-    if (node.name == "reduce-scatter gradients")
-      return scatter_accumulators(cluster_, plan_, group, among, Outside::poison);
-    const bool sums = node.name == "all-reduce gradients" || node.name == "reduce gradients across groups" ||
-                      node.name == "gather gradients";
-    if (sums) reduce_accumulators(cluster_, plan_, group, among);  // slices are zero elsewhere: gathered by adding
+  // Accumulators of what these units use, made in their phase.
+  std::set<AccumulatorKey> accumulators_of(const std::vector<UnitId>& units) const {
+    std::set<AccumulatorKey> keys;
+    for (UnitId u : units) {
+      for (const auto* weights : {&facts_.weights, &facts_.borrowed}) {
+        for (TensorId w : (*weights)[static_cast<std::size_t>(u.index)]) {
+          if (const auto at = gradient_of_.find(w); at != gradient_of_.end())
+            keys.insert({at->second, span_of(u).phase});
+        }
+      }
+    }
+    return keys;
   }
 
-  // The gradients an update reads: sums over micro-batches, replicas and the IPUs that use a tied weight,
-  // as means over the global batch.
+  void reduce_gradients(const Step& s, const Place& place) {
+    for (const AccumulatorKey& key : accumulators_of(s.units)) {
+      if (!cluster_.at(0, place.group, 0).accumulators.count(key)) continue;
+      // Slices are zero elsewhere, so that adding them gathers them.
+      if (s.collective == CollectiveKind::reduce_scatter)
+        scatter_accumulator(cluster_, plan_, place.group, s.group, key,
+                            place.in_loop ? Outside::zero : Outside::poison);
+      else
+        reduce_accumulator(cluster_, plan_, place.group, s.group, key);
+    }
+  }
+
+  // ---- weights used in two places
+
+  UnitId owner_of(TensorId weight) const {
+    std::size_t u = 0;
+    const auto owns = [&] {
+      return std::find(facts_.weights[u].begin(), facts_.weights[u].end(), weight) != facts_.weights[u].end();
+    };
+    while (!owns()) ++u;
+    return UnitId(u);
+  }
+
+  template <class F>
+  void for_all_ranks(F f) {
+    for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
+      for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) f(r, rank);
+    }
+  }
+
+  // Gradients of what `borrower` borrows: straight to the owner's accumulators, or out and in again.
+  void move_tied_gradients(UnitId borrower, StepKind kind) {
+    const StageSpan& from = span_of(borrower);
+    for (TensorId weight : facts_.borrowed[static_cast<std::size_t>(borrower.index)]) {
+      const StageSpan& to = span_of(owner_of(weight));
+      const TensorId gradient = gradient_of_.at(weight);
+      for_all_ranks([&](std::int64_t r, std::int64_t rank) {
+        const std::tuple outside{gradient, r, rank};
+        if (kind != StepKind::load) {
+          auto& there = cluster_.at(r, from.ipu, rank).accumulators;
+          const auto at = there.find({gradient, from.phase});
+          if (at == there.end()) return;
+          spilled_[outside] = std::move(at->second);
+          there.erase(at);
+        }
+        if (kind == StepKind::store) return;
+        const auto at = spilled_.find(outside);
+        if (at == spilled_.end()) return;
+        combine_overlap(at->second, cluster_.at(r, to.ipu, rank).accumulators.at({gradient, to.phase}), Reduction::sum);
+        spilled_.erase(at);
+      });
+    }
+  }
+
+  void copy_tied_weights(UnitId borrower) {
+    for (TensorId weight : facts_.borrowed[static_cast<std::size_t>(borrower.index)]) {
+      for (const auto& [old, made] : graph_.updates) {
+        if (old != weight) continue;
+        for_all_ranks([&, made = made](std::int64_t r, std::int64_t rank) {
+          const LocalPtr piece = held(cluster_.at(r, span_of(owner_of(weight)).ipu, rank).lasting, made);
+          if (piece) cluster_.at(r, span_of(borrower).ipu, rank).lasting[made] = piece;
+        });
+      }
+    }
+  }
+
+  // ---- the update
+
+  // The gradients an update reads, as means over the global batch.
   void average_gradients(UnitId unit, std::int64_t group) {
     std::set<TensorId> gradients;
     for (OpId op : graph_.units[unit].ops[static_cast<std::size_t>(Pass::update)]) {
@@ -157,57 +234,25 @@ class Walk {
       }
     }
     for (TensorId t : gradients) {
-      reduce_late(t, span_of(unit).phase);
-      std::vector<std::vector<LocalPtr>> of_replicas;
-      for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
-        of_replicas.emplace_back();
-        for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
-          of_replicas.back().push_back(mean(t, r, rank));
-          cluster_.at(r, group, rank).lasting[t] = of_replicas.back().back();
-        }
-      }
+      const AccumulatorKey key{t, span_of(unit).phase};
+      for_all_ranks([&](std::int64_t r, std::int64_t rank) {
+        Ipu& ipu = cluster_.at(r, group, rank);
+        ipu.lasting[t] = mean(ipu, key, rank);
+        ipu.accumulators.erase(key);
+      });
       executed_.values[t] = joined(t, group, plan_.replicated_tensor_sharding.optimizer_state);
-      erase_accumulators(t);
     }
   }
 
-  // A tied weight's gradient of another phase whose own update comes later.
-  void reduce_late(TensorId gradient, std::int64_t phase) {
-    for (std::int64_t group = 0; group < cluster_.groups(); ++group) {
-      std::vector<AccumulatorKey> late;
-      for (const auto& [key, a] : cluster_.at(0, group, 0).accumulators) {
-        if (key.first == gradient && key.second != phase && !a.reduced) late.push_back(key);
-      }
-      for (const AccumulatorKey& key : late) reduce_accumulator(cluster_, plan_, group, replica_group(plan_), key);
-    }
-  }
-
-  LocalPtr mean(TensorId gradient, std::int64_t replica, std::int64_t rank) {
+  LocalPtr mean(const Ipu& ipu, AccumulatorKey key, std::int64_t rank) const {
+    const TensorId gradient = key.first;
     const Block region = shard_region(graph_.info(gradient).shape, sharding_.of(gradient), cluster_.mesh(), rank);
     Local sum = poisoned(graph_.info(gradient).type, region, sharding_.of(gradient));
-    bool any = false;
+    const auto at = ipu.accumulators.find(key);
     const auto samples = static_cast<double>(plan_.gradient_accumulation * plan_.replicas);
-    for (std::int64_t group = 0; group < cluster_.groups(); ++group) {
-      for (const auto& [key, a] : cluster_.at(replica, group, rank).accumulators) {
-        if (key.first != gradient) continue;
-        for (std::int64_t i = 0; i < sum.values.info.elements(); ++i) {
-          sum.values.set(i, (any ? sum.values.at(i) : 0) + a.sum.values.at(i) / samples);
-        }
-        any = true;
-      }
-    }
+    for (std::int64_t i = 0; at != ipu.accumulators.end() && i < sum.values.info.elements(); ++i)
+      sum.values.set(i, at->second.values.at(i) / samples);
     return std::make_shared<const Local>(std::move(sum));
-  }
-
-  void erase_accumulators(TensorId gradient) {
-    for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
-      for (std::int64_t group = 0; group < cluster_.groups(); ++group) {
-        for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
-          std::erase_if(cluster_.at(r, group, rank).accumulators,
-                        [&](const auto& a) { return a.first.first == gradient; });
-        }
-      }
-    }
   }
 
   // A tensor of the update put together from slices over `holders` replicas and pieces over ranks.
@@ -261,20 +306,27 @@ class Walk {
     for (const auto& [old, made] : graph_.updates) {
       const UnitId unit = graph_.ops[graph_.tensors[made].producer].unit;
       const bool weight = graph_.tensors[old].kind == TensorKind::weight;
-      executed_.values[made] = joined(made, span_of(unit).ipu, weight ? rts.weights : rts.optimizer_state);
+      std::set<std::int64_t> holders = {span_of(unit).ipu};
+      for (const Tie& tie : ties(plan_, facts_)) {
+        const auto& borrowed = facts_.borrowed[static_cast<std::size_t>(tie.borrower)];
+        if (std::find(borrowed.begin(), borrowed.end(), old) != borrowed.end()) holders.insert(tie.borrower_ipu);
+      }
+      for (std::int64_t group : holders) {  // an IPU that has not got it makes poison of it
+        Array value = joined(made, group, weight ? rts.weights : rts.optimizer_state);
+        const auto [at, fresh] = executed_.values.try_emplace(made, value);
+        if (!fresh && at->second.data != value.data) poison(at->second, 0, value.info.elements());
+      }
     }
   }
 
   // ---- stages
 
-  // Every IPU sends what crosses its stage's borders to its neighbour.
-  void copy_boundaries() {
-    for (std::size_t s = 1; s < spans_.size(); ++s) {
-      const StageSpan &from = spans_[s - 1], &to = spans_[s];
-      if (from.ipu == to.ipu || from.phase != to.phase) continue;
-      const auto cut = static_cast<std::size_t>(to.begin);
-      copy(from.ipu, to.ipu, wiring_.forward[cut]);
-      copy(to.ipu, from.ipu, wiring_.backward[cut]);
+  void copy_boundaries(const Step& s) {
+    for (UnitId begin : s.units) {
+      const StageSpan &to = span_of(begin), &from = span_of(UnitId(begin.index - 1));
+      const auto cut = static_cast<std::size_t>(begin.index);
+      if (s.data != Data::activation_gradients) copy(from.ipu, to.ipu, wiring_.forward[cut]);
+      if (s.data != Data::activations) copy(to.ipu, from.ipu, wiring_.backward[cut]);
     }
   }
 
@@ -291,14 +343,11 @@ class Walk {
     }
   }
 
-  void store_boundaries(std::int64_t group, bool forward) {
-    for (std::size_t s = 1; s < spans_.size(); ++s) {
-      if (spans_[s].phase == spans_[s - 1].phase || spans_[forward ? s - 1 : s].ipu != group) continue;
-      const auto cut = static_cast<std::size_t>(spans_[s].begin);
-      const std::set<TensorId>& tensors = forward ? wiring_.forward[cut] : wiring_.backward[cut];
-      for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
-        for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) store(cluster_.at(r, group, rank), tensors);
-      }
+  void store_boundaries(const Step& s, std::int64_t group) {
+    for (UnitId begin : s.units) {
+      const auto cut = static_cast<std::size_t>(begin.index);
+      const std::set<TensorId>& tensors = s.data == Data::activations ? wiring_.forward[cut] : wiring_.backward[cut];
+      for_all_ranks([&](std::int64_t r, std::int64_t rank) { store(cluster_.at(r, group, rank), tensors); });
     }
   }
   static void store(Ipu& ipu, const std::set<TensorId>& tensors) {

@@ -28,10 +28,8 @@ struct Executed {
 // 0 holds the samples of replica 0, micro-batch 0 first, then those of its next micro-batch; and weights and
 // optimizer states that carry no data of their own. context.first_sample is of the whole batch.
 //
-// Beside the program, the reading takes: copies between stages of a sequential schedule happen when a
-// stage has run, not at the end of the micro-batch where the program times them; branches of a parallel
-// node do their leading steps before any of them calls a function; what Streaming Memory moves is there
-// when it is read; sharded weights are whole on every replica.
+// Beside the program, the reading takes: what Streaming Memory moves within a phase is there when it is read;
+// sharded weights are whole on every replica.
 Executed execute(const Program& program, const UnitTable& table, const Plan& plan, const Values& feeds,
                  const KernelContext& context);
 

@@ -44,41 +44,23 @@ void reduce_accumulator(Cluster& cluster, const Plan& plan, std::int64_t group, 
     std::vector<Local> sums;
     for (std::int64_t r = 0; r < cluster.replicas(); ++r) {
       const std::vector<std::int64_t> members = replicas_with(plan, among, r);
-      sums.push_back(cluster.at(members[0], group, rank).accumulators.at(key).sum);
+      sums.push_back(cluster.at(members[0], group, rank).accumulators.at(key));
       for (std::size_t i = 1; i < members.size(); ++i) {
-        combine_overlap(cluster.at(members[i], group, rank).accumulators.at(key).sum, sums.back(), Reduction::sum);
+        combine_overlap(cluster.at(members[i], group, rank).accumulators.at(key), sums.back(), Reduction::sum);
       }
     }
     for (std::int64_t r = 0; r < cluster.replicas(); ++r) {
-      cluster.at(r, group, rank).accumulators.at(key) = {std::move(sums[static_cast<std::size_t>(r)]), true};
+      cluster.at(r, group, rank).accumulators.at(key) = std::move(sums[static_cast<std::size_t>(r)]);
     }
   }
 }
 
-// Phases are updated one by one; what is left of others waits for the owner of a tied weight.
-std::vector<AccumulatorKey> current_accumulators(Cluster& cluster, std::int64_t group) {
-  std::vector<AccumulatorKey> keys;
-  for (const auto& [key, accumulator] : cluster.at(0, group, 0).accumulators) {
-    if (!keys.empty() && key.second < keys[0].second) keys.clear();
-    if (keys.empty() || key.second == keys[0].second) keys.push_back(key);
-  }
-  return keys;
-}
-
-void reduce_accumulators(Cluster& cluster, const Plan& plan, std::int64_t group, GroupShape among) {
-  for (const AccumulatorKey& key : current_accumulators(cluster, group)) {
-    reduce_accumulator(cluster, plan, group, among, key);
-  }
-}
-
-void scatter_accumulators(Cluster& cluster, const Plan& plan, std::int64_t group, GroupShape among, Outside outside) {
-  for (const AccumulatorKey& key : current_accumulators(cluster, group)) {
-    reduce_accumulator(cluster, plan, group, among, key);
-    for (std::int64_t r = 0; r < cluster.replicas(); ++r) {
-      for (std::int64_t rank = 0; rank < cluster.ranks(); ++rank) {
-        keep_slice(cluster.at(r, group, rank).accumulators.at(key).sum, r % among.size, among.size, outside);
-      }
-    }
+void scatter_accumulator(Cluster& cluster, const Plan& plan, std::int64_t group, GroupShape among, AccumulatorKey key,
+                         Outside outside) {
+  reduce_accumulator(cluster, plan, group, among, key);
+  for (std::int64_t r = 0; r < cluster.replicas(); ++r) {
+    for (std::int64_t rank = 0; rank < cluster.ranks(); ++rank)
+      keep_slice(cluster.at(r, group, rank).accumulators.at(key), r % among.size, among.size, outside);
   }
 }
 

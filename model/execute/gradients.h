@@ -24,11 +24,9 @@ std::vector<std::int64_t> replicas_with(const Plan& plan, GroupShape group, std:
 
 // One accumulator of one IPU group becomes its sum over replicas.
 void reduce_accumulator(Cluster& cluster, const Plan& plan, std::int64_t group, GroupShape among, AccumulatorKey key);
-// The accumulators of the phase that is being updated.
-std::vector<AccumulatorKey> current_accumulators(Cluster& cluster, std::int64_t group);
-void reduce_accumulators(Cluster& cluster, const Plan& plan, std::int64_t group, GroupShape among);
 // The same, and each replica keeps its slice.
-void scatter_accumulators(Cluster& cluster, const Plan& plan, std::int64_t group, GroupShape among, Outside outside);
+void scatter_accumulator(Cluster& cluster, const Plan& plan, std::int64_t group, GroupShape among, AccumulatorKey key,
+                         Outside outside);
 
 // A new value whose slice k is on replica k % holders.size().
 Local join_slices(const std::vector<LocalPtr>& holders, std::int64_t degree);

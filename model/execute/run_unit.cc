@@ -20,6 +20,17 @@ std::span<const Step> steps_of(const Function& function, std::size_t position) {
   return {first, last};
 }
 
+// Is input k there when the tiles compute: does it lie on them already, or does a step bring it? A product's operands
+// are turned where they are and brought by its own exchange.
+bool arrives(std::span<const Step> steps, std::size_t k, bool product) {
+  for (const Step& s : steps) {
+    if (s.kind != StepKind::exchange && s.kind != StepKind::compute) continue;
+    if (product && s.term == Term::relayout) continue;
+    if (std::find(s.operands.begin(), s.operands.end(), static_cast<std::int32_t>(k)) != s.operands.end()) return true;
+  }
+  return false;
+}
+
 const Step* tiled_step(std::span<const Step> steps) {
   for (const Step& s : steps) {
     if (s.kind == StepKind::compute && !s.grid.empty()) return &s;
@@ -185,7 +196,9 @@ void UnitRunner::remake(const Op& reader) {
 void UnitRunner::run_op(OpId op, std::span<const Step> steps) {
   std::vector<Pieces> made;
   for (std::int64_t r = 0; r < cluster_.replicas(); ++r) made.push_back(results(op, steps, r, operands(op, steps, r)));
-  if (pass_ == Pass::update && update_shards() > 1) join_update_slices(op, made);
+  for (const Step& step : steps) {
+    if (step.data == Data::update_sums) join_update_sums(op, step, made);
+  }
   const CallOf call(graph_, op);
   const Reduction reduction = call->def.space(*call).reduction;
   for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
@@ -205,7 +218,7 @@ void UnitRunner::convert(std::span<const Step> steps, OpId op, int operand, std:
   const Sharding& to = operand >= 0 ? s.in[k] : s.out[k];
   const TensorId t = operand >= 0 ? use.inputs[k] : use.outputs[k];
   for (const Step& step : steps) {
-    if (step.kind != StepKind::collective || step.operand != operand) continue;
+    if (step.kind != StepKind::collective || step.data != Data::operands || step.operands[0] != operand) continue;
     const int j = mesh_dimension(step, cluster_.mesh());
     const Bytes before = largest_bytes(ranks);
     run_collective(cluster_.mesh(), j, to.on[static_cast<std::size_t>(j)], graph_.info(t).shape, reduction, ranks);
@@ -264,7 +277,10 @@ UnitRunner::Pieces UnitRunner::results(OpId op, std::span<const Step> steps, std
         blocks.push_back(std::move(t));
     }
     std::vector<LocalPtr> in;
-    for (const auto& piece : operands) in.push_back(piece[static_cast<std::size_t>(rank)]);
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const bool there = call->def.view || arrives(steps, k, call->def.uses_amp);
+      in.push_back(there ? operands[k][static_cast<std::size_t>(rank)] : nullptr);
+    }
     const std::int64_t tiles = call->def.view ? 1 : program_.compute_tiles;
     std::vector<Local> out = run_tiles(*call, space, mine, blocks, tiles, in, context_of(replica));
     for (std::size_t k = 0; k < out.size(); ++k) {
@@ -275,26 +291,21 @@ UnitRunner::Pieces UnitRunner::results(OpId op, std::span<const Step> steps, std
   return made;
 }
 
-// A sum over a weight (the norms of LAMB and LARS) is a sum over the slices of all replicas that share the
-// update; the program has no collective for it.
-void UnitRunner::join_update_slices(OpId op, std::vector<Pieces>& of_replicas) {
+// A result that replicas have in parts becomes their sum on all of them.
+void UnitRunner::join_update_sums(OpId op, const Step& step, std::vector<Pieces>& of_replicas) const {
   const CallOf call(graph_, op);
-  const Space space = call->def.space(*call);
-  if (space.reduction == Reduction::none || space.axes.empty()) return;
-  std::vector<Pieces> joined = of_replicas;
-  for (std::size_t r = 0; r < of_replicas.size(); ++r) {
-    const auto shards = static_cast<std::size_t>(update_shards());
-    const std::size_t first = r / shards * shards;
-    for (std::size_t k = 0; k < joined[r].size(); ++k) {
-      for (std::size_t rank = 0; rank < joined[r][k].size(); ++rank) {
-        Local sum = *of_replicas[first][k][rank];
-        for (std::size_t i = 1; i < shards; ++i)
-          combine_overlap(*of_replicas[first + i][k][rank], sum, space.reduction);
-        joined[r][k][rank] = std::make_shared<const Local>(std::move(sum));
-      }
+  const Reduction reduction = call->def.space(*call).reduction;
+  const auto k = static_cast<std::size_t>(-1 - step.operands[0]);
+  const std::vector<Pieces> parts = of_replicas;
+  for (std::size_t r = 0; r < parts.size(); ++r) {
+    const std::vector<std::int64_t> members = replicas_with(plan_, step.group, static_cast<std::int64_t>(r));
+    for (std::size_t rank = 0; rank < parts[r][k].size(); ++rank) {
+      const auto part = [&](std::int64_t member) { return parts[static_cast<std::size_t>(member)][k][rank]; };
+      Local sum = *part(members[0]);
+      for (std::size_t i = 1; i < members.size(); ++i) combine_overlap(*part(members[i]), sum, reduction);
+      of_replicas[r][k][rank] = std::make_shared<const Local>(std::move(sum));
     }
   }
-  of_replicas = std::move(joined);
 }
 
 // ---- results
@@ -332,7 +343,7 @@ void UnitRunner::accumulate(TensorId t, std::int64_t replica, std::int64_t rank,
                     "a gradient that does not lie as its weight: " + graph_.tensors[t].name);
     auto& accumulators = cluster_.at(replica, group_, rank).accumulators;
     const auto [at, fresh] = accumulators.try_emplace({gradient, phase_});
-    Local& sum = at->second.sum;
+    Local& sum = at->second;
     const DType type =
         is_float(value.values.info.type) ? std::max(plan_.precision.accumulators, DType::fp16) : value.values.info.type;
     if (fresh) {

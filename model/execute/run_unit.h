@@ -41,7 +41,7 @@ class UnitRunner {
   Pieces operands(OpId op, std::span<const Step> steps, std::int64_t replica);
   LocalPtr as_needed(LocalPtr have, const Sharding& need) const;
   Pieces results(OpId op, std::span<const Step> steps, std::int64_t replica, const Pieces& operands);
-  void join_update_slices(OpId op, std::vector<Pieces>& of_replicas);
+  void join_update_sums(OpId op, const Step& step, std::vector<Pieces>& of_replicas) const;
   void convert(std::span<const Step> steps, OpId op, int operand, std::int64_t replica, Reduction reduction,
                std::vector<LocalPtr>& ranks);
   void keep(OpId op, std::int64_t replica, Pieces results);

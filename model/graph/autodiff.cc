@@ -10,7 +10,7 @@ namespace superstep {
 
 namespace {
 
-// Tensors whose values depend on a trained weight.
+// Tensors through which a trained weight has a gradient: a path ends where a gradient is stopped.
 std::vector<bool> depends_on_weights(const Graph& graph) {
   std::vector<bool> depends(graph.tensors.size());
   for (std::size_t i = 0; i < depends.size(); ++i) {
@@ -18,6 +18,7 @@ std::vector<bool> depends_on_weights(const Graph& graph) {
   }
   for (const Op& op : graph.ops) {
     bool any = false;
+    if (op.def->name == "stop_gradient") continue;
     for (TensorId t : op.inputs) any = any || (t.valid() && depends[static_cast<std::size_t>(t.index)]);
     for (TensorId t : op.outputs) depends[static_cast<std::size_t>(t.index)] = any && is_float(graph.info(t).type);
   }

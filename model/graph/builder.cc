@@ -56,10 +56,11 @@ std::string GraphBuilder::qualified(std::string_view name) const {
 
 std::string GraphBuilder::fresh_name(std::string_view op) { return qualified(op) + '.' + std::to_string(counter_++); }
 
-UnitId GraphBuilder::begin_unit(std::string name, std::int64_t layer) {
+UnitId GraphBuilder::begin_unit(std::string name, std::int64_t layer, UnitRole role) {
   Unit unit;
   unit.name = std::move(name);
   unit.layer = layer;
+  unit.role = role;
   return unit_ = graph_.units.push_back(std::move(unit));
 }
 

@@ -33,7 +33,7 @@ class GraphBuilder {
   };
 
   // Ops added from here on belong to a new unit.
-  UnitId begin_unit(std::string name, std::int64_t layer = -1);
+  UnitId begin_unit(std::string name, std::int64_t layer = -1, UnitRole role = UnitRole::other);
   void set_unit(UnitId unit) { unit_ = unit; }
   void set_pass(Pass pass) { pass_ = pass; }
 

@@ -98,9 +98,14 @@ std::uint64_t mix(std::uint64_t hash, const Array& array) {
 
 }  // namespace
 
+std::string_view name_of(UnitRole role) {
+  static constexpr std::string_view kNames[] = {"other", "embedding", "attention", "feed_forward", "head"};
+  return kNames[static_cast<std::size_t>(role)];
+}
+
 std::uint64_t signature(const Graph& graph, UnitId unit) {
   std::unordered_map<TensorId, std::uint64_t> number;  // tensors in order of first occurrence
-  std::uint64_t hash = 0x5357u;
+  std::uint64_t hash = mix(0x5357u, static_cast<std::uint64_t>(graph.units[unit].role));
   const auto visit = [&](TensorId t) {
     if (!t.valid()) return void(hash = mix(hash, ~0ull));
     const auto [at, fresh] = number.emplace(t, number.size());

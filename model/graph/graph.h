@@ -81,9 +81,14 @@ struct Op {
   TensorId gradient_operand;                    // of gradient_rule
 };
 
+// What a unit is in a transformer, where its maker says so.
+enum class UnitRole : std::uint8_t { other, embedding, attention, feed_forward, head };
+std::string_view name_of(UnitRole role);
+
 // A run of forward ops between two cut points. Stages and phases are runs of units.
 struct Unit {
-  std::string name;          // "layer3/ffn_up", "embedding", "head"
+  std::string name;  // "layer3/ffn_up", "embedding", "head"
+  UnitRole role = UnitRole::other;
   std::int64_t layer = -1;   // units of one layer share a recompute checkpoint; -1: not part of a layer
   std::vector<OpId> ops[3];  // by Pass, in order
 };
@@ -106,7 +111,7 @@ struct Graph {
 
 void print(std::ostream& out, const Graph& graph);
 
-// A number equal for units that do the same work: same ops, attributes, types, shapes and wiring.
+// A number equal for units that do the same work: same role, ops, attributes, types, shapes and wiring.
 // Names and positions do not count.
 std::uint64_t signature(const Graph& graph, UnitId unit);
 

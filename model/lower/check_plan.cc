@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/lower/lower.h"
+#include "model/lower/serialise.h"
 
 namespace superstep {
 namespace {
@@ -40,6 +41,36 @@ std::string check_degrees(const Plan& plan, const Machine& machine) {
            " is not a multiple of weights " + number(rts.weights) +
            ": a shard of the update must lie inside a shard of the weights";
   }
+  if (rts.gradients > 1 && rts.optimizer_state > 1 && rts.gradients != rts.optimizer_state) {
+    return "replicated_tensor_sharding.gradients " + number(rts.gradients) + " differs from optimizer_state " +
+           number(rts.optimizer_state) +
+           ": the update of a shard needs the gradients of just that shard; choose equal " +
+           "degrees, or 1 for one of them";
+  }
+  return "";
+}
+
+// Remote memory is that of another replica, on another machine if it is streaming: is there one?
+std::string check_lenders(const Plan& plan, const Machine& machine) {
+  const Locations& l = plan.location;
+  for (const auto& [name, location] : {std::pair{"weights", l.weights},
+                                       {"gradients", l.gradients},
+                                       {"optimizer_state", l.optimizer_state},
+                                       {"activations", l.activations},
+                                       {"code", l.code}}) {
+    const std::string field = "location." + std::string(name) + " " + std::string(name_of(location));
+    const std::string instead = "; use streaming, or more replicas";
+    const std::int64_t stride = lender_stride(plan, location, machine.ipus_per_machine);
+    if (location == Location::remote_ipu && stride >= machine.ipus)
+      return field + " needs an IPU outside of the replica, but its " + number(stride) + " IPUs are all of " +
+             machine.name + instead;
+    // The last ones go round to the first, which must be on another machine as well.
+    if (location == Location::remote_machine && stride + machine.ipus_per_machine > machine.ipus)
+      return field + " needs an IPU-Machine outside of the replica's own, but " + machine.name + " has " +
+             number(machine.machines()) + " with " + number(machine.ipus_per_machine) +
+             " IPUs each, and a replica takes " + number(plan.tensor_parallel.size() * plan.pipeline_stages) + " IPUs" +
+             instead;
+  }
   return "";
 }
 
@@ -75,6 +106,7 @@ std::string check_structure(const Plan& plan, const GraphFacts& facts, const Mac
   const bool streams =
       plan.location.weights != Location::in_processor || plan.location.optimizer_state != Location::in_processor ||
       plan.location.gradients != Location::in_processor || plan.location.activations != Location::in_processor;
+  if (std::string why = check_lenders(plan, machine); !why.empty()) return why;
   if (streams && machine.streaming.capacity.value == 0) return machine.name + " has no Streaming Memory";
   return "";
 }
@@ -88,6 +120,7 @@ std::string check_plan(const Plan& plan, const GraphFacts& facts, const Machine&
       std::find(plan.recompute.begin(), plan.recompute.end(), Recompute::none) != plan.recompute.end()) {
     return "recompute none cannot go with phases: a phase's forward is long gone when its backward begins";
   }
+  if (std::string why = check_serialisation(facts, plan); !why.empty()) return why;
   const auto stages = static_cast<std::int64_t>(plan.stages.size());
   if (training && !plan.phased() && plan.schedule != Schedule::sequential &&
       plan.gradient_accumulation < 2 * stages - 1) {

@@ -9,6 +9,12 @@
 namespace superstep {
 namespace {
 
+// What a step outside of functions moves, and whose.
+struct Cargo {
+  Data data = Data::none;
+  std::vector<UnitId> units;
+};
+
 class PlanLowering {
  public:
   PlanLowering(const UnitTable& table, const Plan& plan, const OptimizerSpec& optimizer)
@@ -36,7 +42,7 @@ class PlanLowering {
   std::int64_t state_bytes_;
   Program program_;
   std::vector<FunctionId> forward_, backward_;  // by table row
-  std::map<std::pair<std::int32_t, std::int64_t>, FunctionId> updates_;
+  std::map<std::int32_t, FunctionId> updates_;  // by table row
 
   // ---- nodes
 
@@ -59,22 +65,32 @@ class PlanLowering {
     n.micro_batches = micro_batches;
     return n;
   }
-  static Node step(std::string name, StepKind kind, Term term, Bytes bytes) {
+  static UnitId unit_id(std::int64_t u) { return UnitId(static_cast<std::int32_t>(u)); }
+  static std::vector<UnitId> run_of(std::int64_t begin, std::int64_t end) {
+    std::vector<UnitId> list;
+    for (std::int64_t u = begin; u < end; ++u) list.push_back(unit_id(u));
+    return list;
+  }
+  std::vector<UnitId> units_on(std::int64_t ipu, std::int64_t phase) const {
+    std::vector<UnitId> list;
+    for_units(ipu, phase, [&](std::size_t u) { list.push_back(unit_id(static_cast<std::int64_t>(u))); });
+    return list;
+  }
+  static Node step(std::string name, StepKind kind, Term term, Bytes bytes, Cargo cargo = {}) {
     Node n;
     n.kind = Node::Kind::step;
     n.name = std::move(name);
     n.step.kind = kind;
     n.step.term = term;
     n.step.tile_bytes = bytes;
+    n.step.data = cargo.data;
+    n.step.units = std::move(cargo.units);
     return n;
   }
-  static void add_step(Node& to, std::string name, StepKind kind, Term term, Bytes bytes) {
-    if (bytes.value > 0) to.children.push_back(step(std::move(name), kind, term, bytes));
-  }
-  static void add_collective(Node& to, std::string name, CollectiveKind kind, Term term, GroupShape group,
-                             Bytes bytes) {
+  static void add_collective(Node& to, std::string name, CollectiveKind kind, Term term, GroupShape group, Bytes bytes,
+                             Cargo cargo = {}) {
     if (bytes.value == 0 || group.size == 1) return;
-    Node n = step(std::move(name), StepKind::collective, term, bytes);
+    Node n = step(std::move(name), StepKind::collective, term, bytes, std::move(cargo));
     n.step.collective = kind;
     n.step.group = group;
     to.children.push_back(std::move(n));
@@ -124,7 +140,10 @@ class PlanLowering {
   void forward_calls(Node& to, const StageSpan& s, std::int64_t lag, bool backward_follows) {
     Bytes feeds(0);
     for (std::int64_t u = s.begin; u < s.end; ++u) feeds += t_.row(static_cast<std::size_t>(u)).feed_bytes;
-    add_step(to, "host input", StepKind::host, Term::host, feeds);
+    if (feeds.value > 0) {
+      to.children.push_back(
+          step("host input", StepKind::host, Term::host, feeds, {Data::inputs, run_of(s.begin, s.end)}));
+    }
     const auto list = blocks(s);
     for (std::size_t b = 0; b < list.size(); ++b) {
       // The block whose backward comes next keeps what it reads: no second run.
@@ -164,36 +183,39 @@ class PlanLowering {
     if (plan_.phased() || plan_.replicated_tensor_sharding.weights == 1) return;
     add_collective(to, "gather weights", CollectiveKind::all_gather, Term::gradient_collective,
                    shard_group(plan_, plan_.replicated_tensor_sharding.weights),
-                   t_.row(static_cast<std::size_t>(u)).weight_bytes);
+                   t_.row(static_cast<std::size_t>(u)).weight_bytes, {Data::weights, {unit_id(u)}});
   }
   // Sharded accumulators take their share of each micro-batch's gradient.
   void scatter_gradients(Node& to, std::int64_t u) {
     if (plan_.phased() || plan_.replicated_tensor_sharding.gradients == 1) return;
     add_collective(to, "scatter gradients", CollectiveKind::reduce_scatter, Term::gradient_collective,
-                   shard_group(plan_, plan_.replicated_tensor_sharding.gradients), accumulator_bytes(u));
+                   shard_group(plan_, plan_.replicated_tensor_sharding.gradients), accumulator_bytes(u),
+                   {Data::gradients, {unit_id(u)}});
   }
   // Accumulators held elsewhere are fetched and put back for each micro-batch.
   void spill_gradients(Node& to, std::int64_t u) {
     if (plan_.phased() || plan_.location.gradients == Location::in_processor) return;
     const Bytes b = sharded(accumulator_bytes(u), plan_.replicated_tensor_sharding.gradients);
-    streamed(to, "fetch accumulators", StepKind::load, b, plan_.location.gradients);
-    streamed(to, "put back accumulators", StepKind::store, b, plan_.location.gradients);
+    const Cargo cargo{Data::accumulators, {unit_id(u)}};
+    streamed(to, "fetch accumulators", StepKind::load, b, plan_.location.gradients, cargo);
+    streamed(to, "put back accumulators", StepKind::store, b, plan_.location.gradients, cargo);
   }
-  void streamed(Node& to, std::string name, StepKind kind, Bytes bytes, Location where) {
+  void streamed(Node& to, std::string name, StepKind kind, Bytes bytes, Location where, Cargo cargo = {}) {
     if (where == Location::in_processor || bytes.value == 0) return;
-    Node n = step(std::move(name), kind, kind == StepKind::load ? Term::load : Term::store, bytes);
+    Node n = step(std::move(name), kind, kind == StepKind::load ? Term::load : Term::store, bytes, std::move(cargo));
     n.step.location = where;
+    n.step.group = {2, lender_stride(plan_, where, t_.model().machine().ipus_per_machine)};
     to.children.push_back(std::move(n));
   }
   void offload(Node& to, const StageSpan& s, StepKind kind) {
     if (plan_.phased() || !t_.training() || plan_.location.activations == Location::in_processor) return;
-    streamed(to, kind == StepKind::store ? "stash" : "restore", kind, stash_entry(s, false),
-             plan_.location.activations);
+    streamed(to, kind == StepKind::store ? "stash" : "restore", kind, stash_entry(s, false), plan_.location.activations,
+             {Data::stash, run_of(s.begin, s.end)});
   }
 
   Bytes accumulator_bytes(std::int64_t u) const {
     const UnitRow& row = t_.row(static_cast<std::size_t>(u));
-    return Bytes(row.parameters * size_of(plan_.precision.accumulators));
+    return Bytes((row.parameters + row.borrowed_parameters) * size_of(plan_.precision.accumulators));
   }
 
   // One stash entry of a stage: what its recompute mode stores for one micro-batch; per tile or per IPU.
@@ -237,12 +259,15 @@ class PlanLowering {
     } else {
       serial_stages(loop);
     }
-    boundary_copies(loop);
+    if (overlap) boundary_copies(loop);
     loop.children.push_back(fixed("per micro-batch", t_.model().calibration().micro_batch_fixed));
     if (last > 0) loop.children.push_back(fixed("per pipeline cycle", t_.model().calibration().pipeline_cycle_fixed));
     stream_weights(program_.root, StepKind::load);
     program_.root.children.push_back(std::move(loop));
-    if (t_.training()) program_.root.children.push_back(update_all());
+    if (!t_.training()) return;
+    tied_gradients(program_.root, -1);
+    program_.root.children.push_back(update_all());
+    tied_weights(program_.root);
   }
 
   Node stage_branches(bool forward, bool backward) {
@@ -278,24 +303,35 @@ class PlanLowering {
       alone.children.push_back(std::move(branch));
       loop.children.push_back(std::move(alone));
     };
-    for (std::int64_t s = 0; s <= last; ++s) one(s, true);
-    for (std::int64_t s = last; t_.training() && s >= 0; --s) one(s, false);
+    for (std::int64_t s = 0; s <= last; ++s) {
+      if (s > 0) serial_copy(loop, s, Data::activations);
+      one(s, true);
+    }
+    for (std::int64_t s = last; t_.training() && s >= 0; --s) {
+      if (s < last) serial_copy(loop, s + 1, Data::activation_gradients);
+      one(s, false);
+    }
+  }
+  // What crosses into stage s, on its way there or its gradients on the way back.
+  void serial_copy(Node& loop, std::int64_t s, Data data) {
+    const StageSpan &from = spans_[static_cast<std::size_t>(s) - 1], &to = spans_[static_cast<std::size_t>(s)];
+    if (from.ipu == to.ipu) return;
+    add_copy(loop, t_.boundary_bytes(static_cast<std::size_t>(to.begin)), {data, {unit_id(to.begin)}});
   }
 
   // The widest boundary sets the copy: all IPUs send at once, activations one way, gradients the other.
   void boundary_copies(Node& loop) {
     Bytes widest(0);
+    Cargo cargo{t_.training() ? Data::boundaries : Data::activations, {}};
     for (std::size_t s = 1; s < spans_.size(); ++s) {
-      if (spans_[s].ipu == spans_[s - 1].ipu || spans_[s].phase != spans_[s - 1].phase) continue;
-      const Bytes b = t_.boundary_bytes(static_cast<std::size_t>(spans_[s].begin));
-      widest = std::max(widest, b);
-      if (plan_.schedule != Schedule::sequential) continue;
-      for (int way = 0; way < (t_.training() ? 2 : 1); ++way) add_copy(loop, b);  // one after the other
+      if (spans_[s].ipu == spans_[s - 1].ipu) continue;
+      widest = std::max(widest, t_.boundary_bytes(static_cast<std::size_t>(spans_[s].begin)));
+      cargo.units.push_back(unit_id(spans_[s].begin));
     }
-    if (plan_.schedule != Schedule::sequential && widest.value > 0) add_copy(loop, widest);
+    if (widest.value > 0) add_copy(loop, widest, std::move(cargo));
   }
-  void add_copy(Node& to, Bytes bytes) {
-    Node n = step("stage boundaries", StepKind::copy, Term::copy, bytes);
+  void add_copy(Node& to, Bytes bytes, Cargo cargo) {
+    Node n = step("stage boundaries", StepKind::copy, Term::copy, bytes, std::move(cargo));
     n.step.group = GroupShape{2, plan_.tensor_parallel.size()};
     to.children.push_back(std::move(n));
   }
@@ -306,7 +342,8 @@ class PlanLowering {
     Bytes most(0);
     for (std::int64_t i = 0; i < plan_.pipeline_stages; ++i) most = std::max(most, weights_of(i, -1));
     streamed(to, kind == StepKind::load ? "load weights" : "store weights", kind,
-             sharded(most, plan_.replicated_tensor_sharding.weights), plan_.location.weights);
+             sharded(most, plan_.replicated_tensor_sharding.weights), plan_.location.weights,
+             {Data::weights, run_of(0, static_cast<std::int64_t>(t_.units()))});
   }
 
   // ---- what an IPU group holds, in bytes of one IPU; phase -1: all phases
@@ -334,6 +371,11 @@ class PlanLowering {
       b += t_.row(u).weight_bytes;
       if (!lends_here(u, ipu, phase)) b += t_.row(u).borrowed_bytes;
     });
+    return b;
+  }
+  Bytes own_weights_of(std::int64_t ipu, std::int64_t phase) const {
+    Bytes b(0);
+    for_units(ipu, phase, [&](std::size_t u) { b += t_.row(u).weight_bytes; });
     return b;
   }
   Bytes weights_tile(std::int64_t ipu, std::int64_t phase) const {
@@ -368,70 +410,103 @@ class PlanLowering {
 
   void update_of(Node& to, std::int64_t ipu, std::int64_t phase) {
     const std::int64_t shards = plan_.replicated_tensor_sharding.optimizer_state;
-    const std::int64_t grad_shards = plan_.phased() ? 1 : plan_.replicated_tensor_sharding.gradients;
-    const std::int64_t accumulator = size_of(plan_.precision.accumulators);
-    const Bytes gradient(parameters_of(ipu, phase, true) * accumulator);
-    const GroupShape replicas = replica_group(plan_);
-    // Reduce-scatter, update on the shard, gather the new weights: the traffic of one all-reduce.
-    // Without shards every replica reduces all and updates all.
-    if (shards > 1) {
-      const GroupShape group = shard_group(plan_, shards);
-      const GroupShape across{replicas.size / shards, group.stride * shards};
-      if (grad_shards == 1)
-        add_collective(to, "reduce-scatter gradients", CollectiveKind::reduce_scatter, Term::gradient_collective, group,
-                       gradient);
-      add_collective(to, "reduce gradients across groups", CollectiveKind::all_reduce, Term::gradient_collective,
-                     across, sharded(gradient, shards));
-    } else if (grad_shards == 1) {
-      add_collective(to, "all-reduce gradients", CollectiveKind::all_reduce, Term::gradient_collective, replicas,
-                     gradient);
-    } else {
-      const GroupShape across{replicas.size / grad_shards, shard_group(plan_, grad_shards).stride * grad_shards};
-      add_collective(to, "reduce gradients across groups", CollectiveKind::all_reduce, Term::gradient_collective,
-                     across, sharded(gradient, grad_shards));
-      add_collective(to, "gather gradients", CollectiveKind::all_gather, Term::gradient_collective,
-                     shard_group(plan_, grad_shards), gradient);
-    }
-    tied_gradients(to, ipu, phase);
+    const std::vector<UnitId> units = units_on(ipu, phase);
+    const Bytes gradient(parameters_of(ipu, phase, false) * size_of(plan_.precision.accumulators));
+    streamed(to, "fetch accumulators", StepKind::load, sharded(gradient, gradient_shards(plan_)),
+             accumulators_at(plan_), {Data::accumulators, units});
+    reduce_gradients(to, gradient, {Data::gradients, units});
+    const Bytes weights = own_weights_of(ipu, phase);
+    if (update_loads(plan_))
+      streamed(to, "load weights", StepKind::load, sharded(weights, shards), plan_.location.weights,
+               {Data::weights, units});
     const Bytes state = sharded(Bytes(parameters_of(ipu, phase, false) * state_bytes_), shards);
-    streamed(to, "load optimizer state", StepKind::load, state, plan_.location.optimizer_state);
+    const Cargo states{Data::optimizer_state, units};
+    streamed(to, "load optimizer state", StepKind::load, state, plan_.location.optimizer_state, states);
     for_units(ipu, phase, [&](std::size_t u) {
       if (t_.row(u).parameters == 0) return;
       Node n;
       n.kind = Node::Kind::call;
       n.unit = UnitId(u);
-      n.function = update_function(u, shards);
+      n.function = update_function(u);
       n.name = t_.facts().graph.units[n.unit].name + " update";
       to.children.push_back(std::move(n));
     });
-    streamed(to, "store optimizer state", StepKind::store, state, plan_.location.optimizer_state);
+    streamed(to, "store optimizer state", StepKind::store, state, plan_.location.optimizer_state, states);
     const std::int64_t weight_shards = plan_.replicated_tensor_sharding.weights;
-    const Bytes weights = weights_of(ipu, phase);
     if (shards > weight_shards) {
       const GroupShape group{shards / weight_shards, shard_group(plan_, shards).stride * weight_shards};
       add_collective(to, "gather new weights", CollectiveKind::all_gather, Term::gradient_collective, group,
-                     sharded(weights, weight_shards));
+                     sharded(weights, weight_shards), {Data::new_weights, units});
     }
-    streamed(to, "store weights", StepKind::store, sharded(weights, weight_shards), plan_.location.weights);
+    streamed(to, "store weights", StepKind::store, sharded(weights, weight_shards), plan_.location.weights,
+             {Data::new_weights, units});
   }
 
-  FunctionId update_function(std::size_t u, std::int64_t shards) {
-    FunctionId& id = updates_[{t_.row_index(u), shards}];
-    if (!id.valid()) id = program_.functions.push_back(t_.update(u, shards));
+  // Reduce-scatter, update on the shard, gather the new weights: the traffic of one all-reduce.
+  // Without shards every replica reduces all and updates all.
+  void reduce_gradients(Node& to, Bytes gradient, const Cargo& cargo) {
+    const std::int64_t shards = plan_.replicated_tensor_sharding.optimizer_state, already = gradient_shards(plan_);
+    const GroupShape replicas = replica_group(plan_);
+    auto reduce = [&](const char* name, CollectiveKind kind, GroupShape group, Bytes bytes) {
+      add_collective(to, name, kind, Term::gradient_collective, group, bytes, cargo);
+    };
+    const std::int64_t degree = std::max(shards, already);
+    const GroupShape group = shard_group(plan_, degree), across{replicas.size / degree, group.stride * degree};
+    if (degree == 1) return reduce("all-reduce gradients", CollectiveKind::all_reduce, replicas, gradient);
+    if (already == 1) reduce("reduce-scatter gradients", CollectiveKind::reduce_scatter, group, gradient);
+    reduce("reduce gradients across groups", CollectiveKind::all_reduce, across, sharded(gradient, degree));
+    if (shards == 1) reduce("gather gradients", CollectiveKind::all_gather, group, gradient);
+  }
+
+  FunctionId update_function(std::size_t u) {
+    FunctionId& id = updates_[t_.row_index(u)];
+    if (!id.valid())
+      id = program_.functions.push_back(
+          t_.update(u, shard_group(plan_, plan_.replicated_tensor_sharding.optimizer_state)));
     return id;
   }
 
-  // A weight used on two IPUs sums its gradients between them.
-  void tied_gradients(Node& to, std::int64_t ipu, std::int64_t phase) {
-    Bytes bytes(0);
-    for_units(ipu, phase, [&](std::size_t u) {
-      if (!lends_here(u, ipu, phase))
-        bytes += Bytes(t_.row(u).borrowed_parameters * size_of(plan_.precision.accumulators));
-    });
-    if (bytes.value == 0) return;
-    Node n = step("tied gradients", StepKind::copy, Term::gradient_collective, bytes);
-    n.step.group = GroupShape{2, plan_.tensor_parallel.size()};
-    to.children.push_back(n);
+  // ---- weights used in two places
+
+  // Before the update the gradients of borrowed weights join their owners': in one phase from IPU to IPU,
+  // between phases through Streaming Memory. phase -1: all is one phase.
+  void tied_gradients(Node& to, std::int64_t phase) {
+    for (const Tie& tie : ties(plan_, t_.facts())) {
+      const Bytes bytes = superstep::tied_gradients(t_, plan_, tie);
+      const Cargo cargo{Data::tied_gradients, {unit_id(tie.borrower)}};
+      if (tie.same_phase && tie.owner_ipu != tie.borrower_ipu && (phase < 0 || tie.owner_phase == phase)) {
+        Node n = step("tied gradients", StepKind::copy, Term::gradient_collective, bytes, cargo);
+        n.step.group = GroupShape{2, plan_.tensor_parallel.size()};
+        to.children.push_back(std::move(n));
+      }
+      if (tie.same_phase) continue;
+      if (tie.borrower_phase == phase)
+        spill_tied(to, "store tied gradients", StepKind::store, tie.borrower_ipu, bytes, cargo);
+      if (tie.owner_phase == phase) spill_tied(to, "load tied gradients", StepKind::load, tie.owner_ipu, bytes, cargo);
+    }
+  }
+  void spill_tied(Node& to, std::string name, StepKind kind, std::int64_t ipu, Bytes bytes, const Cargo& cargo) {
+    Node on = sequence("IPU " + std::to_string(ipu));
+    on.ipu = ipu;
+    streamed(on, std::move(name), kind, bytes, Location::streaming, cargo);
+    to.children.push_back(std::move(on));
+  }
+
+  // The new values go back to the IPUs that borrow them, and to where those keep them.
+  void tied_weights(Node& to) {
+    for (const Tie& tie : ties(plan_, t_.facts())) {
+      if (tie.owner_ipu == tie.borrower_ipu) continue;
+      const Bytes bytes = sharded(t_.row(static_cast<std::size_t>(tie.borrower)).borrowed_bytes,
+                                  plan_.replicated_tensor_sharding.weights);
+      const Cargo cargo{Data::tied_weights, {unit_id(tie.borrower)}};
+      Node n = step("tied weights", StepKind::copy, Term::gradient_collective, bytes, cargo);
+      n.step.group = GroupShape{2, plan_.tensor_parallel.size()};
+      to.children.push_back(std::move(n));
+      Node on = sequence("IPU " + std::to_string(tie.borrower_ipu));
+      on.ipu = tie.borrower_ipu;
+      streamed(on, "store tied weights", StepKind::store, bytes, plan_.location.weights, cargo);
+      if (!on.children.empty()) to.children.push_back(std::move(on));
+    }
   }
 
   // ---- phases
@@ -453,9 +528,9 @@ class PlanLowering {
       program_.root.children.push_back(std::move(first));
     }
     program_.root.children.push_back(std::move(whole));
-    if (t_.training() && !outer) {
-      for (std::int64_t j = 0; j < n; ++j) program_.root.children.push_back(phase_update(j));
-    }
+    // From the last to the first, so that gradients of borrowed weights come before their owners' update.
+    for (std::int64_t j = n; t_.training() && !outer && j-- > 0;) update_phase(program_.root, j);
+    if (t_.training()) tied_weights(program_.root);
   }
 
   // One pass of one phase. The weights of the last phase are still there when its backward begins.
@@ -475,7 +550,7 @@ class PlanLowering {
     }
     if (!forward) {
       if (plan_.phase_order == PhaseOrder::phase_outer)
-        body.children.push_back(phase_update(j));
+        update_phase(body, j);
       else
         body.children.push_back(spill_phase(j));
     }
@@ -490,12 +565,13 @@ class PlanLowering {
       Node branch = sequence("IPU " + std::to_string(i));
       branch.ipu = i;
       const std::int64_t shards = plan_.replicated_tensor_sharding.weights;
-      streamed(branch, "load weights", StepKind::load, sharded(w, shards), plan_.location.weights);
+      const Cargo weights{Data::weights, units_on(i, j)};
+      streamed(branch, "load weights", StepKind::load, sharded(w, shards), plan_.location.weights, weights);
       add_collective(branch, "gather weights", CollectiveKind::all_gather, Term::gradient_collective,
-                     shard_group(plan_, shards), w);
+                     shard_group(plan_, shards), w, weights);
       streamed(branch, "load code", StepKind::load,
                plan_.location.code == Location::in_processor ? Bytes(0) : code_of(i, j).executable() * t_.tiles(),
-               plan_.location.code);
+               plan_.location.code, {Data::code, weights.units});
       all.children.push_back(std::move(branch));
     }
     return all;
@@ -536,9 +612,12 @@ class PlanLowering {
     }
     loop.children.push_back(std::move(cycle));
     Bytes widest(0);
-    for (std::size_t s = 1; s < mine.size(); ++s)
+    Cargo cargo{forward ? Data::activations : Data::activation_gradients, {}};
+    for (std::size_t s = 1; s < mine.size(); ++s) {
       widest = std::max(widest, t_.boundary_bytes(static_cast<std::size_t>(mine[s].begin)));
-    if (widest.value > 0) add_copy(loop, widest);
+      cargo.units.push_back(unit_id(mine[s].begin));
+    }
+    if (widest.value > 0) add_copy(loop, widest, std::move(cargo));
     loop.children.push_back(fixed("per micro-batch", t_.model().calibration().micro_batch_fixed));
     if (depth > 1) loop.children.push_back(fixed("per pipeline cycle", t_.model().calibration().pipeline_cycle_fixed));
     return loop;
@@ -555,14 +634,17 @@ class PlanLowering {
     const Bytes in = stored_boundary(s.begin), out = stored_boundary(s.end);
     const Location where =
         plan_.location.activations == Location::in_processor ? Location::streaming : plan_.location.activations;
+    const Cargo into{Data::activations, {unit_id(s.begin)}}, out_of{Data::activations, {unit_id(s.end)}};
+    const Cargo back{Data::activation_gradients, into.units}, from_next{Data::activation_gradients, out_of.units};
     if (forward) {
-      if (first && j > 0) streamed(to, "load boundary", StepKind::load, in, where);
-      if (!first && t_.training()) streamed(to, "stash boundary", StepKind::store, in, where);
-      if (last && j + 1 < phase_count()) streamed(to, "store boundary", StepKind::store, out, where);
+      if (first && j > 0) streamed(to, "load boundary", StepKind::load, in, where, into);
+      if (!first && t_.training())
+        streamed(to, "stash boundary", StepKind::store, in, where, {Data::stash, into.units});
+      if (last && j + 1 < phase_count()) streamed(to, "store boundary", StepKind::store, out, where, out_of);
     } else {
-      streamed(to, "load boundary", StepKind::load, in, where);
-      if (last && j + 1 < phase_count()) streamed(to, "load gradients", StepKind::load, out, where);
-      if (first && j > 0) streamed(to, "store gradients", StepKind::store, in, where);
+      streamed(to, "load boundary", StepKind::load, in, where, {Data::stash, into.units});
+      if (last && j + 1 < phase_count()) streamed(to, "load gradients", StepKind::load, out, where, from_next);
+      if (first && j > 0) streamed(to, "store gradients", StepKind::store, in, where, back);
     }
     if (!plan_.activation_sharding) return;
     if (!(forward && !first)) join_boundary(to, "gather boundary", s.begin);
@@ -575,32 +657,35 @@ class PlanLowering {
     add_collective(to, name, CollectiveKind::all_gather, Term::tensor_collective, {t.t2, 1}, b.gather_rest);
   }
 
-  Node phase_update(std::int64_t j) {
+  void update_phase(Node& to, std::int64_t j) {
+    tied_gradients(to, j);
     Node all = parallel("update phase " + std::to_string(j));
     all.phase = j;
     for (std::int64_t i = 0; i < plan_.pipeline_stages; ++i) {
-      if (weights_of(i, j).value == 0) continue;
+      if (own_weights_of(i, j).value == 0) continue;
       Node branch = sequence("IPU " + std::to_string(i));
       branch.ipu = i;
       update_of(branch, i, j);
       all.children.push_back(std::move(branch));
     }
-    return all;
+    to.children.push_back(std::move(all));
   }
 
   // micro_batch_outer: accumulators of a phase leave with it.
   Node spill_phase(std::int64_t j) {
     Node all = parallel("accumulators of phase " + std::to_string(j));
     for (std::int64_t i = 0; i < plan_.pipeline_stages; ++i) {
-      const Bytes b = sharded(Bytes(parameters_of(i, j, true) * size_of(plan_.precision.accumulators)),
-                              plan_.replicated_tensor_sharding.gradients);
+      const std::int64_t degree = plan_.replicated_tensor_sharding.gradients;
+      const Bytes whole(parameters_of(i, j, true) * size_of(plan_.precision.accumulators)), b = sharded(whole, degree);
       if (b.value == 0) continue;
+      const std::vector<UnitId> units = units_on(i, j);
       Node branch = sequence("IPU " + std::to_string(i));
       branch.ipu = i;
-      const Location where =
-          plan_.location.gradients == Location::in_processor ? Location::streaming : plan_.location.gradients;
-      streamed(branch, "fetch accumulators", StepKind::load, b, where);
-      streamed(branch, "put back accumulators", StepKind::store, b, where);
+      add_collective(branch, "scatter gradients", CollectiveKind::reduce_scatter, Term::gradient_collective,
+                     shard_group(plan_, degree), whole, {Data::gradients, units});
+      streamed(branch, "fetch accumulators", StepKind::load, b, accumulators_at(plan_), {Data::accumulators, units});
+      streamed(branch, "put back accumulators", StepKind::store, b, accumulators_at(plan_),
+               {Data::accumulators, units});
       all.children.push_back(std::move(branch));
     }
     return all;
@@ -618,7 +703,7 @@ class PlanLowering {
       kinds |= row.forward.vertices | row.backward.vertices;
       r.exchange_code += row.forward.exchange_code + row.backward.exchange_code;
       if (t_.training() && row.parameters > 0) {
-        const Function& update = t_.update(u, plan_.replicated_tensor_sharding.optimizer_state);
+        const Function& update = t_.update(u, shard_group(plan_, plan_.replicated_tensor_sharding.optimizer_state));
         kinds |= update.vertices;
         r.exchange_code += update.exchange_code;
       }
@@ -632,6 +717,7 @@ class PlanLowering {
     std::vector<Residents> phases;
     if (!plan_.phased()) phases.push_back(resident_stages(ipu));
     for (std::int64_t j = 0; plan_.phased() && j < phase_count(); ++j) phases.push_back(resident_phase(ipu, j));
+    for (Residents& r : phases) r.lent = share(lent(ipu), t_.tiles());
     program_.residents.push_back(std::move(phases));
     program_.ddr.push_back(ddr_of(ipu));
   }
@@ -687,6 +773,29 @@ class PlanLowering {
     return Bytes(ceil_div(sharded(state, plan_.replicated_tensor_sharding.optimizer_state).value, t_.tiles()));
   }
 
+  // Its replica's neighbour keeps here what this IPU keeps with the next one: bytes of an IPU.
+  Bytes lent(std::int64_t ipu) const {
+    Bytes b(0);
+    const auto& rts = plan_.replicated_tensor_sharding;
+    const auto remote = [](Location l) { return l == Location::remote_ipu; };
+    if (remote(plan_.location.weights)) b += sharded(weights_of(ipu, -1), rts.weights);
+    if (t_.training()) {
+      if (remote(accumulators_at(plan_)))
+        b += sharded(Bytes(parameters_of(ipu, -1, true) * size_of(plan_.precision.accumulators)), rts.gradients);
+      if (remote(plan_.location.optimizer_state))
+        b += sharded(Bytes(parameters_of(ipu, -1, false) * state_bytes_), rts.optimizer_state);
+    }
+    const std::int64_t stored = plan_.phase_order == PhaseOrder::phase_outer ? plan_.gradient_accumulation : 1;
+    for (const StageSpan& s : spans_) {
+      if (s.ipu != ipu || !remote(plan_.location.activations)) continue;
+      if (plan_.phased())
+        b += stored_boundary(s.begin) * stored;
+      else if (t_.training())
+        b += stash_entry(s, false) * stash_depth(plan_.schedule, s.from_end);
+    }
+    return b;
+  }
+
   Bytes largest_gradient(std::int64_t ipu) const {
     Bytes largest(0);
     for_units(ipu, -1, [&](std::size_t u) {
@@ -706,6 +815,9 @@ class PlanLowering {
       if (away(plan_.location.gradients)) use.gradients = sharded(accumulators, rts.gradients);
       if (away(plan_.location.optimizer_state))
         use.optimizer_state = sharded(Bytes(parameters_of(ipu, -1, false) * state_bytes_), rts.optimizer_state);
+      for (const Tie& tie : ties(plan_, t_.facts())) {  // wait there for their owner's phase
+        if (!tie.same_phase && tie.borrower_ipu == ipu) use.gradients += superstep::tied_gradients(t_, plan_, tie);
+      }
     }
     const std::int64_t stored = plan_.phase_order == PhaseOrder::phase_outer ? plan_.gradient_accumulation : 1;
     for (const StageSpan& s : spans_) {
@@ -747,6 +859,50 @@ Bytes Program::executable(std::size_t ipu) const {
   Bytes most(0);
   for (const Residents& r : residents[ipu]) most = std::max(most, r.executable());
   return most;
+}
+
+std::int64_t lender_stride(const Plan& plan, Location location, std::int64_t per_machine) {
+  const std::int64_t replica = plan.tensor_parallel.size() * plan.pipeline_stages;
+  if (location == Location::remote_ipu) return replica;
+  if (location == Location::remote_machine) return replica * std::max<std::int64_t>(1, ceil_div(per_machine, replica));
+  return 1;
+}
+
+bool update_loads(const Plan& plan) { return plan.phased() && plan.phase_order == PhaseOrder::micro_batch_outer; }
+
+std::int64_t gradient_shards(const Plan& plan) {
+  return plan.phased() && !update_loads(plan) ? 1 : plan.replicated_tensor_sharding.gradients;
+}
+
+Location accumulators_at(const Plan& plan) {
+  if (plan.phased() && !update_loads(plan)) return Location::in_processor;
+  const bool leave = update_loads(plan) && plan.location.gradients == Location::in_processor;
+  return leave ? Location::streaming : plan.location.gradients;
+}
+
+Tie place_tie(const Plan& plan, std::int64_t owner, std::int64_t borrower) {
+  const auto place = [&](std::int64_t unit) {
+    const auto stage = std::upper_bound(plan.stages.begin(), plan.stages.end(), unit) - plan.stages.begin() - 1;
+    const auto phase = std::upper_bound(plan.phases.begin(), plan.phases.end(), stage) - plan.phases.begin() - 1;
+    return std::pair<std::int64_t, std::int64_t>(plan.stage_ipu[static_cast<std::size_t>(stage)], phase);
+  };
+  const auto [owner_ipu, owner_phase] = place(owner);
+  const auto [borrower_ipu, borrower_phase] = place(borrower);
+  return {owner, borrower, owner_ipu, borrower_ipu, owner_phase == borrower_phase, owner_phase, borrower_phase};
+}
+
+std::vector<Tie> ties(const Plan& plan, const GraphFacts& facts) {
+  std::vector<Tie> out;
+  for (const auto& [owner, borrower] : facts.tied) {
+    const Tie tie = place_tie(plan, owner, borrower);
+    if (!tie.together()) out.push_back(tie);
+  }
+  return out;
+}
+
+Bytes tied_gradients(const UnitTable& table, const Plan& plan, const Tie& tie) {
+  const std::int64_t n = table.row(static_cast<std::size_t>(tie.borrower)).borrowed_parameters;
+  return sharded(Bytes(n * size_of(plan.precision.accumulators)), gradient_shards(plan));
 }
 
 std::int64_t stash_depth(Schedule schedule, std::int64_t from_end) {

@@ -32,6 +32,32 @@ struct StageSpan {
 };
 std::vector<StageSpan> stage_spans(const Plan& plan, std::int64_t units);
 
+// micro_batch_outer: weights and accumulators of a phase have left by the time of its update.
+bool update_loads(const Plan& plan);
+// Where remote memory is: IPU i uses that of IPU i + stride, the last ones that of the first, which is outside of i's
+// own replica and, for remote_machine, of its IPU-Machine. The lender runs the same stage of another replica and lends
+// as much as it borrows. 1 for memory that is not remote.
+std::int64_t lender_stride(const Plan& plan, Location location, std::int64_t per_machine);
+
+// How accumulators are sharded, and where they are between micro-batches. Those of a phase that does all its
+// micro-batches at once never leave their tiles.
+std::int64_t gradient_shards(const Plan& plan);
+Location accumulators_at(const Plan& plan);
+
+// A weight used by two units, and where they are.
+struct Tie {
+  std::int64_t owner = 0, borrower = 0;  // units
+  std::int64_t owner_ipu = 0, borrower_ipu = 0;
+  bool same_phase = true;
+  std::int64_t owner_phase = 0, borrower_phase = 0;
+  bool together() const { return same_phase && owner_ipu == borrower_ipu; }
+};
+Tie place_tie(const Plan& plan, std::int64_t owner, std::int64_t borrower);
+// Those whose units do not share their memory: on two IPU groups, or in two phases.
+std::vector<Tie> ties(const Plan& plan, const GraphFacts& facts);
+// Gradients that move from the borrower to the owner, of one IPU.
+Bytes tied_gradients(const UnitTable& table, const Plan& plan, const Tie& tie);
+
 // How many micro-batches a stage's stash holds at once: a ring from its forward to its backward.
 std::int64_t stash_depth(Schedule schedule, std::int64_t from_end);
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "model/error.h"
+#include "model/lower/serialise.h"
 #include "model/ops/conv.h"
 #include "model/ops/matmul.h"
 #include "model/ops/op.h"
@@ -114,9 +115,11 @@ class UnitLowering {
     f_.steps.push_back(std::move(step));
   }
 
-  Step exchange(Term term, Bytes plain, Bytes paired = Bytes(0)) const {
+  Step exchange(Term term, std::vector<std::int32_t> operands, Bytes plain, Bytes paired = Bytes(0)) const {
     Step s;
     s.kind = StepKind::exchange;
+    s.data = Data::operands;
+    s.operands = std::move(operands);
     s.term = term;
     s.tile_bytes = plain;
     s.paired_bytes = paired;
@@ -135,13 +138,22 @@ class UnitLowering {
     return c_.chip.vertex_launch + Cycles(static_cast<std::int64_t>(static_cast<double>(tile.value) / 2 * per_half));
   }
 
-  // Brings a tile's share of a tensor from where it lies into another arrangement: two supersteps, and
+  static std::vector<std::int32_t> all_inputs(const Op& op) {
+    std::vector<std::int32_t> list;
+    for (std::size_t k = 0; k < op.inputs.size(); ++k) {
+      if (op.inputs[k].valid()) list.push_back(static_cast<std::int32_t>(k));
+    }
+    return list;
+  }
+
+  // Brings a tile's share of input k from where it lies into another arrangement: two supersteps, and
   // as many slices as the bound on temporary memory asks for.
-  void relayout(Bytes bytes, double per_half, std::size_t position) {
+  void relayout(std::int32_t k, double per_half, std::size_t position) {
+    const Bytes bytes = tile_bytes(g_.ops[ops_[position]].inputs[static_cast<std::size_t>(k)]);
     const std::int64_t slices =
         std::max<std::int64_t>(1, ceil_div(bytes.value, std::max<std::int64_t>(1, c_.temporary_cap.value)));
     const Bytes slice = share(bytes, slices);
-    Step move = exchange(Term::relayout, slice);
+    Step move = exchange(Term::relayout, {k}, slice);
     move.times = slices;
     move.temporary = slice;
     add_step(move, position);
@@ -150,7 +162,6 @@ class UnitLowering {
     copy.temporary = slice;
     add_step(copy, position);
   }
-  void relayout(TensorId t, double per_half, std::size_t position) { relayout(tile_bytes(t), per_half, position); }
 
   void collectives(const OpSharding& s, bool inputs, std::size_t position) {
     for (const Conversion& conversion : s.conversions) {
@@ -159,7 +170,8 @@ class UnitLowering {
       step.kind = StepKind::collective;
       step.term = Term::tensor_collective;
       step.collective = conversion.kind;
-      step.operand = conversion.operand;
+      step.data = Data::operands;
+      step.operands = {conversion.operand};
       step.tile_bytes = conversion.bytes;
       step.group = conversion.mesh == 0 ? GroupShape{c_.sharding.mesh.t1, c_.sharding.mesh.t2}
                                         : GroupShape{c_.sharding.mesh.t2, 1};
@@ -227,24 +239,43 @@ class UnitLowering {
         lower_product(op, *call, local, position);
       else
         lower_share(op, *call, space, local, position);
+      if (pass_ == Pass::update) join_update_sums(op, space, position);
     }
     collectives(sharding, false, position);
-    for (TensorId t : op.outputs) {
-      if (pass_ == Pass::backward && contributes(t) && !joins_contributions(op) && op.def->name != "scatter_add")
-        accumulate(t, position);
+    for (std::size_t k = 0; k < op.outputs.size(); ++k) {
+      if (pass_ == Pass::backward && contributes(op.outputs[k]) && !joins_contributions(op) &&
+          op.def->name != "scatter_add")
+        accumulate(k, position);
     }
     live_bytes_ -= whole, live_keeping_ -= whole;
     release(op, position);
   }
 
+  // A sum over a weight (the norms of LAMB and LARS) is a sum over the slices of all replicas that share the update.
+  void join_update_sums(const Op& op, const Space& space, std::size_t position) {
+    if (c_.update_group.size == 1 || space.reduction == Reduction::none || space.axes.empty()) return;
+    for (std::size_t k = 0; k < op.outputs.size(); ++k) {
+      Step join;
+      join.kind = StepKind::collective;
+      join.term = Term::gradient_collective;
+      join.data = Data::update_sums;
+      join.operands = {-1 - static_cast<std::int32_t>(k)};
+      join.collective = CollectiveKind::all_reduce;
+      join.group = c_.update_group;
+      join.tile_bytes = on_ipu(c_.facts, c_.sharding, op.outputs[k]);
+      join.temporary = share(join.tile_bytes, c_.tiles);
+      add_step(join, position);
+    }
+  }
+
   // The shards of an update share its elements, largest axis first.
   // Updates are elementwise: large weights are updated in slices that fit the bound on temporary memory.
   std::int64_t update_slices(const Op& op) const {
-    const Bytes mine = share(tile_bytes(op.outputs[0]), c_.update_shards);
+    const Bytes mine = share(tile_bytes(op.outputs[0]), c_.update_group.size);
     return std::max<std::int64_t>(1, ceil_div(4 * mine.value, std::max<std::int64_t>(1, c_.temporary_cap.value)));
   }
   void split_for_update(const Space& space, std::vector<std::int64_t>& local, std::int64_t slices) const {
-    std::int64_t left = c_.update_shards * slices;
+    std::int64_t left = c_.update_group.size * slices;
     for (std::size_t a = 0; a < local.size() && left > 1; ++a) {
       if (space.axes[a].kind == AxisKind::whole || local[a] == 1) continue;
       const std::int64_t parts = std::min(left, local[a]);
@@ -263,7 +294,7 @@ class UnitLowering {
     for (TensorId t : op.outputs) {
       const bool in_accumulator = pass_ == Pass::backward && contributes(t) && op.def->name == "scatter_add";
       if (in_accumulator) continue;
-      const std::int64_t parts = pass_ == Pass::update                       ? c_.update_shards * update_slices(op)
+      const std::int64_t parts = pass_ == Pass::update                       ? c_.update_group.size * update_slices(op)
                                  : pass_ == Pass::backward && contributes(t) ? gradient_slices(t)
                                                                              : 1;
       const Bytes bytes = share(tile_bytes(t), parts);
@@ -307,10 +338,11 @@ class UnitLowering {
   }
 
   // The gradient of a weight joins its accumulator, whose arrangement is the weight's, slice by slice.
-  void accumulate(TensorId t, std::size_t position) {
+  void accumulate(std::size_t k, std::size_t position) {
+    const TensorId t = g_.ops[ops_[position]].outputs[k];
     const std::int64_t slices = gradient_slices(t);
     const Bytes bytes = share(tile_bytes(t), slices);
-    Step move = exchange(Term::relayout, bytes);
+    Step move = exchange(Term::relayout, {-1 - static_cast<std::int32_t>(k)}, bytes);
     move.times = slices;
     move.temporary = bytes;
     add_step(move, position);
@@ -323,7 +355,9 @@ class UnitLowering {
   }
   // A large weight's gradient is made and accumulated in slices that fit the bound on temporary memory.
   std::int64_t gradient_slices(TensorId t) const {
-    if (!g_.tensors[t].producer.valid() || !g_.ops[g_.tensors[t].producer].def->uses_amp) return 1;
+    const OpId producer = g_.tensors[t].producer;
+    if (!producer.valid() || !g_.ops[producer].def->uses_amp) return 1;
+    if (const std::int64_t forced = forced_parts(c_.facts, c_.serialisation, producer); forced > 0) return forced;
     const std::int64_t slices = ceil_div(2 * tile_bytes(t).value, std::max<std::int64_t>(1, c_.temporary_cap.value));
     return std::clamp<std::int64_t>(
         slices, 1, std::max<std::int64_t>(1, g_.info(t).shape.back() / (4 * c_.chip.amp.block_channels)));
@@ -337,14 +371,16 @@ class UnitLowering {
     // Operands whose contraction does not run along their rows are turned first; for a weight's
     // gradient that is both of them, since samples and positions are contracted.
     if (op.def->name == "matmul") {
-      if (gradient || call.attrs.integer("transpose_a")) relayout(op.inputs[0], kTransposeCyclesPerHalf, position);
-      if (gradient || call.attrs.integer("transpose_b")) relayout(op.inputs[1], kTransposeCyclesPerHalf, position);
+      if (gradient || call.attrs.integer("transpose_a")) relayout(0, kTransposeCyclesPerHalf, position);
+      if (gradient || call.attrs.integer("transpose_b")) relayout(1, kTransposeCyclesPerHalf, position);
     } else if (pass_ == Pass::backward) {
-      relayout(op.inputs[0], kTransposeCyclesPerHalf, position);
-      relayout(op.inputs[1], kTransposeCyclesPerHalf, position);
+      relayout(0, kTransposeCyclesPerHalf, position);
+      relayout(1, kTransposeCyclesPerHalf, position);
     }
-    const ProductPlan& p = c_.fronts.fastest(shape, c_.temporary_cap);
-    Step in = exchange(Term::operand_exchange, p.plain_bytes, p.paired_bytes);
+    const std::int64_t forced = forced_parts(c_.facts, c_.serialisation, ops_[position]);
+    const ProductPlan& p = forced == 0 ? c_.fronts.fastest(shape, c_.temporary_cap)
+                                       : c_.fronts.fastest_in(gradient ? 1 : forced, shape, c_.temporary_cap);
+    Step in = exchange(Term::operand_exchange, all_inputs(op), p.plain_bytes, p.paired_bytes);
     in.times = p.times * slices;
     in.temporary = p.temporary;
     add_step(in, position);
@@ -360,7 +396,7 @@ class UnitLowering {
     multiply.grid = {p.pg, p.swapped ? p.pn : p.pm, p.swapped ? p.pm : p.pn, p.pk};
     add_step(multiply, position);
     if (p.pk > 1) {
-      Step partials = exchange(Term::partials_exchange, p.partial_bytes);
+      Step partials = exchange(Term::partials_exchange, {-1}, p.partial_bytes);
       partials.times = p.times * slices;
       partials.temporary = p.temporary;
       add_step(partials, position);
@@ -409,17 +445,27 @@ class UnitLowering {
     const TensorId lead = leading_operand(op);
     const LayoutId layout = lead.valid() ? layout_of(lead) : kLinear;
     const bool rearranges = space.reduction == Reduction::none && !elementwise(space);
-    const SharePlan p = share_plan(call, local, c_.tiles, c_.chip);
-    gather_operands(op, lead, layout, rearranges, position);
+    const std::int64_t parts =
+        std::max<std::int64_t>(1, forced_parts(c_.facts, c_.serialisation, ops_[position]));  // of a lookup's features
+    std::vector<std::int64_t> part = local;
+    if (parts > 1) part[feature_axis(space)] = ceil_div(part[feature_axis(space)], parts);
+    const SharePlan p = share_plan(call, part, c_.tiles, c_.chip);
+    std::vector<std::int32_t> in_place = gather_operands(op, lead, layout, rearranges, position);
     Step work = vector(rearranges ? Term::relayout : pass_ == Pass::update ? Term::update : Term::vector, p.vector);
     work.generic = !op.def->core;
+    work.data = Data::operands;
+    work.operands = std::move(in_place);
     work.grid = {p.parallel_parts, p.reduce_parts};
     work.tiles = p.parallel_parts * p.reduce_parts;
-    if (pass_ == Pass::update) work.times = update_slices(op);
+    work.times = pass_ == Pass::update ? update_slices(op) : parts;
     add_step(work, position);
     if (p.reduce_parts > 1) {
-      add_step(exchange(Term::partials_exchange, p.partial_bytes), position);
-      add_step(vector(Term::reduction, p.join), position);
+      Step partials = exchange(Term::partials_exchange, {-1}, p.partial_bytes);
+      Step join = vector(Term::reduction, p.join);
+      partials.times = join.times = parts;
+      partials.temporary = join.temporary = p.partial_bytes;
+      add_step(partials, position);
+      add_step(join, position);
     }
     for (TensorId t : op.outputs) layout_[t] = rearranges ? kLinear : layout;
   }
@@ -448,35 +494,40 @@ class UnitLowering {
     return lead;
   }
 
-  // One exchange for everything the op's shares read that does not lie on their tiles.
-  void gather_operands(const Op& op, TensorId lead, LayoutId layout, bool rearranges, std::size_t position) {
+  // One exchange for everything the op's shares read that does not lie on their tiles. Returns the inputs that do.
+  std::vector<std::int32_t> gather_operands(const Op& op, TensorId lead, LayoutId layout, bool rearranges,
+                                            std::size_t position) {
     if (rearranges && lead.valid()) {
       const TensorId larger =
           op.outputs.empty() || g_.info(lead).elements() >= g_.info(op.outputs[0]).elements() ? lead : op.outputs[0];
-      Step move = exchange(Term::relayout, tile_bytes(larger));
+      Step move = exchange(Term::relayout, all_inputs(op), tile_bytes(larger));
       move.temporary = move.tile_bytes;
       add_step(move, position);
-      return;
+      return {};
     }
-    if (pass_ == Pass::update) return;  // state, gradient and weight lie alike; scalars are few
+    if (pass_ == Pass::update) return all_inputs(op);  // state, gradient and weight lie alike; scalars are few
     Bytes plain(0);
-    bool any = false;
-    for (TensorId t : op.inputs) {
-      if (!t.valid() || t == lead || g_.info(t).elements() <= 1) continue;
+    std::vector<std::int32_t> in_place, received;
+    for (std::int32_t k : all_inputs(op)) {
+      const TensorId t = op.inputs[static_cast<std::size_t>(k)];
       const bool full = g_.info(t).elements() == g_.info(lead).elements();
-      if (full && layout_of(t) == layout) continue;
+      if (t == lead || g_.info(t).elements() <= 1 || (full && layout_of(t) == layout)) {
+        in_place.push_back(k);
+        continue;
+      }
       if (full) {
-        relayout(t, kCopyCyclesPerHalf, position);
+        relayout(k, kCopyCyclesPerHalf, position);
         continue;
       }
       // A broadcast operand: each tile receives the rows or columns its share meets.
-      any = true;
+      received.push_back(k);
       const std::int64_t mine =
           ceil_div(volume(local_shape(g_.info(lead).shape, c_.sharding.of(lead), c_.sharding.mesh)), c_.tiles);
       const std::int64_t theirs = volume(local_shape(g_.info(t).shape, c_.sharding.of(t), c_.sharding.mesh));
       plain += Bytes(std::min(mine, theirs) * size_of(g_.info(t).type));
     }
-    if (any) add_step(exchange(Term::operand_exchange, plain), position);
+    if (!received.empty()) add_step(exchange(Term::operand_exchange, received, plain), position);
+    return in_place;
   }
 
   void finish() {
@@ -486,10 +537,12 @@ class UnitLowering {
         (own_.count(r) ? f_.kept : f_.crossing) += tile_bytes(r);
       }
     }
-    std::int64_t exchanges = 0;
-    for (const Step& s : f_.steps) exchanges += s.kind == StepKind::exchange || s.kind == StepKind::collective ? 1 : 0;
     const ExchangeFabric& x = c_.chip.exchange;
-    f_.exchange_code = (x.code_per_phase + x.code_per_fragment * kFragments) * exchanges;
+    for (const Step& s : f_.steps) {
+      if (s.kind != StepKind::exchange && s.kind != StepKind::collective) continue;
+      const std::int64_t fragments = s.data == Data::update_sums ? 1 : kFragments;  // a scalar is in one piece
+      f_.exchange_code += x.code_per_phase + x.code_per_fragment * fragments;
+    }
   }
 };
 
@@ -531,6 +584,9 @@ GraphFacts::GraphFacts(const Graph& g) : graph(g), signatures(unit_signatures(g)
       if (tensor.producer.valid()) last_reader[i] = std::max(last_reader[i], u);
     }
   }
+  for (std::size_t u = 0; u < units; ++u) {
+    if (!borrowed[u].empty()) tied.emplace_back(first_user[static_cast<std::size_t>(borrowed[u][0].index)], u);
+  }
   // A view is carried as the tensor it views.
   auto root_of = [&](TensorId t) {
     while (g.tensors[t].producer.valid() && g.ops[g.tensors[t].producer].def->view)
@@ -549,8 +605,8 @@ GraphFacts::GraphFacts(const Graph& g) : graph(g), signatures(unit_signatures(g)
     list.erase(std::unique(list.begin(), list.end()), list.end());
   }
   find_remade();
-  const std::vector<TensorId> summands = gradient_summands(g);
-  for (std::size_t t = 0; t < g.tensors.size(); ++t) contributes[t] = summands[t].valid();
+  summand_of = gradient_summands(g);
+  for (std::size_t t = 0; t < g.tensors.size(); ++t) contributes[t] = summand_of[t].valid();
 }
 
 Bytes vertex_code(const VertexSet& kinds) {

@@ -15,12 +15,14 @@ namespace superstep {
 struct GraphFacts {
   explicit GraphFacts(const Graph& graph);
   const Graph& graph;
-  std::vector<std::uint64_t> signatures;        // by unit
-  std::vector<std::vector<TensorId>> weights;   // by unit: weights first used there
-  std::vector<std::vector<TensorId>> borrowed;  // by unit: weights of earlier units it uses as well (tied)
+  std::vector<std::uint64_t> signatures;                    // by unit
+  std::vector<std::vector<TensorId>> weights;               // by unit: weights first used there
+  std::vector<std::vector<TensorId>> borrowed;              // by unit: weights of earlier units it uses as well (tied)
+  std::vector<std::pair<std::int64_t, std::int64_t>> tied;  // units: owner and borrower of weights, by borrower
   std::vector<std::vector<TensorId>> boundary;  // by unit: forward results of earlier units read in it or after it
   std::vector<std::vector<TensorId>> feeds;     // by unit: graph inputs first read there
   std::vector<bool> contributes;                // by tensor: summand of a weight's gradient, added to the accumulator
+  std::vector<TensorId> summand_of;             // the weight of whose gradient it is a summand; invalid: of none
   std::vector<bool> read_in_backward;           // by tensor: forward result that a backward op of its own unit reads
   // By tensor: forward ops that make it again from what is kept, in order, where that is a scale and a
   // shift of a kept tensor (the result of a normalisation); empty: it is kept when the backward reads it.
@@ -39,8 +41,9 @@ struct UnitContext {
   std::int64_t tiles = 0;  // compute tiles
   Bytes temporary_cap;     // per op and tile
   DType partials = DType::fp16;
-  bool accumulate = true;          // gradients are added to an accumulator (several micro-batches per step)
-  std::int64_t update_shards = 1;  // update pass: replicas that share the work of one update
+  bool accumulate = true;  // gradients are added to an accumulator (several micro-batches per step)
+  Serialisation serialisation;
+  GroupShape update_group;  // update pass: replicas that share the work of one update
 };
 
 Function lower_unit(const UnitContext& context, UnitId unit, Pass pass);

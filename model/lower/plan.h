@@ -51,7 +51,7 @@ struct Precision {
 // Factors by which a large op is run in parts, to bound its temporary memory. 0: the tile planner decides.
 struct Serialisation {
   std::int64_t embedding = 0, head = 0, attention = 0, feed_forward = 0;
-  friend bool operator==(const Serialisation&, const Serialisation&) = default;
+  friend auto operator<=>(const Serialisation&, const Serialisation&) = default;
 };
 
 struct Plan {

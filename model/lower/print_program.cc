@@ -69,12 +69,51 @@ std::string_view kind_of(Term term) {
   return "";
 }
 
+std::string_view name_of(Data data) {
+  static constexpr std::array<std::string_view, 16> kNames = {"",
+                                                              "operands",
+                                                              "sums of an update",
+                                                              "inputs",
+                                                              "activations",
+                                                              "gradients of activations",
+                                                              "activations and their gradients",
+                                                              "stash",
+                                                              "weights",
+                                                              "new weights",
+                                                              "tied weights",
+                                                              "gradients",
+                                                              "tied gradients",
+                                                              "accumulators",
+                                                              "optimizer state",
+                                                              "code"};
+  return kNames[static_cast<std::size_t>(data)];
+}
+
 namespace {
 
 std::string_view kind_name(StepKind kind) {
   static constexpr std::array<std::string_view, 8> kNames = {"compute", "exchange", "collective", "copy",
                                                              "load",    "store",    "host",       "fixed"};
   return kNames[static_cast<std::size_t>(kind)];
+}
+
+void print_units(std::ostream& out, const Step& s, const Graph& graph) {
+  if (s.data == Data::none || s.data == Data::operands || s.data == Data::update_sums) return;
+  out << ", " << name_of(s.data);
+  const char* before = " of ";
+  for (UnitId u : s.units) {
+    out << before << graph.units[u].name;
+    before = ", ";
+  }
+}
+
+void print_operands(std::ostream& out, const Step& s, const Op& op, const Graph& graph) {
+  if (s.operands.empty()) return;
+  out << (s.kind == StepKind::compute ? ", in place:" : ", of:");
+  for (std::int32_t k : s.operands) {
+    const TensorId t = k >= 0 ? op.inputs[static_cast<std::size_t>(k)] : op.outputs[static_cast<std::size_t>(-1 - k)];
+    out << " " << graph.tensors[t].name;
+  }
 }
 
 void print_step(std::ostream& out, const Step& s) {
@@ -91,11 +130,13 @@ void print_step(std::ostream& out, const Step& s) {
     out << " " << s.vector.value << " cycles";
   } else {
     out << " " << s.tile_bytes.value << " B";
+    if (s.location == Location::remote_machine || s.location == Location::remote_ipu)
+      out << ", " << name_of(s.location) << " " << s.group.stride << " IPUs further";
   }
   if (s.temporary.value > 0) out << ", temporary " << s.temporary.value << " B";
 }
 
-void print_node(std::ostream& out, const Program& program, const Node& n, int depth) {
+void print_node(std::ostream& out, const Program& program, const Graph& graph, const Node& n, int depth) {
   out << std::string(static_cast<std::size_t>(2 * depth), ' ');
   switch (n.kind) {
     case Node::Kind::sequence:
@@ -115,10 +156,11 @@ void print_node(std::ostream& out, const Program& program, const Node& n, int de
     case Node::Kind::step:
       out << n.name << ": ";
       print_step(out, n.step);
+      print_units(out, n.step, graph);
       break;
   }
   out << "\n";
-  for (const Node& c : n.children) print_node(out, program, c, depth + 1);
+  for (const Node& c : n.children) print_node(out, program, graph, c, depth + 1);
 }
 
 }  // namespace
@@ -128,12 +170,14 @@ void print(std::ostream& out, const Program& program, const Graph& graph) {
     out << "function " << f.name << ": peak " << f.peak.value << " B, kept " << f.kept.value << " B per tile\n";
     const auto& ops = graph.units[f.unit].ops[static_cast<std::size_t>(f.pass)];
     for (const Step& s : f.steps) {
-      out << "  " << (s.op >= 0 ? graph.ops[ops[static_cast<std::size_t>(s.op)]].name : "") << ": ";
+      const Op& op = graph.ops[ops[static_cast<std::size_t>(s.op)]];
+      out << "  " << op.name << ": ";
       print_step(out, s);
+      print_operands(out, s, op, graph);
       out << "\n";
     }
   }
-  print_node(out, program, program.root, 0);
+  print_node(out, program, graph, program.root, 0);
   for (std::size_t i = 0; i < program.ipus(); ++i) {
     const std::vector<Residents>& phases = program.residents[i];
     for (std::size_t first = 0, end = 0; first < phases.size(); first = end) {
@@ -144,7 +188,7 @@ void print(std::ostream& out, const Program& program, const Graph& graph) {
       if (end > first + 1) out << " to " << end - 1;
       out << " holds per tile: weights " << r.weights.value << ", gradients " << r.gradients.value
           << ", optimizer state " << r.optimizer_state.value << ", stash " << r.stash.value << ", code "
-          << r.executable().value << ", IO " << r.io.value << " B\n";
+          << r.executable().value << ", IO " << r.io.value << ", lent " << r.lent.value << " B\n";
     }
     out << "IPU " << i << " holds in Streaming Memory " << program.ddr[i].total().value << " B\n";
   }

@@ -29,6 +29,27 @@ enum class StepKind : std::uint8_t {
   fixed,       // fitted cost that no modelled step explains
 };
 
+// What a step moves. Of a step inside a function, `operands` say which tensors; of one outside, `units` say whose.
+enum class Data : std::uint8_t {
+  none,
+  operands,              // of the step's op
+  update_sums,           // sums over slices of a sharded update, of all replicas that share it
+  inputs,                // of the micro-batch
+  activations,           // what crosses into each of the units, forward
+  activation_gradients,  // the same, backward
+  boundaries,            // both, one each way
+  stash,                 // what a stage stores from its forward to its backward
+  weights,               // for the units' forward and backward
+  new_weights,           // that the units' update made
+  tied_weights,          // new values of weights that the units borrow, from their owners
+  gradients,             // of the units' weights: all that the phase's accumulators on the IPU hold
+  tied_gradients,        // accumulators of weights that the units borrow, to their owners
+  accumulators,          // the units', out of the processor and back
+  optimizer_state,
+  code,
+};
+std::string_view name_of(Data data);
+
 // The terms that times are added up under; the order of the waterfall.
 enum class Term : std::uint8_t {
   amp_rows,
@@ -62,9 +83,13 @@ std::string_view kind_of(Term term);
 struct Step {
   StepKind kind = StepKind::compute;
   Term term = Term::vector;
-  std::int32_t op = -1;       // position in the unit's op list of the function's pass; -1: none
-  std::int32_t operand = -1;  // collective: input k, or -1 - k for output k
-  std::int64_t times = 1;     // serialisation: runs this often, one after the other
+  std::int32_t op = -1;    // position in the unit's op list of the function's pass; -1: none
+  std::int64_t times = 1;  // serialisation: runs this often, one after the other
+  Data data = Data::none;
+  // k: input k of the op, -1 - k: its output k. exchange: those it brings to the tiles; compute with a grid: inputs
+  // that lie on its tiles already; collective: the one it converts.
+  std::vector<std::int32_t> operands;
+  std::vector<UnitId> units;
 
   // compute: the busiest tile. exchange: bytes its busiest tile receives, and whether pairs share the stream.
   Cycles rows;     // AMP cycles that multiply useful rows
@@ -75,7 +100,7 @@ struct Step {
   Bytes paired_bytes;      // exchange: received at the paired rate
   std::int64_t tiles = 0;  // tiles that take part
   CollectiveKind collective = CollectiveKind::all_reduce;
-  GroupShape group;                         // collective: who takes part; copy: its stride
+  GroupShape group;                         // collective: who takes part; copy, remote load and store: the stride
   Location location = Location::streaming;  // load, store: the other end
   Bytes temporary;                          // per tile, while the step runs
   Bytes live;                               // activations live on a tile while it runs, temporaries excluded
@@ -105,7 +130,7 @@ using FunctionId = Id<struct FunctionTag>;
 
 // The tree. A repeat runs its children `count` times; in iteration i a call below it works on
 // micro-batch i - lag and does nothing unless that is one of the repeat's micro-batches. That one rule
-// gives pipelines their fill and drain.
+// gives pipelines their fill and drain; on the clock every iteration takes as long as a full one.
 struct Node {
   enum class Kind : std::uint8_t { sequence, repeat, parallel, call, step } kind = Kind::sequence;
   std::string name;
@@ -126,14 +151,15 @@ struct Node {
 // What one IPU of a group holds all through a phase (without phases: for good), per tile.
 struct Residents {
   Bytes weights, gradients, optimizer_state, stash, vertex_code, exchange_code, control_code, io;
+  Bytes lent;  // held for another IPU, whose location says remote_ipu
   Bytes total() const {
-    return weights + gradients + optimizer_state + stash + vertex_code + exchange_code + control_code + io;
+    return weights + gradients + optimizer_state + stash + vertex_code + exchange_code + control_code + io + lent;
   }
   Bytes executable() const { return vertex_code + exchange_code + control_code; }
   friend bool operator==(const Residents&, const Residents&) = default;
 };
 
-// Streaming Memory held for one IPU.
+// Streaming Memory held for one IPU: its own, or as much for the IPU that lends it remote_machine from here.
 struct StreamingUse {
   Bytes weights, gradients, optimizer_state, activations, host;
   Bytes total() const { return weights + gradients + optimizer_state + activations + host; }

@@ -143,6 +143,7 @@ class Front {
     return it != points_.begin() && std::prev(it)->second.total <= total;
   }
   Cycles fastest() const { return points_.empty() ? Cycles(INT64_MAX) : points_.rbegin()->second.total; }
+  bool empty() const { return points_.empty(); }
   std::vector<ProductPlan> take() const {
     std::vector<ProductPlan> out;
     for (auto it = points_.rbegin(); it != points_.rend(); ++it) out.push_back(it->second);
@@ -200,14 +201,22 @@ ProductShape swap_roles(ProductShape s) {
 
 constexpr std::array<std::int64_t, 14> kTimes = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
 
+// Which parts a degree of serialisation may make of an axis.
+enum class Parts : std::uint8_t { of_whole_blocks, equal, any };
+
+bool may_cut(std::int64_t axis, std::int64_t times, std::int64_t block, Parts parts) {
+  if (times == 1 || parts == Parts::any) return true;
+  return parts == Parts::equal ? axis % times == 0 : axis >= times * block;
+}
+
 // Adds the points of one degree of serialisation: columns in parts, or the contraction with accumulation.
-void add_level(const ProductShape& shape, std::int64_t times, std::int64_t tiles, const Chip& chip,
+void add_level(const ProductShape& shape, std::int64_t times, Parts parts, std::int64_t tiles, const Chip& chip,
                const Calibration& calibration, Front& front) {
   for (bool split_contracted : {false, true}) {
     if (times == 1 && split_contracted) continue;
     ProductShape part = shape;
     std::int64_t& axis = split_contracted ? part.contracted : part.columns;
-    if (times > 1 && axis < times * chip.amp.block_channels) continue;
+    if (!may_cut(axis, times, chip.amp.block_channels, parts)) continue;
     axis = ceil_div(axis, times);
     search(part, tiles, chip, calibration, times, split_contracted, false, front);
     if (part.halo == 1) search(swap_roles(part), tiles, chip, calibration, times, split_contracted, true, front);
@@ -221,7 +230,7 @@ std::vector<ProductPlan> product_front(const ProductShape& shape, std::int64_t t
   SUPERSTEP_CHECK(shape.batch > 0 && shape.rows > 0 && shape.columns > 0 && shape.contracted > 0 && tiles > 0,
                   "empty matrix product");
   Front front;
-  for (std::int64_t times : kTimes) add_level(shape, times, tiles, chip, calibration, front);
+  for (std::int64_t times : kTimes) add_level(shape, times, Parts::of_whole_blocks, tiles, chip, calibration, front);
   return front.take();
 }
 
@@ -279,8 +288,21 @@ struct ProductFronts::State {
   std::int64_t tiles;
   Calibration calibration;
   std::mutex mutex;
-  std::map<ProductShape, std::unique_ptr<Entry>> fronts;
+  // By shape and number of parts; 0: as many as the caps ask for.
+  std::map<std::pair<ProductShape, std::int64_t>, std::unique_ptr<Entry>> fronts;
   std::atomic<std::int64_t> searches = 0;
+
+  Entry& entry(const ProductShape& shape, std::int64_t times) {
+    SUPERSTEP_CHECK(shape.batch > 0 && shape.rows > 0 && shape.columns > 0 && shape.contracted > 0,
+                    "empty matrix product");
+    std::lock_guard lock(mutex);
+    auto& slot = fronts[{shape, times}];
+    if (!slot) {
+      slot = std::make_unique<Entry>();
+      ++searches;
+    }
+    return *slot;
+  }
 };
 
 ProductFronts::ProductFronts(const Chip& chip, std::int64_t tiles, const Calibration& calibration) : state_(new State) {
@@ -290,24 +312,33 @@ ProductFronts::ProductFronts(const Chip& chip, std::int64_t tiles, const Calibra
 }
 ProductFronts::~ProductFronts() = default;
 
-const ProductPlan& ProductFronts::fastest(const ProductShape& shape, Bytes cap) {
-  SUPERSTEP_CHECK(shape.batch > 0 && shape.rows > 0 && shape.columns > 0 && shape.contracted > 0,
-                  "empty matrix product");
-  State::Entry* entry = nullptr;
-  {
-    std::lock_guard lock(state_->mutex);
-    auto& slot = state_->fronts[shape];
-    if (!slot) {
-      slot = std::make_unique<State::Entry>();
-      ++state_->searches;
-    }
-    entry = slot.get();
-  }
-  std::call_once(entry->searched,
-                 [&] { entry->front = product_front(shape, state_->tiles, state_->chip, state_->calibration); });
-  const std::vector<ProductPlan>& front = entry->front;  // fastest first, ever leaner
+namespace {
+
+// The fastest of a front, fastest first and ever leaner, that the cap allows; the leanest when none is that lean.
+const ProductPlan& within(const std::vector<ProductPlan>& front, Bytes cap) {
   const auto best = std::find_if(front.begin(), front.end(), [&](const ProductPlan& p) { return p.temporary <= cap; });
   return best == front.end() ? front.back() : *best;
+}
+
+}  // namespace
+
+const ProductPlan& ProductFronts::fastest(const ProductShape& shape, Bytes cap) {
+  State::Entry& entry = state_->entry(shape, 0);
+  std::call_once(entry.searched,
+                 [&] { entry.front = product_front(shape, state_->tiles, state_->chip, state_->calibration); });
+  return within(entry.front, cap);
+}
+
+const ProductPlan& ProductFronts::fastest_in(std::int64_t times, const ProductShape& shape, Bytes cap) {
+  State::Entry& entry = state_->entry(shape, times);
+  std::call_once(entry.searched, [&] {
+    Front front;
+    for (Parts parts : {Parts::equal, Parts::any}) {  // the shares of IPUs that round up may have no equal parts
+      if (front.empty()) add_level(shape, times, parts, state_->tiles, state_->chip, state_->calibration, front);
+    }
+    entry.front = front.take();
+  });
+  return within(entry.front, cap);
 }
 
 std::int64_t ProductFronts::searches() const { return state_->searches; }

@@ -66,6 +66,9 @@ class ProductFronts {
   ProductFronts& operator=(const ProductFronts&) = delete;
   // The fastest plan whose temporary memory is at most `cap`; the leanest when none is that lean.
   const ProductPlan& fastest(const ProductShape& shape, Bytes cap);
+  // The same with the product run in exactly `times` parts: of its columns or its contraction, whichever falls in equal
+  // parts.
+  const ProductPlan& fastest_in(std::int64_t times, const ProductShape& shape, Bytes cap);
   std::int64_t searches() const;  // fronts computed so far
 
  private:

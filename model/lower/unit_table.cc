@@ -38,7 +38,8 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
                                                key.proportion)),
                key.precision.partials,
                key.accumulate,
-               1},
+               key.serialisation,
+               {}},
       model_(model),
       key_(key),
       training_(training) {
@@ -97,13 +98,13 @@ UnitRow UnitTable::make_row(UnitId unit) const {
   return row;
 }
 
-const Function& UnitTable::update(std::size_t unit, std::int64_t shards) const {
+const Function& UnitTable::update(std::size_t unit, GroupShape group) const {
   std::lock_guard lock(mutex_);
-  const std::pair<std::int32_t, std::int64_t> key{row_of_[unit], shards};
+  const std::pair<std::int32_t, GroupShape> key{row_of_[unit], group};
   auto it = updates_.find(key);
   if (it == updates_.end()) {
     UnitContext context = context_;
-    context.update_shards = shards;
+    context.update_group = group;
     Update made;
     made.function = lower_unit(context, representative_[static_cast<std::size_t>(key.first)], Pass::update);
     made.cycles = model_.function(made.function).total();
@@ -112,10 +113,10 @@ const Function& UnitTable::update(std::size_t unit, std::int64_t shards) const {
   return it->second.function;
 }
 
-Cycles UnitTable::update_cycles(std::size_t unit, std::int64_t shards) const {
-  update(unit, shards);
+Cycles UnitTable::update_cycles(std::size_t unit, GroupShape group) const {
+  update(unit, group);
   std::lock_guard lock(mutex_);
-  return updates_.at({row_of_[unit], shards}).cycles;
+  return updates_.at({row_of_[unit], group}).cycles;
 }
 
 WorkTime work_time(const Graph& graph, const Chip& chip) {

@@ -36,6 +36,7 @@ struct TableKey {
   double proportion = 0.6;
   bool accumulate = true;
   bool activation_sharding = false;
+  Serialisation serialisation;
   friend bool operator==(const TableKey&, const TableKey&) = default;
 };
 
@@ -60,9 +61,9 @@ class UnitTable {
   Bytes boundary_bytes(std::size_t unit) const { return boundary_[unit].bytes; }
   Bytes boundary_tile(std::size_t unit) const { return boundary_[unit].tile; }
   const Boundary& boundary(std::size_t unit) const { return boundary_[unit]; }
-  // The optimiser's work for a unit when `shards` IPUs share it.
-  const Function& update(std::size_t unit, std::int64_t shards) const;
-  Cycles update_cycles(std::size_t unit, std::int64_t shards) const;
+  // The optimiser's work for a unit when the replicas of `group` share it.
+  const Function& update(std::size_t unit, GroupShape group) const;
+  Cycles update_cycles(std::size_t unit, GroupShape group) const;
   std::int64_t layer(std::size_t unit) const { return layers_[unit]; }
   std::int64_t tiles() const { return context_.tiles; }
   const GraphFacts& facts() const { return context_.facts; }
@@ -86,7 +87,7 @@ class UnitTable {
     Cycles cycles;
   };
   mutable std::mutex mutex_;
-  mutable std::map<std::pair<std::int32_t, std::int64_t>, Update> updates_;
+  mutable std::map<std::pair<std::int32_t, GroupShape>, Update> updates_;
 };
 
 // The share of work of one op on one IPU, for choosing splits: multiply rate or vector rate of all tiles.

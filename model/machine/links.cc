@@ -97,6 +97,7 @@ struct LinkGraph::State {
                                std::int64_t blocks);
   CollectivePath path_of(GroupShape group);
   BytesPerSecond pairs_at(std::int64_t stride);
+  BytesPerSecond shifted(std::int64_t stride);
 
   std::int64_t ipus, domain;
   Graph graph;  // of one domain
@@ -190,6 +191,20 @@ BytesPerSecond LinkGraph::State::pairs_at(std::int64_t stride) {
   return BytesPerSecond(rate_under(loads));
 }
 
+// All domains are alike: what leaves one at its end enters the next.
+BytesPerSecond LinkGraph::State::shifted(std::int64_t stride) {
+  Loads loads(boost::num_edges(graph));
+  double rate = kNothingMoves.value;
+  for (std::int64_t i = 0; i < domain; ++i) {
+    const std::int64_t to = domain == ipus ? (i + stride) % ipus : i + stride;
+    if (to < domain)
+      add_flow(i, to, loads);
+    else
+      rate = gateway_per_ipu;
+  }
+  return BytesPerSecond(std::min(rate, rate_under(loads)));
+}
+
 LinkGraph::LinkGraph(const Machine& machine) : state_(std::make_unique<State>(machine)) {}
 LinkGraph::~LinkGraph() = default;
 LinkGraph::LinkGraph(LinkGraph&&) noexcept = default;
@@ -224,6 +239,13 @@ BytesPerSecond LinkGraph::neighbour_rate(std::int64_t stride) const {
   const auto known = state_->pair_rates.find(stride);
   if (known != state_->pair_rates.end()) return known->second;
   return state_->pair_rates[stride] = state_->pairs_at(stride);
+}
+
+BytesPerSecond LinkGraph::shifted_rate(std::int64_t stride) const {
+  SUPERSTEP_CHECK(stride >= 1, "a stride is positive");
+  if (stride >= state_->ipus) return kNothingMoves;
+  const std::lock_guard lock(state_->mutex);
+  return state_->shifted(stride);
 }
 
 // On a ladder the least halving cut separates the first half of the rows, or the columns; tests compare with all cuts.

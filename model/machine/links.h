@@ -50,6 +50,10 @@ class LinkGraph {
   // stage to stage), after efficiency and sharing. Pairs inside a domain, since a pipeline never leaves it, or, when
   // stride spans a domain, pairs that meet through gateways. Infinite when there is no such pair.
   BytesPerSecond neighbour_rate(std::int64_t stride) const;
+  // Rate per direction that every IPU i gets to and from IPU i + stride when all talk at once, the last ones to the
+  // first: after efficiency and sharing; pairs of different domains through gateways.
+  // Infinite when there is no other.
+  BytesPerSecond shifted_rate(std::int64_t stride) const;
   // Rate across the worst halving cut of one IPU-Link domain, per direction; 0 for a single IPU.
   BytesPerSecond bisection() const;
 

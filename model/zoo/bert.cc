@@ -61,19 +61,19 @@ TensorId score_mask(const Context& c, const Inputs& in) {
 TensorId layer(const Context& c, std::int64_t number, TensorId x, const Inputs& in) {
   GraphBuilder& b = c.b;
   const std::string name = "layer" + std::to_string(number);
-  b.begin_unit(name + "/attention", number);
+  b.begin_unit(name + "/attention", number, UnitRole::attention);
   {
     GraphBuilder::Scope scope(b, name + "/attention");
     const TensorId mixed = attention(c, x, [&] { return score_mask(c, in); });
     x = layer_norm(c, "norm", b.binary("add", x, mixed));
   }
-  b.begin_unit(name + "/ffn_up", number);
+  b.begin_unit(name + "/ffn_up", number, UnitRole::feed_forward);
   TensorId up;
   {
     GraphBuilder::Scope scope(b, name + "/ffn_up");
     up = b.unary("gelu", dense(c, "up", x, c.spec.ffn));
   }
-  b.begin_unit(name + "/ffn_down", number);
+  b.begin_unit(name + "/ffn_down", number, UnitRole::feed_forward);
   GraphBuilder::Scope scope(b, name + "/ffn_down");
   const TensorId down = b.dropout(dense(c, "down", up, c.spec.hidden), c.spec.dropout);
   return layer_norm(c, "norm", b.binary("add", x, down));
@@ -122,13 +122,13 @@ Graph build_bert(const TransformerSpec& spec, std::int64_t micro_batch, DType pr
   GraphBuilder b(graph);
   const Context c{b, spec, micro_batch, precision};
 
-  b.begin_unit("embedding");
+  b.begin_unit("embedding", -1, UnitRole::embedding);
   const Inputs in = inputs(c);
   const TensorId words = b.weight("embedding/words", precision, {spec.vocabulary, spec.hidden});
   TensorId x = embedding(c, in, words);
   for (std::int64_t i = 0; i < spec.layers; ++i) x = layer(c, i, x, in);
 
-  b.begin_unit("head");
+  b.begin_unit("head", -1, UnitRole::head);
   graph.loss = masked_language_loss(c, x, words);
   if (spec.next_sentence) graph.loss = b.binary("add", graph.loss, next_sentence_loss(c, x));
   graph.outputs = {graph.loss};

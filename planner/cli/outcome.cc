@@ -28,7 +28,8 @@ json memory_json(const Evaluated& e, const Machine& m) {
                       {"vertex_code", r.vertex_code.value},
                       {"exchange_code", r.exchange_code.value},
                       {"control_code", r.control_code.value},
-                      {"io", r.io.value}}},
+                      {"io", r.io.value},
+                      {"lent", r.lent.value}}},
                     {"not_always_live", {{"activations", t.activations.value}, {"temporaries", t.temporaries.value}}},
                     {"ddr_bytes", e.program.ddr[i].total().value}});
   }

@@ -179,6 +179,12 @@ TEST(ExecuteGpt, SerialisedProducts) {
   EXPECT_EQ(lowered.difference(lowered.run()), "");
 }
 
+TEST(ExecuteGpt, PinnedSerialisation) {
+  Plan plan = plain_plan(kUnits, {2, 1}, 1, 1, 2, 2);
+  plan.serialisation = {2, 4, 2, 8};
+  expect_equal(plan);
+}
+
 MakeGraph bert() {
   return [](std::int64_t samples) {
     TransformerSpec spec = zoo_spec("bert-base");

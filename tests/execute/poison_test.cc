@@ -11,14 +11,14 @@
 namespace superstep {
 namespace {
 
-MakeGraph gpt() {
-  return [](std::int64_t samples) {
+MakeGraph gpt(const OptimizerSpec& optimizer = {}) {
+  return [optimizer](std::int64_t samples) {
     TransformerSpec spec;
     spec.name = "tiny", spec.family = "gpt";
     spec.layers = 1, spec.hidden = 16, spec.heads = 4, spec.ffn = 32, spec.vocabulary = 24;
     spec.sequence_length = spec.positions = 4;
     Graph graph = build(spec, samples, DType::fp32);
-    add_optimizer(graph, add_gradients(graph), {});
+    add_optimizer(graph, add_gradients(graph), optimizer);
     return graph;
   };
 }
@@ -113,6 +113,11 @@ TEST(Poison, AGridOfTheWrongRankIsAnError) {
   EXPECT_THROW(lowered.run(changed), InternalError);
 }
 
+TEST(Poison, EveryExchangeOfOperandsIsNeeded) {
+  const Lowered lowered(gpt(), plain_plan(5));
+  expect_poison_without(lowered, [](const Step& s) { return s.term == Term::operand_exchange; });
+}
+
 TEST(Poison, StagesSeeNothingThatWasNotCopied) {
   Plan plan = plain_plan(5, {}, 2, 1, 1, 3);
   const Lowered lowered(gpt(), plan);
@@ -139,14 +144,105 @@ TEST(Poison, SlicesOfAnUpdateAreGathered) {
   const Lowered lowered(gpt(), plan);
   EXPECT_FALSE(lowered.poisoned(lowered.run()));
   Program changed = lowered.program;
-  ASSERT_TRUE(erase_node(changed.root, [](const Node& n) { return n.name == "gather new weights"; }));
+  ASSERT_TRUE(erase_node(changed.root, [](const Node& n) { return n.step.data == Data::new_weights; }));
   EXPECT_TRUE(lowered.poisoned(lowered.run(changed)));
+}
+
+// Copies stand where their stage needs them: each way over the one cut, forward ones before the second stage runs.
+TEST(Poison, EverySerialCopyIsNeeded) {
+  Plan plan = plain_plan(5, {}, 2, 1, 1, 2);
+  plan.schedule = Schedule::sequential;
+  const Lowered lowered(gpt(), plan);
+  for (Data data : {Data::activations, Data::activation_gradients}) {
+    Program changed = lowered.program;
+    ASSERT_TRUE(
+        erase_node(changed.root, [&](const Node& n) { return n.step.kind == StepKind::copy && n.step.data == data; }));
+    EXPECT_TRUE(lowered.poisoned(lowered.run(changed))) << name_of(data);
+  }
+}
+
+// The output layer is the token table: its gradients and its new values travel between the two IPUs that use it.
+TEST(Poison, TiedWeightsAreSentBack) {
+  const Lowered lowered(gpt(), plain_plan(5, {}, 2, 1, 1, 3));
+  EXPECT_EQ(lowered.difference(lowered.run()), "");
+  for (Data data : {Data::tied_gradients, Data::tied_weights}) {
+    Program changed = lowered.program;
+    ASSERT_TRUE(erase_node(changed.root, [&](const Node& n) { return n.step.data == data; }));
+    EXPECT_NE(lowered.difference(lowered.run(changed)), "") << name_of(data);
+    EXPECT_EQ(lowered.poisoned(lowered.run(changed)), data == Data::tied_weights);
+  }
+}
+
+TEST(Poison, PhasesSeeNothingThatWasNotStored) {
+  Plan plan = plain_plan(5, {}, 2, 1, 1, 2);
+  cut_evenly(plan, 5, 4);
+  plan.phases = {0, 2};
+  plan.recompute = {Recompute::layer};
+  plan.location.weights = plan.location.optimizer_state = plan.location.activations = Location::streaming;
+  const Lowered lowered(gpt(), plan);
+  EXPECT_FALSE(lowered.poisoned(lowered.run()));
+  for (Data data : {Data::activations, Data::activation_gradients}) {
+    Program changed = lowered.program;
+    ASSERT_TRUE(
+        erase_node(changed.root, [&](const Node& n) { return n.step.kind == StepKind::store && n.step.data == data; }));
+    EXPECT_TRUE(lowered.poisoned(lowered.run(changed))) << name_of(data);
+  }
+}
+
+TEST(Poison, TiedGradientsWaitForTheirOwnersPhase) {
+  for (PhaseOrder order : {PhaseOrder::phase_outer, PhaseOrder::micro_batch_outer}) {
+    Plan plan = plain_plan(5, {}, 1, 1, 1, 2);
+    cut_evenly(plan, 5, 3);
+    plan.phases = {0, 1, 2};
+    plan.phase_order = order;
+    plan.recompute = {Recompute::layer};
+    plan.location.weights = plan.location.optimizer_state = plan.location.activations = Location::streaming;
+    const Lowered lowered(gpt(), plan);
+    EXPECT_EQ(lowered.difference(lowered.run()), "");
+    for (StepKind kind : {StepKind::store, StepKind::load}) {
+      Program changed = lowered.program;
+      ASSERT_TRUE(erase_node(
+          changed.root, [&](const Node& n) { return n.step.data == Data::tied_gradients && n.step.kind == kind; }));
+      EXPECT_NE(lowered.difference(lowered.run(changed)), "");
+    }
+  }
+}
+
+// The norms of LAMB and LARS are over whole weights, of which a replica updates a slice.
+TEST(Poison, NormsOfAShardedUpdateAreJoined) {
+  for (const char* kind : {"lamb", "lars"}) {
+    const OptimizerSpec spec{.kind = kind, .epsilon = 1e-3};
+    Plan plan = plain_plan(5, {}, 1, 2);
+    plan.replicated_tensor_sharding.optimizer_state = 2;
+    const Lowered lowered(gpt(spec), plan, spec);
+    EXPECT_EQ(lowered.difference(lowered.run()), "");
+    Program changed = lowered.program;
+    std::size_t joins = 0;
+    for (Function& f : changed.functions)
+      joins += std::erase_if(f.steps, [](const Step& s) { return s.data == Data::update_sums; });
+    EXPECT_GT(joins, 0U);
+    EXPECT_NE(lowered.difference(lowered.run(changed)), "") << kind;
+  }
+}
+
+// The same where each IPU of a tensor-parallel pair has half of a weight.
+TEST(Poison, NormsOfSplitWeightsAreJoined) {
+  const OptimizerSpec spec{.kind = "lamb", .epsilon = 1e-3};
+  const Lowered lowered(gpt(spec), plain_plan(5, {2, 1}), spec);
+  Program changed = lowered.program;
+  std::size_t joins = 0;
+  for (Function& f : changed.functions) {
+    if (f.pass != Pass::update) continue;
+    joins += std::erase_if(f.steps, [](const Step& s) { return s.kind == StepKind::collective; });
+  }
+  EXPECT_GT(joins, 0U);
+  EXPECT_NE(lowered.difference(lowered.run(changed)), "");
 }
 
 TEST(Poison, ReplicasThatDoNotMeetDisagreeWithTheReference) {
   const Lowered lowered(gpt(), plain_plan(5, {}, 1, 2));
   Program changed = lowered.program;
-  ASSERT_TRUE(erase_node(changed.root, [](const Node& n) { return n.name == "all-reduce gradients"; }));
+  ASSERT_TRUE(erase_node(changed.root, [](const Node& n) { return n.step.data == Data::gradients; }));
   EXPECT_NE(lowered.difference(lowered.run(changed)), "");
 }
 

@@ -115,7 +115,8 @@ struct Lowered::Tables {
         fronts(machine.chip, machine.chip.tiles - plan.io_tiles, model.calibration()),
         table(facts, sharding, model, fronts,
               TableKey{plan.tensor_parallel, plan.micro_batch, plan.precision, plan.io_tiles,
-                       plan.available_memory_proportion, plan.gradient_accumulation > 1, plan.activation_sharding},
+                       plan.available_memory_proportion, plan.gradient_accumulation > 1, plan.activation_sharding,
+                       plan.serialisation},
               !graph.updates.empty()) {}
 };
 

@@ -172,6 +172,27 @@ TEST(Gradients, BelongToTheUnitOfTheirForwardOp) {
   }
 }
 
+// The largest logit is only subtracted to keep exponentials small; its gradient is stopped.
+TEST(Gradients, AreNotMadeWhereTheyAreStopped) {
+  Graph graph;
+  GraphBuilder b(graph);
+  const TensorId logits = b.matmul(b.input("x", DType::fp32, {3, 4}), b.weight("w", DType::fp32, {4, 5}));
+  graph.loss = b.cross_entropy(logits, b.input("labels", DType::int32, {3}));
+  add_gradients(graph);
+  std::vector<bool> read(graph.tensors.size());
+  for (const Op& op : graph.ops) {
+    for (TensorId t : op.inputs) {
+      if (t.valid()) read[static_cast<std::size_t>(t.index)] = true;
+    }
+  }
+  for (const Op& op : graph.ops) {
+    if (op.pass != Pass::backward) continue;
+    for (TensorId t : op.outputs)
+      EXPECT_TRUE(read[static_cast<std::size_t>(t.index)] || graph.tensors[t].kind == TensorKind::weight_gradient)
+          << op.name;
+  }
+}
+
 TEST(Gradients, NameAnOpThatHasNone) {
   Graph graph;
   GraphBuilder b(graph);

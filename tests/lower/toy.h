@@ -17,11 +17,7 @@
 namespace superstep::test {
 
 // Factor 1 and no fixed costs.
-inline Calibration nothing_fitted(bool full_cost_fill = true) {
-  Calibration c;
-  c.full_cost_fill = full_cost_fill;
-  return c;
-}
+inline Calibration nothing_fitted() { return {}; }
 
 inline Machine toy(std::int64_t ipus) {
   return load_machine(ipus == 8 ? nlohmann::json("toy") : nlohmann::json{{"base", "toy"}, {"partition", ipus}}, "test");

@@ -148,11 +148,15 @@ TEST(ToyLinks, StageCopy) {
 TEST(ToyMemory, StreamingLoadAndHost) {
   // A quarter of the machine's 1 B per cycle for each of its four IPUs.
   const CostModel model(toy(8), nothing_fitted());
-  EXPECT_EQ(model.streaming(Bytes(1000), Location::streaming), Cycles(4000));
-  EXPECT_EQ(model.streaming(Bytes(1000), Location::remote_machine), Cycles(4000));
-  EXPECT_EQ(model.streaming(Bytes(1000), Location::remote_ipu), Cycles(1000));  // one rail
+  EXPECT_EQ(model.streaming(Bytes(1000), Location::streaming, 1), Cycles(4000));
+  // Four IPUs further, two rows up a column of four, the upper two back to the lower: the middle rail of 1 B per cycle
+  // takes two flows each way. Streaming Memory is slower still.
+  EXPECT_EQ(model.streaming(Bytes(1000), Location::remote_ipu, 4), Cycles(2000));
+  EXPECT_EQ(model.streaming(Bytes(1000), Location::remote_machine, 4), Cycles(4000));
+  // One row further, the last back to the first: one flow on each rail each way.
+  EXPECT_EQ(model.streaming(Bytes(1000), Location::remote_ipu, 2), Cycles(1000));
   EXPECT_EQ(model.host(Bytes(1000)), Cycles(4000));
-  EXPECT_EQ(model.streaming(Bytes(0), Location::streaming), Cycles(0));
+  EXPECT_EQ(model.streaming(Bytes(0), Location::streaming, 1), Cycles(0));
 }
 
 }  // namespace

@@ -129,6 +129,20 @@ TEST(NeighbourRate, StagesShareTheRailsTheyPass) {
   EXPECT_NEAR(gigabytes(racks.neighbour_rate(64)), 5.3125, 1e-9);
 }
 
+// As the neighbours', with the last ones going back to the first.
+TEST(ShiftedRate, TheLastGoRoundToTheFirst) {
+  const LinkGraph pod(load_machine("ipu-pod16"));
+  for (std::int64_t stride : {2, 4, 8}) {
+    EXPECT_LE(pod.shifted_rate(stride).value, pod.neighbour_rate(stride).value);
+    EXPECT_NEAR(pod.shifted_rate(stride).value, pod.shifted_rate(16 - stride).value,
+                1e-3);  // one is the other's answer
+  }
+  EXPECT_TRUE(std::isinf(pod.shifted_rate(16).value));
+  const LinkGraph racks(load_machine("bow-pod128"));
+  EXPECT_NEAR(gigabytes(racks.shifted_rate(64)), 5.3125, 1e-9);
+  EXPECT_LE(gigabytes(racks.shifted_rate(4)), 5.3125);  // a few cross to the next rack
+}
+
 TEST(LinkGraph, SixtyFiveThousandIpusCostAsMuchAsOneRack) {
   const Machine machine = load_machine("ipu-65536");
   const auto start = std::chrono::steady_clock::now();

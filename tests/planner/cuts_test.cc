@@ -222,6 +222,7 @@ void try_phases(const PhaseKind& kind, const nlohmann::json& job, const std::vec
     plan.load = kind.load;
     if (plan.load == LoadSchedule::preload) plan.io_tiles = 32;
     plan.location.code = kind.code;
+    plan.location.weights = plan.location.activations = Location::streaming;  // remote_ipu: known gap 4
     const Setting setting(world.table(plan), plan, world.job.optimizer, true);
     CutRules rules;
     rules.modes = modes;

@@ -61,6 +61,10 @@ Plan draw_common(World& world, Draw& draw) {
   p.activation_sharding = draw.chance(30);
   p.prefetch_depth = draw.of<std::int64_t>({1, 2});
   p.available_memory_proportion = draw.of<double>({0.2, 0.6});
+  if (draw.chance(30)) p.serialisation.feed_forward = 4;
+  if (draw.chance(30)) p.serialisation.attention = 2;
+  if (draw.chance(30)) p.serialisation.embedding = 2;
+  if (draw.chance(30)) p.serialisation.head = 2;
   return p;
 }
 
@@ -79,10 +83,19 @@ Plan draw_pipeline(World& world, Draw& draw) {
   }
   p.gradient_accumulation = 2 * stages - 1 + draw.below(20);
   p.schedule = draw.of<Schedule>({Schedule::grouped, Schedule::interleaved, Schedule::sequential});
-  p.location.optimizer_state = draw.of<Location>({Location::in_processor, Location::streaming});
-  p.location.activations = draw.chance(30) ? Location::streaming : Location::in_processor;
-  p.location.gradients = draw.chance(20) ? Location::streaming : Location::in_processor;
-  p.location.weights = draw.chance(15) ? Location::streaming : Location::in_processor;
+  std::vector<Location> places = {Location::in_processor, Location::streaming};
+  if (p.replicas > 1) places.push_back(Location::remote_ipu);
+  if (p.replicas * p.pipeline_stages * p.tensor_parallel.size() >=
+      lender_stride(p, Location::remote_machine, world.job.machine.ipus_per_machine) +
+          world.job.machine.ipus_per_machine)
+    places.push_back(Location::remote_machine);
+  const auto outside = [&] {
+    return places[1 + static_cast<std::size_t>(draw.below(static_cast<std::int64_t>(places.size()) - 1))];
+  };
+  p.location.optimizer_state = draw.of(places);
+  p.location.activations = draw.chance(30) ? outside() : Location::in_processor;
+  p.location.gradients = draw.chance(20) ? outside() : Location::in_processor;
+  p.location.weights = draw.chance(15) ? outside() : Location::in_processor;
   return p;
 }
 
@@ -92,6 +105,8 @@ Plan draw_phases(World& world, Draw& draw) {
   p.phase_groups = p.pipeline_stages % 2 == 0 && draw.chance(30) ? 2 : 1;
   p.phase_order = draw.chance(25) ? PhaseOrder::micro_batch_outer : PhaseOrder::phase_outer;
   p.location.weights = p.location.optimizer_state = p.location.activations = Location::streaming;
+  if (p.replicas > 1 && draw.chance(30)) p.location.weights = Location::remote_ipu;
+  if (p.replicas > 1 && draw.chance(30)) p.location.activations = Location::remote_ipu;
   p.io_tiles = draw.of<std::int64_t>({0, 32});
   p.load = p.io_tiles > 0 && draw.chance(60) ? LoadSchedule::preload : LoadSchedule::on_demand;
   p.location.code = draw.chance(25) ? Location::streaming : Location::in_processor;
