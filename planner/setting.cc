@@ -147,7 +147,7 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
     VertexSet& kinds = kinds_of_row_[at(unit_[at(u)].row % 64)];
     kinds |= row.forward.vertices | row.backward.vertices;
     if (training_ && row.parameters > 0) {
-      const Function& update = table.update(at(u), shard_group(plan, rts.optimizer_state));
+      const Footprint& update = table.update(at(u), shard_group(plan, rts.optimizer_state));
       bytes += update.exchange_code.value;
       kinds |= update.vertices;
     }

@@ -107,7 +107,7 @@ class PlanLowering {
     const auto u = static_cast<std::size_t>(unit);
     auto& ids = pass == Pass::forward ? forward_ : backward_;
     FunctionId& id = ids[static_cast<std::size_t>(t_.row_index(u))];
-    if (!id.valid()) id = program_.functions.push_back(pass == Pass::forward ? t_.row(u).forward : t_.row(u).backward);
+    if (!id.valid()) id = program_.functions.push_back(t_.function(u, pass));
     n.function = id;
     n.lag = lag;
     n.recompute = recompute;
@@ -228,7 +228,7 @@ class PlanLowering {
     if (s.recompute == Recompute::none) {
       b = boundary(s.begin);
       for (std::int64_t u = s.begin; u < s.end; ++u) {
-        const Function& f = t_.row(static_cast<std::size_t>(u)).forward;
+        const Footprint& f = t_.row(static_cast<std::size_t>(u)).forward;
         const Bytes kept = f.kept + (u + 1 < s.end ? f.crossing : Bytes(0));
         b += tile ? kept : kept * t_.tiles();
       }
@@ -462,7 +462,7 @@ class PlanLowering {
     FunctionId& id = updates_[t_.row_index(u)];
     if (!id.valid())
       id = program_.functions.push_back(
-          t_.update(u, shard_group(plan_, plan_.replicated_tensor_sharding.optimizer_state)));
+          t_.function(u, Pass::update, shard_group(plan_, plan_.replicated_tensor_sharding.optimizer_state)));
     return id;
   }
 
@@ -703,7 +703,7 @@ class PlanLowering {
       kinds |= row.forward.vertices | row.backward.vertices;
       r.exchange_code += row.forward.exchange_code + row.backward.exchange_code;
       if (t_.training() && row.parameters > 0) {
-        const Function& update = t_.update(u, shard_group(plan_, plan_.replicated_tensor_sharding.optimizer_state));
+        const Footprint& update = t_.update(u, shard_group(plan_, plan_.replicated_tensor_sharding.optimizer_state));
         kinds |= update.vertices;
         r.exchange_code += update.exchange_code;
       }

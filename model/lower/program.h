@@ -111,12 +111,8 @@ struct Step {
 // Ops by their position in all_ops(): equal kinds of vertex share their code.
 using VertexSet = std::bitset<256>;
 
-// The supersteps of one unit in one pass on one IPU. Equal units call the same function.
-struct Function {
-  std::string name;
-  UnitId unit;  // a representative; the caller binds its own unit's tensors by position
-  Pass pass = Pass::forward;
-  std::vector<Step> steps;
+// What running a function needs on a tile.
+struct Footprint {
   Bytes peak;           // largest live + temporary per tile, results freed after their last use in this pass
   Bytes peak_keeping;   // forward: the same when all that the backward pass reads stays
   Bytes kept;           // forward: what this unit's backward pass reads of it, per tile
@@ -124,6 +120,14 @@ struct Function {
   Bytes incoming;       // live from the start, per tile: forward results of earlier units, or their gradients
   Bytes exchange_code;  // of these steps, per tile
   VertexSet vertices;   // the kinds of vertex it runs
+};
+
+// The supersteps of one unit in one pass on one IPU. Equal units call the same function.
+struct Function : Footprint {
+  std::string name;
+  UnitId unit;  // a representative; the caller binds its own unit's tensors by position
+  Pass pass = Pass::forward;
+  std::vector<Step> steps;
 };
 
 using FunctionId = Id<struct FunctionTag>;

@@ -449,10 +449,10 @@ double Solver::solve(const std::vector<OpId>& ops, const std::function<bool(Tens
     const Op& op = graph.ops[ops[i]];
     const State& state = stages[i + 1][path[i + 1]];
     const Candidate& candidate = all[i][static_cast<std::size_t>(state.candidate)];
-    OpSharding& out = result.ops[static_cast<std::size_t>(ops[i].index)];
+    result.op_index[static_cast<std::size_t>(ops[i].index)] = static_cast<std::int32_t>(result.ops.size());
+    OpSharding& out = result.ops.emplace_back();
     out.axis = candidate.axis;
     out.in = candidate.need;
-    out.conversions.clear();
     auto live_state = [&](TensorId t) -> std::optional<Sharding> {
       for (std::size_t s = 0; s < lives[i + 1].size(); ++s) {
         if (lives[i + 1][s] == t) return state.live[s];
@@ -491,7 +491,7 @@ double Solver::solve(const std::vector<OpId>& ops, const std::function<bool(Tens
 void Solver::apply(const std::vector<OpId>& from, const std::vector<OpId>& to) {
   SUPERSTEP_CHECK(from.size() == to.size(), "blocks with one signature differ in length");
   for (std::size_t i = 0; i < from.size(); ++i) {
-    result.ops[static_cast<std::size_t>(to[i].index)] = result.of(from[i]);
+    result.op_index[static_cast<std::size_t>(to[i].index)] = result.op_index[static_cast<std::size_t>(from[i].index)];
     const Op& a = graph.ops[from[i]];
     const Op& b = graph.ops[to[i]];
     for (std::size_t k = 0; k < b.inputs.size(); ++k) {
@@ -726,19 +726,30 @@ bool gathers_weights(const Graph& graph, const GraphSharding& sharding) {
   return false;
 }
 
+// Nothing to choose: no op is split, and no conversions.
+GraphSharding all_whole(const Graph& graph, GraphSharding result) {
+  std::map<std::pair<std::size_t, std::size_t>, std::int32_t> known;  // by inputs, outputs
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    const Op& op = graph.ops[OpId(i)];
+    const auto [it, fresh] =
+        known.try_emplace({op.inputs.size(), op.outputs.size()}, static_cast<std::int32_t>(result.ops.size()));
+    if (fresh) {
+      result.ops.emplace_back();
+      result.ops.back().in.resize(op.inputs.size());
+      result.ops.back().out.resize(op.outputs.size());
+    }
+    result.op_index[i] = it->second;
+  }
+  return result;
+}
+
 GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTime& collective, const WorkTime& work,
                     const ShardRules& rules) {
   Solver solver{graph, mesh, collective, work, graph.loss.valid() && !graph.updates.empty(), {}, {}, {}};
   solver.result.mesh = mesh;
-  solver.result.ops.resize(graph.ops.size());
+  solver.result.op_index.resize(graph.ops.size());
   solver.result.tensors.resize(graph.tensors.size());
-  if (mesh.size() == 1) {  // nothing to choose: all whole, no conversions
-    for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-      solver.result.ops[i].in.resize(graph.ops[OpId(i)].inputs.size());
-      solver.result.ops[i].out.resize(graph.ops[OpId(i)].outputs.size());
-    }
-    return std::move(solver.result);
-  }
+  if (mesh.size() == 1) return all_whole(graph, std::move(solver.result));
   solver.data = data_dimensions(graph);
   solver.summand_of = gradient_summands(graph);
   solver.rules = rules;

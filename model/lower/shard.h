@@ -51,9 +51,12 @@ struct OpSharding {
 
 struct GraphSharding {
   TensorParallel mesh;
-  std::vector<OpSharding> ops;    // by OpId
-  std::vector<Sharding> tensors;  // by TensorId, as stored between ops
-  const OpSharding& of(OpId op) const { return ops[static_cast<std::size_t>(op.index)]; }
+  std::vector<OpSharding> ops;         // equal blocks share theirs
+  std::vector<std::int32_t> op_index;  // by OpId: in `ops`
+  std::vector<Sharding> tensors;       // by TensorId, as stored between ops
+  const OpSharding& of(OpId op) const {
+    return ops[static_cast<std::size_t>(op_index[static_cast<std::size_t>(op.index)])];
+  }
   const Sharding& of(TensorId t) const { return tensors[static_cast<std::size_t>(t.index)]; }
 };
 

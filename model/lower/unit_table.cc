@@ -71,11 +71,13 @@ UnitRow UnitTable::make_row(UnitId unit) const {
   UnitRow row;
   const GraphFacts& facts = context_.facts;
   const auto u = static_cast<std::size_t>(unit.index);
-  row.forward = lower_unit(context_, unit, Pass::forward);
-  row.forward_cycles = model_.function(row.forward);
+  const Function forward = lower_unit(context_, unit, Pass::forward);
+  row.forward = forward;
+  row.forward_cycles = model_.function(forward);
   if (training_) {
-    row.backward = lower_unit(context_, unit, Pass::backward);
-    row.backward_cycles = model_.function(row.backward);
+    const Function backward = lower_unit(context_, unit, Pass::backward);
+    row.backward = backward;
+    row.backward_cycles = model_.function(backward);
   }
   auto elements = [&](TensorId t) {
     return on_ipu(facts, context_.sharding, t).value / size_of(facts.graph.info(t).type);
@@ -98,19 +100,21 @@ UnitRow UnitTable::make_row(UnitId unit) const {
   return row;
 }
 
-const Function& UnitTable::update(std::size_t unit, GroupShape group) const {
+Function UnitTable::function(std::size_t unit, Pass pass, GroupShape group) const {
+  UnitContext context = context_;
+  context.update_group = group;
+  return lower_unit(context, representative_[static_cast<std::size_t>(row_of_[unit])], pass);
+}
+
+const Footprint& UnitTable::update(std::size_t unit, GroupShape group) const {
   std::lock_guard lock(mutex_);
   const std::pair<std::int32_t, GroupShape> key{row_of_[unit], group};
   auto it = updates_.find(key);
   if (it == updates_.end()) {
-    UnitContext context = context_;
-    context.update_group = group;
-    Update made;
-    made.function = lower_unit(context, representative_[static_cast<std::size_t>(key.first)], Pass::update);
-    made.cycles = model_.function(made.function).total();
-    it = updates_.emplace(key, std::move(made)).first;
+    const Function made = function(unit, Pass::update, group);
+    it = updates_.emplace(key, Update{made, model_.function(made).total()}).first;
   }
-  return it->second.function;
+  return it->second.footprint;
 }
 
 Cycles UnitTable::update_cycles(std::size_t unit, GroupShape group) const {

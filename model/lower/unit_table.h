@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything a plan needs to know of each unit at one (mesh, micro-batch, precision, compute tiles,
-// temporary cap): the same functions that a lowered program calls, and their costs. Equal units share a row.
+// temporary cap): footprints and costs of the functions that a lowered program calls. Equal units share a row.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace superstep {
 
 struct UnitRow {
-  Function forward, backward;
+  Footprint forward, backward;
   TermCycles forward_cycles, backward_cycles;
   // One IPU.
   Bytes weight_bytes;           // weights first used here
@@ -62,8 +62,10 @@ class UnitTable {
   Bytes boundary_tile(std::size_t unit) const { return boundary_[unit].tile; }
   const Boundary& boundary(std::size_t unit) const { return boundary_[unit]; }
   // The optimiser's work for a unit when the replicas of `group` share it.
-  const Function& update(std::size_t unit, GroupShape group) const;
+  const Footprint& update(std::size_t unit, GroupShape group) const;
   Cycles update_cycles(std::size_t unit, GroupShape group) const;
+  // A function itself, lowered anew: a search makes thousands of tables and few programs. `group`: of an update.
+  Function function(std::size_t unit, Pass pass, GroupShape group = {}) const;
   std::int64_t layer(std::size_t unit) const { return layers_[unit]; }
   std::int64_t tiles() const { return context_.tiles; }
   const GraphFacts& facts() const { return context_.facts; }
@@ -83,7 +85,7 @@ class UnitTable {
   std::vector<Boundary> boundary_;
   std::vector<std::int64_t> layers_;
   struct Update {
-    Function function;
+    Footprint footprint;
     Cycles cycles;
   };
   mutable std::mutex mutex_;

@@ -45,7 +45,7 @@ class Serialised {
     const UnitTable table(facts_, sharding_, model_, fronts_, key, true);
     Taken taken;
     for (std::size_t u = 0; u < table.units(); ++u) {
-      for (const Function* f : {&table.row(u).forward, &table.row(u).backward}) add(*f, which, taken);
+      for (Pass pass : {Pass::forward, Pass::backward}) add(table.function(u, pass), which, taken);
     }
     return taken;
   }

@@ -74,7 +74,7 @@ TEST(ToyUnit, Matmul) {
                   }),
                   1, {1, 1}, false);
   const UnitRow& row = l.table.row(0);
-  ASSERT_EQ(row.forward.steps.size(), 2u);
+  ASSERT_EQ(l.table.function(0, Pass::forward).steps.size(), 2u);
   EXPECT_EQ(row.forward_cycles[Term::operand_exchange], 192);
   EXPECT_EQ(row.forward_cycles[Term::amp_rows], 32);
   EXPECT_EQ(row.forward_cycles[Term::amp_fixed], 10);
@@ -98,7 +98,7 @@ TEST(ToyUnit, ElementwiseAdd) {
                   }),
                   1, {1, 1}, false);
   const UnitRow& row = l.table.row(0);
-  ASSERT_EQ(row.forward.steps.size(), 1u);
+  ASSERT_EQ(l.table.function(0, Pass::forward).steps.size(), 1u);
   EXPECT_EQ(row.forward_cycles[Term::vector], 76);
   EXPECT_EQ(row.forward_cycles.total(), Cycles(86));
   EXPECT_EQ(row.feed_bytes, Bytes(512));
@@ -113,7 +113,7 @@ TEST(ToyUnit, RowReduction) {
                   }),
                   1, {1, 1}, false);
   const UnitRow& row = l.table.row(0);
-  ASSERT_EQ(row.forward.steps.size(), 1u);
+  ASSERT_EQ(l.table.function(0, Pass::forward).steps.size(), 1u);
   EXPECT_EQ(row.forward_cycles[Term::vector], 74);
   EXPECT_EQ(row.forward_cycles.total(), Cycles(84));
 }
