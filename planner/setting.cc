@@ -70,7 +70,7 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
     p.lender = -1;
     if (u < n_) {
       const UnitRow& row = table.row(i);
-      p.row = table.row_index(i);
+      p.row = table.kind(i);
       p.layer = table.layer(i);
       const std::int64_t gather = phased_ ? 0 : gather_.of(row.weight_bytes.value);
       p.again = row.forward_cycles.total().value;

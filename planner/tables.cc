@@ -59,7 +59,8 @@ struct Tables::State {
   Lazy<UnitKey, UnitTable> tables;
 };
 
-Tables::Tables(const Job& job, const CostModel& model) : job_(job), model_(model), state_(new State) {}
+Tables::Tables(const Job& job, const CostModel& model, bool collapse)
+    : job_(job), model_(model), collapse_(collapse), state_(new State) {}
 Tables::~Tables() = default;
 
 bool Tables::training() const { return job_.task == Task::training; }
@@ -75,7 +76,9 @@ const GraphFacts& Tables::facts(std::int64_t micro_batch) {
   return state_->graphs.get(micro_batch, make).facts;
 }
 
-const UnitTable& Tables::table(const TableKey& key) {
+const UnitTable& Tables::table(const TableKey& wanted) {
+  TableKey key = wanted;
+  key.collapse = collapse_;
   const Chip& chip = model_.machine().chip;
   const MeshKey mesh_key{key.micro_batch, key.mesh, key.activation_sharding};
   const UnitKey unit_key{mesh_key,       key.io_tiles,           key.proportion,

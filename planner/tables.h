@@ -12,7 +12,8 @@ namespace superstep {
 
 class Tables {
  public:
-  Tables(const Job& job, const CostModel& model);
+  // `collapse`: see TableKey.
+  Tables(const Job& job, const CostModel& model, bool collapse = true);
   ~Tables();
 
   const GraphFacts& facts(std::int64_t micro_batch);
@@ -26,6 +27,7 @@ class Tables {
   struct State;
   const Job& job_;
   const CostModel& model_;
+  bool collapse_;
   std::unique_ptr<State> state_;
 };
 

@@ -25,7 +25,7 @@ class PlanLowering {
 
   Program run() {
     program_.compute_tiles = t_.tiles();
-    for (std::size_t r = 0; r < t_.rows(); ++r) forward_.push_back(FunctionId()), backward_.push_back(FunctionId());
+    for (std::size_t r = 0; r < t_.kinds(); ++r) forward_.push_back(FunctionId()), backward_.push_back(FunctionId());
     program_.root.name = t_.training() ? "optimiser step" : "inference";
     if (plan_.phased())
       phased();
@@ -106,7 +106,7 @@ class PlanLowering {
     n.unit = UnitId(static_cast<std::int32_t>(unit));
     const auto u = static_cast<std::size_t>(unit);
     auto& ids = pass == Pass::forward ? forward_ : backward_;
-    FunctionId& id = ids[static_cast<std::size_t>(t_.row_index(u))];
+    FunctionId& id = ids[static_cast<std::size_t>(t_.kind(u))];
     if (!id.valid()) id = program_.functions.push_back(t_.function(u, pass));
     n.function = id;
     n.lag = lag;
@@ -459,7 +459,7 @@ class PlanLowering {
   }
 
   FunctionId update_function(std::size_t u) {
-    FunctionId& id = updates_[t_.row_index(u)];
+    FunctionId& id = updates_[t_.kind(u)];
     if (!id.valid())
       id = program_.functions.push_back(
           t_.function(u, Pass::update, shard_group(plan_, plan_.replicated_tensor_sharding.optimizer_state)));
@@ -698,7 +698,7 @@ class PlanLowering {
     std::set<std::int32_t> seen;
     VertexSet kinds;
     for_units(ipu, phase, [&](std::size_t u) {
-      if (!seen.insert(t_.row_index(u)).second) return;
+      if (!seen.insert(t_.kind(u)).second) return;
       const UnitRow& row = t_.row(u);
       kinds |= row.forward.vertices | row.backward.vertices;
       r.exchange_code += row.forward.exchange_code + row.backward.exchange_code;

@@ -547,7 +547,7 @@ double solve_blocks(Solver& solver, const std::vector<BlockOfUnits>& blocks, con
       if (ops.empty()) continue;
       const auto [it, fresh] = solved.try_emplace(blocks[b].signature, Solved{b, 0});
       if (pass == Pass::update) solver.place_states(ops);
-      if (fresh)
+      if (fresh || !solver.rules.collapse)
         it->second.seconds = solver.solve(ops, crosses, pass == Pass::update ? 1 : kAll);
       else
         solver.apply(ops_of(solver.graph, blocks[it->second.block], pass), ops);

@@ -75,6 +75,7 @@ struct ShardRules {
   bool split_activations = false;
   // Where that is cheaper, weights of up to this size are gathered for each use instead of activations being joined.
   Bytes gather_limit = Bytes(std::numeric_limits<std::int64_t>::max());
+  bool collapse = true;  // blocks with equal signatures are solved once; false: each on its own, for comparison
 };
 
 // The splits with least time. Blocks with equal signatures are solved once.

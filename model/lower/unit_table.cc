@@ -45,12 +45,11 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
       training_(training) {
   std::map<std::uint64_t, std::int32_t> index;
   for (std::size_t u = 0; u < facts.graph.units.size(); ++u) {
-    const auto [it, fresh] = index.try_emplace(facts.signatures[u], static_cast<std::int32_t>(rows_.size()));
-    if (fresh) {
-      rows_.push_back(make_row(UnitId(u)));
-      representative_.push_back(UnitId(u));
-    }
-    row_of_.push_back(it->second);
+    const auto [it, fresh] = index.try_emplace(facts.signatures[u], static_cast<std::int32_t>(representative_.size()));
+    if (fresh) representative_.push_back(UnitId(u));
+    if (fresh || !key.collapse) rows_.push_back(make_row(UnitId(u)));
+    kind_of_.push_back(it->second);
+    row_of_.push_back(key.collapse ? it->second : static_cast<std::int32_t>(u));
     layers_.push_back(facts.graph.units[UnitId(u)].layer);
   }
   for (std::size_t u = 0; u <= facts.graph.units.size(); ++u) {
@@ -103,12 +102,12 @@ UnitRow UnitTable::make_row(UnitId unit) const {
 Function UnitTable::function(std::size_t unit, Pass pass, GroupShape group) const {
   UnitContext context = context_;
   context.update_group = group;
-  return lower_unit(context, representative_[static_cast<std::size_t>(row_of_[unit])], pass);
+  return lower_unit(context, representative_[static_cast<std::size_t>(kind_of_[unit])], pass);
 }
 
 const Footprint& UnitTable::update(std::size_t unit, GroupShape group) const {
   std::lock_guard lock(mutex_);
-  const std::pair<std::int32_t, GroupShape> key{row_of_[unit], group};
+  const std::pair<std::int32_t, GroupShape> key{kind_of_[unit], group};
   auto it = updates_.find(key);
   if (it == updates_.end()) {
     const Function made = function(unit, Pass::update, group);
@@ -120,7 +119,7 @@ const Footprint& UnitTable::update(std::size_t unit, GroupShape group) const {
 Cycles UnitTable::update_cycles(std::size_t unit, GroupShape group) const {
   update(unit, group);
   std::lock_guard lock(mutex_);
-  return updates_.at({row_of_[unit], group}).cycles;
+  return updates_.at({kind_of_[unit], group}).cycles;
 }
 
 WorkTime work_time(const Graph& graph, const Chip& chip) {
@@ -144,7 +143,7 @@ WorkTime work_time(const Graph& graph, const Chip& chip) {
 
 ShardRules shard_rules(const TableKey& key, const Chip& chip) {
   // A weight gathered for one use may take a quarter of the chip: it stands beside its own shards and gradients.
-  return {kSmallWeight, key.activation_sharding, Bytes(chip.tile_memory.value * chip.tiles / 4)};
+  return {kSmallWeight, key.activation_sharding, Bytes(chip.tile_memory.value * chip.tiles / 4), key.collapse};
 }
 
 CollectiveTime collective_time(const CostModel& model, TensorParallel mesh) {

@@ -37,6 +37,7 @@ struct TableKey {
   bool accumulate = true;
   bool activation_sharding = false;
   Serialisation serialisation;
+  bool collapse = true;  // equal units share a row; false: each is lowered and costed on its own, for comparison
   friend bool operator==(const TableKey&, const TableKey&) = default;
 };
 
@@ -55,8 +56,9 @@ class UnitTable {
   const TableKey& key() const { return key_; }
   std::size_t units() const { return row_of_.size(); }
   const UnitRow& row(std::size_t unit) const { return rows_[static_cast<std::size_t>(row_of_[unit])]; }
-  std::int32_t row_index(std::size_t unit) const { return row_of_[unit]; }
-  std::size_t rows() const { return rows_.size(); }
+  // Units of one kind run the same functions.
+  std::int32_t kind(std::size_t unit) const { return kind_of_[unit]; }
+  std::size_t kinds() const { return representative_.size(); }
   // Forward results that cross into `unit`, one IPU and one tile; unit == units(): none.
   Bytes boundary_bytes(std::size_t unit) const { return boundary_[unit].bytes; }
   Bytes boundary_tile(std::size_t unit) const { return boundary_[unit].tile; }
@@ -79,7 +81,7 @@ class UnitTable {
   const CostModel& model_;
   TableKey key_;
   bool training_;
-  std::vector<std::int32_t> row_of_;
+  std::vector<std::int32_t> row_of_, kind_of_;
   std::vector<UnitId> representative_;
   std::vector<UnitRow> rows_;
   std::vector<Boundary> boundary_;

@@ -73,5 +73,51 @@ TEST(BertLargeOnPod16, GivesTheSamePlansEachTime) {
   }
 }
 
+// The trillion parameters' machine and model at a thousandth of their size: what equal units, layers and tables share
+// must not show in the result.
+TEST(GptOnPod64, IsTheSameWhereEveryUnitIsTabulatedOnItsOwn) {
+  const Job job = read_job({{"model", {{"zoo", "gpt-1t"}, {"layers", 12}, {"hidden", 2560}, {"heads", 32}}},
+                            {"machine", "ipu-pod64"},
+                            {"task", "training"},
+                            {"optimizer", {{"kind", "adam"}}},
+                            {"batch", {{"global", 64}}}},
+                           "test");
+  const CostModel model(job.machine, load_calibration());
+  std::vector<SearchResult> results;
+  for (bool collapse : {true, false}) {
+    Tables tables(job, model, collapse);
+    SearchOptions options;
+    options.pareto = options.find_fix = false;
+    results.push_back(search(tables, options));
+    EXPECT_TRUE(results.back().stats.optimal);
+    EXPECT_EQ(results.back().stats.gap, 0);
+  }
+  ASSERT_FALSE(results[0].best.empty());
+  ASSERT_EQ(results[0].best.size(), results[1].best.size());
+  for (std::size_t i = 0; i < results[0].best.size(); ++i) {
+    EXPECT_EQ(to_json(results[0].best[i].plan), to_json(results[1].best[i].plan));
+    EXPECT_EQ(results[0].best[i].estimate.cycles, results[1].best[i].estimate.cycles);
+    EXPECT_EQ(results[0].best[i].estimate.tile_peak, results[1].best[i].estimate.tile_peak);
+  }
+  EXPECT_EQ(results[0].stats.explored, results[1].stats.explored);
+  EXPECT_EQ(results[0].stats.feasible, results[1].stats.feasible);
+}
+
+TEST(Gpt1t, HasAPlanFor64000Ipus) {
+  const Job job = load_job(SUPERSTEP_SOURCE "/data/jobs/gpt-1t-64000.json");
+  const CostModel model(job.machine, load_calibration());
+  Tables tables(job, model);
+  SearchOptions options;
+  options.pareto = options.find_fix = false;
+  options.time_limit = 300;  // this build is several times slower than what users run
+  const SearchResult r = search(tables, options);
+  ASSERT_FALSE(r.best.empty());
+  EXPECT_EQ(r.best[0].plan.ipus(), 64000);
+  EXPECT_EQ(evaluate_in_full(tables, r.best[0].plan).overflows.size(), 0u);
+  EXPECT_LT(r.stats.gap, 0.1);
+  std::printf("best: %s, %.0f samples/s, gap %.3f\n", label(r.best[0].plan).c_str(), r.best[0].samples_per_second,
+              r.stats.gap);
+}
+
 }  // namespace
 }  // namespace superstep
