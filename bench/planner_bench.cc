@@ -60,7 +60,7 @@ Plan gpt3_plan() {
     p.stage_ipu.push_back(u % 8);
   }
   p.location.weights = p.location.optimizer_state = p.location.activations = Location::streaming;
-  p.activation_sharding = true;
+  p.activation_sharding = ActivationSharding::throughout;
   p.available_memory_proportion = 0.25;
   return p;
 }

@@ -35,6 +35,10 @@ const std::vector<std::pair<std::string, Location>> kLocations = {{"in_processor
                                                                   {"remote_ipu", Location::remote_ipu}};
 const std::vector<std::pair<std::string, PhaseOrder>> kOrders = {{"phase_outer", PhaseOrder::phase_outer},
                                                                  {"micro_batch_outer", PhaseOrder::micro_batch_outer}};
+const std::vector<std::pair<std::string, ActivationSharding>> kActivationShardings = {
+    {"none", ActivationSharding::none},
+    {"stored", ActivationSharding::stored},
+    {"throughout", ActivationSharding::throughout}};
 const std::vector<std::pair<std::string, LoadSchedule>> kLoads = {{"preload", LoadSchedule::preload},
                                                                   {"on_demand", LoadSchedule::on_demand}};
 const std::vector<std::pair<std::string, RunMode>> kRunModes = {{"exact", RunMode::exact}, {"device", RunMode::device}};
@@ -207,7 +211,13 @@ Pins read_pins(JsonReader r) {
   if (r.has("phase_order")) pins.phase_order = name_pin(r, "phase_order", kOrders);
   if (r.has("phase_groups")) pins.phase_groups = integer_pin(r, "phase_groups");
   if (r.has("replicated_tensor_sharding")) read_sharding(r.object("replicated_tensor_sharding"), pins);
-  if (r.has("activation_sharding")) pins.activation_sharding = r.boolean_or("activation_sharding", false);
+  if (r.has("activation_sharding")) {
+    const nlohmann::json& v = r.raw("activation_sharding");
+    if (v.is_boolean())
+      pins.activation_sharding = {v.get<bool>() ? ActivationSharding::stored : ActivationSharding::none};
+    else
+      pins.activation_sharding = name_pin(r, "activation_sharding", kActivationShardings);
+  }
   if (r.has("location")) read_locations(r.object("location"), pins);
   if (r.has("io_tiles")) pins.io_tiles = integer_pin(r, "io_tiles", 0);
   if (r.has("load")) pins.load = name_pin(r, "load", kLoads);

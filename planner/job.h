@@ -38,7 +38,7 @@ struct Pins {
   std::vector<PhaseOrder> phase_order;
   std::optional<IntegerPin> phase_groups, prefetch_depth;
   std::optional<IntegerPin> rts_weights, rts_gradients, rts_optimizer_state;
-  std::optional<bool> activation_sharding;
+  std::vector<ActivationSharding> activation_sharding;
   std::vector<Location> weights, gradients, optimizer_state, activations, code;  // empty: free
   std::vector<LoadSchedule> load;
   Precision precision;  // always given; defaults are fp16 with fp32 moments

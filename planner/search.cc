@@ -446,7 +446,7 @@ class Search {
     for (const CellBound& cb : cells_) {
       for (const Plan& plan : settings(job_, cb.cell, options_.defaults)) {
         // Enough to name what is in the way; more settings seldom come much closer.
-        if (since(start_) > 10 + searched) break;
+        if (since(start_) > 5 + searched) break;
         closest_of(plan, least);
       }
     }
@@ -475,22 +475,36 @@ class Search {
     for (const CutRules& rules : rules_for(plan)) {
       for (double factor : {1.0, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0, 12.0, 30.0, 100.0}) {
         if (factor >= least) break;
-        CutLimits limits;
-        limits.tile = static_cast<std::int64_t>(factor * static_cast<double>(tile_limit_));
-        limits.executable = static_cast<std::int64_t>(factor * static_cast<double>(setting.executable_limit()));
-        limits.ddr = static_cast<std::int64_t>(factor * 1.001 *
-                                               static_cast<double>(std::max<std::int64_t>(1, setting.ddr_limit())));
-        ++out_.stats.evaluations;
-        std::optional<Cuts> cuts =
-            searches_phases(plan) ? cut_phases(setting, rules, limits, nullptr) : cut_pipeline(setting, rules, limits);
-        if (!cuts) continue;
-        Plan found = with_cuts(plan, *cuts);
-        if (!check_plan(found, table.facts(), job_.machine, tables_.training()).empty()) break;
+        if (!relax(plan, setting, rules, factor)) continue;
         least = factor;
-        out_.closest = std::move(found);
         break;
       }
     }
+  }
+
+  // Limits times `factor`, one of them before all: what is named then is what is in the way.
+  bool relax(const Plan& plan, const Setting& setting, const CutRules& rules, double factor) {
+    const std::vector<std::pair<double, double>> ways =
+        factor == 1 ? std::vector<std::pair<double, double>>{{1, 1}}
+                    : std::vector<std::pair<double, double>>{{1, factor}, {factor, 1}, {factor, factor}};
+    const auto times = [](double by, std::int64_t limit) {
+      return static_cast<std::int64_t>(by * static_cast<double>(std::max<std::int64_t>(1, limit)));
+    };
+    for (const auto& [tile, ddr] : ways) {
+      CutLimits limits;
+      limits.tile = times(tile, tile_limit_);
+      limits.executable = times(tile, setting.executable_limit());
+      limits.ddr = times(ddr, setting.ddr_limit());
+      ++out_.stats.evaluations;
+      std::optional<Cuts> cuts =
+          searches_phases(plan) ? cut_phases(setting, rules, limits, nullptr) : cut_pipeline(setting, rules, limits);
+      if (!cuts) continue;
+      Plan found = with_cuts(plan, *cuts);
+      if (!check_plan(found, setting.table().facts(), job_.machine, tables_.training()).empty()) continue;
+      out_.closest = std::move(found);
+      return true;
+    }
+    return false;
   }
 
   std::string structural_reason() {
@@ -545,7 +559,7 @@ class Search {
       SearchOptions options;
       options.top = 1;
       options.pareto = options.find_fix = false;
-      options.time_limit = 10;
+      options.time_limit = 20;
       const SearchResult r = search(tables, options);
       if (r.best.empty() || r.best[0].samples_per_second <= best) return;
       best = r.best[0].samples_per_second;
@@ -583,7 +597,7 @@ TableKey table_key(const Plan& plan) {
   key.proportion = plan.available_memory_proportion;
   key.accumulate = plan.gradient_accumulation > 1;
   key.serialisation = plan.serialisation;
-  key.activation_sharding = plan.activation_sharding;
+  key.split_activations = plan.activation_sharding == ActivationSharding::throughout;
   return key;
 }
 

@@ -58,14 +58,13 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
     PerUnit p{};
     const auto i = at(u);
     const Boundary& boundary = table.boundary(i);
-    p.boundary = boundary.tile.value;
-    const std::int64_t stored = (plan.activation_sharding && phased_ ? boundary.shard : boundary.bytes).value;
+    const bool shards = plan.activation_sharding != ActivationSharding::none;
+    p.boundary = (shards ? boundary.shard_tile : boundary.tile).value;
+    const std::int64_t stored = (shards ? boundary.shard : boundary.bytes).value;
     stored_boundary_.push_back(stored);
     p.entry_boundary = stored;
     p.move = streaming(stored, stash_at);
-    p.join = plan.activation_sharding
-                 ? join_all.of(boundary.gather_all.value) + join_rest.of(boundary.gather_rest.value)
-                 : 0;
+    p.join = shards ? join_all.of(boundary.gather_all.value) + join_rest.of(boundary.gather_rest.value) : 0;
     copy_.push_back(m.copy(table.boundary_bytes(i), t).value);
     p.lender = -1;
     if (u < n_) {
@@ -283,9 +282,11 @@ void Setting::add_time(Stage& s, std::int64_t begin, std::int64_t end, bool is_l
   }
   // The last stage of a pipeline goes straight from its last block's forward to its backward.
   const bool direct = !phased_ && is_last && (plan_.schedule != Schedule::interleaved || plan_.pipeline_stages == 1);
+  if (training_ && !phased_ && mode == Recompute::none && !direct) s.backward += unit_[at(begin)].join;
   for (std::int64_t x = begin; training_ && mode != Recompute::none && x < end;) {
     const std::int64_t y = block_end(x, end, mode);
     if (!(y == end && direct)) {
+      if (!phased_) s.backward += unit_[at(x)].join;
       for (std::int64_t u = x; u < y; ++u) s.backward += unit_[at(u)].again;
     }
     x = y;

@@ -265,7 +265,7 @@ class SettingMaker {
           p.schedule = schedule;
           for (Location activations : stash_places()) {
             p.location.activations = activations;
-            for (bool sharding : activation_shardings(false)) {
+            for (ActivationSharding sharding : activation_shardings(ActivationSharding::none)) {
               p.activation_sharding = sharding;
               for (double proportion : proportions()) {
                 p.available_memory_proportion = proportion;
@@ -306,7 +306,7 @@ class SettingMaker {
           p.replicated_tensor_sharding.weights = w;
           for (std::int64_t g : degrees(pins_.rts_gradients, c_.replicas, {1})) {
             p.replicated_tensor_sharding.gradients = g;
-            for (bool sharding : activation_shardings(true)) {
+            for (ActivationSharding sharding : activation_shardings(ActivationSharding::stored)) {
               p.activation_sharding = sharding;
               for (double proportion : proportions()) {
                 p.available_memory_proportion = proportion;
@@ -318,10 +318,10 @@ class SettingMaker {
       }
     }
   }
-  std::vector<bool> activation_shardings(bool fallback) const {
-    if (pins_.activation_sharding) return {*pins_.activation_sharding};
-    if (c_.mesh.size() == 1) return {false};
-    return defaults_ ? std::vector<bool>{fallback} : std::vector<bool>{true, false};
+  std::vector<ActivationSharding> activation_shardings(ActivationSharding fallback) const {
+    using enum ActivationSharding;
+    if (c_.mesh.size() == 1 && pins_.activation_sharding.size() != 1) return {none};
+    return choices(pins_.activation_sharding, {throughout, stored, none}, fallback, defaults_);
   }
   void loads(Plan p) {
     std::vector<std::int64_t> tiles = pins_.io_tiles && !pins_.io_tiles->values.empty() ? pins_.io_tiles->values
@@ -390,7 +390,7 @@ std::vector<SpaceField> describe_space(const Job& job) {
   f.push_back({"replicated_tensor_sharding",
                "weights 1, the replicas of a rack, 4 or 16 times as many, or all (phases); optimizer_state 1, the "
                "replicas of a rack, all"});
-  f.push_back({"activation_sharding", "on, off"});
+  f.push_back({"activation_sharding", "none, stored, throughout"});
   f.push_back(
       {"location",
        "optimizer_state in processor or streaming; stash in processor or streaming; weights streaming with phases"});

@@ -80,7 +80,7 @@ const UnitTable& Tables::table(const TableKey& wanted) {
   TableKey key = wanted;
   key.collapse = collapse_;
   const Chip& chip = model_.machine().chip;
-  const MeshKey mesh_key{key.micro_batch, key.mesh, key.activation_sharding};
+  const MeshKey mesh_key{key.micro_batch, key.mesh, key.split_activations};
   const UnitKey unit_key{mesh_key,       key.io_tiles,           key.proportion,
                          key.accumulate, key.precision.partials, key.serialisation};
   return state_->tables.get(unit_key, [&] {

@@ -159,10 +159,13 @@ class PlanLowering {
 
   void backward_calls(Node& to, const StageSpan& s, std::int64_t lag, bool forward_was_last) {
     offload(to, s, StepKind::load);
+    if (!plan_.phased() && s.recompute == Recompute::none && !forward_was_last)
+      join_boundary(to, "gather stash", s.begin);
     const auto list = blocks(s);
     for (std::size_t n = list.size(); n-- > 0;) {
       const bool kept = s.recompute == Recompute::none || (forward_was_last && n + 1 == list.size());
       if (!kept) {
+        if (!plan_.phased()) join_boundary(to, "gather stash", list[n].first);
         for (std::int64_t u = list[n].first; u < list[n].second; ++u) {
           gather_weights(to, u);
           to.children.push_back(call(u, Pass::forward, lag, true, true));
@@ -222,8 +225,9 @@ class PlanLowering {
   Bytes stash_entry(const StageSpan& s, bool tile) const {
     Bytes b(0);
     auto boundary = [&](std::int64_t u) {
-      const auto i = static_cast<std::size_t>(u);
-      return tile ? t_.boundary_tile(i) : t_.boundary_bytes(i);
+      const Boundary& in = t_.boundary(static_cast<std::size_t>(u));
+      if (plan_.activation_sharding != ActivationSharding::none) return tile ? in.shard_tile : in.shard;
+      return tile ? in.tile : in.bytes;
     };
     if (s.recompute == Recompute::none) {
       b = boundary(s.begin);
@@ -625,7 +629,7 @@ class PlanLowering {
 
   Bytes stored_boundary(std::int64_t unit) const {
     const Boundary& b = t_.boundary(static_cast<std::size_t>(unit));
-    return plan_.activation_sharding ? b.shard : b.bytes;
+    return plan_.activation_sharding != ActivationSharding::none ? b.shard : b.bytes;
   }
   // Activations that a phase's stage moves through Streaming Memory per micro-batch: its input is
   // stashed for its backward; results that leave the phase, and their gradients, pass through memory.
@@ -646,11 +650,11 @@ class PlanLowering {
       if (last && j + 1 < phase_count()) streamed(to, "load gradients", StepKind::load, out, where, from_next);
       if (first && j > 0) streamed(to, "store gradients", StepKind::store, in, where, back);
     }
-    if (!plan_.activation_sharding) return;
     if (!(forward && !first)) join_boundary(to, "gather boundary", s.begin);
     if (!forward && last && j + 1 < phase_count()) join_boundary(to, "gather gradients", s.end);
   }
   void join_boundary(Node& to, const std::string& name, std::int64_t unit) {
+    if (plan_.activation_sharding == ActivationSharding::none) return;
     const Boundary& b = t_.boundary(static_cast<std::size_t>(unit));
     const TensorParallel& t = plan_.tensor_parallel;
     add_collective(to, name, CollectiveKind::all_gather, Term::tensor_collective, {t.size(), 1}, b.gather_all);

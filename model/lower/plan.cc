@@ -26,6 +26,9 @@ std::string_view name_of(Location v) {
 }
 std::string_view name_of(PhaseOrder v) { return v == PhaseOrder::phase_outer ? "phase_outer" : "micro_batch_outer"; }
 std::string_view name_of(LoadSchedule v) { return v == LoadSchedule::preload ? "preload" : "on_demand"; }
+std::string_view name_of(ActivationSharding v) {
+  return v == ActivationSharding::none ? "none" : v == ActivationSharding::stored ? "stored" : "throughout";
+}
 
 std::string label(const Plan& plan) {
   const TensorParallel& t = plan.tensor_parallel;
@@ -63,7 +66,7 @@ nlohmann::json to_json(const Plan& plan) {
   const auto& rts = plan.replicated_tensor_sharding;
   j["replicated_tensor_sharding"] = {
       {"weights", rts.weights}, {"gradients", rts.gradients}, {"optimizer_state", rts.optimizer_state}};
-  j["activation_sharding"] = plan.activation_sharding;
+  j["activation_sharding"] = name_of(plan.activation_sharding);
   const Locations& l = plan.location;
   j["location"] = {{"weights", name_of(l.weights)},
                    {"gradients", name_of(l.gradients)},

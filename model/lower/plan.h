@@ -19,6 +19,10 @@ enum class Location : std::uint8_t { in_processor, streaming, remote_machine, re
 enum class PhaseOrder : std::uint8_t { phase_outer, micro_batch_outer };
 enum class LoadSchedule : std::uint8_t { preload, on_demand };
 
+// What t shares of the activations that each of its IPUs would hold whole: nothing, what is stored (gathered again
+// when it is fetched), or all that lies between a layer's split products.
+enum class ActivationSharding : std::uint8_t { none, stored, throughout };
+
 // IPUs that share each layer's tensors, as a mesh of one or two dimensions.
 struct TensorParallel {
   std::int64_t t1 = 1, t2 = 1;
@@ -71,8 +75,7 @@ struct Plan {
   PhaseOrder phase_order = PhaseOrder::phase_outer;
   std::int64_t phase_groups = 1;  // 2: ping-pong between two groups of IPUs
   ReplicatedTensorSharding replicated_tensor_sharding;
-  // Activations between a layer's split products, and what is stored of them, are sharded over t.
-  bool activation_sharding = false;
+  ActivationSharding activation_sharding = ActivationSharding::none;
   Locations location;
   std::int64_t io_tiles = 0;
   LoadSchedule load = LoadSchedule::on_demand;
@@ -99,5 +102,6 @@ std::string_view name_of(Recompute v);
 std::string_view name_of(Location v);
 std::string_view name_of(PhaseOrder v);
 std::string_view name_of(LoadSchedule v);
+std::string_view name_of(ActivationSharding v);
 
 }  // namespace superstep

@@ -56,11 +56,12 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
     Boundary b;
     for (TensorId t : facts.boundary[u]) {
       const Bytes bytes = on_ipu(facts, sharding, t);
-      const bool split = sharding.of(t).on[0] >= 0;
-      const std::int64_t parts = split ? key.mesh.t2 : key.mesh.size();
-      b.bytes += bytes, b.tile += per_tile(facts, sharding, t, context_.tiles);
-      b.shard += share(bytes, parts);
-      (split ? b.gather_rest : b.gather_all) += bytes;
+      const Bytes tile = per_tile(facts, sharding, t, context_.tiles);
+      const Sharding& on = sharding.of(t);
+      const std::int64_t parts = (on.on[0] >= 0 ? 1 : key.mesh.t1) * (on.on[1] >= 0 ? 1 : key.mesh.t2);
+      b.bytes += bytes, b.tile += tile;
+      b.shard += share(bytes, parts), b.shard_tile += share(tile, parts);
+      if (parts > 1) (on.on[0] >= 0 ? b.gather_rest : b.gather_all) += bytes;
     }
     boundary_.push_back(b);
   }
@@ -143,7 +144,7 @@ WorkTime work_time(const Graph& graph, const Chip& chip) {
 
 ShardRules shard_rules(const TableKey& key, const Chip& chip) {
   // A weight gathered for one use may take a quarter of the chip: it stands beside its own shards and gradients.
-  return {kSmallWeight, key.activation_sharding, Bytes(chip.tile_memory.value * chip.tiles / 4), key.collapse};
+  return {kSmallWeight, key.split_activations, Bytes(chip.tile_memory.value * chip.tiles / 4), key.collapse};
 }
 
 CollectiveTime collective_time(const CostModel& model, TensorParallel mesh) {

@@ -35,7 +35,7 @@ struct TableKey {
   std::int64_t io_tiles = 0;
   double proportion = 0.6;
   bool accumulate = true;
-  bool activation_sharding = false;
+  bool split_activations = false;  // ActivationSharding::throughout
   Serialisation serialisation;
   bool collapse = true;  // equal units share a row; false: each is lowered and costed on its own, for comparison
   friend bool operator==(const TableKey&, const TableKey&) = default;
@@ -44,7 +44,7 @@ struct TableKey {
 // What crosses into a unit in the forward pass.
 struct Boundary {
   Bytes bytes, tile;              // as it lies between units, on one IPU and on one tile
-  Bytes shard;                    // on one IPU when every IPU of the mesh keeps an equal part of it
+  Bytes shard, shard_tile;        // when every IPU of the mesh keeps an equal part of it
   Bytes gather_all, gather_rest;  // to join such parts: tensors gathered over all of t, or over t2 alone
 };
 

@@ -61,7 +61,7 @@ TEST(ExecuteGpt, ShardedActivations) {
   for (TensorParallel t : {TensorParallel{2, 1}, TensorParallel{4, 1}, TensorParallel{2, 2}}) {
     for (Recompute recompute : {Recompute::none, Recompute::layer}) {
       Plan plan = plain_plan(kUnits, t, 2, 1, 1, 3);
-      plan.activation_sharding = true;
+      plan.activation_sharding = ActivationSharding::throughout;
       plan.recompute = {recompute};
       for (const char* kind : {"adam", "lamb"}) expect_equal(plan, kind);
     }
@@ -151,8 +151,10 @@ TEST(ExecuteGpt, PhasesWithIoTilesReplicasAndShards) {
   plan.replicated_tensor_sharding.optimizer_state = 2;
   expect_equal(plan);
   plan.tensor_parallel = {2, 1};
-  plan.activation_sharding = true;
-  expect_equal(plan);
+  for (ActivationSharding sharding : {ActivationSharding::stored, ActivationSharding::throughout}) {
+    plan.activation_sharding = sharding;
+    expect_equal(plan);
+  }
 }
 
 TEST(ExecuteGpt, EverythingAtOnce) {

@@ -106,7 +106,8 @@ struct Lowered::Tables {
   ProductFronts fronts;
   UnitTable table;
 
-  static ShardRules rules(const Plan& plan) { return {kSmall, plan.activation_sharding, Bytes(1 << 20)}; }
+  static bool splits(const Plan& plan) { return plan.activation_sharding == ActivationSharding::throughout; }
+  static ShardRules rules(const Plan& plan) { return {kSmall, splits(plan), Bytes(1 << 20)}; }
 
   Tables(const Graph& graph, const Plan& plan)
       : facts(graph),
@@ -115,7 +116,7 @@ struct Lowered::Tables {
         fronts(machine.chip, machine.chip.tiles - plan.io_tiles, model.calibration()),
         table(facts, sharding, model, fronts,
               TableKey{plan.tensor_parallel, plan.micro_batch, plan.precision, plan.io_tiles,
-                       plan.available_memory_proportion, plan.gradient_accumulation > 1, plan.activation_sharding,
+                       plan.available_memory_proportion, plan.gradient_accumulation > 1, splits(plan),
                        plan.serialisation},
               !graph.updates.empty()) {}
 };

@@ -15,7 +15,7 @@ Plan sharded(std::int64_t t, std::int64_t micro_batch) {
   plan.tensor_parallel = {t, 1};
   plan.micro_batch = micro_batch;
   plan.gradient_accumulation = 4;
-  plan.activation_sharding = true;
+  plan.activation_sharding = ActivationSharding::throughout;
   return plan;
 }
 

@@ -58,7 +58,8 @@ Plan draw_common(World& world, Draw& draw) {
   rts.optimizer_state = draw.of(divisors_of(p.replicas));
   rts.weights = draw.chance(30) ? draw.of(divisors_of(rts.optimizer_state)) : 1;
   rts.gradients = draw.chance(30) ? rts.optimizer_state : 1;
-  p.activation_sharding = draw.chance(30);
+  p.activation_sharding = draw.of<ActivationSharding>(
+      {ActivationSharding::none, ActivationSharding::stored, ActivationSharding::throughout});
   p.prefetch_depth = draw.of<std::int64_t>({1, 2});
   p.available_memory_proportion = draw.of<double>({0.2, 0.6});
   if (draw.chance(30)) p.serialisation.feed_forward = 4;
