@@ -14,7 +14,8 @@ namespace {
 std::map<std::string_view, const Handler*> collect() {
   std::map<std::string_view, const Handler*> all;
   for (auto family : {math_handlers, reduce_handlers, shape_handlers, index_handlers, constant_handlers, nn_handlers,
-                      conv_handlers, loss_handlers, rnn_handlers}) {
+                      conv_handlers, loss_handlers, rnn_handlers, resize_handlers, quantize_handlers, signal_handlers,
+                      einsum_handlers, select_handlers, opaque_handlers}) {
     for (const Handler& handler : family()) {
       SUPERSTEP_CHECK(all.emplace(handler.op_type, &handler).second, "two handlers of " + std::string(handler.op_type));
     }
@@ -77,6 +78,15 @@ TensorId axis_from_last(GraphBuilder& b, TensorId t, std::int64_t to) {
   order.pop_back();
   order.insert(order.begin() + to, last);
   return b.transpose(t, std::move(order));
+}
+
+TensorId times_matrix(GraphBuilder& b, TensorId x, Array matrix) {
+  Shape shape = b.info(x).shape;
+  const std::int64_t inner = matrix.info.shape[0], outer = matrix.info.shape[1];
+  const std::int64_t rows = volume(Shape(shape.begin(), shape.end() - 1));
+  const TensorId y = b.matmul(b.reshape(x, {rows, inner}), b.constant(std::move(matrix)));
+  shape.back() = outer;
+  return b.reshape(y, std::move(shape));
 }
 
 }  // namespace superstep::onnx_import

@@ -19,7 +19,7 @@ TEST(OnnxSuite, CasesGiveTheExpectedValues) {
     EXPECT_EQ(result.why.empty(), result.status == CaseStatus::passed) << c.name;
     if (result.status == CaseStatus::passed) ++passed[group_of(c)];
   }
-  EXPECT_GE(passed["node"], 723);
+  EXPECT_GE(passed["node"], 847);
   EXPECT_GE(passed["simple"] + passed["pytorch-converted"] + passed["pytorch-operator"], 124);
 }
 
