@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A training reference: train.onnx (forward and loss), reference.json (loss, gradients, curves of losses per
-// optimizer), inputs and target in test_data_set_0. Made by tests/conformance/make_references.py, which says what
+// optimizer), inputs and target in test_data_set_0. Made by tests/onnx/make_references.py, which says what
 // each number is.
 #include <algorithm>
 #include <cmath>
@@ -42,6 +42,17 @@ std::string digits(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.8g", value);
   return text;
+}
+
+double norm_of(const std::vector<double>& values) {
+  double squares = 0;
+  for (double v : values) squares += v * v;
+  return std::sqrt(squares);
+}
+
+double distance(std::vector<double> a, const std::vector<double>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
+  return norm_of(a);
 }
 
 class Reference {
@@ -114,20 +125,33 @@ class Reference {
   }
 
   std::string check_gradient(const std::string& name, JsonReader entry, const Array& found, double largest) {
-    const Array expected = load_tensor(c_.model.parent_path() / entry.text("file"));
-    if (found.info != expected.info) return "gradient: \"" + name + "\" " + difference(found, expected);
-    double squares = 0, apart = 0;
-    for (std::int64_t i = 0; i < expected.info.elements(); ++i) {
-      squares += expected.at(i) * expected.at(i);
-      apart += (found.at(i) - expected.at(i)) * (found.at(i) - expected.at(i));
-    }
     const bool zero = entry.boolean_or("mathematically_zero", false);
-    const double gap = zero ? 0 : entry.number_or("rel_err_vs_fp64", 0, 1e30, 0);
-    const double allowed =
-        zero ? kZeroGradient * largest : std::max(kRelative, kGradientGaps * gap) * std::sqrt(squares);
-    if (std::sqrt(apart) <= allowed) return "";
-    return "gradient: of \"" + name + "\" is off by a norm of " + digits(std::sqrt(apart)) + " of " +
-           digits(std::sqrt(squares)) + ", allowed " + digits(allowed);
+    const double gap = zero ? 0 : entry.number_or("rel_err_vs_fp64", 0, 1e30, 0), norm = value(entry, "norm");
+    const double allowed = zero ? kZeroGradient * largest : std::max(kRelative, kGradientGaps * gap) * norm;
+    const std::vector<double> values = found.values();
+    double apart = std::abs(norm_of(values) - norm);
+    if (entry.has("file")) {
+      const Array expected = load_tensor(c_.model.parent_path() / entry.text("file"));
+      if (found.info != expected.info) return "gradient: \"" + name + "\" " + difference(found, expected);
+      apart = std::max(apart, distance(values, expected.values()));
+    } else {
+      apart = std::max(apart, distance_of_samples(values, entry));
+    }
+    if (apart <= allowed) return "";
+    return "gradient: of \"" + name + "\" is off by a norm of " + digits(apart) + " of " + digits(norm) + ", allowed " +
+           digits(allowed);
+  }
+
+  // Every `sample_step`-th element, from the first on.
+  double distance_of_samples(const std::vector<double>& values, JsonReader& entry) const {
+    const auto step = static_cast<std::size_t>(entry.integer("sample_step", 1, 1 << 30));
+    std::vector<double> found;
+    for (std::size_t i = 0; i < values.size(); i += step) found.push_back(values[i]);
+    const Json& samples = entry.raw("samples");
+    if (samples.size() != found.size()) {
+      entry.fail("samples", std::to_string(samples.size()) + " elements, expected " + std::to_string(found.size()));
+    }
+    return distance(found, samples.get<std::vector<double>>());
   }
 
   // Losses, each taken before its step.

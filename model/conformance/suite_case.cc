@@ -24,6 +24,18 @@ std::string objection(const ValueInfoProto& info) {
   return "another type: " + onnx_import::type_name(type);
 }
 
+// Debian's 1.12 and later: the generator computes with an epsilon of 0.01 that the node does not have.
+constexpr const char* kAdamWithoutEpsilon = "test_adam_multiple";
+
+// Why the expected values are not those of the file; empty when they are.
+std::string contradiction(const ConformanceCase& c, const onnx_file::GraphProto& graph) {
+  if (c.model.parent_path().filename() != kAdamWithoutEpsilon || graph.node_size() != 1) return "";
+  const auto& attributes = graph.node(0).attribute();
+  const bool has =
+      std::any_of(attributes.begin(), attributes.end(), [](const auto& a) { return a.name() == "epsilon"; });
+  return has ? "" : "contradicts the operator's definition: Adam, expected values of another epsilon than the default";
+}
+
 std::string objection(const onnx_file::GraphProto& graph) {
   for (const auto* infos : {&graph.input(), &graph.output()}) {
     for (const ValueInfoProto& info : *infos) {
@@ -35,7 +47,7 @@ std::string objection(const onnx_file::GraphProto& graph) {
 
 // Types as in the file; inputs that decide shapes become constants.
 ImportResult import_case(const ConformanceCase& c, const std::map<std::string, Array>& inputs) {
-  ImportOptions options{.keep_types = true};
+  ImportOptions options{.keep_types = true, .write_out_control_flow = true};
   for (;;) {
     ImportResult result = import_onnx(c.model.string(), options);
     const std::size_t known = options.known_inputs.size();
@@ -73,6 +85,7 @@ SuiteCase load_suite_case(const ConformanceCase& c) {
   const onnx_import::ModelFile file = onnx_import::read_model(c.model.string());
   const auto& graph = file.model.graph();
   loaded.skip = objection(graph);
+  if (loaded.skip.empty()) loaded.skip = contradiction(c, graph);
   if (!loaded.skip.empty()) return loaded;
   std::set<std::string> stored;
   for (const auto& tensor : graph.initializer()) stored.insert(tensor.name());

@@ -11,11 +11,11 @@ namespace superstep::onnx_import {
 
 namespace {
 
-std::map<std::string_view, const Handler*> collect() {
+using Families = std::vector<std::span<const Handler> (*)()>;
+
+std::map<std::string_view, const Handler*> collect(const Families& families) {
   std::map<std::string_view, const Handler*> all;
-  for (auto family : {math_handlers, reduce_handlers, shape_handlers, index_handlers, constant_handlers, nn_handlers,
-                      conv_handlers, loss_handlers, rnn_handlers, resize_handlers, quantize_handlers, signal_handlers,
-                      einsum_handlers, select_handlers, opaque_handlers}) {
+  for (auto family : families) {
     for (const Handler& handler : family()) {
       SUPERSTEP_CHECK(all.emplace(handler.op_type, &handler).second, "two handlers of " + std::string(handler.op_type));
     }
@@ -26,9 +26,15 @@ std::map<std::string_view, const Handler*> collect() {
 }  // namespace
 
 const Handler* find_handler(const std::string& domain, const std::string& op_type) {
-  static const std::map<std::string_view, const Handler*> all = collect();
+  static const auto own =
+      collect({math_handlers, reduce_handlers, shape_handlers, index_handlers, constant_handlers, nn_handlers,
+               conv_handlers, loss_handlers, rnn_handlers, resize_handlers, quantize_handlers, signal_handlers,
+               einsum_handlers, select_handlers, opaque_handlers});
+  static const auto training = collect({training_handlers});
+  if (!domain.empty() && domain != kTrainingDomain) return nullptr;
+  const auto& all = domain.empty() ? own : training;
   const auto at = all.find(op_type);
-  return domain.empty() && at != all.end() ? at->second : nullptr;
+  return at != all.end() ? at->second : nullptr;
 }
 
 TensorId integer_constant(GraphBuilder& b, Shape shape, const std::vector<std::int64_t>& values) {

@@ -23,6 +23,7 @@ std::span<const Handler> signal_handlers();
 std::span<const Handler> einsum_handlers();
 std::span<const Handler> select_handlers();
 std::span<const Handler> opaque_handlers();
+std::span<const Handler> training_handlers();  // of kTrainingDomain
 
 // An Array of int64 as a constant of the graph.
 TensorId integer_constant(GraphBuilder& b, Shape shape, const std::vector<std::int64_t>& values);

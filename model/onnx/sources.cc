@@ -203,15 +203,28 @@ class Sources {
 
 }  // namespace
 
-Readers find_readers(const ModelFile& file) {
-  Readers readers;
-  for (const NodeProto& node : file.model.graph().node()) {
+namespace {
+
+void note_readers(const GraphProto& graph, Readers& readers) {
+  for (const NodeProto& node : graph.node()) {
     readers.read.insert(node.input().begin(), node.input().end());
+    for (const auto& attribute : node.attribute()) {
+      // A derivative names what it differentiates.
+      if (domain_of(node.domain()) == kTrainingDomain && attribute.name() == "y") readers.read.insert(attribute.s());
+      if (attribute.has_g()) note_readers(attribute.g(), readers);
+    }
     note_roles(node, kTrained, readers.trained);
     note_roles(node, kConstants, readers.constants);
   }
+  for (const ValueInfoProto& output : graph.output()) readers.read.insert(output.name());
+}
+
+}  // namespace
+
+Readers find_readers(const ModelFile& file) {
+  Readers readers;
+  note_readers(file.model.graph(), readers);
   readers.read.erase("");
-  for (const ValueInfoProto& output : file.model.graph().output()) readers.read.insert(output.name());
   return readers;
 }
 
