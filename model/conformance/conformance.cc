@@ -29,14 +29,19 @@ void add(Cases& cases, const fs::path& model, const fs::path& data, const std::s
   cases[unique] = {unique, model, data};
 }
 
-void add_folder(Cases& cases, const fs::path& folder) {
+// True when the folder has a case.
+bool add_folder(Cases& cases, const fs::path& folder) {
   const fs::path model = folder / kModel, training = folder / kTraining, reference = folder / kReference;
-  if (fs::is_regular_file(training) && fs::is_regular_file(reference)) add(cases, training, reference, kTraining);
-  if (!fs::is_regular_file(model)) return;
+  bool found = fs::is_regular_file(training) && fs::is_regular_file(reference);
+  if (found) add(cases, training, reference, kTraining);
+  if (!fs::is_regular_file(model)) return found;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (entry.is_directory() && name.starts_with(kDataSet)) add(cases, model, entry.path(), name);
+    if (!entry.is_directory() || !name.starts_with(kDataSet)) continue;
+    add(cases, model, entry.path(), name);
+    found = true;
   }
+  return found;
 }
 
 }  // namespace
@@ -57,15 +62,15 @@ std::vector<ConformanceCase> find_cases(const std::vector<std::string>& folders)
   Cases cases;
   for (const std::string& given : folders) {
     if (!fs::is_directory(given)) throw Error(given, "no such folder");
-    const std::size_t before = cases.size();
     const fs::path root = fs::canonical(given);
     std::vector<fs::path> below{root};
     for (const auto& entry : fs::recursive_directory_iterator(root, fs::directory_options::skip_permission_denied)) {
       if (entry.is_directory()) below.push_back(entry.path());
     }
     std::sort(below.begin(), below.end());
-    for (const fs::path& folder : below) add_folder(cases, folder);
-    if (cases.size() > before) continue;
+    bool found = false;
+    for (const fs::path& folder : below) found = add_folder(cases, folder) || found;
+    if (found) continue;
     throw Error(given,
                 "no case found at or below this folder, expected a model.onnx with folders test_data_set_N beside it "
                 "(Debian: libonnx-testdata), or a train.onnx with a reference.json");
