@@ -48,6 +48,7 @@ std::string objection(const onnx_file::GraphProto& graph) {
 // Types as in the file; inputs that decide shapes become constants.
 ImportResult import_case(const ConformanceCase& c, const std::map<std::string, Array>& inputs) {
   ImportOptions options{.keep_types = true, .write_out_control_flow = true};
+  for (const auto& [name, value] : inputs) options.input_shapes[name] = value.info.shape;
   for (;;) {
     ImportResult result = import_onnx(c.model.string(), options);
     const std::size_t known = options.known_inputs.size();

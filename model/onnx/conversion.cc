@@ -6,6 +6,7 @@
 
 #include "model/error.h"
 #include "model/onnx/control_flow.h"
+#include "model/onnx/sequences.h"
 
 namespace superstep::onnx_import {
 
@@ -97,6 +98,7 @@ class Converter {
     if (is_control_flow(domain, node.op_type())) {
       return options_.write_out_control_flow ? "" : "nested control flow";
     }
+    if (is_sequence_op(domain, node.op_type())) return "";
     if (!handler) return "operator not imported";
     const std::int64_t opset = file_.opsets.at(domain);
     if (opset < handler->since) {
@@ -112,10 +114,12 @@ class Converter {
   // Operands of the node; none when some are not there because their producers are not supported.
   bool operands(const NodeProto& node, std::vector<TensorId>& ids) {
     bool all = true;
+    const bool reads_sequences = is_sequence_op(domain_of(node.domain()), node.op_type());
     for (const std::string& name : node.input()) {
       const auto at = to_.names.find(name);
       ids.push_back(at == to_.names.end() ? TensorId{} : at->second);
       if (name.empty() || at != to_.names.end()) continue;
+      if (reads_sequences && sequences_.contains(name)) continue;
       all = false;
       const auto absent = absent_.find(name);
       if (absent == absent_.end()) continue;
@@ -172,11 +176,24 @@ class Converter {
     return b_.constant(type == stored.info.type ? *stored.data : converted(*stored.data, type));
   }
 
+  Results make_without_handler(const NodeProto& node, Node& view) {
+    if (!is_sequence_op("", node.op_type())) {
+      const AddGraph add_nodes = [this](const auto& graph, const Results& inputs) { return add_graph(graph, inputs); };
+      return write_out(view, node.op_type(), add_nodes);
+    }
+    const auto at = sequences_.find(node.input_size() > 0 ? node.input(0) : "");
+    SequenceResult made = run_sequence_op(view, node.op_type(), at == sequences_.end() ? nullptr : &at->second);
+    if (!made.sequence) return {made.tensor};
+    if (node.output_size() != 1) Node::fail("expected one result");
+    sequences_[node.output(0)] = std::move(*made.sequence);
+    absent_[node.output(0)] = &node;  // for those that expect a tensor
+    return {};
+  }
+
   Results make(const NodeProto& node, const Handler* handler, Node& view) {
     GraphBuilder::Scope scope(b_, path_of(node));
     try {
-      const AddGraph add_nodes = [this](const auto& graph, const Results& inputs) { return add_graph(graph, inputs); };
-      Results results = handler ? handler->make(view) : write_out(view, node.op_type(), add_nodes);
+      Results results = handler ? handler->make(view) : make_without_handler(node, view);
       const std::string unread = view.unread_attribute();
       if (!unread.empty()) not_supported(node, "attribute \"" + unread + "\" is not understood");
       return results;
@@ -263,6 +280,7 @@ class Converter {
   Conversion to_;
   GraphBuilder b_;
   Context context_;
+  std::map<std::string, Sequence> sequences_;       // results that are such, by name
   std::map<std::string, const NodeProto*> absent_;  // results that handlers do not make: of which node
 };
 

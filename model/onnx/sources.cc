@@ -102,7 +102,23 @@ class Sources {
     b_.graph().micro_batch = options_.micro_batch > 0 ? options_.micro_batch : as_file;
   }
 
+  // A shape that the options give, where the file leaves it open.
+  Shape given_shape(const ValueInfoProto& input, const Shape& given) const {
+    const auto& dims = input.type().tensor_type().shape();
+    bool agrees = !input.type().tensor_type().has_shape() || dims.dim_size() == static_cast<int>(given.size());
+    for (int d = 0; agrees && d < dims.dim_size(); ++d) {
+      agrees = !dims.dim(d).has_dim_value() || dims.dim(d).dim_value() == given[static_cast<std::size_t>(d)];
+    }
+    if (agrees) return given;
+    Shape file;
+    for (const auto& dim : dims.dim()) file.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+    throw Error(file_.path, "input \"" + input.name() + "\": shape " + to_text(given) + " given, the file says " +
+                                to_text(file) + " (-1: open)");
+  }
+
   Shape shape_of(const ValueInfoProto& input) {
+    const auto given = options_.input_shapes.find(input.name());
+    if (given != options_.input_shapes.end()) return given_shape(input, given->second);
     const std::string what = "input \"" + input.name() + "\"";
     Shape shape;
     for (const auto& dim : input.type().tensor_type().shape().dim()) {
