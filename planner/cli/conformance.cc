@@ -38,20 +38,18 @@ void print_results(const std::vector<ConformanceCase>& cases, const std::vector<
   const TextStyle style = terminal_style();
   std::map<std::string, Counts> folders;
   std::map<std::string, int> reasons;
-  TextTable failures;
-  failures.headings = {"failed", "why"};
-  failures.left_columns = {1};
+  std::string failures;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     folders[group_of(cases[i])].add(results[i].status);
     if (results[i].status == CaseStatus::skipped) ++reasons[kind_of(results[i].why)];
-    if (results[i].status == CaseStatus::failed) failures.add({cases[i].name, results[i].why}, Ink::bad);
+    if (results[i].status == CaseStatus::failed) failures += "  " + cases[i].name + ": " + results[i].why + "\n";
   }
   std::cout << folder_table(folders, all).to_string(style);
   TextTable skips;
   skips.headings = {"skipped because", "cases"};
   for (const auto& [why, count] : reasons) skips.add({why, std::to_string(count)});
   if (!reasons.empty()) std::cout << "\n" << skips.to_string(style);
-  if (!failures.rows.empty()) std::cout << "\n" << failures.to_string(style);
+  if (!failures.empty()) std::cout << "\n  " << inked("failed", Ink::bad, style) << "\n" << failures;
 }
 
 std::vector<CaseResult> run_all(const std::vector<ConformanceCase>& cases, const CommonOptions& common) {
