@@ -168,7 +168,7 @@ std::vector<AxisSize> axis_sizes(const Node& n, const std::vector<double>& scale
                ", expected one per dimension");
   }
   std::vector<AxisSize> all;
-  constexpr double kMost = 1e9;
+  constexpr double kMost = 1 << 20;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     const auto from = static_cast<double>(shape[d]);
     const double to = sizes.empty() ? std::floor(from * scales[d]) : sizes[d];

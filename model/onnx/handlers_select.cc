@@ -63,14 +63,12 @@ Results unique(Node& n) {
   const auto axis = static_cast<std::size_t>(flat ? 0 : n.axis(n.integer_attribute("axis", 0), n.rank(0)));
   const std::int64_t extent = shape.at(axis);
   const std::int64_t after = volume(Shape(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end()));
-  std::map<std::vector<double>, Integers> found;  // slice: where it stands
-  for (std::int64_t i = 0; i < extent; ++i) {
-    std::vector<double> slice;
-    for (std::int64_t k = 0; k < x.info.elements(); ++k) {
-      if (k / after % extent == i) slice.push_back(x.at(k));
-    }
-    found[slice].push_back(i);
+  std::vector<std::vector<double>> slices(static_cast<std::size_t>(extent));
+  for (std::int64_t k = 0; k < x.info.elements(); ++k) {
+    slices[static_cast<std::size_t>(k / after % extent)].push_back(x.at(k));
   }
+  std::map<std::vector<double>, Integers> found;  // slice: where it stands
+  for (std::size_t i = 0; i < slices.size(); ++i) found[std::move(slices[i])].push_back(static_cast<std::int64_t>(i));
   std::vector<Integers> groups;
   for (const auto& [slice, places] : found) groups.push_back(places);
   if (!sorted) std::sort(groups.begin(), groups.end());

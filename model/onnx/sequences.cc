@@ -86,6 +86,8 @@ SequenceResult split(Node& n, const Sequence*) {
   } else {
     const std::int64_t size = n.has(1) ? n.integers(1, "split").at(0) : 1;
     if (size < 1) Node::fail("slices of " + std::to_string(size));
+    constexpr std::int64_t kMost = 1 << 16;
+    if (extent / size > kMost) Node::not_supported("a sequence of more than 65536 tensors");
     for (std::int64_t left = extent; left > 0; left -= size) sizes.push_back(std::min(size, left));
   }
   Sequence all;

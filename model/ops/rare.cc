@@ -83,6 +83,7 @@ std::vector<TensorInfo> tf_idf_infer(const OpCall& call) {
     grams += (begins[n] - begins[n - 1]) / n;
   }
   const auto& columns = call.attrs.integers("indexes");
+  if (call.attrs.integer("min_length") < 1) throw Error("", "n-grams of no element");
   const bool negative = std::any_of(columns.begin(), columns.end(), [](std::int64_t c) { return c < 0; });
   if (grams != indexes || negative || (!weights.empty() && weights.size() != indexes)) {
     throw Error("", std::to_string(indexes) + " places and " + std::to_string(weights.size()) + " weights of " +
@@ -122,11 +123,13 @@ void tf_idf(const OpCall& call, std::span<const Dense> in, std::span<Dense> out)
   const std::string& mode = call.attrs.text("mode");
   const auto width = static_cast<std::size_t>(in[0].shape.back()), columns = static_cast<std::size_t>(columns_of(call));
   const std::size_t rows = width == 0 ? 0 : in[0].values.size() / width;
-  const std::int64_t skips = call.attrs.integer("max_skip");
+  const std::int64_t skips = std::min(call.attrs.integer("max_skip"), in[0].shape.back());
+  const auto longest =
+      std::min(call.attrs.integer("max_length"), static_cast<std::int64_t>(call.attrs.integers("counts").size()));
   for (std::size_t r = 0; r < rows; ++r) {
     const std::span<const double> row = std::span(in[0].values).subspan(r * width, width);
     std::vector<double> counts(indexes.size());
-    for (std::int64_t n = call.attrs.integer("min_length"); n <= call.attrs.integer("max_length"); ++n) {
+    for (std::int64_t n = call.attrs.integer("min_length"); n <= longest; ++n) {
       for (std::int64_t skip = 0; skip <= (n == 1 ? 0 : skips); ++skip) {
         grams.count(row, static_cast<std::size_t>(n), static_cast<std::size_t>(skip + 1), counts);
       }

@@ -84,11 +84,11 @@ struct Sampler {
            v * ((1 - u) * p.or_zero(iy + 1, ix) + u * p.or_zero(iy + 1, ix + 1));
   }
 
-  // Keys' kernel with a = -0.75.
+  // Keys' kernel with a = -0.75, as PyTorch.
   static std::array<double, 4> weights(double t) {
-    constexpr double a = -0.75;
-    const auto near = [](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
-    const auto far = [](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
+    constexpr double kA = -0.75;
+    const auto near = [](double d) { return ((kA + 2) * d - (kA + 3)) * d * d + 1; };
+    const auto far = [](double d) { return ((kA * d - 5 * kA) * d + 8 * kA) * d - 4 * kA; };
     return {far(t + 1), near(t), near(1 - t), far(2 - t)};
   }
 
@@ -172,6 +172,9 @@ void roi_align(const OpCall& call, std::span<const Dense> in, std::span<Dense> o
       across = std::max(across, 1.0);
       down = std::max(down, 1.0);
     }
+    constexpr double kMost = 1 << 20;  // pixels of a side
+    if (!(std::abs(across) <= kMost && std::abs(down) <= kMost))
+      throw Error("", "box " + std::to_string(r) + " is too large");
     const double bin_h = down / static_cast<double>(height), bin_w = across / static_cast<double>(width);
     const std::int64_t samples_y = ratio > 0 ? ratio : static_cast<std::int64_t>(std::ceil(bin_h));
     const std::int64_t samples_x = ratio > 0 ? ratio : static_cast<std::int64_t>(std::ceil(bin_w));
