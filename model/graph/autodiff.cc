@@ -10,51 +10,83 @@ namespace superstep {
 
 namespace {
 
-// Tensors through which a trained weight has a gradient: a path ends where a gradient is stopped.
-std::vector<bool> depends_on_weights(const Graph& graph) {
-  std::vector<bool> depends(graph.tensors.size());
-  for (std::size_t i = 0; i < depends.size(); ++i) {
-    depends[i] = graph.tensors[TensorId(i)].kind == TensorKind::weight;
+// One mark per tensor.
+std::vector<bool> marks(const Graph& graph, const std::vector<TensorId>& on) {
+  std::vector<bool> all(graph.tensors.size());
+  for (TensorId t : on) all[static_cast<std::size_t>(t.index)] = true;
+  return all;
+}
+
+std::vector<TensorId> weights(const Graph& graph) {
+  std::vector<TensorId> all;
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    if (graph.tensors[TensorId(i)].kind == TensorKind::weight) all.emplace_back(i);
   }
+  return all;
+}
+
+// Tensors whose values depend on one that is marked, these among them: a path ends where a gradient is stopped.
+std::vector<bool> depends_on(const Graph& graph, std::vector<bool> depends) {
   for (const Op& op : graph.ops) {
-    bool any = false;
     if (op.def->name == "stop_gradient") continue;
+    bool any = false;
     for (TensorId t : op.inputs) any = any || (t.valid() && depends[static_cast<std::size_t>(t.index)]);
-    for (TensorId t : op.outputs) depends[static_cast<std::size_t>(t.index)] = any && is_float(graph.info(t).type);
+    if (!any) continue;
+    for (TensorId t : op.outputs) {
+      if (is_float(graph.info(t).type)) depends[static_cast<std::size_t>(t.index)] = true;
+    }
   }
   return depends;
 }
 
 class Backward {
  public:
-  explicit Backward(Graph& graph)
-      : graph_(graph), builder_(graph), wanted_(depends_on_weights(graph)), sums_(graph.tensors.size()) {
-    builder_.set_pass(Pass::backward);
+  // Gradients are made for `roots`, which are independent of each other.
+  Backward(GraphBuilder& builder, const std::vector<TensorId>& roots)
+      : graph_(builder.graph()),
+        builder_(builder),
+        roots_(marks(graph_, roots)),
+        wanted_(depends_on(graph_, roots_)),
+        sums_(graph_.tensors.size()) {
     builder_.set_wanted(&wanted_);
   }
+  ~Backward() { builder_.set_wanted(nullptr); }
+  Backward(const Backward&) = delete;
+  Backward& operator=(const Backward&) = delete;
 
-  std::map<TensorId, TensorId> run() {
-    start();
+  // From `y`, whose gradient for itself is 1, down to the roots.
+  void run(TensorId y) {
+    Array one(graph_.info(y));
+    for (std::int64_t i = 0; i < one.info.elements(); ++i) one.set(i, 1);
+    add(y, builder_.constant(std::move(one), "loss_gradient"));
     for (std::size_t i = graph_.ops.size(); i-- > 0;) visit(OpId(i));
-    return weight_gradients();
+  }
+
+  // In the tensor's own shape; zero where nothing reached it.
+  TensorId derivative(TensorId t) {
+    if (!sum(t).valid()) sum(t) = builder_.scalar(graph_.info(t).type, 0);
+    return full(t);
+  }
+
+  std::map<TensorId, TensorId> weight_gradients() {
+    std::map<TensorId, TensorId> result;
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      const TensorId weight{i};
+      if (graph_.tensors[weight].kind != TensorKind::weight || !sums_[i].valid()) continue;
+      result[weight] = own_gradient(weight);
+    }
+    return result;
   }
 
  private:
-  // The gradient of the loss for itself is 1.
-  void start() {
-    if (!graph_.loss.valid()) throw Error(graph_.name, "the model has no loss to differentiate");
-    const TensorInfo info = graph_.info(graph_.loss);
-    if (info.elements() != 1) throw Error(graph_.name, "the loss is not a scalar: " + to_text(info.shape));
-    Array one(info);
-    one.set(0, 1);
-    add(graph_.loss, builder_.constant(std::move(one), "loss_gradient"));
-  }
-
   void visit(OpId id) {
     const OpDef& def = *graph_.ops[id].def;
     const std::vector<TensorId> outputs = graph_.ops[id].outputs;
     bool reached = false;
-    for (TensorId t : outputs) reached = reached || (sum(t).valid() && wanted_[static_cast<std::size_t>(t.index)]);
+    for (TensorId t : outputs) {
+      if (roots_[static_cast<std::size_t>(t.index)]) return;
+      reached = reached || (sum(t).valid() && wanted_[static_cast<std::size_t>(t.index)]);
+    }
     if (!reached) return;
     builder_.set_unit(graph_.ops[id].unit);
     const GraphBuilder::Scope scope(builder_, graph_.ops[id].name + "_grad");
@@ -94,16 +126,6 @@ class Backward {
     return sum(t) = builder_.expand(builder_.cast(sum(t), info.type), info.shape);
   }
 
-  std::map<TensorId, TensorId> weight_gradients() {
-    std::map<TensorId, TensorId> result;
-    for (std::size_t i = 0; i < sums_.size(); ++i) {
-      const TensorId weight{i};
-      if (graph_.tensors[weight].kind != TensorKind::weight || !sums_[i].valid()) continue;
-      result[weight] = own_gradient(weight);
-    }
-    return result;
-  }
-
   // A tensor of the weight's own, marked as its gradient.
   TensorId own_gradient(TensorId weight) {
     builder_.set_unit(last_unit(weight));
@@ -123,13 +145,31 @@ class Backward {
   }
 
   Graph& graph_;
-  GraphBuilder builder_;
-  std::vector<bool> wanted_;
+  GraphBuilder& builder_;
+  const std::vector<bool> roots_, wanted_;
   std::vector<TensorId> sums_;  // per forward tensor: the gradient so far
 };
 
 }  // namespace
 
-std::map<TensorId, TensorId> add_gradients(Graph& graph) { return Backward(graph).run(); }
+std::map<TensorId, TensorId> add_gradients(Graph& graph) {
+  if (!graph.loss.valid()) throw Error(graph.name, "the model has no loss to differentiate");
+  const TensorInfo info = graph.info(graph.loss);
+  if (info.elements() != 1) throw Error(graph.name, "the loss is not a scalar: " + to_text(info.shape));
+  GraphBuilder builder(graph);
+  builder.set_pass(Pass::backward);
+  Backward backward(builder, weights(graph));
+  backward.run(graph.loss);
+  return backward.weight_gradients();
+}
+
+std::vector<TensorId> add_derivatives(GraphBuilder& builder, TensorId y, const std::vector<TensorId>& xs) {
+  if (!is_float(builder.info(y).type)) throw Error("", "a derivative of integers");
+  Backward backward(builder, xs);
+  backward.run(y);
+  std::vector<TensorId> all;
+  for (TensorId x : xs) all.push_back(backward.derivative(x));
+  return all;
+}
 
 }  // namespace superstep

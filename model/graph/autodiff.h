@@ -9,10 +9,16 @@
 
 namespace superstep {
 
+class GraphBuilder;
+
 // Adds the ops that compute the gradient of graph.loss for every weight it depends on. A backward
 // op belongs to the unit of the forward op it comes from; the last tensor of each chain gets kind
 // weight_gradient. Returns weight -> gradient. Throws Error naming an op without a gradient on the path.
 std::map<TensorId, TensorId> add_gradients(Graph& graph);
+
+// The derivative of the sum of `y` with respect to each of `xs`, as ops of the builder's pass. The xs, also those
+// that are results of ops, are taken to be independent of each other; zeros where y does not depend on one.
+std::vector<TensorId> add_derivatives(GraphBuilder& builder, TensorId y, const std::vector<TensorId>& xs);
 
 struct OptimizerSpec {
   std::string kind = "sgd";  // sgd, sgd_momentum, adam, adamw, lamb, lars

@@ -5,6 +5,8 @@
 #include <new>
 
 #include "model/error.h"
+#include "model/onnx/control_flow.h"
+#include "model/onnx/sequences.h"
 
 namespace superstep::onnx_import {
 
@@ -36,15 +38,27 @@ bool has_loss(const ModelFile& file) {
          std::any_of(graph.output().begin(), graph.output().end(), [](const auto& o) { return o.name() == "loss"; });
 }
 
+// The names as they were, once a subgraph is left.
+class RestoredNames {
+ public:
+  explicit RestoredNames(std::map<std::string, TensorId>& names) : names_(names), before_(names) {}
+  ~RestoredNames() { names_.swap(before_); }
+  RestoredNames(const RestoredNames&) = delete;
+  RestoredNames& operator=(const RestoredNames&) = delete;
+
+ private:
+  std::map<std::string, TensorId>& names_;
+  std::map<std::string, TensorId> before_;
+};
+
 class Converter {
  public:
   Converter(const ModelFile& file, const ImportOptions& options, const Conversion* as_in_file)
-      : file_(file), options_(options), readers_(find_readers(file)), b_(to_.graph), context_{options,
-                                                                                              readers_.read,
-                                                                                              has_loss(file),
-                                                                                              0,
-                                                                                              nullptr,
-                                                                                              nullptr} {
+      : file_(file),
+        options_(options),
+        readers_(find_readers(file)),
+        b_(to_.graph),
+        context_{options, readers_.read, has_loss(file), 0, nullptr, nullptr, &to_.names} {
     if (!as_in_file) return;
     context_.as_in_file = &as_in_file->infos;
     context_.integers_in_file = &as_in_file->integers;
@@ -80,10 +94,13 @@ class Converter {
   // Why a node cannot be imported whatever its operands are; empty when it may.
   std::string objection(const NodeProto& node, const Handler* handler) const {
     const std::string domain = domain_of(node.domain());
-    if (!domain.empty()) return "operators of domain \"" + domain + "\" are not imported";
-    if (node.op_type() == "If" || node.op_type() == "Loop" || node.op_type() == "Scan") return "nested control flow";
+    if (!domain.empty() && domain != kTrainingDomain) return "operators of domain \"" + domain + "\" are not imported";
+    if (is_control_flow(domain, node.op_type())) {
+      return options_.write_out_control_flow ? "" : "nested control flow";
+    }
+    if (is_sequence_op(domain, node.op_type())) return "";
     if (!handler) return "operator not imported";
-    const std::int64_t opset = file_.opsets.at("");
+    const std::int64_t opset = file_.opsets.at(domain);
     if (opset < handler->since) {
       return "form of operator set " + std::to_string(opset) + ", known since " + std::to_string(handler->since);
     }
@@ -97,10 +114,12 @@ class Converter {
   // Operands of the node; none when some are not there because their producers are not supported.
   bool operands(const NodeProto& node, std::vector<TensorId>& ids) {
     bool all = true;
+    const bool reads_sequences = is_sequence_op(domain_of(node.domain()), node.op_type());
     for (const std::string& name : node.input()) {
       const auto at = to_.names.find(name);
       ids.push_back(at == to_.names.end() ? TensorId{} : at->second);
       if (name.empty() || at != to_.names.end()) continue;
+      if (reads_sequences && sequences_.contains(name)) continue;
       all = false;
       const auto absent = absent_.find(name);
       if (absent == absent_.end()) continue;
@@ -111,25 +130,70 @@ class Converter {
   }
 
   void add(const NodeProto& node) {
-    if (domain_of(node.domain()).empty() && !file_.opsets.contains("")) {
+    const std::string domain = domain_of(node.domain());
+    if ((domain.empty() || domain == kTrainingDomain) && !file_.opsets.contains(domain)) {
       refuse(node, "no opset_import of its domain found, expected the version of the operator set");
     }
-    const Handler* handler = find_handler(domain_of(node.domain()), node.op_type());
+    const Handler* handler = find_handler(domain, node.op_type());
     const std::string why = objection(node, handler);
     if (!why.empty()) return not_supported(node, why);
     std::vector<TensorId> ids;
     if (!operands(node, ids)) return;
-    Node view(b_, context_, node, file_.opsets.at(""), handler->core, std::move(ids));
+    Node view(b_, context_, node, file_.opsets.at(domain), handler ? handler->core : "", std::move(ids));
     const std::size_t first = to_.graph.ops.size(), first_tensor = to_.graph.tensors.size();
-    const Results results = make(node, *handler, view);
+    const Results results = make(node, handler, view);
     check_new(node, first_tensor);
     take(node, results, first);
   }
 
-  Results make(const NodeProto& node, const Handler& handler, Node& view) {
+  // Adds the nodes of a subgraph, whose names are its own.
+  Results add_graph(const onnx_file::GraphProto& graph, const Results& inputs) {
+    if (graph.input_size() != static_cast<int>(inputs.size())) {
+      Node::fail("the graph \"" + graph.name() + "\" has " + std::to_string(graph.input_size()) +
+                 " inputs, given are " + std::to_string(inputs.size()));
+    }
+    const RestoredNames outside(to_.names);
+    for (int i = 0; i < graph.input_size(); ++i) to_.names[graph.input(i).name()] = inputs[static_cast<std::size_t>(i)];
+    for (const auto& tensor : graph.initializer()) to_.names[tensor.name()] = subgraph_constant(tensor);
+    const std::size_t problems = to_.unsupported.size();
+    for (const NodeProto& node : graph.node()) add(node);
+    Results results;
+    for (const auto& output : graph.output()) {
+      const auto at = to_.names.find(output.name());
+      if (to_.unsupported.size() > problems || at == to_.names.end()) {
+        Node::not_supported("its graph has a node that is not imported");
+      }
+      results.push_back(at->second);
+    }
+    return results;
+  }
+
+  TensorId subgraph_constant(const onnx_file::TensorProto& tensor) {
+    if (!our_type(tensor.data_type())) Node::not_supported("type " + type_name(tensor.data_type()));
+    const StoredTensor stored = read_tensor(tensor, file_.folder(), true);
+    if (!stored.data) Node::fail("tensor \"" + tensor.name() + "\" has no values");
+    const DType type = context_.float_type(stored.info.type);
+    return b_.constant(type == stored.info.type ? *stored.data : converted(*stored.data, type));
+  }
+
+  Results make_without_handler(const NodeProto& node, Node& view) {
+    if (!is_sequence_op("", node.op_type())) {
+      const AddGraph add_nodes = [this](const auto& graph, const Results& inputs) { return add_graph(graph, inputs); };
+      return write_out(view, node.op_type(), add_nodes);
+    }
+    const auto at = sequences_.find(node.input_size() > 0 ? node.input(0) : "");
+    SequenceResult made = run_sequence_op(view, node.op_type(), at == sequences_.end() ? nullptr : &at->second);
+    if (!made.sequence) return {made.tensor};
+    if (node.output_size() != 1) Node::fail("expected one result");
+    sequences_[node.output(0)] = std::move(*made.sequence);
+    absent_[node.output(0)] = &node;  // for those that expect a tensor
+    return {};
+  }
+
+  Results make(const NodeProto& node, const Handler* handler, Node& view) {
     GraphBuilder::Scope scope(b_, path_of(node));
     try {
-      Results results = handler.make(view);
+      Results results = handler ? handler->make(view) : make_without_handler(node, view);
       const std::string unread = view.unread_attribute();
       if (!unread.empty()) not_supported(node, "attribute \"" + unread + "\" is not understood");
       return results;
@@ -216,6 +280,7 @@ class Converter {
   Conversion to_;
   GraphBuilder b_;
   Context context_;
+  std::map<std::string, Sequence> sequences_;       // results that are such, by name
   std::map<std::string, const NodeProto*> absent_;  // results that handlers do not make: of which node
 };
 

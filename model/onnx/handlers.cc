@@ -11,10 +11,11 @@ namespace superstep::onnx_import {
 
 namespace {
 
-std::map<std::string_view, const Handler*> collect() {
+using Families = std::vector<std::span<const Handler> (*)()>;
+
+std::map<std::string_view, const Handler*> collect(const Families& families) {
   std::map<std::string_view, const Handler*> all;
-  for (auto family : {math_handlers, reduce_handlers, shape_handlers, index_handlers, constant_handlers, nn_handlers,
-                      conv_handlers, loss_handlers, rnn_handlers}) {
+  for (auto family : families) {
     for (const Handler& handler : family()) {
       SUPERSTEP_CHECK(all.emplace(handler.op_type, &handler).second, "two handlers of " + std::string(handler.op_type));
     }
@@ -25,9 +26,15 @@ std::map<std::string_view, const Handler*> collect() {
 }  // namespace
 
 const Handler* find_handler(const std::string& domain, const std::string& op_type) {
-  static const std::map<std::string_view, const Handler*> all = collect();
+  static const auto own =
+      collect({math_handlers, reduce_handlers, shape_handlers, index_handlers, constant_handlers, nn_handlers,
+               conv_handlers, loss_handlers, rnn_handlers, resize_handlers, quantize_handlers, signal_handlers,
+               einsum_handlers, select_handlers, opaque_handlers});
+  static const auto training = collect({training_handlers});
+  if (!domain.empty() && domain != kTrainingDomain) return nullptr;
+  const auto& all = domain.empty() ? own : training;
   const auto at = all.find(op_type);
-  return domain.empty() && at != all.end() ? at->second : nullptr;
+  return at != all.end() ? at->second : nullptr;
 }
 
 TensorId integer_constant(GraphBuilder& b, Shape shape, const std::vector<std::int64_t>& values) {
@@ -77,6 +84,15 @@ TensorId axis_from_last(GraphBuilder& b, TensorId t, std::int64_t to) {
   order.pop_back();
   order.insert(order.begin() + to, last);
   return b.transpose(t, std::move(order));
+}
+
+TensorId times_matrix(GraphBuilder& b, TensorId x, Array matrix) {
+  Shape shape = b.info(x).shape;
+  const std::int64_t inner = matrix.info.shape[0], outer = matrix.info.shape[1];
+  const std::int64_t rows = volume(Shape(shape.begin(), shape.end() - 1));
+  const TensorId y = b.matmul(b.reshape(x, {rows, inner}), b.constant(std::move(matrix)));
+  shape.back() = outer;
+  return b.reshape(y, std::move(shape));
 }
 
 }  // namespace superstep::onnx_import

@@ -17,6 +17,13 @@ std::span<const Handler> nn_handlers();
 std::span<const Handler> conv_handlers();
 std::span<const Handler> loss_handlers();
 std::span<const Handler> rnn_handlers();
+std::span<const Handler> resize_handlers();
+std::span<const Handler> quantize_handlers();
+std::span<const Handler> signal_handlers();
+std::span<const Handler> einsum_handlers();
+std::span<const Handler> select_handlers();
+std::span<const Handler> opaque_handlers();
+std::span<const Handler> training_handlers();  // of kTrainingDomain
 
 // An Array of int64 as a constant of the graph.
 TensorId integer_constant(GraphBuilder& b, Shape shape, const std::vector<std::int64_t>& values);
@@ -30,5 +37,9 @@ TensorId gather_axis(GraphBuilder& b, TensorId t, TensorId indices, std::int64_t
 // Dimension `from` moved to the end, and back.
 TensorId axis_last(GraphBuilder& b, TensorId t, std::int64_t from);
 TensorId axis_from_last(GraphBuilder& b, TensorId t, std::int64_t to);
+// x [..., k] by a known matrix [k, n].
+TensorId times_matrix(GraphBuilder& b, TensorId x, Array matrix);
+// x by the weights w, with the windows of the node's attributes and without a bias.
+TensorId convolution(Node& n, TensorId x, TensorId w);
 
 }  // namespace superstep::onnx_import

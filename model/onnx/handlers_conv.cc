@@ -75,21 +75,15 @@ TensorId with_bias(Node& n, TensorId y) {
 
 Results conv(Node& n) {
   Node::need("conv");
-  check_rank(n);
-  if (n.rank(1) != n.rank(0)) Node::fail("weights " + to_text(n.shape(1)) + " for operand " + to_text(n.shape(0)));
-  const Shape kernel = spatial(n.shape(1));
-  if (n.integers_attribute("kernel_shape", kernel) != kernel)
-    Node::fail("kernel_shape differs from weights " + to_text(n.shape(1)));
-  Attributes attrs = attributes(window(n, spatial(n.shape(0)), kernel));
-  attrs.set("groups", n.integer_attribute("group", 1));
-  return {with_bias(n, n.b.one("conv", {n.in(0), n.in(1)}, std::move(attrs)))};
+  return {with_bias(n, convolution(n, n.in(0), n.in(1)))};
 }
 
 // The pads that give `to` when windows are laid from `from` elements; as `auto_pad` says.
 void pad_to(Window& w, const Shape& from, const Shape& to, const Numbers& more, bool more_before) {
   for (std::size_t d = 0; d < from.size(); ++d) {
-    const std::int64_t total = w.strides[d] * (from[d] - 1) + more[d] + reach(w, d) - to[d];
-    if (total < 0) Node::not_supported("an output shape that needs negative pads");
+    std::int64_t total = w.strides[d] * (from[d] - 1) + more[d] + reach(w, d) - to[d];
+    if (total <= -w.strides[d]) Node::not_supported("an output shape that needs negative pads");
+    total = std::max<std::int64_t>(total, 0);  // what is beyond the last window is zero
     w.before[d] = more_before ? (total + 1) / 2 : total / 2;
     w.after[d] = total - w.before[d];
   }
@@ -149,10 +143,14 @@ Results max_pool(Node& n) {
   Node::need("max_pool");
   Window w = pool_window(n);
   widen(n, w, spatial(n.shape(0)));
-  n.integer_attribute("storage_order", 0);  // of the indices, which we do not make
+  const std::int64_t columns = n.integer_attribute("storage_order", 0);
   Attributes attrs = attributes(w);
   attrs.set("window", w.extents);
-  return {n.b.one("max_pool", {n.in(0)}, std::move(attrs))};
+  Results results{n.b.one("max_pool", {n.in(0)}, attrs)};
+  if (!n.wants_result(1)) return results;
+  attrs.set("columns", columns);
+  results.push_back(n.b.one("max_pool_places", {n.in(0)}, std::move(attrs)));
+  return results;
 }
 
 Results average_pool(Node& n) {
@@ -180,6 +178,18 @@ constexpr Handler kHandlers[] = {
 };
 
 }  // namespace
+
+TensorId convolution(Node& n, TensorId x, TensorId w) {
+  const Shape operand = n.b.info(x).shape, weights = n.b.info(w).shape;
+  check_rank(n);
+  if (weights.size() != operand.size()) Node::fail("weights " + to_text(weights) + " for operand " + to_text(operand));
+  const Shape kernel = spatial(weights);
+  if (n.integers_attribute("kernel_shape", kernel) != kernel)
+    Node::fail("kernel_shape differs from weights " + to_text(weights));
+  Attributes attrs = attributes(window(n, spatial(operand), kernel));
+  attrs.set("groups", n.integer_attribute("group", 1));
+  return n.b.one("conv", {x, w}, std::move(attrs));
+}
 
 std::span<const Handler> conv_handlers() { return kHandlers; }
 

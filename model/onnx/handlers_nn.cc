@@ -63,24 +63,37 @@ Results gemm(Node& n) {
 // softmax
 
 // Over one axis since operand set 13; before, over all dimensions from `axis` on as one.
-template <TensorId (GraphBuilder::*Function)(TensorId, std::int64_t)>
-Results softmax(Node& n) {
+template <TensorId (*Function)(GraphBuilder&, TensorId, std::int64_t)>
+Results over_axis(Node& n) {
   GraphBuilder& b = n.b;
   const bool by_axis = n.opset >= 13;
   const std::int64_t rank = n.rank(0);
   std::int64_t axis = n.integer_attribute("axis", by_axis ? -1 : 1);
   if (by_axis) {
     axis = n.axis(axis, rank);
-    return {(b.*Function)(n.in(0), axis)};
+    return {Function(b, n.in(0), axis)};
   }
   if (axis < 0) axis += rank;
   if (axis < 0 || axis > rank) Node::fail("axis " + std::to_string(axis) + " out of range");
   const Shape shape = n.shape(0);
-  if (axis == rank - 1) return {(b.*Function)(n.in(0), axis)};
+  if (axis == rank - 1) return {Function(b, n.in(0), axis)};
   const std::int64_t rows = volume(Shape(shape.begin(), shape.begin() + axis));
   const std::int64_t columns = volume(Shape(shape.begin() + axis, shape.end()));
-  return {b.reshape((b.*Function)(b.reshape(n.in(0), {rows, columns}), 1), shape)};
+  return {b.reshape(Function(b, b.reshape(n.in(0), {rows, columns}), 1), shape)};
 }
+
+// 1 at the first maximum, 0 elsewhere.
+TensorId hardmax_over(GraphBuilder& b, TensorId x, std::int64_t axis) {
+  const Shape shape = b.info(x).shape;
+  const auto d = static_cast<std::size_t>(axis);
+  const TensorId places = with_ones(b, counting(b, shape[d]), 1, shape.size() - d - 1);
+  const TensorId hit = b.binary("equal", x, b.reduce("max", x, {axis}, true));
+  const TensorId at = b.one("where", {hit, places, integer_constant(b, {}, {shape[d]})});
+  return b.cast(b.binary("equal", places, b.reduce("min", at, {axis}, true)), b.info(x).type);
+}
+
+TensorId softmax_over(GraphBuilder& b, TensorId x, std::int64_t axis) { return b.softmax(x, axis); }
+TensorId log_softmax_over(GraphBuilder& b, TensorId x, std::int64_t axis) { return b.log_softmax(x, axis); }
 
 // normalisations
 
@@ -260,15 +273,16 @@ constexpr Handler kHandlers[] = {
     {"Dropout", 1, 3, dropout},
     {"Gemm", 1, 3, gemm},
     {"GroupNormalization", 18, 3, group_normalization},
+    {"Hardmax", 1, 1, over_axis<hardmax_over>},
     {"InstanceNormalization", 1, 3, instance_normalization},
     {"LRN", 1, 1, local_response},
     {"LayerNormalization", 1, 3, layer_normalization},
-    {"LogSoftmax", 1, 1, softmax<&GraphBuilder::log_softmax>},
+    {"LogSoftmax", 1, 1, over_axis<log_softmax_over>},
     {"LpNormalization", 1, 1, lp_normalization},
     {"MatMul", 1, 2, matmul},
     {"MeanVarianceNormalization", 9, 1, mean_variance_normalization},
     {"RMSNormalization", 23, 2, rms_normalization},
-    {"Softmax", 1, 1, softmax<&GraphBuilder::softmax>},
+    {"Softmax", 1, 1, over_axis<softmax_over>},
 };
 
 }  // namespace

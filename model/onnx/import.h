@@ -18,7 +18,9 @@ struct ImportOptions {
   bool keep_types = false;                         // true: types stay as in the file (conformance, import listing)
   bool read_weights = true;                        // false: weights get a shape only, and external data is not opened
   std::map<std::string, std::int64_t> dimensions;  // values of symbolic dimensions, by their names
+  std::map<std::string, Shape> input_shapes;       // of inputs; must agree with what the file says of them
   std::map<std::string, Array> known_inputs;       // graph inputs that become constants
+  bool write_out_control_flow = false;             // If, Loop, Scan: what is known decides; false: not supported
 };
 
 struct UnsupportedNode {

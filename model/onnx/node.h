@@ -34,6 +34,7 @@ struct Context {
   const std::map<std::string, TensorInfo>* as_in_file = nullptr;
   // ... and the integers that were known then: targets of reshapes.
   const std::map<std::string, std::vector<std::int64_t>>* integers_in_file = nullptr;
+  const std::map<std::string, TensorId>* names = nullptr;  // of all tensors so far, in the file
 
   // The type that floating values of the file's type `type` get.
   DType float_type(DType type) const { return options.keep_types || !is_float(type) ? type : options.precision; }
@@ -103,6 +104,9 @@ struct Handler {
   Results (*make)(Node&);
   std::string_view core = {};
 };
+
+// The domain of weight updates and derivatives; the only one besides ONNX's own that we import.
+inline constexpr std::string_view kTrainingDomain = "ai.onnx.preview.training";
 
 // nullptr: an op type that we do not import.
 const Handler* find_handler(const std::string& domain, const std::string& op_type);

@@ -102,7 +102,23 @@ class Sources {
     b_.graph().micro_batch = options_.micro_batch > 0 ? options_.micro_batch : as_file;
   }
 
+  // A shape that the options give, where the file leaves it open.
+  Shape given_shape(const ValueInfoProto& input, const Shape& given) const {
+    const auto& dims = input.type().tensor_type().shape();
+    bool agrees = !input.type().tensor_type().has_shape() || dims.dim_size() == static_cast<int>(given.size());
+    for (int d = 0; agrees && d < dims.dim_size(); ++d) {
+      agrees = !dims.dim(d).has_dim_value() || dims.dim(d).dim_value() == given[static_cast<std::size_t>(d)];
+    }
+    if (agrees) return given;
+    Shape file;
+    for (const auto& dim : dims.dim()) file.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+    throw Error(file_.path, "input \"" + input.name() + "\": shape " + to_text(given) + " given, the file says " +
+                                to_text(file) + " (-1: open)");
+  }
+
   Shape shape_of(const ValueInfoProto& input) {
+    const auto given = options_.input_shapes.find(input.name());
+    if (given != options_.input_shapes.end()) return given_shape(input, given->second);
     const std::string what = "input \"" + input.name() + "\"";
     Shape shape;
     for (const auto& dim : input.type().tensor_type().shape().dim()) {
@@ -203,15 +219,28 @@ class Sources {
 
 }  // namespace
 
-Readers find_readers(const ModelFile& file) {
-  Readers readers;
-  for (const NodeProto& node : file.model.graph().node()) {
+namespace {
+
+void note_readers(const GraphProto& graph, Readers& readers) {
+  for (const NodeProto& node : graph.node()) {
     readers.read.insert(node.input().begin(), node.input().end());
+    for (const auto& attribute : node.attribute()) {
+      // A derivative names what it differentiates.
+      if (domain_of(node.domain()) == kTrainingDomain && attribute.name() == "y") readers.read.insert(attribute.s());
+      if (attribute.has_g()) note_readers(attribute.g(), readers);
+    }
     note_roles(node, kTrained, readers.trained);
     note_roles(node, kConstants, readers.constants);
   }
+  for (const ValueInfoProto& output : graph.output()) readers.read.insert(output.name());
+}
+
+}  // namespace
+
+Readers find_readers(const ModelFile& file) {
+  Readers readers;
+  note_readers(file.model.graph(), readers);
   readers.read.erase("");
-  for (const ValueInfoProto& output : file.model.graph().output()) readers.read.insert(output.name());
   return readers;
 }
 

@@ -19,5 +19,8 @@ std::vector<const OpDef*> gather_ops();
 std::vector<const OpDef*> pick_ops();
 std::vector<const OpDef*> conv_ops();
 std::vector<const OpDef*> pool_ops();
+std::vector<const OpDef*> scatter_ops();
+std::vector<const OpDef*> sample_ops();
+std::vector<const OpDef*> rare_ops();
 
 }  // namespace superstep::ops

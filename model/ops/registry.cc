@@ -13,7 +13,8 @@ namespace {
 std::vector<const OpDef*> collect() {
   std::vector<const OpDef*> all;
   for (auto family : {ops::unary_ops, ops::binary_ops, ops::random_ops, ops::reduce_ops, ops::matmul_ops,
-                      ops::layout_ops, ops::join_ops, ops::gather_ops, ops::pick_ops, ops::conv_ops, ops::pool_ops}) {
+                      ops::layout_ops, ops::join_ops, ops::gather_ops, ops::pick_ops, ops::conv_ops, ops::pool_ops,
+                      ops::scatter_ops, ops::sample_ops, ops::rare_ops}) {
     for (const OpDef* def : family()) all.push_back(def);
   }
   std::sort(all.begin(), all.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });

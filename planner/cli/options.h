@@ -27,6 +27,7 @@ using AddCommand = void (*)(CLI::App& app, CommonOptions& common, Run& run);
 void add_plan(CLI::App& app, CommonOptions& common, Run& run);
 void add_estimate(CLI::App& app, CommonOptions& common, Run& run);
 void add_compare(CLI::App& app, CommonOptions& common, Run& run);
+void add_conformance(CLI::App& app, CommonOptions& common, Run& run);
 void add_import(CLI::App& app, CommonOptions& common, Run& run);
 void add_machines(CLI::App& app, CommonOptions& common, Run& run);
 void add_models(CLI::App& app, CommonOptions& common, Run& run);

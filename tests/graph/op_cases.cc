@@ -238,6 +238,46 @@ void add_pool(std::vector<OpCase>& cases) {
                                {"count_include_pad", number(1)}})});
 }
 
+void add_opaque(std::vector<OpCase>& cases) {
+  for (const char* reduction : {"none", "add", "mul", "max", "min"}) {
+    const std::string suffix = std::string("_") + reduction;
+    cases.push_back({"scatter_elements" + suffix,
+                     "scatter_elements",
+                     {real({4, 5}), whole_numbers({2, 3}, -4, 4), real({2, 3})},
+                     attributes({{"reduction", text(reduction)}})});
+    cases.push_back({"scatter_nd" + suffix,
+                     "scatter_nd",
+                     {real({4, 5, 2}), whole_numbers({3, 2}, -4, 4), real({3, 2})},
+                     attributes({{"reduction", text(reduction)}})});
+  }
+  cases.push_back({"top_k", "top_k", {real({3, 6, 2})}, attributes({{"axis", number(1)}, {"k", number(4)}})});
+  for (const char* mode : {"linear", "nearest", "cubic"}) {
+    for (const char* padding : {"zeros", "border", "reflection"}) {
+      cases.push_back({std::string("grid_sample_") + mode + "_" + padding,
+                       "grid_sample",
+                       {real({2, 3, 4, 5}), real({2, 3, 2, 2})},
+                       attributes({{"mode", text(mode)}, {"padding", text(padding)}})});
+    }
+  }
+  cases.push_back({"roi_align",
+                   "roi_align",
+                   {real({2, 3, 6, 6}), real({4, 4}, 0, 5), whole_numbers({4}, 0, 2)},
+                   attributes({{"height", number(2)}, {"width", number(3)}, {"sampling_ratio", number(2)}})});
+  cases.push_back({"max_pool_places",
+                   "max_pool_places",
+                   {real({2, 3, 5, 6})},
+                   attributes({{"window", list({2, 3})}, {"strides", list({2, 2})}})});
+  cases.push_back({"determinant", "determinant", {real({2, 3, 4, 4})}, {}});
+  cases.push_back({"tf_idf",
+                   "tf_idf",
+                   {whole_numbers({3, 9}, 0, 3)},
+                   attributes({{"max_length", number(2)},
+                               {"max_skip", number(2)},
+                               {"counts", list({0, 3})},
+                               {"indexes", list({0, 1, 2, 3, 4})},
+                               {"pool", list({0, 1, 2, 0, 1, 2, 2})}})});
+}
+
 std::vector<OpCase> make_cases() {
   std::vector<OpCase> cases;
   add_unary(cases);
@@ -248,6 +288,7 @@ std::vector<OpCase> make_cases() {
   add_indexing(cases);
   add_conv(cases);
   add_pool(cases);
+  add_opaque(cases);
   return cases;
 }
 

@@ -297,8 +297,8 @@ TEST(ExternalData, SymbolicLinkOutOfTheFolder) {
 
 TEST(Unsupported, AllNodesAreListed) {
   FileMaker file = sound();
-  file.node("NonMaxSuppression", {"y", "y"}, {"boxes"}, "boxes");
-  file.node("TopK", {"boxes"}, {"top"}, "best");  // behind one that is not supported
+  file.node("StringNormalizer", {"y", "y"}, {"boxes"}, "boxes");
+  file.node("NoSuchOperator", {"boxes"}, {"top"}, "best");  // behind one that is not supported
   file.node("Attention", {"x"}, {"f"}, "fused").proto.set_domain("com.microsoft");
   const ImportResult result = file.import();
   ASSERT_EQ(result.unsupported.size(), 3u);
@@ -332,11 +332,15 @@ TEST(Unsupported, TypesWeDoNotHave) {
 
 TEST(Unsupported, ResultsThatAreNotMade) {
   FileMaker file;
-  file.input("x", {1, 1, 4, 4}).output("y").output("places", kInt64);
-  file.node("MaxPool", {"x"}, {"y", "places"}, "pool").set("kernel_shape", Extents{2, 2});
+  file.input("x", {4}).output("y").output("mask", kBool).floats("ratio", {}, {0.5});
+  onnx_file::TensorProto on;
+  on.set_data_type(kBool);
+  on.add_int32_data(1);
+  file.node("Constant", {}, {"on"}).set("value", on);
+  file.node("Dropout", {"x", "ratio", "on"}, {"y", "mask"}, "drop");
   const ImportResult result = file.import();
   ASSERT_EQ(result.unsupported.size(), 1u);
-  EXPECT_EQ(result.unsupported[0].name, "pool");
+  EXPECT_EQ(result.unsupported[0].name, "drop");
 }
 
 TEST(Unsupported, NothingInASoundFile) { EXPECT_THAT(sound().import().unsupported, IsEmpty()); }

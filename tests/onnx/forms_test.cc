@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "model/error.h"
 #include "model/ops/op.h"
 #include "tests/onnx/onnx_file_maker.h"
 
@@ -187,6 +188,51 @@ TEST(Forms, NewerOperatorSetsAreTakenWhileTheFormIsKnown) {
   const ImportResult result = changed.import();
   ASSERT_EQ(result.unsupported.size(), 1u);
   EXPECT_EQ(result.unsupported[0].why, "attribute \"novelty\" is not understood");
+}
+
+// Sequences of tensors are lists that only the importer knows.
+
+TEST(Sequences, PartsAreTakenOutAndPutTogether) {
+  FileMaker file = six(17);
+  file.integers("one", {}, {1}).integers("last", {}, {-1});
+  file.node("SplitToSequence", {"x", "one"}, {"columns"}).set("axis", 1);
+  file.node("SequenceAt", {"columns", "last"}, {"third"});
+  file.node("SequenceErase", {"columns"}, {"two"});
+  file.node("SequenceInsert", {"two", "third", "one"}, {"three"});
+  file.node("ConcatFromSequence", {"three"}, {"y"}).set("axis", 1);
+  EXPECT_THAT(values_of(file), ElementsAre(1, 3, 2, 4, 6, 5));
+}
+
+TEST(Sequences, AreNotTensors) {
+  FileMaker file = six(17);
+  file.node("SequenceConstruct", {"x", "x"}, {"pair"});
+  file.node("Relu", {"pair"}, {"y"}, "wrong");
+  const ImportResult result = file.import();
+  ASSERT_EQ(result.unsupported.size(), 1u);
+  EXPECT_EQ(result.unsupported[0].name, "wrong");
+}
+
+TEST(Sequences, APositionOutsideIsAnError) {
+  FileMaker file = six(17);
+  file.integers("two", {}, {2});
+  file.node("SequenceConstruct", {"x", "x"}, {"pair"});
+  file.node("SequenceAt", {"pair", "two"}, {"y"});
+  EXPECT_THROW(file.import(), Error);
+}
+
+// Einstein sums become products.
+
+TEST(Einsum, SumsWhatNobodyReadsAndOrdersTheRest) {
+  FileMaker file = six(17);
+  file.node("Einsum", {"x", "x"}, {"y"}).set("equation", "ij,kj->ki");
+  EXPECT_THAT(values_of(file), ElementsAre(14, 32, 32, 77));
+  FileMaker all = six(17);
+  all.node("Einsum", {"x"}, {"y"}).set("equation", "i j ->");
+  EXPECT_THAT(values_of(all), ElementsAre(21));
+  FileMaker three = six(17);
+  three.floats("w", {3}, {1, 0, 2});
+  three.node("Einsum", {"x", "x", "w"}, {"y"}).set("equation", "ab,cb,b->ac");
+  EXPECT_THAT(values_of(three), ElementsAre(1 + 18, 4 + 36, 4 + 36, 16 + 72));
 }
 
 // Shape arithmetic disappears.

@@ -163,6 +163,20 @@ TEST(Import, SymbolicDimensionsTakeTheirValuesFromTheOptions) {
   EXPECT_EQ(result.graph.info(result.names.at("y")).shape, (Shape{2, 9}));
 }
 
+TEST(Import, ShapesGivenForInputsMustAgreeWithTheFile) {
+  FileMaker file;
+  file.input("x", {-1, 3}).output("y");
+  file.node("Relu", {"x"}, {"y"});
+  const ImportResult result = file.import({.input_shapes = {{"x", {0, 3}}}});
+  EXPECT_EQ(result.graph.info(result.names.at("y")).shape, (Shape{0, 3}));
+  try {
+    file.import({.input_shapes = {{"x", {2, 4}}}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("input \"x\": shape [2, 4] given, the file says [-1, 3]"));
+  }
+}
+
 TEST(Import, TheLossComesFirst) {
   FileMaker file;
   file.input("x", {4, 3}).input("labels", {4}, kInt64).output("x2").output("loss");

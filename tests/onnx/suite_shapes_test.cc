@@ -6,10 +6,10 @@
 
 #include <fstream>
 
+#include "model/conformance/run_case.h"
 #include "model/onnx/tensors.h"
-#include "tests/onnx/suite.h"
 
-namespace superstep::testing {
+namespace superstep {
 namespace {
 
 // What libonnx says of a tensor; false when it does not know all.
@@ -25,8 +25,8 @@ bool known(const onnx::ValueInfoProto& info, TensorInfo& to) {
   return true;
 }
 
-bool infer(const std::filesystem::path& folder, onnx::ModelProto& model) {
-  std::ifstream stream(folder / "model.onnx", std::ios::binary);
+bool infer(const std::filesystem::path& path, onnx::ModelProto& model) {
+  std::ifstream stream(path, std::ios::binary);
   if (!model.ParseFromIstream(&stream)) return false;
   try {
     onnx::shape_inference::InferShapes(model);
@@ -37,22 +37,21 @@ bool infer(const std::filesystem::path& folder, onnx::ModelProto& model) {
 }
 
 TEST(OnnxSuite, ShapesAndTypesAreThoseOfLibonnx) {
-  const auto cases = suite_cases();
-  if (cases.empty()) GTEST_SKIP() << "the ONNX backend test data are not installed (Debian: libonnx-testdata)";
+  const std::string root = SUPERSTEP_ONNX_TEST_DATA;
+  if (root.empty()) GTEST_SKIP() << "the ONNX backend test data are not installed (Debian: libonnx-testdata)";
   int compared = 0;
-  for (const auto& folder : cases) {
-    const auto data = suite_data(folder);
+  for (const ConformanceCase& c : find_cases({root})) {
+    const conformance::SuiteCase loaded = conformance::load_suite_case(c);
     onnx::ModelProto model;
-    if (!data || !infer(folder, model)) continue;
-    const ImportResult imported = import_case(folder, *data);
-    if (!imported.unsupported.empty()) continue;
+    if (!loaded.skip.empty() || !infer(c.model, model)) continue;
+    const ImportResult& imported = loaded.imported;
     const auto compare = [&](const onnx::ValueInfoProto& info) {
       TensorInfo theirs;
       const auto at = imported.names.find(info.name());
       if (at == imported.names.end() || !known(info, theirs)) return;
       const TensorInfo& ours = imported.graph.info(at->second);
-      EXPECT_EQ(to_text(ours.shape), to_text(theirs.shape)) << folder.filename() << " " << info.name();
-      EXPECT_EQ(name_of(ours.type), name_of(theirs.type)) << folder.filename() << " " << info.name();
+      EXPECT_EQ(to_text(ours.shape), to_text(theirs.shape)) << c.name << " " << info.name();
+      EXPECT_EQ(name_of(ours.type), name_of(theirs.type)) << c.name << " " << info.name();
       ++compared;
     };
     for (const auto& info : model.graph().value_info()) compare(info);
@@ -62,4 +61,4 @@ TEST(OnnxSuite, ShapesAndTypesAreThoseOfLibonnx) {
 }
 
 }  // namespace
-}  // namespace superstep::testing
+}  // namespace superstep
