@@ -60,7 +60,6 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
     const Boundary& boundary = table.boundary(i);
     p.boundary = boundary.tile.value;
     const std::int64_t stored = (plan.activation_sharding && phased_ ? boundary.shard : boundary.bytes).value;
-    stored_boundary_.push_back(stored);
     p.entry_boundary = stored;
     p.move = streaming(stored, stash_at);
     p.join = plan.activation_sharding
