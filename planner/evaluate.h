@@ -74,7 +74,6 @@ class Setting {
   std::int64_t work(std::int64_t begin, std::int64_t end) const {
     return work_sum_[static_cast<std::size_t>(end)] - work_sum_[static_cast<std::size_t>(begin)];
   }
-  std::int64_t boundary_bytes(std::int64_t unit) const { return stored_boundary_[static_cast<std::size_t>(unit)]; }
   bool overlapped() const;
   std::int64_t streaming(std::int64_t bytes, Location where) const;  // cycles from or to outside of the processor
   // Phased: Streaming Memory counted for weights that `unit` borrows, and the unit that owns them; -1: none.
@@ -127,9 +126,8 @@ class Setting {
   std::int64_t micro_fixed_, cycle_fixed_, update_fixed_ = 0;
   bool training_, phased_;
   std::int64_t state_bytes_;
-  std::vector<PerUnit> unit_;       // one more than units: its boundary is empty
-  std::vector<std::int64_t> copy_;  // cycles of sending the boundary to the next stage
-  std::vector<std::int64_t> stored_boundary_;
+  std::vector<PerUnit> unit_;              // one more than units: its boundary is empty
+  std::vector<std::int64_t> copy_;         // cycles of sending the boundary to the next stage
   std::vector<std::int64_t> code_of_row_;  // exchange code
   std::vector<VertexSet> kinds_of_row_;
   std::vector<std::int64_t> work_sum_;  // prefix sums of forward + backward

@@ -222,7 +222,7 @@ Evaluated evaluate_in_full(Tables& tables, const Plan& plan) {
     e.tile_peak = std::max(e.tile_peak, e.timeline.tile_peak(i).value);
     e.ddr_per_ipu = std::max(e.ddr_per_ipu, e.program.ddr[i].total().value);
   }
-  e.overflows = find_overflows(e.program, e.timeline, table, plan);
+  e.overflows = find_overflows(e.program, e.timeline, table);
   const double spare = 1 - static_cast<double>(e.tile_peak) / static_cast<double>(m.chip.tile_memory.value);
   e.fits = !e.overflows.empty() ? "does_not_fit" : spare < kTightShare ? "tight" : "fits";
   e.not_validated = mechanisms_not_measured(plan, m, tables.training());

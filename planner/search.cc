@@ -5,17 +5,14 @@
 #include <atomic>
 #include <chrono>
 #include <map>
-#include <queue>
 #include <set>
 #include <thread>
 
-#include "model/error.h"
-#include "model/quantity_text.h"
 #include "planner/check_pins.h"
-#include "planner/cuts.h"
+#include "planner/explain_infeasible.h"
 #include "planner/parallel.h"
+#include "planner/pinned_cuts.h"
 #include "planner/space.h"
-#include "traces/text_table.h"
 
 namespace superstep {
 namespace {
@@ -41,7 +38,7 @@ struct CellBound {
 class Search {
  public:
   Search(Tables& tables, const SearchOptions& options)
-      : tables_(tables), job_(tables.job()), options_(options), start_(Clock::now()) {
+      : tables_(tables), job_(tables.job()), options_(options), cuts_(tables, options.defaults), start_(Clock::now()) {
     const Machine& m = job_.machine;
     tile_limit_ = m.chip.tile_memory.value;
     out_.space = describe_space(job_);
@@ -56,7 +53,11 @@ class Search {
     out_.stats.optimal = !stopped_ && out_.stats.gap <= 1e-9;
     collect();
     if (options_.pareto && !out_.best.empty() && !stopped_) trace_front();
-    if (out_.best.empty() && options_.rank_of == 0) explain_infeasible();
+    if (out_.best.empty() && options_.rank_of == 0) {
+      std::vector<Cell> ordered;
+      for (const CellBound& c : cells_) ordered.push_back(c.cell);
+      explain_infeasible(tables_, options_, ordered, cuts_, out_);
+    }
     out_.stats.seconds = since(start_);
     return std::move(out_);
   }
@@ -65,6 +66,7 @@ class Search {
   Tables& tables_;
   const Job& job_;
   const SearchOptions& options_;
+  PinnedCuts cuts_;
   Clock::time_point start_;
   SearchResult out_;
   std::vector<CellBound> cells_;
@@ -73,7 +75,6 @@ class Search {
   std::thread::id main_thread_ = std::this_thread::get_id();  // reports progress
   double incumbent_ = 0;                                      // samples per second
   std::map<std::string, Candidate> by_kind_;
-  std::map<std::pair<std::int64_t, TensorParallel>, std::vector<std::int64_t>> stages_;  // pinned stages by micro-batch
 
   double clock() const { return job_.machine.chip.clock.value; }
   double rate(const Plan& p, std::int64_t cycles) const {
@@ -215,7 +216,7 @@ class Search {
         break;
       }
       const UnitTable& table = tables_.table(table_key(plan));
-      prepare_rules(plan, table);
+      cuts_.prepare(plan, table);
       Plan same = plan;
       same.available_memory_proportion = 0.5;
       if (seen.insert(to_json(same).dump() + std::to_string(fingerprint(table))).second)
@@ -274,7 +275,7 @@ class Search {
   Visit visit(const Plan& plan, double share, double floor) const {
     Visit out;
     const UnitTable& table = tables_.table(table_key(plan));
-    const bool phases = searches_phases(plan);
+    const bool phases = cuts_.searches_phases(plan);
     const Setting setting(table, plan, job_.optimizer, phases);
     CutLimits limits;
     limits.tile = static_cast<std::int64_t>(share * static_cast<double>(tile_limit_));
@@ -285,7 +286,7 @@ class Search {
       out.pruned = true;
       return out;
     }
-    for (const CutRules& rules : rules_for(plan)) {
+    for (const CutRules& rules : cuts_.rules_for(plan)) {
       ++out.programmes;
       std::int64_t open = INT64_MAX;
       std::optional<Cuts> cuts =
@@ -333,57 +334,15 @@ class Search {
   // Where a phase programme ran out of its budget, the gap says how much it may matter.
   double open_bound_ = 0;
 
-  bool searches_phases(const Plan& plan) const {
-    return plan.location.weights != Location::in_processor && !single_phase();
-  }
-  bool single_phase() const {
-    const Pins& pins = job_.pins;
-    return (pins.phase_count && *pins.phase_count == 1) || (pins.phases && pins.phases->size() == 1);
-  }
-
   std::int64_t least_cycles(const Setting& s, const Plan& plan) const {
     const std::int64_t fixed = s.micro_batch_fixed() + (plan.pipeline_stages > 1 ? s.cycle_fixed() : 0);
-    if (plan.schedule == Schedule::sequential && !searches_phases(plan))
+    if (plan.schedule == Schedule::sequential && !cuts_.searches_phases(plan))
       return plan.gradient_accumulation * (s.work(0, s.units()) + fixed);
     const double share = static_cast<double>(s.work(0, s.units())) / static_cast<double>(plan.pipeline_stages) +
                          static_cast<double>(s.micro_batch_fixed());
     const std::int64_t drain =
         plan.schedule == Schedule::sequential || plan.pipeline_stages == 1 ? 0 : plan.pipeline_stages - 1;
     return static_cast<std::int64_t>(share * static_cast<double>(plan.gradient_accumulation + drain) * 0.999999);
-  }
-
-  // Pinned stages are found once per graph, before threads ask for them.
-  void prepare_rules(const Plan& plan, const UnitTable& table) {
-    const auto [it, fresh] = stages_.try_emplace({plan.micro_batch, plan.tensor_parallel});
-    if (fresh) it->second = pinned_stages(job_, table.facts().graph);
-    const auto count = static_cast<std::int64_t>(it->second.size());
-    if (count == 0 || searches_phases(plan) || count == plan.pipeline_stages || count == plan.pipeline_stages + 1)
-      return;
-    throw Error(job_.source + "#/plan/stages",
-                "found " + std::to_string(count) + " stages, expected pipeline_stages (" +
-                    std::to_string(plan.pipeline_stages) + ") or one more, whose last returns to IPU 0");
-  }
-
-  std::vector<CutRules> rules_for(const Plan& plan) const {
-    CutRules rules;
-    const Pins& pins = job_.pins;
-    if (!pins.recompute.empty() && pins.recompute[0].size() == 1) rules.modes = {pins.recompute[0][0]};
-    if (!pins.recompute.empty() && pins.recompute[0].size() > 1) rules.stage_modes = &pins.recompute[0];
-    if (options_.defaults && pins.recompute.empty()) rules.modes = {Recompute::layer};
-    if (!tables_.training()) rules.modes = {Recompute::layer};
-    const std::vector<std::int64_t>& stages = stages_.at({plan.micro_batch, plan.tensor_parallel});
-    if (!stages.empty()) rules.stages = &stages;
-    if (pins.phases) rules.phases = &*pins.phases;
-    if (pins.phase_count) rules.phase_count = *pins.phase_count;
-    if (searches_phases(plan)) return {rules};
-    const auto count = static_cast<std::int64_t>(stages.size());
-    std::vector<CutRules> all;
-    if (stages.empty() || count == plan.pipeline_stages) all.push_back(rules);
-    if (plan.pipeline_stages > 1 && (stages.empty() || count == plan.pipeline_stages + 1)) {
-      rules.wrap = true;
-      all.push_back(rules);
-    }
-    return all;
   }
 
   void keep(const Candidate& c, bool record) {
@@ -436,155 +395,7 @@ class Search {
       out_.pareto.push_back(*best);
     }
   }
-
-  // ---- nothing fits
-
-  // The plan that exceeds memory least: cut again with ever larger limits.
-  void explain_infeasible() {
-    double least = 1e300;
-    const double searched = since(start_);
-    for (const CellBound& cb : cells_) {
-      for (const Plan& plan : settings(job_, cb.cell, options_.defaults)) {
-        // Enough to name what is in the way; more settings seldom come much closer.
-        if (since(start_) > 5 + searched) break;
-        closest_of(plan, least);
-      }
-    }
-    if (!out_.closest) {
-      out_.overflows = {Overflow{"structure", "the pinned plan", Bytes(0), structural_reason(), {}}};
-      if (options_.find_fix) find_fix();
-      return;
-    }
-    const UnitTable& table = tables_.table(table_key(*out_.closest));
-    const Program program = lower(table, *out_.closest, job_.optimizer);
-    out_.overflows = find_overflows(program, cost(program, tables_.model()), table, *out_.closest);
-    if (out_.overflows.empty()) {
-      out_.overflows = {Overflow{"tile memory",
-                                 "by the tables' upper bound",
-                                 Bytes(0),
-                                 "the lowered plan fits; the tables refuse it by less than 3 %",
-                                 {}}};
-    }
-    if (options_.find_fix) find_fix();
-  }
-
-  void closest_of(const Plan& plan, double& least) {
-    const UnitTable& table = tables_.table(table_key(plan));
-    const Setting setting(table, plan, job_.optimizer, searches_phases(plan));
-    prepare_rules(plan, table);
-    for (const CutRules& rules : rules_for(plan)) {
-      for (double factor : {1.0, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0, 12.0, 30.0, 100.0}) {
-        if (factor >= least) break;
-        if (!relax(plan, setting, rules, factor)) continue;
-        least = factor;
-        break;
-      }
-    }
-  }
-
-  // Limits times `factor`, one of them before all: what is named then is what is in the way.
-  bool relax(const Plan& plan, const Setting& setting, const CutRules& rules, double factor) {
-    const std::vector<std::pair<double, double>> ways =
-        factor == 1 ? std::vector<std::pair<double, double>>{{1, 1}}
-                    : std::vector<std::pair<double, double>>{{1, factor}, {factor, 1}, {factor, factor}};
-    const auto times = [](double by, std::int64_t limit) {
-      return static_cast<std::int64_t>(by * static_cast<double>(std::max<std::int64_t>(1, limit)));
-    };
-    for (const auto& [tile, ddr] : ways) {
-      CutLimits limits;
-      limits.tile = times(tile, tile_limit_);
-      limits.executable = times(tile, setting.executable_limit());
-      limits.ddr = times(ddr, setting.ddr_limit());
-      ++out_.stats.evaluations;
-      std::optional<Cuts> cuts =
-          searches_phases(plan) ? cut_phases(setting, rules, limits, nullptr) : cut_pipeline(setting, rules, limits);
-      if (!cuts) continue;
-      Plan found = with_cuts(plan, *cuts);
-      if (!check_plan(found, setting.table().facts(), job_.machine, tables_.training()).empty()) continue;
-      out_.closest = std::move(found);
-      return true;
-    }
-    return false;
-  }
-
-  std::string structural_reason() {
-    for (const CellBound& cb : cells_) {
-      for (Plan plan : settings(job_, cb.cell, options_.defaults)) {
-        const UnitTable& table = tables_.table(table_key(plan));
-        const auto units = static_cast<std::int64_t>(table.units());
-        if (plan.pipeline_stages > units)
-          return "pipeline_stages " + std::to_string(plan.pipeline_stages) + " is more than the " +
-                 std::to_string(units) + " units between cut points";
-        plan.stages.clear(), plan.stage_ipu.clear();
-        for (std::int64_t i = 0; i < plan.pipeline_stages; ++i) plan.stages.push_back(i), plan.stage_ipu.push_back(i);
-        const std::string why = check_plan(plan, table.facts(), job_.machine, tables_.training());
-        if (!why.empty()) return why;
-      }
-    }
-    return "no setting of the pinned fields is legal";
-  }
-
-  Clock::time_point fix_start_{};
-
-  // Frees one pinned field at a time and searches again; the best that fits is the nearest fix.
-  void find_fix() {
-    if (!job_.json.contains("plan")) return;
-    double best = 0;
-    // Stages, phases and what is said per stage are one field: the cuts.
-    const std::vector<std::string> cuts = {"stages", "layers_per_stage", "stage_ipu", "phases"};
-    nlohmann::json without_cuts = job_.json;
-    for (const std::string& key : cuts) without_cuts["plan"].erase(key);
-    if (without_cuts != job_.json) try_fix(without_cuts, "cuts", best);
-    for (const auto& [key, value] : job_.json["plan"].items()) {
-      if (std::find(cuts.begin(), cuts.end(), key) != cuts.end()) continue;
-      nlohmann::json relaxed = job_.json;
-      relaxed["plan"].erase(key);
-      try_fix(relaxed, key, best);
-    }
-    for (const char* location : {"optimizer_state", "activations"}) {
-      if (!job_.json["plan"].contains("location") || !job_.json["plan"]["location"].contains(location)) continue;
-      nlohmann::json relaxed = job_.json;
-      relaxed["plan"]["location"].erase(location);
-      try_fix(relaxed, "location." + std::string(location), best);
-    }
-  }
-
-  void try_fix(const nlohmann::json& relaxed, const std::string& field, double& best) {
-    if (fix_start_ == Clock::time_point{}) fix_start_ = Clock::now();
-    if (since(fix_start_) > 30) return;
-    report(0.95, "looking for the nearest fix: freeing " + field);
-    try {
-      const Job job = read_job(relaxed, job_.source);
-      Tables tables(job, tables_.model());
-      SearchOptions options;
-      options.top = 1;
-      options.pareto = options.find_fix = false;
-      options.time_limit = 20;
-      const SearchResult r = search(tables, options);
-      if (r.best.empty() || r.best[0].samples_per_second <= best) return;
-      best = r.best[0].samples_per_second;
-      const nlohmann::json plan = to_json(r.best[0].plan);
-      const std::string value = field.find('.') == std::string::npos && plan.contains(field) ? plan[field].dump()
-                                : field == "cuts" ? std::to_string(r.best[0].plan.phases.size()) + " phases, " +
-                                                        std::to_string(r.best[0].plan.stages.size()) + " stages"
-                                : field.rfind("location.", 0) == 0 ? plan["location"][field.substr(9)].dump()
-                                                                   : "free";
-      out_.nearest_fix = field + " = " + value + " fits with " +
-                         std::to_string((tile_limit_ - r.best[0].estimate.tile_peak) / 1024) +
-                         " KiB per tile to spare, at " + figure(r.best[0].samples_per_second) + " samples/s";
-    } catch (const Error&) {
-      // Without this pin the job is not legal: no fix.
-    }
-  }
 };
-
-std::string sum_text(const std::vector<std::pair<std::string, Bytes>>& parts, Bytes limit) {
-  std::string s;
-  for (const auto& [name, bytes] : parts) {
-    if (bytes.value > 0) s += (s.empty() ? "" : " + ") + name + " " + to_text(bytes);
-  }
-  return s + " of " + to_text(limit) + " per IPU";
-}
 
 }  // namespace
 
@@ -599,62 +410,6 @@ TableKey table_key(const Plan& plan) {
   key.serialisation = plan.serialisation;
   key.split_activations = plan.activation_sharding == ActivationSharding::throughout;
   return key;
-}
-
-std::vector<Overflow> find_overflows(const Program& program, const Timeline& timeline, const UnitTable& table,
-                                     const Plan& plan) {
-  const Machine& m = table.model().machine();
-  struct Worst {
-    double ratio = 1;
-    Overflow overflow;
-  };
-  std::map<std::string, Worst> worst;
-  auto consider = [&](const std::string& constraint, std::size_t ipu, Bytes used, Bytes limit, Bytes per_ipu_limit,
-                      const std::vector<std::pair<std::string, Bytes>>& parts) {
-    if (used <= limit) return;
-    Worst& w = worst[constraint];
-    const double ratio = limit.value == 0 ? 1e9 : used / limit;
-    if (ratio <= w.ratio) return;
-    w.ratio = ratio;
-    const FunctionId at = timeline.transient[ipu].function;
-    const std::string place =
-        "IPU " + std::to_string(ipu) +
-        (constraint == "tile memory" && at.valid() ? " during " + program.functions[at].name : "");
-    w.overflow = Overflow{constraint, place, used - limit, sum_text(parts, per_ipu_limit), parts};
-  };
-  const std::int64_t tiles = program.compute_tiles;
-  for (std::size_t i = 0; i < program.ipus(); ++i) {
-    const Residents& r = timeline.residents[i];
-    const Transient& t = timeline.transient[i];
-    const StreamingUse& d = program.ddr[i];
-    consider("tile memory", i, timeline.tile_peak(i), m.chip.tile_memory, m.chip_memory(),
-             {{"weights", r.weights * tiles},
-              {"gradients", r.gradients * tiles},
-              {"optimizer state", r.optimizer_state * tiles},
-              {"stash", r.stash * tiles},
-              {"IO", r.io * tiles},
-              {"lent to other IPUs", r.lent * tiles},
-              {"code", r.executable() * tiles},
-              {"activations", t.activations * tiles},
-              {"temporaries", t.temporaries * tiles}});
-    consider("executable tile memory", i, program.executable(i), m.chip.executable_memory,
-             m.chip.executable_memory * m.chip.tiles, {{"code", program.executable(i) * tiles}});
-    consider("Streaming Memory", i, d.total(), m.streaming_per_ipu(), m.streaming_per_ipu(),
-             {{"stored activations", d.activations},
-              {"weights", d.weights},
-              {"gradients", d.gradients},
-              {"optimizer state", d.optimizer_state},
-              {"host", d.host}});
-  }
-  (void)plan;
-  std::vector<Worst> sorted;
-  for (auto& [name, w] : worst) sorted.push_back(std::move(w));
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Worst& a, const Worst& b) { return a.ratio > b.ratio; });
-  std::vector<Overflow> out;
-  for (Worst& w : sorted) {
-    if (w.ratio > 1) out.push_back(std::move(w.overflow));
-  }
-  return out;
 }
 
 SearchResult search(Tables& tables, const SearchOptions& options) { return Search(tables, options).run(); }

@@ -11,6 +11,7 @@
 #include "model/cost/cost.h"
 #include "planner/evaluate.h"
 #include "planner/job.h"
+#include "planner/overflows.h"
 #include "planner/tables.h"
 
 namespace superstep {
@@ -40,15 +41,6 @@ struct SearchStats {
   double gap = 0;        // (best - bound) / best
 };
 
-// What a plan that comes closest runs into.
-struct Overflow {
-  std::string constraint;  // "tile memory", "executable tile memory", "Streaming Memory", "gradient accumulation", ...
-  std::string where;       // "IPU 1 (layer0/attention to layer6/ffn_down)"
-  Bytes over;              // beyond the limit; 0 when bytes are not the matter
-  std::string detail;      // the sum, named: "weights 5.4 GB ..."
-  std::vector<std::pair<std::string, Bytes>> parts;  // that sum, per IPU
-};
-
 struct SearchResult {
   std::vector<Candidate> best;      // the winner, then runners-up different in kind
   std::vector<Candidate> pareto;    // throughput against the fullest tile
@@ -72,11 +64,6 @@ struct SearchOptions {
 };
 
 SearchResult search(Tables& tables, const SearchOptions& options);
-
-// Where and by how much a lowered plan exceeds the machine, the worst place of each constraint, the worst
-// first; empty when it fits.
-std::vector<Overflow> find_overflows(const Program& program, const Timeline& timeline, const UnitTable& table,
-                                     const Plan& plan);
 
 TableKey table_key(const Plan& plan);
 

@@ -61,7 +61,6 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
     const bool shards = plan.activation_sharding != ActivationSharding::none;
     p.boundary = (shards ? boundary.shard_tile : boundary.tile).value;
     const std::int64_t stored = (shards ? boundary.shard : boundary.bytes).value;
-    stored_boundary_.push_back(stored);
     p.entry_boundary = stored;
     p.move = streaming(stored, stash_at);
     p.join = shards ? join_all.of(boundary.gather_all.value) + join_rest.of(boundary.gather_rest.value) : 0;

@@ -2,11 +2,10 @@
 // A plan as a program: who holds what, and when each unit runs.
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "model/graph/autodiff.h"
+#include "model/lower/placement.h"
 #include "model/lower/program.h"
 #include "model/lower/unit_table.h"
 
@@ -20,52 +19,5 @@ Program lower(const UnitTable& table, const Plan& plan, const OptimizerSpec& opt
 // Why a plan is not legal for a graph, machine and task, in words ("tensor_parallel 5 does not divide
 // 16 heads"); empty: it is. Legality is about degrees and structure; whether it fits is another question.
 std::string check_plan(const Plan& plan, const GraphFacts& facts, const Machine& machine, bool training);
-
-// The units [begin, end) of a stage, the phase it is in, and its place from the end of its pipeline.
-struct StageSpan {
-  std::int64_t begin = 0, end = 0;
-  std::int64_t phase = 0;
-  std::int64_t position = 0;  // in its phase's pipeline, from 0
-  std::int64_t from_end = 0;  // 0: the last stage of its pipeline
-  std::int64_t ipu = 0;
-  Recompute recompute = Recompute::layer;
-};
-std::vector<StageSpan> stage_spans(const Plan& plan, std::int64_t units);
-
-// micro_batch_outer: weights and accumulators of a phase have left by the time of its update.
-bool update_loads(const Plan& plan);
-// Where remote memory is: IPU i uses that of IPU i + stride, the last ones that of the first, which is outside of i's
-// own replica and, for remote_machine, of its IPU-Machine. The lender runs the same stage of another replica and lends
-// as much as it borrows. 1 for memory that is not remote.
-std::int64_t lender_stride(const Plan& plan, Location location, std::int64_t per_machine);
-
-// How accumulators are sharded, and where they are between micro-batches. Those of a phase that does all its
-// micro-batches at once never leave their tiles.
-std::int64_t gradient_shards(const Plan& plan);
-Location accumulators_at(const Plan& plan);
-
-// A weight used by two units, and where they are.
-struct Tie {
-  std::int64_t owner = 0, borrower = 0;  // units
-  std::int64_t owner_ipu = 0, borrower_ipu = 0;
-  bool same_phase = true;
-  std::int64_t owner_phase = 0, borrower_phase = 0;
-  bool together() const { return same_phase && owner_ipu == borrower_ipu; }
-};
-Tie place_tie(const Plan& plan, std::int64_t owner, std::int64_t borrower);
-// Those whose units do not share their memory: on two IPU groups, or in two phases.
-std::vector<Tie> ties(const Plan& plan, const GraphFacts& facts);
-// Gradients that move from the borrower to the owner, of one IPU.
-Bytes tied_gradients(const UnitTable& table, const Plan& plan, const Tie& tie);
-
-// How many micro-batches a stage's stash holds at once: a ring from its forward to its backward.
-std::int64_t stash_depth(Schedule schedule, std::int64_t from_end);
-
-// Bytes that the shards of `bytes` take on one holder.
-inline Bytes sharded(Bytes bytes, std::int64_t degree) { return share(bytes, degree); }
-
-// Who takes part in a gradient exchange and in a sharding of the given degree: replicas of one stage and rank.
-GroupShape replica_group(const Plan& plan);
-GroupShape shard_group(const Plan& plan, std::int64_t degree);
 
 }  // namespace superstep

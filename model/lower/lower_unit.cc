@@ -2,12 +2,10 @@
 #include "model/lower/lower_unit.h"
 
 #include <algorithm>
-#include <set>
 
 #include "model/error.h"
 #include "model/lower/serialise.h"
-#include "model/ops/conv.h"
-#include "model/ops/matmul.h"
+#include "model/lower/unit_memory.h"
 #include "model/ops/op.h"
 
 namespace superstep {
@@ -20,9 +18,6 @@ constexpr double kTransposeCyclesPerHalf = 1.0;
 // Exchange code: fragments a tile receives per exchange step; a plain re-layout gathers from several tiles.
 constexpr std::int64_t kFragments = 4;
 
-// Input bytes received over input bytes used, for windows larger than one position (cost study, 4.2: 3 x 3).
-constexpr double kHalo = 1.35;
-
 using LayoutId = std::int64_t;
 constexpr LayoutId kLinear = 0;  // contiguous shares in row-major order
 
@@ -33,22 +28,25 @@ std::size_t vertex_index(const OpDef& def) {
 
 class UnitLowering {
  public:
-  UnitLowering(const UnitContext& context, UnitId unit, Pass pass) : c_(context), g_(context.facts.graph), pass_(pass) {
+  UnitLowering(const UnitContext& context, UnitId unit, Pass pass)
+      : c_(context),
+        g_(context.facts.graph),
+        pass_(pass),
+        ops_(g_.units[unit].ops[static_cast<std::size_t>(pass)]),
+        memory_(context.facts, ops_, pass) {
     f_.unit = unit;
     f_.pass = pass;
     f_.name = g_.units[unit].name + (pass == Pass::forward    ? " forward"
                                      : pass == Pass::backward ? " backward"
                                                               : " update");
-    ops_ = g_.units[unit].ops[static_cast<std::size_t>(pass)];
   }
 
   Function run() {
-    plan_lifetimes();
     for (TensorId t : c_.facts.boundary[static_cast<std::size_t>(f_.unit.index) + (pass_ == Pass::backward ? 1 : 0)]) {
       if (pass_ == Pass::forward || (pass_ == Pass::backward && is_float(g_.info(t).type)))
         f_.incoming += tile_bytes(t);
     }
-    live_bytes_ = live_keeping_ = f_.incoming;
+    memory_.add(f_.incoming);
     for (std::size_t i = 0; i < ops_.size(); ++i) lower_op(i);
     finish();
     return std::move(f_);
@@ -58,22 +56,11 @@ class UnitLowering {
   const UnitContext& c_;
   const Graph& g_;
   Pass pass_;
+  const std::vector<OpId>& ops_;
+  UnitMemory memory_;
   Function f_;
-  std::vector<OpId> ops_;
   std::map<TensorId, LayoutId> layout_;
-  std::map<TensorId, std::size_t> last_use_;  // by root tensor: position of its last reader here
-  std::set<TensorId> stays_;                  // roots read after this function, by this pass or (forward) only backward
-  std::set<TensorId> own_;                    // of stays_: this unit's backward pass reads it
-  std::map<TensorId, bool> only_backward_;    // of stays_: nobody else reads it
-  std::map<TensorId, Bytes> live_;            // roots made here and not yet freed
-  Bytes live_bytes_, live_keeping_;
 
-  // A view has no bytes of its own.
-  TensorId root(TensorId t) const {
-    while (g_.tensors[t].producer.valid() && g_.ops[g_.tensors[t].producer].def->view)
-      t = g_.ops[g_.tensors[t].producer].inputs[0];
-    return t;
-  }
   bool contributes(TensorId t) const { return c_.facts.contributes[static_cast<std::size_t>(t.index)]; }
   // Summands of one weight's gradient go to its accumulator one by one; the graph's sum is no work of its own.
   bool joins_contributions(const Op& op) const {
@@ -83,34 +70,11 @@ class UnitLowering {
 
   Bytes tile_bytes(TensorId t) const { return per_tile(c_.facts, c_.sharding, t, c_.tiles); }
 
-  void plan_lifetimes() {
-    for (std::size_t i = 0; i < ops_.size(); ++i) {
-      for (TensorId t : g_.ops[ops_[i]].inputs) {
-        if (t.valid()) last_use_[root(t)] = i;
-      }
-    }
-    for (OpId id : ops_) {
-      for (TensorId t : g_.ops[id].outputs) {
-        const bool crosses = crosses_out(t) && !contributes(t);
-        const bool kept = pass_ == Pass::forward && c_.facts.read_in_backward[static_cast<std::size_t>(t.index)];
-        if (crosses || kept) {
-          const TensorId r = root(t);
-          stays_.insert(r);
-          if (kept) own_.insert(r);
-          auto [it, fresh] = only_backward_.try_emplace(r, !crosses);
-          if (crosses) it->second = false;
-        }
-      }
-    }
-  }
-
-  bool crosses_out(TensorId t) const { return c_.facts.leaves_unit[static_cast<std::size_t>(t.index)]; }
-
   void add_step(Step step, std::size_t position) {
     step.op = static_cast<std::int32_t>(position);
-    step.live = live_bytes_;
-    f_.peak = std::max(f_.peak, live_bytes_ + step.temporary);
-    f_.peak_keeping = std::max(f_.peak_keeping, live_keeping_ + step.temporary);
+    step.live = memory_.live();
+    f_.peak = std::max(f_.peak, memory_.live() + step.temporary);
+    f_.peak_keeping = std::max(f_.peak_keeping, memory_.live_keeping() + step.temporary);
     if (step.kind == StepKind::compute) f_.vertices.set(vertex_index(*g_.ops[ops_[position]].def));
     f_.steps.push_back(std::move(step));
   }
@@ -199,12 +163,10 @@ class UnitLowering {
   void remake(const Op& reader, std::size_t position) {
     for (TensorId t : reader.inputs) {
       if (!t.valid()) continue;
-      const auto it = c_.facts.remade.find(root(t));
-      if (it == c_.facts.remade.end() || live_.count(root(t)) || g_.ops[it->second[0]].unit != f_.unit) continue;
-      const Bytes bytes = tile_bytes(root(t));
-      live_[root(t)] = bytes;
-      live_bytes_ += bytes;
-      live_keeping_ += bytes;
+      const TensorId root = root_of(g_, t);
+      const auto it = c_.facts.remade.find(root);
+      if (it == c_.facts.remade.end() || memory_.holds(root) || g_.ops[it->second[0]].unit != f_.unit) continue;
+      memory_.hold(root, tile_bytes(root));
       for (OpId id : it->second) {
         const CallOf call(g_, id);
         std::vector<std::int64_t> extents;
@@ -223,7 +185,7 @@ class UnitLowering {
     const OpSharding& sharding = c_.sharding.of(id);
     if (pass_ == Pass::backward) remake(op, position);
     const Bytes whole = gathered(op, sharding);
-    live_bytes_ += whole, live_keeping_ += whole;
+    memory_.add(whole);
     collectives(sharding, true, position);
     if (op.def->view) {
       layout_[op.outputs[0]] = layout_of(op.inputs[0]);
@@ -247,8 +209,8 @@ class UnitLowering {
           op.def->name != "scatter_add")
         accumulate(k, position);
     }
-    live_bytes_ -= whole, live_keeping_ -= whole;
-    release(op, position);
+    memory_.remove(whole);
+    memory_.release(op, position);
   }
 
   // A sum over a weight (the norms of LAMB and LARS) is a sum over the slices of all replicas that share the update.
@@ -290,53 +252,15 @@ class UnitLowering {
   }
 
   void allocate(const Op& op, std::size_t position) {
-    // An elementwise result takes the place of an operand that dies here.
     for (TensorId t : op.outputs) {
       const bool in_accumulator = pass_ == Pass::backward && contributes(t) && op.def->name == "scatter_add";
       if (in_accumulator) continue;
       const std::int64_t parts = pass_ == Pass::update                       ? c_.update_group.size * update_slices(op)
                                  : pass_ == Pass::backward && contributes(t) ? gradient_slices(t)
                                                                              : 1;
-      const Bytes bytes = share(tile_bytes(t), parts);
-      if (!op.def->uses_amp) {
-        for (TensorId in : op.inputs) {
-          if (!in.valid()) continue;
-          const TensorId r = root(in);
-          const auto it = live_.find(r);
-          if (it == live_.end() || it->second != bytes || last_use_[r] != position || dies_later(r)) continue;
-          free_root(r);
-          break;
-        }
-      }
-      live_[t] = bytes;
-      live_bytes_ += bytes;
-      live_keeping_ += bytes;
-      if (!last_use_.count(t) && !stays_.count(t)) last_use_[t] = position;
+      memory_.hold_result(t, share(tile_bytes(t), parts), position, op.def->uses_amp ? nullptr : &op);
     }
   }
-  bool dies_later(TensorId r) const { return stays_.count(r) && !only_backward_.at(r); }
-
-  void free_root(TensorId r) {
-    const auto it = live_.find(r);
-    if (it == live_.end()) return;
-    live_bytes_ -= it->second;
-    if (!stays_.count(r)) live_keeping_ -= it->second;
-    live_.erase(it);
-  }
-
-  void release(const Op& op, std::size_t position) {
-    auto consider = [&](TensorId t) {
-      const TensorId r = root(t);
-      const auto use = last_use_.find(r);
-      if (use == last_use_.end() || use->second != position || dies_later(r)) return;
-      free_root(r);
-    };
-    for (TensorId t : op.inputs) {
-      if (t.valid()) consider(t);
-    }
-    for (TensorId t : op.outputs) consider(t);
-  }
-
   // The gradient of a weight joins its accumulator, whose arrangement is the weight's, slice by slice.
   void accumulate(std::size_t k, std::size_t position) {
     const TensorId t = g_.ops[ops_[position]].outputs[k];
@@ -364,7 +288,7 @@ class UnitLowering {
   }
 
   void lower_product(const Op& op, const OpCall& call, const std::vector<std::int64_t>& local, std::size_t position) {
-    ProductShape shape = product_shape(call, local);
+    ProductShape shape = product_shape(call, local, c_.partials);
     const bool gradient = contributes(op.outputs[0]);
     const std::int64_t slices = gradient ? gradient_slices(op.outputs[0]) : 1;
     shape.columns = ceil_div(shape.columns, slices);
@@ -412,32 +336,6 @@ class UnitLowering {
       add_step(add, position);
     }
     layout_[op.outputs[0]] = 1 + static_cast<LayoutId>(((p.pg * 4099 + p.pm) * 4099 + p.pn) * 2 + (p.swapped ? 1 : 0));
-  }
-
-  ProductShape product_shape(const OpCall& call, const std::vector<std::int64_t>& local) const {
-    ProductShape s;
-    s.operands = call.in[0].type;
-    s.partials = s.operands == DType::fp16 ? c_.partials : DType::fp32;
-    auto product = [&](const std::vector<int>& axes) {
-      std::int64_t n = 1;
-      for (int a : axes) n *= local[static_cast<std::size_t>(a)];
-      return n;
-    };
-    if (call.def.name != "matmul") {
-      const ConvAxes axes = conv_axes(call);
-      const ConvDims dims = conv_dims(call);
-      s.batch = local[static_cast<std::size_t>(axes.groups)];
-      s.rows = product(axes.rows), s.columns = product(axes.columns), s.contracted = product(axes.contracted);
-      std::int64_t window = 1;
-      for (std::int64_t w : dims.window) window *= w;
-      // Each input is received once, with its halo, not once per position of the window.
-      if (window > 1) s.halo = kHalo / static_cast<double>(window);
-      return s;
-    }
-    const MatmulAxes axes = matmul_axes(call);
-    s.batch = product(axes.batch), s.rows = product(axes.rows), s.columns = product(axes.columns);
-    s.contracted = local[static_cast<std::size_t>(axes.contracted)];
-    return s;
   }
 
   void lower_share(const Op& op, const OpCall& call, const Space& space, const std::vector<std::int64_t>& local,
@@ -532,10 +430,10 @@ class UnitLowering {
 
   void finish() {
     if (pass_ == Pass::forward) {
-      for (TensorId r : stays_) {
-        if (!g_.tensors[r].producer.valid() || g_.ops[g_.tensors[r].producer].unit != f_.unit) continue;
-        (own_.count(r) ? f_.kept : f_.crossing) += tile_bytes(r);
-      }
+      memory_.for_kept([&](TensorId r, bool own) {
+        if (!g_.tensors[r].producer.valid() || g_.ops[g_.tensors[r].producer].unit != f_.unit) return;
+        (own ? f_.kept : f_.crossing) += tile_bytes(r);
+      });
     }
     const ExchangeFabric& x = c_.chip.exchange;
     for (const Step& s : f_.steps) {
@@ -548,67 +446,6 @@ class UnitLowering {
 
 }  // namespace
 
-GraphFacts::GraphFacts(const Graph& g) : graph(g), signatures(unit_signatures(g)) {
-  const std::size_t units = g.units.size();
-  weights.resize(units);
-  borrowed.resize(units);
-  boundary.resize(units + 1);
-  feeds.resize(units);
-  contributes.assign(g.tensors.size(), false);
-  read_in_backward.assign(g.tensors.size(), false);
-  leaves_unit.assign(g.tensors.size(), false);
-  for (TensorId t : g.outputs) leaves_unit[static_cast<std::size_t>(t.index)] = !g.loss.valid() || t == g.loss;
-  std::vector<std::int32_t> first_user(g.tensors.size(), -1), last_reader(g.tensors.size(), -1);
-  std::set<std::pair<std::int32_t, TensorId>> borrowed_seen;
-  for (const Op& op : g.ops) {
-    for (TensorId t : op.inputs) {
-      if (!t.valid()) continue;
-      const auto i = static_cast<std::size_t>(t.index);
-      const Tensor& tensor = g.tensors[t];
-      if (tensor.producer.valid() && g.ops[tensor.producer].pass == op.pass && g.ops[tensor.producer].unit != op.unit)
-        leaves_unit[i] = true;
-      if (op.pass == Pass::backward && tensor.producer.valid() && g.ops[tensor.producer].pass == Pass::forward &&
-          g.ops[tensor.producer].unit == op.unit) {
-        read_in_backward[i] = true;
-      }
-      if (op.pass != Pass::forward) continue;
-      const std::int32_t u = op.unit.index;
-      if (tensor.kind == TensorKind::weight || tensor.kind == TensorKind::input) {
-        if (first_user[i] < 0) {
-          first_user[i] = u;
-          (tensor.kind == TensorKind::weight ? weights : feeds)[static_cast<std::size_t>(u)].push_back(t);
-        } else if (first_user[i] != u && tensor.kind == TensorKind::weight && borrowed_seen.insert({u, t}).second) {
-          borrowed[static_cast<std::size_t>(u)].push_back(t);
-        }
-      }
-      if (tensor.producer.valid()) last_reader[i] = std::max(last_reader[i], u);
-    }
-  }
-  for (std::size_t u = 0; u < units; ++u) {
-    if (!borrowed[u].empty()) tied.emplace_back(first_user[static_cast<std::size_t>(borrowed[u][0].index)], u);
-  }
-  // A view is carried as the tensor it views.
-  auto root_of = [&](TensorId t) {
-    while (g.tensors[t].producer.valid() && g.ops[g.tensors[t].producer].def->view)
-      t = g.ops[g.tensors[t].producer].inputs[0];
-    return t;
-  };
-  for (std::size_t t = 0; t < g.tensors.size(); ++t) {
-    const TensorId r = root_of(TensorId(t));
-    const Tensor& tensor = g.tensors[r];
-    if (!tensor.producer.valid() || g.ops[tensor.producer].pass != Pass::forward) continue;
-    const std::int32_t made = g.ops[tensor.producer].unit.index;
-    for (std::int32_t u = made + 1; u <= last_reader[t]; ++u) boundary[static_cast<std::size_t>(u)].push_back(r);
-  }
-  for (auto& list : boundary) {
-    std::sort(list.begin(), list.end());
-    list.erase(std::unique(list.begin(), list.end()), list.end());
-  }
-  find_remade();
-  summand_of = gradient_summands(g);
-  for (std::size_t t = 0; t < g.tensors.size(); ++t) contributes[t] = summand_of[t].valid();
-}
-
 Bytes vertex_code(const VertexSet& kinds) {
   Bytes total(0);
   const auto ops = all_ops();
@@ -617,47 +454,6 @@ Bytes vertex_code(const VertexSet& kinds) {
     if (kinds[i]) total += ops[i]->vertex_code;
   }
   return total;
-}
-
-void GraphFacts::find_remade() {
-  auto kept = [&](TensorId t) { return read_in_backward[static_cast<std::size_t>(t.index)]; };
-  // The operand that a scale or shift by weights acts on; invalid: the op is something else.
-  auto scaled_operand = [&](const Op& op) {
-    TensorId full;
-    if (op.def->name != "add" && op.def->name != "mul") return TensorId();
-    for (TensorId in : op.inputs) {
-      if (graph.tensors[in].kind == TensorKind::weight) continue;
-      if (full.valid() || graph.info(in).elements() != graph.info(op.outputs[0]).elements()) return TensorId();
-      full = in;
-    }
-    return full;
-  };
-  for (const Op& op : graph.ops) {
-    if (op.pass != Pass::forward || !kept(op.outputs[0]) || leaves_unit[static_cast<std::size_t>(op.outputs[0].index)])
-      continue;
-    std::vector<OpId> chain;
-    TensorId t = op.outputs[0];
-    while (t.valid() && graph.tensors[t].producer.valid() && graph.ops[graph.tensors[t].producer].unit == op.unit) {
-      const OpId producer = graph.tensors[t].producer;
-      t = scaled_operand(graph.ops[producer]);
-      if (!t.valid()) break;
-      chain.insert(chain.begin(), producer);
-      if (kept(t) && !remade.count(t)) {
-        remade[op.outputs[0]] = chain;
-        break;
-      }
-    }
-  }
-  for (const auto& [t, chain] : remade) read_in_backward[static_cast<std::size_t>(t.index)] = false;
-}
-
-Bytes on_ipu(const GraphFacts& facts, const GraphSharding& sharding, TensorId tensor) {
-  const TensorInfo& info = facts.graph.info(tensor);
-  return Bytes(volume(local_shape(info.shape, sharding.of(tensor), sharding.mesh)) * size_of(info.type));
-}
-
-Bytes per_tile(const GraphFacts& facts, const GraphSharding& sharding, TensorId tensor, std::int64_t tiles) {
-  return Bytes(round_up(ceil_div(on_ipu(facts, sharding, tensor).value, tiles), 8));
 }
 
 Function lower_unit(const UnitContext& context, UnitId unit, Pass pass) {

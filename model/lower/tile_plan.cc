@@ -8,9 +8,14 @@
 #include <mutex>
 
 #include "model/error.h"
+#include "model/ops/conv.h"
+#include "model/ops/matmul.h"
 
 namespace superstep {
 namespace {
+
+// Input bytes received over input bytes used, for windows larger than one position (cost study, 4.2: 3 x 3).
+constexpr double kHalo = 1.35;
 
 // The fewest parts, at most `limit`, with the smallest share ceil(n / parts). Part counts that make the same
 // share are one class: `fewest_parts(n, parts - 1)` is the next one, with larger shares; 0: none.
@@ -232,6 +237,32 @@ std::vector<ProductPlan> product_front(const ProductShape& shape, std::int64_t t
   Front front;
   for (std::int64_t times : kTimes) add_level(shape, times, Parts::of_whole_blocks, tiles, chip, calibration, front);
   return front.take();
+}
+
+ProductShape product_shape(const OpCall& call, std::span<const std::int64_t> local_extents, DType partials) {
+  ProductShape s;
+  s.operands = call.in[0].type;
+  s.partials = s.operands == DType::fp16 ? partials : DType::fp32;
+  auto product = [&](const std::vector<int>& axes) {
+    std::int64_t n = 1;
+    for (int a : axes) n *= local_extents[static_cast<std::size_t>(a)];
+    return n;
+  };
+  if (call.def.name != "matmul") {
+    const ConvAxes axes = conv_axes(call);
+    const ConvDims dims = conv_dims(call);
+    s.batch = local_extents[static_cast<std::size_t>(axes.groups)];
+    s.rows = product(axes.rows), s.columns = product(axes.columns), s.contracted = product(axes.contracted);
+    std::int64_t window = 1;
+    for (std::int64_t w : dims.window) window *= w;
+    // Each input is received once, with its halo, not once per position of the window.
+    if (window > 1) s.halo = kHalo / static_cast<double>(window);
+    return s;
+  }
+  const MatmulAxes axes = matmul_axes(call);
+  s.batch = product(axes.batch), s.rows = product(axes.rows), s.columns = product(axes.columns);
+  s.contracted = local_extents[static_cast<std::size_t>(axes.contracted)];
+  return s;
 }
 
 SharePlan share_plan(const OpCall& call, std::span<const std::int64_t> local_extents, std::int64_t tiles,

@@ -25,6 +25,9 @@ struct ProductShape {
   friend auto operator<=>(const ProductShape&, const ProductShape&) = default;
 };
 
+// The product that one IPU does of an op that uses the AMP; extents of the op's axes after the split over IPUs.
+ProductShape product_shape(const OpCall& call, std::span<const std::int64_t> local_extents, DType partials);
+
 // One point of the time-memory front of a matrix product.
 struct ProductPlan {
   std::int64_t pg = 1, pm = 1, pn = 1, pk = 1;  // parts of batch, rows, columns, contracted

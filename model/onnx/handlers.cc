@@ -56,13 +56,6 @@ TensorId gather_axis(GraphBuilder& b, TensorId t, TensorId indices, std::int64_t
   return b.one("gather", {t, indices}, std::move(attrs));
 }
 
-TensorId reversed(GraphBuilder& b, TensorId t, std::int64_t axis) {
-  const std::int64_t n = b.info(t).shape[static_cast<std::size_t>(axis)];
-  std::vector<std::int64_t> places(static_cast<std::size_t>(n));
-  std::iota(places.rbegin(), places.rend(), 0);
-  return gather_axis(b, t, integer_constant(b, {n}, places), axis);
-}
-
 TensorId with_ones(GraphBuilder& b, TensorId t, std::size_t at, std::size_t count) {
   Shape shape = b.info(t).shape;
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(at), count, 1);

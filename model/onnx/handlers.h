@@ -29,8 +29,6 @@ std::span<const Handler> training_handlers();  // of kTrainingDomain
 TensorId integer_constant(GraphBuilder& b, Shape shape, const std::vector<std::int64_t>& values);
 // 0, 1, ... as a list of int64.
 TensorId counting(GraphBuilder& b, std::int64_t n);
-// One axis in reverse order.
-TensorId reversed(GraphBuilder& b, TensorId t, std::int64_t axis);
 // Extents of 1 put in before dimension `at`.
 TensorId with_ones(GraphBuilder& b, TensorId t, std::size_t at, std::size_t count);
 TensorId gather_axis(GraphBuilder& b, TensorId t, TensorId indices, std::int64_t axis);

@@ -107,10 +107,4 @@ void combine(std::byte* data, DType type, std::int64_t index, double value, Redu
   store_element(data, type, index, value);
 }
 
-std::int64_t element_at(const Block& region, std::span<const std::int64_t> point) {
-  std::int64_t index = 0;
-  for (std::size_t d = 0; d < region.size(); ++d) index = index * region[d].extent() + point[d] - region[d].begin;
-  return index;
-}
-
 }  // namespace superstep::ops

@@ -59,7 +59,4 @@ void copy_row(const std::byte* from, std::int64_t first, std::int64_t step, std:
 // Combines `value` into element `index` by the reduction; none overwrites.
 void combine(std::byte* data, DType type, std::int64_t index, double value, Reduction reduction);
 
-// The element of `region` at a point given in coordinates of the whole tensor.
-std::int64_t element_at(const Block& region, std::span<const std::int64_t> point);
-
 }  // namespace superstep::ops

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/lower/graph_facts.h"
+
+#include <algorithm>
+#include <set>
+
+#include "model/ops/op.h"
+
+namespace superstep {
+
+GraphFacts::GraphFacts(const Graph& g) : graph(g), signatures(unit_signatures(g)) {
+  const std::size_t units = g.units.size();
+  weights.resize(units);
+  borrowed.resize(units);
+  boundary.resize(units + 1);
+  feeds.resize(units);
+  contributes.assign(g.tensors.size(), false);
+  read_in_backward.assign(g.tensors.size(), false);
+  leaves_unit.assign(g.tensors.size(), false);
+  for (TensorId t : g.outputs) leaves_unit[static_cast<std::size_t>(t.index)] = !g.loss.valid() || t == g.loss;
+  std::vector<std::int32_t> first_user(g.tensors.size(), -1), last_reader(g.tensors.size(), -1);
+  std::set<std::pair<std::int32_t, TensorId>> borrowed_seen;
+  for (const Op& op : g.ops) {
+    for (TensorId t : op.inputs) {
+      if (!t.valid()) continue;
+      const auto i = static_cast<std::size_t>(t.index);
+      const Tensor& tensor = g.tensors[t];
+      if (tensor.producer.valid() && g.ops[tensor.producer].pass == op.pass && g.ops[tensor.producer].unit != op.unit)
+        leaves_unit[i] = true;
+      if (op.pass == Pass::backward && tensor.producer.valid() && g.ops[tensor.producer].pass == Pass::forward &&
+          g.ops[tensor.producer].unit == op.unit) {
+        read_in_backward[i] = true;
+      }
+      if (op.pass != Pass::forward) continue;
+      const std::int32_t u = op.unit.index;
+      if (tensor.kind == TensorKind::weight || tensor.kind == TensorKind::input) {
+        if (first_user[i] < 0) {
+          first_user[i] = u;
+          (tensor.kind == TensorKind::weight ? weights : feeds)[static_cast<std::size_t>(u)].push_back(t);
+        } else if (first_user[i] != u && tensor.kind == TensorKind::weight && borrowed_seen.insert({u, t}).second) {
+          borrowed[static_cast<std::size_t>(u)].push_back(t);
+        }
+      }
+      if (tensor.producer.valid()) last_reader[i] = std::max(last_reader[i], u);
+    }
+  }
+  for (std::size_t u = 0; u < units; ++u) {
+    if (!borrowed[u].empty()) tied.emplace_back(first_user[static_cast<std::size_t>(borrowed[u][0].index)], u);
+  }
+  for (std::size_t t = 0; t < g.tensors.size(); ++t) {
+    const TensorId r = root_of(g, TensorId(t));  // a view is carried as the tensor it views
+    const Tensor& tensor = g.tensors[r];
+    if (!tensor.producer.valid() || g.ops[tensor.producer].pass != Pass::forward) continue;
+    const std::int32_t made = g.ops[tensor.producer].unit.index;
+    for (std::int32_t u = made + 1; u <= last_reader[t]; ++u) boundary[static_cast<std::size_t>(u)].push_back(r);
+  }
+  for (auto& list : boundary) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+  }
+  find_remade();
+  summand_of = gradient_summands(g);
+  for (std::size_t t = 0; t < g.tensors.size(); ++t) contributes[t] = summand_of[t].valid();
+}
+
+void GraphFacts::find_remade() {
+  auto kept = [&](TensorId t) { return read_in_backward[static_cast<std::size_t>(t.index)]; };
+  // The operand that a scale or shift by weights acts on; invalid: the op is something else.
+  auto scaled_operand = [&](const Op& op) {
+    TensorId full;
+    if (op.def->name != "add" && op.def->name != "mul") return TensorId();
+    for (TensorId in : op.inputs) {
+      if (graph.tensors[in].kind == TensorKind::weight) continue;
+      if (full.valid() || graph.info(in).elements() != graph.info(op.outputs[0]).elements()) return TensorId();
+      full = in;
+    }
+    return full;
+  };
+  for (const Op& op : graph.ops) {
+    if (op.pass != Pass::forward || !kept(op.outputs[0]) || leaves_unit[static_cast<std::size_t>(op.outputs[0].index)])
+      continue;
+    std::vector<OpId> chain;
+    TensorId t = op.outputs[0];
+    while (t.valid() && graph.tensors[t].producer.valid() && graph.ops[graph.tensors[t].producer].unit == op.unit) {
+      const OpId producer = graph.tensors[t].producer;
+      t = scaled_operand(graph.ops[producer]);
+      if (!t.valid()) break;
+      chain.insert(chain.begin(), producer);
+      if (kept(t) && !remade.count(t)) {
+        remade[op.outputs[0]] = chain;
+        break;
+      }
+    }
+  }
+  for (const auto& [t, chain] : remade) read_in_backward[static_cast<std::size_t>(t.index)] = false;
+}
+
+TensorId root_of(const Graph& graph, TensorId t) {
+  while (graph.tensors[t].producer.valid() && graph.ops[graph.tensors[t].producer].def->view)
+    t = graph.ops[graph.tensors[t].producer].inputs[0];
+  return t;
+}
+
+Bytes on_ipu(const GraphFacts& facts, const GraphSharding& sharding, TensorId tensor) {
+  const TensorInfo& info = facts.graph.info(tensor);
+  return Bytes(volume(local_shape(info.shape, sharding.of(tensor), sharding.mesh)) * size_of(info.type));
+}
+
+Bytes per_tile(const GraphFacts& facts, const GraphSharding& sharding, TensorId tensor, std::int64_t tiles) {
+  return Bytes(round_up(ceil_div(on_ipu(facts, sharding, tensor).value, tiles), 8));
+}
+
+}  // namespace superstep

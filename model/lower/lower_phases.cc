@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "model/lower/lowering.h"
+
+namespace superstep {
+namespace {
+
+std::int64_t phase_count(const Lowering& l) { return static_cast<std::int64_t>(l.plan.phases.size()); }
+bool overlapped(const Lowering& l) {
+  return (l.plan.load == LoadSchedule::preload && l.plan.io_tiles > 0) || l.plan.phase_groups == 2;
+}
+
+Node load_phase(const Lowering& l, std::int64_t j) {
+  Node all = parallel("load phase " + std::to_string(j));
+  for (std::int64_t i = 0; i < l.plan.pipeline_stages; ++i) {
+    const Bytes w = l.held.weights_of(i, j);
+    if (w.value == 0) continue;
+    Node branch = sequence("IPU " + std::to_string(i));
+    branch.ipu = i;
+    const std::int64_t shards = l.plan.replicated_tensor_sharding.weights;
+    const Cargo weights{Data::weights, l.held.units_on(i, j)};
+    add_streamed(l, branch, "load weights", StepKind::load, sharded(w, shards), l.plan.location.weights, weights);
+    add_collective(branch, "gather weights", CollectiveKind::all_gather, Term::gradient_collective,
+                   shard_group(l.plan, shards), w, weights);
+    add_streamed(
+        l, branch, "load code", StepKind::load,
+        l.plan.location.code == Location::in_processor ? Bytes(0) : l.held.code_of(i, j).executable() * l.table.tiles(),
+        l.plan.location.code, {Data::code, weights.units});
+    all.children.push_back(std::move(branch));
+  }
+  return all;
+}
+
+// Activations that a phase's stage moves through Streaming Memory per micro-batch: its input is
+// stashed for its backward; results that leave the phase, and their gradients, pass through memory.
+void phase_activations(const Lowering& l, Node& to, const StageSpan& s, std::int64_t j, std::int64_t depth,
+                       bool forward) {
+  const bool first = s.position == 0, last = s.position + 1 == depth;
+  const Bytes in = l.held.stored_boundary(s.begin), out = l.held.stored_boundary(s.end);
+  const Location where =
+      l.plan.location.activations == Location::in_processor ? Location::streaming : l.plan.location.activations;
+  const Cargo into{Data::activations, {unit_id(s.begin)}}, out_of{Data::activations, {unit_id(s.end)}};
+  const Cargo back{Data::activation_gradients, into.units}, from_next{Data::activation_gradients, out_of.units};
+  if (forward) {
+    if (first && j > 0) add_streamed(l, to, "load boundary", StepKind::load, in, where, into);
+    if (!first && l.table.training())
+      add_streamed(l, to, "stash boundary", StepKind::store, in, where, {Data::stash, into.units});
+    if (last && j + 1 < phase_count(l)) add_streamed(l, to, "store boundary", StepKind::store, out, where, out_of);
+  } else {
+    add_streamed(l, to, "load boundary", StepKind::load, in, where, {Data::stash, into.units});
+    if (last && j + 1 < phase_count(l)) add_streamed(l, to, "load gradients", StepKind::load, out, where, from_next);
+    if (first && j > 0) add_streamed(l, to, "store gradients", StepKind::store, in, where, back);
+  }
+  if (!(forward && !first)) join_boundary(l, to, "gather boundary", s.begin);
+  if (!forward && last && j + 1 < phase_count(l)) join_boundary(l, to, "gather gradients", s.end);
+}
+
+Node phase_work(Lowering& l, std::int64_t j, bool forward) {
+  std::vector<StageSpan> mine;
+  for (const StageSpan& s : l.held.spans) {
+    if (s.phase == j) mine.push_back(s);
+  }
+  const std::int64_t depth = static_cast<std::int64_t>(mine.size());
+  const bool outer = l.plan.phase_order == PhaseOrder::phase_outer;
+  const std::int64_t g = outer ? l.plan.gradient_accumulation : 1;
+  Node loop = repeat(forward ? "forward micro-batches" : "backward micro-batches", g + depth - 1, g);
+  Node cycle = parallel("pipeline cycle");
+  for (const StageSpan& s : mine) {
+    Node branch = sequence("IPU " + std::to_string(s.ipu));
+    branch.ipu = s.ipu;
+    Node work = sequence("compute"), move = sequence("activations");
+    if (forward) {
+      forward_calls(l, work, s, s.position, false);
+    } else {
+      backward_calls(l, work, s, s.from_end, false);
+    }
+    phase_activations(l, move, s, j, depth, forward);
+    if (l.plan.io_tiles > 0) {  // IO tiles stream while compute tiles work
+      Node both = parallel("compute and stream");
+      both.ipu = s.ipu;
+      work.ipu = move.ipu = s.ipu;
+      both.children.push_back(std::move(work));
+      both.children.push_back(std::move(move));
+      branch.children.push_back(std::move(both));
+    } else {
+      for (Node& n : work.children) branch.children.push_back(std::move(n));
+      for (Node& n : move.children) branch.children.push_back(std::move(n));
+    }
+    cycle.children.push_back(std::move(branch));
+  }
+  loop.children.push_back(std::move(cycle));
+  Bytes widest(0);
+  Cargo cargo{forward ? Data::activations : Data::activation_gradients, {}};
+  for (std::size_t s = 1; s < mine.size(); ++s) {
+    widest = std::max(widest, l.table.boundary_bytes(static_cast<std::size_t>(mine[s].begin)));
+    cargo.units.push_back(unit_id(mine[s].begin));
+  }
+  if (widest.value > 0) add_copy(l, loop, widest, std::move(cargo));
+  loop.children.push_back(fixed("per micro-batch", l.table.model().calibration().micro_batch_fixed));
+  if (depth > 1)
+    loop.children.push_back(fixed("per pipeline cycle", l.table.model().calibration().pipeline_cycle_fixed));
+  return loop;
+}
+
+void update_phase(Lowering& l, Node& to, std::int64_t j) {
+  join_tied_gradients(l, to, j);
+  Node all = parallel("update phase " + std::to_string(j));
+  all.phase = j;
+  for (std::int64_t i = 0; i < l.plan.pipeline_stages; ++i) {
+    if (l.held.own_weights_of(i, j).value == 0) continue;
+    Node branch = sequence("IPU " + std::to_string(i));
+    branch.ipu = i;
+    update_of(l, branch, i, j);
+    all.children.push_back(std::move(branch));
+  }
+  to.children.push_back(std::move(all));
+}
+
+// micro_batch_outer: accumulators of a phase leave with it.
+Node spill_phase(const Lowering& l, std::int64_t j) {
+  Node all = parallel("accumulators of phase " + std::to_string(j));
+  for (std::int64_t i = 0; i < l.plan.pipeline_stages; ++i) {
+    const std::int64_t degree = l.plan.replicated_tensor_sharding.gradients;
+    const Bytes whole(l.held.parameters_of(i, j, true) * size_of(l.plan.precision.accumulators)),
+        b = sharded(whole, degree);
+    if (b.value == 0) continue;
+    const std::vector<UnitId> units = l.held.units_on(i, j);
+    Node branch = sequence("IPU " + std::to_string(i));
+    branch.ipu = i;
+    add_collective(branch, "scatter gradients", CollectiveKind::reduce_scatter, Term::gradient_collective,
+                   shard_group(l.plan, degree), whole, {Data::gradients, units});
+    add_streamed(l, branch, "fetch accumulators", StepKind::load, b, accumulators_at(l.plan),
+                 {Data::accumulators, units});
+    add_streamed(l, branch, "put back accumulators", StepKind::store, b, accumulators_at(l.plan),
+                 {Data::accumulators, units});
+    all.children.push_back(std::move(branch));
+  }
+  return all;
+}
+
+// One pass of one phase. The weights of the last phase are still there when its backward begins.
+void add_phase(Lowering& l, Node& whole, std::int64_t j, bool forward, std::int64_t next) {
+  const bool resident = !forward && j + 1 == phase_count(l);
+  Node body = sequence("phase " + std::to_string(j) + (forward ? " forward" : " backward"));
+  body.phase = j;
+  if (!overlapped(l) && !resident) body.children.push_back(load_phase(l, j));
+  Node work = phase_work(l, j, forward);
+  if (overlapped(l) && next >= 0) {
+    Node both = parallel("compute and preload");
+    both.children.push_back(std::move(work));
+    both.children.push_back(load_phase(l, next));
+    body.children.push_back(std::move(both));
+  } else {
+    body.children.push_back(std::move(work));
+  }
+  if (!forward) {
+    if (l.plan.phase_order == PhaseOrder::phase_outer)
+      update_phase(l, body, j);
+    else
+      body.children.push_back(spill_phase(l, j));
+  }
+  whole.children.push_back(std::move(body));
+}
+
+}  // namespace
+
+void lower_phases(Lowering& l) {
+  const bool outer = l.plan.phase_order == PhaseOrder::phase_outer;
+  Node whole =
+      outer ? sequence("phases") : repeat("micro-batches", l.plan.gradient_accumulation, l.plan.gradient_accumulation);
+  const std::int64_t n = phase_count(l);
+  for (std::int64_t j = 0; j < n; ++j) add_phase(l, whole, j, true, j + 1 < n ? j + 1 : -1);
+  for (std::int64_t j = n; l.table.training() && j-- > 0;) add_phase(l, whole, j, false, j > 0 ? j - 1 : -1);
+  if (overlapped(l)) {  // nothing hides the first load
+    Node first = load_phase(l, 0);
+    l.program.root.children.push_back(std::move(first));
+  }
+  l.program.root.children.push_back(std::move(whole));
+  // From the last to the first, so that gradients of borrowed weights come before their owners' update.
+  for (std::int64_t j = n; l.table.training() && !outer && j-- > 0;) update_phase(l, l.program.root, j);
+  if (l.table.training()) return_tied_weights(l, l.program.root);
+}
+
+}  // namespace superstep

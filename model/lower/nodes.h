@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The nodes that a program's tree is built of. For lower() alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/lower/program.h"
+
+namespace superstep {
+
+// What a step outside of functions moves, and whose.
+struct Cargo {
+  Data data = Data::none;
+  std::vector<UnitId> units;
+};
+
+Node sequence(std::string name);
+Node parallel(std::string name);
+Node repeat(std::string name, std::int64_t count, std::int64_t micro_batches);
+Node step(std::string name, StepKind kind, Term term, Bytes bytes, Cargo cargo = {});
+Node fixed(std::string name, Cycles cycles);
+// Nothing to move, or nobody to move it to: no step.
+void add_collective(Node& to, std::string name, CollectiveKind kind, Term term, GroupShape group, Bytes bytes,
+                    Cargo cargo = {});
+
+inline UnitId unit_id(std::int64_t unit) { return UnitId(static_cast<std::int32_t>(unit)); }
+std::vector<UnitId> run_of(std::int64_t begin, std::int64_t end);
+
+}  // namespace superstep

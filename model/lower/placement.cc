@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/lower/placement.h"
+
+#include <algorithm>
+
+namespace superstep {
+
+std::vector<StageSpan> stage_spans(const Plan& plan, std::int64_t units) {
+  std::vector<StageSpan> spans;
+  std::size_t phase = 0;
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    while (phase + 1 < plan.phases.size() && plan.phases[phase + 1] <= static_cast<std::int64_t>(s)) ++phase;
+    StageSpan span;
+    span.begin = plan.stages[s];
+    span.end = s + 1 < plan.stages.size() ? plan.stages[s + 1] : units;
+    span.phase = static_cast<std::int64_t>(phase);
+    span.position = static_cast<std::int64_t>(s) - plan.phases[phase];
+    const std::int64_t next =
+        phase + 1 < plan.phases.size() ? plan.phases[phase + 1] : static_cast<std::int64_t>(plan.stages.size());
+    span.from_end = next - 1 - static_cast<std::int64_t>(s);
+    span.ipu = plan.stage_ipu[s];
+    span.recompute = plan.recompute[std::min(s, plan.recompute.size() - 1)];
+    spans.push_back(span);
+  }
+  return spans;
+}
+
+std::int64_t lender_stride(const Plan& plan, Location location, std::int64_t per_machine) {
+  const std::int64_t replica = plan.tensor_parallel.size() * plan.pipeline_stages;
+  if (location == Location::remote_ipu) return replica;
+  if (location == Location::remote_machine) return replica * std::max<std::int64_t>(1, ceil_div(per_machine, replica));
+  return 1;
+}
+
+bool update_loads(const Plan& plan) { return plan.phased() && plan.phase_order == PhaseOrder::micro_batch_outer; }
+
+std::int64_t gradient_shards(const Plan& plan) {
+  return plan.phased() && !update_loads(plan) ? 1 : plan.replicated_tensor_sharding.gradients;
+}
+
+Location accumulators_at(const Plan& plan) {
+  if (plan.phased() && !update_loads(plan)) return Location::in_processor;
+  const bool leave = update_loads(plan) && plan.location.gradients == Location::in_processor;
+  return leave ? Location::streaming : plan.location.gradients;
+}
+
+Tie place_tie(const Plan& plan, std::int64_t owner, std::int64_t borrower) {
+  const auto place = [&](std::int64_t unit) {
+    const auto stage = std::upper_bound(plan.stages.begin(), plan.stages.end(), unit) - plan.stages.begin() - 1;
+    const auto phase = std::upper_bound(plan.phases.begin(), plan.phases.end(), stage) - plan.phases.begin() - 1;
+    return std::pair<std::int64_t, std::int64_t>(plan.stage_ipu[static_cast<std::size_t>(stage)], phase);
+  };
+  const auto [owner_ipu, owner_phase] = place(owner);
+  const auto [borrower_ipu, borrower_phase] = place(borrower);
+  return {owner, borrower, owner_ipu, borrower_ipu, owner_phase == borrower_phase, owner_phase, borrower_phase};
+}
+
+std::vector<Tie> ties(const Plan& plan, const GraphFacts& facts) {
+  std::vector<Tie> out;
+  for (const auto& [owner, borrower] : facts.tied) {
+    const Tie tie = place_tie(plan, owner, borrower);
+    if (!tie.together()) out.push_back(tie);
+  }
+  return out;
+}
+
+Bytes tied_gradients(const UnitTable& table, const Plan& plan, const Tie& tie) {
+  const std::int64_t n = table.row(static_cast<std::size_t>(tie.borrower)).borrowed_parameters;
+  return sharded(Bytes(n * size_of(plan.precision.accumulators)), gradient_shards(plan));
+}
+
+std::int64_t stash_depth(Schedule schedule, std::int64_t from_end) {
+  if (schedule == Schedule::sequential) return 1;
+  return schedule == Schedule::interleaved ? from_end + 1 : 2 * from_end + 1;
+}
+
+GroupShape replica_group(const Plan& plan) {
+  return {plan.replicas, plan.tensor_parallel.size() * plan.pipeline_stages};
+}
+GroupShape shard_group(const Plan& plan, std::int64_t degree) {
+  return {degree, plan.tensor_parallel.size() * plan.pipeline_stages};
+}
+
+}  // namespace superstep

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands on the tiles of an IPU group, and what it keeps in Streaming Memory. For lower() alone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/lower/holdings.h"
+
+namespace superstep {
+
+// Per tile; by phase, one entry without phases.
+std::vector<Residents> residents_of(const Holdings& h, std::int64_t ipu);
+StreamingUse ddr_of(const Holdings& h, std::int64_t ipu);
+
+}  // namespace superstep

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dynamic programme over the ops of a block: which split each op takes, and how tensors lie between them.
+// For shard() alone.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "model/lower/shard_splits.h"
+#include "model/ops/op.h"
+
+namespace superstep {
+
+// Decides ops and tensors block by block; what is decided is a constant of the blocks that follow.
+class ShardSolver {
+ public:
+  explicit ShardSolver(const ShardProblem& problem);
+
+  // Forgets every decision. `forced`: weights of several blocks, and the dimension they are split along.
+  void restart(const std::map<TensorId, int>& forced, Bytes gather_limit);
+
+  // The dynamic programme over `ops`. Tensors already decided are constants of it. Afterwards every op
+  // of `ops` and every tensor they produce or first use is decided. Returns its seconds; `beam`: states kept per op.
+  double solve(const std::vector<OpId>& ops, const std::function<bool(TensorId)>& crosses, std::size_t beam);
+  // Copies decisions to a block that does the same work, op by op.
+  void apply(const std::vector<OpId>& from, const std::vector<OpId>& to);
+  // Optimizer state lies as its weight does; nothing is left to choose.
+  void place_states(const std::vector<OpId>& ops);
+
+  const ShardProblem& problem() const { return p_; }
+  const GraphSharding& result() const { return result_; }
+
+ private:
+  const ShardProblem& p_;
+  GraphSharding result_;
+  std::vector<bool> decided_;       // by tensor: result_.tensors holds its sharding
+  std::map<TensorId, int> forced_;  // see restart()
+  Bytes gather_limit_;
+
+  bool is_decided(TensorId t) const { return decided_[static_cast<std::size_t>(t.index)]; }
+  void decide(TensorId t, const Sharding& s);
+  Bytes bytes_on(TensorId t, const Sharding& s, int j) const;
+  bool convert(TensorId t, Sharding from, const Sharding& to, int operand, std::vector<Conversion>* out,
+               double* seconds) const;
+  double adjoint(TensorId t, const Sharding& stored, const Sharding& need, const OpSplit& c) const;
+  Sharding split_along_data(TensorId t) const;
+  std::vector<Sharding> finals(TensorId t, const Sharding& raw, Reduction reduction, bool crosses) const;
+  Sharding storage(TensorId w, const Sharding& need) const;
+  double gather_penalty(TensorId t, const Sharding& stored, const Sharding& need) const;
+  bool starts_at_split(TensorId t, const Sharding& stored, const Sharding& need, int j) const;
+  std::optional<Sharding> wanted_for(TensorId t) const;
+};
+
+}  // namespace superstep

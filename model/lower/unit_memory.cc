@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/lower/unit_memory.h"
+
+#include "model/ops/op.h"
+
+namespace superstep {
+
+UnitMemory::UnitMemory(const GraphFacts& facts, const std::vector<OpId>& ops, Pass pass) : facts_(facts) {
+  const auto at = [](TensorId t) { return static_cast<std::size_t>(t.index); };
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    for (TensorId t : facts.graph.ops[ops[i]].inputs) {
+      if (t.valid()) last_use_[root(t)] = i;
+    }
+  }
+  for (OpId id : ops) {
+    for (TensorId t : facts.graph.ops[id].outputs) {
+      const bool crosses = facts.leaves_unit[at(t)] && !facts.contributes[at(t)];
+      const bool kept = pass == Pass::forward && facts.read_in_backward[at(t)];
+      if (crosses || kept) {
+        const TensorId r = root(t);
+        stays_.insert(r);
+        if (kept) own_.insert(r);
+        auto [it, fresh] = only_backward_.try_emplace(r, !crosses);
+        if (crosses) it->second = false;
+      }
+    }
+  }
+}
+
+void UnitMemory::hold(TensorId t, Bytes bytes) {
+  live_[root(t)] = bytes;
+  add(bytes);
+}
+
+void UnitMemory::hold_result(TensorId t, Bytes bytes, std::size_t position, const Op* replaces) {
+  if (replaces) {
+    for (TensorId in : replaces->inputs) {
+      if (!in.valid()) continue;
+      const TensorId r = root(in);
+      const auto it = live_.find(r);
+      if (it == live_.end() || it->second != bytes || last_use_.at(r) != position || dies_later(r)) continue;
+      free_root(r);
+      break;
+    }
+  }
+  hold(t, bytes);
+  if (!last_use_.count(t) && !stays_.count(t)) last_use_[t] = position;
+}
+
+void UnitMemory::free_root(TensorId r) {
+  const auto it = live_.find(r);
+  if (it == live_.end()) return;
+  live_bytes_ -= it->second;
+  if (!stays_.count(r)) live_keeping_ -= it->second;
+  live_.erase(it);
+}
+
+void UnitMemory::release(const Op& op, std::size_t position) {
+  auto consider = [&](TensorId t) {
+    const TensorId r = root(t);
+    const auto use = last_use_.find(r);
+    if (use == last_use_.end() || use->second != position || dies_later(r)) return;
+    free_root(r);
+  };
+  for (TensorId t : op.inputs) {
+    if (t.valid()) consider(t);
+  }
+  for (TensorId t : op.outputs) consider(t);
+}
+
+}  // namespace superstep

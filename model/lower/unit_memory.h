@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands on a tile while the ops of a unit run, in one pass. For lower_unit() alone.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "model/lower/graph_facts.h"
+
+namespace superstep {
+
+// Counts results from the op that makes them to their last reader in this pass; what is read after the pass stays. A
+// view has no bytes of its own: tensors are counted by their root.
+class UnitMemory {
+ public:
+  UnitMemory(const GraphFacts& facts, const std::vector<OpId>& ops, Pass pass);
+
+  Bytes live() const { return live_bytes_; }
+  Bytes live_keeping() const { return live_keeping_; }  // forward: when all that the backward pass reads stays
+  bool holds(TensorId t) const { return live_.count(root(t)) > 0; }
+
+  // What is no tensor of its own stands beside them, until it is taken away.
+  void add(Bytes bytes) { live_bytes_ += bytes, live_keeping_ += bytes; }
+  void remove(Bytes bytes) { live_bytes_ -= bytes, live_keeping_ -= bytes; }
+  // From now on the root of `t` is there.
+  void hold(TensorId t, Bytes bytes);
+  // A result of the op at `position`. `replaces`: an elementwise op, whose result takes the place of an operand that
+  // dies there; null: it needs a place of its own.
+  void hold_result(TensorId t, Bytes bytes, std::size_t position, const Op* replaces);
+  // Frees what the op at `position` was the last to read.
+  void release(const Op& op, std::size_t position);
+
+  // Roots made here that stay: calls f(root, whether this unit's backward pass reads it).
+  template <class F>
+  void for_kept(F f) const {
+    for (TensorId r : stays_) f(r, own_.count(r) > 0);
+  }
+
+ private:
+  const GraphFacts& facts_;
+  std::map<TensorId, std::size_t> last_use_;  // by root tensor: position of its last reader here
+  std::set<TensorId> stays_;                  // roots read after this function, by this pass or (forward) only backward
+  std::set<TensorId> own_;                    // of stays_: this unit's backward pass reads it
+  std::map<TensorId, bool> only_backward_;    // of stays_: nobody else reads it
+  std::map<TensorId, Bytes> live_;            // roots made here and not yet freed
+  Bytes live_bytes_, live_keeping_;
+
+  TensorId root(TensorId t) const { return root_of(facts_.graph, t); }
+  bool dies_later(TensorId r) const { return stays_.count(r) && !only_backward_.at(r); }
+  void free_root(TensorId r);
+};
+
+}  // namespace superstep

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/explain_infeasible.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "model/error.h"
+#include "model/quantity_text.h"
+#include "traces/text_table.h"
+
+namespace superstep {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+struct Problem {
+  Tables& tables;
+  const Job& job;
+  const SearchOptions& options;
+  const std::vector<Cell>& cells;
+  PinnedCuts& cuts;
+};
+
+// The plan that exceeds memory least: cut with ever larger limits.
+struct Closest {
+  std::optional<Plan> plan;
+  double factor = 1e300;  // of all limits
+  std::int64_t evaluations = 0;
+};
+
+// Cuts with limits times `factor`, one of them before all: what is named then is what is in the way.
+bool relax(const Problem& p, const Plan& plan, const Setting& setting, const CutRules& rules, double factor,
+           Closest& closest) {
+  using Ways = std::vector<std::pair<double, double>>;
+  const Ways ways = factor == 1 ? Ways{{1, 1}} : Ways{{1, factor}, {factor, 1}, {factor, factor}};
+  const auto times = [](double by, std::int64_t limit) {
+    return static_cast<std::int64_t>(by * static_cast<double>(std::max<std::int64_t>(1, limit)));
+  };
+  for (const auto& [tile, ddr] : ways) {
+    CutLimits limits;
+    limits.tile = times(tile, setting.limit());
+    limits.executable = times(tile, setting.executable_limit());
+    limits.ddr = times(ddr, setting.ddr_limit());
+    ++closest.evaluations;
+    std::optional<Cuts> cuts = p.cuts.searches_phases(plan) ? cut_phases(setting, rules, limits, nullptr)
+                                                            : cut_pipeline(setting, rules, limits);
+    if (!cuts) continue;
+    Plan found = with_cuts(plan, *cuts);
+    if (!check_plan(found, setting.table().facts(), p.job.machine, p.tables.training()).empty()) continue;
+    closest.factor = factor;
+    closest.plan = std::move(found);
+    return true;
+  }
+  return false;
+}
+
+void closest_of(const Problem& p, const Plan& plan, Closest& closest) {
+  const UnitTable& table = p.tables.table(table_key(plan));
+  const Setting setting(table, plan, p.job.optimizer, p.cuts.searches_phases(plan));
+  p.cuts.prepare(plan, table);
+  for (const CutRules& rules : p.cuts.rules_for(plan)) {
+    for (double factor : {1.0, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0, 12.0, 30.0, 100.0}) {
+      if (factor >= closest.factor || relax(p, plan, setting, rules, factor, closest)) break;
+    }
+  }
+}
+
+Closest find_closest(const Problem& p) {
+  Closest closest;
+  const Clock::time_point start = Clock::now();
+  for (const Cell& cell : p.cells) {
+    for (const Plan& plan : settings(p.job, cell, p.options.defaults)) {
+      // Enough to name what is in the way; more settings seldom come much closer.
+      if (since(start) > 5) break;
+      closest_of(p, plan, closest);
+    }
+  }
+  return closest;
+}
+
+std::string structural_reason(const Problem& p) {
+  for (const Cell& cell : p.cells) {
+    for (Plan plan : settings(p.job, cell, p.options.defaults)) {
+      const UnitTable& table = p.tables.table(table_key(plan));
+      const auto units = static_cast<std::int64_t>(table.units());
+      if (plan.pipeline_stages > units)
+        return "pipeline_stages " + std::to_string(plan.pipeline_stages) + " is more than the " +
+               std::to_string(units) + " units between cut points";
+      plan.stages.clear(), plan.stage_ipu.clear();
+      for (std::int64_t i = 0; i < plan.pipeline_stages; ++i) plan.stages.push_back(i), plan.stage_ipu.push_back(i);
+      const std::string why = check_plan(plan, table.facts(), p.job.machine, p.tables.training());
+      if (!why.empty()) return why;
+    }
+  }
+  return "no setting of the pinned fields is legal";
+}
+
+std::vector<Overflow> overflows_of(const Problem& p, const Plan& plan) {
+  const UnitTable& table = p.tables.table(table_key(plan));
+  const Program program = lower(table, plan, p.job.optimizer);
+  std::vector<Overflow> overflows = find_overflows(program, cost(program, p.tables.model()), table);
+  if (!overflows.empty()) return overflows;
+  return {Overflow{"tile memory",
+                   "by the tables' upper bound",
+                   Bytes(0),
+                   "the lowered plan fits; the tables refuse it by less than 3 %",
+                   {}}};
+}
+
+struct Fix {
+  Clock::time_point start = Clock::now();
+  double samples_per_second = 0;
+  std::string text;  // empty: none found
+};
+
+void try_fix(const Problem& p, const nlohmann::json& relaxed, const std::string& field, Fix& fix) {
+  if (since(fix.start) > 30) return;
+  if (p.options.progress) p.options.progress(0.95, "looking for the nearest fix: freeing " + field);
+  try {
+    const Job job = read_job(relaxed, p.job.source);
+    Tables tables(job, p.tables.model());
+    SearchOptions options;
+    options.top = 1;
+    options.pareto = options.find_fix = false;
+    options.time_limit = 20;
+    const SearchResult r = search(tables, options);
+    if (r.best.empty() || r.best[0].samples_per_second <= fix.samples_per_second) return;
+    fix.samples_per_second = r.best[0].samples_per_second;
+    const nlohmann::json plan = to_json(r.best[0].plan);
+    const std::string value = field.find('.') == std::string::npos && plan.contains(field) ? plan[field].dump()
+                              : field == "cuts" ? std::to_string(r.best[0].plan.phases.size()) + " phases, " +
+                                                      std::to_string(r.best[0].plan.stages.size()) + " stages"
+                              : field.rfind("location.", 0) == 0 ? plan["location"][field.substr(9)].dump()
+                                                                 : "free";
+    fix.text = field + " = " + value + " fits with " +
+               std::to_string((p.job.machine.chip.tile_memory.value - r.best[0].estimate.tile_peak) / 1024) +
+               " KiB per tile to spare, at " + figure(r.best[0].samples_per_second) + " samples/s";
+  } catch (const Error&) {
+    // Without this pin the job is not legal: no fix.
+  }
+}
+
+// Frees one pinned field at a time and searches again; the best that fits is the nearest fix.
+std::string find_fix(const Problem& p) {
+  if (!p.job.json.contains("plan")) return "";
+  Fix fix;
+  // Stages, phases and what is said per stage are one field: the cuts.
+  const std::vector<std::string> cuts = {"stages", "layers_per_stage", "stage_ipu", "phases"};
+  nlohmann::json without_cuts = p.job.json;
+  for (const std::string& key : cuts) without_cuts["plan"].erase(key);
+  if (without_cuts != p.job.json) try_fix(p, without_cuts, "cuts", fix);
+  for (const auto& [key, value] : p.job.json["plan"].items()) {
+    if (std::find(cuts.begin(), cuts.end(), key) != cuts.end()) continue;
+    nlohmann::json relaxed = p.job.json;
+    relaxed["plan"].erase(key);
+    try_fix(p, relaxed, key, fix);
+  }
+  for (const char* location : {"optimizer_state", "activations"}) {
+    if (!p.job.json["plan"].contains("location") || !p.job.json["plan"]["location"].contains(location)) continue;
+    nlohmann::json relaxed = p.job.json;
+    relaxed["plan"]["location"].erase(location);
+    try_fix(p, relaxed, "location." + std::string(location), fix);
+  }
+  return fix.text;
+}
+
+}  // namespace
+
+void explain_infeasible(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells, PinnedCuts& cuts,
+                        SearchResult& result) {
+  const Problem p{tables, tables.job(), options, cells, cuts};
+  Closest closest = find_closest(p);
+  result.stats.evaluations += closest.evaluations;
+  if (closest.plan)
+    result.overflows = overflows_of(p, *closest.plan);
+  else
+    result.overflows = {Overflow{"structure", "the pinned plan", Bytes(0), structural_reason(p), {}}};
+  result.closest = std::move(closest.plan);
+  if (options.find_fix) result.nearest_fix = find_fix(p);
+}
+
+}  // namespace superstep

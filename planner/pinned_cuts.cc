@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/pinned_cuts.h"
+
+#include "model/error.h"
+#include "planner/space.h"
+
+namespace superstep {
+
+bool PinnedCuts::searches_phases(const Plan& plan) const {
+  const Pins& pins = tables_.job().pins;
+  const bool single_phase = (pins.phase_count && *pins.phase_count == 1) || (pins.phases && pins.phases->size() == 1);
+  return plan.location.weights != Location::in_processor && !single_phase;
+}
+
+void PinnedCuts::prepare(const Plan& plan, const UnitTable& table) {
+  const auto [it, fresh] = stages_.try_emplace({plan.micro_batch, plan.tensor_parallel});
+  if (fresh) it->second = pinned_stages(tables_.job(), table.facts().graph);
+  const auto count = static_cast<std::int64_t>(it->second.size());
+  if (count == 0 || searches_phases(plan) || count == plan.pipeline_stages || count == plan.pipeline_stages + 1) return;
+  throw Error(tables_.job().source + "#/plan/stages",
+              "found " + std::to_string(count) + " stages, expected pipeline_stages (" +
+                  std::to_string(plan.pipeline_stages) + ") or one more, whose last returns to IPU 0");
+}
+
+std::vector<CutRules> PinnedCuts::rules_for(const Plan& plan) const {
+  CutRules rules;
+  const Pins& pins = tables_.job().pins;
+  if (!pins.recompute.empty() && pins.recompute[0].size() == 1) rules.modes = {pins.recompute[0][0]};
+  if (!pins.recompute.empty() && pins.recompute[0].size() > 1) rules.stage_modes = &pins.recompute[0];
+  if (defaults_ && pins.recompute.empty()) rules.modes = {Recompute::layer};
+  if (!tables_.training()) rules.modes = {Recompute::layer};
+  const std::vector<std::int64_t>& stages = stages_.at({plan.micro_batch, plan.tensor_parallel});
+  if (!stages.empty()) rules.stages = &stages;
+  if (pins.phases) rules.phases = &*pins.phases;
+  if (pins.phase_count) rules.phase_count = *pins.phase_count;
+  if (searches_phases(plan)) return {rules};
+  const auto count = static_cast<std::int64_t>(stages.size());
+  std::vector<CutRules> all;
+  if (stages.empty() || count == plan.pipeline_stages) all.push_back(rules);
+  if (plan.pipeline_stages > 1 && (stages.empty() || count == plan.pipeline_stages + 1)) {
+    rules.wrap = true;
+    all.push_back(rules);
+  }
+  return all;
+}
+
+}  // namespace superstep
