@@ -22,10 +22,11 @@ struct Problem {
   PinnedCuts& cuts;
 };
 
-// The plan that exceeds memory least: cut with ever larger limits.
+// The plan that exceeds memory least, and of those the fastest: cut with ever larger limits.
 struct Closest {
   std::optional<Plan> plan;
   double factor = 1e300;  // of all limits
+  double rate = 0;        // samples per cycle
   std::int64_t evaluations = 0;
 };
 
@@ -48,8 +49,12 @@ bool relax(const Problem& p, const Plan& plan, const Setting& setting, const Cut
     if (!cuts) continue;
     Plan found = with_cuts(plan, *cuts);
     if (!check_plan(found, setting.table().facts(), p.job.machine, p.tables.training()).empty()) continue;
-    closest.factor = factor;
-    closest.plan = std::move(found);
+    const double rate = static_cast<double>(plan.global_batch()) / static_cast<double>(cuts->cycles);
+    if (factor < closest.factor || rate > closest.rate) {
+      closest.factor = factor;
+      closest.rate = rate;
+      closest.plan = std::move(found);
+    }
     return true;
   }
   return false;
@@ -61,7 +66,7 @@ void closest_of(const Problem& p, const Plan& plan, Closest& closest) {
   p.cuts.prepare(plan, table);
   for (const CutRules& rules : p.cuts.rules_for(plan)) {
     for (double factor : {1.0, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0, 12.0, 30.0, 100.0}) {
-      if (factor >= closest.factor || relax(p, plan, setting, rules, factor, closest)) break;
+      if (factor > closest.factor || relax(p, plan, setting, rules, factor, closest)) break;
     }
   }
 }
