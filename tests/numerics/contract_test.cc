@@ -45,7 +45,7 @@ Real sum_of(const std::vector<Real>& a, const std::vector<Real>& b, std::size_t 
 
 template <class Real>
 bool same_bits(const std::vector<Real>& a, const std::vector<Real>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0;
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0);
 }
 
 template <class T>
