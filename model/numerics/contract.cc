@@ -5,10 +5,10 @@
 #include "model/numerics/contract.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "model/error.h"
+#include "model/numerics/pack.h"
 
 namespace superstep::numerics {
 
@@ -20,14 +20,6 @@ constexpr std::int64_t kRowBlockBytes = 256 << 10;  // of packed rows, which sta
 constexpr std::int64_t kColumnBlock = 512;          // columns packed at a time
 constexpr std::int64_t kWaitingRows = 2048;         // of blocks of sums that wait
 
-// What lies side by side in a packed panel: rows of a, columns of b.
-template <class T>
-struct Lanes {
-  const T* data;
-  std::int64_t lane_step;
-  std::int64_t k_step;
-};
-
 // One task of a member of the team: a rectangle of one product of the batch.
 template <class T>
 struct Rectangle {
@@ -35,82 +27,6 @@ struct Rectangle {
   Matrix<SumOf<T>> c;
   std::int64_t rows, columns;
 };
-
-// out(k, lane) = in(lane, k), for 16 steps: a line of memory of each lane.
-constexpr std::int64_t kRun = 16;
-constexpr std::int64_t kMaxLanes = 32;
-
-template <class Real>
-void turn(const Real* from, std::int64_t lane_step, std::int64_t lanes, Real* to, std::int64_t width) {
-  std::int64_t lane = 0;
-  if constexpr (std::is_same_v<Real, float>) {
-    using Four [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
-    const auto load = [](const float* at) { return *reinterpret_cast<const Four*>(at); };
-    const auto store = [](float* at, Four value) { *reinterpret_cast<Four*>(at) = value; };
-    for (; lane + 4 <= lanes; lane += 4) {
-      const float* in = from + lane * lane_step;
-      for (std::int64_t k = 0; k < kRun; k += 4) {
-        const Four a = load(in + k), b = load(in + lane_step + k);
-        const Four c = load(in + 2 * lane_step + k), d = load(in + 3 * lane_step + k);
-        const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
-                   ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-        const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5),
-                   cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-        float* out = to + k * width + lane;
-        store(out, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5));
-        store(out + width, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7));
-        store(out + 2 * width, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
-        store(out + 3 * width, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
-      }
-    }
-  }
-  for (; lane < lanes; ++lane) {
-    for (std::int64_t k = 0; k < kRun; ++k) to[k * width + lane] = from[lane * lane_step + k];
-  }
-}
-
-template <class T>
-SumOf<T> widened(T value) {
-  if constexpr (std::is_same_v<T, Half>)
-    return to_float(value);
-  else
-    return value;
-}
-
-// `width` lanes wide, those from `lanes` on zero.
-template <class T>
-void pack_panel(const Kernels& kernels, Lanes<T> from, std::int64_t lanes, std::int64_t width, std::int64_t steps,
-                SumOf<T>* to) {
-  using Real = SumOf<T>;
-  if (lanes < width) std::fill(to, to + steps * width, Real{0});
-  if (from.lane_step == 1) {
-    for (std::int64_t k = 0; k < steps; ++k) {
-      const T* line = from.data + k * from.k_step;
-      if constexpr (std::is_same_v<T, Half>)
-        kernels.to_floats(line, to + k * width, lanes);
-      else
-        std::memcpy(to + k * width, line, static_cast<std::size_t>(lanes) * sizeof(Real));
-    }
-    return;
-  }
-  std::int64_t done = 0;
-  if (from.k_step == 1) {
-    for (; done + kRun <= steps; done += kRun) {
-      if constexpr (std::is_same_v<T, Half>) {
-        float wide[kMaxLanes * kRun];
-        for (std::int64_t lane = 0; lane < lanes; ++lane)
-          kernels.to_floats(from.data + lane * from.lane_step + done, wide + lane * kRun, kRun);
-        turn(wide, kRun, lanes, to + done * width, width);
-      } else {
-        turn(from.data + done, from.lane_step, lanes, to + done * width, width);
-      }
-    }
-  }
-  for (std::int64_t lane = 0; lane < lanes; ++lane) {
-    for (std::int64_t k = done; k < steps; ++k)
-      to[k * width + lane] = widened(from.data[lane * from.lane_step + k * from.k_step]);
-  }
-}
 
 // Panels of nearly equal height, none above `tallest`.
 struct Panels {
@@ -168,8 +84,8 @@ class BlockedProduct {
         Rectangle<T> block = all;
         block.rows = std::min(block_rows_, all.rows - row);
         block.columns = std::min(block_columns_, all.columns - column);
-        block.a.data += row * all.a.lane_step;
-        block.b.data += column * all.b.lane_step;
+        block.a = all.a.from(row, 0);
+        block.b = all.b.from(column, 0);
         block.c.data += row * all.c.row_step + column * all.c.column_step;
         run_block(block);
       }
@@ -216,9 +132,8 @@ class BlockedProduct {
                 std::span<const Real* const> earlier) {
     const std::int64_t steps = pattern.steps;
     for (std::int64_t column = 0; column < block.columns; column += width_) {
-      const Lanes<T> from = {block.b.data + column * block.b.lane_step + first_step * block.b.k_step, block.b.lane_step,
-                             block.b.k_step};
-      pack_panel(kernels_, from, std::min(width_, block.columns - column), width_, steps, packed_b_ + column * steps);
+      pack_panel(kernels_, block.b.from(column, first_step), std::min(width_, block.columns - column), width_, steps,
+                 packed_b_ + column * steps);
     }
     const Panels panels(block.rows, kernels_.tile_height);
     for (std::int64_t first = 0; first < panels.count; first += row_panels_) {
@@ -226,9 +141,7 @@ class BlockedProduct {
       const std::int64_t first_row = panels.first_row(first);
       for (std::int64_t panel = first; panel < end; ++panel) {
         const std::int64_t row = panels.first_row(panel);
-        const Lanes<T> from = {block.a.data + row * block.a.lane_step + first_step * block.a.k_step, block.a.lane_step,
-                               block.a.k_step};
-        pack_panel(kernels_, from, panels.height(panel), panels.height(panel), steps,
+        pack_panel(kernels_, block.a.from(row, first_step), panels.height(panel), panels.height(panel), steps,
                    packed_a_ + (row - first_row) * steps);
       }
       for (std::int64_t column = 0; column < block.columns; column += width_) {
@@ -279,15 +192,19 @@ template <class T>
 void contract(Team& team, const Product& given, Matrix<const T> a, Matrix<const T> b, Matrix<SumOf<T>> c,
               const Kernels& kernels) {
   using Real = SumOf<T>;
+  SUPERSTEP_CHECK(c.row_at == nullptr && c.column_at == nullptr, "a result has steps");
   SUPERSTEP_CHECK(given.tree.is_node(given.part), "a partial product is of a node of its tree");
   Product product = given;
   product.part.end = std::min(product.part.end, product.tree.extent());
   if (product.batch <= 0 || product.rows <= 0 || product.columns <= 0) return;
-  if (product.part.extent() == 0) a = b = {nullptr, 0, 0, 0};  // nothing to read: the sums are zero
+  if (product.part.extent() == 0) a = b = {nullptr, 0, 0};  // nothing to read: the sums are zero
 
   const std::int64_t width = std::is_same_v<Real, float> ? kernels.float_tile_width : kernels.double_tile_width;
-  Rectangle<T> whole = {
-      {a.data, a.row_step, a.column_step}, {b.data, b.column_step, b.row_step}, c, product.rows, product.columns};
+  Rectangle<T> whole = {{a.data, a.row_step, a.column_step, a.row_at, a.column_at},
+                        {b.data, b.column_step, b.row_step, b.column_at, b.row_at},
+                        c,
+                        product.rows,
+                        product.columns};
   std::int64_t a_batch = a.batch_step, b_batch = b.batch_step;
   if (better_transposed(product, c.row_step, c.column_step, width)) {
     std::swap(whole.a, whole.b);
@@ -312,8 +229,10 @@ void contract(Team& team, const Product& given, Matrix<const T> a, Matrix<const 
       Rectangle<T> part = whole;
       part.rows = row_end - row;
       part.columns = column_end - column;
-      part.a.data += i * a_batch + row * whole.a.lane_step;
-      part.b.data += i * b_batch + column * whole.b.lane_step;
+      part.a = whole.a.from(row, 0);
+      part.b = whole.b.from(column, 0);
+      part.a.data += i * a_batch;
+      part.b.data += i * b_batch;
       part.c.data += i * c.batch_step + row * whole.c.row_step + column * whole.c.column_step;
       blocks.run(part);
     }

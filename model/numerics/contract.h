@@ -14,14 +14,17 @@
 
 namespace superstep::numerics {
 
-// An operand or a result in memory: element (i, j) of product b is data[b * batch_step + i * row_step + j *
-// column_step]. Steps of zero repeat an operand; transposing swaps them.
+// An operand or a result in memory: element (i, j) of product b is at b * batch_step + i * row_step + j * column_step.
+// Steps of zero repeat an operand; transposing swaps them. An operand may have the places of its rows or columns listed
+// instead: so the windows of a convolution are read where they lie, in an input with its padding.
 template <class T>
 struct Matrix {
   T* data = nullptr;
   std::int64_t row_step = 0;
   std::int64_t column_step = 1;
   std::int64_t batch_step = 0;
+  const std::int64_t* row_at = nullptr;     // if set, row_at[i] stands for i * row_step
+  const std::int64_t* column_at = nullptr;  // if set, column_at[j] stands for j * column_step
 };
 
 // `batch` products of rows x part by part x columns. The tree is that of the whole contraction; `part` is the node of

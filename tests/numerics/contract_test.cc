@@ -248,6 +248,38 @@ TEST(Contraction, ReadsAndWritesMatricesInAnyLayout) {
   }
 }
 
+// A convolution of 3 channels of 9 x 11 by windows of 3 x 3, without copying windows out; and the gradient of its
+// weights, which is contracted over positions. Against the same windows copied out.
+TYPED_TEST(Contractions, ReadWindowsWhereTheyLie) {
+  std::mt19937 random(8);
+  Team team(2);
+  const std::int64_t channels = 3, high = 7, wide = 9, filters = 5;
+  std::vector<std::int64_t> taps, places;
+  for (std::int64_t c = 0; c < channels; ++c)
+    for (std::int64_t y = 0; y < 3; ++y)
+      for (std::int64_t x = 0; x < 3; ++x) taps.push_back((c * (high + 2) + y) * (wide + 2) + x);
+  for (std::int64_t y = 0; y < high; ++y)
+    for (std::int64_t x = 0; x < wide; ++x) places.push_back(y * (wide + 2) + x);
+  const auto k = std::ssize(taps), n = std::ssize(places);
+  const Case<TypeParam> input(1, channels * (high + 2) * (wide + 2), 1, random);
+  Case<TypeParam> windows(filters, n, k, random), turned(filters, k, n, random);
+  for (std::int64_t i = 0; i < k; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      const TypeParam value =
+          input.b[static_cast<std::size_t>(taps[static_cast<std::size_t>(i)] + places[static_cast<std::size_t>(j)])];
+      windows.b[static_cast<std::size_t>(i * n + j)] = value;
+      turned.b[static_cast<std::size_t>(j * k + i)] = value;
+    }
+  }
+  std::vector<SumOf<TypeParam>> y(static_cast<std::size_t>(filters * n)), dw(static_cast<std::size_t>(filters * k));
+  const Matrix<const TypeParam> by_tap{input.b.data(), 0, 0, 0, taps.data(), places.data()};
+  const Matrix<const TypeParam> by_place{input.b.data(), 0, 0, 0, places.data(), taps.data()};
+  contract<TypeParam>(team, windows.whole(16), {windows.a.data(), k}, by_tap, {y.data(), n});
+  contract<TypeParam>(team, turned.whole(16), {turned.a.data(), n}, by_place, {dw.data(), k});
+  EXPECT_TRUE(same_bits(y, windows.expected(16)));
+  EXPECT_TRUE(same_bits(dw, turned.expected(16)));
+}
+
 TEST(Contraction, GivesTheOneNanAndKeepsInfinitiesAndSubnormals) {
   const float infinity = std::numeric_limits<float>::infinity();
   const float payload = std::bit_cast<float>(0xffc12345u), tiny = 0x1p-140f;
