@@ -12,8 +12,12 @@
 
 #include "model/numerics/kernel_tables.h"
 
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
+#endif
 
 namespace superstep::numerics {
 
@@ -62,5 +66,9 @@ extern const Kernels kAvx2Kernels = make_kernels(Isa::avx2);
 
 }  // namespace superstep::numerics
 
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
 #pragma GCC pop_options
+#endif
 #endif

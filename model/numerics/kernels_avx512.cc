@@ -12,8 +12,13 @@
 
 #include "model/numerics/kernel_tables.h"
 
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"))), \
+                             apply_to = function)
+#else
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")
+#endif
 
 namespace superstep::numerics {
 
@@ -62,5 +67,9 @@ extern const Kernels kAvx512Kernels = make_kernels(Isa::avx512);
 
 }  // namespace superstep::numerics
 
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
 #pragma GCC pop_options
+#endif
 #endif
