@@ -75,6 +75,25 @@ void half_product(benchmark::State& state, const Shape& s) {
   set_rate(state, "GFLOP/s", 2.0 * static_cast<double>(s.batch * s.m * s.n * s.k));
 }
 
+// 3 x 3 windows of 64 channels of 56 x 56, from an input with its padding.
+void exact_convolution(benchmark::State& state) {
+  const std::int64_t side = 56, channels = 64, padded = side + 2, filters = 64;
+  std::vector<std::int64_t> taps, places;
+  for (std::int64_t c = 0; c < channels; ++c)
+    for (std::int64_t tap = 0; tap < 9; ++tap) taps.push_back((c * padded + tap / 3) * padded + tap % 3);
+  for (std::int64_t place = 0; place < side * side; ++place) places.push_back(place / side * padded + place % side);
+  const std::int64_t k = std::ssize(taps), n = std::ssize(places);
+  const auto input = normal_floats(channels * padded * padded), weights = normal_floats(filters * k);
+  std::vector<float> output(static_cast<std::size_t>(filters * n));
+  Team team;
+  const Product product{1, filters, n, ContractionTree(k)};
+  for (auto _ : state)
+    contract<float>(team, product, {weights.data(), k}, {input.data(), 0, 0, 0, taps.data(), places.data()},
+                    {output.data(), n});
+  set_rate(state, "GFLOP/s", 2.0 * static_cast<double>(filters * n * k));
+}
+BENCHMARK(exact_convolution);
+
 #ifdef SUPERSTEP_OPENBLAS
 void openblas_product(benchmark::State& state, const Shape& s, int threads) {
   Operands o(s);
@@ -197,16 +216,15 @@ void register_products() {
 #endif
     add("exact-2-threads", [&](benchmark::State& s) { exact_product(s, shape, 256, 2, fastest_kernels()); });
   }
-  const Shape& square = kShapes[0];
   const auto add = [&](const std::string& how, auto run) {
     benchmark::RegisterBenchmark(("product/square-1024/" + how).c_str(), run)->UseRealTime();
   };
   for (std::int64_t chunk : {16, 64, 1024})
     add("chunk-" + std::to_string(chunk),
-        [=, &square](benchmark::State& s) { exact_product(s, square, chunk, 1, fastest_kernels()); });
+        [chunk](benchmark::State& s) { exact_product(s, kShapes[0], chunk, 1, fastest_kernels()); });
   for (const Kernels* kernels : available_kernels())
-    add(name_of(kernels->isa), [=, &square](benchmark::State& s) { exact_product(s, square, 256, 1, *kernels); });
-  add("fp16", [&](benchmark::State& s) { half_product(s, square); });
+    add(name_of(kernels->isa), [kernels](benchmark::State& s) { exact_product(s, kShapes[0], 256, 1, *kernels); });
+  add("fp16", [](benchmark::State& s) { half_product(s, kShapes[0]); });
 }
 
 }  // namespace
