@@ -12,9 +12,7 @@ namespace superstep::numerics {
 
 namespace {
 
-constexpr std::int64_t kBlock = 1024;            // of Kernels::aligned_sum
-constexpr std::uint32_t kAlignedExponents = 30;  // as well
-constexpr std::int64_t kCarryEvery = 1 << 28;    // digits stay below 2^62
+constexpr std::int64_t kCarryEvery = 1 << 28;  // digits stay below 2^62
 constexpr std::uint64_t kDigit = 0xffffffffu;
 
 template <class Real>
@@ -77,41 +75,58 @@ void ExactSum<Real>::add(Real term) {
   add_scaled(fraction | (field == 0 ? 0 : Bits{1} << kFraction), negative, std::max(field, 1) - 1);
 }
 
-// Integer sums of windows of exponents; most blocks need one window.
 template <class Real>
-void ExactSum<Real>::add_finite_block(const float* terms, std::int64_t count) {
+void ExactSum<Real>::add_signed(std::int64_t value, int position) {
+  add_scaled(static_cast<std::uint64_t>(value < 0 ? -value : value), value < 0, position);
+}
+
+// Integer sums of windows of exponents: most blocks need one, and those that need many are added one by one.
+template <class Real>
+void ExactSum<Real>::add_block(const Real* terms, std::int64_t count) {
+  constexpr bool kFloats = std::is_same_v<Real, float>;
+  constexpr int kFraction = Format<Real>::kBits - 1;
+  constexpr std::uint32_t kWindow = kFloats ? kAlignedFloatExponents : kAlignedDoubleExponents;
+  constexpr std::uint32_t kNotFinite = 2 * std::numeric_limits<Real>::max_exponent - 1;
+  constexpr std::uint32_t kMostWindows = 10;
   const Kernels& kernels = fastest_kernels();
-  const Magnitudes magnitudes = kernels.magnitudes(terms, count);
-  if (magnitudes.largest >= kFloatInfinity) {
-    for (std::int64_t i = 0; i < count; ++i) add(static_cast<Real>(terms[i]));
+  const auto magnitudes = [&] {
+    if constexpr (kFloats)
+      return kernels.float_magnitudes(terms, count);
+    else
+      return kernels.double_magnitudes(terms, count);
+  }();
+  const auto exponent = [](auto bits) { return std::max(static_cast<std::uint32_t>(bits >> kFraction), 1u); };
+  const std::uint32_t highest = exponent(magnitudes.largest);
+  const std::uint32_t first = exponent(magnitudes.smallest_nonzero);
+  if (highest == kNotFinite || (first <= highest && highest - first >= kMostWindows * kWindow)) {
+    for (std::int64_t i = 0; i < count; ++i) add(terms[i]);
     return;
   }
-  empty_ = false;
+  empty_ = empty_ && count == 0;
   all_negative_zero_ = all_negative_zero_ && magnitudes.all_negative_zero;
-  if (magnitudes.largest == 0) return;
-  const std::uint32_t highest = std::max(magnitudes.largest >> 23, 1u);
-  for (std::uint32_t lowest = std::max(magnitudes.smallest_nonzero >> 23, 1u); lowest <= highest;
-       lowest += kAlignedExponents) {
-    const std::int64_t sum = kernels.aligned_sum(terms, count, lowest);
-    add_scaled(static_cast<std::uint64_t>(sum < 0 ? -sum : sum), sum < 0, static_cast<int>(lowest) - 1);
+  for (std::uint32_t lowest = first; lowest <= highest; lowest += kWindow) {
+    const int position = static_cast<int>(lowest) - 1;
+    if constexpr (kFloats) {
+      add_signed(kernels.sum_aligned_floats(terms, count, lowest), position);
+    } else {
+      const WideSum sum = kernels.sum_aligned_doubles(terms, count, lowest);
+      add_signed(sum.low, position);
+      add_signed(sum.high, position + 27);
+    }
   }
 }
 
 template <class Real>
 void ExactSum<Real>::add(const Real* terms, std::int64_t count, std::int64_t step) {
-  if constexpr (std::is_same_v<Real, float>) {
-    float gathered[kBlock];
-    for (std::int64_t first = 0; first < count; first += kBlock) {
-      const std::int64_t n = std::min(kBlock, count - first);
-      const float* block = terms + first;
-      if (step != 1) {
-        for (std::int64_t i = 0; i < n; ++i) gathered[i] = terms[(first + i) * step];
-        block = gathered;
-      }
-      add_finite_block(block, n);
+  Real gathered[kAlignedTerms];
+  for (std::int64_t first = 0; first < count; first += kAlignedTerms) {
+    const std::int64_t n = std::min(kAlignedTerms, count - first);
+    const Real* block = terms + first * step;
+    if (step != 1) {
+      for (std::int64_t i = 0; i < n; ++i) gathered[i] = block[i * step];
+      block = gathered;
     }
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) add(terms[i * step]);
+    add_block(block, n);
   }
 }
 

@@ -39,7 +39,8 @@ class ExactSum {
   bool positive_infinity_ = false, negative_infinity_ = false, nan_ = false;
   bool empty_ = true, all_negative_zero_ = true;
 
-  void add_finite_block(const float* terms, std::int64_t count);
+  void add_block(const Real* terms, std::int64_t count);
+  void add_signed(std::int64_t value, int position);
   void add_scaled(std::uint64_t magnitude, bool negative, int position);
   void carry();
 

@@ -35,12 +35,26 @@ struct TileProduct {
   std::int64_t row_step = 0, column_step = 0;
 };
 
-// The smallest and largest magnitude among floats, as bits less the sign.
+// The smallest and largest magnitude of some terms, as their bits less the sign.
+template <class Bits>
 struct Magnitudes {
-  std::uint32_t largest = 0;
-  std::uint32_t smallest_nonzero = 0xffffffff;  // all ones: there is none
+  Bits largest = 0;
+  Bits smallest_nonzero = ~Bits{0};  // all ones: there is none
   bool all_negative_zero = true;
+  friend bool operator==(const Magnitudes&, const Magnitudes&) = default;
 };
+
+// A sum of doubles: high * 2^27 + low.
+struct WideSum {
+  std::int64_t high = 0, low = 0;
+  friend bool operator==(const WideSum&, const WideSum&) = default;
+};
+
+// At most kAlignedTerms finite terms, of which those count whose exponent field (at least 1) is among as many from
+// `lowest` on: their significands then fit in 64 bits, shifted and added.
+inline constexpr std::int64_t kAlignedTerms = 1024;
+inline constexpr std::uint32_t kAlignedFloatExponents = 30;
+inline constexpr std::uint32_t kAlignedDoubleExponents = 27;
 
 enum class Isa : std::uint8_t { generic, avx2, avx512 };
 const char* name_of(Isa isa);
@@ -62,10 +76,11 @@ struct Kernels {
   // Philox blocks first_block, first_block + 1, ..., four words each.
   void (*fill_random)(std::uint64_t first_block, const std::uint32_t* stream, const std::uint32_t* key,
                       std::uint32_t* to, std::int64_t blocks);
-  Magnitudes (*magnitudes)(const float* from, std::int64_t count);
-  // Sum of those whose exponent field (at least 1) is lowest..lowest + 29, in units of 2^(lowest - 150); at most 1024
-  // finite floats, so that it fits.
-  std::int64_t (*aligned_sum)(const float* from, std::int64_t count, std::uint32_t lowest);
+  Magnitudes<std::uint32_t> (*float_magnitudes)(const float* from, std::int64_t count);
+  Magnitudes<std::uint64_t> (*double_magnitudes)(const double* from, std::int64_t count);
+  // In units of 2^(lowest - 150) and 2^(lowest - 1075).
+  std::int64_t (*sum_aligned_floats)(const float* from, std::int64_t count, std::uint32_t lowest);
+  WideSum (*sum_aligned_doubles)(const double* from, std::int64_t count, std::uint32_t lowest);
 };
 
 // Those this processor can run, slowest first; never empty.

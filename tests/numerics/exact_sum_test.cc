@@ -218,19 +218,25 @@ TEST(ExactSum, OfColumnsAndOfStridedTermsIsThatOfEachColumn) {
 }
 
 TEST(ExactSum, EveryInstructionSetSumsBlocksAlike) {
-  std::mt19937 random(5);
+  std::mt19937_64 random(5);
   for (int trial = 0; trial < 300; ++trial) {
-    std::vector<float> terms(1 + random() % 1024);
-    for (float& term : terms) term = std::bit_cast<float>(static_cast<std::uint32_t>(random()) & 0xbfffffffu);
+    const std::int64_t count = 1 + static_cast<std::int64_t>(random() % 1024);
+    std::vector<float> floats;
+    std::vector<double> doubles;
+    for (std::int64_t i = 0; i < count; ++i) {
+      floats.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random()) & 0xbfffffffu));
+      doubles.push_back(std::bit_cast<double>(random() & 0x803fffffffffffffu));  // four exponents
+    }
     const Kernels& plain = *available_kernels().front();
-    const Magnitudes expected = plain.magnitudes(terms.data(), std::ssize(terms));
     for (const Kernels* kernels : available_kernels()) {
-      const Magnitudes found = kernels->magnitudes(terms.data(), std::ssize(terms));
-      EXPECT_EQ(found.largest, expected.largest);
-      EXPECT_EQ(found.smallest_nonzero, expected.smallest_nonzero);
-      for (std::uint32_t lowest = 1; lowest < 128; lowest += 30)
-        EXPECT_EQ(kernels->aligned_sum(terms.data(), std::ssize(terms), lowest),
-                  plain.aligned_sum(terms.data(), std::ssize(terms), lowest));
+      EXPECT_EQ(kernels->float_magnitudes(floats.data(), count), plain.float_magnitudes(floats.data(), count));
+      EXPECT_EQ(kernels->double_magnitudes(doubles.data(), count), plain.double_magnitudes(doubles.data(), count));
+      for (std::uint32_t lowest = 1; lowest < 128; lowest += kAlignedFloatExponents)
+        EXPECT_EQ(kernels->sum_aligned_floats(floats.data(), count, lowest),
+                  plain.sum_aligned_floats(floats.data(), count, lowest));
+      for (std::uint32_t lowest = 1; lowest < 4; ++lowest)
+        EXPECT_EQ(kernels->sum_aligned_doubles(doubles.data(), count, lowest),
+                  plain.sum_aligned_doubles(doubles.data(), count, lowest));
     }
   }
 }
