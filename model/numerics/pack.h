@@ -97,7 +97,8 @@ void pack_runs(const Kernels& kernels, const Lanes<T>& from, std::int64_t lanes,
   }
 }
 
-// `steps` lines of `width` values, those from `lanes` on zero.
+// `steps` lines of `width` values, those from `lanes` on zero: they are computed with, though not kept,
+// and whatever lay there could be slow, as subnormals are.
 template <class T>
 void pack_panel(const Kernels& kernels, const Lanes<T>& from, std::int64_t lanes, std::int64_t width,
                 std::int64_t steps, SumOf<T>* to) {

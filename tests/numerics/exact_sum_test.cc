@@ -162,6 +162,20 @@ TYPED_TEST(ExactSums, KeepInfinitiesNanAndSignsOfZero) {
   EXPECT_EQ(sum({largest, place / 2, -Limits::denorm_min()}), bits(largest));
 }
 
+// A tie between 1 and the next number, and far below it a term that decides, wherever it lies among the digits.
+TYPED_TEST(ExactSums, SeeTheSmallestTermThatBreaksATie) {
+  using Limits = std::numeric_limits<TypeParam>;
+  const TypeParam one = 1, half_place = Limits::epsilon() / 2;
+  for (int exponent = -Limits::digits - 1; exponent >= Limits::min_exponent - Limits::digits; --exponent) {
+    const TypeParam small = std::ldexp(one, exponent);
+    EXPECT_EQ(exact_sum(std::vector<TypeParam>{one, half_place, small}), one + 2 * half_place) << exponent;
+    EXPECT_EQ(exact_sum(std::vector<TypeParam>{-one, -half_place, -small}), -one - 2 * half_place) << exponent;
+    EXPECT_EQ(exact_sum(std::vector<TypeParam>{one, half_place, -small}), one) << exponent;
+  }
+  EXPECT_EQ(exact_sum(std::vector<TypeParam>{one, half_place}), one);
+  EXPECT_EQ(exact_sum(std::vector<TypeParam>{one, 3 * half_place}), one + 4 * half_place);
+}
+
 TEST(ExactSum, RoundsOnceToEveryType) {
   std::mt19937_64 random(3);
   for (int trial = 0; trial < 200; ++trial) {
