@@ -109,7 +109,7 @@ Estimate evaluate_phases(const Setting& s, const Plan& plan) {
       backward = std::max(backward, x.busy_backward(overlap));
       load = std::max(load, s.load_cycles(x));
       update = std::max(update, x.update);
-      spill = std::max(spill, s.spill_cycles(x.weights));
+      if (plan.phase_order != PhaseOrder::phase_outer) spill = std::max(spill, s.spill_cycles(x.weights));
       if (i > first) widest = std::max(widest, s.copy_cycles(plan.stages[i]));
       PerIpu& ipu = ipus[at(plan.stage_ipu[i])];
       const std::int64_t own_code = s.code_moves() ? s.code(x.rows) : 0;
