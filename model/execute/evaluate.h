@@ -10,9 +10,6 @@ namespace superstep {
 
 using Values = std::map<TensorId, Array>;
 
-// What results start from before blocks are combined into them: 0, -inf or +inf.
-double identity_of(Reduction reduction);
-
 // Runs one op on whole tensors.
 std::vector<Array> evaluate_op(const OpCall& call, std::span<const Array* const> inputs, const KernelContext& context);
 

@@ -41,12 +41,6 @@ double combined(double a, double b, Reduction reduction) {
   return reduction == Reduction::sum ? a + b : b;
 }
 
-Block whole_block(const Shape& shape) {
-  Block block;
-  for (std::int64_t extent : shape) block.push_back({0, extent});
-  return block;
-}
-
 Range share_of(Range range, std::int64_t part, std::int64_t parts) {
   const std::int64_t share = ceil_div(range.extent(), parts);
   const std::int64_t begin = std::min(range.end, range.begin + part * share);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "model/execute/compute.h"
 #include "model/lower/shard.h"
 #include "model/ops/op.h"
 
@@ -22,7 +23,6 @@ struct Local {
 };
 using LocalPtr = std::shared_ptr<const Local>;
 
-Block whole_block(const Shape& shape);
 // Part `part` of `parts` even shares of a range; the last ones may be short or empty.
 Range share_of(Range range, std::int64_t part, std::int64_t parts);
 // The region that an IPU of the mesh holds of a tensor.

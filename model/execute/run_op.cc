@@ -2,7 +2,7 @@
 #include "model/execute/run_op.h"
 
 #include "model/error.h"
-#include "model/execute/evaluate.h"
+#include "model/execute/compute.h"
 
 namespace superstep {
 

@@ -111,11 +111,8 @@ TensorId GraphBuilder::dropout(TensorId a, double ratio) {
   const Shape& shape = info(a).shape;
   const bool by_sample = !shape.empty() && shape[0] % graph_.micro_batch == 0;
   attrs.set("samples", by_sample ? graph_.micro_batch : std::int64_t{0});
-  std::string name = fresh_name("dropout");
-  // FNV-1a of the name: equal in every plan of the same graph, different for every tensor.
-  std::uint64_t key = 0xcbf29ce484222325u;
-  for (char c : name) key = (key ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  attrs.set("key", static_cast<std::int64_t>(key));
+  const std::string name = fresh_name("dropout");
+  attrs.set("key", static_cast<std::int64_t>(key_of(name)));
   return one("dropout", {a}, std::move(attrs), std::string_view(name).substr(scope_.empty() ? 0 : scope_.size() + 1));
 }
 

@@ -92,6 +92,7 @@ OpDef make_slice() {
   def.infer = slice_infer;
   def.space = slice_space;
   def.kernel = slice_kernel;
+  def.moves = true;
   def.cycles = move_cycles;
   def.gradient = unary_gradient<slice_dx>;
   return def;
@@ -156,6 +157,7 @@ OpDef make_split() {
   def.infer = split_infer;
   def.space = split_space;
   def.kernel = split_kernel;
+  def.moves = true;
   def.cycles = move_cycles;
   def.gradient = split_gradient;
   return def;
@@ -233,6 +235,7 @@ OpDef make_concat() {
   def.infer = concat_infer;
   def.space = concat_space;
   def.kernel = concat_kernel;
+  def.moves = true;
   def.cycles = move_cycles;
   def.gradient = concat_gradient;
   return def;
@@ -294,6 +297,7 @@ OpDef make_pad() {
   def.infer = pad_infer;
   def.space = pad_space;
   def.kernel = pad_kernel;
+  def.moves = true;
   def.cycles = move_cycles;
   def.gradient = unary_gradient<pad_dx>;
   return def;

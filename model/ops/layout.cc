@@ -110,6 +110,7 @@ OpDef make_reshape() {
   def.infer = reshape_infer;
   def.space = reshape_space;
   def.kernel = reshape_kernel;
+  def.moves = true;
   def.cycles = no_cycles;
   def.gradient = unary_gradient<reshape_dx>;
   def.view = true;
@@ -146,6 +147,7 @@ OpDef make_stop_gradient() {
   def.infer = same_as_first;
   def.space = elementwise_space<1>;
   def.kernel = copy_kernel<elementwise_space<1>>;
+  def.moves = true;
   def.cycles = no_cycles;
   def.gradient = no_gradient;
   def.view = true;
@@ -190,6 +192,7 @@ OpDef make_expand() {
   def.infer = expand_infer;
   def.space = elementwise_space<1>;
   def.kernel = copy_kernel<elementwise_space<1>>;
+  def.moves = true;
   def.cycles = copy_cycles;
   def.gradient = expand_gradient;
   def.broadcast_gradient = true;
@@ -258,6 +261,7 @@ OpDef make_transpose() {
   def.infer = transpose_infer;
   def.space = transpose_space;
   def.kernel = copy_kernel<transpose_space>;
+  def.moves = true;
   def.cycles = transpose_cycles;
   def.gradient = unary_gradient<transpose_dx>;
   return def;

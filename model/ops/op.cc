@@ -36,6 +36,13 @@ Block project(const Projection& projection, const Shape& shape, const Block& blo
   return region;
 }
 
+// FNV-1a: equal in every plan of the same graph, different for every tensor.
+std::uint64_t key_of(std::string_view tensor_name) {
+  std::uint64_t key = 0xcbf29ce484222325u;
+  for (char c : tensor_name) key = (key ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return key;
+}
+
 namespace {
 const TensorInfo kLeftOut{DType::fp32, {0}};
 }

@@ -6,16 +6,23 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "model/graph/graph.h"
 #include "model/machine/machine.h"
+#include "model/numerics/contraction_tree.h"
+#include "model/numerics/exact_sum.h"
+#include "model/numerics/half.h"
 
 namespace superstep {
 
 class GraphBuilder;
+namespace numerics {
+class Team;
+}
 
 // What the functions of an OpDef may know of one use of the op.
 struct OpCall {
@@ -53,6 +60,13 @@ using Projection = std::vector<DimMap>;  // one per dimension of the operand
 
 enum class Reduction : std::uint8_t { none, sum, max, min };
 
+// How a sum over reduce axes comes to the same bits in whatever way the axes are cut (docs/numerics.md).
+enum class Summation : std::uint8_t {
+  plain,        // combined as they come: max, min, and sums where at most one block adds anything but zero (lookups)
+  contraction,  // in the order of a ContractionTree over the reduce axes, row-major in the order of Space::axes
+  exact,        // without error, by OpDef::add_terms
+};
+
 // The iteration space of one use of an op. `linear` has a bit per operand the result depends on
 // linearly; if several bits are set it is jointly linear in them (add), so partial sums may pass
 // through when all of them are partial sums.
@@ -87,11 +101,40 @@ struct ConstView {
   const std::byte* data = nullptr;
 };
 
-// What is not in the operands: keys of the random numbers.
+// Where the elements of a result lie in the tensor of the whole global batch, which random bits are keyed by.
+struct ResultPlace {
+  std::uint64_t tensor = 0;        // key_of(its name)
+  std::int64_t offset = 0;         // of the result's first element
+  std::vector<std::int64_t> step;  // per dimension of the result; empty: row-major in its own shape
+};
+std::uint64_t key_of(std::string_view tensor_name);
+
+// The node of a larger contraction that the steps of a block make up.
+struct ContractionPart {
+  numerics::ContractionTree tree;
+  numerics::StepRange node;
+};
+
+enum class Rounding : std::uint8_t { nearest, stochastic };
+
+// What is not in the operands: keys of the random numbers, and how sums and roundings are done.
 struct KernelContext {
   std::uint64_t seed = 0;
   std::int64_t step = 0;
-  std::int64_t first_sample = 0;  // of the micro-batch in the global batch: sample dimension offset
+  std::int64_t first_sample = 0;              // of the micro-batch in the global batch: sample dimension offset
+  std::span<const ResultPlace> results = {};  // empty: the results are whole tensors without names
+  std::int64_t chunk = numerics::ContractionTree::kDefaultChunk;
+  std::optional<ContractionPart> contraction = {};  // none: a block's steps are a contraction of their own
+  Rounding rounding = Rounding::nearest;            // of fp16 results
+  numerics::Overflow overflow = numerics::Overflow::infinity;
+  numerics::Team* team = nullptr;  // null: the caller alone
+};
+
+// Unrounded sums of the elements of one region of a result, row-major; one of the two is as long as the region.
+struct ExactSums {
+  Block region;
+  std::vector<numerics::ExactSum<float>> of_floats;
+  std::vector<numerics::ExactSum<double>> of_doubles;
 };
 
 // One tile as the cost functions see it.
@@ -118,8 +161,15 @@ struct OpDef {
   // Computes `block` and combines it into `out` by the op's reduction; results start as the
   // reduction's identity (0, -inf, +inf) or, without one, as garbage. `in` and `out` hold at least
   // the regions that project() gives; reading outside them is an error.
+  // The type of an output view may be wider than the result's, fp32 for fp16: rounding is then the caller's.
   void (*kernel)(const OpCall&, const Block&, std::span<const ConstView> in, std::span<const View> out,
                  const KernelContext&) = nullptr;
+  // Where the reduction is a sum.
+  Summation summation = Summation::plain;
+  // Summation::exact: adds the terms of `block` to the sums of a region that holds what the block writes.
+  void (*add_terms)(const OpCall&, const Block&, std::span<const ConstView> in, ExactSums& sums) = nullptr;
+  // Summation::exact: a result from its sum (means: a factor). Null: the sum itself.
+  double (*finish)(const OpCall&, double sum) = nullptr;
   // Tile cycles for one block whose extents are `extents`, all workers used. Never shrinks as the block grows.
   Cycles (*cycles)(const TileCosts&, const OpCall&, std::span<const std::int64_t> extents) = nullptr;
   // Gradients for the inputs, as ops added to the graph: one id per input, invalid where there is
@@ -133,6 +183,8 @@ struct OpDef {
   // True when the result is the operand's bytes, or a part of them, under other indices (reshape,
   // squeeze, slice): no work on the device until someone reads it; neither costed nor given memory.
   bool view = false;
+  // True when results are operands' bits at other places (transpose, concat): nothing is rounded.
+  bool moves = false;
   // Bytes of vertex code per tile that runs it; shared by all uses of the op with the same types.
   Bytes vertex_code{1024};
   // False: evaluated as a whole, never split; costed as all bytes moved and one vector slot per

@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 
+#include "model/execute/compute.h"
 #include "model/execute/evaluate.h"
 #include "model/graph/autodiff.h"
 #include "model/graph/builder.h"

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/execute/compute.h"
+
+#include <limits>
+
+#include "model/error.h"
+#include "model/numerics/random_bits.h"
+#include "model/ops/kernel.h"
+
+namespace superstep {
+
+namespace {
+
+using numerics::Half;
+
+constexpr std::uint32_t kRoundingSite = 0;
+
+void fill(Array& array, double value) {
+  for (std::int64_t i = 0; i < array.info.elements(); ++i) array.set(i, value);
+}
+
+// Types whose values are computed wider than they are kept.
+DType wide_type(const OpDef& def, DType type) {
+  return type == DType::fp16 && !def.moves && !def.view ? DType::fp32 : type;
+}
+DType sum_type(DType type) { return type == DType::fp64 ? DType::fp64 : DType::fp32; }
+
+Array start_of(DType type, const Block& region, Reduction reduction) {
+  Array array(TensorInfo{type, shape_of(region)});
+  if (const double start = identity_of(reduction); start != 0) fill(array, start);
+  return array;
+}
+
+std::span<const float> floats(const Array& array) {
+  return {reinterpret_cast<const float*>(array.data.data()), static_cast<std::size_t>(array.info.elements())};
+}
+Half* halves(Array& array) { return reinterpret_cast<Half*>(array.data.data()); }
+
+// Random words of the elements of a region, row-major.
+std::vector<std::uint32_t> random_words(const Block& region, const ResultPlace& place, const KernelContext& context) {
+  const numerics::RandomBits bits(
+      {context.seed, place.tensor, kRoundingSite, static_cast<std::uint64_t>(context.step)});
+  std::vector<std::uint32_t> words(static_cast<std::size_t>(volume(region)));
+  ops::Strided at;
+  at.base = place.offset;
+  at.step = place.step;
+  for (std::size_t d = 0; d < region.size(); ++d) at.base += region[d].begin * at.step[d];
+  const std::int64_t step = region.empty() ? 1 : at.step.back();
+  std::size_t next = 0;
+  ops::for_each_row(region, std::span(&at, 1), [&](std::span<const std::int64_t> first, std::int64_t n) {
+    const std::span<std::uint32_t> row(words.data() + next, static_cast<std::size_t>(n));
+    if (step == 1)
+      bits.fill(static_cast<std::uint64_t>(first[0]), row);
+    else
+      for (std::int64_t i = 0; i < n; ++i)
+        row[static_cast<std::size_t>(i)] = bits.at(static_cast<std::uint64_t>(first[0] + i * step));
+    next += static_cast<std::size_t>(n);
+  });
+  return words;
+}
+
+}  // namespace
+
+ConstView view_of(const Array& array, const Block& region) { return {array.info.type, region, array.data.data()}; }
+ConstView view_of(const Array& array) { return view_of(array, whole_block(array.info.shape)); }
+
+Block whole_block(const Shape& shape) {
+  Block block;
+  block.reserve(shape.size());
+  for (std::int64_t extent : shape) block.push_back({0, extent});
+  return block;
+}
+
+Shape shape_of(const Block& region) {
+  Shape shape;
+  shape.reserve(region.size());
+  for (const Range& range : region) shape.push_back(range.extent());
+  return shape;
+}
+
+double identity_of(Reduction reduction) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return reduction == Reduction::max ? -kInfinity : reduction == Reduction::min ? kInfinity : 0;
+}
+
+Array rounded(const Array& wide, DType type, const Block& region, std::size_t number, const KernelContext& context) {
+  SUPERSTEP_CHECK(wide.info.type == DType::fp32 && type == DType::fp16, "a rounding from fp32 to fp16");
+  Array narrow(TensorInfo{type, wide.info.shape});
+  if (context.rounding == Rounding::nearest) {
+    numerics::round_to_nearest(floats(wide), halves(narrow), context.overflow);
+    return narrow;
+  }
+  SUPERSTEP_CHECK(number < context.results.size(), "a place for the random bits of a result");
+  const std::vector<std::uint32_t> random = random_words(region, context.results[number], context);
+  numerics::round_stochastic(floats(wide), random.data(), halves(narrow), context.overflow);
+  return narrow;
+}
+
+std::vector<Array> compute_block(const OpCall& call, const Space& space, const Block& block,
+                                 std::span<const ConstView> in, const KernelContext& context) {
+  std::vector<Array> results;
+  std::vector<Block> regions;
+  std::vector<View> out;
+  for (std::size_t k = 0; k < call.out.size(); ++k) {
+    regions.push_back(project(space.out[k], call.out[k].shape, block));
+    results.push_back(start_of(wide_type(call.def, call.out[k].type), regions[k], space.reduction));
+  }
+  for (std::size_t k = 0; k < results.size(); ++k)
+    out.push_back({results[k].info.type, regions[k], results[k].data.data()});
+  call.def.kernel(call, block, in, out, context);
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (results[k].info.type != call.out[k].type)
+      results[k] = rounded(results[k], call.out[k].type, regions[k], k, context);
+  }
+  return results;
+}
+
+Array compute_node(const OpCall& call, const Space& space, const Block& block, std::span<const ConstView> in,
+                   const KernelContext& context) {
+  const Block region = project(space.out[0], call.out[0].shape, block);
+  Array sums = start_of(sum_type(call.out[0].type), region, Reduction::sum);
+  const View out{sums.info.type, region, sums.data.data()};
+  call.def.kernel(call, block, in, std::span(&out, 1), context);
+  return sums;
+}
+
+ExactSums compute_sums(const OpCall& call, const Space& space, const Block& block, std::span<const ConstView> in) {
+  ExactSums sums{project(space.out[0], call.out[0].shape, block), {}, {}};
+  call.def.add_terms(call, block, in, sums);
+  return sums;
+}
+
+Array finish_sums(const OpCall& call, const ExactSums& sums, const KernelContext& context) {
+  const DType type = call.out[0].type;
+  Array wide(TensorInfo{wide_type(call.def, type), shape_of(sums.region)});
+  for (std::int64_t i = 0; i < wide.info.elements(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const double sum =
+        sums.of_floats.empty() ? sums.of_doubles[at].to_double_sum() : sums.of_floats[at].to_double_sum();
+    wide.set(i, call.def.finish ? call.def.finish(call, sum) : sum);
+  }
+  return wide.info.type == type ? wide : rounded(wide, type, sums.region, 0, context);
+}
+
+}  // namespace superstep
