@@ -215,6 +215,7 @@ TensorId GraphBuilder::reduce(std::string_view kind, TensorId a, std::vector<std
   attrs.set("axes", std::move(axes));
   attrs.set("keep", std::int64_t{keep});
   attrs.set("scale", mean ? 1 / count : 1.0);
+  attrs.set("mean", std::int64_t{mean});
   attrs.set("type", std::string(type == info(a).type ? "" : name_of(type)));
   return one("reduce", {a}, std::move(attrs));
 }
@@ -282,12 +283,20 @@ TensorId GraphBuilder::sum_to(TensorId a, const Shape& shape) {
   if (from == shape) return a;
   SUPERSTEP_CHECK(from.size() >= shape.size(), "sum_to cannot add dimensions");
   const std::size_t lead = from.size() - shape.size();
+  const auto target = [&](std::size_t d) { return d < lead ? 1 : shape[d - lead]; };
+  // A single sample is summed over like several, where there is a sum at all.
+  bool sums = false;
+  for (std::size_t d = 0; d < from.size(); ++d) sums = sums || target(d) != from[d];
+  const auto one_sample = [&](std::size_t d) {
+    return graph_.micro_batch == 1 && from[d] == 1 &&
+           (d < lead || d == static_cast<std::size_t>(graph_.sample_dimension));
+  };
   std::vector<std::int64_t> axes;
   Shape rest;  // without the summed dimensions
   for (std::size_t d = 0; d < from.size(); ++d) {
-    const std::int64_t target = d < lead ? 1 : shape[d - lead];
-    if (target != from[d]) axes.push_back(static_cast<std::int64_t>(d));
-    if (target == from[d]) rest.push_back(target);
+    const bool summed = target(d) != from[d] || (sums && one_sample(d));
+    if (summed) axes.push_back(static_cast<std::int64_t>(d));
+    if (!summed) rest.push_back(from[d]);
   }
   const TensorId sum = axes.empty() ? a : reduce("sum", a, std::move(axes), rest != shape);
   return reshape(sum, shape);

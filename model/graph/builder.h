@@ -83,7 +83,11 @@ class GraphBuilder {
   // Compound operations, expanded into core ops.
   TensorId softmax(TensorId a, std::int64_t axis = -1);
   TensorId log_softmax(TensorId a, std::int64_t axis = -1);
-  TensorId normalize(TensorId a, std::vector<std::int64_t> axes, double epsilon);  // mean 0, variance 1 over axes
+  // Mean 0, variance 1 over axes. across: 0, or `axes` has the samples of a statistics group (see group_statistic).
+  TensorId normalize(TensorId a, std::vector<std::int64_t> axes, double epsilon, std::int64_t across = 0);
+  // Marks the result of a reduction as a statistic of a group of samples that lies within the micro-batch (1) or
+  // goes on over `across` consecutive replicas; 0: as it is. A mean then counts the whole group. Returns `t`.
+  TensorId group_statistic(TensorId t, std::int64_t across);
   TensorId layer_norm(TensorId a, TensorId gamma, TensorId beta, double epsilon, std::int64_t axis = -1);
   // Batch normalisation in training mode over all dimensions but 1; gamma and beta [channels].
   TensorId batch_norm(TensorId a, TensorId gamma, TensorId beta, double epsilon);

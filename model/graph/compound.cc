@@ -11,13 +11,14 @@ namespace {
 
 DType statistics_type(DType type) { return type == DType::fp16 ? DType::fp32 : type; }
 
-// The axes of the reduction that the second operand of the op that made `y` comes from.
-std::vector<std::int64_t> statistics_axes(GraphBuilder& b, TensorId y) {
+// The reduction that the second operand of the op that made `y` comes from.
+const Attributes& statistics_of(GraphBuilder& b, TensorId y) {
   const Graph& graph = b.graph();
   OpId op = graph.tensors[graph.ops[graph.tensors[y].producer].inputs[1]].producer;
   while (graph.ops[op].def->name != "reduce") op = graph.tensors[graph.ops[op].inputs[0]].producer;
-  return graph.ops[op].attrs.integers("axes");
+  return graph.ops[op].attrs;
 }
+std::vector<std::int64_t> statistics_axes(GraphBuilder& b, TensorId y) { return statistics_of(b, y).integers("axes"); }
 
 // y = softmax(x):  dx = y (dy - sum(dy y)); needs y alone.
 TensorId softmax_gradient(GraphBuilder& b, TensorId, TensorId y, TensorId dy) {
@@ -37,12 +38,13 @@ TensorId log_softmax_gradient(GraphBuilder& b, TensorId, TensorId y, TensorId dy
 // y = (x - mean) r with r = 1 / sqrt(var + eps):  dx = r (dy - mean(dy) - y mean(dy y)); needs y and r.
 TensorId normalize_gradient(GraphBuilder& b, TensorId, TensorId y, TensorId dy) {
   const std::vector<std::int64_t> axes = statistics_axes(b, y);
+  const std::int64_t across = statistics_of(b, y).integer("across");
   const TensorId r = b.graph().ops[b.graph().tensors[y].producer].inputs[1];
   const DType type = statistics_type(b.info(y).type);
   const Shape shape = b.info(y).shape;
   dy = b.expand(dy, shape);
-  const TensorId mean = b.reduce("mean", dy, axes, true, type);
-  const TensorId along = b.reduce("mean", b.binary("mul", y, dy), axes, true, type);
+  const TensorId mean = b.group_statistic(b.reduce("mean", dy, axes, true, type), across);
+  const TensorId along = b.group_statistic(b.reduce("mean", b.binary("mul", y, dy), axes, true, type), across);
   const TensorId centred = b.binary("sub", b.binary("sub", dy, b.binary("mul", y, along)), mean);
   return b.binary("mul", centred, r);
 }
@@ -70,10 +72,20 @@ TensorId GraphBuilder::log_softmax(TensorId a, std::int64_t axis) {
   return y;
 }
 
-TensorId GraphBuilder::normalize(TensorId a, std::vector<std::int64_t> axes, double epsilon) {
+TensorId GraphBuilder::group_statistic(TensorId t, std::int64_t across) {
+  const OpId producer = graph_.tensors[t].producer;
+  if (!producer.valid() || across == 0) return t;  // a constant is the same in every group
+  Op& op = graph_.ops[producer];
+  SUPERSTEP_CHECK(op.def->name == "reduce", "a statistic is the result of a reduction");
+  op.attrs.set("across", across);
+  if (op.attrs.integer("mean")) op.attrs.set("scale", op.attrs.number("scale") / static_cast<double>(across));
+  return t;
+}
+
+TensorId GraphBuilder::normalize(TensorId a, std::vector<std::int64_t> axes, double epsilon, std::int64_t across) {
   const DType type = statistics_type(info(a).type);
-  const TensorId centred = binary("sub", a, reduce("mean", a, axes, true, type));
-  const TensorId variance = reduce("mean_square", centred, axes, true, type);
+  const TensorId centred = binary("sub", a, group_statistic(reduce("mean", a, axes, true, type), across));
+  const TensorId variance = group_statistic(reduce("mean_square", centred, axes, true, type), across);
   const TensorId y = binary("mul", centred, unary("rsqrt", shift(variance, epsilon)));
   set_gradient_rule(y, a, kNormalize);
   return y;
@@ -95,7 +107,7 @@ TensorId GraphBuilder::batch_norm(TensorId a, TensorId gamma, TensorId beta, dou
     if (d != 1) axes.push_back(static_cast<std::int64_t>(d));
     if (d >= 1) per_channel.push_back(d == 1 ? info(a).shape[1] : 1);
   }
-  const TensorId scaled = binary("mul", normalize(a, std::move(axes), epsilon), reshape(gamma, per_channel));
+  const TensorId scaled = binary("mul", normalize(a, std::move(axes), epsilon, 1), reshape(gamma, per_channel));
   return binary("add", scaled, reshape(beta, per_channel));
 }
 

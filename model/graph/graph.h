@@ -42,7 +42,7 @@ class Attributes {
 };
 
 enum class TensorKind : std::uint8_t {
-  input,            // fed for each micro-batch; dimension 0 carries samples
+  input,            // fed for each micro-batch; Graph::sample_dimension carries samples
   constant,         // known when the graph is built
   weight,           // trained
   weight_gradient,  // gradient of a weight for one micro-batch; accumulated over micro-batches
@@ -104,6 +104,7 @@ struct Graph {
   // Weight updates: {old value, new value} for weights and optimizer states.
   std::vector<std::pair<TensorId, TensorId>> updates;
   std::int64_t micro_batch = 1;  // samples per run of this graph
+  int sample_dimension = 0;      // of the inputs: the dimension that holds the samples
 
   const TensorInfo& info(TensorId t) const { return tensors[t].info; }
   std::int64_t parameters() const;  // elements of all weights

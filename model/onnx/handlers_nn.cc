@@ -160,12 +160,12 @@ Results batch_norm_training(Node& n, const BatchNorm& norm) {
   const std::int64_t rank = n.rank(0);
   std::vector<std::int64_t> axes = from(2, rank);
   axes.insert(axes.begin(), 0);
-  const TensorId y = b.normalize(x, axes, norm.epsilon);
+  const TensorId y = b.normalize(x, axes, norm.epsilon, 1);
   Results results{scaled(b, y, per_channel(b, n.in(1), rank), per_channel(b, n.in(2), rank))};
   if (n.results() < 2) return results;
-  const TensorId kept = b.reduce("mean", x, axes, true);
-  const TensorId variance = b.reduce("mean_square", b.binary("sub", x, kept), axes, false);
-  const TensorId mean = b.reduce("mean", x, axes, false);
+  const TensorId kept = b.group_statistic(b.reduce("mean", x, axes, true), 1);
+  const TensorId variance = b.group_statistic(b.reduce("mean_square", b.binary("sub", x, kept), axes, false), 1);
+  const TensorId mean = b.group_statistic(b.reduce("mean", x, axes, false), 1);
   const auto moved = [&](TensorId running, TensorId now) {
     return b.binary("add", b.scale(running, norm.momentum), b.scale(now, 1 - norm.momentum));
   };

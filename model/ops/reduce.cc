@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // reduce: sum, sum of squares, maximum, minimum or product over axes, times a factor (means). Values
 // are accumulated in float on the device and in double here, and rounded to the result's type once.
+//
+// mean 1: `scale` is one over the number of elements that are summed. across: 0, or the result is a statistic of a
+// group of samples (batch norm) that lies within the micro-batch (1) or goes on over so many consecutive replicas,
+// whose results are to be summed; a mean's scale is then one over the elements of the whole group.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -187,11 +191,9 @@ std::vector<TensorId> gradient(GraphBuilder& b, OpId op, std::span<const TensorI
 OpDef make_reduce() {
   OpDef def;
   def.name = "reduce";
-  def.attrs = {{"kind", std::string("sum")},
-               {"axes", std::vector<std::int64_t>{}},
-               {"keep", std::int64_t{0}},
-               {"scale", 1.0},
-               {"type", std::string()}};
+  def.attrs = {
+      {"kind", std::string("sum")}, {"axes", std::vector<std::int64_t>{}}, {"keep", std::int64_t{0}}, {"scale", 1.0},
+      {"mean", std::int64_t{0}},    {"across", std::int64_t{0}},           {"type", std::string()}};
   def.infer = infer;
   def.space = space;
   def.kernel = kernel;

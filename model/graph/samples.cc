@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes over the ops in order until nothing changes: what an operand must be in one op is what it is in the others.
+#include "model/graph/samples.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "model/error.h"
+#include "model/graph/sample_axes.h"
+#include "model/ops/op.h"
+
+namespace superstep {
+
+namespace {
+
+constexpr std::string_view kCannot = "the batch cannot be cut into micro-batches because ";
+
+// Of a tensor while dimensions are still being ruled out.
+struct State {
+  SampleRole role = SampleRole::none;
+  DimensionSet dimensions = 0;
+  bool early = false;
+};
+
+// `to` is `from` without some of its dimensions of extent 1.
+bool drops_one(const Shape& from, const Shape& to) {
+  std::size_t e = 0;
+  for (std::int64_t extent : from) {
+    if (e < to.size() && to[e] == extent) {
+      ++e;
+    } else if (extent != 1) {
+      return false;
+    }
+  }
+  return e == to.size() && to.size() < from.size();
+}
+
+class Analysis {
+ public:
+  explicit Analysis(const Graph& graph)
+      : g_(graph),
+        states_(graph.tensors.size()),
+        allowed_(graph.tensors.size(), ~DimensionSet{0}),
+        one_sample_(graph.tensors.size(), false),
+        spaces_(graph.ops.size()) {
+    found_.tensors.resize(graph.tensors.size());
+  }
+
+  Samples run() {
+    do {
+      do pass();
+      while (changed_);
+      complete_gradients();
+    } while (changed_);
+    settle_ = true;
+    pass();
+    for (std::size_t t = 0; t < states_.size(); ++t) {
+      const State& s = states_[t];
+      const int dimension = s.role == SampleRole::along ? std::countr_zero(s.dimensions) : -1;
+      found_.tensors[TensorId(t)] = {s.role, dimension, s.early};
+    }
+    return std::move(found_);
+  }
+
+ private:
+  State& state(TensorId t) { return states_[static_cast<std::size_t>(t.index)]; }
+  bool is(TensorId t, SampleRole role) { return t.valid() && state(t).role == role; }
+  bool any(const Op& op, SampleRole role) {
+    return std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) { return is(t, role); });
+  }
+
+  void pass() {
+    changed_ = false;
+    found_.faults.clear();
+    found_.ops = {};
+    found_.ops.resize(g_.ops.size());
+    for (std::size_t t = 0; t < states_.size(); ++t) states_[t] = source(g_.tensors[TensorId(t)]);
+    for (std::size_t i = 0; i < g_.ops.size(); ++i) visit(OpId(i));
+    add_up_gradients();
+  }
+
+  State source(const Tensor& tensor) const {
+    if (tensor.kind == TensorKind::constant) return {.early = true};
+    if (tensor.kind != TensorKind::input) return {};
+    const auto d = static_cast<std::size_t>(g_.sample_dimension);
+    const bool has = d < tensor.info.shape.size() && tensor.info.shape[d] % g_.micro_batch == 0;
+    if (!has) return {.early = true};
+    return {SampleRole::along, DimensionSet{1} << d, true};
+  }
+
+  void visit(OpId id) {
+    const Op& op = g_.ops[id];
+    if (op.pass == Pass::update) return;  // runs once, on what the whole batch gave
+    if (any(op, SampleRole::unknown)) return set(op, {SampleRole::unknown});
+    if (any(op, SampleRole::along)) return visit_samples(id);
+    const bool sum = any(op, SampleRole::sum), statistics = any(op, SampleRole::statistics);
+    if (sum && (statistics || !linear_in_sums(id))) return refuse_sum(id);
+    set(op, {sum                          ? SampleRole::sum
+             : statistics                 ? SampleRole::statistics
+             : any(op, SampleRole::ahead) ? SampleRole::ahead
+                                          : SampleRole::none,
+             0, early(op)});
+    for (TensorId t : op.outputs) add_up_one_sample(id, t);
+  }
+
+  bool early(const Op& op) {
+    return op.def->name != "dropout" &&
+           std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) { return !t.valid() || state(t).early; });
+  }
+
+  void set(const Op& op, State s) {
+    for (TensorId t : op.outputs) state(t) = s;
+  }
+
+  void fault(OpId id, TensorId t, const std::string& why) {
+    found_.faults.push_back({id, t, std::string(kCannot) + why});
+    set(g_.ops[id], {SampleRole::unknown});
+  }
+
+  std::string named(OpId id) const {
+    return "op \"" + g_.ops[id].name + "\" (" + std::string(g_.ops[id].def->name) + ")";
+  }
+  std::string named(TensorId t) const { return "\"" + g_.tensors[t].name + "\""; }
+
+  void refuse_sum(OpId id) {
+    const auto& in = g_.ops[id].inputs;
+    const TensorId t = *std::find_if(in.begin(), in.end(), [&](TensorId i) { return is(i, SampleRole::sum); });
+    fault(id, t,
+          named(id) + " reads " + named(t) + ", a sum over the samples of the whole batch, before it is complete");
+  }
+
+  const Space& space(OpId id) {
+    auto& space = spaces_[static_cast<std::size_t>(id.index)];
+    if (!space) space = space_with_unit_axes(*CallOf(g_, id));
+    return *space;
+  }
+
+  // Zero whatever else happens, so that it may be added to sums once per micro-batch.
+  bool is_zero(TensorId t) const {
+    const Tensor& tensor = g_.tensors[t];
+    if (tensor.kind == TensorKind::constant) {
+      for (std::int64_t i = 0; i < tensor.info.elements(); ++i) {
+        if (tensor.data->at(i) != 0) return false;
+      }
+      return true;
+    }
+    if (!tensor.producer.valid()) return false;
+    const Op& op = g_.ops[tensor.producer];
+    return (op.def->name == "expand" || op.def->view) && is_zero(op.inputs[0]);
+  }
+
+  // Linear in the operands for which `summed` holds, the others being factors and zeros. A narrower type
+  // rounds, but the cast then runs on the whole batch's sum.
+  template <class Summed>
+  bool linear_in(OpId id, Summed&& summed) {
+    const Op& op = g_.ops[id];
+    const std::string_view name = op.def->name;
+    const auto count =
+        std::count_if(op.inputs.begin(), op.inputs.end(), [&](TensorId t) { return t.valid() && summed(t); });
+    if (name == "mul" || name == "matmul") return count == 1;
+    if (name == "cast") return is_float(g_.info(op.outputs[0]).type);
+    const std::uint32_t linear = space(id).linear;
+    const bool jointly = std::popcount(linear) > 1;
+    for (std::size_t k = 0; k < op.inputs.size(); ++k) {
+      const TensorId t = op.inputs[k];
+      const bool bit = k < 32 && (linear >> k & 1);
+      if (t.valid() && summed(t) != bit && !(jointly && bit && is_zero(t))) return false;
+    }
+    return count > 0;
+  }
+  bool linear_in_sums(OpId id) {
+    return linear_in(id, [&](TensorId t) { return is(t, SampleRole::sum); });
+  }
+
+  void visit_samples(OpId id) {
+    const Op& op = g_.ops[id];
+    if (any(op, SampleRole::sum)) {
+      const bool joins = linear_in(id, [&](TensorId t) { return is(t, SampleRole::sum) || is(t, SampleRole::along); });
+      if (!joins || !sum_one_sample(id)) refuse_sum(id);
+      return;
+    }
+    if (op.def->name == "reshape") {
+      visit_reshape(id);
+    } else {
+      follow_axes(id);
+    }
+    for (TensorId t : op.outputs) add_up_one_sample(id, t);
+  }
+
+  void visit_reshape(OpId id) {
+    const Op& op = g_.ops[id];
+    const DimensionSet dimensions = reshaped_dimensions(g_.info(op.inputs[0]).shape, g_.info(op.outputs[0]).shape,
+                                                        state(op.inputs[0]).dimensions, g_.micro_batch);
+    set_along(id, op.outputs[0], dimensions);
+  }
+
+  void set_along(OpId id, TensorId t, DimensionSet dimensions) {
+    dimensions &= allowed_[static_cast<std::size_t>(t.index)];
+    if (settle_) dimensions &= ~dimensions + 1;  // the first that is left
+    if (dimensions == 0) return refuse_unknown(id);
+    state(t) = {SampleRole::along, dimensions, early(g_.ops[id])};
+  }
+
+  void refuse_unknown(OpId id) {
+    const auto& in = g_.ops[id].inputs;
+    const TensorId t = *std::find_if(in.begin(), in.end(), [&](TensorId i) { return is(i, SampleRole::along); });
+    fault(id, t, "it cannot be told how the results of " + named(id) + " depend on the samples of " + named(t));
+  }
+
+  void narrow(TensorId t, DimensionSet dimensions) {
+    if (state(t).dimensions == dimensions) return;
+    state(t).dimensions = dimensions;
+    allowed_[static_cast<std::size_t>(t.index)] &= dimensions;
+    changed_ = true;
+  }
+
+  void follow_axes(OpId id) {
+    const CallOf call(g_, id);
+    const Op& op = g_.ops[id];
+    DimensionSet axes = ~DimensionSet{0};
+    for (std::size_t k = 0; k < op.inputs.size(); ++k) {
+      if (is(op.inputs[k], SampleRole::along)) axes &= sample_axes(*call, space(id), k, state(op.inputs[k]).dimensions);
+    }
+    DimensionSet kept = 0;  // axes that are left in every result
+    for (std::size_t a = 0; a < space(id).axes.size() && a < 64; ++a) {
+      const DimensionSet one = axes & (DimensionSet{1} << a);
+      if (one && space(id).axes[a].kind == AxisKind::parallel && in_all_results(*call, id, one)) kept |= one;
+    }
+    if (axes == 0) return refuse_unknown(id);
+    // Where it is undecided whether the samples are reduced, the first axis stands for what others may decide.
+    const bool decided = kept == 0 || kept == axes, stays = (kept & axes & (~axes + 1)) != 0;
+    axes = stays ? kept : axes & ~kept;
+    for (std::size_t k = 0; k < op.inputs.size(); ++k) {
+      if (!decided || !is(op.inputs[k], SampleRole::along)) continue;
+      narrow(op.inputs[k], dimensions_on(*call, space(id), k, state(op.inputs[k]).dimensions, axes));
+    }
+    found_.ops[id].axis = std::countr_zero(axes);
+    if (!stays) return reduce_samples(id);
+    for (std::size_t k = 0; k < op.outputs.size(); ++k)
+      set_along(id, op.outputs[k], result_dimensions(*call, space(id), k, axes));
+  }
+
+  bool in_all_results(const OpCall& call, OpId id, DimensionSet axis) {
+    for (std::size_t k = 0; k < g_.ops[id].outputs.size(); ++k) {
+      if (!result_dimensions(call, space(id), k, axis)) return false;
+    }
+    return true;
+  }
+
+  void reduce_samples(OpId id) {
+    const Op& op = g_.ops[id];
+    OpSamples& found = found_.ops[id];
+    if (space(id).axes[static_cast<std::size_t>(found.axis)].kind != AxisKind::reduce) return refuse_unknown(id);
+    if (space(id).reduction != Reduction::sum)
+      return fault(id, op.inputs[0], named(id) + " takes an extremum over the samples of " + named(op.inputs[0]));
+    found.reduces = true;
+    found.contiguous = outermost_reduced(space(id), found.axis);
+    const bool is_reduce = op.def->name == "reduce";
+    if (is_reduce && op.attrs.integer("across") > 0) return set(op, {SampleRole::statistics});
+    if (is_reduce && op.attrs.integer("mean") != 0)
+      return fault(
+          id, op.inputs[0],
+          named(id) + " takes a mean over the samples of " + named(op.inputs[0]) + " in the micro-batch alone");
+    const bool ahead = op.pass == Pass::forward && early(op) && op.outputs[0] != g_.loss;
+    set(op, {ahead ? SampleRole::ahead : SampleRole::sum, 0, ahead});
+  }
+
+  // One sample leaves no sum over samples behind: its dimension of extent 1 is just dropped. What is added to sums,
+  // or is a weight's gradient, must have been summed; the last reshape before that drops the dimension.
+
+  void add_up_one_sample(OpId id, TensorId t) {
+    if (!one_sample_[static_cast<std::size_t>(t.index)]) return;
+    found_.ops[id] = {.axis = -1, .reduces = true, .contiguous = true};
+    state(t) = {SampleRole::sum};
+  }
+
+  // Of an op that adds sums and values of one sample. True: another pass will find sums.
+  bool sum_one_sample(OpId id) {
+    if (g_.micro_batch != 1) return false;
+    bool all = true;
+    for (TensorId t : g_.ops[id].inputs) {
+      if (is(t, SampleRole::along)) all = drop_sample(t) && all;
+    }
+    if (all) set(g_.ops[id], {SampleRole::sum});
+    return all;
+  }
+
+  bool drop_sample(TensorId t) {
+    const OpId id = g_.tensors[t].producer;
+    if (!id.valid()) return false;
+    const Op& op = g_.ops[id];
+    if (op.def->name == "reshape" && is(op.inputs[0], SampleRole::along) &&
+        drops_one(g_.info(op.inputs[0]).shape, g_.info(t).shape)) {
+      return mark_one_sample(t);
+    }
+    const auto varies = [&](TensorId i) { return is(i, SampleRole::along) || is(i, SampleRole::unknown); };
+    if (!linear_in(id, [&](TensorId i) { return varies(i) || is(i, SampleRole::sum); })) return false;
+    bool all = true;
+    for (TensorId i : op.inputs) {
+      if (i.valid() && varies(i)) all = drop_sample(i) && all;
+    }
+    return all;
+  }
+
+  bool mark_one_sample(TensorId t) {
+    std::vector<bool>::reference mark = one_sample_[static_cast<std::size_t>(t.index)];
+    changed_ = changed_ || !mark;
+    mark = true;
+    return true;
+  }
+
+  void complete_gradients() {
+    if (g_.micro_batch != 1) return;
+    for (std::size_t i = 0; i < g_.tensors.size(); ++i) {
+      const TensorId t(i);
+      if (g_.tensors[t].kind != TensorKind::weight_gradient) continue;
+      if (!is(t, SampleRole::along) && !is(t, SampleRole::unknown)) continue;
+      if (!drop_sample(t) && is(t, SampleRole::along)) mark_one_sample(t);
+    }
+  }
+
+  // Gradients that are the same for every sample (of what the loss is linear in) add up all the same.
+  void add_up_gradients() {
+    for (std::size_t i = 0; i < g_.tensors.size(); ++i) {
+      const Tensor& tensor = g_.tensors[TensorId(i)];
+      State& s = states_[i];
+      if (tensor.kind != TensorKind::weight_gradient) continue;
+      if (s.role != SampleRole::none && s.role != SampleRole::ahead) continue;
+      s = {SampleRole::sum};
+      found_.ops[tensor.producer] = {.axis = -1, .reduces = true, .contiguous = true};
+    }
+  }
+
+  const Graph& g_;
+  std::vector<State> states_;
+  std::vector<DimensionSet> allowed_;  // by tensor: dimensions that no reader has ruled out
+  std::vector<bool> one_sample_;       // by tensor: made where one sample's value becomes a summand
+  std::vector<std::optional<Space>> spaces_;
+  Samples found_;
+  bool changed_ = false;
+  bool settle_ = false;  // of several dimensions of extent 1, take the first
+};
+
+}  // namespace
+
+std::string_view name_of(SampleRole role) {
+  static constexpr std::string_view kNames[] = {"none", "along", "sum", "ahead", "statistics", "unknown"};
+  return kNames[static_cast<std::size_t>(role)];
+}
+
+Samples find_samples(const Graph& graph) { return Analysis(graph).run(); }
+
+AheadOfBatch ahead_of_batch(const Graph& graph, const Samples& samples) {
+  AheadOfBatch ahead;
+  std::vector<bool> needed(graph.ops.size());
+  for (std::size_t i = graph.ops.size(); i-- > 0;) {
+    const OpId id(i);
+    const Op& op = graph.ops[id];
+    const bool sums = samples.ops[id].reduces && samples.of(op.outputs[0]).role == SampleRole::ahead;
+    if (sums) ahead.sums.insert(ahead.sums.begin(), op.outputs[0]);
+    needed[i] = needed[i] || sums;
+    if (!needed[i]) continue;
+    ahead.ops.insert(ahead.ops.begin(), id);
+    for (TensorId t : op.inputs) {
+      if (t.valid() && graph.tensors[t].producer.valid())
+        needed[static_cast<std::size_t>(graph.tensors[t].producer.index)] = true;
+    }
+  }
+  return ahead;
+}
+
+}  // namespace superstep
