@@ -2,7 +2,9 @@
 #include "model/ops/kernel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "model/error.h"
 
@@ -97,12 +99,35 @@ void copy_row(const std::byte* from, std::int64_t first, std::int64_t step, std:
   }
 }
 
+void store_region(const std::byte* from, DType from_type, const Block& region, const View& view) {
+  Projection same(region.size());
+  for (std::size_t d = 0; d < region.size(); ++d) same[d].axis = static_cast<int>(d);
+  const Strided target[] = {follow(same, view.region, region)};
+  std::vector<double> row(region.empty() ? 1 : static_cast<std::size_t>(region.back().extent()));
+  std::int64_t next = 0;
+  for_each_row(region, target, [&](std::span<const std::int64_t> first, std::int64_t n) {
+    load_row(from, from_type, next, 1, n, row.data());
+    store_row(view.data, view.type, first[0], region.empty() ? 0 : target[0].step.back(), n, row.data());
+    next += n;
+  });
+}
+
+numerics::Team& team_of(const KernelContext& context) {
+  thread_local numerics::Team alone;
+  return context.team ? *context.team : alone;
+}
+
+double larger(double a, double b) {
+  if (a != a || b != b) return std::numeric_limits<double>::quiet_NaN();
+  return a > b || (a == b && !std::signbit(a)) ? a : b;
+}
+
 void combine(std::byte* data, DType type, std::int64_t index, double value, Reduction reduction) {
   if (reduction != Reduction::none) {
     const double old = load_element(data, type, index);
     if (reduction == Reduction::sum) value = old + value;
-    if (reduction == Reduction::max) value = old > value || old != old ? old : value;
-    if (reduction == Reduction::min) value = old < value || old != old ? old : value;
+    if (reduction == Reduction::max) value = larger(old, value);
+    if (reduction == Reduction::min) value = -larger(-old, -value);
   }
   store_element(data, type, index, value);
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "model/numerics/team.h"
 #include "model/ops/op.h"
 
 namespace superstep::ops {
@@ -52,11 +53,19 @@ void for_each_row(const Block& block, std::span<const Strided> operands, Row&& r
 void load_row(const std::byte* data, DType type, std::int64_t first, std::int64_t step, std::int64_t n, double* to);
 void store_row(std::byte* data, DType type, std::int64_t first, std::int64_t step, std::int64_t n, const double* from);
 
+// Stores values of a region, row-major, into the part of `view` they stand for.
+void store_region(const std::byte* from, DType from_type, const Block& region, const View& view);
+
 // Copies elements bit by bit; the types have the same size.
 void copy_row(const std::byte* from, std::int64_t first, std::int64_t step, std::byte* to, std::int64_t to_first,
               std::int64_t to_step, std::int64_t n, std::int64_t size);
 
-// Combines `value` into element `index` by the reduction; none overwrites.
+// Combines `value` into element `index` by the reduction; none overwrites. Neither the bits of a maximum nor those of a
+// minimum depend on the order of the values: +0 is above -0, and of NaN there is one.
+double larger(double a, double b);
 void combine(std::byte* data, DType type, std::int64_t index, double value, Reduction reduction);
+
+// The threads to work with: the context's, or the caller alone, with memory that is kept.
+numerics::Team& team_of(const KernelContext& context);
 
 }  // namespace superstep::ops

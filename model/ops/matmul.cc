@@ -6,6 +6,7 @@
 #include "model/error.h"
 #include "model/ops/elementwise.h"
 #include "model/ops/families.h"
+#include "model/ops/product.h"
 
 namespace superstep {
 
@@ -123,58 +124,80 @@ Space space(const OpCall& call) {
   return s;
 }
 
-// One operand's values for one point of the leading axes, as rows of `columns`.
-void load_matrix(const ConstView& view, const Strided& strided, std::int64_t base, std::size_t row_axis,
-                 std::size_t column_axis, std::int64_t rows, std::int64_t columns, std::vector<double>& to) {
-  to.resize(static_cast<std::size_t>(rows * columns));
-  const std::int64_t down = strided.step[row_axis], across = strided.step[column_axis];
-  if (across <= down) {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      load_row(view.data, view.type, base + r * down, across, columns, to.data() + r * columns);
-    }
-    return;
+// A loop over one axis of the block and what a step of it moves in each array.
+struct Loop {
+  std::int64_t extent = 1;
+  std::int64_t a = 0, b = 0, c = 0;
+  bool continues(const Loop& inner) const {
+    return a == inner.a * inner.extent && b == inner.b * inner.extent && c == inner.c * inner.extent;
   }
-  std::vector<double> column(static_cast<std::size_t>(rows));  // transposed: read along memory
-  for (std::int64_t c = 0; c < columns; ++c) {
-    load_row(view.data, view.type, base + c * across, down, rows, column.data());
-    for (std::int64_t r = 0; r < rows; ++r)
-      to[static_cast<std::size_t>(r * columns + c)] = column[static_cast<std::size_t>(r)];
-  }
-}
+};
 
-void multiply(const double* a, const double* b, double* c, std::int64_t m, std::int64_t n, std::int64_t k) {
-  for (std::int64_t i = 0; i < m; ++i) {
-    for (std::int64_t p = 0; p < k; ++p) {
-      const double factor = a[i * k + p];
-      const double* row = b + p * n;
-      double* result = c + i * n;
-      for (std::int64_t j = 0; j < n; ++j) result[j] += factor * row[j];
-    }
+// The loops of a block: rows, columns and steps of one product, and leading ones, outermost first, of which those that
+// continue rows, columns or each other are one.
+struct Loops {
+  Loop rows, columns, steps;
+  std::vector<Loop> leading;
+
+  Loops(const Space& s, const Block& block, const Block& a, const Block& b, const Block& c) {
+    const Strided in_a = follow(s.in[0], a, block), in_b = follow(s.in[1], b, block), in_c = follow(s.out[0], c, block);
+    std::vector<Loop> all;
+    for (std::size_t i = 0; i < block.size(); ++i)
+      all.push_back({block[i].extent(), in_a.step[i], in_b.step[i], in_c.step[i]});
+    const std::size_t lead = block.size() - 3;
+    rows = all[lead], columns = all[lead + 1], steps = all[lead + 2];
+    for (std::size_t i = lead; i-- > 0;) add(all[i]);
+    std::reverse(leading.begin(), leading.end());
   }
+
+ private:
+  // From the inside out.
+  void add(const Loop& loop) {
+    if (loop.extent == 1) return;
+    if (loop.b == 0 && loop.continues(rows))
+      rows.extent *= loop.extent;
+    else if (loop.a == 0 && loop.continues(columns))
+      columns.extent *= loop.extent;
+    else if (!leading.empty() && loop.continues(leading.back()))
+      leading.back().extent *= loop.extent;
+    else
+      leading.push_back(loop);
+  }
+};
+
+template <class T>
+void multiply(const Loops& loops, const ContractionPart& part, const T* a, const T* b, numerics::SumOf<T>* c,
+              numerics::Team& team) {
+  std::vector<Loop> outer = loops.leading;
+  const Loop batch = outer.empty() ? Loop{} : outer.back();
+  if (!outer.empty()) outer.pop_back();
+  const numerics::Product product{batch.extent, loops.rows.extent, loops.columns.extent, part.tree, part.node};
+  const auto run = [&](std::int64_t at_a, std::int64_t at_b, std::int64_t at_c) {
+    numerics::contract<T>(team, product, {a + at_a, loops.rows.a, loops.steps.a, batch.a},
+                          {b + at_b, loops.steps.b, loops.columns.b, batch.b},
+                          {c + at_c, loops.rows.c, loops.columns.c, batch.c});
+  };
+  Block points{{0, 1}};
+  Strided at[3];
+  for (const Loop& loop : outer) {
+    points.insert(points.end() - 1, {0, loop.extent});
+    at[0].step.push_back(loop.a), at[1].step.push_back(loop.b), at[2].step.push_back(loop.c);
+  }
+  for_each_row(points, at,
+               [&](std::span<const std::int64_t> first, std::int64_t) { run(first[0], first[1], first[2]); });
 }
 
 void kernel(const OpCall& call, const Block& block, std::span<const ConstView> in, std::span<const View> out,
-            const KernelContext&) {
+            const KernelContext& context) {
   const Space s = space(call);
-  const std::size_t lead = s.axes.size() - 3;
-  const std::int64_t m = block[lead].extent(), n = block[lead + 1].extent(), k = block[lead + 2].extent();
-  const Strided operands[] = {follow(s.in[0], in[0].region, block), follow(s.in[1], in[1].region, block),
-                              follow(s.out[0], out[0].region, block)};
-  // One row per point of the leading axes: a block whose last axis is one step long.
-  Block points(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(lead));
-  points.push_back({0, 1});
-  std::vector<double> a, b, c;
-  std::int64_t loaded_b = -1;
-  for_each_row(points, operands, [&](std::span<const std::int64_t> first, std::int64_t) {
-    load_matrix(in[0], operands[0], first[0], lead, lead + 2, m, k, a);
-    if (loaded_b != first[1]) load_matrix(in[1], operands[1], first[1], lead + 2, lead + 1, k, n, b);
-    loaded_b = first[1];
-    c.assign(static_cast<std::size_t>(m * n), 0);
-    multiply(a.data(), b.data(), c.data(), m, n, k);
-    for (std::int64_t i = 0; i < m * n; ++i) {
-      const std::int64_t at = first[2] + i / n * operands[2].step[lead] + i % n * operands[2].step[lead + 1];
-      combine(out[0].data, out[0].type, at, c[static_cast<std::size_t>(i)], Reduction::sum);
-    }
+  with_product_type(in[0].type, in[1].type, [&]<class T>(T) {
+    const OperandValues<T> a(in[0]), b(in[1]);
+    ResultValues<numerics::SumOf<T>> c(out[0], project(s.out[0], call.out[0].shape, block));
+    const Loops loops(s, block, in[0].region, in[1].region, c.region());
+    const std::int64_t at_a = follow(s.in[0], in[0].region, block).base;
+    const std::int64_t at_b = follow(s.in[1], in[1].region, block).base;
+    multiply(loops, part_of(context, loops.steps.extent), a.data() + at_a, b.data() + at_b, c.data(), team_of(context));
+    c.keep();
   });
 }
 
@@ -234,6 +257,7 @@ OpDef make_matmul() {
   def.infer = infer;
   def.space = space;
   def.kernel = kernel;
+  def.summation = Summation::contraction;
   def.cycles = cycles;
   def.gradient = gradient;
   def.uses_amp = true;
