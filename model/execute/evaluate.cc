@@ -7,6 +7,19 @@
 
 namespace superstep {
 
+namespace {
+
+// Of ops that know their samples those before the micro-batch count.
+ResultPlace place_of(const Graph& graph, const Op& op, TensorId result, const KernelContext& context) {
+  const TensorInfo& info = graph.info(result);
+  const AttrValue* attr = op.attrs.find("samples");
+  const std::int64_t samples = attr ? std::get<std::int64_t>(*attr) : 0;
+  const std::int64_t before = samples > 0 ? context.first_sample * (info.elements() / samples) : 0;
+  return {key_of(graph.tensors[result].name), before, ops::row_major(whole_block(info.shape))};
+}
+
+}  // namespace
+
 std::vector<Array> evaluate_op(const OpCall& call, std::span<const Array* const> inputs, const KernelContext& context) {
   const Space space = call.def.space(call);
   Block block;
@@ -30,8 +43,7 @@ Values evaluate(const Graph& graph, Values feeds, const KernelContext& context) 
     std::vector<const Array*> inputs;
     for (TensorId t : op.inputs) inputs.push_back(value_of(t));
     std::vector<ResultPlace> places;
-    for (TensorId t : op.outputs)
-      places.push_back({key_of(graph.tensors[t].name), 0, ops::row_major(whole_block(graph.info(t).shape))});
+    for (TensorId t : op.outputs) places.push_back(place_of(graph, op, t, context));
     KernelContext own = context;
     own.results = places;
     std::vector<Array> results = evaluate_op(*call, inputs, own);

@@ -2,12 +2,12 @@
 #include "model/graph/tensor.h"
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "model/error.h"
+#include "model/numerics/half.h"
 
 namespace superstep {
 
@@ -30,16 +30,6 @@ T read_as(const std::byte* data, std::int64_t index) {
 template <class T>
 void write_as(std::byte* data, std::int64_t index, T value) {
   std::memcpy(data + index * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
-}
-
-// Nearest float of the two around `value` that does not change how a second rounding, to half,
-// falls: an inexact result gets an odd last bit ("round to odd").
-float to_odd_float(double value) {
-  const auto f = static_cast<float>(value);
-  if (static_cast<double>(f) == value || !std::isfinite(f)) return f;
-  auto bits = std::bit_cast<std::uint32_t>(f);
-  if (std::abs(static_cast<double>(f)) > std::abs(value)) --bits;
-  return std::bit_cast<float>(bits | 1u);
 }
 
 template <class T>
@@ -89,7 +79,7 @@ std::vector<double> Array::values() const {
 double load_element(const std::byte* data, DType type, std::int64_t index) {
   switch (type) {
     case DType::fp16:
-      return from_half_bits(read_as<std::uint16_t>(data, index));
+      return numerics::to_float(read_as<numerics::Half>(data, index));
     case DType::fp32:
       return read_as<float>(data, index);
     case DType::fp64:
@@ -110,7 +100,7 @@ double load_element(const std::byte* data, DType type, std::int64_t index) {
 void store_element(std::byte* data, DType type, std::int64_t index, double value) {
   switch (type) {
     case DType::fp16:
-      return write_as(data, index, to_half_bits(to_odd_float(value)));
+      return write_as(data, index, numerics::round_to_nearest(value, numerics::Overflow::infinity));
     case DType::fp32:
       return write_as(data, index, static_cast<float>(value));
     case DType::fp64:
@@ -126,32 +116,6 @@ void store_element(std::byte* data, DType type, std::int64_t index, double value
     case DType::boolean:
       return write_as<std::uint8_t>(data, index, value != 0);
   }
-}
-
-std::uint16_t to_half_bits(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
-  const std::uint32_t magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);   // NaN
-  if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // 65520 and above
-  if (magnitude < 0x38800000u) {  // below 2^-14: adding 0.5 leaves the subnormal, rounded, in the low bits
-    const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
-    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u));
-  }
-  const std::uint32_t even = (magnitude >> 13) & 1u;
-  return static_cast<std::uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + even) >> 13));
-}
-
-float from_half_bits(std::uint16_t bits) {
-  constexpr std::uint32_t kExponent = 0x7c00u << 13;
-  std::uint32_t wide = (bits & 0x7fffu) << 13;
-  const std::uint32_t exponent = wide & kExponent;
-  wide += 112u << 23;
-  if (exponent == kExponent) wide += 112u << 23;  // infinity, NaN
-  if (exponent == 0) {                            // zero, subnormal: let the subtraction normalise it
-    wide = std::bit_cast<std::uint32_t>(std::bit_cast<float>(wide + (1u << 23)) - std::bit_cast<float>(113u << 23));
-  }
-  return std::bit_cast<float>(wide | (static_cast<std::uint32_t>(bits & 0x8000u) << 16));
 }
 
 }  // namespace superstep

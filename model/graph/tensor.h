@@ -51,7 +51,4 @@ struct Array {
 double load_element(const std::byte* data, DType type, std::int64_t index);
 void store_element(std::byte* data, DType type, std::int64_t index, double value);
 
-std::uint16_t to_half_bits(float value);  // round to nearest even; overflow gives infinity
-float from_half_bits(std::uint16_t bits);
-
 }  // namespace superstep

@@ -4,6 +4,8 @@
 // lie in its range, so that a table split over tiles or IPUs gives partial sums, and a block of
 // scatter_add writes only its rows.
 //
+// What several updates of scatter_add give one element is exact and rounded once, so that their order does not matter.
+//
 // Axes: b0, ... shared leading dimensions (batch_dims); o0, ... of the table before `axis`; i0, ... of
 // the indices; e0, ... of the table after `axis`; then "row".
 #include <algorithm>
@@ -11,6 +13,7 @@
 
 #include "model/error.h"
 #include "model/ops/elementwise.h"
+#include "model/ops/exact_reduce.h"
 #include "model/ops/families.h"
 
 namespace superstep::ops {
@@ -145,8 +148,15 @@ void gather_kernel(const OpCall& call, const Block& block, std::span<const Const
   const std::int64_t rows = l.space.axes.back().extent;
   const std::int64_t from = inner_step(l, l.table, in[0].region, block),
                      to = inner_step(l, l.values, out[0].region, block);
+  const bool floats = in[0].type == DType::fp32 && out[0].type == DType::fp32;
   visit(l, block, rows, out[0].region, in[1].region, in[1].data, in[1].type, in[0].region,
         [&](std::int64_t value, std::int64_t table, std::int64_t n) {
+          if (floats) {
+            const float* source = reinterpret_cast<const float*>(in[0].data) + table;
+            float* target = reinterpret_cast<float*>(out[0].data) + value;
+            for (std::int64_t i = 0; i < n; ++i) target[i * to] += source[i * from];
+            return;
+          }
           for (std::int64_t i = 0; i < n; ++i) {
             combine(out[0].data, out[0].type, value + i * to, load_element(in[0].data, in[0].type, table + i * from),
                     Reduction::sum);
@@ -154,25 +164,71 @@ void gather_kernel(const OpCall& call, const Block& block, std::span<const Const
         });
 }
 
+// One update: `n` elements from `value` on go to those from `table` on.
+struct Update {
+  std::int64_t table, value;
+};
+
+// The updates of a block, by the elements of `region` that they go to.
+std::vector<Update> updates_of(const Layout& l, const Block& block, std::span<const ConstView> in,
+                               const Block& region) {
+  std::vector<Update> updates;
+  visit(l, block, l.space.axes.back().extent, in[0].region, in[1].region, in[1].data, in[1].type, region,
+        [&](std::int64_t value, std::int64_t table, std::int64_t) {
+          updates.push_back({table, value});
+        });
+  std::sort(updates.begin(), updates.end(),
+            [](const Update& a, const Update& b) { return std::pair(a.table, a.value) < std::pair(b.table, b.value); });
+  return updates;
+}
+
+// The elements of one update.
+std::int64_t run_of(const Layout& l, const Block& block) {
+  return l.parts.inner == 0 ? 1 : block[l.parts.row() - 1].extent();
+}
+
+template <class Real>
+void store_sums(const Layout& l, const Block& block, std::span<const ConstView> in, const View& out) {
+  const std::vector<Update> updates = updates_of(l, block, in, out.region);
+  const std::int64_t n = run_of(l, block);
+  const std::int64_t from = inner_step(l, l.values, in[0].region, block),
+                     to = inner_step(l, l.table, out.region, block);
+  for (std::size_t begin = 0, end = 0; begin < updates.size(); begin = end) {
+    while (end < updates.size() && updates[end].table == updates[begin].table) ++end;
+    for (std::int64_t i = 0; i < n; ++i) {
+      numerics::ExactSum<Real> sum;
+      for (std::size_t u = begin; u < end; ++u)
+        sum.add(static_cast<Real>(load_element(in[0].data, in[0].type, updates[u].value + i * from)));
+      store_element(out.data, out.type, updates[begin].table + i * to, sum.to_double_sum());
+    }
+  }
+}
+
 void scatter_kernel(const OpCall& call, const Block& block, std::span<const ConstView> in, std::span<const View> out,
                     const KernelContext&) {
-  const Layout l = scatter_layout(call);
-  const Block written = project(l.table, call.out[0].shape, block);
-  std::vector<double> sums(static_cast<std::size_t>(volume(written)));
-  const std::int64_t from = inner_step(l, l.values, in[0].region, block), to = inner_step(l, l.table, written, block);
-  visit(l, block, l.space.axes.back().extent, in[0].region, in[1].region, in[1].data, in[1].type, written,
+  const auto store = sums_are_of_floats(in[0].type, false) ? store_sums<float> : store_sums<double>;
+  store(scatter_layout(call), block, in, out[0]);
+}
+
+template <class Real>
+void add_updates(const Layout& l, const Block& block, std::span<const ConstView> in, const Block& region,
+                 std::vector<numerics::ExactSum<Real>>& sums) {
+  sums.resize(static_cast<std::size_t>(volume(region)));
+  const std::int64_t from = inner_step(l, l.values, in[0].region, block), to = inner_step(l, l.table, region, block);
+  visit(l, block, l.space.axes.back().extent, in[0].region, in[1].region, in[1].data, in[1].type, region,
         [&](std::int64_t value, std::int64_t table, std::int64_t n) {
-          for (std::int64_t i = 0; i < n; ++i) {
-            sums[static_cast<std::size_t>(table + i * to)] += load_element(in[0].data, in[0].type, value + i * from);
-          }
+          for (std::int64_t i = 0; i < n; ++i)
+            sums[static_cast<std::size_t>(table + i * to)].add(
+                static_cast<Real>(load_element(in[0].data, in[0].type, value + i * from)));
         });
-  const Strided target[] = {follow(identity(written.size()), out[0].region, written)};
-  std::size_t next = 0;
-  for_each_row(written, target, [&](std::span<const std::int64_t> first, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      combine(out[0].data, out[0].type, first[0] + i * target[0].step.back(), sums[next++], Reduction::sum);
-    }
-  });
+}
+
+void scatter_terms(const OpCall& call, const Block& block, std::span<const ConstView> in, ExactSums& sums) {
+  const Layout l = scatter_layout(call);
+  if (sums_are_of_floats(in[0].type, false))
+    add_updates(l, block, in, sums.region, sums.of_floats);
+  else
+    add_updates(l, block, in, sums.region, sums.of_doubles);
 }
 
 struct Share {
@@ -256,6 +312,8 @@ OpDef make_scatter_add() {
   def.infer = scatter_infer;
   def.space = [](const OpCall& call) { return scatter_layout(call).space; };
   def.kernel = scatter_kernel;
+  def.summation = Summation::exact;
+  def.add_terms = scatter_terms;
   def.cycles = scatter_cycles;
   def.gradient = scatter_gradient;
   return def;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// reduce: sum, sum of squares, maximum, minimum or product over axes, times a factor (means). Values
-// are accumulated in float on the device and in double here, and rounded to the result's type once.
+// reduce: sum, sum of squares, maximum, minimum or product over axes, times a factor (means). Sums, of squares too, are
+// exact: rounded to double, multiplied by the factor and rounded to the result's type. Of floats the squares are exact
+// as well, those of doubles rounded. A NaN makes an extremum NaN, and +0 is above -0: no result depends on an order.
 //
 // mean 1: `scale` is one over the number of elements that are summed. across: 0, or the result is a statistic of a
 // group of samples (batch norm) that lies within the micro-batch (1) or goes on over so many consecutive replicas,
 // whose results are to be summed; a mean's scale is then one over the elements of the whole group.
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <limits>
 
 #include "model/error.h"
 #include "model/ops/elementwise.h"
+#include "model/ops/exact_reduce.h"
 #include "model/ops/families.h"
 
 namespace superstep::ops {
@@ -77,29 +79,62 @@ void accumulate(const double* row, std::int64_t n, double* total, std::int64_t s
 }
 
 void accumulate(Kind kind, const double* row, std::int64_t n, double* total, std::int64_t step) {
-  switch (kind) {
-    case Kind::sum:
-      return accumulate(row, n, total, step, [](double t, double x) { return t + x; });
-    case Kind::sum_square:
-      return accumulate(row, n, total, step, [](double t, double x) { return t + x * x; });
-    case Kind::prod:
-      return accumulate(row, n, total, step, [](double t, double x) { return t * x; });
-    case Kind::max:
-      return accumulate(row, n, total, step, [](double t, double x) { return x > t || x != x ? x : t; });
-    case Kind::min:
-      return accumulate(row, n, total, step, [](double t, double x) { return x < t || x != x ? x : t; });
-  }
+  if (kind == Kind::prod) return accumulate(row, n, total, step, [](double t, double x) { return t * x; });
+  if (kind == Kind::max) return accumulate(row, n, total, step, larger);
+  accumulate(row, n, total, step, [](double t, double x) { return -larger(-t, -x); });
 }
 
 double start_of(Kind kind) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  return kind == Kind::max ? -kInfinity : kind == Kind::min ? kInfinity : kind == Kind::prod ? 1 : 0;
+  return kind == Kind::max ? -kInfinity : kind == Kind::min ? kInfinity : 1;
+}
+
+// Floats in an order of their bits in which -0 is below +0; with NaN the maximum is NaN.
+float largest(const float* row, std::int64_t n, bool negated) {
+  if (n == 0) return (negated ? 1 : -1) * std::numeric_limits<float>::infinity();
+  std::int32_t highest = std::numeric_limits<std::int32_t>::min();
+  std::uint32_t magnitude = 0;
+  const std::uint32_t sign = negated ? 0x80000000u : 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto bits = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(row[i]) ^ sign);
+    highest = std::max(highest, bits ^ ((bits >> 31) & 0x7fffffff));
+    magnitude = std::max(magnitude, static_cast<std::uint32_t>(bits) & 0x7fffffffu);
+  }
+  if (magnitude > 0x7f800000u) return std::numeric_limits<float>::quiet_NaN();
+  const auto bits = static_cast<std::uint32_t>(highest ^ ((highest >> 31) & 0x7fffffff));
+  return std::bit_cast<float>(bits ^ sign);
+}
+
+// Maxima and minima of rows of floats.
+void extremes_of_rows(const SumLoops& loops, const float* in, bool minimum, const View& out, numerics::Team& team) {
+  const std::int64_t n = loops.summed[0].extent;
+  std::int64_t rows = 1;
+  for (const SumLoop& loop : loops.kept) rows *= loop.extent;
+  team.run([&](int member, numerics::Workspace&) {
+    for (std::int64_t row = rows * member / team.size(); row < rows * (member + 1) / team.size(); ++row) {
+      std::int64_t from = loops.in, to = loops.out, rest = row;
+      for (std::size_t i = loops.kept.size(); i-- > 0; rest /= loops.kept[i].extent) {
+        from += rest % loops.kept[i].extent * loops.kept[i].in;
+        to += rest % loops.kept[i].extent * loops.kept[i].out;
+      }
+      combine(out.data, out.type, to, largest(in + from, n, minimum), minimum ? Reduction::min : Reduction::max);
+    }
+  });
 }
 
 void kernel(const OpCall& call, const Block& block, std::span<const ConstView> in, std::span<const View> out,
-            const KernelContext&) {
+            const KernelContext& context) {
   const Space s = space(call);
   const Kind kind = kind_of(call);
+  SumLoops loops = sum_loops(s, block, in[0].region, out[0].region);
+  loops.squares = kind == Kind::sum_square;
+  if (s.reduction == Reduction::sum) return sum_into(loops, in[0], call, out[0], team_of(context));
+  const double scale = call.attrs.number("scale");
+  const bool rows_of_floats = in[0].type == DType::fp32 && loops.summed.size() == 1 && loops.summed[0].in == 1;
+  if (kind != Kind::prod && scale == 1 && rows_of_floats) {
+    const auto* values = reinterpret_cast<const float*>(in[0].data);
+    return extremes_of_rows(loops, values, kind == Kind::min, out[0], team_of(context));
+  }
   const Block result = project(s.out[0], call.out[0].shape, block);
   const Strided operands[] = {follow(s.in[0], in[0].region, block), follow(s.out[0], result, block)};
   std::vector<double> totals(static_cast<std::size_t>(volume(result)), start_of(kind));
@@ -110,7 +145,6 @@ void kernel(const OpCall& call, const Block& block, std::span<const ConstView> i
     accumulate(kind, row.data(), n, totals.data() + first[1], step(1));
   });
 
-  const double scale = call.attrs.number("scale");
   const Strided stored[] = {follow(identity(result.size()), out[0].region, result)};
   std::size_t next = 0;
   for_each_row(result, stored, [&](std::span<const std::int64_t> first, std::int64_t n) {
@@ -120,6 +154,22 @@ void kernel(const OpCall& call, const Block& block, std::span<const ConstView> i
     }
   });
 }
+
+void add_terms(const OpCall& call, const Block& block, std::span<const ConstView> in, ExactSums& sums) {
+  const bool squares = kind_of(call) == Kind::sum_square;
+  SumLoops loops = sum_loops(space(call), block, in[0].region, sums.region);
+  loops.squares = squares;
+  const auto count = static_cast<std::size_t>(volume(sums.region));
+  if (sums_are_of_floats(call.in[0].type, squares)) {
+    sums.of_floats.resize(count);
+    add_to(loops, in[0], sums.of_floats);
+  } else {
+    sums.of_doubles.resize(count);
+    add_to(loops, in[0], sums.of_doubles);
+  }
+}
+
+double finish(const OpCall& call, double sum) { return sum * call.attrs.number("scale"); }
 
 // One run of `run` elements per result: 7 + 10 + outputs (12 + run / e); a run may be cut among
 // workers, whose parts are then joined (two-stage on the tile; the joining cost is estimated).
@@ -197,6 +247,9 @@ OpDef make_reduce() {
   def.infer = infer;
   def.space = space;
   def.kernel = kernel;
+  def.summation = Summation::exact;
+  def.add_terms = add_terms;
+  def.finish = finish;
   def.cycles = cycles;
   def.gradient = gradient;
   def.broadcast_gradient = true;
