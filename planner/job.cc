@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "model/error.h"
+#include "model/graph/samples.h"
 #include "model/json_reader.h"
 #include "model/machine/load_machine.h"
 #include "model/onnx/import.h"
@@ -381,6 +382,7 @@ Graph build_graph(const Job& job, std::int64_t micro_batch) {
     if (!graph.loss.valid())
       throw Error(job.source, "the model " + job.model.name() +
                                   " has no scalar loss; training needs one (task \"inference\" does not)");
+    count_samples_in_loss(graph);
     add_optimizer(graph, add_gradients(graph), job.optimizer);
   }
   return graph;

@@ -12,6 +12,7 @@
 #include "model/error.h"
 #include "model/execute/evaluate.h"
 #include "model/graph/autodiff.h"
+#include "model/graph/samples.h"
 #include "model/json_reader.h"
 
 namespace superstep::conformance {
@@ -69,6 +70,7 @@ class Reference {
       return {CaseStatus::skipped, node.why + ": " + node.op_type};
     }
     if (!imported_.graph.loss.valid()) throw Error(c_.model.string(), "no loss found, expected an output \"loss\"");
+    count_samples_in_loss(imported_.graph);
     load_inputs();
     std::string why = check_gradients();
     JsonReader curves = reader_.object("curves");

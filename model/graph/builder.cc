@@ -135,8 +135,9 @@ std::vector<TensorId> GraphBuilder::add(std::string_view name_of_op, std::vector
   values.reserve(inputs.size());
   for (TensorId t : inputs) {
     in.push_back(t.valid() ? graph_.info(t) : kLeftOut);
-    values.push_back(t.valid() && graph_.tensors[t].kind == TensorKind::constant ? graph_.tensors[t].data.get()
-                                                                                 : nullptr);
+    // A count of samples is another one in another batch: nothing is computed from it here.
+    const bool known = t.valid() && graph_.tensors[t].kind == TensorKind::constant && !graph_.tensors[t].counts_samples;
+    values.push_back(known ? graph_.tensors[t].data.get() : nullptr);
   }
   OpCall call{*op.def, attrs, in, {}, values};
   std::vector<TensorInfo> results;

@@ -353,6 +353,9 @@ Samples find_samples(const Graph& graph) { return Analysis(graph).run(); }
 
 AheadOfBatch ahead_of_batch(const Graph& graph, const Samples& samples) {
   AheadOfBatch ahead;
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    if (graph.tensors[TensorId(i)].counts_samples) ahead.counts.emplace_back(i);
+  }
   std::vector<bool> needed(graph.ops.size());
   for (std::size_t i = graph.ops.size(); i-- > 0;) {
     const OpId id(i);

@@ -67,12 +67,19 @@ struct Samples {
 // Of all ops: forward, backward and update.
 Samples find_samples(const Graph& graph);
 
+// Makes of means over samples in the loss sums divided by a constant that counts (Tensor::counts_samples), so that
+// the losses and gradients of micro-batches add up to the batch's when they are given its count. For the forward
+// graph, before gradients are added. Means that samples read are left alone: find_samples refuses them.
+void count_samples_in_loss(Graph& graph);
+
 // What has to be known of the whole batch before its first micro-batch runs.
 struct AheadOfBatch {
   // To be run on each micro-batch's inputs, in order; the others with role ahead follow from their results.
   std::vector<OpId> ops;
   // Results of those ops that reduce over samples: their sums over all micro-batches go into every micro-batch.
   std::vector<TensorId> sums;
+  // Constants that count samples: M times their value goes into every micro-batch of M.
+  std::vector<TensorId> counts;
   friend bool operator==(const AheadOfBatch&, const AheadOfBatch&) = default;
 };
 AheadOfBatch ahead_of_batch(const Graph& graph, const Samples& samples);

@@ -25,6 +25,7 @@ using testing::IsEmpty;
 using Build = std::function<Graph(std::int64_t)>;  // the forward graph for so many samples
 
 Graph trained(Graph graph) {
+  count_samples_in_loss(graph);
   add_gradients(graph);
   return graph;
 }
@@ -105,6 +106,11 @@ MicroBatches run_micro_batches(const Graph& micro, const Graph& batch, const Val
     return KernelContext{.seed = 3, .step = 1, .first_sample = static_cast<std::int64_t>(k) * micro.micro_batch};
   };
   Values given;
+  for (TensorId t : ahead.counts) {
+    Array count = *micro.tensors[t].data;
+    count.set(0, count.at(0) * static_cast<double>(parts));
+    given[t] = std::move(count);
+  }
   for (std::size_t k = 0; k < sources.size() && !ahead.ops.empty(); ++k) {
     const Values values = run(micro, sources[k], ahead.ops, {}, context(k));
     for (TensorId t : ahead.sums) {
@@ -279,6 +285,61 @@ TEST(Samples, AConvolutionIsAlongItsFirstDimension) {
     return graph;
   };
   for (std::int64_t n : {1, 2}) expect_micro_batches_make_the_batch(build, n, 2, 3);
+}
+
+// A regression: `make` gives errors [n, 4, k] from x [n, 4, 6].
+Graph regression(std::int64_t n, const std::function<TensorId(GraphBuilder&, TensorId)>& make,
+                 DType type = DType::fp32) {
+  Graph graph;
+  graph.name = "regression";
+  graph.micro_batch = n;
+  GraphBuilder b(graph);
+  graph.loss = make(b, b.input("x", type, {n, 4, 6}));
+  graph.outputs = {graph.loss};
+  return graph;
+}
+
+TEST(LossCounts, MeansBecomeSumsDividedByACountOfTheWholeBatch) {
+  const Build squares = [](std::int64_t n) {
+    return regression(n, [](GraphBuilder& b, TensorId x) {
+      const TensorId y = b.matmul(x, b.weight("w", DType::fp32, {6, 2}));
+      const TensorId a = b.reduce("mean_square", y, {0, 1, 2}, false);
+      const TensorId c = b.reduce("mean", b.unary("exp", b.reduce("mean", y, {1, 2}, false)), {0}, false);
+      return b.binary("add", b.scale(a, 3), c);
+    });
+  };
+  for (std::int64_t n : {1, 2, 3}) expect_micro_batches_make_the_batch(squares, n, 3, 1);
+}
+
+TEST(LossCounts, ASumOfHalvesIsKeptInFloat) {
+  Graph graph = regression(
+      2,
+      [](GraphBuilder& b, TensorId x) {
+        return b.reduce("mean", b.unary("abs", x), {0, 1, 2}, false);
+      },
+      DType::fp16);
+  const TensorId x = graph.inputs[0];
+  Array large(graph.info(x));
+  for (std::int64_t e = 0; e < large.info.elements(); ++e) large.set(e, 6e4);
+  const double before = evaluate(graph, {{x, large}}, {}).at(graph.loss).at(0);
+  count_samples_in_loss(graph);
+  check(graph);
+  EXPECT_EQ(graph.info(graph.loss), (TensorInfo{DType::fp16, {}}));
+  EXPECT_EQ(evaluate(graph, {{x, large}}, {}).at(graph.loss).at(0), before);
+  const AheadOfBatch ahead = ahead_of_batch(graph, find_samples(graph));
+  ASSERT_EQ(ahead.counts.size(), 1u);
+  EXPECT_EQ(graph.tensors[ahead.counts[0]].data->at(0), 48);
+}
+
+TEST(LossCounts, AMeanThatSamplesReadIsLeftAlone) {
+  Graph graph = regression(2, [](GraphBuilder& b, TensorId x) {
+    const TensorId centred = b.binary("sub", x, b.reduce("mean", x, {0}, true));
+    return b.reduce("sum", centred, {0, 1, 2}, false);
+  });
+  const std::size_t ops = graph.ops.size();
+  count_samples_in_loss(graph);
+  EXPECT_EQ(graph.ops.size(), ops);
+  EXPECT_THAT(find_samples(graph).faults.at(0).why, HasSubstr("takes a mean over the samples of \"x\""));
 }
 
 OpId op_named(const Graph& graph, std::string_view def) {

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Means over samples in a loss, as sums divided by a count that belongs to the whole batch.
+#include <algorithm>
+#include <cmath>
+
+#include "model/graph/samples.h"
+#include "model/ops/op.h"
+
+namespace superstep {
+
+namespace {
+
+bool has_along(const Op& op, const Samples& samples) {
+  return std::any_of(op.inputs.begin(), op.inputs.end(),
+                     [&](TensorId t) { return t.valid() && samples.of(t).role == SampleRole::along; });
+}
+
+// Reductions with a mean over samples that the loss comes from without another op on samples in between.
+std::vector<OpId> means_in_loss(const Graph& graph) {
+  const Samples samples = find_samples(graph);
+  std::vector<OpId> means;
+  std::vector<bool> seen(graph.tensors.size());
+  std::vector<TensorId> open{graph.loss};
+  while (!open.empty()) {
+    const TensorId t = open.back();
+    open.pop_back();
+    if (!t.valid() || seen[static_cast<std::size_t>(t.index)]) continue;
+    seen[static_cast<std::size_t>(t.index)] = true;
+    const OpId id = graph.tensors[t].producer;
+    if (!id.valid()) continue;
+    const Op& op = graph.ops[id];
+    const bool reduce = op.def->name == "reduce" && samples.ops[id].reduces;
+    if (reduce && op.attrs.integer("mean") && !op.attrs.integer("across")) means.push_back(id);
+    if (!has_along(op, samples)) open.insert(open.end(), op.inputs.begin(), op.inputs.end());
+  }
+  std::sort(means.begin(), means.end());
+  return means;
+}
+
+// Makes room for `ops`, to run right after `at` in its unit.
+void insert_after(Graph& graph, OpId at, std::vector<Op> ops) {
+  const auto count = static_cast<std::int32_t>(ops.size());
+  const auto moved = [&](OpId id) { return id.index > at.index ? OpId(id.index + count) : id; };
+  for (Tensor& tensor : graph.tensors) tensor.producer = moved(tensor.producer);
+  for (Unit& unit : graph.units) {
+    for (auto& pass : unit.ops) {
+      for (OpId& id : pass) id = moved(id);
+    }
+  }
+  IdVector<OpId, Op> all;
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    all.push_back(std::move(graph.ops[OpId(i)]));
+    if (OpId(i) != at) continue;
+    for (Op& op : ops) all.push_back(std::move(op));
+  }
+  graph.ops = std::move(all);
+  auto& pass = graph.units[graph.ops[at].unit].ops[static_cast<int>(graph.ops[at].pass)];
+  auto place = std::find(pass.begin(), pass.end(), at) + 1;
+  for (std::int32_t i = 1; i <= count; ++i) {
+    const OpId id(at.index + i);
+    place = pass.insert(place, id) + 1;
+    for (TensorId t : graph.ops[id].outputs) graph.tensors[t].producer = id;
+  }
+}
+
+TensorId add_tensor(Graph& graph, std::string name, TensorInfo info) {
+  Tensor tensor;
+  tensor.name = std::move(name);
+  tensor.info = std::move(info);
+  return graph.tensors.push_back(std::move(tensor));
+}
+
+TensorId add_count(Graph& graph, const std::string& name, DType type, double count) {
+  const TensorId t = add_tensor(graph, name, {type, {}});
+  graph.tensors[t].kind = TensorKind::constant;
+  graph.tensors[t].data = std::make_shared<const Array>(Array::from(type, {}, {count}));
+  graph.tensors[t].counts_samples = true;
+  return t;
+}
+
+Op add_op(const Graph& graph, OpId like, std::string_view def, TensorId result, std::vector<TensorId> inputs) {
+  Op op;
+  op.def = find_op(def);
+  for (const AttrSpec& spec : op.def->attrs) op.attrs.set(std::string(spec.name), spec.fallback);
+  op.inputs = std::move(inputs);
+  op.outputs = {result};
+  op.name = graph.tensors[result].name;
+  op.pass = graph.ops[like].pass;
+  op.unit = graph.ops[like].unit;
+  return op;
+}
+
+// result = mean(x) becomes sum(x) / count, both in fp32 where the result is fp16: sums are larger than means.
+void divide_by_count(Graph& graph, OpId id) {
+  const TensorId result = graph.ops[id].outputs[0];
+  const std::string name = graph.tensors[result].name;
+  const TensorInfo info = graph.info(result);
+  const TensorInfo wide{info.type == DType::fp16 ? DType::fp32 : info.type, info.shape};
+  const TensorId sum = add_tensor(graph, name + "/sum", wide);
+  const TensorId count =
+      add_count(graph, name + "/count", wide.type, std::round(1 / graph.ops[id].attrs.number("scale")));
+  Attributes& attrs = graph.ops[id].attrs;
+  attrs.set("scale", 1.0);
+  attrs.set("mean", std::int64_t{0});
+  if (wide != info) attrs.set("type", std::string(name_of(wide.type)));
+  graph.ops[id].outputs = {sum};
+  graph.tensors[sum].producer = id;
+  const TensorId quotient = wide == info ? result : add_tensor(graph, name + "/mean", wide);
+  std::vector<Op> ops{add_op(graph, id, "div", quotient, {sum, count})};
+  if (quotient != result) {
+    ops.push_back(add_op(graph, id, "cast", result, {quotient}));
+    ops.back().attrs.set("type", std::string(name_of(info.type)));
+  }
+  insert_after(graph, id, std::move(ops));
+}
+
+}  // namespace
+
+void count_samples_in_loss(Graph& graph) {
+  if (!graph.loss.valid()) return;
+  const std::vector<OpId> means = means_in_loss(graph);
+  for (auto id = means.rbegin(); id != means.rend(); ++id) divide_by_count(graph, *id);
+}
+
+}  // namespace superstep
