@@ -19,7 +19,7 @@ constexpr std::string_view kCannot = "the batch cannot be cut into micro-batches
 // Of a tensor while dimensions are still being ruled out.
 struct State {
   SampleRole role = SampleRole::none;
-  DimensionSet dimensions = 0;
+  SamplePlaces places;  // along: dimensions that may hold the samples
   bool early = false;
 };
 
@@ -41,7 +41,7 @@ class Analysis {
   explicit Analysis(const Graph& graph)
       : g_(graph),
         states_(graph.tensors.size()),
-        allowed_(graph.tensors.size(), ~DimensionSet{0}),
+        allowed_(graph.tensors.size()),
         one_sample_(graph.tensors.size(), false),
         spaces_(graph.ops.size()) {
     found_.tensors.resize(graph.tensors.size());
@@ -57,8 +57,11 @@ class Analysis {
     pass();
     for (std::size_t t = 0; t < states_.size(); ++t) {
       const State& s = states_[t];
-      const int dimension = s.role == SampleRole::along ? std::countr_zero(s.dimensions) : -1;
-      found_.tensors[TensorId(t)] = {s.role, dimension, s.early};
+      TensorSamples& found = found_.tensors[TensorId(t)];
+      found = {.role = s.role, .early = s.early};
+      if (s.role != SampleRole::along) continue;
+      found.dimension = s.places.front().at;
+      found.outer = s.places.front().outer;
     }
     return std::move(found_);
   }
@@ -86,7 +89,7 @@ class Analysis {
     const auto d = static_cast<std::size_t>(g_.sample_dimension);
     const bool has = d < tensor.info.shape.size() && tensor.info.shape[d] % g_.micro_batch == 0;
     if (!has) return {.early = true};
-    return {SampleRole::along, DimensionSet{1} << d, true};
+    return {SampleRole::along, {{g_.sample_dimension}}, true};
   }
 
   void visit(OpId id) {
@@ -100,7 +103,8 @@ class Analysis {
              : statistics                 ? SampleRole::statistics
              : any(op, SampleRole::ahead) ? SampleRole::ahead
                                           : SampleRole::none,
-             0, early(op)});
+             {},
+             early(op)});
     for (TensorId t : op.outputs) add_up_one_sample(id, t);
   }
 
@@ -190,16 +194,17 @@ class Analysis {
 
   void visit_reshape(OpId id) {
     const Op& op = g_.ops[id];
-    const DimensionSet dimensions = reshaped_dimensions(g_.info(op.inputs[0]).shape, g_.info(op.outputs[0]).shape,
-                                                        state(op.inputs[0]).dimensions, g_.micro_batch);
-    set_along(id, op.outputs[0], dimensions);
+    set_along(id, op.outputs[0],
+              reshaped_dimensions(g_.info(op.inputs[0]).shape, g_.info(op.outputs[0]).shape, state(op.inputs[0]).places,
+                                  g_.micro_batch));
   }
 
-  void set_along(OpId id, TensorId t, DimensionSet dimensions) {
-    dimensions &= allowed_[static_cast<std::size_t>(t.index)];
-    if (settle_) dimensions &= ~dimensions + 1;  // the first that is left
-    if (dimensions == 0) return refuse_unknown(id);
-    state(t) = {SampleRole::along, dimensions, early(g_.ops[id])};
+  void set_along(OpId id, TensorId t, SamplePlaces places) {
+    const auto& allowed = allowed_[static_cast<std::size_t>(t.index)];
+    if (allowed) places = common(places, *allowed);
+    if (places.empty()) return refuse_unknown(id);
+    if (settle_) places.resize(1);
+    state(t) = {SampleRole::along, std::move(places), early(g_.ops[id])};
   }
 
   void refuse_unknown(OpId id) {
@@ -208,54 +213,62 @@ class Analysis {
     fault(id, t, "it cannot be told how the results of " + named(id) + " depend on the samples of " + named(t));
   }
 
-  void narrow(TensorId t, DimensionSet dimensions) {
-    if (state(t).dimensions == dimensions) return;
-    state(t).dimensions = dimensions;
-    allowed_[static_cast<std::size_t>(t.index)] &= dimensions;
+  void narrow(TensorId t, SamplePlaces places) {
+    if (state(t).places == places) return;
+    state(t).places = places;
+    auto& allowed = allowed_[static_cast<std::size_t>(t.index)];
+    allowed = allowed ? common(*allowed, places) : std::move(places);
     changed_ = true;
+  }
+
+  SamplePlaces axes_of_operands(const OpCall& call, OpId id) {
+    std::optional<SamplePlaces> axes;
+    for (std::size_t k = 0; k < g_.ops[id].inputs.size(); ++k) {
+      const TensorId t = g_.ops[id].inputs[k];
+      if (!is(t, SampleRole::along)) continue;
+      const SamplePlaces own = axes_of_operand(call, space(id), k, state(t).places);
+      axes = axes ? common(*axes, own) : own;
+    }
+    return *axes;
   }
 
   void follow_axes(OpId id) {
     const CallOf call(g_, id);
     const Op& op = g_.ops[id];
-    DimensionSet axes = ~DimensionSet{0};
-    for (std::size_t k = 0; k < op.inputs.size(); ++k) {
-      if (is(op.inputs[k], SampleRole::along)) axes &= sample_axes(*call, space(id), k, state(op.inputs[k]).dimensions);
-    }
-    DimensionSet kept = 0;  // axes that are left in every result
-    for (std::size_t a = 0; a < space(id).axes.size() && a < 64; ++a) {
-      const DimensionSet one = axes & (DimensionSet{1} << a);
-      if (one && space(id).axes[a].kind == AxisKind::parallel && in_all_results(*call, id, one)) kept |= one;
-    }
-    if (axes == 0) return refuse_unknown(id);
+    const SamplePlaces all = axes_of_operands(*call, id);
+    if (all.empty()) return refuse_unknown(id);
+    SamplePlaces kept, reduced;  // in every result, or in none
+    for (SamplePlace axis : all) (in_all_results(*call, id, axis) ? kept : reduced).push_back(axis);
     // Where it is undecided whether the samples are reduced, the first axis stands for what others may decide.
-    const bool decided = kept == 0 || kept == axes, stays = (kept & axes & (~axes + 1)) != 0;
-    axes = stays ? kept : axes & ~kept;
+    const bool decided = kept.empty() || reduced.empty(), stays = !kept.empty() && kept.front() == all.front();
+    const SamplePlaces& axes = stays ? kept : reduced;
     for (std::size_t k = 0; k < op.inputs.size(); ++k) {
       if (!decided || !is(op.inputs[k], SampleRole::along)) continue;
-      narrow(op.inputs[k], dimensions_on(*call, space(id), k, state(op.inputs[k]).dimensions, axes));
+      narrow(op.inputs[k], dimensions_of_operand(*call, space(id), k, state(op.inputs[k]).places, axes));
     }
-    found_.ops[id].axis = std::countr_zero(axes);
-    if (!stays) return reduce_samples(id);
+    found_.ops[id].axis = axes.front().at;
+    found_.ops[id].outer = axes.front().outer;
+    if (!stays) return reduce_samples(id, axes.front());
     for (std::size_t k = 0; k < op.outputs.size(); ++k)
-      set_along(id, op.outputs[k], result_dimensions(*call, space(id), k, axes));
+      set_along(id, op.outputs[k], dimensions_of_result(*call, space(id), k, axes));
   }
 
-  bool in_all_results(const OpCall& call, OpId id, DimensionSet axis) {
+  bool in_all_results(const OpCall& call, OpId id, SamplePlace axis) {
+    if (space(id).axes[static_cast<std::size_t>(axis.at)].kind != AxisKind::parallel) return false;
     for (std::size_t k = 0; k < g_.ops[id].outputs.size(); ++k) {
-      if (!result_dimensions(call, space(id), k, axis)) return false;
+      if (dimensions_of_result(call, space(id), k, {axis}).empty()) return false;
     }
     return true;
   }
 
-  void reduce_samples(OpId id) {
+  void reduce_samples(OpId id, SamplePlace axis) {
     const Op& op = g_.ops[id];
     OpSamples& found = found_.ops[id];
-    if (space(id).axes[static_cast<std::size_t>(found.axis)].kind != AxisKind::reduce) return refuse_unknown(id);
+    if (space(id).axes[static_cast<std::size_t>(axis.at)].kind != AxisKind::reduce) return refuse_unknown(id);
     if (space(id).reduction != Reduction::sum)
       return fault(id, op.inputs[0], named(id) + " takes an extremum over the samples of " + named(op.inputs[0]));
     found.reduces = true;
-    found.contiguous = outermost_reduced(space(id), found.axis);
+    found.contiguous = outermost_reduced(space(id), axis);
     const bool is_reduce = op.def->name == "reduce";
     if (is_reduce && op.attrs.integer("across") > 0) return set(op, {SampleRole::statistics});
     if (is_reduce && op.attrs.integer("mean") != 0)
@@ -263,7 +276,7 @@ class Analysis {
           id, op.inputs[0],
           named(id) + " takes a mean over the samples of " + named(op.inputs[0]) + " in the micro-batch alone");
     const bool ahead = op.pass == Pass::forward && early(op) && op.outputs[0] != g_.loss;
-    set(op, {ahead ? SampleRole::ahead : SampleRole::sum, 0, ahead});
+    set(op, {ahead ? SampleRole::ahead : SampleRole::sum, {}, ahead});
   }
 
   // One sample leaves no sum over samples behind: its dimension of extent 1 is just dropped. What is added to sums,
@@ -334,8 +347,8 @@ class Analysis {
 
   const Graph& g_;
   std::vector<State> states_;
-  std::vector<DimensionSet> allowed_;  // by tensor: dimensions that no reader has ruled out
-  std::vector<bool> one_sample_;       // by tensor: made where one sample's value becomes a summand
+  std::vector<std::optional<SamplePlaces>> allowed_;  // by tensor: what its readers leave; none: anything
+  std::vector<bool> one_sample_;                      // by tensor: made where one sample's value becomes a summand
   std::vector<std::optional<Space>> spaces_;
   Samples found_;
   bool changed_ = false;

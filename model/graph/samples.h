@@ -30,16 +30,21 @@ std::string_view name_of(SampleRole role);
 
 struct TensorSamples {
   SampleRole role = SampleRole::none;
-  // along: samples are outermost within this dimension, whose extent is samples x inner (groups of samples where
-  // statistics groups lie along it). -1: of another role.
+  // along: the dimension that holds the samples: element (o * samples + s) * inner + i of it, o < outer, belongs to
+  // sample s, so that samples are outermost within it where `outer` is 1. Groups of samples where statistics
+  // groups lie along it. -1: of another role.
   int dimension = -1;
+  std::int64_t outer = 1;
   // Made of graph inputs and constants alone, without random numbers: can be computed before the batch starts.
   bool early = false;
   friend bool operator==(const TensorSamples&, const TensorSamples&) = default;
 };
 
 struct OpSamples {
-  int axis = -1;  // of the op's space, samples outermost within it; -1: none (also of reshapes, which copy whole runs)
+  // Of the op's space: the axis that holds the samples, as a dimension does; -1: none (also of reshapes, which copy
+  // whole runs).
+  int axis = -1;
+  std::int64_t outer = 1;
   // The values of the micro-batches join here: the results (sum, ahead or statistics) are summed over samples. Where
   // `axis` is -1 as well, the micro-batch's values are the summands as they stand (one sample's gradient).
   bool reduces = false;

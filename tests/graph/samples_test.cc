@@ -30,18 +30,16 @@ Graph trained(Graph graph) {
   return graph;
 }
 
-// Part `i` of `parts` along a dimension.
-Array slice(const Array& whole, int dimension, std::int64_t i, std::int64_t parts) {
-  const auto d = static_cast<std::size_t>(dimension);
+// Micro-batch `i` of `parts` of a tensor whose samples are where `own` says.
+Array slice(const Array& whole, const TensorSamples& own, std::int64_t i, std::int64_t parts) {
+  const auto d = static_cast<std::size_t>(own.dimension);
   TensorInfo info = whole.info;
-  const std::int64_t extent = info.shape.at(d);
-  info.shape[d] = extent / parts;
-  const std::int64_t inner = volume(Shape(info.shape.begin() + dimension + 1, info.shape.end()));
+  info.shape.at(d) /= parts;
   Array part(info);
-  for (std::int64_t e = 0; e < info.elements(); ++e) {
-    const std::int64_t outer = e / (info.shape[d] * inner), rest = e % (info.shape[d] * inner);
-    part.set(e, whole.at((outer * extent + i * info.shape[d]) * inner + rest));
-  }
+  std::int64_t runs = own.outer;
+  for (std::size_t e = 0; e < d; ++e) runs *= info.shape[e];
+  const std::int64_t run = info.elements() / runs;
+  for (std::int64_t e = 0; e < info.elements(); ++e) part.set(e, whole.at((e / run * parts + i) * run + e % run));
   return part;
 }
 
@@ -98,8 +96,7 @@ MicroBatches run_micro_batches(const Graph& micro, const Graph& batch, const Val
     const TensorSamples& own = samples.of(t);
     for (std::int64_t k = 0; k < parts; ++k) {
       const Array& value = whole.at(at->second);
-      sources[static_cast<std::size_t>(k)][t] =
-          own.role == SampleRole::along ? slice(value, own.dimension, k, parts) : value;
+      sources[static_cast<std::size_t>(k)][t] = own.role == SampleRole::along ? slice(value, own, k, parts) : value;
     }
   }
   const auto context = [&](std::size_t k) {
@@ -136,7 +133,7 @@ void expect_as_told(const TensorSamples& told, TensorId t, const MicroBatches& p
   for (std::int64_t k = 0; k < count; ++k) {
     const Array& part = parts.values[static_cast<std::size_t>(k)].at(t);
     if (told.role == SampleRole::along) {
-      expect_near(part, slice(whole, told.dimension, k, count), what + " of micro-batch " + std::to_string(k));
+      expect_near(part, slice(whole, told, k, count), what + " of micro-batch " + std::to_string(k));
     } else if (part.info == whole.info) {  // else it is one value, repeated for every sample
       expect_near(part, whole, what);
     }
