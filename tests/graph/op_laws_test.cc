@@ -15,110 +15,14 @@
 #include "model/graph/builder.h"
 #include "model/ops/conv.h"
 #include "model/ops/matmul.h"
-#include "op_cases.h"
+#include "op_use.h"
 
 namespace superstep {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-Array random_array(const Operand& operand, std::mt19937& random) {
-  Array array(TensorInfo{operand.type, operand.shape});
-  std::uniform_real_distribution<double> any(operand.low, operand.high);
-  for (std::int64_t i = 0; i < array.info.elements(); ++i) {
-    double value = any(random);
-    while (is_float(operand.type) && std::abs(value) < 0.1) value = any(random);
-    array.set(i, is_float(operand.type) ? value : std::floor(value));
-  }
-  return array;
-}
-
-// An op and its operands outside of any graph.
-struct Call {
-  const OpDef& def;
-  Attributes attrs;
-  std::vector<TensorInfo> in, out;
-  std::vector<Array> values;
-  std::vector<const Array*> constants;
-
-  Call(const OpCase& c, std::uint32_t seed) : def(*find_op(c.op)), attrs(c.attrs) {
-    for (const AttrSpec& spec : def.attrs) {
-      if (!attrs.find(spec.name)) attrs.set(std::string(spec.name), spec.fallback);
-    }
-    std::mt19937 random(seed);
-    for (const Operand& operand : c.operands) {
-      values.push_back(random_array(operand, random));
-      in.push_back(values.back().info);
-    }
-    constants.assign(in.size(), nullptr);
-    out = def.infer(call());
-  }
-
-  OpCall call() const { return {def, attrs, in, out, constants}; }
-
-  std::vector<Array> evaluate(const std::vector<Array>& operands) const {
-    std::vector<const Array*> pointers;
-    for (const Array& operand : operands) pointers.push_back(&operand);
-    return evaluate_op(call(), pointers, context());
-  }
-  static KernelContext context() { return {.seed = 5, .step = 3, .first_sample = 8}; }
-};
-
 class OpLaws : public testing::TestWithParam<OpCase> {};
-
-// Copies between a whole tensor and one region of it.
-template <class Copy>
-void each_element(const Block& region, const Shape& shape, Copy copy) {
-  const std::int64_t n = volume(region);
-  for (std::int64_t i = 0; i < n; ++i) {
-    std::int64_t rest = i, whole = 0, step = 1;
-    for (std::size_t d = region.size(); d-- > 0;) {
-      const std::int64_t extent = region[d].extent();
-      whole += (region[d].begin + rest % extent) * step;
-      rest /= extent;
-      step *= shape[d];
-    }
-    copy(i, whole);
-  }
-}
-
-Array cut(const Array& whole, const Block& region) {
-  Shape shape;
-  for (const Range& r : region) shape.push_back(r.extent());
-  Array part(TensorInfo{whole.info.type, shape});
-  each_element(region, whole.info.shape, [&](std::int64_t i, std::int64_t at) { part.set(i, whole.at(at)); });
-  return part;
-}
-
-// Ranges that cover each axis; whole axes in one.
-std::vector<std::vector<Range>> random_grid(const Space& space, std::mt19937& random, bool cut_reductions) {
-  std::vector<std::vector<Range>> grid;
-  for (const Axis& axis : space.axes) {
-    std::set<std::int64_t> cuts{0, axis.extent};
-    const bool may = axis.kind == AxisKind::parallel || (axis.kind == AxisKind::reduce && cut_reductions);
-    for (int i = 0; may && axis.extent > 1 && i < 2; ++i) {
-      cuts.insert(std::uniform_int_distribution<std::int64_t>(1, axis.extent - 1)(random));
-    }
-    grid.emplace_back();
-    for (auto at = cuts.begin(); std::next(at) != cuts.end(); ++at) grid.back().push_back({*at, *std::next(at)});
-  }
-  return grid;
-}
-
-std::vector<Block> blocks_of(const std::vector<std::vector<Range>>& grid) {
-  std::vector<Block> blocks{{}};
-  for (const std::vector<Range>& ranges : grid) {
-    std::vector<Block> next;
-    for (const Block& block : blocks) {
-      for (const Range& range : ranges) {
-        next.push_back(block);
-        next.back().push_back(range);
-      }
-    }
-    blocks = std::move(next);
-  }
-  return blocks;
-}
 
 double combined(double old, double value, Reduction reduction) {
   if (reduction == Reduction::max) return std::max(old, value);
