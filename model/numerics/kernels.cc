@@ -42,6 +42,8 @@ std::span<const Kernels* const> available_kernels() {
 
 const Kernels& fastest_kernels() { return *available_kernels().back(); }
 
+const Functions& functions() { return fastest_kernels().functions; }
+
 void to_floats(std::span<const Half> from, float* to) {
   fastest_kernels().to_floats(from.data(), to, std::ssize(from));
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "model/numerics/functions.h"
 #include "model/numerics/half.h"
 
 namespace superstep::numerics {
@@ -81,6 +82,7 @@ struct Kernels {
   // In units of 2^(lowest - 150) and 2^(lowest - 1075).
   std::int64_t (*sum_aligned_floats)(const float* from, std::int64_t count, std::uint32_t lowest);
   WideSum (*sum_aligned_doubles)(const double* from, std::int64_t count, std::uint32_t lowest);
+  Functions functions;
 };
 
 // Those this processor can run, slowest first; never empty.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -58,6 +59,7 @@ struct Doubles {
 constexpr int kTileHeight = 6;  // 12 of 16 registers are sums
 constexpr int kTileVectors = 2;
 
+#include "model/numerics/function_loops.inc"
 #include "model/numerics/kernel_loops.inc"
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -59,6 +60,7 @@ struct Doubles {
 constexpr int kTileHeight = 14;  // 28 of 32 registers are sums
 constexpr int kTileVectors = 2;
 
+#include "model/numerics/function_loops.inc"
 #include "model/numerics/kernel_loops.inc"
 
 }  // namespace

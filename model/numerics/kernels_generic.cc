@@ -33,6 +33,7 @@ using Doubles = One<double>;
 constexpr int kTileHeight = 4;
 constexpr int kTileVectors = 4;
 
+#include "model/numerics/function_loops.inc"
 #include "model/numerics/kernel_loops.inc"
 
 }  // namespace
