@@ -10,36 +10,71 @@ namespace superstep::ops {
 
 namespace {
 
-double f_add(double a, double b) { return a + b; }
-double f_sub(double a, double b) { return a - b; }
-double f_mul(double a, double b) { return a * b; }
+struct Add {
+  static auto of(auto a, auto b) { return a + b; }
+};
+struct Sub {
+  static auto of(auto a, auto b) { return a - b; }
+};
+struct Mul {
+  static auto of(auto a, auto b) { return a * b; }
+};
+struct Max {
+  static auto of(auto a, auto b) { return a != a ? a : b > a || b != b ? b : a; }
+};
+struct Min {
+  static auto of(auto a, auto b) { return a != a ? a : b < a || b != b ? b : a; }
+};
+struct Equal {
+  static auto of(auto a, auto b) { return a == b; }
+};
+struct NotEqual {
+  static auto of(auto a, auto b) { return a != b; }
+};
+struct Less {
+  static auto of(auto a, auto b) { return a < b; }
+};
+struct LessEqual {
+  static auto of(auto a, auto b) { return a <= b; }
+};
+struct Greater {
+  static auto of(auto a, auto b) { return a > b; }
+};
+struct GreaterEqual {
+  static auto of(auto a, auto b) { return a >= b; }
+};
+struct And {
+  static auto of(auto a, auto b) { return (a != 0) & (b != 0); }
+};
+struct Or {
+  static auto of(auto a, auto b) { return (a != 0) | (b != 0); }
+};
+struct Xor {
+  static auto of(auto a, auto b) { return (a != 0) != (b != 0); }
+};
+struct ReluGrad {
+  static auto of(auto y, auto dy) { return y > 0 ? dy : decltype(dy){0}; }
+};
 double f_pow(double a, double b) { return std::pow(a, b); }
-double f_max(double a, double b) { return a != a ? a : b > a || b != b ? b : a; }
-double f_min(double a, double b) { return a != a ? a : b < a || b != b ? b : a; }
 double f_fmod(double a, double b) { return b == 0 ? std::nan("") : std::fmod(a, b); }
 double f_mod(double a, double b) {  // the sign of b, as Python
   const double rest = f_fmod(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
-double f_equal(double a, double b) { return a == b; }
-double f_not_equal(double a, double b) { return a != b; }
-double f_less(double a, double b) { return a < b; }
-double f_less_equal(double a, double b) { return a <= b; }
-double f_greater(double a, double b) { return a > b; }
-double f_greater_equal(double a, double b) { return a >= b; }
-double f_and(double a, double b) { return a != 0 && b != 0; }
-double f_or(double a, double b) { return a != 0 || b != 0; }
-double f_xor(double a, double b) { return (a != 0) != (b != 0); }
-double f_relu_grad(double y, double dy) { return y > 0 ? dy : 0; }
+template <double (*F)(double, double)>
+void double_row_of_two(const OpCall&, std::span<const double* const> in, double* out, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = F(in[0][i], in[1][i]);
+}
+template <double (*F)(double, double)>
+using InDouble = RowKernel<double_row_of_two<F>>;
 
-void div_row(const OpCall& call, std::span<const double* const> in, double* out, std::int64_t n) {
-  const bool integer = is_integer(call.out[0].type);
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (integer) {
-      out[i] = in[1][i] == 0 ? 0 : std::trunc(in[0][i] / in[1][i]);
-    } else {
-      out[i] = in[0][i] / in[1][i];
-    }
+template <class T>
+void div_row(const OpCall& call, std::span<const T* const> in, T* out, std::int64_t n) {
+  const T *x = in[0], *y = in[1];
+  if (is_integer(call.out[0].type)) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = y[i] == 0 ? T{0} : std::trunc(x[i] / y[i]);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = x[i] / y[i];
   }
 }
 
@@ -128,48 +163,48 @@ std::vector<TensorId> extremum_gradient(GraphBuilder& b, OpId op, std::span<cons
   return {first, part(1, is_max ? "less" : "greater")};
 }
 
-template <RowFunction F, LoopCost C, std::uint32_t Linear = 0>
+template <class R, LoopCost C, std::uint32_t Linear = 0>
 OpDef binary(std::string_view name, Gradient gradient) {
   OpDef def;
   def.name = name;
   def.min_inputs = def.max_inputs = 2;
   def.infer = infer_binary;
   def.space = elementwise_space<Linear>;
-  def.kernel = elementwise_kernel<F>;
+  def.kernel = R::run;
   def.cycles = binary_cycles<C>;
   def.gradient = gradient;
   def.broadcast_gradient = true;
   return def;
 }
 
-template <double (*F)(double, double)>
+template <class F>
 OpDef comparison(std::string_view name) {
   // As max and min; the vendor's comparisons are not in the table (estimated).
-  OpDef def = binary<binary_row<F>, LoopCost{26, 4, 3}>(name, no_gradient);
+  OpDef def = binary<BinaryRows<F>, LoopCost{26, 4, 3}>(name, no_gradient);
   def.infer = infer_comparison;
   return def;
 }
 
 std::vector<OpDef> make_binary() {
   std::vector<OpDef> defs = {
-      binary<binary_row<f_add>, LoopCost{26, 3, 3}, 3>("add", add_gradient),
-      binary<binary_row<f_sub>, LoopCost{26, 3, 3}, 3>("sub", sub_gradient),
-      binary<binary_row<f_mul>, LoopCost{26, 3, 3}, 1>("mul", mul_gradient),
-      binary<div_row, LoopCost{26, 21, 10}>("div", div_gradient),
-      binary<binary_row<f_max>, LoopCost{26, 4, 3}>("max", extremum_gradient),
-      binary<binary_row<f_min>, LoopCost{26, 4, 3}>("min", extremum_gradient),
-      binary<binary_row<f_pow>, LoopCost{26, 240, 120}>("pow", pow_gradient),  // library code (estimated)
-      binary<binary_row<f_mod>, LoopCost{26, 120, 60}>("mod", nullptr),
-      binary<binary_row<f_fmod>, LoopCost{26, 120, 60}>("fmod", nullptr),
-      comparison<f_equal>("equal"),
-      comparison<f_not_equal>("not_equal"),
-      comparison<f_less>("less"),
-      comparison<f_less_equal>("less_equal"),
-      comparison<f_greater>("greater"),
-      comparison<f_greater_equal>("greater_equal"),
-      comparison<f_and>("and"),
-      comparison<f_or>("or"),
-      comparison<f_xor>("xor"),
+      binary<BinaryRows<Add>, LoopCost{26, 3, 3}, 3>("add", add_gradient),
+      binary<BinaryRows<Sub>, LoopCost{26, 3, 3}, 3>("sub", sub_gradient),
+      binary<BinaryRows<Mul>, LoopCost{26, 3, 3}, 1>("mul", mul_gradient),
+      binary<RowKernel<div_row<double>, div_row<float>>, LoopCost{26, 21, 10}>("div", div_gradient),
+      binary<BinaryRows<Max>, LoopCost{26, 4, 3}>("max", extremum_gradient),
+      binary<BinaryRows<Min>, LoopCost{26, 4, 3}>("min", extremum_gradient),
+      binary<InDouble<f_pow>, LoopCost{26, 240, 120}>("pow", pow_gradient),  // library code (estimated)
+      binary<InDouble<f_mod>, LoopCost{26, 120, 60}>("mod", nullptr),
+      binary<InDouble<f_fmod>, LoopCost{26, 120, 60}>("fmod", nullptr),
+      comparison<Equal>("equal"),
+      comparison<NotEqual>("not_equal"),
+      comparison<Less>("less"),
+      comparison<LessEqual>("less_equal"),
+      comparison<Greater>("greater"),
+      comparison<GreaterEqual>("greater_equal"),
+      comparison<And>("and"),
+      comparison<Or>("or"),
+      comparison<Xor>("xor"),
   };
   for (OpDef& def : defs) {
     if (def.name == "div") def.space = div_space;
@@ -179,16 +214,20 @@ std::vector<OpDef> make_binary() {
 
 // relu_grad(y, dy): nonlinearity gradient, 3 per 64 bits.
 OpDef make_relu_grad() {
-  OpDef def = binary<binary_row<f_relu_grad>, LoopCost{25, 3, 3}, 2>("relu_grad", nullptr);
+  OpDef def = binary<BinaryRows<ReluGrad>, LoopCost{25, 3, 3}, 2>("relu_grad", nullptr);
   def.broadcast_gradient = false;
   return def;
 }
 
 // axpby: alpha a + beta b, the update of a moment or a weight.
 
-void axpby_row(const OpCall& call, std::span<const double* const> in, double* out, std::int64_t n) {
+// In double for floats too.
+template <class T>
+void axpby_row(const OpCall& call, std::span<const T* const> in, T* out, std::int64_t n) {
   const double alpha = call.attrs.number("alpha"), beta = call.attrs.number("beta");
-  for (std::int64_t i = 0; i < n; ++i) out[i] = alpha * in[0][i] + beta * in[1][i];
+  const T *x = in[0], *y = in[1];
+  for (std::int64_t i = 0; i < n; ++i)
+    out[i] = static_cast<T>(alpha * static_cast<double>(x[i]) + beta * static_cast<double>(y[i]));
 }
 
 std::vector<TensorId> axpby_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {
@@ -199,7 +238,8 @@ std::vector<TensorId> axpby_gradient(GraphBuilder& b, OpId op, std::span<const T
 }
 
 OpDef make_axpby() {
-  OpDef def = binary<axpby_row, LoopCost{24, 3, 3}, 3>("axpby", axpby_gradient);  // scaledAdd, same type
+  OpDef def = binary<RowKernel<axpby_row<double>, axpby_row<float>>, LoopCost{24, 3, 3}, 3>(
+      "axpby", axpby_gradient);  // scaledAdd, same type
   def.attrs = {{"alpha", 1.0}, {"beta", 1.0}};
   return def;
 }
@@ -215,7 +255,8 @@ void trust_ratio_row(const OpCall& call, std::span<const double* const> in, doub
 }
 
 OpDef make_trust_ratio() {
-  OpDef def = binary<trust_ratio_row, LoopCost{26, 48, 24}>("trust_ratio", nullptr);  // estimated; of scalars
+  OpDef def =
+      binary<RowKernel<trust_ratio_row>, LoopCost{26, 48, 24}>("trust_ratio", nullptr);  // estimated; of scalars
   def.attrs = {{"eta", 1.0}, {"decay", 0.0}};
   def.broadcast_gradient = false;
   return def;
@@ -228,8 +269,10 @@ std::vector<TensorInfo> infer_where(const OpCall& call) {
   return {{result_type(call, 1), broadcast(call.in[0].shape, values)}};
 }
 
-void where_row(const OpCall&, std::span<const double* const> in, double* out, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = in[0][i] != 0 ? in[1][i] : in[2][i];
+template <class T>
+void where_row(const OpCall&, std::span<const T* const> in, T* out, std::int64_t n) {
+  const T *condition = in[0], *x = in[1], *y = in[2];
+  for (std::int64_t i = 0; i < n; ++i) out[i] = condition[i] != 0 ? x[i] : y[i];
 }
 
 Cycles where_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
@@ -256,7 +299,7 @@ OpDef make_where() {
   def.min_inputs = def.max_inputs = 3;
   def.infer = infer_where;
   def.space = elementwise_space<6>;
-  def.kernel = elementwise_kernel<where_row>;
+  def.kernel = RowKernel<where_row<double>, where_row<float>>::run;
   def.cycles = where_cycles;
   def.gradient = where_gradient;
   def.broadcast_gradient = true;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/ops/elementwise.h"
 
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
 #include "model/error.h"
 
 namespace superstep::ops {
@@ -15,24 +19,107 @@ Space elementwise_space(const OpCall& call, std::uint32_t linear) {
   return space;
 }
 
-void run_rows(const OpCall& call, const Block& block, std::span<const ConstView> in, const View& out, RowFunction row) {
+namespace {
+
+constexpr std::int64_t kPiece = 2048;  // buffers stay in the first cache
+
+bool floats_hold(DType type) {
+  return type == DType::fp16 || type == DType::fp32 || type == DType::boolean || type == DType::uint8 ||
+         type == DType::int8;
+}
+
+template <class T>
+constexpr DType kType = std::is_same_v<T, float> ? DType::fp32 : DType::fp64;
+
+void load_values(const ConstView& view, std::int64_t first, std::int64_t step, std::int64_t n, double* to) {
+  load_row(view.data, view.type, first, step, n, to);
+}
+void load_values(const ConstView& view, std::int64_t first, std::int64_t step, std::int64_t n, float* to) {
+  if (view.type == DType::fp16 && step == 1) {
+    numerics::to_floats({reinterpret_cast<const numerics::Half*>(view.data) + first, static_cast<std::size_t>(n)}, to);
+  } else if (view.type == DType::fp32) {
+    const float* from = reinterpret_cast<const float*>(view.data) + first;
+    for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step];
+  } else {
+    for (std::int64_t i = 0; i < n; ++i)
+      to[i] = static_cast<float>(load_element(view.data, view.type, first + i * step));
+  }
+}
+
+void store_values(const View& view, std::int64_t first, std::int64_t step, std::int64_t n, const double* from) {
+  store_row(view.data, view.type, first, step, n, from);
+}
+void store_values(const View& view, std::int64_t first, std::int64_t step, std::int64_t n, const float* from) {
+  if (view.type == DType::boolean) {
+    for (std::int64_t i = 0; i < n; ++i) view.data[first + i * step] = std::byte{from[i] != 0};
+  } else {
+    for (std::int64_t i = 0; i < n; ++i)
+      store_element(view.data, view.type, first + i * step, static_cast<double>(from[i]));
+  }
+}
+
+// One operand's values of piece after piece: where they are, or in a buffer. A value for all is there until it changes.
+template <class T>
+class Operand {
+ public:
+  Operand(const ConstView& view, std::int64_t step) : view_(view), step_(step) {}
+
+  const T* values(std::int64_t first, std::int64_t n) {
+    if (view_.type == kType<T> && step_ == 1) return reinterpret_cast<const T*>(view_.data) + first;
+    if (step_ != 0) {
+      load_values(view_, first, step_, n, buffer_);
+    } else if (first != filled_with_ || n > filled_) {
+      load_values(view_, first, 1, 1, buffer_);
+      std::fill(buffer_ + 1, buffer_ + n, buffer_[0]);
+      filled_with_ = first;
+      filled_ = n;
+    }
+    return buffer_;
+  }
+
+ private:
+  const ConstView& view_;
+  std::int64_t step_, filled_with_ = -1, filled_ = 0;
+  T buffer_[kPiece];
+};
+
+template <class T>
+void run_pieces(const OpCall& call, const Pieces& pieces, std::span<const ConstView> in, const View& out,
+                RowFunction<T> row, int member, int members) {
+  std::vector<Operand<T>> operands;
+  operands.reserve(in.size());
+  for (std::size_t i = 0; i < in.size(); ++i) operands.emplace_back(in[i], pieces.step(i));
+  std::vector<const T*> values(in.size());
+  const std::int64_t out_step = pieces.step(in.size());
+  const bool in_place = out.type == kType<T> && out_step == 1;
+  T buffer[kPiece];
+  pieces.each(member, members, [&](std::span<const std::int64_t> first, std::int64_t n) {
+    for (std::size_t i = 0; i < in.size(); ++i) values[i] = operands[i].values(first[i], n);
+    T* result = in_place ? reinterpret_cast<T*>(out.data) + first.back() : buffer;
+    row(call, values, result, n);
+    for (std::int64_t i = 0; i < n; ++i)
+      result[i] = result[i] == result[i] ? result[i] : std::numeric_limits<T>::quiet_NaN();
+    if (!in_place) store_values(out, first.back(), out_step, n, result);
+  });
+}
+
+}  // namespace
+
+void run_rows(const OpCall& call, const Block& block, std::span<const ConstView> in, const View& out,
+              const RowFunctions& rows, const KernelContext& context) {
   const Space space = elementwise_space(call, 0);
   std::vector<Strided> operands;
   for (std::size_t i = 0; i < in.size(); ++i) operands.push_back(follow(space.in[i], in[i].region, block));
   operands.push_back(follow(space.out[0], out.region, block));
-
-  const std::size_t columns = block.empty() ? 1 : static_cast<std::size_t>(block.back().extent());
-  const auto step = [&](std::size_t i) { return block.empty() ? 0 : operands[i].step.back(); };
-  std::vector<double> buffer((in.size() + 1) * columns);
-  std::vector<const double*> rows(in.size());
-  for (std::size_t i = 0; i < in.size(); ++i) rows[i] = buffer.data() + i * columns;
-  double* result = buffer.data() + in.size() * columns;
-  for_each_row(block, operands, [&](std::span<const std::int64_t> first, std::int64_t n) {
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      load_row(in[i].data, in[i].type, first[i], step(i), n, buffer.data() + i * columns);
-    }
-    row(call, rows, result, n);
-    store_row(out.data, out.type, first[in.size()], step(in.size()), n, result);
+  bool in_float = rows.in_float && (out.type == DType::fp32 || out.type == DType::fp16 || out.type == DType::boolean);
+  for (const ConstView& view : in) in_float = in_float && floats_hold(view.type);
+  const Pieces pieces(block, operands, kPiece);
+  numerics::Team& team = team_of(context);
+  team.run([&](int member, numerics::Workspace&) {
+    if (in_float)
+      run_pieces<float>(call, pieces, in, out, rows.in_float, member, team.size());
+    else
+      run_pieces<double>(call, pieces, in, out, rows.in_double, member, team.size());
   });
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/graph/builder.h"
+#include "model/numerics/functions.h"
 #include "model/ops/kernel.h"
 #include "model/ops/space.h"
 #include "model/ops/vertex.h"
@@ -11,31 +12,62 @@
 namespace superstep::ops {
 
 // Computes n results from n values of each operand.
-using RowFunction = void (*)(const OpCall&, std::span<const double* const> in, double* out, std::int64_t n);
+template <class T>
+using RowFunction = void (*)(const OpCall&, std::span<const T* const> in, T* out, std::int64_t n);
+
+// A function in double, and in float for operands and results that floats hold (fp16, fp32, truth, small integers). The
+// bits of fp32 results are those of double rounded once, but for functions of numerics::Functions. Without the
+// latter, floats are computed in double.
+struct RowFunctions {
+  RowFunction<double> in_double = nullptr;
+  RowFunction<float> in_float = nullptr;
+};
 
 Space elementwise_space(const OpCall& call, std::uint32_t linear);
-void run_rows(const OpCall& call, const Block& block, std::span<const ConstView> in, const View& out, RowFunction row);
+// A NaN that is stored is the one quiet NaN.
+void run_rows(const OpCall& call, const Block& block, std::span<const ConstView> in, const View& out,
+              const RowFunctions& rows, const KernelContext& context);
 
 template <std::uint32_t Linear>
 Space elementwise_space(const OpCall& call) {
   return elementwise_space(call, Linear);
 }
 
-template <RowFunction F>
-void elementwise_kernel(const OpCall& call, const Block& block, std::span<const ConstView> in,
-                        std::span<const View> out, const KernelContext&) {
-  run_rows(call, block, in, out[0], F);
+template <RowFunction<double> D, RowFunction<float> F = nullptr>
+struct RowKernel {
+  static void run(const OpCall& call, const Block& block, std::span<const ConstView> in, std::span<const View> out,
+                  const KernelContext& context) {
+    run_rows(call, block, in, out[0], {D, F}, context);
+  }
+};
+
+// F is a class whose of() takes and gives a double or a float.
+template <class F, class T>
+void unary_row(const OpCall&, std::span<const T* const> in, T* out, std::int64_t n) {
+  const T* x = in[0];
+  for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(F::of(x[i]));
 }
+template <class F, class T>
+void binary_row(const OpCall&, std::span<const T* const> in, T* out, std::int64_t n) {
+  const T *x = in[0], *y = in[1];
+  for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(F::of(x[i], y[i]));
+}
+template <class F>
+using UnaryRows = RowKernel<unary_row<F, double>, unary_row<F, float>>;
+template <class F>
+using BinaryRows = RowKernel<binary_row<F, double>, binary_row<F, float>>;
 
 template <double (*F)(double)>
-void unary_row(const OpCall&, std::span<const double* const> in, double* out, std::int64_t n) {
+void double_row(const OpCall&, std::span<const double* const> in, double* out, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = F(in[0][i]);
 }
-
-template <double (*F)(double, double)>
-void binary_row(const OpCall&, std::span<const double* const> in, double* out, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = F(in[0][i], in[1][i]);
+// One of numerics::Functions, for floats.
+template <numerics::Functions::Map numerics::Functions::*Function>
+void function_row(const OpCall&, std::span<const float* const> in, float* out, std::int64_t n) {
+  (numerics::functions().*Function)(in[0], out, n);
 }
+template <double (*F)(double), numerics::Functions::Map numerics::Functions::*Function>
+using FunctionRows = RowKernel<double_row<F>, function_row<Function>>;
 
 // One operand, or several of the result's shape.
 template <LoopCost C>

@@ -34,6 +34,39 @@ Strided follow(const Projection& projection, const Block& region, const Block& b
   return strided;
 }
 
+Pieces::Pieces(const Block& block, std::span<const Strided> operands, std::int64_t longest) : longest_(longest) {
+  for (const Strided& operand : operands) bases_.push_back(operand.base);
+  for (std::size_t axis = 0; axis < block.size(); ++axis) {
+    if (block[axis].extent() == 1) continue;
+    Loop loop{block[axis].extent(), {}};
+    for (const Strided& operand : operands) loop.step.push_back(operand.step[axis]);
+    bool continues = !loops_.empty();
+    for (std::size_t i = 0; continues && i < loop.step.size(); ++i)
+      continues = loops_.back().step[i] == loop.step[i] * loop.extent;
+    if (continues) {
+      loop.extent *= loops_.back().extent;
+      loops_.pop_back();
+    }
+    loops_.push_back(std::move(loop));
+  }
+  if (loops_.empty()) loops_.push_back({1, std::vector<std::int64_t>(bases_.size())});
+  longest_ = std::min(longest_, loops_.back().extent);
+  per_run_ = longest_ == 0 ? 0 : ceil_div(loops_.back().extent, longest_);
+  count_ = per_run_;
+  for (std::size_t i = 0; i + 1 < loops_.size(); ++i) count_ *= loops_[i].extent;
+}
+
+std::int64_t Pieces::locate(std::int64_t piece, std::vector<std::int64_t>& first) const {
+  const std::int64_t begin = piece % per_run_ * longest_;
+  std::int64_t run = piece / per_run_;
+  for (std::size_t i = 0; i < first.size(); ++i) first[i] = bases_[i] + begin * loops_.back().step[i];
+  for (std::size_t l = loops_.size() - 1; l-- > 0; run /= loops_[l].extent) {
+    const std::int64_t at = run % loops_[l].extent;
+    for (std::size_t i = 0; i < first.size(); ++i) first[i] += at * loops_[l].step[i];
+  }
+  return std::min(longest_, loops_.back().extent - begin);
+}
+
 namespace {
 
 template <class T>

@@ -50,6 +50,34 @@ void for_each_row(const Block& block, std::span<const Strided> operands, Row&& r
   }
 }
 
+// The points of a block as pieces of runs, for several threads: axes that all operands go through as if they were one
+// are one, so that a run may be longer than the last axis.
+class Pieces {
+ public:
+  Pieces(const Block& block, std::span<const Strided> operands, std::int64_t longest);
+  std::int64_t step(std::size_t operand) const { return loops_.back().step[operand]; }
+  std::int64_t longest() const { return longest_; }  // of the pieces
+
+  // Calls visit(first, n) for the member's share; first[i] is where the piece starts in operand i.
+  template <class Visit>
+  void each(int member, int members, Visit&& visit) const {
+    std::vector<std::int64_t> first(bases_.size());
+    for (std::int64_t piece = count_ * member / members; piece < count_ * (member + 1) / members; ++piece)
+      visit(std::span<const std::int64_t>(first), locate(piece, first));
+  }
+
+ private:
+  struct Loop {
+    std::int64_t extent;
+    std::vector<std::int64_t> step;  // per operand
+  };
+  std::vector<Loop> loops_;
+  std::vector<std::int64_t> bases_;
+  std::int64_t longest_, per_run_ = 1, count_ = 0;
+
+  std::int64_t locate(std::int64_t piece, std::vector<std::int64_t>& first) const;  // returns its length
+};
+
 void load_row(const std::byte* data, DType type, std::int64_t first, std::int64_t step, std::int64_t n, double* to);
 void store_row(std::byte* data, DType type, std::int64_t first, std::int64_t step, std::int64_t n, const double* from);
 

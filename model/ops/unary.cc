@@ -11,22 +11,43 @@ namespace superstep::ops {
 
 namespace {
 
+struct Relu {
+  static auto of(auto x) { return x > 0 || x != x ? x : decltype(x){0}; }
+};
+struct Sqrt {
+  static auto of(auto x) { return std::sqrt(x); }
+};
+struct Neg {
+  static auto of(auto x) { return -x; }
+};
+struct Abs {
+  static auto of(auto x) { return std::abs(x); }
+};
+struct Sign {
+  static auto of(auto x) { return x > 0 ? decltype(x){1} : x < 0 ? decltype(x){-1} : x; }
+};
+struct Reciprocal {
+  static auto of(auto x) { return 1 / x; }
+};
+struct Square {
+  static auto of(auto x) { return x * x; }
+};
+struct Not {
+  static auto of(auto x) { return x == 0; }
+};
+struct IsNan {
+  static auto of(auto x) { return x != x; }
+};
+
 // The functions whose standard overloads have no single address, and those of neural networks.
 double f_exp(double x) { return std::exp(x); }
 double f_expm1(double x) { return std::expm1(x); }
 double f_log(double x) { return std::log(x); }
-double f_sqrt(double x) { return std::sqrt(x); }
 double f_rsqrt(double x) { return 1 / std::sqrt(x); }
 double f_tanh(double x) { return std::tanh(x); }
 double f_erf(double x) { return std::erf(x); }
-double f_relu(double x) { return x > 0 || x != x ? x : 0; }
 double f_sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
 double f_softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
-double f_neg(double x) { return -x; }
-double f_abs(double x) { return std::abs(x); }
-double f_sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
-double f_reciprocal(double x) { return 1 / x; }
-double f_square(double x) { return x * x; }
 double f_sin(double x) { return std::sin(x); }
 double f_cos(double x) { return std::cos(x); }
 double f_tan(double x) { return std::tan(x); }
@@ -41,8 +62,6 @@ double f_atanh(double x) { return std::atanh(x); }
 double f_floor(double x) { return std::floor(x); }
 double f_ceil(double x) { return std::ceil(x); }
 double f_round(double x) { return std::nearbyint(x); }  // to even, as ONNX
-double f_not(double x) { return x == 0; }
-double f_is_nan(double x) { return std::isnan(x); }
 
 TensorId g_exp(GraphBuilder& b, TensorId x, TensorId y, TensorId dy) { return times(b, dy, y, x); }
 TensorId g_expm1(GraphBuilder& b, TensorId x, TensorId y, TensorId dy) { return times(b, dy, b.shift(y, 1), x); }
@@ -88,18 +107,21 @@ std::vector<TensorInfo> infer_truth(const OpCall& call) { return {{DType::boolea
 
 // Loop cycles: facts/hardware.md section 3, "unary op": 20 + 6 (17 + loop) with the supervisor's 20
 // in the launch of all vertices; the costs of functions not listed there are (c + 4) per element.
-template <double (*F)(double), LoopCost C, std::uint32_t Linear = 0>
+template <class R, LoopCost C, std::uint32_t Linear = 0>
 OpDef unary(std::string_view name, std::vector<TensorId> (*gradient)(GraphBuilder&, OpId, std::span<const TensorId>)) {
   OpDef def;
   def.name = name;
   def.infer = same_as_first;
   def.space = elementwise_space<Linear>;
-  def.kernel = elementwise_kernel<unary_row<F>>;
+  def.kernel = R::run;
   def.cycles = flat_cycles<C>;
   def.gradient = gradient;
   def.broadcast_gradient = true;
   return def;
 }
+
+template <double (*F)(double)>
+using InDouble = RowKernel<double_row<F>>;
 
 constexpr LoopCost kSimple{17, 2, 2};          // neg, abs, square: one load-store pair more than a copy
 constexpr LoopCost kScalarMath{17, 240, 120};  // C++ library code per element (estimated; sin, cos on floats: 2300)
@@ -107,37 +129,39 @@ constexpr LoopCost kTrigonometry{17, 4600, 4600};
 
 std::vector<OpDef> make_unary() {
   std::vector<OpDef> defs = {
-      unary<f_exp, LoopCost{33, 4, 6}>("exp", unary_gradient<g_exp>),
-      unary<f_expm1, kScalarMath>("expm1", unary_gradient<g_expm1>),
-      unary<f_log, LoopCost{17, 4, 12}>("log", unary_gradient<g_log>),
-      unary<f_sqrt, LoopCost{17, 23, 10}>("sqrt", unary_gradient<g_sqrt>),
-      unary<f_rsqrt, LoopCost{17, 19, 8}>("rsqrt", unary_gradient<g_rsqrt>),
-      unary<f_tanh, LoopCost{26, 2, 10}>("tanh", unary_gradient<g_tanh>),
-      unary<f_sigmoid, LoopCost{26, 4, 10}>("sigmoid", unary_gradient<g_sigmoid>),
-      unary<f_erf, LoopCost{17, 52, 44}>("erf", unary_gradient<g_erf>),  // 13 per half, 22 per float
-      unary<f_relu, LoopCost{26, 2, 2}>("relu", unary_gradient<g_relu>),
-      unary<f_softplus, kScalarMath>("softplus", unary_gradient<g_softplus>),
-      unary<f_neg, kSimple, 1>("neg", unary_gradient<g_neg>),
-      unary<f_abs, kSimple>("abs", unary_gradient<g_abs>),
-      unary<f_sign, LoopCost{17, 6, 6}>("sign", no_gradient),
-      unary<f_reciprocal, LoopCost{17, 15, 6}>("reciprocal", unary_gradient<g_reciprocal>),
-      unary<f_square, kSimple>("square", unary_gradient<g_square>),
-      unary<f_sin, kTrigonometry>("sin", unary_gradient<g_sin>),
-      unary<f_cos, kTrigonometry>("cos", unary_gradient<g_cos>),
-      unary<f_tan, kTrigonometry>("tan", nullptr),
-      unary<f_asin, kScalarMath>("asin", nullptr),
-      unary<f_acos, kScalarMath>("acos", nullptr),
-      unary<f_atan, kScalarMath>("atan", unary_gradient<g_atan>),
-      unary<f_sinh, kScalarMath>("sinh", nullptr),
-      unary<f_cosh, kScalarMath>("cosh", nullptr),
-      unary<f_asinh, kScalarMath>("asinh", nullptr),
-      unary<f_acosh, kScalarMath>("acosh", nullptr),
-      unary<f_atanh, kScalarMath>("atanh", nullptr),
-      unary<f_floor, LoopCost{17, 4, 4}>("floor", no_gradient),
-      unary<f_ceil, LoopCost{17, 4, 4}>("ceil", no_gradient),
-      unary<f_round, LoopCost{17, 4, 4}>("round", no_gradient),
-      unary<f_not, LoopCost{17, 4, 4}>("not", no_gradient),
-      unary<f_is_nan, LoopCost{17, 4, 4}>("is_nan", no_gradient),
+      unary<FunctionRows<f_exp, &numerics::Functions::exp>, LoopCost{33, 4, 6}>("exp", unary_gradient<g_exp>),
+      unary<InDouble<f_expm1>, kScalarMath>("expm1", unary_gradient<g_expm1>),
+      unary<FunctionRows<f_log, &numerics::Functions::log>, LoopCost{17, 4, 12}>("log", unary_gradient<g_log>),
+      unary<UnaryRows<Sqrt>, LoopCost{17, 23, 10}>("sqrt", unary_gradient<g_sqrt>),
+      unary<FunctionRows<f_rsqrt, &numerics::Functions::rsqrt>, LoopCost{17, 19, 8}>("rsqrt", unary_gradient<g_rsqrt>),
+      unary<FunctionRows<f_tanh, &numerics::Functions::tanh>, LoopCost{26, 2, 10}>("tanh", unary_gradient<g_tanh>),
+      unary<FunctionRows<f_sigmoid, &numerics::Functions::sigmoid>, LoopCost{26, 4, 10}>("sigmoid",
+                                                                                         unary_gradient<g_sigmoid>),
+      unary<FunctionRows<f_erf, &numerics::Functions::erf>, LoopCost{17, 52, 44}>(
+          "erf", unary_gradient<g_erf>),  // 13 per half, 22 per float
+      unary<UnaryRows<Relu>, LoopCost{26, 2, 2}>("relu", unary_gradient<g_relu>),
+      unary<InDouble<f_softplus>, kScalarMath>("softplus", unary_gradient<g_softplus>),
+      unary<UnaryRows<Neg>, kSimple, 1>("neg", unary_gradient<g_neg>),
+      unary<UnaryRows<Abs>, kSimple>("abs", unary_gradient<g_abs>),
+      unary<UnaryRows<Sign>, LoopCost{17, 6, 6}>("sign", no_gradient),
+      unary<UnaryRows<Reciprocal>, LoopCost{17, 15, 6}>("reciprocal", unary_gradient<g_reciprocal>),
+      unary<UnaryRows<Square>, kSimple>("square", unary_gradient<g_square>),
+      unary<InDouble<f_sin>, kTrigonometry>("sin", unary_gradient<g_sin>),
+      unary<InDouble<f_cos>, kTrigonometry>("cos", unary_gradient<g_cos>),
+      unary<InDouble<f_tan>, kTrigonometry>("tan", nullptr),
+      unary<InDouble<f_asin>, kScalarMath>("asin", nullptr),
+      unary<InDouble<f_acos>, kScalarMath>("acos", nullptr),
+      unary<InDouble<f_atan>, kScalarMath>("atan", unary_gradient<g_atan>),
+      unary<InDouble<f_sinh>, kScalarMath>("sinh", nullptr),
+      unary<InDouble<f_cosh>, kScalarMath>("cosh", nullptr),
+      unary<InDouble<f_asinh>, kScalarMath>("asinh", nullptr),
+      unary<InDouble<f_acosh>, kScalarMath>("acosh", nullptr),
+      unary<InDouble<f_atanh>, kScalarMath>("atanh", nullptr),
+      unary<InDouble<f_floor>, LoopCost{17, 4, 4}>("floor", no_gradient),
+      unary<InDouble<f_ceil>, LoopCost{17, 4, 4}>("ceil", no_gradient),
+      unary<InDouble<f_round>, LoopCost{17, 4, 4}>("round", no_gradient),
+      unary<UnaryRows<Not>, LoopCost{17, 4, 4}>("not", no_gradient),
+      unary<UnaryRows<IsNan>, LoopCost{17, 4, 4}>("is_nan", no_gradient),
   };
   for (OpDef& def : defs) {
     if (def.name == "not" || def.name == "is_nan") def.infer = infer_truth;
@@ -147,9 +171,12 @@ std::vector<OpDef> make_unary() {
 
 // affine: x * scale + shift.
 
-void affine_row(const OpCall& call, std::span<const double* const> in, double* out, std::int64_t n) {
+// In double for floats too.
+template <class T>
+void affine_row(const OpCall& call, std::span<const T* const> in, T* out, std::int64_t n) {
   const double scale = call.attrs.number("scale"), shift = call.attrs.number("shift");
-  for (std::int64_t i = 0; i < n; ++i) out[i] = in[0][i] * scale + shift;
+  const T* x = in[0];
+  for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<double>(x[i]) * scale + shift);
 }
 
 Space affine_space(const OpCall& call) { return elementwise_space(call, call.attrs.number("shift") == 0 ? 1u : 0u); }
@@ -165,7 +192,7 @@ OpDef make_affine() {
   def.attrs = {{"scale", 1.0}, {"shift", 0.0}};
   def.infer = same_as_first;
   def.space = affine_space;
-  def.kernel = elementwise_kernel<affine_row>;
+  def.kernel = RowKernel<affine_row<double>, affine_row<float>>::run;
   def.cycles = flat_cycles<LoopCost{20, 2, 2}>;  // broadcast scalar
   def.gradient = affine_gradient;
   def.broadcast_gradient = true;
@@ -178,7 +205,8 @@ std::vector<TensorInfo> cast_infer(const OpCall& call) {
   return {{parse_type(call.attrs.text("type")), call.in[0].shape}};
 }
 
-void cast_row(const OpCall&, std::span<const double* const> in, double* out, std::int64_t n) {
+template <class T>
+void cast_row(const OpCall&, std::span<const T* const> in, T* out, std::int64_t n) {
   std::copy(in[0], in[0] + n, out);
 }
 
@@ -207,7 +235,7 @@ OpDef make_cast() {
   def.attrs = {{"type", std::string("fp32")}};
   def.infer = cast_infer;
   def.space = cast_space;
-  def.kernel = elementwise_kernel<cast_row>;
+  def.kernel = RowKernel<cast_row<double>, cast_row<float>>::run;
   def.cycles = cast_cycles;
   def.gradient = cast_gradient;
   def.broadcast_gradient = true;
@@ -246,6 +274,16 @@ void gelu_grad_row(const OpCall& call, std::span<const double* const> in, double
   }
 }
 
+void gelu_floats(const OpCall& call, std::span<const float* const> in, float* out, std::int64_t n) {
+  const numerics::Functions& f = numerics::functions();
+  (tanh_form(call) ? f.gelu_tanh : f.gelu)(in[0], out, n);
+}
+
+void gelu_grad_floats(const OpCall& call, std::span<const float* const> in, float* out, std::int64_t n) {
+  const numerics::Functions& f = numerics::functions();
+  (tanh_form(call) ? f.gelu_tanh_slope : f.gelu_slope)(in[0], in[1], out, n);
+}
+
 Cycles gelu_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
   const auto [rows, columns] = rows_of(extents);
   // tanh form 5 per 4 halves, 10 per 2 floats; exact: 16 per half, 22 per float
@@ -266,7 +304,7 @@ OpDef make_gelu() {
   def.attrs = {{"approximate", std::string("tanh")}};
   def.infer = same_as_first;
   def.space = elementwise_space<0>;
-  def.kernel = elementwise_kernel<gelu_row>;
+  def.kernel = RowKernel<gelu_row, gelu_floats>::run;
   def.cycles = gelu_cycles;
   def.gradient = gelu_gradient;
   def.broadcast_gradient = true;
@@ -278,7 +316,7 @@ OpDef make_gelu_grad() {
   def.name = "gelu_grad";
   def.min_inputs = def.max_inputs = 2;
   def.space = elementwise_space<2>;
-  def.kernel = elementwise_kernel<gelu_grad_row>;
+  def.kernel = RowKernel<gelu_grad_row, gelu_grad_floats>::run;
   def.gradient = nullptr;
   def.broadcast_gradient = false;
   return def;
