@@ -17,4 +17,12 @@ std::vector<Array> evaluate_op(const OpCall& call, std::span<const Array* const>
 // and optimizer states that carry no data of their own. Throws Error naming a tensor without values.
 Values evaluate(const Graph& graph, Values feeds, const KernelContext& context);
 
+// The same, of which only `wanted` is returned: a result that no later op reads is freed, and ops that nothing wanted
+// comes from are left out.
+Values evaluate(const Graph& graph, const Values& feeds, const KernelContext& context,
+                std::span<const TensorId> wanted);
+
+// What a step of training or inference is run for: outputs, loss, gradients of weights and updated values.
+std::vector<TensorId> outcomes(const Graph& graph);
+
 }  // namespace superstep

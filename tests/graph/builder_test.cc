@@ -181,6 +181,20 @@ TEST(Recurrent, LstmFollowsItsEquationsInBothDirections) {
   }
 }
 
+TEST(Evaluate, ReturnsWhatIsWantedAndNothingElse) {
+  Graph graph;
+  GraphBuilder b(graph);
+  const TensorId x = b.input("x", DType::fp64, {2}), unfed = b.input("unfed", DType::fp64, {2});
+  const TensorId square = b.unary("square", x), sum = b.binary("add", square, x);
+  b.binary("add", unfed, x);  // nothing wanted comes from it
+  const Values feeds{{x, Array::from(DType::fp64, {2}, {2, 3})}};
+  const TensorId wanted[] = {sum, x};
+  const Values found = evaluate(graph, feeds, {}, wanted);
+  EXPECT_EQ(found.size(), 2u);
+  EXPECT_EQ(found.at(sum).values(), (std::vector<double>{6, 12}));
+  EXPECT_EQ(found.at(x), feeds.at(x));
+}
+
 TEST(Evaluate, NamesATensorWithoutValues) {
   Graph graph;
   GraphBuilder b(graph);
