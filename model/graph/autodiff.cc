@@ -136,6 +136,7 @@ class Backward {
     }
     graph_.tensors[gradient].kind = TensorKind::weight_gradient;
     graph_.tensors[gradient].weight = weight;
+    graph_.tensors[gradient].name = graph_.tensors[weight].name + "_gradient";
     return gradient;
   }
 

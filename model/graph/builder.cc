@@ -54,7 +54,12 @@ std::string GraphBuilder::qualified(std::string_view name) const {
   return scope_.empty() ? std::string(name) : scope_ + '/' + std::string(name);
 }
 
-std::string GraphBuilder::fresh_name(std::string_view op) { return qualified(op) + '.' + std::to_string(counter_++); }
+// Counted within a scope, so that an op more or less elsewhere (a sum over one sample) changes no other name: random
+// bits are keyed by names.
+std::string GraphBuilder::fresh_name(std::string_view op) {
+  const std::string name = qualified(op);
+  return name + '.' + std::to_string(counts_[name]++);
+}
 
 UnitId GraphBuilder::begin_unit(std::string name, std::int64_t layer, UnitRole role) {
   Unit unit;
@@ -96,7 +101,7 @@ TensorId GraphBuilder::constant(Array value, std::string name) {
 
 TensorId GraphBuilder::scalar(DType type, double value) {
   const auto [at, fresh] = scalars_.try_emplace({type, value});
-  if (fresh) at->second = constant(Array::from(type, {}, {value}), "scalar." + std::to_string(counter_++));
+  if (fresh) at->second = constant(Array::from(type, {}, {value}), "scalar." + std::to_string(scalars_.size() - 1));
   return at->second;
 }
 

@@ -111,7 +111,7 @@ class GraphBuilder {
   std::string scope_;
   UnitId unit_;
   Pass pass_ = Pass::forward;
-  std::int64_t counter_ = 0;
+  std::map<std::string, std::int64_t> counts_;  // of fresh names, by the name without its number
   const std::vector<bool>* wanted_ = nullptr;
   std::map<std::pair<DType, double>, TensorId> scalars_;
 };
