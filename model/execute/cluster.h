@@ -17,11 +17,21 @@ using Held = std::map<TensorId, LocalPtr>;
 // Sums of gradients over micro-batches.
 using AccumulatorKey = std::pair<TensorId, std::int64_t>;  // the weight gradient, and the phase it was made in
 
+struct Accumulator {
+  Local sum;  // device mode
+  // Exact mode: by summand of the gradient, what this replica has made, and what it has in common with others.
+  struct Parts {
+    LocalPtr own, shared;
+  };
+  std::map<TensorId, Parts> summands;
+  std::int64_t slice = 0, slices = 1;  // what the replica may read of what is shared
+};
+
 struct Ipu {
   Held lasting;                            // weights, optimizer states, averaged gradients, results of the update
   std::map<std::int64_t, Held> passing;    // by micro-batch: results of the forward and backward pass
   std::map<std::int64_t, Held> streaming;  // the same, in Streaming Memory
-  std::map<AccumulatorKey, Local> accumulators;
+  std::map<AccumulatorKey, Accumulator> accumulators;
 };
 
 class Cluster {

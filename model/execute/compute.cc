@@ -71,6 +71,12 @@ Block whole_block(const Shape& shape) {
   return block;
 }
 
+Block whole_block(const Space& space) {
+  Block block;
+  for (const Axis& axis : space.axes) block.push_back({0, axis.extent});
+  return block;
+}
+
 Shape shape_of(const Block& region) {
   Shape shape;
   shape.reserve(region.size());
@@ -132,7 +138,7 @@ ExactSums compute_sums(const OpCall& call, const Space& space, const Block& bloc
 
 Array finish_sums(const OpCall& call, const ExactSums& sums, const KernelContext& context) {
   const DType type = call.out[0].type;
-  Array wide(TensorInfo{wide_type(call.def, type), shape_of(sums.region)});
+  Array wide(TensorInfo{type == DType::fp16 ? DType::fp32 : type, shape_of(sums.region)});
   for (std::int64_t i = 0; i < wide.info.elements(); ++i) {
     const auto at = static_cast<std::size_t>(i);
     const double sum =

@@ -13,6 +13,7 @@ namespace superstep {
 ConstView view_of(const Array& array);
 ConstView view_of(const Array& array, const Block& region);
 Block whole_block(const Shape& shape);
+Block whole_block(const Space& space);
 Shape shape_of(const Block& region);
 
 // What results start from before blocks are combined into them: 0, -inf or +inf.

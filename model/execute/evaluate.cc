@@ -25,11 +25,9 @@ ResultPlace place_of(const Graph& graph, const Op& op, TensorId result, const Ke
 
 std::vector<Array> evaluate_op(const OpCall& call, std::span<const Array* const> inputs, const KernelContext& context) {
   const Space space = call.def.space(call);
-  Block block;
-  for (const Axis& axis : space.axes) block.push_back({0, axis.extent});
   std::vector<ConstView> in;
   for (const Array* value : inputs) in.push_back(value ? view_of(*value) : ConstView{});
-  return compute_block(call, space, block, in, context);
+  return compute_block(call, space, whole_block(space), in, context);
 }
 
 namespace {

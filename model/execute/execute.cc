@@ -25,14 +25,16 @@ struct Place {
 class Walk {
  public:
   Walk(const Program& program, const UnitTable& table, const Plan& plan, const Values& feeds,
-       const KernelContext& context)
+       const KernelContext& context, Arithmetic arithmetic)
       : program_(program),
         facts_(table.facts()),
         graph_(facts_.graph),
         plan_(plan),
+        batch_(graph_, feeds, plan.gradient_accumulation * plan.replicas, context),
+        context_(context),
         wiring_(facts_),
         cluster_(plan),
-        runner_(program, facts_, table.sharding(), wiring_, plan, feeds, context, cluster_, executed_),
+        runner_(program, facts_, table.sharding(), wiring_, plan, batch_, context, arithmetic, cluster_, executed_),
         sharding_(table.sharding()),
         spans_(stage_spans(plan, static_cast<std::int64_t>(graph_.units.size()))),
         training_(table.training()) {
@@ -54,6 +56,8 @@ class Walk {
   const GraphFacts& facts_;
   const Graph& graph_;
   const Plan& plan_;
+  Batch batch_;
+  KernelContext context_;
   Wiring wiring_;
   Cluster cluster_;
   Executed executed_;
@@ -61,11 +65,11 @@ class Walk {
   const GraphSharding& sharding_;
   std::vector<StageSpan> spans_;
   bool training_;
-  double loss_ = 0;
+  std::vector<Local> losses_;                            // of micro-batches
   std::set<std::pair<std::int64_t, TensorId>> updated_;  // by IPU group and old value
   std::map<TensorId, TensorId> gradient_of_;             // by weight
   // Gradients of borrowed weights between two phases, by gradient, replica and rank.
-  std::map<std::tuple<TensorId, std::int64_t, std::int64_t>, Local> spilled_;
+  std::map<std::tuple<TensorId, std::int64_t, std::int64_t>, Accumulator> spilled_;
 
   // ---- the tree
 
@@ -102,7 +106,7 @@ class Walk {
     const Function& function = program_.functions[node.function];
     const StageSpan& span = span_of(node.unit);
     SUPERSTEP_CHECK(place.group == span.ipu, "a call of " + node.name + " on another IPU than the plan's");
-    if (function.pass == Pass::update) average_gradients(node.unit, place.group);
+    if (function.pass == Pass::update) finish_gradients(node.unit, place.group);
     runner_.run(node.unit, function, place.group, span.phase, micro_batch);
     if (function.pass == Pass::forward) after_forward(node, span, micro_batch);
     if (function.pass == Pass::backward) after_backward(node, place.group, micro_batch);
@@ -160,12 +164,7 @@ class Walk {
   void reduce_gradients(const Step& s, const Place& place) {
     for (const AccumulatorKey& key : accumulators_of(s.units)) {
       if (!cluster_.at(0, place.group, 0).accumulators.count(key)) continue;
-      // Slices are zero elsewhere, so that adding them gathers them.
-      if (s.collective == CollectiveKind::reduce_scatter)
-        scatter_accumulator(cluster_, plan_, place.group, s.group, key,
-                            place.in_loop ? Outside::zero : Outside::poison);
-      else
-        reduce_accumulator(cluster_, plan_, place.group, s.group, key);
+      exchange_accumulator(cluster_, plan_, place.group, s.group, key, s.collective, place.in_loop);
     }
   }
 
@@ -205,7 +204,7 @@ class Walk {
         if (kind == StepKind::store) return;
         const auto at = spilled_.find(outside);
         if (at == spilled_.end()) return;
-        combine_overlap(at->second, cluster_.at(r, to.ipu, rank).accumulators.at({gradient, to.phase}), Reduction::sum);
+        join_accumulator(at->second, cluster_.at(r, to.ipu, rank).accumulators.at({gradient, to.phase}));
         spilled_.erase(at);
       });
     }
@@ -225,8 +224,8 @@ class Walk {
 
   // ---- the update
 
-  // The gradients an update reads, as means over the global batch.
-  void average_gradients(UnitId unit, std::int64_t group) {
+  // The gradients an update reads, of the global batch.
+  void finish_gradients(UnitId unit, std::int64_t group) {
     std::set<TensorId> gradients;
     for (OpId op : graph_.units[unit].ops[static_cast<std::size_t>(Pass::update)]) {
       for (TensorId t : graph_.ops[op].inputs) {
@@ -237,22 +236,55 @@ class Walk {
       const AccumulatorKey key{t, span_of(unit).phase};
       for_all_ranks([&](std::int64_t r, std::int64_t rank) {
         Ipu& ipu = cluster_.at(r, group, rank);
-        ipu.lasting[t] = mean(ipu, key, rank);
+        ipu.lasting[t] = std::make_shared<const Local>(gradient(ipu, key, rank));
         ipu.accumulators.erase(key);
       });
       executed_.values[t] = joined(t, group, plan_.replicated_tensor_sharding.optimizer_state);
     }
   }
 
-  LocalPtr mean(const Ipu& ipu, AccumulatorKey key, std::int64_t rank) const {
-    const TensorId gradient = key.first;
-    const Block region = shard_region(graph_.info(gradient).shape, sharding_.of(gradient), cluster_.mesh(), rank);
-    Local sum = poisoned(graph_.info(gradient).type, region, sharding_.of(gradient));
+  Local gradient(const Ipu& ipu, AccumulatorKey key, std::int64_t rank) const {
+    const TensorId t = key.first;
+    const Block region = shard_region(graph_.info(t).shape, sharding_.of(t), cluster_.mesh(), rank);
+    Local found = poisoned(graph_.info(t).type, region, sharding_.of(t));
     const auto at = ipu.accumulators.find(key);
-    const auto samples = static_cast<double>(plan_.gradient_accumulation * plan_.replicas);
-    for (std::int64_t i = 0; at != ipu.accumulators.end() && i < sum.values.info.elements(); ++i)
-      sum.values.set(i, at->second.values.at(i) / samples);
-    return std::make_shared<const Local>(std::move(sum));
+    if (at == ipu.accumulators.end()) return found;
+    const Accumulator& accumulator = at->second;
+    if (accumulator.summands.empty()) {
+      for (std::int64_t i = 0; i < found.values.info.elements(); ++i) found.values.set(i, accumulator.sum.values.at(i));
+      return found;
+    }
+    found.values = summed(t, accumulator, found);
+    if (accumulator.slices > 1) keep_slice(found, accumulator.slice, accumulator.slices, Outside::poison);
+    return found;
+  }
+
+  // A gradient, or a sum of some of its summands, as the un-split graph adds them up.
+  Array summed(TensorId t, const Accumulator& accumulator, const Local& like) const {
+    const OpId op = graph_.tensors[t].producer;
+    if (!wiring_.joins.count(op)) {
+      const auto at = accumulator.summands.find(t);
+      return at == accumulator.summands.end() ? like.values : finished_summand(at->second, like);
+    }
+    const CallOf call(graph_, op);
+    std::vector<Array> values;
+    std::vector<ConstView> in;
+    for (TensorId part : graph_.ops[op].inputs) values.push_back(summed(part, accumulator, like));
+    for (const Array& value : values) in.push_back(view_of(value, like.region));
+    const ResultPlace place = place_of(graph_, t);
+    KernelContext context = context_;
+    context.results = std::span(&place, 1);
+    return compute_block(*call, call->def.space(*call), like.region, in, context)[0];
+  }
+
+  Array finished_summand(const Accumulator::Parts& parts, const Local& poison) const {
+    std::vector<UnfinishedPtr> sums;
+    for (const LocalPtr& part : {parts.shared, parts.own}) {
+      if (part && !part->sums) return part->values;
+      if (part) sums.push_back(part->sums);
+    }
+    const UnfinishedPtr all = superstep::joined(sums);
+    return complete(*all) ? finished(graph_, *all, context_) : poison.values;
   }
 
   // A tensor of the update put together from slices over `holders` replicas and pieces over ranks.
@@ -417,11 +449,10 @@ class Walk {
       for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
         std::vector<LocalPtr> ranks;
         for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) ranks.push_back(runner_.fetch(t, r, rank));
-        const Array value = assemble(graph_.info(t), ranks);
         if (t == graph_.loss)
-          loss_ += value.at(0);
+          losses_.push_back(ranks[0] ? *ranks[0] : poisoned(graph_.info(t).type, {}));
         else
-          append(t, value, r * plan_.gradient_accumulation + micro_batch);
+          append(t, assemble(graph_.info(t), ranks), r * plan_.gradient_accumulation + micro_batch);
       }
     }
   }
@@ -437,17 +468,26 @@ class Walk {
   }
 
   void finish_loss() {
-    Array mean(graph_.info(graph_.loss));
-    mean.set(0, loss_ / static_cast<double>(plan_.gradient_accumulation * plan_.replicas));
-    executed_.values[graph_.loss] = std::move(mean);
+    Array loss(graph_.info(graph_.loss));
+    std::vector<UnfinishedPtr> sums;
+    double sum = 0;
+    for (const Local& of_micro_batch : losses_) {
+      if (of_micro_batch.sums)
+        sums.push_back(of_micro_batch.sums);
+      else
+        sum += of_micro_batch.values.at(0);
+    }
+    loss.set(0, sum);
+    if (sums.size() == losses_.size()) loss = finished(graph_, *superstep::joined(sums), context_);
+    executed_.values[graph_.loss] = std::move(loss);
   }
 };
 
 }  // namespace
 
 Executed execute(const Program& program, const UnitTable& table, const Plan& plan, const Values& feeds,
-                 const KernelContext& context) {
-  return Walk(program, table, plan, feeds, context).run();
+                 const KernelContext& context, Arithmetic arithmetic) {
+  return Walk(program, table, plan, feeds, context, arithmetic).run();
 }
 
 }  // namespace superstep

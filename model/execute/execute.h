@@ -12,10 +12,21 @@
 
 namespace superstep {
 
+// exact: sums that the plan cuts are joined unrounded, in the order of the un-split model (docs/numerics.md). device:
+// each tile computes from what exchange brought it, and sums are added as the program adds them.
+enum class Arithmetic : std::uint8_t { exact, device };
+
 struct Executed {
-  // The loss and the weight gradients as means over the global batch, and every new value of
-  // Graph::updates; of a graph without a loss its outputs, all samples. By the graph's own ids.
+  // The loss and the weight gradients of the global batch, and every new value of Graph::updates; of a graph without a
+  // loss its outputs, all samples. By the graph's own ids.
   Values values;
+  // Exact mode: contractions that the plan cuts, by op. A cut in nodes of the contraction's tree costs no bit.
+  struct Cut {
+    std::int64_t steps = 0;  // of the whole batch
+    std::int64_t parts = 1;
+    bool nodes = true;
+  };
+  std::map<OpId, Cut> cuts;
   struct Traffic {
     std::int64_t count = 0;
     Bytes bytes;  // sum of the operands of one IPU, larger end
@@ -31,6 +42,6 @@ struct Executed {
 // Beside the program, the reading takes: what Streaming Memory moves within a phase is there when it is read;
 // sharded weights are whole on every replica.
 Executed execute(const Program& program, const UnitTable& table, const Plan& plan, const Values& feeds,
-                 const KernelContext& context);
+                 const KernelContext& context, Arithmetic arithmetic = Arithmetic::exact);
 
 }  // namespace superstep

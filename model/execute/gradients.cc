@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/execute/gradients.h"
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "model/error.h"
 
@@ -39,28 +41,83 @@ std::vector<std::int64_t> replicas_with(const Plan& plan, GroupShape group, std:
   return members;
 }
 
-void reduce_accumulator(Cluster& cluster, const Plan& plan, std::int64_t group, GroupShape among, AccumulatorKey key) {
+namespace {
+
+void reduce_sums(Cluster& cluster, const Plan& plan, std::int64_t group, GroupShape among, AccumulatorKey key) {
   for (std::int64_t rank = 0; rank < cluster.ranks(); ++rank) {
     std::vector<Local> sums;
     for (std::int64_t r = 0; r < cluster.replicas(); ++r) {
       const std::vector<std::int64_t> members = replicas_with(plan, among, r);
-      sums.push_back(cluster.at(members[0], group, rank).accumulators.at(key));
+      sums.push_back(cluster.at(members[0], group, rank).accumulators.at(key).sum);
       for (std::size_t i = 1; i < members.size(); ++i) {
-        combine_overlap(cluster.at(members[i], group, rank).accumulators.at(key), sums.back(), Reduction::sum);
+        combine_overlap(cluster.at(members[i], group, rank).accumulators.at(key).sum, sums.back(), Reduction::sum);
       }
     }
     for (std::int64_t r = 0; r < cluster.replicas(); ++r) {
-      cluster.at(r, group, rank).accumulators.at(key) = std::move(sums[static_cast<std::size_t>(r)]);
+      cluster.at(r, group, rank).accumulators.at(key).sum = std::move(sums[static_cast<std::size_t>(r)]);
     }
   }
 }
 
-void scatter_accumulator(Cluster& cluster, const Plan& plan, std::int64_t group, GroupShape among, AccumulatorKey key,
-                         Outside outside) {
-  reduce_accumulator(cluster, plan, group, among, key);
+LocalPtr joined(const std::vector<LocalPtr>& parts) {
+  if (parts.size() == 1 || !parts[0]->sums) return parts[0];  // values that do not depend on samples are all equal
+  std::vector<UnfinishedPtr> sums;
+  for (const LocalPtr& part : parts) sums.push_back(part->sums);
+  return std::make_shared<const Local>(Local{parts[0]->on, parts[0]->region, {}, joined(sums)});
+}
+
+// What is shared already is the same piece on all who share it, and counts once.
+void share_summand(Cluster& cluster, const Plan& plan, std::int64_t group, std::int64_t rank, GroupShape among,
+                   AccumulatorKey key, TensorId summand) {
+  std::map<std::vector<LocalPtr>, LocalPtr> known;
+  std::vector<LocalPtr> shared;
   for (std::int64_t r = 0; r < cluster.replicas(); ++r) {
-    for (std::int64_t rank = 0; rank < cluster.ranks(); ++rank)
-      keep_slice(cluster.at(r, group, rank).accumulators.at(key), r % among.size, among.size, outside);
+    std::vector<LocalPtr> sources;
+    for (std::int64_t member : replicas_with(plan, among, r)) {
+      const Accumulator::Parts& parts = cluster.at(member, group, rank).accumulators.at(key).summands.at(summand);
+      for (const LocalPtr& part : {parts.shared, parts.own}) {
+        if (part && std::find(sources.begin(), sources.end(), part) == sources.end()) sources.push_back(part);
+      }
+    }
+    LocalPtr& sum = known[sources];
+    if (!sum) sum = joined(sources);
+    shared.push_back(sum);
+  }
+  for (std::int64_t r = 0; r < cluster.replicas(); ++r)
+    cluster.at(r, group, rank).accumulators.at(key).summands.at(summand) = {nullptr,
+                                                                            shared[static_cast<std::size_t>(r)]};
+}
+
+}  // namespace
+
+void exchange_accumulator(Cluster& cluster, const Plan& plan, std::int64_t group, GroupShape among, AccumulatorKey key,
+                          CollectiveKind kind, bool in_loop) {
+  const std::map<TensorId, Accumulator::Parts> summands = cluster.at(0, group, 0).accumulators.at(key).summands;
+  const bool exact = !summands.empty(), scatters = kind == CollectiveKind::reduce_scatter;
+  // Slices of a running sum are zero elsewhere, so that adding them gathers them.
+  if (!exact) reduce_sums(cluster, plan, group, among, key);
+  for (std::int64_t rank = 0; rank < cluster.ranks(); ++rank) {
+    for (const auto& [summand, parts] : summands) share_summand(cluster, plan, group, rank, among, key, summand);
+    for (std::int64_t r = 0; r < cluster.replicas(); ++r) {
+      Accumulator& accumulator = cluster.at(r, group, rank).accumulators.at(key);
+      if (scatters && !exact)
+        keep_slice(accumulator.sum, r % among.size, among.size, in_loop ? Outside::zero : Outside::poison);
+      if (scatters) accumulator.slice = r % among.size, accumulator.slices = among.size;
+      if (kind == CollectiveKind::all_gather) accumulator.slice = 0, accumulator.slices = 1;
+    }
+  }
+}
+
+void add_summand(Accumulator& to, TensorId summand, const LocalPtr& value) {
+  LocalPtr& own = to.summands[summand].own;
+  own = own ? joined({own, value}) : value;
+}
+
+void join_accumulator(const Accumulator& from, Accumulator& to) {
+  if (from.summands.empty()) return combine_overlap(from.sum, to.sum, Reduction::sum);
+  for (const auto& [summand, parts] : from.summands) {
+    SUPERSTEP_CHECK(to.summands.count(summand) == 0, "a gradient's summand in two places");
+    to.summands[summand] = parts;
   }
 }
 

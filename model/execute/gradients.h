@@ -22,11 +22,14 @@ void copy_slice(const Local& from, Local& to, std::int64_t k, std::int64_t degre
 // The replicas that take part with replica `r` in a collective over `group`.
 std::vector<std::int64_t> replicas_with(const Plan& plan, GroupShape group, std::int64_t r);
 
-// One accumulator of one IPU group becomes its sum over replicas.
-void reduce_accumulator(Cluster& cluster, const Plan& plan, std::int64_t group, GroupShape among, AccumulatorKey key);
-// The same, and each replica keeps its slice.
-void scatter_accumulator(Cluster& cluster, const Plan& plan, std::int64_t group, GroupShape among, AccumulatorKey key,
-                         Outside outside);
+// One accumulator of one IPU group becomes its sum over replicas; of a reduce-scatter each replica keeps its slice.
+// in_loop: gradients of more micro-batches will be added to it.
+void exchange_accumulator(Cluster& cluster, const Plan& plan, std::int64_t group, GroupShape among, AccumulatorKey key,
+                          CollectiveKind kind, bool in_loop);
+// One more micro-batch's summand.
+void add_summand(Accumulator& to, TensorId summand, const LocalPtr& value);
+// The accumulator of a borrowed weight joins its owner's.
+void join_accumulator(const Accumulator& from, Accumulator& to);
 
 // A new value whose slice k is on replica k % holders.size().
 Local join_slices(const std::vector<LocalPtr>& holders, std::int64_t degree);

@@ -105,6 +105,7 @@ void combine_overlap(const Local& from, Local& to, Reduction reduction) {
 }
 
 Local cut(const Local& from, const Block& region, const Sharding& on) {
+  if (from.sums) return {on, region, {}, part_of(from.sums, region)};
   Local part = poisoned(from.values.info.type, region, on);
   copy_overlap(from, part);
   return part;
@@ -113,20 +114,26 @@ Local cut(const Local& from, const Block& region, const Sharding& on) {
 namespace {
 
 // What the peers of one rank have together.
-Local joined(const std::vector<std::int64_t>& peers, int dimension, Block region, Reduction reduction,
-             const std::vector<LocalPtr>& ranks) {
+Local joined_pieces(const std::vector<std::int64_t>& peers, int dimension, Block region, Reduction reduction,
+                    const std::vector<LocalPtr>& ranks) {
   const auto j = static_cast<std::size_t>(dimension);
-  const Local& first = *ranks[static_cast<std::size_t>(peers[0])];
+  const auto piece_of = [&](std::int64_t peer) -> const Local& { return *ranks[static_cast<std::size_t>(peer)]; };
+  const Local& first = piece_of(peers[0]);
   const bool sums = first.on.on[j] == Sharding::partial;
   Sharding on = first.on;
   on.on[j] = Sharding::replicated;
+  if (first.sums) {
+    std::vector<UnfinishedPtr> parts;
+    for (std::int64_t peer : peers) parts.push_back(piece_of(peer).sums);
+    const UnfinishedPtr all = sums ? joined(parts) : put_together(std::move(parts), region);
+    return {on, std::move(region), {}, all};
+  }
   Local all = poisoned(first.values.info.type, std::move(region), on);
   for (std::int64_t peer : peers) {
-    const Local& piece = *ranks[static_cast<std::size_t>(peer)];
     if (sums && peer != peers[0])
-      combine_overlap(piece, all, reduction);
+      combine_overlap(piece_of(peer), all, reduction);
     else
-      copy_overlap(piece, all);
+      copy_overlap(piece_of(peer), all);
   }
   return all;
 }
@@ -134,18 +141,26 @@ Local joined(const std::vector<std::int64_t>& peers, int dimension, Block region
 }  // namespace
 
 void run_collective(TensorParallel mesh, int dimension, std::int8_t target, const Shape& shape, Reduction reduction,
-                    std::vector<LocalPtr>& ranks) {
+                    const std::function<void(Local&)>& settle, std::vector<LocalPtr>& ranks) {
   const auto j = static_cast<std::size_t>(dimension);
+  if (std::find(ranks.begin(), ranks.end(), nullptr) != ranks.end()) return;  // nobody made it: poison stays poison
   std::vector<LocalPtr> after(ranks.size());
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    if (!ranks[rank]) return;  // nobody made it: poison stays poison
     const auto r = static_cast<std::int64_t>(rank);
+    const std::vector<std::int64_t> peers = peers_on(mesh, r, dimension);
+    if (peers[0] != r) continue;
     Sharding on = ranks[rank]->on;
     on.on[j] = Sharding::replicated;
-    Local all = joined(peers_on(mesh, r, dimension), dimension, shard_region(shape, on, mesh, r), reduction, ranks);
+    Local joined = joined_pieces(peers, dimension, shard_region(shape, on, mesh, r), reduction, ranks);
+    settle(joined);
+    const auto all = std::make_shared<const Local>(std::move(joined));
     on.on[j] = target;
-    if (target != Sharding::replicated) all = cut(all, shard_region(shape, on, mesh, r), on);
-    after[rank] = std::make_shared<const Local>(std::move(all));
+    for (std::int64_t peer : peers) {
+      after[static_cast<std::size_t>(peer)] =
+          target == Sharding::replicated
+              ? all
+              : std::make_shared<const Local>(cut(*all, shard_region(shape, on, mesh, peer), on));
+    }
   }
   ranks = std::move(after);
 }

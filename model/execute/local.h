@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "model/execute/compute.h"
+#include "model/execute/unfinished.h"
 #include "model/lower/shard.h"
 #include "model/ops/op.h"
 
@@ -18,8 +18,9 @@ namespace superstep {
 // A region of a tensor as one IPU holds it.
 struct Local {
   Sharding on;
-  Block region;  // in coordinates of the whole tensor
-  Array values;  // row-major within the region
+  Block region;        // in coordinates of the whole tensor
+  Array values;        // row-major within the region; empty while there are `sums`
+  UnfinishedPtr sums;  // exact mode: what there is of a result that lacks summands; else null
 };
 using LocalPtr = std::shared_ptr<const Local>;
 
@@ -43,8 +44,8 @@ void combine_overlap(const Local& from, Local& to, Reduction reduction);
 Local cut(const Local& from, const Block& region, const Sharding& on);
 
 // A collective along one mesh dimension: `ranks` has every rank's piece before and after; `target` is
-// the dimension the results are split along, or Sharding::replicated.
+// the dimension the results are split along, or Sharding::replicated. `settle` rounds sums that are complete.
 void run_collective(TensorParallel mesh, int dimension, std::int8_t target, const Shape& shape, Reduction reduction,
-                    std::vector<LocalPtr>& ranks);
+                    const std::function<void(Local&)>& settle, std::vector<LocalPtr>& ranks);
 
 }  // namespace superstep

@@ -42,10 +42,10 @@ int mesh_dimension(const Step& step, TensorParallel mesh) {
   return mesh.t1 > 1 && step.group.size == mesh.t1 && step.group.stride == mesh.t2 ? 0 : 1;
 }
 
-Bytes largest_bytes(const std::vector<LocalPtr>& ranks) {
+Bytes largest_bytes(const std::vector<LocalPtr>& ranks, DType type) {
   Bytes largest(0);
   for (const LocalPtr& piece : ranks) {
-    if (piece) largest = std::max(largest, piece->values.info.bytes());
+    if (piece) largest = std::max(largest, Bytes(volume(piece->region) * size_of(type)));
   }
   return largest;
 }
@@ -56,28 +56,20 @@ void find_forward_calls(const Node& node, const Program& program, std::map<UnitI
   for (const Node& child : node.children) find_forward_calls(child, program, out);
 }
 
-Array rows_of(const Array& whole, std::int64_t part, std::int64_t parts) {
-  TensorInfo info = whole.info;
-  SUPERSTEP_CHECK(!info.shape.empty() && info.shape[0] % parts == 0, "an input that does not hold the global batch");
-  info.shape[0] /= parts;
-  Array rows(info);
-  std::memcpy(rows.data.data(), whole.data.data() + part * info.bytes().value, rows.data.size());
-  return rows;
-}
-
 }  // namespace
 
 UnitRunner::UnitRunner(const Program& program, const GraphFacts& facts, const GraphSharding& sharding,
-                       const Wiring& wiring, const Plan& plan, const Values& feeds, const KernelContext& context,
-                       Cluster& cluster, Executed& executed)
+                       const Wiring& wiring, const Plan& plan, const Batch& batch, const KernelContext& context,
+                       Arithmetic arithmetic, Cluster& cluster, Executed& executed)
     : program_(program),
       graph_(facts.graph),
       facts_(facts),
       sharding_(sharding),
       wiring_(wiring),
       plan_(plan),
-      feeds_(feeds),
+      batch_(batch),
       context_(context),
+      arithmetic_(arithmetic),
       cluster_(cluster),
       executed_(executed) {
   find_forward_calls(program.root, program, forward_of_);
@@ -102,21 +94,11 @@ Held& UnitRunner::store(std::int64_t replica, std::int64_t rank, Pass pass) {
   return pass == Pass::update ? ipu.lasting : ipu.passing[micro_batch_];
 }
 
-const Array& UnitRunner::given(TensorId t) const {
-  if (const auto at = feeds_.find(t); at != feeds_.end()) return at->second;
-  const Tensor& tensor = graph_.tensors[t];
-  if (!tensor.data) throw Error("", "no values for tensor \"" + tensor.name + "\"");
-  return *tensor.data;
-}
-
 LocalPtr UnitRunner::input(TensorId t, std::int64_t replica) {
-  const std::int64_t g = plan_.gradient_accumulation;
-  LocalPtr& piece = inputs_[{t, replica * g + micro_batch_}];
+  LocalPtr& piece = inputs_[{t, number_of(replica)}];
   if (!piece) {
-    Array rows = rows_of(given(t), replica * g + micro_batch_, g * plan_.replicas);
-    SUPERSTEP_CHECK(rows.info == graph_.info(t),
-                    "an input that does not hold the global batch: " + graph_.tensors[t].name);
-    piece = std::make_shared<const Local>(Local{{}, whole_block(rows.info.shape), std::move(rows)});
+    Array own = batch_.input(t, number_of(replica));
+    piece = std::make_shared<const Local>(Local{{}, whole_block(own.info.shape), std::move(own), nullptr});
   }
   return piece;
 }
@@ -125,9 +107,9 @@ LocalPtr UnitRunner::input(TensorId t, std::int64_t replica) {
 LocalPtr UnitRunner::resident(TensorId t, std::int64_t replica, std::int64_t rank) {
   LocalPtr& piece = cluster_.at(replica, group_, rank).lasting[t];
   if (piece) return piece;
-  const Array& all = given(t);
+  const Array& all = batch_.given(t);
   Sharding on = sharding_.of(t);
-  const Local whole{{}, whole_block(all.info.shape), all};
+  const Local whole{{}, whole_block(all.info.shape), all, nullptr};
   Local mine = cut(whole, shard_region(all.info.shape, on, cluster_.mesh(), rank), on);
   if (graph_.tensors[t].kind == TensorKind::optimizer_state && update_shards() > 1) {
     keep_slice(mine, replica % update_shards(), update_shards(), Outside::poison);
@@ -146,8 +128,8 @@ LocalPtr UnitRunner::source(TensorId t, std::int64_t replica, std::int64_t rank)
       break;
   }
   LocalPtr& piece = constants_[t];
-  const Array& all = given(t);
-  if (!piece) piece = std::make_shared<const Local>(Local{{}, whole_block(all.info.shape), all});
+  const Array& all = batch_.given(t);
+  if (!piece) piece = std::make_shared<const Local>(Local{{}, whole_block(all.info.shape), all, nullptr});
   return piece;
 }
 
@@ -169,7 +151,7 @@ LocalPtr UnitRunner::fetch(TensorId t, std::int64_t replica, std::int64_t rank) 
 
 KernelContext UnitRunner::context_of(std::int64_t replica) const {
   KernelContext context = context_;
-  context.first_sample += (replica * plan_.gradient_accumulation + micro_batch_) * graph_.micro_batch;
+  context.first_sample += number_of(replica) * graph_.micro_batch;
   return context;
 }
 
@@ -220,12 +202,14 @@ void UnitRunner::convert(std::span<const Step> steps, OpId op, int operand, std:
   for (const Step& step : steps) {
     if (step.kind != StepKind::collective || step.data != Data::operands || step.operands[0] != operand) continue;
     const int j = mesh_dimension(step, cluster_.mesh());
-    const Bytes before = largest_bytes(ranks);
-    run_collective(cluster_.mesh(), j, to.on[static_cast<std::size_t>(j)], graph_.info(t).shape, reduction, ranks);
+    const Bytes before = largest_bytes(ranks, graph_.info(t).type);
+    run_collective(
+        cluster_.mesh(), j, to.on[static_cast<std::size_t>(j)], graph_.info(t).shape, reduction,
+        [this](Local& piece) { settle(piece); }, ranks);
     if (replica != 0) continue;
     Executed::Traffic& traffic = executed_.collectives[step.collective];
     ++traffic.count;
-    traffic.bytes += std::max(before, largest_bytes(ranks));
+    traffic.bytes += std::max(before, largest_bytes(ranks, graph_.info(t).type));
   }
 }
 
@@ -265,30 +249,76 @@ UnitRunner::Pieces UnitRunner::results(OpId op, std::span<const Step> steps, std
   if (!step && !call->def.view) return made;  // the program does not run it
   std::vector<int> axes;
   for (std::size_t a = 0; a < space.axes.size(); ++a) axes.push_back(static_cast<int>(a));
+  std::vector<ResultPlace> places;
+  for (TensorId t : graph_.ops[op].outputs) places.push_back(batch_.place_of(t, number_of(replica)));
+  KernelContext context = context_of(replica);
+  context.results = places;
   for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
     const Block mine = rank_block(space, sharding, cluster_.mesh(), rank);
     std::vector<Block> parts = {mine};
     if (pass_ == Pass::update && update_shards() > 1 && !space.axes.empty()) {
       parts = boxes_of(mine, axes, share_of({0, volume(mine)}, replica % update_shards(), update_shards()));
     }
-    std::vector<TileBlock> blocks;
-    for (const Block& part : parts) {
-      for (TileBlock& t : step ? tile_blocks(*call, space, part, *step) : one_block(part))
-        blocks.push_back(std::move(t));
-    }
     std::vector<LocalPtr> in;
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const bool there = call->def.view || arrives(steps, k, call->def.uses_amp);
       in.push_back(there ? operands[k][static_cast<std::size_t>(rank)] : nullptr);
     }
-    const std::int64_t tiles = call->def.view ? 1 : program_.compute_tiles;
-    std::vector<Local> out = run_tiles(*call, space, mine, blocks, tiles, in, context_of(replica));
+    std::vector<Local> out =
+        arithmetic_ == Arithmetic::exact
+            ? exactly(*call, op, space, {mine, std::move(parts), raw, 1, number_of(replica)}, in, context)
+            : on_tiles(*call, space, mine, parts, step, in, context);
     for (std::size_t k = 0; k < out.size(); ++k) {
       out[k].on = raw[k];
       made[k][static_cast<std::size_t>(rank)] = std::make_shared<const Local>(std::move(out[k]));
     }
   }
   return made;
+}
+
+std::vector<Local> UnitRunner::on_tiles(const OpCall& call, const Space& space, const Block& mine,
+                                        const std::vector<Block>& parts, const Step* step,
+                                        const std::vector<LocalPtr>& operands, const KernelContext& context) const {
+  std::vector<TileBlock> blocks;
+  for (const Block& part : parts) {
+    for (TileBlock& t : step ? tile_blocks(call, space, part, *step) : one_block(part)) blocks.push_back(std::move(t));
+  }
+  return run_tiles(call, space, mine, blocks, call.def.view ? 1 : program_.compute_tiles, operands, context);
+}
+
+std::vector<Local> UnitRunner::exactly(const OpCall& call, OpId op, const Space& space, Share share,
+                                       const std::vector<LocalPtr>& operands, const KernelContext& context) {
+  const OpSamples& samples = batch_.samples().ops[op];
+  const bool of_batch = samples.reduces && batch_.samples().of(graph_.ops[op].outputs[0]).role == SampleRole::sum;
+  share.micro_batches = of_batch ? batch_.micro_batches() : 1;
+  share.micro_batch = of_batch ? share.micro_batch : 0;
+  share.contiguous = samples.contiguous;
+  share.shares = share.micro_batches * mesh_shares(share);
+  if (pass_ == Pass::update && (share.parts.size() != 1 || share.parts[0] != share.block))
+    share.shares *= update_shards();
+  std::vector<Local> results = run_share(call, op, space, share, operands, context);
+  if (call.def.summation == Summation::contraction) note_cut(op, space, share);
+  return results;
+}
+
+std::int64_t UnitRunner::mesh_shares(const Share& share) const {
+  const TensorParallel mesh = cluster_.mesh();
+  return (share.lies[0].on[0] == Sharding::partial ? mesh.t1 : 1) *
+         (share.lies[0].on[1] == Sharding::partial ? mesh.t2 : 1);
+}
+
+void UnitRunner::note_cut(OpId op, const Space& space, const Share& share) {
+  const std::int64_t parts = share.micro_batches * mesh_shares(share);
+  if (parts == 1) return;
+  const ContractionCut cut = cut_of(space, share, context_.chunk);
+  Executed::Cut& noted = executed_.cuts[op];
+  noted = {cut.tree.extent(), parts, noted.nodes && cut.nodes.size() == 1};
+}
+
+void UnitRunner::settle(Local& piece) const {
+  if (!piece.sums || !complete(*piece.sums)) return;
+  piece.values = finished(graph_, *piece.sums, context_);
+  piece.sums = nullptr;
 }
 
 // A result that replicas have in parts becomes their sum on all of them.
@@ -302,7 +332,13 @@ void UnitRunner::join_update_sums(OpId op, const Step& step, std::vector<Pieces>
     for (std::size_t rank = 0; rank < parts[r][k].size(); ++rank) {
       const auto part = [&](std::int64_t member) { return parts[static_cast<std::size_t>(member)][k][rank]; };
       Local sum = *part(members[0]);
-      for (std::size_t i = 1; i < members.size(); ++i) combine_overlap(*part(members[i]), sum, reduction);
+      std::vector<UnfinishedPtr> sums;
+      for (std::int64_t member : members) sums.push_back(part(member)->sums);
+      for (std::size_t i = 1; !sum.sums && i < members.size(); ++i) combine_overlap(*part(members[i]), sum, reduction);
+      if (sum.sums) {
+        sum.sums = joined(sums);
+        settle(sum);
+      }
       of_replicas[r][k][rank] = std::make_shared<const Local>(std::move(sum));
     }
   }
@@ -322,35 +358,50 @@ void UnitRunner::keep(OpId op, std::int64_t replica, Pieces results) {
       held.erase(t);
       if (!piece) {  // not run: its share of a gradient is poison
         const Block region = shard_region(graph_.info(t).shape, stored, cluster_.mesh(), rank);
-        if (summand(t)) accumulate(t, replica, rank, poisoned(graph_.info(t).type, region, stored));
+        piece = std::make_shared<const Local>(poisoned(graph_.info(t).type, region, stored));
+        if (summand(t)) accumulate(t, replica, rank, piece);
         continue;
       }
       for (std::size_t j = 0; j < 2; ++j) {
         if (piece->on.on[j] == Sharding::partial) stored.on[j] = Sharding::partial;
       }
       const Block region = shard_region(graph_.info(t).shape, stored, cluster_.mesh(), rank);
+      if (const Array* whole = batch_.ahead(t)) piece = known(*whole, region, stored, rank);
       if (piece->region != region || piece->on != stored)
         piece = std::make_shared<const Local>(cut(*piece, region, stored));
       held[t] = piece;
-      if (summand(t)) accumulate(t, replica, rank, *piece);
+      if (summand(t)) accumulate(t, replica, rank, piece);
     }
   }
 }
 
-void UnitRunner::accumulate(TensorId t, std::int64_t replica, std::int64_t rank, const Local& value) {
+// A value of the whole batch. Of partial sums the first IPU has it all.
+LocalPtr UnitRunner::known(const Array& whole, const Block& region, const Sharding& on, std::int64_t rank) const {
+  Local piece = cut({{}, whole_block(whole.info.shape), whole, nullptr}, region, on);
+  for (int j = 0; j < 2; ++j) {
+    if (on.on[static_cast<std::size_t>(j)] == Sharding::partial && place_on(cluster_.mesh(), rank, j) > 0)
+      piece.values = Array(piece.values.info);
+  }
+  return std::make_shared<const Local>(std::move(piece));
+}
+
+void UnitRunner::accumulate(TensorId t, std::int64_t replica, std::int64_t rank, const LocalPtr& value) {
   for (TensorId gradient : wiring_.gradients_of.at(t)) {
-    SUPERSTEP_CHECK(value.on == sharding_.of(gradient),
+    SUPERSTEP_CHECK(value->on == sharding_.of(gradient),
                     "a gradient that does not lie as its weight: " + graph_.tensors[t].name);
-    auto& accumulators = cluster_.at(replica, group_, rank).accumulators;
-    const auto [at, fresh] = accumulators.try_emplace({gradient, phase_});
-    Local& sum = at->second;
-    const DType type =
-        is_float(value.values.info.type) ? std::max(plan_.precision.accumulators, DType::fp16) : value.values.info.type;
-    if (fresh) {
-      sum = poisoned(type, value.region, value.on);
+    Accumulator& accumulator = cluster_.at(replica, group_, rank).accumulators[{gradient, phase_}];
+    if (arithmetic_ == Arithmetic::exact) {
+      add_summand(accumulator, t, value);
+      continue;
+    }
+    Local& sum = accumulator.sum;
+    const DType type = is_float(value->values.info.type) ? std::max(plan_.precision.accumulators, DType::fp16)
+                                                         : value->values.info.type;
+    if (sum.values.data.empty()) {
+      sum = poisoned(type, value->region, value->on);
       for (std::int64_t i = 0; i < sum.values.info.elements(); ++i) sum.values.set(i, 0);
     }
-    combine_overlap(value, sum, Reduction::sum);
+    combine_overlap(*value, sum, Reduction::sum);
   }
 }
 

@@ -6,8 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "model/execute/batch.h"
 #include "model/execute/cluster.h"
 #include "model/execute/execute.h"
+#include "model/execute/run_exact.h"
 #include "model/execute/wiring.h"
 
 namespace superstep {
@@ -15,13 +17,16 @@ namespace superstep {
 class UnitRunner {
  public:
   UnitRunner(const Program& program, const GraphFacts& facts, const GraphSharding& sharding, const Wiring& wiring,
-             const Plan& plan, const Values& feeds, const KernelContext& context, Cluster& cluster, Executed& executed);
+             const Plan& plan, const Batch& batch, const KernelContext& context, Arithmetic arithmetic,
+             Cluster& cluster, Executed& executed);
 
   // `phase` and `micro_batch` are those the call works on; an update works on none.
   void run(UnitId unit, const Function& function, std::int64_t group, std::int64_t phase, std::int64_t micro_batch);
 
   // A tensor as an IPU has it; null: it has nothing.
   LocalPtr fetch(TensorId t, std::int64_t replica, std::int64_t rank);
+  // Sums that have got all their summands become values.
+  void settle(Local& piece) const;
 
   void set_place(std::int64_t group, std::int64_t phase, std::int64_t micro_batch) {
     group_ = group, phase_ = phase, micro_batch_ = micro_batch;
@@ -34,19 +39,27 @@ class UnitRunner {
   LocalPtr source(TensorId t, std::int64_t replica, std::int64_t rank);
   LocalPtr resident(TensorId t, std::int64_t replica, std::int64_t rank);
   LocalPtr input(TensorId t, std::int64_t replica);
-  const Array& given(TensorId t) const;
 
   void run_op(OpId op, std::span<const Step> steps);
   void remake(const Op& reader);
   Pieces operands(OpId op, std::span<const Step> steps, std::int64_t replica);
   LocalPtr as_needed(LocalPtr have, const Sharding& need) const;
   Pieces results(OpId op, std::span<const Step> steps, std::int64_t replica, const Pieces& operands);
+  std::vector<Local> on_tiles(const OpCall& call, const Space& space, const Block& mine,
+                              const std::vector<Block>& parts, const Step* step, const std::vector<LocalPtr>& operands,
+                              const KernelContext& context) const;
+  std::vector<Local> exactly(const OpCall& call, OpId op, const Space& space, Share share,
+                             const std::vector<LocalPtr>& operands, const KernelContext& context);
+  std::int64_t mesh_shares(const Share& share) const;
+  void note_cut(OpId op, const Space& space, const Share& share);
   void join_update_sums(OpId op, const Step& step, std::vector<Pieces>& of_replicas) const;
   void convert(std::span<const Step> steps, OpId op, int operand, std::int64_t replica, Reduction reduction,
                std::vector<LocalPtr>& ranks);
+  LocalPtr known(const Array& whole, const Block& region, const Sharding& on, std::int64_t rank) const;
   void keep(OpId op, std::int64_t replica, Pieces results);
   bool summand(TensorId t) const { return pass_ == Pass::backward && wiring_.gradients_of.count(t) > 0; }
-  void accumulate(TensorId t, std::int64_t replica, std::int64_t rank, const Local& value);
+  void accumulate(TensorId t, std::int64_t replica, std::int64_t rank, const LocalPtr& value);
+  std::int64_t number_of(std::int64_t replica) const { return replica * plan_.gradient_accumulation + micro_batch_; }
   KernelContext context_of(std::int64_t replica) const;
   std::int64_t update_shards() const { return plan_.replicated_tensor_sharding.optimizer_state; }
 
@@ -56,8 +69,9 @@ class UnitRunner {
   const GraphSharding& sharding_;
   const Wiring& wiring_;
   const Plan& plan_;
-  const Values& feeds_;
+  const Batch& batch_;
   KernelContext context_;
+  Arithmetic arithmetic_;
   Cluster& cluster_;
   Executed& executed_;
   std::map<UnitId, FunctionId> forward_of_;

@@ -36,6 +36,7 @@ void expect_equal(const Plan& plan, const std::string& kind = "adam") {
   const Lowered lowered(gpt(kind), plan, optimizer(kind));
   ASSERT_EQ(static_cast<std::int64_t>(lowered.graph.units.size()), kUnits);
   EXPECT_EQ(lowered.difference(lowered.run()), "");
+  EXPECT_EQ(lowered.unequal_bits(lowered.run(Arithmetic::exact)), "");
 }
 
 TEST(ExecuteGpt, OneIpu) {

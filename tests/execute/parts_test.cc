@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/graph/builder.h"
+#include "model/graph/samples.h"
 #include "setup.h"
 
 namespace superstep {
@@ -35,6 +36,7 @@ MakeGraph around(const Part& part) {
     const TensorId down = b.matmul(y, b.weight("down", DType::fp32, {b.info(y).shape.back(), 8}));
     graph.loss = b.reduce("mean", b.unary("square", down), {0, 1, 2}, false);
     graph.outputs = {graph.loss};
+    count_samples_in_loss(graph);
     add_optimizer(graph, add_gradients(graph), adam());
     return graph;
   };
@@ -55,6 +57,7 @@ MakeGraph lookup() {
     const TensorId labels = b.input("labels", DType::int32, {samples, kSequence});
     graph.loss = b.cross_entropy(b.matmul(y, b.weight("head", DType::fp32, {kHidden, 24})), labels);
     graph.outputs = {graph.loss};
+    count_samples_in_loss(graph);
     add_optimizer(graph, add_gradients(graph), adam());
     return graph;
   };
@@ -71,6 +74,8 @@ void expect_equal_everywhere(const MakeGraph& make) {
           SCOPED_TRACE(label(plan));
           const Lowered lowered(make, plan, adam());
           EXPECT_EQ(lowered.difference(lowered.run()), "");
+          EXPECT_EQ(lowered.unequal_bits(lowered.run(Arithmetic::exact)), "");
+          EXPECT_EQ(lowered.unequal_bits(lowered.run(Arithmetic::exact)), "");
         }
       }
     }
@@ -121,6 +126,7 @@ TEST(ExecuteParts, Inference) {
       SCOPED_TRACE(label(plan));
       const Lowered lowered(make, plan);
       EXPECT_EQ(lowered.difference(lowered.run()), "");
+      EXPECT_EQ(lowered.unequal_bits(lowered.run(Arithmetic::exact)), "");
     }
   }
 }

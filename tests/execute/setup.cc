@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include "model/machine/load_machine.h"
@@ -12,7 +13,6 @@ namespace superstep {
 namespace {
 
 constexpr std::int64_t kSmall = 64;  // elements of a weight worth splitting: not a bias
-constexpr KernelContext kContext{.seed = 11, .step = 4, .first_sample = 0};
 
 Array random_values(const Graph& graph, TensorId t, std::mt19937& random) {
   Array array(graph.info(t));
@@ -131,8 +131,10 @@ Lowered::Lowered(const MakeGraph& make, const Plan& p, const OptimizerSpec& opti
 Lowered::~Lowered() = default;
 
 const UnitTable& Lowered::table() const { return tables_->table; }
-Executed Lowered::run(const Program& changed) const { return execute(changed, tables_->table, plan, feeds_, kContext); }
-Values Lowered::reference() const { return evaluate(global, global_feeds_, kContext); }
+Executed Lowered::run(const Program& changed, Arithmetic arithmetic) const {
+  return execute(changed, tables_->table, plan, feeds_, context, arithmetic);
+}
+Values Lowered::reference() const { return evaluate(global, global_feeds_, context); }
 
 std::string Lowered::difference(const Executed& executed, double tolerance) const {
   const Values expected = reference();
@@ -152,6 +154,22 @@ std::string Lowered::difference(const Executed& executed, double tolerance) cons
   return executed.values.size() == same_.size()
              ? ""
              : std::to_string(executed.values.size()) + " results, not " + std::to_string(same_.size());
+}
+
+std::string Lowered::unequal_bits(const Executed& executed) const {
+  const Values expected = reference();
+  for (const auto& [t, value] : executed.values) {
+    const Array& whole = expected.at(same_.at(t));
+    if (whole == value) continue;
+    std::int64_t i = 0;
+    while (i < value.info.elements() && std::memcmp(&whole.data[static_cast<std::size_t>(i * size_of(value.info.type))],
+                                                    &value.data[static_cast<std::size_t>(i * size_of(value.info.type))],
+                                                    static_cast<std::size_t>(size_of(value.info.type))) == 0)
+      ++i;
+    return graph.tensors[t].name + " at " + std::to_string(i) + ": " + std::to_string(value.at(i)) + ", expected " +
+           std::to_string(whole.at(i));
+  }
+  return executed.values.size() == same_.size() ? "" : "not all results";
 }
 
 bool Lowered::poisoned(const Executed& executed) const {

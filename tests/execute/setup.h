@@ -26,17 +26,20 @@ class Lowered {
   Lowered(const MakeGraph& make, const Plan& plan, const OptimizerSpec& optimizer = {});
   ~Lowered();
 
-  Executed run() const { return run(program); }
-  Executed run(const Program& changed) const;
+  Executed run(Arithmetic arithmetic = Arithmetic::device) const { return run(program, arithmetic); }
+  Executed run(const Program& changed, Arithmetic arithmetic = Arithmetic::device) const;
   // The same tensors of the plain graph on the global batch.
   Values reference() const;
   // Empty, or where the two differ by more than `tolerance` of a tensor's largest element.
   std::string difference(const Executed& executed, double tolerance = 1e-5) const;
+  // Empty, or the first tensor whose bits differ.
+  std::string unequal_bits(const Executed& executed) const;
   bool poisoned(const Executed& executed) const;  // NaN in some result
 
   Graph graph, global;
   Plan plan;
   Program program;
+  KernelContext context{.seed = 11, .step = 4, .chunk = 2};  // short chunks, so that small models have several
   const UnitTable& table() const;
 
  private:

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/execute/unfinished.h"
+
+#include <algorithm>
+
+#include "model/error.h"
+#include "model/execute/local.h"
+#include "model/numerics/contract.h"
+#include "model/ops/kernel.h"
+
+namespace superstep {
+
+namespace {
+
+using numerics::ContractionTree;
+
+template <class Real>
+void join_nodes(const ContractionTree& tree, std::vector<Unfinished::NodeSum>& nodes) {
+  std::vector<numerics::PartialSum<Real>> sums;
+  for (Unfinished::NodeSum& n : nodes) sums.push_back({n.node, reinterpret_cast<Real*>(n.values.data.data())});
+  const auto left = numerics::join_partials(tree, sums, nodes[0].values.info.elements());
+  std::vector<Unfinished::NodeSum> kept;
+  for (const auto& sum : left) {
+    for (Unfinished::NodeSum& n : nodes) {
+      if (reinterpret_cast<Real*>(n.values.data.data()) == sum.data) kept.push_back({sum.node, std::move(n.values)});
+    }
+  }
+  nodes = std::move(kept);
+}
+
+// The same kind of summands of every part.
+template <class Summands>
+std::vector<const Summands*> all(std::span<const UnfinishedPtr> parts) {
+  std::vector<const Summands*> found;
+  for (const UnfinishedPtr& part : parts) found.push_back(&std::get<Summands>(part->summands));
+  return found;
+}
+
+Unfinished::Contraction join(const std::vector<const Unfinished::Contraction*>& parts) {
+  Unfinished::Contraction sum{parts[0]->tree, {}};
+  for (const auto* part : parts) sum.nodes.insert(sum.nodes.end(), part->nodes.begin(), part->nodes.end());
+  if (sum.nodes.empty()) return sum;
+  if (sum.nodes[0].values.info.type == DType::fp64)
+    join_nodes<double>(sum.tree, sum.nodes);
+  else
+    join_nodes<float>(sum.tree, sum.nodes);
+  return sum;
+}
+
+template <class Real>
+void merge(const std::vector<numerics::ExactSum<Real>>& from, std::vector<numerics::ExactSum<Real>>& to) {
+  if (to.empty()) to.resize(from.size());  // a share without terms
+  for (std::size_t i = 0; i < from.size(); ++i) to[i].merge(from[i]);
+}
+
+ExactSums join(const std::vector<const ExactSums*>& parts) {
+  ExactSums sum = *parts[0];
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    merge(parts[i]->of_floats, sum.of_floats);
+    merge(parts[i]->of_doubles, sum.of_doubles);
+  }
+  return sum;
+}
+
+Unfinished::Loose join(const std::vector<const Unfinished::Loose*>& parts) {
+  Unfinished::Loose sum = *parts[0];
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    for (std::int64_t e = 0; e < sum.values.info.elements(); ++e)
+      sum.values.set(e, sum.values.at(e) + parts[i]->values.at(e));
+  }
+  return sum;
+}
+
+Unfinished::Applied join(const std::vector<const Unfinished::Applied*>& parts) {
+  Unfinished::Applied sum = *parts[0];
+  for (std::size_t k = 0; k < sum.operands.size(); ++k) {
+    if (!sum.operands[k] || !sum.operands[k]->sums) continue;
+    std::vector<UnfinishedPtr> of_operand;
+    for (const auto* part : parts) of_operand.push_back(part->operands[k]->sums);
+    Local operand = *sum.operands[k];
+    operand.sums = joined(of_operand);
+    sum.operands[k] = std::make_shared<const Local>(std::move(operand));
+  }
+  return sum;
+}
+
+Unfinished::Part join(const std::vector<const Unfinished::Part*>& parts) {
+  std::vector<UnfinishedPtr> wholes;
+  for (const auto* part : parts) wholes.push_back(part->of);
+  return {joined(wholes)};
+}
+
+Unfinished::Pieces join(const std::vector<const Unfinished::Pieces*>& parts) {
+  Unfinished::Pieces sum;
+  for (std::size_t i = 0; i < parts[0]->of.size(); ++i) {
+    std::vector<UnfinishedPtr> of_piece;
+    for (const auto* part : parts) of_piece.push_back(part->of[i]);
+    sum.of.push_back(joined(of_piece));
+  }
+  return sum;
+}
+
+// Finishes one result.
+class Finish {
+ public:
+  Finish(const Graph& graph, const Unfinished& sums, const KernelContext& context)
+      : graph_(graph), sums_(sums), call_(graph, sums.op), type_(call_->out[sums.result].type), context_(context) {
+    context_.results = sums.places;
+  }
+
+  Array operator()(const Unfinished::Contraction& contraction) const {
+    SUPERSTEP_CHECK(contraction.nodes.size() == 1 && contraction.nodes[0].node == contraction.tree.root(),
+                    "all summands of " + graph_.ops[sums_.op].name);
+    return narrowed(contraction.nodes[0].values);
+  }
+  Array operator()(const ExactSums& exact) const { return finish_sums(*call_, exact, context_); }
+  Array operator()(const Unfinished::Loose& loose) const { return narrowed(loose.values); }
+  Array operator()(const Unfinished::Part& part) const {
+    const Local whole{{}, part.of->region, finished(graph_, *part.of, context_), nullptr};
+    return cut(whole, sums_.region, {}).values;
+  }
+  Array operator()(const Unfinished::Pieces& pieces) const {
+    Local all = poisoned(type_, sums_.region);
+    for (const UnfinishedPtr& piece : pieces.of)
+      copy_overlap({{}, piece->region, finished(graph_, *piece, context_), nullptr}, all);
+    return std::move(all.values);
+  }
+  Array operator()(const Unfinished::Applied& applied) const {
+    std::vector<Array> values(applied.operands.size());
+    std::vector<ConstView> in(applied.operands.size());
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      const LocalPtr& operand = applied.operands[k];
+      if (!operand) continue;
+      if (operand->sums) values[k] = finished(graph_, *operand->sums, context_);
+      in[k] = view_of(operand->sums ? values[k] : operand->values, operand->region);
+    }
+    const Space space = call_->def.space(*call_);
+    return compute_block(*call_, space, applied.block, in, context_)[sums_.result];
+  }
+
+ private:
+  const Graph& graph_;
+  const Unfinished& sums_;
+  CallOf call_;
+  DType type_;
+  KernelContext context_;
+
+  Array narrowed(const Array& wide) const {
+    return wide.info.type == type_ ? wide : rounded(wide, type_, sums_.region, sums_.result, context_);
+  }
+};
+
+}  // namespace
+
+UnfinishedPtr joined(std::span<const UnfinishedPtr> parts) {
+  if (parts.size() == 1) return parts[0];
+  const Unfinished& first = *parts[0];
+  std::int64_t shares = 0;
+  for (const UnfinishedPtr& part : parts) {
+    shares += part->shares;
+    SUPERSTEP_CHECK(part->op == first.op && part->result == first.result && part->region == first.region &&
+                        part->summands.index() == first.summands.index(),
+                    "sums of different results");
+  }
+  Unfinished sum = std::visit(
+      [&](const auto& of_first) {
+        using Summands = std::decay_t<decltype(of_first)>;
+        return Unfinished{first.op, first.result,   first.places, first.region, join(all<Summands>(parts)),
+                          shares,   first.of_shares};
+      },
+      first.summands);
+  return std::make_shared<const Unfinished>(std::move(sum));
+}
+
+UnfinishedPtr part_of(const UnfinishedPtr& whole, const Block& region) {
+  if (whole->region == region) return whole;
+  return std::make_shared<const Unfinished>(
+      Unfinished{whole->op, whole->result, whole->places, region, Unfinished::Part{whole}});
+}
+
+UnfinishedPtr put_together(const std::vector<UnfinishedPtr>& pieces, const Block& region) {
+  const Unfinished& first = *pieces[0];
+  return std::make_shared<const Unfinished>(
+      Unfinished{first.op, first.result, first.places, region, Unfinished::Pieces{pieces}});
+}
+
+bool complete(const Unfinished& sums) {
+  if (const auto* pieces = std::get_if<Unfinished::Pieces>(&sums.summands))
+    return std::all_of(pieces->of.begin(), pieces->of.end(), [](const UnfinishedPtr& p) { return complete(*p); });
+  if (const auto* part = std::get_if<Unfinished::Part>(&sums.summands)) return complete(*part->of);
+  const auto* applied = std::get_if<Unfinished::Applied>(&sums.summands);
+  if (!applied) return sums.shares == sums.of_shares;
+  return std::all_of(applied->operands.begin(), applied->operands.end(),
+                     [](const LocalPtr& operand) { return !operand || !operand->sums || complete(*operand->sums); });
+}
+
+ResultPlace place_of(const Graph& graph, TensorId t) {
+  return {key_of(graph.tensors[t].name), 0, ops::row_major(whole_block(graph.info(t).shape))};
+}
+
+Array finished(const Graph& graph, const Unfinished& sums, const KernelContext& context) {
+  return std::visit(Finish(graph, sums, context), sums.summands);
+}
+
+}  // namespace superstep
