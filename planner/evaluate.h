@@ -97,7 +97,8 @@ class Setting {
     }
   };
   struct PerUnit {
-    std::int64_t forward, backward, again;     // cycles; again: forward as a recompute
+    std::int64_t forward, backward, again;     // cycles; again: forward as a recompute, without its gather
+    std::int64_t gather;                       // cycles: of sharded weights before the unit runs
     std::int64_t host, update;                 // cycles per micro-batch, per step
     std::int64_t resident, borrowed_resident;  // bytes per tile
     std::int64_t kept, crossing, forward_peak, keeping_peak, backward_peak;
@@ -116,6 +117,7 @@ class Setting {
   Linear collective(CollectiveKind kind, GroupShape group) const;
   void price_update();
   std::int64_t gradient_tile(std::int64_t unit) const;  // bytes per tile
+  std::int64_t gathered_tile(std::int64_t unit) const;  // weights joined for the unit while it runs
   std::int64_t block_end(std::int64_t unit, std::int64_t end, Recompute mode) const;
   void add_time(Stage& s, std::int64_t begin, std::int64_t end, bool is_last, Recompute mode, bool first) const;
   void add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompute mode, Range other) const;

@@ -70,10 +70,10 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
       const UnitRow& row = table.row(i);
       p.row = table.kind(i);
       p.layer = table.layer(i);
-      const std::int64_t gather = phased_ ? 0 : gather_.of(row.weight_bytes.value);
+      p.gather = phased_ ? 0 : gather_.of((row.weight_bytes + row.borrowed_bytes).value);
       p.again = row.forward_cycles.total().value;
-      p.forward = row.forward_cycles.total().value + gather;
-      p.backward = row.backward_cycles.total().value + gather;
+      p.forward = row.forward_cycles.total().value + p.gather;
+      p.backward = row.backward_cycles.total().value + p.gather;
       const std::int64_t accumulators = row.parameters * acc, made = accumulators + row.borrowed_parameters * acc;
       if (!phased_ && rts.gradients > 1) p.backward += scatter_.of(made);
       if (!phased_ && plan.location.gradients != Location::in_processor) {
@@ -286,7 +286,8 @@ void Setting::add_time(Stage& s, std::int64_t begin, std::int64_t end, bool is_l
     const std::int64_t y = block_end(x, end, mode);
     if (!(y == end && direct)) {
       if (!phased_) s.backward += unit_[at(x)].join;
-      for (std::int64_t u = x; u < y; ++u) s.backward += unit_[at(u)].again;
+      // The last unit's weights are gathered for both its passes.
+      for (std::int64_t u = x; u < y; ++u) s.backward += unit_[at(u)].again + (u + 1 < y ? unit_[at(u)].gather : 0);
     }
     x = y;
   }
@@ -301,6 +302,11 @@ void Setting::add_time(Stage& s, std::int64_t begin, std::int64_t end, bool is_l
   if (training_) {
     s.move_backward += in.move + in.join + (first && !begins ? in.move : 0);
   }
+}
+
+std::int64_t Setting::gathered_tile(std::int64_t unit) const {
+  const UnitRow& row = table_->row(at(unit));
+  return (row.weight_tile + row.borrowed_tile).value;
 }
 
 std::int64_t Setting::gradient_tile(std::int64_t unit) const {
@@ -319,7 +325,7 @@ void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompu
     s.rows |= std::uint64_t{1} << (p.row % 64);
     entry += p.feed;
     entry_ipu += p.feed_ipu;
-    largest_weight = std::max(largest_weight, table_->row(at(u)).weight_tile.value);
+    largest_weight = std::max(largest_weight, gathered_tile(u));
     largest_gradient = std::max(largest_gradient, gradient_tile(u));
     const bool lent =
         p.lender < 0 || (p.lender >= begin && p.lender < end) || (p.lender >= other.begin && p.lender < other.end);
@@ -334,7 +340,7 @@ void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompu
   // Of two stages on one IPU, which take turns, the larger one counts.
   std::int64_t weight_there = 0, gradient_there = 0;
   for (std::int64_t u = other.begin; u < other.end && other.begin < begin; ++u) {
-    weight_there = std::max(weight_there, table_->row(at(u)).weight_tile.value);
+    weight_there = std::max(weight_there, gathered_tile(u));
     gradient_there = std::max(gradient_there, gradient_tile(u));
   }
   if (!phased_ && plan_.replicated_tensor_sharding.weights > 1)

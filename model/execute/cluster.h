@@ -28,7 +28,8 @@ struct Accumulator {
 };
 
 struct Ipu {
-  Held lasting;                            // weights, optimizer states, averaged gradients, results of the update
+  Held lasting;                            // weights, optimizer states, gradients of the batch, results of the update
+  Held gathered;                           // weights that are kept in slices, whole for the unit or phase that runs
   std::map<std::int64_t, Held> passing;    // by micro-batch: results of the forward and backward pass
   std::map<std::int64_t, Held> streaming;  // the same, in Streaming Memory
   std::map<AccumulatorKey, Accumulator> accumulators;

@@ -127,11 +127,14 @@ class Walk {
         if (s.kind == StepKind::copy) copy_boundaries(s);
         if (s.kind == StepKind::store) store_boundaries(s, place.group);
         return;
+      case Data::weights:
+        if (s.kind == StepKind::collective) gather_weights(s, place.group);
+        return;
       case Data::gradients:
         if (s.kind == StepKind::collective) reduce_gradients(s, place);
         return;
       case Data::new_weights:
-        if (s.kind == StepKind::collective) gather_updated(place.group, s.group);
+        if (s.kind == StepKind::collective) gather_updated(place.group, s);
         return;
       case Data::tied_gradients:
         for (UnitId borrower : s.units) move_tied_gradients(borrower, s.kind);
@@ -161,11 +164,48 @@ class Walk {
     return keys;
   }
 
+  // What one IPU brings to a collective over an accumulator, or takes from it.
+  std::int64_t elements_of(const AccumulatorKey& key, std::int64_t group, CollectiveKind kind) {
+    std::int64_t largest = 0;
+    for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
+      const Accumulator& a = cluster_.at(0, group, rank).accumulators.at(key);
+      const Block region = shard_region(graph_.info(key.first).shape, sharding_.of(key.first), cluster_.mesh(), rank);
+      largest = std::max(largest, ceil_div(volume(region), kind == CollectiveKind::all_reduce ? a.slices : 1));
+    }
+    return largest;
+  }
+
   void reduce_gradients(const Step& s, const Place& place) {
+    std::int64_t elements = 0;
     for (const AccumulatorKey& key : accumulators_of(s.units)) {
       if (!cluster_.at(0, place.group, 0).accumulators.count(key)) continue;
+      elements += elements_of(key, place.group, s.collective);
       exchange_accumulator(cluster_, plan_, place.group, s.group, key, s.collective, place.in_loop);
     }
+    executed_.count(s, Bytes(elements * size_of(plan_.precision.accumulators)));
+  }
+
+  // What was gathered for others goes: there is room for one at a time.
+  void gather_weights(const Step& s, std::int64_t group) {
+    Bytes bytes(0);
+    for_all_ranks([&](std::int64_t r, std::int64_t rank) { cluster_.at(r, group, rank).gathered.clear(); });
+    for (UnitId u : s.units) {
+      for (const auto* weights : {&facts_.weights, &facts_.borrowed}) {
+        for (TensorId w : (*weights)[static_cast<std::size_t>(u.index)]) bytes += gather_weight(w, s.group, group);
+      }
+    }
+    executed_.count(s, bytes);
+  }
+
+  Bytes gather_weight(TensorId w, GroupShape among, std::int64_t group) {
+    for_all_ranks([&](std::int64_t r, std::int64_t rank) {
+      const std::vector<std::int64_t> members = replicas_with(plan_, among, r);
+      std::vector<LocalPtr> slices;
+      for (std::int64_t member : members) slices.push_back(runner_.resident(w, member, group, rank));
+      cluster_.at(r, group, rank).gathered[w] = std::make_shared<const Local>(
+          join_weight_slices(slices, plan_.replicated_tensor_sharding, members));
+    });
+    return cluster_.at(0, group, 0).gathered.at(w)->values.info.bytes();
   }
 
   // ---- weights used in two places
@@ -307,15 +347,18 @@ class Walk {
   }
 
   // New weights go to all replicas that took part in making them.
-  void gather_updated(std::int64_t group, GroupShape among) {
+  void gather_updated(std::int64_t group, const Step& s) {
     const std::int64_t shards = plan_.replicated_tensor_sharding.optimizer_state;
+    Bytes bytes(0);
     for (const auto& [old, made] : graph_.updates) {
       if (graph_.tensors[old].kind != TensorKind::weight || updated_.erase({group, old}) == 0) continue;
+      bytes += share(cluster_.at(0, group, 0).lasting.at(made)->values.info.bytes(),
+                     plan_.replicated_tensor_sharding.weights);
       for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
         std::vector<LocalPtr> whole;
         for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
           Local all = *cluster_.at(r, group, rank).lasting.at(made);
-          for (std::int64_t other : replicas_with(plan_, among, r)) {
+          for (std::int64_t other : replicas_with(plan_, s.group, r)) {
             copy_slice(*cluster_.at(other, group, rank).lasting.at(made), all, other % shards, shards);
           }
           whole.push_back(std::make_shared<const Local>(std::move(all)));
@@ -325,6 +368,7 @@ class Walk {
         }
       }
     }
+    executed_.count(s, bytes);
   }
 
   void after_update(UnitId unit, std::int64_t group) {

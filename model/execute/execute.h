@@ -31,8 +31,13 @@ struct Executed {
     std::int64_t count = 0;
     Bytes bytes;  // sum of the operands of one IPU, larger end
   };
-  // Collectives of tensor parallelism, of one replica.
-  std::map<CollectiveKind, Traffic> collectives;
+  // Of all IPU groups of one replica.
+  std::map<std::pair<CollectiveKind, Term>, Traffic> collectives;
+  void count(const Step& step, Bytes bytes) {
+    Traffic& traffic = collectives[{step.collective, step.term}];
+    ++traffic.count;
+    traffic.bytes += bytes;
+  }
 };
 
 // One optimiser step, or one batch of inference. `feeds` has the inputs for the global batch: dimension

@@ -33,6 +33,33 @@ void copy_slice(const Local& from, Local& to, std::int64_t k, std::int64_t degre
               static_cast<std::size_t>(slice.extent() * size));
 }
 
+namespace {
+// An update makes one slice on each replica that shares it; a replica keeps every slice with the number of its own,
+// modulo the degree that weights are sharded by.
+std::int64_t slices_of(const ReplicatedTensorSharding& sharding) {
+  return std::max(sharding.weights, sharding.optimizer_state);
+}
+}  // namespace
+
+void keep_weight_slices(Local& weight, const ReplicatedTensorSharding& sharding, std::int64_t replica) {
+  for (std::int64_t k = 0; k < slices_of(sharding); ++k) {
+    const Range slice = slice_of(weight, k, slices_of(sharding));
+    if (k % sharding.weights != replica % sharding.weights && !weight.region.empty())
+      poison(weight.values, slice.begin, slice.end);
+  }
+}
+
+Local join_weight_slices(const std::vector<LocalPtr>& weights, const ReplicatedTensorSharding& sharding,
+                         const std::vector<std::int64_t>& members) {
+  Local all = *weights[0];
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    for (std::int64_t k = 0; k < slices_of(sharding); ++k) {
+      if (k % sharding.weights == members[i] % sharding.weights) copy_slice(*weights[i], all, k, slices_of(sharding));
+    }
+  }
+  return all;
+}
+
 std::vector<std::int64_t> replicas_with(const Plan& plan, GroupShape group, std::int64_t r) {
   const std::int64_t stride = group.stride / (plan.tensor_parallel.size() * plan.pipeline_stages);
   const std::int64_t first = r - r / stride % group.size * stride;
@@ -47,11 +74,10 @@ void reduce_sums(Cluster& cluster, const Plan& plan, std::int64_t group, GroupSh
   for (std::int64_t rank = 0; rank < cluster.ranks(); ++rank) {
     std::vector<Local> sums;
     for (std::int64_t r = 0; r < cluster.replicas(); ++r) {
-      const std::vector<std::int64_t> members = replicas_with(plan, among, r);
-      sums.push_back(cluster.at(members[0], group, rank).accumulators.at(key).sum);
-      for (std::size_t i = 1; i < members.size(); ++i) {
-        combine_overlap(cluster.at(members[i], group, rank).accumulators.at(key).sum, sums.back(), Reduction::sum);
-      }
+      std::vector<const Local*> pieces;
+      for (std::int64_t member : replicas_with(plan, among, r))
+        pieces.push_back(&cluster.at(member, group, rank).accumulators.at(key).sum);
+      sums.push_back(ring_sum(pieces));
     }
     for (std::int64_t r = 0; r < cluster.replicas(); ++r) {
       cluster.at(r, group, rank).accumulators.at(key).sum = std::move(sums[static_cast<std::size_t>(r)]);

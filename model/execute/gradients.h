@@ -19,6 +19,12 @@ void keep_slice(Local& piece, std::int64_t k, std::int64_t degree, Outside outsi
 // Copies slice `k` of `degree`.
 void copy_slice(const Local& from, Local& to, std::int64_t k, std::int64_t degree);
 
+// Of a weight or its new value that replicas keep in slices (replicated_tensor_sharding.weights): poison where another
+// replica has it; and one that has what all `members` have.
+void keep_weight_slices(Local& weight, const ReplicatedTensorSharding& sharding, std::int64_t replica);
+Local join_weight_slices(const std::vector<LocalPtr>& weights, const ReplicatedTensorSharding& sharding,
+                         const std::vector<std::int64_t>& members);
+
 // The replicas that take part with replica `r` in a collective over `group`.
 std::vector<std::int64_t> replicas_with(const Plan& plan, GroupShape group, std::int64_t r);
 

@@ -104,6 +104,24 @@ void combine_overlap(const Local& from, Local& to, Reduction reduction) {
   });
 }
 
+Local ring_sum(const std::vector<const Local*>& pieces) {
+  Local sum = *pieces[0];
+  const auto n = static_cast<std::int64_t>(pieces.size());
+  for (std::int64_t k = 0; k < n; ++k) {
+    const Range slice = share_of({0, sum.values.info.elements()}, k, n);
+    for (std::int64_t i = slice.begin; i < slice.end; ++i) {
+      Array& total = sum.values;
+      const auto value_of = [&](std::int64_t hop) {
+        return pieces[static_cast<std::size_t>((k + hop) % n)]->values.at(i);
+      };
+      const double own = value_of(0);  // before the slice is overwritten, where it is piece 0's
+      total.set(i, value_of(1 % n));
+      for (std::int64_t hop = 2; hop <= n; ++hop) total.set(i, total.at(i) + (hop == n ? own : value_of(hop)));
+    }
+  }
+  return sum;
+}
+
 Local cut(const Local& from, const Block& region, const Sharding& on) {
   if (from.sums) return {on, region, {}, part_of(from.sums, region)};
   Local part = poisoned(from.values.info.type, region, on);
@@ -127,6 +145,13 @@ Local joined_pieces(const std::vector<std::int64_t>& peers, int dimension, Block
     for (std::int64_t peer : peers) parts.push_back(piece_of(peer).sums);
     const UnfinishedPtr all = sums ? joined(parts) : put_together(std::move(parts), region);
     return {on, std::move(region), {}, all};
+  }
+  if (sums && reduction == Reduction::sum) {
+    std::vector<const Local*> pieces;
+    for (std::int64_t peer : peers) pieces.push_back(&piece_of(peer));
+    Local all = ring_sum(pieces);
+    all.on = on;
+    return all;
   }
   Local all = poisoned(first.values.info.type, std::move(region), on);
   for (std::int64_t peer : peers) {

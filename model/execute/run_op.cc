@@ -8,8 +8,11 @@ namespace superstep {
 
 namespace {
 
-void fill(Array& array, double value) {
-  for (std::int64_t i = 0; i < array.info.elements(); ++i) array.set(i, value);
+// The type in which tiles hold what they have of a result.
+DType partial_type(const OpCall& call, const Space& space, DType result, const KernelContext& context) {
+  if (space.reduction == Reduction::none || result != DType::fp16) return result;
+  const bool half = call.def.uses_amp && context.partials == numerics::Partials::fp16;
+  return half || call.def.summation == Summation::plain ? DType::fp16 : DType::fp32;
 }
 
 // Where tiles' results meet: the first to come is taken, the others are combined with it.
@@ -59,32 +62,31 @@ bool lacks_integers(const OpCall& call, const Space& space, const Block& block, 
 std::vector<Local> run_block(const OpCall& call, const Space& space, const Block& block,
                              const std::vector<LocalPtr>& operands, const std::vector<bool>& given,
                              const KernelContext& context) {
-  std::vector<Local> read, written;
-  std::vector<ConstView> in;
-  std::vector<View> out;
+  std::vector<Local> read(call.in.size());
+  std::vector<ConstView> in(call.in.size());
   for (std::size_t k = 0; k < call.in.size(); ++k) {
-    if (given[k])
-      read.push_back(tile_copy(operands[k], call.in[k], project(space.in[k], call.in[k].shape, block)));
-    else
-      read.emplace_back();
+    if (!given[k]) continue;
+    read[k] = tile_copy(operands[k], call.in[k], project(space.in[k], call.in[k].shape, block));
+    in[k] = view_of(read[k].values, read[k].region);
   }
-  for (std::size_t k = 0; k < call.out.size(); ++k) {
-    written.push_back(poisoned(call.out[k].type, project(space.out[k], call.out[k].shape, block)));
-    if (space.reduction != Reduction::none) fill(written.back().values, identity_of(space.reduction));
+  const auto region_of = [&](std::size_t k) { return project(space.out[k], call.out[k].shape, block); };
+  std::vector<Local> written;
+  if (partial_type(call, space, call.out[0].type, context) == DType::fp32 && call.out[0].type == DType::fp16) {
+    written.push_back({{}, region_of(0), compute_node(call, space, block, in, context), nullptr});
+    return written;
   }
-  for (std::size_t k = 0; k < read.size(); ++k) {
-    in.push_back(given[k] ? ConstView{call.in[k].type, read[k].region, read[k].values.data.data()} : ConstView{});
-  }
-  for (Local& w : written) out.push_back({w.values.info.type, w.region, w.values.data.data()});
-  call.def.kernel(call, block, in, out, context);
+  std::vector<Array> values = compute_block(call, space, block, in, context);
+  for (std::size_t k = 0; k < values.size(); ++k) written.push_back({{}, region_of(k), std::move(values[k]), nullptr});
   return written;
 }
 
 // What arrives of a block whose tile does not exist.
-std::vector<Local> lost_block(const OpCall& call, const Space& space, const Block& block) {
+std::vector<Local> lost_block(const OpCall& call, const Space& space, const Block& block,
+                              const KernelContext& context) {
   std::vector<Local> lost;
   for (std::size_t k = 0; k < call.out.size(); ++k) {
-    lost.push_back(poisoned(call.out[k].type, project(space.out[k], call.out[k].shape, block)));
+    lost.push_back(poisoned(partial_type(call, space, call.out[k].type, context),
+                            project(space.out[k], call.out[k].shape, block)));
   }
   return lost;
 }
@@ -127,16 +129,22 @@ std::vector<Local> run_tiles(const OpCall& call, const Space& space, const Block
   for (std::size_t k = 0; k < call.in.size(); ++k) given.push_back(call.in[k].shape != Shape{0});
   std::vector<Meeting> results;
   for (std::size_t k = 0; k < call.out.size(); ++k) {
-    results.emplace_back(poisoned(call.out[k].type, project(space.out[k], call.out[k].shape, mine)));
+    results.emplace_back(
+        poisoned(partial_type(call, space, call.out[k].type, context), project(space.out[k], call.out[k].shape, mine)));
   }
   for (const TileBlock& t : blocks) {
     const bool lost = t.tile >= tiles || lacks_integers(call, space, t.block, operands, given);
     const std::vector<Local> parts =
-        lost ? lost_block(call, space, t.block) : run_block(call, space, t.block, operands, given, context);
+        lost ? lost_block(call, space, t.block, context) : run_block(call, space, t.block, operands, given, context);
     for (std::size_t k = 0; k < parts.size(); ++k) results[k].take(parts[k], space.reduction);
   }
   std::vector<Local> out;
-  for (Meeting& m : results) out.push_back(std::move(m.values));
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    Local& all = results[k].values;
+    if (all.values.info.type != call.out[k].type)
+      all.values = rounded(all.values, call.out[k].type, all.region, k, context);
+    out.push_back(std::move(all));
+  }
   return out;
 }
 

@@ -12,6 +12,9 @@ namespace superstep {
 
 namespace {
 
+// Device mode: so many steps of a product are summed in fp32 before the sum is added to the partials.
+constexpr std::int64_t kAmpChannels = 16;
+
 // The steps of one op of a function, which stand together.
 std::span<const Step> steps_of(const Function& function, std::size_t position) {
   const auto own = [&](const Step& s) { return s.op == static_cast<std::int32_t>(position); };
@@ -104,8 +107,8 @@ LocalPtr UnitRunner::input(TensorId t, std::int64_t replica) {
 }
 
 // Weights and states lie as the sharding says; an update's states in slices over replicas.
-LocalPtr UnitRunner::resident(TensorId t, std::int64_t replica, std::int64_t rank) {
-  LocalPtr& piece = cluster_.at(replica, group_, rank).lasting[t];
+LocalPtr UnitRunner::resident(TensorId t, std::int64_t replica, std::int64_t group, std::int64_t rank) {
+  LocalPtr& piece = cluster_.at(replica, group, rank).lasting[t];
   if (piece) return piece;
   const Array& all = batch_.given(t);
   Sharding on = sharding_.of(t);
@@ -114,6 +117,8 @@ LocalPtr UnitRunner::resident(TensorId t, std::int64_t replica, std::int64_t ran
   if (graph_.tensors[t].kind == TensorKind::optimizer_state && update_shards() > 1) {
     keep_slice(mine, replica % update_shards(), update_shards(), Outside::poison);
   }
+  const ReplicatedTensorSharding& sharding = plan_.replicated_tensor_sharding;
+  if (graph_.tensors[t].kind == TensorKind::weight && sharding.weights > 1) keep_weight_slices(mine, sharding, replica);
   return piece = std::make_shared<const Local>(std::move(mine));
 }
 
@@ -122,8 +127,11 @@ LocalPtr UnitRunner::source(TensorId t, std::int64_t replica, std::int64_t rank)
     case TensorKind::input:
       return input(t, replica);
     case TensorKind::weight:
-    case TensorKind::optimizer_state:
-      return resident(t, replica, rank);
+    case TensorKind::optimizer_state: {
+      const Held& gathered = cluster_.at(replica, group_, rank).gathered;
+      const auto at = pass_ == Pass::update ? gathered.end() : gathered.find(t);
+      return at == gathered.end() ? resident(t, replica, group_, rank) : at->second;
+    }
     default:
       break;
   }
@@ -151,6 +159,10 @@ LocalPtr UnitRunner::fetch(TensorId t, std::int64_t replica, std::int64_t rank) 
 
 KernelContext UnitRunner::context_of(std::int64_t replica) const {
   KernelContext context = context_;
+  if (arithmetic_ == Arithmetic::device) {
+    context.chunk = kAmpChannels;
+    context.partials = plan_.precision.partials == DType::fp16 ? numerics::Partials::fp16 : numerics::Partials::full;
+  }
   context.first_sample += number_of(replica) * graph_.micro_batch;
   return context;
 }
@@ -207,9 +219,7 @@ void UnitRunner::convert(std::span<const Step> steps, OpId op, int operand, std:
         cluster_.mesh(), j, to.on[static_cast<std::size_t>(j)], graph_.info(t).shape, reduction,
         [this](Local& piece) { settle(piece); }, ranks);
     if (replica != 0) continue;
-    Executed::Traffic& traffic = executed_.collectives[step.collective];
-    ++traffic.count;
-    traffic.bytes += std::max(before, largest_bytes(ranks, graph_.info(t).type));
+    executed_.count(step, std::max(before, largest_bytes(ranks, graph_.info(t).type)));
   }
 }
 
@@ -322,11 +332,12 @@ void UnitRunner::settle(Local& piece) const {
 }
 
 // A result that replicas have in parts becomes their sum on all of them.
-void UnitRunner::join_update_sums(OpId op, const Step& step, std::vector<Pieces>& of_replicas) const {
+void UnitRunner::join_update_sums(OpId op, const Step& step, std::vector<Pieces>& of_replicas) {
   const CallOf call(graph_, op);
   const Reduction reduction = call->def.space(*call).reduction;
   const auto k = static_cast<std::size_t>(-1 - step.operands[0]);
   const std::vector<Pieces> parts = of_replicas;
+  executed_.count(step, largest_bytes(parts[0][k], graph_.info(graph_.ops[op].outputs[k]).type));
   for (std::size_t r = 0; r < parts.size(); ++r) {
     const std::vector<std::int64_t> members = replicas_with(plan_, step.group, static_cast<std::int64_t>(r));
     for (std::size_t rank = 0; rank < parts[r][k].size(); ++rank) {

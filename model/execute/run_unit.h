@@ -25,6 +25,8 @@ class UnitRunner {
 
   // A tensor as an IPU has it; null: it has nothing.
   LocalPtr fetch(TensorId t, std::int64_t replica, std::int64_t rank);
+  // A weight or state as it lies on an IPU between steps.
+  LocalPtr resident(TensorId t, std::int64_t replica, std::int64_t group, std::int64_t rank);
   // Sums that have got all their summands become values.
   void settle(Local& piece) const;
 
@@ -37,7 +39,6 @@ class UnitRunner {
 
   Held& store(std::int64_t replica, std::int64_t rank, Pass pass);
   LocalPtr source(TensorId t, std::int64_t replica, std::int64_t rank);
-  LocalPtr resident(TensorId t, std::int64_t replica, std::int64_t rank);
   LocalPtr input(TensorId t, std::int64_t replica);
 
   void run_op(OpId op, std::span<const Step> steps);
@@ -52,7 +53,7 @@ class UnitRunner {
                              const std::vector<LocalPtr>& operands, const KernelContext& context);
   std::int64_t mesh_shares(const Share& share) const;
   void note_cut(OpId op, const Space& space, const Share& share);
-  void join_update_sums(OpId op, const Step& step, std::vector<Pieces>& of_replicas) const;
+  void join_update_sums(OpId op, const Step& step, std::vector<Pieces>& of_replicas);
   void convert(std::span<const Step> steps, OpId op, int operand, std::int64_t replica, Reduction reduction,
                std::vector<LocalPtr>& ranks);
   LocalPtr known(const Array& whole, const Block& region, const Sharding& on, std::int64_t rank) const;

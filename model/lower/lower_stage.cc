@@ -22,12 +22,14 @@ Node call(Lowering& l, std::int64_t unit, Pass pass, std::int64_t lag, bool reco
   return n;
 }
 
-// Weights stored in shards are joined before each use, unless a phase has joined them for all of it.
+// Weights stored in shards are joined before each use, one unit's at a time, unless a phase has joined them for all of
+// it.
 void gather_weights(const Lowering& l, Node& to, std::int64_t u) {
   if (l.plan.phased() || l.plan.replicated_tensor_sharding.weights == 1) return;
+  const UnitRow& row = l.table.row(static_cast<std::size_t>(u));
   add_collective(to, "gather weights", CollectiveKind::all_gather, Term::gradient_collective,
-                 shard_group(l.plan, l.plan.replicated_tensor_sharding.weights),
-                 l.table.row(static_cast<std::size_t>(u)).weight_bytes, {Data::weights, {unit_id(u)}});
+                 shard_group(l.plan, l.plan.replicated_tensor_sharding.weights), row.weight_bytes + row.borrowed_bytes,
+                 {Data::weights, {unit_id(u)}});
 }
 
 // Sharded accumulators take their share of each micro-batch's gradient.
@@ -99,7 +101,7 @@ void backward_calls(Lowering& l, Node& to, const StageSpan& s, std::int64_t lag,
       }
     }
     for (std::int64_t u = list[n].second; u-- > list[n].first;) {
-      if (kept) gather_weights(l, to, u);
+      if (kept || u + 1 < list[n].second) gather_weights(l, to, u);  // the last one's stand since it was run again
       to.children.push_back(call(l, u, Pass::backward, lag, false, false));
       scatter_gradients(l, to, u);
       spill_gradients(l, to, u);

@@ -47,7 +47,9 @@ Residents resident_stages(const Holdings& h, std::int64_t ipu) {
   r.weights = h.weights_tile(ipu, -1);
   if (rts.weights > 1) {  // shards, and the largest unit joined while it is used
     Bytes largest(0);
-    h.for_units(ipu, -1, [&](std::size_t u) { largest = std::max(largest, h.table.row(u).weight_tile); });
+    h.for_units(ipu, -1, [&](std::size_t u) {
+      largest = std::max(largest, h.table.row(u).weight_tile + h.table.row(u).borrowed_tile);
+    });
     r.weights = share(r.weights, rts.weights) + largest;
   }
   if (h.table.training()) {

@@ -242,7 +242,8 @@ void forward(const ConvGeometry& g, const Points& p, const T* x_data, const Plac
   const Offsets w_steps = combined(multiples(p.c.extent(), w_at.outer_step[1]), window_offsets(w_at, p.k));
   const Offsets x_steps = combined(multiples(p.c.extent(), x.channel), x.taps);
   const ContractionPart part = part_of(context, std::ssize(x_steps));
-  const numerics::Product product{p.n.extent(), p.o.extent(), std::ssize(x.places), part.tree, part.node};
+  const numerics::Product product{p.n.extent(), p.o.extent(),     std::ssize(x.places), part.tree,
+                                  part.node,    context.partials, context.overflow};
   for (std::int64_t group = 0; group < p.group.extent(); ++group) {
     const std::int64_t o = p.group.begin * g.out_channels() + p.o.begin + group * g.out_channels();
     numerics::contract<T>(
@@ -263,7 +264,8 @@ void weight_gradient(const ConvGeometry& g, const Points& p, const T* x_data, co
   const Offsets x_steps = combined(multiples(p.n.extent(), x.sample), x.places);
   const Offsets columns = combined(multiples(p.c.extent(), x.channel), x.taps);
   const ContractionPart part = part_of(context, std::ssize(x_steps));
-  const numerics::Product product{1, p.o.extent(), std::ssize(columns), part.tree, part.node};
+  const numerics::Product product{1,         p.o.extent(),     std::ssize(columns), part.tree,
+                                  part.node, context.partials, context.overflow};
   for (std::int64_t group = 0; group < p.group.extent(); ++group) {
     const std::int64_t o = p.group.begin * g.out_channels() + p.o.begin + group * g.out_channels();
     numerics::contract<T>(team_of(context), product, matrix(y_data + y_at.at(p.n.begin, o), filters, y_steps, 0),
@@ -304,7 +306,7 @@ void input_gradient(const ConvGeometry& g, const Points& p, const T* y_data, con
   const Offsets y_steps = combined(multiples(p.o.extent(), y.channel), y.taps);
   const ContractionPart part = part_of(context, std::ssize(y_steps));
   const std::int64_t places = std::ssize(y.places), rows = p.c.extent();
-  const numerics::Product product{p.n.extent(), rows, places, part.tree, part.node};
+  const numerics::Product product{p.n.extent(), rows, places, part.tree, part.node, context.partials, context.overflow};
   std::vector<Real> apart(single ? static_cast<std::size_t>(p.n.extent() * rows * places) : 0);
   if (single) std::fill_n(result.data(), volume(result.region()), Real{0});
   for (std::int64_t group = 0; group < p.group.extent(); ++group) {

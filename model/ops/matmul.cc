@@ -167,13 +167,14 @@ struct Loops {
 
 template <class T>
 void multiply(const Loops& loops, const ContractionPart& part, const T* a, const T* b, numerics::SumOf<T>* c,
-              numerics::Team& team) {
+              const KernelContext& context) {
   std::vector<Loop> outer = loops.leading;
   const Loop batch = outer.empty() ? Loop{} : outer.back();
   if (!outer.empty()) outer.pop_back();
-  const numerics::Product product{batch.extent, loops.rows.extent, loops.columns.extent, part.tree, part.node};
+  const numerics::Product product{batch.extent, loops.rows.extent, loops.columns.extent, part.tree,
+                                  part.node,    context.partials,  context.overflow};
   const auto run = [&](std::int64_t at_a, std::int64_t at_b, std::int64_t at_c) {
-    numerics::contract<T>(team, product, {a + at_a, loops.rows.a, loops.steps.a, batch.a},
+    numerics::contract<T>(team_of(context), product, {a + at_a, loops.rows.a, loops.steps.a, batch.a},
                           {b + at_b, loops.steps.b, loops.columns.b, batch.b},
                           {c + at_c, loops.rows.c, loops.columns.c, batch.c});
   };
@@ -196,7 +197,7 @@ void kernel(const OpCall& call, const Block& block, std::span<const ConstView> i
     const Loops loops(s, block, in[0].region, in[1].region, c.region());
     const std::int64_t at_a = follow(s.in[0], in[0].region, block).base;
     const std::int64_t at_b = follow(s.in[1], in[1].region, block).base;
-    multiply(loops, part_of(context, loops.steps.extent), a.data() + at_a, b.data() + at_b, c.data(), team_of(context));
+    multiply(loops, part_of(context, loops.steps.extent), a.data() + at_a, b.data() + at_b, c.data(), context);
     c.keep();
   });
 }

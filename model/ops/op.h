@@ -16,6 +16,7 @@
 #include "model/numerics/contraction_tree.h"
 #include "model/numerics/exact_sum.h"
 #include "model/numerics/half.h"
+#include "model/numerics/kernels.h"
 
 namespace superstep {
 
@@ -124,8 +125,9 @@ struct KernelContext {
   std::int64_t first_sample = 0;              // of the micro-batch in the global batch: sample dimension offset
   std::span<const ResultPlace> results = {};  // empty: the results are whole tensors without names
   std::int64_t chunk = numerics::ContractionTree::kDefaultChunk;
-  std::optional<ContractionPart> contraction = {};  // none: a block's steps are a contraction of their own
-  Rounding rounding = Rounding::nearest;            // of fp16 results
+  std::optional<ContractionPart> contraction = {};         // none: a block's steps are a contraction of their own
+  numerics::Partials partials = numerics::Partials::full;  // of contractions, in device mode
+  Rounding rounding = Rounding::nearest;                   // of fp16 results
   numerics::Overflow overflow = numerics::Overflow::infinity;
   numerics::Team* team = nullptr;  // null: the caller alone
 };

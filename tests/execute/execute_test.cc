@@ -214,21 +214,36 @@ TEST(ExecuteBert, PlansOfAllKinds) {
   }
 }
 
-// What is executed is what is timed: collectives by kind, with their bytes.
+// What is executed is what is timed: collectives by kind and purpose, with their bytes.
+void expect_collectives_of_timeline(const Plan& plan, const std::string& kind) {
+  SCOPED_TRACE(label(plan));
+  const Lowered lowered(gpt(kind), plan, optimizer(kind));
+  const Timeline timeline = cost(lowered.program, lowered.table().model());
+  for (Arithmetic arithmetic : {Arithmetic::exact, Arithmetic::device}) {
+    const Executed executed = lowered.run(arithmetic);
+    EXPECT_EQ(executed.collectives.size(), timeline.collectives.size());
+    for (const auto& [key, traffic] : timeline.collectives) {
+      SCOPED_TRACE(std::string(name_of(key.first)) + " for " + std::string(name_of(key.second)));
+      ASSERT_TRUE(executed.collectives.count(key));
+      EXPECT_EQ(executed.collectives.at(key).count, traffic.count);
+      EXPECT_EQ(executed.collectives.at(key).bytes, traffic.bytes);
+    }
+  }
+}
+
 TEST(ExecuteGpt, CollectivesAreThoseOfTheTimeline) {
   for (TensorParallel t : {TensorParallel{2, 1}, TensorParallel{4, 1}, TensorParallel{2, 2}}) {
-    const Lowered lowered(gpt(), plain_plan(kUnits, t, 1, 1, 1, 3), optimizer("adam"));
-    const Executed executed = lowered.run();
-    const Timeline timeline = cost(lowered.program, lowered.table().model());
-    std::size_t kinds = 0;
-    for (const auto& [kind, traffic] : timeline.collectives) {
-      if (kind.second != Term::tensor_collective) continue;
-      ++kinds;
-      EXPECT_EQ(executed.collectives.at(kind.first).count, traffic.count) << name_of(kind.first);
-      EXPECT_EQ(executed.collectives.at(kind.first).bytes, traffic.bytes) << name_of(kind.first);
-    }
-    EXPECT_GT(kinds, 0U);
-    EXPECT_EQ(executed.collectives.size(), kinds);
+    expect_collectives_of_timeline(plain_plan(kUnits, t, 1, 1, 1, 3), "adam");
+  }
+  for (const char* kind : {"adam", "lamb"}) {
+    Plan plan = plain_plan(kUnits, {2, 1}, 1, 4, 1, 3);
+    expect_collectives_of_timeline(plan, kind);
+    plan.replicated_tensor_sharding.optimizer_state = 2;
+    expect_collectives_of_timeline(plan, kind);
+    plan.replicated_tensor_sharding = {2, 2, 2};
+    expect_collectives_of_timeline(plan, kind);
+    plan.replicated_tensor_sharding = {1, 4, 1};
+    expect_collectives_of_timeline(plan, kind);
   }
 }
 
