@@ -54,11 +54,17 @@ class Backward {
   Backward(const Backward&) = delete;
   Backward& operator=(const Backward&) = delete;
 
-  // From `y`, whose gradient for itself is 1, down to the roots.
-  void run(TensorId y) {
+  // From `y`, whose gradient for itself is 1 or what is fed as the loss scale, down to the roots.
+  void run(TensorId y, LossScaling scaling = LossScaling::none) {
     Array one(graph_.info(y));
     for (std::int64_t i = 0; i < one.info.elements(); ++i) one.set(i, 1);
-    add(y, builder_.constant(std::move(one), "loss_gradient"));
+    if (scaling == LossScaling::none) {
+      add(y, builder_.constant(std::move(one), "loss_gradient"));
+    } else {
+      builder_.set_unit(graph_.ops[graph_.tensors[y].producer].unit);
+      // A copy is not folded: what follows depends on what is fed.
+      add(y, builder_.one("copy", {builder_.constant(std::move(one), std::string(kLossScale))}));
+    }
     for (std::size_t i = graph_.ops.size(); i-- > 0;) visit(OpId(i));
   }
 
@@ -153,14 +159,14 @@ class Backward {
 
 }  // namespace
 
-std::map<TensorId, TensorId> add_gradients(Graph& graph) {
+std::map<TensorId, TensorId> add_gradients(Graph& graph, LossScaling scaling) {
   if (!graph.loss.valid()) throw Error(graph.name, "the model has no loss to differentiate");
   const TensorInfo info = graph.info(graph.loss);
   if (info.elements() != 1) throw Error(graph.name, "the loss is not a scalar: " + to_text(info.shape));
   GraphBuilder builder(graph);
   builder.set_pass(Pass::backward);
   Backward backward(builder, weights(graph));
-  backward.run(graph.loss);
+  backward.run(graph.loss, scaling);
   return backward.weight_gradients();
 }
 

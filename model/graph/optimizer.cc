@@ -20,7 +20,8 @@ constexpr DType kMath = DType::fp32;
 
 class Update {
  public:
-  Update(Graph& graph, const OptimizerSpec& spec) : graph_(graph), builder_(graph), spec_(spec) {
+  Update(Graph& graph, const OptimizerSpec& spec, LossScaling scaling)
+      : graph_(graph), builder_(graph), spec_(spec), scaling_(scaling) {
     builder_.set_pass(Pass::update);
   }
 
@@ -32,13 +33,24 @@ class Update {
     const bool keeps_master = spec_.master_weights && graph_.info(weight).type == DType::fp16;
     const TensorId master = keeps_master ? state("master", kMath) : TensorId{};
     const TensorId w = keeps_master ? master : builder_.cast(weight, math_type());
-    const TensorId next = rule(w, builder_.cast(gradient, math_type()));
+    const TensorId next = rule(w, unscaled(builder_.cast(gradient, math_type())));
     if (keeps_master) graph_.updates.emplace_back(master, next);
     graph_.updates.emplace_back(weight, builder_.cast(next, graph_.info(weight).type));
   }
 
  private:
   DType math_type() const { return graph_.info(weight_).type == DType::fp64 ? DType::fp64 : kMath; }
+
+  TensorId unscaled(TensorId gradient) {
+    if (scaling_ == LossScaling::none) return gradient;
+    const auto [at, fresh] = inverse_scales_.try_emplace(math_type());
+    if (fresh) {
+      at->second = builder_.constant(Array::from(math_type(), {}, {1}));
+      const std::string type = math_type() == kMath ? "" : "_" + std::string(name_of(math_type()));
+      graph_.tensors[at->second].name = std::string(kInverseLossScale) + type;
+    }
+    return builder_.binary("mul", gradient, at->second);
+  }
 
   TensorId rule(TensorId w, TensorId g) {
     if (spec_.kind == "sgd") return step(w, with_decay(w, g));
@@ -141,6 +153,8 @@ class Update {
   Graph& graph_;
   GraphBuilder builder_;
   const OptimizerSpec& spec_;
+  LossScaling scaling_;
+  std::map<DType, TensorId> inverse_scales_;
   TensorId weight_;
   UnitId unit_;
   std::map<UnitId, TensorId> steps_;
@@ -171,13 +185,14 @@ std::int64_t state_bytes_per_parameter(const OptimizerSpec& spec) {
   return bytes + size_of(spec.second_moment);
 }
 
-void add_optimizer(Graph& graph, const std::map<TensorId, TensorId>& gradients, const OptimizerSpec& spec) {
+void add_optimizer(Graph& graph, const std::map<TensorId, TensorId>& gradients, const OptimizerSpec& spec,
+                   LossScaling scaling) {
   const std::vector<std::string> kinds = optimizer_kinds();
   bool known = false;
   for (const std::string& kind : kinds) known = known || kind == spec.kind;
   if (!known) throw Error("", "unknown optimizer \"" + spec.kind + "\"" + name_hint(spec.kind, kinds));
   const std::map<TensorId, UnitId> home = home_units(graph);
-  Update update(graph, spec);
+  Update update(graph, spec, scaling);
   for (const auto& [weight, gradient] : gradients) update.add(weight, gradient, home.at(weight));
 }
 

@@ -26,12 +26,12 @@ struct Problem {
   Values feeds;
   Vector target{0.5, -1.0, 2.0, 0.1};
 
-  Problem(const OptimizerSpec& spec, DType type) {
+  Problem(const OptimizerSpec& spec, DType type, LossScaling scaling = LossScaling::none) {
     GraphBuilder b(graph);
     weight = b.weight("w", type, {4});
     const TensorId goal = b.input("target", type, {4});
     graph.loss = b.reduce("mean_square", b.binary("sub", weight, goal), {0}, false, DType::fp32);
-    add_optimizer(graph, add_gradients(graph), spec);
+    add_optimizer(graph, add_gradients(graph, scaling), spec, scaling);
     check(graph);
     feeds = random_feeds(graph, 1, 1);
     feeds[weight] = Array::from(type, {4}, start());
@@ -170,6 +170,43 @@ TEST(Optimizer, NamesTheKindsThereAre) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("unknown optimizer \"adamW\""));
+  }
+}
+
+// The numbers named in autodiff.h.
+void feed_loss_scale(Problem& problem, double scale) {
+  int found = 0;
+  for (std::size_t i = 0; i < problem.graph.tensors.size(); ++i) {
+    const Tensor& tensor = problem.graph.tensors[TensorId(i)];
+    const bool inverse = tensor.name.starts_with(kInverseLossScale);
+    if (tensor.kind != TensorKind::constant || (!inverse && tensor.name != kLossScale)) continue;
+    problem.feeds[TensorId(i)] = Array::from(tensor.info.type, tensor.info.shape, {inverse ? 1 / scale : scale});
+    ++found;
+  }
+  ASSERT_EQ(found, 2);
+}
+
+TEST(LossScaling, APowerOfTwoChangesGradientsAndNoUpdate) {
+  for (const std::string& kind : optimizer_kinds()) {
+    for (DType type : {DType::fp32, DType::fp64}) {
+      OptimizerSpec spec;
+      spec.kind = kind;
+      Problem plain(spec, type), one(spec, type, LossScaling::fed), scaled(spec, type, LossScaling::fed);
+      feed_loss_scale(scaled, 1024);
+      const auto gradient = [](const Problem& p) {
+        const Values all = evaluate(p.graph, p.feeds, {});
+        for (const auto& [t, value] : all) {
+          if (p.graph.tensors[t].kind == TensorKind::weight_gradient) return value.values();
+        }
+        return Vector();
+      };
+      Vector expected = gradient(plain);
+      for (double& x : expected) x *= 1024;
+      EXPECT_EQ(gradient(scaled), expected);
+      for (Problem* p : {&plain, &one, &scaled}) p->step();
+      EXPECT_EQ(one.values(), plain.values()) << kind;
+      EXPECT_EQ(scaled.values(), plain.values()) << kind;
+    }
   }
 }
 
