@@ -267,6 +267,13 @@ void override_numbers(JsonReader& r, TransformerSpec& s) {
                                        std::to_string(s.sequence_length));
 }
 
+// A path that a job gives: from where the program runs, or from where the job lies.
+std::string found_path(const std::string& text, const std::string& job_file) {
+  const std::filesystem::path path = text;
+  if (path.is_absolute() || std::filesystem::exists(path)) return text;
+  return (std::filesystem::path(job_file).parent_path() / path).string();
+}
+
 ModelChoice read_model(JsonReader r, const std::string& job_file) {
   ModelChoice m;
   if (r.has("zoo") == r.has("onnx")) {
@@ -280,11 +287,8 @@ ModelChoice read_model(JsonReader r, const std::string& job_file) {
     override_numbers(r, *m.zoo);
     m.packed = m.zoo->packed;
   } else {
-    std::filesystem::path path = r.text("onnx");
-    if (path.is_relative() && !std::filesystem::exists(path))
-      path = std::filesystem::path(job_file).parent_path() / path;
-    m.onnx = path.string();
-    if (!std::filesystem::exists(path))
+    m.onnx = found_path(r.text("onnx"), job_file);
+    if (!std::filesystem::exists(m.onnx))
       throw Error(r.at("onnx"), "found " + describe(r.raw("onnx")) + ", but there is no such file");
   }
   r.finish();
@@ -309,17 +313,44 @@ OptimizerSpec read_optimizer(JsonReader r, const Precision& precision) {
   return o;
 }
 
-RunChoice read_run(JsonReader r) {
+void read_loss_scale(JsonReader& r, RunChoice& run) {
+  const nlohmann::json* v = r.raw_or_null("loss_scale");
+  if (v && v->is_string()) {
+    const std::vector<std::string> words = {"auto"};
+    r.name("loss_scale", words);
+    run.automatic_loss_scale = true;
+    return;
+  }
+  run.loss_scale = r.number_or("loss_scale", 0, 1e30, run.loss_scale);
+  if (run.loss_scale == 0) throw Error(r.at("loss_scale"), "found 0, expected a factor above 0, or \"auto\"");
+}
+
+void read_checkpoints(JsonReader& r, const std::string& job_file, RunChoice& run) {
+  run.checkpoint = r.text_or("checkpoint", "");
+  run.checkpoint_every = r.integer_or("checkpoint_every", 1, kMost, 0);
+  if (run.checkpoint_every > 0 && run.checkpoint.empty())
+    throw Error(r.at("checkpoint_every"), "found no checkpoint beside it, expected the file to write");
+  if (r.has("resume")) run.resume = found_path(r.text("resume"), job_file);
+}
+
+RunChoice read_run(JsonReader r, const std::string& job_file) {
   constexpr std::int64_t kLargestSeed = std::int64_t{1} << 53;  // beyond, JSON readers disagree on integers
   RunChoice run;
   run.data = r.text_or("data", run.data);
   if (run.data.empty()) throw Error(r.at("data"), "found an empty text, expected \"random\" or a folder");
+  if (run.data != "random") run.data = found_path(run.data, job_file);
+  run.samples = r.integer_or("samples", 1, kMost, 0);
+  if (run.samples > 0 && run.data != "random")
+    throw Error(r.at("samples"), "found beside a folder of samples, expected data \"random\"");
+  run.instances = r.integer_or("instances", 1, kMost, run.instances);
+  const std::vector<std::string> sources = {"stored", "random"};
+  run.random_weights = r.name_or("weights", sources, "stored") == "random";
   run.steps = r.integer_or("steps", 1, kMost, run.steps);
   run.seed = r.integer_or("seed", 0, kLargestSeed, run.seed);
   if (const nlohmann::json* v = r.raw_or_null("mode")) run.mode = parse_name(*v, r.at("mode"), kRunModes);
   run.chunk = r.integer_or("chunk", 1, kMost, run.chunk);
-  run.loss_scale = r.number_or("loss_scale", 0, 1e30, run.loss_scale);
-  if (run.loss_scale == 0) throw Error(r.at("loss_scale"), "found 0, expected a factor above 0");
+  read_loss_scale(r, run);
+  read_checkpoints(r, job_file, run);
   r.finish();
   return run;
 }
@@ -366,7 +397,7 @@ Job read_job(const nlohmann::json& json, const std::string& name) {
     job.global_batch = b.integer("global", 1, kMost);
     b.finish();
   }
-  if (r.has("run")) job.run = read_run(r.object("run"));
+  if (r.has("run")) job.run = read_run(r.object("run"), name);
   r.finish();
   return job;
 }
@@ -383,7 +414,8 @@ Graph build_graph(const Job& job, std::int64_t micro_batch) {
       throw Error(job.source, "the model " + job.model.name() +
                                   " has no scalar loss; training needs one (task \"inference\" does not)");
     count_samples_in_loss(graph);
-    add_optimizer(graph, add_gradients(graph), job.optimizer);
+    const LossScaling scaling = job.run.scales_loss() ? LossScaling::fed : LossScaling::none;
+    add_optimizer(graph, add_gradients(graph, scaling), job.optimizer, scaling);
   }
   return graph;
 }

@@ -53,14 +53,22 @@ struct ModelChoice {
   std::string name() const;
 };
 
-// How a job is executed on numbers. Read and checked with every job; only `run` uses it.
+// How a job is executed on numbers. Read and checked with every job; only `run` uses it, but for scales_loss(), which
+// adds to the graph.
 enum class RunMode : std::uint8_t { exact, device };
 struct RunChoice {
   std::string data = "random";  // drawn by the seed; otherwise a folder with input_K.pb
+  std::int64_t samples = 0;     // random data: how many there are before they come again; 0: without end
+  std::int64_t instances = 1;   // host programs that read the data, each for an equal run of replicas
+  bool random_weights = false;  // also those that the model's file has
   std::int64_t steps = 1, seed = 0;
   RunMode mode = RunMode::exact;
   std::int64_t chunk = 256;  // exact mode: elements of a contraction that are summed in index order
   double loss_scale = 1;
+  bool automatic_loss_scale = false;
+  std::string checkpoint, resume;     // files; empty: none
+  std::int64_t checkpoint_every = 0;  // steps; 0: at the end alone
+  bool scales_loss() const { return automatic_loss_scale || loss_scale != 1; }
 };
 
 struct Job {

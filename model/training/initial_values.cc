@@ -71,9 +71,9 @@ Array weight_value(const Graph& graph, TensorId t, WeightSource source, std::uin
   const Tensor& tensor = graph.tensors[t];
   if (tensor.data && source != WeightSource::drawn) return *tensor.data;
   if (source == WeightSource::stored)
-    throw Error(graph.name, "weight \"" + tensor.name + "\" " + to_text(tensor.info.shape) +
-                                " has no values in the file; expected values, or \"run\": {\"weights\": \"random\"}, "
-                                "which draws all weights by the seed");
+    throw Error("", "weight \"" + tensor.name + "\" " + to_text(tensor.info.shape) +
+                        " has no values in the file; expected values, or \"run\": {\"weights\": \"random\"}, "
+                        "which draws all weights by the seed");
   return drawn(graph, t, seed);
 }
 

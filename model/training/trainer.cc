@@ -33,6 +33,11 @@ void check_state(const Graph& graph, const TrainingState& state) {
     throw Error("", "found " + std::to_string(state.tensors.size()) + " tensors, expected " + std::to_string(expected));
 }
 
+std::string output_name(std::size_t i) { return "output " + std::to_string(i); }
+std::string gradient_name(const Graph& graph, const Tensor& gradient) {
+  return "gradient of " + graph.tensors[gradient.weight].name;
+}
+
 // Names the first array that is not finite.
 void note_not_finite(const NamedValues& values, StepResult& result) {
   for (const auto& [name, array] : values) {
@@ -51,6 +56,21 @@ std::int64_t first_not_finite(const Array& array) {
     if (!std::isfinite(array.at(i))) return i;
   }
   return -1;
+}
+
+TensorId result_named(const Graph& graph, const std::string& name) {
+  if (name == "loss") return graph.loss;
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    if (name == output_name(i)) return graph.outputs[i];
+  }
+  for (const auto& [old, made] : graph.updates) {
+    if (name == graph.tensors[old].name) return made;
+  }
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const Tensor& tensor = graph.tensors[TensorId(i)];
+    if (tensor.kind == TensorKind::weight_gradient && name == gradient_name(graph, tensor)) return TensorId(i);
+  }
+  return {};
 }
 
 Trainer::Trainer(const Graph& graph, Run run, TrainingState state)
@@ -81,8 +101,7 @@ NamedValues Trainer::results_of(const Values& values) const {
   if (graph_.loss.valid()) return {{"loss", values.at(graph_.loss)}};
   NamedValues results;
   for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
-    if (const auto at = values.find(graph_.outputs[i]); at != values.end())
-      results["output " + std::to_string(i)] = at->second;
+    if (const auto at = values.find(graph_.outputs[i]); at != values.end()) results[output_name(i)] = at->second;
   }
   return results;
 }
@@ -92,7 +111,7 @@ NamedValues Trainer::gradients_of(const Values& values) const {
   for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
     const Tensor& tensor = graph_.tensors[TensorId(i)];
     if (tensor.kind != TensorKind::weight_gradient) continue;
-    gradients["gradient of " + graph_.tensors[tensor.weight].name] = values.at(TensorId(i));
+    gradients[gradient_name(graph_, tensor)] = values.at(TensorId(i));
   }
   return gradients;
 }

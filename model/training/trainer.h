@@ -59,6 +59,9 @@ class Trainer {
   TrainingState state_;
 };
 
+// The tensor that a StepResult knows as `name`; invalid: none.
+TensorId result_named(const Graph& graph, const std::string& name);
+
 // The first value that is NaN or infinite; -1: none.
 std::int64_t first_not_finite(const Array& array);
 

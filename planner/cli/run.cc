@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/run.h"
+
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "model/error.h"
+#include "planner/cli/options.h"
+#include "planner/cli/outcome.h"
+
+namespace superstep {
+namespace {
+
+using nlohmann::json;
+
+struct RunArguments {
+  std::string job;
+  bool no_reference = false, require_identical = false;
+};
+
+// Numbers that JSON has no form for as texts.
+json number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+json number(const std::optional<double>& value) { return value ? number(*value) : json(); }
+
+std::string text(const char* format, double value) {
+  char digits[40];
+  std::snprintf(digits, sizeof digits, format, value);
+  return digits;
+}
+
+std::string_view name_of(RunMode mode) { return mode == RunMode::exact ? "exact" : "device"; }
+
+json collectives_json(const RunOutcome& r) {
+  json list = json::array();
+  for (const auto& [kind, traffic] : r.collectives)
+    list.push_back({{"kind", name_of(kind)}, {"count", traffic.count}, {"bytes", traffic.bytes.value}});
+  return list;
+}
+
+json failure_json(const RunFailure& f) {
+  return {{"step", f.step}, {"op", f.op},       {"op_kind", f.kind},       {"tensor", f.tensor},
+          {"made", f.made}, {"where", f.where}, {"value", number(f.value)}};
+}
+
+json result_json(const Job& job, const Plan& plan, const RunOutcome& r, const std::vector<std::string>& notes) {
+  json losses = json::array(), reference = json::array(), steps = json::array();
+  for (const RunStep& s : r.steps) {
+    if (s.loss) losses.push_back(number(s.loss));
+    if (s.reference_loss) reference.push_back(number(s.reference_loss));
+    json row = {{"step", s.step}, {"loss", number(s.loss)}, {"loss_scale", s.loss_scale}, {"skipped", s.skipped}};
+    if (r.compared) {
+      row["reference_loss"] = number(s.reference_loss);
+      row["bit_identical"] = s.difference.identical;
+      row["max_abs_difference"] = number(s.difference.max_abs);
+      row["max_relative_difference"] = number(s.difference.max_relative);
+      row["worst_tensor"] = s.difference.worst;
+    }
+    steps.push_back(std::move(row));
+  }
+  json j = {{"plan", to_json(plan)},
+            {"label", label(plan)},
+            {"mode", name_of(job.run.mode)},
+            {"losses", losses},
+            {"reference_losses", reference},
+            {"steps", steps},
+            {"collectives", collectives_json(r)},
+            {"seconds", {{"plan", r.plan_seconds}, {"reference", r.reference_seconds}}},
+            {"notes", notes}};
+  const bool compared = r.compared && !r.failure;
+  j["bit_identical"] = compared ? json(r.difference.identical) : json();
+  j["max_abs_difference"] = compared ? number(r.difference.max_abs) : json();
+  j["max_relative_difference"] = compared ? number(r.difference.max_relative) : json();
+  if (r.failure) j["non_finite"] = failure_json(*r.failure);
+  return j;
+}
+
+std::string same_bits(const RunStep& s) {
+  if (s.difference.identical) return "yes";
+  return "no: " + text("%.2g", s.difference.max_relative) + " of " + s.difference.worst;
+}
+
+TextTable step_table(const RunOutcome& r) {
+  TextTable table;
+  table.headings = {"step", "loss"};
+  if (r.compared) {
+    table.headings.insert(table.headings.end(), {"plain model", "same bits"});
+    table.left_columns = {3};
+  }
+  for (const RunStep& s : r.steps) {
+    const auto loss = [](const std::optional<double>& v) { return v ? text("%.8g", *v) : std::string("-"); };
+    std::vector<std::string> row = {std::to_string(s.step), loss(s.loss)};
+    if (r.compared)
+      row.insert(row.end(), {loss(s.reference_loss), r.failure && &s == &r.steps.back() ? "" : same_bits(s)});
+    if (s.skipped) row.back() += " (no update: loss scale " + text("%g", s.loss_scale) + ")";
+    table.add(std::move(row));
+  }
+  return table;
+}
+
+std::string verdict(const RunOutcome& r) {
+  if (r.failure) {
+    const RunFailure& f = *r.failure;
+    return "✕ Step " + std::to_string(f.step) + " (" + f.where + "): " + f.tensor + " is " + text("%g", f.value) +
+           "; it began with \"" + f.op + "\" (" + f.kind + "), which made " + f.made;
+  }
+  if (!r.compared) return "Not compared with the plain model.";
+  if (r.difference.identical) return "✓ The same bits as the plain model.";
+  return "Not the same bits as the plain model: " + text("%.3g", r.difference.max_abs) + " apart at most, " +
+         text("%.2g", r.difference.max_relative) + " of the largest element of " + r.difference.worst + ".";
+}
+
+void print(const Job& job, const Plan& plan, const RunOutcome& r, const std::vector<std::string>& notes) {
+  const TextStyle style = terminal_style();
+  std::cout << job.model.name() << " on " << job.machine.title << ", " << name_of(job.run.mode) << " mode\n"
+            << label(plan) << ", global batch " << plan.global_batch() << "\n\n"
+            << verdict(r) << "\n\n"
+            << step_table(r).to_string(style);
+  if (!r.collectives.empty()) {
+    TextTable table;
+    table.headings = {"collectives of a step, one replica", "count", "bytes"};
+    for (const auto& [kind, traffic] : r.collectives)
+      table.add({std::string(name_of(kind)), std::to_string(traffic.count), std::to_string(traffic.bytes.value)});
+    std::cout << "\n" << table.to_string(style);
+  }
+  if (!notes.empty()) std::cout << "\n";
+  for (const std::string& note : notes) std::cout << "  note: " << note << "\n";
+}
+
+int run_run(const RunArguments& a, const CommonOptions& common) {
+  check_output(common.json);
+  OutcomeOptions estimate;
+  estimate.estimate = true;
+  const Outcome o = solve(a.job, estimate, common);
+  const Evaluated* planned = o.shown();
+  if (!planned)
+    throw Error(o.job.source + "#/plan",
+                !o.search.overflows.empty() ? o.search.overflows.front().detail : "the pinned plan is not legal");
+  check_output(o.job.run.checkpoint);
+  const RunOptions options{.reference = !a.no_reference, .progress = progress_of(common)};
+  const RunOutcome r = run_job(*o.tables, planned->plan, planned->program, options);
+  clear_progress(common);
+  std::vector<std::string> notes = r.notes;
+  if (!planned->overflows.empty())
+    notes.push_back("the plan does not fit this machine: " + planned->overflows.front().detail);
+  if (prints_text(common)) print(o.job, planned->plan, r, notes);
+  write_json(common, result_json(o.job, planned->plan, r, notes));
+  const bool differs = r.compared && !r.difference.identical;
+  return r.failure || (a.require_identical && differs) ? kFailed : kDone;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, CommonOptions& common, Run& run) {
+  auto a = std::make_shared<RunArguments>();
+  CLI::App* sub =
+      sub_command(app, common, "run",
+                  "Execute the plan pinned in a job on numbers (defaults for what is not pinned), and compare "
+                  "with the plain model");
+  sub->add_option("job", a->job, "Job file")->required()->type_name("JOB.json");
+  CLI::Option* alone = sub->add_flag("--no-reference", a->no_reference, "Do not run the plain model beside it");
+  sub->add_flag("--require-identical", a->require_identical, "Exit 1 unless all bits are those of the plain model")
+      ->excludes(alone);
+  sub->callback([a, &common, &run] { run = [a, &common] { return run_run(*a, common); }; });
+}
+
+}  // namespace superstep
