@@ -316,9 +316,9 @@ OptimizerSpec read_optimizer(JsonReader r, const Precision& precision) {
 void read_loss_scale(JsonReader& r, RunChoice& run) {
   const nlohmann::json* v = r.raw_or_null("loss_scale");
   if (v && v->is_string()) {
-    const std::vector<std::string> words = {"auto"};
-    r.name("loss_scale", words);
-    run.automatic_loss_scale = true;
+    run.automatic_loss_scale = *v == "auto";
+    if (!run.automatic_loss_scale)
+      throw Error(r.at("loss_scale"), "found " + describe(*v) + ", expected a factor above 0, or \"auto\"");
     return;
   }
   run.loss_scale = r.number_or("loss_scale", 0, 1e30, run.loss_scale);
@@ -404,11 +404,26 @@ Job read_job(const nlohmann::json& json, const std::string& name) {
 
 Job load_job(const std::string& path) { return read_job(parse_json_file(path), path); }
 
+namespace {
+
+// Weights that are drawn anyway are not looked for.
+Graph import_model(const Job& job, std::int64_t micro_batch) {
+  const ImportOptions options{
+      .micro_batch = micro_batch, .precision = job.pins.precision.weights, .read_weights = !job.run.random_weights};
+  try {
+    return import_onnx(job.model.onnx, options).graph;
+  } catch (const Error& e) {
+    const std::string message = e.what();
+    if (message.find("external data") == std::string::npos || message.find("not found") == std::string::npos) throw;
+    throw Error("", message + "; \"run\": {\"weights\": \"random\"} draws all weights by the seed");
+  }
+}
+
+}  // namespace
+
 Graph build_graph(const Job& job, std::int64_t micro_batch) {
   Graph graph =
-      job.model.zoo
-          ? build(*job.model.zoo, micro_batch, job.pins.precision.weights)
-          : import_onnx(job.model.onnx, {.micro_batch = micro_batch, .precision = job.pins.precision.weights}).graph;
+      job.model.zoo ? build(*job.model.zoo, micro_batch, job.pins.precision.weights) : import_model(job, micro_batch);
   if (job.task == Task::training) {
     if (!graph.loss.valid())
       throw Error(job.source, "the model " + job.model.name() +

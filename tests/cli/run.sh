@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A job on numbers: run.sh SUPERSTEP JOB.json
+# Losses of every step beside the plain model's, near to them; without it; and on from a checkpoint with the same bits.
+set -euo pipefail
+
+superstep=$(readlink -f -- "$1")
+job=$(readlink -f -- "$2")
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+cd "$place"
+
+failed=0
+complain() {
+  printf '%s\n' "$*"
+  failed=1
+}
+keys() {  # FILE KEY...
+  local file=$1
+  shift
+  for key; do grep -q "\"$key\"" "$file" || complain "$file has no key $key"; done
+}
+# The losses of a result, one to a line.
+losses() { awk '/^  "losses": \[/ { inside = 1; next } /\]/ { inside = 0 } inside { gsub(/[ ,]/, ""); print }' "$1"; }
+# The job with fields of "run" before those it has.
+with_run() { sed "s|\"run\": {|\"run\": {$1, |" "$job"; }
+
+found=0
+"$superstep" run "$job" --require-identical --json result.json >text || found=$?
+keys result.json plan mode losses reference_losses bit_identical max_abs_difference max_relative_difference collectives \
+  steps seconds notes
+identical=$(sed -n 's/^  "bit_identical": \([a-z]*\).*/\1/p' result.json)
+[[ $identical/$found == true/0 || $identical/$found == false/1 ]] || complain "bit_identical $identical, but exit $found"
+steps=$(sed -n 's/.*"steps": \([0-9]*\).*/\1/p' "$job")
+(($(losses result.json | wc -l) == steps)) || complain "not one loss for each of $steps steps: $(losses result.json)"
+while read -r loss; do grep -qF "${loss:0:5}" text || complain "loss $loss is not in the text"; done < <(losses result.json)
+awk '/"max_relative_difference"/ && !/  "steps"/ { gsub(/[^-0-9.e]/, "", $2); if ($2 + 0 > 0.5) exit 1 }' result.json ||
+  complain "far from the plain model"
+
+"$superstep" run "$job" --no-reference --quiet --json alone.json
+keys alone.json losses collectives
+grep -q '"bit_identical": null' alone.json || complain "bit_identical of nothing"
+[[ $(losses alone.json) == "$(losses result.json)" ]] || complain "other losses without a reference"
+
+with_run '"checkpoint": "half.safetensors"' | sed "s/\"steps\": $steps/\"steps\": $((steps / 2))/" >half.json
+with_run '"resume": "half.safetensors"' | sed "s/\"steps\": $steps/\"steps\": $((steps - steps / 2))/" >rest.json
+"$superstep" run half.json --no-reference --quiet --json first.json
+"$superstep" run rest.json --no-reference --quiet --json second.json
+[[ $(losses first.json; losses second.json) == "$(losses result.json)" ]] ||
+  complain "other losses after a checkpoint: $(losses first.json second.json)"
+exit "$failed"
