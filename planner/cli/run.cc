@@ -118,9 +118,9 @@ std::string verdict(const RunOutcome& r) {
 void print(const Job& job, const Plan& plan, const RunOutcome& r, const std::vector<std::string>& notes) {
   const TextStyle style = terminal_style();
   std::cout << job.model.name() << " on " << job.machine.title << ", " << name_of(job.run.mode) << " mode\n"
-            << label(plan) << ", global batch " << plan.global_batch() << "\n\n"
-            << verdict(r) << "\n\n"
-            << step_table(r).to_string(style);
+            << label(plan) << ", global batch " << plan.global_batch() << "\n\n";
+  for (const std::string& line : wrapped(verdict(r), style.columns)) std::cout << line << "\n";
+  std::cout << "\n" << step_table(r).to_string(style);
   if (!r.collectives.empty()) {
     TextTable table;
     table.headings = {"collectives of a step, one replica", "count", "bytes"};
@@ -129,7 +129,9 @@ void print(const Job& job, const Plan& plan, const RunOutcome& r, const std::vec
     std::cout << "\n" << table.to_string(style);
   }
   if (!notes.empty()) std::cout << "\n";
-  for (const std::string& note : notes) std::cout << "  note: " << note << "\n";
+  for (const std::string& note : notes) {
+    for (const std::string& line : wrapped("note: " + note, style.columns - 2)) std::cout << "  " << line << "\n";
+  }
 }
 
 int run_run(const RunArguments& a, const CommonOptions& common) {
