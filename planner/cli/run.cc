@@ -70,7 +70,9 @@ json result_json(const Job& job, const Plan& plan, const RunOutcome& r, const st
             {"reference_losses", reference},
             {"steps", steps},
             {"collectives", collectives_json(r)},
-            {"seconds", {{"plan", r.plan_seconds}, {"reference", r.reference_seconds}}},
+            {"seconds", r.plan_seconds + r.reference_seconds},
+            {"plan_seconds", r.plan_seconds},
+            {"reference_seconds", r.reference_seconds},
             {"notes", notes}};
   const bool compared = r.compared && !r.failure;
   j["bit_identical"] = compared ? json(r.difference.identical) : json();
