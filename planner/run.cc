@@ -76,7 +76,9 @@ class Session {
     Trainer planned(
         graph_, [this](const auto& feeds, const auto& context) { return execute_step(feeds, context); }, start);
     Trainer plain(
-        plain_, [this](const auto& feeds, const auto& context) { return evaluate(plain_, feeds, context); }, start);
+        plain_,
+        [this](const auto& feeds, const auto& context) { return evaluate(plain_, feeds, context, outcomes(plain_)); },
+        start);
     out_.compared = options_.reference;
     for (std::int64_t s = 0; s < job_.run.steps && !out_.failure; ++s) {
       if (options_.progress)
