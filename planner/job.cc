@@ -43,6 +43,10 @@ const std::vector<std::pair<std::string, ActivationSharding>> kActivationShardin
 const std::vector<std::pair<std::string, LoadSchedule>> kLoads = {{"preload", LoadSchedule::preload},
                                                                   {"on_demand", LoadSchedule::on_demand}};
 const std::vector<std::pair<std::string, RunMode>> kRunModes = {{"exact", RunMode::exact}, {"device", RunMode::device}};
+const std::vector<std::pair<std::string, Rounding>> kRoundings = {{"nearest", Rounding::nearest},
+                                                                  {"stochastic", Rounding::stochastic}};
+const std::vector<std::pair<std::string, numerics::Overflow>> kOverflows = {
+    {"infinity", numerics::Overflow::infinity}, {"clip", numerics::Overflow::clip}, {"nan", numerics::Overflow::nan}};
 const std::vector<std::pair<std::string, DType>> kTypes = {{"fp16", DType::fp16}, {"fp32", DType::fp32}};
 
 std::int64_t whole(const nlohmann::json& v, const std::string& where, std::int64_t low, std::int64_t high) {
@@ -349,6 +353,8 @@ RunChoice read_run(JsonReader r, const std::string& job_file) {
   run.seed = r.integer_or("seed", 0, kLargestSeed, run.seed);
   if (const nlohmann::json* v = r.raw_or_null("mode")) run.mode = parse_name(*v, r.at("mode"), kRunModes);
   run.chunk = r.integer_or("chunk", 1, kMost, run.chunk);
+  if (const nlohmann::json* v = r.raw_or_null("rounding")) run.rounding = parse_name(*v, r.at("rounding"), kRoundings);
+  if (const nlohmann::json* v = r.raw_or_null("overflow")) run.overflow = parse_name(*v, r.at("overflow"), kOverflows);
   read_loss_scale(r, run);
   read_checkpoints(r, job_file, run);
   r.finish();

@@ -12,6 +12,7 @@
 #include "model/graph/autodiff.h"
 #include "model/lower/plan.h"
 #include "model/machine/machine.h"
+#include "model/ops/op.h"
 #include "model/zoo/zoo.h"
 
 namespace superstep {
@@ -63,7 +64,9 @@ struct RunChoice {
   bool random_weights = false;  // also those that the model's file has
   std::int64_t steps = 1, seed = 0;
   RunMode mode = RunMode::exact;
-  std::int64_t chunk = 256;  // exact mode: elements of a contraction that are summed in index order
+  std::int64_t chunk = 256;               // exact mode: elements of a contraction that are summed in index order
+  Rounding rounding = Rounding::nearest;  // to fp16
+  numerics::Overflow overflow = numerics::Overflow::nan;
   double loss_scale = 1;
   bool automatic_loss_scale = false;
   std::string checkpoint, resume;     // files; empty: none

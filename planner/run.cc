@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "model/error.h"
+#include "model/numerics/team.h"
 #include "model/training/checkpoint.h"
 #include "model/training/data_set.h"
 #include "model/training/initial_values.h"
@@ -51,6 +53,10 @@ void check_memory(const Job& job, const Graph& graph, const Plan& plan) {
                               " GiB of memory, expected more; a smaller batch, fewer layers or less hidden take less");
 }
 
+int thread_count(int threads) {
+  return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
 class Session {
  public:
   Session(Tables& tables, const Plan& plan, const Program& program, const RunOptions& options)
@@ -61,7 +67,8 @@ class Session {
         table_(tables.table(table_key(plan))),
         graph_(tables.facts(plan.micro_batch).graph),
         identity_(identity_of(graph_, job_.optimizer)),
-        split_{job_.run.instances, plan.replicas, plan.gradient_accumulation, plan.micro_batch} {
+        split_{job_.run.instances, plan.replicas, plan.gradient_accumulation, plan.micro_batch},
+        team_(thread_count(options.threads)) {
     check_memory(job_, graph_, plan);
     if (plan.replicas % split_.instances != 0)
       throw Error(job_.source + "#/run/instances", "found " + std::to_string(split_.instances) +
@@ -74,10 +81,13 @@ class Session {
     const DataSet data = samples();
     const TrainingState start = first_state();
     Trainer planned(
-        graph_, [this](const auto& feeds, const auto& context) { return execute_step(feeds, context); }, start);
+        graph_, [this](const auto& feeds, const auto& context) { return execute_step(feeds, arithmetic(context)); },
+        start);
     Trainer plain(
         plain_,
-        [this](const auto& feeds, const auto& context) { return evaluate(plain_, feeds, context, outcomes(plain_)); },
+        [this](const auto& feeds, const auto& context) {
+          return evaluate(plain_, feeds, arithmetic(context), outcomes(plain_));
+        },
         start);
     out_.compared = options_.reference;
     for (std::int64_t s = 0; s < job_.run.steps && !out_.failure; ++s) {
@@ -120,9 +130,32 @@ class Session {
 
   // One optimizer step, or one batch of inference, under the plan.
   Values execute_step(const Values& feeds, const KernelContext& context) {
-    Executed executed = execute(program_, table_, plan_, feeds, context);
+    const bool exact = job_.run.mode == RunMode::exact;
+    Executed executed =
+        execute(program_, table_, plan_, feeds, context, exact ? Arithmetic::exact : Arithmetic::device);
     out_.collectives = std::move(executed.collectives);
+    out_.cuts = listed(executed.cuts);
     return std::move(executed.values);
+  }
+
+  KernelContext arithmetic(KernelContext context) {
+    context.chunk = job_.run.chunk;
+    context.rounding = job_.run.rounding;
+    context.overflow = job_.run.overflow;
+    context.team = &team_;
+    return context;
+  }
+
+  std::vector<RunOutcome::Cut> listed(const std::map<OpId, Executed::Cut>& cuts) const {
+    std::vector<RunOutcome::Cut> list;
+    for (const auto& [op, cut] : cuts) {
+      const auto same = [&](const RunOutcome::Cut& c) { return static_cast<const Executed::Cut&>(c) == cut; };
+      if (const auto at = std::find_if(list.begin(), list.end(), same); at != list.end())
+        ++at->times;
+      else
+        list.push_back({cut, graph_.ops[op].name, 1});
+    }
+    return list;
   }
 
   void step(Trainer& planned, Trainer& plain, const NamedValues& inputs) {
@@ -192,6 +225,7 @@ class Session {
   Graph plain_;         // of the global batch
   const TrainingIdentity identity_;
   const BatchSplit split_;
+  numerics::Team team_;
   RunOutcome out_;
 };
 

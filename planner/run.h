@@ -35,8 +35,14 @@ struct RunFailure {
 struct RunOutcome {
   std::vector<RunStep> steps;
   bool compared = false;
-  Difference difference;                                    // of all steps
-  std::map<CollectiveKind, Executed::Traffic> collectives;  // of one step
+  Difference difference;                                                     // of all steps
+  std::map<std::pair<CollectiveKind, Term>, Executed::Traffic> collectives;  // of one step and replica
+  // Exact mode: contractions that the plan cuts, by op, equal ones together.
+  struct Cut : Executed::Cut {
+    std::string op;          // the first one
+    std::int64_t times = 1;  // so many ops
+  };
+  std::vector<Cut> cuts;
   std::optional<RunFailure> failure;
   double plan_seconds = 0, reference_seconds = 0;
   std::vector<std::string> notes;
@@ -44,6 +50,7 @@ struct RunOutcome {
 
 struct RunOptions {
   bool reference = true;
+  int threads = 0;                                                      // 0: all cores
   std::function<void(double share, const std::string& what)> progress;  // may be empty
 };
 

@@ -25,6 +25,7 @@ struct Executed {
     std::int64_t steps = 0;  // of the whole batch
     std::int64_t parts = 1;
     bool nodes = true;
+    friend bool operator==(const Cut&, const Cut&) = default;
   };
   std::map<OpId, Cut> cuts;
   struct Traffic {

@@ -38,8 +38,19 @@ std::string_view name_of(RunMode mode) { return mode == RunMode::exact ? "exact"
 
 json collectives_json(const RunOutcome& r) {
   json list = json::array();
-  for (const auto& [kind, traffic] : r.collectives)
-    list.push_back({{"kind", name_of(kind)}, {"count", traffic.count}, {"bytes", traffic.bytes.value}});
+  for (const auto& [key, traffic] : r.collectives) {
+    list.push_back({{"kind", name_of(key.first)},
+                    {"purpose", name_of(key.second)},
+                    {"count", traffic.count},
+                    {"bytes", traffic.bytes.value}});
+  }
+  return list;
+}
+
+json cuts_json(const RunOutcome& r) {
+  json list = json::array();
+  for (const RunOutcome::Cut& c : r.cuts)
+    list.push_back({{"op", c.op}, {"ops", c.times}, {"steps", c.steps}, {"parts", c.parts}, {"node", c.nodes}});
   return list;
 }
 
@@ -70,6 +81,7 @@ json result_json(const Job& job, const Plan& plan, const RunOutcome& r, const st
             {"reference_losses", reference},
             {"steps", steps},
             {"collectives", collectives_json(r)},
+            {"cuts", cuts_json(r)},
             {"seconds", r.plan_seconds + r.reference_seconds},
             {"plan_seconds", r.plan_seconds},
             {"reference_seconds", r.reference_seconds},
@@ -125,9 +137,20 @@ void print(const Job& job, const Plan& plan, const RunOutcome& r, const std::vec
   std::cout << "\n" << step_table(r).to_string(style);
   if (!r.collectives.empty()) {
     TextTable table;
-    table.headings = {"collectives of a step, one replica", "count", "bytes"};
-    for (const auto& [kind, traffic] : r.collectives)
-      table.add({std::string(name_of(kind)), std::to_string(traffic.count), std::to_string(traffic.bytes.value)});
+    table.headings = {"collectives of a step, one replica", "for", "count", "bytes"};
+    table.left_columns = {1};
+    for (const auto& [key, traffic] : r.collectives)
+      table.add({std::string(name_of(key.first)), std::string(name_of(key.second)), std::to_string(traffic.count),
+                 std::to_string(traffic.bytes.value)});
+    std::cout << "\n" << table.to_string(style);
+  }
+  if (!r.cuts.empty()) {
+    TextTable table;
+    table.headings = {"contractions that the plan cuts", "ops", "steps", "parts", "at nodes"};
+    table.left_columns = {4};
+    for (const RunOutcome::Cut& c : r.cuts)
+      table.add(
+          {c.op, std::to_string(c.times), std::to_string(c.steps), std::to_string(c.parts), c.nodes ? "yes" : "no"});
     std::cout << "\n" << table.to_string(style);
   }
   if (!notes.empty()) std::cout << "\n";
@@ -146,7 +169,7 @@ int run_run(const RunArguments& a, const CommonOptions& common) {
     throw Error(o.job.source + "#/plan",
                 !o.search.overflows.empty() ? o.search.overflows.front().detail : "the pinned plan is not legal");
   check_output(o.job.run.checkpoint);
-  const RunOptions options{.reference = !a.no_reference, .progress = progress_of(common)};
+  const RunOptions options{.reference = !a.no_reference, .threads = common.threads, .progress = progress_of(common)};
   const RunOutcome r = run_job(*o.tables, planned->plan, planned->program, options);
   clear_progress(common);
   std::vector<std::string> notes = r.notes;

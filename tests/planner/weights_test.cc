@@ -111,8 +111,10 @@ TEST(StoredBytes, OfShardedWeightsAreDividedByTheDegree) {
     std::int64_t joined = 0;
     for (const StageSpan& s : stage_spans(plan, static_cast<std::int64_t>(world.table(plan).units()))) {
       std::int64_t most = 0;
-      for (std::int64_t u = s.begin; u < s.end; ++u)
-        most = std::max(most, world.table(plan).row(static_cast<std::size_t>(u)).weight_tile.value);
+      for (std::int64_t u = s.begin; u < s.end; ++u) {
+        const UnitRow& row = world.table(plan).row(static_cast<std::size_t>(u));
+        most = std::max(most, (row.weight_tile + row.borrowed_tile).value);
+      }
       joined += most * program.compute_tiles * plan.replicas;
     }
     const std::int64_t stored = over_all_ipus(program, plan, &Residents::weights) - joined;
