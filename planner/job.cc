@@ -292,6 +292,7 @@ ModelChoice read_model(JsonReader r, const std::string& job_file) {
     m.packed = m.zoo->packed;
   } else {
     m.onnx = found_path(r.text("onnx"), job_file);
+    m.batch_dimension = static_cast<int>(r.integer_or("batch_dimension", 0, 15, m.batch_dimension));
     if (!std::filesystem::exists(m.onnx))
       throw Error(r.at("onnx"), "found " + describe(r.raw("onnx")) + ", but there is no such file");
   }
@@ -414,8 +415,10 @@ namespace {
 
 // Weights that are drawn anyway are not looked for.
 Graph import_model(const Job& job, std::int64_t micro_batch) {
-  const ImportOptions options{
-      .micro_batch = micro_batch, .precision = job.pins.precision.weights, .read_weights = !job.run.random_weights};
+  const ImportOptions options{.micro_batch = micro_batch,
+                              .batch_dimension = job.model.batch_dimension,
+                              .precision = job.pins.precision.weights,
+                              .read_weights = !job.run.random_weights};
   try {
     return import_onnx(job.model.onnx, options).graph;
   } catch (const Error& e) {

@@ -49,7 +49,8 @@ struct Pins {
 
 struct ModelChoice {
   std::optional<TransformerSpec> zoo;
-  std::string onnx;  // path; empty for the zoo
+  std::string onnx;          // path; empty for the zoo
+  int batch_dimension = -1;  // of the inputs of an ONNX file; -1: found by the import
   bool packed = false;
   std::string name() const;
 };

@@ -163,8 +163,10 @@ std::map<TensorId, TensorId> add_gradients(Graph& graph, LossScaling scaling) {
   if (!graph.loss.valid()) throw Error(graph.name, "the model has no loss to differentiate");
   const TensorInfo info = graph.info(graph.loss);
   if (info.elements() != 1) throw Error(graph.name, "the loss is not a scalar: " + to_text(info.shape));
+  const Samples samples = find_samples(graph);
   GraphBuilder builder(graph);
   builder.set_pass(Pass::backward);
+  builder.set_samples(&samples);
   Backward backward(builder, weights(graph));
   backward.run(graph.loss, scaling);
   return backward.weight_gradients();

@@ -172,6 +172,13 @@ bool GraphBuilder::wants(TensorId t) const {
          (static_cast<std::size_t>(t.index) < wanted_->size() && (*wanted_)[static_cast<std::size_t>(t.index)]);
 }
 
+std::optional<SamplePlace> GraphBuilder::place_of_samples(TensorId t) const {
+  if (!samples_ || static_cast<std::size_t>(t.index) >= samples_->tensors.size()) return {};
+  const TensorSamples& own = samples_->of(t);
+  if (own.role != SampleRole::along) return {};
+  return SamplePlace{own.dimension, own.outer};
+}
+
 void GraphBuilder::set_gradient_rule(TensorId result, TensorId operand, const GradientRule& rule) {
   const OpId producer = graph_.tensors[result].producer;
   if (!producer.valid()) return;  // folded into a constant

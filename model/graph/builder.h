@@ -4,12 +4,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "model/graph/graph.h"
+#include "model/graph/samples.h"
 
 namespace superstep {
 
@@ -54,6 +56,10 @@ class GraphBuilder {
   void set_wanted(const std::vector<bool>* wanted) { wanted_ = wanted; }
   // True when somebody asks for the gradient of `t`: gradient functions skip the others.
   bool wants(TensorId t) const;
+  // From here on place_of_samples() knows the tensors that `samples` has; null: none.
+  void set_samples(const Samples* samples) { samples_ = samples; }
+  // Where the samples lie in `t`; none when that is not known, or it has none.
+  std::optional<SamplePlace> place_of_samples(TensorId t) const;
   // The gradient of `result` flows to `operand` by `rule`, not through the ops in between.
   void set_gradient_rule(TensorId result, TensorId operand, const GradientRule& rule);
 
@@ -113,6 +119,7 @@ class GraphBuilder {
   Pass pass_ = Pass::forward;
   std::map<std::string, std::int64_t> counts_;  // of fresh names, by the name without its number
   const std::vector<bool>* wanted_ = nullptr;
+  const Samples* samples_ = nullptr;
   std::map<std::pair<DType, double>, TensorId> scalars_;
 };
 

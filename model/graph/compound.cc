@@ -121,7 +121,7 @@ TensorId GraphBuilder::dropout(TensorId a, double ratio) {
   Attributes attrs;
   attrs.set("ratio", ratio);
   const Shape& shape = info(a).shape;
-  const bool by_sample = !shape.empty() && shape[0] % graph_.micro_batch == 0;
+  const bool by_sample = graph_.sample_dimension == 0 && !shape.empty() && shape[0] % graph_.micro_batch == 0;
   attrs.set("samples", by_sample ? graph_.micro_batch : std::int64_t{0});
   const std::string name = fresh_name("dropout");
   attrs.set("key", static_cast<std::int64_t>(key_of(name)));

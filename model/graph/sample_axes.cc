@@ -95,20 +95,22 @@ SamplePlaces dimensions_of_result(const OpCall& call, const Space& space, std::s
 
 SamplePlaces reshaped_dimensions(const Shape& from, const Shape& to, const SamplePlaces& dimensions,
                                  std::int64_t samples) {
-  SamplePlaces alone, joined;
+  SamplePlaces all;
   for (SamplePlace place : dimensions) {
     std::int64_t before = place.outer;
     for (int d = 0; d < place.at; ++d) before *= from[static_cast<std::size_t>(d)];
     std::int64_t reached = 1;
+    bool alone = false;  // in a dimension with nothing else: then not also with what follows it
     for (std::size_t e = 0; e < to.size() && reached > 0 && reached <= before; reached *= to[e++]) {
       const std::int64_t outer = before / reached;
       if (before % reached != 0 || to[e] == 0 || (to[e] == 1 && samples != 1)) continue;
       const bool groups = outer == 1 && samples % to[e] == 0;
-      if (to[e] % (outer * samples) == 0 || groups)
-        (to[e] == 1 ? alone : joined).push_back({static_cast<int>(e), outer});
+      if ((to[e] % (outer * samples) != 0 && !groups) || (alone && to[e] > 1)) continue;
+      alone = alone || to[e] == 1;
+      all.push_back({static_cast<int>(e), outer});
     }
   }
-  return sorted(std::move(alone.empty() ? joined : alone));
+  return sorted(std::move(all));
 }
 
 bool outermost_reduced(const Space& space, SamplePlace axis) {

@@ -3,20 +3,14 @@
 // sample several dimensions of extent 1 may be the samples' until another operand decides.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <vector>
 
+#include "model/graph/samples.h"
 #include "model/ops/op.h"
 
 namespace superstep {
 
-// A dimension or an axis whose element (o * samples + s) * inner + i, o < outer, belongs to sample s.
-struct SamplePlace {
-  int at = 0;
-  std::int64_t outer = 1;
-  friend auto operator<=>(const SamplePlace&, const SamplePlace&) = default;
-};
 using SamplePlaces = std::vector<SamplePlace>;  // ascending
 SamplePlaces common(const SamplePlaces& a, const SamplePlaces& b);
 

@@ -36,6 +36,15 @@ bool drops_one(const Shape& from, const Shape& to) {
   return e == to.size() && to.size() < from.size();
 }
 
+// Of the places that nothing has ruled out: a dimension of their own, or one with runs, or one shared with features.
+SamplePlace likeliest(const Shape& shape, const SamplePlaces& places) {
+  const auto doubt = [&](SamplePlace p) {
+    return shape[static_cast<std::size_t>(p.at)] == 1 ? 0 : p.outer > 1 ? 1 : 2;
+  };
+  return *std::min_element(places.begin(), places.end(),
+                           [&](SamplePlace a, SamplePlace b) { return doubt(a) < doubt(b); });
+}
+
 class Analysis {
  public:
   explicit Analysis(const Graph& graph)
@@ -80,6 +89,7 @@ class Analysis {
     found_.ops.resize(g_.ops.size());
     for (std::size_t t = 0; t < states_.size(); ++t) states_[t] = source(g_.tensors[TensorId(t)]);
     for (std::size_t i = 0; i < g_.ops.size(); ++i) visit(OpId(i));
+    for (std::size_t i = g_.ops.size(); !settle_ && g_.micro_batch == 1 && i-- > 0;) return_to_operands(OpId(i));
     add_up_gradients();
   }
 
@@ -203,7 +213,7 @@ class Analysis {
     const auto& allowed = allowed_[static_cast<std::size_t>(t.index)];
     if (allowed) places = common(places, *allowed);
     if (places.empty()) return refuse_unknown(id);
-    if (settle_) places.resize(1);
+    if (settle_) places = {likeliest(g_.info(t).shape, places)};
     state(t) = {SampleRole::along, std::move(places), early(g_.ops[id])};
   }
 
@@ -221,6 +231,36 @@ class Analysis {
     changed_ = true;
   }
 
+  // Rules out for the operands what the results' readers have ruled out.
+  void return_to_operands(OpId id) {
+    const Op& op = g_.ops[id];
+    if (!is(op.outputs[0], SampleRole::along) || any(op, SampleRole::unknown)) return;
+    if (op.def->name == "reshape") {
+      const TensorId x = op.inputs[0];
+      SamplePlaces left;
+      for (SamplePlace place : state(x).places) {
+        const auto to = reshaped_dimensions(g_.info(x).shape, g_.info(op.outputs[0]).shape, {place}, g_.micro_batch);
+        if (!common(to, state(op.outputs[0]).places).empty()) left.push_back(place);
+      }
+      if (!left.empty()) narrow(x, std::move(left));
+      return;
+    }
+    const CallOf call(g_, id);
+    SamplePlaces axes;
+    for (SamplePlace axis : axes_of_operands(*call, id)) {
+      if (space(id).axes[static_cast<std::size_t>(axis.at)].kind == AxisKind::reduce) return;  // undecided
+      if (in_all_results(*call, id, axis)) axes.push_back(axis);
+    }
+    if (!axes.empty()) narrow_operands(*call, id, axes);
+  }
+
+  void narrow_operands(const OpCall& call, OpId id, const SamplePlaces& axes) {
+    for (std::size_t k = 0; k < g_.ops[id].inputs.size(); ++k) {
+      const TensorId t = g_.ops[id].inputs[k];
+      if (is(t, SampleRole::along)) narrow(t, dimensions_of_operand(call, space(id), k, state(t).places, axes));
+    }
+  }
+
   SamplePlaces axes_of_operands(const OpCall& call, OpId id) {
     std::optional<SamplePlaces> axes;
     for (std::size_t k = 0; k < g_.ops[id].inputs.size(); ++k) {
@@ -235,28 +275,37 @@ class Analysis {
   void follow_axes(OpId id) {
     const CallOf call(g_, id);
     const Op& op = g_.ops[id];
-    const SamplePlaces all = axes_of_operands(*call, id);
-    if (all.empty()) return refuse_unknown(id);
-    SamplePlaces kept, reduced;  // in every result, or in none
-    for (SamplePlace axis : all) (in_all_results(*call, id, axis) ? kept : reduced).push_back(axis);
-    // Where it is undecided whether the samples are reduced, the first axis stands for what others may decide.
-    const bool decided = kept.empty() || reduced.empty(), stays = !kept.empty() && kept.front() == all.front();
-    const SamplePlaces& axes = stays ? kept : reduced;
-    for (std::size_t k = 0; k < op.inputs.size(); ++k) {
-      if (!decided || !is(op.inputs[k], SampleRole::along)) continue;
-      narrow(op.inputs[k], dimensions_of_operand(*call, space(id), k, state(op.inputs[k]).places, axes));
+    SamplePlaces kept, reduced;
+    for (SamplePlace axis : axes_of_operands(*call, id)) {
+      if (in_all_results(*call, id, axis)) kept.push_back(axis);
+      if (space(id).axes[static_cast<std::size_t>(axis.at)].kind == AxisKind::reduce) reduced.push_back(axis);
     }
+    if (kept.empty() && reduced.empty()) return refuse_unknown(id);
+    // Where it is undecided whether the samples are reduced, the first axis stands for what others may decide.
+    const bool decided = kept.empty() || reduced.empty();
+    const bool stays = reduced.empty() || (!kept.empty() && kept.front() < reduced.front());
+    const SamplePlaces& axes = stays ? kept : reduced;
+    if (decided) narrow_operands(*call, id, axes);
     found_.ops[id].axis = axes.front().at;
     found_.ops[id].outer = axes.front().outer;
     if (!stays) return reduce_samples(id, axes.front());
+    if (settle_ && op.def->name == "dropout" && !numbered_by_sample(op, axes.front()))
+      return fault(id, op.inputs[0],
+                   "the random numbers of " + named(id) + " are not numbered by the samples of " + named(op.inputs[0]));
     for (std::size_t k = 0; k < op.outputs.size(); ++k)
       set_along(id, op.outputs[k], dimensions_of_result(*call, space(id), k, axes));
+  }
+
+  bool numbered_by_sample(const Op& op, SamplePlace place) const {
+    return place.at == 0 && place.outer == 1 && op.attrs.integer("samples") == g_.micro_batch;
   }
 
   bool in_all_results(const OpCall& call, OpId id, SamplePlace axis) {
     if (space(id).axes[static_cast<std::size_t>(axis.at)].kind != AxisKind::parallel) return false;
     for (std::size_t k = 0; k < g_.ops[id].outputs.size(); ++k) {
-      if (dimensions_of_result(call, space(id), k, {axis}).empty()) return false;
+      const State& result = state(g_.ops[id].outputs[k]);
+      const SamplePlaces there = dimensions_of_result(call, space(id), k, {axis});
+      if (there.empty() || (result.role == SampleRole::along && common(there, result.places).empty())) return false;
     }
     return true;
   }
@@ -264,7 +313,6 @@ class Analysis {
   void reduce_samples(OpId id, SamplePlace axis) {
     const Op& op = g_.ops[id];
     OpSamples& found = found_.ops[id];
-    if (space(id).axes[static_cast<std::size_t>(axis.at)].kind != AxisKind::reduce) return refuse_unknown(id);
     if (space(id).reduction != Reduction::sum)
       return fault(id, op.inputs[0], named(id) + " takes an extremum over the samples of " + named(op.inputs[0]));
     found.reduces = true;

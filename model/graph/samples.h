@@ -6,6 +6,7 @@
 // [i * n, (i + 1) * n) of M * n, with n = Graph::micro_batch.
 #pragma once
 
+#include <compare>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,12 @@
 
 namespace superstep {
 
+// A dimension or an axis whose element (o * samples + s) * inner + i, o < outer, belongs to sample s.
+struct SamplePlace {
+  int at = 0;
+  std::int64_t outer = 1;
+  friend auto operator<=>(const SamplePlace&, const SamplePlace&) = default;
+};
 enum class SampleRole : std::uint8_t {
   none,   // the same for every micro-batch: weights, constants, what comes from them alone, results of the update
   along,  // a dimension holds the samples: the micro-batch's value is a slice of the whole batch's

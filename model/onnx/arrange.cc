@@ -79,6 +79,7 @@ class Arranger {
     out_.moved.resize(g_.tensors.size());
     out_.graph.name = g_.name;
     out_.graph.micro_batch = g_.micro_batch;
+    out_.graph.sample_dimension = g_.sample_dimension;
     for (TensorId t : g_.inputs) out_.graph.inputs.push_back(source(t));
     for (TensorId t : roots_) {
       if (!g_.tensors[t].producer.valid()) source(t);

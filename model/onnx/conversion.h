@@ -18,7 +18,7 @@ struct Conversion {
   std::vector<UnsupportedNode> unsupported;
   std::set<std::string> inputs_to_know;
   std::int64_t weights_without_data = 0, external_weights = 0;
-  std::int64_t file_batch = 0;  // what dimension 0 of the inputs says; 0: nothing
+  std::int64_t file_batch = 0;  // what the batch dimension of the inputs says; 0: nothing
 
   // What a second conversion, with another batch, compares with.
   std::map<std::string, TensorInfo> infos;
@@ -27,7 +27,8 @@ struct Conversion {
 
 using NodeOrder = std::vector<const onnx_file::NodeProto*>;
 
-// `as_in_file`: the conversion with the batch that the file says, or null when this is it.
+// options.batch_dimension is told. `as_in_file`: the conversion with the batch that the file says, or null when this is
+// it.
 Conversion convert(const ModelFile& file, const NodeOrder& order, const ImportOptions& options,
                    const Conversion* as_in_file);
 

@@ -230,8 +230,9 @@ class Layer {
     TensorId x = b_.matmul(x_, d.weight, false, true);
     if (d.bias.valid()) x = b_.binary("add", x, d.bias);
     if (d.recurrence_bias.valid()) x = b_.binary("add", x, ahead(d));
-    x = b_.reshape(x, {steps_ * batch_, d.gates * hidden_});
-    return parts(b_, x, 0, std::vector<std::int64_t>(static_cast<std::size_t>(steps_), batch_));
+    std::vector<TensorId> steps = parts(b_, x, 0, std::vector<std::int64_t>(static_cast<std::size_t>(steps_), 1));
+    for (TensorId& step : steps) step = b_.reshape(step, {batch_, d.gates * hidden_});
+    return steps;
   }
 
   // The recurrence bias, without the part that a GRU's reset gate multiplies.

@@ -249,9 +249,38 @@ Shape broadcast_of(const Shape& a, const Shape& b) {
   return result;
 }
 
+// Whether a constant has the same values at every index of a dimension.
+bool repeats(const Array& array, std::size_t d) {
+  const Shape& shape = array.info.shape;
+  const std::int64_t inner = product(shape, d + 1, shape.size()), extent = shape[d];
+  for (std::int64_t e = 0; e < array.info.elements(); ++e) {
+    if (array.at(e) != array.at(e - e / inner % extent * inner)) return false;
+  }
+  return true;
+}
+
+// A constant that was stored for the file's batch, where the target now has another: one of its equal parts.
+TensorId without_file_batch(Node& n, const Shape& target) {
+  TensorId x = n.in(0);
+  const Context& c = n.context;
+  if (!c.as_in_file || n.b.graph().tensors[x].kind != TensorKind::constant) return x;
+  const auto before = c.integers_in_file->find(n.operand_name(1));
+  if (before == c.integers_in_file->end() || before->second.size() != target.size()) return x;
+  const std::size_t rank = n.shape(0).size();
+  for (std::size_t back = 1; back <= std::min(target.size(), rank); ++back) {
+    const std::int64_t extent = n.b.info(x).shape[rank - back], then = before->second[target.size() - back];
+    const bool of_batch = extent == then && then != target[target.size() - back] && extent > 1;
+    if (of_batch && repeats(*n.b.graph().tensors[x].data, rank - back))
+      x = n.b.slice(x, static_cast<std::int64_t>(rank - back), 0, 1);
+    if (n.b.graph().tensors[x].kind != TensorKind::constant) return x;
+  }
+  return x;
+}
+
 Results expand(Node& n) {
   Shape target = checked_shape(n.integers(1, "shape"), "target");
-  const Shape& from = n.shape(0);
+  const TensorId x = without_file_batch(n, target);
+  const Shape from = n.b.info(x).shape;
   if (const Before shapes = shapes_before(n, target); shapes.operand) {  // the operand knows the batch
     const Shape& before = *shapes.operand;
     for (std::size_t back = 1; back <= std::min(target.size(), from.size()); ++back) {
@@ -259,7 +288,7 @@ Results expand(Node& n) {
       if (same) target[target.size() - back] = from[from.size() - back];
     }
   }
-  return {n.b.expand(n.in(0), checked_shape(broadcast_of(from, target), "result"))};
+  return {n.b.expand(x, checked_shape(broadcast_of(from, target), "result"))};
 }
 
 Results tile(Node& n) {

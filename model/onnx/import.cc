@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/error.h"
+#include "model/graph/samples.h"
 #include "model/onnx/arrange.h"
 #include "model/onnx/conversion.h"
 
@@ -42,15 +43,69 @@ void set_outputs(Graph& graph, const ImportResult& result) {
   if (at != graph.outputs.end()) std::rotate(graph.outputs.begin(), at, at + 1);
 }
 
+// The file's outputs and loss, before anything is arranged.
+void set_outputs(const ModelFile& file, Conversion& converted) {
+  std::vector<std::string> names;
+  for (const auto& output : file.model.graph().output()) {
+    const auto at = converted.names.find(output.name());
+    if (at == converted.names.end()) continue;
+    names.push_back(output.name());
+    converted.graph.outputs.push_back(at->second);
+  }
+  converted.graph.loss = find_loss(converted.graph, names, converted.graph.outputs);
+}
+
+std::int64_t input_extent(const Graph& graph, int dimension) {
+  for (TensorId t : graph.inputs) {
+    const Shape& shape = graph.info(t).shape;
+    if (!shape.empty())
+      return static_cast<std::size_t>(dimension) < shape.size() ? shape[static_cast<std::size_t>(dimension)] : 0;
+  }
+  return 0;
+}
+
+// The network does with each sample the same, on its own, if the samples are in this dimension of the inputs.
+bool is_batch_dimension(Graph graph, int dimension) {
+  graph.sample_dimension = dimension;
+  graph.micro_batch = input_extent(graph, dimension);
+  if (graph.micro_batch < 1) return false;
+  count_samples_in_loss(graph);
+  const Samples samples = find_samples(graph);
+  if (!samples.faults.empty()) return false;
+  if (graph.loss.valid()) return samples.of(graph.loss).role == SampleRole::sum;
+  return !graph.outputs.empty() && samples.of(graph.outputs[0]).role == SampleRole::along;
+}
+
+int find_batch_dimension(const ModelFile& file, Conversion as_in_file) {
+  if (!as_in_file.unsupported.empty()) return 0;
+  set_outputs(file, as_in_file);
+  std::size_t rank = 0;
+  for (TensorId t : as_in_file.graph.inputs) rank = std::max(rank, as_in_file.graph.info(t).shape.size());
+  for (int d = 0; d < static_cast<int>(rank); ++d) {
+    if (is_batch_dimension(as_in_file.graph, d)) return d;
+  }
+  return 0;
+}
+
 Conversion convert_file(const ModelFile& file, const ImportOptions& options) {
   const NodeOrder order = running_order(file);
-  ImportOptions as_file = options;
+  ImportOptions own = options;
+  own.batch_dimension = std::max(options.batch_dimension, 0);
+  const bool as_it_is = options.micro_batch == 0;
+  if (as_it_is && options.batch_dimension >= 0) return convert(file, order, own, nullptr);
+  ImportOptions as_file = own;
   as_file.micro_batch = 0;
-  as_file.read_weights = false;
-  if (options.micro_batch == 0) return convert(file, order, options, nullptr);
-  const Conversion before = convert(file, order, as_file, nullptr);
+  as_file.read_weights = as_it_is && options.read_weights;
+  Conversion before = convert(file, order, as_file, nullptr);
+  if (options.batch_dimension < 0) own.batch_dimension = find_batch_dimension(file, before);
+  if (own.batch_dimension != as_file.batch_dimension) {
+    before.file_batch = input_extent(before.graph, own.batch_dimension);
+    before.graph.micro_batch = before.file_batch;
+    before.graph.sample_dimension = own.batch_dimension;
+  }
+  if (as_it_is) return before;
   const bool same = before.file_batch == 0 || before.file_batch == options.micro_batch;
-  return convert(file, order, options, same ? nullptr : &before);
+  return convert(file, order, own, same ? nullptr : &before);
 }
 
 ImportResult finish(const ModelFile& file, Conversion converted) {

@@ -14,6 +14,7 @@ namespace superstep {
 
 struct ImportOptions {
   std::int64_t micro_batch = 0;                    // samples per run; 0: as the file says (1 where it says nothing)
+  int batch_dimension = -1;                        // of the inputs: holds the samples; -1: found, as told below
   DType precision = DType::fp32;                   // floating weights and activations become this type
   bool keep_types = false;                         // true: types stay as in the file (conformance, import listing)
   bool read_weights = true;                        // false: weights get a shape only, and external data is not opened
@@ -46,9 +47,10 @@ struct ImportResult {
 // Throws Error with the file and, where it applies, the node's name: truncated or foreign file, cyclic
 // graph, external data outside of the model's folder, shapes that do not match.
 //
-// Batch: where options.micro_batch differs from what the file was exported for, dimension 0 of the
-// inputs changes, and reshapes to the old numbers follow. Ops that only make weights or masks stand in
-// every unit that reads them, so a stage is sent nothing but the activations of the one before.
+// Batch: the samples are in the first dimension of the inputs along which the network treats them each on its own,
+// up to the loss (find_samples); in dimension 0 where there is none. Where options.micro_batch differs from what the
+// file was exported for, that dimension changes, and reshapes to the old numbers follow. Ops that only make weights or
+// masks stand in every unit that reads them, so a stage is sent nothing but the activations of the one before.
 ImportResult import_onnx(const std::string& path, const ImportOptions& options);
 
 }  // namespace superstep

@@ -28,7 +28,7 @@ struct Context {
   const ImportOptions& options;
   const std::set<std::string>& read_names;  // of tensors that a node or the graph's outputs read
   bool training = false;                    // the file has a loss: dropout without a mode of its own drops
-  std::int64_t file_batch = 0;              // dimension 0 of the inputs as the file says; 0: it says nothing
+  std::int64_t file_batch = 0;              // the batch dimension of the inputs as the file says; 0: nothing
   // Shapes of all tensors by their names in the file when imported with the batch that the file says;
   // null when this is such an import.
   const std::map<std::string, TensorInfo>* as_in_file = nullptr;

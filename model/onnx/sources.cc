@@ -89,15 +89,21 @@ class Sources {
     to_.unsupported.push_back({name, what, "", why});
   }
 
-  // The batch is dimension 0 of the first input that has dimensions.
+  // The batch is a dimension of the first input that has dimensions.
   void note_batch(const std::set<std::string>& stored) {
     for (const ValueInfoProto& input : graph_.input()) {
       const auto& shape = input.type().tensor_type().shape();
       if (stored.contains(input.name()) || shape.dim_size() == 0) continue;
-      if (shape.dim(0).has_dim_value()) to_.file_batch = shape.dim(0).dim_value();
-      batch_name_ = shape.dim(0).dim_param();
+      if (shape.dim_size() <= options_.batch_dimension) {
+        throw Error(file_.path, "input \"" + input.name() + "\" has " + std::to_string(shape.dim_size()) +
+                                    " dimensions, found batch_dimension " + std::to_string(options_.batch_dimension));
+      }
+      const auto& batch = shape.dim(options_.batch_dimension);
+      if (batch.has_dim_value()) to_.file_batch = batch.dim_value();
+      batch_name_ = batch.dim_param();
       break;
     }
+    b_.graph().sample_dimension = options_.batch_dimension;
     const std::int64_t as_file = std::max<std::int64_t>(to_.file_batch, 1);
     b_.graph().micro_batch = options_.micro_batch > 0 ? options_.micro_batch : as_file;
   }
@@ -126,10 +132,11 @@ class Sources {
       const bool same_name = !batch_name_.empty() && dim.dim_param() == batch_name_;
       std::optional<std::int64_t> extent;
       if (dim.has_dim_value()) {
-        const bool follows = d == 0 && options_.micro_batch > 0 && dim.dim_value() == to_.file_batch;
+        const bool follows =
+            d == options_.batch_dimension && options_.micro_batch > 0 && dim.dim_value() == to_.file_batch;
         extent = follows ? options_.micro_batch : dim.dim_value();
       } else {
-        extent = open_dimension(dim, d == 0 || same_name, options_);
+        extent = open_dimension(dim, d == options_.batch_dimension || same_name, options_);
       }
       if (!extent) {
         const std::string name = dim.dim_param().empty() ? "without a name" : "\"" + dim.dim_param() + "\"";

@@ -227,16 +227,30 @@ TensorId gradient_of_a(GraphBuilder& g, const Operands& o, TensorId dy) {
   return to_shape(g, o.ta ? g.matmul(o.b, dy, o.tb, true) : g.matmul(dy, o.b, false, !o.tb), o.a);
 }
 
+// All rows of `t`, those of one sample next to each other: sums over them then begin with the first sample's.
+TensorId rows_by_sample(GraphBuilder& g, TensorId t, SamplePlace samples) {
+  const Shape& shape = g.info(t).shape;
+  std::int64_t before = samples.outer;
+  for (int d = 0; d < samples.at; ++d) before *= shape[static_cast<std::size_t>(d)];
+  const std::int64_t columns = shape.back();
+  if (before > 1) t = g.transpose(g.reshape(t, {before, -1, columns}), {1, 0, 2});
+  return g.reshape(t, {-1, columns});
+}
+
 // A weight shared by all leading dimensions: one product over all rows instead of one per leading
 // index and a sum.
-TensorId gradient_of_shared_b(GraphBuilder& g, const Operands& o, TensorId dy) {
-  const TensorId a = g.reshape(o.a, {-1, g.info(o.a).shape.back()});
-  dy = g.reshape(dy, {-1, g.info(dy).shape.back()});
+TensorId gradient_of_shared_b(GraphBuilder& g, const Operands& o, TensorId dy, SamplePlace samples) {
+  const TensorId a = rows_by_sample(g, o.a, samples);
+  dy = rows_by_sample(g, dy, samples);
   return o.tb ? g.matmul(dy, a, true, false) : g.matmul(a, dy, true, false);
 }
 
 TensorId gradient_of_b(GraphBuilder& g, const Operands& o, TensorId dy) {
-  if (g.info(o.b).shape.size() == 2 && g.info(o.a).shape.size() > 2 && !o.ta) return gradient_of_shared_b(g, o, dy);
+  const std::size_t rank = g.info(o.a).shape.size();
+  SamplePlace samples = g.place_of_samples(o.a).value_or(SamplePlace{});
+  if (static_cast<std::size_t>(samples.at) + 1 == rank) samples = {};  // among the columns: not summed over
+  const bool one_product = rank > 2 || samples.outer > 1;
+  if (g.info(o.b).shape.size() == 2 && one_product && !o.ta) return gradient_of_shared_b(g, o, dy, samples);
   return to_shape(g, o.tb ? g.matmul(dy, o.a, true, o.ta) : g.matmul(o.a, dy, !o.ta, false), o.b);
 }
 

@@ -11,6 +11,7 @@
 
 #include "model/graph/autodiff.h"
 #include "model/graph/builder.h"
+#include "model/graph/recurrent.h"
 #include "model/onnx/import.h"
 #include "model/ops/op.h"
 #include "model/zoo/zoo.h"
@@ -427,6 +428,44 @@ TEST(Samples, BatchNormHasStatisticsOfItsGroup) {
   EXPECT_GE(statistics, 4);
 }
 
+TEST(Samples, MayBeInTheSecondDimensionOfTheInputs) {
+  const Build build = [](std::int64_t n) {
+    Graph graph;
+    graph.micro_batch = n;
+    graph.sample_dimension = 1;
+    GraphBuilder b(graph);
+    constexpr std::int64_t kSteps = 4, kHidden = 5;
+    const TensorId x = b.input("x", DType::fp32, {kSteps, n, 3});
+    const TensorId labels = b.input("labels", DType::int32, {kSteps, n});
+    const LstmWeights weights{b.weight("input", DType::fp32, {4 * kHidden, 3}),
+                              b.weight("recurrent", DType::fp32, {4 * kHidden, kHidden}),
+                              b.weight("bias", DType::fp32, {4 * kHidden})};
+    const TensorId all = lstm(b, x, weights, {}, {}, false).all;
+    const TensorId rows = b.matmul(b.reshape(all, {-1, kHidden}), b.weight("first", DType::fp32, {kHidden, 7}));
+    const TensorId logits = b.matmul(b.reshape(rows, {kSteps, n, 7}), b.weight("second", DType::fp32, {7, 3}));
+    graph.loss = b.cross_entropy(b.reshape(logits, {kSteps * n, 3}), b.reshape(labels, {kSteps * n}));
+    return graph;
+  };
+  for (std::int64_t n : {1, 2, 3}) {
+    expect_micro_batches_make_the_batch(build, n, 2, 3);
+    const Graph graph = trained(build(n));
+    const Samples samples = find_samples(graph);
+    for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+      const OpSamples& op = samples.ops[OpId(i)];
+      const bool product = op.reduces && graph.ops[OpId(i)].def->name == "matmul";
+      EXPECT_TRUE(!product || op.contiguous) << graph.ops[OpId(i)].name;
+    }
+  }
+}
+
+TEST(Samples, ImportedNetworksGiveTheBatch) {
+  for (const std::string name : {"encoder_h16", "lstm_h10"}) {
+    const std::string file = std::string(SUPERSTEP_TEST_DATA) + "/../onnx/references/" + name + "/train.onnx";
+    const Build build = [&](std::int64_t n) { return import_onnx(file, {.micro_batch = n}).graph; };
+    for (std::int64_t n : {1, 2}) expect_micro_batches_make_the_batch(build, n, 2, 3);
+  }
+}
+
 class ImportedSamples : public testing::TestWithParam<std::string> {};
 
 TEST_P(ImportedSamples, NothingIsUnknown) {
@@ -445,7 +484,7 @@ TEST_P(ImportedSamples, NothingIsUnknown) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(References, ImportedSamples, testing::Values("encoder_h16", "images_w8"));
+INSTANTIATE_TEST_SUITE_P(References, ImportedSamples, testing::Values("encoder_h16", "images_w8", "lstm_h10"));
 
 }  // namespace
 }  // namespace superstep

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "model/error.h"
 #include "tests/onnx/onnx_file_maker.h"
 
 namespace superstep::testing {
@@ -114,6 +115,40 @@ TEST(Lstm, StateMayBeGiven) {
   const Array with = run(file.import(), {{"x", x}});
   const Array without = run(lstm_file({direction(1, false)}, "forward").import(), {{"x", x}});
   EXPECT_EQ(with.values(), without.values());
+}
+
+TEST(Lstm, TheBatchIsFoundInTheSecondDimension) {
+  const FileMaker file = lstm_file({direction(1, false)}, "forward");
+  const Graph as_in_file = file.import().graph;
+  EXPECT_EQ(as_in_file.sample_dimension, 1);
+  EXPECT_EQ(as_in_file.micro_batch, kBatch);
+  constexpr std::int64_t kOther = 3;
+  const Graph larger = file.import({.micro_batch = kOther}).graph;
+  EXPECT_EQ(larger.sample_dimension, 1);
+  EXPECT_EQ(larger.info(larger.inputs[0]).shape, (Shape{kSteps, kOther, kInputs}));
+  const Graph told = file.import({.micro_batch = kOther, .batch_dimension = 0}).graph;
+  EXPECT_EQ(told.sample_dimension, 0);
+  EXPECT_EQ(told.info(told.inputs[0]).shape, (Shape{kOther, kBatch, kInputs}));
+  EXPECT_THROW(file.import({.batch_dimension = 3}), Error);
+}
+
+TEST(Lstm, AStateStoredForTheFilesBatchFollowsAnother) {
+  FileMaker file = lstm_file({direction(1, false)}, "forward");
+  file.integers("batch_place", {1}, {1}).integers("one", {1}, {1}).integers("hidden", {1}, {kHidden});
+  file.node("Shape", {"x"}, {"shape"});
+  file.node("Gather", {"shape", "batch_place"}, {"batch"}).set("axis", 0);
+  file.node("Concat", {"one", "batch", "hidden"}, {"state_shape"}).set("axis", 0);
+  file.node("Constant", {}, {"stored"})
+      .set("value", float_tensor("", {1, kBatch, kHidden}, std::vector<float>(kBatch * kHidden, 0.0f)));
+  file.node("Expand", {"stored", "state_shape"}, {"h0"});
+  auto& node = *file.model.mutable_graph()->mutable_node(0);
+  node.add_input("");
+  node.add_input("h0");
+  for (std::int64_t n : {1, 2, 5}) {
+    const ImportResult result = file.import({.micro_batch = n});
+    EXPECT_TRUE(result.unsupported.empty());
+    EXPECT_EQ(result.graph.info(result.graph.inputs[0]).shape, (Shape{kSteps, n, kInputs}));
+  }
 }
 
 TEST(Lstm, SequencesOfDifferentLengthsAreNotSupported) {
