@@ -29,22 +29,24 @@ struct Lanes {
   std::int64_t offset(std::int64_t lane) const { return lane_at ? lane_at[lane] : lane * lane_step; }
 };
 
-// out(k, lane) = in(lane, k), for 16 steps: a line of memory of each lane.
+// out(k, lane) = in(lane, k), for up to 16 steps, a multiple of 4, that are neighbours in memory: a line of it of each
+// lane.
 constexpr std::int64_t kRun = 16;
 constexpr std::int64_t kMaxLanes = 32;
 
 template <class Real>
-void turn(const Real* from, std::int64_t lane_step, std::int64_t lanes, Real* to, std::int64_t width) {
+void turn(const Real* from, const std::int64_t* lane_at, std::int64_t lanes, std::int64_t steps, Real* to,
+          std::int64_t width) {
   std::int64_t lane = 0;
   if constexpr (std::is_same_v<Real, float>) {
     using Four [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
     const auto load = [](const float* at) { return *reinterpret_cast<const Four*>(at); };
     const auto store = [](float* at, Four value) { *reinterpret_cast<Four*>(at) = value; };
     for (; lane + 4 <= lanes; lane += 4) {
-      const float* in = from + lane * lane_step;
-      for (std::int64_t k = 0; k < kRun; k += 4) {
-        const Four a = load(in + k), b = load(in + lane_step + k);
-        const Four c = load(in + 2 * lane_step + k), d = load(in + 3 * lane_step + k);
+      const std::int64_t* at = lane_at + lane;
+      for (std::int64_t k = 0; k < steps; k += 4) {
+        const Four a = load(from + at[0] + k), b = load(from + at[1] + k);
+        const Four c = load(from + at[2] + k), d = load(from + at[3] + k);
         const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
                    ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
         const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5),
@@ -58,7 +60,7 @@ void turn(const Real* from, std::int64_t lane_step, std::int64_t lanes, Real* to
     }
   }
   for (; lane < lanes; ++lane) {
-    for (std::int64_t k = 0; k < kRun; ++k) to[k * width + lane] = from[lane * lane_step + k];
+    for (std::int64_t k = 0; k < steps; ++k) to[k * width + lane] = from[lane_at[lane] + k];
   }
 }
 
@@ -80,21 +82,25 @@ void copy_widened(const Kernels& kernels, const T* from, SumOf<T>* to, std::int6
 
 // Lanes that are neighbours in memory, in runs: for each step a copy of each run.
 template <class T>
-void pack_runs(const Kernels& kernels, const Lanes<T>& from, std::int64_t lanes, std::int64_t width, std::int64_t steps,
-               SumOf<T>* to) {
-  std::int64_t begin[kMaxLanes + 1];
-  int runs = 0;
-  for (std::int64_t lane = 0; lane < lanes; ++lane) {
-    if (lane == 0 || from.offset(lane) != from.offset(lane - 1) + 1) begin[runs++] = lane;
-  }
-  begin[runs] = lanes;
+void pack_runs(const Kernels& kernels, const Lanes<T>& from, const std::int64_t* lane_at, const std::int64_t* begin,
+               int runs, std::int64_t width, std::int64_t steps, SumOf<T>* to) {
   for (std::int64_t k = 0; k < steps; ++k) {
     const T* line = from.line(k);
     for (int run = 0; run < runs; ++run) {
       const std::int64_t lane = begin[run];
-      copy_widened(kernels, line + from.offset(lane), to + k * width + lane, begin[run + 1] - lane);
+      copy_widened(kernels, line + lane_at[lane], to + k * width + lane, begin[run + 1] - lane);
     }
   }
+}
+
+// Of the steps from `first` on: how many are neighbours in memory, kRun at most.
+template <class T>
+std::int64_t neighbours(const Lanes<T>& from, std::int64_t first, std::int64_t steps) {
+  const std::int64_t most = std::min(kRun, steps - first);
+  if (from.k_at == nullptr) return from.k_step == 1 ? most : 1;
+  std::int64_t count = 1;
+  while (count < most && from.k_at[first + count] == from.k_at[first] + count) ++count;
+  return count;
 }
 
 // `steps` lines of `width` values, those from `lanes` on zero: they are computed with, though not kept,
@@ -104,25 +110,34 @@ void pack_panel(const Kernels& kernels, const Lanes<T>& from, std::int64_t lanes
                 std::int64_t steps, SumOf<T>* to) {
   using Real = SumOf<T>;
   if (lanes < width) std::fill(to, to + steps * width, Real{0});
-  std::int64_t done = 0;
-  if (from.lane_at != nullptr || from.lane_step == 1) {
-    pack_runs(kernels, from, lanes, width, steps, to);
-    done = steps;
-  } else if (from.k_at == nullptr && from.k_step == 1) {
-    for (; done + kRun <= steps; done += kRun) {
-      if constexpr (std::is_same_v<T, Half>) {
-        float wide[kMaxLanes * kRun];
-        for (std::int64_t lane = 0; lane < lanes; ++lane)
-          kernels.to_floats(from.data + lane * from.lane_step + done, wide + lane * kRun, kRun);
-        turn(wide, kRun, lanes, to + done * width, width);
-      } else {
-        turn(from.data + done, from.lane_step, lanes, to + done * width, width);
-      }
-    }
+  std::int64_t lane_at[kMaxLanes], begin[kMaxLanes + 1];
+  int runs = 0;
+  for (std::int64_t lane = 0; lane < lanes; ++lane) {
+    lane_at[lane] = from.offset(lane);
+    if (lane == 0 || lane_at[lane] != lane_at[lane - 1] + 1) begin[runs++] = lane;
   }
-  for (std::int64_t k = done; k < steps; ++k) {
-    const T* line = from.line(k);
-    for (std::int64_t lane = 0; lane < lanes; ++lane) to[k * width + lane] = widened(line[lane * from.lane_step]);
+  begin[runs] = lanes;
+  constexpr int kShortRuns = 4;
+  if (runs * kShortRuns <= lanes) return pack_runs(kernels, from, lane_at, begin, runs, width, steps, to);
+  for (std::int64_t done = 0; done < steps;) {
+    const std::int64_t count = neighbours(from, done, steps) / 4 * 4;
+    const T* line = from.line(done);
+    if (count == 0) {
+      for (std::int64_t lane = 0; lane < lanes; ++lane) to[done * width + lane] = widened(line[lane_at[lane]]);
+      ++done;
+    } else if constexpr (std::is_same_v<T, Half>) {
+      float wide[kMaxLanes * kRun];
+      std::int64_t wide_at[kMaxLanes];
+      for (std::int64_t lane = 0; lane < lanes; ++lane) {
+        wide_at[lane] = lane * kRun;
+        kernels.to_floats(line + lane_at[lane], wide + wide_at[lane], count);
+      }
+      turn(wide, wide_at, lanes, count, to + done * width, width);
+      done += count;
+    } else {
+      turn(line, lane_at, lanes, count, to + done * width, width);
+      done += count;
+    }
   }
 }
 
