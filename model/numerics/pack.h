@@ -84,6 +84,13 @@ void copy_widened(const Kernels& kernels, const T* from, SumOf<T>* to, std::int6
 template <class T>
 void pack_runs(const Kernels& kernels, const Lanes<T>& from, const std::int64_t* lane_at, const std::int64_t* begin,
                int runs, std::int64_t width, std::int64_t steps, SumOf<T>* to) {
+  if constexpr (!std::is_same_v<T, Half>) {
+    if (runs == 1 && begin[1] == kMaxLanes) {  // a whole panel, of a size the compiler knows
+      for (std::int64_t k = 0; k < steps; ++k)
+        std::memcpy(to + k * width, from.line(k) + lane_at[0], kMaxLanes * sizeof(T));
+      return;
+    }
+  }
   for (std::int64_t k = 0; k < steps; ++k) {
     const T* line = from.line(k);
     for (int run = 0; run < runs; ++run) {

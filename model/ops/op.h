@@ -166,7 +166,8 @@ struct OpDef {
   // The type of an output view may be wider than the result's, fp32 for fp16: rounding is then the caller's.
   void (*kernel)(const OpCall&, const Block&, std::span<const ConstView> in, std::span<const View> out,
                  const KernelContext&) = nullptr;
-  // Where the reduction is a sum.
+  // Where the reduction is a sum. The kernel of a contraction stores its sum, that of context.contraction's node or of
+  // a tree of its own, in place of what was there; the kernel of an exact sum stores finish() of it.
   Summation summation = Summation::plain;
   // Summation::exact: adds the terms of `block` to the sums of a region that holds what the block writes.
   void (*add_terms)(const OpCall&, const Block&, std::span<const ConstView> in, ExactSums& sums) = nullptr;

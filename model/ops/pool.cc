@@ -3,6 +3,9 @@
 // are made per element of x: the windows that touch it are looked at again (the first of equal
 // maxima gets the gradient), so that nothing but x is kept from the forward pass.
 //
+// Sums are in double, of forward windows in the order of their places, of gradients in that of the windows, which no
+// cut changes: neither is ever split.
+//
 // Axes: n, c, then y0, ... and, forward, the window k0, ..., always whole. Of the gradients a step of y
 // is `stride` positions of x.
 #include <algorithm>
