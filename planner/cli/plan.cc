@@ -7,6 +7,7 @@
 #include "planner/cli/outcome.h"
 #include "planner/cli/rank.h"
 #include "planner/space.h"
+#include "planner/verify.h"
 #include "traces/summary_text.h"
 
 namespace superstep {
@@ -14,7 +15,7 @@ namespace {
 
 struct PlanArguments {
   std::string job, report, pinned;
-  bool space = false;
+  bool space = false, verify = false;
   OutcomeOptions options;
 };
 
@@ -48,12 +49,21 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
     ranked = rank_pinned(o, a.pinned, a.options, common);
     o.notes.insert(o.notes.begin(), sentence(*ranked));
   }
+  std::optional<Verification> verified;
+  if (a.verify && o.shown()) {
+    const Plan& plan = o.shown()->plan;
+    const auto units = static_cast<std::int64_t>(o.tables->facts(plan.micro_batch).graph.units.size());
+    verified = verify(o.job, plan, units, common.threads);
+    o.notes.insert(o.notes.begin(), verified->sentence());
+  }
   if (prints_text(common)) std::cout << summary_text(make_index(*o.tables, o.parts()), terminal_style());
   if (!a.report.empty()) write_report(*o.tables, o.parts(), a.report);
   nlohmann::json result = to_json(o);
   if (ranked) result["rank"] = to_json(*ranked);
+  if (verified) result["verify"] = to_json(*verified);
   write_json(common, result);
-  return o.best.empty() && !o.estimated ? kFailed : kDone;
+  const bool found = !o.best.empty() || o.estimated;
+  return found && (!verified || verified->identical()) ? kDone : kFailed;
 }
 
 }  // namespace
@@ -74,6 +84,8 @@ void add_plan(CLI::App& app, CommonOptions& common, Run& run) {
       ->type_name("S");
   sub->add_option("--rank", a->pinned, "Say how many plans are faster than the one pinned in another job")
       ->type_name("PINNED.json");
+  sub->add_flag("--verify", a->verify,
+                "Run the best plan on numbers with a scaled-down model, and compare with the plain model");
   sub->callback([a, &common, &run] { run = [a, &common] { return run_plan(*a, common); }; });
 }
 

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/verify.h"
+
+#include <algorithm>
+
+#include "model/error.h"
+#include "planner/make_report.h"
+
+namespace superstep {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kMostPhases = 3;
+constexpr std::int64_t kSteps = 3;
+
+class Scaling {
+ public:
+  Scaling(const Job& job, const Plan& plan, std::int64_t units) : job_(job), from_(plan), plan_(plan), units_(units) {}
+
+  ScaledDown run() {
+    out_.job = job_.json;
+    for (const char* key : {"description", "$schema", "objective", "run"}) out_.job.erase(key);
+    degrees();
+    if (job_.model.zoo) model();
+    cut_stages();
+    machine();
+    out_.job["batch"] = {{"global", plan_.global_batch()}};
+    out_.job["plan"] = to_json(plan_);
+    // One step per chunk: then every cut is one of nodes.
+    out_.job["run"] = {{"steps", kSteps}, {"chunk", 1}};
+    if (job_.run.automatic_loss_scale) out_.job["run"]["loss_scale"] = "auto";
+    return std::move(out_);
+  }
+
+  const Plan& plan() const { return plan_; }
+
+ private:
+  const Job& job_;
+  const Plan& from_;
+  Plan plan_;
+  std::int64_t units_;
+  ScaledDown out_;
+
+  void set(const std::string& name, std::int64_t& value, std::int64_t to) {
+    to = std::min(value, to);
+    if (to == value) return;
+    out_.changes.push_back(name + " " + std::to_string(value) + " to " + std::to_string(to));
+    value = to;
+  }
+
+  std::int64_t stages_per_phase() const {
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(from_.stages.size() / from_.phases.size()));
+  }
+
+  void degrees() {
+    set("tensor_parallel", plan_.tensor_parallel.t1, 2);
+    set("tensor_parallel (second)", plan_.tensor_parallel.t2, 2);
+    set("pipeline_stages", plan_.pipeline_stages, 2);
+    set("replicas", plan_.replicas, 2);
+    set("micro_batch", plan_.micro_batch, 2);
+    set("gradient_accumulation", plan_.gradient_accumulation, 2 * plan_.pipeline_stages + 1);
+    ReplicatedTensorSharding& rts = plan_.replicated_tensor_sharding;
+    set("sharding of weights", rts.weights, plan_.replicas);
+    set("sharding of gradients", rts.gradients, plan_.replicas);
+    set("sharding of optimizer state", rts.optimizer_state, plan_.replicas);
+    Serialisation& s = plan_.serialisation;
+    for (std::int64_t* factor : {&s.embedding, &s.head, &s.attention, &s.feed_forward})
+      set("serialisation", *factor, 2);
+  }
+
+  void model() {
+    TransformerSpec spec = *job_.model.zoo;
+    const std::int64_t t = plan_.tensor_parallel.size();
+    const auto phases = std::min(kMostPhases, static_cast<std::int64_t>(from_.phases.size()));
+    set("layers", spec.layers, std::max<std::int64_t>(2, phases * (plan_.pipeline_stages + 1)));
+    const std::int64_t ratio = std::max<std::int64_t>(1, spec.ffn / spec.hidden);
+    set("heads", spec.heads, 2 * t);
+    set("hidden", spec.hidden, 8 * spec.heads);
+    set("ffn", spec.ffn, ratio * spec.hidden);
+    set("vocabulary", spec.vocabulary, 16 * t);
+    set("sequence_length", spec.sequence_length, 8);
+    spec.positions = std::min(spec.positions, spec.sequence_length);
+    if (spec.masked_tokens > 0) set("masked_tokens", spec.masked_tokens, 2);
+    json& m = out_.job["model"];
+    m["layers"] = spec.layers, m["hidden"] = spec.hidden, m["heads"] = spec.heads, m["ffn"] = spec.ffn;
+    m["vocabulary"] = spec.vocabulary, m["sequence_length"] = spec.sequence_length, m["positions"] = spec.positions;
+    if (spec.masked_tokens > 0) m["masked_tokens"] = spec.masked_tokens;
+    units_ = 2 + (units_ - 2) / job_.model.zoo->layers * spec.layers;
+  }
+
+  // As many stages as the degrees leave, evenly cut; a plan that comes back to its first IPU still does.
+  void cut_stages() {
+    const auto phases = static_cast<std::int64_t>(from_.phases.size());
+    std::int64_t kept = phases;
+    set("phases", kept, kMostPhases);
+    const std::int64_t beyond = phases == 1 ? stages_per_phase() - from_.pipeline_stages : 0;
+    const std::int64_t stages = std::min(kept * (plan_.pipeline_stages + std::max<std::int64_t>(beyond, 0)), units_);
+    if (kept == phases && plan_.pipeline_stages == from_.pipeline_stages && units_ == old_units()) return;
+    plan_.stages.clear(), plan_.stage_ipu.clear(), plan_.recompute.clear(), plan_.phases.clear();
+    for (std::int64_t s = 0; s < stages; ++s) {
+      plan_.stages.push_back(s * units_ / stages);
+      plan_.stage_ipu.push_back(s % plan_.pipeline_stages);
+      const auto like = static_cast<std::size_t>(s) * from_.recompute.size() / static_cast<std::size_t>(stages);
+      plan_.recompute.push_back(from_.recompute[like]);
+      if (s % (stages / kept) == 0 && static_cast<std::int64_t>(plan_.phases.size()) < kept) plan_.phases.push_back(s);
+    }
+  }
+  std::int64_t old_units() const { return job_.model.zoo ? -1 : units_; }
+
+  void machine() {
+    json machine = job_.json.at("machine");
+    if (!machine.is_object()) machine = {{"base", machine}};
+    std::int64_t ipus = from_.ipus();
+    set("IPUs", ipus, plan_.ipus());
+    machine["partition"] = ipus;
+    out_.job["machine"] = std::move(machine);
+  }
+};
+
+}  // namespace
+
+ScaledDown scaled_down(const Job& job, const Plan& plan, std::int64_t units) { return Scaling(job, plan, units).run(); }
+
+Verification verify(const Job& job, const Plan& plan, std::int64_t units, int threads) {
+  Verification v;
+  Scaling scaling(job, plan, units);
+  v.scaled = scaling.run();
+  v.plan = scaling.plan();
+  const Job small = read_job(v.scaled.job, job.source);
+  const CostModel model(small.machine, load_calibration(small.machine.calibration));
+  Tables tables(small, model);
+  v.run = run_job(tables, v.plan, evaluate_in_full(tables, v.plan).program, {.threads = threads, .progress = {}});
+  return v;
+}
+
+std::string Verification::sentence() const {
+  std::string text = "verified on a scaled-down model: ";
+  if (run.failure)
+    text += run.failure->tensor + " is not finite in step " + std::to_string(run.failure->step);
+  else if (identical())
+    text += "the same bits as the plain model after " + std::to_string(run.steps.size()) + " steps";
+  else
+    text += "NOT the same bits as the plain model, " + run.difference.worst + " is apart by " +
+            std::to_string(run.difference.max_relative) + " of its largest element";
+  text += " (" + label(plan);
+  for (const std::string& change : scaled.changes) text += ", " + change;
+  return text + ")";
+}
+
+json to_json(const Verification& v) {
+  json losses = json::array();
+  for (const RunStep& s : v.run.steps) losses.push_back(s.loss ? json(*s.loss) : json());
+  return {{"bit_identical", v.identical()},
+          {"max_abs_difference", v.run.difference.max_abs},
+          {"losses", losses},
+          {"scaled", v.scaled.changes},
+          {"job", v.scaled.job}};
+}
+
+}  // namespace superstep
