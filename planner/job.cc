@@ -438,7 +438,8 @@ Graph build_graph(const Job& job, std::int64_t micro_batch) {
       throw Error(job.source, "the model " + job.model.name() +
                                   " has no scalar loss; training needs one (task \"inference\" does not)");
     count_samples_in_loss(graph);
-    const LossScaling scaling = job.run.scales_loss() ? LossScaling::fed : LossScaling::none;
+    const bool fed = job.run.scales_loss() || job.optimizer.clip_norm > 0;
+    const LossScaling scaling = fed ? LossScaling::fed : LossScaling::none;
     add_optimizer(graph, add_gradients(graph, scaling), job.optimizer, scaling);
   }
   return graph;

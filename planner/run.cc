@@ -82,13 +82,13 @@ class Session {
     const TrainingState start = first_state();
     Trainer planned(
         graph_, [this](const auto& feeds, const auto& context) { return execute_step(feeds, arithmetic(context)); },
-        start);
+        start, job_.optimizer.clip_norm);
     Trainer plain(
         plain_,
         [this](const auto& feeds, const auto& context) {
           return evaluate(plain_, feeds, arithmetic(context), outcomes(plain_));
         },
-        start);
+        start, job_.optimizer.clip_norm);
     out_.compared = options_.reference;
     for (std::int64_t s = 0; s < job_.run.steps && !out_.failure; ++s) {
       if (options_.progress)
@@ -167,6 +167,7 @@ class Session {
     row.step = here.step;
     row.loss_scale = here.loss_scale;
     row.skipped = here.skipped;
+    if (job_.optimizer.clip_norm > 0) row.gradient_norm = here.gradient_norm;
     if (const auto at = here.results.find("loss"); at != here.results.end()) row.loss = at->second.at(0);
     if (const auto at = there.results.find("loss"); at != there.results.end()) row.reference_loss = at->second.at(0);
     if (!here.not_finite.empty()) return fail(before, here, inputs, "plan");

@@ -18,7 +18,8 @@ struct RunStep {
   std::int64_t step = 0;
   std::optional<double> loss, reference_loss;  // of a model with a loss
   double loss_scale = 1;
-  bool skipped = false;   // no update: the loss scale was too large
+  std::optional<double> gradient_norm;  // before clipping, where gradients are clipped
+  bool skipped = false;                 // no update: the loss scale was too large
   Difference difference;  // of loss, gradients, weights and optimizer states, or of outputs; with a reference
 };
 

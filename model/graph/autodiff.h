@@ -36,6 +36,7 @@ struct OptimizerSpec {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   bool bias_correction = true;      // adam, adamw, lamb
   double trust_coefficient = 1e-3;  // lars (eta)
+  double clip_norm = 0;             // of all gradients together; 0: they are not clipped
   DType first_moment = DType::fp32;
   DType second_moment = DType::fp32;
   bool master_weights = false;  // keep an fp32 copy of fp16 weights

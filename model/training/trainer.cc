@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/training/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/error.h"
 #include "model/graph/autodiff.h"
+#include "model/numerics/exact_sum.h"
 
 namespace superstep {
 
@@ -48,6 +50,15 @@ void note_not_finite(const NamedValues& values, StepResult& result) {
   }
 }
 
+// Of all elements of all arrays, the squares summed without error.
+double norm_of(const NamedValues& values) {
+  numerics::ExactSum<double> squares;
+  for (const auto& [name, array] : values) {
+    for (std::int64_t i = 0; i < array.info.elements(); ++i) squares.add(array.at(i) * array.at(i));
+  }
+  return std::sqrt(squares.to_double_sum());
+}
+
 }  // namespace
 
 std::int64_t first_not_finite(const Array& array) {
@@ -73,14 +84,14 @@ TensorId result_named(const Graph& graph, const std::string& name) {
   return {};
 }
 
-Trainer::Trainer(const Graph& graph, Run run, TrainingState state)
-    : graph_(graph), run_(std::move(run)), state_(std::move(state)) {
+Trainer::Trainer(const Graph& graph, Run run, TrainingState state, double clip_norm)
+    : graph_(graph), run_(std::move(run)), state_(std::move(state)), clip_norm_(clip_norm) {
   check_state(graph, state_);
 }
 
 KernelContext Trainer::context() const { return {.seed = state_.seed, .step = state_.step, .first_sample = 0}; }
 
-Values Trainer::feeds(const NamedValues& inputs) const {
+Values Trainer::feeds(const NamedValues& inputs, double clipped_by) const {
   Values feeds;
   for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
     const TensorId t(i);
@@ -90,7 +101,7 @@ Values Trainer::feeds(const NamedValues& inputs) const {
     if (tensor.kind != TensorKind::constant) continue;
     const bool inverse = tensor.name.starts_with(kInverseLossScale);
     if (!inverse && tensor.name != kLossScale) continue;
-    const double factor = inverse ? 1 / state_.loss_scale.factor : state_.loss_scale.factor;
+    const double factor = inverse ? clipped_by / state_.loss_scale.factor : state_.loss_scale.factor;
     Array& fed = feeds[t] = Array(tensor.info);
     for (std::int64_t k = 0; k < fed.info.elements(); ++k) fed.set(k, factor);
   }
@@ -124,7 +135,7 @@ NamedValues Trainer::updated(const Values& values) const {
 
 StepResult Trainer::step(const NamedValues& inputs) {
   StepResult result{.step = state_.step, .results = {}, .gradients = {}, .loss_scale = state_.loss_scale.factor};
-  const Values values = run_(feeds(inputs), context());
+  Values values = run_(feeds(inputs), context());
   result.results = results_of(values);
   result.gradients = gradients_of(values);
   if (graph_.loss.valid()) note_not_finite(result.results, result);
@@ -138,6 +149,11 @@ StepResult Trainer::step(const NamedValues& inputs) {
     result.skipped = true;
     ++state_.step;
     return result;
+  }
+  if (clip_norm_ > 0) {
+    result.gradient_norm = norm_of(result.gradients) / result.loss_scale;
+    result.clipped_by = std::min(1.0, clip_norm_ / result.gradient_norm);
+    if (result.clipped_by < 1) values = run_(feeds(inputs, result.clipped_by), context());
   }
   NamedValues made = updated(values);
   note_not_finite(made, result);

@@ -27,6 +27,8 @@ struct StepResult {
   NamedValues results;
   NamedValues gradients;  // by "gradient of WEIGHT", times the loss scale
   double loss_scale = 1;
+  // With clipping: the norm of all gradients together, without the loss scale, and what they were multiplied by.
+  double gradient_norm = 0, clipped_by = 1;
   bool skipped = false;  // the update, for the loss scale's sake; the next step has another
   // The first of results, gradients and new values that is not finite, and what it holds; empty: none. The state
   // stays as it was.
@@ -40,13 +42,15 @@ class Trainer {
   using Run = std::function<Values(const Values& feeds, const KernelContext& context)>;
 
   // `graph` must outlive the trainer. Throws Error on a state that lacks a tensor of the graph, or has another.
-  Trainer(const Graph& graph, Run run, TrainingState state);
+  // clip_norm: gradients whose norm, of all together, is larger are scaled down to it; the graph's loss scaling is fed.
+  // 0: never. The factor needs every gradient: such a step is run twice, once to know it.
+  Trainer(const Graph& graph, Run run, TrainingState state, double clip_norm = 0);
 
   StepResult step(const NamedValues& inputs);
   const TrainingState& state() const { return state_; }
 
   // What the next step feeds.
-  Values feeds(const NamedValues& inputs) const;
+  Values feeds(const NamedValues& inputs, double clipped_by = 1) const;
   KernelContext context() const;
 
  private:
@@ -57,6 +61,7 @@ class Trainer {
   const Graph& graph_;
   Run run_;
   TrainingState state_;
+  double clip_norm_;
 };
 
 // The tensor that a StepResult knows as `name`; invalid: none.

@@ -65,6 +65,7 @@ json result_json(const Job& job, const Plan& plan, const RunOutcome& r, const st
     if (s.loss) losses.push_back(number(s.loss));
     if (s.reference_loss) reference.push_back(number(s.reference_loss));
     json row = {{"step", s.step}, {"loss", number(s.loss)}, {"loss_scale", s.loss_scale}, {"skipped", s.skipped}};
+    if (s.gradient_norm) row["gradient_norm"] = number(s.gradient_norm);
     if (r.compared) {
       row["reference_loss"] = number(s.reference_loss);
       row["bit_identical"] = s.difference.identical;

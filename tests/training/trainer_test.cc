@@ -105,6 +105,33 @@ TEST(Trainer, WithAFixedLossScaleOfAPowerOfTwoTrainsAsWithout) {
   }
 }
 
+// Plain SGD moves the weights by the rate times the clipped gradients.
+TEST(Trainer, ClipsGradientsToANormOfAllTogether) {
+  constexpr double kRate = 0.5, kNorm = 0.125;
+  const OptimizerSpec sgd{.kind = "sgd", .learning_rate = kRate, .clip_norm = kNorm};
+  const Graph graph = tiny_training("gpt2-small", 4, sgd, LossScaling::fed, DType::fp32);
+  TrainingState start = fresh_state(graph, 2);
+  start.loss_scale.factor = 1024;
+  Trainer clipped(graph, plain_run(graph), start, kNorm), free(graph, plain_run(graph), start, 1e6);
+  const DataSet data = DataSet::random(graph, 2, 4);
+  const StepResult a = clipped.step(read_batch(data, {1, 1, 1, 4}, 0)),
+                   b = free.step(read_batch(data, {1, 1, 1, 4}, 0));
+  ASSERT_GT(a.gradient_norm, kNorm);
+  EXPECT_EQ(a.gradient_norm, b.gradient_norm);
+  EXPECT_EQ(a.clipped_by, kNorm / a.gradient_norm);
+  EXPECT_EQ(b.clipped_by, 1);
+  const auto moved = [&](const Trainer& trainer) {
+    double squares = 0;
+    for (const auto& [name, value] : trainer.state().tensors) {
+      for (std::int64_t i = 0; i < value.info.elements(); ++i)
+        squares += std::pow(value.at(i) - start.tensors.at(name).at(i), 2);
+    }
+    return std::sqrt(squares);
+  };
+  EXPECT_NEAR(moved(clipped), kRate * kNorm, 1e-5);
+  EXPECT_NEAR(moved(free), kRate * a.gradient_norm, 1e-4);
+}
+
 TEST(Trainer, RefusesAStateOfAnotherModel) {
   const Graph graph = tiny_training("gpt2-small", 1, adam());
   TrainingState state = fresh_state(graph, 1);
