@@ -19,6 +19,11 @@ struct Error : std::runtime_error {
   std::string where;
 };
 
+// A model with ops we do not have, or not where they are asked for: well-formed input that we fail. Exit code 1.
+struct Unsupported : Error {
+  using Error::Error;
+};
+
 // A broken invariant of ours. Exit code 3.
 struct InternalError : std::logic_error {
   using std::logic_error::logic_error;

@@ -311,6 +311,7 @@ OptimizerSpec read_optimizer(JsonReader r, const Precision& precision) {
   o.epsilon = r.number_or("epsilon", 0, 1, o.kind == "lamb" ? 1e-6 : o.epsilon);
   o.bias_correction = r.boolean_or("bias_correction", o.bias_correction);
   o.trust_coefficient = r.number_or("trust_coefficient", 0, 1e3, o.trust_coefficient);
+  o.clip_norm = r.number_or("clip_norm", 0, 1e30, o.clip_norm);
   o.first_moment = precision.first_moment;
   o.second_moment = precision.second_moment;
   o.master_weights = precision.master;
@@ -414,13 +415,24 @@ Job load_job(const std::string& path) { return read_job(parse_json_file(path), p
 namespace {
 
 // Weights that are drawn anyway are not looked for.
+[[noreturn]] void refuse(const std::string& file, const std::vector<UnsupportedNode>& nodes) {
+  const UnsupportedNode& first = nodes.front();
+  const std::string others =
+      nodes.size() > 1 ? "; " + std::to_string(nodes.size() - 1) + " more: see superstep import " + file : "";
+  throw Unsupported(file, "node \"" + first.name + "\" (" + first.op_type + "): " + first.why + others);
+}
+
 Graph import_model(const Job& job, std::int64_t micro_batch) {
   const ImportOptions options{.micro_batch = micro_batch,
                               .batch_dimension = job.model.batch_dimension,
                               .precision = job.pins.precision.weights,
                               .read_weights = !job.run.random_weights};
   try {
-    return import_onnx(job.model.onnx, options).graph;
+    ImportResult result = import_onnx(job.model.onnx, options);
+    if (!result.unsupported.empty()) refuse(job.model.onnx, result.unsupported);
+    return std::move(result.graph);
+  } catch (const Unsupported&) {
+    throw;
   } catch (const Error& e) {
     const std::string message = e.what();
     if (message.find("external data") == std::string::npos || message.find("not found") == std::string::npos) throw;

@@ -77,7 +77,8 @@ struct Transient {
 
 // What a walk over the program's tree finds.
 struct Timeline {
-  TermCycles step;           // one optimiser step, by term, along the critical path
+  TermCycles step;  // one optimiser step, by term, along the critical path
+  Cycles generic;   // of it, in ops outside the core, costed as all bytes moved and one vector slot per element
   std::vector<Cycles> busy;  // by IPU group: cycles per step in which it does not wait
   // By IPU group, at its fullest moment: phases take turns on the tiles, so both belong to the same phase.
   std::vector<Residents> residents;

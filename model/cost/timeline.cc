@@ -9,11 +9,13 @@ namespace {
 
 struct Traversal {
   TermCycles time;
+  std::int64_t generic = 0;
   std::map<std::int64_t, std::int64_t> busy;  // IPU group -> cycles
   std::map<std::pair<CollectiveKind, Term>, Timeline::Traffic> collectives;
 
   void add(const Traversal& o, std::int64_t times) {
     time += o.time * times;
+    generic += o.generic * times;
     for (const auto& [ipu, cycles] : o.busy) busy[ipu] += cycles * times;
     for (const auto& [key, traffic] : o.collectives) {
       collectives[key].count += traffic.count * times;
@@ -60,6 +62,7 @@ class Clock {
   Traversal of_step(const Step& s) const {
     Traversal t;
     t.time = m_.step(s);
+    if (s.generic) t.generic = t.time.total().value;
     if (s.kind == StepKind::collective) t.collectives[{s.collective, s.term}] = {s.times, s.tile_bytes * s.times};
     return t;
   }
@@ -169,6 +172,7 @@ Timeline cost(const Program& program, const CostModel& model) {
   Traversal t = clock.node(program.root);
   Timeline out;
   out.step = t.time;
+  out.generic = Cycles(t.generic);
   out.collectives = std::move(t.collectives);
   for (std::size_t i = 0; i < program.ipus(); ++i) out.busy.push_back(Cycles(t.busy[static_cast<std::int64_t>(i)]));
   MemoryWalk memory(program);

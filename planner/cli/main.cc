@@ -59,6 +59,9 @@ int main(int argc, char** argv) {
   }
   try {
     return run();
+  } catch (const Unsupported& e) {
+    clear_progress(common);
+    return fail(kFailed, e.what());
   } catch (const Error& e) {
     clear_progress(common);
     return fail(kBadInput, e.what());

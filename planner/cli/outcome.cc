@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "model/error.h"
 #include "planner/space.h"
@@ -104,6 +105,24 @@ void lower_best(Outcome& o) {
   for (const Candidate& c : o.search.pareto) o.pareto.push_back(evaluate_in_full(*o.tables, c.plan));
 }
 
+// Ops outside the core are costed roughly: worth a word where they weigh.
+std::string generic_note(const Graph& graph, const Evaluated& e) {
+  const double part = e.timeline.generic / e.timeline.step.total();
+  if (part <= 0.01) return "";
+  std::set<std::string> kinds;
+  for (const Function& f : e.program.functions) {
+    for (const Step& s : f.steps) {
+      if (!s.generic) continue;
+      const std::vector<OpId>& ops = graph.units[f.unit].ops[static_cast<std::size_t>(f.pass)];
+      kinds.insert(std::string(graph.ops[ops[static_cast<std::size_t>(s.op)]].def->name));
+    }
+  }
+  std::string list;
+  for (const std::string& kind : kinds) list += (list.empty() ? "" : ", ") + kind;
+  return std::to_string(std::lround(part * 100)) + " % of the step is generic cost (" + list +
+         "): all bytes moved and one vector slot per element, on one tile";
+}
+
 void add_notes(Outcome& o) {
   const Evaluated* e = o.shown();
   for (const std::string& n : o.search.notes) o.notes.push_back(n);
@@ -117,6 +136,8 @@ void add_notes(Outcome& o) {
   }
   if (std::string gathers = weight_gathers_note(*o.tables, e->plan); !gathers.empty())
     o.notes.push_back(std::move(gathers));
+  if (std::string generic = generic_note(o.tables->facts(e->plan.micro_batch).graph, *e); !generic.empty())
+    o.notes.push_back(std::move(generic));
   const Calibration& c = o.model->calibration();
   const double band = e->not_validated.empty() ? c.relative_band : c.relative_band_other;
   o.notes.push_back("95 % band of the step time: +-" + std::to_string(static_cast<int>(std::lround(band * 100))) +
