@@ -36,8 +36,8 @@ void for_common(const Local& from, const Local& to,
 }
 
 double combined(double a, double b, Reduction reduction) {
-  if (reduction == Reduction::max) return b > a || b != b ? b : a;
-  if (reduction == Reduction::min) return b < a || b != b ? b : a;
+  if (reduction == Reduction::max) return ops::larger(a, b);
+  if (reduction == Reduction::min) return -ops::larger(-a, -b);
   return reduction == Reduction::sum ? a + b : b;
 }
 

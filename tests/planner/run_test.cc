@@ -90,6 +90,17 @@ TEST(RunJob, HasTheBitsOfThePlainModelUnderEveryPlan) {
   EXPECT_NE(curves[0][0], curves[0][1]);
 }
 
+// 1472 tiles, each with what its exchange brought and poison elsewhere; rings of IPUs; partial sums added by tile.
+TEST(RunJob, RunsOnEveryTileOfAChipInDeviceMode) {
+  json job = gpt_job(1, kReplicas, {{"steps", 2}, {"mode", "device"}});
+  job["machine"] = "ipu-pod4";
+  const RunOutcome r = run(job);
+  EXPECT_FALSE(r.failure);
+  EXPECT_FALSE(r.difference.identical);
+  EXPECT_LT(r.difference.max_relative, 1e-4) << r.difference.worst;
+  EXPECT_FALSE(r.collectives.empty());
+}
+
 TEST(RunJob, InstancesReadTheSameBatch) {
   const auto curve = [](int instances) {
     return losses(run(gpt_job(4, kReplicas, {{"steps", 2}, {"instances", instances}}), false));
