@@ -2,6 +2,7 @@
 #include "planner/verify.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "model/error.h"
 #include "planner/make_report.h"
@@ -13,6 +14,8 @@ using nlohmann::json;
 
 constexpr std::int64_t kMostPhases = 3;
 constexpr std::int64_t kSteps = 3;
+
+std::int64_t isqrt(std::int64_t n) { return static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(n)))); }
 
 class Scaling {
  public:
@@ -76,9 +79,11 @@ class Scaling {
     set("layers", spec.layers, std::max<std::int64_t>(2, phases * (plan_.pipeline_stages + 1)));
     const std::int64_t ratio = std::max<std::int64_t>(1, spec.ffn / spec.hidden);
     set("heads", spec.heads, 2 * t);
-    set("hidden", spec.hidden, 8 * spec.heads);
+    // Smaller weights would not begin a split (kSmallWeight).
+    const std::int64_t width = t > 1 ? round_up(isqrt(kSmallWeight), spec.heads) : 0;
+    set("hidden", spec.hidden, std::max(8 * spec.heads, width));
     set("ffn", spec.ffn, ratio * spec.hidden);
-    set("vocabulary", spec.vocabulary, 16 * t);
+    set("vocabulary", spec.vocabulary, std::max(16 * t, width));
     set("sequence_length", spec.sequence_length, 8);
     spec.positions = std::min(spec.positions, spec.sequence_length);
     if (spec.masked_tokens > 0) set("masked_tokens", spec.masked_tokens, 2);
