@@ -46,28 +46,25 @@ bool Holdings::lends_here(std::size_t borrower, std::int64_t ipu, std::int64_t p
   return here;
 }
 
-Bytes Holdings::weights_of(std::int64_t ipu, std::int64_t phase) const {
+Bytes Holdings::sum_of(std::int64_t ipu, std::int64_t phase, Bytes UnitRow::*own, Bytes UnitRow::*borrowed) const {
   Bytes b(0);
   for_units(ipu, phase, [&](std::size_t u) {
-    b += table.row(u).weight_bytes;
-    if (!lends_here(u, ipu, phase)) b += table.row(u).borrowed_bytes;
+    b += table.row(u).*own;
+    if (borrowed && !lends_here(u, ipu, phase)) b += table.row(u).*borrowed;
   });
   return b;
+}
+
+Bytes Holdings::weights_of(std::int64_t ipu, std::int64_t phase) const {
+  return sum_of(ipu, phase, &UnitRow::weight_bytes, &UnitRow::borrowed_bytes);
 }
 
 Bytes Holdings::own_weights_of(std::int64_t ipu, std::int64_t phase) const {
-  Bytes b(0);
-  for_units(ipu, phase, [&](std::size_t u) { b += table.row(u).weight_bytes; });
-  return b;
+  return sum_of(ipu, phase, &UnitRow::weight_bytes, nullptr);
 }
 
 Bytes Holdings::weights_tile(std::int64_t ipu, std::int64_t phase) const {
-  Bytes b(0);
-  for_units(ipu, phase, [&](std::size_t u) {
-    b += table.row(u).weight_tile;
-    if (!lends_here(u, ipu, phase)) b += table.row(u).borrowed_tile;
-  });
-  return b;
+  return sum_of(ipu, phase, &UnitRow::weight_tile, &UnitRow::borrowed_tile);
 }
 
 std::int64_t Holdings::parameters_of(std::int64_t ipu, std::int64_t phase, bool with_borrowed) const {

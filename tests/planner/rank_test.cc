@@ -14,19 +14,10 @@ namespace {
 
 using test::World;
 
-nlohmann::json small(const nlohmann::json& plan) {
-  nlohmann::json job = test::small_job(
-      "gpt2-small", {{"layers", 2}, {"hidden", 128}, {"heads", 4}, {"vocabulary", 2000}, {"sequence_length", 64}},
-      "ipu-pod4");
-  job["batch"] = {{"global", 32}};
-  if (!plan.is_null()) job["plan"] = plan;
-  return job;
-}
-
 // Two stages with everything in the processor: few enough cuts to try them all.
 nlohmann::json two_stages() {
   const char* here = "in_processor";
-  return small(
+  return test::small_gpt(
       {{"pipeline_stages", 2},
        {"available_memory_proportion", 0.25},
        {"location", {{"weights", here}, {"gradients", here}, {"optimizer_state", here}, {"activations", here}}}});
@@ -100,7 +91,7 @@ TEST(Rank, CountsWhatBruteForceCounts) {
 }
 
 TEST(Rank, NothingIsFasterThanTheBest) {
-  World world(small({}));
+  World world(test::small_gpt({}));
   SearchOptions options;
   options.pareto = options.find_fix = false;
   const SearchResult found = search(world.tables, options);
@@ -114,7 +105,7 @@ TEST(Rank, NothingIsFasterThanTheBest) {
 }
 
 TEST(Rank, SaysWhatTimeDidNotAllowToDecide) {
-  World world(small({}));
+  World world(test::small_gpt({}));
   SearchOptions options;
   options.pareto = options.find_fix = false;
   const Plan best = search(world.tables, options).best.at(0).plan;

@@ -14,15 +14,6 @@ namespace {
 
 using test::World;
 
-nlohmann::json small(const nlohmann::json& plan) {
-  nlohmann::json job = test::small_job(
-      "gpt2-small", {{"layers", 2}, {"hidden", 128}, {"heads", 4}, {"vocabulary", 2000}, {"sequence_length", 64}},
-      "ipu-pod4");
-  job["batch"] = {{"global", 32}};
-  if (!plan.is_null()) job["plan"] = plan;
-  return job;
-}
-
 SearchResult run(World& world, bool fix = true) {
   SearchOptions options;
   options.pareto = false;
@@ -31,7 +22,7 @@ SearchResult run(World& world, bool fix = true) {
 }
 
 TEST(Search, ExploresOrPrunesEverySetting) {
-  World world(small({}));
+  World world(test::small_gpt({}));
   double all = 0;
   for (const Cell& cell : cells(world.job)) all += static_cast<double>(settings(world.job, cell, false).size());
   const SearchResult r = run(world);
@@ -45,7 +36,7 @@ TEST(Search, ExploresOrPrunesEverySetting) {
 }
 
 TEST(Search, EveryCandidateIsLegalAndFits) {
-  World world(small({}));
+  World world(test::small_gpt({}));
   for (const Candidate& c : run(world).best) {
     EXPECT_EQ(world.problem(c.plan), "");
     EXPECT_EQ(c.plan.global_batch(), 32);
@@ -54,7 +45,7 @@ TEST(Search, EveryCandidateIsLegalAndFits) {
 }
 
 TEST(Search, GivesTheSameTwice) {
-  World a(small({})), b(small({}));
+  World a(test::small_gpt({})), b(test::small_gpt({}));
   const SearchResult x = run(a), y = run(b);
   ASSERT_EQ(x.best.size(), y.best.size());
   for (std::size_t i = 0; i < x.best.size(); ++i) {
@@ -65,7 +56,7 @@ TEST(Search, GivesTheSameTwice) {
 
 // No setting, cut with the plain defaults, beats the best.
 TEST(Search, NoPinnedJobBeatsTheFreeOne) {
-  World world(small({}));
+  World world(test::small_gpt({}));
   const double best = run(world).best.at(0).samples_per_second;
   for (const nlohmann::json& plan :
        std::vector<nlohmann::json>{{{"pipeline_stages", 2}, {"replicas", 2}},
@@ -75,7 +66,7 @@ TEST(Search, NoPinnedJobBeatsTheFreeOne) {
                                    {{"recompute", "layer"}},
                                    {{"location", {{"activations", "streaming"}}}},
                                    {{"phases", 2}, {"location", {{"weights", "streaming"}}}}}) {
-    World pinned(small(plan));
+    World pinned(test::small_gpt(plan));
     const SearchResult r = run(pinned, false);
     if (!r.best.empty()) {
       EXPECT_LE(r.best[0].samples_per_second, best * 1.000001) << plan.dump();
@@ -162,7 +153,7 @@ TEST(Search, RespectsPins) {
     try {
       nlohmann::json plan = pin.plan;
       if (!plan.contains("available_memory_proportion")) plan["available_memory_proportion"] = 0.25;  // fewer settings
-      World world(small(plan));
+      World world(test::small_gpt(plan));
       const SearchResult r = run(world, false);
       EXPECT_FALSE(r.best.empty());
       for (const Candidate& c : r.best) EXPECT_TRUE(pin.holds(c.plan)) << to_json(c.plan).dump();
@@ -174,9 +165,9 @@ TEST(Search, RespectsPins) {
 
 // A global batch that is left free takes micro-batches and accumulation from their pins.
 TEST(Search, RangesNeedNoGlobalBatch) {
-  nlohmann::json job = small({{"micro_batch", {{"min", 2}, {"max", 2}}},
-                              {"gradient_accumulation", {{"min", 16}, {"max", 16}}},
-                              {"pipeline_stages", 2}});
+  nlohmann::json job = test::small_gpt({{"micro_batch", {{"min", 2}, {"max", 2}}},
+                                        {"gradient_accumulation", {{"min", 16}, {"max", 16}}},
+                                        {"pipeline_stages", 2}});
   job.erase("batch");
   World world(job);
   const SearchResult r = run(world, false);
@@ -186,7 +177,7 @@ TEST(Search, RangesNeedNoGlobalBatch) {
 }
 
 TEST(Search, DefaultsAreOneSettingPerCell) {
-  World world(small({{"pipeline_stages", 2}, {"replicas", 2}, {"micro_batch", 1}}));
+  World world(test::small_gpt({{"pipeline_stages", 2}, {"replicas", 2}, {"micro_batch", 1}}));
   for (const Cell& cell : cells(world.job)) EXPECT_EQ(settings(world.job, cell, true).size(), 1u);
 }
 

@@ -126,4 +126,13 @@ Plan draw_phases(World& world, Draw& draw) {
   return p;
 }
 
+nlohmann::json small_gpt(const nlohmann::json& plan) {
+  nlohmann::json job = small_job(
+      "gpt2-small", {{"layers", 2}, {"hidden", 128}, {"heads", 4}, {"vocabulary", 2000}, {"sequence_length", 64}},
+      "ipu-pod4");
+  job["batch"] = {{"global", 32}};
+  if (!plan.is_null()) job["plan"] = plan;
+  return job;
+}
+
 }  // namespace superstep::test

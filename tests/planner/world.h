@@ -26,6 +26,8 @@ struct World {
 };
 
 // A small transformer on a machine; `numbers` overrides fields of the zoo's model.
+// A two-layer GPT on four IPUs, 32 samples to an update.
+nlohmann::json small_gpt(const nlohmann::json& plan);
 nlohmann::json small_job(const std::string& zoo, const nlohmann::json& numbers, const nlohmann::json& machine);
 
 // Numbers drawn alike on every machine.
