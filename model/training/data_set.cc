@@ -46,7 +46,7 @@ fs::path file_of(const fs::path& folder, std::size_t input, std::size_t inputs) 
   return target ? folder / "target.pb" : numbered;
 }
 
-void check_shape(const Graph& graph, TensorId t, const Array& found, const TensorInfo& sample,
+void check_shape(const Graph& graph, TensorId t, const Array& found, const TensorInfo& sample, std::size_t samples,
                  const std::string& file) {
   const std::string what = "input \"" + graph.tensors[t].name + "\", read by " + reader_of(graph, t) + ", ";
   if (is_float(found.info.type) != is_float(sample.type))
@@ -56,10 +56,10 @@ void check_shape(const Graph& graph, TensorId t, const Array& found, const Tenso
                           ", expected " + std::to_string(sample.shape.size()));
   for (std::size_t axis = 0; axis < sample.shape.size(); ++axis) {
     const std::int64_t have = found.info.shape[axis], want = sample.shape[axis];
-    const bool fits = axis == 0 ? have > 0 && have % want == 0 : have == want;
+    const bool fits = axis == samples ? have > 0 && have % want == 0 : have == want;
     if (!fits)
       throw Error(file, what + "axis " + std::to_string(axis) + ": found " + std::to_string(have) + " in " +
-                            text(found.info) + ", expected " + (axis == 0 ? "a multiple of " : "") +
+                            text(found.info) + ", expected " + (axis == samples ? "a multiple of " : "") +
                             std::to_string(want));
   }
 }
@@ -78,10 +78,12 @@ DataSet::Input DataSet::input_of(const Graph& graph, TensorId t) const {
   Input input;
   input.name = graph.tensors[t].name;
   input.sample = graph.info(t);
-  if (input.sample.shape.empty() || input.sample.shape[0] % graph.micro_batch != 0)
-    throw Error(graph.name, "input \"" + input.name + "\" is " + text(input.sample) +
-                                ": axis 0, expected a multiple of the batch of " + std::to_string(graph.micro_batch));
-  input.sample.shape[0] /= graph.micro_batch;
+  input.axis = static_cast<std::size_t>(graph.sample_dimension);
+  if (input.sample.shape.size() <= input.axis || input.sample.shape[input.axis] % graph.micro_batch != 0)
+    throw Error(graph.name, "input \"" + input.name + "\" is " + text(input.sample) + ": axis " +
+                                std::to_string(input.axis) + ", expected a multiple of the batch of " +
+                                std::to_string(graph.micro_batch));
+  input.sample.shape[input.axis] /= graph.micro_batch;
   return input;
 }
 
@@ -108,12 +110,13 @@ DataSet DataSet::open(const Graph& graph, const std::string& folder) {
     const std::string file = file_of(folder, i, graph.inputs.size()).string();
     Input input = data.input_of(graph, graph.inputs[i]);
     const Array found = conformance::load_tensor(file);
-    check_shape(graph, graph.inputs[i], found, input.sample, file);
-    const std::int64_t samples = found.info.shape[0] / input.sample.shape[0];
+    check_shape(graph, graph.inputs[i], found, input.sample, input.axis, file);
+    const std::int64_t samples = found.info.shape[input.axis] / input.sample.shape[input.axis];
     if (i == 0) first_file = file;
     if (i > 0 && samples != data.samples_)
-      throw Error(file, "input \"" + input.name + "\", axis 0: found " + std::to_string(samples) +
-                            " samples, expected " + std::to_string(data.samples_) + " as in " + first_file);
+      throw Error(file, "input \"" + input.name + "\", axis " + std::to_string(input.axis) + ": found " +
+                            std::to_string(samples) + " samples, expected " + std::to_string(data.samples_) +
+                            " as in " + first_file);
     data.samples_ = samples;
     input.values = std::make_shared<const Array>(as_type(found, input.sample.type, file));
     data.inputs_.push_back(std::move(input));
@@ -121,50 +124,62 @@ DataSet DataSet::open(const Graph& graph, const std::string& folder) {
   return data;
 }
 
+// What one sample has before its axis lies apart in an array of several.
 void DataSet::copy_sample(const Input& input, std::int64_t sample, Array& to, std::int64_t place) const {
-  const std::int64_t n = input.sample.elements(), bytes = input.sample.bytes().value;
-  if (input.kind == Kind::stored) {
-    std::memcpy(to.data.data() + place * bytes, input.values->data.data() + sample * bytes,
-                static_cast<std::size_t>(bytes));
-    return;
-  }
+  std::int64_t before = 1;
+  for (std::size_t d = 0; d < input.axis; ++d) before *= input.sample.shape[d];
+  const std::int64_t run = input.sample.elements() / before, size = size_of(input.sample.type);
+  const std::int64_t in_all = to.info.elements() / input.sample.elements();
   const Draw draw(seed_, input.name, DrawFor::inputs);
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t element = sample * n + i;
-    const double value = input.kind == Kind::integers ? static_cast<double>(draw.integer(element, 0, input.range))
-                         : input.kind == Kind::mask   ? (draw.integer(element, 0, 8) > 0 ? 1 : 0)
-                                                      : draw.bell(element);
-    to.set(place * n + i, value);
+  for (std::int64_t o = 0; o < before; ++o) {
+    const std::int64_t first = (o * in_all + place) * run;
+    if (input.kind == Kind::stored) {
+      std::memcpy(to.data.data() + first * size, input.values->data.data() + (o * samples_ + sample) * run * size,
+                  static_cast<std::size_t>(run * size));
+      continue;
+    }
+    for (std::int64_t i = 0; i < run; ++i) {
+      const std::int64_t element = (sample * before + o) * run + i;
+      const double value = input.kind == Kind::integers ? static_cast<double>(draw.integer(element, 0, input.range))
+                           : input.kind == Kind::mask   ? (draw.integer(element, 0, 8) > 0 ? 1 : 0)
+                                                        : draw.bell(element);
+      to.set(first + i, value);
+    }
   }
 }
 
-NamedValues DataSet::read(SampleRange range) const {
+NamedValues DataSet::room_for(std::int64_t samples) const {
   NamedValues values;
   for (const Input& input : inputs_) {
     TensorInfo info = input.sample;
-    info.shape[0] *= range.count;
-    Array all(info);
-    for (std::int64_t k = 0; k < range.count; ++k) {
-      const std::int64_t sample = range.first + k;
-      copy_sample(input, samples_ > 0 ? sample % samples_ : sample, all, k);
-    }
-    values[input.name] = std::move(all);
+    info.shape[input.axis] *= samples;
+    values[input.name] = Array(info);
   }
   return values;
 }
 
+void DataSet::read(SampleRange range, NamedValues& to, std::int64_t place) const {
+  for (const Input& input : inputs_) {
+    for (std::int64_t k = 0; k < range.count; ++k) {
+      const std::int64_t sample = range.first + k;
+      copy_sample(input, samples_ > 0 ? sample % samples_ : sample, to.at(input.name), place + k);
+    }
+  }
+}
+
+NamedValues DataSet::read(SampleRange range) const {
+  NamedValues values = room_for(range.count);
+  read(range, values, 0);
+  return values;
+}
+
 NamedValues read_batch(const DataSet& data, const BatchSplit& split, std::int64_t step) {
-  NamedValues batch;
+  NamedValues batch = data.room_for(split.global_batch());
+  std::int64_t place = 0;
   for (std::int64_t instance = 0; instance < split.instances; ++instance) {
     for (std::int64_t replica = 0; replica < split.replicas / split.instances; ++replica) {
-      for (std::int64_t m = 0; m < split.micro_batches; ++m) {
-        for (auto& [name, part] : data.read(samples_of(split, step, instance, replica, m))) {
-          const auto [at, fresh] = batch.try_emplace(name, part);
-          if (fresh) continue;
-          at->second.info.shape[0] += part.info.shape[0];
-          at->second.data.insert(at->second.data.end(), part.data.begin(), part.data.end());
-        }
-      }
+      for (std::int64_t m = 0; m < split.micro_batches; ++m, place += split.micro_batch)
+        data.read(samples_of(split, step, instance, replica, m), batch, place);
     }
   }
   return batch;

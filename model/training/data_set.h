@@ -42,21 +42,25 @@ class DataSet {
   // and variance 1. `samples` 0: every sample differs.
   static DataSet random(const Graph& graph, std::uint64_t seed, std::int64_t samples);
 
-  // input_0.pb, input_1.pb, ... for the inputs of `graph` in order; the last may be target.pb instead. Dimension 0
-  // holds the samples. Floating values are rounded to the model's type; integers keep their value. Throws Error
-  // naming the file, input, op that reads it, axis, what was found and what was expected.
+  // input_0.pb, input_1.pb, ... for the inputs of `graph` in order; the last may be target.pb instead. The graph's
+  // sample dimension holds the samples. Floating values are rounded to the model's type; integers keep their value.
+  // Throws Error naming the file, input, op that reads it, axis, what was found and what was expected.
   static DataSet open(const Graph& graph, const std::string& folder);
 
   std::int64_t samples() const { return samples_; }  // 0: without end
 
   // The inputs for these samples, by name.
   NamedValues read(SampleRange range) const;
+  // The same into arrays for more samples, from number `place` on.
+  void read(SampleRange range, NamedValues& to, std::int64_t place) const;
+  NamedValues room_for(std::int64_t samples) const;
 
  private:
   enum class Kind : std::uint8_t { stored, integers, mask, bell };
   struct Input {
     std::string name;
-    TensorInfo sample;  // of one sample; dimension 0 has its rows
+    std::size_t axis = 0;  // that the samples lie along
+    TensorInfo sample;     // of one
     Kind kind = Kind::stored;
     std::int64_t range = 0;               // of integers
     std::shared_ptr<const Array> values;  // stored

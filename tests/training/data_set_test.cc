@@ -48,6 +48,23 @@ TEST(Samples, OneReplicaAndSixteenReadTheSameBatch) {
   }
 }
 
+// As a recurrent network has them: [steps, samples].
+TEST(Samples, MayLieAlongAnyDimension) {
+  Graph graph;
+  graph.micro_batch = 2;
+  graph.sample_dimension = 1;
+  GraphBuilder b(graph);
+  b.begin_unit("unit");
+  graph.outputs = {b.unary("neg", b.input("x", DType::fp32, {3, 2}))};
+  const DataSet data = DataSet::random(graph, 3, 4);
+  const NamedValues all = read_batch(data, {1, 2, 1, 2}, 0);
+  EXPECT_EQ(all.at("x").info.shape, (Shape{3, 4}));
+  for (std::int64_t sample = 0; sample < 4; ++sample) {
+    const NamedValues one = data.read({sample, 1});
+    for (std::int64_t step = 0; step < 3; ++step) EXPECT_EQ(one.at("x").at(step), all.at("x").at(step * 4 + sample));
+  }
+}
+
 TEST(Samples, ComeAgainAfterTheLast) {
   const Graph graph = build(tiny("gpt2-small"), 1, DType::fp32);
   const DataSet data = DataSet::random(graph, 3, 5);
