@@ -56,6 +56,7 @@ class Backward {
 
   // From `y`, whose gradient for itself is 1 or what is fed as the loss scale, down to the roots.
   void run(TensorId y, LossScaling scaling = LossScaling::none) {
+    const std::size_t forward_ops = graph_.ops.size();
     Array one(graph_.info(y));
     for (std::int64_t i = 0; i < one.info.elements(); ++i) one.set(i, 1);
     if (scaling == LossScaling::none) {
@@ -65,7 +66,7 @@ class Backward {
       // A copy is not folded: what follows depends on what is fed.
       add(y, builder_.one("copy", {builder_.constant(std::move(one), std::string(kLossScale))}));
     }
-    for (std::size_t i = graph_.ops.size(); i-- > 0;) visit(OpId(i));
+    for (std::size_t i = forward_ops; i-- > 0;) visit(OpId(i));
   }
 
   // In the tensor's own shape; zero where nothing reached it.
