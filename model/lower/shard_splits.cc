@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/lower/shard_splits.h"
 
+#include <span>
+
 #include "model/ops/op.h"
 
 namespace superstep {
@@ -28,7 +30,27 @@ bool in_window(const Space& space, int axis) {
   return used(space.in) || used(space.out);
 }
 
-std::vector<int> options(const ShardProblem& p, const Space& space, const std::vector<bool>& is_data, int j) {
+// Equal shares of the axis are equal shares of every dimension that follows it: not of one that a slice takes a part
+// of, or that a concatenation puts elsewhere.
+bool falls_in_shares(const OpCall& call, const Space& space, int axis, std::int64_t parts) {
+  const std::int64_t extent = space.axes[static_cast<std::size_t>(axis)].extent;
+  const auto all = [&](const std::vector<Projection>& operands, std::span<const TensorInfo> infos) {
+    for (std::size_t k = 0; k < operands.size() && k < infos.size(); ++k) {
+      for (std::size_t d = 0; d < operands[k].size(); ++d) {
+        const DimMap& map = operands[k][d];
+        if (map.axis != axis || infos[k].shape == Shape{0}) continue;
+        const bool runs = map.stride == 1 || extent % parts == 0;
+        if (map.offset != 0 || map.span != map.stride || !runs || extent * map.stride != infos[k].shape[d])
+          return false;
+      }
+    }
+    return true;
+  };
+  return all(space.in, call.in) && all(space.out, call.out);
+}
+
+std::vector<int> options(const ShardProblem& p, const OpCall& call, const Space& space,
+                         const std::vector<bool>& is_data, int j) {
   std::vector<int> result_options = {kWhole};
   if (p.size(j) == 1) return result_options;
   if (space.linear != 0) result_options.push_back(kThrough);
@@ -37,7 +59,8 @@ std::vector<int> options(const ShardProblem& p, const Space& space, const std::v
     if (axis.kind == AxisKind::whole || !divides(axis.extent, p.size(j))) continue;
     if (is_data[a] && !(p.rules.split_activations && j == 0 && axis.extent % p.size(j) == 0)) continue;
     if (axis.kind == AxisKind::reduce && space.reduction == Reduction::none) continue;
-    if (in_window(space, static_cast<int>(a))) continue;
+    if (in_window(space, static_cast<int>(a)) || !falls_in_shares(call, space, static_cast<int>(a), p.size(j)))
+      continue;
     result_options.push_back(static_cast<int>(a));
   }
   return result_options;
@@ -98,8 +121,8 @@ std::vector<OpSplit> splits_of(const ShardProblem& p, OpId id) {
   std::vector<std::int64_t> extents;
   for (const Axis& a : space.axes) extents.push_back(a.extent);
   std::vector<OpSplit> found;
-  for (int first : options(p, space, is_data, 0)) {
-    for (int second : options(p, space, is_data, 1)) {
+  for (int first : options(p, *call, space, is_data, 0)) {
+    for (int second : options(p, *call, space, is_data, 1)) {
       if (first >= 0 && first == second) continue;
       OpSplit c{
           {-1, -1}, std::vector<Sharding>(space.in.size()), std::vector<Sharding>(space.out.size()), {true, true}, 0};
