@@ -117,6 +117,27 @@ GraphSharding all_whole(const Graph& graph) {
   return result;
 }
 
+// By tensor: 1 when another unit reads it in the same pass, 2 when another block does or it is a result of the graph.
+// Units that do the same are the same only if the same of their results are read outside.
+std::vector<std::uint8_t> readers_outside(const Graph& graph) {
+  std::vector<std::uint8_t> readers(graph.tensors.size(), 0);
+  for (TensorId t : graph.outputs) {
+    if (!graph.loss.valid() || t == graph.loss) readers[static_cast<std::size_t>(t.index)] = 2;
+  }
+  for (const Op& op : graph.ops) {
+    for (TensorId t : op.inputs) {
+      if (!t.valid() || !graph.tensors[t].producer.valid()) continue;
+      const Op& from = graph.ops[graph.tensors[t].producer];
+      if (from.pass != op.pass || from.unit == op.unit) continue;
+      const std::int64_t layer = graph.units[from.unit].layer;
+      const std::uint8_t far = layer < 0 || layer != graph.units[op.unit].layer ? 2 : 1;
+      std::uint8_t& reader = readers[static_cast<std::size_t>(t.index)];
+      reader = std::max(reader, far);
+    }
+  }
+  return readers;
+}
+
 }  // namespace
 
 std::string_view name_of(CollectiveKind kind) {
@@ -134,8 +155,25 @@ std::string_view name_of(CollectiveKind kind) {
 }
 
 std::vector<std::uint64_t> unit_signatures(const Graph& graph) {
+  const std::vector<std::uint8_t> readers = readers_outside(graph);
   std::vector<std::uint64_t> out;
-  for (std::size_t u = 0; u < graph.units.size(); ++u) out.push_back(signature(graph, UnitId(u)));
+  for (std::size_t u = 0; u < graph.units.size(); ++u) {
+    out.push_back(signature(graph, UnitId(u)));
+    for (const auto& ops : graph.units[UnitId(u)].ops) {
+      for (OpId op : ops) {
+        for (TensorId t : graph.ops[op].outputs)
+          out.back() = out.back() * 0x9E3779B97F4A7C15ULL + readers[static_cast<std::size_t>(t.index)];
+      }
+    }
+  }
+  const std::vector<std::uint64_t> alone = out;  // blocks are solved whole: a unit of another block is another
+  for (const BlockOfUnits& block : blocks_of(graph, alone)) {
+    std::uint64_t place = 0;
+    for (UnitId u : block.units) {
+      std::uint64_t& own = out[static_cast<std::size_t>(u.index)];
+      if (block.units.size() > 1) own = (own + block.signature) * 0x9E3779B97F4A7C15ULL + ++place;
+    }
+  }
   return out;
 }
 

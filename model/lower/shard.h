@@ -94,7 +94,8 @@ std::vector<std::vector<bool>> data_dimensions(const Graph& graph);
 // By tensor: the weight whose gradient it is or is added into (through sums and views); invalid: none.
 std::vector<TensorId> gradient_summands(const Graph& graph);
 
-// Signature of each unit, computed once for a graph.
+// Of each unit: equal for units that do the same work, in equal blocks, and of whose results the same ones are read
+// outside: those whose ops are split alike.
 std::vector<std::uint64_t> unit_signatures(const Graph& graph);
 
 }  // namespace superstep
