@@ -124,7 +124,7 @@ std::vector<Array> compute_block(const OpCall& call, const Space& space, const B
 Array compute_node(const OpCall& call, const Space& space, const Block& block, std::span<const ConstView> in,
                    const KernelContext& context) {
   const Block region = project(space.out[0], call.out[0].shape, block);
-  Array sums = start_of(sum_type(call.out[0].type), region, Reduction::sum);
+  Array sums = start_of(sum_type(call.out[0].type), region, space.reduction);
   const View out{sums.info.type, region, sums.data.data()};
   call.def.kernel(call, block, in, std::span(&out, 1), context);
   return sums;
