@@ -231,6 +231,7 @@ class Walk {
     const StageSpan& from = span_of(borrower);
     for (TensorId weight : facts_.borrowed[static_cast<std::size_t>(borrower.index)]) {
       const StageSpan& to = span_of(owner_of(weight));
+      if (!gradient_of_.count(weight)) continue;  // the loss does not depend on it
       const TensorId gradient = gradient_of_.at(weight);
       for_all_ranks([&](std::int64_t r, std::int64_t rank) {
         const std::tuple outside{gradient, r, rank};
@@ -244,7 +245,11 @@ class Walk {
         if (kind == StepKind::store) return;
         const auto at = spilled_.find(outside);
         if (at == spilled_.end()) return;
-        join_accumulator(at->second, cluster_.at(r, to.ipu, rank).accumulators.at({gradient, to.phase}));
+        auto& here = cluster_.at(r, to.ipu, rank).accumulators;
+        if (const auto own = here.find({gradient, to.phase}); own != here.end())
+          join_accumulator(at->second, own->second);
+        else  // the owner's own use has no gradient
+          here.emplace(AccumulatorKey{gradient, to.phase}, std::move(at->second));
         spilled_.erase(at);
       });
     }
