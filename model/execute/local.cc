@@ -140,6 +140,12 @@ Local joined_pieces(const std::vector<std::int64_t>& peers, int dimension, Block
   const bool sums = first.on.on[j] == Sharding::partial;
   Sharding on = first.on;
   on.on[j] = Sharding::replicated;
+  const auto unfinished = [&](std::int64_t peer) { return piece_of(peer).sums != nullptr; };
+  const auto unrounded = std::count_if(peers.begin(), peers.end(), unfinished);
+  if (unrounded > 0 && unrounded < static_cast<std::ptrdiff_t>(peers.size())) {  // some are lost: so is the sum
+    const auto lost = std::find_if_not(peers.begin(), peers.end(), unfinished);
+    return poisoned(piece_of(*lost).values.info.type, std::move(region), on);
+  }
   if (first.sums) {
     std::vector<UnfinishedPtr> parts;
     for (std::int64_t peer : peers) parts.push_back(piece_of(peer).sums);

@@ -85,6 +85,7 @@ void UnitRunner::run(UnitId unit, const Function& function, std::int64_t group, 
   const std::vector<OpId>& ops = graph_.units[unit].ops[static_cast<std::size_t>(pass_)];
   for (std::size_t position = 0; position < ops.size(); ++position) {
     if (wiring_.joins.count(ops[position])) continue;
+    show_sources(graph_.ops[ops[position]]);
     if (pass_ == Pass::backward) remake(graph_.ops[ops[position]]);
     run_op(ops[position], steps_of(function, position));
   }
@@ -169,6 +170,17 @@ KernelContext UnitRunner::context_of(std::int64_t replica) const {
 
 // ---- one op
 
+// Views of inputs, weights and constants are made where they are read: another unit's do not come along.
+void UnitRunner::show_sources(const Op& reader) {
+  for (TensorId t : reader.inputs) {
+    if (!t.valid() || !graph_.tensors[t].producer.valid()) continue;
+    if (graph_.tensors[wiring_.root[static_cast<std::size_t>(t.index)]].producer.valid() || fetch(t, 0, 0)) continue;
+    const OpId view = graph_.tensors[t].producer;
+    show_sources(graph_.ops[view]);
+    run_op(view, {});
+  }
+}
+
 // What the forward pass did not keep for the backward is made again from what it kept.
 void UnitRunner::remake(const Op& reader) {
   for (TensorId t : reader.inputs) {
@@ -194,7 +206,8 @@ void UnitRunner::run_op(OpId op, std::span<const Step> steps) {
     if (step.data == Data::update_sums) join_update_sums(op, step, made);
   }
   const CallOf call(graph_, op);
-  const Reduction reduction = call->def.space(*call).reduction;
+  const Reduction own = call->def.space(*call).reduction;
+  const Reduction reduction = own == Reduction::none ? Reduction::sum : own;  // of sums that pass through
   for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
     Pieces& pieces = made[static_cast<std::size_t>(r)];
     for (std::size_t k = 0; k < pieces.size(); ++k)
@@ -306,9 +319,34 @@ std::vector<Local> UnitRunner::exactly(const OpCall& call, OpId op, const Space&
   share.shares = share.micro_batches * mesh_shares(share);
   if (pass_ == Pass::update && (share.parts.size() != 1 || share.parts[0] != share.block))
     share.shares *= update_shards();
-  std::vector<Local> results = run_share(call, op, space, share, operands, context);
+  std::vector<Local> results = run_share(call, op, space, share, alike(op, operands), context);
   if (call.def.summation == Summation::contraction) note_cut(op, space, share);
   return results;
+}
+
+// Of operands that are partial sums, all are unfinished or none: rounded ones (of lookups, which round nothing) would
+// not be joined with the others.
+std::vector<LocalPtr> UnitRunner::alike(OpId op, std::vector<LocalPtr> operands) const {
+  const auto unfinished = [](const LocalPtr& o) { return o && o->sums; };
+  if (std::none_of(operands.begin(), operands.end(), unfinished)) return operands;
+  const TensorParallel mesh = cluster_.mesh();
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const LocalPtr have = operands[k];
+    if (!have || have->sums) continue;
+    const std::int64_t shares =
+        (have->on.on[0] == Sharding::partial ? mesh.t1 : 1) * (have->on.on[1] == Sharding::partial ? mesh.t2 : 1);
+    if (shares == 1) continue;
+    const TensorId t = graph_.ops[op].inputs[k];
+    const OpId producer = graph_.tensors[t].producer;
+    const std::vector<TensorId>& made = graph_.ops[producer].outputs;
+    std::vector<ResultPlace> places;
+    for (TensorId result : made) places.push_back(place_of(graph_, result));
+    const auto result = static_cast<std::size_t>(std::find(made.begin(), made.end(), t) - made.begin());
+    auto sums = std::make_shared<const Unfinished>(
+        Unfinished{producer, result, std::move(places), have->region, Unfinished::Loose{have->values}, 1, shares});
+    operands[k] = std::make_shared<const Local>(Local{have->on, have->region, {}, std::move(sums)});
+  }
+  return operands;
 }
 
 std::int64_t UnitRunner::mesh_shares(const Share& share) const {
@@ -327,8 +365,35 @@ void UnitRunner::note_cut(OpId op, const Space& space, const Share& share) {
 
 void UnitRunner::settle(Local& piece) const {
   if (!piece.sums || !complete(*piece.sums)) return;
+  const auto* applied = std::get_if<Unfinished::Applied>(&piece.sums->summands);
+  if (applied && applied->of_batch) return finish_operands(*applied, piece);
   piece.values = finished(graph_, *piece.sums, context_);
   piece.sums = nullptr;
+}
+
+// Partial sums that went through an op which sums over samples: now they are values, and its result a summand.
+void UnitRunner::finish_operands(const Unfinished::Applied& applied, Local& piece) const {
+  const UnfinishedPtr sums = piece.sums;
+  std::vector<LocalPtr> operands = applied.operands;
+  for (LocalPtr& operand : operands) {
+    if (!operand || !operand->sums) continue;
+    Local whole = *operand;
+    whole.values = finished(graph_, *whole.sums, context_);
+    whole.sums = nullptr;
+    operand = std::make_shared<const Local>(std::move(whole));
+  }
+  const CallOf call(graph_, sums->op);
+  Share share = *applied.of_batch;
+  share.shares = share.micro_batches;
+  for (std::size_t j = 0; j < 2; ++j) {
+    const bool own = share.lies[0].on[j] == Sharding::partial && sharding_.of(sums->op).axis[j] >= 0;
+    if (own) share.shares *= j == 0 ? cluster_.mesh().t1 : cluster_.mesh().t2;
+  }
+  KernelContext context = context_;
+  context.results = sums->places;
+  Local summand = run_share(*call, sums->op, call->def.space(*call), share, operands, context)[sums->result];
+  piece.values = std::move(summand.values);
+  piece.sums = std::move(summand.sums);
 }
 
 // A result that replicas have in parts becomes their sum on all of them.
@@ -345,6 +410,13 @@ void UnitRunner::join_update_sums(OpId op, const Step& step, std::vector<Pieces>
       Local sum = *part(members[0]);
       std::vector<UnfinishedPtr> sums;
       for (std::int64_t member : members) sums.push_back(part(member)->sums);
+      const auto lost = std::find(sums.begin(), sums.end(), nullptr);
+      if (lost != sums.end() &&
+          std::count(sums.begin(), sums.end(), nullptr) < static_cast<std::ptrdiff_t>(sums.size())) {
+        of_replicas[r][k][rank] =
+            part(members[static_cast<std::size_t>(lost - sums.begin())]);  // what one lacks, all do
+        continue;
+      }
       for (std::size_t i = 1; !sum.sums && i < members.size(); ++i) combine_overlap(*part(members[i]), sum, reduction);
       if (sum.sums) {
         sum.sums = joined(sums);

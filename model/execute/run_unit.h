@@ -28,7 +28,9 @@ class UnitRunner {
   // A weight or state as it lies on an IPU between steps.
   LocalPtr resident(TensorId t, std::int64_t replica, std::int64_t group, std::int64_t rank);
   // Sums that have got all their summands become values.
+  std::vector<LocalPtr> alike(OpId op, std::vector<LocalPtr> operands) const;
   void settle(Local& piece) const;
+  void finish_operands(const Unfinished::Applied& applied, Local& piece) const;
 
   void set_place(std::int64_t group, std::int64_t phase, std::int64_t micro_batch) {
     group_ = group, phase_ = phase, micro_batch_ = micro_batch;
@@ -42,6 +44,7 @@ class UnitRunner {
   LocalPtr input(TensorId t, std::int64_t replica);
 
   void run_op(OpId op, std::span<const Step> steps);
+  void show_sources(const Op& reader);
   void remake(const Op& reader);
   Pieces operands(OpId op, std::span<const Step> steps, std::int64_t replica);
   LocalPtr as_needed(LocalPtr have, const Sharding& need) const;

@@ -100,6 +100,25 @@ Unfinished::Pieces join(const std::vector<const Unfinished::Pieces*>& parts) {
   return sum;
 }
 
+// Of shares that are no nodes the sum is no node, whatever the others are.
+std::vector<UnfinishedPtr> alike(std::span<const UnfinishedPtr> parts) {
+  std::vector<UnfinishedPtr> out(parts.begin(), parts.end());
+  const auto loose = [](const UnfinishedPtr& p) { return std::holds_alternative<Unfinished::Loose>(p->summands); };
+  if (std::none_of(out.begin(), out.end(), loose)) return out;
+  for (UnfinishedPtr& part : out) {
+    const auto* contraction = std::get_if<Unfinished::Contraction>(&part->summands);
+    if (!contraction) continue;
+    std::vector<Unfinished::Loose> nodes;
+    for (const Unfinished::NodeSum& sum : contraction->nodes) nodes.push_back({sum.values});
+    std::vector<const Unfinished::Loose*> summands;
+    for (const Unfinished::Loose& node : nodes) summands.push_back(&node);
+    Unfinished loosened = *part;
+    loosened.summands = join(summands);
+    part = std::make_shared<const Unfinished>(std::move(loosened));
+  }
+  return out;
+}
+
 // Finishes one result.
 class Finish {
  public:
@@ -152,8 +171,9 @@ class Finish {
 
 }  // namespace
 
-UnfinishedPtr joined(std::span<const UnfinishedPtr> parts) {
-  if (parts.size() == 1) return parts[0];
+UnfinishedPtr joined(std::span<const UnfinishedPtr> given) {
+  if (given.size() == 1) return given[0];
+  const std::vector<UnfinishedPtr> parts = alike(given);
   const Unfinished& first = *parts[0];
   std::int64_t shares = 0;
   for (const UnfinishedPtr& part : parts) {

@@ -13,6 +13,7 @@
 namespace superstep {
 
 struct Local;
+struct Share;
 struct Unfinished;
 using UnfinishedPtr = std::shared_ptr<const Unfinished>;
 
@@ -34,6 +35,8 @@ struct Unfinished {
   struct Applied {
     Block block;
     std::vector<std::shared_ptr<const Local>> operands;  // null: left out
+    // Of an op that sums over samples as well: its share of that sum, a summand once the operands are finished.
+    std::shared_ptr<const Share> of_batch = nullptr;
   };
   // A part of another.
   struct Part {
