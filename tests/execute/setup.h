@@ -30,8 +30,9 @@ class Lowered {
   Executed run(const Program& changed, Arithmetic arithmetic = Arithmetic::device) const;
   // The same tensors of the plain graph on the global batch.
   Values reference() const;
-  // Empty, or where the two differ by more than `tolerance` of a tensor's largest element.
-  std::string difference(const Executed& executed, double tolerance = 1e-5) const;
+  // Empty, or where the two differ by more than `tolerance` of a tensor's largest element. Without updates: of losses,
+  // gradients and outputs alone, since an optimizer that divides by the size of a gradient makes a step of rounding.
+  std::string difference(const Executed& executed, double tolerance = 1e-5, bool updates = true) const;
   // Empty, or the first tensor whose bits differ.
   std::string unequal_bits(const Executed& executed) const;
   bool poisoned(const Executed& executed) const;  // NaN in some result
