@@ -95,6 +95,15 @@ class GraphBuilder {
   // goes on over `across` consecutive replicas; 0: as it is. A mean then counts the whole group. Returns `t`.
   TensorId group_statistic(TensorId t, std::int64_t across);
   TensorId layer_norm(TensorId a, TensorId gamma, TensorId beta, double epsilon, std::int64_t axis = -1);
+  // What batch norm in training mode takes statistics over: all dimensions but the channels', within a statistics
+  // group.
+  struct BatchGroups {
+    TensorId values;                 // [n, channels, ...], or [groups, samples, channels, ...] where there are several
+    std::vector<std::int64_t> axes;  // of one group
+    std::int64_t across = 1;         // replicas that it goes on over
+  };
+  // Of a [n, channels, ...]. Throws Error when the micro-batch does not go with Graph::statistics_group.
+  BatchGroups batch_groups(TensorId a);
   // Batch normalisation in training mode over all dimensions but 1; gamma and beta [channels].
   TensorId batch_norm(TensorId a, TensorId gamma, TensorId beta, double epsilon);
   TensorId linear(TensorId a, TensorId weight, TensorId bias);  // a W + bias; bias may be invalid

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compound operations as core ops. Every op is a superstep on the device, so the expansions are
 // short; statistics are kept in fp32 when the values are fp16, as the vendor's kernels do.
+#include <algorithm>
+
 #include "model/error.h"
 #include "model/graph/builder.h"
+#include "model/graph/statistics.h"
 #include "model/ops/op.h"
 
 namespace superstep {
@@ -78,7 +81,10 @@ TensorId GraphBuilder::group_statistic(TensorId t, std::int64_t across) {
   Op& op = graph_.ops[producer];
   SUPERSTEP_CHECK(op.def->name == "reduce", "a statistic is the result of a reduction");
   op.attrs.set("across", across);
-  if (op.attrs.integer("mean")) op.attrs.set("scale", op.attrs.number("scale") / static_cast<double>(across));
+  if (op.attrs.integer("mean")) {
+    const std::int64_t counted = info(op.inputs[0]).elements() / std::max<std::int64_t>(info(t).elements(), 1);
+    op.attrs.set("scale", 1.0 / static_cast<double>(counted * across));
+  }
   return t;
 }
 
@@ -100,14 +106,32 @@ TensorId GraphBuilder::layer_norm(TensorId a, TensorId gamma, TensorId beta, dou
   return beta.valid() ? binary("add", y, beta) : y;
 }
 
-TensorId GraphBuilder::batch_norm(TensorId a, TensorId gamma, TensorId beta, double epsilon) {
-  std::vector<std::int64_t> axes;
-  Shape per_channel;
-  for (std::size_t d = 0; d < info(a).shape.size(); ++d) {
-    if (d != 1) axes.push_back(static_cast<std::int64_t>(d));
-    if (d >= 1) per_channel.push_back(d == 1 ? info(a).shape[1] : 1);
+GraphBuilder::BatchGroups GraphBuilder::batch_groups(TensorId a) {
+  const Shape& shape = info(a).shape;
+  const std::int64_t samples = graph_.micro_batch;
+  const std::int64_t group = graph_.statistics_group == 0 ? samples : graph_.statistics_group;
+  BatchGroups found{a, {}, replicas_of_group(group, samples)};
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (d != 1) found.axes.push_back(static_cast<std::int64_t>(d));
   }
-  const TensorId scaled = binary("mul", normalize(a, std::move(axes), epsilon, 1), reshape(gamma, per_channel));
+  if (group >= samples) return found;
+  if (shape[0] % samples != 0)
+    throw Error("", "dimension 0 of " + to_text(shape) + " does not hold the " + std::to_string(samples) +
+                        " samples that statistics groups of " + std::to_string(group) + " are taken of");
+  Shape grouped{samples / group, shape[0] / samples * group};
+  grouped.insert(grouped.end(), shape.begin() + 1, shape.end());
+  found.values = reshape(a, grouped);
+  for (std::int64_t& axis : found.axes) ++axis;
+  return found;
+}
+
+TensorId GraphBuilder::batch_norm(TensorId a, TensorId gamma, TensorId beta, double epsilon) {
+  const Shape shape = info(a).shape;
+  Shape per_channel(shape.size() - 1, 1);
+  per_channel[0] = shape[1];
+  const BatchGroups x = batch_groups(a);
+  const TensorId y = reshape(normalize(x.values, x.axes, epsilon, x.across), shape);
+  const TensorId scaled = binary("mul", y, reshape(gamma, per_channel));
   return binary("add", scaled, reshape(beta, per_channel));
 }
 

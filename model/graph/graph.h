@@ -108,6 +108,9 @@ struct Graph {
   std::vector<std::pair<TensorId, TensorId>> updates;
   std::int64_t micro_batch = 1;  // samples per run of this graph
   int sample_dimension = 0;      // of the inputs: the dimension that holds the samples
+  // Samples that batch norm takes one mean and variance over (model/graph/statistics.h); 0: the micro-batch's, or there
+  // is no batch norm.
+  std::int64_t statistics_group = 0;
 
   const TensorInfo& info(TensorId t) const { return tensors[t].info; }
   std::int64_t parameters() const;  // elements of all weights

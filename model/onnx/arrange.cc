@@ -80,6 +80,7 @@ class Arranger {
     out_.graph.name = g_.name;
     out_.graph.micro_batch = g_.micro_batch;
     out_.graph.sample_dimension = g_.sample_dimension;
+    out_.graph.statistics_group = g_.statistics_group;
     for (TensorId t : g_.inputs) out_.graph.inputs.push_back(source(t));
     for (TensorId t : roots_) {
       if (!g_.tensors[t].producer.valid()) source(t);

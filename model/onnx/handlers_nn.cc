@@ -153,19 +153,24 @@ BatchNorm batch_norm(Node& n) {
   return norm;
 }
 
-// Over all dimensions but the channels', and the running statistics moved on.
+// Over all dimensions but the channels', and the running statistics moved on: by the mean of several groups'.
 Results batch_norm_training(Node& n, const BatchNorm& norm) {
   GraphBuilder& b = n.b;
   const TensorId x = n.in(0);
   const std::int64_t rank = n.rank(0);
-  std::vector<std::int64_t> axes = from(2, rank);
-  axes.insert(axes.begin(), 0);
-  const TensorId y = b.normalize(x, axes, norm.epsilon, 1);
+  const GraphBuilder::BatchGroups groups = b.batch_groups(x);
+  const TensorId y = b.reshape(b.normalize(groups.values, groups.axes, norm.epsilon, groups.across), n.shape(0));
   Results results{scaled(b, y, per_channel(b, n.in(1), rank), per_channel(b, n.in(2), rank))};
   if (n.results() < 2) return results;
-  const TensorId kept = b.group_statistic(b.reduce("mean", x, axes, true), 1);
-  const TensorId variance = b.group_statistic(b.reduce("mean_square", b.binary("sub", x, kept), axes, false), 1);
-  const TensorId mean = b.group_statistic(b.reduce("mean", x, axes, false), 1);
+  const auto statistic = [&](std::string_view kind, TensorId of, bool keep) {
+    return b.group_statistic(b.reduce(kind, of, groups.axes, keep), groups.across);
+  };
+  const auto of_all_groups = [&](TensorId t) {
+    return groups.values == x ? t : b.group_statistic(b.reduce("mean", t, {0}, false), 1);
+  };
+  const TensorId centred = b.binary("sub", groups.values, statistic("mean", groups.values, true));
+  const TensorId variance = of_all_groups(statistic("mean_square", centred, false));
+  const TensorId mean = of_all_groups(statistic("mean", groups.values, false));
   const auto moved = [&](TensorId running, TensorId now) {
     return b.binary("add", b.scale(running, norm.momentum), b.scale(now, 1 - norm.momentum));
   };

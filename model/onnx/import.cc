@@ -7,6 +7,7 @@
 #include "model/graph/samples.h"
 #include "model/onnx/arrange.h"
 #include "model/onnx/conversion.h"
+#include "model/ops/op.h"
 
 namespace superstep {
 
@@ -87,14 +88,19 @@ int find_batch_dimension(const ModelFile& file, Conversion as_in_file) {
   return 0;
 }
 
+bool takes_statistics(const Graph& graph) {
+  return std::any_of(graph.ops.begin(), graph.ops.end(),
+                     [](const Op& op) { return op.def->name == "reduce" && op.attrs.integer("across") > 0; });
+}
+
 Conversion convert_file(const ModelFile& file, const ImportOptions& options) {
   const NodeOrder order = running_order(file);
   ImportOptions own = options;
   own.batch_dimension = std::max(options.batch_dimension, 0);
-  const bool as_it_is = options.micro_batch == 0;
+  const bool as_it_is = options.micro_batch == 0 && options.statistics_group == 0;
   if (as_it_is && options.batch_dimension >= 0) return convert(file, order, own, nullptr);
   ImportOptions as_file = own;
-  as_file.micro_batch = 0;
+  as_file.micro_batch = as_file.statistics_group = 0;
   as_file.read_weights = as_it_is && options.read_weights;
   Conversion before = convert(file, order, as_file, nullptr);
   if (options.batch_dimension < 0) own.batch_dimension = find_batch_dimension(file, before);
@@ -104,12 +110,18 @@ Conversion convert_file(const ModelFile& file, const ImportOptions& options) {
     before.graph.sample_dimension = own.batch_dimension;
   }
   if (as_it_is) return before;
-  const bool same = before.file_batch == 0 || before.file_batch == options.micro_batch;
+  if (options.statistics_group == 0) own.statistics_group = before.file_batch;
+  if (own.statistics_group == 0 && takes_statistics(before.graph))
+    throw Error(file.path,
+                "batch norm in training mode, but the file leaves the number of samples open; expected a statistics "
+                "group (\"statistics_group\" beside \"onnx\")");
+  const bool same = options.micro_batch == 0 || before.file_batch == 0 || before.file_batch == options.micro_batch;
   return convert(file, order, own, same ? nullptr : &before);
 }
 
 ImportResult finish(const ModelFile& file, Conversion converted) {
   ImportResult result;
+  result.samples = converted.file_batch;
   result.producer = file.model.producer_name();
   if (!file.model.producer_version().empty()) result.producer += " " + file.model.producer_version();
   result.opsets = file.opsets;
@@ -129,6 +141,8 @@ ImportResult finish(const ModelFile& file, Conversion converted) {
     if (moved.valid()) result.names[name] = moved;
   }
   result.graph = std::move(arranged.graph);
+  std::int64_t& group = result.graph.statistics_group;
+  group = !takes_statistics(result.graph) ? 0 : group > 0 ? group : result.graph.micro_batch;
   set_outputs(result.graph, result);
   if (result.unsupported.empty()) check(result.graph);
   return result;

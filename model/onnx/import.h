@@ -15,6 +15,7 @@ namespace superstep {
 struct ImportOptions {
   std::int64_t micro_batch = 0;                    // samples per run; 0: as the file says (1 where it says nothing)
   int batch_dimension = -1;                        // of the inputs: holds the samples; -1: found, as told below
+  std::int64_t statistics_group = 0;               // of batch norm in training mode; 0: as told below
   DType precision = DType::fp32;                   // floating weights and activations become this type
   bool keep_types = false;                         // true: types stay as in the file (conformance, import listing)
   bool read_weights = true;                        // false: weights get a shape only, and external data is not opened
@@ -31,6 +32,7 @@ struct UnsupportedNode {
 struct ImportResult {
   Graph graph;  // usable only when unsupported is empty
   std::vector<UnsupportedNode> unsupported;
+  std::int64_t samples = 0;  // that the file was exported for; 0: it leaves them open
   std::string producer;
   std::map<std::string, std::int64_t> opsets;     // by domain
   std::map<std::string, std::int64_t> op_counts;  // by op type, as in the file
@@ -51,6 +53,10 @@ struct ImportResult {
 // up to the loss (find_samples); in dimension 0 where there is none. Where options.micro_batch differs from what the
 // file was exported for, that dimension changes, and reshapes to the old numbers follow. Ops that only make weights or
 // masks stand in every unit that reads them, so a stage is sent nothing but the activations of the one before.
+//
+// Batch norm in training mode takes its statistics over groups of options.statistics_group samples; without it, of
+// as many as the file was exported for, so that micro-batches make the same model. Throws Error where the file leaves
+// that open and options.micro_batch is given, and where groups and micro-batch do not go together.
 ImportResult import_onnx(const std::string& path, const ImportOptions& options);
 
 }  // namespace superstep

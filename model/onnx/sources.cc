@@ -104,6 +104,7 @@ class Sources {
       break;
     }
     b_.graph().sample_dimension = options_.batch_dimension;
+    b_.graph().statistics_group = options_.statistics_group;
     const std::int64_t as_file = std::max<std::int64_t>(to_.file_batch, 1);
     b_.graph().micro_batch = options_.micro_batch > 0 ? options_.micro_batch : as_file;
   }

@@ -470,7 +470,7 @@ class ImportedSamples : public testing::TestWithParam<std::string> {};
 
 TEST_P(ImportedSamples, NothingIsUnknown) {
   const std::string file = std::string(SUPERSTEP_TEST_DATA) + "/../onnx/references/" + GetParam() + "/train.onnx";
-  for (std::int64_t n : {1, 2}) {
+  for (std::int64_t n : {1, 2, 16}) {  // 16: two statistics groups
     Graph graph = import_onnx(file, {.micro_batch = n}).graph;
     add_optimizer(graph, add_gradients(graph), {.kind = "adam"});
     const Samples samples = find_samples(graph);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/graph/statistics.h"
+
+#include "model/error.h"
+
+namespace superstep {
+
+namespace {
+
+std::string number(std::int64_t v) { return std::to_string(v); }
+
+bool fits(std::int64_t group, std::int64_t micro_batch) {
+  return group == 0 || micro_batch % group == 0 || group % micro_batch == 0;
+}
+
+std::string why_not(std::int64_t group, std::int64_t micro_batch) {
+  return "a statistics group of " + number(group) + " samples cannot be cut into micro-batches of " +
+         number(micro_batch) + "; expected a multiple or a divisor";
+}
+
+}  // namespace
+
+std::int64_t replicas_of_group(std::int64_t group, std::int64_t micro_batch) {
+  if (!fits(group, micro_batch)) throw Error("", why_not(group, micro_batch));
+  return group > micro_batch ? group / micro_batch : 1;
+}
+
+std::int64_t replicas_of_group(const Graph& graph) {
+  return replicas_of_group(graph.statistics_group, graph.micro_batch);
+}
+
+GroupFault check_group(std::int64_t group, std::int64_t micro_batch, std::int64_t gradient_accumulation,
+                       std::int64_t replicas) {
+  if (!fits(group, micro_batch)) return {"micro_batch", why_not(group, micro_batch)};
+  const std::int64_t across = replicas_of_group(group, micro_batch);
+  if (across == 1) return {};
+  const std::string part = "a statistics group of " + number(group) + " samples takes micro-batches of " +
+                           number(micro_batch) + " on " + number(across) + " replicas at once; found ";
+  if (gradient_accumulation > 1)
+    return {"gradient_accumulation", part + "gradient_accumulation " + number(gradient_accumulation) + ", expected 1"};
+  if (replicas % across != 0)
+    return {"replicas", part + number(replicas) + " replicas, expected a multiple of " + number(across)};
+  return {};
+}
+
+}  // namespace superstep
