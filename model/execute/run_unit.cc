@@ -203,7 +203,7 @@ void UnitRunner::run_op(OpId op, std::span<const Step> steps) {
   std::vector<Pieces> made;
   for (std::int64_t r = 0; r < cluster_.replicas(); ++r) made.push_back(results(op, steps, r, operands(op, steps, r)));
   for (const Step& step : steps) {
-    if (step.data == Data::update_sums) join_update_sums(op, step, made);
+    if (step.data == Data::update_sums || step.data == Data::statistics) join_replicas(op, step, made);
   }
   const CallOf call(graph_, op);
   const Reduction own = call->def.space(*call).reduction;
@@ -319,6 +319,8 @@ std::vector<Local> UnitRunner::exactly(const OpCall& call, OpId op, const Space&
   share.shares = share.micro_batches * mesh_shares(share);
   if (pass_ == Pass::update && (share.parts.size() != 1 || share.parts[0] != share.block))
     share.shares *= update_shards();
+  if (samples.reduces && batch_.samples().of(graph_.ops[op].outputs[0]).role == SampleRole::statistics)
+    share.shares *= graph_.ops[op].attrs.integer("across");
   std::vector<Local> results = run_share(call, op, space, share, alike(op, operands), context);
   if (call.def.summation == Summation::contraction) note_cut(op, space, share);
   return results;
@@ -397,7 +399,7 @@ void UnitRunner::finish_operands(const Unfinished::Applied& applied, Local& piec
 }
 
 // A result that replicas have in parts becomes their sum on all of them.
-void UnitRunner::join_update_sums(OpId op, const Step& step, std::vector<Pieces>& of_replicas) {
+void UnitRunner::join_replicas(OpId op, const Step& step, std::vector<Pieces>& of_replicas) {
   const CallOf call(graph_, op);
   const Reduction reduction = call->def.space(*call).reduction;
   const auto k = static_cast<std::size_t>(-1 - step.operands[0]);

@@ -56,7 +56,7 @@ class UnitRunner {
                              const std::vector<LocalPtr>& operands, const KernelContext& context);
   std::int64_t mesh_shares(const Share& share) const;
   void note_cut(OpId op, const Space& space, const Share& share);
-  void join_update_sums(OpId op, const Step& step, std::vector<Pieces>& of_replicas);
+  void join_replicas(OpId op, const Step& step, std::vector<Pieces>& of_replicas);
   void convert(std::span<const Step> steps, OpId op, int operand, std::int64_t replica, Reduction reduction,
                std::vector<LocalPtr>& ranks);
   LocalPtr known(const Array& whole, const Block& region, const Sharding& on, std::int64_t rank) const;

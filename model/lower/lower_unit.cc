@@ -201,7 +201,10 @@ class UnitLowering {
         lower_product(op, *call, local, position);
       else
         lower_share(op, *call, space, local, position);
-      if (pass_ == Pass::update) join_update_sums(op, space, position);
+      if (pass_ == Pass::update)
+        join_update_sums(op, space, position);
+      else if (op.def->name == "reduce" && op.attrs.integer("across") > 1)
+        join_replicas(Data::statistics, {op.attrs.integer("across"), c_.replica_ipus}, 0, position);
     }
     collectives(sharding, false, position);
     for (std::size_t k = 0; k < op.outputs.size(); ++k) {
@@ -216,18 +219,21 @@ class UnitLowering {
   // A sum over a weight (the norms of LAMB and LARS) is a sum over the slices of all replicas that share the update.
   void join_update_sums(const Op& op, const Space& space, std::size_t position) {
     if (c_.update_group.size == 1 || space.reduction == Reduction::none || space.axes.empty()) return;
-    for (std::size_t k = 0; k < op.outputs.size(); ++k) {
-      Step join;
-      join.kind = StepKind::collective;
-      join.term = Term::gradient_collective;
-      join.data = Data::update_sums;
-      join.operands = {-1 - static_cast<std::int32_t>(k)};
-      join.collective = CollectiveKind::all_reduce;
-      join.group = c_.update_group;
-      join.tile_bytes = on_ipu(c_.facts, c_.sharding, op.outputs[k]);
-      join.temporary = share(join.tile_bytes, c_.tiles);
-      add_step(join, position);
-    }
+    for (std::size_t k = 0; k < op.outputs.size(); ++k) join_replicas(Data::update_sums, c_.update_group, k, position);
+  }
+
+  // Result k, which the replicas of a group have in parts, becomes their sum on all of them.
+  void join_replicas(Data data, GroupShape group, std::size_t k, std::size_t position) {
+    Step join;
+    join.kind = StepKind::collective;
+    join.term = data == Data::update_sums ? Term::gradient_collective : Term::tensor_collective;
+    join.data = data;
+    join.operands = {-1 - static_cast<std::int32_t>(k)};
+    join.collective = CollectiveKind::all_reduce;
+    join.group = group;
+    join.tile_bytes = on_ipu(c_.facts, c_.sharding, g_.ops[ops_[position]].outputs[k]);
+    join.temporary = share(join.tile_bytes, c_.tiles);
+    add_step(join, position);
   }
 
   // The shards of an update share its elements, largest axis first.

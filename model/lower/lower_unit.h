@@ -20,7 +20,8 @@ struct UnitContext {
   DType partials = DType::fp16;
   bool accumulate = true;  // gradients are added to an accumulator (several micro-batches per step)
   Serialisation serialisation;
-  GroupShape update_group;  // update pass: replicas that share the work of one update
+  GroupShape update_group;        // update pass: replicas that share the work of one update
+  std::int64_t replica_ipus = 1;  // t * p: from a replica to the next, where a statistics group goes on
 };
 
 Function lower_unit(const UnitContext& context, UnitId unit, Pass pass);

@@ -70,9 +70,10 @@ std::string_view kind_of(Term term) {
 }
 
 std::string_view name_of(Data data) {
-  static constexpr std::array<std::string_view, 16> kNames = {"",
+  static constexpr std::array<std::string_view, 17> kNames = {"",
                                                               "operands",
                                                               "sums of an update",
+                                                              "sums of a statistics group",
                                                               "inputs",
                                                               "activations",
                                                               "gradients of activations",
@@ -98,7 +99,8 @@ std::string_view kind_name(StepKind kind) {
 }
 
 void print_units(std::ostream& out, const Step& s, const Graph& graph) {
-  if (s.data == Data::none || s.data == Data::operands || s.data == Data::update_sums) return;
+  if (s.data == Data::none || s.data == Data::operands || s.data == Data::update_sums || s.data == Data::statistics)
+    return;
   out << ", " << name_of(s.data);
   const char* before = " of ";
   for (UnitId u : s.units) {

@@ -34,6 +34,7 @@ enum class Data : std::uint8_t {
   none,
   operands,              // of the step's op
   update_sums,           // sums over slices of a sharded update, of all replicas that share it
+  statistics,            // sums over samples of one statistics group, of the replicas that share it
   inputs,                // of the micro-batch
   activations,           // what crosses into each of the units, forward
   activation_gradients,  // the same, backward

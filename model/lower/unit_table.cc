@@ -39,7 +39,8 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
                key.precision.partials,
                key.accumulate,
                key.serialisation,
-               {}},
+               {},
+               key.replica_ipus},
       model_(model),
       key_(key),
       training_(training) {

@@ -37,6 +37,7 @@ struct TableKey {
   bool accumulate = true;
   bool split_activations = false;  // ActivationSharding::throughout
   Serialisation serialisation;
+  std::int64_t replica_ipus = 1;  // t * p; counts where statistics groups go on over replicas
   bool collapse = true;  // equal units share a row; false: each is lowered and costed on its own, for comparison
   friend bool operator==(const TableKey&, const TableKey&) = default;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 
@@ -100,7 +101,7 @@ Plan plain_plan(std::int64_t units, TensorParallel t, std::int64_t p, std::int64
 }
 
 struct Lowered::Tables {
-  Machine machine = load_machine("toy");
+  Machine machine;
   CostModel model{machine, Calibration{}};
   GraphFacts facts;
   GraphSharding sharding;
@@ -111,14 +112,15 @@ struct Lowered::Tables {
   static ShardRules rules(const Plan& plan) { return {kSmall, splits(plan), Bytes(1 << 20)}; }
 
   Tables(const Graph& graph, const Plan& plan)
-      : facts(graph),
+      : machine(load_machine(nlohmann::json{{"base", "toy"}, {"partition", round_up(plan.ipus(), 4)}}, "test")),
+        facts(graph),
         sharding(shard(graph, plan.tensor_parallel, collective_time(model, plan.tensor_parallel),
                        work_time(graph, machine.chip), rules(plan))),
         fronts(machine.chip, machine.chip.tiles - plan.io_tiles, model.calibration()),
         table(facts, sharding, model, fronts,
               TableKey{plan.tensor_parallel, plan.micro_batch, plan.precision, plan.io_tiles,
                        plan.available_memory_proportion, plan.gradient_accumulation > 1, splits(plan),
-                       plan.serialisation},
+                       plan.serialisation, plan.tensor_parallel.size() * plan.pipeline_stages},
               !graph.updates.empty()) {}
 };
 
