@@ -293,6 +293,7 @@ ModelChoice read_model(JsonReader r, const std::string& job_file) {
   } else {
     m.onnx = found_path(r.text("onnx"), job_file);
     m.batch_dimension = static_cast<int>(r.integer_or("batch_dimension", 0, 15, m.batch_dimension));
+    m.statistics_group = r.integer_or("statistics_group", 1, kMost, m.statistics_group);
     if (!std::filesystem::exists(m.onnx))
       throw Error(r.at("onnx"), "found " + describe(r.raw("onnx")) + ", but there is no such file");
   }
@@ -425,6 +426,7 @@ namespace {
 Graph import_model(const Job& job, std::int64_t micro_batch) {
   const ImportOptions options{.micro_batch = micro_batch,
                               .batch_dimension = job.model.batch_dimension,
+                              .statistics_group = job.model.statistics_group,
                               .precision = job.pins.precision.weights,
                               .read_weights = !job.run.random_weights};
   try {
@@ -441,6 +443,15 @@ Graph import_model(const Job& job, std::int64_t micro_batch) {
 }
 
 }  // namespace
+
+std::int64_t statistics_group(const Job& job) {
+  if (job.model.zoo) return 0;
+  const ImportResult file = import_onnx(
+      job.model.onnx,
+      {.batch_dimension = job.model.batch_dimension, .precision = job.pins.precision.weights, .read_weights = false});
+  if (file.graph.statistics_group == 0) return 0;
+  return job.model.statistics_group > 0 ? job.model.statistics_group : file.samples;
+}
 
 Graph build_graph(const Job& job, std::int64_t micro_batch) {
   Graph graph =

@@ -49,8 +49,9 @@ struct Pins {
 
 struct ModelChoice {
   std::optional<TransformerSpec> zoo;
-  std::string onnx;          // path; empty for the zoo
-  int batch_dimension = -1;  // of the inputs of an ONNX file; -1: found by the import
+  std::string onnx;                   // path; empty for the zoo
+  int batch_dimension = -1;           // of the inputs of an ONNX file; -1: found by the import
+  std::int64_t statistics_group = 0;  // samples, of an ONNX file with batch norm in training mode; 0: its own batch
   bool packed = false;
   std::string name() const;
 };
@@ -91,6 +92,9 @@ struct Job {
 // Reads and checks a job; see data/jobs/schema.json. Throws Error with file and JSON pointer.
 Job load_job(const std::string& path);
 Job read_job(const nlohmann::json& json, const std::string& name);
+
+// Samples of a statistics group of the job's model; 0: it has no batch norm in training mode, or none of known size.
+std::int64_t statistics_group(const Job& job);
 
 // The forward graph for `micro_batch` samples, extended by gradients and optimiser for training.
 Graph build_graph(const Job& job, std::int64_t micro_batch);

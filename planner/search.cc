@@ -41,11 +41,11 @@ class Search {
       : tables_(tables), job_(tables.job()), options_(options), cuts_(tables, options.defaults), start_(Clock::now()) {
     const Machine& m = job_.machine;
     tile_limit_ = m.chip.tile_memory.value;
-    out_.space = describe_space(job_);
+    out_.space = describe_space(job_, tables.statistics_group());
   }
 
   SearchResult run() {
-    const std::vector<Cell> list = cells(job_);
+    const std::vector<Cell> list = cells(job_, tables_.statistics_group());
     check_pins(job_, static_cast<std::int64_t>(tables_.facts(list.front().micro_batch).graph.units.size()));
     order_cells();
     if (options_.rank_of == 0) dive();
@@ -87,6 +87,7 @@ class Search {
     TableKey key;
     key.mesh = c.mesh;
     key.micro_batch = c.micro_batch;
+    key.replica_ipus = c.mesh.size() * c.stages;
     key.precision = job_.pins.precision;
     key.proportion = job_.pins.available_memory_proportion.empty()
                          ? 0.6
@@ -122,7 +123,7 @@ class Search {
 
   void order_cells() {
     std::vector<std::pair<double, Cell>> all;
-    for (const Cell& cell : cells(job_)) {
+    for (const Cell& cell : cells(job_, tables_.statistics_group())) {
       if (may_hold(cell) || options_.defaults) {
         all.push_back({0, cell});
         continue;
@@ -408,6 +409,7 @@ TableKey table_key(const Plan& plan) {
   key.proportion = plan.available_memory_proportion;
   key.accumulate = plan.gradient_accumulation > 1;
   key.serialisation = plan.serialisation;
+  key.replica_ipus = plan.tensor_parallel.size() * plan.pipeline_stages;
   key.split_activations = plan.activation_sharding == ActivationSharding::throughout;
   return key;
 }

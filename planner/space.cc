@@ -2,10 +2,13 @@
 #include "planner/space.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 #include <sstream>
 
 #include "model/error.h"
+#include "model/graph/statistics.h"
 
 namespace superstep {
 namespace {
@@ -116,6 +119,31 @@ void micro_batches(const Job& job, const Cell& base, std::vector<Cell>& out) {
     }
   }
 }
+
+// Leaves out cells whose micro-batches would split a statistics group.
+struct GroupFilter {
+  std::int64_t group = 0;
+  GroupFault first;                         // of those left out
+  std::map<std::int64_t, std::string> why;  // micro-batches with none left, and why
+
+  void apply(std::vector<Cell>& cells) {
+    std::set<std::int64_t> legal;
+    std::erase_if(cells, [&](const Cell& c) {
+      const GroupFault fault = check_group(group, c.micro_batch, c.accumulation, c.replicas);
+      if (fault.field.empty()) legal.insert(c.micro_batch);
+      if (first.field.empty()) first = fault;
+      if (!fault.field.empty()) why.try_emplace(c.micro_batch, fault.why);
+      return !fault.field.empty();
+    });
+    std::erase_if(why, [&](const auto& left_out) { return legal.count(left_out.first) > 0; });
+  }
+  std::string text() const {
+    std::string left_out;
+    for (const auto& [m, reason] : why)
+      left_out += (left_out.empty() ? "; without micro_batch " : ", ") + std::to_string(m);
+    return std::to_string(group) + " samples" + left_out + (why.empty() ? "" : ": " + why.begin()->second);
+  }
+};
 
 [[noreturn]] void no_cells(const Job& job, const std::vector<TensorParallel>& mesh_list) {
   const Pins& pins = job.pins;
@@ -340,9 +368,7 @@ class SettingMaker {
   }
 };
 
-}  // namespace
-
-std::vector<Cell> cells(const Job& job) {
+std::vector<Cell> all_cells(const Job& job) {
   const std::vector<TensorParallel> mesh_list = meshes(job);
   std::vector<Cell> out;
   for (const TensorParallel& t : mesh_list) {
@@ -358,18 +384,28 @@ std::vector<Cell> cells(const Job& job) {
   return out;
 }
 
+}  // namespace
+
+std::vector<Cell> cells(const Job& job, std::int64_t statistics_group) {
+  std::vector<Cell> out = all_cells(job);
+  GroupFilter filter{statistics_group, {}, {}};
+  filter.apply(out);
+  if (out.empty()) throw Error(pin_place(job, filter.first.field), filter.first.why);
+  return out;
+}
+
 std::vector<Plan> settings(const Job& job, const Cell& cell, bool defaults) {
   return SettingMaker(job, cell, defaults).make();
 }
 
-std::vector<SpaceField> describe_space(const Job& job) {
+std::vector<SpaceField> describe_space(const Job& job, std::int64_t statistics_group) {
   std::vector<SpaceField> f;
   std::string mesh_text;
   for (const TensorParallel& t : meshes(job)) {
     mesh_text += (mesh_text.empty() ? "" : ", ") + std::to_string(t.t1) + (t.t2 > 1 ? "x" + std::to_string(t.t2) : "");
   }
   std::vector<std::int64_t> ps, rs, ms, gs;
-  for (const Cell& c : cells(job))
+  for (const Cell& c : cells(job, statistics_group))
     ps.push_back(c.stages), rs.push_back(c.replicas), ms.push_back(c.micro_batch), gs.push_back(c.accumulation);
   auto unique = [](std::vector<std::int64_t> v) {
     std::sort(v.begin(), v.end());
@@ -381,6 +417,12 @@ std::vector<SpaceField> describe_space(const Job& job) {
   f.push_back({"replicas", unique(rs)});
   f.push_back({"micro_batch", unique(ms)});
   f.push_back({"gradient_accumulation", unique(gs)});
+  if (statistics_group > 0) {
+    std::vector<Cell> all = all_cells(job);
+    GroupFilter filter{statistics_group, {}, {}};
+    filter.apply(all);
+    f.push_back({"statistics_group", filter.text()});
+  }
   const bool pinned = job.pins.stages || job.pins.layers_per_stage;
   f.push_back(
       {"stages", pinned ? "as pinned" : "every contiguous cut at op boundaries; the last stage may return to IPU 0"});

@@ -14,15 +14,16 @@ struct Cell {
   std::int64_t stages = 1, replicas = 1, micro_batch = 1, accumulation = 1;
 };
 
-// All legal cells, in canonical order. Throws Error when pins allow none, naming the pin.
-std::vector<Cell> cells(const Job& job);
+// All legal cells, in canonical order. Throws Error when pins allow none, naming the pin. `statistics_group`: of the
+// model (statistics_group(job)); cells that would split it over micro-batches are not legal.
+std::vector<Cell> cells(const Job& job, std::int64_t statistics_group = 0);
 
 // All settings of a cell but the cuts, in canonical order; each once (fields without effect take their
 // default). `defaults`: only pinned fields vary.
 std::vector<Plan> settings(const Job& job, const Cell& cell, bool defaults);
 
 // What each field draws from, for people.
-std::vector<SpaceField> describe_space(const Job& job);
+std::vector<SpaceField> describe_space(const Job& job, std::int64_t statistics_group = 0);
 
 // The pinned first units of all stages for a graph with these units (from stages or layers_per_stage); empty: free.
 std::vector<std::int64_t> pinned_stages(const Job& job, const Graph& graph);

@@ -6,11 +6,13 @@
 #include <mutex>
 #include <tuple>
 
+#include "model/graph/statistics.h"
+
 namespace superstep {
 namespace {
 
 using MeshKey = std::tuple<std::int64_t, TensorParallel, bool>;  // micro-batch, mesh, activation sharding
-using UnitKey = std::tuple<MeshKey, std::int64_t, double, bool, DType, Serialisation>;
+using UnitKey = std::tuple<MeshKey, std::int64_t, double, bool, DType, Serialisation, std::int64_t>;
 
 struct GraphAndFacts {
   explicit GraphAndFacts(Graph g) : graph(std::move(g)), facts(graph) {}
@@ -57,6 +59,8 @@ struct Tables::State {
   Lazy<MeshKey, GraphSharding> shardings;
   Lazy<std::int64_t, ProductFronts> fronts;  // by compute tiles
   Lazy<UnitKey, UnitTable> tables;
+  std::once_flag group_read;
+  std::int64_t group = 0;
 };
 
 Tables::Tables(const Job& job, const CostModel& model, bool collapse)
@@ -71,6 +75,11 @@ std::int64_t Tables::searches() const {
   return n;
 }
 
+std::int64_t Tables::statistics_group() {
+  std::call_once(state_->group_read, [&] { state_->group = superstep::statistics_group(job_); });
+  return state_->group;
+}
+
 const GraphFacts& Tables::facts(std::int64_t micro_batch) {
   const auto make = [&] { return std::make_unique<GraphAndFacts>(build_graph(job_, micro_batch)); };
   return state_->graphs.get(micro_batch, make).facts;
@@ -80,9 +89,10 @@ const UnitTable& Tables::table(const TableKey& wanted) {
   TableKey key = wanted;
   key.collapse = collapse_;
   const Chip& chip = model_.machine().chip;
+  if (replicas_of_group(facts(key.micro_batch).graph) == 1) key.replica_ipus = 1;
   const MeshKey mesh_key{key.micro_batch, key.mesh, key.split_activations};
-  const UnitKey unit_key{mesh_key,       key.io_tiles,           key.proportion,
-                         key.accumulate, key.precision.partials, key.serialisation};
+  const UnitKey unit_key{mesh_key,          key.io_tiles,    key.proportion, key.accumulate, key.precision.partials,
+                         key.serialisation, key.replica_ipus};
   return state_->tables.get(unit_key, [&] {
     const GraphFacts& graph = facts(key.micro_batch);
     const GraphSharding& sharding = state_->shardings.get(mesh_key, [&] {

@@ -19,6 +19,7 @@ class Tables {
   const GraphFacts& facts(std::int64_t micro_batch);
   const UnitTable& table(const TableKey& key);
   bool training() const;
+  std::int64_t statistics_group();  // of the job's model
   const Job& job() const { return job_; }
   const CostModel& model() const { return model_; }
   std::int64_t searches() const;  // tile-plan searches run

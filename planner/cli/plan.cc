@@ -25,7 +25,7 @@ int print_space(const PlanArguments& a, const CommonOptions& common) {
   TextTable table;
   table.headings = {"field", "draws from"};
   table.left_columns = {1};
-  for (const SpaceField& f : describe_space(job)) {
+  for (const SpaceField& f : describe_space(job, statistics_group(job))) {
     table.add({f.name, f.values});
     j[f.name] = f.values;
   }
