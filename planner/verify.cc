@@ -25,7 +25,10 @@ class Scaling {
     out_.job = job_.json;
     for (const char* key : {"description", "$schema", "objective", "run"}) out_.job.erase(key);
     degrees();
-    if (job_.model.zoo) model();
+    if (job_.model.zoo)
+      model();
+    else
+      statistics();
     cut_stages();
     machine();
     out_.job["batch"] = {{"global", plan_.global_batch()}};
@@ -92,6 +95,18 @@ class Scaling {
     m["vocabulary"] = spec.vocabulary, m["sequence_length"] = spec.sequence_length, m["positions"] = spec.positions;
     if (spec.masked_tokens > 0) m["masked_tokens"] = spec.masked_tokens;
     units_ = 2 + (units_ - 2) / job_.model.zoo->layers * spec.layers;
+  }
+
+  // A statistics group still goes on over replicas, fills the micro-batch or shares it with others.
+  void statistics() {
+    std::int64_t group = statistics_group(job_);
+    if (group == 0) return;
+    const std::int64_t micro_batch = from_.micro_batch;
+    set("statistics_group", group,
+        group > micro_batch    ? plan_.micro_batch * plan_.replicas
+        : group == micro_batch ? plan_.micro_batch
+                               : 1);
+    out_.job["model"]["statistics_group"] = group;
   }
 
   // As many stages as the degrees leave, evenly cut; a plan that comes back to its first IPU still does.

@@ -6,6 +6,7 @@
 #include "model/error.h"
 #include "planner/run.h"
 #include "planner/space.h"
+#include "planner/verify.h"
 #include "tests/planner/world.h"
 
 namespace superstep::test {
@@ -131,6 +132,23 @@ TEST_P(PlanOfStatistics, CostsWhatIsLoweredAndRunsToTheBits) {
   const RunOutcome outcome = run_job(world.tables, plan, program, {.threads = 1, .progress = {}});
   EXPECT_FALSE(outcome.failure);
   EXPECT_TRUE(outcome.difference.identical) << outcome.difference.max_abs;
+}
+
+// m, r and the group become smaller together: a group that several replicas share still is.
+TEST(StatisticsGroups, AreScaledDownWithThePlanToBeVerified) {
+  const auto scaled_group = [](std::int64_t r, std::int64_t m, std::int64_t group) {
+    json job = pinned_job(1, 1, r, m, 1);
+    job["model"]["statistics_group"] = group;
+    World world(job);
+    const Plan plan = best_of(world);
+    const auto units = static_cast<std::int64_t>(world.tables.facts(m).graph.units.size());
+    const Verification v = verify(world.job, plan, units, 1);
+    EXPECT_TRUE(v.identical()) << v.sentence();
+    return v.scaled.job["model"]["statistics_group"].get<std::int64_t>();
+  };
+  EXPECT_EQ(scaled_group(4, 2, 8), 4);
+  EXPECT_EQ(scaled_group(4, 8, 8), 2);
+  EXPECT_EQ(scaled_group(4, 8, 4), 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Degrees, PlanOfStatistics,
