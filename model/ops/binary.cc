@@ -103,8 +103,7 @@ using Gradient = std::vector<TensorId> (*)(GraphBuilder&, OpId, std::span<const 
 template <class MakeGradient>
 TensorId operand_gradient(const Chain& c, std::size_t i, MakeGradient make) {
   if (!c.b.wants(c.in[i])) return {};
-  const Shape result = c.b.info(c.y).shape;
-  return to_operand(c.b, make(), c.in[i], result);
+  return to_operand(c.b, make(), c.in[i], c.y);
 }
 
 std::vector<TensorId> add_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "model/error.h"
@@ -143,9 +144,21 @@ Cycles binary_cycles(const TileCosts& costs, const OpCall& call, std::span<const
   return row_loop(costs, rows, columns, aligned ? 7 : 25, type, {15, cost.half - 1, cost.single - 1});
 }
 
-TensorId to_operand(GraphBuilder& b, TensorId gradient, TensorId operand, const Shape& result) {
-  const Shape target = b.info(operand).shape;
-  if (target == result) return gradient;
+// The dimension of one sample that `operand` is the same along for all samples: several would be summed over.
+std::optional<int> one_sample(GraphBuilder& b, TensorId operand, TensorId result) {
+  if (b.graph().micro_batch != 1 || b.place_of_samples(operand)) return {};
+  const std::optional<SamplePlace> samples = b.place_of_samples(result);
+  const Shape& shape = b.info(result).shape;
+  if (!samples || samples->outer != 1 || shape[static_cast<std::size_t>(samples->at)] != 1) return {};
+  return samples->at;
+}
+
+TensorId to_operand(GraphBuilder& b, TensorId gradient, TensorId operand, TensorId result_of) {
+  const Shape target = b.info(operand).shape, result = b.info(result_of).shape;
+  if (target == result) {
+    const std::optional<int> sample = one_sample(b, operand, result_of);
+    return sample && b.info(gradient).shape == result ? b.reduce("sum", gradient, {*sample}, true) : gradient;
+  }
   // What the gradient has of the result's dimensions, and what is left of them once summed.
   Shape from = b.info(gradient).shape;
   from.insert(from.begin(), result.size() - from.size(), 1);

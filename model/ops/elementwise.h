@@ -87,8 +87,8 @@ Cycles binary_cycles(const TileCosts& costs, const OpCall& call, std::span<const
 }
 
 // Gradients of results may come in any shape that broadcasts to the result's. Sums such a gradient
-// to what `operand` of a broadcasting op gets; the result may again only broadcast to its shape.
-TensorId to_operand(GraphBuilder& b, TensorId gradient, TensorId operand, const Shape& result);
+// to what `operand` of a broadcasting op gets; what is returned may again only broadcast to its shape.
+TensorId to_operand(GraphBuilder& b, TensorId gradient, TensorId operand, TensorId result);
 
 // gradient * factor, in the type of `like`.
 TensorId times(GraphBuilder& b, TensorId gradient, TensorId factor, TensorId like);

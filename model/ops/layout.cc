@@ -181,8 +181,7 @@ std::vector<TensorInfo> expand_infer(const OpCall& call) {
 std::vector<TensorId> expand_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {
   const Chain c(b, op, out_grads);
   if (!b.wants(c.in[0])) return {TensorId{}};
-  const Shape result = b.info(c.y).shape;
-  return {to_operand(b, c.dy, c.in[0], result)};
+  return {to_operand(b, c.dy, c.in[0], c.y)};
 }
 
 OpDef make_expand() {

@@ -55,6 +55,32 @@ TEST_P(Fp16, HasTheBitsOfThePlainModel) {
   expect_same_bits(sharded);
 }
 
+// Positions as PyTorch exports them: rows of one sample's shape, whose gradient is a sum over samples.
+Graph with_positions(std::int64_t samples) {
+  Graph graph;
+  graph.name = "positions";
+  graph.micro_batch = samples;
+  GraphBuilder b(graph);
+  b.begin_unit("all");
+  const TensorId x = b.input("x", DType::fp16, {samples, 8, 16});
+  const TensorId places = b.constant(Array::from(DType::int64, {1, 8}, {0, 1, 2, 3, 4, 5, 6, 7}));
+  const TensorId sum = b.binary("add", x, b.gather(b.weight("positions", DType::fp16, {12, 16}), places));
+  graph.loss = b.scale(b.reduce("sum", b.unary("tanh", sum), {0, 1, 2}, false), 1.0 / 128);
+  graph.outputs = {graph.loss};
+  add_optimizer(graph, add_gradients(graph), {});
+  return graph;
+}
+
+TEST_P(Fp16, OneSamplesGradientOfAWeightIsRoundedAsTheBatchs) {
+  for (std::int64_t micro_batch : {1, 2}) {
+    Plan plan = plain_plan(1, {1, 1}, 1, 1, micro_batch, 4);
+    plan.precision.weights = plan.precision.activations = DType::fp16;
+    Lowered lowered(with_positions, plan);
+    lowered.context.rounding = GetParam();
+    EXPECT_EQ(lowered.unequal_bits(lowered.run(Arithmetic::exact)), "") << "micro-batches of " << micro_batch;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Roundings, Fp16, testing::Values(Rounding::nearest, Rounding::stochastic),
                          [](const auto& name) {
                            return name.param == Rounding::nearest ? "to_nearest" : "stochastic";
