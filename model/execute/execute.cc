@@ -107,7 +107,7 @@ class Walk {
     const StageSpan& span = span_of(node.unit);
     SUPERSTEP_CHECK(place.group == span.ipu, "a call of " + node.name + " on another IPU than the plan's");
     if (function.pass == Pass::update) finish_gradients(node.unit, place.group);
-    runner_.run(node.unit, function, place.group, span.phase, micro_batch);
+    runner_.run(node.unit, node.function, place.group, span.phase, micro_batch);
     if (function.pass == Pass::forward) after_forward(node, span, micro_batch);
     if (function.pass == Pass::backward) after_backward(node, place.group, micro_batch);
     if (function.pass == Pass::update) after_update(node.unit, place.group);

@@ -32,6 +32,12 @@ struct Executed {
     std::int64_t count = 0;
     Bytes bytes;  // sum of the operands of one IPU, larger end
   };
+  // Device mode, by function of the forward and backward pass and its op: what stands on a tile while it computes
+  // beside residents and temporaries, as the machine held it and as Step::live has it.
+  struct Live {
+    Bytes held, costed;
+  };
+  std::map<std::pair<FunctionId, std::size_t>, Live> live;
   // Of all IPU groups of one replica.
   std::map<std::pair<CollectiveKind, Term>, Traffic> collectives;
   void count(const Step& step, Bytes bytes) {

@@ -2,7 +2,7 @@
 #include "model/execute/run_unit.h"
 
 #include <algorithm>
-#include <cstring>
+#include <numeric>
 
 #include "model/error.h"
 #include "model/execute/gradients.h"
@@ -78,16 +78,75 @@ UnitRunner::UnitRunner(const Program& program, const GraphFacts& facts, const Gr
   find_forward_calls(program.root, program, forward_of_);
 }
 
-void UnitRunner::run(UnitId unit, const Function& function, std::int64_t group, std::int64_t phase,
-                     std::int64_t micro_batch) {
+void UnitRunner::run(UnitId unit, FunctionId id, std::int64_t group, std::int64_t phase, std::int64_t micro_batch) {
+  const Function& function = program_.functions[id];
   set_place(group, phase, micro_batch);
   pass_ = function.pass;
   const std::vector<OpId>& ops = graph_.units[unit].ops[static_cast<std::size_t>(pass_)];
+  Standing standing(graph_, wiring_, unit, pass_);
+  const Bytes incoming = on_tile(standing.incoming());
   for (std::size_t position = 0; position < ops.size(); ++position) {
     if (wiring_.joins.count(ops[position])) continue;
+    const std::span<const Step> steps = steps_of(function, position);
     show_sources(graph_.ops[ops[position]]);
-    if (pass_ == Pass::backward) remake(graph_.ops[ops[position]]);
-    run_op(ops[position], steps_of(function, position));
+    if (pass_ == Pass::backward) remake(graph_.ops[ops[position]], standing);
+    gathered_ = Bytes(0);
+    run_op(ops[position], steps);
+    const Bytes results = standing.during(position, [&](TensorId t) { return result_on_tile(t, steps); });
+    if (pass_ != Pass::update && arithmetic_ == Arithmetic::device)
+      note_live(id, position, incoming + results + gathered_);
+    drop(standing.over(position));
+  }
+}
+
+// Spread over the tiles in grains of 8 bytes.
+Bytes UnitRunner::on_tile(Bytes on_ipu) const {
+  return Bytes(round_up(share(on_ipu, program_.compute_tiles).value, 8));
+}
+
+// What the fullest IPU of the first replica holds of it, on each tile.
+Bytes UnitRunner::on_tile(TensorId t) {
+  Bytes largest(0);
+  for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
+    if (const LocalPtr piece = fetch(t, 0, rank)) largest = std::max(largest, piece->values.info.bytes());
+  }
+  return on_tile(largest);
+}
+
+// Of tensors and views of them: one of those that show the same.
+Bytes UnitRunner::on_tile(const std::set<TensorId>& tensors) {
+  std::map<TensorId, Bytes> by_root;
+  for (TensorId t : tensors) {
+    Bytes& bytes = by_root[wiring_.root[static_cast<std::size_t>(t.index)]];
+    bytes = std::max(bytes, on_tile(t));
+  }
+  return std::accumulate(by_root.begin(), by_root.end(), Bytes(0),
+                         [](Bytes sum, const auto& entry) { return sum + entry.second; });
+}
+
+// A summand of a weight's gradient goes slice by slice, or is made where the others are.
+Bytes UnitRunner::result_on_tile(TensorId t, std::span<const Step> steps) {
+  if (!summand(t)) return on_tile(t);
+  for (const Step& s : steps) {
+    if (s.kind == StepKind::exchange && s.term == Term::relayout && s.operands.size() == 1 && s.operands[0] < 0)
+      return share(on_tile(t), s.times);
+  }
+  return Bytes(0);
+}
+
+void UnitRunner::note_live(FunctionId function, std::size_t position, Bytes held) {
+  const Step* step = tiled_step(steps_of(program_.functions[function], position));
+  if (!step) return;
+  Executed::Live& live = executed_.live[{function, position}];
+  live = {std::max(live.held, held), step->live};
+}
+
+void UnitRunner::drop(const std::vector<TensorId>& tensors) {
+  for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
+    for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
+      Held& held = store(r, rank, pass_);
+      for (TensorId t : tensors) held.erase(t);
+    }
   }
 }
 
@@ -182,7 +241,7 @@ void UnitRunner::show_sources(const Op& reader) {
 }
 
 // What the forward pass did not keep for the backward is made again from what it kept.
-void UnitRunner::remake(const Op& reader) {
+void UnitRunner::remake(const Op& reader, Standing& standing) {
   for (TensorId t : reader.inputs) {
     if (!t.valid()) continue;
     const auto chain = facts_.remade.find(wiring_.root[static_cast<std::size_t>(t.index)]);
@@ -192,10 +251,17 @@ void UnitRunner::remake(const Op& reader) {
       ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(chain->second.size()), graph_.tensors[view].producer);
     }
     const std::vector<OpId>& forward = graph_.units[reader.unit].ops[0];
+    std::vector<TensorId> between;  // they go at once
+    for (OpId op : chain->second) {
+      const TensorId made = graph_.ops[op].outputs[0];
+      if (made != chain->first && !fetch(made, 0, 0)) between.push_back(made);
+    }
     for (OpId op : ops) {
       const auto position = std::find(forward.begin(), forward.end(), op) - forward.begin();
       run_op(op, steps_of(program_.functions[forward_of_.at(reader.unit)], static_cast<std::size_t>(position)));
     }
+    drop(between);
+    standing.remade(chain->first, on_tile(chain->first));
   }
 }
 
@@ -227,12 +293,31 @@ void UnitRunner::convert(std::span<const Step> steps, OpId op, int operand, std:
   for (const Step& step : steps) {
     if (step.kind != StepKind::collective || step.data != Data::operands || step.operands[0] != operand) continue;
     const int j = mesh_dimension(step, cluster_.mesh());
+    if (j == 1) take_slices(graph_.info(t).shape, to, ranks);
     const Bytes before = largest_bytes(ranks, graph_.info(t).type);
     run_collective(
         cluster_.mesh(), j, to.on[static_cast<std::size_t>(j)], graph_.info(t).shape, reduction,
         [this](Local& piece) { settle(piece); }, ranks);
     if (replica != 0) continue;
-    executed_.count(step, std::max(before, largest_bytes(ranks, graph_.info(t).type)));
+    const Bytes after = largest_bytes(ranks, graph_.info(t).type);
+    executed_.count(step, std::max(before, after));
+    // Beside what is stored: an operand whole, or a result before it is scattered.
+    if (operand >= 0 && step.collective == CollectiveKind::all_gather)
+      gathered_ += share(after, program_.compute_tiles);
+    if (operand < 0 && step.collective == CollectiveKind::reduce_scatter)
+      gathered_ += std::max(Bytes(0), share(before, program_.compute_tiles) - on_tile(after));
+  }
+}
+
+// What is whole along the first mesh dimension and wanted in slices is cut before the second one's collectives.
+void UnitRunner::take_slices(const Shape& shape, const Sharding& to, std::vector<LocalPtr>& ranks) const {
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (!ranks[rank]) continue;
+    Sharding on = ranks[rank]->on;
+    if (on.on[0] != Sharding::replicated || to.on[0] < 0 || conversion_order(on, to)[0] != 0) continue;
+    on.on[0] = to.on[0];
+    const Block region = shard_region(shape, on, cluster_.mesh(), static_cast<std::int64_t>(rank));
+    ranks[rank] = std::make_shared<const Local>(cut(*ranks[rank], region, on));
   }
 }
 
@@ -367,9 +452,16 @@ void UnitRunner::note_cut(OpId op, const Space& space, const Share& share) {
 
 void UnitRunner::settle(Local& piece) const {
   if (!piece.sums || !complete(*piece.sums)) return;
-  const auto* applied = std::get_if<Unfinished::Applied>(&piece.sums->summands);
-  if (applied && applied->of_batch) return finish_operands(*applied, piece);
-  piece.values = finished(graph_, *piece.sums, context_);
+  const UnfinishedPtr sums = piece.sums;
+  if (const auto* applied = std::get_if<Unfinished::Applied>(&sums->summands); applied && applied->of_batch)
+    return finish_operands(*applied, piece);
+  if (const auto* part = std::get_if<Unfinished::Part>(&sums->summands)) {
+    Local whole{piece.on, part->of->region, {}, part->of};
+    settle(whole);
+    piece = cut(whole, piece.region, piece.on);
+    return;
+  }
+  piece.values = finished(graph_, *sums, context_);
   piece.sums = nullptr;
 }
 

@@ -10,6 +10,7 @@
 #include "model/execute/cluster.h"
 #include "model/execute/execute.h"
 #include "model/execute/run_exact.h"
+#include "model/execute/standing.h"
 #include "model/execute/wiring.h"
 
 namespace superstep {
@@ -21,7 +22,7 @@ class UnitRunner {
              Cluster& cluster, Executed& executed);
 
   // `phase` and `micro_batch` are those the call works on; an update works on none.
-  void run(UnitId unit, const Function& function, std::int64_t group, std::int64_t phase, std::int64_t micro_batch);
+  void run(UnitId unit, FunctionId function, std::int64_t group, std::int64_t phase, std::int64_t micro_batch);
 
   // A tensor as an IPU has it; null: it has nothing.
   LocalPtr fetch(TensorId t, std::int64_t replica, std::int64_t rank);
@@ -45,7 +46,13 @@ class UnitRunner {
 
   void run_op(OpId op, std::span<const Step> steps);
   void show_sources(const Op& reader);
-  void remake(const Op& reader);
+  void remake(const Op& reader, Standing& standing);
+  Bytes on_tile(Bytes on_ipu) const;
+  Bytes on_tile(TensorId t);
+  Bytes on_tile(const std::set<TensorId>& tensors);
+  Bytes result_on_tile(TensorId t, std::span<const Step> steps);
+  void note_live(FunctionId function, std::size_t position, Bytes held);
+  void drop(const std::vector<TensorId>& tensors);
   Pieces operands(OpId op, std::span<const Step> steps, std::int64_t replica);
   LocalPtr as_needed(LocalPtr have, const Sharding& need) const;
   Pieces results(OpId op, std::span<const Step> steps, std::int64_t replica, const Pieces& operands);
@@ -59,6 +66,7 @@ class UnitRunner {
   void join_replicas(OpId op, const Step& step, std::vector<Pieces>& of_replicas);
   void convert(std::span<const Step> steps, OpId op, int operand, std::int64_t replica, Reduction reduction,
                std::vector<LocalPtr>& ranks);
+  void take_slices(const Shape& shape, const Sharding& to, std::vector<LocalPtr>& ranks) const;
   LocalPtr known(const Array& whole, const Block& region, const Sharding& on, std::int64_t rank) const;
   void keep(OpId op, std::int64_t replica, Pieces results);
   bool summand(TensorId t) const { return pass_ == Pass::backward && wiring_.gradients_of.count(t) > 0; }
@@ -83,6 +91,7 @@ class UnitRunner {
   std::map<std::pair<TensorId, std::int64_t>, LocalPtr> inputs_;  // by input and micro-batch of the global batch
   std::int64_t group_ = 0, phase_ = 0, micro_batch_ = 0;
   Pass pass_ = Pass::forward;
+  Bytes gathered_;  // on a tile, of the op that runs: operands that collectives made whole, and results not yet in slices
 };
 
 }  // namespace superstep

@@ -12,15 +12,10 @@ namespace {
 
 std::size_t at(TensorId t) { return static_cast<std::size_t>(t.index); }
 
-// As the lowering of a unit has it: no work of its own.
 std::set<OpId> joining_ops(const GraphFacts& facts) {
   std::set<OpId> joins;
   for (std::size_t i = 0; i < facts.graph.ops.size(); ++i) {
-    const Op& op = facts.graph.ops[OpId(i)];
-    if (op.pass != Pass::backward || op.def->name != "add" || !facts.contributes[at(op.outputs[0])]) continue;
-    const bool all =
-        std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) { return facts.contributes[at(t)]; });
-    if (all) joins.insert(OpId(i));
+    if (joins_summands(facts, facts.graph.ops[OpId(i)])) joins.insert(OpId(i));
   }
   return joins;
 }

@@ -8,6 +8,17 @@
 
 namespace superstep {
 
+namespace {
+
+void make_sets(std::vector<std::vector<TensorId>>& lists) {
+  for (auto& list : lists) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+  }
+}
+
+}  // namespace
+
 GraphFacts::GraphFacts(const Graph& g) : graph(g), signatures(unit_signatures(g)) {
   const std::size_t units = g.units.size();
   weights.resize(units);
@@ -54,13 +65,46 @@ GraphFacts::GraphFacts(const Graph& g) : graph(g), signatures(unit_signatures(g)
     const std::int32_t made = g.ops[tensor.producer].unit.index;
     for (std::int32_t u = made + 1; u <= last_reader[t]; ++u) boundary[static_cast<std::size_t>(u)].push_back(r);
   }
-  for (auto& list : boundary) {
-    std::sort(list.begin(), list.end());
-    list.erase(std::unique(list.begin(), list.end()), list.end());
-  }
+  make_sets(boundary);
   find_remade();
   summand_of = gradient_summands(g);
   for (std::size_t t = 0; t < g.tensors.size(); ++t) contributes[t] = summand_of[t].valid();
+  find_gradients();
+  tell_apart_by_standing();
+}
+
+// Units that do the same while other things stand beside them are not equal.
+void GraphFacts::tell_apart_by_standing() {
+  for (std::size_t u = 0; u < graph.units.size(); ++u) {
+    for (const auto* tensors : {&boundary[u], &gradients[u + 1]}) {
+      std::uint64_t sum = tensors->size();
+      for (TensorId t : *tensors) {
+        const TensorInfo& info = graph.info(t);
+        sum += std::hash<std::string>()(to_text(info.shape) + std::string(name_of(info.type)));
+      }
+      signatures[u] = signatures[u] * 0x9E3779B97F4A7C15ULL + sum;
+    }
+  }
+}
+
+void GraphFacts::find_gradients() {
+  gradients.resize(graph.units.size() + 1);
+  for (const Op& op : graph.ops) {
+    if (op.pass != Pass::backward || joins_summands(*this, op)) continue;
+    for (TensorId t : op.inputs) {
+      const OpId producer = t.valid() ? graph.tensors[t].producer : OpId();
+      if (!producer.valid() || graph.ops[producer].pass != Pass::backward) continue;
+      for (std::int32_t u = op.unit.index + 1; u <= graph.ops[producer].unit.index; ++u)
+        gradients[static_cast<std::size_t>(u)].push_back(t);
+    }
+  }
+  make_sets(gradients);
+}
+
+bool joins_summands(const GraphFacts& facts, const Op& op) {
+  const auto contributes = [&](TensorId t) { return facts.contributes[static_cast<std::size_t>(t.index)]; };
+  return op.pass == Pass::backward && op.def->name == "add" && contributes(op.outputs[0]) &&
+         std::all_of(op.inputs.begin(), op.inputs.end(), contributes);
 }
 
 void GraphFacts::find_remade() {

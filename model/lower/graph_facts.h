@@ -14,11 +14,13 @@ namespace superstep {
 struct GraphFacts {
   explicit GraphFacts(const Graph& graph);
   const Graph& graph;
-  std::vector<std::uint64_t> signatures;                    // by unit
+  std::vector<std::uint64_t> signatures;                    // by unit: equal for the same work beside the same tensors
   std::vector<std::vector<TensorId>> weights;               // by unit: weights first used there
   std::vector<std::vector<TensorId>> borrowed;              // by unit: weights of earlier units it uses as well (tied)
   std::vector<std::pair<std::int64_t, std::int64_t>> tied;  // units: owner and borrower of weights, by borrower
   std::vector<std::vector<TensorId>> boundary;  // by unit: forward results of earlier units read in it or after it
+  // By unit: backward results of it or later units, and views of them, as earlier units read them.
+  std::vector<std::vector<TensorId>> gradients;
   std::vector<std::vector<TensorId>> feeds;     // by unit: graph inputs first read there
   std::vector<bool> contributes;                // by tensor: summand of a weight's gradient, added to the accumulator
   std::vector<TensorId> summand_of;             // the weight of whose gradient it is a summand; invalid: of none
@@ -30,7 +32,12 @@ struct GraphFacts {
 
  private:
   void find_remade();
+  void find_gradients();
+  void tell_apart_by_standing();
 };
+
+// A sum of summands of one weight's gradient: no work of its own, since the accumulator takes them one by one.
+bool joins_summands(const GraphFacts& facts, const Op& op);
 
 // The tensor that a view shows, however many views lie between; a tensor that is no view itself.
 TensorId root_of(const Graph& graph, TensorId t);

@@ -2,6 +2,7 @@
 #include "model/lower/lower_unit.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "model/error.h"
 #include "model/lower/serialise.h"
@@ -42,10 +43,9 @@ class UnitLowering {
   }
 
   Function run() {
-    for (TensorId t : c_.facts.boundary[static_cast<std::size_t>(f_.unit.index) + (pass_ == Pass::backward ? 1 : 0)]) {
-      if (pass_ == Pass::forward || (pass_ == Pass::backward && is_float(g_.info(t).type)))
-        f_.incoming += tile_bytes(t);
-    }
+    const auto u = static_cast<std::size_t>(f_.unit.index);
+    if (pass_ == Pass::forward) f_.incoming = all_bytes(c_.facts.boundary[u]);
+    if (pass_ == Pass::backward) f_.incoming = all_bytes(c_.facts.gradients[u + 1]);
     memory_.add(f_.incoming);
     for (std::size_t i = 0; i < ops_.size(); ++i) lower_op(i);
     finish();
@@ -62,13 +62,18 @@ class UnitLowering {
   std::map<TensorId, LayoutId> layout_;
 
   bool contributes(TensorId t) const { return c_.facts.contributes[static_cast<std::size_t>(t.index)]; }
-  // Summands of one weight's gradient go to its accumulator one by one; the graph's sum is no work of its own.
-  bool joins_contributions(const Op& op) const {
-    return pass_ == Pass::backward && contributes(op.outputs[0]) && op.def->name == "add" &&
-           std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) { return contributes(t); });
-  }
 
   Bytes tile_bytes(TensorId t) const { return per_tile(c_.facts, c_.sharding, t, c_.tiles); }
+  // Of tensors and views of them: one of those that show the same.
+  Bytes all_bytes(const std::vector<TensorId>& tensors) const {
+    std::map<TensorId, Bytes> by_root;
+    for (TensorId t : tensors) {
+      Bytes& bytes = by_root[root_of(g_, t)];
+      bytes = std::max(bytes, tile_bytes(t));
+    }
+    return std::accumulate(by_root.begin(), by_root.end(), Bytes(0),
+                           [](Bytes sum, const auto& entry) { return sum + entry.second; });
+  }
 
   void add_step(Step step, std::size_t position) {
     step.op = static_cast<std::int32_t>(position);
@@ -189,7 +194,7 @@ class UnitLowering {
     collectives(sharding, true, position);
     if (op.def->view) {
       layout_[op.outputs[0]] = layout_of(op.inputs[0]);
-    } else if (!joins_contributions(op)) {
+    } else if (!joins_summands(c_.facts, op)) {
       const CallOf call(g_, id);
       const Space space = op.def->space(*call);
       std::vector<std::int64_t> extents;
@@ -208,7 +213,7 @@ class UnitLowering {
     }
     collectives(sharding, false, position);
     for (std::size_t k = 0; k < op.outputs.size(); ++k) {
-      if (pass_ == Pass::backward && contributes(op.outputs[k]) && !joins_contributions(op) &&
+      if (pass_ == Pass::backward && contributes(op.outputs[k]) && !joins_summands(c_.facts, op) &&
           op.def->name != "scatter_add")
         accumulate(k, position);
     }

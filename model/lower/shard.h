@@ -35,6 +35,13 @@ struct Sharding {
   friend auto operator<=>(const Sharding&, const Sharding&) = default;
 };
 
+// The mesh dimensions in the order in which they change: the first before the second, unless the second still splits
+// what the first is to split.
+constexpr std::array<int, 2> conversion_order(const Sharding& from, const Sharding& to) {
+  const bool second_first = to.on[0] >= 0 && from.on[0] != to.on[0] && from.on[1] == to.on[0];
+  return second_first ? std::array{1, 0} : std::array{0, 1};
+}
+
 // A change of sharding along one mesh dimension.
 struct Conversion {
   CollectiveKind kind = CollectiveKind::all_reduce;

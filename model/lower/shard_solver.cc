@@ -47,7 +47,8 @@ Bytes ShardSolver::bytes_on(TensorId t, const Sharding& s, int j) const {
 // Appends what turns `from` into `to`; false when nothing does.
 bool ShardSolver::convert(TensorId t, Sharding from, const Sharding& to, int operand, std::vector<Conversion>* out,
                           double* seconds) const {
-  for (int j = 0; j < 2; ++j) {
+  if (to.on[0] >= 0 && to.on[0] == to.on[1]) return false;  // whose slices would depend on what was split first
+  for (int j : conversion_order(from, to)) {
     const auto ju = static_cast<std::size_t>(j);
     const std::int8_t a = from.on[ju], b = to.on[ju];
     if (a == b) continue;

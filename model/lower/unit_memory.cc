@@ -8,6 +8,7 @@ namespace superstep {
 UnitMemory::UnitMemory(const GraphFacts& facts, const std::vector<OpId>& ops, Pass pass) : facts_(facts) {
   const auto at = [](TensorId t) { return static_cast<std::size_t>(t.index); };
   for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (joins_summands(facts, facts.graph.ops[ops[i]])) continue;
     for (TensorId t : facts.graph.ops[ops[i]].inputs) {
       if (t.valid()) last_use_[root(t)] = i;
     }

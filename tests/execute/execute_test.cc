@@ -247,5 +247,35 @@ TEST(ExecuteGpt, CollectivesAreThoseOfTheTimeline) {
   }
 }
 
+// What stands on the tiles is what the memory was planned for, at every op.
+void expect_live_as_costed(const Lowered& lowered) {
+  SCOPED_TRACE(label(lowered.plan));
+  const Executed executed = lowered.run(Arithmetic::device);
+  EXPECT_EQ(lowered.difference(executed, 2e-5), "");
+  EXPECT_EQ(lowered.other_live_bytes(executed), "");
+}
+
+TEST(ExecuteLive, IsWhatWasCosted) {
+  for (TensorParallel t : {TensorParallel{1, 1}, TensorParallel{2, 1}, TensorParallel{2, 2}}) {
+    for (std::int64_t p : {1, 2}) {
+      for (Recompute recompute : {Recompute::none, Recompute::layer, Recompute::stage}) {
+        for (ActivationSharding activations : {ActivationSharding::none, ActivationSharding::throughout}) {
+          Plan plan = plain_plan(kUnits, t, p, 1, 2, 3);
+          plan.recompute = std::vector<Recompute>(static_cast<std::size_t>(p), recompute);
+          plan.activation_sharding = activations;
+          expect_live_as_costed(Lowered(gpt("adam", 64), plan, optimizer("adam")));
+        }
+      }
+    }
+  }
+}
+
+TEST(ExecuteLive, OfSerialisedProductsAndShardedUpdates) {
+  Plan plan = plain_plan(kUnits, {2, 1}, 1, 2, 2, 2);
+  plan.serialisation = {2, 4, 2, 8};
+  plan.replicated_tensor_sharding = {2, 2, 2};
+  expect_live_as_costed(Lowered(gpt("lamb"), plan, optimizer("lamb")));
+}
+
 }  // namespace
 }  // namespace superstep

@@ -107,6 +107,7 @@ Verdict compare(const Pair& pair) {
   const bool steady = lowered.difference(exact, 1e-5, by_gradient).empty();
   if (single && steady) verdict.wrong = lowered.difference(device, 1e-3, by_gradient);
   if (lowered.poisoned(device) && !has_nan(lowered.reference())) verdict.wrong = "NaN";
+  if (verdict.wrong.empty()) verdict.wrong = lowered.other_live_bytes(device);
   if (!verdict.wrong.empty()) verdict.wrong = "device mode: " + verdict.wrong;
   return verdict;
 }

@@ -178,6 +178,17 @@ std::string Lowered::unequal_bits(const Executed& executed) const {
   return executed.values.size() == same_.size() ? "" : "not all results";
 }
 
+std::string Lowered::other_live_bytes(const Executed& executed) const {
+  for (const auto& [at, live] : executed.live) {
+    if (live.held == live.costed) continue;
+    const Function& f = program.functions[at.first];
+    const Op& op = graph.ops[graph.units[f.unit].ops[static_cast<std::size_t>(f.pass)][at.second]];
+    return f.name + ", " + op.name + " (" + std::string(op.def->name) + "): " + std::to_string(live.held.value) +
+           " bytes on a tile, costed " + std::to_string(live.costed.value);
+  }
+  return executed.live.empty() ? "no op" : "";
+}
+
 bool Lowered::poisoned(const Executed& executed) const {
   for (const auto& [t, value] : executed.values) {
     for (double x : value.values()) {
