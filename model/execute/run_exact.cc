@@ -107,11 +107,11 @@ class Run {
 
   // What the operands lack, the results lack.
   std::vector<Local> applied() const {
-    const auto of_batch = share_.micro_batches > 1 ? std::make_shared<const Share>(share_) : nullptr;
+    const auto own = share_.own_shares > 1 ? std::make_shared<const Share>(share_) : nullptr;
     std::vector<Local> results;
     for (std::size_t k = 0; k < call_.out.size(); ++k) {
       auto sums = std::make_shared<const Unfinished>(
-          Unfinished{op_, k, places(), region_of(k), Unfinished::Applied{share_.block, operands_, of_batch}});
+          Unfinished{op_, k, places(), region_of(k), Unfinished::Applied{share_.block, operands_, own}});
       results.push_back({share_.lies[k], region_of(k), {}, std::move(sums)});
     }
     return results;

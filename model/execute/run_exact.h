@@ -18,6 +18,7 @@ struct Share {
   std::int64_t micro_batches = 1, micro_batch = 0;
   bool contiguous = true;   // of such a sum: the micro-batch's steps are a run of the whole batch's
   std::int64_t shares = 1;  // of the results, if they are sums: of micro-batches, IPUs, replicas
+  std::int64_t own_shares = 1;  // those that are left when the operands are whole
 };
 
 // The results, or what there is of them. Poison where an operand lacks what the share reads; null operands are such

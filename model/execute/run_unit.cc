@@ -90,11 +90,11 @@ void UnitRunner::run(UnitId unit, FunctionId id, std::int64_t group, std::int64_
     const std::span<const Step> steps = steps_of(function, position);
     show_sources(graph_.ops[ops[position]]);
     if (pass_ == Pass::backward) remake(graph_.ops[ops[position]], standing);
-    gathered_ = Bytes(0);
+    gathered_.clear();
     run_op(ops[position], steps);
     const Bytes results = standing.during(position, [&](TensorId t) { return result_on_tile(t, steps); });
     if (pass_ != Pass::update && arithmetic_ == Arithmetic::device)
-      note_live(id, position, incoming + results + gathered_);
+      note_live(id, position, incoming + results + gathered(graph_.ops[ops[position]]));
     drop(standing.over(position));
   }
 }
@@ -132,6 +132,16 @@ Bytes UnitRunner::result_on_tile(TensorId t, std::span<const Step> steps) {
       return share(on_tile(t), s.times);
   }
   return Bytes(0);
+}
+
+// Beside what is stored: operands that collectives made whole, and results before they were scattered.
+Bytes UnitRunner::gathered(const Op& op) {
+  Bytes sum(0);
+  for (const auto& [operand, whole] : gathered_) {
+    const Bytes stored = operand >= 0 ? Bytes(0) : on_tile(op.outputs[static_cast<std::size_t>(-1 - operand)]);
+    sum += std::max(Bytes(0), share(whole, program_.compute_tiles) - stored);
+  }
+  return sum;
 }
 
 void UnitRunner::note_live(FunctionId function, std::size_t position, Bytes held) {
@@ -297,15 +307,14 @@ void UnitRunner::convert(std::span<const Step> steps, OpId op, int operand, std:
     const Bytes before = largest_bytes(ranks, graph_.info(t).type);
     run_collective(
         cluster_.mesh(), j, to.on[static_cast<std::size_t>(j)], graph_.info(t).shape, reduction,
-        [this](Local& piece) { settle(piece); }, ranks);
+        [this](Local& piece) { settle(graph_, context_, piece); }, ranks);
     if (replica != 0) continue;
     const Bytes after = largest_bytes(ranks, graph_.info(t).type);
     executed_.count(step, std::max(before, after));
-    // Beside what is stored: an operand whole, or a result before it is scattered.
-    if (operand >= 0 && step.collective == CollectiveKind::all_gather)
-      gathered_ += share(after, program_.compute_tiles);
-    if (operand < 0 && step.collective == CollectiveKind::reduce_scatter)
-      gathered_ += std::max(Bytes(0), share(before, program_.compute_tiles) - on_tile(after));
+    if (step.collective == (operand >= 0 ? CollectiveKind::all_gather : CollectiveKind::reduce_scatter)) {
+      Bytes& whole = gathered_[operand];
+      whole = std::max(whole, operand >= 0 ? after : before);
+    }
   }
 }
 
@@ -406,6 +415,7 @@ std::vector<Local> UnitRunner::exactly(const OpCall& call, OpId op, const Space&
     share.shares *= update_shards();
   if (samples.reduces && batch_.samples().of(graph_.ops[op].outputs[0]).role == SampleRole::statistics)
     share.shares *= graph_.ops[op].attrs.integer("across");
+  share.own_shares = share.shares / mesh_shares(share) * own_cuts(op, share);
   std::vector<Local> results = run_share(call, op, space, share, alike(op, operands), context);
   if (call.def.summation == Summation::contraction) note_cut(op, space, share);
   return results;
@@ -442,52 +452,22 @@ std::int64_t UnitRunner::mesh_shares(const Share& share) const {
          (share.lies[0].on[1] == Sharding::partial ? mesh.t2 : 1);
 }
 
-void UnitRunner::note_cut(OpId op, const Space& space, const Share& share) {
-  const std::int64_t parts = share.micro_batches * mesh_shares(share);
-  if (parts == 1) return;
+// Of the mesh: over what the op itself is cut, not only an operand.
+std::int64_t UnitRunner::own_cuts(OpId op, const Share& share) const {
+  std::int64_t cuts = 1;
+  for (std::size_t j = 0; j < 2; ++j) {
+    if (share.lies[0].on[j] == Sharding::partial && sharding_.of(op).axis[j] >= 0)
+      cuts *= j == 0 ? cluster_.mesh().t1 : cluster_.mesh().t2;
+  }
+  return cuts;
+}
+
+void UnitRunner::note_cut(OpId op, const Space& space, Share share) {
+  share.shares = share.own_shares;
+  if (share.shares == 1) return;
   const ContractionCut cut = cut_of(space, share, context_.chunk);
   Executed::Cut& noted = executed_.cuts[op];
-  noted = {cut.tree.extent(), parts, noted.nodes && cut.nodes.size() == 1};
-}
-
-void UnitRunner::settle(Local& piece) const {
-  if (!piece.sums || !complete(*piece.sums)) return;
-  const UnfinishedPtr sums = piece.sums;
-  if (const auto* applied = std::get_if<Unfinished::Applied>(&sums->summands); applied && applied->of_batch)
-    return finish_operands(*applied, piece);
-  if (const auto* part = std::get_if<Unfinished::Part>(&sums->summands)) {
-    Local whole{piece.on, part->of->region, {}, part->of};
-    settle(whole);
-    piece = cut(whole, piece.region, piece.on);
-    return;
-  }
-  piece.values = finished(graph_, *sums, context_);
-  piece.sums = nullptr;
-}
-
-// Partial sums that went through an op which sums over samples: now they are values, and its result a summand.
-void UnitRunner::finish_operands(const Unfinished::Applied& applied, Local& piece) const {
-  const UnfinishedPtr sums = piece.sums;
-  std::vector<LocalPtr> operands = applied.operands;
-  for (LocalPtr& operand : operands) {
-    if (!operand || !operand->sums) continue;
-    Local whole = *operand;
-    whole.values = finished(graph_, *whole.sums, context_);
-    whole.sums = nullptr;
-    operand = std::make_shared<const Local>(std::move(whole));
-  }
-  const CallOf call(graph_, sums->op);
-  Share share = *applied.of_batch;
-  share.shares = share.micro_batches;
-  for (std::size_t j = 0; j < 2; ++j) {
-    const bool own = share.lies[0].on[j] == Sharding::partial && sharding_.of(sums->op).axis[j] >= 0;
-    if (own) share.shares *= j == 0 ? cluster_.mesh().t1 : cluster_.mesh().t2;
-  }
-  KernelContext context = context_;
-  context.results = sums->places;
-  Local summand = run_share(*call, sums->op, call->def.space(*call), share, operands, context)[sums->result];
-  piece.values = std::move(summand.values);
-  piece.sums = std::move(summand.sums);
+  noted = {cut.tree.extent(), share.shares, noted.nodes && cut.nodes.size() == 1};
 }
 
 // A result that replicas have in parts becomes their sum on all of them.
@@ -514,7 +494,7 @@ void UnitRunner::join_replicas(OpId op, const Step& step, std::vector<Pieces>& o
       for (std::size_t i = 1; !sum.sums && i < members.size(); ++i) combine_overlap(*part(members[i]), sum, reduction);
       if (sum.sums) {
         sum.sums = joined(sums);
-        settle(sum);
+        settle(graph_, context_, sum);
       }
       of_replicas[r][k][rank] = std::make_shared<const Local>(std::move(sum));
     }

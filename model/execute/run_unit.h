@@ -28,10 +28,6 @@ class UnitRunner {
   LocalPtr fetch(TensorId t, std::int64_t replica, std::int64_t rank);
   // A weight or state as it lies on an IPU between steps.
   LocalPtr resident(TensorId t, std::int64_t replica, std::int64_t group, std::int64_t rank);
-  // Sums that have got all their summands become values.
-  std::vector<LocalPtr> alike(OpId op, std::vector<LocalPtr> operands) const;
-  void settle(Local& piece) const;
-  void finish_operands(const Unfinished::Applied& applied, Local& piece) const;
 
   void set_place(std::int64_t group, std::int64_t phase, std::int64_t micro_batch) {
     group_ = group, phase_ = phase, micro_batch_ = micro_batch;
@@ -51,6 +47,7 @@ class UnitRunner {
   Bytes on_tile(TensorId t);
   Bytes on_tile(const std::set<TensorId>& tensors);
   Bytes result_on_tile(TensorId t, std::span<const Step> steps);
+  Bytes gathered(const Op& op);
   void note_live(FunctionId function, std::size_t position, Bytes held);
   void drop(const std::vector<TensorId>& tensors);
   Pieces operands(OpId op, std::span<const Step> steps, std::int64_t replica);
@@ -61,8 +58,10 @@ class UnitRunner {
                               const KernelContext& context) const;
   std::vector<Local> exactly(const OpCall& call, OpId op, const Space& space, Share share,
                              const std::vector<LocalPtr>& operands, const KernelContext& context);
+  std::vector<LocalPtr> alike(OpId op, std::vector<LocalPtr> operands) const;
   std::int64_t mesh_shares(const Share& share) const;
-  void note_cut(OpId op, const Space& space, const Share& share);
+  std::int64_t own_cuts(OpId op, const Share& share) const;
+  void note_cut(OpId op, const Space& space, Share share);
   void join_replicas(OpId op, const Step& step, std::vector<Pieces>& of_replicas);
   void convert(std::span<const Step> steps, OpId op, int operand, std::int64_t replica, Reduction reduction,
                std::vector<LocalPtr>& ranks);
@@ -91,7 +90,7 @@ class UnitRunner {
   std::map<std::pair<TensorId, std::int64_t>, LocalPtr> inputs_;  // by input and micro-batch of the global batch
   std::int64_t group_ = 0, phase_ = 0, micro_batch_ = 0;
   Pass pass_ = Pass::forward;
-  Bytes gathered_;  // on a tile, of the op that runs: operands that collectives made whole, and results not yet in slices
+  std::map<int, Bytes> gathered_;  // of the op that runs, by operand (-1 - k: result k): what gathers made or scatters cut
 };
 
 }  // namespace superstep

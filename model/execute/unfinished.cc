@@ -5,6 +5,7 @@
 
 #include "model/error.h"
 #include "model/execute/local.h"
+#include "model/execute/run_exact.h"
 #include "model/numerics/contract.h"
 #include "model/ops/kernel.h"
 
@@ -84,6 +85,16 @@ Unfinished::Applied join(const std::vector<const Unfinished::Applied*>& parts) {
   return sum;
 }
 
+Unfinished::Terms join(const std::vector<const Unfinished::Terms*>& parts) {
+  Unfinished::Terms sum;
+  for (std::size_t i = 0; i < parts[0]->of.size(); ++i) {
+    std::vector<UnfinishedPtr> of_term;
+    for (const auto* part : parts) of_term.push_back(part->of[i]);
+    sum.of.push_back(joined(of_term));
+  }
+  return sum;
+}
+
 Unfinished::Part join(const std::vector<const Unfinished::Part*>& parts) {
   std::vector<UnfinishedPtr> wholes;
   for (const auto* part : parts) wholes.push_back(part->of);
@@ -119,6 +130,13 @@ std::vector<UnfinishedPtr> alike(std::span<const UnfinishedPtr> parts) {
   return out;
 }
 
+bool of_several_blocks(const std::vector<UnfinishedPtr>& parts) {
+  const auto* first = std::get_if<Unfinished::Applied>(&parts[0]->summands);
+  return first && std::any_of(parts.begin(), parts.end(), [&](const UnfinishedPtr& part) {
+           return std::get<Unfinished::Applied>(part->summands).block != first->block;
+         });
+}
+
 // Finishes one result.
 class Finish {
  public:
@@ -143,6 +161,12 @@ class Finish {
     for (const UnfinishedPtr& piece : pieces.of)
       copy_overlap({{}, piece->region, finished(graph_, *piece, context_), nullptr}, all);
     return std::move(all.values);
+  }
+  Array operator()(const Unfinished::Terms&) const {
+    Local sum{{}, sums_.region, {}, std::make_shared<const Unfinished>(sums_)};
+    settle(graph_, context_, sum);
+    SUPERSTEP_CHECK(!sum.sums, "all summands of " + graph_.ops[sums_.op].name);
+    return std::move(sum.values);
   }
   Array operator()(const Unfinished::Applied& applied) const {
     std::vector<Array> values(applied.operands.size());
@@ -175,6 +199,9 @@ UnfinishedPtr joined(std::span<const UnfinishedPtr> given) {
   if (given.size() == 1) return given[0];
   const std::vector<UnfinishedPtr> parts = alike(given);
   const Unfinished& first = *parts[0];
+  if (of_several_blocks(parts))
+    return std::make_shared<const Unfinished>(
+        Unfinished{first.op, first.result, first.places, first.region, Unfinished::Terms{parts}});
   std::int64_t shares = 0;
   for (const UnfinishedPtr& part : parts) {
     shares += part->shares;
@@ -204,14 +231,78 @@ UnfinishedPtr put_together(const std::vector<UnfinishedPtr>& pieces, const Block
       Unfinished{first.op, first.result, first.places, region, Unfinished::Pieces{pieces}});
 }
 
+namespace {
+
+bool whole_operands(const Unfinished::Applied& applied) {
+  return std::all_of(applied.operands.begin(), applied.operands.end(),
+                     [](const LocalPtr& operand) { return !operand || !operand->sums || complete(*operand->sums); });
+}
+
+// Of the shares of one op's sum: they can be summed up as far as they are there.
+bool whole_operands(const Unfinished::Terms& terms) {
+  return std::all_of(terms.of.begin(), terms.of.end(), [](const UnfinishedPtr& term) {
+    return whole_operands(std::get<Unfinished::Applied>(term->summands));
+  });
+}
+
+std::int64_t shares_of(const Unfinished::Terms& terms) {
+  return std::get<Unfinished::Applied>(terms.of[0]->summands).share->own_shares;
+}
+
+Local summand_of(const Graph& graph, const KernelContext& base, const Unfinished& sums,
+                 const Unfinished::Applied& applied) {
+  std::vector<LocalPtr> operands = applied.operands;
+  for (LocalPtr& operand : operands) {
+    if (!operand || !operand->sums) continue;
+    Local whole = *operand;
+    settle(graph, base, whole);
+    operand = std::make_shared<const Local>(std::move(whole));
+  }
+  const CallOf call(graph, sums.op);
+  Share share = *applied.share;
+  share.shares = share.own_shares;
+  KernelContext context = base;
+  context.results = sums.places;
+  return run_share(*call, sums.op, call->def.space(*call), share, operands, context)[sums.result];
+}
+
+}  // namespace
+
 bool complete(const Unfinished& sums) {
   if (const auto* pieces = std::get_if<Unfinished::Pieces>(&sums.summands))
     return std::all_of(pieces->of.begin(), pieces->of.end(), [](const UnfinishedPtr& p) { return complete(*p); });
   if (const auto* part = std::get_if<Unfinished::Part>(&sums.summands)) return complete(*part->of);
+  if (const auto* terms = std::get_if<Unfinished::Terms>(&sums.summands))
+    return whole_operands(*terms) && static_cast<std::int64_t>(terms->of.size()) == shares_of(*terms);
   const auto* applied = std::get_if<Unfinished::Applied>(&sums.summands);
-  if (!applied) return sums.shares == sums.of_shares;
-  return std::all_of(applied->operands.begin(), applied->operands.end(),
-                     [](const LocalPtr& operand) { return !operand || !operand->sums || complete(*operand->sums); });
+  return applied ? !applied->share && whole_operands(*applied) : sums.shares == sums.of_shares;
+}
+
+void settle(const Graph& graph, const KernelContext& context, Local& piece) {
+  if (!piece.sums) return;
+  const UnfinishedPtr sums = piece.sums;
+  if (const auto* part = std::get_if<Unfinished::Part>(&sums->summands)) {
+    Local whole{piece.on, part->of->region, {}, part->of};
+    settle(graph, context, whole);
+    piece = cut(whole, piece.region, piece.on);
+    return;
+  }
+  std::vector<UnfinishedPtr> terms;
+  if (const auto* several = std::get_if<Unfinished::Terms>(&sums->summands)) terms = several->of;
+  if (const auto* applied = std::get_if<Unfinished::Applied>(&sums->summands); applied && applied->share)
+    terms = {sums};
+  if (!terms.empty()) {
+    std::vector<UnfinishedPtr> summands;
+    for (const UnfinishedPtr& term : terms) {
+      const auto& applied = std::get<Unfinished::Applied>(term->summands);
+      if (!whole_operands(applied)) return;
+      summands.push_back(summand_of(graph, context, *term, applied).sums);
+    }
+    piece.sums = joined(summands);
+  }
+  if (!complete(*piece.sums)) return;
+  piece.values = finished(graph, *piece.sums, context);
+  piece.sums = nullptr;
 }
 
 ResultPlace place_of(const Graph& graph, TensorId t) {

@@ -35,8 +35,12 @@ struct Unfinished {
   struct Applied {
     Block block;
     std::vector<std::shared_ptr<const Local>> operands;  // null: left out
-    // Of an op that sums over samples as well: its share of that sum, a summand once the operands are finished.
-    std::shared_ptr<const Share> of_batch = nullptr;
+    // Of an op that is cut itself: its share of that sum, a summand once the operands are finished.
+    std::shared_ptr<const Share> share = nullptr;
+  };
+  // Several shares of such an op.
+  struct Terms {
+    std::vector<UnfinishedPtr> of;
   };
   // A part of another.
   struct Part {
@@ -52,7 +56,7 @@ struct Unfinished {
   std::size_t result = 0;           // which of the op's
   std::vector<ResultPlace> places;  // of the op's results
   Block region;                     // of the result
-  std::variant<Contraction, ExactSums, Loose, Applied, Part, Pieces> summands;
+  std::variant<Contraction, ExactSums, Loose, Applied, Terms, Part, Pieces> summands;
   // How many shares of the sum are here, and of how many: other IPUs, micro-batches, replicas. Of applied ops,
   // parts and pieces that is for others to say.
   std::int64_t shares = 1, of_shares = 1;
@@ -64,6 +68,9 @@ UnfinishedPtr part_of(const UnfinishedPtr& whole, const Block& region);
 UnfinishedPtr put_together(const std::vector<UnfinishedPtr>& pieces, const Block& region);
 
 bool complete(const Unfinished& sums);
+// Where all operands of unfinished ops are complete, `piece` becomes what these ops make of them: values, or a summand
+// of what others have a share of. Sums that are complete become values.
+void settle(const Graph& graph, const KernelContext& context, Local& piece);
 
 // The values of a result all of whose summands are there, rounded to its type.
 Array finished(const Graph& graph, const Unfinished& sums, const KernelContext& context);

@@ -62,6 +62,7 @@ GraphFacts::GraphFacts(const Graph& g) : graph(g), signatures(unit_signatures(g)
     const TensorId r = root_of(g, TensorId(t));  // a view is carried as the tensor it views
     const Tensor& tensor = g.tensors[r];
     if (!tensor.producer.valid() || g.ops[tensor.producer].pass != Pass::forward) continue;
+    if (r != TensorId(t)) views[r].push_back(TensorId(t));
     const std::int32_t made = g.ops[tensor.producer].unit.index;
     for (std::int32_t u = made + 1; u <= last_reader[t]; ++u) boundary[static_cast<std::size_t>(u)].push_back(r);
   }

@@ -19,6 +19,7 @@ struct GraphFacts {
   std::vector<std::vector<TensorId>> borrowed;              // by unit: weights of earlier units it uses as well (tied)
   std::vector<std::pair<std::int64_t, std::int64_t>> tied;  // units: owner and borrower of weights, by borrower
   std::vector<std::vector<TensorId>> boundary;  // by unit: forward results of earlier units read in it or after it
+  std::map<TensorId, std::vector<TensorId>> views;  // of a forward result, however many lie between
   // By unit: backward results of it or later units, and views of them, as earlier units read them.
   std::vector<std::vector<TensorId>> gradients;
   std::vector<std::vector<TensorId>> feeds;     // by unit: graph inputs first read there

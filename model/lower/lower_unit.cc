@@ -2,7 +2,6 @@
 #include "model/lower/lower_unit.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "model/error.h"
 #include "model/lower/serialise.h"
@@ -21,6 +20,13 @@ constexpr std::int64_t kFragments = 4;
 
 using LayoutId = std::int64_t;
 constexpr LayoutId kLinear = 0;  // contiguous shares in row-major order
+
+template <class Key>
+Bytes sum_of(const std::map<Key, Bytes>& parts) {
+  Bytes sum(0);
+  for (const auto& [key, bytes] : parts) sum += bytes;
+  return sum;
+}
 
 std::size_t vertex_index(const OpDef& def) {
   const auto ops = all_ops();
@@ -44,7 +50,7 @@ class UnitLowering {
 
   Function run() {
     const auto u = static_cast<std::size_t>(f_.unit.index);
-    if (pass_ == Pass::forward) f_.incoming = all_bytes(c_.facts.boundary[u]);
+    if (pass_ == Pass::forward) f_.incoming = all_bytes(with_views(c_.facts.boundary[u]));
     if (pass_ == Pass::backward) f_.incoming = all_bytes(c_.facts.gradients[u + 1]);
     memory_.add(f_.incoming);
     for (std::size_t i = 0; i < ops_.size(); ++i) lower_op(i);
@@ -64,6 +70,18 @@ class UnitLowering {
   bool contributes(TensorId t) const { return c_.facts.contributes[static_cast<std::size_t>(t.index)]; }
 
   Bytes tile_bytes(TensorId t) const { return per_tile(c_.facts, c_.sharding, t, c_.tiles); }
+  // And the views that earlier units made of them: these may lie in larger shares.
+  std::vector<TensorId> with_views(std::vector<TensorId> tensors) const {
+    for (std::size_t i = 0, n = tensors.size(); i < n; ++i) {
+      const auto views = c_.facts.views.find(tensors[i]);
+      if (views == c_.facts.views.end()) continue;
+      for (TensorId t : views->second) {
+        const Op& view = g_.ops[g_.tensors[t].producer];
+        if (view.pass == Pass::forward && view.unit < f_.unit) tensors.push_back(t);
+      }
+    }
+    return tensors;
+  }
   // Of tensors and views of them: one of those that show the same.
   Bytes all_bytes(const std::vector<TensorId>& tensors) const {
     std::map<TensorId, Bytes> by_root;
@@ -71,8 +89,7 @@ class UnitLowering {
       Bytes& bytes = by_root[root_of(g_, t)];
       bytes = std::max(bytes, tile_bytes(t));
     }
-    return std::accumulate(by_root.begin(), by_root.end(), Bytes(0),
-                           [](Bytes sum, const auto& entry) { return sum + entry.second; });
+    return sum_of(by_root);
   }
 
   void add_step(Step step, std::size_t position) {
@@ -154,14 +171,15 @@ class UnitLowering {
   // What stands on a tile during an op beside the tensors as stored: operands gathered for it, and results before
   // they are scattered.
   Bytes gathered(const Op& op, const OpSharding& sharding) const {
-    Bytes extra(0);
+    std::map<int, Bytes> by_operand;
     for (const Conversion& c : sharding.conversions) {
-      const bool operand = c.operand >= 0;
-      if (c.kind != (operand ? CollectiveKind::all_gather : CollectiveKind::reduce_scatter)) continue;
-      const Bytes stored = operand ? Bytes(0) : tile_bytes(op.outputs[static_cast<std::size_t>(-1 - c.operand)]);
-      extra += std::max(Bytes(0), share(c.bytes, c_.tiles) - stored);
+      if (c.kind != (c.operand >= 0 ? CollectiveKind::all_gather : CollectiveKind::reduce_scatter)) continue;
+      const Bytes stored =
+          c.operand >= 0 ? Bytes(0) : tile_bytes(op.outputs[static_cast<std::size_t>(-1 - c.operand)]);
+      Bytes& extra = by_operand[c.operand];
+      extra = std::max(extra, share(c.bytes, c_.tiles) - stored);
     }
-    return extra;
+    return sum_of(by_operand);
   }
 
   // Makes what the forward pass did not keep, before its first reader.

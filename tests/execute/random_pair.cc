@@ -61,23 +61,6 @@ bool has_nan(const Values& values) {
   return false;
 }
 
-// A mesh of two dimensions, one of which cuts a sum that partial sums over the other go into: a known gap.
-bool sums_of_partial_sums(const Lowered& lowered) {
-  for (std::size_t i = 0; i < lowered.graph.ops.size(); ++i) {
-    const OpSharding& sharding = lowered.table().sharding().of(OpId(i));
-    const CallOf call(lowered.graph, OpId(i));
-    const Space space = call->def.space(*call);
-    for (std::size_t j = 0; j < 2; ++j) {
-      const int axis = sharding.axis[j];
-      if (axis < 0 || space.axes[static_cast<std::size_t>(axis)].kind != AxisKind::reduce) continue;
-      for (const Sharding& in : sharding.in) {
-        if (in.on[1 - j] == Sharding::partial) return true;
-      }
-    }
-  }
-  return false;
-}
-
 Verdict compare(const Pair& pair) {
   const OptimizerSpec optimizer = optimizer_of(pair.graph);
   Lowered lowered([&](std::int64_t samples) { return make_graph(pair.graph, samples); }, pair.plan, optimizer);
@@ -85,11 +68,6 @@ Verdict compare(const Pair& pair) {
   lowered.context.chunk = pair.chunk;
   const bool single = pair.graph.type == DType::fp32;
   const bool by_gradient = pair.graph.optimizer == "sgd" || pair.graph.optimizer == "sgd_momentum";
-  // Known gaps of meshes of two dimensions (docs/known-gaps.md).
-  const TensorParallel& mesh = pair.plan.tensor_parallel;
-  const bool two = mesh.t1 > 1 && mesh.t2 > 1;
-  if (two && pair.plan.activation_sharding == ActivationSharding::throughout) return {.gap = true};
-  if (sums_of_partial_sums(lowered)) return {.gap = true};
   Verdict verdict;
   const Executed exact = lowered.run(Arithmetic::exact);
   verdict.cuts = static_cast<int>(exact.cuts.size());
