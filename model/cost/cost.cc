@@ -51,11 +51,13 @@ CollectivePath CostModel::path(GroupShape group) const {
 namespace {
 
 // Seconds of a ring over n members: each passes on (n-1)/n of the data once for a reduce-scatter or an
-// all-gather, twice for an all-reduce.
+// all-gather, twice for an all-reduce. For an all-to-all `bytes` is what each holds; a part of it goes n/4 hops on
+// average, the shorter way round.
 double ring(CollectiveKind kind, std::int64_t n, double bytes, double rate, double latency) {
   if (n <= 1) return 0;
   const double passes = kind == CollectiveKind::all_reduce ? 2 : 1;
   const double steps = static_cast<double>(n - 1);
+  if (kind == CollectiveKind::all_to_all) return static_cast<double>(n) / 4 * bytes / rate + steps * latency;
   const double around = passes * (steps / static_cast<double>(n) * bytes / rate + steps * latency);
   if (kind != CollectiveKind::all_reduce) return around;
   // Small tensors: everyone sends all to everyone and reduces locally.
@@ -70,7 +72,8 @@ Cycles CostModel::collective(CollectiveKind kind, GroupShape group, Bytes bytes)
   const double b = static_cast<double>(bytes.value);
   double seconds = ring(kind, p.inside, b, p.ring_rate.value, machine_.links.hop_latency.value);
   if (p.domains > 1) {  // within the racks on IPU-Links, the shards across racks on GW-Links
-    const double shard = b / static_cast<double>(std::max<std::int64_t>(1, p.inside));
+    const double shard =
+        kind == CollectiveKind::all_to_all ? b : b / static_cast<double>(std::max<std::int64_t>(1, p.inside));
     seconds += ring(kind, p.domains, shard, p.gateway_rate.value, machine_.gateway.latency.value);
   }
   return cycles(Seconds(seconds)) + machine_.links.external_sync;

@@ -164,25 +164,29 @@ class Walk {
     return keys;
   }
 
-  // What one IPU brings to a collective over an accumulator, or takes from it.
-  std::int64_t elements_of(const AccumulatorKey& key, std::int64_t group, CollectiveKind kind) {
+  // What the fullest IPU of a group has of a gradient.
+  std::int64_t elements_of(TensorId gradient) const {
     std::int64_t largest = 0;
     for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
-      const Accumulator& a = cluster_.at(0, group, rank).accumulators.at(key);
-      const Block region = shard_region(graph_.info(key.first).shape, sharding_.of(key.first), cluster_.mesh(), rank);
-      largest = std::max(largest, ceil_div(volume(region), kind == CollectiveKind::all_reduce ? a.slices : 1));
+      const Block region = shard_region(graph_.info(gradient).shape, sharding_.of(gradient), cluster_.mesh(), rank);
+      largest = std::max(largest, volume(region));
     }
     return largest;
   }
 
   void reduce_gradients(const Step& s, const Place& place) {
-    std::int64_t elements = 0;
+    std::int64_t elements = 0, slices = 1;
     for (const AccumulatorKey& key : accumulators_of(s.units)) {
-      if (!cluster_.at(0, place.group, 0).accumulators.count(key)) continue;
-      elements += elements_of(key, place.group, s.collective);
+      const auto& accumulators = cluster_.at(0, place.group, 0).accumulators;
+      const auto at = accumulators.find(key);
+      const bool made = at != accumulators.end();
+      const bool own = span_of(owner_of(graph_.tensors[key.first].weight)).ipu == place.group;
+      if (made || own) elements += elements_of(key.first);  // zeros while a pipeline fills
+      if (!made) continue;
+      if (s.collective == CollectiveKind::all_reduce) slices = at->second.slices;
       exchange_accumulator(cluster_, plan_, place.group, s.group, key, s.collective, place.in_loop);
     }
-    executed_.count(s, Bytes(elements * size_of(plan_.precision.accumulators)));
+    executed_.count(s, share(Bytes(elements * size_of(plan_.precision.accumulators)), slices));
   }
 
   // What was gathered for others goes: there is room for one at a time.

@@ -16,8 +16,8 @@ struct Share {
   std::vector<Sharding> lies;  // by result
   // Of how many micro-batches the results are sums, and which of them this is, in the order of their samples.
   std::int64_t micro_batches = 1, micro_batch = 0;
-  bool contiguous = true;   // of such a sum: the micro-batch's steps are a run of the whole batch's
-  std::int64_t shares = 1;  // of the results, if they are sums: of micro-batches, IPUs, replicas
+  bool contiguous = true;       // of such a sum: the micro-batch's steps are a run of the whole batch's
+  std::int64_t shares = 1;      // of the results, if they are sums: of micro-batches, IPUs, replicas
   std::int64_t own_shares = 1;  // those that are left when the operands are whole
 };
 

@@ -90,7 +90,8 @@ class UnitRunner {
   std::map<std::pair<TensorId, std::int64_t>, LocalPtr> inputs_;  // by input and micro-batch of the global batch
   std::int64_t group_ = 0, phase_ = 0, micro_batch_ = 0;
   Pass pass_ = Pass::forward;
-  std::map<int, Bytes> gathered_;  // of the op that runs, by operand (-1 - k: result k): what gathers made or scatters cut
+  std::map<int, Bytes>
+      gathered_;  // of the op that runs, by operand (-1 - k: result k): what gathers made or scatters cut
 };
 
 }  // namespace superstep

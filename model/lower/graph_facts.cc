@@ -69,7 +69,11 @@ GraphFacts::GraphFacts(const Graph& g) : graph(g), signatures(unit_signatures(g)
   make_sets(boundary);
   find_remade();
   summand_of = gradient_summands(g);
-  for (std::size_t t = 0; t < g.tensors.size(); ++t) contributes[t] = summand_of[t].valid();
+  trained_.assign(g.tensors.size(), false);
+  for (std::size_t t = 0; t < g.tensors.size(); ++t) {
+    contributes[t] = summand_of[t].valid();
+    if (contributes[t]) trained_[static_cast<std::size_t>(summand_of[t].index)] = true;
+  }
   find_gradients();
   tell_apart_by_standing();
 }

@@ -18,20 +18,22 @@ struct GraphFacts {
   std::vector<std::vector<TensorId>> weights;               // by unit: weights first used there
   std::vector<std::vector<TensorId>> borrowed;              // by unit: weights of earlier units it uses as well (tied)
   std::vector<std::pair<std::int64_t, std::int64_t>> tied;  // units: owner and borrower of weights, by borrower
-  std::vector<std::vector<TensorId>> boundary;  // by unit: forward results of earlier units read in it or after it
+  std::vector<std::vector<TensorId>> boundary;      // by unit: forward results of earlier units read in it or after it
   std::map<TensorId, std::vector<TensorId>> views;  // of a forward result, however many lie between
   // By unit: backward results of it or later units, and views of them, as earlier units read them.
   std::vector<std::vector<TensorId>> gradients;
-  std::vector<std::vector<TensorId>> feeds;     // by unit: graph inputs first read there
-  std::vector<bool> contributes;                // by tensor: summand of a weight's gradient, added to the accumulator
-  std::vector<TensorId> summand_of;             // the weight of whose gradient it is a summand; invalid: of none
-  std::vector<bool> read_in_backward;           // by tensor: forward result that a backward op of its own unit reads
+  std::vector<std::vector<TensorId>> feeds;  // by unit: graph inputs first read there
+  std::vector<bool> contributes;             // by tensor: summand of a weight's gradient, added to the accumulator
+  std::vector<TensorId> summand_of;          // the weight of whose gradient it is a summand; invalid: of none
+  std::vector<bool> read_in_backward;        // by tensor: forward result that a backward op of its own unit reads
   // By tensor: forward ops that make it again from what is kept, in order, where that is a scale and a
   // shift of a kept tensor (the result of a normalisation); empty: it is kept when the backward reads it.
   std::map<TensorId, std::vector<OpId>> remade;
+  bool trained(TensorId weight) const { return trained_[static_cast<std::size_t>(weight.index)]; }
   std::vector<bool> leaves_unit;  // by tensor: read by another unit in the same pass, or a result
 
  private:
+  std::vector<bool> trained_;
   void find_remade();
   void find_gradients();
   void tell_apart_by_standing();

@@ -149,14 +149,14 @@ class UnitLowering {
     add_step(copy, position);
   }
 
-  void collectives(const OpSharding& s, bool inputs, std::size_t position) {
+  void collectives(const OpSharding& s, bool inputs, std::size_t position, Data data = Data::operands) {
     for (const Conversion& conversion : s.conversions) {
       if ((conversion.operand >= 0) != inputs) continue;
       Step step;
       step.kind = StepKind::collective;
       step.term = Term::tensor_collective;
       step.collective = conversion.kind;
-      step.data = Data::operands;
+      step.data = data;
       step.operands = {conversion.operand};
       step.tile_bytes = conversion.bytes;
       step.group = conversion.mesh == 0 ? GroupShape{c_.sharding.mesh.t1, c_.sharding.mesh.t2}
@@ -174,8 +174,7 @@ class UnitLowering {
     std::map<int, Bytes> by_operand;
     for (const Conversion& c : sharding.conversions) {
       if (c.kind != (c.operand >= 0 ? CollectiveKind::all_gather : CollectiveKind::reduce_scatter)) continue;
-      const Bytes stored =
-          c.operand >= 0 ? Bytes(0) : tile_bytes(op.outputs[static_cast<std::size_t>(-1 - c.operand)]);
+      const Bytes stored = c.operand >= 0 ? Bytes(0) : tile_bytes(op.outputs[static_cast<std::size_t>(-1 - c.operand)]);
       Bytes& extra = by_operand[c.operand];
       extra = std::max(extra, share(c.bytes, c_.tiles) - stored);
     }
@@ -196,8 +195,9 @@ class UnitLowering {
         for (const Axis& a : g_.ops[id].def->space(*call).axes) extents.push_back(a.extent);
         const SharePlan p =
             share_plan(*call, local_extents(extents, c_.sharding.of(id), c_.sharding.mesh), c_.tiles, c_.chip);
+        collectives(c_.sharding.of(id), true, position, Data::remade);
         add_step(vector(Term::recompute, p.vector), position);
-        collectives(c_.sharding.of(id), false, position);
+        collectives(c_.sharding.of(id), false, position, Data::remade);
       }
     }
   }
@@ -205,6 +205,7 @@ class UnitLowering {
   void lower_op(std::size_t position) {
     const OpId id = ops_[position];
     const Op& op = g_.ops[id];
+    if (joins_summands(c_.facts, op)) return;
     const OpSharding& sharding = c_.sharding.of(id);
     if (pass_ == Pass::backward) remake(op, position);
     const Bytes whole = gathered(op, sharding);
@@ -212,7 +213,7 @@ class UnitLowering {
     collectives(sharding, true, position);
     if (op.def->view) {
       layout_[op.outputs[0]] = layout_of(op.inputs[0]);
-    } else if (!joins_summands(c_.facts, op)) {
+    } else {
       const CallOf call(g_, id);
       const Space space = op.def->space(*call);
       std::vector<std::int64_t> extents;
@@ -231,8 +232,7 @@ class UnitLowering {
     }
     collectives(sharding, false, position);
     for (std::size_t k = 0; k < op.outputs.size(); ++k) {
-      if (pass_ == Pass::backward && contributes(op.outputs[k]) && !joins_summands(c_.facts, op) &&
-          op.def->name != "scatter_add")
+      if (pass_ == Pass::backward && contributes(op.outputs[k]) && op.def->name != "scatter_add")
         accumulate(k, position);
     }
     memory_.remove(whole);

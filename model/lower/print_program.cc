@@ -70,8 +70,9 @@ std::string_view kind_of(Term term) {
 }
 
 std::string_view name_of(Data data) {
-  static constexpr std::array<std::string_view, 17> kNames = {"",
+  static constexpr std::array<std::string_view, 18> kNames = {"",
                                                               "operands",
+                                                              "operands of what is made again",
                                                               "sums of an update",
                                                               "sums of a statistics group",
                                                               "inputs",
@@ -99,7 +100,8 @@ std::string_view kind_name(StepKind kind) {
 }
 
 void print_units(std::ostream& out, const Step& s, const Graph& graph) {
-  if (s.data == Data::none || s.data == Data::operands || s.data == Data::update_sums || s.data == Data::statistics)
+  if (s.data == Data::none || s.data == Data::operands || s.data == Data::remade || s.data == Data::update_sums ||
+      s.data == Data::statistics)
     return;
   out << ", " << name_of(s.data);
   const char* before = " of ";

@@ -33,6 +33,7 @@ enum class StepKind : std::uint8_t {
 enum class Data : std::uint8_t {
   none,
   operands,              // of the step's op
+  remade,                // operands of ops of the forward pass that make again what the step's op reads
   update_sums,           // sums over slices of a sharded update, of all replicas that share it
   statistics,            // sums over samples of one statistics group, of the replicas that share it
   inputs,                // of the micro-batch

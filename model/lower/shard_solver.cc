@@ -47,13 +47,13 @@ Bytes ShardSolver::bytes_on(TensorId t, const Sharding& s, int j) const {
 // Appends what turns `from` into `to`; false when nothing does.
 bool ShardSolver::convert(TensorId t, Sharding from, const Sharding& to, int operand, std::vector<Conversion>* out,
                           double* seconds) const {
-  if (to.on[0] >= 0 && to.on[0] == to.on[1]) return false;  // whose slices would depend on what was split first
   for (int j : conversion_order(from, to)) {
     const auto ju = static_cast<std::size_t>(j);
     const std::int8_t a = from.on[ju], b = to.on[ju];
     if (a == b) continue;
     if (b == kP) return false;
-    if (a == kR) {  // each IPU takes its slice of what it has
+    if (b >= 0 && b == from.on[1 - ju]) return false;  // slices of slices: which ones depends on what was split first
+    if (a == kR) {                                     // each IPU takes its slice of what it has
       from.on[ju] = b;
       continue;
     }
@@ -62,7 +62,8 @@ bool ShardSolver::convert(TensorId t, Sharding from, const Sharding& to, int ope
     if (a == kP && b != kR && operand >= 0) return false;
     const CollectiveKind kind = a == kP ? (b == kR ? CollectiveKind::all_reduce : CollectiveKind::reduce_scatter)
                                         : (b == kR ? CollectiveKind::all_gather : CollectiveKind::all_to_all);
-    const Bytes bytes = bytes_on(t, from, j);
+    Bytes bytes = bytes_on(t, from, j);
+    if (kind == CollectiveKind::all_to_all) bytes = share(bytes, p_.size(j));
     if (seconds) *seconds += p_.collective(kind, j, bytes).value;
     if (out) out->push_back({kind, j, bytes, operand});
     from.on[ju] = b;

@@ -80,7 +80,8 @@ UnitRow UnitTable::make_row(UnitId unit) const {
     row.backward = backward;
     row.backward_cycles = model_.function(backward);
   }
-  auto elements = [&](TensorId t) {
+  auto elements = [&](TensorId t) -> std::int64_t {
+    if (!facts.trained(t)) return 0;
     return on_ipu(facts, context_.sharding, t).value / size_of(facts.graph.info(t).type);
   };
   for (TensorId w : facts.weights[u]) {

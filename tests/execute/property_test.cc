@@ -21,7 +21,7 @@ void tell(const Pair& pair, const std::string& wrong) {
 }
 
 struct Counts {
-  int pairs = 0, cuts = 0, nodes = 0, failures = 0, drawn_illegal = 0, gaps = 0;
+  int pairs = 0, cuts = 0, nodes = 0, failures = 0, drawn_illegal = 0;
 };
 
 Counts run_pairs(std::uint64_t first, int pairs) {
@@ -31,11 +31,6 @@ Counts run_pairs(std::uint64_t first, int pairs) {
   for (std::uint64_t seed = first; counts.pairs < pairs && counts.failures < kTold; ++seed) {
     const Pair pair = draw_pair(seed, &illegal);
     const Verdict verdict = try_pair(pair);
-    if (verdict.gap) {
-      ++counts.gaps;
-      if (pairs == 1) break;
-      continue;
-    }
     ++counts.pairs;
     counts.cuts += verdict.cuts > 0;
     counts.nodes += verdict.nodes;
@@ -45,15 +40,13 @@ Counts run_pairs(std::uint64_t first, int pairs) {
   }
   for (const auto& [why, times] : illegal) counts.drawn_illegal += times;
   std::cout << counts.pairs << " pairs, " << counts.cuts << " with contractions over split axes, " << counts.nodes
-            << " cut at nodes only; " << counts.gaps << " left out for known gaps; " << counts.drawn_illegal
-            << " plans drawn were illegal:\n";
+            << " cut at nodes only; " << counts.drawn_illegal << " plans drawn were illegal:\n";
   for (const auto& [why, times] : illegal) std::cout << "  " << times << " " << why << "\n";
   return counts;
 }
 
 void expect_counts(const Counts& counts, int pairs) {
   EXPECT_EQ(counts.pairs, pairs);
-  EXPECT_LE(20 * counts.gaps, counts.pairs);
   EXPECT_GE(2 * counts.cuts, counts.pairs);
   EXPECT_GE(2 * counts.nodes, counts.pairs);
 }
@@ -64,7 +57,8 @@ TEST(ExecuteProperty, PairsComputeWhatThePlainModelDoes) {
 
 // Each found another fault.
 TEST(ExecuteProperty, PairsThatFailedBefore) {
-  for (std::uint64_t seed : {16, 22, 24, 55, 56, 77, 93, 293, 348, 368, 441, 531, 577, 867, 1000, 1785, 1869})
+  for (std::uint64_t seed : {16,  22,   24,   55,   56,   77,   93,   293,  348,  368,  441,  531,  577,
+                             867, 1000, 1252, 1382, 1391, 1660, 1692, 1730, 1785, 1849, 1869, 2112, 2184})
     EXPECT_EQ(run_pairs(seed, 1).failures, 0);
 }
 

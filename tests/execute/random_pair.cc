@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "random_pair.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -61,6 +62,18 @@ bool has_nan(const Values& values) {
   return false;
 }
 
+// Not so: new weights are gathered unit by unit, also those that the loss does not depend on; and the sum of a borrowed
+// weight's gradient counts where it is held, which phases and pipelines change (docs/known-gaps.md).
+bool collectives_are_the_programs(const Lowered& lowered) {
+  if (!lowered.graph.loss.valid()) return true;
+  const GraphFacts& facts = lowered.table().facts();
+  if (!facts.tied.empty() && (lowered.plan.phased() || lowered.plan.pipeline_stages > 1)) return false;
+  for (const auto& weights : facts.weights) {
+    if (!std::all_of(weights.begin(), weights.end(), [&](TensorId w) { return facts.trained(w); })) return false;
+  }
+  return true;
+}
+
 Verdict compare(const Pair& pair) {
   const OptimizerSpec optimizer = optimizer_of(pair.graph);
   Lowered lowered([&](std::int64_t samples) { return make_graph(pair.graph, samples); }, pair.plan, optimizer);
@@ -83,9 +96,10 @@ Verdict compare(const Pair& pair) {
   const Executed device = lowered.run(Arithmetic::device);
   lowered.context.chunk = 16;  // where another order of adding up already tells, device mode may be off by any amount
   const bool steady = lowered.difference(exact, 1e-5, by_gradient).empty();
-  if (single && steady) verdict.wrong = lowered.difference(device, 1e-3, by_gradient);
+  if (single && steady) verdict.wrong = lowered.difference(device, 1e-4, by_gradient);
   if (lowered.poisoned(device) && !has_nan(lowered.reference())) verdict.wrong = "NaN";
   if (verdict.wrong.empty()) verdict.wrong = lowered.other_live_bytes(device);
+  if (verdict.wrong.empty() && collectives_are_the_programs(lowered)) verdict.wrong = lowered.other_collectives(device);
   if (!verdict.wrong.empty()) verdict.wrong = "device mode: " + verdict.wrong;
   return verdict;
 }

@@ -35,6 +35,8 @@ class Lowered {
   std::string difference(const Executed& executed, double tolerance = 1e-5, bool updates = true) const;
   // Empty, or the first tensor whose bits differ.
   std::string unequal_bits(const Executed& executed) const;
+  // Empty, or the collectives by kind and purpose, where their number and bytes are not the program's.
+  std::string other_collectives(const Executed& executed) const;
   // Empty, or the first op of device mode at which other bytes stand on a tile than were costed.
   std::string other_live_bytes(const Executed& executed) const;
   bool poisoned(const Executed& executed) const;  // NaN in some result
