@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/execute/compute.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 
 #include "model/error.h"
@@ -36,26 +38,42 @@ std::span<const float> floats(const Array& array) {
 }
 Half* halves(Array& array) { return reinterpret_cast<Half*>(array.data.data()); }
 
-// Random words of the elements of a region, row-major.
-std::vector<std::uint32_t> random_words(const Block& region, const ResultPlace& place, const KernelContext& context) {
-  const numerics::RandomBits bits(
-      {context.seed, place.tensor, kRoundingSite, static_cast<std::uint64_t>(context.step)});
-  std::vector<std::uint32_t> words(static_cast<std::size_t>(volume(region)));
-  ops::Strided at;
-  at.base = place.offset;
-  at.step = place.step;
-  for (std::size_t d = 0; d < region.size(); ++d) at.base += region[d].begin * at.step[d];
-  const std::int64_t step = region.empty() ? 1 : at.step.back();
-  std::size_t next = 0;
-  ops::for_each_row(region, std::span(&at, 1), [&](std::span<const std::int64_t> first, std::int64_t n) {
-    const std::span<std::uint32_t> row(words.data() + next, static_cast<std::size_t>(n));
+// Random words of a part of a region, to their places in the row-major order of the region.
+void fill_words(const numerics::RandomBits& bits, const Block& region, const Block& part, const ResultPlace& place,
+                std::int64_t offset, std::vector<std::uint32_t>& words) {
+  std::array<ops::Strided, 2> at;
+  at[0] = {.base = offset, .step = place.step};
+  at[1].step = ops::row_major(region);
+  for (std::size_t d = 0; d < region.size(); ++d) {
+    at[0].base += part[d].begin * at[0].step[d];
+    at[1].base += (part[d].begin - region[d].begin) * at[1].step[d];
+  }
+  const std::int64_t step = region.empty() ? 1 : place.step.back();
+  ops::for_each_row(part, at, [&](std::span<const std::int64_t> first, std::int64_t n) {
+    const std::span<std::uint32_t> row(words.data() + first[1], static_cast<std::size_t>(n));
     if (step == 1)
       bits.fill(static_cast<std::uint64_t>(first[0]), row);
     else
       for (std::int64_t i = 0; i < n; ++i)
         row[static_cast<std::size_t>(i)] = bits.at(static_cast<std::uint64_t>(first[0] + i * step));
-    next += static_cast<std::size_t>(n);
   });
+}
+
+// Random words of the elements of a region, row-major.
+std::vector<std::uint32_t> random_words(const Block& region, const ResultPlace& place, const KernelContext& context) {
+  const numerics::RandomBits bits(
+      {context.seed, place.tensor, kRoundingSite, static_cast<std::uint64_t>(context.step)});
+  std::vector<std::uint32_t> words(static_cast<std::size_t>(volume(region)));
+  if (place.dimension < 0 || words.empty()) {
+    fill_words(bits, region, region, place, place.offset, words);
+    return words;
+  }
+  const auto d = static_cast<std::size_t>(place.dimension);
+  for (std::int64_t run = region[d].begin / place.run; run * place.run < region[d].end; ++run) {
+    Block part = region;
+    part[d] = {std::max(region[d].begin, run * place.run), std::min(region[d].end, (run + 1) * place.run)};
+    fill_words(bits, region, part, place, place.offset + run * place.apart * place.step[d], words);
+  }
   return words;
 }
 
