@@ -135,6 +135,11 @@ class Session {
         execute(program_, table_, plan_, feeds, context, exact ? Arithmetic::exact : Arithmetic::device);
     out_.collectives = std::move(executed.collectives);
     out_.cuts = listed(executed.cuts);
+    for (const auto& [at, live] : executed.live) {
+      if (!out_.live) out_.live.emplace();
+      out_.live->held = std::max(out_.live->held, live.held);
+      out_.live->costed = std::max(out_.live->costed, live.costed);
+    }
     return std::move(executed.values);
   }
 

@@ -44,6 +44,7 @@ struct RunOutcome {
     std::int64_t times = 1;  // so many ops
   };
   std::vector<Cut> cuts;
+  std::optional<Executed::Live> live;  // device mode: the most that stands on a tile beside residents and temporaries
   std::optional<RunFailure> failure;
   double plan_seconds = 0, reference_seconds = 0;
   std::vector<std::string> notes;

@@ -85,7 +85,8 @@ ResultPlace Batch::place_of(TensorId t, std::int64_t micro_batch) const {
   for (std::size_t i = 0; i < d; ++i) place.step[i] *= micro_batches_;
   const std::int64_t run = shape[d] / samples.outer;
   place.offset = micro_batch * run * place.step[d];
-  if (samples.outer > 1) place.dimension = static_cast<int>(d), place.run = run, place.apart = (micro_batches_ - 1) * run;
+  if (samples.outer > 1)
+    place.dimension = static_cast<int>(d), place.run = run, place.apart = (micro_batches_ - 1) * run;
   return place;
 }
 

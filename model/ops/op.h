@@ -107,8 +107,8 @@ struct ResultPlace {
   std::uint64_t tensor = 0;        // key_of(its name)
   std::int64_t offset = 0;         // of the result's first element
   std::vector<std::int64_t> step;  // per dimension of the result; empty: row-major in its own shape
-  // Along `dimension` runs of so many elements lie `apart` elements of it further from each other than in the result: the
-  // samples of other micro-batches come between. -1: along none.
+  // Along `dimension` runs of so many elements lie `apart` elements of it further from each other than in the result:
+  // the samples of other micro-batches come between. -1: along none.
   int dimension = -1;
   std::int64_t run = 1, apart = 0;
 };

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/error.h"
+#include "model/quantity_text.h"
 #include "planner/cli/options.h"
 #include "planner/cli/outcome.h"
 
@@ -87,6 +88,7 @@ json result_json(const Job& job, const Plan& plan, const RunOutcome& r, const st
             {"plan_seconds", r.plan_seconds},
             {"reference_seconds", r.reference_seconds},
             {"notes", notes}};
+  if (r.live) j["live_bytes"] = {{"held", r.live->held.value}, {"costed", r.live->costed.value}};
   const bool compared = r.compared && !r.failure;
   j["bit_identical"] = compared ? json(r.difference.identical) : json();
   j["max_abs_difference"] = compared ? number(r.difference.max_abs) : json();
@@ -154,6 +156,9 @@ void print(const Job& job, const Plan& plan, const RunOutcome& r, const std::vec
           {c.op, std::to_string(c.times), std::to_string(c.steps), std::to_string(c.parts), c.nodes ? "yes" : "no"});
     std::cout << "\n" << table.to_string(style);
   }
+  if (r.live)
+    std::cout << "\nAt most " << with_thousands(r.live->held.value) << " bytes of results stand on a tile; "
+              << with_thousands(r.live->costed.value) << " were planned for.\n";
   if (!notes.empty()) std::cout << "\n";
   for (const std::string& note : notes) {
     for (const std::string& line : wrapped("note: " + note, style.columns - 2)) std::cout << "  " << line << "\n";

@@ -81,6 +81,32 @@ TEST_P(Fp16, OneSamplesGradientOfAWeightIsRoundedAsTheBatchs) {
   }
 }
 
+// Time before samples, and both in one dimension.
+Graph time_major(std::int64_t samples) {
+  Graph graph;
+  graph.name = "time major";
+  graph.micro_batch = samples;
+  GraphBuilder b(graph);
+  b.begin_unit("all");
+  const TensorId x = b.transpose(b.input("x", DType::fp16, {samples, 4, 16}), {1, 0, 2});
+  const TensorId product = b.matmul(b.reshape(x, {4 * samples, 16}), b.weight("w", DType::fp16, {16, 16}));
+  graph.loss = b.scale(b.reduce("sum", b.unary("tanh", product), {0, 1}, false), 1.0 / 128);
+  graph.outputs = {graph.loss};
+  add_optimizer(graph, add_gradients(graph), {});
+  return graph;
+}
+
+TEST_P(Fp16, SamplesThatAreNotOutermostAreRoundedAsTheBatchs) {
+  for (std::int64_t micro_batch : {1, 2}) {
+    Plan plan = plain_plan(1, {2, 1}, 1, 1, micro_batch, 4);
+    plan.precision.weights = plan.precision.activations = DType::fp16;
+    Lowered lowered(time_major, plan);
+    lowered.context.rounding = GetParam();
+    lowered.context.chunk = 1;
+    EXPECT_EQ(lowered.unequal_bits(lowered.run(Arithmetic::exact)), "") << "micro-batches of " << micro_batch;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Roundings, Fp16, testing::Values(Rounding::nearest, Rounding::stochastic),
                          [](const auto& name) {
                            return name.param == Rounding::nearest ? "to_nearest" : "stochastic";

@@ -99,6 +99,9 @@ TEST(RunJob, RunsOnEveryTileOfAChipInDeviceMode) {
   EXPECT_FALSE(r.difference.identical);
   EXPECT_LT(r.difference.max_relative, 1e-4) << r.difference.worst;
   EXPECT_FALSE(r.collectives.empty());
+  ASSERT_TRUE(r.live);
+  EXPECT_GT(r.live->held.value, 0);
+  EXPECT_EQ(r.live->held.value, r.live->costed.value);
 }
 
 TEST(RunJob, InstancesReadTheSameBatch) {
