@@ -13,6 +13,11 @@
 namespace superstep {
 
 using Held = std::map<TensorId, LocalPtr>;
+// Null: it holds none.
+inline LocalPtr held(const Held& all, TensorId t) {
+  const auto at = all.find(t);
+  return at == all.end() ? nullptr : at->second;
+}
 
 // Sums of gradients over micro-batches.
 using AccumulatorKey = std::pair<TensorId, std::int64_t>;  // the weight gradient, and the phase it was made in
@@ -50,6 +55,13 @@ class Cluster {
   std::int64_t ranks() const { return mesh_.size(); }
   std::int64_t groups() const { return groups_; }
   std::int64_t replicas() const { return replicas_; }
+  // Calls f(replica, rank) for all IPUs of a group.
+  template <class F>
+  void for_all_ranks(F f) const {
+    for (std::int64_t r = 0; r < replicas_; ++r) {
+      for (std::int64_t rank = 0; rank < ranks(); ++rank) f(r, rank);
+    }
+  }
 
  private:
   TensorParallel mesh_;

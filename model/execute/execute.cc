@@ -8,6 +8,7 @@
 #include "model/error.h"
 #include "model/execute/gradients.h"
 #include "model/execute/run_unit.h"
+#include "model/execute/updates.h"
 #include "model/lower/lower.h"
 
 namespace superstep {
@@ -37,7 +38,8 @@ class Walk {
         runner_(program, facts_, table.sharding(), wiring_, plan, batch_, context, arithmetic, cluster_, executed_),
         sharding_(table.sharding()),
         spans_(stage_spans(plan, static_cast<std::int64_t>(graph_.units.size()))),
-        training_(table.training()) {
+        training_(table.training()),
+        updates_(plan, facts_, sharding_, wiring_, spans_, context_, cluster_, executed_) {
     for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
       const Tensor& tensor = graph_.tensors[TensorId(i)];
       if (tensor.kind == TensorKind::weight_gradient) gradient_of_[tensor.weight] = TensorId(i);
@@ -47,7 +49,7 @@ class Walk {
   Executed run() {
     visit(program_.root, {});
     if (graph_.loss.valid()) finish_loss();
-    if (training_) collect_updates();
+    if (training_) updates_.collect();
     return std::move(executed_);
   }
 
@@ -65,9 +67,9 @@ class Walk {
   const GraphSharding& sharding_;
   std::vector<StageSpan> spans_;
   bool training_;
-  std::vector<Local> losses_;                            // of micro-batches
-  std::set<std::pair<std::int64_t, TensorId>> updated_;  // by IPU group and old value
-  std::map<TensorId, TensorId> gradient_of_;             // by weight
+  Updates updates_;
+  std::vector<Local> losses_;                 // of micro-batches
+  std::map<TensorId, TensorId> gradient_of_;  // by weight
   // Gradients of borrowed weights between two phases, by gradient, replica and rank.
   std::map<std::tuple<TensorId, std::int64_t, std::int64_t>, Accumulator> spilled_;
 
@@ -106,18 +108,14 @@ class Walk {
     const Function& function = program_.functions[node.function];
     const StageSpan& span = span_of(node.unit);
     SUPERSTEP_CHECK(place.group == span.ipu, "a call of " + node.name + " on another IPU than the plan's");
-    if (function.pass == Pass::update) finish_gradients(node.unit, place.group);
+    if (function.pass == Pass::update) updates_.finish_gradients(node.unit, place.group);
     runner_.run(node.unit, node.function, place.group, span.phase, micro_batch);
     if (function.pass == Pass::forward) after_forward(node, span, micro_batch);
     if (function.pass == Pass::backward) after_backward(node, place.group, micro_batch);
-    if (function.pass == Pass::update) after_update(node.unit, place.group);
+    if (function.pass == Pass::update) updates_.note(node.unit, place.group);
   }
 
-  const StageSpan& span_of(UnitId unit) const {
-    const auto holds = [&](const StageSpan& s) { return s.begin <= unit.index && unit.index < s.end; };
-    return *std::find_if(spans_.begin(), spans_.end(), holds);
-  }
-
+  const StageSpan& span_of(UnitId unit) const { return superstep::span_of(spans_, unit); }
   void step(const Node& node, const Place& place) {
     const Step& s = node.step;
     switch (s.data) {
@@ -134,7 +132,7 @@ class Walk {
         if (s.kind == StepKind::collective) reduce_gradients(s, place);
         return;
       case Data::new_weights:
-        if (s.kind == StepKind::collective) gather_updated(place.group, s);
+        if (s.kind == StepKind::collective) updates_.gather_weights(place.group, s);
         return;
       case Data::tied_gradients:
         for (UnitId borrower : s.units) move_tied_gradients(borrower, s.kind);
@@ -192,7 +190,7 @@ class Walk {
   // What was gathered for others goes: there is room for one at a time.
   void gather_weights(const Step& s, std::int64_t group) {
     Bytes bytes(0);
-    for_all_ranks([&](std::int64_t r, std::int64_t rank) { cluster_.at(r, group, rank).gathered.clear(); });
+    cluster_.for_all_ranks([&](std::int64_t r, std::int64_t rank) { cluster_.at(r, group, rank).gathered.clear(); });
     for (UnitId u : s.units) {
       for (const auto* weights : {&facts_.weights, &facts_.borrowed}) {
         for (TensorId w : (*weights)[static_cast<std::size_t>(u.index)]) bytes += gather_weight(w, s.group, group);
@@ -202,7 +200,7 @@ class Walk {
   }
 
   Bytes gather_weight(TensorId w, GroupShape among, std::int64_t group) {
-    for_all_ranks([&](std::int64_t r, std::int64_t rank) {
+    cluster_.for_all_ranks([&](std::int64_t r, std::int64_t rank) {
       const std::vector<std::int64_t> members = replicas_with(plan_, among, r);
       std::vector<LocalPtr> slices;
       for (std::int64_t member : members) slices.push_back(runner_.resident(w, member, group, rank));
@@ -223,13 +221,6 @@ class Walk {
     return UnitId(u);
   }
 
-  template <class F>
-  void for_all_ranks(F f) {
-    for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
-      for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) f(r, rank);
-    }
-  }
-
   // Gradients of what `borrower` borrows: straight to the owner's accumulators, or out and in again.
   void move_tied_gradients(UnitId borrower, StepKind kind) {
     const StageSpan& from = span_of(borrower);
@@ -237,7 +228,7 @@ class Walk {
       const StageSpan& to = span_of(owner_of(weight));
       if (!gradient_of_.count(weight)) continue;  // the loss does not depend on it
       const TensorId gradient = gradient_of_.at(weight);
-      for_all_ranks([&](std::int64_t r, std::int64_t rank) {
+      cluster_.for_all_ranks([&](std::int64_t r, std::int64_t rank) {
         const std::tuple outside{gradient, r, rank};
         if (kind != StepKind::load) {
           auto& there = cluster_.at(r, from.ipu, rank).accumulators;
@@ -263,143 +254,10 @@ class Walk {
     for (TensorId weight : facts_.borrowed[static_cast<std::size_t>(borrower.index)]) {
       for (const auto& [old, made] : graph_.updates) {
         if (old != weight) continue;
-        for_all_ranks([&, made = made](std::int64_t r, std::int64_t rank) {
+        cluster_.for_all_ranks([&, made = made](std::int64_t r, std::int64_t rank) {
           const LocalPtr piece = held(cluster_.at(r, span_of(owner_of(weight)).ipu, rank).lasting, made);
           if (piece) cluster_.at(r, span_of(borrower).ipu, rank).lasting[made] = piece;
         });
-      }
-    }
-  }
-
-  // ---- the update
-
-  // The gradients an update reads, of the global batch.
-  void finish_gradients(UnitId unit, std::int64_t group) {
-    std::set<TensorId> gradients;
-    for (OpId op : graph_.units[unit].ops[static_cast<std::size_t>(Pass::update)]) {
-      for (TensorId t : graph_.ops[op].inputs) {
-        if (t.valid() && graph_.tensors[t].kind == TensorKind::weight_gradient) gradients.insert(t);
-      }
-    }
-    for (TensorId t : gradients) {
-      const AccumulatorKey key{t, span_of(unit).phase};
-      for_all_ranks([&](std::int64_t r, std::int64_t rank) {
-        Ipu& ipu = cluster_.at(r, group, rank);
-        ipu.lasting[t] = std::make_shared<const Local>(gradient(ipu, key, rank));
-        ipu.accumulators.erase(key);
-      });
-      executed_.values[t] = joined(t, group, plan_.replicated_tensor_sharding.optimizer_state);
-    }
-  }
-
-  Local gradient(const Ipu& ipu, AccumulatorKey key, std::int64_t rank) const {
-    const TensorId t = key.first;
-    const Block region = shard_region(graph_.info(t).shape, sharding_.of(t), cluster_.mesh(), rank);
-    Local found = poisoned(graph_.info(t).type, region, sharding_.of(t));
-    const auto at = ipu.accumulators.find(key);
-    if (at == ipu.accumulators.end()) return found;
-    const Accumulator& accumulator = at->second;
-    if (accumulator.summands.empty()) {
-      for (std::int64_t i = 0; i < found.values.info.elements(); ++i) found.values.set(i, accumulator.sum.values.at(i));
-      return found;
-    }
-    found.values = summed(t, accumulator, found);
-    if (accumulator.slices > 1) keep_slice(found, accumulator.slice, accumulator.slices, Outside::poison);
-    return found;
-  }
-
-  // A gradient, or a sum of some of its summands, as the un-split graph adds them up.
-  Array summed(TensorId t, const Accumulator& accumulator, const Local& like) const {
-    const OpId op = graph_.tensors[t].producer;
-    if (!wiring_.joins.count(op)) {
-      const auto at = accumulator.summands.find(t);
-      return at == accumulator.summands.end() ? like.values : finished_summand(at->second, like);
-    }
-    const CallOf call(graph_, op);
-    std::vector<Array> values;
-    std::vector<ConstView> in;
-    for (TensorId part : graph_.ops[op].inputs) values.push_back(summed(part, accumulator, like));
-    for (const Array& value : values) in.push_back(view_of(value, like.region));
-    const ResultPlace place = place_of(graph_, t);
-    KernelContext context = context_;
-    context.results = std::span(&place, 1);
-    return compute_block(*call, call->def.space(*call), like.region, in, context)[0];
-  }
-
-  Array finished_summand(const Accumulator::Parts& parts, const Local& poison) const {
-    std::vector<UnfinishedPtr> sums;
-    for (const LocalPtr& part : {parts.shared, parts.own}) {
-      if (part && !part->sums) return part->values;
-      if (part) sums.push_back(part->sums);
-    }
-    const UnfinishedPtr all = superstep::joined(sums);
-    return complete(*all) ? finished(graph_, *all, context_) : poison.values;
-  }
-
-  // A tensor of the update put together from slices over `holders` replicas and pieces over ranks.
-  Array joined(TensorId t, std::int64_t group, std::int64_t holders) {
-    const std::int64_t shards = plan_.replicated_tensor_sharding.optimizer_state;
-    std::vector<LocalPtr> ranks;
-    for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
-      std::vector<LocalPtr> slices;
-      for (std::int64_t r = 0; r < holders; ++r) slices.push_back(held(cluster_.at(r, group, rank).lasting, t));
-      if (std::find(slices.begin(), slices.end(), nullptr) != slices.end())
-        ranks.push_back(nullptr);
-      else
-        ranks.push_back(std::make_shared<const Local>(join_slices(slices, shards)));
-    }
-    return assemble(graph_.info(t), ranks);
-  }
-  static LocalPtr held(const Held& all, TensorId t) {
-    const auto at = all.find(t);
-    return at == all.end() ? nullptr : at->second;
-  }
-
-  // New weights go to all replicas that took part in making them.
-  void gather_updated(std::int64_t group, const Step& s) {
-    const std::int64_t shards = plan_.replicated_tensor_sharding.optimizer_state;
-    Bytes bytes(0);
-    for (const auto& [old, made] : graph_.updates) {
-      if (graph_.tensors[old].kind != TensorKind::weight || updated_.erase({group, old}) == 0) continue;
-      bytes += share(cluster_.at(0, group, 0).lasting.at(made)->values.info.bytes(),
-                     plan_.replicated_tensor_sharding.weights);
-      for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
-        std::vector<LocalPtr> whole;
-        for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
-          Local all = *cluster_.at(r, group, rank).lasting.at(made);
-          for (std::int64_t other : replicas_with(plan_, s.group, r)) {
-            copy_slice(*cluster_.at(other, group, rank).lasting.at(made), all, other % shards, shards);
-          }
-          whole.push_back(std::make_shared<const Local>(std::move(all)));
-        }
-        for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
-          cluster_.at(r, group, rank).lasting[made] = whole[static_cast<std::size_t>(r)];
-        }
-      }
-    }
-    executed_.count(s, bytes);
-  }
-
-  void after_update(UnitId unit, std::int64_t group) {
-    for (const auto& [old, made] : graph_.updates) {
-      if (graph_.ops[graph_.tensors[made].producer].unit == unit) updated_.insert({group, old});
-    }
-  }
-
-  void collect_updates() {
-    const ReplicatedTensorSharding& rts = plan_.replicated_tensor_sharding;
-    for (const auto& [old, made] : graph_.updates) {
-      const UnitId unit = graph_.ops[graph_.tensors[made].producer].unit;
-      const bool weight = graph_.tensors[old].kind == TensorKind::weight;
-      std::set<std::int64_t> holders = {span_of(unit).ipu};
-      for (const Tie& tie : ties(plan_, facts_)) {
-        const auto& borrowed = facts_.borrowed[static_cast<std::size_t>(tie.borrower)];
-        if (std::find(borrowed.begin(), borrowed.end(), old) != borrowed.end()) holders.insert(tie.borrower_ipu);
-      }
-      for (std::int64_t group : holders) {  // an IPU that has not got it makes poison of it
-        Array value = joined(made, group, weight ? rts.weights : rts.optimizer_state);
-        const auto [at, fresh] = executed_.values.try_emplace(made, value);
-        if (!fresh && at->second.data != value.data) poison(at->second, 0, value.info.elements());
       }
     }
   }
@@ -432,7 +290,7 @@ class Walk {
     for (UnitId begin : s.units) {
       const auto cut = static_cast<std::size_t>(begin.index);
       const std::set<TensorId>& tensors = s.data == Data::activations ? wiring_.forward[cut] : wiring_.backward[cut];
-      for_all_ranks([&](std::int64_t r, std::int64_t rank) { store(cluster_.at(r, group, rank), tensors); });
+      cluster_.for_all_ranks([&](std::int64_t r, std::int64_t rank) { store(cluster_.at(r, group, rank), tensors); });
     }
   }
   static void store(Ipu& ipu, const std::set<TensorId>& tensors) {

@@ -129,6 +129,14 @@ Local cut(const Local& from, const Block& region, const Sharding& on) {
   return part;
 }
 
+Bytes largest_bytes(const std::vector<LocalPtr>& ranks, DType type) {
+  Bytes largest(0);
+  for (const LocalPtr& piece : ranks) {
+    if (piece) largest = std::max(largest, Bytes(volume(piece->region) * size_of(type)));
+  }
+  return largest;
+}
+
 namespace {
 
 // What the peers of one rank have together.

@@ -44,6 +44,8 @@ void combine_overlap(const Local& from, Local& to, Reduction reduction);
 // The sum of equal regions, as a ring of IPUs forms it: slice k comes to IPU k by way of all others, from k + 1 on, and
 // is rounded to the pieces' type at each.
 Local ring_sum(const std::vector<const Local*>& pieces);
+// Of the pieces of a tensor of that type; null ones have none.
+Bytes largest_bytes(const std::vector<LocalPtr>& ranks, DType type);
 Local cut(const Local& from, const Block& region, const Sharding& on);
 
 // A collective along one mesh dimension: `ranks` has every rank's piece before and after; `target` is

@@ -25,6 +25,11 @@ std::vector<StageSpan> stage_spans(const Plan& plan, std::int64_t units) {
   return spans;
 }
 
+const StageSpan& span_of(const std::vector<StageSpan>& spans, UnitId unit) {
+  return *std::find_if(spans.begin(), spans.end(),
+                       [&](const StageSpan& s) { return s.begin <= unit.index && unit.index < s.end; });
+}
+
 std::int64_t lender_stride(const Plan& plan, Location location, std::int64_t per_machine) {
   const std::int64_t replica = plan.tensor_parallel.size() * plan.pipeline_stages;
   if (location == Location::remote_ipu) return replica;

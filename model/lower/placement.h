@@ -20,6 +20,8 @@ struct StageSpan {
   Recompute recompute = Recompute::layer;
 };
 std::vector<StageSpan> stage_spans(const Plan& plan, std::int64_t units);
+// The one that has the unit.
+const StageSpan& span_of(const std::vector<StageSpan>& spans, UnitId unit);
 
 // micro_batch_outer: weights and accumulators of a phase have left by the time of its update.
 bool update_loads(const Plan& plan);

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums that the plan cuts: what each IPU has of them, and how replicas join theirs.
+#include <algorithm>
+
+#include "model/execute/gradients.h"
+#include "model/execute/run_unit.h"
+
+namespace superstep {
+
+std::vector<Local> UnitRunner::exactly(const OpCall& call, OpId op, const Space& space, Share share,
+                                       const std::vector<LocalPtr>& operands, const KernelContext& context) {
+  const OpSamples& samples = batch_.samples().ops[op];
+  const bool of_batch = samples.reduces && batch_.samples().of(graph_.ops[op].outputs[0]).role == SampleRole::sum;
+  share.micro_batches = of_batch ? batch_.micro_batches() : 1;
+  share.micro_batch = of_batch ? share.micro_batch : 0;
+  share.contiguous = samples.contiguous;
+  share.shares = share.micro_batches * mesh_shares(share);
+  if (pass_ == Pass::update && (share.parts.size() != 1 || share.parts[0] != share.block))
+    share.shares *= update_shards();
+  if (samples.reduces && batch_.samples().of(graph_.ops[op].outputs[0]).role == SampleRole::statistics)
+    share.shares *= graph_.ops[op].attrs.integer("across");
+  share.own_shares = share.shares / mesh_shares(share) * own_cuts(op, share);
+  std::vector<Local> results = run_share(call, op, space, share, alike(op, operands), context);
+  if (call.def.summation == Summation::contraction) note_cut(op, space, share);
+  return results;
+}
+
+// Of operands that are partial sums, all are unfinished or none: rounded ones (of lookups, which round nothing) would
+// not be joined with the others.
+std::vector<LocalPtr> UnitRunner::alike(OpId op, std::vector<LocalPtr> operands) const {
+  const auto unfinished = [](const LocalPtr& o) { return o && o->sums; };
+  if (std::none_of(operands.begin(), operands.end(), unfinished)) return operands;
+  const TensorParallel mesh = cluster_.mesh();
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const LocalPtr have = operands[k];
+    if (!have || have->sums) continue;
+    const std::int64_t shares =
+        (have->on.on[0] == Sharding::partial ? mesh.t1 : 1) * (have->on.on[1] == Sharding::partial ? mesh.t2 : 1);
+    if (shares == 1) continue;
+    const TensorId t = graph_.ops[op].inputs[k];
+    const OpId producer = graph_.tensors[t].producer;
+    const std::vector<TensorId>& made = graph_.ops[producer].outputs;
+    std::vector<ResultPlace> places;
+    for (TensorId result : made) places.push_back(place_of(graph_, result));
+    const auto result = static_cast<std::size_t>(std::find(made.begin(), made.end(), t) - made.begin());
+    auto sums = std::make_shared<const Unfinished>(
+        Unfinished{producer, result, std::move(places), have->region, Unfinished::Loose{have->values}, 1, shares});
+    operands[k] = std::make_shared<const Local>(Local{have->on, have->region, {}, std::move(sums)});
+  }
+  return operands;
+}
+
+std::int64_t UnitRunner::mesh_shares(const Share& share) const {
+  const TensorParallel mesh = cluster_.mesh();
+  return (share.lies[0].on[0] == Sharding::partial ? mesh.t1 : 1) *
+         (share.lies[0].on[1] == Sharding::partial ? mesh.t2 : 1);
+}
+
+// Of the mesh: over what the op itself is cut, not only an operand.
+std::int64_t UnitRunner::own_cuts(OpId op, const Share& share) const {
+  std::int64_t cuts = 1;
+  for (std::size_t j = 0; j < 2; ++j) {
+    if (share.lies[0].on[j] == Sharding::partial && sharding_.of(op).axis[j] >= 0)
+      cuts *= j == 0 ? cluster_.mesh().t1 : cluster_.mesh().t2;
+  }
+  return cuts;
+}
+
+void UnitRunner::note_cut(OpId op, const Space& space, Share share) {
+  share.shares = share.own_shares;
+  if (share.shares == 1) return;
+  const ContractionCut cut = cut_of(space, share, context_.chunk);
+  Executed::Cut& noted = executed_.cuts[op];
+  noted = {cut.tree.extent(), share.shares, noted.nodes && cut.nodes.size() == 1};
+}
+
+// A result that replicas have in parts becomes their sum on all of them.
+void UnitRunner::join_replicas(OpId op, const Step& step, std::vector<Pieces>& of_replicas) {
+  const CallOf call(graph_, op);
+  const Reduction reduction = call->def.space(*call).reduction;
+  const auto k = static_cast<std::size_t>(-1 - step.operands[0]);
+  const std::vector<Pieces> parts = of_replicas;
+  executed_.count(step, largest_bytes(parts[0][k], graph_.info(graph_.ops[op].outputs[k]).type));
+  for (std::size_t r = 0; r < parts.size(); ++r) {
+    const std::vector<std::int64_t> members = replicas_with(plan_, step.group, static_cast<std::int64_t>(r));
+    for (std::size_t rank = 0; rank < parts[r][k].size(); ++rank) {
+      const auto part = [&](std::int64_t member) { return parts[static_cast<std::size_t>(member)][k][rank]; };
+      Local sum = *part(members[0]);
+      std::vector<UnfinishedPtr> sums;
+      for (std::int64_t member : members) sums.push_back(part(member)->sums);
+      const auto lost = std::find(sums.begin(), sums.end(), nullptr);
+      if (lost != sums.end() &&
+          std::count(sums.begin(), sums.end(), nullptr) < static_cast<std::ptrdiff_t>(sums.size())) {
+        of_replicas[r][k][rank] =
+            part(members[static_cast<std::size_t>(lost - sums.begin())]);  // what one lacks, all do
+        continue;
+      }
+      for (std::size_t i = 1; !sum.sums && i < members.size(); ++i) combine_overlap(*part(members[i]), sum, reduction);
+      if (sum.sums) {
+        sum.sums = joined(sums);
+        settle(graph_, context_, sum);
+      }
+      of_replicas[r][k][rank] = std::make_shared<const Local>(std::move(sum));
+    }
+  }
+}
+
+}  // namespace superstep
