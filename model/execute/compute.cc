@@ -27,8 +27,11 @@ DType wide_type(const OpDef& def, DType type) {
 }
 DType sum_type(DType type) { return type == DType::fp64 ? DType::fp64 : DType::fp32; }
 
-Array start_of(DType type, const Block& region, Reduction reduction) {
-  Array array(TensorInfo{type, shape_of(region)});
+// A contraction stores its sums, which then need no start; nor do results that are not reduced.
+Array start_of(DType type, const Block& region, const OpDef& def, Reduction reduction) {
+  TensorInfo info{type, shape_of(region)};
+  if (reduction == Reduction::none || def.summation == Summation::contraction) return Array::unfilled(std::move(info));
+  Array array(std::move(info));
   if (const double start = identity_of(reduction); start != 0) fill(array, start);
   return array;
 }
@@ -109,7 +112,7 @@ double identity_of(Reduction reduction) {
 
 Array rounded(const Array& wide, DType type, const Block& region, std::size_t number, const KernelContext& context) {
   SUPERSTEP_CHECK(wide.info.type == DType::fp32 && type == DType::fp16, "a rounding from fp32 to fp16");
-  Array narrow(TensorInfo{type, wide.info.shape});
+  Array narrow = Array::unfilled({type, wide.info.shape});
   if (context.rounding == Rounding::nearest) {
     numerics::round_to_nearest(floats(wide), halves(narrow), context.overflow);
     return narrow;
@@ -127,7 +130,7 @@ std::vector<Array> compute_block(const OpCall& call, const Space& space, const B
   std::vector<View> out;
   for (std::size_t k = 0; k < call.out.size(); ++k) {
     regions.push_back(project(space.out[k], call.out[k].shape, block));
-    results.push_back(start_of(wide_type(call.def, call.out[k].type), regions[k], space.reduction));
+    results.push_back(start_of(wide_type(call.def, call.out[k].type), regions[k], call.def, space.reduction));
   }
   for (std::size_t k = 0; k < results.size(); ++k)
     out.push_back({results[k].info.type, regions[k], results[k].data.data()});
@@ -142,7 +145,7 @@ std::vector<Array> compute_block(const OpCall& call, const Space& space, const B
 Array compute_node(const OpCall& call, const Space& space, const Block& block, std::span<const ConstView> in,
                    const KernelContext& context) {
   const Block region = project(space.out[0], call.out[0].shape, block);
-  Array sums = start_of(sum_type(call.out[0].type), region, space.reduction);
+  Array sums = start_of(sum_type(call.out[0].type), region, call.def, space.reduction);
   const View out{sums.info.type, region, sums.data.data()};
   call.def.kernel(call, block, in, std::span(&out, 1), context);
   return sums;

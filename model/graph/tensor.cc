@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/graph/tensor.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -58,6 +59,27 @@ std::string to_text(const Shape& shape) {
   std::string text = "[";
   for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
   return text + "]";
+}
+
+RawBytes::RawBytes(const RawBytes& other) : RawBytes(other.size_) { std::copy(other.begin(), other.end(), begin()); }
+
+RawBytes& RawBytes::operator=(RawBytes other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+bool operator==(const RawBytes& a, const RawBytes& b) {
+  return a.size_ == b.size_ && (a.empty() || std::memcmp(a.data(), b.data(), a.size_) == 0);
+}
+
+Array::Array(TensorInfo i) : Array(unfilled(std::move(i))) { std::fill(data.begin(), data.end(), std::byte{}); }
+
+Array Array::unfilled(TensorInfo info) {
+  Array array;
+  array.data = RawBytes(static_cast<std::size_t>(info.bytes().value));
+  array.info = std::move(info);
+  return array;
 }
 
 Array Array::from(DType type, Shape shape, const std::vector<double>& values) {

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/units.h"
@@ -32,13 +34,40 @@ struct TensorInfo {
   friend bool operator==(const TensorInfo&, const TensorInfo&) = default;
 };
 
+// Bytes whose number is fixed when they are made, with what the memory held before or copied from others.
+class RawBytes {
+ public:
+  RawBytes() = default;
+  explicit RawBytes(std::size_t size) : bytes_(std::make_unique_for_overwrite<std::byte[]>(size)), size_(size) {}
+  RawBytes(const RawBytes& other);
+  RawBytes(RawBytes&& other) noexcept : bytes_(std::move(other.bytes_)), size_(std::exchange(other.size_, 0)) {}
+  RawBytes& operator=(RawBytes other) noexcept;
+
+  std::byte* data() { return bytes_.get(); }
+  const std::byte* data() const { return bytes_.get(); }
+  std::byte* begin() { return data(); }
+  const std::byte* begin() const { return data(); }
+  std::byte* end() { return data() + size_; }
+  const std::byte* end() const { return data() + size_; }
+  std::byte& operator[](std::size_t i) { return bytes_[i]; }
+  std::byte operator[](std::size_t i) const { return bytes_[i]; }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  friend bool operator==(const RawBytes& a, const RawBytes& b);
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+  std::size_t size_ = 0;
+};
+
 // Dense values in row-major order. fp16 is held as its 16 bits; boolean as one byte, 0 or 1.
 struct Array {
   TensorInfo info;
-  std::vector<std::byte> data;  // info.bytes() long
+  RawBytes data;  // info.bytes() long
 
   Array() = default;
-  explicit Array(TensorInfo i) : info(std::move(i)), data(static_cast<std::size_t>(info.bytes().value)) {}
+  explicit Array(TensorInfo i);            // zeros
+  static Array unfilled(TensorInfo info);  // of any values, to be written
   static Array from(DType type, Shape shape, const std::vector<double>& values);
 
   double at(std::int64_t element) const;         // any type, widened

@@ -192,9 +192,9 @@ std::string Lowered::unequal_bits(const Executed& executed) const {
     const Array& whole = expected.at(same_.at(t));
     if (whole == value) continue;
     std::int64_t i = 0;
-    while (i < value.info.elements() && std::memcmp(&whole.data[static_cast<std::size_t>(i * size_of(value.info.type))],
-                                                    &value.data[static_cast<std::size_t>(i * size_of(value.info.type))],
-                                                    static_cast<std::size_t>(size_of(value.info.type))) == 0)
+    const std::int64_t size = size_of(value.info.type);
+    while (i < value.info.elements() &&
+           std::memcmp(whole.data.data() + i * size, value.data.data() + i * size, static_cast<std::size_t>(size)) == 0)
       ++i;
     return graph.tensors[t].name + " at " + std::to_string(i) + ": " + std::to_string(value.at(i)) + ", expected " +
            std::to_string(whole.at(i));

@@ -30,6 +30,21 @@ TEST(Array, HoldsValuesOfEveryType) {
   EXPECT_EQ(Array::from(DType::int32, {2}, {-1.9, 1.9}).values(), (std::vector<double>{-1, 1}));
 }
 
+TEST(Array, CopiesMovesAndComparesBits) {
+  const Array a = Array::from(DType::fp32, {3}, {1, -0.0, 2});
+  Array b = a, c = Array(TensorInfo{DType::fp32, {3}});
+  EXPECT_TRUE(a == b);
+  EXPECT_EQ(c.values(), (std::vector<double>{0, 0, 0}));
+  b.set(1, 0);
+  EXPECT_FALSE(a == b) << "0 is not -0";
+  c = std::move(b);
+  EXPECT_EQ(c.at(2), 2);
+  EXPECT_TRUE(b.data.empty());  // NOLINT(bugprone-use-after-move)
+  b = a;
+  EXPECT_TRUE(a == b);
+  EXPECT_NE(a.data.data(), b.data.data());
+}
+
 TEST(Shape, ReadsAndMultiplies) {
   EXPECT_EQ(to_text(Shape{2, 512, 1024}), "[2, 512, 1024]");
   EXPECT_EQ(to_text(Shape{}), "[]");
