@@ -10,12 +10,17 @@ namespace superstep::numerics {
 
 struct Functions {
   using Map = void (*)(const float* from, float* to, std::int64_t count);
-  using MapProducts = void (*)(const float* from, const float* by, float* to, std::int64_t count);
+  using MapTwo = void (*)(const float* a, const float* b, float* to, std::int64_t count);
   Map exp, log, tanh, sigmoid, erf;
-  Map rsqrt;                                // 1 / sqrt(x)
-  Map gelu;                                 // x Phi(x)
-  Map gelu_tanh;                            // its approximation by tanh
-  MapProducts gelu_slope, gelu_tanh_slope;  // of gelu at `from`, times `by`
+  Map rsqrt;                           // 1 / sqrt(x)
+  Map gelu;                            // x Phi(x)
+  Map gelu_tanh;                       // its approximation by tanh
+  MapTwo gelu_slope, gelu_tanh_slope;  // of gelu at a, times b
+  // Not by way of double: one operation, rounded as IEEE 754 says.
+  MapTwo add, subtract, multiply;
+  Map relu;                                               // x where it is above zero or NaN, else 0
+  MapTwo relu_slope;                                      // b where a is above zero, else 0
+  void (*quiet_nans)(float* values, std::int64_t count);  // any NaN becomes the one quiet NaN
 };
 const Functions& functions();
 

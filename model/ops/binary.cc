@@ -68,6 +68,9 @@ void double_row_of_two(const OpCall&, std::span<const double* const> in, double*
 template <double (*F)(double, double)>
 using InDouble = RowKernel<double_row_of_two<F>>;
 
+template <class F, numerics::Functions::MapTwo numerics::Functions::*Function>
+using ArithmeticRows = RowKernel<binary_row<F, double>, function_row_of_two<Function>>;
+
 template <class T>
 void div_row(const OpCall& call, std::span<const T* const> in, T* out, std::int64_t n) {
   const T *x = in[0], *y = in[1];
@@ -186,9 +189,9 @@ OpDef comparison(std::string_view name) {
 
 std::vector<OpDef> make_binary() {
   std::vector<OpDef> defs = {
-      binary<BinaryRows<Add>, LoopCost{26, 3, 3}, 3>("add", add_gradient),
-      binary<BinaryRows<Sub>, LoopCost{26, 3, 3}, 3>("sub", sub_gradient),
-      binary<BinaryRows<Mul>, LoopCost{26, 3, 3}, 1>("mul", mul_gradient),
+      binary<ArithmeticRows<Add, &numerics::Functions::add>, LoopCost{26, 3, 3}, 3>("add", add_gradient),
+      binary<ArithmeticRows<Sub, &numerics::Functions::subtract>, LoopCost{26, 3, 3}, 3>("sub", sub_gradient),
+      binary<ArithmeticRows<Mul, &numerics::Functions::multiply>, LoopCost{26, 3, 3}, 1>("mul", mul_gradient),
       binary<RowKernel<div_row<double>, div_row<float>>, LoopCost{26, 21, 10}>("div", div_gradient),
       binary<BinaryRows<Max>, LoopCost{26, 4, 3}>("max", extremum_gradient),
       binary<BinaryRows<Min>, LoopCost{26, 4, 3}>("min", extremum_gradient),
@@ -213,7 +216,8 @@ std::vector<OpDef> make_binary() {
 
 // relu_grad(y, dy): nonlinearity gradient, 3 per 64 bits.
 OpDef make_relu_grad() {
-  OpDef def = binary<BinaryRows<ReluGrad>, LoopCost{25, 3, 3}, 2>("relu_grad", nullptr);
+  OpDef def =
+      binary<ArithmeticRows<ReluGrad, &numerics::Functions::relu_slope>, LoopCost{25, 3, 3}, 2>("relu_grad", nullptr);
   def.broadcast_gradient = false;
   return def;
 }

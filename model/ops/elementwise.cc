@@ -84,6 +84,12 @@ class Operand {
   T buffer_[kPiece];
 };
 
+void quiet_nans(float* values, std::int64_t n) { numerics::functions().quiet_nans(values, n); }
+void quiet_nans(double* values, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i)
+    values[i] = values[i] == values[i] ? values[i] : std::numeric_limits<double>::quiet_NaN();
+}
+
 template <class T>
 void run_pieces(const OpCall& call, const Pieces& pieces, std::span<const ConstView> in, const View& out,
                 RowFunction<T> row, int member, int members) {
@@ -98,8 +104,7 @@ void run_pieces(const OpCall& call, const Pieces& pieces, std::span<const ConstV
     for (std::size_t i = 0; i < in.size(); ++i) values[i] = operands[i].values(first[i], n);
     T* result = in_place ? reinterpret_cast<T*>(out.data) + first.back() : buffer;
     row(call, values, result, n);
-    for (std::int64_t i = 0; i < n; ++i)
-      result[i] = result[i] == result[i] ? result[i] : std::numeric_limits<T>::quiet_NaN();
+    quiet_nans(result, n);
     if (!in_place) store_values(out, first.back(), out_step, n, result);
   });
 }

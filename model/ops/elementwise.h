@@ -66,6 +66,10 @@ template <numerics::Functions::Map numerics::Functions::*Function>
 void function_row(const OpCall&, std::span<const float* const> in, float* out, std::int64_t n) {
   (numerics::functions().*Function)(in[0], out, n);
 }
+template <numerics::Functions::MapTwo numerics::Functions::*Function>
+void function_row_of_two(const OpCall&, std::span<const float* const> in, float* out, std::int64_t n) {
+  (numerics::functions().*Function)(in[0], in[1], out, n);
+}
 template <double (*F)(double), numerics::Functions::Map numerics::Functions::*Function>
 using FunctionRows = RowKernel<double_row<F>, function_row<Function>>;
 

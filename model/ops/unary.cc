@@ -139,7 +139,8 @@ std::vector<OpDef> make_unary() {
                                                                                          unary_gradient<g_sigmoid>),
       unary<FunctionRows<f_erf, &numerics::Functions::erf>, LoopCost{17, 52, 44}>(
           "erf", unary_gradient<g_erf>),  // 13 per half, 22 per float
-      unary<UnaryRows<Relu>, LoopCost{26, 2, 2}>("relu", unary_gradient<g_relu>),
+      unary<RowKernel<unary_row<Relu, double>, function_row<&numerics::Functions::relu>>, LoopCost{26, 2, 2}>(
+          "relu", unary_gradient<g_relu>),
       unary<InDouble<f_softplus>, kScalarMath>("softplus", unary_gradient<g_softplus>),
       unary<UnaryRows<Neg>, kSimple, 1>("neg", unary_gradient<g_neg>),
       unary<UnaryRows<Abs>, kSimple>("abs", unary_gradient<g_abs>),

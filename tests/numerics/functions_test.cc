@@ -84,6 +84,37 @@ TEST(Functions, SlopesOfGeluAreTheirDerivatives) {
   }
 }
 
+TEST(Functions, OfOneOperationAreThoseOfTheLanguage) {
+  const std::vector<float>& x = many_floats();
+  std::vector<float> y(x.rbegin(), x.rend()), found(x.size());
+  const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
+  const auto expect_same = [&](auto of) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const float wanted = of(x[i], y[i]);
+      ASSERT_TRUE(std::isnan(wanted) ? std::isnan(found[i]) : bits(wanted) == bits(found[i])) << x[i] << " " << y[i];
+    }
+  };
+  for (const Kernels* kernels : available_kernels()) {
+    const Functions& f = kernels->functions;
+    f.add(x.data(), y.data(), found.data(), std::ssize(x));
+    expect_same([](float a, float b) { return a + b; });
+    f.subtract(x.data(), y.data(), found.data(), std::ssize(x));
+    expect_same([](float a, float b) { return a - b; });
+    f.multiply(x.data(), y.data(), found.data(), std::ssize(x));
+    expect_same([](float a, float b) { return a * b; });
+    f.relu_slope(x.data(), y.data(), found.data(), std::ssize(x));
+    expect_same([](float a, float b) { return a > 0 ? b : 0.0f; });
+    f.relu(x.data(), found.data(), std::ssize(x));
+    expect_same([](float a, float) { return a > 0 || a != a ? a : 0.0f; });
+    found = x;
+    found[3] = std::bit_cast<float>(0xffc00001u);
+    f.quiet_nans(found.data(), std::ssize(x));
+    EXPECT_EQ(bits(found[3]), 0x7fc00000u);
+    found[3] = x[3];
+    expect_same([](float a, float) { return a; });
+  }
+}
+
 TEST(Functions, HaveTheSameBitsOnEveryInstructionSet) {
   const std::vector<float>& x = many_floats();
   const auto count = std::ssize(x);
