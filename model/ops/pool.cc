@@ -58,63 +58,96 @@ Space space(const OpCall& call) {
   return s;
 }
 
-// Calls visit(x0, x1, x2) for the elements of the window at y, in order.
+// Which places of the window at y are elements, per dimension.
+using Taps = std::array<Range, kSpatial>;
+Range taps_inside(const Windows& w, std::size_t d, std::int64_t y) {
+  const std::int64_t first = w.source(d, y, 0);
+  return {first >= 0 ? 0 : ceil_div(-first, w.dilation[d]),
+          first >= w.from[d] ? 0 : std::min(w.window[d], ceil_div(w.from[d] - first, w.dilation[d]))};
+}
+
+// Calls visit(x) for the elements of the window at y, in order.
 template <class Visit>
-void each_element(const Windows& w, const Extents& y, Visit&& visit) {
-  const auto inside = [&](std::size_t d, std::int64_t x) { return x >= 0 && x < w.from[d]; };
-  for (std::int64_t k0 = 0; k0 < w.window[0]; ++k0) {
-    const std::int64_t x0 = w.source(0, y[0], k0);
-    for (std::int64_t k1 = 0; inside(0, x0) && k1 < w.window[1]; ++k1) {
-      const std::int64_t x1 = w.source(1, y[1], k1);
-      for (std::int64_t k2 = 0; inside(1, x1) && k2 < w.window[2]; ++k2) {
-        const std::int64_t x2 = w.source(2, y[2], k2);
-        if (inside(2, x2)) visit(x0, x1, x2);
-      }
+void each_element(const Windows& w, const Extents& y, const Taps& taps, Visit&& visit) {
+  Extents x;
+  for (std::int64_t i = taps[0].begin; i < taps[0].end; ++i) {
+    x[0] = w.source(0, y[0], i);
+    for (std::int64_t j = taps[1].begin; j < taps[1].end; ++j) {
+      x[1] = w.source(1, y[1], j);
+      x[2] = w.source(2, y[2], taps[2].begin);
+      for (std::int64_t k = taps[2].begin; k < taps[2].end; ++k, x[2] += w.dilation[2]) visit(x);
     }
   }
 }
 
 // Elements that an average divides by: all of the window, or those inside.
-double divisor(const OpCall& call, const Windows& w, const Extents& y) {
-  if (call.attrs.integer("count_include_pad")) {
-    return static_cast<double>(w.window[0] * w.window[1] * w.window[2]);
-  }
-  double count = 0;
-  each_element(w, y, [&](std::int64_t, std::int64_t, std::int64_t) { ++count; });
-  return count;
+double divisor(const OpCall& call, const Windows& w, const Taps& taps) {
+  std::int64_t count = 1;
+  const bool all = call.attrs.integer("count_include_pad") != 0;
+  for (std::size_t d = 0; d < kSpatial; ++d) count *= all ? w.window[d] : std::max<std::int64_t>(taps[d].extent(), 0);
+  return static_cast<double>(count);
 }
 
+// Calls visit(y, taps) for the windows at y, in order.
 template <class Visit>
-void each_point(const Range& n, const Range& c, const std::array<Range, kSpatial>& y, Visit&& visit) {
-  for (std::int64_t a = n.begin; a < n.end; ++a) {
-    for (std::int64_t b = c.begin; b < c.end; ++b) {
-      for (std::int64_t y0 = y[0].begin; y0 < y[0].end; ++y0) {
-        for (std::int64_t y1 = y[1].begin; y1 < y[1].end; ++y1) {
-          for (std::int64_t y2 = y[2].begin; y2 < y[2].end; ++y2) visit(a, b, Extents{y0, y1, y2});
-        }
+void each_window(const Windows& w, const std::array<Range, kSpatial>& y, Visit&& visit) {
+  std::vector<Range> last;
+  for (std::int64_t k = y[2].begin; k < y[2].end; ++k) last.push_back(taps_inside(w, 2, k));
+  for (std::int64_t i = y[0].begin; i < y[0].end; ++i) {
+    for (std::int64_t j = y[1].begin; j < y[1].end; ++j) {
+      Taps taps{taps_inside(w, 0, i), taps_inside(w, 1, j)};
+      for (std::int64_t k = y[2].begin; k < y[2].end; ++k) {
+        taps[2] = last[static_cast<std::size_t>(k - y[2].begin)];
+        visit(Extents{i, j, k}, taps);
       }
     }
   }
 }
 
+// Calls run(n, c) for the member's share of a block's planes.
+template <class Run>
+void each_plane(const Block& block, int member, int members, Run&& run) {
+  const std::int64_t count = block[0].extent() * block[1].extent();
+  for (std::int64_t i = count * member / members; i < count * (member + 1) / members; ++i)
+    run(block[0].begin + i / block[1].extent(), block[1].begin + i % block[1].extent());
+}
+
+// The last NaN if there is one. Without branches, which could not be foretold, where there is none.
+double largest(const Plane& x, const Windows& w, const Extents& y, const Taps& taps) {
+  double value = -std::numeric_limits<double>::infinity();
+  bool nan = false;
+  each_element(w, y, taps, [&](const Extents& at) {
+    const double v = x.at(at);
+    value = v > value ? v : value;
+    nan |= v != v;
+  });
+  if (nan) each_element(w, y, taps, [&](const Extents& at) { value = x.at(at) != x.at(at) ? x.at(at) : value; });
+  return value;
+}
+
+double sum(const Plane& x, const Windows& w, const Extents& y, const Taps& taps) {
+  double value = 0;
+  each_element(w, y, taps, [&](const Extents& at) { value += x.at(at); });
+  return value;
+}
+
 void kernel(const OpCall& call, const Block& block, std::span<const ConstView> in, std::span<const View> out,
-            const KernelContext&) {
+            const KernelContext& context) {
   const Windows w = forward_windows(call);
   const bool is_max = call.def.name == "max_pool";
   const Block written = project(identity(kPositions + w.dims), call.out[0].shape, block);
-  const Volume x = load_volume(in[0]);
-  Volume result(written);
-  std::size_t next = 0;
-  each_point(block[0], block[1], spatial_ranges(block, kPositions, w.dims),
-             [&](std::int64_t n, std::int64_t c, const Extents& y) {
-               double value = is_max ? -std::numeric_limits<double>::infinity() : 0;
-               each_element(w, y, [&](std::int64_t x0, std::int64_t x1, std::int64_t x2) {
-                 const double v = x.values[static_cast<std::size_t>(x.at(n, c, x0, x1, x2))];
-                 value = is_max ? (v > value || v != v ? v : value) : value + v;
-               });
-               result.values[next++] = is_max ? value : value / divisor(call, w, y);
-             });
-  store_volume(result, written, out[0], Reduction::none);
+  const auto windows = spatial_ranges(block, kPositions, w.dims);
+  numerics::Team& team = team_of(context);
+  team.run([&](int member, numerics::Workspace&) {
+    Plane x(in[0].region), result(written);
+    each_plane(block, member, team.size(), [&](std::int64_t n, std::int64_t c) {
+      x.load(in[0], n, c);
+      each_window(w, windows, [&](const Extents& y, const Taps& taps) {
+        result.at(y) = is_max ? largest(x, w, y, taps) : sum(x, w, y, taps) / divisor(call, w, taps);
+      });
+      result.store(out[0], n, c);
+    });
+  });
 }
 
 // Gradients: max_pool_grad(x, dy), average_pool_grad(dy); "spatial" are the extents of x.
@@ -153,40 +186,47 @@ Space gradient_space(const OpCall& call) {
   return s;
 }
 
+// The first of the largest elements; places that are none where there is none.
+Extents place_of_largest(const Plane& x, const Windows& w, const Extents& y, const Taps& taps) {
+  Extents best{-1, -1, -1};
+  for (const Range& range : taps)
+    if (range.extent() <= 0) return best;
+  for (std::size_t d = 0; d < kSpatial; ++d) best[d] = w.source(d, y[d], taps[d].begin);
+  double maximum = x.at(best);
+  each_element(w, y, taps, [&](const Extents& at) {
+    const double v = x.at(at);
+    const bool more = v > maximum;
+    maximum = more ? v : maximum;
+    for (std::size_t d = 0; d < kSpatial; ++d) best[d] = more ? at[d] : best[d];
+  });
+  return best;
+}
+
 void gradient_kernel(const OpCall& call, const Block& block, std::span<const ConstView> in, std::span<const View> out,
-                     const KernelContext&) {
+                     const KernelContext& context) {
   const Windows w = gradient_windows(call);
   const Space s = gradient_space(call);
   const bool is_max = call.in.size() == 2;
   const Block written = project(s.out[0], call.out[0].shape, block);
-  const auto target = spatial_ranges(written, kPositions, w.dims);
   const auto windows = spatial_ranges(project(s.in.back(), call.in.back().shape, block), kPositions, w.dims);
-  const Volume x = load_volume(in[0]), dy = load_volume(in.back());
-  Volume result(written);
-  const auto add = [&](std::int64_t n, std::int64_t c, const Extents& at, double value) {
-    for (std::size_t d = 0; d < kSpatial; ++d) {
-      if (at[d] < target[d].begin || at[d] >= target[d].end) return;
-    }
-    result.values[static_cast<std::size_t>(result.at(n, c, at[0], at[1], at[2]))] += value;
-  };
-  each_point(block[0], block[1], windows, [&](std::int64_t n, std::int64_t c, const Extents& y) {
-    const double value = dy.values[static_cast<std::size_t>(dy.at(n, c, y[0], y[1], y[2]))];
-    if (is_max) {
-      Extents best{-1, -1, -1};
-      double maximum = 0;
-      each_element(w, y, [&](std::int64_t x0, std::int64_t x1, std::int64_t x2) {
-        const double v = x.values[static_cast<std::size_t>(x.at(n, c, x0, x1, x2))];
-        if (best[0] >= 0 && !(v > maximum)) return;
-        maximum = v;
-        best = {x0, x1, x2};
+  numerics::Team& team = team_of(context);
+  team.run([&](int member, numerics::Workspace&) {
+    Plane x(in[0].region), dy(in.back().region), result(written);
+    const auto add = [&](const Extents& at, double value) {
+      if (result.holds(at)) result.at(at) += value;
+    };
+    each_plane(block, member, team.size(), [&](std::int64_t n, std::int64_t c) {
+      if (is_max) x.load(in[0], n, c);
+      dy.load(in.back(), n, c);
+      result.clear();
+      each_window(w, windows, [&](const Extents& y, const Taps& taps) {
+        if (is_max) return add(place_of_largest(x, w, y, taps), dy.at(y));
+        const double part = dy.at(y) / divisor(call, w, taps);
+        each_element(w, y, taps, [&](const Extents& at) { add(at, part); });
       });
-      add(n, c, best, value);
-    } else {
-      const double part = value / divisor(call, w, y);
-      each_element(w, y, [&](std::int64_t x0, std::int64_t x1, std::int64_t x2) { add(n, c, {x0, x1, x2}, part); });
-    }
+      result.store(out[0], n, c);
+    });
   });
-  store_volume(result, written, out[0], Reduction::none);
 }
 
 // Per window row 30, per vector of channels 3, gradients 5.

@@ -67,32 +67,41 @@ DimMap touching(const Windows& w, std::size_t d, int axis) {
 
 std::int64_t steps(const Windows& w, std::size_t d) { return ceil_div(w.from[d], w.stride[d]); }
 
-Volume::Volume(const Block& region) {
-  const std::vector<std::int64_t> distance = row_major(region);
-  for (std::size_t i = 0; i < 2; ++i) {
-    outer_begin[i] = region[i].begin;
-    outer_step[i] = distance[i];
-  }
+namespace {
+// Of the plane at (a, b), or of a place in it, in a view.
+std::int64_t place_in(const Block& region, std::int64_t a, std::int64_t b, const Extents& x) {
   const std::size_t dims = region.size() - 2;
-  for (std::size_t d = 0; d < dims; ++d) {
-    begin[kSpatial - dims + d] = region[2 + d].begin;
-    step[kSpatial - dims + d] = distance[2 + d];
+  std::int64_t place = (a - region[0].begin) * region[1].extent() + b - region[1].begin;
+  for (std::size_t d = 0; d < dims; ++d)
+    place = place * region[2 + d].extent() + x[kSpatial - dims + d] - region[2 + d].begin;
+  return place;
+}
+}  // namespace
+
+Plane::Plane(const Block& region) : range_(spatial_ranges(region, 2, region.size() - 2)) {
+  values_.resize(static_cast<std::size_t>(range_[0].extent() * range_[1].extent() * range_[2].extent()));
+}
+
+void Plane::load(const ConstView& view, std::int64_t a, std::int64_t b) {
+  const std::int64_t first = place_in(view.region, a, b, {range_[0].begin, range_[1].begin, range_[2].begin});
+  load_row(view.data, view.type, first, 1, std::ssize(values_), values_.data());
+}
+
+void Plane::store(const View& view, std::int64_t a, std::int64_t b) const {
+  const double* row = values_.data();
+  const std::int64_t n = range_[2].extent();
+  for (std::int64_t i = range_[0].begin; i < range_[0].end; ++i) {
+    for (std::int64_t j = range_[1].begin; j < range_[1].end; ++j, row += n)
+      store_row(view.data, view.type, place_in(view.region, a, b, {i, j, range_[2].begin}), 1, n, row);
   }
-  values.assign(static_cast<std::size_t>(volume(region)), 0);
 }
 
-Volume load_volume(const ConstView& view) {
-  Volume result(view.region);
-  load_row(view.data, view.type, 0, 1, volume(view.region), result.values.data());
-  return result;
-}
+void Plane::clear() { std::fill(values_.begin(), values_.end(), 0.0); }
 
-void store_volume(const Volume& source, const Block& region, const View& view, Reduction reduction) {
-  const Strided target[] = {follow(identity(region.size()), view.region, region)};
-  std::size_t next = 0;
-  for_each_row(region, target, [&](std::span<const std::int64_t> first, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) combine(view.data, view.type, first[0] + i, source.values[next++], reduction);
-  });
+bool Plane::holds(const Extents& x) const {
+  for (std::size_t d = 0; d < kSpatial; ++d)
+    if (x[d] < range_[d].begin || x[d] >= range_[d].end) return false;
+  return true;
 }
 
 std::array<Range, kSpatial> spatial_ranges(const Block& block, std::size_t first, std::size_t dims) {

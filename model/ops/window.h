@@ -39,24 +39,32 @@ DimMap reach(const Windows& w, std::size_t d, int axis);
 DimMap touching(const Windows& w, std::size_t d, int axis);
 std::int64_t steps(const Windows& w, std::size_t d);
 
-// A region as values in double, addressed in coordinates of the whole tensor with three spatial
-// dimensions after two others.
-struct Volume {
-  std::array<std::int64_t, 2> outer_begin{0, 0}, outer_step{0, 0};
-  Extents begin{0, 0, 0}, step{0, 0, 0};
-  std::vector<double> values;
+// The values of a region at one place of its two dimensions before the spatial ones, in double.
+class Plane {
+ public:
+  explicit Plane(const Block& region);
+  // Of a view of a region that the plane is one of.
+  void load(const ConstView& view, std::int64_t a, std::int64_t b);
+  void store(const View& view, std::int64_t a, std::int64_t b) const;
+  void clear();
 
-  explicit Volume(const Block& region);
-  std::int64_t at(std::int64_t a, std::int64_t b, std::int64_t x, std::int64_t y, std::int64_t z) const {
-    return (a - outer_begin[0]) * outer_step[0] + (b - outer_begin[1]) * outer_step[1] + (x - begin[0]) * step[0] +
-           (y - begin[1]) * step[1] + (z - begin[2]) * step[2];
+  // In coordinates of the whole tensor.
+  bool holds(const Extents& x) const;
+  double& at(const Extents& x) { return values_[index(x)]; }
+  double at(const Extents& x) const { return values_[index(x)]; }
+
+ private:
+  std::array<Range, kSpatial> range_;
+  std::vector<double> values_;
+
+  std::size_t index(const Extents& x) const {
+    return static_cast<std::size_t>(((x[0] - range_[0].begin) * range_[1].extent() + x[1] - range_[1].begin) *
+                                        range_[2].extent() +
+                                    x[2] - range_[2].begin);
   }
 };
-Volume load_volume(const ConstView& view);
-// Combines the values into the part of `view` they stand for.
-void store_volume(const Volume& volume, const Block& region, const View& view, Reduction reduction);
 
-// Values that follow, in order, and the range along three spatial axes from `first` on.
+// The range along three spatial axes from `first` on.
 std::array<Range, kSpatial> spatial_ranges(const Block& block, std::size_t first, std::size_t dims);
 
 }  // namespace superstep::ops
