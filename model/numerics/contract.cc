@@ -36,6 +36,13 @@ struct Panels {
   std::int64_t height(std::int64_t panel) const { return first_row(panel + 1) - first_row(panel); }
 };
 
+template <class Real>
+Matrix<Real> part_of(Matrix<Real> c, std::int64_t row, std::int64_t column) {
+  c.data += row * c.row_step + (c.column_at ? 0 : column * c.column_step);
+  if (c.column_at) c.column_at += column;
+  return c;
+}
+
 // A product of the batch, within one member of the team.
 template <class T>
 class BlockedProduct {
@@ -86,7 +93,7 @@ class BlockedProduct {
         block.columns = std::min(block_columns_, all.columns - column);
         block.a = all.a.from(row, 0);
         block.b = all.b.from(column, 0);
-        block.c.data += row * all.c.row_step + column * all.c.column_step;
+        block.c = part_of(all.c, row, column);
         run_block(block);
       }
     }
@@ -123,13 +130,14 @@ class BlockedProduct {
       tile.to = last ? block.c.data : waiting_[static_cast<std::size_t>(depth++)];
       tile.row_step = last ? block.c.row_step : block.columns;
       tile.column_step = last ? block.c.column_step : 1;
-      run_step(block, step.range.begin - product_.part.begin, tile, {earlier, static_cast<std::size_t>(step.joins)});
+      run_step(block, step.range.begin - product_.part.begin, tile, {earlier, static_cast<std::size_t>(step.joins)},
+               last ? block.c.column_at : nullptr);
       joins += product_.tree.chunks_of(step.range);
     }
   }
 
   void run_step(const Rectangle<T>& block, std::int64_t first_step, const TileProduct<Real>& pattern,
-                std::span<const Real* const> earlier) {
+                std::span<const Real* const> earlier, const std::int64_t* column_at) {
     const std::int64_t steps = pattern.steps;
     for (std::int64_t column = 0; column < block.columns; column += width_) {
       pack_panel(kernels_, block.b.from(column, first_step), std::min(width_, block.columns - column), width_, steps,
@@ -156,11 +164,32 @@ class BlockedProduct {
           for (std::size_t i = 0; i < earlier.size(); ++i) at[i] = earlier[i] + row * block.columns + column;
           tile.earlier = at;
           tile.earlier_count = static_cast<int>(earlier.size());
-          tile.to += row * tile.row_step + column * tile.column_step;
-          multiply_(tile);
+          tile.to += row * tile.row_step;
+          store_columns(tile, column, column_at);
         }
       }
     }
+  }
+
+  // Columns that are neighbours are stored as such, others by way of a tile of our own.
+  void store_columns(TileProduct<Real>& tile, std::int64_t first, const std::int64_t* column_at) {
+    if (column_at == nullptr) {
+      tile.to += first * tile.column_step;
+      return multiply_(tile);
+    }
+    column_at += first;
+    tile.column_step = 1;
+    if (column_at[tile.width - 1] - column_at[0] == tile.width - 1) {
+      tile.to += column_at[0];
+      return multiply_(tile);
+    }
+    Real sums[kMaxTileHeight * kMaxLanes];
+    Real* to = std::exchange(tile.to, sums);
+    const std::int64_t row_step = std::exchange(tile.row_step, width_);
+    multiply_(tile);
+    for (int row = 0; row < tile.height; ++row)
+      for (int column = 0; column < tile.width; ++column)
+        to[row * row_step + column_at[column]] = sums[row * width_ + column];
   }
 
   static constexpr int kMaxTreeDepth = 64;
@@ -192,7 +221,7 @@ template <class T>
 void contract(Team& team, const Product& given, Matrix<const T> a, Matrix<const T> b, Matrix<SumOf<T>> c,
               const Kernels& kernels) {
   using Real = SumOf<T>;
-  SUPERSTEP_CHECK(c.row_at == nullptr && c.column_at == nullptr, "a result has steps");
+  SUPERSTEP_CHECK(c.row_at == nullptr, "rows of a result have steps");
   SUPERSTEP_CHECK(given.tree.is_node(given.part), "a partial product is of a node of its tree");
   Product product = given;
   product.part.end = std::min(product.part.end, product.tree.extent());
@@ -206,7 +235,7 @@ void contract(Team& team, const Product& given, Matrix<const T> a, Matrix<const 
                         product.rows,
                         product.columns};
   std::int64_t a_batch = a.batch_step, b_batch = b.batch_step;
-  if (better_transposed(product, c.row_step, c.column_step, width)) {
+  if (c.column_at == nullptr && better_transposed(product, c.row_step, c.column_step, width)) {
     std::swap(whole.a, whole.b);
     std::swap(whole.rows, whole.columns);
     std::swap(whole.c.row_step, whole.c.column_step);
@@ -233,7 +262,8 @@ void contract(Team& team, const Product& given, Matrix<const T> a, Matrix<const 
       part.b = whole.b.from(column, 0);
       part.a.data += i * a_batch;
       part.b.data += i * b_batch;
-      part.c.data += i * c.batch_step + row * whole.c.row_step + column * whole.c.column_step;
+      part.c = part_of(whole.c, row, column);
+      part.c.data += i * c.batch_step;
       blocks.run(part);
     }
   });

@@ -16,7 +16,8 @@ namespace superstep::numerics {
 
 // An operand or a result in memory: element (i, j) of product b is at b * batch_step + i * row_step + j * column_step.
 // Steps of zero repeat an operand; transposing swaps them. An operand may have the places of its rows or columns listed
-// instead: so the windows of a convolution are read where they lie, in an input with its padding.
+// instead: so the windows of a convolution are read where they lie, in an input with its padding. A result may have its
+// columns listed, in ascending order: those of all samples.
 template <class T>
 struct Matrix {
   T* data = nullptr;

@@ -184,9 +184,9 @@ struct Steps {
   }
 };
 template <class T>
-numerics::Matrix<const T> matrix(const T* data, const Offsets& rows, const Offsets& columns, std::int64_t batch_step) {
+numerics::Matrix<T> matrix(T* data, const Offsets& rows, const Offsets& columns) {
   const Steps r(rows), c(columns);
-  return {data, r.step, c.step, batch_step, r.at, c.at};
+  return {data, r.step, c.step, 0, r.at, c.at};
 }
 
 Offsets window_offsets(const Placed& w, const Ranges& k) {
@@ -241,15 +241,18 @@ void forward(const ConvGeometry& g, const Points& p, const T* x_data, const Plac
   const Offsets filters = multiples(p.o.extent(), w_at.outer_step[0]);
   const Offsets w_steps = combined(multiples(p.c.extent(), w_at.outer_step[1]), window_offsets(w_at, p.k));
   const Offsets x_steps = combined(multiples(p.c.extent(), x.channel), x.taps);
+  // Columns are the places of all samples, so that filters are packed once for all.
+  const Offsets columns = combined(multiples(p.n.extent(), x.sample), x.places);
+  const Offsets targets = combined(multiples(p.n.extent(), y_at.outer_step[0]), multiples(std::ssize(x.places), 1));
+  const Offsets y_rows = multiples(p.o.extent(), y_at.outer_step[1]);
   const ContractionPart part = part_of(context, std::ssize(x_steps));
-  const numerics::Product product{p.n.extent(), p.o.extent(),     std::ssize(x.places), part.tree,
-                                  part.node,    context.partials, context.overflow};
+  const numerics::Product product{1,         p.o.extent(),     std::ssize(columns), part.tree,
+                                  part.node, context.partials, context.overflow};
   for (std::int64_t group = 0; group < p.group.extent(); ++group) {
     const std::int64_t o = p.group.begin * g.out_channels() + p.o.begin + group * g.out_channels();
-    numerics::contract<T>(
-        team_of(context), product, matrix(w_data + w_at.at(o, p.c.begin), filters, w_steps, 0),
-        matrix(x.data + group * g.in_channels() * x.channel, x_steps, x.places, x.sample),
-        {result.data() + group * g.out_channels() * y_at.outer_step[1], y_at.outer_step[1], 1, y_at.outer_step[0]});
+    numerics::contract<T>(team_of(context), product, matrix(w_data + w_at.at(o, p.c.begin), filters, w_steps),
+                          matrix(x.data + group * g.in_channels() * x.channel, x_steps, columns),
+                          matrix(result.data() + group * g.out_channels() * y_at.outer_step[1], y_rows, targets));
   }
 }
 
@@ -268,8 +271,8 @@ void weight_gradient(const ConvGeometry& g, const Points& p, const T* x_data, co
                                   part.node, context.partials, context.overflow};
   for (std::int64_t group = 0; group < p.group.extent(); ++group) {
     const std::int64_t o = p.group.begin * g.out_channels() + p.o.begin + group * g.out_channels();
-    numerics::contract<T>(team_of(context), product, matrix(y_data + y_at.at(p.n.begin, o), filters, y_steps, 0),
-                          matrix(x.data + group * g.in_channels() * x.channel, x_steps, columns, 0),
+    numerics::contract<T>(team_of(context), product, matrix(y_data + y_at.at(p.n.begin, o), filters, y_steps),
+                          matrix(x.data + group * g.in_channels() * x.channel, x_steps, columns),
                           {result.data() + group * g.out_channels() * w_at.outer_step[0], w_at.outer_step[0]});
   }
 }
@@ -305,20 +308,23 @@ void input_gradient(const ConvGeometry& g, const Points& p, const T* y_data, con
   const Offsets channels = multiples(p.c.extent(), w_at.outer_step[1]);
   const Offsets y_steps = combined(multiples(p.o.extent(), y.channel), y.taps);
   const ContractionPart part = part_of(context, std::ssize(y_steps));
-  const std::int64_t places = std::ssize(y.places), rows = p.c.extent();
-  const numerics::Product product{p.n.extent(), rows, places, part.tree, part.node, context.partials, context.overflow};
-  std::vector<Real> apart(single ? static_cast<std::size_t>(p.n.extent() * rows * places) : 0);
+  const std::int64_t places = std::ssize(y.places), rows = p.c.extent(), samples = p.n.extent();
+  const Offsets columns = combined(multiples(samples, y.sample), y.places);
+  const Offsets x_columns = combined(multiples(samples, x_at.outer_step[0]), multiples(places, 1));
+  const Offsets x_rows = multiples(rows, x_at.outer_step[1]);
+  const numerics::Product product{1, rows, samples * places, part.tree, part.node, context.partials, context.overflow};
+  std::vector<Real> apart(single ? static_cast<std::size_t>(samples * rows * places) : 0);
   if (single) std::fill_n(result.data(), volume(result.region()), Real{0});
   for (std::int64_t group = 0; group < p.group.extent(); ++group) {
     const std::int64_t o = (p.group.begin + group) * g.out_channels() + p.o.begin;
     Real* to = result.data() + group * g.in_channels() * x_at.outer_step[1];
-    const auto a = matrix(w_data + w_at.at(o, p.c.begin), channels, w_steps, 0);
-    const auto b = matrix(y.data + group * g.out_channels() * y.channel, y_steps, y.places, y.sample);
+    const auto a = matrix(w_data + w_at.at(o, p.c.begin), channels, w_steps);
+    const auto b = matrix(y.data + group * g.out_channels() * y.channel, y_steps, columns);
     if (!single) {
-      numerics::contract<T>(team_of(context), product, a, b, {to, x_at.outer_step[1], 1, x_at.outer_step[0]});
+      numerics::contract<T>(team_of(context), product, a, b, matrix(to, x_rows, x_columns));
       continue;
     }
-    numerics::contract<T>(team_of(context), product, a, b, {apart.data(), places, 1, rows * places});
+    numerics::contract<T>(team_of(context), product, a, b, {apart.data(), samples * places});
     Offsets targets;
     for (std::int64_t i = 0; i < lines[0].places; ++i)
       for (std::int64_t j = 0; j < lines[1].places; ++j)
@@ -330,8 +336,8 @@ void input_gradient(const ConvGeometry& g, const Points& p, const T* y_data, con
           targets.push_back(target);
         }
     const Real* from = apart.data();
-    for (std::int64_t n = 0; n < p.n.extent(); ++n)
-      for (std::int64_t c = 0; c < rows; ++c)
+    for (std::int64_t c = 0; c < rows; ++c)
+      for (std::int64_t n = 0; n < samples; ++n)
         for (std::int64_t target : targets) to[n * x_at.outer_step[0] + c * x_at.outer_step[1] + target] = *from++;
   }
 }

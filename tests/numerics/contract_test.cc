@@ -248,6 +248,28 @@ TEST(Contraction, ReadsAndWritesMatricesInAnyLayout) {
   }
 }
 
+// Columns of two samples that are apart, in a result with room between them.
+TEST(Contraction, WritesColumnsWhereTheyAreListed) {
+  std::mt19937 random(9);
+  Team one(1), two(2);
+  const std::int64_t m = 19, n = 150, k = 50, gap = 7;
+  const Case<float> c(m, n, k, random);
+  const auto expected = c.expected(16);
+  std::vector<std::int64_t> at;
+  for (std::int64_t j = 0; j < n; ++j) at.push_back(j < 77 ? j : j + gap);
+  for (Team* team : {&one, &two}) {
+    std::vector<float> found(static_cast<std::size_t>(m * (n + gap)), 5);
+    contract<float>(*team, c.whole(16), {c.a.data(), k}, {c.b.data(), n},
+                    {found.data(), n + gap, 0, 0, nullptr, at.data()});
+    for (std::int64_t i = 0; i < m; ++i) {
+      const float* row = found.data() + i * (n + gap);
+      for (std::int64_t j = 0; j < n; ++j)
+        ASSERT_EQ(row[at[static_cast<std::size_t>(j)]], expected[static_cast<std::size_t>(i * n + j)]) << i << " " << j;
+      for (std::int64_t j = 77; j < 77 + gap; ++j) ASSERT_EQ(row[j], 5);
+    }
+  }
+}
+
 // A convolution of 3 channels of 9 x 11 by windows of 3 x 3, without copying windows out; and the gradient of its
 // weights, which is contracted over positions. Against the same windows copied out.
 TYPED_TEST(Contractions, ReadWindowsWhereTheyLie) {
