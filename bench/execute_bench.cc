@@ -14,6 +14,7 @@
 #include <string>
 
 #include "model/execute/evaluate.h"
+#include "model/execute/memory.h"
 #include "model/graph/autodiff.h"
 #include "model/graph/builder.h"
 #include "model/numerics/team.h"
@@ -203,6 +204,7 @@ int main(int argc, char** argv) {
     std::fputs("execute_bench FOLDER [bert | resnet-1 | resnet-4 ...]\n", stderr);
     return 2;
   }
+  keep_freed_memory();
   const fs::path folder = argv[1];
   const std::vector<std::string> chosen(argv + 2, argv + argc);
   const auto wanted = [&](const std::string& name) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/error.h"
+#include "model/execute/memory.h"
 #include "model/quantity_text.h"
 #include "planner/cli/options.h"
 #include "planner/cli/outcome.h"
@@ -166,6 +167,7 @@ void print(const Job& job, const Plan& plan, const RunOutcome& r, const std::vec
 }
 
 int run_run(const RunArguments& a, const CommonOptions& common) {
+  keep_freed_memory();
   check_output(common.json);
   OutcomeOptions estimate;
   estimate.estimate = true;
