@@ -6,6 +6,7 @@
 
 #include "model/error.h"
 #include "model/execute/compute.h"
+#include "model/execute/fusion.h"
 #include "model/ops/kernel.h"
 
 namespace superstep {
@@ -23,6 +24,12 @@ ResultPlace place_of(const Graph& graph, const Op& op, TensorId result, const Ke
 
 }  // namespace
 
+std::vector<ResultPlace> result_places(const Graph& graph, OpId id, const KernelContext& context) {
+  std::vector<ResultPlace> places;
+  for (TensorId t : graph.ops[id].outputs) places.push_back(place_of(graph, graph.ops[id], t, context));
+  return places;
+}
+
 std::vector<Array> evaluate_op(const OpCall& call, std::span<const Array* const> inputs, const KernelContext& context) {
   const Space space = call.def.space(call);
   std::vector<ConstView> in;
@@ -39,11 +46,21 @@ std::vector<Array> run_op(const Graph& graph, OpId id, const KernelContext& cont
   const CallOf call(graph, id);
   std::vector<const Array*> inputs;
   for (TensorId t : op.inputs) inputs.push_back(value_of(t));
-  std::vector<ResultPlace> places;
-  for (TensorId t : op.outputs) places.push_back(place_of(graph, op, t, context));
+  const std::vector<ResultPlace> places = result_places(graph, id, context);
   KernelContext own = context;
   own.results = places;
   return evaluate_op(*call, inputs, own);
+}
+
+template <class ValueOf, class Kept>
+std::vector<std::pair<TensorId, Array>> run_step(const Graph& graph, const Fusion& step, const KernelContext& context,
+                                                 ValueOf&& value_of, Kept&& kept) {
+  if (step.size() > 1) return run_fused(graph, step, context, value_of, kept);
+  const OpId id = step.front().op;
+  std::vector<std::pair<TensorId, Array>> named;
+  std::vector<Array> results = run_op(graph, id, context, value_of);
+  for (std::size_t k = 0; k < results.size(); ++k) named.emplace_back(graph.ops[id].outputs[k], std::move(results[k]));
+  return named;
 }
 
 const Array* find(const Values& values, TensorId t) {
@@ -57,20 +74,28 @@ const Array& data_of(const Graph& graph, TensorId t) {
   return *tensor.data;
 }
 
-// By tensor: the last op that reads it on the way to something wanted, or makes it; none where it is not on the way.
-IdVector<TensorId, OpId> last_uses(const Graph& graph, std::span<const TensorId> wanted) {
-  IdVector<TensorId, OpId> last;
-  last.resize(graph.tensors.size());
+// The ops on the way to something wanted.
+std::vector<OpId> needed_ops(const Graph& graph, std::span<const TensorId> wanted) {
+  std::vector<OpId> ops;
   std::set<TensorId> needed(wanted.begin(), wanted.end());
   for (std::size_t i = graph.ops.size(); i-- > 0;) {
     const Op& op = graph.ops[OpId(i)];
     if (std::none_of(op.outputs.begin(), op.outputs.end(), [&](TensorId t) { return needed.contains(t); })) continue;
-    for (const auto& side : {op.outputs, op.inputs}) {
-      for (TensorId t : side) {
-        if (!t.valid()) continue;
-        if (!last[t].valid()) last[t] = OpId(i);
-        needed.insert(t);
-      }
+    ops.push_back(OpId(i));
+    for (TensorId t : op.inputs)
+      if (t.valid()) needed.insert(t);
+  }
+  std::reverse(ops.begin(), ops.end());
+  return ops;
+}
+
+// By tensor: the last step that reads it, or makes it.
+std::map<TensorId, std::size_t> last_uses(const Graph& graph, const std::vector<Fusion>& steps) {
+  std::map<TensorId, std::size_t> last;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    for (const FusedOp& op : steps[s]) {
+      for (TensorId t : graph.ops[op.op].outputs) last[t] = s;
+      for (TensorId t : graph.ops[op.op].inputs) last[t] = s;
     }
   }
   return last;
@@ -102,16 +127,16 @@ Values evaluate(const Graph& graph, const Values& feeds, const KernelContext& co
     return value ? value : &data_of(graph, t);
   };
   const std::set<TensorId> kept(wanted.begin(), wanted.end());
-  const IdVector<TensorId, OpId> last = last_uses(graph, wanted);
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    const Op& op = graph.ops[OpId(i)];
-    if (std::none_of(op.outputs.begin(), op.outputs.end(), [&](TensorId t) { return last[t].valid(); })) continue;
-    std::vector<Array> results = run_op(graph, OpId(i), context, value_of);
-    for (std::size_t k = 0; k < results.size(); ++k) live.insert_or_assign(op.outputs[k], std::move(results[k]));
-    for (const auto& side : {op.inputs, op.outputs}) {
-      for (TensorId t : side) {
-        if (t.valid() && last[t] == OpId(i) && !kept.contains(t)) live.erase(t);
-      }
+  const std::vector<Fusion> steps = fuse(graph, needed_ops(graph, wanted));
+  const std::map<TensorId, std::size_t> last = last_uses(graph, steps);
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    const auto read_later = [&](TensorId t) { return kept.contains(t) || last.at(t) > s; };
+    for (auto& [t, value] : run_step(graph, steps[s], context, value_of, read_later))
+      live.insert_or_assign(t, std::move(value));
+    for (const FusedOp& op : steps[s]) {
+      for (const auto& side : {graph.ops[op.op].inputs, graph.ops[op.op].outputs})
+        for (TensorId t : side)
+          if (t.valid() && !read_later(t)) live.erase(t);
     }
   }
   for (TensorId t : wanted) {

@@ -13,12 +13,15 @@ using Values = std::map<TensorId, Array>;
 // Runs one op on whole tensors.
 std::vector<Array> evaluate_op(const OpCall& call, std::span<const Array* const> inputs, const KernelContext& context);
 
+// Where the results of an op lie in the tensors of the whole global batch.
+std::vector<ResultPlace> result_places(const Graph& graph, OpId op, const KernelContext& context);
+
 // The reference: every op of the graph on whole tensors, in order. `feeds` has all inputs, weights
 // and optimizer states that carry no data of their own. Throws Error naming a tensor without values.
 Values evaluate(const Graph& graph, Values feeds, const KernelContext& context);
 
 // The same, of which only `wanted` is returned: a result that no later op reads is freed, and ops that nothing wanted
-// comes from are left out.
+// comes from are left out. Ops are fused.
 Values evaluate(const Graph& graph, const Values& feeds, const KernelContext& context,
                 std::span<const TensorId> wanted);
 
