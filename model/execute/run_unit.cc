@@ -172,15 +172,16 @@ LocalPtr UnitRunner::input(TensorId t, std::int64_t replica) {
 LocalPtr UnitRunner::resident(TensorId t, std::int64_t replica, std::int64_t group, std::int64_t rank) {
   LocalPtr& piece = cluster_.at(replica, group, rank).lasting[t];
   if (piece) return piece;
+  const ReplicatedTensorSharding& sharding = plan_.replicated_tensor_sharding;
+  const bool weight = graph_.tensors[t].kind == TensorKind::weight;
+  if (replica > 0 && (weight ? sharding.weights : update_shards()) == 1)  // all replicas have the same
+    return piece = resident(t, 0, group, rank);
   const Array& all = batch_.given(t);
   Sharding on = sharding_.of(t);
   const Local whole{{}, whole_block(all.info.shape), all, nullptr};
   Local mine = cut(whole, shard_region(all.info.shape, on, cluster_.mesh(), rank), on);
-  if (graph_.tensors[t].kind == TensorKind::optimizer_state && update_shards() > 1) {
-    keep_slice(mine, replica % update_shards(), update_shards(), Outside::poison);
-  }
-  const ReplicatedTensorSharding& sharding = plan_.replicated_tensor_sharding;
-  if (graph_.tensors[t].kind == TensorKind::weight && sharding.weights > 1) keep_weight_slices(mine, sharding, replica);
+  if (!weight && update_shards() > 1) keep_slice(mine, replica % update_shards(), update_shards(), Outside::poison);
+  if (weight && sharding.weights > 1) keep_weight_slices(mine, sharding, replica);
   return piece = std::make_shared<const Local>(std::move(mine));
 }
 

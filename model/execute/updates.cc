@@ -115,6 +115,15 @@ void Updates::note(UnitId unit, std::int64_t group) {
   for (const auto& [old, made] : graph_.updates) {
     if (graph_.ops[graph_.tensors[made].producer].unit == unit) updated_.insert({group, old});
   }
+  std::set<TensorId> read;
+  for (OpId op : graph_.units[unit].ops[static_cast<std::size_t>(Pass::update)]) {
+    for (TensorId t : graph_.ops[op].inputs) {
+      if (t.valid() && graph_.tensors[t].kind != TensorKind::activation) read.insert(t);
+    }
+  }
+  cluster_.for_all_ranks([&](std::int64_t r, std::int64_t rank) {
+    for (TensorId t : read) cluster_.at(r, group, rank).lasting.erase(t);
+  });
 }
 
 void Updates::collect() {

@@ -30,7 +30,7 @@ class Updates {
 
   // The gradients that the unit's update reads, of the global batch.
   void finish_gradients(UnitId unit, std::int64_t group);
-  // The unit's update has run.
+  // The unit's update has run: what it read goes.
   void note(UnitId unit, std::int64_t group);
   // New weights go to all replicas that took part in making them.
   void gather_weights(std::int64_t group, const Step& s);
