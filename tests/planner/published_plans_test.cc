@@ -49,7 +49,7 @@ struct PublishedPlan {
 
 const std::vector<PublishedPlan>& published_plans() {
   static const std::vector<PublishedPlan> plans = [] {
-    const json file = parse_json_file(data_folder() + "/published/memory.json");
+    const json file = parse_json_file(SUPERSTEP_SOURCE "/tests/planner/study_memory.json");
     std::vector<PublishedPlan> all;
     for (const json& row : file.at("plans")) {
       PublishedPlan p;
