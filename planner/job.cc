@@ -413,6 +413,12 @@ Job read_job(const nlohmann::json& json, const std::string& name) {
 
 Job load_job(const std::string& path) { return read_job(parse_json_file(path), path); }
 
+void check_batch(const Job& job) {
+  if (job.task != Task::training || job.global_batch > 0 || job.pins.gradient_accumulation) return;
+  throw Error(job.source,
+              "found neither batch.global nor plan.gradient_accumulation, expected one of them for training");
+}
+
 namespace {
 
 // Weights that are drawn anyway are not looked for.

@@ -92,6 +92,8 @@ struct Job {
 // Reads and checks a job; see data/jobs/schema.json. Throws Error with file and JSON pointer.
 Job load_job(const std::string& path);
 Job read_job(const nlohmann::json& json, const std::string& name);
+// Throws Error where a training job does not say how many samples a step has.
+void check_batch(const Job& job);
 
 // Samples of a statistics group of the job's model; 0: it has no batch norm in training mode, or none of known size.
 std::int64_t statistics_group(const Job& job);

@@ -229,6 +229,19 @@ Evaluated evaluate_in_full(Tables& tables, const Plan& plan) {
   return e;
 }
 
+Evaluated evaluate_pinned(Tables& tables, int threads) {
+  SearchOptions options;
+  options.top = 1;
+  options.defaults = true;
+  options.pareto = options.find_fix = false;
+  options.threads = threads;
+  const SearchResult r = search(tables, options);
+  if (r.best.empty() && !r.closest)
+    throw Error(tables.job().source + "#/plan",
+                !r.overflows.empty() ? r.overflows.front().detail : "the pinned plan is not legal");
+  return evaluate_in_full(tables, r.best.empty() ? *r.closest : r.best[0].plan);
+}
+
 std::vector<WaterfallRow> waterfall(const Evaluated& e, Tables& tables) {
   const CostModel& model = tables.model();
   const UnitTable& table = tables.table(table_key(e.plan));

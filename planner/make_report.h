@@ -26,6 +26,9 @@ struct Evaluated {
   std::vector<std::string> not_validated;
 };
 Evaluated evaluate_in_full(Tables& tables, const Plan& plan);
+// The plan that the job pins, with defaults for what it does not pin, also when it does not fit. Throws Error when it
+// is not legal.
+Evaluated evaluate_pinned(Tables& tables, int threads);
 
 struct WaterfallRow {
   std::string name, kind, explanation;

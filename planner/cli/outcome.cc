@@ -82,12 +82,6 @@ json summary(const Evaluated& e) {
           {"step_time_s", e.step_seconds}, {"fits", e.fits},          {"tile_peak_bytes", e.tile_peak}};
 }
 
-void check_batch(const Job& job) {
-  if (job.task != Task::training || job.global_batch > 0 || job.pins.gradient_accumulation) return;
-  throw Error(job.source,
-              "found neither batch.global nor plan.gradient_accumulation, expected one of them for training");
-}
-
 // Full times may order plans differently from the tables; a winner that does not fit would be our error.
 void lower_best(Outcome& o) {
   for (const Candidate& c : o.search.best) {

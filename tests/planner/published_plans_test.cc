@@ -30,14 +30,8 @@ struct Fitted {
 
 Fitted estimate(const json& job) {
   World world(job);
-  SearchOptions options;
-  options.top = 1;
-  options.defaults = true;
-  options.pareto = options.find_fix = false;
-  const SearchResult r = search(world.tables, options);
-  const Plan plan = r.best.empty() ? r.closest.value() : r.best[0].plan;
-  const Evaluated e = evaluate_in_full(world.tables, plan);
-  return {label(plan), e.fits, e.tile_peak, world.job.machine.chip.tile_memory.value};
+  const Evaluated e = evaluate_pinned(world.tables, 0);
+  return {label(e.plan), e.fits, e.tile_peak, world.job.machine.chip.tile_memory.value};
 }
 
 struct PublishedPlan {
