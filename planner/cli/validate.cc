@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/validate.h"
+
+#include <cmath>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "model/error.h"
+#include "planner/cli/options.h"
+
+namespace superstep {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kTableColumns = 120;  // what the table of points needs
+
+json to_json(const ErrorStatistics& s) {
+  return {{"runs", s.runs},
+          {"median_abs_error", s.median_abs},
+          {"p90_abs_error", s.p90_abs},
+          {"max_abs_error", s.max_abs},
+          {"bias", s.bias}};
+}
+
+json to_json(const ErrorGroup& g) {
+  json j = to_json(g.model);
+  j["use"] = g.use.empty() ? json() : json(g.use);
+  j["family"] = g.family.empty() ? json() : json(g.family);
+  j["null_model"] = to_json(g.null_model);
+  return j;
+}
+
+json to_json(const ValidatedPoint& v) {
+  const PublishedPoint& p = v.point;
+  json j = {{"id", p.id},
+            {"run", p.run},
+            {"use", p.use},
+            {"family", p.family},
+            {"framework", p.framework},
+            {"release", p.release},
+            {"assumed", p.assumed},
+            {"metric", p.measured.name},
+            {"unit", p.measured.unit},
+            {"source", p.measured.source},
+            {"measured", p.measured.value}};
+  if (!v.prediction) {
+    j["failure"] = v.failure;
+    return j;
+  }
+  j["predicted"] = v.predicted;
+  j["error"] = v.error;
+  j["null_predicted"] = v.null_predicted ? json(*v.null_predicted) : json();
+  j["null_error"] = v.null_error ? json(*v.null_error) : json();
+  const Prediction& e = *v.prediction;
+  j.update({{"model", e.model},
+            {"machine", e.machine},
+            {"plan", e.plan},
+            {"global_batch", e.global_batch},
+            {"samples_per_second", e.samples_per_second},
+            {"step_time_s", e.step_seconds},
+            {"fits", e.fits},
+            {"tile_peak_bytes", e.tile_peak},
+            {"tile_limit_bytes", e.tile_limit},
+            {"not_validated", e.not_validated}});
+  return j;
+}
+
+json result_json(const Validation& v, const std::vector<LeftOut>& left_out) {
+  json j = to_json(v.groups.front().model);
+  j["points"] = json::array();
+  for (const ValidatedPoint& p : v.points) j["points"].push_back(to_json(p));
+  j["groups"] = json::array();
+  for (const ErrorGroup& g : v.groups) j["groups"].push_back(to_json(g));
+  j["null_model"] = to_json(v.groups.front().null_model);
+  j["null_model"]["utilisation"] = v.null_model ? json(v.null_model->utilisation) : json();
+  j["null_model"]["fitted_runs"] = v.null_model ? v.null_model->runs : 0;
+  j["left_out"] = json::array();
+  for (const LeftOut& l : left_out)
+    j["left_out"].push_back({{"id", l.id}, {"use", l.use}, {"model", l.model}, {"machine", l.machine}, {"why", l.why}});
+  return j;
+}
+
+// "+1.4 %"
+std::string signed_percent(double fraction) {
+  if (!std::isfinite(fraction)) return "n/a";
+  char text[32];
+  std::snprintf(text, sizeof text, "%+.1f %%", fraction * 100);
+  return text;
+}
+std::string percent_or_none(double fraction) { return std::isfinite(fraction) ? percent(fraction) : "n/a"; }
+
+// "2.16 s", "710 /s": of samples, whatever the source calls them.
+std::string with_unit(double value, const Measured& m) {
+  return figure(value) + (m.metric == Metric::step_time ? " " + m.unit : " /s");
+}
+
+TextTable point_table(const Validation& v) {
+  TextTable table;
+  table.headings = {"point", "model", "machine", "plan", "measured", "predicted", "error", "fits"};
+  table.left_columns = {1, 2, 3, 7};
+  for (const ValidatedPoint& p : v.points) {
+    const std::string measured = with_unit(p.point.measured.value, p.point.measured);
+    if (!p.prediction) {
+      table.add({p.point.id, "", "", "not estimated", measured, "", "", ""}, Ink::bad);
+      continue;
+    }
+    const Prediction& e = *p.prediction;
+    table.add({p.point.id, e.model, e.machine, e.plan, measured, with_unit(p.predicted, p.point.measured),
+               signed_percent(p.error), e.fits});
+  }
+  return table;
+}
+
+std::string name_of(const ErrorGroup& g) {
+  if (g.use.empty() && g.family.empty()) return "all";
+  return g.family + (g.use.empty() || g.family.empty() ? "" : ", ") + g.use;
+}
+
+TextTable group_table(const Validation& v) {
+  TextTable table;
+  table.headings = {"runs of", "runs", "median", "p90", "worst", "bias", "null: median", "p90", "worst", "bias"};
+  for (const ErrorGroup& g : v.groups) {
+    std::vector<std::string> cells = {name_of(g), std::to_string(g.model.runs)};
+    for (const ErrorStatistics* s : {&g.model, &g.null_model})
+      cells.insert(cells.end(), {percent_or_none(s->median_abs), percent_or_none(s->p90_abs),
+                                 percent_or_none(s->max_abs), signed_percent(s->bias)});
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+std::string left_out_text(const std::vector<LeftOut>& left_out) {
+  std::map<std::string, int> reasons;
+  for (const LeftOut& l : left_out) ++reasons[l.why];
+  std::string list;
+  for (const auto& [why, count] : reasons)
+    list += (list.empty() ? "" : "; ") + why + " (" + std::to_string(count) + ")";
+  return "no points are made of " + std::to_string(left_out.size()) + " published results and configurations: " + list;
+}
+
+void print(const Validation& v, const std::vector<LeftOut>& left_out) {
+  TextStyle style = terminal_style();
+  style.columns = std::max(style.columns, kTableColumns);
+  std::cout << point_table(v).to_string(style) << "\n" << group_table(v).to_string(style) << "\n";
+  std::vector<std::string> notes = {
+      "errors are fractions of the rate of samples, + means predicted too fast; median, p90 and worst without sign; "
+      "points of one run count once"};
+  if (v.null_model)
+    notes.push_back("null model: " + percent(v.null_model->utilisation) +
+                    " of the peak while the pipeline is busy, fitted to " + std::to_string(v.null_model->runs) +
+                    " calibration runs");
+  if (!left_out.empty()) notes.push_back(left_out_text(left_out));
+  for (const std::string& note : notes) {
+    for (const std::string& line : wrapped("note: " + note, style.columns - 2)) std::cout << "  " << line << "\n";
+  }
+}
+
+// The first point that failed speaks for all.
+void report_failures(const Validation& v) {
+  const ValidatedPoint* first = nullptr;
+  int count = 0;
+  for (const ValidatedPoint& p : v.points) {
+    if (p.prediction) continue;
+    ++count;
+    if (first == nullptr || (first->unsupported && !p.unsupported)) first = &p;
+  }
+  if (first == nullptr) return;
+  const std::string message = "point \"" + first->point.id + "\": " + first->failure +
+                              (count > 1 ? " (and " + std::to_string(count - 1) + " more points)" : "");
+  if (first->unsupported) throw Unsupported("", message);
+  throw Error("", message);
+}
+
+int run_validate(const std::vector<std::string>& paths, const CommonOptions& common) {
+  check_output(common.json);
+  const PublishedPoints own = load_published({published_folder()});
+  const PublishedPoints given = paths.empty() ? own : load_published(paths);
+  const Validation v = validate(given.points, own.points, {.threads = common.threads, .progress = progress_of(common)});
+  clear_progress(common);
+  if (prints_text(common)) print(v, given.left_out);
+  write_json(common, result_json(v, given.left_out));
+  report_failures(v);
+  return kDone;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, CommonOptions& common, Run& run) {
+  auto paths = std::make_shared<std::vector<std::string>>();
+  CLI::App* sub = sub_command(app, common, "validate",
+                              "Predicted against published measurements, with error statistics, beside a model of "
+                              "constant utilisation");
+  sub->add_option("points", *paths, "Files of published points, or folders of them; data/published by default")
+      ->type_name("FILE|DIR");
+  sub->callback([paths, &common, &run] { run = [paths, &common] { return run_validate(*paths, common); }; });
+}
+
+}  // namespace superstep
