@@ -6,6 +6,7 @@ set -euo pipefail
 
 superstep=$(readlink -f -- "$1")
 data=$(readlink -f -- "$2")
+files=$(dirname -- "$(readlink -f -- "$0")")/bad/files
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
@@ -66,4 +67,11 @@ expect 2 err 'point "two": two.json#/points/0/job/model/zoo: ' 'bert-base'
 (($(wc -l <err) == 1)) || complain "$(wc -l <err) lines of message, expected 1"
 expect 2 out 'not estimated'
 expect 2 result.json '"failure": "two.json#/points/0/job/model/zoo: ' '"median_abs_error": 0.99'
+
+# Unsupported is not bad input.
+echo '{"points": [{"id": "three", "use": "mine", "family": "net", "job": {"model": {"onnx": "branch.onnx"}, "machine": "toy",
+  "task": "inference"}, "measured": {"metric": "throughput", "value": 1, "unit": "runs/s", "source": "a test"}}]}' >three.json
+cp "$files/branch.onnx" .
+run three.json --quiet
+expect 1 err 'point "three": ' 'node "either" (If)'
 exit "$failed"
