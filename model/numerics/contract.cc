@@ -18,6 +18,7 @@ namespace {
 constexpr std::int64_t kSteps = 1024;
 constexpr std::int64_t kRowBlockBytes = 256 << 10;  // of packed rows, which stay in the second cache
 constexpr std::int64_t kColumnBlock = 512;          // columns packed at a time
+constexpr std::int64_t kKeptRowBytes = 8 << 20;     // of packed rows that stay packed for all blocks of columns
 constexpr std::int64_t kWaitingRows = 2048;         // of blocks of sums that wait
 
 // One task of a member of the team: a rectangle of one product of the batch.
@@ -75,7 +76,11 @@ class BlockedProduct {
     block_rows_ = steps_.size() > 1 ? std::min(rows, kWaitingRows) : rows;
     block_columns_ = std::min(columns, kColumnBlock);
     const std::int64_t padded_columns = (block_columns_ + width_ - 1) / width_ * width_;
-    const std::int64_t packed_rows = std::min(row_panels_ * kernels.tile_height, block_rows_) * longest_;
+    const std::int64_t all_rows = block_rows_ * longest_;
+    keeps_rows_ = steps_.size() == 1 && columns > block_columns_ &&
+                  all_rows * static_cast<std::int64_t>(sizeof(Real)) <= kKeptRowBytes;
+    const std::int64_t packed_rows =
+        keeps_rows_ ? all_rows : std::min(row_panels_ * kernels.tile_height, block_rows_) * longest_;
     const std::int64_t packed_columns = padded_columns * longest_;
     const std::int64_t one_waiting = block_rows_ * block_columns_;
     const auto lines = [](std::int64_t count) { return (count + 15) / 16 * 16; };
@@ -94,6 +99,7 @@ class BlockedProduct {
         block.a = all.a.from(row, 0);
         block.b = all.b.from(column, 0);
         block.c = part_of(all.c, row, column);
+        rows_are_packed_ = keeps_rows_ && column > 0;
         run_block(block);
       }
     }
@@ -107,6 +113,7 @@ class BlockedProduct {
   std::int64_t longest_ = 0;
   std::int64_t width_ = 0, row_panels_ = 0, block_rows_ = 0, block_columns_ = 0;
   void (*multiply_)(const TileProduct<Real>&) = nullptr;
+  bool keeps_rows_ = false, rows_are_packed_ = false;
   Real* packed_a_ = nullptr;
   Real* packed_b_ = nullptr;
   std::vector<Real*> waiting_;
@@ -146,8 +153,8 @@ class BlockedProduct {
     const Panels panels(block.rows, kernels_.tile_height);
     for (std::int64_t first = 0; first < panels.count; first += row_panels_) {
       const std::int64_t end = std::min(panels.count, first + row_panels_);
-      const std::int64_t first_row = panels.first_row(first);
-      for (std::int64_t panel = first; panel < end; ++panel) {
+      const std::int64_t first_row = keeps_rows_ ? 0 : panels.first_row(first);
+      for (std::int64_t panel = first; panel < end && !rows_are_packed_; ++panel) {
         const std::int64_t row = panels.first_row(panel);
         pack_panel(kernels_, block.a.from(row, first_step), panels.height(panel), panels.height(panel), steps,
                    packed_a_ + (row - first_row) * steps);
