@@ -123,7 +123,7 @@ TYPED_TEST(Contractions, AreTheSameHoweverTheyAreBlocked) {
   std::mt19937 random(2);
   Team team(2);
   for (const auto& [rows, columns, steps] :
-       {std::array<std::int64_t, 3>{3, 2100, 40}, {2100, 40, 530}, {40, 2100, 530}}) {
+       {std::array<std::int64_t, 3>{3, 2100, 40}, {2100, 40, 530}, {40, 2100, 530}, {300, 600, 400}}) {
     const Case<TypeParam> c(rows, columns, steps, random);
     const auto expected = c.expected(16);
     EXPECT_TRUE(same_bits(c.product(team, c.whole(16)), expected));
