@@ -144,12 +144,9 @@ void UnitRunner::note_live(FunctionId function, std::size_t position, Bytes held
 }
 
 void UnitRunner::drop(const std::vector<TensorId>& tensors) {
-  for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
-    for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
-      Held& held = store(r, rank, pass_);
-      for (TensorId t : tensors) held.erase(t);
-    }
-  }
+  cluster_.for_all_ranks([&](std::int64_t r, std::int64_t rank) {
+    for (TensorId t : tensors) store(r, rank, pass_).erase(t);
+  });
 }
 
 // ---- where tensors are

@@ -59,7 +59,7 @@ class UnitRunner {
   std::vector<Local> exactly(const OpCall& call, OpId op, const Space& space, Share share,
                              const std::vector<LocalPtr>& operands, const KernelContext& context);
   std::vector<LocalPtr> alike(OpId op, std::vector<LocalPtr> operands) const;
-  std::int64_t mesh_shares(const Share& share) const;
+  std::int64_t partial_shares(const Sharding& on) const;
   std::int64_t own_cuts(OpId op, const Share& share) const;
   void note_cut(OpId op, const Space& space, Share share);
   void join_replicas(OpId op, const Step& step, std::vector<Pieces>& of_replicas);
@@ -90,8 +90,8 @@ class UnitRunner {
   std::map<std::pair<TensorId, std::int64_t>, LocalPtr> inputs_;  // by input and micro-batch of the global batch
   std::int64_t group_ = 0, phase_ = 0, micro_batch_ = 0;
   Pass pass_ = Pass::forward;
-  std::map<int, Bytes>
-      gathered_;  // of the op that runs, by operand (-1 - k: result k): what gathers made or scatters cut
+  // Of the op that runs, by operand (-1 - k: result k): what gathers made or scatters cut.
+  std::map<int, Bytes> gathered_;
 };
 
 }  // namespace superstep

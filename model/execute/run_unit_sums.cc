@@ -14,12 +14,12 @@ std::vector<Local> UnitRunner::exactly(const OpCall& call, OpId op, const Space&
   share.micro_batches = of_batch ? batch_.micro_batches() : 1;
   share.micro_batch = of_batch ? share.micro_batch : 0;
   share.contiguous = samples.contiguous;
-  share.shares = share.micro_batches * mesh_shares(share);
+  share.shares = share.micro_batches * partial_shares(share.lies[0]);
   if (pass_ == Pass::update && (share.parts.size() != 1 || share.parts[0] != share.block))
     share.shares *= update_shards();
   if (samples.reduces && batch_.samples().of(graph_.ops[op].outputs[0]).role == SampleRole::statistics)
     share.shares *= graph_.ops[op].attrs.integer("across");
-  share.own_shares = share.shares / mesh_shares(share) * own_cuts(op, share);
+  share.own_shares = share.shares / partial_shares(share.lies[0]) * own_cuts(op, share);
   std::vector<Local> results = run_share(call, op, space, share, alike(op, operands), context);
   if (call.def.summation == Summation::contraction) note_cut(op, space, share);
   return results;
@@ -30,12 +30,10 @@ std::vector<Local> UnitRunner::exactly(const OpCall& call, OpId op, const Space&
 std::vector<LocalPtr> UnitRunner::alike(OpId op, std::vector<LocalPtr> operands) const {
   const auto unfinished = [](const LocalPtr& o) { return o && o->sums; };
   if (std::none_of(operands.begin(), operands.end(), unfinished)) return operands;
-  const TensorParallel mesh = cluster_.mesh();
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const LocalPtr have = operands[k];
     if (!have || have->sums) continue;
-    const std::int64_t shares =
-        (have->on.on[0] == Sharding::partial ? mesh.t1 : 1) * (have->on.on[1] == Sharding::partial ? mesh.t2 : 1);
+    const std::int64_t shares = partial_shares(have->on);
     if (shares == 1) continue;
     const TensorId t = graph_.ops[op].inputs[k];
     const OpId producer = graph_.tensors[t].producer;
@@ -50,20 +48,19 @@ std::vector<LocalPtr> UnitRunner::alike(OpId op, std::vector<LocalPtr> operands)
   return operands;
 }
 
-std::int64_t UnitRunner::mesh_shares(const Share& share) const {
+// Of the mesh: IPUs that have a part each of sums that lie so.
+std::int64_t UnitRunner::partial_shares(const Sharding& on) const {
   const TensorParallel mesh = cluster_.mesh();
-  return (share.lies[0].on[0] == Sharding::partial ? mesh.t1 : 1) *
-         (share.lies[0].on[1] == Sharding::partial ? mesh.t2 : 1);
+  return (on.on[0] == Sharding::partial ? mesh.t1 : 1) * (on.on[1] == Sharding::partial ? mesh.t2 : 1);
 }
 
 // Of the mesh: over what the op itself is cut, not only an operand.
 std::int64_t UnitRunner::own_cuts(OpId op, const Share& share) const {
-  std::int64_t cuts = 1;
+  Sharding own = share.lies[0];
   for (std::size_t j = 0; j < 2; ++j) {
-    if (share.lies[0].on[j] == Sharding::partial && sharding_.of(op).axis[j] >= 0)
-      cuts *= j == 0 ? cluster_.mesh().t1 : cluster_.mesh().t2;
+    if (sharding_.of(op).axis[j] < 0) own.on[j] = Sharding::replicated;
   }
-  return cuts;
+  return partial_shares(own);
 }
 
 void UnitRunner::note_cut(OpId op, const Space& space, Share share) {

@@ -38,7 +38,6 @@ Wiring::Wiring(const GraphFacts& facts) : joins(joining_ops(facts)) {
   const Graph& g = facts.graph;
   const std::size_t units = g.units.size();
   forward.resize(units + 1);
-  backward.resize(units + 1);
   kept.resize(g.tensors.size());
   leaves.resize(g.tensors.size());
   for (std::size_t i = 0; i < g.tensors.size(); ++i) {
@@ -59,15 +58,7 @@ Wiring::Wiring(const GraphFacts& facts) : joins(joining_ops(facts)) {
       if (std::binary_search(crossing.begin(), crossing.end(), root[i])) forward[u].insert(TensorId(i));
     }
   }
-  for (std::size_t i = 0; i < g.ops.size(); ++i) {
-    const Op& op = g.ops[OpId(i)];
-    if (op.pass != Pass::backward || joins.count(OpId(i))) continue;
-    for (TensorId t : op.inputs) {
-      if (!t.valid() || !g.tensors[t].producer.valid() || g.ops[g.tensors[t].producer].pass != Pass::backward) continue;
-      const std::int32_t made = g.ops[g.tensors[t].producer].unit.index;
-      for (std::int32_t u = op.unit.index + 1; u <= made; ++u) backward[static_cast<std::size_t>(u)].insert(t);
-    }
-  }
+  for (const auto& crossing : facts.gradients) backward.emplace_back(crossing.begin(), crossing.end());
 }
 
 }  // namespace superstep

@@ -40,6 +40,17 @@ class Fp16 : public testing::TestWithParam<Rounding> {
     lowered.context.rounding = GetParam();
     EXPECT_EQ(lowered.unequal_bits(lowered.run(Arithmetic::exact)), "");
   }
+  // Of a graph of one unit, in four micro-batches of one sample and of two.
+  void expect_same_bits(const MakeGraph& make, TensorParallel t, std::int64_t chunk) const {
+    for (std::int64_t micro_batch : {1, 2}) {
+      Plan plan = plain_plan(1, t, 1, 1, micro_batch, 4);
+      plan.precision.weights = plan.precision.activations = DType::fp16;
+      Lowered lowered(make, plan);
+      lowered.context.rounding = GetParam();
+      lowered.context.chunk = chunk;
+      EXPECT_EQ(lowered.unequal_bits(lowered.run(Arithmetic::exact)), "") << "micro-batches of " << micro_batch;
+    }
+  }
 };
 
 TEST_P(Fp16, HasTheBitsOfThePlainModel) {
@@ -71,15 +82,7 @@ Graph with_positions(std::int64_t samples) {
   return graph;
 }
 
-TEST_P(Fp16, OneSamplesGradientOfAWeightIsRoundedAsTheBatchs) {
-  for (std::int64_t micro_batch : {1, 2}) {
-    Plan plan = plain_plan(1, {1, 1}, 1, 1, micro_batch, 4);
-    plan.precision.weights = plan.precision.activations = DType::fp16;
-    Lowered lowered(with_positions, plan);
-    lowered.context.rounding = GetParam();
-    EXPECT_EQ(lowered.unequal_bits(lowered.run(Arithmetic::exact)), "") << "micro-batches of " << micro_batch;
-  }
-}
+TEST_P(Fp16, OneSamplesGradientOfAWeightIsRoundedAsTheBatchs) { expect_same_bits(with_positions, {1, 1}, 2); }
 
 // Time before samples, and both in one dimension.
 Graph time_major(std::int64_t samples) {
@@ -96,16 +99,7 @@ Graph time_major(std::int64_t samples) {
   return graph;
 }
 
-TEST_P(Fp16, SamplesThatAreNotOutermostAreRoundedAsTheBatchs) {
-  for (std::int64_t micro_batch : {1, 2}) {
-    Plan plan = plain_plan(1, {2, 1}, 1, 1, micro_batch, 4);
-    plan.precision.weights = plan.precision.activations = DType::fp16;
-    Lowered lowered(time_major, plan);
-    lowered.context.rounding = GetParam();
-    lowered.context.chunk = 1;
-    EXPECT_EQ(lowered.unequal_bits(lowered.run(Arithmetic::exact)), "") << "micro-batches of " << micro_batch;
-  }
-}
+TEST_P(Fp16, SamplesThatAreNotOutermostAreRoundedAsTheBatchs) { expect_same_bits(time_major, {2, 1}, 1); }
 
 INSTANTIATE_TEST_SUITE_P(Roundings, Fp16, testing::Values(Rounding::nearest, Rounding::stochastic),
                          [](const auto& name) {
