@@ -85,15 +85,19 @@ Unfinished::Applied join(const std::vector<const Unfinished::Applied*>& parts) {
   return sum;
 }
 
-Unfinished::Terms join(const std::vector<const Unfinished::Terms*>& parts) {
-  Unfinished::Terms sum;
+// Each with those in its place of the other parts.
+template <class Several>
+std::vector<UnfinishedPtr> joined_each(const std::vector<const Several*>& parts) {
+  std::vector<UnfinishedPtr> sums;
   for (std::size_t i = 0; i < parts[0]->of.size(); ++i) {
-    std::vector<UnfinishedPtr> of_term;
-    for (const auto* part : parts) of_term.push_back(part->of[i]);
-    sum.of.push_back(joined(of_term));
+    std::vector<UnfinishedPtr> in_place;
+    for (const auto* part : parts) in_place.push_back(part->of[i]);
+    sums.push_back(joined(in_place));
   }
-  return sum;
+  return sums;
 }
+
+Unfinished::Terms join(const std::vector<const Unfinished::Terms*>& parts) { return {joined_each(parts)}; }
 
 Unfinished::Part join(const std::vector<const Unfinished::Part*>& parts) {
   std::vector<UnfinishedPtr> wholes;
@@ -101,15 +105,7 @@ Unfinished::Part join(const std::vector<const Unfinished::Part*>& parts) {
   return {joined(wholes)};
 }
 
-Unfinished::Pieces join(const std::vector<const Unfinished::Pieces*>& parts) {
-  Unfinished::Pieces sum;
-  for (std::size_t i = 0; i < parts[0]->of.size(); ++i) {
-    std::vector<UnfinishedPtr> of_piece;
-    for (const auto* part : parts) of_piece.push_back(part->of[i]);
-    sum.of.push_back(joined(of_piece));
-  }
-  return sum;
-}
+Unfinished::Pieces join(const std::vector<const Unfinished::Pieces*>& parts) { return {joined_each(parts)}; }
 
 // Of shares that are no nodes the sum is no node, whatever the others are.
 std::vector<UnfinishedPtr> alike(std::span<const UnfinishedPtr> parts) {

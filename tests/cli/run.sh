@@ -3,24 +3,10 @@
 # A job on numbers: run.sh SUPERSTEP JOB.json
 # Losses of every step beside the plain model's: the same bits in exact mode, near in device mode; and the same without
 # it, stopped half-way and resumed.
-set -euo pipefail
+# shellcheck source=tests/cli/checks.sh
+source "$(dirname -- "$(readlink -f -- "$0")")/checks.sh"
+job=$given
 
-superstep=$(readlink -f -- "$1")
-job=$(readlink -f -- "$2")
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-cd "$place"
-
-failed=0
-complain() {
-  printf '%s\n' "$*"
-  failed=1
-}
-keys() {  # FILE KEY...
-  local file=$1
-  shift
-  for key; do grep -q "\"$key\"" "$file" || complain "$file has no key $key"; done
-}
 # The losses of a result, one to a line.
 losses() { awk '/^  "losses": \[/ { inside = 1; next } /\]/ { inside = 0 } inside { gsub(/[ ,]/, ""); print }' "$1"; }
 # The job with fields of "run" before those it has.
@@ -48,4 +34,4 @@ grep -q '"bit_identical": null' first.json || complain "bit_identical of nothing
 "$superstep" run rest.json --no-reference --quiet --json second.json
 [[ $(losses first.json; losses second.json) == "$(losses result.json)" ]] ||
   complain "other losses after a checkpoint: $(losses first.json second.json)"
-exit "$failed"
+finish

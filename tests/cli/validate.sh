@@ -2,49 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 # Predicted against published: validate.sh SUPERSTEP DATA
 # The repository's points, files and folders of others, and points whose job is wrong.
-set -euo pipefail
-
-superstep=$(readlink -f -- "$1")
-data=$(readlink -f -- "$2")
 files=$(dirname -- "$(readlink -f -- "$0")")/bad/files
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-cd "$place"
+# shellcheck source=tests/cli/checks.sh
+source "$(dirname -- "$(readlink -f -- "$0")")/checks.sh"
 
-failed=0
-complain() {
-  printf '%s\n' "$*"
-  failed=1
-}
-expect() {  # EXIT FILE TEXT... : of the last run
-  local code=$1 file=$2
-  shift 2
-  ((found == code)) || complain "exit $found, expected $code: $(head -c 500 err)"
-  for text in "$@"; do
-    grep -qF -- "$text" "$file" || complain "not found in $file: $text"
-  done
-}
-run() {
-  found=0
-  "$superstep" validate "$@" >out 2>err || found=$?
-}
 value() {  # KEY FILE: its first number
   sed -n "s/^ *\"$1\": \([-+.0-9e]*\),*$/\1/p" "$2" | head -1
 }
 
-run
+run validate
 expect 0 out mlperf10-bert-pod16-step caraml-gpt2s-pod4-gb64 'null: median' 'bert, validation' 'calibration runs'
 
 # A point's prediction is what estimate says, and its sign is that of the rate.
-one="{\"id\": \"one\", \"use\": \"mine\", \"family\": \"bert\", \"job\": \"$data/jobs/published-epcc-bertB128-bow4.json\",
+one="{\"id\": \"one\", \"use\": \"mine\", \"family\": \"bert\", \"job\": \"$given/jobs/published-epcc-bertB128-bow4.json\",
   \"measured\": {\"metric\": \"step_time_s\", \"value\": 1, \"unit\": \"ms\", \"source\": \"a test\"}}"
 two='{"id": "two", "use": "mine", "family": "bert", "job": {"model": {"zoo": "brt-base"}, "machine": "toy"},
   "measured": {"metric": "throughput", "value": 1, "unit": "samples/s", "source": "a test"}}'
 echo "{\"points\": [$one]}" >one.json
-run one.json --json result.json --threads 2
+run validate one.json --json result.json --threads 2
 expect 0 result.json '"id": "one"' '"use": "mine"' '"predicted": ' '"median_abs_error": ' '"p90_abs_error": ' \
   '"max_abs_error": ' '"utilisation": '
-"$superstep" estimate "$data/jobs/published-epcc-bertB128-bow4.json" --json estimate.json --quiet
+"$superstep" estimate "$given/jobs/published-epcc-bertB128-bow4.json" --json estimate.json --quiet
 [[ $(value samples_per_second result.json) == "$(value samples_per_second estimate.json)" ]] ||
   complain "validate: $(value samples_per_second result.json), estimate: $(value samples_per_second estimate.json)"
 [[ $(value error result.json) == -0.99* ]] || complain "error $(value error result.json), expected nearly -1"
@@ -52,17 +30,17 @@ expect 0 result.json '"id": "one"' '"use": "mine"' '"predicted": ' '"median_abs_
 # A folder, nothing on standard output but the result, progress.
 mkdir folder
 cp one.json folder
-run folder --json - --progress json
+run validate folder --json - --progress json
 expect 0 out '"id": "one"'
 [[ $(head -c 1 out) == '{' ]] || complain "not JSON alone: $(head -c 200 out)"
 grep -q '"progress":' err || complain "no progress: $(head -c 200 err)"
-run folder --quiet
+run validate folder --quiet
 expect 0 out
 [[ ! -s out ]] || complain "--quiet prints $(head -c 200 out)"
 
 # The others are done although one job is wrong.
 echo "{\"points\": [$two, $one]}" >two.json
-run two.json --json result.json
+run validate two.json --json result.json
 expect 2 err 'point "two": two.json#/points/0/job/model/zoo: ' 'bert-base'
 (($(wc -l <err) == 1)) || complain "$(wc -l <err) lines of message, expected 1"
 expect 2 out 'not estimated'
@@ -72,6 +50,6 @@ expect 2 result.json '"failure": "two.json#/points/0/job/model/zoo: ' '"median_a
 echo '{"points": [{"id": "three", "use": "mine", "family": "net", "job": {"model": {"onnx": "branch.onnx"}, "machine": "toy",
   "task": "inference"}, "measured": {"metric": "throughput", "value": 1, "unit": "runs/s", "source": "a test"}}]}' >three.json
 cp "$files/branch.onnx" .
-run three.json --quiet
+run validate three.json --quiet
 expect 1 err 'point "three": ' 'node "either" (If)'
-exit "$failed"
+finish
