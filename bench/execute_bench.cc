@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast exact mode computes: two layers of BERT-base and ResNet-50, forward and with gradients. Prints
-//   NETWORK PASS THREADS SECONDS (the best of some runs)
+//   NETWORK PASS THREADS SECONDS OPENBLAS_SECONDS
+// the best of some runs, the last with products by OpenBLAS ("-" where it is not installed),
 // and writes what an independent program needs to do the same, and what came out:
 //   execute_bench FOLDER [NETWORK ...]     then bench/execute_torch.py FOLDER (bench/run --execute starts both)
 #include <algorithm>
@@ -11,12 +12,14 @@
 #include <fstream>
 #include <functional>
 #include <random>
+#include <stdexcept>
 #include <string>
 
 #include "model/execute/evaluate.h"
 #include "model/execute/memory.h"
 #include "model/graph/autodiff.h"
 #include "model/graph/builder.h"
+#include "model/numerics/blas.h"
 #include "model/numerics/team.h"
 
 namespace {
@@ -157,27 +160,41 @@ std::string file_name(std::string name) {
   return name + ".f32";
 }
 
-double best_seconds(const Network& network, std::span<const TensorId> wanted, int threads, int runs) {
+double best_seconds(const Network& network, std::span<const TensorId> wanted, int threads, const numerics::Blas* blas) {
+  constexpr int runs = 5;
   numerics::Team team(threads);
   double best = 1e30;
   for (int run = 0; run <= runs; ++run) {
     const auto start = std::chrono::steady_clock::now();
-    evaluate(network.graph, network.feeds, {.team = &team}, wanted);
+    evaluate(network.graph, network.feeds, {.blas = blas, .team = &team}, wanted);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     if (run > 0) best = std::min(best, taken.count());
   }
   return best;
 }
 
+const numerics::Blas* installed_blas() {
+  try {
+    return &numerics::Blas::found();
+  } catch (const std::runtime_error&) {
+    return nullptr;
+  }
+}
+
 void measure(const fs::path& folder, const std::string& name, const std::function<TensorId(GraphBuilder&)>& build,
              bool forward, bool backward) {
   Network network(build);
+  const numerics::Blas* const blas = installed_blas();
   const fs::path place = folder / name;
   fs::create_directories(place);
   for (const auto& [t, values] : network.feeds) write(place / file_name(network.graph.tensors[t].name), values);
   const auto run = [&](const char* pass, const std::vector<TensorId>& wanted) {
     for (int threads : {1, 2}) {
-      std::printf("%s %s %d %.6f\n", name.c_str(), pass, threads, best_seconds(network, wanted, threads, 5));
+      std::printf("%s %s %d %.6f ", name.c_str(), pass, threads, best_seconds(network, wanted, threads, nullptr));
+      if (blas)
+        std::printf("%.6f\n", best_seconds(network, wanted, threads, blas));
+      else
+        std::puts("-");
       std::fflush(stdout);
     }
     for (const auto& [t, values] : evaluate(network.graph, network.feeds, {}, wanted)) {

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The networks of execute_bench in PyTorch, with its weights: execute_torch.py FOLDER TIMES
 
-FOLDER is what execute_bench wrote; TIMES has the lines it printed. Prints a table of both programs' times, and how far
-the values are apart. Exit 0; 3, with a reason, where there is no PyTorch.
+FOLDER is what execute_bench wrote; TIMES has the lines it printed. Prints a table of both programs' times, ours also with
+products by OpenBLAS, their ratios to PyTorch's, and how far the values are apart. Exit 0; 3, with a reason, where there is no PyTorch.
 """
+import ctypes
 import sys
 import time
 from pathlib import Path
@@ -92,8 +93,17 @@ def run(network, w, both):
     return result
 
 
+def use_threads(count):
+    torch.set_num_threads(count)
+    try:
+        # PyTorch tells OpenMP only; Debian's OpenBLAS takes all cores unless it is told as well.
+        ctypes.CDLL("libopenblas.so.0").openblas_set_num_threads(count)
+    except OSError:
+        print("no OpenBLAS: PyTorch's products are many times slower than they could be")
+
+
 def best_seconds(network, w, both, threads):
-    torch.set_num_threads(threads)
+    use_threads(threads)
     times = []
     for _ in range(6):
         start = time.perf_counter()
@@ -119,17 +129,18 @@ def difference(folder, w, network, both):
 
 def main():
     folder = Path(sys.argv[1])
-    print(f"{'network':10} {'pass':10} {'threads':>7} {'here':>9} {'PyTorch':>9} {'ratio':>6}  difference")
+    print(f"{'network':10} {'pass':10} {'threads':>7} {'here':>9} {'OpenBLAS':>9} {'PyTorch':>9} {'ratio':>6} {'ratio':>6}  difference")
     for line in Path(sys.argv[2]).read_text().splitlines():
-        name, what, threads, seconds = line.split()
+        name, what, threads, seconds, blas = line.split()
         w = Weights(folder / name)
         both = what == "both"
         theirs = best_seconds(NETWORKS[name], w, both, int(threads))
         distance = difference(folder / name, w, NETWORKS[name], both)
         here = float(seconds)
+        engine = (f"{1e3 * float(blas):6.1f} ms", f"{float(blas) / theirs:6.2f}") if blas != "-" else ("-", "-")
         print(
-            f"{name:10} {what:10} {threads:>7} {1e3 * here:6.1f} ms {1e3 * theirs:6.1f} ms {here / theirs:6.2f}"
-            f"  {distance:.1e}",
+            f"{name:10} {what:10} {threads:>7} {1e3 * here:6.1f} ms {engine[0]:>9} {1e3 * theirs:6.1f} ms"
+            f" {here / theirs:6.2f} {engine[1]:>6}  {distance:.1e}",
             flush=True,
         )
 

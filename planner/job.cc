@@ -355,6 +355,12 @@ RunChoice read_run(JsonReader r, const std::string& job_file) {
   run.steps = r.integer_or("steps", 1, kMost, run.steps);
   run.seed = r.integer_or("seed", 0, kLargestSeed, run.seed);
   if (const nlohmann::json* v = r.raw_or_null("mode")) run.mode = parse_name(*v, r.at("mode"), kRunModes);
+  const std::vector<std::string> engines = {"own", "openblas"};
+  run.openblas = r.name_or("engine", engines, "own") == "openblas";
+  if (run.openblas && run.mode == RunMode::exact)
+    throw Error(r.at("engine"),
+                "found \"openblas\" in exact mode, whose order of summation OpenBLAS does not keep; expected "
+                "\"own\", or mode \"device\"");
   run.chunk = r.integer_or("chunk", 1, kMost, run.chunk);
   if (const nlohmann::json* v = r.raw_or_null("rounding")) run.rounding = parse_name(*v, r.at("rounding"), kRoundings);
   if (const nlohmann::json* v = r.raw_or_null("overflow")) run.overflow = parse_name(*v, r.at("overflow"), kOverflows);

@@ -66,6 +66,7 @@ struct RunChoice {
   bool random_weights = false;  // also those that the model's file has
   std::int64_t steps = 1, seed = 0;
   RunMode mode = RunMode::exact;
+  bool openblas = false;                  // device mode: products by OpenBLAS
   std::int64_t chunk = 256;               // exact mode: elements of a contraction that are summed in index order
   Rounding rounding = Rounding::nearest;  // to fp16
   numerics::Overflow overflow = numerics::Overflow::nan;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "model/error.h"
+#include "model/numerics/blas.h"
 #include "model/numerics/team.h"
 #include "model/training/checkpoint.h"
 #include "model/training/data_set.h"
@@ -53,6 +54,17 @@ void check_memory(const Job& job, const Graph& graph, const Plan& plan) {
                               " GiB of memory, expected more; a smaller batch, fewer layers or less hidden take less");
 }
 
+const numerics::Blas* chosen_blas(const Job& job) {
+  if (!job.run.openblas) return nullptr;
+  try {
+    return &numerics::Blas::found();
+  } catch (const std::runtime_error& e) {
+    throw Error(job.source + "#/run/engine", std::string("found \"openblas\", but it cannot be loaded: ") + e.what() +
+                                                 "; expected \"own\", or an installed OpenBLAS (Debian: "
+                                                 "libopenblas0-pthread)");
+  }
+}
+
 int thread_count(int threads) {
   return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
@@ -68,7 +80,8 @@ class Session {
         graph_(tables.facts(plan.micro_batch).graph),
         identity_(identity_of(graph_, job_.optimizer)),
         split_{job_.run.instances, plan.replicas, plan.gradient_accumulation, plan.micro_batch},
-        team_(thread_count(options.threads)) {
+        team_(thread_count(options.threads)),
+        blas_(chosen_blas(job_)) {
     check_memory(job_, graph_, plan);
     if (plan.replicas % split_.instances != 0)
       throw Error(job_.source + "#/run/instances", "found " + std::to_string(split_.instances) +
@@ -129,7 +142,8 @@ class Session {
   }
 
   // One optimizer step, or one batch of inference, under the plan.
-  Values execute_step(const Values& feeds, const KernelContext& context) {
+  Values execute_step(const Values& feeds, KernelContext context) {
+    context.blas = blas_;
     const bool exact = job_.run.mode == RunMode::exact;
     Executed executed =
         execute(program_, table_, plan_, feeds, context, exact ? Arithmetic::exact : Arithmetic::device);
@@ -232,6 +246,7 @@ class Session {
   const TrainingIdentity identity_;
   const BatchSplit split_;
   numerics::Team team_;
+  const numerics::Blas* blas_;  // null: our own products
   RunOutcome out_;
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/error.h"
+#include "model/numerics/blas.h"
 #include "model/numerics/pack.h"
 
 namespace superstep::numerics {
@@ -233,6 +234,8 @@ void contract(Team& team, const Product& given, Matrix<const T> a, Matrix<const 
   Product product = given;
   product.part.end = std::min(product.part.end, product.tree.extent());
   if (product.batch <= 0 || product.rows <= 0 || product.columns <= 0) return;
+  if (product.blas && product.partials == Partials::full && product.part.extent() > 0)
+    return product.blas->multiply(team, product, a, b, c);
   if (product.part.extent() == 0) a = b = {nullptr, 0, 0};  // nothing to read: the sums are zero
 
   const std::int64_t width = std::is_same_v<Real, float> ? kernels.float_tile_width : kernels.double_tile_width;

@@ -14,6 +14,8 @@
 
 namespace superstep::numerics {
 
+class Blas;
+
 // An operand or a result in memory: element (i, j) of product b is at b * batch_step + i * row_step + j * column_step.
 // Steps of zero repeat an operand; transposing swaps them. An operand may have the places of its rows or columns listed
 // instead: so the windows of a convolution are read where they lie, in an input with its padding. A result may have its
@@ -38,6 +40,7 @@ struct Product {
   StepRange part = tree.root();
   Partials partials = Partials::full;
   Overflow overflow = Overflow::infinity;  // of fp16 partials
+  const Blas* blas = nullptr;              // if set, it multiplies, in its own order, unless partials are fp16
 };
 
 // fp16 is widened exactly and summed in fp32; fp32 and fp64 are summed as they are.

@@ -247,7 +247,7 @@ void forward(const ConvGeometry& g, const Points& p, const T* x_data, const Plac
   const Offsets y_rows = multiples(p.o.extent(), y_at.outer_step[1]);
   const ContractionPart part = part_of(context, std::ssize(x_steps));
   const numerics::Product product{1,         p.o.extent(),     std::ssize(columns), part.tree,
-                                  part.node, context.partials, context.overflow};
+                                  part.node, context.partials, context.overflow,    context.blas};
   for (std::int64_t group = 0; group < p.group.extent(); ++group) {
     const std::int64_t o = p.group.begin * g.out_channels() + p.o.begin + group * g.out_channels();
     numerics::contract<T>(team_of(context), product, matrix(w_data + w_at.at(o, p.c.begin), filters, w_steps),
@@ -268,7 +268,7 @@ void weight_gradient(const ConvGeometry& g, const Points& p, const T* x_data, co
   const Offsets columns = combined(multiples(p.c.extent(), x.channel), x.taps);
   const ContractionPart part = part_of(context, std::ssize(x_steps));
   const numerics::Product product{1,         p.o.extent(),     std::ssize(columns), part.tree,
-                                  part.node, context.partials, context.overflow};
+                                  part.node, context.partials, context.overflow,    context.blas};
   for (std::int64_t group = 0; group < p.group.extent(); ++group) {
     const std::int64_t o = p.group.begin * g.out_channels() + p.o.begin + group * g.out_channels();
     numerics::contract<T>(team_of(context), product, matrix(y_data + y_at.at(p.n.begin, o), filters, y_steps),
@@ -312,7 +312,8 @@ void input_gradient(const ConvGeometry& g, const Points& p, const T* y_data, con
   const Offsets columns = combined(multiples(samples, y.sample), y.places);
   const Offsets x_columns = combined(multiples(samples, x_at.outer_step[0]), multiples(places, 1));
   const Offsets x_rows = multiples(rows, x_at.outer_step[1]);
-  const numerics::Product product{1, rows, samples * places, part.tree, part.node, context.partials, context.overflow};
+  const numerics::Product product{
+      1, rows, samples * places, part.tree, part.node, context.partials, context.overflow, context.blas};
   std::vector<Real> apart(single ? static_cast<std::size_t>(samples * rows * places) : 0);
   if (single) std::fill_n(result.data(), volume(result.region()), Real{0});
   for (std::int64_t group = 0; group < p.group.extent(); ++group) {

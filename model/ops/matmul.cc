@@ -172,7 +172,7 @@ void multiply(const Loops& loops, const ContractionPart& part, const T* a, const
   const Loop batch = outer.empty() ? Loop{} : outer.back();
   if (!outer.empty()) outer.pop_back();
   const numerics::Product product{batch.extent, loops.rows.extent, loops.columns.extent, part.tree,
-                                  part.node,    context.partials,  context.overflow};
+                                  part.node,    context.partials,  context.overflow,     context.blas};
   const auto run = [&](std::int64_t at_a, std::int64_t at_b, std::int64_t at_c) {
     numerics::contract<T>(team_of(context), product, {a + at_a, loops.rows.a, loops.steps.a, batch.a},
                           {b + at_b, loops.steps.b, loops.columns.b, batch.b},

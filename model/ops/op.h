@@ -22,8 +22,9 @@ namespace superstep {
 
 class GraphBuilder;
 namespace numerics {
+class Blas;
 class Team;
-}
+}  // namespace numerics
 
 // What the functions of an OpDef may know of one use of the op.
 struct OpCall {
@@ -133,7 +134,8 @@ struct KernelContext {
   numerics::Partials partials = numerics::Partials::full;  // of contractions, in device mode
   Rounding rounding = Rounding::nearest;                   // of fp16 results
   numerics::Overflow overflow = numerics::Overflow::infinity;
-  numerics::Team* team = nullptr;  // null: the caller alone
+  const numerics::Blas* blas = nullptr;  // multiplies, in device mode; null: numerics::contract
+  numerics::Team* team = nullptr;        // null: the caller alone
 };
 
 // Unrounded sums of the elements of one region of a result, row-major; one of the two is as long as the region.

@@ -104,6 +104,17 @@ TEST(RunJob, RunsOnEveryTileOfAChipInDeviceMode) {
   EXPECT_EQ(r.live->held.value, r.live->costed.value);
 }
 
+TEST(RunJob, MultipliesWithOpenBlasInDeviceMode) {
+  const auto run_with = [](const char* engine) {
+    return run(gpt_job(2, kSplit, {{"steps", 2}, {"mode", "device"}, {"engine", engine}}));
+  };
+  const RunOutcome own = run_with("own"), blas = run_with("openblas");
+  EXPECT_FALSE(blas.failure);
+  EXPECT_LT(blas.difference.max_relative, 1e-4) << blas.difference.worst;
+  EXPECT_NEAR(losses(blas).back(), losses(own).back(), 1e-5);
+  EXPECT_EQ(blas.live->held.value, own.live->held.value);
+}
+
 TEST(RunJob, InstancesReadTheSameBatch) {
   const auto curve = [](int instances) {
     return losses(run(gpt_job(4, kReplicas, {{"steps", 2}, {"instances", instances}}), false));
