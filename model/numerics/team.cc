@@ -14,7 +14,7 @@ void* Workspace::take_bytes(std::size_t size) {
   return memory_.get();
 }
 
-Team::Team(int size) : workspaces_(static_cast<std::size_t>(size)) {
+Team::Team(int size, double worth_waking) : worth_waking_(worth_waking), workspaces_(static_cast<std::size_t>(size)) {
   SUPERSTEP_CHECK(size >= 1, "a team has at least one member");
   for (int member = 1; member < size; ++member) threads_.emplace_back([this, member] { work(member); });
 }

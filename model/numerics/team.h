@@ -38,12 +38,15 @@ class Workspace {
 // The caller is one of the team; a team of one starts no thread. One task at a time.
 class Team {
  public:
-  explicit Team(int size = 1);
+  // Work that one member does in less than `worth_waking` nanoseconds is not worth waking the others for: whoever gives
+  // them tasks asks.
+  explicit Team(int size = 1, double worth_waking = 30e3);
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
   int size() const { return static_cast<int>(workspaces_.size()); }
+  bool is_worth_waking(double nanoseconds) const { return size() > 1 && nanoseconds >= worth_waking_; }
 
   // Calls task(member, workspace) once for each member 0..size() - 1, at the same time, and returns when all are done.
   // The first exception, in time, is thrown here.
@@ -51,6 +54,7 @@ class Team {
   void run(const Task& task);
 
  private:
+  double worth_waking_;
   std::vector<Workspace> workspaces_;
   std::atomic<std::uint64_t> round_ = 0;  // counts tasks; odd where the team is told to end
   std::atomic<int> busy_ = 0;

@@ -250,9 +250,9 @@ void forward(const ConvGeometry& g, const Points& p, const T* x_data, const Plac
                                   part.node, context.partials, context.overflow,    context.blas};
   for (std::int64_t group = 0; group < p.group.extent(); ++group) {
     const std::int64_t o = p.group.begin * g.out_channels() + p.o.begin + group * g.out_channels();
-    numerics::contract<T>(team_of(context), product, matrix(w_data + w_at.at(o, p.c.begin), filters, w_steps),
-                          matrix(x.data + group * g.in_channels() * x.channel, x_steps, columns),
-                          matrix(result.data() + group * g.out_channels() * y_at.outer_step[1], y_rows, targets));
+    run_product<T>(context, product, matrix(w_data + w_at.at(o, p.c.begin), filters, w_steps),
+                   matrix(x.data + group * g.in_channels() * x.channel, x_steps, columns),
+                   matrix(result.data() + group * g.out_channels() * y_at.outer_step[1], y_rows, targets));
   }
 }
 
@@ -271,9 +271,9 @@ void weight_gradient(const ConvGeometry& g, const Points& p, const T* x_data, co
                                   part.node, context.partials, context.overflow,    context.blas};
   for (std::int64_t group = 0; group < p.group.extent(); ++group) {
     const std::int64_t o = p.group.begin * g.out_channels() + p.o.begin + group * g.out_channels();
-    numerics::contract<T>(team_of(context), product, matrix(y_data + y_at.at(p.n.begin, o), filters, y_steps),
-                          matrix(x.data + group * g.in_channels() * x.channel, x_steps, columns),
-                          {result.data() + group * g.out_channels() * w_at.outer_step[0], w_at.outer_step[0]});
+    run_product<T>(context, product, matrix(y_data + y_at.at(p.n.begin, o), filters, y_steps),
+                   matrix(x.data + group * g.in_channels() * x.channel, x_steps, columns),
+                   {result.data() + group * g.out_channels() * w_at.outer_step[0], w_at.outer_step[0]});
   }
 }
 
@@ -322,10 +322,10 @@ void input_gradient(const ConvGeometry& g, const Points& p, const T* y_data, con
     const auto a = matrix(w_data + w_at.at(o, p.c.begin), channels, w_steps);
     const auto b = matrix(y.data + group * g.out_channels() * y.channel, y_steps, columns);
     if (!single) {
-      numerics::contract<T>(team_of(context), product, a, b, matrix(to, x_rows, x_columns));
+      run_product<T>(context, product, a, b, matrix(to, x_rows, x_columns));
       continue;
     }
-    numerics::contract<T>(team_of(context), product, a, b, {apart.data(), samples * places});
+    run_product<T>(context, product, a, b, {apart.data(), samples * places});
     Offsets targets;
     for (std::int64_t i = 0; i < lines[0].places; ++i)
       for (std::int64_t j = 0; j < lines[1].places; ++j)

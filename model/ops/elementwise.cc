@@ -120,7 +120,7 @@ void run_rows(const OpCall& call, const Block& block, std::span<const ConstView>
   bool in_float = rows.in_float && (out.type == DType::fp32 || out.type == DType::fp16 || out.type == DType::boolean);
   for (const ConstView& view : in) in_float = in_float && floats_hold(view.type);
   const Pieces pieces(block, operands, kPiece);
-  numerics::Team& team = team_of(context);
+  numerics::Team& team = team_of(context, static_cast<double>(volume(block)));
   team.run([&](int member, numerics::Workspace&) {
     if (in_float)
       run_pieces<float>(call, pieces, in, out, rows.in_float, member, team.size());

@@ -145,9 +145,9 @@ void store_region(const std::byte* from, DType from_type, const Block& region, c
   });
 }
 
-numerics::Team& team_of(const KernelContext& context) {
+numerics::Team& team_of(const KernelContext& context, double nanoseconds) {
   thread_local numerics::Team alone;
-  return context.team ? *context.team : alone;
+  return context.team && context.team->is_worth_waking(nanoseconds) ? *context.team : alone;
 }
 
 double larger(double a, double b) {

@@ -93,7 +93,8 @@ void copy_row(const std::byte* from, std::int64_t first, std::int64_t step, std:
 double larger(double a, double b);
 void combine(std::byte* data, DType type, std::int64_t index, double value, Reduction reduction);
 
-// The threads to work with: the context's, or the caller alone, with memory that is kept.
-numerics::Team& team_of(const KernelContext& context);
+// The threads for work that takes one of them about so long: the context's, if worth waking, or the caller alone, with
+// memory that is kept.
+numerics::Team& team_of(const KernelContext& context, double nanoseconds);
 
 }  // namespace superstep::ops

@@ -174,9 +174,9 @@ void multiply(const Loops& loops, const ContractionPart& part, const T* a, const
   const numerics::Product product{batch.extent, loops.rows.extent, loops.columns.extent, part.tree,
                                   part.node,    context.partials,  context.overflow,     context.blas};
   const auto run = [&](std::int64_t at_a, std::int64_t at_b, std::int64_t at_c) {
-    numerics::contract<T>(team_of(context), product, {a + at_a, loops.rows.a, loops.steps.a, batch.a},
-                          {b + at_b, loops.steps.b, loops.columns.b, batch.b},
-                          {c + at_c, loops.rows.c, loops.columns.c, batch.c});
+    run_product<T>(context, product, {a + at_a, loops.rows.a, loops.steps.a, batch.a},
+                   {b + at_b, loops.steps.b, loops.columns.b, batch.b},
+                   {c + at_c, loops.rows.c, loops.columns.c, batch.c});
   };
   Block points{{0, 1}};
   Strided at[3];

@@ -137,7 +137,7 @@ void kernel(const OpCall& call, const Block& block, std::span<const ConstView> i
   const bool is_max = call.def.name == "max_pool";
   const Block written = project(identity(kPositions + w.dims), call.out[0].shape, block);
   const auto windows = spatial_ranges(block, kPositions, w.dims);
-  numerics::Team& team = team_of(context);
+  numerics::Team& team = team_of(context, static_cast<double>(volume(block)));
   team.run([&](int member, numerics::Workspace&) {
     Plane x(in[0].region), result(written);
     each_plane(block, member, team.size(), [&](std::int64_t n, std::int64_t c) {
@@ -209,7 +209,7 @@ void gradient_kernel(const OpCall& call, const Block& block, std::span<const Con
   const bool is_max = call.in.size() == 2;
   const Block written = project(s.out[0], call.out[0].shape, block);
   const auto windows = spatial_ranges(project(s.in.back(), call.in.back().shape, block), kPositions, w.dims);
-  numerics::Team& team = team_of(context);
+  numerics::Team& team = team_of(context, static_cast<double>(volume(block)));
   team.run([&](int member, numerics::Workspace&) {
     Plane x(in[0].region), dy(in.back().region), result(written);
     const auto add = [&](const Extents& at, double value) {

@@ -74,6 +74,16 @@ class ResultValues {
   Real* data_;
 };
 
+// numerics::contract with the context's threads.
+template <class T>
+void run_product(const KernelContext& context, const numerics::Product& product, numerics::Matrix<const T> a,
+                 numerics::Matrix<const T> b, numerics::Matrix<numerics::SumOf<T>> c) {
+  constexpr double kPerNanosecond = 50;  // multiply-adds of one thread
+  const auto n = [](std::int64_t extent) { return static_cast<double>(extent); };
+  const double work = n(product.batch) * n(product.rows) * n(product.columns) * n(product.part.extent());
+  numerics::contract<T>(team_of(context, work / kPerNanosecond), product, a, b, c);
+}
+
 // The node of the contraction that a block of `steps` steps is: the context's, or the root of a tree of its own.
 ContractionPart part_of(const KernelContext& context, std::int64_t steps);
 

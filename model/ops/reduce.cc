@@ -128,12 +128,13 @@ void kernel(const OpCall& call, const Block& block, std::span<const ConstView> i
   const Kind kind = kind_of(call);
   SumLoops loops = sum_loops(s, block, in[0].region, out[0].region);
   loops.squares = kind == Kind::sum_square;
-  if (s.reduction == Reduction::sum) return sum_into(loops, in[0], call, out[0], team_of(context));
+  const auto team = [&]() -> numerics::Team& { return team_of(context, static_cast<double>(volume(block))); };
+  if (s.reduction == Reduction::sum) return sum_into(loops, in[0], call, out[0], team());
   const double scale = call.attrs.number("scale");
   const bool rows_of_floats = in[0].type == DType::fp32 && loops.summed.size() == 1 && loops.summed[0].in == 1;
   if (kind != Kind::prod && scale == 1 && rows_of_floats) {
     const auto* values = reinterpret_cast<const float*>(in[0].data);
-    return extremes_of_rows(loops, values, kind == Kind::min, out[0], team_of(context));
+    return extremes_of_rows(loops, values, kind == Kind::min, out[0], team());
   }
   const Block result = project(s.out[0], call.out[0].shape, block);
   const Strided operands[] = {follow(s.in[0], in[0].region, block), follow(s.out[0], result, block)};

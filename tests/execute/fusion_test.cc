@@ -58,7 +58,7 @@ void expect_same_bits(const Graph& graph, KernelContext context) {
   for (std::size_t i = 0; i < graph.tensors.size(); i += 7)  // some of those that would pass within a fusion
     if (expected.contains(TensorId(i))) wanted.push_back(TensorId(i));
   for (int threads : {1, 3}) {
-    numerics::Team team(threads);
+    numerics::Team team(threads, 0);
     context.team = &team;
     for (const std::vector<TensorId>& some : {outcomes(graph), wanted})
       for (const auto& [t, values] : evaluate(graph, feeds, context, some))

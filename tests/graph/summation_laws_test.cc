@@ -132,7 +132,7 @@ TEST_P(ContractionLaws, NodesJoinToTheBitsOfTheWhole) {
   Call c(GetParam(), 21);
   const Space space = c.def.space(c.call());
   std::mt19937 random(22);
-  numerics::Team team(3);
+  numerics::Team team(3, 0);
   std::int64_t steps = 1, cuts = 0;
   for (std::size_t a : reduce_axes(space)) steps *= space.axes[a].extent;
   for (std::size_t a = 0; a < space.axes.size(); ++a) {
@@ -163,7 +163,7 @@ TEST_P(ExactLaws, BlocksInAnyOrderMakeTheBitsOfTheWhole) {
   Call c(GetParam(), 23);
   const Space space = c.def.space(c.call());
   std::mt19937 random(24);
-  numerics::Team team(3);
+  numerics::Team team(3, 0);
   for (int trial = 0; trial < 30; ++trial) {
     make_awkward(c.values, random, trial % 5 == 4);
     KernelContext context = Call::context();
