@@ -85,7 +85,7 @@ void UnitRunner::run(UnitId unit, FunctionId id, std::int64_t group, std::int64_
     gathered_.clear();
     run_op(ops[position], steps);
     const Bytes results = standing.during(position, [&](TensorId t) { return result_on_tile(t, steps); });
-    if (pass_ != Pass::update && arithmetic_ == Arithmetic::device)
+    if (arithmetic_ == Arithmetic::device)
       note_live(id, position, incoming + results + gathered(graph_.ops[ops[position]]));
     drop(standing.over(position));
   }
@@ -116,8 +116,13 @@ Bytes UnitRunner::on_tile(const std::set<TensorId>& tensors) {
                          [](Bytes sum, const auto& entry) { return sum + entry.second; });
 }
 
-// A summand of a weight's gradient goes slice by slice, or is made where the others are.
+// A summand of a weight's gradient goes slice by slice, or is made where the others are; an update is made slice by
+// slice of its share.
 Bytes UnitRunner::result_on_tile(TensorId t, std::span<const Step> steps) {
+  if (pass_ == Pass::update) {
+    const Step* step = tiled_step(steps);
+    return share(on_tile(t), update_shards() * (step ? step->times : 1));
+  }
   if (!summand(t)) return on_tile(t);
   for (const Step& s : steps) {
     if (s.kind == StepKind::exchange && s.term == Term::relayout && s.operands.size() == 1 && s.operands[0] < 0)

@@ -16,7 +16,7 @@ Standing::Standing(const Graph& graph, const Wiring& wiring, UnitId unit, Pass p
     incoming_ = wiring.backward[u + 1];
     for (TensorId t : wiring.backward[u]) crossing_.insert(root(t));
   }
-  for (const auto& [old, made] : graph.updates) crossing_.insert(made);
+  for (const auto& [old, made] : graph.updates) old_.emplace(made, old);
   for (std::size_t i = 0; i < ops_.size(); ++i) {
     const Op& op = graph.ops[ops_[i]];
     if (wiring.joins.count(ops_[i])) continue;  // accumulators take the summands one by one
@@ -30,6 +30,13 @@ Standing::Standing(const Graph& graph, const Wiring& wiring, UnitId unit, Pass p
       if (pass == Pass::forward && wiring.kept[at]) kept_.insert(root(t));
     }
   }
+}
+
+bool Standing::replaces_old(TensorId t, std::size_t position) const {
+  const auto old = old_.find(t);
+  if (old == old_.end()) return false;
+  const auto use = last_use_.find(root(old->second));
+  return use == last_use_.end() || use->second <= position;
 }
 
 bool Standing::ends(TensorId root, std::size_t position) const {
@@ -50,7 +57,7 @@ void Standing::take_place(const Op& op, std::size_t position, Bytes bytes) {
 Bytes Standing::during(std::size_t position, const BytesOf& bytes_of) {
   const Op& op = graph_.ops[ops_[position]];
   for (TensorId t : op.outputs) {
-    if (op.def->view) continue;
+    if (op.def->view || replaces_old(t, position)) continue;
     const Bytes bytes = bytes_of(t);
     if (!op.def->uses_amp) take_place(op, position, bytes);
     standing_[t] = bytes;
@@ -71,7 +78,7 @@ std::vector<TensorId> Standing::over(std::size_t position) {
   std::vector<TensorId> gone;
   for (TensorId r : ended) {
     const bool made = standing_.erase(r) > 0;  // not what these are only views of
-    if (kept_.count(r)) continue;
+    if (kept_.count(r) || old_.count(r)) continue;
     if (made) gone.push_back(r);
     gone.insert(gone.end(), sharing_[r].begin(), sharing_[r].end());
   }

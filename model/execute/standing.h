@@ -24,7 +24,7 @@ class Standing {
   // `t`, a result of the forward pass, is there again.
   void remade(TensorId t, Bytes bytes) { standing_[t] = bytes; }
   // What stands while the op at `position` computes, its results included: each takes the place of an operand of its
-  // size that nobody reads any more, but not a product's.
+  // size that nobody reads any more, but not a product's; new values of weights and states that of the old ones.
   Bytes during(std::size_t position, const BytesOf& bytes_of);
   // Tensors, and views of them, that nobody needs after the op at `position`.
   std::vector<TensorId> over(std::size_t position);
@@ -36,11 +36,13 @@ class Standing {
   std::set<TensorId> incoming_;
   std::map<TensorId, std::size_t> last_use_;           // position of the last reader of a tensor or its views
   std::map<TensorId, std::vector<TensorId>> sharing_;  // views made here, and what they show
-  std::set<TensorId> crossing_;                        // read by other units in this pass, or new values
+  std::map<TensorId, TensorId> old_;                   // of new values: the ones that they replace
+  std::set<TensorId> crossing_;                        // read by other units in this pass
   std::set<TensorId> kept_;                            // forward: read by this unit's backward pass
   std::map<TensorId, Bytes> standing_;                 // made here; what is only kept counts to its last reader here
 
   TensorId root(TensorId t) const { return wiring_.root[static_cast<std::size_t>(t.index)]; }
+  bool replaces_old(TensorId t, std::size_t position) const;
   bool ends(TensorId root, std::size_t position) const;
   void take_place(const Op& op, std::size_t position, Bytes bytes);
 };

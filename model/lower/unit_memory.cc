@@ -13,6 +13,7 @@ UnitMemory::UnitMemory(const GraphFacts& facts, const std::vector<OpId>& ops, Pa
       if (t.valid()) last_use_[root(t)] = i;
     }
   }
+  for (const auto& [old, made] : facts.graph.updates) old_.emplace(made, old);
   for (OpId id : ops) {
     for (TensorId t : facts.graph.ops[id].outputs) {
       const bool crosses = facts.leaves_unit[at(t)] && !facts.contributes[at(t)];
@@ -34,6 +35,10 @@ void UnitMemory::hold(TensorId t, Bytes bytes) {
 }
 
 void UnitMemory::hold_result(TensorId t, Bytes bytes, std::size_t position, const Op* replaces) {
+  if (const auto update = old_.find(t); update != old_.end()) {
+    const auto use = last_use_.find(root(update->second));
+    if (use == last_use_.end() || use->second <= position) return;
+  }
   if (replaces) {
     for (TensorId in : replaces->inputs) {
       if (!in.valid()) continue;

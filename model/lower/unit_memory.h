@@ -26,7 +26,8 @@ class UnitMemory {
   // From now on the root of `t` is there.
   void hold(TensorId t, Bytes bytes);
   // A result of the op at `position`. `replaces`: an elementwise op, whose result takes the place of an operand that
-  // dies there; null: it needs a place of its own.
+  // dies there; null: it needs a place of its own. A new value of a weight or a state takes the place of the old one if
+  // nobody reads that any more.
   void hold_result(TensorId t, Bytes bytes, std::size_t position, const Op* replaces);
   // Frees what the op at `position` was the last to read.
   void release(const Op& op, std::size_t position);
@@ -43,6 +44,7 @@ class UnitMemory {
   std::set<TensorId> stays_;                  // roots read after this function, by this pass or (forward) only backward
   std::set<TensorId> own_;                    // of stays_: this unit's backward pass reads it
   std::map<TensorId, bool> only_backward_;    // of stays_: nobody else reads it
+  std::map<TensorId, TensorId> old_;          // of new values: the ones that they replace
   std::map<TensorId, Bytes> live_;            // roots made here and not yet freed
   Bytes live_bytes_, live_keeping_;
 
