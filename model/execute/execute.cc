@@ -125,6 +125,9 @@ class Walk {
         if (s.kind == StepKind::copy) copy_boundaries(s);
         if (s.kind == StepKind::store) store_boundaries(s, place.group);
         return;
+      case Data::stash_shards:
+      case Data::gradient_shards:
+        return join_shards(s, place.group);
       case Data::weights:
         if (s.kind == StepKind::collective) gather_weights(s, place.group);
         return;
@@ -297,6 +300,59 @@ class Walk {
     for (const auto& [micro_batch, there] : ipu.passing) {
       for (TensorId t : tensors) {
         if (LocalPtr piece = held(there, t)) ipu.streaming[micro_batch][t] = piece;
+      }
+    }
+  }
+
+  // Of what crosses into a unit each IPU has kept its part of what it and others hold alike: it gets theirs.
+  void join_shards(const Step& s, std::int64_t group) {
+    const auto unit = static_cast<std::size_t>(s.units.at(0).index);
+    const auto joined_here = [&](TensorId t) {
+      const Sharding& on = sharding_.of(t);
+      return shards_of(on) > 1 && (on.on[0] >= 0) == (s.group.size < cluster_.ranks());
+    };
+    Bytes bytes(0);
+    for (TensorId t : facts_.boundary[unit])
+      if (joined_here(t)) bytes += Bytes(elements_of(t) * size_of(graph_.info(t).type));
+    const bool stash = s.data == Data::stash_shards;
+    for (TensorId t : stash ? wiring_.forward[unit] : wiring_.backward[unit]) {
+      if (!joined_here(t)) continue;
+      for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
+        for (std::int64_t g = 0; g < cluster_.groups(); ++g) {
+          if (g == group) join_shards(t, r, g, &Ipu::passing);
+          join_shards(t, r, g, &Ipu::streaming);  // which all groups share
+        }
+      }
+    }
+    executed_.count(s, bytes);
+  }
+  std::int64_t shards_of(const Sharding& on) const {
+    const TensorParallel& mesh = cluster_.mesh();
+    return (on.on[0] >= 0 ? 1 : mesh.t1) * (on.on[1] >= 0 ? 1 : mesh.t2);
+  }
+  void join_shards(TensorId t, std::int64_t replica, std::int64_t group,
+                   std::map<std::int64_t, Held> Ipu::*where) {
+    for (auto& [micro_batch, first] : cluster_.at(replica, group, 0).*where) {
+      std::vector<LocalPtr> pieces;
+      for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
+        auto& there = cluster_.at(replica, group, rank).*where;
+        const auto at = there.find(micro_batch);
+        pieces.push_back(at == there.end() ? nullptr : held(at->second, t));
+      }
+      const auto is_sum = [](const Local& p) {
+        return p.sums || p.on.on[0] == Sharding::partial || p.on.on[1] == Sharding::partial;
+      };
+      // Exact mode keeps sums apart until they are complete.
+      if (std::any_of(pieces.begin(), pieces.end(), [&](const LocalPtr& p) { return !p || is_sum(*p); })) continue;
+      for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
+        const LocalPtr& mine = pieces[static_cast<std::size_t>(rank)];
+        std::vector<LocalPtr> alike;
+        for (const LocalPtr& other : pieces)
+          if (other->region == mine->region) alike.push_back(other);
+        Local whole = poisoned(mine->values.info.type, mine->region, mine->on);
+        const std::int64_t parts = std::ssize(alike);
+        for (std::int64_t k = 0; k < parts; ++k) copy_slice(*alike[static_cast<std::size_t>(k)], whole, k, parts);
+        (cluster_.at(replica, group, rank).*where)[micro_batch][t] = std::make_shared<const Local>(std::move(whole));
       }
     }
   }

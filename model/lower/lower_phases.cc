@@ -52,8 +52,8 @@ void phase_activations(const Lowering& l, Node& to, const StageSpan& s, std::int
     if (last && j + 1 < phase_count(l)) add_streamed(l, to, "load gradients", StepKind::load, out, where, from_next);
     if (first && j > 0) add_streamed(l, to, "store gradients", StepKind::store, in, where, back);
   }
-  if (!(forward && !first)) join_boundary(l, to, "gather boundary", s.begin);
-  if (!forward && last && j + 1 < phase_count(l)) join_boundary(l, to, "gather gradients", s.end);
+  if (!(forward && !first)) join_boundary(l, to, "gather boundary", s.begin, Data::stash_shards);
+  if (!forward && last && j + 1 < phase_count(l)) join_boundary(l, to, "gather gradients", s.end, Data::gradient_shards);
 }
 
 Node phase_work(Lowering& l, std::int64_t j, bool forward) {

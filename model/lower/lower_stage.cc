@@ -77,23 +77,25 @@ void forward_calls(Lowering& l, Node& to, const StageSpan& s, std::int64_t lag, 
   offload(l, to, s, StepKind::store);
 }
 
-void join_boundary(const Lowering& l, Node& to, const std::string& name, std::int64_t unit) {
+void join_boundary(const Lowering& l, Node& to, const std::string& name, std::int64_t unit, Data data) {
   if (l.plan.activation_sharding == ActivationSharding::none) return;
   const Boundary& b = l.table.boundary(static_cast<std::size_t>(unit));
   const TensorParallel& t = l.plan.tensor_parallel;
-  add_collective(to, name, CollectiveKind::all_gather, Term::tensor_collective, {t.size(), 1}, b.gather_all);
-  add_collective(to, name, CollectiveKind::all_gather, Term::tensor_collective, {t.t2, 1}, b.gather_rest);
+  add_collective(to, name, CollectiveKind::all_gather, Term::tensor_collective, {t.size(), 1}, b.gather_all,
+                 {data, {unit_id(unit)}});
+  add_collective(to, name, CollectiveKind::all_gather, Term::tensor_collective, {t.t2, 1}, b.gather_rest,
+                 {data, {unit_id(unit)}});
 }
 
 void backward_calls(Lowering& l, Node& to, const StageSpan& s, std::int64_t lag, bool forward_was_last) {
   offload(l, to, s, StepKind::load);
   if (!l.plan.phased() && s.recompute == Recompute::none && !forward_was_last)
-    join_boundary(l, to, "gather stash", s.begin);
+    join_boundary(l, to, "gather stash", s.begin, Data::stash_shards);
   const auto list = l.held.blocks(s);
   for (std::size_t n = list.size(); n-- > 0;) {
     const bool kept = s.recompute == Recompute::none || (forward_was_last && n + 1 == list.size());
     if (!kept) {
-      if (!l.plan.phased()) join_boundary(l, to, "gather stash", list[n].first);
+      if (!l.plan.phased()) join_boundary(l, to, "gather stash", list[n].first, Data::stash_shards);
       for (std::int64_t u = list[n].first; u < list[n].second; ++u) {
         gather_weights(l, to, u);
         to.children.push_back(call(l, u, Pass::forward, lag, true, true));

@@ -28,8 +28,8 @@ void backward_calls(Lowering& l, Node& to, const StageSpan& s, std::int64_t lag,
 // A transfer to or from where a location says; none when that is the processor.
 void add_streamed(const Lowering& l, Node& to, std::string name, StepKind kind, Bytes bytes, Location where,
                   Cargo cargo = {});
-// Joins what crosses into `unit` where it is stored in shards over t.
-void join_boundary(const Lowering& l, Node& to, const std::string& name, std::int64_t unit);
+// Joins what crosses into `unit`, or its gradients, where it is stored in shards over t.
+void join_boundary(const Lowering& l, Node& to, const std::string& name, std::int64_t unit, Data data);
 // From each stage to the next.
 void add_copy(const Lowering& l, Node& to, Bytes bytes, Cargo cargo);
 

@@ -70,7 +70,7 @@ std::string_view kind_of(Term term) {
 }
 
 std::string_view name_of(Data data) {
-  static constexpr std::array<std::string_view, 18> kNames = {"",
+  static constexpr std::array<std::string_view, 20> kNames = {"",
                                                               "operands",
                                                               "operands of what is made again",
                                                               "sums of an update",
@@ -80,6 +80,8 @@ std::string_view name_of(Data data) {
                                                               "gradients of activations",
                                                               "activations and their gradients",
                                                               "stash",
+                                                              "shards of activations",
+                                                              "shards of their gradients",
                                                               "weights",
                                                               "new weights",
                                                               "tied weights",

@@ -41,6 +41,8 @@ enum class Data : std::uint8_t {
   activation_gradients,  // the same, backward
   boundaries,            // both, one each way
   stash,                 // what a stage stores from its forward to its backward
+  stash_shards,          // activations that cross into the units, of which each IPU keeps a part: to be whole again
+  gradient_shards,       // the same of their gradients
   weights,               // for the units' forward and backward
   new_weights,           // that the units' update made
   tied_weights,          // new values of weights that the units borrow, from their owners
