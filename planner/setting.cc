@@ -187,7 +187,8 @@ void Setting::price_update() {
     PerUnit& p = unit_[at(u)];
     const UnitRow& row = table_->row(at(u));
     const double parameters = static_cast<double>(row.parameters);
-    double cycles = per_gradient * parameters * acc + per_weight * static_cast<double>(p.weights);
+    const std::int64_t weights = row.new_weight_bytes.value;
+    double cycles = per_gradient * parameters * acc + per_weight * static_cast<double>(weights);
     if (row.parameters > 0) cycles += static_cast<double>(table_->update_cycles(at(u), group).value);
     if (plan_.location.optimizer_state != Location::in_processor) {
       cycles += 2.0 * static_cast<double>(
@@ -196,9 +197,9 @@ void Setting::price_update() {
     const auto streamed = [&](std::int64_t bytes, std::int64_t degree, Location where) {
       return where == Location::in_processor ? 0 : streaming(shard_of(bytes, degree), where);
     };
-    p.update = static_cast<std::int64_t>(cycles) + streamed(p.weights, rts.weights, plan_.location.weights) +
+    p.update = static_cast<std::int64_t>(cycles) + streamed(weights, rts.weights, plan_.location.weights) +
                streamed(row.parameters * size_of(plan_.precision.accumulators), grad_shards, accumulators_at(plan_));
-    if (update_loads(plan_)) p.update += streamed(p.weights, shards, plan_.location.weights);
+    if (update_loads(plan_)) p.update += streamed(weights, shards, plan_.location.weights);
   }
 }
 

@@ -181,8 +181,9 @@ class Walk {
       const auto& accumulators = cluster_.at(0, place.group, 0).accumulators;
       const auto at = accumulators.find(key);
       const bool made = at != accumulators.end();
-      const bool own = span_of(owner_of(graph_.tensors[key.first].weight)).ipu == place.group;
-      if (made || own) elements += elements_of(key.first);  // zeros while a pipeline fills
+      const StageSpan& owner = span_of(owner_of(graph_.tensors[key.first].weight));
+      const bool own = owner.ipu == place.group && owner.phase == key.second;
+      if (made || own || place.in_loop) elements += elements_of(key.first);  // zeros while a pipeline fills
       if (!made) continue;
       if (s.collective == CollectiveKind::all_reduce) slices = at->second.slices;
       exchange_accumulator(cluster_, plan_, place.group, s.group, key, s.collective, place.in_loop);
@@ -330,8 +331,7 @@ class Walk {
     const TensorParallel& mesh = cluster_.mesh();
     return (on.on[0] >= 0 ? 1 : mesh.t1) * (on.on[1] >= 0 ? 1 : mesh.t2);
   }
-  void join_shards(TensorId t, std::int64_t replica, std::int64_t group,
-                   std::map<std::int64_t, Held> Ipu::*where) {
+  void join_shards(TensorId t, std::int64_t replica, std::int64_t group, std::map<std::int64_t, Held> Ipu::*where) {
     for (auto& [micro_batch, first] : cluster_.at(replica, group, 0).*where) {
       std::vector<LocalPtr> pieces;
       for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {

@@ -59,8 +59,8 @@ Bytes Holdings::weights_of(std::int64_t ipu, std::int64_t phase) const {
   return sum_of(ipu, phase, &UnitRow::weight_bytes, &UnitRow::borrowed_bytes);
 }
 
-Bytes Holdings::own_weights_of(std::int64_t ipu, std::int64_t phase) const {
-  return sum_of(ipu, phase, &UnitRow::weight_bytes, nullptr);
+Bytes Holdings::new_weights_of(std::int64_t ipu, std::int64_t phase) const {
+  return sum_of(ipu, phase, &UnitRow::new_weight_bytes, nullptr);
 }
 
 Bytes Holdings::weights_tile(std::int64_t ipu, std::int64_t phase) const {

@@ -33,7 +33,7 @@ struct Holdings {
   // With weights that the units borrow from another IPU group or phase.
   Bytes weights_of(std::int64_t ipu, std::int64_t phase) const;
   Bytes weights_tile(std::int64_t ipu, std::int64_t phase) const;
-  Bytes own_weights_of(std::int64_t ipu, std::int64_t phase) const;
+  Bytes new_weights_of(std::int64_t ipu, std::int64_t phase) const;
   std::int64_t parameters_of(std::int64_t ipu, std::int64_t phase, bool with_borrowed) const;
   // Code alone.
   Residents code_of(std::int64_t ipu, std::int64_t phase) const;

@@ -53,7 +53,8 @@ void phase_activations(const Lowering& l, Node& to, const StageSpan& s, std::int
     if (first && j > 0) add_streamed(l, to, "store gradients", StepKind::store, in, where, back);
   }
   if (!(forward && !first)) join_boundary(l, to, "gather boundary", s.begin, Data::stash_shards);
-  if (!forward && last && j + 1 < phase_count(l)) join_boundary(l, to, "gather gradients", s.end, Data::gradient_shards);
+  if (!forward && last && j + 1 < phase_count(l))
+    join_boundary(l, to, "gather gradients", s.end, Data::gradient_shards);
 }
 
 Node phase_work(Lowering& l, std::int64_t j, bool forward) {
@@ -108,7 +109,7 @@ void update_phase(Lowering& l, Node& to, std::int64_t j) {
   Node all = parallel("update phase " + std::to_string(j));
   all.phase = j;
   for (std::int64_t i = 0; i < l.plan.pipeline_stages; ++i) {
-    if (l.held.own_weights_of(i, j).value == 0) continue;
+    if (l.held.new_weights_of(i, j).value == 0) continue;
     Node branch = sequence("IPU " + std::to_string(i));
     branch.ipu = i;
     update_of(l, branch, i, j);

@@ -47,7 +47,7 @@ void update_of(Lowering& l, Node& to, std::int64_t ipu, std::int64_t phase) {
   add_streamed(l, to, "fetch accumulators", StepKind::load, sharded(gradient, gradient_shards(l.plan)),
                accumulators_at(l.plan), {Data::accumulators, units});
   reduce_gradients(l, to, gradient, {Data::gradients, units});
-  const Bytes weights = l.held.own_weights_of(ipu, phase);
+  const Bytes weights = l.held.new_weights_of(ipu, phase);
   if (update_loads(l.plan))
     add_streamed(l, to, "load weights", StepKind::load, sharded(weights, shards), l.plan.location.weights,
                  {Data::weights, units});

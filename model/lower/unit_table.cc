@@ -88,6 +88,7 @@ UnitRow UnitTable::make_row(UnitId unit) const {
     row.weight_bytes += on_ipu(facts, context_.sharding, w);
     row.weight_tile += per_tile(facts, context_.sharding, w, context_.tiles);
     row.parameters += elements(w);
+    if (facts.trained(w)) row.new_weight_bytes += on_ipu(facts, context_.sharding, w);
   }
   for (TensorId w : facts.borrowed[u]) {
     row.borrowed_bytes += on_ipu(facts, context_.sharding, w);

@@ -19,8 +19,9 @@ struct UnitRow {
   TermCycles forward_cycles, backward_cycles;
   // One IPU.
   Bytes weight_bytes;           // weights first used here
+  Bytes new_weight_bytes;       // of them those that the loss depends on: the update makes new ones
   Bytes borrowed_bytes;         // weights of earlier units used here as well
-  std::int64_t parameters = 0;  // elements of weights, after the split over t
+  std::int64_t parameters = 0;  // elements of those, after the split over t
   std::int64_t borrowed_parameters = 0;
   Bytes feed_bytes;  // graph inputs first read here, per micro-batch
   double flops = 0;  // model floating-point operations of one micro-batch, forward and backward, all of t

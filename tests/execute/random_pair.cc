@@ -62,18 +62,6 @@ bool has_nan(const Values& values) {
   return false;
 }
 
-// Not so: new weights are gathered unit by unit, also those that the loss does not depend on; and the sum of a borrowed
-// weight's gradient counts where it is held, which phases and pipelines change (docs/known-gaps.md).
-bool collectives_are_the_programs(const Lowered& lowered) {
-  if (!lowered.graph.loss.valid()) return true;
-  const GraphFacts& facts = lowered.table().facts();
-  if (!facts.tied.empty() && (lowered.plan.phased() || lowered.plan.pipeline_stages > 1)) return false;
-  for (const auto& weights : facts.weights) {
-    if (!std::all_of(weights.begin(), weights.end(), [&](TensorId w) { return facts.trained(w); })) return false;
-  }
-  return true;
-}
-
 Verdict compare(const Pair& pair) {
   const OptimizerSpec optimizer = optimizer_of(pair.graph);
   Lowered lowered([&](std::int64_t samples) { return make_graph(pair.graph, samples); }, pair.plan, optimizer);
@@ -99,7 +87,7 @@ Verdict compare(const Pair& pair) {
   if (single && steady) verdict.wrong = lowered.difference(device, 1e-4, by_gradient);
   if (lowered.poisoned(device) && !has_nan(lowered.reference())) verdict.wrong = "NaN";
   if (verdict.wrong.empty()) verdict.wrong = lowered.other_live_bytes(device);
-  if (verdict.wrong.empty() && collectives_are_the_programs(lowered)) verdict.wrong = lowered.other_collectives(device);
+  if (verdict.wrong.empty() && lowered.graph.loss.valid()) verdict.wrong = lowered.other_collectives(device);
   if (!verdict.wrong.empty()) verdict.wrong = "device mode: " + verdict.wrong;
   return verdict;
 }
