@@ -41,7 +41,7 @@ std::vector<std::string> mechanisms_not_measured(const Plan& p, const Machine& m
       out.push_back("remote memory");
   }
   if (p.schedule == Schedule::interleaved) out.push_back("interleaved schedule");
-  if (m.domains() > 1) out.push_back("updates across racks");
+  if (m.domains() > 2) out.push_back("updates across more than two racks");
   if (!training) out.push_back("inference");
   return out;
 }
@@ -103,6 +103,7 @@ report::PlanSummary summary_of(const Evaluated& e, const Machine& m) {
   for (const Overflow& o : e.overflows) overflows += (overflows.empty() ? "" : "; ") + overflow_text(o);
   s.set_first_overflow(overflows);
   for (const std::string& n : e.not_validated) s.add_not_validated(n);
+  for (double seconds : e.worlds) s.add_step_time_in_worlds_s(seconds);
   s.set_rated_power_w(m.rated_power.value);
   return s;
 }
@@ -227,6 +228,11 @@ Evaluated evaluate_in_full(Tables& tables, const Plan& plan) {
   e.fits = !e.overflows.empty() ? "does_not_fit" : spare < kTightShare ? "tight" : "fits";
   e.not_validated = mechanisms_not_measured(plan, m, tables.training());
   return e;
+}
+
+void draw_worlds(Tables& tables, Evaluated& e) {
+  const Subject subject{tables.job().model.name(), label(e.plan), e.not_validated.empty()};
+  e.worlds = step_seconds_in_worlds(e.program, tables.model(), subject);
 }
 
 Evaluated evaluate_pinned(Tables& tables, int threads) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planner/search.h"
+#include "planner/uncertainty.h"
 #include "traces/report_io.h"
 
 namespace superstep {
@@ -24,7 +25,10 @@ struct Evaluated {
   std::string fits;                 // fits, tight, does_not_fit
   std::vector<Overflow> overflows;  // worst first; empty: it fits
   std::vector<std::string> not_validated;
+  std::vector<double> worlds;  // step seconds in each; filled by draw_worlds()
 };
+// For what is shown: times the program kWorlds times.
+void draw_worlds(Tables& tables, Evaluated& e);
 Evaluated evaluate_in_full(Tables& tables, const Plan& plan);
 // The plan that the job pins, with defaults for what it does not pin, also when it does not fit. Throws Error when it
 // is not legal.

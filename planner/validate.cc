@@ -29,28 +29,6 @@ struct Attempt {
   bool unsupported = false;
 };
 
-Prediction predict(const PublishedPoint& point) {
-  const Job job = read_job(point.job, point.job_file);
-  check_batch(job);
-  const CostModel model(job.machine, load_calibration(job.machine.calibration));
-  Tables tables(job, model);
-  const Evaluated e = evaluate_pinned(tables, 1);
-  Prediction p;
-  p.model = job.model.name();
-  p.machine = job.machine.name;
-  p.plan = label(e.plan);
-  p.fits = e.fits;
-  p.global_batch = e.plan.global_batch();
-  p.tile_peak = e.tile_peak;
-  p.tile_limit = job.machine.chip.tile_memory.value;
-  p.samples_per_second = e.samples_per_second;
-  p.step_seconds = e.step_seconds;
-  p.ideal_seconds = e.flop_utilisation * e.step_seconds;
-  p.busy = busy_share(e.plan, tables.training());
-  p.not_validated = e.not_validated;
-  return p;
-}
-
 // A message about a job that stands in a point names the place in the points' file.
 std::string placed(const PublishedPoint& point, std::string message) {
   const std::size_t end = point.job_file.size();
@@ -62,7 +40,7 @@ std::string placed(const PublishedPoint& point, std::string message) {
 Attempt attempt(const PublishedPoint& point) {
   Attempt a;
   try {
-    a.prediction = predict(point);
+    a.prediction = predict(point, nullptr);
   } catch (const Error& e) {
     a.failure = placed(point, e.what());
     a.unsupported = dynamic_cast<const Unsupported*>(&e) != nullptr;
@@ -137,6 +115,12 @@ ValidatedPoint validated(const PublishedPoint& point, const Attempt& a, const st
   const double measured = m.samples_per_second(p.global_batch);
   v.predicted = m.in_unit(p.samples_per_second, p.global_batch);
   v.error = p.samples_per_second / measured - 1;
+  const auto at = [&](double seconds) {
+    return m.in_unit(static_cast<double>(p.global_batch) / seconds, p.global_batch);
+  };
+  v.band = {at(p.step_band->low), at(p.step_band->high)};
+  if (v.band.low > v.band.high) std::swap(v.band.low, v.band.high);
+  v.in_band = m.value >= v.band.low && m.value <= v.band.high;
   if (null_model) {
     const double rate = null_model->samples_per_second(p);
     v.null_predicted = m.in_unit(rate, p.global_batch);
@@ -148,11 +132,13 @@ ValidatedPoint validated(const PublishedPoint& point, const Attempt& a, const st
 // A run's error is the mean of its points'.
 ErrorGroup group_of(const std::vector<ValidatedPoint>& points, const std::string& use, const std::string& family) {
   std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> runs;
+  std::set<std::string> outside;
   for (const ValidatedPoint& v : points) {
     if (!v.prediction) continue;
     if ((!use.empty() && v.point.use != use) || (!family.empty() && v.point.family != family)) continue;
     auto& [errors, null_errors] = runs[v.point.run];
     errors.push_back(v.error);
+    if (!v.in_band) outside.insert(v.point.run);
     if (v.null_error) null_errors.push_back(*v.null_error);
   }
   std::vector<double> errors, null_errors;
@@ -160,7 +146,8 @@ ErrorGroup group_of(const std::vector<ValidatedPoint>& points, const std::string
     errors.push_back(mean(both.first));
     if (!both.second.empty()) null_errors.push_back(mean(both.second));
   }
-  return {use, family, statistics_of(errors), statistics_of(null_errors)};
+  const double covered = 1 - static_cast<double>(outside.size()) / static_cast<double>(runs.size());
+  return {use, family, statistics_of(errors), statistics_of(null_errors), covered};
 }
 
 std::vector<ErrorGroup> groups_of(const std::vector<ValidatedPoint>& points) {
@@ -182,6 +169,32 @@ std::vector<ErrorGroup> groups_of(const std::vector<ValidatedPoint>& points) {
 }
 
 }  // namespace
+
+Prediction predict(const PublishedPoint& point, const Calibration* calibration) {
+  const Job job = read_job(point.job, point.job_file);
+  check_batch(job);
+  const CostModel model(job.machine, calibration ? *calibration : load_calibration(job.machine.calibration));
+  Tables tables(job, model);
+  Evaluated e = evaluate_pinned(tables, 1);
+  Prediction p;
+  if (!calibration) {
+    draw_worlds(tables, e);
+    p.step_band = band_of(e.worlds);
+  }
+  p.model = job.model.name();
+  p.machine = job.machine.name;
+  p.plan = label(e.plan);
+  p.fits = e.fits;
+  p.global_batch = e.plan.global_batch();
+  p.tile_peak = e.tile_peak;
+  p.tile_limit = job.machine.chip.tile_memory.value;
+  p.samples_per_second = e.samples_per_second;
+  p.step_seconds = e.step_seconds;
+  p.ideal_seconds = e.flop_utilisation * e.step_seconds;
+  p.busy = busy_share(e.plan, tables.training());
+  p.not_validated = e.not_validated;
+  return p;
+}
 
 double busy_share(const Plan& plan, bool training) {
   const auto stages = static_cast<double>(plan.phased() ? plan.pipeline_stages : plan.stages.size());

@@ -22,7 +22,11 @@ struct Prediction {
   double ideal_seconds = 0;  // model FLOPs of a step at the FP16.16 peak of all IPUs
   double busy = 1;           // see busy_share()
   std::vector<std::string> not_validated;
+  std::optional<Band> step_band;  // seconds, 95 %; none under a calibration of the caller's
 };
+
+// `calibration`: instead of the one that the job's machine names; null: that one. Throws Error as reading the job does.
+Prediction predict(const PublishedPoint& point, const Calibration* calibration);
 
 // The share of a step in which an IPU of the pipeline has work: g / (g + 2 (S - 1)) for g micro-batches through S
 // forward stages and back, without the way back for inference; 1 / p where p groups of IPUs work one after another.
@@ -59,6 +63,8 @@ struct ValidatedPoint {
   bool unsupported = false;  // for an op that we do not have, not for bad input
   double predicted = 0;      // in the unit of what was measured
   double error = 0;
+  Band band;             // 95 %, in the unit of what was measured
+  bool in_band = false;  // what was measured is
   std::optional<double> null_predicted, null_error;
 };
 
@@ -66,6 +72,7 @@ struct ValidatedPoint {
 struct ErrorGroup {
   std::string use, family;  // empty: all
   ErrorStatistics model, null_model;
+  double covered = 0;  // share of the runs whose measured points lie in their bands
 };
 
 struct Validation {

@@ -86,6 +86,31 @@ std::string speed_clause(double mine, double theirs) {
   return size + (change > 0 ? " faster than" : " slower than");
 }
 
+// Between these, which of two is the faster is not known.
+constexpr double kSure = 0.9;
+
+std::optional<double> probability_faster(const report::Index& mine, const report::Index& theirs) {
+  const auto& a = mine.plan().step_time_in_worlds_s();
+  const auto& b = theirs.plan().step_time_in_worlds_s();
+  if (a.empty() || a.size() != b.size()) return std::nullopt;
+  // By samples, since steps may differ in them.
+  const auto more = static_cast<double>(mine.plan().global_batch()),
+             less = static_cast<double>(theirs.plan().global_batch());
+  double sum = 0;
+  for (int i = 0; i < a.size(); ++i) sum += more / a[i] > less / b[i] ? 1 : more / a[i] == less / b[i] ? 0.5 : 0;
+  return sum / static_cast<double>(a.size());
+}
+
+// " (probability 0.97)", " (a tie: probability 0.71)": that it goes the way the estimates say.
+std::string certainty_clause(const report::Index& mine, const report::Index& theirs) {
+  const std::optional<double> faster = probability_faster(mine, theirs);
+  if (!faster) return "";
+  const double sure = mine.plan().samples_per_second() >= theirs.plan().samples_per_second() ? *faster : 1 - *faster;
+  char text[48];
+  std::snprintf(text, sizeof text, sure < kSure ? " (a tie: probability %.2f)" : " (probability %.2f)", sure);
+  return text;
+}
+
 std::string pair_headline(const report::Index& source, const report::Index& target, const std::string& source_label,
                           const std::string& target_label) {
   if (!source.has_plan() || !target.has_plan()) {
@@ -93,7 +118,7 @@ std::string pair_headline(const report::Index& source, const report::Index& targ
   }
   std::string text = target_label + " is " +
                      speed_clause(target.plan().samples_per_second(), source.plan().samples_per_second()) + " " +
-                     source_label;
+                     source_label + certainty_clause(target, source);
   const bool opposite = fits(source) != fits(target);
   text += (opposite && !fits(target) ? " but " : " and ") + fit_clause(target);
   return text + (opposite ? ", where " : "; ") + source_label + " " + fit_clause(source) + ".";
@@ -111,7 +136,8 @@ std::string many_headline(Reports reports, const std::vector<std::string>& label
   std::string text = labels[order[0]] + " is the fastest of " + std::to_string(order.size()) + " that fit (of " +
                      count + "): " + figure(speed(order[0])) + " samples/s";
   if (order.size() > 1) {
-    text += ", " + speed_clause(speed(order[0]), speed(order[1])) + " " + labels[order[1]];
+    text += ", " + speed_clause(speed(order[0]), speed(order[1])) + " " + labels[order[1]] +
+            certainty_clause(*reports[order[0]], *reports[order[1]]);
   }
   return text + "; it " + fit_clause(*reports[order[0]]) + ".";
 }
@@ -241,6 +267,7 @@ Comparison compare(std::span<const report::Index* const> reports, std::span<cons
   out.key_figures = key_figures(reports);
   out.waterfall = match_terms(reports);
   for (const auto* index : reports) out.step_time_s.push_back(waterfall_seconds(*index));
+  for (const auto* index : reports) out.probability_faster.push_back(probability_faster(*index, *reports[0]));
   for (const auto* index : reports) out.fits.push_back(fit_in_bytes(*index));
   out.memory = match_memory(reports);
   return out;

@@ -53,7 +53,9 @@ struct Comparison {
   std::vector<KeyFigure> key_figures;
   std::vector<ComparedTerm> waterfall;
   std::vector<double> step_time_s;  // one per report; 0 without a plan
-  std::vector<ComparedFit> fits;    // one per report
+  // One per report: the share of worlds in which it is faster than the first. None: one has no plan, or no worlds.
+  std::vector<std::optional<double>> probability_faster;
+  std::vector<ComparedFit> fits;  // one per report
   std::vector<ComparedMemory> memory;
 };
 

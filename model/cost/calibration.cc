@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/cost/calibration.h"
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "model/error.h"
 #include "model/json_reader.h"
 #include "model/machine/load_machine.h"
 #include "model/quantity_text.h"
@@ -10,32 +13,98 @@
 namespace superstep {
 namespace {
 
-// Reads the row's source columns and remembers it for `explain`; the value is read by the caller.
-JsonReader row(JsonReader& file, const char* key, std::vector<Calibration::Row>& rows) {
-  JsonReader r = file.object(key);
-  const nlohmann::json& value = r.raw("value");
-  rows.push_back(
-      {key, value.is_string() ? value.get<std::string>() : value.dump(), r.text("source"), r.text("fitted_to")});
-  r.finish();
-  return r;
+double number(Cycles c) { return static_cast<double>(c.value); }
+Cycles cycles(double value) { return Cycles(std::llround(value)); }
+
+constexpr FittedConstant kConstants[] = {
+    {"vector_factor", "",
+     "measured over modelled cycles of vector, reduction, accumulate and re-layout vertices: imbalance of tiles, casts "
+     "and "
+     "copies that are not lowered",
+     0.5, 3, 1.25, 0.4, false, [](const Calibration& c) { return c.vector_factor; },
+     [](Calibration& c, double v) { c.vector_factor = v; }},
+    {"micro_batch_fixed", "cycles", "per micro-batch: host loop and stream, small supersteps that are not lowered", 0,
+     5e6, 5e5, 1, false, [](const Calibration& c) { return number(c.micro_batch_fixed); },
+     [](Calibration& c, double v) { c.micro_batch_fixed = cycles(v); }},
+    {"pipeline_cycle_fixed", "cycles",
+     "more per pipeline cycle of several stages: merged copies between IPUs, external sync, stash and restore", 0, 5e6,
+     5e5, 1, false, [](const Calibration& c) { return number(c.pipeline_cycle_fixed); },
+     [](Calibration& c, double v) { c.pipeline_cycle_fixed = cycles(v); }},
+    {"streaming_factor", "", "achieved over stated rate of Streaming Memory, each direction", 0.1, 2, 1, 0.5, true,
+     [](const Calibration& c) { return c.streaming_factor; }, [](Calibration& c, double v) { c.streaming_factor = v; }},
+    {"gateway_factor", "",
+     "share of a rack's GW-Links that a collective across racks keeps busy; those of one of its 16 machines are 0.0625",
+     0.01, 1, 0.0625, 1, true, [](const Calibration& c) { return c.gateway_factor; },
+     [](Calibration& c, double v) { c.gateway_factor = v; }},
+};
+
+// A value of the file, with the columns that `explain` prints beside it.
+class RowReader {
+ public:
+  RowReader(JsonReader& file, std::string_view key, Calibration& c) : reader_(file.object(std::string(key))) {
+    const nlohmann::json& value = reader_.raw("value");
+    c.rows.push_back({std::string(key), value.is_string() ? value.get<std::string>() : value.dump(),
+                      reader_.text("source"), reader_.text("fitted_to")});
+  }
+  double number(double least, double most, std::string_view unit = "", const char* key = "value") {
+    if (unit.empty()) return reader_.number(key, least, most);
+    return superstep::number(parse_cycles(reader_.text(key), reader_.at(key)));
+  }
+  std::int64_t bytes() { return parse_bytes(reader_.text("value"), reader_.at("value")).value; }
+  bool has(const char* key) { return reader_.has(key); }
+  void finish() { reader_.finish(); }
+
+ private:
+  JsonReader reader_;
+};
+
+void read_constant(JsonReader& file, const FittedConstant& constant, Calibration& c) {
+  RowReader row(file, constant.name, c);
+  constant.set(c, row.number(constant.least, constant.most, constant.unit));
+  if (row.has("uncertainty")) c.uncertainty.push_back(row.number(0, constant.most, constant.unit, "uncertainty"));
+  row.finish();
+}
+
+void read_correlation(JsonReader& file, Calibration& c) {
+  if (const nlohmann::json* rows = file.raw_or_null("correlation")) {
+    for (const nlohmann::json& row : *rows)
+      for (const nlohmann::json& value : row) c.correlation.push_back(value.is_number() ? value.get<double>() : NAN);
+  }
+  const std::size_t n = c.uncertainty.size(), all = std::size(kConstants);
+  const bool numbers = std::none_of(c.correlation.begin(), c.correlation.end(), [](double v) { return std::isnan(v); });
+  if ((n != 0 && n != all) || c.correlation.size() != n * n || !numbers)
+    file.fail("correlation", "found " + std::to_string(n) + " uncertainties and " +
+                                 std::to_string(c.correlation.size()) +
+                                 " correlations, expected none, or one for each of " + std::to_string(all) +
+                                 " constants and for each pair of them");
+}
+
+double read_band(JsonReader& file, const char* key, Calibration& c) {
+  RowReader row(file, key, c);
+  const double band = row.number(0, 1);
+  row.finish();
+  return band;
 }
 
 }  // namespace
 
+std::span<const FittedConstant> fitted_constants() { return kConstants; }
+
 Calibration load_calibration(const std::string& name) {
   const std::string path = data_folder() + "/calibration/" + name + ".json";
-  const nlohmann::json json = parse_json_file(path);
-  JsonReader file(json, path);
+  return read_calibration(parse_json_file(path), path);
+}
+
+Calibration read_calibration(const nlohmann::json& json, const std::string& name) {
+  JsonReader file(json, name);
   Calibration c;
-  c.vector_factor = row(file, "vector_factor", c.rows).number("value", 0.1, 10);
-  JsonReader micro = row(file, "micro_batch_fixed", c.rows);
-  c.micro_batch_fixed = parse_cycles(micro.text("value"), micro.at("value"));
-  JsonReader cycle = row(file, "pipeline_cycle_fixed", c.rows);
-  c.pipeline_cycle_fixed = parse_cycles(cycle.text("value"), cycle.at("value"));
-  c.relative_band = row(file, "relative_band", c.rows).number("value", 0, 1);
-  c.relative_band_other = row(file, "relative_band_other", c.rows).number("value", 0, 1);
-  JsonReader memory = row(file, "memory_band", c.rows);
-  c.memory_band_bytes = parse_bytes(memory.text("value"), memory.at("value")).value;
+  for (const FittedConstant& constant : kConstants) read_constant(file, constant, c);
+  c.relative_band = read_band(file, "relative_band", c);
+  c.relative_band_other = read_band(file, "relative_band_other", c);
+  RowReader memory(file, "memory_band", c);
+  c.memory_band_bytes = memory.bytes();
+  memory.finish();
+  read_correlation(file, c);
   file.finish();
   return c;
 }

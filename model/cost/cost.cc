@@ -39,7 +39,13 @@ CostModel::CostModel(const Machine& machine, Calibration calibration)
     : machine_(machine), calibration_(std::move(calibration)), state_(new State) {
   state_->links = std::make_unique<LinkGraph>(machine_);
 }
+CostModel::CostModel(Machine machine, Calibration calibration, std::shared_ptr<State> state)
+    : machine_(std::move(machine)), calibration_(std::move(calibration)), state_(std::move(state)) {}
 CostModel::~CostModel() = default;
+
+CostModel CostModel::with(Machine machine, Calibration calibration) const {
+  return {std::move(machine), std::move(calibration), state_};
+}
 
 CollectivePath CostModel::path(GroupShape group) const {
   std::lock_guard lock(state_->mutex);
@@ -74,7 +80,8 @@ Cycles CostModel::collective(CollectiveKind kind, GroupShape group, Bytes bytes)
   if (p.domains > 1) {  // within the racks on IPU-Links, the shards across racks on GW-Links
     const double shard =
         kind == CollectiveKind::all_to_all ? b : b / static_cast<double>(std::max<std::int64_t>(1, p.inside));
-    seconds += ring(kind, p.domains, shard, p.gateway_rate.value, machine_.gateway.latency.value);
+    seconds += ring(kind, p.domains, shard, p.gateway_rate.value * calibration_.gateway_factor,
+                    machine_.gateway.latency.value);
   }
   return cycles(Seconds(seconds)) + machine_.links.external_sync;
 }
@@ -102,7 +109,8 @@ Cycles CostModel::streaming(Bytes bytes, Location from, std::int64_t stride) con
   if (bytes.value == 0) return Cycles(0);
   const StreamingMemory& d = machine_.streaming;
   BytesPerSecond rate(
-      std::min(d.ipu_rate.value, d.machine_rate.value / static_cast<double>(machine_.ipus_per_machine)));
+      std::min(d.ipu_rate.value, d.machine_rate.value / static_cast<double>(machine_.ipus_per_machine)) *
+      calibration_.streaming_factor);
   if (from == Location::remote_ipu) rate = shifted_rate(stride);
   // Every machine lends to as many IPUs as it has, so their share of its memory's rate is as at home.
   if (from == Location::remote_machine) rate = std::min(rate, shifted_rate(stride));

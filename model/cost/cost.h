@@ -37,6 +37,8 @@ class CostModel {
   ~CostModel();
   CostModel(const CostModel&) = delete;
   CostModel& operator=(const CostModel&) = delete;
+  // Other numbers on the same routes: the machine has the same links and link rates.
+  CostModel with(Machine machine, Calibration calibration) const;
 
   const Machine& machine() const { return machine_; }
   const Calibration& calibration() const { return calibration_; }
@@ -63,7 +65,8 @@ class CostModel {
   Machine machine_;
   Calibration calibration_;
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;  // routes, found when first asked for
+  CostModel(Machine machine, Calibration calibration, std::shared_ptr<State> state);
 };
 
 // What lives on a tile of one IPU group only for a while, at the worst moment of the step.

@@ -39,6 +39,7 @@ nlohmann::json comparison_json(const Comparison& c) {
     for (const auto& v : list) out.push_back(v ? nlohmann::json(*v) : nlohmann::json());
     return out;
   };
+  j["probability_faster"] = values(c.probability_faster);
   for (const KeyFigure& k : c.key_figures)
     j["key_figures"].push_back(
         {{"name", k.name}, {"unit", k.unit}, {"values", values(k.values)}, {"differences", k.differences}});

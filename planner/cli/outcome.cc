@@ -66,6 +66,7 @@ json plan_result(const Evaluated& e, Tables& tables) {
             {"label", label(e.plan)},
             {"samples_per_second", e.samples_per_second},
             {"step_time_s", e.step_seconds},
+            {"step_time_band_s", {band_of(e.worlds).low, band_of(e.worlds).high}},
             {"global_batch", e.plan.global_batch()},
             {"flop_utilisation", e.flop_utilisation},
             {"fits", e.fits},
@@ -117,6 +118,17 @@ std::string generic_note(const Graph& graph, const Evaluated& e) {
          "): all bytes moved and one vector slot per element, on one tile";
 }
 
+// Runners-up that may as well be the faster ones.
+std::string tie_note(const Outcome& o) {
+  std::string list;
+  for (std::size_t i = 1; i < o.best.size(); ++i) {
+    const double sure = probability_faster(o.best[0].worlds, o.best[i].worlds);
+    if (sure >= kSure) continue;
+    list += (list.empty() ? "" : ", ") + label(o.best[i].plan) + " (" + figure(sure) + ")";
+  }
+  return list.empty() ? "" : "a tie, by the probability that the first is faster: " + list;
+}
+
 void add_notes(Outcome& o) {
   const Evaluated* e = o.shown();
   for (const std::string& n : o.search.notes) o.notes.push_back(n);
@@ -132,10 +144,16 @@ void add_notes(Outcome& o) {
     o.notes.push_back(std::move(gathers));
   if (std::string generic = generic_note(o.tables->facts(e->plan.micro_batch).graph, *e); !generic.empty())
     o.notes.push_back(std::move(generic));
-  const Calibration& c = o.model->calibration();
-  const double band = e->not_validated.empty() ? c.relative_band : c.relative_band_other;
-  o.notes.push_back("95 % band of the step time: +-" + std::to_string(static_cast<int>(std::lround(band * 100))) +
-                    " %; of the fullest tile: +-" + std::to_string(c.memory_band_bytes / 1024) + " KiB");
+  const Band band = band_of(e->worlds);
+  const auto percent_of_step = [&](double seconds) {
+    char text[16];
+    std::snprintf(text, sizeof text, "%+.0f", 100 * (seconds / e->step_seconds - 1));
+    return std::string(text);
+  };
+  o.notes.push_back("95 % band of the step time: " + percent_of_step(band.low) + " to " + percent_of_step(band.high) +
+                    " %; of the fullest tile: +-" + std::to_string(o.model->calibration().memory_band_bytes / 1024) +
+                    " KiB");
+  if (const std::string ties = tie_note(o); !ties.empty()) o.notes.push_back(ties);
   o.notes.push_back("samples are " + std::string(o.job.model.packed ? "packs of sequences" : "sequences or images"));
 }
 
@@ -170,6 +188,8 @@ Outcome solve(const std::string& job_path, const OutcomeOptions& options, const 
   o.search = search(*o.tables, search_options);
   lower_best(o);
   if (o.search.closest) o.closest = evaluate_in_full(*o.tables, *o.search.closest);
+  for (Evaluated& e : o.best) draw_worlds(*o.tables, e);
+  if (o.closest) draw_worlds(*o.tables, *o.closest);
   clear_progress(common);
   add_notes(o);
   return o;
@@ -179,7 +199,11 @@ json to_json(const Outcome& o) {
   json j;
   if (const Evaluated* e = o.shown(); e && (o.estimated || !o.best.empty())) j["best"] = plan_result(*e, *o.tables);
   j["runners_up"] = json::array();
-  for (std::size_t i = 1; i < o.best.size(); ++i) j["runners_up"].push_back(summary(o.best[i]));
+  for (std::size_t i = 1; i < o.best.size(); ++i) {
+    j["runners_up"].push_back(summary(o.best[i]));
+    const double sure = probability_faster(o.best[0].worlds, o.best[i].worlds);
+    j["runners_up"].back().update({{"probability_best_is_faster", sure}, {"tie", sure < kSure}});
+  }
   j["pareto"] = json::array();
   for (const Evaluated& e : o.pareto) j["pareto"].push_back(summary(e));
   const SearchStats& s = o.search.stats;

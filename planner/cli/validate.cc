@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kTableColumns = 120;  // what the table of points needs
+constexpr int kTableColumns = 140;  // what the table of points needs
 
 json to_json(const ErrorStatistics& s) {
   return {{"runs", s.runs},
@@ -29,6 +29,7 @@ json to_json(const ErrorGroup& g) {
   json j = to_json(g.model);
   j["use"] = g.use.empty() ? json() : json(g.use);
   j["family"] = g.family.empty() ? json() : json(g.family);
+  j["covered"] = g.covered;
   j["null_model"] = to_json(g.null_model);
   return j;
 }
@@ -52,6 +53,8 @@ json to_json(const ValidatedPoint& v) {
   }
   j["predicted"] = v.predicted;
   j["error"] = v.error;
+  j["band"] = {v.band.low, v.band.high};
+  j["in_band"] = v.in_band;
   j["null_predicted"] = v.null_predicted ? json(*v.null_predicted) : json();
   j["null_error"] = v.null_error ? json(*v.null_error) : json();
   const Prediction& e = *v.prediction;
@@ -99,17 +102,19 @@ std::string with_unit(double value, const Measured& m) {
 
 TextTable point_table(const Validation& v) {
   TextTable table;
-  table.headings = {"point", "model", "machine", "plan", "measured", "predicted", "error", "fits"};
-  table.left_columns = {1, 2, 3, 7};
+  table.headings = {"point", "model", "machine", "plan", "measured", "predicted", "error", "95 % band", "fits"};
+  table.left_columns = {1, 2, 3, 8};
   for (const ValidatedPoint& p : v.points) {
     const std::string measured = with_unit(p.point.measured.value, p.point.measured);
     if (!p.prediction) {
-      table.add({p.point.id, "", "", "not estimated", measured, "", "", ""}, Ink::bad);
+      table.add({p.point.id, "", "", "not estimated", measured, "", "", "", ""}, Ink::bad);
       continue;
     }
     const Prediction& e = *p.prediction;
-    table.add({p.point.id, e.model, e.machine, e.plan, measured, with_unit(p.predicted, p.point.measured),
-               signed_percent(p.error), e.fits});
+    table.add(
+        {p.point.id, e.model, e.machine, e.plan, measured, with_unit(p.predicted, p.point.measured),
+         signed_percent(p.error), figure(p.band.low) + " to " + figure(p.band.high) + (p.in_band ? "" : " !"), e.fits},
+        p.in_band ? Ink::plain : Ink::warning);
   }
   return table;
 }
@@ -121,12 +126,15 @@ std::string name_of(const ErrorGroup& g) {
 
 TextTable group_table(const Validation& v) {
   TextTable table;
-  table.headings = {"runs of", "runs", "median", "p90", "worst", "bias", "null: median", "p90", "worst", "bias"};
+  table.headings = {"runs of", "runs",         "median", "p90",   "worst", "bias",
+                    "in band", "null: median", "p90",    "worst", "bias"};
   for (const ErrorGroup& g : v.groups) {
     std::vector<std::string> cells = {name_of(g), std::to_string(g.model.runs)};
-    for (const ErrorStatistics* s : {&g.model, &g.null_model})
+    for (const ErrorStatistics* s : {&g.model, &g.null_model}) {
+      if (s == &g.null_model) cells.push_back(std::to_string(std::lround(g.covered * 100)) + " %");
       cells.insert(cells.end(), {percent_or_none(s->median_abs), percent_or_none(s->p90_abs),
                                  percent_or_none(s->max_abs), signed_percent(s->bias)});
+    }
     table.add(std::move(cells));
   }
   return table;

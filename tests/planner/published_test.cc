@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicted against published. The tables of docs/validation.md are written from here:
+// Predicted against published. The tables of docs/validation.md and docs/calibration.md are written from here:
 //   SUPERSTEP_UPDATE=1 build/dev/tests/planner_long_test --gtest_filter=Published.*
 #include <gtest/gtest.h>
 
@@ -8,9 +8,11 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "model/cost/calibration.h"
+#include "planner/calibrate.h"
 #include "planner/validate.h"
 #include "traces/text_table.h"
 
@@ -18,8 +20,6 @@ namespace superstep {
 namespace {
 
 constexpr const char* kPage = SUPERSTEP_SOURCE "/docs/validation.md";
-constexpr const char* kBegin = "<!-- tables: begin -->\n";
-constexpr const char* kEnd = "<!-- tables: end -->\n";
 
 const PublishedPoints& published() {
   static const PublishedPoints points = load_published({published_folder()});
@@ -67,26 +67,29 @@ std::string signed_percent(double fraction) {
 }
 
 void write_points(std::ostream& out) {
-  out << "| point | use | model | machine | plan | measured | predicted | error | null model | fit |\n"
-         "|---|---|---|---|---|---:|---:|---:|---:|---|\n";
+  out << "| point | use | model | machine | plan | measured | predicted | error | 95 % band | null model | fit |\n"
+         "|---|---|---|---|---|---:|---:|---:|---:|---:|---|\n";
   for (const ValidatedPoint& v : validation().points) {
     const Prediction& p = *v.prediction;
     const std::string unit = v.point.measured.metric == Metric::step_time ? " " + v.point.measured.unit : " /s";
     out << "| " << v.point.id << " | " << v.point.use << " | " << p.model << " | " << p.machine << " | " << p.plan
         << " | " << figure(v.point.measured.value) << unit << " | " << figure(v.predicted) << unit << " | "
-        << signed_percent(v.error) << " | " << signed_percent(v.null_error.value()) << " | " << p.fits << " |\n";
+        << signed_percent(v.error) << " | " << figure(v.band.low) << " to " << figure(v.band.high)
+        << (v.in_band ? "" : " !") << " | " << signed_percent(v.null_error.value()) << " | " << p.fits << " |\n";
   }
 }
 
 void write_groups(std::ostream& out) {
-  out << "| runs of | runs | median | p90 | worst | bias | null model: median | p90 | worst | bias |\n"
-         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n";
+  out << "| runs of | runs | median | p90 | worst | bias | in band | null model: median | p90 | worst | bias |\n"
+         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n";
   for (const ErrorGroup& g : validation().groups) {
     out << "| " << (g.use.empty() && g.family.empty() ? "all" : g.family)
         << (g.use.empty() || g.family.empty() ? "" : ", ") << g.use << " | " << g.model.runs;
-    for (const ErrorStatistics* s : {&g.model, &g.null_model})
+    for (const ErrorStatistics* s : {&g.model, &g.null_model}) {
+      if (s == &g.null_model) out << " | " << percent(g.covered);
       out << " | " << percent(s->median_abs) << " | " << percent(s->p90_abs) << " | " << percent(s->max_abs) << " | "
           << signed_percent(s->bias);
+    }
     out << " |\n";
   }
 }
@@ -113,16 +116,75 @@ std::string tables() {
   return out.str();
 }
 
-TEST(Published, IsOnThePageAsItIsPredicted) {
-  std::ifstream in(kPage, std::ios::binary);
+// Between the marks of a page stands what is found now; SUPERSTEP_UPDATE writes it there.
+void expect_on_page(const std::string& path, const std::string& begin_mark, const std::string& end_mark,
+                    const std::string& found) {
+  std::ifstream in(path, std::ios::binary);
   const std::string page{std::istreambuf_iterator<char>(in), {}};
-  const std::size_t begin = page.find(kBegin), end = page.find(kEnd);
-  ASSERT_TRUE(begin != std::string::npos && end != std::string::npos) << "the page has no place for the tables";
-  const std::size_t first = begin + std::string(kBegin).size();
+  const std::size_t begin = page.find(begin_mark), end = page.find(end_mark);
+  ASSERT_TRUE(begin != std::string::npos && end != std::string::npos) << path << " has no place for the tables";
+  const std::size_t first = begin + begin_mark.size();
   if (std::getenv("SUPERSTEP_UPDATE") != nullptr)
-    std::ofstream(kPage, std::ios::binary) << page.substr(0, first) << tables() << page.substr(end);
+    std::ofstream(path, std::ios::binary) << page.substr(0, first) << found << page.substr(end);
   else
-    EXPECT_EQ(page.substr(first, end - first), tables()) << "the page is old: see its second paragraph";
+    EXPECT_EQ(page.substr(first, end - first), found) << path << " is old: see this file's first lines";
+}
+
+TEST(Published, IsOnThePageAsItIsPredicted) {
+  expect_on_page(kPage, "<!-- tables: begin -->\n", "<!-- tables: end -->\n", tables());
+}
+
+TEST(Published, MostMeasuredRunsLieInTheirBands) {
+  const ErrorGroup& all = validation().groups.front();
+  EXPECT_GE(all.covered, 0.85);
+}
+
+const CalibrationFit& fit() {
+  static const CalibrationFit f = calibrate(measured_runs(published().points), load_calibration(), {});
+  return f;
+}
+
+TEST(Published, RefittingReproducesTheCalibration) {
+  std::ostringstream found;
+  found << calibration_file(fit()).dump(2) << "\n";
+  std::ifstream in(SUPERSTEP_SOURCE "/data/calibration/default.json", std::ios::binary);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), found.str());
+}
+
+TEST(Published, FamiliesThatWereLeftOutArePredicted) {
+  std::vector<double> errors;
+  for (const LeftOutFamily& f : fit().families) errors.push_back(f.errors.median_abs);
+  EXPECT_LE(quantile(errors, 0.5), 0.08);
+}
+
+std::string constants_page() {
+  std::ostringstream out;
+  const auto all = fitted_constants();
+  const auto with_unit = [](const FittedConstant& c, double value) {
+    return figure(value) + (c.unit.empty() ? "" : " " + std::string(c.unit));
+  };
+  out << "| constant | fitted | ± | leaving one run out | held by |\n|---|---:|---:|---:|---|\n";
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const CalibratedConstant& c = fit().constants[k];
+    out << "| `" << all[k].name << "` | " << with_unit(all[k], c.value) << " | " << figure(c.uncertainty) << " | "
+        << figure(c.low) << " to " << figure(c.high) << " |";
+    for (const auto& [run, share] : c.held_by) out << " " << run << " " << percent(share);
+    out << " |\n";
+  }
+  out << "\n| errors of | runs | median | p90 | worst | bias |\n|---|---:|---:|---:|---:|---:|\n";
+  const auto add = [&](const std::string& name, const ErrorStatistics& s) {
+    out << "| " << name << " | " << s.runs << " | " << percent(s.median_abs) << " | " << percent(s.p90_abs) << " | "
+        << percent(s.max_abs) << " | " << signed_percent(s.bias) << " |\n";
+  };
+  add("all runs fitted to", fit().fitted);
+  add("each run, left out", fit().left_out_runs);
+  for (const LeftOutFamily& f : fit().families) add(f.family + ", left out", f.errors);
+  return out.str();
+}
+
+TEST(Published, TheConstantsAreOnTheirPage) {
+  expect_on_page(SUPERSTEP_SOURCE "/docs/calibration.md", "<!-- constants: begin -->\n", "<!-- constants: end -->\n",
+                 constants_page());
 }
 
 }  // namespace

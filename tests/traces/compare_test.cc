@@ -33,6 +33,27 @@ TEST(Compare, TheHeadlineSaysDirectionSizeAndFit) {
             "p=4 r=4 m=3 g=128 does not fit (over by 20.6 KiB).");
 }
 
+// Step times in the same worlds decide whether a difference is one.
+TEST(Compare, ADifferenceThatIsNotSureIsATie) {
+  report::Index source = example_report(Example::tight).index, target = example_report(Example::deeper).index;
+  const auto draw = [](report::Index& index, const std::vector<double>& factors) {
+    index.mutable_plan()->clear_step_time_in_worlds_s();
+    for (double f : factors) index.mutable_plan()->add_step_time_in_worlds_s(f * index.plan().step_time_s());
+  };
+  const std::vector<const report::Index*> both = {&source, &target};
+  const std::vector<std::string> names = {"a", "b"};
+  EXPECT_THAT(compare(both, names).probability_faster, ElementsAre(std::nullopt, std::nullopt));
+  draw(source, {1, 1, 1, 1});
+  draw(target, {1, 1, 1, 0.5});  // slower by 5.9 % in three worlds, faster in one
+  Comparison c = compare(both, names);
+  EXPECT_THAT(c.probability_faster, ElementsAre(0.5, 0.25));
+  EXPECT_THAT(c.headline, HasSubstr("slower than p=4 r=4 g=192 (a tie: probability 0.75) and fits"));
+  draw(target, {1, 1.1, 1, 1.2});
+  c = compare(both, names);
+  EXPECT_EQ(c.probability_faster[1], 0);
+  EXPECT_THAT(c.headline, HasSubstr("slower than p=4 r=4 g=192 (probability 1.00) and fits"));
+}
+
 TEST(Compare, EqualReportsAreEquallyFastAndToldApartByName) {
   const Comparison c = compare_examples({Example::tight, Example::tight});
   EXPECT_EQ(c.headline,

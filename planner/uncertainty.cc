@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/uncertainty.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "model/error.h"
+#include "model/numerics/random_bits.h"
+
+namespace superstep {
+namespace {
+
+// Standard deviation of the logarithm of a machine number that was estimated or is remembered.
+constexpr double kEstimatedSpread = 0.25;
+// Of a residual's variance, what plans of one model have in common. Nothing published tells it apart: half.
+constexpr double kCommonVariance = 0.5;
+constexpr double k95 = 1.96;
+
+// Machine numbers that a time is made of after a program is lowered; the links' rates are not among them, since they
+// are published or cancel.
+struct Drawn {
+  const char* pointer;
+  void (*scale)(Machine&, double);
+};
+constexpr Drawn kMachineNumbers[] = {
+    {"/chip/exchange/superstep",
+     [](Machine& m, double f) { m.chip.exchange.superstep = scaled(m.chip.exchange.superstep, f); }},
+    {"/links/hop_latency", [](Machine& m, double f) { m.links.hop_latency = m.links.hop_latency * f; }},
+    {"/links/external_sync", [](Machine& m, double f) { m.links.external_sync = scaled(m.links.external_sync, f); }},
+    {"/gateway/latency", [](Machine& m, double f) { m.gateway.latency = m.gateway.latency * f; }},
+    {"/host/rate", [](Machine& m, double f) { m.host.rate = BytesPerSecond(m.host.rate.value * f); }},
+};
+
+bool is_estimated(const Machine& machine, const std::string& pointer) {
+  return std::any_of(machine.rows.begin(), machine.rows.end(), [&](const SourcedRow& row) {
+    return row.pointer == pointer && (row.source.starts_with("estimated") || row.source.starts_with("recalled"));
+  });
+}
+
+std::uint64_t hash(std::string_view text) {  // FNV-1a: the same in every build
+  std::uint64_t h = 0xcbf29ce484222325u;
+  for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return h;
+}
+
+// A standard normal number of a world, by what it is for.
+double normal(std::string_view what, int world) {
+  const std::uint64_t key = hash(what);
+  const auto bits = numerics::philox4x32({static_cast<std::uint32_t>(world), 0, 0, 0},
+                                         {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)});
+  const auto uniform = [](std::uint32_t b) { return (static_cast<double>(b) + 0.5) * 0x1p-32; };
+  return std::sqrt(-2 * std::log(uniform(bits[0]))) * std::cos(2 * std::numbers::pi * uniform(bits[1]));
+}
+
+// The constants' deviations, as the matrix that turns independent numbers into them.
+Eigen::MatrixXd spread_of(const Calibration& c) {
+  const auto n = static_cast<Eigen::Index>(c.uncertainty.size());
+  Eigen::MatrixXd covariance(n, n);
+  if (n == 0) return covariance;
+  for (Eigen::Index i = 0; i < n; ++i)
+    for (Eigen::Index j = 0; j < n; ++j)
+      covariance(i, j) = c.correlation[static_cast<std::size_t>(i * n + j)] / (k95 * k95) *
+                         c.uncertainty[static_cast<std::size_t>(i)] * c.uncertainty[static_cast<std::size_t>(j)];
+  // Correlations are rounded in the file: a square root that takes matrices with an eigenvalue just below zero.
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> parts(covariance);
+  return parts.eigenvectors() * parts.eigenvalues().cwiseMax(0).cwiseSqrt().asDiagonal();
+}
+
+Calibration drawn(Calibration c, const Eigen::MatrixXd& spread, int world) {
+  Eigen::VectorXd independent(spread.cols());
+  for (Eigen::Index i = 0; i < spread.cols(); ++i) independent[i] = normal("constant " + std::to_string(i), world);
+  const Eigen::VectorXd change = spread * independent;
+  for (Eigen::Index i = 0; i < change.size(); ++i) {
+    const FittedConstant& constant = fitted_constants()[static_cast<std::size_t>(i)];
+    const double now = constant.get(c);
+    // Times go with the inverse of a rate: it is this that was fitted, and that is drawn.
+    const double moved =
+        constant.is_rate ? 1 / std::max(1 / now - change[i] / (now * now), 1 / constant.most) : now + change[i];
+    constant.set(c, std::clamp(moved, constant.least, constant.most));
+  }
+  return c;
+}
+
+Machine drawn(Machine m, int world) {
+  for (const Drawn& number : kMachineNumbers)
+    if (is_estimated(m, number.pointer)) number.scale(m, std::exp(kEstimatedSpread * normal(number.pointer, world)));
+  return m;
+}
+
+double residual(const Calibration& c, const Subject& subject, int world) {
+  const double deviation = (subject.validated ? c.relative_band : c.relative_band_other) / k95;
+  const double common = normal("model " + subject.model, world), own = normal("plan " + subject.plan, world);
+  return std::exp(deviation * (std::sqrt(kCommonVariance) * common + std::sqrt(1 - kCommonVariance) * own));
+}
+
+}  // namespace
+
+std::vector<double> step_seconds_in_worlds(const Program& program, const CostModel& model, const Subject& subject) {
+  const Calibration& c = model.calibration();
+  const Eigen::MatrixXd spread = spread_of(c);
+  std::vector<double> seconds;
+  for (int world = 0; world < kWorlds; ++world) {
+    const CostModel other = model.with(drawn(model.machine(), world), drawn(c, spread, world));
+    seconds.push_back(other.seconds(cost(program, other).step.total()).value * residual(c, subject, world));
+  }
+  return seconds;
+}
+
+double probability_faster(const std::vector<double>& seconds, const std::vector<double>& than) {
+  SUPERSTEP_CHECK(seconds.size() == than.size() && !seconds.empty(), "times in other worlds");
+  double sum = 0;
+  for (std::size_t i = 0; i < seconds.size(); ++i) sum += seconds[i] < than[i] ? 1 : seconds[i] == than[i] ? 0.5 : 0;
+  return sum / static_cast<double>(seconds.size());
+}
+
+Band band_of(std::vector<double> values) {
+  SUPERSTEP_CHECK(!values.empty(), "a band of nothing");
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double share) {
+    return values[static_cast<std::size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
+  };
+  return {at(0.025), at(0.975)};
+}
+
+}  // namespace superstep

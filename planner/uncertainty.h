@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// How sure a step time is: the same program timed in many worlds. What is uncertain differs between them together, for
+// every plan in the same way, so that what two plans have in common cancels when they are compared.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/cost/cost.h"
+
+namespace superstep {
+
+constexpr int kWorlds = 200;
+// Below this a difference between two plans is called a tie.
+constexpr double kSure = 0.9;
+
+// Whose residual error it is: half of its variance is common to all plans of one model.
+struct Subject {
+  std::string model, plan;
+  bool validated = true;  // all its mechanisms are covered by measured points
+};
+
+// Seconds of a step in world 0, 1, ... kWorlds - 1: fitted constants as the calibration knows them, machine numbers
+// whose source is an estimate or a memory, and what the model leaves unexplained.
+std::vector<double> step_seconds_in_worlds(const Program& program, const CostModel& model, const Subject& subject);
+
+// The share of worlds in which the first is the faster. Of two equally long lists.
+double probability_faster(const std::vector<double>& seconds, const std::vector<double>& than);
+
+// The middle 95 % of the worlds.
+struct Band {
+  double low = 0, high = 0;
+};
+Band band_of(std::vector<double> values);
+
+}  // namespace superstep
