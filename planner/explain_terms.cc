@@ -20,8 +20,9 @@ const std::array<TermExplanation, kTerms>& table() {
       {"shares rounded up to 16 channels and 6 rows, less the useful rows",
        {"/chip/amp/block_channels", "/chip/workers", "/chip/clock"},
        {}},
-      {"block_fixed per 16 x 16 weight block and row group + call_fixed per call",
-       {"/chip/amp/block_fixed", "/chip/amp/call_fixed", "/chip/clock"},
+      {"half with half partials: block_fixed per 16 x 16 weight block + call_fixed per call; else vendor vertex "
+       "formula",
+       {"/chip/amp/block_fixed", "/chip/amp/call_fixed", "/chip/amp/weight_load", "/chip/clock"},
        {}},
       {"vendor vertex formulas x vector_factor",
        {"/chip/workers", "/chip/vertex_launch", "/chip/clock"},

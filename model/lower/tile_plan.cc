@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "model/error.h"
+#include "model/ops/amp_vertex.h"
 #include "model/ops/conv.h"
 #include "model/ops/matmul.h"
 
@@ -23,37 +24,22 @@ std::int64_t fewest_parts(std::int64_t n, std::int64_t limit) {
   return limit < 1 ? 0 : ceil_div(n, ceil_div(n, std::min(n, limit)));
 }
 
-std::int64_t macs_per_cycle(const Amp& amp, DType operands, DType partials) {
-  if (operands != DType::fp16) return amp.fp32_macs_per_cycle;
-  return partials == DType::fp16 ? amp.fp16_16_macs_per_cycle : amp.fp16_32_macs_per_cycle;
-}
-
-// Adding `parts` partial sums of n elements on one tile: the vendor's add-reduce vertex with float or
-// half accumulators (single contiguous input), 8 elements per worker and pass.
-Cycles add_partials(std::int64_t parts, std::int64_t elements, std::int64_t workers) {
-  return Cycles(33 + workers * (20 + (2 * parts + 8) * ceil_div(elements, 8 * workers)));
-}
-
 struct Pricer {
   const Chip& chip;
   const Calibration& calibration;
-  std::int64_t chip_tiles, operand_size, partial_size, channels, row_cycles, inputs_spread, weights_spread;
+  AmpVertex vertex;
+  std::int64_t chip_tiles, operand_size, partial_size, channels, inputs_spread, weights_spread;
 
   Pricer(const ProductShape& s, std::int64_t tiles, const Chip& c, const Calibration& k)
       : chip(c),
         calibration(k),
+        vertex(c.amp, c.workers, s.operands, s.partials),
         chip_tiles(tiles),
         operand_size(size_of(s.operands)),
         partial_size(size_of(s.partials)),
         channels(c.amp.block_channels),
-        row_cycles(channels * channels / macs_per_cycle(c.amp, s.operands, s.partials)),
         inputs_spread(s.batch * s.rows * s.contracted * operand_size / tiles),
         weights_spread(s.batch * s.contracted * s.columns * operand_size / tiles) {}
-
-  // Cycles that no choice of the other operand's split avoids: multiplying and weight loads.
-  std::int64_t multiply(std::int64_t g, std::int64_t r, std::int64_t nb, std::int64_t kb) const {
-    return g * nb * kb * (row_cycles * chip.workers * ceil_div(r, chip.workers) + chip.amp.block_fixed.value);
-  }
 
   // Time and temporary memory alone, for splits that the front will mostly refuse. `any_pm`: a bound for every split
   // of the rows with shares no smaller than this one's; what already lies on the tile then counts as if pm were 1.
@@ -71,7 +57,9 @@ struct Pricer {
     const std::int64_t weights = g * nb * kb * channels * channels * operand_size;
     const std::int64_t inputs_in = inputs - std::min(inputs / pn, inputs_spread),
                        weights_in = weights - std::min(any_pm ? weights : weights / pm, weights_spread);
-    std::int64_t total = multiply(g, r, nb, kb) + chip.amp.call_fixed.value + 2 * chip.exchange.superstep.value;
+    const AmpShare share{g, r, nb, kb};
+    std::int64_t total =
+        (any_pm ? vertex.least_cycles(share) : vertex.cycles(share)) + 2 * chip.exchange.superstep.value;
     const auto received = pn % 2 == 0 ? static_cast<double>(weights_in) / chip.exchange.receive.value +
                                             static_cast<double>(inputs_in) / chip.exchange.paired_receive.value
                                       : static_cast<double>(weights_in + inputs_in) / chip.exchange.receive.value;
@@ -93,17 +81,17 @@ struct Pricer {
                        kb = ceil_div(ceil_div(s.contracted, channels), pk);
     ProductPlan p;
     p.pg = pg, p.pm = pm, p.pn = pn, p.pk = pk;
-    const std::int64_t blocks = g * nb * kb;
-    const std::int64_t rows_all = blocks * row_cycles * chip.workers * ceil_div(r, chip.workers);
+    const AmpShare share{g, r, nb, kb};
+    const std::int64_t rows_all = vertex.row_work(share);
     const double useful_macs = static_cast<double>(s.batch) * static_cast<double>(s.rows) *
                                static_cast<double>(s.columns) * static_cast<double>(s.contracted) /
                                static_cast<double>(chip_tiles);
-    const double rate = static_cast<double>(channels * channels) / static_cast<double>(row_cycles);
+    const double rate = static_cast<double>(channels * channels) / static_cast<double>(vertex.row_cycles());
     p.rows_useful = Cycles(std::min(rows_all, static_cast<std::int64_t>(std::llround(useful_macs / rate))));
     p.rows_padding = Cycles(rows_all) - p.rows_useful;
-    p.fixed = Cycles(chip.amp.block_fixed.value * blocks) + chip.amp.call_fixed;
+    p.fixed = Cycles(vertex.cycles(share) - rows_all);
     const auto inputs = static_cast<std::int64_t>(static_cast<double>(g * r * kb * channels * operand_size) * s.halo);
-    const std::int64_t weights = blocks * channels * channels * operand_size;
+    const std::int64_t weights = share.blocks() * channels * channels * operand_size;
     // Of what several tiles need an equal share already lies on the tile, but never more than an even
     // spread of the tensor leaves there.
     const Bytes inputs_in(inputs - std::min(inputs / pn, inputs_spread)),
@@ -175,7 +163,7 @@ void search(const ProductShape& s, std::int64_t tiles, const Chip& chip, const C
         const std::int64_t kb = ceil_div(kblocks, pk), most = tiles / (pg * pn * pk);
         // Shares of the rows grow, and time and memory with them: the first that is out ends the run.
         for (std::int64_t pm = fewest_parts(s.rows, most); pm > 0; pm = fewest_parts(s.rows, pm - 1)) {
-          const std::int64_t least = pricer.multiply(g, ceil_div(s.rows, pm), nb, kb) * times;
+          const std::int64_t least = pricer.vertex.least_cycles({g, ceil_div(s.rows, pm), nb, kb}) * times;
           if (static_cast<double>(least) > slowest()) break;
           const Pricer::Quick bound = pricer.quick(s, pg, pm, pn, pk, true);
           if (front.refuses(Cycles(bound.total * times), Bytes(bound.temporary))) break;
@@ -229,6 +217,16 @@ void add_level(const ProductShape& shape, std::int64_t times, Parts parts, std::
 }
 
 }  // namespace
+
+Cycles add_partials(std::int64_t parts, std::int64_t elements, std::int64_t workers) {
+  return Cycles(33 + workers * (20 + (2 * parts + 8) * ceil_div(elements, 8 * workers)));
+}
+
+ProductPlan product_plan(const ProductShape& shape, const ProductSplit& split, std::int64_t tiles, const Chip& chip,
+                         const Calibration& calibration) {
+  SUPERSTEP_CHECK(split.parts() > 0 && split.parts() <= tiles, "a product split into more parts than there are tiles");
+  return Pricer(shape, tiles, chip, calibration).price(shape, split.batch, split.rows, split.columns, split.contracted);
+}
 
 std::vector<ProductPlan> product_front(const ProductShape& shape, std::int64_t tiles, const Chip& chip,
                                        const Calibration& calibration) {

@@ -45,6 +45,19 @@ struct ProductPlan {
   Cycles total;                   // all of it, all runs, supersteps and calibrated factor included
 };
 
+// Into how many parts each extent of a product is cut.
+struct ProductSplit {
+  std::int64_t batch = 1, rows = 1, columns = 1, contracted = 1;
+  std::int64_t parts() const { return batch * rows * columns * contracted; }
+};
+// The product cut just so, in one run.
+ProductPlan product_plan(const ProductShape& shape, const ProductSplit& split, std::int64_t tiles, const Chip& chip,
+                         const Calibration& calibration);
+
+// Adding `parts` partial sums of n elements on one tile: the vendor's add-reduce vertex with float or half
+// accumulators (single contiguous input), 8 elements per worker and pass.
+Cycles add_partials(std::int64_t parts, std::int64_t elements, std::int64_t workers);
+
 // Strict Pareto front of (total, temporary), fastest first.
 std::vector<ProductPlan> product_front(const ProductShape& shape, std::int64_t tiles, const Chip& chip,
                                        const Calibration& calibration);

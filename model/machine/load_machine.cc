@@ -30,6 +30,10 @@ Amp read_amp(SourcedValues& values) {
   amp.block_channels = values.integer("/chip/amp/block_channels", 1, 1024);
   amp.block_fixed = values.cycles("/chip/amp/block_fixed");
   amp.call_fixed = values.cycles("/chip/amp/call_fixed");
+  if (values.has("/chip/amp/weight_load")) {
+    amp.weight_load = values.rate_per_cycle("/chip/amp/weight_load");
+    amp.estimated_fp16_16 = values.has("/chip/amp/estimated_fp16_16") && values.boolean("/chip/amp/estimated_fp16_16");
+  }
   return amp;
 }
 

@@ -19,8 +19,10 @@ struct Amp {
   std::int64_t fp16_32_macs_per_cycle = 0;  // half inputs, float partials
   std::int64_t fp32_macs_per_cycle = 0;
   std::int64_t block_channels = 0;  // a weight block is block_channels x block_channels (16)
-  Cycles block_fixed;               // per weight block and row group: weight load, launch, retained state
-  Cycles call_fixed;                // per vertex call
+  Cycles block_fixed;               // measured, per weight block and row group: weight load, launch, retained state
+  Cycles call_fixed;                // measured, per vertex call
+  BytesPerCycle weight_load{0};  // into the unit, for the vendor's estimate; 0: what was measured serves for all types
+  bool estimated_fp16_16 = false;  // the vendor's estimate also for half inputs and partials, as for the other types
   friend bool operator==(const Amp&, const Amp&) = default;
 };
 

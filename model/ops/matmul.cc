@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/error.h"
+#include "model/ops/amp_vertex.h"
 #include "model/ops/elementwise.h"
 #include "model/ops/families.h"
 #include "model/ops/product.h"
@@ -305,14 +306,11 @@ MatmulDims matmul_dims(const OpCall& call) {
 }
 
 Cycles matrix_unit_cycles(const TileCosts& costs, DType type, const MatmulDims& share) {
-  const Amp& amp = costs.amp;
-  const std::int64_t block = std::max<std::int64_t>(amp.block_channels, 1);
-  const std::int64_t rate = size_of(type) <= 2 ? amp.fp16_16_macs_per_cycle : amp.fp32_macs_per_cycle;
-  const std::int64_t row_cycles = ceil_div(block * block, std::max<std::int64_t>(rate, 1));
-  const std::int64_t blocks = share.batch * ceil_div(share.columns, block) * ceil_div(share.contracted, block);
-  // The workers take whole rows, so rows count in multiples of the workers.
-  const Cycles rows(blocks * row_cycles * round_up(share.rows, costs.workers));
-  return rows + amp.block_fixed * blocks + amp.call_fixed;
+  const DType operands = size_of(type) <= 2 ? DType::fp16 : DType::fp32;
+  const std::int64_t block = std::max<std::int64_t>(costs.amp.block_channels, 1);
+  const AmpVertex vertex(costs.amp, costs.workers, operands, operands);
+  return Cycles(
+      vertex.cycles({share.batch, share.rows, ceil_div(share.columns, block), ceil_div(share.contracted, block)}));
 }
 
 namespace ops {

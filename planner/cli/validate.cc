@@ -9,6 +9,7 @@
 
 #include "model/error.h"
 #include "planner/cli/options.h"
+#include "planner/cli/validate_operators.h"
 
 namespace superstep {
 namespace {
@@ -203,7 +204,15 @@ void add_validate(CLI::App& app, CommonOptions& common, Run& run) {
                               "constant utilisation");
   sub->add_option("points", *paths, "Files of published points, or folders of them; data/published by default")
       ->type_name("FILE|DIR");
-  sub->callback([paths, &common, &run] { run = [paths, &common] { return run_validate(*paths, common); }; });
+  auto operators = std::make_shared<bool>(false);
+  sub->add_flag("--operators", *operators,
+                "Single operators instead: vertices, exchanges and products against the facts of data/operators, or of "
+                "the files given");
+  sub->callback([paths, operators, &common, &run] {
+    run = [paths, operators, &common] {
+      return *operators ? run_validate_operators(*paths, common) : run_validate(*paths, common);
+    };
+  });
 }
 
 }  // namespace superstep

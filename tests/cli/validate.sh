@@ -52,4 +52,16 @@ echo '{"points": [{"id": "three", "use": "mine", "family": "net", "job": {"model
 cp "$files/branch.onnx" .
 run validate three.json --quiet
 expect 1 err 'point "three": ' 'node "either" (If)'
+
+# Single operators: the repository's facts, files, and what is wrong in them.
+run validate --operators --json result.json
+expect 0 out 'vendor-fp16-16-64x64x64' 'heidelberg-gemm-fp32' 'outside, known' 'facts within their tolerance' ' 0 outside'
+expect 0 result.json '"outside": 0' '"unit": "TFLOP/s"' '"basis": "measured"' '"source": '
+fact='"id": "sum", "group": "mine", "machine": "toy", "kind": "reduction", "parts": 4, "elements": 8, "tolerance": 0.1'
+echo "{\"facts\": [{$fact, \"stated\": {\"value\": 50, \"unit\": \"cycles\", \"basis\": \"measured\", \"source\": \"a test\"}}]}" >facts.json
+run validate --operators facts.json --json result.json --quiet
+expect 0 result.json '"ours": 105.0' '"within": false' '"outside": 1'
+[[ $(value error result.json) == 1.1 ]] || complain "error $(value error result.json), expected 1.1"
+run validate --operators one.json --quiet
+expect 2 err 'one.json' 'facts'
 finish

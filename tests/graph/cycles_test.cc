@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/graph/builder.h"
+#include "model/ops/amp_vertex.h"
 #include "model/ops/op.h"
 
 namespace superstep {
@@ -12,7 +13,7 @@ TileCosts costs() {
   TileCosts c;
   c.workers = 6;
   c.launch = Cycles(11);
-  c.amp = {64, 32, 16, 16, Cycles(160), Cycles(300)};
+  c.amp = {64, 32, 16, 16, Cycles(160), Cycles(300), BytesPerCycle(0), false};
   return c;
 }
 
@@ -123,6 +124,58 @@ TEST(CyclesOfLookups, AreBySliceAndRow) {
   // a tenth of the table: 6 hits, 54 misses of 8 cycles
   const std::vector<std::int64_t> part = {60, 64, 100};
   EXPECT_EQ(call->def.cycles(costs(), *call, part), Cycles(11 + 6 * (30 + (6 * 83 + 54 * 8) / 6)));
+}
+
+Amp estimated() { return {64, 32, 16, 16, Cycles(160), Cycles(300), BytesPerCycle(8), true}; }
+
+TEST(CyclesOfTheMatrixUnit, MeasuredBlocks) {
+  const AmpVertex vertex(costs().amp, 6, DType::fp16, DType::fp16);
+  // 2 x 3 blocks of 16 x 16, 13 rows for six workers are 18: 6 (4 x 18 + 160) + 300
+  EXPECT_EQ(vertex.cycles({1, 13, 2, 3}), 1692);
+  EXPECT_EQ(vertex.row_work({1, 13, 2, 3}), 6 * 4 * 18);
+}
+
+TEST(CyclesOfTheMatrixUnit, VendorsEstimateOfHalves) {
+  const AmpVertex vertex(estimated(), 6, DType::fp16, DType::fp16);
+  // One block, 24 rows, 4 per worker. Clearing: 37 + 4 - 7 = 34 slots; as many for all, so 6 x 34 + 14 = 218.
+  // 50 + 6 (7 + 0) + 13 + 11 + 18 + (7 + 64 + 218)
+  EXPECT_EQ(vertex.cycles({1, 24, 1, 1}), 423);
+  // A second block of the contraction adds: 38 + 4 - 7 = 35 slots, 6 x 35 + 14 = 224; 6 x 3 + 15 + 19 + 6 + 64 + 224
+  EXPECT_EQ(vertex.cycles({1, 24, 1, 2}), 423 + 346);
+}
+
+TEST(CyclesOfTheMatrixUnit, VendorsEstimateOfFloatsAndFloatPartials) {
+  // Floats: a block is two passes of 8 channels. Clearing takes 46 + (2 + 8 x 4) + 8 = 88 slots, adding 54.
+  // 50 + 13 + [15 + 19 + 6 + 64 + 6 x 54 + 14] + 11 + 18 + 7 + 64 + 6 x 88 + 14
+  EXPECT_EQ(AmpVertex(estimated(), 6, DType::fp32, DType::fp32).cycles({1, 24, 1, 1}), 1147);
+  // Half operands, float partials: 8 of 16 channels per pass: 50 + 42 + 13 + 11 + 18 + 2 (7 + 32 + 218)
+  EXPECT_EQ(AmpVertex(estimated(), 6, DType::fp16, DType::fp32).cycles({1, 24, 1, 1}), 648);
+}
+
+// What is not measured is estimated; a chip that says nothing of its weight loads has only what was measured.
+TEST(CyclesOfTheMatrixUnit, MeasuredWhereItWasMeasured) {
+  Amp amp = estimated();
+  amp.estimated_fp16_16 = false;
+  EXPECT_EQ(AmpVertex(amp, 6, DType::fp16, DType::fp16).cycles({1, 24, 1, 1}), 4 * 24 + 160 + 300);
+  EXPECT_EQ(AmpVertex(amp, 6, DType::fp32, DType::fp32).cycles({1, 24, 1, 1}), 1147);
+  EXPECT_EQ(AmpVertex(costs().amp, 6, DType::fp32, DType::fp32).cycles({1, 24, 1, 1}), 16 * 24 + 160 + 300);
+}
+
+// The search stops at the first share that is out, so no larger one may take less than it was told.
+TEST(CyclesOfTheMatrixUnit, NoLargerShareTakesLessThanTheLeast) {
+  for (DType operands : {DType::fp16, DType::fp32}) {
+    for (DType partials : {DType::fp16, DType::fp32}) {
+      const AmpVertex vertex(estimated(), 6, operands, partials);
+      bool falls = false;
+      for (std::int64_t rows = 1; rows < 64; ++rows) {
+        const std::int64_t least = vertex.least_cycles({2, rows, 3, 2});
+        EXPECT_LE(least, vertex.cycles({2, rows, 3, 2}));
+        for (std::int64_t more = rows; more < 64; ++more) EXPECT_LE(least, vertex.cycles({2, more, 3, 2})) << rows;
+        falls = falls || vertex.cycles({2, rows, 3, 2}) > vertex.cycles({2, rows + 1, 3, 2});
+      }
+      EXPECT_TRUE(falls);  // 11 rows take more than 12 of floats, 17 more than 18 of halves
+    }
+  }
 }
 
 }  // namespace

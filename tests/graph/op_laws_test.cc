@@ -146,7 +146,7 @@ TEST_P(OpLaws, OperandsMarkedLinearAre) {
 TileCosts tile_costs() {
   TileCosts costs;
   costs.launch = Cycles(11);
-  costs.amp = {64, 32, 16, 16, Cycles(160), Cycles(300)};
+  costs.amp = {64, 32, 16, 16, Cycles(160), Cycles(300), BytesPerCycle(0), false};
   return costs;
 }
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// validate --operators: single operators against what is known of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/cli/options.h"
+
+namespace superstep {
+
+int run_validate_operators(const std::vector<std::string>& paths, const CommonOptions& common);
+
+}  // namespace superstep

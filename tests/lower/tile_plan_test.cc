@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search for tile plans of products against every split there is, on a small chip.
+#include "model/lower/tile_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/lower/toy.h"
+
+namespace superstep {
+namespace {
+
+// Part counts that make the same share count once, as the fewest.
+bool is_fewest(std::int64_t n, std::int64_t parts) { return parts <= n && ceil_div(n, ceil_div(n, parts)) == parts; }
+
+Cycles best_of_all(const ProductShape& s, std::int64_t tiles, const Chip& chip, const Calibration& calibration) {
+  const std::int64_t columns = ceil_div(s.columns, chip.amp.block_channels);
+  const std::int64_t contracted = ceil_div(s.contracted, chip.amp.block_channels);
+  Cycles best(INT64_MAX);
+  ProductSplit p;
+  for (p.batch = 1; p.batch <= tiles; ++p.batch) {
+    for (p.rows = 1; p.batch * p.rows <= tiles; ++p.rows) {
+      for (p.columns = 1; p.batch * p.rows * p.columns <= tiles; ++p.columns) {
+        for (p.contracted = 1; p.parts() <= tiles; ++p.contracted) {
+          if (is_fewest(s.batch, p.batch) && is_fewest(s.rows, p.rows) && is_fewest(columns, p.columns) &&
+              is_fewest(contracted, p.contracted))
+            best = std::min(best, product_plan(s, p, tiles, chip, calibration).total);
+        }
+      }
+    }
+  }
+  return best;
+}
+
+// With the vendor's estimate too, which falls where a row more fills the pipeline.
+TEST(TilePlan, SearchFindsTheFastestSplit) {
+  Chip chip = load_machine("ipu-pod4").chip;
+  const Calibration calibration = load_calibration("none");
+  const std::int64_t tiles = 24;
+  for (bool estimated : {false, true}) {
+    chip.amp.estimated_fp16_16 = estimated;
+    for (DType type : {DType::fp16, DType::fp32}) {
+      for (std::int64_t rows : {3, 96, 131, 400}) {
+        for (std::int64_t columns : {16, 70, 230}) {
+          const ProductShape shape{2, rows, columns, 150, 1, type, type};
+          ProductShape swapped = shape;
+          std::swap(swapped.rows, swapped.columns);
+          const Cycles best =
+              std::min(best_of_all(shape, tiles, chip, calibration), best_of_all(swapped, tiles, chip, calibration));
+          const ProductPlan found = product_front(shape, tiles, chip, calibration).front();
+          EXPECT_EQ(found.times, 1);
+          EXPECT_EQ(found.total, best) << rows << " x 150 x " << columns;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace superstep
