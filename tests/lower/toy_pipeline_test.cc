@@ -256,7 +256,7 @@ class Unrolled {
 };
 
 Graph small_gpt() {
-  TransformerSpec spec = zoo_spec("gpt2-small");
+  TransformerSpec spec = transformer_spec("gpt2-small");
   spec.layers = 2, spec.hidden = 16, spec.heads = 2, spec.ffn = 32, spec.vocabulary = 32,
   spec.sequence_length = spec.positions = 8;
   Graph graph = build(spec, 1, DType::fp16);
