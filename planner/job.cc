@@ -251,26 +251,6 @@ Pins read_pins(JsonReader r) {
   return pins;
 }
 
-void override_numbers(JsonReader& r, TransformerSpec& s) {
-  s.layers = r.integer_or("layers", 1, 4096, s.layers);
-  s.hidden = r.integer_or("hidden", 1, 1 << 20, s.hidden);
-  s.heads = r.integer_or("heads", 1, 4096, s.heads);
-  s.ffn = r.integer_or("ffn", 1, 1 << 22, s.ffn);
-  s.vocabulary = r.integer_or("vocabulary", 2, 1 << 24, s.vocabulary);
-  s.sequence_length = r.integer_or("sequence_length", 1, 1 << 20, s.sequence_length);
-  s.positions = r.integer_or("positions", 1, 1 << 20, std::max(s.positions, s.sequence_length));
-  s.masked_tokens = r.integer_or("masked_tokens", 0, s.sequence_length, std::min(s.masked_tokens, s.sequence_length));
-  s.packed = r.boolean_or("packed", s.packed);
-  s.dropout = r.number_or("dropout", 0, 0.99, s.dropout);
-  s.attention_dropout = r.number_or("attention_dropout", 0, 0.99, s.attention_dropout);
-  if (s.hidden % s.heads != 0)
-    throw Error(r.at("heads"),
-                "found " + std::to_string(s.heads) + " heads, which do not divide hidden " + std::to_string(s.hidden));
-  if (s.positions < s.sequence_length)
-    throw Error(r.at("positions"), "found " + std::to_string(s.positions) + ", expected at least sequence_length " +
-                                       std::to_string(s.sequence_length));
-}
-
 // A path that a job gives: from where the program runs, or from where the job lies.
 std::string found_path(const std::string& text, const std::string& job_file) {
   const std::filesystem::path path = text;
@@ -289,7 +269,8 @@ ModelChoice read_model(JsonReader r, const std::string& job_file) {
     const std::string name = r.name("zoo", zoo_names());
     m.zoo = zoo_spec(name);
     override_numbers(r, *m.zoo);
-    m.packed = m.zoo->packed;
+    const auto* transformer = std::get_if<TransformerSpec>(&*m.zoo);
+    m.packed = transformer && transformer->packed;
   } else {
     m.onnx = found_path(r.text("onnx"), job_file);
     m.batch_dimension = static_cast<int>(r.integer_or("batch_dimension", 0, 15, m.batch_dimension));
@@ -377,7 +358,7 @@ bool IntegerPin::allows(std::int64_t v) const {
   return std::find(values.begin(), values.end(), v) != values.end();
 }
 
-std::string ModelChoice::name() const { return zoo ? zoo->name : std::filesystem::path(onnx).filename().string(); }
+std::string ModelChoice::name() const { return zoo ? name_of(*zoo) : std::filesystem::path(onnx).filename().string(); }
 
 Job read_job(const nlohmann::json& json, const std::string& name) {
   if (!json.is_object()) throw Error(name, "found " + describe(json) + ", expected an object");
@@ -457,7 +438,10 @@ Graph import_model(const Job& job, std::int64_t micro_batch) {
 }  // namespace
 
 std::int64_t statistics_group(const Job& job) {
-  if (job.model.zoo) return 0;
+  if (job.model.zoo) {
+    const auto* images = std::get_if<ResNetSpec>(&*job.model.zoo);
+    return images && job.task == Task::training ? images->statistics_group : 0;
+  }
   const ImportResult file = import_onnx(
       job.model.onnx,
       {.batch_dimension = job.model.batch_dimension, .precision = job.pins.precision.weights, .read_weights = false});
@@ -466,8 +450,9 @@ std::int64_t statistics_group(const Job& job) {
 }
 
 Graph build_graph(const Job& job, std::int64_t micro_batch) {
-  Graph graph =
-      job.model.zoo ? build(*job.model.zoo, micro_batch, job.pins.precision.weights) : import_model(job, micro_batch);
+  const GraphUse use = job.task == Task::training ? GraphUse::training : GraphUse::inference;
+  Graph graph = job.model.zoo ? build(*job.model.zoo, micro_batch, job.pins.precision.weights, use)
+                              : import_model(job, micro_batch);
   if (job.task == Task::training) {
     if (!graph.loss.valid())
       throw Error(job.source, "the model " + job.model.name() +

@@ -48,7 +48,7 @@ struct Pins {
 };
 
 struct ModelChoice {
-  std::optional<TransformerSpec> zoo;
+  std::optional<ZooSpec> zoo;
   std::string onnx;                   // path; empty for the zoo
   int batch_dimension = -1;           // of the inputs of an ONNX file; -1: found by the import
   std::int64_t statistics_group = 0;  // samples, of an ONNX file with batch norm in training mode; 0: its own batch

@@ -156,7 +156,12 @@ void add_facts(report::Index& index, Tables& tables, const Evaluated& e) {
   fact("model", job.model.name() + ", " + with_thousands(g.parameters()) + " parameters");
   fact("machine", job.machine.title);
   fact("task", job.task == Task::training ? "training, " + job.optimizer.kind : "inference");
-  if (job.model.zoo) fact("sequence length", std::to_string(job.model.zoo->sequence_length));
+  if (job.model.zoo) {
+    if (const auto* spec = std::get_if<TransformerSpec>(&*job.model.zoo))
+      fact("sequence length", std::to_string(spec->sequence_length));
+    if (const auto* spec = std::get_if<ResNetSpec>(&*job.model.zoo))
+      fact("image size", std::to_string(spec->image_size));
+  }
   if (job.model.packed) fact("samples", "packs of sequences");
   std::string exchanges;
   for (const auto& [key, traffic] : e.timeline.collectives) {

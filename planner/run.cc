@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "model/error.h"
+#include "model/graph/statistics.h"
 #include "model/numerics/blas.h"
 #include "model/numerics/team.h"
 #include "model/training/checkpoint.h"
@@ -54,6 +55,24 @@ void check_memory(const Job& job, const Graph& graph, const Plan& plan) {
                               " GiB of memory, expected more; a smaller batch, fewer layers or less hidden take less");
 }
 
+// A group's samples follow each other in the plain model; of several micro-batches on several replicas they do not.
+void check_groups(const Job& job, const Graph& graph, const Plan& plan) {
+  if (plan.gradient_accumulation == 1 || replicas_of_group(graph) == 1) return;
+  throw Error(job.source + "#/plan/gradient_accumulation",
+              "found " + std::to_string(plan.gradient_accumulation) + " with statistics groups of " +
+                  std::to_string(graph.statistics_group) + " samples over " + std::to_string(replicas_of_group(graph)) +
+                  " replicas; run takes such groups with gradient_accumulation 1 only (estimate and plan take more)");
+}
+
+// The model on the global batch. Without a statistics group of its own it has the plan's: a micro-batch.
+Graph plain_model(Job job, const Plan& plan) {
+  if (job.model.zoo) {
+    if (auto* images = std::get_if<ResNetSpec>(&*job.model.zoo); images && images->statistics_group == 0)
+      images->statistics_group = plan.micro_batch;
+  }
+  return build_graph(job, plan.global_batch());
+}
+
 const numerics::Blas* chosen_blas(const Job& job) {
   if (!job.run.openblas) return nullptr;
   try {
@@ -87,7 +106,8 @@ class Session {
       throw Error(job_.source + "#/run/instances", "found " + std::to_string(split_.instances) +
                                                        ", expected a divisor of the plan's " +
                                                        std::to_string(plan.replicas) + " replicas");
-    plain_ = build_graph(job_, plan.global_batch());
+    check_groups(job_, graph_, plan);
+    plain_ = plain_model(job_, plan);
   }
 
   RunOutcome run() {

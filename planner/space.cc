@@ -50,12 +50,13 @@ std::vector<TensorParallel> meshes(const Job& job) {
     if (m.ipus % t.size() != 0)
       return "tensor_parallel " + std::to_string(t.size()) + " does not divide the " + std::to_string(m.ipus) +
              " IPUs of " + m.name;
-    if (job.model.zoo && job.model.zoo->heads % t.t1 != 0)
-      return "tensor_parallel " + std::to_string(t.t1) + " does not divide the " +
-             std::to_string(job.model.zoo->heads) + " heads of " + job.model.name();
-    if (job.model.zoo && job.model.zoo->hidden % (t.t1 * t.t2) != 0)
+    const auto* spec = job.model.zoo ? std::get_if<TransformerSpec>(&*job.model.zoo) : nullptr;
+    if (spec && spec->heads % t.t1 != 0)
+      return "tensor_parallel " + std::to_string(t.t1) + " does not divide the " + std::to_string(spec->heads) +
+             " heads of " + job.model.name();
+    if (spec && spec->hidden % (t.t1 * t.t2) != 0)
       return "tensor_parallel " + std::to_string(t.t1 * t.t2) + " does not divide the hidden size " +
-             std::to_string(job.model.zoo->hidden) + " of " + job.model.name();
+             std::to_string(spec->hidden) + " of " + job.model.name();
     return "";
   };
   std::vector<TensorParallel> out;
@@ -129,7 +130,7 @@ struct GroupFilter {
   void apply(std::vector<Cell>& cells) {
     std::set<std::int64_t> legal;
     std::erase_if(cells, [&](const Cell& c) {
-      const GroupFault fault = check_group(group, c.micro_batch, c.accumulation, c.replicas);
+      const GroupFault fault = check_group(group, c.micro_batch, c.replicas);
       if (fault.field.empty()) legal.insert(c.micro_batch);
       if (first.field.empty()) first = fault;
       if (!fault.field.empty()) why.try_emplace(c.micro_batch, fault.why);

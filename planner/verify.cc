@@ -2,6 +2,7 @@
 #include "planner/verify.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "model/error.h"
@@ -25,10 +26,8 @@ class Scaling {
     out_.job = job_.json;
     for (const char* key : {"description", "$schema", "objective", "run"}) out_.job.erase(key);
     degrees();
-    if (job_.model.zoo)
-      model();
-    else
-      statistics();
+    if (job_.model.zoo) std::visit([&](const auto& spec) { model(spec); }, *job_.model.zoo);
+    statistics();
     cut_stages();
     machine();
     out_.job["batch"] = {{"global", plan_.global_batch()}};
@@ -59,13 +58,26 @@ class Scaling {
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(from_.stages.size() / from_.phases.size()));
   }
 
+  // Groups of batch norm over several replicas are run with one micro-batch, where a pipeline does without more. Sums
+  // of convolutions run over samples and positions: a power of two cuts them at nodes.
+  std::int64_t micro_batches() const {
+    const std::int64_t p = plan_.pipeline_stages;
+    const bool pipelined = p > 1 && from_.schedule != Schedule::sequential;
+    if (statistics_group(job_) > from_.micro_batch && !pipelined) return 1;
+    const bool images = job_.model.zoo && std::holds_alternative<ResNetSpec>(*job_.model.zoo);
+    if (!images) return 2 * p + 1;
+    const auto power = static_cast<std::int64_t>(
+        std::bit_floor(static_cast<std::uint64_t>(std::min(from_.gradient_accumulation, 4 * p))));
+    return pipelined ? std::max(power, 2 * p - 1) : power;
+  }
+
   void degrees() {
     set("tensor_parallel", plan_.tensor_parallel.t1, 2);
     set("tensor_parallel (second)", plan_.tensor_parallel.t2, 2);
     set("pipeline_stages", plan_.pipeline_stages, 2);
     set("replicas", plan_.replicas, 2);
     set("micro_batch", plan_.micro_batch, 2);
-    set("gradient_accumulation", plan_.gradient_accumulation, 2 * plan_.pipeline_stages + 1);
+    set("gradient_accumulation", plan_.gradient_accumulation, micro_batches());
     ReplicatedTensorSharding& rts = plan_.replicated_tensor_sharding;
     set("sharding of weights", rts.weights, plan_.replicas);
     set("sharding of gradients", rts.gradients, plan_.replicas);
@@ -75,11 +87,15 @@ class Scaling {
       set("serialisation", *factor, 2);
   }
 
-  void model() {
-    TransformerSpec spec = *job_.model.zoo;
-    const std::int64_t t = plan_.tensor_parallel.size();
+  // Enough for the stages of every phase.
+  std::int64_t layers() const {
     const auto phases = std::min(kMostPhases, static_cast<std::int64_t>(from_.phases.size()));
-    set("layers", spec.layers, std::max<std::int64_t>(2, phases * (plan_.pipeline_stages + 1)));
+    return std::max<std::int64_t>(2, phases * (plan_.pipeline_stages + 1));
+  }
+
+  void model(TransformerSpec spec) {
+    const std::int64_t t = plan_.tensor_parallel.size(), before = spec.layers;
+    set("layers", spec.layers, layers());
     const std::int64_t ratio = std::max<std::int64_t>(1, spec.ffn / spec.hidden);
     set("heads", spec.heads, 2 * t);
     // Smaller weights would not begin a split (kSmallWeight).
@@ -94,17 +110,34 @@ class Scaling {
     m["layers"] = spec.layers, m["hidden"] = spec.hidden, m["heads"] = spec.heads, m["ffn"] = spec.ffn;
     m["vocabulary"] = spec.vocabulary, m["sequence_length"] = spec.sequence_length, m["positions"] = spec.positions;
     if (spec.masked_tokens > 0) m["masked_tokens"] = spec.masked_tokens;
-    units_ = 2 + (units_ - 2) / job_.model.zoo->layers * spec.layers;
+    units_ = 2 + (units_ - 2) / before * spec.layers;
   }
 
-  // A statistics group still goes on over replicas, fills the micro-batch or shares it with others.
+  void model(ResNetSpec spec) {
+    const auto sizes = static_cast<std::int64_t>(spec.blocks.size());
+    units_ = 2;
+    for (std::int64_t& blocks : spec.blocks) {
+      set("blocks", blocks, ceil_div(layers(), sizes));
+      units_ += blocks;
+    }
+    const std::int64_t t = plan_.tensor_parallel.size();
+    set("width", spec.width, t > 1 ? isqrt(kSmallWeight) : 8);  // smaller weights would not begin a split
+    set("image_size", spec.image_size, 32);
+    set("classes", spec.classes, 16 * t);
+    json& m = out_.job["model"];
+    m["blocks"] = spec.blocks, m["width"] = spec.width, m["image_size"] = spec.image_size, m["classes"] = spec.classes;
+  }
+
+  // A statistics group still goes on over replicas, fills the micro-batch or shares it with others; in a pipeline of
+  // several micro-batches one over replicas becomes one of a micro-batch.
   void statistics() {
     std::int64_t group = statistics_group(job_);
     if (group == 0) return;
     const std::int64_t micro_batch = from_.micro_batch;
+    const bool over_replicas = group > micro_batch && plan_.gradient_accumulation == 1;
     set("statistics_group", group,
-        group > micro_batch    ? plan_.micro_batch * plan_.replicas
-        : group == micro_batch ? plan_.micro_batch
+        over_replicas          ? plan_.micro_batch * plan_.replicas
+        : group >= micro_batch ? plan_.micro_batch
                                : 1);
     out_.job["model"]["statistics_group"] = group;
   }

@@ -126,7 +126,7 @@ BytesPerSecond CostModel::shifted_rate(std::int64_t stride) const {
 
 Cycles CostModel::host(Bytes bytes) const {
   if (bytes.value == 0) return Cycles(0);
-  const double nic = machine_.host.rate.value / static_cast<double>(machine_.ipus_per_machine);
+  const double nic = machine_.host.rate.value / static_cast<double>(std::min(machine_.ipus, machine_.ipus_per_machine));
   const double rate = std::min(nic, machine_.streaming.ipu_rate.value);
   return cycles(transfer_time(bytes, BytesPerSecond(rate)));
 }

@@ -29,15 +29,12 @@ std::int64_t replicas_of_group(const Graph& graph) {
   return replicas_of_group(graph.statistics_group, graph.micro_batch);
 }
 
-GroupFault check_group(std::int64_t group, std::int64_t micro_batch, std::int64_t gradient_accumulation,
-                       std::int64_t replicas) {
+GroupFault check_group(std::int64_t group, std::int64_t micro_batch, std::int64_t replicas) {
   if (!fits(group, micro_batch)) return {"micro_batch", why_not(group, micro_batch)};
   const std::int64_t across = replicas_of_group(group, micro_batch);
   if (across == 1) return {};
   const std::string part = "a statistics group of " + number(group) + " samples takes micro-batches of " +
                            number(micro_batch) + " on " + number(across) + " replicas at once; found ";
-  if (gradient_accumulation > 1)
-    return {"gradient_accumulation", part + "gradient_accumulation " + number(gradient_accumulation) + ", expected 1"};
   if (replicas % across != 0)
     return {"replicas", part + number(replicas) + " replicas, expected a multiple of " + number(across)};
   return {};

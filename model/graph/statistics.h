@@ -21,7 +21,6 @@ struct GroupFault {
   std::string why;
 };
 // Why a plan would split a group over micro-batches that do not run at the same time.
-GroupFault check_group(std::int64_t group, std::int64_t micro_batch, std::int64_t gradient_accumulation,
-                       std::int64_t replicas);
+GroupFault check_group(std::int64_t group, std::int64_t micro_batch, std::int64_t replicas);
 
 }  // namespace superstep

@@ -122,8 +122,7 @@ std::string check_plan(const Plan& plan, const GraphFacts& facts, const Machine&
     return "recompute none cannot go with phases: a phase's forward is long gone when its backward begins";
   }
   if (std::string why = check_serialisation(facts, plan); !why.empty()) return why;
-  const GroupFault fault =
-      check_group(facts.graph.statistics_group, plan.micro_batch, plan.gradient_accumulation, plan.replicas);
+  const GroupFault fault = check_group(facts.graph.statistics_group, plan.micro_batch, plan.replicas);
   if (!fault.why.empty()) return fault.why;
   const auto stages = static_cast<std::int64_t>(plan.stages.size());
   if (training && !plan.phased() && plan.schedule != Schedule::sequential &&

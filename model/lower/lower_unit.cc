@@ -327,7 +327,9 @@ class UnitLowering {
       if (gradient || call.attrs.integer("transpose_a")) relayout(0, kTransposeCyclesPerHalf, position);
       if (gradient || call.attrs.integer("transpose_b")) relayout(1, kTransposeCyclesPerHalf, position);
     } else if (pass_ == Pass::backward) {
-      relayout(0, kTransposeCyclesPerHalf, position);
+      // The gradient of a convolution's operand is a convolution of the result's, whose channels lie together already;
+      // its weights are turned.
+      if (gradient) relayout(0, kTransposeCyclesPerHalf, position);
       relayout(1, kTransposeCyclesPerHalf, position);
     }
     const std::int64_t forced = forced_parts(c_.facts, c_.serialisation, ops_[position]);

@@ -229,25 +229,30 @@ void gradient_kernel(const OpCall& call, const Block& block, std::span<const Con
   });
 }
 
-// Per window row 30, per vector of channels 3, gradients 5.
-Cycles pool_cycles(const TileCosts& costs, std::int64_t elements, std::int64_t channels, std::int64_t window,
-                   DType type, std::int64_t per_vector) {
-  const std::int64_t rows = ceil_div(elements, costs.workers);
-  return costs.launch + Cycles(costs.workers * rows * (30 + window * per_vector * ceil_div(channels, lanes(type))));
+// Images lie with groups of channels innermost (kGroup, where there are so many). A row of results has one place of the
+// window after the other added to all of it: 30 to begin, per vector of channels 3, gradients 5.
+Cycles pool_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents,
+                   std::int64_t window, std::int64_t per_vector) {
+  constexpr std::int64_t kGroup = 16, kPerRow = 30;
+  const std::size_t last = kPositions + (call.in[0].shape.size() - kPositions) - 1;
+  std::int64_t elements = 1;
+  for (std::size_t d = 0; d <= last; ++d) elements *= extents[d];
+  const DType type = call.in[0].type;
+  const std::int64_t channels = std::min(kGroup, call.in[0].shape[1]);
+  const std::int64_t filled = ceil_div(channels, lanes(type)) * lanes(type);  // of a group, in whole vectors
+  const std::int64_t vectors = ceil_div(elements * filled / channels, lanes(type));
+  const std::int64_t rows = ceil_div(elements, channels * extents[last]);
+  return costs.launch +
+         Cycles(costs.workers * window *
+                (kPerRow * ceil_div(rows, costs.workers) + per_vector * ceil_div(vectors, costs.workers)));
 }
 
 Cycles cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
-  const std::size_t dims = (extents.size() - 2) / 2;
-  std::int64_t elements = extents[0], window = 1;
-  for (std::size_t d = 0; d < dims; ++d) elements *= extents[kPositions + d];
-  for (std::size_t d = 0; d < dims; ++d) window *= extents[kPositions + dims + d];
-  return pool_cycles(costs, elements, extents[1], window, call.in[0].type, 3);
+  return pool_cycles(costs, call, extents, volume(call.attrs.integers("window")), 3);
 }
 
 Cycles gradient_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
-  std::int64_t elements = extents[0];
-  for (std::size_t d = kPositions; d < extents.size(); ++d) elements *= extents[d];
-  return pool_cycles(costs, elements, extents[1], volume(call.attrs.integers("window")), call.in[0].type, 5);
+  return pool_cycles(costs, call, extents, volume(call.attrs.integers("window")), 5);
 }
 
 std::vector<TensorId> gradient(GraphBuilder& b, OpId id, std::span<const TensorId> out_grads) {

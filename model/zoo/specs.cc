@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of the transformers, with where they come from.
-#include "model/error.h"
-#include "model/zoo/zoo.h"
+// The numbers of the transformers, with where they come from, and what a job may change of them.
+#include <nlohmann/json.hpp>
 
-namespace superstep {
+#include "model/error.h"
+#include "model/zoo/families.h"
+
+namespace superstep::zoo {
 
 namespace {
 
@@ -37,7 +39,9 @@ TransformerSpec gpt(std::string name, std::int64_t layers, std::int64_t hidden, 
   return spec;
 }
 
-std::vector<TransformerSpec> make_specs() {
+}  // namespace
+
+std::vector<TransformerSpec> transformer_specs() {
   std::vector<TransformerSpec> specs = {
       bert("bert-base", 12, 768, 12),
       bert("bert-large", 24, 1024, 16),
@@ -62,24 +66,38 @@ std::vector<TransformerSpec> make_specs() {
   return specs;
 }
 
-const std::vector<TransformerSpec>& specs() {
-  static const std::vector<TransformerSpec> all = make_specs();
-  return all;
+nlohmann::json numbers_of(const TransformerSpec& s) {
+  return {{"layers", s.layers},
+          {"hidden", s.hidden},
+          {"heads", s.heads},
+          {"ffn", s.ffn},
+          {"vocabulary", s.vocabulary},
+          {"sequence_length", s.sequence_length},
+          {"positions", s.positions},
+          {"masked_tokens", s.masked_tokens},
+          {"packed", s.packed},
+          {"dropout", s.dropout},
+          {"attention_dropout", s.attention_dropout}};
 }
 
-}  // namespace
-
-std::vector<std::string> zoo_names() {
-  std::vector<std::string> names;
-  for (const TransformerSpec& spec : specs()) names.push_back(spec.name);
-  return names;
+void override_numbers(JsonReader& r, TransformerSpec& s) {
+  s.layers = r.integer_or("layers", 1, 4096, s.layers);
+  s.hidden = r.integer_or("hidden", 1, 1 << 20, s.hidden);
+  s.heads = r.integer_or("heads", 1, 4096, s.heads);
+  s.ffn = r.integer_or("ffn", 1, 1 << 22, s.ffn);
+  s.vocabulary = r.integer_or("vocabulary", 2, 1 << 24, s.vocabulary);
+  s.sequence_length = r.integer_or("sequence_length", 1, 1 << 20, s.sequence_length);
+  s.positions = r.integer_or("positions", 1, 1 << 20, std::max(s.positions, s.sequence_length));
+  s.masked_tokens = r.integer_or("masked_tokens", 0, s.sequence_length, std::min(s.masked_tokens, s.sequence_length));
+  s.packed = r.boolean_or("packed", s.packed);
+  s.dropout = r.number_or("dropout", 0, 0.99, s.dropout);
+  s.attention_dropout = r.number_or("attention_dropout", 0, 0.99, s.attention_dropout);
+  if (s.hidden % s.heads != 0)
+    throw Error(r.at("heads"),
+                "found " + std::to_string(s.heads) + " heads, which do not divide hidden " + std::to_string(s.hidden));
+  if (s.positions < s.sequence_length)
+    throw Error(r.at("positions"), "found " + std::to_string(s.positions) + ", expected at least sequence_length " +
+                                       std::to_string(s.sequence_length));
 }
 
-TransformerSpec zoo_spec(const std::string& name) {
-  for (const TransformerSpec& spec : specs()) {
-    if (spec.name == name) return spec;
-  }
-  throw Error("", "unknown model \"" + name + "\"" + name_hint(name, zoo_names()));
-}
-
-}  // namespace superstep
+}  // namespace superstep::zoo

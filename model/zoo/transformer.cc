@@ -5,9 +5,7 @@
 
 #include "model/error.h"
 
-namespace superstep {
-
-namespace zoo {
+namespace superstep::zoo {
 
 namespace {
 
@@ -55,8 +53,6 @@ TensorId attention(const Context& c, TensorId x, const Mask& mask) {
   return b.dropout(dense(c, "out", merged, h), c.spec.dropout);
 }
 
-}  // namespace zoo
-
 namespace {
 
 void check_spec(const TransformerSpec& spec) {
@@ -85,11 +81,11 @@ void check_spec(const TransformerSpec& spec) {
 
 }  // namespace
 
-Graph build(const TransformerSpec& spec, std::int64_t micro_batch, DType precision) {
+Graph build(const TransformerSpec& spec, std::int64_t micro_batch, DType precision, GraphUse) {
   check_spec(spec);
-  if (spec.family == "bert") return zoo::build_bert(spec, micro_batch, precision);
-  if (spec.family == "gpt") return zoo::build_gpt(spec, micro_batch, precision);
+  if (spec.family == "bert") return build_bert(spec, micro_batch, precision);
+  if (spec.family == "gpt") return build_gpt(spec, micro_batch, precision);
   throw Error(spec.name, "unknown family \"" + spec.family + "\" (expected one of: bert, gpt)");
 }
 
-}  // namespace superstep
+}  // namespace superstep::zoo

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "model/graph/builder.h"
-#include "model/zoo/zoo.h"
+#include "model/zoo/families.h"
 
 namespace superstep::zoo {
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models built from a few numbers.
+// Models built from a few numbers. A family of networks is a struct of its numbers and one file that has its
+// networks, what a job may change, and how the graph is built; zoo.cc lists the families.
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "model/graph/autodiff.h"
 #include "model/graph/graph.h"
+#include "model/json_reader.h"
 
 namespace superstep {
 
@@ -27,12 +30,46 @@ struct TransformerSpec {
   std::string source;         // where the numbers come from
 };
 
-std::vector<std::string> zoo_names();
-TransformerSpec zoo_spec(const std::string& name);  // throws Error with the nearest name
+// How images come from the host.
+enum class Pixels : std::uint8_t {
+  normalised,  // in the type of the activations, of mean 0 and variance 1
+  uint8,       // 0 to 255; cast and normalised on the IPU
+};
 
-// The forward graph with loss for `micro_batch` samples. Weights and activations have type
-// `precision`. Units: "embedding", per layer "layerN/attention", "layerN/ffn_up", "layerN/ffn_down",
-// then "head".
-Graph build(const TransformerSpec& spec, std::int64_t micro_batch, DType precision);
+// The numbers of a residual image network with bottleneck blocks; a job may override any by its name.
+struct ResNetSpec {
+  std::string name;  // "resnet-50"
+  std::string family = "resnet";
+  std::vector<std::int64_t> blocks;  // of each of the four sizes
+  std::int64_t width = 64;           // channels of the stem; blocks have 1, 2, 4, 8 times as many, and 4 times that out
+  std::int64_t image_size = 224, classes = 1000;
+  Pixels pixels = Pixels::normalised;
+  std::int64_t statistics_group = 0;  // samples that batch norm takes one mean and variance over; 0: a micro-batch
+  std::string source;                 // where the numbers come from
+};
+
+using ZooSpec = std::variant<TransformerSpec, ResNetSpec>;
+
+// Batch norm takes statistics of the batch in training; for inference it is folded into the convolution ahead, and the
+// graph ends in the scores of the classes. Transformers are the same in both.
+enum class GraphUse : std::uint8_t { training, inference };
+
+std::vector<std::string> zoo_names();
+ZooSpec zoo_spec(const std::string& name);                  // throws Error with the nearest name
+TransformerSpec transformer_spec(const std::string& name);  // throws Error, also for a network that is none
+ResNetSpec resnet_spec(const std::string& name);            // the same
+
+const std::string& name_of(const ZooSpec& spec);
+const std::string& family_of(const ZooSpec& spec);
+const std::string& source_of(const ZooSpec& spec);
+// All that a job may override, by the key of the job, with its value.
+nlohmann::json numbers_of(const ZooSpec& spec);
+// Reads those keys. Throws Error for the key of another family.
+void override_numbers(JsonReader& r, ZooSpec& spec);
+
+// The forward graph for `micro_batch` samples, with loss for training. Weights and activations have type `precision`.
+// Units of transformers: "embedding", per layer "layerN/attention", "layerN/ffn_up", "layerN/ffn_down", then "head";
+// of image networks: "stem", per residual block "stageS/blockB", which is a layer, then "head".
+Graph build(const ZooSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use = GraphUse::training);
 
 }  // namespace superstep

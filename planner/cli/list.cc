@@ -49,35 +49,43 @@ int run_machines(const std::string& name, const CommonOptions& common) {
   return kDone;
 }
 
-nlohmann::json model_json(const TransformerSpec& s) {
-  return {{"name", s.name},
-          {"family", s.family},
-          {"layers", s.layers},
-          {"hidden", s.hidden},
-          {"heads", s.heads},
-          {"ffn", s.ffn},
-          {"vocabulary", s.vocabulary},
-          {"sequence_length", s.sequence_length},
-          {"source", s.source},
-          {"parameters", build(s, 1, DType::fp16).parameters()}};
+nlohmann::json model_json(const ZooSpec& spec) {
+  nlohmann::json j = numbers_of(spec);
+  j["name"] = name_of(spec);
+  j["family"] = family_of(spec);
+  j["source"] = source_of(spec);
+  j["parameters"] = build(spec, 1, DType::fp16).parameters();
+  return j;
+}
+
+// Of a network that has no such number: nothing.
+std::string number(const nlohmann::json& model, const char* key) {
+  return model.contains(key) ? with_thousands(model[key].get<std::int64_t>()) : "";
 }
 
 int run_models(const std::string& name, const CommonOptions& common) {
   std::vector<std::string> names = zoo_names();
-  if (!name.empty()) names = {zoo_spec(name).name};
+  if (!name.empty()) names = {name_of(zoo_spec(name))};
+  const std::vector<std::pair<const char*, const char*>> numbers = {
+      {"parameters", "parameters"}, {"layers", "layers"},         {"hidden", "hidden"},
+      {"heads", "heads"},           {"vocabulary", "vocabulary"}, {"sequence", "sequence_length"},
+      {"image", "image_size"},      {"classes", "classes"}};
   TextTable table;
-  table.headings = {"name", "parameters", "layers", "hidden", "heads", "vocabulary", "sequence", "source"};
-  table.left_columns = {7};
+  table.headings = {"name"};
+  for (const auto& [heading, key] : numbers) table.headings.push_back(heading);
+  table.left_columns = {static_cast<int>(table.headings.size())};
+  table.headings.push_back("source");
   nlohmann::json all = nlohmann::json::array();
   for (const std::string& n : names) {
     const nlohmann::json j = model_json(zoo_spec(n));
-    auto number = [&](const char* key) { return with_thousands(j[key].get<std::int64_t>()); };
-    table.add({n, number("parameters"), number("layers"), number("hidden"), number("heads"), number("vocabulary"),
-               number("sequence_length"), j["source"].get<std::string>()});
+    std::vector<std::string> row = {n};
+    for (const auto& [heading, key] : numbers) row.push_back(number(j, key));
+    row.push_back(j["source"].get<std::string>());
+    table.add(row);
     all.push_back(j);
   }
   TextStyle style = terminal_style();
-  style.columns = std::max(style.columns, 140);
+  style.columns = std::max(style.columns, 160);
   if (prints_text(common)) std::cout << table.to_string(style);
   write_json(common, {{"models", all}});
   return kDone;

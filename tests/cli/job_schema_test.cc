@@ -103,7 +103,7 @@ TEST(JobSchema, EveryFieldJobPinsEveryFieldOfThePlan) {
         << group;
   }
   EXPECT_EQ(keys(job), keys(schema["properties"]));
-  EXPECT_EQ(keys(job["model"]), keys(schema["definitions"]["zoo_model"]["properties"]));
+  EXPECT_EQ(keys(job["model"]), keys(schema["definitions"]["zoo_transformer"]["properties"]));
   EXPECT_EQ(keys(job["optimizer"]), keys(schema["definitions"]["optimizer"]["properties"]));
   EXPECT_EQ(keys(job["run"]), keys(schema["definitions"]["run"]["properties"]));
 }
@@ -146,8 +146,17 @@ TEST(JobSchema, EveryNameOfTheSchemaIsRead) {
 
 TEST(JobSchema, NamesAreThoseOfTheProgram) {
   const json schema = read("schema.json");
-  EXPECT_EQ(schema["definitions"]["zoo_model"]["properties"]["zoo"]["enum"].get<std::vector<std::string>>(),
-            zoo_names());
+  std::vector<std::string> networks;
+  for (const char* family : {"zoo_transformer", "zoo_resnet"}) {
+    const json& properties = schema["definitions"][family]["properties"];
+    std::set<std::string> fields = keys(properties);
+    fields.erase("zoo");
+    for (const json& name : properties["zoo"]["enum"]) {
+      EXPECT_EQ(keys(numbers_of(zoo_spec(name))), fields) << name;
+      networks.push_back(name);
+    }
+  }
+  EXPECT_EQ(networks, zoo_names());
   EXPECT_EQ(schema["definitions"]["optimizer"]["properties"]["kind"]["enum"].get<std::vector<std::string>>(),
             optimizer_kinds());
   std::vector<std::string> machines;
@@ -155,6 +164,20 @@ TEST(JobSchema, NamesAreThoseOfTheProgram) {
     if (load_machine(name).plannable) machines.push_back(name);
   }
   EXPECT_EQ(schema["definitions"]["machine_name"]["anyOf"][0]["enum"].get<std::vector<std::string>>(), machines);
+}
+
+TEST(JobSchema, NumbersOfAnotherFamilyAreRefusedByBoth) {
+  const json images = read("published-mlperf11-rn50-pod16.json"), words = read("every-field.json");
+  for (const auto& [job, other] : {std::pair(images, words), std::pair(words, images)}) {
+    for (const auto& [key, value] : other["model"].items()) {
+      if (job["model"].contains(key)) continue;
+      json mixed = job;
+      mixed["model"][key] = value;
+      EXPECT_NE(schema_error(mixed), "") << key;
+      EXPECT_THAT(reader_error(mixed), testing::HasSubstr("#/model/" + key + ": found a number of networks such as " +
+                                                          (other == words ? "bert-base" : "resnet-50")));
+    }
+  }
 }
 
 TEST(JobSchema, PinsMayBeAValueAListOrARange) {

@@ -190,7 +190,7 @@ TEST(ExecuteGpt, PinnedSerialisation) {
 
 MakeGraph bert() {
   return [](std::int64_t samples) {
-    TransformerSpec spec = zoo_spec("bert-base");
+    TransformerSpec spec = transformer_spec("bert-base");
     spec.layers = 2, spec.hidden = 16, spec.heads = 4, spec.ffn = 32, spec.vocabulary = 24;
     spec.sequence_length = spec.positions = 6;
     spec.masked_tokens = 2;

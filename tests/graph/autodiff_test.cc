@@ -44,7 +44,7 @@ void expect_gradients(const Graph& graph, const std::map<TensorId, TensorId>& gr
 }
 
 TransformerSpec tiny(const std::string& name) {
-  TransformerSpec spec = zoo_spec(name);
+  TransformerSpec spec = transformer_spec(name);
   spec.layers = 2;
   spec.hidden = 12;
   spec.heads = 3;

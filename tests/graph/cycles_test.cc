@@ -53,6 +53,30 @@ TEST(CyclesOfVectorOps, RowsThatDoNotStartOn64BitsCostMore) {
   EXPECT_EQ(cycles_of(h.b, h.b.binary("add", odd, h.b.input("bias", DType::fp16, {239}))), Cycles(1601));
 }
 
+TEST(CyclesOfVectorOps, OneValuePerChannelGoesOnOverThePositions) {
+  Halves h;
+  const TensorId image = h.b.input("image", DType::fp16, {2, 16, 8, 8});
+  // 2048 / 8 = 256 blocks of 8 channels, ceil(256 / 6) = 43 per worker, of 2 groups: 26 + 6 (19 + 2 * 13 + 43 * 2)
+  const TensorId factor = h.b.input("factor", DType::fp16, {16, 1, 1});
+  EXPECT_EQ(cycles_of(h.b, h.b.binary("mul", image, factor)), Cycles(812));
+  // 12 channels do not fill groups of 8. 192 rows of 8 halves: 11 + 6 (15 + 32 * 7 + 64 * 2)
+  const TensorId odd = h.b.input("odd", DType::fp16, {2, 12, 8, 8});
+  EXPECT_EQ(cycles_of(h.b, h.b.binary("mul", odd, h.b.input("odd_factor", DType::fp16, {12, 1, 1}))), Cycles(2213));
+  // One value per row of a matrix is none per channel. 10 rows of 240: as a bias.
+  EXPECT_EQ(cycles_of(h.b, h.b.binary("mul", h.x, h.b.input("rows", DType::fp16, {10, 1}))), Cycles(1385));
+}
+
+TEST(CyclesOfVectorOps, PoolingReadsGroupsOfChannels) {
+  Halves h;
+  Attributes two;
+  two.set("window", std::vector<std::int64_t>{2, 2});
+  two.set("strides", std::vector<std::int64_t>{2, 2});
+  const TensorId y = h.b.one("max_pool", {h.b.input("image", DType::fp16, {2, 16, 8, 8})}, two);
+  // 2 x 16 x 4 x 4 results: 8 rows of 4 positions of 16 channels, 128 vectors; 2 and 22 per worker, for 4 places of the
+  // window: 11 + 6 * 4 (30 * 2 + 3 * 22)
+  EXPECT_EQ(cycles_of(h.b, y), Cycles(3035));
+}
+
 TEST(CyclesOfVectorOps, FunctionsAndReductions) {
   Halves h;
   EXPECT_EQ(cycles_of(h.b, h.b.unary("exp", h.x)), Cycles(11 + 6 * (33 + 100 * 4)));

@@ -192,7 +192,7 @@ void expect_micro_batches_make_the_batch(const Build& build, std::int64_t sample
 }
 
 TransformerSpec tiny(const std::string& name) {
-  TransformerSpec spec = zoo_spec(name);
+  TransformerSpec spec = transformer_spec(name);
   spec.layers = 2;
   spec.hidden = 12;
   spec.heads = 3;

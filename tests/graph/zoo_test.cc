@@ -22,27 +22,116 @@ TEST(Zoo, HasTheParametersOfThePublishedModels) {
       {"gpt2-medium", 354823168}, {"gpt2-large", 774030080}, {"gpt2-xl", 1557611200},
   };
   for (const auto& [name, parameters] : exact)
-    EXPECT_EQ(build(zoo_spec(name), 1, DType::fp16).parameters(), parameters);
+    EXPECT_EQ(build(transformer_spec(name), 1, DType::fp16).parameters(), parameters);
   // Papers, in billions.
   const std::map<std::string, double> rounded = {
       {"gpt3-2.7b", 2.65}, {"gpt3-6.7b", 6.66}, {"gpt3-13b", 12.85}, {"gpt3-175b", 174.6}, {"gpt-1t", 1008.0}};
   for (const auto& [name, billions] : rounded) {
-    EXPECT_NEAR(static_cast<double>(build(zoo_spec(name), 1, DType::fp16).parameters()) / 1e9, billions,
+    EXPECT_NEAR(static_cast<double>(build(transformer_spec(name), 1, DType::fp16).parameters()) / 1e9, billions,
                 0.01 * billions);
   }
 }
 
+// Weights of torchvision's checkpoints.
+TEST(Zoo, ResNetHasTheParametersOfThePublishedModels) {
+  const std::map<std::string, std::int64_t> exact = {
+      {"resnet-50", 25557032}, {"resnet-101", 44549160}, {"resnet-152", 60192808}};
+  for (const auto& [name, parameters] : exact)
+    EXPECT_EQ(build(resnet_spec(name), 1, DType::fp16).parameters(), parameters);
+}
+
+// 4.09 billion multiply-adds per image, as published for version 1.5 (version 1: 3.86).
+TEST(Zoo, ResNet50HasTheMultiplyAddsOfVersionOneAndAHalf) {
+  const Graph graph = build(resnet_spec("resnet-50"), 1, DType::fp16);
+  double multiply_adds = 0;
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    const Op& op = graph.ops[OpId(i)];
+    if (!op.def->uses_amp) continue;
+    // A result element for each of its own; contracted are the weight's other elements.
+    const TensorId weight = op.inputs[1], result = op.outputs[0];
+    const std::size_t columns = op.def->name == "conv" ? 0 : 1;
+    const Shape& shape = graph.info(weight).shape;
+    multiply_adds +=
+        static_cast<double>(graph.info(result).elements()) * static_cast<double>(volume(shape) / shape[columns]);
+  }
+  EXPECT_NEAR(multiply_adds / 1e9, 4.09, 0.005);
+}
+
+TEST(Zoo, ResNetIsASoundGraphCutAtItsBlocks) {
+  for (const GraphUse use : {GraphUse::training, GraphUse::inference}) {
+    const Graph graph = build(resnet_spec("resnet-50"), 2, DType::fp16, use);
+    check(graph);
+    ASSERT_EQ(graph.units.size(), 18u);
+    EXPECT_EQ(graph.units[UnitId(0)].name, "stem");
+    EXPECT_EQ(graph.units[UnitId(0)].layer, -1);
+    EXPECT_EQ(graph.units[UnitId(1)].name, "stage1/block0");
+    EXPECT_EQ(graph.units[UnitId(4)].name, "stage2/block0");
+    EXPECT_EQ(graph.units[UnitId(16)].name, "stage4/block2");
+    EXPECT_EQ(graph.units[UnitId(16)].layer, 15);
+    EXPECT_EQ(graph.units[UnitId(17)].role, UnitRole::head);
+    EXPECT_EQ(graph.loss.valid(), use == GraphUse::training);
+    EXPECT_EQ(graph.info(graph.outputs.back()).shape, (Shape{2, 1000}));
+  }
+}
+
+TEST(Zoo, ResNetIsFoldedForInference) {
+  ResNetSpec spec = resnet_spec("resnet-50");
+  spec.statistics_group = 4;
+  const Graph training = build(spec, 2, DType::fp16);
+  const Graph inference = build(spec, 2, DType::fp16, GraphUse::inference);
+  EXPECT_EQ(training.statistics_group, 4);
+  EXPECT_EQ(inference.statistics_group, 0);
+  EXPECT_EQ(inference.inputs.size(), 1u);  // no labels
+  // A bias for each of 53 convolutions instead of a factor and a term: so many channels they have.
+  EXPECT_EQ(training.parameters() - inference.parameters(), 26560);
+  for (const Op& op : inference.ops) {
+    if (op.def->name != "reduce") continue;
+    EXPECT_EQ(op.attrs.integer("across"), 0) << op.name;
+  }
+}
+
+TEST(Zoo, BytesAreNormalisedOnTheIpu) {
+  ResNetSpec spec = resnet_spec("resnet-50");
+  spec.pixels = Pixels::uint8;
+  const Graph graph = build(spec, 1, DType::fp32);
+  EXPECT_EQ(graph.info(graph.inputs[0]).type, DType::uint8);
+  EXPECT_EQ(graph.info(graph.inputs[0]).bytes(), Bytes(3 * 224 * 224));
+  // Three ops ahead of the first convolution: cast, factor, term. The brightest red becomes (1 - 0.485) / 0.229.
+  std::vector<std::string> ops;
+  double value = 255;
+  for (const Op& op : graph.ops) {
+    if (op.def->name == "conv") break;
+    ops.emplace_back(op.def->name);
+    if (op.inputs.size() < 2) continue;
+    const double constant = graph.tensors[op.inputs[1]].data->at(0);
+    value = op.def->name == "mul" ? value * constant : value + constant;
+  }
+  EXPECT_EQ(ops, (std::vector<std::string>{"cast", "mul", "add"}));
+  EXPECT_NEAR(value, (1 - 0.485) / 0.229, 1e-6);
+}
+
+TEST(Zoo, EqualBlocksOfResNetHaveEqualSignatures) {
+  Graph graph = build(resnet_spec("resnet-50"), 2, DType::fp16);
+  add_optimizer(graph, add_gradients(graph), {.kind = "sgd_momentum"});
+  std::set<std::uint64_t> distinct;
+  for (std::size_t u = 0; u < graph.units.size(); ++u) distinct.insert(signature(graph, UnitId(u)));
+  // Stem, head, and of each size the first block and the others; the last block's result is not added to another's.
+  EXPECT_EQ(distinct.size(), 11u);
+}
+
 TEST(Zoo, GptHasTheParametersOfTheFormula) {
-  const TransformerSpec s = zoo_spec("gpt3-175b");
+  const TransformerSpec s = transformer_spec("gpt3-175b");
   const std::int64_t h = s.hidden;
   EXPECT_EQ(build(s, 1, DType::fp16).parameters(),
             s.layers * (12 * h * h + 13 * h) + (s.vocabulary + s.positions) * h + 2 * h);
 }
 
-TEST(Zoo, EveryModelIsASoundGraphCutIntoThreeUnitsPerLayer) {
+TEST(Zoo, EveryTransformerIsASoundGraphCutIntoThreeUnitsPerLayer) {
   for (const std::string& name : zoo_names()) {
-    TransformerSpec spec = zoo_spec(name);
-    EXPECT_FALSE(spec.source.empty()) << name;
+    const ZooSpec any = zoo_spec(name);
+    EXPECT_FALSE(source_of(any).empty()) << name;
+    if (!std::holds_alternative<TransformerSpec>(any)) continue;
+    TransformerSpec spec = std::get<TransformerSpec>(any);
     spec.layers = 2;
     const Graph graph = build(spec, 2, DType::fp16);
     check(graph);
@@ -57,7 +146,7 @@ TEST(Zoo, EveryModelIsASoundGraphCutIntoThreeUnitsPerLayer) {
 }
 
 TEST(Zoo, EqualLayersHaveEqualSignaturesWithGradientsAndUpdates) {
-  Graph graph = build(zoo_spec("bert-base"), 2, DType::fp16);
+  Graph graph = build(transformer_spec("bert-base"), 2, DType::fp16);
   add_optimizer(graph, add_gradients(graph), {.kind = "lamb"});
   std::set<std::uint64_t> distinct;
   for (std::size_t u = 0; u < graph.units.size(); ++u) distinct.insert(signature(graph, UnitId(u)));
@@ -85,7 +174,7 @@ TEST(Signature, SeesAttributesShapesAndWiring) {
 
 TEST(Zoo, RefusesNumbersThatDoNotGoTogether) {
   const auto message = [](auto change) -> std::string {
-    TransformerSpec spec = zoo_spec("gpt2-small");
+    TransformerSpec spec = transformer_spec("gpt2-small");
     change(spec);
     try {
       build(spec, 1, DType::fp16);
@@ -99,16 +188,33 @@ TEST(Zoo, RefusesNumbersThatDoNotGoTogether) {
             "gpt2-small: sequence_length 2048 exceeds positions 1024");
   EXPECT_EQ(message([](auto& s) { s.layers = 0; }), "gpt2-small: layers must be at least 1, found 0");
   try {
-    zoo_spec("bert-larg");
+    transformer_spec("bert-larg");
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "unknown model \"bert-larg\" (did you mean \"bert-large\"?)");
   }
 }
 
+TEST(Zoo, RefusesNumbersOfImageNetworksThatDoNotGoTogether) {
+  const auto message = [](auto change) -> std::string {
+    ResNetSpec spec = resnet_spec("resnet-50");
+    change(spec);
+    try {
+      build(spec, 1, DType::fp16);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message([](auto& s) { s.blocks = {3, 4, 6}; }), "resnet-50: blocks must be 4 numbers, found 3");
+  EXPECT_EQ(message([](auto& s) { s.classes = 0; }), "resnet-50: classes must be at least 1, found 0");
+  EXPECT_THROW(transformer_spec("resnet-50"), Error);
+  EXPECT_THROW(resnet_spec("bert-base"), Error);
+}
+
 TEST(Zoo, SplittingTheColumnsOfTheFusedWeightSplitsHeads) {
   // The reshape after the fused product lets its column dimension be cut into one part per head.
-  const Graph graph = build(zoo_spec("bert-large"), 1, DType::fp16);
+  const Graph graph = build(transformer_spec("bert-large"), 1, DType::fp16);
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const Op& op = graph.ops[OpId(i)];
     if (op.def->name != "reshape" || graph.info(op.outputs[0]).shape != Shape{1, 512, 16, 3, 64}) continue;
@@ -123,7 +229,7 @@ TEST(Zoo, SplittingTheColumnsOfTheFusedWeightSplitsHeads) {
 
 // Compares with the file, or rewrites it when SUPERSTEP_UPDATE_GOLDEN is set.
 TEST(Zoo, PrintsAsBefore) {
-  TransformerSpec spec = zoo_spec("gpt2-small");
+  TransformerSpec spec = transformer_spec("gpt2-small");
   spec.layers = 1;
   spec.sequence_length = 128;
   Graph graph = build(spec, 2, DType::fp16);

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 struct World {
   explicit World(const nlohmann::json& m) : machine(load_machine(m, "test")), graph(model()), facts(graph) {}
   static Graph model() {
-    TransformerSpec spec = zoo_spec("gpt2-small");
+    TransformerSpec spec = transformer_spec("gpt2-small");
     spec.layers = 2, spec.hidden = 64, spec.heads = 4, spec.ffn = 256, spec.vocabulary = 96;
     spec.sequence_length = spec.positions = 32;
     Graph graph = build(spec, 1, DType::fp16);

@@ -13,7 +13,7 @@ namespace superstep {
 namespace {
 
 Graph small_gpt() {
-  TransformerSpec spec = zoo_spec("gpt2-small");
+  TransformerSpec spec = transformer_spec("gpt2-small");
   spec.layers = 1, spec.hidden = 256, spec.heads = 4, spec.ffn = 1024, spec.vocabulary = 2048;
   spec.sequence_length = spec.positions = 128;
   Graph graph = build(spec, 1, DType::fp16);

@@ -25,7 +25,7 @@ struct Sharded {
   GraphSharding sharding;
 
   Sharded(const std::string& model, TensorParallel mesh, std::int64_t m, const ShardRules& rules = {})
-      : Sharded(zoo_spec(model), mesh, m, rules) {}
+      : Sharded(transformer_spec(model), mesh, m, rules) {}
   Sharded(const TransformerSpec& s, TensorParallel mesh, std::int64_t m, const ShardRules& rules)
       : spec(s), micro_batch(m) {
     spec.layers = kLayers;
@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(Transformers, Blocks, testing::ValuesIn(cases()));
 
 // A narrow model on long samples: its weights are smaller than its activations, and travel instead of them.
 TEST(Shard, GathersWeightsWhereTheyAreSmallerThanActivations) {
-  TransformerSpec spec = zoo_spec("gpt2-small");
+  TransformerSpec spec = transformer_spec("gpt2-small");
   spec.hidden = 256, spec.ffn = 1024, spec.heads = 4;
   auto gathered = [&](Bytes limit) {
     const Sharded s(spec, {4, 1}, 16, {kSmallWeight, true, limit});

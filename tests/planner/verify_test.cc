@@ -70,5 +70,33 @@ TEST(Verify, GivesTheJobThatWasRun) {
   EXPECT_EQ(run.steps.back().loss, v.run.steps.back().loss);
 }
 
+// Image networks: bytes from the host, batch norm over replicas or within a micro-batch, blocks as units.
+TEST(Verify, ImageNetworksAreScaledDownToo) {
+  const auto verified = [](json plan, std::int64_t group, std::int64_t batch) {
+    json job = {{"model", {{"zoo", "resnet-50"}, {"pixels", "uint8"}, {"statistics_group", group}}},
+                {"machine", "ipu-pod16"},
+                {"optimizer", {{"kind", "sgd_momentum"}}},
+                {"batch", {{"global", batch}}},
+                {"plan", std::move(plan)}};
+    World world(job);
+    const Plan best = best_of(world);
+    EXPECT_EQ(world.problem(best), "");
+    const Verification v = verify(world.job, best, units(world, best), 1);
+    EXPECT_TRUE(v.identical()) << v.sentence();
+    expect_alike(best.pipeline_stages, v.plan.pipeline_stages);
+    expect_alike(best.tensor_parallel.t1, v.plan.tensor_parallel.t1);
+    return v.scaled.job["model"];
+  };
+  const json replicas =
+      verified({{"replicas", 16}, {"micro_batch", 4}, {"gradient_accumulation", 10}, {"pipeline_stages", 1}}, 8, 640);
+  EXPECT_EQ(replicas["statistics_group"], 4);  // two micro-batches of two samples
+  EXPECT_EQ(replicas["blocks"], (json{1, 1, 1, 1}));
+  EXPECT_EQ(replicas["pixels"], "uint8");
+  const json pipeline = verified({{"replicas", 4}, {"micro_batch", 4}, {"pipeline_stages", 4}}, 4, 256);
+  EXPECT_EQ(pipeline["statistics_group"], 2);
+  const json halves = verified({{"tensor_parallel", 2}, {"replicas", 8}, {"micro_batch", 4}}, 4, 64);
+  EXPECT_GT(halves["width"], 8);  // smaller weights would not be split
+}
+
 }  // namespace
 }  // namespace superstep::test

@@ -44,9 +44,10 @@ namespace {
 Plan draw_common(World& world, Draw& draw) {
   Plan p;
   const std::int64_t ipus = world.job.machine.ipus;
+  const std::int64_t heads = std::get<TransformerSpec>(*world.job.model.zoo).heads;
   std::vector<std::int64_t> ts;
   for (std::int64_t t : {1, 2, 4}) {
-    if (ipus % t == 0 && world.job.model.zoo->heads % t == 0) ts.push_back(t);
+    if (ipus % t == 0 && heads % t == 0) ts.push_back(t);
   }
   p.tensor_parallel = {draw.of(ts), 1};
   const std::vector<std::int64_t> most = divisors_of(ipus / p.tensor_parallel.size());

@@ -16,7 +16,7 @@
 namespace superstep {
 
 inline TransformerSpec tiny(const std::string& name) {
-  TransformerSpec spec = zoo_spec(name);
+  TransformerSpec spec = transformer_spec(name);
   spec.layers = 2, spec.hidden = 16, spec.heads = 4, spec.ffn = 32, spec.vocabulary = 24;
   spec.sequence_length = 4, spec.positions = 6;
   spec.masked_tokens = spec.family == "bert" ? 2 : 0;

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every family of networks gives; zoo.cc puts them together.
+#pragma once
+
+#include <vector>
+
+#include "model/zoo/zoo.h"
+
+namespace superstep::zoo {
+
+std::vector<TransformerSpec> transformer_specs();
+nlohmann::json numbers_of(const TransformerSpec& spec);
+void override_numbers(JsonReader& r, TransformerSpec& spec);
+Graph build(const TransformerSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
+
+std::vector<ResNetSpec> resnet_specs();
+nlohmann::json numbers_of(const ResNetSpec& spec);
+void override_numbers(JsonReader& r, ResNetSpec& spec);
+Graph build(const ResNetSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
+
+}  // namespace superstep::zoo

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// ResNet with bottleneck blocks, version 1.5: the 3 x 3 convolution of a block has the stride (version 1: the 1 x 1
+// ahead of it). Every convolution is followed by batch norm and has no bias of its own.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "model/error.h"
+#include "model/graph/builder.h"
+#include "model/zoo/families.h"
+
+namespace superstep::zoo {
+
+namespace {
+
+constexpr const char* kResNet = "He et al. 2015 (arXiv 1512.03385) table 1; stride as in torchvision and MLPerf";
+constexpr double kEpsilon = 1e-5;
+constexpr std::int64_t kExpansion = 4;  // channels out of a block, by channels within
+constexpr std::int64_t kColours = 3;
+constexpr std::size_t kSizes = 4;  // of images within the network
+constexpr std::int64_t kMostImage = 4096;
+
+// Of the ImageNet training set, red, green, blue, with pixels from 0 to 1: torchvision and MLPerf's reference.
+constexpr double kMean[] = {0.485, 0.456, 0.406}, kDeviation[] = {0.229, 0.224, 0.225};
+constexpr double kBrightest = 255;  // pixel of 8 bits
+
+const std::vector<std::string> kPixelNames = {"normalised", "uint8"};
+
+struct Network {
+  GraphBuilder& b;
+  const ResNetSpec& spec;
+  std::int64_t micro_batch;
+  DType type;
+  GraphUse use;
+
+  std::vector<std::int64_t> square(std::int64_t v) const { return {v, v}; }
+
+  TensorId per_channel(const std::string& name, std::int64_t channels, TensorId x, const char* op) const {
+    return b.binary(op, x, b.reshape(b.weight(name, type, {channels}), {channels, 1, 1}));
+  }
+
+  // Convolution with batch norm. For inference the factor is in the weights, and a bias is left.
+  TensorId conv(const std::string& name, TensorId x, std::int64_t filters, std::int64_t window,
+                std::int64_t stride) const {
+    const std::int64_t pad = window / 2;
+    Attributes attrs;
+    attrs.set("strides", square(stride));
+    attrs.set("pads_begin", square(pad));
+    attrs.set("pads_end", square(pad));
+    const TensorId weight = b.weight(name, type, {filters, b.info(x).shape[1], window, window});
+    const TensorId y = b.one("conv", {x, weight}, std::move(attrs), name + "/conv");
+    if (use == GraphUse::inference) return per_channel(name + "_bias", filters, y, "add");
+    GraphBuilder::Scope scope(b, name);
+    const TensorId gamma = b.weight("gamma", type, {filters}), beta = b.weight("beta", type, {filters});
+    return b.batch_norm(y, gamma, beta, kEpsilon);
+  }
+
+  TensorId colours(const double (&values)[kColours]) const {
+    Array array(TensorInfo{type, {kColours, 1, 1}});
+    for (std::int64_t c = 0; c < kColours; ++c) array.set(c, values[c]);
+    return b.constant(std::move(array));
+  }
+
+  // (pixel / 255 - mean) / deviation as one factor and one term for each colour.
+  TensorId images() const {
+    const Shape shape{micro_batch, kColours, spec.image_size, spec.image_size};
+    if (spec.pixels == Pixels::normalised) return b.input("images", type, shape);
+    const TensorId bytes = b.input("images", DType::uint8, shape);
+    double factor[kColours], term[kColours];
+    for (std::int64_t c = 0; c < kColours; ++c) {
+      factor[c] = 1 / (kBrightest * kDeviation[c]);
+      term[c] = -kMean[c] / kDeviation[c];
+    }
+    GraphBuilder::Scope scope(b, "normalise");
+    return b.binary("add", b.binary("mul", b.cast(bytes, type), colours(factor)), colours(term));
+  }
+
+  TensorId stem() const {
+    b.begin_unit("stem");
+    const TensorId x = images();
+    GraphBuilder::Scope scope(b, "stem");
+    const TensorId y = b.unary("relu", conv("conv", x, spec.width, 7, 2));
+    Attributes pool;
+    pool.set("window", square(3));
+    pool.set("strides", square(2));
+    pool.set("pads_begin", square(1));
+    pool.set("pads_end", square(1));
+    return b.one("max_pool", {y}, std::move(pool));
+  }
+
+  TensorId block(const std::string& name, std::int64_t number, TensorId x, std::int64_t width,
+                 std::int64_t stride) const {
+    b.begin_unit(name, number);
+    GraphBuilder::Scope scope(b, name);
+    const std::int64_t out = kExpansion * width;
+    TensorId y = b.unary("relu", conv("conv1", x, width, 1, 1));
+    y = b.unary("relu", conv("conv2", y, width, 3, stride));
+    y = conv("conv3", y, out, 1, 1);
+    const bool same = stride == 1 && b.info(x).shape[1] == out;
+    return b.unary("relu", b.binary("add", y, same ? x : conv("project", x, out, 1, stride)));
+  }
+
+  // Scores of the classes.
+  TensorId head(TensorId x) const {
+    b.begin_unit("head", -1, UnitRole::head);
+    GraphBuilder::Scope scope(b, "head");
+    x = b.reduce("mean", x, {2, 3}, false);
+    const TensorId weight = b.weight("classes", type, {b.info(x).shape[1], spec.classes});
+    return b.linear(x, weight, b.weight("classes_bias", type, {spec.classes}));
+  }
+};
+
+void check_spec(const ResNetSpec& spec) {
+  const auto positive = [&](const char* field, std::int64_t value) {
+    if (value < 1) throw Error(spec.name, std::string(field) + " must be at least 1, found " + std::to_string(value));
+  };
+  if (spec.blocks.size() != kSizes)
+    throw Error(spec.name,
+                "blocks must be " + std::to_string(kSizes) + " numbers, found " + std::to_string(spec.blocks.size()));
+  for (std::int64_t blocks : spec.blocks) positive("blocks", blocks);
+  positive("width", spec.width);
+  positive("image_size", spec.image_size);
+  positive("classes", spec.classes);
+}
+
+ResNetSpec resnet(std::string name, std::vector<std::int64_t> blocks) {
+  ResNetSpec spec;
+  spec.name = std::move(name);
+  spec.blocks = std::move(blocks);
+  spec.source = kResNet;
+  return spec;
+}
+
+}  // namespace
+
+std::vector<ResNetSpec> resnet_specs() {
+  return {resnet("resnet-50", {3, 4, 6, 3}), resnet("resnet-101", {3, 4, 23, 3}), resnet("resnet-152", {3, 8, 36, 3})};
+}
+
+nlohmann::json numbers_of(const ResNetSpec& s) {
+  return {{"image_size", s.image_size},
+          {"classes", s.classes},
+          {"width", s.width},
+          {"blocks", s.blocks},
+          {"pixels", kPixelNames[static_cast<std::size_t>(s.pixels)]},
+          {"statistics_group", s.statistics_group}};
+}
+
+void override_numbers(JsonReader& r, ResNetSpec& s) {
+  s.image_size = r.integer_or("image_size", 1, kMostImage, s.image_size);
+  s.classes = r.integer_or("classes", 2, 1 << 24, s.classes);
+  s.width = r.integer_or("width", 1, 1 << 16, s.width);
+  s.statistics_group = r.integer_or("statistics_group", 1, 1'000'000'000, s.statistics_group);
+  const std::string pixels = r.name_or("pixels", kPixelNames, kPixelNames[static_cast<std::size_t>(s.pixels)]);
+  s.pixels = pixels == "uint8" ? Pixels::uint8 : Pixels::normalised;
+  if (const nlohmann::json* blocks = r.raw_or_null("blocks")) {
+    if (!blocks->is_array() || blocks->size() != kSizes)
+      throw Error(r.at("blocks"), "found " + describe(*blocks) + ", expected the number of blocks of each of " +
+                                      std::to_string(kSizes) + " sizes");
+    for (std::size_t i = 0; i < kSizes; ++i) {
+      const std::optional<std::int64_t> n = whole_number((*blocks)[i]);
+      if (!n || *n < 1 || *n > 4096)
+        throw Error(r.at("blocks") + "/" + std::to_string(i),
+                    "found " + describe((*blocks)[i]) + ", expected an integer from 1 to 4096");
+      s.blocks[i] = *n;
+    }
+  }
+}
+
+Graph build(const ResNetSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use) {
+  check_spec(spec);
+  Graph graph;
+  graph.name = spec.name;
+  graph.micro_batch = micro_batch;
+  if (use == GraphUse::training) graph.statistics_group = spec.statistics_group;
+  GraphBuilder b(graph);
+  const Network network{b, spec, micro_batch, precision, use};
+
+  TensorId x = network.stem();
+  std::int64_t number = 0, width = spec.width;
+  for (std::size_t size = 0; size < kSizes; ++size, width *= 2) {
+    for (std::int64_t i = 0; i < spec.blocks[size]; ++i) {
+      const std::string name = "stage" + std::to_string(size + 1) + "/block" + std::to_string(i);
+      x = network.block(name, number++, x, width, size > 0 && i == 0 ? 2 : 1);
+    }
+  }
+  const TensorId scores = network.head(x);
+  graph.outputs = {scores};
+  if (use == GraphUse::inference) return graph;
+  graph.loss = b.cross_entropy(scores, b.input("labels", DType::int32, {micro_batch}));
+  graph.outputs = {graph.loss, scores};
+  return graph;
+}
+
+}  // namespace superstep::zoo

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/zoo/zoo.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "model/error.h"
+#include "model/zoo/families.h"
+
+namespace superstep {
+
+namespace {
+
+template <class Spec>
+void add(std::vector<ZooSpec>& all, std::vector<Spec> specs) {
+  all.insert(all.end(), specs.begin(), specs.end());
+}
+
+// The families, in the order of the lists that users see.
+const std::vector<ZooSpec>& all_specs() {
+  static const std::vector<ZooSpec> all = [] {
+    std::vector<ZooSpec> specs;
+    add(specs, zoo::transformer_specs());
+    add(specs, zoo::resnet_specs());
+    return specs;
+  }();
+  return all;
+}
+
+template <class Spec>
+Spec spec_of(const std::string& name, const char* kind) {
+  const ZooSpec spec = zoo_spec(name);
+  if (const Spec* found = std::get_if<Spec>(&spec)) return *found;
+  std::vector<std::string> names;
+  for (const ZooSpec& s : all_specs()) {
+    if (std::holds_alternative<Spec>(s)) names.push_back(name_of(s));
+  }
+  throw Error("", "\"" + name + "\" is no " + kind + name_hint("", names));
+}
+
+std::string joined(const nlohmann::json& numbers) {
+  std::string text;
+  for (const auto& [key, value] : numbers.items()) text += (text.empty() ? "" : ", ") + key;
+  return text;
+}
+
+// A number of another family would be a number that nothing reads.
+void refuse_other_families(JsonReader& r, const ZooSpec& spec) {
+  const nlohmann::json own = numbers_of(spec);
+  for (const ZooSpec& other : all_specs()) {
+    const nlohmann::json others = numbers_of(other);
+    for (const auto& [key, value] : others.items()) {
+      if (own.contains(key) || !r.value().contains(key)) continue;
+      throw Error(r.at(key), "found a number of networks such as " + name_of(other) + "; " + name_of(spec) + " has " +
+                                 joined(own));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> zoo_names() {
+  std::vector<std::string> names;
+  for (const ZooSpec& spec : all_specs()) names.push_back(name_of(spec));
+  return names;
+}
+
+ZooSpec zoo_spec(const std::string& name) {
+  for (const ZooSpec& spec : all_specs()) {
+    if (name_of(spec) == name) return spec;
+  }
+  throw Error("", "unknown model \"" + name + "\"" + name_hint(name, zoo_names()));
+}
+
+TransformerSpec transformer_spec(const std::string& name) { return spec_of<TransformerSpec>(name, "transformer"); }
+ResNetSpec resnet_spec(const std::string& name) { return spec_of<ResNetSpec>(name, "residual image network"); }
+
+const std::string& name_of(const ZooSpec& spec) {
+  return std::visit([](const auto& s) -> const std::string& { return s.name; }, spec);
+}
+
+const std::string& family_of(const ZooSpec& spec) {
+  return std::visit([](const auto& s) -> const std::string& { return s.family; }, spec);
+}
+
+const std::string& source_of(const ZooSpec& spec) {
+  return std::visit([](const auto& s) -> const std::string& { return s.source; }, spec);
+}
+
+nlohmann::json numbers_of(const ZooSpec& spec) {
+  return std::visit([](const auto& s) { return zoo::numbers_of(s); }, spec);
+}
+
+void override_numbers(JsonReader& r, ZooSpec& spec) {
+  refuse_other_families(r, spec);
+  std::visit([&](auto& s) { zoo::override_numbers(r, s); }, spec);
+}
+
+Graph build(const ZooSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use) {
+  return std::visit([&](const auto& s) { return zoo::build(s, micro_batch, precision, use); }, spec);
+}
+
+}  // namespace superstep
