@@ -72,18 +72,18 @@ double ring(CollectiveKind kind, std::int64_t n, double bytes, double rate, doub
 
 }  // namespace
 
-Cycles CostModel::collective(CollectiveKind kind, GroupShape group, Bytes bytes) const {
+Cycles CostModel::collective(CollectiveKind kind, GroupShape group, Bytes bytes, bool along) const {
   if (group.size <= 1 || bytes.value == 0) return Cycles(0);
   const CollectivePath p = path(group);
   const double b = static_cast<double>(bytes.value);
-  double seconds = ring(kind, p.inside, b, p.ring_rate.value, machine_.links.hop_latency.value);
+  double seconds = ring(kind, p.inside, b, p.ring_rate.value, along ? 0 : machine_.links.hop_latency.value);
   if (p.domains > 1) {  // within the racks on IPU-Links, the shards across racks on GW-Links
     const double shard =
         kind == CollectiveKind::all_to_all ? b : b / static_cast<double>(std::max<std::int64_t>(1, p.inside));
     seconds += ring(kind, p.domains, shard, p.gateway_rate.value * calibration_.gateway_factor,
-                    machine_.gateway.latency.value);
+                    along ? 0 : machine_.gateway.latency.value);
   }
-  return cycles(Seconds(seconds)) + machine_.links.external_sync;
+  return cycles(Seconds(seconds)) + (along ? Cycles(0) : machine_.links.external_sync);
 }
 
 Cycles CostModel::copy(Bytes bytes, std::int64_t stride) const {
@@ -152,7 +152,7 @@ TermCycles CostModel::step(const Step& s) const {
       break;
     }
     case StepKind::collective:
-      t[s.term] += collective(s.collective, s.group, s.tile_bytes).value;
+      t[s.term] += collective(s.collective, s.group, s.tile_bytes, s.along).value;
       break;
     case StepKind::copy:
       t[s.term] += copy(s.tile_bytes, s.group.stride).value;

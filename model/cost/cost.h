@@ -45,7 +45,8 @@ class CostModel {
 
   // `bytes` is the tensor at its larger end, as one IPU holds it: all of an all-reduce's operand, the
   // operand of a reduce-scatter, the result of an all-gather.
-  Cycles collective(CollectiveKind kind, GroupShape group, Bytes bytes) const;
+  // `along`: it travels with another one, whose hops and sync serve both.
+  Cycles collective(CollectiveKind kind, GroupShape group, Bytes bytes, bool along = false) const;
   // Pipeline boundary: every IPU sends `bytes` to the IPU `stride` further, both directions at once;
   // `stride` is the tensor-parallel group, whose IPUs hold the same.
   Cycles copy(Bytes bytes, std::int64_t stride) const;

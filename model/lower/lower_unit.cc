@@ -2,6 +2,7 @@
 #include "model/lower/lower_unit.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/error.h"
 #include "model/lower/serialise.h"
@@ -64,6 +65,7 @@ class UnitLowering {
   Pass pass_;
   const std::vector<OpId>& ops_;
   UnitMemory memory_;
+  bool second_sum_ = false;  // of a normalisation that goes on over replicas
   Function f_;
   std::map<TensorId, LayoutId> layout_;
 
@@ -255,6 +257,9 @@ class UnitLowering {
     join.collective = CollectiveKind::all_reduce;
     join.group = group;
     join.tile_bytes = on_ipu(c_.facts, c_.sharding, g_.ops[ops_[position]].outputs[k]);
+    // A normalisation has two sums, and so has its gradient. A device makes both in one pass over the values, and they
+    // cross together.
+    if (data == Data::statistics) join.along = std::exchange(second_sum_, !second_sum_);
     join.temporary = share(join.tile_bytes, c_.tiles);
     add_step(join, position);
   }

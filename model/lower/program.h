@@ -104,6 +104,7 @@ struct Step {
   Bytes paired_bytes;      // exchange: received at the paired rate
   std::int64_t tiles = 0;  // tiles that take part
   CollectiveKind collective = CollectiveKind::all_reduce;
+  bool along = false;                       // collective: its bytes travel with those of another one
   GroupShape group;                         // collective: who takes part; copy, remote load and store: the stride
   Location location = Location::streaming;  // load, store: the other end
   Bytes temporary;                          // per tile, while the step runs
