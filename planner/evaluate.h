@@ -112,7 +112,7 @@ class Setting {
     std::int64_t move, join;              // cycles: its boundary through Streaming Memory, joining its shards
     std::int32_t row;
     std::int32_t lender;  // unit that owns the weights it borrows; -1: none
-    std::int64_t layer;
+    std::int64_t checkpoint;
   };
   Linear collective(CollectiveKind kind, GroupShape group) const;
   void price_update();
