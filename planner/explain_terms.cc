@@ -54,7 +54,11 @@ const std::array<TermExplanation, kTerms>& table() {
       {"optimiser ops on the shard x vector_factor", {"/chip/workers", "/chip/clock"}, {"vector_factor"}},
       {"bytes loaded / DDR rate of one IPU", {"/streaming/ipu_rate", "/streaming/machine_rate"}, {}},
       {"bytes stored / DDR rate of one IPU", {"/streaming/ipu_rate", "/streaming/machine_rate"}, {}},
-      {"bytes of one micro-batch / min(host link share, DDR rate)", {"/host/rate", "/streaming/ipu_rate"}, {}},
+      {"bytes of one micro-batch / DDR rate of one IPU; where reading them ahead takes longer than the step, the rest "
+       "of "
+       "that: bytes / network share",
+       {"/host/rate", "/streaming/ipu_rate"},
+       {}},
       {"micro_batch_fixed per micro-batch + pipeline_cycle_fixed per pipeline cycle",
        clock,
        {"micro_batch_fixed", "pipeline_cycle_fixed"}},
