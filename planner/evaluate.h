@@ -84,6 +84,8 @@ class Setting {
   std::int64_t tied_gradient_ddr(std::int64_t unit) const { return unit_[static_cast<std::size_t>(unit)].tied_ddr; }
   // Joining the gradients of a tied weight, and sending the new value back: per step, all wait.
   std::int64_t tied_cycles(const Tie& tie) const;
+  // What reading a step's inputs over the network takes: no step is faster.
+  std::int64_t network_cycles(std::int64_t micro_batches) const;
   // Least bytes that a unit alone needs on a tile, whatever its stage.
   std::int64_t least_memory(std::int64_t unit) const;
   std::int64_t resident(std::int64_t unit) const { return unit_[static_cast<std::size_t>(unit)].resident; }
@@ -112,7 +114,7 @@ class Setting {
     std::int64_t move, join;              // cycles: its boundary through Streaming Memory, joining its shards
     std::int32_t row;
     std::int32_t lender;  // unit that owns the weights it borrows; -1: none
-    std::int64_t layer;
+    std::int64_t checkpoint;
   };
   Linear collective(CollectiveKind kind, GroupShape group) const;
   void price_update();

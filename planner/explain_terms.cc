@@ -59,7 +59,10 @@ const std::array<TermExplanation, kTerms>& table() {
       {"bytes stored / (DDR rate of one IPU x streaming_factor)",
        {"/streaming/ipu_rate", "/streaming/machine_rate"},
        {"streaming_factor"}},
-      {"bytes of one micro-batch / min(host link share, DDR rate)", {"/host/rate", "/streaming/ipu_rate"}, {}},
+      {"bytes of one micro-batch / (DDR rate of one IPU x streaming_factor); where reading them ahead takes longer than "
+       "the step, the rest of that: bytes / network share",
+       {"/host/rate", "/streaming/ipu_rate", "/streaming/machine_rate"},
+       {"streaming_factor"}},
       {"micro_batch_fixed per micro-batch + pipeline_cycle_fixed per pipeline cycle",
        clock,
        {"micro_batch_fixed", "pipeline_cycle_fixed"}},

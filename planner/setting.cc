@@ -69,7 +69,7 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
     if (u < n_) {
       const UnitRow& row = table.row(i);
       p.row = table.kind(i);
-      p.layer = table.layer(i);
+      p.checkpoint = table.checkpoint(i);
       p.gather = phased_ ? 0 : gather_.of((row.weight_bytes + row.borrowed_bytes).value);
       p.again = row.forward_cycles.total().value;
       p.forward = row.forward_cycles.total().value + p.gather;
@@ -266,10 +266,16 @@ std::int64_t Setting::least_memory(std::int64_t unit) const {
   return p.resident + std::max(p.forward_peak, p.backward_peak);
 }
 
+std::int64_t Setting::network_cycles(std::int64_t micro_batches) const {
+  std::int64_t bytes = 0;
+  for (const PerUnit& p : unit_) bytes += p.feed_ipu;
+  return table_->model().network(Bytes(bytes * micro_batches), plan_.pipeline_stages).value;
+}
+
 std::int64_t Setting::block_end(std::int64_t unit, std::int64_t end, Recompute mode) const {
   if (mode == Recompute::stage) return end;
   std::int64_t v = unit + 1;
-  while (v < end && unit_[at(unit)].layer >= 0 && unit_[at(v)].layer == unit_[at(unit)].layer) ++v;
+  while (v < end && unit_[at(unit)].checkpoint >= 0 && unit_[at(v)].checkpoint == unit_[at(unit)].checkpoint) ++v;
   return v;
 }
 

@@ -125,6 +125,7 @@ class Scaling {
     set("image_size", spec.image_size, 32);
     set("classes", spec.classes, 16 * t);
     json& m = out_.job["model"];
+    m.erase("blocks_per_checkpoint");
     m["blocks"] = spec.blocks, m["width"] = spec.width, m["image_size"] = spec.image_size, m["classes"] = spec.classes;
   }
 

@@ -125,10 +125,13 @@ BytesPerSecond CostModel::shifted_rate(std::int64_t stride) const {
 }
 
 Cycles CostModel::host(Bytes bytes) const {
+  return streaming(bytes, Location::streaming, 1);
+}
+
+Cycles CostModel::network(Bytes bytes, std::int64_t groups) const {
   if (bytes.value == 0) return Cycles(0);
-  const double nic = machine_.host.rate.value / static_cast<double>(std::min(machine_.ipus, machine_.ipus_per_machine));
-  const double rate = std::min(nic, machine_.streaming.ipu_rate.value);
-  return cycles(transfer_time(bytes, BytesPerSecond(rate)));
+  const auto share = static_cast<double>(std::min(machine_.ipus, machine_.ipus_per_machine));
+  return cycles(transfer_time(bytes, BytesPerSecond(machine_.host.rate.value * static_cast<double>(groups) / share)));
 }
 
 TermCycles CostModel::step(const Step& s) const {

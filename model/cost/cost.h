@@ -53,7 +53,11 @@ class CostModel {
   // One IPU, one direction; not in_processor. Remote memory is `stride` IPUs further (lender_stride), for all IPUs at
   // once.
   Cycles streaming(Bytes bytes, Location from, std::int64_t stride) const;
-  Cycles host(Bytes bytes) const;  // one IPU's host stream, through the machine's Streaming Memory
+  // One IPU's host stream. The machine's Streaming Memory has it already: it is read ahead over the network.
+  Cycles host(Bytes bytes) const;
+  // What reading ahead takes, which a step cannot be faster than: `bytes` of one IPU of each of the `groups` of a
+  // replica, while the other IPUs of the machine read theirs.
+  Cycles network(Bytes bytes, std::int64_t groups) const;
   Cycles cycles(Seconds s) const { return cycles_in(s, machine_.chip.clock); }
   Seconds seconds(Cycles c) const { return at_clock(c, machine_.chip.clock); }
 

@@ -9,13 +9,14 @@ namespace {
 
 struct Traversal {
   TermCycles time;
-  std::int64_t generic = 0;
+  std::int64_t generic = 0, fed = 0;          // fed: bytes from the host
   std::map<std::int64_t, std::int64_t> busy;  // IPU group -> cycles
   std::map<std::pair<CollectiveKind, Term>, Timeline::Traffic> collectives;
 
   void add(const Traversal& o, std::int64_t times) {
     time += o.time * times;
     generic += o.generic * times;
+    fed += o.fed * times;
     for (const auto& [ipu, cycles] : o.busy) busy[ipu] += cycles * times;
     for (const auto& [key, traffic] : o.collectives) {
       collectives[key].count += traffic.count * times;
@@ -62,6 +63,7 @@ class Clock {
   Traversal of_step(const Step& s) const {
     Traversal t;
     t.time = m_.step(s);
+    if (s.kind == StepKind::host) t.fed = (s.tile_bytes * s.times).value;
     if (s.generic) t.generic = t.time.total().value;
     if (s.kind == StepKind::collective) t.collectives[{s.collective, s.term}] = {s.times, s.tile_bytes * s.times};
     return t;
@@ -80,12 +82,15 @@ class Clock {
   Traversal parallel(const Node& n) const {
     Traversal slowest;
     std::map<std::int64_t, std::int64_t> busy;
+    std::int64_t fed = 0;
     for (const Node& c : n.children) {
       Traversal t = node(c);
+      fed += t.fed;
       for (const auto& [ipu, cycles] : t.busy) busy[ipu] = std::max(busy[ipu], cycles);
       if (slowest.time.total() < t.time.total()) slowest = std::move(t);
     }
     slowest.busy = std::move(busy);
+    slowest.fed = fed;
     note_busy(n, slowest);
     return slowest;
   }
@@ -172,6 +177,8 @@ Timeline cost(const Program& program, const CostModel& model) {
   Traversal t = clock.node(program.root);
   Timeline out;
   out.step = t.time;
+  const Cycles reading = model.network(Bytes(t.fed), static_cast<std::int64_t>(program.ipus()));
+  out.step[Term::host] += std::max(Cycles(0), reading - t.time.total()).value;
   out.generic = Cycles(t.generic);
   out.collectives = std::move(t.collectives);
   for (std::size_t i = 0; i < program.ipus(); ++i) out.busy.push_back(Cycles(t.busy[static_cast<std::int64_t>(i)]));

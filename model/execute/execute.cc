@@ -369,7 +369,7 @@ class Walk {
     });
     if (keeps) return;
     const std::int64_t end = node.unit.index + 1;
-    const bool joins = end < span.end && (span.recompute == Recompute::stage || same_layer(node.unit.index, end));
+    const bool joins = end < span.end && (span.recompute == Recompute::stage || same_checkpoint(node.unit.index, end));
     if (joins) return;
     const std::set<TensorId>& crossing = wiring_.forward[static_cast<std::size_t>(end)];
     for (std::int64_t u = block_begin(end, span); u < end; ++u) {
@@ -378,13 +378,13 @@ class Walk {
     }
   }
 
-  bool same_layer(std::int64_t a, std::int64_t b) const {
-    const std::int64_t layer = graph_.units[UnitId(static_cast<std::int32_t>(a))].layer;
-    return layer >= 0 && layer == graph_.units[UnitId(static_cast<std::int32_t>(b))].layer;
+  bool same_checkpoint(std::int64_t a, std::int64_t b) const {
+    const std::int64_t checkpoint = checkpoint_of(graph_.units[UnitId(static_cast<std::int32_t>(a))]);
+    return checkpoint >= 0 && checkpoint == checkpoint_of(graph_.units[UnitId(static_cast<std::int32_t>(b))]);
   }
   std::int64_t block_begin(std::int64_t end, const StageSpan& span) const {
     std::int64_t begin = end - 1;
-    while (begin > span.begin && (span.recompute == Recompute::stage || same_layer(begin - 1, begin))) --begin;
+    while (begin > span.begin && (span.recompute == Recompute::stage || same_checkpoint(begin - 1, begin))) --begin;
     return begin;
   }
 

@@ -92,9 +92,14 @@ std::string_view name_of(UnitRole role);
 struct Unit {
   std::string name;  // "layer3/ffn_up", "embedding", "head"
   UnitRole role = UnitRole::other;
-  std::int64_t layer = -1;   // units of one layer share a recompute checkpoint; -1: not part of a layer
+  std::int64_t layer = -1;  // -1: not part of a layer
+  // Neighbours that share a recompute checkpoint have the same; -1: those of one layer do.
+  std::int64_t checkpoint = -1;
   std::vector<OpId> ops[3];  // by Pass, in order
 };
+
+// Units x and x + 1 share a checkpoint if this is equal and not -1.
+inline std::int64_t checkpoint_of(const Unit& unit) { return unit.checkpoint >= 0 ? unit.checkpoint : unit.layer; }
 
 struct Graph {
   std::string name;

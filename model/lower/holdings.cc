@@ -21,7 +21,7 @@ std::vector<UnitId> Holdings::units_on(std::int64_t ipu, std::int64_t phase) con
 std::vector<std::pair<std::int64_t, std::int64_t>> Holdings::blocks(const StageSpan& s) const {
   std::vector<std::pair<std::int64_t, std::int64_t>> out;
   for (std::int64_t u = s.begin; u < s.end; ++u) {
-    const bool joins = !out.empty() && (s.recompute == Recompute::stage || same_layer(u - 1, u));
+    const bool joins = !out.empty() && (s.recompute == Recompute::stage || same_checkpoint(u - 1, u));
     if (joins)
       out.back().second = u + 1;
     else
@@ -30,9 +30,9 @@ std::vector<std::pair<std::int64_t, std::int64_t>> Holdings::blocks(const StageS
   return out;
 }
 
-bool Holdings::same_layer(std::int64_t a, std::int64_t b) const {
-  const std::int64_t layer = table.layer(static_cast<std::size_t>(a));
-  return layer >= 0 && layer == table.layer(static_cast<std::size_t>(b));
+bool Holdings::same_checkpoint(std::int64_t a, std::int64_t b) const {
+  const std::int64_t checkpoint = table.checkpoint(static_cast<std::size_t>(a));
+  return checkpoint >= 0 && checkpoint == table.checkpoint(static_cast<std::size_t>(b));
 }
 
 bool Holdings::lends_here(std::size_t borrower, std::int64_t ipu, std::int64_t phase) const {

@@ -47,7 +47,7 @@ struct Holdings {
   Bytes accumulator_bytes(std::int64_t unit) const;
 
  private:
-  bool same_layer(std::int64_t a, std::int64_t b) const;
+  bool same_checkpoint(std::int64_t a, std::int64_t b) const;
   bool lends_here(std::size_t borrower, std::int64_t ipu, std::int64_t phase) const;
   // Of the units there; of borrowed weights only where their owner is elsewhere. Null: none borrowed.
   Bytes sum_of(std::int64_t ipu, std::int64_t phase, Bytes UnitRow::*own, Bytes UnitRow::*borrowed) const;

@@ -51,7 +51,7 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
     if (fresh || !key.collapse) rows_.push_back(make_row(UnitId(u)));
     kind_of_.push_back(it->second);
     row_of_.push_back(key.collapse ? it->second : static_cast<std::int32_t>(u));
-    layers_.push_back(facts.graph.units[UnitId(u)].layer);
+    checkpoints_.push_back(checkpoint_of(facts.graph.units[UnitId(u)]));
   }
   for (std::size_t u = 0; u <= facts.graph.units.size(); ++u) {
     Boundary b;

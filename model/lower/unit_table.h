@@ -70,7 +70,7 @@ class UnitTable {
   Cycles update_cycles(std::size_t unit, GroupShape group) const;
   // A function itself, lowered anew: a search makes thousands of tables and few programs. `group`: of an update.
   Function function(std::size_t unit, Pass pass, GroupShape group = {}) const;
-  std::int64_t layer(std::size_t unit) const { return layers_[unit]; }
+  std::int64_t checkpoint(std::size_t unit) const { return checkpoints_[unit]; }  // checkpoint_of()
   std::int64_t tiles() const { return context_.tiles; }
   const GraphFacts& facts() const { return context_.facts; }
   const GraphSharding& sharding() const { return context_.sharding; }
@@ -87,7 +87,7 @@ class UnitTable {
   std::vector<UnitId> representative_;
   std::vector<UnitRow> rows_;
   std::vector<Boundary> boundary_;
-  std::vector<std::int64_t> layers_;
+  std::vector<std::int64_t> checkpoints_;
   struct Update {
     Footprint footprint;
     Cycles cycles;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ResNet with bottleneck blocks, version 1.5: the 3 x 3 convolution of a block has the stride (version 1: the 1 x 1
 // ahead of it). Every convolution is followed by batch norm and has no bias of its own.
-#include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
 
 #include "model/error.h"
 #include "model/graph/builder.h"
@@ -109,6 +110,22 @@ struct Network {
   }
 };
 
+std::int64_t sum(const std::vector<std::int64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+}
+
+// The stem goes with the first blocks, the head with the last.
+void share_checkpoints(const ResNetSpec& spec, Graph& graph) {
+  std::size_t unit = 1;
+  for (std::size_t c = 0; c < spec.blocks_per_checkpoint.size(); ++c) {
+    for (std::int64_t i = 0; i < spec.blocks_per_checkpoint[c]; ++i)
+      graph.units[UnitId(unit++)].checkpoint = static_cast<std::int64_t>(c);
+  }
+  if (unit == 1) return;
+  graph.units[UnitId(0)].checkpoint = 0;
+  graph.units[UnitId(unit)].checkpoint = graph.units[UnitId(unit - 1)].checkpoint;
+}
+
 void check_spec(const ResNetSpec& spec) {
   const auto positive = [&](const char* field, std::int64_t value) {
     if (value < 1) throw Error(spec.name, std::string(field) + " must be at least 1, found " + std::to_string(value));
@@ -117,6 +134,10 @@ void check_spec(const ResNetSpec& spec) {
     throw Error(spec.name,
                 "blocks must be " + std::to_string(kSizes) + " numbers, found " + std::to_string(spec.blocks.size()));
   for (std::int64_t blocks : spec.blocks) positive("blocks", blocks);
+  for (std::int64_t count : spec.blocks_per_checkpoint) positive("blocks_per_checkpoint", count);
+  if (!spec.blocks_per_checkpoint.empty() && sum(spec.blocks_per_checkpoint) != sum(spec.blocks))
+    throw Error(spec.name, "blocks_per_checkpoint has " + std::to_string(sum(spec.blocks_per_checkpoint)) +
+                               " blocks in all, expected the " + std::to_string(sum(spec.blocks)) + " of the network");
   positive("width", spec.width);
   positive("image_size", spec.image_size);
   positive("classes", spec.classes);
@@ -130,6 +151,22 @@ ResNetSpec resnet(std::string name, std::vector<std::int64_t> blocks) {
   return spec;
 }
 
+std::vector<std::int64_t> counts(JsonReader& r, const char* key) {
+  constexpr std::int64_t kMost = 4096;
+  const nlohmann::json& list = r.raw(key);
+  if (!list.is_array() || list.empty())
+    throw Error(r.at(key), "found " + describe(list) + ", expected a list of numbers of blocks");
+  std::vector<std::int64_t> out;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::optional<std::int64_t> n = whole_number(list[i]);
+    if (!n || *n < 1 || *n > kMost)
+      throw Error(r.at(key) + "/" + std::to_string(i),
+                  "found " + describe(list[i]) + ", expected an integer from 1 to " + std::to_string(kMost));
+    out.push_back(*n);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<ResNetSpec> resnet_specs() {
@@ -141,6 +178,7 @@ nlohmann::json numbers_of(const ResNetSpec& s) {
           {"classes", s.classes},
           {"width", s.width},
           {"blocks", s.blocks},
+          {"blocks_per_checkpoint", s.blocks_per_checkpoint},
           {"pixels", kPixelNames[static_cast<std::size_t>(s.pixels)]},
           {"statistics_group", s.statistics_group}};
 }
@@ -152,18 +190,16 @@ void override_numbers(JsonReader& r, ResNetSpec& s) {
   s.statistics_group = r.integer_or("statistics_group", 1, 1'000'000'000, s.statistics_group);
   const std::string pixels = r.name_or("pixels", kPixelNames, kPixelNames[static_cast<std::size_t>(s.pixels)]);
   s.pixels = pixels == "uint8" ? Pixels::uint8 : Pixels::normalised;
-  if (const nlohmann::json* blocks = r.raw_or_null("blocks")) {
-    if (!blocks->is_array() || blocks->size() != kSizes)
-      throw Error(r.at("blocks"), "found " + describe(*blocks) + ", expected the number of blocks of each of " +
-                                      std::to_string(kSizes) + " sizes");
-    for (std::size_t i = 0; i < kSizes; ++i) {
-      const std::optional<std::int64_t> n = whole_number((*blocks)[i]);
-      if (!n || *n < 1 || *n > 4096)
-        throw Error(r.at("blocks") + "/" + std::to_string(i),
-                    "found " + describe((*blocks)[i]) + ", expected an integer from 1 to 4096");
-      s.blocks[i] = *n;
-    }
-  }
+  if (r.has("blocks")) s.blocks = counts(r, "blocks");
+  if (s.blocks.size() != kSizes)
+    throw Error(r.at("blocks"), "found " + std::to_string(s.blocks.size()) +
+                                    " numbers, expected the blocks of each of " + std::to_string(kSizes) + " sizes");
+  if (!r.has("blocks_per_checkpoint")) return;
+  s.blocks_per_checkpoint = counts(r, "blocks_per_checkpoint");
+  if (sum(s.blocks_per_checkpoint) != sum(s.blocks))
+    throw Error(r.at("blocks_per_checkpoint"), "found " + std::to_string(sum(s.blocks_per_checkpoint)) +
+                                                   " blocks in all, expected the " + std::to_string(sum(s.blocks)) +
+                                                   " of the network");
 }
 
 Graph build(const ResNetSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use) {
@@ -184,6 +220,7 @@ Graph build(const ResNetSpec& spec, std::int64_t micro_batch, DType precision, G
     }
   }
   const TensorId scores = network.head(x);
+  share_checkpoints(spec, graph);
   graph.outputs = {scores};
   if (use == GraphUse::inference) return graph;
   graph.loss = b.cross_entropy(scores, b.input("labels", DType::int32, {micro_batch}));

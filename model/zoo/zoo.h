@@ -44,6 +44,9 @@ struct ResNetSpec {
   std::int64_t width = 64;           // channels of the stem; blocks have 1, 2, 4, 8 times as many, and 4 times that out
   std::int64_t image_size = 224, classes = 1000;
   Pixels pixels = Pixels::normalised;
+  // Blocks that share a recompute checkpoint, in order; the stem goes with the first, the head with the last. Empty:
+  // each block, the stem and the head have their own.
+  std::vector<std::int64_t> blocks_per_checkpoint;
   std::int64_t statistics_group = 0;  // samples that batch norm takes one mean and variance over; 0: a micro-batch
   std::string source;                 // where the numbers come from
 };

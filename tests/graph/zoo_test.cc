@@ -74,6 +74,19 @@ TEST(Zoo, ResNetIsASoundGraphCutAtItsBlocks) {
   }
 }
 
+TEST(Zoo, BlocksOfResNetShareCheckpointsAsTold) {
+  ResNetSpec spec = resnet_spec("resnet-50");
+  const auto checkpoints = [&] {
+    const Graph graph = build(spec, 1, DType::fp16);
+    std::vector<std::int64_t> found;
+    for (const Unit& unit : graph.units) found.push_back(checkpoint_of(unit));
+    return found;
+  };
+  EXPECT_EQ(checkpoints(), (std::vector<std::int64_t>{-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, -1}));
+  spec.blocks_per_checkpoint = {1, 2, 1, 2, 2, 3, 5};
+  EXPECT_EQ(checkpoints(), (std::vector<std::int64_t>{0, 0, 1, 1, 2, 3, 3, 4, 4, 5, 5, 5, 6, 6, 6, 6, 6, 6}));
+}
+
 TEST(Zoo, ResNetIsFoldedForInference) {
   ResNetSpec spec = resnet_spec("resnet-50");
   spec.statistics_group = 4;
@@ -207,6 +220,10 @@ TEST(Zoo, RefusesNumbersOfImageNetworksThatDoNotGoTogether) {
     return "no error";
   };
   EXPECT_EQ(message([](auto& s) { s.blocks = {3, 4, 6}; }), "resnet-50: blocks must be 4 numbers, found 3");
+  EXPECT_EQ(message([](auto& s) {
+              s.blocks_per_checkpoint = {8, 9};
+            }),
+            "resnet-50: blocks_per_checkpoint has 17 blocks in all, expected the 16 of the network");
   EXPECT_EQ(message([](auto& s) { s.classes = 0; }), "resnet-50: classes must be at least 1, found 0");
   EXPECT_THROW(transformer_spec("resnet-50"), Error);
   EXPECT_THROW(resnet_spec("bert-base"), Error);

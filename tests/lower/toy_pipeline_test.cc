@@ -66,8 +66,7 @@ TEST(ToyStep, PipelineOfTwoStagesByHand) {
   const Lowered l(two_layers(), 2, {1, 1}, true);
   const Program program = lower(l.table, two_stages(5), OptimizerSpec{});
   const Timeline timeline = cost(program, l.model);
-  // IPU 0: forward 254, again 254, backward 2150, and 256 B of input at half a byte per cycle (two of the
-  // four IPUs of the machine share the network), 512: 3170.
+  // IPU 0: forward 254, again 254, backward 2150, and 256 B of input at half a byte per cycle, 512: 3170.
   // IPU 1: forward 607 and backward 3192, nothing run again since it turns at once: 3799, the slower.
   // Copy: 8 x 64 x 2 B over the rung, 512 + 20 + 20 = 552.
   // (g + 2 S - 2) = 7 cycles of 4351, and the update.

@@ -119,5 +119,35 @@ TEST(Tables, AgreeForInference) {
   }
 }
 
+// Inputs are read ahead: a step waits for them only where the network takes longer than everything else.
+TEST(Tables, AgreeWhereTheNetworkIsSlowerThanTheStep) {
+  const auto world_of = [](const char* rate) {
+    return World(test::small_job(
+        "gpt2-small", {{"layers", 2}, {"hidden", 16}, {"heads", 2}, {"vocabulary", 32}, {"sequence_length", 8}},
+        {{"base", "toy"}, {"partition", 2}, {"override", {{"host", {{"rate", rate}}}}}}));
+  };
+  Plan plan;
+  plan.replicas = plan.micro_batch = plan.gradient_accumulation = 2;
+  plan.stages = plan.stage_ipu = {0};
+  World slow = world_of("0.01 kB/s"), fast = world_of("1 GB/s");
+  expect_equal(slow, plan);
+  const auto step = [&](World& world) {
+    return cost(lower(world.table(plan), plan, world.job.optimizer), world.model).step;
+  };
+  // Tokens and labels of 2 micro-batches of 2 samples of 8: 256 B for each of the two IPUs that share a byte in 100,000
+  // cycles.
+  EXPECT_EQ(step(slow).total(), Cycles(51200000));
+  const std::int64_t waits = step(slow)[Term::host] - step(fast)[Term::host];
+  EXPECT_EQ(waits, step(slow).total().value - step(fast).total().value);
+  EXPECT_LT(step(fast).total(), Cycles(51200000));
+  // In two stages on two IPUs they are read for both: half as long for each.
+  plan.replicas = 1;
+  plan.pipeline_stages = 2;
+  plan.stages = plan.stage_ipu = {0, 1};
+  plan.gradient_accumulation = 4;
+  expect_equal(slow, plan);
+  EXPECT_EQ(step(slow).total(), Cycles(51200000));
+}
+
 }  // namespace
 }  // namespace superstep
