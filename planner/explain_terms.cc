@@ -57,7 +57,7 @@ const std::array<TermExplanation, kTerms>& table() {
       {"bytes of one micro-batch / DDR rate of one IPU; where reading them ahead takes longer than the step, the rest "
        "of "
        "that: bytes / network share",
-       {"/host/rate", "/streaming/ipu_rate"},
+       {"/streaming/ipu_rate", "/streaming/machine_rate", "/host/rate"},
        {}},
       {"micro_batch_fixed per micro-batch + pipeline_cycle_fixed per pipeline cycle",
        clock,
