@@ -122,11 +122,13 @@ class Scaling {
     }
     const std::int64_t t = plan_.tensor_parallel.size();
     set("width", spec.width, t > 1 ? isqrt(kSmallWeight) : 8);  // smaller weights would not begin a split
+    set("groups", spec.groups, 4);                              // still several, of several channels
     set("image_size", spec.image_size, 32);
     set("classes", spec.classes, 16 * t);
     json& m = out_.job["model"];
     m.erase("blocks_per_checkpoint");
-    m["blocks"] = spec.blocks, m["width"] = spec.width, m["image_size"] = spec.image_size, m["classes"] = spec.classes;
+    m["blocks"] = spec.blocks, m["width"] = spec.width, m["groups"] = spec.groups, m["image_size"] = spec.image_size,
+    m["classes"] = spec.classes;
   }
 
   // A statistics group still goes on over replicas, fills the micro-batch or shares it with others; in a pipeline of

@@ -124,9 +124,7 @@ BytesPerSecond CostModel::shifted_rate(std::int64_t stride) const {
   return it->second;
 }
 
-Cycles CostModel::host(Bytes bytes) const {
-  return streaming(bytes, Location::streaming, 1);
-}
+Cycles CostModel::host(Bytes bytes) const { return streaming(bytes, Location::streaming, 1); }
 
 Cycles CostModel::network(Bytes bytes, std::int64_t groups) const {
   if (bytes.value == 0) return Cycles(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ResNet with bottleneck blocks, version 1.5: the 3 x 3 convolution of a block has the stride (version 1: the 1 x 1
-// ahead of it). Every convolution is followed by batch norm and has no bias of its own.
+// ResNet with bottleneck blocks, and ResNeXt, version 1.5: the 3 x 3 convolution of a block has the stride (version 1:
+// the 1 x 1 ahead of it). Every convolution is followed by batch norm and has no bias of its own.
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
@@ -14,6 +14,7 @@ namespace superstep::zoo {
 namespace {
 
 constexpr const char* kResNet = "He et al. 2015 (arXiv 1512.03385) table 1; stride as in torchvision and MLPerf";
+constexpr const char* kResNext = "Xie et al. 2016 (arXiv 1611.05431) table 1, 32 x 4d";
 constexpr double kEpsilon = 1e-5;
 constexpr std::int64_t kExpansion = 4;  // channels out of a block, by channels within
 constexpr std::int64_t kColours = 3;
@@ -40,14 +41,15 @@ struct Network {
   }
 
   // Convolution with batch norm. For inference the factor is in the weights, and a bias is left.
-  TensorId conv(const std::string& name, TensorId x, std::int64_t filters, std::int64_t window,
-                std::int64_t stride) const {
+  TensorId conv(const std::string& name, TensorId x, std::int64_t filters, std::int64_t window, std::int64_t stride,
+                std::int64_t groups = 1) const {
     const std::int64_t pad = window / 2;
     Attributes attrs;
     attrs.set("strides", square(stride));
     attrs.set("pads_begin", square(pad));
     attrs.set("pads_end", square(pad));
-    const TensorId weight = b.weight(name, type, {filters, b.info(x).shape[1], window, window});
+    attrs.set("groups", groups);
+    const TensorId weight = b.weight(name, type, {filters, b.info(x).shape[1] / groups, window, window});
     const TensorId y = b.one("conv", {x, weight}, std::move(attrs), name + "/conv");
     if (use == GraphUse::inference) return per_channel(name + "_bias", filters, y, "add");
     GraphBuilder::Scope scope(b, name);
@@ -92,9 +94,9 @@ struct Network {
                  std::int64_t stride) const {
     b.begin_unit(name, number);
     GraphBuilder::Scope scope(b, name);
-    const std::int64_t out = kExpansion * width;
-    TensorId y = b.unary("relu", conv("conv1", x, width, 1, 1));
-    y = b.unary("relu", conv("conv2", y, width, 3, stride));
+    const std::int64_t within = spec.widening * width, out = kExpansion * width;
+    TensorId y = b.unary("relu", conv("conv1", x, within, 1, 1));
+    y = b.unary("relu", conv("conv2", y, within, 3, stride, spec.groups));
     y = conv("conv3", y, out, 1, 1);
     const bool same = stride == 1 && b.info(x).shape[1] == out;
     return b.unary("relu", b.binary("add", y, same ? x : conv("project", x, out, 1, stride)));
@@ -139,6 +141,11 @@ void check_spec(const ResNetSpec& spec) {
     throw Error(spec.name, "blocks_per_checkpoint has " + std::to_string(sum(spec.blocks_per_checkpoint)) +
                                " blocks in all, expected the " + std::to_string(sum(spec.blocks)) + " of the network");
   positive("width", spec.width);
+  positive("widening", spec.widening);
+  positive("groups", spec.groups);
+  if (spec.width * spec.widening % spec.groups != 0)
+    throw Error(spec.name, "groups " + std::to_string(spec.groups) + " does not divide the " +
+                               std::to_string(spec.width * spec.widening) + " channels within the first blocks");
   positive("image_size", spec.image_size);
   positive("classes", spec.classes);
 }
@@ -148,6 +155,15 @@ ResNetSpec resnet(std::string name, std::vector<std::int64_t> blocks) {
   spec.name = std::move(name);
   spec.blocks = std::move(blocks);
   spec.source = kResNet;
+  return spec;
+}
+
+// 32 groups of 4 channels.
+ResNetSpec resnext(std::string name, std::vector<std::int64_t> blocks) {
+  ResNetSpec spec = resnet(std::move(name), std::move(blocks));
+  spec.widening = 2;
+  spec.groups = 32;
+  spec.source = kResNext;
   return spec;
 }
 
@@ -170,13 +186,16 @@ std::vector<std::int64_t> counts(JsonReader& r, const char* key) {
 }  // namespace
 
 std::vector<ResNetSpec> resnet_specs() {
-  return {resnet("resnet-50", {3, 4, 6, 3}), resnet("resnet-101", {3, 4, 23, 3}), resnet("resnet-152", {3, 8, 36, 3})};
+  return {resnet("resnet-50", {3, 4, 6, 3}), resnet("resnet-101", {3, 4, 23, 3}), resnet("resnet-152", {3, 8, 36, 3}),
+          resnext("resnext-50", {3, 4, 6, 3}), resnext("resnext-101", {3, 4, 23, 3})};
 }
 
 nlohmann::json numbers_of(const ResNetSpec& s) {
   return {{"image_size", s.image_size},
           {"classes", s.classes},
           {"width", s.width},
+          {"widening", s.widening},
+          {"groups", s.groups},
           {"blocks", s.blocks},
           {"blocks_per_checkpoint", s.blocks_per_checkpoint},
           {"pixels", kPixelNames[static_cast<std::size_t>(s.pixels)]},
@@ -187,6 +206,12 @@ void override_numbers(JsonReader& r, ResNetSpec& s) {
   s.image_size = r.integer_or("image_size", 1, kMostImage, s.image_size);
   s.classes = r.integer_or("classes", 2, 1 << 24, s.classes);
   s.width = r.integer_or("width", 1, 1 << 16, s.width);
+  s.widening = r.integer_or("widening", 1, 1 << 10, s.widening);
+  s.groups = r.integer_or("groups", 1, 1 << 16, s.groups);
+  if (s.width * s.widening % s.groups != 0)
+    throw Error(r.at("groups"), "found " + std::to_string(s.groups) + " groups, which do not divide the " +
+                                    std::to_string(s.width * s.widening) +
+                                    " channels (width x widening) within the first blocks");
   s.statistics_group = r.integer_or("statistics_group", 1, 1'000'000'000, s.statistics_group);
   const std::string pixels = r.name_or("pixels", kPixelNames, kPixelNames[static_cast<std::size_t>(s.pixels)]);
   s.pixels = pixels == "uint8" ? Pixels::uint8 : Pixels::normalised;

@@ -36,12 +36,15 @@ enum class Pixels : std::uint8_t {
   uint8,       // 0 to 255; cast and normalised on the IPU
 };
 
-// The numbers of a residual image network with bottleneck blocks; a job may override any by its name.
+// The numbers of a residual image network with bottleneck blocks, ResNet or ResNeXt; a job may override any by its
+// name.
 struct ResNetSpec {
   std::string name;  // "resnet-50"
   std::string family = "resnet";
   std::vector<std::int64_t> blocks;  // of each of the four sizes
-  std::int64_t width = 64;           // channels of the stem; blocks have 1, 2, 4, 8 times as many, and 4 times that out
+  std::int64_t width = 64;           // channels of the stem; a block's result has 4, 8, 16, 32 times as many
+  std::int64_t widening = 1;         // channels within the blocks, as multiples of 1, 2, 4, 8 widths
+  std::int64_t groups = 1;           // of the 3 x 3 convolutions (ResNeXt)
   std::int64_t image_size = 224, classes = 1000;
   Pixels pixels = Pixels::normalised;
   // Blocks that share a recompute checkpoint, in order; the stem goes with the first, the head with the last. Empty:

@@ -32,10 +32,13 @@ TEST(Zoo, HasTheParametersOfThePublishedModels) {
   }
 }
 
-// Weights of torchvision's checkpoints.
+// Weights of torchvision's checkpoints, and of timm's resnext101_32x4d.
 TEST(Zoo, ResNetHasTheParametersOfThePublishedModels) {
-  const std::map<std::string, std::int64_t> exact = {
-      {"resnet-50", 25557032}, {"resnet-101", 44549160}, {"resnet-152", 60192808}};
+  const std::map<std::string, std::int64_t> exact = {{"resnet-50", 25557032},
+                                                     {"resnet-101", 44549160},
+                                                     {"resnet-152", 60192808},
+                                                     {"resnext-50", 25028904},
+                                                     {"resnext-101", 44177704}};
   for (const auto& [name, parameters] : exact)
     EXPECT_EQ(build(resnet_spec(name), 1, DType::fp16).parameters(), parameters);
 }
@@ -224,6 +227,8 @@ TEST(Zoo, RefusesNumbersOfImageNetworksThatDoNotGoTogether) {
               s.blocks_per_checkpoint = {8, 9};
             }),
             "resnet-50: blocks_per_checkpoint has 17 blocks in all, expected the 16 of the network");
+  EXPECT_EQ(message([](auto& s) { s.groups = 48; }),
+            "resnet-50: groups 48 does not divide the 64 channels within the first blocks");
   EXPECT_EQ(message([](auto& s) { s.classes = 0; }), "resnet-50: classes must be at least 1, found 0");
   EXPECT_THROW(transformer_spec("resnet-50"), Error);
   EXPECT_THROW(resnet_spec("bert-base"), Error);

@@ -66,14 +66,14 @@ TEST(ToyStep, PipelineOfTwoStagesByHand) {
   const Lowered l(two_layers(), 2, {1, 1}, true);
   const Program program = lower(l.table, two_stages(5), OptimizerSpec{});
   const Timeline timeline = cost(program, l.model);
-  // IPU 0: forward 254, again 254, backward 2150, and 256 B of input at half a byte per cycle, 512: 3170.
+  // IPU 0: forward 254, again 254, backward 2150, and 256 B of input at a quarter of a byte per cycle, 1024: 3682.
   // IPU 1: forward 607 and backward 3192, nothing run again since it turns at once: 3799, the slower.
   // Copy: 8 x 64 x 2 B over the rung, 512 + 20 + 20 = 552.
   // (g + 2 S - 2) = 7 cycles of 4351, and the update.
   EXPECT_EQ(timeline.step.total(), Cycles(7 * (3799 + 552) + 1084));
   EXPECT_EQ(timeline.step[Term::bubble], 2 * 4351);
   EXPECT_EQ(timeline.step[Term::copy], 5 * 552);
-  EXPECT_EQ(timeline.busy[0], Cycles(5 * 3170 + 1084));
+  EXPECT_EQ(timeline.busy[0], Cycles(5 * 3682 + 1084));
   EXPECT_EQ(timeline.busy[1], Cycles(5 * 3799 + 1084));
 }
 
@@ -209,8 +209,8 @@ TEST(ToyStep, InferenceFillsOnce) {
   b.begin_unit("second", 1);
   graph.outputs = {b.matmul(h, b.weight("w1", DType::fp16, {64, 16}))};
   const Lowered l(std::move(graph), 2, {1, 1}, false);
-  // IPU 0: 254 + 512 of input; IPU 1: 475. (5 + 1) cycles of 766 + 552.
-  EXPECT_EQ(cost(lower(l.table, two_stages(5), OptimizerSpec{}), l.model).step.total(), Cycles(6 * (766 + 552)));
+  // IPU 0: 254 + 1024 of input; IPU 1: 475. (5 + 1) cycles of 1278 + 552.
+  EXPECT_EQ(cost(lower(l.table, two_stages(5), OptimizerSpec{}), l.model).step.total(), Cycles(6 * (1278 + 552)));
 }
 
 // ---- unrolled
