@@ -59,7 +59,8 @@ const std::array<TermExplanation, kTerms>& table() {
       {"bytes stored / (DDR rate of one IPU x streaming_factor)",
        {"/streaming/ipu_rate", "/streaming/machine_rate"},
        {"streaming_factor"}},
-      {"bytes of one micro-batch / (DDR rate of one IPU x streaming_factor); where reading them ahead takes longer than "
+      {"bytes of one micro-batch / (DDR rate of one IPU x streaming_factor); where reading them ahead takes longer "
+       "than "
        "the step, the rest of that: bytes / network share",
        {"/host/rate", "/streaming/ipu_rate", "/streaming/machine_rate"},
        {"streaming_factor"}},
