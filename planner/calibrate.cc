@@ -185,7 +185,8 @@ class Fit {
       fit.calibration.uncertainty.push_back(fit.constants.back().uncertainty);
     }
     fit.calibration.correlation = correlation(covariance);
-    fit.calibration.relative_band = 2 * leave_runs_out(fit);
+    fit.calibration.relative_band = 2 * residual();
+    leave_runs_out(fit);
     leave_families_out(fit);
     return fit;
   }
@@ -220,17 +221,20 @@ class Fit {
     return rows;
   }
 
-  // The standard deviation of the logarithms of the errors that runs have when they are left out.
-  double leave_runs_out(CalibrationFit& fit) const {
+  // The standard deviation of the logarithms of errors that no choice of the constants takes away.
+  double residual() const {
+    const double squares = (near_.seconds.array() / measured_.array()).log().square().sum();
+    return std::sqrt(squares / static_cast<double>(std::max<Eigen::Index>(1, measured_.size() - parameters_.count())));
+  }
+
+  void leave_runs_out(CalibrationFit& fit) const {
     std::vector<double> errors;
-    double squares = 0;
     for (Eigen::Index i = 0; i < measured_.size(); ++i) {
       VectorXd counted = all();
       counted[i] = 0;
       const VectorXd x = solved(counted);
       const double seconds = near_.at(x)[i];
       errors.push_back(measured_[i] / seconds - 1);
-      squares += std::pow(std::log(seconds / measured_[i]), 2);
       for (Eigen::Index k = 0; k < x.size(); ++k) {
         CalibratedConstant& c = fit.constants[static_cast<std::size_t>(k)];
         const double value = from_linear(fitted_constants()[static_cast<std::size_t>(k)], x[k]);
@@ -238,7 +242,6 @@ class Fit {
       }
     }
     fit.left_out_runs = statistics_of(errors);
-    return std::sqrt(squares / static_cast<double>(measured_.size()));
   }
 
   // Found with linear times, told with true ones.
@@ -336,7 +339,7 @@ nlohmann::ordered_json calibration_file(const CalibrationFit& fit) {
   }
   file["relative_band"] = {
       {"value", rounded(fit.calibration.relative_band)},
-      {"source", "two standard deviations of the logarithm of each run's error when it is left out"},
+      {"source", "two standard deviations of what the fit leaves unexplained (log of error), constants counted"},
       {"fitted_to", std::to_string(fit.errors.size()) + " calibration runs"}};
   for (std::size_t i = 0; i < all.size(); ++i) {
     nlohmann::ordered_json row;
