@@ -159,8 +159,8 @@ void add_facts(report::Index& index, Tables& tables, const Evaluated& e) {
   if (job.model.zoo) {
     if (const auto* spec = std::get_if<TransformerSpec>(&*job.model.zoo))
       fact("sequence length", std::to_string(spec->sequence_length));
-    if (const auto* spec = std::get_if<ResNetSpec>(&*job.model.zoo))
-      fact("image size", std::to_string(spec->image_size));
+    if (const nlohmann::json numbers = numbers_of(*job.model.zoo); numbers.contains("image_size"))
+      fact("image size", std::to_string(numbers["image_size"].get<std::int64_t>()));
   }
   if (job.model.packed) fact("samples", "packs of sequences");
   std::string exchanges;

@@ -64,7 +64,7 @@ class Scaling {
     const std::int64_t p = plan_.pipeline_stages;
     const bool pipelined = p > 1 && from_.schedule != Schedule::sequential;
     if (statistics_group(job_) > from_.micro_batch && !pipelined) return 1;
-    const bool images = job_.model.zoo && std::holds_alternative<ResNetSpec>(*job_.model.zoo);
+    const bool images = job_.model.zoo && !std::holds_alternative<TransformerSpec>(*job_.model.zoo);
     if (!images) return 2 * p + 1;
     const auto power = static_cast<std::int64_t>(
         std::bit_floor(static_cast<std::uint64_t>(std::min(from_.gradient_accumulation, 4 * p))));
@@ -129,6 +129,23 @@ class Scaling {
     m.erase("blocks_per_checkpoint");
     m["blocks"] = spec.blocks, m["width"] = spec.width, m["groups"] = spec.groups, m["image_size"] = spec.image_size,
     m["classes"] = spec.classes;
+  }
+
+  void model(VitSpec spec) {
+    const std::int64_t t = plan_.tensor_parallel.size();
+    set("layers", spec.layers, layers());
+    const std::int64_t ratio = std::max<std::int64_t>(1, spec.ffn / spec.hidden);
+    set("heads", spec.heads, 2 * t);
+    const std::int64_t width = t > 1 ? round_up(isqrt(kSmallWeight), spec.heads) : 0;  // as of a transformer
+    set("hidden", spec.hidden, std::max(8 * spec.heads, width));
+    set("ffn", spec.ffn, ratio * spec.hidden);
+    set("patch", spec.patch, 4);
+    set("image_size", spec.image_size, 3 * spec.patch);
+    set("classes", spec.classes, std::max(16 * t, width));
+    json& m = out_.job["model"];
+    m["layers"] = spec.layers, m["hidden"] = spec.hidden, m["heads"] = spec.heads, m["ffn"] = spec.ffn;
+    m["patch"] = spec.patch, m["image_size"] = spec.image_size, m["classes"] = spec.classes;
+    units_ = 2 + 3 * spec.layers;
   }
 
   // A statistics group still goes on over replicas, fills the micro-batch or shares it with others; in a pipeline of

@@ -18,4 +18,9 @@ nlohmann::json numbers_of(const ResNetSpec& spec);
 void override_numbers(JsonReader& r, ResNetSpec& spec);
 Graph build(const ResNetSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
 
+std::vector<VitSpec> vit_specs();
+nlohmann::json numbers_of(const VitSpec& spec);
+void override_numbers(JsonReader& r, VitSpec& spec);
+Graph build(const VitSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
+
 }  // namespace superstep::zoo

@@ -8,6 +8,7 @@
 #include "model/error.h"
 #include "model/graph/builder.h"
 #include "model/zoo/families.h"
+#include "model/zoo/images.h"
 
 namespace superstep::zoo {
 
@@ -17,15 +18,7 @@ constexpr const char* kResNet = "He et al. 2015 (arXiv 1512.03385) table 1; stri
 constexpr const char* kResNext = "Xie et al. 2016 (arXiv 1611.05431) table 1, 32 x 4d";
 constexpr double kEpsilon = 1e-5;
 constexpr std::int64_t kExpansion = 4;  // channels out of a block, by channels within
-constexpr std::int64_t kColours = 3;
-constexpr std::size_t kSizes = 4;  // of images within the network
-constexpr std::int64_t kMostImage = 4096;
-
-// Of the ImageNet training set, red, green, blue, with pixels from 0 to 1: torchvision and MLPerf's reference.
-constexpr double kMean[] = {0.485, 0.456, 0.406}, kDeviation[] = {0.229, 0.224, 0.225};
-constexpr double kBrightest = 255;  // pixel of 8 bits
-
-const std::vector<std::string> kPixelNames = {"normalised", "uint8"};
+constexpr std::size_t kSizes = 4;       // of images within the network
 
 struct Network {
   GraphBuilder& b;
@@ -57,29 +50,9 @@ struct Network {
     return b.batch_norm(y, gamma, beta, kEpsilon);
   }
 
-  TensorId colours(const double (&values)[kColours]) const {
-    Array array(TensorInfo{type, {kColours, 1, 1}});
-    for (std::int64_t c = 0; c < kColours; ++c) array.set(c, values[c]);
-    return b.constant(std::move(array));
-  }
-
-  // (pixel / 255 - mean) / deviation as one factor and one term for each colour.
-  TensorId images() const {
-    const Shape shape{micro_batch, kColours, spec.image_size, spec.image_size};
-    if (spec.pixels == Pixels::normalised) return b.input("images", type, shape);
-    const TensorId bytes = b.input("images", DType::uint8, shape);
-    double factor[kColours], term[kColours];
-    for (std::int64_t c = 0; c < kColours; ++c) {
-      factor[c] = 1 / (kBrightest * kDeviation[c]);
-      term[c] = -kMean[c] / kDeviation[c];
-    }
-    GraphBuilder::Scope scope(b, "normalise");
-    return b.binary("add", b.binary("mul", b.cast(bytes, type), colours(factor)), colours(term));
-  }
-
   TensorId stem() const {
     b.begin_unit("stem");
-    const TensorId x = images();
+    const TensorId x = images(b, micro_batch, spec.image_size, spec.pixels, type);
     GraphBuilder::Scope scope(b, "stem");
     const TensorId y = b.unary("relu", conv("conv", x, spec.width, 7, 2));
     Attributes pool;
@@ -198,7 +171,7 @@ nlohmann::json numbers_of(const ResNetSpec& s) {
           {"groups", s.groups},
           {"blocks", s.blocks},
           {"blocks_per_checkpoint", s.blocks_per_checkpoint},
-          {"pixels", kPixelNames[static_cast<std::size_t>(s.pixels)]},
+          {"pixels", pixel_names()[static_cast<std::size_t>(s.pixels)]},
           {"statistics_group", s.statistics_group}};
 }
 
@@ -213,8 +186,7 @@ void override_numbers(JsonReader& r, ResNetSpec& s) {
                                     std::to_string(s.width * s.widening) +
                                     " channels (width x widening) within the first blocks");
   s.statistics_group = r.integer_or("statistics_group", 1, 1'000'000'000, s.statistics_group);
-  const std::string pixels = r.name_or("pixels", kPixelNames, kPixelNames[static_cast<std::size_t>(s.pixels)]);
-  s.pixels = pixels == "uint8" ? Pixels::uint8 : Pixels::normalised;
+  s.pixels = read_pixels(r, s.pixels);
   if (r.has("blocks")) s.blocks = counts(r, "blocks");
   if (s.blocks.size() != kSizes)
     throw Error(r.at("blocks"), "found " + std::to_string(s.blocks.size()) +

@@ -46,7 +46,7 @@ TensorId attention(const Context& c, TensorId x, const Mask& mask) {
 
   TensorId scores = b.matmul(query, key, false, true, "scores");
   scores = b.scale(scores, 1 / std::sqrt(static_cast<double>(d)));
-  scores = b.binary("add", scores, mask());
+  if (mask) scores = b.binary("add", scores, mask());
   const TensorId weights = b.dropout(b.softmax(scores), c.spec.attention_dropout);
   const TensorId mixed = b.matmul(weights, value, false, false, "context");
   const TensorId merged = b.reshape(b.transpose(mixed, {0, 2, 1, 3}), {m, s, h});

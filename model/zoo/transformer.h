@@ -22,7 +22,7 @@ struct Context {
 TensorId dense(const Context& c, const std::string& name, TensorId x, std::int64_t columns);  // x W + bias
 TensorId layer_norm(const Context& c, const std::string& name, TensorId x);
 
-// Added to the scores of all heads: [m or 1, 1, s or 1, s].
+// Added to the scores of all heads: [m or 1, 1, s or 1, s]. Empty: none.
 using Mask = std::function<TensorId()>;
 
 // Multi-head self-attention without normalisation and residual: [m, s, h] to [m, s, h].

@@ -22,6 +22,7 @@ const std::vector<ZooSpec>& all_specs() {
     std::vector<ZooSpec> specs;
     add(specs, zoo::transformer_specs());
     add(specs, zoo::resnet_specs());
+    add(specs, zoo::vit_specs());
     return specs;
   }();
   return all;
@@ -74,6 +75,7 @@ ZooSpec zoo_spec(const std::string& name) {
 
 TransformerSpec transformer_spec(const std::string& name) { return spec_of<TransformerSpec>(name, "transformer"); }
 ResNetSpec resnet_spec(const std::string& name) { return spec_of<ResNetSpec>(name, "residual image network"); }
+VitSpec vit_spec(const std::string& name) { return spec_of<VitSpec>(name, "vision transformer"); }
 
 const std::string& name_of(const ZooSpec& spec) {
   return std::visit([](const auto& s) -> const std::string& { return s.name; }, spec);

@@ -54,7 +54,19 @@ struct ResNetSpec {
   std::string source;                 // where the numbers come from
 };
 
-using ZooSpec = std::variant<TransformerSpec, ResNetSpec>;
+// The numbers of a vision transformer, whose tokens are square patches of an image and one for its class.
+struct VitSpec {
+  std::string name;  // "vit-base"
+  std::string family = "vit";
+  std::int64_t layers = 0, hidden = 0, heads = 0, ffn = 0;
+  std::int64_t image_size = 224, patch = 16, classes = 1000;
+  Pixels pixels = Pixels::normalised;
+  double dropout = 0.1;  // after the embedding, attention output and feed-forward
+  std::string source;    // where the numbers come from
+  std::int64_t tokens() const { return image_size / patch * (image_size / patch) + 1; }
+};
+
+using ZooSpec = std::variant<TransformerSpec, ResNetSpec, VitSpec>;
 
 // Batch norm takes statistics of the batch in training; for inference it is folded into the convolution ahead, and the
 // graph ends in the scores of the classes. Transformers are the same in both.
@@ -64,6 +76,7 @@ std::vector<std::string> zoo_names();
 ZooSpec zoo_spec(const std::string& name);                  // throws Error with the nearest name
 TransformerSpec transformer_spec(const std::string& name);  // throws Error, also for a network that is none
 ResNetSpec resnet_spec(const std::string& name);            // the same
+VitSpec vit_spec(const std::string& name);                  // the same
 
 const std::string& name_of(const ZooSpec& spec);
 const std::string& family_of(const ZooSpec& spec);
@@ -74,8 +87,9 @@ nlohmann::json numbers_of(const ZooSpec& spec);
 void override_numbers(JsonReader& r, ZooSpec& spec);
 
 // The forward graph for `micro_batch` samples, with loss for training. Weights and activations have type `precision`.
-// Units of transformers: "embedding", per layer "layerN/attention", "layerN/ffn_up", "layerN/ffn_down", then "head";
-// of image networks: "stem", per residual block "stageS/blockB", which is a layer, then "head".
+// Units of transformers, also those of images: "embedding", per layer "layerN/attention", "layerN/ffn_up",
+// "layerN/ffn_down", then "head"; of image networks: "stem", per residual block "stageS/blockB", which is a layer, then
+// "head".
 Graph build(const ZooSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use = GraphUse::training);
 
 }  // namespace superstep

@@ -43,6 +43,25 @@ TEST(Zoo, ResNetHasTheParametersOfThePublishedModels) {
     EXPECT_EQ(build(resnet_spec(name), 1, DType::fp16).parameters(), parameters);
 }
 
+// As in torchvision's models of that name; a product of the patches in place of a convolution has as many.
+TEST(Zoo, VisionTransformersHaveTheirParametersAndTokens) {
+  EXPECT_EQ(build(vit_spec("vit-base"), 1, DType::fp16).parameters(), 86567656);
+  EXPECT_EQ(build(vit_spec("vit-large"), 1, DType::fp16).parameters(), 304326632);
+  EXPECT_EQ(vit_spec("vit-base").tokens(), 197);
+  for (const GraphUse use : {GraphUse::training, GraphUse::inference}) {
+    VitSpec spec = vit_spec("vit-base");
+    spec.layers = 2, spec.pixels = Pixels::uint8;
+    const Graph graph = build(spec, 3, DType::fp16, use);
+    EXPECT_EQ(graph.info(graph.outputs.back()).shape, (Shape{3, 1000}));
+    EXPECT_EQ(graph.loss.valid(), use == GraphUse::training);
+    EXPECT_EQ(graph.units.size(), 8u);
+  }
+  VitSpec spec = vit_spec("vit-base");
+  spec.patch = 15;
+  EXPECT_THROW(build(spec, 1, DType::fp16), Error);
+  EXPECT_THROW(vit_spec("resnet-50"), Error);
+}
+
 // 4.09 billion multiply-adds per image, as published for version 1.5 (version 1: 3.86).
 TEST(Zoo, ResNet50HasTheMultiplyAddsOfVersionOneAndAHalf) {
   const Graph graph = build(resnet_spec("resnet-50"), 1, DType::fp16);
