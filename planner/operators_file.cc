@@ -11,6 +11,7 @@
 #include "model/json_reader.h"
 #include "model/machine/load_machine.h"
 #include "planner/operators.h"
+#include "planner/published.h"
 
 namespace superstep {
 namespace {
@@ -19,24 +20,6 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kMost = 1 << 30;  // of an extent
-
-std::vector<std::string> json_files(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
-  for (const std::string& path : paths) {
-    if (!fs::is_directory(path)) {
-      files.push_back(path);
-      continue;
-    }
-    std::vector<std::string> found;
-    for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-      if (entry.path().extension() == ".json") found.push_back(entry.path().string());
-    }
-    if (found.empty()) throw Error(path, "found no .json file in this folder, expected facts of operators");
-    std::sort(found.begin(), found.end());
-    files.insert(files.end(), found.begin(), found.end());
-  }
-  return files;
-}
 
 DType read_type(JsonReader& r, const char* key) {
   static const std::array<std::string, 2> names = {"fp16", "fp32"};
@@ -142,7 +125,7 @@ OperatorFact read_fact(JsonReader r) {
 std::vector<OperatorFact> load_operator_facts(const std::vector<std::string>& paths) {
   std::vector<OperatorFact> facts;
   std::map<std::string, std::string> places;  // by id
-  for (const std::string& file : json_files(paths)) {
+  for (const std::string& file : json_files(paths, "facts of operators")) {
     const json contents = parse_json_file(file);
     JsonReader r(contents, file);
     r.text_or("description", "");

@@ -16,24 +16,6 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-std::vector<std::string> files_of(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
-  for (const std::string& path : paths) {
-    if (!fs::is_directory(path)) {
-      files.push_back(path);
-      continue;
-    }
-    std::vector<std::string> found;
-    for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-      if (entry.path().extension() == ".json") found.push_back(entry.path().string());
-    }
-    if (found.empty()) throw Error(path, "found no .json file in this folder, expected published points");
-    std::sort(found.begin(), found.end());
-    files.insert(files.end(), found.begin(), found.end());
-  }
-  return files;
-}
-
 // "packs/s (512-token packed rows)"
 bool is_rate(const std::string& unit) {
   const std::size_t at = unit.find("/s");
@@ -188,9 +170,27 @@ double Measured::in_unit(double samples_per_second, std::int64_t global_batch) c
   return static_cast<double>(global_batch) / samples_per_second / unit_seconds;
 }
 
+std::vector<std::string> json_files(const std::vector<std::string>& paths, const std::string& expected) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    if (!fs::is_directory(path)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> found;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+      if (entry.path().extension() == ".json") found.push_back(entry.path().string());
+    }
+    if (found.empty()) throw Error(path, "found no .json file in this folder, expected " + expected);
+    std::sort(found.begin(), found.end());
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
 PublishedPoints load_published(const std::vector<std::string>& paths) {
   Reading reading;
-  for (const std::string& file : files_of(paths)) reading.read(file);
+  for (const std::string& file : json_files(paths, "published points")) reading.read(file);
   return reading.take();
 }
 

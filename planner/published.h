@@ -45,6 +45,10 @@ struct PublishedPoints {
   std::vector<LeftOut> left_out;
 };
 
+// Files, and the .json files of folders in the order of their names. Throws Error for a folder that has none;
+// `expected` says what of.
+std::vector<std::string> json_files(const std::vector<std::string>& paths, const std::string& expected);
+
 // Reads files, and the .json files of folders in the order of their names. Jobs are not looked into. Throws Error with
 // file and JSON pointer, also for an id that comes twice, and for points of one run that do not belong together.
 PublishedPoints load_published(const std::vector<std::string>& paths);

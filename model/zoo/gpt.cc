@@ -28,25 +28,6 @@ TensorId embedding(const Context& c, TensorId table) {
   return b.dropout(x, c.spec.dropout);
 }
 
-TensorId layer(const Context& c, std::int64_t number, TensorId x, TensorId mask) {
-  GraphBuilder& b = c.b;
-  const std::string name = "layer" + std::to_string(number);
-  b.begin_unit(name + "/attention", number, UnitRole::attention);
-  {
-    GraphBuilder::Scope scope(b, name + "/attention");
-    x = b.binary("add", x, attention(c, layer_norm(c, "norm", x), [&] { return mask; }));
-  }
-  b.begin_unit(name + "/ffn_up", number, UnitRole::feed_forward);
-  TensorId up;
-  {
-    GraphBuilder::Scope scope(b, name + "/ffn_up");
-    up = b.unary("gelu", dense(c, "up", layer_norm(c, "norm", x), c.spec.ffn));
-  }
-  b.begin_unit(name + "/ffn_down", number, UnitRole::feed_forward);
-  GraphBuilder::Scope scope(b, name + "/ffn_down");
-  return b.binary("add", x, b.dropout(dense(c, "down", up, c.spec.hidden), c.spec.dropout));
-}
-
 }  // namespace
 
 Graph build_gpt(const TransformerSpec& spec, std::int64_t micro_batch, DType precision) {
@@ -60,7 +41,7 @@ Graph build_gpt(const TransformerSpec& spec, std::int64_t micro_batch, DType pre
   const TensorId table = b.weight("embedding/tokens", precision, {spec.vocabulary, spec.hidden});
   const TensorId mask = b.constant(causal_mask(precision, spec.sequence_length), "causal_mask");
   TensorId x = embedding(c, table);
-  for (std::int64_t i = 0; i < spec.layers; ++i) x = layer(c, i, x, mask);
+  for (std::int64_t i = 0; i < spec.layers; ++i) x = pre_norm_layer(c, i, x, [&] { return mask; });
 
   b.begin_unit("head", -1, UnitRole::head);
   const TensorId labels = b.input("labels", DType::int32, c.tokens());

@@ -53,6 +53,25 @@ TensorId attention(const Context& c, TensorId x, const Mask& mask) {
   return b.dropout(dense(c, "out", merged, h), c.spec.dropout);
 }
 
+TensorId pre_norm_layer(const Context& c, std::int64_t number, TensorId x, const Mask& mask) {
+  GraphBuilder& b = c.b;
+  const std::string name = "layer" + std::to_string(number);
+  b.begin_unit(name + "/attention", number, UnitRole::attention);
+  {
+    GraphBuilder::Scope scope(b, name + "/attention");
+    x = b.binary("add", x, attention(c, layer_norm(c, "norm", x), mask));
+  }
+  b.begin_unit(name + "/ffn_up", number, UnitRole::feed_forward);
+  TensorId up;
+  {
+    GraphBuilder::Scope scope(b, name + "/ffn_up");
+    up = b.unary("gelu", dense(c, "up", layer_norm(c, "norm", x), c.spec.ffn));
+  }
+  b.begin_unit(name + "/ffn_down", number, UnitRole::feed_forward);
+  GraphBuilder::Scope scope(b, name + "/ffn_down");
+  return b.binary("add", x, b.dropout(dense(c, "down", up, c.spec.hidden), c.spec.dropout));
+}
+
 namespace {
 
 void check_spec(const TransformerSpec& spec) {

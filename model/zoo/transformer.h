@@ -33,6 +33,9 @@ using Mask = std::function<TensorId()>;
 // into contiguous parts by head.) The output projection "out" is [h, h], rows by head.
 TensorId attention(const Context& c, TensorId x, const Mask& mask);
 
+// A layer with normalisation ahead of its parts, three units: "layerN/attention", "layerN/ffn_up", "layerN/ffn_down".
+TensorId pre_norm_layer(const Context& c, std::int64_t number, TensorId x, const Mask& mask);
+
 // softmax cross entropy of logits against labels, mean over labels that are not -100.
 Graph build_bert(const TransformerSpec& spec, std::int64_t micro_batch, DType precision);
 Graph build_gpt(const TransformerSpec& spec, std::int64_t micro_batch, DType precision);

@@ -41,25 +41,6 @@ TensorId embedding(const Context& c, const VitSpec& spec) {
   return b.dropout(b.binary("add", all, positions), spec.dropout);
 }
 
-TensorId layer(const Context& c, std::int64_t number, TensorId x) {
-  GraphBuilder& b = c.b;
-  const std::string name = "layer" + std::to_string(number);
-  b.begin_unit(name + "/attention", number, UnitRole::attention);
-  {
-    GraphBuilder::Scope scope(b, name + "/attention");
-    x = b.binary("add", x, attention(c, layer_norm(c, "norm", x), {}));
-  }
-  b.begin_unit(name + "/ffn_up", number, UnitRole::feed_forward);
-  TensorId up;
-  {
-    GraphBuilder::Scope scope(b, name + "/ffn_up");
-    up = b.unary("gelu", dense(c, "up", layer_norm(c, "norm", x), c.spec.ffn));
-  }
-  b.begin_unit(name + "/ffn_down", number, UnitRole::feed_forward);
-  GraphBuilder::Scope scope(b, name + "/ffn_down");
-  return b.binary("add", x, b.dropout(dense(c, "down", up, c.spec.hidden), c.spec.dropout));
-}
-
 void check_spec(const VitSpec& spec) {
   const auto positive = [&](const char* field, std::int64_t value) {
     if (value < 1) throw Error(spec.name, std::string(field) + " must be at least 1, found " + std::to_string(value));
@@ -127,7 +108,7 @@ Graph build(const VitSpec& spec, std::int64_t micro_batch, DType precision, Grap
 
   b.begin_unit("embedding");
   TensorId x = embedding(c, spec);
-  for (std::int64_t i = 0; i < spec.layers; ++i) x = layer(c, i, x);
+  for (std::int64_t i = 0; i < spec.layers; ++i) x = pre_norm_layer(c, i, x, {});
 
   b.begin_unit("head", -1, UnitRole::head);
   GraphBuilder::Scope scope(b, "head");
