@@ -2,7 +2,6 @@
 // Reading of the facts of operators.h.
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -17,7 +16,6 @@ namespace superstep {
 namespace {
 
 using nlohmann::json;
-namespace fs = std::filesystem;
 
 constexpr std::int64_t kMost = 1 << 30;  // of an extent
 
