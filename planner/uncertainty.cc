@@ -108,13 +108,6 @@ std::vector<double> step_seconds_in_worlds(const Program& program, const CostMod
   return seconds;
 }
 
-double probability_faster(const std::vector<double>& seconds, const std::vector<double>& than) {
-  SUPERSTEP_CHECK(seconds.size() == than.size() && !seconds.empty(), "times in other worlds");
-  double sum = 0;
-  for (std::size_t i = 0; i < seconds.size(); ++i) sum += seconds[i] < than[i] ? 1 : seconds[i] == than[i] ? 0.5 : 0;
-  return sum / static_cast<double>(seconds.size());
-}
-
 Band band_of(std::vector<double> values) {
   SUPERSTEP_CHECK(!values.empty(), "a band of nothing");
   std::sort(values.begin(), values.end());

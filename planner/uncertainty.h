@@ -11,8 +11,6 @@
 namespace superstep {
 
 constexpr int kWorlds = 200;
-// Below this a difference between two plans is called a tie.
-constexpr double kSure = 0.9;
 
 // Whose residual error it is: half of its variance is common to all plans of one model.
 struct Subject {
@@ -23,9 +21,6 @@ struct Subject {
 // Seconds of a step in world 0, 1, ... kWorlds - 1: fitted constants as the calibration knows them, machine numbers
 // whose source is an estimate or a memory, and what the model leaves unexplained.
 std::vector<double> step_seconds_in_worlds(const Program& program, const CostModel& model, const Subject& subject);
-
-// The share of worlds in which the first is the faster. Of two equally long lists.
-double probability_faster(const std::vector<double>& seconds, const std::vector<double>& than);
 
 // The middle 95 % of the worlds.
 struct Band {

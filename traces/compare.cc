@@ -86,24 +86,23 @@ std::string speed_clause(double mine, double theirs) {
   return size + (change > 0 ? " faster than" : " slower than");
 }
 
-// Between these, which of two is the faster is not known.
-constexpr double kSure = 0.9;
+// Seconds of a sample in each world, since steps may differ in them.
+std::vector<double> sample_seconds(const report::Index& index) {
+  std::vector<double> seconds;
+  for (double step : index.plan().step_time_in_worlds_s())
+    seconds.push_back(step / static_cast<double>(index.plan().global_batch()));
+  return seconds;
+}
 
-std::optional<double> probability_faster(const report::Index& mine, const report::Index& theirs) {
-  const auto& a = mine.plan().step_time_in_worlds_s();
-  const auto& b = theirs.plan().step_time_in_worlds_s();
+std::optional<double> known_probability(const report::Index& mine, const report::Index& theirs) {
+  const std::vector<double> a = sample_seconds(mine), b = sample_seconds(theirs);
   if (a.empty() || a.size() != b.size()) return std::nullopt;
-  // By samples, since steps may differ in them.
-  const auto more = static_cast<double>(mine.plan().global_batch()),
-             less = static_cast<double>(theirs.plan().global_batch());
-  double sum = 0;
-  for (int i = 0; i < a.size(); ++i) sum += more / a[i] > less / b[i] ? 1 : more / a[i] == less / b[i] ? 0.5 : 0;
-  return sum / static_cast<double>(a.size());
+  return probability_faster(a, b);
 }
 
 // " (probability 0.97)", " (a tie: probability 0.71)": that it goes the way the estimates say.
 std::string certainty_clause(const report::Index& mine, const report::Index& theirs) {
-  const std::optional<double> faster = probability_faster(mine, theirs);
+  const std::optional<double> faster = known_probability(mine, theirs);
   if (!faster) return "";
   const double sure = mine.plan().samples_per_second() >= theirs.plan().samples_per_second() ? *faster : 1 - *faster;
   char text[48];
@@ -258,6 +257,12 @@ std::vector<ComparedMemory> match_memory(Reports reports) {
 
 }  // namespace
 
+double probability_faster(std::span<const double> seconds, std::span<const double> than) {
+  double sum = 0;
+  for (std::size_t i = 0; i < seconds.size(); ++i) sum += seconds[i] < than[i] ? 1 : seconds[i] == than[i] ? 0.5 : 0;
+  return sum / static_cast<double>(seconds.size());
+}
+
 Comparison compare(std::span<const report::Index* const> reports, std::span<const std::string> names) {
   SUPERSTEP_CHECK(reports.size() >= 2 && names.size() == reports.size(), "a comparison needs two named reports");
   Comparison out;
@@ -267,7 +272,7 @@ Comparison compare(std::span<const report::Index* const> reports, std::span<cons
   out.key_figures = key_figures(reports);
   out.waterfall = match_terms(reports);
   for (const auto* index : reports) out.step_time_s.push_back(waterfall_seconds(*index));
-  for (const auto* index : reports) out.probability_faster.push_back(probability_faster(*index, *reports[0]));
+  for (const auto* index : reports) out.probability_faster.push_back(known_probability(*index, *reports[0]));
   for (const auto* index : reports) out.fits.push_back(fit_in_bytes(*index));
   out.memory = match_memory(reports);
   return out;

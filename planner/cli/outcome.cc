@@ -8,6 +8,7 @@
 #include "model/error.h"
 #include "planner/space.h"
 #include "planner/weight_gathers.h"
+#include "traces/compare.h"
 
 namespace superstep {
 namespace {

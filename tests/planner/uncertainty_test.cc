@@ -8,6 +8,7 @@
 
 #include "planner/make_report.h"
 #include "tests/planner/world.h"
+#include "traces/compare.h"
 
 namespace superstep::test {
 namespace {
@@ -102,7 +103,7 @@ TEST(Uncertainty, WhatPlansHaveInCommonCancels) {
 }
 
 TEST(Uncertainty, ProbabilityCountsWorlds) {
-  EXPECT_EQ(probability_faster({1, 2, 3, 4}, {2, 2, 2, 2}), 0.375);
+  EXPECT_EQ(probability_faster(std::vector<double>{1, 2, 3, 4}, std::vector<double>{2, 2, 2, 2}), 0.375);
   const Band band = band_of({5, 1, 2, 3, 4});
   EXPECT_EQ(band.low, 1);
   EXPECT_EQ(band.high, 5);
