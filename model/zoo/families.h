@@ -8,6 +8,9 @@
 
 namespace superstep::zoo {
 
+// Throws Error for a number of the network `name` that is below 1.
+void check_positive(const std::string& name, const char* field, std::int64_t value);
+
 std::vector<TransformerSpec> transformer_specs();
 nlohmann::json numbers_of(const TransformerSpec& spec);
 void override_numbers(JsonReader& r, TransformerSpec& spec);

@@ -102,9 +102,7 @@ void share_checkpoints(const ResNetSpec& spec, Graph& graph) {
 }
 
 void check_spec(const ResNetSpec& spec) {
-  const auto positive = [&](const char* field, std::int64_t value) {
-    if (value < 1) throw Error(spec.name, std::string(field) + " must be at least 1, found " + std::to_string(value));
-  };
+  const auto positive = [&](const char* field, std::int64_t value) { check_positive(spec.name, field, value); };
   if (spec.blocks.size() != kSizes)
     throw Error(spec.name,
                 "blocks must be " + std::to_string(kSizes) + " numbers, found " + std::to_string(spec.blocks.size()));

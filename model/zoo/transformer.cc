@@ -75,9 +75,7 @@ TensorId pre_norm_layer(const Context& c, std::int64_t number, TensorId x, const
 namespace {
 
 void check_spec(const TransformerSpec& spec) {
-  const auto positive = [&](const char* field, std::int64_t value) {
-    if (value < 1) throw Error(spec.name, std::string(field) + " must be at least 1, found " + std::to_string(value));
-  };
+  const auto positive = [&](const char* field, std::int64_t value) { check_positive(spec.name, field, value); };
   positive("layers", spec.layers);
   positive("hidden", spec.hidden);
   positive("heads", spec.heads);

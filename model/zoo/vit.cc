@@ -42,9 +42,7 @@ TensorId embedding(const Context& c, const VitSpec& spec) {
 }
 
 void check_spec(const VitSpec& spec) {
-  const auto positive = [&](const char* field, std::int64_t value) {
-    if (value < 1) throw Error(spec.name, std::string(field) + " must be at least 1, found " + std::to_string(value));
-  };
+  const auto positive = [&](const char* field, std::int64_t value) { check_positive(spec.name, field, value); };
   positive("layers", spec.layers);
   positive("heads", spec.heads);
   positive("ffn", spec.ffn);

@@ -60,6 +60,10 @@ void refuse_other_families(JsonReader& r, const ZooSpec& spec) {
 
 }  // namespace
 
+void zoo::check_positive(const std::string& name, const char* field, std::int64_t value) {
+  if (value < 1) throw Error(name, std::string(field) + " must be at least 1, found " + std::to_string(value));
+}
+
 std::vector<std::string> zoo_names() {
   std::vector<std::string> names;
   for (const ZooSpec& spec : all_specs()) names.push_back(name_of(spec));
