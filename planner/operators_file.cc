@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading of the facts of operators.h.
-#include <algorithm>
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>

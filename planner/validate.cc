@@ -230,6 +230,14 @@ ErrorStatistics statistics_of(const std::vector<double>& errors) {
           mean(errors)};
 }
 
+nlohmann::json to_json(const ErrorStatistics& s) {
+  return {{"runs", s.runs},
+          {"median_abs_error", s.median_abs},
+          {"p90_abs_error", s.p90_abs},
+          {"max_abs_error", s.max_abs},
+          {"bias", s.bias}};
+}
+
 Validation validate(const std::vector<PublishedPoint>& points, const std::vector<PublishedPoint>& fitted,
                     const ValidateOptions& options) {
   const std::vector<PublishedPoint> calibration = calibration_points(fitted);

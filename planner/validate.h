@@ -56,6 +56,8 @@ struct ErrorStatistics {
 };
 ErrorStatistics statistics_of(const std::vector<double>& errors);
 
+nlohmann::json to_json(const ErrorStatistics& statistics);
+
 struct ValidatedPoint {
   PublishedPoint point;
   std::optional<Prediction> prediction;  // none: `failure` says why

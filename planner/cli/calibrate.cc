@@ -64,14 +64,6 @@ TextTable errors_table(const CalibrationFit& fit) {
   return table;
 }
 
-ordered_json to_json(const ErrorStatistics& s) {
-  return {{"runs", s.runs},
-          {"median_abs_error", s.median_abs},
-          {"p90_abs_error", s.p90_abs},
-          {"max_abs_error", s.max_abs},
-          {"bias", s.bias}};
-}
-
 ordered_json result_json(const CalibrationFit& fit) {
   ordered_json j;
   const auto all = fitted_constants();

@@ -18,14 +18,6 @@ using nlohmann::json;
 
 constexpr int kTableColumns = 160;  // what the table of points needs
 
-json to_json(const ErrorStatistics& s) {
-  return {{"runs", s.runs},
-          {"median_abs_error", s.median_abs},
-          {"p90_abs_error", s.p90_abs},
-          {"max_abs_error", s.max_abs},
-          {"bias", s.bias}};
-}
-
 json to_json(const ErrorGroup& g) {
   json j = to_json(g.model);
   j["use"] = g.use.empty() ? json() : json(g.use);
