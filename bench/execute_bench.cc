@@ -12,7 +12,6 @@
 #include <fstream>
 #include <functional>
 #include <random>
-#include <stdexcept>
 #include <string>
 
 #include "model/execute/evaluate.h"
@@ -173,18 +172,10 @@ double best_seconds(const Network& network, std::span<const TensorId> wanted, in
   return best;
 }
 
-const numerics::Blas* installed_blas() {
-  try {
-    return &numerics::Blas::found();
-  } catch (const std::runtime_error&) {
-    return nullptr;
-  }
-}
-
 void measure(const fs::path& folder, const std::string& name, const std::function<TensorId(GraphBuilder&)>& build,
              bool forward, bool backward) {
   Network network(build);
-  const numerics::Blas* const blas = installed_blas();
+  const numerics::Blas* const blas = numerics::Blas::installed();
   const fs::path place = folder / name;
   fs::create_directories(place);
   for (const auto& [t, values] : network.feeds) write(place / file_name(network.graph.tensors[t].name), values);

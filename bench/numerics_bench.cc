@@ -8,13 +8,10 @@
 #include <random>
 #include <vector>
 
+#include "model/numerics/blas.h"
 #include "model/numerics/contract.h"
 #include "model/numerics/exact_sum.h"
 #include "model/numerics/random_bits.h"
-
-#ifdef SUPERSTEP_OPENBLAS
-#include <cblas-openblas.h>
-#endif
 
 namespace {
 
@@ -52,10 +49,12 @@ struct Operands {
         c(static_cast<std::size_t>(s.batch * s.m * s.n)) {}
 };
 
-void exact_product(benchmark::State& state, const Shape& s, std::int64_t chunk, int threads, const Kernels& kernels) {
+void float_product(benchmark::State& state, const Shape& s, std::int64_t chunk, int threads, const Kernels& kernels,
+                   const Blas* blas = nullptr) {
   Operands operands(s);
   Team team(threads);
   Product product{s.batch, s.m, s.n, ContractionTree(s.k, chunk)};
+  product.blas = blas;
   const Matrix<const float> a{operands.a.data(), s.k, 1, s.m * s.k};
   const Matrix<const float> b = s.b_transposed ? Matrix<const float>{operands.b.data(), 1, s.k, s.k * s.n}
                                                : Matrix<const float>{operands.b.data(), s.n, 1, s.k * s.n};
@@ -93,21 +92,6 @@ void exact_convolution(benchmark::State& state) {
   set_rate(state, "GFLOP/s", 2.0 * static_cast<double>(filters * n * k));
 }
 BENCHMARK(exact_convolution);
-
-#ifdef SUPERSTEP_OPENBLAS
-void openblas_product(benchmark::State& state, const Shape& s, int threads) {
-  Operands o(s);
-  openblas_set_num_threads(threads);
-  const auto i32 = [](std::int64_t value) { return static_cast<blasint>(value); };
-  for (auto _ : state) {
-    for (std::int64_t i = 0; i < s.batch; ++i)
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, s.b_transposed ? CblasTrans : CblasNoTrans, i32(s.m), i32(s.n), i32(s.k),
-                  1, o.a.data() + i * s.m * s.k, i32(s.k), o.b.data() + i * s.k * s.n, i32(s.b_transposed ? s.k : s.n),
-                  0, o.c.data() + i * s.m * s.n, i32(s.n));
-  }
-  set_rate(state, "GFLOP/s", 2.0 * static_cast<double>(s.batch * s.m * s.n * s.k));
-}
-#endif
 
 void exact_sums(benchmark::State& state) {
   const auto values = normal_floats(state.range(0));
@@ -210,20 +194,19 @@ void register_products() {
     const auto add = [&](const std::string& how, auto run) {
       benchmark::RegisterBenchmark((name + "/" + how).c_str(), run)->UseRealTime();
     };
-    add("exact", [&](benchmark::State& s) { exact_product(s, shape, 256, 1, fastest_kernels()); });
-#ifdef SUPERSTEP_OPENBLAS
-    add("openblas", [&](benchmark::State& s) { openblas_product(s, shape, 1); });
-#endif
-    add("exact-2-threads", [&](benchmark::State& s) { exact_product(s, shape, 256, 2, fastest_kernels()); });
+    add("exact", [&](benchmark::State& s) { float_product(s, shape, 256, 1, fastest_kernels()); });
+    if (const Blas* blas = Blas::installed())
+      add("openblas", [&, blas](benchmark::State& s) { float_product(s, shape, 256, 1, fastest_kernels(), blas); });
+    add("exact-2-threads", [&](benchmark::State& s) { float_product(s, shape, 256, 2, fastest_kernels()); });
   }
   const auto add = [&](const std::string& how, auto run) {
     benchmark::RegisterBenchmark(("product/square-1024/" + how).c_str(), run)->UseRealTime();
   };
   for (std::int64_t chunk : {16, 64, 1024})
     add("chunk-" + std::to_string(chunk),
-        [chunk](benchmark::State& s) { exact_product(s, kShapes[0], chunk, 1, fastest_kernels()); });
+        [chunk](benchmark::State& s) { float_product(s, kShapes[0], chunk, 1, fastest_kernels()); });
   for (const Kernels* kernels : available_kernels())
-    add(name_of(kernels->isa), [kernels](benchmark::State& s) { exact_product(s, kShapes[0], 256, 1, *kernels); });
+    add(name_of(kernels->isa), [kernels](benchmark::State& s) { float_product(s, kShapes[0], 256, 1, *kernels); });
   add("fp16", [](benchmark::State& s) { half_product(s, kShapes[0]); });
 }
 

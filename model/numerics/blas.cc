@@ -149,6 +149,14 @@ const Blas& Blas::found() {
   return blas;
 }
 
+const Blas* Blas::installed() {
+  try {
+    return &found();
+  } catch (const std::runtime_error&) {
+    return nullptr;
+  }
+}
+
 template <class T>
 void Blas::multiply(Team& team, const Product& product, Matrix<const T> a, Matrix<const T> b,
                     Matrix<SumOf<T>> c) const {

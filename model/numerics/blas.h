@@ -11,6 +11,7 @@ class Blas {
  public:
   // The one of this process. Throws std::runtime_error, with the loader's reason, where there is none.
   static const Blas& found();
+  static const Blas* installed();  // the same, or null
 
   // As contract(), in whatever order OpenBLAS sums; fp16 is widened first. Members of the team call it at the same
   // time, so its own threads are off. Not for fp16 partials.
