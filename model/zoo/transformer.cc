@@ -65,7 +65,7 @@ TensorId pre_norm_layer(const Context& c, std::int64_t number, TensorId x, const
   TensorId up;
   {
     GraphBuilder::Scope scope(b, name + "/ffn_up");
-    up = b.unary("gelu", dense(c, "up", layer_norm(c, "norm", x), c.spec.ffn));
+    up = b.dropout(b.unary("gelu", dense(c, "up", layer_norm(c, "norm", x), c.spec.ffn)), c.spec.ffn_dropout);
   }
   b.begin_unit(name + "/ffn_down", number, UnitRole::feed_forward);
   GraphBuilder::Scope scope(b, name + "/ffn_down");

@@ -12,14 +12,15 @@ namespace superstep::zoo {
 
 namespace {
 
-constexpr const char* kVit = "Dosovitskiy et al. 2020 (arXiv 2010.11929) table 1; head of fine-tuning";
+constexpr const char* kVit = "Dosovitskiy et al. 2020 (arXiv 2010.11929) table 1 and appendix B.1; head of fine-tuning";
 
 // What attention and the feed-forward part read.
 TransformerSpec encoder_of(const VitSpec& spec) {
   TransformerSpec encoder{.name = spec.name, .family = spec.family};
   encoder.layers = spec.layers, encoder.hidden = spec.hidden, encoder.heads = spec.heads, encoder.ffn = spec.ffn;
   encoder.sequence_length = encoder.positions = spec.tokens();
-  encoder.dropout = spec.dropout;
+  encoder.dropout = encoder.ffn_dropout = spec.dropout;
+  encoder.attention_dropout = spec.attention_dropout;
   return encoder;
 }
 
@@ -70,11 +71,17 @@ VitSpec vit(std::string name, std::int64_t layers, std::int64_t hidden, std::int
 std::vector<VitSpec> vit_specs() { return {vit("vit-base", 12, 768, 12), vit("vit-large", 24, 1024, 16)}; }
 
 nlohmann::json numbers_of(const VitSpec& s) {
-  return {{"layers", s.layers},         {"hidden", s.hidden},
-          {"heads", s.heads},           {"ffn", s.ffn},
-          {"image_size", s.image_size}, {"patch", s.patch},
-          {"classes", s.classes},       {"pixels", pixel_names()[static_cast<std::size_t>(s.pixels)]},
-          {"dropout", s.dropout}};
+  return {{"layers", s.layers},
+          {"hidden", s.hidden},
+          {"heads", s.heads},
+          {"ffn", s.ffn},
+          {"image_size", s.image_size},
+          {"patch", s.patch},
+          {"classes", s.classes},
+          {"pixels", pixel_names()[static_cast<std::size_t>(s.pixels)]},
+          {"representation", s.representation},
+          {"dropout", s.dropout},
+          {"attention_dropout", s.attention_dropout}};
 }
 
 void override_numbers(JsonReader& r, VitSpec& s) {
@@ -86,7 +93,9 @@ void override_numbers(JsonReader& r, VitSpec& s) {
   s.patch = r.integer_or("patch", 1, kMostImage, s.patch);
   s.classes = r.integer_or("classes", 2, 1 << 24, s.classes);
   s.pixels = read_pixels(r, s.pixels);
+  s.representation = r.integer_or("representation", 0, 1 << 20, s.representation);
   s.dropout = r.number_or("dropout", 0, 0.99, s.dropout);
+  s.attention_dropout = r.number_or("attention_dropout", 0, 0.99, s.attention_dropout);
   if (s.hidden % s.heads != 0)
     throw Error(r.at("heads"),
                 "found " + std::to_string(s.heads) + " heads, which do not divide hidden " + std::to_string(s.hidden));
@@ -111,7 +120,9 @@ Graph build(const VitSpec& spec, std::int64_t micro_batch, DType precision, Grap
   b.begin_unit("head", -1, UnitRole::head);
   GraphBuilder::Scope scope(b, "head");
   const TensorId token = b.reshape(b.slice(layer_norm(c, "norm", x), 1, 0, 1), {micro_batch, spec.hidden});
-  const TensorId scores = dense(c, "classes", token, spec.classes);
+  const TensorId known =
+      spec.representation > 0 ? b.unary("tanh", dense(c, "representation", token, spec.representation)) : token;
+  const TensorId scores = dense(c, "classes", known, spec.classes);
   graph.outputs = {scores};
   if (use == GraphUse::inference) return graph;
   graph.loss = b.cross_entropy(scores, b.input("labels", DType::int32, {micro_batch}));

@@ -25,9 +25,10 @@ struct TransformerSpec {
   std::int64_t masked_tokens = 0;    // bert: rows of the masked-language head per sample; 0: no head over all tokens
   bool packed = false;               // bert: several sequences in one sample, attention mask per pair of positions
   double dropout = 0.1;              // after embeddings, attention output and feed-forward
-  double attention_dropout = 0.0;
-  bool next_sentence = true;  // bert: pooler and two-way head
-  std::string source;         // where the numbers come from
+  double attention_dropout = 0.0;    // of the attention's weights
+  double ffn_dropout = 0.0;          // between the two products of the feed-forward part
+  bool next_sentence = true;         // bert: pooler and two-way head
+  std::string source;                // where the numbers come from
 };
 
 // How images come from the host.
@@ -61,8 +62,10 @@ struct VitSpec {
   std::int64_t layers = 0, hidden = 0, heads = 0, ffn = 0;
   std::int64_t image_size = 224, patch = 16, classes = 1000;
   Pixels pixels = Pixels::normalised;
-  double dropout = 0.1;  // after the embedding, attention output and feed-forward
-  std::string source;    // where the numbers come from
+  std::int64_t representation = 0;  // width of a layer with tanh ahead of the classes, as pre-training has; 0: none
+  double dropout = 0.1;             // after the embedding, attention output and both products of the feed-forward part
+  double attention_dropout = 0.0;   // of the attention's weights
+  std::string source;               // where the numbers come from
   std::int64_t tokens() const { return image_size / patch * (image_size / patch) + 1; }
 };
 

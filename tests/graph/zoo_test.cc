@@ -62,6 +62,27 @@ TEST(Zoo, VisionTransformersHaveTheirParametersAndTokens) {
   EXPECT_THROW(vit_spec("resnet-50"), Error);
 }
 
+TEST(Zoo, VisionTransformersDropAndPreTrainAsTold) {
+  const auto count = [](const VitSpec& spec, const std::string& kind) {
+    const Graph graph = build(spec, 1, DType::fp16);
+    std::int64_t n = 0;
+    for (std::size_t i = 0; i < graph.ops.size(); ++i) n += graph.ops[OpId(i)].def->name == kind;
+    return n;
+  };
+  VitSpec spec = vit_spec("vit-base");
+  // After the embedding, and in each layer after the attention's result and both products of the feed-forward part.
+  EXPECT_EQ(count(spec, "dropout"), 1 + 12 * 3);
+  spec.attention_dropout = 0.1;
+  EXPECT_EQ(count(spec, "dropout"), 1 + 12 * 4);
+  spec.dropout = 0;
+  EXPECT_EQ(count(spec, "dropout"), 12);
+  EXPECT_EQ(count(spec, "tanh"), 0);
+  const std::int64_t plain = build(spec, 1, DType::fp16).parameters();
+  spec.representation = 768;
+  EXPECT_EQ(count(spec, "tanh"), 1);
+  EXPECT_EQ(build(spec, 1, DType::fp16).parameters() - plain, 768 * 768 + 768);
+}
+
 // 4.09 billion multiply-adds per image, as published for version 1.5 (version 1: 3.86).
 TEST(Zoo, ResNet50HasTheMultiplyAddsOfVersionOneAndAHalf) {
   const Graph graph = build(resnet_spec("resnet-50"), 1, DType::fp16);
