@@ -8,6 +8,7 @@
 #include "model/lower/serialise.h"
 #include "model/lower/unit_memory.h"
 #include "model/ops/op.h"
+#include "model/ops/vertex.h"
 
 namespace superstep {
 namespace {
@@ -149,6 +150,16 @@ class UnitLowering {
     copy.times = slices;
     copy.temporary = slice;
     add_step(copy, position);
+  }
+
+  // Of turning an operand of a matrix product: the rows it is contracted along are padded to whole blocks, so its
+  // columns decide.
+  double turn_cycles_per_half(TensorId t) const {
+    const DType type = g_.info(t).type;
+    const std::int64_t columns = local_shape(g_.info(t).shape, c_.sharding.of(t), c_.sharding.mesh).back();
+    const std::int64_t rows = c_.chip.amp.block_channels;
+    if (ops::turns_in_grains(rows, columns, type)) return kTransposeCyclesPerHalf;
+    return static_cast<double>(2 * ops::kElementMove) / static_cast<double>(size_of(type));
   }
 
   void collectives(const OpSharding& s, bool inputs, std::size_t position, Data data = Data::operands) {
@@ -329,8 +340,8 @@ class UnitLowering {
     // Operands whose contraction does not run along their rows are turned first; for a weight's
     // gradient that is both of them, since samples and positions are contracted.
     if (op.def->name == "matmul") {
-      if (gradient || call.attrs.integer("transpose_a")) relayout(0, kTransposeCyclesPerHalf, position);
-      if (gradient || call.attrs.integer("transpose_b")) relayout(1, kTransposeCyclesPerHalf, position);
+      if (gradient || call.attrs.integer("transpose_a")) relayout(0, turn_cycles_per_half(op.inputs[0]), position);
+      if (gradient || call.attrs.integer("transpose_b")) relayout(1, turn_cycles_per_half(op.inputs[1]), position);
     } else if (pass_ == Pass::backward) {
       // The gradient of a convolution's operand is a convolution of the result's, whose channels lie together already;
       // its weights are turned.

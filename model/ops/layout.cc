@@ -229,12 +229,14 @@ Space transpose_space(const OpCall& call) {
 
 // Rows stay rows: a copy in pieces. Else a transpose of 4 x 4 (half) or 2 x 2 (float) grains:
 // 29 + T (18 + R (12 + 4 (C - 2))) for T matrices of R x C grains, floats 3 per grain; the matrices
-// are taken as one where they are fewer than the workers.
+// are taken as one where they are fewer than the workers. Matrices that are no whole grains go element by element.
 Cycles transpose_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
   const std::vector<std::int64_t>& permutation = call.attrs.integers("permutation");
   const auto rank = static_cast<std::int64_t>(permutation.size());
   const auto [rows, columns] = rows_of(extents);
   if (rank < 2 || permutation.back() == rank - 1) return copy_loop(costs, rows, columns, call.in[0].type);
+  if (!turns_in_grains(call.in[0].shape.back(), call.out[0].shape.back(), call.in[0].type))
+    return costs.launch + Cycles(kElementMove * rows * columns);
   const std::int64_t grain = lanes(call.in[0].type), per_grain = grain >= 4 ? 4 : 3;
   const auto inner = std::find(permutation.begin(), permutation.end(), rank - 1) - permutation.begin();
   const std::int64_t across = ceil_div(columns, grain);

@@ -21,6 +21,10 @@ Cycles row_loop(const TileCosts& costs, std::int64_t rows, std::int64_t columns,
                                                 ceil_div(vectors, costs.workers) * cost.per_vector(type)));
 }
 
+bool turns_in_grains(std::int64_t rows, std::int64_t columns, DType type) {
+  return rows % lanes(type) == 0 && columns % lanes(type) == 0;
+}
+
 Cycles copy_loop(const TileCosts& costs, std::int64_t rows, std::int64_t columns, DType type) {
   constexpr LoopCost kCopy{20, 1, 1};  // estimated from the 8 B/cycle of the on-tile copy
   constexpr std::int64_t kPerRow = 7;  // as the broadcast loops

@@ -30,6 +30,12 @@ Cycles flat_loop(const TileCosts& costs, std::int64_t elements, DType type, cons
 Cycles row_loop(const TileCosts& costs, std::int64_t rows, std::int64_t columns, std::int64_t per_row, DType type,
                 const LoopCost& cost);
 
+// Whether a matrix is turned in grains of 4 x 4 halves or 2 x 2 floats: both extents must be multiples (poplibs,
+// Rearrange: other matrices go element by element).
+bool turns_in_grains(std::int64_t rows, std::int64_t columns, DType type);
+// Tile cycles of moving one element by itself (hardware.md section 3, packing by an index: measured on a C600).
+inline constexpr std::int64_t kElementMove = 10;
+
 // Moving elements without changing them: 64 bits per load-store pair.
 Cycles copy_loop(const TileCosts& costs, std::int64_t rows, std::int64_t columns, DType type);
 

@@ -53,6 +53,17 @@ TEST(CyclesOfVectorOps, RowsThatDoNotStartOn64BitsCostMore) {
   EXPECT_EQ(cycles_of(h.b, h.b.binary("add", odd, h.b.input("bias", DType::fp16, {239}))), Cycles(1601));
 }
 
+TEST(CyclesOfVectorOps, AMatrixIsTurnedInGrainsOrElementByElement) {
+  Halves h;
+  // 60 grains across, 3 down in strips of one grain row, ceil(3 / 6) = 1 per worker: 11 + 6 (29 + 18 + 12 + 4 * 60)
+  const TensorId whole = h.b.input("whole", DType::fp16, {240, 12});
+  EXPECT_EQ(cycles_of(h.b, h.b.transpose(whole, {1, 0})), Cycles(1805));
+  // 11 + 10 a element, whichever of the two extents is no multiple of 4
+  const TensorId narrow = h.b.input("narrow", DType::fp16, {240, 11}), low = h.b.input("low", DType::fp16, {239, 12});
+  EXPECT_EQ(cycles_of(h.b, h.b.transpose(narrow, {1, 0})), Cycles(11 + 10 * 240 * 11));
+  EXPECT_EQ(cycles_of(h.b, h.b.transpose(low, {1, 0})), Cycles(11 + 10 * 239 * 12));
+}
+
 TEST(CyclesOfVectorOps, OneValuePerChannelGoesOnOverThePositions) {
   Halves h;
   const TensorId image = h.b.input("image", DType::fp16, {2, 16, 8, 8});
