@@ -7,6 +7,7 @@
 
 #include "model/error.h"
 #include "model/quantity_text.h"
+#include "planner/efficiency.h"
 #include "planner/explain_terms.h"
 #include "planner/report_columns.h"
 
@@ -191,6 +192,30 @@ void add_search(report::Index& index, const SearchResult& s) {
   none->set_nearest_fix(s.nearest_fix);
 }
 
+void add_efficiency(report::Index& index, const Evaluated& e, Tables& tables) {
+  for (const EfficiencyRow& row : efficiency_rows(e, tables)) {
+    report::EfficiencyRow* out = index.add_efficiency();
+    out->set_unit(row.unit);
+    out->set_op(row.op);
+    out->set_calls(row.calls);
+    out->set_product(row.product);
+    out->set_share(row.share);
+    out->set_tiles(row.tiles);
+    out->set_amp_efficiency(row.amp_efficiency);
+    out->set_useful_seconds(row.useful_seconds);
+    out->set_seconds(row.seconds);
+  }
+  for (const PlanChange& change : helpful_changes(e, tables)) {
+    report::PlanChange* out = index.add_helpful_changes();
+    out->set_field(change.field);
+    out->set_from(change.from);
+    out->set_to(change.to);
+    out->set_step_time_s(change.step_seconds);
+    out->set_fits(change.fits);
+    out->set_overflow(change.overflow);
+  }
+}
+
 report::ProgramNode node_of(const Node& n, const Program& program, const CostModel& model) {
   static constexpr const char* kKinds[] = {"sequence", "repeat", "parallel", "call", "step"};
   report::ProgramNode out;
@@ -314,6 +339,7 @@ report::Index make_index(Tables& tables, const ReportParts& parts) {
 
 void write_report(Tables& tables, const ReportParts& parts, const std::string& path) {
   report::Index index = make_index(tables, parts);
+  if (parts.shown) add_efficiency(index, *parts.shown, tables);
   ReportWriter writer;
   if (parts.shown) add_columns(writer, index, *parts.shown, tables.table(table_key(parts.shown->plan)));
   writer.finish(std::move(index), path);

@@ -1,18 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "planner/cli/options.h"
+#include "traces/efficiency_text.h"
 #include "traces/report_io.h"
 
 namespace superstep {
 namespace {
 
+constexpr const char* kEfficiency = "efficiency";  // the name that shows a table of its own
+
+nlohmann::json efficiency_json(const report::Index& index) {
+  nlohmann::json rows = nlohmann::json::array(), changes = nlohmann::json::array();
+  for (const report::EfficiencyRow& row : index.efficiency()) {
+    rows.push_back({{"unit", row.unit()},
+                    {"op", row.op()},
+                    {"calls", row.calls()},
+                    {"product", row.product()},
+                    {"share_of_one_tile", row.share()},
+                    {"tiles", row.tiles()},
+                    {"amp_efficiency", row.amp_efficiency()},
+                    {"useful_seconds", row.useful_seconds()},
+                    {"seconds", row.seconds()}});
+  }
+  for (const report::PlanChange& c : index.helpful_changes()) {
+    changes.push_back({{"field", c.field()},
+                       {"from", c.from()},
+                       {"to", c.to()},
+                       {"step_time_s", c.step_time_s()},
+                       {"fits", c.fits()},
+                       {"overflow", c.overflow()}});
+  }
+  return {{"name", kEfficiency},
+          {"flop_utilisation", index.plan().flop_utilisation()},
+          {"step_time_s", index.plan().step_time_s()},
+          {"rows", rows},
+          {"helpful_changes", changes}};
+}
+
+int show_efficiency(const report::Index& index, const CommonOptions& common) {
+  if (prints_text(common)) {
+    TextStyle style = terminal_style();
+    style.columns = std::max(style.columns, 120);
+    std::cout << efficiency_text(index, style);
+  }
+  write_json(common, efficiency_json(index));
+  return kDone;
+}
+
 int run_explain(const std::string& path, const std::string& name, const CommonOptions& common) {
   const ReportFile file = ReportFile::open(path);
+  if (name == kEfficiency && !file.index().efficiency().empty()) return show_efficiency(file.index(), common);
   std::vector<std::string> names;
+  if (!file.index().efficiency().empty()) names.push_back(kEfficiency);
   const report::Explanation* found = nullptr;
   for (const report::Explanation& e : file.index().explanations()) {
     names.push_back(e.name());

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why the peak is not reached: rows that sum to the step, and changes that hold what they promise.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "planner/efficiency.h"
+#include "tests/planner/world.h"
+
+namespace superstep {
+namespace {
+
+using test::World;
+
+nlohmann::json two_layers() {
+  nlohmann::json job = test::small_job(
+      "gpt2-small", {{"layers", 2}, {"hidden", 128}, {"heads", 4}, {"vocabulary", 2000}, {"sequence_length", 64}},
+      "ipu-pod4");
+  job["batch"] = {{"global", 32}};
+  job["plan"] = {{"tensor_parallel", 1}, {"pipeline_stages", 2},        {"replicas", 2},
+                 {"micro_batch", 1},     {"gradient_accumulation", 16}, {"available_memory_proportion", 0.05}};
+  return job;
+}
+
+TEST(Efficiency, RowsSumToTheStepAndUsefulTimeIsThatOfTheModel) {
+  World world(two_layers());
+  const Evaluated e = evaluate_pinned(world.tables, 1);
+  const std::vector<EfficiencyRow> rows = efficiency_rows(e, world.tables);
+  double sum = 0;
+  for (const EfficiencyRow& row : rows) {
+    sum += row.seconds;
+    if (row.op.empty()) continue;
+    EXPECT_GT(row.amp_efficiency, 0) << row.op;
+    EXPECT_LE(row.amp_efficiency, 1) << row.op;
+    EXPECT_LT(row.useful_seconds, row.seconds) << row.op;
+  }
+  EXPECT_DOUBLE_EQ(sum, e.step_seconds);
+  EXPECT_EQ(rows.back().calls, 0);
+}
+
+TEST(Efficiency, AProductIsShownAsItIsCut) {
+  World world(two_layers());
+  const std::vector<EfficiencyRow> rows = efficiency_rows(evaluate_pinned(world.tables, 1), world.tables);
+  const auto up = std::find_if(rows.begin(), rows.end(), [](const EfficiencyRow& row) {
+    return row.op.find("ffn_up") != std::string::npos && row.unit.ends_with("forward");
+  });
+  ASSERT_NE(up, rows.end());
+  EXPECT_EQ(up->product, "64 x 128 x 3072");
+  // One unit on this stage, 16 micro-batches, once more for the backward pass.
+  EXPECT_EQ(up->calls, 32);
+  // 64 x 128 x 3072 useful multiply-adds of halves, 64 in a cycle on each of 1,472 tiles at 1.33 GHz, rounded up to
+  // cycles.
+  EXPECT_NEAR(up->useful_seconds, 32.0 * 64 * 128 * 3072 / 64 / 1472 / 1.33e9, 32 / 1.33e9);
+}
+
+TEST(Efficiency, EveryChangeIsOneFieldAndAsFastAsItSays) {
+  const nlohmann::json job = two_layers();
+  World world(job);
+  const Evaluated e = evaluate_pinned(world.tables, 1);
+  const std::vector<PlanChange> changes = helpful_changes(e, world.tables);
+  ASSERT_FALSE(changes.empty());  // a micro-batch of 1 is far from the best
+  std::set<std::string> fields;
+  for (const PlanChange& change : changes) {
+    EXPECT_TRUE(fields.insert(change.field).second) << change.field;
+    EXPECT_LT(change.step_seconds, e.step_seconds) << change.field;
+    EXPECT_EQ(change.overflow.empty(), change.over.value == 0) << change.field;
+  }
+  const auto micro = std::find_if(changes.begin(), changes.end(),
+                                  [](const PlanChange& change) { return change.field == "micro_batch"; });
+  ASSERT_NE(micro, changes.end());
+  EXPECT_EQ(micro->from, "1");
+  EXPECT_EQ(micro->to, "2");
+  Plan plan = e.plan;
+  plan.micro_batch = 2, plan.gradient_accumulation = 8;
+  EXPECT_DOUBLE_EQ(evaluate_in_full(world.tables, plan).step_seconds, micro->step_seconds);
+}
+
+TEST(Efficiency, NothingThatFitsIsFasterThanTheBestPlan) {
+  nlohmann::json job = two_layers();
+  job.erase("plan");
+  World world(job);
+  SearchOptions options;
+  options.pareto = options.find_fix = false;
+  const SearchResult found = search(world.tables, options);
+  ASSERT_FALSE(found.best.empty());
+  for (const PlanChange& change : helpful_changes(evaluate_in_full(world.tables, found.best[0].plan), world.tables))
+    EXPECT_EQ(change.fits, "does_not_fit") << change.field << " " << change.to;
+}
+
+}  // namespace
+}  // namespace superstep
