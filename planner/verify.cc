@@ -64,8 +64,10 @@ class Scaling {
     const std::int64_t p = plan_.pipeline_stages;
     const bool pipelined = p > 1 && from_.schedule != Schedule::sequential;
     if (statistics_group(job_) > from_.micro_batch && !pipelined) return 1;
-    const bool images = job_.model.zoo && !std::holds_alternative<TransformerSpec>(*job_.model.zoo);
-    if (!images) return 2 * p + 1;
+    const bool convolved = job_.model.zoo && (std::holds_alternative<ResNetSpec>(*job_.model.zoo) ||
+                                              std::holds_alternative<VitSpec>(*job_.model.zoo) ||
+                                              std::holds_alternative<DeepVoiceSpec>(*job_.model.zoo));
+    if (!convolved) return 2 * p + 1;
     const auto power = static_cast<std::int64_t>(
         std::bit_floor(static_cast<std::uint64_t>(std::min(from_.gradient_accumulation, 4 * p))));
     return pipelined ? std::max(power, 2 * p - 1) : power;
@@ -146,6 +148,60 @@ class Scaling {
     m["layers"] = spec.layers, m["hidden"] = spec.hidden, m["heads"] = spec.heads, m["ffn"] = spec.ffn;
     m["patch"] = spec.patch, m["image_size"] = spec.image_size, m["classes"] = spec.classes;
     units_ = 2 + 3 * spec.layers;
+  }
+
+  void model(T5Spec spec) {
+    const std::int64_t t = plan_.tensor_parallel.size();
+    set("layers", spec.layers, ceil_div(layers(), 2));
+    set("heads", spec.heads, 2 * t);
+    const std::int64_t width = t > 1 ? round_up(isqrt(kSmallWeight), spec.heads) : 0;  // as of a transformer
+    set("head_size", spec.head_size, std::max<std::int64_t>(8, width / spec.heads));
+    set("hidden", spec.hidden, std::max(8 * spec.heads, width));
+    set("ffn", spec.ffn, 2 * spec.hidden);
+    set("vocabulary", spec.vocabulary, std::max(16 * t, width));
+    set("sequence_length", spec.sequence_length, 8);
+    set("target_length", spec.target_length, 8);
+    json& m = out_.job["model"];
+    m["layers"] = spec.layers, m["hidden"] = spec.hidden, m["heads"] = spec.heads, m["head_size"] = spec.head_size;
+    m["ffn"] = spec.ffn, m["vocabulary"] = spec.vocabulary, m["sequence_length"] = spec.sequence_length;
+    m["target_length"] = spec.target_length;
+    units_ = 3 + 7 * spec.layers;
+  }
+
+  void model(LstmSpec spec) {
+    const std::int64_t t = plan_.tensor_parallel.size(), width = t > 1 ? isqrt(kSmallWeight) : 8;
+    set("layers", spec.layers, layers());
+    set("hidden", spec.hidden, width);
+    set("vocabulary", spec.vocabulary, std::max(16 * t, width));
+    set("sequence_length", spec.steps, 4);
+    json& m = out_.job["model"];
+    m["layers"] = spec.layers, m["hidden"] = spec.hidden, m["vocabulary"] = spec.vocabulary;
+    m["sequence_length"] = spec.steps;
+    units_ = 2 + spec.layers;
+  }
+
+  void model(DeepVoiceSpec spec) {
+    const std::int64_t width = plan_.tensor_parallel.size() > 1 ? isqrt(kSmallWeight) : 8;
+    for (std::int64_t* channels : {&spec.hidden, &spec.encoder_channels, &spec.decoder_channels})
+      set("channels", *channels, width);
+    for (std::int64_t* blocks : {&spec.encoder_blocks, &spec.decoder_blocks, &spec.converter_blocks})
+      set("blocks", *blocks, ceil_div(layers(), 3));
+    set("text_length", spec.text, 8);
+    set("frames", spec.frames, 9);
+    json& m = out_.job["model"];
+    m["hidden"] = spec.hidden, m["encoder_channels"] = spec.encoder_channels;
+    m["decoder_channels"] = spec.decoder_channels, m["encoder_blocks"] = spec.encoder_blocks;
+    m["decoder_blocks"] = spec.decoder_blocks, m["converter_blocks"] = spec.converter_blocks;
+    m["text_length"] = spec.text, m["frames"] = spec.frames;
+    units_ = 4 + spec.encoder_blocks + spec.decoder_blocks + spec.converter_blocks;
+  }
+
+  void model(HmcSpec spec) {
+    set("items", spec.items, 16);
+    set("leapfrog_steps", spec.leapfrog_steps, layers());
+    json& m = out_.job["model"];
+    m["items"] = spec.items, m["leapfrog_steps"] = spec.leapfrog_steps;
+    units_ = 2 + spec.leapfrog_steps;
   }
 
   // A statistics group still goes on over replicas, fills the micro-batch or shares it with others; in a pipeline of

@@ -291,7 +291,7 @@ TensorId GraphBuilder::expand(TensorId a, Shape shape) {
 
 TensorId GraphBuilder::stop_gradient(TensorId a) { return one("stop_gradient", {a}); }
 
-TensorId GraphBuilder::sum_to(TensorId a, const Shape& shape) {
+TensorId GraphBuilder::sum_to(TensorId a, const Shape& shape, bool of_each_sample) {
   const Shape& from = info(a).shape;
   if (from == shape) return a;
   SUPERSTEP_CHECK(from.size() >= shape.size(), "sum_to cannot add dimensions");
@@ -301,7 +301,7 @@ TensorId GraphBuilder::sum_to(TensorId a, const Shape& shape) {
   bool sums = false;
   for (std::size_t d = 0; d < from.size(); ++d) sums = sums || target(d) != from[d];
   const auto one_sample = [&](std::size_t d) {
-    return graph_.micro_batch == 1 && from[d] == 1 &&
+    return !of_each_sample && graph_.micro_batch == 1 && from[d] == 1 &&
            (d < lead || d == static_cast<std::size_t>(graph_.sample_dimension));
   };
   std::vector<std::int64_t> axes;

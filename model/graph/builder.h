@@ -111,8 +111,9 @@ class GraphBuilder {
   // Mean over rows whose label is not `ignore` of -log softmax(logits)[label]; logits [rows, classes].
   TensorId cross_entropy(TensorId logits, TensorId labels, std::int64_t ignore = -100);
 
-  // Sums the operand over dimensions until it has `shape` (the adjoint of broadcasting).
-  TensorId sum_to(TensorId a, const Shape& shape);
+  // Sums the operand over dimensions until it has `shape` (the adjoint of broadcasting). of_each_sample: each sample
+  // has a sum of its own; else a micro-batch of one sample is summed over as one of several would be.
+  TensorId sum_to(TensorId a, const Shape& shape, bool of_each_sample = false);
 
   const TensorInfo& info(TensorId t) const { return graph_.info(t); }
 

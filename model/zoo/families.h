@@ -26,4 +26,24 @@ nlohmann::json numbers_of(const VitSpec& spec);
 void override_numbers(JsonReader& r, VitSpec& spec);
 Graph build(const VitSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
 
+std::vector<T5Spec> t5_specs();
+nlohmann::json numbers_of(const T5Spec& spec);
+void override_numbers(JsonReader& r, T5Spec& spec);
+Graph build(const T5Spec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
+
+std::vector<LstmSpec> lstm_specs();
+nlohmann::json numbers_of(const LstmSpec& spec);
+void override_numbers(JsonReader& r, LstmSpec& spec);
+Graph build(const LstmSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
+
+std::vector<DeepVoiceSpec> deep_voice_specs();
+nlohmann::json numbers_of(const DeepVoiceSpec& spec);
+void override_numbers(JsonReader& r, DeepVoiceSpec& spec);
+Graph build(const DeepVoiceSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
+
+std::vector<HmcSpec> hmc_specs();
+nlohmann::json numbers_of(const HmcSpec& spec);
+void override_numbers(JsonReader& r, HmcSpec& spec);
+Graph build(const HmcSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
+
 }  // namespace superstep::zoo

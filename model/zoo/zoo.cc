@@ -23,6 +23,10 @@ const std::vector<ZooSpec>& all_specs() {
     add(specs, zoo::transformer_specs());
     add(specs, zoo::resnet_specs());
     add(specs, zoo::vit_specs());
+    add(specs, zoo::t5_specs());
+    add(specs, zoo::lstm_specs());
+    add(specs, zoo::deep_voice_specs());
+    add(specs, zoo::hmc_specs());
     return specs;
   }();
   return all;
@@ -80,6 +84,10 @@ ZooSpec zoo_spec(const std::string& name) {
 TransformerSpec transformer_spec(const std::string& name) { return spec_of<TransformerSpec>(name, "transformer"); }
 ResNetSpec resnet_spec(const std::string& name) { return spec_of<ResNetSpec>(name, "residual image network"); }
 VitSpec vit_spec(const std::string& name) { return spec_of<VitSpec>(name, "vision transformer"); }
+T5Spec t5_spec(const std::string& name) { return spec_of<T5Spec>(name, "T5"); }
+LstmSpec lstm_spec(const std::string& name) { return spec_of<LstmSpec>(name, "recurrent network"); }
+DeepVoiceSpec deep_voice_spec(const std::string& name) { return spec_of<DeepVoiceSpec>(name, "speech network"); }
+HmcSpec hmc_spec(const std::string& name) { return spec_of<HmcSpec>(name, "sampler"); }
 
 const std::string& name_of(const ZooSpec& spec) {
   return std::visit([](const auto& s) -> const std::string& { return s.name; }, spec);

@@ -69,7 +69,57 @@ struct VitSpec {
   std::int64_t tokens() const { return image_size / patch * (image_size / patch) + 1; }
 };
 
-using ZooSpec = std::variant<TransformerSpec, ResNetSpec, VitSpec>;
+// The numbers of an encoder and decoder as T5 has them, each of `layers` layers.
+struct T5Spec {
+  std::string name;  // "t5-xxl"
+  std::string family = "t5";
+  std::int64_t layers = 0, hidden = 0, heads = 0, head_size = 0, ffn = 0;
+  std::int64_t vocabulary = 32128;
+  std::int64_t sequence_length = 512, target_length = 512;  // of the encoder and of the decoder
+  bool gated = false;                                       // GELU of one product gates another; false: ReLU
+  bool tied_head = true;
+  double dropout = 0.1;  // after embeddings, in attention and feed-forward, after the last layers
+  std::string source;    // where the numbers come from
+};
+
+// The numbers of a language model of recurrent layers.
+struct LstmSpec {
+  std::string name;  // "lstm"
+  std::string family = "lstm";
+  std::int64_t layers = 0, hidden = 0, vocabulary = 10000;
+  std::int64_t steps = 35;  // words of a sample
+  double dropout = 0;       // of each layer's operand and of the head's
+  std::string source;       // where the numbers come from
+};
+
+// The numbers of Deep Voice 3.
+struct DeepVoiceSpec {
+  std::string name;  // "deepvoice3"
+  std::string family = "deepvoice";
+  std::int64_t symbols = 80, speakers = 108, speaker_size = 16;
+  std::int64_t hidden = 256;  // of a symbol, of keys and values
+  std::int64_t encoder_channels = 128, encoder_blocks = 7;
+  std::int64_t decoder_channels = 256, decoder_blocks = 4, converter_blocks = 6;
+  std::int64_t attention = 256;
+  std::int64_t mel_bands = 80, linear_bands = 513;
+  std::int64_t text = 80, frames = 106;  // symbols and spectrogram frames of a sample
+  double dropout = 0.05;
+  std::string source;  // where the numbers come from
+};
+
+// The numbers of a Hamiltonian Monte Carlo sampler of a small network's weights: a sample is one proposal of one chain.
+struct HmcSpec {
+  std::string name;  // "mcmc-hmc"
+  std::string family = "mcmc";
+  std::int64_t features = 22, hidden = 40;  // of the network: one hidden layer, one result
+  std::int64_t items = 2048;                // data that each gradient is taken over
+  std::int64_t leapfrog_steps = 10;         // gradients of a proposal; unrolled
+  double step_size = 0.01;
+  std::string source;  // where the numbers come from
+  std::int64_t weights() const { return features * hidden + 2 * hidden + 3; }
+};
+
+using ZooSpec = std::variant<TransformerSpec, ResNetSpec, VitSpec, T5Spec, LstmSpec, DeepVoiceSpec, HmcSpec>;
 
 // Batch norm takes statistics of the batch in training; for inference it is folded into the convolution ahead, and the
 // graph ends in the scores of the classes. Transformers are the same in both.
@@ -80,6 +130,10 @@ ZooSpec zoo_spec(const std::string& name);                  // throws Error with
 TransformerSpec transformer_spec(const std::string& name);  // throws Error, also for a network that is none
 ResNetSpec resnet_spec(const std::string& name);            // the same
 VitSpec vit_spec(const std::string& name);                  // the same
+T5Spec t5_spec(const std::string& name);                    // the same
+LstmSpec lstm_spec(const std::string& name);                // the same
+DeepVoiceSpec deep_voice_spec(const std::string& name);     // the same
+HmcSpec hmc_spec(const std::string& name);                  // the same
 
 const std::string& name_of(const ZooSpec& spec);
 const std::string& family_of(const ZooSpec& spec);

@@ -228,6 +228,24 @@ INSTANTIATE_TEST_SUITE_P(Networks, ZooSamples,
                                          ZooCase{"bert-base", true, 1, 2}, ZooCase{"bert-base", true, 3, 2},
                                          ZooCase{"gpt2-small", false, 1, 2}, ZooCase{"gpt2-small", false, 2, 3}));
 
+TEST(Samples, MicroBatchesOfSequencesAndSpeechMakeTheBatch) {
+  T5Spec translator = t5_spec("t5-small");
+  translator.layers = 1, translator.hidden = 12, translator.heads = 3, translator.head_size = 4, translator.ffn = 20;
+  translator.vocabulary = 17, translator.sequence_length = 6, translator.target_length = 5, translator.dropout = 0.2;
+  LstmSpec words = lstm_spec("lstm");
+  words.hidden = 6, words.vocabulary = 17, words.steps = 3, words.dropout = 0.2;
+  DeepVoiceSpec speech = deep_voice_spec("deepvoice3");
+  speech.hidden = speech.encoder_channels = speech.decoder_channels = 4;
+  speech.encoder_blocks = speech.converter_blocks = 1, speech.decoder_blocks = 2;
+  speech.text = 5, speech.frames = 6, speech.dropout = 0.2;
+  for (const ZooSpec& spec : {ZooSpec(translator), ZooSpec(words), ZooSpec(speech)}) {
+    SCOPED_TRACE(name_of(spec));
+    const Build build = [&](std::int64_t n) { return superstep::build(spec, n, DType::fp32); };
+    expect_micro_batches_make_the_batch(build, 1, 2, 3);
+    expect_micro_batches_make_the_batch(build, 2, 2, 3);
+  }
+}
+
 // A classifier of rows: the rest is up to `make`, from x [n, 4, 6] to logits [n, classes].
 Graph classifier(std::int64_t n, const std::function<TensorId(GraphBuilder&, TensorId)>& make) {
   Graph graph;

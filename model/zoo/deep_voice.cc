@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Deep Voice 3: text to spectrograms with blocks of gated convolutions along time. An encoder of the text makes keys
+// and values, a causal decoder with attention makes mel spectrograms, a converter linear ones. Channels first, time
+// along the image's rows: [m, channels, steps, 1].
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numbers>
+
+#include "model/graph/builder.h"
+#include "model/zoo/families.h"
+
+namespace superstep::zoo {
+
+namespace {
+
+constexpr const char* kDeepVoice =
+    "Ping et al. 2017 (arXiv 1710.07654); sizes of Graphcore's public VCTK configuration, 80 symbols assumed";
+constexpr std::int64_t kWindow = 5;
+constexpr double kQueryRate = 1.0, kKeyRate = 1.28;  // of the position encodings
+constexpr double kGuide = 0.2;                       // how far from the diagonal attention may be
+
+double half_power() { return 1 / std::numbers::sqrt2; }  // keeps the variance of a sum of two
+
+// [channels, steps, 1]: sines on even channels, cosines on odd ones.
+Array position_encoding(DType type, std::int64_t channels, std::int64_t steps, double rate) {
+  Array values(TensorInfo{type, {channels, steps, 1}});
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const double slowness = std::pow(10000.0, 2.0 * static_cast<double>(c / 2) / static_cast<double>(channels));
+    for (std::int64_t t = 0; t < steps; ++t) {
+      const double angle = rate * static_cast<double>(t) / slowness;
+      values.set(c * steps + t, c % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    }
+  }
+  return values;
+}
+
+// [frames, text]: 0 on the diagonal, towards 1 away from it.
+Array guide(DType type, std::int64_t frames, std::int64_t text) {
+  Array values(TensorInfo{type, {frames, text}});
+  for (std::int64_t t = 0; t < frames; ++t) {
+    for (std::int64_t n = 0; n < text; ++n) {
+      const double off =
+          static_cast<double>(n) / static_cast<double>(text) - static_cast<double>(t) / static_cast<double>(frames);
+      values.set(t * text + n, 1 - std::exp(-off * off / (2 * kGuide * kGuide)));
+    }
+  }
+  return values;
+}
+
+class Builder {
+ public:
+  Builder(Graph& graph, const DeepVoiceSpec& spec, std::int64_t micro_batch, DType precision)
+      : b(graph), s(spec), m(micro_batch), type(precision) {}
+
+  void build(Graph& graph, GraphUse use) {
+    encoder();
+    const TensorId mel = b.input("mel", type, {m, s.mel_bands, s.frames, 1});
+    const TensorId hidden = decoder(mel);
+    const TensorId made = converter(hidden);
+    outputs(graph, use, hidden, made, mel);
+  }
+
+ private:
+  GraphBuilder b;
+  const DeepVoiceSpec& s;
+  std::int64_t m;
+  DType type;
+  TensorId speaker_, keys_, values_;
+  std::vector<TensorId> attention_;  // weights of each attention, [m, frames, text]
+  std::int64_t layer_ = 0;
+
+  std::int64_t channels(TensorId x) const { return b.info(x).shape[1]; }
+
+  TensorId conv(TensorId x, const std::string& name, std::int64_t filters, std::int64_t window, std::int64_t before,
+                bool bias = true) {
+    Attributes attrs;
+    attrs.set("pads_begin", std::vector<std::int64_t>{before, 0});
+    attrs.set("pads_end", std::vector<std::int64_t>{window - 1 - before, 0});
+    const TensorId weight = b.weight(name, type, {filters, channels(x), window, 1});
+    const TensorId y = b.one("conv", {x, weight}, std::move(attrs));
+    return bias ? b.binary("add", y, b.reshape(b.weight(name + "_bias", type, {filters}), {filters, 1, 1})) : y;
+  }
+  // The same at every step: a product over channels.
+  TensorId dense(TensorId x, const std::string& name, std::int64_t filters, const char* activation = nullptr,
+                 bool bias = true) {
+    const TensorId y = conv(x, name, filters, 1, 0, bias);
+    return activation ? b.unary(activation, y) : y;
+  }
+  TensorId with_speaker(TensorId x, const std::string& name) {
+    return b.binary("add", x, dense(speaker_, name, channels(x), "tanh"));
+  }
+  // The halves of the channels: one gates the other.
+  std::vector<TensorId> halves(TensorId x) {
+    Attributes attrs;
+    attrs.set("axis", std::int64_t{1});
+    attrs.set("sizes", std::vector<std::int64_t>{channels(x) / 2, channels(x) / 2});
+    return b.add("split", {x}, std::move(attrs));
+  }
+  TensorId block(TensorId x, bool causal, bool spoken) {
+    const std::vector<TensorId> parts =
+        halves(conv(b.dropout(x, s.dropout), "conv", 2 * channels(x), kWindow, causal ? kWindow - 1 : kWindow / 2));
+    const TensorId value = spoken ? with_speaker(parts[0], "speaker") : parts[0];
+    return b.scale(b.binary("add", x, b.binary("mul", value, b.unary("sigmoid", parts[1]))), half_power());
+  }
+  template <class Make>
+  TensorId layer(const std::string& name, const Make& make) {
+    b.begin_unit(name, layer_++);
+    GraphBuilder::Scope scope(b, name);
+    return make();
+  }
+
+  void encoder() {
+    b.begin_unit("encoder/embedding", -1, UnitRole::embedding);
+    const TensorId speaker = b.input("speaker", DType::int32, {m, 1}),
+                   symbols = b.input("text", DType::int32, {m, s.text});
+    TensorId x, embedded;
+    {
+      GraphBuilder::Scope scope(b, "encoder");
+      const TensorId speakers = b.weight("speakers", type, {s.speakers, s.speaker_size});
+      speaker_ = b.reshape(b.gather(speakers, speaker), {m, s.speaker_size, 1, 1});
+      const TensorId text = b.gather(b.weight("symbols", type, {s.symbols, s.hidden}), symbols);
+      embedded = with_speaker(b.reshape(b.transpose(text, {0, 2, 1}), {m, s.hidden, s.text, 1}), "before_speaker");
+      x = dense(embedded, "prenet", s.encoder_channels, "relu");
+    }
+    for (std::int64_t i = 0; i < s.encoder_blocks; ++i)
+      x = layer("encoder/block" + std::to_string(i), [&] { return block(x, false, true); });
+    b.begin_unit("encoder/keys");
+    GraphBuilder::Scope scope(b, "encoder/keys");
+    const TensorId made = with_speaker(dense(x, "postnet", s.hidden, "relu"), "after_speaker");
+    values_ = b.scale(b.binary("add", embedded, made), half_power());
+    keys_ = b.binary("add", made, b.constant(position_encoding(type, s.hidden, s.text, kKeyRate), "key_positions"));
+  }
+
+  // What the text has to say to each step of x, as its channels.
+  TensorId attend(TensorId x) {
+    const TensorId places = b.constant(position_encoding(type, channels(x), s.frames, kQueryRate), "query_positions");
+    const auto matrix = [&](TensorId t, std::int64_t steps) { return b.reshape(t, {m, s.attention, steps}); };
+    const TensorId key = matrix(dense(keys_, "key", s.attention, nullptr, false), s.text);
+    const TensorId value = matrix(dense(values_, "value", s.attention, nullptr, false), s.text);
+    const TensorId query = matrix(dense(b.binary("add", x, places), "query", s.attention, nullptr, false), s.frames);
+    const TensorId weights = b.dropout(b.softmax(b.matmul(query, key, true, false, "scores")), s.dropout);
+    attention_.push_back(weights);
+    const TensorId context =
+        b.scale(b.matmul(value, weights, false, true, "context"), 1 / std::sqrt(static_cast<double>(s.text)));
+    return dense(b.reshape(context, {m, s.attention, s.frames, 1}), "out", channels(x), "relu", false);
+  }
+  TensorId decoder(TensorId mel) {
+    b.begin_unit("decoder/prenet");
+    TensorId x = mel;
+    {
+      GraphBuilder::Scope scope(b, "decoder/prenet");
+      for (const std::int64_t width : {s.decoder_channels / 2, s.decoder_channels}) {
+        const std::string name = "dense" + std::to_string(width);
+        x = with_speaker(b.dropout(x, s.dropout), name + "_speaker");
+        x = dense(x, name, width, "relu");
+      }
+    }
+    for (std::int64_t i = 0; i < s.decoder_blocks; ++i) {
+      x = layer("decoder/block" + std::to_string(i), [&] {
+        const TensorId y = block(x, true, true);
+        if (i != 0 && i + 1 != s.decoder_blocks) return y;  // the first and the last one attend
+        return b.scale(b.binary("add", y, attend(y)), half_power());
+      });
+    }
+    return x;
+  }
+  TensorId converter(TensorId x) {
+    for (std::int64_t i = 0; i < s.converter_blocks; ++i)
+      x = layer("converter/block" + std::to_string(i), [&] { return block(x, false, false); });
+    return x;
+  }
+
+  TensorId error(TensorId guess, TensorId truth) { return mean(b.unary("abs", b.binary("sub", guess, truth))); }
+  TensorId mean(TensorId x) {
+    std::vector<std::int64_t> axes;
+    for (std::size_t d = 0; d < b.info(x).shape.size(); ++d) axes.push_back(static_cast<std::int64_t>(d));
+    return b.reduce("mean", x, axes, false);
+  }
+  // Each step foretells the next one; steps behind the end count nothing.
+  TensorId next_step_error(TensorId guess, TensorId truth, TensorId going_on) {
+    const TensorId made = b.slice(guess, 2, 0, s.frames - 1), wanted = b.slice(truth, 2, 1, s.frames);
+    return mean(b.unary("abs", b.binary("mul", b.binary("sub", made, wanted), going_on)));
+  }
+  void outputs(Graph& graph, GraphUse use, TensorId hidden, TensorId made, TensorId mel) {
+    b.begin_unit("head", -1, UnitRole::head);
+    TensorId linear_true, done_true;
+    if (use == GraphUse::training) {
+      linear_true = b.input("linear", type, {m, s.linear_bands, s.frames, 1});
+      done_true = b.input("done", type, {m, 1, s.frames, 1});
+    }
+    GraphBuilder::Scope scope(b, "head");
+    const std::vector<TensorId> gated = halves(dense(hidden, "mel", 2 * s.mel_bands));
+    const TensorId mel_made = b.unary("sigmoid", b.binary("mul", gated[0], b.unary("sigmoid", gated[1])));
+    const TensorId done = dense(hidden, "done", 1, "sigmoid");
+    const TensorId linear =
+        dense(dense(made, "linear0", s.decoder_channels, "relu"), "linear1", s.linear_bands, "sigmoid");
+    graph.outputs = {mel_made, linear, done};
+    if (use == GraphUse::inference) return;
+    const TensorId going_on = b.shift(b.unary("neg", b.slice(done_true, 2, 1, s.frames)), 1);
+    graph.loss =
+        b.binary("add", next_step_error(mel_made, mel, going_on), next_step_error(linear, linear_true, going_on));
+    graph.loss = b.binary("add", graph.loss, error(done, done_true));
+    TensorId off;
+    for (TensorId weights : attention_) {
+      const TensorId one = b.binary("mul", weights, b.constant(guide(type, s.frames, s.text)));
+      off = off.valid() ? b.binary("add", off, one) : one;
+    }
+    graph.loss = b.binary("add", graph.loss, mean(off));
+    graph.outputs.insert(graph.outputs.begin(), graph.loss);
+  }
+};
+
+}  // namespace
+
+std::vector<DeepVoiceSpec> deep_voice_specs() {
+  DeepVoiceSpec spec;
+  spec.name = "deepvoice3";
+  spec.source = kDeepVoice;
+  return {spec};
+}
+
+nlohmann::json numbers_of(const DeepVoiceSpec& s) {
+  return {{"hidden", s.hidden},
+          {"encoder_channels", s.encoder_channels},
+          {"encoder_blocks", s.encoder_blocks},
+          {"decoder_channels", s.decoder_channels},
+          {"decoder_blocks", s.decoder_blocks},
+          {"converter_blocks", s.converter_blocks},
+          {"text_length", s.text},
+          {"frames", s.frames},
+          {"dropout", s.dropout}};
+}
+
+void override_numbers(JsonReader& r, DeepVoiceSpec& s) {
+  s.hidden = r.integer_or("hidden", 1, 1 << 20, s.hidden);
+  s.encoder_channels = r.integer_or("encoder_channels", 1, 1 << 20, s.encoder_channels);
+  s.encoder_blocks = r.integer_or("encoder_blocks", 1, 4096, s.encoder_blocks);
+  s.decoder_channels = r.integer_or("decoder_channels", 2, 1 << 20, s.decoder_channels);
+  s.decoder_blocks = r.integer_or("decoder_blocks", 1, 4096, s.decoder_blocks);
+  s.converter_blocks = r.integer_or("converter_blocks", 1, 4096, s.converter_blocks);
+  s.text = r.integer_or("text_length", 1, 1 << 20, s.text);
+  s.frames = r.integer_or("frames", 2, 1 << 20, s.frames);
+  s.dropout = r.number_or("dropout", 0, 0.99, s.dropout);
+}
+
+Graph build(const DeepVoiceSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use) {
+  const auto positive = [&](const char* field, std::int64_t value) { check_positive(spec.name, field, value); };
+  positive("hidden", spec.hidden);
+  positive("encoder_channels", spec.encoder_channels);
+  positive("decoder_channels", spec.decoder_channels);
+  positive("decoder_blocks", spec.decoder_blocks);
+  positive("text_length", spec.text);
+  positive("frames", spec.frames - 1);
+  Graph graph;
+  graph.name = spec.name;
+  graph.micro_batch = micro_batch;
+  Builder(graph, spec, micro_batch, precision).build(graph, use);
+  return graph;
+}
+
+}  // namespace superstep::zoo

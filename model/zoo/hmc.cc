@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Hamiltonian Monte Carlo sampler of the weights of a small network that foretells returns from features: each
+// sample of the graph is one proposal of one chain, a run of leapfrog steps with the gradients written out, and the
+// choice between it and where the chain was. The network: one hidden layer with tanh, one result, scaled; its errors
+// follow Student's t distribution, its weights a normal one.
+#include <nlohmann/json.hpp>
+
+#include "model/graph/builder.h"
+#include "model/zoo/families.h"
+
+namespace superstep::zoo {
+
+namespace {
+
+constexpr const char* kMcmc =
+    "Graphcore's public TensorFlow Probability benchmark: network and distributions; "
+    "1000 leapfrog steps there, items of data not published";
+constexpr double kFreedom = 2.2, kErrorScale = 100;  // of Student's t distribution
+constexpr double kPriorScale = 200;
+constexpr double kFeatureScale = 0.001;
+
+class Builder {
+ public:
+  Builder(Graph& graph, const HmcSpec& spec, std::int64_t chains, DType precision)
+      : b(graph), s(spec), m(chains), type(precision) {}
+
+  void build(Graph& graph) {
+    b.begin_unit("start");
+    TensorId place = b.input("position", type, {m, s.weights()}), pace = b.input("momentum", type, {m, s.weights()});
+    const TensorId uniform = b.input("uniform", type, {m, 1}), first = place;
+    features_ = b.scale(b.weight("data/features", type, {s.items, s.features}), kFeatureScale);
+    returns_ = b.weight("data/returns", type, {s.items, 1});
+    Energy energy = energy_of(place);
+    const TensorId before = b.binary("add", energy.value, kinetic(pace));
+    pace = moved(pace, energy.slope, -s.step_size / 2);
+    for (std::int64_t i = 0; i < s.leapfrog_steps; ++i) {
+      const std::string name = "leapfrog" + std::to_string(i);
+      b.begin_unit(name, i);
+      GraphBuilder::Scope scope(b, name);
+      place = moved(place, pace, s.step_size);
+      energy = energy_of(place);
+      const bool last = i + 1 == s.leapfrog_steps;
+      pace = moved(pace, energy.slope, last ? -s.step_size / 2 : -s.step_size);
+    }
+    b.begin_unit("choice", -1, UnitRole::head);
+    const TensorId after = b.binary("add", energy.value, kinetic(pace));
+    const TensorId accepted = b.binary("less", b.unary("log", uniform), b.binary("sub", before, after));
+    const TensorId next = b.one("where", {accepted, place, first});
+    graph.outputs = {next, b.cast(accepted, type)};
+  }
+
+ private:
+  struct Energy {
+    TensorId value;  // minus the logarithm of the density, less a constant: [m, 1]
+    TensorId slope;  // its gradient, [m, weights]
+  };
+  GraphBuilder b;
+  const HmcSpec& s;
+  std::int64_t m;
+  DType type;
+  TensorId features_, returns_;
+
+  TensorId moved(TensorId from, TensorId along, double by) { return b.binary("add", from, b.scale(along, by)); }
+  TensorId kinetic(TensorId pace) { return b.scale(b.reduce("sum_square", pace, {1}, true), 0.5); }
+  TensorId sum(TensorId x, std::int64_t axis) { return b.reduce("sum", x, {axis}, true); }
+  TensorId flat(TensorId x) { return b.reshape(x, {m, b.info(x).elements() / m}); }
+
+  // The network's weights in a chain's position, in order.
+  struct Weights {
+    TensorId input, bias, output, output_bias, scale, shift;
+  };
+  Weights weights_of(TensorId place) {
+    std::int64_t at = 0;
+    const auto next = [&](std::int64_t rows, std::int64_t columns) {
+      const TensorId part = b.slice(place, 1, at, at + rows * columns);
+      at += rows * columns;
+      return b.reshape(part, {m, rows, columns});
+    };
+    Weights w;
+    w.input = next(s.features, s.hidden), w.bias = next(1, s.hidden);
+    w.output = next(s.hidden, 1), w.output_bias = next(1, 1);
+    w.scale = next(1, 1), w.shift = next(1, 1);
+    return w;
+  }
+
+  Energy energy_of(TensorId place) {
+    const Weights w = weights_of(place);
+    const TensorId hidden = b.unary("tanh", b.binary("add", b.matmul(features_, w.input), w.bias));  // [m, items, h]
+    const TensorId plain = b.binary("add", b.matmul(hidden, w.output), w.output_bias);               // [m, items, 1]
+    const TensorId guess = b.binary("add", b.binary("mul", plain, w.scale), w.shift);
+    const TensorId error = b.scale(b.binary("sub", guess, returns_), 1 / kErrorScale);
+    const TensorId spread = b.shift(b.unary("square", error), kFreedom);
+    const TensorId unlikely = b.unary("log", b.scale(spread, 1 / kFreedom));
+    const TensorId data = b.scale(b.reduce("sum", unlikely, {1, 2}, true), (kFreedom + 1) / 2);
+    const TensorId prior = b.scale(b.reduce("sum_square", place, {1}, true), 1 / (2 * kPriorScale * kPriorScale));
+
+    const TensorId pull = b.scale(b.binary("div", error, spread), (kFreedom + 1) / kErrorScale);
+    const TensorId onto_plain = b.binary("mul", pull, w.scale);
+    const TensorId onto_hidden = b.matmul(onto_plain, w.output, false, true);
+    const TensorId steep = b.shift(b.unary("neg", b.unary("square", hidden)), 1);
+    const TensorId onto_sum = b.binary("mul", onto_hidden, steep);
+    const TensorId slopes = b.concat({flat(b.matmul(features_, onto_sum, true, false)), flat(sum(onto_sum, 1)),
+                                      flat(b.matmul(hidden, onto_plain, true, false)), flat(sum(onto_plain, 1)),
+                                      flat(sum(b.binary("mul", pull, plain), 1)), flat(sum(pull, 1))},
+                                     1);
+    return {b.binary("add", b.reshape(data, {m, 1}), prior), moved(slopes, place, 1 / (kPriorScale * kPriorScale))};
+  }
+};
+
+}  // namespace
+
+std::vector<HmcSpec> hmc_specs() {
+  HmcSpec spec;
+  spec.name = "mcmc-hmc";
+  spec.source = kMcmc;
+  return {spec};
+}
+
+nlohmann::json numbers_of(const HmcSpec& s) {
+  return {{"features", s.features},
+          {"hidden", s.hidden},
+          {"items", s.items},
+          {"leapfrog_steps", s.leapfrog_steps},
+          {"step_size", s.step_size}};
+}
+
+void override_numbers(JsonReader& r, HmcSpec& s) {
+  s.features = r.integer_or("features", 1, 1 << 16, s.features);
+  s.hidden = r.integer_or("hidden", 1, 1 << 16, s.hidden);
+  s.items = r.integer_or("items", 1, 1 << 28, s.items);
+  s.leapfrog_steps = r.integer_or("leapfrog_steps", 1, 4096, s.leapfrog_steps);
+  s.step_size = r.number_or("step_size", 1e-9, 10, s.step_size);
+}
+
+Graph build(const HmcSpec& spec, std::int64_t micro_batch, DType precision, GraphUse) {
+  const auto positive = [&](const char* field, std::int64_t value) { check_positive(spec.name, field, value); };
+  positive("features", spec.features);
+  positive("hidden", spec.hidden);
+  positive("items", spec.items);
+  positive("leapfrog_steps", spec.leapfrog_steps);
+  Graph graph;
+  graph.name = spec.name;
+  graph.micro_batch = micro_batch;
+  Builder(graph, spec, micro_batch, precision).build(graph);
+  return graph;
+}
+
+}  // namespace superstep::zoo

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// T5: an encoder and a decoder of as many layers; scaling by the root mean square ahead of each part, no biases, scores
+// that a table shifts by the distance of the positions. Version 1.1 gates its feed-forward part and has a head of its
+// own; version 1.0's is the table of words.
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "model/error.h"
+#include "model/graph/builder.h"
+#include "model/zoo/families.h"
+
+namespace superstep::zoo {
+
+namespace {
+
+constexpr const char* kT5 = "Raffel et al. 2019 (arXiv 1910.10683) section 3.2; the published checkpoints";
+constexpr const char* kT511 = "T5 version 1.1 (gated GELU, head of its own); the published checkpoints";
+constexpr double kEpsilon = 1e-6;
+constexpr double kMasked = -10000;  // fits half; its exponential is 0
+constexpr std::int64_t kBuckets = 32, kFarthest = 128;
+
+// The row of the table for a key `distance` positions behind its query: half of the rows are for one distance each,
+// the others for ranges that grow with the distance. An encoder has rows for either direction.
+std::int64_t bucket(std::int64_t distance, bool both_ways) {
+  std::int64_t rows = kBuckets, first = 0;
+  if (both_ways) {
+    rows /= 2;
+    if (distance < 0) first = rows;
+    distance = std::abs(distance);
+  } else {
+    distance = std::max<std::int64_t>(distance, 0);
+  }
+  const std::int64_t exact = rows / 2;
+  if (distance < exact) return first + distance;
+  const double share = std::log(static_cast<double>(distance) / static_cast<double>(exact)) /
+                       std::log(static_cast<double>(kFarthest) / static_cast<double>(exact));
+  return first + std::min(rows - 1, exact + static_cast<std::int64_t>(share * static_cast<double>(rows - exact)));
+}
+
+Array buckets(std::int64_t length, bool both_ways) {
+  Array rows(TensorInfo{DType::int32, {length, length}});
+  for (std::int64_t query = 0; query < length; ++query) {
+    for (std::int64_t key = 0; key < length; ++key)
+      rows.set(query * length + key, static_cast<double>(bucket(query - key, both_ways)));
+  }
+  return rows;
+}
+
+Array causal_mask(DType type, std::int64_t length) {
+  Array mask(TensorInfo{type, {1, 1, length, length}});
+  for (std::int64_t row = 0; row < length; ++row) {
+    for (std::int64_t column = row + 1; column < length; ++column) mask.set(row * length + column, kMasked);
+  }
+  return mask;
+}
+
+class Builder {
+ public:
+  Builder(Graph& graph, const T5Spec& spec, std::int64_t micro_batch, DType precision)
+      : b(graph), s(spec), m(micro_batch), type(precision) {}
+
+  void build(Graph& graph) {
+    b.begin_unit("embedding", -1, UnitRole::embedding);
+    words_ = b.weight("embedding/words", type, {s.vocabulary, s.hidden});
+    TensorId x = embed("tokens", s.sequence_length);
+    read_mask_ = b.input("mask", type, {m, s.sequence_length});
+    side_ = Side{"encoder", s.sequence_length, b.constant(buckets(s.sequence_length, true), "encoder_distances")};
+    for (std::int64_t i = 0; i < s.layers; ++i) {
+      x = self_attention(i, x);
+      x = feed_forward(i, x);
+    }
+    b.begin_unit("decoder/embedding", -1, UnitRole::embedding);
+    const TensorId read = finish(x, "encoder");
+    x = embed("decoder_tokens", s.target_length);
+    side_ = Side{"decoder", s.target_length, b.constant(buckets(s.target_length, false), "decoder_distances")};
+    side_.mask = b.constant(causal_mask(type, s.target_length), "causal_mask");
+    for (std::int64_t i = s.layers; i < 2 * s.layers; ++i) {
+      x = self_attention(i, x);
+      x = cross_attention(i, x, read);
+      x = feed_forward(i, x);
+    }
+    head(graph, x);
+  }
+
+ private:
+  // What self-attention of a side needs; the table of shifts is made by its first layer and read by the others.
+  struct Side {
+    std::string name;
+    std::int64_t length = 0;
+    TensorId distances, mask, table;
+  };
+  GraphBuilder b;
+  const T5Spec& s;
+  std::int64_t m;
+  DType type;
+  TensorId words_, read_mask_;
+  Side side_;
+
+  std::int64_t inner() const { return s.heads * s.head_size; }
+
+  TensorId embed(const std::string& name, std::int64_t length) {
+    return b.dropout(b.gather(words_, b.input(name, DType::int32, {m, length})), s.dropout);
+  }
+  TensorId norm(TensorId x) {
+    const TensorId gamma = b.weight("norm_gamma", type, {s.hidden});
+    const TensorId square = b.reduce("mean_square", x, {-1}, true, type == DType::fp64 ? DType::fp64 : DType::fp32);
+    return b.binary("mul", b.binary("mul", x, b.unary("rsqrt", b.shift(square, kEpsilon))), gamma);
+  }
+  TensorId finish(TensorId x, const std::string& name) {
+    GraphBuilder::Scope scope(b, name);
+    return b.dropout(norm(x), s.dropout);
+  }
+  // x times `parts` weights in one: parts [m, heads, length, head_size]. The weight's columns lie by head, then part,
+  // so that splitting them over tensor-parallel IPUs splits heads.
+  std::vector<TensorId> heads_of(TensorId x, const std::string& name, std::int64_t parts) {
+    const std::int64_t length = b.info(x).shape[1];
+    const TensorId all = b.matmul(x, b.weight(name, type, {s.hidden, parts * inner()}));
+    const TensorId cut = b.reshape(all, {m, length, s.heads, parts, s.head_size});
+    Attributes attrs;
+    attrs.set("axis", std::int64_t{0});
+    attrs.set("sizes", std::vector<std::int64_t>(static_cast<std::size_t>(parts), 1));
+    const TensorId turned = b.transpose(cut, {3, 0, 2, 1, 4});
+    std::vector<TensorId> list =
+        parts == 1 ? std::vector<TensorId>{turned} : b.add("split", {turned}, std::move(attrs));
+    for (TensorId& t : list) t = b.reshape(t, {m, s.heads, length, s.head_size});
+    return list;
+  }
+  TensorId attend(TensorId x, TensorId query, TensorId key, TensorId value, const std::vector<TensorId>& shifts) {
+    TensorId scores = b.matmul(query, key, false, true, "scores");
+    for (TensorId shift : shifts) scores = b.binary("add", scores, shift);
+    const TensorId mixed = b.matmul(b.dropout(b.softmax(scores), s.dropout), value, false, false, "context");
+    const TensorId merged = b.reshape(b.transpose(mixed, {0, 2, 1, 3}), {m, b.info(query).shape[2], inner()});
+    const TensorId out = b.matmul(merged, b.weight("out", type, {inner(), s.hidden}));
+    return b.binary("add", x, b.dropout(out, s.dropout));
+  }
+  // 0 where the encoder's input has a token, kMasked where it is padding.
+  TensorId padding() {
+    Attributes line;
+    line.set("scale", -kMasked);
+    line.set("shift", kMasked);
+    return b.one("affine", {b.reshape(read_mask_, {m, 1, 1, s.sequence_length})}, std::move(line));
+  }
+  TensorId self_attention(std::int64_t layer, TensorId x) {
+    const std::string name = "layer" + std::to_string(layer) + "/attention";
+    b.begin_unit(name, layer, UnitRole::attention);
+    GraphBuilder::Scope scope(b, name);
+    if (!side_.table.valid()) side_.table = b.weight(side_.name + "_shifts", type, {kBuckets, s.heads});
+    const TensorId shifts = b.transpose(b.gather(side_.table, side_.distances), {2, 0, 1});
+    const std::vector<TensorId> qkv = heads_of(norm(x), "qkv", 3);
+    return attend(
+        x, qkv[0], qkv[1], qkv[2],
+        {b.reshape(shifts, {1, s.heads, side_.length, side_.length}), side_.mask.valid() ? side_.mask : padding()});
+  }
+  TensorId cross_attention(std::int64_t layer, TensorId x, TensorId read) {
+    const std::string name = "layer" + std::to_string(layer) + "/cross_attention";
+    b.begin_unit(name, layer, UnitRole::attention);
+    GraphBuilder::Scope scope(b, name);
+    const std::vector<TensorId> query = heads_of(norm(x), "query", 1), keyed = heads_of(read, "key_value", 2);
+    return attend(x, query[0], keyed[0], keyed[1], {padding()});
+  }
+  TensorId feed_forward(std::int64_t layer, TensorId x) {
+    const std::string name = "layer" + std::to_string(layer) + "/ffn";
+    b.begin_unit(name + "_up", layer, UnitRole::feed_forward);
+    TensorId up;
+    {
+      GraphBuilder::Scope scope(b, name + "_up");
+      const TensorId y = norm(x);
+      up = b.matmul(y, b.weight("up", type, {s.hidden, s.ffn}));
+      up = s.gated ? b.binary("mul", b.unary("gelu", b.matmul(y, b.weight("gate", type, {s.hidden, s.ffn}))), up)
+                   : b.unary("relu", up);
+      up = b.dropout(up, s.dropout);
+    }
+    b.begin_unit(name + "_down", layer, UnitRole::feed_forward);
+    GraphBuilder::Scope scope(b, name + "_down");
+    return b.binary("add", x, b.dropout(b.matmul(up, b.weight("down", type, {s.ffn, s.hidden})), s.dropout));
+  }
+  void head(Graph& graph, TensorId x) {
+    b.begin_unit("head", -1, UnitRole::head);
+    GraphBuilder::Scope scope(b, "head");
+    x = b.dropout(norm(x), s.dropout);
+    if (s.tied_head) x = b.scale(x, 1 / std::sqrt(static_cast<double>(s.hidden)));
+    const TensorId table = s.tied_head ? words_ : b.weight("words", type, {s.vocabulary, s.hidden});
+    const TensorId logits = b.matmul(x, table, false, true, "logits");
+    graph.loss = b.cross_entropy(logits, b.input("labels", DType::int32, {m, s.target_length}));
+    graph.outputs = {graph.loss, logits};
+  }
+};
+
+T5Spec t5(std::string name, std::int64_t layers, std::int64_t hidden, std::int64_t heads, std::int64_t head_size,
+          std::int64_t ffn, bool second) {
+  T5Spec spec;
+  spec.name = std::move(name);
+  spec.layers = layers, spec.hidden = hidden, spec.heads = heads, spec.head_size = head_size, spec.ffn = ffn;
+  spec.gated = second, spec.tied_head = !second;
+  spec.source = second ? kT511 : kT5;
+  return spec;
+}
+
+}  // namespace
+
+std::vector<T5Spec> t5_specs() {
+  return {t5("t5-small", 6, 512, 8, 64, 2048, false),     t5("t5-base", 12, 768, 12, 64, 3072, false),
+          t5("t5-large", 24, 1024, 16, 64, 4096, false),  t5("t5-3b", 24, 1024, 32, 128, 16384, false),
+          t5("t5-11b", 24, 1024, 128, 128, 65536, false), t5("t5-xl", 24, 2048, 32, 64, 5120, true),
+          t5("t5-xxl", 24, 4096, 64, 64, 10240, true)};
+}
+
+nlohmann::json numbers_of(const T5Spec& s) {
+  return {{"layers", s.layers},
+          {"hidden", s.hidden},
+          {"heads", s.heads},
+          {"head_size", s.head_size},
+          {"ffn", s.ffn},
+          {"vocabulary", s.vocabulary},
+          {"sequence_length", s.sequence_length},
+          {"target_length", s.target_length},
+          {"dropout", s.dropout}};
+}
+
+void override_numbers(JsonReader& r, T5Spec& s) {
+  s.layers = r.integer_or("layers", 1, 4096, s.layers);
+  s.hidden = r.integer_or("hidden", 1, 1 << 20, s.hidden);
+  s.heads = r.integer_or("heads", 1, 4096, s.heads);
+  s.head_size = r.integer_or("head_size", 1, 1 << 16, s.head_size);
+  s.ffn = r.integer_or("ffn", 1, 1 << 22, s.ffn);
+  s.vocabulary = r.integer_or("vocabulary", 2, 1 << 24, s.vocabulary);
+  s.sequence_length = r.integer_or("sequence_length", 1, 1 << 20, s.sequence_length);
+  s.target_length = r.integer_or("target_length", 1, 1 << 20, s.target_length);
+  s.dropout = r.number_or("dropout", 0, 0.99, s.dropout);
+}
+
+Graph build(const T5Spec& spec, std::int64_t micro_batch, DType precision, GraphUse) {
+  const auto positive = [&](const char* field, std::int64_t value) { check_positive(spec.name, field, value); };
+  positive("layers", spec.layers);
+  positive("hidden", spec.hidden);
+  positive("heads", spec.heads);
+  positive("head_size", spec.head_size);
+  positive("ffn", spec.ffn);
+  positive("vocabulary", spec.vocabulary);
+  positive("sequence_length", spec.sequence_length);
+  positive("target_length", spec.target_length);
+  Graph graph;
+  graph.name = spec.name;
+  graph.micro_batch = micro_batch;
+  Builder(graph, spec, micro_batch, precision).build(graph);
+  return graph;
+}
+
+}  // namespace superstep::zoo
