@@ -42,7 +42,9 @@ std::vector<OpId> ops_of(const Graph& graph, const BlockOfUnits& block, Pass pas
 // distinct blocks.
 double solve_blocks(ShardSolver& solver, const std::vector<BlockOfUnits>& blocks, const std::vector<Pass>& passes,
                     const std::function<bool(TensorId)>& crosses) {
-  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  // Layers of transformers and image networks need some hundreds; where ever more tensors live on side by side, as the
+  // steps of an unrolled recurrent layer do, the splits are the best that are found.
+  constexpr std::size_t kMostStates = 1024;
   double seconds = 0;
   struct Solved {
     std::size_t block;
@@ -57,7 +59,7 @@ double solve_blocks(ShardSolver& solver, const std::vector<BlockOfUnits>& blocks
       const auto [it, fresh] = solved.try_emplace(blocks[b].signature, Solved{b, 0});
       if (pass == Pass::update) solver.place_states(ops);
       if (fresh || !solver.problem().rules.collapse)
-        it->second.seconds = solver.solve(ops, crosses, pass == Pass::update ? 1 : kAll);
+        it->second.seconds = solver.solve(ops, crosses, pass == Pass::update ? 1 : kMostStates);
       else
         solver.apply(ops_of(solver.problem().graph, blocks[it->second.block], pass), ops);
       seconds += it->second.seconds;
