@@ -10,7 +10,6 @@ namespace superstep::zoo {
 
 namespace {
 
-constexpr double kMasked = -10000;  // fits half; its exponential is 0
 constexpr std::int64_t kTokenTypes = 2;
 constexpr std::int64_t kSequencesPerPack = 3;  // MLPerf's packing
 

@@ -7,17 +7,6 @@ namespace superstep::zoo {
 
 namespace {
 
-constexpr double kMasked = -10000;  // fits half; its exponential is 0
-
-// 0 on and below the diagonal, kMasked above.
-Array causal_mask(DType type, std::int64_t s) {
-  Array mask(TensorInfo{type, {1, 1, s, s}});
-  for (std::int64_t row = 0; row < s; ++row) {
-    for (std::int64_t column = row + 1; column < s; ++column) mask.set(row * s + column, kMasked);
-  }
-  return mask;
-}
-
 TensorId embedding(const Context& c, TensorId table) {
   GraphBuilder& b = c.b;
   const TensorId tokens = b.input("tokens", DType::int32, c.tokens());

@@ -13,8 +13,7 @@ constexpr const char* kBert = "Devlin et al. 2018 (arXiv 1810.04805); vocabulary
 constexpr const char* kGpt2 = "Radford et al. 2019; layers, hidden and heads of the published checkpoints";
 constexpr const char* kGpt3 = "Brown et al. 2020 (arXiv 2005.14165) table 2.1";
 constexpr const char* kMegatron = "Narayanan et al. 2021 (arXiv 2104.04473) table 1: 1008 billion parameters";
-constexpr const char* kGptJ =
-    "Wang and Komatsuzaki 2021, as a plain GPT: learned positions, sequential feed-forward, tied head";
+constexpr const char* kGptJ = "Wang and Komatsuzaki 2021, the published checkpoint";
 
 TransformerSpec bert(std::string name, std::int64_t layers, std::int64_t hidden, std::int64_t heads) {
   TransformerSpec spec{.name = std::move(name), .family = "bert", .layers = layers, .hidden = hidden, .heads = heads};

@@ -8,7 +8,7 @@
 
 #include "model/error.h"
 #include "model/graph/builder.h"
-#include "model/zoo/families.h"
+#include "model/zoo/transformer.h"
 
 namespace superstep::zoo {
 
@@ -17,7 +17,6 @@ namespace {
 constexpr const char* kT5 = "Raffel et al. 2019 (arXiv 1910.10683) section 3.2; the published checkpoints";
 constexpr const char* kT511 = "T5 version 1.1 (gated GELU, head of its own); the published checkpoints";
 constexpr double kEpsilon = 1e-6;
-constexpr double kMasked = -10000;  // fits half; its exponential is 0
 constexpr std::int64_t kBuckets = 32, kFarthest = 128;
 
 // The row of the table for a key `distance` positions behind its query: half of the rows are for one distance each,
@@ -45,14 +44,6 @@ Array buckets(std::int64_t length, bool both_ways) {
       rows.set(query * length + key, static_cast<double>(bucket(query - key, both_ways)));
   }
   return rows;
-}
-
-Array causal_mask(DType type, std::int64_t length) {
-  Array mask(TensorInfo{type, {1, 1, length, length}});
-  for (std::int64_t row = 0; row < length; ++row) {
-    for (std::int64_t column = row + 1; column < length; ++column) mask.set(row * length + column, kMasked);
-  }
-  return mask;
 }
 
 class Builder {

@@ -53,6 +53,14 @@ TensorId attention(const Context& c, TensorId x, const Mask& mask) {
   return b.dropout(dense(c, "out", merged, h), c.spec.dropout);
 }
 
+Array causal_mask(DType type, std::int64_t s) {
+  Array mask(TensorInfo{type, {1, 1, s, s}});
+  for (std::int64_t row = 0; row < s; ++row) {
+    for (std::int64_t column = row + 1; column < s; ++column) mask.set(row * s + column, kMasked);
+  }
+  return mask;
+}
+
 TensorId pre_norm_layer(const Context& c, std::int64_t number, TensorId x, const Mask& mask) {
   GraphBuilder& b = c.b;
   const std::string name = "layer" + std::to_string(number);
@@ -101,6 +109,7 @@ void check_spec(const TransformerSpec& spec) {
 Graph build(const TransformerSpec& spec, std::int64_t micro_batch, DType precision, GraphUse) {
   check_spec(spec);
   if (spec.family == "bert") return build_bert(spec, micro_batch, precision);
+  if (spec.name.starts_with("gptj")) return build_gptj(spec, micro_batch, precision);
   if (spec.family == "gpt") return build_gpt(spec, micro_batch, precision);
   throw Error(spec.name, "unknown family \"" + spec.family + "\" (expected one of: bert, gpt)");
 }

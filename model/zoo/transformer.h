@@ -10,6 +10,8 @@
 
 namespace superstep::zoo {
 
+constexpr double kMasked = -10000;  // added to a score: fits half, and its exponential is 0
+
 struct Context {
   GraphBuilder& b;
   const TransformerSpec& spec;
@@ -36,8 +38,12 @@ TensorId attention(const Context& c, TensorId x, const Mask& mask);
 // A layer with normalisation ahead of its parts, three units: "layerN/attention", "layerN/ffn_up", "layerN/ffn_down".
 TensorId pre_norm_layer(const Context& c, std::int64_t number, TensorId x, const Mask& mask);
 
+// [1, 1, s, s]: 0 on and below the diagonal, above it what the softmax makes nothing of.
+Array causal_mask(DType type, std::int64_t s);
+
 // softmax cross entropy of logits against labels, mean over labels that are not -100.
 Graph build_bert(const TransformerSpec& spec, std::int64_t micro_batch, DType precision);
 Graph build_gpt(const TransformerSpec& spec, std::int64_t micro_batch, DType precision);
+Graph build_gptj(const TransformerSpec& spec, std::int64_t micro_batch, DType precision);
 
 }  // namespace superstep::zoo

@@ -226,7 +226,8 @@ TEST_P(ZooSamples, MicroBatchesMakeTheBatch) {
 INSTANTIATE_TEST_SUITE_P(Networks, ZooSamples,
                          testing::Values(ZooCase{"bert-base", false, 1, 3}, ZooCase{"bert-base", false, 2, 2},
                                          ZooCase{"bert-base", true, 1, 2}, ZooCase{"bert-base", true, 3, 2},
-                                         ZooCase{"gpt2-small", false, 1, 2}, ZooCase{"gpt2-small", false, 2, 3}));
+                                         ZooCase{"gpt2-small", false, 1, 2}, ZooCase{"gpt2-small", false, 2, 3},
+                                         ZooCase{"gptj-6b", false, 1, 2}, ZooCase{"gptj-6b", false, 2, 2}));
 
 TEST(Samples, MicroBatchesOfSequencesAndSpeechMakeTheBatch) {
   T5Spec translator = t5_spec("t5-small");

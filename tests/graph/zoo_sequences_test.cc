@@ -105,6 +105,23 @@ TEST(ZooT5, DistancesHaveTheRowsOfThePublishedModel) {
   EXPECT_EQ(row(past, 0, 9), 0);  // what is to come is masked
 }
 
+// Of equal tokens, a query and a key differ by their positions alone, and only the distance counts.
+TEST(ZooGptJ, ScoresOfEqualTokensDependOnTheirDistance) {
+  TransformerSpec spec = transformer_spec("gptj-6b");
+  spec.layers = 1, spec.hidden = 24, spec.heads = 2, spec.ffn = 8, spec.vocabulary = 11;
+  spec.sequence_length = spec.positions = 7;
+  const Graph graph = build(spec, 1, DType::fp64);
+  check(graph);
+  Values feeds = random_feeds(graph);
+  feeds[named(graph, "tokens")] = Array(TensorInfo{DType::int32, {1, 7}});
+  const Array scores = evaluate(graph, feeds, {}).at(named(graph, "layer0/attention/scores"));
+  const auto at = [&](std::int64_t query, std::int64_t key) { return scores.at(query * 7 + key); };
+  for (std::int64_t query = 1; query < 7; ++query) {
+    for (std::int64_t key = 1; key < 7; ++key) EXPECT_NEAR(at(query, key), at(query - 1, key - 1), 1e-12);
+  }
+  EXPECT_GT(std::abs(at(3, 0) - at(0, 0)), 1e-6);
+}
+
 // 20 and 66 million, as published.
 TEST(ZooLstm, HasTheParametersOfThePaper) {
   EXPECT_EQ(build(lstm_spec("lstm"), 1, DType::fp16).parameters(), 19775200);

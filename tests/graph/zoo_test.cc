@@ -18,8 +18,8 @@ namespace {
 TEST(Zoo, HasTheParametersOfThePublishedModels) {
   // Checkpoints with all heads: the exact numbers of the published weights.
   const std::map<std::string, std::int64_t> exact = {
-      {"bert-base", 110106428},   {"bert-large", 336226108}, {"gpt2-small", 124439808},
-      {"gpt2-medium", 354823168}, {"gpt2-large", 774030080}, {"gpt2-xl", 1557611200},
+      {"bert-base", 110106428},  {"bert-large", 336226108}, {"gpt2-small", 124439808}, {"gpt2-medium", 354823168},
+      {"gpt2-large", 774030080}, {"gpt2-xl", 1557611200},   {"gptj-6b", 6050882784},
   };
   for (const auto& [name, parameters] : exact)
     EXPECT_EQ(build(transformer_spec(name), 1, DType::fp16).parameters(), parameters);
