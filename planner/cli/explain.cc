@@ -7,12 +7,15 @@
 #include "model/error.h"
 #include "planner/cli/options.h"
 #include "traces/efficiency_text.h"
+#include "traces/phases_text.h"
 #include "traces/report_io.h"
 
 namespace superstep {
 namespace {
 
-constexpr const char* kEfficiency = "efficiency";  // the name that shows a table of its own
+// Names that show a table of their own.
+constexpr const char* kEfficiency = "efficiency";
+constexpr const char* kPhases = "phases";
 
 nlohmann::json efficiency_json(const report::Index& index) {
   nlohmann::json rows = nlohmann::json::array(), changes = nlohmann::json::array();
@@ -52,11 +55,33 @@ int show_efficiency(const report::Index& index, const CommonOptions& common) {
   return kDone;
 }
 
+int show_phases(const report::Index& index, const CommonOptions& common) {
+  if (prints_text(common)) {
+    TextStyle style = terminal_style();
+    style.columns = std::max(style.columns, 120);
+    std::cout << phases_text(index, style);
+  }
+  const auto seconds = [&](std::int64_t cycles) { return static_cast<double>(cycles) / index.clock_hz(); };
+  nlohmann::json rows = nlohmann::json::array();
+  for (const PhaseRow& row : phase_rows(index.program())) {
+    rows.push_back({{"phase", row.name},
+                    {"units", row.contents},
+                    {"seconds", seconds(row.cycles)},
+                    {"compute_seconds", seconds(row.compute_cycles)},
+                    {"load_seconds", seconds(row.load_cycles)},
+                    {"store_seconds", seconds(row.store_cycles)}});
+  }
+  write_json(common, {{"name", kPhases}, {"step_time_s", index.plan().step_time_s()}, {"phases", rows}});
+  return kDone;
+}
+
 int run_explain(const std::string& path, const std::string& name, const CommonOptions& common) {
   const ReportFile file = ReportFile::open(path);
   if (name == kEfficiency && !file.index().efficiency().empty()) return show_efficiency(file.index(), common);
+  if (name == kPhases && file.index().has_plan()) return show_phases(file.index(), common);
   std::vector<std::string> names;
   if (!file.index().efficiency().empty()) names.push_back(kEfficiency);
+  if (file.index().has_plan()) names.push_back(kPhases);
   const report::Explanation* found = nullptr;
   for (const report::Explanation& e : file.index().explanations()) {
     names.push_back(e.name());

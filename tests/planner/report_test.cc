@@ -8,6 +8,7 @@
 
 #include "planner/make_report.h"
 #include "tests/planner/world.h"
+#include "traces/phases_text.h"
 #include "traces/report_io.h"
 
 namespace superstep {
@@ -41,6 +42,38 @@ TEST(Report, NamesThePassOfEveryColumnOfTheHeatMap) {
   }
   EXPECT_EQ(seen, (std::set<std::string>{"forward", "backward", "update"}));
   std::filesystem::remove(path);
+}
+
+TEST(Report, TellsPhasesApartByWhatBindsThem) {
+  nlohmann::json job = test::small_job(
+      "gpt2-small", {{"layers", 2}, {"hidden", 128}, {"heads", 4}, {"vocabulary", 2000}, {"sequence_length", 64}},
+      "ipu-pod4");
+  job["batch"] = {{"global", 16}};
+  job["machine"] = {{"base", "ipu-pod4"}, {"partition", 1}};
+  job["plan"] = {{"tensor_parallel", 1}, {"pipeline_stages", 1}, {"replicas", 1}, {"micro_batch", 1}, {"phases", 4}};
+  World world(job);
+  const Evaluated e = evaluate_pinned(world.tables, 1);
+  ReportParts parts;
+  parts.shown = &e;
+  const report::Index index = make_index(world.tables, parts);
+  const std::vector<PhaseRow> rows = phase_rows(index.program());
+  ASSERT_EQ(rows.size(), 8u);
+  EXPECT_EQ(rows[0].name, "phase 0 forward");
+  EXPECT_EQ(rows[4].name, "phase 3 backward");
+  EXPECT_THAT(rows[0].contents, testing::StartsWith("embedding"));
+  EXPECT_THAT(rows[3].contents, testing::EndsWith("head"));
+  std::int64_t sum = 0, compute = 0;
+  for (const PhaseRow& row : rows) {
+    EXPECT_GE(row.cycles, row.compute_cycles) << row.name;
+    EXPECT_GE(row.cycles, row.store_cycles) << row.name;
+    sum += row.cycles;
+    compute += row.compute_cycles;
+  }
+  EXPECT_LE(sum, index.program().cycles());
+  EXPECT_GT(2 * sum, index.program().cycles());
+  // All that the one IPU group computes is in some phase; it also streams.
+  EXPECT_LE(static_cast<double>(compute) / index.clock_hz(), index.ipu_classes(0).busy_s());
+  EXPECT_GT(compute, 0);
 }
 
 }  // namespace
