@@ -81,6 +81,8 @@ TEST(CyclesOfVectorOps, FunctionsAndReductions) {
   Halves h;
   EXPECT_EQ(cycles_of(h.b, h.b.unary("exp", h.x)), Cycles(11 + 6 * (33 + 100 * 4)));
   EXPECT_EQ(cycles_of(h.b, h.b.unary("gelu", h.x)), Cycles(11 + 6 * (30 + 100 * 5)));
+  EXPECT_EQ(cycles_of(h.b, h.b.unary("swish", h.x)), Cycles(11 + 6 * (30 + 100 * 5)));
+  EXPECT_EQ(cycles_of(h.b, h.b.one("swish_grad", {h.x, h.y})), Cycles(11 + 6 * (25 + 100 * 9)));
   EXPECT_EQ(cycles_of(h.b, h.b.dropout(h.x, 0.1)), Cycles(11 + 6 * (27 + 100 * 2)));
   // Rows: 2 results per worker, 240 / 4 steps each; columns: 60 vectors of results, 10 per worker.
   EXPECT_EQ(cycles_of(h.b, h.b.reduce("sum", h.x, {1}, false)), Cycles(11 + 6 * (17 + 2 * (12 + 60))));
