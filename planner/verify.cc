@@ -131,6 +131,31 @@ class Scaling {
     m["classes"] = spec.classes;
   }
 
+  void set(const std::string& name, double& value, double to) {
+    to = std::min(value, to);
+    if (to == value) return;
+    out_.changes.push_back(name + " " + json(value).dump() + " to " + json(to).dump());
+    value = to;
+  }
+
+  void model(EfficientNetSpec spec) {
+    const std::int64_t t = plan_.tensor_parallel.size();
+    const double blocks = static_cast<double>(spec.blocks()) / spec.depth_coefficient;
+    set("depth_coefficient", spec.depth_coefficient, static_cast<double>(layers()) / blocks);
+    // As the width of a residual network, of whose blocks the first has half the channels of the stem.
+    constexpr double kFewest = 16;
+    set("width_coefficient", spec.width_coefficient, t > 1 ? static_cast<double>(isqrt(kSmallWeight)) / kFewest : 0.25);
+    set("expansion", spec.expansion, 2);
+    set("group_size", spec.group_size, 4);
+    set("image_size", spec.image_size, 32);
+    set("classes", spec.classes, 16 * t);
+    json& m = out_.job["model"];
+    m["depth_coefficient"] = spec.depth_coefficient, m["width_coefficient"] = spec.width_coefficient;
+    m["expansion"] = spec.expansion, m["group_size"] = spec.group_size, m["image_size"] = spec.image_size,
+    m["classes"] = spec.classes;
+    units_ = 2 + spec.blocks();
+  }
+
   void model(VitSpec spec) {
     const std::int64_t t = plan_.tensor_parallel.size();
     set("layers", spec.layers, layers());

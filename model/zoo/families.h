@@ -21,6 +21,11 @@ nlohmann::json numbers_of(const ResNetSpec& spec);
 void override_numbers(JsonReader& r, ResNetSpec& spec);
 Graph build(const ResNetSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
 
+std::vector<EfficientNetSpec> efficientnet_specs();
+nlohmann::json numbers_of(const EfficientNetSpec& spec);
+void override_numbers(JsonReader& r, EfficientNetSpec& spec);
+Graph build(const EfficientNetSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
+
 std::vector<VitSpec> vit_specs();
 nlohmann::json numbers_of(const VitSpec& spec);
 void override_numbers(JsonReader& r, VitSpec& spec);

@@ -22,6 +22,7 @@ const std::vector<ZooSpec>& all_specs() {
     std::vector<ZooSpec> specs;
     add(specs, zoo::transformer_specs());
     add(specs, zoo::resnet_specs());
+    add(specs, zoo::efficientnet_specs());
     add(specs, zoo::vit_specs());
     return specs;
   }();
@@ -79,6 +80,7 @@ ZooSpec zoo_spec(const std::string& name) {
 
 TransformerSpec transformer_spec(const std::string& name) { return spec_of<TransformerSpec>(name, "transformer"); }
 ResNetSpec resnet_spec(const std::string& name) { return spec_of<ResNetSpec>(name, "residual image network"); }
+EfficientNetSpec efficientnet_spec(const std::string& name) { return spec_of<EfficientNetSpec>(name, "EfficientNet"); }
 VitSpec vit_spec(const std::string& name) { return spec_of<VitSpec>(name, "vision transformer"); }
 
 const std::string& name_of(const ZooSpec& spec) {
@@ -91,6 +93,15 @@ const std::string& family_of(const ZooSpec& spec) {
 
 const std::string& source_of(const ZooSpec& spec) {
   return std::visit([](const auto& s) -> const std::string& { return s.source; }, spec);
+}
+
+std::int64_t* statistics_group_of(ZooSpec& spec) {
+  return std::visit(
+      [](auto& s) -> std::int64_t* {
+        if constexpr (requires { s.statistics_group; }) return &s.statistics_group;
+        return nullptr;
+      },
+      spec);
 }
 
 nlohmann::json numbers_of(const ZooSpec& spec) {

@@ -54,6 +54,31 @@ struct ResNetSpec {
   std::string source;                 // where the numbers come from
 };
 
+// What the activations of an image network are normalised over.
+enum class Norm : std::uint8_t {
+  batch,  // per channel, over the samples and positions; folded for inference
+  group,  // per sample and group of channels, over their positions
+};
+
+// The numbers of an EfficientNet, scaled from the first of them by its coefficients; a job may override any by its
+// name.
+struct EfficientNetSpec {
+  std::string name;  // "efficientnet-b0"
+  std::string family = "efficientnet";
+  double width_coefficient = 1, depth_coefficient = 1;  // of channels and of blocks
+  std::int64_t image_size = 224, classes = 1000;
+  Pixels pixels = Pixels::normalised;
+  std::int64_t expansion = 6;   // channels within a block, by those it is given
+  std::int64_t group_size = 1;  // channels of a group of the spatial convolutions; 1: depthwise
+  Norm norm = Norm::batch;
+  std::int64_t norm_groups = 4;       // of channels, for group norm
+  double dropout = 0.2;               // ahead of the classes
+  double stochastic_depth = 0.2;      // of dropping the last block's branch for a sample; rises from 0 at the first
+  std::int64_t statistics_group = 0;  // as in ResNetSpec
+  std::string source;                 // where the numbers come from
+  std::int64_t blocks() const;        // of the scaled network
+};
+
 // The numbers of a vision transformer, whose tokens are square patches of an image and one for its class.
 struct VitSpec {
   std::string name;  // "vit-base"
@@ -66,21 +91,24 @@ struct VitSpec {
   std::int64_t tokens() const { return image_size / patch * (image_size / patch) + 1; }
 };
 
-using ZooSpec = std::variant<TransformerSpec, ResNetSpec, VitSpec>;
+using ZooSpec = std::variant<TransformerSpec, ResNetSpec, EfficientNetSpec, VitSpec>;
 
 // Batch norm takes statistics of the batch in training; for inference it is folded into the convolution ahead, and the
 // graph ends in the scores of the classes. Transformers are the same in both.
 enum class GraphUse : std::uint8_t { training, inference };
 
 std::vector<std::string> zoo_names();
-ZooSpec zoo_spec(const std::string& name);                  // throws Error with the nearest name
-TransformerSpec transformer_spec(const std::string& name);  // throws Error, also for a network that is none
-ResNetSpec resnet_spec(const std::string& name);            // the same
-VitSpec vit_spec(const std::string& name);                  // the same
+ZooSpec zoo_spec(const std::string& name);                    // throws Error with the nearest name
+TransformerSpec transformer_spec(const std::string& name);    // throws Error, also for a network that is none
+ResNetSpec resnet_spec(const std::string& name);              // the same
+EfficientNetSpec efficientnet_spec(const std::string& name);  // the same
+VitSpec vit_spec(const std::string& name);                    // the same
 
 const std::string& name_of(const ZooSpec& spec);
 const std::string& family_of(const ZooSpec& spec);
 const std::string& source_of(const ZooSpec& spec);
+// The samples that batch norm takes one mean and variance over (0: a micro-batch); null for a family without it.
+std::int64_t* statistics_group_of(ZooSpec& spec);
 // All that a job may override, by the key of the job, with its value.
 nlohmann::json numbers_of(const ZooSpec& spec);
 // Reads those keys. Throws Error for the key of another family.
