@@ -94,6 +94,22 @@ TEST(Zoo, BranchesOfEfficientNetAreDroppedBySample) {
   EXPECT_TRUE(ratios(GraphUse::inference).empty());
 }
 
+// Blocks of a size share their code, though each drops another part of the samples. B0: stem, head, the first block of
+// each of seven sizes and the further ones of five.
+TEST(Zoo, EqualBlocksOfEfficientNetHaveEqualSignatures) {
+  const auto distinct = [](EfficientNetSpec spec) {
+    Graph graph = build(spec, 2, DType::fp16);
+    add_optimizer(graph, add_gradients(graph), {.kind = "lars"});
+    std::set<std::uint64_t> found;
+    for (std::size_t u = 0; u < graph.units.size(); ++u) found.insert(signature(graph, UnitId(u)));
+    return found.size();
+  };
+  EfficientNetSpec spec = efficientnet_spec("efficientnet-b0");
+  EXPECT_EQ(distinct(spec), 14u);
+  spec.depth_coefficient = 4;  // more of the same, and of the other two sizes
+  EXPECT_EQ(distinct(spec), 16u);
+}
+
 TEST(Zoo, RefusesNumbersOfEfficientNetThatDoNotGoTogether) {
   const auto message = [](auto change) -> std::string {
     EfficientNetSpec spec = efficientnet_spec("efficientnet-b0");
