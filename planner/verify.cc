@@ -156,6 +156,27 @@ class Scaling {
     units_ = 2 + spec.blocks();
   }
 
+  void model(ConformerSpec spec) {
+    const std::int64_t t = plan_.tensor_parallel.size();
+    set("layers", spec.layers, ceil_div(layers(), 2));
+    set("decoder_layers", spec.decoder_layers, ceil_div(layers(), 2));
+    const std::int64_t ratio = std::max<std::int64_t>(1, spec.ffn / spec.hidden);
+    set("heads", spec.heads, 2 * t);
+    const std::int64_t width = t > 1 ? round_up(isqrt(kSmallWeight), spec.heads) : 0;  // as of a transformer
+    set("hidden", spec.hidden, std::max(8 * spec.heads, width));
+    set("ffn", spec.ffn, ratio * spec.hidden);
+    set("kernel", spec.kernel, 3);
+    set("vocabulary", spec.vocabulary, std::max(16 * t, width));
+    set("frames", spec.frames, 31);
+    set("features", spec.features, 11);
+    set("target_length", spec.target_length, 4);
+    json& m = out_.job["model"];
+    m["layers"] = spec.layers, m["decoder_layers"] = spec.decoder_layers, m["hidden"] = spec.hidden;
+    m["heads"] = spec.heads, m["ffn"] = spec.ffn, m["kernel"] = spec.kernel, m["vocabulary"] = spec.vocabulary;
+    m["frames"] = spec.frames, m["features"] = spec.features, m["target_length"] = spec.target_length;
+    units_ = 2 + 4 * spec.layers + 3 * spec.decoder_layers;
+  }
+
   void model(VitSpec spec) {
     const std::int64_t t = plan_.tensor_parallel.size();
     set("layers", spec.layers, layers());

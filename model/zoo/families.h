@@ -31,4 +31,11 @@ nlohmann::json numbers_of(const VitSpec& spec);
 void override_numbers(JsonReader& r, VitSpec& spec);
 Graph build(const VitSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
 
+// Of a Conformer: what is left after two convolutions of stride 2 is at least one.
+inline constexpr std::int64_t kFewestFrames = 7;
+std::vector<ConformerSpec> conformer_specs();
+nlohmann::json numbers_of(const ConformerSpec& spec);
+void override_numbers(JsonReader& r, ConformerSpec& spec);
+Graph build(const ConformerSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
+
 }  // namespace superstep::zoo

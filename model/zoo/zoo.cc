@@ -24,6 +24,7 @@ const std::vector<ZooSpec>& all_specs() {
     add(specs, zoo::resnet_specs());
     add(specs, zoo::efficientnet_specs());
     add(specs, zoo::vit_specs());
+    add(specs, zoo::conformer_specs());
     return specs;
   }();
   return all;
@@ -82,6 +83,7 @@ TransformerSpec transformer_spec(const std::string& name) { return spec_of<Trans
 ResNetSpec resnet_spec(const std::string& name) { return spec_of<ResNetSpec>(name, "residual image network"); }
 EfficientNetSpec efficientnet_spec(const std::string& name) { return spec_of<EfficientNetSpec>(name, "EfficientNet"); }
 VitSpec vit_spec(const std::string& name) { return spec_of<VitSpec>(name, "vision transformer"); }
+ConformerSpec conformer_spec(const std::string& name) { return spec_of<ConformerSpec>(name, "Conformer"); }
 
 const std::string& name_of(const ZooSpec& spec) {
   return std::visit([](const auto& s) -> const std::string& { return s.name; }, spec);

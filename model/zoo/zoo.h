@@ -91,7 +91,22 @@ struct VitSpec {
   std::int64_t tokens() const { return image_size / patch * (image_size / patch) + 1; }
 };
 
-using ZooSpec = std::variant<TransformerSpec, ResNetSpec, EfficientNetSpec, VitSpec>;
+// The numbers of a Conformer with a transformer decoder, which turns frames of speech into tokens of text.
+struct ConformerSpec {
+  std::string name;  // "conformer-m"
+  std::string family = "conformer";
+  std::int64_t layers = 12, decoder_layers = 6;
+  std::int64_t hidden = 256, heads = 4, ffn = 2048;
+  std::int64_t kernel = 15;  // frames that a convolution sees; odd
+  std::int64_t vocabulary = 4233;
+  std::int64_t frames = 1220, features = 80;  // of a sample; the encoder has a fourth of the frames
+  std::int64_t target_length = 48;            // tokens of a sample
+  double dropout = 0.1;
+  double alignment_weight = 0.3;  // of the loss of the frames' tokens; of the decoder's: the rest
+  std::string source;             // where the numbers come from
+};
+
+using ZooSpec = std::variant<TransformerSpec, ResNetSpec, EfficientNetSpec, VitSpec, ConformerSpec>;
 
 // Batch norm takes statistics of the batch in training; for inference it is folded into the convolution ahead, and the
 // graph ends in the scores of the classes. Transformers are the same in both.
@@ -103,6 +118,8 @@ TransformerSpec transformer_spec(const std::string& name);    // throws Error, a
 ResNetSpec resnet_spec(const std::string& name);              // the same
 EfficientNetSpec efficientnet_spec(const std::string& name);  // the same
 VitSpec vit_spec(const std::string& name);                    // the same
+
+ConformerSpec conformer_spec(const std::string& name);  // the same
 
 const std::string& name_of(const ZooSpec& spec);
 const std::string& family_of(const ZooSpec& spec);
@@ -117,7 +134,8 @@ void override_numbers(JsonReader& r, ZooSpec& spec);
 // The forward graph for `micro_batch` samples, with loss for training. Weights and activations have type `precision`.
 // Units of transformers, also those of images: "embedding", per layer "layerN/attention", "layerN/ffn_up",
 // "layerN/ffn_down", then "head"; of image networks: "stem", per residual block "stageS/blockB", which is a layer, then
-// "head".
+// "head"; of a Conformer, whose decoder's layers are counted on after the encoder's: "embedding", per layer
+// "encoderN/ffn1", "/attention", "/convolution", "/ffn2", "decoderN/attention", "/source", "/ffn", then "head".
 Graph build(const ZooSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use = GraphUse::training);
 
 }  // namespace superstep

@@ -147,7 +147,7 @@ TEST(JobSchema, EveryNameOfTheSchemaIsRead) {
 TEST(JobSchema, NamesAreThoseOfTheProgram) {
   const json schema = read("schema.json");
   std::vector<std::string> networks;
-  for (const char* family : {"zoo_transformer", "zoo_resnet", "zoo_efficientnet", "zoo_vit"}) {
+  for (const char* family : {"zoo_transformer", "zoo_resnet", "zoo_efficientnet", "zoo_vit", "zoo_conformer"}) {
     const json& properties = schema["definitions"][family]["properties"];
     std::set<std::string> fields = keys(properties);
     fields.erase("zoo");

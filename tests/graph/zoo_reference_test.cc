@@ -80,5 +80,30 @@ TEST(ZooReference, EfficientNetWithGroupConvolutionsAndGroupNorm) {
   expect_near(run(spec), {9939, 1.87257014634, -0.94773754904});
 }
 
+// Every element `pace` further than the one before, modulo `limit`; those of a row beyond its count: -100.
+Array labels(const std::vector<std::int64_t>& counts, std::int64_t rows, std::int64_t pace, std::int64_t limit) {
+  Array array({DType::int32, {static_cast<std::int64_t>(counts.size()), rows}});
+  for (std::int64_t i = 0; i < array.info.elements(); ++i) {
+    const bool counted = i % rows < counts[static_cast<std::size_t>(i / rows)];
+    array.set(i, counted ? static_cast<double>(i * pace % limit) : -100.0);
+  }
+  return array;
+}
+
+TEST(ZooReference, ConformerWithItsDecoder) {
+  ConformerSpec spec = conformer_spec("conformer-m");
+  spec.layers = spec.decoder_layers = 2;
+  spec.hidden = 8, spec.heads = 2, spec.ffn = 12, spec.kernel = 3, spec.vocabulary = 9;
+  spec.frames = 31, spec.features = 11, spec.target_length = 5;
+  spec.dropout = 0;
+  const Outcome found = run(build(spec, 2, DType::fp64), {{"features", wave({DType::fp64, {2, 31, 11}}, 0, 1.7, 1)},
+                                                          {"frame_lengths", Array::from(DType::int32, {2}, {28, 17})},
+                                                          {"token_lengths", Array::from(DType::int32, {2}, {5, 3})},
+                                                          {"target_in", labels({5, 5}, 5, 5, 9)},
+                                                          {"target_out", labels({5, 3}, 5, 7, 9)},
+                                                          {"alignment", labels({7, 5}, 7, 4, 9)}});
+  expect_near(found, {4946, 2.21716944095, -0.187258938772});
+}
+
 }  // namespace
 }  // namespace superstep

@@ -147,6 +147,55 @@ TEST(Zoo, VisionTransformersHaveTheirParametersAndTokens) {
   EXPECT_THROW(vit_spec("resnet-50"), Error);
 }
 
+// Per layer of the encoder 2 x 1050880 of its feed-forward parts, 329216 of attention, 200448 of the convolution and
+// 3072 of norms; of the decoder 2 x 263168 + 1050880 + 1536; 1838080 ahead of them, 512 and 1083648 between, 512 and 2
+// x 1087881 behind. ESPnet gives 46.2 million for its network of these numbers.
+TEST(Zoo, ConformerHasItsParametersAndUnits) {
+  const ConformerSpec spec = conformer_spec("conformer-m");
+  EXPECT_EQ(build(spec, 1, DType::fp16).parameters(), 12 * (2 * 1050880 + 329216 + 200448 + 3072) +
+                                                          6 * (2 * 263168 + 1050880 + 1536) + 1838080 + 512 + 1083648 +
+                                                          512 + 2 * 1087881);
+  for (const GraphUse use : {GraphUse::training, GraphUse::inference}) {
+    const Graph graph = build(spec, 2, DType::fp16, use);
+    check(graph);
+    ASSERT_EQ(graph.units.size(), 2u + 12 * 4 + 6 * 3);
+    EXPECT_EQ(graph.units[UnitId(3)].name, "encoder0/convolution");
+    EXPECT_EQ(graph.units[UnitId(1 + 12 * 4)].name, "decoder0/attention");
+    EXPECT_EQ(graph.units[UnitId(1 + 12 * 4)].layer, 12);
+    EXPECT_EQ(graph.info(graph.outputs.back()).shape, (Shape{2, 48, 4233}));
+    EXPECT_EQ(graph.loss.valid(), use == GraphUse::training);
+    for (TensorId t : graph.inputs) EXPECT_EQ(graph.info(t).shape[0], 2) << graph.tensors[t].name;
+  }
+}
+
+TEST(Zoo, EqualLayersOfConformerHaveEqualSignatures) {
+  Graph graph = build(conformer_spec("conformer-m"), 2, DType::fp16);
+  add_optimizer(graph, add_gradients(graph), {.kind = "adam"});
+  std::set<std::uint64_t> distinct;
+  for (std::size_t u = 0; u < graph.units.size(); ++u) distinct.insert(signature(graph, UnitId(u)));
+  // Embedding, head, four parts of the encoder and three of the decoder; the encoder's last part and the decoder's
+  // first.
+  EXPECT_EQ(distinct.size(), 11u);
+}
+
+TEST(Zoo, RefusesNumbersOfConformerThatDoNotGoTogether) {
+  const auto message = [](auto change) -> std::string {
+    ConformerSpec spec = conformer_spec("conformer-m");
+    change(spec);
+    try {
+      build(spec, 1, DType::fp16);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message([](auto& s) { s.heads = 7; }), "conformer-m: hidden 256 is not a multiple of heads 7");
+  EXPECT_EQ(message([](auto& s) { s.kernel = 4; }), "conformer-m: kernel must be odd, found 4");
+  EXPECT_EQ(message([](auto& s) { s.frames = 6; }),
+            "conformer-m: frames and features must be at least 7, found 6 and 80");
+  EXPECT_THROW(conformer_spec("vit-base"), Error);
+}
+
 // 4.09 billion multiply-adds per image, as published for version 1.5 (version 1: 3.86).
 TEST(Zoo, ResNet50HasTheMultiplyAddsOfVersionOneAndAHalf) {
   const Graph graph = build(resnet_spec("resnet-50"), 1, DType::fp16);
