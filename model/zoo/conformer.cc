@@ -15,7 +15,7 @@ namespace superstep::zoo {
 namespace {
 
 constexpr const char* kConformer =
-    "Gulati et al. 2020 (arXiv 2005.08100); numbers of WeNet for AISHELL, layer norm as in Graphcore's examples";
+    "Gulati et al. 2020 (arXiv 2005.08100); WeNet for AISHELL, as in Graphcore's examples";
 constexpr double kEpsilon = 1e-5;
 constexpr double kMasked = 1000;                  // taken from scores that do not count
 constexpr std::int64_t kWindow = 3, kStride = 2;  // of the two convolutions that make frames fewer
