@@ -100,10 +100,9 @@ struct Network {
   // Zero for some samples, and greater for the others, so that the mean stays.
   TensorId drop_samples(TensorId x, double ratio) const {
     if (use == GraphUse::inference || ratio == 0) return x;
-    TensorId any = b.stop_gradient(x);  // an element of each sample, whatever it is
-    for (std::int64_t axis : {1, 2, 3}) any = b.slice(any, axis, 0, 1);
+    const TensorId any = b.slice(b.reshape(b.stop_gradient(x), {micro_batch, -1}), 1, 0, 1);  // of each sample
     const TensorId ones = b.cast(b.binary("equal", any, any), type);
-    return b.binary("mul", x, b.dropout(ones, ratio));
+    return b.binary("mul", x, b.reshape(b.dropout(ones, ratio), {micro_batch, 1, 1, 1}));
   }
 
   TensorId block(const std::string& name, std::int64_t number, TensorId x, const Size& size, std::int64_t made,

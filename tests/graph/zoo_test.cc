@@ -81,7 +81,7 @@ TEST(Zoo, BranchesOfEfficientNetAreDroppedBySample) {
     for (const Op& op : graph.ops) {
       if (op.def->name != "dropout") continue;
       found.push_back(op.attrs.number("ratio"));
-      const Shape of_samples{4, 1, 1, 1}, of_means{4, 1280};
+      const Shape of_samples{4, 1}, of_means{4, 1280};
       EXPECT_EQ(graph.info(op.outputs[0]).shape, found.back() < 0.2 ? of_samples : of_means);
     }
     return found;
