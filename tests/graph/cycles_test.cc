@@ -180,6 +180,32 @@ TEST(CyclesOfDepthwiseConvolutions, AreThoseOfTheFastestVertex) {
   EXPECT_EQ(conv(DType::fp16, 1), Cycles(9 * (4 * 168 + 160) + 300));
 }
 
+// As the laws ask of every op: those run on doubles, which only the matrix unit convolves.
+TEST(CyclesOfDepthwiseConvolutions, NeverShrinkAsABlockGrows) {
+  const DepthwiseVertex vertex(6, DType::fp16);
+  for (std::int64_t stride : {1, 2}) {
+    for (std::int64_t channels : {1, 4, 5, 8, 17}) {
+      for (std::int64_t lines : {1, 5, 6, 8, 13}) {
+        for (std::int64_t line = 1; line < 40; ++line) {
+          for (std::int64_t window : {1, 3, 4, 5}) {
+            const DepthwiseShare s{channels, lines * line, line, window, window, stride};
+            DepthwiseShare wider = s, higher = s, more = s, larger = s;
+            wider.line += 1, wider.positions = lines * wider.line;
+            higher.positions += line;
+            more.channels += 1;
+            larger.window_rows += 1, larger.window_columns += 1;
+            for (const DepthwiseShare& grown : {wider, higher, more, larger}) {
+              EXPECT_LE(vertex.slic(s).total, vertex.slic(grown).total) << channels << " " << lines << " " << line;
+              EXPECT_LE(vertex.vmac(s).total, vertex.vmac(grown).total) << channels << " " << lines << " " << line;
+            }
+            EXPECT_LE(vertex.slic(s).loop, vertex.slic(s).total);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(CyclesOfLookups, AreBySliceAndRow) {
   Graph graph;
   GraphBuilder b(graph);
