@@ -439,8 +439,9 @@ Graph import_model(const Job& job, std::int64_t micro_batch) {
 
 std::int64_t statistics_group(const Job& job) {
   if (job.model.zoo) {
-    const auto* images = std::get_if<ResNetSpec>(&*job.model.zoo);
-    return images && job.task == Task::training ? images->statistics_group : 0;
+    ZooSpec spec = *job.model.zoo;
+    const std::int64_t* group = statistics_group_of(spec);
+    return group && job.task == Task::training ? *group : 0;
   }
   const ImportResult file = import_onnx(
       job.model.onnx,

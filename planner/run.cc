@@ -67,8 +67,7 @@ void check_groups(const Job& job, const Graph& graph, const Plan& plan) {
 // The model on the global batch. Without a statistics group of its own it has the plan's: a micro-batch.
 Graph plain_model(Job job, const Plan& plan) {
   if (job.model.zoo) {
-    if (auto* images = std::get_if<ResNetSpec>(&*job.model.zoo); images && images->statistics_group == 0)
-      images->statistics_group = plan.micro_batch;
+    if (std::int64_t* group = statistics_group_of(*job.model.zoo); group && *group == 0) *group = plan.micro_batch;
   }
   return build_graph(job, plan.global_batch());
 }

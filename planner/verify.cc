@@ -64,10 +64,11 @@ class Scaling {
     const std::int64_t p = plan_.pipeline_stages;
     const bool pipelined = p > 1 && from_.schedule != Schedule::sequential;
     if (statistics_group(job_) > from_.micro_batch && !pipelined) return 1;
-    const bool convolved = job_.model.zoo && (std::holds_alternative<ResNetSpec>(*job_.model.zoo) ||
-                                              std::holds_alternative<VitSpec>(*job_.model.zoo) ||
-                                              std::holds_alternative<DeepVoiceSpec>(*job_.model.zoo));
-    if (!convolved) return 2 * p + 1;
+    const bool plain = !job_.model.zoo || std::holds_alternative<TransformerSpec>(*job_.model.zoo) ||
+                       std::holds_alternative<T5Spec>(*job_.model.zoo) ||
+                       std::holds_alternative<LstmSpec>(*job_.model.zoo) ||
+                       std::holds_alternative<HmcSpec>(*job_.model.zoo);
+    if (plain) return 2 * p + 1;
     const auto power = static_cast<std::int64_t>(
         std::bit_floor(static_cast<std::uint64_t>(std::min(from_.gradient_accumulation, 4 * p))));
     return pipelined ? std::max(power, 2 * p - 1) : power;
@@ -131,6 +132,52 @@ class Scaling {
     m.erase("blocks_per_checkpoint");
     m["blocks"] = spec.blocks, m["width"] = spec.width, m["groups"] = spec.groups, m["image_size"] = spec.image_size,
     m["classes"] = spec.classes;
+  }
+
+  void set(const std::string& name, double& value, double to) {
+    to = std::min(value, to);
+    if (to == value) return;
+    out_.changes.push_back(name + " " + json(value).dump() + " to " + json(to).dump());
+    value = to;
+  }
+
+  void model(EfficientNetSpec spec) {
+    const std::int64_t t = plan_.tensor_parallel.size();
+    const double blocks = static_cast<double>(spec.blocks()) / spec.depth_coefficient;
+    set("depth_coefficient", spec.depth_coefficient, static_cast<double>(layers()) / blocks);
+    // As the width of a residual network, of whose blocks the first has half the channels of the stem.
+    constexpr double kFewest = 16;
+    set("width_coefficient", spec.width_coefficient, t > 1 ? static_cast<double>(isqrt(kSmallWeight)) / kFewest : 0.25);
+    set("expansion", spec.expansion, 2);
+    set("group_size", spec.group_size, 4);
+    set("image_size", spec.image_size, 32);
+    set("classes", spec.classes, 16 * t);
+    json& m = out_.job["model"];
+    m["depth_coefficient"] = spec.depth_coefficient, m["width_coefficient"] = spec.width_coefficient;
+    m["expansion"] = spec.expansion, m["group_size"] = spec.group_size, m["image_size"] = spec.image_size,
+    m["classes"] = spec.classes;
+    units_ = 2 + spec.blocks();
+  }
+
+  void model(ConformerSpec spec) {
+    const std::int64_t t = plan_.tensor_parallel.size();
+    set("layers", spec.layers, ceil_div(layers(), 2));
+    set("decoder_layers", spec.decoder_layers, ceil_div(layers(), 2));
+    const std::int64_t ratio = std::max<std::int64_t>(1, spec.ffn / spec.hidden);
+    set("heads", spec.heads, 2 * t);
+    const std::int64_t width = t > 1 ? round_up(isqrt(kSmallWeight), spec.heads) : 0;  // as of a transformer
+    set("hidden", spec.hidden, std::max(8 * spec.heads, width));
+    set("ffn", spec.ffn, ratio * spec.hidden);
+    set("kernel", spec.kernel, 3);
+    set("vocabulary", spec.vocabulary, std::max(16 * t, width));
+    set("frames", spec.frames, 31);
+    set("features", spec.features, 11);
+    set("target_length", spec.target_length, 4);
+    json& m = out_.job["model"];
+    m["layers"] = spec.layers, m["decoder_layers"] = spec.decoder_layers, m["hidden"] = spec.hidden;
+    m["heads"] = spec.heads, m["ffn"] = spec.ffn, m["kernel"] = spec.kernel, m["vocabulary"] = spec.vocabulary;
+    m["frames"] = spec.frames, m["features"] = spec.features, m["target_length"] = spec.target_length;
+    units_ = 2 + 4 * spec.layers + 3 * spec.decoder_layers;
   }
 
   void model(VitSpec spec) {

@@ -83,7 +83,7 @@ std::uint64_t mix_bits(std::uint64_t hash, const std::vector<T>& values) {
 
 std::uint64_t mix(std::uint64_t hash, const Attributes& attrs) {
   for (const auto& [name, value] : attrs.items()) {
-    if (name == "key") continue;  // names a stream of random numbers; the work is the same
+    if (name == "key" || name == "ratio") continue;  // of random numbers: whichever they are, the work is the same
     hash = std::visit([h = mix(hash, std::string_view(name))](const auto& v) { return mix_bits(h, v); }, value);
   }
   return hash;

@@ -85,6 +85,7 @@ struct Pricer {
     const std::int64_t rows_all = vertex.row_work(share);
     const double useful_macs = static_cast<double>(s.batch) * static_cast<double>(s.rows) *
                                static_cast<double>(s.columns) * static_cast<double>(s.contracted) /
+                               static_cast<double>(s.depthwise ? s.depthwise->loaded() : 1) /
                                static_cast<double>(chip_tiles);
     const double rate = static_cast<double>(channels * channels) / static_cast<double>(vertex.row_cycles());
     p.rows_useful = Cycles(std::min(rows_all, static_cast<std::int64_t>(std::llround(useful_macs / rate))));
@@ -187,6 +188,91 @@ void search(const ProductShape& s, std::int64_t tiles, const Chip& chip, const C
   }
 }
 
+// A convolution whose channels share nothing, cut into groups of channels, positions, and for the gradient of the
+// weights the positions that are summed.
+class DepthwisePricer {
+ public:
+  DepthwisePricer(const ProductShape& s, std::int64_t tiles, const Chip& c, const Calibration& k)
+      : shape_(s),
+        conv_(*s.depthwise),
+        tiles_(tiles),
+        chip_(c),
+        vertex_(c.workers, s.partials),
+        pricer_(s, tiles, c, k) {}
+
+  void offer_all(Front& front) const {
+    const bool slides = chip_.amp.fp16_16_macs_per_cycle >= kSlidingRate && conv_.share.stride <= vertex_.kMostStride &&
+                        !conv_.weight_gradient;
+    if (slides) offer_all(vertex_.slic_channels(), true, front);
+    offer_all(vertex_.vmac_channels(), false, front);
+  }
+
+ private:
+  static constexpr std::int64_t kSlidingRate = 64;  // of a matrix unit that has SLIC with 16 units: Mk2 and later
+  const ProductShape& shape_;
+  const DepthwiseConv& conv_;
+  std::int64_t tiles_;
+  const Chip& chip_;
+  DepthwiseVertex vertex_;
+  Pricer pricer_;
+
+  void offer_all(std::int64_t together, bool sliding, Front& front) const {
+    const DepthwiseShare& s = conv_.share;
+    const std::int64_t packs = ceil_div(s.channels, together);
+    const std::int64_t summed = conv_.weight_gradient ? s.window_rows : s.positions;
+    for (std::int64_t pg = fewest_parts(packs, tiles_); pg > 0; pg = fewest_parts(packs, pg - 1)) {
+      for (std::int64_t cut = fewest_parts(summed, tiles_ / pg); cut > 0; cut = fewest_parts(summed, cut - 1))
+        front.offer(price(together * ceil_div(packs, pg), pg, cut, sliding));
+    }
+  }
+
+  ProductPlan price(std::int64_t channels, std::int64_t pg, std::int64_t cut, bool sliding) const {
+    DepthwiseShare mine = conv_.share;
+    mine.channels = std::min(channels, mine.channels);
+    std::int64_t& positions = conv_.weight_gradient ? mine.window_rows : mine.positions;
+    const auto part = static_cast<double>(ceil_div(positions, cut)) / static_cast<double>(positions);
+    positions = ceil_div(positions, cut);
+    ProductPlan p;
+    p.pg = pg;
+    (conv_.weight_gradient ? p.pk : p.pm) = cut;
+    const DepthwiseCycles cycles = sliding ? vertex_.slic(mine) : vertex_.vmac(mine);
+    const double macs = products(conv_.share) / static_cast<double>(tiles_);
+    const auto peak = static_cast<double>(chip_.amp.fp16_16_macs_per_cycle);
+    p.rows_useful = Cycles(std::min(cycles.loop, static_cast<std::int64_t>(std::llround(macs / peak))));
+    p.rows_padding = Cycles(cycles.loop) - p.rows_useful;
+    p.fixed = Cycles(cycles.total - cycles.loop);
+    receive(mine, part, p);
+    p.total = pricer_.cost(p);
+    return p;
+  }
+
+  static double products(const DepthwiseShare& s) {
+    return static_cast<double>(s.channels) * static_cast<double>(s.positions) * static_cast<double>(s.window_rows) *
+           static_cast<double>(s.window_columns);
+  }
+
+  // The spatial operand with its halo, and weights or, for their gradient, the result's; less an even share of each.
+  void receive(const DepthwiseShare& mine, double part, ProductPlan& p) const {
+    const std::int64_t size = size_of(shape_.operands);
+    const std::int64_t results = mine.channels * mine.positions;
+    const std::int64_t window = conv_.share.window_rows * conv_.share.window_columns;
+    const std::int64_t second = conv_.weight_gradient ? mine.window_rows * mine.window_columns : window;
+    const std::int64_t second_whole = conv_.weight_gradient ? window : second;
+    const bool wide = conv_.weight_gradient ? conv_.share.positions > 1 : window > 1;
+    const auto inputs =
+        static_cast<std::int64_t>(static_cast<double>(mine.channels * conv_.read * size) * part * (wide ? kHalo : 1.0));
+    const std::int64_t others = mine.channels * second * size;
+    const std::int64_t inputs_in = inputs - std::min(inputs, conv_.share.channels * conv_.read * size / tiles_);
+    const std::int64_t others_in = others - std::min(others, conv_.share.channels * second_whole * size / tiles_);
+    p.plain_bytes = Bytes(inputs_in + others_in);
+    if (p.pk > 1) {
+      p.partial_bytes = Bytes(results * size_of(shape_.partials));
+      p.reduce = add_partials(p.pk, ceil_div(results, p.pk), chip_.workers);
+    }
+    p.temporary = p.partial_bytes + std::max(p.plain_bytes, p.partial_bytes);
+  }
+};
+
 ProductShape swap_roles(ProductShape s) {
   std::swap(s.rows, s.columns);
   return s;
@@ -233,6 +319,7 @@ std::vector<ProductPlan> product_front(const ProductShape& shape, std::int64_t t
   SUPERSTEP_CHECK(shape.batch > 0 && shape.rows > 0 && shape.columns > 0 && shape.contracted > 0 && tiles > 0,
                   "empty matrix product");
   Front front;
+  if (shape.depthwise) DepthwisePricer(shape, tiles, chip, calibration).offer_all(front);
   for (std::int64_t times : kTimes) add_level(shape, times, Parts::of_whole_blocks, tiles, chip, calibration, front);
   return front.take();
 }
@@ -251,6 +338,8 @@ ProductShape product_shape(const OpCall& call, std::span<const std::int64_t> loc
     const ConvDims dims = conv_dims(call);
     s.batch = local_extents[static_cast<std::size_t>(axes.groups)];
     s.rows = product(axes.rows), s.columns = product(axes.columns), s.contracted = product(axes.contracted);
+    s.depthwise = depthwise_conv(call, local_extents);
+    if (s.depthwise) s.contracted *= s.depthwise->loaded();
     std::int64_t window = 1;
     for (std::int64_t w : dims.window) window *= w;
     // Each input is received once, with its halo, not once per position of the window.

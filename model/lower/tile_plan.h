@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "model/cost/calibration.h"
 #include "model/graph/tensor.h"
 #include "model/machine/machine.h"
+#include "model/ops/conv.h"
 #include "model/ops/op.h"
 
 namespace superstep {
@@ -22,6 +24,7 @@ struct ProductShape {
   double halo = 1;  // input bytes received over input bytes used once; above 1 for spatial windows
   DType operands = DType::fp16;
   DType partials = DType::fp16;
+  std::optional<DepthwiseConv> depthwise = {};  // what it also is, for vertices of their own
   friend auto operator<=>(const ProductShape&, const ProductShape&) = default;
 };
 
@@ -35,7 +38,7 @@ struct ProductPlan {
   bool split_contracted = false;  // which axis is serialised: contracted (then results accumulate) or columns
   bool swapped = false;           // rows and columns change roles: the other operand is held as weights
   Cycles rows_useful;             // AMP cycles on real rows and channels, per run
-  Cycles rows_padding;            // AMP cycles on padding, per run
+  Cycles rows_padding;            // AMP cycles on padding, or loops of a slower unit beyond them, per run
   Cycles fixed;                   // weight loads and calls, per run
   Bytes plain_bytes;              // operands the busiest tile receives, per run
   Bytes paired_bytes;             // of which both tiles of a pair receive the same

@@ -41,22 +41,48 @@ MatmulDims product_of(const ConvGeometry& g, std::span<const std::int64_t> exten
   return {groups, positions, c * per_step, o * taps};
 }
 
-// Channels that share nothing are multiplied by the vector unit: per worker 25, per window row
-// 19 + 3 (width - 1) for 8 channels, 61 for the supervisor (facts/hardware.md 2.5, VMAC).
-Cycles depthwise_cycles(const TileCosts& costs, const ConvGeometry& g, std::span<const std::int64_t> extents) {
-  const std::size_t dims = g.windows.dims;
-  std::int64_t rows = extents[kConvN] * ceil_div(extents[kConvG], 8);
-  for (std::size_t i = 0; i < dims; ++i) rows *= extents[kConvPositions + i];
-  for (std::size_t i = 0; i + 1 < dims; ++i) rows *= extents[kConvPositions + dims + i];
-  const std::int64_t per_row = 19 + 3 * (extents[kConvPositions + 2 * dims - 1] - 1);
-  return costs.launch + Cycles(61 + costs.workers * (25 + ceil_div(rows, costs.workers) * per_row));
+DepthwiseConv depthwise_of(const ConvGeometry& g, std::span<const std::int64_t> extents) {
+  const std::size_t dims = g.windows.dims, last = dims - 1;
+  DepthwiseConv conv;
+  DepthwiseShare& s = conv.share;
+  s.channels = extents[kConvG];
+  std::int64_t lines = extents[kConvN], per_step = 1;
+  for (std::size_t i = 0; i < dims; ++i) {
+    const std::int64_t stride = g.windows.stride[g.windows.first() + i];
+    const std::int64_t taps = extents[kConvPositions + dims + i];
+    // Of the gradient of the operand a step of positions is `stride` results, each of so much of the window.
+    const std::int64_t window = g.role == ConvRole::input_grad ? ceil_div(taps, stride) : taps;
+    (i == last ? s.window_columns : s.window_rows) *= window;
+    if (i != last) lines *= extents[kConvPositions + i];
+    per_step *= stride;
+  }
+  s.line = extents[kConvPositions + last];
+  s.positions = lines * s.line;
+  conv.read = s.positions;
+  if (g.role == ConvRole::input_grad) {
+    s.positions *= per_step;
+    return conv;
+  }
+  conv.read *= per_step;
+  s.stride = g.windows.stride[g.windows.first() + last];
+  if (g.role == ConvRole::forward) return conv;
+  conv.weight_gradient = true;
+  const std::int64_t results = s.window_rows * s.window_columns;
+  s.window_columns = s.line, s.window_rows = lines;
+  s.line = extents[kConvPositions + 2 * dims - 1], s.positions = results;
+  s.stride = 1;
+  return conv;
 }
 
 Cycles cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
-  const ConvGeometry g = conv_geometry(call);
-  const Cycles by_matrix = matrix_unit_cycles(costs, call.in[0].type, product_of(g, extents));
-  if (g.out_channels() != 1 || g.in_channels() != 1) return by_matrix;
-  return std::min(by_matrix, depthwise_cycles(costs, g, extents));
+  const DType type = call.in[0].type;
+  MatmulDims product = product_of(conv_geometry(call), extents);
+  const std::optional<DepthwiseConv> conv = depthwise_conv(call, extents);
+  if (!conv) return matrix_unit_cycles(costs, type, product);
+  product.contracted *= conv->loaded();
+  const DepthwiseVertex vertex(costs.workers, type);
+  const DepthwiseCycles own = conv->weight_gradient ? vertex.vmac(conv->share) : vertex.fastest(conv->share);
+  return std::min(matrix_unit_cycles(costs, type, product), Cycles(own.total));
 }
 
 Attributes gradient_attributes(const Attributes& forward, const char* extra, Shape value) {
@@ -110,6 +136,12 @@ ConvDims conv_dims(const OpCall& call) {
     dims.stride.push_back(g.windows.stride[d]);
   }
   return dims;
+}
+
+std::optional<DepthwiseConv> depthwise_conv(const OpCall& call, std::span<const std::int64_t> extents) {
+  const ConvGeometry g = conv_geometry(call);
+  if (g.in_channels() != 1 || g.out_channels() != 1 || g.groups == 1 || size_of(call.in[0].type) > 2) return {};
+  return depthwise_of(g, extents);
 }
 
 ConvAxes conv_axes(const OpCall& call) {

@@ -9,8 +9,10 @@
 // Groups are split, or, where there is one, its channels. Positions follow y * stride + k * dilation - pad.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "model/ops/depthwise_vertex.h"
 #include "model/ops/matmul.h"
 #include "model/ops/op.h"
 
@@ -28,6 +30,18 @@ struct ConvDims {
   }
 };
 ConvDims conv_dims(const OpCall& call);
+
+// The convolution that it is where channels share nothing, for the given extents of all axes; none where they do. That
+// of the weights has the window for its results, and the positions for its window.
+struct DepthwiseConv {
+  DepthwiseShare share;
+  std::int64_t read = 1;         // elements of the spatial operand, per channel
+  bool weight_gradient = false;  // slides positions
+  // Channels that the matrix unit, which loads 64 bits at a time, contracts in place of one.
+  std::int64_t loaded() const { return weight_gradient ? 1 : 4; }
+  friend auto operator<=>(const DepthwiseConv&, const DepthwiseConv&) = default;
+};
+std::optional<DepthwiseConv> depthwise_conv(const OpCall& call, std::span<const std::int64_t> extents);
 
 // The axes of the op's Space that make up the dimensions of the product.
 struct ConvAxes {

@@ -323,11 +323,68 @@ OpDef make_gelu_grad() {
   return def;
 }
 
+// swish: x sigmoid(x), one vertex on the device (popnn's non-linearity), as is its gradient.
+
+void swish_row(const OpCall&, std::span<const double* const> in, double* out, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = in[0][i] * f_sigmoid(in[0][i]);
+}
+
+void swish_floats(const OpCall&, std::span<const float* const> in, float* out, std::int64_t n) {
+  numerics::functions().sigmoid(in[0], out, n);
+  for (std::int64_t i = 0; i < n; ++i) out[i] *= in[0][i];
+}
+
+// With s = sigmoid(x): dy s (1 + x (1 - s)).
+template <class T>
+T swish_slope(T x, T s) {
+  return s * (1 + x * (1 - s));
+}
+
+void swish_grad_row(const OpCall&, std::span<const double* const> in, double* out, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = swish_slope(in[0][i], f_sigmoid(in[0][i])) * in[1][i];
+}
+
+void swish_grad_floats(const OpCall&, std::span<const float* const> in, float* out, std::int64_t n) {
+  numerics::functions().sigmoid(in[0], out, n);
+  for (std::int64_t i = 0; i < n; ++i) out[i] = swish_slope(in[0][i], out[i]) * in[1][i];
+}
+
+std::vector<TensorId> swish_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {
+  const TensorId x = b.graph().ops[op].inputs[0];
+  if (!b.wants(x)) return {TensorId{}};
+  return {b.one("swish_grad", {x, out_grads[0]})};
+}
+
+OpDef make_swish() {
+  OpDef def;
+  def.name = "swish";
+  def.infer = same_as_first;
+  def.space = elementwise_space<0>;
+  def.kernel = RowKernel<swish_row, swish_floats>::run;
+  def.cycles = flat_cycles<LoopCost{30, 5, 11}>;
+  def.gradient = swish_gradient;
+  def.broadcast_gradient = true;
+  return def;
+}
+
+OpDef make_swish_grad() {
+  OpDef def = make_swish();
+  def.name = "swish_grad";
+  def.min_inputs = def.max_inputs = 2;
+  def.space = elementwise_space<2>;
+  def.kernel = RowKernel<swish_grad_row, swish_grad_floats>::run;
+  def.cycles = flat_cycles<LoopCost{25, 9, 15}>;
+  def.gradient = nullptr;
+  def.broadcast_gradient = false;
+  return def;
+}
+
 }  // namespace
 
 std::vector<const OpDef*> unary_ops() {
   static const std::vector<OpDef> defs = make_unary();
-  static const OpDef others[] = {make_affine(), make_cast(), make_gelu(), make_gelu_grad()};
+  static const OpDef others[] = {make_affine(),    make_cast(),  make_gelu(),
+                                 make_gelu_grad(), make_swish(), make_swish_grad()};
   std::vector<const OpDef*> all;
   for (const OpDef& def : defs) all.push_back(&def);
   for (const OpDef& def : others) all.push_back(&def);

@@ -21,10 +21,22 @@ nlohmann::json numbers_of(const ResNetSpec& spec);
 void override_numbers(JsonReader& r, ResNetSpec& spec);
 Graph build(const ResNetSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
 
+std::vector<EfficientNetSpec> efficientnet_specs();
+nlohmann::json numbers_of(const EfficientNetSpec& spec);
+void override_numbers(JsonReader& r, EfficientNetSpec& spec);
+Graph build(const EfficientNetSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
+
 std::vector<VitSpec> vit_specs();
 nlohmann::json numbers_of(const VitSpec& spec);
 void override_numbers(JsonReader& r, VitSpec& spec);
 Graph build(const VitSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
+
+// Of a Conformer: what is left after two convolutions of stride 2 is at least one.
+inline constexpr std::int64_t kFewestFrames = 7;
+std::vector<ConformerSpec> conformer_specs();
+nlohmann::json numbers_of(const ConformerSpec& spec);
+void override_numbers(JsonReader& r, ConformerSpec& spec);
+Graph build(const ConformerSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
 
 std::vector<T5Spec> t5_specs();
 nlohmann::json numbers_of(const T5Spec& spec);

@@ -22,7 +22,9 @@ const std::vector<ZooSpec>& all_specs() {
     std::vector<ZooSpec> specs;
     add(specs, zoo::transformer_specs());
     add(specs, zoo::resnet_specs());
+    add(specs, zoo::efficientnet_specs());
     add(specs, zoo::vit_specs());
+    add(specs, zoo::conformer_specs());
     add(specs, zoo::t5_specs());
     add(specs, zoo::lstm_specs());
     add(specs, zoo::deep_voice_specs());
@@ -83,7 +85,9 @@ ZooSpec zoo_spec(const std::string& name) {
 
 TransformerSpec transformer_spec(const std::string& name) { return spec_of<TransformerSpec>(name, "transformer"); }
 ResNetSpec resnet_spec(const std::string& name) { return spec_of<ResNetSpec>(name, "residual image network"); }
+EfficientNetSpec efficientnet_spec(const std::string& name) { return spec_of<EfficientNetSpec>(name, "EfficientNet"); }
 VitSpec vit_spec(const std::string& name) { return spec_of<VitSpec>(name, "vision transformer"); }
+ConformerSpec conformer_spec(const std::string& name) { return spec_of<ConformerSpec>(name, "Conformer"); }
 T5Spec t5_spec(const std::string& name) { return spec_of<T5Spec>(name, "T5"); }
 LstmSpec lstm_spec(const std::string& name) { return spec_of<LstmSpec>(name, "recurrent network"); }
 DeepVoiceSpec deep_voice_spec(const std::string& name) { return spec_of<DeepVoiceSpec>(name, "speech network"); }
@@ -99,6 +103,15 @@ const std::string& family_of(const ZooSpec& spec) {
 
 const std::string& source_of(const ZooSpec& spec) {
   return std::visit([](const auto& s) -> const std::string& { return s.source; }, spec);
+}
+
+std::int64_t* statistics_group_of(ZooSpec& spec) {
+  return std::visit(
+      [](auto& s) -> std::int64_t* {
+        if constexpr (requires { s.statistics_group; }) return &s.statistics_group;
+        return nullptr;
+      },
+      spec);
 }
 
 nlohmann::json numbers_of(const ZooSpec& spec) {

@@ -55,6 +55,31 @@ struct ResNetSpec {
   std::string source;                 // where the numbers come from
 };
 
+// What the activations of an image network are normalised over.
+enum class Norm : std::uint8_t {
+  batch,  // per channel, over the samples and positions; folded for inference
+  group,  // per sample and group of channels, over their positions
+};
+
+// The numbers of an EfficientNet, scaled from the first of them by its coefficients; a job may override any by its
+// name.
+struct EfficientNetSpec {
+  std::string name;  // "efficientnet-b0"
+  std::string family = "efficientnet";
+  double width_coefficient = 1, depth_coefficient = 1;  // of channels and of blocks
+  std::int64_t image_size = 224, classes = 1000;
+  Pixels pixels = Pixels::normalised;
+  std::int64_t expansion = 6;   // channels within a block, by those it is given
+  std::int64_t group_size = 1;  // channels of a group of the spatial convolutions; 1: depthwise
+  Norm norm = Norm::batch;
+  std::int64_t norm_groups = 4;       // of channels, for group norm
+  double dropout = 0.2;               // ahead of the classes
+  double stochastic_depth = 0.2;      // of dropping the last block's branch for a sample; rises from 0 at the first
+  std::int64_t statistics_group = 0;  // as in ResNetSpec
+  std::string source;                 // where the numbers come from
+  std::int64_t blocks() const;        // of the scaled network
+};
+
 // The numbers of a vision transformer, whose tokens are square patches of an image and one for its class.
 struct VitSpec {
   std::string name;  // "vit-base"
@@ -67,6 +92,21 @@ struct VitSpec {
   double attention_dropout = 0.0;   // of the attention's weights
   std::string source;               // where the numbers come from
   std::int64_t tokens() const { return image_size / patch * (image_size / patch) + 1; }
+};
+
+// The numbers of a Conformer with a transformer decoder, which turns frames of speech into tokens of text.
+struct ConformerSpec {
+  std::string name;  // "conformer-m"
+  std::string family = "conformer";
+  std::int64_t layers = 12, decoder_layers = 6;
+  std::int64_t hidden = 256, heads = 4, ffn = 2048;
+  std::int64_t kernel = 15;  // frames that a convolution sees; odd
+  std::int64_t vocabulary = 4233;
+  std::int64_t frames = 1220, features = 80;  // of a sample; the encoder has a fourth of the frames
+  std::int64_t target_length = 48;            // tokens of a sample
+  double dropout = 0.1;
+  double alignment_weight = 0.3;  // of the loss of the frames' tokens; of the decoder's: the rest
+  std::string source;             // where the numbers come from
 };
 
 // The numbers of an encoder and decoder as T5 has them, each of `layers` layers.
@@ -119,25 +159,31 @@ struct HmcSpec {
   std::int64_t weights() const { return features * hidden + 2 * hidden + 3; }
 };
 
-using ZooSpec = std::variant<TransformerSpec, ResNetSpec, VitSpec, T5Spec, LstmSpec, DeepVoiceSpec, HmcSpec>;
+using ZooSpec = std::variant<TransformerSpec, ResNetSpec, EfficientNetSpec, VitSpec, ConformerSpec, T5Spec, LstmSpec,
+                             DeepVoiceSpec, HmcSpec>;
 
 // Batch norm takes statistics of the batch in training; for inference it is folded into the convolution ahead, and the
 // graph ends in the scores of the classes. Transformers are the same in both.
 enum class GraphUse : std::uint8_t { training, inference };
 
 std::vector<std::string> zoo_names();
-ZooSpec zoo_spec(const std::string& name);                  // throws Error with the nearest name
-TransformerSpec transformer_spec(const std::string& name);  // throws Error, also for a network that is none
-ResNetSpec resnet_spec(const std::string& name);            // the same
-VitSpec vit_spec(const std::string& name);                  // the same
-T5Spec t5_spec(const std::string& name);                    // the same
-LstmSpec lstm_spec(const std::string& name);                // the same
-DeepVoiceSpec deep_voice_spec(const std::string& name);     // the same
-HmcSpec hmc_spec(const std::string& name);                  // the same
+ZooSpec zoo_spec(const std::string& name);  // throws Error with the nearest name
+// The same, and throw Error for a network of another family.
+TransformerSpec transformer_spec(const std::string& name);
+ResNetSpec resnet_spec(const std::string& name);
+EfficientNetSpec efficientnet_spec(const std::string& name);
+VitSpec vit_spec(const std::string& name);
+ConformerSpec conformer_spec(const std::string& name);
+T5Spec t5_spec(const std::string& name);
+LstmSpec lstm_spec(const std::string& name);
+DeepVoiceSpec deep_voice_spec(const std::string& name);
+HmcSpec hmc_spec(const std::string& name);
 
 const std::string& name_of(const ZooSpec& spec);
 const std::string& family_of(const ZooSpec& spec);
 const std::string& source_of(const ZooSpec& spec);
+// The samples that batch norm takes one mean and variance over (0: a micro-batch); null for a family without it.
+std::int64_t* statistics_group_of(ZooSpec& spec);
 // All that a job may override, by the key of the job, with its value.
 nlohmann::json numbers_of(const ZooSpec& spec);
 // Reads those keys. Throws Error for the key of another family.
@@ -146,7 +192,8 @@ void override_numbers(JsonReader& r, ZooSpec& spec);
 // The forward graph for `micro_batch` samples, with loss for training. Weights and activations have type `precision`.
 // Units of transformers, also those of images: "embedding", per layer "layerN/attention", "layerN/ffn_up",
 // "layerN/ffn_down", then "head"; of image networks: "stem", per residual block "stageS/blockB", which is a layer, then
-// "head".
+// "head"; of a Conformer, whose decoder's layers are counted on after the encoder's: "embedding", per layer
+// "encoderN/ffn1", "/attention", "/convolution", "/ffn2", "decoderN/attention", "/source", "/ffn", then "head".
 Graph build(const ZooSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use = GraphUse::training);
 
 }  // namespace superstep

@@ -85,7 +85,7 @@ int run_models(const std::string& name, const CommonOptions& common) {
     all.push_back(j);
   }
   TextStyle style = terminal_style();
-  style.columns = std::max(style.columns, 160);
+  style.columns = std::max(style.columns, 210);
   if (prints_text(common)) std::cout << table.to_string(style);
   write_json(common, {{"models", all}});
   return kDone;

@@ -147,8 +147,8 @@ TEST(JobSchema, EveryNameOfTheSchemaIsRead) {
 TEST(JobSchema, NamesAreThoseOfTheProgram) {
   const json schema = read("schema.json");
   std::vector<std::string> networks;
-  for (const char* family :
-       {"zoo_transformer", "zoo_resnet", "zoo_vit", "zoo_t5", "zoo_lstm", "zoo_deepvoice", "zoo_mcmc"}) {
+  for (const char* family : {"zoo_transformer", "zoo_resnet", "zoo_efficientnet", "zoo_vit", "zoo_conformer", "zoo_t5",
+                             "zoo_lstm", "zoo_deepvoice", "zoo_mcmc"}) {
     const json& properties = schema["definitions"][family]["properties"];
     std::set<std::string> fields = keys(properties);
     fields.erase("zoo");

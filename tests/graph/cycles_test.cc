@@ -4,6 +4,7 @@
 
 #include "model/graph/builder.h"
 #include "model/ops/amp_vertex.h"
+#include "model/ops/depthwise_vertex.h"
 #include "model/ops/op.h"
 
 namespace superstep {
@@ -92,6 +93,8 @@ TEST(CyclesOfVectorOps, FunctionsAndReductions) {
   Halves h;
   EXPECT_EQ(cycles_of(h.b, h.b.unary("exp", h.x)), Cycles(11 + 6 * (33 + 100 * 4)));
   EXPECT_EQ(cycles_of(h.b, h.b.unary("gelu", h.x)), Cycles(11 + 6 * (30 + 100 * 5)));
+  EXPECT_EQ(cycles_of(h.b, h.b.unary("swish", h.x)), Cycles(11 + 6 * (30 + 100 * 5)));
+  EXPECT_EQ(cycles_of(h.b, h.b.one("swish_grad", {h.x, h.y})), Cycles(11 + 6 * (25 + 100 * 9)));
   EXPECT_EQ(cycles_of(h.b, h.b.dropout(h.x, 0.1)), Cycles(11 + 6 * (27 + 100 * 2)));
   // Rows: 2 results per worker, 240 / 4 steps each; columns: 60 vectors of results, 10 per worker.
   EXPECT_EQ(cycles_of(h.b, h.b.reduce("sum", h.x, {1}, false)), Cycles(11 + 6 * (17 + 2 * (12 + 60))));
@@ -147,6 +150,71 @@ TEST(CyclesOfMatrixProducts, AreBlocksOf16TimesRowsInSixes) {
   const TensorId grouped =
       b.matmul(b.input("q", DType::fp16, {2, 4, 6, 16}), b.input("k", DType::fp16, {2, 4, 6, 16}), false, true);
   EXPECT_EQ(cycles_of(b, grouped), Cycles(8 * (4 * 6 + 160) + 300));
+}
+
+TEST(CyclesOfDepthwiseConvolutions, SlidingWindowsOfFour) {
+  const DepthwiseVertex vertex(6, DType::fp16);
+  // 16 channels are 4 groups, 3 x 3 are 3 windows. A row of 28 per worker: 6 (17 + 10 + 15 + 23) = 390, in the first
+  // window 6 more; 16 + 9 + 6 + 60 + 6 to load its weights and 20 around it:
+  // 28 + 4 x 15 + 19 + 4 (3 (117 + 390) + 13 + 6)
+  EXPECT_EQ(vertex.slic({16, 6 * 28, 28, 3, 3, 1}).total, 6267);
+  EXPECT_EQ(vertex.slic({16, 6 * 28, 28, 3, 3, 1}).loop, 4 * 3 * 6 * 28);
+  // Rows of 5 are two windows wide, and with stride 2 a result takes two slots: 6 (17 + 10 + 15 + 22) = 384;
+  // 28 + 2 x 15 + 7 + 2 (10 (117 + 384) + 55 + 6)
+  EXPECT_EQ(vertex.slic({8, 6 * 14, 14, 5, 5, 2}).total, 10207);
+}
+
+TEST(CyclesOfDepthwiseConvolutions, EightChannelsInTheVectorUnit) {
+  const DepthwiseVertex vertex(6, DType::fp16);
+  // 36 x 3 rows of the window are 18 per worker: 6 (13 + 18 (25 + 3 x 2)) = 3426; sums of 8 x 36 results are cleared,
+  // 4 + 72, and added, 10 + 12 x 48 / 8: 76 + 2 (76 + 56 + 3426 + 82)
+  EXPECT_EQ(vertex.vmac({16, 36, 6, 3, 3, 1}).total, 7356);
+  // The gradient of 3 x 3 weights by 56 lines of 28: 9 x 56 / 6 = 84 rows: 76 + 22 + 56 + 6 (13 + 84 (25 + 81)) + 28
+  EXPECT_EQ(vertex.vmac({8, 9, 3, 56, 28, 1}).total, 53684);
+}
+
+TEST(CyclesOfDepthwiseConvolutions, AreThoseOfTheFastestVertex) {
+  Graph graph;
+  GraphBuilder b(graph);
+  const auto conv = [&](DType type, std::int64_t groups) {
+    Attributes attrs;
+    attrs.set("groups", groups);
+    attrs.set("pads_begin", std::vector<std::int64_t>{1, 1});
+    attrs.set("pads_end", std::vector<std::int64_t>{1, 1});
+    const TensorId x = b.input("x", type, {1, 16, 6, 28});
+    return cycles_of(b, b.one("conv", {x, b.weight("w", type, {16, 16 / groups, 3, 3})}, attrs));
+  };
+  EXPECT_EQ(conv(DType::fp16, 16), Cycles(6267));
+  // Of floats the matrix unit multiplies one channel at a time, its 9 steps in a block.
+  EXPECT_EQ(conv(DType::fp32, 16), Cycles(16 * (16 * 168 + 160) + 300));
+  // A group of 16 channels fills its blocks: 9 of them.
+  EXPECT_EQ(conv(DType::fp16, 1), Cycles(9 * (4 * 168 + 160) + 300));
+}
+
+// As the laws ask of every op: those run on doubles, which only the matrix unit convolves.
+TEST(CyclesOfDepthwiseConvolutions, NeverShrinkAsABlockGrows) {
+  const DepthwiseVertex vertex(6, DType::fp16);
+  for (std::int64_t stride : {1, 2}) {
+    for (std::int64_t channels : {1, 4, 5, 8, 17}) {
+      for (std::int64_t lines : {1, 5, 6, 8, 13}) {
+        for (std::int64_t line = 1; line < 40; ++line) {
+          for (std::int64_t window : {1, 3, 4, 5}) {
+            const DepthwiseShare s{channels, lines * line, line, window, window, stride};
+            DepthwiseShare wider = s, higher = s, more = s, larger = s;
+            wider.line += 1, wider.positions = lines * wider.line;
+            higher.positions += line;
+            more.channels += 1;
+            larger.window_rows += 1, larger.window_columns += 1;
+            for (const DepthwiseShare& grown : {wider, higher, more, larger}) {
+              EXPECT_LE(vertex.slic(s).total, vertex.slic(grown).total) << channels << " " << lines << " " << line;
+              EXPECT_LE(vertex.vmac(s).total, vertex.vmac(grown).total) << channels << " " << lines << " " << line;
+            }
+            EXPECT_LE(vertex.slic(s).loop, vertex.slic(s).total);
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(CyclesOfLookups, AreBySliceAndRow) {

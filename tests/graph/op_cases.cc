@@ -23,7 +23,7 @@ void add_unary(std::vector<OpCase>& cases) {
   for (const char* op :
        {"exp",   "expm1",      "tanh",   "sigmoid", "erf",    "relu",          "softplus", "neg",  "abs",
         "sign",  "reciprocal", "square", "sin",     "cos",    "tan",           "atan",     "sinh", "cosh",
-        "asinh", "floor",      "ceil",   "round",   "is_nan", "stop_gradient", "copy"}) {
+        "asinh", "floor",      "ceil",   "round",   "is_nan", "stop_gradient", "copy",     "swish"}) {
     cases.push_back({op, op, {real({3, 5, 4})}, {}});
   }
   for (const char* op : {"log", "sqrt", "rsqrt"}) cases.push_back({op, op, {real({3, 5}, 0.3, 4)}, {}});
@@ -62,7 +62,7 @@ void add_binary(std::vector<OpCase>& cases) {
   for (const char* op : {"and", "or", "xor"}) {
     cases.push_back({op, op, {{DType::boolean, {4, 5}, 0, 2}, {DType::boolean, {5}, 0, 2}}, {}});
   }
-  cases.push_back({"relu_grad", "relu_grad", {real({4, 5}), real({4, 5})}, {}});
+  for (const char* op : {"relu_grad", "swish_grad"}) cases.push_back({op, op, {real({4, 5}), real({4, 5})}, {}});
   cases.push_back({"trust_ratio",
                    "trust_ratio",
                    {real({2}, 0.5, 2), real({2}, 0.5, 2)},

@@ -43,6 +43,91 @@ TEST(Zoo, ResNetHasTheParametersOfThePublishedModels) {
     EXPECT_EQ(build(resnet_spec(name), 1, DType::fp16).parameters(), parameters);
 }
 
+// Weights of torchvision's checkpoints.
+TEST(Zoo, EfficientNetHasTheParametersOfThePublishedModels) {
+  const std::map<std::string, std::int64_t> exact = {
+      {"efficientnet-b0", 5288548},  {"efficientnet-b1", 7794184},  {"efficientnet-b2", 9109994},
+      {"efficientnet-b3", 12233232}, {"efficientnet-b4", 19341616}, {"efficientnet-b5", 30389784},
+      {"efficientnet-b6", 43040704}, {"efficientnet-b7", 66347960},
+  };
+  for (const auto& [name, parameters] : exact)
+    EXPECT_EQ(build(efficientnet_spec(name), 1, DType::fp16).parameters(), parameters) << name;
+}
+
+TEST(Zoo, EfficientNetIsASoundGraphCutAtItsBlocks) {
+  for (const char* name : {"efficientnet-b0", "efficientnet-b4-g16"}) {
+    for (const GraphUse use : {GraphUse::training, GraphUse::inference}) {
+      EfficientNetSpec spec = efficientnet_spec(name);
+      spec.image_size = 64, spec.pixels = Pixels::uint8;
+      const Graph graph = build(spec, 2, DType::fp16, use);
+      check(graph);
+      ASSERT_EQ(graph.units.size(), static_cast<std::size_t>(spec.blocks()) + 2);
+      EXPECT_EQ(graph.units[UnitId(1)].name, "stage1/block0");
+      EXPECT_EQ(graph.units.back().role, UnitRole::head);
+      EXPECT_EQ(graph.loss.valid(), use == GraphUse::training);
+      EXPECT_EQ(graph.info(graph.outputs.back()).shape, (Shape{2, 1000}));
+    }
+  }
+  EXPECT_EQ(efficientnet_spec("efficientnet-b0").blocks(), 16);
+  EXPECT_EQ(efficientnet_spec("efficientnet-b4").blocks(), 32);
+}
+
+// A factor per sample for the branch of every block that adds what it was given, rising over the 16 blocks of B0, of
+// which 9 do and one of those is the first with ratio 0; another dropout ahead of the classes. None for inference.
+TEST(Zoo, BranchesOfEfficientNetAreDroppedBySample) {
+  const auto ratios = [](GraphUse use) {
+    std::vector<double> found;
+    const Graph graph = build(efficientnet_spec("efficientnet-b0"), 4, DType::fp16, use);
+    for (const Op& op : graph.ops) {
+      if (op.def->name != "dropout") continue;
+      found.push_back(op.attrs.number("ratio"));
+      const Shape of_samples{4, 1}, of_means{4, 1280};
+      EXPECT_EQ(graph.info(op.outputs[0]).shape, found.back() < 0.2 ? of_samples : of_means);
+    }
+    return found;
+  };
+  const std::vector<double> found = ratios(GraphUse::training);
+  ASSERT_EQ(found.size(), 10u);  // blocks 2, 4, 6, 7, 9, 10, 12, 13, 14, and the head
+  EXPECT_DOUBLE_EQ(found[0], 0.2 * 2 / 16);
+  EXPECT_DOUBLE_EQ(found[8], 0.2 * 14 / 16);
+  EXPECT_DOUBLE_EQ(found[9], 0.2);
+  EXPECT_TRUE(ratios(GraphUse::inference).empty());
+}
+
+// Blocks of a size share their code, though each drops another part of the samples. B0: stem, head, the first block of
+// each of seven sizes and the further ones of five.
+TEST(Zoo, EqualBlocksOfEfficientNetHaveEqualSignatures) {
+  const auto distinct = [](EfficientNetSpec spec) {
+    Graph graph = build(spec, 2, DType::fp16);
+    add_optimizer(graph, add_gradients(graph), {.kind = "lars"});
+    std::set<std::uint64_t> found;
+    for (std::size_t u = 0; u < graph.units.size(); ++u) found.insert(signature(graph, UnitId(u)));
+    return found.size();
+  };
+  EfficientNetSpec spec = efficientnet_spec("efficientnet-b0");
+  EXPECT_EQ(distinct(spec), 14u);
+  spec.depth_coefficient = 4;  // more of the same, and of the other two sizes
+  EXPECT_EQ(distinct(spec), 16u);
+}
+
+TEST(Zoo, RefusesNumbersOfEfficientNetThatDoNotGoTogether) {
+  const auto message = [](auto change) -> std::string {
+    EfficientNetSpec spec = efficientnet_spec("efficientnet-b0");
+    change(spec);
+    try {
+      build(spec, 1, DType::fp16);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message([](auto& s) { s.group_size = 5; }),
+            "efficientnet-b0: stage1/block0 has 32 channels, which are no groups of 5");
+  EXPECT_EQ(message([](auto& s) { s.norm_groups = 3; }),
+            "efficientnet-b0: norm_groups must divide 8, which widths are multiples of, found 3");
+  EXPECT_THROW(efficientnet_spec("resnet-50"), Error);
+}
+
 // As in torchvision's models of that name; a product of the patches in place of a convolution has as many.
 TEST(Zoo, VisionTransformersHaveTheirParametersAndTokens) {
   EXPECT_EQ(build(vit_spec("vit-base"), 1, DType::fp16).parameters(), 86567656);
@@ -81,6 +166,55 @@ TEST(Zoo, VisionTransformersDropAndPreTrainAsTold) {
   spec.representation = 768;
   EXPECT_EQ(count(spec, "tanh"), 1);
   EXPECT_EQ(build(spec, 1, DType::fp16).parameters() - plain, 768 * 768 + 768);
+}
+
+// Per layer of the encoder 2 x 1050880 of its feed-forward parts, 329216 of attention, 200448 of the convolution and
+// 3072 of norms; of the decoder 2 x 263168 + 1050880 + 1536; 1838080 ahead of them, 512 and 1083648 between, 512 and 2
+// x 1087881 behind. ESPnet gives 46.2 million for its network of these numbers.
+TEST(Zoo, ConformerHasItsParametersAndUnits) {
+  const ConformerSpec spec = conformer_spec("conformer-m");
+  EXPECT_EQ(build(spec, 1, DType::fp16).parameters(), 12 * (2 * 1050880 + 329216 + 200448 + 3072) +
+                                                          6 * (2 * 263168 + 1050880 + 1536) + 1838080 + 512 + 1083648 +
+                                                          512 + 2 * 1087881);
+  for (const GraphUse use : {GraphUse::training, GraphUse::inference}) {
+    const Graph graph = build(spec, 2, DType::fp16, use);
+    check(graph);
+    ASSERT_EQ(graph.units.size(), 2u + 12 * 4 + 6 * 3);
+    EXPECT_EQ(graph.units[UnitId(3)].name, "encoder0/convolution");
+    EXPECT_EQ(graph.units[UnitId(1 + 12 * 4)].name, "decoder0/attention");
+    EXPECT_EQ(graph.units[UnitId(1 + 12 * 4)].layer, 12);
+    EXPECT_EQ(graph.info(graph.outputs.back()).shape, (Shape{2, 48, 4233}));
+    EXPECT_EQ(graph.loss.valid(), use == GraphUse::training);
+    for (TensorId t : graph.inputs) EXPECT_EQ(graph.info(t).shape[0], 2) << graph.tensors[t].name;
+  }
+}
+
+TEST(Zoo, EqualLayersOfConformerHaveEqualSignatures) {
+  Graph graph = build(conformer_spec("conformer-m"), 2, DType::fp16);
+  add_optimizer(graph, add_gradients(graph), {.kind = "adam"});
+  std::set<std::uint64_t> distinct;
+  for (std::size_t u = 0; u < graph.units.size(); ++u) distinct.insert(signature(graph, UnitId(u)));
+  // Embedding, head, four parts of the encoder and three of the decoder; the encoder's last part and the decoder's
+  // first.
+  EXPECT_EQ(distinct.size(), 11u);
+}
+
+TEST(Zoo, RefusesNumbersOfConformerThatDoNotGoTogether) {
+  const auto message = [](auto change) -> std::string {
+    ConformerSpec spec = conformer_spec("conformer-m");
+    change(spec);
+    try {
+      build(spec, 1, DType::fp16);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message([](auto& s) { s.heads = 7; }), "conformer-m: hidden 256 is not a multiple of heads 7");
+  EXPECT_EQ(message([](auto& s) { s.kernel = 4; }), "conformer-m: kernel must be odd, found 4");
+  EXPECT_EQ(message([](auto& s) { s.frames = 6; }),
+            "conformer-m: frames and features must be at least 7, found 6 and 80");
+  EXPECT_THROW(conformer_spec("vit-base"), Error);
 }
 
 // 4.09 billion multiply-adds per image, as published for version 1.5 (version 1: 3.86).

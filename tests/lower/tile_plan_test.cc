@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/graph/builder.h"
 #include "tests/lower/toy.h"
 
 namespace superstep {
@@ -52,6 +53,42 @@ TEST(TilePlan, SearchFindsTheFastestSplit) {
         }
       }
     }
+  }
+}
+
+// A depthwise convolution of EfficientNet-B0, 96 channels of 112 x 112 to 56 x 56, and its gradients.
+TEST(TilePlan, ConvolutionsOfSingleChannelsAreNeitherFreeNorPaddedToSixteen) {
+  Graph graph;
+  GraphBuilder b(graph);
+  const std::vector<std::int64_t> two{2, 2}, one{1, 1};
+  Attributes attrs;
+  attrs.set("groups", std::int64_t{96});
+  attrs.set("strides", two), attrs.set("pads_begin", one), attrs.set("pads_end", one);
+  const TensorId x = b.input("x", DType::fp16, {4, 96, 112, 112}), w = b.weight("w", DType::fp16, {96, 1, 3, 3});
+  const TensorId y = b.one("conv", {x, w}, attrs);
+  Attributes of_x = attrs, of_w = attrs;
+  of_x.set("spatial", std::vector<std::int64_t>{112, 112}), of_w.set("window", std::vector<std::int64_t>{3, 3});
+  const TensorId dx = b.one("conv_input_grad", {y, w}, of_x), dw = b.one("conv_weight_grad", {x, y}, of_w);
+
+  const Chip chip = load_machine("ipu-pod4").chip;
+  const Calibration calibration = load_calibration("none");
+  const double macs = 4.0 * 96 * 56 * 56 * 9 / static_cast<double>(chip.tiles);
+  for (TensorId result : {y, dx, dw}) {
+    const CallOf call(graph, graph.tensors[result].producer);
+    std::vector<std::int64_t> extents;
+    for (const Axis& axis : call->def.space(*call).axes) extents.push_back(axis.extent);
+    const ProductShape shape = product_shape(*call, extents, DType::fp16);
+    ASSERT_TRUE(shape.depthwise);
+    EXPECT_EQ(shape.depthwise->weight_gradient, result == dw);
+    ProductShape padded = shape;
+    padded.depthwise.reset();
+    const ProductPlan own = product_front(shape, chip.tiles, chip, calibration).front();
+    const ProductPlan by_matrix = product_front(padded, chip.tiles, chip, calibration).front();
+    EXPECT_LT(own.total, by_matrix.total);
+    EXPECT_LE(own.pg * own.pm * own.pn * own.pk, chip.tiles);
+    const double rate = macs / static_cast<double>((own.rows_useful + own.rows_padding + own.fixed).value);
+    EXPECT_GT(rate, 0.5) << "multiply-adds per cycle";
+    EXPECT_LT(rate, 16) << "a channel in four of 64";
   }
 }
 

@@ -98,5 +98,39 @@ TEST(Verify, ImageNetworksAreScaledDownToo) {
   EXPECT_GT(halves["width"], 8);  // smaller weights would not be split
 }
 
+// With random factors per sample: stochastic depth.
+TEST(Verify, EfficientNetIsScaledDownToo) {
+  for (const char* name : {"efficientnet-b0", "efficientnet-b4-g16"}) {
+    const json job = {{"model", {{"zoo", name}, {"image_size", 64}}},
+                      {"machine", "ipu-pod4"},
+                      {"optimizer", {{"kind", "sgd_momentum"}}},
+                      {"batch", {{"global", 32}}},
+                      {"plan", {{"pipeline_stages", 2}, {"replicas", 2}, {"micro_batch", 2}}}};
+    World world(job);
+    const Plan best = best_of(world);
+    EXPECT_EQ(world.problem(best), "");
+    const Verification v = verify(world.job, best, units(world, best), 1);
+    EXPECT_TRUE(v.identical()) << v.sentence();
+    expect_alike(best.pipeline_stages, v.plan.pipeline_stages);
+    EXPECT_EQ(v.scaled.job["model"]["expansion"], 2);
+  }
+}
+
+// The decoder reads what left the encoder stages before.
+TEST(Verify, ConformerIsScaledDownToo) {
+  const json job = {{"model", {{"zoo", "conformer-m"}, {"layers", 4}, {"decoder_layers", 4}, {"frames", 127}}},
+                    {"machine", "ipu-pod4"},
+                    {"optimizer", {{"kind", "adam"}}},
+                    {"batch", {{"global", 32}}},
+                    {"plan", {{"pipeline_stages", 2}, {"replicas", 2}, {"micro_batch", 2}}}};
+  World world(job);
+  const Plan best = best_of(world);
+  EXPECT_EQ(world.problem(best), "");
+  const Verification v = verify(world.job, best, units(world, best), 1);
+  EXPECT_TRUE(v.identical()) << v.sentence();
+  expect_alike(best.pipeline_stages, v.plan.pipeline_stages);
+  EXPECT_EQ(v.scaled.job["model"]["kernel"], 3);
+}
+
 }  // namespace
 }  // namespace superstep::test

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Prints what small networks of the zoo must come to, by PyTorch in fp64: make_zoo_references.py
+
+Debian: python3-torch. The numbers are in zoo_reference_test.cc, so neither building nor testing needs this script.
+Weights, in the order in which they are used, and inputs are waves (see wave()). Printed per network: parameters, loss,
+and the sum of all gradients, element by element times another wave.
+"""
+import math
+
+import torch
+from torch.nn import functional as F
+
+
+def wave(number, shape, pace=1.3, height=0.5):
+    places = torch.arange(math.prod(shape), dtype=torch.float64)
+    return (height * torch.sin(0.7 * number + pace * places)).reshape(shape)
+
+
+class Weights:
+    def __init__(self):
+        self.all = []
+
+    def __call__(self, *shape):
+        self.all.append(wave(len(self.all) + 1, shape).requires_grad_())
+        return self.all[-1]
+
+    def report(self, name, loss):
+        loss.backward()
+        along = sum((w.grad * wave(k, w.shape, 0.9, 1)).sum() for k, w in enumerate(self.all))
+        print(f"{name}: {sum(w.numel() for w in self.all)} parameters, loss {loss.item():.12g}, along {along:.12g}")
+
+
+SIZES = [(3, 1, 1, False), (3, 2, 2, True), (5, 2, 2, True), (3, 2, 3, True), (5, 1, 3, True), (5, 2, 4, True),
+         (3, 1, 1, True)]
+
+
+def efficientnet(name, size, expansion, group_size, groups, blocks=1):
+    """All widths 8, no dropout; `groups` of group norm, 0: batch norm."""
+    w = Weights()
+    width = 8
+
+    def conv(x, filters, window=1, stride=1, split=1):
+        x = F.conv2d(x, w(filters, x.shape[1] // split, window, window), None, stride, window // 2, 1, split)
+        gamma, beta = w(filters), w(filters)
+        if groups:
+            return F.group_norm(x, min(groups, filters), gamma, beta, 1e-3)
+        return F.batch_norm(x, None, None, gamma, beta, True, 0, 1e-3)
+
+    def dense(x, columns):
+        return x @ w(x.shape[1], columns) + w(columns)
+
+    images = wave(0, (3, 3, size, size), 1.7, 1)
+    x = F.silu(conv(images, width, 3, 2))
+    for window, stride, _, expands in SIZES:
+        for i in range(blocks):
+            given = x
+            within = width * expansion if expands else width
+            if within != width:
+                x = F.silu(conv(x, within))
+            x = F.silu(conv(x, within, window, stride if i == 0 else 1, max(1, within // group_size)))
+            means = x.mean((2, 3))
+            factors = torch.sigmoid(dense(F.silu(dense(means, width // 4)), within))
+            x = conv(x * factors[:, :, None, None], width)
+            if i > 0 or stride == 1:
+                x = x + given
+    x = F.silu(conv(x, 16)).mean((2, 3))
+    loss = F.cross_entropy(dense(x, 5), torch.tensor([4, 0, 2]))
+    w.report(name, loss)
+
+
+def conformer(name, layers, decoder_layers, hidden, heads, ffn, kernel, vocabulary, frames, features, length, lengths,
+              token_lengths):
+    """No dropout. The loss is 0.7 of the decoder's and 0.3 of the frames'."""
+    w = Weights()
+    m = len(lengths)
+
+    def dense(x, columns, bias=True):
+        y = x @ w(x.shape[-1], columns)
+        return y + w(columns) if bias else y
+
+    def norm(x):
+        return F.layer_norm(x, x.shape[-1:], w(x.shape[-1]), w(x.shape[-1]), 1e-5)
+
+    def positions(rows):
+        pace = torch.exp(torch.arange(0, hidden, 2, dtype=torch.float64) * -(math.log(10000.0) / hidden))
+        angle = torch.arange(rows, dtype=torch.float64)[:, None] * pace
+        return torch.stack((torch.sin(angle), torch.cos(angle)), -1).reshape(rows, hidden)
+
+    def split(x):
+        return x.reshape(x.shape[0], x.shape[1], heads, -1).transpose(1, 2)
+
+    def mixed(scores, value, mask):
+        scores = scores / math.sqrt(hidden // heads) * mask + (mask - 1) * 1e3
+        x = (torch.softmax(scores, -1) * mask) @ value
+        return dense(x.transpose(1, 2).reshape(m, -1, hidden), hidden)
+
+    def attention(x, memory, mask, places=None):
+        query, key, value = split(dense(x, hidden)), split(dense(memory, hidden)), split(dense(memory, hidden))
+        if places is None:
+            return mixed(query @ key.transpose(-2, -1), value, mask)
+        places = split(dense(places[None], hidden, False))
+        by_content = (query + w(heads, hidden // heads)[:, None]) @ key.transpose(-2, -1)
+        by_place = (query + w(heads, hidden // heads)[:, None]) @ places.transpose(-2, -1)
+        return mixed(by_content + by_place, value, mask)
+
+    def feed_forward(x, function):
+        return dense(function(dense(norm(x), ffn)), hidden)
+
+    def convolution(x):
+        x = F.glu(dense(norm(x), 2 * hidden, False), -1).transpose(1, 2)
+        x = F.conv1d(x, w(hidden, 1, kernel), None, 1, kernel // 2, 1, hidden).transpose(1, 2)
+        return dense(F.silu(norm(x)), hidden, False)
+
+    x = wave(0, (m, 1, frames, features), 1.7, 1)
+    for channels in (1, hidden):
+        x = F.relu(F.conv2d(x, w(hidden, channels, 3, 3), w(hidden), 2))
+    x = dense(x.transpose(1, 2).flatten(2), hidden) * math.sqrt(hidden)
+    rows = x.shape[1]
+    mask = (4 * torch.arange(rows) < torch.tensor(lengths)[:, None]).double()[:, None, None, :]
+    for i in range(layers):
+        x = x + 0.5 * feed_forward(x, F.silu)
+        given = norm(x)
+        x = x + attention(given, given, mask, positions(rows))
+        x = x + convolution(x)
+        x = norm(x + 0.5 * feed_forward(x, F.silu))
+    memory = norm(x)
+
+    earlier = torch.tril(torch.ones(length, length, dtype=torch.float64))
+    own = earlier * (torch.arange(length) < torch.tensor(token_lengths)[:, None]).double()[:, None, None, :]
+    tokens = torch.arange(m * length).reshape(m, length) * 5 % vocabulary
+    x = w(vocabulary, hidden)[tokens] * math.sqrt(hidden) + positions(length)
+    for i in range(decoder_layers):
+        given = norm(x)
+        x = x + attention(given, given, own)
+        x = x + attention(norm(x), memory, mask)
+        x = x + feed_forward(x, F.relu)
+    scores, of_frames = dense(norm(x), vocabulary), dense(memory, vocabulary)
+
+    def labels(counts, rows, pace):
+        every = torch.arange(m * rows).reshape(m, rows) * pace % vocabulary
+        return torch.where(torch.arange(rows) < torch.tensor(counts)[:, None], every, torch.tensor(-100)).flatten()
+
+    loss = 0.7 * F.cross_entropy(scores.flatten(0, 1), labels(token_lengths, length, 7))
+    counts = [-(-n // 4) for n in lengths]
+    loss = loss + 0.3 * F.cross_entropy(of_frames.flatten(0, 1), labels(counts, rows, 4))
+    w.report(name, loss)
+
+
+conformer("conformer", 2, 2, 8, 2, 12, 3, 9, 31, 11, 5, [28, 17], [5, 3])
+efficientnet("depthwise, batch norm", 64, 6, 1, 0)
+efficientnet("groups of 4, group norm", 64, 2, 4, 4)
