@@ -96,7 +96,12 @@ PublishedPoint read_point(JsonReader r, const std::string& file) {
 }
 
 LeftOut read_left_out(JsonReader r) {
-  LeftOut l{r.text("id"), r.text("use"), r.text("model"), r.text("machine"), r.text("why")};
+  LeftOut l{r.text("id"), r.text("use"), r.text("model"), r.text("machine"), r.text("why"), {}};
+  if (r.has("stated")) {
+    JsonReader s = r.object("stated");
+    l.stated = {s.text("metric"), s.text("unit"), s.text("source"), s.number("value", 1e-12, 1e15)};
+    s.finish();
+  }
   r.finish();
   return l;
 }

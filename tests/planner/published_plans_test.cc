@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <set>
 #include <sstream>
 
 #include "model/json_reader.h"
 #include "model/machine/load_machine.h"
 #include "planner/make_report.h"
+#include "tests/planner/page.h"
 #include "tests/planner/world.h"
 #include "traces/text_table.h"
 
@@ -129,11 +128,7 @@ TEST(PublishedPlans, WouldNotFitWithTheirStateInProcessor) {
 }
 
 TEST(PublishedPlans, AreOnThePageAsTheyAreCounted) {
-  const std::string file = SUPERSTEP_SOURCE "/docs/published-plans.md";
-  if (std::getenv("SUPERSTEP_UPDATE") != nullptr) std::ofstream(file, std::ios::binary) << page();
-  std::ifstream in(file, std::ios::binary);
-  const std::string found{std::istreambuf_iterator<char>(in), {}};
-  EXPECT_EQ(found, page()) << "the page is old: see its second paragraph";
+  test::expect_file(SUPERSTEP_SOURCE "/docs/published-plans.md", page());
 }
 
 }  // namespace
