@@ -64,4 +64,9 @@ expect 0 result.json '"ours": 105.0' '"within": false' '"outside": 1'
 [[ $(value error result.json) == 1.1 ]] || complain "error $(value error result.json), expected 1.1"
 run validate --operators one.json --quiet
 expect 2 err 'one.json' 'facts'
+
+# Beside another system: what was published, and what is modelled now.
+run validate --against dgx-a100 --json result.json --threads 2
+expect 0 out 'BERT-Large training, MLPerf v1.1' '3 x dgx-a100' 'published' 'announced' 'modelled' 'items/J'
+expect 0 result.json '"basis": "modelled"' '"joules_per_item": ' '"speed": ' '"items_per_joule_ratio": '
 finish
