@@ -19,17 +19,6 @@ namespace fs = std::filesystem;
 constexpr double kHour = 3600;
 constexpr double kKilowattHour = 3.6e6;  // joules
 
-// Calls `read` with each object of a list.
-template <class F>
-void each(JsonReader& r, const char* key, const std::string& file, F read) {
-  const json& list = r.raw(key);
-  if (!list.is_array()) r.fail(key, "found " + describe(list) + ", expected a list");
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::string at = r.at(key) + "/" + std::to_string(i);
-    read(JsonReader(list[i], file, at.substr(file.size() + 1)));
-  }
-}
-
 // What is wrong, without the file and without the list of what would be right.
 std::string without_place(const Error& e) {
   std::string message = e.what();
@@ -47,12 +36,13 @@ class Reading {
     JsonReader r(contents, file_);
     r.text_or("description", "");
     baseline_ = load_machine(r.text("baseline"));
-    count_ = static_cast<double>(std::max<std::size_t>(1, r.raw("comparisons").size()));
+    std::vector<JsonReader> items = r.objects("comparisons");
+    count_ = static_cast<double>(std::max<std::size_t>(1, items.size()));
     std::vector<SystemComparison> all;
-    each(r, "comparisons", file_, [&](JsonReader item) {
+    for (JsonReader& item : items) {
       all.push_back(read_comparison(item));
       done_ += 1;
-    });
+    }
     r.finish();
     return all;
   }
@@ -61,8 +51,8 @@ class Reading {
   SystemComparison read_comparison(JsonReader& r) {
     SystemComparison c{r.text("title"), r.text("item"), r.text_or("note", ""), {}, {}};
     if (options_.progress) options_.progress(done_ / count_, c.title);
-    each(r, "baselines", file_, [&](JsonReader b) { c.baselines.push_back(read_baseline(b)); });
-    each(r, "ours", file_, [&](JsonReader o) { c.ours.push_back(read_ours(o)); });
+    for (JsonReader& b : r.objects("baselines")) c.baselines.push_back(read_baseline(b));
+    for (JsonReader& o : r.objects("ours")) c.ours.push_back(read_ours(o));
     r.finish();
     compare(c);
     return c;
@@ -140,11 +130,11 @@ class Reading {
     ComparedSystem s;
     s.basis = Basis::modelled;
     double seconds = 0, low = 0, high = 0;
-    each(r, "jobs", file_, [&](JsonReader j) {
+    for (JsonReader& j : r.objects("jobs")) {
       const json& job = j.raw("job");
       const double samples = j.number_or("samples", 1e-12, 1e15, 1);
       j.finish();
-      if (!s.failure.empty()) return;
+      if (!s.failure.empty()) continue;
       try {
         const Evaluated e = plan(job, s);
         const Band band = band_of(e.worlds);
@@ -155,7 +145,7 @@ class Reading {
       } catch (const Error& e) {
         s.failure = without_place(e);
       }
-    });
+    }
     r.finish();
     if (!s.failure.empty() || seconds <= 0) return s;
     s.items_per_second = 1 / seconds;
