@@ -12,8 +12,11 @@
 namespace superstep {
 namespace {
 
-// Colours that differ in hue and lightness, for lines in order; dashed ones take that of the line they belong to.
+// Colours that differ in hue and lightness, for solid lines in order. Dashed ones are dark and thin, to be seen on
+// them.
 constexpr std::array<const char*, 4> kColours = {"#1f5fa8", "#c2571a", "#2e7d32", "#6a3d9a"};
+constexpr const char* kDashedColour = "#222222";
+constexpr std::array<const char*, 2> kDashes = {"7 5", "2 4"};
 constexpr std::array<char, 4> kMarks = {'o', 'x', '+', '*'};
 
 struct Span {
@@ -41,7 +44,7 @@ Axes axes_of(const LinePlot& plot) {
   return a;
 }
 
-// Of solid series, in order: the k-th dashed one compares with the k-th of them.
+// Among the solid series, or among the dashed ones.
 std::size_t place_of(const LinePlot& plot, std::size_t series) {
   return static_cast<std::size_t>(
       std::count_if(plot.series.begin(), plot.series.begin() + static_cast<std::ptrdiff_t>(series),
@@ -129,7 +132,15 @@ class Svg {
     text(22, middle, plot_.y_label, "middle", " transform=\"rotate(-90 22 " + px(middle) + ")\"");
   }
 
-  std::string colour(std::size_t series) const { return kColours[place_of(plot_, series) % kColours.size()]; }
+  std::string colour(std::size_t series) const {
+    return plot_.series[series].dashed ? kDashedColour : kColours[place_of(plot_, series) % kColours.size()];
+  }
+  // Colour, width and dashes of a line.
+  std::string stroke(std::size_t series) const {
+    const std::string colour_part = " stroke=\"" + colour(series) + "\" stroke-width=";
+    if (!plot_.series[series].dashed) return colour_part + "\"2.2\"";
+    return colour_part + "\"1.2\" stroke-dasharray=\"" + kDashes[place_of(plot_, series) % kDashes.size()] + "\"";
+  }
 
   void mark(double at_x, double at_y, std::size_t series) {
     const std::string fill = "\" fill=\"" + colour(series) + "\"/>\n";
@@ -142,8 +153,7 @@ class Svg {
   void line(std::size_t series) {
     const PlotSeries& s = plot_.series[series];
     if (s.points.empty()) return;
-    out_ += "<polyline fill=\"none\" stroke=\"" + colour(series) + "\" stroke-width=\"" + (s.dashed ? "1.2" : "2.2") +
-            "\"" + (s.dashed ? " stroke-dasharray=\"6 5\"" : "") + " points=\"";
+    out_ += "<polyline fill=\"none\"" + stroke(series) + " points=\"";
     for (const PlotPoint& p : s.points) out_ += px(x(p.x)) + "," + px(y(p.y)) + (&p == &s.points.back() ? "" : " ");
     out_ += "\"/>\n";
     if (s.dashed) return;
@@ -162,8 +172,7 @@ class Svg {
     for (std::size_t i = 0; i < plot_.series.size(); ++i, at += 20) {
       const PlotSeries& s = plot_.series[i];
       out_ += "<line x1=\"" + px(kLeft + 16) + "\" y1=\"" + px(at) + "\" x2=\"" + px(kLeft + 48) + "\" y2=\"" + px(at) +
-              "\" stroke=\"" + colour(i) + "\" stroke-width=\"" + (s.dashed ? "1.2" : "2.2") + "\"" +
-              (s.dashed ? " stroke-dasharray=\"6 5\"" : "") + "/>\n";
+              "\"" + stroke(i) + "/>\n";
       if (!s.dashed) mark(kLeft + 32, at, i);
       text(kLeft + 56, at + 4.5, s.name, "start");
     }
