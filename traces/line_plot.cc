@@ -80,7 +80,7 @@ std::string px(double value) {
 }
 
 // The frame of the drawing, in pixels.
-constexpr double kWidth = 720, kHeight = 460;
+constexpr double kHeight = 460;
 constexpr double kLeft = 90, kRight = 690, kTop = 50, kBottom = 390;
 
 class Svg {
