@@ -48,7 +48,7 @@ bool on_a_whole_machine(const PublishedPoint& point, const Scaling& scaling) {
   const nlohmann::json& machine = point.job.at("machine");
   if (!machine.is_string() || point.measured.metric != Metric::throughput) return false;
   for (const ScaledSize& s : scaling.sizes) {
-    if (s.machine == machine) return true;
+    if (s.machine == machine.get<std::string>()) return true;
   }
   return false;
 }
