@@ -167,6 +167,15 @@ JsonReader JsonReader::object(std::string_view key) {
   return JsonReader(raw(key), file_, pointer_ + "/" + pointer_token(key));
 }
 
+std::vector<JsonReader> JsonReader::objects(std::string_view key) {
+  const json& list = raw(key);
+  if (!list.is_array()) fail(key, "found " + describe(list) + ", expected a list");
+  std::vector<JsonReader> readers;
+  for (std::size_t i = 0; i < list.size(); ++i)
+    readers.emplace_back(list[i], file_, pointer_ + "/" + pointer_token(key) + "/" + std::to_string(i));
+  return readers;
+}
+
 std::string JsonReader::text(std::string_view key) {
   const json& value = raw(key);
   if (!value.is_string()) fail(key, "expected a text, found " + describe(value));

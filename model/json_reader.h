@@ -30,6 +30,7 @@ class JsonReader {
   const nlohmann::json& raw(std::string_view key);          // required
   const nlohmann::json* raw_or_null(std::string_view key);  // nullptr when absent
   JsonReader object(std::string_view key);                  // required object
+  std::vector<JsonReader> objects(std::string_view key);    // required list of objects
 
   std::string text(std::string_view key);
   std::string text_or(std::string_view key, std::string fallback);

@@ -126,12 +126,9 @@ std::vector<OperatorFact> load_operator_facts(const std::vector<std::string>& pa
     const json contents = parse_json_file(file);
     JsonReader r(contents, file);
     r.text_or("description", "");
-    const json& list = r.raw("facts");
-    if (!list.is_array()) r.fail("facts", "found " + describe(list) + ", expected a list");
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const std::string pointer = "/facts/" + std::to_string(i);
-      facts.push_back(read_fact(JsonReader(list[i], file, pointer)));
-      const std::string place = file + "#" + pointer;
+    for (const JsonReader& item : r.objects("facts")) {
+      facts.push_back(read_fact(item));
+      const std::string place = item.here();
       const auto [first, is_new] = places.try_emplace(facts.back().id, place);
       if (!is_new)
         throw Error(place + "/id",

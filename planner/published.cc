@@ -96,20 +96,14 @@ PublishedPoint read_point(JsonReader r, const std::string& file) {
 }
 
 LeftOut read_left_out(JsonReader r) {
-  LeftOut l{r.text("id"), r.text("use"), r.text("model"), r.text("machine"), r.text("why")};
+  LeftOut l{r.text("id"), r.text("use"), r.text("model"), r.text("machine"), r.text("why"), {}};
+  if (r.has("stated")) {
+    JsonReader s = r.object("stated");
+    l.stated = {s.text("metric"), s.text("unit"), s.text("source"), s.number("value", 1e-12, 1e15)};
+    s.finish();
+  }
   r.finish();
   return l;
-}
-
-// Calls `read` with each object of a list, and where it stands.
-template <class F>
-void each(JsonReader& r, const char* key, const std::string& file, F read) {
-  const json& list = r.raw(key);
-  if (!list.is_array()) r.fail(key, "found " + describe(list) + ", expected a list");
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::string pointer = std::string("/") + key + "/" + std::to_string(i);
-    read(JsonReader(list[i], file, pointer), file + "#" + pointer);
-  }
 }
 
 // What all files say together.
@@ -119,16 +113,16 @@ class Reading {
     const json contents = parse_json_file(file);
     JsonReader r(contents, file);
     r.text_or("description", "");
-    each(r, "points", file, [&](const JsonReader& item, const std::string& where) {
+    for (const JsonReader& item : r.objects("points")) {
       all_.points.push_back(read_point(item, file));
-      check_id(all_.points.back().id, where);
-      check_run(all_.points.size() - 1, where);
-    });
+      check_id(all_.points.back().id, item.here());
+      check_run(all_.points.size() - 1, item.here());
+    }
     if (r.has("left_out")) {
-      each(r, "left_out", file, [&](const JsonReader& item, const std::string& where) {
+      for (const JsonReader& item : r.objects("left_out")) {
         all_.left_out.push_back(read_left_out(item));
-        check_id(all_.left_out.back().id, where);
-      });
+        check_id(all_.left_out.back().id, item.here());
+      }
     }
     r.finish();
   }

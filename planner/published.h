@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,9 +36,16 @@ struct PublishedPoint {
   std::string job_file, job_place;  // the file it is in, and where there: "#/points/3/job"; empty: it is the file
 };
 
+// A figure as it was announced, whatever it counts: "x" for a ratio, "h" for a time to train.
+struct Stated {
+  std::string metric, unit, source;
+  double value = 0;  // above 0
+};
+
 // What is published but no point can be made of.
 struct LeftOut {
   std::string id, use, model, machine, why;
+  std::optional<Stated> stated;
 };
 
 struct PublishedPoints {

@@ -5,6 +5,14 @@
 
 namespace superstep {
 
+nlohmann::json free_job(const Job& job) {
+  nlohmann::json free = job.json;
+  free.erase("plan");
+  const nlohmann::json::json_pointer precision("/plan/precision");
+  if (job.json.contains(precision)) free["plan"]["precision"] = job.json.at(precision);
+  return free;
+}
+
 Rank rank(Tables& tables, const Plan& plan, SearchOptions options) {
   const Job& job = tables.job();
   const Setting setting(tables.table(table_key(plan)), plan, job.optimizer, plan.phased());

@@ -15,6 +15,9 @@ struct Rank {
   bool exact() const { return undecided == 0; }
 };
 
+// The job's question with every plan field free but the precision, which is part of it.
+nlohmann::json free_job(const Job& job);
+
 // `tables` are of the free job. The plan need not be a point of its space, nor fit.
 Rank rank(Tables& tables, const Plan& plan, SearchOptions options);
 

@@ -173,6 +173,7 @@ class Search {
 
   bool time_is_up() {
     if (options_.time_limit > 0 && since(start_) > options_.time_limit) stopped_ = true;
+    if (options_.programme_limit > 0 && out_.stats.evaluations >= options_.programme_limit) stopped_ = true;
     return stopped_;
   }
 

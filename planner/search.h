@@ -55,6 +55,9 @@ struct SearchResult {
 struct SearchOptions {
   std::int64_t top = 5;
   double time_limit = 0;  // seconds; 0: none
+  // Cut programmes after which no further cell of the space is opened; 0: none. What is found by then is the same
+  // everywhere, as it is not with a time limit.
+  std::int64_t programme_limit = 0;
   bool pareto = true;
   bool find_fix = true;
   int threads = 0;        // 0: all cores; the result does not depend on it

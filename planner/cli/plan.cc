@@ -80,7 +80,7 @@ void add_plan(CLI::App& app, CommonOptions& common, Run& run) {
       ->type_name("K");
   sub->add_option("--time-limit", a->options.time_limit,
                   "Stop after so many seconds with the best so far and its gap; 0: never")
-      ->check(CLI::Range(0.01, 1e6))
+      ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
   sub->add_option("--rank", a->pinned, "Say how many plans are faster than the one pinned in another job")
       ->type_name("PINNED.json");

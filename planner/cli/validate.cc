@@ -9,6 +9,7 @@
 
 #include "model/error.h"
 #include "planner/cli/options.h"
+#include "planner/cli/validate_against.h"
 #include "planner/cli/validate_operators.h"
 
 namespace superstep {
@@ -200,8 +201,16 @@ void add_validate(CLI::App& app, CommonOptions& common, Run& run) {
   sub->add_flag("--operators", *operators,
                 "Single operators instead: vertices, exchanges and products against the facts of data/operators, or of "
                 "the files given");
-  sub->callback([paths, operators, &common, &run] {
-    run = [paths, operators, &common] {
+  auto against = std::make_shared<std::string>();
+  sub->add_option("--against", *against,
+                  "IPU systems beside published results of another system instead, such as dgx-a100: throughput, rated "
+                  "power, energy")
+      ->type_name("SYSTEM")
+      ->excludes("--operators")
+      ->excludes("points");
+  sub->callback([paths, operators, against, &common, &run] {
+    run = [paths, operators, against, &common] {
+      if (!against->empty()) return run_validate_against(*against, common);
       return *operators ? run_validate_operators(*paths, common) : run_validate(*paths, common);
     };
   });

@@ -59,8 +59,9 @@ std::string reader_error(const json& job) {
 
 std::vector<std::string> example_jobs() {
   std::vector<std::string> names;
-  for (const auto& file : fs::directory_iterator(SUPERSTEP_JOBS)) {
-    if (file.path().extension() == ".json" && file.path().stem() != "schema") names.push_back(file.path().filename());
+  for (const auto& file : fs::recursive_directory_iterator(SUPERSTEP_JOBS)) {
+    if (file.path().extension() == ".json" && file.path().stem() != "schema")
+      names.push_back(fs::relative(file.path(), SUPERSTEP_JOBS));
   }
   return names;
 }
@@ -168,7 +169,7 @@ TEST(JobSchema, NamesAreThoseOfTheProgram) {
 }
 
 TEST(JobSchema, NumbersOfAnotherFamilyAreRefusedByBoth) {
-  const json images = read("published-mlperf11-rn50-pod16.json"), words = read("every-field.json");
+  const json images = read("gallery/mlperf11-rn50-pod16.json"), words = read("every-field.json");
   for (const auto& [job, other] : {std::pair(images, words), std::pair(words, images)}) {
     for (const auto& [key, value] : other["model"].items()) {
       if (job["model"].contains(key)) continue;

@@ -14,7 +14,7 @@ run validate
 expect 0 out mlperf10-bert-pod16-step caraml-gpt2s-pod4-gb64 'null: median' 'bert, validation' 'calibration runs'
 
 # A point's prediction is what estimate says, and its sign is that of the rate.
-one="{\"id\": \"one\", \"use\": \"mine\", \"family\": \"bert\", \"job\": \"$given/jobs/published-epcc-bertB128-bow4.json\",
+one="{\"id\": \"one\", \"use\": \"mine\", \"family\": \"bert\", \"job\": \"$given/jobs/gallery/epcc-bertB128-bow4.json\",
   \"measured\": {\"metric\": \"step_time_s\", \"value\": 1, \"unit\": \"ms\", \"source\": \"a test\"}}"
 two='{"id": "two", "use": "mine", "family": "bert", "job": {"model": {"zoo": "brt-base"}, "machine": "toy"},
   "measured": {"metric": "throughput", "value": 1, "unit": "samples/s", "source": "a test"}}'
@@ -22,7 +22,7 @@ echo "{\"points\": [$one]}" >one.json
 run validate one.json --json result.json --threads 2
 expect 0 result.json '"id": "one"' '"use": "mine"' '"predicted": ' '"median_abs_error": ' '"p90_abs_error": ' \
   '"max_abs_error": ' '"utilisation": '
-"$superstep" estimate "$given/jobs/published-epcc-bertB128-bow4.json" --json estimate.json --quiet
+"$superstep" estimate "$given/jobs/gallery/epcc-bertB128-bow4.json" --json estimate.json --quiet
 [[ $(value samples_per_second result.json) == "$(value samples_per_second estimate.json)" ]] ||
   complain "validate: $(value samples_per_second result.json), estimate: $(value samples_per_second estimate.json)"
 [[ $(value error result.json) == -0.99* ]] || complain "error $(value error result.json), expected nearly -1"
@@ -64,4 +64,9 @@ expect 0 result.json '"ours": 105.0' '"within": false' '"outside": 1'
 [[ $(value error result.json) == 1.1 ]] || complain "error $(value error result.json), expected 1.1"
 run validate --operators one.json --quiet
 expect 2 err 'one.json' 'facts'
+
+# Beside another system: what was published, and what is modelled now.
+run validate --against dgx-a100 --json result.json --threads 2
+expect 0 out 'BERT-Large training, MLPerf v1.1' '3 x dgx-a100' 'published' 'announced' 'modelled' 'items/J'
+expect 0 result.json '"basis": "modelled"' '"joules_per_item": ' '"speed": ' '"items_per_joule_ratio": '
 finish

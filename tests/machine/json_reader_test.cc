@@ -150,5 +150,20 @@ TEST(Describe, CutsLongTextBetweenCharacters) {
 
 TEST(PointerToken, EscapesSlashAndTilde) { EXPECT_EQ(pointer_token("a/b~c"), "a~1b~0c"); }
 
+TEST(JsonReader, ListsOfObjectsKnowWhereTheyStand) {
+  const nlohmann::json good = {{"rows", {{{"id", "a"}}, {{"id", "b"}}}}};
+  JsonReader r(good, "f.json", "/x");
+  std::vector<JsonReader> rows = r.objects("rows");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1].text("id"), "b");
+  EXPECT_EQ(rows[1].here(), "f.json#/x/rows/1");
+  r.finish();
+  const auto error_of = [](const nlohmann::json& value) {
+    return message_of([&] { JsonReader(value, "f.json").objects("rows"); });
+  };
+  EXPECT_EQ(error_of({{"rows", 3}}), "f.json#/rows: found 3, expected a list");
+  EXPECT_EQ(error_of({{"rows", {{{"id", "a"}}, 3}}}), "f.json#/rows/1: expected an object, found 3");
+}
+
 }  // namespace
 }  // namespace superstep

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -16,10 +15,13 @@
 #include "model/machine/load_machine.h"
 #include "planner/calibrate.h"
 #include "planner/validate.h"
+#include "tests/planner/page.h"
 #include "traces/text_table.h"
 
 namespace superstep {
 namespace {
+
+using test::expect_on_page;
 
 constexpr const char* kPage = SUPERSTEP_SOURCE "/docs/validation.md";
 
@@ -181,20 +183,6 @@ std::string tables() {
   out << "\n";
   write_left_out(out);
   return out.str();
-}
-
-// Between the marks of a page stands what is found now; SUPERSTEP_UPDATE writes it there.
-void expect_on_page(const std::string& path, const std::string& begin_mark, const std::string& end_mark,
-                    const std::string& found) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string page{std::istreambuf_iterator<char>(in), {}};
-  const std::size_t begin = page.find(begin_mark), end = page.find(end_mark);
-  ASSERT_TRUE(begin != std::string::npos && end != std::string::npos) << path << " has no place for the tables";
-  const std::size_t first = begin + begin_mark.size();
-  if (std::getenv("SUPERSTEP_UPDATE") != nullptr)
-    std::ofstream(path, std::ios::binary) << page.substr(0, first) << found << page.substr(end);
-  else
-    EXPECT_EQ(page.substr(first, end - first), found) << path << " is old: see this file's first lines";
 }
 
 TEST(Published, IsOnThePageAsItIsPredicted) {

@@ -118,5 +118,36 @@ TEST(Rank, SaysWhatTimeDidNotAllowToDecide) {
   EXPECT_LE(r.faster + r.undecided, r.of);
 }
 
+TEST(Rank, TheFreeJobAsksTheSameQuestion) {
+  nlohmann::json job = two_stages();
+  EXPECT_FALSE(free_job(World(job).job).contains("plan"));
+  job["plan"]["precision"] = {{"first_moment", "fp16"}};
+  nlohmann::json expected = job;
+  expected["plan"] = {{"precision", {{"first_moment", "fp16"}}}};
+  EXPECT_EQ(free_job(World(job).job), expected);
+}
+
+// A limit of programmes leaves the rest undecided, and the same rest for any number of threads.
+TEST(Rank, ALimitOfProgrammesIsDeterministic) {
+  World pinned(two_stages());
+  Cell cell = cells(pinned.job).front();
+  Plan plan = settings(pinned.job, cell, false).front();
+  plan.stages = {0, 4}, plan.stage_ipu = {0, 1}, plan.recompute = {Recompute::stage, Recompute::stage};
+  const auto rank_with = [&](std::int64_t limit, int threads) {
+    World world(free_job(pinned.job));
+    SearchOptions options;
+    options.programme_limit = limit;
+    options.threads = threads;
+    return rank(world.tables, plan, options);
+  };
+  const Rank whole = rank_with(0, 2), one = rank_with(20, 1), two = rank_with(20, 2);
+  EXPECT_GT(one.undecided, 0);
+  EXPECT_EQ(one.undecided, two.undecided);
+  EXPECT_EQ(one.faster, two.faster);
+  EXPECT_LT(one.faster, whole.faster);
+  EXPECT_LE(whole.faster, one.faster + one.undecided);
+  EXPECT_EQ(one.of, whole.of);
+}
+
 }  // namespace
 }  // namespace superstep

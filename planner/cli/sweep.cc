@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <set>
+
+#include "model/error.h"
+#include "model/quantity_text.h"
+#include "planner/cli/options.h"
+#include "planner/scaling.h"
+
+namespace superstep {
+namespace {
+
+struct SweepArguments {
+  std::string scaling, picture;
+  ScalingOptions options;
+};
+
+Ink ink_of(const std::string& fits) { return fits == "fits" ? Ink::plain : Ink::warning; }
+
+std::vector<std::string> cells_of(const ScaledSize& s) {
+  const auto number = [](std::int64_t n) { return std::to_string(n); };
+  return {std::string(name_of(s.kind)),
+          number(s.ipus),
+          with_thousands(s.global_batch),
+          number(s.plan.tensor_parallel.size()) + " " + number(s.plan.pipeline_stages) + " " + number(s.plan.replicas),
+          number(s.plan.micro_batch),
+          with_thousands(s.plan.gradient_accumulation),
+          figure(s.samples_per_second),
+          figure(static_cast<double>(s.global_batch) / s.step_band.high) + " to " +
+              figure(static_cast<double>(s.global_batch) / s.step_band.low),
+          figure(s.speed_up),
+          percent(s.efficiency),
+          to_text(s.rated_power),
+          figure(s.samples_per_joule()),
+          s.fits};
+}
+
+TextTable table_of(const Scaling& scaling) {
+  TextTable table;
+  table.headings = {"scaling",   "IPUs",     "batch",      "t p r",       "m",         "g",   "samples/s",
+                    "95 % band", "speed-up", "efficiency", "rated power", "samples/J", "fits"};
+  table.left_columns = {12};
+  const ScaledSize* last = nullptr;
+  for (const ScaledSize& s : scaling.sizes) {
+    const bool first_of_kind = last != nullptr && last->kind != s.kind;
+    if (s.failure.empty())
+      table.add(cells_of(s), ink_of(s.fits), first_of_kind);
+    else
+      table.add({name_of(s.kind), std::to_string(s.ipus), s.global_batch > 0 ? with_thousands(s.global_batch) : "",
+                 "no plan", "", "", "", "", "", "", to_text(s.rated_power), "", ""},
+                Ink::bad, first_of_kind);
+    last = &s;
+  }
+  return table;
+}
+
+std::vector<std::string> notes_of(const Scaling& scaling) {
+  std::vector<std::string> notes = {
+      "the replica keeps what the job pins; replicas, gradient accumulation and sharding are searched on each size; "
+      "samples per joule are at rated power"};
+  std::set<std::string> uncovered;
+  for (const ScaledSize& s : scaling.sizes) {
+    const std::string name = std::string(name_of(s.kind)) + " scaling, " + s.machine;
+    if (!s.failure.empty()) notes.push_back(name + ": " + s.failure);
+    if (s.failure.empty() && s.gap > 0)
+      notes.push_back(name + ": the search stopped early, a plan may be " + percent(s.gap) + " faster");
+    for (const std::string& what : s.not_validated) uncovered.insert(what + " (" + s.machine + ")");
+  }
+  for (const std::string& what : uncovered) notes.push_back("not validated: no measured point covers " + what);
+  return notes;
+}
+
+void write_picture(const std::string& path, const std::string& svg) {
+  std::ofstream out(path, std::ios::binary);
+  out << svg;
+  out.close();
+  if (!out) throw Error(path, "cannot be written");
+}
+
+int run_scaling(const SweepArguments& a, const CommonOptions& common) {
+  check_output(a.picture);
+  check_output(common.json);
+  if (!a.picture.empty() && std::filesystem::path(a.picture).extension() != ".svg")
+    throw Error(a.picture, "found another kind of file, expected FILE.svg");
+  ScalingOptions options = a.options;
+  options.threads = common.threads;
+  options.progress = progress_of(common);
+  const Scaling scaling = scale(load_job(a.scaling), options);
+  clear_progress(common);
+  if (prints_text(common)) {
+    const TextStyle style = terminal_style();
+    std::cout << table_of(scaling).to_string({.columns = 160, .color = style.color}) << "\n"
+              << to_text(plot_of(scaling), style) << "\n";
+    for (const std::string& note : notes_of(scaling)) {
+      for (const std::string& line : wrapped("note: " + note, style.columns - 2)) std::cout << "  " << line << "\n";
+    }
+  }
+  if (!a.picture.empty()) write_picture(a.picture, to_svg(plot_of(scaling)));
+  write_json(common, to_json(scaling));
+  const bool all =
+      std::all_of(scaling.sizes.begin(), scaling.sizes.end(), [](const ScaledSize& s) { return s.failure.empty(); });
+  return all ? kDone : kFailed;
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, CommonOptions& common, Run& run) {
+  auto a = std::make_shared<SweepArguments>();
+  CLI::App* sub = sub_command(app, common, "sweep",
+                              "Plan a job many times: strong and weak scaling over the sizes of its machine's family");
+  sub->add_option("--scaling", a->scaling, "Job whose machine and batch are scaled")->required()->type_name("JOB.json");
+  sub->add_option("--sizes", a->options.ipus, "IPUs of the machines; all of the family by default")
+      ->delimiter(',')
+      ->type_name("N,N");
+  sub->add_option("-o,--output", a->picture, "Draw throughput over IPUs")->type_name("PLOT.svg");
+  sub->add_option("--time-limit", a->options.time_limit, "Of each search, in seconds; 0: none")
+      ->check(CLI::Range(0.0, 1e6))
+      ->type_name("S");
+  sub->callback([a, &common, &run] { run = [a, &common] { return run_scaling(*a, common); }; });
+}
+
+}  // namespace superstep
