@@ -157,8 +157,8 @@ std::vector<std::int64_t> counts(JsonReader& r, const char* key) {
 }  // namespace
 
 std::vector<ResNetSpec> resnet_specs() {
-  return {resnet("resnet-50", {3, 4, 6, 3}), resnet("resnet-101", {3, 4, 23, 3}), resnet("resnet-152", {3, 8, 36, 3}),
-          resnext("resnext-50", {3, 4, 6, 3}), resnext("resnext-101", {3, 4, 23, 3})};
+  return {resnet("resnet50", {3, 4, 6, 3}), resnet("resnet101", {3, 4, 23, 3}), resnet("resnet152", {3, 8, 36, 3}),
+          resnext("resnext50", {3, 4, 6, 3}), resnext("resnext101", {3, 4, 23, 3})};
 }
 
 nlohmann::json numbers_of(const ResNetSpec& s) {

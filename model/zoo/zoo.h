@@ -40,7 +40,7 @@ enum class Pixels : std::uint8_t {
 // The numbers of a residual image network with bottleneck blocks, ResNet or ResNeXt; a job may override any by its
 // name.
 struct ResNetSpec {
-  std::string name;  // "resnet-50"
+  std::string name;  // "resnet50"
   std::string family = "resnet";
   std::vector<std::int64_t> blocks;  // of each of the four sizes
   std::int64_t width = 64;           // channels of the stem; a block's result has 4, 8, 16, 32 times as many

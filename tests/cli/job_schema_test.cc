@@ -177,7 +177,7 @@ TEST(JobSchema, NumbersOfAnotherFamilyAreRefusedByBoth) {
       mixed["model"][key] = value;
       EXPECT_NE(schema_error(mixed), "") << key;
       EXPECT_THAT(reader_error(mixed), testing::HasSubstr("#/model/" + key + ": found a number of networks such as " +
-                                                          (other == words ? "bert-base" : "resnet-50")));
+                                                          (other == words ? "bert-base" : "resnet50")));
     }
   }
 }

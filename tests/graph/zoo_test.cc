@@ -34,11 +34,11 @@ TEST(Zoo, HasTheParametersOfThePublishedModels) {
 
 // Weights of torchvision's checkpoints, and of timm's resnext101_32x4d.
 TEST(Zoo, ResNetHasTheParametersOfThePublishedModels) {
-  const std::map<std::string, std::int64_t> exact = {{"resnet-50", 25557032},
-                                                     {"resnet-101", 44549160},
-                                                     {"resnet-152", 60192808},
-                                                     {"resnext-50", 25028904},
-                                                     {"resnext-101", 44177704}};
+  const std::map<std::string, std::int64_t> exact = {{"resnet50", 25557032},
+                                                     {"resnet101", 44549160},
+                                                     {"resnet152", 60192808},
+                                                     {"resnext50", 25028904},
+                                                     {"resnext101", 44177704}};
   for (const auto& [name, parameters] : exact)
     EXPECT_EQ(build(resnet_spec(name), 1, DType::fp16).parameters(), parameters);
 }
@@ -125,7 +125,7 @@ TEST(Zoo, RefusesNumbersOfEfficientNetThatDoNotGoTogether) {
             "efficientnet-b0: stage1/block0 has 32 channels, which are no groups of 5");
   EXPECT_EQ(message([](auto& s) { s.norm_groups = 3; }),
             "efficientnet-b0: norm_groups must divide 8, which widths are multiples of, found 3");
-  EXPECT_THROW(efficientnet_spec("resnet-50"), Error);
+  EXPECT_THROW(efficientnet_spec("resnet50"), Error);
 }
 
 // As in torchvision's models of that name; a product of the patches in place of a convolution has as many.
@@ -144,7 +144,7 @@ TEST(Zoo, VisionTransformersHaveTheirParametersAndTokens) {
   VitSpec spec = vit_spec("vit-base");
   spec.patch = 15;
   EXPECT_THROW(build(spec, 1, DType::fp16), Error);
-  EXPECT_THROW(vit_spec("resnet-50"), Error);
+  EXPECT_THROW(vit_spec("resnet50"), Error);
 }
 
 TEST(Zoo, VisionTransformersDropAndPreTrainAsTold) {
@@ -219,7 +219,7 @@ TEST(Zoo, RefusesNumbersOfConformerThatDoNotGoTogether) {
 
 // 4.09 billion multiply-adds per image, as published for version 1.5 (version 1: 3.86).
 TEST(Zoo, ResNet50HasTheMultiplyAddsOfVersionOneAndAHalf) {
-  const Graph graph = build(resnet_spec("resnet-50"), 1, DType::fp16);
+  const Graph graph = build(resnet_spec("resnet50"), 1, DType::fp16);
   double multiply_adds = 0;
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const Op& op = graph.ops[OpId(i)];
@@ -236,7 +236,7 @@ TEST(Zoo, ResNet50HasTheMultiplyAddsOfVersionOneAndAHalf) {
 
 TEST(Zoo, ResNetIsASoundGraphCutAtItsBlocks) {
   for (const GraphUse use : {GraphUse::training, GraphUse::inference}) {
-    const Graph graph = build(resnet_spec("resnet-50"), 2, DType::fp16, use);
+    const Graph graph = build(resnet_spec("resnet50"), 2, DType::fp16, use);
     check(graph);
     ASSERT_EQ(graph.units.size(), 18u);
     EXPECT_EQ(graph.units[UnitId(0)].name, "stem");
@@ -252,7 +252,7 @@ TEST(Zoo, ResNetIsASoundGraphCutAtItsBlocks) {
 }
 
 TEST(Zoo, BlocksOfResNetShareCheckpointsAsTold) {
-  ResNetSpec spec = resnet_spec("resnet-50");
+  ResNetSpec spec = resnet_spec("resnet50");
   const auto checkpoints = [&] {
     const Graph graph = build(spec, 1, DType::fp16);
     std::vector<std::int64_t> found;
@@ -265,7 +265,7 @@ TEST(Zoo, BlocksOfResNetShareCheckpointsAsTold) {
 }
 
 TEST(Zoo, ResNetIsFoldedForInference) {
-  ResNetSpec spec = resnet_spec("resnet-50");
+  ResNetSpec spec = resnet_spec("resnet50");
   spec.statistics_group = 4;
   const Graph training = build(spec, 2, DType::fp16);
   const Graph inference = build(spec, 2, DType::fp16, GraphUse::inference);
@@ -281,7 +281,7 @@ TEST(Zoo, ResNetIsFoldedForInference) {
 }
 
 TEST(Zoo, BytesAreNormalisedOnTheIpu) {
-  ResNetSpec spec = resnet_spec("resnet-50");
+  ResNetSpec spec = resnet_spec("resnet50");
   spec.pixels = Pixels::uint8;
   const Graph graph = build(spec, 1, DType::fp32);
   EXPECT_EQ(graph.info(graph.inputs[0]).type, DType::uint8);
@@ -301,7 +301,7 @@ TEST(Zoo, BytesAreNormalisedOnTheIpu) {
 }
 
 TEST(Zoo, EqualBlocksOfResNetHaveEqualSignatures) {
-  Graph graph = build(resnet_spec("resnet-50"), 2, DType::fp16);
+  Graph graph = build(resnet_spec("resnet50"), 2, DType::fp16);
   add_optimizer(graph, add_gradients(graph), {.kind = "sgd_momentum"});
   std::set<std::uint64_t> distinct;
   for (std::size_t u = 0; u < graph.units.size(); ++u) distinct.insert(signature(graph, UnitId(u)));
@@ -387,7 +387,7 @@ TEST(Zoo, RefusesNumbersThatDoNotGoTogether) {
 
 TEST(Zoo, RefusesNumbersOfImageNetworksThatDoNotGoTogether) {
   const auto message = [](auto change) -> std::string {
-    ResNetSpec spec = resnet_spec("resnet-50");
+    ResNetSpec spec = resnet_spec("resnet50");
     change(spec);
     try {
       build(spec, 1, DType::fp16);
@@ -396,15 +396,15 @@ TEST(Zoo, RefusesNumbersOfImageNetworksThatDoNotGoTogether) {
     }
     return "no error";
   };
-  EXPECT_EQ(message([](auto& s) { s.blocks = {3, 4, 6}; }), "resnet-50: blocks must be 4 numbers, found 3");
+  EXPECT_EQ(message([](auto& s) { s.blocks = {3, 4, 6}; }), "resnet50: blocks must be 4 numbers, found 3");
   EXPECT_EQ(message([](auto& s) {
               s.blocks_per_checkpoint = {8, 9};
             }),
-            "resnet-50: blocks_per_checkpoint has 17 blocks in all, expected the 16 of the network");
+            "resnet50: blocks_per_checkpoint has 17 blocks in all, expected the 16 of the network");
   EXPECT_EQ(message([](auto& s) { s.groups = 48; }),
-            "resnet-50: groups 48 does not divide the 64 channels within the first blocks");
-  EXPECT_EQ(message([](auto& s) { s.classes = 0; }), "resnet-50: classes must be at least 1, found 0");
-  EXPECT_THROW(transformer_spec("resnet-50"), Error);
+            "resnet50: groups 48 does not divide the 64 channels within the first blocks");
+  EXPECT_EQ(message([](auto& s) { s.classes = 0; }), "resnet50: classes must be at least 1, found 0");
+  EXPECT_THROW(transformer_spec("resnet50"), Error);
   EXPECT_THROW(resnet_spec("bert-base"), Error);
 }
 

@@ -16,7 +16,7 @@
 namespace superstep {
 namespace {
 
-constexpr const char* kJobs[] = {"scaling-resnet-50", "scaling-vit-base", "scaling-gpt2-small"};
+constexpr const char* kJobs[] = {"scaling-resnet50", "scaling-vit-base", "scaling-gpt2-small"};
 
 const Scaling& scaling_of(const std::string& job) {
   static std::map<std::string, Scaling> done;

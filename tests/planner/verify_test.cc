@@ -73,7 +73,7 @@ TEST(Verify, GivesTheJobThatWasRun) {
 // Image networks: bytes from the host, batch norm over replicas or within a micro-batch, blocks as units.
 TEST(Verify, ImageNetworksAreScaledDownToo) {
   const auto verified = [](json plan, std::int64_t group, std::int64_t batch) {
-    json job = {{"model", {{"zoo", "resnet-50"}, {"pixels", "uint8"}, {"statistics_group", group}}},
+    json job = {{"model", {{"zoo", "resnet50"}, {"pixels", "uint8"}, {"statistics_group", group}}},
                 {"machine", "ipu-pod16"},
                 {"optimizer", {{"kind", "sgd_momentum"}}},
                 {"batch", {{"global", batch}}},
