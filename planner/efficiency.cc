@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include "model/error.h"
 #include "model/lower/lower.h"
 #include "model/lower/tile_plan.h"
 #include "model/quantity_text.h"
@@ -172,6 +173,15 @@ class Neighbours {
   }
 };
 
+// Networks from files, and batch norm over groups of samples, may not exist for another micro-batch.
+bool legal(const Plan& plan, Tables& tables) {
+  try {
+    return check_plan(plan, tables.facts(plan.micro_batch), tables.job().machine, tables.training()).empty();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 bool better(const PlanChange& a, const PlanChange& b) {
   return std::pair(a.over, a.step_seconds) < std::pair(b.over, b.step_seconds);
 }
@@ -194,8 +204,7 @@ std::vector<EfficiencyRow> efficiency_rows(const Evaluated& e, Tables& tables) {
 std::vector<PlanChange> helpful_changes(const Evaluated& e, Tables& tables) {
   std::vector<PlanChange> best;
   for (const Neighbour& c : Neighbours(e.plan).take(tables.training())) {
-    if (!check_plan(c.plan, tables.facts(c.plan.micro_batch), tables.job().machine, tables.training()).empty())
-      continue;
+    if (!legal(c.plan, tables)) continue;
     const Evaluated other = evaluate_in_full(tables, c.plan);
     if (other.step_seconds >= e.step_seconds) continue;
     PlanChange change{c.field, c.from, c.to, other.step_seconds, other.fits, {}, {}};
