@@ -161,7 +161,7 @@ Estimate evaluate(const Setting& setting, const Plan& plan) {
   Estimate e = plan.phased() ? evaluate_phases(setting, plan) : evaluate_pipeline(setting, plan);
   for (const auto& [owner, borrower] : setting.table().facts().tied)
     e.cycles += setting.tied_cycles(place_tie(plan, owner, borrower));
-  e.cycles = std::max(e.cycles, setting.network_cycles(plan.gradient_accumulation));
+  e.cycles = setting.with_host(e.cycles, plan.gradient_accumulation);
   return e;
 }
 

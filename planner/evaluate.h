@@ -84,8 +84,9 @@ class Setting {
   std::int64_t tied_gradient_ddr(std::int64_t unit) const { return unit_[static_cast<std::size_t>(unit)].tied_ddr; }
   // Joining the gradients of a tied weight, and sending the new value back: per step, all wait.
   std::int64_t tied_cycles(const Tie& tie) const;
-  // What reading a step's inputs over the network takes: no step is faster.
-  std::int64_t network_cycles(std::int64_t micro_batches) const;
+  // A step of `cycles` with what its inputs take: no step is faster than reading them over the network, and host
+  // programs may copy them first.
+  std::int64_t with_host(std::int64_t cycles, std::int64_t micro_batches) const;
   // Least bytes that a unit alone needs on a tile, whatever its stage.
   std::int64_t least_memory(std::int64_t unit) const;
   std::int64_t resident(std::int64_t unit) const { return unit_[static_cast<std::size_t>(unit)].resident; }

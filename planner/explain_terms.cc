@@ -61,9 +61,9 @@ const std::array<TermExplanation, kTerms>& table() {
        {"streaming_factor"}},
       {"bytes of one micro-batch / (DDR rate of one IPU x streaming_factor); where reading them ahead takes longer "
        "than "
-       "the step, the rest of that: bytes / network share",
-       {"/host/rate", "/streaming/ipu_rate", "/streaming/machine_rate"},
-       {"streaming_factor"}},
+       "the step, the rest of that: bytes / network share; with copying_programs, a step's bytes of each / copy_rate",
+       {"/host/rate", "/streaming/ipu_rate", "/streaming/machine_rate", "/host/copy_rate", "/host/copying_programs"},
+       {"streaming_factor", "host_copy_factor"}},
       {"micro_batch_fixed per micro-batch + pipeline_cycle_fixed per pipeline cycle",
        clock,
        {"micro_batch_fixed", "pipeline_cycle_fixed"}},

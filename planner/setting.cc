@@ -266,10 +266,13 @@ std::int64_t Setting::least_memory(std::int64_t unit) const {
   return p.resident + std::max(p.forward_peak, p.backward_peak);
 }
 
-std::int64_t Setting::network_cycles(std::int64_t micro_batches) const {
+std::int64_t Setting::with_host(std::int64_t cycles, std::int64_t micro_batches) const {
   std::int64_t bytes = 0;
   for (const PerUnit& p : unit_) bytes += p.feed_ipu;
-  return table_->model().network(Bytes(bytes * micro_batches), plan_.pipeline_stages).value;
+  const Bytes fed(bytes * micro_batches);
+  const CostModel& model = table_->model();
+  return std::max(cycles, model.network(fed, plan_.pipeline_stages).value) +
+         model.host_copies(fed, plan_.pipeline_stages).value;
 }
 
 std::int64_t Setting::block_end(std::int64_t unit, std::int64_t end, Recompute mode) const {

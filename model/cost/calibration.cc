@@ -36,6 +36,9 @@ constexpr FittedConstant kConstants[] = {
      "share of a rack's GW-Links that a collective across racks keeps busy; those of one of its 16 machines are 0.0625",
      0.01, 1, 0.0625, 1, true, [](const Calibration& c) { return c.gateway_factor; },
      [](Calibration& c, double v) { c.gateway_factor = v; }},
+    {"host_copy_factor", "", "achieved over stated rate of host programs that copy a step's inputs before it starts",
+     0.1, 5, 1, 0.5, true, [](const Calibration& c) { return c.host_copy_factor; },
+     [](Calibration& c, double v) { c.host_copy_factor = v; }},
 };
 
 // A value of the file, with the columns that `explain` prints beside it.

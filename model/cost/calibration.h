@@ -19,6 +19,7 @@ struct Calibration {
   Cycles pipeline_cycle_fixed;         // more per pipeline cycle when there are several stages
   double streaming_factor = 1;         // on the rate of Streaming Memory
   double gateway_factor = 1;           // on the rate between racks, of collectives
+  double host_copy_factor = 1;         // on the rate of host programs that copy a step's inputs first
   double relative_band = 0.08;         // 95 % band of step time for models like those fitted to
   double relative_band_other = 0.18;   // for model families and mechanisms never measured
   std::int64_t memory_band_bytes = 0;  // 95 % band of the fullest tile's bytes

@@ -132,6 +132,13 @@ Cycles CostModel::network(Bytes bytes, std::int64_t groups) const {
   return cycles(transfer_time(bytes, BytesPerSecond(machine_.host.rate.value * static_cast<double>(groups) / share)));
 }
 
+Cycles CostModel::host_copies(Bytes bytes, std::int64_t groups) const {
+  const HostLink& host = machine_.host;
+  if (host.copying_programs == 0 || bytes.value == 0) return Cycles(0);
+  const double each = static_cast<double>(machine_.ipus) / static_cast<double>(groups * host.copying_programs);
+  return cycles(transfer_time(bytes, BytesPerSecond(host.copy_rate.value * calibration_.host_copy_factor / each)));
+}
+
 TermCycles CostModel::step(const Step& s) const {
   TermCycles t;
   const Chip& chip = machine_.chip;

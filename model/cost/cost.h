@@ -58,6 +58,9 @@ class CostModel {
   // What reading ahead takes, which a step cannot be faster than: `bytes` of one IPU of each of the `groups` of a
   // replica, while the other IPUs of the machine read theirs.
   Cycles network(Bytes bytes, std::int64_t groups) const;
+  // Ahead of a step, where host programs copy its inputs first: `bytes` of one IPU of each of the `groups` of a
+  // replica.
+  Cycles host_copies(Bytes bytes, std::int64_t groups) const;
   Cycles cycles(Seconds s) const { return cycles_in(s, machine_.chip.clock); }
   Seconds seconds(Cycles c) const { return at_clock(c, machine_.chip.clock); }
 

@@ -177,8 +177,10 @@ Timeline cost(const Program& program, const CostModel& model) {
   Traversal t = clock.node(program.root);
   Timeline out;
   out.step = t.time;
-  const Cycles reading = model.network(Bytes(t.fed), static_cast<std::int64_t>(program.ipus()));
-  out.step[Term::host] += std::max(Cycles(0), reading - t.time.total()).value;
+  const auto groups = static_cast<std::int64_t>(program.ipus());
+  const Cycles reading = model.network(Bytes(t.fed), groups);
+  out.step[Term::host] +=
+      (std::max(Cycles(0), reading - t.time.total()) + model.host_copies(Bytes(t.fed), groups)).value;
   out.generic = Cycles(t.generic);
   out.collectives = std::move(t.collectives);
   for (std::size_t i = 0; i < program.ipus(); ++i) out.busy.push_back(Cycles(t.busy[static_cast<std::int64_t>(i)]));

@@ -131,6 +131,8 @@ void read_system(SourcedValues& values, Machine& machine) {
   machine.streaming = read_streaming(values);
   machine.host.rate = values.rate("/host/rate");
   machine.host.latency = values.seconds("/host/latency");
+  machine.host.copy_rate = values.rate("/host/copy_rate");
+  machine.host.copying_programs = values.integer("/host/copying_programs", 0, kMostIpus);
 }
 
 // A comparison system: nothing but its size, power and published figures.

@@ -82,8 +82,12 @@ struct StreamingMemory {
 };
 
 struct HostLink {
-  BytesPerSecond rate;  // per machine
-  Seconds latency;      // per transfer
+  BytesPerSecond rate;       // per machine
+  Seconds latency;           // per transfer
+  BytesPerSecond copy_rate;  // of one host program that copies a step's inputs
+  // Host programs that copy a step's inputs before the device starts on them, each for an equal share of the IPUs; 0:
+  // inputs are streamed while the device runs.
+  std::int64_t copying_programs = 0;
   friend bool operator==(const HostLink&, const HostLink&) = default;
 };
 

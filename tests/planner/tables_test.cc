@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "planner/make_report.h"
 #include "tests/planner/world.h"
 
 namespace superstep {
@@ -147,6 +148,27 @@ TEST(Tables, AgreeWhereTheNetworkIsSlowerThanTheStep) {
   plan.gradient_accumulation = 4;
   expect_equal(slow, plan);
   EXPECT_EQ(step(slow).total(), Cycles(51200000));
+}
+
+// Two host programs, each for two of four replicas: tokens and labels of 16 micro-batches of one sample, 64 of 4 bytes
+// each, at 1 MB/s.
+TEST(Tables, HostProgramsThatCopyInputsTakeTheirTimeAheadOfTheStep) {
+  nlohmann::json job = test::small_job(
+      "gpt2-small", {{"layers", 2}, {"hidden", 128}, {"heads", 4}, {"vocabulary", 2000}, {"sequence_length", 64}},
+      "ipu-pod4");
+  job["batch"] = {{"global", 64}};
+  job["plan"] = {{"tensor_parallel", 1}, {"pipeline_stages", 1}, {"replicas", 4}, {"micro_batch", 1}};
+  const auto seconds = [&](std::int64_t programs) {
+    job["machine"] = {{"base", "ipu-pod4"},
+                      {"override", {{"host", {{"copying_programs", programs}, {"copy_rate", "1 MB/s"}}}}}};
+    World world(job);
+    const Evaluated e = evaluate_pinned(world.tables, 1);
+    EXPECT_NEAR(compare(world, e.plan).time, 1, 1e-5);
+    return e.step_seconds;
+  };
+  const double streamed = seconds(0), fed = 2 * 16 * 2 * 64 * 4;
+  EXPECT_NEAR(seconds(2) - streamed, fed / 1e6 / load_calibration().host_copy_factor, 1e-6);
+  EXPECT_NEAR(seconds(4) - streamed, fed / 2e6 / load_calibration().host_copy_factor, 1e-6);
 }
 
 }  // namespace
