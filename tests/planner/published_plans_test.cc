@@ -94,7 +94,7 @@ const std::vector<PublishedPlan>& published_plans() {
       for (const Neighbour& n : p.neighbours) {
         if (n.change == "state in-processor") p.in_processor = n.fitted;
       }
-      const auto tiles = static_cast<double>(load_machine(job["machine"]).chip.tiles);
+      const auto tiles = static_cast<double>(load_machine(job["machine"], "job").chip.tiles);
       const auto spare = [&](const char* key) -> std::optional<double> {
         if (row.at(key).is_null()) return std::nullopt;
         return (file.at("limit_mib").get<double>() - row.at(key).get<double>()) * 1024 / tiles;
