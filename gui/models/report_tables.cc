@@ -185,6 +185,47 @@ TableContents plans_table(const ReportPointer& report, Units units) {
   return out;
 }
 
+namespace {
+
+// The field's own name, where a table has little room: "optimizer_state", "sharding of optimizer_state".
+QString short_field(const std::string& field) {
+  const QString name = text(field).section('.', -1);
+  return field.starts_with("replicated_tensor_sharding.") ? "sharding of " + name : name;
+}
+
+}  // namespace
+
+TableContents changes_table(const ReportPointer& report) {
+  const report::Index* index = &report->index();
+  const auto change = [=, keep = report](int row) -> const report::PlanChange& { return index->helpful_changes(row); };
+  const double step = index->plan().step_time_s();
+  const auto gain = [=](int row) {
+    return change(row).step_time_s() > 0 ? (step / change(row).step_time_s() - 1) * 100 : 0.0;
+  };
+  const auto fit_words_of = [=](int row) {
+    return change(row).overflow().empty() ? QStringLiteral("fits") : "does not fit: " + text(change(row).overflow());
+  };
+  TableContents out;
+  out.rows = index->helpful_changes_size();
+  out.columns = {
+      {"", false,
+       [=](int row) {
+         return QString::fromUtf8(fit_sign(change(row).overflow().empty() ? Fit::fits : Fit::does_not_fit));
+       },
+       fit_words_of},
+      {"Change", false,
+       [=](int row) {
+         return short_field(change(row).field()) + " " + text(change(row).from()) + " → " + text(change(row).to());
+       }},
+      {"+%", true, [=](int row) { return fixed_decimals(gain(row), 1); }, gain},
+      {"step s", true, [=](int row) { return fixed_decimals(change(row).step_time_s(), 3); },
+       [=](int row) { return change(row).step_time_s(); }},
+  };
+  out.strong = [=](int row) { return change(row).overflow().empty(); };
+  out.tip = [=](int row) { return text(change(row).field()) + ": " + fit_words_of(row); };
+  return out;
+}
+
 TableContents tiles_table(const ReportPointer& report, std::shared_ptr<const HeatData> heat, std::vector<int> phases) {
   if (phases.empty()) phases = heat->phases_of(-1);
   struct Place {

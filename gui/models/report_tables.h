@@ -34,6 +34,10 @@ TableContents fit_table(const ReportPointer& report, Units units);
 // The plan and its runners-up: fit (as its sign), label, samples/s, against the plan, to spare, step time.
 TableContents plans_table(const ReportPointer& report, Units units);
 
+// Faster plans that differ in one field: what changes, from, to, gain of samples/s in %, step time, fit (as its sign;
+// as text what does not fit).
+TableContents changes_table(const ReportPointer& report);
+
 // One row per phase and run of equal tiles. `phases` empty: all.
 TableContents tiles_table(const ReportPointer& report, std::shared_ptr<const HeatData> heat, std::vector<int> phases);
 

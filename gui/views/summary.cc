@@ -209,6 +209,12 @@ QWidget* SummaryView::makePlans() {
   runnersPanel_ = runners;
   runners->setMinimumWidth(396);  // the plan is named in full
   runners->setContent(plansTable_);
+  auto* changes = new Panel(tr("What would help"));
+  changes->setSubtitle(tr("one field changed, samples/s"));
+  changesTable_ = new DataTable(&changes_);
+  changesTable_->setWideColumn(1, 186);
+  changesTable_->setEmptyText(tr("No plan that differs in one field is faster."));
+  changes->setContent(changesTable_);
   auto* notes = new Panel(tr("Search and notes"));
   notes_ = text_label("notes");
   notes->setScrollingContent(notes_);
@@ -217,7 +223,8 @@ QWidget* SummaryView::makePlans() {
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(12);
   layout->addWidget(runners, 5);
-  layout->addWidget(notes, 3);
+  layout->addWidget(changes, 4);
+  layout->addWidget(notes, 4);
   return page;
 }
 
@@ -231,6 +238,7 @@ void SummaryView::rebuild() {
   waterfall_.setContents(waterfall_table(report));
   fit_.setContents(fit_table(report, units));
   plans_.setContents(plans_table(report, units));
+  changes_.setContents(changes_table(report));
   bars_->setReport(report, units);
   kinds_->setEntries(kinds_of(index));
   categories_->setEntries(memory_legend(index));
@@ -240,6 +248,8 @@ void SummaryView::rebuild() {
   runnersPanel_->setSubtitle(tr("%1 to spare").arg(unit_name(units)));
   plansTable_->setColumnHidden(5, true);  // the step time is in the CSV
   plansTable_->fitColumns();
+  changesTable_->setColumnHidden(3, true);  // as the step time of the plans
+  changesTable_->fitColumns();
   if (index.waterfall_size() > 0) {
     const double total = waterfall_seconds(index);
     waterfallPanel_->setSubtitle(tr("ms per step, sums to %1").arg(milliseconds(total, total)));
@@ -258,7 +268,7 @@ void SummaryView::showSelection() {
 }
 
 std::vector<NamedTable> SummaryView::tables() const {
-  return {{"Waterfall", &waterfall_}, {"Fit", &fit_}, {"Plans", &plans_}};
+  return {{"Waterfall", &waterfall_}, {"Fit", &fit_}, {"Plans", &plans_}, {"Changes", &changes_}};
 }
 
 QString SummaryView::statusText() const {

@@ -39,7 +39,7 @@ class SummaryView : public View {
   QWidget* makePlans();
 
   Session& session_;
-  TableModel waterfall_, fit_, plans_;
+  TableModel waterfall_, fit_, plans_, changes_;
   VerdictBanner* verdict_;
   KeyNumbers* numbers_;
   WaterfallChart* chart_;
@@ -48,6 +48,7 @@ class SummaryView : public View {
   Legend* categories_;
   LimitBars* limits_;
   DataTable* plansTable_;
+  DataTable* changesTable_;
   Panel* waterfallPanel_;
   Panel* fitPanel_;
   Panel* limitsPanel_;

@@ -40,8 +40,8 @@ TEST_P(ReportTables, EachModelKeepsTheRulesOfModels) {
     QAbstractItemModelTester sorted_tester(&sorted, QAbstractItemModelTester::FailureReportingMode::Fatal);
     for (const auto& contents :
          {waterfall_table(report_), memory_table(report_, -1, units), fit_table(report_, units),
-          plans_table(report_, units), tiles_table(report_, heat, {}), variables_table(report_, variables, -1, units),
-          steps_table(report_, steps), TableContents{}}) {
+          plans_table(report_, units), changes_table(report_), tiles_table(report_, heat, {}),
+          variables_table(report_, variables, -1, units), steps_table(report_, steps), TableContents{}}) {
       model.setContents(contents);
       sorted.sort(0, Qt::DescendingOrder);
       EXPECT_EQ(sorted.rowCount(), model.rowCount());
@@ -51,6 +51,21 @@ TEST_P(ReportTables, EachModelKeepsTheRulesOfModels) {
         }
       }
     }
+  }
+}
+
+TEST_P(ReportTables, ChangesSayWhatTheyGainAndWhetherTheyFit) {
+  TableModel model;
+  model.setContents(changes_table(report_));
+  const auto& index = report_->index();
+  ASSERT_EQ(model.rowCount(), index.helpful_changes_size());
+  for (int row = 0; row < model.rowCount(); ++row) {
+    const auto& change = index.helpful_changes(row);
+    EXPECT_EQ(model.index(row, 1).data().toString(),
+              QString::fromStdString(change.field() + " " + change.from() + " → " + change.to()));
+    EXPECT_DOUBLE_EQ(model.index(row, 2).data(kExactRole).toDouble(),
+                     (index.plan().step_time_s() / change.step_time_s() - 1) * 100);
+    EXPECT_EQ(model.index(row, 0).data(kExactRole).toString().startsWith("fits"), change.overflow().empty());
   }
 }
 

@@ -157,6 +157,16 @@ void fill_plan(report::PlanSummary& plan, const report::Index& index, const Sett
   }
 }
 
+void add_changes(report::Index& index) {
+  report::PlanChange& fits = *index.add_helpful_changes();
+  fits.set_field("micro_batch"), fits.set_from("2"), fits.set_to("3");
+  fits.set_step_time_s(index.plan().step_time_s() / 1.04), fits.set_fits("tight");
+  report::PlanChange& over = *index.add_helpful_changes();
+  over.set_field("recompute"), over.set_from("layer"), over.set_to("none");
+  over.set_step_time_s(index.plan().step_time_s() / 1.25), over.set_fits("does_not_fit");
+  over.set_overflow("tile memory on IPU 0: over by 412.0 KiB");
+}
+
 void add_runners_up(report::Index& index) {
   constexpr std::array<const char*, 5> kLabels{"t=1 p=4 r=4 m=2 g=160", "t=1 p=8 r=2 m=4 g=192",
                                                "t=1 p=2 r=8 m=1 g=192", "t=2 p=4 r=2 m=4 g=192",
@@ -360,6 +370,7 @@ ExampleReport example_report(Example which) {
   add_ipu_classes(out.index, setting);
   fill_plan(*out.index.mutable_plan(), out.index, setting);
   add_runners_up(out.index);
+  add_changes(out.index);
   auto& fact = *out.index.add_facts();
   fact.set_name("parameters");
   fact.set_value("336,226,108");
