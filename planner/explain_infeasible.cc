@@ -84,6 +84,22 @@ Closest find_closest(const Problem& p) {
   return closest;
 }
 
+// Sharding degrees that no setting can join; empty: that is not it.
+std::string sharding_clash(const Pins& pins) {
+  const auto text = [](const std::optional<IntegerPin>& pin) {
+    if (!pin) return std::string("free");
+    if (pin->values.empty()) return std::to_string(pin->low) + " to " + std::to_string(pin->high);
+    std::string all;
+    for (std::int64_t v : pin->values) all += (all.empty() ? "" : ", ") + std::to_string(v);
+    return all;
+  };
+  if (!pins.rts_weights && !pins.rts_gradients && !pins.rts_optimizer_state) return "";
+  return "replicated_tensor_sharding: no degrees of weights (" + text(pins.rts_weights) + "), gradients (" +
+         text(pins.rts_gradients) + ") and optimizer_state (" + text(pins.rts_optimizer_state) +
+         ") go together: each divides the replicas, and weights divides optimizer_state, since a shard of the update "
+         "must lie inside a shard of the weights";
+}
+
 std::string structural_reason(const Problem& p) {
   for (const Cell& cell : p.cells) {
     for (Plan plan : settings(p.job, cell, p.options.defaults)) {
@@ -98,7 +114,8 @@ std::string structural_reason(const Problem& p) {
       if (!why.empty()) return why;
     }
   }
-  return "no setting of the pinned fields is legal";
+  const std::string clash = sharding_clash(p.job.pins);
+  return clash.empty() ? "no setting of the pinned fields is legal" : clash;
 }
 
 std::vector<Overflow> overflows_of(const Problem& p, const Plan& plan) {

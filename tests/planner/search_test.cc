@@ -181,6 +181,34 @@ TEST(Search, DefaultsAreOneSettingPerCell) {
   for (const Cell& cell : cells(world.job)) EXPECT_EQ(settings(world.job, cell, true).size(), 1u);
 }
 
+// Sharded weights are updated where they are, so the default of optimizer_state follows that of weights.
+TEST(Search, DefaultsOfPhasesWithReplicasAreLegal) {
+  const nlohmann::json degrees = {
+      {"tensor_parallel", 1}, {"pipeline_stages", 1}, {"replicas", 4}, {"micro_batch", 1}, {"phases", 4}};
+  for (const nlohmann::json& sharding : std::vector<nlohmann::json>{{}, {{"weights", 2}}, {{"optimizer_state", 2}}}) {
+    nlohmann::json plan = degrees;
+    if (!sharding.is_null()) plan["replicated_tensor_sharding"] = sharding;
+    World world(test::small_gpt(plan));
+    const Evaluated e = evaluate_pinned(world.tables, 1);
+    const ReplicatedTensorSharding& rts = e.plan.replicated_tensor_sharding;
+    EXPECT_EQ(e.plan.phases.size(), 4u);
+    EXPECT_EQ(rts.weights, sharding.is_null() ? 4 : 2) << sharding;
+    EXPECT_EQ(rts.optimizer_state, sharding.is_null() ? 4 : 2) << sharding;
+    EXPECT_EQ(world.problem(e.plan), "");
+  }
+}
+
+TEST(Search, SaysWhichDegreesDoNotGoTogether) {
+  World world(test::small_gpt({{"tensor_parallel", 1},
+                               {"pipeline_stages", 1},
+                               {"replicas", 4},
+                               {"phases", 4},
+                               {"replicated_tensor_sharding", {{"weights", 4}, {"optimizer_state", 1}}}}));
+  const SearchResult r = run(world, false);
+  ASSERT_FALSE(r.overflows.empty());
+  EXPECT_THAT(r.overflows[0].detail, testing::HasSubstr("weights (4), gradients (free) and optimizer_state (1)"));
+}
+
 // Twelve wide layers on one IPU with everything kept in the processor.
 nlohmann::json too_large() {
   nlohmann::json job = test::small_job(
