@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include "model/graph/statistics.h"
 #include "model/lower/lower.h"
 #include "model/lower/tile_plan.h"
 #include "model/quantity_text.h"
@@ -194,6 +195,8 @@ std::vector<EfficiencyRow> efficiency_rows(const Evaluated& e, Tables& tables) {
 std::vector<PlanChange> helpful_changes(const Evaluated& e, Tables& tables) {
   std::vector<PlanChange> best;
   for (const Neighbour& c : Neighbours(e.plan).take(tables.training())) {
+    // Such a micro-batch has no graph to check the plan with.
+    if (!check_group(tables.statistics_group(), c.plan.micro_batch, c.plan.replicas).why.empty()) continue;
     if (!check_plan(c.plan, tables.facts(c.plan.micro_batch), tables.job().machine, tables.training()).empty())
       continue;
     const Evaluated other = evaluate_in_full(tables, c.plan);
