@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "model/error.h"
-#include "model/quantity_text.h"
-#include "traces/text_table.h"
+#include "planner/nearest_fix.h"
 
 namespace superstep {
 namespace {
@@ -78,10 +76,27 @@ Closest find_closest(const Problem& p) {
     for (const Plan& plan : settings(p.job, cell, p.options.defaults)) {
       // Enough to name what is in the way; more settings seldom come much closer.
       if (since(start) > 5) break;
+      if (p.options.stop && p.options.stop()) throw Stopped();
       closest_of(p, plan, closest);
     }
   }
   return closest;
+}
+
+// Sharding degrees that no setting can join; empty: that is not it.
+std::string sharding_clash(const Pins& pins) {
+  const auto text = [](const std::optional<IntegerPin>& pin) {
+    if (!pin) return std::string("free");
+    if (pin->values.empty()) return std::to_string(pin->low) + " to " + std::to_string(pin->high);
+    std::string all;
+    for (std::int64_t v : pin->values) all += (all.empty() ? "" : ", ") + std::to_string(v);
+    return all;
+  };
+  if (!pins.rts_weights && !pins.rts_gradients && !pins.rts_optimizer_state) return "";
+  return "replicated_tensor_sharding: no degrees of weights (" + text(pins.rts_weights) + "), gradients (" +
+         text(pins.rts_gradients) + ") and optimizer_state (" + text(pins.rts_optimizer_state) +
+         ") go together: each divides the replicas, and weights divides optimizer_state, since a shard of the update "
+         "must lie inside a shard of the weights";
 }
 
 std::string structural_reason(const Problem& p) {
@@ -98,7 +113,8 @@ std::string structural_reason(const Problem& p) {
       if (!why.empty()) return why;
     }
   }
-  return "no setting of the pinned fields is legal";
+  const std::string clash = sharding_clash(p.job.pins);
+  return clash.empty() ? "no setting of the pinned fields is legal" : clash;
 }
 
 std::vector<Overflow> overflows_of(const Problem& p, const Plan& plan) {
@@ -106,68 +122,8 @@ std::vector<Overflow> overflows_of(const Problem& p, const Plan& plan) {
   const Program program = lower(table, plan, p.job.optimizer);
   std::vector<Overflow> overflows = find_overflows(program, cost(program, p.tables.model()), table);
   if (!overflows.empty()) return overflows;
-  return {Overflow{"tile memory",
-                   "by the tables' upper bound",
-                   Bytes(0),
-                   "the lowered plan fits; the tables refuse it by less than 3 %",
-                   {}}};
-}
-
-struct Fix {
-  Clock::time_point start = Clock::now();
-  double samples_per_second = 0;
-  std::string text;  // empty: none found
-};
-
-void try_fix(const Problem& p, const nlohmann::json& relaxed, const std::string& field, Fix& fix) {
-  if (since(fix.start) > 30) return;
-  if (p.options.progress) p.options.progress(0.95, "looking for the nearest fix: freeing " + field);
-  try {
-    const Job job = read_job(relaxed, p.job.source);
-    Tables tables(job, p.tables.model());
-    SearchOptions options;
-    options.top = 1;
-    options.pareto = options.find_fix = false;
-    options.time_limit = 20;
-    const SearchResult r = search(tables, options);
-    if (r.best.empty() || r.best[0].samples_per_second <= fix.samples_per_second) return;
-    fix.samples_per_second = r.best[0].samples_per_second;
-    const nlohmann::json plan = to_json(r.best[0].plan);
-    const std::string value = field.find('.') == std::string::npos && plan.contains(field) ? plan[field].dump()
-                              : field == "cuts" ? std::to_string(r.best[0].plan.phases.size()) + " phases, " +
-                                                      std::to_string(r.best[0].plan.stages.size()) + " stages"
-                              : field.rfind("location.", 0) == 0 ? plan["location"][field.substr(9)].dump()
-                                                                 : "free";
-    fix.text = field + " = " + value + " fits with " +
-               std::to_string((p.job.machine.chip.tile_memory.value - r.best[0].estimate.tile_peak) / 1024) +
-               " KiB per tile to spare, at " + figure(r.best[0].samples_per_second) + " samples/s";
-  } catch (const Error&) {
-    // Without this pin the job is not legal: no fix.
-  }
-}
-
-// Frees one pinned field at a time and searches again; the best that fits is the nearest fix.
-std::string find_fix(const Problem& p) {
-  if (!p.job.json.contains("plan")) return "";
-  Fix fix;
-  // Stages, phases and what is said per stage are one field: the cuts.
-  const std::vector<std::string> cuts = {"stages", "layers_per_stage", "stage_ipu", "phases"};
-  nlohmann::json without_cuts = p.job.json;
-  for (const std::string& key : cuts) without_cuts["plan"].erase(key);
-  if (without_cuts != p.job.json) try_fix(p, without_cuts, "cuts", fix);
-  for (const auto& [key, value] : p.job.json["plan"].items()) {
-    if (std::find(cuts.begin(), cuts.end(), key) != cuts.end()) continue;
-    nlohmann::json relaxed = p.job.json;
-    relaxed["plan"].erase(key);
-    try_fix(p, relaxed, key, fix);
-  }
-  for (const char* location : {"optimizer_state", "activations"}) {
-    if (!p.job.json["plan"].contains("location") || !p.job.json["plan"]["location"].contains(location)) continue;
-    nlohmann::json relaxed = p.job.json;
-    relaxed["plan"]["location"].erase(location);
-    try_fix(p, relaxed, "location." + std::string(location), fix);
-  }
-  return fix.text;
+  return {Overflow{"tile memory", "by the tables' upper bound", Bytes(0),
+                   "the lowered plan fits; the tables refuse it by less than 3 %"}};
 }
 
 }  // namespace
@@ -180,9 +136,9 @@ void explain_infeasible(Tables& tables, const SearchOptions& options, const std:
   if (closest.plan)
     result.overflows = overflows_of(p, *closest.plan);
   else
-    result.overflows = {Overflow{"structure", "the pinned plan", Bytes(0), structural_reason(p), {}}};
+    result.overflows = {Overflow{"structure", "the pinned plan", Bytes(0), structural_reason(p)}};
   result.closest = std::move(closest.plan);
-  if (options.find_fix) result.nearest_fix = find_fix(p);
+  if (options.find_fix) result.nearest_fix = find_nearest_fix(tables, options).text();
 }
 
 }  // namespace superstep

@@ -398,6 +398,8 @@ Job read_job(const nlohmann::json& json, const std::string& name) {
   return job;
 }
 
+Pins read_pins(const nlohmann::json& plan, const std::string& name) { return read_pins(JsonReader(plan, name)); }
+
 Job load_job(const std::string& path) { return read_job(parse_json_file(path), path); }
 
 void check_batch(const Job& job) {

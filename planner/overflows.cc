@@ -17,6 +17,19 @@ std::string sum_text(const std::vector<std::pair<std::string, Bytes>>& parts, By
   return s + " of " + to_text(limit) + " per IPU";
 }
 
+// Which step of which function needs most.
+void add_moment(Overflow& o, const Program& program, const Transient& peak, const UnitTable& table) {
+  const Function& f = program.functions[peak.function];
+  o.during = f.name;
+  o.step = peak.step;
+  if (peak.step < 0 || peak.step >= static_cast<std::int64_t>(f.steps.size())) return;
+  const std::int32_t op = f.steps[static_cast<std::size_t>(peak.step)].op;
+  if (op < 0) return;
+  const Graph& graph = table.facts().graph;
+  const std::vector<OpId>& ops = graph.units[f.unit].ops[static_cast<std::size_t>(f.pass)];
+  o.op = graph.ops[ops[static_cast<std::size_t>(op)]].def->name;
+}
+
 }  // namespace
 
 std::vector<Overflow> find_overflows(const Program& program, const Timeline& timeline, const UnitTable& table) {
@@ -37,7 +50,13 @@ std::vector<Overflow> find_overflows(const Program& program, const Timeline& tim
     const std::string place =
         "IPU " + std::to_string(ipu) +
         (constraint == "tile memory" && at.valid() ? " during " + program.functions[at].name : "");
-    w.overflow = Overflow{constraint, place, used - limit, sum_text(parts, per_ipu_limit), parts};
+    w.overflow = Overflow{.constraint = constraint,
+                          .where = place,
+                          .over = used - limit,
+                          .detail = sum_text(parts, per_ipu_limit),
+                          .parts = parts,
+                          .ipu = static_cast<std::int64_t>(ipu)};
+    if (constraint == "tile memory" && at.valid()) add_moment(w.overflow, program, timeline.transient[ipu], table);
   };
   const std::int64_t tiles = program.compute_tiles;
   for (std::size_t i = 0; i < program.ipus(); ++i) {

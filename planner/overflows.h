@@ -18,6 +18,9 @@ struct Overflow {
   Bytes over;              // beyond the limit; 0 when bytes are not the matter
   std::string detail;      // the sum, named: "weights 5.4 GB ..."
   std::vector<std::pair<std::string, Bytes>> parts;  // that sum, per IPU
+  std::int64_t ipu = -1;                             // IPU group; -1: no place in memory
+  std::string during, op;                            // tile memory: function and op of the fullest moment
+  std::int64_t step = -1;                            // in that function
 };
 
 // Where and by how much a lowered plan exceeds the machine, the worst place of each constraint, the worst

@@ -53,7 +53,7 @@ class Search {
     out_.stats.optimal = !stopped_ && out_.stats.gap <= 1e-9;
     collect();
     if (options_.pareto && !out_.best.empty() && !stopped_) trace_front();
-    if (out_.best.empty() && options_.rank_of == 0) {
+    if (out_.best.empty() && options_.rank_of == 0 && options_.explain) {
       std::vector<Cell> ordered;
       for (const CellBound& c : cells_) ordered.push_back(c.cell);
       explain_infeasible(tables_, options_, ordered, cuts_, out_);
@@ -104,6 +104,24 @@ class Search {
     return samples / (cycles / clock());
   }
 
+  // Without phases all weights of a replica stand on its tiles, sharded at best over all replicas where that is pinned.
+  bool may_hold_at_once(const Cell& c) {
+    const Pins& pins = job_.pins;
+    const bool one_phase =
+        (pins.phase_count && *pins.phase_count == 1) || (pins.phases && pins.phases->size() == 1) ||
+        job_.machine.streaming.capacity.value == 0 ||
+        (!pins.weights.empty() &&
+         std::all_of(pins.weights.begin(), pins.weights.end(), [](Location l) { return l == Location::in_processor; }));
+    if (!one_phase) return true;
+    const GraphFacts& facts = tables_.facts(c.micro_batch);
+    std::int64_t bytes = 0;
+    for (const auto& weights : facts.weights) {
+      for (TensorId w : weights) bytes += facts.graph.info(w).bytes().value;
+    }
+    const std::int64_t shards = pins.rts_weights ? c.replicas : 1;
+    return bytes / shards / c.mesh.size() / c.stages <= job_.machine.chip_memory().value;
+  }
+
   // The largest unit's weights, and their gradients in training, have to stand on the tiles at once,
   // split over t at best. Needs no table.
   bool may_hold(const Cell& c) {
@@ -124,7 +142,7 @@ class Search {
   void order_cells() {
     std::vector<std::pair<double, Cell>> all;
     for (const Cell& cell : cells(job_, tables_.statistics_group())) {
-      if (may_hold(cell) || options_.defaults) {
+      if (options_.defaults || (may_hold(cell) && may_hold_at_once(cell))) {
         all.push_back({0, cell});
         continue;
       }
@@ -134,6 +152,7 @@ class Search {
     const Clock::time_point start = Clock::now();
     std::atomic<std::size_t> done = 0;
     parallel_for(all.size(), options_.threads, [&](std::size_t i) {
+      check_stop();
       all[i].first = cell_bound(all[i].second);
       if (std::this_thread::get_id() == main_thread_)
         report(0.3 * static_cast<double>(done) / static_cast<double>(all.size()), "tabulating blocks");
@@ -141,9 +160,18 @@ class Search {
     });
     out_.stats.table_seconds += since(start);
     std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-    if (all.empty() && !held_back_.empty())
-      all.push_back({cell_bound(held_back_.back()), held_back_.back()});  // to say what overflows
+    if (all.empty() && !held_back_.empty() && options_.explain) all.push_back(open_widest());
     for (const auto& [bound, cell] : all) cells_.push_back({cell, static_cast<std::int64_t>(bound * 65536)});
+  }
+
+  // To say what overflows: of the cells held back, one that spreads the model furthest.
+  std::pair<double, Cell> open_widest() {
+    const Cell widest = *std::max_element(held_back_.begin(), held_back_.end(), [](const Cell& a, const Cell& b) {
+      const std::int64_t sa = a.mesh.size() * a.stages, sb = b.mesh.size() * b.stages;
+      return sa != sb ? sa < sb : a.micro_batch > b.micro_batch;
+    });
+    out_.stats.pruned -= static_cast<double>(settings(job_, widest, false).size());
+    return {cell_bound(widest), widest};
   }
 
   // The fastest cells by bound are often those that fit least, and their tables take long. A quick look at
@@ -169,6 +197,10 @@ class Search {
 
   void report(double share, const std::string& what) const {
     if (options_.progress) options_.progress(share, what);
+  }
+
+  void check_stop() const {
+    if (options_.stop && options_.stop()) throw Stopped();
   }
 
   bool time_is_up() {
@@ -230,7 +262,10 @@ class Search {
     // the result is the same for any number of threads.
     std::vector<Visit> visits(fresh.size());
     const double floor = floor_for(record);
-    parallel_for(fresh.size(), options_.threads, [&](std::size_t i) { visits[i] = visit(*fresh[i], share, floor); });
+    parallel_for(fresh.size(), options_.threads, [&](std::size_t i) {
+      check_stop();
+      visits[i] = visit(*fresh[i], share, floor);
+    });
     for (const Visit& v : visits) merge(v, record);
   }
   // Builds the tables that the plans need, and that are not there yet, side by side.
@@ -242,6 +277,7 @@ class Search {
       if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
     }
     parallel_for(keys.size(), options_.threads, [&](std::size_t i) {
+      check_stop();
       if (options_.time_limit <= 0 || since(start_) <= options_.time_limit) tables_.table(keys[i]);
     });
     out_.stats.table_seconds += since(start);
@@ -262,7 +298,7 @@ class Search {
   double front_floor_ = 0;
   double floor_for(bool record) const {
     if (options_.rank_of > 0) return options_.rank_of;
-    return record ? threshold() : front_floor_;
+    return std::max(options_.at_least, record ? threshold() : front_floor_);
   }
 
   // What one setting's cuts came to.
@@ -369,6 +405,7 @@ class Search {
     std::stable_sort(out_.best.begin(), out_.best.end(), better);
     if (static_cast<std::int64_t>(out_.best.size()) > options_.top)
       out_.best.resize(static_cast<std::size_t>(options_.top));
+    if (out_.best.empty() && open_bound_ > 0) out_.stats.optimal = false;
     if (!out_.best.empty() && open_bound_ > out_.best[0].samples_per_second) {
       out_.stats.gap = std::max(out_.stats.gap, 1 - out_.best[0].samples_per_second / open_bound_);
       out_.stats.optimal = false;

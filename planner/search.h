@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
@@ -60,10 +61,18 @@ struct SearchOptions {
   std::int64_t programme_limit = 0;
   bool pareto = true;
   bool find_fix = true;
+  bool explain = true;    // what is in the way when nothing fits
   int threads = 0;        // 0: all cores; the result does not depend on it
   bool defaults = false;  // estimate: fields that are not pinned take their default instead of being searched
-  double rank_of = 0;  // samples per second; above 0: open every setting that may be faster, and count those that are
+  double rank_of = 0;   // samples per second; above 0: open every setting that may be faster, and count those that are
+  double at_least = 0;  // samples per second: slower plans are of no interest
   std::function<void(double share, const std::string& what)> progress;  // may be empty
+  std::function<bool()> stop;  // may be empty; asked by all threads: true ends the search with Stopped
+};
+
+// Somebody else's wish, no error: what a search throws that its options told to stop.
+struct Stopped : std::exception {
+  const char* what() const noexcept override { return "stopped"; }
 };
 
 SearchResult search(Tables& tables, const SearchOptions& options);

@@ -261,8 +261,9 @@ class SettingMaker {
                                            Location::in_processor, defaults_);
     if (phased) places = choices(pins_.optimizer_state, {Location::streaming}, Location::streaming, defaults_);
     if (!training_) places = {Location::in_processor};
-    const std::vector<std::int64_t> free =
-        defaults_ ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{1, inside_, c_.replicas};
+    // A degree below that of the weights is not legal: sharded weights are updated where they are.
+    const std::vector<std::int64_t> free = defaults_ ? std::vector<std::int64_t>{p.replicated_tensor_sharding.weights}
+                                                     : std::vector<std::int64_t>{1, inside_, c_.replicas};
     for (Location place : places) {
       if (place != Location::in_processor && !streaming_) continue;
       for (std::int64_t degree : training_ ? degrees(pins_.rts_optimizer_state, c_.replicas, free)
@@ -322,8 +323,11 @@ class SettingMaker {
     p.location.activations = pins_.activations.empty() ? Location::streaming : pins_.activations[0];
     p.location.gradients = pins_.gradients.empty() ? Location::in_processor : pins_.gradients[0];
     if (p.location.weights == Location::in_processor) return;
+    // By default as wide as a rack, as far as a pinned degree of the optimiser state can follow.
+    const bool follows = pins_.rts_optimizer_state && pins_.rts_optimizer_state->values.size() == 1;
+    const std::int64_t usual = follows ? std::gcd(inside_, pins_.rts_optimizer_state->values[0]) : inside_;
     const std::vector<std::int64_t> free_weights =
-        defaults_ ? std::vector<std::int64_t>{inside_}
+        defaults_ ? std::vector<std::int64_t>{usual}
                   : std::vector<std::int64_t>{1, inside_, 4 * inside_, 16 * inside_, c_.replicas};
     for (PhaseOrder order : choices(pins_.phase_order, {PhaseOrder::phase_outer}, PhaseOrder::phase_outer, defaults_)) {
       p.phase_order = order;

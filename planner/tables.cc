@@ -6,6 +6,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "model/error.h"
 #include "model/graph/statistics.h"
 
 namespace superstep {
@@ -65,7 +66,19 @@ struct Tables::State {
 
 Tables::Tables(const Job& job, const CostModel& model, bool collapse)
     : job_(job), model_(model), collapse_(collapse), state_(new State) {}
+Tables::Tables(const Job& job, const Tables& warm)
+    : job_(job), model_(warm.model_), collapse_(warm.collapse_), state_(warm.state_) {
+  SUPERSTEP_CHECK(tables_key(job) == tables_key(warm.job()), "jobs of different tables");
+}
 Tables::~Tables() = default;
+
+std::string tables_key(const Job& job) {
+  nlohmann::json key = job.json;
+  for (const char* free : {"$schema", "description", "batch", "objective", "plan"}) key.erase(free);
+  const nlohmann::json::json_pointer precision("/plan/precision");
+  if (job.json.contains(precision)) key["precision"] = job.json.at(precision);
+  return key.dump();
+}
 
 bool Tables::training() const { return job_.task == Task::training; }
 

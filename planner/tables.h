@@ -4,16 +4,23 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "model/lower/unit_table.h"
 #include "planner/job.h"
 
 namespace superstep {
 
+// What of a job its tables depend on: all but the batch, the objective, the pins other than the precision, and what is
+// said for people. Jobs whose keys are equal may share tables.
+std::string tables_key(const Job& job);
+
 class Tables {
  public:
   // `collapse`: see TableKey.
   Tables(const Job& job, const CostModel& model, bool collapse = true);
+  // What is tabulated for either job serves both; their keys are equal. The model must outlive this one too.
+  Tables(const Job& job, const Tables& warm);
   ~Tables();
 
   const GraphFacts& facts(std::int64_t micro_batch);
@@ -29,7 +36,7 @@ class Tables {
   const Job& job_;
   const CostModel& model_;
   bool collapse_;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace superstep

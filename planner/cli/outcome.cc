@@ -42,16 +42,6 @@ json memory_json(const Evaluated& e, const Machine& m) {
           {"ipus", ipus}};
 }
 
-json overflow_json(const Overflow& o) {
-  json parts = json::object();
-  for (const auto& [name, bytes] : o.parts) parts[name] = bytes.value;
-  return {{"constraint", o.constraint},
-          {"where", o.where},
-          {"bytes_over", o.over.value},
-          {"detail", o.detail},
-          {"bytes_per_ipu", parts}};
-}
-
 json plan_result(const Evaluated& e, Tables& tables) {
   json rows = json::array();
   for (const WaterfallRow& w : waterfall(e, tables))
@@ -75,7 +65,7 @@ json plan_result(const Evaluated& e, Tables& tables) {
             {"waterfall", rows},
             {"collectives", collectives},
             {"not_validated", e.not_validated}};
-  for (const Overflow& o : e.overflows) j["overflows"].push_back(overflow_json(o));
+  for (const Overflow& o : e.overflows) j["overflows"].push_back(to_json(o));
   return j;
 }
 
@@ -171,13 +161,42 @@ ReportParts Outcome::parts() const {
   return p;
 }
 
+const WarmTables::Entry& WarmTables::of(const Job& job) {
+  const std::string key = tables_key(job);
+  const auto known = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.key == key; });
+  if (known != entries_.end()) {
+    entries_.splice(entries_.begin(), entries_, known);
+    return entries_.front();
+  }
+  Entry e;
+  e.key = key;
+  e.job = std::make_unique<const Job>(job);
+  e.model = std::make_shared<const CostModel>(job.machine, load_calibration(job.machine.calibration));
+  e.tables = std::make_unique<Tables>(*e.job, *e.model);
+  entries_.push_front(std::move(e));
+  if (entries_.size() > most_) entries_.pop_back();
+  return entries_.front();
+}
+
+void check_estimated(const Outcome& o) {
+  if (!o.estimated || o.shown() != nullptr) return;
+  throw Error(o.job.source + "#/plan",
+              !o.search.overflows.empty() ? o.search.overflows.front().detail : "the pinned plan is not legal");
+}
+
 Outcome solve(const std::string& job_path, const OutcomeOptions& options, const CommonOptions& common) {
+  WarmTables none;
+  return solve(load_job(job_path), options, common, none);
+}
+
+Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& common, WarmTables& warm) {
   Outcome o;
-  o.job = load_job(job_path);
+  o.job = std::move(job);
   check_batch(o.job);
   o.estimated = options.estimate;
-  o.model = std::make_unique<CostModel>(o.job.machine, load_calibration(o.job.machine.calibration));
-  o.tables = std::make_unique<Tables>(o.job, *o.model);
+  const WarmTables::Entry& kept = warm.of(o.job);
+  o.model = kept.model;
+  o.tables = std::make_unique<Tables>(o.job, *kept.tables);
   SearchOptions search_options;
   search_options.top = options.estimate ? 1 : options.top;
   search_options.time_limit = options.time_limit;
@@ -185,7 +204,8 @@ Outcome solve(const std::string& job_path, const OutcomeOptions& options, const 
   search_options.find_fix = options.find_fix && !options.estimate;
   search_options.threads = common.threads;
   search_options.defaults = options.estimate;
-  search_options.progress = progress_of(common);
+  search_options.progress = options.progress ? options.progress : progress_of(common);
+  search_options.stop = options.stop;
   o.search = search(*o.tables, search_options);
   lower_best(o);
   if (o.search.closest) o.closest = evaluate_in_full(*o.tables, *o.search.closest);
@@ -194,6 +214,19 @@ Outcome solve(const std::string& job_path, const OutcomeOptions& options, const 
   clear_progress(common);
   add_notes(o);
   return o;
+}
+
+json to_json(const Overflow& o) {
+  json parts = json::object();
+  for (const auto& [name, bytes] : o.parts) parts[name] = bytes.value;
+  json j = {{"constraint", o.constraint},
+            {"where", o.where},
+            {"bytes_over", o.over.value},
+            {"detail", o.detail},
+            {"bytes_per_ipu", parts}};
+  if (o.ipu >= 0) j["ipu"] = o.ipu;
+  if (!o.during.empty()) j.update({{"during", o.during}, {"op", o.op}, {"step", o.step}});
+  return j;
 }
 
 json to_json(const Outcome& o) {
@@ -214,9 +247,9 @@ json to_json(const Outcome& o) {
   j["space"] = json::object();
   for (const SpaceField& f : o.search.space) j["space"][f.name] = f.values;
   if (o.best.empty() && !o.estimated) {
-    j["infeasible"] = o.search.overflows.empty() ? json::object() : overflow_json(o.search.overflows.front());
+    j["infeasible"] = o.search.overflows.empty() ? json::object() : to_json(o.search.overflows.front());
     j["infeasible"]["nearest_fix"] = o.search.nearest_fix;
-    for (const Overflow& other : o.search.overflows) j["infeasible"]["all"].push_back(overflow_json(other));
+    for (const Overflow& other : o.search.overflows) j["infeasible"]["all"].push_back(to_json(other));
     if (o.closest) j["closest"] = plan_result(*o.closest, *o.tables);
   }
   j["notes"] = o.notes;

@@ -2,6 +2,8 @@
 // A job searched or estimated, with its best plans lowered and timed in full.
 #pragma once
 
+#include <functional>
+#include <list>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -12,7 +14,7 @@ namespace superstep {
 
 struct Outcome {
   Job job;
-  std::unique_ptr<CostModel> model;
+  std::shared_ptr<const CostModel> model;
   std::unique_ptr<Tables> tables;
   SearchResult search;
   std::vector<Evaluated> best;  // lowered, in the order of their full times
@@ -31,11 +33,35 @@ struct OutcomeOptions {
   bool pareto = true;
   bool find_fix = true;
   bool estimate = false;
+  std::function<void(double share, const std::string& what)> progress;  // instead of the command line's
+  std::function<bool()> stop;                                           // see SearchOptions
+};
+
+// Tables of the models and machines that were asked about last, for the next question about one of them.
+class WarmTables {
+ public:
+  explicit WarmTables(std::size_t most = 4) : most_(most) {}
+  struct Entry {
+    std::string key;
+    std::unique_ptr<const Job> job;  // the first that was asked about
+    std::shared_ptr<const CostModel> model;
+    std::unique_ptr<Tables> tables;
+  };
+  // Stands until `most` other models or machines were asked about.
+  const Entry& of(const Job& job);
+
+ private:
+  std::size_t most_;
+  std::list<Entry> entries_;  // the latest first
 };
 
 Outcome solve(const std::string& job_path, const OutcomeOptions& options, const CommonOptions& common);
+Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& common, WarmTables& warm);
+// Throws Error when what was estimated is no plan at all.
+void check_estimated(const Outcome& outcome);
 
 // The keys of the JSON result: best, runners_up, pareto, search, space, infeasible, notes.
 nlohmann::json to_json(const Outcome& outcome);
+nlohmann::json to_json(const Overflow& overflow);
 
 }  // namespace superstep

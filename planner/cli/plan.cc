@@ -6,6 +6,7 @@
 #include "planner/cli/options.h"
 #include "planner/cli/outcome.h"
 #include "planner/cli/rank.h"
+#include "planner/cli/why.h"
 #include "planner/space.h"
 #include "planner/verify.h"
 #include "traces/summary_text.h"
@@ -14,7 +15,7 @@ namespace superstep {
 namespace {
 
 struct PlanArguments {
-  std::string job, report, pinned;
+  std::string job, report, pinned, why;
   bool space = false, verify = false;
   OutcomeOptions options;
 };
@@ -40,10 +41,12 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
   check_output(a.report);
   check_output(common.json);
   if (!a.pinned.empty()) check_same_question(load_job(a.job), load_job(a.pinned));
-  Outcome o = solve(a.job, a.options, common);
-  if (o.estimated && !o.shown())
-    throw Error(o.job.source + "#/plan",
-                !o.search.overflows.empty() ? o.search.overflows.front().detail : "the pinned plan is not legal");
+  const std::optional<nlohmann::json> pins = a.why.empty() ? std::nullopt : std::optional(read_why(a.why));
+  WarmTables warm;
+  Outcome o = solve(load_job(a.job), a.options, common, warm);
+  check_estimated(o);
+  std::optional<WhyNot> why;
+  if (pins) why = explain_why_not(o, *pins, a.options, common, warm);
   std::optional<Ranked> ranked;
   if (!a.pinned.empty()) {
     ranked = rank_pinned(o, a.pinned, a.options, common);
@@ -57,9 +60,11 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
     o.notes.insert(o.notes.begin(), verified->sentence());
   }
   if (prints_text(common)) std::cout << summary_text(make_index(*o.tables, o.parts()), terminal_style());
+  if (prints_text(common) && why) std::cout << to_text(*why, o, terminal_style());
   if (!a.report.empty()) write_report(*o.tables, o.parts(), a.report);
   nlohmann::json result = to_json(o);
   if (ranked) result["rank"] = to_json(*ranked);
+  if (why) result["why"] = to_json(*why, o);
   if (verified) result["verify"] = to_json(*verified);
   write_json(common, result);
   const bool found = !o.best.empty() || o.estimated;
@@ -84,6 +89,8 @@ void add_plan(CLI::App& app, CommonOptions& common, Run& run) {
       ->type_name("S");
   sub->add_option("--rank", a->pinned, "Say how many plans are faster than the one pinned in another job")
       ->type_name("PINNED.json");
+  sub->add_option("--why", a->why, "Explain why the best plan under further pins lost, or does not fit")
+      ->type_name("PINS");
   sub->add_flag("--verify", a->verify,
                 "Run the best plan on numbers with a scaled-down model, and compare with the plain model");
   sub->callback([a, &common, &run] { run = [a, &common] { return run_plan(*a, common); }; });

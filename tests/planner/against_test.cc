@@ -21,7 +21,9 @@ using testing::StartsWith;
 // A file of one comparison with what is given, beside the repository's points.
 std::vector<SystemComparison> comparison(const json& baselines, const json& ours,
                                          const std::string& item = "sequence") {
-  const std::string path = testing::TempDir() + "/comparison.json";
+  // Tests run side by side: each has its own file.
+  const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string path = testing::TempDir() + "/comparison-" + test + ".json";
   std::ofstream(path) << json{
       {"baseline", "dgx-a100"},
       {"comparisons", {{{"title", "a test"}, {"item", item}, {"baselines", baselines}, {"ours", ours}}}}};

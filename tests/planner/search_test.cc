@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "model/error.h"
 #include "planner/make_report.h"
+#include "planner/nearest_fix.h"
 #include "planner/space.h"
 #include "tests/planner/world.h"
 
@@ -181,6 +184,34 @@ TEST(Search, DefaultsAreOneSettingPerCell) {
   for (const Cell& cell : cells(world.job)) EXPECT_EQ(settings(world.job, cell, true).size(), 1u);
 }
 
+// Sharded weights are updated where they are, so the default of optimizer_state follows that of weights.
+TEST(Search, DefaultsOfPhasesWithReplicasAreLegal) {
+  const nlohmann::json degrees = {
+      {"tensor_parallel", 1}, {"pipeline_stages", 1}, {"replicas", 4}, {"micro_batch", 1}, {"phases", 4}};
+  for (const nlohmann::json& sharding : std::vector<nlohmann::json>{{}, {{"weights", 2}}, {{"optimizer_state", 2}}}) {
+    nlohmann::json plan = degrees;
+    if (!sharding.is_null()) plan["replicated_tensor_sharding"] = sharding;
+    World world(test::small_gpt(plan));
+    const Evaluated e = evaluate_pinned(world.tables, 1);
+    const ReplicatedTensorSharding& rts = e.plan.replicated_tensor_sharding;
+    EXPECT_EQ(e.plan.phases.size(), 4u);
+    EXPECT_EQ(rts.weights, sharding.is_null() ? 4 : 2) << sharding;
+    EXPECT_EQ(rts.optimizer_state, sharding.is_null() ? 4 : 2) << sharding;
+    EXPECT_EQ(world.problem(e.plan), "");
+  }
+}
+
+TEST(Search, SaysWhichDegreesDoNotGoTogether) {
+  World world(test::small_gpt({{"tensor_parallel", 1},
+                               {"pipeline_stages", 1},
+                               {"replicas", 4},
+                               {"phases", 4},
+                               {"replicated_tensor_sharding", {{"weights", 4}, {"optimizer_state", 1}}}}));
+  const SearchResult r = run(world, false);
+  ASSERT_FALSE(r.overflows.empty());
+  EXPECT_THAT(r.overflows[0].detail, testing::HasSubstr("weights (4), gradients (free) and optimizer_state (1)"));
+}
+
 // Twelve wide layers on one IPU with everything kept in the processor.
 nlohmann::json too_large() {
   nlohmann::json job = test::small_job(
@@ -236,6 +267,60 @@ TEST(Search, ItsNearestFixFits) {
   const SearchResult again = run(other, false);
   ASSERT_FALSE(again.best.empty()) << r.nearest_fix;
   EXPECT_NE(evaluate_in_full(other.tables, again.best[0].plan).fits, "does_not_fit");
+}
+
+// Too wide for the tiles in one phase, and phases need weights outside: neither pin alone is in the way.
+TEST(Search, ItsNearestFixMayTakeTwoFields) {
+  nlohmann::json job = test::small_job(
+      "gpt2-small",
+      {{"layers", 12}, {"hidden", 4096}, {"heads", 16}, {"ffn", 16384}, {"vocabulary", 8000}, {"sequence_length", 128}},
+      "ipu-pod4");
+  job["batch"] = {{"global", 32}};
+  job["plan"] = {{"tensor_parallel", 1}, {"pipeline_stages", 4},
+                 {"micro_batch", 1},     {"available_memory_proportion", 0.05},
+                 {"phases", 1},          {"location", {{"weights", "in_processor"}}}};
+  World world(job);
+  SearchOptions options;
+  const NearestFix fix = find_nearest_fix(world.tables, options);
+  ASSERT_EQ(fix.fields.size(), 2u) << fix.text();
+  ASSERT_TRUE(fix.best);
+  EXPECT_THAT(fix.text(), testing::HasSubstr(" fit with "));
+  EXPECT_NE(evaluate_in_full(world.tables, fix.best->plan).fits, "does_not_fit");
+  // One alone does not do.
+  for (const std::string& field : fix.fields) {
+    nlohmann::json freed = job;
+    freed["plan"].erase(field == "cuts" ? "phases" : field);
+    World other(freed);
+    EXPECT_TRUE(run(other, false).best.empty()) << field;
+  }
+}
+
+TEST(Search, SaysThatNoFixExists) {
+  // 26 GB of weights for one chip without Streaming Memory to put them in.
+  nlohmann::json job = test::small_job("gpt3-13b", nlohmann::json::object(), "c600");
+  job["task"] = "inference";
+  job.erase("optimizer");
+  job["batch"] = {{"global", 1}};
+  job["plan"] = {{"micro_batch", 1}, {"schedule", "sequential"}};
+  World world(job);
+  ASSERT_EQ(world.job.machine.streaming.capacity.value, 0);
+  const NearestFix fix = find_nearest_fix(world.tables, SearchOptions{});
+  EXPECT_TRUE(fix.never);
+  EXPECT_THAT(fix.text(), testing::HasSubstr("no plan fits this machine"));
+}
+
+TEST(Search, StopsWhenTold) {
+  World world(test::small_gpt({}));
+  SearchOptions options;
+  std::atomic<int> asked = 0;
+  options.stop = [&] { return ++asked > 20; };
+  EXPECT_THROW(search(world.tables, options), Stopped);
+  // What is tabulated by then serves the next search, which gives what a first one gives.
+  World cold(test::small_gpt({}));
+  const SearchResult warm = run(world), first = run(cold);
+  ASSERT_FALSE(warm.best.empty());
+  EXPECT_EQ(to_json(warm.best[0].plan), to_json(first.best[0].plan));
+  EXPECT_EQ(warm.best[0].estimate.cycles, first.best[0].estimate.cycles);
 }
 
 }  // namespace

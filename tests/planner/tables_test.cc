@@ -171,5 +171,21 @@ TEST(Tables, HostProgramsThatCopyInputsTakeTheirTimeAheadOfTheStep) {
   EXPECT_NEAR(seconds(4) - streamed, fed / 2e6 / load_calibration().host_copy_factor, 1e-6);
 }
 
+// What one job tabulated is there for another that only pins other fields.
+TEST(Tables, AreSharedByJobsThatDifferInPins) {
+  World cold(test::small_gpt({{"pipeline_stages", 2}}));
+  Plan plan;
+  plan.pipeline_stages = 2;
+  const UnitTable& table = cold.table(plan);
+  const std::int64_t searches = cold.tables.searches();
+  const Job job = read_job(test::small_gpt({{"replicas", 2}}), "another");
+  Tables warm(job, cold.tables);
+  EXPECT_EQ(&warm.table(table_key(plan)), &table);
+  EXPECT_EQ(warm.searches(), searches);
+  EXPECT_EQ(&warm.job(), &job);
+  const Job precise = read_job(test::small_gpt({{"precision", {{"partials", "fp32"}}}}), "another");
+  EXPECT_NE(tables_key(precise), tables_key(job));
+}
+
 }  // namespace
 }  // namespace superstep

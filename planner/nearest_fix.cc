@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/nearest_fix.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "model/error.h"
+#include "traces/text_table.h"
+
+namespace superstep {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Pointer = nlohmann::json::json_pointer;
+
+constexpr double kMostSeconds = 30, kMostSecondsPerTrial = 10;
+
+class FixFinder {
+ public:
+  FixFinder(const Tables& tables, const SearchOptions& options) : tables_(tables), options_(options) {}
+
+  NearestFix find() {
+    const std::vector<FreedField> fields = fields_to_free(tables_.job());
+    for (const FreedField& f : fields) try_free({&f});
+    if (fix_.best || fields.size() < 2) return std::move(fix_);
+    std::vector<const FreedField*> all;
+    for (const FreedField& f : fields) all.push_back(&f);
+    if (proved_infeasible(all)) {
+      fix_.never = true;
+      return std::move(fix_);
+    }
+    for (std::size_t a = 0; a < fields.size(); ++a) {
+      for (std::size_t b = a + 1; b < fields.size() && fields.size() > 2; ++b) {
+        const bool inside = fields[b].name.rfind(fields[a].name + ".", 0) == 0;  // "location.weights" of "location"
+        if (!inside) try_free({&fields[a], &fields[b]});
+      }
+    }
+    return std::move(fix_);
+  }
+
+ private:
+  const Tables& tables_;
+  const SearchOptions& options_;
+  Clock::time_point start_ = Clock::now();
+  NearestFix fix_;
+
+  double left() const { return kMostSeconds - std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  // None: the job is not legal without these pins, or time is up.
+  std::optional<SearchResult> search_without(const std::vector<const FreedField*>& freed, const std::string& what) {
+    if (left() <= 0) return std::nullopt;
+    if (options_.progress) options_.progress(0.95, what);
+    nlohmann::json relaxed = tables_.job().json;
+    for (const FreedField* f : freed) {
+      for (const std::string& p : f->pointers) {
+        const Pointer at(p);
+        if (relaxed.contains(at)) relaxed.at(at.parent_pointer()).erase(at.back());
+      }
+    }
+    try {
+      const Job job = read_job(relaxed, tables_.job().source);
+      check_batch(job);
+      const bool same = tables_key(job) == tables_key(tables_.job());
+      Tables tables = same ? Tables(job, tables_) : Tables(job, tables_.model());
+      SearchOptions options;
+      options.top = 1;
+      options.pareto = options.find_fix = false;
+      options.threads = options_.threads;
+      options.stop = options_.stop;
+      options.time_limit = std::min(kMostSecondsPerTrial, left());
+      options.at_least = fix_.best ? fix_.best->samples_per_second : 0;
+      options.explain = false;
+      return search(tables, options);
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+
+  void try_free(const std::vector<const FreedField*>& freed) {
+    std::string what;
+    for (const FreedField* f : freed) what += (what.empty() ? "" : " and ") + f->name;
+    const std::optional<SearchResult> r = search_without(freed, "looking for the nearest fix: freeing " + what);
+    if (!r || r->best.empty()) return;
+    if (fix_.best && r->best[0].samples_per_second <= fix_.best->samples_per_second) return;
+    fix_.best = r->best[0];
+    fix_.spare = tables_.job().machine.chip.tile_memory.value - fix_.best->estimate.tile_peak;
+    fix_.fields.clear();
+    for (const FreedField* f : freed) fix_.fields.push_back(f->name);
+  }
+
+  // Whether nothing fits with all of them freed, so that no two of them can help.
+  bool proved_infeasible(const std::vector<const FreedField*>& all) {
+    const std::optional<SearchResult> r = search_without(all, "looking for the nearest fix: freeing every pin");
+    return r && r->best.empty() && r->stats.optimal;
+  }
+};
+
+// What a freed field became.
+std::string value_of(const std::string& field, const Plan& plan) {
+  if (field == "cuts")
+    return std::to_string(plan.phases.size()) + " phases, " + std::to_string(plan.stages.size()) + " stages";
+  const nlohmann::json all = to_json(plan);
+  std::string path = "/" + field;
+  std::replace(path.begin(), path.end(), '.', '/');
+  return all.contains(Pointer(path)) ? all.at(Pointer(path)).dump() : "free";
+}
+
+}  // namespace
+
+std::string NearestFix::text() const {
+  if (never) return "none: no plan fits this machine, whatever of the pins is freed";
+  if (!best) return "";
+  std::string what;
+  for (const std::string& f : fields) what += (what.empty() ? "" : " and ") + f + " = " + value_of(f, best->plan);
+  return what + (fields.size() == 1 ? " fits with " : " fit with ") + std::to_string(spare / 1024) +
+         " KiB per tile to spare, at " + figure(best->samples_per_second) + " samples/s";
+}
+
+NearestFix find_nearest_fix(const Tables& tables, const SearchOptions& options) {
+  return FixFinder(tables, options).find();
+}
+
+std::vector<FreedField> fields_to_free(const Job& job) {
+  std::vector<FreedField> fields;
+  const auto plan = job.json.find("plan");
+  if (plan == job.json.end()) return fields;
+  // Stages, phases and what is said per stage are one field: the cuts.
+  FreedField cuts{"cuts", {}};
+  for (const char* key : {"stages", "layers_per_stage", "stage_ipu", "phases"}) {
+    if (plan->contains(key)) cuts.pointers.push_back("/plan/" + std::string(key));
+  }
+  if (!cuts.pointers.empty()) fields.push_back(cuts);
+  for (const auto& [key, value] : plan->items()) {
+    const std::string at = "/plan/" + key;
+    if (std::find(cuts.pointers.begin(), cuts.pointers.end(), at) != cuts.pointers.end()) continue;
+    fields.push_back({key, {at}});
+    if (key != "location" || value.size() < 2) continue;
+    for (const auto& [kind, place] : value.items()) fields.push_back({key + "." + kind, {at + "/" + kind}});
+  }
+  return fields;
+}
+
+}  // namespace superstep

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/why_not.h"
+
+#include <algorithm>
+
+namespace superstep {
+namespace {
+
+using nlohmann::json;
+
+bool has_members(const std::string& field) {
+  return field == "location" || field == "replicated_tensor_sharding" || field == "precision" ||
+         field == "serialisation";
+}
+
+// Whether a pin, a value, a list or a range, allows what the plan has.
+bool allows(const std::string& field, const json& pin, const json& has) {
+  if (pin == has) return true;
+  if (field == "phases" && pin.is_number()) return pin == has.size();
+  if (field == "activation_sharding" && pin.is_boolean()) return has == (pin.get<bool>() ? "stored" : "none");
+  if (field == "tensor_parallel" && pin.is_array() && pin.size() == 2 && !pin[0].is_array())
+    return pin[1] == 1 && pin[0] == has;  // [8, 1] is one mesh, and written 8
+  if (pin.is_object()) {
+    return has.is_number() && (!pin.contains("min") || has >= pin["min"]) &&
+           (!pin.contains("max") || has <= pin["max"]);
+  }
+  // Lists of cuts and of modes are one value each.
+  const bool alternatives = field != "stages" && field != "stage_ipu" && field != "phases" && field != "recompute";
+  return alternatives && pin.is_array() &&
+         std::any_of(pin.begin(), pin.end(), [&](const json& v) { return allows(field, v, has); });
+}
+
+void compare(const json& a, const json& b, const std::string& prefix, std::vector<DifferentField>& out) {
+  for (const auto& [key, value] : a.items()) {
+    if (value.is_object())
+      compare(value, b.at(key), prefix + key + ".", out);
+    else if (value != b.at(key))
+      out.push_back({prefix + key, value, b.at(key)});
+  }
+}
+
+}  // namespace
+
+json with_pins(json job, const json& pins) {
+  json& plan = job["plan"];
+  if (!plan.is_object()) plan = json::object();
+  const bool cuts = pins.contains("stages") || pins.contains("layers_per_stage");
+  if (cuts) {
+    for (const char* key : {"stages", "layers_per_stage", "stage_ipu"}) plan.erase(key);
+  }
+  for (const auto& [key, value] : pins.items()) {
+    if (has_members(key) && plan.contains(key) && plan[key].is_object() && value.is_object())
+      plan[key].update(value);
+    else
+      plan[key] = value;
+  }
+  return job;
+}
+
+std::vector<std::string> pins_not_had(const Plan& plan, const json& pins) {
+  const json has = to_json(plan);
+  std::vector<std::string> missing;
+  for (const auto& [key, pin] : pins.items()) {
+    if (has_members(key) && pin.is_object()) {
+      for (const auto& [member, value] : pin.items()) {
+        const bool unset = key == "serialisation" && value == 0;
+        if (!unset && !allows(member, value, has[key].value(member, json())))
+          missing.push_back("/" + key + "/" + member);
+      }
+    } else if (!has.contains(key) || !allows(key, pin, has[key])) {
+      missing.push_back("/" + key);
+    }
+  }
+  return missing;
+}
+
+std::vector<DifferentField> different_fields(const Plan& first, const Plan& second) {
+  std::vector<DifferentField> out;
+  compare(to_json(first), to_json(second), "", out);
+  return out;
+}
+
+std::vector<LostTime> time_lost(const std::vector<WaterfallRow>& first, const std::vector<WaterfallRow>& second,
+                                double scale) {
+  std::vector<LostTime> out;
+  for (const WaterfallRow& row : first) out.push_back({row.name, row.kind, row.seconds, 0});
+  for (const WaterfallRow& row : second) {
+    auto same = std::find_if(out.begin(), out.end(), [&](const LostTime& t) { return t.name == row.name; });
+    if (same == out.end()) same = out.insert(out.end(), {row.name, row.kind, 0, 0});
+    same->second += scale * row.seconds;
+  }
+  std::stable_sort(out.begin(), out.end(), [](const LostTime& a, const LostTime& b) { return a.lost() > b.lost(); });
+  return out;
+}
+
+}  // namespace superstep
