@@ -69,18 +69,6 @@ json& element(json& list, const std::string& step, const std::string& where) {
   return list[std::stoul(step)];
 }
 
-void set_field(json& job, const SweepAxis& axis, const json& value, const std::string& where) {
-  json* at = &job;
-  for (const std::string& step : steps_of(axis.pointer)) {
-    if (job.contains("machine") && at == &job["machine"] && at->is_string()) *at = {{"base", *at}};
-    if (at->is_null()) *at = json::object();
-    if (!at->is_object() && !at->is_array())
-      throw Error(where, "leads to \"" + step + "\" in " + describe(*at) + ", expected a field of a job");
-    at = at->is_array() ? &element(*at, step, where) : &(*at)[step];
-  }
-  *at = value;
-}
-
 json read_base(JsonReader& reader, const std::string& name, std::string& job_source) {
   const json& base = reader.raw("base");
   job_source = name;
@@ -132,7 +120,7 @@ void check_pointers(const Sweep& sweep) {
   for (const SweepAxis& axis : sweep.grid) {
     for (const json& value : axis.values) {
       json job = first;
-      set_field(job, axis, value, place_of(sweep, axis));
+      set_field(job, axis.pointer, value, place_of(sweep, axis));
       try {
         read_job(job, sweep.job_source);
       } catch (const Error& e) {
@@ -212,6 +200,18 @@ std::vector<std::size_t> items_to_plan(const std::vector<std::string>& keys, con
 
 }  // namespace
 
+void set_field(json& job, const std::string& pointer, const json& value, const std::string& where) {
+  json* at = &job;
+  for (const std::string& step : steps_of(pointer)) {
+    if (job.contains("machine") && at == &job["machine"] && at->is_string()) *at = {{"base", *at}};
+    if (at->is_null()) *at = json::object();
+    if (!at->is_object() && !at->is_array())
+      throw Error(where, "leads to \"" + step + "\" in " + describe(*at) + ", expected a field of a job");
+    at = at->is_array() ? &element(*at, step, where) : &(*at)[step];
+  }
+  *at = value;
+}
+
 std::size_t Sweep::size() const {
   std::size_t n = 1;
   for (const SweepAxis& axis : grid) n *= axis.values.size();
@@ -230,7 +230,7 @@ std::vector<json> Sweep::values(std::size_t item) const {
 json Sweep::job(std::size_t item) const {
   json out = base;
   const std::vector<json> chosen = values(item);
-  for (std::size_t a = 0; a < grid.size(); ++a) set_field(out, grid[a], chosen[a], place_of(*this, grid[a]));
+  for (std::size_t a = 0; a < grid.size(); ++a) set_field(out, grid[a].pointer, chosen[a], place_of(*this, grid[a]));
   return out;
 }
 

@@ -33,6 +33,9 @@ struct Sweep {
   nlohmann::json job(std::size_t item) const;
 };
 
+// Sets one field of a job as above. Throws Error(where) where the pointer leads below a value that has no fields.
+void set_field(nlohmann::json& job, const std::string& pointer, const nlohmann::json& value, const std::string& where);
+
 // Reads {"base": a job or the path of one, "grid": {pointer: [values], ...}}; see data/sweeps/schema.json. Throws Error
 // for what is no such thing, for a pointer that names no field of a job, for two items that are the same job, and where
 // no item at all is a job that can be read.

@@ -9,6 +9,7 @@
 #include "model/quantity_text.h"
 #include "planner/cli/options.h"
 #include "planner/cli/sweep_grid.h"
+#include "planner/cli/sweep_sensitivity.h"
 #include "planner/scaling.h"
 
 namespace superstep {
@@ -16,7 +17,7 @@ namespace {
 
 struct SweepArguments {
   GridArguments grid;
-  std::string scaling, output;
+  std::string scaling, sensitivity, output;
   ScalingOptions options;
 };
 
@@ -108,10 +109,12 @@ int run_scaling(const SweepArguments& a, const CommonOptions& common) {
 }
 
 int run_sweep_command(const SweepArguments& a, const CommonOptions& common) {
-  if (a.grid.sweep.empty() == a.scaling.empty())
-    throw Error("sweep", std::string("found ") + (a.scaling.empty() ? "none" : "both") +
-                             ", expected one of SWEEP.json and --scaling JOB.json (see superstep sweep --help)");
+  const int given = (a.grid.sweep.empty() ? 0 : 1) + (a.scaling.empty() ? 0 : 1) + (a.sensitivity.empty() ? 0 : 1);
+  if (given != 1)
+    throw Error("sweep", std::string("found ") + (given == 0 ? "none" : "several") +
+                             ", expected one of SWEEP.json, --scaling JOB.json and --sensitivity JOB.json");
   if (!a.scaling.empty()) return run_scaling(a, common);
+  if (!a.sensitivity.empty()) return run_sensitivity(a.sensitivity, a.options.time_limit, common);
   GridArguments grid = a.grid;
   grid.results = a.output;
   grid.time_limit = a.options.time_limit;
@@ -123,10 +126,15 @@ int run_sweep_command(const SweepArguments& a, const CommonOptions& common) {
 void add_sweep(CLI::App& app, CommonOptions& common, Run& run) {
   auto a = std::make_shared<SweepArguments>();
   CLI::App* sub =
-      sub_command(app, common, "sweep", "Plan a job many times: a grid of its fields, or sizes of its machine");
+      sub_command(app, common, "sweep",
+                  "Plan a job many times: a grid of its fields, sizes of its machine, or its machine's numbers");
   sub->add_option("sweep", a->grid.sweep, "A job and lists of values for its fields: all combinations")
       ->type_name("SWEEP.json");
   sub->add_option("--scaling", a->scaling, "Instead: strong and weak scaling over the sizes of this job's machine")
+      ->type_name("JOB.json");
+  sub->add_option(
+         "--sensitivity", a->sensitivity,
+         "Instead: how much this job's result depends on each number of its machine, and where another plan wins")
       ->type_name("JOB.json");
   sub->add_option(
          "-o,--output", a->output,
