@@ -6,6 +6,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+
 #include "model/error.h"
 
 namespace superstep {
@@ -58,9 +61,11 @@ struct SweepStore::Database {
   // can read meanwhile.
   void take_lock() {
     lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (lock < 0) throw Error(path, "cannot be written");
-    if (flock(lock, LOCK_EX | LOCK_NB) != 0)
+    if (lock < 0) throw Error(path, std::string("cannot be written: ") + std::strerror(errno));
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0) return;
+    if (errno == EWOULDBLOCK)
       throw Error(path, "another process is writing to it; wait until it is done, or give another file with -o");
+    throw Error(path, std::string("cannot be locked: ") + std::strerror(errno));
   }
   void run(const std::string& sql) const {
     if (sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(handle, path);

@@ -108,11 +108,23 @@ int run_scaling(const SweepArguments& a, const CommonOptions& common) {
   return all ? kDone : kFailed;
 }
 
+// An option that the kind of sweep has no use for is not passed over in silence.
+void check_options(const SweepArguments& a) {
+  const auto refuse = [](bool given, const char* option, const char* where) {
+    if (given) throw Error(option, std::string("found for a sweep that has none, expected with ") + where);
+  };
+  refuse(!a.grid.format.empty() && a.grid.sweep.empty(), "--format", "SWEEP.json alone");
+  refuse(!a.options.ipus.empty() && a.scaling.empty(), "--sizes", "--scaling JOB.json alone");
+  refuse(!a.output.empty() && !a.sensitivity.empty(), "--output",
+         "SWEEP.json or --scaling JOB.json alone; --json FILE writes this result");
+}
+
 int run_sweep_command(const SweepArguments& a, const CommonOptions& common) {
   const int given = (a.grid.sweep.empty() ? 0 : 1) + (a.scaling.empty() ? 0 : 1) + (a.sensitivity.empty() ? 0 : 1);
   if (given != 1)
     throw Error("sweep", std::string("found ") + (given == 0 ? "none" : "several") +
                              ", expected one of SWEEP.json, --scaling JOB.json and --sensitivity JOB.json");
+  check_options(a);
   if (!a.scaling.empty()) return run_scaling(a, common);
   if (!a.sensitivity.empty()) return run_sensitivity(a.sensitivity, a.options.time_limit, common);
   GridArguments grid = a.grid;
