@@ -11,6 +11,7 @@
 #include "model/quantity_text.h"
 #include "planner/explain_terms.h"
 #include "planner/sweep.h"
+#include "traces/text_table.h"
 
 namespace superstep {
 namespace {
@@ -21,10 +22,14 @@ using nlohmann::json;
 constexpr std::array<std::string_view, 3> kLimits = {"/chip/tile_memory", "/chip/executable_memory",
                                                      "/streaming/capacity"};
 
-// For people: four digits, bytes in their largest unit.
+// For people: four digits; a tile's memory in KiB, other bytes in their largest unit.
 std::string shown(const json& value) {
   const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-  if (text.ends_with(" B")) return to_text(parse_bytes(text, ""));
+  if (text.ends_with(" B")) {
+    constexpr Bytes kTileSized(16 << 20);
+    const Bytes bytes = parse_bytes(text, "");
+    return bytes < kTileSized ? kib_text(bytes.value) : to_text(bytes);
+  }
   char* unit = nullptr;
   const double number = std::strtod(text.c_str(), &unit);
   char digits[32];
@@ -32,9 +37,36 @@ std::string shown(const json& value) {
   return value.is_number_integer() ? text : digits + std::string(unit);
 }
 
-// Counts, cycles and bytes are whole; rates and times are not.
-bool is_whole(const std::string& unit) {
-  return unit.empty() || unit == " cycles" || (unit.ends_with("B") && unit.find('/') == std::string::npos);
+// A number of a machine file. Counts, cycles and bytes are whole; rates, times and efficiencies are not.
+struct Number {
+  double value = 0;  // memory in bytes
+  std::string unit;  // " GB/s"; memory: " B"; a count or an efficiency: none
+  bool whole = false;
+};
+
+std::optional<Number> read_number(const std::string& pointer, const std::string& text) {
+  char* end = nullptr;
+  Number n{std::strtod(text.c_str(), &end), "", false};
+  if (end == text.c_str()) return std::nullopt;
+  n.unit = end;
+  if (n.unit.ends_with("B")) {
+    n.value = static_cast<double>(parse_bytes(text, pointer).value);
+    n.unit = " B";
+  }
+  n.whole = n.unit == " B" || n.unit == " cycles" || (n.unit.empty() && !pointer.ends_with("/efficiency"));
+  return n;
+}
+
+// As a job overrides it.
+json written(const Number& n) {
+  if (n.whole) {
+    const auto count = static_cast<std::int64_t>(n.value);
+    return n.unit.empty() ? json(count) : json(std::to_string(count) + n.unit);
+  }
+  if (n.unit.empty()) return json(n.value);
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.9g", n.value);
+  return json(digits + n.unit);
 }
 
 const SourcedRow& row_of(const Machine& machine, std::string_view pointer) {
@@ -129,57 +161,69 @@ void halve_and_double(const Job& job, const SensitivityOptions& options, Sensiti
   for (Sensitivity& s : out.numbers) s.elasticity = elasticity_of(s, out.best.samples_per_second);
 }
 
-// A number between the machine's, where the best plan wins, and one where another does.
+// A number between the one where the best plan wins and one where another does.
 struct Bracket {
-  Sensitivity* number;
-  double inside = 1, outside;  // factors
-  std::string winner;          // outside
-  double middle() const { return std::sqrt(inside * outside); }
+  Sensitivity* row;
+  Number inside, outside;
+  std::string winner;   // outside
+  bool closed = false;  // no machine has a number between
 };
 
-// Small whole numbers run out of values between the ends; then the ends are as near as they come.
-bool has_values_between(const Bracket& b) {
-  return scaled_number(b.number->pointer, b.number->text, b.middle()).has_value();
+// The geometric mean; empty where no whole number is between.
+std::optional<Number> middle_of(const Bracket& b) {
+  Number middle = b.inside;
+  middle.value = std::sqrt(b.inside.value * b.outside.value);
+  if (middle.whole) middle.value = std::round(middle.value);
+  if (b.closed || middle.value == b.inside.value || middle.value == b.outside.value) return std::nullopt;
+  return middle;
 }
 
 std::vector<Bracket> brackets_of(Sensitivities& out) {
   std::vector<Bracket> open;
   for (Sensitivity& s : out.numbers) {
+    const Number here = *read_number(s.pointer, s.text);
     for (auto [changed, factor] : {std::pair(&s.half, 0.5), std::pair(&s.twice, 2.0)}) {
       const std::string winner = winner_of(changed->planned);
       if (changed->text.empty() || winner == winner_of(out.best)) continue;
-      open.push_back({&s, 1, factor, winner});
+      open.push_back({&s, here, {here.value * factor, here.unit, here.whole}, winner});
     }
   }
   return open;
 }
 
-void bisect(const Job& job, const SensitivityOptions& options, Sensitivities& out) {
+// One search for every bracket that has a number between its ends.
+void bisect_once(const Job& job, const SensitivityOptions& options, const std::string& best,
+                 std::vector<Bracket>& brackets, const std::string& stage) {
+  std::vector<std::pair<Bracket*, Number>> open;
+  std::vector<Change> changes;
+  for (Bracket& b : brackets) {
+    const std::optional<Number> middle = middle_of(b);
+    if (!middle) continue;
+    open.push_back({&b, *middle});
+    changes.push_back({b.row->pointer, written(*middle)});
+  }
+  const std::vector<PlannedJob> planned = plan_changes(job, changes, options, stage);
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    auto& [b, middle] = open[i];
+    const std::string winner = winner_of(planned[i]);
+    b->closed = planned[i].status == PlanStatus::failed;
+    if (b->closed) continue;
+    (winner == best ? b->inside : b->outside) = middle;
+    if (winner != best) b->winner = winner;
+  }
+}
+
+void find_break_points(const Job& job, const SensitivityOptions& options, Sensitivities& out) {
   std::vector<Bracket> brackets = brackets_of(out);
   for (int round = 1; round <= kBisections; ++round) {
-    std::vector<Bracket*> open;
-    std::vector<Change> changes;
-    for (Bracket& b : brackets) {
-      if (!has_values_between(b)) continue;
-      open.push_back(&b);
-      changes.push_back({b.number->pointer, *scaled_number(b.number->pointer, b.number->text, b.middle())});
-    }
-    const std::string stage = "break-points, round " + std::to_string(round) + " of " + std::to_string(kBisections);
-    const std::vector<PlannedJob> planned = plan_changes(job, changes, options, stage);
-    for (std::size_t i = 0; i < open.size(); ++i) {
-      Bracket& b = *open[i];
-      SUPERSTEP_CHECK(planned[i].status != PlanStatus::failed,
-                      "between two machines there is none: " + planned[i].reason);
-      const bool wins = winner_of(planned[i]) == winner_of(out.best);
-      if (!wins) b.winner = winner_of(planned[i]);
-      (wins ? b.inside : b.outside) = b.middle();
-    }
+    bisect_once(job, options, winner_of(out.best), brackets,
+                "break-points, round " + std::to_string(round) + " of " + std::to_string(kBisections));
   }
   for (const Bracket& b : brackets) {
-    const Sensitivity& s = *b.number;
-    const std::optional<json> value = scaled_number(s.pointer, s.text, b.middle());
-    const std::optional<json> end = scaled_number(s.pointer, s.text, b.outside);
-    b.number->break_points.push_back({b.outside < 1, shown(value ? *value : *end), b.middle(), b.winner});
+    const std::optional<Number> middle = middle_of(b);
+    const Number at = middle.value_or(b.outside);
+    b.row->break_points.push_back({b.outside.value < b.inside.value, !middle && !b.closed, shown(written(at)),
+                                   at.value / read_number(b.row->pointer, b.row->text)->value, b.winner});
   }
 }
 
@@ -201,23 +245,14 @@ json changed_json(const ChangedNumber& c) {
 }  // namespace
 
 std::optional<json> scaled_number(const std::string& pointer, const std::string& text, double factor) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end), scaled = value * factor;
-  const std::string unit = end;
-  if (end == text.c_str()) return std::nullopt;
-  if (is_whole(unit) && !pointer.ends_with("/efficiency")) {
-    const bool bytes = !unit.empty() && unit != " cycles";
-    const double base = bytes ? static_cast<double>(parse_bytes(text, pointer).value) : value;
-    const double whole = std::round(base * factor);
-    // Nothing between this number and the next, or half of an odd one: no such machine.
-    if (whole < 1 || whole == base || std::abs(whole / (base * factor) - 1) > kBreakPointWidth / 2) return std::nullopt;
-    const auto n = static_cast<std::int64_t>(whole);
-    return unit.empty() ? json(n) : json(std::to_string(n) + (bytes ? " B" : unit));
-  }
-  if (unit.empty()) return scaled > 1 ? std::nullopt : std::optional<json>(scaled);
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.9g", scaled);
-  return json(digits + unit);
+  std::optional<Number> n = read_number(pointer, text);
+  if (!n) return std::nullopt;
+  const double before = n->value, scaled = before * factor;
+  n->value = n->whole ? std::round(scaled) : scaled;
+  const bool is_near = std::abs(n->value / scaled - 1) < kBreakPointWidth / 2;  // half of seven is not four
+  const bool is_efficiency = n->unit.empty() && !n->whole;
+  if (!is_near || n->value == before || (is_efficiency && n->value > 1)) return std::nullopt;
+  return written(*n);
 }
 
 std::vector<std::string> sensitive_numbers(const Machine& machine) {
@@ -256,7 +291,7 @@ Sensitivities find_sensitivities(const Job& job, const SensitivityOptions& optio
     s.text = row_of(job.machine, pointer).text;
   }
   halve_and_double(job, options, out);
-  bisect(job, options, out);
+  find_break_points(job, options, out);
   std::stable_sort(out.numbers.begin(), out.numbers.end(), [](const Sensitivity& a, const Sensitivity& b) {
     return std::abs(a.elasticity) > std::abs(b.elasticity);
   });
@@ -279,8 +314,11 @@ json to_json(const Sensitivities& found) {
                 {"elasticity", s.elasticity},     {"half", changed_json(s.half)},
                 {"twice", changed_json(s.twice)}, {"break_points", json::array()}};
     for (const BreakPoint& b : s.break_points) {
-      row["break_points"].push_back(
-          {{"side", b.below ? "below" : "above"}, {"value", b.text}, {"factor", b.factor}, {"winner", b.winner}});
+      row["break_points"].push_back({{"side", b.below ? "below" : "above"},
+                                     {"value", b.text},
+                                     {"exact", b.exact},
+                                     {"factor", b.factor},
+                                     {"winner", b.winner}});
     }
     j["numbers"].push_back(std::move(row));
   }

@@ -24,7 +24,8 @@ struct ChangedNumber {
 // The best plan wins on one side of a number. Plans are told apart by label(): t, p, r, m, g and the number of phases.
 struct BreakPoint {
   bool below = true;   // another plan wins below the number, else above
-  std::string text;    // of the number, known to kBreakPointWidth
+  bool exact = false;  // whole, and the first number at which the other plan wins
+  std::string text;    // of the number, known to kBreakPointWidth where it is not exact
   double factor = 1;   // over the machine's number
   std::string winner;  // the plan on the other side; empty: none fits
 };

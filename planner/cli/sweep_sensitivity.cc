@@ -41,16 +41,21 @@ TextTable table_of(const Sensitivities& found) {
   return table;
 }
 
-std::string sentence(const Sensitivity& s, const BreakPoint& b) {
-  return std::string("this plan wins while ") + s.pointer + " is " + (b.below ? "above " : "below ") + b.text + "; " +
-         (b.below ? "below, " : "above, ") + (b.winner.empty() ? "no plan fits" : b.winner + " wins");
+// What planning anew is worth at the far end of a break-point, where it is more than nothing to speak of.
+std::string worth(const ChangedNumber& c) {
+  if (c.planned.status != PlanStatus::planned) return "";
+  if (c.same_plan_fits.empty() || c.same_plan_fits == "does_not_fit")
+    return "; at " + c.text + " this plan does not fit";
+  const double more = c.planned.samples_per_second / c.same_plan_rate - 1;
+  return "; at " + c.text + (more < 0.001 ? " the two are tied" : " it is " + percent(more) + " faster");
 }
 
-std::string kept_plan(const Sensitivity& s, const ChangedNumber& c) {
-  const std::string there = s.pointer + " at " + c.text + ": this plan would ";
-  if (c.same_plan_fits == "does_not_fit") return there + "not fit";
-  return there + "make " + figure(c.same_plan_rate) + " samples/s, the best one makes " +
-         figure(c.planned.samples_per_second);
+std::string sentence(const Sensitivity& s, const BreakPoint& b) {
+  return std::string("this plan wins while ") + s.pointer + " is " + (b.below ? "above " : "below ") + b.text + "; " +
+         (b.exact   ? "from there on "
+          : b.below ? "below, "
+                    : "above, ") +
+         (b.winner.empty() ? "no plan fits" : b.winner + " wins") + worth(b.below ? s.half : s.twice);
 }
 
 void print(const Sensitivities& found, const TextStyle& style) {
@@ -61,9 +66,6 @@ void print(const Sensitivities& found, const TextStyle& style) {
   };
   for (const Sensitivity& s : found.numbers) {
     for (const BreakPoint& b : s.break_points) note(sentence(s, b));
-    for (const ChangedNumber* c : {&s.half, &s.twice}) {
-      if (!c->same_plan_fits.empty() && c->planned.status == PlanStatus::planned) note(kept_plan(s, *c));
-    }
   }
   if (found.best.gap > 0)
     note("the search stopped early, a plan may be " + percent(found.best.gap) +

@@ -117,6 +117,7 @@ TEST(Sensitivity, TheBreakPointIsWhereTwoPlansTakeTheSameTime) {
   ASSERT_EQ(s.break_points.size(), 1u);
   const BreakPoint& b = s.break_points[0];
   EXPECT_TRUE(b.below);
+  EXPECT_FALSE(b.exact);
   EXPECT_NEAR(b.factor, 0.75, 0.75 * kBreakPointWidth);
   EXPECT_NE(b.winner, label(found.best.plan));
   EXPECT_EQ(b.winner, label(s.half.planned.plan));
