@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "model/error.h"
 
@@ -62,7 +64,13 @@ struct SweepStore::Database {
   void take_lock() {
     lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (lock < 0) throw Error(path, std::string("cannot be written: ") + std::strerror(errno));
-    if (flock(lock, LOCK_EX | LOCK_NB) == 0) return;
+    constexpr int kTries = 20;  // one that was killed just now holds the lock until it is gone
+    int failed = flock(lock, LOCK_EX | LOCK_NB);
+    for (int i = 1; i < kTries && failed != 0 && errno == EWOULDBLOCK; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      failed = flock(lock, LOCK_EX | LOCK_NB);
+    }
+    if (failed == 0) return;
     if (errno == EWOULDBLOCK)
       throw Error(path, "another process is writing to it; wait until it is done, or give another file with -o");
     throw Error(path, std::string("cannot be locked: ") + std::strerror(errno));
