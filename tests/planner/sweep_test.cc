@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -36,7 +37,7 @@ class SweepFiles : public testing::Test {
  protected:
   void SetUp() override {
     const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
-    path_ = (std::filesystem::path(testing::TempDir()) / (std::string(test.name()) + ".sqlite")).string();
+    path_ = (std::filesystem::path(testing::TempDir()) / (test.name() + std::to_string(getpid()) + ".sqlite")).string();
     std::filesystem::remove(path_);
   }
   void TearDown() override { std::filesystem::remove(path_); }
