@@ -8,6 +8,7 @@
 
 #include "model/error.h"
 #include "model/machine/load_machine.h"
+#include "planner/plan_job.h"
 
 namespace superstep {
 namespace {
@@ -59,32 +60,16 @@ std::vector<std::int64_t> sizes_to_plan(const Job& job, const ScalingOptions& op
   return wanted;
 }
 
-// Where it comes from is known to who reads the row.
-std::string without_file(const Error& e, const std::string& file) {
-  const std::string message = e.what();
-  return message.starts_with(file + "#/") ? message.substr(file.size() + 1) : message;
-}
-
 void plan_size(ScaledSize& size, const Job& job, const SearchOptions& options) {
-  const CostModel model(job.machine, load_calibration(job.machine.calibration));
-  Tables tables(job, model);
-  const SearchResult found = search(tables, options);
-  if (found.best.empty()) {
-    const Overflow* first = found.overflows.empty() ? nullptr : &found.overflows.front();
-    size.failure = first == nullptr ? "no plan is legal"
-                                    : "no plan fits: " + first->constraint + " on " + first->where +
-                                          (first->over.value > 0 ? " is over by " + kib_text(first->over.value) : "");
-    return;
-  }
-  Evaluated e = evaluate_in_full(tables, found.best.front().plan);
-  draw_worlds(tables, e);
-  size.plan = e.plan;
-  size.fits = e.fits;
-  size.samples_per_second = e.samples_per_second;
-  size.step_seconds = e.step_seconds;
-  size.step_band = band_of(e.worlds);
-  size.gap = found.stats.gap;
-  size.not_validated = e.not_validated;
+  const PlannedJob planned = plan_job(job, options);
+  size.failure = planned.reason;
+  size.plan = planned.plan;
+  size.fits = planned.fits;
+  size.samples_per_second = planned.samples_per_second;
+  size.step_seconds = planned.step_seconds;
+  size.step_band = planned.step_band;
+  size.gap = planned.gap;
+  size.not_validated = planned.not_validated;
 }
 
 SearchOptions search_options(const ScalingOptions& options) {
@@ -119,7 +104,7 @@ ScaledSize sized(const Job& job, ScalingKind kind, std::int64_t ipus, const std:
   } catch (const Unsupported&) {
     throw;
   } catch (const Error& e) {
-    size.failure = without_file(e, job.source);
+    size.failure = without_file(e.what(), job.source);
   }
   return size;
 }

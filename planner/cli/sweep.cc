@@ -8,13 +8,16 @@
 #include "model/error.h"
 #include "model/quantity_text.h"
 #include "planner/cli/options.h"
+#include "planner/cli/sweep_grid.h"
+#include "planner/cli/sweep_sensitivity.h"
 #include "planner/scaling.h"
 
 namespace superstep {
 namespace {
 
 struct SweepArguments {
-  std::string scaling, picture;
+  GridArguments grid;
+  std::string scaling, sensitivity, output;
   ScalingOptions options;
 };
 
@@ -81,10 +84,10 @@ void write_picture(const std::string& path, const std::string& svg) {
 }
 
 int run_scaling(const SweepArguments& a, const CommonOptions& common) {
-  check_output(a.picture);
+  check_output(a.output);
   check_output(common.json);
-  if (!a.picture.empty() && std::filesystem::path(a.picture).extension() != ".svg")
-    throw Error(a.picture, "found another kind of file, expected FILE.svg");
+  if (!a.output.empty() && std::filesystem::path(a.output).extension() != ".svg")
+    throw Error(a.output, "found another kind of file, expected FILE.svg");
   ScalingOptions options = a.options;
   options.threads = common.threads;
   options.progress = progress_of(common);
@@ -98,28 +101,67 @@ int run_scaling(const SweepArguments& a, const CommonOptions& common) {
       for (const std::string& line : wrapped("note: " + note, style.columns - 2)) std::cout << "  " << line << "\n";
     }
   }
-  if (!a.picture.empty()) write_picture(a.picture, to_svg(plot_of(scaling)));
+  if (!a.output.empty()) write_picture(a.output, to_svg(plot_of(scaling)));
   write_json(common, to_json(scaling));
   const bool all =
       std::all_of(scaling.sizes.begin(), scaling.sizes.end(), [](const ScaledSize& s) { return s.failure.empty(); });
   return all ? kDone : kFailed;
 }
 
+// An option that the kind of sweep has no use for is not passed over in silence.
+void check_options(const SweepArguments& a) {
+  const auto refuse = [](bool given, const char* option, const char* where) {
+    if (given) throw Error(option, std::string("found for a sweep that has none, expected with ") + where);
+  };
+  refuse(!a.grid.format.empty() && a.grid.sweep.empty(), "--format", "SWEEP.json alone");
+  refuse(!a.options.ipus.empty() && a.scaling.empty(), "--sizes", "--scaling JOB.json alone");
+  refuse(!a.output.empty() && !a.sensitivity.empty(), "--output",
+         "SWEEP.json or --scaling JOB.json alone; --json FILE writes this result");
+}
+
+int run_sweep_command(const SweepArguments& a, const CommonOptions& common) {
+  const int given = (a.grid.sweep.empty() ? 0 : 1) + (a.scaling.empty() ? 0 : 1) + (a.sensitivity.empty() ? 0 : 1);
+  if (given != 1)
+    throw Error("sweep", std::string("found ") + (given == 0 ? "none" : "several") +
+                             ", expected one of SWEEP.json, --scaling JOB.json and --sensitivity JOB.json");
+  check_options(a);
+  if (!a.scaling.empty()) return run_scaling(a, common);
+  if (!a.sensitivity.empty()) return run_sensitivity(a.sensitivity, a.options.time_limit, common);
+  GridArguments grid = a.grid;
+  grid.results = a.output;
+  grid.time_limit = a.options.time_limit;
+  return run_grid(grid, common);
+}
+
 }  // namespace
 
 void add_sweep(CLI::App& app, CommonOptions& common, Run& run) {
   auto a = std::make_shared<SweepArguments>();
-  CLI::App* sub = sub_command(app, common, "sweep",
-                              "Plan a job many times: strong and weak scaling over the sizes of its machine's family");
-  sub->add_option("--scaling", a->scaling, "Job whose machine and batch are scaled")->required()->type_name("JOB.json");
-  sub->add_option("--sizes", a->options.ipus, "IPUs of the machines; all of the family by default")
+  CLI::App* sub =
+      sub_command(app, common, "sweep",
+                  "Plan a job many times: a grid of its fields, sizes of its machine, or its machine's numbers");
+  sub->add_option("sweep", a->grid.sweep, "A job and lists of values for its fields: all combinations")
+      ->type_name("SWEEP.json");
+  sub->add_option("--scaling", a->scaling, "Instead: strong and weak scaling over the sizes of this job's machine")
+      ->type_name("JOB.json");
+  sub->add_option(
+         "--sensitivity", a->sensitivity,
+         "Instead: how much this job's result depends on each number of its machine, and where another plan wins")
+      ->type_name("JOB.json");
+  sub->add_option(
+         "-o,--output", a->output,
+         "SWEEP.json: keep results here (SQLite); a sweep that was stopped goes on. --scaling: draw throughput "
+         "over IPUs")
+      ->type_name("FILE");
+  sub->add_option("--format", a->grid.format, "SWEEP.json: how to print the results")
+      ->check(CLI::IsMember({"csv", "json", "markdown"}));
+  sub->add_option("--sizes", a->options.ipus, "--scaling: IPUs of the machines; all of the family by default")
       ->delimiter(',')
       ->type_name("N,N");
-  sub->add_option("-o,--output", a->picture, "Draw throughput over IPUs")->type_name("PLOT.svg");
   sub->add_option("--time-limit", a->options.time_limit, "Of each search, in seconds; 0: none")
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
-  sub->callback([a, &common, &run] { run = [a, &common] { return run_scaling(*a, common); }; });
+  sub->callback([a, &common, &run] { run = [a, &common] { return run_sweep_command(*a, common); }; });
 }
 
 }  // namespace superstep
