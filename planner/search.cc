@@ -35,6 +35,9 @@ struct CellBound {
   std::int64_t bound = 0;  // cycles per sample of the global batch, times 2^16
 };
 
+// More temporary memory than any setting that is drawn has.
+constexpr double kLoosestProportion = 0.6;
+
 class Search {
  public:
   Search(Tables& tables, const SearchOptions& options)
@@ -84,24 +87,35 @@ class Search {
   // The work of one micro-batch spread evenly is the least any plan of the cell can take; every pipeline
   // fills, so p - 1 shares more. Tables with the loosest cap give the least work.
   double cell_bound(const Cell& c) {
-    TableKey key;
-    key.mesh = c.mesh;
-    key.micro_batch = c.micro_batch;
-    key.replica_ipus = c.mesh.size() * c.stages;
-    key.precision = job_.pins.precision;
-    key.proportion = job_.pins.available_memory_proportion.empty()
-                         ? 0.6
-                         : *std::max_element(job_.pins.available_memory_proportion.begin(),
-                                             job_.pins.available_memory_proportion.end());
-    const UnitTable& t = tables_.table(key);
-    std::int64_t work = 0;
-    for (std::size_t u = 0; u < t.units(); ++u)
-      work += t.row(u).forward_cycles.total().value + t.row(u).backward_cycles.total().value;
+    const std::vector<ActivationSharding>& pinned = job_.pins.activation_sharding;
+    constexpr ActivationSharding kSplit = ActivationSharding::throughout;
+    const auto split = std::count(pinned.begin(), pinned.end(), kSplit), all = std::ssize(pinned);
+    std::int64_t work = INT64_MAX;
+    if (all == 0 || split < all) work = work_of_micro_batch(c, false);
+    if (all == 0 ? c.mesh.size() > 1 : split > 0) work = std::min(work, work_of_micro_batch(c, true));
     const double share = static_cast<double>(work) / static_cast<double>(c.stages) +
                          static_cast<double>(tables_.model().calibration().micro_batch_fixed.value);
     const double cycles = share * static_cast<double>(c.accumulation + c.stages - 1);
     const double samples = static_cast<double>(c.micro_batch * c.accumulation * c.replicas);
     return samples / (cycles / clock());
+  }
+
+  // Cycles of all units, forward and backward, in the cell's cheapest table.
+  std::int64_t work_of_micro_batch(const Cell& c, bool split_activations) {
+    TableKey key;
+    key.mesh = c.mesh;
+    key.micro_batch = c.micro_batch;
+    key.replica_ipus = c.mesh.size() * c.stages;
+    key.precision = job_.pins.precision;
+    key.accumulate = c.accumulation > 1;
+    key.split_activations = split_activations;
+    const std::vector<double>& shares = job_.pins.available_memory_proportion;
+    key.proportion = shares.empty() ? kLoosestProportion : *std::max_element(shares.begin(), shares.end());
+    const UnitTable& t = tables_.table(key);
+    std::int64_t work = 0;
+    for (std::size_t u = 0; u < t.units(); ++u)
+      work += t.row(u).forward_cycles.total().value + t.row(u).backward_cycles.total().value;
+    return work;
   }
 
   // Without phases all weights of a replica stand on its tiles, sharded at best over all replicas where that is pinned.

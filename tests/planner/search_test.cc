@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include <atomic>
 
 #include "model/error.h"
@@ -321,6 +323,26 @@ TEST(Search, StopsWhenTold) {
   ASSERT_FALSE(warm.best.empty());
   EXPECT_EQ(to_json(warm.best[0].plan), to_json(first.best[0].plan));
   EXPECT_EQ(warm.best[0].estimate.cycles, first.best[0].estimate.cycles);
+}
+
+// A cell's bound has to hold for its settings with activations sharded throughout, and for those with one micro-batch,
+// which accumulates nothing: more runners-up open more cells, and must not find a faster plan.
+TEST(Search, MoreRunnersUpFindNothingFaster) {
+  for (const char* memory : {"48 KiB", "64 KiB"}) {
+    for (const char* rate : {"1 MB/s", "2 MB/s"}) {
+      nlohmann::json job =
+          nlohmann::json::parse(std::ifstream(std::string(SUPERSTEP_SOURCE) + "/data/jobs/toy-free.json"));
+      job["machine"]["override"]["chip"]["tile_memory"] = memory;
+      job["machine"]["override"]["links"]["rate"] = rate;
+      job["plan"]["replicas"] = 1;
+      World world(job);
+      const SearchResult few = search(world.tables, {.top = 1, .pareto = false, .find_fix = false});
+      const SearchResult many = search(world.tables, {.top = 20, .pareto = false, .find_fix = false});
+      ASSERT_EQ(few.best.empty(), many.best.empty());
+      if (few.best.empty()) continue;
+      EXPECT_EQ(few.best[0].samples_per_second, many.best[0].samples_per_second) << memory << " " << rate;
+    }
+  }
 }
 
 }  // namespace
