@@ -280,6 +280,14 @@ TensorId GraphBuilder::concat(std::vector<TensorId> parts, std::int64_t axis) {
   return one("concat", std::move(parts), std::move(attrs));
 }
 
+std::vector<TensorId> GraphBuilder::split(TensorId a, std::int64_t axis, std::vector<std::int64_t> sizes) {
+  if (sizes.size() == 1) return {a};
+  Attributes attrs;
+  attrs.set("axis", axis);
+  attrs.set("sizes", std::move(sizes));
+  return add("split", {a}, std::move(attrs));
+}
+
 TensorId GraphBuilder::gather(TensorId table, TensorId indices) { return one("gather", {table, indices}); }
 
 TensorId GraphBuilder::expand(TensorId a, Shape shape) {

@@ -82,6 +82,8 @@ class GraphBuilder {
   TensorId cast(TensorId a, DType type);  // a itself when it has the type
   TensorId slice(TensorId a, std::int64_t axis, std::int64_t begin, std::int64_t end);
   TensorId concat(std::vector<TensorId> parts, std::int64_t axis);
+  // Runs of `sizes` along an axis, which they sum to; one alone is the operand itself.
+  std::vector<TensorId> split(TensorId a, std::int64_t axis, std::vector<std::int64_t> sizes);
   TensorId gather(TensorId table, TensorId indices);  // rows of dimension 0
   TensorId expand(TensorId a, Shape shape);           // broadcast as in NumPy; a itself when it has the shape
   TensorId stop_gradient(TensorId a);                 // a, of which no gradient is taken

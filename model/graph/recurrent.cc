@@ -8,11 +8,7 @@ namespace {
 // Equal parts along an axis, by one op, whose gradient is one concatenation.
 std::vector<TensorId> parts(GraphBuilder& b, TensorId x, std::int64_t axis, std::int64_t count) {
   const std::int64_t each = b.info(x).shape[static_cast<std::size_t>(axis)] / count;
-  if (count == 1) return {x};
-  Attributes attrs;
-  attrs.set("axis", axis);
-  attrs.set("sizes", std::vector<std::int64_t>(static_cast<std::size_t>(count), each));
-  return b.add("split", {x}, std::move(attrs));
+  return b.split(x, axis, std::vector<std::int64_t>(static_cast<std::size_t>(count), each));
 }
 
 struct State {

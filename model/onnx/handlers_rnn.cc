@@ -31,14 +31,6 @@ struct Direction {
 
 using Step = State (*)(GraphBuilder&, const Direction&, TensorId projected, const State&);
 
-std::vector<TensorId> parts(GraphBuilder& b, TensorId t, std::int64_t axis, std::vector<std::int64_t> sizes) {
-  if (sizes.size() == 1) return {t};
-  Attributes attrs;
-  attrs.set("axis", axis);
-  attrs.set("sizes", std::move(sizes));
-  return b.add("split", {t}, std::move(attrs));
-}
-
 // h R^T
 TensorId recurrent(GraphBuilder& b, const Direction& d, TensorId h, std::size_t part = 0) {
   return b.matmul(h, d.recurrence[part], false, true);
@@ -54,12 +46,12 @@ State lstm_step(GraphBuilder& b, const Direction& d, TensorId x, const State& s)
   const std::int64_t h = d.hidden;
   TensorId input, output, forget, candidate;
   if (!d.peephole.valid()) {
-    const auto halves = parts(b, all, 1, {3 * h, h});
-    const auto gates = parts(b, b.unary(d.activation[0], halves[0]), 1, {h, h, h});
+    const auto halves = b.split(all, 1, {3 * h, h});
+    const auto gates = b.split(b.unary(d.activation[0], halves[0]), 1, {h, h, h});
     input = gates[0], output = gates[1], forget = gates[2], candidate = halves[1];
   } else {
-    const auto gates = parts(b, all, 1, {h, h, h, h});
-    const auto peep = parts(b, d.peephole, 0, {h, h, h});
+    const auto gates = b.split(all, 1, {h, h, h, h});
+    const auto peep = b.split(d.peephole, 0, {h, h, h});
     const auto opened = [&](TensorId gate, TensorId by) { return b.binary("add", gate, b.binary("mul", by, s.c)); };
     input = b.unary(d.activation[0], opened(gates[0], peep[0]));
     forget = b.unary(d.activation[0], opened(gates[2], peep[2]));
@@ -77,8 +69,8 @@ State lstm_step(GraphBuilder& b, const Direction& d, TensorId x, const State& s)
 // Gates z, r, h.
 State gru_step(GraphBuilder& b, const Direction& d, TensorId x, const State& s) {
   const std::int64_t h = d.hidden;
-  const auto own = parts(b, x, 1, {2 * h, h});
-  const auto gates = parts(b, b.unary(d.activation[0], b.binary("add", own[0], recurrent(b, d, s.h, 0))), 1, {h, h});
+  const auto own = b.split(x, 1, {2 * h, h});
+  const auto gates = b.split(b.unary(d.activation[0], b.binary("add", own[0], recurrent(b, d, s.h, 0))), 1, {h, h});
   const TensorId update = gates[0], reset = gates[1];
   TensorId memory;
   if (d.linear_before_reset) {
@@ -199,10 +191,10 @@ class Layer {
     d.weight = row(b_, n_.in(1), number);
     const TensorId recurrence = row(b_, n_.in(2), number);
     d.recurrence = {recurrence};
-    if (kind_.gates == kGru.gates) d.recurrence = parts(b_, recurrence, 0, {2 * hidden_, hidden_});
+    if (kind_.gates == kGru.gates) d.recurrence = b_.split(recurrence, 0, {2 * hidden_, hidden_});
     if (n_.has(3)) {
       const std::int64_t rows = kind_.gates * hidden_;
-      const auto halves = parts(b_, row(b_, n_.in(3), number), 0, {rows, rows});
+      const auto halves = b_.split(row(b_, n_.in(3), number), 0, {rows, rows});
       d.bias = halves[0], d.recurrence_bias = halves[1];
     }
     if (n_.has(7)) d.peephole = row(b_, n_.in(7), number);
@@ -230,7 +222,7 @@ class Layer {
     TensorId x = b_.matmul(x_, d.weight, false, true);
     if (d.bias.valid()) x = b_.binary("add", x, d.bias);
     if (d.recurrence_bias.valid()) x = b_.binary("add", x, ahead(d));
-    std::vector<TensorId> steps = parts(b_, x, 0, std::vector<std::int64_t>(static_cast<std::size_t>(steps_), 1));
+    std::vector<TensorId> steps = b_.split(x, 0, std::vector<std::int64_t>(static_cast<std::size_t>(steps_), 1));
     for (TensorId& step : steps) step = b_.reshape(step, {batch_, d.gates * hidden_});
     return steps;
   }

@@ -213,12 +213,7 @@ std::vector<TensorId> concat_gradient(GraphBuilder& b, OpId id, std::span<const 
     sizes.push_back(b.info(t).shape[static_cast<std::size_t>(axis)]);
     all = all && b.wants(t);
   }
-  if (all) {
-    Attributes attrs;
-    attrs.set("axis", axis);
-    attrs.set("sizes", std::move(sizes));
-    return b.add("split", {out_grads[0]}, std::move(attrs));
-  }
+  if (all) return b.split(out_grads[0], axis, std::move(sizes));
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < inputs.size(); begin += sizes[i++]) {
     if (b.wants(inputs[i])) grads[i] = b.slice(out_grads[0], axis, begin, begin + sizes[i]);

@@ -47,12 +47,7 @@ TensorId embedding(const Context& c, const Inputs& in, TensorId words) {
 TensorId score_mask(const Context& c, const Inputs& in) {
   GraphBuilder& b = c.b;
   const std::int64_t m = c.micro_batch, s = c.spec.sequence_length;
-  if (!c.spec.packed) {
-    Attributes line;  // 1 to 0, 0 to kMasked
-    line.set("scale", -kMasked);
-    line.set("shift", kMasked);
-    return b.one("affine", {b.reshape(in.mask, {m, 1, 1, s})}, std::move(line));
-  }
+  if (!c.spec.packed) return padding_mask(b, in.mask);
   const TensorId same = b.binary("equal", b.reshape(in.sequences, {m, 1, s, 1}), b.reshape(in.sequences, {m, 1, 1, s}));
   return b.one("where", {same, b.scalar(c.type, 0), b.scalar(c.type, kMasked)});
 }

@@ -8,7 +8,7 @@
 
 #include "model/error.h"
 #include "model/graph/builder.h"
-#include "model/zoo/families.h"
+#include "model/zoo/transformer.h"
 
 namespace superstep::zoo {
 
@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kConformer =
     "Gulati et al. 2020 (arXiv 2005.08100); WeNet for AISHELL, as in Graphcore's examples";
 constexpr double kEpsilon = 1e-5;
-constexpr double kMasked = 1000;                  // taken from scores that do not count
+constexpr double kUncounted = 1000;               // taken from scores that do not count
 constexpr std::int64_t kWindow = 3, kStride = 2;  // of the two convolutions that make frames fewer
 
 std::int64_t after_convolutions(std::int64_t n) {
@@ -30,8 +30,7 @@ Array positions(DType type, std::int64_t rows, std::int64_t width) {
   Array table(TensorInfo{type, {rows, width}});
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t i = 0; i < width; ++i) {
-      const double pace = std::pow(1e4, -static_cast<double>(i / 2 * 2) / static_cast<double>(width));
-      const double angle = static_cast<double>(row) * pace;
+      const double angle = position_angle(static_cast<double>(row), i, width);
       table.set(row * width + i, i % 2 == 0 ? std::sin(angle) : std::cos(angle));
     }
   }
@@ -90,7 +89,7 @@ struct Network {
 
   TensorId mixed(TensorId scores, TensorId value, TensorId mask) const {
     scores = b.scale(scores, 1 / std::sqrt(static_cast<double>(spec.hidden / spec.heads)));
-    scores = b.binary("add", b.binary("mul", scores, mask), b.scale(b.shift(mask, -1), kMasked));
+    scores = b.binary("add", b.binary("mul", scores, mask), b.scale(b.shift(mask, -1), kUncounted));
     const TensorId weights = b.binary("mul", b.softmax(scores), mask);
     const TensorId all = b.transpose(b.matmul(weights, value, false, false, "context"), {0, 2, 1, 3});
     const Shape& shape = b.info(all).shape;

@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "model/graph/builder.h"
-#include "model/zoo/families.h"
+#include "model/zoo/transformer.h"
 
 namespace superstep::zoo {
 
@@ -25,9 +25,8 @@ double half_power() { return 1 / std::numbers::sqrt2; }  // keeps the variance o
 Array position_encoding(DType type, std::int64_t channels, std::int64_t steps, double rate) {
   Array values(TensorInfo{type, {channels, steps, 1}});
   for (std::int64_t c = 0; c < channels; ++c) {
-    const double slowness = std::pow(10000.0, 2.0 * static_cast<double>(c / 2) / static_cast<double>(channels));
     for (std::int64_t t = 0; t < steps; ++t) {
-      const double angle = rate * static_cast<double>(t) / slowness;
+      const double angle = position_angle(rate * static_cast<double>(t), c, channels);
       values.set(c * steps + t, c % 2 == 0 ? std::sin(angle) : std::cos(angle));
     }
   }
@@ -90,12 +89,7 @@ class Builder {
     return b.binary("add", x, dense(speaker_, name, channels(x), "tanh"));
   }
   // The halves of the channels: one gates the other.
-  std::vector<TensorId> halves(TensorId x) {
-    Attributes attrs;
-    attrs.set("axis", std::int64_t{1});
-    attrs.set("sizes", std::vector<std::int64_t>{channels(x) / 2, channels(x) / 2});
-    return b.add("split", {x}, std::move(attrs));
-  }
+  std::vector<TensorId> halves(TensorId x) { return b.split(x, 1, {channels(x) / 2, channels(x) / 2}); }
   TensorId block(TensorId x, bool causal, bool spoken) {
     const std::vector<TensorId> parts =
         halves(conv(b.dropout(x, s.dropout), "conv", 2 * channels(x), kWindow, causal ? kWindow - 1 : kWindow / 2));

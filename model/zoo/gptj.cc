@@ -11,26 +11,17 @@ namespace superstep::zoo {
 namespace {
 
 constexpr std::int64_t kTurned = 64;  // elements of a head, in pairs
-constexpr double kSlowest = 10000;    // base of the pairs' frequencies
 
 // [1, 1, s, pairs, 1]: cosines or sines of position x frequency.
 Array turns(DType type, std::int64_t positions, std::int64_t pairs, bool sine) {
   Array values(TensorInfo{type, {1, 1, positions, pairs, 1}});
   for (std::int64_t position = 0; position < positions; ++position) {
     for (std::int64_t pair = 0; pair < pairs; ++pair) {
-      const double angle =
-          static_cast<double>(position) * std::pow(kSlowest, -static_cast<double>(pair) / static_cast<double>(pairs));
+      const double angle = position_angle(static_cast<double>(position), 2 * pair, 2 * pairs);
       values.set(position * pairs + pair, sine ? std::sin(angle) : std::cos(angle));
     }
   }
   return values;
-}
-
-std::vector<TensorId> parts_of(GraphBuilder& b, TensorId x, std::int64_t axis, std::vector<std::int64_t> sizes) {
-  Attributes attrs;
-  attrs.set("axis", axis);
-  attrs.set("sizes", std::move(sizes));
-  return b.add("split", {x}, std::move(attrs));
 }
 
 struct Rotation {
@@ -42,10 +33,9 @@ struct Rotation {
 TensorId turn(GraphBuilder& b, TensorId x, const Rotation& r) {
   const Shape shape = b.info(x).shape;
   const std::int64_t d = shape[3];
-  const std::vector<TensorId> cut =
-      r.turned < d ? parts_of(b, x, 3, {r.turned, d - r.turned}) : std::vector<TensorId>{x};
+  const std::vector<TensorId> cut = r.turned < d ? b.split(x, 3, {r.turned, d - r.turned}) : b.split(x, 3, {d});
   const TensorId pairs = b.reshape(cut[0], {shape[0], shape[1], shape[2], r.turned / 2, 2});
-  const std::vector<TensorId> pair = parts_of(b, pairs, 4, {1, 1});
+  const std::vector<TensorId> pair = b.split(pairs, 4, {1, 1});
   const TensorId first = b.binary("sub", b.binary("mul", pair[0], r.cosine), b.binary("mul", pair[1], r.sine));
   const TensorId second = b.binary("add", b.binary("mul", pair[1], r.cosine), b.binary("mul", pair[0], r.sine));
   const TensorId turned = b.reshape(b.concat({first, second}, 4), {shape[0], shape[1], shape[2], r.turned});
@@ -56,8 +46,7 @@ TensorId attend(const Context& c, TensorId x, const Rotation& rotation, TensorId
   GraphBuilder& b = c.b;
   const std::int64_t m = c.micro_batch, s = c.spec.sequence_length, h = c.spec.hidden, heads = c.spec.heads;
   const TensorId qkv = b.matmul(x, b.weight("qkv", c.type, {h, 3 * h}));  // columns by head, as attention() has them
-  const auto parts =
-      parts_of(b, b.transpose(b.reshape(qkv, {m, s, heads, 3, h / heads}), {3, 0, 2, 1, 4}), 0, {1, 1, 1});
+  const auto parts = b.split(b.transpose(b.reshape(qkv, {m, s, heads, 3, h / heads}), {3, 0, 2, 1, 4}), 0, {1, 1, 1});
   const auto matrix = [&](TensorId t) { return b.reshape(t, {m, heads, s, h / heads}); };
   const TensorId query = turn(b, matrix(parts[0]), rotation), key = turn(b, matrix(parts[1]), rotation);
   TensorId scores = b.matmul(query, key, false, true, "scores");

@@ -108,12 +108,8 @@ class Builder {
     const std::int64_t length = b.info(x).shape[1];
     const TensorId all = b.matmul(x, b.weight(name, type, {s.hidden, parts * inner()}));
     const TensorId cut = b.reshape(all, {m, length, s.heads, parts, s.head_size});
-    Attributes attrs;
-    attrs.set("axis", std::int64_t{0});
-    attrs.set("sizes", std::vector<std::int64_t>(static_cast<std::size_t>(parts), 1));
-    const TensorId turned = b.transpose(cut, {3, 0, 2, 1, 4});
     std::vector<TensorId> list =
-        parts == 1 ? std::vector<TensorId>{turned} : b.add("split", {turned}, std::move(attrs));
+        b.split(b.transpose(cut, {3, 0, 2, 1, 4}), 0, std::vector<std::int64_t>(static_cast<std::size_t>(parts), 1));
     for (TensorId& t : list) t = b.reshape(t, {m, s.heads, length, s.head_size});
     return list;
   }
@@ -125,13 +121,6 @@ class Builder {
     const TensorId out = b.matmul(merged, b.weight("out", type, {inner(), s.hidden}));
     return b.binary("add", x, b.dropout(out, s.dropout));
   }
-  // 0 where the encoder's input has a token, kMasked where it is padding.
-  TensorId padding() {
-    Attributes line;
-    line.set("scale", -kMasked);
-    line.set("shift", kMasked);
-    return b.one("affine", {b.reshape(read_mask_, {m, 1, 1, s.sequence_length})}, std::move(line));
-  }
   TensorId self_attention(std::int64_t layer, TensorId x) {
     const std::string name = "layer" + std::to_string(layer) + "/attention";
     b.begin_unit(name, layer, UnitRole::attention);
@@ -139,16 +128,16 @@ class Builder {
     if (!side_.table.valid()) side_.table = b.weight(side_.name + "_shifts", type, {kBuckets, s.heads});
     const TensorId shifts = b.transpose(b.gather(side_.table, side_.distances), {2, 0, 1});
     const std::vector<TensorId> qkv = heads_of(norm(x), "qkv", 3);
-    return attend(
-        x, qkv[0], qkv[1], qkv[2],
-        {b.reshape(shifts, {1, s.heads, side_.length, side_.length}), side_.mask.valid() ? side_.mask : padding()});
+    return attend(x, qkv[0], qkv[1], qkv[2],
+                  {b.reshape(shifts, {1, s.heads, side_.length, side_.length}),
+                   side_.mask.valid() ? side_.mask : padding_mask(b, read_mask_)});
   }
   TensorId cross_attention(std::int64_t layer, TensorId x, TensorId read) {
     const std::string name = "layer" + std::to_string(layer) + "/cross_attention";
     b.begin_unit(name, layer, UnitRole::attention);
     GraphBuilder::Scope scope(b, name);
     const std::vector<TensorId> query = heads_of(norm(x), "query", 1), keyed = heads_of(read, "key_value", 2);
-    return attend(x, query[0], keyed[0], keyed[1], {padding()});
+    return attend(x, query[0], keyed[0], keyed[1], {padding_mask(b, read_mask_)});
   }
   TensorId feed_forward(std::int64_t layer, TensorId x) {
     const std::string name = "layer" + std::to_string(layer) + "/ffn";

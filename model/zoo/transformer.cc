@@ -38,10 +38,7 @@ TensorId attention(const Context& c, TensorId x, const Mask& mask) {
   const std::int64_t d = h / heads;
 
   const TensorId qkv = b.reshape(dense(c, "qkv", x, 3 * h), {m, s, heads, 3, d});
-  Attributes thirds;
-  thirds.set("axis", std::int64_t{0});
-  thirds.set("sizes", std::vector<std::int64_t>{1, 1, 1});
-  const auto parts = b.add("split", {b.transpose(qkv, {3, 0, 2, 1, 4})}, std::move(thirds));  // [3, m, heads, s, d]
+  const auto parts = b.split(b.transpose(qkv, {3, 0, 2, 1, 4}), 0, {1, 1, 1});  // [1, m, heads, s, d] each
   const TensorId query = cut_heads(c, parts[0]), key = cut_heads(c, parts[1]), value = cut_heads(c, parts[2]);
 
   TensorId scores = b.matmul(query, key, false, true, "scores");
@@ -51,6 +48,19 @@ TensorId attention(const Context& c, TensorId x, const Mask& mask) {
   const TensorId mixed = b.matmul(weights, value, false, false, "context");
   const TensorId merged = b.reshape(b.transpose(mixed, {0, 2, 1, 3}), {m, s, h});
   return b.dropout(dense(c, "out", merged, h), c.spec.dropout);
+}
+
+double position_angle(double position, std::int64_t i, std::int64_t width) {
+  constexpr double kSlowest = 1e4;  // of the last pair, against the first
+  return position * std::pow(kSlowest, -static_cast<double>(i / 2 * 2) / static_cast<double>(width));
+}
+
+TensorId padding_mask(GraphBuilder& b, TensorId mask) {
+  Attributes line;
+  line.set("scale", -kMasked);
+  line.set("shift", kMasked);
+  const Shape shape = b.info(mask).shape;
+  return b.one("affine", {b.reshape(mask, {shape[0], 1, 1, shape[1]})}, std::move(line));
 }
 
 Array causal_mask(DType type, std::int64_t s) {

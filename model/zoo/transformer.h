@@ -38,6 +38,10 @@ TensorId attention(const Context& c, TensorId x, const Mask& mask);
 // A layer with normalisation ahead of its parts, three units: "layerN/attention", "layerN/ffn_up", "layerN/ffn_down".
 TensorId pre_norm_layer(const Context& c, std::int64_t number, TensorId x, const Mask& mask);
 
+// Of element i of `width` at a position: pairs share an angle, and turn slower from pair to pair.
+double position_angle(double position, std::int64_t i, std::int64_t width);
+// [m, 1, 1, s] of a mask [m, s]: 0 for its ones, which are tokens, kMasked for its zeros, which are padding.
+TensorId padding_mask(GraphBuilder& b, TensorId mask);
 // [1, 1, s, s]: 0 on and below the diagonal, above it what the softmax makes nothing of.
 Array causal_mask(DType type, std::int64_t s);
 

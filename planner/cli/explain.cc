@@ -128,7 +128,8 @@ void add_explain(CLI::App& app, CommonOptions& common, Run& run) {
   CLI::App* sub =
       sub_command(app, common, "explain", "Where a number of a report comes from: terms and machine-file rows");
   sub->add_option("report", a->report, "Report file")->required()->type_name("REPORT.ssr");
-  sub->add_option("name", a->name, "The number; without it, the names there are")->type_name("NAME");
+  sub->add_option("name", a->name, "The number, or a table: efficiency, phases; without it, the names there are")
+      ->type_name("NAME");
   sub->callback([a, &common, &run] { run = [a, &common] { return run_explain(a->report, a->name, common); }; });
 }
 
