@@ -15,6 +15,18 @@
 namespace superstep {
 namespace {
 
+// What is said of a network whose numbers were changed so that they do not go together.
+template <class Spec, class Change>
+std::string refusal(Spec spec, const Change& change) {
+  change(spec);
+  try {
+    build(spec, 1, DType::fp16);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
 TEST(Zoo, HasTheParametersOfThePublishedModels) {
   // Checkpoints with all heads: the exact numbers of the published weights.
   const std::map<std::string, std::int64_t> exact = {
@@ -111,16 +123,7 @@ TEST(Zoo, EqualBlocksOfEfficientNetHaveEqualSignatures) {
 }
 
 TEST(Zoo, RefusesNumbersOfEfficientNetThatDoNotGoTogether) {
-  const auto message = [](auto change) -> std::string {
-    EfficientNetSpec spec = efficientnet_spec("efficientnet-b0");
-    change(spec);
-    try {
-      build(spec, 1, DType::fp16);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
-  };
+  const auto message = [](auto change) { return refusal(efficientnet_spec("efficientnet-b0"), change); };
   EXPECT_EQ(message([](auto& s) { s.group_size = 5; }),
             "efficientnet-b0: stage1/block0 has 32 channels, which are no groups of 5");
   EXPECT_EQ(message([](auto& s) { s.norm_groups = 3; }),
@@ -200,16 +203,7 @@ TEST(Zoo, EqualLayersOfConformerHaveEqualSignatures) {
 }
 
 TEST(Zoo, RefusesNumbersOfConformerThatDoNotGoTogether) {
-  const auto message = [](auto change) -> std::string {
-    ConformerSpec spec = conformer_spec("conformer-m");
-    change(spec);
-    try {
-      build(spec, 1, DType::fp16);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
-  };
+  const auto message = [](auto change) { return refusal(conformer_spec("conformer-m"), change); };
   EXPECT_EQ(message([](auto& s) { s.heads = 7; }), "conformer-m: hidden 256 is not a multiple of heads 7");
   EXPECT_EQ(message([](auto& s) { s.kernel = 4; }), "conformer-m: kernel must be odd, found 4");
   EXPECT_EQ(message([](auto& s) { s.frames = 6; }),
@@ -363,16 +357,7 @@ TEST(Signature, SeesAttributesShapesAndWiring) {
 }
 
 TEST(Zoo, RefusesNumbersThatDoNotGoTogether) {
-  const auto message = [](auto change) -> std::string {
-    TransformerSpec spec = transformer_spec("gpt2-small");
-    change(spec);
-    try {
-      build(spec, 1, DType::fp16);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
-  };
+  const auto message = [](auto change) { return refusal(transformer_spec("gpt2-small"), change); };
   EXPECT_EQ(message([](auto& s) { s.heads = 7; }), "gpt2-small: hidden 768 is not a multiple of heads 7");
   EXPECT_EQ(message([](auto& s) { s.sequence_length = 2048; }),
             "gpt2-small: sequence_length 2048 exceeds positions 1024");
@@ -386,16 +371,7 @@ TEST(Zoo, RefusesNumbersThatDoNotGoTogether) {
 }
 
 TEST(Zoo, RefusesNumbersOfImageNetworksThatDoNotGoTogether) {
-  const auto message = [](auto change) -> std::string {
-    ResNetSpec spec = resnet_spec("resnet50");
-    change(spec);
-    try {
-      build(spec, 1, DType::fp16);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
-  };
+  const auto message = [](auto change) { return refusal(resnet_spec("resnet50"), change); };
   EXPECT_EQ(message([](auto& s) { s.blocks = {3, 4, 6}; }), "resnet50: blocks must be 4 numbers, found 3");
   EXPECT_EQ(message([](auto& s) {
               s.blocks_per_checkpoint = {8, 9};

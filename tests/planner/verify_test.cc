@@ -39,6 +39,18 @@ void expect_alike(std::int64_t from, std::int64_t to) {
   EXPECT_LE(to, from);
 }
 
+// The best plan of a job, run scaled down: the same bits as the plain model. Returns the model that was run.
+json verified_model(const json& job) {
+  World world(job);
+  const Plan best = best_of(world);
+  EXPECT_EQ(world.problem(best), "");
+  const Verification v = verify(world.job, best, units(world, best), 1);
+  EXPECT_TRUE(v.identical()) << v.sentence();
+  expect_alike(best.pipeline_stages, v.plan.pipeline_stages);
+  expect_alike(best.tensor_parallel.t1, v.plan.tensor_parallel.t1);
+  return v.scaled.job["model"];
+}
+
 TEST(Verify, RunsTheSameFieldsWithSmallerDegreesAboveOne) {
   World world(wide_job());
   const Plan plan = best_of(world);
@@ -78,14 +90,7 @@ TEST(Verify, ImageNetworksAreScaledDownToo) {
                 {"optimizer", {{"kind", "sgd_momentum"}}},
                 {"batch", {{"global", batch}}},
                 {"plan", std::move(plan)}};
-    World world(job);
-    const Plan best = best_of(world);
-    EXPECT_EQ(world.problem(best), "");
-    const Verification v = verify(world.job, best, units(world, best), 1);
-    EXPECT_TRUE(v.identical()) << v.sentence();
-    expect_alike(best.pipeline_stages, v.plan.pipeline_stages);
-    expect_alike(best.tensor_parallel.t1, v.plan.tensor_parallel.t1);
-    return v.scaled.job["model"];
+    return verified_model(job);
   };
   const json replicas =
       verified({{"replicas", 16}, {"micro_batch", 4}, {"gradient_accumulation", 10}, {"pipeline_stages", 1}}, 8, 640);
@@ -106,13 +111,7 @@ TEST(Verify, EfficientNetIsScaledDownToo) {
                       {"optimizer", {{"kind", "sgd_momentum"}}},
                       {"batch", {{"global", 32}}},
                       {"plan", {{"pipeline_stages", 2}, {"replicas", 2}, {"micro_batch", 2}}}};
-    World world(job);
-    const Plan best = best_of(world);
-    EXPECT_EQ(world.problem(best), "");
-    const Verification v = verify(world.job, best, units(world, best), 1);
-    EXPECT_TRUE(v.identical()) << v.sentence();
-    expect_alike(best.pipeline_stages, v.plan.pipeline_stages);
-    EXPECT_EQ(v.scaled.job["model"]["expansion"], 2);
+    EXPECT_EQ(verified_model(job)["expansion"], 2);
   }
 }
 
@@ -123,13 +122,7 @@ TEST(Verify, ConformerIsScaledDownToo) {
                     {"optimizer", {{"kind", "adam"}}},
                     {"batch", {{"global", 32}}},
                     {"plan", {{"pipeline_stages", 2}, {"replicas", 2}, {"micro_batch", 2}}}};
-  World world(job);
-  const Plan best = best_of(world);
-  EXPECT_EQ(world.problem(best), "");
-  const Verification v = verify(world.job, best, units(world, best), 1);
-  EXPECT_TRUE(v.identical()) << v.sentence();
-  expect_alike(best.pipeline_stages, v.plan.pipeline_stages);
-  EXPECT_EQ(v.scaled.job["model"]["kernel"], 3);
+  EXPECT_EQ(verified_model(job)["kernel"], 3);
 }
 
 }  // namespace
