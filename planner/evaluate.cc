@@ -91,7 +91,7 @@ std::int64_t lent_elsewhere(const Setting& s, const Plan& plan, std::size_t i,
 Estimate evaluate_phases(const Setting& s, const Plan& plan) {
   thread_local std::vector<PerIpu> ipus;
   ipus.assign(at(plan.pipeline_stages), {});
-  const bool training = s.table().training(), overlap = plan.io_tiles > 0, preload = s.overlapped();
+  const bool training = s.table().training(), overlap = s.moves_overlap(), preload = s.overlapped();
   const std::int64_t g = plan.phase_order == PhaseOrder::phase_outer ? plan.gradient_accumulation : 1;
   const std::size_t phases = plan.phases.size();
   std::int64_t total = 0, before = 0;
@@ -149,7 +149,7 @@ Estimate evaluate_phases(const Setting& s, const Plan& plan) {
   for (const PerIpu& ipu : ipus) {
     const std::int64_t shared_code = s.code_moves() ? 0 : s.code(ipu.rows);  // stays through all phases
     e.executable = std::max(e.executable, ipu.code + shared_code);
-    e.tile_peak = std::max(e.tile_peak, ipu.peak + ceil_div(ipu.lent, s.table().tiles()) + shared_code);
+    e.tile_peak = std::max(e.tile_peak, ipu.peak + ceil_div(ipu.lent, s.lending_tiles()) + shared_code);
     e.ddr = std::max(e.ddr, ipu.ddr);
   }
   return e;

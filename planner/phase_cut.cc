@@ -97,7 +97,7 @@ class PhaseCut {
         outer_(s.plan().phase_order == PhaseOrder::phase_outer),
         g_(outer_ ? s.plan().gradient_accumulation : 1),
         repeats_(outer_ ? 1 : s.plan().gradient_accumulation),
-        overlap_(s.plan().io_tiles > 0),
+        overlap_(s.moves_overlap()),
         hidden_(s.overlapped()),
         training_(s.table().training()),
         best_(limits.best) {

@@ -44,13 +44,6 @@ bool PhaseStages::other_mode(std::int64_t u, Recompute mode) const {
   return stage < modes && (*rules_.stage_modes)[at(stage)] != mode;
 }
 
-// What is preloaded for the same IPUs waits on the IO tiles.
-bool PhaseStages::room_to_preload(const Setting::Stage& x) const {
-  const Plan& p = s_.plan();
-  if (p.load != LoadSchedule::preload || p.io_tiles == 0 || groups_ == 2) return true;
-  return x.weights / p.replicated_tensor_sharding.weights <= p.io_tiles * s_.limit();
-}
-
 std::uint64_t PhaseStages::all_rows() const { return s_.stage(0, n_, 0, modes_[0]).rows; }
 
 int PhaseStages::mode_beside(Cell& cell, std::uint64_t rows) {
@@ -102,7 +95,7 @@ PhaseStages::Cell PhaseStages::cell_of(std::int64_t u, std::int64_t v) {
   cell.stage = s_.stage(u, v, 0, modes_[0]);
   cell.needs[0] = cell.stage.always + cell.stage.transient;
   cell.load = s_.load_cycles(cell.stage);
-  if (room_to_preload(cell.stage)) cell.mode = mode_beside(cell, cell.stage.rows);
+  if (cell.stage.weights <= s_.preload_room()) cell.mode = mode_beside(cell, cell.stage.rows);
   return cell;
 }
 

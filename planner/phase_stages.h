@@ -88,7 +88,6 @@ class PhaseStages {
   bool may_begin_phase(std::int64_t u) const { return !rules_.stages || !rules_.phases || u == n_ || begins_phase(u); }
   bool may_continue_phase(std::int64_t u) const { return !rules_.stages || !rules_.phases || !begins_phase(u); }
   bool other_mode(std::int64_t u, Recompute mode) const;
-  bool room_to_preload(const Setting::Stage& x) const;
   void tabulate();
   Cell cell_of(std::int64_t u, std::int64_t v);
   int mode_on(Cell& cell, std::int64_t ipu);

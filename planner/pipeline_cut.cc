@@ -108,7 +108,7 @@ class PipelineCut {
       l.copy = std::max(l.copy, copy);
     }
     l.update = std::max(l.update, x.update);
-    l.weights = s_.plan().location.weights == Location::in_processor ? 0 : std::max(l.weights, x.weights);
+    l.weights = s_.weights_move() ? std::max(l.weights, x.weights) : 0;
     return l;
   }
 
@@ -142,7 +142,7 @@ class PipelineCut {
   // nothing, for a stage has its IPU to itself. Only the last stage may gain by `stage`, which recomputes
   // nothing there. A stash elsewhere takes time by its size, so that no mode is always fastest.
   bool settles(Recompute mode, std::int64_t from_end) const {
-    return s_.plan().location.activations == Location::in_processor && (mode == Recompute::none || from_end > 0);
+    return !s_.stash_moves() && (mode == Recompute::none || from_end > 0);
   }
 
   // labels[k][u]: ways to run units [u, end) in k + 1 stages, `last` being the from_end of the last one.

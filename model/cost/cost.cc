@@ -107,14 +107,17 @@ Cycles CostModel::copy(Bytes bytes, std::int64_t stride) const {
 
 Cycles CostModel::streaming(Bytes bytes, Location from, std::int64_t stride) const {
   if (bytes.value == 0) return Cycles(0);
+  return cycles(transfer_time(bytes, streaming_rate(from, stride)));
+}
+
+BytesPerSecond CostModel::streaming_rate(Location from, std::int64_t stride) const {
+  if (from == Location::remote_ipu) return shifted_rate(stride);
   const StreamingMemory& d = machine_.streaming;
-  BytesPerSecond rate(
+  const BytesPerSecond rate(
       std::min(d.ipu_rate.value, d.machine_rate.value / static_cast<double>(machine_.ipus_per_machine)) *
       calibration_.streaming_factor);
-  if (from == Location::remote_ipu) rate = shifted_rate(stride);
   // Every machine lends to as many IPUs as it has, so their share of its memory's rate is as at home.
-  if (from == Location::remote_machine) rate = std::min(rate, shifted_rate(stride));
-  return cycles(transfer_time(bytes, rate));
+  return from == Location::remote_machine ? std::min(rate, shifted_rate(stride)) : rate;
 }
 
 BytesPerSecond CostModel::shifted_rate(std::int64_t stride) const {

@@ -53,6 +53,7 @@ class CostModel {
   // One IPU, one direction; not in_processor. Remote memory is `stride` IPUs further (lender_stride), for all IPUs at
   // once.
   Cycles streaming(Bytes bytes, Location from, std::int64_t stride) const;
+  BytesPerSecond streaming_rate(Location from, std::int64_t stride) const;
   // One IPU's host stream. The machine's Streaming Memory has it already: it is read ahead over the network.
   Cycles host(Bytes bytes) const;
   // What reading ahead takes, which a step cannot be faster than: `bytes` of one IPU of each of the `groups` of a

@@ -2,6 +2,7 @@
 #include "model/lower/unit_table.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "model/error.h"
 #include "model/ops/op.h"
@@ -53,18 +54,43 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
     row_of_.push_back(key.collapse ? it->second : static_cast<std::int32_t>(u));
     checkpoints_.push_back(checkpoint_of(facts.graph.units[UnitId(u)]));
   }
-  for (std::size_t u = 0; u <= facts.graph.units.size(); ++u) {
-    Boundary b;
-    for (TensorId t : facts.boundary[u]) {
-      const Bytes bytes = on_ipu(facts, sharding, t);
-      const Bytes tile = per_tile(facts, sharding, t, context_.tiles);
-      const Sharding& on = sharding.of(t);
-      const std::int64_t parts = (on.on[0] >= 0 ? 1 : key.mesh.t1) * (on.on[1] >= 0 ? 1 : key.mesh.t2);
-      b.bytes += bytes, b.tile += tile;
-      b.shard += share(bytes, parts), b.shard_tile += share(tile, parts);
-      if (parts > 1) (on.on[0] >= 0 ? b.gather_rest : b.gather_all) += bytes;
-    }
-    boundary_.push_back(b);
+  for (std::size_t u = 0; u <= facts.graph.units.size(); ++u) boundary_.push_back(make_boundary(u));
+  find_lenders();
+  classify();
+}
+
+Boundary UnitTable::make_boundary(std::size_t unit) const {
+  Boundary b;
+  for (TensorId t : context_.facts.boundary[unit]) {
+    const Bytes bytes = on_ipu(context_.facts, context_.sharding, t);
+    const Bytes tile = per_tile(context_.facts, context_.sharding, t, context_.tiles);
+    const Sharding& on = context_.sharding.of(t);
+    const std::int64_t parts = (on.on[0] >= 0 ? 1 : key_.mesh.t1) * (on.on[1] >= 0 ? 1 : key_.mesh.t2);
+    b.bytes += bytes, b.tile += tile;
+    b.shard += share(bytes, parts), b.shard_tile += share(tile, parts);
+    if (parts > 1) (on.on[0] >= 0 ? b.gather_rest : b.gather_all) += bytes;
+  }
+  return b;
+}
+
+void UnitTable::find_lenders() {
+  std::map<TensorId, std::int32_t> owner;
+  for (std::size_t u = 0; u < units(); ++u) {
+    for (TensorId w : context_.facts.weights[u]) owner.try_emplace(w, static_cast<std::int32_t>(u));
+    const auto& borrowed = context_.facts.borrowed[u];
+    const auto of = borrowed.empty() ? owner.end() : owner.find(borrowed[0]);
+    lenders_.push_back(of == owner.end() ? -1 : of->second);
+  }
+}
+
+void UnitTable::classify() {
+  std::map<std::tuple<std::int32_t, std::int32_t, Boundary>, std::int32_t> seen;
+  for (std::size_t u = 0; u <= units(); ++u) {
+    const bool end = u == units();
+    const auto [it, fresh] = seen.try_emplace({end ? -1 : row_of_[u], end ? -1 : lenders_[u], boundary_[u]},
+                                              static_cast<std::int32_t>(first_of_class_.size()));
+    if (fresh) first_of_class_.push_back(u);
+    class_of_.push_back(it->second);
   }
 }
 

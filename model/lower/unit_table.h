@@ -48,6 +48,7 @@ struct Boundary {
   Bytes bytes, tile;              // as it lies between units, on one IPU and on one tile
   Bytes shard, shard_tile;        // when every IPU of the mesh keeps an equal part of it
   Bytes gather_all, gather_rest;  // to join such parts: tensors gathered over all of t, or over t2 alone
+  friend auto operator<=>(const Boundary&, const Boundary&) = default;
 };
 
 class UnitTable {
@@ -71,6 +72,12 @@ class UnitTable {
   // A function itself, lowered anew: a search makes thousands of tables and few programs. `group`: of an update.
   Function function(std::size_t unit, Pass pass, GroupShape group = {}) const;
   std::int64_t checkpoint(std::size_t unit) const { return checkpoints_[unit]; }  // checkpoint_of()
+  // The unit that owns the weights which `unit` borrows; -1: it borrows none.
+  std::int32_t lender(std::size_t unit) const { return lenders_[unit]; }
+  // Units of one class have the same row, boundary and lender. There is one unit more, the end: only its boundary
+  // counts.
+  const std::vector<std::int32_t>& classes() const { return class_of_; }
+  const std::vector<std::size_t>& first_of_class() const { return first_of_class_; }
   std::int64_t tiles() const { return context_.tiles; }
   const GraphFacts& facts() const { return context_.facts; }
   const GraphSharding& sharding() const { return context_.sharding; }
@@ -79,6 +86,9 @@ class UnitTable {
 
  private:
   UnitRow make_row(UnitId unit) const;
+  Boundary make_boundary(std::size_t unit) const;
+  void find_lenders();
+  void classify();
   UnitContext context_;
   const CostModel& model_;
   TableKey key_;
@@ -88,6 +98,8 @@ class UnitTable {
   std::vector<UnitRow> rows_;
   std::vector<Boundary> boundary_;
   std::vector<std::int64_t> checkpoints_;
+  std::vector<std::int32_t> lenders_, class_of_;
+  std::vector<std::size_t> first_of_class_;
   struct Update {
     Footprint footprint;
     Cycles cycles;
