@@ -32,6 +32,10 @@ struct Cuts {
   std::int64_t cycles = 0;  // as evaluate() gives for the plan with these cuts
 };
 
+// Cycles that no cut of a setting takes less than, from little work: the programmes below find it by far more.
+// INT64_MAX: none fits.
+std::int64_t least_cycles(const Setting& setting, const CutLimits& limits);
+
 // The cuts with least time that fit, for stages one after the other in a pipeline. Exact: a label holds
 // the slowest stage, the widest copy and the longest update so far, and is dropped only when another
 // label of the same cut is no worse in all of them.
@@ -42,6 +46,10 @@ std::optional<Cuts> cut_pipeline(const Setting& setting, const CutRules& rules, 
 // a bound on the cuts left out, if they could be faster. Else it is not touched.
 std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits,
                                std::int64_t* open);
+
+// Cycles that no cut into phases takes less than: the same programme, which leaves out that an IPU holds the code of
+// all its phases. INT64_MAX: none fits and is faster than limits.best.
+std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits);
 
 // A copy of the setting's plan with these cuts.
 inline Plan with_cuts(const Plan& plan, const Cuts& cuts) {

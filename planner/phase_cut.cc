@@ -4,6 +4,7 @@
 #include <map>
 
 #include "model/error.h"
+#include "planner/phase_rest.h"
 #include "planner/phase_stages.h"
 
 namespace superstep {
@@ -89,6 +90,7 @@ class PhaseCut {
       : s_(s),
         rules_(rules),
         limits_(limits),
+        rest_(s, limits),
         stages_(s, rules, limits),
         n_(s.units()),
         groups_(s.plan().phase_groups),
@@ -99,45 +101,68 @@ class PhaseCut {
         repeats_(outer_ ? 1 : s.plan().gradient_accumulation),
         overlap_(s.moves_overlap()),
         hidden_(s.overlapped()),
-        training_(s.table().training()),
-        best_(limits.best) {
-    // The least that units [v, n) can take: their work spread evenly over the stages of a phase.
-    for (std::int64_t v = 0; v <= n_; ++v) rest_.push_back(s.work(v, n_) / depth_ * g_ * repeats_);
+        training_(s.table().training()) {}
+
+  // The least cycles of cuts of which each stage is counted with its own code only; kNever: none fits.
+  std::int64_t bound() {
+    only_bound_ = true;
+    const std::optional<Cuts> cuts = run(nullptr);
+    return std::min(open_, cuts ? cuts->cycles : kNever);
   }
 
   std::optional<Cuts> run(std::int64_t* open) {
-    if (stages_.none()) return std::nullopt;
+    if (rest_.from(0) >= limits_.best || stages_.none()) return std::nullopt;
     CodePromise promise{std::vector<std::uint64_t>(at(ipus_)), std::vector<std::uint64_t>(at(ipus_))};
     if (ipus_ == 1 && !s_.code_moves()) promise.present[0] = stages_.all_rows();  // it runs everything
-    explore(promise, 0);
+    stages_.keep(promise);
+    ways_ = stages_.find_ways(std::vector<double>(at(ipus_), 1));
+    if (ways_[0][0] >= PhaseStages::kNoWay) return std::nullopt;
+    // Most partial cuts fall to the best one known: it is guessed ever larger until one is found.
+    for (const double guess : {1.05, 1.15, 1.3, 1.5, 2.0, 3.0}) {
+      const auto cycles = static_cast<std::int64_t>(guess * static_cast<double>(rest_.from(0)));
+      if (cycles < limits_.best && try_below(cycles, promise)) break;
+    }
+    if (!found_) try_below(limits_.best, promise);
     if (open && open_ < best_) *open = open_;
     return std::move(found_);
   }
 
  private:
-  static constexpr std::int64_t kNever = INT64_MAX;
+  static constexpr std::int64_t kNever = PhaseRest::kNever;
+  static std::int64_t later(std::int64_t cycles, std::int64_t rest) { return rest == kNever ? kNever : cycles + rest; }
   using Cell = PhaseStages::Cell;
   using Ways = PhaseStages::Ways;
 
   const Setting& s_;
   const CutRules& rules_;
   const CutLimits& limits_;
+  PhaseRest rest_;  // bounds on what is to come
   PhaseStages stages_;
   std::int64_t n_, groups_, ipus_, depth_;
   bool outer_;
   std::int64_t g_, repeats_;
   bool overlap_, hidden_, training_;
-  std::int64_t best_;            // cycles that a cut must beat
+  bool only_bound_ = false;
+  std::int64_t best_ = 0;        // cycles that a cut must beat
   std::int64_t open_ = kNever;   // bound on cuts that were left out
   std::int64_t case_bound_ = 0;  // bound on the cuts of the case at hand
   std::optional<Cuts> found_;
   int programmes_ = 0;
   std::vector<std::int64_t> tracked_;  // IPU groups whose Streaming Memory is part of the state
-  std::vector<std::int64_t> rest_;
+  PhaseRest::Within within_;           // of the phase at hand, and where it began
+  std::int64_t began_ = 0;
   Ways ways_;
   std::vector<Ways> least_tracked_;                               // of each tracked IPU group
   Ways least_together_;                                           // of all tracked ones
   std::vector<std::map<std::int64_t, std::vector<Part>>> parts_;  // of the phase at hand: by stages, end
+
+  bool try_below(std::int64_t cycles, const CodePromise& promise) {
+    best_ = cycles;
+    open_ = kNever;
+    programmes_ = 0;
+    explore(promise, 0);
+    return found_.has_value();
+  }
 
   // ---- cases of what code an IPU holds
 
@@ -164,6 +189,10 @@ class PhaseCut {
       track();
       std::optional<Cuts> cuts = least_cycles();
       if (!cuts) return;
+      if (only_bound_) {
+        found_ = std::move(cuts);
+        return;
+      }
       std::vector<std::uint64_t> rows(promise.present.size());
       const std::int64_t full = settle_modes(*cuts, rows);
       if (full >= 0) {
@@ -272,7 +301,7 @@ class PhaseCut {
     for (auto c = at(group); c < end; c += at(groups_)) {
       for (const Head& h : heads[c][at(u)]) before = std::min(before, h.cycles + h.forward);
     }
-    if (before == kNever || before + rest_[at(u)] >= best_) return;
+    if (before == kNever || later(before, rest_.from(u)) >= best_) return;
     std::map<std::int64_t, std::vector<Phase>> phases;
     phases_from(u, group, before, phases);
     for (auto c = at(group); c < end; c += at(groups_)) {
@@ -298,7 +327,7 @@ class PhaseCut {
           from.cycles + std::max(from.forward, phase.load) + (training_ ? std::max(phase.backward, from.load) : 0);
     h.forward = phase.forward;
     h.load = phase.load;
-    const std::int64_t bound = h.cycles + h.forward + rest_[at(place.end)];
+    const std::int64_t bound = later(h.cycles + h.forward, rest_.from(place.end));
     if (bound >= best_) return;
     std::int64_t room = 0;
     for (std::size_t i = 0; i < phase.ddr.size(); ++i) {
@@ -347,6 +376,8 @@ class PhaseCut {
   // Phases that begin at `u`, `before` cycles into the step at the earliest.
   void phases_from(std::int64_t u, std::int64_t group, std::int64_t before,
                    std::map<std::int64_t, std::vector<Phase>>& phases) {
+    within_ = rest_.within(u);
+    began_ = u;
     parts_.assign(at(depth_), {});
     parts_[0][u].resize(1);
     parts_[0][u][0].ddr.assign(tracked_.size(), 0);
@@ -398,12 +429,17 @@ class PhaseCut {
 
   void join(const std::vector<Part>& parts, const Setting::Stage& x, const Part& stage, std::int64_t v, std::int64_t i,
             std::int64_t before) {
-    const std::int64_t others = before + rest_[at(v)], slots = (g_ + i) * repeats_;
-    if (others + slots * (x.busy_forward(overlap_) + (training_ ? x.busy_backward(overlap_) : 0)) >= best_) return;
+    const std::size_t length = at(v - began_);
+    if (length >= within_.whole.size() || later(before, within_.whole[length]) >= best_) return;
+    const std::int64_t slots = (g_ + i) * repeats_;
+    const auto bound_of = [&](std::int64_t forward, std::int64_t backward) {
+      return later(before + slots * (forward + backward), within_.behind[length]);
+    };
+    if (bound_of(x.busy_forward(overlap_), training_ ? x.busy_backward(overlap_) : 0) >= best_) return;
     std::vector<Part>& to = parts_[at(i) + 1][v];
     for (std::size_t k = 0; k < parts.size(); ++k) {
       Part p = joined(parts[k], x, stage);
-      const std::int64_t bound = others + slots * (p.forward + p.backward);
+      const std::int64_t bound = bound_of(p.forward, p.backward);
       if (bound >= best_) continue;
       p.part = static_cast<std::int32_t>(k);
       if (!tracked_.empty() && to.size() >= kMostLabels)
@@ -433,7 +469,7 @@ class PhaseCut {
         phase.fixed += phase.backward + p.load;
         phase.backward = 0;
       }
-      if (before + phase.fixed + phase.forward + phase.backward + rest_[at(v)] >= best_) continue;
+      if (later(before + phase.fixed + phase.forward + phase.backward, rest_.from(v)) >= best_) continue;
       phase.ddr = p.ddr;
       phase.stages = i + 1;
       phase.last = stage.from;
@@ -458,6 +494,10 @@ class PhaseCut {
 };
 
 }  // namespace
+
+std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits) {
+  return PhaseCut(setting, rules, limits).bound();
+}
 
 std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits,
                                std::int64_t* open) {

@@ -49,7 +49,7 @@ class PipelineCut {
   }
 
   std::optional<Cuts> run() {
-    if (stages_ > n_ || !may_fit()) return std::nullopt;
+    if (stages_ > n_ || least_cycles(s_, limits_) >= best_) return std::nullopt;
     if (!rules_.wrap) return straight();
     std::optional<Cuts> best;
     // The returning stage: the head alone or with units before it, and the first stage it shares its IPU with.
@@ -59,16 +59,6 @@ class PipelineCut {
       if (best) best_ = std::min(best_, best->cycles);
     }
     return best;
-  }
-
-  // What all units hold together must fit on all IPUs beside the least code and the least peak.
-  bool may_fit() const {
-    std::int64_t held = 0, least = INT64_MAX;
-    for (std::int64_t u = 0; u < n_; ++u) {
-      held += s_.resident(u);
-      least = std::min(least, s_.least_memory(u) - s_.resident(u));
-    }
-    return held <= groups_ * (limits_.tile - least - s_.code(0));
   }
 
  private:

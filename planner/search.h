@@ -31,10 +31,11 @@ struct Candidate {
 };
 
 struct SearchStats {
-  double explored = 0;  // settings whose cuts were optimised
-  double pruned = 0;    // settings whose bound was no better than the best
-  double feasible = 0;  // explored settings with a cut that fits
-  std::int64_t evaluations = 0;
+  double explored = 0;           // settings whose cuts were optimised
+  double pruned = 0;             // settings whose bound was no better than the best
+  double feasible = 0;           // explored settings with a cut that fits
+  std::int64_t evaluations = 0;  // plans whose time and memory were computed one by one
+  std::int64_t programmes = 0;   // cut programmes, of settings and of bounds on several
   double seconds = 0, table_seconds = 0;
   double faster = 0;     // with rank_of: settings with a cut that fits and is faster
   double undecided = 0;  // with rank_of: settings that may be faster, left out or known by a bound only
@@ -76,7 +77,5 @@ struct Stopped : std::exception {
 };
 
 SearchResult search(Tables& tables, const SearchOptions& options);
-
-TableKey table_key(const Plan& plan);
 
 }  // namespace superstep

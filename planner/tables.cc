@@ -72,6 +72,20 @@ Tables::Tables(const Job& job, const Tables& warm)
 }
 Tables::~Tables() = default;
 
+TableKey table_key(const Plan& plan) {
+  TableKey key;
+  key.mesh = plan.tensor_parallel;
+  key.micro_batch = plan.micro_batch;
+  key.precision = plan.precision;
+  key.io_tiles = plan.io_tiles;
+  key.proportion = plan.available_memory_proportion;
+  key.accumulate = plan.gradient_accumulation > 1;
+  key.serialisation = plan.serialisation;
+  key.replica_ipus = plan.tensor_parallel.size() * plan.pipeline_stages;
+  key.split_activations = plan.activation_sharding == ActivationSharding::throughout;
+  return key;
+}
+
 std::string tables_key(const Job& job) {
   nlohmann::json key = job.json;
   for (const char* free : {"$schema", "description", "batch", "objective", "plan"}) key.erase(free);

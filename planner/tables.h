@@ -15,6 +15,9 @@ namespace superstep {
 // said for people. Jobs whose keys are equal may share tables.
 std::string tables_key(const Job& job);
 
+// Of the table that a plan is evaluated by.
+TableKey table_key(const Plan& plan);
+
 class Tables {
  public:
   // `collapse`: see TableKey.

@@ -133,6 +133,17 @@ void expect_best(const Setting& setting, const std::vector<Option>& options, con
   EXPECT_TRUE(fits(evaluate(setting, with_cuts(setting.plan(), *found)), limits)) << what;
 }
 
+// What bounds partial cuts must not bound the best one away, however little it may take.
+void expect_found_under_its_own_bound(const std::vector<Option>& options, CutLimits limits,
+                                      const std::function<std::optional<Cuts>(const CutLimits&)>& cut) {
+  const Option* best = best_of(options, limits);
+  if (!best) return;
+  limits.best = best->estimate.cycles + 1;
+  const std::optional<Cuts> found = cut(limits);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->cycles, best->estimate.cycles);
+}
+
 nlohmann::json tiny(const std::string& zoo, std::int64_t layers, std::int64_t hidden, std::int64_t vocabulary) {
   nlohmann::json numbers = {
       {"layers", layers}, {"hidden", hidden}, {"heads", 4}, {"vocabulary", vocabulary}, {"sequence_length", 64}};
@@ -213,6 +224,8 @@ void try_pipelines(Location stash, std::uint64_t seed) {
       for (int i = 0; i < 6; ++i, ++limits_tried) {
         const CutLimits limits = draw_limits(options, setting, draw);
         expect_best(setting, options, limits, cut_pipeline(setting, rules, limits));
+        expect_found_under_its_own_bound(options, limits,
+                                         [&](const CutLimits& l) { return cut_pipeline(setting, rules, l); });
       }
     }
   }
@@ -289,6 +302,8 @@ void try_phases(const PhaseKind& kind, const nlohmann::json& job, const std::vec
       std::int64_t open = INT64_MAX;
       expect_best(setting, options, limits, cut_phases(setting, rules, limits, &open));
       EXPECT_EQ(open, INT64_MAX) << describe(setting, limits);
+      expect_found_under_its_own_bound(options, limits,
+                                       [&](const CutLimits& l) { return cut_phases(setting, rules, l, nullptr); });
     }
   }
 }

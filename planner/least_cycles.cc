@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "planner/cuts.h"
+#include "planner/phase_rest.h"
+
+namespace superstep {
+namespace {
+
+// What all units hold together must fit on all IPUs beside the least code and the least peak.
+bool may_fit(const Setting& s, const CutLimits& limits) {
+  std::int64_t held = 0, least = INT64_MAX;
+  for (std::int64_t u = 0; u < s.units(); ++u) {
+    held += s.resident(u);
+    least = std::min(least, s.least_memory(u) - s.resident(u));
+    if (s.least_memory(u) + s.code(0) > limits.tile) return false;
+  }
+  return held <= s.plan().pipeline_stages * (limits.tile - least - s.code(0));
+}
+
+}  // namespace
+
+// The work of one micro-batch spread evenly over the stages, in a pipeline that fills.
+std::int64_t least_cycles(const Setting& s, const CutLimits& limits) {
+  const Plan& plan = s.plan();
+  if (plan.phased()) return PhaseRest(s, limits).from(0);
+  if (plan.pipeline_stages > s.units() || !may_fit(s, limits)) return INT64_MAX;
+  const std::int64_t work = s.work(0, s.units());
+  const std::int64_t update = s.table().training() ? s.update_fixed() : 0;
+  if (plan.pipeline_stages == 1 || plan.schedule == Schedule::sequential)
+    return plan.gradient_accumulation * (work + s.micro_batch_fixed()) + update;
+  const std::int64_t cycles = plan.gradient_accumulation + (s.table().training() ? 2 : 1) * (plan.pipeline_stages - 1);
+  return cycles * (work / plan.pipeline_stages + s.micro_batch_fixed() + s.cycle_fixed()) + update;
+}
+
+}  // namespace superstep
