@@ -231,8 +231,10 @@ TEST(CyclesOfDepthwiseConvolutions, AreThoseOfTheFastestVertex) {
     return cycles_of(b, b.one("conv", {x, b.weight("w", type, {16, 16 / groups, 3, 3})}, attrs));
   };
   EXPECT_EQ(conv(DType::fp16, 16), Cycles(6267));
-  // Of floats the matrix unit multiplies one channel at a time, its 9 steps in a block.
-  EXPECT_EQ(conv(DType::fp32, 16), Cycles(16 * (16 * 168 + 160) + 300));
+  // Of floats the matrix unit multiplies one channel at a time, the three rows of its window in a pass:
+  // 109 + 6 (9 + 9), 16 (17 + 1) + 6 x 15 + 1, cleared 16 x 6 (448 / 2 + 5), and
+  // 16 (16 + 14 + 14 + 14 + 3 (12 + 64 + 60 + 3 + 6 (17 + 3 + 45 + 8 x 25 - 9) + 9))
+  EXPECT_EQ(conv(DType::fp32, 16), Cycles(217 + 379 + 21984 + 81760));
   // A group of 16 channels fills its blocks: 9 of them.
   EXPECT_EQ(conv(DType::fp16, 1), Cycles(9 * (4 * 168 + 160) + 300));
 }
