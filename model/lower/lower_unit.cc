@@ -355,6 +355,12 @@ class UnitLowering {
     in.times = p.times * slices;
     in.temporary = p.temporary;
     add_step(in, position);
+    if (p.arrange.value > 0) {
+      Step arrange = vector(Term::relayout, p.arrange);
+      arrange.times = p.times * slices;
+      arrange.temporary = p.temporary;
+      add_step(arrange, position);
+    }
     Step multiply;
     multiply.kind = StepKind::compute;
     multiply.term = Term::amp_rows;

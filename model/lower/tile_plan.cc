@@ -9,6 +9,7 @@
 
 #include "model/error.h"
 #include "model/ops/amp_vertex.h"
+#include "model/ops/amp_window_vertex.h"
 #include "model/ops/conv.h"
 #include "model/ops/matmul.h"
 
@@ -24,89 +25,181 @@ std::int64_t fewest_parts(std::int64_t n, std::int64_t limit) {
   return limit < 1 ? 0 : ceil_div(n, ceil_div(n, std::min(n, limit)));
 }
 
+// How the matrix unit reads the contraction: as rows of operands that lie so or were copied so, or by a window.
+struct Reading {
+  std::int64_t blocks = 1, depth = 16;  // of weights along the contraction, and what each contracts
+  double received = 1;                  // inputs received over rows x blocks x depth
+  double copied = 0;                    // elements written on the tile before, over the same
+  std::optional<AmpWindow> window = {};
+};
+
+Reading plain_reading(const ProductShape& s, const Chip& chip) {
+  return {
+      .blocks = ceil_div(s.contracted, chip.amp.block_channels), .depth = chip.amp.block_channels, .received = s.halo};
+}
+
+// All places of the window copied beside each other first (the vendor's expandDims): then it is a plain product.
+Reading copied_window(const ProductShape& s, const Chip& chip) {
+  Reading r = plain_reading(s, chip);
+  r.copied = static_cast<double>(s.contracted) / static_cast<double>(r.blocks * r.depth);
+  r.received *= r.copied;  // padded as it is copied
+  return r;
+}
+
+// The window slides over channels that are padded to whole groups (the vendor's Nx1 vertex), `height` rows in a pass;
+// `by_row`: places of a row of the window are copied beside each other first, and count as channels.
+Reading slid_window(const ProductShape& s, const AmpWindowVertex& vertex, std::int64_t height, bool by_row) {
+  const ConvWindow& w = *s.window;
+  const std::int64_t channels = w.channels * (by_row ? w.columns : 1);
+  Reading r;
+  r.window = vertex.window(height, channels, w.rows, by_row ? 1 : w.columns, w.line);
+  r.blocks = r.window->passes(), r.depth = vertex.depth();
+  const std::int64_t padded = r.window->groups * (r.depth / height);
+  const double halo = s.halo / s.distinct, contracted = static_cast<double>(r.blocks * r.depth);
+  // Rows are padded as they are copied, channels alone before the exchange.
+  r.received = halo * static_cast<double>(w.new_places() * (by_row ? w.channels : padded)) / contracted;
+  if (by_row)
+    r.copied = halo * static_cast<double>(w.new_rows * channels) / contracted;
+  else if (padded != channels)
+    r.copied = r.received;
+  return r;
+}
+
+// All ways to read a contraction that may be best, by the number of its weight blocks. A contraction in parts, one
+// after the other, is cut anywhere, so that its window is copied.
+std::vector<Reading> readings(const ProductShape& s, const Chip& chip, bool in_parts) {
+  if (!s.window) return {plain_reading(s, chip)};
+  std::vector<Reading> all{copied_window(s, chip)};
+  if (in_parts) return all;
+  const AmpWindowVertex vertex(chip.amp, chip.workers, s.operands, s.partials);
+  for (bool by_row : {false, true}) {
+    if (by_row && s.window->columns == 1) continue;
+    Reading best = slid_window(s, vertex, 1, by_row);
+    for (std::int64_t height = 2; height <= vertex.kMostHeight; height *= 2) {
+      const Reading r = slid_window(s, vertex, height, by_row);
+      if (r.blocks < best.blocks) best = r;
+    }
+    all.push_back(best);
+  }
+  return all;
+}
+
 struct Pricer {
   const Chip& chip;
   const Calibration& calibration;
+  Reading reading;
   AmpVertex vertex;
+  AmpWindowVertex window_vertex;
   std::int64_t chip_tiles, operand_size, partial_size, channels, inputs_spread, weights_spread;
 
-  Pricer(const ProductShape& s, std::int64_t tiles, const Chip& c, const Calibration& k)
+  Pricer(const ProductShape& s, const Reading& how, std::int64_t tiles, const Chip& c, const Calibration& k)
       : chip(c),
         calibration(k),
+        reading(how),
         vertex(c.amp, c.workers, s.operands, s.partials),
+        window_vertex(c.amp, c.workers, s.operands, s.partials),
         chip_tiles(tiles),
         operand_size(size_of(s.operands)),
         partial_size(size_of(s.partials)),
         channels(c.amp.block_channels),
-        inputs_spread(s.batch * s.rows * s.contracted * operand_size / tiles),
+        inputs_spread(static_cast<std::int64_t>(static_cast<double>(s.batch * s.rows * s.contracted * operand_size) *
+                                                s.distinct) /
+                      tiles),
         weights_spread(s.batch * s.contracted * s.columns * operand_size / tiles) {}
+
+  // What a tile has of the product.
+  AmpShare share_of(const ProductShape& s, const ProductSplit& p) const {
+    return {ceil_div(s.batch, p.batch), ceil_div(s.rows, p.rows), ceil_div(ceil_div(s.columns, channels), p.columns),
+            ceil_div(reading.blocks, p.contracted)};
+  }
+
+  std::int64_t window_cycles(const AmpShare& s) const {
+    return window_vertex.cycles(*reading.window, {s.groups, s.rows, s.columns, s.contracted});
+  }
+  std::int64_t cycles(const AmpShare& s) const { return reading.window ? window_cycles(s) : vertex.cycles(s); }
+  std::int64_t least_cycles(const AmpShare& s) const {
+    return reading.window ? window_cycles(s) : vertex.least_cycles(s);
+  }
+  std::int64_t row_work(const AmpShare& s) const {
+    return reading.window ? window_vertex.row_work({s.groups, s.rows, s.columns, s.contracted}) : vertex.row_work(s);
+  }
+
+  std::int64_t input_bytes(const AmpShare& s) const {
+    const std::int64_t all = s.groups * s.rows * s.contracted * reading.depth * operand_size;
+    return reading.received == 1 ? all : static_cast<std::int64_t>(static_cast<double>(all) * reading.received);
+  }
+  std::int64_t weight_bytes(const AmpShare& s) const { return s.blocks() * reading.depth * channels * operand_size; }
+
+  // Elements of operands that a tile copies into the arrangement that the vertex reads. One a cycle, as the vendor's
+  // planner takes it (poplibs, ConvPlan), and as packing for the matrix unit was measured (hardware.md section 3).
+  std::int64_t copied(const AmpShare& s) const {
+    return static_cast<std::int64_t>(reading.copied *
+                                     static_cast<double>(s.groups * s.rows * s.contracted * reading.depth));
+  }
+  Cycles arrange(std::int64_t elements) const { return chip.vertex_launch + Cycles(elements); }
 
   // Time and temporary memory alone, for splits that the front will mostly refuse. `any_pm`: a bound for every split
   // of the rows with shares no smaller than this one's; what already lies on the tile then counts as if pm were 1.
   struct Quick {
     std::int64_t total, temporary;
   };
-  Quick quick(const ProductShape& s, std::int64_t pg, std::int64_t pm, std::int64_t pn, std::int64_t pk,
-              bool any_pm) const {
-    const std::int64_t g = ceil_div(s.batch, pg), r = ceil_div(s.rows, pm);
-    const std::int64_t nb = ceil_div(ceil_div(s.columns, channels), pn),
-                       kb = ceil_div(ceil_div(s.contracted, channels), pk);
-    const std::int64_t inputs =
-        s.halo == 1 ? g * r * kb * channels * operand_size
-                    : static_cast<std::int64_t>(static_cast<double>(g * r * kb * channels * operand_size) * s.halo);
-    const std::int64_t weights = g * nb * kb * channels * channels * operand_size;
-    const std::int64_t inputs_in = inputs - std::min(inputs / pn, inputs_spread),
-                       weights_in = weights - std::min(any_pm ? weights : weights / pm, weights_spread);
-    const AmpShare share{g, r, nb, kb};
-    std::int64_t total =
-        (any_pm ? vertex.least_cycles(share) : vertex.cycles(share)) + 2 * chip.exchange.superstep.value;
-    const auto received = pn % 2 == 0 ? static_cast<double>(weights_in) / chip.exchange.receive.value +
-                                            static_cast<double>(inputs_in) / chip.exchange.paired_receive.value
-                                      : static_cast<double>(weights_in + inputs_in) / chip.exchange.receive.value;
+  Quick quick(const ProductShape& s, const ProductSplit& split, bool any_pm) const {
+    const AmpShare share = share_of(s, split);
+    const std::int64_t inputs = input_bytes(share), weights = weight_bytes(share);
+    const std::int64_t inputs_in = inputs - std::min(inputs / split.columns, inputs_spread),
+                       weights_in = weights - std::min(any_pm ? weights : weights / split.rows, weights_spread);
+    std::int64_t total = (any_pm ? least_cycles(share) : cycles(share)) + 2 * chip.exchange.superstep.value;
+    const auto received = split.columns % 2 == 0
+                              ? static_cast<double>(weights_in) / chip.exchange.receive.value +
+                                    static_cast<double>(inputs_in) / chip.exchange.paired_receive.value
+                              : static_cast<double>(weights_in + inputs_in) / chip.exchange.receive.value;
     total += static_cast<std::int64_t>(received);
-    std::int64_t own = 0;
-    if (pk > 1) {
-      const std::int64_t results = g * r * nb * channels;
+    std::int64_t own = 0, copies = 0;
+    if (reading.copied > 0) {
+      copies = copied(share);
+      total += scaled(arrange(copies), calibration.vector_factor).value + chip.exchange.superstep.value;
+    }
+    if (split.contracted > 1) {
+      const std::int64_t results = share.groups * share.rows * share.columns * channels;
       own = results * partial_size;
       total += static_cast<std::int64_t>(static_cast<double>(own) / chip.exchange.receive.value) +
-               scaled(add_partials(pk, ceil_div(results, pk), chip.workers), calibration.vector_factor).value +
+               scaled(add_partials(split.contracted, ceil_div(results, split.contracted), chip.workers),
+                      calibration.vector_factor)
+                   .value +
                2 * chip.exchange.superstep.value;
     }
-    return {total, own + std::max(inputs_in + weights_in, own)};
+    return {total, own + std::max(inputs_in + weights_in + copies * operand_size, own)};
   }
 
-  ProductPlan price(const ProductShape& s, std::int64_t pg, std::int64_t pm, std::int64_t pn, std::int64_t pk) const {
-    const std::int64_t g = ceil_div(s.batch, pg), r = ceil_div(s.rows, pm);
-    const std::int64_t nb = ceil_div(ceil_div(s.columns, channels), pn),
-                       kb = ceil_div(ceil_div(s.contracted, channels), pk);
+  ProductPlan price(const ProductShape& s, const ProductSplit& split) const {
+    const AmpShare share = share_of(s, split);
     ProductPlan p;
-    p.pg = pg, p.pm = pm, p.pn = pn, p.pk = pk;
-    const AmpShare share{g, r, nb, kb};
-    const std::int64_t rows_all = vertex.row_work(share);
+    p.pg = split.batch, p.pm = split.rows, p.pn = split.columns, p.pk = split.contracted;
+    const std::int64_t rows_all = row_work(share);
     const double useful_macs = static_cast<double>(s.batch) * static_cast<double>(s.rows) *
                                static_cast<double>(s.columns) * static_cast<double>(s.contracted) /
-                               static_cast<double>(s.depthwise ? s.depthwise->loaded() : 1) /
                                static_cast<double>(chip_tiles);
     const double rate = static_cast<double>(channels * channels) / static_cast<double>(vertex.row_cycles());
     p.rows_useful = Cycles(std::min(rows_all, static_cast<std::int64_t>(std::llround(useful_macs / rate))));
     p.rows_padding = Cycles(rows_all) - p.rows_useful;
-    p.fixed = Cycles(vertex.cycles(share) - rows_all);
-    const auto inputs = static_cast<std::int64_t>(static_cast<double>(g * r * kb * channels * operand_size) * s.halo);
-    const std::int64_t weights = share.blocks() * channels * channels * operand_size;
+    p.fixed = Cycles(cycles(share) - rows_all);
+    const std::int64_t inputs = input_bytes(share), weights = weight_bytes(share);
     // Of what several tiles need an equal share already lies on the tile, but never more than an even
     // spread of the tensor leaves there.
-    const Bytes inputs_in(inputs - std::min(inputs / pn, inputs_spread)),
-        weights_in(weights - std::min(weights / pm, weights_spread));
+    const Bytes inputs_in(inputs - std::min(inputs / p.pn, inputs_spread)),
+        weights_in(weights - std::min(weights / p.pm, weights_spread));
     p.plain_bytes = weights_in;
-    (pn % 2 == 0 ? p.paired_bytes : p.plain_bytes) += inputs_in;
-    const std::int64_t results = g * r * nb * channels;
-    if (pk > 1) {
+    (p.pn % 2 == 0 ? p.paired_bytes : p.plain_bytes) += inputs_in;
+    const std::int64_t copies = copied(share);
+    if (copies > 0) p.arrange = arrange(copies);
+    const std::int64_t results = share.groups * share.rows * share.columns * channels;
+    if (p.pk > 1) {
       p.partial_bytes = Bytes(results * partial_size);
-      p.reduce = add_partials(pk, ceil_div(results, pk), chip.workers);
+      p.reduce = add_partials(p.pk, ceil_div(results, p.pk), chip.workers);
     }
-    // Operands beside the tile's own partial sums; then those beside the ones it receives to add.
-    const Bytes own = pk > 1 ? Bytes(results * partial_size) : Bytes(0);
-    p.temporary = own + std::max(inputs_in + weights_in, p.partial_bytes);
+    // Operands, and their copies, beside the tile's own partial sums; then those beside the ones it receives to add.
+    const Bytes own = p.partial_bytes;
+    p.temporary = own + std::max(inputs_in + weights_in + Bytes(copies * operand_size), p.partial_bytes);
     p.total = cost(p);
     return p;
   }
@@ -115,6 +208,7 @@ struct Pricer {
     const ExchangeFabric& x = chip.exchange;
     Cycles c = p.rows_useful + p.rows_padding + p.fixed + transfer_time(p.plain_bytes, x.receive) +
                transfer_time(p.paired_bytes, x.paired_receive) + 2 * x.superstep;
+    if (p.arrange.value > 0) c += scaled(p.arrange, calibration.vector_factor) + x.superstep;
     if (p.pk > 1)
       c += transfer_time(p.partial_bytes, x.receive) + scaled(p.reduce, calibration.vector_factor) + 2 * x.superstep;
     return c;
@@ -151,10 +245,10 @@ class Front {
 // Points slower than this times the fastest serve nobody: a leaner serialisation is cheaper.
 constexpr double kSlowest = 4.0;
 
-void search(const ProductShape& s, std::int64_t tiles, const Chip& chip, const Calibration& calibration,
-            std::int64_t times, bool split_contracted, bool swapped, Front& front) {
-  const Pricer pricer(s, tiles, chip, calibration);
-  const std::int64_t nblocks = ceil_div(s.columns, pricer.channels), kblocks = ceil_div(s.contracted, pricer.channels);
+void search(const ProductShape& s, const Reading& reading, std::int64_t tiles, const Chip& chip,
+            const Calibration& calibration, std::int64_t times, bool split_contracted, bool swapped, Front& front) {
+  const Pricer pricer(s, reading, tiles, chip, calibration);
+  const std::int64_t nblocks = ceil_div(s.columns, pricer.channels), kblocks = reading.blocks;
   const auto slowest = [&] { return kSlowest * static_cast<double>(front.fastest().value); };
   for (std::int64_t pg = fewest_parts(s.batch, tiles); pg > 0; pg = fewest_parts(s.batch, pg - 1)) {
     const std::int64_t g = ceil_div(s.batch, pg);
@@ -164,13 +258,14 @@ void search(const ProductShape& s, std::int64_t tiles, const Chip& chip, const C
         const std::int64_t kb = ceil_div(kblocks, pk), most = tiles / (pg * pn * pk);
         // Shares of the rows grow, and time and memory with them: the first that is out ends the run.
         for (std::int64_t pm = fewest_parts(s.rows, most); pm > 0; pm = fewest_parts(s.rows, pm - 1)) {
-          const std::int64_t least = pricer.vertex.least_cycles({g, ceil_div(s.rows, pm), nb, kb}) * times;
+          const std::int64_t least = pricer.least_cycles({g, ceil_div(s.rows, pm), nb, kb}) * times;
           if (static_cast<double>(least) > slowest()) break;
-          const Pricer::Quick bound = pricer.quick(s, pg, pm, pn, pk, true);
+          const ProductSplit split{pg, pm, pn, pk};
+          const Pricer::Quick bound = pricer.quick(s, split, true);
           if (front.refuses(Cycles(bound.total * times), Bytes(bound.temporary))) break;
-          const Pricer::Quick quick = pricer.quick(s, pg, pm, pn, pk, false);
+          const Pricer::Quick quick = pricer.quick(s, split, false);
           if (front.refuses(Cycles(quick.total * times), Bytes(quick.temporary))) continue;
-          ProductPlan p = pricer.price(s, pg, pm, pn, pk);
+          ProductPlan p = pricer.price(s, split);
           p.times = times;
           p.split_contracted = split_contracted;
           p.swapped = swapped;
@@ -198,7 +293,7 @@ class DepthwisePricer {
         tiles_(tiles),
         chip_(c),
         vertex_(c.workers, s.partials),
-        pricer_(s, tiles, c, k) {}
+        pricer_(s, plain_reading(s, c), tiles, c, k) {}
 
   void offer_all(Front& front) const {
     const bool slides = chip_.amp.fp16_16_macs_per_cycle >= kSlidingRate && conv_.share.stride <= vertex_.kMostStride &&
@@ -297,8 +392,11 @@ void add_level(const ProductShape& shape, std::int64_t times, Parts parts, std::
     std::int64_t& axis = split_contracted ? part.contracted : part.columns;
     if (!may_cut(axis, times, chip.amp.block_channels, parts)) continue;
     axis = ceil_div(axis, times);
-    search(part, tiles, chip, calibration, times, split_contracted, false, front);
-    if (part.halo == 1) search(swap_roles(part), tiles, chip, calibration, times, split_contracted, true, front);
+    for (const Reading& reading : readings(part, chip, split_contracted))
+      search(part, reading, tiles, chip, calibration, times, split_contracted, false, front);
+    if (part.halo != 1 || part.window) continue;
+    const ProductShape turned = swap_roles(part);
+    search(turned, plain_reading(turned, chip), tiles, chip, calibration, times, split_contracted, true, front);
   }
 }
 
@@ -311,7 +409,13 @@ Cycles add_partials(std::int64_t parts, std::int64_t elements, std::int64_t work
 ProductPlan product_plan(const ProductShape& shape, const ProductSplit& split, std::int64_t tiles, const Chip& chip,
                          const Calibration& calibration) {
   SUPERSTEP_CHECK(split.parts() > 0 && split.parts() <= tiles, "a product split into more parts than there are tiles");
-  return Pricer(shape, tiles, chip, calibration).price(shape, split.batch, split.rows, split.columns, split.contracted);
+  ProductPlan best;
+  best.total = Cycles(INT64_MAX);
+  for (const Reading& reading : readings(shape, chip, false)) {
+    const ProductPlan p = Pricer(shape, reading, tiles, chip, calibration).price(shape, split);
+    if (p.total < best.total) best = p;
+  }
+  return best;
 }
 
 std::vector<ProductPlan> product_front(const ProductShape& shape, std::int64_t tiles, const Chip& chip,
@@ -335,15 +439,14 @@ ProductShape product_shape(const OpCall& call, std::span<const std::int64_t> loc
   };
   if (call.def.name != "matmul") {
     const ConvAxes axes = conv_axes(call);
-    const ConvDims dims = conv_dims(call);
     s.batch = local_extents[static_cast<std::size_t>(axes.groups)];
     s.rows = product(axes.rows), s.columns = product(axes.columns), s.contracted = product(axes.contracted);
     s.depthwise = depthwise_conv(call, local_extents);
-    if (s.depthwise) s.contracted *= s.depthwise->loaded();
-    std::int64_t window = 1;
-    for (std::int64_t w : dims.window) window *= w;
     // Each input is received once, with its halo, not once per position of the window.
-    if (window > 1) s.halo = kHalo / static_cast<double>(window);
+    const ConvWindow window = conv_window(call, local_extents);
+    s.distinct = static_cast<double>(window.new_places()) / static_cast<double>(window.places());
+    if (s.distinct < 1) s.halo = kHalo * s.distinct;
+    if (window.fills_badly(AmpWindowVertex(Amp{}, 1, s.operands, s.partials).depth())) s.window = window;
     return s;
   }
   const MatmulAxes axes = matmul_axes(call);

@@ -21,10 +21,12 @@ namespace superstep {
 // A product of `batch` independent [rows x contracted] by [contracted x columns] matrices on one IPU.
 struct ProductShape {
   std::int64_t batch = 1, rows = 1, columns = 1, contracted = 1;
-  double halo = 1;  // input bytes received over input bytes used once; above 1 for spatial windows
+  double halo = 1;      // inputs received over batch x rows x contracted: less than 1 where windows overlap
+  double distinct = 1;  // inputs that there are, over the same: what lies on the tiles
   DType operands = DType::fp16;
   DType partials = DType::fp16;
   std::optional<DepthwiseConv> depthwise = {};  // what it also is, for vertices of their own
+  std::optional<ConvWindow> window = {};        // that it contracts, where no group of its channels fills blocks
   friend auto operator<=>(const ProductShape&, const ProductShape&) = default;
 };
 
@@ -40,6 +42,7 @@ struct ProductPlan {
   Cycles rows_useful;             // AMP cycles on real rows and channels, per run
   Cycles rows_padding;            // AMP cycles on padding, or loops of a slower unit beyond them, per run
   Cycles fixed;                   // weight loads and calls, per run
+  Cycles arrange;                 // copying operands as the vertex reads them, before the calibrated factor, per run
   Bytes plain_bytes;              // operands the busiest tile receives, per run
   Bytes paired_bytes;             // of which both tiles of a pair receive the same
   Bytes partial_bytes;            // partial sums it receives, per run; 0: pk == 1

@@ -6,16 +6,11 @@
 #include <algorithm>
 
 namespace superstep {
-namespace {
-
-constexpr std::int64_t kUnitBytes = 32;  // of weights that a convolution unit holds
 
 std::int64_t macs_per_cycle(const Amp& amp, DType operands, DType partials) {
   if (operands != DType::fp16) return amp.fp32_macs_per_cycle;
   return partials == DType::fp16 ? amp.fp16_16_macs_per_cycle : amp.fp16_32_macs_per_cycle;
 }
-
-}  // namespace
 
 AmpVertex::AmpVertex(const Amp& amp, std::int64_t workers, DType operands, DType partials)
     : workers_(workers),

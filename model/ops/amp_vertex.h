@@ -12,6 +12,10 @@
 
 namespace superstep {
 
+inline constexpr std::int64_t kUnitBytes = 32;  // of weights that a convolution unit holds
+inline constexpr double kNarrowWeightLoad = 8;  // bytes per cycle, where 64 bits are loaded at a time
+std::int64_t macs_per_cycle(const Amp& amp, DType operands, DType partials);
+
 // What one tile multiplies: `groups` products of rows x contracted by contracted x columns, channels in weight blocks.
 struct AmpShare {
   std::int64_t groups = 1, rows = 1, columns = 1, contracted = 1;

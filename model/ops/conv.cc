@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/error.h"
+#include "model/ops/amp_window_vertex.h"
 #include "model/ops/conv_geometry.h"
 #include "model/ops/elementwise.h"
 #include "model/ops/families.h"
@@ -74,15 +75,33 @@ DepthwiseConv depthwise_of(const ConvGeometry& g, std::span<const std::int64_t> 
   return conv;
 }
 
+// Of the window's vertex where the op's own channels, not those of the block at hand, ask for it: a block of whole
+// groups then costs no less than a larger one that is ragged.
+Cycles window_cycles(const TileCosts& costs, DType type, const ConvWindow& w, const MatmulDims& product) {
+  const AmpWindowVertex vertex(costs.amp, costs.workers, type, type);
+  const std::int64_t columns = ceil_div(product.columns, std::max<std::int64_t>(costs.amp.block_channels, 1));
+  std::int64_t least = INT64_MAX;
+  for (std::int64_t height = 1; height <= vertex.kMostHeight; height *= 2) {
+    const AmpWindow window = vertex.window(height, w.channels, w.rows, w.columns, w.line);
+    least = std::min(least, vertex.cycles(window, {product.batch, product.rows, columns, window.passes()}));
+  }
+  return Cycles(least);
+}
+
 Cycles cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
-  const DType type = call.in[0].type;
-  MatmulDims product = product_of(conv_geometry(call), extents);
+  const DType type = size_of(call.in[0].type) <= 2 ? DType::fp16 : DType::fp32;
+  const MatmulDims product = product_of(conv_geometry(call), extents);
+  std::vector<std::int64_t> all;
+  for (const Axis& axis : conv_space(call).axes) all.push_back(axis.extent);
+  const AmpWindowVertex vertex(costs.amp, costs.workers, type, type);
+  const Cycles by_matrix = conv_window(call, all).fills_badly(vertex.depth())
+                               ? window_cycles(costs, type, conv_window(call, extents), product)
+                               : matrix_unit_cycles(costs, type, product);
   const std::optional<DepthwiseConv> conv = depthwise_conv(call, extents);
-  if (!conv) return matrix_unit_cycles(costs, type, product);
-  product.contracted *= conv->loaded();
-  const DepthwiseVertex vertex(costs.workers, type);
-  const DepthwiseCycles own = conv->weight_gradient ? vertex.vmac(conv->share) : vertex.fastest(conv->share);
-  return std::min(matrix_unit_cycles(costs, type, product), Cycles(own.total));
+  if (!conv) return by_matrix;
+  const DepthwiseVertex depthwise(costs.workers, type);
+  const DepthwiseCycles own = conv->weight_gradient ? depthwise.vmac(conv->share) : depthwise.fastest(conv->share);
+  return std::min(by_matrix, Cycles(own.total));
 }
 
 Attributes gradient_attributes(const Attributes& forward, const char* extra, Shape value) {
@@ -126,16 +145,27 @@ OpDef make(std::string_view name, const char* extra) {
 
 }  // namespace
 
-ConvDims conv_dims(const OpCall& call) {
-  const ConvGeometry g = conv_geometry(call);
+MatmulDims conv_product(const OpCall& call) {
   std::vector<std::int64_t> extents;
   for (const Axis& axis : conv_space(call).axes) extents.push_back(axis.extent);
-  ConvDims dims{product_of(g, extents), {}, {}};
-  for (std::size_t d = g.windows.first(); d < kSpatial; ++d) {
-    dims.window.push_back((g.windows.window[d] - 1) * g.windows.dilation[d] + 1);
-    dims.stride.push_back(g.windows.stride[d]);
+  return product_of(conv_geometry(call), extents);
+}
+
+ConvWindow conv_window(const OpCall& call, std::span<const std::int64_t> extents) {
+  const ConvGeometry g = conv_geometry(call);
+  const std::size_t dims = g.windows.dims;
+  ConvWindow w;
+  w.channels = extents[g.role == ConvRole::input_grad ? kConvO : kConvC];
+  w.slides = g.role != ConvRole::weight_grad;
+  w.line = extents[kConvPositions + dims - 1];
+  for (std::size_t i = 0; i < dims; ++i) {
+    const std::int64_t stride = g.windows.stride[g.windows.first() + i];
+    const std::int64_t places = extents[kConvPositions + dims + i];
+    const bool steps = g.role == ConvRole::input_grad;
+    (i == 0 ? w.rows : w.columns) *= places;
+    (i == 0 ? w.new_rows : w.new_columns) *= steps ? 1 : std::min(stride, places);
   }
-  return dims;
+  return w;
 }
 
 std::optional<DepthwiseConv> depthwise_conv(const OpCall& call, std::span<const std::int64_t> extents) {

@@ -18,18 +18,25 @@
 
 namespace superstep {
 
-// The matrix product that the convolution is on the matrix unit.
-struct ConvDims {
-  MatmulDims product;                // batch: groups
-  std::vector<std::int64_t> window;  // per spatial dimension
-  std::vector<std::int64_t> stride;
-  // Elements of the spatial operand read per dimension for `positions` steps of y: the share of its own
-  // and the halo.
-  std::int64_t span(std::size_t dimension, std::int64_t positions) const {
-    return (positions - 1) * stride[dimension] + window[dimension];  // window counts dilation
-  }
+// The matrix product that the convolution is on the matrix unit; batch: groups.
+MatmulDims conv_product(const OpCall& call);
+
+// The window that one row of the product reads of one channel of the spatial operand, for the given extents of all
+// axes: its places along its outermost dimension, and along all others. Rows of the gradient of the operand are steps
+// of `stride` places, which read it together.
+struct ConvWindow {
+  std::int64_t channels = 1;  // contracted with it
+  bool slides = true;         // false: of a gradient of weights, which contracts positions
+  std::int64_t rows = 1, columns = 1;
+  std::int64_t new_rows = 1, new_columns = 1;  // of these, those that no row before it has read
+  std::int64_t line = 1;                       // results that lie in a row
+  std::int64_t places() const { return rows * columns; }
+  std::int64_t new_places() const { return new_rows * new_columns; }
+  // Whether channels would have to be padded for each place of the window to fill blocks of `depth`.
+  bool fills_badly(std::int64_t depth) const { return slides && places() > 1 && channels % depth != 0; }
+  friend auto operator<=>(const ConvWindow&, const ConvWindow&) = default;
 };
-ConvDims conv_dims(const OpCall& call);
+ConvWindow conv_window(const OpCall& call, std::span<const std::int64_t> extents);
 
 // The convolution that it is where channels share nothing, for the given extents of all axes; none where they do. That
 // of the weights has the window for its results, and the positions for its window.
@@ -37,8 +44,6 @@ struct DepthwiseConv {
   DepthwiseShare share;
   std::int64_t read = 1;         // elements of the spatial operand, per channel
   bool weight_gradient = false;  // slides positions
-  // Channels that the matrix unit, which loads 64 bits at a time, contracts in place of one.
-  std::int64_t loaded() const { return weight_gradient ? 1 : 4; }
   friend auto operator<=>(const DepthwiseConv&, const DepthwiseConv&) = default;
 };
 std::optional<DepthwiseConv> depthwise_conv(const OpCall& call, std::span<const std::int64_t> extents);

@@ -4,6 +4,7 @@
 
 #include "model/graph/builder.h"
 #include "model/ops/amp_vertex.h"
+#include "model/ops/amp_window_vertex.h"
 #include "model/ops/depthwise_vertex.h"
 #include "model/ops/op.h"
 
@@ -152,6 +153,51 @@ TEST(CyclesOfMatrixProducts, AreBlocksOf16TimesRowsInSixes) {
   EXPECT_EQ(cycles_of(b, grouped), Cycles(8 * (4 * 6 + 160) + 300));
 }
 
+// The first convolution of ResNet-50 on a tile: a window of 7 x 7 over 3 channels, 168 results in lines of 112, 64
+// channels of them. Evaluated by hand from the vendor's estimate of its Nx1 vertex.
+class CyclesOfTheFirstConvolution : public ::testing::Test {
+ protected:
+  static std::int64_t cycles(DType operands, DType partials, std::int64_t height, std::int64_t passes) {
+    const AmpWindowVertex vertex(costs().amp, 6, operands, partials);
+    const AmpWindow w = vertex.window(height, 3, 7, 7, 112);
+    EXPECT_EQ(w.passes(), passes);
+    return vertex.cycles(w, {1, 168, 4, passes});
+  }
+};
+
+TEST_F(CyclesOfTheFirstConvolution, FourRowsOfFourChannelsInAPass) {
+  // 28 results per worker: 6 (17 + 1 + 3 + 34 + 4 x 25 - 9) + 9 = 885; a pass 12 + 64 + 60 + 3 + 885 = 1024;
+  // 109 + 6 (9 + 10), 17 x 4 + 6 x 3 + 1 + 1, cleared 4 x 6 (448 / 4 + 5),
+  // 16 + 14 + 14 x 4 + 4 (2 x 14 + 14 x 1024)
+  EXPECT_EQ(cycles(DType::fp16, DType::fp16, 4, 14), 223 + 88 + 2808 + 86 + 57456);
+  // Half the convolution units make float partial sums, in two passes over each pass's rows:
+  // 6 (17 + 128) + 9 = 879; 12 + 2 (32 + 60 + 3 + 879) = 1960
+  EXPECT_EQ(cycles(DType::fp16, DType::fp32, 4, 14), 217 + 88 + 5496 + 86 + 4 * (28 + 14 * 1960));
+  // A unit holds 8 floats: two rows of 4 channels. 6 (17 + 3 + 45 + 8 x 25 - 9) + 9 = 1545
+  EXPECT_EQ(cycles(DType::fp32, DType::fp32, 2, 28), 217 + 88 + 5496 + 86 + 4 * (56 + 28 * (12 + 64 + 46 + 3 + 1545)));
+}
+
+TEST_F(CyclesOfTheFirstConvolution, ARowOfTheWindowAs21Channels) {
+  const AmpWindowVertex vertex(costs().amp, 6, DType::fp16, DType::fp16);
+  const AmpWindow w = vertex.window(2, 21, 7, 1, 112);  // 3 groups of 8, two rows in a pass
+  EXPECT_EQ(w.passes(), 12);
+  EXPECT_EQ(vertex.cycles(w, {1, 168, 4, 12}),
+            223 + 88 + 2808 + 16 + 3 * 70 + 4 * (12 * 14 + 12 * (12 + 64 + 46 + 3 + 885)));
+  EXPECT_EQ(vertex.row_work({1, 168, 4, 12}), 4 * 12 * 4 * 168);
+}
+
+TEST_F(CyclesOfTheFirstConvolution, LinesAreWorkItemsAndNothingShrinks) {
+  const AmpWindowVertex vertex(costs().amp, 6, DType::fp16, DType::fp16);
+  const auto one = [&](std::int64_t rows, std::int64_t line) {
+    return vertex.cycles(vertex.window(4, 3, 7, 7, line), {1, rows, 4, 14});
+  };
+  // Two lines of 14 per worker: 2 (3 + 34 + 4 x 11 - 9) = 144 slots in place of 128
+  EXPECT_EQ(one(168, 14) - one(168, 112), 4 * 14 * 6 * (144 - 128));
+  for (std::int64_t rows = 1; rows < 200; ++rows) {
+    for (std::int64_t line : {1, 3, 7, 14, 56}) EXPECT_LE(one(rows, line), one(rows + 1, line)) << rows << " " << line;
+  }
+}
+
 TEST(CyclesOfDepthwiseConvolutions, SlidingWindowsOfFour) {
   const DepthwiseVertex vertex(6, DType::fp16);
   // 16 channels are 4 groups, 3 x 3 are 3 windows. A row of 28 per worker: 6 (17 + 10 + 15 + 23) = 390, in the first
@@ -185,8 +231,10 @@ TEST(CyclesOfDepthwiseConvolutions, AreThoseOfTheFastestVertex) {
     return cycles_of(b, b.one("conv", {x, b.weight("w", type, {16, 16 / groups, 3, 3})}, attrs));
   };
   EXPECT_EQ(conv(DType::fp16, 16), Cycles(6267));
-  // Of floats the matrix unit multiplies one channel at a time, its 9 steps in a block.
-  EXPECT_EQ(conv(DType::fp32, 16), Cycles(16 * (16 * 168 + 160) + 300));
+  // Of floats the matrix unit multiplies one channel at a time, the three rows of its window in a pass:
+  // 109 + 6 (9 + 9), 16 (17 + 1) + 6 x 15 + 1, cleared 16 x 6 (448 / 2 + 5), and
+  // 16 (16 + 14 + 14 + 14 + 3 (12 + 64 + 60 + 3 + 6 (17 + 3 + 45 + 8 x 25 - 9) + 9))
+  EXPECT_EQ(conv(DType::fp32, 16), Cycles(217 + 379 + 21984 + 81760));
   // A group of 16 channels fills its blocks: 9 of them.
   EXPECT_EQ(conv(DType::fp16, 1), Cycles(9 * (4 * 168 + 160) + 300));
 }

@@ -304,10 +304,10 @@ TEST_P(OpLaws, MatrixProductsAreTheProductOfTheirAxes) {
   EXPECT_EQ(axes.batch.size() + axes.rows.size() + axes.columns.size() + 1, space.axes.size());
 }
 
-TEST(ConvDims, ForwardAndGradientsDoTheSameWork) {
+TEST(ConvProduct, ForwardAndGradientsDoTheSameWork) {
   for (const OpCase& c : op_cases()) {
     if (c.name != "conv_3x3" && c.name != "conv_3x3_weight_grad" && c.name != "conv_3x3_input_grad") continue;
-    const MatmulDims d = conv_dims(Call(c, 1).call()).product;
+    const MatmulDims d = conv_product(Call(c, 1).call());
     EXPECT_EQ(d.batch * d.rows * d.columns * d.contracted, 2 * 6 * 7 * 4 * 3 * 9) << c.name;
   }
 }

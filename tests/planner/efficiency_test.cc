@@ -55,6 +55,27 @@ TEST(Efficiency, AProductIsShownAsItIsCut) {
   EXPECT_NEAR(up->useful_seconds, 32.0 * 64 * 128 * 3072 / 64 / 1472 / 1.33e9, 32 / 1.33e9);
 }
 
+// A window of few channels is padded for the matrix unit; what is useful of it is not.
+TEST(Efficiency, UsefulTimeOfAFirstConvolutionIsOfItsOwnChannels) {
+  nlohmann::json job = test::small_job("resnet50", {{"blocks", {1, 1, 1, 1}}, {"blocks_per_checkpoint", {4}}},
+                                       {{"base", "ipu-pod4"}, {"partition", 1}});
+  job["optimizer"] = {{"kind", "sgd_momentum"}};
+  job["batch"] = {{"global", 8}};
+  job["plan"] = {{"tensor_parallel", 1}, {"pipeline_stages", 1}, {"replicas", 1}, {"micro_batch", 4}};
+  World world(job);
+  const std::vector<EfficiencyRow> rows = efficiency_rows(evaluate_pinned(world.tables, 1), world.tables);
+  const auto first = std::find_if(rows.begin(), rows.end(), [](const EfficiencyRow& row) {
+    return row.product == "50176 x 147 x 64" && row.unit.ends_with("forward");
+  });
+  ASSERT_NE(first, rows.end());
+  const double clock = world.job.machine.chip.clock.value, calls = static_cast<double>(first->calls);
+  EXPECT_NEAR(first->useful_seconds, calls * 50176 * 147 * 64 / 64 / 1472 / clock, calls / clock);
+  // 147 of 14 x 16 contracted, less what loading weights takes
+  EXPECT_LT(first->amp_efficiency, 147.0 / 224);
+  EXPECT_GT(first->amp_efficiency, 0.8 * 147 / 224 * 0.7);
+  EXPECT_LT(first->useful_seconds, first->amp_efficiency * first->seconds);
+}
+
 TEST(Efficiency, EveryChangeIsOneFieldAndAsFastAsItSays) {
   const nlohmann::json job = two_layers();
   World world(job);
