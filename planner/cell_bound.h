@@ -1,16 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said of a cell of the space before it is opened.
+// What can be said of the cells of the space before they are opened.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "planner/phase_numbers.h"
 #include "planner/space.h"
 #include "planner/tables.h"
 
 namespace superstep {
 
-// Samples per second that no plan of the cell exceeds.
-double cell_bound(Tables& tables, const Cell& cell);
+class CellBounds {
+ public:
+  explicit CellBounds(Tables& tables);
 
-// False if no plan of the cell fits. Needs no table.
-bool may_hold(Tables& tables, const Cell& cell);
+  // Samples per second that no plan of the cell exceeds; 0: none fits. Products at the matrix unit's peak, tensors
+  // split evenly: needs no table. Called by one thread.
+  double quick(const Cell& cell);
+  // The same with the times of the cell's cheapest tables.
+  double tabulated(const Cell& cell);
+
+ private:
+  // Of a unit, for one IPU that does all of a micro-batch.
+  struct Unit {
+    std::int64_t weights = 0, gradients = 0, boundary = 0;  // bytes
+    double forward = 0, backward = 0;                       // cycles
+  };
+  Tables& tables_;
+  const Job& job_;
+  bool training_, may_be_phased_, may_be_one_phase_;
+  std::map<std::int64_t, std::vector<Unit>> units_;  // by micro-batch
+
+  const std::vector<Unit>& units(std::int64_t micro_batch);
+  bool holds_largest(const std::vector<Unit>& units, const Cell& cell) const;
+  bool holds_all(const std::vector<Unit>& units, const Cell& cell) const;
+  PhaseNumbers tabulated_numbers(const Cell& cell, bool split_activations);
+  PhaseNumbers empty_numbers(const Cell& cell) const;
+  void add_moves(PhaseNumbers& numbers, std::size_t unit, std::int64_t bytes) const;
+  double load_cycles_per_byte(const Cell& cell) const;
+  double rate(const Cell& cell, const PhaseNumbers& numbers, bool one_phase) const;
+};
 
 }  // namespace superstep

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/lower/lower.h"
+#include "planner/phase_numbers.h"
 
 namespace superstep {
 
@@ -106,16 +107,8 @@ class Setting {
     return resident(unit) + std::max(at(unit).forward_peak, at(unit).backward_peak);
   }
   std::int64_t resident(std::int64_t unit) const { return at(unit).resident; }
-  // Phased: the same sums for a phase, of what is the same however its units are cut into stages.
-  struct Least {
-    std::int64_t resident = 0;                         // bytes per tile
-    std::int64_t forward = 0, backward = 0;            // cycles per micro-batch
-    std::int64_t move_forward = 0, move_backward = 0;  // cycles per micro-batch: its first and last boundary
-    std::int64_t update = 0, load = 0;                 // cycles per step and per load; load without what is fixed
-  };
-  void add_least(Least& sum, std::int64_t unit) const;
-  // What a phase of units [begin, end) moves at its two ends.
-  void add_ends(Least& sum, std::int64_t begin, std::int64_t end) const;
+  // Phased: what a bound on phases asks, whether it fits left out.
+  PhaseNumbers::Unit phase_unit(std::int64_t unit) const;
 
  private:
   // cycles = fixed + bytes * per_byte, for the transfers whose bytes are only known stage by stage.

@@ -23,7 +23,7 @@ bool may_fit(const Setting& s, const CutLimits& limits) {
 // The work of one micro-batch spread evenly over the stages, in a pipeline that fills.
 std::int64_t least_cycles(const Setting& s, const CutLimits& limits) {
   const Plan& plan = s.plan();
-  if (plan.phased()) return PhaseRest(s, limits).from(0);
+  if (plan.phased()) return PhaseRest(s, limits).least();
   if (plan.pipeline_stages > s.units() || !may_fit(s, limits)) return INT64_MAX;
   const std::int64_t work = s.work(0, s.units());
   const std::int64_t update = s.table().training() ? s.update_fixed() : 0;

@@ -111,7 +111,7 @@ class PhaseCut {
   }
 
   std::optional<Cuts> run(std::int64_t* open) {
-    if (rest_.from(0) >= limits_.best || stages_.none()) return std::nullopt;
+    if (rest_.least() >= limits_.best || stages_.none()) return std::nullopt;
     CodePromise promise{std::vector<std::uint64_t>(at(ipus_)), std::vector<std::uint64_t>(at(ipus_))};
     if (ipus_ == 1 && !s_.code_moves()) promise.present[0] = stages_.all_rows();  // it runs everything
     stages_.keep(promise);
@@ -119,7 +119,7 @@ class PhaseCut {
     if (ways_[0][0] >= PhaseStages::kNoWay) return std::nullopt;
     // Most partial cuts fall to the best one known: it is guessed ever larger until one is found.
     for (const double guess : {1.05, 1.15, 1.3, 1.5, 2.0, 3.0}) {
-      const auto cycles = static_cast<std::int64_t>(guess * static_cast<double>(rest_.from(0)));
+      const auto cycles = static_cast<std::int64_t>(guess * static_cast<double>(rest_.least()));
       if (cycles < limits_.best && try_below(cycles, promise)) break;
     }
     if (!found_) try_below(limits_.best, promise);

@@ -2,6 +2,7 @@
 #include "planner/phase_rest.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace superstep {
 namespace {
@@ -10,59 +11,94 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-PhaseRest::PhaseRest(const Setting& setting, const CutLimits& limits)
-    : s_(setting),
-      n_(setting.units()),
-      depth_(setting.plan().pipeline_stages / setting.plan().phase_groups),
-      g_(setting.plan().phase_order == PhaseOrder::phase_outer ? setting.plan().gradient_accumulation : 1),
-      repeats_(setting.plan().phase_order == PhaseOrder::phase_outer ? 1 : setting.plan().gradient_accumulation),
-      training_(setting.table().training()) {
-  const std::int64_t room = limits.tile - s_.code(0);
+PhaseNumbers phase_numbers(const Setting& s, const CutLimits& limits) {
+  const Plan& plan = s.plan();
+  const bool outer = plan.phase_order == PhaseOrder::phase_outer;
+  PhaseNumbers m;
+  m.depth = plan.pipeline_stages / plan.phase_groups;
+  m.g = outer ? plan.gradient_accumulation : 1;
+  m.repeats = outer ? 1 : plan.gradient_accumulation;
+  m.micro_batch_fixed = s.micro_batch_fixed();
+  m.moves_overlap = s.moves_overlap();
+  m.loads_overlap = s.overlapped();
+  m.training = s.table().training();
+  if (m.training) m.update_fixed = s.update_fixed();
+  const std::int64_t room = limits.tile - s.code(0);
   std::int64_t least = INT64_MAX;
-  for (std::int64_t u = 0; u < n_; ++u) {
-    fits_.push_back(s_.least_memory(u) <= room);
-    least = std::min(least, s_.least_memory(u) - s_.resident(u));
+  for (std::int64_t u = 0; u < s.units(); ++u) {
+    PhaseNumbers::Unit unit = s.phase_unit(u);
+    unit.fits = s.least_memory(u) <= room;
+    least = std::min(least, s.least_memory(u) - s.resident(u));
+    m.units.push_back(unit);
   }
-  held_limit_ = depth_ * (room - least);
+  m.held = m.depth * (room - least);
+  return m;
+}
+
+PhaseRest::PhaseRest(const Setting& setting, const CutLimits& limits) : PhaseRest(phase_numbers(setting, limits)) {}
+
+PhaseRest::PhaseRest(PhaseNumbers numbers) : m_(std::move(numbers)), n_(static_cast<std::int64_t>(m_.units.size())) {
   from_.assign(at(n_) + 1, kNever);
   from_[at(n_)] = 0;
+  std::int64_t first = 0, last = 0;  // the most that the first and a last phase load
   for (std::int64_t u = n_; u-- > 0;) {
-    for_phases(u, [&](std::int64_t v, std::int64_t phase) {
+    loads_ += m_.units[at(u)].load;
+    for_phases(u, [&](const PhaseNumbers::Unit& sum, std::int64_t v) {
+      if (u == 0) first = std::max(first, sum.load);
+      if (v == n_) last = std::max(last, sum.load);
       if (from(v) == kNever || (u == 0 && v == n_)) return;  // one phase alone is a pipeline
-      from_[at(u)] = std::min(from_[at(u)], phase + from(v));
+      from_[at(u)] = std::min(from_[at(u)], cycles(sum, u, v) + from(v));
     });
   }
+  // For both passes, but for the last phase's, which stays for its backward; the first one's stays for the next step.
+  loads_ = std::max<std::int64_t>(0, m_.repeats * (((m_.training ? 2 * loads_ - last : loads_) - first) / m_.depth));
 }
 
-// Calls f(end, least cycles) for the phases from `begin`.
+// Calls f(sum, end) for the phases from `begin`.
 template <class F>
 void PhaseRest::for_phases(std::int64_t begin, F f) const {
-  Setting::Least sum;
-  for (std::int64_t v = begin; v < n_ && fits_[at(v)]; ++v) {
-    s_.add_least(sum, v);
-    if (sum.resident > held_limit_) return;
-    f(v + 1, cycles(sum, begin, v + 1));
+  PhaseNumbers::Unit sum;
+  for (std::int64_t v = begin; v < n_ && m_.units[at(v)].fits; ++v) {
+    const PhaseNumbers::Unit& unit = m_.units[at(v)];
+    sum.resident += unit.resident;
+    if (sum.resident > m_.held) return;
+    sum.forward += unit.forward;
+    sum.backward += unit.backward;
+    sum.update += unit.update;
+    sum.load += unit.load;
+    f(sum, v + 1);
   }
 }
 
-// The slowest stage takes no less than the mean of all, i of them no less than depth_; the fullest, largest and longest
-// to load likewise. What moves at the phase's two ends is part of two stages' time unless IO tiles hide it.
-std::int64_t PhaseRest::cycles(const Setting::Least& sum, std::int64_t begin, std::int64_t end) const {
-  Setting::Least ends;
-  if (!s_.moves_overlap()) s_.add_ends(ends, begin, end);
-  const std::int64_t work = sum.forward + sum.backward + ends.move_forward + ends.move_backward;
+// The slowest stage takes no less than the mean of all, i of them no less than `depth`; the longest to load and to
+// update likewise. What moves at the phase's two ends is part of two stages' time, or goes on beside it.
+std::int64_t PhaseRest::cycles(const PhaseNumbers::Unit& sum, std::int64_t begin, std::int64_t end) const {
+  std::int64_t forward = 0, backward = 0;  // of moves
+  if (begin > 0) forward += m_.units[at(begin)].enter_forward;
+  if (m_.training) backward += m_.units[at(begin)].enter_backward;
+  if (end < n_) {
+    forward += m_.units[at(end)].leave_forward;
+    if (m_.training) backward += m_.units[at(end)].leave_backward;
+  }
+  const std::int64_t work = m_.moves_overlap ? std::max(sum.forward, forward) + std::max(sum.backward, backward)
+                                             : sum.forward + forward + sum.backward + backward;
   std::int64_t cycles =
-      repeats_ * ((g_ + depth_ - 1) * work / depth_ + g_ * (training_ ? 2 : 1) * s_.micro_batch_fixed());
-  if (!s_.overlapped()) cycles += repeats_ * (sum.load / depth_) * (training_ && end < n_ ? 2 : 1);
-  if (training_) cycles += sum.update / depth_ + s_.update_fixed();
+      m_.repeats * ((m_.g + m_.depth - 1) * work / m_.depth + m_.g * (m_.training ? 2 : 1) * m_.micro_batch_fixed);
+  if (!m_.loads_overlap) cycles += m_.repeats * (sum.load / m_.depth) * (m_.training && end < n_ ? 2 : 1);
+  if (m_.training) cycles += sum.update / m_.depth + m_.update_fixed;
   return cycles;
+}
+
+std::int64_t PhaseRest::least() const {
+  if (from(0) == kNever || !m_.loads_overlap) return from(0);
+  return std::max(from(0), loads_);
 }
 
 PhaseRest::Within PhaseRest::within(std::int64_t begin) const {
   Within out;
   out.whole = out.behind = {kNever};
-  for_phases(begin, [&](std::int64_t v, std::int64_t phase) {
-    out.whole.push_back(from(v) == kNever ? kNever : phase + from(v));
+  for_phases(begin, [&](const PhaseNumbers::Unit& sum, std::int64_t v) {
+    out.whole.push_back(from(v) == kNever ? kNever : cycles(sum, begin, v) + from(v));
     out.behind.push_back(from(v));
   });
   for (std::size_t i = out.whole.size() - 1; i-- > 0;) {

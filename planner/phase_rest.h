@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "planner/cuts.h"
+#include "planner/phase_numbers.h"
 
 namespace superstep {
 
@@ -13,10 +14,14 @@ class PhaseRest {
  public:
   static constexpr std::int64_t kNever = INT64_MAX;
 
+  explicit PhaseRest(PhaseNumbers numbers);
   PhaseRest(const Setting& setting, const CutLimits& limits);
 
-  // Least cycles of a step's part for units [begin, end of the model) when a phase begins with the first of them;
-  // kNever: they do not fit.
+  // No step takes less; kNever: nothing fits.
+  std::int64_t least() const;
+
+  // Least cycles of a step's part for units [begin, end of the model) when a phase begins with the first of them, loads
+  // left out where they overlap; kNever: they do not fit.
   std::int64_t from(std::int64_t begin) const { return from_[static_cast<std::size_t>(begin)]; }
 
   // The same when the phase began at `begin` before `end` and goes on to it at least: for that phase and what follows
@@ -27,16 +32,14 @@ class PhaseRest {
   Within within(std::int64_t begin) const;
 
  private:
-  const Setting& s_;
-  std::int64_t n_, depth_, g_, repeats_;
-  bool training_;
-  std::int64_t held_limit_ = 0;  // bytes per tile of all IPU groups of a phase together
-  std::vector<bool> fits_;       // by unit: alone
+  PhaseNumbers m_;
+  std::int64_t n_;
   std::vector<std::int64_t> from_;
+  std::int64_t loads_ = 0;
 
   template <class F>
   void for_phases(std::int64_t begin, F f) const;
-  std::int64_t cycles(const Setting::Least& sum, std::int64_t begin, std::int64_t end) const;
+  std::int64_t cycles(const PhaseNumbers::Unit& sum, std::int64_t begin, std::int64_t end) const;
 };
 
 }  // namespace superstep

@@ -2,8 +2,8 @@
 #include "planner/search.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <memory>
 #include <queue>
@@ -27,9 +27,9 @@ const std::vector<double> kMemoryCaps = {0.9, 0.8, 0.65, 0.5};
 // Runners-up that are slower than this share of the best are nothing anybody would run.
 constexpr double kOfInterest = 0.5;
 
-// Branches that are worked on side by side, against the best plans of before. As many for any number of threads: what
-// comes of them is then the same too.
-constexpr std::size_t kRound = 16;
+// Branches and cells that are worked on side by side, against the best plans of before. As many for any number of
+// threads: what comes of them is then the same too.
+constexpr std::size_t kRound = 16, kCellRound = 4;
 
 // What is yet to be searched: a cell that is not open, or a branch of one that is.
 struct Open {
@@ -38,9 +38,17 @@ struct Open {
   std::size_t cell = 0;
   std::shared_ptr<const OpenCell> opened;  // null: a cell
   OpenCell::Branch branch;
-  bool cut = false;  // the bound is from the branch's best cuts; else from little work
+  bool sure = false;  // the bound is from a cell's tables or a branch's cuts; else from little work
   friend bool operator<(const Open& a, const Open& b) {
     return a.bound != b.bound ? a.bound < b.bound : a.order > b.order;
+  }
+};
+
+// The highest bounds first.
+struct Frontier {
+  std::priority_queue<Open> cells, branches;
+  double bound() const {
+    return std::max(cells.empty() ? 0 : cells.top().bound, branches.empty() ? 0 : branches.top().bound);
   }
 };
 
@@ -60,10 +68,18 @@ struct Sweep {
   bool front = false;  // for a point of the front of throughput and memory, of which only the fastest counts
 };
 
+// The bound of a cell that is opened whatever comes of it.
+constexpr double kAny = std::numeric_limits<double>::max();
+
 class Search {
  public:
   Search(Tables& tables, const SearchOptions& options)
-      : tables_(tables), job_(tables.job()), options_(options), cuts_(tables, options.defaults), start_(Clock::now()) {
+      : tables_(tables),
+        job_(tables.job()),
+        options_(options),
+        cuts_(tables, options.defaults),
+        bounds_(tables),
+        start_(Clock::now()) {
     tile_limit_ = job_.machine.chip.tile_memory.value;
     out_.space = describe_space(job_, tables.statistics_group());
   }
@@ -90,6 +106,7 @@ class Search {
   const Job& job_;
   const SearchOptions& options_;
   PinnedCuts cuts_;
+  CellBounds bounds_;
   Clock::time_point start_;
   SearchResult out_;
   std::vector<std::pair<double, Cell>> cells_;  // by bound, the highest first
@@ -125,23 +142,16 @@ class Search {
   void order_cells(const std::vector<Cell>& list) {
     std::vector<Cell> held_back;
     for (const Cell& cell : list) {
-      if (options_.defaults || may_hold(tables_, cell)) {
-        cells_.push_back({0, cell});
+      check_stop();
+      const double bound = options_.defaults ? kAny : bounds_.quick(cell);
+      if (bound > 0) {
+        cells_.push_back({bound, cell});
         continue;
       }
       out_.stats.pruned += static_cast<double>(settings(job_, cell, false).size());
       held_back.push_back(cell);
     }
-    if (cells_.empty() && !held_back.empty() && options_.explain) cells_.push_back({0, widest(held_back)});
-    const Clock::time_point start = Clock::now();
-    std::atomic<std::size_t> done = 0;
-    parallel_for(cells_.size(), options_.threads, [&](std::size_t i) {
-      check_stop();
-      cells_[i].first = cell_bound(tables_, cells_[i].second);
-      report(0.3 * static_cast<double>(done) / static_cast<double>(cells_.size()), "tabulating blocks");
-      ++done;
-    });
-    out_.stats.table_seconds += since(start);
+    if (cells_.empty() && !held_back.empty() && options_.explain) cells_.push_back({kAny, widest(held_back)});
     std::stable_sort(cells_.begin(), cells_.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   }
 
@@ -173,20 +183,49 @@ class Search {
   // ---- best first
 
   // Cells are opened, and their branches divided, from the highest bound down, until nothing that is left can be
-  // better than what was found.
+  // better than what was found. Branches come first until there is a plan, against which the rest is pruned.
   void sweep(const Sweep& how) {
-    std::priority_queue<Open> open;
-    for (std::size_t i = 0; i < cells_.size(); ++i) open.push({cells_[i].first, made_++, i, nullptr, {}});
-    while (!open.empty() && open.top().bound > floor(how) && !time_is_up()) {
-      if (!open.top().opened)
+    Frontier open;
+    for (std::size_t i = 0; i < cells_.size(); ++i)
+      open.cells.push({cells_[i].first, made_++, i, nullptr, {}, options_.defaults});
+    while (open.bound() > floor(how) && !time_is_up()) {
+      const bool branch = !open.branches.empty() && open.branches.top().bound > floor(how);
+      const bool cell = !open.cells.empty() && open.cells.top().bound > floor(how);
+      const bool first = incumbent() == 0 && options_.rank_of == 0;
+      if (branch && (!cell || first || open.branches.top().bound >= open.cells.top().bound))
+        work_on_top(how, open);
+      else if (open.cells.top().sure)
         open_cell(how, open);
       else
-        work_on_top(how, open);
+        tabulate_cells(how, open);
     }
-    const double left = open.empty() ? 0 : open.top().bound;
-    for (; !open.empty(); open.pop()) leave(open.top(), how);
+    const double left = open.bound();
+    for (auto* queue : {&open.cells, &open.branches}) {
+      for (; !queue->empty(); queue->pop()) leave(queue->top(), how);
+    }
     if (!how.front && stopped_ && incumbent() > 0)
       out_.stats.gap = std::max(0.0, 1 - incumbent() / std::max(incumbent(), left));
+  }
+
+  // Bounds the cells on top by their tables.
+  void tabulate_cells(const Sweep& how, Frontier& open) {
+    const Clock::time_point start = Clock::now();
+    std::vector<Open> round;
+    while (round.size() < kCellRound && !open.cells.empty() && !open.cells.top().sure &&
+           open.cells.top().bound > floor(how)) {
+      round.push_back(open.cells.top());
+      open.cells.pop();
+    }
+    parallel_for(round.size(), options_.threads, [&](std::size_t i) {
+      check_stop();
+      round[i].bound = std::min(round[i].bound, bounds_.tabulated(cells_[round[i].cell].second));
+      round[i].sure = true;
+    });
+    for (Open& o : round) {
+      cells_[o.cell].first = o.bound;  // for the sweeps that follow
+      open.cells.push(std::move(o));
+    }
+    out_.stats.table_seconds += since(start);
   }
 
   void leave(const Open& o, const Sweep& how) {
@@ -196,8 +235,8 @@ class Search {
     if (stopped_ && o.bound > options_.rank_of) out_.stats.undecided += size;
   }
 
-  void open_cell(const Sweep& how, std::priority_queue<Open>& open) {
-    const Open top = open.top();
+  void open_cell(const Sweep& how, Frontier& open) {
+    const Open top = open.cells.top();
     const std::vector<Plan> plans = settings(job_, cells_[top.cell].second, options_.defaults);
     if (!how.front) {
       report(0.3 + 0.6 * static_cast<double>(top.cell) / static_cast<double>(cells_.size()),
@@ -205,7 +244,7 @@ class Search {
     }
     tabulate(plans);
     if (time_is_up()) return;
-    open.pop();
+    open.cells.pop();
     const auto cell = std::make_shared<const OpenCell>(tables_, cuts_, plans);
     if (!how.front) out_.stats.pruned += static_cast<double>(cell->equal());
     push(top, cell, cell->roots(), how, open);
@@ -213,14 +252,14 @@ class Search {
 
   // Pushes those branches of `from` that may be of interest, bounded by little work.
   void push(const Open& from, const std::shared_ptr<const OpenCell>& cell,
-            const std::vector<OpenCell::Branch>& branches, const Sweep& how, std::priority_queue<Open>& open) {
+            const std::vector<OpenCell::Branch>& branches, const Sweep& how, Frontier& open) {
     for (const OpenCell::Branch& b : branches) {
       Open o{from.bound, made_++, from.cell, cell, b};
       const Setting setting = cell->relaxed(b);
       const std::int64_t least = least_cycles(setting, limits_of(setting, how, 0));
       o.bound = least == INT64_MAX ? 0 : std::min(o.bound, rate(setting.plan(), least));
       if (o.bound > std::max(floor(how), floor_of_kinds(o, how)))
-        open.push(std::move(o));
+        open.branches.push(std::move(o));
       else if (!how.front)
         out_.stats.pruned += static_cast<double>(b.size());
     }
@@ -228,19 +267,19 @@ class Search {
 
   // Those on top are cut, or divided where they have been, side by side against the best plans of before; what comes
   // of them is merged in order.
-  void work_on_top(const Sweep& how, std::priority_queue<Open>& open) {
+  void work_on_top(const Sweep& how, Frontier& open) {
     std::vector<Open> round;
     const double all = floor(how);
-    while (round.size() < kRound && !open.empty() && open.top().opened && open.top().bound > all) {
-      round.push_back(open.top());
-      open.pop();
+    while (round.size() < kRound && !open.branches.empty() && open.branches.top().bound > all) {
+      round.push_back(open.branches.top());
+      open.branches.pop();
     }
     std::vector<Visit> visits(round.size());
     parallel_for(round.size(), options_.threads, [&](std::size_t i) {
       check_stop();
       const Open& o = round[i];
       const double least = std::max(all, floor_of_kinds(o, how));
-      if (o.bound <= least || o.cut) return;
+      if (o.bound <= least || o.sure) return;
       visits[i] = o.branch.leaf() ? leaf(o.opened->setting(o.branch), how, least)
                                   : bound(o.opened->relaxed(o.branch), how, least);
     });
@@ -248,12 +287,12 @@ class Search {
       Open& o = round[i];
       merge(o, visits[i], how);
       if (o.branch.leaf()) continue;
-      if (o.cut) {
+      if (o.sure) {
         push(o, o.opened, o.opened->children(o.branch), how, open);
       } else if (visits[i].bound > 0) {
         o.bound = std::min(o.bound, visits[i].bound);
-        o.cut = true;
-        open.push(std::move(o));
+        o.sure = true;
+        open.branches.push(std::move(o));
       }
     }
   }
@@ -355,7 +394,7 @@ class Search {
     const bool leaf = o.branch.leaf(), was_cut = v.programmes > 0;
     if (!how.front) {
       if (leaf && was_cut) out_.stats.explored += 1;
-      if (!o.cut && (leaf ? !was_cut : v.bound <= 0)) out_.stats.pruned += static_cast<double>(o.branch.size());
+      if (!o.sure && (leaf ? !was_cut : v.bound <= 0)) out_.stats.pruned += static_cast<double>(o.branch.size());
       out_.stats.feasible += v.feasible ? 1 : 0;
       open_bound_ = std::max(open_bound_, v.open_bound);
     }

@@ -354,20 +354,19 @@ void Setting::leave_phase(Stage& s, std::int64_t end, bool more_phases) const {
   if (training_) s.move_backward += out.move + out.join;
 }
 
-void Setting::add_least(Least& sum, std::int64_t unit) const {
+PhaseNumbers::Unit Setting::phase_unit(std::int64_t unit) const {
   const PerUnit& p = at(unit);
-  sum.resident += p.resident;
-  sum.forward += p.forward + p.host;
-  sum.backward += training_ ? p.backward + p.again : 0;
-  sum.update += p.update;
-  sum.load += static_cast<std::int64_t>(load_.per_byte * static_cast<double>(p.weights));
-}
-
-void Setting::add_ends(Least& sum, std::int64_t begin, std::int64_t end) const {
-  const PerUnit &in = at(begin), &out = at(end);
-  const bool first = begin == 0, last = end == n_;
-  sum.move_forward += (first ? 0 : in.move + in.join) + (last ? 0 : out.move);
-  if (training_) sum.move_backward += in.move + in.join + (first ? 0 : in.move) + (last ? 0 : out.move + out.join);
+  PhaseNumbers::Unit out;
+  out.resident = p.resident;
+  out.forward = p.forward + p.host;
+  out.backward = training_ ? p.backward + p.again : 0;
+  out.enter_forward = p.move + p.join;
+  out.enter_backward = (unit > 0 ? 2 : 1) * p.move + p.join;
+  out.leave_forward = p.move;
+  out.leave_backward = p.move + p.join;
+  out.update = p.update;
+  out.load = static_cast<std::int64_t>(load_.per_byte * static_cast<double>(p.weights));
+  return out;
 }
 
 std::int64_t Setting::spill_cycles(std::int64_t weight_bytes) const {

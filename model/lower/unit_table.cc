@@ -8,25 +8,18 @@
 #include "model/ops/op.h"
 
 namespace superstep {
-namespace {
-
-// Multiply-adds of a matrix product are its iteration space.
-double product_flops(const GraphFacts& facts, UnitId unit) {
+double product_flops(const GraphFacts& facts, UnitId unit, Pass pass) {
   double flops = 0;
   const Graph& g = facts.graph;
-  for (const auto& list : {g.units[unit].ops[0], g.units[unit].ops[1]}) {
-    for (OpId id : list) {
-      if (!g.ops[id].def->uses_amp) continue;
-      const CallOf call(g, id);
-      double volume_of_space = 2;
-      for (const Axis& a : g.ops[id].def->space(*call).axes) volume_of_space *= static_cast<double>(a.extent);
-      flops += volume_of_space;
-    }
+  for (OpId id : g.units[unit].ops[static_cast<std::size_t>(pass)]) {
+    if (!g.ops[id].def->uses_amp) continue;
+    const CallOf call(g, id);
+    double volume_of_space = 2;
+    for (const Axis& a : g.ops[id].def->space(*call).axes) volume_of_space *= static_cast<double>(a.extent);
+    flops += volume_of_space;
   }
   return flops;
 }
-
-}  // namespace
 
 UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, const CostModel& model,
                      ProductFronts& fronts, const TableKey& key, bool training)
@@ -125,7 +118,7 @@ UnitRow UnitTable::make_row(UnitId unit) const {
     row.feed_bytes += on_ipu(facts, context_.sharding, t);
     row.feed_tile += per_tile(facts, context_.sharding, t, context_.tiles);
   }
-  row.flops = product_flops(facts, unit);
+  row.flops = product_flops(facts, unit, Pass::forward) + product_flops(facts, unit, Pass::backward);
   return row;
 }
 

@@ -108,6 +108,9 @@ class UnitTable {
   mutable std::map<std::pair<std::int32_t, GroupShape>, Update> updates_;
 };
 
+// Floating-point operations of a unit's matrix products in one pass: two for each point of their iteration spaces.
+double product_flops(const GraphFacts& facts, UnitId unit, Pass pass);
+
 // The share of work of one op on one IPU, for choosing splits: multiply rate or vector rate of all tiles.
 WorkTime work_time(const Graph& graph, const Chip& chip);
 CollectiveTime collective_time(const CostModel& model, TensorParallel mesh);
