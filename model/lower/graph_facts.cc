@@ -27,6 +27,8 @@ GraphFacts::GraphFacts(const Graph& g) : graph(g), signatures(unit_signatures(g)
   feeds.resize(units);
   contributes.assign(g.tensors.size(), false);
   read_in_backward.assign(g.tensors.size(), false);
+  replaces.assign(g.tensors.size(), TensorId());
+  for (const auto& [old, made] : g.updates) replaces[static_cast<std::size_t>(made.index)] = old;
   leaves_unit.assign(g.tensors.size(), false);
   for (TensorId t : g.outputs) leaves_unit[static_cast<std::size_t>(t.index)] = !g.loss.valid() || t == g.loss;
   std::vector<std::int32_t> first_user(g.tensors.size(), -1), last_reader(g.tensors.size(), -1);

@@ -30,6 +30,7 @@ struct GraphFacts {
   // shift of a kept tensor (the result of a normalisation); empty: it is kept when the backward reads it.
   std::map<TensorId, std::vector<OpId>> remade;
   bool trained(TensorId weight) const { return trained_[static_cast<std::size_t>(weight.index)]; }
+  std::vector<TensorId> replaces;  // by tensor: the weight or state that it is the next value of; invalid: of none
   std::vector<bool> leaves_unit;  // by tensor: read by another unit in the same pass, or a result
 
  private:

@@ -13,7 +13,6 @@ UnitMemory::UnitMemory(const GraphFacts& facts, const std::vector<OpId>& ops, Pa
       if (t.valid()) last_use_[root(t)] = i;
     }
   }
-  for (const auto& [old, made] : facts.graph.updates) old_.emplace(made, old);
   for (OpId id : ops) {
     for (TensorId t : facts.graph.ops[id].outputs) {
       const bool crosses = facts.leaves_unit[at(t)] && !facts.contributes[at(t)];
@@ -35,8 +34,8 @@ void UnitMemory::hold(TensorId t, Bytes bytes) {
 }
 
 void UnitMemory::hold_result(TensorId t, Bytes bytes, std::size_t position, const Op* replaces) {
-  if (const auto update = old_.find(t); update != old_.end()) {
-    const auto use = last_use_.find(root(update->second));
+  if (const TensorId old = facts_.replaces[static_cast<std::size_t>(t.index)]; old.valid()) {
+    const auto use = last_use_.find(root(old));
     if (use == last_use_.end() || use->second <= position) return;
   }
   if (replaces) {

@@ -44,7 +44,6 @@ class UnitMemory {
   std::set<TensorId> stays_;                  // roots read after this function, by this pass or (forward) only backward
   std::set<TensorId> own_;                    // of stays_: this unit's backward pass reads it
   std::map<TensorId, bool> only_backward_;    // of stays_: nobody else reads it
-  std::map<TensorId, TensorId> old_;          // of new values: the ones that they replace
   std::map<TensorId, Bytes> live_;            // roots made here and not yet freed
   Bytes live_bytes_, live_keeping_;
 
