@@ -44,9 +44,11 @@ small_sweep '"500 kB/s", "1 MB/s", "2 MB/s"'
 
 # start OPTIONS: two ranks on each host; rank 2 and 3 are on the second.
 start() {
+  rm -f err
   timeout -k 5 100 ./enter "$a" mpirun "$@" --hostfile hosts -n 4 --mca plm_rsh_agent "$PWD/enter" \
     --mca btl_tcp_if_include v0 --mca oob_tcp_if_include v0 \
-    "$superstep" sweep "$PWD/sweep.json" -o $results --format csv --threads 1 --lost-after 3 >out 2>err &
+    "$superstep" sweep "$PWD/sweep.json" -o $results --format csv --threads 1 --lost-after 3 --progress json \
+    >out 2>err &
   mpi=$!
 }
 ended() {  # WHAT

@@ -7,6 +7,7 @@ small_sweep '"1 MB/s"'
 "$superstep" sweep sweep.json --format csv >alone.csv || true
 (($(wc -l <alone.csv) == 13)) || complain "$(wc -l <alone.csv) lines, expected 13"
 
+rm -f err
 # Two of four ranks are killed with SIGKILL: they cost the item they held, which others plan.
 timeout -k 5 100 mpirun --enable-recovery -n 4 "$superstep" sweep "$PWD/sweep.json" -o $results --format csv \
   --threads 1 --lost-after 3 --progress json >out 2>err &
