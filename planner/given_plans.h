@@ -49,7 +49,7 @@ struct GivenEstimate {
 // One after another on this thread: each plan by evaluate(), each setting made once.
 struct GivenPass {
   std::vector<GivenEstimate> estimates;                // by plan
-  double evaluation_seconds = 0, setting_seconds = 0;  // of all plans; of all settings
+  double evaluation_seconds = 0, setting_seconds = 0;  // of a core: for all plans, for all settings
 };
 GivenPass evaluate_given(const GivenPlans& given);
 
