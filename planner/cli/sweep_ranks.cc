@@ -154,7 +154,7 @@ class RankZero {
     for (int r = 1; r < ranks_.size(); ++r) ranks_.send(r, {{"kind", "stop"}});
     int answers = 1;
     const Clock::time_point start = Clock::now();
-    stopped_ = !any_lost_ && !planner_.busy();
+    stopped_ = !planner_.busy() && std::none_of(others_.begin(), others_.end(), [](const Other& o) { return o.lost; });
     while (stopped_ && answers < ranks_.size()) {
       const auto message = ranks_.receive();
       if (!message) std::this_thread::sleep_for(kPoll);
@@ -269,7 +269,7 @@ class RankZero {
       Other& other = others_[static_cast<std::size_t>(r)];
       if (other.lost || since(other.heard) < a_.lost_after) continue;
       other.here = false;
-      other.lost = any_lost_ = true;
+      other.lost = true;
       std::string text = "rank " + std::to_string(r) + " was lost";
       const char* before = ", with item ";
       for (const std::size_t item : board_->lose(r)) {
@@ -317,7 +317,7 @@ class RankZero {
   std::size_t done_ = 0, without_plan_ = 0;
   std::function<void(const ManyProgress&)> progress_;
   Clock::time_point started_ = Clock::now(), last_beat_;
-  bool any_lost_ = false, stopped_ = false, noted_binding_ = false;
+  bool stopped_ = false, noted_binding_ = false;
 };
 
 int run_rank_zero(Ranks& ranks, const GridArguments& a, const CommonOptions& common) {
