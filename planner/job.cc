@@ -398,7 +398,9 @@ Job read_job(const nlohmann::json& json, const std::string& name) {
   return job;
 }
 
-Pins read_pins(const nlohmann::json& plan, const std::string& name) { return read_pins(JsonReader(plan, name)); }
+Pins read_pins(const nlohmann::json& plan, const std::string& name, const std::string& pointer) {
+  return read_pins(JsonReader(plan, name, pointer));
+}
 
 Job load_job(const std::string& path) { return read_job(parse_json_file(path), path); }
 

@@ -93,8 +93,8 @@ struct Job {
 // Reads and checks a job; see data/jobs/schema.json. Throws Error with file and JSON pointer.
 Job load_job(const std::string& path);
 Job read_job(const nlohmann::json& json, const std::string& name);
-// Pins alone, as a job's "plan" has them; messages point into `name`.
-Pins read_pins(const nlohmann::json& plan, const std::string& name);
+// Pins alone, as a job's "plan" has them; messages point into `name`, below `pointer`.
+Pins read_pins(const nlohmann::json& plan, const std::string& name, const std::string& pointer = "");
 // Throws Error where a training job does not say how many samples a step has.
 void check_batch(const Job& job);
 

@@ -173,13 +173,6 @@ json question(const Sweep& sweep, const SweepOptions& options) {
   return {{"base", sweep.base}, {"grid", grid}, {"time_limit", options.time_limit}};
 }
 
-json grid_of(const Sweep& sweep, std::size_t item) {
-  const std::vector<json> values = sweep.values(item);
-  json grid = json::object();
-  for (std::size_t a = 0; a < values.size(); ++a) grid[sweep.grid[a].pointer] = values[a];
-  return grid;
-}
-
 std::vector<std::size_t> items_to_plan(const std::vector<std::string>& keys, const std::vector<SweepRow>& rows,
                                        const std::string& path) {
   std::vector<bool> done(keys.size(), false);
@@ -268,32 +261,52 @@ std::string key_of(const json& job_json, const std::string& source) {
   return hash.hex();
 }
 
-void run_sweep(const Sweep& sweep, SweepStore& store, const SweepOptions& options) {
+json grid_of(const Sweep& sweep, std::size_t item) {
+  const std::vector<json> values = sweep.values(item);
+  json grid = json::object();
+  for (std::size_t a = 0; a < values.size(); ++a) grid[sweep.grid[a].pointer] = values[a];
+  return grid;
+}
+
+ManyOptions item_options(double time_limit, int threads) {
+  ManyOptions many;
+  many.threads = threads;
+  many.search.time_limit = time_limit;
+  many.search.pareto = many.search.find_fix = false;
+  return many;
+}
+
+SweepWork begin_sweep(const Sweep& sweep, SweepStore& store, const SweepOptions& options) {
   const json asked = question(sweep, options);
   check_same_sweep(store.question_or(asked), asked, store.path());
-  std::vector<std::string> keys(sweep.size());
-  parallel_for(keys.size(), options.threads, [&](std::size_t i) { keys[i] = key_of(sweep.job(i), sweep.job_source); });
+  SweepWork work;
+  work.keys.resize(sweep.size());
+  parallel_for(sweep.size(), options.threads,
+               [&](std::size_t i) { work.keys[i] = key_of(sweep.job(i), sweep.job_source); });
   const std::vector<SweepRow> before = store.rows();
-  const std::vector<std::size_t> left = items_to_plan(keys, before, store.path());
-  ManyOptions many;
-  many.threads = options.threads;
-  many.search.time_limit = options.time_limit;
-  many.search.pareto = many.search.find_fix = false;
+  work.left = items_to_plan(work.keys, before, store.path());
+  work.done = before.size();
+  work.without_plan = static_cast<std::size_t>(std::count_if(
+      before.begin(), before.end(), [](const SweepRow& row) { return row.status != PlanStatus::planned; }));
+  return work;
+}
+
+void run_sweep(const Sweep& sweep, SweepStore& store, const SweepOptions& options) {
+  const SweepWork work = begin_sweep(sweep, store, options);
+  ManyOptions many = item_options(options.time_limit, options.threads);
   if (options.progress) {
-    const auto failed_before = static_cast<std::size_t>(std::count_if(
-        before.begin(), before.end(), [](const SweepRow& row) { return row.status != PlanStatus::planned; }));
-    many.progress = [&, failed_before](ManyProgress p) {
-      p.done += before.size();
-      p.without_plan += failed_before;
+    many.progress = [&](ManyProgress p) {
+      p.done += work.done;
+      p.without_plan += work.without_plan;
       p.jobs = sweep.size();
       options.progress(p);
     };
   }
   plan_jobs(
-      left.size(), [&](std::size_t i) { return read_job(sweep.job(left[i]), sweep.job_source); }, many,
+      work.left.size(), [&](std::size_t i) { return read_job(sweep.job(work.left[i]), sweep.job_source); }, many,
       [&](std::size_t i, const PlannedJob& planned, double seconds) {
-        store.append(
-            row_of(static_cast<std::int64_t>(left[i]), keys[left[i]], grid_of(sweep, left[i]), planned, seconds));
+        const std::size_t item = work.left[i];
+        store.append(row_of(static_cast<std::int64_t>(item), work.keys[item], grid_of(sweep, item), planned, seconds));
       });
 }
 

@@ -48,9 +48,23 @@ struct SweepOptions {
   std::function<void(const ManyProgress&)> progress;  // may be empty
 };
 
-// Plans what the store does not hold yet, and appends each item as it is done. Throws Error where the store holds
-// results of another sweep, saying what differs.
+// What of a sweep is left to plan.
+struct SweepWork {
+  std::vector<std::string> keys;           // of all its items
+  std::vector<std::size_t> left;           // items that have no row, by number
+  std::size_t done = 0, without_plan = 0;  // rows that were there, and those of them that say why there is no plan
+};
+// Throws Error where the store holds results of another sweep, or items planned with other numbers, saying what
+// differs.
+SweepWork begin_sweep(const Sweep& sweep, SweepStore& store, const SweepOptions& options);
+
+// Plans what the store does not hold yet, and appends each item as it is done. Throws what begin_sweep() does.
 void run_sweep(const Sweep& sweep, SweepStore& store, const SweepOptions& options);
+
+// The values of an item by their pointers.
+nlohmann::json grid_of(const Sweep& sweep, std::size_t item);
+// How an item is searched, by whomever.
+ManyOptions item_options(double time_limit, int threads);
 
 // A hash of all that an item's result depends on: its job, the machine's and the calibration's numbers, the model's
 // file.

@@ -26,6 +26,7 @@ using Run = std::function<int()>;
 using AddCommand = void (*)(CLI::App& app, CommonOptions& common, Run& run);
 void add_plan(CLI::App& app, CommonOptions& common, Run& run);
 void add_estimate(CLI::App& app, CommonOptions& common, Run& run);
+void add_bench_eval(CLI::App& app, CommonOptions& common, Run& run);
 void add_calibrate(CLI::App& app, CommonOptions& common, Run& run);
 void add_compare(CLI::App& app, CommonOptions& common, Run& run);
 void add_conformance(CLI::App& app, CommonOptions& common, Run& run);

@@ -9,6 +9,7 @@
 #include "model/quantity_text.h"
 #include "planner/cli/options.h"
 #include "planner/cli/sweep_grid.h"
+#include "planner/cli/sweep_ranks.h"
 #include "planner/cli/sweep_sensitivity.h"
 #include "planner/scaling.h"
 
@@ -125,6 +126,9 @@ int run_sweep_command(const SweepArguments& a, const CommonOptions& common) {
     throw Error("sweep", std::string("found ") + (given == 0 ? "none" : "several") +
                              ", expected one of SWEEP.json, --scaling JOB.json and --sensitivity JOB.json");
   check_options(a);
+  if (a.grid.sweep.empty() && started_as_rank())
+    throw Error("mpirun", std::string("found with ") + (a.scaling.empty() ? "--sensitivity" : "--scaling") +
+                              ", expected with SWEEP.json, whose items its ranks share");
   if (!a.scaling.empty()) return run_scaling(a, common);
   if (!a.sensitivity.empty()) return run_sensitivity(a.sensitivity, a.options.time_limit, common);
   GridArguments grid = a.grid;
@@ -160,6 +164,10 @@ void add_sweep(CLI::App& app, CommonOptions& common, Run& run) {
       ->type_name("N,N");
   sub->add_option("--time-limit", a->options.time_limit, "Of each search, in seconds; 0: none")
       ->check(CLI::Range(0.0, 1e6))
+      ->type_name("S");
+  sub->add_option("--lost-after", a->grid.lost_after,
+                  "Under mpirun: give up a rank that is silent for so many seconds, and its items to others")
+      ->check(CLI::Range(0.5, 1e6))
       ->type_name("S");
   sub->callback([a, &common, &run] { run = [a, &common] { return run_sweep_command(*a, common); }; });
 }

@@ -7,10 +7,15 @@
 #include <memory>
 
 #include "model/error.h"
+#include "planner/cli/sweep_ranks.h"
 #include "planner/sweep_table.h"
 
 namespace superstep {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kPause(5);  // between lines of progress where there is no terminal
 
 std::string time_text(double seconds) {
   if (seconds < 90) return std::to_string(std::lround(seconds)) + " s";
@@ -51,7 +56,6 @@ void print(const GridArguments& a, const CommonOptions& common, const Sweep& swe
 }  // namespace
 
 std::function<void(const ManyProgress&)> progress_of_many(const CommonOptions& common) {
-  using Clock = std::chrono::steady_clock;
   if (common.progress == "json") {
     // A line for each job that ends, and ten a second between them.
     auto last = std::make_shared<std::pair<Clock::time_point, std::size_t>>(Clock::time_point(), SIZE_MAX);
@@ -72,19 +76,46 @@ std::function<void(const ManyProgress&)> progress_of_many(const CommonOptions& c
   return [line](const ManyProgress& p) { line(p.share, sentence(p)); };
 }
 
+std::function<void(const ManyProgress&)> progress_on_ranks(const CommonOptions& common) {
+  std::function<void(const ManyProgress&)> progress = progress_of_many(common);
+  if (progress || common.quiet) return progress;
+  auto next = std::make_shared<Clock::time_point>(Clock::now() + kPause);
+  return [next](const ManyProgress& p) {
+    if (Clock::now() < *next) return;
+    *next = Clock::now() + kPause;
+    std::cerr << "superstep: " + sentence(p) + "\n" << std::flush;
+  };
+}
+
+void note(const CommonOptions& common, const std::string& text) {
+  clear_progress(common);
+  if (common.progress == "json")
+    std::cerr << nlohmann::json{{"note", text}}.dump() + "\n" << std::flush;
+  else if (!common.quiet)
+    std::cerr << "superstep: " + text + "\n" << std::flush;
+}
+
+int finish_grid(const GridArguments& a, const CommonOptions& common, const Sweep& sweep,
+                const std::vector<SweepRow>& rows, const std::set<std::size_t>& given_up) {
+  print(a, common, sweep, rows);
+  write_json(common, to_json(rows));
+  for (const std::size_t item : given_up)
+    std::cerr << "superstep: item " + std::to_string(item) +
+                     " was lost with two ranks and has no row; the same command plans it again\n";
+  const bool all =
+      std::all_of(rows.begin(), rows.end(), [](const SweepRow& row) { return row.status == PlanStatus::planned; });
+  return all && given_up.empty() ? kDone : kFailed;
+}
+
 int run_grid(const GridArguments& a, const CommonOptions& common) {
+  if (started_as_rank()) return run_grid_on_ranks(a, common);
   check_output(a.results);
   check_output(common.json);
   const Sweep sweep = load_sweep(a.sweep);
   SweepStore store(a.results);
   run_sweep(sweep, store, {a.time_limit, common.threads, progress_of_many(common)});
   clear_progress(common);
-  const std::vector<SweepRow> rows = store.rows();
-  print(a, common, sweep, rows);
-  write_json(common, to_json(rows));
-  const bool all =
-      std::all_of(rows.begin(), rows.end(), [](const SweepRow& row) { return row.status == PlanStatus::planned; });
-  return all ? kDone : kFailed;
+  return finish_grid(a, common, sweep, store.rows());
 }
 
 }  // namespace superstep

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "model/error.h"
+#include "planner/sweep_item.h"
 #include "planner/sweep_table.h"
 #include "tests/planner/world.h"
 
@@ -119,6 +120,39 @@ TEST_F(SweepFiles, RowsAreTheBestPlansOfTheirJobs) {
     EXPECT_EQ(row.tile_peak, alone.tile_peak);
   }
   EXPECT_EQ(without_seconds(rows), without_seconds(run(s, "")));
+}
+
+// Over a message in the form that ranks use, to the last bit.
+TEST(SweepItem, APlannedItemIsTheSameRowInAnotherProcess) {
+  json grid;
+  grid["/plan/micro_batch"] = {8, 64};
+  const Sweep s = read_sweep(sweep_json(grid), "sweep.json");
+  SweepStore store("");
+  const SweepOptions options{.time_limit = 0, .threads = 1, .progress = {}};
+  const SweepWork work = begin_sweep(s, store, options);
+  const std::vector<SweepRow> rows = run(s, "");
+  ASSERT_EQ(work.left.size(), rows.size());
+  const auto sent = [](const json& message) { return json::from_msgpack(json::to_msgpack(message)); };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const SweepItem there = item_from(sent(to_json(item_of(s, work, i, options))));
+    json row = to_json(row_from(sent(to_json(plan_item(there, [](double, const std::string&) {})))));
+    row["seconds"] = rows[i].seconds;
+    EXPECT_EQ(row, to_json(rows[i]));
+  }
+}
+
+TEST(SweepItem, AnotherComputerWithOtherNumbersIsRefused) {
+  const Sweep s = read_sweep(sweep_json({{"/plan/micro_batch", {8}}}), "sweep.json");
+  SweepStore store("");
+  const SweepOptions options{.time_limit = 0, .threads = 1, .progress = {}};
+  SweepItem item = item_of(s, begin_sweep(s, store, options), 0, options);
+  item.key = "of other numbers";
+  try {
+    plan_item(item, [](double, const std::string&) {});
+    FAIL() << "not refused";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("item 0 has other numbers here"));
+  }
 }
 
 // A micro-batch above the batch has no legal plan; 16 KiB on a tile hold no plan at all.

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many plans that somebody else chose, evaluated by the tables and some of them checked by lowering.
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "planner/evaluate.h"
+#include "planner/tables.h"
+
+namespace superstep {
+
+// What plans share that differ in nothing their tables depend on.
+struct GivenWorld {
+  explicit GivenWorld(Job of_line);
+  const Job job;  // of the first of them
+  const CostModel model;
+  Tables tables;
+};
+
+struct GivenPlan {
+  std::int64_t line = 0;  // counted from 1
+  GivenWorld* world = nullptr;
+  Plan plan;
+};
+
+struct GivenPlans {
+  std::vector<std::unique_ptr<GivenWorld>> worlds;
+  std::vector<GivenPlan> plans;       // plans with the same setting stand together; else in the order of lines
+  std::vector<std::size_t> settings;  // where in `plans` each setting begins
+};
+
+// Each line is a job whose plan gives every field one value, as `superstep plan --json` writes it; precision and
+// serialisation may be left to their defaults. Empty lines are passed over. Throws Error, naming the line, for what is
+// no such job and for a plan that is not legal.
+GivenPlans read_given_plans(std::istream& lines, const std::string& name);
+
+struct GivenEstimate {
+  Estimate estimate;
+  double step_seconds = 0, samples_per_second = 0;
+  bool fits = false;
+};
+
+// One after another on this thread: each plan by evaluate(), each setting made once.
+struct GivenPass {
+  std::vector<GivenEstimate> estimates;                // by plan
+  double evaluation_seconds = 0, setting_seconds = 0;  // of a core: for all plans, for all settings
+};
+GivenPass evaluate_given(const GivenPlans& given);
+
+// The tables' numbers over those of the plan's lowered program.
+struct GivenCheck {
+  std::size_t plan = 0;
+  double time = 1, memory = 1, executable = 1, ddr = 1;
+  // Time and Streaming Memory within 1 %; memory of the fullest tile no less, and at most 3 % more.
+  bool agrees() const;
+};
+// Of `sample` plans, evenly from all; of all where there are fewer.
+std::vector<GivenCheck> check_given(const GivenPlans& given, const GivenPass& pass, std::size_t sample, int threads);
+
+}  // namespace superstep
