@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "model/lower/lower.h"
@@ -88,9 +89,7 @@ class Setting {
       std::int64_t weight_bytes) const;  // not phased, weights kept elsewhere: in and out once a step
   // Least cycles of one micro-batch through units [begin, end), forward and backward. Phases run every
   // forward again; else nothing is recomputed.
-  std::int64_t work(std::int64_t begin, std::int64_t end) const {
-    return work_sum_[static_cast<std::size_t>(end)] - work_sum_[static_cast<std::size_t>(begin)];
-  }
+  std::int64_t work(std::int64_t begin, std::int64_t end) const;
   // Phased: Streaming Memory counted for weights that `unit` borrows, and the unit that owns them; -1: none.
   std::int64_t borrowed_ddr(std::int64_t unit) const { return at(unit).borrowed_ddr; }
   std::int64_t borrowed_lent(std::int64_t unit) const { return at(unit).borrowed_lent; }
@@ -142,7 +141,7 @@ class Setting {
   };
 
   const PerUnit& at(std::int64_t unit) const {
-    return unit_[static_cast<std::size_t>(class_of_[static_cast<std::size_t>(unit)])];
+    return unit_[static_cast<std::size_t>((*class_of_)[static_cast<std::size_t>(unit)])];
   }
   PerUnit per_unit(std::size_t unit, const OptimizerSpec& optimizer) const;
   void add_boundary(PerUnit& p, std::size_t unit) const;
@@ -152,7 +151,6 @@ class Setting {
   std::int64_t update_cycles(std::size_t unit, std::int64_t state) const;  // state: bytes per IPU
   void count_code();
   void split_classes(const Setting& other);
-  void sum_work();
   double rate(Location where) const;  // bytes per second from or to outside of the processor; 0: in the processor
   std::int64_t moved(std::int64_t bytes, double rate) const;         // cycles
   std::int64_t streaming(std::int64_t bytes, Location where) const;  // cycles
@@ -176,10 +174,9 @@ class Setting {
   double stash_rate_, weights_rate_, code_rate_, spill_rate_;  // bytes per second; 0: nothing moves
   std::int64_t weight_shards_ = 1, spill_shards_ = 1;
   bool relaxed_ = false;
-  std::vector<PerUnit> unit_;           // by class
-  std::vector<std::int32_t> class_of_;  // of units, and of the end
-  std::vector<CodeOfRow> code_of_row_;  // by row, 64 at most: more rows share
-  std::vector<std::int64_t> work_sum_;  // prefix sums of forward + backward
+  std::vector<PerUnit> unit_;                                  // by class
+  std::shared_ptr<const std::vector<std::int32_t>> class_of_;  // of units, and of the end
+  std::vector<CodeOfRow> code_of_row_;                         // by row, 64 at most: more rows share
   Linear load_, gather_, scatter_, per_gradient_, per_weight_;
 };
 

@@ -83,7 +83,6 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
   if (training_) price_update();
   for (std::size_t unit : table.first_of_class()) unit_.push_back(per_unit(unit, optimizer));
   count_code();
-  sum_work();
 }
 
 Setting::PerUnit Setting::per_unit(std::size_t unit, const OptimizerSpec& optimizer) const {
@@ -195,13 +194,13 @@ void Setting::count_code() {
   }
 }
 
-void Setting::sum_work() {
-  work_sum_.assign(1, 0);
-  for (std::int64_t u = 0; u < n_; ++u) {
+std::int64_t Setting::work(std::int64_t begin, std::int64_t end) const {
+  std::int64_t work = 0;
+  for (std::int64_t u = begin; u < end; ++u) {
     const PerUnit& p = at(u);
-    const std::int64_t backward = training_ ? p.backward + (phased_ ? p.again : 0) : 0;
-    work_sum_.push_back(work_sum_.back() + p.forward + p.host + backward);
+    work += p.forward + p.host + (training_ ? p.backward + (phased_ ? p.again : 0) : 0);
   }
+  return work;
 }
 
 // Collectives of an update are merged into one per IPU: their latency counts once, their bytes per unit.
@@ -274,30 +273,35 @@ void Setting::relax(const Setting& other) {
     (this->*l).fixed = std::min((this->*l).fixed, (other.*l).fixed);
     (this->*l).per_byte = std::min((this->*l).per_byte, (other.*l).per_byte);
   }
-  if (class_of_ != other.class_of_) split_classes(other);
-  for (std::size_t u = 0; u < class_of_.size(); ++u) {
-    PerUnit& mine = unit_[static_cast<std::size_t>(class_of_[u])];
+  if (class_of_ != other.class_of_ && *class_of_ != *other.class_of_) split_classes(other);
+  const std::vector<std::int32_t>& of = *class_of_;
+  std::vector<bool> done(unit_.size());
+  for (std::size_t u = 0; u < of.size(); ++u) {
+    const auto k = static_cast<std::size_t>(of[u]);
+    if (done[k]) continue;
+    done[k] = true;
     const PerUnit& its = other.at(static_cast<std::int64_t>(u));
-    for (std::int64_t PerUnit::*number : kNumbers) mine.*number = std::min(mine.*number, its.*number);
+    for (std::int64_t PerUnit::*number : kNumbers) unit_[k].*number = std::min(unit_[k].*number, its.*number);
   }
   for (std::size_t k = 0; k < code_of_row_.size(); ++k) {
     code_of_row_[k].exchange = std::min(code_of_row_[k].exchange, other.code_of_row_[k].exchange);
     code_of_row_[k].vertices &= other.code_of_row_[k].vertices;
   }
-  sum_work();
 }
 
 // Units stay in one class only where they are in both.
 void Setting::split_classes(const Setting& other) {
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> seen;
   std::vector<PerUnit> split;
-  for (std::size_t u = 0; u < class_of_.size(); ++u) {
+  auto of = std::make_shared<std::vector<std::int32_t>>();
+  for (std::size_t u = 0; u < class_of_->size(); ++u) {
     const auto [it, fresh] =
-        seen.try_emplace({class_of_[u], other.class_of_[u]}, static_cast<std::int32_t>(split.size()));
-    if (fresh) split.push_back(unit_[static_cast<std::size_t>(class_of_[u])]);
-    class_of_[u] = it->second;
+        seen.try_emplace({(*class_of_)[u], (*other.class_of_)[u]}, static_cast<std::int32_t>(split.size()));
+    if (fresh) split.push_back(at(static_cast<std::int64_t>(u)));
+    of->push_back(it->second);
   }
   unit_ = std::move(split);
+  class_of_ = std::move(of);
 }
 
 double Setting::rate(Location where) const {

@@ -31,7 +31,7 @@ struct GraphFacts {
   std::map<TensorId, std::vector<OpId>> remade;
   bool trained(TensorId weight) const { return trained_[static_cast<std::size_t>(weight.index)]; }
   std::vector<TensorId> replaces;  // by tensor: the weight or state that it is the next value of; invalid: of none
-  std::vector<bool> leaves_unit;  // by tensor: read by another unit in the same pass, or a result
+  std::vector<bool> leaves_unit;   // by tensor: read by another unit in the same pass, or a result
 
  private:
   std::vector<bool> trained_;

@@ -78,13 +78,15 @@ void UnitTable::find_lenders() {
 
 void UnitTable::classify() {
   std::map<std::tuple<std::int32_t, std::int32_t, Boundary>, std::int32_t> seen;
+  auto of = std::make_shared<std::vector<std::int32_t>>();
   for (std::size_t u = 0; u <= units(); ++u) {
     const bool end = u == units();
     const auto [it, fresh] = seen.try_emplace({end ? -1 : row_of_[u], end ? -1 : lenders_[u], boundary_[u]},
                                               static_cast<std::int32_t>(first_of_class_.size()));
     if (fresh) first_of_class_.push_back(u);
-    class_of_.push_back(it->second);
+    of->push_back(it->second);
   }
+  class_of_ = std::move(of);
 }
 
 UnitRow UnitTable::make_row(UnitId unit) const {

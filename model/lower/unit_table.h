@@ -76,7 +76,7 @@ class UnitTable {
   std::int32_t lender(std::size_t unit) const { return lenders_[unit]; }
   // Units of one class have the same row, boundary and lender. There is one unit more, the end: only its boundary
   // counts.
-  const std::vector<std::int32_t>& classes() const { return class_of_; }
+  const std::shared_ptr<const std::vector<std::int32_t>>& classes() const { return class_of_; }
   const std::vector<std::size_t>& first_of_class() const { return first_of_class_; }
   std::int64_t tiles() const { return context_.tiles; }
   const GraphFacts& facts() const { return context_.facts; }
@@ -98,7 +98,8 @@ class UnitTable {
   std::vector<UnitRow> rows_;
   std::vector<Boundary> boundary_;
   std::vector<std::int64_t> checkpoints_;
-  std::vector<std::int32_t> lenders_, class_of_;
+  std::vector<std::int32_t> lenders_;
+  std::shared_ptr<const std::vector<std::int32_t>> class_of_;
   std::vector<std::size_t> first_of_class_;
   struct Update {
     Footprint footprint;
