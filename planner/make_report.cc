@@ -179,6 +179,7 @@ void add_search(report::Index& index, const SearchResult& s) {
   out->set_pruned(s.stats.pruned);
   out->set_feasible(s.stats.feasible);
   out->set_evaluations(s.stats.evaluations);
+  out->set_programmes(s.stats.programmes);
   out->set_seconds(s.stats.seconds);
   out->set_table_seconds(s.stats.table_seconds);
   out->set_optimal(s.stats.optimal);

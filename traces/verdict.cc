@@ -158,9 +158,9 @@ std::string search_sentence(const report::Index& index) {
       " in " + to_text(Seconds(search.seconds())) + " (tables " + to_text(Seconds(search.table_seconds())) + ").";
   const auto count = [](double n) { return with_thousands(static_cast<std::int64_t>(n)); };
   const std::string counts = count(search.explored() + search.pruned()) + " settings: " + count(search.pruned()) +
-                             " excluded by bounds, " + count(search.explored()) + " cut in the best way (" +
-                             with_thousands(search.evaluations()) + " programmes), of which " +
-                             count(search.feasible()) + " fit. ";
+                             " excluded by bounds (" + with_thousands(search.programmes()) +
+                             " cut programmes in all), " + count(search.explored()) +
+                             " cut in the best way, of which " + count(search.feasible()) + " fit. ";
   // An infeasible report may still show the plan that came closest.
   const bool none = index.has_infeasible() || !index.has_plan();
   if (search.optimal()) return counts + (none ? "Proved that none fits" : "Proved optimal") + time;

@@ -241,9 +241,9 @@ json to_json(const Outcome& o) {
   j["pareto"] = json::array();
   for (const Evaluated& e : o.pareto) j["pareto"].push_back(summary(e));
   const SearchStats& s = o.search.stats;
-  j["search"] = {{"explored", s.explored},       {"pruned", s.pruned},   {"feasible", s.feasible},
-                 {"evaluations", s.evaluations}, {"seconds", s.seconds}, {"table_seconds", s.table_seconds},
-                 {"optimal", s.optimal},         {"gap", s.gap}};
+  j["search"] = {{"explored", s.explored},           {"pruned", s.pruned},         {"feasible", s.feasible},
+                 {"evaluations", s.evaluations},     {"programmes", s.programmes}, {"seconds", s.seconds},
+                 {"table_seconds", s.table_seconds}, {"optimal", s.optimal},       {"gap", s.gap}};
   j["space"] = json::object();
   for (const SpaceField& f : o.search.space) j["space"][f.name] = f.values;
   if (o.best.empty() && !o.estimated) {

@@ -339,7 +339,8 @@ void fill_search(report::Index& index, double feasible) {
   search.set_explored(1e5);
   search.set_pruned(4.309e8);
   search.set_feasible(feasible);
-  search.set_evaluations(18'204);
+  search.set_evaluations(412);
+  search.set_programmes(18'204);
   search.set_seconds(3.42);
   search.set_table_seconds(1.07);
   search.set_optimal(true);

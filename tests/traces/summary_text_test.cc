@@ -93,10 +93,10 @@ TEST(SummaryText, SettingsExcludedAndCutAreAllSettings) {
   index.mutable_search()->set_explored(1478);
   index.mutable_search()->set_pruned(2494);
   index.mutable_search()->set_feasible(371);
-  EXPECT_EQ(
-      search_sentence(index),
-      "3,972 settings: 2,494 excluded by bounds, 1,478 cut in the best way (18,204 programmes), of which 371 fit. "
-      "Proved optimal in 3.42 s (tables 1.07 s).");
+  EXPECT_EQ(search_sentence(index),
+            "3,972 settings: 2,494 excluded by bounds (18,204 cut programmes in all), 1,478 cut in the best way, of "
+            "which 371 fit. "
+            "Proved optimal in 3.42 s (tables 1.07 s).");
 }
 
 }  // namespace
