@@ -181,6 +181,18 @@ TEST(Search, RangesNeedNoGlobalBatch) {
   EXPECT_EQ(r.best[0].plan.gradient_accumulation, 16);
 }
 
+// Inference has no optimizer whose state would have to be outside of the processor.
+TEST(Search, OffersPhasesForInference) {
+  nlohmann::json job = test::small_gpt({{"phases", 2}, {"available_memory_proportion", 0.25}});
+  job["task"] = "inference";
+  job.erase("optimizer");
+  World world(job);
+  const SearchResult r = run(world, false);
+  ASSERT_FALSE(r.best.empty());
+  EXPECT_EQ(r.best[0].plan.phases.size(), 2u);
+  EXPECT_EQ(world.problem(r.best[0].plan), "");
+}
+
 TEST(Search, DefaultsAreOneSettingPerCell) {
   World world(test::small_gpt({{"pipeline_stages", 2}, {"replicas", 2}, {"micro_batch", 1}}));
   for (const Cell& cell : cells(world.job)) EXPECT_EQ(settings(world.job, cell, true).size(), 1u);
