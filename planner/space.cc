@@ -238,8 +238,11 @@ class SettingMaker {
     if (!pins_.code.empty()) p.location.code = pins_.code[0];
     const bool pinned_phases = pins_.phase_count || pins_.phases;
     const bool one = (pins_.phase_count && *pins_.phase_count == 1) || (pins_.phases && pins_.phases->size() == 1);
-    if (!pinned_phases || one) pipelines(p);
-    if (streaming_ && !one && (pinned_phases || !defaults_)) phases(p);
+    // Weights that are pinned outside come and go with phases, unless all of the model is one.
+    const std::vector<Location>& at = pins_.weights;
+    const bool stay = at.empty() || std::find(at.begin(), at.end(), Location::in_processor) != at.end();
+    if (one || (!pinned_phases && stay)) pipelines(p, one);
+    if (streaming_ && !one && (pinned_phases || !defaults_ || !stay)) phases(p);
     return std::move(out_);
   }
 
@@ -276,12 +279,12 @@ class SettingMaker {
     }
   }
 
-  void pipelines(Plan p) {
+  void pipelines(Plan p, bool one_phase) {
     std::vector<Schedule> schedules = choices(
         pins_.schedule, {Schedule::grouped, Schedule::interleaved, Schedule::sequential}, Schedule::grouped, defaults_);
     if (c_.stages == 1) schedules = {Schedule::sequential};
     p.io_tiles = !pins_.io_tiles ? 0 : pins_.io_tiles->values.empty() ? pins_.io_tiles->low : pins_.io_tiles->values[0];
-    p.location.weights = pins_.weights.empty() ? Location::in_processor : pins_.weights[0];
+    p.location.weights = one_phase && !pins_.weights.empty() ? pins_.weights[0] : Location::in_processor;
     p.location.gradients = pins_.gradients.empty() ? Location::in_processor : pins_.gradients[0];
     if (!pins_.load.empty()) p.load = pins_.load[0];
     if (!pins_.phase_order.empty() && pins_.phase_order[0] == PhaseOrder::micro_batch_outer && !pins_.phase_count &&
