@@ -13,10 +13,6 @@
 namespace superstep {
 namespace {
 
-constexpr std::int64_t kMostMicroBatch = 64;
-const std::vector<double> kProportions = {0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.4};
-const std::vector<std::int64_t> kIoTiles = {0, 32, 64, 128};
-
 std::vector<std::int64_t> divisors(std::int64_t n) {
   std::vector<std::int64_t> low, high;
   for (std::int64_t d = 1; d * d <= n; ++d) {
@@ -75,7 +71,7 @@ std::vector<TensorParallel> meshes(const Job& job) {
   for (std::int64_t t : divisors(m.ipus)) {
     if (t <= most && why_not({t, 1}).empty()) out.push_back({t, 1});
   }
-  for (std::int64_t t : {4, 8}) {
+  for (std::int64_t t : kSquareMeshes) {
     if (why_not({t, t}).empty()) out.push_back({t, t});
   }
   return out;
@@ -110,7 +106,7 @@ void micro_batches(const Job& job, const Cell& base, std::vector<Cell>& out) {
   }
   const std::int64_t usual = job.task == Task::inference ? 1 : std::max<std::int64_t>(1, 8 * base.stages);
   const std::vector<std::int64_t> gs = values_of(pins.gradient_accumulation, {usual});
-  const std::vector<std::int64_t> ms = values_of(pins.micro_batch, {1, 2, 4, 8, 16, 32});
+  const std::vector<std::int64_t> ms = values_of(pins.micro_batch, kFreeMicroBatches);
   for (std::int64_t m : ms) {
     for (std::int64_t g : gs) {
       Cell c = base;
