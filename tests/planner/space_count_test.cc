@@ -152,6 +152,32 @@ TEST(SpaceCount, IsThatOfTheListingForAllExampleJobs) {
   }
 }
 
+// What a search explored and what it left out by its bounds, to the last point.
+void expect_all_accounted(Tables& tables, const std::string& name) {
+  const SearchResult r = search(tables, {.pareto = false, .find_fix = false, .explain = false});
+  EXPECT_EQ(r.stats.explored + r.stats.pruned, static_cast<double>(count_of(tables).points)) << name;
+  EXPECT_TRUE(r.stats.optimal) << name;
+}
+
+TEST(SpaceCount, IsWhatASearchAccountsFor) {
+  for (const Case& c : cases()) {
+    World world(c.job);
+    expect_all_accounted(world.tables, c.name);
+  }
+}
+
+TEST(SpaceCount, IsWhatASearchAccountsForInExampleJobs) {
+  for (const char* name : {"bert-l2-h128-pod4", "bert-large-pod16-p4-unsharded", "deepvoice3-m2000", "every-field",
+                           "m2000-bert-large-inference", "m2000-resnext101", "mcmc-hmc-m2000",
+                           "pretrain-bert-large-128-pod64", "run-gpt-pod8", "run-toy-phases", "scaling-resnet50",
+                           "toy-free", "toy-inference", "toy-phases", "toy-replicas"}) {
+    const Job job = load_job(std::string(SUPERSTEP_SOURCE "/data/jobs/") + name + ".json");
+    const CostModel model(job.machine, load_calibration());
+    Tables tables(job, model);
+    expect_all_accounted(tables, name);
+  }
+}
+
 // The schedules of one IPU are one; the rest is by the lists: m of 8 samples 1, 2, 4, 8; proportions 7; the stash and
 // the optimizer's state in two places each; phases with 4 numbers of IO tiles and two ways to load, but no preload
 // without IO tiles.
