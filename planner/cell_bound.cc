@@ -64,7 +64,8 @@ bool may_hold_largest(Tables& tables, const Cell& c) {
 }  // namespace
 
 // The work of one micro-batch spread evenly is the least any plan of the cell can take; every pipeline
-// fills, so p - 1 shares more. Tables with the loosest cap give the least work.
+// fills, so p - 1 shares more, but without their fixed costs: one stage after the other, or phases of fewer than p
+// stages, do not have them. Tables with the loosest cap give the least work.
 double cell_bound(Tables& tables, const Cell& c) {
   const std::vector<ActivationSharding>& pinned = tables.job().pins.activation_sharding;
   constexpr ActivationSharding kSplit = ActivationSharding::throughout;
@@ -72,9 +73,10 @@ double cell_bound(Tables& tables, const Cell& c) {
   std::int64_t work = INT64_MAX;
   if (all == 0 || split < all) work = work_of_micro_batch(tables, c, false);
   if (all == 0 ? c.mesh.size() > 1 : split > 0) work = std::min(work, work_of_micro_batch(tables, c, true));
-  const double share = static_cast<double>(work) / static_cast<double>(c.stages) +
-                       static_cast<double>(tables.model().calibration().micro_batch_fixed.value);
-  const double cycles = share * static_cast<double>(c.accumulation + c.stages - 1);
+  const double share = static_cast<double>(work) / static_cast<double>(c.stages);
+  const auto fixed = static_cast<double>(tables.model().calibration().micro_batch_fixed.value);
+  const double cycles =
+      share * static_cast<double>(c.accumulation + c.stages - 1) + fixed * static_cast<double>(c.accumulation);
   const double samples = static_cast<double>(c.micro_batch * c.accumulation * c.replicas);
   return samples / (cycles / tables.job().machine.chip.clock.value);
 }
