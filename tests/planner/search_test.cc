@@ -191,6 +191,10 @@ TEST(Search, OffersPhasesForInference) {
   ASSERT_FALSE(r.best.empty());
   EXPECT_EQ(r.best[0].plan.phases.size(), 2u);
   EXPECT_EQ(world.problem(r.best[0].plan), "");
+  // The plan can be pinned as it is printed.
+  job["plan"] = to_json(r.best[0].plan);
+  World pinned(job);
+  EXPECT_EQ(run(pinned, false).best.at(0).estimate.cycles, r.best[0].estimate.cycles);
 }
 
 // Weights outside of the processor come with phases, also where nothing but their place is pinned.
