@@ -130,9 +130,11 @@ class PipelineCut {
 
   // With the stash in the processor modes come from the fastest, and one that fits leaves the others
   // nothing, for a stage has its IPU to itself. Only the last stage may gain by `stage`, which recomputes
-  // nothing there. A stash elsewhere takes time by its size, so that no mode is always fastest.
+  // nothing there. A stash elsewhere, or one that t shares and joins again, takes time by its size, so that no mode is
+  // always fastest.
   bool settles(Recompute mode, std::int64_t from_end) const {
-    return !s_.stash_moves() && (mode == Recompute::none || from_end > 0);
+    const bool joins = s_.plan().activation_sharding != ActivationSharding::none;
+    return !s_.stash_moves() && !joins && (mode == Recompute::none || from_end > 0);
   }
 
   // labels[k][u]: ways to run units [u, end) in k + 1 stages, `last` being the from_end of the last one.

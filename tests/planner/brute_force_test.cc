@@ -45,5 +45,35 @@ TEST(BruteForce, AgreesWithTheSearchWhereUpdatesAloneDiffer) {
   EXPECT_GT(a.all.fitting, 0);
 }
 
+// Checkpoints that t shares are joined again for the backward pass: recomputing a whole stage may take less time.
+TEST(BruteForce, AgreesWithTheSearchWhereStashesAreJoined) {
+  const nlohmann::json job = {{"model",
+                               {{"zoo", "gpt2-small"},
+                                {"layers", 2},
+                                {"hidden", 24},
+                                {"heads", 4},
+                                {"ffn", 48},
+                                {"vocabulary", 64},
+                                {"sequence_length", 8},
+                                {"positions", 8}}},
+                              {"machine",
+                               {{"base", "toy"},
+                                {"override", {{"chip", {{"tile_memory", "40 KiB"}, {"executable_memory", "40 KiB"}}}}},
+                                {"partition", 4}}},
+                              {"optimizer", {{"kind", "sgd"}}},
+                              {"batch", {{"global", 16}}},
+                              {"plan",
+                               {{"tensor_parallel", 2},
+                                {"pipeline_stages", 2},
+                                {"micro_batch", 2},
+                                {"schedule", "grouped"},
+                                {"phases", 1},
+                                {"activation_sharding", "stored"},
+                                {"available_memory_proportion", 0.05}}}};
+  const Agreement a = compare_search(job);
+  EXPECT_EQ(a.differences, "");
+  EXPECT_GT(a.all.fitting, 0);
+}
+
 }  // namespace
 }  // namespace superstep::test
