@@ -176,13 +176,15 @@ PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, bool split_activations
   return m;
 }
 
-// One phase: the work of one micro-batch spread evenly over the stages, and every pipeline fills.
+// One phase: the work of one micro-batch spread evenly over the stages, and every pipeline fills; but without its fixed
+// costs, which one stage after the other does not have.
 double CellBounds::rate(const Cell& c, const PhaseNumbers& numbers, bool one_phase) const {
   std::int64_t least = may_be_phased_ ? PhaseRest(numbers).least() : INT64_MAX;
   if (one_phase) {
     std::int64_t work = 0;
     for (const PhaseNumbers::Unit& u : numbers.units) work += training_ ? u.backward : u.forward;
-    least = std::min(least, (c.accumulation + c.stages - 1) * (work / c.stages + numbers.micro_batch_fixed));
+    least = std::min(least,
+                     (c.accumulation + c.stages - 1) * (work / c.stages) + c.accumulation * numbers.micro_batch_fixed);
   }
   if (least == INT64_MAX) return 0;
   const double samples = static_cast<double>(c.micro_batch * c.accumulation * c.replicas);

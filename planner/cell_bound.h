@@ -19,7 +19,7 @@ class CellBounds {
   // Samples per second that no plan of the cell exceeds; 0: none fits. Products at the matrix unit's peak, tensors
   // split evenly: needs no table. Called by one thread.
   double quick(const Cell& cell);
-  // The same with the times of the cell's cheapest tables.
+  // The same with the times of the cell's cheapest tables, after quick() for the cell. By any number of threads.
   double tabulated(const Cell& cell);
 
  private:

@@ -121,7 +121,7 @@ class PinCheck {
     if (only_inside(pins_.weights))
       fail("location/weights",
            "found in_processor with several phases, whose weights come from outside the processor; expected streaming");
-    if (only_inside(pins_.optimizer_state))
+    if (job_.task == Task::training && only_inside(pins_.optimizer_state))
       fail("location/optimizer_state", "found in_processor with several phases, expected streaming");
     if (job_.machine.streaming.capacity.value == 0)
       fail("phases", "found several, but " + job_.machine.name + " has no Streaming Memory to load them from");

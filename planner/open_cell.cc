@@ -15,14 +15,24 @@ std::int64_t number(E e) {
   return static_cast<std::int64_t>(e);
 }
 
-std::uint64_t fingerprint(const UnitTable& t) {
+// Of everything in a table that a bound on temporary memory may change, with the update of this plan's shards.
+std::uint64_t fingerprint(const UnitTable& t, const Plan& plan) {
   std::uint64_t h = 0;
-  for (std::size_t u = 0; u < t.units(); ++u) {
+  const auto add = [&](auto v) { h = (h ^ static_cast<std::uint64_t>(v)) * 0x9E3779B97F4A7C15ULL; };
+  const auto add_function = [&](const Footprint& f, Cycles cycles) {
+    for (std::int64_t v :
+         {cycles.value, f.peak.value, f.peak_keeping.value, f.kept.value, f.crossing.value, f.exchange_code.value})
+      add(v);
+    add(std::hash<VertexSet>{}(f.vertices));
+  };
+  const GroupShape group = shard_group(plan, plan.replicated_tensor_sharding.optimizer_state);
+  for (std::int32_t unit_class : *t.classes()) add(unit_class);
+  for (std::size_t u : t.first_of_class()) {
+    if (u == t.units()) continue;
     const UnitRow& r = t.row(u);
-    for (std::int64_t v : {r.forward_cycles.total().value, r.backward_cycles.total().value, r.forward.peak.value,
-                           r.backward.peak.value}) {
-      h = (h ^ static_cast<std::uint64_t>(v)) * 0x9E3779B97F4A7C15ULL;
-    }
+    add_function(r.forward, r.forward_cycles.total());
+    add_function(r.backward, r.backward_cycles.total());
+    if (t.training() && r.parameters > 0) add_function(t.update(u, group), t.update_cycles(u, group));
   }
   return h;
 }
@@ -58,7 +68,7 @@ OpenCell::OpenCell(Tables& tables, PinnedCuts& cuts, const std::vector<Plan>& pl
     cuts.prepare(*plan, table);
     Fields same = fields;
     same[kProportion] = 0;
-    if (!seen.insert({same, fingerprint(table)}).second) {
+    if (!seen.insert({same, fingerprint(table, *plan)}).second) {
       ++equal_;
       continue;
     }

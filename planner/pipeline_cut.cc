@@ -130,9 +130,11 @@ class PipelineCut {
 
   // With the stash in the processor modes come from the fastest, and one that fits leaves the others
   // nothing, for a stage has its IPU to itself. Only the last stage may gain by `stage`, which recomputes
-  // nothing there. A stash elsewhere takes time by its size, so that no mode is always fastest.
+  // nothing there. A stash elsewhere, or one that t shares and joins again, takes time by its size, so that no mode is
+  // always fastest.
   bool settles(Recompute mode, std::int64_t from_end) const {
-    return !s_.stash_moves() && (mode == Recompute::none || from_end > 0);
+    const bool joins = s_.plan().activation_sharding != ActivationSharding::none;
+    return !s_.stash_moves() && !joins && (mode == Recompute::none || from_end > 0);
   }
 
   // labels[k][u]: ways to run units [u, end) in k + 1 stages, `last` being the from_end of the last one.
@@ -155,32 +157,39 @@ class PipelineCut {
     const bool copies = u > 0 && stages_ > 1;
     for (std::int64_t v = k == 0 ? end : u + 1; v <= end - k; ++v) {
       bool any = false;
+      std::int64_t forward = INT64_MAX, backward = INT64_MAX;  // of the modes that fit so far
       for (Recompute mode : rules_.modes) {
         if (other_mode(stages_ - 1 - from_end, mode)) continue;
         const Known& base = known(u, v, from_end == 0, mode);
+        if (base.stage.forward >= forward && base.stage.backward >= backward) continue;
         Setting::Stage x = base.stage;
         s_.add_stash(x, from_end);
         if (!fits(x, base.code)) continue;
         any = true;
-        if (k == 0) {
-          Label l = join(x, u, Label{}, copies);
-          l.end = static_cast<std::int32_t>(v);
-          l.mode = mode;
-          if (objective(l) < best_) offer(here, l);
-          if (settles(mode, from_end)) break;
-          continue;
-        }
-        const auto& rest = labels[static_cast<std::size_t>(k) - 1][static_cast<std::size_t>(v)];
-        for (std::size_t i = 0; i < rest.size(); ++i) {
-          Label l = join(x, u, rest[i], copies);
-          l.end = static_cast<std::int32_t>(v);
-          l.next = static_cast<std::int32_t>(i);
-          l.mode = mode;
-          if (objective(l) < best_) offer(here, l);
-        }
+        // One that is slower in one pass and faster in the other counts as no better than both.
+        if (x.forward <= forward && x.backward <= backward) forward = x.forward, backward = x.backward;
+        offer_all(labels, here, x, mode, {k, u, v}, copies);
         if (settles(mode, from_end)) break;
       }
       if (!any && !rules_.stages) break;  // for a fixed start and place a longer stage needs no less
+    }
+  }
+
+  struct Place {
+    std::int64_t k, begin, end;
+  };
+  // A stage in front of all that may follow it.
+  void offer_all(const Table& labels, std::vector<Label>& here, const Setting::Stage& x, Recompute mode,
+                 const Place& place, bool copies) const {
+    const std::vector<Label> nothing = {Label{}};
+    const auto& rest =
+        place.k == 0 ? nothing : labels[static_cast<std::size_t>(place.k) - 1][static_cast<std::size_t>(place.end)];
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      Label l = join(x, place.begin, rest[i], copies);
+      l.end = static_cast<std::int32_t>(place.end);
+      l.next = place.k == 0 ? -1 : static_cast<std::int32_t>(i);
+      l.mode = mode;
+      if (objective(l) < best_) offer(here, l);
     }
   }
 

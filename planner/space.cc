@@ -13,10 +13,6 @@
 namespace superstep {
 namespace {
 
-constexpr std::int64_t kMostMicroBatch = 64;
-const std::vector<double> kProportions = {0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.4};
-const std::vector<std::int64_t> kIoTiles = {0, 32, 64, 128};
-
 std::vector<std::int64_t> divisors(std::int64_t n) {
   std::vector<std::int64_t> low, high;
   for (std::int64_t d = 1; d * d <= n; ++d) {
@@ -75,7 +71,7 @@ std::vector<TensorParallel> meshes(const Job& job) {
   for (std::int64_t t : divisors(m.ipus)) {
     if (t <= most && why_not({t, 1}).empty()) out.push_back({t, 1});
   }
-  for (std::int64_t t : {4, 8}) {
+  for (std::int64_t t : kSquareMeshes) {
     if (why_not({t, t}).empty()) out.push_back({t, t});
   }
   return out;
@@ -110,7 +106,7 @@ void micro_batches(const Job& job, const Cell& base, std::vector<Cell>& out) {
   }
   const std::int64_t usual = job.task == Task::inference ? 1 : std::max<std::int64_t>(1, 8 * base.stages);
   const std::vector<std::int64_t> gs = values_of(pins.gradient_accumulation, {usual});
-  const std::vector<std::int64_t> ms = values_of(pins.micro_batch, {1, 2, 4, 8, 16, 32});
+  const std::vector<std::int64_t> ms = values_of(pins.micro_batch, kFreeMicroBatches);
   for (std::int64_t m : ms) {
     for (std::int64_t g : gs) {
       Cell c = base;
@@ -238,8 +234,11 @@ class SettingMaker {
     if (!pins_.code.empty()) p.location.code = pins_.code[0];
     const bool pinned_phases = pins_.phase_count || pins_.phases;
     const bool one = (pins_.phase_count && *pins_.phase_count == 1) || (pins_.phases && pins_.phases->size() == 1);
-    if (!pinned_phases || one) pipelines(p);
-    if (streaming_ && !one && (pinned_phases || !defaults_)) phases(p);
+    // Weights that are pinned outside come and go with phases, unless all of the model is one.
+    const std::vector<Location>& at = pins_.weights;
+    const bool stay = at.empty() || std::find(at.begin(), at.end(), Location::in_processor) != at.end();
+    if (one || (!pinned_phases && stay)) pipelines(p, one);
+    if (streaming_ && !one && (pinned_phases || !defaults_ || !stay)) phases(p);
     return std::move(out_);
   }
 
@@ -276,12 +275,12 @@ class SettingMaker {
     }
   }
 
-  void pipelines(Plan p) {
+  void pipelines(Plan p, bool one_phase) {
     std::vector<Schedule> schedules = choices(
         pins_.schedule, {Schedule::grouped, Schedule::interleaved, Schedule::sequential}, Schedule::grouped, defaults_);
     if (c_.stages == 1) schedules = {Schedule::sequential};
     p.io_tiles = !pins_.io_tiles ? 0 : pins_.io_tiles->values.empty() ? pins_.io_tiles->low : pins_.io_tiles->values[0];
-    p.location.weights = pins_.weights.empty() ? Location::in_processor : pins_.weights[0];
+    p.location.weights = one_phase && !pins_.weights.empty() ? pins_.weights[0] : Location::in_processor;
     p.location.gradients = pins_.gradients.empty() ? Location::in_processor : pins_.gradients[0];
     if (!pins_.load.empty()) p.load = pins_.load[0];
     if (!pins_.phase_order.empty() && pins_.phase_order[0] == PhaseOrder::micro_batch_outer && !pins_.phase_count &&

@@ -8,6 +8,13 @@
 
 namespace superstep {
 
+// The lists that no rule derives.
+inline constexpr std::int64_t kMostMicroBatch = 64;                               // of a given global batch
+inline const std::vector<std::int64_t> kFreeMicroBatches = {1, 2, 4, 8, 16, 32};  // of a free one
+inline const std::vector<std::int64_t> kSquareMeshes = {4, 8};                    // t x t
+inline const std::vector<std::int64_t> kIoTiles = {0, 32, 64, 128};
+inline const std::vector<double> kProportions = {0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.4};
+
 // One (t, p, r, m, g); everything else is chosen inside it.
 struct Cell {
   TensorParallel mesh;

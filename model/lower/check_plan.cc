@@ -75,7 +75,7 @@ std::string check_lenders(const Plan& plan, const Machine& machine) {
   return "";
 }
 
-std::string check_structure(const Plan& plan, const GraphFacts& facts, const Machine& machine) {
+std::string check_structure(const Plan& plan, const GraphFacts& facts, const Machine& machine, bool training) {
   const auto units = static_cast<std::int64_t>(facts.graph.units.size());
   const auto stages = static_cast<std::int64_t>(plan.stages.size());
   if (plan.stages.empty() || plan.stages.front() != 0 || plan.stages.back() >= units ||
@@ -97,7 +97,7 @@ std::string check_structure(const Plan& plan, const GraphFacts& facts, const Mac
   if (plan.phased() && plan.phases.size() > 1) {
     if (plan.location.weights == Location::in_processor)
       return "phases need weights outside the processor (location.weights streaming)";
-    if (plan.location.optimizer_state == Location::in_processor)
+    if (training && plan.location.optimizer_state == Location::in_processor)
       return "phases need optimizer_state outside the processor";
   }
   if (plan.phase_groups == 2 && plan.pipeline_stages % 2 != 0)
@@ -116,7 +116,7 @@ std::string check_structure(const Plan& plan, const GraphFacts& facts, const Mac
 
 std::string check_plan(const Plan& plan, const GraphFacts& facts, const Machine& machine, bool training) {
   if (std::string why = check_degrees(plan, machine); !why.empty()) return why;
-  if (std::string why = check_structure(plan, facts, machine); !why.empty()) return why;
+  if (std::string why = check_structure(plan, facts, machine, training); !why.empty()) return why;
   if (training && plan.phased() &&
       std::find(plan.recompute.begin(), plan.recompute.end(), Recompute::none) != plan.recompute.end()) {
     return "recompute none cannot go with phases: a phase's forward is long gone when its backward begins";

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <iomanip>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
 #include "model/error.h"
+#include "model/quantity_text.h"
 #include "planner/cli/options.h"
 #include "planner/cli/outcome.h"
 #include "planner/cli/rank.h"
 #include "planner/cli/why.h"
 #include "planner/space.h"
+#include "planner/space_count.h"
 #include "planner/verify.h"
 #include "traces/summary_text.h"
 
@@ -20,16 +25,37 @@ struct PlanArguments {
   OutcomeOptions options;
 };
 
+// "10^14.2": with all cuts there are more plans than a count is of use for.
+std::string power_of_ten(double log10) {
+  if (!std::isfinite(log10)) return "0";
+  std::ostringstream s;
+  s << "10^" << std::fixed << std::setprecision(1) << log10;
+  return s.str();
+}
+
+void add_counts(const SpaceCount& count, TextTable& table, nlohmann::json& j) {
+  const bool none = !std::isfinite(count.log10_with_cuts);
+  table.add({"points", with_thousands(count.points) + ", without the cuts; a field without effect counts once"});
+  table.add({"", with_thousands(count.products) + " where it counts with all values"});
+  table.add({"plans", power_of_ten(count.log10_with_cuts) + ", with all cuts and modes of recompute"});
+  j["space_points"] = count.points;
+  j["space_products"] = count.products;
+  j["space_plans_log10"] = none ? nlohmann::json() : nlohmann::json(count.log10_with_cuts);
+}
+
 int print_space(const PlanArguments& a, const CommonOptions& common) {
   const Job job = load_job(a.job);
+  const std::int64_t group = statistics_group(job);
   nlohmann::json j = nlohmann::json::object();
   TextTable table;
   table.headings = {"field", "draws from"};
   table.left_columns = {1};
-  for (const SpaceField& f : describe_space(job, statistics_group(job))) {
+  for (const SpaceField& f : describe_space(job, group)) {
     table.add({f.name, f.values});
     j[f.name] = f.values;
   }
+  const std::int64_t micro_batch = cells(job, group).front().micro_batch;
+  add_counts(count_space(job, build_graph(job, micro_batch), group), table, j);
   if (prints_text(common)) std::cout << table.to_string(terminal_style());
   write_json(common, j);
   return kDone;
@@ -79,7 +105,7 @@ void add_plan(CLI::App& app, CommonOptions& common, Run& run) {
       sub_command(app, common, "plan", "Search the best plan of a job; print it, the runners-up, waterfall and memory");
   sub->add_option("job", a->job, "Job file")->required()->type_name("JOB.json");
   sub->add_option("-o,--output", a->report, "Write a report for the viewer")->type_name("REPORT.ssr");
-  sub->add_flag("--space", a->space, "Print what each field draws from, and stop");
+  sub->add_flag("--space", a->space, "Print what each field draws from and how many plans there are, and stop");
   sub->add_option("--top", a->options.top, "Plans to list, different in kind")
       ->check(CLI::Range(1, 100))
       ->type_name("K");

@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 
+#include "tests/planner/all_cuts.h"
 #include "tests/planner/world.h"
 
 namespace superstep {
@@ -33,71 +34,11 @@ const Option* best_of(const std::vector<Option>& options, const CutLimits& limit
   return best;
 }
 
-// Calls f with every choice of one mode per stage.
-void for_each_modes(std::size_t stages, const std::vector<Recompute>& modes,
-                    const std::function<void(const std::vector<Recompute>&)>& f) {
-  std::vector<std::size_t> at(stages, 0);
-  for (;;) {
-    std::vector<Recompute> chosen;
-    for (std::size_t i : at) chosen.push_back(modes[i]);
-    f(chosen);
-    std::size_t k = 0;
-    while (k < stages && ++at[k] == modes.size()) at[k++] = 0;
-    if (k == stages) return;
-  }
-}
-
-void add_option(const Setting& setting, Cuts cuts, std::vector<Option>& options) {
-  for_each_modes(cuts.stages.size(), cuts.recompute, [&](const std::vector<Recompute>& modes) {
-    Option o;
-    o.cuts = cuts;
-    o.cuts.recompute = modes;
-    o.estimate = evaluate(setting, with_cuts(setting.plan(), o.cuts));
-    options.push_back(o);
+std::vector<Option> all_options(const Setting& setting, const CutRules& rules, bool phased) {
+  std::vector<Option> options;
+  test::for_each_cut(setting, rules, phased, [&](const Cuts& cuts) {
+    options.push_back({cuts, evaluate(setting, with_cuts(setting.plan(), cuts))});
   });
-}
-
-std::vector<Option> all_pipelines(const Setting& setting, bool wrap, const std::vector<Recompute>& modes) {
-  const std::int64_t p = setting.plan().pipeline_stages, stages = p + (wrap ? 1 : 0), n = setting.units();
-  std::vector<Option> options;
-  for (std::uint64_t bits = 0; bits < std::uint64_t{1} << (n - 1); ++bits) {
-    Cuts cuts;
-    cuts.stages = {0};
-    for (std::int64_t u = 1; u < n; ++u) {
-      if (bits >> (u - 1) & 1) cuts.stages.push_back(u);
-    }
-    if (static_cast<std::int64_t>(cuts.stages.size()) != stages) continue;
-    for (std::int64_t s = 0; s < stages; ++s) cuts.stage_ipu.push_back(s % p);
-    cuts.phases = {0};
-    cuts.recompute = modes;
-    add_option(setting, cuts, options);
-  }
-  return options;
-}
-
-// Every way to begin a phase (2), a stage (1) or neither (0) at each unit, with at most `depth` stages per phase.
-std::vector<Option> all_phases(const Setting& setting, const std::vector<Recompute>& modes) {
-  const std::int64_t groups = setting.plan().phase_groups;
-  const std::int64_t depth = setting.plan().pipeline_stages / groups, n = setting.units();
-  std::vector<Option> options;
-  std::int64_t codes = 1;
-  for (std::int64_t u = 1; u < n; ++u) codes *= 3;
-  for (std::int64_t code = 0; code < codes; ++code) {
-    Cuts cuts;
-    cuts.stages = {0}, cuts.stage_ipu = {0}, cuts.phases = {0};
-    bool legal = true;
-    for (std::int64_t u = 1, rest = code; u < n; ++u, rest /= 3) {
-      if (rest % 3 == 0) continue;
-      if (rest % 3 == 2) cuts.phases.push_back(static_cast<std::int64_t>(cuts.stages.size()));
-      const std::int64_t position = static_cast<std::int64_t>(cuts.stages.size()) - cuts.phases.back();
-      cuts.stages.push_back(u);
-      cuts.stage_ipu.push_back((groups == 2 && cuts.phases.size() % 2 == 0 ? depth : 0) + position);
-      legal = legal && position < depth;
-    }
-    if (!legal || cuts.phases.size() < 2) continue;
-    cuts.recompute = modes;
-    add_option(setting, cuts, options);
-  }
   return options;
 }
 
@@ -220,7 +161,7 @@ void try_pipelines(Location stash, std::uint64_t seed) {
       CutRules rules;
       rules.wrap = wrap;
       if (draw.chance(30)) rules.modes = {draw.of(kAllModes)};
-      const std::vector<Option> options = all_pipelines(setting, wrap, rules.modes);
+      const std::vector<Option> options = all_options(setting, rules, false);
       for (int i = 0; i < 6; ++i, ++limits_tried) {
         const CutLimits limits = draw_limits(options, setting, draw);
         expect_best(setting, options, limits, cut_pipeline(setting, rules, limits));
@@ -286,7 +227,7 @@ void try_phases(const PhaseKind& kind, const nlohmann::json& job, const std::vec
     const Setting setting(world.table(plan), plan, world.job.optimizer, true);
     CutRules rules;
     rules.modes = modes;
-    std::vector<Option> options = all_phases(setting, modes);
+    std::vector<Option> options = all_options(setting, rules, true);
     if (draw.chance(30)) {
       rules.phase_count = 2 + draw.below(3);
       std::erase_if(options, [&](const Option& o) {

@@ -181,6 +181,44 @@ TEST(Search, RangesNeedNoGlobalBatch) {
   EXPECT_EQ(r.best[0].plan.gradient_accumulation, 16);
 }
 
+// Inference has no optimizer whose state would have to be outside of the processor.
+TEST(Search, OffersPhasesForInference) {
+  nlohmann::json job = test::small_gpt({{"phases", 2}, {"available_memory_proportion", 0.25}});
+  job["task"] = "inference";
+  job.erase("optimizer");
+  World world(job);
+  const SearchResult r = run(world, false);
+  ASSERT_FALSE(r.best.empty());
+  EXPECT_EQ(r.best[0].plan.phases.size(), 2u);
+  EXPECT_EQ(world.problem(r.best[0].plan), "");
+  // The plan can be pinned as it is printed.
+  job["plan"] = to_json(r.best[0].plan);
+  World pinned(job);
+  EXPECT_EQ(run(pinned, false).best.at(0).estimate.cycles, r.best[0].estimate.cycles);
+}
+
+// Weights outside of the processor come with phases, also where nothing but their place is pinned.
+TEST(Search, WeightsOutsideAreOfPhases) {
+  for (const nlohmann::json& places : std::vector<nlohmann::json>{"streaming", {"streaming", "in_processor"}}) {
+    World world(test::small_gpt({{"location", {{"weights", places}}}}));
+    std::int64_t inside = 0, outside = 0;
+    for (const Cell& cell : cells(world.job)) {
+      for (const Plan& p : settings(world.job, cell, false)) {
+        if (p.location.weights == Location::in_processor) {
+          ++inside;
+          continue;
+        }
+        ++outside;
+        EXPECT_EQ(p.location.optimizer_state, Location::streaming);
+      }
+      const std::vector<Plan> defaults = settings(world.job, cell, true);
+      EXPECT_FALSE(defaults.empty());
+    }
+    EXPECT_EQ(inside > 0, places.is_array());
+    EXPECT_GT(outside, 0);
+  }
+}
+
 TEST(Search, DefaultsAreOneSettingPerCell) {
   World world(test::small_gpt({{"pipeline_stages", 2}, {"replicas", 2}, {"micro_batch", 1}}));
   for (const Cell& cell : cells(world.job)) EXPECT_EQ(settings(world.job, cell, true).size(), 1u);

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/space_count.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "model/graph/statistics.h"
+#include "planner/space.h"
+
+namespace superstep {
+namespace {
+
+using Integers = std::set<std::int64_t>;
+
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  std::int64_t out = 0;
+  return __builtin_mul_overflow(a, b, &out) ? INT64_MAX : out;
+}
+std::int64_t plus(std::int64_t a, std::int64_t b) {
+  std::int64_t out = 0;
+  return __builtin_add_overflow(a, b, &out) ? INT64_MAX : out;
+}
+
+bool outside(Location l) { return l != Location::in_processor; }
+
+// How many values a field takes that draws from `free` of them unless it is pinned.
+template <class E>
+std::int64_t values(const std::vector<E>& pinned, std::int64_t free) {
+  return pinned.empty() ? free : static_cast<std::int64_t>(std::set<E>(pinned.begin(), pinned.end()).size());
+}
+
+// The ways to cut the units of a model. Long double holds 10^4932, more than 7^5000.
+class CutCounter {
+ public:
+  CutCounter(const Job& job, const Graph& graph)
+      : pins_(job.pins),
+        training_(job.task == Task::training),
+        stages_(pinned_stages(job, graph)),
+        n_(static_cast<std::int64_t>(graph.units.size())) {}
+
+  // Into so many stages, one after the other.
+  long double pipelines(std::int64_t stages) const {
+    if (stages > n_) return 0;
+    return ways(stages, 1, [&](std::int64_t k) { return k == stages; });
+  }
+
+  // Into two phases or more of at most `depth` stages each.
+  long double phases(std::int64_t depth) const {
+    const std::int64_t most = std::min(depth, n_), pinned = pins_.phase_count.value_or(0);
+    return ways(most, pinned > 0 ? std::min(pinned, n_ + 1) : 2, [](std::int64_t) { return true; });
+  }
+
+ private:
+  const Pins& pins_;
+  bool training_;
+  std::vector<std::int64_t> stages_;  // pinned first units; empty: free
+  std::int64_t n_;
+
+  // Where the pins say so, the index of the stage that begins at a unit; -1: none may.
+  std::int64_t pinned_index(std::int64_t unit) const {
+    const auto at = std::lower_bound(stages_.begin(), stages_.end(), unit);
+    return at != stages_.end() && *at == unit ? at - stages_.begin() : -1;
+  }
+
+  // Modes of recompute of stage `index`. Everything that a phase's forward keeps in the processor is gone before its
+  // backward. Modes that are pinned by stage need its index, which phases have with pinned stages alone.
+  std::int64_t modes(std::int64_t index, bool phased) const {
+    std::set<Recompute> left = {Recompute::layer};
+    if (training_) left = {Recompute::none, Recompute::layer, Recompute::stage};
+    if (!pins_.recompute.empty()) {
+      const std::vector<Recompute>& pinned = pins_.recompute[0];
+      const auto i = static_cast<std::size_t>(index);
+      const bool by_stage = pinned.size() > 1;
+      if (!by_stage && training_) left = {pinned[0]};
+      if (by_stage && (!phased || !stages_.empty()) && i < pinned.size())
+        left = left.count(pinned[i]) > 0 ? std::set<Recompute>{pinned[i]} : std::set<Recompute>{};
+    }
+    if (phased && training_) left.erase(Recompute::none);
+    return static_cast<std::int64_t>(left.size());
+  }
+
+  bool begins_pinned_phase(std::int64_t index) const {
+    return pins_.phases && std::binary_search(pins_.phases->begin(), pins_.phases->end(), index);
+  }
+
+  // Of units before u: the ways that end in stage k of phase c, counted from 1. With a single phase k is the index of
+  // the stage; with several `most_phases` stands for itself and all beyond unless the pins give their number.
+  template <class Ends>
+  long double ways(std::int64_t most_stages, std::int64_t most_phases, Ends ends) const {
+    const bool phased = most_phases > 1, exactly = !phased || pins_.phase_count.has_value();
+    const auto index = [&](std::int64_t c, std::int64_t k) {
+      return static_cast<std::size_t>((c - 1) * most_stages + k - 1);
+    };
+    std::vector<long double> now(static_cast<std::size_t>(most_phases * most_stages), 0);
+    now[0] = static_cast<long double>(modes(0, phased));
+    for (std::int64_t u = 1; u < n_; ++u) {
+      const std::int64_t at = stages_.empty() ? -1 : pinned_index(u);
+      if (!stages_.empty() && at < 0) continue;  // no stage begins here
+      const bool may_stay = stages_.empty();
+      const bool may_begin = phased && (stages_.empty() || !pins_.phases || begins_pinned_phase(at));
+      const bool may_go_on = stages_.empty() || !pins_.phases || !phased || !begins_pinned_phase(at);
+      std::vector<long double> next(now.size(), 0);
+      for (std::int64_t c = 1; c <= most_phases; ++c) {
+        for (std::int64_t k = 1; k <= most_stages; ++k) {
+          const long double w = now[index(c, k)];
+          if (w == 0) continue;
+          const auto m = static_cast<long double>(modes(phased ? at : k, phased));
+          if (may_stay) next[index(c, k)] += w;
+          if (may_go_on && k < most_stages) next[index(c, k + 1)] += w * m;
+          if (may_begin && (c < most_phases || !exactly)) next[index(std::min(c + 1, most_phases), 1)] += w * m;
+        }
+      }
+      now = std::move(next);
+    }
+    long double sum = 0;
+    for (std::int64_t k = 1; k <= most_stages; ++k) sum += ends(k) ? now[index(most_phases, k)] : 0;
+    return sum;
+  }
+};
+
+// The fields of one (t, p, r) but for m and g.
+struct Shape {
+  TensorParallel mesh;
+  std::int64_t stages = 1, replicas = 1;
+};
+
+class SpaceCounter {
+ public:
+  SpaceCounter(const Job& job, const Graph& graph, std::int64_t statistics_group)
+      : job_(job),
+        pins_(job.pins),
+        cuts_(job, graph),
+        group_(statistics_group),
+        training_(job.task == Task::training),
+        streaming_(job.machine.streaming.capacity.value > 0) {
+    one_phase_ = (pins_.phase_count && *pins_.phase_count == 1) || (pins_.phases && pins_.phases->size() == 1);
+    several_phases_ = (pins_.phase_count || pins_.phases) && !one_phase_;
+  }
+
+  SpaceCount count() {
+    for (const TensorParallel& mesh : meshes()) {
+      const std::int64_t groups = job_.machine.ipus / mesh.size();
+      for (std::int64_t p = 1; p <= groups; ++p) {
+        const std::int64_t replica = mesh.size() * p;
+        if (groups % p != 0 || replica > job_.machine.control_domain_ipus) continue;
+        if (job_.machine.power_of_two_ipus && (replica & (replica - 1)) != 0) continue;
+        if (!holds(pins_.pipeline_stages, p) || !holds(pins_.replicas, groups / p)) continue;
+        count({mesh, p, groups / p});
+      }
+    }
+    out_.log10_with_cuts = static_cast<double>(std::log10(plans_));
+    return out_;
+  }
+
+ private:
+  const Job& job_;
+  const Pins& pins_;
+  CutCounter cuts_;
+  std::int64_t group_;
+  bool training_, streaming_, one_phase_ = false, several_phases_ = false;
+  SpaceCount out_;
+  long double plans_ = 0;
+
+  static bool holds(const std::optional<IntegerPin>& pin, std::int64_t v) { return !pin || pin->allows(v); }
+
+  // ---- degrees and batch
+
+  // Each mesh once: those that are pinned, or one-dimensional ones and the squares.
+  std::set<TensorParallel> meshes() const {
+    std::set<TensorParallel> out(pins_.tensor_parallel.begin(), pins_.tensor_parallel.end());
+    if (out.empty()) {
+      for (std::int64_t t = 1; t <= job_.machine.ipus; ++t) out.insert({t, 1});
+      for (std::int64_t t : kSquareMeshes) out.insert({t, t});
+    }
+    const Machine& m = job_.machine;
+    const auto* spec = job_.model.zoo ? std::get_if<TransformerSpec>(&*job_.model.zoo) : nullptr;
+    std::erase_if(out, [&](const TensorParallel& t) {
+      return m.ipus % t.size() != 0 || t.size() > m.links.domain_ipus || t.size() > m.control_domain_ipus ||
+             (spec && (spec->heads % t.t1 != 0 || spec->hidden % t.size() != 0));
+    });
+    return out;
+  }
+
+  // Of r replicas: how many m and g there are, where m g r is the global batch or m and g are free.
+  std::int64_t batches(const Shape& s, std::int64_t least_accumulation) const {
+    std::int64_t n = 0;
+    const auto add = [&](std::int64_t m, std::int64_t g) {
+      const bool legal = check_group(group_, m, s.replicas).field.empty();
+      if (legal && g >= least_accumulation) ++n;
+    };
+    if (job_.global_batch == 0) {
+      const std::int64_t usual = training_ ? 8 * s.stages : 1;
+      for (std::int64_t m : free_values(pins_.micro_batch, {kFreeMicroBatches.begin(), kFreeMicroBatches.end()})) {
+        for (std::int64_t g : free_values(pins_.gradient_accumulation, {usual})) add(m, g);
+      }
+      return n;
+    }
+    const std::int64_t b = job_.global_batch / s.replicas;
+    const bool listed = pins_.micro_batch && !pins_.micro_batch->values.empty();
+    const std::int64_t most = listed ? b : std::min(b, kMostMicroBatch);
+    for (std::int64_t m = 1; m <= most && job_.global_batch % s.replicas == 0; ++m) {
+      if (b % m == 0 && holds(pins_.micro_batch, m) && holds(pins_.gradient_accumulation, b / m)) add(m, b / m);
+    }
+    return n;
+  }
+
+  // A range that nothing else bounds gives its low end, doublings of it (ten at most) and its high end.
+  static Integers free_values(const std::optional<IntegerPin>& pin, const Integers& free) {
+    if (!pin) return free;
+    if (!pin->values.empty()) return {pin->values.begin(), pin->values.end()};
+    Integers out = {std::min(pin->high, pin->low * 1024)};
+    for (int i = 0; i < 10 && pin->low << i < pin->high; ++i) out.insert(pin->low << i);
+    return out;
+  }
+
+  // ---- sharding and storage
+
+  // Shard degrees divide the replicas. A list that is pinned need not be in the free one; a range chooses from it.
+  static Integers degrees(const std::optional<IntegerPin>& pin, std::int64_t replicas, const Integers& free) {
+    const bool listed = pin && !pin->values.empty();
+    Integers out = listed ? Integers(pin->values.begin(), pin->values.end()) : free;
+    std::erase_if(out, [&](std::int64_t v) { return replicas % v != 0 || (!listed && !holds(pin, v)); });
+    return out;
+  }
+
+  // As many replicas as lie in one IPU-Link domain: shards that are gathered without leaving it.
+  std::int64_t inside(const Shape& s) const {
+    const std::int64_t fit = std::max<std::int64_t>(1, job_.machine.links.domain_ipus / (s.mesh.size() * s.stages));
+    std::int64_t most = 1;
+    for (std::int64_t d = 1; d <= fit; ++d) most = s.replicas % d == 0 && fit % d == 0 ? d : most;
+    return most;
+  }
+
+  // Shard degrees with the places of the optimizer's state: what is listed, what is legal, and the whole lists.
+  struct Storage {
+    std::int64_t listed = 0, legal = 0, products = 0;
+  };
+  Storage storage(const Shape& s, const Integers& free_weights, bool phased) const {
+    const std::set<Location> places = state_places(phased);
+    const auto count = static_cast<std::int64_t>(places.size());
+    const std::int64_t legal = phased ? std::count_if(places.begin(), places.end(), outside) : count;
+    Storage out;
+    for (std::int64_t w : degrees(pins_.rts_weights, s.replicas, free_weights)) {
+      const Integers states = degrees(pins_.rts_optimizer_state, s.replicas, {1, inside(s), s.replicas});
+      for (std::int64_t g : degrees(pins_.rts_gradients, s.replicas, {1})) {
+        // A shard of the update lies inside a shard of the weights, and takes the gradients of just that shard.
+        const auto fits = [&](std::int64_t o) { return o % w == 0; };
+        const auto has_gradients = [&](std::int64_t o) { return fits(o) && (g == 1 || o == 1 || g == o); };
+        out.products += count * std::count_if(states.begin(), states.end(), fits);
+        // Without an optimizer there is no state, and one point for all degrees and places.
+        out.listed += training_ ? count * std::count_if(states.begin(), states.end(), fits) : 1;
+        out.legal += training_          ? legal * std::count_if(states.begin(), states.end(), has_gradients)
+                     : has_gradients(w) ? 1
+                                        : 0;
+      }
+    }
+    return out;
+  }
+
+  std::set<Location> state_places(bool phased) const {
+    std::set<Location> places(pins_.optimizer_state.begin(), pins_.optimizer_state.end());
+    if (places.empty()) places = {Location::streaming};
+    if (pins_.optimizer_state.empty() && !phased) places.insert(Location::in_processor);
+    if (!streaming_) std::erase_if(places, outside);
+    return places;
+  }
+
+  // ---- pipelines, and phases
+
+  void count(const Shape& s) {
+    if (batches(s, 1) == 0) return;
+    const std::vector<Location>& weights = pins_.weights;
+    const bool may_stay = weights.empty() || std::count(weights.begin(), weights.end(), Location::in_processor) > 0;
+    const bool may_leave = weights.empty() || std::any_of(weights.begin(), weights.end(), outside);
+    if (one_phase_ || (may_stay && !several_phases_ && !phases_alone())) count_pipelines(s);
+    if (streaming_ && may_leave && !one_phase_) count_phases(s);
+  }
+
+  // Without phases there is no order of phases.
+  bool phases_alone() const {
+    return !pins_.phase_order.empty() && pins_.phase_order[0] == PhaseOrder::micro_batch_outer;
+  }
+
+  void add(const Shape& s, std::int64_t points, std::int64_t products) {
+    const std::int64_t all = batches(s, 1);
+    out_.points = plus(out_.points, times(all, points));
+    out_.products = plus(out_.products, times(all, products));
+  }
+
+  // t shares nothing where it is one IPU.
+  std::int64_t activation_shardings(const Shape& s) const {
+    return s.mesh.size() == 1 ? 1 : values(pins_.activation_sharding, 3);
+  }
+  std::int64_t proportions() const {
+    return values(pins_.available_memory_proportion, static_cast<std::int64_t>(kProportions.size()));
+  }
+
+  void count_pipelines(const Shape& s) {
+    std::set<Schedule> schedules(pins_.schedule.begin(), pins_.schedule.end());
+    if (schedules.empty()) schedules = {Schedule::sequential, Schedule::interleaved, Schedule::grouped};
+    const auto all = static_cast<std::int64_t>(schedules.size());
+    if (s.stages == 1) schedules = {Schedule::sequential};
+    const Storage stored = storage(s, {1}, false);
+    const std::int64_t stashes = values(pins_.activations, streaming_ ? 2 : 1);
+    const std::int64_t useful_stashes = training_ || !pins_.activations.empty() ? stashes : 1;
+    const std::int64_t others = useful_stashes * activation_shardings(s) * proportions();
+    add(s, times(static_cast<std::int64_t>(schedules.size()) * others, stored.listed),
+        times(all * stashes * values(pins_.activation_sharding, 3) * proportions(), stored.products));
+    // The last stage may return to IPU 0. Stages that work side by side need micro-batches to fill and drain.
+    for (std::int64_t stages = s.stages; stages <= s.stages + (s.stages > 1 ? 1 : 0); ++stages) {
+      const long double cuts = cuts_.pipelines(stages);
+      for (Schedule schedule : schedules) {
+        const bool fills = training_ && schedule != Schedule::sequential;
+        plans_ += cuts * static_cast<long double>(times(batches(s, fills ? 2 * stages - 1 : 1), others)) *
+                  static_cast<long double>(stored.legal);
+      }
+    }
+  }
+
+  void count_phases(const Shape& s) {
+    const std::int64_t near = inside(s);
+    const Storage stored = storage(s, {1, near, 4 * near, 16 * near, s.replicas}, true);
+    const std::int64_t loads = values(pins_.load, 2);
+    Integers io(kIoTiles.begin(), kIoTiles.end());
+    if (pins_.io_tiles && !pins_.io_tiles->values.empty())
+      io = {pins_.io_tiles->values.begin(), pins_.io_tiles->values.end()};
+    std::erase_if(io, [&](std::int64_t v) { return v >= job_.machine.chip.tiles || !holds(pins_.io_tiles, v); });
+    const std::int64_t all_loads = loads * static_cast<std::int64_t>(io.size());
+    // Nothing is preloaded without IO tiles to go to.
+    const std::int64_t useful_loads = all_loads - (pins_.load.empty() && io.count(0) > 0 ? 1 : 0);
+    const std::int64_t others = values(pins_.phase_order, 1) * proportions();
+    for (std::int64_t groups : {1, 2}) {
+      // Two groups of IPUs take turns; unless pinned, where a phase is one stage.
+      if (s.stages % groups != 0 || !holds(pins_.phase_groups, groups)) continue;
+      if (groups == 2 && !pins_.phase_groups && s.stages != 2) continue;
+      const std::int64_t points = others * useful_loads * activation_shardings(s);
+      add(s, times(points, stored.listed),
+          times(others * all_loads * values(pins_.activation_sharding, 3) * values(pins_.schedule, 3),
+                stored.products));
+      plans_ += cuts_.phases(s.stages / groups) * static_cast<long double>(times(batches(s, 1), points)) *
+                static_cast<long double>(stored.legal);
+    }
+  }
+};
+
+}  // namespace
+
+SpaceCount count_space(const Job& job, const Graph& graph, std::int64_t statistics_group) {
+  return SpaceCounter(job, graph, statistics_group).count();
+}
+
+}  // namespace superstep

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/planner/brute_force.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/error.h"
+#include "planner/cell_bound.h"
+#include "planner/check_pins.h"
+#include "planner/open_cell.h"
+#include "planner/pinned_cuts.h"
+#include "planner/search.h"
+#include "planner/space.h"
+#include "planner/space_count.h"
+#include "tests/planner/all_cuts.h"
+#include "tests/planner/world.h"
+
+namespace superstep::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kOfInterest = 0.5;  // of the best rate: runners-up are faster
+
+constexpr double kMostTries = 5e5;
+
+json text(const std::string& value) { return {{"value", value}, {"source", "drawn"}}; }
+
+// ---- what is drawn
+
+json draw_model(Draw& draw, bool toy) {
+  const bool encoder = draw.chance(25);
+  json model = {{"zoo", encoder ? "bert-base" : "gpt2-small"}};
+  model["layers"] = draw.of<std::int64_t>({1, 1, 1, 2, 2, 3});
+  model["hidden"] = toy ? draw.of<std::int64_t>({12, 16, 24}) : draw.of<std::int64_t>({48, 64, 128, 256});
+  model["heads"] = draw.of<std::int64_t>({2, 4, 3});
+  if (model["hidden"].get<std::int64_t>() % model["heads"].get<std::int64_t>() != 0) model["heads"] = 4;
+  model["ffn"] = model["hidden"].get<std::int64_t>() * draw.of<std::int64_t>({2, 4});
+  model["vocabulary"] = toy ? draw.of<std::int64_t>({20, 32, 64}) : draw.of<std::int64_t>({100, 500, 4000});
+  model["sequence_length"] = toy ? 8 : draw.of<std::int64_t>({16, 32, 64});
+  model["positions"] = model["sequence_length"];
+  if (encoder) model["masked_tokens"] = 4;
+  return model;
+}
+
+// One to eight IPUs, also five or seven; tiles, code and Streaming Memory from ample to too little.
+json draw_machine(Draw& draw, bool toy) {
+  const auto ipus = draw.of<std::int64_t>({1, 1, 2, 2, 3, 4, 4, 5, 6, 7, 8});
+  json o;
+  o["ipus"] = {{"value", ipus}, {"source", "drawn"}};
+  o["ipus_per_machine"] = {{"value", ipus % 4 == 0 ? 4 : ipus}, {"source", "drawn"}};
+  const auto kib = [](std::int64_t n) { return text(std::to_string(n) + " KiB"); };
+  const std::int64_t tile = toy ? draw.of<std::int64_t>({20, 24, 28, 32, 36, 40, 48, 64, 96})
+                                : draw.of<std::int64_t>({40, 48, 56, 64, 80, 100, 160, 624});
+  o["chip"]["tile_memory"] = kib(tile);
+  o["chip"]["executable_memory"] = kib(draw.chance(30) ? tile / 2 : tile);
+  if (draw.chance(40)) o["streaming"]["capacity"] = kib(draw.of<std::int64_t>({0, 32, 128, 512, 1024, 4096}));
+  if (draw.chance(30)) o["streaming"]["ipu_rate"] = text(toy ? "100 kB/s" : "100 MB/s");
+  if (draw.chance(30)) o["links"]["rate"] = text(toy ? "100 kB/s" : "500 MB/s");
+  return {{"base", toy ? "toy" : draw.of<std::string>({"ipu-pod64", "bow-pod64"})}, {"override", o}};
+}
+
+template <class T>
+void maybe(Draw& draw, std::int64_t percent, json& at, const char* key, const std::vector<T>& values) {
+  if (draw.chance(percent)) at[key] = draw.of(values);
+}
+
+json draw_pins(Draw& draw, bool training) {
+  json plan = json::object();
+  maybe<json>(draw, 90, plan, "available_memory_proportion", {0.05, 0.1, 0.25, 0.4, {0.08, 0.4}});
+  maybe<json>(draw, 50, plan, "io_tiles", {0, 1, 2, 32, {{"min", 0}, {"max", 32}}});
+  maybe<json>(draw, 40, plan, "micro_batch", {1, 2, {1, 4}, {{"min", 2}}});
+  maybe<json>(draw, 20, plan, "tensor_parallel", {1, 2, {{"min", 1}, {"max", 3}}});
+  maybe<json>(draw, 25, plan, "pipeline_stages", {1, 2, 3, {1, 2}, {{"min", 2}}});
+  maybe<json>(draw, 10, plan, "replicas", {1, 2, {{"min", 2}}});
+  maybe<json>(draw, 15, plan, "schedule", {"sequential", "grouped", {"interleaved", "grouped"}});
+  maybe<json>(draw, 15, plan, "phases", {1, 2, 3});
+  maybe<json>(draw, 10, plan, "phase_order", {"phase_outer", "micro_batch_outer"});
+  maybe<json>(draw, 10, plan, "phase_groups", {1, 2});
+  maybe<json>(draw, 15, plan, "load", {"on_demand", "preload"});
+  maybe<json>(draw, 20, plan, "activation_sharding", {"none", "stored", "throughout", {"none", "throughout"}});
+  if (training) maybe<json>(draw, 30, plan, "recompute", {"layer", "stage", "none"});
+  json& at = plan["location"] = json::object();
+  maybe<json>(draw, 15, at, "weights", {"in_processor", "streaming", {"in_processor", "streaming"}});
+  maybe<json>(draw, 15, at, "optimizer_state", {"in_processor", "streaming"});
+  maybe<json>(draw, 15, at, "activations", {"in_processor", "streaming"});
+  maybe<json>(draw, 10, at, "gradients", {"in_processor", "streaming"});
+  maybe<json>(draw, 10, at, "code", {"in_processor", "streaming"});
+  json& degrees = plan["replicated_tensor_sharding"] = json::object();
+  maybe<json>(draw, 10, degrees, "weights", {1, 2, {1, 2}});
+  maybe<json>(draw, 10, degrees, "gradients", {1, 2, {1, 2}});
+  maybe<json>(draw, 10, degrees, "optimizer_state", {1, 2, {{"min", 2}}});
+  return plan;
+}
+
+json draw_job(Draw& draw) {
+  const bool toy = draw.chance(60), training = draw.chance(80);
+  json job = {{"model", draw_model(draw, toy)}, {"machine", draw_machine(draw, toy)}};
+  job["task"] = training ? "training" : "inference";
+  if (training) job["optimizer"] = {{"kind", draw.of<std::string>({"sgd", "sgd_momentum", "adam"})}};
+  job["plan"] = draw_pins(draw, training);
+  if (draw.chance(85))
+    job["batch"] = {{"global", draw.of<std::int64_t>({1, 2, 4, 6, 8, 12, 16, 30, 35, 48})}};
+  else
+    job["plan"]["gradient_accumulation"] = draw.of<json>({1, 4, {2, 12}});
+  return job;
+}
+
+// Legal plans, and how many times all cuts there are have to be looked through for them. Of a job whose pins contradict
+// each other or the machine there are none.
+struct Size {
+  double plans = 0, tries = 0;
+};
+Size size_of_space(const json& as_json) {
+  try {
+    const Job job = read_job(as_json, "drawn job");
+    const std::int64_t m = cells(job).front().micro_batch;
+    const Graph graph = build_graph(job, m);
+    const auto units = static_cast<std::int64_t>(graph.units.size());
+    check_pins(job, units);
+    const SpaceCount count = count_space(job, graph);
+    return {std::pow(10, count.log10_with_cuts),
+            static_cast<double>(count.points) * std::pow(3, static_cast<double>(units - 1))};
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+// ---- all plans
+
+double rate(const World& world, const Plan& plan, std::int64_t cycles) {
+  return static_cast<double>(plan.global_batch()) / (static_cast<double>(cycles) / world.job.machine.chip.clock.value);
+}
+
+// What is preloaded waits on the IO tiles.
+bool preloads_fit(const Setting& setting, const Plan& plan) {
+  for (std::size_t i = 0; plan.phased() && i < plan.stages.size(); ++i) {
+    const std::int64_t end = i + 1 < plan.stages.size() ? plan.stages[i + 1] : setting.units();
+    if (setting.stage(plan.stages[i], end, 0, Recompute::layer).weights > setting.preload_room()) return false;
+  }
+  return true;
+}
+
+void try_setting(World& world, const Setting& setting, const PinnedCuts& cuts, BruteForce& all) {
+  for_each_cut(setting, cuts, [&](const Cuts& c) {
+    const Plan plan = with_cuts(setting.plan(), c);
+    if (!world.problem(plan).empty()) return;
+    ++all.plans;
+    const Estimate e = evaluate(setting, plan);
+    if (!e.fits(setting) || !preloads_fit(setting, plan)) return;
+    ++all.fitting;
+    BruteForce::Best& kind = all.by_kind[kind_of(plan)];
+    if (const double samples = rate(world, plan, e.cycles); samples > kind.rate)
+      kind = {samples, superstep::to_json(plan)};
+  });
+}
+
+BruteForce try_cell(World& world, PinnedCuts& cuts, const Cell& cell) {
+  BruteForce all;
+  for (const Plan& plan : settings(world.job, cell, false)) {
+    const UnitTable& table = world.table(plan);
+    cuts.prepare(plan, table);
+    try_setting(world, Setting(table, plan, world.job.optimizer, cuts.searches_phases(plan)), cuts, all);
+  }
+  CellBounds bounds(world.tables);
+  const double quick = bounds.quick(cell);
+  if (const double bound = std::min(quick, bounds.tabulated(cell)); all.best() > bound) {
+    all.beyond_bounds = "t=" + std::to_string(cell.mesh.size()) + " p=" + std::to_string(cell.stages) +
+                        " m=" + std::to_string(cell.micro_batch) + " g=" + std::to_string(cell.accumulation) + ": " +
+                        std::to_string(all.best()) + " samples/s, bound " + std::to_string(bound) + "\n";
+  }
+  return all;
+}
+
+// ---- what is compared
+
+// Every number and plan of a result; no times.
+json to_json(const SearchResult& r) {
+  json j;
+  const auto put = [](json& at, const std::vector<Candidate>& list) {
+    at = json::array();
+    for (const Candidate& c : list) {
+      const Estimate& e = c.estimate;
+      at.push_back({superstep::to_json(c.plan), c.samples_per_second, e.cycles, e.tile_peak, e.executable, e.ddr});
+    }
+  };
+  put(j["best"], r.best);
+  put(j["pareto"], r.pareto);
+  j["stats"] = {r.stats.explored,   r.stats.pruned,  r.stats.feasible, r.stats.evaluations,
+                r.stats.programmes, r.stats.optimal, r.stats.gap};
+  return j;
+}
+
+std::string rates_text(const std::vector<double>& rates) {
+  std::string s;
+  for (double r : rates) s += (s.empty() ? "" : ", ") + std::to_string(r);
+  return "[" + s + "]";
+}
+
+// Of the best kinds there are, as many as are listed.
+std::vector<double> expected_rates(const BruteForce& all, std::int64_t top) {
+  std::vector<double> rates;
+  for (const auto& [kind, best] : all.by_kind) {
+    if (best.rate > kOfInterest * all.best()) rates.push_back(best.rate);
+  }
+  std::sort(rates.begin(), rates.end(), std::greater<>());
+  if (static_cast<std::int64_t>(rates.size()) > top) rates.resize(static_cast<std::size_t>(top));
+  return rates;
+}
+
+std::string differences(const SearchResult& found, const BruteForce& all, std::int64_t top) {
+  std::vector<double> rates;
+  for (const Candidate& c : found.best) rates.push_back(c.samples_per_second);
+  std::string out;
+  if (!found.stats.optimal) out += "not proved, gap " + std::to_string(found.stats.gap) + "; ";
+  if (rates == expected_rates(all, top)) return out;
+  out += "the search found " + rates_text(rates) + ", all plans give " + rates_text(expected_rates(all, top));
+  for (const Candidate& c : found.best)
+    out += "\nfound " + kind_of(c.plan) + " at " + std::to_string(c.samples_per_second) + ": " +
+           superstep::to_json(c.plan).dump();
+  for (const auto& [kind, best] : all.by_kind)
+    out += "\nof all " + kind + " at " + std::to_string(best.rate) + ": " + best.plan.dump();
+  return out;
+}
+
+}  // namespace
+
+json draw_small_job(std::uint64_t seed, double most_plans) {
+  Draw draw(seed);
+  for (;;) {
+    json job = draw_job(draw);
+    const Size size = size_of_space(job);
+    if (size.plans >= 1 && size.plans <= most_plans && size.tries <= kMostTries) return job;
+  }
+}
+
+double BruteForce::best() const {
+  double best = 0;
+  for (const auto& [kind, found] : by_kind) best = std::max(best, found.rate);
+  return best;
+}
+
+void BruteForce::add(const BruteForce& other) {
+  plans += other.plans;
+  fitting += other.fitting;
+  beyond_bounds += other.beyond_bounds;
+  for (const auto& [kind, found] : other.by_kind) {
+    if (Best& mine = by_kind[kind]; found.rate > mine.rate) mine = found;
+  }
+}
+
+BruteForce try_all(const json& job) {
+  World world(job);
+  PinnedCuts cuts(world.tables, false);
+  BruteForce all;
+  for (const Cell& cell : cells(world.job)) all.add(try_cell(world, cuts, cell));
+  return all;
+}
+
+Agreement compare_search(const json& job) {
+  Agreement out;
+  out.all = try_all(job);
+  SearchOptions options{.find_fix = false, .explain = false};
+  options.threads = 1;
+  World one(job), two(job);
+  const SearchResult found = search(one.tables, options);
+  options.threads = 2;
+  const std::string first = to_json(found).dump(), second = to_json(search(two.tables, options)).dump();
+  out.differences = out.all.beyond_bounds + differences(found, out.all, options.top);
+  if (first != second) out.differences += "\none thread gave " + first + "\ntwo gave " + second;
+  out.phased = !found.best.empty() && found.best[0].plan.phased();
+  out.pruned = found.stats.pruned > 0;
+  return out;
+}
+
+Agreements expect_agreement(std::uint64_t first_seed, std::int64_t jobs, double most_plans) {
+  Agreements sum;
+  for (std::uint64_t seed = first_seed; seed < first_seed + static_cast<std::uint64_t>(jobs); ++seed) {
+    const json job = draw_small_job(seed, most_plans);
+    Agreement a;
+    try {
+      a = compare_search(job);
+    } catch (const Error& e) {
+      a.differences = e.what();
+    }
+    EXPECT_EQ(a.differences, "") << "seed " << seed << " job " << job.dump();
+    const double legal = size_of_space(job).plans;
+    EXPECT_NEAR(legal, static_cast<double>(a.all.plans), 1e-9 * legal) << "seed " << seed << " job " << job.dump();
+    ++sum.jobs;
+    sum.plans += a.all.plans;
+    sum.infeasible += a.all.fitting == 0 ? 1 : 0;
+    sum.tight += a.all.fitting > 0 && a.all.fitting < a.all.plans ? 1 : 0;
+    sum.phased += a.phased ? 1 : 0;
+    sum.pruned += a.pruned ? 1 : 0;
+  }
+  return sum;
+}
+
+}  // namespace superstep::test

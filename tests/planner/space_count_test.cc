@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// The independent counter of the declared space against its listing, and against what a search accounts for.
+#include "planner/space_count.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <functional>
+
+#include "planner/pinned_cuts.h"
+#include "planner/search.h"
+#include "planner/space.h"
+#include "tests/planner/all_cuts.h"
+#include "tests/planner/world.h"
+
+namespace superstep {
+namespace {
+
+using nlohmann::json;
+using test::World;
+
+struct Case {
+  std::string name;
+  json job;
+};
+
+json transformer(const json& numbers, const json& machine, std::int64_t batch, const json& plan) {
+  json job = test::small_job("gpt2-small", {{"layers", 1}, {"hidden", 64}, {"heads", 4}, {"vocabulary", 500}}, machine);
+  job["model"]["sequence_length"] = 32;
+  if (!numbers.is_null()) job["model"].update(numbers);
+  job["batch"] = {{"global", batch}};
+  job["plan"] = plan;
+  return job;
+}
+
+json partition(const std::string& base, std::int64_t ipus) { return {{"base", base}, {"partition", ipus}}; }
+
+// A machine of so many IPUs, which nobody sells.
+json with_ipus(std::int64_t ipus, std::int64_t per_machine) {
+  json machine = {{"base", "ipu-pod64"}};
+  machine["override"] = {{"ipus", {{"value", ipus}, {"source", "invented"}}},
+                         {"ipus_per_machine", {{"value", per_machine}, {"source", "invented"}}}};
+  return machine;
+}
+
+json without(json job, const std::string& key) {
+  job.erase(key);
+  return job;
+}
+
+json for_inference(json job) {
+  job["task"] = "inference";
+  return without(std::move(job), "optimizer");
+}
+
+json normalised_images(const json& machine, std::int64_t batch, const json& plan) {
+  return {{"model", {{"onnx", std::string(SUPERSTEP_REFERENCES) + "/images_w8/train.onnx"}}},
+          {"machine", machine},
+          {"optimizer", {{"kind", "sgd"}, {"learning_rate", 0.1}}},
+          {"batch", {{"global", batch}}},
+          {"plan", plan}};
+}
+
+// Jobs that differ in which rules decide: pins of all forms, phases, inference, statistics groups, and counts that are
+// no powers of two.
+std::vector<Case> cases() {
+  return {
+      {"free", transformer({}, "ipu-pod4", 16, json::object())},
+      {"one_ipu", transformer({}, partition("ipu-pod4", 1), 8, json::object())},
+      {"pinned",
+       transformer({}, "ipu-pod4", 16,
+                   {{"tensor_parallel", 2}, {"pipeline_stages", 2}, {"micro_batch", 2}, {"schedule", "grouped"}})},
+      {"listed", transformer({}, partition("ipu-pod16", 8), 32,
+                             {{"pipeline_stages", {1, 2, 8}},
+                              {"micro_batch", {1, 4}},
+                              {"schedule", {"sequential", "grouped"}},
+                              {"activation_sharding", {"none", "stored"}},
+                              {"location", {{"optimizer_state", {"in_processor", "streaming"}}}},
+                              {"io_tiles", {0, 64}},
+                              {"available_memory_proportion", {0.1, 0.25}}})},
+      {"ranged", transformer({}, partition("ipu-pod16", 8), 48,
+                             {{"replicas", {{"min", 2}}},
+                              {"micro_batch", {{"min", 2}, {"max", 6}}},
+                              {"io_tiles", {{"min", 32}, {"max", 64}}},
+                              {"replicated_tensor_sharding", {{"optimizer_state", {{"min", 2}}}}},
+                              {"available_memory_proportion", 0.25}})},
+      {"no_batch", without(transformer({}, "ipu-pod4", 1,
+                                       {{"micro_batch", {{"min", 1}, {"max", 6}}},
+                                        {"gradient_accumulation", {12, 16}},
+                                        {"available_memory_proportion", 0.25}}),
+                           "batch")},
+      {"phases", transformer({{"layers", 2}}, "ipu-pod4", 16, {{"phases", 3}})},
+      {"one_phase", transformer({}, "ipu-pod4", 16, {{"phases", 1}, {"location", {{"weights", "streaming"}}}})},
+      {"weights_outside", transformer({}, "ipu-pod4", 16, {{"location", {{"weights", "streaming"}}}})},
+      {"groups_and_order", transformer({}, "ipu-pod4", 8,
+                                       {{"phase_groups", {1, 2}},
+                                        {"phase_order", {"phase_outer", "micro_batch_outer"}},
+                                        {"load", {"preload", "on_demand"}},
+                                        {"replicated_tensor_sharding", {{"weights", {1, 2}}, {"gradients", {1, 2}}}},
+                                        {"available_memory_proportion", 0.25}})},
+      {"inference", for_inference(transformer({}, "ipu-pod4", 8, json::object()))},
+      {"inference_no_batch", for_inference(without(transformer({}, "ipu-pod4", 1, json::object()), "batch"))},
+      {"statistics_groups", normalised_images("ipu-pod4", 16, json::object())},
+      {"24_ipus_96_heads", transformer({{"hidden", 192}, {"heads", 96}}, with_ipus(24, 4), 24,
+                                       {{"tensor_parallel", 3}, {"available_memory_proportion", {0.1, 0.25}}})},
+      {"24_ipus_free",
+       transformer({{"hidden", 192}, {"heads", 96}}, with_ipus(24, 4), 24, {{"available_memory_proportion", 0.25}})},
+      {"30_layers_7_stages", transformer({{"layers", 30}}, with_ipus(7, 1), 14,
+                                         {{"pipeline_stages", 7}, {"available_memory_proportion", 0.25}})},
+  };
+}
+
+SpaceCount count_of(Tables& tables) {
+  const std::int64_t group = tables.statistics_group();
+  const std::int64_t m = cells(tables.job(), group).front().micro_batch;
+  return count_space(tables.job(), tables.facts(m).graph, group);
+}
+
+void for_each_setting(const Job& job, std::int64_t group, const std::function<void(const Plan&)>& f) {
+  for (const Cell& cell : cells(job, group)) {
+    for (const Plan& p : settings(job, cell, false)) f(p);
+  }
+}
+
+TEST(SpaceCount, IsThatOfTheListing) {
+  for (const Case& c : cases()) {
+    World world(c.job);
+    std::int64_t listed = 0;
+    for_each_setting(world.job, world.tables.statistics_group(), [&](const Plan&) { ++listed; });
+    const SpaceCount count = count_of(world.tables);
+    EXPECT_EQ(count.points, listed) << c.name;
+    EXPECT_GE(count.products, count.points) << c.name;
+    EXPECT_GT(count.points, 0) << c.name;
+  }
+}
+
+TEST(SpaceCount, IsThatOfTheListingForAllExampleJobs) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(SUPERSTEP_SOURCE "/data/jobs")) {
+    const std::string file = entry.path().string();
+    if (entry.path().extension() == ".json" && entry.path().filename() != "schema.json") files.push_back(file);
+  }
+  ASSERT_GE(files.size(), 30u);
+  for (const std::string& file : files) {
+    const Job job = load_job(file);
+    const std::int64_t group = statistics_group(job);
+    const std::vector<Cell> all = cells(job, group);
+    std::int64_t listed = 0;
+    for (const Cell& cell : all) listed += static_cast<std::int64_t>(settings(job, cell, false).size());
+    EXPECT_EQ(count_space(job, build_graph(job, all.front().micro_batch), group).points, listed) << file;
+  }
+}
+
+// What a search explored and what it left out by its bounds, to the last point.
+void expect_all_accounted(Tables& tables, const std::string& name) {
+  const SearchResult r = search(tables, {.pareto = false, .find_fix = false, .explain = false});
+  EXPECT_EQ(r.stats.explored + r.stats.pruned, static_cast<double>(count_of(tables).points)) << name;
+  EXPECT_TRUE(r.stats.optimal) << name;
+}
+
+TEST(SpaceCount, IsWhatASearchAccountsFor) {
+  for (const Case& c : cases()) {
+    World world(c.job);
+    expect_all_accounted(world.tables, c.name);
+  }
+}
+
+TEST(SpaceCount, IsWhatASearchAccountsForInExampleJobs) {
+  for (const char* name : {"bert-l2-h128-pod4", "bert-large-pod16-p4-unsharded", "deepvoice3-m2000", "every-field",
+                           "m2000-bert-large-inference", "m2000-resnext101", "mcmc-hmc-m2000",
+                           "pretrain-bert-large-128-pod64", "run-gpt-pod8", "run-toy-phases", "scaling-resnet50",
+                           "toy-free", "toy-inference", "toy-phases", "toy-replicas"}) {
+    const Job job = load_job(std::string(SUPERSTEP_SOURCE "/data/jobs/") + name + ".json");
+    const CostModel model(job.machine, load_calibration());
+    Tables tables(job, model);
+    expect_all_accounted(tables, name);
+  }
+}
+
+// The schedules of one IPU are one; the rest is by the lists: m of 8 samples 1, 2, 4, 8; proportions 7; the stash and
+// the optimizer's state in two places each; phases with 4 numbers of IO tiles and two ways to load, but no preload
+// without IO tiles.
+TEST(SpaceCount, OfOneIpuByHand) {
+  World world(transformer({}, partition("ipu-pod4", 1), 8, json::object()));
+  const SpaceCount count = count_of(world.tables);
+  EXPECT_EQ(count.points, 4 * 7 * (2 * 2 + (4 * 2 - 1)));
+  EXPECT_EQ(count.products, 4 * 7 * 3 * 3 * (2 * 2 + 4 * 2));
+}
+
+// Of units 1 to n: stages by binomial coefficients, three modes each. A phase of one IPU is one stage of two modes.
+TEST(SpaceCount, OfCutsByHand) {
+  World world(transformer({{"layers", 2}}, partition("ipu-pod4", 1), 8,
+                          {{"micro_batch", 1},
+                           {"available_memory_proportion", 0.25},
+                           {"io_tiles", 0},
+                           {"location", {{"activations", "streaming"}, {"optimizer_state", "streaming"}}}}));
+  const auto n = static_cast<double>(world.tables.facts(1).graph.units.size());
+  const SpaceCount count = count_of(world.tables);
+  EXPECT_EQ(count.points, 2);
+  // Each boundary begins a phase or does not, with two modes per phase; less those of one phase alone.
+  EXPECT_NEAR(count.log10_with_cuts, std::log10(3 + 2 * std::pow(3, n - 1) - 2), 1e-12);
+}
+
+TEST(SpaceCount, HoldsLargeModels) {
+  const Job job = load_job(SUPERSTEP_SOURCE "/data/jobs/gpt-1t-64000.json");
+  const SpaceCount count = count_space(job, build_graph(job, 1));
+  EXPECT_GT(count.products, count.points);
+  EXPECT_GT(count.log10_with_cuts, 100);
+  EXPECT_TRUE(std::isfinite(count.log10_with_cuts));
+}
+
+// Every plan there is, listed: settings by cuts by modes, as far as check_plan() accepts them.
+TEST(SpaceCount, WithCutsIsThatOfAllLegalPlans) {
+  const json few = {{"available_memory_proportion", 0.25}, {"io_tiles", 32}, {"micro_batch", 2}};
+  const std::vector<json> pins = {
+      json::object(),
+      {{"recompute", "layer"}},
+      {{"recompute", "none"}},
+      {{"phases", 2}},
+      {{"phases", 1}},
+      {{"pipeline_stages", 2}, {"stages", {0, 2}}},
+      {{"pipeline_stages", 2}, {"stages", {0, 2, 3}}, {"recompute", {"layer", "stage", "none"}}},
+      {{"pipeline_stages", 2}, {"stages", {0, 2, 3}}, {"phases", {0, 2}}},
+      {{"pipeline_stages", 4}, {"phase_groups", 2}, {"phases", 3}},
+      {{"pipeline_stages", 4}, {"recompute", {"layer", "stage", "none", "none"}}},
+      {{"replicas", 2}, {"replicated_tensor_sharding", {{"gradients", {1, 2}}, {"weights", {1, 2}}}}},
+      {{"location", {{"weights", "streaming"}}}},
+      {{"schedule", "grouped"}, {"location", {{"optimizer_state", {"in_processor", "streaming"}}}}},
+  };
+  for (const bool training : {true, false}) {
+    for (const json& more : pins) {
+      json job = transformer({}, "ipu-pod4", 16, few);
+      job["plan"].update(more);
+      if (!training && more.contains("recompute") && more["recompute"].is_array()) continue;
+      World world(training ? job : for_inference(job));
+      std::int64_t legal = 0;
+      PinnedCuts cuts(world.tables, false);
+      for_each_setting(world.job, 0, [&](const Plan& p) {
+        cuts.prepare(p, world.table(p));
+        const Setting setting(world.table(p), p, world.job.optimizer, cuts.searches_phases(p));
+        test::for_each_cut(setting, cuts, [&](const Cuts& c) {
+          legal += check_plan(with_cuts(p, c), setting.table().facts(), world.job.machine, training).empty() ? 1 : 0;
+        });
+      });
+      const double expected = legal > 0 ? std::log10(static_cast<double>(legal)) : -INFINITY;
+      const double counted = count_of(world.tables).log10_with_cuts;
+      if (legal > 0)
+        EXPECT_NEAR(counted, expected, 1e-12)
+            << more << " training " << training << ": " << legal << " against " << std::pow(10, counted);
+      else
+        EXPECT_EQ(counted, expected) << more << " training " << training;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace superstep
