@@ -115,9 +115,11 @@ std::map<std::string, std::vector<std::string>> rows_on_page() {
   return rows;
 }
 
-// The two rank cells of a row: counted, or as they stand on the page where that takes too long for every run.
+// The two rank cells of a row: counted, or as they stand on the page where that takes too long for every run
+// (SUPERSTEP_UPDATE=numbers writes the others anew).
 std::pair<std::string, std::string> rank_cells(const Exhibit& e) {
-  if (std::getenv("SUPERSTEP_UPDATE") != nullptr) {
+  const char* update = std::getenv("SUPERSTEP_UPDATE");
+  if (update != nullptr && std::string(update) != "numbers") {
     const json free = free_job(e.job);
     return {is_pipeline(e) ? rank_text(rank_in(pipelines_only(free), e, 0)) : "-",
             rank_text(rank_in(free, e, kProgrammes))};
