@@ -89,7 +89,7 @@ PhaseNumbers CellBounds::empty_numbers(const Cell& c) const {
 
 void CellBounds::add_moves(PhaseNumbers& numbers, std::size_t unit, std::int64_t bytes) const {
   const std::vector<Location>& at = job_.pins.activations;
-  if (!at.empty() && !only(at, Location::streaming)) return;
+  if (!may_be_phased_ || (!at.empty() && !only(at, Location::streaming))) return;
   const std::int64_t move = tables_.model().streaming(Bytes(bytes), Location::streaming, 1).value;
   PhaseNumbers::Unit& u = numbers.units[unit];
   u.enter_forward = u.leave_forward = u.leave_backward = move;
