@@ -61,12 +61,13 @@ Cycles forward_cycles(const Graph& graph, const CostModel& model, DType partials
   return UnitTable(facts, sharding, model, fronts, key, false).row(0).forward_cycles.total();
 }
 
-Step exchange_step(Bytes plain, Bytes paired, Term term) {
+Step exchange_step(Bytes plain, Bytes paired, std::int64_t pieces, Term term) {
   Step step;
   step.kind = StepKind::exchange;
   step.term = term;
   step.tile_bytes = plain;
   step.paired_bytes = paired;
+  step.pieces = pieces;
   return step;
 }
 
@@ -88,13 +89,13 @@ struct Costing {
   Cost operator()(const ReductionWork& w) const { return {add_partials(w.parts, w.elements, chip().workers)}; }
   Cost operator()(const ExchangeWork& w) const {
     const Term term = w.rearranges ? Term::relayout : Term::operand_exchange;
-    return {model.step(exchange_step(w.plain, w.paired, term)).total()};
+    return {model.step(exchange_step(w.plain, w.paired, w.pieces, term)).total()};
   }
   Cost operator()(const ProductExchangeWork& w) const {
     const ProductPlan p = product_plan(w.shape, w.split, chip().tiles, chip(), model.calibration());
     const Step step = w.phase == ProductPhase::operands
-                          ? exchange_step(p.plain_bytes, p.paired_bytes, Term::operand_exchange)
-                          : exchange_step(p.partial_bytes, Bytes(0), Term::partials_exchange);
+                          ? exchange_step(p.plain_bytes, p.paired_bytes, 0, Term::operand_exchange)
+                          : exchange_step(p.partial_bytes, Bytes(0), p.pk - 1, Term::partials_exchange);
     return {model.step(step).total()};
   }
   Cost operator()(const ProductWork& w) const {
@@ -134,7 +135,7 @@ struct Describing {
   std::string operator()(const ExchangeWork& w) const {
     return std::to_string(w.plain.value) + " B" +
            (w.paired.value > 0 ? " and " + std::to_string(w.paired.value) + " B in pairs" : "") +
-           (w.rearranges ? ", re-layout" : "");
+           (w.pieces > 0 ? " in " + std::to_string(w.pieces) + " pieces" : "") + (w.rearranges ? ", re-layout" : "");
   }
   std::string operator()(const ProductExchangeWork& w) const {
     return extents_text(w.shape.batch, w.shape.rows, w.shape.contracted, w.shape.columns) + " in " +

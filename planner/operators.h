@@ -26,6 +26,7 @@ struct ReductionWork {
 // An exchange superstep in which the busiest tile receives so much.
 struct ExchangeWork {
   Bytes plain, paired;      // paired: the same as the other tile of its pair
+  std::int64_t pieces = 0;  // that they come in
   bool rearranges = false;  // a re-layout
 };
 

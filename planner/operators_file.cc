@@ -42,7 +42,7 @@ AmpWork read_amp(JsonReader& r) {
 
 ExchangeWork read_exchange(JsonReader& r) {
   return {Bytes(r.integer("plain_bytes", 0, kMost)), Bytes(r.integer_or("paired_bytes", 0, kMost, 0)),
-          r.boolean_or("rearranges", false)};
+          r.integer_or("pieces", 0, kMost, 0), r.boolean_or("rearranges", false)};
 }
 
 ProductExchangeWork read_product_exchange(JsonReader& r, const Machine& machine) {

@@ -158,7 +158,7 @@ TermCycles CostModel::step(const Step& s) const {
       const double factor = s.term == Term::relayout ? calibration_.vector_factor : 1;
       const Cycles move = transfer_time(s.tile_bytes, chip.exchange.receive) +
                           transfer_time(s.paired_bytes, chip.exchange.paired_receive);
-      t[s.term] += scaled(move, factor).value;
+      t[s.term] += scaled(move, factor).value + chip.exchange.piece.value * s.pieces;
       t[Term::superstep] += chip.exchange.superstep.value;
       break;
     }

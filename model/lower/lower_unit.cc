@@ -374,6 +374,7 @@ class UnitLowering {
     add_step(multiply, position);
     if (p.pk > 1) {
       Step partials = exchange(Term::partials_exchange, {-1}, p.partial_bytes);
+      partials.pieces = p.pk - 1;
       partials.times = p.times * slices;
       partials.temporary = p.temporary;
       add_step(partials, position);
@@ -413,8 +414,9 @@ class UnitLowering {
     if (p.reduce_parts > 1) {
       Step partials = exchange(Term::partials_exchange, {-1}, p.partial_bytes);
       Step join = vector(Term::reduction, p.join);
+      partials.pieces = p.reduce_parts - 1;
       partials.times = join.times = parts;
-      partials.temporary = join.temporary = p.partial_bytes;
+      partials.temporary = join.temporary = p.join_memory;
       add_step(partials, position);
       add_step(join, position);
     }

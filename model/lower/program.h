@@ -99,10 +99,11 @@ struct Step {
   Cycles rows;     // AMP cycles that multiply useful rows
   Cycles padding;  // AMP cycles spent on padded rows and channels
   Cycles amp_fixed;
-  Cycles vector;           // vertex cycles by the vendor's formulas, before the calibrated factor
-  Bytes tile_bytes;        // exchange: plain receive; collective, copy, load, store, host: of the IPU in total
-  Bytes paired_bytes;      // exchange: received at the paired rate
-  std::int64_t tiles = 0;  // tiles that take part
+  Cycles vector;            // vertex cycles by the vendor's formulas, before the calibrated factor
+  Bytes tile_bytes;         // exchange: plain receive; collective, copy, load, store, host: of the IPU in total
+  Bytes paired_bytes;       // exchange: received at the paired rate
+  std::int64_t pieces = 0;  // exchange: runs of partial sums that it receives, each from another tile
+  std::int64_t tiles = 0;   // tiles that take part
   CollectiveKind collective = CollectiveKind::all_reduce;
   bool along = false;                       // collective: its bytes travel with those of another one
   GroupShape group;                         // collective: who takes part; copy, remote load and store: the stride

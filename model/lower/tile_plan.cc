@@ -84,6 +84,12 @@ std::vector<Reading> readings(const ProductShape& s, const Chip& chip, bool in_p
   return all;
 }
 
+// Elements that a tile receives to add its part of `results` that `parts` tiles have partial sums of: its own lie
+// there.
+std::int64_t partials_received(std::int64_t parts, std::int64_t results) {
+  return (parts - 1) * ceil_div(results, parts);
+}
+
 struct Pricer {
   const Chip& chip;
   const Calibration& calibration;
@@ -154,7 +160,7 @@ struct Pricer {
                                     static_cast<double>(inputs_in) / chip.exchange.paired_receive.value
                               : static_cast<double>(weights_in + inputs_in) / chip.exchange.receive.value;
     total += static_cast<std::int64_t>(received);
-    std::int64_t own = 0, copies = 0;
+    std::int64_t own = 0, copies = 0, partials_in = 0;
     if (reading.copied > 0) {
       copies = copied(share);
       total += scaled(arrange(copies), calibration.vector_factor).value + chip.exchange.superstep.value;
@@ -162,13 +168,14 @@ struct Pricer {
     if (split.contracted > 1) {
       const std::int64_t results = share.groups * share.rows * share.columns * channels;
       own = results * partial_size;
-      total += static_cast<std::int64_t>(static_cast<double>(own) / chip.exchange.receive.value) +
+      partials_in = partials_received(split.contracted, results) * partial_size;
+      total += static_cast<std::int64_t>(static_cast<double>(partials_in) / chip.exchange.receive.value) +
                scaled(add_partials(split.contracted, ceil_div(results, split.contracted), chip.workers),
                       calibration.vector_factor)
                    .value +
-               2 * chip.exchange.superstep.value;
+               chip.exchange.piece.value * (split.contracted - 1) + 2 * chip.exchange.superstep.value;
     }
-    return {total, own + std::max(inputs_in + weights_in + copies * operand_size, own)};
+    return {total, own + std::max(inputs_in + weights_in + copies * operand_size, partials_in)};
   }
 
   ProductPlan price(const ProductShape& s, const ProductSplit& split) const {
@@ -193,12 +200,13 @@ struct Pricer {
     const std::int64_t copies = copied(share);
     if (copies > 0) p.arrange = arrange(copies);
     const std::int64_t results = share.groups * share.rows * share.columns * channels;
+    Bytes own(0);
     if (p.pk > 1) {
-      p.partial_bytes = Bytes(results * partial_size);
+      own = Bytes(results * partial_size);
+      p.partial_bytes = Bytes(partials_received(p.pk, results) * partial_size);
       p.reduce = add_partials(p.pk, ceil_div(results, p.pk), chip.workers);
     }
     // Operands, and their copies, beside the tile's own partial sums; then those beside the ones it receives to add.
-    const Bytes own = p.partial_bytes;
     p.temporary = own + std::max(inputs_in + weights_in + Bytes(copies * operand_size), p.partial_bytes);
     p.total = cost(p);
     return p;
@@ -210,7 +218,8 @@ struct Pricer {
                transfer_time(p.paired_bytes, x.paired_receive) + 2 * x.superstep;
     if (p.arrange.value > 0) c += scaled(p.arrange, calibration.vector_factor) + x.superstep;
     if (p.pk > 1)
-      c += transfer_time(p.partial_bytes, x.receive) + scaled(p.reduce, calibration.vector_factor) + 2 * x.superstep;
+      c += transfer_time(p.partial_bytes, x.receive) + x.piece * (p.pk - 1) +
+           scaled(p.reduce, calibration.vector_factor) + 2 * x.superstep;
     return c;
   }
 };
@@ -360,11 +369,13 @@ class DepthwisePricer {
     const std::int64_t inputs_in = inputs - std::min(inputs, conv_.share.channels * conv_.read * size / tiles_);
     const std::int64_t others_in = others - std::min(others, conv_.share.channels * second_whole * size / tiles_);
     p.plain_bytes = Bytes(inputs_in + others_in);
+    Bytes own(0);
     if (p.pk > 1) {
-      p.partial_bytes = Bytes(results * size_of(shape_.partials));
+      own = Bytes(results * size_of(shape_.partials));
+      p.partial_bytes = Bytes(partials_received(p.pk, results) * size_of(shape_.partials));
       p.reduce = add_partials(p.pk, ceil_div(results, p.pk), chip_.workers);
     }
-    p.temporary = p.partial_bytes + std::max(p.plain_bytes, p.partial_bytes);
+    p.temporary = own + std::max(p.plain_bytes, p.partial_bytes);
   }
 };
 
@@ -488,9 +499,12 @@ SharePlan share_plan(const OpCall& call, std::span<const std::int64_t> local_ext
     Cycles total = p.vector;
     if (q > 1) {
       const std::int64_t joined = ceil_div(parallel, std::min(tiles, parallel));
-      p.partial_bytes = Bytes(joined * q * std::max<std::int64_t>(4, result_size));
+      const std::int64_t size = std::max<std::int64_t>(4, result_size);
+      p.partial_bytes = Bytes(joined * (q - 1) * size);
+      p.join_memory = Bytes(joined * q * size);
       p.join = add_partials(q, joined, chip.workers);
-      total += transfer_time(p.partial_bytes, chip.exchange.receive) + p.join + 2 * chip.exchange.superstep;
+      total += transfer_time(p.partial_bytes, chip.exchange.receive) + chip.exchange.piece * (q - 1) + p.join +
+               2 * chip.exchange.superstep;
     }
     if (total < least) {
       least = total;

@@ -45,7 +45,7 @@ struct ProductPlan {
   Cycles arrange;                 // copying operands as the vertex reads them, before the calibrated factor, per run
   Bytes plain_bytes;              // operands the busiest tile receives, per run
   Bytes paired_bytes;             // of which both tiles of a pair receive the same
-  Bytes partial_bytes;            // partial sums it receives, per run; 0: pk == 1
+  Bytes partial_bytes;            // partial sums it receives beside its own, per run; 0: pk == 1
   Cycles reduce;                  // adding them, before the calibrated factor
   Bytes temporary;                // operands, partials and results in flight on a tile
   Cycles total;                   // all of it, all runs, supersteps and calibrated factor included
@@ -74,6 +74,7 @@ struct SharePlan {
   std::int64_t reduce_parts = 1;    // of the volume of its reduce axes
   Cycles vector;                    // busiest tile, before the calibrated factor
   Bytes partial_bytes;              // busiest tile receives to join partial results; 0 when reduce_parts == 1
+  Bytes join_memory;                // those and its own
   Cycles join;                      // vertex cycles of joining them
 };
 SharePlan share_plan(const OpCall& call, std::span<const std::int64_t> local_extents, std::int64_t tiles,

@@ -42,6 +42,7 @@ ExchangeFabric read_exchange(SourcedValues& values) {
   exchange.send = values.rate_per_cycle("/chip/exchange/send");
   exchange.receive = values.rate_per_cycle("/chip/exchange/receive");
   exchange.paired_receive = values.rate_per_cycle("/chip/exchange/paired_receive");
+  if (values.has("/chip/exchange/piece")) exchange.piece = values.cycles("/chip/exchange/piece");
   exchange.superstep = values.cycles("/chip/exchange/superstep");
   exchange.code_per_fragment = values.bytes("/chip/exchange/code_per_fragment", Bytes(0));
   exchange.code_per_phase = values.bytes("/chip/exchange/code_per_phase", Bytes(0));

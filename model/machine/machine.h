@@ -31,6 +31,7 @@ struct ExchangeFabric {
   BytesPerCycle send;            // per tile
   BytesPerCycle receive;         // per tile
   BytesPerCycle paired_receive;  // both tiles of a pair take the same stream
+  Cycles piece;                  // lost for each run that a tile receives from another one, beside its bytes
   Cycles superstep;              // sync, launch and route latency of one compute or exchange superstep
   Bytes code_per_fragment;       // exchange code per transfer fragment and tile
   Bytes code_per_phase;          // exchange code per exchange phase and tile

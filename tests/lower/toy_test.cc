@@ -39,9 +39,9 @@ TEST(ToyProduct, SplitsTheContractionWhenColumnsAreFew) {
   // [2 x 64] by [64 x 16]: one block of columns, four of the contraction, one per tile (pk = 4):
   //   rows   4 x 2 x ceil(2 / 2) = 8, useful 2 x 16 x 64 / 64 / 4 = 8; fixed 10
   //   inputs 2 x 16 x 2 B = 64 B and weights 512 B, both a tile's own share: receives 0
-  //   partials 2 x 16 results x 2 B = 64 B received; adding 4 parts of ceil(32 / 4) = 8 elements:
-  //            33 + 2 (20 + (2 x 4 + 8) x ceil(8 / 16)) = 105
-  //   total  8 + 10 + 20 + 64 + 105 + 20 = 227; temporary: own 64 B + 64 B received
+  //   partials 2 x 16 results x 2 B = 64 B; a tile adds 4 parts of ceil(32 / 4) = 8 elements and has one of them:
+  //            3 x 8 x 2 B = 48 B received; 33 + 2 (20 + (2 x 4 + 8) x ceil(8 / 16)) = 105
+  //   total  8 + 10 + 20 + 48 + 105 + 20 = 211; temporary: own 64 B + 48 B received
   const CostModel model(toy(1), nothing_fitted());
   const ProductShape shape{.rows = 2, .columns = 16, .contracted = 64};
   for (const ProductPlan& p : product_front(shape, 4, model.machine().chip, model.calibration())) {
@@ -49,13 +49,22 @@ TEST(ToyProduct, SplitsTheContractionWhenColumnsAreFew) {
     EXPECT_EQ(p.rows_useful, Cycles(8));
     EXPECT_EQ(p.fixed, Cycles(10));
     EXPECT_EQ(p.plain_bytes + p.paired_bytes, Bytes(0));
-    EXPECT_EQ(p.partial_bytes, Bytes(64));
+    EXPECT_EQ(p.partial_bytes, Bytes(48));
     EXPECT_EQ(p.reduce, Cycles(105));
-    EXPECT_EQ(p.temporary, Bytes(128));
-    EXPECT_EQ(p.total, Cycles(227));
+    EXPECT_EQ(p.temporary, Bytes(112));
+    EXPECT_EQ(p.total, Cycles(211));
     return;
   }
   FAIL() << "no plan splits the contraction";
+}
+
+TEST(ToyProduct, PaysForPiecesOfPartialSumsWhereTheMachineDoes) {
+  // As above, and each of the three other tiles' runs costs 7 cycles: 211 + 3 x 7.
+  CostModel model(toy(1), nothing_fitted());
+  Chip chip = model.machine().chip;
+  chip.exchange.piece = Cycles(7);
+  const ProductShape shape{.rows = 2, .columns = 16, .contracted = 64};
+  EXPECT_EQ(product_plan(shape, {.contracted = 4}, 4, chip, model.calibration()).total, Cycles(232));
 }
 
 Graph one_unit(TensorId (*result)(GraphBuilder&)) {

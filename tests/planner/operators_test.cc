@@ -87,10 +87,16 @@ TEST(Operators, AreTimedAsPlansAre) {
   fact.unit = OperatorUnit::share_of_peak;  // 8 x 16 x 64 multiply-adds of 4 tiles x 64 in each of 254 cycles
   EXPECT_NEAR(evaluate(fact).ours, 8.0 * 16 * 64 / (4 * 64 * 254), 1e-12);
   fact.unit = OperatorUnit::cycles;
-  // [2 x 64] by [64 x 16], contraction in 4: 64 B of partial sums.
+  // [2 x 64] by [64 x 16], contraction in 4: 3 x 8 x 2 B of partial sums beside the tile's own.
   fact.work =
       ProductExchangeWork{{.rows = 2, .columns = 16, .contracted = 64}, {.contracted = 4}, ProductPhase::partials};
-  EXPECT_EQ(evaluate(fact).ours, 64 + 10);
+  EXPECT_EQ(evaluate(fact).ours, 48 + 10);
+  // Where each piece costs 5 cycles more: of a plan, one from each of the other 3 tiles; else as stated.
+  fact.machine.chip.exchange.piece = Cycles(5);
+  EXPECT_EQ(evaluate(fact).ours, 48 + 3 * 5 + 10);
+  fact.work = ExchangeWork{.plain = Bytes(64), .paired = Bytes(32), .pieces = 3};
+  EXPECT_EQ(evaluate(fact).ours, 64 + 32 + 3 * 5 + 10);
+  fact.machine = test::toy(1);
   fact.work = AmpWork{.groups = 2, .rows = 3, .contracted = 17, .columns = 16};  // 4 blocks: 4 (4 x 4 + 10)
   EXPECT_EQ(evaluate(fact).ours, 104);
   fact.work = ReductionWork{4, 8};
@@ -111,7 +117,9 @@ TEST(Operators, CountUsefulWorkOfConvolutions) {
 
 // What the message of a file says; empty: it loads.
 std::string message_of(const std::string& text) {
-  const fs::path file = fs::path(testing::TempDir()) / "operators_test_facts.json";
+  // Tests run side by side: each has a file of its own.
+  const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const fs::path file = fs::path(testing::TempDir()) / ("operators_test_" + test + ".json");
   std::ofstream(file) << text;
   try {
     load_operator_facts({file.string()});
