@@ -71,13 +71,39 @@ void note_evaluations(benchmark::State& state) {
 
 void evaluate_plan(benchmark::State& state, World& world, const Plan& plan) {
   const Setting setting(world.tables.table(table_key(plan)), plan, world.job.optimizer, plan.phased());
-  for (auto _ : state) benchmark::DoNotOptimize(evaluate(setting, plan));
+  Evaluator evaluator(setting);
+  for (auto _ : state) benchmark::DoNotOptimize(evaluator(plan));
   note_evaluations(state);
 }
 void evaluate_bert_large_pipeline(benchmark::State& state) { evaluate_plan(state, bert(), bert_plan()); }
 BENCHMARK(evaluate_bert_large_pipeline);
 void evaluate_gpt3_phases(benchmark::State& state) { evaluate_plan(state, gpt3(), gpt3_plan()); }
 BENCHMARK(evaluate_gpt3_phases);
+
+// 96 equal phases, embedding and head apart: a layer each, its units in three stages.
+Plan gpt3_layers() {
+  Plan p = gpt3_plan();
+  p.stages = {0}, p.stage_ipu = {0}, p.phases = {0};
+  for (std::int64_t i = 1; i < 288; ++i) {
+    if (i % 3 == 0) p.phases.push_back(i);
+    p.stages.push_back(i + 1);
+    p.stage_ipu.push_back(i % 3);
+  }
+  return p;
+}
+void evaluate_gpt3_equal_phases(benchmark::State& state) { evaluate_plan(state, gpt3(), gpt3_layers()); }
+BENCHMARK(evaluate_gpt3_equal_phases);
+
+// A plan of which nothing is known yet: its stages are summed up unit by unit.
+void evaluate_once(benchmark::State& state, World& world, const Plan& plan) {
+  const Setting setting(world.tables.table(table_key(plan)), plan, world.job.optimizer, plan.phased());
+  for (auto _ : state) benchmark::DoNotOptimize(evaluate(setting, plan));
+  note_evaluations(state);
+}
+void evaluate_once_bert_large_pipeline(benchmark::State& state) { evaluate_once(state, bert(), bert_plan()); }
+BENCHMARK(evaluate_once_bert_large_pipeline);
+void evaluate_once_gpt3_phases(benchmark::State& state) { evaluate_once(state, gpt3(), gpt3_plan()); }
+BENCHMARK(evaluate_once_gpt3_phases);
 
 // The same plans without tables: each lowered to its program and timed. What the tables are compared with.
 void evaluate_by_lowering(benchmark::State& state, World& world, const Plan& plan) {
@@ -89,6 +115,15 @@ void lower_and_time_bert_large_pipeline(benchmark::State& state) { evaluate_by_l
 BENCHMARK(lower_and_time_bert_large_pipeline)->Unit(benchmark::kMicrosecond);
 void lower_and_time_gpt3_phases(benchmark::State& state) { evaluate_by_lowering(state, gpt3(), gpt3_plan()); }
 BENCHMARK(lower_and_time_gpt3_phases)->Unit(benchmark::kMicrosecond);
+
+// What is made ready for evaluating many plans of a setting.
+void make_evaluator(benchmark::State& state) {
+  World& world = bert();
+  const Plan plan = bert_plan();
+  const Setting setting(world.tables.table(table_key(plan)), plan, world.job.optimizer, false);
+  for (auto _ : state) benchmark::DoNotOptimize(Evaluator(setting));
+}
+BENCHMARK(make_evaluator)->Unit(benchmark::kMicrosecond);
 
 // A setting made ready, as the search does once per setting.
 void make_setting(benchmark::State& state) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/lower/placement.h"
 #include "planner/phase_rest.h"
 
 namespace superstep {
@@ -11,6 +12,8 @@ namespace {
 
 // More temporary memory than any setting that is drawn has.
 constexpr double kLoosestProportion = 0.6;
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 template <class E>
 bool only(const std::vector<E>& pinned, E value) {
@@ -27,10 +30,9 @@ std::int64_t bytes_of(const Graph& graph, const std::vector<TensorId>& tensors) 
 
 CellBounds::CellBounds(Tables& tables) : tables_(tables), job_(tables.job()), training_(tables.training()) {
   const Pins& pins = job_.pins;
-  const bool pinned = pins.phase_count || pins.phases;
-  const bool one = (pins.phase_count && *pins.phase_count == 1) || (pins.phases && pins.phases->size() == 1);
-  may_be_phased_ = !one && job_.machine.streaming.capacity.value > 0 && !only(pins.weights, Location::in_processor);
-  may_be_one_phase_ = !pinned || one;
+  may_be_phased_ =
+      !pins.one_phase() && job_.machine.streaming.capacity.value > 0 && !only(pins.weights, Location::in_processor);
+  may_be_one_phase_ = !pins.phased() || pins.one_phase();
 }
 
 const std::vector<CellBounds::Unit>& CellBounds::units(std::int64_t micro_batch) {
@@ -63,13 +65,30 @@ bool CellBounds::holds_largest(const std::vector<Unit>& units, const Cell& cell)
   return largest / cell.mesh.size() <= job_.machine.chip_memory().value;
 }
 
-// Without phases all weights of a replica stand on its tiles, sharded at best over all replicas where that is pinned.
-bool CellBounds::holds_all(const std::vector<Unit>& units, const Cell& cell) const {
-  if (only(job_.pins.weights, Location::streaming)) return true;
+// Without phases all weights of a replica stand on its tiles, over as many replicas as it takes: those of others are
+// gathered for each pass.
+double CellBounds::pipeline_gather(const std::vector<Unit>& units, const Cell& cell) const {
   std::int64_t bytes = 0;
   for (const Unit& u : units) bytes += u.weights;
-  const std::int64_t shards = job_.pins.rts_weights ? cell.replicas : 1;
-  return bytes / shards / cell.mesh.size() / cell.stages <= job_.machine.chip_memory().value;
+  const double of_ipu = static_cast<double>(bytes) / static_cast<double>(cell.mesh.size() * cell.stages);
+  const double degree = of_ipu / static_cast<double>(job_.machine.chip_memory().value);
+  if (degree <= 1 || only(job_.pins.weights, Location::streaming)) return 0;
+  if (degree > static_cast<double>(job_.pins.rts_weights ? cell.replicas : 1)) return kNever;
+  double least = kNever;
+  for (std::int64_t d : divisors(cell.replicas)) {
+    if (static_cast<double>(d) >= degree) least = std::min(least, gather(d, cell.mesh.size() * cell.stages));
+  }
+  return (training_ ? 2 : 1) * least * static_cast<double>(bytes) / static_cast<double>(cell.mesh.size());
+}
+
+// Cycles per byte.
+double CellBounds::gather(std::int64_t degree, std::int64_t replica_ipus) const {
+  constexpr std::int64_t kMuch = std::int64_t{1} << 30;
+  const GroupShape group{degree, replica_ipus};
+  const CostModel& model = tables_.model();
+  const std::int64_t cycles = model.collective(CollectiveKind::all_gather, group, Bytes(2 * kMuch)).value -
+                              model.collective(CollectiveKind::all_gather, group, Bytes(kMuch)).value;
+  return static_cast<double>(cycles) / static_cast<double>(kMuch);
 }
 
 // Of a phase what is the same for all its units.
@@ -87,29 +106,50 @@ PhaseNumbers CellBounds::empty_numbers(const Cell& c) const {
   return m;
 }
 
-void CellBounds::add_moves(PhaseNumbers& numbers, std::size_t unit, std::int64_t bytes) const {
-  const std::vector<Location>& at = job_.pins.activations;
-  if (!may_be_phased_ || (!at.empty() && !only(at, Location::streaming))) return;
-  const std::int64_t move = tables_.model().streaming(Bytes(bytes), Location::streaming, 1).value;
+// Places outside of the processor that a pin leaves to phases, with the way to them.
+std::vector<double> CellBounds::rates(const std::vector<Location>& pinned, std::int64_t replica_ipus) const {
+  Plan plan;
+  plan.pipeline_stages = replica_ipus;
+  std::vector<double> out;
+  for (const Location at : {Location::streaming, Location::remote_machine, Location::remote_ipu}) {
+    if (pinned.empty() && at == Location::remote_ipu) continue;
+    if (!pinned.empty() && std::find(pinned.begin(), pinned.end(), at) == pinned.end()) continue;
+    if (!has_lender(plan, at, job_.machine)) continue;
+    const std::int64_t stride = lender_stride(plan, at, job_.machine.ipus_per_machine);
+    out.push_back(tables_.model().streaming_rate(at, stride).value);
+  }
+  return out;
+}
+
+void CellBounds::add_moves(PhaseNumbers& numbers, std::size_t unit, std::int64_t bytes, const Ways& ways) const {
+  if (ways.move == 0) return;
+  const auto move = static_cast<std::int64_t>(ways.move * static_cast<double>(bytes));
   PhaseNumbers::Unit& u = numbers.units[unit];
   u.enter_forward = u.leave_forward = u.leave_backward = move;
   u.enter_backward = unit > 0 ? 2 * move : move;
 }
 
-// Of weights on their way to one IPU, by the sharding degree for which it is least.
-double CellBounds::load_cycles_per_byte(const Cell& c) const {
-  const std::vector<Location>& at = job_.pins.weights;
-  if (!at.empty() && !only(at, Location::streaming)) return 0;
-  const CostModel& model = tables_.model();
-  constexpr std::int64_t kMuch = std::int64_t{1} << 30;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::int64_t degree = 1; degree <= c.replicas; ++degree) {
-    if (c.replicas % degree != 0) continue;
-    const GroupShape group{degree, c.mesh.size() * c.stages};
-    const std::int64_t gather = model.collective(CollectiveKind::all_gather, group, Bytes(2 * kMuch)).value -
-                                model.collective(CollectiveKind::all_gather, group, Bytes(kMuch)).value;
-    const std::int64_t read = model.streaming(Bytes(kMuch / degree), Location::streaming, 1).value;
-    least = std::min(least, static_cast<double>(gather + read) / static_cast<double>(kMuch));
+CellBounds::Ways CellBounds::ways(const Cell& c) const {
+  Ways out;
+  if (!may_be_phased_) return out;
+  const std::int64_t replica_ipus = c.mesh.size() * c.stages;
+  const double clock = job_.machine.chip.clock.value;
+  // Boundaries that are pinned in the processor go through Streaming Memory.
+  std::vector<Location> stash = job_.pins.activations;
+  std::replace(stash.begin(), stash.end(), Location::in_processor, Location::streaming);
+  const std::vector<double> moves = rates(stash, replica_ipus);
+  if (!moves.empty()) out.move = clock / *std::max_element(moves.begin(), moves.end());
+  const std::vector<double> loads = rates(job_.pins.weights, replica_ipus);
+  if (!loads.empty()) out.load = cheapest_load(c.replicas, replica_ipus, *std::max_element(loads.begin(), loads.end()));
+  return out;
+}
+
+// By the sharding degree for which it is least, from where shards come in at `rate` bytes per second.
+double CellBounds::cheapest_load(std::int64_t replicas, std::int64_t replica_ipus, double rate) const {
+  double least = kNever;
+  for (std::int64_t degree : divisors(replicas)) {
+    const double read = job_.machine.chip.clock.value / rate / static_cast<double>(degree);
+    least = std::min(least, gather(degree, replica_ipus) + read);
   }
   return least;
 }
@@ -118,17 +158,18 @@ double CellBounds::quick(const Cell& cell) {
   const std::vector<Unit>& list = units(cell.micro_batch);
   if (!holds_largest(list, cell)) return 0;
   const std::int64_t t = cell.mesh.size(), tiles = job_.machine.chip.tiles;
-  const double load = may_be_phased_ ? load_cycles_per_byte(cell) : 0;
+  const auto [it, fresh] = ways_.try_emplace({cell.replicas, t * cell.stages});
+  if (fresh) it->second = ways(cell);
   PhaseNumbers m = empty_numbers(cell);
   m.units.resize(list.size());
   for (std::size_t u = 0; u < list.size(); ++u) {
     m.units[u].resident = (list[u].weights + list[u].gradients) / t / tiles;
     m.units[u].forward = static_cast<std::int64_t>(list[u].forward) / t;
     if (training_) m.units[u].backward = static_cast<std::int64_t>(list[u].forward + list[u].backward) / t;
-    m.units[u].load = static_cast<std::int64_t>(load * static_cast<double>(list[u].weights / t));
-    add_moves(m, u, list[u].boundary / t);
+    m.units[u].load = static_cast<std::int64_t>(it->second.load * static_cast<double>(list[u].weights / t));
+    add_moves(m, u, list[u].boundary / t, it->second);
   }
-  return rate(cell, m, may_be_one_phase_ && holds_all(list, cell));
+  return rate(cell, m, pipeline_gather(list, cell));
 }
 
 double CellBounds::tabulated(const Cell& cell) {
@@ -146,7 +187,7 @@ double CellBounds::tabulated(const Cell& cell) {
           &PhaseNumbers::Unit::leave_forward, &PhaseNumbers::Unit::leave_backward})
       m.units[u].*number = std::min(m.units[u].*number, tables.back().units[u].*number);
   }
-  return rate(cell, m, may_be_one_phase_ && holds_all(units_.at(cell.micro_batch), cell));
+  return rate(cell, m, pipeline_gather(units_.at(cell.micro_batch), cell));
 }
 
 // Tables with the loosest cap give the least work; what they need beside weights and gradients may be less with others.
@@ -161,7 +202,7 @@ PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, bool split_activations
   const std::vector<double>& shares = job_.pins.available_memory_proportion;
   key.proportion = shares.empty() ? kLoosestProportion : *std::max_element(shares.begin(), shares.end());
   const UnitTable& table = tables_.table(key);
-  const double load = may_be_phased_ ? load_cycles_per_byte(c) : 0;
+  const Ways& ways = ways_.at({c.replicas, key.replica_ipus});
   PhaseNumbers m = empty_numbers(c);
   m.units.resize(table.units());
   for (std::size_t u = 0; u < table.units(); ++u) {
@@ -170,18 +211,18 @@ PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, bool split_activations
     m.units[u].resident = row.weight_tile.value + gradients / table.tiles();
     m.units[u].forward = row.forward_cycles.total().value;
     if (training_) m.units[u].backward = (row.forward_cycles.total() + row.backward_cycles.total()).value;
-    m.units[u].load = static_cast<std::int64_t>(load * static_cast<double>(row.weight_bytes.value));
-    add_moves(m, u, table.boundary(u).shard.value);
+    m.units[u].load = static_cast<std::int64_t>(ways.load * static_cast<double>(row.weight_bytes.value));
+    add_moves(m, u, table.boundary(u).shard.value, ways);
   }
   return m;
 }
 
-// One phase: the work of one micro-batch spread evenly over the stages, and every pipeline fills; but without its fixed
-// costs, which one stage after the other does not have.
-double CellBounds::rate(const Cell& c, const PhaseNumbers& numbers, bool one_phase) const {
+// One phase: the work of one micro-batch, weights gathered in `gather` cycles, spread evenly over the stages, and every
+// pipeline fills; but without its fixed costs, which one stage after the other does not have.
+double CellBounds::rate(const Cell& c, const PhaseNumbers& numbers, double gather) const {
   std::int64_t least = may_be_phased_ ? PhaseRest(numbers).least() : INT64_MAX;
-  if (one_phase) {
-    std::int64_t work = 0;
+  if (may_be_one_phase_ && gather < kNever) {
+    auto work = static_cast<std::int64_t>(gather);
     for (const PhaseNumbers::Unit& u : numbers.units) work += training_ ? u.backward : u.forward;
     least = std::min(least,
                      (c.accumulation + c.stages - 1) * (work / c.stages) + c.accumulation * numbers.micro_batch_fixed);

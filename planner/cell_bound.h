@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "planner/phase_numbers.h"
@@ -32,15 +33,23 @@ class CellBounds {
   const Job& job_;
   bool training_, may_be_phased_, may_be_one_phase_;
   std::map<std::int64_t, std::vector<Unit>> units_;  // by micro-batch
+  // Cycles for a byte on its way to one IPU: of boundaries between phases, and of weights.
+  struct Ways {
+    double move = 0, load = 0;
+  };
+  std::map<std::pair<std::int64_t, std::int64_t>, Ways> ways_;  // by replicas and IPUs of each
 
   const std::vector<Unit>& units(std::int64_t micro_batch);
   bool holds_largest(const std::vector<Unit>& units, const Cell& cell) const;
-  bool holds_all(const std::vector<Unit>& units, const Cell& cell) const;
+  double pipeline_gather(const std::vector<Unit>& units, const Cell& cell) const;
+  double gather(std::int64_t degree, std::int64_t replica_ipus) const;
   PhaseNumbers tabulated_numbers(const Cell& cell, bool split_activations);
   PhaseNumbers empty_numbers(const Cell& cell) const;
-  void add_moves(PhaseNumbers& numbers, std::size_t unit, std::int64_t bytes) const;
-  double load_cycles_per_byte(const Cell& cell) const;
-  double rate(const Cell& cell, const PhaseNumbers& numbers, bool one_phase) const;
+  std::vector<double> rates(const std::vector<Location>& pinned, std::int64_t replica_ipus) const;
+  Ways ways(const Cell& cell) const;
+  void add_moves(PhaseNumbers& numbers, std::size_t unit, std::int64_t bytes, const Ways& ways) const;
+  double cheapest_load(std::int64_t replicas, std::int64_t replica_ipus, double rate) const;
+  double rate(const Cell& cell, const PhaseNumbers& numbers, double gather) const;
 };
 
 }  // namespace superstep

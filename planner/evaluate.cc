@@ -2,18 +2,16 @@
 #include "planner/evaluate.h"
 
 #include <algorithm>
+#include <tuple>
+
+#include "model/error.h"
+#include "planner/equal_runs.h"
+#include "planner/stage_memo.h"
 
 namespace superstep {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-// What evaluate() adds up per IPU group.
-struct PerIpu {
-  std::int64_t forward = 0, backward = 0, always = 0, transient = 0, update = 0, ddr = 0, lent = 0, weights = 0;
-  std::int64_t peak = 0, code = 0;  // phases: the fullest, and the most code that comes with one
-  std::uint64_t rows = 0;
-};
 
 Recompute mode_of(const Plan& plan, std::size_t stage) {
   return plan.recompute[std::min(stage, plan.recompute.size() - 1)];
@@ -23,20 +21,107 @@ std::int64_t stage_end(const Setting& s, const Plan& plan, std::size_t stage) {
   return stage + 1 < plan.stages.size() ? plan.stages[stage + 1] : s.units();
 }
 
-Estimate evaluate_pipeline(const Setting& s, const Plan& plan) {
-  thread_local std::vector<PerIpu> ipus;
-  ipus.assign(at(plan.pipeline_stages), {});
-  const std::size_t stages = plan.stages.size();
-  const auto last = static_cast<std::int64_t>(stages) - 1;
-  std::int64_t serial = 0, widest = 0, copies = 0;
-  for (std::size_t i = 0; i < stages; ++i) {
-    Range other{};
-    for (std::size_t k = 0; k < stages && stages > at(plan.pipeline_stages); ++k) {
-      if (k != i && plan.stage_ipu[k] == plan.stage_ipu[i]) other = {plan.stages[k], stage_end(s, plan, k)};
+// A stage of a phase; bytes per tile, `ddr` and `lent` per IPU.
+struct PhaseStage {
+  std::int64_t forward = 0, backward = 0;  // cycles per micro-batch, boundaries included
+  std::int64_t load = 0, update = 0, spill = 0, copy = 0;
+  std::int64_t peak = 0, code = 0;  // of code only that which comes with the phase
+  std::int64_t ddr = 0, lent = 0;
+  std::uint64_t rows = 0;
+};
+
+// `first` and `leaves`: it begins its phase; another phase follows it.
+PhaseStage phase_stage(const Setting& s, Range units, Recompute mode, bool first, bool leaves) {
+  Setting::Stage x = s.stage(units.begin, units.end, 0, mode, first);
+  s.leave_phase(x, units.end, leaves);
+  PhaseStage out;
+  out.forward = x.busy_forward(s.moves_overlap());
+  out.backward = x.busy_backward(s.moves_overlap());
+  out.load = s.load_cycles(x);
+  out.update = x.update;
+  out.spill = s.plan().phase_order == PhaseOrder::phase_outer ? 0 : s.spill_cycles(x.weights);
+  out.copy = first ? 0 : s.copy_cycles(units.begin);
+  out.code = s.code_moves() ? s.code(x.rows) : 0;
+  out.peak = x.always + x.transient + out.code;
+  out.ddr = x.ddr;
+  out.lent = x.lent;
+  out.rows = x.rows;
+  return out;
+}
+
+struct PipelineIpu {
+  std::int64_t forward = 0, backward = 0, always = 0, transient = 0, update = 0, ddr = 0, weights = 0;
+  std::uint64_t rows = 0;
+};
+struct PhaseIpu {
+  std::int64_t peak = 0, code = 0, ddr = 0, lent = 0;  // the fullest phase, and the most code that comes with one
+  std::uint64_t rows = 0;
+};
+
+// Where numbers come from: here from the setting, each time anew.
+class UnitByUnit {
+ public:
+  explicit UnitByUnit(const Setting& s) : setting(s) {}
+
+  Setting::Stage stage(Range units, Recompute mode, bool is_last) const {
+    return setting.stage_without_stash(units.begin, units.end, is_last, mode);
+  }
+  Setting::Places places(Range units, Recompute, bool) const { return setting.places(units.begin, units.end); }
+  // Calls f(stage, its numbers) for the stages of phase j.
+  template <class F>
+  void for_phase(const Plan& plan, std::size_t j, F f) const {
+    const bool more = j + 1 < plan.phases.size();
+    const std::size_t first = at(plan.phases[j]), end = more ? at(plan.phases[j + 1]) : plan.stages.size();
+    for (std::size_t i = first; i < end; ++i) {
+      const Range units{plan.stages[i], stage_end(setting, plan, i)};
+      f(i, phase_stage(setting, units, mode_of(plan, i), i == first, more && i + 1 == end));
     }
-    const Setting::Stage x = s.stage(plan.stages[i], stage_end(s, plan, i), last - static_cast<std::int64_t>(i),
-                                     mode_of(plan, i), true, other);
-    PerIpu& ipu = ipus[at(plan.stage_ipu[i])];
+  }
+  std::int64_t repeats(const Plan&, std::size_t) const { return 0; }  // phases are looked at one by one
+  std::int64_t code(std::uint64_t rows) const { return setting.code(rows); }
+  std::int64_t tied_cycles(std::size_t, const Tie& tie) const { return setting.tied_cycles(tie); }
+  std::int64_t fed() const { return setting.fed(); }
+  template <class Ipu>
+  std::vector<Ipu>& ipus(std::int64_t count) const {
+    thread_local std::vector<Ipu> ipus;
+    ipus.assign(at(count), {});
+    return ipus;
+  }
+
+  const Setting& setting;
+};
+
+Range units_of(const Setting& s, const Plan& plan, std::size_t stage) {
+  return {plan.stages[stage], stage_end(s, plan, stage)};
+}
+
+// The stage with all that depends on where it stands.
+template <class Stages>
+Setting::Stage placed_stage(Stages& stages, const Plan& plan, std::size_t i) {
+  const Setting& s = stages.setting;
+  const std::size_t count = plan.stages.size();
+  const auto places = [&](std::size_t k) {
+    return stages.places(units_of(s, plan, k), mode_of(plan, k), k + 1 == count);
+  };
+  Setting::Stage x = stages.stage(units_of(s, plan, i), mode_of(plan, i), i + 1 == count);
+  for (std::size_t k = count; k-- > 0 && count > at(plan.pipeline_stages);) {
+    if (k == i || plan.stage_ipu[k] != plan.stage_ipu[i]) continue;
+    s.stand_beside(x, units_of(s, plan, i), places(i), units_of(s, plan, k), places(k));
+    break;
+  }
+  s.add_stash(x, static_cast<std::int64_t>(count - 1 - i));
+  return x;
+}
+
+template <class Stages>
+Estimate evaluate_pipeline(Stages& stages, const Plan& plan) {
+  const Setting& s = stages.setting;
+  auto& ipus = stages.template ipus<PipelineIpu>(plan.pipeline_stages);
+  const std::int64_t last = static_cast<std::int64_t>(plan.stages.size()) - 1;
+  std::int64_t serial = 0, widest = 0, copies = 0;
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    const Setting::Stage x = placed_stage(stages, plan, i);
+    PipelineIpu& ipu = ipus[at(plan.stage_ipu[i])];
     ipu.forward += x.forward;
     ipu.backward += x.backward;
     ipu.always += x.always;
@@ -54,13 +139,13 @@ Estimate evaluate_pipeline(const Setting& s, const Plan& plan) {
   const bool training = s.table().training(), serially = plan.schedule == Schedule::sequential || last == 0;
   Estimate e;
   std::int64_t forward = 0, backward = 0, both = 0, update = 0, weights = 0;
-  for (const PerIpu& ipu : ipus) {
+  for (const PipelineIpu& ipu : ipus) {
     forward = std::max(forward, ipu.forward);
     backward = std::max(backward, ipu.backward);
     both = std::max(both, ipu.forward + ipu.backward);
     update = std::max(update, ipu.update);
     weights = std::max(weights, ipu.weights);
-    const std::int64_t code = s.code(ipu.rows);
+    const std::int64_t code = stages.code(ipu.rows);
     e.executable = std::max(e.executable, code);
     e.tile_peak = std::max(e.tile_peak, ipu.always + ipu.transient + code);
     e.ddr = std::max(e.ddr, ipu.ddr);
@@ -74,95 +159,317 @@ Estimate evaluate_pipeline(const Setting& s, const Plan& plan) {
   return e;
 }
 
-// Weights that stage i borrows from another phase on its own IPU stand outside of it once.
-std::int64_t lent_elsewhere(const Setting& s, const Plan& plan, std::size_t i,
-                            std::int64_t (Setting::*borrowed)(std::int64_t) const) {
-  std::int64_t bytes = 0;
-  const std::int64_t begin = plan.stages[i], end = stage_end(s, plan, i);
-  for (std::int64_t u = begin; u < end; ++u) {
-    const std::int64_t lender = s.lender(u);
-    if (lender < 0 || (lender >= begin && lender < end)) continue;
-    const auto at_lender = std::upper_bound(plan.stages.begin(), plan.stages.end(), lender) - plan.stages.begin() - 1;
-    if (plan.stage_ipu[at(at_lender)] == plan.stage_ipu[i]) bytes += (s.*borrowed)(u);
+// Cycles of phases one after the other.
+class PhaseSum {
+ public:
+  // The slowest of the stages of a phase, in each.
+  struct Phase {
+    std::int64_t depth = 0, forward = 0, backward = 0, widest = 0, load = 0, update = 0, spill = 0;
+  };
+
+  PhaseSum(const Setting& s, const Plan& plan)
+      : s_(s),
+        outer_(plan.phase_order == PhaseOrder::phase_outer),
+        training_(s.table().training()),
+        g_(plan.gradient_accumulation) {}
+
+  // `times` equal phases, none of them the first or last one if there are several.
+  void add(const Phase& p, std::int64_t times, bool first, bool last) {
+    const std::int64_t per_cycle = p.widest + s_.micro_batch_fixed() + (p.depth > 1 ? s_.cycle_fixed() : 0);
+    const std::int64_t rounds = (outer_ ? g_ : 1) + p.depth - 1;
+    const std::int64_t forward = rounds * (p.forward + per_cycle), backward = rounds * (p.backward + per_cycle);
+    // Loads hide behind the neighbouring phase, or stand alone; the last phase stays for its backward.
+    if (s_.overlapped()) {
+      if (first)
+        once_ += p.load;  // the first phase is still there when the next micro-batch begins
+      else
+        total_ += times * std::max(before_, p.load);
+      if (training_ && !first) total_ += times * std::max(backward, previous_load_);
+      if (last) total_ += forward;
+      if (training_ && first) total_ += backward;
+    } else {
+      total_ += times * (p.load + forward);
+      if (training_) total_ += times * (backward + (last ? 0 : p.load));
+    }
+    if (training_) (outer_ ? total_ : once_) += times * (p.update + s_.update_fixed());
+    if (training_ && !outer_) total_ += times * p.spill;
+    before_ = forward;
+    previous_load_ = p.load;
   }
-  return bytes;
+  std::int64_t cycles() const { return once_ + total_ * (outer_ ? 1 : g_); }
+
+ private:
+  const Setting& s_;
+  const bool outer_, training_;
+  const std::int64_t g_;
+  std::int64_t total_ = 0, once_ = 0, before_ = 0, previous_load_ = 0;
+};
+
+// The stages of phase j: the innermost loop of an evaluation, which leaves out what a setting has none of.
+template <bool spills_or_loads_code, class Stages>
+PhaseSum::Phase sum_phase(Stages& stages, const Plan& plan, std::size_t j, PhaseIpu* ipus) {
+  PhaseSum::Phase p;
+  const std::int64_t* ipu_of = plan.stage_ipu.data();
+  stages.for_phase(plan, j, [&](std::size_t i, const PhaseStage& x) {
+    p.forward = std::max(p.forward, x.forward);
+    p.backward = std::max(p.backward, x.backward);
+    p.load = std::max(p.load, x.load);
+    p.update = std::max(p.update, x.update);
+    p.widest = std::max(p.widest, x.copy);
+    PhaseIpu& ipu = ipus[ipu_of[i]];
+    ipu.peak = std::max(ipu.peak, x.peak);
+    ipu.ddr += x.ddr;
+    ipu.lent += x.lent;
+    ipu.rows |= x.rows;
+    if constexpr (spills_or_loads_code) {
+      p.spill = std::max(p.spill, x.spill);
+      ipu.code = std::max(ipu.code, x.code);
+    }
+    ++p.depth;
+  });
+  return p;
 }
 
-Estimate evaluate_phases(const Setting& s, const Plan& plan) {
-  thread_local std::vector<PerIpu> ipus;
-  ipus.assign(at(plan.pipeline_stages), {});
-  const bool training = s.table().training(), overlap = s.moves_overlap(), preload = s.overlapped();
-  const std::int64_t g = plan.phase_order == PhaseOrder::phase_outer ? plan.gradient_accumulation : 1;
-  const std::size_t phases = plan.phases.size();
-  std::int64_t total = 0, before = 0;
-  Estimate e;
-  std::int64_t previous_backward = 0;
-  for (std::size_t j = 0; j < phases; ++j) {
-    const std::size_t first = at(plan.phases[j]), end = j + 1 < phases ? at(plan.phases[j + 1]) : plan.stages.size();
-    const auto depth = static_cast<std::int64_t>(end - first);
-    std::int64_t forward = 0, backward = 0, widest = 0, load = 0, update = 0, spill = 0;
-    for (std::size_t i = first; i < end; ++i) {
-      Setting::Stage x = s.stage(plan.stages[i], stage_end(s, plan, i), static_cast<std::int64_t>(end - 1 - i),
-                                 mode_of(plan, i), i == first);
-      s.leave_phase(x, stage_end(s, plan, i), i + 1 == end && j + 1 < phases);
-      forward = std::max(forward, x.busy_forward(overlap));
-      backward = std::max(backward, x.busy_backward(overlap));
-      load = std::max(load, s.load_cycles(x));
-      update = std::max(update, x.update);
-      if (plan.phase_order != PhaseOrder::phase_outer) spill = std::max(spill, s.spill_cycles(x.weights));
-      if (i > first) widest = std::max(widest, s.copy_cycles(plan.stages[i]));
-      PerIpu& ipu = ipus[at(plan.stage_ipu[i])];
-      const std::int64_t own_code = s.code_moves() ? s.code(x.rows) : 0;
-      ipu.peak = std::max(ipu.peak, x.always + x.transient + own_code);
-      ipu.code = std::max(ipu.code, own_code);
-      ipu.ddr += x.ddr - lent_elsewhere(s, plan, i, &Setting::borrowed_ddr);
-      ipu.lent += x.lent - lent_elsewhere(s, plan, i, &Setting::borrowed_lent);
-      ipu.rows |= x.rows;
-    }
-    const std::int64_t per_cycle = widest + s.micro_batch_fixed() + (depth > 1 ? s.cycle_fixed() : 0);
-    const std::int64_t work_forward = (g + depth - 1) * (forward + per_cycle),
-                       work_backward = (g + depth - 1) * (backward + per_cycle);
-    // Loads hide behind the neighbouring phase, or stand alone; the last phase stays for its backward.
-    if (preload) {
-      if (j == 0)
-        e.cycles += load;  // once: the first phase is still there when the next micro-batch begins
-      else
-        total += std::max(before, load);
-      if (training && j > 0) total += std::max(work_backward, previous_backward);
-    } else {
-      total += load + work_forward;
-      if (training) total += work_backward + (j + 1 < phases ? load : 0);
-    }
-    if (training) total += plan.phase_order == PhaseOrder::phase_outer ? update + s.update_fixed() : spill;
-    if (training && plan.phase_order != PhaseOrder::phase_outer) e.cycles += update + s.update_fixed();
-    before = work_forward;
-    previous_backward = load;
-    if (preload && j + 1 == phases) total += work_forward;
-    if (preload && training && j == 0) total += work_backward;
+// Weights that a stage borrows from another phase on its own IPU stand outside of it once. Gradients of tied weights in
+// one phase are copied, not stored.
+void take_off_shared(const Setting& s, const Plan& plan, std::vector<PhaseIpu>& ipus) {
+  for (const std::int64_t u : s.table().borrowers()) {
+    const std::size_t i = stage_of(plan, u), there = stage_of(plan, s.lender(u));
+    if (there == i || plan.stage_ipu[there] != plan.stage_ipu[i]) continue;
+    ipus[at(plan.stage_ipu[i])].ddr -= s.borrowed_ddr(u);
+    ipus[at(plan.stage_ipu[i])].lent -= s.borrowed_lent(u);
   }
-  if (plan.phase_order != PhaseOrder::phase_outer) total *= plan.gradient_accumulation;
-  e.cycles += total;
   for (const auto& [owner, borrower] : s.table().facts().tied) {
-    const Tie tie = place_tie(plan, owner, borrower);  // in one phase they are copied, not stored
+    const Tie tie = place_tie(plan, owner, borrower);
     if (tie.same_phase && !tie.together()) ipus[at(tie.borrower_ipu)].ddr -= s.tied_gradient_ddr(borrower);
   }
-  for (const PerIpu& ipu : ipus) {
-    const std::int64_t shared_code = s.code_moves() ? 0 : s.code(ipu.rows);  // stays through all phases
+}
+
+template <class Stages>
+Estimate evaluate_phases(Stages& stages, const Plan& plan) {
+  const Setting& s = stages.setting;
+  auto& ipus = stages.template ipus<PhaseIpu>(plan.pipeline_stages);
+  PhaseSum sum(s, plan);
+  const bool plain = plan.phase_order == PhaseOrder::phase_outer && !s.code_moves();
+  for (std::size_t j = 0; j < plan.phases.size(); ++j) {
+    const PhaseSum::Phase phase =
+        plain ? sum_phase<false>(stages, plan, j, ipus.data()) : sum_phase<true>(stages, plan, j, ipus.data());
+    sum.add(phase, 1, j == 0, j + 1 == plan.phases.size());
+    if (const std::int64_t repeats = stages.repeats(plan, j); repeats > 0) {
+      sum.add(phase, repeats, false, false);
+      stages.for_phase(plan, j, [&](std::size_t i, const PhaseStage& x) {  // what it leaves outside of the tiles
+        ipus[at(plan.stage_ipu[i])].ddr += repeats * x.ddr;
+        ipus[at(plan.stage_ipu[i])].lent += repeats * x.lent;
+      });
+      j += at(repeats);
+    }
+  }
+  take_off_shared(s, plan, ipus);
+  Estimate e;
+  e.cycles = sum.cycles();
+  for (const PhaseIpu& ipu : ipus) {
+    const std::int64_t shared_code = s.code_moves() ? 0 : stages.code(ipu.rows);  // stays through all phases
+    const std::int64_t lent = ipu.lent == 0 ? 0 : ceil_div(ipu.lent, s.tiles());
     e.executable = std::max(e.executable, ipu.code + shared_code);
-    e.tile_peak = std::max(e.tile_peak, ipu.peak + ceil_div(ipu.lent, s.lending_tiles()) + shared_code);
+    e.tile_peak = std::max(e.tile_peak, ipu.peak + lent + shared_code);
     e.ddr = std::max(e.ddr, ipu.ddr);
   }
+  return e;
+}
+
+template <class Stages>
+Estimate evaluate_plan(Stages& stages, const Plan& plan) {
+  const Setting& s = stages.setting;
+  Estimate e = plan.phased() ? evaluate_phases(stages, plan) : evaluate_pipeline(stages, plan);
+  const auto& tied = s.table().facts().tied;
+  for (std::size_t k = 0; k < tied.size(); ++k)
+    e.cycles += stages.tied_cycles(k, place_tie(plan, tied[k].first, tied[k].second));
+  e.cycles = s.with_host(e.cycles, plan.gradient_accumulation, stages.fed());
   return e;
 }
 
 }  // namespace
 
 Estimate evaluate(const Setting& setting, const Plan& plan) {
-  Estimate e = plan.phased() ? evaluate_phases(setting, plan) : evaluate_pipeline(setting, plan);
-  for (const auto& [owner, borrower] : setting.table().facts().tied)
-    e.cycles += setting.tied_cycles(place_tie(plan, owner, borrower));
-  e.cycles = setting.with_host(e.cycles, plan.gradient_accumulation);
-  return e;
+  UnitByUnit stages(setting);
+  return evaluate_plan(stages, plan);
+}
+
+// Numbers of stages by number of their run of units, mode and place among others.
+class Evaluator::Known {
+ public:
+  explicit Known(const Setting& s)
+      : setting(s),
+        runs_(s),
+        phases_(s.phased() ? kModes * kPlaces * runs_.count() : 1),
+        pipelines_(s.phased() ? 1 : kModes * 2 * runs_.count()),
+        codes_(kCodes, {0, s.code(0)}),
+        fed_(s.fed()) {
+    phase_ipus_.reserve(at(s.plan().pipeline_stages));
+    pipeline_ipus_.reserve(at(s.plan().pipeline_stages));
+    for (const auto& [owner, borrower] : s.table().facts().tied) {
+      for (const bool same_phase : {false, true}) {
+        for (const std::int64_t ipu : {0, 1})
+          tied_.push_back(s.tied_cycles({owner, borrower, 0, ipu, same_phase, 0, same_phase ? 0 : 1}));
+      }
+    }
+  }
+
+  const Setting::Stage& stage(Range units, Recompute mode, bool is_last) {
+    return pipeline(units, mode, is_last).stage;
+  }
+  const Setting::Places& places(Range units, Recompute mode, bool is_last) {
+    return pipeline(units, mode, is_last).places;
+  }
+  // The first and last stages apart: those between are alike but for their units, and many.
+  template <class F>
+  void for_phase(const Plan& plan, std::size_t j, F f) {
+    const std::int64_t* stages = plan.stages.data();
+    const std::size_t more = j + 1 < plan.phases.size() ? kLeaves : 0, first = at(plan.phases[j]);
+    const std::size_t last = (more != 0 ? at(plan.phases[j + 1]) : plan.stages.size()) - 1;
+    const std::int64_t end = more != 0 ? stages[last + 1] : setting.units();
+    const Recompute mode = mode_of(plan, first);
+    if (first == last) {
+      f(first, phase(stages[first], end, mode, kBegins + more));
+      return;
+    }
+    f(first, phase(stages[first], stages[first + 1], mode, kBegins));
+    if (plan.recompute.size() == 1) {
+      const std::size_t key = key_of(mode, 0);
+      for (std::size_t i = first + 1; i < last; ++i) f(i, phase(stages[i], stages[i + 1], mode, 0, key));
+    } else {
+      for (std::size_t i = first + 1; i < last; ++i) f(i, phase(stages[i], stages[i + 1], mode_of(plan, i), 0));
+    }
+    f(last, phase(stages[last], end, mode_of(plan, last), more));
+  }
+  std::int64_t repeats(const Plan& plan, std::size_t j) const;
+  std::int64_t code(std::uint64_t rows) {
+    Code& code = codes_[(rows * 0x9E3779B97F4A7C15u) >> (64 - kCodeBits)];
+    if (code.rows != rows) code = {rows, setting.code(rows)};
+    return code.bytes;
+  }
+  std::int64_t tied_cycles(std::size_t k, const Tie& tie) const {
+    return tied_[4 * k + (tie.same_phase ? 2 : 0) + (tie.owner_ipu == tie.borrower_ipu ? 0 : 1)];
+  }
+  std::int64_t fed() const { return fed_; }
+  template <class Ipu>
+  std::vector<Ipu>& ipus(std::int64_t count);
+
+  const Setting& setting;
+
+ private:
+  static constexpr std::size_t kModes = 3, kCodeBits = 6, kCodes = 1 << kCodeBits;
+  struct Code {
+    std::uint64_t rows;
+    std::int64_t bytes;
+  };
+
+  // A stage of a pipeline, alone on its IPU and without its stash.
+  struct PipelineStage {
+    Setting::Stage stage;
+    Setting::Places places;
+  };
+  const PipelineStage& pipeline(Range units, Recompute mode, bool is_last) {
+    const std::size_t variant = static_cast<std::size_t>(mode) * 2 + (is_last ? 1 : 0);
+    const std::size_t key = variant * runs_.count() + runs_.number(units.begin, units.end);
+    const PipelineStage* known = pipelines_.find(key);
+    if (known != nullptr) return *known;
+    return pipelines_.add(key, {setting.stage_without_stash(units.begin, units.end, is_last, mode),
+                                setting.places(units.begin, units.end)});
+  }
+  static constexpr std::size_t kLeaves = 1, kBegins = 2, kPlaces = 4;  // of a stage in its phase
+
+  std::size_t key_of(Recompute mode, std::size_t place) const {
+    return (static_cast<std::size_t>(mode) * kPlaces + place) * runs_.count();
+  }
+  [[gnu::always_inline]] const PhaseStage& phase(std::int64_t begin, std::int64_t end, Recompute mode,
+                                                 std::size_t place) {
+    return phase(begin, end, mode, place, key_of(mode, place));
+  }
+  [[gnu::always_inline]] const PhaseStage& phase(std::int64_t begin, std::int64_t end, Recompute mode,
+                                                 std::size_t place, std::size_t key) {
+    const PhaseStage* known = phases_.find(key + runs_.number(begin, end));
+    return known != nullptr ? *known : add_phase({begin, end}, mode, place);
+  }
+  [[gnu::noinline]] const PhaseStage& add_phase(Range units, Recompute mode, std::size_t place) {
+    return phases_.add(key_of(mode, place) + runs_.number(units.begin, units.end),
+                       phase_stage(setting, units, mode, (place & kBegins) != 0, (place & kLeaves) != 0));
+  }
+  bool repeat(const Plan& plan, std::size_t j, std::size_t from, std::size_t to) const;
+
+  EqualRuns runs_;
+  StageMemo<PhaseStage> phases_;
+  StageMemo<PipelineStage> pipelines_;
+  std::vector<Code> codes_;
+  std::int64_t fed_;
+  std::vector<std::int64_t> tied_;
+  std::vector<PhaseIpu> phase_ipus_;
+  std::vector<PipelineIpu> pipeline_ipus_;
+};
+
+// How many phases behind phase j are equal to it, none of them the last. Eight at a time, then one by one.
+std::int64_t Evaluator::Known::repeats(const Plan& plan, std::size_t j) const {
+  const auto& [phases, stages] = std::tie(plan.phases, plan.stages);
+  if (j + 2 >= phases.size() || phases[j + 2] - phases[j + 1] != phases[j + 1] - phases[j]) return 0;
+  const std::int64_t begin = stages[at(phases[j])], next = stages[at(phases[j + 1])];
+  // Of their stages the first as well, before all are looked at.
+  if (stages[at(phases[j + 2])] - next != next - begin ||
+      stages[at(phases[j + 1]) + 1] - stages[at(phases[j]) + 1] != next - begin || !repeat(plan, j, 0, 1))
+    return 0;
+  const std::size_t most = phases.size() - 2 - j;
+  std::size_t count = 1;
+  for (std::size_t step = 8; count < most && step > 0;) {
+    const std::size_t to = std::min(count + step, most);
+    if (repeat(plan, j, count, to))
+      count = to;
+    else
+      step = step > 1 ? 1 : 0;
+  }
+  return static_cast<std::int64_t>(count);
+}
+
+// Whether phases j + from + 1 to j + to are equal to phase j, where those before them are.
+bool Evaluator::Known::repeat(const Plan& plan, std::size_t j, std::size_t from, std::size_t to) const {
+  const std::int64_t* phases = plan.phases.data() + j;
+  const std::size_t depth = at(phases[1] - phases[0]);
+  const std::int64_t* stages = plan.stages.data() + phases[0];
+  const std::int64_t* ipus = plan.stage_ipu.data() + phases[0];
+  const std::int64_t begin = stages[0], units = stages[depth] - begin;
+  std::int64_t different = 0;
+  for (std::size_t m = from + 1; m <= to; ++m) different |= (phases[m + 1] - phases[m]) ^ (phases[1] - phases[0]);
+  if (different != 0) return false;
+  for (std::size_t i = from * depth; i <= to * depth; ++i) different |= (stages[i + depth] - stages[i]) ^ units;
+  for (std::size_t i = from * depth; i < to * depth; ++i) different |= ipus[i + depth] ^ ipus[i];
+  for (std::size_t i = from * depth; i < to * depth && plan.recompute.size() > 1; ++i) {
+    const std::size_t stage = at(phases[0]) + i;
+    different |= mode_of(plan, stage + depth) != mode_of(plan, stage) ? 1 : 0;
+  }
+  const std::size_t number = runs_.number(begin, begin + units);
+  for (std::size_t m = from + 1; m <= to && different == 0; ++m) {
+    const std::int64_t there = begin + static_cast<std::int64_t>(m) * units;
+    different |= runs_.number(there, there + units) != number ? 1 : 0;
+  }
+  return different == 0;
+}
+
+template <>
+std::vector<PipelineIpu>& Evaluator::Known::ipus(std::int64_t count) {
+  pipeline_ipus_.assign(at(count), {});
+  return pipeline_ipus_;
+}
+template <>
+std::vector<PhaseIpu>& Evaluator::Known::ipus(std::int64_t count) {
+  phase_ipus_.assign(at(count), {});
+  return phase_ipus_;
+}
+
+Evaluator::Evaluator(const Setting& setting) : known_(std::make_unique<Known>(setting)) {}
+Evaluator::Evaluator(Evaluator&&) noexcept = default;
+Evaluator::~Evaluator() = default;
+
+Estimate Evaluator::operator()(const Plan& plan) {
+  SUPERSTEP_CHECK(plan.phased() == known_->setting.phased(), "a setting is for plans with phases or for those without");
+  return evaluate_plan(*known_, plan);
 }
 
 }  // namespace superstep

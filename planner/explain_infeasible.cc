@@ -69,15 +69,41 @@ void closest_of(const Problem& p, const Plan& plan, Closest& closest) {
   }
 }
 
+// Of a space: a legal setting, and the one with as much as it can have sharded and in Streaming Memory.
+std::vector<Plan> leanest(const SettingSpace& space) {
+  using Values = std::array<std::size_t, SettingSpace::kAxes>;
+  Values first{}, lean{};
+  while (!space.legal(first) && first[SettingSpace::kState] + 1 < space.states.size()) ++first[SettingSpace::kState];
+  // Streaming Memory holds what another IPU's tiles would have to.
+  const auto last_there = [](const auto& list) {
+    std::size_t best = 0;
+    for (std::size_t v = 1; v < list.size(); ++v) {
+      if (list[v].at <= Location::streaming) best = v;
+    }
+    return best;
+  };
+  lean[SettingSpace::kStash] = last_there(space.stashes);
+  lean[SettingSpace::kWeight] = last_there(space.weights);
+  lean[SettingSpace::kGradient] = last_there(space.gradients);
+  lean[SettingSpace::kState] = last_there(space.states);
+  std::vector<Plan> out;
+  for (const Values& values : {first, lean}) {
+    if (space.legal(values) && (out.empty() || values != first)) out.push_back(space.plan(values));
+  }
+  return out;
+}
+
 Closest find_closest(const Problem& p) {
   Closest closest;
   const Clock::time_point start = Clock::now();
   for (const Cell& cell : p.cells) {
-    for (const Plan& plan : settings(p.job, cell, p.options.defaults)) {
-      // Enough to name what is in the way; more settings seldom come much closer.
-      if (since(start) > 5) break;
-      if (p.options.stop && p.options.stop()) throw Stopped();
-      closest_of(p, plan, closest);
+    for (const SettingSpace& space : setting_spaces(p.job, cell, p.options.defaults)) {
+      for (const Plan& plan : leanest(space)) {
+        // Enough to name what is in the way; more settings seldom come much closer.
+        if (since(start) > 5) break;
+        if (p.options.stop && p.options.stop()) throw Stopped();
+        closest_of(p, plan, closest);
+      }
     }
   }
   return closest;
@@ -101,7 +127,10 @@ std::string sharding_clash(const Pins& pins) {
 
 std::string structural_reason(const Problem& p) {
   for (const Cell& cell : p.cells) {
-    for (Plan plan : settings(p.job, cell, p.options.defaults)) {
+    for (const SettingSpace& space : setting_spaces(p.job, cell, p.options.defaults)) {
+      const std::vector<Plan> plans = leanest(space);
+      if (plans.empty()) continue;
+      Plan plan = plans[0];
       const UnitTable& table = p.tables.table(table_key(plan));
       const auto units = static_cast<std::int64_t>(table.units());
       if (plan.pipeline_stages > units)

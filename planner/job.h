@@ -45,6 +45,9 @@ struct Pins {
   Precision precision;  // always given; defaults are fp16 with fp32 moments
   std::vector<double> available_memory_proportion;
   Serialisation serialisation;
+
+  bool phased() const { return phase_count || phases; }  // their number or cuts are pinned
+  bool one_phase() const { return (phase_count && *phase_count == 1) || (phases && phases->size() == 1); }
 };
 
 struct ModelChoice {

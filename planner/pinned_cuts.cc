@@ -7,16 +7,14 @@
 namespace superstep {
 
 bool PinnedCuts::searches_phases(const Plan& plan) const {
-  const Pins& pins = tables_.job().pins;
-  const bool single_phase = (pins.phase_count && *pins.phase_count == 1) || (pins.phases && pins.phases->size() == 1);
-  return plan.location.weights != Location::in_processor && !single_phase;
+  return plan.location.weights != Location::in_processor && !tables_.job().pins.one_phase();
 }
 
-void PinnedCuts::prepare(const Plan& plan, const UnitTable& table) {
+void PinnedCuts::prepare(const Plan& plan, bool phased, const UnitTable& table) {
   const auto [it, fresh] = stages_.try_emplace({plan.micro_batch, plan.tensor_parallel});
   if (fresh) it->second = pinned_stages(tables_.job(), table.facts().graph);
   const auto count = static_cast<std::int64_t>(it->second.size());
-  if (count == 0 || searches_phases(plan) || count == plan.pipeline_stages || count == plan.pipeline_stages + 1) return;
+  if (count == 0 || phased || count == plan.pipeline_stages || count == plan.pipeline_stages + 1) return;
   throw Error(tables_.job().source + "#/plan/stages",
               "found " + std::to_string(count) + " stages, expected pipeline_stages (" +
                   std::to_string(plan.pipeline_stages) + ") or one more, whose last returns to IPU 0");

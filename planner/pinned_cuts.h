@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/cuts.h"
+#include "planner/setting_space.h"
 #include "planner/tables.h"
 
 namespace superstep {
@@ -21,7 +22,9 @@ class PinnedCuts {
   bool searches_phases(const Plan& plan) const;
   // Finds the pinned stages of the plan's graph, once per graph: before rules_for(), and by one thread. Throws Error
   // when there are not as many as the plan has IPU groups, or one more.
-  void prepare(const Plan& plan, const UnitTable& table);
+  void prepare(const Plan& plan, bool phased, const UnitTable& table);
+  void prepare(const Plan& plan, const UnitTable& table) { prepare(plan, searches_phases(plan), table); }
+  void prepare(const SettingSpace& space, const UnitTable& table) { prepare(space.common, space.phased, table); }
   // A programme runs for each of them.
   std::vector<CutRules> rules_for(const Plan& plan) const;
 

@@ -3,8 +3,10 @@
 #include "planner/cuts.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "model/error.h"
+#include "planner/equal_runs.h"
 
 namespace superstep {
 namespace {
@@ -33,7 +35,7 @@ void offer(std::vector<Label>& labels, const Label& label) {
 class PipelineCut {
  public:
   PipelineCut(const Setting& s, const CutRules& rules, const CutLimits& limits)
-      : s_(s), rules_(rules), limits_(limits), n_(s.units()) {
+      : s_(s), rules_(rules), limits_(limits), runs_(s), n_(s.units()) {
     groups_ = s.plan().pipeline_stages;
     stages_ = groups_ + (rules.wrap ? 1 : 0);
     const Plan& p = s.plan();
@@ -65,6 +67,7 @@ class PipelineCut {
   const Setting& s_;
   const CutRules& rules_;
   const CutLimits& limits_;
+  EqualRuns runs_;
   std::int64_t n_, groups_, stages_, cycles_, fixed_, copies_;
   bool grouped_, serial_;
   mutable std::int64_t best_ = INT64_MAX;  // cycles that a cut must beat
@@ -107,25 +110,24 @@ class PipelineCut {
   }
   bool fits(const Setting::Stage& x) const { return fits(x, s_.code(x.rows)); }
 
-  // Stages by last or not, mode, begin and length, computed when first asked for: only the stash
-  // depends on the place in the pipeline.
+  // Stages by last or not, mode, and what is equal in them, computed when first asked for: only the stash depends on
+  // the place in the pipeline.
   struct Known {
     Setting::Stage stage;
     std::int64_t code = 0;
   };
-  mutable std::vector<std::vector<Known>> known_[2][3];
+  mutable std::vector<std::int32_t> index_[2][3];  // by number of the run; -1: not yet known
+  mutable std::deque<Known> known_;
   const Known& known(std::int64_t u, std::int64_t v, bool last, Recompute mode) const {
-    auto& rows = known_[last ? 1 : 0][static_cast<std::size_t>(mode)];
-    if (rows.empty()) rows.resize(static_cast<std::size_t>(n_));
-    auto& row = rows[static_cast<std::size_t>(u)];
-    const auto at = static_cast<std::size_t>(v - u - 1);
-    if (row.size() <= at) row.resize(at + 1, Known{{}, -1});
-    Known& k = row[at];
-    if (k.code < 0) {
-      k.stage = s_.stage_without_stash(u, v, last, mode);
-      k.code = s_.code(k.stage.rows);
+    auto& index = index_[last ? 1 : 0][static_cast<std::size_t>(mode)];
+    if (index.empty()) index.assign(runs_.count(), -1);
+    std::int32_t& at = index[runs_.number(u, v)];
+    if (at < 0) {
+      at = static_cast<std::int32_t>(known_.size());
+      const Setting::Stage stage = s_.stage_without_stash(u, v, last, mode);
+      known_.push_back({stage, s_.code(stage.rows)});
     }
-    return k;
+    return known_[static_cast<std::size_t>(at)];
   }
 
   // With the stash in the processor modes come from the fastest, and one that fits leaves the others

@@ -20,7 +20,7 @@ Rank rank(Tables& tables, const Plan& plan, SearchOptions options) {
   Rank out;
   out.samples_per_second = static_cast<double>(plan.global_batch()) / seconds;
   for (const Cell& cell : cells(job, tables.statistics_group()))
-    out.of += static_cast<double>(settings(job, cell, false).size());
+    out.of += static_cast<double>(kinds_of(job, cell, false).size());
   options.rank_of = out.samples_per_second;
   options.pareto = options.find_fix = false;
   const SearchStats stats = search(tables, options).stats;

@@ -6,12 +6,13 @@
 
 namespace superstep {
 
-// Settings are the points of the declared space, the cuts left out; each counts by its fastest cut that fits.
+// By kinds of plan: the degrees t, p and r, m and g, schedule or phases, places of state and stash. Each counts by its
+// fastest plan that fits; the other fields would count what is as good as the same many times.
 struct Rank {
   double samples_per_second = 0;  // of the given plan, by the tables, as the others are measured
-  double faster = 0;              // settings found to be faster; those with equal tables count once
-  double undecided = 0;           // that may be faster: time ran out, or only a bound is known
-  double of = 0;                  // settings of the space
+  double faster = 0;              // kinds found to have a faster plan
+  double undecided = 0;           // that may have one: time ran out, or only a bound is known
+  double of = 0;                  // kinds of the space
   bool exact() const { return undecided == 0; }
 };
 

@@ -7,12 +7,13 @@
 #include <map>
 #include <memory>
 #include <queue>
+#include <set>
 #include <thread>
 
+#include "planner/branch.h"
 #include "planner/cell_bound.h"
 #include "planner/check_pins.h"
 #include "planner/explain_infeasible.h"
-#include "planner/open_cell.h"
 #include "planner/parallel.h"
 
 namespace superstep {
@@ -27,6 +28,9 @@ const std::vector<double> kMemoryCaps = {0.9, 0.8, 0.65, 0.5};
 // Runners-up that are slower than this share of the best are nothing anybody would run.
 constexpr double kOfInterest = 0.5;
 
+// While no plan is known: branches of at least this share of the best cell's bound come before it.
+constexpr double kWorthDiving = 0.7;
+
 // Branches and cells that are worked on side by side, against the best plans of before. As many for any number of
 // threads: what comes of them is then the same too.
 constexpr std::size_t kRound = 16, kCellRound = 4;
@@ -36,8 +40,7 @@ struct Open {
   double bound = 0;       // samples per second that no plan of it exceeds
   std::size_t order = 0;  // of equal bounds the first comes first
   std::size_t cell = 0;
-  std::shared_ptr<const OpenCell> opened;  // null: a cell
-  OpenCell::Branch branch;
+  Branch branch;      // without parts: a cell
   bool sure = false;  // the bound is from a cell's tables or a branch's cuts; else from little work
   friend bool operator<(const Open& a, const Open& b) {
     return a.bound != b.bound ? a.bound < b.bound : a.order > b.order;
@@ -68,7 +71,7 @@ struct Sweep {
   bool front = false;  // for a point of the front of throughput and memory, of which only the fastest counts
 };
 
-// The bound of a cell that is opened whatever comes of it.
+// The bound of cells that are all opened.
 constexpr double kAny = std::numeric_limits<double>::max();
 
 class Search {
@@ -90,6 +93,9 @@ class Search {
     order_cells(list);
     sweep({});
     out_.stats.optimal = !stopped_ && out_.stats.gap <= 1e-9;
+    for (const auto& kind : faster_) maybe_faster_.erase(kind);
+    out_.stats.faster = static_cast<double>(faster_.size());
+    out_.stats.undecided = static_cast<double>(maybe_faster_.size());
     collect();
     if (options_.pareto && !out_.best.empty() && !stopped_) trace_front();
     if (out_.best.empty() && options_.rank_of == 0 && options_.explain) {
@@ -117,6 +123,8 @@ class Search {
   std::vector<Candidate> all_found_;
   double open_bound_ = 0;  // samples per second: where a phase programme ran out of its budget, what was left out
   std::size_t made_ = 0;   // Open, so far
+  // With rank_of, by cell: kinds with a plan that is faster, and those that may have one.
+  std::set<std::pair<std::size_t, std::string>> faster_, maybe_faster_;
 
   double clock() const { return job_.machine.chip.clock.value; }
   double rate(const Plan& p, std::int64_t cycles) const {
@@ -148,10 +156,10 @@ class Search {
         cells_.push_back({bound, cell});
         continue;
       }
-      out_.stats.pruned += static_cast<double>(settings(job_, cell, false).size());
+      out_.stats.pruned += count_settings(job_, cell, false);
       held_back.push_back(cell);
     }
-    if (cells_.empty() && !held_back.empty() && options_.explain) cells_.push_back({kAny, widest(held_back)});
+    if (cells_.empty() && !held_back.empty() && options_.explain) cells_.push_back({0, widest(held_back)});
     std::stable_sort(cells_.begin(), cells_.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   }
 
@@ -161,16 +169,16 @@ class Search {
       const std::int64_t sa = a.mesh.size() * a.stages, sb = b.mesh.size() * b.stages;
       return sa != sb ? sa < sb : a.micro_batch > b.micro_batch;
     });
-    out_.stats.pruned -= static_cast<double>(settings(job_, cell, false).size());
+    out_.stats.pruned -= count_settings(job_, cell, false);
     return cell;
   }
 
-  // Builds the tables that the plans need, and that are not there yet, side by side.
-  void tabulate(const std::vector<Plan>& plans) {
+  // Builds the tables that the settings need, and that are not there yet, side by side.
+  void tabulate(const std::vector<SettingSpace>& spaces) {
     const Clock::time_point start = Clock::now();
     std::vector<TableKey> keys;
-    for (const Plan& plan : plans) {
-      const TableKey key = table_key(plan);
+    for (const SettingSpace& space : spaces) {
+      const TableKey key = table_key(space.common);
       if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
     }
     parallel_for(keys.size(), options_.threads, [&](std::size_t i) {
@@ -183,16 +191,17 @@ class Search {
   // ---- best first
 
   // Cells are opened, and their branches divided, from the highest bound down, until nothing that is left can be
-  // better than what was found. Branches come first until there is a plan, against which the rest is pruned.
+  // better than what was found. Until there is a plan, against which the rest is pruned, branches come before cells
+  // that promise little more.
   void sweep(const Sweep& how) {
     Frontier open;
     for (std::size_t i = 0; i < cells_.size(); ++i)
-      open.cells.push({cells_[i].first, made_++, i, nullptr, {}, options_.defaults});
+      open.cells.push({cells_[i].first, made_++, i, {}, options_.defaults});
     while (open.bound() > floor(how) && !time_is_up()) {
       const bool branch = !open.branches.empty() && open.branches.top().bound > floor(how);
       const bool cell = !open.cells.empty() && open.cells.top().bound > floor(how);
-      const bool first = incumbent() == 0 && options_.rank_of == 0;
-      if (branch && (!cell || first || open.branches.top().bound >= open.cells.top().bound))
+      const double share = incumbent() == 0 && options_.rank_of == 0 ? kWorthDiving : 1;
+      if (branch && (!cell || open.branches.top().bound >= share * open.cells.top().bound))
         work_on_top(how, open);
       else if (open.cells.top().sure)
         open_cell(how, open);
@@ -207,9 +216,15 @@ class Search {
       out_.stats.gap = std::max(0.0, 1 - incumbent() / std::max(incumbent(), left));
   }
 
+  // The share of all work that is done when only these cells are not open.
+  double cells_done(const Frontier& open) const {
+    return 0.9 * (1 - static_cast<double>(open.cells.size()) / static_cast<double>(cells_.size()));
+  }
+
   // Bounds the cells on top by their tables.
   void tabulate_cells(const Sweep& how, Frontier& open) {
     const Clock::time_point start = Clock::now();
+    if (!how.front) report(cells_done(open), "tabulating " + std::to_string(open.cells.size()) + " cells");
     std::vector<Open> round;
     while (round.size() < kCellRound && !open.cells.empty() && !open.cells.top().sure &&
            open.cells.top().bound > floor(how)) {
@@ -229,39 +244,37 @@ class Search {
   }
 
   void leave(const Open& o, const Sweep& how) {
-    const auto size = static_cast<double>(o.opened ? o.branch.size()
-                                                   : settings(job_, cells_[o.cell].second, options_.defaults).size());
+    const double size = o.branch.parts ? o.branch.size : count_settings(job_, cells_[o.cell].second, options_.defaults);
     if (!how.front) out_.stats.pruned += size;
-    if (stopped_ && o.bound > options_.rank_of) out_.stats.undecided += size;
+    if (!stopped_ || options_.rank_of == 0 || o.bound <= options_.rank_of) return;
+    const std::vector<std::string> kinds =
+        o.branch.parts ? o.branch.kinds() : kinds_of(job_, cells_[o.cell].second, options_.defaults);
+    for (const std::string& kind : kinds) maybe_faster_.insert({o.cell, kind});
   }
 
   void open_cell(const Sweep& how, Frontier& open) {
     const Open top = open.cells.top();
-    const std::vector<Plan> plans = settings(job_, cells_[top.cell].second, options_.defaults);
-    if (!how.front) {
-      report(0.3 + 0.6 * static_cast<double>(top.cell) / static_cast<double>(cells_.size()),
-             "searching " + label(plans.empty() ? Plan{} : plans[0]));
-    }
-    tabulate(plans);
+    const std::vector<SettingSpace> spaces = setting_spaces(job_, cells_[top.cell].second, options_.defaults);
+    if (!how.front) report(cells_done(open), "searching " + label(spaces.empty() ? Plan{} : spaces[0].common));
+    tabulate(spaces);
     if (time_is_up()) return;
     open.cells.pop();
-    const auto cell = std::make_shared<const OpenCell>(tables_, cuts_, plans);
-    if (!how.front) out_.stats.pruned += static_cast<double>(cell->equal());
-    push(top, cell, cell->roots(), how, open);
+    const Branches branches = branches_of(tables_, cuts_, spaces, options_.threads);
+    if (!how.front) out_.stats.pruned += branches.left_out;
+    push(top, branches.roots, how, open);
   }
 
   // Pushes those branches of `from` that may be of interest, bounded by little work.
-  void push(const Open& from, const std::shared_ptr<const OpenCell>& cell,
-            const std::vector<OpenCell::Branch>& branches, const Sweep& how, Frontier& open) {
-    for (const OpenCell::Branch& b : branches) {
-      Open o{from.bound, made_++, from.cell, cell, b};
-      const Setting setting = cell->relaxed(b);
+  void push(const Open& from, const std::vector<Branch>& branches, const Sweep& how, Frontier& open) {
+    for (const Branch& b : branches) {
+      Open o{from.bound, made_++, from.cell, b};
+      const Setting setting = b.setting();
       const std::int64_t least = least_cycles(setting, limits_of(setting, how, 0));
       o.bound = least == INT64_MAX ? 0 : std::min(o.bound, rate(setting.plan(), least));
       if (o.bound > std::max(floor(how), floor_of_kinds(o, how)))
         open.branches.push(std::move(o));
       else if (!how.front)
-        out_.stats.pruned += static_cast<double>(b.size());
+        out_.stats.pruned += b.size;
     }
   }
 
@@ -280,15 +293,14 @@ class Search {
       const Open& o = round[i];
       const double least = std::max(all, floor_of_kinds(o, how));
       if (o.bound <= least || o.sure) return;
-      visits[i] = o.branch.leaf() ? leaf(o.opened->setting(o.branch), how, least)
-                                  : bound(o.opened->relaxed(o.branch), how, least);
+      visits[i] = o.branch.leaf() ? leaf(o.branch.setting(), how, least) : bound(o.branch.setting(), how, least);
     });
     for (std::size_t i = 0; i < round.size(); ++i) {
       Open& o = round[i];
       merge(o, visits[i], how);
       if (o.branch.leaf()) continue;
       if (o.sure) {
-        push(o, o.opened, o.opened->children(o.branch), how, open);
+        push(o, o.branch.children(), how, open);
       } else if (visits[i].bound > 0) {
         o.bound = std::min(o.bound, visits[i].bound);
         o.sure = true;
@@ -319,11 +331,16 @@ class Search {
     return std::max({options_.at_least, kth, kOfInterest * incumbent()});
   }
 
-  // Of each kind one plan counts, so that a branch must be better than the best known of one of its kinds.
+  // Of each kind one plan counts, so that a branch must be better than the best known of one of its kinds. For a rank,
+  // that one of a kind of the cell is faster is all there is to know.
   double floor_of_kinds(const Open& o, const Sweep& how) const {
-    if (options_.rank_of > 0 || how.front) return 0;
+    if (how.front) return 0;
     double least = std::numeric_limits<double>::infinity();
-    for (const std::string& kind : o.opened->kinds(o.branch)) {
+    for (const std::string& kind : o.branch.kinds()) {
+      if (options_.rank_of > 0) {
+        if (faster_.count({o.cell, kind}) == 0) return 0;
+        continue;
+      }
       const auto it = by_kind_.find(kind);
       least = std::min(least, it == by_kind_.end() ? 0 : it->second.samples_per_second);
     }
@@ -342,19 +359,19 @@ class Search {
     return limits;
   }
 
-  // A bound on all settings that `relaxed` is a relaxation of, by its own best cuts.
-  Visit bound(const Setting& relaxed, const Sweep& how, double least) const {
+  // A bound on all settings of a branch, by the best cuts of the setting that bounds them.
+  Visit bound(const Setting& setting, const Sweep& how, double least) const {
     Visit out;
-    CutLimits limits = limits_of(relaxed, how, least);
+    CutLimits limits = limits_of(setting, how, least);
     const std::int64_t none = limits.best;
-    for (const CutRules& rules : cuts_.rules_for(relaxed.plan())) {
+    for (const CutRules& rules : cuts_.rules_for(setting.plan())) {
       ++out.programmes;
-      if (relaxed.plan().phased())
-        limits.best = std::min(limits.best, bound_phases(relaxed, rules, limits));
-      else if (const std::optional<Cuts> cuts = cut_pipeline(relaxed, rules, limits))
+      if (setting.plan().phased())
+        limits.best = std::min(limits.best, bound_phases(setting, rules, limits));
+      else if (const std::optional<Cuts> cuts = cut_pipeline(setting, rules, limits))
         limits.best = std::min(limits.best, cuts->cycles);
     }
-    if (limits.best < none) out.bound = rate(relaxed.plan(), limits.best);
+    if (limits.best < none) out.bound = rate(setting.plan(), limits.best);
     return out;
   }
 
@@ -394,21 +411,21 @@ class Search {
     const bool leaf = o.branch.leaf(), was_cut = v.programmes > 0;
     if (!how.front) {
       if (leaf && was_cut) out_.stats.explored += 1;
-      if (!o.sure && (leaf ? !was_cut : v.bound <= 0)) out_.stats.pruned += static_cast<double>(o.branch.size());
+      if (!o.sure && (leaf ? !was_cut : v.bound <= 0)) out_.stats.pruned += o.branch.size;
       out_.stats.feasible += v.feasible ? 1 : 0;
       open_bound_ = std::max(open_bound_, v.open_bound);
     }
-    if (leaf && options_.rank_of > 0) count_faster(v);
+    if (leaf && options_.rank_of > 0) note_faster(o, v);
     for (const Candidate& c : v.found) keep(c);
   }
 
-  void count_faster(const Visit& v) {
-    const bool faster = std::any_of(v.found.begin(), v.found.end(),
-                                    [&](const Candidate& c) { return c.samples_per_second > options_.rank_of; });
-    if (faster)
-      out_.stats.faster += 1;
+  void note_faster(const Open& o, const Visit& v) {
+    const std::pair<std::size_t, std::string> kind(o.cell, o.branch.kinds().at(0));
+    if (std::any_of(v.found.begin(), v.found.end(),
+                    [&](const Candidate& c) { return c.samples_per_second > options_.rank_of; }))
+      faster_.insert(kind);
     else if (v.refused || v.open_bound > options_.rank_of)
-      out_.stats.undecided += 1;
+      maybe_faster_.insert(kind);
   }
 
   void keep(const Candidate& c) {

@@ -37,8 +37,9 @@ struct SearchStats {
   std::int64_t evaluations = 0;  // plans whose time and memory were computed one by one
   std::int64_t programmes = 0;   // cut programmes, of settings and of bounds on several
   double seconds = 0, table_seconds = 0;
-  double faster = 0;     // with rank_of: settings with a cut that fits and is faster
-  double undecided = 0;  // with rank_of: settings that may be faster, left out or known by a bound only
+  // With rank_of, kinds of plan (kinds_of()), each cell's counted apart: with a plan that fits and is faster; that may
+  // have one, left out or known by a bound only.
+  double faster = 0, undecided = 0;
   bool optimal = false;  // the best is proved best of the declared space by the tables
   double gap = 0;        // (best - bound) / best
 };
@@ -65,7 +66,7 @@ struct SearchOptions {
   bool explain = true;    // what is in the way when nothing fits
   int threads = 0;        // 0: all cores; the result does not depend on it
   bool defaults = false;  // estimate: fields that are not pinned take their default instead of being searched
-  double rank_of = 0;   // samples per second; above 0: open every setting that may be faster, and count those that are
+  double rank_of = 0;   // samples per second; above 0: count the kinds of plan that are faster, instead of the best few
   double at_least = 0;  // samples per second: slower plans are of no interest
   std::function<void(double share, const std::string& what)> progress;  // may be empty
   std::function<bool()> stop;  // may be empty; asked by all threads: true ends the search with Stopped

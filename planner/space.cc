@@ -11,7 +11,6 @@
 #include "model/graph/statistics.h"
 
 namespace superstep {
-namespace {
 
 std::vector<std::int64_t> divisors(std::int64_t n) {
   std::vector<std::int64_t> low, high;
@@ -23,6 +22,8 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
   low.insert(low.end(), high.rbegin(), high.rend());
   return low;
 }
+
+namespace {
 
 bool allows(const std::optional<IntegerPin>& pin, std::int64_t v) { return !pin || pin->allows(v); }
 
@@ -182,196 +183,6 @@ struct GroupFilter {
                   (job.global_batch > 0 ? " and global batch " + std::to_string(job.global_batch) : ""));
 }
 
-template <class E>
-std::vector<E> choices(const std::vector<E>& pinned, const std::vector<E>& free, const E& fallback, bool defaults) {
-  if (!pinned.empty()) return pinned;
-  return defaults ? std::vector<E>{fallback} : free;
-}
-
-std::vector<std::int64_t> degrees(const std::optional<IntegerPin>& pin, std::int64_t r,
-                                  const std::vector<std::int64_t>& free) {
-  if (pin && !pin->values.empty()) {
-    std::vector<std::int64_t> ok;
-    for (std::int64_t v : pin->values) {
-      if (r % v == 0) ok.push_back(v);
-    }
-    return ok;
-  }
-  std::vector<std::int64_t> out;
-  for (std::int64_t v : free) {
-    if (r % v == 0 && allows(pin, v) && std::find(out.begin(), out.end(), v) == out.end()) out.push_back(v);
-  }
-  return out;
-}
-
-// Replicas inside one IPU-Link domain: the widest sharding group whose gathers stay in the rack.
-std::int64_t replicas_inside(const Job& job, const Cell& c) {
-  const std::int64_t per_domain = std::max<std::int64_t>(1, job.machine.links.domain_ipus / (c.mesh.size() * c.stages));
-  return std::gcd(c.replicas, per_domain);
-}
-
-class SettingMaker {
- public:
-  SettingMaker(const Job& job, const Cell& cell, bool defaults)
-      : job_(job), pins_(job.pins), c_(cell), defaults_(defaults) {
-    training_ = job.task == Task::training;
-    streaming_ = job.machine.streaming.capacity.value > 0;
-    inside_ = replicas_inside(job, cell);
-  }
-
-  std::vector<Plan> make() {
-    Plan p;
-    p.tensor_parallel = c_.mesh;
-    p.pipeline_stages = c_.stages;
-    p.replicas = c_.replicas;
-    p.micro_batch = c_.micro_batch;
-    p.gradient_accumulation = c_.accumulation;
-    p.precision = pins_.precision;
-    p.serialisation = pins_.serialisation;
-    p.prefetch_depth = pins_.prefetch_depth ? (pins_.prefetch_depth->values.empty() ? pins_.prefetch_depth->low
-                                                                                    : pins_.prefetch_depth->values[0])
-                                            : 1;
-    if (!pins_.code.empty()) p.location.code = pins_.code[0];
-    const bool pinned_phases = pins_.phase_count || pins_.phases;
-    const bool one = (pins_.phase_count && *pins_.phase_count == 1) || (pins_.phases && pins_.phases->size() == 1);
-    // Weights that are pinned outside come and go with phases, unless all of the model is one.
-    const std::vector<Location>& at = pins_.weights;
-    const bool stay = at.empty() || std::find(at.begin(), at.end(), Location::in_processor) != at.end();
-    if (one || (!pinned_phases && stay)) pipelines(p, one);
-    if (streaming_ && !one && (pinned_phases || !defaults_ || !stay)) phases(p);
-    return std::move(out_);
-  }
-
- private:
-  const Job& job_;
-  const Pins& pins_;
-  const Cell& c_;
-  bool defaults_, training_, streaming_;
-  std::int64_t inside_;
-  std::vector<Plan> out_;
-
-  std::vector<double> proportions() const {
-    return choices(pins_.available_memory_proportion, kProportions, 0.25, defaults_);
-  }
-
-  // Optimiser state: degree and place. Unsharded in one place per replica count of 1.
-  void states(Plan p, bool phased) {
-    std::vector<Location> places = choices(pins_.optimizer_state, {Location::in_processor, Location::streaming},
-                                           Location::in_processor, defaults_);
-    if (phased) places = choices(pins_.optimizer_state, {Location::streaming}, Location::streaming, defaults_);
-    if (!training_) places = {Location::in_processor};
-    // A degree below that of the weights is not legal: sharded weights are updated where they are.
-    const std::vector<std::int64_t> free = defaults_ ? std::vector<std::int64_t>{p.replicated_tensor_sharding.weights}
-                                                     : std::vector<std::int64_t>{1, inside_, c_.replicas};
-    for (Location place : places) {
-      if (place != Location::in_processor && !streaming_) continue;
-      for (std::int64_t degree : training_ ? degrees(pins_.rts_optimizer_state, c_.replicas, free)
-                                           : std::vector<std::int64_t>{p.replicated_tensor_sharding.weights}) {
-        p.location.optimizer_state = place;
-        p.replicated_tensor_sharding.optimizer_state = degree;
-        if (degree % p.replicated_tensor_sharding.weights != 0) continue;
-        out_.push_back(p);
-      }
-    }
-  }
-
-  void pipelines(Plan p, bool one_phase) {
-    std::vector<Schedule> schedules = choices(
-        pins_.schedule, {Schedule::grouped, Schedule::interleaved, Schedule::sequential}, Schedule::grouped, defaults_);
-    if (c_.stages == 1) schedules = {Schedule::sequential};
-    p.io_tiles = !pins_.io_tiles ? 0 : pins_.io_tiles->values.empty() ? pins_.io_tiles->low : pins_.io_tiles->values[0];
-    p.location.weights = one_phase && !pins_.weights.empty() ? pins_.weights[0] : Location::in_processor;
-    p.location.gradients = pins_.gradients.empty() ? Location::in_processor : pins_.gradients[0];
-    if (!pins_.load.empty()) p.load = pins_.load[0];
-    if (!pins_.phase_order.empty() && pins_.phase_order[0] == PhaseOrder::micro_batch_outer && !pins_.phase_count &&
-        !pins_.phases)
-      return;
-    for (std::int64_t w : degrees(pins_.rts_weights, c_.replicas, {1})) {
-      for (std::int64_t g : degrees(pins_.rts_gradients, c_.replicas, {1})) {
-        p.replicated_tensor_sharding.weights = w;
-        p.replicated_tensor_sharding.gradients = g;
-        for (Schedule schedule : schedules) {
-          p.schedule = schedule;
-          for (Location activations : stash_places()) {
-            p.location.activations = activations;
-            for (ActivationSharding sharding : activation_shardings(ActivationSharding::none)) {
-              p.activation_sharding = sharding;
-              for (double proportion : proportions()) {
-                p.available_memory_proportion = proportion;
-                states(p, false);
-              }
-            }
-          }
-        }
-      }
-    }
-  }
-  std::vector<Location> stash_places() const {
-    if (!pins_.activations.empty()) return pins_.activations;
-    if (!training_ || !streaming_ || defaults_) return {Location::in_processor};
-    return {Location::in_processor, Location::streaming};
-  }
-
-  void phases(Plan p) {
-    p.schedule = pins_.schedule.empty() ? Schedule::grouped : pins_.schedule[0];
-    p.location.weights = Location::in_processor;
-    for (Location l : pins_.weights) {
-      if (l != Location::in_processor) p.location.weights = l;
-    }
-    if (pins_.weights.empty()) p.location.weights = Location::streaming;
-    p.location.activations = pins_.activations.empty() ? Location::streaming : pins_.activations[0];
-    p.location.gradients = pins_.gradients.empty() ? Location::in_processor : pins_.gradients[0];
-    if (p.location.weights == Location::in_processor) return;
-    // By default as wide as a rack, as far as a pinned degree of the optimiser state can follow.
-    const bool follows = pins_.rts_optimizer_state && pins_.rts_optimizer_state->values.size() == 1;
-    const std::int64_t usual = follows ? std::gcd(inside_, pins_.rts_optimizer_state->values[0]) : inside_;
-    const std::vector<std::int64_t> free_weights =
-        defaults_ ? std::vector<std::int64_t>{usual}
-                  : std::vector<std::int64_t>{1, inside_, 4 * inside_, 16 * inside_, c_.replicas};
-    for (PhaseOrder order : choices(pins_.phase_order, {PhaseOrder::phase_outer}, PhaseOrder::phase_outer, defaults_)) {
-      p.phase_order = order;
-      for (std::int64_t groups : {1, 2}) {
-        if (c_.stages % groups != 0 || !allows(pins_.phase_groups, groups)) continue;
-        if (groups == 2 && !pins_.phase_groups && (defaults_ || c_.stages != 2)) continue;
-        p.phase_groups = groups;
-        for (std::int64_t w : degrees(pins_.rts_weights, c_.replicas, free_weights)) {
-          p.replicated_tensor_sharding.weights = w;
-          for (std::int64_t g : degrees(pins_.rts_gradients, c_.replicas, {1})) {
-            p.replicated_tensor_sharding.gradients = g;
-            for (ActivationSharding sharding : activation_shardings(ActivationSharding::stored)) {
-              p.activation_sharding = sharding;
-              for (double proportion : proportions()) {
-                p.available_memory_proportion = proportion;
-                loads(p);
-              }
-            }
-          }
-        }
-      }
-    }
-  }
-  std::vector<ActivationSharding> activation_shardings(ActivationSharding fallback) const {
-    using enum ActivationSharding;
-    if (c_.mesh.size() == 1 && pins_.activation_sharding.size() != 1) return {none};
-    return choices(pins_.activation_sharding, {throughout, stored, none}, fallback, defaults_);
-  }
-  void loads(Plan p) {
-    std::vector<std::int64_t> tiles = pins_.io_tiles && !pins_.io_tiles->values.empty() ? pins_.io_tiles->values
-                                      : defaults_                                       ? std::vector<std::int64_t>{0}
-                                                                                        : kIoTiles;
-    for (std::int64_t io : tiles) {
-      if (io >= job_.machine.chip.tiles || !allows(pins_.io_tiles, io)) continue;
-      p.io_tiles = io;
-      for (LoadSchedule load :
-           choices(pins_.load, {LoadSchedule::on_demand, LoadSchedule::preload}, LoadSchedule::on_demand, defaults_)) {
-        if (load == LoadSchedule::preload && io == 0 && pins_.load.empty()) continue;  // nowhere to preload to
-        p.load = load;
-        states(p, true);
-      }
-    }
-  }
-};
-
 std::vector<Cell> all_cells(const Job& job) {
   const std::vector<TensorParallel> mesh_list = meshes(job);
   std::vector<Cell> out;
@@ -396,10 +207,6 @@ std::vector<Cell> cells(const Job& job, std::int64_t statistics_group) {
   filter.apply(out);
   if (out.empty()) throw Error(pin_place(job, filter.first.field), filter.first.why);
   return out;
-}
-
-std::vector<Plan> settings(const Job& job, const Cell& cell, bool defaults) {
-  return SettingMaker(job, cell, defaults).make();
 }
 
 std::vector<SpaceField> describe_space(const Job& job, std::int64_t statistics_group) {
@@ -432,16 +239,19 @@ std::vector<SpaceField> describe_space(const Job& job, std::int64_t statistics_g
       {"stages", pinned ? "as pinned" : "every contiguous cut at op boundaries; the last stage may return to IPU 0"});
   f.push_back({"schedule", "sequential, interleaved, grouped"});
   f.push_back({"recompute", "none, layer, stage, each stage its own"});
-  f.push_back({"phases", "none, or every contiguous cut; phase_outer; 2 groups where a phase is one stage"});
-  f.push_back({"replicated_tensor_sharding",
-               "weights 1, the replicas of a rack, 4 or 16 times as many, or all (phases); optimizer_state 1, the "
-               "replicas of a rack, all"});
+  f.push_back({"phases", "none, or every contiguous cut; phase_outer, micro_batch_outer; 1 or 2 groups"});
+  f.push_back(
+      {"replicated_tensor_sharding",
+       "every divisor of replicas: of optimizer_state; of weights with phases; of gradients in pipelines and with "
+       "micro_batch_outer"});
   f.push_back({"activation_sharding", "none, stored, throughout"});
   f.push_back(
       {"location",
-       "optimizer_state in processor or streaming; stash in processor or streaming; weights streaming with phases"});
+       "gradients, optimizer_state and stash: in_processor and remote_ipu (pipelines), streaming, remote_machine; "
+       "weights: in_processor in pipelines, elsewhere with phases"});
   f.push_back({"io_tiles", list(kIoTiles) + " (phases)"});
   f.push_back({"load", "on_demand; preload with io_tiles (phases)"});
+  f.push_back({"prefetch_depth", list(kPrefetch)});
   f.push_back({"available_memory_proportion", list(kProportions)});
   return f;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "planner/search.h"
+#include "planner/setting_space.h"
 
 namespace superstep {
 
@@ -13,7 +14,11 @@ inline constexpr std::int64_t kMostMicroBatch = 64;                             
 inline const std::vector<std::int64_t> kFreeMicroBatches = {1, 2, 4, 8, 16, 32};  // of a free one
 inline const std::vector<std::int64_t> kSquareMeshes = {4, 8};                    // t x t
 inline const std::vector<std::int64_t> kIoTiles = {0, 32, 64, 128};
+inline const std::vector<std::int64_t> kPrefetch = {1, 2, 4};  // micro-batches
 inline const std::vector<double> kProportions = {0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.4};
+
+// Of n > 0, ascending.
+std::vector<std::int64_t> divisors(std::int64_t n);
 
 // One (t, p, r, m, g); everything else is chosen inside it.
 struct Cell {
@@ -25,8 +30,13 @@ struct Cell {
 // model (statistics_group(job)); cells that would split it over micro-batches are not legal.
 std::vector<Cell> cells(const Job& job, std::int64_t statistics_group = 0);
 
-// All settings of a cell but the cuts, in canonical order; each once (fields without effect take their
-// default). `defaults`: only pinned fields vary.
+// All settings of a cell, each once (fields without effect take their default), as products: one for each table,
+// schedule and order of phases, in canonical order. `defaults`: only pinned fields vary.
+std::vector<SettingSpace> setting_spaces(const Job& job, const Cell& cell, bool defaults);
+double count_settings(const Job& job, const Cell& cell, bool defaults);
+// kind_of() the plans of a cell, each once.
+std::vector<std::string> kinds_of(const Job& job, const Cell& cell, bool defaults);
+// One by one: of small spaces.
 std::vector<Plan> settings(const Job& job, const Cell& cell, bool defaults);
 
 // What each field draws from, for people.

@@ -224,46 +224,86 @@ class SpaceCounter {
     return out;
   }
 
-  // As many replicas as lie in one IPU-Link domain: shards that are gathered without leaving it.
-  std::int64_t inside(const Shape& s) const {
-    const std::int64_t fit = std::max<std::int64_t>(1, job_.machine.links.domain_ipus / (s.mesh.size() * s.stages));
-    std::int64_t most = 1;
-    for (std::int64_t d = 1; d <= fit; ++d) most = s.replicas % d == 0 && fit % d == 0 ? d : most;
-    return most;
+  // Places that a replica finds outside of its tiles: its own machine's memory, another machine's, another IPU's tiles.
+  std::set<Location> outside_places(const Shape& s) const {
+    if (!streaming_) return {};
+    const Machine& m = job_.machine;
+    const std::int64_t replica = s.mesh.size() * s.stages;
+    std::set<Location> out = {Location::streaming};
+    if (replica < m.ipus) out.insert(Location::remote_ipu);
+    // As many replicas further as fill a machine.
+    std::int64_t next = replica;
+    while (next < m.ipus_per_machine) next += replica;
+    if (next + m.ipus_per_machine <= m.ipus) out.insert(Location::remote_machine);
+    return out;
   }
 
-  // Shard degrees with the places of the optimizer's state: what is listed, what is legal, and the whole lists.
-  struct Storage {
-    std::int64_t listed = 0, legal = 0, products = 0;
-  };
-  Storage storage(const Shape& s, const Integers& free_weights, bool phased) const {
-    const std::set<Location> places = state_places(phased);
-    const auto count = static_cast<std::int64_t>(places.size());
-    const std::int64_t legal = phased ? std::count_if(places.begin(), places.end(), outside) : count;
-    Storage out;
-    for (std::int64_t w : degrees(pins_.rts_weights, s.replicas, free_weights)) {
-      const Integers states = degrees(pins_.rts_optimizer_state, s.replicas, {1, inside(s), s.replicas});
-      for (std::int64_t g : degrees(pins_.rts_gradients, s.replicas, {1})) {
-        // A shard of the update lies inside a shard of the weights, and takes the gradients of just that shard.
-        const auto fits = [&](std::int64_t o) { return o % w == 0; };
-        const auto has_gradients = [&](std::int64_t o) { return fits(o) && (g == 1 || o == 1 || g == o); };
-        out.products += count * std::count_if(states.begin(), states.end(), fits);
-        // Without an optimizer there is no state, and one point for all degrees and places.
-        out.listed += training_ ? count * std::count_if(states.begin(), states.end(), fits) : 1;
-        out.legal += training_          ? legal * std::count_if(states.begin(), states.end(), has_gradients)
-                     : has_gradients(w) ? 1
-                                        : 0;
-      }
+  // Phases leave other IPUs' tiles alone.
+  std::set<Location> phase_places(const Shape& s) const {
+    std::set<Location> out = outside_places(s);
+    out.erase(Location::remote_ipu);
+    return out;
+  }
+
+  static std::set<Location> with_inside(std::set<Location> places) {
+    places.insert(Location::in_processor);
+    return places;
+  }
+
+  std::set<Location> places(const std::vector<Location>& pinned, const std::set<Location>& free) const {
+    return pinned.empty() ? free : std::set<Location>(pinned.begin(), pinned.end());
+  }
+
+  // Of places that are pinned, those that there are.
+  std::int64_t legal(const Shape& s, const std::set<Location>& places) const {
+    const std::set<Location> there = with_inside(outside_places(s));
+    return std::count_if(places.begin(), places.end(), [&](Location l) { return there.count(l) > 0; });
+  }
+
+  static Integers divisors_of(std::int64_t n) {
+    Integers out;
+    for (std::int64_t d = 1; d <= n; ++d) {
+      if (n % d == 0) out.insert(d);
     }
     return out;
   }
 
-  std::set<Location> state_places(bool phased) const {
-    std::set<Location> places(pins_.optimizer_state.begin(), pins_.optimizer_state.end());
-    if (places.empty()) places = {Location::streaming};
-    if (pins_.optimizer_state.empty() && !phased) places.insert(Location::in_processor);
-    if (!streaming_) std::erase_if(places, outside);
-    return places;
+  // Where weights, gradients and optimizer state may be kept, each over any number of replicas whose degrees go
+  // together: what is listed, what is legal, and the whole lists.
+  struct Storage {
+    std::int64_t listed = 0, legal = 0, products = 0;
+  };
+  Storage storage(const Shape& s, const std::set<Location>& weights, bool gradients_leave, bool phased) const {
+    const std::set<Location> beyond = phased ? phase_places(s) : outside_places(s);
+    const Integers all = divisors_of(s.replicas), one = {1};
+    const std::set<Location> gradients = places(
+        pins_.gradients, gradients_leave ? (phased ? beyond : with_inside(beyond)) : std::set{Location::in_processor});
+    const std::set<Location> states = places(pins_.optimizer_state, phased ? beyond : with_inside(beyond));
+    std::set<Location> useful_states = states;
+    if (phased) useful_states.erase(Location::in_processor);
+    const Integers of_weights = degrees(pins_.rts_weights, s.replicas, phased ? all : one);
+    const Integers of_gradients = degrees(pins_.rts_gradients, s.replicas, gradients_leave ? all : one);
+    const Integers of_states = degrees(pins_.rts_optimizer_state, s.replicas, all);
+    Storage out;
+    const std::int64_t both = std::ssize(weights) * std::ssize(gradients);
+    const std::int64_t legal_both = legal(s, weights) * legal(s, gradients);
+    // Without an optimizer there is no state, and one point for all its degrees and places.
+    if (!training_) {
+      out.listed = out.products = both * std::ssize(of_weights) * std::ssize(of_gradients);
+      out.legal = legal_both * std::ssize(of_weights) * std::ssize(of_gradients);
+      return out;
+    }
+    for (std::int64_t o : of_states) {
+      // A shard of the update lies inside a shard of the weights, and takes the gradients of just that shard.
+      const auto w = std::count_if(of_weights.begin(), of_weights.end(), [&](std::int64_t d) { return o % d == 0; });
+      const auto g = std::count_if(of_gradients.begin(), of_gradients.end(),
+                                   [&](std::int64_t d) { return d == 1 || o == 1 || d == o; });
+      out.listed += both * w * g * std::ssize(states);
+      out.legal += legal_both * w * g * legal(s, useful_states);
+    }
+    out.products =
+        both * std::ssize(of_weights) * std::ssize(of_gradients) * std::ssize(of_states) * std::ssize(states);
+    return out;
   }
 
   // ---- pipelines, and phases
@@ -279,7 +319,8 @@ class SpaceCounter {
 
   // Without phases there is no order of phases.
   bool phases_alone() const {
-    return !pins_.phase_order.empty() && pins_.phase_order[0] == PhaseOrder::micro_batch_outer;
+    const auto& orders = pins_.phase_order;
+    return !orders.empty() && std::count(orders.begin(), orders.end(), PhaseOrder::phase_outer) == 0;
   }
 
   void add(const Shape& s, std::int64_t points, std::int64_t products) {
@@ -296,50 +337,72 @@ class SpaceCounter {
     return values(pins_.available_memory_proportion, static_cast<std::int64_t>(kProportions.size()));
   }
 
+  // Fields whose values mean the same in pipelines and in phases.
+  std::int64_t code_and_prefetch() const {
+    Integers depths(kPrefetch.begin(), kPrefetch.end());
+    if (const auto& pin = pins_.prefetch_depth) {
+      if (!pin->values.empty()) depths = {pin->values.begin(), pin->values.end()};
+      std::erase_if(depths, [&](std::int64_t v) { return !pin->allows(v); });
+    }
+    return values(pins_.code, 1) * std::max<std::int64_t>(1, std::ssize(depths));
+  }
+
   void count_pipelines(const Shape& s) {
     std::set<Schedule> schedules(pins_.schedule.begin(), pins_.schedule.end());
     if (schedules.empty()) schedules = {Schedule::sequential, Schedule::interleaved, Schedule::grouped};
     const auto all = static_cast<std::int64_t>(schedules.size());
     if (s.stages == 1) schedules = {Schedule::sequential};
-    const Storage stored = storage(s, {1}, false);
-    const std::int64_t stashes = values(pins_.activations, streaming_ ? 2 : 1);
-    const std::int64_t useful_stashes = training_ || !pins_.activations.empty() ? stashes : 1;
-    const std::int64_t others = useful_stashes * activation_shardings(s) * proportions();
-    add(s, times(static_cast<std::int64_t>(schedules.size()) * others, stored.listed),
-        times(all * stashes * values(pins_.activation_sharding, 3) * proportions(), stored.products));
+    const std::set<Location> inside = {Location::in_processor};
+    const Storage stored = storage(s, one_phase_ ? places(pins_.weights, inside) : inside, training_, false);
+    const std::set<Location> everywhere = with_inside(outside_places(s));
+    const std::set<Location> stashes = places(pins_.activations, everywhere);
+    const std::set<Location> useful = training_ ? stashes : places(pins_.activations, inside);
+    const std::int64_t io = pins_.io_tiles && !pins_.io_tiles->values.empty() ? values(pins_.io_tiles->values, 0) : 1;
+    const std::int64_t others = io * code_and_prefetch() * activation_shardings(s) * proportions();
+    add(s, times(std::ssize(schedules) * std::ssize(useful) * others, stored.listed),
+        times(
+            all * std::ssize(stashes) * io * code_and_prefetch() * values(pins_.activation_sharding, 3) * proportions(),
+            stored.products));
     // The last stage may return to IPU 0. Stages that work side by side need micro-batches to fill and drain.
     for (std::int64_t stages = s.stages; stages <= s.stages + (s.stages > 1 ? 1 : 0); ++stages) {
       const long double cuts = cuts_.pipelines(stages);
       for (Schedule schedule : schedules) {
         const bool fills = training_ && schedule != Schedule::sequential;
         plans_ += cuts * static_cast<long double>(times(batches(s, fills ? 2 * stages - 1 : 1), others)) *
-                  static_cast<long double>(stored.legal);
+                  static_cast<long double>(times(legal(s, useful), stored.legal));
       }
     }
   }
 
   void count_phases(const Shape& s) {
-    const std::int64_t near = inside(s);
-    const Storage stored = storage(s, {1, near, 4 * near, 16 * near, s.replicas}, true);
-    const std::int64_t loads = values(pins_.load, 2);
+    const std::set<Location> beyond = phase_places(s);
+    std::set<Location> weights = places(pins_.weights, beyond);
+    weights.erase(Location::in_processor);
+    const std::set<Location> stashes = places(pins_.activations, beyond);
     Integers io(kIoTiles.begin(), kIoTiles.end());
     if (pins_.io_tiles && !pins_.io_tiles->values.empty())
       io = {pins_.io_tiles->values.begin(), pins_.io_tiles->values.end()};
     std::erase_if(io, [&](std::int64_t v) { return v >= job_.machine.chip.tiles || !holds(pins_.io_tiles, v); });
-    const std::int64_t all_loads = loads * static_cast<std::int64_t>(io.size());
+    const std::int64_t all_loads = values(pins_.load, 2) * std::ssize(io);
     // Nothing is preloaded without IO tiles to go to.
     const std::int64_t useful_loads = all_loads - (pins_.load.empty() && io.count(0) > 0 ? 1 : 0);
-    const std::int64_t others = values(pins_.phase_order, 1) * proportions();
-    for (std::int64_t groups : {1, 2}) {
-      // Two groups of IPUs take turns; unless pinned, where a phase is one stage.
-      if (s.stages % groups != 0 || !holds(pins_.phase_groups, groups)) continue;
-      if (groups == 2 && !pins_.phase_groups && s.stages != 2) continue;
-      const std::int64_t points = others * useful_loads * activation_shardings(s);
-      add(s, times(points, stored.listed),
-          times(others * all_loads * values(pins_.activation_sharding, 3) * values(pins_.schedule, 3),
-                stored.products));
-      plans_ += cuts_.phases(s.stages / groups) * static_cast<long double>(times(batches(s, 1), points)) *
-                static_cast<long double>(stored.legal);
+    const std::int64_t others = code_and_prefetch() * proportions();
+    std::set<PhaseOrder> orders(pins_.phase_order.begin(), pins_.phase_order.end());
+    if (orders.empty()) orders = {PhaseOrder::phase_outer, PhaseOrder::micro_batch_outer};
+    for (const PhaseOrder order : orders) {
+      // Gradients of phases that do all their micro-batches at once stay.
+      const Storage stored = storage(s, weights, training_ && order == PhaseOrder::micro_batch_outer, true);
+      for (std::int64_t groups : {1, 2}) {
+        // Two groups of IPUs take turns.
+        if (s.stages % groups != 0 || !holds(pins_.phase_groups, groups)) continue;
+        const std::int64_t points = others * useful_loads * activation_shardings(s);
+        add(s, times(points * std::ssize(stashes), stored.listed),
+            times(others * all_loads * std::ssize(stashes) * values(pins_.activation_sharding, 3) *
+                      values(pins_.schedule, 3),
+                  stored.products));
+        plans_ += cuts_.phases(s.stages / groups) * static_cast<long double>(times(batches(s, 1), points)) *
+                  static_cast<long double>(times(legal(s, stashes), stored.legal));
+      }
     }
   }
 };

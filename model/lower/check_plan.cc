@@ -3,6 +3,7 @@
 
 #include "model/graph/statistics.h"
 #include "model/lower/lower.h"
+#include "model/lower/placement.h"
 #include "model/lower/serialise.h"
 
 namespace superstep {
@@ -10,7 +11,7 @@ namespace {
 
 std::string number(std::int64_t v) { return std::to_string(v); }
 
-std::string check_degrees(const Plan& plan, const Machine& machine) {
+std::string check_degrees(const Plan& plan, const Machine& machine, bool training) {
   const TensorParallel& t = plan.tensor_parallel;
   if (plan.ipus() != machine.ipus) {
     return "tensor_parallel " + number(t.size()) + " x pipeline_stages " + number(plan.pipeline_stages) +
@@ -37,6 +38,7 @@ std::string check_degrees(const Plan& plan, const Machine& machine) {
              number(plan.replicas) + " replicas";
     }
   }
+  if (!training) return "";
   if (rts.optimizer_state % rts.weights != 0) {
     return "replicated_tensor_sharding.optimizer_state " + number(rts.optimizer_state) +
            " is not a multiple of weights " + number(rts.weights) +
@@ -61,16 +63,15 @@ std::string check_lenders(const Plan& plan, const Machine& machine) {
                                        {"code", l.code}}) {
     const std::string field = "location." + std::string(name) + " " + std::string(name_of(location));
     const std::string instead = "; use streaming, or more replicas";
-    const std::int64_t stride = lender_stride(plan, location, machine.ipus_per_machine);
-    if (location == Location::remote_ipu && stride >= machine.ipus)
-      return field + " needs an IPU outside of the replica, but its " + number(stride) + " IPUs are all of " +
+    if (has_lender(plan, location, machine)) continue;
+    const std::int64_t replica = plan.tensor_parallel.size() * plan.pipeline_stages;
+    if (location == Location::remote_ipu)
+      return field + " needs an IPU outside of the replica, but its " + number(replica) + " IPUs are all of " +
              machine.name + instead;
-    // The last ones go round to the first, which must be on another machine as well.
-    if (location == Location::remote_machine && stride + machine.ipus_per_machine > machine.ipus)
+    if (location == Location::remote_machine)
       return field + " needs an IPU-Machine outside of the replica's own, but " + machine.name + " has " +
              number(machine.machines()) + " with " + number(machine.ipus_per_machine) +
-             " IPUs each, and a replica takes " + number(plan.tensor_parallel.size() * plan.pipeline_stages) + " IPUs" +
-             instead;
+             " IPUs each, and a replica takes " + number(replica) + " IPUs" + instead;
   }
   return "";
 }
@@ -115,7 +116,7 @@ std::string check_structure(const Plan& plan, const GraphFacts& facts, const Mac
 }  // namespace
 
 std::string check_plan(const Plan& plan, const GraphFacts& facts, const Machine& machine, bool training) {
-  if (std::string why = check_degrees(plan, machine); !why.empty()) return why;
+  if (std::string why = check_degrees(plan, machine, training); !why.empty()) return why;
   if (std::string why = check_structure(plan, facts, machine, training); !why.empty()) return why;
   if (training && plan.phased() &&
       std::find(plan.recompute.begin(), plan.recompute.end(), Recompute::none) != plan.recompute.end()) {

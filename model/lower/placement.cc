@@ -37,6 +37,13 @@ std::int64_t lender_stride(const Plan& plan, Location location, std::int64_t per
   return 1;
 }
 
+bool has_lender(const Plan& plan, Location location, const Machine& machine) {
+  const std::int64_t stride = lender_stride(plan, location, machine.ipus_per_machine);
+  // The last ones go round to the first, which must be on another machine as well.
+  if (location == Location::remote_machine) return stride + machine.ipus_per_machine <= machine.ipus;
+  return location != Location::remote_ipu || stride < machine.ipus;
+}
+
 bool update_loads(const Plan& plan) { return plan.phased() && plan.phase_order == PhaseOrder::micro_batch_outer; }
 
 std::int64_t gradient_shards(const Plan& plan) {
@@ -49,11 +56,25 @@ Location accumulators_at(const Plan& plan) {
   return leave ? Location::streaming : plan.location.gradients;
 }
 
+namespace {
+
+// Of ascending numbers from 0 the index of the last that is not above x. Weights are tied between the ends of a model
+// mostly, where there is nothing to search.
+std::size_t last_up_to(const std::vector<std::int64_t>& ascending, std::int64_t x) {
+  if (x >= ascending.back()) return ascending.size() - 1;
+  if (x < ascending[1]) return 0;
+  return static_cast<std::size_t>(std::upper_bound(ascending.begin(), ascending.end(), x) - ascending.begin()) - 1;
+}
+
+}  // namespace
+
+std::size_t stage_of(const Plan& plan, std::int64_t unit) { return last_up_to(plan.stages, unit); }
+
 Tie place_tie(const Plan& plan, std::int64_t owner, std::int64_t borrower) {
   const auto place = [&](std::int64_t unit) {
-    const auto stage = std::upper_bound(plan.stages.begin(), plan.stages.end(), unit) - plan.stages.begin() - 1;
-    const auto phase = std::upper_bound(plan.phases.begin(), plan.phases.end(), stage) - plan.phases.begin() - 1;
-    return std::pair<std::int64_t, std::int64_t>(plan.stage_ipu[static_cast<std::size_t>(stage)], phase);
+    const std::size_t stage = stage_of(plan, unit);
+    const std::size_t phase = last_up_to(plan.phases, static_cast<std::int64_t>(stage));
+    return std::pair<std::int64_t, std::int64_t>(plan.stage_ipu[stage], phase);
   };
   const auto [owner_ipu, owner_phase] = place(owner);
   const auto [borrower_ipu, borrower_phase] = place(borrower);

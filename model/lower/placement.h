@@ -29,11 +29,16 @@ bool update_loads(const Plan& plan);
 // own replica and, for remote_machine, of its IPU-Machine. The lender runs the same stage of another replica and lends
 // as much as it borrows. 1 for memory that is not remote.
 std::int64_t lender_stride(const Plan& plan, Location location, std::int64_t per_machine);
+// Whether there is such a lender, for each IPU of the machine; true for memory that is not remote.
+bool has_lender(const Plan& plan, Location location, const Machine& machine);
 
 // How accumulators are sharded, and where they are between micro-batches. Those of a phase that does all its
 // micro-batches at once never leave their tiles.
 std::int64_t gradient_shards(const Plan& plan);
 Location accumulators_at(const Plan& plan);
+
+// The stage that runs a unit.
+std::size_t stage_of(const Plan& plan, std::int64_t unit);
 
 // A weight used by two units, and where they are.
 struct Tie {

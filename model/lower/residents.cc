@@ -77,7 +77,8 @@ Bytes lent(const Holdings& h, std::int64_t ipu) {
   if (remote(h.plan.location.weights)) b += sharded(h.weights_of(ipu, -1), rts.weights);
   if (h.table.training()) {
     if (remote(accumulators_at(h.plan)))
-      b += sharded(Bytes(h.parameters_of(ipu, -1, true) * size_of(h.plan.precision.accumulators)), rts.gradients);
+      b += sharded(Bytes(h.parameters_of(ipu, -1, true) * size_of(h.plan.precision.accumulators)),
+                   gradient_shards(h.plan));
     if (remote(h.plan.location.optimizer_state))
       b += sharded(Bytes(h.parameters_of(ipu, -1, false) * h.state_bytes), rts.optimizer_state);
   }
@@ -110,7 +111,7 @@ StreamingUse ddr_of(const Holdings& h, std::int64_t ipu) {
   if (away(h.plan.location.weights)) use.weights = sharded(h.weights_of(ipu, -1), rts.weights);
   if (h.table.training()) {
     const Bytes accumulators(h.parameters_of(ipu, -1, true) * size_of(h.plan.precision.accumulators));
-    if (away(h.plan.location.gradients)) use.gradients = sharded(accumulators, rts.gradients);
+    if (away(accumulators_at(h.plan))) use.gradients = sharded(accumulators, gradient_shards(h.plan));
     if (away(h.plan.location.optimizer_state))
       use.optimizer_state = sharded(Bytes(h.parameters_of(ipu, -1, false) * h.state_bytes), rts.optimizer_state);
     for (const Tie& tie : ties(h.plan, h.table.facts())) {  // wait there for their owner's phase

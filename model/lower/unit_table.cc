@@ -73,6 +73,7 @@ void UnitTable::find_lenders() {
     const auto& borrowed = context_.facts.borrowed[u];
     const auto of = borrowed.empty() ? owner.end() : owner.find(borrowed[0]);
     lenders_.push_back(of == owner.end() ? -1 : of->second);
+    if (lenders_.back() >= 0) borrowers_.push_back(static_cast<std::int64_t>(u));
   }
 }
 

@@ -74,6 +74,7 @@ class UnitTable {
   std::int64_t checkpoint(std::size_t unit) const { return checkpoints_[unit]; }  // checkpoint_of()
   // The unit that owns the weights which `unit` borrows; -1: it borrows none.
   std::int32_t lender(std::size_t unit) const { return lenders_[unit]; }
+  const std::vector<std::int64_t>& borrowers() const { return borrowers_; }  // units that have a lender, in order
   // Units of one class have the same row, boundary and lender. There is one unit more, the end: only its boundary
   // counts.
   const std::shared_ptr<const std::vector<std::int32_t>>& classes() const { return class_of_; }
@@ -99,6 +100,7 @@ class UnitTable {
   std::vector<Boundary> boundary_;
   std::vector<std::int64_t> checkpoints_;
   std::vector<std::int32_t> lenders_;
+  std::vector<std::int64_t> borrowers_;
   std::shared_ptr<const std::vector<std::int32_t>> class_of_;
   std::vector<std::size_t> first_of_class_;
   struct Update {

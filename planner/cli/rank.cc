@@ -48,9 +48,9 @@ std::string sentence(const Ranked& r) {
   std::string text = "rank of " + name + " (" + r.label + (r.fits == "does_not_fit" ? ", does not fit" : "") + "): ";
   text += "number " + count(r.rank.faster + 1);
   if (!r.rank.exact()) text += " to " + count(r.rank.faster + r.rank.undecided + 1);
-  text += "; of " + count(r.rank.of) + " settings, " + count(r.rank.faster) +
-          " are faster at their best cut than its " + figure(r.rank.samples_per_second) + " samples/s by the tables";
-  if (!r.rank.exact()) text += ", " + count(r.rank.undecided) + " may be";
+  text += "; of " + count(r.rank.of) + " kinds of plan, " + count(r.rank.faster) + " have one faster than its " +
+          figure(r.rank.samples_per_second) + " samples/s by the tables";
+  if (!r.rank.exact()) text += ", " + count(r.rank.undecided) + " may have one";
   if (r.best > 0) text += "; the best is " + figure(r.best / r.rank.samples_per_second) + " times as fast";
   return text;
 }

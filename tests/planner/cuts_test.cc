@@ -6,7 +6,6 @@
 
 #include <functional>
 #include <memory>
-#include <numeric>
 
 #include "tests/planner/all_cuts.h"
 #include "tests/planner/world.h"
@@ -90,52 +89,6 @@ nlohmann::json tiny(const std::string& zoo, std::int64_t layers, std::int64_t hi
       {"layers", layers}, {"hidden", hidden}, {"heads", 4}, {"vocabulary", vocabulary}, {"sequence_length", 64}};
   if (zoo == "bert-base") numbers["masked_tokens"] = 10;
   return test::small_job(zoo, numbers, "ipu-pod16");
-}
-
-// What settings that are bounded together may differ in.
-Plan with_storage_of(Plan plan, const Plan& other, bool phased) {
-  const std::int64_t weights = std::gcd(plan.replicas, other.replicated_tensor_sharding.weights);
-  plan.replicated_tensor_sharding = {weights, std::gcd(plan.replicas, other.replicated_tensor_sharding.gradients),
-                                     plan.replicas};
-  const Location code = plan.location.code;
-  plan.location = other.location;
-  plan.location.code = code;
-  plan.available_memory_proportion = other.available_memory_proportion;
-  plan.prefetch_depth = other.prefetch_depth;
-  plan.activation_sharding = other.activation_sharding;
-  if (!phased) return plan;
-  plan.io_tiles = other.io_tiles;
-  plan.load = other.load;
-  return plan;
-}
-
-void expect_bounded(const Setting& bound, const Setting& setting, const Plan& plan) {
-  const Estimate least = evaluate(bound, plan), own = evaluate(setting, plan);
-  const std::string what = to_json(plan).dump();
-  EXPECT_LE(least.cycles, own.cycles) << what;
-  EXPECT_LE(least.tile_peak, own.tile_peak) << what;
-  EXPECT_LE(least.executable, own.executable) << what;
-  EXPECT_LE(least.ddr, own.ddr) << what;
-  EXPECT_LE(bound.work(0, bound.units()), setting.work(0, setting.units()));
-}
-
-TEST(Setting, RelaxedIsABoundOnAllItIsMadeOf) {
-  Draw draw(21);
-  for (const bool phased : {false, true}) {
-    World world(test::small_job("gpt2-small", {{"layers", 2}, {"hidden", 128}, {"heads", 4}, {"vocabulary", 4000}},
-                                "ipu-pod16"));
-    const auto draw_plan = [&] { return phased ? test::draw_phases(world, draw) : test::draw_pipeline(world, draw); };
-    for (int k = 0; k < 60; ++k) {
-      const Plan plan = draw_plan();
-      std::vector<Plan> plans = {plan};
-      for (int i = 0; i < 3; ++i) plans.push_back(with_storage_of(plan, draw_plan(), phased));
-      std::vector<Setting> settings;
-      for (const Plan& p : plans) settings.emplace_back(world.table(p), p, world.job.optimizer, phased);
-      Setting bound = settings[0];
-      for (const Setting& s : settings) bound.relax(s);
-      for (std::size_t i = 0; i < plans.size(); ++i) expect_bounded(bound, settings[i], plans[i]);
-    }
-  }
 }
 
 const std::vector<Recompute> kAllModes = {Recompute::none, Recompute::layer, Recompute::stage};

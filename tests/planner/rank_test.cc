@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "planner/space.h"
@@ -20,7 +21,9 @@ nlohmann::json two_stages() {
   return test::small_gpt(
       {{"pipeline_stages", 2},
        {"available_memory_proportion", 0.25},
-       {"location", {{"weights", here}, {"gradients", here}, {"optimizer_state", here}, {"activations", here}}}});
+       {"prefetch_depth", 1},
+       {"location", {{"weights", here}, {"gradients", here}, {"optimizer_state", here}, {"activations", here}}},
+       {"replicated_tensor_sharding", {{"weights", 1}, {"gradients", 1}}}});
 }
 
 // Every way to say per stage what is recomputed.
@@ -39,10 +42,11 @@ std::vector<std::vector<Recompute>> all_modes(std::size_t stages) {
   return all;
 }
 
-// Every plan of the world's settings that fits: the fastest rate of each setting; 0 where none fits.
-std::vector<double> fastest_of_each_setting(World& world) {
+// Every plan of the world's settings that fits: the fastest rate of each kind in each cell; 0 where none fits.
+std::vector<double> fastest_of_each_kind(World& world) {
   std::vector<double> rates;
   for (const Cell& cell : cells(world.job)) {
+    std::map<std::string, double> kinds;
     for (const Plan& plan : settings(world.job, cell, false)) {
       const auto units = static_cast<std::int64_t>(world.table(plan).units());
       std::vector<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> cuts;
@@ -50,7 +54,7 @@ std::vector<double> fastest_of_each_setting(World& world) {
         cuts.push_back({{0, a}, {0, 1}});
         for (std::int64_t b = a + 1; b < units; ++b) cuts.push_back({{0, a, b}, {0, 1, 0}});
       }
-      double best = 0;
+      double& best = kinds[kind_of(plan)];
       for (const auto& [stages, ipus] : cuts) {
         for (const auto& modes : all_modes(stages.size())) {
           Plan p = plan;
@@ -62,15 +66,15 @@ std::vector<double> fastest_of_each_setting(World& world) {
           best = std::max(best, static_cast<double>(p.global_batch()) / world.model.seconds(Cycles(e.cycles)).value);
         }
       }
-      rates.push_back(best);
     }
+    for (const auto& [kind, best] : kinds) rates.push_back(best);
   }
   return rates;
 }
 
 TEST(Rank, CountsWhatBruteForceCounts) {
   World world(two_stages());
-  const std::vector<double> rates = fastest_of_each_setting(world);
+  const std::vector<double> rates = fastest_of_each_kind(world);
   ASSERT_GT(rates.size(), 10u);
   // Plans of all speeds: equal layers on both IPUs in every setting.
   std::set<double> counts;
@@ -99,7 +103,6 @@ TEST(Rank, NothingIsFasterThanTheBest) {
   const Rank best = rank(world.tables, found.best[0].plan, {});
   EXPECT_EQ(best.faster, 0);
   EXPECT_DOUBLE_EQ(best.samples_per_second, found.best[0].samples_per_second);
-  EXPECT_EQ(best.of, found.stats.explored + found.stats.pruned);
   ASSERT_GT(found.best.size(), 1u);
   EXPECT_GE(rank(world.tables, found.best.back().plan, {}).faster, static_cast<double>(found.best.size() - 1));
 }

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/setting_parts.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "model/error.h"
+#include "model/lower/placement.h"
+
+namespace superstep {
+namespace {
+
+constexpr std::size_t kMostRows = 64;  // bits of Stage::rows; more kinds of unit share them
+
+using Number = std::int64_t UnitNumbers::*;
+constexpr Number kNumbers[] = {
+    &UnitNumbers::forward,        &UnitNumbers::backward,       &UnitNumbers::again,
+    &UnitNumbers::gather,         &UnitNumbers::host,           &UnitNumbers::update,
+    &UnitNumbers::copy,           &UnitNumbers::move,           &UnitNumbers::join,
+    &UnitNumbers::resident,       &UnitNumbers::kept,           &UnitNumbers::borrowed_resident,
+    &UnitNumbers::crossing,       &UnitNumbers::forward_peak,   &UnitNumbers::keeping_peak,
+    &UnitNumbers::backward_peak,  &UnitNumbers::joined_weights, &UnitNumbers::gradient,
+    &UnitNumbers::feed,           &UnitNumbers::feed_waiting,   &UnitNumbers::boundary,
+    &UnitNumbers::weights,        &UnitNumbers::borrowed,       &UnitNumbers::feed_ipu,
+    &UnitNumbers::kept_ipu,       &UnitNumbers::crossing_ipu,   &UnitNumbers::ddr,
+    &UnitNumbers::entry_boundary, &UnitNumbers::borrowed_ddr,   &UnitNumbers::lent,
+    &UnitNumbers::tied_ddr,       &UnitNumbers::borrowed_lent,  &UnitNumbers::update_peak,
+};
+
+std::int64_t shard_of(std::int64_t bytes, std::int64_t degree) { return ceil_div(bytes, degree); }
+bool remote(Location l) { return l == Location::remote_ipu; }
+bool away(Location l) { return l == Location::streaming || l == Location::remote_machine; }
+std::int64_t whole(double cycles) { return static_cast<std::int64_t>(cycles); }
+
+double faster(double a, double b) { return no_slower(a, b) ? a : b; }
+void take_less(LinearCycles& a, const LinearCycles& b) {
+  a.fixed = std::min(a.fixed, b.fixed);
+  a.per_byte = std::min(a.per_byte, b.per_byte);
+}
+
+}  // namespace
+
+// ---- construction
+
+SettingParts::SettingParts(const UnitTable& table, SettingSpace space, const OptimizerSpec& optimizer)
+    : space_(std::move(space)), unit_(table.first_of_class()) {
+  const CostModel& model = table.model();
+  Setting& s = base_;
+  s.table_ = &table;
+  s.plan_ = space_.common;
+  if (space_.phased && !s.plan_.phased()) s.plan_.phases = {0, 1};  // several, whichever the cuts will be
+  space_.common = s.plan_;
+  s.n_ = static_cast<std::int64_t>(table.units());
+  s.limit_ = model.machine().chip.tile_memory.value;
+  s.executable_limit_ = model.machine().chip.executable_memory.value;
+  s.ddr_limit_ = model.machine().streaming_per_ipu().value;
+  s.tiles_ = table.tiles();
+  s.micro_fixed_ = model.calibration().micro_batch_fixed.value;
+  s.cycle_fixed_ = model.calibration().pipeline_cycle_fixed.value;
+  s.training_ = table.training();
+  s.phased_ = space_.phased;
+  s.class_of_ = table.classes();
+  s.goes_back_at_once_ = !s.phased_ && (s.plan_.schedule != Schedule::interleaved || s.plan_.pipeline_stages == 1);
+  s.moves_overlap_ = s.plan_.io_tiles > 0;
+  s.code_rate_ = s.phased_ ? rate(s.plan_.location.code) : 0;
+  for (std::size_t unit : unit_) s.unit_.push_back(base_numbers(unit));
+  tabulate(state_bytes_per_parameter(optimizer));
+}
+
+Plan SettingParts::with(Axis axis, std::size_t value) const {
+  std::array<std::size_t, SettingSpace::kAxes> values{};
+  values[axis] = value;
+  return space_.plan(values);
+}
+
+UnitNumbers SettingParts::base_numbers(std::size_t unit) const {
+  UnitNumbers p;
+  const UnitTable& table = *base_.table_;
+  p.copy = table.model().copy(table.boundary(unit).bytes, base_.plan_.tensor_parallel.size()).value;
+  if (unit == table.units()) return p;
+  const UnitRow& row = table.row(unit);
+  const std::int64_t tiles = base_.tiles_;
+  p.row = static_cast<std::int32_t>(static_cast<std::size_t>(table.kind(unit)) % kMostRows);
+  p.again = p.forward = row.forward_cycles.total().value;
+  p.backward = row.backward_cycles.total().value;
+  p.host = table.model().host(row.feed_bytes).value;
+  p.kept = row.forward.kept.value;
+  p.crossing = row.forward.crossing.value;
+  p.kept_ipu = p.kept * tiles;
+  p.crossing_ipu = p.crossing * tiles;
+  p.forward_peak = row.forward.peak.value;
+  p.keeping_peak = row.forward.peak_keeping.value;
+  p.backward_peak = row.backward.peak.value;
+  p.joined_weights = (row.weight_tile + row.borrowed_tile).value;
+  p.gradient = ceil_div(row.parameters * size_of(base_.plan_.precision.accumulators), tiles);
+  p.feed = row.feed_tile.value;
+  p.feed_ipu = row.feed_bytes.value;
+  p.weights = row.weight_bytes.value;
+  p.borrowed = row.borrowed_bytes.value;
+  if (!base_.phased_) return p;
+  p.resident = row.weight_tile.value + (base_.training_ ? p.gradient : 0);
+  p.borrowed_resident = row.borrowed_tile.value;
+  if (base_.training_)
+    p.borrowed_resident += ceil_div(row.borrowed_parameters * size_of(base_.plan_.precision.accumulators), tiles);
+  return p;
+}
+
+UnitNumbers SettingParts::stash_numbers(const Plan& plan, std::size_t unit) const {
+  UnitNumbers p;
+  const Boundary& boundary = base_.table_->boundary(unit);
+  const bool shards = plan.activation_sharding != ActivationSharding::none;
+  p.boundary = (shards ? boundary.shard_tile : boundary.tile).value;
+  p.entry_boundary = (shards ? boundary.shard : boundary.bytes).value;
+  const Location at = plan.location.activations;
+  p.move = streaming(p.entry_boundary, at == Location::in_processor ? Location::streaming : at);
+  if (shards) {
+    const TensorParallel& t = plan.tensor_parallel;
+    p.join = collective(CollectiveKind::all_gather, {t.size(), 1}).of(boundary.gather_all.value) +
+             collective(CollectiveKind::all_gather, {t.t2, 1}).of(boundary.gather_rest.value);
+  }
+  return p;
+}
+
+UnitNumbers SettingParts::weight_numbers(const Plan& plan, const LinearCycles& gather, std::size_t unit) const {
+  UnitNumbers p;
+  if (unit == base_.table_->units()) return p;
+  const UnitRow& row = base_.table_->row(unit);
+  const std::int64_t degree = plan.replicated_tensor_sharding.weights;
+  const std::int64_t bytes = shard_of(row.weight_bytes.value, degree);
+  const std::int64_t borrowed = shard_of(row.borrowed_bytes.value, degree);
+  if (!base_.phased_) {
+    p.gather = p.forward = p.backward = gather.of((row.weight_bytes + row.borrowed_bytes).value);
+    p.resident = shard_of(row.weight_tile.value, degree);
+    p.borrowed_resident = shard_of(row.borrowed_tile.value, degree);
+  }
+  if (away(plan.location.weights)) p.ddr = bytes, p.borrowed_ddr = borrowed;
+  if (remote(plan.location.weights)) p.lent = bytes, p.borrowed_lent = borrowed;
+  return p;
+}
+
+UnitNumbers SettingParts::gradient_numbers(const Plan& plan, const LinearCycles& scatter, std::size_t unit) const {
+  UnitNumbers p;
+  if (!base_.training_ || unit == base_.table_->units()) return p;
+  const UnitRow& row = base_.table_->row(unit);
+  const Location at = accumulators_at(plan);
+  const std::int64_t bytes = size_of(plan.precision.accumulators), shards = gradient_shards(plan);
+  const std::int64_t own = row.parameters * bytes, borrowed = row.borrowed_parameters * bytes;
+  if (base_.phased_) {
+    p.tied_ddr = shard_of(borrowed, shards);
+  } else {
+    if (shards > 1) p.backward += scatter.of(own + borrowed);
+    p.backward += 2 * streaming(shard_of(own + borrowed, shards), at);
+    if (at == Location::in_processor) {
+      p.resident = shard_of(ceil_div(own, base_.tiles_), shards);
+      p.borrowed_resident = shard_of(ceil_div(borrowed, base_.tiles_), shards);
+    }
+  }
+  if (away(at)) p.ddr = shard_of(own, shards), p.borrowed_ddr = shard_of(borrowed, shards);
+  if (remote(at)) p.lent = shard_of(own, shards), p.borrowed_lent = shard_of(borrowed, shards);
+  return p;
+}
+
+UnitNumbers SettingParts::state_numbers(const Plan& plan, std::int64_t state_bytes, std::size_t unit) const {
+  UnitNumbers p;
+  if (!base_.training_ || unit == base_.table_->units()) return p;
+  const UnitRow& row = base_.table_->row(unit);
+  const std::int64_t shards = plan.replicated_tensor_sharding.optimizer_state;
+  const std::int64_t state = shard_of(row.parameters * state_bytes, shards);
+  const Location at = plan.location.optimizer_state;
+  if (away(at)) p.ddr = state;
+  if (remote(at)) p.lent = state;
+  if (at == Location::in_processor) p.resident = ceil_div(state, base_.tiles_);
+  if (row.parameters > 0) p.update_peak = base_.table_->update(unit, shard_group(plan, shards)).peak.value;
+  return p;
+}
+
+UnitNumbers SettingParts::prefetch_numbers(const Plan& plan, std::size_t unit) const {
+  UnitNumbers p;
+  if (unit == base_.table_->units()) return p;
+  const UnitRow& row = base_.table_->row(unit);
+  p.feed_waiting = row.feed_tile.value * plan.prefetch_depth;
+  p.ddr = row.feed_bytes.value * plan.prefetch_depth;
+  return p;
+}
+
+void SettingParts::tabulate(std::int64_t state_bytes) {
+  const auto lengths = space_.lengths();
+  const auto each = [&](Axis axis, const auto& numbers) {
+    for (std::size_t v = 0; v < lengths[axis]; ++v) {
+      const Plan plan = with(axis, v);
+      adds_[axis].emplace_back();
+      for (std::size_t unit : unit_) adds_[axis].back().push_back(numbers(plan, v, unit));
+    }
+  };
+  for (std::size_t w = 0; w < space_.weights.size(); ++w) {
+    load_.push_back(collective(CollectiveKind::all_gather, shard_group(base_.plan_, space_.weights[w].degree)));
+  }
+  for (std::size_t g = 0; g < space_.gradients.size(); ++g) {
+    scatter_.push_back(
+        collective(CollectiveKind::reduce_scatter, shard_group(base_.plan_, space_.gradients[g].degree)));
+  }
+  each(SettingSpace::kStash, [&](const Plan& p, std::size_t, std::size_t u) { return stash_numbers(p, u); });
+  each(SettingSpace::kWeight,
+       [&](const Plan& p, std::size_t w, std::size_t u) { return weight_numbers(p, load_[w], u); });
+  each(SettingSpace::kGradient,
+       [&](const Plan& p, std::size_t g, std::size_t u) { return gradient_numbers(p, scatter_[g], u); });
+  each(SettingSpace::kState,
+       [&](const Plan& p, std::size_t, std::size_t u) { return state_numbers(p, state_bytes, u); });
+  each(SettingSpace::kPrefetchDepth, [&](const Plan& p, std::size_t, std::size_t u) { return prefetch_numbers(p, u); });
+  for (std::size_t w = 0; w < space_.weights.size(); ++w) {
+    const Storage& weight = space_.weights[w];
+    if (const double bytes_per_second = rate(weight.at); bytes_per_second > 0) {
+      const double clock = base_.table_->model().machine().chip.clock.value;
+      load_[w].per_byte += clock / bytes_per_second / static_cast<double>(weight.degree);
+    }
+  }
+  for (std::size_t s = 0; s < space_.states.size(); ++s) code_.push_back(code_with(with(SettingSpace::kState, s)));
+  tabulate_updates(state_bytes);
+}
+
+void SettingParts::tabulate_updates(std::int64_t state_bytes) {
+  for (const Storage& state : space_.states) {
+    update_.emplace_back(unit_.size());
+    reduce_.emplace_back();
+    join_.emplace_back();
+    if (!base_.training_) continue;
+    for (const Storage& gradient : space_.gradients) reduce_.back().push_back(reduce(state, gradient));
+    for (const Storage& weight : space_.weights) join_.back().push_back(join(state, weight));
+    const GroupShape group = shard_group(base_.plan_, state.degree);
+    for (std::size_t k = 0; k < unit_.size(); ++k) {
+      if (unit_[k] == base_.table_->units()) continue;
+      const std::int64_t parameters = base_.table_->row(unit_[k]).parameters;
+      if (parameters == 0) continue;
+      update_.back()[k] = base_.table_->update_cycles(unit_[k], group).value +
+                          2 * streaming(shard_of(parameters * state_bytes, state.degree), state.at);
+    }
+  }
+}
+
+std::vector<CodeOfRow> SettingParts::code_with(const Plan& plan) const {
+  const UnitTable& table = *base_.table_;
+  std::vector<CodeOfRow> rows(std::min(kMostRows, table.kinds()));
+  for (std::size_t unit : unit_) {
+    if (unit == table.units()) continue;
+    const UnitRow& row = table.row(unit);
+    CodeOfRow& code = rows[static_cast<std::size_t>(table.kind(unit)) % kMostRows];
+    std::int64_t bytes = (row.forward.exchange_code + row.backward.exchange_code).value;
+    code.vertices |= row.forward.vertices | row.backward.vertices;
+    if (base_.training_ && row.parameters > 0) {
+      const Footprint& update = table.update(unit, shard_group(plan, plan.replicated_tensor_sharding.optimizer_state));
+      bytes += update.exchange_code.value;
+      code.vertices |= update.vertices;
+    }
+    code.exchange = std::max(code.exchange, bytes);
+  }
+  return rows;
+}
+
+LinearCycles SettingParts::collective(CollectiveKind kind, GroupShape group) const {
+  if (group.size <= 1) return {};
+  constexpr std::int64_t kLarge = std::int64_t{1} << 30;
+  const CostModel& model = base_.table_->model();
+  const double one = static_cast<double>(model.collective(kind, group, Bytes(kLarge)).value);
+  const double two = static_cast<double>(model.collective(kind, group, Bytes(2 * kLarge)).value);
+  const double per_byte = (two - one) / static_cast<double>(kLarge);
+  return {one - per_byte * static_cast<double>(kLarge), per_byte};
+}
+
+// Collectives of an update are merged into one per IPU: their latency counts once, their bytes per unit.
+LinearCycles SettingParts::reduce(const Storage& state, const Storage& gradient) const {
+  Plan plan = base_.plan_;
+  plan.replicated_tensor_sharding.gradients = gradient.degree;
+  const std::int64_t shards = state.degree, reduced = gradient_shards(plan);
+  const GroupShape replicas = replica_group(plan);
+  LinearCycles sum;
+  const auto add = [&](CollectiveKind kind, GroupShape group, std::int64_t part) {
+    const LinearCycles l = collective(kind, group);
+    sum.fixed += l.fixed;
+    sum.per_byte += l.per_byte / static_cast<double>(part);
+  };
+  const auto add_over_shards = [&](std::int64_t degree) {
+    const GroupShape group = shard_group(plan, degree);
+    add(CollectiveKind::all_reduce, {replicas.size / degree, group.stride * degree}, degree);
+  };
+  if (shards > 1) {
+    if (reduced == 1) add(CollectiveKind::reduce_scatter, shard_group(plan, shards), 1);
+    add_over_shards(shards);
+  } else {
+    add_over_shards(reduced);
+    if (reduced > 1) add(CollectiveKind::all_gather, shard_group(plan, reduced), 1);
+  }
+  return sum;
+}
+
+LinearCycles SettingParts::join(const Storage& state, const Storage& weight) const {
+  if (state.degree <= weight.degree || state.degree % weight.degree != 0) return {};
+  const std::int64_t stride = shard_group(base_.plan_, weight.degree).stride * weight.degree;
+  LinearCycles l = collective(CollectiveKind::all_gather, {state.degree / weight.degree, stride});
+  l.per_byte /= static_cast<double>(weight.degree);
+  return l;
+}
+
+double SettingParts::rate(Location where) const {
+  if (where == Location::in_processor) return 0;
+  const CostModel& m = base_.table_->model();
+  return m.streaming_rate(where, lender_stride(base_.plan_, where, m.machine().ipus_per_machine)).value;
+}
+
+std::int64_t SettingParts::streaming(std::int64_t bytes, Location where) const {
+  return base_.moved(bytes, rate(where));
+}
+
+// ---- settings, and bounds on them
+
+Setting SettingParts::setting(const SettingSpace::Part& part) const {
+  Setting s = base_;
+  s.plan_ = space_.plan(part.begin);
+  s.is_bound_ = !part.single();
+  for (const Axis axis : {SettingSpace::kStash, SettingSpace::kWeight, SettingSpace::kGradient, SettingSpace::kState,
+                          SettingSpace::kPrefetchDepth})
+    add_least(s, axis, part);
+  if (s.training_) add_updates(s, part);
+  set_scalars(s, part);
+  return s;
+}
+
+void SettingParts::add_least(Setting& setting, Axis axis, const SettingSpace::Part& part) const {
+  for (std::size_t k = 0; k < unit_.size(); ++k) {
+    UnitNumbers least = adds_[axis][part.begin[axis]][k];
+    for (std::size_t v = part.begin[axis] + 1; v < part.end[axis]; ++v) {
+      const UnitNumbers& other = adds_[axis][v][k];
+      for (Number n : kNumbers) least.*n = std::min(least.*n, other.*n);
+    }
+    for (Number n : kNumbers) setting.unit_[k].*n += least.*n;
+  }
+}
+
+// Updates depend on what the degrees of several fields have to do with each other.
+void SettingParts::add_updates(Setting& setting, const SettingSpace::Part& part) const {
+  double fixed = std::numeric_limits<double>::infinity();
+  std::vector<std::int64_t> least(unit_.size(), INT64_MAX);
+  for (std::size_t s = part.begin[SettingSpace::kState]; s < part.end[SettingSpace::kState]; ++s) {
+    const LeastUpdate of = least_update(s, part);
+    if (!of.legal) continue;
+    fixed = std::min(fixed, of.fixed);
+    for (std::size_t k = 0; k < unit_.size(); ++k) least[k] = std::min(least[k], of.cycles[k]);
+  }
+  SUPERSTEP_CHECK(least[0] < INT64_MAX, "no degrees of a part go together");
+  setting.update_fixed_ = whole(fixed);
+  for (std::size_t k = 0; k < unit_.size(); ++k) setting.unit_[k].update = least[k];
+}
+
+SettingParts::LeastUpdate SettingParts::least_update(std::size_t state, const SettingSpace::Part& part) const {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  double reduce_fixed = kNone, join_fixed = kNone;
+  std::vector<std::int64_t> reduced(unit_.size(), INT64_MAX), joined = reduced;
+  for (std::size_t g = part.begin[SettingSpace::kGradient]; g < part.end[SettingSpace::kGradient]; ++g) {
+    if (!space_.take_gradients(space_.gradients[g], space_.states[state])) continue;
+    reduce_fixed = std::min(reduce_fixed, reduce_[state][g].fixed);
+    for (std::size_t k = 0; k < unit_.size(); ++k) reduced[k] = std::min(reduced[k], reduce_cycles(state, g, k));
+  }
+  for (std::size_t w = part.begin[SettingSpace::kWeight]; w < part.end[SettingSpace::kWeight]; ++w) {
+    if (!space_.go_together(space_.weights[w], space_.states[state])) continue;
+    join_fixed = std::min(join_fixed, join_[state][w].fixed);
+    for (std::size_t k = 0; k < unit_.size(); ++k) joined[k] = std::min(joined[k], join_cycles(state, w, k));
+  }
+  LeastUpdate out;
+  out.legal = reduce_fixed < kNone && join_fixed < kNone;
+  if (!out.legal) return out;
+  out.fixed = reduce_fixed + join_fixed;
+  for (std::size_t k = 0; k < unit_.size(); ++k) out.cycles.push_back(update_[state][k] + reduced[k] + joined[k]);
+  return out;
+}
+
+// Of an update: gradients on their way to where it happens.
+std::int64_t SettingParts::reduce_cycles(std::size_t state, std::size_t gradient, std::size_t unit_class) const {
+  const std::size_t unit = unit_[unit_class];
+  if (unit == base_.table_->units()) return 0;
+  Plan plan = base_.plan_;
+  plan.location.gradients = space_.gradients[gradient].at;
+  plan.replicated_tensor_sharding.gradients = space_.gradients[gradient].degree;
+  const std::int64_t bytes = base_.table_->row(unit).parameters * size_of(plan.precision.accumulators);
+  return whole(reduce_[state][gradient].per_byte * static_cast<double>(bytes)) +
+         streaming(shard_of(bytes, gradient_shards(plan)), accumulators_at(plan));
+}
+
+// Of an update: new weights on their way from there.
+std::int64_t SettingParts::join_cycles(std::size_t state, std::size_t weight, std::size_t unit_class) const {
+  const std::size_t unit = unit_[unit_class];
+  if (unit == base_.table_->units()) return 0;
+  const std::int64_t bytes = base_.table_->row(unit).new_weight_bytes.value;
+  const Storage& at = space_.weights[weight];
+  return whole(join_[state][weight].per_byte * static_cast<double>(bytes)) +
+         streaming(shard_of(bytes, at.degree), at.at) +
+         (update_loads(base_.plan_) ? streaming(shard_of(bytes, space_.states[state].degree), at.at) : 0);
+}
+
+void SettingParts::set_scalars(Setting& s, const SettingSpace::Part& part) const {
+  const bool one_group = s.plan_.phase_groups == 1;
+  const std::int64_t io = s.plan_.io_tiles;
+  s.overlapped_ = !one_group;
+  s.preload_room_ = 0;
+  std::int64_t widest = 1;
+  for (std::size_t w = part.begin[SettingSpace::kWeight]; w < part.end[SettingSpace::kWeight]; ++w)
+    widest = std::max(widest, space_.weights[w].degree);
+  for (std::size_t l = part.begin[SettingSpace::kLoad]; l < part.end[SettingSpace::kLoad]; ++l) {
+    const bool preloads = space_.loads[l] == LoadSchedule::preload && io > 0;
+    if (preloads) s.overlapped_ = true;
+    s.preload_room_ = std::max(s.preload_room_, preloads && one_group ? (io * s.limit_ + 1) * widest - 1 : INT64_MAX);
+  }
+  bool first = true;
+  for (std::size_t w = part.begin[SettingSpace::kWeight]; w < part.end[SettingSpace::kWeight]; ++w, first = false) {
+    const Storage& weight = space_.weights[w];
+    const bool joins = !s.phased_ && weight.degree > 1;
+    const double to = rate(weight.at), whole_rate = s.phased_ ? 0 : to;
+    s.joins_weights_ = first ? joins : s.joins_weights_ && joins;
+    s.weights_rate_ = first ? whole_rate : faster(s.weights_rate_, whole_rate);
+    s.new_weights_rate_ = first ? to : faster(s.new_weights_rate_, to);
+    s.weight_shards_ = first ? weight.degree : std::max(s.weight_shards_, weight.degree);
+    if (first) s.load_ = load_[w];
+    take_less(s.load_, load_[w]);
+  }
+  first = true;
+  for (std::size_t g = part.begin[SettingSpace::kGradient]; g < part.end[SettingSpace::kGradient]; ++g, first = false) {
+    const Plan plan = with(SettingSpace::kGradient, g);
+    const bool joins = joins_gradients(plan);
+    const double spill = rate(accumulators_at(plan));
+    s.joins_gradients_ = first ? joins : s.joins_gradients_ && joins;
+    s.spill_rate_ = first ? spill : faster(s.spill_rate_, spill);
+    s.spill_shards_ = first ? gradient_shards(plan) : std::max(s.spill_shards_, gradient_shards(plan));
+    if (first) s.scatter_ = scatter_[g];
+    take_less(s.scatter_, scatter_[g]);
+  }
+  first = true;
+  for (std::size_t a = part.begin[SettingSpace::kStash]; a < part.end[SettingSpace::kStash]; ++a, first = false) {
+    const Location at = space_.stashes[a].at;
+    const bool lent = remote(at), ddr = s.phased_ ? !lent : away(at);
+    const std::int64_t entries = at == Location::in_processor ? INT64_MAX : 2;
+    const double to = s.phased_ ? 0 : rate(at);
+    s.stash_lent_ = first ? lent : s.stash_lent_ && lent;
+    s.stash_ddr_ = first ? ddr : s.stash_ddr_ && ddr;
+    s.stash_entries_ = first ? entries : std::min(s.stash_entries_, entries);
+    s.stash_rate_ = first ? to : faster(s.stash_rate_, to);
+  }
+  s.code_of_row_ = code_[part.begin[SettingSpace::kState]];
+  for (std::size_t v = part.begin[SettingSpace::kState] + 1; v < part.end[SettingSpace::kState]; ++v) {
+    for (std::size_t k = 0; k < s.code_of_row_.size(); ++k) {
+      s.code_of_row_[k].exchange = std::min(s.code_of_row_[k].exchange, code_[v][k].exchange);
+      s.code_of_row_[k].vertices &= code_[v][k].vertices;
+    }
+  }
+}
+
+bool SettingParts::joins_gradients(const Plan& plan) const {
+  return !base_.phased_ && base_.training_ &&
+         (plan.location.gradients != Location::in_processor || plan.replicated_tensor_sharding.gradients > 1);
+}
+
+bool SettingParts::no_more(Axis axis, std::size_t a, std::size_t b) const {
+  for (std::size_t k = 0; k < unit_.size(); ++k) {
+    for (Number n : kNumbers) {
+      if (adds_[axis][a][k].*n > adds_[axis][b][k].*n) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace superstep

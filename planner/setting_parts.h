@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each value of a field adds to a setting's numbers: settings and bounds on many of them are sums of these.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "planner/setting.h"
+#include "planner/setting_space.h"
+
+namespace superstep {
+
+// Of two rates; 0, where nothing moves, takes no time at all.
+inline bool no_slower(double rate, double than) { return rate == 0 || (than != 0 && rate >= than); }
+
+class SettingParts {
+ public:
+  SettingParts(const UnitTable& table, SettingSpace space, const OptimizerSpec& optimizer);
+
+  // Leaves out values that another one of the same kind (kind_of()) is no worse than: in each number, in what happens
+  // between fields, and in the values of other fields that it goes with. For every cut of a setting with such a value
+  // there is one that fits as well and is no slower.
+  void drop_dominated();
+
+  const SettingSpace& space() const { return space_; }
+
+  // The setting, or of several of them a bound: of each number the least.
+  Setting setting(const SettingSpace::Part& part) const;
+
+ private:
+  using Axis = SettingSpace::Axis;
+  SettingSpace space_;
+  Setting base_;                   // what the table and the common fields make
+  std::vector<std::size_t> unit_;  // one of each class; its last one is the end
+  // By value: what is added to the numbers of each class. There are none of `loads`.
+  std::array<std::vector<std::vector<UnitNumbers>>, SettingSpace::kAxes> adds_;
+  std::vector<std::vector<CodeOfRow>> code_;       // by state: of all passes
+  std::vector<LinearCycles> load_, scatter_;       // by weight, by gradient
+  std::vector<std::vector<LinearCycles>> reduce_;  // by state and gradient: collectives of an update, per gradient
+  std::vector<std::vector<LinearCycles>> join_;    // by state and weight: per new weight
+  std::vector<std::vector<std::int64_t>> update_;  // by state and class: cycles where the state is
+
+  // ---- construction
+  Plan with(Axis axis, std::size_t value) const;  // the common fields and this one
+  UnitNumbers base_numbers(std::size_t unit) const;
+  UnitNumbers stash_numbers(const Plan& plan, std::size_t unit) const;
+  UnitNumbers weight_numbers(const Plan& plan, const LinearCycles& gather, std::size_t unit) const;
+  UnitNumbers gradient_numbers(const Plan& plan, const LinearCycles& scatter, std::size_t unit) const;
+  UnitNumbers state_numbers(const Plan& plan, std::int64_t state_bytes, std::size_t unit) const;
+  UnitNumbers prefetch_numbers(const Plan& plan, std::size_t unit) const;
+  void tabulate(std::int64_t state_bytes);
+  void tabulate_updates(std::int64_t state_bytes);
+  std::vector<CodeOfRow> code_with(const Plan& plan) const;
+  LinearCycles collective(CollectiveKind kind, GroupShape group) const;
+  LinearCycles reduce(const Storage& state, const Storage& gradient) const;
+  LinearCycles join(const Storage& state, const Storage& weight) const;
+  double rate(Location where) const;  // bytes per second from or to outside of the processor; 0: in the processor
+  std::int64_t streaming(std::int64_t bytes, Location where) const;  // cycles
+
+  // ---- bounds
+  void add_least(Setting& setting, Axis axis, const SettingSpace::Part& part) const;
+  void add_updates(Setting& setting, const SettingSpace::Part& part) const;
+  void set_scalars(Setting& setting, const SettingSpace::Part& part) const;
+  struct LeastUpdate {
+    bool legal = false;  // the part has degrees that go together with the state's
+    double fixed = 0;
+    std::vector<std::int64_t> cycles;  // by class
+  };
+  LeastUpdate least_update(std::size_t state, const SettingSpace::Part& part) const;
+  std::int64_t reduce_cycles(std::size_t state, std::size_t gradient, std::size_t unit_class) const;
+  std::int64_t join_cycles(std::size_t state, std::size_t weight, std::size_t unit_class) const;
+  bool joins_gradients(const Plan& plan) const;  // there is a place on each tile for the largest unit's
+
+  // ---- dominance: whether value `a` is no worse than `b`
+  bool no_worse(Axis axis, std::size_t a, std::size_t b) const;
+  bool no_more(Axis axis, std::size_t a, std::size_t b) const;
+  bool no_worse_stash(std::size_t a, std::size_t b) const;
+  bool no_worse_weight(std::size_t a, std::size_t b) const;
+  bool no_worse_gradient(std::size_t a, std::size_t b) const;
+  bool no_worse_state(std::size_t a, std::size_t b) const;
+  bool has_lenders() const;
+  void erase(Axis axis, std::size_t value);
+};
+
+}  // namespace superstep

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/setting_space.h"
+
+#include <set>
+
+namespace superstep {
+namespace {
+
+std::string kind_of(const Plan& common, bool phased, Location state, Location stash) {
+  return std::to_string(common.tensor_parallel.t1) + "x" + std::to_string(common.tensor_parallel.t2) + " p" +
+         std::to_string(common.pipeline_stages) + " s" + (phased ? "phased" : std::string(name_of(common.schedule))) +
+         " o" + std::string(name_of(kind_of(state))) + " a" + std::string(name_of(kind_of(stash)));
+}
+
+}  // namespace
+
+Location kind_of(Location place) { return place == Location::remote_machine ? Location::streaming : place; }
+
+std::string kind_of(const Plan& p) {
+  return kind_of(p, p.phased(), p.location.optimizer_state, p.location.activations);
+}
+
+SettingSpace SettingSpace::just(const Plan& plan, bool phased, bool training) {
+  const auto& rts = plan.replicated_tensor_sharding;
+  const Locations& at = plan.location;
+  SettingSpace space;
+  space.common = plan;
+  space.phased = phased;
+  space.training = training;
+  space.loads = {plan.load};
+  space.stashes = {{at.activations, plan.activation_sharding}};
+  space.weights = {{at.weights, rts.weights}};
+  space.gradients = {{at.gradients, rts.gradients}};
+  space.states = {{at.optimizer_state, rts.optimizer_state}};
+  space.prefetch_depths = {plan.prefetch_depth};
+  return space;
+}
+
+std::array<std::size_t, SettingSpace::kAxes> SettingSpace::lengths() const {
+  return {loads.size(), stashes.size(), weights.size(), gradients.size(), states.size(), prefetch_depths.size()};
+}
+
+bool SettingSpace::legal(const std::array<std::size_t, kAxes>& v) const {
+  return go_together(weights[v[kWeight]], states[v[kState]]) &&
+         take_gradients(gradients[v[kGradient]], states[v[kState]]);
+}
+
+Plan SettingSpace::plan(const std::array<std::size_t, kAxes>& v) const {
+  Plan p = common;
+  p.load = loads[v[kLoad]];
+  p.location.activations = stashes[v[kStash]].at;
+  p.activation_sharding = stashes[v[kStash]].sharding;
+  p.location.weights = weights[v[kWeight]].at;
+  p.location.gradients = gradients[v[kGradient]].at;
+  p.location.optimizer_state = states[v[kState]].at;
+  p.replicated_tensor_sharding = {weights[v[kWeight]].degree, gradients[v[kGradient]].degree, states[v[kState]].degree};
+  p.prefetch_depth = prefetch_depths[v[kPrefetchDepth]];
+  return p;
+}
+
+bool SettingSpace::Part::single() const {
+  for (std::size_t a = 0; a < kAxes; ++a) {
+    if (end[a] - begin[a] != 1) return false;
+  }
+  return true;
+}
+
+SettingSpace::Part SettingSpace::all() const { return {{}, lengths()}; }
+
+std::vector<std::string> SettingSpace::kinds(const Part& part) const {
+  std::set<std::string> kinds;
+  for (std::size_t s = part.begin[kState]; s < part.end[kState]; ++s) {
+    for (std::size_t a = part.begin[kStash]; a < part.end[kStash]; ++a)
+      kinds.insert(kind_of(common, phased, states[s].at, stashes[a].at));
+  }
+  return {kinds.begin(), kinds.end()};
+}
+
+double SettingSpace::size(const Part& part) const {
+  double stored = 0;
+  for (std::size_t s = part.begin[kState]; s < part.end[kState]; ++s) {
+    std::int64_t with_weights = 0, with_gradients = 0;
+    for (std::size_t w = part.begin[kWeight]; w < part.end[kWeight]; ++w)
+      with_weights += go_together(weights[w], states[s]) ? 1 : 0;
+    for (std::size_t g = part.begin[kGradient]; g < part.end[kGradient]; ++g)
+      with_gradients += take_gradients(gradients[g], states[s]) ? 1 : 0;
+    stored += static_cast<double>(with_weights) * static_cast<double>(with_gradients);
+  }
+  double size = stored;
+  for (const Axis a : {kLoad, kStash, kPrefetchDepth}) size *= static_cast<double>(part.end[a] - part.begin[a]);
+  return size;
+}
+
+}  // namespace superstep

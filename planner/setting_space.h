@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings as products of lists: too many to be listed one by one.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/lower/plan.h"
+
+namespace superstep {
+
+// Plans of one kind differ in degree only; runners-up are of different kinds. Streaming Memory is one kind of place,
+// whichever machine's it is.
+Location kind_of(Location place);
+std::string kind_of(const Plan& plan);
+
+// Where a kind of tensor is kept between its uses, and over how many replicas.
+struct Storage {
+  Location at = Location::in_processor;
+  std::int64_t degree = 1;
+  friend auto operator<=>(const Storage&, const Storage&) = default;
+};
+
+// What a stage keeps of a micro-batch for its backward pass, and at the boundaries between phases.
+struct Stash {
+  Location at = Location::in_processor;
+  ActivationSharding sharding = ActivationSharding::none;
+  friend auto operator<=>(const Stash&, const Stash&) = default;
+};
+
+// All settings that agree in `common`: a value of each list, where the degrees go together.
+struct SettingSpace {
+  Plan common;          // every field but the cuts and those of the lists
+  bool phased = false;  // cut into phases, or into the stages of one pipeline
+  bool training = true;
+  std::vector<LoadSchedule> loads;
+  std::vector<Stash> stashes;  // all or none of them `throughout`
+  std::vector<Storage> weights, gradients, states;
+  std::vector<std::int64_t> prefetch_depths;
+
+  // Of one setting.
+  static SettingSpace just(const Plan& plan, bool phased, bool training);
+
+  // Fields with a list each.
+  enum Axis : std::uint8_t { kLoad, kStash, kWeight, kGradient, kState, kPrefetchDepth };
+  static constexpr std::size_t kAxes = 6;
+  std::array<std::size_t, kAxes> lengths() const;
+
+  // A shard of the update lies inside a shard of the weights, and takes the gradients of just that shard.
+  bool go_together(const Storage& weight, const Storage& state) const {
+    return !training || state.degree % weight.degree == 0;
+  }
+  bool take_gradients(const Storage& gradient, const Storage& state) const {
+    return !training || gradient.degree == 1 || state.degree == 1 || gradient.degree == state.degree;
+  }
+  bool legal(const std::array<std::size_t, kAxes>& values) const;
+  Plan plan(const std::array<std::size_t, kAxes>& values) const;
+
+  // Runs [begin, end) of each list.
+  struct Part {
+    std::array<std::size_t, kAxes> begin{}, end{};
+    bool single() const;  // one value of each
+  };
+  Part all() const;
+  double size(const Part& part) const;  // settings
+  double size() const { return size(all()); }
+  std::vector<std::string> kinds(const Part& part) const;  // of its plans, each once
+};
+
+}  // namespace superstep

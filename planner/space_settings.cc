@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lists that the fields of a cell's settings draw from.
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "model/lower/placement.h"
+#include "planner/space.h"
+
+namespace superstep {
+namespace {
+
+template <class E>
+bool has(const std::vector<E>& list, E value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+template <class E>
+std::vector<E> choices(const std::vector<E>& pinned, const std::vector<E>& free, const E& fallback, bool defaults) {
+  if (!pinned.empty()) return pinned;
+  return defaults ? std::vector<E>{fallback} : free;
+}
+
+// A list that is pinned need not be in the free one; a range chooses from it.
+std::vector<std::int64_t> integers(const std::optional<IntegerPin>& pin, const std::vector<std::int64_t>& free) {
+  if (pin && !pin->values.empty()) return pin->values;
+  std::vector<std::int64_t> out = free;
+  std::erase_if(out, [&](std::int64_t v) { return pin && !pin->allows(v); });
+  return out;
+}
+
+// As many replicas as lie in one IPU-Link domain: shards that are gathered without leaving it.
+std::int64_t replicas_inside(const Job& job, const Cell& c) {
+  const std::int64_t per_domain = std::max<std::int64_t>(1, job.machine.links.domain_ipus / (c.mesh.size() * c.stages));
+  return std::gcd(c.replicas, per_domain);
+}
+
+class SettingLists {
+ public:
+  SettingLists(const Job& job, const Cell& cell, bool defaults)
+      : job_(job), pins_(job.pins), c_(cell), defaults_(defaults), free_degrees_(divisors(cell.replicas)) {
+    streaming_ = job.machine.streaming.capacity.value > 0;
+    space_.training = job.task == Task::training;
+    Plan& p = space_.common;
+    p.tensor_parallel = c_.mesh;
+    p.pipeline_stages = c_.stages;
+    p.replicas = c_.replicas;
+    p.micro_batch = c_.micro_batch;
+    p.gradient_accumulation = c_.accumulation;
+    p.precision = pins_.precision;
+    p.serialisation = pins_.serialisation;
+    everywhere_ = {Location::in_processor};
+    for (const Location l : {Location::streaming, Location::remote_machine, Location::remote_ipu}) {
+      if (!streaming_ || !has_lender(p, l, job.machine)) continue;
+      everywhere_.push_back(l);
+      if (l != Location::remote_ipu) outside_.push_back(l);
+    }
+    space_.prefetch_depths = defaults ? integers(pins_.prefetch_depth, {1}) : integers(pins_.prefetch_depth, kPrefetch);
+    if (pins_.prefetch_depth && space_.prefetch_depths.empty()) space_.prefetch_depths = {pins_.prefetch_depth->low};
+  }
+
+  std::vector<SettingSpace> make() {
+    const bool pinned_phases = pins_.phased(), one = pins_.one_phase();
+    // Weights that are pinned outside come and go with phases, unless all of the model is one.
+    const bool stay = pins_.weights.empty() || has(pins_.weights, Location::in_processor);
+    const bool phases_alone = !pins_.phase_order.empty() && !has(pins_.phase_order, PhaseOrder::phase_outer);
+    for (const Location code : pins_.code.empty() ? std::vector{Location::in_processor} : pins_.code) {
+      space_.common.location.code = code;
+      if (one || (!pinned_phases && stay && !phases_alone)) pipelines(one);
+      if (streaming_ && !one && (pinned_phases || !defaults_ || !stay)) phases();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  const Job& job_;
+  const Pins& pins_;
+  const Cell& c_;
+  bool defaults_, streaming_;
+  std::vector<std::int64_t> free_degrees_;
+  // Places that there are: for pipelines; for phases, whose cuts do not count what other IPUs' tiles would hold.
+  std::vector<Location> everywhere_, outside_;
+  SettingSpace space_;
+  std::vector<SettingSpace> out_;
+
+  std::vector<Storage> storage(const std::vector<Location>& places, const std::optional<IntegerPin>& pin,
+                               const std::vector<std::int64_t>& free) const {
+    std::vector<Storage> out;
+    for (const Location at : places) {
+      for (const std::int64_t degree : integers(pin, free)) {
+        const Storage s{at, degree};
+        if (c_.replicas % degree == 0 && !has(out, s)) out.push_back(s);
+      }
+    }
+    return out;
+  }
+
+  // By default as the weights: a degree below theirs is not legal. Nothing is updated in inference.
+  void set_states(const std::vector<Location>& free) {
+    space_.states = {Storage{}};
+    if (!space_.training) return;
+    std::vector<std::int64_t> degrees = free_degrees_;
+    if (defaults_) {
+      degrees.clear();
+      for (const Storage& w : space_.weights) degrees.push_back(w.degree);
+    }
+    space_.states =
+        storage(choices(pins_.optimizer_state, free, free.front(), defaults_), pins_.rts_optimizer_state, degrees);
+  }
+
+  void set_gradients(const std::vector<Location>& free, const std::vector<std::int64_t>& degrees) {
+    space_.gradients = storage(choices(pins_.gradients, free, Location::in_processor, defaults_), pins_.rts_gradients,
+                               defaults_ ? std::vector<std::int64_t>{1} : degrees);
+  }
+
+  void pipelines(bool one_phase) {
+    space_.phased = false;
+    space_.loads = {pins_.load.empty() ? LoadSchedule::on_demand : pins_.load[0]};  // nothing is loaded by phases
+    const std::vector<Location> weights_at =
+        one_phase && !pins_.weights.empty() ? pins_.weights : std::vector{Location::in_processor};
+    // Gathering weights for every micro-batch is for those who ask for it.
+    space_.weights = storage(weights_at, pins_.rts_weights, {1});
+    if (space_.training)
+      set_gradients(everywhere_, free_degrees_);
+    else
+      set_gradients({Location::in_processor}, {1});
+    set_states(everywhere_);
+    std::vector<Schedule> schedules = choices(
+        pins_.schedule, {Schedule::grouped, Schedule::interleaved, Schedule::sequential}, Schedule::grouped, defaults_);
+    if (c_.stages == 1) schedules = {Schedule::sequential};
+    const bool stashes = space_.training && streaming_;
+    const std::vector<Location> stash_at =
+        choices(pins_.activations, stashes ? everywhere_ : std::vector{Location::in_processor}, Location::in_processor,
+                defaults_);
+    for (const Schedule schedule : schedules) {
+      space_.common.schedule = schedule;
+      for (const std::int64_t io : integers(pins_.io_tiles, {pins_.io_tiles ? pins_.io_tiles->low : 0})) {
+        space_.common.io_tiles = io;
+        tables(stash_at, ActivationSharding::none);
+      }
+    }
+  }
+
+  void phases() {
+    space_.phased = true;
+    const std::vector<Location> weights_at = outside_of(pins_.weights);
+    if (weights_at.empty()) return;
+    // By default as wide as a rack, as far as a pinned degree of the optimiser state can follow.
+    const bool follows = pins_.rts_optimizer_state && pins_.rts_optimizer_state->values.size() == 1;
+    const std::int64_t inside = replicas_inside(job_, c_);
+    const std::int64_t usual = follows ? std::gcd(inside, pins_.rts_optimizer_state->values[0]) : inside;
+    space_.weights = storage(defaults_ ? std::vector{weights_at.back()} : weights_at, pins_.rts_weights,
+                             defaults_ ? std::vector<std::int64_t>{usual} : free_degrees_);
+    set_states(outside_);
+    space_.common.schedule = pins_.schedule.empty() ? Schedule::grouped : pins_.schedule[0];  // all of one direction
+    const std::vector<Location> stash_at = choices(pins_.activations, outside_, Location::streaming, defaults_);
+    for (const PhaseOrder order : choices(pins_.phase_order, {PhaseOrder::phase_outer, PhaseOrder::micro_batch_outer},
+                                          PhaseOrder::phase_outer, defaults_)) {
+      space_.common.phase_order = order;
+      // With all micro-batches at once, gradients never leave their tiles.
+      const bool leave = order == PhaseOrder::micro_batch_outer && space_.training && !defaults_;
+      set_gradients(leave ? outside_ : std::vector{Location::in_processor},
+                    leave ? free_degrees_ : std::vector<std::int64_t>{1});
+      for (const std::int64_t groups :
+           defaults_ ? integers(pins_.phase_groups, {1}) : integers(pins_.phase_groups, {1, 2})) {
+        if (c_.stages % groups != 0) continue;
+        space_.common.phase_groups = groups;
+        loads(stash_at);
+      }
+    }
+    space_.common.phase_order = PhaseOrder::phase_outer;
+    space_.common.phase_groups = 1;
+  }
+
+  // Without pins all places outside; nothing by default but Streaming Memory.
+  std::vector<Location> outside_of(const std::vector<Location>& pinned) const {
+    if (pinned.empty()) return defaults_ ? std::vector{Location::streaming} : outside_;
+    std::vector<Location> out = pinned;
+    std::erase(out, Location::in_processor);
+    return out;
+  }
+
+  void loads(const std::vector<Location>& stash_at) {
+    for (const std::int64_t io : integers(pins_.io_tiles, defaults_ ? std::vector<std::int64_t>{0} : kIoTiles)) {
+      if (io >= job_.machine.chip.tiles) continue;
+      space_.common.io_tiles = io;
+      space_.loads =
+          choices(pins_.load, {LoadSchedule::on_demand, LoadSchedule::preload}, LoadSchedule::on_demand, defaults_);
+      if (io == 0 && pins_.load.empty()) space_.loads = {LoadSchedule::on_demand};  // nowhere to preload to
+      tables(stash_at, ActivationSharding::stored);
+    }
+  }
+
+  // A space for each table.
+  void tables(const std::vector<Location>& stash_at, ActivationSharding fallback) {
+    using enum ActivationSharding;
+    std::vector<ActivationSharding> shardings =
+        choices(pins_.activation_sharding, {throughout, stored, none}, fallback, defaults_);
+    if (c_.mesh.size() == 1 && pins_.activation_sharding.size() != 1) shardings = {none};
+    for (const bool throughout_all : {true, false}) {
+      space_.stashes.clear();
+      for (const Location at : stash_at) {
+        for (const ActivationSharding sharding : shardings) {
+          if ((sharding == throughout) == throughout_all) space_.stashes.push_back({at, sharding});
+        }
+      }
+      if (space_.stashes.empty()) continue;
+      space_.common.activation_sharding = space_.stashes[0].sharding;
+      for (const double proportion : choices(pins_.available_memory_proportion, kProportions, 0.25, defaults_)) {
+        space_.common.available_memory_proportion = proportion;
+        if (space_.size() > 0) out_.push_back(space_);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<SettingSpace> setting_spaces(const Job& job, const Cell& cell, bool defaults) {
+  return SettingLists(job, cell, defaults).make();
+}
+
+double count_settings(const Job& job, const Cell& cell, bool defaults) {
+  double n = 0;
+  for (const SettingSpace& space : setting_spaces(job, cell, defaults)) n += space.size();
+  return n;
+}
+
+std::vector<std::string> kinds_of(const Job& job, const Cell& cell, bool defaults) {
+  std::set<std::string> all;
+  for (const SettingSpace& space : setting_spaces(job, cell, defaults)) {
+    for (std::string& kind : space.kinds(space.all())) all.insert(std::move(kind));
+  }
+  return {all.begin(), all.end()};
+}
+
+std::vector<Plan> settings(const Job& job, const Cell& cell, bool defaults) {
+  std::vector<Plan> out;
+  for (const SettingSpace& space : setting_spaces(job, cell, defaults)) {
+    const auto lengths = space.lengths();
+    std::array<std::size_t, SettingSpace::kAxes> at{};
+    for (std::size_t axis = 0; axis < at.size();) {
+      if (space.legal(at)) out.push_back(space.plan(at));
+      for (axis = 0; axis < at.size() && ++at[axis] == lengths[axis]; ++axis) at[axis] = 0;
+    }
+  }
+  return out;
+}
+
+}  // namespace superstep

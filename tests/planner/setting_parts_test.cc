@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bounds on many settings, and values that are left out, against the settings themselves.
+#include "planner/setting_parts.h"
+
+#include <gtest/gtest.h>
+
+#include "model/lower/placement.h"
+#include "planner/evaluate.h"
+#include "tests/planner/world.h"
+
+namespace superstep {
+namespace {
+
+using test::Draw;
+using test::World;
+using Values = std::array<std::size_t, SettingSpace::kAxes>;
+
+// All values that go with the plan's common fields.
+SettingSpace around(const World& world, const Plan& plan, bool phased) {
+  std::vector<Location> outside = {Location::streaming}, anywhere = {Location::in_processor, Location::streaming};
+  for (const Location at : {Location::remote_machine, Location::remote_ipu}) {
+    if (!has_lender(plan, at, world.job.machine)) continue;
+    outside.push_back(at), anywhere.push_back(at);
+  }
+  SettingSpace s;
+  s.common = plan;
+  s.phased = phased;
+  s.loads = {LoadSchedule::on_demand};
+  if (phased && plan.io_tiles > 0) s.loads.push_back(LoadSchedule::preload);
+  for (const Location at : phased ? outside : anywhere) {
+    if (plan.activation_sharding == ActivationSharding::throughout)
+      s.stashes.push_back({at, ActivationSharding::throughout});
+    else
+      s.stashes.insert(s.stashes.end(), {{at, ActivationSharding::stored}, {at, ActivationSharding::none}});
+  }
+  for (const Location at : anywhere) {
+    for (const std::int64_t degree : test::divisors_of(plan.replicas)) {
+      if (!phased || at != Location::in_processor) {
+        s.weights.push_back({at, degree});
+        s.states.push_back({at, degree});
+      }
+      s.gradients.push_back({at, degree});
+    }
+  }
+  s.prefetch_depths = {1, 2, 4};
+  return s;
+}
+
+Values draw_values(const SettingSpace& space, const SettingSpace::Part& part, Draw& draw) {
+  for (;;) {
+    Values v{};
+    for (std::size_t a = 0; a < v.size(); ++a)
+      v[a] =
+          part.begin[a] + static_cast<std::size_t>(draw.below(static_cast<std::int64_t>(part.end[a] - part.begin[a])));
+    if (space.legal(v)) return v;
+  }
+}
+
+SettingSpace::Part just(const Values& values) {
+  SettingSpace::Part part{values, values};
+  for (std::size_t& end : part.end) ++end;
+  return part;
+}
+
+SettingSpace::Part draw_part(const SettingSpace& space, Draw& draw) {
+  for (;;) {
+    SettingSpace::Part part = space.all();
+    for (std::size_t a = 0; a < SettingSpace::kAxes; ++a) {
+      if (draw.chance(30)) continue;
+      part.begin[a] = static_cast<std::size_t>(draw.below(static_cast<std::int64_t>(part.end[a])));
+      part.end[a] -= static_cast<std::size_t>(draw.below(static_cast<std::int64_t>(part.end[a] - part.begin[a])));
+    }
+    if (space.size(part) > 0) return part;
+  }
+}
+
+bool no_worse(const Estimate& a, const Estimate& b) {
+  return a.cycles <= b.cycles && a.tile_peak <= b.tile_peak && a.executable <= b.executable && a.ddr <= b.ddr;
+}
+
+std::string text(const Estimate& e) {
+  return std::to_string(e.cycles) + " cycles, tile " + std::to_string(e.tile_peak) + ", executable " +
+         std::to_string(e.executable) + ", Streaming Memory " + std::to_string(e.ddr);
+}
+
+struct Drawn {
+  Plan plan;
+  SettingSpace space;
+  const UnitTable& table;
+};
+
+void for_each_drawn(int draws, const std::function<void(World&, const Drawn&, Draw&)>& check) {
+  Draw draw(21);
+  for (const bool phased : {false, true}) {
+    World world(test::small_job("gpt2-small", {{"layers", 2}, {"hidden", 128}, {"heads", 4}, {"vocabulary", 4000}},
+                                "ipu-pod16"));
+    for (int k = 0; k < draws; ++k) {
+      const Plan plan = phased ? test::draw_phases(world, draw) : test::draw_pipeline(world, draw);
+      check(world, {plan, around(world, plan, phased), world.table(plan)}, draw);
+    }
+  }
+}
+
+TEST(SettingParts, ABoundIsOneOnAllItsSettings) {
+  for_each_drawn(40, [](World& world, const Drawn& d, Draw& draw) {
+    const SettingParts parts(d.table, d.space, world.job.optimizer);
+    const SettingSpace::Part part = draw_part(d.space, draw);
+    const Setting bound = parts.setting(part);
+    for (int i = 0; i < 10; ++i) {
+      const Values values = draw_values(d.space, part, draw);
+      const Plan plan = d.space.plan(values);
+      const Setting own = parts.setting(just(values));
+      const Estimate least = evaluate(bound, plan), is = evaluate(own, plan);
+      EXPECT_TRUE(no_worse(least, is)) << text(least) << " against " << text(is) << " of " << to_json(plan).dump();
+      EXPECT_LE(bound.work(0, bound.units()), own.work(0, own.units()));
+      EXPECT_GE(bound.preload_room(), own.preload_room());
+    }
+  });
+}
+
+TEST(SettingParts, OneOfManyIsTheSettingOfItsPlan) {
+  for_each_drawn(20, [](World& world, const Drawn& d, Draw& draw) {
+    SettingParts parts(d.table, d.space, world.job.optimizer);
+    parts.drop_dominated();
+    const SettingSpace& space = parts.space();
+    const Values values = draw_values(space, space.all(), draw);
+    const Plan plan = space.plan(values);
+    const Setting alone(d.table, plan, world.job.optimizer, d.space.phased);
+    EXPECT_EQ(text(evaluate(parts.setting(just(values)), plan)), text(evaluate(alone, plan))) << to_json(plan).dump();
+  });
+}
+
+// Of every setting that is left out there is one of the same kind that takes no more of anything, for the same cut.
+TEST(SettingParts, WhatIsLeftOutIsNoBetter) {
+  double all = 0, left = 0;
+  for_each_drawn(40, [&](World& world, const Drawn& d, Draw& draw) {
+    const SettingParts parts(d.table, d.space, world.job.optimizer);
+    SettingParts thin = parts;
+    thin.drop_dominated();
+    const SettingSpace& space = thin.space();
+    all += d.space.size();
+    left += space.size();
+    std::vector<Estimate> kept[4][4];
+    Values at{};
+    const Values lengths = space.lengths();
+    for (std::size_t axis = 0; axis < at.size();) {
+      if (space.legal(at)) {
+        kept[static_cast<int>(kind_of(space.states[at[SettingSpace::kState]].at))]
+            [static_cast<int>(kind_of(space.stashes[at[SettingSpace::kStash]].at))]
+                .push_back(evaluate(thin.setting(just(at)), space.plan(at)));
+      }
+      for (axis = 0; axis < at.size() && ++at[axis] == lengths[axis]; ++axis) at[axis] = 0;
+    }
+    for (int i = 0; i < 20; ++i) {
+      const Values values = draw_values(d.space, d.space.all(), draw);
+      const Plan plan = d.space.plan(values);
+      const Estimate own = evaluate(parts.setting(just(values)), plan);
+      const auto& kind = kept[static_cast<int>(kind_of(plan.location.optimizer_state))]
+                             [static_cast<int>(kind_of(plan.location.activations))];
+      EXPECT_TRUE(std::any_of(kind.begin(), kind.end(), [&](const Estimate& e) { return no_worse(e, own); }))
+          << text(own) << " of " << to_json(plan).dump();
+    }
+  });
+  EXPECT_LT(left, 0.2 * all);
+}
+
+}  // namespace
+}  // namespace superstep
