@@ -154,9 +154,9 @@ double CellBounds::cheapest_load(std::int64_t replicas, std::int64_t replica_ipu
   return least;
 }
 
-double CellBounds::quick(const Cell& cell) {
+std::int64_t CellBounds::quick(const Cell& cell) {
   const std::vector<Unit>& list = units(cell.micro_batch);
-  if (!holds_largest(list, cell)) return 0;
+  if (!holds_largest(list, cell)) return INT64_MAX;
   const std::int64_t t = cell.mesh.size(), tiles = job_.machine.chip.tiles;
   const auto [it, fresh] = ways_.try_emplace({cell.replicas, t * cell.stages});
   if (fresh) it->second = ways(cell);
@@ -169,10 +169,10 @@ double CellBounds::quick(const Cell& cell) {
     m.units[u].load = static_cast<std::int64_t>(it->second.load * static_cast<double>(list[u].weights / t));
     add_moves(m, u, list[u].boundary / t, it->second);
   }
-  return rate(cell, m, pipeline_gather(list, cell));
+  return least(cell, m, pipeline_gather(list, cell));
 }
 
-double CellBounds::tabulated(const Cell& cell) {
+std::int64_t CellBounds::tabulated(const Cell& cell) {
   const std::vector<ActivationSharding>& pinned = job_.pins.activation_sharding;
   constexpr ActivationSharding kSplit = ActivationSharding::throughout;
   const auto split = std::count(pinned.begin(), pinned.end(), kSplit), all = std::ssize(pinned);
@@ -187,7 +187,7 @@ double CellBounds::tabulated(const Cell& cell) {
           &PhaseNumbers::Unit::leave_forward, &PhaseNumbers::Unit::leave_backward})
       m.units[u].*number = std::min(m.units[u].*number, tables.back().units[u].*number);
   }
-  return rate(cell, m, pipeline_gather(units_.at(cell.micro_batch), cell));
+  return least(cell, m, pipeline_gather(units_.at(cell.micro_batch), cell));
 }
 
 // Tables with the loosest cap give the least work; what they need beside weights and gradients may be less with others.
@@ -219,7 +219,7 @@ PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, bool split_activations
 
 // One phase: the work of one micro-batch, weights gathered in `gather` cycles, spread evenly over the stages, and every
 // pipeline fills; but without its fixed costs, which one stage after the other does not have.
-double CellBounds::rate(const Cell& c, const PhaseNumbers& numbers, double gather) const {
+std::int64_t CellBounds::least(const Cell& c, const PhaseNumbers& numbers, double gather) const {
   std::int64_t least = may_be_phased_ ? PhaseRest(numbers).least() : INT64_MAX;
   if (may_be_one_phase_ && gather < kNever) {
     auto work = static_cast<std::int64_t>(gather);
@@ -227,9 +227,7 @@ double CellBounds::rate(const Cell& c, const PhaseNumbers& numbers, double gathe
     least = std::min(least,
                      (c.accumulation + c.stages - 1) * (work / c.stages) + c.accumulation * numbers.micro_batch_fixed);
   }
-  if (least == INT64_MAX) return 0;
-  const double samples = static_cast<double>(c.micro_batch * c.accumulation * c.replicas);
-  return samples / (static_cast<double>(std::max<std::int64_t>(1, least)) / job_.machine.chip.clock.value);
+  return std::max<std::int64_t>(1, least);
 }
 
 }  // namespace superstep

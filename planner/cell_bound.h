@@ -17,11 +17,11 @@ class CellBounds {
  public:
   explicit CellBounds(Tables& tables);
 
-  // Samples per second that no plan of the cell exceeds; 0: none fits. Products at the matrix unit's peak, tensors
+  // Cycles that no plan of the cell takes less than; INT64_MAX: none fits. Products at the matrix unit's peak, tensors
   // split evenly: needs no table. Called by one thread.
-  double quick(const Cell& cell);
+  std::int64_t quick(const Cell& cell);
   // The same with the times of the cell's cheapest tables, after quick() for the cell. By any number of threads.
-  double tabulated(const Cell& cell);
+  std::int64_t tabulated(const Cell& cell);
 
  private:
   // Of a unit, for one IPU that does all of a micro-batch.
@@ -49,7 +49,7 @@ class CellBounds {
   Ways ways(const Cell& cell) const;
   void add_moves(PhaseNumbers& numbers, std::size_t unit, std::int64_t bytes, const Ways& ways) const;
   double cheapest_load(std::int64_t replicas, std::int64_t replica_ipus, double rate) const;
-  double rate(const Cell& cell, const PhaseNumbers& numbers, double gather) const;
+  std::int64_t least(const Cell& cell, const PhaseNumbers& numbers, double gather) const;
 };
 
 }  // namespace superstep

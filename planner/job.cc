@@ -9,6 +9,7 @@
 #include "model/json_reader.h"
 #include "model/machine/load_machine.h"
 #include "model/onnx/import.h"
+#include "planner/read_question.h"
 
 namespace superstep {
 namespace {
@@ -376,12 +377,7 @@ Job read_job(const nlohmann::json& json, const std::string& name) {
   const std::vector<std::string> tasks = {"training", "inference"};
   job.task = r.name_or("task", tasks, "training") == "training" ? Task::training : Task::inference;
   if (r.has("plan")) job.pins = read_pins(r.object("plan"));
-  const std::vector<std::string> objectives = {"throughput", "time_to_train", "latency"};
-  const std::string objective =
-      r.name_or("objective", objectives, job.task == Task::training ? "throughput" : "latency");
-  job.objective = objective == "throughput" ? Objective::throughput
-                  : objective == "latency"  ? Objective::latency
-                                            : Objective::time_to_train;
+  read_question(r, job);
   if (r.has("optimizer")) {
     if (job.task == Task::inference) throw Error(r.at("optimizer"), "found an optimizer, but the task is inference");
     job.optimizer = read_optimizer(r.object("optimizer"), job.pins.precision);

@@ -2,11 +2,13 @@
 // What a run is asked to do: model, machine, batch, objective, and the plan fields that are pinned.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/graph/autodiff.h"
@@ -14,11 +16,15 @@
 #include "model/machine/machine.h"
 #include "model/ops/op.h"
 #include "model/zoo/zoo.h"
+#include "planner/goal.h"
 
 namespace superstep {
 
 enum class Task : std::uint8_t { training, inference };
-enum class Objective : std::uint8_t { throughput, time_to_train, latency };
+
+// What plans are compared by: the goals, and what they cost. Power is the rated power of the IPUs that are used.
+enum class Measure : std::uint8_t { throughput, time_to_train, latency, memory, ipus, power };
+std::string_view name_of(Measure measure);
 
 // What a pinned field may be: one or several values, or anything between two ends.
 struct IntegerPin {
@@ -88,7 +94,10 @@ struct Job {
   Task task = Task::training;
   OptimizerSpec optimizer;
   std::int64_t global_batch = 0;  // 0: free (the micro-batches of one step are chosen by gradient_accumulation)
-  Objective objective = Objective::throughput;
+  Goal goal;
+  std::array<Measure, 2> pareto = {Measure::throughput, Measure::memory};
+  // Partitions of at most so many IPUs are searched; 0: the whole machine alone.
+  std::int64_t most_ipus = 0;
   Pins pins;
   RunChoice run;
 };

@@ -88,7 +88,7 @@ std::string overflow_text(const Overflow& o) {
 
 report::PlanSummary summary_of(const Evaluated& e, const Machine& m) {
   report::PlanSummary s;
-  s.set_label(label(e.plan));
+  s.set_label(e.label);
   s.set_plan_json(to_json(e.plan).dump());
   s.set_samples_per_second(e.samples_per_second);
   s.set_step_time_s(e.step_seconds);
@@ -105,7 +105,8 @@ report::PlanSummary summary_of(const Evaluated& e, const Machine& m) {
   s.set_first_overflow(overflows);
   for (const std::string& n : e.not_validated) s.add_not_validated(n);
   for (double seconds : e.worlds) s.add_step_time_in_worlds_s(seconds);
-  s.set_rated_power_w(m.rated_power.value);
+  s.set_rated_power_w(e.rated_power);
+  s.set_time_to_train_s(e.time_to_train);
   return s;
 }
 
@@ -164,6 +165,10 @@ void add_facts(report::Index& index, Tables& tables, const Evaluated& e) {
       fact("image size", std::to_string(numbers["image_size"].get<std::int64_t>()));
   }
   if (job.model.packed) fact("samples", "packs of sequences");
+  if (e.time_to_train > 0) {
+    fact("time to train", to_text(Seconds(e.time_to_train)));
+    fact("training", with_thousands(job.goal.samples) + " samples");
+  }
   std::string exchanges;
   for (const auto& [key, traffic] : e.timeline.collectives) {
     if (key.second != Term::tensor_collective) continue;
@@ -245,10 +250,15 @@ Evaluated evaluate_in_full(Tables& tables, const Plan& plan) {
   const Machine& m = tables.job().machine;
   Evaluated e;
   e.plan = plan;
+  e.label = label(plan);
   e.program = lower(table, plan, tables.job().optimizer);
   e.timeline = cost(e.program, tables.model());
   e.step_seconds = tables.model().seconds(e.timeline.step.total()).value;
   e.samples_per_second = static_cast<double>(plan.global_batch()) / e.step_seconds;
+  e.score = tables.job().goal.score(plan.global_batch(), e.step_seconds);
+  e.rated_power = m.rated_power.value;
+  if (const std::int64_t samples = tables.job().goal.samples; samples > 0)
+    e.time_to_train = e.step_seconds * static_cast<double>(ceil_div(samples, plan.global_batch()));
   e.flop_utilisation = model_flops(table, plan) / (peak_flops(m) * e.step_seconds);
   for (std::size_t i = 0; i < e.program.ipus(); ++i) {
     e.tile_peak = std::max(e.tile_peak, e.timeline.tile_peak(i).value);
@@ -321,6 +331,7 @@ report::Index make_index(Tables& tables, const ReportParts& parts) {
   if (parts.search) add_search(index, *parts.search);
   for (const Evaluated* e : parts.runners_up) *index.add_runners_up() = summary_of(*e, job.machine);
   for (const Evaluated* e : parts.pareto) *index.add_pareto() = summary_of(*e, job.machine);
+  for (const Measure m : job.pareto) index.add_pareto_measures(std::string(name_of(m)));
   for (const std::string& n : parts.notes) index.add_notes(n);
   if (!parts.shown) return index;
   const Evaluated& e = *parts.shown;

@@ -15,10 +15,14 @@ namespace superstep {
 // A plan lowered and timed in full: what every report and every table speaks about.
 struct Evaluated {
   Plan plan;
+  std::string label;  // of the plan, or what tells it from others that it is listed with
   Program program;
   Timeline timeline;
   double step_seconds = 0;
   double samples_per_second = 0;
+  double score = 0;                 // by the job's goal
+  double rated_power = 0;           // W, of the IPUs it takes
+  double time_to_train = 0;         // seconds, of the job's train_for; 0: it does not say
   double flop_utilisation = 0;      // model FLOPs over the FP16.16 peak of all IPUs
   std::int64_t tile_peak = 0;       // fullest tile
   std::int64_t ddr_per_ipu = 0;     // of the IPU that holds most

@@ -68,7 +68,7 @@ class FixFinder {
       options.threads = options_.threads;
       options.stop = options_.stop;
       options.time_limit = std::min(kMostSecondsPerTrial, left());
-      options.at_least = fix_.best ? fix_.best->samples_per_second : 0;
+      options.at_least = fix_.best ? score(tables_.job(), *fix_.best) : 0;
       options.explain = false;
       return search(tables, options);
     } catch (const Error&) {
@@ -81,7 +81,7 @@ class FixFinder {
     for (const FreedField* f : freed) what += (what.empty() ? "" : " and ") + f->name;
     const std::optional<SearchResult> r = search_without(freed, "looking for the nearest fix: freeing " + what);
     if (!r || r->best.empty()) return;
-    if (fix_.best && r->best[0].samples_per_second <= fix_.best->samples_per_second) return;
+    if (fix_.best && score(tables_.job(), r->best[0]) <= score(tables_.job(), *fix_.best)) return;
     fix_.best = r->best[0];
     fix_.spare = tables_.job().machine.chip.tile_memory.value - fix_.best->estimate.tile_peak;
     fix_.fields.clear();

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <thread>
 
 #include "model/error.h"
 #include "planner/parallel.h"
+#include "planner/partitions.h"
 #include "traces/text_table.h"
 
 namespace superstep {
@@ -110,16 +112,20 @@ std::string without_file(const std::string& message, const std::string& file) {
   return !file.empty() && message.starts_with(file + "#/") ? message.substr(file.size() + 1) : message;
 }
 
-PlannedJob plan_job(const Job& job, const SearchOptions& options) {
+// On one partition; `at_least`: the score of what is known from others.
+PlannedJob plan_partition(const Job& job, SearchOptions options, double& at_least) {
   const CostModel model(job.machine, load_calibration(job.machine.calibration));
   Tables tables(job, model);
+  options.at_least = at_least;
+  options.explain = options.explain && at_least == 0;
   const SearchResult found = search(tables, options);
   if (found.best.empty()) return without_plan(PlanStatus::infeasible, reason_of(found));
   Evaluated best = evaluate_in_full(tables, found.best.front().plan);
   for (std::size_t i = 1; i < found.best.size(); ++i) {
     Evaluated other = evaluate_in_full(tables, found.best[i].plan);
-    if (other.samples_per_second > best.samples_per_second) best = std::move(other);
+    if (other.score > best.score) best = std::move(other);
   }
+  at_least = best.score;
   draw_worlds(tables, best);
   PlannedJob out;
   out.plan = best.plan;
@@ -132,6 +138,19 @@ PlannedJob plan_job(const Job& job, const SearchOptions& options) {
   out.ddr_per_ipu = best.ddr_per_ipu;
   out.not_validated = best.not_validated;
   return out;
+}
+
+PlannedJob plan_job(const Job& job, const SearchOptions& options) {
+  std::optional<PlannedJob> best;
+  double score = 0, gap = 0;
+  for (const Job& part : on_partitions(job)) {
+    const double before = score;
+    PlannedJob planned = plan_partition(part, options, score);
+    gap = std::max(gap, planned.gap);
+    if (!best || score > before) best = std::move(planned);
+  }
+  best->gap = gap;
+  return std::move(*best);
 }
 
 void plan_jobs(std::size_t count, const std::function<Job(std::size_t)>& job, const ManyOptions& options,

@@ -21,7 +21,7 @@ Rank rank(Tables& tables, const Plan& plan, SearchOptions options) {
   out.samples_per_second = static_cast<double>(plan.global_batch()) / seconds;
   for (const Cell& cell : cells(job, tables.statistics_group()))
     out.of += static_cast<double>(kinds_of(job, cell, false).size());
-  options.rank_of = out.samples_per_second;
+  options.rank_of = job.goal.score(plan.global_batch(), seconds);
   options.pareto = options.find_fix = false;
   const SearchStats stats = search(tables, options).stats;
   out.faster = stats.faster;

@@ -46,7 +46,7 @@ struct SearchStats {
 
 struct SearchResult {
   std::vector<Candidate> best;      // the winner, then runners-up different in kind
-  std::vector<Candidate> pareto;    // throughput against the fullest tile
+  std::vector<Candidate> pareto;    // of the job's two measures, the best of the first ahead
   std::vector<Overflow> overflows;  // not empty when best is
   std::optional<Plan> closest;      // the plan the overflow belongs to
   std::string nearest_fix;          // the single-field change with least loss that fits; empty: none found
@@ -66,8 +66,8 @@ struct SearchOptions {
   bool explain = true;    // what is in the way when nothing fits
   int threads = 0;        // 0: all cores; the result does not depend on it
   bool defaults = false;  // estimate: fields that are not pinned take their default instead of being searched
-  double rank_of = 0;   // samples per second; above 0: count the kinds of plan that are faster, instead of the best few
-  double at_least = 0;  // samples per second: slower plans are of no interest
+  double rank_of = 0;     // score; above 0: count the kinds of plan that are better, instead of the best few
+  double at_least = 0;    // score: plans that are worse are of no interest
   std::function<void(double share, const std::string& what)> progress;  // may be empty
   std::function<bool()> stop;  // may be empty; asked by all threads: true ends the search with Stopped
 };
@@ -78,5 +78,8 @@ struct Stopped : std::exception {
 };
 
 SearchResult search(Tables& tables, const SearchOptions& options);
+
+// By the job's goal.
+double score(const Job& job, const Candidate& candidate);
 
 }  // namespace superstep

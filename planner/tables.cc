@@ -88,7 +88,8 @@ TableKey table_key(const Plan& plan) {
 
 std::string tables_key(const Job& job) {
   nlohmann::json key = job.json;
-  for (const char* free : {"$schema", "description", "batch", "objective", "plan"}) key.erase(free);
+  for (const char* free : {"$schema", "description", "batch", "objective", "pareto", "plan", "train_for"})
+    key.erase(free);
   const nlohmann::json::json_pointer precision("/plan/precision");
   if (job.json.contains(precision)) key["precision"] = job.json.at(precision);
   return key.dump();

@@ -36,7 +36,7 @@ class Tables {
 
  private:
   struct State;
-  const Job& job_;
+  const Job job_;
   const CostModel& model_;
   bool collapse_;
   std::shared_ptr<State> state_;

@@ -30,15 +30,6 @@ bool allows(const std::string& field, const json& pin, const json& has) {
          std::any_of(pin.begin(), pin.end(), [&](const json& v) { return allows(field, v, has); });
 }
 
-void compare(const json& a, const json& b, const std::string& prefix, std::vector<DifferentField>& out) {
-  for (const auto& [key, value] : a.items()) {
-    if (value.is_object())
-      compare(value, b.at(key), prefix + key + ".", out);
-    else if (value != b.at(key))
-      out.push_back({prefix + key, value, b.at(key)});
-  }
-}
-
 }  // namespace
 
 json with_pins(json job, const json& pins) {
@@ -72,12 +63,6 @@ std::vector<std::string> pins_not_had(const Plan& plan, const json& pins) {
     }
   }
   return missing;
-}
-
-std::vector<DifferentField> different_fields(const Plan& first, const Plan& second) {
-  std::vector<DifferentField> out;
-  compare(to_json(first), to_json(second), "", out);
-  return out;
 }
 
 std::vector<LostTime> time_lost(const std::vector<WaterfallRow>& first, const std::vector<WaterfallRow>& second,

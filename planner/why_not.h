@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planner/make_report.h"
+#include "planner/tell_apart.h"
 
 namespace superstep {
 
@@ -17,12 +18,6 @@ nlohmann::json with_pins(nlohmann::json job, const nlohmann::json& pins);
 // The pins of `pins` that a plan does not have, as "/location/weights"; forms that only a model can tell (layers per
 // stage) count as not had.
 std::vector<std::string> pins_not_had(const Plan& plan, const nlohmann::json& pins);
-
-struct DifferentField {
-  std::string field;  // "location.weights"
-  nlohmann::json first, second;
-};
-std::vector<DifferentField> different_fields(const Plan& first, const Plan& second);
 
 // A waterfall term in two plans, seconds per step; of a term that one does not have, 0.
 struct LostTime {

@@ -90,15 +90,20 @@ std::string plan_text(const report::Index& index, const TextStyle& style) {
       {"fullest IPU", to_text(Bytes(plan.ipu_peak_bytes()))},
       {"Streaming Memory per IPU", to_text(Bytes(plan.ddr_bytes_per_ipu()))}};
   if (plan.rated_power_w() > 0) right.emplace_back("rated power", to_text(Watts(plan.rated_power_w())));
-  for (const auto& fact : index.facts())
-    (left.size() > right.size() ? right : left).emplace_back(fact.name(), fact.value());
+  std::string long_facts;
+  for (const auto& fact : index.facts()) {
+    if (text_width(fact.name()) + text_width(fact.value()) > style.columns / 2 + 10)
+      long_facts += paragraph(fact.name() + ": " + fact.value(), 2, Ink::plain, style);
+    else
+      (left.size() > right.size() ? right : left).emplace_back(fact.name(), fact.value());
+  }
   left.resize(std::max(left.size(), right.size()));
   right.resize(left.size());
   for (std::size_t i = 0; i < left.size(); ++i) {
     table.add({left[i].first, left[i].second, right[i].first, right[i].second});
   }
   const std::string where = "on " + with_thousands(plan.ipus()) + (plan.ipus() == 1 ? " IPU" : " IPUs");
-  return heading("Plan  " + plan.label(), where, style) + table.to_string(style);
+  return heading("Plan  " + plan.label(), where, style) + table.to_string(style) + long_facts;
 }
 
 std::string waterfall_text(const report::Index& index, const TextStyle& style) {
@@ -213,6 +218,33 @@ std::string plans_text(const report::Index& index, const TextStyle& style) {
   return heading("Runners-up", "", style) + table.to_string(style);
 }
 
+// What a plan has of a measure of the front.
+std::string measured(const report::PlanSummary& plan, const std::string& measure) {
+  if (measure == "latency") return to_text(Seconds(plan.step_time_s()));
+  if (measure == "memory") return kib(plan.tile_peak_bytes()) + " KiB";
+  if (measure == "ipus") return with_thousands(plan.ipus());
+  if (measure == "power") return to_text(Watts(plan.rated_power_w()));
+  if (measure == "time_to_train" && plan.time_to_train_s() > 0) return to_text(Seconds(plan.time_to_train_s()));
+  return figure(plan.samples_per_second());
+}
+
+std::string front_text(const report::Index& index, const TextStyle& style) {
+  if (index.pareto_size() < 2 || index.pareto_measures_size() != 2) return "";
+  TextTable table;
+  table.headings = {"plan"};
+  for (const auto& measure : index.pareto_measures())
+    table.headings.push_back(measure == "throughput" ? "samples/s" : measure == "memory" ? "fullest tile" : measure);
+  table.headings.emplace_back("fit");
+  table.left_columns = {3};
+  for (const auto& plan : index.pareto()) {
+    table.add({plan.label(), measured(plan, index.pareto_measures(0)), measured(plan, index.pareto_measures(1)),
+               fit_words(fit_of(plan))},
+              plan.label() == index.plan().label() ? Ink::strong : Ink::plain);
+  }
+  const std::string of = index.pareto_measures(0) + " and " + index.pareto_measures(1);
+  return heading("Front of " + of, "none is better in both", style) + table.to_string(style);
+}
+
 std::string summary_text(const report::Index& index, const TextStyle& asked) {
   TextStyle style = asked;
   style.columns = std::max(60, style.columns);
@@ -226,7 +258,7 @@ std::string summary_text(const report::Index& index, const TextStyle& asked) {
   out += plan_text(index, style) + waterfall_text(index, style) + memory_text(index, style);
   const std::string search = search_sentence(index);
   if (!search.empty()) out += heading("Search", "", style) + paragraph(search, 2, Ink::plain, style);
-  out += plans_text(index, style);
+  out += plans_text(index, style) + front_text(index, style);
   if (!index.notes().empty()) out += heading("Notes", "", style);
   for (const auto& note : index.notes()) {
     const auto lines = wrapped(note, style.columns - 4);

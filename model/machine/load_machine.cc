@@ -228,21 +228,22 @@ void scale_system(Machine& machine, std::int64_t ipus_before) {
   scale_with_ipus(machine, ipus_before, "/list_price", machine.list_price);
 }
 
-// A V-IPU partition: a part of one machine, whole machines that share a domain evenly, or whole domains.
+// What of the machine a partition does not share evenly; 0: it is one.
+std::int64_t unshared_by(const Machine& machine, std::int64_t partition) {
+  for (const std::int64_t unit : {machine.ipus_per_machine, std::min(machine.links.domain_ipus, machine.ipus)}) {
+    if (unit % partition != 0 && partition % unit != 0) return unit;
+  }
+  return 0;
+}
+
 void check_partition(const Machine& machine, std::int64_t partition, const std::string& where) {
   const std::string found = "a partition of " + std::to_string(partition) + " IPUs ";
   if (!machine.plannable) throw Error(where, machine.name + " is a comparison system and has no partitions");
   if (partition > machine.ipus) {
     throw Error(where, found + "is larger than " + machine.name + " with " + std::to_string(machine.ipus));
   }
-  const std::int64_t domain = std::min(machine.links.domain_ipus, machine.ipus);
-  for (const std::int64_t unit : {machine.ipus_per_machine, domain}) {
-    const bool is_part = unit % partition == 0;
-    const bool is_multiple = partition % unit == 0;
-    if (!is_part && !is_multiple) {
-      throw Error(where, found + "is neither a whole fraction nor a multiple of " + std::to_string(unit) + " IPUs");
-    }
-  }
+  if (const std::int64_t unit = unshared_by(machine, partition); unit > 0)
+    throw Error(where, found + "is neither a whole fraction nor a multiple of " + std::to_string(unit) + " IPUs");
 }
 
 void take_partition(Machine& machine, std::int64_t partition) {
@@ -296,6 +297,10 @@ std::vector<std::string> listed_order(const fs::path& folder) {
 }
 
 }  // namespace
+
+bool is_partition(const Machine& machine, std::int64_t ipus) {
+  return machine.plannable && ipus <= machine.ipus && unshared_by(machine, ipus) == 0;
+}
 
 Machine load_machine(const json& spec, const std::string& where) {
   if (spec.is_string()) return load_named(spec.get<std::string>(), nullptr, 0, where);

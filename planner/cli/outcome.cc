@@ -6,7 +6,10 @@
 #include <set>
 
 #include "model/error.h"
+#include "planner/front.h"
+#include "planner/partitions.h"
 #include "planner/space.h"
+#include "planner/tell_apart.h"
 #include "planner/weight_gathers.h"
 #include "traces/compare.h"
 
@@ -54,7 +57,7 @@ json plan_result(const Evaluated& e, Tables& tables) {
                            {"bytes", traffic.bytes.value}});
   }
   json j = {{"plan", to_json(e.plan)},
-            {"label", label(e.plan)},
+            {"label", e.label},
             {"samples_per_second", e.samples_per_second},
             {"step_time_s", e.step_seconds},
             {"step_time_band_s", {band_of(e.worlds).low, band_of(e.worlds).high}},
@@ -65,13 +68,20 @@ json plan_result(const Evaluated& e, Tables& tables) {
             {"waterfall", rows},
             {"collectives", collectives},
             {"not_validated", e.not_validated}};
+  if (e.time_to_train > 0) j["time_to_train_s"] = e.time_to_train;
   for (const Overflow& o : e.overflows) j["overflows"].push_back(to_json(o));
   return j;
 }
 
 json summary(const Evaluated& e) {
-  return {{"label", label(e.plan)},        {"plan", to_json(e.plan)}, {"samples_per_second", e.samples_per_second},
-          {"step_time_s", e.step_seconds}, {"fits", e.fits},          {"tile_peak_bytes", e.tile_peak}};
+  return {{"label", e.label},
+          {"plan", to_json(e.plan)},
+          {"samples_per_second", e.samples_per_second},
+          {"step_time_s", e.step_seconds},
+          {"fits", e.fits},
+          {"tile_peak_bytes", e.tile_peak},
+          {"ipus", e.plan.ipus()},
+          {"rated_power_w", e.rated_power}};
 }
 
 // Full times may order plans differently from the tables; a winner that does not fit would be our error.
@@ -84,11 +94,18 @@ void lower_best(Outcome& o) {
   }
   const std::string first = o.best.empty() ? "" : label(o.best[0].plan);
   std::stable_sort(o.best.begin(), o.best.end(),
-                   [](const Evaluated& a, const Evaluated& b) { return a.samples_per_second > b.samples_per_second; });
+                   [](const Evaluated& a, const Evaluated& b) { return a.score > b.score; });
   if (!o.best.empty() && label(o.best[0].plan) != first)
     o.notes.push_back("timed in full, " + label(o.best[0].plan) + " overtakes " + first +
                       ", which the tables had first");
   for (const Candidate& c : o.search.pareto) o.pareto.push_back(evaluate_in_full(*o.tables, c.plan));
+}
+
+void name_apart(std::vector<Evaluated>& list) {
+  std::vector<const Plan*> plans;
+  for (const Evaluated& e : list) plans.push_back(&e.plan);
+  const std::vector<std::string> labels = distinct_labels(plans);
+  for (std::size_t i = 0; i < list.size(); ++i) list[i].label = labels[i];
 }
 
 // Ops outside the core are costed roughly: worth a word where they weigh.
@@ -109,15 +126,25 @@ std::string generic_note(const Graph& graph, const Evaluated& e) {
          "): all bytes moved and one vector slot per element, on one tile";
 }
 
-// Runners-up that may as well be the faster ones.
+// That the first has the higher score by the job's goal. Step times of different batches say nothing.
+double probability_better(const Job& job, const Evaluated& first, const Evaluated& second) {
+  const auto costs = [&](const Evaluated& e) {
+    std::vector<double> out;
+    for (double seconds : e.worlds) out.push_back(1 / job.goal.score(e.plan.global_batch(), seconds));
+    return out;
+  };
+  return probability_faster(costs(first), costs(second));
+}
+
+// Runners-up that may as well be the better ones.
 std::string tie_note(const Outcome& o) {
   std::string list;
   for (std::size_t i = 1; i < o.best.size(); ++i) {
-    const double sure = probability_faster(o.best[0].worlds, o.best[i].worlds);
+    const double sure = probability_better(o.job(), o.best[0], o.best[i]);
     if (sure >= kSure) continue;
-    list += (list.empty() ? "" : ", ") + label(o.best[i].plan) + " (" + figure(sure) + ")";
+    list += (list.empty() ? "" : ", ") + o.best[i].label + " (" + figure(sure) + ")";
   }
-  return list.empty() ? "" : "a tie, by the probability that the first is faster: " + list;
+  return list.empty() ? "" : "a tie, by the probability that the first is better: " + list;
 }
 
 void add_notes(Outcome& o) {
@@ -145,7 +172,7 @@ void add_notes(Outcome& o) {
                     " %; of the fullest tile: +-" + std::to_string(o.model->calibration().memory_band_bytes / 1024) +
                     " KiB");
   if (const std::string ties = tie_note(o); !ties.empty()) o.notes.push_back(ties);
-  o.notes.push_back("samples are " + std::string(o.job.model.packed ? "packs of sequences" : "sequences or images"));
+  o.notes.push_back("samples are " + std::string(o.job().model.packed ? "packs of sequences" : "sequences or images"));
 }
 
 }  // namespace
@@ -170,9 +197,8 @@ const WarmTables::Entry& WarmTables::of(const Job& job) {
   }
   Entry e;
   e.key = key;
-  e.job = std::make_unique<const Job>(job);
   e.model = std::make_shared<const CostModel>(job.machine, load_calibration(job.machine.calibration));
-  e.tables = std::make_unique<Tables>(*e.job, *e.model);
+  e.tables = std::make_unique<Tables>(job, *e.model);
   entries_.push_front(std::move(e));
   if (entries_.size() > most_) entries_.pop_back();
   return entries_.front();
@@ -180,7 +206,7 @@ const WarmTables::Entry& WarmTables::of(const Job& job) {
 
 void check_estimated(const Outcome& o) {
   if (!o.estimated || o.shown() != nullptr) return;
-  throw Error(o.job.source + "#/plan",
+  throw Error(o.job().source + "#/plan",
               !o.search.overflows.empty() ? o.search.overflows.front().detail : "the pinned plan is not legal");
 }
 
@@ -189,31 +215,70 @@ Outcome solve(const std::string& job_path, const OutcomeOptions& options, const 
   return solve(load_job(job_path), options, common, none);
 }
 
-Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& common, WarmTables& warm) {
+namespace {
+
+SearchOptions search_options(const OutcomeOptions& options, const CommonOptions& common) {
+  SearchOptions out;
+  out.top = options.estimate ? 1 : options.top;
+  out.time_limit = options.time_limit;
+  out.pareto = options.pareto && !options.estimate;
+  out.find_fix = options.find_fix && !options.estimate;
+  out.threads = common.threads;
+  out.defaults = options.estimate;
+  out.progress = options.progress ? options.progress : progress_of(common);
+  out.stop = options.stop;
+  return out;
+}
+
+Outcome solve_partition(const Job& job, const SearchOptions& options, WarmTables& warm) {
   Outcome o;
-  o.job = std::move(job);
-  check_batch(o.job);
-  o.estimated = options.estimate;
-  const WarmTables::Entry& kept = warm.of(o.job);
+  const WarmTables::Entry& kept = warm.of(job);
   o.model = kept.model;
-  o.tables = std::make_unique<Tables>(o.job, *kept.tables);
-  SearchOptions search_options;
-  search_options.top = options.estimate ? 1 : options.top;
-  search_options.time_limit = options.time_limit;
-  search_options.pareto = options.pareto && !options.estimate;
-  search_options.find_fix = options.find_fix && !options.estimate;
-  search_options.threads = common.threads;
-  search_options.defaults = options.estimate;
-  search_options.progress = options.progress ? options.progress : progress_of(common);
-  search_options.stop = options.stop;
-  o.search = search(*o.tables, search_options);
+  o.tables = std::make_unique<Tables>(job, *kept.tables);
+  o.search = search(*o.tables, options);
   lower_best(o);
   if (o.search.closest) o.closest = evaluate_in_full(*o.tables, *o.search.closest);
   for (Evaluated& e : o.best) draw_worlds(*o.tables, e);
   if (o.closest) draw_worlds(*o.tables, *o.closest);
-  clear_progress(common);
-  add_notes(o);
   return o;
+}
+
+// The outcome of the partition with the better plan, with what the other adds to it.
+Outcome together(Outcome a, Outcome b, std::int64_t top) {
+  const bool b_leads = !b.best.empty() && (a.best.empty() || b.best[0].score > a.best[0].score);
+  if (b_leads) std::swap(a, b);
+  std::move(b.best.begin(), b.best.end(), std::back_inserter(a.best));
+  std::stable_sort(a.best.begin(), a.best.end(),
+                   [](const Evaluated& x, const Evaluated& y) { return x.score > y.score; });
+  if (std::ssize(a.best) > top) a.best.erase(a.best.begin() + top, a.best.end());
+  std::move(b.pareto.begin(), b.pareto.end(), std::back_inserter(a.pareto));
+  a.search.stats = a.search.stats + b.search.stats;
+  return a;
+}
+
+}  // namespace
+
+Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& common, WarmTables& warm) {
+  check_batch(job);
+  std::vector<Job> parts = on_partitions(job);
+  if (options.estimate) parts.erase(parts.begin() + 1, parts.end());
+  SearchOptions of_part = search_options(options, common);
+  std::optional<Outcome> all;
+  std::string sizes;
+  for (const Job& part : parts) {
+    Outcome one = solve_partition(part, of_part, warm);
+    of_part.explain = false;  // the largest says it
+    sizes += (sizes.empty() ? "" : ", ") + std::to_string(part.machine.ipus);
+    all = all ? together(std::move(*all), std::move(one), of_part.top) : std::move(one);
+  }
+  all->estimated = options.estimate;
+  if (parts.size() > 1) all->search.space.insert(all->search.space.begin(), {"ipus", sizes});
+  keep_front(all->pareto, job.pareto);
+  name_apart(all->best);
+  name_apart(all->pareto);
+  clear_progress(common);
+  add_notes(*all);
+  return std::move(*all);
 }
 
 json to_json(const Overflow& o) {
@@ -235,7 +300,7 @@ json to_json(const Outcome& o) {
   j["runners_up"] = json::array();
   for (std::size_t i = 1; i < o.best.size(); ++i) {
     j["runners_up"].push_back(summary(o.best[i]));
-    const double sure = probability_faster(o.best[0].worlds, o.best[i].worlds);
+    const double sure = probability_better(o.job(), o.best[0], o.best[i]);
     j["runners_up"].back().update({{"probability_best_is_faster", sure}, {"tie", sure < kSure}});
   }
   j["pareto"] = json::array();

@@ -13,7 +13,6 @@
 namespace superstep {
 
 struct Outcome {
-  Job job;
   std::shared_ptr<const CostModel> model;
   std::unique_ptr<Tables> tables;
   SearchResult search;
@@ -23,6 +22,7 @@ struct Outcome {
   std::vector<std::string> notes;
   bool estimated = false;
 
+  const Job& job() const { return tables->job(); }  // with limits.ipus on the partition of the best plan
   const Evaluated* shown() const { return !best.empty() ? &best[0] : closest ? &*closest : nullptr; }
   ReportParts parts() const;
 };
@@ -43,7 +43,6 @@ class WarmTables {
   explicit WarmTables(std::size_t most = 4) : most_(most) {}
   struct Entry {
     std::string key;
-    std::unique_ptr<const Job> job;  // the first that was asked about
     std::shared_ptr<const CostModel> model;
     std::unique_ptr<Tables> tables;
   };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <iomanip>
 #include <iostream>
@@ -11,6 +12,7 @@
 #include "planner/cli/outcome.h"
 #include "planner/cli/rank.h"
 #include "planner/cli/why.h"
+#include "planner/partitions.h"
 #include "planner/space.h"
 #include "planner/space_count.h"
 #include "planner/verify.h"
@@ -43,19 +45,34 @@ void add_counts(const SpaceCount& count, TextTable& table, nlohmann::json& j) {
   j["space_plans_log10"] = none ? nlohmann::json() : nlohmann::json(count.log10_with_cuts);
 }
 
+SpaceCount operator+(const SpaceCount& a, const SpaceCount& b) {
+  const double most = std::max(a.log10_with_cuts, b.log10_with_cuts);
+  const double least = std::min(a.log10_with_cuts, b.log10_with_cuts);
+  const double sum = std::isfinite(most) ? most + std::log10(1 + std::pow(10, least - most)) : most;
+  return {a.points + b.points, a.products + b.products, sum};
+}
+
 int print_space(const PlanArguments& a, const CommonOptions& common) {
-  const Job job = load_job(a.job);
-  const std::int64_t group = statistics_group(job);
+  const std::vector<Job> parts = on_partitions(load_job(a.job));
+  const std::int64_t group = statistics_group(parts[0]);
+  std::vector<SpaceField> fields = describe_space(parts[0], group);
+  SpaceCount count{0, 0, -INFINITY};
+  std::string sizes;
+  for (const Job& part : parts) {
+    const std::int64_t micro_batch = cells(part, group).front().micro_batch;
+    count = count + count_space(part, build_graph(part, micro_batch), group);
+    sizes += (sizes.empty() ? "" : ", ") + std::to_string(part.machine.ipus);
+  }
+  if (parts.size() > 1) fields.insert(fields.begin(), {"ipus", sizes + "; the lists are those of the first"});
   nlohmann::json j = nlohmann::json::object();
   TextTable table;
   table.headings = {"field", "draws from"};
   table.left_columns = {1};
-  for (const SpaceField& f : describe_space(job, group)) {
+  for (const SpaceField& f : fields) {
     table.add({f.name, f.values});
     j[f.name] = f.values;
   }
-  const std::int64_t micro_batch = cells(job, group).front().micro_batch;
-  add_counts(count_space(job, build_graph(job, micro_batch), group), table, j);
+  add_counts(count, table, j);
   if (prints_text(common)) std::cout << table.to_string(terminal_style());
   write_json(common, j);
   return kDone;
@@ -82,7 +99,7 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
   if (a.verify && o.shown()) {
     const Plan& plan = o.shown()->plan;
     const auto units = static_cast<std::int64_t>(o.tables->facts(plan.micro_batch).graph.units.size());
-    verified = verify(o.job, plan, units, common.threads);
+    verified = verify(o.job(), plan, units, common.threads);
     o.notes.insert(o.notes.begin(), verified->sentence());
   }
   if (prints_text(common)) std::cout << summary_text(make_index(*o.tables, o.parts()), terminal_style());

@@ -174,17 +174,17 @@ int run_run(const RunArguments& a, const CommonOptions& common) {
   const Outcome o = solve(a.job, estimate, common);
   const Evaluated* planned = o.shown();
   if (!planned)
-    throw Error(o.job.source + "#/plan",
+    throw Error(o.job().source + "#/plan",
                 !o.search.overflows.empty() ? o.search.overflows.front().detail : "the pinned plan is not legal");
-  check_output(o.job.run.checkpoint);
+  check_output(o.job().run.checkpoint);
   const RunOptions options{.reference = !a.no_reference, .threads = common.threads, .progress = progress_of(common)};
   const RunOutcome r = run_job(*o.tables, planned->plan, planned->program, options);
   clear_progress(common);
   std::vector<std::string> notes = r.notes;
   if (!planned->overflows.empty())
     notes.push_back("the plan does not fit this machine: " + planned->overflows.front().detail);
-  if (prints_text(common)) print(o.job, planned->plan, r, notes);
-  write_json(common, result_json(o.job, planned->plan, r, notes));
+  if (prints_text(common)) print(o.job(), planned->plan, r, notes);
+  write_json(common, result_json(o.job(), planned->plan, r, notes));
   const bool differs = r.compared && !r.difference.identical;
   return r.failure || (a.require_identical && differs) ? kFailed : kDone;
 }

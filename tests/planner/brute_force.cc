@@ -130,8 +130,8 @@ Size size_of_space(const json& as_json) {
 
 // ---- all plans
 
-double rate(const World& world, const Plan& plan, std::int64_t cycles) {
-  return static_cast<double>(plan.global_batch()) / (static_cast<double>(cycles) / world.job.machine.chip.clock.value);
+double score(const World& world, std::int64_t global_batch, std::int64_t cycles) {
+  return world.job.goal.score(global_batch, static_cast<double>(cycles) / world.job.machine.chip.clock.value);
 }
 
 // What is preloaded waits on the IO tiles.
@@ -150,10 +150,10 @@ void try_setting(World& world, const Setting& setting, const PinnedCuts& cuts, B
     ++all.plans;
     const Estimate e = evaluate(setting, plan);
     if (!e.fits(setting) || !preloads_fit(setting, plan)) return;
-    ++all.fitting;
+    all.fitting.push_back({plan.global_batch(), e.cycles, e.tile_peak});
     BruteForce::Best& kind = all.by_kind[kind_of(plan)];
-    if (const double samples = rate(world, plan, e.cycles); samples > kind.rate)
-      kind = {samples, superstep::to_json(plan)};
+    if (const double of_plan = score(world, plan.global_batch(), e.cycles); of_plan > kind.score)
+      kind = {of_plan, superstep::to_json(plan)};
   });
 }
 
@@ -165,11 +165,13 @@ BruteForce try_cell(World& world, PinnedCuts& cuts, const Cell& cell) {
     try_setting(world, Setting(table, plan, world.job.optimizer, cuts.searches_phases(plan)), cuts, all);
   }
   CellBounds bounds(world.tables);
-  const double quick = bounds.quick(cell);
-  if (const double bound = std::min(quick, bounds.tabulated(cell)); all.best() > bound) {
-    all.beyond_bounds = "t=" + std::to_string(cell.mesh.size()) + " p=" + std::to_string(cell.stages) +
-                        " m=" + std::to_string(cell.micro_batch) + " g=" + std::to_string(cell.accumulation) + ": " +
-                        std::to_string(all.best()) + " samples/s, bound " + std::to_string(bound) + "\n";
+  const std::int64_t quick = bounds.quick(cell);
+  const std::int64_t least = std::max(quick, bounds.tabulated(cell));
+  for (const BruteForce::Fitting& f : all.fitting) {
+    if (f.cycles < least)
+      all.beyond_bounds = "t=" + std::to_string(cell.mesh.size()) + " p=" + std::to_string(cell.stages) +
+                          " m=" + std::to_string(cell.micro_batch) + " g=" + std::to_string(cell.accumulation) + ": " +
+                          std::to_string(f.cycles) + " cycles, bound " + std::to_string(least) + "\n";
   }
   return all;
 }
@@ -193,17 +195,17 @@ json to_json(const SearchResult& r) {
   return j;
 }
 
-std::string rates_text(const std::vector<double>& rates) {
+std::string scores_text(const std::vector<double>& rates) {
   std::string s;
   for (double r : rates) s += (s.empty() ? "" : ", ") + std::to_string(r);
   return "[" + s + "]";
 }
 
 // Of the best kinds there are, as many as are listed.
-std::vector<double> expected_rates(const BruteForce& all, std::int64_t top) {
+std::vector<double> expected_scores(const BruteForce& all, std::int64_t top) {
   std::vector<double> rates;
   for (const auto& [kind, best] : all.by_kind) {
-    if (best.rate > kOfInterest * all.best()) rates.push_back(best.rate);
+    if (best.score > kOfInterest * all.best()) rates.push_back(best.score);
   }
   std::sort(rates.begin(), rates.end(), std::greater<>());
   if (static_cast<std::int64_t>(rates.size()) > top) rates.resize(static_cast<std::size_t>(top));
@@ -211,23 +213,49 @@ std::vector<double> expected_rates(const BruteForce& all, std::int64_t top) {
 }
 
 // Up to the last bits: the same cycles per sample of two batches are rates that rounding may tell apart.
-bool equal_rates(const std::vector<double>& a, const std::vector<double>& b) {
+bool equal_scores(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](double x, double y) { return std::abs(x - y) <= 1e-12 * y; });
 }
 
-std::string differences(const SearchResult& found, const BruteForce& all, std::int64_t top) {
-  std::vector<double> rates;
-  for (const Candidate& c : found.best) rates.push_back(c.samples_per_second);
+// The higher the better.
+double measured(const BruteForce::Fitting& f, Measure m) {
+  if (m == Measure::latency) return -static_cast<double>(f.cycles);
+  if (m == Measure::memory) return -static_cast<double>(f.tile_peak);
+  return static_cast<double>(f.global_batch) / static_cast<double>(f.cycles);
+}
+
+// Points of the front that some plan is better than in what the front was traced for, and no worse in the other.
+std::string beaten_points(const Job& job, const SearchResult& found, const BruteForce& all) {
+  auto [traced, limited] = job.pareto;
+  if (traced == Measure::memory || limited == Measure::throughput) std::swap(traced, limited);
   std::string out;
+  for (const Candidate& c : found.pareto) {
+    const BruteForce::Fitting point{c.plan.global_batch(), c.estimate.cycles, c.estimate.tile_peak};
+    for (const BruteForce::Fitting& f : all.fitting) {
+      const double a = measured(f, traced), b = measured(point, traced);
+      if (a - b <= 1e-12 * std::abs(b) || measured(f, limited) < measured(point, limited)) continue;
+      out += "\nthe front has " + label(c.plan) + " with " + std::to_string(point.cycles) + " cycles and " +
+             std::to_string(point.tile_peak) + " bytes, a plan of batch " + std::to_string(f.global_batch) + " has " +
+             std::to_string(f.cycles) + " and " + std::to_string(f.tile_peak);
+      break;
+    }
+  }
+  return out;
+}
+
+std::string differences(const Job& job, const SearchResult& found, const BruteForce& all, std::int64_t top) {
+  std::vector<double> rates;
+  for (const Candidate& c : found.best) rates.push_back(score(job, c));
+  std::string out = beaten_points(job, found, all);
   if (!found.stats.optimal) out += "not proved, gap " + std::to_string(found.stats.gap) + "; ";
-  if (equal_rates(rates, expected_rates(all, top))) return out;
-  out += "the search found " + rates_text(rates) + ", all plans give " + rates_text(expected_rates(all, top));
+  if (equal_scores(rates, expected_scores(all, top))) return out;
+  out += "the search found " + scores_text(rates) + ", all plans give " + scores_text(expected_scores(all, top));
   for (const Candidate& c : found.best)
-    out += "\nfound " + kind_of(c.plan) + " at " + std::to_string(c.samples_per_second) + ": " +
+    out += "\nfound " + kind_of(c.plan) + " at " + std::to_string(score(job, c)) + ": " +
            superstep::to_json(c.plan).dump();
   for (const auto& [kind, best] : all.by_kind)
-    out += "\nof all " + kind + " at " + std::to_string(best.rate) + ": " + best.plan.dump();
+    out += "\nof all " + kind + " at " + std::to_string(best.score) + ": " + best.plan.dump();
   return out;
 }
 
@@ -238,22 +266,27 @@ json draw_small_job(std::uint64_t seed, double most_plans) {
   for (;;) {
     json job = draw_job(draw);
     const Size size = size_of_space(job);
-    if (size.plans >= 1 && size.plans <= most_plans && size.tries <= kMostTries) return job;
+    if (size.plans < 1 || size.plans > most_plans || size.tries > kMostTries) continue;
+    Draw question(seed + 1'000'000);  // a stream of its own
+    if (question.chance(job.contains("batch") ? 10 : 60)) job["objective"] = "latency";
+    maybe<json>(question, 40, job, "pareto",
+                {{"throughput", "latency"}, {"latency", "memory"}, {"memory", "throughput"}});
+    return job;
   }
 }
 
 double BruteForce::best() const {
   double best = 0;
-  for (const auto& [kind, found] : by_kind) best = std::max(best, found.rate);
+  for (const auto& [kind, found] : by_kind) best = std::max(best, found.score);
   return best;
 }
 
 void BruteForce::add(const BruteForce& other) {
   plans += other.plans;
-  fitting += other.fitting;
+  fitting.insert(fitting.end(), other.fitting.begin(), other.fitting.end());
   beyond_bounds += other.beyond_bounds;
   for (const auto& [kind, found] : other.by_kind) {
-    if (Best& mine = by_kind[kind]; found.rate > mine.rate) mine = found;
+    if (Best& mine = by_kind[kind]; found.score > mine.score) mine = found;
   }
 }
 
@@ -274,7 +307,7 @@ Agreement compare_search(const json& job) {
   const SearchResult found = search(one.tables, options);
   options.threads = 2;
   const std::string first = to_json(found).dump(), second = to_json(search(two.tables, options)).dump();
-  out.differences = out.all.beyond_bounds + differences(found, out.all, options.top);
+  out.differences = out.all.beyond_bounds + differences(one.job, found, out.all, options.top);
   if (first != second) out.differences += "\none thread gave " + first + "\ntwo gave " + second;
   out.phased = !found.best.empty() && found.best[0].plan.phased();
   out.pruned = found.stats.pruned > 0;
@@ -296,8 +329,8 @@ Agreements expect_agreement(std::uint64_t first_seed, std::int64_t jobs, double 
     EXPECT_NEAR(legal, static_cast<double>(a.all.plans), 1e-9 * legal) << "seed " << seed << " job " << job.dump();
     ++sum.jobs;
     sum.plans += a.all.plans;
-    sum.infeasible += a.all.fitting == 0 ? 1 : 0;
-    sum.tight += a.all.fitting > 0 && a.all.fitting < a.all.plans ? 1 : 0;
+    sum.infeasible += a.all.fitting.empty() ? 1 : 0;
+    sum.tight += !a.all.fitting.empty() && std::ssize(a.all.fitting) < a.all.plans ? 1 : 0;
     sum.phased += a.phased ? 1 : 0;
     sum.pruned += a.pruned ? 1 : 0;
   }

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace superstep::test {
 
@@ -15,13 +16,17 @@ nlohmann::json draw_small_job(std::uint64_t seed, double most_plans);
 // By settings, cuts and modes of recompute, one after the other.
 struct BruteForce {
   struct Best {
-    double rate = 0;  // samples per second
+    double score = 0;  // by the job's goal
     nlohmann::json plan;
   };
-  std::int64_t plans = 0, fitting = 0;  // legal ones
+  struct Fitting {
+    std::int64_t global_batch = 0, cycles = 0, tile_peak = 0;
+  };
+  std::int64_t plans = 0;               // legal ones
+  std::vector<Fitting> fitting;         // those that fit
   std::map<std::string, Best> by_kind;  // of those that fit, by kind_of()
   std::string beyond_bounds;            // cells with a plan that is faster than CellBounds say; empty: none
-  double best() const;                  // samples per second; 0: none fits
+  double best() const;                  // score; 0: none fits
   void add(const BruteForce& other);
 };
 BruteForce try_all(const nlohmann::json& job);

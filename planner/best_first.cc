@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/best_first.h"
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+
+#include "planner/check_pins.h"
+#include "planner/parallel.h"
+
+namespace superstep {
+namespace {
+
+// Runners-up that are worse than this share of the best are nothing anybody would run.
+constexpr double kOfInterest = 0.5;
+
+// While no plan is known: branches of at least this share of the best cell's bound come before it.
+constexpr double kWorthDiving = 0.7;
+
+// Branches and cells that are worked on side by side, against the best plans of before. As many for any number of
+// threads: what comes of them is then the same too.
+constexpr std::size_t kRound = 16, kCellRound = 4;
+
+}  // namespace
+
+// What is yet to be searched: a cell that is not open, or a branch of one that is.
+struct BestFirst::Open {
+  double bound = 0;       // score that no plan of it exceeds
+  std::size_t order = 0;  // of equal bounds the first comes first
+  std::size_t cell = 0;
+  Branch branch;      // without parts: a cell
+  bool sure = false;  // the bound is from a cell's tables or a branch's cuts; else from little work
+  friend bool operator<(const Open& a, const Open& b) {
+    return a.bound != b.bound ? a.bound < b.bound : a.order > b.order;
+  }
+};
+
+// The highest bounds first.
+struct BestFirst::Frontier {
+  std::priority_queue<Open> cells, branches;
+  double bound() const {
+    return std::max(cells.empty() ? 0 : cells.top().bound, branches.empty() ? 0 : branches.top().bound);
+  }
+};
+
+// What came of a branch: a bound on all of its plans, or a leaf's best cuts.
+struct BestFirst::Visit {
+  double bound = 0;  // score; 0: no plan of it fits and is better than the floor
+  bool feasible = false;
+  bool refused = false;  // its fastest cut does not fit by evaluate(): a slower one might
+  std::int64_t programmes = 0, evaluations = 0;
+  double open_bound = 0;  // score: no cut that was left out is better
+  std::vector<Candidate> found;
+};
+
+BestFirst::BestFirst(Tables& tables, const SearchOptions& options)
+    : tables_(tables), job_(tables.job()), options_(options), cuts_(tables, options.defaults), bounds_(tables) {
+  how_.goal = job_.goal;
+  order_cells();
+}
+
+double BestFirst::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+double BestFirst::score(std::int64_t global_batch, std::int64_t cycles) const {
+  return how_.goal.score(global_batch, static_cast<double>(cycles) / job_.machine.chip.clock.value);
+}
+
+double BestFirst::bound_of(const BoundedCell& c) const {
+  if (c.least >= how_.below_cycles) return 0;
+  return score(c.cell.micro_batch * c.cell.accumulation * c.cell.replicas, c.least);
+}
+
+void BestFirst::report(double share, const std::string& what) const {
+  if (options_.progress && std::this_thread::get_id() == main_thread_) options_.progress(share, what);
+}
+
+void BestFirst::check_stop() const {
+  if (options_.stop && options_.stop()) throw Stopped();
+}
+
+bool BestFirst::time_is_up() {
+  if (options_.time_limit > 0 && seconds() > options_.time_limit) stopped_ = true;
+  if (options_.programme_limit > 0 && stats_.programmes >= options_.programme_limit) stopped_ = true;
+  return stopped_;
+}
+
+// ---- cells
+
+void BestFirst::order_cells() {
+  const std::vector<Cell> list = superstep::cells(job_, tables_.statistics_group());
+  check_pins(job_, static_cast<std::int64_t>(tables_.facts(list.front().micro_batch).graph.units.size()));
+  std::vector<Cell> held_back;
+  for (const Cell& cell : list) {
+    check_stop();
+    const std::int64_t least = options_.defaults ? 0 : bounds_.quick(cell);
+    if (least < INT64_MAX) {
+      cells_.push_back({least, cell});
+      continue;
+    }
+    stats_.pruned += count_settings(job_, cell, false);
+    held_back.push_back(cell);
+  }
+  if (cells_.empty() && !held_back.empty() && options_.explain) cells_.push_back(widest(held_back));
+  std::stable_sort(cells_.begin(), cells_.end(),
+                   [&](const BoundedCell& a, const BoundedCell& b) { return bound_of(a) > bound_of(b); });
+}
+
+// To say what overflows: of the cells held back, one that spreads the model furthest.
+BestFirst::BoundedCell BestFirst::widest(const std::vector<Cell>& held_back) {
+  const Cell cell = *std::max_element(held_back.begin(), held_back.end(), [](const Cell& a, const Cell& b) {
+    const std::int64_t sa = a.mesh.size() * a.stages, sb = b.mesh.size() * b.stages;
+    return sa != sb ? sa < sb : a.micro_batch > b.micro_batch;
+  });
+  stats_.pruned -= count_settings(job_, cell, false);
+  return {INT64_MAX, cell};
+}
+
+std::vector<Cell> BestFirst::cells() const {
+  std::vector<Cell> out;
+  for (const BoundedCell& c : cells_) out.push_back(c.cell);
+  return out;
+}
+
+// Builds the tables that the settings need, and that are not there yet, side by side.
+void BestFirst::tabulate(const std::vector<SettingSpace>& spaces) {
+  const double before = seconds();
+  std::vector<TableKey> keys;
+  for (const SettingSpace& space : spaces) {
+    const TableKey key = table_key(space.common);
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+  }
+  parallel_for(keys.size(), options_.threads, [&](std::size_t i) {
+    check_stop();
+    if (options_.time_limit <= 0 || seconds() <= options_.time_limit) tables_.table(keys[i]);
+  });
+  stats_.table_seconds += seconds() - before;
+}
+
+// ---- best first
+
+// Of what was found before the sweep knows what its limits allow.
+void BestFirst::start(const Sweep& how) {
+  how_ = how;
+  if (!how.front) return;
+  by_kind_.clear();
+  for (const Candidate& c : std::exchange(all_found_, {})) {
+    if (how.allows(c))
+      keep(c);
+    else
+      all_found_.push_back(c);
+  }
+}
+
+// Cells are opened, and their branches divided, from the highest bound down. Until there is a plan, against which the
+// rest is pruned, branches come before cells that promise little more.
+void BestFirst::sweep(const Sweep& how) {
+  start(how);
+  Frontier open;
+  for (std::size_t i = 0; i < cells_.size(); ++i)
+    open.cells.push({bound_of(cells_[i]), made_++, i, {}, options_.defaults});
+  while (open.bound() > floor() && !time_is_up()) {
+    const bool branch = !open.branches.empty() && open.branches.top().bound > floor();
+    const bool cell = !open.cells.empty() && open.cells.top().bound > floor();
+    const double share = incumbent() == 0 && options_.rank_of == 0 ? kWorthDiving : 1;
+    if (branch && (!cell || open.branches.top().bound >= share * open.cells.top().bound))
+      work_on_top(open);
+    else if (open.cells.top().sure)
+      open_cell(open);
+    else
+      tabulate_cells(open);
+  }
+  const double left = open.bound();
+  for (auto* queue : {&open.cells, &open.branches}) {
+    for (; !queue->empty(); queue->pop()) leave(queue->top());
+  }
+  if (!how_.front) finish(left);
+}
+
+void BestFirst::leave(const Open& o) {
+  const double size = o.branch.parts ? o.branch.size : count_settings(job_, cells_[o.cell].cell, options_.defaults);
+  if (!how_.front) stats_.pruned += size;
+  if (!stopped_ || options_.rank_of == 0 || o.bound <= options_.rank_of) return;
+  const std::vector<std::string> kinds =
+      o.branch.parts ? o.branch.kinds() : kinds_of(job_, cells_[o.cell].cell, options_.defaults);
+  for (const std::string& kind : kinds) maybe_faster_.insert({o.cell, kind});
+}
+
+// What the sweep over all kinds proves. `left`: the highest bound when it stopped.
+void BestFirst::finish(double left) {
+  const double best = incumbent();
+  if (best > 0) stats_.gap = std::max(0.0, 1 - best / std::max({best, open_bound_, stopped_ ? left : 0}));
+  stats_.optimal = !stopped_ && stats_.gap <= 1e-9 && (best > 0 || open_bound_ == 0);
+  for (const auto& kind : faster_) maybe_faster_.erase(kind);
+  stats_.faster = static_cast<double>(faster_.size());
+  stats_.undecided = static_cast<double>(maybe_faster_.size());
+}
+
+// The share of all work that is done when only these cells are not open.
+double BestFirst::cells_done(const Frontier& open) const {
+  return 0.9 * (1 - static_cast<double>(open.cells.size()) / static_cast<double>(cells_.size()));
+}
+
+// Bounds the cells on top by their tables.
+void BestFirst::tabulate_cells(Frontier& open) {
+  const double before = seconds();
+  if (!how_.front) report(cells_done(open), "tabulating " + std::to_string(open.cells.size()) + " cells");
+  std::vector<Open> round;
+  while (round.size() < kCellRound && !open.cells.empty() && !open.cells.top().sure &&
+         open.cells.top().bound > floor()) {
+    round.push_back(open.cells.top());
+    open.cells.pop();
+  }
+  parallel_for(round.size(), options_.threads, [&](std::size_t i) {
+    check_stop();
+    BoundedCell& cell = cells_[round[i].cell];  // also for the sweeps that follow
+    cell.least = std::max(cell.least, bounds_.tabulated(cell.cell));
+    round[i].bound = cell.least == INT64_MAX ? 0 : bound_of(cell);
+    round[i].sure = true;
+  });
+  for (Open& o : round) open.cells.push(std::move(o));
+  stats_.table_seconds += seconds() - before;
+}
+
+void BestFirst::open_cell(Frontier& open) {
+  const Open top = open.cells.top();
+  const std::vector<SettingSpace> spaces = setting_spaces(job_, cells_[top.cell].cell, options_.defaults);
+  if (!how_.front) report(cells_done(open), "searching " + label(spaces.empty() ? Plan{} : spaces[0].common));
+  tabulate(spaces);
+  if (time_is_up()) return;
+  open.cells.pop();
+  const Branches branches = branches_of(tables_, cuts_, spaces, options_.threads);
+  if (!how_.front) stats_.pruned += branches.left_out;
+  push(top, branches.roots, open);
+}
+
+// Pushes those branches of `from` that may be of interest, bounded by little work.
+void BestFirst::push(const Open& from, const std::vector<Branch>& branches, Frontier& open) {
+  for (const Branch& b : branches) {
+    Open o{from.bound, made_++, from.cell, b};
+    const Setting setting = b.setting();
+    const std::int64_t least = least_cycles(setting, limits_of(setting, 0));
+    o.bound = least >= how_.below_cycles ? 0 : std::min(o.bound, score(setting.plan().global_batch(), least));
+    if (o.bound > std::max(floor(), floor_of_kinds(o)))
+      open.branches.push(std::move(o));
+    else if (!how_.front)
+      stats_.pruned += b.size;
+  }
+}
+
+// Those on top are cut, or divided where they have been, side by side against the best plans of before; what comes
+// of them is merged in order.
+void BestFirst::work_on_top(Frontier& open) {
+  std::vector<Open> round;
+  const double all = floor();
+  while (round.size() < kRound && !open.branches.empty() && open.branches.top().bound > all) {
+    round.push_back(open.branches.top());
+    open.branches.pop();
+  }
+  std::vector<Visit> visits(round.size());
+  parallel_for(round.size(), options_.threads, [&](std::size_t i) {
+    check_stop();
+    const Open& o = round[i];
+    const double least = std::max(all, floor_of_kinds(o));
+    if (o.bound <= least || o.sure) return;
+    visits[i] = o.branch.leaf() ? leaf(o.branch.setting(), least) : bound(o.branch.setting(), least);
+  });
+  for (std::size_t i = 0; i < round.size(); ++i) {
+    Open& o = round[i];
+    merge(o, visits[i]);
+    if (o.branch.leaf()) continue;
+    if (o.sure) {
+      push(o, o.branch.children(), open);
+    } else if (visits[i].bound > 0) {
+      o.bound = std::min(o.bound, visits[i].bound);
+      o.sure = true;
+      open.branches.push(std::move(o));
+    }
+  }
+}
+
+// ---- what is worth a cut programme
+
+double BestFirst::incumbent() const {
+  double best = 0;
+  for (const auto& [kind, c] : by_kind_) best = std::max(best, score(c));
+  return best;
+}
+
+// Score: plans that are no better are of no interest. Those of the K-th best kind decide.
+double BestFirst::floor() const {
+  if (options_.rank_of > 0) return options_.rank_of;
+  if (how_.front) return incumbent();
+  double kth = 0;
+  if (static_cast<std::int64_t>(by_kind_.size()) >= options_.top) {
+    std::vector<double> scores;
+    for (const auto& [kind, c] : by_kind_) scores.push_back(score(c));
+    std::nth_element(scores.begin(), scores.begin() + (options_.top - 1), scores.end(), std::greater<>());
+    kth = scores[static_cast<std::size_t>(options_.top) - 1];
+  }
+  return std::max({options_.at_least, kth, kOfInterest * incumbent()});
+}
+
+// Of each kind one plan counts, so that a branch must be better than the best known of one of its kinds. For a rank,
+// that one of a kind of the cell is better is all there is to know.
+double BestFirst::floor_of_kinds(const Open& o) const {
+  if (how_.front) return 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::string& kind : o.branch.kinds()) {
+    if (options_.rank_of > 0) {
+      if (faster_.count({o.cell, kind}) == 0) return 0;
+      continue;
+    }
+    const auto it = by_kind_.find(kind);
+    least = std::min(least, it == by_kind_.end() ? 0 : score(it->second));
+  }
+  return least;
+}
+
+CutLimits BestFirst::limits_of(const Setting& s, double least) const {
+  CutLimits limits;
+  limits.tile = std::min(how_.tile, job_.machine.chip.tile_memory.value);
+  limits.executable = s.executable_limit();
+  limits.ddr = s.ddr_limit();
+  limits.best = how_.below_cycles;
+  if (least > 0) {
+    const double cycles = how_.goal.step_seconds(s.plan().global_batch(), least) * job_.machine.chip.clock.value;
+    if (cycles < static_cast<double>(limits.best)) limits.best = static_cast<std::int64_t>(cycles);
+  }
+  return limits;
+}
+
+// A bound on all settings of a branch, by the best cuts of the setting that bounds them.
+BestFirst::Visit BestFirst::bound(const Setting& setting, double least) const {
+  Visit out;
+  CutLimits limits = limits_of(setting, least);
+  const std::int64_t none = limits.best;
+  for (const CutRules& rules : cuts_.rules_for(setting.plan())) {
+    ++out.programmes;
+    if (setting.plan().phased())
+      limits.best = std::min(limits.best, bound_phases(setting, rules, limits));
+    else if (const std::optional<Cuts> cuts = cut_pipeline(setting, rules, limits))
+      limits.best = std::min(limits.best, cuts->cycles);
+  }
+  if (limits.best < none) out.bound = score(setting.plan().global_batch(), limits.best);
+  return out;
+}
+
+BestFirst::Visit BestFirst::leaf(const Setting& setting, double least) const {
+  Visit out;
+  const Plan& plan = setting.plan();
+  CutLimits limits = limits_of(setting, least);
+  for (const CutRules& rules : cuts_.rules_for(plan)) {
+    ++out.programmes;
+    std::int64_t open = INT64_MAX;
+    const std::optional<Cuts> cuts =
+        plan.phased() ? cut_phases(setting, rules, limits, &open) : cut_pipeline(setting, rules, limits);
+    if (open < INT64_MAX) out.open_bound = std::max(out.open_bound, score(plan.global_batch(), open));
+    if (!cuts) continue;
+    Candidate c;
+    c.plan = with_cuts(plan, *cuts);
+    if (job_.pins.stage_ipu && job_.pins.stage_ipu->size() == c.plan.stage_ipu.size())
+      c.plan.stage_ipu = *job_.pins.stage_ipu;
+    if (!check_plan(c.plan, setting.table().facts(), job_.machine, tables_.training()).empty()) continue;
+    ++out.evaluations;
+    c.estimate = evaluate(setting, c.plan);
+    c.fits = c.estimate.tile_peak <= limits.tile && c.estimate.fits(setting);
+    c.samples_per_second = static_cast<double>(c.plan.global_batch()) /
+                           (static_cast<double>(c.estimate.cycles) / job_.machine.chip.clock.value);
+    (c.fits ? out.feasible : out.refused) = true;
+    if (!c.fits) continue;
+    limits.best = std::min(limits.best, c.estimate.cycles);
+    out.found.push_back(std::move(c));
+  }
+  return out;
+}
+
+// ---- what was found
+
+void BestFirst::merge(const Open& o, const Visit& v) {
+  stats_.programmes += v.programmes;
+  stats_.evaluations += v.evaluations;
+  const bool leaf = o.branch.leaf(), was_cut = v.programmes > 0;
+  if (!how_.front) {
+    if (leaf && was_cut) stats_.explored += 1;
+    if (!o.sure && (leaf ? !was_cut : v.bound <= 0)) stats_.pruned += o.branch.size;
+    stats_.feasible += v.feasible ? 1 : 0;
+    open_bound_ = std::max(open_bound_, v.open_bound);
+  }
+  if (leaf && options_.rank_of > 0) note_faster(o, v);
+  for (const Candidate& c : v.found) keep(c);
+}
+
+void BestFirst::note_faster(const Open& o, const Visit& v) {
+  const std::pair<std::size_t, std::string> kind(o.cell, o.branch.kinds().at(0));
+  if (std::any_of(v.found.begin(), v.found.end(), [&](const Candidate& c) { return score(c) > options_.rank_of; }))
+    faster_.insert(kind);
+  else if (v.refused || v.open_bound > options_.rank_of)
+    maybe_faster_.insert(kind);
+}
+
+void BestFirst::keep(const Candidate& c) {
+  auto [it, fresh] = by_kind_.try_emplace(kind_of(c.plan), c);
+  if (!fresh && better(c, it->second)) it->second = c;
+  all_found_.push_back(c);
+}
+
+// Ties go to the canonical order of fields.
+bool BestFirst::better(const Candidate& a, const Candidate& b) const {
+  if (score(a) != score(b)) return score(a) > score(b);
+  return label(a.plan) < label(b.plan);
+}
+
+std::vector<Candidate> BestFirst::best() const {
+  std::vector<Candidate> out;
+  const double least = kOfInterest * incumbent();
+  for (const auto& [kind, c] : by_kind_) {
+    if (score(c) >= least) out.push_back(c);
+  }
+  std::stable_sort(out.begin(), out.end(), [&](const Candidate& a, const Candidate& b) { return better(a, b); });
+  return out;
+}
+
+}  // namespace superstep

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sweeps over the declared space, from the highest bounds down, until nothing that is left can be better than what was
+// found.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "planner/branch.h"
+#include "planner/cell_bound.h"
+#include "planner/cuts.h"
+#include "planner/search.h"
+#include "planner/space.h"
+
+namespace superstep {
+
+// What a sweep looks for: plans of any kind, of which the best of each are kept, or the one that is fastest within
+// limits.
+struct Sweep {
+  Goal goal;
+  bool front = false;                     // the one
+  std::int64_t tile = INT64_MAX;          // bytes per tile, at most
+  std::int64_t below_cycles = INT64_MAX;  // of a step
+  bool allows(const Candidate& c) const { return c.estimate.tile_peak <= tile && c.estimate.cycles < below_cycles; }
+};
+
+class BestFirst {
+ public:
+  // Throws Error where pins leave nothing legal.
+  BestFirst(Tables& tables, const SearchOptions& options);
+
+  // The first sweep is the one whose work stats() counts and whose kinds are ranked; others start from what was found.
+  void sweep(const Sweep& how);
+
+  // By the goal of the last sweep, best first.
+  std::vector<Candidate> best() const;
+  const SearchStats& stats() const { return stats_; }
+  bool stopped() const { return stopped_; }
+  std::vector<Cell> cells() const;  // from the most promising
+  PinnedCuts& cuts() { return cuts_; }
+  void report(double share, const std::string& what) const;
+
+ private:
+  // A cell and cycles that no plan of it takes less than; INT64_MAX: none fits.
+  struct BoundedCell {
+    std::int64_t least = 0;
+    Cell cell;
+  };
+  struct Open;
+  struct Frontier;
+  struct Visit;
+
+  Tables& tables_;
+  const Job& job_;
+  const SearchOptions& options_;
+  PinnedCuts cuts_;
+  CellBounds bounds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::vector<BoundedCell> cells_;
+  SearchStats stats_;
+  Sweep how_;  // the one that runs
+  bool stopped_ = false;
+  std::thread::id main_thread_ = std::this_thread::get_id();  // reports progress
+  std::map<std::string, Candidate> by_kind_;                  // the best of each, so far
+  std::vector<Candidate> all_found_;
+  double open_bound_ = 0;  // score: where a phase programme ran out of its budget, what was left out
+  std::size_t made_ = 0;   // Open, so far
+  // With rank_of, by cell: kinds with a plan that is better, and those that may have one.
+  std::set<std::pair<std::size_t, std::string>> faster_, maybe_faster_;
+
+  double score(std::int64_t global_batch, std::int64_t cycles) const;
+  double score(const Candidate& c) const { return score(c.plan.global_batch(), c.estimate.cycles); }
+  double bound_of(const BoundedCell& c) const;
+  bool better(const Candidate& a, const Candidate& b) const;
+  void check_stop() const;
+  bool time_is_up();
+  double seconds() const;
+
+  void order_cells();
+  BoundedCell widest(const std::vector<Cell>& held_back);
+  void start(const Sweep& how);
+  void finish(double left);
+  void leave(const Open& o);
+  void tabulate(const std::vector<SettingSpace>& spaces);
+  void tabulate_cells(Frontier& open);
+  void open_cell(Frontier& open);
+  void push(const Open& from, const std::vector<Branch>& branches, Frontier& open);
+  void work_on_top(Frontier& open);
+  double cells_done(const Frontier& open) const;
+
+  double incumbent() const;
+  double floor() const;
+  double floor_of_kinds(const Open& o) const;
+  CutLimits limits_of(const Setting& s, double least) const;
+  Visit bound(const Setting& setting, double least) const;
+  Visit leaf(const Setting& setting, double least) const;
+  void merge(const Open& o, const Visit& v);
+  void note_faster(const Open& o, const Visit& v);
+  void keep(const Candidate& c);
+};
+
+}  // namespace superstep

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked of a search: goals, fronts, limits, partitions.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/machine/load_machine.h"
+#include "planner/front.h"
+#include "planner/partitions.h"
+#include "planner/plan_job.h"
+#include "planner/tell_apart.h"
+#include "tests/planner/world.h"
+
+namespace superstep {
+namespace {
+
+using nlohmann::json;
+using test::World;
+using testing::ElementsAre;
+
+json inference() {
+  json job = test::small_gpt({});
+  job.erase("batch");
+  job.erase("optimizer");
+  job["task"] = "inference";
+  return job;
+}
+
+SearchResult searched(const json& job) {
+  World world(job);
+  return search(world.tables, {});
+}
+
+TEST(Goal, ThroughputIsSamplesPerSecond) {
+  const Goal goal{Objective::throughput, 0};
+  EXPECT_EQ(goal.score(64, 0.5), 128);
+  EXPECT_EQ(goal.step_seconds(64, 128), 0.5);
+}
+
+TEST(Goal, LatencyIsStepsPerSecondWhateverTheBatch) {
+  const Goal goal{Objective::latency, 0};
+  EXPECT_EQ(goal.score(64, 0.5), 2);
+  EXPECT_EQ(goal.score(1, 0.5), 2);
+  EXPECT_EQ(goal.step_seconds(64, 4), 0.25);
+}
+
+TEST(Goal, TrainingTakesWholeSteps) {
+  const Goal goal{Objective::time_to_train, 100};
+  EXPECT_EQ(goal.score(50, 1), 50);         // 2 steps
+  EXPECT_EQ(goal.score(64, 1), 50);         // 2 steps too
+  EXPECT_DOUBLE_EQ(goal.score(33, 1), 25);  // 4
+  EXPECT_EQ(goal.step_seconds(64, 25), 2);
+}
+
+TEST(Goal, LatencyFindsTheShortestStepOfAFreeBatch) {
+  json job = inference();
+  const Candidate rate = searched(job).best.at(0);
+  job["objective"] = "latency";
+  const Candidate step = searched(job).best.at(0);
+  EXPECT_LT(step.estimate.cycles, rate.estimate.cycles);
+  EXPECT_LT(step.samples_per_second, rate.samples_per_second);
+  EXPECT_EQ(step.plan.micro_batch, 1);
+}
+
+TEST(Goal, TimeToTrainCountsTheLastStepInFull) {
+  json job = test::small_gpt({});
+  job["objective"] = "time_to_train";
+  job["train_for"] = {{"samples", 33}};  // batch 32: two steps
+  World world(job);
+  const Candidate best = search(world.tables, {}).best.at(0);
+  const Evaluated e = evaluate_in_full(world.tables, best.plan);
+  EXPECT_DOUBLE_EQ(e.time_to_train, 2 * e.step_seconds);
+}
+
+TEST(Goal, TokensAreSamplesOfTheSequenceLength) {
+  json job = test::small_gpt({});
+  const std::int64_t sequence = std::get<TransformerSpec>(*World(job).job.model.zoo).sequence_length;
+  job["train_for"] = {{"tokens", 10 * sequence + 1}};
+  EXPECT_EQ(World(job).job.goal.samples, 11);
+}
+
+TEST(Front, OfThroughputAndLatencyTradesOneForTheOther) {
+  json job = inference();
+  job["pareto"] = {"throughput", "latency"};
+  const std::vector<Candidate> front = searched(job).pareto;
+  ASSERT_GE(front.size(), 3U);
+  for (std::size_t i = 1; i < front.size(); ++i) {
+    EXPECT_LT(front[i].estimate.cycles, front[i - 1].estimate.cycles);
+    EXPECT_LT(front[i].samples_per_second, front[i - 1].samples_per_second);
+  }
+  job["objective"] = "latency";
+  EXPECT_EQ(searched(job).best.at(0).estimate.cycles, front.back().estimate.cycles);
+}
+
+TEST(Front, KeepsWhatNothingIsBetterThan) {
+  std::vector<Evaluated> plans(4);
+  const double rates[] = {10, 30, 20, 20};
+  const std::int64_t peaks[] = {5, 9, 9, 7};
+  for (std::size_t i = 0; i < plans.size(); ++i) plans[i].samples_per_second = rates[i], plans[i].tile_peak = peaks[i];
+  keep_front(plans, {Measure::throughput, Measure::memory});
+  std::vector<double> left;
+  for (const Evaluated& e : plans) left.push_back(e.samples_per_second);
+  EXPECT_THAT(left, ElementsAre(30, 20, 10));
+}
+
+TEST(Partitions, AreSearchedWithALimitOrAFrontOfThem) {
+  const auto sizes = [](const json& job) {
+    std::vector<std::int64_t> out;
+    for (const Job& part : on_partitions(World(job).job)) out.push_back(part.machine.ipus);
+    return out;
+  };
+  json job = test::small_gpt({});
+  job["machine"] = "ipu-pod16";
+  EXPECT_THAT(sizes(job), ElementsAre(16));
+  job["limits"] = {{"ipus", 9}};
+  EXPECT_THAT(sizes(job), ElementsAre(8, 4, 2, 1));
+  job["plan"]["pipeline_stages"] = 4;
+  EXPECT_THAT(sizes(job), ElementsAre(8, 4));
+  job.erase("limits");
+  job["pareto"] = {"throughput", "power"};
+  EXPECT_THAT(sizes(job), ElementsAre(16, 8, 4));
+}
+
+// Five samples on four IPUs leave one replica; on one IPU too, without links.
+TEST(Partitions, FewerIpusMayBeFaster) {
+  json job = test::small_gpt({});
+  job["machine"] = "ipu-m2000";
+  job["batch"]["global"] = 5;
+  job["plan"] = {{"tensor_parallel", 1}, {"pipeline_stages", {1, 2, 4}}};
+  const SearchOptions options;
+  const PlannedJob all = plan_job(World(job).job, options);
+  job["limits"] = {{"ipus", 4}};
+  const PlannedJob fewer = plan_job(World(job).job, options);
+  ASSERT_EQ(fewer.status, PlanStatus::planned);
+  EXPECT_GE(fewer.samples_per_second, all.samples_per_second);
+  EXPECT_EQ(fewer.plan.ipus(), 1);
+}
+
+TEST(Limits, StreamingMemoryIsTheLesserOfMachineAndJob) {
+  json job = test::small_gpt({});
+  job["machine"] = "ipu-m2000";
+  job["limits"] = {{"ddr_bytes_per_ipu", 1 << 20}};
+  EXPECT_EQ(World(job).job.machine.streaming_per_ipu().value, 1 << 20);
+  job["limits"] = {{"ddr_bytes_per_ipu", std::int64_t{1} << 60}};
+  EXPECT_EQ(World(job).job.machine, load_machine("ipu-m2000"));
+}
+
+TEST(DistinctLabels, SayWhatDiffersWhereLabelsDoNot) {
+  World world(test::small_gpt({}));
+  const Plan a = search(world.tables, {}).best.at(0).plan;
+  Plan b = a;
+  b.location.optimizer_state = Location::streaming;
+  ASSERT_EQ(a.recompute, std::vector{Recompute::none});
+  b.recompute = {Recompute::layer};
+  EXPECT_THAT(distinct_labels({&a, &b}), ElementsAre(label(a), label(a) + ", state streaming, recompute layer"));
+}
+
+}  // namespace
+}  // namespace superstep
