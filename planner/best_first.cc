@@ -91,7 +91,6 @@ bool BestFirst::time_is_up() {
 void BestFirst::order_cells() {
   const std::vector<Cell> list = superstep::cells(job_, tables_.statistics_group());
   check_pins(job_, static_cast<std::int64_t>(tables_.facts(list.front().micro_batch).graph.units.size()));
-  std::vector<Cell> held_back;
   for (const Cell& cell : list) {
     check_stop();
     const std::int64_t least = options_.defaults ? 0 : bounds_.quick(cell);
@@ -100,26 +99,44 @@ void BestFirst::order_cells() {
       continue;
     }
     stats_.pruned += count_settings(job_, cell, false);
-    held_back.push_back(cell);
+    held_back_.push_back(cell);
   }
-  if (cells_.empty() && !held_back.empty() && options_.explain) cells_.push_back(widest(held_back));
+  if (cells_.empty() && !held_back_.empty() && options_.explain) cells_.push_back(widest());
   std::stable_sort(cells_.begin(), cells_.end(),
                    [&](const BoundedCell& a, const BoundedCell& b) { return bound_of(a) > bound_of(b); });
 }
 
 // To say what overflows: of the cells held back, one that spreads the model furthest.
-BestFirst::BoundedCell BestFirst::widest(const std::vector<Cell>& held_back) {
-  const Cell cell = *std::max_element(held_back.begin(), held_back.end(), [](const Cell& a, const Cell& b) {
+BestFirst::BoundedCell BestFirst::widest() {
+  const auto cell = std::max_element(held_back_.begin(), held_back_.end(), [](const Cell& a, const Cell& b) {
     const std::int64_t sa = a.mesh.size() * a.stages, sb = b.mesh.size() * b.stages;
     return sa != sb ? sa < sb : a.micro_batch > b.micro_batch;
   });
-  stats_.pruned -= count_settings(job_, cell, false);
-  return {INT64_MAX, cell};
+  const BoundedCell out{INT64_MAX, *cell};
+  stats_.pruned -= count_settings(job_, *cell, false);
+  held_back_.erase(cell);
+  return out;
 }
 
 std::vector<Cell> BestFirst::cells() const {
   std::vector<Cell> out;
   for (const BoundedCell& c : cells_) out.push_back(c.cell);
+  return out;
+}
+
+std::vector<SearchedCell> BestFirst::searched_cells() const {
+  std::vector<SearchedCell> out;
+  const auto add = [&](const Cell& c, std::int64_t least, bool opened) {
+    using Fate = SearchedCell::Fate;
+    const double seconds = static_cast<double>(least) / job_.machine.chip.clock.value;
+    const bool fits = least < INT64_MAX;
+    const Fate fate = opened ? Fate::opened : fits ? Fate::excluded : Fate::does_not_fit;
+    out.push_back({c.mesh, c.stages, c.replicas, c.micro_batch, c.accumulation,
+                   count_settings(job_, c, options_.defaults),
+                   fits ? static_cast<double>(c.micro_batch * c.accumulation * c.replicas) / seconds : 0, fate});
+  };
+  for (const BoundedCell& c : cells_) add(c.cell, c.least, c.opened);
+  for (const Cell& c : held_back_) add(c, INT64_MAX, false);
   return out;
 }
 
@@ -230,6 +247,7 @@ void BestFirst::open_cell(Frontier& open) {
   tabulate(spaces);
   if (time_is_up()) return;
   open.cells.pop();
+  cells_[top.cell].opened = true;
   const Branches branches = branches_of(tables_, cuts_, spaces, options_.threads);
   if (!how_.front) stats_.pruned += branches.left_out;
   push(top, branches.roots, open);

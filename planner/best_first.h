@@ -44,6 +44,8 @@ class BestFirst {
   const SearchStats& stats() const { return stats_; }
   bool stopped() const { return stopped_; }
   std::vector<Cell> cells() const;  // from the most promising
+  std::vector<Candidate> found() const { return all_found_; }
+  std::vector<SearchedCell> searched_cells() const;
   PinnedCuts& cuts() { return cuts_; }
   void report(double share, const std::string& what) const;
 
@@ -52,6 +54,7 @@ class BestFirst {
   struct BoundedCell {
     std::int64_t least = 0;
     Cell cell;
+    bool opened = false;
   };
   struct Open;
   struct Frontier;
@@ -64,6 +67,7 @@ class BestFirst {
   CellBounds bounds_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::vector<BoundedCell> cells_;
+  std::vector<Cell> held_back_;  // those of which none fits
   SearchStats stats_;
   Sweep how_;  // the one that runs
   bool stopped_ = false;
@@ -84,7 +88,7 @@ class BestFirst {
   double seconds() const;
 
   void order_cells();
-  BoundedCell widest(const std::vector<Cell>& held_back);
+  BoundedCell widest();
   void start(const Sweep& how);
   void finish(double left);
   void leave(const Open& o);

@@ -10,6 +10,7 @@
 #include "planner/efficiency.h"
 #include "planner/explain_terms.h"
 #include "planner/report_columns.h"
+#include "planner/search_columns.h"
 
 namespace superstep {
 namespace {
@@ -185,6 +186,7 @@ void add_search(report::Index& index, const SearchResult& s) {
   out->set_feasible(s.stats.feasible);
   out->set_evaluations(s.stats.evaluations);
   out->set_programmes(s.stats.programmes);
+  out->set_candidates(std::ssize(s.candidates));
   out->set_seconds(s.stats.seconds);
   out->set_table_seconds(s.stats.table_seconds);
   out->set_optimal(s.stats.optimal);
@@ -356,6 +358,7 @@ void write_report(Tables& tables, const ReportParts& parts, const std::string& p
   if (parts.shown) add_efficiency(index, *parts.shown, tables);
   ReportWriter writer;
   if (parts.shown) add_columns(writer, index, *parts.shown, tables.table(table_key(parts.shown->plan)));
+  if (parts.search) add_search_columns(writer, *parts.search, tables.job().machine);
   writer.finish(std::move(index), path);
 }
 

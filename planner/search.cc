@@ -30,6 +30,10 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
     out.stats.evaluations = space.stats().evaluations;
     out.stats.table_seconds = space.stats().table_seconds;
   }
+  if (options.record) {
+    out.candidates = space.found();
+    out.cells = space.searched_cells();
+  }
   if (out.best.empty() && options.rank_of == 0 && options.explain)
     explain_infeasible(tables, options, space.cells(), space.cuts(), out);
   out.stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

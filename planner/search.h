@@ -30,6 +30,16 @@ struct Candidate {
   bool fits = false;
 };
 
+// A (t, p, r, m, g) with all its settings.
+struct SearchedCell {
+  enum class Fate : std::uint8_t { opened, excluded, does_not_fit };  // excluded: by its bound
+  TensorParallel mesh;
+  std::int64_t stages = 1, replicas = 1, micro_batch = 1, accumulation = 1;
+  double settings = 0;
+  double bound = 0;  // samples per second that none of its plans exceeds; 0: none fits
+  Fate fate = Fate::excluded;
+};
+
 struct SearchStats {
   double explored = 0;           // settings whose cuts were optimised
   double pruned = 0;             // settings whose bound was no better than the best
@@ -50,6 +60,9 @@ struct SearchResult {
   std::vector<Overflow> overflows;  // not empty when best is
   std::optional<Plan> closest;      // the plan the overflow belongs to
   std::string nearest_fix;          // the single-field change with least loss that fits; empty: none found
+  // With `record`: all plans that were found, which all fit, and all cells, both in the order they came.
+  std::vector<Candidate> candidates;
+  std::vector<SearchedCell> cells;
   SearchStats stats;
   std::vector<SpaceField> space;
   std::vector<std::string> notes;
@@ -64,6 +77,7 @@ struct SearchOptions {
   bool pareto = true;
   bool find_fix = true;
   bool explain = true;    // what is in the way when nothing fits
+  bool record = false;    // candidates and cells
   int threads = 0;        // 0: all cores; the result does not depend on it
   bool defaults = false;  // estimate: fields that are not pinned take their default instead of being searched
   double rank_of = 0;     // score; above 0: count the kinds of plan that are better, instead of the best few

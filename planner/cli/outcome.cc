@@ -225,6 +225,7 @@ SearchOptions search_options(const OutcomeOptions& options, const CommonOptions&
   out.find_fix = options.find_fix && !options.estimate;
   out.threads = common.threads;
   out.defaults = options.estimate;
+  out.record = options.record;
   out.progress = options.progress ? options.progress : progress_of(common);
   out.stop = options.stop;
   return out;
@@ -247,11 +248,14 @@ Outcome solve_partition(const Job& job, const SearchOptions& options, WarmTables
 Outcome together(Outcome a, Outcome b, std::int64_t top) {
   const bool b_leads = !b.best.empty() && (a.best.empty() || b.best[0].score > a.best[0].score);
   if (b_leads) std::swap(a, b);
-  std::move(b.best.begin(), b.best.end(), std::back_inserter(a.best));
+  const auto append = [](auto& to, auto& from) { std::move(from.begin(), from.end(), std::back_inserter(to)); };
+  append(a.best, b.best);
   std::stable_sort(a.best.begin(), a.best.end(),
                    [](const Evaluated& x, const Evaluated& y) { return x.score > y.score; });
   if (std::ssize(a.best) > top) a.best.erase(a.best.begin() + top, a.best.end());
-  std::move(b.pareto.begin(), b.pareto.end(), std::back_inserter(a.pareto));
+  append(a.pareto, b.pareto);
+  append(a.search.candidates, b.search.candidates);
+  append(a.search.cells, b.search.cells);
   a.search.stats = a.search.stats + b.search.stats;
   return a;
 }

@@ -33,6 +33,7 @@ struct OutcomeOptions {
   bool pareto = true;
   bool find_fix = true;
   bool estimate = false;
+  bool record = false;                                                  // see SearchOptions
   std::function<void(double share, const std::string& what)> progress;  // instead of the command line's
   std::function<bool()> stop;                                           // see SearchOptions
 };

@@ -86,7 +86,9 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
   if (!a.pinned.empty()) check_same_question(load_job(a.job), load_job(a.pinned));
   const std::optional<nlohmann::json> pins = a.why.empty() ? std::nullopt : std::optional(read_why(a.why));
   WarmTables warm;
-  Outcome o = solve(load_job(a.job), a.options, common, warm);
+  OutcomeOptions options = a.options;
+  options.record = !a.report.empty();
+  Outcome o = solve(load_job(a.job), options, common, warm);
   check_estimated(o);
   std::optional<WhyNot> why;
   if (pins) why = explain_why_not(o, *pins, a.options, common, warm);

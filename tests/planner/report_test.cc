@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -41,6 +42,36 @@ TEST(Report, NamesThePassOfEveryColumnOfTheHeatMap) {
     EXPECT_THAT(names[i], testing::HasSubstr(groups[i])) << "column " << i;
   }
   EXPECT_EQ(seen, (std::set<std::string>{"forward", "backward", "update"}));
+  std::filesystem::remove(path);
+}
+
+TEST(Report, ListsWhatWasSearched) {
+  World world(test::small_gpt({}));
+  SearchOptions options;
+  options.record = true;
+  const SearchResult found = search(world.tables, options);
+  const Evaluated e = evaluate_in_full(world.tables, found.best.at(0).plan);
+  ReportParts parts;
+  parts.shown = &e;
+  parts.search = &found;
+  const std::string path = testing::TempDir() + "searched.ssr";
+  write_report(world.tables, parts, path);
+
+  const ReportFile report = ReportFile::open(path);
+  double settings = 0;
+  for (double n : report.column_reals("cell.settings")) settings += n;
+  EXPECT_EQ(settings, found.stats.explored + found.stats.pruned);
+  const std::vector<double> rates = report.column_reals("candidate.samples_per_second");
+  EXPECT_EQ(std::ssize(rates), report.index().search().candidates());
+  EXPECT_EQ(rates.at(0), found.best[0].samples_per_second);
+  EXPECT_TRUE(std::is_sorted(rates.rbegin(), rates.rend()));
+  EXPECT_EQ(report.column_texts("candidate.plan")[0], to_json(found.best[0].plan).dump());
+  const TextColumn fates = report.column_texts("cell.fate");
+  const std::vector<double> bounds = report.column_reals("cell.bound");
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    if (fates[i] == "excluded") EXPECT_LE(bounds[i], rates[0]) << "cell " << i;
+    if (fates[i] == "does not fit") EXPECT_EQ(bounds[i], 0) << "cell " << i;
+  }
   std::filesystem::remove(path);
 }
 
