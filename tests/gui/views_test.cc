@@ -173,6 +173,7 @@ TEST_F(Views, CellsOverTheLimitHaveTheLimitsColour) {
 TEST_F(Views, AClickOnAMemoryColumnShowsThatIpu) {
   open(Example::tight);
   const auto view = shown("memory");
+  QTest::mouseClick(view->findChild<QToolButton*>("showTotals"), Qt::LeftButton);
   QCoreApplication::processEvents();
   auto* columns = view->findChild<MemoryColumns*>();
   const auto layout = columns->layoutNow();
