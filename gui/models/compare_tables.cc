@@ -103,6 +103,58 @@ QString ComparedReports::bandText(int target) const {
   return QString("95 % band %1 to %2 ms").arg(signed_number(band->low * 1e3, 0), signed_number(band->high * 1e3, 0));
 }
 
+std::optional<double> ComparedReports::phaseDifference(int phase, int target) const {
+  const auto ms = [&](int report) -> std::optional<double> {
+    const auto r = static_cast<std::size_t>(report);
+    const auto& cycles = phases[static_cast<std::size_t>(phase)].cycles[r];
+    if (!cycles || !(clock_hz[r] > 0)) return std::nullopt;
+    return static_cast<double>(*cycles) / clock_hz[r] * 1e3;
+  };
+  const auto mine = ms(target), theirs = ms(0);
+  return mine && theirs ? std::optional(*mine - *theirs) : std::nullopt;
+}
+
+namespace {
+
+// "L3" and "attention forward" of "layer3/attention forward"; "head" and "forward" of "head forward".
+std::pair<QString, QString> layer_and_phase(const std::string& name) {
+  const std::size_t end = name.find_first_of("/ ");
+  const std::string first = name.substr(0, end);
+  const bool numbered = first.starts_with("layer") && first.size() > 5;
+  return {text(numbered ? "L" + first.substr(5) : first),
+          end == std::string::npos ? QString() : text(name.substr(end + 1))};
+}
+
+}  // namespace
+
+PhaseGrid phase_grid(const ComparedReports& compared) {
+  PhaseGrid out;
+  for (const ComparedCycles& phase : compared.phases) {
+    const auto [layer, part] = layer_and_phase(phase.name);
+    if (!out.columns.contains(layer)) out.columns << layer;
+    if (!out.rows.contains(part)) out.rows << part;
+  }
+  // Numbered layers by number, in the places that numbered ones have; what matched came first and what did not below.
+  QStringList layers;
+  const auto numbered = [](const QString& name) { return name.size() > 1 && name[0] == 'L' && name[1].isDigit(); };
+  for (const QString& name : out.columns) {
+    if (numbered(name)) layers << name;
+  }
+  std::sort(layers.begin(), layers.end(),
+            [](const QString& a, const QString& b) { return a.mid(1).toInt() < b.mid(1).toInt(); });
+  for (QString& name : out.columns) {
+    if (numbered(name)) name = layers.takeFirst();
+  }
+  out.phases.assign(static_cast<std::size_t>(out.rows.size()),
+                    std::vector<int>(static_cast<std::size_t>(out.columns.size()), -1));
+  for (std::size_t i = 0; i < compared.phases.size(); ++i) {
+    const auto [layer, part] = layer_and_phase(compared.phases[i].name);
+    out.phases[static_cast<std::size_t>(out.rows.indexOf(part))][static_cast<std::size_t>(out.columns.indexOf(layer))] =
+        static_cast<int>(i);
+  }
+  return out;
+}
+
 ComparedPointer compare_reports(std::vector<ReportPointer> reports,
                                 const std::vector<std::shared_ptr<const HeatData>>& heat) {
   auto out = std::make_shared<ComparedReports>();

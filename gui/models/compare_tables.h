@@ -3,6 +3,7 @@
 // others are targets; differences are target minus source.
 #pragma once
 
+#include <QStringList>
 #include <memory>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct ComparedReports {
   std::vector<ComparedCycles> phases;  // cycles in a step, layers and phases by name
   std::vector<double> clock_hz;
 
+  // Of a row of phases, target less source, in ms of a step. None: one of the two does not have it.
+  std::optional<double> phaseDifference(int phase, int target) const;
   bool empty() const { return comparison.labels.empty(); }
   int size() const { return static_cast<int>(comparison.labels.size()); }
   QString label(int report) const;
@@ -25,6 +28,13 @@ struct ComparedReports {
   QString bandText(int target) const;
 };
 using ComparedPointer = std::shared_ptr<const ComparedReports>;
+
+// The phases as a grid: "layer3/attention forward" stands in the column L3 and the row "attention forward".
+struct PhaseGrid {
+  QStringList rows, columns;             // in order of appearance, layers by number
+  std::vector<std::vector<int>> phases;  // of each row and column its place among the phases; -1: none
+};
+PhaseGrid phase_grid(const ComparedReports& compared);
 
 // As many `heat` as reports.
 ComparedPointer compare_reports(std::vector<ReportPointer> reports,

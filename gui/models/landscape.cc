@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/models/landscape.h"
 
-#include <QCollator>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <algorithm>
+#include <tuple>
 
 namespace superstep::gui {
 namespace {
@@ -90,9 +90,15 @@ QStringList color_values(const std::vector<LandscapePlan>& plans, const Landscap
   for (const LandscapePlan& plan : plans) {
     if (!values.contains(plan.*color.field)) values << plan.*color.field;
   }
-  QCollator order(QLocale::c());
-  order.setNumericMode(true);
-  std::sort(values.begin(), values.end(), order);
+  // Numbers as numbers, then texts; a product of two numbers ("8 x 2") by its first.
+  std::sort(values.begin(), values.end(), [](const QString& a, const QString& b) {
+    const auto key = [](const QString& text) {
+      bool number = false;
+      const int value = text.section(' ', 0, 0).toInt(&number);
+      return std::tuple(number ? 0 : 1, value, text);
+    };
+    return key(a) < key(b);
+  });
   return values;
 }
 

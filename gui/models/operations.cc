@@ -180,18 +180,18 @@ TableContents operations_table(const ReportPointer& report, std::shared_ptr<cons
       real("ms", 2, [=](int row) { return clock > 0 ? std::optional(seconds(row) * 1e3) : std::nullopt; }),
       real("% of step", 2,
            [=](int row) { return clock > 0 && step > 0 ? std::optional(seconds(row) / step * 100) : std::nullopt; }),
-      number("Compute", &Row::compute_cycles),
-      number("Exchange", &Row::exchange_cycles),
-      number("Sync", &Row::sync_cycles),
-      number("Bytes moved", &Row::bytes),
-      live,
-      {"Product", false, [=](int row) { return at(row).efficiency ? text(at(row).efficiency->product()) : QString(); }},
+      real("% of peak", 1, of_peak),
       real("AMP %", 1,
            [=](int row) {
              const auto* e = at(row).efficiency;
              return e ? std::optional(e->amp_efficiency() * 100) : std::nullopt;
            }),
-      real("% of peak", 1, of_peak),
+      {"Product", false, [=](int row) { return at(row).efficiency ? text(at(row).efficiency->product()) : QString(); }},
+      number("Compute", &Row::compute_cycles),
+      number("Exchange", &Row::exchange_cycles),
+      number("Sync", &Row::sync_cycles),
+      number("Bytes moved", &Row::bytes),
+      live,
   };
   out.tip = [=](int row) {
     const Row& r = at(row);

@@ -16,6 +16,7 @@
 #include "gui/widgets/compare_chart.h"
 #include "gui/widgets/compare_headline.h"
 #include "gui/widgets/data_table.h"
+#include "gui/widgets/difference_map.h"
 #include "gui/widgets/panel.h"
 
 namespace superstep::gui {
@@ -116,21 +117,37 @@ QWidget* CompareView::makeWaterfalls() {
   return waterfallPanel_;
 }
 
-QWidget* CompareView::makeLower() {
+QWidget* CompareView::makePhasesTable() {
   phasesTable_ = new DataTable(&shownPhases_);
+  phasesTable_->setObjectName("phasesTable");
+  phasesTable_->setAccessibleName(tr("Layers and phases"));
   phasesTable_->setWideColumn(0, 118);
   phasesTable_->setEmptyText(tr("Nothing to compare."));
   auto* filter = new QLineEdit;
   filter->setObjectName("phaseFilter");
   filter->setAccessibleName(tr("Filter layers and phases by name"));
-  filter->setPlaceholderText(tr("Filter"));
+  filter->setPlaceholderText(tr("Filter by name"));
   filter->setClearButtonEnabled(true);
-  filter->setFixedWidth(96);
-  filter->setStyleSheet("QLineEdit { min-height: 18px; }");
   connect(filter, &QLineEdit::textEdited, &shownPhases_, &QSortFilterProxyModel::setFilterFixedString);
+  auto* page = new QWidget;
+  auto* layout = new QVBoxLayout(page);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addWidget(filter);
+  layout->addWidget(phasesTable_, 1);
+  return page;
+}
+
+QWidget* CompareView::makeLower() {
+  map_ = new DifferenceMap;
   phasesPanel_ = new Panel(tr("Layers and phases"));
-  phasesPanel_->setContent(phasesTable_);
-  phasesPanel_->setCorner(filter);
+  phasesPanel_->setContent(map_);
+  phasesPanel_->setTable(makePhasesTable());
+  connect(map_, &DifferenceMap::phaseClicked, this, [this](const QString& name) {
+    Selection selection = session_.selection();
+    selection.op = name;
+    session_.select(selection);
+  });
   memoryTable_ = new DataTable(&memory_);
   memoryTable_->setWideColumn(0, 100);
   memoryTable_->setEmptyText(tr("Nothing to compare."));
@@ -145,9 +162,9 @@ QWidget* CompareView::makeLower() {
   auto* layout = new QHBoxLayout(page);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(12);
-  layout->addWidget(phasesPanel_, 35);
-  layout->addWidget(memoryPanel_, 31);
-  layout->addWidget(figures, 34);
+  layout->addWidget(phasesPanel_, 34);
+  layout->addWidget(memoryPanel_, 34);
+  layout->addWidget(figures, 32);
   for (QWidget* panel :
        {static_cast<QWidget*>(phasesPanel_), static_cast<QWidget*>(memoryPanel_), static_cast<QWidget*>(figures)})
     panel->setMinimumHeight(120);
@@ -164,6 +181,7 @@ void CompareView::rebuild() {
   }
   compared_ = compare_reports(std::move(reports), heat);
   headline_->setComparison(*compared_);
+  map_->setComparison(compared_);
   rebuildSides();
   rebuildTables();
   chart_->setSelectedTerm(session_.selection().term);
@@ -188,8 +206,10 @@ void CompareView::rebuildTables() {
   hide_columns(memoryTable_, {1});
   const auto matched = std::count_if(compared_->phases.begin(), compared_->phases.end(),
                                      [](const ComparedCycles& row) { return row.matched(); });
-  phasesPanel_->setSubtitle(compared_->empty() ? QString()
-                                               : tr("%1 of %2 match").arg(matched).arg(compared_->phases.size()));
+  phasesPanel_->setSubtitle(
+      compared_->empty()
+          ? QString()
+          : tr("%1 − Source · %2 of %3 match").arg(compared_->side(1)).arg(matched).arg(compared_->phases.size()));
   const auto& terms = compared_->comparison.waterfall;
   const auto both = std::count_if(terms.begin(), terms.end(), [](const ComparedTerm& row) {
     return std::all_of(row.seconds.begin(), row.seconds.end(), [](const auto& s) { return s.has_value(); });

@@ -14,6 +14,7 @@ namespace superstep::gui {
 class CompareChart;
 class CompareHeadline;
 class DataTable;
+class DifferenceMap;
 class Panel;
 
 class CompareView : public View {
@@ -30,6 +31,7 @@ class CompareView : public View {
   QWidget* makeControls();
   QWidget* makeWaterfalls();
   QWidget* makeLower();
+  QWidget* makePhasesTable();
   void rebuild();        // the comparison and all that shows it
   void rebuildTables();  // units and hidden rows
   void rebuildSides();   // the combo boxes
@@ -45,6 +47,7 @@ class CompareView : public View {
   CompareChart* chart_;
   DataTable* termsTable_;
   DataTable* phasesTable_;
+  DifferenceMap* map_;
   DataTable* memoryTable_;
   Panel* waterfallPanel_;
   Panel* phasesPanel_;

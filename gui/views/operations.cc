@@ -21,7 +21,7 @@ namespace {
 
 // Columns that are there but not shown at first.
 constexpr int kIn = 1;
-constexpr int kSync = 8;
+constexpr int kSync = 11;
 
 }  // namespace
 
@@ -112,7 +112,7 @@ QWidget* OperationsView::makeTables() {
   view_->setAccessibleName(tr("Operations"));
   view_->setEmptyText(
       tr("The report lists no operations. A report of a plan does: “superstep plan JOB.json -o F.ssr”."));
-  view_->setWideColumn(0, 200);
+  view_->setWideColumn(0, 250);
   view_->setSelectionMode(QAbstractItemView::ExtendedSelection);
   connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
     if (current.isValid() && !following_) selectRow(current.data(kSourceRole).toInt());

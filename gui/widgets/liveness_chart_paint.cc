@@ -22,6 +22,8 @@ QString short_layer(const std::string& phase) {
   return QString::fromStdString(numbered ? "L" + first.substr(5) : first);
 }
 
+bool is_again(const HeatPhase& phase) { return phase.name.ends_with(" recompute"); }
+
 // Calls see(first, end, text) for each run of points with the same text.
 template <class Text, class See>
 void runs(const Liveness& liveness, Text text, See see) {
@@ -128,15 +130,20 @@ void LivenessChart::paintHeads(QPainter& painter, const LivenessLayout& layout) 
     return data_.heat->phases[static_cast<std::size_t>(p.phase)];
   };
   painter.setFont(ui_font(10.5, QFont::Medium));
-  runs(
-      *data_.liveness, [&](const LivenessPoint& p) { return phase(p).group; },
-      [&](int first, int end, const std::string& group) {
-        const QRectF head(layout.x(first) + 0.5, 0, layout.x(end) - layout.x(first) - 1, kHead);
-        painter.fillRect(head, theme.track);
-        painter.setPen(theme.text);
-        if (text_width(painter.font(), QString::fromStdString(group)) + 6 < head.width())
-          draw_text(painter, head, QString::fromStdString(group), Qt::AlignCenter);
-      });
+  // Recomputing is forward work within the backward pass.
+  const bool recomputes =
+      std::any_of(data_.heat->phases.begin(), data_.heat->phases.end(), [](const HeatPhase& p) { return is_again(p); });
+  const auto pass = [&](const LivenessPoint& p) -> std::string {
+    const bool back = phase(p).group == "backward" || is_again(phase(p));
+    return back && recomputes ? "recompute and backward" : phase(p).group;
+  };
+  runs(*data_.liveness, pass, [&](int first, int end, const std::string& group) {
+    const QRectF head(layout.x(first) + 0.5, 0, layout.x(end) - layout.x(first) - 1, kHead);
+    painter.fillRect(head, theme.track);
+    painter.setPen(theme.text);
+    if (text_width(painter.font(), QString::fromStdString(group)) + 6 < head.width())
+      draw_text(painter, head, QString::fromStdString(group), Qt::AlignCenter);
+  });
   painter.setFont(ui_font(10));
   double free = layout.plot.left() - 4;  // where the last name ended
   runs(

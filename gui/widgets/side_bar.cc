@@ -33,7 +33,7 @@ class ViewDelegate : public QStyledItemDelegate {
     painter->drawPixmap(r.left() + 19, r.center().y() - 7, icon);
     painter->setPen(current ? theme.accent : theme.text);
     painter->setFont(ui_font(12, current ? QFont::DemiBold : QFont::Normal));
-    draw_text(*painter, QRectF(r).adjusted(44, 0, -26, 0), index.data().toString());
+    draw_text(*painter, QRectF(r).adjusted(42, 0, -19, 0), index.data().toString());
     painter->setPen(theme.faint);
     painter->setFont(ui_font(10.5));
     draw_number(*painter, QRectF(r).adjusted(0, 0, -11, 0), index.data(Qt::UserRole + 1).toString());

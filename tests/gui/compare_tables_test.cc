@@ -120,5 +120,27 @@ TEST_F(CompareTables, MemoryHasTheBytesOfBothAndPhasesTheirCycles) {
   }
 }
 
+TEST_F(CompareTables, PhasesFormAGridOfLayers) {
+  const auto c = compared({Example::tight, Example::deeper});
+  const PhaseGrid grid = phase_grid(*c);
+  EXPECT_EQ(grid.columns.indexOf("L10"), grid.columns.indexOf("L9") + 1) << "by number, not by letter";
+  EXPECT_TRUE(grid.rows.contains("attention forward"));
+  std::size_t placed = 0;
+  for (int row = 0; row < grid.rows.size(); ++row) {
+    for (int column = 0; column < grid.columns.size(); ++column) {
+      const int phase = grid.phases[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)];
+      if (phase < 0) continue;
+      ++placed;
+      const auto& compared_phase = c->phases[static_cast<std::size_t>(phase)];
+      EXPECT_EQ((grid.columns[column] + "/" + grid.rows[row]).toStdString(), compared_phase.name);
+      EXPECT_DOUBLE_EQ(*c->phaseDifference(phase, 1),
+                       static_cast<double>(*compared_phase.cycles[1]) / 1.325e9 * 1e3 -
+                           static_cast<double>(*compared_phase.cycles[0]) / 1.325e9 * 1e3);
+    }
+  }
+  EXPECT_EQ(placed, c->phases.size());
+  EXPECT_TRUE(phase_grid(*compared({})).rows.empty());
+}
+
 }  // namespace
 }  // namespace superstep::gui

@@ -9,6 +9,7 @@
 
 #include "gui/widgets/compare_chart.h"
 #include "gui/widgets/compare_headline.h"
+#include "gui/widgets/difference_map.h"
 #include "tests/traces/example_report.h"
 
 namespace superstep::gui {
@@ -136,6 +137,27 @@ TEST_F(Comparing, AClickAndTheArrowsSelectATerm) {
   QTest::keyClick(chart, Qt::Key_Down);
   EXPECT_EQ(session_.selection().term, "partials exchange");
   EXPECT_TRUE(chart->tipText(9).contains("0.124 s"));
+}
+
+TEST_F(Comparing, TheMapOfDifferencesHasEachPhase) {
+  open(Example::tight);
+  open(Example::deeper);
+  const auto view = shown();
+  auto* map = view->findChild<DifferenceMap*>();
+  const GridLayout layout = map->layoutNow();
+  ASSERT_EQ(layout.rows, map->grid().rows.size());
+  const int row = static_cast<int>(map->grid().rows.indexOf("ffn backward"));
+  const int column = static_cast<int>(map->grid().columns.indexOf("L7"));
+  ASSERT_TRUE(row >= 0 && column >= 0);
+  const QPoint at = layout.cell(row, column).center().toPoint();
+  QTest::mouseClick(map, Qt::LeftButton, {}, at);
+  EXPECT_EQ(session_.selection().op, "L7/ffn backward");
+  EXPECT_TRUE(map->tipText(row, column).contains("cycles a step"));
+  // Blue where the target takes less, orange where more.
+  const auto& phase = view->compared().phases[static_cast<std::size_t>(
+      map->grid().phases[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)])];
+  const QColor color = map->grab().toImage().pixelColor(at);
+  EXPECT_EQ(color.blue() > color.red(), *phase.cycles[1] < *phase.cycles[0]);
 }
 
 TEST_F(Comparing, ReportsWithoutAPlanAreComparedToo) {

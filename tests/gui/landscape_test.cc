@@ -48,7 +48,16 @@ TEST_F(Landscape, FieldsComeFromThePlanItself) {
   EXPECT_EQ(plan.pipeline_stages, "4");
   EXPECT_EQ(plan.recompute, "layer, none");
   EXPECT_EQ(plan.phases, "3");
-  EXPECT_EQ(color_values(*plans_, landscape_colors()[0]), (QStringList{"", "4"})) << "the others do not say";
+  EXPECT_EQ(color_values(*plans_, landscape_colors()[0]), (QStringList{"4", ""})) << "the others do not say";
+}
+
+TEST_F(Landscape, ValuesAreInNumericalOrder) {
+  std::vector<LandscapePlan> plans;
+  for (const char* value : {"16", "8 x 2", "2", "layer", "16"}) {
+    plans.push_back({});
+    plans.back().pipeline_stages = value;
+  }
+  EXPECT_EQ(color_values(plans, landscape_colors()[0]), (QStringList{"2", "8 x 2", "16", "layer"}));
 }
 
 TEST_F(Landscape, TheTableHasTheReportsNumbers) {

@@ -76,14 +76,14 @@ TEST_F(Operations, ProductsHaveTheirShareOfPeak) {
   TableModel model;
   QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
   model.setContents(operations_table(report_, all, Units::kib));
-  EXPECT_EQ(model.index(0, 11).data().toString(), "1024 x 1024 x 3072");
-  EXPECT_EQ(model.index(0, 12).data().toString(), "75.0");
-  EXPECT_EQ(model.index(0, 13).data(kExactRole).toDouble(), 50);
-  EXPECT_EQ(model.index(1, 13).data().toString(), "") << "no product";
+  EXPECT_EQ(model.index(0, 8).data().toString(), "1024 x 1024 x 3072");
+  EXPECT_EQ(model.index(0, 7).data().toString(), "75.0");
+  EXPECT_EQ(model.index(0, 6).data(kExactRole).toDouble(), 50);
+  EXPECT_EQ(model.index(1, 6).data().toString(), "") << "no product";
   for (int row = 0; row < model.rowCount(); ++row) {
     const auto& op = (*all)[static_cast<std::size_t>(row)];
     EXPECT_EQ(model.index(row, 3).data(kExactRole).toLongLong(), op.cycles);
-    EXPECT_EQ(model.index(row, 9).data(kExactRole).toLongLong(), op.bytes);
+    EXPECT_EQ(model.index(row, 12).data(kExactRole).toLongLong(), op.bytes);
     EXPECT_DOUBLE_EQ(model.index(row, kOperationShare).data(kExactRole).toDouble(),
                      static_cast<double>(op.cycles) / 1.325e9 / report_->index().plan().step_time_s() * 100);
   }
