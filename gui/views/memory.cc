@@ -18,6 +18,7 @@
 #include "gui/widgets/liveness_chart.h"
 #include "gui/widgets/memory_columns.h"
 #include "gui/widgets/panel.h"
+#include "gui/widgets/phase_lanes.h"
 #include "traces/verdict.h"
 
 namespace superstep::gui {
@@ -48,7 +49,9 @@ QWidget* MemoryView::makeControls() {
   auto* segment = new QHBoxLayout;
   segment->setSpacing(0);
   auto* group = new QButtonGroup(row);
-  for (const auto& [text, name] : {std::pair{tr("Liveness"), "showLiveness"}, {tr("Total per IPU"), "showTotals"}}) {
+  for (const auto& [text, name] : {std::pair{tr("Liveness"), "showLiveness"},
+                                   {tr("Total per IPU"), "showTotals"},
+                                   {tr("Streaming"), "showStreaming"}}) {
     auto* button = new QToolButton;
     button->setText(text);
     button->setObjectName(name);
@@ -130,10 +133,21 @@ QWidget* MemoryView::makeLiveness() {
   return chartPanel_;
 }
 
+QWidget* MemoryView::makeStreaming() {
+  lanes_ = new PhaseLanes;
+  lanesPanel_ = new Panel(tr("Streaming Memory over the phases of a step"));
+  lanesPanel_->setContent(lanes_);
+  auto* table = new DataTable(&phases_);
+  table->setWideColumn(1, 160);
+  lanesPanel_->setTable(table);
+  return lanesPanel_;
+}
+
 QWidget* MemoryView::makeUpper() {
   pages_ = new QStackedWidget;
   pages_->addWidget(makeLiveness());
   pages_->addWidget(makeColumns());
+  pages_->addWidget(makeStreaming());
   peakPanel_ = new Panel(tr("At the peak"));
   peakPanel_->setContent(new DataTable(&peak_));
   peakPanel_->setMinimumWidth(350);
@@ -184,6 +198,10 @@ void MemoryView::rebuild() {
   ipus_->clear();
   for (const auto& ipu : report->index().ipu_classes()) ipus_->addItem(QString::fromStdString(ipu.name()));
   ipus_->setEnabled(ipus_->count() > 0);
+  const PhaseRows phases = phases_of_report(report);
+  phases_.setContents(streaming_table(report, phases));
+  lanes_->setPhases(report, phases);
+  lanesPanel_->setSubtitle(phases->empty() ? QString() : tr("ms; how busy each phase is with it"));
   builtClass_ = -2;
   showSelection();
   emit statusChanged();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gui/models/liveness.h"
+#include "gui/models/streaming.h"
 #include "gui/models/table_model.h"
 #include "gui/view.h"
 
@@ -19,6 +20,7 @@ class Legend;
 class LivenessChart;
 class MemoryColumns;
 class Panel;
+class PhaseLanes;
 
 class MemoryView : public View {
   Q_OBJECT
@@ -26,7 +28,7 @@ class MemoryView : public View {
   explicit MemoryView(Session& session, QWidget* parent = nullptr);
 
   std::vector<NamedTable> tables() const override {
-    return {{"Memory", &all_}, {"Variables", &variables_}, {"Liveness", &steps_}};
+    return {{"Memory", &all_}, {"Variables", &variables_}, {"Liveness", &steps_}, {"Streaming", &phases_}};
   }
   QString statusText() const override;
   QString unitsText() const override;
@@ -43,19 +45,22 @@ class MemoryView : public View {
   QWidget* makeControls();
   QWidget* makeColumns();
   QWidget* makeLiveness();
+  QWidget* makeStreaming();
   QWidget* makeUpper();
   QWidget* makeVariables();
 
   Session& session_;
   std::shared_ptr<const Liveness> liveness_ = std::make_shared<Liveness>();
-  TableModel all_, peak_, variables_, steps_;
+  TableModel all_, peak_, variables_, steps_, phases_;
   SortedModel shownVariables_{&variables_};
   MemoryColumns* columns_;
   Legend* legend_;
   LivenessChart* chart_;
   Legend* chartLegend_;
+  PhaseLanes* lanes_;
   Panel* columnsPanel_;
   Panel* chartPanel_;
+  Panel* lanesPanel_;
   QStackedWidget* pages_;
   QComboBox* ipus_;
   QCheckBox* alwaysLive_;

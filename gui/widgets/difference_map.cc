@@ -61,11 +61,15 @@ void DifferenceMap::paintEvent(QPaintEvent*) {
   }
   const GridLayout layout = layoutNow();
   painter.setFont(ui_font(10.5));
+  double free = 0;  // where the last name ended: low rows have not all a name
   for (int row = 0; row < layout.rows; ++row) {
     const QRectF cell = layout.cell(row, 0);
     painter.setPen(theme.secondary);
-    if (cell.height() >= 10)
-      draw_text(painter, QRectF(10, cell.top(), cell.left() - 16, cell.height()), grid_.rows[row]);
+    const QRectF name(10, cell.center().y() - 7, cell.left() - 16, 14);
+    if (name.top() >= free) {
+      draw_text(painter, name, grid_.rows[row]);
+      free = name.bottom() - 1;
+    }
     for (int column = 0; column < layout.columns; ++column) {
       const int phase = grid_.phases[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)];
       if (phase < 0) continue;
