@@ -81,6 +81,7 @@ QWidget* MemoryView::makeControls() {
     chart_->setAlwaysLiveShown(on);
     rebuildLiveness();
   });
+  connect(group, &QButtonGroup::idClicked, this, [this](int page) { alwaysLive_->setVisible(page == 0); });
   layout->addLayout(segment);
   layout->addSpacing(6);
   layout->addWidget(new QLabel(tr("IPU")));
@@ -201,7 +202,7 @@ void MemoryView::rebuild() {
   const PhaseRows phases = phases_of_report(report);
   phases_.setContents(streaming_table(report, phases));
   lanes_->setPhases(report, phases);
-  lanesPanel_->setSubtitle(phases->empty() ? QString() : tr("ms; how busy each phase is with it"));
+  lanesPanel_->setSubtitle(phases->empty() ? QString() : tr("ms; how busy a phase is with it, collectives computing"));
   builtClass_ = -2;
   showSelection();
   emit statusChanged();

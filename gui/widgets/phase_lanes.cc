@@ -91,7 +91,8 @@ void PhaseLanes::paintEvent(QPaintEvent*) {
       painter.fillRect(QRectF(whole.left(), whole.top() + 4, 1, whole.height() - 8), theme.panel);
       const QString text = percent_of(row.*kLanes[l].work, row.cycles) + " %";
       if (number_width(painter.font(), text) + 8 > whole.width() || whole.height() < 40) continue;
-      painter.setPen(bar.height() > 22 ? QColor(0x1B, 0x21, 0x27) : theme.text);
+      const bool dark = fill_of_kind(kLanes[l].kind).color.lightnessF() < 0.55;
+      painter.setPen(bar.height() <= 22 ? theme.text : dark ? QColor(Qt::white) : QColor(0x1B, 0x21, 0x27));
       const double y = bar.height() > 22 ? bar.top() + 3 : bar.top() - 16;
       draw_number(painter, QRectF(whole.left(), y, whole.width(), 14), text, Qt::AlignHCenter | Qt::AlignVCenter);
     }
