@@ -127,6 +127,23 @@ TEST_F(Comparing, SidesSwapAndAreChosen) {
   EXPECT_TRUE(session_.compareState().percent);
 }
 
+TEST_F(Comparing, NoMoreThanFitSideBySideJoinByThemselves) {
+  for (int i = 0; i < 6; ++i) {
+    ExampleReport example = example_report(Example::tight);
+    const auto path = folder_.path / ("copy" + std::to_string(i) + ".ssr");
+    example.columns.finish(example.index, path);
+    ASSERT_TRUE(session_.open(QString::fromStdString(path.string())));
+  }
+  EXPECT_EQ(session_.compareState().reports, (std::vector<int>{0, 1, 2, 3}));
+  const auto view = shown();
+  EXPECT_EQ(view->compared().size(), 4);
+  EXPECT_FALSE(view->findChild<QToolButton*>("addPlan")->isEnabled()) << "there is no room";
+  ASSERT_TRUE(session_.reload());
+  EXPECT_EQ(session_.compareState().reports.size(), 4u) << "the same report does not join twice";
+  view->resize(1132, 630);
+  EXPECT_FALSE(view->grab().isNull());
+}
+
 TEST_F(Comparing, AClickAndTheArrowsSelectATerm) {
   open(Example::tight);
   open(Example::deeper);
