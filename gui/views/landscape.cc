@@ -138,7 +138,8 @@ void LandscapeView::rebuild() {
   following_ = false;
   pins_->setEnabled(false);
   const std::string searched = search_sentence(index);
-  panel_->setSubtitle(tr("%1 plans in the report").arg(grouped(static_cast<std::int64_t>(plans_->size()))));
+  const auto plans = static_cast<std::int64_t>(plans_->size());
+  panel_->setSubtitle(plans == 1 ? tr("1 plan in the report") : tr("%1 plans in the report").arg(grouped(plans)));
   panel_->setNote(searched.empty() ? tr("The plan was given, not searched.")
                                    : for_viewer(searched.substr(0, searched.find(':'))) + tr(" searched"));
   applyAxes();
