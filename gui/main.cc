@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // superstep-view [REPORT ...]
-// superstep-view REPORT --export VIEW -o FILE
+// superstep-view REPORT [REPORT ...] --export VIEW -o FILE
 #include <QApplication>
 #include <QCommandLineParser>
 #include <cstdio>
@@ -72,8 +72,11 @@ int run(QApplication& app, const QCommandLineParser& parser) {
     window.show();
     return app.exec();
   }
-  if (parser.positionalArguments().size() != 1) throw Error("--export", "needs exactly one report");
-  if (!session.open(parser.positionalArguments().first())) return fail(failures.join('\n'));
+  if (parser.positionalArguments().isEmpty()) throw Error("--export", "needs a report");
+  for (const QString& path : parser.positionalArguments()) {
+    if (!session.open(path)) return fail(failures.join('\n'));
+  }
+  session.setCurrent(0);  // what is not compared is about the first
   const int code = run_export(session, parser.value("export"), parser.value("output"), parser.value("size"));
   return failures.isEmpty() ? code : fail(failures.join('\n'));
 }

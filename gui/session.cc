@@ -25,6 +25,9 @@ bool Session::open(const QString& path) {
   if (at == reports_.end()) at = reports_.insert(reports_.end(), Open{absolute, {}, {}, {}, {}});
   *at = {absolute, std::move(report), {}, {}, {}};
   current_ = static_cast<int>(at - reports_.begin());
+  auto& compared = compareState_.reports;
+  const bool stands = std::find(compared.begin(), compared.end(), current_) != compared.end();
+  if (!stands && compared.size() < kMostCompared) compared.push_back(current_);
   forget();
   emit reportChanged();
   return true;
@@ -57,14 +60,17 @@ QStringList Session::paths() const {
   return out;
 }
 
-ReportPointer Session::report() const {
-  return current_ < 0 ? nullptr : reports_[static_cast<std::size_t>(current_)].report;
+ReportPointer Session::report() const { return reportAt(current_); }
+
+ReportPointer Session::reportAt(int report) const {
+  return report < 0 || report >= static_cast<int>(reports_.size()) ? nullptr
+                                                                   : reports_[static_cast<std::size_t>(report)].report;
 }
 
 template <class Data, class Load>
-std::shared_ptr<const Data> Session::loaded(std::shared_ptr<const Data> Open::*place, Load read) {
-  if (current_ < 0) return std::make_shared<const Data>();
-  Open& open = reports_[static_cast<std::size_t>(current_)];
+std::shared_ptr<const Data> Session::loaded(int report, std::shared_ptr<const Data> Open::*place, Load read) {
+  if (!reportAt(report)) return std::make_shared<const Data>();
+  Open& open = reports_[static_cast<std::size_t>(report)];
   if (open.*place) return open.*place;
   try {
     open.*place = std::make_shared<const Data>(read(*open.report));
@@ -75,9 +81,9 @@ std::shared_ptr<const Data> Session::loaded(std::shared_ptr<const Data> Open::*p
   return open.*place;
 }
 
-std::shared_ptr<const HeatData> Session::heat() { return loaded(&Open::heat, load_heat); }
-std::shared_ptr<const Variables> Session::variables() { return loaded(&Open::variables, load_variables); }
-std::shared_ptr<const Steps> Session::steps() { return loaded(&Open::steps, load_steps); }
+std::shared_ptr<const HeatData> Session::heatAt(int report) { return loaded(report, &Open::heat, load_heat); }
+std::shared_ptr<const Variables> Session::variables() { return loaded(current_, &Open::variables, load_variables); }
+std::shared_ptr<const Steps> Session::steps() { return loaded(current_, &Open::steps, load_steps); }
 
 void Session::select(const Selection& selection) {
   if (selection == this->selection()) return;
@@ -103,6 +109,12 @@ void Session::setHeatState(const HeatState& state) {
   if (state == heatState_) return;
   heatState_ = state;
   emit heatStateChanged();
+}
+
+void Session::setCompareState(const CompareState& state) {
+  if (state == compareState_) return;
+  compareState_ = state;
+  emit compareStateChanged();
 }
 
 void Session::setUnits(Units units) {

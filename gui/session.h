@@ -23,6 +23,7 @@ struct Selection {
   int phase = -1;    // row of heat.phase
   QString term;      // of the waterfall
   QString category;  // of memory
+  QString op;        // operation, layer and phase, or line of the program: its name
   friend bool operator==(const Selection&, const Selection&) = default;
 };
 
@@ -33,6 +34,15 @@ struct HeatState {
   HeatWindow window{};  // of the phases of that class
   friend bool operator==(const HeatState&, const HeatState&) = default;
 };
+
+// Which open reports stand side by side, and how. The first is the source.
+struct CompareState {
+  std::vector<int> reports;  // places in paths(); at most kMostCompared
+  bool percent = false;      // differences in % instead of ms
+  bool hide_equal = false;   // rows without a difference
+  friend bool operator==(const CompareState&, const CompareState&) = default;
+};
+inline constexpr std::size_t kMostCompared = 4;
 
 class Session : public QObject {
   Q_OBJECT
@@ -48,9 +58,11 @@ class Session : public QObject {
   QStringList paths() const;
 
   ReportPointer report() const;  // null: none is open
+  ReportPointer reportAt(int report) const;
   // Read at first use; empty (never null) without a report or when the columns are damaged, which
   // emits failed() once.
-  std::shared_ptr<const HeatData> heat();
+  std::shared_ptr<const HeatData> heat() { return heatAt(current_); }
+  std::shared_ptr<const HeatData> heatAt(int report);
   std::shared_ptr<const Variables> variables();
   std::shared_ptr<const Steps> steps();
 
@@ -63,6 +75,9 @@ class Session : public QObject {
 
   const HeatState& heatState() const { return heatState_; }
   void setHeatState(const HeatState& state);
+  // Reports that open join the comparison while there is room.
+  const CompareState& compareState() const { return compareState_; }
+  void setCompareState(const CompareState& state);
   Units units() const { return units_; }
   void setUnits(Units units);
   const QString& filter() const { return filter_; }
@@ -72,6 +87,7 @@ class Session : public QObject {
   void reportChanged();  // also when none is left of the old selection, history and heat state
   void selectionChanged();
   void heatStateChanged();
+  void compareStateChanged();
   void unitsChanged();
   void filterChanged();
   void failed(const QString& message);
@@ -85,7 +101,7 @@ class Session : public QObject {
     std::shared_ptr<const Steps> steps;
   };
   template <class Data, class Load>
-  std::shared_ptr<const Data> loaded(std::shared_ptr<const Data> Open::*place, Load read);
+  std::shared_ptr<const Data> loaded(int report, std::shared_ptr<const Data> Open::*place, Load read);
   ReportPointer load(const QString& path);  // null after failed()
   void forget();
 
@@ -94,6 +110,7 @@ class Session : public QObject {
   std::vector<Selection> history_{Selection{}};
   std::size_t place_ = 0;
   HeatState heatState_;
+  CompareState compareState_;
   Units units_ = Units::kib;
   QString filter_;
 };

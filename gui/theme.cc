@@ -62,7 +62,7 @@ QComboBox::drop-down { border: none; width: 20px; }
 QComboBox::down-arrow { image: url(:/icons/down.svg); width: 10px; height: 10px; }
 QComboBox QAbstractItemView { background: %3; color: %1; border: 1px solid %4; selection-background-color: %8;
   selection-color: %1; outline: none; }
-QTableView { background: %3; color: %1; border: none; outline: none; selection-background-color: %8;
+QTableView, QTreeView { background: %3; color: %1; border: none; outline: none; selection-background-color: %8;
   selection-color: %1; }
 QStatusBar QLabel { color: %2; }
 QListWidget { border: none; outline: none; }
@@ -172,6 +172,12 @@ Fill fill_of_kind(const std::string& kind) {
   if (kind == "sync") return {rgb(0xFBEFB0), Hatch::none, {}, edge};
   if (kind == "waiting") return {rgb(0xFFFFFF), Hatch::rising, rgb(0x3F444A), rgb(0x8A9299)};
   if (kind == "update") return {rgb(0xA98BD6), Hatch::none, {}, edge};
+  // Of the program: what holds others, and what runs a function.
+  if (kind == "sequence") return {rgb(0xC9CED3), Hatch::none, {}, edge};
+  if (kind == "repeat") return {rgb(0x5F8F6B), Hatch::none, {}, edge};
+  if (kind == "parallel") return {rgb(0xC2B04E), Hatch::none, {}, edge};
+  if (kind == "call") return {rgb(0x7A6A8F), Hatch::none, {}, edge};
+  if (kind == "step") return {rgb(0x8A9299), Hatch::level, rgb(0xE7EAED), edge};
   if (kind == "fixed") return {rgb(0xE3DAF2), Hatch::falling, rgb(0x8A6FC0), rgb(0x8A6FC0)};
   return {rgb(0xB4BBC2), Hatch::none, {}, edge};
 }
@@ -207,6 +213,16 @@ QColor fit_fill(const Theme& theme, Fit fit) {
   if (fit == Fit::fits) return theme.fits_fill;
   if (fit == Fit::tight) return theme.tight_fill;
   return fit == Fit::unknown ? theme.track : theme.over_fill;
+}
+
+QColor difference_color(const Theme& theme, int better) {
+  return better > 0 ? theme.fits : better < 0 ? theme.tight : theme.text;
+}
+
+Fill difference_fill(const Theme& theme, int better) {
+  if (better == 0) return {theme.faint, Hatch::none, {}, {}};
+  const QColor color = better > 0 ? rgb(theme.dark ? 0x4E8FD0 : 0x2F6DB0) : rgb(theme.dark ? 0xE08A3C : 0xD9822B);
+  return {color, Hatch::none, {}, {}};
 }
 
 QFont ui_font(double pixels, QFont::Weight weight) {

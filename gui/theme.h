@@ -55,6 +55,10 @@ QColor ipu_color(int ipu_class);                   // repeats after eight
 QColor fit_color(const Theme& theme, Fit fit);
 QColor fit_fill(const Theme& theme, Fit fit);
 
+// Of differences: `better` 1 for the better, -1 for the worse, 0 for neither. The first for text, the second for bars.
+QColor difference_color(const Theme& theme, int better);
+Fill difference_fill(const Theme& theme, int better);
+
 // The interface font, Inter or DejaVu Sans, at a size in the scale of the first.
 QFont ui_font(double pixels, QFont::Weight weight = QFont::Normal);
 

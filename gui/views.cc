@@ -2,8 +2,12 @@
 #include <array>
 
 #include "gui/view.h"
+#include "gui/views/compare.h"
 #include "gui/views/heatmap.h"
+#include "gui/views/landscape.h"
 #include "gui/views/memory.h"
+#include "gui/views/operations.h"
+#include "gui/views/program.h"
 #include "gui/views/summary.h"
 
 namespace superstep::gui {
@@ -14,10 +18,14 @@ View* make(Session& session, QWidget* parent) {
   return new V(session, parent);
 }
 
-constexpr std::array<ViewDef, 3> kViews{{
+constexpr std::array<ViewDef, 7> kViews{{
     {"summary", "Summary", Qt::Key_1, "How fast, does it fit, where does the time go?", make<SummaryView>},
     {"heatmap", "Heat map", Qt::Key_2, "Which tile, in which phase, is full or slow?", make<HeatmapView>},
-    {"memory", "Memory", Qt::Key_3, "What fills the fullest tile of each IPU?", make<MemoryView>},
+    {"memory", "Memory", Qt::Key_4, "What fills the fullest tile of each IPU?", make<MemoryView>},
+    {"operations", "Operations", Qt::Key_6, "Which operations take the time?", make<OperationsView>},
+    {"program", "Program tree", Qt::Key_7, "What runs in which order, how often and how long?", make<ProgramView>},
+    {"compare", "Compare", Qt::Key_8, "Which plan, why, and is the difference real?", make<CompareView>},
+    {"landscape", "Landscape", Qt::Key_9, "What else is possible, and how close?", make<LandscapeView>},
 }};
 
 }  // namespace

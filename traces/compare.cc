@@ -18,7 +18,15 @@ using Reports = std::span<const report::Index* const>;
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream in(text);
   std::vector<std::string> words;
-  for (std::string word; in >> word;) words.push_back(word);
+  for (std::string word; in >> word;) {
+    // A number alone says nothing: "25 phases" is one word.
+    const bool counts = !words.empty() && words.back().find_first_not_of("0123456789") == std::string::npos;
+    if (counts) {
+      words.back() += " " + word;
+    } else {
+      words.push_back(word);
+    }
+  }
   return words;
 }
 
@@ -39,6 +47,7 @@ std::vector<std::string> differing_words(Reports reports) {
       });
       if (!shared) labels[i] += (labels[i].empty() ? "" : " ") + word;
     }
+    if (labels[i].ends_with(',')) labels[i].pop_back();  // what followed is shared
   }
   return labels;
 }

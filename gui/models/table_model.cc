@@ -34,6 +34,8 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
       return column.kind ? column.kind(row) : QVariant();
     case kShareRole:
       return column.share ? column.share(row) : QVariant();
+    case kBetterRole:
+      return column.better ? column.better(row) : QVariant();
     case kStrongRole:
       return contents_.strong && contents_.strong(row);
     case kSourceRole:

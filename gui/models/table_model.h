@@ -17,6 +17,8 @@ inline constexpr int kKindRole = Qt::UserRole + 2;    // QString: kind of time w
 inline constexpr int kStrongRole = Qt::UserRole + 3;  // bool: a total
 inline constexpr int kShareRole = Qt::UserRole + 4;   // double: a bar from 0 to 1 instead of text
 inline constexpr int kSourceRole = Qt::UserRole + 5;  // int: the row's place in the report, -1 for totals
+inline constexpr int kBetterRole =
+    Qt::UserRole + 6;  // int: a difference, 1 for the better, -1 for the worse, 0 neither
 
 struct TableColumn {
   QString title;  // with its unit
@@ -26,6 +28,7 @@ struct TableColumn {
   std::function<QString(int)> memory = {};  // kMemoryRole
   std::function<QString(int)> kind = {};    // kKindRole
   std::function<double(int)> share = {};    // kShareRole
+  std::function<int(int)> better = {};      // kBetterRole
 };
 
 struct TableContents {

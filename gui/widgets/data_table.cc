@@ -24,17 +24,17 @@ constexpr int kMeasuredRows = 300;  // of long tables, for column widths
 
 class CellDelegate : public QStyledItemDelegate {
  public:
-  using QStyledItemDelegate::QStyledItemDelegate;
+  CellDelegate(QObject* parent, bool striped) : QStyledItemDelegate(parent), striped_(striped) {}
 
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
     const Theme& theme = theme_of(option.widget);
     const bool strong = index.data(kStrongRole).toBool();
     const QRect cell = option.rect;
     const bool selected = option.state.testFlag(QStyle::State_Selected);
-    painter->fillRect(cell, selected          ? theme.accent_fill
-                            : strong          ? theme.title_row
-                            : index.row() % 2 ? theme.odd_row
-                                              : theme.panel);
+    painter->fillRect(cell, selected                      ? theme.accent_fill
+                            : strong                      ? theme.title_row
+                            : striped_ && index.row() % 2 ? theme.odd_row
+                                                          : theme.panel);
     if (selected && index.column() == 0)
       painter->fillRect(QRect(cell.left(), cell.top(), 3, cell.height()), theme.accent);
     QRectF inner = QRectF(cell).adjusted(kMargin, 0, -kMargin, 0);
@@ -46,7 +46,8 @@ class CellDelegate : public QStyledItemDelegate {
       draw_fill(*painter, QRectF(inner.left(), inner.center().y() - kSwatch / 2.0, kSwatch, kSwatch), *fill);
       inner.setLeft(inner.left() + kSwatch + 7);
     }
-    painter->setPen(theme.text);
+    const QVariant better = index.data(kBetterRole);
+    painter->setPen(better.isValid() ? difference_color(theme, better.toInt()) : theme.text);
     painter->setFont(ui_font(12, strong ? QFont::DemiBold : QFont::Normal));
     const auto alignment = Qt::Alignment(index.data(Qt::TextAlignmentRole).toInt());
     const QString text = index.data().toString();
@@ -85,12 +86,16 @@ class CellDelegate : public QStyledItemDelegate {
     const Fill fill = fill_of_memory(index.data(kMemoryRole).toString().toStdString());
     draw_fill(painter, QRectF(track.topLeft(), QSizeF(track.width() * share, track.height())), fill);
   }
+
+  bool striped_;
 };
 
 }  // namespace
 
+QAbstractItemDelegate* make_cell_delegate(QObject* parent, bool striped) { return new CellDelegate(parent, striped); }
+
 DataTable::DataTable(QAbstractItemModel* model, QWidget* parent) : QTableView(parent) {
-  setItemDelegate(new CellDelegate(this));
+  setItemDelegate(make_cell_delegate(this, true));
   setModel(model);
   setShowGrid(false);
   setWordWrap(false);

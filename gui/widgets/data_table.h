@@ -7,6 +7,9 @@
 
 namespace superstep::gui {
 
+// How cells are painted, in tables and trees; `striped`: every other row is shaded.
+QAbstractItemDelegate* make_cell_delegate(QObject* parent, bool striped);
+
 class DataTable : public QTableView {
   Q_OBJECT
  public:

@@ -33,10 +33,10 @@ class ViewDelegate : public QStyledItemDelegate {
     painter->drawPixmap(r.left() + 19, r.center().y() - 7, icon);
     painter->setPen(current ? theme.accent : theme.text);
     painter->setFont(ui_font(12, current ? QFont::DemiBold : QFont::Normal));
-    draw_text(*painter, QRectF(r).adjusted(44, 0, -26, 0), index.data().toString());
+    draw_text(*painter, QRectF(r).adjusted(42, 0, -19, 0), index.data().toString());
     painter->setPen(theme.faint);
     painter->setFont(ui_font(10.5));
-    draw_number(*painter, QRectF(r).adjusted(0, 0, -11, 0), QString::number(index.row() + 1));
+    draw_number(*painter, QRectF(r).adjusted(0, 0, -11, 0), index.data(Qt::UserRole + 1).toString());
   }
   QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override { return {148, 32}; }
 };
@@ -54,6 +54,7 @@ ViewList::ViewList(QWidget* parent) : QListWidget(parent) {
   for (const ViewDef& view : all_views()) {
     auto* item = new QListWidgetItem(view.title, this);
     item->setData(Qt::UserRole, view.id);
+    item->setData(Qt::UserRole + 1, QKeySequence(view.shortcut).toString());
     item->setToolTip(view.question);
   }
 }
@@ -93,6 +94,7 @@ std::vector<SelectionCard::Entry> SelectionCard::entries() const {
         [](Selection& s) { s.phase = -1; });
   }
   if (!now.term.isEmpty()) add(tr("Term"), now.term, [](Selection& s) { s.term.clear(); });
+  if (!now.op.isEmpty()) add(tr("Op"), now.op, [](Selection& s) { s.op.clear(); });
   if (!now.category.isEmpty()) add(tr("Memory"), now.category, [](Selection& s) { s.category.clear(); });
   return out;
 }

@@ -173,6 +173,8 @@ TEST_F(Views, CellsOverTheLimitHaveTheLimitsColour) {
 TEST_F(Views, AClickOnAMemoryColumnShowsThatIpu) {
   open(Example::tight);
   const auto view = shown("memory");
+  QTest::mouseClick(view->findChild<QToolButton*>("showTotals"), Qt::LeftButton);
+  QCoreApplication::processEvents();
   auto* columns = view->findChild<MemoryColumns*>();
   const auto layout = columns->layoutNow();
   const MemoryStack stack = memory_stack(session_.report()->index().ipu_classes(1));
@@ -196,9 +198,10 @@ TEST_F(Views, EachChartHasATableBehindIt) {
     const auto view = shown(def.id);
     EXPECT_FALSE(view->tables().empty()) << def.id;
     const auto buttons = view->findChildren<QToolButton*>("tableTwin");
-    ASSERT_FALSE(buttons.empty()) << def.id;
+    const bool is_a_table = std::string(def.id) == "operations";
+    ASSERT_EQ(buttons.empty(), is_a_table) << def.id;
     for (QToolButton* button : buttons) {
-      QTest::mouseClick(button, Qt::LeftButton);
+      button->click();  // also on a page that is not in front
       EXPECT_TRUE(qobject_cast<Panel*>(button->parentWidget())->showsTable());
     }
   }

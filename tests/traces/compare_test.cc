@@ -54,6 +54,19 @@ TEST(Compare, ADifferenceThatIsNotSureIsATie) {
   EXPECT_THAT(c.headline, HasSubstr("slower than p=4 r=4 g=192 (probability 1.00) and fits"));
 }
 
+TEST(Compare, LabelsKeepANumberWithWhatItCounts) {
+  report::Index source = example_report(Example::tight).index, target = source;
+  const std::vector<const report::Index*> both = {&source, &target};
+  const std::vector<std::string> names = {"a", "b"};
+  source.mutable_plan()->set_label("t=8 p=8 g=128, 25 phases");
+  target.mutable_plan()->set_label("t=8 p=8 g=128, 14 phases");
+  EXPECT_THAT(compare(both, names).labels, ElementsAre("25 phases", "14 phases"));
+  target.mutable_plan()->set_label("t=8 p=8 g=64, 25 phases");
+  EXPECT_THAT(compare(both, names).labels, ElementsAre("g=128", "g=64"));
+  target.mutable_plan()->set_label("t=8 p=8 g=64");
+  EXPECT_THAT(compare(both, names).labels, ElementsAre("g=128, 25 phases", "g=64"));
+}
+
 TEST(Compare, EqualReportsAreEquallyFastAndToldApartByName) {
   const Comparison c = compare_examples({Example::tight, Example::tight});
   EXPECT_EQ(c.headline,

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plans that a report knows: the one it is about, its runners-up and the Pareto front, each once; and what
+// can be drawn of them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gui/models/report_tables.h"
+#include "traces/verdict.h"
+
+namespace superstep::gui {
+
+struct LandscapePlan {
+  const report::PlanSummary* summary = nullptr;
+  bool shown = false;  // the report is about it
+  bool runner_up = false;
+  bool pareto = false;  // no plan in the report's search is faster with less memory
+  // Of plan_json; empty where it does not say.
+  QString tensor_parallel, pipeline_stages, replicas, micro_batch, recompute, phases;
+  Fit fit() const { return fit_of(*summary); }
+};
+
+std::vector<LandscapePlan> landscape_plans(const report::Index& index);
+
+// A quantity for an axis, in the unit of its title.
+struct LandscapeAxis {
+  const char* title;
+  int decimals;
+  double (*value)(const report::PlanSummary& plan);
+};
+const std::vector<LandscapeAxis>& landscape_axes();
+inline constexpr int kTileAxis = 0;        // fullest tile, KiB: has the limit
+inline constexpr int kThroughputAxis = 1;  // samples/s
+
+// What dots are coloured by: a field of the plan.
+struct LandscapeColor {
+  const char* title;
+  QString LandscapePlan::*field;
+};
+const std::vector<LandscapeColor>& landscape_colors();
+// The values that the plans have of it, in numerical order.
+QStringList color_values(const std::vector<LandscapePlan>& plans, const LandscapeColor& color);
+
+inline constexpr int kLandscapeThroughput = 3;  // column
+TableContents landscape_table(const ReportPointer& report, std::shared_ptr<const std::vector<LandscapePlan>> plans,
+                              Units units);
+
+}  // namespace superstep::gui

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Live memory of the fullest tile of an IPU over its program steps: every phase in program order, each superstep of
+// its function once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gui/models/report_tables.h"
+
+namespace superstep::gui {
+
+struct LivenessPoint {
+  int phase = 0;           // row of heat.phase
+  std::int64_t step = -1;  // row of the step columns; -1: the report lists no supersteps of this phase
+  std::int64_t resident_bytes =
+      0;  // what stands there all the while the phase runs: always live, and kept by earlier calls
+  std::int64_t live_bytes = 0;  // of this superstep on top
+  std::int64_t total() const { return resident_bytes + live_bytes; }
+};
+
+struct Liveness {
+  int ipu_class = -1;
+  std::int64_t always_live = 0;  // of the IPU class
+  std::int64_t limit = 0;
+  std::vector<LivenessPoint> points;
+  int peak = -1;  // the first of the highest
+  // What a point has beyond the always-live: kept by earlier calls. 0 where a phase holds less than the always-live
+  // of the fullest phase.
+  std::int64_t kept(int point) const;
+};
+
+Liveness liveness_of(const report::Index& index, const Steps& steps, const HeatData& heat, int ipu_class);
+
+// Program step, phase, superstep, kind, resident, live, total; a row per point.
+TableContents liveness_table(const ReportPointer& report, std::shared_ptr<const Liveness> liveness,
+                             std::shared_ptr<const Steps> steps, std::shared_ptr<const HeatData> heat, Units units);
+// What is live at one point, as far as the report tells it apart; the columns of memory_table() of one class.
+TableContents liveness_point_table(const ReportPointer& report, std::shared_ptr<const Liveness> liveness, int point,
+                                   Units units);
+
+}  // namespace superstep::gui

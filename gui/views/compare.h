@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which plan, why, and is the difference real: open reports side by side, matched by name.
+#pragma once
+
+#include "gui/models/compare_tables.h"
+#include "gui/view.h"
+
+class QCheckBox;
+class QHBoxLayout;
+class QToolButton;
+
+namespace superstep::gui {
+
+class CompareChart;
+class CompareHeadline;
+class DataTable;
+class DifferenceMap;
+class Panel;
+
+class CompareView : public View {
+  Q_OBJECT
+ public:
+  explicit CompareView(Session& session, QWidget* parent = nullptr);
+
+  std::vector<NamedTable> tables() const override;
+  QString statusText() const override;
+  QString unitsText() const override;
+  const ComparedReports& compared() const { return *compared_; }
+
+ private:
+  QWidget* makeControls();
+  QWidget* makeWaterfalls();
+  QWidget* makeLower();
+  QWidget* makePhasesTable();
+  void rebuild();        // the comparison and all that shows it
+  void rebuildTables();  // units and hidden rows
+  void rebuildSides();   // the combo boxes
+  void chooseSide(int side, int report);
+  void addPlan();
+  void swapSides();
+
+  Session& session_;
+  ComparedPointer compared_;
+  TableModel terms_, figures_, fits_, memory_, phases_;
+  SortedModel shownPhases_{&phases_};
+  CompareHeadline* headline_;
+  CompareChart* chart_;
+  DataTable* termsTable_;
+  DataTable* phasesTable_;
+  DifferenceMap* map_;
+  DataTable* memoryTable_;
+  Panel* waterfallPanel_;
+  Panel* phasesPanel_;
+  Panel* memoryPanel_;
+  QHBoxLayout* sides_;
+  QToolButton* add_;
+  QToolButton* swap_;
+  QToolButton* ms_;
+  QToolButton* percent_;
+  QCheckBox* hideEqual_;
+};
+
+}  // namespace superstep::gui

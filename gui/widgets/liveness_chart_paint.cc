@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
+#include "gui/paint/draw.h"
+#include "gui/paint/stack_layout.h"
+#include "gui/widgets/liveness_chart.h"
+
+namespace superstep::gui {
+namespace {
+
+constexpr double kAxisWidth = 58;
+constexpr double kHead = 17;     // passes, above
+constexpr double kPeakBox = 40;  // between the passes and the plot
+constexpr double kLayers = 20;   // names below
+
+// "L5" of "layer5/ffn_up forward".
+QString short_layer(const std::string& phase) {
+  const std::string first = phase.substr(0, phase.find_first_of("/ "));
+  const bool numbered = first.starts_with("layer") && first.size() > 5;
+  return QString::fromStdString(numbered ? "L" + first.substr(5) : first);
+}
+
+bool is_again(const HeatPhase& phase) { return phase.name.ends_with(" recompute"); }
+
+// Calls see(first, end, text) for each run of points with the same text.
+template <class Text, class See>
+void runs(const Liveness& liveness, Text text, See see) {
+  const auto& points = liveness.points;
+  for (std::size_t first = 0; first < points.size();) {
+    std::size_t end = first + 1;
+    while (end < points.size() && text(points[end]) == text(points[first])) ++end;
+    see(static_cast<int>(first), static_cast<int>(end), text(points[first]));
+    first = end;
+  }
+}
+
+}  // namespace
+
+std::int64_t LivenessChart::base() const { return alwaysShown_ ? 0 : data_.liveness->always_live; }
+
+double LivenessChart::y(const LivenessLayout& layout, std::int64_t bytes) const {
+  return layout.bytes.at(static_cast<double>(std::max<std::int64_t>(0, bytes - base())));
+}
+
+LivenessLayout LivenessChart::layoutNow() const {
+  const QRectF plot(kAxisWidth, kHead + kPeakBox, std::max(20.0, width() - kAxisWidth - 16),
+                    std::max(20.0, height() - kHead - kPeakBox - kLayers));
+  if (isEmpty()) return LivenessLayout::of(plot, 0, 1);
+  const std::int64_t most = std::max(data_.liveness->limit, totals_[static_cast<std::size_t>(data_.liveness->peak)]);
+  return LivenessLayout::of(plot, static_cast<int>(totals_.size()),
+                            static_cast<double>(std::max<std::int64_t>(1, most - base())) * 1.03);
+}
+
+void LivenessChart::paintResident(QPainter& painter, const LivenessLayout& layout, double left, double right) const {
+  const MemoryStack stack = memory_stack(data_.report->index().ipu_classes(data_.liveness->ipu_class));
+  for (const StackSegment& s : stack.segments) {
+    const auto& category = *stack.categories[static_cast<std::size_t>(s.category)];
+    if (!category.always_live()) continue;
+    const double top = y(layout, s.to);
+    draw_fill(painter, QRectF(left, top, right - left, y(layout, s.from) - top), fill_of_memory(category.name()));
+  }
+}
+
+void LivenessChart::paintAreas(QPainter& painter, const LivenessLayout& layout) const {
+  const auto& points = data_.liveness->points;
+  const std::int64_t always = data_.liveness->always_live;
+  const auto pixels = layout.pixels();
+  const auto point = [&](std::size_t px) -> const LivenessPoint& {
+    return points[static_cast<std::size_t>(largest_in(totals_, pixels[px]))];
+  };
+  const double left = std::floor(layout.plot.left());
+  for (std::size_t i = 0; i < pixels.size() && alwaysShown_;) {
+    std::size_t end = i + 1;
+    const bool whole = point(i).resident_bytes >= always;
+    while (end < pixels.size() && (point(end).resident_bytes >= always) == whole) ++end;
+    if (whole) paintResident(painter, layout, left + static_cast<double>(i), left + static_cast<double>(end));
+    // A phase of phased execution that holds less: the report does not say of which category.
+    for (std::size_t px = i; px < end && !whole; ++px) {
+      const double top = y(layout, point(px).resident_bytes);
+      painter.fillRect(QRectF(left + static_cast<double>(px), top, 1, layout.plot.bottom() - top), total_fill().color);
+    }
+    i = end;
+  }
+  const QColor kept = fill_of_memory("activations").color, live = fill_of_memory("temporaries").color;
+  for (std::size_t px = 0; px < pixels.size(); ++px) {
+    const LivenessPoint& p = point(px);
+    const double x = left + static_cast<double>(px);
+    const double resident = y(layout, p.resident_bytes), top = y(layout, p.total());
+    const double below = y(layout, std::min(always, p.resident_bytes));
+    painter.fillRect(QRectF(x, resident, 1, below - resident), kept);
+    painter.fillRect(QRectF(x, top, 1, resident - top), live);
+  }
+  // The outline, a step curve.
+  QPolygonF outline;
+  for (std::size_t px = 0; px < pixels.size(); ++px) {
+    const double x = left + static_cast<double>(px);
+    const double top = std::floor(y(layout, point(px).total())) + 0.5;
+    outline << QPointF(x, top) << QPointF(x + 1, top);
+  }
+  painter.setPen(QPen(theme_of(this).text, 1));
+  painter.drawPolyline(outline);
+}
+
+void LivenessChart::paintAxis(QPainter& painter, const LivenessLayout& layout) const {
+  const Theme& theme = theme_of(this);
+  const double unit = units_ == Units::kib ? 1024 : 1;
+  const double limit_y = std::floor(y(layout, data_.liveness->limit)) + 0.5;
+  painter.setFont(ui_font(10.5));
+  for (const double tick : nice_ticks(layout.bytes.full / unit, layout.plot.height() > 200 ? 6 : 3)) {
+    const double at = std::floor(layout.bytes.at(tick * unit)) + 0.5;
+    painter.setPen(theme.grid);
+    painter.drawLine(QPointF(layout.plot.left(), at), QPointF(layout.plot.right(), at));
+    if (std::abs(at - limit_y) < 15) continue;
+    painter.setPen(theme.secondary);
+    draw_number(painter, QRectF(0, at - 8, kAxisWidth - 8, 16), fixed_decimals(tick, 0));
+  }
+  painter.setPen(theme.limit);
+  painter.setFont(ui_font(10.5, QFont::Medium));
+  const std::int64_t shown = data_.liveness->limit - base();
+  draw_number(painter, QRectF(0, limit_y - 8, kAxisWidth - 8, 16),
+              units_ == Units::kib ? fixed_decimals(static_cast<double>(shown) / 1024, 0) : grouped(shown));
+  draw_number(painter, QRectF(0, limit_y - 22, kAxisWidth - 8, 16), alwaysShown_ ? tr("limit") : tr("left"));
+}
+
+void LivenessChart::paintHeads(QPainter& painter, const LivenessLayout& layout) const {
+  const Theme& theme = theme_of(this);
+  const auto phase = [&](const LivenessPoint& p) -> const HeatPhase& {
+    return data_.heat->phases[static_cast<std::size_t>(p.phase)];
+  };
+  painter.setFont(ui_font(10.5, QFont::Medium));
+  // Recomputing is forward work within the backward pass.
+  const bool recomputes =
+      std::any_of(data_.heat->phases.begin(), data_.heat->phases.end(), [](const HeatPhase& p) { return is_again(p); });
+  const auto pass = [&](const LivenessPoint& p) -> std::string {
+    const bool back = phase(p).group == "backward" || is_again(phase(p));
+    return back && recomputes ? "recompute and backward" : phase(p).group;
+  };
+  runs(*data_.liveness, pass, [&](int first, int end, const std::string& group) {
+    const QRectF head(layout.x(first) + 0.5, 0, layout.x(end) - layout.x(first) - 1, kHead);
+    painter.fillRect(head, theme.track);
+    painter.setPen(theme.text);
+    if (text_width(painter.font(), QString::fromStdString(group)) + 6 < head.width())
+      draw_text(painter, head, QString::fromStdString(group), Qt::AlignCenter);
+  });
+  painter.setFont(ui_font(10));
+  double free = layout.plot.left() - 4;  // where the last name ended
+  runs(
+      *data_.liveness, [&](const LivenessPoint& p) { return short_layer(phase(p).name); },
+      [&](int first, int end, const QString& name) {
+        const double left = layout.x(first), right = layout.x(end);
+        const double wide = text_width(painter.font(), name);
+        painter.setPen(theme.faint);
+        painter.drawLine(QPointF(std::floor(left) + 0.5, layout.plot.bottom()),
+                         QPointF(std::floor(left) + 0.5, layout.plot.bottom() + 4));
+        const double at = (left + right - wide) / 2;
+        if (at < free + 6 || at + wide > layout.plot.right() + 8) return;
+        painter.setPen(theme.secondary);
+        draw_text(painter, QRectF(at, layout.plot.bottom() + 4, wide + 2, kLayers - 5), name);
+        free = at + wide;
+      });
+}
+
+void LivenessChart::paintLines(QPainter& painter, const LivenessLayout& layout) const {
+  const Theme& theme = theme_of(this);
+  const double limit = std::floor(y(layout, data_.liveness->limit));
+  painter.fillRect(QRectF(layout.plot.left(), limit - 1, layout.plot.width(), 2), theme.limit);
+  if (alwaysShown_) {
+    const double at = std::floor(y(layout, data_.liveness->always_live)) + 0.5;
+    painter.setPen(QPen(Qt::white, 1));
+    painter.drawLine(QPointF(layout.plot.left(), at), QPointF(layout.plot.right(), at));
+    painter.setPen(QPen(QColor(0x1B, 0x21, 0x27), 1, Qt::DashLine));
+    painter.drawLine(QPointF(layout.plot.left(), at), QPointF(layout.plot.right(), at));
+    painter.setFont(ui_font(10.5, QFont::Medium));
+    const QString text = tr("always live %1").arg(tile_bytes(data_.liveness->always_live, units_));
+    const QRectF box(layout.plot.left() + 8, at + 5, text_width(painter.font(), text) + 12, 17);
+    painter.fillRect(box, theme.panel);
+    painter.setPen(theme.text);
+    draw_text(painter, box, text, Qt::AlignCenter);
+  }
+  painter.setPen(theme.secondary);
+  painter.drawLine(layout.plot.bottomLeft(), layout.plot.bottomRight());
+  if (cursor_ >= 0) {
+    const double x = std::floor(layout.x(cursor_ + 0.5)) + 0.5;
+    painter.setPen(QPen(theme.text, 1, Qt::DashLine));
+    painter.drawLine(QPointF(x, layout.plot.top()), QPointF(x, layout.plot.bottom()));
+  }
+}
+
+void LivenessChart::paintPeak(QPainter& painter, const LivenessLayout& layout) const {
+  const Theme& theme = theme_of(this);
+  const int peak = data_.liveness->peak;
+  const std::int64_t bytes = totals_[static_cast<std::size_t>(peak)];
+  const QPointF at(layout.x(peak + 0.5), y(layout, bytes));
+  const QFont strong = ui_font(11.5, QFont::DemiBold), plain = ui_font(11);
+  const double wide =
+      std::min(layout.plot.width(), std::max(text_width(strong, peakText()), text_width(plain, peakDetail())) + 22);
+  const double left = std::clamp(at.x() + 10, layout.plot.left(), layout.plot.right() - wide);
+  const QRectF box(left, kHead + 3, wide, kPeakBox - 7);
+  painter.fillRect(box, theme.panel);
+  painter.setPen(theme.frame);
+  painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
+  painter.fillRect(QRectF(box.left(), box.top(), 3, box.height()),
+                   bytes > data_.liveness->limit ? theme.limit : theme.text);
+  painter.setPen(theme.text);
+  painter.setFont(strong);
+  draw_text(painter, QRectF(box.left() + 10, box.top() + 1, wide - 14, box.height() / 2), peakText());
+  painter.setPen(theme.secondary);
+  painter.setFont(plain);
+  draw_text(painter, QRectF(box.left() + 10, box.center().y() - 1, wide - 14, box.height() / 2), peakDetail());
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(theme.text, 2));
+  painter.setBrush(theme.panel);
+  painter.drawEllipse(at, 4.5, 4.5);
+  painter.restore();
+}
+
+void LivenessChart::paintEvent(QPaintEvent*) {
+  const Theme& theme = theme_of(this);
+  QPainter painter(this);
+  if (isEmpty()) {
+    painter.setPen(theme.secondary);
+    painter.setFont(ui_font(12));
+    painter.drawText(rect().adjusted(24, 0, -24, 0), Qt::AlignCenter | Qt::TextWordWrap,
+                     tr("The report has no program steps, so nothing comes and goes. A report of a plan has them."));
+    return;
+  }
+  const LivenessLayout layout = layoutNow();
+  paintAxis(painter, layout);
+  paintAreas(painter, layout);
+  paintHeads(painter, layout);
+  paintLines(painter, layout);
+  paintPeak(painter, layout);
+}
+
+}  // namespace superstep::gui

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/views/landscape.h"
+
+#include <gmock/gmock.h>
+
+#include <QApplication>
+#include <QClipboard>
+#include <QComboBox>
+#include <QTest>
+#include <QToolButton>
+
+#include "gui/widgets/data_table.h"
+#include "gui/widgets/scatter_chart.h"
+#include "tests/traces/example_report.h"
+
+namespace superstep::gui {
+namespace {
+
+class LandscapeViewTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(session_.open(QString::fromStdString(write_example(Example::tight, folder_.path).string())));
+    view_ = std::make_unique<LandscapeView>(session_);
+    view_->resize(1292, 809);
+    view_->show();
+    QCoreApplication::processEvents();
+    chart_ = view_->findChild<ScatterChart*>();
+    table_ = view_->findChild<DataTable*>("plansTable");
+  }
+  void choose(const char* combo, int index) { view_->findChild<QComboBox*>(combo)->setCurrentIndex(index); }
+
+  TemporaryFolder folder_;
+  Session session_;
+  std::unique_ptr<LandscapeView> view_;
+  ScatterChart* chart_ = nullptr;
+  DataTable* table_ = nullptr;
+};
+
+TEST_F(LandscapeViewTest, DotsStandAtTheNumbersOfTheTable) {
+  const ScatterLayout layout = chart_->layoutNow();
+  const QAbstractItemModel* table = view_->tables()[0].model;
+  ASSERT_EQ(static_cast<int>(layout.dots.size()), table->rowCount());
+  for (int row = 0; row < table->rowCount(); ++row) {
+    const double kib = table->index(row, 5).data(kExactRole).toDouble() / 1024;
+    const double throughput = table->index(row, kLandscapeThroughput).data(kExactRole).toDouble();
+    EXPECT_DOUBLE_EQ(layout.dots[static_cast<std::size_t>(row)].x(), layout.x.at(kib));
+    EXPECT_DOUBLE_EQ(layout.dots[static_cast<std::size_t>(row)].y(), layout.y.at(throughput));
+  }
+}
+
+TEST_F(LandscapeViewTest, AClickSelectsThePlanInTheTableAndItsPinsAreCopied) {
+  auto* pins = view_->findChild<QToolButton*>("copyPins");
+  EXPECT_FALSE(pins->isEnabled());
+  QTest::mouseClick(chart_, Qt::LeftButton, {}, chart_->layoutNow().dots[3].toPoint());
+  EXPECT_EQ(chart_->selected(), 3);
+  EXPECT_EQ(table_->currentIndex().siblingAtColumn(1).data().toString(), "t=1 p=2 r=8 m=1 g=192");
+  QTest::mouseClick(pins, Qt::LeftButton);
+  EXPECT_EQ(QApplication::clipboard()->text(), "{}");
+  EXPECT_TRUE(chart_->tipText(3).contains("t=1 p=2 r=8"));
+  EXPECT_FALSE(view_->grab().isNull());
+}
+
+TEST_F(LandscapeViewTest, ArrowsMoveAlongXAndRowsAlongTheTable) {
+  chart_->setFocus();
+  QTest::keyClick(chart_, Qt::Key_Right);
+  const int first = chart_->selected();
+  QTest::keyClick(chart_, Qt::Key_Right);
+  const auto layout = chart_->layoutNow();
+  EXPECT_GT(layout.dots[static_cast<std::size_t>(chart_->selected())].x(),
+            layout.dots[static_cast<std::size_t>(first)].x());
+  table_->setCurrentIndex(table_->model()->index(0, 0));
+  EXPECT_EQ(chart_->selected(), 0) << "the fastest is the shown one";
+}
+
+TEST_F(LandscapeViewTest, EveryPairOfAxesCanBeDrawn) {
+  for (int x = 0; x < static_cast<int>(landscape_axes().size()); ++x) {
+    choose("axisX", x);
+    choose("axisY", (x + 3) % static_cast<int>(landscape_axes().size()));
+    choose("colorBy", x % static_cast<int>(landscape_colors().size()));
+    EXPECT_EQ(chart_->axes().x, x);
+    for (const QPointF& dot : chart_->layoutNow().dots) EXPECT_TRUE(chart_->layoutNow().plot.contains(dot)) << x;
+    EXPECT_FALSE(chart_->grab().isNull());
+  }
+}
+
+}  // namespace
+}  // namespace superstep::gui
