@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "planner/graph_columns.h"
+
 namespace superstep {
 namespace {
 
@@ -191,6 +193,7 @@ void add_variables(ReportWriter& writer, const Evaluated& e, const UnitTable& ta
 }  // namespace
 
 void add_columns(ReportWriter& writer, report::Index& index, const Evaluated& e, const UnitTable& table) {
+  add_graph_columns(writer, e, table);
   add_steps(writer, index, e, table);
   add_heat(writer, e, table);
   add_variables(writer, e, table);

@@ -5,7 +5,7 @@
 
 namespace superstep {
 
-// The columns that report.proto lists: steps by function, heat maps by tile class, variables.
+// The columns that report.proto lists: units, steps by function, heat maps by tile class, variables.
 void add_columns(ReportWriter& writer, report::Index& index, const Evaluated& e, const UnitTable& table);
 
 }  // namespace superstep
