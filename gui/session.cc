@@ -22,8 +22,8 @@ bool Session::open(const QString& path) {
   ReportPointer report = load(path);
   if (!report) return false;
   auto at = std::find_if(reports_.begin(), reports_.end(), [&](const Open& open) { return open.path == absolute; });
-  if (at == reports_.end()) at = reports_.insert(reports_.end(), Open{absolute, {}, {}, {}, {}});
-  *at = {absolute, std::move(report), {}, {}, {}};
+  if (at == reports_.end()) at = reports_.insert(reports_.end(), Open{absolute, {}, {}, {}, {}, {}});
+  *at = {absolute, std::move(report), {}, {}, {}, {}};
   current_ = static_cast<int>(at - reports_.begin());
   forget();
   emit reportChanged();
@@ -43,6 +43,7 @@ void Session::forget() {
   history_.assign(1, Selection{});
   place_ = 0;
   heatState_ = HeatState{heatState_.quantity, 0, {}};
+  timeState_.pipeline = timeState_.trace = {};
   // The IPU of the fullest tile is the one to look at first.
   const auto& classes = report()->index().ipu_classes();
   const auto fullest = std::max_element(classes.begin(), classes.end(), [](const auto& a, const auto& b) {
@@ -79,6 +80,11 @@ std::shared_ptr<const HeatData> Session::heat() { return loaded(&Open::heat, loa
 std::shared_ptr<const Variables> Session::variables() { return loaded(&Open::variables, load_variables); }
 std::shared_ptr<const Steps> Session::steps() { return loaded(&Open::steps, load_steps); }
 
+std::shared_ptr<const Timeline> Session::timeline() {
+  const ReportPointer open = report();
+  return loaded(&Open::timeline, [&](const ReportFile&) { return make_timeline(open); });
+}
+
 void Session::select(const Selection& selection) {
   if (selection == this->selection()) return;
   history_.resize(place_ + 1);
@@ -103,6 +109,12 @@ void Session::setHeatState(const HeatState& state) {
   if (state == heatState_) return;
   heatState_ = state;
   emit heatStateChanged();
+}
+
+void Session::setTimeState(const TimeState& state) {
+  if (state == timeState_) return;
+  timeState_ = state;
+  emit timeStateChanged();
 }
 
 void Session::setUnits(Units units) {

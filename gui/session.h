@@ -12,7 +12,9 @@
 #include "gui/format.h"
 #include "gui/models/heat_data.h"
 #include "gui/models/report_tables.h"
+#include "gui/models/timeline.h"
 #include "gui/paint/heat_layout.h"
+#include "gui/paint/time_axis.h"
 
 namespace superstep::gui {
 
@@ -23,6 +25,9 @@ struct Selection {
   int phase = -1;    // row of heat.phase
   QString term;      // of the waterfall
   QString category;  // of memory
+  // A box of the pipeline or a step of the trace, by when it begins, and the micro-batch it works on.
+  std::int64_t time = -1;
+  std::int64_t micro_batch = -1;
   friend bool operator==(const Selection&, const Selection&) = default;
 };
 
@@ -32,6 +37,15 @@ struct HeatState {
   int ipu_class = 0;    // -1: all
   HeatWindow window{};  // of the phases of that class
   friend bool operator==(const HeatState&, const HeatState&) = default;
+};
+
+// Which part of the step is seen, and how times are written: shared by pipeline, trace and the export.
+struct TimeState {
+  TimeWindow pipeline, trace;
+  bool fold = true;     // equal cycles
+  bool cycles = false;  // instead of milliseconds
+  int mode = 0;         // of the trace
+  friend bool operator==(const TimeState&, const TimeState&) = default;
 };
 
 class Session : public QObject {
@@ -53,6 +67,7 @@ class Session : public QObject {
   std::shared_ptr<const HeatData> heat();
   std::shared_ptr<const Variables> variables();
   std::shared_ptr<const Steps> steps();
+  std::shared_ptr<const Timeline> timeline();
 
   const Selection& selection() const { return history_[place_]; }
   void select(const Selection& selection);
@@ -63,6 +78,8 @@ class Session : public QObject {
 
   const HeatState& heatState() const { return heatState_; }
   void setHeatState(const HeatState& state);
+  const TimeState& timeState() const { return timeState_; }
+  void setTimeState(const TimeState& state);
   Units units() const { return units_; }
   void setUnits(Units units);
   const QString& filter() const { return filter_; }
@@ -72,6 +89,7 @@ class Session : public QObject {
   void reportChanged();  // also when none is left of the old selection, history and heat state
   void selectionChanged();
   void heatStateChanged();
+  void timeStateChanged();
   void unitsChanged();
   void filterChanged();
   void failed(const QString& message);
@@ -83,6 +101,7 @@ class Session : public QObject {
     std::shared_ptr<const HeatData> heat;
     std::shared_ptr<const Variables> variables;
     std::shared_ptr<const Steps> steps;
+    std::shared_ptr<const Timeline> timeline;
   };
   template <class Data, class Load>
   std::shared_ptr<const Data> loaded(std::shared_ptr<const Data> Open::*place, Load read);
@@ -94,6 +113,7 @@ class Session : public QObject {
   std::vector<Selection> history_{Selection{}};
   std::size_t place_ = 0;
   HeatState heatState_;
+  TimeState timeState_;
   Units units_ = Units::kib;
   QString filter_;
 };

@@ -4,6 +4,7 @@
 #include "gui/view.h"
 #include "gui/views/heatmap.h"
 #include "gui/views/memory.h"
+#include "gui/views/pipeline.h"
 #include "gui/views/summary.h"
 
 namespace superstep::gui {
@@ -14,10 +15,11 @@ View* make(Session& session, QWidget* parent) {
   return new V(session, parent);
 }
 
-constexpr std::array<ViewDef, 3> kViews{{
+constexpr std::array<ViewDef, 4> kViews{{
     {"summary", "Summary", Qt::Key_1, "How fast, does it fit, where does the time go?", make<SummaryView>},
     {"heatmap", "Heat map", Qt::Key_2, "Which tile, in which phase, is full or slow?", make<HeatmapView>},
     {"memory", "Memory", Qt::Key_3, "What fills the fullest tile of each IPU?", make<MemoryView>},
+    {"pipeline", "Pipeline", Qt::Key_5, "Where is time lost between IPUs?", make<PipelineView>},
 }};
 
 }  // namespace

@@ -36,7 +36,7 @@ class ViewDelegate : public QStyledItemDelegate {
     draw_text(*painter, QRectF(r).adjusted(44, 0, -26, 0), index.data().toString());
     painter->setPen(theme.faint);
     painter->setFont(ui_font(10.5));
-    draw_number(*painter, QRectF(r).adjusted(0, 0, -11, 0), QString::number(index.row() + 1));
+    draw_number(*painter, QRectF(r).adjusted(0, 0, -11, 0), index.data(Qt::UserRole + 1).toString());
   }
   QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override { return {148, 32}; }
 };
@@ -54,6 +54,7 @@ ViewList::ViewList(QWidget* parent) : QListWidget(parent) {
   for (const ViewDef& view : all_views()) {
     auto* item = new QListWidgetItem(view.title, this);
     item->setData(Qt::UserRole, view.id);
+    item->setData(Qt::UserRole + 1, QKeySequence(view.shortcut).toString());
     item->setToolTip(view.question);
   }
 }
@@ -85,6 +86,12 @@ std::vector<SelectionCard::Entry> SelectionCard::entries() const {
   if (now.ipu_class >= 0 && now.ipu_class < report->index().ipu_classes_size()) {
     add(tr("IPU"), QString::fromStdString(report->index().ipu_classes(now.ipu_class).name()),
         [](Selection& s) { s.ipu_class = -1; });
+  }
+  if (now.micro_batch >= 0) {
+    add(tr("Batch"), grouped(now.micro_batch), [](Selection& s) { s.micro_batch = s.time = -1; });
+  }
+  if (now.time >= 0) {
+    add(tr("At"), milliseconds(session_.timeline()->seconds(now.time), 1) + " ms", [](Selection& s) { s.time = -1; });
   }
   if (now.tile >= 0) add(tr("Tile"), grouped(now.tile), [](Selection& s) { s.tile = -1; });
   const auto heat = session_.heat();
