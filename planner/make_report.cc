@@ -262,6 +262,7 @@ report::ProgramNode node_of(const Node& n, const Program& program, const CostMod
   out.set_ipu_class(n.ipu);
   out.set_work(std::string(work_of(n, program)));
   out.set_phase(n.phase + 1);
+  if (n.kind == Node::Kind::step) out.set_bytes((n.step.tile_bytes * n.step.times).value);
   std::int64_t cycles = 0;
   for (std::size_t i = 0; i < n.children.size(); ++i) {
     *out.add_children() = node_of(n.children[i], program, model, lag);
