@@ -22,8 +22,8 @@ bool Session::open(const QString& path) {
   ReportPointer report = load(path);
   if (!report) return false;
   auto at = std::find_if(reports_.begin(), reports_.end(), [&](const Open& open) { return open.path == absolute; });
-  if (at == reports_.end()) at = reports_.insert(reports_.end(), Open{absolute, {}, {}, {}, {}, {}});
-  *at = {absolute, std::move(report), {}, {}, {}, {}};
+  if (at == reports_.end()) at = reports_.insert(reports_.end(), Open{absolute, {}, {}, {}, {}, {}, {}});
+  *at = {absolute, std::move(report), {}, {}, {}, {}, {}};
   current_ = static_cast<int>(at - reports_.begin());
   forget();
   emit reportChanged();
@@ -83,6 +83,13 @@ std::shared_ptr<const Steps> Session::steps() { return loaded(&Open::steps, load
 std::shared_ptr<const Timeline> Session::timeline() {
   const ReportPointer open = report();
   return loaded(&Open::timeline, [&](const ReportFile&) { return make_timeline(open); });
+}
+
+std::shared_ptr<const Timeline> Session::trace() {
+  const ReportPointer open = report();
+  return loaded(&Open::trace, [&](const ReportFile& file) {
+    return make_timeline(open, std::make_shared<const StepTrace>(load_step_trace(file)));
+  });
 }
 
 void Session::select(const Selection& selection) {

@@ -28,6 +28,7 @@ struct Selection {
   // A box of the pipeline or a step of the trace, by when it begins, and the micro-batch it works on.
   std::int64_t time = -1;
   std::int64_t micro_batch = -1;
+  QString op;  // of the trace
   friend bool operator==(const Selection&, const Selection&) = default;
 };
 
@@ -68,6 +69,7 @@ class Session : public QObject {
   std::shared_ptr<const Variables> variables();
   std::shared_ptr<const Steps> steps();
   std::shared_ptr<const Timeline> timeline();
+  std::shared_ptr<const Timeline> trace();  // the same with the steps of calls
 
   const Selection& selection() const { return history_[place_]; }
   void select(const Selection& selection);
@@ -101,7 +103,7 @@ class Session : public QObject {
     std::shared_ptr<const HeatData> heat;
     std::shared_ptr<const Variables> variables;
     std::shared_ptr<const Steps> steps;
-    std::shared_ptr<const Timeline> timeline;
+    std::shared_ptr<const Timeline> timeline, trace;
   };
   template <class Data, class Load>
   std::shared_ptr<const Data> loaded(std::shared_ptr<const Data> Open::*place, Load read);

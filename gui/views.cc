@@ -6,6 +6,7 @@
 #include "gui/views/memory.h"
 #include "gui/views/pipeline.h"
 #include "gui/views/summary.h"
+#include "gui/views/trace.h"
 
 namespace superstep::gui {
 namespace {
@@ -15,11 +16,12 @@ View* make(Session& session, QWidget* parent) {
   return new V(session, parent);
 }
 
-constexpr std::array<ViewDef, 4> kViews{{
+constexpr std::array<ViewDef, 5> kViews{{
     {"summary", "Summary", Qt::Key_1, "How fast, does it fit, where does the time go?", make<SummaryView>},
     {"heatmap", "Heat map", Qt::Key_2, "Which tile, in which phase, is full or slow?", make<HeatmapView>},
     {"memory", "Memory", Qt::Key_3, "What fills the fullest tile of each IPU?", make<MemoryView>},
     {"pipeline", "Pipeline", Qt::Key_5, "Where is time lost between IPUs?", make<PipelineView>},
+    {"trace", "Trace", Qt::Key_T, "Where does time go inside a step of an IPU?", make<TraceView>},
 }};
 
 }  // namespace

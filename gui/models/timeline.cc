@@ -2,10 +2,12 @@
 #include "gui/models/timeline.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace superstep::gui {
 namespace {
+
+// A stream that pauses is no loss.
+Work pause(const Lane& lane, Work ramp) { return lane.name.isEmpty() ? ramp : Work::idle; }
 
 // Where in the repeats a walk is.
 struct Place {
@@ -17,10 +19,10 @@ struct Place {
     const std::int64_t outer = iteration < 0 ? 0 : before + iteration;
     return {i, batches, outer * batches};
   }
-  Work work(Work full, std::int64_t lag) const {
+  Work work(const Lane& lane, Work full, std::int64_t lag) const {
     if (lag < 0 || iteration < 0) return full;
-    if (iteration < lag) return Work::ramp_up;
-    return iteration - lag < micro_batches ? full : Work::ramp_down;
+    if (iteration < lag) return pause(lane, Work::ramp_up);
+    return iteration - lag < micro_batches ? full : pause(lane, Work::ramp_down);
   }
   std::int64_t micro_batch(std::int64_t lag) const {
     if (lag < 0 || iteration < lag || iteration - lag >= micro_batches) return -1;
@@ -38,10 +40,10 @@ Turns turns(std::int64_t from, std::int64_t to, std::int64_t lag, std::int64_t m
   return {first - from, end - first, to - end};
 }
 
-void add(WorkCycles& to, const WorkCycles& full, const Turns& t) {
+void add(const Lane& lane, WorkCycles& to, const WorkCycles& full, const Turns& t) {
   for (int i = 0; i < kWorks; ++i) to.by[static_cast<std::size_t>(i)] += full.by[static_cast<std::size_t>(i)] * t.full;
-  to[Work::ramp_up] += full.total() * t.up;
-  to[Work::ramp_down] += full.total() * t.down;
+  to[pause(lane, Work::ramp_up)] += full.total() * t.up;
+  to[pause(lane, Work::ramp_down)] += full.total() * t.down;
 }
 
 class Adder {
@@ -54,7 +56,13 @@ class Adder {
     if (end <= from_ || start >= to_) return;
     if (start >= from_ && end <= to_) return whole(n, place);
     if (n.kind == LaneNode::Kind::leaf) {
-      sums[place.work(n.work, n.lag)] += std::min(end, to_) - std::max(start, from_);
+      const std::int64_t first = std::max(start, from_), last = std::min(end, to_);
+      const Work work = place.work(lane_, n.work, n.lag);
+      if (lane_.steps && n.function >= 0 && work == n.work) {
+        sums += lane_.steps->sums(n.function, first - start, last - start);
+      } else {
+        sums[work] += last - first;
+      }
     } else if (n.kind == LaneNode::Kind::repeat) {
       repeat(n, start, place);
     } else {
@@ -74,7 +82,7 @@ class Adder {
   void whole(const LaneNode& n, const Place& place) {
     for (const auto& [lag, cycles] : n.sums) {
       const std::int64_t i = std::max<std::int64_t>(place.iteration, 0);
-      add(sums, cycles, place.iteration < 0 ? Turns{0, 1, 0} : turns(i, i + 1, lag, place.micro_batches));
+      add(lane_, sums, cycles, place.iteration < 0 ? Turns{0, 1, 0} : turns(i, i + 1, lag, place.micro_batches));
     }
   }
   void repeat(const LaneNode& n, std::int64_t start, const Place& place) {
@@ -87,7 +95,7 @@ class Adder {
     if (end > begin && start + end * each > to_) part(--end);
     if (end <= begin) return;
     for (const auto& [lag, cycles] : lane_.node(n.children[0]).sums) {
-      add(sums, cycles, turns(begin, end, lag, n.micro_batches));
+      add(lane_, sums, cycles, turns(begin, end, lag, n.micro_batches));
     }
   }
 };
@@ -104,9 +112,13 @@ class Walk {
     if (end <= from_ || start >= to_) return;
     const bool repeats = n.kind == LaneNode::Kind::repeat;
     if ((repeats ? n.cycles / n.count : n.cycles) < least_) return join(start, end);
+    if (n.kind == LaneNode::Kind::leaf && depth_ == Lane::Depth::steps && lane_.steps && n.function >= 0 &&
+        place.work(lane_, n.work, n.lag) == n.work) {
+      return steps(n, at, start, place);
+    }
     if (n.kind == LaneNode::Kind::leaf || (n.kind == LaneNode::Kind::box && depth_ == Lane::Depth::boxes)) {
       flush();
-      take_({start, end, place.work(n.work, n.lag), place.micro_batch(n.lag), place.iteration, at});
+      take_({start, end, place.work(lane_, n.work, n.lag), place.micro_batch(n.lag), place.iteration, at});
       return;
     }
     if (repeats) return repeat(n, start, place);
@@ -117,7 +129,7 @@ class Walk {
     }
   }
   void flush() {
-    if (joined_to_ > joined_from_) take_({joined_from_, joined_to_, Work::idle, -1, -1, -1});
+    if (joined_to_ > joined_from_) take_({joined_from_, joined_to_});
     joined_from_ = joined_to_ = 0;
   }
 
@@ -128,6 +140,15 @@ class Walk {
   const std::function<void(const Slice&)>& take_;
   std::int64_t joined_from_ = 0, joined_to_ = 0;
 
+  void steps(const LaneNode& n, int at, std::int64_t start, const Place& place) {
+    const StepTrace& trace = *lane_.steps;
+    trace.visit(n.function, from_ - start, to_ - start, least_,
+                [&](std::int64_t row, std::int64_t from, std::int64_t to) {
+                  if (row < 0) return join(start + from, start + to);
+                  flush();
+                  take_({start + from, start + to, n.work, place.micro_batch(n.lag), place.iteration, at, row});
+                });
+  }
   void join(std::int64_t from, std::int64_t to) {
     if (joined_to_ != from || joined_to_ == joined_from_) {
       flush();
@@ -145,34 +166,6 @@ class Walk {
 };
 
 }  // namespace
-
-std::string_view name_of(Work work) {
-  static constexpr std::array<std::string_view, kWorks> kNames{
-      "forward",    "recompute", "backward", "update",    "inter-IPU copy", "collective", "DDR load", "DDR store",
-      "host input", "fixed",     "ramp-up",  "ramp-down", "imbalance",      "DDR late",   "no part",  "nothing"};
-  return kNames[static_cast<std::size_t>(work)];
-}
-
-std::string_view kind_text(Work work) {
-  static constexpr std::array<std::string_view, kWorks> kKinds{
-      "forward", "recompute", "compute", "update",    "links",     "collective", "load",    "store",
-      "host",    "fixed",     "ramp-up", "ramp-down", "imbalance", "DDR late",   "no part", ""};
-  return kKinds[static_cast<std::size_t>(work)];
-}
-
-std::int64_t WorkCycles::total() const { return std::accumulate(by.begin(), by.end(), std::int64_t{0}); }
-
-std::int64_t WorkCycles::waiting() const {
-  return (*this)[Work::ramp_up] + (*this)[Work::ramp_down] + (*this)[Work::imbalance] + (*this)[Work::memory] +
-         (*this)[Work::no_part];
-}
-
-Work WorkCycles::most() const { return static_cast<Work>(std::max_element(by.begin(), by.end()) - by.begin()); }
-
-WorkCycles& WorkCycles::operator+=(const WorkCycles& o) {
-  for (std::size_t i = 0; i < by.size(); ++i) by[i] += o.by[i];
-  return *this;
-}
 
 WorkCycles Lane::sums(std::int64_t from, std::int64_t to) const {
   Adder adder(*this, from, to);

@@ -13,43 +13,10 @@
 #include <vector>
 
 #include "gui/models/report_tables.h"
+#include "gui/models/step_trace.h"
+#include "gui/models/work.h"
 
 namespace superstep::gui {
-
-// What a lane does, in the order of legends and tables. Those from ramp_up on are waiting.
-enum class Work : std::uint8_t {
-  forward,
-  recompute,
-  backward,
-  update,
-  copy,
-  collective,
-  load,
-  store,
-  host,
-  fixed,
-  ramp_up,    // the first micro-batch has not come yet
-  ramp_down,  // the last one has gone
-  imbalance,  // another IPU takes longer
-  memory,     // Streaming Memory takes longer
-  no_part,    // the IPU has nothing to do in this part of the program
-  idle,       // of a lane of streams: nothing to move
-};
-inline constexpr int kWorks = static_cast<int>(Work::idle) + 1;
-std::string_view name_of(Work work);    // "ramp-up"
-std::string_view kind_text(Work work);  // for fill_of_kind()
-inline bool waits(Work work) { return work >= Work::ramp_up && work != Work::idle; }
-
-struct WorkCycles {
-  std::array<std::int64_t, kWorks> by{};
-  std::int64_t& operator[](Work work) { return by[static_cast<std::size_t>(work)]; }
-  std::int64_t operator[](Work work) const { return by[static_cast<std::size_t>(work)]; }
-  std::int64_t total() const;
-  std::int64_t waiting() const;
-  Work most() const;  // the first of the largest
-  WorkCycles& operator+=(const WorkCycles& o);
-  friend bool operator==(const WorkCycles&, const WorkCycles&) = default;
-};
 
 struct LaneNode {
   enum class Kind : std::uint8_t { leaf, box, sequence, repeat } kind = Kind::leaf;  // box: of one pass, or one work
@@ -58,6 +25,7 @@ struct LaneNode {
   std::int64_t lag = -1;    // leaf, box: behind the repeat's iteration; -1: of no micro-batch
   std::int64_t count = 1;   // repeat
   std::int64_t micro_batches = 1;
+  int function = -1;                            // leaf: a call of it
   const report::ProgramNode* source = nullptr;  // null: a gap
   std::vector<int> children = {};               // repeat: one
   std::vector<std::int64_t> starts = {};        // of the children, then the end
@@ -72,6 +40,7 @@ struct Slice {
   std::int64_t micro_batch = -1;
   std::int64_t iteration = -1;  // of the innermost repeat
   int node = -1;                // -1: several nodes too short to tell apart
+  std::int64_t step = -1;       // row of the steps; -1: not in a call, or several
 };
 
 struct Lane {
@@ -79,10 +48,11 @@ struct Lane {
   QString name;  // empty: the IPU's own; else what streams beside it
   std::vector<LaneNode> nodes;
   int root = -1;
+  const StepTrace* steps = nullptr;  // null: calls are of one work
 
   std::int64_t cycles() const { return root < 0 ? 0 : nodes[static_cast<std::size_t>(root)].cycles; }
   WorkCycles sums(std::int64_t from, std::int64_t to) const;
-  enum class Depth { boxes, leaves };
+  enum class Depth { boxes, leaves, steps };
   // Slices in order that meet [from, to), those shorter than `least` cycles joined. Whole slices, also beyond the ends.
   void visit(std::int64_t from, std::int64_t to, std::int64_t least, Depth depth,
              const std::function<void(const Slice&)>& take) const;
@@ -104,7 +74,8 @@ struct Section {
 
 struct Timeline {
   ReportPointer report;
-  std::vector<Lane> lanes;  // IPUs in order, each followed by its streams
+  std::shared_ptr<const StepTrace> steps;  // null: sums are by work, calls are not looked into
+  std::vector<Lane> lanes;                 // IPUs in order, each followed by its streams
   std::vector<Section> sections;
   std::int64_t cycles = 0;
   double clock_hz = 0;
@@ -122,6 +93,6 @@ struct Timeline {
 };
 
 // Without a program an empty one. Keeps the report alive. Throws Error when the program contradicts itself.
-Timeline make_timeline(const ReportPointer& report);
+Timeline make_timeline(const ReportPointer& report, std::shared_ptr<const StepTrace> steps = nullptr);
 
 }  // namespace superstep::gui

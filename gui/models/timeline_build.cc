@@ -38,7 +38,7 @@ bool computes(Work work) { return work <= Work::backward; }
 
 class LaneBuilder {
  public:
-  LaneBuilder(Lane& lane, Channel channel) : lane_(lane), channel_(channel) {}
+  LaneBuilder(Lane& lane, Channel channel) : lane_(lane), channel_(channel) {}  // lane.steps is set
 
   void build(const Program& root) { lane_.root = node(root, {}); }
   bool found() const { return channel_ == Channel::own || found_; }
@@ -56,7 +56,11 @@ class LaneBuilder {
   int put(LaneNode n) {
     if (n.kind == Kind::leaf) {
       n.sums.emplace_back(n.lag, WorkCycles{});
-      n.sums.back().second[n.work] = n.cycles;
+      if (lane_.steps && n.function >= 0) {
+        n.sums.back().second = lane_.steps->sums(n.function, 0, n.cycles);
+      } else {
+        n.sums.back().second[n.work] = n.cycles;
+      }
     }
     lane_.nodes.push_back(std::move(n));
     return static_cast<int>(lane_.nodes.size()) - 1;
@@ -106,6 +110,11 @@ class LaneBuilder {
     out.source = &n;
     if (channel_ != Channel::own && !place.beside) return gap(n.cycles(), Work::idle);
     out.work = work_of(n);
+    if (n.kind() == "call") out.function = static_cast<int>(n.function());
+    if (lane_.steps && out.function >= 0 && lane_.steps->cycles(out.function) != n.cycles()) {
+      throw Error(n.name(), "damaged report: " + std::to_string(n.cycles()) + " cycles, but its steps take " +
+                                std::to_string(lane_.steps->cycles(out.function)));
+    }
     if (place.on_ipu && place.in_repeat) out.lag = n.lag();
     return put(std::move(out));
   }
@@ -128,8 +137,9 @@ class LaneBuilder {
       const std::int64_t full = lag < 0 ? out.count : std::clamp<std::int64_t>(out.count - lag, 0, out.micro_batches);
       const std::int64_t up = lag < 0 ? 0 : std::min(lag, out.count);
       for (int i = 0; i < kWorks; ++i) all[static_cast<Work>(i)] += cycles[static_cast<Work>(i)] * full;
-      all[Work::ramp_up] += cycles.total() * up;
-      all[Work::ramp_down] += cycles.total() * (out.count - full - up);
+      const bool own = channel_ == Channel::own;
+      all[own ? Work::ramp_up : Work::idle] += cycles.total() * up;
+      all[own ? Work::ramp_down : Work::idle] += cycles.total() * (out.count - full - up);
     }
     out.sums.emplace_back(-1, all);
     return put(std::move(out));
@@ -189,15 +199,16 @@ class LaneBuilder {
   }
 };
 
-Lane make_lane(const Program& root, int ipu_class, Channel channel, bool& found) {
+Lane make_lane(const Program& root, int ipu_class, Channel channel, const StepTrace* steps, bool& found) {
   Lane lane;
+  lane.steps = steps;
   lane.ipu_class = ipu_class;
-  LaneBuilder builder(lane, channel);
-  builder.build(root);
-  found = builder.found();
   if (channel != Channel::own) {
     lane.name = channel == Channel::activations ? QStringLiteral("activations") : QStringLiteral("weights");
   }
+  LaneBuilder builder(lane, channel);
+  builder.build(root);
+  found = builder.found();
   return lane;
 }
 
@@ -251,8 +262,8 @@ class SectionList {
   }
   void part(const QString& name, const Program& n, std::int64_t first, std::int64_t count, bool equal) {
     if (count > 0 && n.cycles() > 0) {
-      sections.push_back(
-          {name, at_ + first * n.cycles(), at_ + (first + count) * n.cycles(), n.cycles(), first, count, equal});
+      const std::int64_t from = at_ + first * n.cycles();
+      sections.push_back({name, from, from + count * n.cycles(), n.cycles(), first, count, equal, n.cycles(), from});
     }
   }
   void repeat(const Program& n) {
@@ -271,9 +282,10 @@ class SectionList {
 
 }  // namespace
 
-Timeline make_timeline(const ReportPointer& report) {
+Timeline make_timeline(const ReportPointer& report, std::shared_ptr<const StepTrace> steps) {
   Timeline out;
   out.report = report;
+  out.steps = std::move(steps);
   if (!report || report->index().program().cycles() <= 0) return out;
   const Program& root = report->index().program();
   out.cycles = whole(root);
@@ -281,7 +293,7 @@ Timeline make_timeline(const ReportPointer& report) {
   for (int ipu = 0; ipu < report->index().ipu_classes_size(); ++ipu) {
     for (const Channel channel : {Channel::own, Channel::activations, Channel::weights}) {
       bool found = false;
-      Lane lane = make_lane(root, ipu, channel, found);
+      Lane lane = make_lane(root, ipu, channel, out.steps.get(), found);
       if (lane.cycles() != out.cycles) {
         throw Error(report->path().string(), "damaged report: " + report->index().ipu_classes(ipu).name() + " takes " +
                                                  std::to_string(lane.cycles()) + " cycles of a step of " +

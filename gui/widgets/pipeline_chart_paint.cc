@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the pipeline is drawn. What is too short for a box is drawn by shares of height, in columns of two pixels.
+// How the pipeline is drawn.
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
 
 #include "gui/paint/draw.h"
+#include "gui/widgets/lane_paint.h"
 #include "gui/widgets/pipeline_chart.h"
 #include "traces/verdict.h"
 
@@ -13,7 +14,6 @@ namespace {
 
 constexpr double kLeastBox = 3;   // pixels
 constexpr double kLeastPart = 4;  // of a box drawn part by part, on average
-constexpr double kColumn = 2;     // of what is joined
 const QColor kDark(0x1B, 0x21, 0x27);
 
 }  // namespace
@@ -120,35 +120,7 @@ void PipelineChart::paintOverview(Frame& f) {
   f.painter.setPen(f.theme.secondary);
   draw_text(f.painter, QRectF(12, f.layout.overview.top() - 1, PipelineLayout::kLeft - 20, 16), tr("step"),
             Qt::AlignRight | Qt::AlignVCenter);
-  const QRectF& strip = f.layout.overview;
-  const TimeAxis whole = TimeAxis::of(timeline_->cycles, {}, {}, strip.left(), strip.right());
-  for (double x = strip.left(); x < strip.right(); x += kColumn) {
-    const auto [from, to] =
-        timeline_->whole_rounds(whole.time_at(x), std::max(whole.time_at(x) + 1, whole.time_at(x + kColumn)),
-                                static_cast<std::int64_t>(whole.per_pixel() * kColumn * 4));
-    WorkCycles sums;
-    for (const Lane& lane : timeline_->lanes) {
-      if (lane.name.isEmpty()) sums += lane.sums(from, to);
-    }
-    double y = strip.bottom();
-    const auto total = static_cast<double>(std::max<std::int64_t>(1, sums.total()));
-    for (int i = 0; i < kWorks; ++i) {
-      const Work work = static_cast<Work>(i);
-      if (sums[work] == 0) continue;
-      const double height = static_cast<double>(sums[work]) / total * strip.height();
-      f.painter.fillRect(QRectF(x, y - height, kColumn, height),
-                         waits(work) ? f.theme.frame : fill_of_kind(std::string(kind_text(work))).color);
-      y -= height;
-    }
-  }
-  f.painter.setPen(f.theme.frame);
-  f.painter.drawRect(strip);
-  f.painter.setPen(QPen(f.theme.accent, 2));
-  for (const TimeAxis::Piece& piece : f.axis.seen()) {
-    if (piece.folded) continue;
-    const double left = whole.x_of(piece.from), right = whole.x_of(piece.to);
-    f.painter.drawRect(QRectF(left, strip.top() - 1, std::max(2.0, right - left), strip.height() + 2));
-  }
+  paint_overview(f.painter, *timeline_, f.layout.overview, f.axis, f.theme);
 }
 
 // Numbers of cycles where there is room for them, names of the parts that are no cycles.
@@ -294,30 +266,8 @@ void PipelineChart::paintParts(Frame& f, const PipelineLayout::Row& row, const S
 }
 
 void PipelineChart::paintJoined(Frame& f, const PipelineLayout::Row& row, std::int64_t from, std::int64_t to) {
-  const Lane& lane = timeline_->lanes[static_cast<std::size_t>(row.lane)];
-  const double begin = f.axis.x_of(from), end = std::min(f.axis.x_of(to), f.axis.right);
-  // Waiting is the background, hatched by what most of it is for.
-  WorkCycles waiting = lane.sums(from, to);
-  for (int i = 0; i < kWorks; ++i) {
-    if (!waits(static_cast<Work>(i))) waiting[static_cast<Work>(i)] = 0;
-  }
-  if (waiting.total() > 0) draw_fill(f.painter, rectOf(f, row, from, to), fillOf(waiting.most()));
-  for (double x = std::max(begin, f.axis.left); x < end; x += kColumn) {
-    const double width = std::min(kColumn, end - x);
-    const std::int64_t t0 = std::max(from, f.axis.time_at(x)), t1 = std::min(to, f.axis.time_at(x + width));
-    const auto [s0, s1] =
-        timeline_->whole_rounds(t0, std::max(t1, t0 + 1), static_cast<std::int64_t>(f.axis.per_pixel() * kColumn * 4));
-    const WorkCycles sums = lane.sums(s0, s1);
-    double y = row.rect.bottom();
-    const auto total = static_cast<double>(sums.total());
-    for (int i = 0; i < kWorks; ++i) {
-      const Work work = static_cast<Work>(i);
-      if (sums[work] == 0 || work == Work::idle || waits(work)) continue;
-      const double height = static_cast<double>(sums[work]) / total * row.rect.height();
-      f.painter.fillRect(QRectF(x, y - height, width, height), fillOf(work).color);
-      y -= height;
-    }
-  }
+  paint_joined(f.painter, *timeline_, timeline_->lanes[static_cast<std::size_t>(row.lane)], f.axis, row.rect, from, to,
+               [this](Work work) { return fillOf(work); });
 }
 
 void PipelineChart::paintFolds(Frame& f) {
@@ -362,33 +312,9 @@ void PipelineChart::paintFolds(Frame& f) {
 
 void PipelineChart::paintAxis(Frame& f) {
   const bool in_cycles = session_.timeState().cycles;
-  const QRectF& axis = f.layout.axis;
-  f.painter.setFont(ui_font(10.5));
-  f.painter.setPen(f.theme.faint);
-  f.painter.drawLine(QPointF(axis.left(), axis.top()), QPointF(axis.right(), axis.top()));
-  const double unit = in_cycles || timeline_->clock_hz <= 0 ? 1 : timeline_->clock_hz / 1e3;
-  double free_from = axis.left() - 20;
-  for (const TimeAxis::Piece& piece : f.axis.seen()) {
-    if (piece.folded) continue;
-    const double least = f.axis.per_pixel() * 78 / unit;
-    for (const double tick :
-         ticks_between(static_cast<double>(piece.from) / unit, static_cast<double>(piece.to) / unit, least)) {
-      const auto time = static_cast<std::int64_t>(std::llround(tick * unit));
-      const double x = f.axis.x_of(time);
-      QString text = in_cycles || timeline_->clock_hz <= 0
-                         ? grouped(time)
-                         : fixed_decimals(tick, std::clamp(static_cast<int>(std::ceil(-std::log10(least))), 0, 6));
-      const double need = number_width(f.painter.font(), text);
-      f.painter.setPen(f.theme.faint);
-      f.painter.drawLine(QPointF(std::floor(x) + 0.5, axis.top()), QPointF(std::floor(x) + 0.5, axis.top() + 4));
-      if (x - need / 2 < free_from || x + need / 2 > width()) continue;
-      f.painter.setPen(f.theme.secondary);
-      draw_number(f.painter, QRectF(x - need / 2, axis.top() + 5, need, 14), text, Qt::AlignLeft | Qt::AlignVCenter);
-      free_from = x + need / 2 + 10;
-    }
-  }
+  paint_time_axis(f.painter, *timeline_, f.axis, f.layout.axis, in_cycles, f.theme);
   f.painter.setPen(f.theme.secondary);
-  draw_text(f.painter, QRectF(12, axis.top() + 5, PipelineLayout::kLeft - 34, 14), time_unit(in_cycles),
+  draw_text(f.painter, QRectF(12, f.layout.axis.top() + 5, PipelineLayout::kLeft - 34, 14), time_unit(in_cycles),
             Qt::AlignRight | Qt::AlignVCenter);
 }
 

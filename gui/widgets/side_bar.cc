@@ -90,6 +90,7 @@ std::vector<SelectionCard::Entry> SelectionCard::entries() const {
   if (now.micro_batch >= 0) {
     add(tr("Batch"), grouped(now.micro_batch), [](Selection& s) { s.micro_batch = s.time = -1; });
   }
+  if (!now.op.isEmpty()) add(tr("Op"), now.op, [](Selection& s) { s.op.clear(); });
   if (now.time >= 0) {
     add(tr("At"), milliseconds(session_.timeline()->seconds(now.time), 1) + " ms", [](Selection& s) { s.time = -1; });
   }
