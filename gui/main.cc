@@ -66,6 +66,7 @@ int run(QApplication& app, const QCommandLineParser& parser) {
   QObject::connect(&session, &Session::failed, [&](const QString& message) { failures << message; });
   const bool exports = parser.isSet("export");
   if (!exports) {
+    session.setReadsAside(true);
     MainWindow window(session);
     for (const QString& path : parser.positionalArguments()) session.open(path);
     if (!failures.isEmpty()) emit session.failed(failures.last());  // opening the next report hid it

@@ -2,6 +2,7 @@
 #include "gui/session.h"
 
 #include <QFileInfo>
+#include <QThread>
 #include <algorithm>
 
 #include "model/error.h"
@@ -85,11 +86,69 @@ std::shared_ptr<const Timeline> Session::timeline() {
   return loaded(&Open::timeline, [&](const ReportFile&) { return make_timeline(open); });
 }
 
+namespace {
+
+constexpr std::uint64_t kManySteps = 200'000;  // some 50 ms of reading
+
+std::uint64_t steps_of(const ReportFile& report) {
+  for (const auto& column : report.index().columns()) {
+    if (column.name() == "step.cycles") return column.rows();
+  }
+  return 0;
+}
+
+Timeline read_trace(const ReportPointer& report) {
+  return make_timeline(report, std::make_shared<const StepTrace>(load_step_trace(*report)));
+}
+
+}  // namespace
+
 std::shared_ptr<const Timeline> Session::trace() {
-  const ReportPointer open = report();
-  return loaded(&Open::trace, [&](const ReportFile& file) {
-    return make_timeline(open, std::make_shared<const StepTrace>(load_step_trace(file)));
+  const ReportPointer report = this->report();
+  if (report && readsAside_ && steps_of(*report) > kManySteps) {
+    const Open& open = reports_[static_cast<std::size_t>(current_)];
+    if (!open.trace && !reader_) readTrace(open);
+    if (!open.trace) return std::make_shared<const Timeline>();
+  }
+  return loaded(&Open::trace, [&](const ReportFile&) { return read_trace(report); });
+}
+
+// With a handle of its own: ReportFile is not for several threads. A file that was replaced meanwhile is another
+// report.
+void Session::readTrace(const Open& open) {
+  struct Result {
+    std::shared_ptr<const Timeline> trace = std::make_shared<const Timeline>();
+    QString error;
+  };
+  auto result = std::make_shared<Result>();
+  const ReportPointer shown = open.report;
+  reader_ = QThread::create([result, shown] {
+    try {
+      const auto own = std::make_shared<const ReportFile>(ReportFile::open(shown->path()));
+      if (own->index().SerializeAsString() != shown->index().SerializeAsString()) {
+        throw Error(shown->path().string(), "has changed since it was opened: reload it (F5)");
+      }
+      result->trace = std::make_shared<const Timeline>(read_trace(own));
+    } catch (const std::exception& error) {
+      result->error = QString::fromUtf8(error.what());
+    }
   });
+  connect(reader_, &QThread::finished, this, [this, result, shown] {
+    reader_->deleteLater();
+    reader_ = nullptr;
+    for (Open& each : reports_) {
+      if (each.report == shown) each.trace = result->trace;
+    }
+    if (!result->error.isEmpty()) emit failed(result->error);
+    emit traceRead();
+  });
+  reader_->start();
+}
+
+Session::~Session() {
+  if (!reader_) return;
+  reader_->wait();
+  delete reader_;
 }
 
 void Session::select(const Selection& selection) {

@@ -16,6 +16,8 @@
 #include "gui/paint/heat_layout.h"
 #include "gui/paint/time_axis.h"
 
+class QThread;
+
 namespace superstep::gui {
 
 // What the views point at together. -1 and empty: nothing of that kind.
@@ -53,6 +55,7 @@ class Session : public QObject {
   Q_OBJECT
  public:
   explicit Session(QObject* parent = nullptr) : QObject(parent) {}
+  ~Session() override;
 
   // Adds the report and makes it current; one that is open already is read again. On failure emits
   // failed(), keeps everything as it was, and returns false.
@@ -69,7 +72,11 @@ class Session : public QObject {
   std::shared_ptr<const Variables> variables();
   std::shared_ptr<const Steps> steps();
   std::shared_ptr<const Timeline> timeline();
-  std::shared_ptr<const Timeline> trace();  // the same with the steps of calls
+  // The same with the steps of calls. Many steps are read on a thread of their own once setReadsAside(true) was called:
+  // empty until traceRead().
+  std::shared_ptr<const Timeline> trace();
+  bool readsTrace() const { return reader_ != nullptr; }
+  void setReadsAside(bool aside) { readsAside_ = aside; }
 
   const Selection& selection() const { return history_[place_]; }
   void select(const Selection& selection);
@@ -92,6 +99,7 @@ class Session : public QObject {
   void selectionChanged();
   void heatStateChanged();
   void timeStateChanged();
+  void traceRead();
   void unitsChanged();
   void filterChanged();
   void failed(const QString& message);
@@ -109,6 +117,7 @@ class Session : public QObject {
   std::shared_ptr<const Data> loaded(std::shared_ptr<const Data> Open::*place, Load read);
   ReportPointer load(const QString& path);  // null after failed()
   void forget();
+  void readTrace(const Open& open);
 
   std::vector<Open> reports_;
   int current_ = -1;
@@ -116,6 +125,8 @@ class Session : public QObject {
   std::size_t place_ = 0;
   HeatState heatState_;
   TimeState timeState_;
+  QThread* reader_ = nullptr;  // of a trace; null: none is being read
+  bool readsAside_ = false;
   Units units_ = Units::kib;
   QString filter_;
 };

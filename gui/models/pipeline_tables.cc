@@ -115,19 +115,20 @@ TableContents sections_table(const TimelinePointer& timeline) {
   TableContents out;
   out.rows = static_cast<int>(timeline->sections.size());
   const auto at = [timeline](int row) -> const Section& { return timeline->sections[static_cast<std::size_t>(row)]; };
-  out.columns.push_back(words("Part", [at](int row) { return at(row).name; }));
-  out.columns.push_back(ms(timeline, "From, ms", [at](int row) { return at(row).from; }));
-  out.columns.push_back(ms(timeline, "To, ms", [at](int row) { return at(row).to; }));
   const auto or_blank = [](TableColumn column, std::function<std::int64_t(int)> value) {
     column.text = [value](int row) { return value(row) == 0 ? QString() : grouped(value(row)); };
     return column;
   };
   const auto count = [at](int row) { return at(row).count; };
-  const auto cycle = [at](int row) { return at(row).cycle; };
+  const auto beat = [at](int row) { return at(row).beat; };
+  const auto length = [at](int row) { return at(row).to - at(row).from; };
+  out.columns.push_back(words("Part", [at](int row) { return at(row).name; }));
+  out.columns.push_back(ms(timeline, "From, ms", [at](int row) { return at(row).from; }));
+  out.columns.push_back(ms(timeline, "ms", length));
+  out.columns.push_back(number("Cycles", length));
   out.columns.push_back(or_blank(number("Iterations", count), count));
-  out.columns.push_back(or_blank(number("Cycles of one", cycle), cycle));
+  out.columns.push_back(or_blank(number("Cycles of one", beat), beat));
   out.columns.push_back(number("From, cycles", [at](int row) { return at(row).from; }));
-  out.columns.push_back(number("Cycles", [at](int row) { return at(row).to - at(row).from; }));
   return out;
 }
 
@@ -139,14 +140,7 @@ TableContents boxes_table(const TimelinePointer& timeline, std::int64_t time) {
   };
   auto rows = std::make_shared<std::vector<Row>>();
   for (const Lane& lane : timeline->lanes) {
-    const auto section = std::find_if(timeline->sections.begin(), timeline->sections.end(),
-                                      [&](const Section& s) { return time >= s.from && time < s.to; });
-    if (section == timeline->sections.end()) break;
-    std::int64_t from = section->from, to = section->to;
-    if (section->cycle > 0) {
-      from += (time - from) / section->cycle * section->cycle;
-      to = from + section->cycle;
-    }
+    const auto [from, to] = timeline->round_at(time);
     lane.visit(from, to, 1, Lane::Depth::boxes, [&](const Slice& s) {
       if (s.work != Work::idle) rows->push_back({lane_name(*timeline, lane), s, lane.sums(s.from, s.to)});
     });

@@ -200,14 +200,35 @@ const Section* Timeline::section_at(std::int64_t cycle) const {
   return after == sections.end() || cycle < after->from ? nullptr : &*after;
 }
 
+std::pair<std::int64_t, std::int64_t> Timeline::round_at(std::int64_t cycle) const {
+  const Section* s = section_at(cycle);
+  if (!s) return {0, 0};
+  const std::int64_t end = s->beat_from + s->beats * s->beat;
+  if (s->beat == 0 || cycle < s->beat_from || cycle >= end) {
+    return {s->beat > 0 && cycle >= end ? end : s->from, s->beat > 0 && cycle < s->beat_from ? s->beat_from : s->to};
+  }
+  const std::int64_t from = s->beat_from + (cycle - s->beat_from) / s->beat * s->beat;
+  return {from, from + s->beat};
+}
+
+std::int64_t Timeline::typical_time() const {
+  const Section* shown = nullptr;
+  for (const Section& s : sections) {
+    if (!shown || (s.equal && !shown->equal) || (s.equal == shown->equal && s.to - s.from > shown->to - shown->from)) {
+      shown = &s;
+    }
+  }
+  if (!shown) return 0;
+  return shown->equal || shown->beat == 0 ? shown->from : shown->beat_from + shown->beats / 2 * shown->beat;
+}
+
 std::pair<std::int64_t, std::int64_t> Timeline::whole_rounds(std::int64_t from, std::int64_t to,
                                                              std::int64_t least) const {
   const Section* s = section_at(from);
-  if (!s || s->beat <= 0 || s->beat >= least || from < s->beat_from) return {from, to};
-  const std::int64_t rounds = (s->to - s->beat_from) / s->beat;
+  const std::int64_t end = s ? s->beat_from + s->beats * s->beat : 0;
+  if (!s || s->beat <= 0 || s->beat >= least || from < s->beat_from || to > end) return {from, to};
   const std::int64_t first = (from - s->beat_from) / s->beat;
-  const std::int64_t last = std::min(rounds, (to - s->beat_from + s->beat - 1) / s->beat);
-  if (first >= last) return {from, to};
+  const std::int64_t last = (to - s->beat_from + s->beat - 1) / s->beat;
   return {s->beat_from + first * s->beat, s->beat_from + last * s->beat};
 }
 

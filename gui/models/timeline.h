@@ -69,7 +69,7 @@ struct Section {
   std::int64_t count = 0;  // of iterations
   bool equal = false;      // all iterations are alike: what is folded
   // The innermost repeat in it, for sums over whole rounds where one is too short to be seen; 0: none.
-  std::int64_t beat = 0, beat_from = 0;
+  std::int64_t beat = 0, beat_from = 0, beats = 0;
 };
 
 struct Timeline {
@@ -88,6 +88,10 @@ struct Timeline {
   double seconds(std::int64_t n) const { return clock_hz > 0 ? static_cast<double>(n) / clock_hz : 0; }
   int lane_of(int ipu_class) const;                     // -1: none
   const Section* section_at(std::int64_t cycle) const;  // null: outside
+  // The round of the innermost repeat that `cycle` is in, or the section where there is none.
+  std::pair<std::int64_t, std::int64_t> round_at(std::int64_t cycle) const;
+  // A round in the middle of the longest section, where pipelines are full: what to look at first.
+  std::int64_t typical_time() const;
   // [from, to) widened to whole rounds of the repeat it is in, if one is shorter than `least`.
   std::pair<std::int64_t, std::int64_t> whole_rounds(std::int64_t from, std::int64_t to, std::int64_t least) const;
 };

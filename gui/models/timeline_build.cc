@@ -252,6 +252,7 @@ class SectionList {
     if (n.kind() == "repeat") {
       sections.back().beat = n.cycles();
       sections.back().beat_from = from;
+      sections.back().beats = n.count();
       return true;
     }
     for (const Program& c : n.children()) {
@@ -263,7 +264,8 @@ class SectionList {
   void part(const QString& name, const Program& n, std::int64_t first, std::int64_t count, bool equal) {
     if (count > 0 && n.cycles() > 0) {
       const std::int64_t from = at_ + first * n.cycles();
-      sections.push_back({name, from, from + count * n.cycles(), n.cycles(), first, count, equal, n.cycles(), from});
+      sections.push_back(
+          {name, from, from + count * n.cycles(), n.cycles(), first, count, equal, n.cycles(), from, count});
     }
   }
   void repeat(const Program& n) {

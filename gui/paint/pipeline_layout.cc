@@ -2,6 +2,8 @@
 #include "gui/paint/pipeline_layout.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace superstep::gui {
 namespace {
@@ -69,6 +71,52 @@ const PipelineLayout::Row* PipelineLayout::row_of(int lane) const {
     if (row.lane == lane) return &row;
   }
   return nullptr;
+}
+
+std::vector<CriticalRun> critical_path(const Timeline& timeline, std::int64_t from, std::int64_t to,
+                                       std::int64_t least) {
+  struct Stretch {
+    std::int64_t from, to;
+    bool unknown;
+  };
+  std::map<int, std::vector<Stretch>> waiting;  // by lane, in order: where it is not the critical one
+  std::set<std::int64_t> edges{from, to};
+  for (std::size_t i = 0; i < timeline.lanes.size(); ++i) {
+    if (!timeline.lanes[i].name.isEmpty()) continue;
+    auto& stretches = waiting[static_cast<int>(i)];
+    timeline.lanes[i].visit(from, to, least, Lane::Depth::boxes, [&](const Slice& s) {
+      const bool unknown = s.node < 0 && s.to - s.from > 3 * least;
+      if (!unknown && s.work != Work::imbalance && s.work != Work::no_part) return;
+      stretches.push_back({std::max(s.from, from), std::min(s.to, to), unknown});
+      edges.insert({stretches.back().from, stretches.back().to});
+    });
+  }
+  std::vector<CriticalRun> out;
+  int lane = -1;
+  for (auto end = edges.rbegin(); std::next(end) != edges.rend(); ++end) {
+    const std::int64_t begin = *std::next(end);
+    const auto state = [&](int of) -> const Stretch* {
+      for (auto& stretches = waiting[of]; !stretches.empty(); stretches.pop_back()) {
+        if (stretches.back().from < *end) return stretches.back().to > begin ? &stretches.back() : nullptr;
+      }
+      return nullptr;
+    };
+    bool unknown = false;
+    int free = -1;
+    for (const auto& each : waiting) {
+      const Stretch* s = state(each.first);
+      unknown = unknown || (s && s->unknown);
+      if (!s && (free < 0 || each.first == lane)) free = each.first;
+    }
+    lane = unknown ? -1 : free;
+    if (!out.empty() && out.back().lane == lane) {
+      out.back().from = begin;
+    } else {
+      out.push_back({lane, begin, *end});
+    }
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
 }
 
 std::vector<TimeFold> folds_of(const Timeline& timeline) {

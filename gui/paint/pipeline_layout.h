@@ -36,6 +36,16 @@ struct PipelineLayout {
   const Row* row_of(int lane) const;
 };
 
+// The lane that the others wait for, from `from` to `to`; -1: cycles are too short to tell.
+struct CriticalRun {
+  int lane = -1;
+  std::int64_t from = 0, to = 0;
+};
+// Backwards from `to`: a lane stays the critical one until it waits for another, which then is. Cycles shorter than
+// `least` are not looked into.
+std::vector<CriticalRun> critical_path(const Timeline& timeline, std::int64_t from, std::int64_t to,
+                                       std::int64_t least);
+
 // Equal cycles beyond four at either end, drawn as wide as one.
 std::vector<TimeFold> folds_of(const Timeline& timeline);
 

@@ -114,7 +114,9 @@ void PipelineView::rebuild() {
   parts_.setContents(sections_table(timeline));
   chart_->refresh();
   lost_->setTimeline(timeline);
-  legend_->setEntries(legend_of(work_));
+  auto entries = legend_of(work_);
+  if (ipu_lanes(*timeline) > 1) entries.push_back({{theme_of(this).text}, tr("line: the IPU that others wait for")});
+  legend_->setEntries(std::move(entries));
   refreshState();
   showSelection();
 }
@@ -137,22 +139,12 @@ void PipelineView::showSelection() {
   if (!session_.report()) return;
   const TimelinePointer timeline = session_.timeline();
   std::int64_t time = session_.selection().time;
-  if (time < 0) {  // at first a full cycle
-    time = 0;
-    for (const Section& s : timeline->sections) {
-      if (s.equal) {
-        time = s.from;
-        break;
-      }
-    }
-  }
+  if (time < 0) time = timeline->typical_time();
   boxes_.setContents(boxes_table(timeline, time));
-  boxesPanel_->setSubtitle({});
-  for (const Section& s : timeline->sections) {
-    if (time < s.from || time >= s.to) continue;
-    boxesPanel_->setTitle(s.cycle > 0 ? tr("Cycle %1").arg(grouped(s.first + (time - s.from) / s.cycle)) : s.name);
-    boxesPanel_->setSubtitle(s.cycle > 0 ? s.name : QString());
-  }
+  const Section* s = timeline->section_at(time);
+  boxesPanel_->setTitle(s && s->cycle > 0 ? tr("Cycle %1").arg(grouped(s->first + (time - s->from) / s->cycle))
+                                          : tr("One round"));
+  boxesPanel_->setSubtitle(s ? s->name : QString());
   emit statusChanged();
 }
 

@@ -48,6 +48,7 @@ TraceView::TraceView(Session& session, QWidget* parent) : View(parent), session_
   row->addWidget(makeSummary());
   layout->addLayout(row, 1);
   connect(&session_, &Session::reportChanged, this, &TraceView::rebuild);
+  connect(&session_, &Session::traceRead, this, &TraceView::rebuild);
   connect(&session_, &Session::timeStateChanged, this, &TraceView::refreshState);
   connect(&session_, &Session::selectionChanged, this, &TraceView::showSelection);
   setFocusProxy(chart_);
@@ -139,19 +140,11 @@ void TraceView::rebuild() {
   }
   parts_->setEntries(std::move(parts));
   chart_->refresh();
-  // At first one full cycle, or the longest part: the whole step shows no step.
+  // At first one full cycle: the whole step shows no step.
   if (session_.timeState().trace.whole() && !trace->empty()) {
-    const Section* shown = &trace->sections.front();
-    for (const Section& s : trace->sections) {
-      if (s.equal || (!shown->equal && s.to - s.from > shown->to - shown->from)) shown = &s;
-    }
     TimeState state = session_.timeState();
-    const std::int64_t length = shown->beat > 0 ? shown->beat : shown->to - shown->from;
-    // In the middle of a phase, where its pipeline is full.
-    const std::int64_t rounds = shown->beat > 0 ? (shown->to - shown->beat_from) / shown->beat : 0;
-    const std::int64_t from =
-        shown->beat > 0 ? shown->beat_from + (shown->cycle > 0 ? 0 : rounds / 2 * shown->beat) : shown->from;
-    state.trace = {static_cast<double>(from), static_cast<double>(from + length)};
+    const auto [from, to] = trace->round_at(trace->typical_time());
+    state.trace = {static_cast<double>(from), static_cast<double>(to)};
     session_.setTimeState(state);
   }
   refreshState();

@@ -63,6 +63,7 @@ void PipelineChart::paintEvent(QPaintEvent*) {
   painter.setClipRect(frame.layout.lanes.adjusted(0, -24, 0, 4));
   paintHeads(frame);
   for (const PipelineLayout::Row& row : frame.layout.rows) paintLane(frame, row);
+  if (frame.layout.rows.size() > 1) paintCritical(frame);
   painter.setPen(QPen(theme.text, 1.6));
   for (const QRectF& box : frame.same) painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
   if (!frame.selected.isNull()) draw_selection(painter, frame.selected);
@@ -268,6 +269,26 @@ void PipelineChart::paintParts(Frame& f, const PipelineLayout::Row& row, const S
 void PipelineChart::paintJoined(Frame& f, const PipelineLayout::Row& row, std::int64_t from, std::int64_t to) {
   paint_joined(f.painter, *timeline_, timeline_->lanes[static_cast<std::size_t>(row.lane)], f.axis, row.rect, from, to,
                [this](Work work) { return fillOf(work); });
+}
+
+// A dark line below the IPU that sets the time, from left to right.
+void PipelineChart::paintCritical(Frame& f) {
+  f.painter.setPen(QPen(f.theme.text, 1.8));
+  for (const TimeAxis::Piece& piece : f.axis.seen()) {
+    if (piece.folded) continue;
+    const auto least = static_cast<std::int64_t>(f.axis.per_pixel() * kLeastBox);
+    double before = -1;
+    for (const CriticalRun& run : critical_path(*timeline_, piece.from, piece.to, least)) {
+      if (run.lane < 0) {
+        before = -1;
+        continue;
+      }
+      const double y = f.layout.row_of(run.lane)->rect.bottom() + 1.5, x = f.axis.x_of(run.from);
+      if (before >= 0) f.painter.drawLine(QPointF(x, before), QPointF(x, y));
+      f.painter.drawLine(QPointF(x, y), QPointF(f.axis.x_of(run.to), y));
+      before = y;
+    }
+  }
 }
 
 void PipelineChart::paintFolds(Frame& f) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "gui/paint/pipeline_layout.h"
 #include "model/error.h"
 #include "tests/traces/example_report.h"
 
@@ -105,6 +106,22 @@ TEST(Pipeline, MicroBatchesMoveFromIpuToIpuAndBack) {
   EXPECT_GT(ramp[Work::ramp_up], 0);
   EXPECT_EQ(ramp[Work::ramp_down], 0);
   EXPECT_EQ(timeline.lanes[3].at(1000, Lane::Depth::leaves).work, Work::ramp_up);
+}
+
+// The slowest IPU of each cycle, and through copies and update, in which nobody waits long.
+TEST(Pipeline, TheCriticalPathIsOfTheIpuThatDoesNotWait) {
+  TemporaryFolder folder;
+  const auto report = std::make_shared<const ReportFile>(ReportFile::open(write_example(Example::tight, folder.path)));
+  const Timeline timeline = make_timeline(report);
+  std::int64_t last = 0;
+  for (const CriticalRun& run : critical_path(timeline, 0, timeline.sections[1].from, 1)) {
+    EXPECT_EQ(run.from, last);
+    ASSERT_GE(run.lane, 0);
+    const WorkCycles sums = timeline.lanes[static_cast<std::size_t>(run.lane)].sums(run.from, run.to);
+    EXPECT_EQ(sums[Work::imbalance] + sums[Work::no_part], 0);
+    last = run.to;
+  }
+  EXPECT_EQ(last, timeline.sections[1].from);
 }
 
 // By hand: one IPU that computes 100 cycles beside a load of 130, four times.
