@@ -150,7 +150,11 @@ void MainWindow::showKeys() {
   }
   add(tr("W A S D"), tr("Heat map: move"));
   add(tr("Wheel, + −"), tr("Heat map: zoom"));
-  add(tr("F"), tr("Heat map: show everything"));
+  add(tr("F"), tr("Show everything"));
+  add(tr("W S, Ctrl+wheel"), tr("Pipeline, trace: zoom"));
+  add(tr("A D, wheel"), tr("Pipeline, trace: move"));
+  add(tr(". ,"), tr("Pipeline, trace: next and previous box or step"));
+  add(tr("[ ]"), tr("Pipeline, trace: previous and next part or cycle"));
   add(tr("Ctrl+C"), tr("Table: copy the selected rows, exact values"));
   sheet->show();
 }

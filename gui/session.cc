@@ -88,8 +88,6 @@ std::shared_ptr<const Timeline> Session::timeline() {
 
 namespace {
 
-constexpr std::uint64_t kManySteps = 200'000;  // some 50 ms of reading
-
 std::uint64_t steps_of(const ReportFile& report) {
   for (const auto& column : report.index().columns()) {
     if (column.name() == "step.cycles") return column.rows();
@@ -105,7 +103,7 @@ Timeline read_trace(const ReportPointer& report) {
 
 std::shared_ptr<const Timeline> Session::trace() {
   const ReportPointer report = this->report();
-  if (report && readsAside_ && steps_of(*report) > kManySteps) {
+  if (report && steps_of(*report) > readsAside_) {
     const Open& open = reports_[static_cast<std::size_t>(current_)];
     if (!open.trace && !reader_) readTrace(open);
     if (!open.trace) return std::make_shared<const Timeline>();

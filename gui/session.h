@@ -6,6 +6,7 @@
 #include <QObject>
 #include <QString>
 #include <QStringList>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -72,11 +73,11 @@ class Session : public QObject {
   std::shared_ptr<const Variables> variables();
   std::shared_ptr<const Steps> steps();
   std::shared_ptr<const Timeline> timeline();
-  // The same with the steps of calls. Many steps are read on a thread of their own once setReadsAside(true) was called:
-  // empty until traceRead().
+  // The same with the steps of calls. More steps than setReadsAside() says are read on a thread of their own: empty
+  // until traceRead().
   std::shared_ptr<const Timeline> trace();
   bool readsTrace() const { return reader_ != nullptr; }
-  void setReadsAside(bool aside) { readsAside_ = aside; }
+  void setReadsAside(std::uint64_t above_steps) { readsAside_ = above_steps; }
 
   const Selection& selection() const { return history_[place_]; }
   void select(const Selection& selection);
@@ -126,7 +127,7 @@ class Session : public QObject {
   HeatState heatState_;
   TimeState timeState_;
   QThread* reader_ = nullptr;  // of a trace; null: none is being read
-  bool readsAside_ = false;
+  std::uint64_t readsAside_ = std::numeric_limits<std::uint64_t>::max();
   Units units_ = Units::kib;
   QString filter_;
 };

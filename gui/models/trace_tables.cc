@@ -148,6 +148,14 @@ TableContents proportions_table(const TimelinePointer& trace, const std::shared_
   return out;
 }
 
+QString step_name(const Timeline& trace, const Lane& lane, const Slice& slice) {
+  const QString name = QString::fromStdString(lane.steps->name[static_cast<std::size_t>(slice.step)]);
+  const LaneNode& node = lane.node(slice.node);
+  const auto unit = [](const std::string& call) { return QString::fromStdString(call).section(' ', 0, -2); };
+  const QString of = unit(trace.report->index().functions(node.function).name()) + '/';
+  return name.startsWith(of) ? unit(node.source->name()) + '/' + name.mid(of.size()) : name;
+}
+
 TableContents trace_table(const TimelinePointer& trace, int lane_number, std::int64_t from, std::int64_t to, int most) {
   auto slices = std::make_shared<std::vector<Slice>>();
   TableContents out;
@@ -173,7 +181,7 @@ TableContents trace_table(const TimelinePointer& trace, int lane_number, std::in
     const Slice& s = at(row);
     if (s.node < 0) return QStringLiteral("(several short ones)");
     if (waits(s.work)) return QStringLiteral("waits: ") + name_of(s.work).data();
-    if (s.step >= 0) return QString::fromStdString(lane->steps->name[static_cast<std::size_t>(s.step)]);
+    if (s.step >= 0) return step_name(*trace, *lane, s);
     const report::ProgramNode* source = lane->node(s.node).source;
     return source ? QString::fromStdString(source->name()) : QString();
   }));

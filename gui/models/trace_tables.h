@@ -31,7 +31,11 @@ LaneCounts lane_counts(const Lane& lane);
 // Rows: the proportions in cycles, %, then tile balance, parallel efficiency, supersteps, bytes; a column per IPU.
 TableContents proportions_table(const TimelinePointer& trace, const std::shared_ptr<const HeatData>& heat);
 
-// The steps that a lane does in [from, to), at most `most`; `left_out` says how many cycles beyond them are not listed.
+// The name of a slice's step. Equal layers share their steps, which are named after one of them: here after the one
+// that calls.
+QString step_name(const Timeline& trace, const Lane& lane, const Slice& slice);
+
+// The steps that a lane does in [from, to), joined where they are shorter than one `most`th of it.
 TableContents trace_table(const TimelinePointer& trace, int lane, std::int64_t from, std::int64_t to, int most);
 
 }  // namespace superstep::gui

@@ -19,7 +19,7 @@ void paint_shares(QPainter& painter, const WorkCycles& sums, const QRectF& colum
   double y = column.bottom();
   for (int i = 0; i < kWorks; ++i) {
     const Work work = static_cast<Work>(i);
-    if (sums[work] == 0 || work == Work::idle || waits(work)) continue;
+    if (sums[work] == 0 || work == Work::idle || waits(work) || fill(work).color.alpha() == 0) continue;
     const double height = static_cast<double>(sums[work]) / total * column.height();
     painter.fillRect(QRectF(column.left(), y - height, column.width(), height), fill(work).color);
     y -= height;

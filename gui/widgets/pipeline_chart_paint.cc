@@ -76,7 +76,7 @@ void PipelineChart::paintEvent(QPaintEvent*) {
   }
   if (hover_) {
     const PipelineLayout::Row* row = frame.layout.row_of(hover_->lane);
-    draw_tip(painter, QRectF(rect()).adjusted(4, 0, -4, -2), rectOf(frame, *row, hover_->slice.from, hover_->slice.to),
+    draw_tip(painter, visiblePart().adjusted(4, 0, -4, -2), rectOf(frame, *row, hover_->slice.from, hover_->slice.to),
              tipText(*hover_).split('\n'), theme);
   }
 }
@@ -271,14 +271,23 @@ void PipelineChart::paintJoined(Frame& f, const PipelineLayout::Row& row, std::i
                [this](Work work) { return fillOf(work); });
 }
 
-// A dark line below the IPU that sets the time, from left to right.
+// A dark line below the IPU that sets the time, from left to right; only where few enough rounds are seen to look into
+// each: an IPU may wait for another for less than a pixel.
 void PipelineChart::paintCritical(Frame& f) {
+  constexpr std::int64_t kMostRounds = 4000;  // of all lanes
   f.painter.setPen(QPen(f.theme.text, 1.8));
+  std::int64_t rounds = 0;
+  for (const TimeAxis::Piece& piece : f.axis.seen()) {
+    for (const Section& s : timeline_->sections) {
+      const std::int64_t shown = std::min(s.to, piece.to) - std::max(s.from, piece.from);
+      if (shown > 0 && s.beat > 0 && !piece.folded) rounds += shown / s.beat + 1;
+    }
+  }
+  if (rounds * static_cast<std::int64_t>(timeline_->lanes.size()) > kMostRounds) return;
   for (const TimeAxis::Piece& piece : f.axis.seen()) {
     if (piece.folded) continue;
-    const auto least = static_cast<std::int64_t>(f.axis.per_pixel() * kLeastBox);
     double before = -1;
-    for (const CriticalRun& run : critical_path(*timeline_, piece.from, piece.to, least)) {
+    for (const CriticalRun& run : critical_path(*timeline_, piece.from, piece.to, 1)) {
       if (run.lane < 0) {
         before = -1;
         continue;

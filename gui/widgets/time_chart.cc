@@ -19,6 +19,11 @@ TimeChart::TimeChart(Session& session, QWidget* parent) : QWidget(parent), sessi
   setMouseTracking(true);
 }
 
+QRectF TimeChart::visiblePart() const {
+  const QRect seen = visibleRegion().boundingRect();
+  return seen.isEmpty() ? QRectF(rect()) : QRectF(seen);
+}
+
 void TimeChart::zoom(double factor, double x) {
   const TimeAxis axis = axisNow();
   setWindow(axis.window.zoomed(factor, axis.position_at(std::clamp(x, axis.left, axis.right)), axis.length()));

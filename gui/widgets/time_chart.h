@@ -32,6 +32,7 @@ class TimeChart : public QWidget {
   virtual void pointed(const QPointF& at) = 0;  // the cursor moved; outside: negative
   virtual void step(int direction) = 0;
   virtual void part(int direction) = 0;
+  QRectF visiblePart() const;  // of the widget, in a page that scrolls
   void zoom(double factor, double x);
   void reveal(std::int64_t from, std::int64_t to);  // pans, or zooms out, until the stretch is seen
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/models/trace_tables.h"
+
 namespace superstep::gui {
 namespace {
 
@@ -27,6 +29,7 @@ TraceChart::TraceChart(Session& session, QWidget* parent) : TimeChart(session, p
   setAccessibleName(tr("Execution trace: what each IPU does, step by step"));
   setAccessibleDescription(tr("W, S zoom; A, D pan; F shows everything; comma and full stop go from step to step"));
   connect(&session_, &Session::timeStateChanged, this, [this] {
+    hover_.reset();  // its row may be another's now
     setMinimumHeight(minimumSizeHint().height());
     update();
     emit windowChanged();
@@ -139,8 +142,7 @@ QString TraceChart::nameOf(const TraceRow& row, const Slice& s) const {
     default:
       break;
   }
-  if (s.step < 0) return call;
-  return QString::fromStdString(lane.steps->name[static_cast<std::size_t>(s.step)]);
+  return s.step < 0 ? call : step_name(*timeline_, lane, s);
 }
 
 // Slices of a row, neighbours of one name joined where the row shows names.

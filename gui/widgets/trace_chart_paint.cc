@@ -90,7 +90,7 @@ void TraceChart::paintEvent(QPaintEvent*) {
     painter.setPen(QPen(theme.text, 1.4));
     painter.drawRect(QRectF(left, row.top(), std::max(2.0, right - left), row.height()));
     const double near = std::min(right, left + 240);  // beside a long slice the tip would be far away
-    draw_tip(painter, QRectF(rect()).adjusted(4, 0, -4, -2), QRectF(left, row.top(), near - left, row.height()),
+    draw_tip(painter, visiblePart().adjusted(4, 0, -4, -2), QRectF(left, row.top(), near - left, row.height()),
              tipText(*hover_).split('\n'), theme);
   }
 }
