@@ -184,6 +184,8 @@ std::vector<LostTime> lost_time(const Timeline& timeline) {
 }
 
 QString bubble_text(const Timeline& timeline, bool in_cycles) {
+  if (timeline.dated)
+    return QStringLiteral("an older report, which does not tell ramps from full cycles: write it again");
   if (timeline.bubble_cycles == 0) return {};
   const QString cost =
       time_text(timeline, timeline.bubble_cycles, in_cycles, timeline.bubble_cycles) + ' ' + time_unit(in_cycles);

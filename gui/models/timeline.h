@@ -80,6 +80,7 @@ struct Timeline {
   std::int64_t cycles = 0;
   double clock_hz = 0;
   bool phased = false;
+  bool dated = false;  // an older report does not say which micro-batch is worked on: its ramps look full
   // Waiting in whole cycles beyond one per micro-batch, as the waterfall counts it.
   std::int64_t bubble_cycles = 0;
   std::int64_t bubble_iterations = 0, iterations = 0;  // of the pipeline's repeat

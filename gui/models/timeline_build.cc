@@ -244,6 +244,7 @@ class SectionList {
   }
   std::vector<Section> sections;
   std::int64_t iterations = 0, bubbles = 0;
+  bool dated = false;
 
  private:
   std::int64_t at_ = 0;
@@ -270,6 +271,7 @@ class SectionList {
   }
   void repeat(const Program& n) {
     iterations = n.count();
+    dated = dated || n.micro_batches() == 0;
     const std::int64_t batches = n.micro_batches() > 0 ? n.micro_batches() : n.count();
     const std::int64_t lag = bubbles = n.count() - batches;
     if (lag == 0 || lag >= batches) {  // never full: all are ramps
@@ -308,6 +310,7 @@ Timeline make_timeline(const ReportPointer& report, std::shared_ptr<const StepTr
   list.node(root);
   out.sections = std::move(list.sections);
   out.bubble_cycles = bubble_of(root);
+  out.dated = list.dated;
   out.iterations = list.iterations;
   out.bubble_iterations = list.bubbles;
   out.phased = std::any_of(root.children().begin(), root.children().end(), [](const Program& c) {

@@ -155,6 +155,8 @@ QString PipelineView::statusText() const {
   if (timeline->empty()) return tr("No program");
   QString text = tr("All times are estimated");
   if (timeline->clock_hz > 0) text += " · " + tr("clock %1").arg(for_viewer(to_text(Hertz(timeline->clock_hz))));
+  const std::string& overflow = report->index().plan().first_overflow();
+  if (!overflow.empty()) text += " · " + tr("does not fit: %1").arg(for_viewer(overflow));
   for (const Section& s : timeline->sections) {
     if (s.cycle == 0 || timeline->phased) continue;
     return text + " · " + tr("1 pipeline cycle = %1").arg(both_texts(*timeline, s.cycle));

@@ -100,6 +100,10 @@ void PipelineChart::paintNames(Frame& f) {
     f.painter.setFont(ui_font(11.5, QFont::DemiBold));
     f.painter.setPen(selected ? f.theme.accent : f.theme.text);
     draw_text(f.painter, QRectF(21, top - 2, width + 4, 16), QString::fromStdString(ipu.name()));
+    if (fit_of(ipu) == Fit::does_not_fit) {
+      f.painter.setPen(f.theme.over);
+      draw_text(f.painter, QRectF(21, top - 2, width - 4, 16), tr("✕ over"), Qt::AlignRight | Qt::AlignVCenter);
+    }
     if (row.rect.height() < 22) continue;
     f.painter.setFont(ui_font(10));
     f.painter.setPen(f.theme.secondary);
