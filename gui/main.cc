@@ -15,6 +15,7 @@ namespace superstep::gui {
 namespace {
 
 constexpr int kBadInput = 2;
+constexpr std::uint64_t kManySteps = 200'000;  // some 50 ms of reading
 
 bool asks_for_export(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
@@ -66,6 +67,7 @@ int run(QApplication& app, const QCommandLineParser& parser) {
   QObject::connect(&session, &Session::failed, [&](const QString& message) { failures << message; });
   const bool exports = parser.isSet("export");
   if (!exports) {
+    session.setReadsAside(kManySteps);
     MainWindow window(session);
     for (const QString& path : parser.positionalArguments()) session.open(path);
     if (!failures.isEmpty()) emit session.failed(failures.last());  // opening the next report hid it

@@ -150,11 +150,15 @@ void MainWindow::showKeys() {
   }
   add(tr("W A S D"), tr("Heat map: move"));
   add(tr("Wheel, + −"), tr("Heat map: zoom"));
-  add(tr("F"), tr("Heat map: show everything"));
   add(tr("/"), tr("Operations, program tree: search"));
   add(tr("Enter, Shift+Enter"), tr("Search: next, previous"));
   add(tr("← →, Home, End"), tr("Liveness: move the cursor; landscape: next plan"));
   add(tr("↑ ↓"), tr("Compare: select a term"));
+  add(tr("F"), tr("Show everything"));
+  add(tr("W S, Ctrl+wheel"), tr("Pipeline, trace: zoom"));
+  add(tr("A D, wheel"), tr("Pipeline, trace: move"));
+  add(tr(". ,"), tr("Pipeline, trace: next and previous box or step"));
+  add(tr("[ ]"), tr("Pipeline, trace: previous and next part or cycle"));
   add(tr("Ctrl+C"), tr("Table: copy the selected rows, exact values"));
   sheet->show();
 }

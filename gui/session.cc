@@ -2,6 +2,7 @@
 #include "gui/session.h"
 
 #include <QFileInfo>
+#include <QThread>
 #include <algorithm>
 
 #include "model/error.h"
@@ -22,8 +23,8 @@ bool Session::open(const QString& path) {
   ReportPointer report = load(path);
   if (!report) return false;
   auto at = std::find_if(reports_.begin(), reports_.end(), [&](const Open& open) { return open.path == absolute; });
-  if (at == reports_.end()) at = reports_.insert(reports_.end(), Open{absolute, {}, {}, {}, {}});
-  *at = {absolute, std::move(report), {}, {}, {}};
+  if (at == reports_.end()) at = reports_.insert(reports_.end(), Open{absolute, {}, {}, {}, {}, {}, {}});
+  *at = {absolute, std::move(report), {}, {}, {}, {}, {}};
   current_ = static_cast<int>(at - reports_.begin());
   auto& compared = compareState_.reports;
   const bool stands = std::find(compared.begin(), compared.end(), current_) != compared.end();
@@ -46,6 +47,7 @@ void Session::forget() {
   history_.assign(1, Selection{});
   place_ = 0;
   heatState_ = HeatState{heatState_.quantity, 0, {}};
+  timeState_.pipeline = timeState_.trace = {};
   // The IPU of the fullest tile is the one to look at first.
   const auto& classes = report()->index().ipu_classes();
   const auto fullest = std::max_element(classes.begin(), classes.end(), [](const auto& a, const auto& b) {
@@ -85,6 +87,74 @@ std::shared_ptr<const HeatData> Session::heatAt(int report) { return loaded(repo
 std::shared_ptr<const Variables> Session::variables() { return loaded(current_, &Open::variables, load_variables); }
 std::shared_ptr<const Steps> Session::steps() { return loaded(current_, &Open::steps, load_steps); }
 
+std::shared_ptr<const Timeline> Session::timeline() {
+  const ReportPointer open = report();
+  return loaded(current_, &Open::timeline, [&](const ReportFile&) { return make_timeline(open); });
+}
+
+namespace {
+
+std::uint64_t steps_of(const ReportFile& report) {
+  for (const auto& column : report.index().columns()) {
+    if (column.name() == "step.cycles") return column.rows();
+  }
+  return 0;
+}
+
+Timeline read_trace(const ReportPointer& report) {
+  return make_timeline(report, std::make_shared<const StepTrace>(load_step_trace(*report)));
+}
+
+}  // namespace
+
+std::shared_ptr<const Timeline> Session::trace() {
+  const ReportPointer report = this->report();
+  if (report && steps_of(*report) > readsAside_) {
+    const Open& open = reports_[static_cast<std::size_t>(current_)];
+    if (!open.trace && !reader_) readTrace(open);
+    if (!open.trace) return std::make_shared<const Timeline>();
+  }
+  return loaded(current_, &Open::trace, [&](const ReportFile&) { return read_trace(report); });
+}
+
+// With a handle of its own: ReportFile is not for several threads. A file that was replaced meanwhile is another
+// report.
+void Session::readTrace(const Open& open) {
+  struct Result {
+    std::shared_ptr<const Timeline> trace = std::make_shared<const Timeline>();
+    QString error;
+  };
+  auto result = std::make_shared<Result>();
+  const ReportPointer shown = open.report;
+  reader_ = QThread::create([result, shown] {
+    try {
+      const auto own = std::make_shared<const ReportFile>(ReportFile::open(shown->path()));
+      if (own->index().SerializeAsString() != shown->index().SerializeAsString()) {
+        throw Error(shown->path().string(), "has changed since it was opened: reload it (F5)");
+      }
+      result->trace = std::make_shared<const Timeline>(read_trace(own));
+    } catch (const std::exception& error) {
+      result->error = QString::fromUtf8(error.what());
+    }
+  });
+  connect(reader_, &QThread::finished, this, [this, result, shown] {
+    reader_->deleteLater();
+    reader_ = nullptr;
+    for (Open& each : reports_) {
+      if (each.report == shown) each.trace = result->trace;
+    }
+    if (!result->error.isEmpty()) emit failed(result->error);
+    emit traceRead();
+  });
+  reader_->start();
+}
+
+Session::~Session() {
+  if (!reader_) return;
+  reader_->wait();
+  delete reader_;
+}
+
 void Session::select(const Selection& selection) {
   if (selection == this->selection()) return;
   history_.resize(place_ + 1);
@@ -115,6 +185,12 @@ void Session::setCompareState(const CompareState& state) {
   if (state == compareState_) return;
   compareState_ = state;
   emit compareStateChanged();
+}
+
+void Session::setTimeState(const TimeState& state) {
+  if (state == timeState_) return;
+  timeState_ = state;
+  emit timeStateChanged();
 }
 
 void Session::setUnits(Units units) {

@@ -6,13 +6,18 @@
 #include <QObject>
 #include <QString>
 #include <QStringList>
+#include <limits>
 #include <memory>
 #include <vector>
 
 #include "gui/format.h"
 #include "gui/models/heat_data.h"
 #include "gui/models/report_tables.h"
+#include "gui/models/timeline.h"
 #include "gui/paint/heat_layout.h"
+#include "gui/paint/time_axis.h"
+
+class QThread;
 
 namespace superstep::gui {
 
@@ -23,7 +28,10 @@ struct Selection {
   int phase = -1;    // row of heat.phase
   QString term;      // of the waterfall
   QString category;  // of memory
-  QString op;        // operation, layer and phase, or line of the program: its name
+  QString op;        // operation, layer and phase, line of the program, or step of the trace: its name
+  // A box of the pipeline or a step of the trace, by when it begins, and the micro-batch it works on.
+  std::int64_t time = -1;
+  std::int64_t micro_batch = -1;
   friend bool operator==(const Selection&, const Selection&) = default;
 };
 
@@ -44,10 +52,20 @@ struct CompareState {
 };
 inline constexpr std::size_t kMostCompared = 4;
 
+// Which part of the step is seen, and how times are written: shared by pipeline, trace and the export.
+struct TimeState {
+  TimeWindow pipeline, trace;
+  bool fold = true;     // equal cycles
+  bool cycles = false;  // instead of milliseconds
+  int mode = 0;         // of the trace
+  friend bool operator==(const TimeState&, const TimeState&) = default;
+};
+
 class Session : public QObject {
   Q_OBJECT
  public:
   explicit Session(QObject* parent = nullptr) : QObject(parent) {}
+  ~Session() override;
 
   // Adds the report and makes it current; one that is open already is read again. On failure emits
   // failed(), keeps everything as it was, and returns false.
@@ -65,6 +83,12 @@ class Session : public QObject {
   std::shared_ptr<const HeatData> heatAt(int report);
   std::shared_ptr<const Variables> variables();
   std::shared_ptr<const Steps> steps();
+  std::shared_ptr<const Timeline> timeline();
+  // The same with the steps of calls. More steps than setReadsAside() says are read on a thread of their own: empty
+  // until traceRead().
+  std::shared_ptr<const Timeline> trace();
+  bool readsTrace() const { return reader_ != nullptr; }
+  void setReadsAside(std::uint64_t above_steps) { readsAside_ = above_steps; }
 
   const Selection& selection() const { return history_[place_]; }
   void select(const Selection& selection);
@@ -78,6 +102,8 @@ class Session : public QObject {
   // Reports that open join the comparison while there is room.
   const CompareState& compareState() const { return compareState_; }
   void setCompareState(const CompareState& state);
+  const TimeState& timeState() const { return timeState_; }
+  void setTimeState(const TimeState& state);
   Units units() const { return units_; }
   void setUnits(Units units);
   const QString& filter() const { return filter_; }
@@ -88,6 +114,8 @@ class Session : public QObject {
   void selectionChanged();
   void heatStateChanged();
   void compareStateChanged();
+  void timeStateChanged();
+  void traceRead();
   void unitsChanged();
   void filterChanged();
   void failed(const QString& message);
@@ -99,11 +127,13 @@ class Session : public QObject {
     std::shared_ptr<const HeatData> heat;
     std::shared_ptr<const Variables> variables;
     std::shared_ptr<const Steps> steps;
+    std::shared_ptr<const Timeline> timeline, trace;
   };
   template <class Data, class Load>
   std::shared_ptr<const Data> loaded(int report, std::shared_ptr<const Data> Open::*place, Load read);
   ReportPointer load(const QString& path);  // null after failed()
   void forget();
+  void readTrace(const Open& open);
 
   std::vector<Open> reports_;
   int current_ = -1;
@@ -111,6 +141,9 @@ class Session : public QObject {
   std::size_t place_ = 0;
   HeatState heatState_;
   CompareState compareState_;
+  TimeState timeState_;
+  QThread* reader_ = nullptr;  // of a trace; null: none is being read
+  std::uint64_t readsAside_ = std::numeric_limits<std::uint64_t>::max();
   Units units_ = Units::kib;
   QString filter_;
 };

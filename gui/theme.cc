@@ -164,13 +164,18 @@ Fill fill_of_kind(const std::string& kind) {
   const QColor red = rgb(0xE0475A);
   const QColor edge(0, 0, 0, 110);
   if (kind == "compute") return {red, Hatch::none, {}, edge};
+  if (kind == "forward") return {rgb(0xF4B8C0), Hatch::none, {}, edge};
   if (kind == "recompute") return {rgb(0xFBE3E6), Hatch::rising, red, red};
   if (kind == "exchange" || kind == "copy") return {rgb(0x8FD3EE), Hatch::none, {}, edge};
   if (kind == "links" || kind == "collective") return {rgb(0x1F4FA8), Hatch::none, {}, edge};
   if (kind == "ddr" || kind == "load") return {rgb(0xF2A35E), Hatch::none, {}, edge};
   if (kind == "store" || kind == "host") return {rgb(0xB85F1E), Hatch::none, {}, edge};
   if (kind == "sync") return {rgb(0xFBEFB0), Hatch::none, {}, edge};
-  if (kind == "waiting") return {rgb(0xFFFFFF), Hatch::rising, rgb(0x3F444A), rgb(0x8A9299)};
+  if (kind == "waiting" || kind == "ramp-up") return {rgb(0xFFFFFF), Hatch::rising, rgb(0x3F444A), rgb(0x8A9299)};
+  if (kind == "ramp-down") return {rgb(0xFFFFFF), Hatch::falling, rgb(0x3F444A), rgb(0x8A9299)};
+  if (kind == "imbalance") return {rgb(0xFFFFFF), Hatch::level, rgb(0x3F444A), rgb(0x8A9299)};
+  if (kind == "DDR late") return {rgb(0xFFFFFF), Hatch::rising, rgb(0xB85F1E), rgb(0xB85F1E)};
+  if (kind == "no part") return {rgb(0xFFFFFF), Hatch::upright, rgb(0x8A9299), rgb(0x8A9299)};
   if (kind == "update") return {rgb(0xA98BD6), Hatch::none, {}, edge};
   // Of the program: what holds others, and what runs a function.
   if (kind == "sequence") return {rgb(0xC9CED3), Hatch::none, {}, edge};

@@ -36,7 +36,7 @@ const Theme& theme_of(const QWidget* widget);
 QPalette palette_of(const Theme& theme);
 void apply_theme(QApplication& app, const Theme& theme);  // palette, style sheet, font
 
-enum class Hatch { none, rising, falling, level };
+enum class Hatch { none, rising, falling, level, upright };
 
 struct Fill {
   QColor color;

@@ -7,8 +7,10 @@
 #include "gui/views/landscape.h"
 #include "gui/views/memory.h"
 #include "gui/views/operations.h"
+#include "gui/views/pipeline.h"
 #include "gui/views/program.h"
 #include "gui/views/summary.h"
+#include "gui/views/trace.h"
 
 namespace superstep::gui {
 namespace {
@@ -18,10 +20,12 @@ View* make(Session& session, QWidget* parent) {
   return new V(session, parent);
 }
 
-constexpr std::array<ViewDef, 7> kViews{{
+constexpr std::array<ViewDef, 9> kViews{{
     {"summary", "Summary", Qt::Key_1, "How fast, does it fit, where does the time go?", make<SummaryView>},
     {"heatmap", "Heat map", Qt::Key_2, "Which tile, in which phase, is full or slow?", make<HeatmapView>},
     {"memory", "Memory", Qt::Key_4, "What fills the fullest tile of each IPU?", make<MemoryView>},
+    {"pipeline", "Pipeline", Qt::Key_5, "Where is time lost between IPUs?", make<PipelineView>},
+    {"trace", "Trace", Qt::Key_T, "Where does time go inside a step of an IPU?", make<TraceView>},
     {"operations", "Operations", Qt::Key_6, "Which operations take the time?", make<OperationsView>},
     {"program", "Program tree", Qt::Key_7, "What runs in which order, how often and how long?", make<ProgramView>},
     {"compare", "Compare", Qt::Key_8, "Which plan, why, and is the difference real?", make<CompareView>},

@@ -224,18 +224,57 @@ void add_efficiency(report::Index& index, const Evaluated& e, Tables& tables) {
   }
 }
 
-report::ProgramNode node_of(const Node& n, const Program& program, const CostModel& model) {
+std::string_view work_of(const Node& n, const Program& program) {
+  static constexpr std::string_view kPasses[] = {"forward", "backward", "update"};
+  if (n.kind == Node::Kind::step) return text_of(n.step.kind);
+  if (n.kind != Node::Kind::call) return "";
+  return n.recompute ? "recompute" : kPasses[static_cast<std::size_t>(program.functions[n.function].pass)];
+}
+
+// A step of an IPU waits when the call that it serves does: the next one or else the one before, if it moves that
+// call's tensors. Where neither is so, as in a sequence of streams, all calls of the IPU are of one stage: `else_lag`.
+std::int64_t lag_of(const std::vector<Node>& siblings, std::size_t at, std::int64_t else_lag) {
+  if (siblings[at].kind != Node::Kind::step) return siblings[at].lag;
+  const auto is_call = [](const Node& n) { return n.kind == Node::Kind::call; };
+  const auto here = siblings.begin() + static_cast<std::ptrdiff_t>(at);
+  const auto next = std::find_if(here, siblings.end(), is_call);
+  const auto before = std::find_if(std::make_reverse_iterator(here), siblings.rend(), is_call);
+  const auto serves = [&](const Node& call) {
+    const auto& units = siblings[at].step.units;
+    return std::find(units.begin(), units.end(), call.unit) != units.end();
+  };
+  if (next != siblings.end() && serves(*next)) return next->lag;
+  if (before != siblings.rend() && serves(*before)) return before->lag;
+  return next != siblings.end() ? next->lag : before != siblings.rend() ? before->lag : else_lag;
+}
+
+std::int64_t first_lag(const Node& n) {
+  if (n.kind == Node::Kind::call) return n.lag;
+  for (const Node& c : n.children) {
+    if (const std::int64_t lag = first_lag(c); lag >= 0) return lag;
+  }
+  return -1;
+}
+
+// `lag`: of the first call on the IPU that the node is on; -1: it is on all.
+report::ProgramNode node_of(const Node& n, const Program& program, const CostModel& model, std::int64_t lag = -1) {
   static constexpr const char* kKinds[] = {"sequence", "repeat", "parallel", "call", "step"};
+  if (n.ipu >= 0 && lag < 0) lag = first_lag(n);
   report::ProgramNode out;
   out.set_name(n.name);
   out.set_kind(kKinds[static_cast<std::size_t>(n.kind)]);
   out.set_count(n.kind == Node::Kind::repeat ? n.count : 1);
+  out.set_micro_batches(n.kind == Node::Kind::repeat ? n.micro_batches : 0);
   out.set_function(n.kind == Node::Kind::call ? n.function.index : -1);
   out.set_ipu_class(n.ipu);
+  out.set_work(std::string(work_of(n, program)));
+  out.set_phase(n.phase + 1);
+  if (n.kind == Node::Kind::step) out.set_bytes((n.step.tile_bytes * n.step.times).value);
   std::int64_t cycles = 0;
-  for (const Node& c : n.children) {
-    *out.add_children() = node_of(c, program, model);
-    const report::ProgramNode& child = out.children(out.children_size() - 1);
+  for (std::size_t i = 0; i < n.children.size(); ++i) {
+    *out.add_children() = node_of(n.children[i], program, model, lag);
+    report::ProgramNode& child = *out.mutable_children(out.children_size() - 1);
+    if (lag >= 0) child.set_lag(lag_of(n.children, i, lag));
     const std::int64_t whole = child.cycles() * child.count();
     cycles = n.kind == Node::Kind::parallel ? std::max(cycles, whole) : cycles + whole;
   }
@@ -243,6 +282,25 @@ report::ProgramNode node_of(const Node& n, const Program& program, const CostMod
   if (n.kind == Node::Kind::step) cycles = model.step(n.step).total().value;
   out.set_cycles(cycles);
   return out;
+}
+
+// The whole step: what of the host's reading the program does not hide comes ahead of it.
+report::ProgramNode program_of(const Evaluated& e, const CostModel& model) {
+  report::ProgramNode root = node_of(e.program.root, e.program, model);
+  const std::int64_t unhidden = e.timeline.step.total().value - root.cycles();
+  if (unhidden == 0) return root;
+  report::ProgramNode wait;
+  wait.set_name("host input that nothing hides");
+  wait.set_kind("step");
+  wait.set_count(1);
+  wait.set_function(-1), wait.set_ipu_class(-1);
+  wait.set_cycles(unhidden);
+  wait.set_work(std::string(text_of(StepKind::host)));
+  *root.add_children() = wait;
+  std::rotate(root.mutable_children()->pointer_begin(), root.mutable_children()->pointer_end() - 1,
+              root.mutable_children()->pointer_end());
+  root.set_cycles(root.cycles() + unhidden);
+  return root;
 }
 
 }  // namespace
@@ -349,7 +407,7 @@ report::Index make_index(Tables& tables, const ReportParts& parts) {
   }
   add_ipus(index, e, table);
   add_explanations(index, e, table);
-  *index.mutable_program() = node_of(e.program.root, e.program, tables.model());
+  *index.mutable_program() = program_of(e, tables.model());
   return index;
 }
 

@@ -14,8 +14,6 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 using Texts = std::vector<std::string>;
 
-constexpr const char* kStepKinds[] = {"compute", "exchange", "collective", "copy", "load", "store", "host", "fixed"};
-
 void add_steps(ReportWriter& writer, report::Index& index, const Evaluated& e, const UnitTable& table) {
   const Graph& g = table.facts().graph;
   const CostModel& model = table.model();
@@ -32,7 +30,7 @@ void add_steps(ReportWriter& writer, report::Index& index, const Evaluated& e, c
     for (const Step& s : f.steps) {
       const TermCycles t = model.step(s);
       name.push_back(s.op >= 0 ? g.ops[ops[static_cast<std::size_t>(s.op)]].name : f.name);
-      kind.push_back(kStepKinds[static_cast<std::size_t>(s.kind)]);
+      kind.push_back(std::string(text_of(s.kind)));
       term.push_back(std::string(name_of(s.term)));
       function.push_back(number);
       cycles.push_back(t.total().value);
@@ -191,6 +189,12 @@ void add_variables(ReportWriter& writer, const Evaluated& e, const UnitTable& ta
 }
 
 }  // namespace
+
+std::string_view text_of(StepKind kind) {
+  static constexpr std::string_view kKinds[] = {"compute", "exchange", "collective", "copy",
+                                                "load",    "store",    "host",       "fixed"};
+  return kKinds[static_cast<std::size_t>(kind)];
+}
 
 void add_columns(ReportWriter& writer, report::Index& index, const Evaluated& e, const UnitTable& table) {
   add_graph_columns(writer, e, table);

@@ -2,6 +2,7 @@
 #include "gui/paint/draw.h"
 
 #include <QFontMetricsF>
+#include <algorithm>
 #include <cmath>
 
 namespace superstep::gui {
@@ -48,6 +49,10 @@ void draw_fill(QPainter& painter, const QRectF& rect, const Fill& fill) {
   } else if (fill.hatch == Hatch::level) {
     for (double y = rect.top() + 2.5; y < rect.bottom(); y += kHatchPitch) {
       painter.drawLine(QPointF(rect.left(), y), QPointF(rect.right(), y));
+    }
+  } else if (fill.hatch == Hatch::upright) {
+    for (double x = rect.left() + 2.5; x < rect.right(); x += kHatchPitch) {
+      painter.drawLine(QPointF(x, rect.top()), QPointF(x, rect.bottom()));
     }
   }
   if (fill.outline.isValid() && rect.width() >= 3) {
@@ -123,6 +128,38 @@ void draw_selection(QPainter& painter, const QRectF& rect) {
   painter.drawRect(rect.adjusted(0.5, 0.5, -0.5, -0.5));
   painter.setPen(QPen(Qt::black, 2));
   painter.drawRect(rect.adjusted(-1, -1, 1, 1));
+  painter.restore();
+}
+
+void draw_tip(QPainter& painter, const QRectF& within, const QRectF& at, const QStringList& lines, const Theme& theme) {
+  constexpr double kRow = 17;
+  const QFont font = ui_font(11), strong = ui_font(11.5, QFont::DemiBold);
+  double width = 150;
+  for (const QString& line : lines) {
+    const QString value = line.section('\t', 1);
+    width = std::max(
+        width, text_width(strong, line.section('\t', 0, 0)) + (value.isEmpty() ? 2 : number_width(strong, value) + 24));
+  }
+  width = std::min(width + 20, within.width() - 8);
+  QRectF box(at.right() + 14, at.center().y() + 14, width, kRow * static_cast<double>(lines.size()) + 12);
+  if (box.right() > within.right()) box.moveRight(at.left() - 14);
+  if (box.left() < within.left()) box.moveLeft(within.left() + 4);
+  if (box.bottom() > within.bottom()) box.moveBottom(at.center().y() - 14);
+  if (box.top() < within.top()) box.moveTop(within.top() + 2);
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme.tip_fill);
+  painter.drawRoundedRect(box, 4, 4);
+  for (int i = 0; i < lines.size(); ++i) {
+    const QRectF row(box.left() + 10, box.top() + 6 + i * kRow, box.width() - 20, kRow);
+    painter.setFont(i == 0 ? strong : font);
+    painter.setPen(i == 0 ? theme.tip_text : theme.tip_label);
+    draw_text(painter, row, lines[i].section('\t', 0, 0));
+    painter.setPen(theme.tip_text);
+    painter.setFont(strong);
+    draw_number(painter, row, lines[i].section('\t', 1));
+  }
   painter.restore();
 }
 

@@ -27,6 +27,9 @@ double text_width(const QFont& font, const QString& text);
 double chip_width(Fit fit);
 void draw_chip(QPainter& painter, const QPointF& top_left, const Theme& theme, Fit fit);
 
+// A tool tip beside `at`, inside `within`: a title, then lines "label<TAB>value".
+void draw_tip(QPainter& painter, const QRectF& within, const QRectF& at, const QStringList& lines, const Theme& theme);
+
 // The frame of a selected datum: 2 pixels of the text colour with a light one inside.
 void draw_selection(QPainter& painter, const QRectF& rect);
 

@@ -215,37 +215,8 @@ void HeatMap::paintCross(QPainter& painter, const HeatLayout& layout) const {
 
 void HeatMap::paintTip(QPainter& painter, const HeatLayout& layout) const {
   if (!hover_) return;
-  const Theme& theme = theme_of(this);
-  const QStringList lines = tipText(*hover_).split('\n');
-  constexpr double kRow = 17;
-  const QFont font = ui_font(11);
-  const QFont strong = ui_font(11.5, QFont::DemiBold);
-  double width = 150;
-  for (const QString& line : lines) {
-    width = std::max(width,
-                     number_width(strong, line.section('\t', 0, 0)) + number_width(strong, line.section('\t', 1)) + 24);
-  }
-  width = std::min(width + 20, layout.map.width() - 8.0);
   const QRectF cell = layout.cell(hover_->column, static_cast<double>(hover_->tile), 1);
-  QRectF box(cell.right() + 14, cell.center().y() + 14, width, kRow * lines.size() + 12);
-  if (box.right() > layout.map.right()) box.moveRight(cell.left() - 14);
-  if (box.left() < layout.map.left()) box.moveLeft(layout.map.left() + 4);
-  if (box.bottom() > layout.map.bottom()) box.moveBottom(cell.center().y() - 14);
-  painter.save();
-  painter.setRenderHint(QPainter::Antialiasing);
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(theme.tip_fill);
-  painter.drawRoundedRect(box, 4, 4);
-  for (int i = 0; i < lines.size(); ++i) {
-    const QRectF row(box.left() + 10, box.top() + 6 + i * kRow, box.width() - 20, kRow);
-    painter.setFont(i == 0 ? strong : font);
-    painter.setPen(i == 0 ? theme.tip_text : theme.tip_label);
-    draw_text(painter, row, lines[i].section('\t', 0, 0));
-    painter.setPen(theme.tip_text);
-    painter.setFont(strong);
-    draw_number(painter, row, lines[i].section('\t', 1));
-  }
-  painter.restore();
+  draw_tip(painter, QRectF(layout.map), cell, tipText(*hover_).split('\n'), theme_of(this));
 }
 
 }  // namespace superstep::gui

@@ -87,6 +87,13 @@ std::vector<SelectionCard::Entry> SelectionCard::entries() const {
     add(tr("IPU"), QString::fromStdString(report->index().ipu_classes(now.ipu_class).name()),
         [](Selection& s) { s.ipu_class = -1; });
   }
+  if (now.micro_batch >= 0) {
+    add(tr("Batch"), grouped(now.micro_batch), [](Selection& s) { s.micro_batch = s.time = -1; });
+  }
+  if (!now.op.isEmpty()) add(tr("Op"), now.op, [](Selection& s) { s.op.clear(); });
+  if (now.time >= 0) {
+    add(tr("At"), milliseconds(session_.timeline()->seconds(now.time), 1) + " ms", [](Selection& s) { s.time = -1; });
+  }
   if (now.tile >= 0) add(tr("Tile"), grouped(now.tile), [](Selection& s) { s.tile = -1; });
   const auto heat = session_.heat();
   if (now.phase >= 0 && now.phase < static_cast<int>(heat->phases.size())) {

@@ -101,6 +101,38 @@ TEST_F(SessionTest, ADamagedColumnIsReportedOnceAndIsEmptyThen) {
   EXPECT_GT(session_.variables()->name.size(), 0u) << "other columns are still read";
 }
 
+TEST_F(SessionTest, ManyStepsAreReadAside) {
+  session_.setReadsAside(10);
+  ASSERT_TRUE(session_.open(example(Example::tight)));
+  QSignalSpy read(&session_, &Session::traceRead);
+  EXPECT_TRUE(session_.trace()->empty());
+  EXPECT_TRUE(session_.readsTrace());
+  EXPECT_FALSE(session_.timeline()->empty()) << "the pipeline needs no steps";
+  ASSERT_TRUE(read.wait(20000));
+  EXPECT_FALSE(session_.readsTrace());
+  EXPECT_EQ(session_.trace()->lanes.size(), 4u);
+}
+
+TEST_F(SessionTest, AFileThatIsReplacedBeforeItsStepsAreReadIsAMessage) {
+  session_.setReadsAside(10);
+  const QString path = example(Example::tight);
+  ASSERT_TRUE(session_.open(path));
+  example_report(Example::deeper).columns.finish(example_report(Example::deeper).index, path.toStdString());
+  QSignalSpy failed(&session_, &Session::failed), read(&session_, &Session::traceRead);
+  EXPECT_TRUE(session_.trace()->empty());
+  ASSERT_TRUE(read.wait(20000));
+  ASSERT_EQ(failed.size(), 1);
+  EXPECT_THAT(failed[0][0].toString().toStdString(), ::testing::HasSubstr("has changed since it was opened"));
+  EXPECT_TRUE(session_.trace()->empty());
+}
+
+TEST_F(SessionTest, ASessionThatEndsWaitsForItsReader) {
+  Session other;
+  other.setReadsAside(10);
+  ASSERT_TRUE(other.open(example(Example::tight)));
+  EXPECT_TRUE(other.trace()->empty());
+}
+
 TEST_F(SessionTest, TheHeatMapStartsAtTheFullestIpu) {
   ASSERT_TRUE(session_.open(example(Example::tight)));
   EXPECT_EQ(session_.heatState().ipu_class, 3);

@@ -69,10 +69,63 @@ TEST(Report, ListsWhatWasSearched) {
   const TextColumn fates = report.column_texts("cell.fate");
   const std::vector<double> bounds = report.column_reals("cell.bound");
   for (std::size_t i = 0; i < bounds.size(); ++i) {
-    if (fates[i] == "excluded") EXPECT_LE(bounds[i], rates[0]) << "cell " << i;
-    if (fates[i] == "does not fit") EXPECT_EQ(bounds[i], 0) << "cell " << i;
+    if (fates[i] == "excluded") {
+      EXPECT_LE(bounds[i], rates[0]) << "cell " << i;
+    } else if (fates[i] == "does not fit") {
+      EXPECT_EQ(bounds[i], 0) << "cell " << i;
+    }
   }
   std::filesystem::remove(path);
+}
+
+const report::ProgramNode& child(const report::ProgramNode& n, const std::string& kind) {
+  for (const report::ProgramNode& c : n.children()) {
+    if (c.kind() == kind) return c;
+  }
+  ADD_FAILURE() << n.name() << " has no " << kind;
+  return n;
+}
+
+// Two IPUs: forward lags by the stage, backward by what is left of the way there and back.
+TEST(Report, TheProgramTreeLastsTheStepAndSaysWhoWorksOnWhat) {
+  nlohmann::json job = test::small_job(
+      "gpt2-small", {{"layers", 2}, {"hidden", 128}, {"heads", 4}, {"vocabulary", 2000}, {"sequence_length", 64}},
+      "ipu-pod4");
+  job["batch"] = {{"global", 16}};
+  job["plan"] = {
+      {"tensor_parallel", 1}, {"pipeline_stages", 2}, {"replicas", 2}, {"micro_batch", 1}, {"schedule", "grouped"}};
+  World world(job);
+  const Evaluated e = evaluate_pinned(world.tables, 1);
+  ReportParts parts;
+  parts.shown = &e;
+  const report::Index index = make_index(world.tables, parts);
+  EXPECT_EQ(index.program().cycles(), e.timeline.step.total().value);
+  EXPECT_EQ(static_cast<double>(index.program().cycles()) / index.clock_hz(), index.plan().step_time_s());
+
+  const report::ProgramNode& loop = child(index.program(), "repeat");
+  EXPECT_EQ(loop.micro_batches(), 8);
+  const report::ProgramNode& cycle = child(loop, "parallel");
+  ASSERT_EQ(cycle.children_size(), 2);
+  const std::int64_t drain = loop.count() - loop.micro_batches();
+  for (const report::ProgramNode& ipu : cycle.children()) {
+    std::set<std::int64_t> lags, of_steps;
+    for (const report::ProgramNode& n : ipu.children()) {
+      EXPECT_FALSE(n.work().empty()) << n.name();
+      (n.kind() == "call" ? lags : of_steps).insert(n.lag());
+      if (n.kind() == "call") {
+        EXPECT_TRUE(n.name().ends_with(" " + n.work())) << n.name();
+      } else {
+        EXPECT_GT(n.bytes(), 0) << n.name();
+      }
+    }
+    EXPECT_GE(*lags.begin(), 0);
+    EXPECT_LE(*lags.rbegin(), drain);
+    for (const std::int64_t lag : of_steps) EXPECT_TRUE(lags.contains(lag)) << ipu.name();
+  }
+  for (const report::WaterfallTerm& term : index.waterfall()) {
+    if (term.name() != "bubble: fill and drain") continue;
+    EXPECT_DOUBLE_EQ(term.seconds(), static_cast<double>(drain * loop.cycles()) / index.clock_hz());
+  }
 }
 
 TEST(Report, TellsPhasesApartByWhatBindsThem) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -302,6 +303,89 @@ void add_steps(report::Index& index, ReportWriter& out) {
   out.add_integers("step.live_bytes", "bytes", live);
 }
 
+report::ProgramNode node(const std::string& kind, const std::string& name, std::int64_t ipu = -1) {
+  report::ProgramNode out;
+  out.set_kind(kind), out.set_name(name), out.set_ipu_class(ipu);
+  out.set_count(1), out.set_function(-1);
+  return out;
+}
+
+report::ProgramNode leaf(const std::string& name, const std::string& work, std::int64_t cycles, std::int64_t lag = 0) {
+  report::ProgramNode out = node("step", name);
+  out.set_work(work), out.set_cycles(cycles), out.set_lag(lag);
+  return out;
+}
+
+report::ProgramNode call(const report::Index& index, const std::string& name, const std::string& work, int function,
+                         std::int64_t lag) {
+  report::ProgramNode out = leaf(name + " " + work, work, index.functions(function).cycles(), lag);
+  out.set_kind("call"), out.set_function(function);
+  return out;
+}
+
+// Children one after another, or side by side.
+void add_up(report::ProgramNode& n) {
+  for (const report::ProgramNode& child : n.children()) {
+    const std::int64_t each = child.cycles() * child.count();
+    n.set_cycles(n.kind() == "parallel" ? std::max(n.cycles(), each) : n.cycles() + each);
+  }
+}
+
+report::ProgramNode branch(const report::Index& index, int stage, int stages) {
+  report::ProgramNode out = node("sequence", "IPU " + std::to_string(stage), stage);
+  const int begin = first_layer(stage, stages), end = first_layer(stage + 1, stages);
+  const std::int64_t lag = stage, back = 2 * (stages - 1) - stage;
+  const auto both = [&](int layer, const char* work, int function, std::int64_t behind) {
+    const std::string name = "layer" + std::to_string(layer);
+    const bool backward = function >= 2;
+    *out.add_children() = call(index, name + (backward ? "/ffn" : "/attention"), work, backward ? 3 : 0, behind);
+    *out.add_children() = call(index, name + (backward ? "/attention" : "/ffn"), work, backward ? 2 : 1, behind);
+  };
+  if (stage == 0) *out.add_children() = leaf("host input", "host", 4299, lag);
+  for (int layer = begin; layer < end; ++layer) both(layer, "forward", 0, lag);
+  for (int layer = end - 1; layer >= begin; --layer) {
+    if (layer + 1 < end || stage + 1 < stages) both(layer, "recompute", 0, back);
+    both(layer, "backward", 2, back);
+  }
+  add_up(out);
+  return out;
+}
+
+// A pipeline as the planner writes it. What the cycles of its parts leave of the step time is fixed cost.
+void add_program(report::Index& index) {
+  const int stages = index.ipu_classes_size();
+  const std::int64_t micro_batches = index.plan().label().find("g=128") != std::string::npos ? 128
+                                     : stages == 8                                           ? 384
+                                                                                             : 192;
+  report::ProgramNode update = node("parallel", "weight update");
+  report::ProgramNode cycle = node("parallel", "pipeline cycle");
+  for (int stage = 0; stage < stages; ++stage) {
+    *cycle.add_children() = branch(index, stage, stages);
+    report::ProgramNode on = node("sequence", "IPU " + std::to_string(stage), stage);
+    *on.add_children() = leaf("all-reduce gradients", "collective", 24'556'140);
+    *on.add_children() = leaf("load optimizer state", "load", 18'000'000);
+    *on.add_children() = call(index, "layer" + std::to_string(first_layer(stage, stages)), "update", 4, 0);
+    *on.add_children() = leaf("store optimizer state", "store", 31'000'000 + 1000 * stage);
+    add_up(on);
+    *update.add_children() = on;
+  }
+  add_up(cycle), add_up(update);
+  report::ProgramNode loop = node("repeat", "micro-batches");
+  loop.set_count(micro_batches + 2 * (stages - 1)), loop.set_micro_batches(micro_batches);
+  *loop.add_children() = cycle;
+  *loop.add_children() = leaf("stage boundaries", "copy", 515'371);
+  const auto step = static_cast<std::int64_t>(std::llround(index.plan().step_time_s() * index.clock_hz()));
+  const std::int64_t rest = step - update.cycles() - loop.count() * (cycle.cycles() + 515'371);
+  *loop.add_children() = leaf("per pipeline cycle", "fixed", rest / loop.count());
+  add_up(loop);
+  report::ProgramNode& root = *index.mutable_program();
+  root = node("sequence", "optimiser step");
+  *root.add_children() = loop;
+  *root.add_children() = leaf("before the update", "fixed", rest % loop.count());
+  *root.add_children() = update;
+  add_up(root);
+}
+
 void add_variables(const report::Index& index, ReportWriter& out) {
   std::vector<std::string> name, category;
   std::vector<std::int64_t> ipu_class, bytes;
@@ -380,6 +464,7 @@ ExampleReport example_report(Example which) {
       "The embedding shares IPU 0 with the head, so its layers are fewer than those of the other IPUs.");
   add_heat(out.columns, out.index);
   add_steps(out.index, out.columns);
+  add_program(out.index);
   add_variables(out.index, out.columns);
   return out;
 }

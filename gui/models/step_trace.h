@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of the functions with prefix sums of their times: a step is found by binary search, the sums of any
+// stretch are two look-ups. Ten million steps take 360 MB and one pass over four columns.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "gui/models/work.h"
+#include "traces/report_io.h"
+
+namespace superstep::gui {
+
+struct StepTrace {
+  struct Function {
+    std::int64_t first = 0, steps = 0;
+  };
+  std::vector<Function> functions;
+  TextColumn name, term, kind;
+  // Before every row, and after the last: of all rows ahead.
+  std::vector<std::int64_t> start, compute, exchange;
+  std::vector<std::int64_t> collective;  // empty: none is
+
+  std::int64_t rows() const { return start.empty() ? 0 : static_cast<std::int64_t>(start.size()) - 1; }
+  std::int64_t cycles(int function) const;
+  WorkCycles step_sums(std::int64_t row) const;  // compute, exchange, sync, collective
+  // Of [from, to) counted from the function's start; a step cut by it counts in the order exchange, compute, sync.
+  WorkCycles sums(int function, std::int64_t from, std::int64_t to) const;
+  // Steps that meet [from, to); neighbours shorter than `least` joined, as row -1.
+  void visit(int function, std::int64_t from, std::int64_t to, std::int64_t least,
+             const std::function<void(std::int64_t row, std::int64_t from, std::int64_t to)>& take) const;
+
+ private:
+  WorkCycles between(std::int64_t first, std::int64_t last) const;
+  std::int64_t row_at(const Function& f, std::int64_t cycle) const;
+};
+
+// Throws Error when the columns disagree, or functions have rows that do not exist.
+StepTrace load_step_trace(const ReportFile& report);
+
+}  // namespace superstep::gui

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/views/pipeline.h"
+
+#include <QButtonGroup>
+#include <QCheckBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "gui/models/pipeline_tables.h"
+#include "gui/widgets/data_table.h"
+#include "gui/widgets/legend.h"
+#include "gui/widgets/lost_time_bar.h"
+#include "gui/widgets/panel.h"
+#include "gui/widgets/pipeline_chart.h"
+#include "gui/widgets/time_controls.h"
+#include "model/quantity_text.h"
+
+namespace superstep::gui {
+namespace {
+
+std::vector<LegendEntry> legend_of(const TableModel& work) {
+  std::vector<LegendEntry> out;
+  for (int row = 0; row < work.rowCount(); ++row) {
+    const int source = work.index(row, 0).data(kSourceRole).toInt();
+    if (source < 0 || source == static_cast<int>(Work::idle)) continue;
+    const Work its = static_cast<Work>(source);
+    const QString name = QString::fromLatin1(name_of(its).data());
+    out.push_back(
+        {fill_of_kind(std::string(kind_text(its))), waits(its) ? PipelineView::tr("waiting: %1").arg(name) : name});
+  }
+  return out;
+}
+
+}  // namespace
+
+PipelineView::PipelineView(Session& session, QWidget* parent) : View(parent), session_(session) {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(12, 12, 12, 12);
+  layout->setSpacing(10);
+  chart_ = new PipelineChart(session);
+  layout->addLayout(makeControls());
+  layout->addWidget(makePipeline(), 68);
+  layout->addWidget(makeTables(), 32);
+  connect(&session_, &Session::reportChanged, this, &PipelineView::rebuild);
+  connect(&session_, &Session::timeStateChanged, this, &PipelineView::refreshState);
+  connect(&session_, &Session::selectionChanged, this, &PipelineView::showSelection);
+  connect(lost_, &LostTimeBar::chosen, chart_, &PipelineChart::highlight);
+  setFocusProxy(chart_);
+  rebuild();
+}
+
+QLayout* PipelineView::makeControls() {
+  fold_ = new QCheckBox(tr("Fold equal cycles"));
+  fold_->setObjectName("fold");
+  connect(fold_, &QCheckBox::clicked, this, [this](bool on) {
+    TimeState state = session_.timeState();
+    state.fold = on;
+    state.pipeline = {};
+    session_.setTimeState(state);
+  });
+  auto* row = new QHBoxLayout;
+  row->setSpacing(8);
+  row->addWidget(new TimeUnitButtons(session_));
+  row->addSpacing(8);
+  row->addWidget(fold_);
+  row->addSpacing(8);
+  row->addWidget(make_show_everything(chart_));
+  row->addStretch(1);
+  row->addWidget(make_key_hint());
+  return row;
+}
+
+QWidget* PipelineView::makePipeline() {
+  lost_ = new LostTimeBar;
+  legend_ = new Legend;
+  auto* page = new QWidget;
+  auto* layout = new QVBoxLayout(page);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(2);
+  layout->addWidget(make_scrolling(chart_), 1);
+  layout->addWidget(lost_);
+  layout->addWidget(legend_);
+  panel_ = new Panel(tr("Pipeline of one step"));
+  panel_->setContent(page);
+  panel_->setTable(new DataTable(&work_));
+  return panel_;
+}
+
+QWidget* PipelineView::makeTables() {
+  auto* parts = new Panel(tr("Parts of the step"));
+  auto* parts_table = new DataTable(&parts_);
+  parts_table->setEmptyText(tr("The report has no program."));
+  parts->setContent(parts_table);
+  boxesPanel_ = new Panel(tr("One cycle"));
+  auto* boxes = new DataTable(&boxes_);
+  boxes->setEmptyText(tr("The report has no program."));
+  boxesPanel_->setContent(boxes);
+  auto* page = new QWidget;
+  auto* row = new QHBoxLayout(page);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(12);
+  row->addWidget(parts, 1);
+  row->addWidget(boxesPanel_, 1);
+  return page;
+}
+
+void PipelineView::rebuild() {
+  const ReportPointer report = session_.report();
+  if (!report) return;
+  const TimelinePointer timeline = session_.timeline();
+  work_.setContents(work_table(timeline));
+  parts_.setContents(sections_table(timeline));
+  chart_->refresh();
+  lost_->setTimeline(timeline);
+  auto entries = legend_of(work_);
+  if (ipu_lanes(*timeline) > 1) entries.push_back({{theme_of(this).text}, tr("line: the IPU that others wait for")});
+  legend_->setEntries(std::move(entries));
+  refreshState();
+  showSelection();
+}
+
+void PipelineView::refreshState() {
+  if (!session_.report()) return;
+  const TimelinePointer timeline = session_.timeline();
+  const TimeState& state = session_.timeState();
+  fold_->setChecked(state.fold);
+  fold_->setEnabled(!folds_of(*timeline).empty());
+  panel_->setTitle(timeline->phased ? tr("Phases of one step") : tr("Pipeline of one step"));
+  panel_->setSubtitle(bubble_text(*timeline, state.cycles));
+  panel_->setNote(timeline->empty() ? QString()
+                                    : time_text(*timeline, timeline->cycles, state.cycles, timeline->cycles) + ' ' +
+                                          time_unit(state.cycles));
+  emit statusChanged();
+}
+
+void PipelineView::showSelection() {
+  if (!session_.report()) return;
+  const TimelinePointer timeline = session_.timeline();
+  std::int64_t time = session_.selection().time;
+  if (time < 0) time = timeline->typical_time();
+  boxes_.setContents(boxes_table(timeline, time));
+  const Section* s = timeline->section_at(time);
+  boxesPanel_->setTitle(s && s->cycle > 0 ? tr("Cycle %1").arg(grouped(s->first + (time - s->from) / s->cycle))
+                                          : tr("One round"));
+  boxesPanel_->setSubtitle(s ? s->name : QString());
+  emit statusChanged();
+}
+
+QString PipelineView::statusText() const {
+  const ReportPointer report = session_.report();
+  if (!report) return {};
+  const TimelinePointer timeline = session_.timeline();
+  if (timeline->empty()) return tr("No program");
+  QString text = tr("All times are estimated");
+  if (timeline->clock_hz > 0) text += " · " + tr("clock %1").arg(for_viewer(to_text(Hertz(timeline->clock_hz))));
+  const std::string& overflow = report->index().plan().first_overflow();
+  if (!overflow.empty()) text += " · " + tr("does not fit: %1").arg(for_viewer(overflow));
+  for (const Section& s : timeline->sections) {
+    if (s.cycle == 0 || timeline->phased) continue;
+    return text + " · " + tr("1 pipeline cycle = %1").arg(both_texts(*timeline, s.cycle));
+  }
+  return text;
+}
+
+QString PipelineView::unitsText() const { return tr("units %1").arg(time_unit(session_.timeState().cycles)); }
+
+}  // namespace superstep::gui

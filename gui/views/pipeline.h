@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where time is lost between stages.
+#pragma once
+
+#include "gui/models/table_model.h"
+#include "gui/view.h"
+
+class QCheckBox;
+
+namespace superstep::gui {
+
+class DataTable;
+class Legend;
+class LostTimeBar;
+class Panel;
+class PipelineChart;
+
+class PipelineView : public View {
+  Q_OBJECT
+ public:
+  explicit PipelineView(Session& session, QWidget* parent = nullptr);
+
+  std::vector<NamedTable> tables() const override { return {{"Work", &work_}, {"Parts", &parts_}, {"Boxes", &boxes_}}; }
+  QString statusText() const override;
+  QString unitsText() const override;
+
+ private:
+  QLayout* makeControls();
+  QWidget* makePipeline();
+  QWidget* makeTables();
+  void rebuild();
+  void refreshState();
+  void showSelection();
+
+  Session& session_;
+  TableModel work_, parts_, boxes_;
+  PipelineChart* chart_;
+  LostTimeBar* lost_;
+  Legend* legend_;
+  Panel* panel_;
+  Panel* boxesPanel_;
+  QCheckBox* fold_;
+};
+
+}  // namespace superstep::gui

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where time goes inside a superstep.
+#pragma once
+
+#include "gui/models/table_model.h"
+#include "gui/view.h"
+
+class QComboBox;
+
+namespace superstep::gui {
+
+class DataTable;
+class Legend;
+class Panel;
+class ProportionBars;
+class SegmentedButtons;
+class TraceChart;
+
+class TraceView : public View {
+  Q_OBJECT
+ public:
+  explicit TraceView(Session& session, QWidget* parent = nullptr);
+
+  std::vector<NamedTable> tables() const override {
+    return {{"Steps shown", &steps_}, {"Summary of one step", &summary_}};
+  }
+  QString statusText() const override;
+  QString unitsText() const override;
+
+ private:
+  QLayout* makeControls();
+  QWidget* makeTrace();
+  QWidget* makeSummary();
+  void rebuild();
+  void refreshState();
+  void showSelection();
+
+  Session& session_;
+  TableModel steps_, summary_;
+  TraceChart* chart_;
+  SegmentedButtons* modes_;
+  QComboBox* ipu_;
+  Legend* legend_;
+  Legend* parts_;
+  ProportionBars* bars_;
+  Panel* panel_;
+  std::int64_t followed_ = -1;  // the selected time that the window was moved to
+};
+
+}  // namespace superstep::gui

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// How stretches of lanes are drawn that are too short to be told apart, and axes of time.
+#pragma once
+
+#include <QPainter>
+#include <functional>
+
+#include "gui/models/timeline.h"
+#include "gui/paint/time_axis.h"
+#include "gui/theme.h"
+
+namespace superstep::gui {
+
+using FillOfWork = std::function<Fill(Work)>;
+Fill plain_fill(Work work);
+
+// Columns of two pixels whose heights are the shares of what is done; behind them waiting, hatched by what most of it
+// is for. `clip`: the plot.
+void paint_joined(QPainter& painter, const Timeline& timeline, const Lane& lane, const TimeAxis& axis,
+                  const QRectF& row, std::int64_t from, std::int64_t to, const FillOfWork& fill = plain_fill);
+
+// The whole step as one strip of all IPUs' shares, with frames around what `seen` shows.
+void paint_overview(QPainter& painter, const Timeline& timeline, const QRectF& strip, const TimeAxis& seen,
+                    const Theme& theme);
+
+// Ticks with their times below `rect`'s top.
+void paint_time_axis(QPainter& painter, const Timeline& timeline, const TimeAxis& axis, const QRectF& rect,
+                     bool in_cycles, const Theme& theme);
+
+}  // namespace superstep::gui
