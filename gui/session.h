@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gui/format.h"
+#include "gui/models/graph_data.h"
 #include "gui/models/heat_data.h"
 #include "gui/models/report_tables.h"
 #include "gui/paint/heat_layout.h"
@@ -65,6 +66,7 @@ class Session : public QObject {
   std::shared_ptr<const HeatData> heatAt(int report);
   std::shared_ptr<const Variables> variables();
   std::shared_ptr<const Steps> steps();
+  std::shared_ptr<const Graph> graph();
 
   const Selection& selection() const { return history_[place_]; }
   void select(const Selection& selection);
@@ -99,6 +101,7 @@ class Session : public QObject {
     std::shared_ptr<const HeatData> heat;
     std::shared_ptr<const Variables> variables;
     std::shared_ptr<const Steps> steps;
+    std::shared_ptr<const Graph> graph;
   };
   template <class Data, class Load>
   std::shared_ptr<const Data> loaded(int report, std::shared_ptr<const Data> Open::*place, Load read);

@@ -164,6 +164,7 @@ Fill fill_of_kind(const std::string& kind) {
   const QColor red = rgb(0xE0475A);
   const QColor edge(0, 0, 0, 110);
   if (kind == "compute") return {red, Hatch::none, {}, edge};
+  if (kind == "forward") return {rgb(0xF4B8C0), Hatch::none, {}, edge};
   if (kind == "recompute") return {rgb(0xFBE3E6), Hatch::rising, red, red};
   if (kind == "exchange" || kind == "copy") return {rgb(0x8FD3EE), Hatch::none, {}, edge};
   if (kind == "links" || kind == "collective") return {rgb(0x1F4FA8), Hatch::none, {}, edge};
