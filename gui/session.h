@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gui/format.h"
+#include "gui/models/graph_data.h"
 #include "gui/models/heat_data.h"
 #include "gui/models/report_tables.h"
 #include "gui/models/timeline.h"
@@ -89,6 +90,7 @@ class Session : public QObject {
   std::shared_ptr<const Timeline> trace();
   bool readsTrace() const { return reader_ != nullptr; }
   void setReadsAside(std::uint64_t above_steps) { readsAside_ = above_steps; }
+  std::shared_ptr<const Graph> graph();
 
   const Selection& selection() const { return history_[place_]; }
   void select(const Selection& selection);
@@ -128,6 +130,7 @@ class Session : public QObject {
     std::shared_ptr<const Variables> variables;
     std::shared_ptr<const Steps> steps;
     std::shared_ptr<const Timeline> timeline, trace;
+    std::shared_ptr<const Graph> graph;
   };
   template <class Data, class Load>
   std::shared_ptr<const Data> loaded(int report, std::shared_ptr<const Data> Open::*place, Load read);

@@ -43,6 +43,7 @@ struct Fill {
   Hatch hatch = Hatch::none;
   QColor line;     // of the hatch
   QColor outline;  // invalid: none
+  Qt::PenStyle outline_style = Qt::SolidLine;
 };
 
 Fill fill_of_kind(const std::string& kind);        // of a waterfall term or a step

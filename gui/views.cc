@@ -3,6 +3,7 @@
 
 #include "gui/view.h"
 #include "gui/views/compare.h"
+#include "gui/views/graph.h"
 #include "gui/views/heatmap.h"
 #include "gui/views/landscape.h"
 #include "gui/views/memory.h"
@@ -20,9 +21,11 @@ View* make(Session& session, QWidget* parent) {
   return new V(session, parent);
 }
 
-constexpr std::array<ViewDef, 9> kViews{{
+constexpr std::array<ViewDef, 10> kViews{{
     {"summary", "Summary", Qt::Key_1, "How fast, does it fit, where does the time go?", make<SummaryView>},
     {"heatmap", "Heat map", Qt::Key_2, "Which tile, in which phase, is full or slow?", make<HeatmapView>},
+    {"graph", "Graph by phase", Qt::Key_3, "What runs now, where, and what is loaded or stored meanwhile?",
+     make<GraphView>},
     {"memory", "Memory", Qt::Key_4, "What fills the fullest tile of each IPU?", make<MemoryView>},
     {"pipeline", "Pipeline", Qt::Key_5, "Where is time lost between IPUs?", make<PipelineView>},
     {"trace", "Trace", Qt::Key_T, "Where does time go inside a step of an IPU?", make<TraceView>},

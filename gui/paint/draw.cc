@@ -57,7 +57,7 @@ void draw_fill(QPainter& painter, const QRectF& rect, const Fill& fill) {
   }
   if (fill.outline.isValid() && rect.width() >= 3) {
     painter.setRenderHint(QPainter::Antialiasing, true);
-    painter.setPen(QPen(fill.outline, 1));
+    painter.setPen(QPen(fill.outline, 1, fill.outline_style));
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(rect.adjusted(0.5, 0.5, -0.5, -0.5));
   }

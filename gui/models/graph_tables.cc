@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/models/graph_tables.h"
+
+#include <QObject>
+#include <algorithm>
+
+namespace superstep::gui {
+namespace {
+
+QString text_of(const std::string& text) { return QString::fromStdString(text); }
+
+TableColumn text_column(const QString& title, std::function<QString(int)> text) { return {title, false, text}; }
+
+// -1 is written as nothing.
+TableColumn number_column(const QString& title, std::function<std::int64_t(int)> number) {
+  return {title, true, [=](int row) { return number(row) < 0 ? QString() : grouped(number(row)); },
+          [=](int row) { return number(row) < 0 ? QVariant("") : QVariant::fromValue<qlonglong>(number(row)); }};
+}
+
+TableColumn bytes_in_mb(std::function<std::int64_t(int)> bytes) {
+  return {"MB", true, [=](int row) { return megabytes(bytes(row)); },
+          [=](int row) { return QVariant(static_cast<double>(bytes(row)) / 1e6); }};
+}
+
+TableColumn ms_column(const QString& title, const GraphShown& shown, std::function<std::int64_t(int)> cycles) {
+  return {title + ", ms", true, [=](int row) { return fixed_decimals(shown.ms(cycles(row)), 2); },
+          [=](int row) { return QVariant(shown.ms(cycles(row))); }};
+}
+
+QString group_title(const Phases& phases) { return phases.calls ? QObject::tr("Stage") : QObject::tr("Phase"); }
+
+}  // namespace
+
+QString megabytes(std::int64_t bytes) {
+  const double mb = static_cast<double>(bytes) / 1e6;
+  return fixed_decimals(mb, mb < 10 ? 2 : mb < 100 ? 1 : 0);
+}
+
+QString GraphShown::ipuName(int ipu_class) const {
+  if (!report || ipu_class < 0 || ipu_class >= report->index().ipu_classes_size()) return {};
+  return text_of(report->index().ipu_classes(ipu_class).name());
+}
+
+double GraphShown::ms(std::int64_t cycles) const {
+  const double clock = report ? report->index().clock_hz() : 0;
+  return clock > 0 ? static_cast<double>(cycles) / clock * 1e3 : 0;
+}
+
+TableContents graph_units_table(const GraphShown& shown, std::shared_ptr<const GraphMoment> moment) {
+  const auto at = [graph = shown.graph](int row) -> const GraphUnit& {
+    return graph->units[static_cast<std::size_t>(row)];
+  };
+  TableContents out;
+  out.rows = static_cast<int>(shown.graph->units.size());
+  out.columns = {text_column("Unit", [=](int row) { return text_of(at(row).name); }),
+                 number_column("Layer", [=](int row) { return at(row).layer; }),
+                 number_column("Stage", [=](int row) { return std::int64_t{at(row).stage}; }),
+                 text_column("IPU", [=](int row) { return shown.ipuName(at(row).ipu_class); }),
+                 number_column("Phase", [=](int row) { return std::int64_t{at(row).phase}; }),
+                 text_column("At the cursor",
+                             [=](int row) { return QString(word_of(moment->units[static_cast<std::size_t>(row)])); }),
+                 number_column("Parameters", [=](int row) { return at(row).parameters; }),
+                 bytes_in_mb([=](int row) { return at(row).weight_bytes; }),
+                 number_column("Weights, bytes", [=](int row) { return at(row).weight_bytes; })};
+  out.columns[7].title = "Weights, MB";
+  return out;
+}
+
+TableContents graph_edges_table(const GraphShown& shown) {
+  const auto at = [graph = shown.graph](int row) -> const GraphEdge& {
+    return graph->edges[static_cast<std::size_t>(row)];
+  };
+  const auto name = [graph = shown.graph](int unit) {
+    return text_of(graph->units[static_cast<std::size_t>(unit)].name);
+  };
+  TableContents out;
+  out.rows = static_cast<int>(shown.graph->edges.size());
+  out.columns = {text_column("From", [=](int row) { return name(at(row).from); }),
+                 text_column("To", [=](int row) { return name(at(row).to); }),
+                 bytes_in_mb([=](int row) { return at(row).bytes; }),
+                 number_column("Bytes of a micro-batch", [=](int row) { return at(row).bytes; })};
+  return out;
+}
+
+TableContents graph_phases_table(const GraphShown& shown) {
+  const auto at = [phases = shown.phases](int row) -> const GraphPhase& {
+    return phases->list[static_cast<std::size_t>(row)];
+  };
+  const auto cycles = [=](std::int64_t PhaseRow::*field) { return [=](int row) { return at(row).row.*field; }; };
+  const auto begin = [=](int row) { return at(row).begin; };
+  TableContents out;
+  out.rows = static_cast<int>(shown.phases->list.size());
+  out.columns = {
+      text_column(shown.phases->calls ? "Call" : "Phase", [=](int row) { return text_of(at(row).row.name); }),
+      text_column("Runs", [=](int row) { return text_of(at(row).row.contents); }),
+      number_column(group_title(*shown.phases), [=](int row) { return std::int64_t{at(row).number}; }),
+      ms_column("Begins", shown, begin),
+      ms_column("Takes", shown, cycles(&PhaseRow::cycles)),
+      ms_column("Computing", shown, cycles(&PhaseRow::compute_cycles)),
+      ms_column("Loading", shown, cycles(&PhaseRow::load_cycles)),
+      ms_column("Storing", shown, cycles(&PhaseRow::store_cycles)),
+      number_column("Takes, cycles", cycles(&PhaseRow::cycles)),
+      number_column("Begins, cycles", begin),
+      number_column("Computing, cycles", cycles(&PhaseRow::compute_cycles)),
+      number_column("Loading, cycles", cycles(&PhaseRow::load_cycles)),
+      number_column("Storing, cycles", cycles(&PhaseRow::store_cycles))};
+  return out;
+}
+
+namespace {
+
+// Sums of the weights of a group's units.
+std::int64_t weights_of(const GraphShown& shown, int group) {
+  std::int64_t sum = 0;
+  for (const GraphUnit& unit : shown.graph->units) {
+    if (group_of(*shown.phases, unit) == group) sum += unit.weight_bytes;
+  }
+  return sum;
+}
+
+struct Fact {
+  QString name, value;
+};
+
+QString time_text(const GraphShown& shown, std::int64_t cycles) {
+  return QObject::tr("%1 ms   %2 cycles").arg(fixed_decimals(shown.ms(cycles), 2), grouped(cycles));
+}
+
+QString ipus_of(const GraphShown& shown, const GraphPhase& phase) {
+  std::vector<int> classes;
+  for (const PhaseWork& work : phase.works) {
+    if (work.unit >= 0 && std::find(classes.begin(), classes.end(), work.ipu_class) == classes.end()) {
+      classes.push_back(work.ipu_class);
+    }
+  }
+  std::sort(classes.begin(), classes.end());
+  if (classes.empty()) return QObject::tr("no unit");
+  const QString first = shown.ipuName(classes.front());
+  if (classes.size() == 1) return first;
+  const QString last = shown.ipuName(classes.back());
+  return classes.size() == 2 ? first + ", " + last : QObject::tr("%1 to %2").arg(first, last);
+}
+
+QString runs_now(const GraphShown& shown, const GraphMoment& moment) {
+  const GraphPhase& phase = shown.phases->list[static_cast<std::size_t>(moment.phase)];
+  if (moment.running.empty()) return QObject::tr("no unit");
+  const QString name = text_of(phase.works[static_cast<std::size_t>(moment.running.front())].name);
+  const auto others = static_cast<std::int64_t>(moment.running.size()) - 1;
+  return others == 0 ? name : QObject::tr("%1, %2 more").arg(name, grouped(others));
+}
+
+}  // namespace
+
+TableContents graph_facts_table(const GraphShown& shown, const GraphMoment& moment, std::int64_t cursor) {
+  std::vector<Fact> facts;
+  if (moment.phase >= 0) {
+    const GraphPhase& phase = shown.phases->list[static_cast<std::size_t>(moment.phase)];
+    const PhaseRow& row = phase.row;
+    const auto percent = [&](std::int64_t part, std::int64_t whole) {
+      return share_percent(static_cast<double>(part), static_cast<double>(whole)) + " %";
+    };
+    facts.push_back({QObject::tr("Runs on"), ipus_of(shown, phase)});
+    facts.push_back({QObject::tr("Time"), time_text(shown, row.cycles)});
+    if (shown.phases->calls) {
+      facts.push_back({QObject::tr("Runs in a step"), grouped(phase.works.front().runs)});
+    } else {
+      facts.push_back({QObject::tr("Share of the step"), percent(row.cycles, shown.phases->total())});
+      facts.push_back({QObject::tr("Computing"), percent(row.compute_cycles, row.cycles)});
+      facts.push_back({QObject::tr("Loading"), percent(row.load_cycles, row.cycles)});
+      facts.push_back({QObject::tr("Storing"), percent(row.store_cycles, row.cycles)});
+      facts.push_back({QObject::tr("Limited by"), row.load_cycles + row.store_cycles > row.compute_cycles
+                                                      ? QObject::tr("Streaming Memory")
+                                                      : QObject::tr("computing")});
+    }
+    if (phase.number >= 0) {
+      facts.push_back({QObject::tr("Weights of %1 %2").arg(group_title(*shown.phases).toLower()).arg(phase.number),
+                       QObject::tr("%1 MB").arg(megabytes(weights_of(shown, phase.number)))});
+    }
+    facts.push_back({QObject::tr("Cursor at"), time_text(shown, cursor)});
+    facts.push_back({QObject::tr("Runs now"), runs_now(shown, moment)});
+    if (!shown.phases->calls) {
+      const QString none = QString(QChar(0x2013));
+      const auto whose = [&](int number) { return number < 0 ? none : QObject::tr("phase %1").arg(number); };
+      facts.push_back({QObject::tr("Micro-batch"),
+                       moment.iterations == 0
+                           ? none
+                           : QObject::tr("%1 of %2").arg(grouped(moment.iteration), grouped(moment.iterations))});
+      facts.push_back({QObject::tr("Loads now"), whose(moment.loading)});
+      facts.push_back({QObject::tr("Stores now"), whose(moment.storing)});
+    }
+  }
+  TableContents out;
+  out.rows = static_cast<int>(facts.size());
+  const auto kept = std::make_shared<const std::vector<Fact>>(std::move(facts));
+  out.columns = {text_column("Fact", [kept](int row) { return (*kept)[static_cast<std::size_t>(row)].name; }),
+                 {"Value", true, [kept](int row) { return (*kept)[static_cast<std::size_t>(row)].value; }}};
+  return out;
+}
+
+TableContents graph_works_table(const GraphShown& shown, int phase) {
+  TableContents out;
+  const auto at = [phases = shown.phases, phase](int row) -> const PhaseWork& {
+    return phases->list[static_cast<std::size_t>(phase)].works[static_cast<std::size_t>(row)];
+  };
+  if (phase >= 0) out.rows = static_cast<int>(shown.phases->list[static_cast<std::size_t>(phase)].works.size());
+  TableColumn name = text_column("Operation, in order", [=](int row) {
+    const PhaseWork& work = at(row);
+    const QString whose = work.of_phase >= 0 ? QObject::tr(" of phase %1").arg(work.of_phase) : QString();
+    return text_of(work.name) + (work.unit < 0 ? whose : QString());
+  });
+  name.kind = [=](int row) {
+    const PhaseWork& work = at(row);
+    if (work.stream != Stream::none) return QString(work.stream == Stream::load ? "load" : "store");
+    return work.unit < 0 ? QString("step") : work.pass == "backward" ? QString("compute") : text_of(work.pass);
+  };
+  out.columns = {
+      name,
+      text_column("IPU", [=](int row) { return shown.ipuName(at(row).ipu_class).section(' ', -1); }),
+      number_column("Runs", [=](int row) { return at(row).runs; }),
+      {"Kcycles", true, [=](int row) { return fixed_decimals(static_cast<double>(at(row).cycles) / 1e3, 1); },
+       [=](int row) { return QVariant::fromValue<qlonglong>(at(row).cycles); }},
+      {"us", true, [=](int row) { return fixed_decimals(shown.ms(at(row).cycles) * 1e3, 1); },
+       [=](int row) { return QVariant(shown.ms(at(row).cycles) * 1e3); }}};
+  out.columns[1].numeric = true;
+  out.columns[4].title = QString(QChar(0x00B5)) + "s";
+  return out;
+}
+
+}  // namespace superstep::gui

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/views/graph.h"
+
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QItemSelectionModel>
+#include <QScrollArea>
+#include <QShortcut>
+#include <algorithm>
+
+#include "gui/widgets/data_table.h"
+#include "gui/widgets/graph_chart.h"
+#include "gui/widgets/legend.h"
+#include "gui/widgets/panel.h"
+#include "gui/widgets/phase_slider.h"
+#include "gui/widgets/player.h"
+
+namespace superstep::gui {
+
+GraphView::GraphView(Session& session, QWidget* parent) : View(parent), session_(session) {
+  auto* left = new QVBoxLayout;
+  left->setSpacing(12);
+  left->addWidget(makeGraph(), 64);
+  left->addWidget(makeTime(), 36);
+  auto* layout = new QHBoxLayout(this);
+  layout->setContentsMargins(12, 12, 12, 12);
+  layout->setSpacing(12);
+  layout->addLayout(left, 72);
+  layout->addWidget(makeDock(), 28);
+  for (const auto& [key, by] : {std::pair{Qt::Key_BracketLeft, -1}, {Qt::Key_BracketRight, 1}}) {
+    auto* shortcut = new QShortcut(QKeySequence(key), this);
+    connect(shortcut, &QShortcut::activated, this, [this, by = by] { step(by); });
+  }
+  auto* space = new QShortcut(QKeySequence(Qt::Key_Space), this);
+  connect(space, &QShortcut::activated, this, [this] { player_->setPlaying(!player_->isPlaying()); });
+  connect(&session_, &Session::reportChanged, this, &GraphView::rebuild);
+  connect(&session_, &Session::selectionChanged, this, &GraphView::showSelection);
+  rebuild();
+}
+
+QWidget* GraphView::makeGraph() {
+  chart_ = new GraphChart;
+  legend_ = new Legend;
+  scroll_ = new QScrollArea;
+  scroll_->setWidgetResizable(true);
+  scroll_->setFrameShape(QFrame::NoFrame);
+  scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll_->setWidget(chart_);
+  scroll_->viewport()->setAutoFillBackground(false);
+  chart_->setAutoFillBackground(false);
+  scroll_->installEventFilter(this);
+  auto* page = new QWidget;
+  auto* layout = new QVBoxLayout(page);
+  layout->setContentsMargins(0, 4, 0, 0);
+  layout->setSpacing(2);
+  layout->addWidget(scroll_, 1);
+  layout->addWidget(legend_);
+  graphPanel_ = new Panel(tr("Model graph"));
+  graphPanel_->setContent(page);
+  auto* twin = new DataTable(&units_);
+  twin->setWideColumn(0, 150);
+  graphPanel_->setTable(twin);
+  connect(chart_, &GraphChart::unitClicked, this, &GraphView::goToUnit);
+  return graphPanel_;
+}
+
+QWidget* GraphView::makeTime() {
+  slider_ = new PhaseSlider;
+  player_ = new Player;
+  auto* page = new QWidget;
+  auto* layout = new QVBoxLayout(page);
+  layout->setContentsMargins(0, 8, 0, 0);
+  layout->setSpacing(4);
+  layout->addWidget(player_);
+  layout->addWidget(slider_, 1);
+  timePanel_ = new Panel(tr("Phases over time"));
+  timePanel_->setContent(page);
+  auto* twin = new DataTable(&phases_);
+  twin->setWideColumn(1, 150);
+  timePanel_->setTable(twin);
+  connect(slider_, &PhaseSlider::cursorMoved, this, &GraphView::moveTo);
+  connect(slider_, &PhaseSlider::phaseStepped, this, &GraphView::step);
+  connect(player_, &Player::stepped, this, &GraphView::step);
+  connect(player_, &Player::elapsed, this, [this](double seconds) { moveTo(player_->advanced(cursor_, seconds)); });
+  return timePanel_;
+}
+
+QWidget* GraphView::makeDock() {
+  auto* factsTable = new DataTable(&facts_);
+  factsTable->setWideColumn(1, 120);
+  factsTable->horizontalHeader()->hide();
+  factsTable->setEmptyText(tr("Nothing runs."));
+  factsPanel_ = new Panel(tr("Phase"));
+  factsPanel_->setContent(factsTable);
+  worksTable_ = new DataTable(&works_);
+  worksTable_->setObjectName("phaseOperations");
+  worksTable_->setAccessibleName(tr("Operations of the phase, in order"));
+  worksTable_->setWideColumn(0, 130);
+  worksTable_->setEmptyText(tr("Nothing runs."));
+  connect(worksTable_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& current) {
+            if (current.isValid() && !following_) selectWork(current.row());
+          });
+  worksPanel_ = new Panel(tr("Operations"));
+  worksPanel_->setContent(worksTable_);
+  auto* dock = new QWidget;
+  auto* layout = new QVBoxLayout(dock);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(12);
+  layout->addWidget(factsPanel_, 46);
+  layout->addWidget(worksPanel_, 54);
+  dock->setMinimumWidth(330);
+  return dock;
+}
+
+bool GraphView::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Resize) chart_->setRoom(scroll_->viewport()->height());
+  return View::eventFilter(watched, event);
+}
+
+void GraphView::hideEvent(QHideEvent* event) {
+  player_->setPlaying(false);
+  View::hideEvent(event);
+}
+
+void GraphView::rebuild() {
+  const ReportPointer report = session_.report();
+  if (!report) return;
+  shown_.report = report;
+  shown_.graph = session_.graph();
+  shown_.phases = std::make_shared<const Phases>(graph_phases(report->index().program(), *shown_.graph));
+  edges_.setContents(graph_edges_table(shown_));
+  phases_.setContents(graph_phases_table(shown_));
+  chart_->setGraph(shown_);
+  slider_->setPhases(shown_);
+  player_->setLength(shown_.phases->total(), report->index().clock_hz());
+  legend_->setEntries(chart_->legend());
+  const bool calls = shown_.phases->calls;
+  const auto entries = static_cast<std::int64_t>(shown_.phases->list.size());
+  timePanel_->setTitle(calls ? tr("Calls over time") : tr("Phases over time"));
+  timePanel_->setSubtitle(entries == 0 ? QString()
+                          : calls      ? tr("one micro-batch through %1 calls, then the update").arg(grouped(entries))
+                                       : tr("%1 of an optimizer step").arg(grouped(entries)));
+  shownPhase_ = -2;
+  cursor_ = 0;
+  const int selected = selectedPhase();
+  // At first the longest: a picture of what takes the time.
+  int longest = -1;
+  for (int i = 0; i < static_cast<int>(entries); ++i) {
+    const auto& list = shown_.phases->list;
+    if (longest < 0 ||
+        list[static_cast<std::size_t>(i)].row.cycles > list[static_cast<std::size_t>(longest)].row.cycles) {
+      longest = i;
+    }
+  }
+  const int at = selected >= 0 ? selected : longest;
+  moveTo(at < 0 ? 0 : shown_.phases->list[static_cast<std::size_t>(at)].begin);
+  emit statusChanged();
+}
+
+void GraphView::moveTo(std::int64_t cycle) {
+  cursor_ = cycle;
+  slider_->setCursor(cycle);
+  moment_ = std::make_shared<const GraphMoment>(moment_at(*shown_.graph, *shown_.phases, cycle));
+  chart_->setMoment(moment_);
+  facts_.setContents(graph_facts_table(shown_, *moment_, cursor_));
+  units_.setContents(graph_units_table(shown_, moment_));
+  showPhase();
+  following_ = true;
+  if (!moment_->running.empty()) {
+    const QModelIndex row = works_.index(moment_->running.front(), 0);
+    worksTable_->setCurrentIndex(row);
+    worksTable_->scrollTo(row);
+  } else {
+    worksTable_->clearSelection();
+  }
+  following_ = false;
+  timePanel_->setNote(moment_->phase < 0 ? QString() : tr("at %1 ms").arg(fixed_decimals(shown_.ms(cursor_), 2)));
+}
+
+void GraphView::showPhase() {
+  if (moment_->phase == shownPhase_) return;
+  shownPhase_ = moment_->phase;
+  following_ = true;
+  works_.setContents(graph_works_table(shown_, shownPhase_));
+  worksTable_->fitColumns();
+  following_ = false;
+  if (shownPhase_ < 0) {
+    for (Panel* panel : {graphPanel_, factsPanel_, worksPanel_}) panel->setSubtitle({});
+    factsPanel_->setTitle(tr("Phase"));
+    return;
+  }
+  const GraphPhase& phase = shown_.phases->list[static_cast<std::size_t>(shownPhase_)];
+  const QString name = QString::fromStdString(phase.row.name);
+  graphPanel_->setSubtitle(shown_.phases->calls ? tr("%1, on stage %2").arg(name).arg(phase.number) : name);
+  factsPanel_->setTitle(shown_.phases->calls ? tr("Call") : tr("Phase"));
+  factsPanel_->setSubtitle(shown_.phases->calls ? name : QString::fromStdString(phase.row.contents));
+  if (!shown_.phases->calls) factsPanel_->setTitle(name.left(1).toUpper() + name.mid(1));
+  worksPanel_->setSubtitle(tr("%1 in order").arg(grouped(works_.rowCount())));
+}
+
+void GraphView::step(int by) {
+  const int phases = static_cast<int>(shown_.phases ? shown_.phases->list.size() : 0);
+  if (phases > 0) goToPhase(std::clamp(std::max(0, moment_->phase) + by, 0, phases - 1));
+}
+
+void GraphView::goToPhase(int phase) {
+  const GraphPhase& to = shown_.phases->list[static_cast<std::size_t>(phase)];
+  moveTo(to.begin);
+  Selection selection = session_.selection();
+  selection.op = QString::fromStdString(to.row.name);
+  if (shown_.phases->calls) return selectWork(0);
+  session_.select(selection);
+}
+
+void GraphView::goToUnit(int unit) {
+  const int phase = next_phase_of(*shown_.phases, unit, moment_->phase);
+  if (phase < 0) return;
+  const GraphPhase& to = shown_.phases->list[static_cast<std::size_t>(phase)];
+  const auto work = std::find_if(to.works.begin(), to.works.end(), [&](const PhaseWork& w) { return w.unit == unit; });
+  moveTo(to.begin + work->loop_begin + work->offset);  // when it begins
+  selectWork(static_cast<int>(work - to.works.begin()));
+}
+
+// Every view shows the call: its row of the heat map and its name.
+void GraphView::selectWork(int work) {
+  if (moment_->phase < 0) return;
+  const GraphPhase& phase = shown_.phases->list[static_cast<std::size_t>(moment_->phase)];
+  const PhaseWork& chosen = phase.works[static_cast<std::size_t>(work)];
+  Selection selection = session_.selection();
+  selection.op = QString::fromStdString(chosen.name);
+  selection.phase = -1;
+  if (chosen.ipu_class >= 0) selection.ipu_class = chosen.ipu_class;
+  const auto heat = session_.heat();
+  for (std::size_t i = 0; i < heat->phases.size() && chosen.unit >= 0; ++i) {
+    if (heat->phases[i].name == chosen.name && heat->phases[i].ipu_class == chosen.ipu_class) {
+      selection.phase = static_cast<int>(i);
+    }
+  }
+  session_.select(selection);
+}
+
+int GraphView::selectedPhase() const {
+  const std::string op = session_.selection().op.toStdString();
+  if (op.empty() || !shown_.phases) return -1;
+  const auto& list = shown_.phases->list;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].row.name == op) return static_cast<int>(i);
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    for (const PhaseWork& work : list[i].works) {
+      if (work.unit >= 0 && work.name == op) return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+void GraphView::showSelection() {
+  const int selected = selectedPhase();
+  if (selected < 0 || selected == moment_->phase) return;
+  moveTo(shown_.phases->list[static_cast<std::size_t>(selected)].begin);
+}
+
+QString GraphView::statusText() const {
+  if (!shown_.phases || shown_.phases->list.empty()) return {};
+  return shown_.phases->calls
+             ? tr("All times are estimated · a plan without phases: the calls in the order of one micro-batch")
+             : tr("All times are estimated · weights are loaded for each phase while the one before computes");
+}
+
+QString GraphView::unitsText() const { return tr("units MB, ms"); }
+
+}  // namespace superstep::gui
