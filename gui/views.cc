@@ -9,6 +9,7 @@
 #include "gui/views/operations.h"
 #include "gui/views/program.h"
 #include "gui/views/summary.h"
+#include "gui/views/whatif.h"
 
 namespace superstep::gui {
 namespace {
@@ -18,7 +19,7 @@ View* make(Session& session, QWidget* parent) {
   return new V(session, parent);
 }
 
-constexpr std::array<ViewDef, 7> kViews{{
+constexpr std::array<ViewDef, 8> kViews{{
     {"summary", "Summary", Qt::Key_1, "How fast, does it fit, where does the time go?", make<SummaryView>},
     {"heatmap", "Heat map", Qt::Key_2, "Which tile, in which phase, is full or slow?", make<HeatmapView>},
     {"memory", "Memory", Qt::Key_4, "What fills the fullest tile of each IPU?", make<MemoryView>},
@@ -26,6 +27,7 @@ constexpr std::array<ViewDef, 7> kViews{{
     {"program", "Program tree", Qt::Key_7, "What runs in which order, how often and how long?", make<ProgramView>},
     {"compare", "Compare", Qt::Key_8, "Which plan, why, and is the difference real?", make<CompareView>},
     {"landscape", "Landscape", Qt::Key_9, "What else is possible, and how close?", make<LandscapeView>},
+    {"whatif", "What-if", Qt::Key_0, "What would a change of a pin or of the machine do?", make<WhatIfView>},
 }};
 
 }  // namespace
