@@ -12,6 +12,7 @@
 #include "gui/views/program.h"
 #include "gui/views/summary.h"
 #include "gui/views/trace.h"
+#include "gui/views/whatif.h"
 
 namespace superstep::gui {
 namespace {
@@ -21,7 +22,7 @@ View* make(Session& session, QWidget* parent) {
   return new V(session, parent);
 }
 
-constexpr std::array<ViewDef, 10> kViews{{
+constexpr std::array<ViewDef, 11> kViews{{
     {"summary", "Summary", Qt::Key_1, "How fast, does it fit, where does the time go?", make<SummaryView>},
     {"heatmap", "Heat map", Qt::Key_2, "Which tile, in which phase, is full or slow?", make<HeatmapView>},
     {"graph", "Graph by phase", Qt::Key_3, "What runs now, where, and what is loaded or stored meanwhile?",
@@ -33,6 +34,7 @@ constexpr std::array<ViewDef, 10> kViews{{
     {"program", "Program tree", Qt::Key_7, "What runs in which order, how often and how long?", make<ProgramView>},
     {"compare", "Compare", Qt::Key_8, "Which plan, why, and is the difference real?", make<CompareView>},
     {"landscape", "Landscape", Qt::Key_9, "What else is possible, and how close?", make<LandscapeView>},
+    {"whatif", "What-if", Qt::Key_0, "What would a change of a pin or of the machine do?", make<WhatIfView>},
 }};
 
 }  // namespace

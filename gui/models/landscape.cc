@@ -5,6 +5,8 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <tuple>
 
 namespace superstep::gui {
@@ -34,9 +36,26 @@ void read_fields(LandscapePlan& plan) {
   plan.pipeline_stages = field_text(fields["pipeline_stages"]);
   plan.replicas = field_text(fields["replicas"]);
   plan.micro_batch = field_text(fields["micro_batch"]);
+  plan.gradient_accumulation = field_text(fields["gradient_accumulation"]);
   plan.recompute = field_text(fields["recompute"]);
   const QJsonValue phases = fields["phases"];
   plan.phases = phases.isArray() ? QString::number(phases.toArray().size()) : field_text(phases);
+}
+
+// Of one of the plans that were found on the way only the tables' numbers are known.
+double lowered(const LandscapePlan& plan, double value) {
+  return plan.found ? std::numeric_limits<double>::quiet_NaN() : value;
+}
+
+// "8 x 2" is 16.
+double number_of(const QString& field) {
+  double product = 1;
+  for (const QString& part : field.split(" x ")) {
+    bool number = false;
+    product *= part.toDouble(&number);
+    if (!number) return std::numeric_limits<double>::quiet_NaN();
+  }
+  return product;
 }
 
 bool same_plan(const Plan& a, const Plan& b) {
@@ -46,13 +65,18 @@ bool same_plan(const Plan& a, const Plan& b) {
 
 }  // namespace
 
+LandscapePlan landscape_plan(const report::PlanSummary& summary) {
+  LandscapePlan plan{.summary = &summary};
+  read_fields(plan);
+  return plan;
+}
+
 std::vector<LandscapePlan> landscape_plans(const report::Index& index) {
   std::vector<LandscapePlan> out;
   const auto entry = [&](const Plan& plan) -> LandscapePlan& {
     const auto known = std::find_if(out.begin(), out.end(), [&](const auto& p) { return same_plan(*p.summary, plan); });
     if (known != out.end()) return *known;
-    out.push_back({.summary = &plan});
-    read_fields(out.back());
+    out.push_back(landscape_plan(plan));
     return out.back();
   };
   if (index.has_plan()) entry(index.plan()).shown = true;
@@ -62,16 +86,24 @@ std::vector<LandscapePlan> landscape_plans(const report::Index& index) {
 }
 
 const std::vector<LandscapeAxis>& landscape_axes() {
+  using P = LandscapePlan;
   static const std::vector<LandscapeAxis> axes{
-      {"fullest tile, KiB", 1, [](const Plan& p) { return static_cast<double>(p.tile_peak_bytes()) / 1024; }},
-      {"samples/s", 1, [](const Plan& p) { return p.samples_per_second(); }},
-      {"step time, ms", 1, [](const Plan& p) { return p.step_time_s() * 1e3; }},
-      {"fullest IPU, MiB", 1, [](const Plan& p) { return static_cast<double>(p.ipu_peak_bytes()) / 1048576; }},
+      {"fullest tile, KiB", 1, [](const P& p) { return static_cast<double>(p.summary->tile_peak_bytes()) / 1024; }},
+      {"samples/s", 1, [](const P& p) { return p.summary->samples_per_second(); }},
+      {"step time, ms", 1, [](const P& p) { return p.summary->step_time_s() * 1e3; }},
+      {"fullest IPU, MiB", 1,
+       [](const P& p) { return lowered(p, static_cast<double>(p.summary->ipu_peak_bytes()) / 1048576); }},
       {"Streaming Memory per IPU, MiB", 1,
-       [](const Plan& p) { return static_cast<double>(p.ddr_bytes_per_ipu()) / 1048576; }},
-      {"% of peak FLOPs", 1, [](const Plan& p) { return p.flop_utilisation() * 100; }},
-      {"IPUs", 0, [](const Plan& p) { return static_cast<double>(p.ipus()); }},
-      {"rated power, W", 0, [](const Plan& p) { return p.rated_power_w(); }}};
+       [](const P& p) { return static_cast<double>(p.summary->ddr_bytes_per_ipu()) / 1048576; }},
+      {"% of peak FLOPs", 1, [](const P& p) { return lowered(p, p.summary->flop_utilisation() * 100); }},
+      {"IPUs", 0, [](const P& p) { return static_cast<double>(p.summary->ipus()); }},
+      {"rated power, W", 0, [](const P& p) { return lowered(p, p.summary->rated_power_w()); }},
+      {"tensor parallel t", 0, [](const P& p) { return number_of(p.tensor_parallel); }},
+      {"pipeline stages p", 0, [](const P& p) { return number_of(p.pipeline_stages); }},
+      {"replicas r", 0, [](const P& p) { return number_of(p.replicas); }},
+      {"micro-batch m", 0, [](const P& p) { return number_of(p.micro_batch); }},
+      {"gradient accumulation g", 0, [](const P& p) { return number_of(p.gradient_accumulation); }},
+      {"phases", 0, [](const P& p) { return number_of(p.phases); }}};
   return axes;
 }
 
@@ -80,8 +112,14 @@ const std::vector<LandscapeColor>& landscape_colors() {
                                                   {"tensor parallel t", &LandscapePlan::tensor_parallel},
                                                   {"replicas r", &LandscapePlan::replicas},
                                                   {"micro-batch m", &LandscapePlan::micro_batch},
+                                                  {"gradient accumulation g", &LandscapePlan::gradient_accumulation},
                                                   {"phases", &LandscapePlan::phases},
-                                                  {"recompute", &LandscapePlan::recompute}};
+                                                  {"recompute", &LandscapePlan::recompute},
+                                                  {"IPUs", nullptr, 6},
+                                                  {"samples/s", nullptr, kThroughputAxis},
+                                                  {"step time, ms", nullptr, 2},
+                                                  {"fullest tile, KiB", nullptr, kTileAxis},
+                                                  {"Streaming Memory per IPU, MiB", nullptr, 4}};
   return colors;
 }
 
@@ -100,6 +138,67 @@ QStringList color_values(const std::vector<LandscapePlan>& plans, const Landscap
     return key(a) < key(b);
   });
   return values;
+}
+
+namespace {
+
+std::vector<double> axis_values(const std::vector<LandscapePlan>& plans, const LandscapeColor& color) {
+  std::vector<double> out;
+  for (const LandscapePlan& plan : plans) {
+    out.push_back(color.field ? number_of(plan.*color.field)
+                              : landscape_axes()[static_cast<std::size_t>(color.axis)].value(plan));
+  }
+  return out;
+}
+
+// The first value of each range after the first: equal values are never parted.
+std::vector<double> range_starts(std::vector<double> values, int ranges) {
+  std::sort(values.begin(), values.end());
+  std::vector<double> starts;
+  for (int i = 1; i < ranges; ++i) {
+    const double start = values[values.size() * static_cast<std::size_t>(i) / static_cast<std::size_t>(ranges)];
+    if (start > (starts.empty() ? values.front() : starts.back())) starts.push_back(start);
+  }
+  return starts;
+}
+
+}  // namespace
+
+ColorClasses color_classes(const std::vector<LandscapePlan>& plans, const LandscapeColor& color) {
+  ColorClasses out;
+  const QStringList texts = color.field ? color_values(plans, color) : QStringList();
+  const std::vector<double> values = axis_values(plans, color);
+  std::vector<double> known;
+  for (const double value : values) {
+    if (std::isfinite(value)) known.push_back(value);
+  }
+  if (color.field && (texts.size() <= kMostColors || known.size() < values.size())) {
+    out.names = texts.mid(0, kMostColors);
+    if (texts.size() > kMostColors) out.names.back() = "others";
+    for (const LandscapePlan& plan : plans) {
+      out.of_plan.push_back(std::min(static_cast<int>(texts.indexOf(plan.*color.field)), kMostColors - 1));
+    }
+    return out;
+  }
+  if (known.empty()) return out;
+  std::vector<double> distinct = known;
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  const bool few = distinct.size() <= 5;
+  const std::vector<double> starts =
+      few ? std::vector<double>(distinct.begin() + 1, distinct.end()) : range_starts(known, 5);
+  const int decimals = color.field ? 0 : landscape_axes()[static_cast<std::size_t>(color.axis)].decimals;
+  for (std::size_t i = 0; i <= starts.size(); ++i) {
+    const QString from = fixed_decimals(i == 0 ? distinct.front() : starts[i - 1], decimals);
+    const auto last =
+        i < starts.size() ? std::lower_bound(distinct.begin(), distinct.end(), starts[i]) - 1 : distinct.end() - 1;
+    const QString to = fixed_decimals(*last, decimals);
+    out.names << (from == to ? from : from + QString::fromUtf8(" – ") + to);
+  }
+  for (const double value : values) {
+    out.of_plan.push_back(static_cast<int>(std::upper_bound(starts.begin(), starts.end(), value) - starts.begin()));
+  }
+  return out;
 }
 
 TableContents landscape_table(const ReportPointer& report, std::shared_ptr<const std::vector<LandscapePlan>> plans,
@@ -135,6 +234,7 @@ TableContents landscape_table(const ReportPointer& report, std::shared_ptr<const
          if (at(row).shown) roles << "shown";
          if (at(row).runner_up && !at(row).shown) roles << "runner-up";
          if (at(row).pareto) roles << "Pareto";
+         if (at(row).found) roles << "found";
          return roles.join(", ");
        }},
       {"samples/s", true,
@@ -153,6 +253,9 @@ TableContents landscape_table(const ReportPointer& report, std::shared_ptr<const
       field("p", &LandscapePlan::pipeline_stages),
       field("r", &LandscapePlan::replicas),
       field("m", &LandscapePlan::micro_batch),
+      field("g", &LandscapePlan::gradient_accumulation),
+      {"IPUs", true, [=](int row) { return grouped(plan(row).ipus()); },
+       [=](int row) { return exact(plan(row).ipus()); }},
   };
   out.strong = [=](int row) { return at(row).shown; };
   out.tip = [=](int row) {

@@ -11,10 +11,11 @@ namespace {
 RangeScale scale_of(const std::vector<double>& values, double also, double begin, double end) {
   double least = std::numeric_limits<double>::infinity(), most = -least;
   for (const double v : values) {
+    if (!std::isfinite(v)) continue;
     least = std::min(least, v);
     most = std::max(most, v);
   }
-  if (values.empty()) least = 0, most = 1;
+  if (!(least <= most)) least = 0, most = 1;
   const double range = most - least;
   // A limit is worth the room only where the values are not lost beside it.
   if (std::isfinite(also) && also > 0 && (values.size() < 2 || std::abs(also - most) < 2 * std::max(range, most / 4))) {
@@ -71,6 +72,7 @@ int ScatterLayout::nearest(QPointF point, double within) const {
 
 QRectF ScatterLayout::box_beside(int dot, QSizeF size, const std::vector<QRectF>& taken) const {
   const QPointF at = dots[static_cast<std::size_t>(dot)];
+  // Where dots are a cloud, no place is clear; then the one that covers the fewest.
   QRectF best;
   double least = std::numeric_limits<double>::infinity();
   for (const double away : {18.0, 44.0, 80.0}) {

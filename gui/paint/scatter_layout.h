@@ -23,8 +23,8 @@ struct ScatterLayout {
   RangeScale x, y;
   std::vector<QPointF> dots;
 
-  // Both axes have some room around the values; `also` is one that the x axis has to reach (a limit), if any is
-  // near: within twice the values' range.
+  // A value that is not a number gives a dot that is nowhere. Both axes have some room around the values; `also` is one
+  // that the x axis has to reach (a limit), if any is near: within twice the values' range.
   static ScatterLayout of(QRectF plot, const std::vector<double>& xs, const std::vector<double>& ys, double also_x,
                           double also_y);
   int nearest(QPointF point, double within) const;  // -1: no dot so near

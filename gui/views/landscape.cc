@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/views/landscape.h"
 
+#include <QAbstractItemView>
 #include <QApplication>
 #include <QCheckBox>
 #include <QClipboard>
@@ -8,12 +9,14 @@
 #include <QHBoxLayout>
 #include <QItemSelectionModel>
 #include <QLabel>
+#include <QStackedWidget>
 #include <QToolButton>
 
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/legend.h"
 #include "gui/widgets/panel.h"
 #include "gui/widgets/scatter_chart.h"
+#include "model/error.h"
 
 namespace superstep::gui {
 
@@ -53,7 +56,7 @@ QWidget* LandscapeView::makeControls() {
     box->setObjectName(name);
     box->setAccessibleName(accessible);
     layout->addWidget(new QLabel(text));
-    layout->addWidget(box);
+    layout->addWidget(box, 100);
     connect(box, &QComboBox::currentIndexChanged, this, &LandscapeView::applyAxes);
     return box;
   };
@@ -71,6 +74,14 @@ QWidget* LandscapeView::makeControls() {
     const QSignalBlocker quiet(color_);
     color_->addItem(tr(color.title));
   }
+  // As wide as the longest entry where there is room, narrower in a small window.
+  for (QComboBox* box : {x_, y_, color_}) {
+    box->setMaximumWidth(box->sizeHint().width());
+    box->view()->setMinimumWidth(box->sizeHint().width());
+    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    box->setMinimumContentsLength(9);
+    box->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  }
   {
     const QSignalBlocker quiet_x(x_), quiet_y(y_);
     x_->setCurrentIndex(kTileAxis);
@@ -83,6 +94,13 @@ QWidget* LandscapeView::makeControls() {
   connect(line, &QCheckBox::toggled, chart_, &ScatterChart::setParetoLine);
   layout->addWidget(line);
   layout->addStretch(1);
+  layout->addWidget(new QLabel(tr("Table")));
+  list_ = new QComboBox;
+  list_->setObjectName("listShown");
+  list_->setAccessibleName(tr("Which table stands below"));
+  list_->addItems({tr("plans"), tr("searched")});
+  connect(list_, &QComboBox::currentIndexChanged, this, [this](int list) { lists_->setCurrentIndex(list); });
+  layout->addWidget(list_);
   pins_ = new QToolButton;
   pins_->setText(tr("Copy pins"));
   pins_->setObjectName("copyPins");
@@ -105,8 +123,12 @@ QWidget* LandscapeView::makeLower() {
           [this](const QModelIndex& current) {
             if (current.isValid() && !following_) select(current.data(kSourceRole).toInt());
           });
-  auto* plans = new Panel(tr("Shown plan, runners-up and Pareto front"));
+  auto* plans = new Panel(tr("Plans"));
+  plans->setSubtitle(tr("shown, runners-up, Pareto front, and found on the way"));
   plans->setContent(tableView_);
+  lists_ = new QStackedWidget;
+  lists_->addWidget(plans);
+  lists_->addWidget(makeCells());
   auto* changes = new Panel(tr("What would help"));
   changes->setSubtitle(tr("one field changed, samples/s"));
   changesView_ = new DataTable(&changes_);
@@ -117,9 +139,52 @@ QWidget* LandscapeView::makeLower() {
   auto* layout = new QHBoxLayout(page);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(12);
-  layout->addWidget(plans, 68);
+  layout->addWidget(lists_, 68);
   layout->addWidget(changes, 32);
   return page;
+}
+
+QWidget* LandscapeView::makeCells() {
+  cellsView_ = new DataTable(&sortedCells_);
+  cellsView_->setObjectName("cellsTable");
+  cellsView_->setAccessibleName(tr("Combinations of t, p, r, m and g that were searched"));
+  cellsView_->setEmptyText(tr("The report does not say what was searched: plan the job again, or the plan was given."));
+  cellsView_->setWideColumn(kCellFate, 90);
+  account_ = new QLabel;
+  account_->setObjectName("account");
+  account_->setWordWrap(true);
+  account_->setContentsMargins(12, 6, 12, 6);
+  auto* page = new QWidget;
+  auto* layout = new QVBoxLayout(page);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addWidget(account_);
+  layout->addWidget(cellsView_, 1);
+  auto* panel = new Panel(tr("What was searched"));
+  panel->setSubtitle(tr("all settings of each t, p, r, m, g"));
+  panel->setContent(page);
+  return panel;
+}
+
+// Damaged columns leave the rest of the view as it is.
+void LandscapeView::readSearched() {
+  auto plans = std::make_shared<std::vector<LandscapePlan>>(landscape_plans(session_.report()->index()));
+  auto cells = std::make_shared<SearchedCells>();
+  QString account;
+  sampling_.clear();
+  try {
+    std::vector<LandscapePlan> found = found_plans(*session_.report());
+    sampling_ = sampling_sentence(session_.report()->index(), found.size());
+    plans->insert(plans->end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+    *cells = load_cells(*session_.report());
+    account = account_sentence(session_.report()->index(), *cells);
+  } catch (const Error& error) {
+    account = tr("What was searched cannot be read: %1").arg(QString::fromUtf8(error.what()));
+  }
+  plans_ = plans;
+  cells_ = cells;
+  account_->setText(account);
+  account_->setVisible(!account.isEmpty());
 }
 
 void LandscapeView::rebuild() {
@@ -127,19 +192,25 @@ void LandscapeView::rebuild() {
   if (!report) return;
   const report::Index& index = report->index();
   following_ = true;
-  plans_ = std::make_shared<const std::vector<LandscapePlan>>(landscape_plans(index));
+  readSearched();
   const bool first = table_.columnCount() == 0;
   table_.setContents(landscape_table(report, plans_, session_.units()));
   changes_.setContents(changes_table(report));
   changesView_->setColumnHidden(3, true);  // the step time; it is in the CSV
   changesView_->fitColumns();
+  cellTable_.setContents(cells_table(cells_));
+  cellsView_->fitColumns();
   chart_->setPlans(report, plans_);
-  if (first) tableView_->setSortable(kLandscapeThroughput, Qt::DescendingOrder);
+  if (first) {
+    tableView_->setSortable(kLandscapeThroughput, Qt::DescendingOrder);
+    cellsView_->setSortable(kCellBound, Qt::DescendingOrder);
+  }
   following_ = false;
   pins_->setEnabled(false);
   const std::string searched = search_sentence(index);
   const auto plans = static_cast<std::int64_t>(plans_->size());
-  panel_->setSubtitle(plans == 1 ? tr("1 plan in the report") : tr("%1 plans in the report").arg(grouped(plans)));
+  const QString in_report = plans == 1 ? tr("1 plan in the report") : tr("%1 plans in the report").arg(grouped(plans));
+  panel_->setSubtitle(sampling_.isEmpty() ? in_report : sampling_);
   panel_->setNote(searched.empty() ? tr("The plan was given, not searched.")
                                    : for_viewer(searched.substr(0, searched.find(':'))) + tr(" searched"));
   applyAxes();
@@ -152,11 +223,12 @@ void LandscapeView::applyAxes() {
   chart_->setAxes(axes);
   const LandscapeColor& color = landscape_colors()[static_cast<std::size_t>(axes.color)];
   std::vector<LegendEntry> entries;
-  const QStringList values = color_values(*plans_, color);
+  const QStringList& values = chart_->colorClasses().names;
   for (int i = 0; i < values.size(); ++i) {
     const Fill fill{ScatterChart::valueColor(i), Hatch::none, {}, QColor(0, 0, 0, 110)};
     const QString name = QString(color.title).section(' ', -1);
-    entries.push_back({fill, values[i].isEmpty() ? tr("not said") : name + " = " + values[i]});
+    const QString said = color.field ? name + " = " + values[i] : values[i];
+    entries.push_back({fill, values[i].isEmpty() ? tr("not said") : said});
   }
   legend_->setEntries(std::move(entries));
 }
@@ -171,6 +243,12 @@ void LandscapeView::select(int plan) {
     tableView_->setCurrentIndex(row);
     tableView_->scrollTo(row);
   }
+  const int cell = cell_of(*cells_, (*plans_)[static_cast<std::size_t>(plan)]);
+  if (cell >= 0) {
+    const QModelIndex at = sortedCells_.mapFromSource(cellTable_.index(cell, 0));
+    cellsView_->setCurrentIndex(at);
+    cellsView_->scrollTo(at);
+  }
   following_ = false;
 }
 
@@ -181,7 +259,9 @@ void LandscapeView::copyPins() {
 }
 
 QString LandscapeView::statusText() const {
-  return tr("All numbers are estimated · each dot is a plan of this report; a ring: shown, a bold edge: Pareto front");
+  return tr(
+      "All numbers are estimated · each dot is a plan of this report; a ring: shown, a bold edge: Pareto front, small: "
+      "found on the way");
 }
 
 QString LandscapeView::unitsText() const { return tr("units %1, ms").arg(unit_name(session_.units())); }

@@ -2,11 +2,13 @@
 // What else is possible, and how close: the plans the report knows, over two quantities.
 #pragma once
 
-#include "gui/models/landscape.h"
+#include "gui/models/searched.h"
 #include "gui/view.h"
 
 class QCheckBox;
 class QComboBox;
+class QLabel;
+class QStackedWidget;
 class QToolButton;
 
 namespace superstep::gui {
@@ -21,13 +23,17 @@ class LandscapeView : public View {
  public:
   explicit LandscapeView(Session& session, QWidget* parent = nullptr);
 
-  std::vector<NamedTable> tables() const override { return {{"Plans", &table_}, {"Changes", &changes_}}; }
+  std::vector<NamedTable> tables() const override {
+    return {{"Plans", &table_}, {"Changes", &changes_}, {"Searched", &cellTable_}};
+  }
   QString statusText() const override;
   QString unitsText() const override;
 
  private:
   QWidget* makeControls();
   QWidget* makeLower();
+  QWidget* makeCells();
+  void readSearched();
   void rebuild();
   void applyAxes();
   void select(int plan);
@@ -35,13 +41,19 @@ class LandscapeView : public View {
 
   Session& session_;
   std::shared_ptr<const std::vector<LandscapePlan>> plans_ = std::make_shared<std::vector<LandscapePlan>>();
-  TableModel table_, changes_;
-  SortedModel sorted_{&table_};
+  std::shared_ptr<const SearchedCells> cells_ = std::make_shared<SearchedCells>();
+  QString sampling_;  // how many of the plans that were found are drawn
+  TableModel table_, changes_, cellTable_;
+  SortedModel sorted_{&table_}, sortedCells_{&cellTable_};
   ScatterChart* chart_;
   Legend* legend_;
   Panel* panel_;
   DataTable* tableView_;
   DataTable* changesView_;
+  DataTable* cellsView_;
+  QStackedWidget* lists_;  // plans, searched
+  QComboBox* list_;
+  QLabel* account_;
   QComboBox* x_;
   QComboBox* y_;
   QComboBox* color_;

@@ -23,12 +23,15 @@ constexpr double kReach = 12;  // of a click
 
 const LandscapeAxis& axis_of(int axis) { return landscape_axes()[static_cast<std::size_t>(axis)]; }
 
+bool is_somewhere(QPointF dot) { return std::isfinite(dot.x()) && std::isfinite(dot.y()); }
+
 QString tick_text(double tick) { return fixed_decimals(tick, tick != std::floor(tick) ? 1 : 0); }
 
 }  // namespace
 
 QColor ScatterChart::valueColor(int value) {
-  static const std::array<QRgb, 5> kColors{0x8CCBF2, 0x3D86C6, 0xEBD34A, 0xE07A3C, 0xCF82AE};
+  static const std::array<QRgb, kMostColors> kColors{0x8CCBF2, 0x3D86C6, 0xEBD34A, 0xE07A3C,
+                                                     0xCF82AE, 0x6FB27D, 0x8A6BB8, 0x9A8468};
   return QColor::fromRgb(kColors[static_cast<std::size_t>(std::max(0, value)) % kColors.size()]);
 }
 
@@ -43,11 +46,12 @@ void ScatterChart::setPlans(ReportPointer report, Plans plans) {
   report_ = std::move(report);
   plans_ = std::move(plans);
   selected_ = -1;
-  update();
+  setAxes(axes_);
 }
 
 void ScatterChart::setAxes(Axes axes) {
   axes_ = axes;
+  if (plans_) classes_ = color_classes(*plans_, landscape_colors()[static_cast<std::size_t>(axes.color)]);
   update();
 }
 
@@ -62,7 +66,7 @@ void ScatterChart::setSelected(int plan) {
 }
 
 double ScatterChart::value(int plan, int axis) const {
-  return axis_of(axis).value(*(*plans_)[static_cast<std::size_t>(plan)].summary);
+  return axis_of(axis).value((*plans_)[static_cast<std::size_t>(plan)]);
 }
 
 double ScatterChart::limit() const {
@@ -155,12 +159,23 @@ void ScatterChart::paintPareto(QPainter& painter, const ScatterLayout& layout) c
   painter.drawPolyline(line);
 }
 
-void ScatterChart::paintDot(QPainter& painter, const ScatterLayout& layout, int i, const QStringList& values) const {
+// Smaller and without an edge: a cloud below the few plans that were lowered.
+void ScatterChart::paintFound(QPainter& painter, const ScatterLayout& layout) const {
+  const double radius = 3;
+  painter.setPen(QPen(QColor(0, 0, 0, 60), 0.5));
+  for (std::size_t i = plans_->size(); i-- > 0;) {
+    if (!(*plans_)[i].found || !is_somewhere(layout.dots[i])) continue;
+    painter.setBrush(valueColor(classes_.of_plan.empty() ? 0 : classes_.of_plan[i]));
+    painter.drawEllipse(layout.dots[i], radius, radius);
+  }
+}
+
+void ScatterChart::paintDot(QPainter& painter, const ScatterLayout& layout, int i) const {
   const Theme& theme = theme_of(this);
   const LandscapePlan& plan = (*plans_)[static_cast<std::size_t>(i)];
   const QPointF at = layout.dots[static_cast<std::size_t>(i)];
-  const QString& of = plan.*landscape_colors()[static_cast<std::size_t>(axes_.color)].field;
-  const QColor color = valueColor(static_cast<int>(values.indexOf(of)));
+  if (!is_somewhere(at)) return;
+  const QColor color = valueColor(classes_.of_plan.empty() ? 0 : classes_.of_plan[static_cast<std::size_t>(i)]);
   const bool fits = plan.fit() == Fit::fits || plan.fit() == Fit::tight;
   const double radius = 5.5;
   painter.setPen(QPen(fits ? theme.text : theme.over, plan.pareto ? 2 : 1));
@@ -184,6 +199,7 @@ void ScatterChart::paintLabels(QPainter& painter, const ScatterLayout& layout) c
   for (int i = 0; i < static_cast<int>(plans_->size()); ++i) {
     const LandscapePlan& plan = (*plans_)[static_cast<std::size_t>(i)];
     if (!plan.shown && i != selected_) continue;
+    if (!is_somewhere(layout.dots[static_cast<std::size_t>(i)])) continue;
     const QString name = (plan.shown ? tr("shown: ") : QString()) + QString::fromStdString(plan.summary->label());
     const std::int64_t margin = margin_bytes(*plan.summary);
     const QString facts = tr("%1 samples/s · %2 KiB %3")
@@ -226,8 +242,10 @@ void ScatterChart::paintEvent(QPaintEvent*) {
   paintLimit(painter, layout);
   painter.setRenderHint(QPainter::Antialiasing);
   paintPareto(painter, layout);
-  const QStringList values = color_values(*plans_, landscape_colors()[static_cast<std::size_t>(axes_.color)]);
-  for (int i = static_cast<int>(plans_->size()) - 1; i >= 0; --i) paintDot(painter, layout, i, values);
+  paintFound(painter, layout);
+  for (int i = static_cast<int>(plans_->size()) - 1; i >= 0; --i) {
+    if (!(*plans_)[static_cast<std::size_t>(i)].found || i == selected_) paintDot(painter, layout, i);
+  }
   paintLabels(painter, layout);
 }
 
@@ -238,6 +256,7 @@ QString ScatterChart::tipText(int plan) const {
     text +=
         QString("<br>%1: %2").arg(tr(axis_of(axis).title), fixed_decimals(value(plan, axis), axis_of(axis).decimals));
   }
+  if (p.found) text += tr("<br>found on the way, by the tables");
   text += "<br>" + grouped(p.summary->tile_peak_bytes()) + tr(" bytes on the fullest tile, ") + fit_words(p.fit());
   const std::string& overflow = p.summary->first_overflow();
   return overflow.empty() ? text : text + "<br>" + QString::fromStdString(overflow).toHtmlEscaped();
@@ -254,6 +273,8 @@ void ScatterChart::keyPressEvent(QKeyEvent* event) {
   if (step == 0 || isEmpty()) return QWidget::keyPressEvent(event);
   std::vector<int> order(plans_->size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+  std::erase_if(order, [&](int i) { return std::isnan(value(i, axes_.x)) || std::isnan(value(i, axes_.y)); });
+  if (order.empty()) return;
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return value(a, axes_.x) < value(b, axes_.x); });
   const auto at = std::find(order.begin(), order.end(), selected_);
   auto place = at == order.end() ? (step > 0 ? 0 : static_cast<int>(order.size()) - 1)

@@ -24,6 +24,7 @@ class ScatterChart : public QWidget {
   void setParetoLine(bool shown);
   void setSelected(int plan);  // -1: none
   const Axes& axes() const { return axes_; }
+  const ColorClasses& colorClasses() const { return classes_; }
   int selected() const { return selected_; }
   ScatterLayout layoutNow() const;
   QString tipText(int plan) const;
@@ -46,12 +47,14 @@ class ScatterChart : public QWidget {
   void paintAxes(QPainter& painter, const ScatterLayout& layout) const;
   void paintLimit(QPainter& painter, const ScatterLayout& layout) const;
   void paintPareto(QPainter& painter, const ScatterLayout& layout) const;
-  void paintDot(QPainter& painter, const ScatterLayout& layout, int plan, const QStringList& values) const;
+  void paintFound(QPainter& painter, const ScatterLayout& layout) const;
+  void paintDot(QPainter& painter, const ScatterLayout& layout, int plan) const;
   void paintLabels(QPainter& painter, const ScatterLayout& layout) const;
 
   ReportPointer report_;
   Plans plans_;
   Axes axes_;
+  ColorClasses classes_;
   bool paretoLine_ = true;
   int selected_ = -1;
 };

@@ -80,7 +80,7 @@ TEST_F(Landscape, TheTableHasTheReportsNumbers) {
 TEST_F(Landscape, AxesAreInTheUnitsTheyName) {
   open(Example::tight);
   const auto& plan = report_->index().plan();
-  const auto value = [&](int axis) { return landscape_axes()[static_cast<std::size_t>(axis)].value(plan); };
+  const auto value = [&](int axis) { return landscape_axes()[static_cast<std::size_t>(axis)].value((*plans_)[0]); };
   EXPECT_EQ(value(kTileAxis), static_cast<double>(plan.tile_peak_bytes()) / 1024);
   EXPECT_EQ(value(kThroughputAxis), plan.samples_per_second());
   EXPECT_EQ(value(6), 16);

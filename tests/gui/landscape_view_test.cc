@@ -6,12 +6,13 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
+#include <QLabel>
 #include <QTest>
 #include <QToolButton>
 
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/scatter_chart.h"
-#include "tests/traces/example_report.h"
+#include "tests/gui/search_example.h"
 
 namespace superstep::gui {
 namespace {
@@ -26,6 +27,13 @@ class LandscapeViewTest : public ::testing::Test {
     QCoreApplication::processEvents();
     chart_ = view_->findChild<ScatterChart*>();
     table_ = view_->findChild<DataTable*>("plansTable");
+  }
+  void openSearched() {
+    ExampleReport example = example_report(Example::tight);
+    add_search_example(example);
+    example.columns.finish(example.index, folder_.path / "searched.ssr");
+    ASSERT_TRUE(session_.open(QString::fromStdString((folder_.path / "searched.ssr").string())));
+    QCoreApplication::processEvents();
   }
   void choose(const char* combo, int index) { view_->findChild<QComboBox*>(combo)->setCurrentIndex(index); }
 
@@ -81,6 +89,38 @@ TEST_F(LandscapeViewTest, EveryPairOfAxesCanBeDrawn) {
     for (const QPointF& dot : chart_->layoutNow().dots) EXPECT_TRUE(chart_->layoutNow().plot.contains(dot)) << x;
     EXPECT_FALSE(chart_->grab().isNull());
   }
+}
+
+TEST_F(LandscapeViewTest, EveryFoundPlanIsADotWithARow) {
+  const int before = view_->tables()[0].model->rowCount();
+  openSearched();
+  const QAbstractItemModel* table = view_->tables()[0].model;
+  ASSERT_EQ(table->rowCount(), before + 40);
+  const ScatterLayout layout = chart_->layoutNow();
+  for (int row = 0; row < table->rowCount(); ++row) {
+    const double kib = table->index(row, 5).data(kExactRole).toDouble() / 1024;
+    EXPECT_DOUBLE_EQ(layout.dots[static_cast<std::size_t>(row)].x(), layout.x.at(kib));
+  }
+  EXPECT_TRUE(table->index(before, 2).data().toString() == "found");
+  choose("axisX", 3);  // of the fullest IPU the tables know nothing
+  EXPECT_FALSE(chart_->grab().isNull());
+  for (int i = 0; i < 20; ++i) QTest::keyClick(chart_, Qt::Key_Right);
+  EXPECT_LT(chart_->selected(), before);
+}
+
+TEST_F(LandscapeViewTest, AFoundPlanIsChosenWithItsCellAndItsPins) {
+  openSearched();
+  choose("listShown", 1);
+  const auto layout = chart_->layoutNow();
+  const int plan = static_cast<int>(layout.dots.size()) - 40 + 30;  // p=4 r=4 m=1
+  QTest::mouseClick(chart_, Qt::LeftButton, {}, layout.dots[static_cast<std::size_t>(plan)].toPoint());
+  ASSERT_EQ(chart_->selected(), plan);
+  auto* cells = view_->findChild<DataTable*>("cellsTable");
+  EXPECT_TRUE(cells->isVisible());
+  EXPECT_EQ(cells->currentIndex().siblingAtColumn(kCellBound).data(kExactRole).toDouble(), 950.5);
+  view_->findChild<QToolButton*>("copyPins")->click();
+  EXPECT_TRUE(QApplication::clipboard()->text().contains("\"gradient_accumulation\": 384"));
+  EXPECT_TRUE(view_->findChild<QLabel*>("account")->text().contains(grouped(5000)));
 }
 
 }  // namespace

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/views/whatif.h"
+
+#include <gmock/gmock.h>
+
+#include <QApplication>
+#include <QClipboard>
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QLabel>
+#include <QTest>
+#include <QToolButton>
+
+#include "gui/widgets/difference_bars.h"
+#include "tests/traces/example_report.h"
+
+namespace superstep::gui {
+namespace {
+
+class WhatIfViewTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ExampleReport example = example_report(Example::tight);
+    example.index.set_job_json(R"({"machine": "ipu-pod16", "plan": {"micro_batch": 2}})");
+    example.index.mutable_plan()->set_plan_json(R"({"micro_batch": 2, "pipeline_stages": 4})");
+    example.columns.finish(example.index, folder_.path / "a.ssr");
+    ASSERT_TRUE(session_.open(QString::fromStdString((folder_.path / "a.ssr").string())));
+    view_ = std::make_unique<WhatIfView>(session_);
+    view_->resize(1292, 809);
+    view_->show();
+    play("answer");
+  }
+  void play(const char* mode) {
+    view_->client().setDebounce(5);
+    view_->client().setProgram("bash", {FAKE_SERVE, mode, QString::fromStdString((folder_.path / "log").string())});
+  }
+  template <class W>
+  W* child(const char* name) {
+    return view_->findChild<W*>(name);
+  }
+  const QAbstractItemModel& figures() { return *view_->tables()[0].model; }
+  bool answered() {
+    return QTest::qWaitFor([&] { return figures().rowCount() > 0 && !view_->client().isWaiting(); }, 5000);
+  }
+
+  TemporaryFolder folder_;
+  Session session_;
+  std::unique_ptr<WhatIfView> view_;
+};
+
+TEST_F(WhatIfViewTest, APinIsAnsweredWithTheDifference) {
+  EXPECT_FALSE(view_->client().isRunning()) << "nothing is asked before something is changed";
+  child<QComboBox>("pin_micro_batch")->setCurrentIndex(3);
+  EXPECT_EQ(view_->changes().pins.at("micro_batch").toInt(), 3);
+  ASSERT_TRUE(answered());
+  EXPECT_EQ(figures().index(0, 2).data(kExactRole).toDouble(), 800.5);
+  EXPECT_EQ(figures().index(1, 2).data(kExactRole).toDouble(), 1918.75);
+  EXPECT_TRUE(child<QLabel>("elapsed")->text().endsWith(" ms"));
+  EXPECT_TRUE(child<QLabel>("whatifMessage")->text().contains("t=1 p=4 r=4 m=3 g=128"));
+  EXPECT_TRUE(child<QLabel>("whatifMessage")->text().contains("fits, tight"));
+  const QAbstractItemModel& terms = *view_->tables()[1].model;
+  const DifferenceLayout bars = view_->findChild<DifferenceBars*>()->layoutNow();
+  ASSERT_EQ(bars.rows(), terms.rowCount());
+  for (int row = 0; row < bars.rows(); ++row) {
+    EXPECT_NEAR(bars.ends[std::size_t(row)] - bars.begins[std::size_t(row)],
+                terms.index(row, kWhatIfDifference).data(kExactRole).toDouble(), 1e-9);
+  }
+  EXPECT_NEAR(bars.ends[std::size_t(bars.rows() - 2)], bars.ends.back(), 1e-6) << "causes add up to the total";
+  child<QToolButton>("whatifCopyPins")->click();
+  EXPECT_TRUE(QApplication::clipboard()->text().contains("\"micro_batch\": 3"));
+  EXPECT_FALSE(view_->grab().isNull());
+}
+
+TEST_F(WhatIfViewTest, TheLastAnswerStaysUntilTheNextAndResetTakesAllBack) {
+  auto* tile = child<QDoubleSpinBox>("number_chip_tile_memory");
+  EXPECT_EQ(tile->value(), 624);
+  tile->setValue(700);
+  ASSERT_TRUE(answered());
+  tile->setValue(800);
+  EXPECT_TRUE(view_->client().isWaiting());
+  EXPECT_GT(figures().rowCount(), 0);
+  ASSERT_TRUE(answered());
+  child<QToolButton>("whatifReset")->click();
+  EXPECT_TRUE(view_->changes().empty());
+  EXPECT_EQ(tile->value(), 624);
+  EXPECT_EQ(figures().rowCount(), 0);
+  EXPECT_FALSE(child<QToolButton>("whatifCopyPins")->isEnabled());
+}
+
+TEST_F(WhatIfViewTest, ACrashIsAMessageWithARestart) {
+  play("crash");
+  auto* restart = child<QToolButton>("whatifRestart");
+  EXPECT_FALSE(restart->isVisible());
+  child<QComboBox>("pin_replicas")->setCurrentIndex(1);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return restart->isVisible(); }, 5000));
+  EXPECT_TRUE(child<QLabel>("whatifMessage")->text().contains("out of luck"));
+  play("answer");
+  restart->click();
+  ASSERT_TRUE(answered());
+  EXPECT_FALSE(restart->isVisible());
+}
+
+TEST_F(WhatIfViewTest, ARefusalIsAMessage) {
+  play("refuse");
+  child<QComboBox>("pin_replicas")->setCurrentIndex(1);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return child<QLabel>("whatifMessage")->text().contains("no such degree"); }, 5000));
+  EXPECT_FALSE(child<QToolButton>("whatifRestart")->isVisible());
+  EXPECT_EQ(figures().rowCount(), 0);
+}
+
+TEST_F(WhatIfViewTest, AnotherReportForgetsTheQuestion) {
+  play("slow");
+  child<QComboBox>("pin_replicas")->setCurrentIndex(1);
+  ASSERT_TRUE(session_.open(QString::fromStdString(write_example(Example::infeasible, folder_.path).string())));
+  EXPECT_FALSE(view_->client().isWaiting());
+  EXPECT_TRUE(view_->changes().empty());
+  EXPECT_FALSE(view_->grab().isNull());
+}
+
+}  // namespace
+}  // namespace superstep::gui
