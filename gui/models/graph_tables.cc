@@ -165,7 +165,7 @@ TableContents graph_facts_table(const GraphShown& shown, const GraphMoment& mome
       facts.push_back({QObject::tr("Runs in a step"), grouped(phase.works.front().runs)});
     } else {
       facts.push_back({QObject::tr("Share of the step"), percent(row.cycles, shown.phases->total())});
-      facts.push_back({QObject::tr("Computing"), percent(row.compute_cycles, row.cycles)});
+      facts.push_back({QObject::tr("Computing, collectives"), percent(row.compute_cycles, row.cycles)});
       facts.push_back({QObject::tr("Loading"), percent(row.load_cycles, row.cycles)});
       facts.push_back({QObject::tr("Storing"), percent(row.store_cycles, row.cycles)});
       facts.push_back({QObject::tr("Limited by"), row.load_cycles + row.store_cycles > row.compute_cycles
@@ -176,7 +176,7 @@ TableContents graph_facts_table(const GraphShown& shown, const GraphMoment& mome
       facts.push_back({QObject::tr("Weights of %1 %2").arg(group_title(*shown.phases).toLower()).arg(phase.number),
                        QObject::tr("%1 MB").arg(megabytes(weights_of(shown, phase.number)))});
     }
-    facts.push_back({QObject::tr("Cursor at"), time_text(shown, cursor)});
+    facts.push_back({QObject::tr("Cursor at"), QObject::tr("%1 ms").arg(fixed_decimals(shown.ms(cursor), 2))});
     facts.push_back({QObject::tr("Runs now"), runs_now(shown, moment)});
     if (!shown.phases->calls) {
       const QString none = QString(QChar(0x2013));
