@@ -213,14 +213,12 @@ TableContents graph_works_table(const GraphShown& shown, int phase) {
     if (work.stream != Stream::none) return QString(work.stream == Stream::load ? "load" : "store");
     return work.unit < 0 ? QString("step") : work.pass == "backward" ? QString("compute") : text_of(work.pass);
   };
-  out.columns = {
-      name,
-      text_column("IPU", [=](int row) { return shown.ipuName(at(row).ipu_class).section(' ', -1); }),
-      number_column("Runs", [=](int row) { return at(row).runs; }),
-      {"Kcycles", true, [=](int row) { return fixed_decimals(static_cast<double>(at(row).cycles) / 1e3, 1); },
-       [=](int row) { return QVariant::fromValue<qlonglong>(at(row).cycles); }},
-      {"us", true, [=](int row) { return fixed_decimals(shown.ms(at(row).cycles) * 1e3, 1); },
-       [=](int row) { return QVariant(shown.ms(at(row).cycles) * 1e3); }}};
+  out.columns = {name,
+                 text_column("IPU", [=](int row) { return shown.ipuName(at(row).ipu_class).section(' ', -1); }),
+                 number_column("Runs", [=](int row) { return at(row).runs; }),
+                 number_column("Cycles", [=](int row) { return at(row).cycles; }),
+                 {"us", true, [=](int row) { return fixed_decimals(shown.ms(at(row).cycles) * 1e3, 1); },
+                  [=](int row) { return QVariant(shown.ms(at(row).cycles) * 1e3); }}};
   out.columns[1].numeric = true;
   out.columns[4].title = QString(QChar(0x00B5)) + "s";
   return out;
