@@ -100,7 +100,7 @@ Closest find_closest(const Problem& p) {
     for (const SettingSpace& space : setting_spaces(p.job, cell, p.options.defaults)) {
       for (const Plan& plan : leanest(space)) {
         // Enough to name what is in the way; more settings seldom come much closer.
-        if (since(start) > 5) break;
+        if (closest.plan && since(start) > 5) return closest;
         if (p.options.stop && p.options.stop()) throw Stopped();
         closest_of(p, plan, closest);
       }

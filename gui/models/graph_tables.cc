@@ -165,7 +165,7 @@ TableContents graph_facts_table(const GraphShown& shown, const GraphMoment& mome
       facts.push_back({QObject::tr("Runs in a step"), grouped(phase.works.front().runs)});
     } else {
       facts.push_back({QObject::tr("Share of the step"), percent(row.cycles, shown.phases->total())});
-      facts.push_back({QObject::tr("Computing"), percent(row.compute_cycles, row.cycles)});
+      facts.push_back({QObject::tr("Computing, collectives"), percent(row.compute_cycles, row.cycles)});
       facts.push_back({QObject::tr("Loading"), percent(row.load_cycles, row.cycles)});
       facts.push_back({QObject::tr("Storing"), percent(row.store_cycles, row.cycles)});
       facts.push_back({QObject::tr("Limited by"), row.load_cycles + row.store_cycles > row.compute_cycles
@@ -176,7 +176,7 @@ TableContents graph_facts_table(const GraphShown& shown, const GraphMoment& mome
       facts.push_back({QObject::tr("Weights of %1 %2").arg(group_title(*shown.phases).toLower()).arg(phase.number),
                        QObject::tr("%1 MB").arg(megabytes(weights_of(shown, phase.number)))});
     }
-    facts.push_back({QObject::tr("Cursor at"), time_text(shown, cursor)});
+    facts.push_back({QObject::tr("Cursor at"), QObject::tr("%1 ms").arg(fixed_decimals(shown.ms(cursor), 2))});
     facts.push_back({QObject::tr("Runs now"), runs_now(shown, moment)});
     if (!shown.phases->calls) {
       const QString none = QString(QChar(0x2013));
@@ -213,14 +213,12 @@ TableContents graph_works_table(const GraphShown& shown, int phase) {
     if (work.stream != Stream::none) return QString(work.stream == Stream::load ? "load" : "store");
     return work.unit < 0 ? QString("step") : work.pass == "backward" ? QString("compute") : text_of(work.pass);
   };
-  out.columns = {
-      name,
-      text_column("IPU", [=](int row) { return shown.ipuName(at(row).ipu_class).section(' ', -1); }),
-      number_column("Runs", [=](int row) { return at(row).runs; }),
-      {"Kcycles", true, [=](int row) { return fixed_decimals(static_cast<double>(at(row).cycles) / 1e3, 1); },
-       [=](int row) { return QVariant::fromValue<qlonglong>(at(row).cycles); }},
-      {"us", true, [=](int row) { return fixed_decimals(shown.ms(at(row).cycles) * 1e3, 1); },
-       [=](int row) { return QVariant(shown.ms(at(row).cycles) * 1e3); }}};
+  out.columns = {name,
+                 text_column("IPU", [=](int row) { return shown.ipuName(at(row).ipu_class).section(' ', -1); }),
+                 number_column("Runs", [=](int row) { return at(row).runs; }),
+                 number_column("Cycles", [=](int row) { return at(row).cycles; }),
+                 {"us", true, [=](int row) { return fixed_decimals(shown.ms(at(row).cycles) * 1e3, 1); },
+                  [=](int row) { return QVariant(shown.ms(at(row).cycles) * 1e3); }}};
   out.columns[1].numeric = true;
   out.columns[4].title = QString(QChar(0x00B5)) + "s";
   return out;

@@ -30,7 +30,7 @@ inline constexpr int kPhaseCycles = 8;
 TableContents graph_phases_table(const GraphShown& shown);
 // What is to be known of the phase at the cursor, name and value.
 TableContents graph_facts_table(const GraphShown& shown, const GraphMoment& moment, std::int64_t cursor);
-// Its calls and steps in program order: name, IPU, runs, Kcycles of one, us of one; kSourceRole is the place in works.
+// Its calls and steps in program order: name, IPU, runs, cycles of one, us of one; kSourceRole is the place in works.
 TableContents graph_works_table(const GraphShown& shown, int phase);
 
 }  // namespace superstep::gui

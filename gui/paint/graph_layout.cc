@@ -86,7 +86,7 @@ class Builder {
 
  private:
   int perLine() const { return std::max(1, static_cast<int>((room() + kGap) / (kLeastBlock + kGap))); }
-  double room() const { return std::max(60.0, width_ - GraphLayout::kLeft - 20); }
+  double room() const { return std::max(60.0, width_ - GraphLayout::kLeft - 28); }
   int linesOf(int count) const { return (count + perLine() - 1) / perLine(); }
 
   // Lines are as high as there is room for.
@@ -169,7 +169,7 @@ class Builder {
     const int columns = (layers + lines - 1) / lines;
     const double width = std::min(46.0, room() / columns);
     const double left_over = (height_ - y_ - 8) / lines - kLineTitle - 6;
-    const double high = std::clamp(left_over / fold_.kinds, 13.0, 34.0);
+    const double high = std::clamp(left_over / fold_.kinds, 15.0, 52.0);
     for (int l = 0; l < lines; ++l) {
       const double top = y_;
       ++lineNumber_;
@@ -195,22 +195,24 @@ class Builder {
       const GraphLayout::Block& block = out_.blocks[i];
       std::size_t end = i;
       QPainterPath path;
-      QRectF bounds;
+      QRectF bounds, top;  // top: of those in the upper row, under which no other group's name stands
       while (end < units_.size() && units_[end].group == units_[i].group && out_.blocks[end].line == block.line &&
              out_.blocks[end].cell == block.cell) {
         const QRectF rect = out_.blocks[end].rect;
         if (block.cell) {
           QPainterPath cell;
-          cell.addRect(rect.adjusted(-1.5, -1.5, 1.5, 1.5));
+          cell.addRect(rect.adjusted(-1.75, -1.75, 1.75, 1.75));
           path = end == i ? cell : path.united(cell);
         }
         bounds |= rect;
+        const bool upper = !block.cell || (static_cast<int>(end) - fold_.first) % fold_.kinds == 0;
+        if (upper) top |= rect;
         ++end;
       }
       GraphLayout::Frame frame{units_[i].group, path, {}};
       if (block.cell) {
         frame.path = path.simplified();
-        frame.label = QRectF(bounds.left(), bounds.top() - 17, bounds.width(), 15);
+        if (!top.isNull()) frame.label = QRectF(top.left(), top.top() - 17, top.width(), 15);
       } else {
         frame.path.addRect(bounds.adjusted(-6, -kFrameTitle, 6, 4));
         frame.label = QRectF(bounds.left() - 2, bounds.top() - kFrameTitle, bounds.width() + 4, kFrameTitle);

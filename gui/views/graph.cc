@@ -49,7 +49,7 @@ QWidget* GraphView::makeGraph() {
   scroll_->setWidget(chart_);
   scroll_->viewport()->setAutoFillBackground(false);
   chart_->setAutoFillBackground(false);
-  scroll_->installEventFilter(this);
+  scroll_->viewport()->installEventFilter(this);
   auto* page = new QWidget;
   auto* layout = new QVBoxLayout(page);
   layout->setContentsMargins(0, 4, 0, 0);
@@ -90,6 +90,7 @@ QWidget* GraphView::makeDock() {
   auto* factsTable = new DataTable(&facts_);
   factsTable->setWideColumn(1, 120);
   factsTable->horizontalHeader()->hide();
+  factsTable->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   factsTable->setEmptyText(tr("Nothing runs."));
   factsPanel_ = new Panel(tr("Phase"));
   factsPanel_->setContent(factsTable);
@@ -97,6 +98,7 @@ QWidget* GraphView::makeDock() {
   worksTable_->setObjectName("phaseOperations");
   worksTable_->setAccessibleName(tr("Operations of the phase, in order"));
   worksTable_->setWideColumn(0, 130);
+  worksTable_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   worksTable_->setEmptyText(tr("Nothing runs."));
   connect(worksTable_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& current) {
@@ -145,18 +147,21 @@ void GraphView::rebuild() {
   shownPhase_ = -2;
   cursor_ = 0;
   const int selected = selectedPhase();
-  // At first the longest: a picture of what takes the time.
-  int longest = -1;
-  for (int i = 0; i < static_cast<int>(entries); ++i) {
-    const auto& list = shown_.phases->list;
-    if (longest < 0 ||
-        list[static_cast<std::size_t>(i)].row.cycles > list[static_cast<std::size_t>(longest)].row.cycles) {
-      longest = i;
-    }
-  }
-  const int at = selected >= 0 ? selected : longest;
+  const int at = selected >= 0 ? selected : longestPhase();
   moveTo(at < 0 ? 0 : shown_.phases->list[static_cast<std::size_t>(at)].begin);
   emit statusChanged();
+}
+
+// What is shown at first: a picture of what takes the time.
+int GraphView::longestPhase() const {
+  const auto& list = shown_.phases->list;
+  int longest = -1;
+  for (int i = 0; i < static_cast<int>(list.size()); ++i) {
+    const GraphPhase& phase = list[static_cast<std::size_t>(i)];
+    if (shown_.phases->calls && phase.pass == "update") continue;
+    if (longest < 0 || phase.row.cycles > list[static_cast<std::size_t>(longest)].row.cycles) longest = i;
+  }
+  return longest;
 }
 
 void GraphView::moveTo(std::int64_t cycle) {
@@ -184,6 +189,7 @@ void GraphView::showPhase() {
   shownPhase_ = moment_->phase;
   following_ = true;
   works_.setContents(graph_works_table(shown_, shownPhase_));
+  for (const int column : {2, 4}) worksTable_->setColumnHidden(column, true);  // names need the room; CSV has all
   worksTable_->fitColumns();
   following_ = false;
   if (shownPhase_ < 0) {
@@ -248,12 +254,12 @@ int GraphView::selectedPhase() const {
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (list[i].row.name == op) return static_cast<int>(i);
   }
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    for (const PhaseWork& work : list[i].works) {
-      if (work.unit >= 0 && work.name == op) return static_cast<int>(i);
-    }
-  }
-  return -1;
+  const auto runs = [&](const PhaseWork& work) { return work.unit >= 0 && work.name == op; };
+  const auto holds = [&](const GraphPhase& phase) { return std::any_of(phase.works.begin(), phase.works.end(), runs); };
+  const int now = moment_->phase;  // before another that runs it too
+  if (now >= 0 && now < static_cast<int>(list.size()) && holds(list[static_cast<std::size_t>(now)])) return now;
+  const auto at = std::find_if(list.begin(), list.end(), holds);
+  return at == list.end() ? -1 : static_cast<int>(at - list.begin());
 }
 
 void GraphView::showSelection() {

@@ -50,6 +50,7 @@ class GraphView : public View {
   void goToPhase(int phase);  // and select it
   void goToUnit(int unit);    // its next call
   void selectWork(int work);
+  int longestPhase() const;   // -1: there is none
   int selectedPhase() const;  // -1: none of this report's
   void showPhase();           // tables of a phase, when another is at the cursor
 

@@ -99,11 +99,6 @@ void GraphChart::mousePressEvent(QMouseEvent* event) {
   emit unitClicked(unit);
 }
 
-void GraphChart::mouseDoubleClickEvent(QMouseEvent* event) {
-  const int unit = unitUnder(event->position());
-  if (unit >= 0) emit unitOpened(unit);
-}
-
 void GraphChart::keyPressEvent(QKeyEvent* event) {
   const int units = isEmpty() ? 0 : static_cast<int>(shown_.graph->units.size());
   const int step = event->key() == Qt::Key_Right ? 1 : event->key() == Qt::Key_Left ? -1 : 0;

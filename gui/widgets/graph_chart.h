@@ -26,13 +26,11 @@ class GraphChart : public QWidget {
 
  signals:
   void unitClicked(int unit);
-  void unitOpened(int unit);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
-  void mouseDoubleClickEvent(QMouseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   bool event(QEvent* event) override;
 

@@ -209,7 +209,7 @@ void GraphChart::paintTitles(QPainter& painter) const {
   const Theme& theme = theme_of(this);
   for (const GraphLayout::Row& row : layout_.rows) {
     const double middle = row.rect.top() + std::min(row.rect.height() / 2, 40.0);
-    const QRectF name(12, middle - 15, GraphLayout::kLeft - 26, 16);
+    const QRectF name(12, row.detail.isEmpty() ? row.rect.top() - 1 : middle - 15, GraphLayout::kLeft - 26, 16);
     painter.setFont(ui_font(11.5, QFont::DemiBold));
     painter.setPen(theme.text);
     draw_text(painter, name, row.title);
@@ -221,6 +221,15 @@ void GraphChart::paintTitles(QPainter& painter) const {
   painter.setFont(ui_font(10));
   painter.setPen(theme.secondary);
   if (layout_.folds.empty()) return;
+  for (const GraphLayout::Fold& fold : layout_.folds) {
+    int line = -1;
+    for (const int unit : fold.units) {
+      const GraphLayout::Block& block = layout_.blocks[static_cast<std::size_t>(unit)];
+      if (block.line == line) continue;
+      line = block.line;
+      draw_text(painter, QRectF(12, block.rect.center().y() - 7, GraphLayout::kLeft - 16, 14), fold.name);
+    }
+  }
   double free = -1, line = -1;
   for (const int unit : layout_.folds.front().units) {
     const GraphLayout::Block& block = layout_.blocks[static_cast<std::size_t>(unit)];

@@ -145,8 +145,8 @@ void PhaseSlider::paintLane(QPainter& painter, std::size_t index) const {
     if (width >= 4) painter.fillRect(QRectF(left, rect.top(), 1, rect.height()), theme.panel);
   }
   painter.setPen(theme.text);
-  painter.setFont(ui_font(std::min(11.5, std::max(9.0, rect.height()))));
-  if (rect.height() >= 9) draw_text(painter, QRectF(12, rect.center().y() - 8, kLeft - 18, 16), lane.name);
+  painter.setFont(ui_font(std::clamp(rect.height() + 2, 9.0, 11.5)));
+  if (rect.height() >= 6) draw_text(painter, QRectF(12, rect.center().y() - 8, kLeft - 18, 16), lane.name);
 }
 
 void PhaseSlider::paintAxis(QPainter& painter) const {

@@ -55,6 +55,7 @@ Player::Player(QWidget* parent) : QWidget(parent) {
   layout->addStretch(1);
   timer_.setInterval(kFrameMs);
   connect(&timer_, &QTimer::timeout, this, &Player::tick);
+  setEnabled(false);  // until there is something to play
 }
 
 QToolButton* Player::addButton(const QString& text, const char* name, const QString& meaning) {
