@@ -43,6 +43,7 @@ void Session::setCurrent(int report) {
 }
 
 void Session::forget() {
+  trial_.clear();
   history_.assign(1, Selection{});
   place_ = 0;
   heatState_ = HeatState{heatState_.quantity, 0, {}};
@@ -115,6 +116,11 @@ void Session::setCompareState(const CompareState& state) {
   if (state == compareState_) return;
   compareState_ = state;
   emit compareStateChanged();
+}
+
+void Session::setTrial(const std::string& plan_json) {
+  trial_ = plan_json;
+  emit trialChanged();
 }
 
 void Session::setUnits(Units units) {

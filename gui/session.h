@@ -78,6 +78,9 @@ class Session : public QObject {
   // Reports that open join the comparison while there is room.
   const CompareState& compareState() const { return compareState_; }
   void setCompareState(const CompareState& state);
+  // A plan to try in the what-if, as JSON; of the current report. Empty: none.
+  const std::string& trial() const { return trial_; }
+  void setTrial(const std::string& plan_json);
   Units units() const { return units_; }
   void setUnits(Units units);
   const QString& filter() const { return filter_; }
@@ -88,6 +91,7 @@ class Session : public QObject {
   void selectionChanged();
   void heatStateChanged();
   void compareStateChanged();
+  void trialChanged();
   void unitsChanged();
   void filterChanged();
   void failed(const QString& message);
@@ -111,6 +115,7 @@ class Session : public QObject {
   std::size_t place_ = 0;
   HeatState heatState_;
   CompareState compareState_;
+  std::string trial_;
   Units units_ = Units::kib;
   QString filter_;
 };
