@@ -137,6 +137,10 @@ void MainWindow::showView(int view) {
     page = all_views()[static_cast<std::size_t>(view)].make(session_, nullptr);
     pages_->addWidget(page);
     connect(page, &View::statusChanged, this, &MainWindow::showStatus);
+    connect(page, &View::viewWanted, this, [this](const QString& id) {
+      const ViewDef* wanted = find_view(id.toStdString());
+      if (wanted) showView(static_cast<int>(wanted - all_views().data()));
+    });
   }
   pages_->setCurrentWidget(page);
   page->setFocus();

@@ -44,6 +44,7 @@ void Session::setCurrent(int report) {
 }
 
 void Session::forget() {
+  trial_.clear();
   history_.assign(1, Selection{});
   place_ = 0;
   heatState_ = HeatState{heatState_.quantity, 0, {}};
@@ -192,6 +193,11 @@ void Session::setTimeState(const TimeState& state) {
   if (state == timeState_) return;
   timeState_ = state;
   emit timeStateChanged();
+}
+
+void Session::setTrial(const std::string& plan_json) {
+  trial_ = plan_json;
+  emit trialChanged();
 }
 
 void Session::setUnits(Units units) {

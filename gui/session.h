@@ -106,6 +106,9 @@ class Session : public QObject {
   void setCompareState(const CompareState& state);
   const TimeState& timeState() const { return timeState_; }
   void setTimeState(const TimeState& state);
+  // A plan to try in the what-if, as JSON; of the current report. Empty: none.
+  const std::string& trial() const { return trial_; }
+  void setTrial(const std::string& plan_json);
   Units units() const { return units_; }
   void setUnits(Units units);
   const QString& filter() const { return filter_; }
@@ -118,6 +121,7 @@ class Session : public QObject {
   void compareStateChanged();
   void timeStateChanged();
   void traceRead();
+  void trialChanged();
   void unitsChanged();
   void filterChanged();
   void failed(const QString& message);
@@ -147,6 +151,7 @@ class Session : public QObject {
   TimeState timeState_;
   QThread* reader_ = nullptr;  // of a trace; null: none is being read
   std::uint64_t readsAside_ = std::numeric_limits<std::uint64_t>::max();
+  std::string trial_;
   Units units_ = Units::kib;
   QString filter_;
 };

@@ -30,6 +30,7 @@ class View : public QWidget {
 
  signals:
   void statusChanged();
+  void viewWanted(const QString& id);  // go there, to what was just set in the session
 };
 
 struct ViewDef {

@@ -160,7 +160,7 @@ QJsonObject whatif_job_pins(const report::Index& index, const WhatIf& changes) {
 
 QJsonObject whatif_request(const report::Index& index, const WhatIf& changes) {
   QJsonObject job = object_of(index.job_json());
-  const QJsonObject plan = object_of(index.plan().plan_json());
+  const QJsonObject plan = object_of(changes.plan.empty() ? index.plan().plan_json() : changes.plan);
   if (job.isEmpty() || (changes.pins.empty() && plan.isEmpty())) return {};
   job["machine"] = changed_machine(index, job["machine"], changes);
   if (changes.pins.empty()) {

@@ -13,7 +13,8 @@ namespace superstep::gui {
 struct WhatIf {
   std::map<QString, QJsonValue> pins;  // of a job's plan, by field
   std::map<QString, double> machine;   // by WhatIfNumber::pointer, in its unit
-  bool empty() const { return pins.empty() && machine.empty(); }
+  std::string plan;                    // JSON: costed in place of the shown one; empty: none
+  bool empty() const { return pins.empty() && machine.empty() && plan.empty(); }
 };
 
 // A field of the plan that can be pinned, and the values offered.

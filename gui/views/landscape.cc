@@ -109,6 +109,14 @@ QWidget* LandscapeView::makeControls() {
   pins_->setFocusPolicy(Qt::StrongFocus);
   connect(pins_, &QToolButton::clicked, this, &LandscapeView::copyPins);
   layout->addWidget(pins_);
+  try_ = new QToolButton;
+  try_->setText(tr("What-if"));
+  try_->setObjectName("tryPlan");
+  try_->setAccessibleName(tr("Cost the selected plan in the what-if view, beside the shown one"));
+  try_->setToolTip(try_->accessibleName());
+  try_->setFocusPolicy(Qt::StrongFocus);
+  connect(try_, &QToolButton::clicked, this, &LandscapeView::tryPlan);
+  layout->addWidget(try_);
   return row;
 }
 
@@ -207,6 +215,7 @@ void LandscapeView::rebuild() {
   }
   following_ = false;
   pins_->setEnabled(false);
+  try_->setEnabled(false);
   const std::string searched = search_sentence(index);
   const auto plans = static_cast<std::int64_t>(plans_->size());
   const QString in_report = plans == 1 ? tr("1 plan in the report") : tr("%1 plans in the report").arg(grouped(plans));
@@ -237,6 +246,7 @@ void LandscapeView::select(int plan) {
   if (plan < 0 || plan >= static_cast<int>(plans_->size())) return;
   chart_->setSelected(plan);
   pins_->setEnabled(true);
+  try_->setEnabled(!session_.report()->index().job_json().empty());
   following_ = true;
   const QModelIndex row = sorted_.mapFromSource(table_.index(plan, 0));
   if (tableView_->currentIndex().row() != row.row()) {
@@ -256,6 +266,12 @@ void LandscapeView::copyPins() {
   if (chart_->selected() < 0) return;
   const auto& plan = *(*plans_)[static_cast<std::size_t>(chart_->selected())].summary;
   QApplication::clipboard()->setText(QString::fromStdString(plan.plan_json()));
+}
+
+void LandscapeView::tryPlan() {
+  if (chart_->selected() < 0) return;
+  session_.setTrial((*plans_)[static_cast<std::size_t>(chart_->selected())].summary->plan_json());
+  emit viewWanted("whatif");
 }
 
 QString LandscapeView::statusText() const {

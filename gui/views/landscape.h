@@ -38,6 +38,7 @@ class LandscapeView : public View {
   void applyAxes();
   void select(int plan);
   void copyPins();
+  void tryPlan();
 
   Session& session_;
   std::shared_ptr<const std::vector<LandscapePlan>> plans_ = std::make_shared<std::vector<LandscapePlan>>();
@@ -58,6 +59,7 @@ class LandscapeView : public View {
   QComboBox* y_;
   QComboBox* color_;
   QToolButton* pins_;
+  QToolButton* try_;
   bool following_ = false;  // the selected row is being shown, not chosen
 };
 

@@ -14,6 +14,7 @@
 #include <cmath>
 
 #include "gui/theme.h"
+#include "gui/widgets/chips.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/difference_bars.h"
 #include "gui/widgets/panel.h"
@@ -23,6 +24,7 @@ namespace superstep::gui {
 namespace {
 
 constexpr int kControlsWidth = 388;
+constexpr int kFiguresHeight = 290;
 constexpr int kSteps = 40;  // of a slider from a quarter to four times, the report's value in the middle
 
 double factor_of(int step) { return std::pow(4, static_cast<double>(step) / (kSteps / 2)); }
@@ -60,7 +62,16 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent) : View(parent), sessio
     figures_.setContents(whatif_figures(session_.report(), answer_, session_.units()));
     emit statusChanged();
   });
+  connect(&session_, &Session::trialChanged, this, &WhatIfView::takeTrial);
   rebuild();
+  if (!session_.trial().empty()) takeTrial();
+}
+
+// A plan of the landscape: costed in place of the shown one.
+void WhatIfView::takeTrial() {
+  rebuild();
+  changes_.plan = session_.trial();
+  askAgain();
 }
 
 QWidget* WhatIfView::makeControls() {
@@ -77,19 +88,13 @@ QWidget* WhatIfView::makeControls() {
   for (std::size_t i = 0; i < whatif_numbers().size(); ++i) addNumber(grid, i);
   column->addLayout(grid);
   column->addWidget(makeButtons());
+  column->addWidget(elapsed_);
   column->addStretch(1);
   auto* panel = new Panel(tr("What-if"));
   panel->setSubtitle(tr("changes to the report's job"));
   panel->setScrollingContent(page);
-  panel->setMinimumWidth(300);
-  panel->setMaximumWidth(kControlsWidth);
-  panel->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
-  auto* outer = new QWidget;
-  auto* outer_layout = new QHBoxLayout(outer);
-  outer_layout->setContentsMargins(0, 0, 0, 0);
-  outer_layout->addWidget(panel);
-  outer->setMaximumWidth(kControlsWidth);
-  return outer;
+  panel->setFixedWidth(kControlsWidth);
+  return panel;
 }
 
 void WhatIfView::addPin(QGridLayout* grid, std::size_t pin) {
@@ -99,6 +104,8 @@ void WhatIfView::addPin(QGridLayout* grid, std::size_t pin) {
   box->setObjectName(QString("pin_") + p.field);
   box->setAccessibleName(tr("Pin of %1").arg(tr(p.title)));
   name->setBuddy(box);
+  box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  box->setMinimumContentsLength(12);
   const int row = grid->rowCount();
   grid->addWidget(name, row, 0);
   grid->addWidget(box, row, 1, 1, 2);
@@ -143,12 +150,11 @@ QWidget* WhatIfView::makeButtons() {
   copy_ = button(tr("Copy pins"), "whatifCopyPins", tr("Copy the pins as the plan of a job"));
   connect(reset_, &QToolButton::clicked, this, &WhatIfView::rebuild);
   connect(copy_, &QToolButton::clicked, this, &WhatIfView::copyPins);
-  elapsed_ = new QLabel;
+  elapsed_ = new ElidedLabel;  // what the child is at can be long
   elapsed_->setObjectName("elapsed");
   layout->addWidget(reset_);
   layout->addWidget(copy_);
   layout->addStretch(1);
-  layout->addWidget(elapsed_);
   return row;
 }
 
@@ -189,6 +195,7 @@ QWidget* WhatIfView::makeDifference() {
   difference_ = new Panel(tr("Difference"));
   difference_->setSubtitle(tr("what-if less shown"));
   difference_->setContent(figures);
+  difference_->setMaximumHeight(kFiguresHeight);
   auto* causes = new Panel(tr("Step time by cause"));
   causes->setScrollingContent(new DifferenceBars(terms_));
   termsView_ = new DataTable(&terms_);
@@ -262,6 +269,7 @@ void WhatIfView::fillControls() {
 void WhatIfView::pinChanged(std::size_t pin) {
   const WhatIfPin& p = whatif_pins()[pin];
   const int chosen = pins_[pin]->currentIndex();
+  changes_.plan.clear();  // a search has its own
   if (chosen <= 0) {
     changes_.pins.erase(p.field);
   } else {
@@ -341,8 +349,8 @@ void WhatIfView::showMessage(const QString& text, bool bad, bool can_restart) {
 // What is changed stands out by weight and colour.
 void WhatIfView::markChanges() {
   const auto mark = [this](QLabel* name, bool changed) {
-    name->setFont(ui_font(11.5, changed ? QFont::DemiBold : QFont::Normal));
-    name->setStyleSheet(changed ? QString("color: %1").arg(theme_of(this).tight.name()) : QString());
+    const QString color = (changed ? theme_of(this).tight : theme_of(this).text).name();
+    name->setStyleSheet(QString("color: %1; font-weight: %2").arg(color).arg(changed ? 600 : 400));
   };
   for (std::size_t i = 0; i < pins_.size(); ++i) mark(pinNames_[i], changes_.pins.contains(whatif_pins()[i].field));
   for (std::size_t i = 0; i < numbers_.size(); ++i) {

@@ -52,6 +52,7 @@ class WhatIfView : public View {
   void showMessage(const QString& text, bool bad, bool can_restart = false);
   void markChanges();
   void copyPins();
+  void takeTrial();
 
   Session& session_;
   WhatIf changes_;

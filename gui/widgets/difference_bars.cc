@@ -26,7 +26,7 @@ DifferenceBars::DifferenceBars(const TableModel& model, QWidget* parent) : QWidg
 }
 
 QSize DifferenceBars::minimumSizeHint() const {
-  return {300, static_cast<int>(kHead + 16.0 * std::max(4, model_.rowCount()) + 8)};
+  return {300, static_cast<int>(kHead + 14.0 * std::max(4, model_.rowCount()) + 8)};
 }
 
 DifferenceLayout DifferenceBars::layoutNow() const {

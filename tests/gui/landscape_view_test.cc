@@ -7,6 +7,7 @@
 #include <QClipboard>
 #include <QComboBox>
 #include <QLabel>
+#include <QSignalSpy>
 #include <QTest>
 #include <QToolButton>
 
@@ -31,6 +32,7 @@ class LandscapeViewTest : public ::testing::Test {
   void openSearched() {
     ExampleReport example = example_report(Example::tight);
     add_search_example(example);
+    example.index.set_job_json("{\"machine\": \"ipu-pod16\"}");
     example.columns.finish(example.index, folder_.path / "searched.ssr");
     ASSERT_TRUE(session_.open(QString::fromStdString((folder_.path / "searched.ssr").string())));
     QCoreApplication::processEvents();
@@ -121,6 +123,11 @@ TEST_F(LandscapeViewTest, AFoundPlanIsChosenWithItsCellAndItsPins) {
   view_->findChild<QToolButton*>("copyPins")->click();
   EXPECT_TRUE(QApplication::clipboard()->text().contains("\"gradient_accumulation\": 384"));
   EXPECT_TRUE(view_->findChild<QLabel*>("account")->text().contains(grouped(5000)));
+  QSignalSpy wanted(view_.get(), &View::viewWanted);
+  view_->findChild<QToolButton*>("tryPlan")->click();
+  ASSERT_EQ(wanted.size(), 1);
+  EXPECT_EQ(wanted[0][0].toString(), "whatif");
+  EXPECT_EQ(session_.trial(), QApplication::clipboard()->text().toStdString());
 }
 
 }  // namespace

@@ -59,6 +59,15 @@ TEST_F(WhatIfModel, NumbersOfTheMachineCostTheShownPlan) {
   EXPECT_EQ(numbers["streaming"].toObject()["machine_rate"].toString(), "10 GB/s") << "by the same factor";
 }
 
+TEST_F(WhatIfModel, AnotherPlanIsCostedInPlaceOfTheShown) {
+  WhatIf changes;
+  changes.plan = R"({"micro_batch": 7})";
+  EXPECT_FALSE(changes.empty());
+  const QJsonObject request = whatif_request(index(), changes);
+  EXPECT_EQ(request["command"].toString(), "estimate");
+  EXPECT_EQ(request["job"].toObject()["plan"].toObject()["micro_batch"].toInt(), 7);
+}
+
 TEST_F(WhatIfModel, PinsSearchAgain) {
   const QJsonObject request = whatif_request(index(), {{{"micro_batch", 3}}, {}});
   EXPECT_EQ(request["command"].toString(), "plan");

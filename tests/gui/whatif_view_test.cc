@@ -7,6 +7,7 @@
 #include <QClipboard>
 #include <QComboBox>
 #include <QDoubleSpinBox>
+#include <QFile>
 #include <QLabel>
 #include <QTest>
 #include <QToolButton>
@@ -106,6 +107,17 @@ TEST_F(WhatIfViewTest, ARefusalIsAMessage) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return child<QLabel>("whatifMessage")->text().contains("no such degree"); }, 5000));
   EXPECT_FALSE(child<QToolButton>("whatifRestart")->isVisible());
   EXPECT_EQ(figures().rowCount(), 0);
+}
+
+TEST_F(WhatIfViewTest, APlanOfTheLandscapeIsCosted) {
+  session_.setTrial(R"({"micro_batch": 7})");
+  EXPECT_EQ(view_->changes().plan, session_.trial());
+  ASSERT_TRUE(answered());
+  QFile log(QString::fromStdString((folder_.path / "log").string()));
+  ASSERT_TRUE(log.open(QIODevice::ReadOnly));
+  EXPECT_TRUE(log.readAll().contains("\"command\":\"estimate\""));
+  child<QComboBox>("pin_micro_batch")->setCurrentIndex(3);
+  EXPECT_EQ(view_->changes().plan, "") << "a search has its own plan";
 }
 
 TEST_F(WhatIfViewTest, AnotherReportForgetsTheQuestion) {
