@@ -409,6 +409,12 @@ class SpaceCounter {
 
 }  // namespace
 
+SpaceCount operator+(const SpaceCount& a, const SpaceCount& b) {
+  const auto [least, most] = std::minmax(a.log10_with_cuts, b.log10_with_cuts);
+  const double sum = std::isfinite(most) ? most + std::log10(1 + std::pow(10, least - most)) : most;
+  return {plus(a.points, b.points), plus(a.products, b.products), sum};
+}
+
 SpaceCount count_space(const Job& job, const Graph& graph, std::int64_t statistics_group) {
   return SpaceCounter(job, graph, statistics_group).count();
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "planner/job.h"
 
@@ -20,6 +21,10 @@ struct SpaceCount {
   // recompute of each stage that check_plan() accepts. -infinity: there are none.
   double log10_with_cuts = 0;
 };
+
+inline constexpr SpaceCount kEmptySpace{0, 0, -std::numeric_limits<double>::infinity()};
+// Of two spaces that have no plan in common.
+SpaceCount operator+(const SpaceCount& a, const SpaceCount& b);
 
 // `graph`: the job's, for any micro-batch; `statistics_group`: as for cells(). Serialisation and remote places that the
 // job pins are taken to be legal.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cmath>
 #include <iomanip>
 #include <iostream>
@@ -45,18 +44,11 @@ void add_counts(const SpaceCount& count, TextTable& table, nlohmann::json& j) {
   j["space_plans_log10"] = none ? nlohmann::json() : nlohmann::json(count.log10_with_cuts);
 }
 
-SpaceCount operator+(const SpaceCount& a, const SpaceCount& b) {
-  const double most = std::max(a.log10_with_cuts, b.log10_with_cuts);
-  const double least = std::min(a.log10_with_cuts, b.log10_with_cuts);
-  const double sum = std::isfinite(most) ? most + std::log10(1 + std::pow(10, least - most)) : most;
-  return {a.points + b.points, a.products + b.products, sum};
-}
-
 int print_space(const PlanArguments& a, const CommonOptions& common) {
   const std::vector<Job> parts = on_partitions(load_job(a.job));
   const std::int64_t group = statistics_group(parts[0]);
   std::vector<SpaceField> fields = describe_space(parts[0], group);
-  SpaceCount count{0, 0, -INFINITY};
+  SpaceCount count = kEmptySpace;
   std::string sizes;
   for (const Job& part : parts) {
     const std::int64_t micro_batch = cells(part, group).front().micro_batch;

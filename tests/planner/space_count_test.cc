@@ -258,5 +258,15 @@ TEST(SpaceCount, WithCutsIsThatOfAllLegalPlans) {
   }
 }
 
+TEST(SpaceCount, OfTwoSpacesAddsUp) {
+  const SpaceCount a{3, 5, 2}, b{4, INT64_MAX, 1};
+  const SpaceCount sum = a + b;
+  EXPECT_EQ(sum.points, 7);
+  EXPECT_EQ(sum.products, INT64_MAX);
+  EXPECT_NEAR(sum.log10_with_cuts, std::log10(110), 1e-12);
+  EXPECT_EQ((a + kEmptySpace).log10_with_cuts, 2);
+  EXPECT_EQ((kEmptySpace + kEmptySpace).log10_with_cuts, kEmptySpace.log10_with_cuts);
+}
+
 }  // namespace
 }  // namespace superstep
