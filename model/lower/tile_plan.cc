@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "model/error.h"
+#include "model/lower/product_reading.h"
 #include "model/ops/amp_vertex.h"
 #include "model/ops/amp_window_vertex.h"
 #include "model/ops/conv.h"
@@ -23,65 +24,6 @@ constexpr double kHalo = 1.35;
 // share are one class: `fewest_parts(n, parts - 1)` is the next one, with larger shares; 0: none.
 std::int64_t fewest_parts(std::int64_t n, std::int64_t limit) {
   return limit < 1 ? 0 : ceil_div(n, ceil_div(n, std::min(n, limit)));
-}
-
-// How the matrix unit reads the contraction: as rows of operands that lie so or were copied so, or by a window.
-struct Reading {
-  std::int64_t blocks = 1, depth = 16;  // of weights along the contraction, and what each contracts
-  double received = 1;                  // inputs received over rows x blocks x depth
-  double copied = 0;                    // elements written on the tile before, over the same
-  std::optional<AmpWindow> window = {};
-};
-
-Reading plain_reading(const ProductShape& s, const Chip& chip) {
-  return {
-      .blocks = ceil_div(s.contracted, chip.amp.block_channels), .depth = chip.amp.block_channels, .received = s.halo};
-}
-
-// All places of the window copied beside each other first (the vendor's expandDims): then it is a plain product.
-Reading copied_window(const ProductShape& s, const Chip& chip) {
-  Reading r = plain_reading(s, chip);
-  r.copied = static_cast<double>(s.contracted) / static_cast<double>(r.blocks * r.depth);
-  r.received *= r.copied;  // padded as it is copied
-  return r;
-}
-
-// The window slides over channels that are padded to whole groups (the vendor's Nx1 vertex), `height` rows in a pass;
-// `by_row`: places of a row of the window are copied beside each other first, and count as channels.
-Reading slid_window(const ProductShape& s, const AmpWindowVertex& vertex, std::int64_t height, bool by_row) {
-  const ConvWindow& w = *s.window;
-  const std::int64_t channels = w.channels * (by_row ? w.columns : 1);
-  Reading r;
-  r.window = vertex.window(height, channels, w.rows, by_row ? 1 : w.columns, w.line);
-  r.blocks = r.window->passes(), r.depth = vertex.depth();
-  const std::int64_t padded = r.window->groups * (r.depth / height);
-  const double halo = s.halo / s.distinct, contracted = static_cast<double>(r.blocks * r.depth);
-  // Rows are padded as they are copied, channels alone before the exchange.
-  r.received = halo * static_cast<double>(w.new_places() * (by_row ? w.channels : padded)) / contracted;
-  if (by_row)
-    r.copied = halo * static_cast<double>(w.new_rows * channels) / contracted;
-  else if (padded != channels)
-    r.copied = r.received;
-  return r;
-}
-
-// All ways to read a contraction that may be best, by the number of its weight blocks. A contraction in parts, one
-// after the other, is cut anywhere, so that its window is copied.
-std::vector<Reading> readings(const ProductShape& s, const Chip& chip, bool in_parts) {
-  if (!s.window) return {plain_reading(s, chip)};
-  std::vector<Reading> all{copied_window(s, chip)};
-  if (in_parts) return all;
-  const AmpWindowVertex vertex(chip.amp, chip.workers, s.operands, s.partials);
-  for (bool by_row : {false, true}) {
-    if (by_row && s.window->columns == 1) continue;
-    Reading best = slid_window(s, vertex, 1, by_row);
-    for (std::int64_t height = 2; height <= vertex.kMostHeight; height *= 2) {
-      const Reading r = slid_window(s, vertex, height, by_row);
-      if (r.blocks < best.blocks) best = r;
-    }
-    all.push_back(best);
-  }
-  return all;
 }
 
 // Elements that a tile receives to add its part of `results` that `parts` tiles have partial sums of: its own lie
@@ -464,54 +406,6 @@ ProductShape product_shape(const OpCall& call, std::span<const std::int64_t> loc
   s.batch = product(axes.batch), s.rows = product(axes.rows), s.columns = product(axes.columns);
   s.contracted = local_extents[static_cast<std::size_t>(axes.contracted)];
   return s;
-}
-
-SharePlan share_plan(const OpCall& call, std::span<const std::int64_t> local_extents, std::int64_t tiles,
-                     const Chip& chip) {
-  const Space space = call.def.space(call);
-  std::int64_t parallel = 1, reduce = 1;
-  for (std::size_t a = 0; a < space.axes.size(); ++a) {
-    if (space.axes[a].kind == AxisKind::parallel) parallel *= local_extents[a];
-    if (space.axes[a].kind == AxisKind::reduce) reduce *= local_extents[a];
-  }
-  // Innermost axes fill first, as a flattened contiguous share does.
-  auto share_extents = [&](std::int64_t parallel_share, std::int64_t reduce_share) {
-    std::vector<std::int64_t> extents(local_extents.begin(), local_extents.end());
-    for (std::size_t n = extents.size(); n-- > 0;) {
-      if (space.axes[n].kind == AxisKind::whole) continue;
-      std::int64_t& left = space.axes[n].kind == AxisKind::parallel ? parallel_share : reduce_share;
-      extents[n] = std::min(extents[n], left);
-      left = ceil_div(left, extents[n]);
-    }
-    return extents;
-  };
-  const TileCosts costs{chip.workers, chip.vertex_launch, chip.amp};
-  const std::int64_t result_size = call.out.empty() ? 2 : size_of(call.out[0].type);
-  SharePlan best;
-  Cycles least(INT64_MAX);
-  for (std::int64_t q = 1; q <= std::min(reduce, tiles); q *= 2) {
-    SharePlan p;
-    p.reduce_parts = q;
-    p.parallel_parts = std::min(parallel, std::max<std::int64_t>(1, tiles / q));
-    const std::int64_t mine = ceil_div(parallel, p.parallel_parts);
-    const auto extents = share_extents(mine, ceil_div(reduce, q));
-    p.vector = call.def.cycles(costs, call, extents);
-    Cycles total = p.vector;
-    if (q > 1) {
-      const std::int64_t joined = ceil_div(parallel, std::min(tiles, parallel));
-      const std::int64_t size = std::max<std::int64_t>(4, result_size);
-      p.partial_bytes = Bytes(joined * (q - 1) * size);
-      p.join_memory = Bytes(joined * q * size);
-      p.join = add_partials(q, joined, chip.workers);
-      total += transfer_time(p.partial_bytes, chip.exchange.receive) + chip.exchange.piece * (q - 1) + p.join +
-               2 * chip.exchange.superstep;
-    }
-    if (total < least) {
-      least = total;
-      best = p;
-    }
-  }
-  return best;
 }
 
 struct ProductFronts::State {
