@@ -79,6 +79,12 @@ double number_width(const QFont& font, const QString& text) {
   return width;
 }
 
+void draw_empty(QPainter& painter, const Theme& theme, const QRectF& rect, const QString& text) {
+  painter.setPen(theme.secondary);
+  painter.setFont(ui_font(12));
+  painter.drawText(rect.adjusted(24, 0, -24, 0), Qt::AlignCenter | Qt::TextWordWrap, text);
+}
+
 void draw_number(QPainter& painter, const QRectF& rect, const QString& text, Qt::Alignment alignment) {
   const QFontMetricsF metrics(painter.font());
   const double width = number_width(painter.font(), text);

@@ -17,6 +17,9 @@ void draw_fill(QPainter& painter, const QRectF& rect, const Fill& fill);
 void draw_text(QPainter& painter, const QRectF& rect, const QString& text,
                Qt::Alignment alignment = Qt::AlignLeft | Qt::AlignVCenter);
 
+// What a view without anything to draw says instead, in the middle and wrapped.
+void draw_empty(QPainter& painter, const Theme& theme, const QRectF& rect, const QString& text);
+
 // Every digit advances by the width of "0". Never cut.
 void draw_number(QPainter& painter, const QRectF& rect, const QString& text,
                  Qt::Alignment alignment = Qt::AlignRight | Qt::AlignVCenter);

@@ -173,12 +173,10 @@ void CompareChart::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const CompareLayout layout = layoutNow();
   if (layout.rows() == 0) {
-    painter.setPen(theme.secondary);
-    painter.setFont(ui_font(12));
     const bool one = !compared_ || compared_->empty();
-    painter.drawText(rect().adjusted(24, 0, -24, 0), Qt::AlignCenter | Qt::TextWordWrap,
-                     one ? tr("A comparison needs a second report: open one, or drop it on the window.")
-                         : tr("None of the reports has a plan, so there is no time to compare."));
+    draw_empty(painter, theme, rect(),
+               one ? tr("A comparison needs a second report: open one, or drop it on the window.")
+                   : tr("None of the reports has a plan, so there is no time to compare."));
     return;
   }
   for (int row = 0; row < layout.rows(); ++row) {

@@ -123,9 +123,7 @@ void DataTable::paintEvent(QPaintEvent* event) {
   QTableView::paintEvent(event);
   if (emptyText_.isEmpty() || model()->rowCount() > 0) return;
   QPainter painter(viewport());
-  painter.setPen(theme_of(this).secondary);
-  painter.setFont(ui_font(12));
-  painter.drawText(viewport()->rect().adjusted(24, 0, -24, 0), Qt::AlignCenter | Qt::TextWordWrap, emptyText_);
+  draw_empty(painter, theme_of(this), viewport()->rect(), emptyText_);
 }
 
 void DataTable::setWideColumn(int column, int least) {

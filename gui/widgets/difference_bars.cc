@@ -47,10 +47,8 @@ void DifferenceBars::paintEvent(QPaintEvent*) {
   const Theme& theme = theme_of(this);
   QPainter painter(this);
   if (model_.rowCount() == 0) {
-    painter.setPen(theme.secondary);
-    painter.setFont(ui_font(12));
-    painter.drawText(rect().adjusted(24, 0, -24, 0), Qt::AlignCenter | Qt::TextWordWrap,
-                     tr("Change a pin or a number at the left: the difference stands here, cause by cause."));
+    draw_empty(painter, theme, rect(),
+               tr("Change a pin or a number at the left: the difference stands here, cause by cause."));
     return;
   }
   const DifferenceLayout layout = layoutNow();

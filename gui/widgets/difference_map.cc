@@ -54,9 +54,7 @@ void DifferenceMap::paintEvent(QPaintEvent*) {
   const Theme& theme = theme_of(this);
   QPainter painter(this);
   if (grid_.rows.empty()) {
-    painter.setPen(theme.secondary);
-    painter.setFont(ui_font(12));
-    painter.drawText(rect().adjusted(24, 0, -24, 0), Qt::AlignCenter | Qt::TextWordWrap, tr("Nothing to compare."));
+    draw_empty(painter, theme, rect(), tr("Nothing to compare."));
     return;
   }
   const GridLayout layout = layoutNow();

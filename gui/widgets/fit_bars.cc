@@ -125,10 +125,7 @@ void FitBars::paintEvent(QPaintEvent*) {
   const Theme& theme = theme_of(this);
   QPainter painter(this);
   if (!report_ || rows() == 0 || report_->index().ipu_classes_size() != rows()) {
-    painter.setPen(theme.secondary);
-    painter.setFont(ui_font(12));
-    painter.drawText(rect().adjusted(24, 0, -24, 0), Qt::AlignCenter | Qt::TextWordWrap,
-                     tr("The report has no plan, so no tile is filled."));
+    draw_empty(painter, theme, rect(), tr("The report has no plan, so no tile is filled."));
     return;
   }
   std::int64_t limit = 1;

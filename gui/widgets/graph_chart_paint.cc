@@ -245,9 +245,7 @@ void GraphChart::paintEvent(QPaintEvent*) {
   const Theme& theme = theme_of(this);
   QPainter painter(this);
   if (isEmpty()) {
-    painter.setPen(theme.secondary);
-    painter.setFont(ui_font(12));
-    painter.drawText(rect().adjusted(24, 0, -24, 0), Qt::AlignCenter | Qt::TextWordWrap, emptyText());
+    draw_empty(painter, theme, rect(), emptyText());
     return;
   }
   paintArrows(painter);

@@ -52,10 +52,7 @@ void HeatMap::paintEvent(QPaintEvent*) {
   const Theme& theme = theme_of(this);
   QPainter painter(this);
   if (phases_.empty()) {
-    painter.setPen(theme.secondary);
-    painter.setFont(ui_font(12));
-    painter.drawText(rect().adjusted(40, 0, -40, 0), Qt::AlignCenter | Qt::TextWordWrap,
-                     tr("The report has no values per tile and phase."));
+    draw_empty(painter, theme, rect(), tr("The report has no values per tile and phase."));
     return;
   }
   const HeatLayout layout = layoutNow();

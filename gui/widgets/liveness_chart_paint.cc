@@ -221,10 +221,8 @@ void LivenessChart::paintEvent(QPaintEvent*) {
   const Theme& theme = theme_of(this);
   QPainter painter(this);
   if (isEmpty()) {
-    painter.setPen(theme.secondary);
-    painter.setFont(ui_font(12));
-    painter.drawText(rect().adjusted(24, 0, -24, 0), Qt::AlignCenter | Qt::TextWordWrap,
-                     tr("The report has no program steps, so nothing comes and goes. A report of a plan has them."));
+    draw_empty(painter, theme, rect(),
+               tr("The report has no program steps, so nothing comes and goes. A report of a plan has them."));
     return;
   }
   const LivenessLayout layout = layoutNow();

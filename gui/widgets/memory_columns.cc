@@ -160,10 +160,7 @@ void MemoryColumns::paintEvent(QPaintEvent*) {
   const Theme& theme = theme_of(this);
   QPainter painter(this);
   if (classes() == 0) {
-    painter.setPen(theme.secondary);
-    painter.setFont(ui_font(12));
-    painter.drawText(rect().adjusted(24, 0, -24, 0), Qt::AlignCenter | Qt::TextWordWrap,
-                     tr("The report has no plan, so no tile is filled."));
+    draw_empty(painter, theme, rect(), tr("The report has no plan, so no tile is filled."));
     return;
   }
   const ColumnLayout layout = layoutNow();

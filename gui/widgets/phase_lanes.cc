@@ -67,11 +67,9 @@ void PhaseLanes::paintEvent(QPaintEvent*) {
   const Theme& theme = theme_of(this);
   QPainter painter(this);
   if (isEmpty()) {
-    painter.setPen(theme.secondary);
-    painter.setFont(ui_font(12));
-    painter.drawText(rect().adjusted(24, 0, -24, 0), Qt::AlignCenter | Qt::TextWordWrap,
-                     tr("This plan has one phase: no weights are streamed while it computes. Plans with phases keep "
-                        "them in Streaming Memory and load them for each."));
+    draw_empty(painter, theme, rect(),
+               tr("This plan has one phase: no weights are streamed while it computes. Plans with phases keep "
+                  "them in Streaming Memory and load them for each."));
     return;
   }
   const PhaseLayout layout = layoutNow();

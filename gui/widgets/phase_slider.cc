@@ -180,10 +180,7 @@ void PhaseSlider::paintEvent(QPaintEvent*) {
   const Theme& theme = theme_of(this);
   QPainter painter(this);
   if (isEmpty()) {
-    painter.setPen(theme.secondary);
-    painter.setFont(ui_font(12));
-    painter.drawText(rect().adjusted(24, 0, -24, 0), Qt::AlignCenter | Qt::TextWordWrap,
-                     tr("Nothing of the model graph runs in this report."));
+    draw_empty(painter, theme, rect(), tr("Nothing of the model graph runs in this report."));
     return;
   }
   painter.setPen(theme.text);

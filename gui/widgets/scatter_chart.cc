@@ -230,11 +230,9 @@ void ScatterChart::paintEvent(QPaintEvent*) {
   const Theme& theme = theme_of(this);
   QPainter painter(this);
   if (isEmpty()) {
-    painter.setPen(theme.secondary);
-    painter.setFont(ui_font(12));
-    painter.drawText(rect().adjusted(24, 0, -24, 0), Qt::AlignCenter | Qt::TextWordWrap,
-                     tr("No plan of the space fits, so there is none to draw. The summary says what failed and the "
-                        "nearest change that fits."));
+    draw_empty(painter, theme, rect(),
+               tr("No plan of the space fits, so there is none to draw. The summary says what failed and the "
+                  "nearest change that fits."));
     return;
   }
   const ScatterLayout layout = layoutNow();

@@ -42,12 +42,9 @@ void TraceChart::paintEvent(QPaintEvent*) {
   painter.fillRect(rect(), theme.panel);
   slicesPainted_ = 0;
   if (timeline_->empty()) {
-    painter.setPen(theme.secondary);
-    painter.setFont(ui_font(12));
-    painter.drawText(
-        rect().adjusted(40, 0, -40, 0), Qt::AlignCenter | Qt::TextWordWrap,
-        tr("The report has no program: no plan was found, or it was written without one. Summary says why; "
-           "\"superstep estimate JOB.json -o FILE\" writes one for the plan of a job."));
+    draw_empty(painter, theme, rect(),
+               tr("The report has no program: no plan was found, or it was written without one. Summary says why; "
+                  "\"superstep estimate JOB.json -o FILE\" writes one for the plan of a job."));
     return;
   }
   Frame frame{painter, theme, axisNow(), {}};

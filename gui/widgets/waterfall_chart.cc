@@ -65,10 +65,7 @@ void WaterfallChart::paintEvent(QPaintEvent*) {
   const Theme& theme = theme_of(this);
   QPainter painter(this);
   if (model_.rowCount() == 0) {
-    painter.setPen(theme.secondary);
-    painter.setFont(ui_font(12));
-    painter.drawText(rect().adjusted(24, 0, -24, 0), Qt::AlignCenter | Qt::TextWordWrap,
-                     tr("The report has no plan, so there is no time to explain."));
+    draw_empty(painter, theme, rect(), tr("The report has no plan, so there is no time to explain."));
     return;
   }
   const WaterfallLayout layout = layoutNow();
