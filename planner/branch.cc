@@ -30,7 +30,8 @@ std::uint64_t fingerprint(const UnitTable& t, const SettingSpace& space) {
     if (!t.training() || r.parameters == 0) continue;
     for (const Storage& state : space.states) {
       const GroupShape group = shard_group(space.common, state.degree);
-      add_function(t.update(u, group), t.update_cycles(u, group));
+      const UpdateCost& update = t.update(u, group);
+      add_function(update.footprint, update.cycles);
     }
   }
   return h;
@@ -46,25 +47,29 @@ std::string fields_of(const SettingSpace& space) {
 }  // namespace
 
 Branches branches_of(Tables& tables, PinnedCuts& cuts, const std::vector<SettingSpace>& spaces, int threads) {
-  std::vector<std::shared_ptr<SettingParts>> parts(spaces.size());
   std::vector<std::uint64_t> prints(spaces.size());
   Branches out;
   for (const SettingSpace& space : spaces) {
     out.left_out += space.size();
     cuts.prepare(space, tables.table(table_key(space.common)));
   }
-  parallel_for(spaces.size(), threads, [&](std::size_t i) {
-    const UnitTable& table = tables.table(table_key(spaces[i].common));
-    prints[i] = fingerprint(table, spaces[i]);
-    parts[i] = std::make_shared<SettingParts>(table, spaces[i], tables.job().optimizer);
-    parts[i]->drop_dominated();
-  });
+  parallel_for(spaces.size(), threads,
+               [&](std::size_t i) { prints[i] = fingerprint(tables.table(table_key(spaces[i].common)), spaces[i]); });
   // A looser bound on temporary memory that changes no tile plan makes the same settings again.
   std::set<std::pair<std::string, std::uint64_t>> seen;
+  std::vector<const SettingSpace*> distinct;
   for (std::size_t i = 0; i < spaces.size(); ++i) {
-    if (!seen.insert({fields_of(spaces[i]), prints[i]}).second) continue;
-    const SettingSpace& space = parts[i]->space();
-    out.roots.push_back({parts[i], space.all(), space.size()});
+    if (seen.insert({fields_of(spaces[i]), prints[i]}).second) distinct.push_back(&spaces[i]);
+  }
+  std::vector<std::shared_ptr<SettingParts>> parts(distinct.size());
+  parallel_for(distinct.size(), threads, [&](std::size_t i) {
+    const UnitTable& table = tables.table(table_key(distinct[i]->common));
+    parts[i] = std::make_shared<SettingParts>(table, *distinct[i], tables.job().optimizer);
+    parts[i]->drop_dominated();
+  });
+  for (auto& p : parts) {
+    const SettingSpace& space = p->space();
+    out.roots.push_back({p, space.all(), space.size()});
     out.left_out -= out.roots.back().size;
   }
   return out;

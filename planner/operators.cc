@@ -57,8 +57,8 @@ Cycles forward_cycles(const Graph& graph, const CostModel& model, DType partials
   key.proportion = proportion;
   const Chip& chip = model.machine().chip;
   const GraphSharding sharding = shard(graph, key.mesh, collective_time(model, key.mesh), work_time(graph, chip));
-  ProductFronts fronts(chip, chip.tiles, model.calibration());
-  return UnitTable(facts, sharding, model, fronts, key, false).row(0).forward_cycles.total();
+  SharedCosts shared(model, chip.tiles);
+  return UnitTable(facts, sharding, model, shared, key, false).row(0).forward_cycles.total();
 }
 
 Step exchange_step(Bytes plain, Bytes paired, std::int64_t pieces, Term term) {

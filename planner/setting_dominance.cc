@@ -19,7 +19,7 @@ bool SettingParts::no_worse_stash(std::size_t a, std::size_t b) const {
 
 bool SettingParts::no_worse_weight(std::size_t a, std::size_t b) const {
   const Storage &x = space_.weights[a], &y = space_.weights[b];
-  if (!no_slower(load_[a], load_[b]) || !no_slower(rate(x.at), rate(y.at))) return false;
+  if (!no_slower(rate(x.at), rate(y.at))) return false;
   // Shards move alike; what is joined takes a place.
   const bool waits = std::find(space_.loads.begin(), space_.loads.end(), LoadSchedule::preload) != space_.loads.end();
   const bool moves = rate(x.at) > 0 || waits || has_lenders();
@@ -39,11 +39,10 @@ bool SettingParts::no_worse_weight(std::size_t a, std::size_t b) const {
 
 bool SettingParts::no_worse_gradient(std::size_t a, std::size_t b) const {
   if (!base_.training_) return true;
-  const Plan x = with(SettingSpace::kGradient, a), y = with(SettingSpace::kGradient, b);
-  if (!no_slower(scatter_[a], scatter_[b]) || !no_slower(rate(accumulators_at(x)), rate(accumulators_at(y))))
-    return false;
-  if (gradient_shards(x) < gradient_shards(y) && (rate(accumulators_at(x)) > 0 || has_lenders())) return false;
-  if (joins_gradients(x) && !joins_gradients(y)) return false;
+  const Accumulators &x = accumulators_[a], &y = accumulators_[b];
+  if (!no_slower(x.rate, y.rate)) return false;
+  if (x.shards < y.shards && (x.rate > 0 || has_lenders())) return false;
+  if (x.joined && !y.joined) return false;
   for (std::size_t s = 0; s < space_.states.size(); ++s) {
     if (!space_.take_gradients(space_.gradients[b], space_.states[s])) continue;
     if (!space_.take_gradients(space_.gradients[a], space_.states[s])) return false;
@@ -57,7 +56,6 @@ bool SettingParts::no_worse_gradient(std::size_t a, std::size_t b) const {
 
 bool SettingParts::no_worse_state(std::size_t a, std::size_t b) const {
   const Storage &x = space_.states[a], &y = space_.states[b];
-  if (!same_kind(x.at, y.at)) return false;
   for (std::size_t k = 0; k < code_[a].size(); ++k) {
     const CodeOfRow &mine = code_[a][k], &theirs = code_[b][k];
     if (mine.exchange > theirs.exchange || (mine.vertices & theirs.vertices) != mine.vertices) return false;
@@ -79,12 +77,21 @@ bool SettingParts::no_worse_state(std::size_t a, std::size_t b) const {
 }
 
 bool SettingParts::no_worse(Axis axis, std::size_t a, std::size_t b) const {
-  if (axis == SettingSpace::kLoad || !no_more(axis, a, b)) return false;
-  if (axis == SettingSpace::kStash)
-    return same_kind(space_.stashes[a].at, space_.stashes[b].at) && no_worse_stash(a, b);
-  if (axis == SettingSpace::kWeight) return no_worse_weight(a, b);
-  if (axis == SettingSpace::kGradient) return no_worse_gradient(a, b);
-  return axis != SettingSpace::kState || no_worse_state(a, b);
+  switch (axis) {
+    case SettingSpace::kLoad:
+      return false;
+    case SettingSpace::kStash:
+      return same_kind(space_.stashes[a].at, space_.stashes[b].at) && no_worse_stash(a, b) && no_more(axis, a, b);
+    case SettingSpace::kWeight:
+      return no_slower(load_[a], load_[b]) && no_more(axis, a, b) && no_worse_weight(a, b);
+    case SettingSpace::kGradient:
+      return no_slower(scatter_[a], scatter_[b]) && no_more(axis, a, b) && no_worse_gradient(a, b);
+    case SettingSpace::kState:
+      return same_kind(space_.states[a].at, space_.states[b].at) && no_more(axis, a, b) && no_worse_state(a, b);
+    case SettingSpace::kPrefetchDepth:
+      return no_more(axis, a, b);
+  }
+  return false;
 }
 
 // Gradients and new values of tied weights travel by themselves.
@@ -128,7 +135,7 @@ void SettingParts::erase(Axis axis, std::size_t value) {
       }
       break;
     case SettingSpace::kGradient:
-      drop(space_.gradients), drop(scatter_);
+      drop(space_.gradients), drop(scatter_), drop(accumulators_);
       for (auto& of_state : reduce_) {
         if (base_.training_) drop(of_state);
       }

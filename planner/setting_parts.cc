@@ -2,7 +2,9 @@
 #include "planner/setting_parts.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "model/error.h"
@@ -14,19 +16,34 @@ namespace {
 constexpr std::size_t kMostRows = 64;  // bits of Stage::rows; more kinds of unit share them
 
 using Number = std::int64_t UnitNumbers::*;
-constexpr Number kNumbers[] = {
-    &UnitNumbers::forward,        &UnitNumbers::backward,       &UnitNumbers::again,
-    &UnitNumbers::gather,         &UnitNumbers::host,           &UnitNumbers::update,
-    &UnitNumbers::copy,           &UnitNumbers::move,           &UnitNumbers::join,
-    &UnitNumbers::resident,       &UnitNumbers::kept,           &UnitNumbers::borrowed_resident,
-    &UnitNumbers::crossing,       &UnitNumbers::forward_peak,   &UnitNumbers::keeping_peak,
-    &UnitNumbers::backward_peak,  &UnitNumbers::joined_weights, &UnitNumbers::gradient,
-    &UnitNumbers::feed,           &UnitNumbers::feed_waiting,   &UnitNumbers::boundary,
-    &UnitNumbers::weights,        &UnitNumbers::borrowed,       &UnitNumbers::feed_ipu,
-    &UnitNumbers::kept_ipu,       &UnitNumbers::crossing_ipu,   &UnitNumbers::ddr,
-    &UnitNumbers::entry_boundary, &UnitNumbers::borrowed_ddr,   &UnitNumbers::lent,
-    &UnitNumbers::tied_ddr,       &UnitNumbers::borrowed_lent,  &UnitNumbers::update_peak,
-};
+
+// The numbers that values of a field add to.
+std::span<const Number> numbers_of(SettingSpace::Axis axis) {
+  using U = UnitNumbers;
+  static constexpr Number kStash[] = {&U::boundary, &U::entry_boundary, &U::move, &U::join};
+  static constexpr Number kWeight[] = {&U::forward,           &U::backward, &U::gather,       &U::resident,
+                                       &U::borrowed_resident, &U::ddr,      &U::borrowed_ddr, &U::lent,
+                                       &U::borrowed_lent};
+  static constexpr Number kGradient[] = {&U::backward,     &U::resident, &U::borrowed_resident, &U::ddr,
+                                         &U::borrowed_ddr, &U::lent,     &U::borrowed_lent,     &U::tied_ddr};
+  static constexpr Number kState[] = {&U::resident, &U::ddr, &U::lent, &U::update_peak};
+  static constexpr Number kPrefetchDepth[] = {&U::feed_waiting, &U::ddr};
+  switch (axis) {
+    case SettingSpace::kLoad:
+      return {};
+    case SettingSpace::kStash:
+      return kStash;
+    case SettingSpace::kWeight:
+      return kWeight;
+    case SettingSpace::kGradient:
+      return kGradient;
+    case SettingSpace::kState:
+      return kState;
+    case SettingSpace::kPrefetchDepth:
+      return kPrefetchDepth;
+  }
+  return {};
+}
 
 std::int64_t shard_of(std::int64_t bytes, std::int64_t degree) { return ceil_div(bytes, degree); }
 bool remote(Location l) { return l == Location::remote_ipu; }
@@ -171,7 +188,7 @@ UnitNumbers SettingParts::state_numbers(const Plan& plan, std::int64_t state_byt
   if (away(at)) p.ddr = state;
   if (remote(at)) p.lent = state;
   if (at == Location::in_processor) p.resident = ceil_div(state, base_.tiles_);
-  if (row.parameters > 0) p.update_peak = base_.table_->update(unit, shard_group(plan, shards)).peak.value;
+  if (row.parameters > 0) p.update_peak = base_.table_->update(unit, shard_group(plan, shards)).footprint.peak.value;
   return p;
 }
 
@@ -189,8 +206,11 @@ void SettingParts::tabulate(std::int64_t state_bytes) {
   const auto each = [&](Axis axis, const auto& numbers) {
     for (std::size_t v = 0; v < lengths[axis]; ++v) {
       const Plan plan = with(axis, v);
-      adds_[axis].emplace_back();
-      for (std::size_t unit : unit_) adds_[axis].back().push_back(numbers(plan, v, unit));
+      std::vector<std::int64_t>& row = adds_[axis].emplace_back();
+      for (std::size_t unit : unit_) {
+        const UnitNumbers of = numbers(plan, v, unit);
+        for (Number n : numbers_of(axis)) row.push_back(of.*n);
+      }
     }
   };
   for (std::size_t w = 0; w < space_.weights.size(); ++w) {
@@ -199,6 +219,8 @@ void SettingParts::tabulate(std::int64_t state_bytes) {
   for (std::size_t g = 0; g < space_.gradients.size(); ++g) {
     scatter_.push_back(
         collective(CollectiveKind::reduce_scatter, shard_group(base_.plan_, space_.gradients[g].degree)));
+    const Plan plan = with(SettingSpace::kGradient, g);
+    accumulators_.push_back({gradient_shards(plan), rate(accumulators_at(plan)), joins_gradients(space_.gradients[g])});
   }
   each(SettingSpace::kStash, [&](const Plan& p, std::size_t, std::size_t u) { return stash_numbers(p, u); });
   each(SettingSpace::kWeight,
@@ -225,14 +247,16 @@ void SettingParts::tabulate_updates(std::int64_t state_bytes) {
     reduce_.emplace_back();
     join_.emplace_back();
     if (!base_.training_) continue;
-    for (const Storage& gradient : space_.gradients) reduce_.back().push_back(reduce(state, gradient));
-    for (const Storage& weight : space_.weights) join_.back().push_back(join(state, weight));
+    for (const Storage& g : space_.gradients)
+      reduce_.back().push_back(space_.take_gradients(g, state) ? reduce(state, g) : LinearCycles{});
+    for (const Storage& w : space_.weights)
+      join_.back().push_back(space_.go_together(w, state) ? join(state, w) : LinearCycles{});
     const GroupShape group = shard_group(base_.plan_, state.degree);
     for (std::size_t k = 0; k < unit_.size(); ++k) {
       if (unit_[k] == base_.table_->units()) continue;
       const std::int64_t parameters = base_.table_->row(unit_[k]).parameters;
       if (parameters == 0) continue;
-      update_.back()[k] = base_.table_->update_cycles(unit_[k], group).value +
+      update_.back()[k] = base_.table_->update(unit_[k], group).cycles.value +
                           2 * streaming(shard_of(parameters * state_bytes, state.degree), state.at);
     }
   }
@@ -248,7 +272,8 @@ std::vector<CodeOfRow> SettingParts::code_with(const Plan& plan) const {
     std::int64_t bytes = (row.forward.exchange_code + row.backward.exchange_code).value;
     code.vertices |= row.forward.vertices | row.backward.vertices;
     if (base_.training_ && row.parameters > 0) {
-      const Footprint& update = table.update(unit, shard_group(plan, plan.replicated_tensor_sharding.optimizer_state));
+      const GroupShape group = shard_group(plan, plan.replicated_tensor_sharding.optimizer_state);
+      const Footprint& update = table.update(unit, group).footprint;
       bytes += update.exchange_code.value;
       code.vertices |= update.vertices;
     }
@@ -326,13 +351,11 @@ Setting SettingParts::setting(const SettingSpace::Part& part) const {
 }
 
 void SettingParts::add_least(Setting& setting, Axis axis, const SettingSpace::Part& part) const {
-  for (std::size_t k = 0; k < unit_.size(); ++k) {
-    UnitNumbers least = adds_[axis][part.begin[axis]][k];
-    for (std::size_t v = part.begin[axis] + 1; v < part.end[axis]; ++v) {
-      const UnitNumbers& other = adds_[axis][v][k];
-      for (Number n : kNumbers) least.*n = std::min(least.*n, other.*n);
-    }
-    for (Number n : kNumbers) setting.unit_[k].*n += least.*n;
+  const std::span<const Number> numbers = numbers_of(axis);
+  for (std::size_t i = 0; i < unit_.size() * numbers.size(); ++i) {
+    std::int64_t least = INT64_MAX;
+    for (std::size_t v = part.begin[axis]; v < part.end[axis]; ++v) least = std::min(least, adds_[axis][v][i]);
+    setting.unit_[i / numbers.size()].*numbers[i % numbers.size()] += least;
   }
 }
 
@@ -377,12 +400,10 @@ SettingParts::LeastUpdate SettingParts::least_update(std::size_t state, const Se
 std::int64_t SettingParts::reduce_cycles(std::size_t state, std::size_t gradient, std::size_t unit_class) const {
   const std::size_t unit = unit_[unit_class];
   if (unit == base_.table_->units()) return 0;
-  Plan plan = base_.plan_;
-  plan.location.gradients = space_.gradients[gradient].at;
-  plan.replicated_tensor_sharding.gradients = space_.gradients[gradient].degree;
-  const std::int64_t bytes = base_.table_->row(unit).parameters * size_of(plan.precision.accumulators);
+  const std::int64_t bytes = base_.table_->row(unit).parameters * size_of(base_.plan_.precision.accumulators);
+  const Accumulators& from = accumulators_[gradient];
   return whole(reduce_[state][gradient].per_byte * static_cast<double>(bytes)) +
-         streaming(shard_of(bytes, gradient_shards(plan)), accumulators_at(plan));
+         base_.moved(shard_of(bytes, from.shards), from.rate);
 }
 
 // Of an update: new weights on their way from there.
@@ -423,12 +444,10 @@ void SettingParts::set_scalars(Setting& s, const SettingSpace::Part& part) const
   }
   first = true;
   for (std::size_t g = part.begin[SettingSpace::kGradient]; g < part.end[SettingSpace::kGradient]; ++g, first = false) {
-    const Plan plan = with(SettingSpace::kGradient, g);
-    const bool joins = joins_gradients(plan);
-    const double spill = rate(accumulators_at(plan));
-    s.joins_gradients_ = first ? joins : s.joins_gradients_ && joins;
-    s.spill_rate_ = first ? spill : faster(s.spill_rate_, spill);
-    s.spill_shards_ = first ? gradient_shards(plan) : std::max(s.spill_shards_, gradient_shards(plan));
+    const Accumulators& a = accumulators_[g];
+    s.joins_gradients_ = first ? a.joined : s.joins_gradients_ && a.joined;
+    s.spill_rate_ = first ? a.rate : faster(s.spill_rate_, a.rate);
+    s.spill_shards_ = first ? a.shards : std::max(s.spill_shards_, a.shards);
     if (first) s.scatter_ = scatter_[g];
     take_less(s.scatter_, scatter_[g]);
   }
@@ -452,18 +471,13 @@ void SettingParts::set_scalars(Setting& s, const SettingSpace::Part& part) const
   }
 }
 
-bool SettingParts::joins_gradients(const Plan& plan) const {
-  return !base_.phased_ && base_.training_ &&
-         (plan.location.gradients != Location::in_processor || plan.replicated_tensor_sharding.gradients > 1);
+bool SettingParts::joins_gradients(const Storage& gradient) const {
+  return !base_.phased_ && base_.training_ && (gradient.at != Location::in_processor || gradient.degree > 1);
 }
 
 bool SettingParts::no_more(Axis axis, std::size_t a, std::size_t b) const {
-  for (std::size_t k = 0; k < unit_.size(); ++k) {
-    for (Number n : kNumbers) {
-      if (adds_[axis][a][k].*n > adds_[axis][b][k].*n) return false;
-    }
-  }
-  return true;
+  const std::vector<std::int64_t>&x = adds_[axis][a], &y = adds_[axis][b];
+  return std::equal(x.begin(), x.end(), y.begin(), std::less_equal<>());
 }
 
 }  // namespace superstep

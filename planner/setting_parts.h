@@ -33,12 +33,20 @@ class SettingParts {
   SettingSpace space_;
   Setting base_;                   // what the table and the common fields make
   std::vector<std::size_t> unit_;  // one of each class; its last one is the end
-  // By value: what is added to the numbers of each class. There are none of `loads`.
-  std::array<std::vector<std::vector<UnitNumbers>>, SettingSpace::kAxes> adds_;
-  std::vector<std::vector<CodeOfRow>> code_;       // by state: of all passes
-  std::vector<LinearCycles> load_, scatter_;       // by weight, by gradient
-  std::vector<std::vector<LinearCycles>> reduce_;  // by state and gradient: collectives of an update, per gradient
-  std::vector<std::vector<LinearCycles>> join_;    // by state and weight: per new weight
+  // By value: what is added to the numbers of each class, those that the field adds to class after class. There are
+  // none of `loads`.
+  std::array<std::vector<std::vector<std::int64_t>>, SettingSpace::kAxes> adds_;
+  std::vector<std::vector<CodeOfRow>> code_;  // by state: of all passes
+  std::vector<LinearCycles> load_, scatter_;  // by weight, by gradient
+  struct Accumulators {
+    std::int64_t shards = 1;
+    double rate = 0;      // bytes per second to where they are; 0: in the processor
+    bool joined = false;  // there is a place on each tile for the largest unit's
+  };
+  std::vector<Accumulators> accumulators_;  // by gradient
+  std::vector<std::vector<LinearCycles>>
+      reduce_;  // by state and gradient, where they go together: collectives of an update
+  std::vector<std::vector<LinearCycles>> join_;    // by state and weight, where they go together: per new weight
   std::vector<std::vector<std::int64_t>> update_;  // by state and class: cycles where the state is
 
   // ---- construction
@@ -70,7 +78,7 @@ class SettingParts {
   LeastUpdate least_update(std::size_t state, const SettingSpace::Part& part) const;
   std::int64_t reduce_cycles(std::size_t state, std::size_t gradient, std::size_t unit_class) const;
   std::int64_t join_cycles(std::size_t state, std::size_t weight, std::size_t unit_class) const;
-  bool joins_gradients(const Plan& plan) const;  // there is a place on each tile for the largest unit's
+  bool joins_gradients(const Storage& gradient) const;
 
   // ---- dominance: whether value `a` is no worse than `b`
   bool no_worse(Axis axis, std::size_t a, std::size_t b) const;

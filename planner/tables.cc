@@ -58,7 +58,7 @@ class Lazy {
 struct Tables::State {
   Lazy<std::int64_t, GraphAndFacts> graphs;  // by micro-batch
   Lazy<MeshKey, GraphSharding> shardings;
-  Lazy<std::int64_t, ProductFronts> fronts;  // by compute tiles
+  Lazy<std::int64_t, SharedCosts> shared;  // by compute tiles
   Lazy<UnitKey, UnitTable> tables;
   std::once_flag group_read;
   std::int64_t group = 0;
@@ -99,7 +99,7 @@ bool Tables::training() const { return job_.task == Task::training; }
 
 std::int64_t Tables::searches() const {
   std::int64_t n = 0;
-  state_->fronts.for_each([&](const auto& fronts) { n += fronts.searches(); });
+  state_->shared.for_each([&](const SharedCosts& shared) { n += shared.products.searches(); });
   return n;
 }
 
@@ -128,9 +128,8 @@ const UnitTable& Tables::table(const TableKey& wanted) {
                                                    work_time(graph.graph, chip), shard_rules(key, chip)));
     });
     const std::int64_t tiles = chip.tiles - key.io_tiles;
-    ProductFronts& fronts =
-        state_->fronts.get(tiles, [&] { return std::make_unique<ProductFronts>(chip, tiles, model_.calibration()); });
-    return std::make_unique<UnitTable>(graph, sharding, model_, fronts, key, training());
+    SharedCosts& shared = state_->shared.get(tiles, [&] { return std::make_unique<SharedCosts>(model_, tiles); });
+    return std::make_unique<UnitTable>(graph, sharding, model_, shared, key, training());
   });
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "model/error.h"
+#include "model/hash.h"
 #include "model/ops/op.h"
 
 namespace superstep {
@@ -51,11 +52,7 @@ std::int64_t Graph::parameters() const {
 
 namespace {
 
-constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-  hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
-  hash *= 0xff51afd7ed558ccdu;
-  return hash ^ (hash >> 33);
-}
+using superstep::mix;
 
 std::uint64_t mix(std::uint64_t hash, std::string_view text) {
   for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -103,7 +100,7 @@ std::string_view name_of(UnitRole role) {
   return kNames[static_cast<std::size_t>(role)];
 }
 
-std::uint64_t signature(const Graph& graph, UnitId unit) {
+std::uint64_t signature(const Graph& graph, UnitId unit, std::span<const Pass> passes) {
   std::unordered_map<TensorId, std::uint64_t> number;  // tensors in order of first occurrence
   std::uint64_t hash = mix(0x5357u, static_cast<std::uint64_t>(graph.units[unit].role));
   const auto visit = [&](TensorId t) {
@@ -115,9 +112,10 @@ std::uint64_t signature(const Graph& graph, UnitId unit) {
     hash = mix(mix(hash, static_cast<std::uint64_t>(tensor.kind)), tensor.info);
     if (tensor.kind == TensorKind::constant && tensor.data) hash = mix(hash, *tensor.data);
   };
-  for (const auto& pass : graph.units[unit].ops) {
-    hash = mix(hash, pass.size());
-    for (OpId id : pass) {
+  for (Pass p : passes) {
+    const std::vector<OpId>& ops = graph.units[unit].ops[static_cast<std::size_t>(p)];
+    hash = mix(hash, ops.size());
+    for (OpId id : ops) {
       const Op& op = graph.ops[id];
       hash = mix(mix(hash, op.def->name), op.attrs);
       for (TensorId t : op.inputs) visit(t);

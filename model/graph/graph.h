@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,6 +64,7 @@ struct Tensor {
 };
 
 enum class Pass : std::uint8_t { forward, backward, update };
+inline constexpr Pass kPasses[] = {Pass::forward, Pass::backward, Pass::update};
 
 class GraphBuilder;
 
@@ -123,9 +125,9 @@ struct Graph {
 
 void print(std::ostream& out, const Graph& graph);
 
-// A number equal for units that do the same work: same role, ops, attributes, types, shapes and wiring.
+// A number equal for units that do the same work in these passes: same role, ops, attributes, types, shapes and wiring.
 // Names and positions do not count.
-std::uint64_t signature(const Graph& graph, UnitId unit);
+std::uint64_t signature(const Graph& graph, UnitId unit, std::span<const Pass> passes = kPasses);
 
 // Throws InternalError with the place when an invariant of Graph does not hold.
 void check(const Graph& graph);

@@ -120,7 +120,8 @@ Residents Holdings::code_of(std::int64_t ipu, std::int64_t phase) const {
     kinds |= row.forward.vertices | row.backward.vertices;
     r.exchange_code += row.forward.exchange_code + row.backward.exchange_code;
     if (table.training() && row.parameters > 0) {
-      const Footprint& update = table.update(u, shard_group(plan, plan.replicated_tensor_sharding.optimizer_state));
+      const Footprint& update =
+          table.update(u, shard_group(plan, plan.replicated_tensor_sharding.optimizer_state)).footprint;
       kinds |= update.vertices;
       r.exchange_code += update.exchange_code;
     }

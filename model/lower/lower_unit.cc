@@ -7,6 +7,7 @@
 #include "model/error.h"
 #include "model/lower/serialise.h"
 #include "model/lower/unit_memory.h"
+#include "model/lower/update_costs.h"
 #include "model/ops/op.h"
 #include "model/ops/vertex.h"
 
@@ -275,12 +276,10 @@ class UnitLowering {
     add_step(join, position);
   }
 
-  // The shards of an update share its elements, largest axis first.
-  // Updates are elementwise: large weights are updated in slices that fit the bound on temporary memory.
   std::int64_t update_slices(const Op& op) const {
-    const Bytes mine = share(tile_bytes(op.outputs[0]), c_.update_group.size);
-    return std::max<std::int64_t>(1, ceil_div(4 * mine.value, std::max<std::int64_t>(1, c_.temporary_cap.value)));
+    return superstep::update_slices(tile_bytes(op.outputs[0]), c_.update_group, c_.temporary_cap);
   }
+  // The shards of an update share its elements, largest axis first.
   void split_for_update(const Space& space, std::vector<std::int64_t>& local, std::int64_t slices) const {
     std::int64_t left = c_.update_group.size * slices;
     for (std::size_t a = 0; a < local.size() && left > 1; ++a) {

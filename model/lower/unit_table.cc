@@ -22,11 +22,11 @@ double product_flops(const GraphFacts& facts, UnitId unit, Pass pass) {
 }
 
 UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, const CostModel& model,
-                     ProductFronts& fronts, const TableKey& key, bool training)
+                     SharedCosts& shared, const TableKey& key, bool training)
     : context_{facts,
                sharding,
                model.machine().chip,
-               fronts,
+               shared.products,
                model.machine().chip.tiles - key.io_tiles,
                Bytes(static_cast<std::int64_t>(static_cast<double>(model.machine().chip.tile_memory.value) *
                                                key.proportion)),
@@ -37,7 +37,8 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
                key.replica_ipus},
       model_(model),
       key_(key),
-      training_(training) {
+      training_(training),
+      update_costs_(shared.updates) {
   std::map<std::uint64_t, std::int32_t> index;
   for (std::size_t u = 0; u < facts.graph.units.size(); ++u) {
     const auto [it, fresh] = index.try_emplace(facts.signatures[u], static_cast<std::int32_t>(representative_.size()));
@@ -131,21 +132,18 @@ Function UnitTable::function(std::size_t unit, Pass pass, GroupShape group) cons
   return lower_unit(context, representative_[static_cast<std::size_t>(kind_of_[unit])], pass);
 }
 
-const Footprint& UnitTable::update(std::size_t unit, GroupShape group) const {
+const UpdateCost& UnitTable::update(std::size_t unit, GroupShape group) const {
   std::lock_guard lock(mutex_);
-  const std::pair<std::int32_t, GroupShape> key{kind_of_[unit], group};
-  auto it = updates_.find(key);
-  if (it == updates_.end()) {
+  const std::int32_t kind = kind_of_[unit];
+  const UpdateCost*& known = updates_[{kind, group}];
+  if (known) return *known;
+  const UnitId representative = representative_[static_cast<std::size_t>(kind)];
+  const UpdateWork& work = update_works_.try_emplace(kind, context_, representative).first->second;
+  known = &update_costs_.get(work.signature(group, context_.temporary_cap), [&] {
     const Function made = function(unit, Pass::update, group);
-    it = updates_.emplace(key, Update{made, model_.function(made).total()}).first;
-  }
-  return it->second.footprint;
-}
-
-Cycles UnitTable::update_cycles(std::size_t unit, GroupShape group) const {
-  update(unit, group);
-  std::lock_guard lock(mutex_);
-  return updates_.at({kind_of_[unit], group}).cycles;
+    return UpdateCost{made, model_.function(made).total()};
+  });
+  return *known;
 }
 
 WorkTime work_time(const Graph& graph, const Chip& chip) {

@@ -11,6 +11,7 @@
 
 #include "model/cost/cost.h"
 #include "model/lower/lower_unit.h"
+#include "model/lower/update_costs.h"
 
 namespace superstep {
 
@@ -51,9 +52,17 @@ struct Boundary {
   friend auto operator<=>(const Boundary&, const Boundary&) = default;
 };
 
+// What all tables of one cost model and one number of compute tiles share.
+struct SharedCosts {
+  ProductFronts products;
+  UpdateCosts updates;
+  SharedCosts(const CostModel& model, std::int64_t tiles)
+      : products(model.machine().chip, tiles, model.calibration()) {}
+};
+
 class UnitTable {
  public:
-  UnitTable(const GraphFacts& facts, const GraphSharding& sharding, const CostModel& model, ProductFronts& fronts,
+  UnitTable(const GraphFacts& facts, const GraphSharding& sharding, const CostModel& model, SharedCosts& shared,
             const TableKey& key, bool training);
 
   const TableKey& key() const { return key_; }
@@ -67,8 +76,7 @@ class UnitTable {
   Bytes boundary_tile(std::size_t unit) const { return boundary_[unit].tile; }
   const Boundary& boundary(std::size_t unit) const { return boundary_[unit]; }
   // The optimiser's work for a unit when the replicas of `group` share it.
-  const Footprint& update(std::size_t unit, GroupShape group) const;
-  Cycles update_cycles(std::size_t unit, GroupShape group) const;
+  const UpdateCost& update(std::size_t unit, GroupShape group) const;
   // A function itself, lowered anew: a search makes thousands of tables and few programs. `group`: of an update.
   Function function(std::size_t unit, Pass pass, GroupShape group = {}) const;
   std::int64_t checkpoint(std::size_t unit) const { return checkpoints_[unit]; }  // checkpoint_of()
@@ -103,12 +111,10 @@ class UnitTable {
   std::vector<std::int64_t> borrowers_;
   std::shared_ptr<const std::vector<std::int32_t>> class_of_;
   std::vector<std::size_t> first_of_class_;
-  struct Update {
-    Footprint footprint;
-    Cycles cycles;
-  };
+  UpdateCosts& update_costs_;
   mutable std::mutex mutex_;
-  mutable std::map<std::pair<std::int32_t, GroupShape>, Update> updates_;
+  mutable std::map<std::int32_t, UpdateWork> update_works_;  // by kind
+  mutable std::map<std::pair<std::int32_t, GroupShape>, const UpdateCost*> updates_;
 };
 
 // Floating-point operations of a unit's matrix products in one pass: two for each point of their iteration spaces.

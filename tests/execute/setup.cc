@@ -129,7 +129,7 @@ struct Lowered::Tables {
   CostModel model{machine, Calibration{}};
   GraphFacts facts;
   GraphSharding sharding;
-  ProductFronts fronts;
+  SharedCosts shared;
   UnitTable table;
 
   static bool splits(const Plan& plan) { return plan.activation_sharding == ActivationSharding::throughout; }
@@ -140,8 +140,8 @@ struct Lowered::Tables {
         facts(graph),
         sharding(shard(graph, plan.tensor_parallel, collective_time(model, plan.tensor_parallel),
                        work_time(graph, machine.chip), rules(plan))),
-        fronts(machine.chip, machine.chip.tiles - plan.io_tiles, model.calibration()),
-        table(facts, sharding, model, fronts,
+        shared(model, machine.chip.tiles - plan.io_tiles),
+        table(facts, sharding, model, shared,
               TableKey{plan.tensor_parallel, plan.micro_batch, plan.precision, plan.io_tiles,
                        plan.available_memory_proportion, plan.gradient_accumulation > 1, splits(plan),
                        plan.serialisation, plan.tensor_parallel.size() * plan.pipeline_stages},

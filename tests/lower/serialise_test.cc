@@ -36,13 +36,13 @@ class Serialised {
         model_(load_machine("ipu-pod4"), load_calibration()),
         facts_(graph_),
         sharding_(shard(graph_, {1, 1}, collective_time(model_, {1, 1}), work_time(graph_, model_.machine().chip))),
-        fronts_(model_.machine().chip, model_.machine().chip.tiles, model_.calibration()) {}
+        shared_(model_, model_.machine().chip.tiles) {}
 
   // All ops that `which` is for, run under `factors`.
   Taken take(const Serialisation& which, const Serialisation& factors) {
     TableKey key;
     key.serialisation = factors;
-    const UnitTable table(facts_, sharding_, model_, fronts_, key, true);
+    const UnitTable table(facts_, sharding_, model_, shared_, key, true);
     Taken taken;
     for (std::size_t u = 0; u < table.units(); ++u) {
       for (Pass pass : {Pass::forward, Pass::backward}) add(table.function(u, pass), which, taken);
@@ -71,7 +71,7 @@ class Serialised {
   CostModel model_;
   GraphFacts facts_;
   GraphSharding sharding_;
-  ProductFronts fronts_;
+  SharedCosts shared_;
 };
 
 void expect_serialised(std::int64_t Serialisation::*field, std::size_t ops) {

@@ -31,8 +31,8 @@ struct Lowered {
         model(toy(ipus), calibration),
         facts(graph),
         sharding(shard(graph, mesh, collective_time(model, mesh), work_time(graph, model.machine().chip))),
-        fronts(model.machine().chip, model.machine().chip.tiles, model.calibration()),
-        table(facts, sharding, model, fronts, key(mesh), training) {}
+        shared(model, model.machine().chip.tiles),
+        table(facts, sharding, model, shared, key(mesh), training) {}
   static TableKey key(TensorParallel mesh) {
     TableKey k;
     k.mesh = mesh;
@@ -42,7 +42,7 @@ struct Lowered {
   CostModel model;
   GraphFacts facts;
   GraphSharding sharding;
-  ProductFronts fronts;
+  SharedCosts shared;
   UnitTable table;
 };
 

@@ -172,6 +172,41 @@ TEST(Tables, HostProgramsThatCopyInputsTakeTheirTimeAheadOfTheStep) {
 }
 
 // What one job tabulated is there for another that only pins other fields.
+// Tables of one number of compute tiles share the costs of equal updates.
+TEST(Tables, ShareUpdatesThatAreTheSameLoweredAnew) {
+  const nlohmann::json numbers = {{"layers", 2},        {"hidden", 256},         {"heads", 4},         {"ffn", 1024},
+                                  {"vocabulary", 2000}, {"sequence_length", 64}, {"masked_tokens", 10}};
+  for (const char* optimizer : {"lamb", "adam", "sgd"}) {
+    nlohmann::json job = test::small_job("bert-base", numbers, "ipu-pod16");
+    job["optimizer"]["kind"] = optimizer;
+    World world(job);
+    for (std::int64_t t : {1, 2, 4}) {
+      for (std::int64_t micro_batch : {1, 2}) {
+        for (double proportion : {0.0005, 0.002, 0.6}) {  // the first two cut updates into slices
+          Plan plan;
+          plan.tensor_parallel = {t, 1};
+          plan.micro_batch = micro_batch;
+          plan.available_memory_proportion = proportion;
+          const UnitTable& table = world.table(plan);
+          for (std::size_t u = 0; u < table.units(); ++u) {
+            if (table.row(u).parameters == 0) continue;
+            for (GroupShape group : {GroupShape{1, t}, GroupShape{4, t}, GroupShape{2, 2 * t}}) {
+              const Function anew = table.function(u, Pass::update, group);
+              const UpdateCost& shared = table.update(u, group);
+              const std::string what = std::string(optimizer) + " t" + std::to_string(t) + " m" +
+                                       std::to_string(micro_batch) + " " + anew.name;
+              EXPECT_EQ(shared.cycles, world.model.function(anew).total()) << what;
+              EXPECT_EQ(shared.footprint.peak, anew.peak) << what;
+              EXPECT_EQ(shared.footprint.exchange_code, anew.exchange_code) << what;
+              EXPECT_EQ(shared.footprint.vertices, anew.vertices) << what;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Tables, AreSharedByJobsThatDifferInPins) {
   World cold(test::small_gpt({{"pipeline_stages", 2}}));
   Plan plan;

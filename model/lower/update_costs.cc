@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/lower/update_costs.h"
+
+#include <algorithm>
+
+#include "model/hash.h"
+#include "model/ops/op.h"
+
+namespace superstep {
+namespace {
+
+// Numbers in the order they are added; tensors by their first occurrence.
+class Signature {
+ public:
+  explicit Signature(std::uint64_t from) : hash_(from) {}
+  void add(std::int64_t v) { hash_ = mix(hash_, static_cast<std::uint64_t>(v)); }
+  void add(TensorId t) { add(t.valid() ? number_.emplace(t, std::ssize(number_)).first->second : -1); }
+  void add(const std::array<std::int8_t, 2>& on) { add(on[0]), add(on[1]); }
+  std::uint64_t value() const { return hash_; }
+
+ private:
+  std::uint64_t hash_;
+  std::unordered_map<TensorId, std::int64_t> number_;
+};
+
+}  // namespace
+
+std::int64_t update_slices(Bytes result, GroupShape group, Bytes temporary_cap) {
+  const Bytes mine = share(result, group.size);
+  return std::max<std::int64_t>(1, ceil_div(4 * mine.value, std::max<std::int64_t>(1, temporary_cap.value)));
+}
+
+UpdateWork::UpdateWork(const UnitContext& c, UnitId unit) {
+  const Graph& g = c.facts.graph;
+  static constexpr Pass kUpdate[] = {Pass::update};
+  Signature s(superstep::signature(g, unit, kUpdate));
+  s.add(c.sharding.mesh.t1), s.add(c.sharding.mesh.t2);
+  const auto add_tensor = [&](TensorId t) {
+    if (!t.valid()) return;
+    s.add(root_of(g, t));  // memory is held by what is viewed
+    s.add(c.facts.replaces[static_cast<std::size_t>(t.index)]);
+    s.add(c.facts.leaves_unit[static_cast<std::size_t>(t.index)]);
+    s.add(c.sharding.of(t).on);
+  };
+  for (OpId id : g.units[unit].ops[static_cast<std::size_t>(Pass::update)]) {
+    const Op& op = g.ops[id];
+    const OpSharding& split = c.sharding.of(id);
+    s.add(split.axis[0]), s.add(split.axis[1]);
+    for (const Conversion& v : split.conversions)
+      s.add(static_cast<std::int64_t>(v.kind)), s.add(v.mesh), s.add(v.bytes.value), s.add(v.operand);
+    for (TensorId t : op.inputs) add_tensor(t);
+    for (TensorId t : op.outputs) add_tensor(t);
+    plans_products_ = plans_products_ || op.def->uses_amp;
+    if (!op.outputs.empty()) results_.push_back(per_tile(c.facts, c.sharding, op.outputs[0], c.tiles));
+  }
+  s.add(static_cast<std::int64_t>(c.partials));
+  base_ = s.value();
+}
+
+std::uint64_t UpdateWork::signature(GroupShape group, Bytes temporary_cap) const {
+  Signature s(base_);
+  s.add(group.size), s.add(group.stride);
+  for (Bytes result : results_) s.add(update_slices(result, group, temporary_cap));
+  if (plans_products_) s.add(temporary_cap.value);
+  return s.value();
+}
+
+const UpdateCost& UpdateCosts::get(std::uint64_t signature, const std::function<UpdateCost()>& make) {
+  {
+    std::lock_guard lock(mutex_);
+    const auto it = costs_.find(signature);
+    if (it != costs_.end()) return it->second;
+  }
+  UpdateCost made = make();  // side by side; whoever comes second made the same
+  std::lock_guard lock(mutex_);
+  return costs_.try_emplace(signature, std::move(made)).first->second;  // nodes stay put
+}
+
+}  // namespace superstep

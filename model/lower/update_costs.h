@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What weight updates cost, by the work they are. Most of what tables differ in (micro-batch, schedule, bounds on
+// temporary memory that slice no weight) leaves an update as it is, so that tables share these.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "model/lower/lower_unit.h"
+
+namespace superstep {
+
+// In how many slices an elementwise update makes its result, so that four of them fit the bound on temporary memory.
+// `result`: per tile, before the replicas of `group` share it.
+std::int64_t update_slices(Bytes result, GroupShape group, Bytes temporary_cap);
+
+// The update of one unit on one IPU, whoever shares it.
+class UpdateWork {
+ public:
+  UpdateWork(const UnitContext& context, UnitId unit);
+  // Equal for equal work: the same function, but for names.
+  std::uint64_t signature(GroupShape group, Bytes temporary_cap) const;
+
+ private:
+  std::uint64_t base_ = 0;
+  bool plans_products_ = false;  // by the bound on temporary memory itself
+  std::vector<Bytes> results_;   // per tile, by op
+};
+
+struct UpdateCost {
+  Footprint footprint;
+  Cycles cycles;
+};
+
+// By signature; of one cost model and one number of compute tiles. Safe to share between threads.
+class UpdateCosts {
+ public:
+  const UpdateCost& get(std::uint64_t signature, const std::function<UpdateCost()>& make);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, UpdateCost> costs_;
+};
+
+}  // namespace superstep
