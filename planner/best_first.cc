@@ -17,6 +17,9 @@ constexpr double kOfInterest = 0.5;
 // While no plan is known: branches of at least this share of the best cell's bound come before it.
 constexpr double kWorthDiving = 0.7;
 
+// Cells whose branches are kept for the sweeps that follow: the most promising ones, which those open again.
+constexpr int kKeptCells = 64;
+
 // Branches and cells that are worked on side by side, against the best plans of before. As many for any number of
 // threads: what comes of them is then the same too.
 constexpr std::size_t kRound = 16, kCellRound = 4;
@@ -43,7 +46,7 @@ struct BestFirst::Frontier {
   }
 };
 
-// What came of a branch: a bound on all of its plans, or a leaf's best cuts.
+// What came of a branch: a bound on all of its plans, its parts, or a leaf's best cuts.
 struct BestFirst::Visit {
   double bound = 0;  // score; 0: no plan of it fits and is better than the floor
   bool feasible = false;
@@ -51,6 +54,7 @@ struct BestFirst::Visit {
   std::int64_t programmes = 0, evaluations = 0;
   double open_bound = 0;  // score: no cut that was left out is better
   std::vector<Candidate> found;
+  std::vector<Open> children;  // of a branch that has been cut before
 };
 
 BestFirst::BestFirst(Tables& tables, const SearchOptions& options)
@@ -91,6 +95,10 @@ bool BestFirst::time_is_up() {
 void BestFirst::order_cells() {
   const std::vector<Cell> list = superstep::cells(job_, tables_.statistics_group());
   check_pins(job_, static_cast<std::int64_t>(tables_.facts(list.front().micro_batch).graph.units.size()));
+  std::set<std::int64_t> micro_batches;
+  for (const Cell& cell : list) micro_batches.insert(cell.micro_batch);
+  const std::vector<std::int64_t> graphs(micro_batches.begin(), micro_batches.end());
+  parallel_for(graphs.size(), options_.threads, [&](std::size_t i) { tables_.facts(graphs[i]); });
   for (const Cell& cell : list) {
     check_stop();
     const std::int64_t least = options_.defaults ? 0 : bounds_.quick(cell);
@@ -242,28 +250,43 @@ void BestFirst::tabulate_cells(Frontier& open) {
 
 void BestFirst::open_cell(Frontier& open) {
   const Open top = open.cells.top();
-  const std::vector<SettingSpace> spaces = setting_spaces(job_, cells_[top.cell].cell, options_.defaults);
-  if (!how_.front) report(cells_done(open), "searching " + label(spaces.empty() ? Plan{} : spaces[0].common));
-  tabulate(spaces);
-  if (time_is_up()) return;
+  BoundedCell& cell = cells_[top.cell];
+  std::vector<Branch> made;
+  if (cell.roots.empty()) {
+    const std::vector<SettingSpace> spaces = setting_spaces(job_, cell.cell, options_.defaults);
+    if (!how_.front) report(cells_done(open), "searching " + label(spaces.empty() ? Plan{} : spaces[0].common));
+    tabulate(spaces);
+    if (time_is_up()) return;
+    Branches branches = branches_of(tables_, cuts_, spaces, options_.threads);
+    if (!how_.front) stats_.pruned += branches.left_out;
+    made = std::move(branches.roots);
+    cell.opened = true;
+  }
   open.cells.pop();
-  cells_[top.cell].opened = true;
-  const Branches branches = branches_of(tables_, cuts_, spaces, options_.threads);
-  if (!how_.front) stats_.pruned += branches.left_out;
-  push(top, branches.roots, open);
+  const std::vector<Branch>& branches = cell.roots.empty() ? made : cell.roots;
+  std::vector<Open> roots(branches.size());
+  parallel_for(roots.size(), options_.threads, [&](std::size_t i) { roots[i] = branch(top, branches[i]); });
+  if (!made.empty() && kept_cells_ < kKeptCells) cell.roots = std::move(made), ++kept_cells_;
+  push(roots, open);
 }
 
-// Pushes those branches of `from` that may be of interest, bounded by little work.
-void BestFirst::push(const Open& from, const std::vector<Branch>& branches, Frontier& open) {
-  for (const Branch& b : branches) {
-    Open o{from.bound, made_++, from.cell, b};
-    const Setting setting = b.setting();
-    const std::int64_t least = least_cycles(setting, limits_of(setting, 0));
-    o.bound = least >= how_.below_cycles ? 0 : std::min(o.bound, score(setting.plan().global_batch(), least));
+// A branch of `from`, bounded by little work.
+BestFirst::Open BestFirst::branch(const Open& from, const Branch& b) const {
+  Open o{from.bound, 0, from.cell, b};
+  const Setting setting = b.setting();
+  const std::int64_t least = least_cycles(setting, limits_of(setting, 0));
+  o.bound = least >= how_.below_cycles ? 0 : std::min(o.bound, score(setting.plan().global_batch(), least));
+  return o;
+}
+
+// Those that may be of interest.
+void BestFirst::push(std::vector<Open>& branches, Frontier& open) {
+  for (Open& o : branches) {
+    o.order = made_++;
     if (o.bound > std::max(floor(), floor_of_kinds(o)))
       open.branches.push(std::move(o));
     else if (!how_.front)
-      stats_.pruned += b.size;
+      stats_.pruned += o.branch.size;
   }
 }
 
@@ -280,6 +303,10 @@ void BestFirst::work_on_top(Frontier& open) {
   parallel_for(round.size(), options_.threads, [&](std::size_t i) {
     check_stop();
     const Open& o = round[i];
+    if (o.sure && !o.branch.leaf()) {
+      for (const Branch& child : o.branch.children()) visits[i].children.push_back(branch(o, child));
+      return;
+    }
     const double least = std::max(all, floor_of_kinds(o));
     if (o.bound <= least || o.sure) return;
     visits[i] = o.branch.leaf() ? leaf(o.branch.setting(), least) : bound(o.branch.setting(), least);
@@ -289,7 +316,7 @@ void BestFirst::work_on_top(Frontier& open) {
     merge(o, visits[i]);
     if (o.branch.leaf()) continue;
     if (o.sure) {
-      push(o, o.branch.children(), open);
+      push(visits[i].children, open);
     } else if (visits[i].bound > 0) {
       o.bound = std::min(o.bound, visits[i].bound);
       o.sure = true;

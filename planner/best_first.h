@@ -55,6 +55,7 @@ class BestFirst {
     std::int64_t least = 0;
     Cell cell;
     bool opened = false;
+    std::vector<Branch> roots;  // kept for the sweeps that follow; empty: not opened, or not kept
   };
   struct Open;
   struct Frontier;
@@ -76,6 +77,7 @@ class BestFirst {
   std::vector<Candidate> all_found_;
   double open_bound_ = 0;  // score: where a phase programme ran out of its budget, what was left out
   std::size_t made_ = 0;   // Open, so far
+  int kept_cells_ = 0;
   // With rank_of, by cell: kinds with a plan that is better, and those that may have one.
   std::set<std::pair<std::size_t, std::string>> faster_, maybe_faster_;
 
@@ -95,7 +97,8 @@ class BestFirst {
   void tabulate(const std::vector<SettingSpace>& spaces);
   void tabulate_cells(Frontier& open);
   void open_cell(Frontier& open);
-  void push(const Open& from, const std::vector<Branch>& branches, Frontier& open);
+  Open branch(const Open& from, const Branch& b) const;
+  void push(std::vector<Open>& branches, Frontier& open);
   void work_on_top(Frontier& open);
   double cells_done(const Frontier& open) const;
 

@@ -10,9 +10,6 @@
 namespace superstep {
 namespace {
 
-// More temporary memory than any setting that is drawn has.
-constexpr double kLoosestProportion = 0.6;
-
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 template <class E>
@@ -199,8 +196,9 @@ PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, bool split_activations
   key.precision = job_.pins.precision;
   key.accumulate = c.accumulation > 1;
   key.split_activations = split_activations;
+  // The loosest that a setting may have: its table serves those settings too.
   const std::vector<double>& shares = job_.pins.available_memory_proportion;
-  key.proportion = shares.empty() ? kLoosestProportion : *std::max_element(shares.begin(), shares.end());
+  key.proportion = std::ranges::max(shares.empty() ? kProportions : shares);
   const UnitTable& table = tables_.table(key);
   const Ways& ways = ways_.at({c.replicas, key.replica_ipus});
   PhaseNumbers m = empty_numbers(c);
