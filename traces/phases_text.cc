@@ -11,17 +11,21 @@ struct Work {
   std::int64_t compute = 0, load = 0, store = 0;
 };
 
-Work work_of(const report::ProgramNode& n) {
+// Runs beside the computing, or ahead of it: also joining what was loaded in shards.
+bool streams(const report::ProgramNode& n) { return n.name().starts_with("load phase") || n.name() == "activations"; }
+
+Work work_of(const report::ProgramNode& n, bool streaming = false) {
+  streaming = streaming || streams(n);
   Work sum;
   const std::int64_t cycles = n.cycles();
   if (n.kind() == "call") sum.compute = cycles;
   if (n.kind() == "step") {
-    const bool loads = n.name().starts_with("load") || n.name().starts_with("host");
-    (loads ? sum.load : n.name().starts_with("store") ? sum.store : sum.compute) = cycles;
+    const bool stores = n.work() == "store", loads = n.work() == "load" || n.work() == "host" || streaming;
+    (stores ? sum.store : loads ? sum.load : sum.compute) = cycles;
   }
   Work widest;
   for (const report::ProgramNode& child : n.children()) {
-    const Work each = work_of(child);
+    const Work each = work_of(child, streaming);
     Work& into = child.ipu_class() >= 0 && n.kind() == "parallel" && child.kind() == "sequence" ? widest : sum;
     if (&into == &widest) {
       widest.compute = std::max(widest.compute, each.compute);

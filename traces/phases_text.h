@@ -17,8 +17,9 @@ struct PhaseRow {
   std::string contents;             // the units it runs, first and last
   std::int64_t cycles = 0;          // of the phase as a whole
   std::int64_t compute_cycles = 0;  // of its units, on the busiest IPU group, collectives included
-  std::int64_t load_cycles = 0;     // from Streaming Memory or the host, for itself and for the phase that comes next
-  std::int64_t store_cycles = 0;    // to Streaming Memory
+  // From Streaming Memory or the host, joining shards included, for itself and for the phase that comes next.
+  std::int64_t load_cycles = 0;
+  std::int64_t store_cycles = 0;  // to Streaming Memory
 };
 
 // In program order; empty where the plan has one phase.

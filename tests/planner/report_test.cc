@@ -160,5 +160,34 @@ TEST(Report, TellsPhasesApartByWhatBindsThem) {
   EXPECT_GT(compute, 0);
 }
 
+// Weights joined from shards while others compute are no computing.
+TEST(Report, NoPhaseComputesLongerThanItTakes) {
+  nlohmann::json job = test::small_job(
+      "gpt2-small", {{"layers", 4}, {"hidden", 256}, {"heads", 4}, {"vocabulary", 2000}, {"sequence_length", 64}},
+      "ipu-pod16");
+  job["batch"] = {{"global", 64}};
+  job["plan"] = {{"tensor_parallel", 2},
+                 {"pipeline_stages", 2},
+                 {"replicas", 4},
+                 {"micro_batch", 1},
+                 {"phases", 4},
+                 {"io_tiles", 32},
+                 {"load", "preload"},
+                 {"activation_sharding", "stored"},
+                 {"replicated_tensor_sharding", {{"weights", 4}, {"optimizer_state", 4}}}};
+  World world(job);
+  const Evaluated e = evaluate_pinned(world.tables, 1);
+  ReportParts parts;
+  parts.shown = &e;
+  const std::vector<PhaseRow> rows = phase_rows(make_index(world.tables, parts).program());
+  ASSERT_EQ(rows.size(), 8u);
+  for (const PhaseRow& row : rows) {
+    EXPECT_GT(row.compute_cycles, 0) << row.name;
+    EXPECT_LE(row.compute_cycles, row.cycles) << row.name;
+    EXPECT_LE(row.store_cycles, row.cycles) << row.name;
+  }
+  EXPECT_GT(rows[0].load_cycles, 0);  // phase 1's, joined from four shards
+}
+
 }  // namespace
 }  // namespace superstep
