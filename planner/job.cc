@@ -144,22 +144,54 @@ std::vector<std::vector<Recompute>> recompute_pin(JsonReader& r) {
   return {per_stage};
 }
 
+// A value, or the first of a list, whose values are searched one by one (job_parts.h). `read` has its place for
+// messages.
+template <class Read>
+auto value_or_first(const nlohmann::json& v, const std::string& where, const Read& read) {
+  if (!v.is_array()) return read(v, where);
+  if (v.empty()) throw Error(where, "found an empty list, expected at least one value");
+  auto first = read(v[0], where + "/0");
+  for (std::size_t i = 1; i < v.size(); ++i) read(v[i], where + "/" + std::to_string(i));
+  return first;
+}
+
 Precision read_precision(JsonReader r) {
   Precision p;
+  bool lists = false;
   auto type = [&](const char* key, DType& field) {
-    if (const nlohmann::json* v = r.raw_or_null(key)) field = parse_name(*v, r.at(key), kTypes);
+    const nlohmann::json* v = r.raw_or_null(key);
+    if (!v) return;
+    lists = lists || v->is_array();
+    field = value_or_first(*v, r.at(key), [](const auto& x, const auto& at) { return parse_name(x, at, kTypes); });
   };
   type("weights", p.weights);
+  p.activations = p.weights;
   type("activations", p.activations);
   type("partials", p.partials);
   type("accumulators", p.accumulators);
   type("first_moment", p.first_moment);
   type("second_moment", p.second_moment);
-  p.master = r.boolean_or("master", p.master);
+  if (const nlohmann::json* v = r.raw_or_null("master")) {
+    p.master = value_or_first(*v, r.at("master"), [](const nlohmann::json& x, const std::string& at) {
+      if (!x.is_boolean()) throw Error(at, "found " + describe(x) + ", expected true or false");
+      return x.get<bool>();
+    });
+  }
   r.finish();
-  if (p.weights != p.activations)
+  if (p.weights != p.activations && !lists)
     throw Error(r.at("activations"), "found types that differ from weights; matrix products need operands of one type");
   return p;
+}
+
+Serialisation read_serialisation(JsonReader r) {
+  const auto factor = [&](const char* key) -> std::int64_t {
+    const nlohmann::json* v = r.raw_or_null(key);
+    if (!v) return 0;
+    return value_or_first(*v, r.at(key), [](const auto& x, const auto& at) { return whole(x, at, 0, 4096); });
+  };
+  const Serialisation out{factor("embedding"), factor("head"), factor("attention"), factor("feed_forward")};
+  r.finish();
+  return out;
 }
 
 void read_locations(JsonReader r, Pins& pins) {
@@ -242,12 +274,7 @@ Pins read_pins(JsonReader r) {
       pins.available_memory_proportion = {r.number("available_memory_proportion", 0.001, 1)};
     }
   }
-  if (r.has("serialisation")) {
-    JsonReader s = r.object("serialisation");
-    pins.serialisation = {s.integer_or("embedding", 0, 4096, 0), s.integer_or("head", 0, 4096, 0),
-                          s.integer_or("attention", 0, 4096, 0), s.integer_or("feed_forward", 0, 4096, 0)};
-    s.finish();
-  }
+  if (r.has("serialisation")) pins.serialisation = read_serialisation(r.object("serialisation"));
   r.finish();
   return pins;
 }

@@ -48,9 +48,9 @@ struct Pins {
   std::vector<ActivationSharding> activation_sharding;
   std::vector<Location> weights, gradients, optimizer_state, activations, code;  // empty: free
   std::vector<LoadSchedule> load;
-  Precision precision;  // always given; defaults are fp16 with fp32 moments
+  Precision precision;  // always given; defaults are fp16 with fp32 moments; of lists the first (job_parts.h)
   std::vector<double> available_memory_proportion;
-  Serialisation serialisation;
+  Serialisation serialisation;  // of lists the first
 
   bool phased() const { return phase_count || phases; }  // their number or cuts are pinned
   bool one_phase() const { return (phase_count && *phase_count == 1) || (phases && phases->size() == 1); }

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "model/error.h"
+#include "planner/job_parts.h"
 #include "planner/parallel.h"
-#include "planner/partitions.h"
 #include "traces/text_table.h"
 
 namespace superstep {
@@ -112,8 +112,8 @@ std::string without_file(const std::string& message, const std::string& file) {
   return !file.empty() && message.starts_with(file + "#/") ? message.substr(file.size() + 1) : message;
 }
 
-// On one partition; `at_least`: the score of what is known from others.
-PlannedJob plan_partition(const Job& job, SearchOptions options, double& at_least) {
+// `at_least`: the score of what is known from others.
+PlannedJob plan_part(const Job& job, SearchOptions options, double& at_least) {
   const CostModel model(job.machine, load_calibration(job.machine.calibration));
   Tables tables(job, model);
   options.at_least = at_least;
@@ -143,9 +143,9 @@ PlannedJob plan_partition(const Job& job, SearchOptions options, double& at_leas
 PlannedJob plan_job(const Job& job, const SearchOptions& options) {
   std::optional<PlannedJob> best;
   double score = 0, gap = 0;
-  for (const Job& part : on_partitions(job)) {
+  for (const Job& part : job_parts(job)) {
     const double before = score;
-    PlannedJob planned = plan_partition(part, options, score);
+    PlannedJob planned = plan_part(part, options, score);
     gap = std::max(gap, planned.gap);
     if (!best || score > before) best = std::move(planned);
   }

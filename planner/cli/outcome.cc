@@ -7,7 +7,7 @@
 
 #include "model/error.h"
 #include "planner/front.h"
-#include "planner/partitions.h"
+#include "planner/job_parts.h"
 #include "planner/space.h"
 #include "planner/tell_apart.h"
 #include "planner/weight_gathers.h"
@@ -231,7 +231,7 @@ SearchOptions search_options(const OutcomeOptions& options, const CommonOptions&
   return out;
 }
 
-Outcome solve_partition(const Job& job, const SearchOptions& options, WarmTables& warm) {
+Outcome solve_part(const Job& job, const SearchOptions& options, WarmTables& warm) {
   Outcome o;
   const WarmTables::Entry& kept = warm.of(job);
   o.model = kept.model;
@@ -244,7 +244,7 @@ Outcome solve_partition(const Job& job, const SearchOptions& options, WarmTables
   return o;
 }
 
-// The outcome of the partition with the better plan, with what the other adds to it.
+// The outcome of the part with the better plan, with what the other adds to it.
 Outcome together(Outcome a, Outcome b, std::int64_t top) {
   const bool b_leads = !b.best.empty() && (a.best.empty() || b.best[0].score > a.best[0].score);
   if (b_leads) std::swap(a, b);
@@ -264,19 +264,18 @@ Outcome together(Outcome a, Outcome b, std::int64_t top) {
 
 Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& common, WarmTables& warm) {
   check_batch(job);
-  std::vector<Job> parts = on_partitions(job);
+  std::vector<Job> parts = job_parts(job);
   if (options.estimate) parts.erase(parts.begin() + 1, parts.end());
   SearchOptions of_part = search_options(options, common);
   std::optional<Outcome> all;
-  std::string sizes;
   for (const Job& part : parts) {
-    Outcome one = solve_partition(part, of_part, warm);
+    Outcome one = solve_part(part, of_part, warm);
     of_part.explain = false;  // the largest says it
-    sizes += (sizes.empty() ? "" : ", ") + std::to_string(part.machine.ipus);
     all = all ? together(std::move(*all), std::move(one), of_part.top) : std::move(one);
   }
   all->estimated = options.estimate;
-  if (parts.size() > 1) all->search.space.insert(all->search.space.begin(), {"ipus", sizes});
+  const std::vector<SpaceField> more = fields_of_parts(job, parts);
+  all->search.space.insert(all->search.space.end(), more.begin(), more.end());
   keep_front(all->pareto, job.pareto);
   name_apart(all->best);
   name_apart(all->pareto);

@@ -11,7 +11,7 @@
 #include "planner/cli/outcome.h"
 #include "planner/cli/rank.h"
 #include "planner/cli/why.h"
-#include "planner/partitions.h"
+#include "planner/job_parts.h"
 #include "planner/space.h"
 #include "planner/space_count.h"
 #include "planner/verify.h"
@@ -45,17 +45,17 @@ void add_counts(const SpaceCount& count, TextTable& table, nlohmann::json& j) {
 }
 
 int print_space(const PlanArguments& a, const CommonOptions& common) {
-  const std::vector<Job> parts = on_partitions(load_job(a.job));
+  const Job job = load_job(a.job);
+  const std::vector<Job> parts = job_parts(job);
   const std::int64_t group = statistics_group(parts[0]);
   std::vector<SpaceField> fields = describe_space(parts[0], group);
   SpaceCount count = kEmptySpace;
-  std::string sizes;
   for (const Job& part : parts) {
     const std::int64_t micro_batch = cells(part, group).front().micro_batch;
     count = count + count_space(part, build_graph(part, micro_batch), group);
-    sizes += (sizes.empty() ? "" : ", ") + std::to_string(part.machine.ipus);
   }
-  if (parts.size() > 1) fields.insert(fields.begin(), {"ipus", sizes + "; the lists are those of the first"});
+  const std::vector<SpaceField> more = fields_of_parts(job, parts);
+  fields.insert(fields.end(), more.begin(), more.end());
   nlohmann::json j = nlohmann::json::object();
   TextTable table;
   table.headings = {"field", "draws from"};

@@ -3,9 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/error.h"
 #include "model/machine/load_machine.h"
 #include "planner/front.h"
-#include "planner/partitions.h"
+#include "planner/job_parts.h"
 #include "planner/plan_job.h"
 #include "planner/tell_apart.h"
 #include "tests/planner/world.h"
@@ -105,7 +106,7 @@ TEST(Front, KeepsWhatNothingIsBetterThan) {
 TEST(Partitions, AreSearchedWithALimitOrAFrontOfThem) {
   const auto sizes = [](const json& job) {
     std::vector<std::int64_t> out;
-    for (const Job& part : on_partitions(World(job).job)) out.push_back(part.machine.ipus);
+    for (const Job& part : job_parts(World(job).job)) out.push_back(part.machine.ipus);
     return out;
   };
   json job = test::small_gpt({});
@@ -133,6 +134,37 @@ TEST(Partitions, FewerIpusMayBeFaster) {
   ASSERT_EQ(fewer.status, PlanStatus::planned);
   EXPECT_GE(fewer.samples_per_second, all.samples_per_second);
   EXPECT_EQ(fewer.plan.ipus(), 1);
+}
+
+TEST(Parts, ListsOfFormatsAndSerialisationAreSearchedValueByValue) {
+  json job = test::small_gpt({{"tensor_parallel", 1}, {"pipeline_stages", 2}, {"micro_batch", 2}});
+  job["plan"]["precision"] = {{"partials", {"fp16", "fp32"}}, {"weights", {"fp16", "fp32"}}};
+  job["plan"]["serialisation"] = {{"head", {0, 4}}};
+  const std::vector<Job> parts = job_parts(World(job).job);
+  ASSERT_EQ(parts.size(), 8U);
+  EXPECT_EQ(parts[0].pins.serialisation.head, 0);
+  EXPECT_EQ(parts[1].pins.serialisation.head, 4);
+  for (const Job& part : parts) EXPECT_EQ(part.pins.precision.weights, part.pins.precision.activations);
+
+  // The best of all is the best of the best of each.
+  double best = 0;
+  for (const Job& part : parts) best = std::max(best, plan_job(part, {}).samples_per_second);
+  EXPECT_GT(best, 0);
+  EXPECT_EQ(plan_job(World(job).job, {}).samples_per_second, best);
+
+  std::string fields;
+  for (const SpaceField& f : fields_of_parts(World(job).job, parts)) fields += f.name + ": " + f.values + "\n";
+  EXPECT_EQ(fields, "precision.partials: fp16, fp32\nprecision.weights: fp16, fp32\nserialisation.head: 0, 4\n");
+}
+
+TEST(Parts, ProductsNeedOperandsOfOneType) {
+  json job = test::small_gpt({});
+  job["plan"]["precision"] = {{"weights", {"fp16", "fp32"}}, {"activations", {"fp16", "fp32"}}};
+  EXPECT_EQ(job_parts(World(job).job).size(), 2U);
+  job["plan"]["precision"]["activations"] = {"fp32"};
+  EXPECT_EQ(job_parts(World(job).job).size(), 1U);
+  job["plan"]["precision"] = {{"weights", {"fp16"}}, {"activations", {"fp32"}}};
+  EXPECT_THROW(job_parts(World(job).job), Error);
 }
 
 TEST(Limits, StreamingMemoryIsTheLesserOfMachineAndJob) {
