@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// superstep-view [REPORT ...]
+// superstep-view [REPORT ...] [JOB.json ...]
 // superstep-view REPORT [REPORT ...] --export VIEW -o FILE
 #include <QApplication>
 #include <QCommandLineParser>
+#include <QSettings>
 #include <cstdio>
 #include <cstring>
 
+#include "gui/batch/queue.h"
 #include "gui/export.h"
 #include "gui/main_window.h"
 #include "gui/theme.h"
@@ -68,9 +70,9 @@ int run(QApplication& app, const QCommandLineParser& parser) {
   const bool exports = parser.isSet("export");
   if (!exports) {
     session.setReadsAside(kManySteps);
+    session.batch().remember(QSettings(QSettings::IniFormat, QSettings::UserScope, "superstep", "batch").fileName());
     MainWindow window(session);
-    for (const QString& path : parser.positionalArguments()) session.open(path);
-    if (!failures.isEmpty()) emit session.failed(failures.last());  // opening the next report hid it
+    window.openFiles(parser.positionalArguments());
     window.show();
     return app.exec();
   }
@@ -102,7 +104,7 @@ int main(int argc, char** argv) {
   parser.setApplicationDescription("Shows Superstep reports.");
   parser.addHelpOption();
   parser.addVersionOption();
-  parser.addPositionalArgument("report", "Reports to open.", "[REPORT ...]");
+  parser.addPositionalArgument("report", "Reports to open, jobs and sweeps to queue.", "[REPORT ...] [JOB.json ...]");
   parser.addOption({"export", "Write a view to a file and leave.", "VIEW"});
   parser.addOption({{"o", "output"}, "The file, ending in .png, .svg or .csv.", "FILE"});
   parser.addOption({"size", "Of an exported picture, 1280x800 if not given.", "WxH"});

@@ -152,7 +152,7 @@ void MainWindow::showKeys() {
   add(tr("Wheel, + −"), tr("Heat map: zoom"));
   add(tr("[ ]"), tr("Graph by phase: previous, next phase"));
   add(tr("Space"), tr("Graph by phase: play, pause"));
-  add(tr("/"), tr("Operations, program tree: search"));
+  add(tr("/"), tr("Operations, program tree, batch: search"));
   add(tr("Enter, Shift+Enter"), tr("Search: next, previous"));
   add(tr("← →, Home, End"), tr("Liveness: move the cursor; landscape: next plan"));
   add(tr("↑ ↓"), tr("Compare: select a term"));
@@ -161,6 +161,8 @@ void MainWindow::showKeys() {
   add(tr("A D, wheel"), tr("Pipeline, trace: move"));
   add(tr(". ,"), tr("Pipeline, trace: next and previous box or step"));
   add(tr("[ ]"), tr("Pipeline, trace: previous and next part or cycle"));
+  add(tr("R, Enter, Del"), tr("Batch: run or pause, open the report, remove"));
+  add(tr("Ctrl+↑ Ctrl+↓"), tr("Batch: run earlier, later"));
   add(tr("Ctrl+C"), tr("Table: copy the selected rows, exact values"));
   sheet->show();
 }
