@@ -130,7 +130,10 @@ QString detail_text(const BatchItem& item) {
     }
     return parts.join(" · ");
   }
-  if (!item.message.isEmpty()) return item.message.section('\n', 0, 0);
+  if (!item.message.isEmpty()) {
+    const QString line = item.message.section('\n', 0, 0);
+    return line.startsWith(item.path + '#') ? line.mid(item.path.size()) : line;
+  }
   if (item.rows && item.result) {
     return item.result->label.isEmpty() ? tr("no plan")
                                         : tr("item %1: %2").arg(item.result->item).arg(item.result->label);

@@ -45,9 +45,10 @@ struct BatchItem {
   int id = 0;  // stays when places change
   QString path;
   BatchKind kind = BatchKind::job;
-  int of_sweep = -1;         // a job: this item of the sweep at `path`; -1: the job at `path`
-  QString output;            // report or results of a sweep; empty: not named yet
-  bool may_replace = false;  // `output` is ours or was chosen
+  int of_sweep = -1;  // a job: this item of the sweep at `path`; -1: the job at `path`
+  QString output;     // report or results of a sweep; empty: not named yet
+  // Either lets `output` be replaced: somebody chose it, or there is a file and this item wrote it.
+  bool chosen = false, ours = false;
   BatchState state = BatchState::waiting;
   BatchProgress progress;
   double seconds = 0;                                         // that it has run

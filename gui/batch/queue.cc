@@ -185,6 +185,7 @@ void BatchQueue::cancel(int id) {
   if (!item || item->state != BatchState::running) return;
   drop(id);
   item->state = BatchState::cancelled;
+  item->ours = written(item->output) != 0;
   tell(id);
   emit stateChanged();
   save();
@@ -201,7 +202,7 @@ void BatchQueue::setOutput(int id, const QString& path) {
   BatchItem* item = at(id);
   if (!item || item->state == BatchState::running) return;
   item->output = QFileInfo(path).absoluteFilePath();
-  item->may_replace = true;
+  item->chosen = true;
   tell(id);
   save();
 }
@@ -244,11 +245,12 @@ void BatchQueue::proceed() {
 
 // The name is taken when it is needed: what was written since counts. A file that is not ours is never replaced.
 void BatchQueue::start(BatchItem& item) {
-  if (!item.may_replace) {
+  if (!item.chosen && !item.ours) {
     QStringList taken;
-    for (const BatchItem& other : items_) taken << other.output;
+    for (const BatchItem& other : items_) {
+      if (other.id != item.id) taken << other.output;
+    }
     item.output = free_output(item, folder_, taken);
-    item.may_replace = true;
   }
   item.state = BatchState::running;
   item.progress = {};
@@ -278,6 +280,7 @@ void BatchQueue::ended(int id, const BatchEnd& end) {
   if (!item || child == children_.end()) return;
   item->seconds = static_cast<double>(child->second.elapsed.elapsed()) / 1000;
   const qint64 now = written(item->output);
+  item->ours = now != 0;
   conclude(*item, end, now != 0 && now != child->second.output_before);
   drop(id);
   tell(id);

@@ -65,7 +65,8 @@ void BatchQueue::save() const {
     settings.setValue("sweep", item.kind == BatchKind::sweep);
     settings.setValue("of_sweep", item.of_sweep);
     settings.setValue("output", item.output);
-    settings.setValue("may_replace", item.may_replace);
+    settings.setValue("chosen", item.chosen);
+    settings.setValue("ours", item.ours);
     settings.setValue("state", name_of(item.state));
     settings.setValue("seconds", item.seconds);
     settings.setValue("message", item.message);
@@ -87,7 +88,8 @@ void BatchQueue::restore() {
     item.kind = settings.value("sweep").toBool() ? BatchKind::sweep : BatchKind::job;
     item.of_sweep = settings.value("of_sweep", -1).toInt();
     item.output = settings.value("output").toString();
-    item.may_replace = settings.value("may_replace").toBool();
+    item.chosen = settings.value("chosen").toBool();
+    item.ours = settings.value("ours").toBool();
     item.state = state_of(settings.value("state").toString());
     item.seconds = settings.value("seconds").toDouble();
     item.message = settings.value("message").toString();

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/models/batch_export.h"
 
+#include <QFileInfo>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QSaveFile>
 #include <QXmlStreamWriter>
 #include <algorithm>
 
 #include "gui/format.h"
+#include "model/error.h"
 
 namespace superstep::gui {
 namespace {
@@ -186,6 +189,44 @@ QByteArray batch_junit(const std::vector<BatchItem>& items) {
   xml.writeEndElement();
   xml.writeEndDocument();
   return out;
+}
+
+namespace {
+
+struct Format {
+  const char* ending;
+  QByteArray (*text)(const std::vector<BatchItem>& items);
+};
+constexpr Format kFormats[] = {{"md", batch_markdown}, {"json", batch_json}, {"xml", batch_junit}};
+
+const Format* format_of(const QString& path) {
+  const QString ending = QFileInfo(path).suffix().toLower();
+  for (const Format& format : kFormats) {
+    if (ending == format.ending) return &format;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool is_batch_format(const QString& path) { return format_of(path) != nullptr; }
+
+void write_batch(const std::vector<BatchItem>& items, const QString& path) {
+  const Format* format = format_of(path);
+  if (!format) throw Error(path.toStdString(), "the ending says the format, expected one of: md, json, xml");
+  const QByteArray bytes = format->text(items);
+  QSaveFile file(path);
+  if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit()) {
+    throw Error(path.toStdString(), "cannot be written: " + file.errorString().toStdString());
+  }
+}
+
+bool batch_passed(const std::vector<BatchItem>& items) {
+  return std::all_of(items.begin(), items.end(), [](const BatchItem& item) {
+    if (!item.rows) return case_of(item).outcome == Case::passed;
+    return std::all_of(item.rows->begin(), item.rows->end(),
+                       [](const BatchResult& row) { return case_of(row).outcome == Case::passed; });
+  });
 }
 
 }  // namespace superstep::gui

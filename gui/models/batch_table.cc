@@ -27,6 +27,13 @@ bool has_spare(const BatchResult& r) { return r.tile_peak_bytes >= 0 && r.tile_l
 QString plan_text(const BatchResult& r) { return r.label.isEmpty() || r.fit == Fit::infeasible ? r.verdict : r.label; }
 
 constexpr std::array<PlanColumn, 8> kPlanColumns{{
+    {"Fit", false, false,
+     [](const BatchResult& r, Units) {
+       return r.failed ? QString("failed") : QString::fromUtf8(fit_sign(r.fit)) + ' ' + fit_words(r.fit);
+     },
+     [](const BatchResult& r) { return QVariant(r.failed ? "failed" : fit_words(r.fit)); }},
+    {"Plan, or why not", false, false, [](const BatchResult& r, Units) { return plan_text(r); },
+     [](const BatchResult& r) { return QVariant(plan_text(r)); }},
     {"samples/s", true, false,
      [](const BatchResult& r, Units) { return r.label.isEmpty() ? "" : fixed_decimals(r.samples_per_second, 1); },
      [](const BatchResult& r) { return known(!r.label.isEmpty(), r.samples_per_second); }},
@@ -36,7 +43,7 @@ constexpr std::array<PlanColumn, 8> kPlanColumns{{
     {"% of peak", true, false,
      [](const BatchResult& r, Units) { return r.utilisation < 0 ? "" : fixed_decimals(r.utilisation * 100, 1); },
      [](const BatchResult& r) { return known(r.utilisation >= 0, r.utilisation * 100); }},
-    {"Fullest tile", true, true,
+    {"Tile peak", true, true,
      [](const BatchResult& r, Units units) {
        return r.tile_peak_bytes < 0 ? "" : tile_bytes(r.tile_peak_bytes, units);
      },
@@ -46,21 +53,14 @@ constexpr std::array<PlanColumn, 8> kPlanColumns{{
        return has_spare(r) ? tile_bytes(r.tile_limit_bytes - r.tile_peak_bytes, units) : QString();
      },
      [](const BatchResult& r) { return known_bytes(has_spare(r), r.tile_limit_bytes - r.tile_peak_bytes); }},
-    {"Fit", false, false,
-     [](const BatchResult& r, Units) {
-       return r.failed ? QString("failed") : QString::fromUtf8(fit_sign(r.fit)) + ' ' + fit_words(r.fit);
-     },
-     [](const BatchResult& r) { return QVariant(r.failed ? "failed" : fit_words(r.fit)); }},
-    {"Plan, or why not", false, false, [](const BatchResult& r, Units) { return plan_text(r); },
-     [](const BatchResult& r) { return QVariant(plan_text(r)); }},
     {"Gap, %", true, false,
      [](const BatchResult& r, Units) { return r.gap < 0    ? ""
                                               : r.gap == 0 ? "0"
                                                            : fixed_decimals(r.gap * 100, 2); },
      [](const BatchResult& r) { return known(r.gap >= 0, r.gap * 100); }},
 }};
-constexpr int kSweepFit = 5;  // column
-constexpr int kFirstPlanColumn = kBatchThroughput;
+constexpr int kSweepFit = 2;  // column
+constexpr int kFirstPlanColumn = kBatchFit;
 static_assert(kFirstPlanColumn + static_cast<int>(kPlanColumns.size()) == kBatchOutput);
 
 bool bad(const BatchResult& r) { return r.failed || r.fit == Fit::does_not_fit || r.fit == Fit::infeasible; }

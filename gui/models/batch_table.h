@@ -17,9 +17,9 @@ namespace superstep::gui {
 inline constexpr int kBatchPlace = 0;
 inline constexpr int kBatchJob = 1;
 inline constexpr int kBatchState = 2;
-inline constexpr int kBatchThroughput = 5;
-inline constexpr int kBatchFit = 10;
-inline constexpr int kBatchPlan = 11;  // or why there is none, or what is done just now
+inline constexpr int kBatchFit = 5;
+inline constexpr int kBatchPlan = 6;  // or why there is none, or what is done just now
+inline constexpr int kBatchThroughput = 7;
 inline constexpr int kBatchOutput = 13;
 
 // kSourceRole is the id. Follows the queue row by row, so that what is selected stays.
@@ -47,7 +47,7 @@ class BatchModel : public QAbstractTableModel {
   Units units_ = Units::kib;
 };
 
-inline constexpr int kSweepThroughput = 2;  // column
+inline constexpr int kSweepThroughput = 4;  // column
 TableContents sweep_table(std::shared_ptr<const std::vector<BatchResult>> rows, Units units);
 
 }  // namespace superstep::gui

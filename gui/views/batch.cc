@@ -9,7 +9,6 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
-#include <QSaveFile>
 #include <QShortcut>
 #include <QSpinBox>
 #include <QSplitter>
@@ -22,6 +21,7 @@
 #include "gui/widgets/column_menu.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/panel.h"
+#include "model/error.h"
 
 namespace superstep::gui {
 
@@ -114,6 +114,7 @@ QWidget* BatchView::makeControls() {
   atOnce_->setObjectName("batchAtOnce");
   atOnce_->setAccessibleName(tr("How many run at once; they share the cores"));
   atOnce_->setToolTip(atOnce_->accessibleName());
+  atOnce_->setFixedHeight(26);  // as the buttons
   atOnce_->setRange(1, BatchQueue::mostAtOnce());
   atOnce_->setValue(queue_.atOnce());
   connect(atOnce_, &QSpinBox::valueChanged, &queue_, &BatchQueue::setAtOnce);
@@ -146,7 +147,7 @@ QWidget* BatchView::makeTables() {
       "Nothing is queued. Drop jobs and sweeps (.json files, or a folder of them) on this window, use Add…, or start "
       "with “superstep view JOB.json ...”. Then press Run: each is planned by “superstep plan” and its report opens "
       "from here."));
-  table_->setWideColumn(kBatchPlan, 200);
+  table_->setWideColumn(kBatchPlan, 150);
   table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
   table_->setSortable(kBatchPlace, Qt::AscendingOrder);
   table_->setColumnHidden(kBatchOutput, true);
@@ -359,29 +360,29 @@ void BatchView::chooseExport(const QString& ending) {
 }
 
 void BatchView::exportTo(const QString& path) {
-  const QString ending = QFileInfo(path).suffix().toLower();
-  QByteArray bytes;
-  if (ending == "csv") {
-    bytes = tables_csv(tables()).toUtf8();
-  } else if (ending == "md") {
-    bytes = batch_markdown(queue_.items());
-  } else if (ending == "json") {
-    bytes = batch_json(queue_.items());
-  } else if (ending == "xml") {
-    bytes = batch_junit(queue_.items());
-  } else {
-    emit session_.failed(tr("%1: the ending says the format, expected one of: csv, md, json, xml").arg(path));
-    return;
-  }
-  QSaveFile file(path);
-  if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit()) {
-    emit session_.failed(tr("%1: cannot be written: %2").arg(path, file.errorString()));
+  try {
+    if (is_batch_format(path)) {
+      write_batch(queue_.items(), path);
+    } else if (QFileInfo(path).suffix().toLower() == "csv") {
+      export_view(session_, *find_view("batch"), path);
+    } else {
+      throw Error(path.toStdString(), "the ending says the format, expected one of: csv, md, json, xml");
+    }
+  } catch (const Error& error) {
+    emit session_.failed(QString::fromUtf8(error.what()));
   }
 }
 
+// The queue, and the items of each sweep in it.
 std::vector<NamedTable> BatchView::tables() const {
   std::vector<NamedTable> out{{"Queue", &model_}};
-  if (details_->rows().rowCount() > 0) out.push_back({"Items of the selected sweep", &details_->rows()});
+  sweeps_.clear();
+  for (const BatchItem& item : queue_.items()) {
+    if (!item.rows) continue;
+    sweeps_.push_back(std::make_unique<TableModel>());
+    sweeps_.back()->setContents(sweep_table(item.rows, session_.units()));
+    out.push_back({item.name(), sweeps_.back().get()});
+  }
   return out;
 }
 

@@ -53,6 +53,7 @@ class BatchView : public View {
   BatchQueue& queue_;
   BatchModel model_;
   SortedModel shown_{&model_};
+  mutable std::vector<std::unique_ptr<TableModel>> sweeps_;  // what tables() points to
   DataTable* table_;
   BatchDetails* details_;
   Panel* panel_;

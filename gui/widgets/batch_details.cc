@@ -11,7 +11,7 @@
 namespace superstep::gui {
 namespace {
 
-constexpr int kTextHeight = 96;  // five lines above the items of a sweep
+constexpr int kTextHeight = 66;  // three lines above the items of a sweep
 
 QString text_of(const BatchItem& item, const QString& command) {
   QStringList lines;
@@ -19,15 +19,15 @@ QString text_of(const BatchItem& item, const QString& command) {
   QString head = BatchDetails::tr("%1 %2: %3").arg(is_job ? "Job" : "Sweep", item.name(), state_text(item));
   if (item.seconds > 0) head += BatchDetails::tr(" after %1 s").arg(fixed_decimals(item.seconds, 1));
   lines << head;
-  if (item.rows && item.result) {
-    lines << BatchDetails::tr("Fastest: item %1, %2").arg(item.result->item).arg(item.result->grid);
+  if (item.rows) {
+    if (item.result) lines[0] += BatchDetails::tr(". Fastest: %1").arg(item.result->grid);
   } else {
     const QString said = !item.message.isEmpty() ? item.message
                          : item.result           ? item.result->verdict
                                                  : detail_text(item);
     if (!said.isEmpty()) lines << said;
+    if (item.ours) lines << BatchDetails::tr("%1: %2").arg(is_job ? "Report" : "Results", item.output);
   }
-  if (!item.output.isEmpty()) lines << BatchDetails::tr("%1: %2").arg(is_job ? "Report" : "Results", item.output);
   lines << BatchDetails::tr("The same by hand: %1").arg(command);
   if (item.rows) lines << BatchDetails::tr("Enter or a double click on an item plans it as a job of its own.");
   return lines.join('\n');
@@ -62,6 +62,7 @@ BatchDetails::BatchDetails(QWidget* parent) : QWidget(parent) {
 
 void BatchDetails::show(const BatchItem* item, const QString& command, Units units) {
   const QString text = item ? text_of(*item, command) : QString();
+  text_->setMinimumHeight(item && item->rows ? kTextHeight : 0);
   text_->setMaximumHeight(item && item->rows ? kTextHeight : QWIDGETSIZE_MAX);
   if (text != text_->toPlainText()) text_->setPlainText(text);  // or a selection in it would be lost
   const auto rows = item ? item->rows : nullptr;

@@ -167,6 +167,17 @@ TEST_F(Batch, AFileThatIsNotOursIsNeverReplaced) {
   EXPECT_GT(QFileInfo(example_.file("j.ssr")).size(), 10) << "somebody chose it";
 }
 
+TEST_F(Batch, ANameThatWasNotUsedIsFreeAgain) {
+  example_.play(queue_, "silent");
+  const int id = queue_.add(example_.job("j"));
+  ASSERT_TRUE(ran_out(queue_));
+  example_.write("j.ssr", "somebody's, since");
+  example_.play(queue_, "done");
+  queue_.rerun(id);
+  ASSERT_TRUE(ran_out(queue_));
+  EXPECT_EQ(item(0).output, example_.file("j-2.ssr"));
+}
+
 TEST_F(Batch, AFailedRunDoesNotTakeTheReportOfTheOneBefore) {
   example_.play(queue_, "done");
   const int id = queue_.add(example_.job("j"));

@@ -99,9 +99,9 @@ TEST_F(BatchTable, ASweepsItemsAreATable) {
   rows.setContents(sweep_table(queue_.items()[2].rows, Units::kib));
   ASSERT_EQ(rows.rowCount(), 3);
   EXPECT_EQ(rows.index(0, kSweepThroughput).data(kExactRole).toDouble(), 120.25);
-  EXPECT_EQ(rows.index(1, 5).data().toString(), QString::fromUtf8("✕ no plan fits"));
-  EXPECT_EQ(rows.index(1, 5).data(kBetterRole).toInt(), -1);
-  EXPECT_EQ(rows.index(2, 6).data().toString(), "found 3, which does not divide the 8 IPUs");
+  EXPECT_EQ(rows.index(1, 2).data().toString(), QString::fromUtf8("✕ no plan fits"));
+  EXPECT_EQ(rows.index(1, 2).data(kBetterRole).toInt(), -1);
+  EXPECT_EQ(rows.index(2, 3).data().toString(), "found 3, which does not divide the 8 IPUs");
   rows.setContents(sweep_table(nullptr, Units::kib));
   EXPECT_EQ(rows.rowCount(), 0);
 }
@@ -123,6 +123,8 @@ TEST_F(BatchTable, JUnitCountsWhatDoesNotFitAsAFailure) {
       seen << xml.name().toString() + ": " + attribute("message").left(13);
     }
   }
+  EXPECT_FALSE(batch_passed(queue_.items()));
+  EXPECT_TRUE(batch_passed({queue_.items()[0]}));
   EXPECT_FALSE(xml.hasError()) << xml.errorString().toStdString();
   EXPECT_EQ(seen, (QStringList{"jobs 4 1 1 1", "done", "refuse", "error: job.json#/pla", "none",
                                "failure: No plan fits:", "later", "skipped: waiting", "name 3 1 1 0",

@@ -11,6 +11,7 @@
 #include <QJsonObject>
 #include <QLineEdit>
 #include <QMimeData>
+#include <QProcess>
 #include <QSpinBox>
 #include <QTest>
 #include <QToolButton>
@@ -213,6 +214,28 @@ TEST_F(BatchPage, EachControlHasANameAndNothingIsCut) {
     }
   }
   EXPECT_EQ(view_->findChild<QSpinBox*>("batchAtOnce")->maximum(), BatchQueue::mostAtOnce());
+}
+
+// Without a display: planned, then exported.
+TEST_F(BatchPage, TheViewersCommandLinePlansAndExports) {
+  if (!QFile::exists(SUPERSTEP)) GTEST_SKIP() << "superstep is not built";
+  ASSERT_TRUE(QFile::copy(QString(SUPERSTEP_SOURCE) + "/data/jobs/toy-one-ipu.json", example_.file("toy.json")));
+  const auto view = [&](const QStringList& arguments) {
+    QProcess process;
+    process.start(SUPERSTEP_VIEW, arguments);
+    EXPECT_TRUE(process.waitForFinished(60000));
+    return process.exitCode();
+  };
+  EXPECT_EQ(view({example_.file("toy.json"), "--export", "batch", "-o", example_.file("out.json")}), 0);
+  QFile file(example_.file("out.json"));
+  ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+  const QJsonObject job = QJsonDocument::fromJson(file.readAll()).object()["jobs"].toArray()[0].toObject();
+  const ReportFile report = ReportFile::open(example_.file("toy.ssr").toStdString());
+  EXPECT_EQ(job["best"].toObject()["samples_per_second"].toDouble(), report.index().plan().samples_per_second());
+  const QString bad = example_.job("no-batch");
+  EXPECT_EQ(view({bad, "--export", "batch", "-o", example_.file("out.xml")}), 1) << "a job that fails";
+  EXPECT_EQ(view({example_.write("list.json", "[]"), "--export", "batch", "-o", example_.file("x.xml")}), 2);
+  EXPECT_FALSE(QFile::exists(example_.file("x.xml")));
 }
 
 // With the command line itself, where it was built.
