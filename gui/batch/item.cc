@@ -139,8 +139,7 @@ QString detail_text(const BatchItem& item) {
                                         : tr("item %1: %2").arg(item.result->item).arg(item.result->label);
   }
   if (!item.result) return {};
-  return item.result->fit == Fit::infeasible || item.result->label.isEmpty() ? item.result->verdict
-                                                                             : item.result->label;
+  return item.result->label.isEmpty() ? item.result->verdict : item.result->label;
 }
 
 void conclude(BatchItem& item, const BatchEnd& end, bool wrote) {
@@ -163,15 +162,23 @@ BatchResult result_of_report(const QString& path) {
   const report::Index& index = file.index();
   const report::PlanSummary& plan = index.plan();
   BatchResult out;
-  out.fit = index.has_infeasible() ? Fit::infeasible : fit_of(index);
+  out.fit = fit_of(index);
   out.verdict = for_viewer(verdict_sentence(index));
-  if (!index.has_plan()) return out;
+  if (index.has_plan()) {
+    out.tile_peak_bytes = plan.tile_peak_bytes();
+    out.tile_limit_bytes = plan.tile_limit_bytes();
+  }
+  if (index.has_infeasible()) {  // the plan in the report is only the one that comes closest
+    report::Index reason;
+    *reason.mutable_infeasible() = index.infeasible();
+    out.fit = Fit::infeasible;
+    out.verdict = for_viewer(verdict_sentence(reason));
+  }
+  if (!index.has_plan() || index.has_infeasible()) return out;
   out.label = QString::fromStdString(plan.label());
   out.samples_per_second = plan.samples_per_second();
   out.step_time_s = plan.step_time_s();
   out.utilisation = plan.flop_utilisation();
-  out.tile_peak_bytes = plan.tile_peak_bytes();
-  out.tile_limit_bytes = plan.tile_limit_bytes();
   if (index.has_search()) out.gap = index.search().gap();
   return out;
 }

@@ -23,8 +23,7 @@ QVariant known(bool is, double value) { return is ? QVariant(value) : QVariant(Q
 QVariant known_bytes(bool is, std::int64_t value) { return is ? QVariant(qlonglong{value}) : QVariant(QString()); }
 bool has_spare(const BatchResult& r) { return r.tile_peak_bytes >= 0 && r.tile_limit_bytes > 0; }
 
-// The plan that comes closest to fitting is worth less than the reason.
-QString plan_text(const BatchResult& r) { return r.label.isEmpty() || r.fit == Fit::infeasible ? r.verdict : r.label; }
+QString plan_text(const BatchResult& r) { return r.label.isEmpty() ? r.verdict : r.label; }
 
 constexpr std::array<PlanColumn, 8> kPlanColumns{{
     {"Fit", false, false,
@@ -43,7 +42,7 @@ constexpr std::array<PlanColumn, 8> kPlanColumns{{
     {"% of peak", true, false,
      [](const BatchResult& r, Units) { return r.utilisation < 0 ? "" : fixed_decimals(r.utilisation * 100, 1); },
      [](const BatchResult& r) { return known(r.utilisation >= 0, r.utilisation * 100); }},
-    {"Tile peak", true, true,
+    {"Tile", true, true,
      [](const BatchResult& r, Units units) {
        return r.tile_peak_bytes < 0 ? "" : tile_bytes(r.tile_peak_bytes, units);
      },

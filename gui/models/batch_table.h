@@ -17,6 +17,7 @@ namespace superstep::gui {
 inline constexpr int kBatchPlace = 0;
 inline constexpr int kBatchJob = 1;
 inline constexpr int kBatchState = 2;
+inline constexpr int kBatchProgress = 3;  // a bar
 inline constexpr int kBatchFit = 5;
 inline constexpr int kBatchPlan = 6;  // or why there is none, or what is done just now
 inline constexpr int kBatchThroughput = 7;

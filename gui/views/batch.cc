@@ -61,7 +61,8 @@ void BatchView::makeActions() {
   Actions& a = actions_;
   a.add = makeAction(tr("Add…"), "batchAdd", tr("Add jobs and sweeps to the queue"), {});
   a.run = makeAction(tr("Run"), "batchRun", tr("Plan what waits, or start nothing more"), QKeySequence(Qt::Key_R));
-  a.cancel = makeAction(tr("Cancel"), "batchCancel", tr("End the selected rows that run; none selected: all"), {});
+  a.cancel = makeAction(tr("Cancel"), "batchCancel", tr("End the selected rows that run"), {});
+  a.cancel_all = makeAction(tr("Cancel all"), "batchCancelAll", tr("End all that run, and start nothing more"), {});
   a.rerun = makeAction(tr("Run again"), "batchRerun", tr("Queue the selected rows again"), {});
   a.remove = makeAction(tr("Remove"), "batchRemove", tr("Take the selected rows out of the queue"), Qt::Key_Delete);
   a.up = makeAction(tr("↑"), "batchUp", tr("Run the selected row earlier"), QKeySequence(Qt::CTRL | Qt::Key_Up));
@@ -72,8 +73,8 @@ void BatchView::makeActions() {
   a.output = makeAction(tr("Write to…"), "batchOutput", tr("Choose the file that the selected row writes"), {});
   connect(a.add, &QAction::triggered, this, &BatchView::chooseFiles);
   connect(a.run, &QAction::triggered, this, [this] { queue_.isOn() ? queue_.pause() : queue_.run(); });
-  connect(a.cancel, &QAction::triggered, this,
-          [this, of_selected] { selected().empty() ? queue_.cancelAll() : of_selected (&BatchQueue::cancel)(); });
+  connect(a.cancel, &QAction::triggered, this, of_selected(&BatchQueue::cancel));
+  connect(a.cancel_all, &QAction::triggered, &queue_, &BatchQueue::cancelAll);
   connect(a.rerun, &QAction::triggered, this, of_selected(&BatchQueue::rerun));
   connect(a.remove, &QAction::triggered, this, of_selected(&BatchQueue::remove));
   connect(a.up, &QAction::triggered, this, [this] {
@@ -107,7 +108,7 @@ QWidget* BatchView::makeControls() {
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(6);
   const Actions& a = actions_;
-  for (QAction* action : {a.add, a.run, a.cancel, a.rerun, a.remove, a.up, a.down, a.clear}) {
+  for (QAction* action : {a.add, a.run, a.cancel, a.cancel_all, a.rerun, a.remove, a.up, a.down, a.clear}) {
     layout->addWidget(button_of(action));
   }
   atOnce_ = new QSpinBox;
@@ -147,10 +148,10 @@ QWidget* BatchView::makeTables() {
       "Nothing is queued. Drop jobs and sweeps (.json files, or a folder of them) on this window, use Add…, or start "
       "with “superstep view JOB.json ...”. Then press Run: each is planned by “superstep plan” and its report opens "
       "from here."));
-  table_->setWideColumn(kBatchPlan, 150);
+  table_->setWideColumn(kBatchPlan, 190);
   table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
   table_->setSortable(kBatchPlace, Qt::AscendingOrder);
-  table_->setColumnHidden(kBatchOutput, true);
+  for (const int column : {kBatchProgress, kBatchOutput}) table_->setColumnHidden(column, true);
   table_->setContextMenuPolicy(Qt::ActionsContextMenu);
   const Actions& a = actions_;
   table_->addActions({a.open, a.compare, a.cancel, a.rerun, a.output, a.up, a.down, a.remove});
@@ -253,8 +254,8 @@ void BatchView::showState() {
   const Actions& a = actions_;
   a.run->setText(queue_.isOn() ? tr("Pause") : tr("Run"));
   a.run->setEnabled(queue_.isOn() || waiting > 0);
-  a.cancel->setEnabled(ids.empty() ? queue_.running() > 0
-                                   : any([](const BatchItem& i) { return i.state == BatchState::running; }));
+  a.cancel->setEnabled(any([](const BatchItem& i) { return i.state == BatchState::running; }));
+  a.cancel_all->setEnabled(queue_.running() > 0);
   a.rerun->setEnabled(any([](const BatchItem& i) { return i.ended(); }));
   a.remove->setEnabled(!ids.empty());
   a.up->setEnabled(!ids.empty() && queue_.items().size() > 1);

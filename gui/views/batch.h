@@ -61,7 +61,7 @@ class BatchView : public View {
   QSpinBox* atOnce_;
   QToolButton* folder_;
   struct Actions {
-    QAction *add, *run, *cancel, *rerun, *remove, *up, *down, *clear, *open, *compare, *output;
+    QAction *add, *run, *cancel, *cancel_all, *rerun, *remove, *up, *down, *clear, *open, *compare, *output;
   } actions_{};
 };
 

@@ -71,6 +71,18 @@ TEST_F(Batch, AnInfeasibleJobIsDoneAndSaysWhy) {
   EXPECT_THAT(item(0).result->verdict.toStdString(), HasSubstr("No plan fits"));
 }
 
+TEST_F(Batch, WhereNoPlanFitsTheClosestIsNoResult) {
+  ExampleReport report = example_report(Example::does_not_fit);
+  report.index.mutable_infeasible()->set_constraint("tile memory");
+  report.columns.finish(report.index, example_.folder.path / "a.ssr");
+  const BatchResult result = result_of_report(example_.file("a.ssr"));
+  EXPECT_EQ(result.fit, Fit::infeasible);
+  EXPECT_EQ(result.verdict, "No plan fits: tile memory.");
+  EXPECT_EQ(result.label, "");
+  EXPECT_EQ(result.samples_per_second, 0);
+  EXPECT_GT(result.tile_peak_bytes, result.tile_limit_bytes) << "how far it is from fitting";
+}
+
 TEST_F(Batch, ACrashIsAMessage) { expect_failure("crash", "crashed with signal 11:\nterminate called"); }
 TEST_F(Batch, ARefusalIsAMessage) { expect_failure("refuse", "job.json#/plan/replicas: found 3"); }
 TEST_F(Batch, AnEndWithoutAWordIsSaid) { expect_failure("silent", "exit code 3 and no message"); }

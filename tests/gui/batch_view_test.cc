@@ -141,6 +141,12 @@ TEST_F(BatchPage, OneThatHangsIsCancelledByTheButton) {
   ASSERT_TRUE(action("batchCancel")->isEnabled());
   action("batchCancel")->trigger();
   EXPECT_EQ(shown(0, kBatchState), "cancelled");
+  action("batchRerun")->trigger();
+  table_->setFocus();
+  QTest::keyClick(table_, Qt::Key_R);
+  ASSERT_EQ(queue_.running(), 1);
+  action("batchCancelAll")->trigger();
+  EXPECT_EQ(queue_.running(), 0);
   EXPECT_FALSE(window_.grab().isNull());
 }
 
