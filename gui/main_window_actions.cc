@@ -137,17 +137,18 @@ void MainWindow::showKeys() {
   auto* grid = new QGridLayout(sheet);
   grid->setContentsMargins(20, 16, 20, 16);
   grid->setHorizontalSpacing(28);
-  int row = 0;
+  int row = 0, column = 0;
   const auto add = [&](const QString& key, const QString& meaning) {
     auto* name = new QLabel(key);
     name->setFont(ui_font(12, QFont::DemiBold));
-    grid->addWidget(name, row, 0);
-    grid->addWidget(new QLabel(meaning), row++, 1);
+    grid->addWidget(name, row, column);
+    grid->addWidget(new QLabel(meaning), row++, column + 1);
   };
   for (const QAction* action : actions()) {
     if (action->shortcut().isEmpty()) continue;
     add(action->shortcut().toString(QKeySequence::NativeText), action->text().remove('&').remove(QChar(0x2026)));
   }
+  row = 0, column = 2;  // those of single views beside those of the window
   add(tr("W A S D"), tr("Heat map: move"));
   add(tr("Wheel, + −"), tr("Heat map: zoom"));
   add(tr("[ ]"), tr("Graph by phase: previous, next phase"));
