@@ -8,7 +8,7 @@ namespace superstep::gui {
 namespace {
 
 using Text = QString (*)(const BatchResult& result, Units units);
-using Exact = QVariant (*)(const BatchResult& result);
+using Exact = QVariant (*)(const BatchResult& result, Units units);  // in the unit of the title
 
 // A number of a plan; an empty cell where it is not known.
 struct PlanColumn {
@@ -20,7 +20,10 @@ struct PlanColumn {
 };
 
 QVariant known(bool is, double value) { return is ? QVariant(value) : QVariant(QString()); }
-QVariant known_bytes(bool is, std::int64_t value) { return is ? QVariant(qlonglong{value}) : QVariant(QString()); }
+QVariant known_bytes(bool is, std::int64_t value, Units units) {
+  if (!is) return QString();
+  return units == Units::bytes ? QVariant(qlonglong{value}) : QVariant(static_cast<double>(value) / 1024);
+}
 bool has_spare(const BatchResult& r) { return r.tile_peak_bytes >= 0 && r.tile_limit_bytes > 0; }
 
 QString plan_text(const BatchResult& r) { return r.label.isEmpty() ? r.verdict : r.label; }
@@ -30,33 +33,35 @@ constexpr std::array<PlanColumn, 8> kPlanColumns{{
      [](const BatchResult& r, Units) {
        return r.failed ? QString("failed") : QString::fromUtf8(fit_sign(r.fit)) + ' ' + fit_words(r.fit);
      },
-     [](const BatchResult& r) { return QVariant(r.failed ? "failed" : fit_words(r.fit)); }},
+     [](const BatchResult& r, Units) { return QVariant(r.failed ? "failed" : fit_words(r.fit)); }},
     {"Plan, or why not", false, false, [](const BatchResult& r, Units) { return plan_text(r); },
-     [](const BatchResult& r) { return QVariant(plan_text(r)); }},
+     [](const BatchResult& r, Units) { return QVariant(plan_text(r)); }},
     {"samples/s", true, false,
      [](const BatchResult& r, Units) { return r.label.isEmpty() ? "" : fixed_decimals(r.samples_per_second, 1); },
-     [](const BatchResult& r) { return known(!r.label.isEmpty(), r.samples_per_second); }},
+     [](const BatchResult& r, Units) { return known(!r.label.isEmpty(), r.samples_per_second); }},
     {"Step, ms", true, false,
      [](const BatchResult& r, Units) { return r.label.isEmpty() ? "" : milliseconds(r.step_time_s, r.step_time_s); },
-     [](const BatchResult& r) { return known(!r.label.isEmpty(), r.step_time_s * 1e3); }},
+     [](const BatchResult& r, Units) { return known(!r.label.isEmpty(), r.step_time_s * 1e3); }},
     {"% of peak", true, false,
      [](const BatchResult& r, Units) { return r.utilisation < 0 ? "" : fixed_decimals(r.utilisation * 100, 1); },
-     [](const BatchResult& r) { return known(r.utilisation >= 0, r.utilisation * 100); }},
+     [](const BatchResult& r, Units) { return known(r.utilisation >= 0, r.utilisation * 100); }},
     {"Tile", true, true,
      [](const BatchResult& r, Units units) {
        return r.tile_peak_bytes < 0 ? "" : tile_bytes(r.tile_peak_bytes, units);
      },
-     [](const BatchResult& r) { return known_bytes(r.tile_peak_bytes >= 0, r.tile_peak_bytes); }},
+     [](const BatchResult& r, Units units) { return known_bytes(r.tile_peak_bytes >= 0, r.tile_peak_bytes, units); }},
     {"Spare", true, true,
      [](const BatchResult& r, Units units) {
        return has_spare(r) ? tile_bytes(r.tile_limit_bytes - r.tile_peak_bytes, units) : QString();
      },
-     [](const BatchResult& r) { return known_bytes(has_spare(r), r.tile_limit_bytes - r.tile_peak_bytes); }},
+     [](const BatchResult& r, Units units) {
+       return known_bytes(has_spare(r), r.tile_limit_bytes - r.tile_peak_bytes, units);
+     }},
     {"Gap, %", true, false,
      [](const BatchResult& r, Units) { return r.gap < 0    ? ""
                                               : r.gap == 0 ? "0"
                                                            : fixed_decimals(r.gap * 100, 2); },
-     [](const BatchResult& r) { return known(r.gap >= 0, r.gap * 100); }},
+     [](const BatchResult& r, Units) { return known(r.gap >= 0, r.gap * 100); }},
 }};
 constexpr int kSweepFit = 2;  // column
 constexpr int kFirstPlanColumn = kBatchFit;
@@ -85,10 +90,10 @@ bool is_numeric(int column) {
   return plan ? plan->numeric : column == kBatchPlace || column == 4;
 }
 
-QVariant exact_of(const BatchItem& item, int place, int column) {
+QVariant exact_of(const BatchItem& item, int place, int column, Units units) {
   if (column == kBatchPlan) return detail_text(item);
   if (const PlanColumn* plan = plan_column(column))
-    return item.result ? plan->exact(*item.result) : QVariant(QString());
+    return item.result ? plan->exact(*item.result, units) : QVariant(QString());
   switch (column) {
     case kBatchPlace:
       return place + 1;
@@ -111,7 +116,7 @@ QString text_of(const BatchItem& item, int place, int column, Units units) {
   if (column == 3) return {};
   if (column == 4) return item.state == BatchState::waiting ? QString() : fixed_decimals(item.seconds, 1);
   if (column == kBatchOutput) return QFileInfo(item.output).fileName();
-  return exact_of(item, place, column).toString();
+  return exact_of(item, place, column, units).toString();
 }
 
 QString tip_of(const BatchItem& item) {
@@ -189,9 +194,9 @@ QVariant BatchModel::data(const QModelIndex& index, int role) const {
     case Qt::TextAlignmentRole:
       return QVariant::fromValue(Qt::AlignVCenter | (is_numeric(index.column()) ? Qt::AlignRight : Qt::AlignLeft));
     case kExactRole:
-      return exact_of(item, place, index.column());
+      return exact_of(item, place, index.column(), units_);
     case kShareRole:
-      return index.column() == 3 ? exact_of(item, place, 3) : QVariant();
+      return index.column() == 3 ? exact_of(item, place, 3, units_) : QVariant();
     case kBetterRole:
       return better_of(item, index.column());
     case kSourceRole:
@@ -221,7 +226,7 @@ TableContents sweep_table(std::shared_ptr<const std::vector<BatchResult>> rows, 
     out.columns.push_back({.title = title_of(column, units),
                            .numeric = column.numeric,
                            .text = [=](int row) { return column.text(at(row), units); },
-                           .exact = [=](int row) { return column.exact(at(row)); },
+                           .exact = [=](int row) { return column.exact(at(row), units); },
                            .better = {}});
   }
   out.columns[kSweepFit].better = [=](int row) { return bad(at(row)) ? -1 : 0; };

@@ -70,6 +70,8 @@ TEST_F(BatchTable, NumbersAreThoseOfTheReport) {
   EXPECT_EQ(exact(0, kBatchThroughput).toDouble(), plan.samples_per_second());
   EXPECT_EQ(exact(0, kBatchThroughput + 1).toDouble(), plan.step_time_s() * 1e3);
   EXPECT_EQ(exact(0, kBatchThroughput + 2).toDouble(), plan.flop_utilisation() * 100);
+  EXPECT_EQ(exact(0, kBatchThroughput + 3).toDouble() * 1024, plan.tile_peak_bytes()) << "in the unit of the head";
+  model_.setUnits(Units::bytes);
   EXPECT_EQ(exact(0, kBatchThroughput + 3).toLongLong(), plan.tile_peak_bytes());
   EXPECT_EQ(exact(0, kBatchThroughput + 4).toLongLong(), margin_bytes(plan));
   EXPECT_EQ(text(0, kBatchFit), "! fits, tight");
