@@ -74,6 +74,19 @@ QByteArray picture(QWidget& page, const QString& ending) {
   return bytes;
 }
 
+struct Heading {
+  QString title, subtitle;
+};
+
+Heading heading(const ReportPointer& report, const ViewDef& def) {
+  if (!report || def.without_report) return {def.title, {}};
+  const report::Index& index = report->index();
+  const QString title = index.title().empty() ? QFileInfo(QString::fromStdString(report->path().string())).fileName()
+                                              : QString::fromStdString(index.title());
+  return {title,
+          QString::fromStdString(index.plan().label()) + (index.plan().label().empty() ? "" : " · ") + def.title};
+}
+
 }  // namespace
 
 QString tables_csv(const std::vector<NamedTable>& tables) {
@@ -103,19 +116,15 @@ QString tables_csv(const std::vector<NamedTable>& tables) {
 
 void export_view(Session& session, const ViewDef& def, const QString& path, QSize size) {
   const std::string where = path.toStdString();
-  if (!session.report()) throw Error(where, "no report is open, so there is nothing to export");
+  const ReportPointer report = session.report();
+  if (!report && !def.without_report) throw Error(where, "no report is open, so there is nothing to export");
   const QString ending = QFileInfo(path).suffix().toLower();
   if (ending != "png" && ending != "svg" && ending != "csv") {
     throw Error(where, "the ending says the format, expected one of: png, svg, csv");
   }
-  const report::Index& index = session.report()->index();
   View* view = def.make(session, nullptr);
-  const QString title = index.title().empty()
-                            ? QFileInfo(QString::fromStdString(session.report()->path().string())).fileName()
-                            : QString::fromStdString(index.title());
-  Page page(title,
-            QString::fromStdString(index.plan().label()) + (index.plan().label().empty() ? "" : " · ") + def.title,
-            view);
+  const auto [title, subtitle] = heading(report, def);
+  Page page(title, subtitle, view);
   page.setWindowTitle(title);
   QByteArray bytes;
   if (ending == "csv") {

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// superstep-view [REPORT ...]
+// superstep-view [REPORT ...] [JOB.json ...]
 // superstep-view REPORT [REPORT ...] --export VIEW -o FILE
+// superstep-view JOB.json [JOB.json ...] --export batch -o FILE
 #include <QApplication>
 #include <QCommandLineParser>
+#include <QEventLoop>
+#include <QSettings>
 #include <cstdio>
 #include <cstring>
 
+#include "gui/batch/files.h"
+#include "gui/batch/queue.h"
 #include "gui/export.h"
 #include "gui/main_window.h"
+#include "gui/models/batch_export.h"
 #include "gui/theme.h"
 #include "model/error.h"
 
 namespace superstep::gui {
 namespace {
 
+constexpr int kFailed = 1;  // a job whose plan does not fit, or that has none
 constexpr int kBadInput = 2;
 constexpr std::uint64_t kManySteps = 200'000;  // some 50 ms of reading
 
@@ -57,8 +64,22 @@ int run_export(Session& session, const QString& id, const QString& path, const Q
     throw Error("--export", "no view \"" + id.toStdString() + "\"" + name_hint(id.toStdString(), ids));
   }
   if (path.isEmpty()) throw Error("--export", "needs -o FILE, with an ending of png, svg or csv");
+  if (id == "batch" && is_batch_format(path)) {
+    write_batch(session.batch().items(), path);
+    return 0;
+  }
   export_view(session, *view, path, size.isEmpty() ? kExportSize : size_of(size));
   return 0;
+}
+
+// All of them, before anything is exported.
+void plan(BatchQueue& queue, const QStringList& jobs) {
+  const QString left_out = queue.addAll(jobs);
+  if (!left_out.isEmpty()) throw Error("", left_out.toStdString());
+  QEventLoop loop;
+  QObject::connect(&queue, &BatchQueue::finished, &loop, &QEventLoop::quit, Qt::QueuedConnection);
+  queue.run();
+  loop.exec();
 }
 
 int run(QApplication& app, const QCommandLineParser& parser) {
@@ -68,19 +89,26 @@ int run(QApplication& app, const QCommandLineParser& parser) {
   const bool exports = parser.isSet("export");
   if (!exports) {
     session.setReadsAside(kManySteps);
+    session.batch().remember(QSettings(QSettings::IniFormat, QSettings::UserScope, "superstep", "batch").fileName());
     MainWindow window(session);
-    for (const QString& path : parser.positionalArguments()) session.open(path);
-    if (!failures.isEmpty()) emit session.failed(failures.last());  // opening the next report hid it
+    window.openFiles(parser.positionalArguments());
     window.show();
     return app.exec();
   }
   if (parser.positionalArguments().isEmpty()) throw Error("--export", "needs a report");
+  QStringList jobs;
   for (const QString& path : parser.positionalArguments()) {
-    if (!session.open(path)) return fail(failures.join('\n'));
+    if (can_be_queued(path)) {
+      jobs << path;
+    } else if (!session.open(path)) {
+      return fail(failures.join('\n'));
+    }
   }
   session.setCurrent(0);  // what is not compared is about the first
+  if (!jobs.isEmpty()) plan(session.batch(), jobs);
   const int code = run_export(session, parser.value("export"), parser.value("output"), parser.value("size"));
-  return failures.isEmpty() ? code : fail(failures.join('\n'));
+  if (!failures.isEmpty()) return fail(failures.join('\n'));
+  return batch_passed(session.batch().items()) ? code : kFailed;
 }
 
 }  // namespace
@@ -102,9 +130,10 @@ int main(int argc, char** argv) {
   parser.setApplicationDescription("Shows Superstep reports.");
   parser.addHelpOption();
   parser.addVersionOption();
-  parser.addPositionalArgument("report", "Reports to open.", "[REPORT ...]");
+  parser.addPositionalArgument("report", "Reports to open, jobs and sweeps to queue.", "[REPORT ...] [JOB.json ...]");
   parser.addOption({"export", "Write a view to a file and leave.", "VIEW"});
-  parser.addOption({{"o", "output"}, "The file, ending in .png, .svg or .csv.", "FILE"});
+  parser.addOption(
+      {{"o", "output"}, "The file, ending in .png, .svg or .csv; of the batch page also .md, .json, .xml.", "FILE"});
   parser.addOption({"size", "Of an exported picture, 1280x800 if not given.", "WxH"});
   parser.addOption({"dark", "Use the dark theme."});
   parser.process(app);

@@ -15,6 +15,8 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "gui/batch/files.h"
+#include "gui/batch/queue.h"
 #include "gui/export.h"
 #include "gui/theme.h"
 #include "gui/view.h"
@@ -65,6 +67,10 @@ QWidget* MainWindow::makeEmptyPage() {
   command->setMargin(12);
   command->setFrameShape(QFrame::StyledPanel);
   auto* open = new QPushButton(tr("Open a report…"));
+  auto* jobs =
+      new QLabel(tr("Jobs (.json) that are opened or dropped here are queued on the Batch page (B), which plans "
+                    "them and opens their reports."));
+  jobs->setWordWrap(true);
   open->setObjectName("emptyOpen");
   connect(open, &QPushButton::clicked, this, &MainWindow::chooseReport);
   auto* box = new QWidget;
@@ -75,6 +81,7 @@ QWidget* MainWindow::makeEmptyPage() {
   layout->addWidget(text);
   layout->addWidget(command);
   layout->addWidget(open, 0, Qt::AlignLeft);
+  layout->addWidget(jobs);
   auto* centre = new QVBoxLayout(page);
   centre->addWidget(box, 0, Qt::AlignCenter);
   return page;
@@ -128,8 +135,9 @@ void MainWindow::showView(int view) {
   if (view < 0 || view >= static_cast<int>(views_.size())) return;
   current_ = view;
   viewList_->setCurrentRow(view);
-  if (!session_.report()) {
+  if (!canShow()) {
     pages_->setCurrentWidget(emptyPage_);
+    showStatus();
     return;
   }
   View*& page = views_[static_cast<std::size_t>(view)];
@@ -147,9 +155,12 @@ void MainWindow::showView(int view) {
   showStatus();
 }
 
+bool MainWindow::canShow() const {
+  return session_.report() || all_views()[static_cast<std::size_t>(current_)].without_report;
+}
+
 void MainWindow::showReport() {
   const ReportPointer report = session_.report();
-  for (QAction* action : needReport_) action->setEnabled(report != nullptr);
   reportsAction_->setVisible(report != nullptr);
   if (report) {
     setMessage({});
@@ -168,7 +179,8 @@ void MainWindow::showReport() {
 void MainWindow::showStatus() {
   back_->setEnabled(session_.canGoBack());
   forward_->setEnabled(session_.canGoForward());
-  const View* view = session_.report() ? views_[static_cast<std::size_t>(current_)] : nullptr;
+  for (QAction* action : needReport_) action->setEnabled(action == reload_ ? session_.report() != nullptr : canShow());
+  const View* view = canShow() ? views_[static_cast<std::size_t>(current_)] : nullptr;
   statusLeft_->setText(view ? view->statusText() : tr("No report"));
   statusRight_->setText(view ? view->unitsText() : QString());
 }
@@ -184,9 +196,29 @@ void MainWindow::setMessage(const QString& text) {
 }
 
 void MainWindow::chooseReport() {
-  const QString path =
-      QFileDialog::getOpenFileName(this, tr("Open a report"), {}, tr("Superstep reports (*.ssr);;All files (*)"));
-  if (!path.isEmpty()) session_.open(path);
+  openFiles(QFileDialog::getOpenFileNames(
+      this, tr("Open reports, queue jobs"), {},
+      tr("Superstep reports, jobs and sweeps (*.ssr *.json);;Reports (*.ssr);;All files (*)")));
+}
+
+void MainWindow::openFiles(const QStringList& paths) {
+  QStringList queued, messages;
+  const auto failed = connect(&session_, &Session::failed, this, [&](const QString& text) { messages << text; });
+  for (const QString& path : paths) {
+    if (can_be_queued(path)) {
+      queued << path;
+    } else {
+      session_.open(path);
+    }
+  }
+  if (!queued.isEmpty()) {
+    const ViewDef* batch = find_view("batch");
+    showView(static_cast<int>(batch - all_views().data()));
+    const QString left_out = session_.batch().addAll(queued);
+    if (!left_out.isEmpty()) messages << left_out;
+  }
+  disconnect(failed);
+  if (!messages.isEmpty()) setMessage(messages.join('\n'));  // what opened later hid them
 }
 
 void MainWindow::chooseExport(const QString& ending) {
@@ -218,9 +250,11 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
+  QStringList paths;
   for (const QUrl& url : event->mimeData()->urls()) {
-    if (url.isLocalFile()) session_.open(url.toLocalFile());
+    if (url.isLocalFile()) paths << url.toLocalFile();
   }
+  openFiles(paths);
 }
 
 }  // namespace superstep::gui

@@ -24,6 +24,8 @@ class MainWindow : public QMainWindow {
 
   void showView(int view);  // row of all_views(); made when first shown
   int currentView() const { return current_; }
+  // Reports are opened, jobs, sweeps and folders of them queued.
+  void openFiles(const QStringList& paths);
   // Why the last report could not be opened; empty when it could.
   QString message() const;
   // Writes the current view; a failure is shown as message() and gives false.
@@ -42,6 +44,7 @@ class MainWindow : public QMainWindow {
   QWidget* makeEmptyPage();
   QWidget* makeMessageBar();
   QAction* makeAction(const QString& text, const char* name, const QKeySequence& key);
+  bool canShow() const;  // the current view has something to show
   void showReport();
   void showStatus();
   void setMessage(const QString& text);

@@ -137,22 +137,23 @@ void MainWindow::showKeys() {
   auto* grid = new QGridLayout(sheet);
   grid->setContentsMargins(20, 16, 20, 16);
   grid->setHorizontalSpacing(28);
-  int row = 0;
+  int row = 0, column = 0;
   const auto add = [&](const QString& key, const QString& meaning) {
     auto* name = new QLabel(key);
     name->setFont(ui_font(12, QFont::DemiBold));
-    grid->addWidget(name, row, 0);
-    grid->addWidget(new QLabel(meaning), row++, 1);
+    grid->addWidget(name, row, column);
+    grid->addWidget(new QLabel(meaning), row++, column + 1);
   };
   for (const QAction* action : actions()) {
     if (action->shortcut().isEmpty()) continue;
     add(action->shortcut().toString(QKeySequence::NativeText), action->text().remove('&').remove(QChar(0x2026)));
   }
+  row = 0, column = 2;  // those of single views beside those of the window
   add(tr("W A S D"), tr("Heat map: move"));
   add(tr("Wheel, + −"), tr("Heat map: zoom"));
   add(tr("[ ]"), tr("Graph by phase: previous, next phase"));
   add(tr("Space"), tr("Graph by phase: play, pause"));
-  add(tr("/"), tr("Operations, program tree: search"));
+  add(tr("/"), tr("Operations, program tree, batch: search"));
   add(tr("Enter, Shift+Enter"), tr("Search: next, previous"));
   add(tr("← →, Home, End"), tr("Liveness: move the cursor; landscape: next plan"));
   add(tr("↑ ↓"), tr("Compare: select a term"));
@@ -161,6 +162,8 @@ void MainWindow::showKeys() {
   add(tr("A D, wheel"), tr("Pipeline, trace: move"));
   add(tr(". ,"), tr("Pipeline, trace: next and previous box or step"));
   add(tr("[ ]"), tr("Pipeline, trace: previous and next part or cycle"));
+  add(tr("R, Enter, Del"), tr("Batch: run or pause, open the report, remove"));
+  add(tr("Ctrl+↑ Ctrl+↓"), tr("Batch: run earlier, later"));
   add(tr("Ctrl+C"), tr("Table: copy the selected rows, exact values"));
   sheet->show();
 }

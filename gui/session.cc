@@ -5,9 +5,12 @@
 #include <QThread>
 #include <algorithm>
 
+#include "gui/batch/queue.h"
 #include "model/error.h"
 
 namespace superstep::gui {
+
+Session::Session(QObject* parent) : QObject(parent), batch_(std::make_unique<BatchQueue>()) {}
 
 ReportPointer Session::load(const QString& path) {
   try {

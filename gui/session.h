@@ -22,6 +22,8 @@ class QThread;
 
 namespace superstep::gui {
 
+class BatchQueue;
+
 // What the views point at together. -1 and empty: nothing of that kind.
 struct Selection {
   int ipu_class = -1;
@@ -65,7 +67,7 @@ struct TimeState {
 class Session : public QObject {
   Q_OBJECT
  public:
-  explicit Session(QObject* parent = nullptr) : QObject(parent) {}
+  explicit Session(QObject* parent = nullptr);
   ~Session() override;
 
   // Adds the report and makes it current; one that is open already is read again. On failure emits
@@ -113,6 +115,7 @@ class Session : public QObject {
   void setUnits(Units units);
   const QString& filter() const { return filter_; }
   void setFilter(const QString& text);
+  BatchQueue& batch() { return *batch_; }  // jobs that are planned; needs no report
 
  signals:
   void reportChanged();  // also when none is left of the old selection, history and heat state
@@ -154,6 +157,7 @@ class Session : public QObject {
   std::string trial_;
   Units units_ = Units::kib;
   QString filter_;
+  std::unique_ptr<BatchQueue> batch_;
 };
 
 }  // namespace superstep::gui

@@ -39,6 +39,7 @@ struct ViewDef {
   int shortcut;  // Qt::Key, 0: none
   const char* question;
   View* (*make)(Session& session, QWidget* parent);
+  bool without_report = false;  // has something to show when none is open
 };
 
 std::span<const ViewDef> all_views();

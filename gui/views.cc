@@ -2,6 +2,7 @@
 #include <array>
 
 #include "gui/view.h"
+#include "gui/views/batch.h"
 #include "gui/views/compare.h"
 #include "gui/views/graph.h"
 #include "gui/views/heatmap.h"
@@ -22,7 +23,7 @@ View* make(Session& session, QWidget* parent) {
   return new V(session, parent);
 }
 
-constexpr std::array<ViewDef, 11> kViews{{
+constexpr std::array<ViewDef, 12> kViews{{
     {"summary", "Summary", Qt::Key_1, "How fast, does it fit, where does the time go?", make<SummaryView>},
     {"heatmap", "Heat map", Qt::Key_2, "Which tile, in which phase, is full or slow?", make<HeatmapView>},
     {"graph", "Graph by phase", Qt::Key_3, "What runs now, where, and what is loaded or stored meanwhile?",
@@ -35,6 +36,7 @@ constexpr std::array<ViewDef, 11> kViews{{
     {"compare", "Compare", Qt::Key_8, "Which plan, why, and is the difference real?", make<CompareView>},
     {"landscape", "Landscape", Qt::Key_9, "What else is possible, and how close?", make<LandscapeView>},
     {"whatif", "What-if", Qt::Key_0, "What would a change of a pin or of the machine do?", make<WhatIfView>},
+    {"batch", "Batch", Qt::Key_B, "What became of the jobs?", make<BatchView>, true},
 }};
 
 }  // namespace

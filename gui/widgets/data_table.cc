@@ -83,7 +83,8 @@ class CellDelegate : public QStyledItemDelegate {
     const QRectF track(inner.left(), inner.center().y() - 3, inner.width(), 6);
     painter.fillRect(track, theme.track);
     const double share = std::clamp(index.data(kShareRole).toDouble(), 0.0, 1.0);
-    const Fill fill = fill_of_memory(index.data(kMemoryRole).toString().toStdString());
+    const QString memory = index.data(kMemoryRole).toString();
+    const Fill fill = memory.isEmpty() ? Fill{theme.accent, Hatch::none, {}, {}} : fill_of_memory(memory.toStdString());
     draw_fill(painter, QRectF(track.topLeft(), QSizeF(track.width() * share, track.height())), fill);
   }
 

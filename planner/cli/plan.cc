@@ -3,6 +3,7 @@
 #include <iomanip>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include "model/error.h"
@@ -14,6 +15,7 @@
 #include "planner/job_parts.h"
 #include "planner/space.h"
 #include "planner/space_count.h"
+#include "planner/sweep.h"
 #include "planner/verify.h"
 #include "traces/summary_text.h"
 
@@ -22,6 +24,7 @@ namespace {
 
 struct PlanArguments {
   std::string job, report, pinned, why;
+  std::optional<std::size_t> item;  // of a sweep, which `job` is then
   bool space = false, verify = false;
   OutcomeOptions options;
 };
@@ -32,6 +35,15 @@ std::string power_of_ten(double log10) {
   std::ostringstream s;
   s << "10^" << std::fixed << std::setprecision(1) << log10;
   return s.str();
+}
+
+Job job_of(const PlanArguments& a) {
+  if (!a.item) return load_job(a.job);
+  const Sweep sweep = load_sweep(a.job);
+  if (*a.item >= sweep.size())
+    throw Error("--item", "found " + std::to_string(*a.item) + ", expected an item from 0 to " +
+                              std::to_string(sweep.size() - 1) + " of " + a.job);
+  return read_job(sweep.job(*a.item), sweep.job_source);
 }
 
 void add_counts(const SpaceCount& count, TextTable& table, nlohmann::json& j) {
@@ -45,7 +57,7 @@ void add_counts(const SpaceCount& count, TextTable& table, nlohmann::json& j) {
 }
 
 int print_space(const PlanArguments& a, const CommonOptions& common) {
-  const Job job = load_job(a.job);
+  const Job job = job_of(a);
   const std::vector<Job> parts = job_parts(job);
   const std::int64_t group = statistics_group(parts[0]);
   std::vector<SpaceField> fields = describe_space(parts[0], group);
@@ -75,12 +87,12 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
   if (a.space) return print_space(a, common);
   check_output(a.report);
   check_output(common.json);
-  if (!a.pinned.empty()) check_same_question(load_job(a.job), load_job(a.pinned));
+  if (!a.pinned.empty()) check_same_question(job_of(a), load_job(a.pinned));
   const std::optional<nlohmann::json> pins = a.why.empty() ? std::nullopt : std::optional(read_why(a.why));
   WarmTables warm;
   OutcomeOptions options = a.options;
   options.record = !a.report.empty();
-  Outcome o = solve(load_job(a.job), options, common, warm);
+  Outcome o = solve(job_of(a), options, common, warm);
   check_estimated(o);
   std::optional<WhyNot> why;
   if (pins) why = explain_why_not(o, *pins, a.options, common, warm);
@@ -115,6 +127,9 @@ void add_plan(CLI::App& app, CommonOptions& common, Run& run) {
   CLI::App* sub =
       sub_command(app, common, "plan", "Search the best plan of a job; print it, the runners-up, waterfall and memory");
   sub->add_option("job", a->job, "Job file")->required()->type_name("JOB.json");
+  sub->add_option("--item", a->item, "The job is a sweep: plan this item of it")
+      ->check(CLI::Range(0, 99'999))
+      ->type_name("N");
   sub->add_option("-o,--output", a->report, "Write a report for the viewer")->type_name("REPORT.ssr");
   sub->add_flag("--space", a->space, "Print what each field draws from and how many plans there are, and stop");
   sub->add_option("--top", a->options.top, "Plans to list, different in kind")

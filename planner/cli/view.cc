@@ -32,7 +32,8 @@ void add_view(CLI::App& app, CommonOptions&, Run& run) {
   };
   auto a = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand("view", "Open reports in the viewer, or write one view without a display");
-  sub->add_option("reports", a->reports, "Report files")->type_name("REPORT.ssr ...");
+  sub->add_option("reports", a->reports, "Report files; jobs and sweeps are queued on the batch page")
+      ->type_name("REPORT.ssr ...");
   sub->add_option("--export", a->view, "Write this view to a file")->type_name("VIEW");
   sub->add_option("-o,--output", a->output, "PNG, SVG or CSV by its ending")->type_name("FILE");
   sub->callback([a, &run] {

@@ -60,4 +60,15 @@ run sweep "$toy" -o results.sqlite --time-limit 9
 expect 2 err 'found 50.0 for /time_limit, expected 9.0'
 run sweep "$toy" -o whole.csv
 expect 2 err 'whole.csv: found another kind of file'
+
+# One item as a job: the same numbers, and a report.
+run plan "$toy" --item 22 --json item.json -o item.ssr --quiet
+expect 0 item.json '"label": "t=2 p=1 r=4 m=4 g=1"' "$(grep -F '"item": 22,' -A 60 whole.json | grep -m 1 samples_per_second | tr -d ', ' | sed 's/:/: /')"
+[[ -s item.ssr ]] || complain "no report of an item"
+run plan "$toy" --item 3
+expect 2 err '/plan/replicas: found 16, which does not divide the 8 IPUs'
+run plan "$toy" --item 36
+expect 2 err '--item: found 36, expected an item from 0 to 35'
+run plan "$given/../jobs/toy-free.json" --item 0
+expect 2 err 'toy-free.json#/batch: unknown key'
 finish
