@@ -126,6 +126,28 @@ QString time_text(const GraphShown& shown, std::int64_t cycles) {
   return QObject::tr("%1 ms   %2 cycles").arg(fixed_decimals(shown.ms(cycles), 2), grouped(cycles));
 }
 
+// "3.1 of 5.05 GB/s   61 %": the mean over a phase.
+QString rate_text(const GraphShown& shown, std::int64_t bytes, std::int64_t cycles, double roof) {
+  const double clock = shown.report->index().clock_hz();
+  if (!(clock > 0) || cycles <= 0) return {};
+  const double rate = static_cast<double>(bytes) * clock / static_cast<double>(cycles);
+  const auto text = [](double of) { return fixed_decimals(of / 1e9, of < 1e11 ? 2 : 0); };
+  return QObject::tr("%1 of %2 GB/s   %3 %").arg(text(rate), text(roof), share_percent(rate, roof));
+}
+
+void add_rates(std::vector<Fact>& facts, const GraphShown& shown, int phase) {
+  if (phase >= std::ssize(shown.rates)) return;
+  const PhaseRates& rates = shown.rates[static_cast<std::size_t>(phase)];
+  const std::int64_t cycles = shown.phases->list[static_cast<std::size_t>(phase)].row.cycles;
+  const report::Index& index = shown.report->index();
+  if (rates.stream_bytes >= 0 && index.streaming_bytes_per_s() > 0)
+    facts.push_back(
+        {QObject::tr("Streaming Memory"), rate_text(shown, rates.stream_bytes, cycles, index.streaming_bytes_per_s())});
+  if (rates.exchange_bytes >= 0 && index.exchange_bytes_per_s() > 0)
+    facts.push_back(
+        {QObject::tr("Exchange"), rate_text(shown, rates.exchange_bytes, cycles, index.exchange_bytes_per_s())});
+}
+
 QString ipus_of(const GraphShown& shown, const GraphPhase& phase) {
   std::vector<int> classes;
   for (const PhaseWork& work : phase.works) {
@@ -172,6 +194,7 @@ TableContents graph_facts_table(const GraphShown& shown, const GraphMoment& mome
                                                       ? QObject::tr("Streaming Memory")
                                                       : QObject::tr("computing")});
     }
+    add_rates(facts, shown, moment.phase);
     if (phase.number >= 0) {
       facts.push_back({QObject::tr("Weights of %1 %2").arg(group_title(*shown.phases).toLower()).arg(phase.number),
                        QObject::tr("%1 MB").arg(megabytes(weights_of(shown, phase.number)))});

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "gui/models/graph_data.h"
+#include "gui/models/graph_rates.h"
 #include "gui/models/report_tables.h"
 
 namespace superstep::gui {
@@ -13,6 +13,7 @@ struct GraphShown {
   ReportPointer report;
   std::shared_ptr<const Graph> graph;
   std::shared_ptr<const Phases> phases;
+  std::vector<PhaseRates> rates = {};  // one for each of the phases; empty: not known
 
   QString ipuName(int ipu_class) const;
   double ms(std::int64_t cycles) const;  // 0 without a clock

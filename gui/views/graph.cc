@@ -15,6 +15,7 @@
 #include "gui/widgets/panel.h"
 #include "gui/widgets/phase_slider.h"
 #include "gui/widgets/player.h"
+#include "model/error.h"
 
 namespace superstep::gui {
 
@@ -132,6 +133,12 @@ void GraphView::rebuild() {
   shown_.report = report;
   shown_.graph = session_.graph();
   shown_.phases = std::make_shared<const Phases>(graph_phases(report->index().program(), *shown_.graph));
+  shown_.rates.clear();
+  try {
+    shown_.rates = phase_rates(*report, *shown_.phases, *session_.steps(), *session_.heat());
+  } catch (const Error& error) {
+    emit session_.failed(QString::fromUtf8(error.what()));
+  }
   edges_.setContents(graph_edges_table(shown_));
   phases_.setContents(graph_phases_table(shown_));
   chart_->setGraph(shown_);
