@@ -4,6 +4,8 @@
 #include <QObject>
 #include <algorithm>
 
+#include "gui/models/liveness.h"
+
 namespace superstep::gui {
 namespace {
 
@@ -244,6 +246,39 @@ TableContents graph_works_table(const GraphShown& shown, int phase) {
                   [=](int row) { return QVariant(shown.ms(at(row).cycles) * 1e3); }}};
   out.columns[1].numeric = true;
   out.columns[4].title = QString(QChar(0x00B5)) + "s";
+  return out;
+}
+
+TableContents graph_ops_table(const GraphShown& shown, const Steps& steps, int function) {
+  struct OpRow {
+    std::string name;
+    std::int64_t supersteps = 0, cycles = 0, compute = 0, bytes = 0;
+  };
+  auto rows = std::make_shared<std::vector<OpRow>>();
+  const auto [first, end] = steps_of_function(shown.report->index(), steps, function);
+  for (std::int64_t s = first; s < end; ++s) {
+    const auto at = static_cast<std::size_t>(s);
+    if (rows->empty() || rows->back().name != steps.name[at]) rows->push_back({steps.name[at]});
+    OpRow& op = rows->back();
+    ++op.supersteps;
+    op.cycles += steps.cycles[at];
+    op.compute += steps.compute_cycles[at];
+    if (steps.kind[at] != "compute") op.bytes += steps.bytes[at];
+  }
+  const auto at = [rows](int row) -> const OpRow& { return (*rows)[static_cast<std::size_t>(row)]; };
+  TableContents out;
+  out.rows = static_cast<int>(rows->size());
+  TableColumn name =
+      text_column("Op, in order", [=](int row) { return text_of(at(row).name.substr(at(row).name.rfind('/') + 1)); });
+  name.exact = [=](int row) { return QVariant(text_of(at(row).name)); };
+  name.kind = [=](int row) { return QString(2 * at(row).compute >= at(row).cycles ? "compute" : "exchange"); };
+  out.columns = {
+      name,
+      number_column("Supersteps", [=](int row) { return at(row).supersteps; }),
+      {QString(QChar(0x00B5)) + "s", true, [=](int row) { return fixed_decimals(shown.ms(at(row).cycles) * 1e3, 1); },
+       [=](int row) { return QVariant(shown.ms(at(row).cycles) * 1e3); }},
+      number_column("Cycles", [=](int row) { return at(row).cycles; }),
+      number_column("Bytes moved", [=](int row) { return at(row).bytes; })};
   return out;
 }
 

@@ -33,5 +33,7 @@ TableContents graph_phases_table(const GraphShown& shown);
 TableContents graph_facts_table(const GraphShown& shown, const GraphMoment& moment, std::int64_t cursor);
 // Its calls and steps in program order: name, IPU, runs, cycles of one, us of one; kSourceRole is the place in works.
 TableContents graph_works_table(const GraphShown& shown, int phase);
+// The ops inside a call, in order: name, supersteps, us, cycles, bytes exchanged. Cycles sum to those of the call.
+TableContents graph_ops_table(const GraphShown& shown, const Steps& steps, int function);
 
 }  // namespace superstep::gui

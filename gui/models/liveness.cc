@@ -163,7 +163,7 @@ void add_standing(std::vector<PointLine>& lines, const report::IpuClass& ipu, co
     }
     lines.push_back({QObject::tr("kept by earlier calls"), "activations", liveness.kept(point)});
   } else {
-    lines.push_back({QObject::tr("Resident in this phase"), {}, p.resident_bytes});
+    lines.push_back({QObject::tr("Resident"), {}, p.resident_bytes});
   }
 }
 
@@ -175,12 +175,12 @@ TableContents liveness_point_table(const ReportPointer& report, std::shared_ptr<
   if (point < 0 || point >= static_cast<int>(liveness->points.size())) return {};
   const LivenessPoint& p = liveness->points[static_cast<std::size_t>(point)];
   add_standing(*lines, report->index().ipu_classes(liveness->ipu_class), *liveness, point);
-  lines->push_back({QObject::tr("Live in this superstep"), {}, p.live_bytes});
+  lines->push_back({QObject::tr("Live in the step"), {}, p.live_bytes});
   if (p.temporary_bytes >= 0) {
     lines->push_back({QObject::tr("results"), "activations", p.live_bytes - p.temporary_bytes});
     lines->push_back({QObject::tr("temporaries"), "temporaries", p.temporary_bytes});
   } else {
-    lines->push_back({QObject::tr("results and temporaries"), "temporaries", p.live_bytes});
+    lines->push_back({QObject::tr("not told apart"), "temporaries", p.live_bytes});
   }
   lines->push_back({QObject::tr("Total"), {}, p.total()});
   lines->push_back({QObject::tr("To spare"), {}, liveness->limit - p.total()});

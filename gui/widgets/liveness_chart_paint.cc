@@ -96,7 +96,7 @@ void LivenessChart::paintStands(QPainter& painter, const LivenessLayout& layout)
       paintResident(painter, layout, left, left + wide);
       fill(liveness.always_live, resident, fill_of_memory("activations"));
     } else {
-      fill(0, resident, total_fill());
+      fill(0, resident, {total_fill().color});
     }
     i = end;
   }

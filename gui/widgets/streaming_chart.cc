@@ -31,7 +31,11 @@ void StreamingChart::setMemory(std::shared_ptr<const StreamingMemory> memory) {
 StreamingLayout StreamingChart::layoutNow() const {
   const QRectF area(kLeft, 0, std::max(20.0, width() - kLeft - kRight), std::max(60.0, height() - kBottom));
   if (isEmpty()) return StreamingLayout::of(area, 1, 1, 1);
-  return StreamingLayout::of(area, memory_->cycles, static_cast<double>(memory_->most_held()), memory_->roof);
+  // Loads beside computing and what computing itself moves are counted at a full rate each: together they may pass it.
+  double most = memory_->roof;
+  for (const StreamStretch& s : memory_->stretches)
+    most = std::max(most, memory_->rate(s.load_bytes + s.store_bytes, s.cycles));
+  return StreamingLayout::of(area, memory_->cycles, static_cast<double>(memory_->most_held()), most);
 }
 
 int StreamingChart::stretchAt(double x) const {

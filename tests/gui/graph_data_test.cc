@@ -142,6 +142,26 @@ TEST_F(GraphDataTest, ExchangeOfAPhaseIsThatOfItsCalls) {
   EXPECT_EQ(rates[1].stream_bytes, -1) << "the report does not say";
 }
 
+TEST_F(GraphDataTest, TheOpsOfACallHaveItsCycles) {
+  open(write_graph_example(folder_.path));
+  const Steps steps = load_steps(*shown_.report);
+  for (int f = 0; f < shown_.report->index().functions_size(); ++f) {
+    const report::Function& function = shown_.report->index().functions(f);
+    TableModel ops;
+    QAbstractItemModelTester tester(&ops, QAbstractItemModelTester::FailureReportingMode::Fatal);
+    ops.setContents(graph_ops_table(shown_, steps, f));
+    std::int64_t supersteps = 0, cycles = 0, of_steps = 0;
+    for (int row = 0; row < ops.rowCount(); ++row) {
+      supersteps += ops.index(row, 1).data(kExactRole).toLongLong();
+      cycles += ops.index(row, 3).data(kExactRole).toLongLong();
+    }
+    for (std::int64_t s = function.first_step(); s < function.first_step() + function.steps(); ++s)
+      of_steps += steps.cycles[static_cast<std::size_t>(s)];
+    EXPECT_EQ(supersteps, function.steps());
+    EXPECT_EQ(cycles, of_steps);
+  }
+}
+
 TEST_F(GraphDataTest, ReportsWithoutAGraphHaveNoPhases) {
   for (const Example which : {Example::tight, Example::infeasible, Example::empty}) {
     open(write_example(which, folder_.path));

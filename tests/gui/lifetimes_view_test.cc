@@ -29,7 +29,7 @@ class LifetimesView : public ::testing::Test {
   }
   const QAbstractItemModel& table(const QString& title) const {
     for (const NamedTable& named : view_->tables()) {
-      if (named.title == title) return *named.model;
+      if (named.name == title) return *named.model;
     }
     ADD_FAILURE() << title.toStdString();
     return *view_->tables()[0].model;
