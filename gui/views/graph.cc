@@ -11,6 +11,7 @@
 #include <QToolButton>
 #include <algorithm>
 
+#include "gui/theme.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/graph_chart.h"
 #include "gui/widgets/legend.h"
@@ -118,6 +119,8 @@ QWidget* GraphView::makeDock() {
   levels_->addWidget(opsTable_);
   auto* open = new QToolButton;
   open->setText(tr("Ops"));
+  open->setFont(ui_font(11));
+  open->setStyleSheet("QToolButton { min-height: 16px; padding: 0 7px; }");
   open->setObjectName("openCall");
   open->setAccessibleName(tr("Show the ops inside the call"));
   open->setToolTip(tr("The ops inside the call that is chosen or runs; so does a double click on it"));
@@ -238,11 +241,14 @@ void GraphView::showPhase() {
 }
 
 void GraphView::showOps() {
+  if (!shown_.phases) return;
+  // While another report or phase takes the place of this one, rows may be those of before.
+  const auto& list = shown_.phases->list;
   const int row = worksTable_->currentIndex().row();
-  const bool known = moment_->phase >= 0 && row >= 0 && row < works_.rowCount();
+  const bool current = moment_->phase >= 0 && moment_->phase == shownPhase_ && shownPhase_ < std::ssize(list);
+  const auto* works = current ? &list[static_cast<std::size_t>(shownPhase_)].works : nullptr;
   const PhaseWork* work =
-      known ? &shown_.phases->list[static_cast<std::size_t>(moment_->phase)].works[static_cast<std::size_t>(row)]
-            : nullptr;
+      works && row >= 0 && row < std::ssize(*works) ? &(*works)[static_cast<std::size_t>(row)] : nullptr;
   ops_.setContents(work ? graph_ops_table(shown_, *session_.steps(), work->function) : TableContents{});
   if (ops_.columnCount() > 1) opsTable_->setColumnHidden(1, true);  // names need the room; CSV has all
   opsTable_->fitColumns();
