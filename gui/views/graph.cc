@@ -131,6 +131,8 @@ QWidget* GraphView::makeDock() {
     showOps();
   });
   connect(worksTable_, &QAbstractItemView::activated, open, [open] { open->setChecked(true); });
+  auto* key = new QShortcut(QKeySequence(Qt::Key_O), this);  // Space plays
+  connect(key, &QShortcut::activated, open, &QToolButton::toggle);
   worksPanel_ = new Panel(tr("Operations"));
   worksPanel_->setContent(levels_);
   worksPanel_->setCorner(open);
