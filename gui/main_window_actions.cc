@@ -153,6 +153,7 @@ void MainWindow::showKeys() {
   add(tr("Wheel, + −"), tr("Heat map: zoom"));
   add(tr("[ ]"), tr("Graph by phase: previous, next phase"));
   add(tr("Space"), tr("Graph by phase: play, pause"));
+  add(tr("O"), tr("Graph by phase: ops inside the call, calls"));
   add(tr("/"), tr("Operations, program tree, batch: search"));
   add(tr("Enter, Shift+Enter"), tr("Search: next, previous"));
   add(tr("← →, Home, End"), tr("Liveness: move the cursor; landscape: next plan"));

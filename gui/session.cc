@@ -89,6 +89,7 @@ std::shared_ptr<const Data> Session::loaded(int report, std::shared_ptr<const Da
 
 std::shared_ptr<const HeatData> Session::heatAt(int report) { return loaded(report, &Open::heat, load_heat); }
 std::shared_ptr<const Variables> Session::variables() { return loaded(current_, &Open::variables, load_variables); }
+std::shared_ptr<const Results> Session::results() { return loaded(current_, &Open::results, load_results); }
 std::shared_ptr<const Steps> Session::steps() { return loaded(current_, &Open::steps, load_steps); }
 std::shared_ptr<const Graph> Session::graph() { return loaded(current_, &Open::graph, load_graph); }
 

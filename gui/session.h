@@ -13,6 +13,7 @@
 #include "gui/format.h"
 #include "gui/models/graph_data.h"
 #include "gui/models/heat_data.h"
+#include "gui/models/lifetimes.h"
 #include "gui/models/report_tables.h"
 #include "gui/models/timeline.h"
 #include "gui/paint/heat_layout.h"
@@ -85,6 +86,7 @@ class Session : public QObject {
   std::shared_ptr<const HeatData> heat() { return heatAt(current_); }
   std::shared_ptr<const HeatData> heatAt(int report);
   std::shared_ptr<const Variables> variables();
+  std::shared_ptr<const Results> results();
   std::shared_ptr<const Steps> steps();
   std::shared_ptr<const Timeline> timeline();
   // The same with the steps of calls. More steps than setReadsAside() says are read on a thread of their own: empty
@@ -135,6 +137,7 @@ class Session : public QObject {
     ReportPointer report;
     std::shared_ptr<const HeatData> heat;
     std::shared_ptr<const Variables> variables;
+    std::shared_ptr<const Results> results;
     std::shared_ptr<const Steps> steps;
     std::shared_ptr<const Timeline> timeline, trace;
     std::shared_ptr<const Graph> graph;

@@ -144,7 +144,8 @@ void add_ipus(report::Index& index, const Evaluated& e, const UnitTable& table) 
     c->set_ddr_bytes(e.program.ddr[i].total().value);
     c->set_ddr_limit_bytes(m.streaming_per_ipu().value);
     c->set_busy_s(table.model().seconds(e.timeline.busy[i]).value);
-    c->set_peak_step(-1);
+    c->set_peak_step(-1);  // the columns say where; see add_columns()
+    c->set_peak_phase(-1);
   }
 }
 
@@ -394,6 +395,11 @@ report::Index make_index(Tables& tables, const ReportParts& parts) {
   for (const Measure m : job.pareto) index.add_pareto_measures(std::string(name_of(m)));
   for (const std::string& n : parts.notes) index.add_notes(n);
   if (!parts.shown) return index;
+  const Chip& chip = job.machine.chip;
+  index.set_streaming_bytes_per_s(tables.model().streaming_rate(Location::streaming, 1).value);
+  index.set_exchange_bytes_per_s(static_cast<double>(parts.shown->program.compute_tiles) *
+                                 std::max(chip.exchange.receive.value, chip.exchange.paired_receive.value) *
+                                 chip.clock.value);
   const Evaluated& e = *parts.shown;
   const UnitTable& table = tables.table(table_key(e.plan));
   *index.mutable_plan() = summary_of(e, job.machine);
@@ -415,7 +421,8 @@ void write_report(Tables& tables, const ReportParts& parts, const std::string& p
   report::Index index = make_index(tables, parts);
   if (parts.shown) add_efficiency(index, *parts.shown, tables);
   ReportWriter writer;
-  if (parts.shown) add_columns(writer, index, *parts.shown, tables.table(table_key(parts.shown->plan)));
+  if (parts.shown)
+    add_columns(writer, index, *parts.shown, tables.table(table_key(parts.shown->plan)), tables.job().optimizer);
   if (parts.search) add_search_columns(writer, *parts.search, tables.job().machine);
   writer.finish(std::move(index), path);
 }

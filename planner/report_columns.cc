@@ -5,8 +5,12 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <tuple>
 
+#include "planner/call_list.h"
 #include "planner/graph_columns.h"
+#include "planner/memory_columns.h"
+#include "planner/streaming_columns.h"
 
 namespace superstep {
 namespace {
@@ -18,7 +22,7 @@ void add_steps(ReportWriter& writer, report::Index& index, const Evaluated& e, c
   const Graph& g = table.facts().graph;
   const CostModel& model = table.model();
   Texts name, kind, term;
-  Integers function, cycles, compute, exchange, sync, bytes, live;
+  Integers function, cycles, compute, exchange, sync, bytes, live, temporary, keeping, tiles;
   std::int64_t number = 0;
   for (const Function& f : e.program.functions) {
     report::Function* out = index.add_functions();
@@ -41,6 +45,9 @@ void add_steps(ReportWriter& writer, report::Index& index, const Evaluated& e, c
       const std::int64_t moved = (s.tile_bytes + s.paired_bytes).value * s.times;
       bytes.push_back(s.kind == StepKind::exchange ? moved * s.tiles : moved);
       live.push_back((s.live + s.temporary).value);
+      temporary.push_back(s.temporary.value);
+      keeping.push_back(s.keeping.value);
+      tiles.push_back(s.tiles);
     }
     ++number;
   }
@@ -54,46 +61,10 @@ void add_steps(ReportWriter& writer, report::Index& index, const Evaluated& e, c
   writer.add_integers("step.sync_cycles", "cycles", sync);
   writer.add_integers("step.bytes", "bytes", bytes);
   writer.add_integers("step.live_bytes", "bytes", live);
+  writer.add_integers("step.temporary_bytes", "bytes", temporary);
+  writer.add_integers("step.keeping_bytes", "bytes", keeping);
+  writer.add_integers("step.tiles", "index", tiles);
 }
-
-// A call in program order, as a column of the heat map.
-struct Phase {
-  std::string name;
-  std::int64_t ipu = 0;
-  FunctionId function;
-  Bytes resident;  // what its phase of phased execution holds
-  Bytes held;      // kept by earlier calls of its block
-  std::int64_t repeats = 1;
-};
-
-class PhaseList {
- public:
-  explicit PhaseList(const Program& program) : p_(program), held_(program.ipus()) { visit(program.root, -1, 0, 1); }
-  std::vector<Phase> take() { return std::move(phases_); }
-
- private:
-  const Program& p_;
-  std::vector<Phase> phases_;
-  std::vector<std::vector<std::pair<UnitId, Bytes>>> held_;
-
-  void visit(const Node& n, std::int64_t ipu, std::int64_t phase, std::int64_t repeats) {
-    if (n.ipu >= 0) ipu = n.ipu;
-    if (n.phase >= 0) phase = n.phase;
-    if (n.kind == Node::Kind::repeat) repeats *= n.micro_batches;
-    if (n.kind == Node::Kind::call && ipu >= 0) call(n, ipu, phase, repeats);
-    for (const Node& c : n.children) visit(c, ipu, phase, repeats);
-  }
-  void call(const Node& n, std::int64_t ipu, std::int64_t phase, std::int64_t repeats) {
-    const Function& f = p_.functions[n.function];
-    auto& held = held_[static_cast<std::size_t>(ipu)];
-    const Residents& stands = p_.residents[static_cast<std::size_t>(ipu)][static_cast<std::size_t>(phase)];
-    Phase column{n.name, ipu, n.function, stands.total(), Bytes(0), repeats};
-    for (const auto& [unit, bytes] : held) column.held += bytes;
-    phases_.push_back(column);
-    if (n.keeps) held.push_back({n.unit, f.kept + (n.keeps_results ? f.crossing : Bytes(0))});
-    if (f.pass == Pass::backward && !held.empty() && held.back().first == n.unit) held.pop_back();
-  }
-};
 
 // What the tiles [first, first + count) do in a phase; they are alike because the same steps use them.
 struct TileRun {
@@ -101,7 +72,7 @@ struct TileRun {
 };
 
 std::vector<TileRun> tile_runs(const Function& f, const CostModel& model, std::int64_t compute_tiles,
-                               std::int64_t chip_tiles, Bytes resident) {
+                               std::int64_t chip_tiles, Bytes resident, bool keeps) {
   std::set<std::int64_t> edges = {0, compute_tiles, chip_tiles};
   for (const Step& s : f.steps) {
     if (s.tiles > 0 && s.tiles < compute_tiles) edges.insert(s.tiles);
@@ -116,7 +87,7 @@ std::vector<TileRun> tile_runs(const Function& f, const CostModel& model, std::i
       const TermCycles t = model.step(s);
       if (s.kind == StepKind::compute) run.compute += t.total().value - t[Term::superstep];
       if (s.kind == StepKind::exchange) run.exchange += (s.tile_bytes + s.paired_bytes).value * s.times;
-      run.memory = std::max(run.memory, (s.live + s.temporary).value);
+      run.memory = std::max(run.memory, (s.live + s.temporary + (keeps ? s.keeping : Bytes(0))).value);
     }
     run.memory += io ? 0 : resident.value;
     runs.push_back(run);
@@ -124,23 +95,25 @@ std::vector<TileRun> tile_runs(const Function& f, const CostModel& model, std::i
   return runs;
 }
 
-void add_heat(ReportWriter& writer, const Evaluated& e, const UnitTable& table) {
+void add_heat(ReportWriter& writer, const Evaluated& e, const UnitTable& table, const CallList& list) {
   const CostModel& model = table.model();
   static constexpr const char* kGroups[] = {"forward", "backward", "update"};  // of passes
   Texts phase_name, group;
-  Integers ipu, cycles, repeats, phase, first, count, compute, exchange, memory;
-  std::map<std::pair<std::int32_t, std::int64_t>, std::vector<TileRun>> known;
+  Integers ipu, cycles, repeats, function, resident_bytes, kept, keeps, phase, first, count, compute, exchange, memory;
+  std::map<std::tuple<std::int32_t, std::int64_t, bool>, std::vector<TileRun>> known;
   std::int64_t number = 0;
-  for (const Phase& p : PhaseList(e.program).take()) {
+  for (const Call& p : list.calls()) {
     const Function& f = e.program.functions[p.function];
     const Bytes resident = p.resident + p.held;
-    auto [it, fresh] = known.try_emplace({p.function.index, resident.value});
-    if (fresh) it->second = tile_runs(f, model, e.program.compute_tiles, model.machine().chip.tiles, resident);
+    auto [it, fresh] = known.try_emplace({p.function.index, resident.value, p.keeps});
+    if (fresh) it->second = tile_runs(f, model, e.program.compute_tiles, model.machine().chip.tiles, resident, p.keeps);
     phase_name.push_back(p.name);
     group.push_back(kGroups[static_cast<std::size_t>(f.pass)]);
     ipu.push_back(p.ipu);
     cycles.push_back(model.function(f).total().value);
     repeats.push_back(p.repeats);
+    function.push_back(p.function.index);
+    resident_bytes.push_back(p.resident.value), kept.push_back(p.held.value), keeps.push_back(p.keeps);
     for (const TileRun& r : it->second) {
       phase.push_back(number), first.push_back(r.first), count.push_back(r.count);
       compute.push_back(r.compute), exchange.push_back(r.exchange), memory.push_back(r.memory);
@@ -152,40 +125,16 @@ void add_heat(ReportWriter& writer, const Evaluated& e, const UnitTable& table) 
   writer.add_integers("heat.phase_ipu_class", "index", ipu);
   writer.add_integers("heat.phase_cycles", "cycles", cycles);
   writer.add_integers("heat.phase_repeats", "index", repeats);
+  writer.add_integers("heat.phase_function", "index", function);
+  writer.add_integers("heat.phase_resident", "bytes", resident_bytes);
+  writer.add_integers("heat.phase_kept", "bytes", kept);
+  writer.add_integers("heat.phase_keeps", "index", keeps);
   writer.add_integers("tile.phase", "index", phase);
   writer.add_integers("tile.first", "index", first);
   writer.add_integers("tile.count", "index", count);
   writer.add_integers("tile.compute_cycles", "cycles", compute);
   writer.add_integers("tile.exchange_bytes", "bytes", exchange);
   writer.add_integers("tile.memory_bytes", "bytes", memory);
-}
-
-void add_variables(ReportWriter& writer, const Evaluated& e, const UnitTable& table) {
-  const GraphFacts& facts = table.facts();
-  Texts name, category;
-  Integers ipu, bytes;
-  for (const StageSpan& s : stage_spans(e.plan, static_cast<std::int64_t>(table.units()))) {
-    for (std::int64_t u = s.begin; u < s.end; ++u) {
-      for (TensorId w : facts.weights[static_cast<std::size_t>(u)]) {
-        const Bytes tile = per_tile(facts, table.sharding(), w, table.tiles());
-        name.push_back(facts.graph.tensors[w].name);
-        category.push_back("weights");
-        ipu.push_back(s.ipu);
-        bytes.push_back(tile.value);
-      }
-      for (TensorId t : facts.boundary[static_cast<std::size_t>(u)]) {
-        if (u != s.begin) continue;
-        name.push_back(facts.graph.tensors[t].name);
-        category.push_back("stash");
-        ipu.push_back(s.ipu);
-        bytes.push_back(per_tile(facts, table.sharding(), t, table.tiles()).value);
-      }
-    }
-  }
-  writer.add_texts("variable.name", name);
-  writer.add_integers("variable.ipu_class", "index", ipu);
-  writer.add_texts("variable.category", category);
-  writer.add_integers("variable.bytes_per_tile", "bytes", bytes);
 }
 
 }  // namespace
@@ -196,11 +145,20 @@ std::string_view text_of(StepKind kind) {
   return kKinds[static_cast<std::size_t>(kind)];
 }
 
-void add_columns(ReportWriter& writer, report::Index& index, const Evaluated& e, const UnitTable& table) {
+void add_columns(ReportWriter& writer, report::Index& index, const Evaluated& e, const UnitTable& table,
+                 const OptimizerSpec& optimizer) {
+  const CallList calls(e.program, table.facts().graph);
   add_graph_columns(writer, e, table);
   add_steps(writer, index, e, table);
-  add_heat(writer, e, table);
-  add_variables(writer, e, table);
+  add_heat(writer, e, table, calls);
+  add_memory_columns(writer, e, table, optimizer, calls);
+  add_streaming_columns(writer, e, table);
+  for (std::size_t i = 0; i < e.program.ipus(); ++i) {
+    const Transient& peak = e.timeline.transient[i];
+    report::IpuClass* c = index.mutable_ipu_classes(static_cast<int>(i));
+    c->set_peak_phase(peak.call);
+    if (peak.step >= 0) c->set_peak_step(index.functions(peak.function.index).first_step() + peak.step);
+  }
 }
 
 }  // namespace superstep

@@ -9,6 +9,7 @@ namespace superstep {
 std::string_view text_of(StepKind kind);
 
 // The columns that report.proto lists: units, steps by function, heat maps by tile class, variables.
-void add_columns(ReportWriter& writer, report::Index& index, const Evaluated& e, const UnitTable& table);
+void add_columns(ReportWriter& writer, report::Index& index, const Evaluated& e, const UnitTable& table,
+                 const OptimizerSpec& optimizer);
 
 }  // namespace superstep

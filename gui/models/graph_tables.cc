@@ -4,6 +4,8 @@
 #include <QObject>
 #include <algorithm>
 
+#include "gui/models/liveness.h"
+
 namespace superstep::gui {
 namespace {
 
@@ -126,6 +128,28 @@ QString time_text(const GraphShown& shown, std::int64_t cycles) {
   return QObject::tr("%1 ms   %2 cycles").arg(fixed_decimals(shown.ms(cycles), 2), grouped(cycles));
 }
 
+// "3.1 of 5.05 GB/s   61 %": the mean over a phase.
+QString rate_text(const GraphShown& shown, std::int64_t bytes, std::int64_t cycles, double roof) {
+  const double clock = shown.report->index().clock_hz();
+  if (!(clock > 0) || cycles <= 0) return {};
+  const double rate = static_cast<double>(bytes) * clock / static_cast<double>(cycles);
+  const auto text = [](double of) { return fixed_decimals(of / 1e9, of < 1e11 ? 2 : 0); };
+  return QObject::tr("%1 of %2 GB/s   %3 %").arg(text(rate), text(roof), share_percent(rate, roof));
+}
+
+void add_rates(std::vector<Fact>& facts, const GraphShown& shown, int phase) {
+  if (phase >= std::ssize(shown.rates)) return;
+  const PhaseRates& rates = shown.rates[static_cast<std::size_t>(phase)];
+  const std::int64_t cycles = shown.phases->list[static_cast<std::size_t>(phase)].row.cycles;
+  const report::Index& index = shown.report->index();
+  if (rates.stream_bytes >= 0 && index.streaming_bytes_per_s() > 0)
+    facts.push_back(
+        {QObject::tr("Streaming Memory"), rate_text(shown, rates.stream_bytes, cycles, index.streaming_bytes_per_s())});
+  if (rates.exchange_bytes >= 0 && index.exchange_bytes_per_s() > 0)
+    facts.push_back(
+        {QObject::tr("Exchange"), rate_text(shown, rates.exchange_bytes, cycles, index.exchange_bytes_per_s())});
+}
+
 QString ipus_of(const GraphShown& shown, const GraphPhase& phase) {
   std::vector<int> classes;
   for (const PhaseWork& work : phase.works) {
@@ -172,6 +196,7 @@ TableContents graph_facts_table(const GraphShown& shown, const GraphMoment& mome
                                                       ? QObject::tr("Streaming Memory")
                                                       : QObject::tr("computing")});
     }
+    add_rates(facts, shown, moment.phase);
     if (phase.number >= 0) {
       facts.push_back({QObject::tr("Weights of %1 %2").arg(group_title(*shown.phases).toLower()).arg(phase.number),
                        QObject::tr("%1 MB").arg(megabytes(weights_of(shown, phase.number)))});
@@ -221,6 +246,39 @@ TableContents graph_works_table(const GraphShown& shown, int phase) {
                   [=](int row) { return QVariant(shown.ms(at(row).cycles) * 1e3); }}};
   out.columns[1].numeric = true;
   out.columns[4].title = QString(QChar(0x00B5)) + "s";
+  return out;
+}
+
+TableContents graph_ops_table(const GraphShown& shown, const Steps& steps, int function) {
+  struct OpRow {
+    std::string name;
+    std::int64_t supersteps = 0, cycles = 0, compute = 0, bytes = 0;
+  };
+  auto rows = std::make_shared<std::vector<OpRow>>();
+  const auto [first, end] = steps_of_function(shown.report->index(), steps, function);
+  for (std::int64_t s = first; s < end; ++s) {
+    const auto at = static_cast<std::size_t>(s);
+    if (rows->empty() || rows->back().name != steps.name[at]) rows->push_back({steps.name[at]});
+    OpRow& op = rows->back();
+    ++op.supersteps;
+    op.cycles += steps.cycles[at];
+    op.compute += steps.compute_cycles[at];
+    if (steps.kind[at] != "compute") op.bytes += steps.bytes[at];
+  }
+  const auto at = [rows](int row) -> const OpRow& { return (*rows)[static_cast<std::size_t>(row)]; };
+  TableContents out;
+  out.rows = static_cast<int>(rows->size());
+  TableColumn name =
+      text_column("Op, in order", [=](int row) { return text_of(at(row).name.substr(at(row).name.rfind('/') + 1)); });
+  name.exact = [=](int row) { return QVariant(text_of(at(row).name)); };
+  name.kind = [=](int row) { return QString(2 * at(row).compute >= at(row).cycles ? "compute" : "exchange"); };
+  out.columns = {
+      name,
+      number_column("Supersteps", [=](int row) { return at(row).supersteps; }),
+      {QString(QChar(0x00B5)) + "s", true, [=](int row) { return fixed_decimals(shown.ms(at(row).cycles) * 1e3, 1); },
+       [=](int row) { return QVariant(shown.ms(at(row).cycles) * 1e3); }},
+      number_column("Cycles", [=](int row) { return at(row).cycles; }),
+      number_column("Bytes moved", [=](int row) { return at(row).bytes; })};
   return out;
 }
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "gui/models/graph_data.h"
+#include "gui/models/graph_rates.h"
 #include "gui/models/report_tables.h"
 
 namespace superstep::gui {
@@ -13,6 +13,7 @@ struct GraphShown {
   ReportPointer report;
   std::shared_ptr<const Graph> graph;
   std::shared_ptr<const Phases> phases;
+  std::vector<PhaseRates> rates = {};  // one for each of the phases; empty: not known
 
   QString ipuName(int ipu_class) const;
   double ms(std::int64_t cycles) const;  // 0 without a clock
@@ -32,5 +33,7 @@ TableContents graph_phases_table(const GraphShown& shown);
 TableContents graph_facts_table(const GraphShown& shown, const GraphMoment& moment, std::int64_t cursor);
 // Its calls and steps in program order: name, IPU, runs, cycles of one, us of one; kSourceRole is the place in works.
 TableContents graph_works_table(const GraphShown& shown, int phase);
+// The ops inside a call, in order: name, supersteps, us, cycles, bytes exchanged. Cycles sum to those of the call.
+TableContents graph_ops_table(const GraphShown& shown, const Steps& steps, int function);
 
 }  // namespace superstep::gui

@@ -13,6 +13,25 @@ namespace {
   throw Error(report.path().string(), "damaged report: " + what);
 }
 
+void load_memory(const ReportFile& report, std::vector<HeatPhase>& phases) {
+  if (!report.has_column("heat.phase_function")) return;
+  const auto functions = report.column_integers("heat.phase_function");
+  const auto resident = report.column_integers("heat.phase_resident"), kept = report.column_integers("heat.phase_kept");
+  const auto keeps = report.column_integers("heat.phase_keeps");
+  const std::size_t n = phases.size();
+  if (functions.size() != n || resident.size() != n || kept.size() != n || keeps.size() != n) {
+    fail(report, "the heat.* columns differ in length");
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (functions[i] < -1 || functions[i] >= report.index().functions_size()) {
+      fail(report, "phase \"" + phases[i].name + "\" runs function " + std::to_string(functions[i]) + " of " +
+                       std::to_string(report.index().functions_size()));
+    }
+    phases[i].function = static_cast<int>(functions[i]);
+    phases[i].resident_bytes = resident[i], phases[i].kept_bytes = kept[i], phases[i].keeps = keeps[i] != 0;
+  }
+}
+
 std::vector<HeatPhase> load_phases(const ReportFile& report) {
   const TextColumn names = report.column_texts("heat.phase");
   const auto classes = report.column_integers("heat.phase_ipu_class");
@@ -30,8 +49,12 @@ std::vector<HeatPhase> load_phases(const ReportFile& report) {
       fail(report, "phase \"" + names[i] + "\" is on IPU class " + std::to_string(classes[i]) + " of " +
                        std::to_string(report.index().ipu_classes_size()));
     }
-    phases[i] = {names[i], groups.size() == n ? groups[i] : "", static_cast<int>(classes[i]), cycles[i], repeats[i]};
+    phases[i].name = names[i];
+    if (groups.size() == n) phases[i].group = groups[i];
+    phases[i].ipu_class = static_cast<int>(classes[i]);
+    phases[i].cycles = cycles[i], phases[i].repeats = repeats[i];
   }
+  load_memory(report, phases);
   return phases;
 }
 

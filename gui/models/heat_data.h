@@ -26,6 +26,10 @@ struct HeatPhase {
   std::int64_t cycles = 0;
   std::int64_t repeats = 0;
   std::size_t first_run = 0, runs = 0;
+  int function = -1;                 // of the report; -1: it does not say
+  std::int64_t resident_bytes = -1;  // on the fullest tile, all the while; -1: the report does not say
+  std::int64_t kept_bytes = 0;       // beside them, by earlier calls
+  bool keeps = false;                // what its backward call reads stays
 };
 
 struct HeatData {

@@ -90,6 +90,10 @@ std::vector<int> phase_functions(const report::Index& index, const HeatData& hea
   std::vector<int> out;
   for (const HeatPhase& phase : heat.phases) {
     const auto at = functions.find(phase.name);
+    if (phase.function >= 0) {
+      out.push_back(phase.function);
+      continue;
+    }
     out.push_back(at == functions.end() || at->second >= index.functions_size() ? -1 : at->second);
   }
   return out;

@@ -286,6 +286,11 @@ Variables load_variables(const ReportFile& report) {
   out.bytes_per_tile = report.column_integers("variable.bytes_per_tile");
   check_lengths(report, "variable.*", out.name.size(),
                 {out.category.size(), out.ipu_class.size(), out.bytes_per_tile.size()});
+  if (report.has_column("variable.first_phase")) {
+    out.first_phase = report.column_integers("variable.first_phase");
+    out.last_phase = report.column_integers("variable.last_phase");
+    check_lengths(report, "variable.*", out.name.size(), {out.first_phase.size(), out.last_phase.size()});
+  }
   for (const std::int64_t c : out.ipu_class) {
     if (c < 0 || c >= report.index().ipu_classes_size()) {
       throw Error(report.path().string(), "damaged report: a variable on IPU class " + std::to_string(c));
@@ -340,6 +345,12 @@ Steps load_steps(const ReportFile& report) {
   for (const auto& [name, column] : integers) {
     *column = report.column_integers(name);
     check_lengths(report, "step.*", s.name.size(), {column->size(), s.kind.size(), s.term.size()});
+  }
+  if (report.has_column("step.temporary_bytes")) {
+    s.temporary_bytes = report.column_integers("step.temporary_bytes");
+    s.keeping_bytes = report.column_integers("step.keeping_bytes");
+    s.tiles = report.column_integers("step.tiles");
+    check_lengths(report, "step.*", s.name.size(), {s.temporary_bytes.size(), s.keeping_bytes.size(), s.tiles.size()});
   }
   return s;
 }

@@ -47,6 +47,8 @@ TableContents phase_table(std::shared_ptr<const HeatData> heat, int phase, Units
 struct Variables {
   TextColumn name, category;
   std::vector<std::int64_t> ipu_class, bytes_per_tile;
+  std::vector<std::int64_t> first_phase, last_phase;  // rows of heat.phase; empty: the report does not say
+  bool have_lifetimes() const { return !first_phase.empty(); }
 };
 Variables load_variables(const ReportFile& report);  // throws Error when the columns disagree
 // Those of one IPU class, or of all for -1.
@@ -56,6 +58,9 @@ TableContents variables_table(const ReportPointer& report, std::shared_ptr<const
 struct Steps {
   TextColumn name, kind, term;
   std::vector<std::int64_t> function, cycles, compute_cycles, exchange_cycles, sync_cycles, bytes, live_bytes;
+  // Empty in old reports: of live_bytes, what only the step needs; what a call that keeps has beside them; tiles that
+  // take part, 0 for all.
+  std::vector<std::int64_t> temporary_bytes, keeping_bytes, tiles;
 };
 Steps load_steps(const ReportFile& report);
 TableContents steps_table(const ReportPointer& report, std::shared_ptr<const Steps> steps);

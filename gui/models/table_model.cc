@@ -21,7 +21,7 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
   const int row = index.row();
   switch (role) {
     case Qt::DisplayRole:
-      return column.share ? QString() : column.text(row);
+      return column.share || column.span ? QString() : column.text(row);
     case Qt::ToolTipRole:
       return contents_.tip ? contents_.tip(row) : QVariant();
     case Qt::TextAlignmentRole:
@@ -34,6 +34,8 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
       return column.kind ? column.kind(row) : QVariant();
     case kShareRole:
       return column.share ? column.share(row) : QVariant();
+    case kSpanRole:
+      return column.span ? QVariant::fromValue(column.span(row)) : QVariant();
     case kBetterRole:
       return column.better ? column.better(row) : QVariant();
     case kStrongRole:

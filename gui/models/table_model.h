@@ -20,6 +20,12 @@ inline constexpr int kSourceRole = Qt::UserRole + 5;  // int: the row's place in
 inline constexpr int kBetterRole =
     Qt::UserRole + 6;  // int: a difference, 1 for the better, -1 for the worse, 0 neither
 
+// A piece of a lane from 0 to 1, and a mark on the lane; below 0: none.
+struct Span {
+  double from = 0, to = 0, mark = -1;
+};
+inline constexpr int kSpanRole = Qt::UserRole + 7;  // Span: a lane instead of text
+
 struct TableColumn {
   QString title;  // with its unit
   bool numeric = false;
@@ -29,6 +35,7 @@ struct TableColumn {
   std::function<QString(int)> kind = {};    // kKindRole
   std::function<double(int)> share = {};    // kShareRole
   std::function<int(int)> better = {};      // kBetterRole
+  std::function<Span(int)> span = {};       // kSpanRole
 };
 
 struct TableContents {
@@ -63,3 +70,5 @@ class SortedModel : public QSortFilterProxyModel {
 };
 
 }  // namespace superstep::gui
+
+Q_DECLARE_METATYPE(superstep::gui::Span)

@@ -9,15 +9,19 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QStackedWidget>
 #include <QToolButton>
 #include <algorithm>
 
 #include "gui/theme.h"
 #include "gui/widgets/compare_chart.h"
 #include "gui/widgets/compare_headline.h"
+#include "gui/widgets/compare_pipelines.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/difference_map.h"
+#include "gui/widgets/legend.h"
 #include "gui/widgets/panel.h"
+#include "gui/widgets/time_controls.h"
 
 namespace superstep::gui {
 namespace {
@@ -47,9 +51,10 @@ CompareView::CompareView(Session& session, QWidget* parent)
   layout->setContentsMargins(12, 12, 12, 12);
   layout->setSpacing(12);
   headline_ = new CompareHeadline;
+  QWidget* upper = makeUpper();
   layout->addWidget(makeControls());
   layout->addWidget(headline_);
-  layout->addWidget(makeWaterfalls(), 66);
+  layout->addWidget(upper, 66);
   layout->addWidget(makeLower(), 34);
   connect(&session_, &Session::reportChanged, this, &CompareView::rebuild);
   connect(&session_, &Session::compareStateChanged, this, &CompareView::rebuild);
@@ -89,6 +94,10 @@ QWidget* CompareView::makeControls() {
   });
   swap_ = tool_button(tr("Swap sides"), "swapSides", tr("Make the first target the source"));
   connect(swap_, &QToolButton::clicked, this, &CompareView::swapSides);
+  auto* shown = new SegmentedButtons({tr("Waterfalls"), tr("Pipelines")}, "compareShown");
+  connect(shown, &SegmentedButtons::chosen, upper_, &QStackedWidget::setCurrentIndex);
+  layout->addWidget(shown);
+  layout->addSpacing(4);
   layout->addLayout(sides_, 1);
   layout->addWidget(add_);
   layout->addSpacing(6);
@@ -101,6 +110,29 @@ QWidget* CompareView::makeControls() {
   layout->addWidget(hideEqual_);
   layout->addWidget(swap_);
   return row;
+}
+
+QWidget* CompareView::makeUpper() {
+  upper_ = new QStackedWidget;
+  upper_->addWidget(makeWaterfalls());
+  upper_->addWidget(makePipelines());
+  return upper_;
+}
+
+QWidget* CompareView::makePipelines() {
+  together_ = new ComparePipelines(session_);
+  togetherLegend_ = new Legend;
+  connect(togetherLegend_, &Legend::hiddenChanged, together_, &ComparePipelines::hide);
+  auto* page = new QWidget;
+  auto* layout = new QVBoxLayout(page);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(2);
+  layout->addWidget(make_scrolling(together_), 1);
+  layout->addWidget(togetherLegend_);
+  togetherPanel_ = new Panel(tr("Pipelines of one step"));
+  togetherPanel_->setContent(page);
+  togetherPanel_->setTable(new DataTable(&pipelines_));
+  return togetherPanel_;
 }
 
 QWidget* CompareView::makeWaterfalls() {
@@ -182,6 +214,10 @@ void CompareView::rebuild() {
   compared_ = compare_reports(std::move(reports), heat);
   headline_->setComparison(*compared_);
   map_->setComparison(compared_);
+  together_->setComparison(compared_);
+  pipelines_.setContents(together_->table());
+  togetherLegend_->setEntries(together_->legend());
+  togetherPanel_->setSubtitle(tr("one time scale; they zoom and scroll together"));
   rebuildSides();
   rebuildTables();
   chart_->setSelectedTerm(session_.selection().term);
@@ -292,11 +328,8 @@ void CompareView::swapSides() {
 }
 
 std::vector<NamedTable> CompareView::tables() const {
-  return {{"Waterfalls", &terms_},
-          {"Key figures", &figures_},
-          {"Fits", &fits_},
-          {"Memory", &memory_},
-          {"Layers and phases", &phases_}};
+  return {{"Waterfalls", &terms_}, {"Key figures", &figures_},      {"Fits", &fits_},
+          {"Memory", &memory_},    {"Layers and phases", &phases_}, {"Pipelines", &pipelines_}};
 }
 
 QString CompareView::statusText() const {

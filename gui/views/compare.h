@@ -7,12 +7,15 @@
 
 class QCheckBox;
 class QHBoxLayout;
+class QStackedWidget;
 class QToolButton;
 
 namespace superstep::gui {
 
 class CompareChart;
 class CompareHeadline;
+class ComparePipelines;
+class Legend;
 class DataTable;
 class DifferenceMap;
 class Panel;
@@ -29,7 +32,9 @@ class CompareView : public View {
 
  private:
   QWidget* makeControls();
+  QWidget* makeUpper();
   QWidget* makeWaterfalls();
+  QWidget* makePipelines();
   QWidget* makeLower();
   QWidget* makePhasesTable();
   void rebuild();        // the comparison and all that shows it
@@ -41,10 +46,14 @@ class CompareView : public View {
 
   Session& session_;
   ComparedPointer compared_;
-  TableModel terms_, figures_, fits_, memory_, phases_;
+  TableModel terms_, figures_, fits_, memory_, phases_, pipelines_;
   SortedModel shownPhases_{&phases_};
   CompareHeadline* headline_;
   CompareChart* chart_;
+  ComparePipelines* together_;
+  Legend* togetherLegend_;
+  Panel* togetherPanel_;
+  QStackedWidget* upper_;
   DataTable* termsTable_;
   DataTable* phasesTable_;
   DifferenceMap* map_;

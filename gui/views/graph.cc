@@ -7,14 +7,18 @@
 #include <QItemSelectionModel>
 #include <QScrollArea>
 #include <QShortcut>
+#include <QStackedWidget>
+#include <QToolButton>
 #include <algorithm>
 
+#include "gui/theme.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/graph_chart.h"
 #include "gui/widgets/legend.h"
 #include "gui/widgets/panel.h"
 #include "gui/widgets/phase_slider.h"
 #include "gui/widgets/player.h"
+#include "model/error.h"
 
 namespace superstep::gui {
 
@@ -103,9 +107,35 @@ QWidget* GraphView::makeDock() {
   connect(worksTable_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& current) {
             if (current.isValid() && !following_) selectWork(current.row());
+            showOps();
           });
+  opsTable_ = new DataTable(&ops_);
+  opsTable_->setObjectName("callOps");
+  opsTable_->setAccessibleName(tr("Ops of the call, in order"));
+  opsTable_->setWideColumn(0, 110);
+  opsTable_->setEmptyText(tr("No call runs here, or the report does not list its supersteps."));
+  levels_ = new QStackedWidget;
+  levels_->addWidget(worksTable_);
+  levels_->addWidget(opsTable_);
+  auto* open = new QToolButton;
+  open->setText(tr("Ops"));
+  open->setFont(ui_font(11));
+  open->setStyleSheet("QToolButton { min-height: 16px; padding: 0 7px; }");
+  open->setObjectName("openCall");
+  open->setAccessibleName(tr("Show the ops inside the call"));
+  open->setToolTip(tr("The ops inside the call that is chosen or runs; so does a double click on it"));
+  open->setCheckable(true);
+  open->setFocusPolicy(Qt::StrongFocus);
+  connect(open, &QToolButton::toggled, this, [this](bool on) {
+    levels_->setCurrentIndex(on ? 1 : 0);
+    showOps();
+  });
+  connect(worksTable_, &QAbstractItemView::activated, open, [open] { open->setChecked(true); });
+  auto* key = new QShortcut(QKeySequence(Qt::Key_O), this);  // Space plays
+  connect(key, &QShortcut::activated, open, &QToolButton::toggle);
   worksPanel_ = new Panel(tr("Operations"));
-  worksPanel_->setContent(worksTable_);
+  worksPanel_->setContent(levels_);
+  worksPanel_->setCorner(open);
   auto* dock = new QWidget;
   auto* layout = new QVBoxLayout(dock);
   layout->setContentsMargins(0, 0, 0, 0);
@@ -132,6 +162,12 @@ void GraphView::rebuild() {
   shown_.report = report;
   shown_.graph = session_.graph();
   shown_.phases = std::make_shared<const Phases>(graph_phases(report->index().program(), *shown_.graph));
+  shown_.rates.clear();
+  try {
+    shown_.rates = phase_rates(*report, *shown_.phases, *session_.steps(), *session_.heat());
+  } catch (const Error& error) {
+    emit session_.failed(QString::fromUtf8(error.what()));
+  }
   edges_.setContents(graph_edges_table(shown_));
   phases_.setContents(graph_phases_table(shown_));
   chart_->setGraph(shown_);
@@ -181,6 +217,7 @@ void GraphView::moveTo(std::int64_t cycle) {
     worksTable_->clearSelection();
   }
   following_ = false;
+  showOps();
   timePanel_->setNote(moment_->phase < 0 ? QString() : tr("at %1 ms").arg(fixed_decimals(shown_.ms(cursor_), 2)));
 }
 
@@ -203,7 +240,25 @@ void GraphView::showPhase() {
   factsPanel_->setTitle(shown_.phases->calls ? tr("Call") : tr("Phase"));
   factsPanel_->setSubtitle(shown_.phases->calls ? name : QString::fromStdString(phase.row.contents));
   if (!shown_.phases->calls) factsPanel_->setTitle(name.left(1).toUpper() + name.mid(1));
-  worksPanel_->setSubtitle(tr("%1 in order").arg(grouped(works_.rowCount())));
+}
+
+void GraphView::showOps() {
+  if (!shown_.phases) return;
+  // While another report or phase takes the place of this one, rows may be those of before.
+  const auto& list = shown_.phases->list;
+  const int row = worksTable_->currentIndex().row();
+  const bool current = moment_->phase >= 0 && moment_->phase == shownPhase_ && shownPhase_ < std::ssize(list);
+  const auto* works = current ? &list[static_cast<std::size_t>(shownPhase_)].works : nullptr;
+  const PhaseWork* work =
+      works && row >= 0 && row < std::ssize(*works) ? &(*works)[static_cast<std::size_t>(row)] : nullptr;
+  ops_.setContents(work ? graph_ops_table(shown_, *session_.steps(), work->function) : TableContents{});
+  if (ops_.columnCount() > 1) opsTable_->setColumnHidden(1, true);  // names need the room; CSV has all
+  opsTable_->fitColumns();
+  if (moment_->phase < 0) return;
+  const bool ops = levels_->currentIndex() == 1;
+  worksPanel_->setSubtitle(!ops   ? tr("%1 in order").arg(grouped(works_.rowCount()))
+                           : work ? tr("%1 of %2").arg(grouped(ops_.rowCount())).arg(QString::fromStdString(work->name))
+                                  : QString());
 }
 
 void GraphView::step(int by) {

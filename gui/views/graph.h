@@ -8,6 +8,8 @@
 
 class QScrollArea;
 
+class QStackedWidget;
+
 namespace superstep::gui {
 
 class DataTable;
@@ -23,11 +25,8 @@ class GraphView : public View {
   explicit GraphView(Session& session, QWidget* parent = nullptr);
 
   std::vector<NamedTable> tables() const override {
-    return {{"Units", &units_},
-            {"Between units", &edges_},
-            {"Phases", &phases_},
-            {"Phase", &facts_},
-            {"Operations", &works_}};
+    return {{"Units", &units_}, {"Between units", &edges_}, {"Phases", &phases_},
+            {"Phase", &facts_}, {"Operations", &works_},    {"Ops of a call", &ops_}};
   }
   QString statusText() const override;
   QString unitsText() const override;
@@ -52,6 +51,7 @@ class GraphView : public View {
   void selectWork(int work);
   int longestPhase() const;   // -1: there is none
   int selectedPhase() const;  // -1: none of this report's
+  void showOps();             // of the call that is chosen or runs
   void showPhase();           // tables of a phase, when another is at the cursor
 
   Session& session_;
@@ -60,7 +60,7 @@ class GraphView : public View {
   std::int64_t cursor_ = 0;
   int shownPhase_ = -2;
   bool following_ = false;  // the running row is being shown, not chosen
-  TableModel units_, edges_, phases_, facts_, works_;
+  TableModel units_, edges_, phases_, facts_, works_, ops_;
   GraphChart* chart_;
   QScrollArea* scroll_ = nullptr;
   Legend* legend_;
@@ -71,6 +71,8 @@ class GraphView : public View {
   Panel* factsPanel_;
   Panel* worksPanel_;
   DataTable* worksTable_;
+  DataTable* opsTable_;
+  QStackedWidget* levels_;  // calls, ops of one
 };
 
 }  // namespace superstep::gui

@@ -2,7 +2,7 @@
 // What fills the fullest tile of each IPU, by category, by variable, and over the program steps.
 #pragma once
 
-#include "gui/models/liveness.h"
+#include "gui/models/lifetimes.h"
 #include "gui/models/streaming.h"
 #include "gui/models/table_model.h"
 #include "gui/view.h"
@@ -21,6 +21,7 @@ class LivenessChart;
 class MemoryColumns;
 class Panel;
 class PhaseLanes;
+class StreamingChart;
 
 class MemoryView : public View {
   Q_OBJECT
@@ -28,7 +29,8 @@ class MemoryView : public View {
   explicit MemoryView(Session& session, QWidget* parent = nullptr);
 
   std::vector<NamedTable> tables() const override {
-    return {{"Memory", &all_}, {"Variables", &variables_}, {"Liveness", &steps_}, {"Streaming", &phases_}};
+    return {{"Memory", &all_},       {"Variables", &variables_},        {"Liveness", &steps_},
+            {"Streaming", &phases_}, {"Streaming Memory", &stretches_}, {"Held in Streaming Memory", &held_}};
   }
   QString statusText() const override;
   QString unitsText() const override;
@@ -37,38 +39,50 @@ class MemoryView : public View {
   void rebuild();
   void rebuildVariables();
   void rebuildLiveness();
+  void rebuildLegend();
+  void rebuildStreaming();
+  void showLifetimes();  // those that stand at the cursor, or all
+  void markSelected();
   void showSelection();
   void showPoint(int point);    // what is live there; -1: at the peak
   void choosePoint(int point);  // makes it the selection
   int selectedPoint() const;    // -1: none
   int shownClass() const;       // the selected one, else the fullest
+  std::int64_t shownTile() const;
   QWidget* makeControls();
   QWidget* makeColumns();
   QWidget* makeLiveness();
   QWidget* makeStreaming();
   QWidget* makeUpper();
   QWidget* makeVariables();
+  QWidget* makeBelow();
 
   Session& session_;
   std::shared_ptr<const Liveness> liveness_ = std::make_shared<Liveness>();
-  TableModel all_, peak_, variables_, steps_, phases_;
+  std::shared_ptr<const Lifetimes> lifetimes_ = std::make_shared<Lifetimes>();
+  TableModel all_, peak_, variables_, steps_, phases_, stretches_, held_;
   SortedModel shownVariables_{&variables_};
   MemoryColumns* columns_;
   Legend* legend_;
   LivenessChart* chart_;
   Legend* chartLegend_;
   PhaseLanes* lanes_;
+  StreamingChart* streams_;
   Panel* columnsPanel_;
   Panel* chartPanel_;
   Panel* lanesPanel_;
-  QStackedWidget* pages_;
+  QStackedWidget *pages_, *below_;
   QComboBox* ipus_;
   QCheckBox* alwaysLive_;
-  Panel* peakPanel_;
+  QCheckBox* showMax_;
+  QLineEdit* tile_;
+  QComboBox* which_;  // variables
+  Panel *peakPanel_, *heldPanel_;
   Panel* variablesPanel_;
   DataTable* variablesTable_;
   QLineEdit* filter_;
   int builtClass_ = -1;
+  std::int64_t builtTile_ = -1;
 };
 
 }  // namespace superstep::gui

@@ -27,8 +27,8 @@ std::vector<LegendEntry> legend_of(const TableModel& work) {
     if (source < 0 || source == static_cast<int>(Work::idle)) continue;
     const Work its = static_cast<Work>(source);
     const QString name = QString::fromLatin1(name_of(its).data());
-    out.push_back(
-        {fill_of_kind(std::string(kind_text(its))), waits(its) ? PipelineView::tr("waiting: %1").arg(name) : name});
+    out.push_back({fill_of_kind(std::string(kind_text(its))),
+                   waits(its) ? PipelineView::tr("waiting: %1").arg(name) : name, source});
   }
   return out;
 }
@@ -75,6 +75,7 @@ QLayout* PipelineView::makeControls() {
 QWidget* PipelineView::makePipeline() {
   lost_ = new LostTimeBar;
   legend_ = new Legend;
+  connect(legend_, &Legend::hiddenChanged, chart_, &PipelineChart::hide);
   auto* page = new QWidget;
   auto* layout = new QVBoxLayout(page);
   layout->setContentsMargins(0, 0, 0, 0);

@@ -29,7 +29,7 @@ std::vector<LegendEntry> legend_of(const Timeline& trace) {
     const Work work = static_cast<Work>(i);
     if (all[work] == 0 || work == Work::idle) continue;
     const QString name = QString::fromLatin1(name_of(work).data());
-    out.push_back({plain_fill(work), waits(work) ? TraceView::tr("waiting: %1").arg(name) : name});
+    out.push_back({plain_fill(work), waits(work) ? TraceView::tr("waiting: %1").arg(name) : name, i});
   }
   return out;
 }
@@ -89,6 +89,7 @@ QLayout* TraceView::makeControls() {
 
 QWidget* TraceView::makeTrace() {
   legend_ = new Legend;
+  connect(legend_, &Legend::hiddenChanged, chart_, &TraceChart::hide);
   auto* page = new QWidget;
   auto* layout = new QVBoxLayout(page);
   layout->setContentsMargins(0, 0, 0, 0);

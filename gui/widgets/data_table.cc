@@ -42,6 +42,10 @@ class CellDelegate : public QStyledItemDelegate {
       draw_share(*painter, inner, index, theme, strong);
       return;
     }
+    if (const QVariant span = index.data(kSpanRole); span.isValid()) {
+      draw_span(*painter, inner, span.value<Span>(), index, theme);
+      return;
+    }
     if (const auto fill = swatch(index)) {
       draw_fill(*painter, QRectF(inner.left(), inner.center().y() - kSwatch / 2.0, kSwatch, kSwatch), *fill);
       inner.setLeft(inner.left() + kSwatch + 7);
@@ -59,7 +63,7 @@ class CellDelegate : public QStyledItemDelegate {
   }
 
   QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex& index) const override {
-    if (index.data(kShareRole).isValid()) return {72, kRowHeight};
+    if (index.data(kShareRole).isValid() || index.data(kSpanRole).isValid()) return {72, kRowHeight};
     const QFont font = ui_font(12, index.data(kStrongRole).toBool() ? QFont::DemiBold : QFont::Normal);
     double width = number_width(font, index.data().toString()) + 2 * kMargin + 2;
     if (swatch(index)) width += kSwatch + 7;
@@ -86,6 +90,19 @@ class CellDelegate : public QStyledItemDelegate {
     const QString memory = index.data(kMemoryRole).toString();
     const Fill fill = memory.isEmpty() ? Fill{theme.accent, Hatch::none, {}, {}} : fill_of_memory(memory.toStdString());
     draw_fill(painter, QRectF(track.topLeft(), QSizeF(track.width() * share, track.height())), fill);
+  }
+
+  // At least two pixels wide, so that what lives for one step of many is seen.
+  static void draw_span(QPainter& painter, const QRectF& inner, const Span& span, const QModelIndex& index,
+                        const Theme& theme) {
+    const QRectF track(inner.left(), inner.center().y() - 3, inner.width(), 6);
+    painter.fillRect(track, theme.track);
+    const double from = track.left() + span.from * track.width();
+    const double wide = std::max(2.0, (span.to - span.from) * track.width());
+    const Fill fill = fill_of_memory(index.data(kMemoryRole).toString().toStdString());
+    draw_fill(painter, QRectF(std::min(from, track.right() - wide), track.top(), wide, track.height()), fill);
+    if (span.mark < 0) return;
+    painter.fillRect(QRectF(std::floor(track.left() + span.mark * track.width()), track.top() - 4, 1, 14), theme.text);
   }
 
   bool striped_;

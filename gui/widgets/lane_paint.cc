@@ -50,6 +50,18 @@ void paint_joined(QPainter& painter, const Timeline& timeline, const Lane& lane,
   }
 }
 
+void paint_box(QPainter& painter, const Lane& lane, const Slice& slice, const QRectF& box, const FillOfWork& fill) {
+  if (lane.node(slice.node).kind == LaneNode::Kind::leaf) return draw_fill(painter, box, fill(slice.work));
+  const WorkCycles sums = lane.sums(slice.from, slice.to);
+  double x = box.left();
+  for (const Work work : {Work::host, Work::load, Work::forward, Work::recompute, Work::backward, Work::update,
+                          Work::copy, Work::collective, Work::store, Work::fixed}) {
+    const double width = static_cast<double>(sums[work]) / static_cast<double>(sums.total()) * box.width();
+    if (width > 0.3) draw_fill(painter, QRectF(x, box.top(), width, box.height()), fill(work));
+    x += width;
+  }
+}
+
 void paint_overview(QPainter& painter, const Timeline& timeline, const QRectF& strip, const TimeAxis& seen,
                     const Theme& theme) {
   const TimeAxis whole = TimeAxis::of(timeline.cycles, {}, {}, strip.left(), strip.right());

@@ -19,6 +19,10 @@ Fill plain_fill(Work work);
 void paint_joined(QPainter& painter, const Timeline& timeline, const Lane& lane, const TimeAxis& axis,
                   const QRectF& row, std::int64_t from, std::int64_t to, const FillOfWork& fill = plain_fill);
 
+// What a box is made of, one share after the other.
+void paint_box(QPainter& painter, const Lane& lane, const Slice& slice, const QRectF& box,
+               const FillOfWork& fill = plain_fill);
+
 // The whole step as one strip of all IPUs' shares, with frames around what `seen` shows.
 void paint_overview(QPainter& painter, const Timeline& timeline, const QRectF& strip, const TimeAxis& seen,
                     const Theme& theme);

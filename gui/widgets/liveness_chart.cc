@@ -24,6 +24,19 @@ void LivenessChart::setData(Data shown, Units units) {
     for (const LivenessPoint& p : data_.liveness->points) totals_.push_back(p.total());
   }
   cursor_ = std::min(cursor_, static_cast<int>(totals_.size()) - 1);
+  marks_.clear();
+  maximum_.clear();
+  update();
+}
+
+void LivenessChart::setMarks(std::vector<Mark> marks) {
+  marks_ = std::move(marks);
+  update();
+}
+
+void LivenessChart::setMaximum(std::vector<std::int64_t> totals) {
+  maximum_ = std::move(totals);
+  if (maximum_.size() != totals_.size()) maximum_.clear();
   update();
 }
 

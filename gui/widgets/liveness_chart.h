@@ -22,7 +22,15 @@ class LivenessChart : public QWidget {
     std::shared_ptr<const HeatData> heat;
   };
   void setData(Data data, Units units);
-  void setCursor(int point);            // -1: none
+  void setCursor(int point);  // -1: none
+  // Lifetimes drawn over the curve.
+  struct Mark {
+    int first = 0, last = 0;  // points
+    std::string category;
+  };
+  void setMarks(std::vector<Mark> marks);
+  // Totals of the fullest tile, drawn as a line above those of a chosen one; empty: none.
+  void setMaximum(std::vector<std::int64_t> totals);
   void setAlwaysLiveShown(bool shown);  // without it only what comes and goes, to what the always-live leaves
   int cursor() const { return cursor_; }
   LivenessLayout layoutNow() const;
@@ -48,6 +56,9 @@ class LivenessChart : public QWidget {
   double y(const LivenessLayout& layout, std::int64_t bytes) const;
   void paintAreas(QPainter& painter, const LivenessLayout& layout) const;
   void paintResident(QPainter& painter, const LivenessLayout& layout, double left, double right) const;
+  void paintStands(QPainter& painter, const LivenessLayout& layout) const;
+  void paintOutline(QPainter& painter, const LivenessLayout& layout, const std::vector<std::int64_t>& totals) const;
+  void paintMarks(QPainter& painter, const LivenessLayout& layout) const;
   void paintAxis(QPainter& painter, const LivenessLayout& layout) const;
   void paintHeads(QPainter& painter, const LivenessLayout& layout) const;
   void paintLines(QPainter& painter, const LivenessLayout& layout) const;
@@ -57,7 +68,8 @@ class LivenessChart : public QWidget {
 
   Data data_;
   Units units_ = Units::kib;
-  std::vector<std::int64_t> totals_;
+  std::vector<std::int64_t> totals_, maximum_;
+  std::vector<Mark> marks_;
   int cursor_ = -1;
   bool alwaysShown_ = true;
 };

@@ -48,7 +48,8 @@ LivenessLayout LivenessChart::layoutNow() const {
   const QRectF plot(kAxisWidth, kHead + kPeakBox, std::max(20.0, width() - kAxisWidth - 16),
                     std::max(20.0, height() - kHead - kPeakBox - kLayers));
   if (isEmpty()) return LivenessLayout::of(plot, 0, 1);
-  const std::int64_t most = std::max(data_.liveness->limit, totals_[static_cast<std::size_t>(data_.liveness->peak)]);
+  std::int64_t most = std::max(data_.liveness->limit, totals_[static_cast<std::size_t>(data_.liveness->peak)]);
+  for (const std::int64_t total : maximum_) most = std::max(most, total);
   return LivenessLayout::of(plot, static_cast<int>(totals_.size()),
                             static_cast<double>(std::max<std::int64_t>(1, most - base())) * 1.03);
 }
@@ -63,44 +64,90 @@ void LivenessChart::paintResident(QPainter& painter, const LivenessLayout& layou
   }
 }
 
-void LivenessChart::paintAreas(QPainter& painter, const LivenessLayout& layout) const {
-  const auto& points = data_.liveness->points;
-  const std::int64_t always = data_.liveness->always_live;
+// What stands there, as the report tells it apart phase by phase; where it does not, the always-live of the IPU, and
+// one grey in phases that hold less.
+void LivenessChart::paintStands(QPainter& painter, const LivenessLayout& layout) const {
+  const Liveness& liveness = *data_.liveness;
   const auto pixels = layout.pixels();
-  const auto point = [&](std::size_t px) -> const LivenessPoint& {
-    return points[static_cast<std::size_t>(largest_in(totals_, pixels[px]))];
+  const auto of = [&](std::size_t px) { return largest_in(totals_, pixels[px]); };
+  const auto alike = [&](std::size_t a, std::size_t b) {
+    const auto *left = liveness.stands_at(of(a)), *right = liveness.stands_at(of(b));
+    if (left || right) return left && right && *left == *right;
+    return liveness.points[static_cast<std::size_t>(of(a))].resident_bytes ==
+           liveness.points[static_cast<std::size_t>(of(b))].resident_bytes;
   };
-  const double left = std::floor(layout.plot.left());
-  for (std::size_t i = 0; i < pixels.size() && alwaysShown_;) {
+  const double begin = std::floor(layout.plot.left());
+  for (std::size_t i = 0; i < pixels.size();) {
     std::size_t end = i + 1;
-    const bool whole = point(i).resident_bytes >= always;
-    while (end < pixels.size() && (point(end).resident_bytes >= always) == whole) ++end;
-    if (whole) paintResident(painter, layout, left + static_cast<double>(i), left + static_cast<double>(end));
-    // A phase of phased execution that holds less: the report does not say of which category.
-    for (std::size_t px = i; px < end && !whole; ++px) {
-      const double top = y(layout, point(px).resident_bytes);
-      painter.fillRect(QRectF(left + static_cast<double>(px), top, 1, layout.plot.bottom() - top), total_fill().color);
+    while (end < pixels.size() && alike(i, end)) ++end;
+    const double left = begin + static_cast<double>(i), wide = static_cast<double>(end - i);
+    const std::int64_t resident = liveness.points[static_cast<std::size_t>(of(i))].resident_bytes;
+    const auto fill = [&](std::int64_t from, std::int64_t to, const Fill& with) {
+      const double top = y(layout, to);
+      draw_fill(painter, QRectF(left, top, wide, y(layout, from) - top), with);
+    };
+    if (const auto* stands = liveness.stands_at(of(i))) {
+      std::int64_t below = 0;
+      for (std::size_t c = 0; c < stands->size(); ++c) {
+        fill(below, below + (*stands)[c], fill_of_memory(liveness.categories[c]));
+        below += (*stands)[c];
+      }
+    } else if (liveness.tile < 0 && resident >= liveness.always_live) {
+      paintResident(painter, layout, left, left + wide);
+      fill(liveness.always_live, resident, fill_of_memory("activations"));
+    } else {
+      fill(0, resident, {total_fill().color});
     }
     i = end;
   }
-  const QColor kept = fill_of_memory("activations").color, live = fill_of_memory("temporaries").color;
-  for (std::size_t px = 0; px < pixels.size(); ++px) {
-    const LivenessPoint& p = point(px);
-    const double x = left + static_cast<double>(px);
-    const double resident = y(layout, p.resident_bytes), top = y(layout, p.total());
-    const double below = y(layout, std::min(always, p.resident_bytes));
-    painter.fillRect(QRectF(x, resident, 1, below - resident), kept);
-    painter.fillRect(QRectF(x, top, 1, resident - top), live);
-  }
-  // The outline, a step curve.
+}
+
+void LivenessChart::paintOutline(QPainter& painter, const LivenessLayout& layout,
+                                 const std::vector<std::int64_t>& totals) const {
+  const auto pixels = layout.pixels();
   QPolygonF outline;
   for (std::size_t px = 0; px < pixels.size(); ++px) {
-    const double x = left + static_cast<double>(px);
-    const double top = std::floor(y(layout, point(px).total())) + 0.5;
+    const double x = std::floor(layout.plot.left()) + static_cast<double>(px);
+    const double top = std::floor(y(layout, totals[static_cast<std::size_t>(largest_in(totals, pixels[px]))])) + 0.5;
     outline << QPointF(x, top) << QPointF(x + 1, top);
   }
-  painter.setPen(QPen(theme_of(this).text, 1));
   painter.drawPolyline(outline);
+}
+
+void LivenessChart::paintAreas(QPainter& painter, const LivenessLayout& layout) const {
+  paintStands(painter, layout);
+  const auto pixels = layout.pixels();
+  const QColor results = fill_of_memory("activations").color, temporaries = fill_of_memory("temporaries").color;
+  for (std::size_t px = 0; px < pixels.size(); ++px) {
+    const LivenessPoint& p = data_.liveness->points[static_cast<std::size_t>(largest_in(totals_, pixels[px]))];
+    const double x = std::floor(layout.plot.left()) + static_cast<double>(px);
+    const std::int64_t temporary = p.temporary_bytes < 0 ? p.live_bytes : p.temporary_bytes;
+    const double resident = y(layout, p.resident_bytes), middle = y(layout, p.total() - temporary);
+    const double top = y(layout, p.total());
+    painter.fillRect(QRectF(x, middle, 1, resident - middle), results);
+    painter.fillRect(QRectF(x, top, 1, middle - top), temporaries);
+  }
+  const Theme& theme = theme_of(this);
+  if (!maximum_.empty()) {
+    painter.setPen(QPen(theme.secondary, 1));
+    paintOutline(painter, layout, maximum_);
+  }
+  painter.setPen(QPen(theme.text, 1));
+  paintOutline(painter, layout, totals_);
+}
+
+// Lifetimes of what is selected in the table: bars below one another at the top of the plot.
+void LivenessChart::paintMarks(QPainter& painter, const LivenessLayout& layout) const {
+  constexpr double kHeight = 6;
+  double top = layout.plot.top() + 3;
+  for (const Mark& mark : marks_) {
+    if (top + kHeight > layout.plot.bottom()) break;
+    const double left = layout.x(mark.first), right = std::max(left + 3, layout.x(mark.last + 1));
+    const QRectF bar(left, top, right - left, kHeight);
+    painter.fillRect(bar.adjusted(-1, -1, 1, 1), theme_of(this).text);
+    draw_fill(painter, bar, fill_of_memory(mark.category));
+    top += kHeight + 4;
+  }
 }
 
 void LivenessChart::paintAxis(QPainter& painter, const LivenessLayout& layout) const {
@@ -230,6 +277,7 @@ void LivenessChart::paintEvent(QPaintEvent*) {
   paintAreas(painter, layout);
   paintHeads(painter, layout);
   paintLines(painter, layout);
+  paintMarks(painter, layout);
   paintPeak(painter, layout);
 }
 

@@ -168,6 +168,11 @@ void PipelineChart::part(int direction) {
   setWindow(TimeWindow{axis.position_of(at->from), axis.position_of(at->to)}.resolved(axis.length()));
 }
 
+void PipelineChart::hide(const std::set<int>& works) {
+  hidden_ = works;
+  update();
+}
+
 void PipelineChart::highlight(std::optional<Work> work) {
   highlighted_ = work;
   update();

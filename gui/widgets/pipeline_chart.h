@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 
 #include "gui/paint/pipeline_layout.h"
 #include "gui/theme.h"
@@ -31,6 +32,7 @@ class PipelineChart : public TimeChart {
 
  public slots:
   void refresh();                            // the report has changed
+  void hide(const std::set<int>& works);     // of the legend: they are left out
   void highlight(std::optional<Work> work);  // a cause of waiting: the others fade
 
  protected:
@@ -61,6 +63,7 @@ class PipelineChart : public TimeChart {
   TimelinePointer timeline_;
   std::optional<LaneSlice> hover_;
   std::optional<Work> highlighted_;
+  std::set<int> hidden_;
   std::vector<QString> painted_;
 };
 

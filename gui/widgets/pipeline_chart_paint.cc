@@ -29,6 +29,7 @@ struct PipelineChart::Frame {
 
 Fill PipelineChart::fillOf(Work work) const {
   Fill fill = fill_of_kind(std::string(kind_text(work)));
+  if (hidden_.contains(static_cast<int>(work))) return {QColor(Qt::transparent)};
   if (highlighted_ && *highlighted_ != work) {
     for (QColor* c : {&fill.color, &fill.line, &fill.outline}) {
       if (c->isValid()) c->setAlpha(60);
@@ -205,6 +206,7 @@ void PipelineChart::paintLane(Frame& f, const PipelineLayout::Row& row) {
 }
 
 void PipelineChart::paintBox(Frame& f, const PipelineLayout::Row& row, const Slice& s) {
+  if (hidden_.contains(static_cast<int>(s.work))) return;
   const QRectF box = rectOf(f, row, s.from, s.to);
   paintParts(f, row, s, box);
   const Lane& lane = timeline_->lanes[static_cast<std::size_t>(row.lane)];
@@ -257,14 +259,7 @@ void PipelineChart::paintParts(Frame& f, const PipelineLayout::Row& row, const S
     });
     return flush();
   }
-  const WorkCycles sums = lane.sums(s.from, s.to);
-  double x = box.left();
-  for (const Work work : {Work::host, Work::load, Work::forward, Work::recompute, Work::backward, Work::update,
-                          Work::copy, Work::collective, Work::store, Work::fixed}) {
-    const double width = static_cast<double>(sums[work]) / static_cast<double>(sums.total()) * box.width();
-    if (width > 0.3) draw_fill(f.painter, QRectF(x, box.top(), width, box.height()), fillOf(work));
-    x += width;
-  }
+  paint_box(f.painter, lane, s, box, [this](Work work) { return fillOf(work); });
 }
 
 void PipelineChart::paintJoined(Frame& f, const PipelineLayout::Row& row, std::int64_t from, std::int64_t to) {

@@ -38,6 +38,11 @@ TraceChart::TraceChart(Session& session, QWidget* parent) : TimeChart(session, p
   refresh();
 }
 
+void TraceChart::hide(const std::set<int>& works) {
+  hidden_ = works;
+  update();
+}
+
 void TraceChart::refresh() {
   timeline_ = session_.trace();
   hover_.reset();

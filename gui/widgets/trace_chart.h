@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 
 #include "gui/theme.h"
 #include "gui/widgets/time_chart.h"
@@ -39,7 +40,8 @@ class TraceChart : public TimeChart {
   std::int64_t slicesPainted() const { return slicesPainted_; }
   QSize minimumSizeHint() const override;
   QSize sizeHint() const override { return minimumSizeHint(); }
-  void showAt(std::int64_t time);  // the box there, with a margin
+  void hide(const std::set<int>& works);  // of the legend: they are left out
+  void showAt(std::int64_t time);         // the box there, with a margin
 
  public slots:
   void refresh();
@@ -65,6 +67,7 @@ class TraceChart : public TimeChart {
 
   TimelinePointer timeline_;
   std::optional<TraceSlice> hover_;
+  std::set<int> hidden_;
   std::int64_t slicesPainted_ = 0;
 };
 

@@ -106,14 +106,15 @@ void TraceChart::paintRow(Frame& f, const TraceRow& row) {
     if (s.slice.node < 0) {
       const auto fill = [&](Work work) {
         Fill its = plain_fill(work);
-        if (row.kind >= TraceRow::Kind::compute && !in_band(row.kind, work)) its = {Qt::transparent};
+        const bool elsewhere = row.kind >= TraceRow::Kind::compute && !in_band(row.kind, work);
+        if (elsewhere || hidden_.contains(static_cast<int>(work))) its = {Qt::transparent};
         return its;
       };
       paint_joined(f.painter, *timeline_, lane, f.axis, row.rect, std::max(from, s.slice.from),
                    std::min(to, s.slice.to), fill);
       return;
     }
-    if (s.slice.work == Work::idle) return;
+    if (s.slice.work == Work::idle || hidden_.contains(static_cast<int>(s.slice.work))) return;
     const bool flame = row.kind < TraceRow::Kind::lane;
     flame ? paintFlame(f, row, s, box) : paintStep(f, row, s, box);
     const bool is_selected = selection.time >= s.slice.from && selection.time < s.slice.to &&
@@ -182,7 +183,7 @@ void TraceChart::paintStep(Frame& f, const TraceRow& row, const TraceSlice& s, c
   x = f.axis.x_of(s.slice.from);
   for (const Work work : {Work::exchange, Work::collective, Work::compute, Work::sync}) {
     const double width = static_cast<double>(sums[work]) / static_cast<double>(s.slice.to - s.slice.from) * whole;
-    if (width > 0.2 && (!bands || in_band(row.kind, work))) {
+    if (width > 0.2 && !hidden_.contains(static_cast<int>(work)) && (!bands || in_band(row.kind, work))) {
       Fill fill = plain_fill(work);
       if (width < 4) fill.outline = {};
       const double left = std::max(x, f.axis.left - 2), right = std::min(x + width, f.axis.right + 2);

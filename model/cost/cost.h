@@ -84,6 +84,7 @@ struct Transient {
   Bytes temporaries;       // of the step at the peak
   FunctionId function;     // where the peak is
   std::int64_t step = -1;  // in that function
+  std::int64_t call = -1;  // of all calls on IPU groups, in program order
   Bytes total() const { return activations + temporaries; }
 };
 

@@ -138,6 +138,7 @@ class MemoryWalk {
   std::vector<Residents> residents_;
   std::vector<Transient> peak_;
   std::vector<std::vector<Held>> held_;
+  std::int64_t calls_ = 0;
 
   void call(const Node& n, std::size_t ipu, std::size_t phase) {
     const Function& f = p_.functions[n.function];
@@ -149,6 +150,7 @@ class MemoryWalk {
       residents_[ipu] = stands;
       set_peak(ipu, n, base, highest);
     }
+    ++calls_;
     if (n.keeps) held_[ipu].push_back({n.unit, f.kept + (n.keeps_results ? f.crossing : Bytes(0))});
     if (f.pass == Pass::backward && !held_[ipu].empty() && held_[ipu].back().unit == n.unit) held_[ipu].pop_back();
   }
@@ -157,13 +159,15 @@ class MemoryWalk {
     const Function& f = p_.functions[n.function];
     Transient& t = peak_[ipu];
     t.function = n.function;
+    t.call = calls_;
     t.temporaries = Bytes(0);
     Bytes most(-1);
     for (std::size_t i = 0; i < f.steps.size(); ++i) {
-      if (f.steps[i].live + f.steps[i].temporary > most) {
-        most = f.steps[i].live + f.steps[i].temporary;
+      const Step& s = f.steps[i];
+      if (const Bytes stands = s.live + s.temporary + (n.keeps ? s.keeping : Bytes(0)); stands > most) {
+        most = stands;
         t.step = static_cast<std::int64_t>(i);
-        t.temporaries = f.steps[i].temporary;
+        t.temporaries = s.temporary;
       }
     }
     t.activations = base + highest - t.temporaries;

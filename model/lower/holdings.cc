@@ -81,27 +81,35 @@ Bytes Holdings::accumulator_bytes(std::int64_t unit) const {
   return Bytes((row.parameters + row.borrowed_parameters) * size_of(plan.precision.accumulators));
 }
 
-Bytes Holdings::stash_entry(const StageSpan& s, bool tile) const {
-  Bytes b(0);
-  auto boundary = [&](std::int64_t u) {
-    const Boundary& in = table.boundary(static_cast<std::size_t>(u));
-    if (plan.activation_sharding != ActivationSharding::none) return tile ? in.shard_tile : in.shard;
-    return tile ? in.tile : in.bytes;
-  };
+Bytes Holdings::stash_boundary(std::int64_t unit, bool tile) const {
+  const Boundary& in = table.boundary(static_cast<std::size_t>(unit));
+  if (plan.activation_sharding != ActivationSharding::none) return tile ? in.shard_tile : in.shard;
+  return tile ? in.tile : in.bytes;
+}
+
+std::vector<StashPart> Holdings::stash_parts(const StageSpan& s, bool tile) const {
+  std::vector<StashPart> parts;
   if (s.recompute == Recompute::none) {
-    b = boundary(s.begin);
+    parts.push_back({s.begin, StashPart::What::input, stash_boundary(s.begin, tile)});
     for (std::int64_t u = s.begin; u < s.end; ++u) {
       const Footprint& f = table.row(static_cast<std::size_t>(u)).forward;
       const Bytes kept = f.kept + (u + 1 < s.end ? f.crossing : Bytes(0));
-      b += tile ? kept : kept * table.tiles();
+      parts.push_back({u, StashPart::What::kept, tile ? kept : kept * table.tiles()});
     }
   } else {
-    for (const auto& [first, last] : blocks(s)) b += boundary(first);
+    for (const auto& [first, last] : blocks(s))
+      parts.push_back({first, StashPart::What::input, stash_boundary(first, tile)});
   }
   for (std::int64_t u = s.begin; u < s.end; ++u) {
     const UnitRow& row = table.row(static_cast<std::size_t>(u));
-    b += tile ? row.feed_tile : row.feed_bytes;
+    parts.push_back({u, StashPart::What::feed, tile ? row.feed_tile : row.feed_bytes});
   }
+  return parts;
+}
+
+Bytes Holdings::stash_entry(const StageSpan& s, bool tile) const {
+  Bytes b(0);
+  for (const StashPart& part : stash_parts(s, tile)) b += part.bytes;
   return b;
 }
 

@@ -12,6 +12,14 @@
 
 namespace superstep {
 
+// Of a stash entry.
+struct StashPart {
+  enum class What { input, kept, feed };  // crosses into the unit, what its forward keeps, what the host feeds it
+  std::int64_t unit;
+  What what;
+  Bytes bytes;
+};
+
 struct Holdings {
   Holdings(const UnitTable& unit_table, const Plan& lowered, const OptimizerSpec& optimizer);
 
@@ -42,13 +50,16 @@ struct Holdings {
   std::vector<std::pair<std::int64_t, std::int64_t>> blocks(const StageSpan& s) const;
   // One stash entry of a stage: what its recompute mode stores for one micro-batch; per tile or per IPU.
   Bytes stash_entry(const StageSpan& s, bool tile) const;
+  std::vector<StashPart> stash_parts(const StageSpan& s, bool tile) const;
   // What crosses into a unit as a phase stores it.
   Bytes stored_boundary(std::int64_t unit) const;
   Bytes accumulator_bytes(std::int64_t unit) const;
+  // The owner of what a unit borrows is there too, or it borrows nothing.
+  bool lends_here(std::size_t borrower, std::int64_t ipu, std::int64_t phase) const;
 
  private:
   bool same_checkpoint(std::int64_t a, std::int64_t b) const;
-  bool lends_here(std::size_t borrower, std::int64_t ipu, std::int64_t phase) const;
+  Bytes stash_boundary(std::int64_t unit, bool tile) const;
   // Of the units there; of borrowed weights only where their owner is elsewhere. Null: none borrowed.
   Bytes sum_of(std::int64_t ipu, std::int64_t phase, Bytes UnitRow::*own, Bytes UnitRow::*borrowed) const;
 };

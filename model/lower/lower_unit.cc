@@ -53,9 +53,8 @@ class UnitLowering {
 
   Function run() {
     const auto u = static_cast<std::size_t>(f_.unit.index);
-    if (pass_ == Pass::forward) f_.incoming = all_bytes(with_views(c_.facts.boundary[u]));
-    if (pass_ == Pass::backward) f_.incoming = all_bytes(c_.facts.gradients[u + 1]);
-    memory_.add(f_.incoming);
+    if (pass_ == Pass::forward) hold_incoming(with_views(c_.facts.boundary[u]));
+    if (pass_ == Pass::backward) hold_incoming(c_.facts.gradients[u + 1]);
     for (std::size_t i = 0; i < ops_.size(); ++i) lower_op(i);
     finish();
     return std::move(f_);
@@ -87,18 +86,21 @@ class UnitLowering {
     return tensors;
   }
   // Of tensors and views of them: one of those that show the same.
-  Bytes all_bytes(const std::vector<TensorId>& tensors) const {
+  void hold_incoming(const std::vector<TensorId>& tensors) {
     std::map<TensorId, Bytes> by_root;
     for (TensorId t : tensors) {
       Bytes& bytes = by_root[root_of(g_, t)];
       bytes = std::max(bytes, tile_bytes(t));
     }
-    return sum_of(by_root);
+    f_.incoming = sum_of(by_root);
+    for (const auto& [root, bytes] : by_root) memory_.add(root, bytes);
   }
 
   void add_step(Step step, std::size_t position) {
     step.op = static_cast<std::int32_t>(position);
     step.live = memory_.live();
+    step.keeping = memory_.live_keeping() - memory_.live();
+    memory_.next_step();
     f_.peak = std::max(f_.peak, memory_.live() + step.temporary);
     f_.peak_keeping = std::max(f_.peak_keeping, memory_.live_keeping() + step.temporary);
     if (step.kind == StepKind::compute) f_.vertices.set(vertex_index(*g_.ops[ops_[position]].def));
@@ -223,7 +225,7 @@ class UnitLowering {
     const OpSharding& sharding = c_.sharding.of(id);
     if (pass_ == Pass::backward) remake(op, position);
     const Bytes whole = gathered(op, sharding);
-    memory_.add(whole);
+    memory_.gather(op.outputs.empty() ? TensorId() : op.outputs[0], whole);
     collectives(sharding, true, position);
     if (op.def->view) {
       layout_[op.outputs[0]] = layout_of(op.inputs[0]);
@@ -249,7 +251,7 @@ class UnitLowering {
       if (pass_ == Pass::backward && contributes(op.outputs[k]) && op.def->name != "scatter_add")
         accumulate(k, position);
     }
-    memory_.remove(whole);
+    memory_.drop_gathered();
     memory_.release(op, position);
   }
 
@@ -483,6 +485,7 @@ class UnitLowering {
   }
 
   void finish() {
+    f_.live = memory_.take_ranges();
     if (pass_ == Pass::forward) {
       memory_.for_kept([&](TensorId r, bool own) {
         if (!g_.tensors[r].producer.valid() || g_.ops[g_.tensors[r].producer].unit != f_.unit) return;

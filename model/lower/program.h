@@ -110,12 +110,23 @@ struct Step {
   Location location = Location::streaming;  // load, store: the other end
   Bytes temporary;                          // per tile, while the step runs
   Bytes live;                               // activations live on a tile while it runs, temporaries excluded
+  Bytes keeping;                            // beside them in a call that keeps: what backward reads and nobody else
   std::vector<std::int64_t> grid;           // compute: parts per axis of the op's iteration space, tiles row-major
   bool generic = false;                     // costed as an opaque op
 };
 
 // Ops by their position in all_ops(): equal kinds of vertex share their code.
 using VertexSet = std::bitset<256>;
+
+// Bytes that stand on a tile during some steps of a function: of those that overlap, with the step's temporary, its
+// live memory is the sum.
+struct LiveRange {
+  TensorId tensor;        // root; of what is gathered for an op: its first output
+  bool gathered = false;  // operands gathered for an op, and results before they are scattered
+  bool stays = false;     // in a call that keeps, until the function's end and beyond
+  Bytes bytes;
+  std::int32_t first = 0, last = 0;  // steps
+};
 
 // What running a function needs on a tile.
 struct Footprint {
@@ -134,6 +145,7 @@ struct Function : Footprint {
   UnitId unit;  // a representative; the caller binds its own unit's tensors by position
   Pass pass = Pass::forward;
   std::vector<Step> steps;
+  std::vector<LiveRange> live;  // by first step
 };
 
 using FunctionId = Id<struct FunctionTag>;

@@ -6,15 +6,6 @@
 namespace superstep {
 namespace {
 
-Bytes largest_gradient(const Holdings& h, std::int64_t ipu) {
-  Bytes largest(0);
-  h.for_units(ipu, -1, [&](std::size_t u) {
-    largest = std::max(
-        largest, Bytes(ceil_div(h.table.row(u).parameters * size_of(h.plan.precision.accumulators), h.table.tiles())));
-  });
-  return largest;
-}
-
 Bytes io_of(const Holdings& h, std::int64_t ipu, std::int64_t phase) {
   Bytes io(0);
   h.for_units(ipu, phase, [&](std::size_t u) { io += h.table.row(u).feed_tile * h.plan.prefetch_depth; });
@@ -45,13 +36,7 @@ Residents resident_stages(const Holdings& h, std::int64_t ipu) {
   Residents r = h.code_of(ipu, -1);
   const auto& rts = h.plan.replicated_tensor_sharding;
   r.weights = h.weights_tile(ipu, -1);
-  if (rts.weights > 1) {  // shards, and the largest unit joined while it is used
-    Bytes largest(0);
-    h.for_units(ipu, -1, [&](std::size_t u) {
-      largest = std::max(largest, h.table.row(u).weight_tile + h.table.row(u).borrowed_tile);
-    });
-    r.weights = share(r.weights, rts.weights) + largest;
-  }
+  if (rts.weights > 1) r.weights = share(r.weights, rts.weights) + largest_weights(h, ipu);
   if (h.table.training()) {
     const std::int64_t accumulators = h.parameters_of(ipu, -1, true) * size_of(h.plan.precision.accumulators);
     r.gradients = share(Bytes(ceil_div(accumulators, h.table.tiles())), rts.gradients);
@@ -94,6 +79,23 @@ Bytes lent(const Holdings& h, std::int64_t ipu) {
 }
 
 }  // namespace
+
+Bytes largest_weights(const Holdings& h, std::int64_t ipu) {
+  Bytes largest(0);
+  h.for_units(ipu, -1, [&](std::size_t u) {
+    largest = std::max(largest, h.table.row(u).weight_tile + h.table.row(u).borrowed_tile);
+  });
+  return largest;
+}
+
+Bytes largest_gradient(const Holdings& h, std::int64_t ipu) {
+  Bytes largest(0);
+  h.for_units(ipu, -1, [&](std::size_t u) {
+    largest = std::max(
+        largest, Bytes(ceil_div(h.table.row(u).parameters * size_of(h.plan.precision.accumulators), h.table.tiles())));
+  });
+  return largest;
+}
 
 std::vector<Residents> residents_of(const Holdings& h, std::int64_t ipu) {
   std::vector<Residents> phases;

@@ -13,4 +13,8 @@ namespace superstep {
 std::vector<Residents> residents_of(const Holdings& h, std::int64_t ipu);
 StreamingUse ddr_of(const Holdings& h, std::int64_t ipu);
 
+// Of sharded weights and gradients, one unit's are whole at a time: as much as the largest one's.
+Bytes largest_weights(const Holdings& h, std::int64_t ipu);
+Bytes largest_gradient(const Holdings& h, std::int64_t ipu);
+
 }  // namespace superstep

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/lower/unit_memory.h"
 
+#include <algorithm>
+
 #include "model/ops/op.h"
 
 namespace superstep {
@@ -28,9 +30,41 @@ UnitMemory::UnitMemory(const GraphFacts& facts, const std::vector<OpId>& ops, Pa
   }
 }
 
+void UnitMemory::add(TensorId t, Bytes bytes) {
+  live_bytes_ += bytes, live_keeping_ += bytes;
+  always_.push_back({root(t), false, false, bytes, step_, 0});
+}
+
+void UnitMemory::gather(TensorId t, Bytes bytes) {
+  live_bytes_ += bytes, live_keeping_ += bytes;
+  gathered_ = {t, true, false, bytes, step_, 0};
+}
+
+void UnitMemory::drop_gathered() {
+  live_bytes_ -= gathered_.bytes, live_keeping_ -= gathered_.bytes;
+  end(gathered_);
+}
+
+void UnitMemory::end(LiveRange range) {
+  range.last = step_ - 1;
+  if (range.bytes.value > 0 && range.first <= range.last) ended_.push_back(range);
+}
+
+std::vector<LiveRange> UnitMemory::take_ranges() {
+  for (const LiveRange& range : always_) end(range);
+  for (const auto& [r, live] : live_) end({r, false, stays_.count(r) > 0, live.bytes, live.first, 0});
+  std::stable_sort(ended_.begin(), ended_.end(),
+                   [](const LiveRange& a, const LiveRange& b) { return a.first < b.first; });
+  return std::move(ended_);
+}
+
 void UnitMemory::hold(TensorId t, Bytes bytes) {
-  live_[root(t)] = bytes;
-  add(bytes);
+  const TensorId r = root(t);
+  // A second part of the same storage: the first stands until the end.
+  if (const auto it = live_.find(r); it != live_.end())
+    always_.push_back({r, false, false, it->second.bytes, it->second.first, 0});
+  live_[r] = {bytes, step_};
+  live_bytes_ += bytes, live_keeping_ += bytes;
 }
 
 void UnitMemory::hold_result(TensorId t, Bytes bytes, std::size_t position, const Op* replaces) {
@@ -43,7 +77,7 @@ void UnitMemory::hold_result(TensorId t, Bytes bytes, std::size_t position, cons
       if (!in.valid()) continue;
       const TensorId r = root(in);
       const auto it = live_.find(r);
-      if (it == live_.end() || it->second != bytes || last_use_.at(r) != position || dies_later(r)) continue;
+      if (it == live_.end() || it->second.bytes != bytes || last_use_.at(r) != position || dies_later(r)) continue;
       free_root(r);
       break;
     }
@@ -55,8 +89,11 @@ void UnitMemory::hold_result(TensorId t, Bytes bytes, std::size_t position, cons
 void UnitMemory::free_root(TensorId r) {
   const auto it = live_.find(r);
   if (it == live_.end()) return;
-  live_bytes_ -= it->second;
-  if (!stays_.count(r)) live_keeping_ -= it->second;
+  const Bytes bytes = it->second.bytes;
+  const bool stays = stays_.count(r) > 0;
+  live_bytes_ -= bytes;
+  if (!stays) live_keeping_ -= bytes;
+  end({r, false, stays, bytes, it->second.first, 0});
   live_.erase(it);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/lower/graph_facts.h"
+#include "model/lower/program.h"
 
 namespace superstep {
 
@@ -20,9 +21,11 @@ class UnitMemory {
   Bytes live_keeping() const { return live_keeping_; }  // forward: when all that the backward pass reads stays
   bool holds(TensorId t) const { return live_.count(root(t)) > 0; }
 
-  // What is no tensor of its own stands beside them, until it is taken away.
-  void add(Bytes bytes) { live_bytes_ += bytes, live_keeping_ += bytes; }
-  void remove(Bytes bytes) { live_bytes_ -= bytes, live_keeping_ -= bytes; }
+  // Stands there all the while this function runs.
+  void add(TensorId t, Bytes bytes);
+  // What is gathered for the op that makes `t` stands beside the tensors, until it is taken away.
+  void gather(TensorId t, Bytes bytes);
+  void drop_gathered();
   // From now on the root of `t` is there.
   void hold(TensorId t, Bytes bytes);
   // A result of the op at `position`. `replaces`: an elementwise op, whose result takes the place of an operand that
@@ -31,6 +34,11 @@ class UnitMemory {
   void hold_result(TensorId t, Bytes bytes, std::size_t position, const Op* replaces);
   // Frees what the op at `position` was the last to read.
   void release(const Op& op, std::size_t position);
+
+  // The function has one step more; what is held and released from now on is so for the next one.
+  void next_step() { ++step_; }
+  // What was there, step by step. Afterwards there is nothing more.
+  std::vector<LiveRange> take_ranges();
 
   // Roots made here that stay: calls f(root, whether this unit's backward pass reads it).
   template <class F>
@@ -44,12 +52,20 @@ class UnitMemory {
   std::set<TensorId> stays_;                  // roots read after this function, by this pass or (forward) only backward
   std::set<TensorId> own_;                    // of stays_: this unit's backward pass reads it
   std::map<TensorId, bool> only_backward_;    // of stays_: nobody else reads it
-  std::map<TensorId, Bytes> live_;            // roots made here and not yet freed
+  struct Live {
+    Bytes bytes;
+    std::int32_t first;
+  };
+  std::map<TensorId, Live> live_;  // roots made here and not yet freed
   Bytes live_bytes_, live_keeping_;
+  std::vector<LiveRange> always_, ended_;
+  LiveRange gathered_;
+  std::int32_t step_ = 0;
 
   TensorId root(TensorId t) const { return root_of(facts_.graph, t); }
   bool dies_later(TensorId r) const { return stays_.count(r) && !only_backward_.at(r); }
   void free_root(TensorId r);
+  void end(LiveRange range);
 };
 
 }  // namespace superstep

@@ -3,14 +3,16 @@
 
 #include <gmock/gmock.h>
 
+#include <QAbstractItemModelTester>
 #include <QComboBox>
 #include <QTest>
 #include <QToolButton>
 
 #include "gui/widgets/compare_chart.h"
 #include "gui/widgets/compare_headline.h"
+#include "gui/widgets/compare_pipelines.h"
 #include "gui/widgets/difference_map.h"
-#include "tests/traces/example_report.h"
+#include "tests/gui/program_example.h"
 
 namespace superstep::gui {
 namespace {
@@ -186,6 +188,46 @@ TEST_F(Comparing, ReportsWithoutAPlanAreComparedToo) {
   open(Example::empty);
   click(*view, "swapSides");
   EXPECT_FALSE(view->grab().isNull());
+}
+
+// One step takes 340 cycles, the other is the same at twice the clock.
+TEST_F(Comparing, PipelinesStandOnOneTimeScale) {
+  const auto path = write_program_example(folder_.path);
+  ASSERT_TRUE(session_.open(QString::fromStdString(path.string())));
+  ExampleReport example = example_report(Example::deeper);
+  *example.index.mutable_program() = session_.report()->index().program();
+  example.index.set_clock_hz(2 * session_.report()->index().clock_hz());
+  example.columns.finish(example.index, folder_.path / "faster.ssr");
+  ASSERT_TRUE(session_.open(QString::fromStdString((folder_.path / "faster.ssr").string())));
+  const auto view = shown();
+  auto* chart = view->findChild<ComparePipelines*>();
+  ASSERT_EQ(chart->timelines().size(), 2u);
+  QTest::mouseClick(view->findChild<QAbstractButton*>("compareShownPipelines"), Qt::LeftButton);
+  QCoreApplication::processEvents();
+  ASSERT_TRUE(chart->isVisible());
+  const auto& timelines = chart->timelines();
+  const auto end_of = [&](std::size_t side) {
+    return chart->timeNow().axis_of(timelines[side].clock_hz).x_of(timelines[side].cycles);
+  };
+  const double left = chart->timeNow().left;
+  EXPECT_NEAR((end_of(0) - left) / (end_of(1) - left), 2, 0.01);
+  QTest::keyClick(chart, Qt::Key_W);
+  EXPECT_NEAR((end_of(0) - left) - 2 * (end_of(1) - left) + (chart->axisNow().x_of(0) - left), 0, 2) << "both zoom";
+  QTest::keyClick(chart, Qt::Key_F);
+  QTest::keyClick(chart, Qt::Key_Period);
+  QTest::keyClick(chart, Qt::Key_BracketRight);
+  EXPECT_FALSE(view->grab().isNull());
+
+  TableModel table;
+  QAbstractItemModelTester tester(&table, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  table.setContents(chart->table());
+  EXPECT_EQ(table.rowCount(), view->tables().back().model->rowCount());
+  EXPECT_GT(table.rowCount(), 0);
+  for (int row = 0; row < table.rowCount(); ++row) {
+    const auto cycles = [&](int column) { return table.index(row, column).data(kExactRole).toLongLong(); };
+    EXPECT_EQ(cycles(7), 340);
+    EXPECT_EQ(cycles(5) + cycles(6), 340) << "an IPU works or waits";
+  }
 }
 
 }  // namespace

@@ -121,6 +121,47 @@ TEST_F(GraphDataTest, TablesAreModelsAndHaveTheReportsNumbers) {
   EXPECT_EQ(phases.index(1, kPhaseCycles).data(kExactRole).toLongLong(), 140);
 }
 
+// Steps of kind exchange count, as often as the calls run, on the IPU that moves most.
+TEST_F(GraphDataTest, ExchangeOfAPhaseIsThatOfItsCalls) {
+  open(write_graph_example(folder_.path));
+  const ReportFile& report = *shown_.report;
+  const Steps steps = load_steps(report);
+  const auto rates = phase_rates(report, *shown_.phases, steps, load_heat(report));
+  ASSERT_EQ(rates.size(), shown_.phases->list.size());
+  const auto bytes_of = [&](int function) {
+    const report::Function& f = report.index().functions(function);
+    std::int64_t bytes = 0;
+    for (std::int64_t s = f.first_step(); s < f.first_step() + f.steps(); ++s) {
+      const auto row = static_cast<std::size_t>(s);
+      bytes += steps.kind[row] == "exchange" ? steps.bytes[row] : 0;
+    }
+    return bytes;
+  };
+  EXPECT_EQ(rates[1].exchange_bytes, std::max(4 * 2 * bytes_of(0), 4 * bytes_of(1)));
+  EXPECT_EQ(rates[2].exchange_bytes, bytes_of(2));
+  EXPECT_EQ(rates[1].stream_bytes, -1) << "the report does not say";
+}
+
+TEST_F(GraphDataTest, TheOpsOfACallHaveItsCycles) {
+  open(write_graph_example(folder_.path));
+  const Steps steps = load_steps(*shown_.report);
+  for (int f = 0; f < shown_.report->index().functions_size(); ++f) {
+    const report::Function& function = shown_.report->index().functions(f);
+    TableModel ops;
+    QAbstractItemModelTester tester(&ops, QAbstractItemModelTester::FailureReportingMode::Fatal);
+    ops.setContents(graph_ops_table(shown_, steps, f));
+    std::int64_t supersteps = 0, cycles = 0, of_steps = 0;
+    for (int row = 0; row < ops.rowCount(); ++row) {
+      supersteps += ops.index(row, 1).data(kExactRole).toLongLong();
+      cycles += ops.index(row, 3).data(kExactRole).toLongLong();
+    }
+    for (std::int64_t s = function.first_step(); s < function.first_step() + function.steps(); ++s)
+      of_steps += steps.cycles[static_cast<std::size_t>(s)];
+    EXPECT_EQ(supersteps, function.steps());
+    EXPECT_EQ(cycles, of_steps);
+  }
+}
+
 TEST_F(GraphDataTest, ReportsWithoutAGraphHaveNoPhases) {
   for (const Example which : {Example::tight, Example::infeasible, Example::empty}) {
     open(write_example(which, folder_.path));

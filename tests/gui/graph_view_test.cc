@@ -66,6 +66,24 @@ TEST_F(GraphViewTest, BlocksSayTheNumbersOfTheTable) {
   }
 }
 
+TEST_F(GraphViewTest, ACallOpensToItsOps) {
+  show(write_graph_example(folder_.path));
+  auto* open = view_->findChild<QToolButton*>("openCall");
+  auto* ops = view_->findChild<DataTable*>("callOps");
+  EXPECT_FALSE(ops->isVisible());
+  QTest::mouseClick(open, Qt::LeftButton);
+  EXPECT_TRUE(ops->isVisible());
+  EXPECT_GT(table(5).rowCount(), 0);
+  const Steps& steps = *session_.steps();
+  const auto& names = steps.name;
+  EXPECT_EQ(table(5).index(0, 0).data(kExactRole).toString().toStdString(), names[0]) << "stem forward calls the first";
+  QTest::keyClick(open, Qt::Key_O);
+  EXPECT_FALSE(ops->isVisible());
+  EXPECT_FALSE(view_->grab().isNull());
+  ASSERT_TRUE(session_.open(QString::fromStdString(write_example(Example::empty, folder_.path).string())));
+  EXPECT_EQ(table(5).rowCount(), 0);
+}
+
 TEST_F(GraphViewTest, AClickOnABlockGoesToItsNextPhaseAndSelectsTheCall) {
   show(write_graph_example(folder_.path));
   QTest::mouseClick(chart_, Qt::LeftButton, {}, middle(kHead));

@@ -68,7 +68,7 @@ TEST_F(LivenessOfReport, TablesHaveTheBytesOfThePoints) {
     std::int64_t sum = 0;
     for (int line = 0; line < total; ++line) {
       const bool part = !point.index(line, 0).data(kStrongRole).toBool();
-      const bool phase = point.index(line, 0).data().toString() == "Resident in this phase";
+      const bool phase = point.index(line, 0).data().toString() == "Resident";
       if (part || phase) sum += point.index(line, 2).data(kExactRole).toLongLong();
     }
     EXPECT_EQ(sum, p.total()) << "the parts are the whole, to the byte";

@@ -82,6 +82,18 @@ TEST_F(PipelineViewTest, EveryPaintedNumberIsInTheTables) {
   }
 }
 
+TEST_F(PipelineViewTest, TheLegendHidesAndShowsWithTheKeyboard) {
+  const QImage before = chart_->grab().toImage();
+  auto* box = view_->findChild<QCheckBox*>("legendbackward");
+  ASSERT_TRUE(box);
+  EXPECT_EQ(box->accessibleName(), "Show backward");
+  QTest::keyClick(box, Qt::Key_Space);
+  EXPECT_FALSE(box->isChecked());
+  EXPECT_NE(chart_->grab().toImage(), before);
+  QTest::mouseClick(box, Qt::LeftButton, {}, QPoint(6, 9));
+  EXPECT_EQ(chart_->grab().toImage(), before);
+}
+
 TEST_F(PipelineViewTest, AClickSelectsMicroBatchAndIpu) {
   const Slice box = timeline_->lanes[2].at(9 * cycle() + 1000, Lane::Depth::boxes);
   ASSERT_EQ(box.micro_batch, 7);

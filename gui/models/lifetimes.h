@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// From when to when each variable stands on the fullest tile of an IPU, in its program steps. At each step those that
+// stand there sum to what liveness.h says of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gui/models/liveness.h"
+
+namespace superstep::gui {
+
+// Results of ops, over the steps of a function. Empty in old reports.
+struct Results {
+  TextColumn name;
+  std::vector<std::int64_t> function, bytes_per_tile, first_step, last_step, stays;
+};
+Results load_results(const ReportFile& report);  // throws Error when the columns disagree
+
+struct Lifetime {
+  std::string name, category;
+  std::int64_t bytes = 0;
+  int first = 0, last = 0;  // points of the liveness
+  bool stands_at(int point) const { return first <= point && point <= last; }
+};
+
+struct Lifetimes {
+  std::vector<Lifetime> rows;  // largest first
+  int points = 0;
+  std::vector<int> at(int point, bool without_always = false) const;  // rows that stand there; -1: all
+};
+
+// Empty where the report does not say from when to when.
+Lifetimes lifetimes_of(const report::Index& index, const Liveness& liveness, const Steps& steps, const HeatData& heat,
+                       const Variables& variables, const Results& results);
+
+// Variable, category, bytes, whether always, first and last step, and a lane with a mark at `mark`. Of those that stand
+// at step `at` (-1: of all), also without those that always do.
+TableContents lifetimes_table(std::shared_ptr<const Lifetimes> lifetimes, int at, bool without_always, int mark,
+                              Units units);
+
+}  // namespace superstep::gui

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include <QComboBox>
+#include <QLineEdit>
+#include <QTableView>
+#include <QTest>
+#include <QToolButton>
+
+#include "gui/views/memory.h"
+#include "gui/widgets/data_table.h"
+#include "gui/widgets/liveness_chart.h"
+#include "gui/widgets/streaming_chart.h"
+#include "tests/gui/lifetime_example.h"
+
+namespace superstep::gui {
+namespace {
+
+class LifetimesView : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(session_.open(QString::fromStdString(write_lifetime_example(folder_.path).string())));
+    session_.select({.ipu_class = 0});
+    view_ = std::make_unique<MemoryView>(session_);
+    view_->resize(1292, 809);
+    view_->show();
+    QCoreApplication::processEvents();
+    chart_ = view_->findChild<LivenessChart*>();
+  }
+  const QAbstractItemModel& table(const QString& title) const {
+    for (const NamedTable& named : view_->tables()) {
+      if (named.name == title) return *named.model;
+    }
+    ADD_FAILURE() << title.toStdString();
+    return *view_->tables()[0].model;
+  }
+
+  TemporaryFolder folder_;
+  Session session_;
+  std::unique_ptr<MemoryView> view_;
+  LivenessChart* chart_ = nullptr;
+};
+
+TEST_F(LifetimesView, TheVariablesAreThoseAtTheCursor) {
+  const auto sum = [&] {
+    std::int64_t bytes = 0;
+    for (int row = 0; row < table("Variables").rowCount(); ++row)
+      bytes += table("Variables").index(row, 3).data(kExactRole).toLongLong();
+    return bytes;
+  };
+  EXPECT_EQ(sum(), 172) << "at the peak";
+  QTest::keyClick(chart_, Qt::Key_Home);
+  EXPECT_EQ(sum(), 110);
+  QTest::keyClick(chart_, Qt::Key_Right);
+  EXPECT_EQ(sum(), 130);
+  auto* which = view_->findChild<QComboBox*>("whichVariables");
+  which->setFocus();
+  QTest::keyClick(which, Qt::Key_Down);
+  EXPECT_EQ(sum(), 30) << "beside the weights, which always stand";
+  QTest::keyClick(which, Qt::Key_Down);
+  EXPECT_EQ(table("Variables").rowCount(), 10) << "of all steps";
+  EXPECT_FALSE(view_->grab().isNull());
+}
+
+TEST_F(LifetimesView, SelectedRowsAreDrawnOverTheCurve) {
+  const QImage before = chart_->grab().toImage();
+  for (auto* list : view_->findChildren<DataTable*>()) {
+    if (list->model()->headerData(0, Qt::Horizontal).toString() == "Variable") list->selectRow(0);
+  }
+  EXPECT_NE(chart_->grab().toImage(), before);
+}
+
+TEST_F(LifetimesView, ATileIsChosenByItsNumber) {
+  auto* tile = view_->findChild<QLineEdit*>("memoryTile");
+  tile->setFocus();
+  QTest::keyClicks(tile, "7");
+  EXPECT_EQ(session_.selection().tile, 7);
+  EXPECT_EQ(table("Liveness").index(1, 6).data(kExactRole).toLongLong(), 100) << "takes no part";
+  EXPECT_FALSE(view_->grab().isNull());
+  QTest::keyClicks(tile, "77");
+  EXPECT_EQ(session_.selection().tile, 7) << "no such tile";
+  tile->clear();
+  EXPECT_EQ(session_.selection().tile, -1);
+  EXPECT_EQ(table("Liveness").index(1, 6).data(kExactRole).toLongLong(), 130);
+}
+
+TEST_F(LifetimesView, StreamingMemoryIsDrawnWithItsTables) {
+  QTest::mouseClick(view_->findChild<QToolButton*>("showStreaming"), Qt::LeftButton);
+  QCoreApplication::processEvents();
+  auto* chart = view_->findChild<StreamingChart*>();
+  ASSERT_TRUE(chart->isVisible());
+  const StreamingLayout layout = chart->layoutNow();
+  EXPECT_EQ(chart->stretchAt(layout.time.at(50)), 0);
+  EXPECT_EQ(chart->stretchAt(layout.time.at(250)), 1);
+  EXPECT_TRUE(chart->tipText(0).contains("200 bytes ahead, for phase 1"));
+  EXPECT_EQ(table("Streaming Memory").rowCount(), 2);
+  EXPECT_EQ(table("Held in Streaming Memory").rowCount(), 2);
+  EXPECT_FALSE(view_->grab().isNull());
+  session_.select({.ipu_class = 1});
+  EXPECT_EQ(table("Held in Streaming Memory").rowCount(), 1);
+}
+
+}  // namespace
+}  // namespace superstep::gui
