@@ -76,9 +76,12 @@ void HeatMap::paintMap(QPainter& painter, const HeatLayout& layout) {
   painter.setPen(theme.secondary);
   const double span = layout.window.tile_to - layout.window.tile_from;
   const int steps = layout.map.height() > 300 ? 8 : 4;
+  std::int64_t last = -1;
   for (int i = 0; i <= steps; ++i) {
     const auto tile = static_cast<std::int64_t>(std::floor(layout.window.tile_from + span * i / steps));
     const std::int64_t shown = std::min(tile, data_->tiles - 1);
+    if (shown == last) continue;  // fewer tiles than ticks
+    last = shown;
     const double y =
         std::clamp(layout.y_of(static_cast<double>(tile)), double(layout.map.top()), double(layout.map.bottom()));
     painter.drawLine(QPointF(layout.map.left() - 4, std::floor(y) + 0.5),
