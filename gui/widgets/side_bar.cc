@@ -38,7 +38,7 @@ class ViewDelegate : public QStyledItemDelegate {
     painter->setFont(ui_font(10.5));
     draw_number(*painter, QRectF(r).adjusted(0, 0, -11, 0), index.data(Qt::UserRole + 1).toString());
   }
-  QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override { return {156, 32}; }
+  QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override { return {164, 32}; }
 };
 
 }  // namespace

@@ -66,6 +66,21 @@ TEST_P(LayoutSelected, NoTextIsCutOrMeetsAnother) {
   }
 }
 
+// The names of views are never shortened, also not that of the one shown.
+TEST(Names, OfViewsAreWhole) {
+  Session session;
+  MainWindow window(session);
+  window.resize(1280, 720);
+  window.setAttribute(Qt::WA_DontShowOnScreen);
+  window.show();
+  for (int view = 0; view < static_cast<int>(all_views().size()); ++view) {
+    window.showView(view);
+    QStringList painted;
+    for (const PaintedText& t : painted_texts(window)) painted << t.text;
+    for (const ViewDef& def : all_views()) EXPECT_TRUE(painted.contains(def.title)) << def.title;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Reports, Layout, ::testing::ValuesIn(walk_names()),
                          [](const auto& each) { return each.param; });
 INSTANTIATE_TEST_SUITE_P(Reports, LayoutSelected, ::testing::Values("bert", "gpt3", "over"),
