@@ -186,7 +186,7 @@ void HeatMap::paintNames(QPainter& painter, const HeatLayout& layout) const {
                      QPointF(std::floor(x.left()) + 0.5, layout.ticks.top() + 5));
     const QString text = QString::fromStdString(span.text);
     const double need = text_width(painter.font(), text) + 6;
-    const double left = x.center().x() - need / 2;
+    const double left = std::min(x.center().x() - need / 2, layout.map.right() + 1 - need);
     if (left < free_from || need > std::max(x.width() * 1.4, 24.0)) continue;
     painter.setPen(theme.secondary);
     painter.drawText(QRectF(left, layout.ticks.top() + 4, need, 16), Qt::AlignCenter, text);

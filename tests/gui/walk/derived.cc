@@ -178,9 +178,9 @@ Titles operations(const Asked& a) {
     if (function == a.index.functions().end()) continue;  // a step outside of functions
     const std::int64_t calls = a.t.whole(r, "Calls");
     const auto number = static_cast<std::int64_t>(function - a.index.functions().begin());
-    EXPECT_TRUE(std::any_of(reckoned.calls.begin(), reckoned.calls.end(), [&](const auto& each) {
-      return each.first.second == number && each.second == calls;
-    })) << "no IPU calls " << function->name() << " " << calls << " times";
+    EXPECT_TRUE(std::any_of(reckoned.calls.begin(), reckoned.calls.end(),
+                            [&](const auto& each) { return each.first.second == number && each.second == calls; }))
+        << "no IPU calls " << function->name() << " " << calls << " times";
     const std::pair<const char*, const char*> sums[] = {{"Cycles", "cycles"},
                                                         {"Compute", "compute_cycles"},
                                                         {"Exchange", "exchange_cycles"},

@@ -63,7 +63,7 @@ void ReportNumbers::add(double value) {
 }
 
 void ReportNumbers::add(const ReportFile& report) {
-  each_number(report.index(), *this);
+  add_index(report.index());
   for (const auto& column : report.index().columns()) {
     if (column.unit() == "text") continue;
     try {
@@ -72,7 +72,10 @@ void ReportNumbers::add(const ReportFile& report) {
       for (const double value : report.column_reals(column.name())) add(value);
     }
   }
-  const report::Index& index = report.index();
+}
+
+void ReportNumbers::add_index(const report::Index& index) {
+  each_number(index, *this);
   units_.insert(units_.end(), {1e3, 1e6, 1e-6, 1.0 / 1024, 1.0 / (1 << 20), 1.0 / (1 << 30), 100});
   if (index.clock_hz() > 0) {
     for (const double unit : {1.0, 1e3, 1e6}) units_.push_back(unit / index.clock_hz());
@@ -105,6 +108,15 @@ bool ReportNumbers::near(double value) const {
   const double slack = std::abs(value) * 1e-15 * 4;
   const auto at = std::lower_bound(reals_.begin(), reals_.end(), value - slack);
   return at != reals_.end() && *at <= value + slack;
+}
+
+bool ReportNumbers::has_rounded(double value, int decimals) const {
+  const double half = 0.5 * std::pow(10, -decimals) * 1.000001;
+  const auto within = [&](double unit) {
+    const auto at = std::lower_bound(reals_.begin(), reals_.end(), (value - half) / unit);
+    return at != reals_.end() && *at <= (value + half) / unit;
+  };
+  return within(1) || std::any_of(units_.begin(), units_.end(), within);
 }
 
 bool ReportNumbers::has_converted(double value) const {

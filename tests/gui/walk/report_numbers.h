@@ -15,6 +15,7 @@ namespace superstep::gui {
 class ReportNumbers {
  public:
   void add(const ReportFile& report);
+  void add_index(const report::Index& index);  // without the columns; and the units
   void add_json(const std::string& text);
   void add(std::int64_t value);
   void add(double value);
@@ -22,6 +23,8 @@ class ReportNumbers {
 
   // To the last digit: a whole number or a real that stands in the report.
   bool has(const QVariant& value) const;
+  // What was rounded to this many decimals, in whatever unit.
+  bool has_rounded(double value, int decimals) const;
   // A real that is one of the report's in another unit: ms and microseconds of seconds or cycles, MB, KiB, MiB of
   // bytes, a share of the step or of the limit of a tile, in % or not. To 15 digits, which a product keeps.
   bool has_converted(double value) const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of a view, by the titles of its columns; and what a report does, reckoned from its program without the viewer.
+// A table of a view, by the titles of its columns; and what a report does, reckoned from its program without the
+// viewer.
 #pragma once
 
 #include <QAbstractItemModel>
@@ -24,7 +25,9 @@ struct SeenTable {
     }
     return -1;
   }
-  double value(int row, const char* title) const { return model->index(row, column(title)).data(kExactRole).toDouble(); }
+  double value(int row, const char* title) const {
+    return model->index(row, column(title)).data(kExactRole).toDouble();
+  }
   std::int64_t whole(int row, const char* title) const {
     return model->index(row, column(title)).data(kExactRole).toLongLong();
   }
