@@ -3,6 +3,8 @@
 
 #include <QStylePainter>
 
+#include "gui/paint/draw.h"
+
 namespace superstep::gui {
 
 void ElidedCombo::paintEvent(QPaintEvent*) {
@@ -13,7 +15,7 @@ void ElidedCombo::paintEvent(QPaintEvent*) {
   painter.drawComplexControl(QStyle::CC_ComboBox, option);
   const int room = style()->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, this).width();
   const QString whole = option.currentText;
-  option.currentText = fontMetrics().elidedText(whole, Qt::ElideRight, room - 4);
+  option.currentText = elided(QFontMetricsF(font()), whole, room - 4);
   if (option.currentText != whole && toolTip() != whole) setToolTip(whole);
   painter.drawControl(QStyle::CE_ComboBoxLabel, option);
 }

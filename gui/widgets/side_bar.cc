@@ -30,15 +30,15 @@ class ViewDelegate : public QStyledItemDelegate {
     const QColor color = current ? theme.accent : theme.secondary;
     const QPixmap icon =
         icon_pixmap(index.data(Qt::UserRole).toString(), color, 16, option.widget->devicePixelRatioF());
-    painter->drawPixmap(r.left() + 19, r.center().y() - 7, icon);
+    painter->drawPixmap(r.left() + 13, r.center().y() - 7, icon);
     painter->setPen(current ? theme.accent : theme.text);
     painter->setFont(ui_font(12, current ? QFont::DemiBold : QFont::Normal));
-    draw_text(*painter, QRectF(r).adjusted(42, 0, -19, 0), index.data().toString());
+    draw_text(*painter, QRectF(r).adjusted(35, 0, -20, 0), index.data().toString());
     painter->setPen(theme.faint);
     painter->setFont(ui_font(10.5));
     draw_number(*painter, QRectF(r).adjusted(0, 0, -11, 0), index.data(Qt::UserRole + 1).toString());
   }
-  QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override { return {164, 32}; }
+  QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override { return {156, 32}; }
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gui/paint/draw.h"
+
 namespace superstep::gui {
 namespace {
 
@@ -36,6 +38,16 @@ TEST(Theme, TextIsReadableOnEveryGround) {
     EXPECT_GE(contrast(t->tip_text, t->tip_fill), 7);
     EXPECT_GE(contrast(t->tip_label, t->tip_fill), 4.5);
   }
+}
+
+TEST(Elided, NeverShowsHalfANumber) {
+  const QFontMetricsF metrics(ui_font(12));
+  const QString text = QString::fromUtf8("sums to 141\u202F027.7 ms");
+  for (double width = 30; width < text_width(ui_font(12), text); width += 3) {
+    const QString cut = elided(metrics, text, width);
+    EXPECT_FALSE(cut.contains("1") && !cut.contains("027.7")) << cut.toStdString();
+  }
+  EXPECT_EQ(elided(metrics, text, 1000), text);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <QPaintEngine>
 #include <QPainter>
 #include <QPainterPath>
+#include <QRegularExpression>
 #include <QScrollBar>
 #include <algorithm>
 
@@ -138,7 +139,9 @@ std::vector<QString> text_faults(QWidget& widget) {
   constexpr double kSlack = 1.5;  // glyphs are rounded to pixels at both ends
   std::vector<QString> out;
   const std::vector<PaintedText> texts = painted_texts(widget);
+  static const QRegularExpression half_number(QString::fromUtf8("(^|[ \u202F])[\\d\u202F.]+…$"));
   for (const PaintedText& t : texts) {
+    if (half_number.match(t.text).hasMatch()) out.push_back("half a number: " + place(widget, t));
     const QRectF seen = t.ink & t.clip;
     const Scrolls scrolls = scrolls_at(widget, seen.center());
     const bool across = seen.width() < t.ink.width() - kSlack && !scrolls.across;

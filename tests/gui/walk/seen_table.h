@@ -5,9 +5,12 @@
 
 #include <QAbstractItemModel>
 #include <QString>
+#include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "gui/models/table_model.h"
 #include "traces/report_io.h"
@@ -19,11 +22,12 @@ struct SeenTable {
   const QAbstractItemModel* model = nullptr;
 
   int rows() const { return model->rowCount(); }
-  int column(const char* title) const {  // -1: none
-    for (int c = 0; c < model->columnCount(); ++c) {
-      if (model->headerData(c, Qt::Horizontal).toString() == QString::fromUtf8(title)) return c;
+  int column(std::string_view title) const {  // -1: none
+    for (int c = static_cast<int>(titles_.size()); c < model->columnCount(); ++c) {
+      titles_.push_back(model->headerData(c, Qt::Horizontal).toString().toStdString());
     }
-    return -1;
+    const auto at = std::find(titles_.begin(), titles_.end(), title);
+    return at == titles_.end() ? -1 : static_cast<int>(at - titles_.begin());
   }
   double value(int row, const char* title) const {
     return model->index(row, column(title)).data(kExactRole).toDouble();
@@ -34,6 +38,8 @@ struct SeenTable {
   std::string text(int row, const char* title) const {
     return model->index(row, column(title)).data(kExactRole).toString().toStdString();
   }
+
+  mutable std::vector<std::string> titles_ = {};
 };
 
 // How often each IPU class calls a function in a step, and for how long it works, by kind of work.
