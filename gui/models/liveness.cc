@@ -42,7 +42,8 @@ Liveness liveness_of(const report::Index& index, const Steps& steps, const HeatD
       continue;
     }
     // A phase is as high as its highest superstep on top of what stands there.
-    const std::int64_t most = *std::max_element(steps.live_bytes.begin() + first, steps.live_bytes.begin() + end);
+    std::int64_t most = 0;
+    for (std::int64_t s = first; s < end; ++s) most = std::max(most, steps.live_bytes[static_cast<std::size_t>(s)]);
     for (std::int64_t s = first; s < end; ++s) {
       out.points.push_back({phase, s, highest - most, steps.live_bytes[static_cast<std::size_t>(s)]});
     }
@@ -62,7 +63,7 @@ TableContents liveness_table(const ReportPointer& report, std::shared_ptr<const 
     return TableColumn{title + ", " + unit_name(units), true, [=](int row) { return tile_bytes(get(at(row)), units); },
                        [=](int row) { return exact(get(at(row))); }};
   };
-  const auto of_step = [=](int row, const TextColumn& column) {
+  const auto of_step = [=](int row, const PackedTexts& column) {
     return at(row).step < 0 ? QString() : text(column[static_cast<std::size_t>(at(row).step)]);
   };
   TableContents out;

@@ -9,6 +9,7 @@
 
 #include "gui/format.h"
 #include "gui/models/heat_data.h"
+#include "gui/models/packed.h"
 #include "gui/models/table_model.h"
 #include "traces/report_io.h"
 
@@ -54,8 +55,8 @@ TableContents variables_table(const ReportPointer& report, std::shared_ptr<const
                               Units units);
 
 struct Steps {
-  TextColumn name, kind, term;
-  std::vector<std::int64_t> function, cycles, compute_cycles, exchange_cycles, sync_cycles, bytes, live_bytes;
+  PackedTexts name, kind, term;
+  PackedIntegers function, cycles, compute_cycles, exchange_cycles, sync_cycles, bytes, live_bytes;
 };
 Steps load_steps(const ReportFile& report);
 TableContents steps_table(const ReportPointer& report, std::shared_ptr<const Steps> steps);

@@ -67,7 +67,7 @@ void HeatMap::paintEvent(QPaintEvent*) {
 void HeatMap::paintMap(QPainter& painter, const HeatLayout& layout) {
   const Theme& theme = theme_of(this);
   if (image_.isNull()) {
-    values_ = rasterized(*data_, phases_, session_.heatState().quantity, layout);
+    values_ = rasterized(*data_, phases_, session_.heatState().quantity, layout, pyramid_.get());
     image_ = colored(values_, scaleNow(), theme);
   }
   painter.drawImage(layout.map.topLeft(), image_);
@@ -97,16 +97,21 @@ void HeatMap::paintTotals(QPainter& painter, const HeatLayout& layout) const {
   const HeatScale scale = scaleNow();
   const HeatQuantity quantity = session_.heatState().quantity;
   double full = scale.full;
-  for (const int phase : phases_) full = std::max(full, static_cast<double>(data_->largest(phase, quantity)));
+  full = std::max(full, static_cast<double>(largestShown()));
   const LinearScale y{full, double(layout.totals.bottom() + 1), double(layout.totals.top())};
   const int first = std::max(0, static_cast<int>(layout.window.phase_from));
   const int last = std::min(static_cast<int>(phases_.size()), static_cast<int>(std::ceil(layout.window.phase_to)));
   painter.save();
   painter.setClipRect(layout.totals);
-  for (int column = first; column < last; ++column) {
-    const auto most = static_cast<double>(data_->largest(phases_[static_cast<std::size_t>(column)], quantity));
+  const int level = pyramid_ ? pyramid_->level_for((last - first) / std::max(1.0, double(layout.totals.width()))) : 0;
+  const int size = 1 << level;
+  for (int column = first / size * size; column < last; column += size) {
+    const std::int64_t largest =
+        pyramid_ ? pyramid_->levels[static_cast<std::size_t>(level)].largest[static_cast<std::size_t>(column / size)]
+                 : data_->largest(phases_[static_cast<std::size_t>(column)], quantity);
+    const auto most = static_cast<double>(largest);
     const double left = std::round(layout.x_of(column));
-    const double right = std::max(left + 1, std::round(layout.x_of(column + 1)) - 1);
+    const double right = std::max(left + 1, std::round(layout.x_of(column + size)) - 1);
     painter.fillRect(QRectF(QPointF(left, y.at(most)), QPointF(right, y.begin)),
                      scale.over(most) ? theme.limit : strip_color(theme));
   }
@@ -167,7 +172,7 @@ void HeatMap::paintNames(QPainter& painter, const HeatLayout& layout) const {
     return QRectF(left, 0, std::max(0.0, right - left), 0);
   };
   painter.setFont(ui_font(11, QFont::Medium));
-  for (const PhaseSpan& span : group_spans(*data_, phases_)) {
+  for (const PhaseSpan& span : groups_) {
     const QRectF x = visible(span);
     if (x.width() < 1 || span.text.empty()) continue;
     painter.fillRect(QRectF(x.left(), layout.heads.top(), x.width() - 1, layout.heads.height()), head_color(span.text));
@@ -178,7 +183,7 @@ void HeatMap::paintNames(QPainter& painter, const HeatLayout& layout) const {
   }
   painter.setFont(ui_font(10.5));
   double free_from = layout.map.left();  // names that would overlap are left out
-  for (const PhaseSpan& span : name_spans(*data_, phases_)) {
+  for (const PhaseSpan& span : names_) {
     const QRectF x = visible(span);
     if (x.width() < 1) continue;
     painter.setPen(theme.faint);
