@@ -3,11 +3,12 @@
 // process of its own: viewer_bench CASE REPORT [SUPERSTEP]; make-trace and make-heat write the reports. Frames are from
 // the change of what is seen to the painted picture, on the offscreen platform, by the processor's time and the
 // clock's.
-#include <QAbstractSlider>
+
 #include <QApplication>
 #include <QElapsedTimer>
 #include <QFile>
 #include <QSignalSpy>
+#include <QSlider>
 #include <QThread>
 #include <algorithm>
 #include <cstdio>
@@ -163,11 +164,11 @@ void whatif(const QString& report, const QString& program) {
   ServeClient& client = view->client();
   client.setProgram(program, {"serve"});
   QSignalSpy answered(&client, &ServeClient::answered), refused(&client, &ServeClient::refused);
-  const auto sliders = view->findChildren<QAbstractSlider*>();
+  const auto sliders = view->findChildren<QSlider*>();
   Times shown_after;
   std::vector<double> asked;
   for (int i = 0; i < 60; ++i) {
-    QAbstractSlider* slider = sliders[i % 2];
+    QSlider* slider = sliders[i % 2];
     shown_after.measure([&] {
       slider->setValue(slider->minimum() + (slider->maximum() - slider->minimum()) * (i * 7 % 20) / 20);
       const auto before = answered.size() + refused.size();
