@@ -14,6 +14,7 @@
 #include "gui/theme.h"
 #include "gui/view.h"
 #include "gui/widgets/chips.h"
+#include "gui/widgets/elided_combo.h"
 
 namespace superstep::gui {
 
@@ -107,7 +108,7 @@ void MainWindow::makeToolBar() {
     button->setFixedSize(26, 24);
     button->setStyleSheet("padding: 0;");
   }
-  reports_ = new QComboBox;
+  reports_ = new ElidedCombo;
   reports_->setObjectName("reports");
   reports_->setAccessibleName(tr("Open reports"));
   reports_->setFixedWidth(230);

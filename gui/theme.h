@@ -46,12 +46,14 @@ struct Fill {
   Qt::PenStyle outline_style = Qt::SolidLine;
 };
 
-Fill fill_of_kind(const std::string& kind);        // of a waterfall term or a step
-Fill ideal_fill();                                 // the first bar of a waterfall
-Fill total_fill();                                 // its last
-Fill fill_of_memory(const std::string& category);  // unknown categories are grey
-int memory_order(const std::string& category);     // place in a stack, from its base; unknown last
-QColor ipu_color(int ipu_class);                   // repeats after eight
+Fill fill_of_kind(const std::string& kind);           // of a waterfall term or a step
+Fill ideal_fill();                                    // the first bar of a waterfall
+Fill total_fill();                                    // its last
+Fill fill_of_memory(const std::string& category);     // unknown categories are grey
+int memory_order(const std::string& category);        // place in a stack, from its base; unknown last
+QColor ipu_color(const Theme& theme, int ipu_class);  // of one hue in each theme; repeats after eight
+double contrast(const QColor& a, const QColor& b);    // of WCAG: 1 to 21
+QColor ink_on(const QColor& fill);                    // for text: white or nearly black, whichever is read better
 
 QColor fit_color(const Theme& theme, Fit fit);
 QColor fit_fill(const Theme& theme, Fit fit);

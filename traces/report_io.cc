@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/report_io.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -10,6 +14,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "model/error.h"
 
@@ -39,6 +44,13 @@ constexpr std::array<std::uint32_t, 256> crc_table() {
   return table;
 }
 
+// The state of a checksum after more bytes.
+std::uint32_t continued(std::uint32_t c, std::string_view bytes) {
+  static constexpr auto table = crc_table();
+  for (unsigned char byte : bytes) c = table[(c ^ byte) & 0xff] ^ (c >> 8);
+  return c;
+}
+
 // What a foreign file starts with, printable, for the message.
 std::string shown(std::string_view bytes) {
   std::string out = "\"";
@@ -65,12 +77,7 @@ struct TemporaryFile {
 
 }  // namespace
 
-std::uint32_t checksum(std::string_view bytes) {
-  static constexpr auto table = crc_table();
-  std::uint32_t c = ~0u;
-  for (unsigned char byte : bytes) c = table[(c ^ byte) & 0xff] ^ (c >> 8);
-  return ~c;
-}
+std::uint32_t checksum(std::string_view bytes) { return ~continued(~0u, bytes); }
 
 void ReportWriter::add(const std::string& name, const std::string& unit, const report::Column& column,
                        std::size_t rows) {
@@ -218,7 +225,139 @@ const report::ColumnEntry& ReportFile::entry(std::string_view name) const {
   throw Error(path_.string(), "no column \"" + std::string(name) + "\"" + name_hint(name, names));
 }
 
-report::Column ReportFile::read(const report::ColumnEntry& entry) const {
+namespace {
+
+// The bytes of a column, a part at a time, with their checksum.
+class CheckedBytes : public google::protobuf::io::ZeroCopyInputStream {
+ public:
+  CheckedBytes(std::istream& in, std::uint64_t size) : in_(in), left_(size) {}
+
+  bool Next(const void** data, int* size) override {
+    if (backed_ > 0) {
+      *data = part_.data() + part_.size() - backed_;
+      *size = static_cast<int>(std::exchange(backed_, 0));
+      return true;
+    }
+    if (left_ == 0) return false;
+    part_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(left_, kPart)));
+    in_.read(part_.data(), static_cast<std::streamsize>(part_.size()));
+    if (!in_) return short_ = true, left_ = 0, false;
+    left_ -= part_.size();
+    taken_ += static_cast<std::int64_t>(part_.size());
+    crc_ = continued(crc_, part_);
+    *data = part_.data();
+    *size = static_cast<int>(part_.size());
+    return true;
+  }
+  void BackUp(int count) override { backed_ = static_cast<std::size_t>(count); }
+  bool Skip(int count) override {
+    const void* data = nullptr;
+    for (int size = 0; count > 0 && Next(&data, &size); count -= size) {
+      if (size > count) BackUp(size - count), size = count;
+    }
+    return count == 0;
+  }
+  std::int64_t ByteCount() const override { return taken_ - static_cast<std::int64_t>(backed_); }
+
+  // Also of what nobody has taken.
+  std::uint32_t checksum_of_all() {
+    const void* data = nullptr;
+    for (int size = 0; Next(&data, &size);) continue;
+    return ~crc_;
+  }
+  bool became_shorter() const { return short_; }
+
+ private:
+  static constexpr std::uint64_t kPart = 1 << 18;
+  std::istream& in_;
+  std::uint64_t left_;
+  std::string part_;
+  std::size_t backed_ = 0;
+  std::int64_t taken_ = 0;
+  std::uint32_t crc_ = ~0u;
+  bool short_ = false;
+};
+
+// Rows in batches.
+template <class Value>
+struct Batch {
+  std::function<void(std::span<const Value>)> take;
+  std::array<Value, 4096> values{};
+  std::size_t size = 0;
+  std::uint64_t rows = 0;
+
+  void add(Value value) {
+    values[size++] = value;
+    if (size == values.size()) flush();
+  }
+  void flush() {
+    rows += size;
+    if (size > 0 && take) take({values.data(), size});
+    size = 0;
+  }
+};
+
+}  // namespace
+
+// What a column of the schema holds, field by field (report.proto).
+struct ReportFile::Visitor {
+  Batch<std::int64_t> integers;
+  Batch<double> reals;
+  Batch<std::uint32_t> text_rows;
+  std::vector<std::string> texts;
+  std::uint64_t value = 0;  // of the row before
+
+  bool parse(google::protobuf::io::CodedInputStream& in) {
+    using google::protobuf::internal::WireFormatLite;
+    for (std::uint32_t tag = in.ReadTag(); tag != 0; tag = in.ReadTag()) {
+      const int field = WireFormatLite::GetTagFieldNumber(tag);
+      const bool known = field >= 1 && field <= 4;
+      if (!known) {
+        if (!WireFormatLite::SkipField(&in, tag)) return false;
+      } else if (WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
+        if (!row(in, field)) return false;
+      } else if (field == 3) {
+        if (!WireFormatLite::ReadString(&in, &texts.emplace_back())) return false;
+      } else if (!packed(in, field)) {
+        return false;
+      }
+    }
+    integers.flush();
+    reals.flush();
+    text_rows.flush();
+    return in.ConsumedEntireMessage();
+  }
+  std::uint64_t rows() const { return integers.rows + reals.rows + text_rows.rows; }
+
+ private:
+  bool packed(google::protobuf::io::CodedInputStream& in, int field) {
+    int length = 0;
+    if (!in.ReadVarintSizeAsInt(&length)) return false;
+    const auto limit = in.PushLimit(length);
+    while (in.BytesUntilLimit() > 0) {
+      if (!row(in, field)) return false;
+    }
+    in.PopLimit(limit);
+    return true;
+  }
+  bool row(google::protobuf::io::CodedInputStream& in, int field) {
+    std::uint64_t raw = 0;
+    if (field == 2 ? !in.ReadLittleEndian64(&raw) : !in.ReadVarint64(&raw)) return false;
+    if (field == 1) {
+      value += static_cast<std::uint64_t>(google::protobuf::internal::WireFormatLite::ZigZagDecode64(raw));
+      integers.add(static_cast<std::int64_t>(value));
+    } else if (field == 2) {
+      reals.add(std::bit_cast<double>(raw));
+    } else if (field == 4) {
+      text_rows.add(static_cast<std::uint32_t>(raw));
+    } else {
+      return false;
+    }
+    return true;
+  }
+};
+
+void ReportFile::visit(const report::ColumnEntry& entry, Visitor& visitor) const {
   const std::string what = "damaged report: column \"" + entry.name() + "\" ";
   // Columns stand before the index; written so that no sum can overflow.
   if (entry.offset() < kMagicBytes || entry.offset() > index_offset_ ||
@@ -226,60 +365,84 @@ report::Column ReportFile::read(const report::ColumnEntry& entry) const {
     throw Error(at_byte(entry.offset()),
                 what + "is said to be " + std::to_string(entry.size_bytes()) + " bytes, outside of the file");
   }
-  const std::string bytes = read_bytes(entry.offset(), entry.size_bytes());
-  if (checksum(bytes) != entry.crc32()) throw Error(at_byte(entry.offset()), what + "does not match its checksum");
-  report::Column column;
-  if (!column.ParseFromString(bytes)) throw Error(at_byte(entry.offset()), what + "cannot be read");
-  const auto rows = static_cast<std::uint64_t>(column.integers_size()) +
-                    static_cast<std::uint64_t>(column.reals_size()) +
-                    static_cast<std::uint64_t>(column.text_rows_size());
-  if (rows != entry.rows()) {
-    throw Error(at_byte(entry.offset()),
-                what + "has " + std::to_string(rows) + " rows, expected " + std::to_string(entry.rows()));
+  file_.clear();
+  file_.seekg(static_cast<std::streamoff>(entry.offset()));
+  CheckedBytes bytes(file_, entry.size_bytes());
+  bool whole = false;
+  {
+    google::protobuf::io::CodedInputStream in(&bytes);
+    whole = visitor.parse(in);
   }
-  return column;
+  const std::uint32_t sum = bytes.checksum_of_all();
+  if (bytes.became_shorter()) {
+    throw Error(at_byte(entry.offset()),
+                "cannot read " + std::to_string(entry.size_bytes()) + " bytes: the file became shorter");
+  }
+  if (sum != entry.crc32()) throw Error(at_byte(entry.offset()), what + "does not match its checksum");
+  if (!whole) throw Error(at_byte(entry.offset()), what + "cannot be read");
+  if (visitor.rows() != entry.rows()) {
+    throw Error(at_byte(entry.offset()),
+                what + "has " + std::to_string(visitor.rows()) + " rows, expected " + std::to_string(entry.rows()));
+  }
+}
+
+std::uint64_t ReportFile::rows(std::string_view name) const { return entry(name).rows(); }
+
+void ReportFile::visit_integers(std::string_view name,
+                                const std::function<void(std::span<const std::int64_t>)>& take) const {
+  const auto& at = entry(name);
+  Visitor visitor;
+  visitor.integers.take = take;
+  visit(at, visitor);
+  if (visitor.integers.rows != at.rows()) {
+    throw Error(at_byte(at.offset()), "column \"" + at.name() + "\" holds no integers");
+  }
+}
+
+std::vector<std::string> ReportFile::visit_text_rows(
+    std::string_view name, const std::function<void(std::span<const std::uint32_t>)>& take) const {
+  const auto& at = entry(name);
+  Visitor visitor;
+  std::uint32_t most = 0;
+  visitor.text_rows.take = [&](std::span<const std::uint32_t> rows) {
+    most = std::max(most, *std::max_element(rows.begin(), rows.end()));
+    take(rows);
+  };
+  visit(at, visitor);
+  if (visitor.text_rows.rows != at.rows()) {
+    throw Error(at_byte(at.offset()), "column \"" + at.name() + "\" holds no texts");
+  }
+  if (at.rows() > 0 && most >= visitor.texts.size()) {
+    throw Error(at_byte(at.offset()), "damaged report: column \"" + at.name() + "\" names text " +
+                                          std::to_string(most) + " of " + std::to_string(visitor.texts.size()));
+  }
+  return std::move(visitor.texts);
 }
 
 std::vector<std::int64_t> ReportFile::column_integers(std::string_view name) const {
-  const auto& at = entry(name);
-  const report::Column column = read(at);
-  if (static_cast<std::uint64_t>(column.integers_size()) != at.rows()) {
-    throw Error(at_byte(at.offset()), "column \"" + at.name() + "\" holds no integers");
-  }
   std::vector<std::int64_t> values;
-  values.reserve(static_cast<std::size_t>(column.integers_size()));
-  std::uint64_t value = 0;
-  for (const std::int64_t delta : column.integers()) {
-    value += static_cast<std::uint64_t>(delta);
-    values.push_back(static_cast<std::int64_t>(value));
-  }
+  visit_integers(name,
+                 [&](std::span<const std::int64_t> rows) { values.insert(values.end(), rows.begin(), rows.end()); });
   return values;
 }
 
 std::vector<double> ReportFile::column_reals(std::string_view name) const {
   const auto& at = entry(name);
-  const report::Column column = read(at);
-  if (static_cast<std::uint64_t>(column.reals_size()) != at.rows()) {
+  std::vector<double> values;
+  Visitor visitor;
+  visitor.reals.take = [&](std::span<const double> rows) { values.insert(values.end(), rows.begin(), rows.end()); };
+  visit(at, visitor);
+  if (visitor.reals.rows != at.rows()) {
     throw Error(at_byte(at.offset()), "column \"" + at.name() + "\" holds no reals");
   }
-  return {column.reals().begin(), column.reals().end()};
+  return values;
 }
 
 TextColumn ReportFile::column_texts(std::string_view name) const {
-  const auto& at = entry(name);
-  const report::Column column = read(at);
-  if (static_cast<std::uint64_t>(column.text_rows_size()) != at.rows()) {
-    throw Error(at_byte(at.offset()), "column \"" + at.name() + "\" holds no texts");
-  }
-  TextColumn texts{{column.texts().begin(), column.texts().end()},
-                   {column.text_rows().begin(), column.text_rows().end()}};
-  for (const std::uint32_t row : texts.rows) {
-    if (row >= texts.texts.size()) {
-      throw Error(at_byte(at.offset()), "damaged report: column \"" + at.name() + "\" names text " +
-                                            std::to_string(row) + " of " + std::to_string(texts.texts.size()));
-    }
-  }
-  return texts;
+  TextColumn out;
+  out.texts = visit_text_rows(
+      name, [&](std::span<const std::uint32_t> rows) { out.rows.insert(out.rows.end(), rows.begin(), rows.end()); });
+  return out;
 }
 
 }  // namespace superstep

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,11 +72,20 @@ class ReportFile {
   std::vector<double> column_reals(std::string_view name) const;
   TextColumn column_texts(std::string_view name) const;
 
+  // The same, some thousand rows at a time, so that nothing of a long column but what the caller keeps is in memory. A
+  // damaged column is noticed at its end, by Error: what was taken before is worth nothing then.
+  std::uint64_t rows(std::string_view name) const;
+  void visit_integers(std::string_view name, const std::function<void(std::span<const std::int64_t>)>& take) const;
+  // Returns the texts, which rows are less than the size of.
+  std::vector<std::string> visit_text_rows(std::string_view name,
+                                           const std::function<void(std::span<const std::uint32_t>)>& take) const;
+
  private:
+  struct Visitor;
   explicit ReportFile(std::filesystem::path path) : path_(std::move(path)) {}
   const report::ColumnEntry* find(std::string_view name) const;  // null: no such column
   const report::ColumnEntry& entry(std::string_view name) const;
-  report::Column read(const report::ColumnEntry& entry) const;
+  void visit(const report::ColumnEntry& entry, Visitor& visitor) const;
   std::string read_bytes(std::uint64_t offset, std::uint64_t size) const;
   void read_trailer_and_index();
   std::string at_byte(std::uint64_t offset) const;

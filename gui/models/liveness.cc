@@ -118,7 +118,7 @@ TableContents liveness_table(const ReportPointer& report, std::shared_ptr<const 
     return TableColumn{title + ", " + unit_name(units), true, [=](int row) { return tile_bytes(get(at(row)), units); },
                        [=](int row) { return exact(get(at(row))); }};
   };
-  const auto of_step = [=](int row, const TextColumn& column) {
+  const auto of_step = [=](int row, const PackedTexts& column) {
     return at(row).step < 0 ? QString() : text(column[static_cast<std::size_t>(at(row).step)]);
   };
   TableContents out;

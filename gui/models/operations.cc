@@ -218,7 +218,7 @@ TableContents operation_steps_table(const ReportPointer& report, std::shared_ptr
     }
   }
   const auto at = [rows](int row) { return (*rows)[static_cast<std::size_t>(row)]; };
-  const auto number = [=](const QString& title, std::vector<std::int64_t> Steps::*field) {
+  const auto number = [=](const QString& title, PackedIntegers Steps::*field) {
     return TableColumn{
         title, true, [=](int row) { return grouped(((*steps).*field)[at(row)]); },
         [=](int row) { return QVariant::fromValue(static_cast<qlonglong>(((*steps).*field)[at(row)])); }};

@@ -331,32 +331,31 @@ TableContents variables_table(const ReportPointer& report, std::shared_ptr<const
 Steps load_steps(const ReportFile& report) {
   Steps s;
   if (!report.has_column("step.name")) return s;
-  s.name = report.column_texts("step.name");
-  s.kind = report.column_texts("step.kind");
-  s.term = report.column_texts("step.term");
-  const std::array<std::pair<const char*, std::vector<std::int64_t>*>, 7> integers{
-      {{"step.function", &s.function},
-       {"step.cycles", &s.cycles},
-       {"step.compute_cycles", &s.compute_cycles},
-       {"step.exchange_cycles", &s.exchange_cycles},
-       {"step.sync_cycles", &s.sync_cycles},
-       {"step.bytes", &s.bytes},
-       {"step.live_bytes", &s.live_bytes}}};
+  s.name = read_texts(report, "step.name");
+  s.kind = read_texts(report, "step.kind");
+  s.term = read_texts(report, "step.term");
+  const std::array<std::pair<const char*, PackedIntegers*>, 7> integers{{{"step.function", &s.function},
+                                                                         {"step.cycles", &s.cycles},
+                                                                         {"step.compute_cycles", &s.compute_cycles},
+                                                                         {"step.exchange_cycles", &s.exchange_cycles},
+                                                                         {"step.sync_cycles", &s.sync_cycles},
+                                                                         {"step.bytes", &s.bytes},
+                                                                         {"step.live_bytes", &s.live_bytes}}};
   for (const auto& [name, column] : integers) {
-    *column = report.column_integers(name);
+    *column = read_integers(report, name);
     check_lengths(report, "step.*", s.name.size(), {column->size(), s.kind.size(), s.term.size()});
   }
   if (report.has_column("step.temporary_bytes")) {
-    s.temporary_bytes = report.column_integers("step.temporary_bytes");
-    s.keeping_bytes = report.column_integers("step.keeping_bytes");
-    s.tiles = report.column_integers("step.tiles");
+    s.temporary_bytes = read_integers(report, "step.temporary_bytes");
+    s.keeping_bytes = read_integers(report, "step.keeping_bytes");
+    s.tiles = read_integers(report, "step.tiles");
     check_lengths(report, "step.*", s.name.size(), {s.temporary_bytes.size(), s.keeping_bytes.size(), s.tiles.size()});
   }
   return s;
 }
 
 TableContents steps_table(const ReportPointer& report, std::shared_ptr<const Steps> steps) {
-  const auto integer = [steps](const QString& title, const std::vector<std::int64_t>& column) {
+  const auto integer = [steps](const QString& title, const PackedIntegers& column) {
     return count_column(title, [steps, values = &column](int row) { return (*values)[static_cast<std::size_t>(row)]; });
   };
   const auto function = [=](int row) {

@@ -9,6 +9,7 @@
 
 #include "gui/format.h"
 #include "gui/models/heat_data.h"
+#include "gui/models/packed.h"
 #include "gui/models/table_model.h"
 #include "traces/report_io.h"
 
@@ -56,11 +57,11 @@ TableContents variables_table(const ReportPointer& report, std::shared_ptr<const
                               Units units);
 
 struct Steps {
-  TextColumn name, kind, term;
-  std::vector<std::int64_t> function, cycles, compute_cycles, exchange_cycles, sync_cycles, bytes, live_bytes;
+  PackedTexts name, kind, term;
+  PackedIntegers function, cycles, compute_cycles, exchange_cycles, sync_cycles, bytes, live_bytes;
   // Empty in old reports: of live_bytes, what only the step needs; what a call that keeps has beside them; tiles that
   // take part, 0 for all.
-  std::vector<std::int64_t> temporary_bytes, keeping_bytes, tiles;
+  PackedIntegers temporary_bytes, keeping_bytes, tiles;
 };
 Steps load_steps(const ReportFile& report);
 TableContents steps_table(const ReportPointer& report, std::shared_ptr<const Steps> steps);

@@ -10,31 +10,20 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// The sum ahead of every row, in place.
-void add_up(std::vector<std::int64_t>& values) {
-  std::int64_t sum = 0;
-  for (std::int64_t& value : values) {
-    const std::int64_t here = value;
-    value = sum;
-    sum += here;
-  }
-  values.push_back(sum);
-}
-
 }  // namespace
 
 std::int64_t StepTrace::cycles(int function) const {
   if (function < 0 || function >= static_cast<int>(functions.size())) return -1;
   const Function& f = functions[at(function)];
-  return start[at(f.first + f.steps)] - start[at(f.first)];
+  return start.before(f.first + f.steps) - start.before(f.first);
 }
 
 WorkCycles StepTrace::between(std::int64_t first, std::int64_t last) const {
   WorkCycles sums;
-  const std::int64_t all = start[at(last)] - start[at(first)];
-  sums[Work::compute] = compute[at(last)] - compute[at(first)];
-  sums[Work::exchange] = exchange[at(last)] - exchange[at(first)];
-  if (!collective.empty()) sums[Work::collective] = collective[at(last)] - collective[at(first)];
+  const std::int64_t all = start.before(last) - start.before(first);
+  sums[Work::compute] = compute.before(last) - compute.before(first);
+  sums[Work::exchange] = exchange.before(last) - exchange.before(first);
+  if (!collective.empty()) sums[Work::collective] = collective.before(last) - collective.before(first);
   sums[Work::sync] = all - sums.total();
   return sums;
 }
@@ -42,14 +31,12 @@ WorkCycles StepTrace::between(std::int64_t first, std::int64_t last) const {
 WorkCycles StepTrace::step_sums(std::int64_t row) const { return between(row, row + 1); }
 
 std::int64_t StepTrace::row_at(const Function& f, std::int64_t cycle) const {
-  const auto begin = start.begin() + f.first, end = begin + f.steps;
-  return std::max(
-      f.first, static_cast<std::int64_t>(std::upper_bound(begin, end, start[at(f.first)] + cycle) - start.begin()) - 1);
+  return std::max(f.first, start.first_above(f.first, f.first + f.steps, start.before(f.first) + cycle) - 1);
 }
 
 WorkCycles StepTrace::sums(int function, std::int64_t from, std::int64_t to) const {
   const Function& f = functions[at(function)];
-  const std::int64_t zero = start[at(f.first)];
+  const std::int64_t zero = start.before(f.first);
   from = std::max<std::int64_t>(from, 0);
   to = std::min(to, cycles(function));
   if (from >= to) return {};
@@ -57,7 +44,7 @@ WorkCycles StepTrace::sums(int function, std::int64_t from, std::int64_t to) con
   const auto ahead = [&](std::int64_t time) {
     const std::int64_t row = row_at(f, time);
     WorkCycles sums = between(f.first, row);
-    std::int64_t rest = time - (start[at(row)] - zero);
+    std::int64_t rest = time - (start.before(row) - zero);
     const WorkCycles cut = step_sums(row);
     for (const Work work : {Work::exchange, Work::collective, Work::compute, Work::sync}) {
       const std::int64_t part = std::min(rest, cut[work]);
@@ -75,20 +62,26 @@ WorkCycles StepTrace::sums(int function, std::int64_t from, std::int64_t to) con
 void StepTrace::visit(int function, std::int64_t from, std::int64_t to, std::int64_t least,
                       const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& take) const {
   const Function& f = functions[at(function)];
-  const std::int64_t zero = start[at(f.first)], end = f.first + f.steps;
+  const std::int64_t zero = start.before(f.first), end = f.first + f.steps;
   std::int64_t row = row_at(f, std::max<std::int64_t>(from, 0));
-  while (row < end && start[at(row)] - zero < to) {
-    const std::int64_t begin = start[at(row)];
-    if (start[at(row + 1)] - begin >= least) {
-      take(row, begin - zero, start[at(row + 1)] - zero);
-      ++row;
-      continue;
+  std::int64_t begin = start.before(row);
+  while (row < end && begin - zero < to) {
+    std::int64_t next = row + 1, after = begin + start.value(row);
+    if (after - begin >= least) {
+      take(row, begin - zero, after - zero);
+    } else {
+      // As many short ones as make `least`, found by search: ten million cost no more than a screen full.
+      next = start.first_from(row + 1, end, begin + least);
+      after = start.before(next);
+      const std::int64_t last = start.value(next - 1);
+      if (last >= least && next - 1 > row) {  // the last one can be seen by itself
+        --next;
+        after -= last;
+      }
+      take(-1, begin - zero, after - zero);
     }
-    // As many short ones as make `least`, found by search: ten million cost no more than a screen full.
-    auto next = std::lower_bound(start.begin() + row + 1, start.begin() + end, begin + least) - start.begin();
-    if (start[at(next)] - start[at(next - 1)] >= least && next - 1 > row) --next;  // the last one can be seen by itself
-    take(-1, begin - zero, start[at(next)] - zero);
     row = next;
+    begin = after;
   }
 }
 
@@ -96,31 +89,42 @@ StepTrace load_step_trace(const ReportFile& report) {
   StepTrace out;
   if (!report.has_column("step.cycles")) return out;
   const auto fail = [&](const std::string& what) { throw Error(report.path().string(), "damaged report: " + what); };
-  out.name = report.column_texts("step.name");
-  out.kind = report.column_texts("step.kind");
-  out.term = report.column_texts("step.term");
-  out.start = report.column_integers("step.cycles");
-  out.compute = report.column_integers("step.compute_cycles");
-  out.exchange = report.column_integers("step.exchange_cycles");
-  const std::size_t n = out.start.size();
-  if (out.name.size() != n || out.kind.size() != n || out.term.size() != n || out.compute.size() != n ||
-      out.exchange.size() != n) {
+  out.name = read_texts(report, "step.name");
+  out.kind = read_texts(report, "step.kind");
+  out.term = read_texts(report, "step.term");
+  const std::size_t n = report.rows("step.cycles");
+  const PackedIntegers compute = read_integers(report, "step.compute_cycles");
+  PackedIntegers exchange = read_integers(report, "step.exchange_cycles");
+  if (out.name.size() != n || out.kind.size() != n || out.term.size() != n || compute.size() != n ||
+      exchange.size() != n) {
     fail("the step.* columns differ in length");
   }
-  for (std::size_t row = 0; row < n; ++row) {
-    if (out.start[row] < 0 || out.compute[row] < 0 || out.exchange[row] < 0 ||
-        out.compute[row] + out.exchange[row] > out.start[row]) {
-      fail("the times of step " + std::to_string(row) + " do not add up");
-    }
-    // What is moved between IPUs is no exchange of tiles.
-    const std::string& kind = out.kind[row];
-    if (kind == "compute" || kind == "exchange" || kind == "sync" || out.exchange[row] == 0) continue;
-    if (out.collective.empty()) out.collective.resize(n);
-    out.collective[row] = out.exchange[row];
-    out.exchange[row] = 0;
+  // What is moved between IPUs is no exchange of tiles.
+  std::vector<bool> between(out.kind.texts.size());
+  for (std::size_t k = 0; k < between.size(); ++k) {
+    const std::string& kind = out.kind.texts[k];
+    between[k] = kind != "compute" && kind != "exchange" && kind != "sync";
   }
-  for (auto* column : {&out.start, &out.compute, &out.exchange}) add_up(*column);
-  if (!out.collective.empty()) add_up(out.collective);
+  for (Sums* sums : {&out.start, &out.compute, &out.exchange}) sums->reserve(n);
+  std::size_t row = 0;
+  report.visit_integers("step.cycles", [&](std::span<const std::int64_t> cycles) {
+    for (const std::int64_t all : cycles) {
+      if (row == n) fail("column \"step.cycles\" has more rows than it says");
+      if (all < 0 || compute[row] < 0 || exchange[row] < 0 || compute[row] + exchange[row] > all) {
+        fail("the times of step " + std::to_string(row) + " do not add up");
+      }
+      const bool links = between[at(out.kind.rows[row])] && exchange[row] > 0;
+      if (links && out.collective.empty()) {
+        out.collective.reserve(n);
+        for (std::size_t r = 0; r < row; ++r) out.collective.push_back(0);
+      }
+      if (links || !out.collective.empty()) out.collective.push_back(links ? exchange[row] : 0);
+      out.start.push_back(all);
+      out.compute.push_back(compute[row]);
+      out.exchange.push_back(links ? 0 : exchange[row]);
+      ++row;
+    }
+  });
   for (const auto& f : report.index().functions()) {
     if (f.first_step() < 0 || f.steps() < 0 || f.first_step() > static_cast<std::int64_t>(n) - f.steps()) {
       fail("function \"" + f.name() + "\" has steps that do not exist");

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of the functions with prefix sums of their times: a step is found by binary search, the sums of any
-// stretch are two look-ups. Ten million steps take 360 MB and one pass over four columns.
+// The steps of the functions with sums of their times: a step is found by search, the sums of any stretch are two
+// look-ups. Ten million steps take some 160 MB and one pass over six columns.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <vector>
 
+#include "gui/models/packed.h"
 #include "gui/models/work.h"
 #include "traces/report_io.h"
 
@@ -17,12 +18,11 @@ struct StepTrace {
     std::int64_t first = 0, steps = 0;
   };
   std::vector<Function> functions;
-  TextColumn name, term, kind;
-  // Before every row, and after the last: of all rows ahead.
-  std::vector<std::int64_t> start, compute, exchange;
-  std::vector<std::int64_t> collective;  // empty: none is
+  PackedTexts name, term, kind;
+  Sums start, compute, exchange;
+  Sums collective;  // empty: none is
 
-  std::int64_t rows() const { return start.empty() ? 0 : static_cast<std::int64_t>(start.size()) - 1; }
+  std::int64_t rows() const { return start.size(); }
   std::int64_t cycles(int function) const;
   WorkCycles step_sums(std::int64_t row) const;  // compute, exchange, sync, collective
   // Of [from, to) counted from the function's start; a step cut by it counts in the order exchange, compute, sync.

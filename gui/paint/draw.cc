@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/paint/draw.h"
 
-#include <QFontMetricsF>
 #include <algorithm>
 #include <cmath>
 
@@ -31,6 +30,8 @@ bool digits_are_equal(const QFontMetricsF& metrics) {
   }
   return true;
 }
+
+bool is_of_number(QChar c) { return c.isDigit() || c == '.' || c == QChar(0x202F) || c == QChar(0x2212); }
 
 double advance(const QFontMetricsF& metrics, QChar c) {
   return metrics.horizontalAdvance(c.isDigit() ? QChar('0') : c);
@@ -66,8 +67,18 @@ void draw_fill(QPainter& painter, const QRectF& rect, const Fill& fill) {
 
 void draw_text(QPainter& painter, const QRectF& rect, const QString& text, Qt::Alignment alignment) {
   const QFontMetricsF metrics(painter.font());
-  painter.drawText(rect, static_cast<int>(alignment) | Qt::TextSingleLine,
-                   metrics.elidedText(text, Qt::ElideRight, rect.width() + 0.5));
+  painter.drawText(rect, static_cast<int>(alignment) | Qt::TextSingleLine, elided(metrics, text, rect.width() + 0.5));
+}
+
+QString elided(const QFontMetricsF& metrics, const QString& text, double width) {
+  const QString cut = metrics.elidedText(text, Qt::ElideRight, width);
+  qsizetype kept = cut.size() - 1;  // without the ellipsis
+  if (cut == text || kept <= 0 || kept >= text.size()) return cut;
+  if (!is_of_number(text[kept - 1])) return cut;
+  const auto is_name = [&](qsizetype at) { return at > 0 && (text[at - 1].isLetter() || text[at - 1] == '='); };
+  qsizetype begin = kept;
+  while (begin > 0 && is_of_number(text[begin - 1])) --begin;
+  return is_name(begin) ? cut : text.left(begin) + QChar(0x2026);
 }
 
 double text_width(const QFont& font, const QString& text) { return QFontMetricsF(font).horizontalAdvance(text); }

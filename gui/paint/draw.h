@@ -3,6 +3,7 @@
 // equal width.
 #pragma once
 
+#include <QFontMetricsF>
 #include <QPainter>
 #include <QRectF>
 #include <QString>
@@ -16,6 +17,9 @@ void draw_fill(QPainter& painter, const QRectF& rect, const Fill& fill);
 // One line; too long: cut with an ellipsis.
 void draw_text(QPainter& painter, const QRectF& rect, const QString& text,
                Qt::Alignment alignment = Qt::AlignLeft | Qt::AlignVCenter);
+
+// The start of a text that is too long, with an ellipsis; never half a number, nor what looks like it.
+QString elided(const QFontMetricsF& metrics, const QString& text, double width);
 
 // What a view without anything to draw says instead, in the middle and wrapped.
 void draw_empty(QPainter& painter, const Theme& theme, const QRectF& rect, const QString& text);

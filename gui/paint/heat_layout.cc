@@ -119,42 +119,80 @@ double HeatScale::share(double value) const {
   return knee_share + (v - knee) / (full - knee) * (1 - knee_share);
 }
 
-HeatImage rasterized(const HeatData& data, std::span<const int> phases, HeatQuantity quantity,
-                     const HeatLayout& layout) {
-  const int width = layout.map.width();
-  const int height = layout.map.height();
-  HeatImage image{width, height, {}, std::vector<std::int64_t>(static_cast<std::size_t>(height), kNoValue)};
-  image.pixels.assign(static_cast<std::size_t>(width) * static_cast<std::size_t>(height), kNoValue);
-  std::vector<std::int64_t> column(static_cast<std::size_t>(height));
-  for (std::size_t c = 0; c < phases.size(); ++c) {
-    const double left = layout.x_of(static_cast<double>(c)) - layout.map.left();
-    const double right = layout.x_of(static_cast<double>(c) + 1) - layout.map.left();
-    if (right <= 0 || left >= width) continue;
+namespace {
+
+// Paints columns one by one: the largest of what falls on a pixel stays.
+class Raster {
+ public:
+  explicit Raster(const HeatLayout& layout)
+      : layout_(layout),
+        image_{layout.map.width(), layout.map.height(), {}, {}},
+        column_(static_cast<std::size_t>(layout.map.height())) {
+    image_.row_largest.assign(column_.size(), kNoValue);
+    image_.pixels.assign(column_.size() * static_cast<std::size_t>(image_.width), kNoValue);
+  }
+  // False: it is not seen.
+  bool begin(double from, double to) {
+    const double left = layout_.x_of(from) - layout_.map.left(), right = layout_.x_of(to) - layout_.map.left();
+    if (right <= 0 || left >= image_.width) return false;
     // Neighbours share a rounded edge; one that rounds to nothing, or over the edge, keeps a pixel.
-    const int begin = std::clamp(static_cast<int>(std::lround(left)), 0, width - 1);
-    const PixelRange across{begin, std::clamp(static_cast<int>(std::lround(right)), begin + 1, width)};
-    std::fill(column.begin(), column.end(), kNoValue);
-    const HeatPhase& phase = data.phases[static_cast<std::size_t>(phases[c])];
-    for (std::size_t r = phase.first_run; r < phase.first_run + phase.runs; ++r) {
-      const TileRun& run = data.runs[r];
-      const double top = layout.y_of(static_cast<double>(run.first)) - layout.map.top();
-      const double bottom = layout.y_of(static_cast<double>(run.first + run.count)) - layout.map.top();
-      const PixelRange down = pixels(top, bottom, height);
-      const std::int64_t value = value_of(run, quantity);
-      for (int y = down.begin; y < down.end; ++y) {
-        auto& largest = column[static_cast<std::size_t>(y)];
-        largest = std::max(largest, value);
-      }
-    }
-    for (int y = 0; y < height; ++y) {
-      const std::int64_t value = column[static_cast<std::size_t>(y)];
-      auto* row = image.pixels.data() + static_cast<std::ptrdiff_t>(y) * width;
-      for (int x = across.begin; x < across.end; ++x) row[x] = std::max(row[x], value);
-      auto& largest = image.row_largest[static_cast<std::size_t>(y)];
+    begin_ = std::clamp(static_cast<int>(std::lround(left)), 0, image_.width - 1);
+    end_ = std::clamp(static_cast<int>(std::lround(right)), begin_ + 1, image_.width);
+    std::fill(column_.begin(), column_.end(), kNoValue);
+    return true;
+  }
+  void run(std::int64_t first, std::int64_t count, std::int64_t value) {
+    const double top = layout_.y_of(static_cast<double>(first)) - layout_.map.top();
+    const double bottom = layout_.y_of(static_cast<double>(first + count)) - layout_.map.top();
+    const PixelRange down = pixels(top, bottom, image_.height);
+    for (int y = down.begin; y < down.end; ++y) {
+      auto& largest = column_[static_cast<std::size_t>(y)];
       largest = std::max(largest, value);
     }
   }
-  return image;
+  void end() {
+    for (int y = 0; y < image_.height; ++y) {
+      const std::int64_t value = column_[static_cast<std::size_t>(y)];
+      auto* row = image_.pixels.data() + static_cast<std::ptrdiff_t>(y) * image_.width;
+      for (int x = begin_; x < end_; ++x) row[x] = std::max(row[x], value);
+      auto& largest = image_.row_largest[static_cast<std::size_t>(y)];
+      largest = std::max(largest, value);
+    }
+  }
+  HeatImage take() { return std::move(image_); }
+
+ private:
+  const HeatLayout& layout_;
+  HeatImage image_;
+  std::vector<std::int64_t> column_;
+  int begin_ = 0, end_ = 0;
+};
+
+}  // namespace
+
+HeatImage rasterized(const HeatData& data, std::span<const int> phases, HeatQuantity quantity, const HeatLayout& layout,
+                     const HeatPyramid* pyramid) {
+  Raster raster(layout);
+  const double per_pixel = (layout.window.phase_to - layout.window.phase_from) / std::max(1, layout.map.width());
+  const int columns = static_cast<int>(phases.size());
+  const int level = pyramid ? pyramid->level_for(per_pixel) : 0;
+  const int size = 1 << level;
+  const int first = std::max(0, static_cast<int>(layout.window.phase_from)) / size;
+  for (int g = first; g * size < columns && g * size < layout.window.phase_to; ++g) {
+    if (!raster.begin(g * size, std::min(columns, (g + 1) * size))) continue;
+    if (level > 0) {
+      for (const HeatPyramid::Run& run : pyramid->levels[static_cast<std::size_t>(level)].group(g)) {
+        raster.run(run.first, run.count, run.value);
+      }
+    } else {
+      const HeatPhase& phase = data.phases[static_cast<std::size_t>(phases[static_cast<std::size_t>(g)])];
+      for (std::size_t r = phase.first_run; r < phase.first_run + phase.runs; ++r) {
+        raster.run(data.runs[r].first, data.runs[r].count, value_of(data.runs[r], quantity));
+      }
+    }
+    raster.end();
+  }
+  return raster.take();
 }
 
 QColor viridis(double share) {

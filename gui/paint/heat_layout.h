@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gui/models/heat_data.h"
+#include "gui/paint/heat_pyramid.h"
 
 namespace superstep::gui {
 
@@ -73,8 +74,10 @@ struct HeatImage {
     return pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)];
   }
 };
-HeatImage rasterized(const HeatData& data, std::span<const int> phases, HeatQuantity quantity,
-                     const HeatLayout& layout);
+// With a pyramid of those phases and that quantity the same, from its groups that are no wider than a pixel; a group at
+// the edge of a pixel is in one of the two.
+HeatImage rasterized(const HeatData& data, std::span<const int> phases, HeatQuantity quantity, const HeatLayout& layout,
+                     const HeatPyramid* pyramid = nullptr);
 
 QColor viridis(double share);
 

@@ -19,6 +19,7 @@
 #include "gui/widgets/compare_pipelines.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/difference_map.h"
+#include "gui/widgets/elided_combo.h"
 #include "gui/widgets/legend.h"
 #include "gui/widgets/panel.h"
 #include "gui/widgets/time_controls.h"
@@ -266,7 +267,7 @@ void CompareView::rebuildSides() {
   const auto& chosen = session_.compareState().reports;
   for (std::size_t side = 0; side < chosen.size(); ++side) {
     auto* label = new QLabel(side == 0 ? tr("Source") : chosen.size() == 2 ? tr("Target") : QString::number(side + 1));
-    auto* combo = new QComboBox;
+    auto* combo = new ElidedCombo;
     combo->setObjectName(QString("side%1").arg(side));
     combo->setAccessibleName(side == 0 ? tr("Source report") : tr("Target report %1").arg(side));
     combo->setMinimumWidth(90);

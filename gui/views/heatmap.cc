@@ -12,6 +12,7 @@
 
 #include "gui/paint/draw.h"
 #include "gui/widgets/data_table.h"
+#include "gui/widgets/elided_combo.h"
 #include "gui/widgets/heat_map.h"
 #include "gui/widgets/panel.h"
 
@@ -90,7 +91,7 @@ QLayout* HeatmapView::makeControls() {
   quantity_->setObjectName("quantity");
   quantity_->setAccessibleName(tr("Quantity"));
   quantity_->addItems({tr("Memory"), tr("Compute cycles"), tr("Exchange bytes")});
-  ipu_ = new QComboBox;
+  ipu_ = new ElidedCombo;
   ipu_->setObjectName("ipuClass");
   ipu_->setAccessibleName(tr("IPU"));
   ipu_->setMinimumContentsLength(26);

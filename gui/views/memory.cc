@@ -15,6 +15,7 @@
 #include "gui/models/streaming_memory.h"
 #include "gui/views/summary.h"
 #include "gui/widgets/data_table.h"
+#include "gui/widgets/elided_combo.h"
 #include "gui/widgets/legend.h"
 #include "gui/widgets/liveness_chart.h"
 #include "gui/widgets/memory_columns.h"
@@ -66,7 +67,7 @@ QWidget* MemoryView::makeControls() {
   }
   group->button(0)->setChecked(true);
   connect(group, &QButtonGroup::idClicked, pages_, &QStackedWidget::setCurrentIndex);
-  ipus_ = new QComboBox;
+  ipus_ = new ElidedCombo;
   ipus_->setObjectName("memoryIpu");
   ipus_->setAccessibleName(tr("IPU whose memory is shown"));
   ipus_->setMinimumWidth(120);

@@ -14,6 +14,7 @@
 
 #include "gui/widgets/column_menu.h"
 #include "gui/widgets/data_table.h"
+#include "gui/widgets/elided_combo.h"
 #include "gui/widgets/panel.h"
 
 namespace superstep::gui {
@@ -73,7 +74,7 @@ QWidget* OperationsView::makeControls() {
     group_ = static_cast<OperationGroup>(id);
     rebuildTable();
   });
-  ipus_ = new QComboBox;
+  ipus_ = new ElidedCombo;
   ipus_->setObjectName("operationsIpu");
   ipus_->setAccessibleName(tr("IPU whose operations are shown"));
   ipus_->setMinimumWidth(120);

@@ -8,6 +8,7 @@
 
 #include "gui/models/trace_tables.h"
 #include "gui/widgets/data_table.h"
+#include "gui/widgets/elided_combo.h"
 #include "gui/widgets/lane_paint.h"
 #include "gui/widgets/legend.h"
 #include "gui/widgets/panel.h"
@@ -62,7 +63,7 @@ QLayout* TraceView::makeControls() {
     state.mode = mode;
     session_.setTimeState(state);
   });
-  ipu_ = new QComboBox;
+  ipu_ = new ElidedCombo;
   ipu_->setObjectName("traceIpu");
   ipu_->setAccessibleName(tr("IPU"));
   connect(ipu_, &QComboBox::activated, this, [this](int i) {

@@ -56,7 +56,7 @@ void ElidedLabel::paintEvent(QPaintEvent*) {
   draw_text(painter, contentsRect(), text());
 }
 
-SideBar::SideBar(QWidget* parent) : QWidget(parent) { setFixedWidth(148); }
+SideBar::SideBar(QWidget* parent) : QWidget(parent) { setFixedWidth(156); }
 
 void SideBar::paintEvent(QPaintEvent*) {
   const Theme& theme = theme_of(this);

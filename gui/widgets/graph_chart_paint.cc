@@ -8,8 +8,6 @@
 namespace superstep::gui {
 namespace {
 
-const QColor kDark(0x1B, 0x21, 0x27);
-
 QColor mixed(const QColor& a, const QColor& b, double share_of_a) {
   const auto mix = [&](double x, double y) { return static_cast<float>(x * share_of_a + y * (1 - share_of_a)); };
   return QColor::fromRgbF(mix(a.redF(), b.redF()), mix(a.greenF(), b.greenF()), mix(a.blueF(), b.blueF()));
@@ -62,7 +60,7 @@ std::vector<LegendEntry> GraphChart::legend() const {
   }
   const int classes = shown_.report->index().ipu_classes_size();
   for (int i = 0; i < std::min(classes, 16); ++i) {
-    out.push_back({{ipu_color(i), Hatch::none, {}, QColor(0, 0, 0, 110)}, shown_.ipuName(i)});
+    out.push_back({{ipu_color(theme, i), Hatch::none, {}, QColor(0, 0, 0, 110)}, shown_.ipuName(i)});
   }
   return out;
 }
@@ -157,10 +155,10 @@ void GraphChart::paintBlock(QPainter& painter, const QRectF& rect, int unit, con
   const QRectF head(rect.left(), rect.top(), rect.width(), GraphLayout::kHead);
   QColor ink = theme.text;
   if (unit >= 0) {
-    const QColor ipu = ipu_color(shown_.graph->units[static_cast<std::size_t>(unit)].ipu_class);
+    const QColor ipu = ipu_color(theme, shown_.graph->units[static_cast<std::size_t>(unit)].ipu_class);
     painter.fillRect(head, lit ? ipu : mixed(ipu, theme.panel, theme.dark ? 0.35 : 0.18));
     painter.fillRect(QRectF(head.left(), head.top(), 4, head.height()), ipu);
-    if (lit) ink = ipu.lightnessF() < 0.55 ? QColor(Qt::white) : kDark;
+    if (lit) ink = ink_on(ipu);
   } else {
     painter.fillRect(head, theme.title_row);
   }
@@ -197,7 +195,7 @@ void GraphChart::paintCell(QPainter& painter, int unit) const {
   const QRectF rect = layout_.blocks[static_cast<std::size_t>(unit)].rect;
   const Look look = look_of(theme, stateOf(unit));
   painter.fillRect(rect, look.fill);
-  const QColor ipu = ipu_color(shown_.graph->units[static_cast<std::size_t>(unit)].ipu_class);
+  const QColor ipu = ipu_color(theme, shown_.graph->units[static_cast<std::size_t>(unit)].ipu_class);
   painter.fillRect(QRectF(rect.left(), rect.top(), rect.width(), 3), ipu);
   if (stateOf(unit) == UnitState::idle) return;
   painter.setBrush(Qt::NoBrush);

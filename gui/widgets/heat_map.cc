@@ -3,6 +3,7 @@
 
 #include <QKeyEvent>
 #include <QMouseEvent>
+#include <QThread>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
@@ -23,11 +24,60 @@ HeatMap::HeatMap(Session& session, QWidget* parent) : QWidget(parent), session_(
 }
 
 void HeatMap::refresh() {
-  data_ = session_.heat();
-  phases_ = data_->phases_of(session_.heatState().ipu_class);
+  const HeatState& state = session_.heatState();
+  const auto current = session_.heat();
+  const bool other = current != data_ || state.ipu_class != shownClass_;
+  if (other) {
+    data_ = current;
+    shownClass_ = state.ipu_class;
+    phases_ = data_->phases_of(shownClass_);
+    groups_ = group_spans(*data_, phases_);
+    names_ = name_spans(*data_, phases_);
+  }
+  if (other || state.quantity != shownQuantity_) {
+    shownQuantity_ = state.quantity;
+    pyramid_.reset();
+    buildPyramid();
+  }
   image_ = {};
   hover_.reset();
   update();
+}
+
+HeatMap::~HeatMap() {
+  if (!builder_) return;
+  builder_->wait();
+  delete builder_;
+}
+
+// Painted without it meanwhile. One that is no longer wanted when it is done is made again.
+void HeatMap::buildPyramid() {
+  constexpr std::size_t kMany = 4096;
+  if (builder_ || phases_.size() < kMany) return;
+  auto made = std::make_shared<std::shared_ptr<const HeatPyramid>>();
+  builder_ = QThread::create([made, heat = data_, phases = phases_, quantity = shownQuantity_] {
+    *made = std::make_shared<const HeatPyramid>(HeatPyramid::of(*heat, phases, quantity));
+  });
+  connect(builder_, &QThread::finished, this,
+          [this, made, made_of = data_, ipu_class = shownClass_, quantity = shownQuantity_] {
+            builder_->deleteLater();
+            builder_ = nullptr;
+            if (made_of == data_ && ipu_class == shownClass_ && quantity == shownQuantity_) {
+              pyramid_ = *made;
+              image_ = {};
+              update();
+            } else {
+              buildPyramid();
+            }
+          });
+  builder_->start();
+}
+
+std::int64_t HeatMap::largestShown() const {
+  if (pyramid_) return pyramid_->largest();
+  std::int64_t most = 0;
+  for (const int phase : phases_) most = std::max(most, data_->largest(phase, shownQuantity_));
+  return most;
 }
 
 HeatWindow HeatMap::window() const {

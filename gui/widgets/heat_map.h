@@ -10,6 +10,8 @@
 #include "gui/paint/heat_layout.h"
 #include "gui/session.h"
 
+class QThread;
+
 namespace superstep::gui {
 
 struct HeatCell {
@@ -22,6 +24,7 @@ class HeatMap : public QWidget {
   Q_OBJECT
  public:
   explicit HeatMap(Session& session, QWidget* parent = nullptr);
+  ~HeatMap() override;
 
   HeatLayout layoutNow() const;
   HeatScale scaleNow() const;
@@ -30,6 +33,8 @@ class HeatMap : public QWidget {
   // "largest of 3 tiles per pixel"; empty when every cell has its pixels.
   QString sharingText() const;
   QString tipText(const HeatCell& cell) const;  // lines "label<TAB>value"
+  // Many phases are painted from a pyramid that is made on a thread of its own; whether it is there.
+  bool hasPyramid() const { return pyramid_ != nullptr; }
   QSize minimumSizeHint() const override { return {360, 280}; }
 
  public slots:
@@ -63,9 +68,17 @@ class HeatMap : public QWidget {
   void paintCross(QPainter& painter, const HeatLayout& layout) const;
   void paintTip(QPainter& painter, const HeatLayout& layout) const;
 
+  void buildPyramid();
+  std::int64_t largestShown() const;  // of all phases of phases_
+
   Session& session_;
   std::shared_ptr<const HeatData> data_;
   std::vector<int> phases_;
+  std::vector<PhaseSpan> groups_, names_;  // of phases_
+  int shownClass_ = -2;
+  HeatQuantity shownQuantity_ = HeatQuantity::memory;
+  std::shared_ptr<const HeatPyramid> pyramid_;  // null: few phases, or not yet made
+  QThread* builder_ = nullptr;                  // of the pyramid; null: none is being made
   HeatImage values_;
   QImage image_;  // values_ in colours; null: to be made
   std::optional<HeatCell> hover_;

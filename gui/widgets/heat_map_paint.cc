@@ -67,7 +67,7 @@ void HeatMap::paintEvent(QPaintEvent*) {
 void HeatMap::paintMap(QPainter& painter, const HeatLayout& layout) {
   const Theme& theme = theme_of(this);
   if (image_.isNull()) {
-    values_ = rasterized(*data_, phases_, session_.heatState().quantity, layout);
+    values_ = rasterized(*data_, phases_, session_.heatState().quantity, layout, pyramid_.get());
     image_ = colored(values_, scaleNow(), theme);
   }
   painter.drawImage(layout.map.topLeft(), image_);
@@ -76,9 +76,12 @@ void HeatMap::paintMap(QPainter& painter, const HeatLayout& layout) {
   painter.setPen(theme.secondary);
   const double span = layout.window.tile_to - layout.window.tile_from;
   const int steps = layout.map.height() > 300 ? 8 : 4;
+  std::int64_t last = -1;
   for (int i = 0; i <= steps; ++i) {
     const auto tile = static_cast<std::int64_t>(std::floor(layout.window.tile_from + span * i / steps));
     const std::int64_t shown = std::min(tile, data_->tiles - 1);
+    if (shown == last) continue;  // fewer tiles than ticks
+    last = shown;
     const double y =
         std::clamp(layout.y_of(static_cast<double>(tile)), double(layout.map.top()), double(layout.map.bottom()));
     painter.drawLine(QPointF(layout.map.left() - 4, std::floor(y) + 0.5),
@@ -94,16 +97,21 @@ void HeatMap::paintTotals(QPainter& painter, const HeatLayout& layout) const {
   const HeatScale scale = scaleNow();
   const HeatQuantity quantity = session_.heatState().quantity;
   double full = scale.full;
-  for (const int phase : phases_) full = std::max(full, static_cast<double>(data_->largest(phase, quantity)));
+  full = std::max(full, static_cast<double>(largestShown()));
   const LinearScale y{full, double(layout.totals.bottom() + 1), double(layout.totals.top())};
   const int first = std::max(0, static_cast<int>(layout.window.phase_from));
   const int last = std::min(static_cast<int>(phases_.size()), static_cast<int>(std::ceil(layout.window.phase_to)));
   painter.save();
   painter.setClipRect(layout.totals);
-  for (int column = first; column < last; ++column) {
-    const auto most = static_cast<double>(data_->largest(phases_[static_cast<std::size_t>(column)], quantity));
+  const int level = pyramid_ ? pyramid_->level_for((last - first) / std::max(1.0, double(layout.totals.width()))) : 0;
+  const int size = 1 << level;
+  for (int column = first / size * size; column < last; column += size) {
+    const std::int64_t largest =
+        pyramid_ ? pyramid_->levels[static_cast<std::size_t>(level)].largest[static_cast<std::size_t>(column / size)]
+                 : data_->largest(phases_[static_cast<std::size_t>(column)], quantity);
+    const auto most = static_cast<double>(largest);
     const double left = std::round(layout.x_of(column));
-    const double right = std::max(left + 1, std::round(layout.x_of(column + 1)) - 1);
+    const double right = std::max(left + 1, std::round(layout.x_of(column + size)) - 1);
     painter.fillRect(QRectF(QPointF(left, y.at(most)), QPointF(right, y.begin)),
                      scale.over(most) ? theme.limit : strip_color(theme));
   }
@@ -164,7 +172,7 @@ void HeatMap::paintNames(QPainter& painter, const HeatLayout& layout) const {
     return QRectF(left, 0, std::max(0.0, right - left), 0);
   };
   painter.setFont(ui_font(11, QFont::Medium));
-  for (const PhaseSpan& span : group_spans(*data_, phases_)) {
+  for (const PhaseSpan& span : groups_) {
     const QRectF x = visible(span);
     if (x.width() < 1 || span.text.empty()) continue;
     painter.fillRect(QRectF(x.left(), layout.heads.top(), x.width() - 1, layout.heads.height()), head_color(span.text));
@@ -175,7 +183,7 @@ void HeatMap::paintNames(QPainter& painter, const HeatLayout& layout) const {
   }
   painter.setFont(ui_font(10.5));
   double free_from = layout.map.left();  // names that would overlap are left out
-  for (const PhaseSpan& span : name_spans(*data_, phases_)) {
+  for (const PhaseSpan& span : names_) {
     const QRectF x = visible(span);
     if (x.width() < 1) continue;
     painter.setPen(theme.faint);
@@ -183,7 +191,7 @@ void HeatMap::paintNames(QPainter& painter, const HeatLayout& layout) const {
                      QPointF(std::floor(x.left()) + 0.5, layout.ticks.top() + 5));
     const QString text = QString::fromStdString(span.text);
     const double need = text_width(painter.font(), text) + 6;
-    const double left = x.center().x() - need / 2;
+    const double left = std::min(x.center().x() - need / 2, layout.map.right() + 1 - need);
     if (left < free_from || need > std::max(x.width() * 1.4, 24.0)) continue;
     painter.setPen(theme.secondary);
     painter.drawText(QRectF(left, layout.ticks.top() + 4, need, 16), Qt::AlignCenter, text);

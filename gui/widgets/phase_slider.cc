@@ -133,7 +133,7 @@ void PhaseSlider::paintLane(QPainter& painter, std::size_t index) const {
   const Lane& lane = lanes_[index];
   const QRectF rect = laneRect(index);
   painter.fillRect(rect, theme.track);
-  Fill fill = lane.kind.isEmpty() ? Fill{ipu_color(lane.ipu_class)} : fill_of_kind(lane.kind.toStdString());
+  Fill fill = lane.kind.isEmpty() ? Fill{ipu_color(theme, lane.ipu_class)} : fill_of_kind(lane.kind.toStdString());
   fill.outline = QColor();
   for (const GraphPhase& phase : shown_.phases->list) {
     if (lane.ipu_class >= 0 && (phase.works.empty() || phase.works.front().ipu_class != lane.ipu_class)) continue;

@@ -93,7 +93,7 @@ void PipelineChart::paintNames(Frame& f) {
     }
     const report::IpuClass& ipu = index.ipu_classes(lane.ipu_class);
     const double top = row.rect.top();
-    f.painter.fillRect(QRectF(12, top, 3, row.rect.height()), ipu_color(lane.ipu_class));
+    f.painter.fillRect(QRectF(12, top, 3, row.rect.height()), ipu_color(f.theme, lane.ipu_class));
     const bool selected = session_.selection().ipu_class == lane.ipu_class;
     f.painter.setFont(ui_font(11.5, QFont::DemiBold));
     f.painter.setPen(selected ? f.theme.accent : f.theme.text);

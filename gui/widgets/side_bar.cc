@@ -30,15 +30,15 @@ class ViewDelegate : public QStyledItemDelegate {
     const QColor color = current ? theme.accent : theme.secondary;
     const QPixmap icon =
         icon_pixmap(index.data(Qt::UserRole).toString(), color, 16, option.widget->devicePixelRatioF());
-    painter->drawPixmap(r.left() + 19, r.center().y() - 7, icon);
+    painter->drawPixmap(r.left() + 13, r.center().y() - 7, icon);
     painter->setPen(current ? theme.accent : theme.text);
     painter->setFont(ui_font(12, current ? QFont::DemiBold : QFont::Normal));
-    draw_text(*painter, QRectF(r).adjusted(42, 0, -19, 0), index.data().toString());
+    draw_text(*painter, QRectF(r).adjusted(35, 0, -20, 0), index.data().toString());
     painter->setPen(theme.faint);
     painter->setFont(ui_font(10.5));
     draw_number(*painter, QRectF(r).adjusted(0, 0, -11, 0), index.data(Qt::UserRole + 1).toString());
   }
-  QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override { return {148, 32}; }
+  QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override { return {156, 32}; }
 };
 
 }  // namespace
@@ -62,7 +62,7 @@ ViewList::ViewList(QWidget* parent) : QListWidget(parent) {
 SelectionCard::SelectionCard(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
   setObjectName("selectionCard");
   setAccessibleName(tr("Selection"));
-  setFixedHeight(150);
+  setFixedHeight(kHead + 8 * kRow + 6);
   const auto refresh = [this] {
     QStringList lines;
     for (const Entry& entry : entries()) lines << entry.name + ": " + entry.value;
@@ -101,7 +101,6 @@ std::vector<SelectionCard::Entry> SelectionCard::entries() const {
         [](Selection& s) { s.phase = -1; });
   }
   if (!now.term.isEmpty()) add(tr("Term"), now.term, [](Selection& s) { s.term.clear(); });
-  if (!now.op.isEmpty()) add(tr("Op"), now.op, [](Selection& s) { s.op.clear(); });
   if (!now.category.isEmpty()) add(tr("Memory"), now.category, [](Selection& s) { s.category.clear(); });
   return out;
 }

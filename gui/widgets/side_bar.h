@@ -20,7 +20,7 @@ class SelectionCard : public QWidget {
   Q_OBJECT
  public:
   explicit SelectionCard(Session& session, QWidget* parent = nullptr);
-  QSize sizeHint() const override { return {148, 150}; }
+  QSize sizeHint() const override { return {156, 150}; }
 
   struct Entry {
     QString name, value;

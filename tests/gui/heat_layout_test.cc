@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 namespace superstep::gui {
 namespace {
 
@@ -76,6 +78,65 @@ TEST(HeatLayout, NoSingleTileIsLostWhenManyShareAPixel) {
   const std::vector<int> phases{0};
   const auto image = rasterized(data, phases, HeatQuantity::memory, layout_with(3, 77, HeatWindow::whole(1, 100'000)));
   EXPECT_EQ(*std::max_element(image.pixels.begin(), image.pixels.end()), 999);
+}
+
+// Phases in runs of random classes, some tiles without a value.
+HeatData many_phases(int count) {
+  HeatData data;
+  data.tiles = 1472;
+  std::uint64_t random = 1;
+  const auto next = [&](std::int64_t below) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<std::int64_t>(random >> 33) % below;
+  };
+  for (int p = 0; p < count; ++p) {
+    HeatPhase phase;
+    phase.first_run = data.runs.size();
+    for (std::int64_t tile = next(100); tile < data.tiles; tile += 1 + next(700)) {
+      const std::int64_t tiles = std::min(data.tiles - tile, 1 + next(500));
+      data.runs.push_back({tile, tiles, next(600'000), next(1000), next(1000)});
+      tile += tiles;
+      ++phase.runs;
+    }
+    data.phases.push_back(phase);
+  }
+  return data;
+}
+
+TEST(HeatLayout, APyramidShowsWhatThePhasesShow) {
+  const HeatData data = many_phases(4096 + 100);
+  std::vector<int> phases(data.phases.size());
+  std::iota(phases.begin(), phases.end(), 0);
+  const HeatPyramid pyramid = HeatPyramid::of(data, phases, HeatQuantity::memory);
+  // 130 pixels are strips beside the map. A phase has a pixel and more: the same picture.
+  for (const auto& [width, to] : {std::pair{1024, 1024}, {1024, 300}}) {
+    HeatLayout layout = HeatLayout::of(QRect(0, 0, width + 130, 500), {0, double(to), 0, 1472});
+    ASSERT_EQ(layout.map.width(), width);
+    const HeatImage plain = rasterized(data, phases, HeatQuantity::memory, layout);
+    const HeatImage quick = rasterized(data, phases, HeatQuantity::memory, layout, &pyramid);
+    EXPECT_EQ(plain.pixels, quick.pixels) << width << " " << to;
+    EXPECT_EQ(plain.row_largest, quick.row_largest);
+  }
+  std::int64_t most = 0;
+  for (const int p : phases) most = std::max(most, data.largest(p, HeatQuantity::memory));
+  EXPECT_EQ(pyramid.largest(), most);
+}
+
+// Groups are rounded to pixels as phases are: a value is where it should be or a pixel beside.
+TEST(HeatLayout, APyramidLosesNoValue) {
+  const HeatData data = many_phases(3001);
+  std::vector<int> phases(data.phases.size());
+  std::iota(phases.begin(), phases.end(), 0);
+  const HeatPyramid pyramid = HeatPyramid::of(data, phases, HeatQuantity::memory);
+  const HeatLayout layout = HeatLayout::of(QRect(0, 0, 830, 400), {17.3, 2900.1, 3, 1400});
+  const HeatImage plain = rasterized(data, phases, HeatQuantity::memory, layout);
+  const HeatImage quick = rasterized(data, phases, HeatQuantity::memory, layout, &pyramid);
+  for (int y = 0; y < plain.height; ++y) {
+    for (int x = 1; x + 1 < plain.width; ++x) {
+      EXPECT_LE(plain.at(x, y), std::max({quick.at(x - 1, y), quick.at(x, y), quick.at(x + 1, y)}));
+      EXPECT_LE(quick.at(x, y), std::max({plain.at(x - 1, y), plain.at(x, y), plain.at(x + 1, y)}));
+    }
+  }
 }
 
 TEST(HeatLayout, ZoomKeepsThePointAndStaysInside) {

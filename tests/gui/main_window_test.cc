@@ -87,11 +87,11 @@ TEST_F(Window, TheDarkThemeRepaintsEveryView) {
     QCoreApplication::processEvents();
     // The margin between panels and the head of the first panel: both dark.
     const QImage dark = window_.grab().toImage();
-    EXPECT_LT(dark.pixelColor(154, 400).lightness(), 80) << view;
+    EXPECT_LT(dark.pixelColor(162, 400).lightness(), 80) << view;
     EXPECT_LT(dark.pixelColor(700, 880).lightness(), 80) << view;
     window_.findChild<QAction*>("dark")->setChecked(false);
     QCoreApplication::processEvents();
-    EXPECT_GT(window_.grab().toImage().pixelColor(154, 400).lightness(), 200) << view;
+    EXPECT_GT(window_.grab().toImage().pixelColor(162, 400).lightness(), 200) << view;
   }
 }
 

@@ -101,6 +101,20 @@ TEST_F(WhatIfViewTest, ACrashIsAMessageWithARestart) {
   EXPECT_FALSE(restart->isVisible());
 }
 
+TEST_F(WhatIfViewTest, AHangIsShownCanBeTakenBackAndEndsWithAMessage) {
+  play("hang");
+  child<QComboBox>("pin_replicas")->setCurrentIndex(1);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return view_->client().isWaiting() && view_->client().isRunning(); }, 5000));
+  child<QComboBox>("pin_replicas")->setCurrentIndex(0);  // what was asked is taken back
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !view_->client().isWaiting(); }, 5000));
+  view_->client().setHangAfter(200);
+  child<QComboBox>("pin_replicas")->setCurrentIndex(1);
+  auto* restart = child<QToolButton>("whatifRestart");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return restart->isVisible(); }, 5000));
+  EXPECT_TRUE(child<QLabel>("whatifMessage")->text().contains("No answer and no progress"));
+  EXPECT_FALSE(view_->client().isRunning());
+}
+
 TEST_F(WhatIfViewTest, ARefusalIsAMessage) {
   play("refuse");
   child<QComboBox>("pin_replicas")->setCurrentIndex(1);

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Long columns in few bytes: whole numbers in 1, 2, 4 or 8 bytes a row, whatever the largest needs; sums over any
+// stretch of one by a sum every 64 rows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "traces/report_io.h"
+
+namespace superstep::gui {
+
+class PackedIntegers {
+ public:
+  void reserve(std::size_t rows);
+  void push_back(std::int64_t value);
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  std::int64_t operator[](std::size_t row) const {
+    switch (width_) {
+      case 1:
+        return bytes_[row];
+      case 2:
+        return at<std::uint16_t>(row);
+      case 4:
+        return at<std::uint32_t>(row);
+      default:
+        return at<std::int64_t>(row);
+    }
+  }
+  std::size_t bytes() const { return bytes_.capacity(); }
+
+ private:
+  template <class T>
+  T at(std::size_t row) const {
+    T value;
+    __builtin_memcpy(&value, bytes_.data() + row * sizeof(T), sizeof(T));
+    return value;
+  }
+  void widen(std::size_t width);
+
+  std::vector<unsigned char> bytes_;
+  std::size_t size_ = 0, reserved_ = 0, width_ = 1;
+};
+
+// A text column: row i is texts[rows[i]].
+struct PackedTexts {
+  std::vector<std::string> texts;
+  PackedIntegers rows;
+
+  std::size_t size() const { return rows.size(); }
+  const std::string& operator[](std::size_t row) const { return texts[static_cast<std::size_t>(rows[row])]; }
+};
+
+PackedIntegers read_integers(const ReportFile& report, std::string_view column);
+PackedTexts read_texts(const ReportFile& report, std::string_view column);
+
+// The values of rows, none of them negative, and the sum of all ahead of any row.
+class Sums {
+ public:
+  void reserve(std::size_t rows);
+  void push_back(std::int64_t value);
+  std::int64_t size() const { return static_cast<std::int64_t>(values_.size()); }
+  bool empty() const { return values_.empty(); }
+  std::int64_t value(std::int64_t row) const { return values_[static_cast<std::size_t>(row)]; }
+  std::int64_t before(std::int64_t row) const;  // 0 to size()
+  // The first row in [from, end) with before(row) >= sum, and > sum; end: none.
+  std::int64_t first_from(std::int64_t from, std::int64_t end, std::int64_t sum) const;
+  std::int64_t first_above(std::int64_t from, std::int64_t end, std::int64_t sum) const {
+    return first_from(from, end, sum + 1);
+  }
+
+ private:
+  PackedIntegers values_;
+  std::vector<std::int64_t> sums_{0};  // ahead of every 64th row
+  std::int64_t sum_ = 0;
+};
+
+}  // namespace superstep::gui

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/gui/walk/derived.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+namespace superstep::gui {
+namespace {
+
+using Titles = std::set<std::string>;
+
+struct Asked {
+  const SeenTable& t;
+  const ReportFile& report;
+  const report::Index& index;
+  const nlohmann::json& printed;
+};
+
+double ms(const Asked& a, double cycles) { return cycles / a.index.clock_hz() * 1e3; }
+
+// One column is another in ms or microseconds.
+void times(const Asked& a, const char* time, const char* cycles, double unit = 1e3) {
+  for (int r = 0; r < a.t.rows(); ++r) {
+    EXPECT_DOUBLE_EQ(a.t.value(r, time), a.t.value(r, cycles) / a.index.clock_hz() * unit) << time << ", row " << r;
+  }
+}
+
+// Each begins where the one before it ends.
+void follow(const Asked& a, const char* begins, const char* takes) {
+  for (int r = 0; r + 1 < a.t.rows(); ++r) {
+    EXPECT_EQ(a.t.whole(r + 1, begins), a.t.whole(r, begins) + a.t.whole(r, takes)) << begins << ", row " << r;
+  }
+}
+
+Titles spare(const Asked& a, const char* title, const char* peak, const char* limit) {
+  for (int r = 0; r < a.t.rows(); ++r) {
+    EXPECT_EQ(a.t.whole(r, title), a.t.whole(r, limit) - a.t.whole(r, peak)) << title << ", row " << r;
+  }
+  return {title};
+}
+
+Titles plans(const Asked& a) {
+  const auto& best = a.index.plan();
+  for (int r = 0; r < a.t.rows(); ++r) {
+    const auto& plan = r == 0 ? best : a.index.runners_up(r - 1);
+    EXPECT_EQ(a.t.whole(r, "spare"), plan.tile_limit_bytes() - plan.tile_peak_bytes());
+    EXPECT_EQ(a.t.value(r, "samples/s"), plan.samples_per_second());
+    EXPECT_EQ(a.t.value(r, "step s"), plan.step_time_s());
+    EXPECT_DOUBLE_EQ(a.t.value(r, "±%"), plan.samples_per_second() / best.samples_per_second() - 1);
+    const auto& printed = a.printed.contains("best") ? a.printed : a.printed.at("closest");
+    const auto& one = r > 0                        ? a.printed.at("runners_up").at(static_cast<std::size_t>(r - 1))
+                      : a.printed.contains("best") ? printed.at("best")
+                                                   : printed;
+    EXPECT_EQ(a.t.text(r, "Plan"), one.at("label").get<std::string>());
+    EXPECT_EQ(a.t.value(r, "samples/s"), one.at("samples_per_second").get<double>()) << "as --json says";
+    EXPECT_EQ(a.t.value(r, "step s"), one.at("step_time_s").get<double>()) << "as --json says";
+  }
+  return {"spare", "±%"};
+}
+
+Titles changes(const Asked& a) {
+  for (int r = 0; r < a.t.rows(); ++r) {
+    EXPECT_EQ(a.t.value(r, "step s"), a.index.helpful_changes(r).step_time_s());
+    EXPECT_DOUBLE_EQ(a.t.value(r, "+%"), (a.index.plan().step_time_s() / a.t.value(r, "step s") - 1) * 100);
+  }
+  return {"+%"};
+}
+
+// Row by row what --json says.
+Titles waterfall(const Asked& a) {
+  const auto& best = a.printed.contains("best") ? a.printed.at("best") : a.printed.at("closest");
+  const auto& rows = best.at("waterfall");
+  EXPECT_EQ(a.t.rows(), std::ssize(rows) + 1);
+  double sum = 0;
+  for (int r = 0; r + 1 < a.t.rows(); ++r) {
+    EXPECT_EQ(a.t.text(r, "Term"), rows.at(static_cast<std::size_t>(r)).at("name").get<std::string>());
+    EXPECT_EQ(a.t.value(r, "Seconds"), rows.at(static_cast<std::size_t>(r)).at("seconds").get<double>());
+    sum += a.t.value(r, "Seconds");
+  }
+  EXPECT_EQ(a.t.value(a.t.rows() - 1, "Seconds"), sum);
+  EXPECT_NEAR(sum, best.at("step_time_s").get<double>(), sum * 1e-12);
+  return {};
+}
+
+std::string json_name(std::string category) {
+  for (char& c : category) c = c == ' ' ? '_' : static_cast<char>(std::tolower(c));
+  return category;
+}
+
+// Categories as --json says, and their sums.
+Titles memory(const Asked& a) {
+  const auto& best = a.printed.contains("best") ? a.printed.at("best") : a.printed.at("closest");
+  std::map<std::string, std::int64_t> sums;
+  std::int64_t ipu = -1;
+  std::string last, part;
+  for (int r = 0; r < a.t.rows(); ++r) {
+    const std::string name = a.t.text(r, "Category");
+    if (a.t.text(r, "IPU") != last) ++ipu, sums.clear(), last = a.t.text(r, "IPU");
+    const auto& printed = best.at("memory").at("ipus").at(static_cast<std::size_t>(ipu));
+    const std::int64_t bytes = a.t.whole(r, "Bytes");
+    EXPECT_EQ(bytes, a.t.whole(r, "KiB"));
+    EXPECT_DOUBLE_EQ(a.t.value(r, "% of limit"),
+                     static_cast<double>(bytes) / best.at("memory").at("tile_limit_bytes").get<double>());
+    if (name == "Always live" || name == "Not always live") {
+      part = json_name(name);
+      std::int64_t sum = 0;
+      for (const auto& each : printed.at(part)) sum += each.get<std::int64_t>();
+      EXPECT_EQ(bytes, sum) << name << " of IPU " << ipu;
+    } else if (name == "Fullest tile at its peak") {
+      EXPECT_EQ(bytes, printed.at("tile_peak_bytes").get<std::int64_t>());
+    } else if (name != "Not in a category") {
+      EXPECT_EQ(bytes, printed.at(part).at(json_name(name)).get<std::int64_t>()) << name << " of IPU " << ipu;
+    }
+  }
+  return {"KiB", "Bytes", "% of limit"};
+}
+
+Titles liveness(const Asked& a) {
+  std::int64_t most = 0;
+  for (int r = 0; r < a.t.rows(); ++r) {
+    EXPECT_EQ(a.t.whole(r, "Program step"), r);
+    EXPECT_EQ(a.t.whole(r, "Total, KiB"), a.t.whole(r, "Resident, KiB") + a.t.whole(r, "Live in the step, KiB"));
+    most = std::max(most, a.t.whole(r, "Total, KiB"));
+  }
+  if (a.t.rows() > 0) {
+    const bool known = std::any_of(a.index.ipu_classes().begin(), a.index.ipu_classes().end(),
+                                   [&](const auto& ipu) { return ipu.tile_peak_bytes() == most; });
+    EXPECT_TRUE(known) << "the peak of all steps is that of an IPU: " << most;
+  }
+  return {"Program step", "Resident, KiB", "Total, KiB"};
+}
+
+Titles variables(const Asked& a) {
+  std::int64_t most = 1;
+  for (int r = 0; r < a.t.rows(); ++r) most = std::max(most, a.t.whole(r, "Bytes"));
+  for (int r = 0; r < a.t.rows(); ++r) {
+    EXPECT_DOUBLE_EQ(a.t.value(r, "Beside the largest") * static_cast<double>(most), a.t.value(r, "Bytes"));
+  }
+  return {"Beside the largest"};
+}
+
+// A phase computes, loads and stores for no longer than it takes; its times in ms are those in cycles.
+Titles streams(const Asked& a) {
+  Titles out;
+  for (const char* what : {"Computing", "Loading", "Storing"}) {
+    const std::string in_ms = std::string(what) + ", ms", in_cycles = std::string(what) + ", cycles";
+    times(a, in_ms.c_str(), in_cycles.c_str());
+    for (int r = 0; r < a.t.rows(); ++r) EXPECT_LE(a.t.whole(r, in_cycles.c_str()), a.t.whole(r, "Takes, cycles"));
+    out.insert({in_ms, in_cycles});
+  }
+  return out;
+}
+
+Titles phases(const Asked& a) {
+  Titles out = streams(a);
+  times(a, "Begins, ms", "Begins, cycles");
+  times(a, "Takes, ms", "Takes, cycles");
+  if (a.t.rows() > 0) {
+    EXPECT_EQ(a.t.whole(0, "Begins, cycles"), 0);
+  }
+  out.insert({"Begins, ms", "Begins, cycles"});
+  return out;
+}
+
+// Calls of a function by the program, times what its steps say.
+Titles operations(const Asked& a) {
+  const Reckoned reckoned(a.index);
+  const TextColumn names = a.report.column_texts("step.name");
+  std::map<std::string, std::vector<std::int64_t>> columns;
+  for (const char* c : {"cycles", "compute_cycles", "exchange_cycles", "sync_cycles", "bytes"}) {
+    columns[c] = a.report.column_integers(std::string("step.") + c);
+  }
+  for (int r = 0; r < a.t.rows(); ++r) {
+    const auto function = std::find_if(a.index.functions().begin(), a.index.functions().end(),
+                                       [&](const auto& f) { return f.name() == a.t.text(r, "In"); });
+    if (function == a.index.functions().end()) continue;  // a step outside of functions
+    const std::int64_t calls = a.t.whole(r, "Calls");
+    const auto number = static_cast<std::int64_t>(function - a.index.functions().begin());
+    EXPECT_TRUE(std::any_of(reckoned.calls.begin(), reckoned.calls.end(),
+                            [&](const auto& each) { return each.first.second == number && each.second == calls; }))
+        << "no IPU calls " << function->name() << " " << calls << " times";
+    const std::pair<const char*, const char*> sums[] = {{"Cycles", "cycles"},
+                                                        {"Compute", "compute_cycles"},
+                                                        {"Exchange", "exchange_cycles"},
+                                                        {"Sync", "sync_cycles"},
+                                                        {"Bytes moved", "bytes"}};
+    for (const auto& [title, column] : sums) {
+      std::int64_t sum = 0;
+      for (auto i = function->first_step(); i < function->first_step() + function->steps(); ++i) {
+        const auto row = static_cast<std::size_t>(i);
+        if (names[row] == a.t.text(r, "Operation")) sum += columns[column][row];
+      }
+      EXPECT_EQ(a.t.whole(r, title), sum * calls) << title << " of " << a.t.text(r, "Operation");
+    }
+  }
+  times(a, "ms", "Cycles");
+  for (int r = 0; r < a.t.rows(); ++r) {
+    EXPECT_NEAR(a.t.value(r, "% of step"), a.t.value(r, "ms") / a.index.plan().step_time_s() / 10, 1e-9);
+    EXPECT_LE(a.t.value(r, "% of peak"), 100);
+  }
+  return {"Cycles", "Compute", "Exchange", "Sync", "Bytes moved", "ms", "% of step", "% of peak"};
+}
+
+Titles program(const Asked& a) {
+  for (int r = 0; r < a.t.rows(); ++r) {
+    EXPECT_EQ(a.t.whole(r, "Cycles in total"),
+              a.t.whole(r, "Cycles of one") * a.t.whole(r, "Times") * a.t.whole(r, "Iterations"));
+  }
+  return {"Cycles in total"};
+}
+
+Titles steps_of_ipus(const Asked& a, const char* sum_row, int from, int to) {
+  Titles out;
+  for (std::int64_t ipu = 0; ipu < a.index.ipu_classes_size() && a.t.rows() > 0; ++ipu) {
+    const std::string title = a.index.ipu_classes(static_cast<int>(ipu)).name();
+    if (a.t.column(title.c_str()) < 0) continue;
+    std::int64_t sum = 0;
+    for (int r = from; r < to; ++r) sum += a.t.whole(r, title.c_str());
+    EXPECT_EQ(sum, a.index.program().cycles()) << sum_row << " of " << title;
+    out.insert(title);
+  }
+  return out;
+}
+
+// What IPUs work by the program's calls; with waiting it is the step.
+Titles work(const Asked& a) {
+  const Reckoned reckoned(a.index);
+  Titles out = steps_of_ipus(a, "all work", 0, a.t.rows() - 1);
+  const double clock_cycles = static_cast<double>(a.index.program().cycles()) * a.index.ipu_classes_size();
+  for (int r = 0; r < a.t.rows(); ++r) {
+    const std::string name = a.t.text(r, "Work");
+    std::int64_t all = 0;
+    for (std::int64_t ipu = 0; ipu < a.index.ipu_classes_size(); ++ipu) {
+      const std::int64_t cycles = a.t.whole(r, a.index.ipu_classes(static_cast<int>(ipu)).name().c_str());
+      all += cycles;
+      const auto called = reckoned.cycles.find({ipu, name});
+      if (called != reckoned.cycles.end()) {
+        EXPECT_EQ(cycles, called->second) << name << " of IPU " << ipu;
+      }
+    }
+    EXPECT_EQ(a.t.whole(r, "Cycles of all"), all);
+    EXPECT_DOUBLE_EQ(a.t.value(r, "%"), static_cast<double>(all) / clock_cycles * 100);
+  }
+  times(a, "ms of all", "Cycles of all");
+  out.insert({"Cycles of all", "ms of all", "%"});
+  return out;
+}
+
+Titles parts(const Asked& a) {
+  follow(a, "From, cycles", "Cycles");
+  times(a, "From, ms", "From, cycles");
+  times(a, "ms", "Cycles");
+  std::int64_t end = 0;
+  for (int r = 0; r < a.t.rows(); ++r) {
+    end = a.t.whole(r, "From, cycles") + a.t.whole(r, "Cycles");
+    if (a.t.whole(r, "Iterations") > 0) {
+      EXPECT_EQ(a.t.whole(r, "Cycles"), a.t.whole(r, "Iterations") * a.t.whole(r, "Cycles of one"));
+    }
+  }
+  if (a.t.rows() > 0) {
+    EXPECT_EQ(end, a.index.program().cycles());
+  }
+  return {"From, cycles", "From, ms", "ms", "Cycles", "Iterations"};
+}
+
+// In a lane boxes follow one another.
+Titles boxes(const Asked& a) {
+  times(a, "ms", "Cycles");
+  for (int r = 0; r + 1 < a.t.rows(); ++r) {
+    EXPECT_LE(a.t.whole(r, "of which recompute"), a.t.whole(r, "Cycles"));
+    if (a.t.text(r, "Lane") != a.t.text(r + 1, "Lane")) continue;
+    EXPECT_NEAR(a.t.value(r + 1, "From, ms"), a.t.value(r, "From, ms") + a.t.value(r, "ms"),
+                a.t.value(r, "From, ms") * 1e-12);
+  }
+  return {"Cycles", "ms", "From, ms", "of which recompute"};
+}
+
+Titles trace_steps(const Asked& a) {
+  times(a, "µs", "Cycles", 1e6);
+  for (int r = 0; r < a.t.rows(); ++r) {
+    EXPECT_LE(a.t.whole(r, "Compute") + a.t.whole(r, "Exchange") + a.t.whole(r, "Sync"), a.t.whole(r, "Cycles"));
+    if (r + 1 == a.t.rows()) continue;
+    EXPECT_NEAR(a.t.value(r + 1, "From, ms"), a.t.value(r, "From, ms") + ms(a, a.t.value(r, "Cycles")),
+                a.t.value(r, "From, ms") * 1e-12);
+  }
+  return {"µs", "Cycles", "Compute", "Exchange", "Sync", "From, ms"};
+}
+
+// Seven parts in %, six figures, the seven parts in cycles: they make the step.
+Titles trace_summary(const Asked& a) {
+  Titles out = steps_of_ipus(a, "all parts", 13, a.t.rows());
+  for (const std::string& ipu : out) {
+    EXPECT_EQ(a.t.whole(7, ipu.c_str()), a.index.program().cycles());
+    for (int part = 0; part < 7; ++part) {
+      EXPECT_DOUBLE_EQ(a.t.value(part, ipu.c_str()),
+                       a.t.value(13 + part, ipu.c_str()) / static_cast<double>(a.index.program().cycles()) * 100);
+    }
+  }
+  return out;
+}
+
+Titles compared_terms(const Asked& a) {
+  const auto& rows = a.printed.contains("labels") ? a.printed.at("waterfall") : nlohmann::json::array();
+  for (int r = 0; r < a.t.rows() && !rows.empty(); ++r) {
+    const double source = a.t.value(r, "Source, s"), target = a.t.value(r, "Target, s");
+    if (r < std::ssize(rows)) {
+      const auto& printed = rows.at(static_cast<std::size_t>(r)).at("seconds");
+      EXPECT_EQ(source, printed.at(0).get<double>()) << "as compare --json says";
+      EXPECT_EQ(target, printed.at(1).get<double>()) << "as compare --json says";
+    }
+    EXPECT_NEAR(a.t.value(r, "Diff, ms"), (target - source) * 1e3, 1e-9);
+    if (source > 0) {
+      EXPECT_NEAR(a.t.value(r, "Diff, %"), (target / source - 1) * 100, 1e-9);
+    }
+  }
+  return {"Diff, ms", "Diff, %"};
+}
+
+Titles compared_memory(const Asked& a) {
+  for (int r = 0; r < a.t.rows(); ++r) {
+    EXPECT_EQ(a.t.whole(r, "Diff, KiB"), a.t.whole(r, "Target, KiB") - a.t.whole(r, "Source, KiB"));
+  }
+  return {"Diff, KiB"};
+}
+
+// Those of the source that are its program's calls by name, times how often they run.
+Titles compared_phases(const Asked& a) {
+  std::map<std::string, std::int64_t> cycles;
+  const std::function<void(const report::ProgramNode&, std::int64_t)> walk = [&](const auto& n, std::int64_t times) {
+    if (n.kind() == "repeat") times *= n.micro_batches() > 0 ? n.micro_batches() : n.count();
+    if (n.kind() == "call") cycles[n.name()] += times * n.cycles();
+    for (const auto& child : n.children()) walk(child, times);
+  };
+  walk(a.index.program(), 1);
+  times(a, "Source, ms", "Source, cycles");
+  times(a, "Target, ms", "Target, cycles");
+  for (int r = 0; r < a.t.rows(); ++r) {
+    const auto known = cycles.find(a.t.text(r, "Layer and phase"));
+    if (known != cycles.end()) {
+      EXPECT_EQ(a.t.whole(r, "Source, cycles"), known->second) << known->first;
+    }
+    EXPECT_DOUBLE_EQ(a.t.value(r, "Diff, ms"), a.t.value(r, "Target, ms") - a.t.value(r, "Source, ms"));
+  }
+  return {"Source, ms", "Target, ms", "Diff, ms", "Source, cycles", "Target, cycles"};
+}
+
+Titles found_plans(const Asked& a) {
+  for (int r = 0; r < a.t.rows(); ++r) {
+    EXPECT_EQ(a.t.whole(r, "Spare, KiB"), a.index.plan().tile_limit_bytes() - a.t.whole(r, "Tile, KiB"));
+  }
+  return {"Spare, KiB"};
+}
+
+const std::map<std::string, Titles (*)(const Asked&)>& rules() {
+  static const std::map<std::string, Titles (*)(const Asked&)> all{
+      {"summary/Waterfall", waterfall},
+      {"summary/Fit", [](const Asked& a) { return spare(a, "Spare, KiB", "Fullest tile, KiB", "Limit, KiB"); }},
+      {"summary/Plans", plans},
+      {"summary/Changes", changes},
+      {"graph/Phases", phases},
+      {"memory/Memory", memory},
+      {"memory/Liveness", liveness},
+      {"memory/Variables", variables},
+      {"memory/Streaming", streams},
+      {"pipeline/Work", work},
+      {"pipeline/Parts", parts},
+      {"pipeline/Boxes", boxes},
+      {"trace/Steps shown", trace_steps},
+      {"trace/Summary of one step", trace_summary},
+      {"operations/Operations", operations},
+      {"program/Program", program},
+      {"compare/Waterfalls", compared_terms},
+      {"compare/Memory", compared_memory},
+      {"compare/Layers and phases", compared_phases},
+      {"landscape/Plans", found_plans},
+      {"landscape/Changes", changes},
+  };
+  return all;
+}
+
+}  // namespace
+
+Titles check_derived(const SeenTable& table, Session& session, const std::string& printed_json) {
+  const auto rule = rules().find(table.id);
+  if (rule == rules().end() || table.rows() == 0) return {};
+  const nlohmann::json printed = printed_json.empty() ? nlohmann::json() : nlohmann::json::parse(printed_json);
+  SCOPED_TRACE(table.id);
+  return rule->second({table, *session.report(), session.report()->index(), printed});
+}
+
+}  // namespace superstep::gui
