@@ -227,7 +227,7 @@ void ComparePipelines::paintEvent(QPaintEvent*) {
       const int ipu = timeline.lanes[static_cast<std::size_t>(lanes[i])].ipu_class;
       painter.setFont(ui_font(10));
       painter.setPen(theme.secondary);
-      painter.fillRect(QRectF(12, row.top(), 3, row.height()), ipu_color(ipu));
+      painter.fillRect(QRectF(12, row.top(), 3, row.height()), ipu_color(theme, ipu));
       draw_text(painter, QRectF(20, row.center().y() - 7, kLeft - 26, 14),
                 QString::fromStdString(timeline.report->index().ipu_classes(ipu).name()));
       painter.save();
