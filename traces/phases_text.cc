@@ -20,7 +20,9 @@ Work work_of(const report::ProgramNode& n, bool streaming = false) {
   const std::int64_t cycles = n.cycles();
   if (n.kind() == "call") sum.compute = cycles;
   if (n.kind() == "step") {
-    const bool stores = n.work() == "store", loads = n.work() == "load" || n.work() == "host" || streaming;
+    const std::string& kind = n.work().empty() ? n.name() : n.work();  // old reports have but the name
+    const bool stores = kind.starts_with("store");
+    const bool loads = kind.starts_with("load") || kind.starts_with("host") || streaming;
     (stores ? sum.store : loads ? sum.load : sum.compute) = cycles;
   }
   Work widest;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -129,16 +130,78 @@ Titles liveness(const Asked& a) {
                                    [&](const auto& ipu) { return ipu.tile_peak_bytes() == most; });
     EXPECT_TRUE(known) << "the peak of all steps is that of an IPU: " << most;
   }
-  return {"Program step", "Resident, KiB", "Total, KiB"};
+  // What a step has live, and beside it what a call keeps for its backward.
+  std::set<std::int64_t> live;
+  const std::vector<std::int64_t> bytes = a.report.column_integers("step.live_bytes");
+  const std::vector<std::int64_t> keeping = a.report.column_integers("step.keeping_bytes");
+  for (std::size_t i = 0; i < bytes.size(); ++i) live.insert(bytes[i]), live.insert(bytes[i] + keeping[i]);
+  for (int r = 0; r < a.t.rows(); ++r) EXPECT_TRUE(live.contains(a.t.whole(r, "Live in the step, KiB"))) << "row " << r;
+  return {"Program step", "Resident, KiB", "Live in the step, KiB", "Total, KiB"};
 }
 
+// Those that are live at the peak are the fullest tile.
 Titles variables(const Asked& a) {
-  std::int64_t most = 1;
-  for (int r = 0; r < a.t.rows(); ++r) most = std::max(most, a.t.whole(r, "Bytes"));
+  std::int64_t sum = 0;
   for (int r = 0; r < a.t.rows(); ++r) {
-    EXPECT_DOUBLE_EQ(a.t.value(r, "Beside the largest") * static_cast<double>(most), a.t.value(r, "Bytes"));
+    sum += a.t.whole(r, "Bytes");
+    EXPECT_LE(a.t.whole(r, "First step"), a.t.whole(r, "Last step"));
+    EXPECT_EQ(a.t.whole(r, "Lifetime, steps"), a.t.whole(r, "Last step") - a.t.whole(r, "First step") + 1);
   }
-  return {"Beside the largest"};
+  EXPECT_TRUE(std::any_of(a.index.ipu_classes().begin(), a.index.ipu_classes().end(),
+                          [&](const auto& ipu) { return ipu.tile_peak_bytes() == sum; }))
+      << "no IPU's fullest tile has " << sum << " bytes";
+  return {"First step", "Last step", "Lifetime, steps"};
+}
+
+Titles streaming_memory(const Asked& a) {
+  std::int64_t most = 0;
+  for (int r = 0; r < a.t.rows(); ++r) {
+    most = std::max(most, a.t.whole(r, "Held, bytes"));
+    const double bytes = a.t.value(r, "Loaded, bytes") + a.t.value(r, "Stored, bytes");
+    const double takes = a.t.value(r, "Takes, ms") / 1e3;
+    if (takes == 0) continue;
+    EXPECT_NEAR(a.t.value(r, "Mean, GB/s"), bytes / takes / 1e9, 1e-9 * bytes / takes / 1e9);
+    EXPECT_NEAR(a.t.value(r, "% of roof"), bytes / takes / a.index.streaming_bytes_per_s() * 100, 1e-6);
+  }
+  EXPECT_LE(most, a.index.plan().ddr_bytes_per_ipu());
+  return {"Held, bytes", "Mean, GB/s", "% of roof"};
+}
+
+// The supersteps of one function, those of an op together.
+Titles ops_of_call(const Asked& a) {
+  times(a, "µs", "Cycles", 1e6);
+  const TextColumn names = a.report.column_texts("step.name"), kinds = a.report.column_texts("step.kind");
+  const std::vector<std::int64_t> cycles = a.report.column_integers("step.cycles");
+  const std::vector<std::int64_t> bytes = a.report.column_integers("step.bytes");
+  using Op = std::array<std::int64_t, 3>;  // supersteps, cycles, bytes
+  std::vector<Op> shown;
+  for (int r = 0; r < a.t.rows(); ++r)
+    shown.push_back({a.t.whole(r, "Supersteps"), a.t.whole(r, "Cycles"), a.t.whole(r, "Bytes moved")});
+  const auto ops_of = [&](const report::Function& f) {
+    std::vector<Op> ops;
+    for (auto i = static_cast<std::size_t>(f.first_step()), end = i + static_cast<std::size_t>(f.steps()); i < end;
+         ++i) {
+      if (ops.empty() || names[i] != names[i - 1]) ops.push_back({});
+      ops.back()[0] += 1, ops.back()[1] += cycles[i];
+      if (kinds[i] != "compute") ops.back()[2] += bytes[i];
+    }
+    return ops;
+  };
+  EXPECT_TRUE(std::any_of(a.index.functions().begin(), a.index.functions().end(), [&](const auto& f) {
+    return ops_of(f) == shown;
+  })) << "no function has these ops";
+  return {"µs", "Cycles", "Bytes moved"};
+}
+
+// Of each report's own clock; what neither works nor waits is idle.
+Titles compared_pipelines(const Asked& a) {
+  for (int r = 0; r < a.t.rows(); ++r) {
+    const double ms_per_cycle = a.t.value(r, "Step, ms") / a.t.value(r, "Step, cycles");
+    EXPECT_LE(a.t.whole(r, "Works, cycles") + a.t.whole(r, "Waits, cycles"), a.t.whole(r, "Step, cycles"));
+    EXPECT_NEAR(a.t.value(r, "Works, ms"), a.t.value(r, "Works, cycles") * ms_per_cycle, 1e-6);
+    EXPECT_NEAR(a.t.value(r, "Waits, ms"), a.t.value(r, "Waits, cycles") * ms_per_cycle, 1e-6);
+  }
+  return {"Works, cycles", "Waits, cycles", "Works, ms", "Waits, ms"};
 }
 
 // A phase computes, loads and stores for no longer than it takes; its times in ms are those in cycles.
@@ -360,10 +423,12 @@ const std::map<std::string, Titles (*)(const Asked&)>& rules() {
       {"summary/Plans", plans},
       {"summary/Changes", changes},
       {"graph/Phases", phases},
+      {"graph/Ops of a call", ops_of_call},
       {"memory/Memory", memory},
       {"memory/Liveness", liveness},
       {"memory/Variables", variables},
       {"memory/Streaming", streams},
+      {"memory/Streaming Memory", streaming_memory},
       {"pipeline/Work", work},
       {"pipeline/Parts", parts},
       {"pipeline/Boxes", boxes},
@@ -373,6 +438,7 @@ const std::map<std::string, Titles (*)(const Asked&)>& rules() {
       {"program/Program", program},
       {"compare/Waterfalls", compared_terms},
       {"compare/Memory", compared_memory},
+      {"compare/Pipelines", compared_pipelines},
       {"compare/Layers and phases", compared_phases},
       {"landscape/Plans", found_plans},
       {"landscape/Changes", changes},
