@@ -155,7 +155,7 @@ void MainWindow::showKeys() {
   add(tr("[ ]"), tr("Graph by phase: previous, next phase"));
   add(tr("Space"), tr("Graph by phase: play, pause"));
   add(tr("O"), tr("Graph by phase: ops inside the call, calls"));
-  add(tr("/"), tr("Operations, program tree, batch: search"));
+  add(tr("/"), tr("Search or filter the table"));
   add(tr("Enter, Shift+Enter"), tr("Search: next, previous"));
   add(tr("← →, Home, End"), tr("Liveness: move the cursor; landscape: next plan"));
   add(tr("↑ ↓"), tr("Compare: select a term"));

@@ -8,7 +8,6 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
-#include <QShortcut>
 #include <QSpinBox>
 #include <QSplitter>
 #include <QToolButton>
@@ -131,19 +130,9 @@ QWidget* BatchView::makeCorner() {
   auto* layout = new QHBoxLayout(row);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(6);
-  filter_ = new QLineEdit;
-  filter_->setObjectName("batchFilter");
-  filter_->setAccessibleName(tr("Filter the queue by any of its texts"));
-  filter_->setPlaceholderText(tr("Filter  /"));
-  filter_->setClearButtonEnabled(true);
+  filter_ = filter_field("batchFilter", tr("Filter the queue by any of its texts"), tr("Filter"), this);
   filter_->setFixedWidth(170);
   connect(filter_, &QLineEdit::textChanged, &shown_, &QSortFilterProxyModel::setFilterFixedString);
-  auto* slash = new QShortcut(QKeySequence(Qt::Key_Slash), this);
-  slash->setContext(Qt::WidgetWithChildrenShortcut);
-  connect(slash, &QShortcut::activated, filter_, [this] {
-    filter_->setFocus();
-    filter_->selectAll();
-  });
   row->setStyleSheet("QToolButton { min-height: 16px; padding: 0 7px; } QLineEdit { min-height: 18px; }");
   auto* exports = new QToolButton;
   addExports(exports);

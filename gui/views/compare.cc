@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "gui/theme.h"
+#include "gui/widgets/column_menu.h"
 #include "gui/widgets/compare_chart.h"
 #include "gui/widgets/compare_headline.h"
 #include "gui/widgets/compare_pipelines.h"
@@ -156,11 +157,7 @@ QWidget* CompareView::makePhasesTable() {
   phasesTable_->setAccessibleName(tr("Layers and phases"));
   phasesTable_->setWideColumn(0, 118);
   phasesTable_->setEmptyText(tr("Nothing to compare."));
-  auto* filter = new QLineEdit;
-  filter->setObjectName("phaseFilter");
-  filter->setAccessibleName(tr("Filter layers and phases by name"));
-  filter->setPlaceholderText(tr("Filter by name"));
-  filter->setClearButtonEnabled(true);
+  auto* filter = filter_field("phaseFilter", tr("Filter layers and phases by name"), tr("Filter by name"), this);
   connect(filter, &QLineEdit::textEdited, &shownPhases_, &QSortFilterProxyModel::setFilterFixedString);
   auto* page = new QWidget;
   auto* layout = new QVBoxLayout(page);

@@ -14,6 +14,7 @@
 
 #include "gui/models/streaming_memory.h"
 #include "gui/views/summary.h"
+#include "gui/widgets/column_menu.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/elided_combo.h"
 #include "gui/widgets/legend.h"
@@ -216,11 +217,8 @@ QWidget* MemoryView::makeBelow() {
 
 QWidget* MemoryView::makeVariables() {
   variablesTable_ = new DataTable(&shownVariables_);
-  filter_ = new QLineEdit;
-  filter_->setObjectName("variableFilter");
-  filter_->setAccessibleName(tr("Filter variables by name or category"));
-  filter_->setPlaceholderText(tr("Filter by name or category"));
-  filter_->setClearButtonEnabled(true);
+  filter_ = filter_field("variableFilter", tr("Filter variables by name or category"), tr("Filter by name or category"),
+                         this);
   filter_->setFixedWidth(240);
   connect(filter_, &QLineEdit::textEdited, &session_, &Session::setFilter);
   filter_->setStyleSheet("QLineEdit { min-height: 18px; }");

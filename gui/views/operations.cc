@@ -7,7 +7,6 @@
 #include <QItemSelectionModel>
 #include <QLabel>
 #include <QLineEdit>
-#include <QShortcut>
 #include <QSplitter>
 #include <QToolButton>
 #include <algorithm>
@@ -83,19 +82,9 @@ QWidget* OperationsView::makeControls() {
     selection.ipu_class = ipu_class;
     session_.select(selection);
   });
-  filter_ = new QLineEdit;
-  filter_->setObjectName("operationsFilter");
-  filter_->setAccessibleName(tr("Filter operations by any of their texts"));
-  filter_->setPlaceholderText(tr("Filter  /"));
-  filter_->setClearButtonEnabled(true);
+  filter_ = filter_field("operationsFilter", tr("Filter operations by any of their texts"), tr("Filter"), this);
   filter_->setMaximumWidth(260);
   connect(filter_, &QLineEdit::textEdited, &session_, &Session::setFilter);
-  auto* slash = new QShortcut(QKeySequence(Qt::Key_Slash), this);
-  slash->setContext(Qt::WidgetWithChildrenShortcut);
-  connect(slash, &QShortcut::activated, filter_, [this] {
-    filter_->setFocus();
-    filter_->selectAll();
-  });
   layout->addLayout(segment);
   layout->addSpacing(6);
   layout->addWidget(new QLabel(tr("IPU")));

@@ -6,9 +6,9 @@
 #include <QItemSelectionModel>
 #include <QLabel>
 #include <QLineEdit>
-#include <QShortcut>
 #include <QToolButton>
 
+#include "gui/widgets/column_menu.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/panel.h"
 #include "gui/widgets/program_view.h"
@@ -51,11 +51,8 @@ QWidget* ProgramView::makeControls() {
   auto* layout = new QHBoxLayout(row);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(8);
-  search_ = new QLineEdit;
-  search_->setObjectName("programSearch");
-  search_->setAccessibleName(tr("Search the program; Enter for the next, Shift+Enter for the previous"));
-  search_->setPlaceholderText(tr("Search  /"));
-  search_->setClearButtonEnabled(true);
+  search_ = filter_field("programSearch", tr("Search the program; Enter for the next, Shift+Enter for the previous"),
+                         tr("Search"), this);
   search_->setFixedWidth(260);
   connect(search_, &QLineEdit::returnPressed, this,
           [this] { search(!QGuiApplication::keyboardModifiers().testFlag(Qt::ShiftModifier)); });
@@ -79,12 +76,6 @@ QWidget* ProgramView::makeControls() {
   button(tr("Collapse"), "collapse", tr("Show the upper levels only"), [this] {
     tree_->collapseAll();
     openFirstLevels();
-  });
-  auto* slash = new QShortcut(QKeySequence(Qt::Key_Slash), this);
-  slash->setContext(Qt::WidgetWithChildrenShortcut);
-  connect(slash, &QShortcut::activated, search_, [this] {
-    search_->setFocus();
-    search_->selectAll();
   });
   return row;
 }

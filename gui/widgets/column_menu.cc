@@ -3,7 +3,9 @@
 
 #include <QApplication>
 #include <QClipboard>
+#include <QLineEdit>
 #include <QMenu>
+#include <QShortcut>
 #include <QToolButton>
 
 #include "gui/models/table_model.h"
@@ -51,6 +53,21 @@ QToolButton* copy_button(DataTable* table) {
   QObject::connect(button, &QToolButton::clicked, table,
                    [=] { QApplication::clipboard()->setText(shown_text(*table)); });
   return button;
+}
+
+QLineEdit* filter_field(const QString& object, const QString& accessible, const QString& hint, QWidget* view) {
+  auto* field = new QLineEdit;
+  field->setObjectName(object);
+  field->setAccessibleName(accessible);
+  field->setPlaceholderText(hint + "  /");
+  field->setClearButtonEnabled(true);
+  auto* slash = new QShortcut(QKeySequence(Qt::Key_Slash), view);
+  slash->setContext(Qt::WidgetWithChildrenShortcut);
+  QObject::connect(slash, &QShortcut::activated, field, [field] {
+    field->setFocus();
+    field->selectAll();
+  });
+  return field;
 }
 
 QString shown_text(const QTableView& table) {

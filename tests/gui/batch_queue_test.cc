@@ -132,7 +132,7 @@ TEST_F(Batch, CancellingAllStartsNothingMore) {
 }
 
 TEST_F(Batch, SeveralAtOnceShareTheCores) {
-  if (BatchQueue::mostAtOnce() < 2) GTEST_SKIP() << "one core";
+  if (BatchQueue::mostAtOnce() < 2) GTEST_SKIP() << "one core: jobs run one after the other";
   example_.play(queue_, "slow");
   queue_.setAtOnce(2);
   for (const char* name : {"a", "b", "c"}) queue_.add(example_.job(name));

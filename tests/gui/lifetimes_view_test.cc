@@ -7,26 +7,17 @@
 #include <QTest>
 #include <QToolButton>
 
-#include "gui/views/memory.h"
 #include "gui/widgets/data_table.h"
-#include "gui/widgets/liveness_chart.h"
 #include "gui/widgets/streaming_chart.h"
 #include "tests/gui/lifetime_example.h"
+#include "tests/gui/memory_view.h"
 
 namespace superstep::gui {
 namespace {
 
-class LifetimesView : public ::testing::Test {
+class LifetimesView : public MemoryViewTest {
  protected:
-  void SetUp() override {
-    ASSERT_TRUE(session_.open(QString::fromStdString(write_lifetime_example(folder_.path).string())));
-    session_.select({.ipu_class = 0});
-    view_ = std::make_unique<MemoryView>(session_);
-    view_->resize(1292, 809);
-    view_->show();
-    QCoreApplication::processEvents();
-    chart_ = view_->findChild<LivenessChart*>();
-  }
+  void SetUp() override { show(write_lifetime_example(folder_.path)); }
   const QAbstractItemModel& table(const QString& title) const {
     for (const NamedTable& named : view_->tables()) {
       if (named.name == title) return *named.model;
@@ -34,11 +25,6 @@ class LifetimesView : public ::testing::Test {
     ADD_FAILURE() << title.toStdString();
     return *view_->tables()[0].model;
   }
-
-  TemporaryFolder folder_;
-  Session session_;
-  std::unique_ptr<MemoryView> view_;
-  LivenessChart* chart_ = nullptr;
 };
 
 TEST_F(LifetimesView, TheVariablesAreThoseAtTheCursor) {

@@ -5,31 +5,16 @@
 #include <QComboBox>
 #include <QTest>
 
-#include "gui/views/memory.h"
-#include "gui/widgets/liveness_chart.h"
 #include "gui/widgets/panel.h"
-#include "tests/gui/program_example.h"
+#include "tests/gui/memory_view.h"
 
 namespace superstep::gui {
 namespace {
 
-class LivenessView : public ::testing::Test {
+class LivenessView : public MemoryViewTest {
  protected:
-  void SetUp() override {
-    ASSERT_TRUE(session_.open(QString::fromStdString(write_program_example(folder_.path).string())));
-    session_.select({.ipu_class = 0});
-    view_ = std::make_unique<MemoryView>(session_);
-    view_->resize(1292, 809);
-    view_->show();
-    QCoreApplication::processEvents();
-    chart_ = view_->findChild<LivenessChart*>();
-  }
+  void SetUp() override { show(write_program_example(folder_.path)); }
   const QAbstractItemModel& table() const { return *view_->tables()[2].model; }
-
-  TemporaryFolder folder_;
-  Session session_;
-  std::unique_ptr<MemoryView> view_;
-  LivenessChart* chart_ = nullptr;
 };
 
 TEST_F(LivenessView, ThePeakIsNamedWithWhatIsLeft) {
