@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "model/lower/tile_plan.h"
 #include "planner/search.h"
 #include "planner/setting_space.h"
 
@@ -15,7 +16,7 @@ inline const std::vector<std::int64_t> kFreeMicroBatches = {1, 2, 4, 8, 16, 32};
 inline const std::vector<std::int64_t> kSquareMeshes = {4, 8};                    // t x t
 inline const std::vector<std::int64_t> kIoTiles = {0, 32, 64, 128};
 inline const std::vector<std::int64_t> kPrefetch = {1, 2, 4};  // micro-batches
-inline const std::vector<double> kProportions = {0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.4};
+inline const std::vector<double> kProportions = {kLeastProportion, 0.08, 0.12, 0.16, 0.2, 0.25, 0.4};
 
 // Of n > 0, ascending.
 std::vector<std::int64_t> divisors(std::int64_t n);

@@ -26,11 +26,32 @@ std::int64_t fewest_parts(std::int64_t n, std::int64_t limit) {
   return limit < 1 ? 0 : ceil_div(n, ceil_div(n, std::min(n, limit)));
 }
 
-// Elements that a tile receives to add its part of `results` that `parts` tiles have partial sums of: its own lie
-// there.
-std::int64_t partials_received(std::int64_t parts, std::int64_t results) {
-  return (parts - 1) * ceil_div(results, parts);
-}
+// The cuts of an axis that make different shares: most parts first, each the fewest that make its share.
+class AxisCuts {
+ public:
+  struct Cut {
+    std::int64_t parts, share;
+  };
+  AxisCuts(std::int64_t extent, std::int64_t tiles) : tiles_(tiles), first_(static_cast<std::size_t>(tiles) + 1) {
+    auto end = first_.end();
+    for (std::int64_t parts = fewest_parts(extent, tiles); parts > 0; parts = fewest_parts(extent, parts - 1)) {
+      const auto begin = first_.begin() + parts;
+      std::fill(begin, end, static_cast<std::uint32_t>(cuts_.size()));
+      end = begin;
+      cuts_.push_back({parts, ceil_div(extent, parts)});
+    }
+    first_[0] = static_cast<std::uint32_t>(cuts_.size());
+  }
+  // Those that `others` parts of other axes leave tiles for.
+  std::span<const Cut> beside(std::int64_t others) const {
+    return std::span(cuts_).subspan(first_[static_cast<std::size_t>(tiles_ / others)]);
+  }
+
+ private:
+  std::int64_t tiles_;
+  std::vector<Cut> cuts_;
+  std::vector<std::uint32_t> first_;  // cut by the number of tiles that there are for it
+};
 
 struct Pricer {
   const Chip& chip;
@@ -39,6 +60,7 @@ struct Pricer {
   AmpVertex vertex;
   AmpWindowVertex window_vertex;
   std::int64_t chip_tiles, operand_size, partial_size, channels, inputs_spread, weights_spread;
+  double per_byte, per_paired_byte;  // cycles to receive one
 
   Pricer(const ProductShape& s, const Reading& how, std::int64_t tiles, const Chip& c, const Calibration& k)
       : chip(c),
@@ -53,7 +75,9 @@ struct Pricer {
         inputs_spread(static_cast<std::int64_t>(static_cast<double>(s.batch * s.rows * s.contracted * operand_size) *
                                                 s.distinct) /
                       tiles),
-        weights_spread(s.batch * s.contracted * s.columns * operand_size / tiles) {}
+        weights_spread(s.batch * s.contracted * s.columns * operand_size / tiles),
+        per_byte(1 / c.exchange.receive.value),
+        per_paired_byte(1 / c.exchange.paired_receive.value) {}
 
   // What a tile has of the product.
   AmpShare share_of(const ProductShape& s, const ProductSplit& p) const {
@@ -86,13 +110,35 @@ struct Pricer {
   }
   Cycles arrange(std::int64_t elements) const { return chip.vertex_launch + Cycles(elements); }
 
-  // Time and temporary memory alone, for splits that the front will mostly refuse. `any_pm`: a bound for every split
-  // of the rows with shares no smaller than this one's; what already lies on the tile then counts as if pm were 1.
+  // Time and temporary memory alone, for splits that the front will mostly refuse.
   struct Quick {
     std::int64_t total, temporary;
   };
-  Quick quick(const ProductShape& s, const ProductSplit& split, bool any_pm) const {
-    const AmpShare share = share_of(s, split);
+  // No less than this, as quick() says with `any_pm`; without its divisions. `least`: cycles of the vertex.
+  Quick least(const AmpShare& share, const ProductSplit& split, std::int64_t least) const {
+    const std::int64_t inputs_in = std::max<std::int64_t>(0, input_bytes(share) - inputs_spread),
+                       weights_in = std::max<std::int64_t>(0, weight_bytes(share) - weights_spread),
+                       copies = copied(share);
+    double total = static_cast<double>(weights_in) * per_byte +
+                   static_cast<double>(inputs_in) * (split.columns % 2 == 0 ? per_paired_byte : per_byte) +
+                   static_cast<double>(copies) * calibration.vector_factor;
+    std::int64_t own = 0;
+    double partials_in = 0;
+    if (split.contracted > 1) {
+      const std::int64_t results = share.groups * share.rows * share.columns * channels;
+      const double part = 1 / static_cast<double>(split.contracted);
+      own = results * partial_size;
+      partials_in = static_cast<double>(own) * (1 - part);
+      total += partials_in * per_byte + static_cast<double>(results) * (0.25 + part) * calibration.vector_factor +
+               static_cast<double>(chip.exchange.piece.value * (split.contracted - 1));
+    }
+    constexpr std::int64_t kRounded = 4;  // cycles that quick() may round down
+    return {least + static_cast<std::int64_t>(total) - kRounded,
+            own + std::max(inputs_in + weights_in + copies * operand_size, static_cast<std::int64_t>(partials_in))};
+  }
+  // `any_pm`: a bound for every split
+  // of the rows with shares no smaller than this one's; what already lies on the tile then counts as if pm were 1.
+  Quick quick(const AmpShare& share, const ProductSplit& split, bool any_pm) const {
     const std::int64_t inputs = input_bytes(share), weights = weight_bytes(share);
     const std::int64_t inputs_in = inputs - std::min(inputs / split.columns, inputs_spread),
                        weights_in = weights - std::min(any_pm ? weights : weights / split.rows, weights_spread);
@@ -108,13 +154,12 @@ struct Pricer {
       total += scaled(arrange(copies), calibration.vector_factor).value + chip.exchange.superstep.value;
     }
     if (split.contracted > 1) {
-      const std::int64_t results = share.groups * share.rows * share.columns * channels;
+      const std::int64_t results = share.groups * share.rows * share.columns * channels,
+                         added = ceil_div(results, split.contracted);
       own = results * partial_size;
-      partials_in = partials_received(split.contracted, results) * partial_size;
+      partials_in = (split.contracted - 1) * added * partial_size;
       total += static_cast<std::int64_t>(static_cast<double>(partials_in) / chip.exchange.receive.value) +
-               scaled(add_partials(split.contracted, ceil_div(results, split.contracted), chip.workers),
-                      calibration.vector_factor)
-                   .value +
+               scaled(add_partials(split.contracted, added, chip.workers), calibration.vector_factor).value +
                chip.exchange.piece.value * (split.contracted - 1) + 2 * chip.exchange.superstep.value;
     }
     return {total, own + std::max(inputs_in + weights_in + copies * operand_size, partials_in)};
@@ -144,9 +189,10 @@ struct Pricer {
     const std::int64_t results = share.groups * share.rows * share.columns * channels;
     Bytes own(0);
     if (p.pk > 1) {
+      const std::int64_t added = ceil_div(results, p.pk);
       own = Bytes(results * partial_size);
-      p.partial_bytes = Bytes(partials_received(p.pk, results) * partial_size);
-      p.reduce = add_partials(p.pk, ceil_div(results, p.pk), chip.workers);
+      p.partial_bytes = Bytes((p.pk - 1) * added * partial_size);  // its own lie there
+      p.reduce = add_partials(p.pk, added, chip.workers);
     }
     // Operands, and their copies, beside the tile's own partial sums; then those beside the ones it receives to add.
     p.temporary = own + std::max(inputs_in + weights_in + Bytes(copies * operand_size), p.partial_bytes);
@@ -166,31 +212,40 @@ struct Pricer {
   }
 };
 
-// Keeps the strict front of (total, temporary) while points arrive in any order.
+// Keeps the strict front of (total, temporary) while points arrive in any order. Of those that need no more than
+// `enough` it may keep the fastest alone.
 class Front {
  public:
+  explicit Front(Bytes enough = Bytes(0)) : enough_(enough.value) {}
   void offer(const ProductPlan& p) {
-    auto it = points_.lower_bound(p.temporary.value);  // first that needs at least as much memory
-    if (it != points_.end() && it->first == p.temporary.value && it->second.total <= p.total) return;
-    if (it != points_.begin() && std::prev(it)->second.total <= p.total) return;
-    while (it != points_.end() && it->second.total >= p.total) it = points_.erase(it);
-    points_.insert_or_assign(p.temporary.value, p);
+    const Point point{p.temporary.value, p.total.value};
+    const auto place = std::ranges::lower_bound(points_, point.temporary, {}, &Point::temporary);
+    if (place != points_.end() && place->temporary == point.temporary && place->total <= point.total) return;
+    if (place != points_.begin() && std::prev(place)->total <= point.total) return;
+    const auto end = std::find_if(place, points_.end(), [&](const Point& q) { return q.total < point.total; });
+    const auto i = place - points_.begin(), n = end - place;
+    plans_.erase(plans_.begin() + i, plans_.begin() + i + n);
+    points_.insert(points_.erase(place, end), point);
+    plans_.insert(plans_.begin() + i, p);
+    if (point.temporary <= enough_) most_ = std::min(most_, point.total);
   }
-  // A point is known that is no slower with no more memory. `total` may be a little low.
-  bool refuses(Cycles total, Bytes temporary) const {
-    auto it = points_.upper_bound(temporary.value);
-    return it != points_.begin() && std::prev(it)->second.total <= total;
+  // A point is known that is no slower with no more memory. Either may be a little low.
+  bool refuses(std::int64_t total, std::int64_t temporary) const {
+    if (total > most_) return true;
+    const auto more = std::ranges::upper_bound(points_, temporary, {}, &Point::temporary);
+    return more != points_.begin() && std::prev(more)->total <= total;
   }
-  Cycles fastest() const { return points_.empty() ? Cycles(INT64_MAX) : points_.rbegin()->second.total; }
+  std::int64_t fastest() const { return points_.empty() ? INT64_MAX : points_.back().total; }
   bool empty() const { return points_.empty(); }
-  std::vector<ProductPlan> take() const {
-    std::vector<ProductPlan> out;
-    for (auto it = points_.rbegin(); it != points_.rend(); ++it) out.push_back(it->second);
-    return out;
-  }
+  std::vector<ProductPlan> take() const { return {plans_.rbegin(), plans_.rend()}; }
 
  private:
-  std::map<std::int64_t, ProductPlan> points_;
+  struct Point {
+    std::int64_t temporary, total;
+  };
+  std::int64_t enough_, most_ = INT64_MAX;
+  std::vector<Point> points_;  // of the plans, memory ascending: all that a refusal looks at
+  std::vector<ProductPlan> plans_;
 };
 
 // Points slower than this times the fastest serve nobody: a leaner serialisation is cheaper.
@@ -199,23 +254,21 @@ constexpr double kSlowest = 4.0;
 void search(const ProductShape& s, const Reading& reading, std::int64_t tiles, const Chip& chip,
             const Calibration& calibration, std::int64_t times, bool split_contracted, bool swapped, Front& front) {
   const Pricer pricer(s, reading, tiles, chip, calibration);
-  const std::int64_t nblocks = ceil_div(s.columns, pricer.channels), kblocks = reading.blocks;
-  const auto slowest = [&] { return kSlowest * static_cast<double>(front.fastest().value); };
-  for (std::int64_t pg = fewest_parts(s.batch, tiles); pg > 0; pg = fewest_parts(s.batch, pg - 1)) {
-    const std::int64_t g = ceil_div(s.batch, pg);
-    for (std::int64_t pn = fewest_parts(nblocks, tiles / pg); pn > 0; pn = fewest_parts(nblocks, pn - 1)) {
-      const std::int64_t nb = ceil_div(nblocks, pn);
-      for (std::int64_t pk = fewest_parts(kblocks, tiles / (pg * pn)); pk > 0; pk = fewest_parts(kblocks, pk - 1)) {
-        const std::int64_t kb = ceil_div(kblocks, pk), most = tiles / (pg * pn * pk);
+  const AxisCuts groups(s.batch, tiles), columns(ceil_div(s.columns, pricer.channels), tiles),
+      contracted(reading.blocks, tiles), rows(s.rows, tiles);
+  const auto slowest = [&] { return kSlowest * static_cast<double>(front.fastest()); };
+  for (const auto [pg, g] : groups.beside(1)) {
+    for (const auto [pn, nb] : columns.beside(pg)) {
+      for (const auto [pk, kb] : contracted.beside(pg * pn)) {
         // Shares of the rows grow, and time and memory with them: the first that is out ends the run.
-        for (std::int64_t pm = fewest_parts(s.rows, most); pm > 0; pm = fewest_parts(s.rows, pm - 1)) {
-          const std::int64_t least = pricer.least_cycles({g, ceil_div(s.rows, pm), nb, kb}) * times;
-          if (static_cast<double>(least) > slowest()) break;
+        for (const auto [pm, m] : rows.beside(pg * pn * pk)) {
+          const AmpShare share{g, m, nb, kb};
+          const std::int64_t least = pricer.least_cycles(share);
+          if (static_cast<double>(least * times) > slowest()) break;
           const ProductSplit split{pg, pm, pn, pk};
-          const Pricer::Quick bound = pricer.quick(s, split, true);
-          if (front.refuses(Cycles(bound.total * times), Bytes(bound.temporary))) break;
-          const Pricer::Quick quick = pricer.quick(s, split, false);
-          if (front.refuses(Cycles(quick.total * times), Bytes(quick.temporary))) continue;
+          const auto refused = [&](const Pricer::Quick& q) { return front.refuses(q.total * times, q.temporary); };
+          if (refused(pricer.least(share, split, least)) || refused(pricer.quick(share, split, true))) break;
+          if (refused(pricer.quick(share, split, false))) continue;
           ProductPlan p = pricer.price(s, split);
           p.times = times;
           p.split_contracted = split_contracted;
@@ -313,9 +366,10 @@ class DepthwisePricer {
     p.plain_bytes = Bytes(inputs_in + others_in);
     Bytes own(0);
     if (p.pk > 1) {
+      const std::int64_t added = ceil_div(results, p.pk);
       own = Bytes(results * size_of(shape_.partials));
-      p.partial_bytes = Bytes(partials_received(p.pk, results) * size_of(shape_.partials));
-      p.reduce = add_partials(p.pk, ceil_div(results, p.pk), chip_.workers);
+      p.partial_bytes = Bytes((p.pk - 1) * added * size_of(shape_.partials));
+      p.reduce = add_partials(p.pk, added, chip_.workers);
     }
     p.temporary = own + std::max(p.plain_bytes, p.partial_bytes);
   }
@@ -372,10 +426,10 @@ ProductPlan product_plan(const ProductShape& shape, const ProductSplit& split, s
 }
 
 std::vector<ProductPlan> product_front(const ProductShape& shape, std::int64_t tiles, const Chip& chip,
-                                       const Calibration& calibration) {
+                                       const Calibration& calibration, Bytes enough) {
   SUPERSTEP_CHECK(shape.batch > 0 && shape.rows > 0 && shape.columns > 0 && shape.contracted > 0 && tiles > 0,
                   "empty matrix product");
-  Front front;
+  Front front(enough);
   if (shape.depthwise) DepthwisePricer(shape, tiles, chip, calibration).offer_all(front);
   for (std::int64_t times : kTimes) add_level(shape, times, Parts::of_whole_blocks, tiles, chip, calibration, front);
   return front.take();
@@ -417,7 +471,7 @@ struct ProductFronts::State {
   std::int64_t tiles;
   Calibration calibration;
   std::mutex mutex;
-  // By shape and number of parts; 0: as many as the caps ask for.
+  // By shape and number of parts; 0: as many as the usual caps ask for; -1: as many as any cap asks for.
   std::map<std::pair<ProductShape, std::int64_t>, std::unique_ptr<Entry>> fronts;
   std::atomic<std::int64_t> searches = 0;
 
@@ -452,9 +506,12 @@ const ProductPlan& within(const std::vector<ProductPlan>& front, Bytes cap) {
 }  // namespace
 
 const ProductPlan& ProductFronts::fastest(const ProductShape& shape, Bytes cap) {
-  State::Entry& entry = state_->entry(shape, 0);
-  std::call_once(entry.searched,
-                 [&] { entry.front = product_front(shape, state_->tiles, state_->chip, state_->calibration); });
+  const Bytes least(static_cast<std::int64_t>(kLeastProportion * static_cast<double>(state_->chip.tile_memory.value)));
+  const bool usual = cap >= least;
+  State::Entry& entry = state_->entry(shape, usual ? 0 : -1);
+  std::call_once(entry.searched, [&] {
+    entry.front = product_front(shape, state_->tiles, state_->chip, state_->calibration, usual ? least : Bytes(0));
+  });
   return within(entry.front, cap);
 }
 

@@ -64,9 +64,10 @@ ProductPlan product_plan(const ProductShape& shape, const ProductSplit& split, s
 // accumulators (single contiguous input), 8 elements per worker and pass.
 Cycles add_partials(std::int64_t parts, std::int64_t elements, std::int64_t workers);
 
-// Strict Pareto front of (total, temporary), fastest first.
+// Strict Pareto front of (total, temporary), fastest first. Where any plan that needs no more than `enough` will do,
+// those slower than the fastest of them may be left out.
 std::vector<ProductPlan> product_front(const ProductShape& shape, std::int64_t tiles, const Chip& chip,
-                                       const Calibration& calibration);
+                                       const Calibration& calibration, Bytes enough = Bytes(0));
 
 // An even share of an op that is not a matrix product.
 struct SharePlan {
@@ -79,6 +80,10 @@ struct SharePlan {
 };
 SharePlan share_plan(const OpCall& call, std::span<const std::int64_t> local_extents, std::int64_t tiles,
                      const Chip& chip);
+
+// Of a tile's memory, the least share that temporary memory is bound to but by a pin; tighter ones take longer to
+// search.
+inline constexpr double kLeastProportion = 0.05;
 
 // Product fronts by shape; one per machine chip, tile count and calibration. Safe to share between threads.
 class ProductFronts {

@@ -56,6 +56,34 @@ TEST(TilePlan, SearchFindsTheFastestSplit) {
   }
 }
 
+// What any cap from `enough` on takes from a front is the same when slower plans than the fastest of so little memory
+// are left out of it; and there are some.
+TEST(TilePlan, LeavesOutWhatNoCapTakes) {
+  const Chip chip = load_machine("ipu-pod4").chip;
+  const Calibration calibration = load_calibration("none");
+  const Bytes enough(16 * 1024);
+  std::size_t left_out = 0;
+  for (std::int64_t rows : {64, 500, 4096}) {
+    for (std::int64_t columns : {80, 1024, 5000}) {
+      const ProductShape shape{2, rows, columns, 1024, 1, 1, DType::fp16, DType::fp16};
+      const std::vector<ProductPlan> all = product_front(shape, 256, chip, calibration),
+                                     some = product_front(shape, 256, chip, calibration, enough);
+      const auto within = [](const std::vector<ProductPlan>& front, std::int64_t cap) {
+        return std::ranges::find_if(front, [&](const ProductPlan& p) { return p.temporary.value <= cap; });
+      };
+      for (std::int64_t cap = enough.value; cap <= chip.tile_memory.value; cap += 1024) {
+        const auto a = within(all, cap), b = within(some, cap);
+        ASSERT_EQ(a == all.end(), b == some.end()) << cap;
+        if (a == all.end()) continue;
+        EXPECT_EQ(a->total, b->total) << cap;
+        EXPECT_EQ(a->temporary, b->temporary) << cap;
+      }
+      left_out += all.size() - some.size();
+    }
+  }
+  EXPECT_GT(left_out, 0u);
+}
+
 // A convolution of halves on one IPU, and the gradients of its operands.
 struct Convolved {
   Graph graph;
