@@ -22,7 +22,7 @@ constexpr int kKeptCells = 64;
 
 // Branches and cells that are worked on side by side, against the best plans of before. As many for any number of
 // threads: what comes of them is then the same too.
-constexpr std::size_t kRound = 16, kCellRound = 4;
+constexpr std::size_t kRound = 16, kCellRound = 16;
 
 }  // namespace
 
@@ -148,17 +148,16 @@ std::vector<SearchedCell> BestFirst::searched_cells() const {
   return out;
 }
 
-// Builds the tables that the settings need, and that are not there yet, side by side.
-void BestFirst::tabulate(const std::vector<SettingSpace>& spaces) {
+// Builds the tables that are not there yet, side by side.
+void BestFirst::tabulate(const std::vector<TableKey>& wanted) {
   const double before = seconds();
   std::vector<TableKey> keys;
-  for (const SettingSpace& space : spaces) {
-    const TableKey key = table_key(space.common);
+  for (const TableKey& key : wanted) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
   }
-  parallel_for(keys.size(), options_.threads, [&](std::size_t i) {
+  tables_.build(std::move(keys), options_.threads, [&] {
     check_stop();
-    if (options_.time_limit <= 0 || seconds() <= options_.time_limit) tables_.table(keys[i]);
+    return options_.time_limit <= 0 || seconds() <= options_.time_limit;
   });
   stats_.table_seconds += seconds() - before;
 }
@@ -229,23 +228,23 @@ double BestFirst::cells_done(const Frontier& open) const {
 
 // Bounds the cells on top by their tables.
 void BestFirst::tabulate_cells(Frontier& open) {
-  const double before = seconds();
   if (!how_.front) report(cells_done(open), "tabulating " + std::to_string(open.cells.size()) + " cells");
   std::vector<Open> round;
+  std::vector<TableKey> keys;
   while (round.size() < kCellRound && !open.cells.empty() && !open.cells.top().sure &&
          open.cells.top().bound > floor()) {
     round.push_back(open.cells.top());
     open.cells.pop();
+    std::ranges::copy(bounds_.tables_of(cells_[round.back().cell].cell), std::back_inserter(keys));
   }
-  parallel_for(round.size(), options_.threads, [&](std::size_t i) {
-    check_stop();
+  tabulate(keys);
+  parallel_for(time_is_up() ? 0 : round.size(), options_.threads, [&](std::size_t i) {
     BoundedCell& cell = cells_[round[i].cell];  // also for the sweeps that follow
     cell.least = std::max(cell.least, bounds_.tabulated(cell.cell));
     round[i].bound = cell.least == INT64_MAX ? 0 : bound_of(cell);
     round[i].sure = true;
   });
   for (Open& o : round) open.cells.push(std::move(o));
-  stats_.table_seconds += seconds() - before;
 }
 
 void BestFirst::open_cell(Frontier& open) {
@@ -255,7 +254,9 @@ void BestFirst::open_cell(Frontier& open) {
   if (cell.roots.empty()) {
     const std::vector<SettingSpace> spaces = setting_spaces(job_, cell.cell, options_.defaults);
     if (!how_.front) report(cells_done(open), "searching " + label(spaces.empty() ? Plan{} : spaces[0].common));
-    tabulate(spaces);
+    std::vector<TableKey> keys;
+    for (const SettingSpace& space : spaces) keys.push_back(table_key(space.common));
+    tabulate(keys);
     if (time_is_up()) return;
     Branches branches = branches_of(tables_, cuts_, spaces, options_.threads);
     if (!how_.front) stats_.pruned += branches.left_out;

@@ -94,7 +94,7 @@ class BestFirst {
   void start(const Sweep& how);
   void finish(double left);
   void leave(const Open& o);
-  void tabulate(const std::vector<SettingSpace>& spaces);
+  void tabulate(const std::vector<TableKey>& wanted);
   void tabulate_cells(Frontier& open);
   void open_cell(Frontier& open);
   Open branch(const Open& from, const Branch& b) const;

@@ -63,8 +63,11 @@ Branches branches_of(Tables& tables, PinnedCuts& cuts, const std::vector<Setting
   }
   std::vector<std::shared_ptr<SettingParts>> parts(distinct.size());
   parallel_for(distinct.size(), threads, [&](std::size_t i) {
-    const UnitTable& table = tables.table(table_key(distinct[i]->common));
-    parts[i] = std::make_shared<SettingParts>(table, *distinct[i], tables.job().optimizer);
+    const Plan& common = distinct[i]->common;
+    const UnitTable& table = tables.table(table_key(common));
+    const ShardCosts& costs =
+        tables.shard_costs(common.replicas, common.tensor_parallel.size() * common.pipeline_stages);
+    parts[i] = std::make_shared<SettingParts>(table, costs, *distinct[i], tables.job().optimizer);
     parts[i]->drop_dominated();
   });
   for (auto& p : parts) {

@@ -71,21 +71,13 @@ double CellBounds::pipeline_gather(const std::vector<Unit>& units, const Cell& c
   const double degree = of_ipu / static_cast<double>(job_.machine.chip_memory().value);
   if (degree <= 1 || only(job_.pins.weights, Location::streaming)) return 0;
   if (degree > static_cast<double>(job_.pins.rts_weights ? cell.replicas : 1)) return kNever;
+  const ShardCosts& costs = tables_.shard_costs(cell.replicas, cell.mesh.size() * cell.stages);
   double least = kNever;
   for (std::int64_t d : divisors(cell.replicas)) {
-    if (static_cast<double>(d) >= degree) least = std::min(least, gather(d, cell.mesh.size() * cell.stages));
+    if (static_cast<double>(d) < degree) continue;
+    least = std::min(least, costs.gather(costs.of(d)).per_byte);
   }
   return (training_ ? 2 : 1) * least * static_cast<double>(bytes) / static_cast<double>(cell.mesh.size());
-}
-
-// Cycles per byte.
-double CellBounds::gather(std::int64_t degree, std::int64_t replica_ipus) const {
-  constexpr std::int64_t kMuch = std::int64_t{1} << 30;
-  const GroupShape group{degree, replica_ipus};
-  const CostModel& model = tables_.model();
-  const std::int64_t cycles = model.collective(CollectiveKind::all_gather, group, Bytes(2 * kMuch)).value -
-                              model.collective(CollectiveKind::all_gather, group, Bytes(kMuch)).value;
-  return static_cast<double>(cycles) / static_cast<double>(kMuch);
 }
 
 // Of a phase what is the same for all its units.
@@ -128,8 +120,9 @@ void CellBounds::add_moves(PhaseNumbers& numbers, std::size_t unit, std::int64_t
 
 CellBounds::Ways CellBounds::ways(const Cell& c) const {
   Ways out;
-  if (!may_be_phased_) return out;
   const std::int64_t replica_ipus = c.mesh.size() * c.stages;
+  if (training_) out.update = cheapest_update(c.replicas, replica_ipus);
+  if (!may_be_phased_) return out;
   const double clock = job_.machine.chip.clock.value;
   // Boundaries that are pinned in the processor go through Streaming Memory.
   std::vector<Location> stash = job_.pins.activations;
@@ -143,11 +136,21 @@ CellBounds::Ways CellBounds::ways(const Cell& c) const {
 
 // By the sharding degree for which it is least, from where shards come in at `rate` bytes per second.
 double CellBounds::cheapest_load(std::int64_t replicas, std::int64_t replica_ipus, double rate) const {
+  const ShardCosts& costs = tables_.shard_costs(replicas, replica_ipus);
   double least = kNever;
   for (std::int64_t degree : divisors(replicas)) {
     const double read = job_.machine.chip.clock.value / rate / static_cast<double>(degree);
-    least = std::min(least, gather(degree, replica_ipus) + read);
+    least = std::min(least, costs.gather(costs.of(degree)).per_byte + read);
   }
+  return least;
+}
+
+// Gradients are scattered over as many replicas as share an update, or as share the gradients, and joined across such
+// groups; neither when it is done nor how often makes that less.
+double CellBounds::cheapest_update(std::int64_t replicas, std::int64_t replica_ipus) const {
+  const ShardCosts& costs = tables_.shard_costs(replicas, replica_ipus);
+  double least = kNever;
+  for (std::int64_t degree : divisors(replicas)) least = std::min(least, costs.reduce(costs.of(degree), 0).per_byte);
   return least;
 }
 
@@ -164,41 +167,47 @@ std::int64_t CellBounds::quick(const Cell& cell) {
     m.units[u].forward = static_cast<std::int64_t>(list[u].forward) / t;
     if (training_) m.units[u].backward = static_cast<std::int64_t>(list[u].forward + list[u].backward) / t;
     m.units[u].load = static_cast<std::int64_t>(it->second.load * static_cast<double>(list[u].weights / t));
+    m.units[u].update = static_cast<std::int64_t>(it->second.update * static_cast<double>(list[u].gradients / t));
     add_moves(m, u, list[u].boundary / t, it->second);
   }
   return least(cell, m, pipeline_gather(list, cell));
 }
 
-std::int64_t CellBounds::tabulated(const Cell& cell) {
-  const std::vector<ActivationSharding>& pinned = job_.pins.activation_sharding;
-  constexpr ActivationSharding kSplit = ActivationSharding::throughout;
-  const auto split = std::count(pinned.begin(), pinned.end(), kSplit), all = std::ssize(pinned);
-  std::vector<PhaseNumbers> tables;
-  if (all == 0 || split < all) tables.push_back(tabulated_numbers(cell, false));
-  if (all == 0 ? cell.mesh.size() > 1 : split > 0) tables.push_back(tabulated_numbers(cell, true));
-  PhaseNumbers& m = tables[0];
-  for (std::size_t u = 0; u < m.units.size(); ++u) {
-    for (std::int64_t PhaseNumbers::Unit::*number :
-         {&PhaseNumbers::Unit::resident, &PhaseNumbers::Unit::forward, &PhaseNumbers::Unit::backward,
-          &PhaseNumbers::Unit::load, &PhaseNumbers::Unit::enter_forward, &PhaseNumbers::Unit::enter_backward,
-          &PhaseNumbers::Unit::leave_forward, &PhaseNumbers::Unit::leave_backward})
-      m.units[u].*number = std::min(m.units[u].*number, tables.back().units[u].*number);
-  }
-  return least(cell, m, pipeline_gather(units_.at(cell.micro_batch), cell));
-}
-
 // Tables with the loosest cap give the least work; what they need beside weights and gradients may be less with others.
-PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, bool split_activations) {
+std::vector<TableKey> CellBounds::tables_of(const Cell& c) const {
   TableKey key;
   key.mesh = c.mesh;
   key.micro_batch = c.micro_batch;
   key.replica_ipus = c.mesh.size() * c.stages;
   key.precision = job_.pins.precision;
   key.accumulate = c.accumulation > 1;
-  key.split_activations = split_activations;
   // The loosest that a setting may have: its table serves those settings too.
   const std::vector<double>& shares = job_.pins.available_memory_proportion;
   key.proportion = std::ranges::max(shares.empty() ? kProportions : shares);
+  const std::vector<ActivationSharding>& pinned = job_.pins.activation_sharding;
+  const auto split = std::count(pinned.begin(), pinned.end(), ActivationSharding::throughout), all = std::ssize(pinned);
+  std::vector<TableKey> keys;
+  if (all == 0 || split < all) keys.push_back(key);
+  key.split_activations = true;
+  if (all == 0 ? c.mesh.size() > 1 : split > 0) keys.push_back(key);
+  return keys;
+}
+
+std::int64_t CellBounds::tabulated(const Cell& cell) {
+  std::vector<PhaseNumbers> tables;
+  for (const TableKey& key : tables_of(cell)) tables.push_back(tabulated_numbers(cell, key));
+  PhaseNumbers& m = tables[0];
+  for (std::size_t u = 0; u < m.units.size(); ++u) {
+    for (std::int64_t PhaseNumbers::Unit::*number :
+         {&PhaseNumbers::Unit::resident, &PhaseNumbers::Unit::forward, &PhaseNumbers::Unit::backward,
+          &PhaseNumbers::Unit::load, &PhaseNumbers::Unit::update, &PhaseNumbers::Unit::enter_forward,
+          &PhaseNumbers::Unit::enter_backward, &PhaseNumbers::Unit::leave_forward, &PhaseNumbers::Unit::leave_backward})
+      m.units[u].*number = std::min(m.units[u].*number, tables.back().units[u].*number);
+  }
+  return least(cell, m, pipeline_gather(units_.at(cell.micro_batch), cell));
+}
+
+PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, const TableKey& key) {
   const UnitTable& table = tables_.table(key);
   const Ways& ways = ways_.at({c.replicas, key.replica_ipus});
   PhaseNumbers m = empty_numbers(c);
@@ -210,6 +219,7 @@ PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, bool split_activations
     m.units[u].forward = row.forward_cycles.total().value;
     if (training_) m.units[u].backward = (row.forward_cycles.total() + row.backward_cycles.total()).value;
     m.units[u].load = static_cast<std::int64_t>(ways.load * static_cast<double>(row.weight_bytes.value));
+    m.units[u].update = static_cast<std::int64_t>(ways.update * static_cast<double>(gradients));
     add_moves(m, u, table.boundary(u).shard.value, ways);
   }
   return m;
@@ -221,9 +231,13 @@ std::int64_t CellBounds::least(const Cell& c, const PhaseNumbers& numbers, doubl
   std::int64_t least = may_be_phased_ ? PhaseRest(numbers).least() : INT64_MAX;
   if (may_be_one_phase_ && gather < kNever) {
     auto work = static_cast<std::int64_t>(gather);
-    for (const PhaseNumbers::Unit& u : numbers.units) work += training_ ? u.backward : u.forward;
-    least = std::min(least,
-                     (c.accumulation + c.stages - 1) * (work / c.stages) + c.accumulation * numbers.micro_batch_fixed);
+    std::int64_t update = 0;
+    for (const PhaseNumbers::Unit& u : numbers.units) {
+      work += training_ ? u.backward : u.forward;
+      update += u.update;
+    }
+    least = std::min(least, (c.accumulation + c.stages - 1) * (work / c.stages) +
+                                c.accumulation * numbers.micro_batch_fixed + update / c.stages);
   }
   return std::max<std::int64_t>(1, least);
 }

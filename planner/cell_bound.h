@@ -22,6 +22,8 @@ class CellBounds {
   std::int64_t quick(const Cell& cell);
   // The same with the times of the cell's cheapest tables, after quick() for the cell. By any number of threads.
   std::int64_t tabulated(const Cell& cell);
+  // These tables: one, or one for each way to hold activations.
+  std::vector<TableKey> tables_of(const Cell& cell) const;
 
  private:
   // Of a unit, for one IPU that does all of a micro-batch.
@@ -33,22 +35,22 @@ class CellBounds {
   const Job& job_;
   bool training_, may_be_phased_, may_be_one_phase_;
   std::map<std::int64_t, std::vector<Unit>> units_;  // by micro-batch
-  // Cycles for a byte on its way to one IPU: of boundaries between phases, and of weights.
+  // Cycles for a byte of one IPU: of boundaries between phases, of weights on their way to it, of gradients.
   struct Ways {
-    double move = 0, load = 0;
+    double move = 0, load = 0, update = 0;
   };
   std::map<std::pair<std::int64_t, std::int64_t>, Ways> ways_;  // by replicas and IPUs of each
 
   const std::vector<Unit>& units(std::int64_t micro_batch);
   bool holds_largest(const std::vector<Unit>& units, const Cell& cell) const;
   double pipeline_gather(const std::vector<Unit>& units, const Cell& cell) const;
-  double gather(std::int64_t degree, std::int64_t replica_ipus) const;
-  PhaseNumbers tabulated_numbers(const Cell& cell, bool split_activations);
+  PhaseNumbers tabulated_numbers(const Cell& cell, const TableKey& key);
   PhaseNumbers empty_numbers(const Cell& cell) const;
   std::vector<double> rates(const std::vector<Location>& pinned, std::int64_t replica_ipus) const;
   Ways ways(const Cell& cell) const;
   void add_moves(PhaseNumbers& numbers, std::size_t unit, std::int64_t bytes, const Ways& ways) const;
   double cheapest_load(std::int64_t replicas, std::int64_t replica_ipus, double rate) const;
+  double cheapest_update(std::int64_t replicas, std::int64_t replica_ipus) const;
   std::int64_t least(const Cell& cell, const PhaseNumbers& numbers, double gather) const;
 };
 

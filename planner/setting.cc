@@ -2,6 +2,7 @@
 #include "planner/setting.h"
 
 #include <bit>
+#include <set>
 
 #include "planner/setting_parts.h"
 
@@ -13,7 +14,11 @@ std::int64_t shard_of(std::int64_t bytes, std::int64_t degree) { return ceil_div
 }  // namespace
 
 Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& optimizer, bool phased) {
-  const SettingParts parts(table, SettingSpace::just(plan, phased, table.training()), optimizer);
+  const ReplicatedTensorSharding& shards = plan.replicated_tensor_sharding;
+  const std::set<std::int64_t> degrees = {1, shards.weights, shards.gradients, shards.optimizer_state};
+  const ShardCosts costs(table.model(), plan.replicas, plan.tensor_parallel.size() * plan.pipeline_stages,
+                         {degrees.begin(), degrees.end()});
+  const SettingParts parts(table, costs, SettingSpace::just(plan, phased, table.training()), optimizer);
   *this = parts.setting(parts.space().all());
 }
 

@@ -10,16 +10,9 @@
 
 #include "model/lower/lower.h"
 #include "planner/phase_numbers.h"
+#include "planner/shard_costs.h"
 
 namespace superstep {
-
-// cycles = fixed + bytes * per_byte, for the transfers whose bytes are only known stage by stage.
-struct LinearCycles {
-  double fixed = 0, per_byte = 0;
-  std::int64_t of(std::int64_t bytes) const {
-    return bytes == 0 ? 0 : static_cast<std::int64_t>(fixed + per_byte * static_cast<double>(bytes));
-  }
-};
 
 // Of a unit and the boundary in front of it.
 struct UnitNumbers {

@@ -29,7 +29,7 @@ bool SettingParts::no_worse_weight(std::size_t a, std::size_t b) const {
     if (!space_.go_together(y, space_.states[s])) continue;
     if (!space_.go_together(x, space_.states[s])) return false;
     if (!base_.training_) continue;
-    if (join_[s][a].fixed > join_[s][b].fixed) return false;
+    if (join(s, a).fixed > join(s, b).fixed) return false;
     for (std::size_t k = 0; k < unit_.size(); ++k) {
       if (join_cycles(s, a, k) > join_cycles(s, b, k)) return false;
     }
@@ -46,7 +46,7 @@ bool SettingParts::no_worse_gradient(std::size_t a, std::size_t b) const {
   for (std::size_t s = 0; s < space_.states.size(); ++s) {
     if (!space_.take_gradients(space_.gradients[b], space_.states[s])) continue;
     if (!space_.take_gradients(space_.gradients[a], space_.states[s])) return false;
-    if (reduce_[s][a].fixed > reduce_[s][b].fixed) return false;
+    if (reduce(s, a).fixed > reduce(s, b).fixed) return false;
     for (std::size_t k = 0; k < unit_.size(); ++k) {
       if (reduce_cycles(s, a, k) > reduce_cycles(s, b, k)) return false;
     }
@@ -66,11 +66,11 @@ bool SettingParts::no_worse_state(std::size_t a, std::size_t b) const {
   }
   for (std::size_t g = 0; g < space_.gradients.size(); ++g) {
     if (!space_.take_gradients(space_.gradients[g], y)) continue;
-    if (!space_.take_gradients(space_.gradients[g], x) || !no_slower(reduce_[a][g], reduce_[b][g])) return false;
+    if (!space_.take_gradients(space_.gradients[g], x) || !no_slower(reduce(a, g), reduce(b, g))) return false;
   }
   for (std::size_t w = 0; w < space_.weights.size(); ++w) {
     if (!space_.go_together(space_.weights[w], y)) continue;
-    if (!space_.go_together(space_.weights[w], x) || !no_slower(join_[a][w], join_[b][w])) return false;
+    if (!space_.go_together(space_.weights[w], x) || !no_slower(join(a, w), join(b, w))) return false;
     if (update_loads(base_.plan_) && x.degree < y.degree) return false;
   }
   return true;
@@ -85,7 +85,7 @@ bool SettingParts::no_worse(Axis axis, std::size_t a, std::size_t b) const {
     case SettingSpace::kWeight:
       return no_slower(load_[a], load_[b]) && no_more(axis, a, b) && no_worse_weight(a, b);
     case SettingSpace::kGradient:
-      return no_slower(scatter_[a], scatter_[b]) && no_more(axis, a, b) && no_worse_gradient(a, b);
+      return no_slower(scatter(a), scatter(b)) && no_more(axis, a, b) && no_worse_gradient(a, b);
     case SettingSpace::kState:
       return same_kind(space_.states[a].at, space_.states[b].at) && no_more(axis, a, b) && no_worse_state(a, b);
     case SettingSpace::kPrefetchDepth:
@@ -129,19 +129,13 @@ void SettingParts::erase(Axis axis, std::size_t value) {
       drop(space_.prefetch_depths);
       break;
     case SettingSpace::kWeight:
-      drop(space_.weights), drop(load_);
-      for (auto& of_state : join_) {
-        if (base_.training_) drop(of_state);
-      }
+      drop(space_.weights), drop(load_), drop(weight_degree_);
       break;
     case SettingSpace::kGradient:
-      drop(space_.gradients), drop(scatter_), drop(accumulators_);
-      for (auto& of_state : reduce_) {
-        if (base_.training_) drop(of_state);
-      }
+      drop(space_.gradients), drop(accumulators_), drop(gradient_degree_);
       break;
     case SettingSpace::kState:
-      drop(space_.states), drop(code_), drop(update_), drop(reduce_), drop(join_);
+      drop(space_.states), drop(code_), drop(update_), drop(state_degree_);
       break;
   }
 }

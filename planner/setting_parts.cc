@@ -60,8 +60,9 @@ void take_less(LinearCycles& a, const LinearCycles& b) {
 
 // ---- construction
 
-SettingParts::SettingParts(const UnitTable& table, SettingSpace space, const OptimizerSpec& optimizer)
-    : space_(std::move(space)), unit_(table.first_of_class()) {
+SettingParts::SettingParts(const UnitTable& table, const ShardCosts& costs, SettingSpace space,
+                           const OptimizerSpec& optimizer)
+    : space_(std::move(space)), unit_(table.first_of_class()), costs_(&costs) {
   const CostModel& model = table.model();
   Setting& s = base_;
   s.table_ = &table;
@@ -80,6 +81,10 @@ SettingParts::SettingParts(const UnitTable& table, SettingSpace space, const Opt
   s.class_of_ = table.classes();
   s.goes_back_at_once_ = !s.phased_ && (s.plan_.schedule != Schedule::interleaved || s.plan_.pipeline_stages == 1);
   s.moves_overlap_ = s.plan_.io_tiles > 0;
+  for (const Location at : {Location::streaming, Location::remote_machine, Location::remote_ipu}) {
+    const std::int64_t stride = lender_stride(s.plan_, at, model.machine().ipus_per_machine);
+    rates_[static_cast<std::size_t>(at)] = model.streaming_rate(at, stride).value;
+  }
   s.code_rate_ = s.phased_ ? rate(s.plan_.location.code) : 0;
   for (std::size_t unit : unit_) s.unit_.push_back(base_numbers(unit));
   tabulate(state_bytes_per_parameter(optimizer));
@@ -133,8 +138,9 @@ UnitNumbers SettingParts::stash_numbers(const Plan& plan, std::size_t unit) cons
   p.move = streaming(p.entry_boundary, at == Location::in_processor ? Location::streaming : at);
   if (shards) {
     const TensorParallel& t = plan.tensor_parallel;
-    p.join = collective(CollectiveKind::all_gather, {t.size(), 1}).of(boundary.gather_all.value) +
-             collective(CollectiveKind::all_gather, {t.t2, 1}).of(boundary.gather_rest.value);
+    const CostModel& model = base_.table_->model();
+    p.join = linear_collective(model, CollectiveKind::all_gather, {t.size(), 1}).of(boundary.gather_all.value) +
+             linear_collective(model, CollectiveKind::all_gather, {t.t2, 1}).of(boundary.gather_rest.value);
   }
   return p;
 }
@@ -213,20 +219,21 @@ void SettingParts::tabulate(std::int64_t state_bytes) {
       }
     }
   };
-  for (std::size_t w = 0; w < space_.weights.size(); ++w) {
-    load_.push_back(collective(CollectiveKind::all_gather, shard_group(base_.plan_, space_.weights[w].degree)));
+  for (const Storage& weight : space_.weights) {
+    weight_degree_.push_back(costs_->of(weight.degree));
+    load_.push_back(costs_->gather(weight_degree_.back()));
   }
+  for (const Storage& state : space_.states) state_degree_.push_back(costs_->of(state.degree));
   for (std::size_t g = 0; g < space_.gradients.size(); ++g) {
-    scatter_.push_back(
-        collective(CollectiveKind::reduce_scatter, shard_group(base_.plan_, space_.gradients[g].degree)));
     const Plan plan = with(SettingSpace::kGradient, g);
     accumulators_.push_back({gradient_shards(plan), rate(accumulators_at(plan)), joins_gradients(space_.gradients[g])});
+    gradient_degree_.push_back(costs_->of(gradient_shards(plan)));
   }
   each(SettingSpace::kStash, [&](const Plan& p, std::size_t, std::size_t u) { return stash_numbers(p, u); });
   each(SettingSpace::kWeight,
        [&](const Plan& p, std::size_t w, std::size_t u) { return weight_numbers(p, load_[w], u); });
   each(SettingSpace::kGradient,
-       [&](const Plan& p, std::size_t g, std::size_t u) { return gradient_numbers(p, scatter_[g], u); });
+       [&](const Plan& p, std::size_t g, std::size_t u) { return gradient_numbers(p, scatter(g), u); });
   each(SettingSpace::kState,
        [&](const Plan& p, std::size_t, std::size_t u) { return state_numbers(p, state_bytes, u); });
   each(SettingSpace::kPrefetchDepth, [&](const Plan& p, std::size_t, std::size_t u) { return prefetch_numbers(p, u); });
@@ -244,13 +251,7 @@ void SettingParts::tabulate(std::int64_t state_bytes) {
 void SettingParts::tabulate_updates(std::int64_t state_bytes) {
   for (const Storage& state : space_.states) {
     update_.emplace_back(unit_.size());
-    reduce_.emplace_back();
-    join_.emplace_back();
     if (!base_.training_) continue;
-    for (const Storage& g : space_.gradients)
-      reduce_.back().push_back(space_.take_gradients(g, state) ? reduce(state, g) : LinearCycles{});
-    for (const Storage& w : space_.weights)
-      join_.back().push_back(space_.go_together(w, state) ? join(state, w) : LinearCycles{});
     const GroupShape group = shard_group(base_.plan_, state.degree);
     for (std::size_t k = 0; k < unit_.size(); ++k) {
       if (unit_[k] == base_.table_->units()) continue;
@@ -282,54 +283,14 @@ std::vector<CodeOfRow> SettingParts::code_with(const Plan& plan) const {
   return rows;
 }
 
-LinearCycles SettingParts::collective(CollectiveKind kind, GroupShape group) const {
-  if (group.size <= 1) return {};
-  constexpr std::int64_t kLarge = std::int64_t{1} << 30;
-  const CostModel& model = base_.table_->model();
-  const double one = static_cast<double>(model.collective(kind, group, Bytes(kLarge)).value);
-  const double two = static_cast<double>(model.collective(kind, group, Bytes(2 * kLarge)).value);
-  const double per_byte = (two - one) / static_cast<double>(kLarge);
-  return {one - per_byte * static_cast<double>(kLarge), per_byte};
+const LinearCycles& SettingParts::scatter(std::size_t gradient) const {
+  return costs_->scatter(costs_->of(space_.gradients[gradient].degree));
 }
-
-// Collectives of an update are merged into one per IPU: their latency counts once, their bytes per unit.
-LinearCycles SettingParts::reduce(const Storage& state, const Storage& gradient) const {
-  Plan plan = base_.plan_;
-  plan.replicated_tensor_sharding.gradients = gradient.degree;
-  const std::int64_t shards = state.degree, reduced = gradient_shards(plan);
-  const GroupShape replicas = replica_group(plan);
-  LinearCycles sum;
-  const auto add = [&](CollectiveKind kind, GroupShape group, std::int64_t part) {
-    const LinearCycles l = collective(kind, group);
-    sum.fixed += l.fixed;
-    sum.per_byte += l.per_byte / static_cast<double>(part);
-  };
-  const auto add_over_shards = [&](std::int64_t degree) {
-    const GroupShape group = shard_group(plan, degree);
-    add(CollectiveKind::all_reduce, {replicas.size / degree, group.stride * degree}, degree);
-  };
-  if (shards > 1) {
-    if (reduced == 1) add(CollectiveKind::reduce_scatter, shard_group(plan, shards), 1);
-    add_over_shards(shards);
-  } else {
-    add_over_shards(reduced);
-    if (reduced > 1) add(CollectiveKind::all_gather, shard_group(plan, reduced), 1);
-  }
-  return sum;
+const LinearCycles& SettingParts::reduce(std::size_t state, std::size_t gradient) const {
+  return costs_->reduce(state_degree_[state], gradient_degree_[gradient]);
 }
-
-LinearCycles SettingParts::join(const Storage& state, const Storage& weight) const {
-  if (state.degree <= weight.degree || state.degree % weight.degree != 0) return {};
-  const std::int64_t stride = shard_group(base_.plan_, weight.degree).stride * weight.degree;
-  LinearCycles l = collective(CollectiveKind::all_gather, {state.degree / weight.degree, stride});
-  l.per_byte /= static_cast<double>(weight.degree);
-  return l;
-}
-
-double SettingParts::rate(Location where) const {
-  if (where == Location::in_processor) return 0;
-  const CostModel& m = base_.table_->model();
-  return m.streaming_rate(where, lender_stride(base_.plan_, where, m.machine().ipus_per_machine)).value;
+const LinearCycles& SettingParts::join(std::size_t state, std::size_t weight) const {
+  return costs_->join(state_degree_[state], weight_degree_[weight]);
 }
 
 std::int64_t SettingParts::streaming(std::int64_t bytes, Location where) const {
@@ -380,12 +341,12 @@ SettingParts::LeastUpdate SettingParts::least_update(std::size_t state, const Se
   std::vector<std::int64_t> reduced(unit_.size(), INT64_MAX), joined = reduced;
   for (std::size_t g = part.begin[SettingSpace::kGradient]; g < part.end[SettingSpace::kGradient]; ++g) {
     if (!space_.take_gradients(space_.gradients[g], space_.states[state])) continue;
-    reduce_fixed = std::min(reduce_fixed, reduce_[state][g].fixed);
+    reduce_fixed = std::min(reduce_fixed, reduce(state, g).fixed);
     for (std::size_t k = 0; k < unit_.size(); ++k) reduced[k] = std::min(reduced[k], reduce_cycles(state, g, k));
   }
   for (std::size_t w = part.begin[SettingSpace::kWeight]; w < part.end[SettingSpace::kWeight]; ++w) {
     if (!space_.go_together(space_.weights[w], space_.states[state])) continue;
-    join_fixed = std::min(join_fixed, join_[state][w].fixed);
+    join_fixed = std::min(join_fixed, join(state, w).fixed);
     for (std::size_t k = 0; k < unit_.size(); ++k) joined[k] = std::min(joined[k], join_cycles(state, w, k));
   }
   LeastUpdate out;
@@ -402,7 +363,7 @@ std::int64_t SettingParts::reduce_cycles(std::size_t state, std::size_t gradient
   if (unit == base_.table_->units()) return 0;
   const std::int64_t bytes = base_.table_->row(unit).parameters * size_of(base_.plan_.precision.accumulators);
   const Accumulators& from = accumulators_[gradient];
-  return whole(reduce_[state][gradient].per_byte * static_cast<double>(bytes)) +
+  return whole(reduce(state, gradient).per_byte * static_cast<double>(bytes)) +
          base_.moved(shard_of(bytes, from.shards), from.rate);
 }
 
@@ -412,7 +373,7 @@ std::int64_t SettingParts::join_cycles(std::size_t state, std::size_t weight, st
   if (unit == base_.table_->units()) return 0;
   const std::int64_t bytes = base_.table_->row(unit).new_weight_bytes.value;
   const Storage& at = space_.weights[weight];
-  return whole(join_[state][weight].per_byte * static_cast<double>(bytes)) +
+  return whole(join(state, weight).per_byte * static_cast<double>(bytes)) +
          streaming(shard_of(bytes, at.degree), at.at) +
          (update_loads(base_.plan_) ? streaming(shard_of(bytes, space_.states[state].degree), at.at) : 0);
 }
@@ -448,8 +409,8 @@ void SettingParts::set_scalars(Setting& s, const SettingSpace::Part& part) const
     s.joins_gradients_ = first ? a.joined : s.joins_gradients_ && a.joined;
     s.spill_rate_ = first ? a.rate : faster(s.spill_rate_, a.rate);
     s.spill_shards_ = first ? a.shards : std::max(s.spill_shards_, a.shards);
-    if (first) s.scatter_ = scatter_[g];
-    take_less(s.scatter_, scatter_[g]);
+    if (first) s.scatter_ = scatter(g);
+    take_less(s.scatter_, scatter(g));
   }
   first = true;
   for (std::size_t a = part.begin[SettingSpace::kStash]; a < part.end[SettingSpace::kStash]; ++a, first = false) {

@@ -16,7 +16,7 @@ inline bool no_slower(double rate, double than) { return rate == 0 || (than != 0
 
 class SettingParts {
  public:
-  SettingParts(const UnitTable& table, SettingSpace space, const OptimizerSpec& optimizer);
+  SettingParts(const UnitTable& table, const ShardCosts& costs, SettingSpace space, const OptimizerSpec& optimizer);
 
   // Leaves out values that another one of the same kind (kind_of()) is no worse than: in each number, in what happens
   // between fields, and in the values of other fields that it goes with. For every cut of a setting with such a value
@@ -37,16 +37,17 @@ class SettingParts {
   // none of `loads`.
   std::array<std::vector<std::vector<std::int64_t>>, SettingSpace::kAxes> adds_;
   std::vector<std::vector<CodeOfRow>> code_;  // by state: of all passes
-  std::vector<LinearCycles> load_, scatter_;  // by weight, by gradient
+  const ShardCosts* costs_;                   // of collectives
+  // Where the degrees of weights, gradients and states stand among all; of gradients, as an update finds them.
+  std::vector<std::size_t> weight_degree_, gradient_degree_, state_degree_;
+  std::vector<LinearCycles> load_;  // by weight
   struct Accumulators {
     std::int64_t shards = 1;
     double rate = 0;      // bytes per second to where they are; 0: in the processor
     bool joined = false;  // there is a place on each tile for the largest unit's
   };
-  std::vector<Accumulators> accumulators_;  // by gradient
-  std::vector<std::vector<LinearCycles>>
-      reduce_;  // by state and gradient, where they go together: collectives of an update
-  std::vector<std::vector<LinearCycles>> join_;    // by state and weight, where they go together: per new weight
+  std::vector<Accumulators> accumulators_;         // by gradient
+  std::array<double, 4> rates_{};                  // by location: see rate()
   std::vector<std::vector<std::int64_t>> update_;  // by state and class: cycles where the state is
 
   // ---- construction
@@ -60,10 +61,11 @@ class SettingParts {
   void tabulate(std::int64_t state_bytes);
   void tabulate_updates(std::int64_t state_bytes);
   std::vector<CodeOfRow> code_with(const Plan& plan) const;
-  LinearCycles collective(CollectiveKind kind, GroupShape group) const;
-  LinearCycles reduce(const Storage& state, const Storage& gradient) const;
-  LinearCycles join(const Storage& state, const Storage& weight) const;
-  double rate(Location where) const;  // bytes per second from or to outside of the processor; 0: in the processor
+  const LinearCycles& scatter(std::size_t gradient) const;
+  const LinearCycles& reduce(std::size_t state, std::size_t gradient) const;
+  const LinearCycles& join(std::size_t state, std::size_t weight) const;
+  // Bytes per second from or to outside of the processor; 0: in the processor.
+  double rate(Location where) const { return rates_[static_cast<std::size_t>(where)]; }
   std::int64_t streaming(std::int64_t bytes, Location where) const;  // cycles
 
   // ---- bounds

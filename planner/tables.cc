@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/tables.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <tuple>
 
 #include "model/error.h"
 #include "model/graph/statistics.h"
+#include "planner/parallel.h"
+#include "planner/space.h"
 
 namespace superstep {
 namespace {
 
 using MeshKey = std::tuple<std::int64_t, TensorParallel, bool>;  // micro-batch, mesh, activation sharding
 using UnitKey = std::tuple<MeshKey, std::int64_t, double, bool, DType, Serialisation, std::int64_t>;
+
+MeshKey mesh_key(const TableKey& key) { return {key.micro_batch, key.mesh, key.split_activations}; }
 
 struct GraphAndFacts {
   explicit GraphAndFacts(Graph g) : graph(std::move(g)), facts(graph) {}
@@ -60,6 +66,7 @@ struct Tables::State {
   Lazy<MeshKey, GraphSharding> shardings;
   Lazy<std::int64_t, SharedCosts> shared;  // by compute tiles
   Lazy<UnitKey, UnitTable> tables;
+  Lazy<std::pair<std::int64_t, std::int64_t>, ShardCosts> shard_costs;  // by replicas and IPUs of each
   std::once_flag group_read;
   std::int64_t group = 0;
 };
@@ -113,17 +120,47 @@ const GraphFacts& Tables::facts(std::int64_t micro_batch) {
   return state_->graphs.get(micro_batch, make).facts;
 }
 
+const ShardCosts& Tables::shard_costs(std::int64_t replicas, std::int64_t replica_ipus) {
+  return state_->shard_costs.get({replicas, replica_ipus}, [&] {
+    return std::make_unique<ShardCosts>(model_, replicas, replica_ipus, divisors(replicas));
+  });
+}
+
+// Tables of one sharding, or of one sharding and number of tiles, would wait for each other while that is made: first
+// come tables of different ones. So would those that differ in how activations are held, whose products are the same:
+// they are kept apart.
+void Tables::build(std::vector<TableKey> keys, int threads, const std::function<bool()>& go_on) {
+  const auto by_sharding = [](const TableKey& key) { return std::pair(mesh_key(key), std::int64_t{0}); };
+  const auto by_tile_plans = [](const TableKey& key) { return std::pair(mesh_key(key), key.io_tiles); };
+  const auto make = [&](const std::vector<TableKey>& list) {
+    parallel_for(list.size(), threads, [&](std::size_t i) {
+      if (go_on()) table(list[i]);
+    });
+  };
+  const auto make_first_of_each = [&](const auto& what) {
+    std::set<decltype(what(keys[0]))> seen;
+    const auto rest = std::stable_partition(keys.begin(), keys.end(),
+                                            [&](const TableKey& key) { return seen.insert(what(key)).second; });
+    make({keys.begin(), rest});
+    keys.erase(keys.begin(), rest);
+  };
+  std::ranges::stable_sort(keys, {}, &TableKey::split_activations);
+  make_first_of_each(by_sharding);
+  make_first_of_each(by_tile_plans);
+  make(keys);
+}
+
 const UnitTable& Tables::table(const TableKey& wanted) {
   TableKey key = wanted;
   key.collapse = collapse_;
   const Chip& chip = model_.machine().chip;
   if (replicas_of_group(facts(key.micro_batch).graph) == 1) key.replica_ipus = 1;
-  const MeshKey mesh_key{key.micro_batch, key.mesh, key.split_activations};
-  const UnitKey unit_key{mesh_key,          key.io_tiles,    key.proportion, key.accumulate, key.precision.partials,
-                         key.serialisation, key.replica_ipus};
+  const MeshKey sharding_key = mesh_key(key);
+  const UnitKey unit_key{sharding_key,           key.io_tiles,      key.proportion,  key.accumulate,
+                         key.precision.partials, key.serialisation, key.replica_ipus};
   return state_->tables.get(unit_key, [&] {
     const GraphFacts& graph = facts(key.micro_batch);
-    const GraphSharding& sharding = state_->shardings.get(mesh_key, [&] {
+    const GraphSharding& sharding = state_->shardings.get(sharding_key, [&] {
       return std::make_unique<GraphSharding>(shard(graph.graph, key.mesh, collective_time(model_, key.mesh),
                                                    work_time(graph.graph, chip), shard_rules(key, chip)));
     });

@@ -3,11 +3,14 @@
 // built when first asked for, by any number of threads.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "model/lower/unit_table.h"
 #include "planner/job.h"
+#include "planner/shard_costs.h"
 
 namespace superstep {
 
@@ -28,6 +31,10 @@ class Tables {
 
   const GraphFacts& facts(std::int64_t micro_batch);
   const UnitTable& table(const TableKey& key);
+  // Makes the tables of `keys` side by side, as long as `go_on` says so.
+  void build(std::vector<TableKey> keys, int threads, const std::function<bool()>& go_on);
+  // Of `replicas` of so many IPUs each.
+  const ShardCosts& shard_costs(std::int64_t replicas, std::int64_t replica_ipus);
   bool training() const;
   std::int64_t statistics_group();  // of the job's model
   const Job& job() const { return job_; }

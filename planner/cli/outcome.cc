@@ -8,6 +8,7 @@
 #include "model/error.h"
 #include "planner/front.h"
 #include "planner/job_parts.h"
+#include "planner/parallel.h"
 #include "planner/space.h"
 #include "planner/tell_apart.h"
 #include "planner/weight_gathers.h"
@@ -84,13 +85,22 @@ json summary(const Evaluated& e) {
           {"rated_power_w", e.rated_power}};
 }
 
+// Lowered and timed in full side by side, with their worlds where `drawn`.
+std::vector<Evaluated> in_full(Tables& tables, const std::vector<Candidate>& candidates, bool drawn, int threads) {
+  std::vector<Evaluated> out(candidates.size());
+  parallel_for(out.size(), threads, [&](std::size_t i) {
+    out[i] = evaluate_in_full(tables, candidates[i].plan);
+    if (drawn) draw_worlds(tables, out[i]);
+  });
+  return out;
+}
+
 // Full times may order plans differently from the tables; a winner that does not fit would be our error.
-void lower_best(Outcome& o) {
-  for (const Candidate& c : o.search.best) {
-    o.best.push_back(evaluate_in_full(*o.tables, c.plan));
-    Evaluated& e = o.best.back();
+void lower_best(Outcome& o, int threads) {
+  o.best = in_full(*o.tables, o.search.best, true, threads);
+  for (const Evaluated& e : o.best) {
     if (!e.overflows.empty())
-      o.notes.push_back("internal: " + label(c.plan) + " fits by the tables but not lowered; please report");
+      o.notes.push_back("internal: " + label(e.plan) + " fits by the tables but not lowered; please report");
   }
   const std::string first = o.best.empty() ? "" : label(o.best[0].plan);
   std::stable_sort(o.best.begin(), o.best.end(),
@@ -98,7 +108,10 @@ void lower_best(Outcome& o) {
   if (!o.best.empty() && label(o.best[0].plan) != first)
     o.notes.push_back("timed in full, " + label(o.best[0].plan) + " overtakes " + first +
                       ", which the tables had first");
-  for (const Candidate& c : o.search.pareto) o.pareto.push_back(evaluate_in_full(*o.tables, c.plan));
+  o.pareto = in_full(*o.tables, o.search.pareto, false, threads);
+  if (!o.search.closest) return;
+  o.closest = evaluate_in_full(*o.tables, *o.search.closest);
+  draw_worlds(*o.tables, *o.closest);
 }
 
 void name_apart(std::vector<Evaluated>& list) {
@@ -237,10 +250,7 @@ Outcome solve_part(const Job& job, const SearchOptions& options, WarmTables& war
   o.model = kept.model;
   o.tables = std::make_unique<Tables>(job, *kept.tables);
   o.search = search(*o.tables, options);
-  lower_best(o);
-  if (o.search.closest) o.closest = evaluate_in_full(*o.tables, *o.search.closest);
-  for (Evaluated& e : o.best) draw_worlds(*o.tables, e);
-  if (o.closest) draw_worlds(*o.tables, *o.closest);
+  lower_best(o, options.threads);
   return o;
 }
 

@@ -140,7 +140,7 @@ TEST(Evaluator, AgreesForBounds) {
       space.states.push_back({at, plan.replicas});
       space.stashes.push_back({at, plan.activation_sharding});
     }
-    const SettingParts parts(world.table(plan), space, world.job.optimizer);
+    const SettingParts parts(world.table(plan), world.costs(plan), space, world.job.optimizer);
     const Setting relaxed = parts.setting(space.all());
     Evaluator evaluator(relaxed);
     for (int k = 0; k < 20; ++k) {

@@ -103,7 +103,7 @@ void for_each_drawn(int draws, const std::function<void(World&, const Drawn&, Dr
 
 TEST(SettingParts, ABoundIsOneOnAllItsSettings) {
   for_each_drawn(40, [](World& world, const Drawn& d, Draw& draw) {
-    const SettingParts parts(d.table, d.space, world.job.optimizer);
+    const SettingParts parts(d.table, world.costs(d.space.common), d.space, world.job.optimizer);
     const SettingSpace::Part part = draw_part(d.space, draw);
     const Setting bound = parts.setting(part);
     for (int i = 0; i < 10; ++i) {
@@ -120,7 +120,7 @@ TEST(SettingParts, ABoundIsOneOnAllItsSettings) {
 
 TEST(SettingParts, OneOfManyIsTheSettingOfItsPlan) {
   for_each_drawn(20, [](World& world, const Drawn& d, Draw& draw) {
-    SettingParts parts(d.table, d.space, world.job.optimizer);
+    SettingParts parts(d.table, world.costs(d.space.common), d.space, world.job.optimizer);
     parts.drop_dominated();
     const SettingSpace& space = parts.space();
     const Values values = draw_values(space, space.all(), draw);
@@ -134,7 +134,7 @@ TEST(SettingParts, OneOfManyIsTheSettingOfItsPlan) {
 TEST(SettingParts, WhatIsLeftOutIsNoBetter) {
   double all = 0, left = 0;
   for_each_drawn(40, [&](World& world, const Drawn& d, Draw& draw) {
-    const SettingParts parts(d.table, d.space, world.job.optimizer);
+    const SettingParts parts(d.table, world.costs(d.space.common), d.space, world.job.optimizer);
     SettingParts thin = parts;
     thin.drop_dominated();
     const SettingSpace& space = thin.space();
