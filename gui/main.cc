@@ -6,6 +6,7 @@
 #include <QCommandLineParser>
 #include <QEventLoop>
 #include <QSettings>
+#include <QStandardPaths>
 #include <cstdio>
 #include <cstring>
 
@@ -82,15 +83,20 @@ void plan(BatchQueue& queue, const QStringList& jobs) {
   loop.exec();
 }
 
-int run(QApplication& app, const QCommandLineParser& parser) {
+QString settings_file(const char* name) {
+  return QSettings(QSettings::IniFormat, QSettings::UserScope, "superstep", name).fileName();
+}
+
+int run(QApplication& app, const QCommandLineParser& parser, const Preferences& preferences) {
   Session session;
   QStringList failures;
   QObject::connect(&session, &Session::failed, [&](const QString& message) { failures << message; });
   const bool exports = parser.isSet("export");
   if (!exports) {
     session.setReadsAside(kManySteps);
-    session.batch().remember(QSettings(QSettings::IniFormat, QSettings::UserScope, "superstep", "batch").fileName());
-    MainWindow window(session);
+    session.batch().remember(settings_file("batch"));
+    const QString folder = QStandardPaths::writableLocation(QStandardPaths::CacheLocation) + "/demo";
+    MainWindow window(session, preferences, folder);
     window.openFiles(parser.positionalArguments());
     window.show();
     return app.exec();
@@ -137,9 +143,11 @@ int main(int argc, char** argv) {
   parser.addOption({"size", "Of an exported picture, 1280x800 if not given.", "WxH"});
   parser.addOption({"dark", "Use the dark theme."});
   parser.process(app);
-  apply_theme(app, parser.isSet("dark") ? dark_theme() : light_theme());
+  // Pictures do not depend on who makes them.
+  const Preferences preferences(parser.isSet("export") ? QString() : settings_file("window"));
+  apply_theme(app, parser.isSet("dark") || preferences.dark() ? dark_theme() : light_theme());
   try {
-    return run(app, parser);
+    return run(app, parser, preferences);
   } catch (const superstep::Error& error) {
     return fail(QString::fromUtf8(error.what()));
   }

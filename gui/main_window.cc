@@ -6,8 +6,8 @@
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QFontDatabase>
 #include <QLabel>
+#include <QMenu>
 #include <QMimeData>
 #include <QPushButton>
 #include <QStackedWidget>
@@ -22,12 +22,13 @@
 #include "gui/view.h"
 #include "gui/widgets/chips.h"
 #include "gui/widgets/side_bar.h"
+#include "gui/widgets/start_page.h"
 #include "model/error.h"
 
 namespace superstep::gui {
 
-MainWindow::MainWindow(Session& session, QWidget* parent)
-    : QMainWindow(parent), session_(session), views_(all_views().size(), nullptr) {
+MainWindow::MainWindow(Session& session, const Preferences& preferences, const QString& demo_folder)
+    : session_(session), preferences_(preferences), demos_(demo_folder), views_(all_views().size(), nullptr) {
   setWindowTitle(tr("Superstep"));
   setAcceptDrops(true);
   resize(1440, 900);
@@ -47,43 +48,19 @@ MainWindow::MainWindow(Session& session, QWidget* parent)
   connect(&session_, &Session::reportChanged, this, &MainWindow::showReport);
   connect(&session_, &Session::failed, this, &MainWindow::setMessage);
   connect(&session_, &Session::selectionChanged, this, &MainWindow::showStatus);
+  connect(&demos_, &DemoMaker::made, this, &MainWindow::openDemo);
+  connect(&demos_, &DemoMaker::failed, this, &MainWindow::setMessage);
+  session_.setUnits(preferences_.units());
+  showRecent();
   showReport();
   viewList_->setFocus();
 }
 
-QWidget* MainWindow::makeEmptyPage() {
-  auto* page = new QWidget;
-  page->setObjectName("emptyPage");
-  auto* title = new QLabel(tr("No report is open"));
-  title->setFont(ui_font(20, QFont::DemiBold));
-  auto* text =
-      new QLabel(tr("A report is what the planner found out about a model on a machine. Write one, then open it here "
-                    "or drop it on this window:"));
-  text->setWordWrap(true);
-  auto* command = new QLabel("superstep plan JOB.json -o plan.ssr\nsuperstep view plan.ssr");
-  command->setObjectName("emptyCommand");
-  command->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
-  command->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  command->setMargin(12);
-  command->setFrameShape(QFrame::StyledPanel);
-  auto* open = new QPushButton(tr("Open a report…"));
-  auto* jobs =
-      new QLabel(tr("Jobs (.json) that are opened or dropped here are queued on the Batch page (B), which plans "
-                    "them and opens their reports."));
-  jobs->setWordWrap(true);
-  open->setObjectName("emptyOpen");
-  connect(open, &QPushButton::clicked, this, &MainWindow::chooseReport);
-  auto* box = new QWidget;
-  box->setFixedWidth(460);
-  auto* layout = new QVBoxLayout(box);
-  layout->setSpacing(14);
-  layout->addWidget(title);
-  layout->addWidget(text);
-  layout->addWidget(command);
-  layout->addWidget(open, 0, Qt::AlignLeft);
-  layout->addWidget(jobs);
-  auto* centre = new QVBoxLayout(page);
-  centre->addWidget(box, 0, Qt::AlignCenter);
+StartPage* MainWindow::makeStartPage() {
+  auto* page = new StartPage;
+  connect(page, &StartPage::chooseRequested, this, &MainWindow::chooseReport);
+  connect(page, &StartPage::openRequested, this, &MainWindow::openFiles);
+  connect(page, &StartPage::demoRequested, this, &MainWindow::makeDemo);
   return page;
 }
 
@@ -116,7 +93,7 @@ void MainWindow::makeCentre() {
     if (row >= 0) showView(row);
   });
   pages_ = new QStackedWidget;
-  emptyPage_ = makeEmptyPage();
+  emptyPage_ = makeStartPage();
   pages_->addWidget(emptyPage_);
   auto* right = new QVBoxLayout;
   right->setSpacing(0);
@@ -170,6 +147,8 @@ void MainWindow::showReport() {
     for (int i = 0; i < paths.size(); ++i) reports_->setItemData(i, paths[i], Qt::ToolTipRole);
     reports_->setCurrentIndex(session_.current());
     setWindowTitle(QFileInfo(paths[session_.current()]).fileName() + " – Superstep");
+    preferences_.addRecent(paths[session_.current()]);
+    showRecent();
   }
   static_cast<Chips*>(chips_)->setReport(report);
   showView(current_);
@@ -221,6 +200,40 @@ void MainWindow::openFiles(const QStringList& paths) {
   if (!messages.isEmpty()) setMessage(messages.join('\n'));  // what opened later hid them
 }
 
+void MainWindow::showRecent() {
+  const QStringList paths = preferences_.recent();
+  emptyPage_->setRecent(paths);
+  recentMenu_->clear();
+  recentMenu_->setEnabled(!paths.isEmpty());
+  for (const QString& path : paths) {
+    QAction* action = recentMenu_->addAction(QString(path).replace('&', "&&"));
+    connect(action, &QAction::triggered, this, [this, path] { openFiles({path}); });
+  }
+  recentMenu_->addSeparator();
+  connect(recentMenu_->addAction(tr("&Clear the list")), &QAction::triggered, this, [this] {
+    preferences_.clearRecent();
+    showRecent();
+  });
+}
+
+void MainWindow::makeDemo(const Demo& demo) {
+  if (demos_.making() != nullptr) return;
+  shownDemo_ = &demo;
+  statusLeft_->setText(tr("Making the demo's reports: %1").arg(demo.title));
+  demos_.make(demo);
+}
+
+void MainWindow::openDemo(const QStringList& reports) {
+  openFiles(reports);
+  CompareState compared = session_.compareState();
+  compared.reports.clear();
+  for (const QString& report : reports)
+    compared.reports.push_back(static_cast<int>(session_.paths().indexOf(QFileInfo(report).absoluteFilePath())));
+  session_.setCurrent(compared.reports[0]);
+  session_.setCompareState(compared);
+  showView(static_cast<int>(find_view(shownDemo_->view) - all_views().data()));
+}
+
 void MainWindow::chooseExport(const QString& ending) {
   const QString path = QFileDialog::getSaveFileName(
       this, tr("Export this view"), QString("%1.%2").arg(all_views()[static_cast<std::size_t>(current_)].id, ending));
@@ -239,6 +252,7 @@ bool MainWindow::exportTo(const QString& path) {
 }
 
 void MainWindow::setDark(bool dark) {
+  preferences_.setDark(dark);
   apply_theme(*qApp, dark ? dark_theme() : light_theme());
   back_->setIcon(icon_pixmap("back", theme_of(this).secondary, 16, devicePixelRatioF()));
   forward_->setIcon(icon_pixmap("forward", theme_of(this).secondary, 16, devicePixelRatioF()));

@@ -2,10 +2,13 @@
 // The window: menu, tool bar, list of views, the view shown, selection card, status bar.
 #pragma once
 
+#include <QDir>
 #include <QMainWindow>
 #include <QString>
 #include <vector>
 
+#include "gui/demo.h"
+#include "gui/preferences.h"
 #include "gui/session.h"
 
 class QComboBox;
@@ -15,12 +18,15 @@ class QStackedWidget;
 
 namespace superstep::gui {
 
+class StartPage;
 class View;
 
 class MainWindow : public QMainWindow {
   Q_OBJECT
  public:
-  explicit MainWindow(Session& session, QWidget* parent = nullptr);
+  // Jobs and reports of demos go to `demo_folder`.
+  explicit MainWindow(Session& session, const Preferences& preferences = Preferences(),
+                      const QString& demo_folder = QDir::tempPath() + "/superstep-demo");
 
   void showView(int view);  // row of all_views(); made when first shown
   int currentView() const { return current_; }
@@ -28,6 +34,7 @@ class MainWindow : public QMainWindow {
   void openFiles(const QStringList& paths);
   // Why the last report could not be opened; empty when it could.
   QString message() const;
+  DemoMaker& demoMaker() { return demos_; }
   // Writes the current view; a failure is shown as message() and gives false.
   bool exportTo(const QString& path);
 
@@ -41,7 +48,7 @@ class MainWindow : public QMainWindow {
   void makeViewMenu();
   void makeToolBar();
   void makeCentre();
-  QWidget* makeEmptyPage();
+  StartPage* makeStartPage();
   QWidget* makeMessageBar();
   QAction* makeAction(const QString& text, const char* name, const QKeySequence& key);
   bool canShow() const;  // the current view has something to show
@@ -49,15 +56,22 @@ class MainWindow : public QMainWindow {
   void showStatus();
   void setMessage(const QString& text);
   void chooseReport();
+  void showRecent();
+  void makeDemo(const Demo& demo);
+  void openDemo(const QStringList& reports);
   void chooseExport(const QString& ending);
   void showKeys();
   void setDark(bool dark);
 
   Session& session_;
+  Preferences preferences_;
+  DemoMaker demos_;
+  const Demo* shownDemo_ = nullptr;  // that was asked for last
   int current_ = 0;
   std::vector<View*> views_;  // null until shown
   QStackedWidget* pages_ = nullptr;
-  QWidget* emptyPage_ = nullptr;
+  StartPage* emptyPage_ = nullptr;
+  QMenu* recentMenu_ = nullptr;
   QListWidget* viewList_ = nullptr;
   QComboBox* reports_ = nullptr;
   QAction* reportsAction_ = nullptr;  // shows and hides the combo box

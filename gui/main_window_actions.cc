@@ -41,7 +41,16 @@ void MainWindow::makeReportMenu() {
   connect(open, &QAction::triggered, this, &MainWindow::chooseReport);
   reload_ = makeAction(tr("&Reload"), "reload", QKeySequence(Qt::Key_F5));
   connect(reload_, &QAction::triggered, &session_, &Session::reload);
-  menu->addActions({open, reload_});
+  menu->addAction(open);
+  recentMenu_ = menu->addMenu(tr("Open &recent"));
+  recentMenu_->setObjectName("recentMenu");
+  QMenu* demo_menu = menu->addMenu(tr("&Demo"));
+  for (const Demo& demo : demos()) {
+    QAction* action = demo_menu->addAction(demo.title);
+    action->setObjectName(QString("openDemo_") + demo.id);
+    connect(action, &QAction::triggered, this, [this, &demo] { makeDemo(demo); });
+  }
+  menu->addAction(reload_);
   menu->addSeparator();
   needReport_.push_back(reload_);
   for (const char* ending : {"png", "svg", "csv"}) {
@@ -77,7 +86,11 @@ void MainWindow::makeViewMenu() {
   menu->addSeparator();
   QAction* exact = makeAction(tr("Sizes in &bytes instead of KiB"), "bytes", QKeySequence(Qt::CTRL | Qt::Key_B));
   exact->setCheckable(true);
-  connect(exact, &QAction::toggled, this, [this](bool on) { session_.setUnits(on ? Units::bytes : Units::kib); });
+  exact->setChecked(preferences_.units() == Units::bytes);
+  connect(exact, &QAction::toggled, this, [this](bool on) {
+    session_.setUnits(on ? Units::bytes : Units::kib);
+    preferences_.setUnits(session_.units());
+  });
   QAction* dark = makeAction(tr("&Dark theme"), "dark", QKeySequence(Qt::CTRL | Qt::Key_D));
   dark->setCheckable(true);
   dark->setChecked(theme_of(QApplication::palette()).dark);

@@ -11,6 +11,7 @@
 #include "gui/main_window.h"
 #include "gui/view.h"
 #include "tests/gui/walk/reports.h"
+#include "tests/traces/example_report.h"
 
 namespace superstep::gui {
 namespace {
@@ -59,11 +60,18 @@ TEST_P(Screen, EachViewComesByItsKeyAndIsSeen) {
 
 // As a window manager would end it.
 TEST(ScreenEmpty, WithoutAReportItSaysWhatToDoAndCloses) {
+  const TemporaryFolder folder;
+  Preferences preferences(QString::fromStdString((folder.path / "window.ini").string()));
+  for (const QString& path : walk_reports("bert")) preferences.addRecent(path);
   Session session;
-  MainWindow window(session);
+  MainWindow window(session, preferences);
+  window.resize(1280, 720);
   window.show();
   ASSERT_TRUE(QTest::qWaitForWindowExposed(&window));
   EXPECT_TRUE(window.findChild<QPushButton*>("emptyOpen")->isVisible());
+  EXPECT_TRUE(window.findChild<QPushButton*>("recentReport")->isVisible());
+  QDir().mkpath(WALK_PICTURES "/screen");
+  on_screen(window).save(WALK_PICTURES "/screen/start.png", "PNG", 90);
   window.close();
   EXPECT_TRUE(QTest::qWaitFor([&] { return !window.isVisible(); }));
 }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/preferences.h"
+
+#include <QFileInfo>
+#include <QSettings>
+
+namespace superstep::gui {
+namespace {
+
+QVariant value(const QString& file, const char* key) {
+  return file.isEmpty() ? QVariant() : QSettings(file, QSettings::IniFormat).value(key);
+}
+
+void set(const QString& file, const char* key, const QVariant& value) {
+  if (!file.isEmpty()) QSettings(file, QSettings::IniFormat).setValue(key, value);
+}
+
+}  // namespace
+
+QStringList Preferences::recent() const {
+  QStringList paths = value(file_, "recent").toStringList();
+  paths.removeIf([](const QString& path) { return !QFileInfo::exists(path); });
+  return paths;
+}
+
+void Preferences::addRecent(const QString& path) {
+  const QString full = QFileInfo(path).absoluteFilePath();
+  QStringList paths = value(file_, "recent").toStringList();
+  paths.removeAll(full);
+  paths.prepend(full);
+  set(file_, "recent", paths.mid(0, kMostRecent));
+}
+
+void Preferences::clearRecent() { set(file_, "recent", QStringList()); }
+
+bool Preferences::dark() const { return value(file_, "dark").toBool(); }
+void Preferences::setDark(bool dark) { set(file_, "dark", dark); }
+Units Preferences::units() const { return value(file_, "bytes").toBool() ? Units::bytes : Units::kib; }
+void Preferences::setUnits(Units units) { set(file_, "bytes", units == Units::bytes); }
+
+}  // namespace superstep::gui
