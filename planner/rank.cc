@@ -13,15 +13,18 @@ nlohmann::json free_job(const Job& job) {
   return free;
 }
 
-Rank rank(Tables& tables, const Plan& plan, SearchOptions options) {
+double step_seconds(Tables& tables, const Plan& plan) {
+  const Setting setting(tables.table(table_key(plan)), plan, tables.job().optimizer, plan.phased());
+  return tables.model().seconds(Cycles(evaluate(setting, plan).cycles)).value;
+}
+
+Rank rank(Tables& tables, std::int64_t global_batch, double step_seconds, SearchOptions options) {
   const Job& job = tables.job();
-  const Setting setting(tables.table(table_key(plan)), plan, job.optimizer, plan.phased());
-  const double seconds = tables.model().seconds(Cycles(evaluate(setting, plan).cycles)).value;
   Rank out;
-  out.samples_per_second = static_cast<double>(plan.global_batch()) / seconds;
+  out.samples_per_second = static_cast<double>(global_batch) / step_seconds;
   for (const Cell& cell : cells(job, tables.statistics_group()))
     out.of += static_cast<double>(kinds_of(job, cell, false).size());
-  options.rank_of = job.goal.score(plan.global_batch(), seconds);
+  options.rank_of = job.goal.score(global_batch, step_seconds);
   options.pareto = options.find_fix = false;
   const SearchStats stats = search(tables, options).stats;
   out.faster = stats.faster;

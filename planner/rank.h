@@ -2,6 +2,8 @@
 // Where one given plan stands among all plans of a job's space.
 #pragma once
 
+#include <utility>
+
 #include "planner/search.h"
 
 namespace superstep {
@@ -19,7 +21,13 @@ struct Rank {
 // The job's question with every plan field free but the precision, which is part of it.
 nlohmann::json free_job(const Job& job);
 
-// `tables` are of the free job. The plan need not be a point of its space, nor fit.
-Rank rank(Tables& tables, const Plan& plan, SearchOptions options);
+// What the plan takes by the tables, of its own job.
+double step_seconds(Tables& tables, const Plan& plan);
+
+// Among the plans of `tables`' job one that takes so long. It need not be a point of its space, nor fit.
+Rank rank(Tables& tables, std::int64_t global_batch, double step_seconds, SearchOptions options);
+inline Rank rank(Tables& tables, const Plan& plan, SearchOptions options) {
+  return rank(tables, plan.global_batch(), step_seconds(tables, plan), std::move(options));
+}
 
 }  // namespace superstep

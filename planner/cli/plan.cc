@@ -98,7 +98,7 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
   if (pins) why = explain_why_not(o, *pins, a.options, common, warm);
   std::optional<Ranked> ranked;
   if (!a.pinned.empty()) {
-    ranked = rank_pinned(o, a.pinned, a.options, common);
+    ranked = rank_pinned(job_of(a), o, a.pinned, a.options, common, warm);
     o.notes.insert(o.notes.begin(), sentence(*ranked));
   }
   std::optional<Verification> verified;

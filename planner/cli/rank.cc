@@ -1,31 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/cli/rank.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "model/error.h"
 #include "model/quantity_text.h"
+#include "planner/job_parts.h"
 
 namespace superstep {
 
+using namespace nlohmann::literals;
+
+namespace {
+
+// Equal, or where one member is a list one of it.
+bool is_one_of(const nlohmann::json& mine, const nlohmann::json& theirs) {
+  if (mine == theirs) return true;
+  if (theirs.is_array()) return std::find(theirs.begin(), theirs.end(), mine) != theirs.end();
+  if (!mine.is_object() || !theirs.is_object() || mine.size() != theirs.size()) return false;
+  return std::all_of(theirs.items().begin(), theirs.items().end(), [&](const auto& member) {
+    return mine.contains(member.key()) && is_one_of(mine.at(member.key()), member.value());
+  });
+}
+
+}  // namespace
+
 void check_same_question(const Job& free, const Job& pinned) {
-  auto differ = [&](const std::string& pointer, const nlohmann::json::json_pointer& at) {
+  auto differ = [&](const std::string& pointer, const nlohmann::json::json_pointer& at, bool lists) {
     const nlohmann::json none;
     const nlohmann::json& mine = pinned.json.contains(at) ? pinned.json.at(at) : none;
     const nlohmann::json& theirs = free.json.contains(at) ? free.json.at(at) : none;
-    if (mine == theirs) return;
+    if (mine == theirs || (lists && is_one_of(mine, theirs))) return;
     throw Error(pinned.source + "#" + pointer, "found " + mine.dump() + ", expected " + theirs.dump() + " as in " +
                                                    free.source +
                                                    ": a plan is ranked among the plans of the same question");
   };
-  for (const char* pointer : {"/model", "/machine", "/optimizer", "/batch", "/plan/precision"})
-    differ(pointer, nlohmann::json::json_pointer(pointer));
+  for (const char* pointer : {"/model", "/machine", "/optimizer", "/batch"})
+    differ(pointer, nlohmann::json::json_pointer(pointer), false);
+  differ("/plan/precision", "/plan/precision"_json_pointer, true);
   if (free.task != pinned.task)
     throw Error(pinned.source + "#/task", "found another task than in " + free.source + ", expected the same");
 }
 
-Ranked rank_pinned(Outcome& free, const std::string& pinned_path, const OutcomeOptions& options,
-                   const CommonOptions& common) {
+Ranked rank_pinned(const Job& job, const Outcome& free, const std::string& pinned_path, const OutcomeOptions& options,
+                   const CommonOptions& common, WarmTables& warm) {
   OutcomeOptions estimate = options;
   estimate.estimate = true;
   const Outcome pinned = solve(pinned_path, estimate, common);
@@ -36,7 +55,16 @@ Ranked rank_pinned(Outcome& free, const std::string& pinned_path, const OutcomeO
   search_options.time_limit = options.time_limit;
   search_options.threads = common.threads;
   search_options.progress = progress_of(common);
-  Ranked out{pinned_path, label(shown->plan), shown->fits, 0, rank(*free.tables, shown->plan, search_options)};
+  Ranked out{pinned_path, label(shown->plan), shown->fits, 0, {}};
+  const double seconds = step_seconds(*pinned.tables, shown->plan);
+  for (const Job& part : job_parts(job)) {
+    Tables tables(part, *warm.of(part).tables);
+    const Rank in_part = rank(tables, shown->plan.global_batch(), seconds, search_options);
+    out.rank.samples_per_second = in_part.samples_per_second;
+    out.rank.faster += in_part.faster;
+    out.rank.undecided += in_part.undecided;
+    out.rank.of += in_part.of;
+  }
   clear_progress(common);
   if (!free.search.best.empty()) out.best = free.search.best[0].samples_per_second;
   return out;

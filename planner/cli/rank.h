@@ -18,8 +18,9 @@ struct Ranked {
 
 // Throws Error when the two jobs do not ask the same question.
 void check_same_question(const Job& free, const Job& pinned);
-Ranked rank_pinned(Outcome& free, const std::string& pinned_path, const OutcomeOptions& options,
-                   const CommonOptions& common);
+// Among the plans of all parts of `job`, whose outcome is `free`.
+Ranked rank_pinned(const Job& job, const Outcome& free, const std::string& pinned_path, const OutcomeOptions& options,
+                   const CommonOptions& common, WarmTables& warm);
 
 // "rank of published (t=8 ...): number 12; of 3,456 settings, 11 are faster ...", for the notes of a report.
 std::string sentence(const Ranked& ranked);
