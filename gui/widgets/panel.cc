@@ -17,19 +17,14 @@ Panel::Panel(const QString& title, QWidget* parent) : QWidget(parent), title_(ti
   setContentsMargins(1, kTitleHeight + 1, 1, 1);
 }
 
-void Panel::setTitle(const QString& title) {
-  title_ = title;
-  update();
-}
+void Panel::setTitle(const QString& title) { setHead(title_, title); }
+void Panel::setSubtitle(const QString& text) { setHead(subtitle_, text); }
+void Panel::setNote(const QString& text) { setHead(note_, text); }
 
-void Panel::setSubtitle(const QString& text) {
-  subtitle_ = text;
-  update();
-}
-
-void Panel::setNote(const QString& text) {
-  note_ = text;
-  update();
+void Panel::setHead(QString& part, const QString& text) {
+  if (part == text) return;
+  part = text;
+  update(0, 0, width(), kTitleHeight);
 }
 
 void Panel::add(QWidget* page) { pages_->addWidget(page); }

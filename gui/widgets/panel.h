@@ -33,6 +33,7 @@ class Panel : public QWidget {
 
  private:
   void add(QWidget* page);
+  void setHead(QString& part, const QString& text);
 
   QString title_, subtitle_, note_;
   QStackedLayout* pages_;
