@@ -54,7 +54,10 @@ void Panel::setTable(QWidget* table) {
   tableButton_->setFont(ui_font(11));
   tableButton_->setStyleSheet("QToolButton { min-height: 16px; padding: 0 7px; }");
   tableButton_->setCheckable(true);
-  connect(button, &QToolButton::toggled, this, [this](bool on) { pages_->setCurrentIndex(on ? 1 : 0); });
+  connect(button, &QToolButton::toggled, this, [this](bool on) {
+    emit tableToggled(on);
+    pages_->setCurrentIndex(on ? 1 : 0);
+  });
 }
 
 void Panel::setCorner(QWidget* corner) {

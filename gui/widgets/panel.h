@@ -27,6 +27,9 @@ class Panel : public QWidget {
   bool showsTable() const;
   void showTable(bool shown);
 
+ signals:
+  void tableToggled(bool shown);  // ahead of it being shown
+
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
