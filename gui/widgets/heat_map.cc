@@ -55,7 +55,7 @@ HeatMap::~HeatMap() {
 // Painted without it meanwhile. One that is no longer wanted when it is done is made again.
 void HeatMap::buildPyramid() {
   constexpr std::size_t kMany = 4096;
-  if (builder_ || phases_.size() < kMany) return;
+  if (builder_ || phases_.size() < kMany || data_->tiles > HeatPyramid::kMostTiles) return;
   auto made = std::make_shared<std::shared_ptr<const HeatPyramid>>();
   builder_ = QThread::create([made, heat = data_, phases = phases_, quantity = shownQuantity_] {
     *made = std::make_shared<const HeatPyramid>(HeatPyramid::of(*heat, phases, quantity));
