@@ -20,11 +20,10 @@ QString shortened(const QByteArray& text) {
 
 ServeClient::ServeClient(QObject* parent) : QObject(parent) {
   setProgram(QCoreApplication::applicationDirPath() + "/superstep", {"serve"});
-  debounce_.setSingleShot(true);
-  setDebounce(150);
+  join_.setSingleShot(true);
   hang_.setSingleShot(true);
   setHangAfter(60000);
-  connect(&debounce_, &QTimer::timeout, this, &ServeClient::send);
+  connect(&join_, &QTimer::timeout, this, &ServeClient::send);
   connect(&hang_, &QTimer::timeout, this,
           [this] { fail(tr("No answer and no progress for %1 s.").arg(hang_.interval() / 1000.0)); });
 }
@@ -41,11 +40,17 @@ void ServeClient::ask(QJsonObject request) {
   request_ = std::move(request);
   cancelOpen();
   setWaiting(true);
-  debounce_.start();
+  next_ = busyId_ != 0;
+  if (next_) {
+    hang_.start();
+  } else {
+    join_.start(0);
+  }
 }
 
 void ServeClient::forget() {
-  debounce_.stop();
+  join_.stop();
+  next_ = false;
   cancelOpen();
   setWaiting(false);
 }
@@ -59,7 +64,9 @@ void ServeClient::restart() {
 
 void ServeClient::send() {
   if (!isRunning() && !start()) return;
-  openId_ = ++lastId_;
+  join_.stop();
+  next_ = false;
+  openId_ = busyId_ = ++lastId_;
   request_["id"] = openId_;
   request_["progress"] = true;
   elapsed_.start();
@@ -101,9 +108,16 @@ void ServeClient::take(const QByteArray& line) {
   const QJsonDocument document = QJsonDocument::fromJson(line);
   if (!document.isObject()) return fail(tr("It wrote what is no answer: %1").arg(shortened(line)));
   const QJsonObject answer = document.object();
-  // An answer to one that was cancelled, or to the cancelling itself.
-  if (openId_ == 0 || answer["id"].toInt() != openId_ || answer["command"].toString() == "cancel") return;
-  if (answer.contains("progress")) {
+  const int id = answer["id"].toInt();
+  if (id == 0 || id != busyId_ || answer["command"].toString() == "cancel") return;
+  const bool goes_on = answer.contains("progress");
+  if (!goes_on) busyId_ = 0;
+  if (id != openId_) {  // it was cancelled
+    if (goes_on && next_) hang_.start();
+    if (!goes_on && next_) send();
+    return;
+  }
+  if (goes_on) {
     hang_.start();
     emit progressed(answer["progress"].toDouble(), answer["what"].toString());
     return;
@@ -126,14 +140,15 @@ void ServeClient::ended(const QString& how) {
 
 void ServeClient::fail(const QString& message) {
   endChild();
-  debounce_.stop();
+  join_.stop();
   setWaiting(false);
   emit failed(message);
 }
 
 void ServeClient::endChild() {
   hang_.stop();
-  openId_ = 0;
+  openId_ = busyId_ = 0;
+  next_ = false;
   if (!child_) return;
   QProcess* child = child_;
   child_ = nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks `superstep serve`, a child process, one question at a time: requests and answers are lines of JSON. The latest
-// request wins: those before it are cancelled and their answers dropped. Knows no widget.
+// Asks `superstep serve`, a child process, one question at a time: requests and answers are lines of JSON. A request is
+// sent at once, or when the child is done with the one before. The latest wins: those before it are cancelled, or never
+// sent, and their answers dropped. Knows no widget.
 #pragma once
 
 #include <QElapsedTimer>
@@ -20,8 +21,7 @@ class ServeClient : public QObject {
 
   // By default `superstep serve` beside the viewer.
   void setProgram(const QString& program, const QStringList& arguments);
-  void setDebounce(int ms) { debounce_.setInterval(ms); }  // requests that follow sooner replace each other
-  void setHangAfter(int ms) { hang_.setInterval(ms); }     // without a line from the child
+  void setHangAfter(int ms) { hang_.setInterval(ms); }  // without a line from the child
 
   void ask(QJsonObject request);  // its id is ours
   void forget();                  // the open request: cancelled
@@ -51,11 +51,13 @@ class ServeClient : public QObject {
   QString program_;
   QStringList arguments_;
   QProcess* child_ = nullptr;
-  QTimer debounce_, hang_;
+  QTimer join_, hang_;  // join_: requests made in one turn of the event loop are one
   QElapsedTimer elapsed_;
   QJsonObject request_;  // the last one
   int lastId_ = 0;
-  int openId_ = 0;  // 0: none is at the child
+  int openId_ = 0;     // 0: none is at the child
+  int busyId_ = 0;     // what the child works at, cancelled or not; 0: nothing
+  bool next_ = false;  // request_ is to be sent when it is done with that
   bool waiting_ = false;
 };
 

@@ -61,14 +61,23 @@ class Lazy {
 
 }  // namespace
 
+struct Tables::Graphs {
+  Lazy<std::int64_t, GraphAndFacts> by_micro_batch;
+  std::once_flag group_read;
+  std::int64_t group = 0;
+};
+
+struct Tables::Fronts {
+  Lazy<std::int64_t, std::shared_ptr<ProductFronts>> by_tiles;  // compute tiles
+};
+
 struct Tables::State {
-  Lazy<std::int64_t, GraphAndFacts> graphs;  // by micro-batch
+  std::shared_ptr<Graphs> graphs = std::make_shared<Graphs>();
+  std::shared_ptr<Fronts> fronts = std::make_shared<Fronts>();
   Lazy<MeshKey, GraphSharding> shardings;
   Lazy<std::int64_t, SharedCosts> shared;  // by compute tiles
   Lazy<UnitKey, UnitTable> tables;
   Lazy<std::pair<std::int64_t, std::int64_t>, ShardCosts> shard_costs;  // by replicas and IPUs of each
-  std::once_flag group_read;
-  std::int64_t group = 0;
 };
 
 Tables::Tables(const Job& job, const CostModel& model, bool collapse)
@@ -76,6 +85,14 @@ Tables::Tables(const Job& job, const CostModel& model, bool collapse)
 Tables::Tables(const Job& job, const Tables& warm)
     : job_(job), model_(warm.model_), collapse_(warm.collapse_), state_(warm.state_) {
   SUPERSTEP_CHECK(tables_key(job) == tables_key(warm.job()), "jobs of different tables");
+}
+Tables::Tables(const Job& job, const CostModel& model, const Tables& other)
+    : job_(job), model_(model), collapse_(other.collapse_), state_(new State) {
+  SUPERSTEP_CHECK(graph_key(job) == graph_key(other.job()), "jobs of different graphs");
+  state_->graphs = other.state_->graphs;
+  const bool same_plans =
+      model.machine().chip == other.model().machine().chip && model.calibration() == other.model().calibration();
+  if (same_plans) state_->fronts = other.state_->fronts;
 }
 Tables::~Tables() = default;
 
@@ -93,12 +110,24 @@ TableKey table_key(const Plan& plan) {
   return key;
 }
 
-std::string tables_key(const Job& job) {
+namespace {
+
+nlohmann::json json_key(const Job& job) {
   nlohmann::json key = job.json;
   for (const char* free : {"$schema", "description", "batch", "objective", "pareto", "plan", "train_for"})
     key.erase(free);
   const nlohmann::json::json_pointer precision("/plan/precision");
   if (job.json.contains(precision)) key["precision"] = job.json.at(precision);
+  return key;
+}
+
+}  // namespace
+
+std::string tables_key(const Job& job) { return json_key(job).dump(); }
+
+std::string graph_key(const Job& job) {
+  nlohmann::json key = json_key(job);
+  key.erase("machine");
   return key.dump();
 }
 
@@ -106,18 +135,19 @@ bool Tables::training() const { return job_.task == Task::training; }
 
 std::int64_t Tables::searches() const {
   std::int64_t n = 0;
-  state_->shared.for_each([&](const SharedCosts& shared) { n += shared.products.searches(); });
+  state_->shared.for_each([&](const SharedCosts& shared) { n += shared.products->searches(); });
   return n;
 }
 
 std::int64_t Tables::statistics_group() {
-  std::call_once(state_->group_read, [&] { state_->group = superstep::statistics_group(job_); });
-  return state_->group;
+  Graphs& graphs = *state_->graphs;
+  std::call_once(graphs.group_read, [&] { graphs.group = superstep::statistics_group(job_); });
+  return graphs.group;
 }
 
 const GraphFacts& Tables::facts(std::int64_t micro_batch) {
   const auto make = [&] { return std::make_unique<GraphAndFacts>(build_graph(job_, micro_batch)); };
-  return state_->graphs.get(micro_batch, make).facts;
+  return state_->graphs->by_micro_batch.get(micro_batch, make).facts;
 }
 
 const ShardCosts& Tables::shard_costs(std::int64_t replicas, std::int64_t replica_ipus) {
@@ -161,11 +191,17 @@ const UnitTable& Tables::table(const TableKey& wanted) {
   return state_->tables.get(unit_key, [&] {
     const GraphFacts& graph = facts(key.micro_batch);
     const GraphSharding& sharding = state_->shardings.get(sharding_key, [&] {
-      return std::make_unique<GraphSharding>(shard(graph.graph, key.mesh, collective_time(model_, key.mesh),
-                                                   work_time(graph.graph, chip), shard_rules(key, chip)));
+      return std::make_unique<GraphSharding>(shard(graph.graph, graph.work_signatures, key.mesh,
+                                                   collective_time(model_, key.mesh), work_time(graph.graph, chip),
+                                                   shard_rules(key, chip)));
     });
     const std::int64_t tiles = chip.tiles - key.io_tiles;
-    SharedCosts& shared = state_->shared.get(tiles, [&] { return std::make_unique<SharedCosts>(model_, tiles); });
+    SharedCosts& shared = state_->shared.get(tiles, [&] {
+      return std::make_unique<SharedCosts>(state_->fronts->by_tiles.get(tiles, [&] {
+        return std::make_unique<std::shared_ptr<ProductFronts>>(
+            std::make_shared<ProductFronts>(chip, tiles, model_.calibration()));
+      }));
+    });
     return std::make_unique<UnitTable>(graph, sharding, model_, shared, key, training());
   });
 }

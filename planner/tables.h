@@ -18,6 +18,9 @@ namespace superstep {
 // said for people. Jobs whose keys are equal may share tables.
 std::string tables_key(const Job& job);
 
+// What of these the graphs depend on: all but the machine.
+std::string graph_key(const Job& job);
+
 // Of the table that a plan is evaluated by.
 TableKey table_key(const Plan& plan);
 
@@ -27,6 +30,9 @@ class Tables {
   Tables(const Job& job, const CostModel& model, bool collapse = true);
   // What is tabulated for either job serves both; their keys are equal. The model must outlive this one too.
   Tables(const Job& job, const Tables& warm);
+  // For another machine, with the same graphs; and the same fronts of tile plans, if chip and calibration are equal.
+  // Their graph keys are equal.
+  Tables(const Job& job, const CostModel& model, const Tables& other);
   ~Tables();
 
   const GraphFacts& facts(std::int64_t micro_batch);
@@ -39,9 +45,11 @@ class Tables {
   std::int64_t statistics_group();  // of the job's model
   const Job& job() const { return job_; }
   const CostModel& model() const { return model_; }
-  std::int64_t searches() const;  // tile-plan searches run
+  std::int64_t searches() const;  // tile-plan searches run, for whoever shares them
 
  private:
+  struct Graphs;
+  struct Fronts;
   struct State;
   const Job job_;
   const CostModel& model_;

@@ -4,6 +4,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numbers>
 
 #include "model/error.h"
@@ -83,9 +84,15 @@ Calibration drawn(Calibration c, const Eigen::MatrixXd& spread, int world) {
   return c;
 }
 
-Machine drawn(Machine m, int world) {
-  for (const Drawn& number : kMachineNumbers)
-    if (is_estimated(m, number.pointer)) number.scale(m, std::exp(kEstimatedSpread * normal(number.pointer, world)));
+std::vector<Drawn> estimated_numbers(const Machine& machine) {
+  std::vector<Drawn> out;
+  std::ranges::copy_if(kMachineNumbers, std::back_inserter(out),
+                       [&](const Drawn& number) { return is_estimated(machine, number.pointer); });
+  return out;
+}
+
+Machine drawn(Machine m, const std::vector<Drawn>& numbers, int world) {
+  for (const Drawn& number : numbers) number.scale(m, std::exp(kEstimatedSpread * normal(number.pointer, world)));
   return m;
 }
 
@@ -98,11 +105,15 @@ double residual(const Calibration& c, const Subject& subject, int world) {
 }  // namespace
 
 std::vector<double> step_seconds_in_worlds(const Program& program, const CostModel& model, const Subject& subject) {
-  const Calibration& c = model.calibration();
-  const Eigen::MatrixXd spread = spread_of(c);
+  const Eigen::MatrixXd spread = spread_of(model.calibration());
+  const std::vector<Drawn> numbers = estimated_numbers(model.machine());
+  // Worlds need no sources, which take longer to copy than all else.
+  Machine machine = model.machine();
+  Calibration c = model.calibration();
+  machine.rows.clear(), c.rows.clear();
   std::vector<double> seconds;
   for (int world = 0; world < kWorlds; ++world) {
-    const CostModel other = model.with(drawn(model.machine(), world), drawn(c, spread, world));
+    const CostModel other = model.with(drawn(machine, numbers, world), drawn(c, spread, world));
     seconds.push_back(other.seconds(cost(program, other).step.total()).value * residual(c, subject, world));
   }
   return seconds;

@@ -32,10 +32,11 @@ struct Moved {
 };
 
 Moved moved(Tables& tables, const TableKey& key, Bytes gather_limit) {
-  const Graph& graph = tables.facts(key.micro_batch).graph;
+  const GraphFacts& facts = tables.facts(key.micro_batch);
+  const Graph& graph = facts.graph;
   ShardRules rules = shard_rules(key, tables.model().machine().chip);
   rules.gather_limit = gather_limit;
-  return Moved(graph, shard(graph, key.mesh, collective_time(tables.model(), key.mesh),
+  return Moved(graph, shard(graph, facts.work_signatures, key.mesh, collective_time(tables.model(), key.mesh),
                             work_time(graph, tables.model().machine().chip), rules));
 }
 
@@ -50,7 +51,8 @@ std::string weight_gathers_note(Tables& tables, const Plan& plan) {
   if (plan.tensor_parallel.size() == 1) return "";
   const TableKey key = table_key(plan);
   const Bytes limit = shard_rules(key, tables.model().machine().chip).gather_limit;
-  const Moved chosen = moved(tables, key, limit), free = moved(tables, key, ShardRules{}.gather_limit);
+  const Moved chosen(tables.facts(key.micro_batch).graph, tables.table(key).sharding());  // those of the limit
+  const Moved free = moved(tables, key, ShardRules{}.gather_limit);
   std::string text;
   if (!chosen.gathered.empty()) {
     text = weights_text(chosen) +

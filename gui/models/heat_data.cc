@@ -123,6 +123,7 @@ HeatData load_heat(const ReportFile& report) {
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return std::pair(columns.phase[a], columns.first[a]) < std::pair(columns.phase[b], columns.first[b]);
   });
+  out.runs.reserve(order.size());
   std::int64_t previous_phase = -1;
   std::int64_t free_from = 0;  // the tile after the last run of the phase
   for (const std::size_t i : order) {

@@ -66,19 +66,24 @@ void Sums::push_back(std::int64_t value) {
 
 std::int64_t Sums::before(std::int64_t row) const {
   if (row == size()) return sum_;
-  std::int64_t sum = sums_[static_cast<std::size_t>(row / kEvery)];
-  for (std::int64_t r = row / kEvery * kEvery; r < row; ++r) sum += value(r);
-  return sum;
+  const auto end = static_cast<std::size_t>(row);
+  return values_.read([this, end](const auto& value) {
+    std::int64_t sum = sums_[end / kEvery];
+    for (std::size_t r = end / kEvery * kEvery; r < end; ++r) sum += value(r);
+    return sum;
+  });
 }
 
-std::int64_t Sums::first_from(std::int64_t from, std::int64_t end, std::int64_t sum) const {
+Sums::Found Sums::find_from(std::int64_t from, std::int64_t end, std::int64_t sum) const {
   // The last 64 rows that begin below it, or those of `from`.
   const auto begin = sums_.begin() + from / kEvery,
              last = sums_.begin() + std::min<std::int64_t>(static_cast<std::int64_t>(sums_.size()), end / kEvery + 1);
   const auto part = std::max(begin + 1, std::lower_bound(begin, last, sum)) - 1;
-  std::int64_t row = (part - sums_.begin()) * kEvery, ahead = *part;
-  while (row < end && (ahead < sum || row < from)) ahead += value(row++);
-  return std::min(row, end);
+  return values_.read([&](const auto& value) {
+    std::int64_t row = (part - sums_.begin()) * kEvery, ahead = *part;
+    while (row < end && (ahead < sum || row < from)) ahead += value(static_cast<std::size_t>(row++));
+    return Found{row, ahead};
+  });
 }
 
 }  // namespace superstep::gui

@@ -17,17 +17,23 @@ class PackedIntegers {
   void push_back(std::int64_t value);
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  std::int64_t operator[](std::size_t row) const {
+  // use(value), where value(row) is the number in the row: asks only once how wide they are.
+  template <class Use>
+  auto read(const Use& use) const {
+    const auto as = [this]<class T>(T) { return [this](std::size_t row) -> std::int64_t { return at<T>(row); }; };
     switch (width_) {
       case 1:
-        return bytes_[row];
+        return use(as(std::uint8_t{}));
       case 2:
-        return at<std::uint16_t>(row);
+        return use(as(std::uint16_t{}));
       case 4:
-        return at<std::uint32_t>(row);
+        return use(as(std::uint32_t{}));
       default:
-        return at<std::int64_t>(row);
+        return use(as(std::int64_t{}));
     }
+  }
+  std::int64_t operator[](std::size_t row) const {
+    return read([row](const auto& value) { return value(row); });
   }
   std::size_t bytes() const { return bytes_.capacity(); }
 
@@ -66,7 +72,13 @@ class Sums {
   std::int64_t value(std::int64_t row) const { return values_[static_cast<std::size_t>(row)]; }
   std::int64_t before(std::int64_t row) const;  // 0 to size()
   // The first row in [from, end) with before(row) >= sum, and > sum; end: none.
-  std::int64_t first_from(std::int64_t from, std::int64_t end, std::int64_t sum) const;
+  std::int64_t first_from(std::int64_t from, std::int64_t end, std::int64_t sum) const {
+    return find_from(from, end, sum).row;
+  }
+  struct Found {
+    std::int64_t row = 0, before = 0;
+  };
+  Found find_from(std::int64_t from, std::int64_t end, std::int64_t sum) const;  // with before(row)
   std::int64_t first_above(std::int64_t from, std::int64_t end, std::int64_t sum) const {
     return first_from(from, end, sum + 1);
   }

@@ -228,21 +228,30 @@ TableContents changes_table(const ReportPointer& report) {
 
 TableContents tiles_table(const ReportPointer& report, std::shared_ptr<const HeatData> heat, std::vector<int> phases) {
   if (phases.empty()) phases = heat->phases_of(-1);
-  struct Place {
-    int phase;
-    std::size_t run;
+  struct Rows {
+    std::vector<int> phases, begin;  // the first row of each phase, and the end
+    std::size_t place(int row) const {
+      return static_cast<std::size_t>(std::upper_bound(begin.begin(), begin.end(), row) - begin.begin()) - 1;
+    }
   };
-  auto places = std::make_shared<std::vector<Place>>();
+  auto rows = std::make_shared<Rows>();
+  rows->begin = {0};
   for (const int phase : phases) {
-    const HeatPhase& p = heat->phases[static_cast<std::size_t>(phase)];
-    for (std::size_t i = 0; i < p.runs; ++i) places->push_back({phase, p.first_run + i});
+    const auto runs = static_cast<int>(heat->phases[static_cast<std::size_t>(phase)].runs);
+    if (runs == 0) continue;
+    rows->phases.push_back(phase);
+    rows->begin.push_back(rows->begin.back() + runs);
   }
-  const auto run = [=](int row) -> const TileRun& { return heat->runs[(*places)[static_cast<std::size_t>(row)].run]; };
   const auto phase = [=](int row) -> const HeatPhase& {
-    return heat->phases[static_cast<std::size_t>((*places)[static_cast<std::size_t>(row)].phase)];
+    return heat->phases[static_cast<std::size_t>(rows->phases[rows->place(row)])];
+  };
+  const auto run = [=](int row) -> const TileRun& {
+    const std::size_t place = rows->place(row);
+    const HeatPhase& its = heat->phases[static_cast<std::size_t>(rows->phases[place])];
+    return heat->runs[its.first_run + static_cast<std::size_t>(row - rows->begin[place])];
   };
   TableContents out;
-  out.rows = static_cast<int>(places->size());
+  out.rows = rows->begin.back();
   out.columns = {
       {"IPU", false,
        [=, keep = report](int row) { return text(keep->index().ipu_classes(phase(row).ipu_class).name()); }},
@@ -253,7 +262,7 @@ TableContents tiles_table(const ReportPointer& report, std::shared_ptr<const Hea
       count_column("Compute cycles", [=](int row) { return run(row).compute_cycles; }),
       count_column("Exchange bytes", [=](int row) { return run(row).exchange_bytes; }),
   };
-  out.source = [=](int row) { return (*places)[static_cast<std::size_t>(row)].phase; };
+  out.source = [=](int row) { return rows->phases[rows->place(row)]; };
   return out;
 }
 

@@ -14,8 +14,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 std::int64_t StepTrace::cycles(int function) const {
   if (function < 0 || function >= static_cast<int>(functions.size())) return -1;
-  const Function& f = functions[at(function)];
-  return start.before(f.first + f.steps) - start.before(f.first);
+  return functions[at(function)].cycles;
 }
 
 WorkCycles StepTrace::between(std::int64_t first, std::int64_t last) const {
@@ -28,41 +27,45 @@ WorkCycles StepTrace::between(std::int64_t first, std::int64_t last) const {
   return sums;
 }
 
-WorkCycles StepTrace::step_sums(std::int64_t row) const { return between(row, row + 1); }
+WorkCycles StepTrace::step_sums(std::int64_t row) const {
+  WorkCycles sums;
+  sums[Work::compute] = compute.value(row);
+  sums[Work::exchange] = exchange.value(row);
+  if (!collective.empty()) sums[Work::collective] = collective.value(row);
+  sums[Work::sync] = start.value(row) - sums[Work::compute] - sums[Work::exchange] - sums[Work::collective];
+  return sums;
+}
 
 std::int64_t StepTrace::row_at(const Function& f, std::int64_t cycle) const {
-  return std::max(f.first, start.first_above(f.first, f.first + f.steps, start.before(f.first) + cycle) - 1);
+  return std::max(f.first, start.first_above(f.first, f.first + f.steps, f.begin + cycle) - 1);
 }
 
 WorkCycles StepTrace::sums(int function, std::int64_t from, std::int64_t to) const {
   const Function& f = functions[at(function)];
-  const std::int64_t zero = start.before(f.first);
   from = std::max<std::int64_t>(from, 0);
-  to = std::min(to, cycles(function));
+  to = std::min(to, f.cycles);
   if (from >= to) return {};
-  // Everything ahead of a time: whole steps, then the part of the one that it cuts.
-  const auto ahead = [&](std::int64_t time) {
-    const std::int64_t row = row_at(f, time);
-    WorkCycles sums = between(f.first, row);
-    std::int64_t rest = time - (start.before(row) - zero);
+  // Whole steps, and the parts ahead of the ends of those that these cut.
+  const std::int64_t first = row_at(f, from), last = row_at(f, to);
+  WorkCycles sums = between(first, last);
+  const auto add_cut = [&](std::int64_t row, std::int64_t time, std::int64_t sign) {
+    std::int64_t rest = time - (start.before(row) - f.begin);
     const WorkCycles cut = step_sums(row);
     for (const Work work : {Work::exchange, Work::collective, Work::compute, Work::sync}) {
       const std::int64_t part = std::min(rest, cut[work]);
-      sums[work] += part;
+      sums[work] += sign * part;
       rest -= part;
     }
-    return sums;
   };
-  WorkCycles sums = ahead(to);
-  const WorkCycles before = ahead(from);
-  for (std::size_t i = 0; i < sums.by.size(); ++i) sums.by[i] -= before.by[i];
+  add_cut(last, to, 1);
+  add_cut(first, from, -1);
   return sums;
 }
 
 void StepTrace::visit(int function, std::int64_t from, std::int64_t to, std::int64_t least,
                       const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& take) const {
   const Function& f = functions[at(function)];
-  const std::int64_t zero = start.before(f.first), end = f.first + f.steps;
+  const std::int64_t zero = f.begin, end = f.first + f.steps;
   std::int64_t row = row_at(f, std::max<std::int64_t>(from, 0));
   std::int64_t begin = start.before(row);
   while (row < end && begin - zero < to) {
@@ -71,8 +74,8 @@ void StepTrace::visit(int function, std::int64_t from, std::int64_t to, std::int
       take(row, begin - zero, after - zero);
     } else {
       // As many short ones as make `least`, found by search: ten million cost no more than a screen full.
-      next = start.first_from(row + 1, end, begin + least);
-      after = start.before(next);
+      const Sums::Found found = start.find_from(row + 1, end, begin + least);
+      next = found.row, after = found.before;
       const std::int64_t last = start.value(next - 1);
       if (last >= least && next - 1 > row) {  // the last one can be seen by itself
         --next;
@@ -129,7 +132,8 @@ StepTrace load_step_trace(const ReportFile& report) {
     if (f.first_step() < 0 || f.steps() < 0 || f.first_step() > static_cast<std::int64_t>(n) - f.steps()) {
       fail("function \"" + f.name() + "\" has steps that do not exist");
     }
-    out.functions.push_back({f.first_step(), f.steps()});
+    const std::int64_t begin = out.start.before(f.first_step());
+    out.functions.push_back({f.first_step(), f.steps(), begin, out.start.before(f.first_step() + f.steps()) - begin});
   }
   return out;
 }

@@ -16,6 +16,7 @@ namespace superstep::gui {
 struct StepTrace {
   struct Function {
     std::int64_t first = 0, steps = 0;
+    std::int64_t begin = 0, cycles = 0;  // of all rows ahead of it, and its own
   };
   std::vector<Function> functions;
   PackedTexts name, term, kind;

@@ -125,11 +125,10 @@ namespace {
 class Raster {
  public:
   explicit Raster(const HeatLayout& layout)
-      : layout_(layout),
-        image_{layout.map.width(), layout.map.height(), {}, {}},
-        column_(static_cast<std::size_t>(layout.map.height())) {
-    image_.row_largest.assign(column_.size(), kNoValue);
-    image_.pixels.assign(column_.size() * static_cast<std::size_t>(image_.width), kNoValue);
+      : layout_(layout), image_{layout.map.width(), layout.map.height(), {}, {}}, rows_(at(layout.map.height())) {
+    image_.row_largest.assign(rows_, kNoValue);
+    image_.pixels.assign(rows_ * at(image_.width), kNoValue);
+    column_.resize(rows_);
   }
   // False: it is not seen.
   bool begin(double from, double to) {
@@ -138,34 +137,39 @@ class Raster {
     // Neighbours share a rounded edge; one that rounds to nothing, or over the edge, keeps a pixel.
     begin_ = std::clamp(static_cast<int>(std::lround(left)), 0, image_.width - 1);
     end_ = std::clamp(static_cast<int>(std::lround(right)), begin_ + 1, image_.width);
+    into_ = image_.pixels.data() + at(begin_) * rows_;
+    if (end_ - begin_ == 1) return true;  // straight onto its pixels
     std::fill(column_.begin(), column_.end(), kNoValue);
+    into_ = column_.data();
     return true;
   }
   void run(std::int64_t first, std::int64_t count, std::int64_t value) {
     const double top = layout_.y_of(static_cast<double>(first)) - layout_.map.top();
     const double bottom = layout_.y_of(static_cast<double>(first + count)) - layout_.map.top();
     const PixelRange down = pixels(top, bottom, image_.height);
-    for (int y = down.begin; y < down.end; ++y) {
-      auto& largest = column_[static_cast<std::size_t>(y)];
-      largest = std::max(largest, value);
-    }
+    for (int y = down.begin; y < down.end; ++y) into_[y] = std::max(into_[y], value);
   }
   void end() {
-    for (int y = 0; y < image_.height; ++y) {
-      const std::int64_t value = column_[static_cast<std::size_t>(y)];
-      auto* row = image_.pixels.data() + static_cast<std::ptrdiff_t>(y) * image_.width;
-      for (int x = begin_; x < end_; ++x) row[x] = std::max(row[x], value);
-      auto& largest = image_.row_largest[static_cast<std::size_t>(y)];
-      largest = std::max(largest, value);
-    }
+    if (into_ != column_.data()) return;
+    for (int x = begin_; x < end_; ++x) raise(image_.pixels.data() + at(x) * rows_, column_.data());
   }
-  HeatImage take() { return std::move(image_); }
+  HeatImage take() {
+    for (int x = 0; x < image_.width; ++x) raise(image_.row_largest.data(), image_.pixels.data() + at(x) * rows_);
+    return std::move(image_);
+  }
 
  private:
   const HeatLayout& layout_;
   HeatImage image_;
-  std::vector<std::int64_t> column_;
+  std::size_t rows_;
+  std::vector<std::int64_t> column_;  // of a phase that is wider than a pixel
+  std::int64_t* into_ = nullptr;
   int begin_ = 0, end_ = 0;
+
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  void raise(std::int64_t* to, const std::int64_t* by) const {
+    for (std::size_t y = 0; y < rows_; ++y) to[y] = std::max(to[y], by[y]);
+  }
 };
 
 }  // namespace

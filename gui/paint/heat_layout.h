@@ -64,14 +64,14 @@ struct HeatScale {
 
 constexpr std::int64_t kNoValue = -1;
 
-// The largest value of the cells under every pixel, row by row; kNoValue where no cell has one.
+// The largest value of the cells under every pixel, column by column; kNoValue where no cell has one.
 // `phases` are the columns, indexes into data.phases.
 struct HeatImage {
   int width = 0, height = 0;
   std::vector<std::int64_t> pixels;
   std::vector<std::int64_t> row_largest;  // per pixel row, of the columns seen
   std::int64_t at(int x, int y) const {
-    return pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)];
+    return pixels[static_cast<std::size_t>(x) * static_cast<std::size_t>(height) + static_cast<std::size_t>(y)];
   }
 };
 // With a pyramid of those phases and that quantity the same, from its groups that are no wider than a pixel; a group at

@@ -12,10 +12,11 @@ namespace superstep::gui {
 
 struct HeatPyramid {
   struct Run {
-    std::int64_t first = 0, count = 0, value = 0;  // tiles, and the largest of their values
+    std::int64_t value = 0;             // the largest of its tiles
+    std::int32_t first = 0, count = 0;  // tiles
   };
   struct Level {
-    std::vector<Run> runs;
+    std::vector<Run> runs;           // of the first level none: they stand in the data
     std::vector<std::size_t> begin;  // of each group of columns, and the end
     std::vector<std::int64_t> largest;
 
@@ -25,7 +26,8 @@ struct HeatPyramid {
       return {runs.data() + begin[at], begin[at + 1] - begin[at]};
     }
   };
-  std::vector<Level> levels;  // the first of single columns, each next of twice as many
+  static constexpr std::int64_t kMostTiles = 0x7FFFFFFF;  // of the data
+  std::vector<Level> levels;                              // the first of single columns, each next of twice as many
 
   // The level whose groups are at most so many columns; the first without a pyramid's need.
   int level_for(double columns) const;

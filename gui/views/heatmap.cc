@@ -70,7 +70,7 @@ HeatmapView::HeatmapView(Session& session, QWidget* parent) : View(parent), sess
   layout->addLayout(columns, 1);
 
   connect(&session_, &Session::reportChanged, this, &HeatmapView::rebuild);
-  connect(&session_, &Session::heatStateChanged, this, &HeatmapView::refreshState);
+  connect(&session_, &Session::heatStateChanged, this, &HeatmapView::followState);
   connect(&session_, &Session::unitsChanged, this, &HeatmapView::refreshState);
   connect(&session_, &Session::selectionChanged, this, &HeatmapView::showSelection);
   connect(map_, &HeatMap::layoutChanged, this, [this] {
@@ -149,10 +149,21 @@ void HeatmapView::rebuild() {
   refreshState();
 }
 
+// What is seen of the map moves many times a second, and changes no table.
+void HeatmapView::followState() {
+  HeatState state = session_.heatState();
+  state.window = {};
+  if (state != shown_) return refreshState();
+  mapPanel_->setSubtitle(map_->sharingText());
+  emit statusChanged();
+}
+
 void HeatmapView::refreshState() {
   const ReportPointer report = session_.report();
   if (!report) return;
   const HeatState& state = session_.heatState();
+  shown_ = state;
+  shown_.window = {};
   const Theme& theme = theme_of(this);
   overflow_->setStyleSheet(QString("background: %1; color: %2; border-left: 5px solid %2; padding: 5px 10px;")
                                .arg(theme.over_fill.name(), theme.over.name()));

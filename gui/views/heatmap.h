@@ -26,12 +26,14 @@ class HeatmapView : public View {
 
  private:
   void rebuild();
+  void followState();
   void refreshState();
   void showSelection();
   QLayout* makeControls();
   QWidget* makePhasePanel();
 
   Session& session_;
+  HeatState shown_;        // but for the window
   TableModel tiles_;       // of the phases shown
   TableModel phaseTiles_;  // of the selected phase
   QComboBox* quantity_;

@@ -5,6 +5,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QVBoxLayout>
+#include <utility>
 
 #include "gui/models/trace_tables.h"
 #include "gui/widgets/data_table.h"
@@ -102,6 +103,7 @@ QWidget* TraceView::makeTrace() {
   auto* table = new DataTable(&steps_);
   table->setWideColumn(0);
   panel_->setTable(table);
+  connect(panel_, &Panel::tableToggled, this, &TraceView::fillSteps);
   return panel_;
 }
 
@@ -162,6 +164,7 @@ void TraceView::refreshState() {
     panel_->setSubtitle({});
     panel_->setNote({});
     steps_.setContents({});
+    stepsAreOld_ = false;
     return;
   }
   const TimeWindow window = state.trace.resolved(static_cast<double>(trace->cycles));
@@ -178,8 +181,17 @@ void TraceView::refreshState() {
                       .arg(time_text(*trace, from, state.cycles, to - from),
                            time_text(*trace, to, state.cycles, to - from), time_unit(state.cycles),
                            time_text(*trace, to - from, state.cycles, to - from)));
-  steps_.setContents(trace_table(trace, chart_->shownLane(), from, to, kMostRows));
+  stepsAreOld_ = true;
+  if (panel_->showsTable()) fillSteps();
   emit statusChanged();
+}
+
+void TraceView::fillSteps() const {
+  if (!std::exchange(stepsAreOld_, false)) return;
+  const TimelinePointer trace = session_.trace();
+  const TimeWindow window = session_.timeState().trace.resolved(static_cast<double>(trace->cycles));
+  steps_.setContents(trace_table(trace, chart_->shownLane(), static_cast<std::int64_t>(window.from),
+                                 static_cast<std::int64_t>(window.to), kMostRows));
 }
 
 void TraceView::showSelection() {

@@ -22,6 +22,7 @@ class TraceView : public View {
   explicit TraceView(Session& session, QWidget* parent = nullptr);
 
   std::vector<NamedTable> tables() const override {
+    fillSteps();
     return {{"Steps shown", &steps_}, {"Summary of one step", &summary_}};
   }
   QString statusText() const override;
@@ -34,9 +35,12 @@ class TraceView : public View {
   void rebuild();
   void refreshState();
   void showSelection();
+  void fillSteps() const;
 
   Session& session_;
-  TableModel steps_, summary_;
+  TableModel summary_;
+  mutable TableModel steps_;  // of what is seen: filled when it is looked at, not for every frame
+  mutable bool stepsAreOld_ = false;
   TraceChart* chart_;
   SegmentedButtons* modes_;
   QComboBox* ipu_;

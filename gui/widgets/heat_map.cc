@@ -33,13 +33,15 @@ void HeatMap::refresh() {
     phases_ = data_->phases_of(shownClass_);
     groups_ = group_spans(*data_, phases_);
     names_ = name_spans(*data_, phases_);
+    nameWidths_.assign(names_.size(), -1);
   }
   if (other || state.quantity != shownQuantity_) {
     shownQuantity_ = state.quantity;
+    most_ = -1;
     pyramid_.reset();
     buildPyramid();
   }
-  image_ = {};
+  imageIsStale_ = true;
   hover_.reset();
   update();
 }
@@ -53,7 +55,7 @@ HeatMap::~HeatMap() {
 // Painted without it meanwhile. One that is no longer wanted when it is done is made again.
 void HeatMap::buildPyramid() {
   constexpr std::size_t kMany = 4096;
-  if (builder_ || phases_.size() < kMany) return;
+  if (builder_ || phases_.size() < kMany || data_->tiles > HeatPyramid::kMostTiles) return;
   auto made = std::make_shared<std::shared_ptr<const HeatPyramid>>();
   builder_ = QThread::create([made, heat = data_, phases = phases_, quantity = shownQuantity_] {
     *made = std::make_shared<const HeatPyramid>(HeatPyramid::of(*heat, phases, quantity));
@@ -64,7 +66,7 @@ void HeatMap::buildPyramid() {
             builder_ = nullptr;
             if (made_of == data_ && ipu_class == shownClass_ && quantity == shownQuantity_) {
               pyramid_ = *made;
-              image_ = {};
+              imageIsStale_ = true;
               update();
             } else {
               buildPyramid();
@@ -106,10 +108,12 @@ std::int64_t HeatMap::limit() const {
 HeatScale HeatMap::scaleNow() const {
   const HeatQuantity quantity = session_.heatState().quantity;
   if (quantity == HeatQuantity::memory && session_.report() && limit() > 0) return HeatScale::of_memory(limit());
-  std::int64_t most = 0;
-  for (std::size_t i = 0; i < data_->phases.size(); ++i)
-    most = std::max(most, data_->largest(static_cast<int>(i), quantity));
-  return HeatScale::linear(most);
+  if (most_ < 0) {
+    most_ = 0;
+    for (int i = 0; i < static_cast<int>(data_->phases.size()); ++i)
+      most_ = std::max(most_, data_->largest(i, quantity));
+  }
+  return HeatScale::linear(most_);
 }
 
 std::optional<HeatCell> HeatMap::cellAt(const QPointF& position) const {
@@ -168,12 +172,12 @@ QString HeatMap::tipText(const HeatCell& cell) const {
 }
 
 void HeatMap::resizeEvent(QResizeEvent*) {
-  image_ = {};
+  imageIsStale_ = true;
   emit layoutChanged();
 }
 
 void HeatMap::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::PaletteChange) image_ = {};
+  if (event->type() == QEvent::PaletteChange) imageIsStale_ = true;
   QWidget::changeEvent(event);
 }
 

@@ -64,10 +64,11 @@ class HeatMap : public QWidget {
   void paintMap(QPainter& painter, const HeatLayout& layout);
   void paintTotals(QPainter& painter, const HeatLayout& layout) const;
   void paintMaxima(QPainter& painter, const HeatLayout& layout) const;
-  void paintNames(QPainter& painter, const HeatLayout& layout) const;
+  void paintNames(QPainter& painter, const HeatLayout& layout);
   void paintCross(QPainter& painter, const HeatLayout& layout) const;
   void paintTip(QPainter& painter, const HeatLayout& layout) const;
 
+  double widthOfName(const QFont& font, std::ptrdiff_t name);
   void buildPyramid();
   std::int64_t largestShown() const;  // of all phases of phases_
 
@@ -75,12 +76,15 @@ class HeatMap : public QWidget {
   std::shared_ptr<const HeatData> data_;
   std::vector<int> phases_;
   std::vector<PhaseSpan> groups_, names_;  // of phases_
+  std::vector<double> nameWidths_;         // of names_ as painted; below 0: not yet measured
   int shownClass_ = -2;
   HeatQuantity shownQuantity_ = HeatQuantity::memory;
   std::shared_ptr<const HeatPyramid> pyramid_;  // null: few phases, or not yet made
   QThread* builder_ = nullptr;                  // of the pyramid; null: none is being made
+  mutable std::int64_t most_ = -1;              // of the quantity in the whole report; -1: not yet looked for
   HeatImage values_;
-  QImage image_;  // values_ in colours; null: to be made
+  QImage image_;              // values_ in colours
+  bool imageIsStale_ = true;  // to be made again
   std::optional<HeatCell> hover_;
   QPointF pressedAt_;
   HeatWindow pressedWindow_;

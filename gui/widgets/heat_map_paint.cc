@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "gui/format.h"
 #include "gui/paint/axis.h"
@@ -24,26 +25,47 @@ QColor head_color(const std::string& group) {
   return QColor(0xD3, 0xDB, 0xE2);
 }
 
-QImage colored(const HeatImage& values, const HeatScale& scale, const Theme& theme) {
-  QImage image(values.width, values.height, QImage::Format_RGB32);
-  std::array<QRgb, 1024> colors;
-  for (std::size_t i = 0; i < colors.size(); ++i)
-    colors[i] = viridis(static_cast<double>(i) / (colors.size() - 1)).rgb();
-  for (int y = 0; y < values.height; ++y) {
-    auto* line = reinterpret_cast<QRgb*>(image.scanLine(y));
-    for (int x = 0; x < values.width; ++x) {
-      const std::int64_t value = values.at(x, y);
-      const auto v = static_cast<double>(value);
-      if (value == kNoValue) {  // hatched: no tile is used here
-        line[x] = (x + y) % 6 == 0 ? theme.faint.rgb() : theme.track.rgb();
-      } else if (scale.over(v)) {
-        line[x] = theme.limit.rgb();
-      } else {
-        line[x] = colors[static_cast<std::size_t>(std::lround(scale.share(v) * (colors.size() - 1)))];
+class Colors {
+ public:
+  Colors(const HeatScale& scale, const Theme& theme)
+      : scale_(scale), limit_(theme.limit.rgb()), faint_(theme.faint.rgb()), track_(theme.track.rgb()) {
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+      steps_[i] = viridis(static_cast<double>(i) / (steps_.size() - 1)).rgb();
+  }
+  QRgb of(std::int64_t value) const {
+    const auto v = static_cast<double>(value);
+    if (scale_.over(v)) return limit_;
+    return steps_[static_cast<std::size_t>(std::lround(scale_.share(v) * (steps_.size() - 1)))];
+  }
+  QRgb unused(int x, int y) const { return (x + y) % 6 == 0 ? faint_ : track_; }  // hatched
+
+ private:
+  const HeatScale& scale_;
+  QRgb limit_, faint_, track_;
+  std::array<QRgb, 1024> steps_;
+};
+
+// Some columns at a time: values stand column by column, colours line by line. Tiles below one another are often equal.
+void color(const HeatImage& values, const HeatScale& scale, const Theme& theme, QImage& image) {
+  constexpr int kColumns = 16;
+  if (image.size() != QSize(values.width, values.height))
+    image = QImage(values.width, values.height, QImage::Format_RGB32);
+  const Colors colors(scale, theme);
+  for (int left = 0; left < values.width; left += kColumns) {
+    const int right = std::min(left + kColumns, values.width);
+    std::array<std::int64_t, kColumns> above;
+    std::array<QRgb, kColumns> its;
+    above.fill(kNoValue);
+    for (int y = 0; y < values.height; ++y) {
+      auto* line = reinterpret_cast<QRgb*>(image.scanLine(y));
+      for (int x = left; x < right; ++x) {
+        const std::int64_t value = values.at(x, y);
+        const auto i = static_cast<std::size_t>(x - left);
+        if (value != std::exchange(above[i], value) && value != kNoValue) its[i] = colors.of(value);
+        line[x] = value == kNoValue ? colors.unused(x, y) : its[i];
       }
     }
   }
-  return image;
 }
 
 }  // namespace
@@ -66,9 +88,10 @@ void HeatMap::paintEvent(QPaintEvent*) {
 
 void HeatMap::paintMap(QPainter& painter, const HeatLayout& layout) {
   const Theme& theme = theme_of(this);
-  if (image_.isNull()) {
+  if (imageIsStale_) {
     values_ = rasterized(*data_, phases_, session_.heatState().quantity, layout, pyramid_.get());
-    image_ = colored(values_, scaleNow(), theme);
+    color(values_, scaleNow(), theme, image_);
+    imageIsStale_ = false;
   }
   painter.drawImage(layout.map.topLeft(), image_);
   // Tile numbers at eighths of what is seen.
@@ -162,7 +185,13 @@ void HeatMap::paintMaxima(QPainter& painter, const HeatLayout& layout) const {
             Qt::AlignHCenter | Qt::AlignVCenter);
 }
 
-void HeatMap::paintNames(QPainter& painter, const HeatLayout& layout) const {
+double HeatMap::widthOfName(const QFont& font, std::ptrdiff_t name) {
+  const auto at = static_cast<std::size_t>(name);
+  if (nameWidths_[at] < 0) nameWidths_[at] = text_width(font, QString::fromStdString(names_[at].text));
+  return nameWidths_[at];
+}
+
+void HeatMap::paintNames(QPainter& painter, const HeatLayout& layout) {
   const Theme& theme = theme_of(this);
   painter.save();
   painter.setClipRect(QRect(layout.heads.left(), 0, layout.heads.width(), height()));
@@ -183,18 +212,21 @@ void HeatMap::paintNames(QPainter& painter, const HeatLayout& layout) const {
   }
   painter.setFont(ui_font(10.5));
   double free_from = layout.map.left();  // names that would overlap are left out
-  for (const PhaseSpan& span : names_) {
+  const auto seen = std::upper_bound(names_.begin(), names_.end(), layout.window.phase_from,
+                                     [](double phase, const PhaseSpan& span) { return phase < span.to; });
+  for (auto at = seen; at != names_.end() && at->from < layout.window.phase_to; ++at) {
+    const PhaseSpan& span = *at;
     const QRectF x = visible(span);
     if (x.width() < 1) continue;
     painter.setPen(theme.faint);
     painter.drawLine(QPointF(std::floor(x.left()) + 0.5, layout.ticks.top()),
                      QPointF(std::floor(x.left()) + 0.5, layout.ticks.top() + 5));
-    const QString text = QString::fromStdString(span.text);
-    const double need = text_width(painter.font(), text) + 6;
+    const double need = widthOfName(painter.font(), at - names_.begin()) + 6;
     const double left = std::min(x.center().x() - need / 2, layout.map.right() + 1 - need);
     if (left < free_from || need > std::max(x.width() * 1.4, 24.0)) continue;
     painter.setPen(theme.secondary);
-    painter.drawText(QRectF(left, layout.ticks.top() + 4, need, 16), Qt::AlignCenter, text);
+    painter.drawText(QRectF(left, layout.ticks.top() + 4, need, 16), Qt::AlignCenter,
+                     QString::fromStdString(span.text));
     free_from = left + need;
   }
   painter.restore();

@@ -2,6 +2,7 @@
 #include "gui/widgets/lane_paint.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "gui/format.h"
@@ -19,16 +20,26 @@ void paint_shares(QPainter& painter, const WorkCycles& sums, const QRectF& colum
   double y = column.bottom();
   for (int i = 0; i < kWorks; ++i) {
     const Work work = static_cast<Work>(i);
-    if (sums[work] == 0 || work == Work::idle || waits(work) || fill(work).color.alpha() == 0) continue;
+    if (sums[work] == 0 || work == Work::idle || waits(work)) continue;
+    const QColor color = fill(work).color;
+    if (color.alpha() == 0) continue;
     const double height = static_cast<double>(sums[work]) / total * column.height();
-    painter.fillRect(QRectF(column.left(), y - height, column.width(), height), fill(work).color);
+    painter.fillRect(QRectF(column.left(), y - height, column.width(), height), color);
     y -= height;
   }
 }
 
 }  // namespace
 
-Fill plain_fill(Work work) { return fill_of_kind(std::string(kind_text(work))); }
+Fill plain_fill(Work work) {
+  static const auto all = [] {
+    std::array<Fill, kWorks> fills;
+    for (int i = 0; i < kWorks; ++i)
+      fills[static_cast<std::size_t>(i)] = fill_of_kind(std::string(kind_text(static_cast<Work>(i))));
+    return fills;
+  }();
+  return all[static_cast<std::size_t>(work)];
+}
 
 void paint_joined(QPainter& painter, const Timeline& timeline, const Lane& lane, const TimeAxis& axis,
                   const QRectF& row, std::int64_t from, std::int64_t to, const FillOfWork& fill) {
@@ -62,19 +73,35 @@ void paint_box(QPainter& painter, const Lane& lane, const Slice& slice, const QR
   }
 }
 
-void paint_overview(QPainter& painter, const Timeline& timeline, const QRectF& strip, const TimeAxis& seen,
-                    const Theme& theme) {
-  const TimeAxis whole = TimeAxis::of(timeline.cycles, {}, {}, strip.left(), strip.right());
+namespace {
+
+std::vector<WorkCycles> overview_columns(const Timeline& timeline, const TimeAxis& whole) {
+  std::vector<WorkCycles> out;
   const auto least = static_cast<std::int64_t>(whole.per_pixel() * kColumn * 4);
-  painter.fillRect(strip, theme.track);
-  for (double x = strip.left(); x < strip.right(); x += kColumn) {
+  for (double x = whole.left; x < whole.right; x += kColumn) {
     const std::int64_t at = whole.time_at(x);
     const auto [from, to] = timeline.whole_rounds(at, std::max(at + 1, whole.time_at(x + kColumn)), least);
-    WorkCycles sums;
+    WorkCycles& sums = out.emplace_back();
     for (const Lane& lane : timeline.lanes) {
       if (lane.name.isEmpty()) sums += lane.sums(from, to);
     }
-    paint_shares(painter, sums, QRectF(x, strip.top(), kColumn, strip.height()), plain_fill);
+  }
+  return out;
+}
+
+}  // namespace
+
+void Overview::paint(QPainter& painter, const TimelinePointer& timeline, const QRectF& strip, const TimeAxis& seen,
+                     const Theme& theme) {
+  const TimeAxis whole = TimeAxis::of(timeline->cycles, {}, {}, strip.left(), strip.right());
+  if (of_ != timeline || width_ != strip.width()) {
+    of_ = timeline, width_ = strip.width();
+    columns_ = overview_columns(*timeline, whole);
+  }
+  painter.fillRect(strip, theme.track);
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const QRectF column(strip.left() + kColumn * static_cast<double>(i), strip.top(), kColumn, strip.height());
+    paint_shares(painter, columns_[i], column, plain_fill);
   }
   painter.setBrush(Qt::NoBrush);
   painter.setPen(theme.frame);

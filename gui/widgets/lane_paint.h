@@ -5,7 +5,7 @@
 #include <QPainter>
 #include <functional>
 
-#include "gui/models/timeline.h"
+#include "gui/models/pipeline_tables.h"
 #include "gui/paint/time_axis.h"
 #include "gui/theme.h"
 
@@ -23,9 +23,18 @@ void paint_joined(QPainter& painter, const Timeline& timeline, const Lane& lane,
 void paint_box(QPainter& painter, const Lane& lane, const Slice& slice, const QRectF& box,
                const FillOfWork& fill = plain_fill);
 
-// The whole step as one strip of all IPUs' shares, with frames around what `seen` shows.
-void paint_overview(QPainter& painter, const Timeline& timeline, const QRectF& strip, const TimeAxis& seen,
-                    const Theme& theme);
+// The whole step as one strip of all IPUs' shares, with frames around what is seen. The shares are added up once for a
+// timeline and a width, not for every frame.
+class Overview {
+ public:
+  void paint(QPainter& painter, const TimelinePointer& timeline, const QRectF& strip, const TimeAxis& seen,
+             const Theme& theme);
+
+ private:
+  TimelinePointer of_;
+  double width_ = 0;
+  std::vector<WorkCycles> columns_;
+};
 
 // Ticks with their times below `rect`'s top.
 void paint_time_axis(QPainter& painter, const Timeline& timeline, const TimeAxis& axis, const QRectF& rect,

@@ -17,19 +17,14 @@ Panel::Panel(const QString& title, QWidget* parent) : QWidget(parent), title_(ti
   setContentsMargins(1, kTitleHeight + 1, 1, 1);
 }
 
-void Panel::setTitle(const QString& title) {
-  title_ = title;
-  update();
-}
+void Panel::setTitle(const QString& title) { setHead(title_, title); }
+void Panel::setSubtitle(const QString& text) { setHead(subtitle_, text); }
+void Panel::setNote(const QString& text) { setHead(note_, text); }
 
-void Panel::setSubtitle(const QString& text) {
-  subtitle_ = text;
-  update();
-}
-
-void Panel::setNote(const QString& text) {
-  note_ = text;
-  update();
+void Panel::setHead(QString& part, const QString& text) {
+  if (part == text) return;
+  part = text;
+  update(0, 0, width(), kTitleHeight);
 }
 
 void Panel::add(QWidget* page) { pages_->addWidget(page); }
@@ -59,7 +54,10 @@ void Panel::setTable(QWidget* table) {
   tableButton_->setFont(ui_font(11));
   tableButton_->setStyleSheet("QToolButton { min-height: 16px; padding: 0 7px; }");
   tableButton_->setCheckable(true);
-  connect(button, &QToolButton::toggled, this, [this](bool on) { pages_->setCurrentIndex(on ? 1 : 0); });
+  connect(button, &QToolButton::toggled, this, [this](bool on) {
+    emit tableToggled(on);
+    pages_->setCurrentIndex(on ? 1 : 0);
+  });
 }
 
 void Panel::setCorner(QWidget* corner) {

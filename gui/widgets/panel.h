@@ -27,12 +27,16 @@ class Panel : public QWidget {
   bool showsTable() const;
   void showTable(bool shown);
 
+ signals:
+  void tableToggled(bool shown);  // ahead of it being shown
+
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
 
  private:
   void add(QWidget* page);
+  void setHead(QString& part, const QString& text);
 
   QString title_, subtitle_, note_;
   QStackedLayout* pages_;

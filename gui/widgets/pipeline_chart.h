@@ -8,6 +8,7 @@
 
 #include "gui/paint/pipeline_layout.h"
 #include "gui/theme.h"
+#include "gui/widgets/lane_paint.h"
 #include "gui/widgets/time_chart.h"
 
 namespace superstep::gui {
@@ -61,6 +62,7 @@ class PipelineChart : public TimeChart {
   int selectedLane() const;
 
   TimelinePointer timeline_;
+  Overview overview_;
   std::optional<LaneSlice> hover_;
   std::optional<Work> highlighted_;
   std::set<int> hidden_;

@@ -123,7 +123,7 @@ void PipelineChart::paintOverview(Frame& f) {
   f.painter.setPen(f.theme.secondary);
   draw_text(f.painter, QRectF(12, f.layout.overview.top() - 1, PipelineLayout::kLeft - 20, 16), tr("step"),
             Qt::AlignRight | Qt::AlignVCenter);
-  paint_overview(f.painter, *timeline_, f.layout.overview, f.axis, f.theme);
+  overview_.paint(f.painter, timeline_, f.layout.overview, f.axis, f.theme);
 }
 
 // Numbers of cycles where there is room for them, names of the parts that are no cycles.

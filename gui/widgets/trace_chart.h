@@ -7,6 +7,7 @@
 #include <set>
 
 #include "gui/theme.h"
+#include "gui/widgets/lane_paint.h"
 #include "gui/widgets/time_chart.h"
 
 namespace superstep::gui {
@@ -66,6 +67,7 @@ class TraceChart : public TimeChart {
   double contentTop() const;
 
   TimelinePointer timeline_;
+  Overview overview_;
   std::optional<TraceSlice> hover_;
   std::set<int> hidden_;
   std::int64_t slicesPainted_ = 0;

@@ -52,8 +52,8 @@ void TraceChart::paintEvent(QPaintEvent*) {
   painter.setFont(ui_font(10.5));
   painter.setPen(theme.secondary);
   draw_text(painter, QRectF(12, 7, frame.axis.left - 20, 16), tr("step"), Qt::AlignRight | Qt::AlignVCenter);
-  paint_overview(painter, *timeline_, QRectF(frame.axis.left, 9, frame.axis.right - frame.axis.left, 12), frame.axis,
-                 theme);
+  overview_.paint(painter, timeline_, QRectF(frame.axis.left, 9, frame.axis.right - frame.axis.left, 12), frame.axis,
+                  theme);
   for (const TraceRow& row : rows) {
     const Lane& lane = timeline_->lanes[static_cast<std::size_t>(row.lane)];
     const bool own = lane.name.isEmpty() && row.kind != TraceRow::Kind::stage && row.kind != TraceRow::Kind::layer &&

@@ -25,11 +25,13 @@ struct Calibration {
   std::int64_t memory_band_bytes = 0;  // 95 % band of the fullest tile's bytes
   struct Row {
     std::string name, text, source, fitted_to;
+    friend bool operator==(const Row&, const Row&) = default;
   };
   std::vector<Row> rows;
   // How well the fit knows the constants of fitted_constants(): none, or 95 % bands in their order, and correlations
   // row by row.
   std::vector<double> uncertainty, correlation;
+  friend bool operator==(const Calibration&, const Calibration&) = default;
 };
 
 // A constant that measured times decide. Nothing in it is of one model or pod.

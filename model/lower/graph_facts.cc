@@ -19,7 +19,7 @@ void make_sets(std::vector<std::vector<TensorId>>& lists) {
 
 }  // namespace
 
-GraphFacts::GraphFacts(const Graph& g) : graph(g), signatures(unit_signatures(g)) {
+GraphFacts::GraphFacts(const Graph& g) : graph(g), work_signatures(unit_signatures(g)), signatures(work_signatures) {
   const std::size_t units = g.units.size();
   weights.resize(units);
   borrowed.resize(units);

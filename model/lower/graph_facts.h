@@ -14,6 +14,7 @@ namespace superstep {
 struct GraphFacts {
   explicit GraphFacts(const Graph& graph);
   const Graph& graph;
+  std::vector<std::uint64_t> work_signatures;               // unit_signatures()
   std::vector<std::uint64_t> signatures;                    // by unit: equal for the same work beside the same tensors
   std::vector<std::vector<TensorId>> weights;               // by unit: weights first used there
   std::vector<std::vector<TensorId>> borrowed;              // by unit: weights of earlier units it uses as well (tied)

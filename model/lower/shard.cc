@@ -15,7 +15,7 @@ struct BlockOfUnits {
   std::uint64_t signature = 0;
 };
 
-std::vector<BlockOfUnits> blocks_of(const Graph& graph, const std::vector<std::uint64_t>& signatures) {
+std::vector<BlockOfUnits> blocks_of(const Graph& graph, std::span<const std::uint64_t> signatures) {
   std::vector<BlockOfUnits> blocks;
   for (std::size_t u = 0; u < graph.units.size(); ++u) {
     const UnitId id(u);
@@ -202,11 +202,17 @@ Shape local_shape(const Shape& shape, const Sharding& sharding, TensorParallel m
 
 GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTime& collective, const WorkTime& work,
                     const ShardRules& rules) {
+  return shard(graph, mesh.size() == 1 ? std::vector<std::uint64_t>() : unit_signatures(graph), mesh, collective, work,
+               rules);
+}
+
+GraphSharding shard(const Graph& graph, std::span<const std::uint64_t> signatures, TensorParallel mesh,
+                    const CollectiveTime& collective, const WorkTime& work, const ShardRules& rules) {
   if (mesh.size() == 1) return all_whole(graph);
   const ShardProblem problem(graph, mesh, collective, work, rules);
   ShardSolver solver(problem);
 
-  const std::vector<BlockOfUnits> blocks = blocks_of(graph, unit_signatures(graph));
+  const std::vector<BlockOfUnits> blocks = blocks_of(graph, signatures);
   std::vector<std::size_t> block_of_unit(graph.units.size());
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     for (UnitId u : blocks[b].units) block_of_unit[static_cast<std::size_t>(u.index)] = b;

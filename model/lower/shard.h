@@ -88,6 +88,9 @@ struct ShardRules {
 // The splits with least time. Blocks with equal signatures are solved once.
 GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTime& collective, const WorkTime& work,
                     const ShardRules& rules = {});
+// The same, for who has the signatures: unit_signatures(graph).
+GraphSharding shard(const Graph& graph, std::span<const std::uint64_t> signatures, TensorParallel mesh,
+                    const CollectiveTime& collective, const WorkTime& work, const ShardRules& rules);
 
 // Extents of an op's axes on one IPU of the mesh; a share rounds up.
 std::vector<std::int64_t> local_extents(const std::vector<std::int64_t>& extents, const OpSharding& sharding,

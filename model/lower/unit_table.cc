@@ -26,7 +26,7 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
     : context_{facts,
                sharding,
                model.machine().chip,
-               shared.products,
+               *shared.products,
                model.machine().chip.tiles - key.io_tiles,
                Bytes(static_cast<std::int64_t>(static_cast<double>(model.machine().chip.tile_memory.value) *
                                                key.proportion)),

@@ -54,10 +54,11 @@ struct Boundary {
 
 // What all tables of one cost model and one number of compute tiles share.
 struct SharedCosts {
-  ProductFronts products;
+  std::shared_ptr<ProductFronts> products;  // other cost models of the same chip and calibration may have them too
   UpdateCosts updates;
   SharedCosts(const CostModel& model, std::int64_t tiles)
-      : products(model.machine().chip, tiles, model.calibration()) {}
+      : SharedCosts(std::make_shared<ProductFronts>(model.machine().chip, tiles, model.calibration())) {}
+  explicit SharedCosts(std::shared_ptr<ProductFronts> fronts) : products(std::move(fronts)) {}
 };
 
 class UnitTable {

@@ -211,7 +211,11 @@ const WarmTables::Entry& WarmTables::of(const Job& job) {
   Entry e;
   e.key = key;
   e.model = std::make_shared<const CostModel>(job.machine, load_calibration(job.machine.calibration));
-  e.tables = std::make_unique<Tables>(job, *e.model);
+  const std::string graphs = graph_key(job);
+  const auto other = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& o) { return graph_key(o.tables->job()) == graphs; });
+  e.tables = other != entries_.end() ? std::make_unique<Tables>(job, *e.model, *other->tables)
+                                     : std::make_unique<Tables>(job, *e.model);
   entries_.push_front(std::move(e));
   if (entries_.size() > most_) entries_.pop_back();
   return entries_.front();

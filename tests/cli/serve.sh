@@ -32,21 +32,31 @@ answer '"id":"w"' '"verdict":"slower"' '"runners_up":[]'
 ask "$(tr '\n' ' ' <"$given/toy-one-ipu.json")"
 answer '"id":null' '"best":{'
 
+# The same plan on a machine with another number: what is kept of the first machine changes nothing in the answer.
+other=$(tr '\n' ' ' <"$given/toy-pipeline.json" | sed 's|"override": {|"override": {"links": {"hop_latency": "30 us"}, |')
+other="{\"id\": \"other\", \"command\": \"estimate\", \"job\": $other}"
+but_times() { sed -E 's/"seconds":[^,}]*,"table_seconds":[^,}]*//'; }
+ask "$other"
+IFS= read -r -t 120 warm <&"$from" || true
+cold=$("$superstep" serve --threads 1 <<<"$other")
+[[ $warm == *'"best":{'* ]] || complain "no answer for another machine: ${warm:0:400}"
+[[ $(but_times <<<"$warm") == "$(but_times <<<"$cold")" ]] || complain "another machine, warm: $warm, cold: $cold"
+
 # Bad requests are answers, and the next one is served.
 ask '{"id": 3, "job": '
-answer '"id":null' '"kind":"bad_input"' 'line 5 at byte'
+answer '"id":null' '"kind":"bad_input"' 'line 6 at byte'
 ask 'plan, please'
-answer '"kind":"bad_input"' 'line 6'
+answer '"kind":"bad_input"' 'line 7'
 ask '{"id": 4, "command": "plam", "job": {}}'
-answer '"id":4' '"error":"line 7#/command' 'did you mean'
+answer '"id":4' '"error":"line 8#/command' 'did you mean'
 ask '{"id": 5, "jobb": {}}'
-answer '"id":5' '"error":"line 8#' 'job'
+answer '"id":5' '"error":"line 9#' 'job'
 ask '{"id": 6, "job": {"model": {"zoo": "bert-larg"}, "machine": "ipu-pod4"}}'
-answer '"id":6' 'line 9, job#/model/zoo' 'bert-large'
+answer '"id":6' 'line 10, job#/model/zoo' 'bert-large'
 ask '[]'
-answer '"kind":"bad_input"' 'line 10'
+answer '"kind":"bad_input"' 'line 11'
 ask "{\"id\": 7, \"job\": \"$given/toy-free.json\", \"why\": {\"replicaz\": 4}}"
-answer '"id":7' 'line 11#/why#/replicaz' 'did you mean'
+answer '"id":7' 'line 12#/why#/replicaz' 'did you mean'
 ask '{"id": 8, "job": "nowhere.json"}'
 answer '"id":8' 'nowhere.json'
 

@@ -14,10 +14,7 @@ namespace {
 
 class ServeClientTest : public ::testing::Test {
  protected:
-  void play(const char* mode) {
-    client_.setDebounce(5);
-    client_.setProgram("bash", {FAKE_SERVE, mode, log_});
-  }
+  void play(const char* mode) { client_.setProgram("bash", {FAKE_SERVE, mode, log_}); }
   static QJsonObject request(int number) { return {{"command", "estimate"}, {"number", number}}; }
   QByteArray log() const {
     QFile file(log_);
@@ -46,13 +43,38 @@ TEST_F(ServeClientTest, AnAnswerComesWithItsTime) {
   EXPECT_TRUE(log().contains("\"id\":2"));
 }
 
-TEST_F(ServeClientTest, RequestsThatFollowSoonReplaceEachOther) {
+TEST_F(ServeClientTest, RequestsOfOneTurnReplaceEachOther) {
   play("answer");
-  client_.setDebounce(60);
   for (int i = 0; i < 5; ++i) client_.ask(request(i));
   ASSERT_TRUE(answered_.wait(5000));
   EXPECT_EQ(log().count('\n'), 1);
   EXPECT_TRUE(log().contains("\"number\":4"));
+}
+
+TEST_F(ServeClientTest, WhileTheChildIsBusyOnlyTheLastOneWaits) {
+  play("slow");
+  for (int i = 1; i <= 5; ++i) {
+    client_.ask(request(i));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return log().contains("\"number\":1"); }, 5000)) << "asked at once";
+  }
+  EXPECT_TRUE(client_.isWaiting());
+  ASSERT_TRUE(answered_.wait(5000));
+  EXPECT_FALSE(client_.isWaiting());
+  EXPECT_EQ(answered_.size(), 1);
+  EXPECT_TRUE(log().contains("\"number\":5"));
+  for (const char* between : {"\"number\":2", "\"number\":3", "\"number\":4"}) EXPECT_FALSE(log().contains(between));
+  client_.ask(request(6));
+  ASSERT_TRUE(answered_.wait(5000)) << "and goes on";
+}
+
+TEST_F(ServeClientTest, AHangOfOneThatWasCancelledEndsTheChild) {
+  play("hang");
+  client_.setHangAfter(300);
+  client_.ask(request(1));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return log().contains("\"number\":1"); }, 5000));
+  client_.ask(request(2));
+  ASSERT_TRUE(failed_.wait(5000));
+  EXPECT_FALSE(client_.isRunning());
 }
 
 TEST_F(ServeClientTest, TheLatestWinsAndTheOlderIsCancelled) {
@@ -115,7 +137,6 @@ TEST_F(ServeClientTest, AHangEndsTheChild) {
 
 TEST_F(ServeClientTest, AProgramThatIsNotThereIsSaid) {
   client_.setProgram("/nowhere/superstep", {"serve"});
-  client_.setDebounce(1);
   client_.ask(request(1));
   ASSERT_TRUE(!failed_.isEmpty() || failed_.wait(5000));
   EXPECT_TRUE(message(failed_).contains("/nowhere/superstep cannot be started"));

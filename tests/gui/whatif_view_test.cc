@@ -32,7 +32,6 @@ class WhatIfViewTest : public ::testing::Test {
     play("answer");
   }
   void play(const char* mode) {
-    view_->client().setDebounce(5);
     view_->client().setProgram("bash", {FAKE_SERVE, mode, QString::fromStdString((folder_.path / "log").string())});
   }
   template <class W>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <sstream>
 
 #include "planner/make_report.h"
 #include "tests/planner/world.h"
@@ -220,6 +221,43 @@ TEST(Tables, AreSharedByJobsThatDifferInPins) {
   EXPECT_EQ(warm.job().source, "another");
   const Job precise = read_job(test::small_gpt({{"precision", {{"partials", "fp32"}}}}), "another");
   EXPECT_NE(tables_key(precise), tables_key(job));
+}
+
+std::string text_of(const Program& program, const UnitTable& table) {
+  std::ostringstream out;
+  print(out, program, table.facts().graph);
+  return out.str();
+}
+
+// What jobs on several machines share changes no answer; tile plans are searched again when the chip is another.
+TEST(Tables, ShareGraphsAndTilePlansWithAnotherMachine) {
+  Plan plan;
+  plan.pipeline_stages = 2;
+  plan.tensor_parallel = {2, 1};
+  Plan wider = plan;
+  wider.micro_batch = 2;
+  World first(test::small_gpt({}));
+  first.table(plan);
+  const std::int64_t searches = first.tables.searches();
+  for (const auto& [number, of_chip] : {std::pair("/chip/clock", true), std::pair("/links/rate", false)}) {
+    nlohmann::json other = test::small_gpt({});
+    other["machine"] = {{"base", other["machine"]}, {"override", nlohmann::json::object()}};
+    other["machine"]["override"][nlohmann::json::json_pointer(number)] = of_chip ? "1 GHz" : "3 GB/s";
+    World cold(other);
+    EXPECT_EQ(graph_key(cold.job), graph_key(first.job));
+    Tables shared(cold.job, cold.model, first.tables);
+    const UnitTable& warm = shared.table(table_key(plan));
+    EXPECT_EQ(&shared.facts(plan.micro_batch), &first.tables.facts(plan.micro_batch));
+    shared.table(table_key(wider));
+    EXPECT_EQ(first.tables.searches() > searches, !of_chip) << number;
+    const UnitTable& anew = cold.table(plan);
+    const Program one = lower(warm, plan, cold.job.optimizer), two = lower(anew, plan, cold.job.optimizer);
+    EXPECT_EQ(text_of(one, warm), text_of(two, anew)) << number;
+    EXPECT_EQ(cost(one, cold.model).step, cost(two, cold.model).step) << number;
+  }
+  EXPECT_NE(
+      graph_key(read_job(test::small_gpt({{"precision", {{"weights", "fp32"}, {"activations", "fp32"}}}}), "another")),
+      graph_key(first.job));
 }
 
 }  // namespace
