@@ -49,7 +49,10 @@ MainWindow::MainWindow(Session& session, const Preferences& preferences, const Q
   connect(&session_, &Session::failed, this, &MainWindow::setMessage);
   connect(&session_, &Session::selectionChanged, this, &MainWindow::showStatus);
   connect(&demos_, &DemoMaker::made, this, &MainWindow::openDemo);
-  connect(&demos_, &DemoMaker::failed, this, &MainWindow::setMessage);
+  connect(&demos_, &DemoMaker::failed, this, [this](const QString& message) {
+    showStatus();
+    setMessage(message);
+  });
   session_.setUnits(preferences_.units());
   showRecent();
   showReport();

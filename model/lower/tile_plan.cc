@@ -129,6 +129,7 @@ struct Pricer {
       const double part = 1 / static_cast<double>(split.contracted);
       own = results * partial_size;
       partials_in = static_cast<double>(own) * (1 - part);
+      // add_partials() of results / parts elements, without what it rounds up: (2 parts + 8) / 8 cycles for each.
       total += partials_in * per_byte + static_cast<double>(results) * (0.25 + part) * calibration.vector_factor +
                static_cast<double>(chip.exchange.piece.value * (split.contracted - 1));
     }
@@ -136,8 +137,8 @@ struct Pricer {
     return {least + static_cast<std::int64_t>(total) - kRounded,
             own + std::max(inputs_in + weights_in + copies * operand_size, static_cast<std::int64_t>(partials_in))};
   }
-  // `any_pm`: a bound for every split
-  // of the rows with shares no smaller than this one's; what already lies on the tile then counts as if pm were 1.
+  // `any_pm`: a bound for every split of the rows with shares no smaller than this one's; what already lies on the tile
+  // then counts as if pm were 1.
   Quick quick(const AmpShare& share, const ProductSplit& split, bool any_pm) const {
     const std::int64_t inputs = input_bytes(share), weights = weight_bytes(share);
     const std::int64_t inputs_in = inputs - std::min(inputs / split.columns, inputs_spread),
