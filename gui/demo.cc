@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/demo.h"
 
-#include <QCoreApplication>
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
+#include <utility>
+
+#include "gui/child_program.h"
 
 // Of a static library, whose resources are there only when asked for; not in a namespace.
 static void register_jobs() { Q_INIT_RESOURCE(demo); }
@@ -29,7 +31,7 @@ const std::vector<Demo>& demos() {
 
 DemoMaker::DemoMaker(QString folder, QObject* parent) : QObject(parent), folder_(std::move(folder)) {
   register_jobs();
-  setProgram(QCoreApplication::applicationDirPath() + "/superstep", {});
+  setProgram(child_program(), {});
   connect(&process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
     if (error == QProcess::FailedToStart)
       end(tr("%1 cannot be started: %2.").arg(process_.program(), process_.errorString()));
@@ -75,9 +77,9 @@ void DemoMaker::makeNext() {
 }
 
 void DemoMaker::end(const QString& message) {
-  demo_ = nullptr;
+  const Demo& demo = *std::exchange(demo_, nullptr);
   if (message.isEmpty())
-    emit made(reports_);
+    emit made(demo, reports_);
   else
     emit failed(tr("The demo could not be made: %1").arg(message));
 }

@@ -37,7 +37,7 @@ class DemoMaker : public QObject {
   const Demo* making() const { return demo_; }
 
  signals:
-  void made(const QStringList& reports);
+  void made(const Demo& demo, const QStringList& reports);
   void failed(const QString& message);
 
  private:

@@ -96,8 +96,8 @@ void MainWindow::makeCentre() {
     if (row >= 0) showView(row);
   });
   pages_ = new QStackedWidget;
-  emptyPage_ = makeStartPage();
-  pages_->addWidget(emptyPage_);
+  startPage_ = makeStartPage();
+  pages_->addWidget(startPage_);
   auto* right = new QVBoxLayout;
   right->setSpacing(0);
   right->addWidget(makeMessageBar());
@@ -116,7 +116,7 @@ void MainWindow::showView(int view) {
   current_ = view;
   viewList_->setCurrentRow(view);
   if (!canShow()) {
-    pages_->setCurrentWidget(emptyPage_);
+    pages_->setCurrentWidget(startPage_);
     showStatus();
     return;
   }
@@ -205,7 +205,7 @@ void MainWindow::openFiles(const QStringList& paths) {
 
 void MainWindow::showRecent() {
   const QStringList paths = preferences_.recent();
-  emptyPage_->setRecent(paths);
+  startPage_->setRecent(paths);
   recentMenu_->clear();
   recentMenu_->setEnabled(!paths.isEmpty());
   for (const QString& path : paths) {
@@ -220,13 +220,12 @@ void MainWindow::showRecent() {
 }
 
 void MainWindow::makeDemo(const Demo& demo) {
-  if (demos_.making() != nullptr) return;
-  shownDemo_ = &demo;
-  statusLeft_->setText(tr("Making the demo's reports: %1").arg(demo.title));
   demos_.make(demo);
+  if (const Demo* making = demos_.making())
+    statusLeft_->setText(tr("Making the demo's reports: %1").arg(making->title));
 }
 
-void MainWindow::openDemo(const QStringList& reports) {
+void MainWindow::openDemo(const Demo& demo, const QStringList& reports) {
   openFiles(reports);
   CompareState compared = session_.compareState();
   compared.reports.clear();
@@ -234,7 +233,7 @@ void MainWindow::openDemo(const QStringList& reports) {
     compared.reports.push_back(static_cast<int>(session_.paths().indexOf(QFileInfo(report).absoluteFilePath())));
   session_.setCurrent(compared.reports[0]);
   session_.setCompareState(compared);
-  showView(static_cast<int>(find_view(shownDemo_->view) - all_views().data()));
+  showView(static_cast<int>(find_view(demo.view) - all_views().data()));
 }
 
 void MainWindow::chooseExport(const QString& ending) {

@@ -58,7 +58,7 @@ class MainWindow : public QMainWindow {
   void chooseReport();
   void showRecent();
   void makeDemo(const Demo& demo);
-  void openDemo(const QStringList& reports);
+  void openDemo(const Demo& demo, const QStringList& reports);
   void chooseExport(const QString& ending);
   void showKeys();
   void setDark(bool dark);
@@ -66,11 +66,10 @@ class MainWindow : public QMainWindow {
   Session& session_;
   Preferences preferences_;
   DemoMaker demos_;
-  const Demo* shownDemo_ = nullptr;  // that was asked for last
   int current_ = 0;
   std::vector<View*> views_;  // null until shown
   QStackedWidget* pages_ = nullptr;
-  StartPage* emptyPage_ = nullptr;
+  StartPage* startPage_ = nullptr;
   QMenu* recentMenu_ = nullptr;
   QListWidget* viewList_ = nullptr;
   QComboBox* reports_ = nullptr;

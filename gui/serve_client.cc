@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/serve_client.h"
 
-#include <QCoreApplication>
 #include <QJsonDocument>
+
+#include "gui/child_program.h"
 
 namespace superstep::gui {
 namespace {
@@ -19,7 +20,7 @@ QString shortened(const QByteArray& text) {
 }  // namespace
 
 ServeClient::ServeClient(QObject* parent) : QObject(parent) {
-  setProgram(QCoreApplication::applicationDirPath() + "/superstep", {"serve"});
+  setProgram(child_program(), {"serve"});
   join_.setSingleShot(true);
   hang_.setSingleShot(true);
   setHangAfter(60000);

@@ -81,6 +81,9 @@ SettingParts::SettingParts(const UnitTable& table, const ShardCosts& costs, Sett
   s.class_of_ = table.classes();
   s.goes_back_at_once_ = !s.phased_ && (s.plan_.schedule != Schedule::interleaved || s.plan_.pipeline_stages == 1);
   s.moves_overlap_ = s.plan_.io_tiles > 0;
+  const TensorParallel& t = s.plan_.tensor_parallel;
+  join_all_ = linear_collective(model, CollectiveKind::all_gather, {t.size(), 1});
+  join_rest_ = linear_collective(model, CollectiveKind::all_gather, {t.t2, 1});
   for (const Location at : {Location::streaming, Location::remote_machine, Location::remote_ipu}) {
     const std::int64_t stride = lender_stride(s.plan_, at, model.machine().ipus_per_machine);
     rates_[static_cast<std::size_t>(at)] = model.streaming_rate(at, stride).value;
@@ -137,10 +140,7 @@ UnitNumbers SettingParts::stash_numbers(const Plan& plan, std::size_t unit) cons
   const Location at = plan.location.activations;
   p.move = streaming(p.entry_boundary, at == Location::in_processor ? Location::streaming : at);
   if (shards) {
-    const TensorParallel& t = plan.tensor_parallel;
-    const CostModel& model = base_.table_->model();
-    p.join = linear_collective(model, CollectiveKind::all_gather, {t.size(), 1}).of(boundary.gather_all.value) +
-             linear_collective(model, CollectiveKind::all_gather, {t.t2, 1}).of(boundary.gather_rest.value);
+    p.join = join_all_.of(boundary.gather_all.value) + join_rest_.of(boundary.gather_rest.value);
   }
   return p;
 }

@@ -40,7 +40,8 @@ class SettingParts {
   const ShardCosts* costs_;                   // of collectives
   // Where the degrees of weights, gradients and states stand among all; of gradients, as an update finds them.
   std::vector<std::size_t> weight_degree_, gradient_degree_, state_degree_;
-  std::vector<LinearCycles> load_;  // by weight
+  std::vector<LinearCycles> load_;     // by weight
+  LinearCycles join_all_, join_rest_;  // shards of a stash, over t and over t2
   struct Accumulators {
     std::int64_t shards = 1;
     double rate = 0;      // bytes per second to where they are; 0: in the processor

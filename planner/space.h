@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "model/lower/tile_plan.h"
+#include "model/lower/product_fronts.h"
 #include "planner/search.h"
 #include "planner/setting_space.h"
 

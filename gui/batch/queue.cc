@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/batch/queue.h"
 
-#include <QCoreApplication>
 #include <QDateTime>
 #include <QFileInfo>
 #include <QThread>
 #include <algorithm>
 
 #include "gui/batch/files.h"
+#include "gui/child_program.h"
 #include "model/error.h"
 
 namespace superstep::gui {
@@ -39,7 +39,7 @@ QStringList command(const BatchItem& item, const QString& output) {
 }  // namespace
 
 BatchQueue::BatchQueue(QObject* parent) : QObject(parent) {
-  setProgram(QCoreApplication::applicationDirPath() + "/superstep", {});
+  setProgram(child_program(), {});
   timer_.setInterval(kTick);
   connect(&timer_, &QTimer::timeout, this, &BatchQueue::tick);
 }

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "model/lower/graph_facts.h"
+#include "model/lower/product_fronts.h"
 #include "model/lower/program.h"
-#include "model/lower/tile_plan.h"
 
 namespace superstep {
 

@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <map>
-#include <mutex>
 
 #include "model/error.h"
 #include "model/lower/product_reading.h"
@@ -436,6 +433,15 @@ std::vector<ProductPlan> product_front(const ProductShape& shape, std::int64_t t
   return front.take();
 }
 
+std::vector<ProductPlan> product_front_in(std::int64_t times, const ProductShape& shape, std::int64_t tiles,
+                                          const Chip& chip, const Calibration& calibration) {
+  Front front;
+  for (Parts parts : {Parts::equal, Parts::any}) {  // the shares of IPUs that round up may have no equal parts
+    if (front.empty()) add_level(shape, times, parts, tiles, chip, calibration, front);
+  }
+  return front.take();
+}
+
 ProductShape product_shape(const OpCall& call, std::span<const std::int64_t> local_extents, DType partials) {
   ProductShape s;
   s.operands = call.in[0].type;
@@ -462,72 +468,5 @@ ProductShape product_shape(const OpCall& call, std::span<const std::int64_t> loc
   s.contracted = local_extents[static_cast<std::size_t>(axes.contracted)];
   return s;
 }
-
-struct ProductFronts::State {
-  struct Entry {
-    std::vector<ProductPlan> front;
-    std::once_flag searched;
-  };
-  Chip chip;
-  std::int64_t tiles;
-  Calibration calibration;
-  std::mutex mutex;
-  // By shape and number of parts; 0: as many as the usual caps ask for; -1: as many as any cap asks for.
-  std::map<std::pair<ProductShape, std::int64_t>, std::unique_ptr<Entry>> fronts;
-  std::atomic<std::int64_t> searches = 0;
-
-  Entry& entry(const ProductShape& shape, std::int64_t times) {
-    SUPERSTEP_CHECK(shape.batch > 0 && shape.rows > 0 && shape.columns > 0 && shape.contracted > 0,
-                    "empty matrix product");
-    std::lock_guard lock(mutex);
-    auto& slot = fronts[{shape, times}];
-    if (!slot) {
-      slot = std::make_unique<Entry>();
-      ++searches;
-    }
-    return *slot;
-  }
-};
-
-ProductFronts::ProductFronts(const Chip& chip, std::int64_t tiles, const Calibration& calibration) : state_(new State) {
-  state_->chip = chip;
-  state_->tiles = tiles;
-  state_->calibration = calibration;
-}
-ProductFronts::~ProductFronts() = default;
-
-namespace {
-
-// The fastest of a front, fastest first and ever leaner, that the cap allows; the leanest when none is that lean.
-const ProductPlan& within(const std::vector<ProductPlan>& front, Bytes cap) {
-  const auto best = std::find_if(front.begin(), front.end(), [&](const ProductPlan& p) { return p.temporary <= cap; });
-  return best == front.end() ? front.back() : *best;
-}
-
-}  // namespace
-
-const ProductPlan& ProductFronts::fastest(const ProductShape& shape, Bytes cap) {
-  const Bytes least(static_cast<std::int64_t>(kLeastProportion * static_cast<double>(state_->chip.tile_memory.value)));
-  const bool usual = cap >= least;
-  State::Entry& entry = state_->entry(shape, usual ? 0 : -1);
-  std::call_once(entry.searched, [&] {
-    entry.front = product_front(shape, state_->tiles, state_->chip, state_->calibration, usual ? least : Bytes(0));
-  });
-  return within(entry.front, cap);
-}
-
-const ProductPlan& ProductFronts::fastest_in(std::int64_t times, const ProductShape& shape, Bytes cap) {
-  State::Entry& entry = state_->entry(shape, times);
-  std::call_once(entry.searched, [&] {
-    Front front;
-    for (Parts parts : {Parts::equal, Parts::any}) {  // the shares of IPUs that round up may have no equal parts
-      if (front.empty()) add_level(shape, times, parts, state_->tiles, state_->chip, state_->calibration, front);
-    }
-    entry.front = front.take();
-  });
-  return within(entry.front, cap);
-}
-
-std::int64_t ProductFronts::searches() const { return state_->searches; }
 
 }  // namespace superstep

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How one op is spread over the tiles of one IPU: a search over splits of every axis for matrix
-// products, an even share for all else. Results depend only on the op's signature and are memoised.
+// products, an even share for all else. Results depend only on the op's signature.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -68,6 +67,10 @@ Cycles add_partials(std::int64_t parts, std::int64_t elements, std::int64_t work
 // those slower than the fastest of them may be left out.
 std::vector<ProductPlan> product_front(const ProductShape& shape, std::int64_t tiles, const Chip& chip,
                                        const Calibration& calibration, Bytes enough = Bytes(0));
+// The same with the product run in exactly `times` parts: of its columns or its contraction, whichever falls in equal
+// parts.
+std::vector<ProductPlan> product_front_in(std::int64_t times, const ProductShape& shape, std::int64_t tiles,
+                                          const Chip& chip, const Calibration& calibration);
 
 // An even share of an op that is not a matrix product.
 struct SharePlan {
@@ -80,28 +83,5 @@ struct SharePlan {
 };
 SharePlan share_plan(const OpCall& call, std::span<const std::int64_t> local_extents, std::int64_t tiles,
                      const Chip& chip);
-
-// Of a tile's memory, the least share that temporary memory is bound to but by a pin; tighter ones take longer to
-// search.
-inline constexpr double kLeastProportion = 0.05;
-
-// Product fronts by shape; one per machine chip, tile count and calibration. Safe to share between threads.
-class ProductFronts {
- public:
-  ProductFronts(const Chip& chip, std::int64_t tiles, const Calibration& calibration);
-  ~ProductFronts();
-  ProductFronts(const ProductFronts&) = delete;
-  ProductFronts& operator=(const ProductFronts&) = delete;
-  // The fastest plan whose temporary memory is at most `cap`; the leanest when none is that lean.
-  const ProductPlan& fastest(const ProductShape& shape, Bytes cap);
-  // The same with the product run in exactly `times` parts: of its columns or its contraction, whichever falls in equal
-  // parts.
-  const ProductPlan& fastest_in(std::int64_t times, const ProductShape& shape, Bytes cap);
-  std::int64_t searches() const;  // fronts computed so far
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
 
 }  // namespace superstep

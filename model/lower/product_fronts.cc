@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/lower/product_fronts.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "model/error.h"
+
+namespace superstep {
+
+struct ProductFronts::State {
+  struct Entry {
+    std::vector<ProductPlan> front;
+    std::once_flag searched;
+  };
+  Chip chip;
+  std::int64_t tiles;
+  Calibration calibration;
+  std::mutex mutex;
+  // By shape and number of parts; 0: as many as the usual caps ask for; -1: as many as any cap asks for.
+  std::map<std::pair<ProductShape, std::int64_t>, std::unique_ptr<Entry>> fronts;
+  std::atomic<std::int64_t> searches = 0;
+
+  Entry& entry(const ProductShape& shape, std::int64_t times) {
+    SUPERSTEP_CHECK(shape.batch > 0 && shape.rows > 0 && shape.columns > 0 && shape.contracted > 0,
+                    "empty matrix product");
+    std::lock_guard lock(mutex);
+    auto& slot = fronts[{shape, times}];
+    if (!slot) {
+      slot = std::make_unique<Entry>();
+      ++searches;
+    }
+    return *slot;
+  }
+};
+
+ProductFronts::ProductFronts(const Chip& chip, std::int64_t tiles, const Calibration& calibration) : state_(new State) {
+  state_->chip = chip;
+  state_->tiles = tiles;
+  state_->calibration = calibration;
+}
+ProductFronts::~ProductFronts() = default;
+
+namespace {
+
+// The fastest of a front, fastest first and ever leaner, that the cap allows; the leanest when none is that lean.
+const ProductPlan& within(const std::vector<ProductPlan>& front, Bytes cap) {
+  const auto best = std::find_if(front.begin(), front.end(), [&](const ProductPlan& p) { return p.temporary <= cap; });
+  return best == front.end() ? front.back() : *best;
+}
+
+}  // namespace
+
+const ProductPlan& ProductFronts::fastest(const ProductShape& shape, Bytes cap) {
+  const Bytes least(static_cast<std::int64_t>(kLeastProportion * static_cast<double>(state_->chip.tile_memory.value)));
+  const bool usual = cap >= least;
+  State::Entry& entry = state_->entry(shape, usual ? 0 : -1);
+  std::call_once(entry.searched, [&] {
+    entry.front = product_front(shape, state_->tiles, state_->chip, state_->calibration, usual ? least : Bytes(0));
+  });
+  return within(entry.front, cap);
+}
+
+const ProductPlan& ProductFronts::fastest_in(std::int64_t times, const ProductShape& shape, Bytes cap) {
+  State::Entry& entry = state_->entry(shape, times);
+  std::call_once(entry.searched, [&] {
+    entry.front = product_front_in(times, shape, state_->tiles, state_->chip, state_->calibration);
+  });
+  return within(entry.front, cap);
+}
+
+std::int64_t ProductFronts::searches() const { return state_->searches; }
+
+}  // namespace superstep
