@@ -93,36 +93,47 @@ bool BestFirst::time_is_up() {
 // ---- cells
 
 void BestFirst::order_cells() {
-  const std::vector<Cell> list = superstep::cells(job_, tables_.statistics_group());
+  const std::vector<Cell> list = superstep::cells(job_, tables_.statistics_group(), options_.defaults);
   check_pins(job_, static_cast<std::int64_t>(tables_.facts(list.front().micro_batch).graph.units.size()));
   std::set<std::int64_t> micro_batches;
   for (const Cell& cell : list) micro_batches.insert(cell.micro_batch);
   const std::vector<std::int64_t> graphs(micro_batches.begin(), micro_batches.end());
   parallel_for(graphs.size(), options_.threads, [&](std::size_t i) { tables_.facts(graphs[i]); });
+  std::map<Shape, std::vector<Cell>> by_shape;
   for (const Cell& cell : list) {
     check_stop();
     const std::int64_t least = options_.defaults ? 0 : bounds_.quick(cell);
-    if (least < INT64_MAX) {
-      cells_.push_back({least, cell});
-      continue;
-    }
-    stats_.pruned += count_settings(job_, cell, false);
-    held_back_.push_back(cell);
+    const bool opens = least < INT64_MAX && !is_dominated(cell, by_shape);
+    (opens ? cells_ : held_back_).push_back({least, cell});
+    if (!opens) stats_.pruned += count_settings(job_, cell, options_.defaults);
   }
   if (cells_.empty() && !held_back_.empty() && options_.explain) cells_.push_back(widest());
   std::stable_sort(cells_.begin(), cells_.end(),
                    [&](const BoundedCell& a, const BoundedCell& b) { return bound_of(a) > bound_of(b); });
 }
 
+// By an earlier one of other placement, so that equal plans stay with the first. A rank counts all.
+bool BestFirst::is_dominated(const Cell& cell, std::map<Shape, std::vector<Cell>>& by_shape) const {
+  if (options_.rank_of > 0) return false;
+  std::vector<Cell>& earlier = by_shape[{cell.mesh, cell.stages, cell.replicas}];
+  for (const Cell& other : earlier) {
+    if (other.placement == cell.placement) return false;
+    if (bounds_.is_dominated(cell, other)) return true;
+  }
+  earlier.push_back(cell);
+  return false;
+}
+
 // To say what overflows: of the cells held back, one that spreads the model furthest.
 BestFirst::BoundedCell BestFirst::widest() {
-  const auto cell = std::max_element(held_back_.begin(), held_back_.end(), [](const Cell& a, const Cell& b) {
-    const std::int64_t sa = a.mesh.size() * a.stages, sb = b.mesh.size() * b.stages;
-    return sa != sb ? sa < sb : a.micro_batch > b.micro_batch;
-  });
-  const BoundedCell out{INT64_MAX, *cell};
-  stats_.pruned -= count_settings(job_, *cell, false);
-  held_back_.erase(cell);
+  const auto widest =
+      std::max_element(held_back_.begin(), held_back_.end(), [](const BoundedCell& a, const BoundedCell& b) {
+        const std::int64_t sa = a.cell.mesh.size() * a.cell.stages, sb = b.cell.mesh.size() * b.cell.stages;
+        return sa != sb ? sa < sb : a.cell.micro_batch > b.cell.micro_batch;
+      });
+  const BoundedCell out = *widest;
+  stats_.pruned -= count_settings(job_, out.cell, options_.defaults);
+  held_back_.erase(widest);
   return out;
 }
 
@@ -134,17 +145,17 @@ std::vector<Cell> BestFirst::cells() const {
 
 std::vector<SearchedCell> BestFirst::searched_cells() const {
   std::vector<SearchedCell> out;
-  const auto add = [&](const Cell& c, std::int64_t least, bool opened) {
-    using Fate = SearchedCell::Fate;
+  using Fate = SearchedCell::Fate;
+  const auto add = [&](const Cell& c, std::int64_t least, Fate fate) {
     const double seconds = static_cast<double>(least) / job_.machine.chip.clock.value;
     const bool fits = least < INT64_MAX;
-    const Fate fate = opened ? Fate::opened : fits ? Fate::excluded : Fate::does_not_fit;
-    out.push_back({c.mesh, c.stages, c.replicas, c.micro_batch, c.accumulation,
+    if (!fits && fate != Fate::opened) fate = Fate::does_not_fit;
+    out.push_back({c.mesh, c.stages, c.replicas, c.micro_batch, c.accumulation, c.placement,
                    count_settings(job_, c, options_.defaults),
                    fits ? static_cast<double>(c.micro_batch * c.accumulation * c.replicas) / seconds : 0, fate});
   };
-  for (const BoundedCell& c : cells_) add(c.cell, c.least, c.opened);
-  for (const Cell& c : held_back_) add(c, INT64_MAX, false);
+  for (const BoundedCell& c : cells_) add(c.cell, c.least, c.opened ? Fate::opened : Fate::excluded);
+  for (const BoundedCell& c : held_back_) add(c.cell, c.least, Fate::dominated);
   return out;
 }
 

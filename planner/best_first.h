@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,7 @@ class BestFirst {
     bool opened = false;
     std::vector<Branch> roots;  // kept for the sweeps that follow; empty: not opened, or not kept
   };
+  using Shape = std::tuple<TensorParallel, std::int64_t, std::int64_t>;  // t, p, r
   struct Open;
   struct Frontier;
   struct Visit;
@@ -68,7 +70,7 @@ class BestFirst {
   CellBounds bounds_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::vector<BoundedCell> cells_;
-  std::vector<Cell> held_back_;  // those of which none fits
+  std::vector<BoundedCell> held_back_;  // those of which none fits, or that have no plan better than another cell's
   SearchStats stats_;
   Sweep how_;  // the one that runs
   bool stopped_ = false;
@@ -90,6 +92,7 @@ class BestFirst {
   double seconds() const;
 
   void order_cells();
+  bool is_dominated(const Cell& cell, std::map<Shape, std::vector<Cell>>& by_shape) const;
   BoundedCell widest();
   void start(const Sweep& how);
   void finish(double left);

@@ -65,8 +65,7 @@ Branches branches_of(Tables& tables, PinnedCuts& cuts, const std::vector<Setting
   parallel_for(distinct.size(), threads, [&](std::size_t i) {
     const Plan& common = distinct[i]->common;
     const UnitTable& table = tables.table(table_key(common));
-    const ShardCosts& costs =
-        tables.shard_costs(common.replicas, common.tensor_parallel.size() * common.pipeline_stages);
+    const ShardCosts& costs = tables.shard_costs(common.replicas, common.strides().replica);
     parts[i] = std::make_shared<SettingParts>(table, costs, *distinct[i], tables.job().optimizer);
     parts[i]->drop_dominated();
   });

@@ -71,7 +71,7 @@ double CellBounds::pipeline_gather(const std::vector<Unit>& units, const Cell& c
   const double degree = of_ipu / static_cast<double>(job_.machine.chip_memory().value);
   if (degree <= 1 || only(job_.pins.weights, Location::streaming)) return 0;
   if (degree > static_cast<double>(job_.pins.rts_weights ? cell.replicas : 1)) return kNever;
-  const ShardCosts& costs = tables_.shard_costs(cell.replicas, cell.mesh.size() * cell.stages);
+  const ShardCosts& costs = shard_costs(cell);
   double least = kNever;
   for (std::int64_t d : divisors(cell.replicas)) {
     if (static_cast<double>(d) < degree) continue;
@@ -96,9 +96,12 @@ PhaseNumbers CellBounds::empty_numbers(const Cell& c) const {
 }
 
 // Places outside of the processor that a pin leaves to phases, with the way to them.
-std::vector<double> CellBounds::rates(const std::vector<Location>& pinned, std::int64_t replica_ipus) const {
+std::vector<double> CellBounds::rates(const std::vector<Location>& pinned, const Cell& cell) const {
   Plan plan;
-  plan.pipeline_stages = replica_ipus;
+  plan.tensor_parallel = cell.mesh;
+  plan.pipeline_stages = cell.stages;
+  plan.replicas = cell.replicas;
+  plan.placement = cell.placement;
   std::vector<double> out;
   for (const Location at : {Location::streaming, Location::remote_machine, Location::remote_ipu}) {
     if (pinned.empty() && at == Location::remote_ipu) continue;
@@ -120,25 +123,28 @@ void CellBounds::add_moves(PhaseNumbers& numbers, std::size_t unit, std::int64_t
 
 CellBounds::Ways CellBounds::ways(const Cell& c) const {
   Ways out;
-  const std::int64_t replica_ipus = c.mesh.size() * c.stages;
-  if (training_) out.update = cheapest_update(c.replicas, replica_ipus);
+  if (training_) out.update = cheapest_update(c);
   if (!may_be_phased_) return out;
   const double clock = job_.machine.chip.clock.value;
   // Boundaries that are pinned in the processor go through Streaming Memory.
   std::vector<Location> stash = job_.pins.activations;
   std::replace(stash.begin(), stash.end(), Location::in_processor, Location::streaming);
-  const std::vector<double> moves = rates(stash, replica_ipus);
+  const std::vector<double> moves = rates(stash, c);
   if (!moves.empty()) out.move = clock / *std::max_element(moves.begin(), moves.end());
-  const std::vector<double> loads = rates(job_.pins.weights, replica_ipus);
-  if (!loads.empty()) out.load = cheapest_load(c.replicas, replica_ipus, *std::max_element(loads.begin(), loads.end()));
+  const std::vector<double> loads = rates(job_.pins.weights, c);
+  if (!loads.empty()) out.load = cheapest_load(c, *std::max_element(loads.begin(), loads.end()));
   return out;
 }
 
+const ShardCosts& CellBounds::shard_costs(const Cell& c) const {
+  return tables_.shard_costs(c.replicas, c.strides().replica);
+}
+
 // By the sharding degree for which it is least, from where shards come in at `rate` bytes per second.
-double CellBounds::cheapest_load(std::int64_t replicas, std::int64_t replica_ipus, double rate) const {
-  const ShardCosts& costs = tables_.shard_costs(replicas, replica_ipus);
+double CellBounds::cheapest_load(const Cell& c, double rate) const {
+  const ShardCosts& costs = shard_costs(c);
   double least = kNever;
-  for (std::int64_t degree : divisors(replicas)) {
+  for (std::int64_t degree : divisors(c.replicas)) {
     const double read = job_.machine.chip.clock.value / rate / static_cast<double>(degree);
     least = std::min(least, costs.gather(costs.of(degree)).per_byte + read);
   }
@@ -147,10 +153,10 @@ double CellBounds::cheapest_load(std::int64_t replicas, std::int64_t replica_ipu
 
 // Gradients are scattered over as many replicas as share an update, or as share the gradients, and joined across such
 // groups; neither when it is done nor how often makes that less.
-double CellBounds::cheapest_update(std::int64_t replicas, std::int64_t replica_ipus) const {
-  const ShardCosts& costs = tables_.shard_costs(replicas, replica_ipus);
+double CellBounds::cheapest_update(const Cell& c) const {
+  const ShardCosts& costs = shard_costs(c);
   double least = kNever;
-  for (std::int64_t degree : divisors(replicas)) least = std::min(least, costs.reduce(costs.of(degree), 0).per_byte);
+  for (std::int64_t degree : divisors(c.replicas)) least = std::min(least, costs.reduce(costs.of(degree), 0).per_byte);
   return least;
 }
 
@@ -158,7 +164,7 @@ std::int64_t CellBounds::quick(const Cell& cell) {
   const std::vector<Unit>& list = units(cell.micro_batch);
   if (!holds_largest(list, cell)) return INT64_MAX;
   const std::int64_t t = cell.mesh.size(), tiles = job_.machine.chip.tiles;
-  const auto [it, fresh] = ways_.try_emplace({cell.replicas, t * cell.stages});
+  const auto [it, fresh] = ways_.try_emplace({cell.replicas, cell.strides().replica});
   if (fresh) it->second = ways(cell);
   PhaseNumbers m = empty_numbers(cell);
   m.units.resize(list.size());
@@ -173,12 +179,37 @@ std::int64_t CellBounds::quick(const Cell& cell) {
   return least(cell, m, pipeline_gather(list, cell));
 }
 
+// Whatever moves between IPUs has the same size and the same members; how far apart they are decides.
+bool CellBounds::is_dominated(const Cell& cell, const Cell& other) const {
+  const CostModel& model = tables_.model();
+  const Strides s = cell.strides(), o = other.strides();
+  const auto no_faster = [&](std::int64_t size, std::int64_t stride, std::int64_t other_stride) {
+    return size == 1 || model.is_no_faster(GroupShape{size, stride}, GroupShape{size, other_stride});
+  };
+  if (cell.stages > 1 && !model.is_no_faster(s.stage, o.stage)) return false;
+  const TensorParallel& t = cell.mesh;
+  if (!no_faster(t.t1, t.t2 * s.rank, t.t2 * o.rank) || !no_faster(t.t2, s.rank, o.rank) ||
+      !no_faster(t.size(), s.rank, o.rank))
+    return false;
+  // Those that share a shard are next to each other, or as many apart as there are shards. Only replicas that are
+  // outermost lend each other memory.
+  const auto outermost = [&](const Strides& strides) { return strides.replica == t.size() * cell.stages; };
+  if (cell.replicas > 1 && outermost(s) && !outermost(o)) return false;
+  const std::vector<std::int64_t> degrees = divisors(cell.replicas);
+  return std::ranges::all_of(degrees, [&](std::int64_t shards) {
+    return std::ranges::all_of(divisors(cell.replicas / shards), [&](std::int64_t apart) {
+      return no_faster(shards, apart * s.replica, apart * o.replica);
+    });
+  });
+}
+
 // Tables with the loosest cap give the least work; what they need beside weights and gradients may be less with others.
 std::vector<TableKey> CellBounds::tables_of(const Cell& c) const {
   TableKey key;
   key.mesh = c.mesh;
   key.micro_batch = c.micro_batch;
-  key.replica_ipus = c.mesh.size() * c.stages;
+  key.rank_stride = c.strides().rank;
+  key.replica_stride = c.strides().replica;
   key.precision = job_.pins.precision;
   key.accumulate = c.accumulation > 1;
   // The loosest that a setting may have: its table serves those settings too.
@@ -209,7 +240,7 @@ std::int64_t CellBounds::tabulated(const Cell& cell) {
 
 PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, const TableKey& key) {
   const UnitTable& table = tables_.table(key);
-  const Ways& ways = ways_.at({c.replicas, key.replica_ipus});
+  const Ways& ways = ways_.at({c.replicas, key.replica_stride});
   PhaseNumbers m = empty_numbers(c);
   m.units.resize(table.units());
   for (std::size_t u = 0; u < table.units(); ++u) {

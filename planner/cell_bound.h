@@ -22,6 +22,9 @@ class CellBounds {
   std::int64_t quick(const Cell& cell);
   // The same with the times of the cell's cheapest tables, after quick() for the cell. By any number of threads.
   std::int64_t tabulated(const Cell& cell);
+  // Whether every plan of a cell takes as long as the same plan of another one, or longer, which differs in its
+  // placement alone and allows the same.
+  bool is_dominated(const Cell& cell, const Cell& other) const;
   // These tables: one, or one for each way to hold activations.
   std::vector<TableKey> tables_of(const Cell& cell) const;
 
@@ -39,18 +42,19 @@ class CellBounds {
   struct Ways {
     double move = 0, load = 0, update = 0;
   };
-  std::map<std::pair<std::int64_t, std::int64_t>, Ways> ways_;  // by replicas and IPUs of each
+  std::map<std::pair<std::int64_t, std::int64_t>, Ways> ways_;  // by replicas and their stride
 
   const std::vector<Unit>& units(std::int64_t micro_batch);
   bool holds_largest(const std::vector<Unit>& units, const Cell& cell) const;
   double pipeline_gather(const std::vector<Unit>& units, const Cell& cell) const;
   PhaseNumbers tabulated_numbers(const Cell& cell, const TableKey& key);
   PhaseNumbers empty_numbers(const Cell& cell) const;
-  std::vector<double> rates(const std::vector<Location>& pinned, std::int64_t replica_ipus) const;
+  std::vector<double> rates(const std::vector<Location>& pinned, const Cell& cell) const;
   Ways ways(const Cell& cell) const;
   void add_moves(PhaseNumbers& numbers, std::size_t unit, std::int64_t bytes, const Ways& ways) const;
-  double cheapest_load(std::int64_t replicas, std::int64_t replica_ipus, double rate) const;
-  double cheapest_update(std::int64_t replicas, std::int64_t replica_ipus) const;
+  const ShardCosts& shard_costs(const Cell& cell) const;
+  double cheapest_load(const Cell& cell, double rate) const;
+  double cheapest_update(const Cell& cell) const;
   std::int64_t least(const Cell& cell, const PhaseNumbers& numbers, double gather) const;
 };
 

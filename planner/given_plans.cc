@@ -33,6 +33,7 @@ class PinnedInFull {
     p.tensor_parallel = only(pins_.tensor_parallel, "tensor_parallel");
     p.pipeline_stages = only(pins_.pipeline_stages, "pipeline_stages");
     p.replicas = only(pins_.replicas, "replicas");
+    if (!pins_.placement.empty()) p.placement = only(pins_.placement, "placement");
     p.micro_batch = only(pins_.micro_batch, "micro_batch");
     p.gradient_accumulation = only(pins_.gradient_accumulation, "gradient_accumulation");
     p.stages = given(pins_.stages, "stages");

@@ -35,9 +35,9 @@ struct GivenPlans {
   std::vector<std::size_t> settings;  // where in `plans` each setting begins
 };
 
-// Each line is a job whose plan gives every field one value, as `superstep plan --json` writes it; precision and
-// serialisation may be left to their defaults. Empty lines are passed over. Throws Error, naming the line, for what is
-// no such job and for a plan that is not legal.
+// Each line is a job whose plan gives every field one value, as `superstep plan --json` writes it; placement,
+// precision and serialisation may be left to their defaults. Empty lines are passed over. Throws Error, naming the
+// line, for what is no such job and for a plan that is not legal.
 GivenPlans read_given_plans(std::istream& lines, const std::string& name);
 
 struct GivenEstimate {

@@ -37,6 +37,11 @@ const std::vector<std::pair<std::string, Location>> kLocations = {{"in_processor
                                                                   {"remote_ipu", Location::remote_ipu}};
 const std::vector<std::pair<std::string, PhaseOrder>> kOrders = {{"phase_outer", PhaseOrder::phase_outer},
                                                                  {"micro_batch_outer", PhaseOrder::micro_batch_outer}};
+const std::vector<std::pair<std::string, Placement>> kPlacementNames = [] {
+  std::vector<std::pair<std::string, Placement>> names;
+  for (const Placement placement : kPlacements) names.emplace_back(name_of(placement), placement);
+  return names;
+}();
 const std::vector<std::pair<std::string, ActivationSharding>> kActivationShardings = {
     {"none", ActivationSharding::none},
     {"stored", ActivationSharding::stored},
@@ -218,6 +223,7 @@ Pins read_pins(JsonReader r) {
   if (r.has("tensor_parallel")) pins.tensor_parallel = tensor_pin(r);
   if (r.has("pipeline_stages")) pins.pipeline_stages = integer_pin(r, "pipeline_stages");
   if (r.has("replicas")) pins.replicas = integer_pin(r, "replicas");
+  if (r.has("placement")) pins.placement = name_pin(r, "placement", kPlacementNames);
   if (r.has("micro_batch")) pins.micro_batch = integer_pin(r, "micro_batch");
   if (r.has("gradient_accumulation")) pins.gradient_accumulation = integer_pin(r, "gradient_accumulation");
   if (r.has("stages")) pins.stages = ascending(r, "stages");

@@ -36,6 +36,7 @@ struct IntegerPin {
 // Pinned plan fields; what is absent is searched.
 struct Pins {
   std::vector<TensorParallel> tensor_parallel;  // empty: free
+  std::vector<Placement> placement;             // empty: free, as all lists
   std::optional<IntegerPin> pipeline_stages, replicas, micro_batch, gradient_accumulation, io_tiles;
   std::optional<std::vector<std::int64_t>> stages, stage_ipu, phases;
   std::optional<std::vector<std::int64_t>> layers_per_stage;

@@ -30,11 +30,13 @@ struct Candidate {
   bool fits = false;
 };
 
-// A (t, p, r, m, g) with all its settings.
+// A (t, p, r, m, g) and its placement with all its settings.
 struct SearchedCell {
-  enum class Fate : std::uint8_t { opened, excluded, does_not_fit };  // excluded: by its bound
+  // excluded: by its bound; dominated: no plan is faster than with another placement.
+  enum class Fate : std::uint8_t { opened, excluded, dominated, does_not_fit };
   TensorParallel mesh;
   std::int64_t stages = 1, replicas = 1, micro_batch = 1, accumulation = 1;
+  Placement placement = Placement::t_p_r;
   double settings = 0;
   double bound = 0;  // samples per second that none of its plans exceeds; 0: none fits
   Fate fate = Fate::excluded;

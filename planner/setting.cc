@@ -16,8 +16,7 @@ std::int64_t shard_of(std::int64_t bytes, std::int64_t degree) { return ceil_div
 Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& optimizer, bool phased) {
   const ReplicatedTensorSharding& shards = plan.replicated_tensor_sharding;
   const std::set<std::int64_t> degrees = {1, shards.weights, shards.gradients, shards.optimizer_state};
-  const ShardCosts costs(table.model(), plan.replicas, plan.tensor_parallel.size() * plan.pipeline_stages,
-                         {degrees.begin(), degrees.end()});
+  const ShardCosts costs(table.model(), plan.replicas, plan.strides().replica, {degrees.begin(), degrees.end()});
   const SettingParts parts(table, costs, SettingSpace::just(plan, phased, table.training()), optimizer);
   *this = parts.setting(parts.space().all());
 }
@@ -39,14 +38,15 @@ std::int64_t Setting::moved(std::int64_t bytes, double rate) const {
 std::int64_t Setting::tied_cycles(const Tie& tie) const {
   if (!training_ || tie.together() || is_bound_) return 0;
   const CostModel& m = table_->model();
-  const std::int64_t t = plan_.tensor_parallel.size();
+  const std::int64_t stage = plan_.strides().stage;
+  const GroupShape mesh = mesh_of(plan_);
   const Bytes gradient = tied_gradients(*table_, plan_, tie);
   std::int64_t cycles =
-      tie.same_phase ? m.copy(gradient, t).value : 2 * m.streaming(gradient, Location::streaming, 1).value;
+      tie.same_phase ? m.copy(gradient, stage, mesh).value : 2 * m.streaming(gradient, Location::streaming, 1).value;
   if (tie.owner_ipu == tie.borrower_ipu) return cycles;
   const Bytes weight = sharded(table_->row(static_cast<std::size_t>(tie.borrower)).borrowed_bytes,
                                plan_.replicated_tensor_sharding.weights);
-  cycles += m.copy(weight, t).value;
+  cycles += m.copy(weight, stage, mesh).value;
   return cycles + moved(weight.value, new_weights_rate_);
 }
 

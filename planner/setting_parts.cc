@@ -81,9 +81,10 @@ SettingParts::SettingParts(const UnitTable& table, const ShardCosts& costs, Sett
   s.class_of_ = table.classes();
   s.goes_back_at_once_ = !s.phased_ && (s.plan_.schedule != Schedule::interleaved || s.plan_.pipeline_stages == 1);
   s.moves_overlap_ = s.plan_.io_tiles > 0;
-  const TensorParallel& t = s.plan_.tensor_parallel;
-  join_all_ = linear_collective(model, CollectiveKind::all_gather, {t.size(), 1});
-  join_rest_ = linear_collective(model, CollectiveKind::all_gather, {t.t2, 1});
+  const GroupShape mesh = mesh_of(s.plan_);
+  join_all_ = linear_collective(model, CollectiveKind::all_gather, mesh);
+  join_rest_ =
+      linear_collective(model, CollectiveKind::all_gather, mesh_group(s.plan_.tensor_parallel, 1, mesh.stride));
   for (const Location at : {Location::streaming, Location::remote_machine, Location::remote_ipu}) {
     const std::int64_t stride = lender_stride(s.plan_, at, model.machine().ipus_per_machine);
     rates_[static_cast<std::size_t>(at)] = model.streaming_rate(at, stride).value;
@@ -102,7 +103,8 @@ Plan SettingParts::with(Axis axis, std::size_t value) const {
 UnitNumbers SettingParts::base_numbers(std::size_t unit) const {
   UnitNumbers p;
   const UnitTable& table = *base_.table_;
-  p.copy = table.model().copy(table.boundary(unit).bytes, base_.plan_.tensor_parallel.size()).value;
+  const Plan& plan = base_.plan_;
+  p.copy = table.model().copy(table.boundary(unit).bytes, plan.strides().stage, mesh_of(plan)).value;
   if (unit == table.units()) return p;
   const UnitRow& row = table.row(unit);
   const std::int64_t tiles = base_.tiles_;

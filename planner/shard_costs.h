@@ -21,8 +21,9 @@ LinearCycles linear_collective(const CostModel& model, CollectiveKind kind, Grou
 
 class ShardCosts {
  public:
-  // Of `replicas` of `replica_ipus` each, for these degrees: ascending divisors of the replicas, from 1.
-  ShardCosts(const CostModel& model, std::int64_t replicas, std::int64_t replica_ipus,
+  // Of so many replicas that are `replica_stride` IPUs apart, for these degrees: ascending divisors of the replicas,
+  // from 1.
+  ShardCosts(const CostModel& model, std::int64_t replicas, std::int64_t replica_stride,
              std::vector<std::int64_t> degrees);
 
   // Where a degree stands among them: what the others ask for.

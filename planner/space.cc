@@ -27,8 +27,8 @@ namespace {
 
 bool allows(const std::optional<IntegerPin>& pin, std::int64_t v) { return !pin || pin->allows(v); }
 
-template <class Number>
-std::string list(const std::vector<Number>& values) {
+template <class Value>
+std::string list(const std::vector<Value>& values) {
   std::ostringstream s;
   for (std::size_t i = 0; i < values.size(); ++i) s << (i == 0 ? "" : ", ") << values[i];
   return s.str();
@@ -143,6 +143,11 @@ struct GroupFilter {
   }
 };
 
+// IPUs of one program and one IPU-Link domain.
+std::int64_t together(const Machine& machine) {
+  return std::min(machine.links.domain_ipus, machine.control_domain_ipus);
+}
+
 [[noreturn]] void no_cells(const Job& job, const std::vector<TensorParallel>& mesh_list) {
   const Pins& pins = job.pins;
   const std::int64_t n = job.machine.ipus;
@@ -176,6 +181,12 @@ struct GroupFilter {
                                                    ", which does not divide any replica batch of global batch " +
                                                    std::to_string(job.global_batch) + " with the other pins");
   }
+  if (pins.placement.size() == 1 && pins.placement[0] != Placement::t_p_r) {
+    throw Error(pin_place(job, "placement"), "found " + std::string(name_of(pins.placement[0])) +
+                                                 ", but with it no replica that the other pins " +
+                                                 "leave lies within the " + std::to_string(together(job.machine)) +
+                                                 " IPUs of one program and one IPU-Link domain; expected t-p-r");
+  }
   throw Error(job.source + "#/plan",
               "the pins leave no legal combination of tensor_parallel, pipeline_stages, replicas, micro_batch and "
               "gradient_accumulation for " +
@@ -183,7 +194,19 @@ struct GroupFilter {
                   (job.global_batch > 0 ? " and global batch " + std::to_string(job.global_batch) : ""));
 }
 
-std::vector<Cell> all_cells(const Job& job) {
+// Those of a pin stand for the first that has their strides.
+std::vector<Placement> legal_placements(const Job& job, bool defaults, std::int64_t t, std::int64_t p, std::int64_t r) {
+  const std::vector<Placement>& pinned = job.pins.placement;
+  std::vector<Placement> out = placements(t, p, r);
+  std::erase_if(out, [&](Placement placement) {
+    const auto same = [&](Placement pin) { return strides(pin, t, p, r) == strides(placement, t, p, r); };
+    const bool asked = pinned.empty() ? !defaults || placement == Placement::t_p_r : std::ranges::any_of(pinned, same);
+    return !asked || !lies_within(together(job.machine), placement, t, p, r);
+  });
+  return out;
+}
+
+std::vector<Cell> all_cells(const Job& job, bool defaults) {
   const std::vector<TensorParallel> mesh_list = meshes(job);
   std::vector<Cell> out;
   for (const TensorParallel& t : mesh_list) {
@@ -192,7 +215,8 @@ std::vector<Cell> all_cells(const Job& job) {
       if (!allows(job.pins.pipeline_stages, p) || !allows(job.pins.replicas, r)) continue;
       if (t.size() * p > job.machine.control_domain_ipus) continue;
       if (job.machine.power_of_two_ipus && ((t.size() * p) & (t.size() * p - 1)) != 0) continue;
-      micro_batches(job, {t, p, r, 1, 1}, out);
+      for (const Placement placement : legal_placements(job, defaults, t.size(), p, r))
+        micro_batches(job, {t, p, r, 1, 1, placement}, out);
     }
   }
   if (out.empty()) no_cells(job, mesh_list);
@@ -201,8 +225,8 @@ std::vector<Cell> all_cells(const Job& job) {
 
 }  // namespace
 
-std::vector<Cell> cells(const Job& job, std::int64_t statistics_group) {
-  std::vector<Cell> out = all_cells(job);
+std::vector<Cell> cells(const Job& job, std::int64_t statistics_group, bool defaults) {
+  std::vector<Cell> out = all_cells(job, defaults);
   GroupFilter filter{statistics_group, {}, {}};
   filter.apply(out);
   if (out.empty()) throw Error(pin_place(job, filter.first.field), filter.first.why);
@@ -216,8 +240,13 @@ std::vector<SpaceField> describe_space(const Job& job, std::int64_t statistics_g
     mesh_text += (mesh_text.empty() ? "" : ", ") + std::to_string(t.t1) + (t.t2 > 1 ? "x" + std::to_string(t.t2) : "");
   }
   std::vector<std::int64_t> ps, rs, ms, gs;
-  for (const Cell& c : cells(job, statistics_group))
+  std::set<Placement> placed;
+  for (const Cell& c : cells(job, statistics_group)) {
     ps.push_back(c.stages), rs.push_back(c.replicas), ms.push_back(c.micro_batch), gs.push_back(c.accumulation);
+    placed.insert(c.placement);
+  }
+  std::vector<std::string_view> orders;
+  for (const Placement placement : placed) orders.push_back(name_of(placement));
   auto unique = [](std::vector<std::int64_t> v) {
     std::sort(v.begin(), v.end());
     v.erase(std::unique(v.begin(), v.end()), v.end());
@@ -226,10 +255,11 @@ std::vector<SpaceField> describe_space(const Job& job, std::int64_t statistics_g
   f.push_back({"tensor_parallel", mesh_text});
   f.push_back({"pipeline_stages", unique(ps)});
   f.push_back({"replicas", unique(rs)});
+  f.push_back({"placement", list(orders) + (orders.size() > 1 ? " (innermost first)" : "")});
   f.push_back({"micro_batch", unique(ms)});
   f.push_back({"gradient_accumulation", unique(gs)});
   if (statistics_group > 0) {
-    std::vector<Cell> all = all_cells(job);
+    std::vector<Cell> all = all_cells(job, false);
     GroupFilter filter{statistics_group, {}, {}};
     filter.apply(all);
     f.push_back({"statistics_group", filter.text()});

@@ -21,15 +21,18 @@ inline const std::vector<double> kProportions = {kLeastProportion, 0.08, 0.12, 0
 // Of n > 0, ascending.
 std::vector<std::int64_t> divisors(std::int64_t n);
 
-// One (t, p, r, m, g); everything else is chosen inside it.
+// One (t, p, r, m, g) and how it lies on the links; everything else is chosen inside it.
 struct Cell {
   TensorParallel mesh;
   std::int64_t stages = 1, replicas = 1, micro_batch = 1, accumulation = 1;
+  Placement placement = Placement::t_p_r;
+  Strides strides() const { return superstep::strides(placement, mesh.size(), stages, replicas); }
 };
 
 // All legal cells, in canonical order. Throws Error when pins allow none, naming the pin. `statistics_group`: of the
-// model (statistics_group(job)); cells that would split it over micro-batches are not legal.
-std::vector<Cell> cells(const Job& job, std::int64_t statistics_group = 0);
+// model (statistics_group(job)); cells that would split it over micro-batches are not legal. `defaults`: only pinned
+// fields vary.
+std::vector<Cell> cells(const Job& job, std::int64_t statistics_group = 0, bool defaults = false);
 
 // All settings of a cell, each once (fields without effect take their default), as products: one for each table,
 // schedule and order of phases, in canonical order. `defaults`: only pinned fields vary.

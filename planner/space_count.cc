@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <string>
 
 #include "model/graph/statistics.h"
 #include "planner/space.h"
@@ -119,11 +121,20 @@ class CutCounter {
   }
 };
 
-// The fields of one (t, p, r) but for m and g.
+// The fields of one (t, p, r) in one placement but for m and g.
 struct Shape {
   TensorParallel mesh;
   std::int64_t stages = 1, replicas = 1;
+  bool lends = true;            // replicas are outermost
+  std::int64_t placements = 1;  // that mean this one
 };
+
+// Of degrees above 1 the letters, from the innermost: what a placement means to them.
+std::string order_of(Placement placement, std::int64_t t, std::int64_t p, std::int64_t r) {
+  std::string letters(name_of(placement));
+  std::erase_if(letters, [&](char c) { return c == '-' || (c == 't' ? t : c == 'p' ? p : r) == 1; });
+  return letters;
+}
 
 class SpaceCounter {
  public:
@@ -146,7 +157,8 @@ class SpaceCounter {
         if (groups % p != 0 || replica > job_.machine.control_domain_ipus) continue;
         if (job_.machine.power_of_two_ipus && (replica & (replica - 1)) != 0) continue;
         if (!holds(pins_.pipeline_stages, p) || !holds(pins_.replicas, groups / p)) continue;
-        count({mesh, p, groups / p});
+        for (const auto& [order, placements] : orders(mesh.size(), p, groups / p))
+          count({mesh, p, groups / p, order.ends_with('r') || groups == p, placements});
       }
     }
     out_.log10_with_cuts = static_cast<double>(std::log10(plans_));
@@ -179,6 +191,22 @@ class SpaceCounter {
       return m.ipus % t.size() != 0 || t.size() > m.links.domain_ipus || t.size() > m.control_domain_ipus ||
              (spec && (spec->heads % t.t1 != 0 || spec->hidden % t.size() != 0));
     });
+    return out;
+  }
+
+  // Each order that placements make of t, p and r, and how many do. In other orders than t, p, r a replica's IPUs are
+  // to lie in one domain and one program; where replicas are not outermost, those are all IPUs.
+  std::map<std::string, std::int64_t> orders(std::int64_t t, std::int64_t p, std::int64_t r) const {
+    std::map<std::string, std::int64_t> out;
+    const Machine& m = job_.machine;
+    const std::string usual = order_of(Placement::t_p_r, t, p, r);
+    for (const Placement placement : kPlacements) {
+      const auto& pinned = pins_.placement;
+      if (!pinned.empty() && std::find(pinned.begin(), pinned.end(), placement) == pinned.end()) continue;
+      const std::string order = order_of(placement, t, p, r);
+      const std::int64_t spans = r == 1 || order.back() == 'r' ? t * p : t * p * r;
+      if (order == usual || spans <= std::min(m.links.domain_ipus, m.control_domain_ipus)) ++out[order];
+    }
     return out;
   }
 
@@ -230,6 +258,7 @@ class SpaceCounter {
     const Machine& m = job_.machine;
     const std::int64_t replica = s.mesh.size() * s.stages;
     std::set<Location> out = {Location::streaming};
+    if (!s.lends) return out;
     if (replica < m.ipus) out.insert(Location::remote_ipu);
     // As many replicas further as fill a machine.
     std::int64_t next = replica;
@@ -326,7 +355,7 @@ class SpaceCounter {
   void add(const Shape& s, std::int64_t points, std::int64_t products) {
     const std::int64_t all = batches(s, 1);
     out_.points = plus(out_.points, times(all, points));
-    out_.products = plus(out_.products, times(all, products));
+    out_.products = plus(out_.products, times(times(all, products), s.placements));
   }
 
   // t shares nothing where it is one IPU.

@@ -45,6 +45,7 @@ class SettingLists {
     p.tensor_parallel = c_.mesh;
     p.pipeline_stages = c_.stages;
     p.replicas = c_.replicas;
+    p.placement = c_.placement;
     p.micro_batch = c_.micro_batch;
     p.gradient_accumulation = c_.accumulation;
     p.precision = pins_.precision;

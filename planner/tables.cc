@@ -17,7 +17,7 @@ namespace superstep {
 namespace {
 
 using MeshKey = std::tuple<std::int64_t, TensorParallel, bool>;  // micro-batch, mesh, activation sharding
-using UnitKey = std::tuple<MeshKey, std::int64_t, double, bool, DType, Serialisation, std::int64_t>;
+using UnitKey = std::tuple<MeshKey, std::int64_t, double, bool, DType, Serialisation, std::int64_t, std::int64_t>;
 
 MeshKey mesh_key(const TableKey& key) { return {key.micro_batch, key.mesh, key.split_activations}; }
 
@@ -77,7 +77,7 @@ struct Tables::State {
   Lazy<MeshKey, GraphSharding> shardings;
   Lazy<std::int64_t, SharedCosts> shared;  // by compute tiles
   Lazy<UnitKey, UnitTable> tables;
-  Lazy<std::pair<std::int64_t, std::int64_t>, ShardCosts> shard_costs;  // by replicas and IPUs of each
+  Lazy<std::pair<std::int64_t, std::int64_t>, ShardCosts> shard_costs;  // by replicas and their stride
 };
 
 Tables::Tables(const Job& job, const CostModel& model, bool collapse)
@@ -105,7 +105,8 @@ TableKey table_key(const Plan& plan) {
   key.proportion = plan.available_memory_proportion;
   key.accumulate = plan.gradient_accumulation > 1;
   key.serialisation = plan.serialisation;
-  key.replica_ipus = plan.tensor_parallel.size() * plan.pipeline_stages;
+  key.rank_stride = plan.strides().rank;
+  key.replica_stride = plan.strides().replica;
   key.split_activations = plan.activation_sharding == ActivationSharding::throughout;
   return key;
 }
@@ -150,9 +151,9 @@ const GraphFacts& Tables::facts(std::int64_t micro_batch) {
   return state_->graphs->by_micro_batch.get(micro_batch, make).facts;
 }
 
-const ShardCosts& Tables::shard_costs(std::int64_t replicas, std::int64_t replica_ipus) {
-  return state_->shard_costs.get({replicas, replica_ipus}, [&] {
-    return std::make_unique<ShardCosts>(model_, replicas, replica_ipus, divisors(replicas));
+const ShardCosts& Tables::shard_costs(std::int64_t replicas, std::int64_t replica_stride) {
+  return state_->shard_costs.get({replicas, replica_stride}, [&] {
+    return std::make_unique<ShardCosts>(model_, replicas, replica_stride, divisors(replicas));
   });
 }
 
@@ -184,10 +185,10 @@ const UnitTable& Tables::table(const TableKey& wanted) {
   TableKey key = wanted;
   key.collapse = collapse_;
   const Chip& chip = model_.machine().chip;
-  if (replicas_of_group(facts(key.micro_batch).graph) == 1) key.replica_ipus = 1;
+  if (replicas_of_group(facts(key.micro_batch).graph) == 1) key.replica_stride = 1;
   const MeshKey sharding_key = mesh_key(key);
   const UnitKey unit_key{sharding_key,           key.io_tiles,      key.proportion,  key.accumulate,
-                         key.precision.partials, key.serialisation, key.replica_ipus};
+                         key.precision.partials, key.serialisation, key.rank_stride, key.replica_stride};
   return state_->tables.get(unit_key, [&] {
     const GraphFacts& graph = facts(key.micro_batch);
     const GraphSharding& sharding = state_->shardings.get(sharding_key, [&] {

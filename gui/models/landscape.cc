@@ -35,6 +35,7 @@ void read_fields(LandscapePlan& plan) {
   plan.tensor_parallel = field_text(fields["tensor_parallel"]);
   plan.pipeline_stages = field_text(fields["pipeline_stages"]);
   plan.replicas = field_text(fields["replicas"]);
+  if (fields.contains("placement")) plan.placement = field_text(fields["placement"]);
   plan.micro_batch = field_text(fields["micro_batch"]);
   plan.gradient_accumulation = field_text(fields["gradient_accumulation"]);
   plan.recompute = field_text(fields["recompute"]);
@@ -119,7 +120,8 @@ const std::vector<LandscapeColor>& landscape_colors() {
                                                   {"samples/s", nullptr, kThroughputAxis},
                                                   {"step time, ms", nullptr, 2},
                                                   {"fullest tile, KiB", nullptr, kTileAxis},
-                                                  {"Streaming Memory per IPU, MiB", nullptr, 4}};
+                                                  {"Streaming Memory per IPU, MiB", nullptr, 4},
+                                                  {"placement", &LandscapePlan::placement}};
   return colors;
 }
 
@@ -256,6 +258,7 @@ TableContents landscape_table(const ReportPointer& report, std::shared_ptr<const
       field("g", &LandscapePlan::gradient_accumulation),
       {"IPUs", true, [=](int row) { return grouped(plan(row).ipus()); },
        [=](int row) { return exact(plan(row).ipus()); }},
+      {"Placement", false, [=](int row) { return at(row).placement; }},
   };
   out.strong = [=](int row) { return at(row).shown; };
   out.tip = [=](int row) {

@@ -12,6 +12,9 @@
 
 namespace superstep::gui {
 
+// Of reports from before plans had one.
+inline constexpr const char* kUsualPlacement = "t-p-r";
+
 struct LandscapePlan {
   const report::PlanSummary* summary = nullptr;
   std::shared_ptr<const report::PlanSummary> own = nullptr;  // keeps `summary` where it is not the report's
@@ -21,7 +24,7 @@ struct LandscapePlan {
   bool found = false;   // on the way: times and memory are the tables', nothing was lowered
   // Of plan_json; empty where it does not say.
   QString tensor_parallel = {}, pipeline_stages = {}, replicas = {}, micro_batch = {}, gradient_accumulation = {};
-  QString recompute = {}, phases = {};
+  QString recompute = {}, phases = {}, placement = kUsualPlacement;
   Fit fit() const { return fit_of(*summary); }
 };
 

@@ -74,20 +74,23 @@ SearchedCells load_cells(const ReportFile& report) {
   c.gradient_accumulation = report.column_integers("cell.gradient_accumulation");
   c.settings = report.column_reals("cell.settings");
   c.bound = report.column_reals("cell.bound");
-  check_rows(report, "cell", c.settings.size(), c.tensor_parallel, c.fate, c.pipeline_stages, c.replicas, c.micro_batch,
-             c.gradient_accumulation, c.bound);
+  c.placement = {{std::string(kUsualPlacement)}, std::vector<std::uint32_t>(c.settings.size())};
+  if (report.has_column("cell.placement")) c.placement = report.column_texts("cell.placement");
+  check_rows(report, "cell", c.settings.size(), c.tensor_parallel, c.placement, c.fate, c.pipeline_stages, c.replicas,
+             c.micro_batch, c.gradient_accumulation, c.bound);
   return c;
 }
 
 QString account_sentence(const report::Index& index, const SearchedCells& cells) {
   if (cells.size() == 0) return "";
   const double opened = cells.total("opened"), excluded = cells.total("excluded");
-  const double none = cells.total("does not fit"), sum = opened + excluded + none;
+  const double dominated = cells.total("dominated"), none = cells.total("does not fit");
+  const double sum = opened + excluded + dominated + none;
   QString out = QString(
                     "%1 settings in %2 cells: %3 in cells that were opened, %4 in cells excluded by their bound, "
-                    "%5 in cells where nothing fits.")
+                    "%5 in cells whose placement cannot be faster than another, %6 in cells where nothing fits.")
                     .arg(count(sum), grouped(static_cast<std::int64_t>(cells.size())), count(opened), count(excluded),
-                         count(none));
+                         count(dominated), count(none));
   const report::SearchSummary& search = index.search();
   out += QString(" %1 settings were cut in the best way, %2 excluded by bounds without it")
              .arg(count(search.explored()), count(search.pruned()));
@@ -109,6 +112,7 @@ TableContents cells_table(std::shared_ptr<const SearchedCells> cells) {
   out.columns = {{"t", true, [=](int row) { return text(cells->tensor_parallel[at(row)]).replace('x', " x "); }},
                  number("p", &SearchedCells::pipeline_stages),
                  number("r", &SearchedCells::replicas),
+                 {"Placement", false, [=](int row) { return text(cells->placement[at(row)]); }},
                  number("m", &SearchedCells::micro_batch),
                  number("g", &SearchedCells::gradient_accumulation),
                  {"Settings", true, [=](int row) { return count(cells->settings[at(row)]); },
@@ -123,6 +127,7 @@ TableContents cells_table(std::shared_ptr<const SearchedCells> cells) {
   out.tip = [=](int row) -> QString {
     const std::string& fate = cells->fate[at(row)];
     if (fate == "excluded") return "None of its plans can be faster than the best that was found.";
+    if (fate == "dominated") return "None of its plans can be faster than with the same degrees in another placement.";
     return fate == "opened" ? "Its settings were searched one by one or excluded by their own bounds."
                             : "The bound on memory proves that none of its plans fits.";
   };
@@ -135,7 +140,8 @@ int cell_of(const SearchedCells& cells, const LandscapePlan& plan) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (same(cells.pipeline_stages[i], plan.pipeline_stages) && same(cells.replicas[i], plan.replicas) &&
         same(cells.micro_batch[i], plan.micro_batch) &&
-        same(cells.gradient_accumulation[i], plan.gradient_accumulation) && text(cells.tensor_parallel[i]) == mesh) {
+        same(cells.gradient_accumulation[i], plan.gradient_accumulation) && text(cells.tensor_parallel[i]) == mesh &&
+        text(cells.placement[i]) == plan.placement) {
       return static_cast<int>(i);
     }
   }

@@ -86,22 +86,23 @@ Cycles CostModel::collective(CollectiveKind kind, GroupShape group, Bytes bytes,
   return cycles(Seconds(seconds)) + (along ? Cycles(0) : machine_.links.external_sync);
 }
 
-Cycles CostModel::copy(Bytes bytes, std::int64_t stride) const {
+// Latencies count members, so that rates decide where equally many are inside of a domain.
+bool CostModel::is_no_faster(GroupShape a, GroupShape b) const {
+  const CollectivePath of_a = path(a), of_b = path(b);
+  return of_a.inside == of_b.inside && of_a.ring_rate <= of_b.ring_rate && of_a.gateway_rate <= of_b.gateway_rate;
+}
+
+bool CostModel::is_no_faster(std::int64_t a, std::int64_t b) const { return neighbour_rate(a) <= neighbour_rate(b); }
+
+Cycles CostModel::copy(Bytes bytes, std::int64_t stride, GroupShape holders) const {
   if (bytes.value == 0) return Cycles(0);
-  BytesPerSecond rate;
-  {
-    std::lock_guard lock(state_->mutex);
-    auto it = state_->neighbours.find(stride);
-    if (it == state_->neighbours.end())
-      it = state_->neighbours.emplace(stride, state_->links->neighbour_rate(stride)).first;
-    rate = it->second;
-  }
+  const BytesPerSecond rate = neighbour_rate(stride);
   const Cycles fixed = cycles(machine_.links.hop_latency * 2.0) + machine_.links.external_sync;
   const Cycles whole = cycles(transfer_time(bytes, rate)) + fixed;
-  if (stride == 1) return whole;
+  if (holders.size == 1) return whole;
   // What every IPU of the group holds can also be sent in slices and joined on the other side.
-  const Cycles sliced = cycles(transfer_time(share(bytes, stride), rate)) + fixed +
-                        collective(CollectiveKind::all_gather, {stride, 1}, bytes);
+  const Cycles sliced = cycles(transfer_time(share(bytes, holders.size), rate)) + fixed +
+                        collective(CollectiveKind::all_gather, holders, bytes);
   return std::min(whole, sliced);
 }
 
@@ -118,6 +119,14 @@ BytesPerSecond CostModel::streaming_rate(Location from, std::int64_t stride) con
       calibration_.streaming_factor);
   // Every machine lends to as many IPUs as it has, so their share of its memory's rate is as at home.
   return from == Location::remote_machine ? std::min(rate, shifted_rate(stride)) : rate;
+}
+
+BytesPerSecond CostModel::neighbour_rate(std::int64_t stride) const {
+  std::lock_guard lock(state_->mutex);
+  auto it = state_->neighbours.find(stride);
+  if (it == state_->neighbours.end())
+    it = state_->neighbours.emplace(stride, state_->links->neighbour_rate(stride)).first;
+  return it->second;
 }
 
 BytesPerSecond CostModel::shifted_rate(std::int64_t stride) const {
@@ -166,7 +175,7 @@ TermCycles CostModel::step(const Step& s) const {
       t[s.term] += collective(s.collective, s.group, s.tile_bytes, s.along).value;
       break;
     case StepKind::copy:
-      t[s.term] += copy(s.tile_bytes, s.group.stride).value;
+      t[s.term] += copy(s.tile_bytes, s.group.stride, s.holders).value;
       break;
     case StepKind::load:
     case StepKind::store:

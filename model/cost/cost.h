@@ -47,9 +47,13 @@ class CostModel {
   // operand of a reduce-scatter, the result of an all-gather.
   // `along`: it travels with another one, whose hops and sync serve both.
   Cycles collective(CollectiveKind kind, GroupShape group, Bytes bytes, bool along = false) const;
-  // Pipeline boundary: every IPU sends `bytes` to the IPU `stride` further, both directions at once;
-  // `stride` is the tensor-parallel group, whose IPUs hold the same.
-  Cycles copy(Bytes bytes, std::int64_t stride) const;
+  // Whether no collective over `a` takes less than the same over `b`, which has as many members.
+  bool is_no_faster(GroupShape a, GroupShape b) const;
+  // Whether no copy does from neighbours `a` apart than from those `b` apart, where the holders are the same.
+  bool is_no_faster(std::int64_t a, std::int64_t b) const;
+  // Pipeline boundary: every IPU sends `bytes` to the IPU `stride` further, both directions at once; `holders` are the
+  // IPUs that hold the same.
+  Cycles copy(Bytes bytes, std::int64_t stride, GroupShape holders) const;
   // One IPU, one direction; not in_processor. Remote memory is `stride` IPUs further (lender_stride), for all IPUs at
   // once.
   Cycles streaming(Bytes bytes, Location from, std::int64_t stride) const;
@@ -70,6 +74,7 @@ class CostModel {
 
  private:
   CollectivePath path(GroupShape group) const;
+  BytesPerSecond neighbour_rate(std::int64_t stride) const;
   BytesPerSecond shifted_rate(std::int64_t stride) const;
   Machine machine_;
   Calibration calibration_;

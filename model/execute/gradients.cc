@@ -61,7 +61,7 @@ Local join_weight_slices(const std::vector<LocalPtr>& weights, const ReplicatedT
 }
 
 std::vector<std::int64_t> replicas_with(const Plan& plan, GroupShape group, std::int64_t r) {
-  const std::int64_t stride = group.stride / (plan.tensor_parallel.size() * plan.pipeline_stages);
+  const std::int64_t stride = group.stride / plan.strides().replica;
   const std::int64_t first = r - r / stride % group.size * stride;
   std::vector<std::int64_t> members;
   for (std::int64_t i = 0; i < group.size; ++i) members.push_back(first + i * stride);

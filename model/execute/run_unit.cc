@@ -41,8 +41,9 @@ const Step* tiled_step(std::span<const Step> steps) {
   return nullptr;
 }
 
-int mesh_dimension(const Step& step, TensorParallel mesh) {
-  return mesh.t1 > 1 && step.group.size == mesh.t1 && step.group.stride == mesh.t2 ? 0 : 1;
+int mesh_dimension(const Step& step, const Plan& plan) {
+  const TensorParallel mesh = plan.tensor_parallel;
+  return mesh.t1 > 1 && step.group == mesh_group(mesh, 0, plan.strides().rank) ? 0 : 1;
 }
 
 void find_forward_calls(const Node& node, const Program& program, std::map<UnitId, FunctionId>& out) {
@@ -293,7 +294,7 @@ void UnitRunner::convert(std::span<const Step> steps, OpId op, int operand, std:
   const TensorId t = operand >= 0 ? use.inputs[k] : use.outputs[k];
   for (const Step& step : steps) {
     if (step.kind != StepKind::collective || step.data != Data::operands || step.operands[0] != operand) continue;
-    const int j = mesh_dimension(step, cluster_.mesh());
+    const int j = mesh_dimension(step, plan_);
     if (j == 1) take_slices(graph_.info(t).shape, to, ranks);
     const Bytes before = largest_bytes(ranks, graph_.info(t).type);
     run_collective(

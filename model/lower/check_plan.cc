@@ -26,6 +26,11 @@ std::string check_degrees(const Plan& plan, const Machine& machine, bool trainin
     return "tensor_parallel x pipeline_stages = " + number(t.size() * plan.pipeline_stages) + " is more than the " +
            number(machine.control_domain_ipus) + " IPUs one program can span";
   }
+  const std::int64_t together = std::min(machine.links.domain_ipus, machine.control_domain_ipus);
+  if (!lies_within(together, plan.placement, t.size(), plan.pipeline_stages, plan.replicas)) {
+    return "placement " + std::string(name_of(plan.placement)) + " spreads a replica over " + number(plan.ipus()) +
+           " IPUs, more than the " + number(together) + " that one program and one IPU-Link domain can span";
+  }
   const std::int64_t replica = t.size() * plan.pipeline_stages;
   if (machine.power_of_two_ipus && (replica & (replica - 1)) != 0) {
     return "a replica of " + number(replica) + " IPUs is not a power of two, which " + machine.name + " asks for";
@@ -65,6 +70,9 @@ std::string check_lenders(const Plan& plan, const Machine& machine) {
     const std::string instead = "; use streaming, or more replicas";
     if (has_lender(plan, location, machine)) continue;
     const std::int64_t replica = plan.tensor_parallel.size() * plan.pipeline_stages;
+    if (!plan.replicas_outermost())
+      return field + " needs whole replicas beyond its own, but placement " + std::string(name_of(plan.placement)) +
+             " has their IPUs among each other; use streaming, or placement t-p-r";
     if (location == Location::remote_ipu)
       return field + " needs an IPU outside of the replica, but its " + number(replica) + " IPUs are all of " +
              machine.name + instead;

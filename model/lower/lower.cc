@@ -33,7 +33,8 @@ void serial_copy(const Lowering& l, Node& loop, std::int64_t s, Data data) {
   const StageSpan &from = l.held.spans[static_cast<std::size_t>(s) - 1],
                   &to = l.held.spans[static_cast<std::size_t>(s)];
   if (from.ipu == to.ipu) return;
-  add_copy(l, loop, l.table.boundary_bytes(static_cast<std::size_t>(to.begin)), {data, {unit_id(to.begin)}});
+  add_copy(l, loop, "stage boundaries", Term::copy, l.table.boundary_bytes(static_cast<std::size_t>(to.begin)),
+           {data, {unit_id(to.begin)}});
 }
 
 void serial_stages(Lowering& l, Node& loop) {
@@ -69,7 +70,7 @@ void boundary_copies(const Lowering& l, Node& loop) {
     widest = std::max(widest, l.table.boundary_bytes(static_cast<std::size_t>(l.held.spans[s].begin)));
     cargo.units.push_back(unit_id(l.held.spans[s].begin));
   }
-  if (widest.value > 0) add_copy(l, loop, widest, std::move(cargo));
+  if (widest.value > 0) add_copy(l, loop, "stage boundaries", Term::copy, widest, std::move(cargo));
 }
 
 // Weights that live outside the processor between steps come in once; the update takes them back.

@@ -97,7 +97,7 @@ Node phase_work(Lowering& l, std::int64_t j, bool forward) {
     widest = std::max(widest, l.table.boundary_bytes(static_cast<std::size_t>(mine[s].begin)));
     cargo.units.push_back(unit_id(mine[s].begin));
   }
-  if (widest.value > 0) add_copy(l, loop, widest, std::move(cargo));
+  if (widest.value > 0) add_copy(l, loop, "stage boundaries", Term::copy, widest, std::move(cargo));
   loop.children.push_back(fixed("per micro-batch", l.table.model().calibration().micro_batch_fixed));
   if (depth > 1)
     loop.children.push_back(fixed("per pipeline cycle", l.table.model().calibration().pipeline_cycle_fixed));

@@ -80,10 +80,10 @@ void forward_calls(Lowering& l, Node& to, const StageSpan& s, std::int64_t lag, 
 void join_boundary(const Lowering& l, Node& to, const std::string& name, std::int64_t unit, Data data) {
   if (l.plan.activation_sharding == ActivationSharding::none) return;
   const Boundary& b = l.table.boundary(static_cast<std::size_t>(unit));
-  const TensorParallel& t = l.plan.tensor_parallel;
-  add_collective(to, name, CollectiveKind::all_gather, Term::tensor_collective, {t.size(), 1}, b.gather_all,
+  const GroupShape all = mesh_of(l.plan), rest = mesh_group(l.plan.tensor_parallel, 1, all.stride);
+  add_collective(to, name, CollectiveKind::all_gather, Term::tensor_collective, all, b.gather_all,
                  {data, {unit_id(unit)}});
-  add_collective(to, name, CollectiveKind::all_gather, Term::tensor_collective, {t.t2, 1}, b.gather_rest,
+  add_collective(to, name, CollectiveKind::all_gather, Term::tensor_collective, rest, b.gather_rest,
                  {data, {unit_id(unit)}});
 }
 
@@ -120,9 +120,10 @@ void add_streamed(const Lowering& l, Node& to, std::string name, StepKind kind, 
   to.children.push_back(std::move(n));
 }
 
-void add_copy(const Lowering& l, Node& to, Bytes bytes, Cargo cargo) {
-  Node n = step("stage boundaries", StepKind::copy, Term::copy, bytes, std::move(cargo));
-  n.step.group = GroupShape{2, l.plan.tensor_parallel.size()};
+void add_copy(const Lowering& l, Node& to, std::string name, Term term, Bytes bytes, Cargo cargo) {
+  Node n = step(std::move(name), StepKind::copy, term, bytes, std::move(cargo));
+  n.step.group = GroupShape{2, l.plan.strides().stage};
+  n.step.holders = mesh_of(l.plan);
   to.children.push_back(std::move(n));
 }
 

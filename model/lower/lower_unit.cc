@@ -175,8 +175,7 @@ class UnitLowering {
       step.data = data;
       step.operands = {conversion.operand};
       step.tile_bytes = conversion.bytes;
-      step.group = conversion.mesh == 0 ? GroupShape{c_.sharding.mesh.t1, c_.sharding.mesh.t2}
-                                        : GroupShape{c_.sharding.mesh.t2, 1};
+      step.group = mesh_group(c_.sharding.mesh, conversion.mesh, c_.rank_stride);
       // Sums need a second buffer; a gather fills what gathered() counts, a scatter receives one part at a time.
       const bool sums = conversion.kind == CollectiveKind::all_reduce || conversion.kind == CollectiveKind::all_to_all;
       step.temporary = share(conversion.bytes, sums ? c_.tiles : c_.tiles * step.group.size);
@@ -244,7 +243,7 @@ class UnitLowering {
       if (pass_ == Pass::update)
         join_update_sums(op, space, position);
       else if (op.def->name == "reduce" && op.attrs.integer("across") > 1)
-        join_replicas(Data::statistics, {op.attrs.integer("across"), c_.replica_ipus}, 0, position);
+        join_replicas(Data::statistics, {op.attrs.integer("across"), c_.replica_stride}, 0, position);
     }
     collectives(sharding, false, position);
     for (std::size_t k = 0; k < op.outputs.size(); ++k) {
@@ -511,6 +510,10 @@ Bytes vertex_code(const VertexSet& kinds) {
     if (kinds[i]) total += ops[i]->vertex_code;
   }
   return total;
+}
+
+GroupShape mesh_group(TensorParallel mesh, int dimension, std::int64_t rank_stride) {
+  return dimension == 0 ? GroupShape{mesh.t1, mesh.t2 * rank_stride} : GroupShape{mesh.t2, rank_stride};
 }
 
 Function lower_unit(const UnitContext& context, UnitId unit, Pass pass) {

@@ -20,9 +20,13 @@ struct UnitContext {
   DType partials = DType::fp16;
   bool accumulate = true;  // gradients are added to an accumulator (several micro-batches per step)
   Serialisation serialisation;
-  GroupShape update_group;        // update pass: replicas that share the work of one update
-  std::int64_t replica_ipus = 1;  // t * p: from a replica to the next, where a statistics group goes on
+  GroupShape update_group;  // update pass: replicas that share the work of one update
+  std::int64_t rank_stride = 1;
+  std::int64_t replica_stride = 1;  // from a replica to the next, where a statistics group goes on
 };
+
+// The IPUs of one dimension of a mesh, 0 for t1 and 1 for t2, whose neighbours are `rank_stride` apart.
+GroupShape mesh_group(TensorParallel mesh, int dimension, std::int64_t rank_stride);
 
 Function lower_unit(const UnitContext& context, UnitId unit, Pass pass);
 

@@ -80,11 +80,8 @@ void join_tied_gradients(const Lowering& l, Node& to, std::int64_t phase) {
   for (const Tie& tie : ties(l.plan, l.table.facts())) {
     const Bytes bytes = tied_gradients(l.table, l.plan, tie);
     const Cargo cargo{Data::tied_gradients, {unit_id(tie.borrower)}};
-    if (tie.same_phase && tie.owner_ipu != tie.borrower_ipu && (phase < 0 || tie.owner_phase == phase)) {
-      Node n = step("tied gradients", StepKind::copy, Term::gradient_collective, bytes, cargo);
-      n.step.group = GroupShape{2, l.plan.tensor_parallel.size()};
-      to.children.push_back(std::move(n));
-    }
+    if (tie.same_phase && tie.owner_ipu != tie.borrower_ipu && (phase < 0 || tie.owner_phase == phase))
+      add_copy(l, to, "tied gradients", Term::gradient_collective, bytes, cargo);
     if (tie.same_phase) continue;
     if (tie.borrower_phase == phase)
       spill_tied(l, to, "store tied gradients", StepKind::store, tie.borrower_ipu, bytes, cargo);
@@ -99,9 +96,7 @@ void return_tied_weights(const Lowering& l, Node& to) {
     const Bytes bytes = sharded(l.table.row(static_cast<std::size_t>(tie.borrower)).borrowed_bytes,
                                 l.plan.replicated_tensor_sharding.weights);
     const Cargo cargo{Data::tied_weights, {unit_id(tie.borrower)}};
-    Node n = step("tied weights", StepKind::copy, Term::gradient_collective, bytes, cargo);
-    n.step.group = GroupShape{2, l.plan.tensor_parallel.size()};
-    to.children.push_back(std::move(n));
+    add_copy(l, to, "tied weights", Term::gradient_collective, bytes, cargo);
     Node on = sequence("IPU " + std::to_string(tie.borrower_ipu));
     on.ipu = tie.borrower_ipu;
     add_streamed(l, on, "store tied weights", StepKind::store, bytes, l.plan.location.weights, cargo);

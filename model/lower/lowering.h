@@ -30,8 +30,8 @@ void add_streamed(const Lowering& l, Node& to, std::string name, StepKind kind, 
                   Cargo cargo = {});
 // Joins what crosses into `unit`, or its gradients, where it is stored in shards over t.
 void join_boundary(const Lowering& l, Node& to, const std::string& name, std::int64_t unit, Data data);
-// From each stage to the next.
-void add_copy(const Lowering& l, Node& to, Bytes bytes, Cargo cargo);
+// From each IPU to that of another stage.
+void add_copy(const Lowering& l, Node& to, std::string name, Term term, Bytes bytes, Cargo cargo);
 
 // Gradients become new weights (lower_update.cc). phase -1: all of an IPU group's units.
 void update_of(Lowering& l, Node& to, std::int64_t ipu, std::int64_t phase);

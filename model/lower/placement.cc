@@ -38,6 +38,8 @@ std::int64_t lender_stride(const Plan& plan, Location location, std::int64_t per
 }
 
 bool has_lender(const Plan& plan, Location location, const Machine& machine) {
+  const bool remote = location == Location::remote_ipu || location == Location::remote_machine;
+  if (remote && !plan.replicas_outermost()) return false;
   const std::int64_t stride = lender_stride(plan, location, machine.ipus_per_machine);
   // The last ones go round to the first, which must be on another machine as well.
   if (location == Location::remote_machine) return stride + machine.ipus_per_machine <= machine.ipus;
@@ -100,11 +102,8 @@ std::int64_t stash_depth(Schedule schedule, std::int64_t from_end) {
   return schedule == Schedule::interleaved ? from_end + 1 : 2 * from_end + 1;
 }
 
-GroupShape replica_group(const Plan& plan) {
-  return {plan.replicas, plan.tensor_parallel.size() * plan.pipeline_stages};
-}
-GroupShape shard_group(const Plan& plan, std::int64_t degree) {
-  return {degree, plan.tensor_parallel.size() * plan.pipeline_stages};
-}
+GroupShape mesh_of(const Plan& plan) { return {plan.tensor_parallel.size(), plan.strides().rank}; }
+GroupShape replica_group(const Plan& plan) { return {plan.replicas, plan.strides().replica}; }
+GroupShape shard_group(const Plan& plan, std::int64_t degree) { return {degree, plan.strides().replica}; }
 
 }  // namespace superstep

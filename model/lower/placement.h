@@ -27,9 +27,10 @@ const StageSpan& span_of(const std::vector<StageSpan>& spans, UnitId unit);
 bool update_loads(const Plan& plan);
 // Where remote memory is: IPU i uses that of IPU i + stride, the last ones that of the first, which is outside of i's
 // own replica and, for remote_machine, of its IPU-Machine. The lender runs the same stage of another replica and lends
-// as much as it borrows. 1 for memory that is not remote.
+// as much as it borrows. 1 for memory that is not remote. Replicas are outermost.
 std::int64_t lender_stride(const Plan& plan, Location location, std::int64_t per_machine);
-// Whether there is such a lender, for each IPU of the machine; true for memory that is not remote.
+// Whether there is such a lender, for each IPU of the machine; true for memory that is not remote. Other replicas are
+// outside of an IPU's own machine where replicas are outermost.
 bool has_lender(const Plan& plan, Location location, const Machine& machine);
 
 // How accumulators are sharded, and where they are between micro-batches. Those of a phase that does all its
@@ -60,6 +61,8 @@ std::int64_t stash_depth(Schedule schedule, std::int64_t from_end);
 // Bytes that the shards of `bytes` take on one holder.
 inline Bytes sharded(Bytes bytes, std::int64_t degree) { return share(bytes, degree); }
 
+// All IPUs of a mesh: what crosses from stage to stage they may hold alike.
+GroupShape mesh_of(const Plan& plan);
 // Who takes part in a gradient exchange and in a sharding of the given degree: replicas of one stage and rank.
 GroupShape replica_group(const Plan& plan);
 GroupShape shard_group(const Plan& plan, std::int64_t degree);

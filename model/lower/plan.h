@@ -23,6 +23,24 @@ enum class LoadSchedule : std::uint8_t { preload, on_demand };
 // when it is fetched), or all that lies between a layer's split products.
 enum class ActivationSharding : std::uint8_t { none, stored, throughout };
 
+// How t, p and r count the IPUs, innermost first: with t_p_r the IPUs of a mesh are neighbours on the links, then come
+// the stages of a pipeline, then replicas.
+enum class Placement : std::uint8_t { t_p_r, p_t_r, t_r_p, p_r_t, r_t_p, r_p_t };
+inline constexpr std::array kPlacements = {Placement::t_p_r, Placement::p_t_r, Placement::t_r_p,
+                                           Placement::p_r_t, Placement::r_t_p, Placement::r_p_t};
+
+// IPUs from one to the next of a mesh (of its inner dimension), of a pipeline, and of the replicas.
+struct Strides {
+  std::int64_t rank = 1, stage = 1, replica = 1;
+  friend bool operator==(const Strides&, const Strides&) = default;
+};
+// Of meshes of `t` IPUs, `p` stages and `r` replicas. The stride of what there is one of means nothing: 1.
+Strides strides(Placement placement, std::int64_t t, std::int64_t p, std::int64_t r);
+// The placements that differ in their strides, in the order of kPlacements: all others are one of these.
+std::vector<Placement> placements(std::int64_t t, std::int64_t p, std::int64_t r);
+// Whether the IPUs of each replica are among `most` that follow each other, as placements other than t_p_r have to be.
+bool lies_within(std::int64_t most, Placement placement, std::int64_t t, std::int64_t p, std::int64_t r);
+
 // IPUs that share each layer's tensors, as a mesh of one or two dimensions.
 struct TensorParallel {
   std::int64_t t1 = 1, t2 = 1;
@@ -62,6 +80,7 @@ struct Plan {
   TensorParallel tensor_parallel;
   std::int64_t pipeline_stages = 1;
   std::int64_t replicas = 1;
+  Placement placement = Placement::t_p_r;
   std::int64_t micro_batch = 1;
   std::int64_t gradient_accumulation = 1;
   // Stages as runs of units: the first unit of each, ascending from 0. There may be one stage more
@@ -85,6 +104,9 @@ struct Plan {
   Serialisation serialisation;
 
   std::int64_t ipus() const { return tensor_parallel.size() * pipeline_stages * replicas; }
+  Strides strides() const;
+  // Each replica's IPUs are next to each other.
+  bool replicas_outermost() const;
   std::int64_t replica_batch() const { return micro_batch * gradient_accumulation; }
   std::int64_t global_batch() const { return replica_batch() * replicas; }
   bool phased() const { return phases.size() > 1 || phase_order == PhaseOrder::micro_batch_outer; }
@@ -97,6 +119,7 @@ std::string label(const Plan& plan);
 // The fields as a job pins them; from_json is the inverse on to_json's output.
 nlohmann::json to_json(const Plan& plan);
 
+std::string_view name_of(Placement v);
 std::string_view name_of(Schedule v);
 std::string_view name_of(Recompute v);
 std::string_view name_of(Location v);

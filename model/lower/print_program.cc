@@ -136,6 +136,7 @@ void print_step(std::ostream& out, const Step& s) {
     out << " " << s.vector.value << " cycles";
   } else {
     out << " " << s.tile_bytes.value << " B";
+    if (s.kind == StepKind::copy) out << ", " << s.group.stride << " IPUs further";
     if (s.location == Location::remote_machine || s.location == Location::remote_ipu)
       out << ", " << name_of(s.location) << " " << s.group.stride << " IPUs further";
   }

@@ -107,6 +107,7 @@ struct Step {
   CollectiveKind collective = CollectiveKind::all_reduce;
   bool along = false;                       // collective: its bytes travel with those of another one
   GroupShape group;                         // collective: who takes part; copy, remote load and store: the stride
+  GroupShape holders;                       // copy: IPUs that hold the same, and may send slices of it
   Location location = Location::streaming;  // load, store: the other end
   Bytes temporary;                          // per tile, while the step runs
   Bytes live;                               // activations live on a tile while it runs, temporaries excluded

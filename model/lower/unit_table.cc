@@ -34,7 +34,8 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
                key.accumulate,
                key.serialisation,
                {},
-               key.replica_ipus},
+               key.rank_stride,
+               key.replica_stride},
       model_(model),
       key_(key),
       training_(training),
@@ -172,8 +173,7 @@ ShardRules shard_rules(const TableKey& key, const Chip& chip) {
 
 CollectiveTime collective_time(const CostModel& model, TensorParallel mesh) {
   return [&model, mesh](CollectiveKind kind, int dimension, Bytes bytes) {
-    const GroupShape group = dimension == 0 ? GroupShape{mesh.t1, mesh.t2} : GroupShape{mesh.t2, 1};
-    return model.seconds(model.collective(kind, group, bytes));
+    return model.seconds(model.collective(kind, mesh_group(mesh, dimension, 1), bytes));
   };
 }
 

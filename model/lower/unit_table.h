@@ -39,7 +39,8 @@ struct TableKey {
   bool accumulate = true;
   bool split_activations = false;  // ActivationSharding::throughout
   Serialisation serialisation;
-  std::int64_t replica_ipus = 1;  // t * p; counts where statistics groups go on over replicas
+  std::int64_t rank_stride = 1;
+  std::int64_t replica_stride = 1;  // counts where statistics groups go on over replicas
   bool collapse = true;  // equal units share a row; false: each is lowered and costed on its own, for comparison
   friend bool operator==(const TableKey&, const TableKey&) = default;
 };
@@ -123,6 +124,7 @@ double product_flops(const GraphFacts& facts, UnitId unit, Pass pass);
 
 // The share of work of one op on one IPU, for choosing splits: multiply rate or vector rate of all tiles.
 WorkTime work_time(const Graph& graph, const Chip& chip);
+// For the same: between neighbours, so that all placements have the same splits.
 CollectiveTime collective_time(const CostModel& model, TensorParallel mesh);
 
 // How tensors are split for tables of this key.

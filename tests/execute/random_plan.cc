@@ -109,6 +109,11 @@ Plan draw_plan(Dice& dice, const GraphSpec& spec, std::int64_t units) {
     draw_phases(dice, plan, units);
   else
     draw_pipeline(dice, plan, units, spec.training());
+  // Elsewhere on the links the numbers are the same.
+  if (dice.one_in(3)) {
+    const std::vector<Placement> orders = placements(plan.tensor_parallel.size(), plan.pipeline_stages, plan.replicas);
+    plan.placement = orders[static_cast<std::size_t>(dice.below(std::ssize(orders)))];
+  }
   draw_memory(dice, plan);
   draw_sharding(dice, plan);
   plan.precision.weights = plan.precision.activations = spec.type;

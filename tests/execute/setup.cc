@@ -144,7 +144,7 @@ struct Lowered::Tables {
         table(facts, sharding, model, shared,
               TableKey{plan.tensor_parallel, plan.micro_batch, plan.precision, plan.io_tiles,
                        plan.available_memory_proportion, plan.gradient_accumulation > 1, splits(plan),
-                       plan.serialisation, plan.tensor_parallel.size() * plan.pipeline_stages},
+                       plan.serialisation, plan.strides().rank, plan.strides().replica},
               !graph.updates.empty()) {}
 };
 

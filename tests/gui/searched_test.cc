@@ -92,9 +92,9 @@ TEST_F(Searched, TheCellsTableHasTheReportsNumbers) {
   }
   LandscapePlan plan;
   plan.tensor_parallel = "1", plan.pipeline_stages = "2", plan.replicas = "8", plan.micro_batch = "1";
-  plan.gradient_accumulation = "192";
+  plan.gradient_accumulation = "192", plan.placement = "p-r-t";
   EXPECT_EQ(cell_of(*cells, plan), 1);
-  plan.replicas = "9";
+  plan.placement = "t-p-r";
   EXPECT_EQ(cell_of(*cells, plan), -1);
 }
 

@@ -148,10 +148,10 @@ TEST(ToyLinks, AllReduceAlongAColumn) {
 
 TEST(ToyLinks, StageCopy) {
   // Over the rung: 1000 / 2, two hops' latency of 10, sync 20.
-  EXPECT_EQ(CostModel(toy(2), nothing_fitted()).copy(Bytes(1000), 1), Cycles(540));
+  EXPECT_EQ(CostModel(toy(2), nothing_fitted()).copy(Bytes(1000), 1, {1, 1}), Cycles(540));
   // In a column, IPU i to i + 2, for a group of two: whole over the rail 1000 + 20 + 20; in halves 500 + 40 and then
   // an all-gather over the rung, 280.
-  EXPECT_EQ(CostModel(toy(8), nothing_fitted()).copy(Bytes(1000), 2), Cycles(820));
+  EXPECT_EQ(CostModel(toy(8), nothing_fitted()).copy(Bytes(1000), 2, {2, 1}), Cycles(820));
 }
 
 TEST(ToyMemory, StreamingLoadAndHost) {

@@ -74,6 +74,7 @@ json draw_pins(Draw& draw, bool training) {
   maybe<json>(draw, 20, plan, "tensor_parallel", {1, 2, {{"min", 1}, {"max", 3}}});
   maybe<json>(draw, 25, plan, "pipeline_stages", {1, 2, 3, {1, 2}, {{"min", 2}}});
   maybe<json>(draw, 10, plan, "replicas", {1, 2, {{"min", 2}}});
+  maybe<json>(draw, 30, plan, "placement", {"t-p-r", "p-t-r", {"t-p-r", "r-p-t"}, {"p-r-t", "r-t-p"}});
   maybe<json>(draw, 15, plan, "schedule", {"sequential", "grouped", {"interleaved", "grouped"}});
   maybe<json>(draw, 15, plan, "phases", {1, 2, 3});
   maybe<json>(draw, 10, plan, "phase_order", {"phase_outer", "micro_batch_outer"});

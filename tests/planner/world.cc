@@ -54,6 +54,13 @@ Plan draw_common(World& world, Draw& draw) {
   do p.pipeline_stages = draw.of(most);
   while (p.pipeline_stages > 4);
   p.replicas = ipus / p.tensor_parallel.size() / p.pipeline_stages;
+  const Machine& m = world.job.machine;
+  std::vector<Placement> orders = placements(p.tensor_parallel.size(), p.pipeline_stages, p.replicas);
+  std::erase_if(orders, [&](Placement order) {
+    return !lies_within(std::min(m.links.domain_ipus, m.control_domain_ipus), order, p.tensor_parallel.size(),
+                        p.pipeline_stages, p.replicas);
+  });
+  p.placement = draw.chance(50) ? Placement::t_p_r : draw.of(orders);
   p.micro_batch = draw.of<std::int64_t>({1, 2});
   auto& rts = p.replicated_tensor_sharding;
   rts.optimizer_state = draw.of(divisors_of(p.replicas));
@@ -86,11 +93,9 @@ Plan draw_pipeline(World& world, Draw& draw) {
   p.gradient_accumulation = 2 * stages - 1 + draw.below(20);
   p.schedule = draw.of<Schedule>({Schedule::grouped, Schedule::interleaved, Schedule::sequential});
   std::vector<Location> places = {Location::in_processor, Location::streaming};
-  if (p.replicas > 1) places.push_back(Location::remote_ipu);
-  if (p.replicas * p.pipeline_stages * p.tensor_parallel.size() >=
-      lender_stride(p, Location::remote_machine, world.job.machine.ipus_per_machine) +
-          world.job.machine.ipus_per_machine)
-    places.push_back(Location::remote_machine);
+  for (const Location at : {Location::remote_ipu, Location::remote_machine}) {
+    if (has_lender(p, at, world.job.machine)) places.push_back(at);
+  }
   const auto outside = [&] {
     return places[1 + static_cast<std::size_t>(draw.below(static_cast<std::int64_t>(places.size()) - 1))];
   };
@@ -107,8 +112,9 @@ Plan draw_phases(World& world, Draw& draw) {
   p.phase_groups = p.pipeline_stages % 2 == 0 && draw.chance(30) ? 2 : 1;
   p.phase_order = draw.chance(25) ? PhaseOrder::micro_batch_outer : PhaseOrder::phase_outer;
   p.location.weights = p.location.optimizer_state = p.location.activations = Location::streaming;
-  if (p.replicas > 1 && draw.chance(30)) p.location.weights = Location::remote_ipu;
-  if (p.replicas > 1 && draw.chance(30)) p.location.activations = Location::remote_ipu;
+  const bool lends = has_lender(p, Location::remote_ipu, world.job.machine);
+  if (lends && draw.chance(30)) p.location.weights = Location::remote_ipu;
+  if (lends && draw.chance(30)) p.location.activations = Location::remote_ipu;
   p.io_tiles = draw.of<std::int64_t>({0, 32});
   p.load = p.io_tiles > 0 && draw.chance(60) ? LoadSchedule::preload : LoadSchedule::on_demand;
   p.location.code = draw.chance(25) ? Location::streaming : Location::in_processor;

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cells that are left out for the sake of another placement.
+#include "planner/cell_bound.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "planner/evaluate.h"
+#include "tests/planner/world.h"
+
+namespace superstep {
+namespace {
+
+using test::Draw;
+using test::World;
+
+Cell cell_of(const Plan& plan) {
+  return {plan.tensor_parallel, plan.pipeline_stages,       plan.replicas,
+          plan.micro_batch,     plan.gradient_accumulation, plan.placement};
+}
+
+std::int64_t cycles_of(World& world, const Plan& plan) {
+  return evaluate(Setting(world.table(plan), plan, world.job.optimizer, plan.phased()), plan).cycles;
+}
+
+// Any plan of a cell, not its best ones alone.
+TEST(CellBounds, DominatedPlacementsHaveNoFasterPlan) {
+  Draw draw(7);
+  World world(
+      test::small_job("gpt2-small", {{"layers", 2}, {"hidden", 128}, {"heads", 4}, {"vocabulary", 4000}}, "ipu-pod16"));
+  const CellBounds bounds(world.tables);
+  int dominated = 0, others = 0;
+  for (int k = 0; k < 60; ++k) {
+    Plan plan = k % 2 == 0 ? test::draw_pipeline(world, draw) : test::draw_phases(world, draw);
+    const Locations& at = plan.location;
+    for (const Location l : {at.weights, at.gradients, at.optimizer_state, at.activations}) {
+      if (l == Location::remote_ipu || l == Location::remote_machine) plan.location = {};
+    }
+    if (plan.phased()) plan.location.weights = plan.location.optimizer_state = Location::streaming;
+    std::vector<Plan> placed;
+    for (const Placement p : placements(plan.tensor_parallel.size(), plan.pipeline_stages, plan.replicas)) {
+      plan.placement = p;
+      placed.push_back(plan);
+    }
+    for (const Plan& a : placed) {
+      for (const Plan& b : placed) {
+        if (a.placement == b.placement) continue;
+        const bool is_dominated = bounds.is_dominated(cell_of(a), cell_of(b));
+        ++(is_dominated ? dominated : others);
+        if (is_dominated) {
+          EXPECT_GE(cycles_of(world, a), cycles_of(world, b)) << label(a) << " and " << name_of(b.placement);
+        }
+      }
+    }
+  }
+  EXPECT_GT(dominated, 20);
+  EXPECT_GT(others, 20);
+}
+
+}  // namespace
+}  // namespace superstep
