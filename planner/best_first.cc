@@ -53,6 +53,7 @@ struct BestFirst::Visit {
   bool refused = false;  // its fastest cut does not fit by evaluate(): a slower one might
   std::int64_t programmes = 0, evaluations = 0;
   double open_bound = 0;  // score: no cut that was left out is better
+  double left_out = 0;    // settings, of a branch that has been divided
   std::vector<Candidate> found;
   std::vector<Open> children;  // of a branch that has been cut before
 };
@@ -265,13 +266,11 @@ void BestFirst::open_cell(Frontier& open) {
   if (cell.roots.empty()) {
     const std::vector<SettingSpace> spaces = setting_spaces(job_, cell.cell, options_.defaults);
     if (!how_.front) report(cells_done(open), "searching " + label(spaces.empty() ? Plan{} : spaces[0].common));
-    std::vector<TableKey> keys;
-    for (const SettingSpace& space : spaces) keys.push_back(table_key(space.common));
-    tabulate(keys);
+    tabulate(tables_of(spaces));
     if (time_is_up()) return;
     Branches branches = branches_of(tables_, cuts_, spaces, options_.threads);
     if (!how_.front) stats_.pruned += branches.left_out;
-    made = std::move(branches.roots);
+    made = std::move(branches.list);
     cell.opened = true;
   }
   open.cells.pop();
@@ -311,12 +310,24 @@ void BestFirst::work_on_top(Frontier& open) {
     round.push_back(open.branches.top());
     open.branches.pop();
   }
+  std::vector<TableKey> keys;
+  for (const Open& o : round) {
+    if (o.sure && o.branch.caps)
+      for (const SettingSpace& space : o.branch.caps->spaces()) keys.push_back(table_key(space.common));
+  }
+  tabulate(keys);
+  if (time_is_up()) {
+    for (Open& o : round) open.branches.push(std::move(o));
+    return;
+  }
   std::vector<Visit> visits(round.size());
   parallel_for(round.size(), options_.threads, [&](std::size_t i) {
     check_stop();
     const Open& o = round[i];
     if (o.sure && !o.branch.leaf()) {
-      for (const Branch& child : o.branch.children()) visits[i].children.push_back(branch(o, child));
+      const Branches parts = o.branch.children(tables_);
+      for (const Branch& part : parts.list) visits[i].children.push_back(branch(o, part));
+      visits[i].left_out = parts.left_out;
       return;
     }
     const double least = std::max(all, floor_of_kinds(o));
@@ -442,6 +453,7 @@ void BestFirst::merge(const Open& o, const Visit& v) {
   if (!how_.front) {
     if (leaf && was_cut) stats_.explored += 1;
     if (!o.sure && (leaf ? !was_cut : v.bound <= 0)) stats_.pruned += o.branch.size;
+    stats_.pruned += v.left_out;
     stats_.feasible += v.feasible ? 1 : 0;
     open_bound_ = std::max(open_bound_, v.open_bound);
   }

@@ -2,6 +2,7 @@
 #include "planner/branch.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -44,41 +45,98 @@ std::string fields_of(const SettingSpace& space) {
   return (space.phased ? "phases " : "") + to_json(plan).dump();
 }
 
+// Runs of spaces that differ in their bound on temporary memory alone.
+std::vector<std::vector<SettingSpace>> by_caps(const std::vector<SettingSpace>& spaces) {
+  std::vector<std::vector<SettingSpace>> out;
+  std::string last;
+  for (const SettingSpace& space : spaces) {
+    const std::string fields = fields_of(space);
+    if (out.empty() || fields != last) out.emplace_back();
+    out.back().push_back(space);
+    last = fields;
+  }
+  return out;
+}
+
+// One or two are no more tables than their bound takes.
+bool taken_together(const std::vector<SettingSpace>& caps) { return caps.size() > 2; }
+
+struct Ends {
+  const SettingSpace &tightest, &loosest;
+};
+Ends ends(const std::vector<SettingSpace>& caps) {
+  const auto cap = [](const SettingSpace& space) { return space.common.available_memory_proportion; };
+  return {*std::ranges::min_element(caps, {}, cap), *std::ranges::max_element(caps, {}, cap)};
+}
+
+std::shared_ptr<SettingParts> parts_of(Tables& tables, const SettingSpace& space, const SettingSpace& tightest) {
+  const Plan& common = space.common;
+  const UnitTable &table = tables.table(table_key(common)), &lean = tables.table(table_key(tightest.common));
+  const ShardCosts& costs = tables.shard_costs(common.replicas, common.strides().replica);
+  auto parts = std::make_shared<SettingParts>(table, lean, costs, space, tables.job().optimizer);
+  parts->drop_dominated();
+  return parts;
+}
+
+// A looser bound on temporary memory that changes no tile plan makes the same settings again.
+Branches one_by_one(Tables& tables, const std::vector<SettingSpace>& caps) {
+  Branches out;
+  std::set<std::uint64_t> seen;
+  for (const SettingSpace& space : caps) {
+    out.left_out += space.size();
+    if (!seen.insert(fingerprint(tables.table(table_key(space.common)), space)).second) continue;
+    const auto parts = parts_of(tables, space, space);
+    out.list.push_back({parts, parts->space().all(), parts->space().size(), nullptr});
+    out.left_out -= out.list.back().size;
+  }
+  return out;
+}
+
+Branches together(Tables& tables, const std::vector<SettingSpace>& caps) {
+  const auto [tightest, loosest] = ends(caps);
+  const auto parts = parts_of(tables, loosest, tightest);
+  double size = 0;
+  for (const SettingSpace& space : caps) size += space.size();
+  return {{{parts, parts->space().all(), size, std::make_shared<Caps>(caps)}}, 0};
+}
+
 }  // namespace
 
+const Branches& Caps::open(Tables& tables) const {
+  std::call_once(made_, [&] { branches_ = one_by_one(tables, spaces_); });
+  return branches_;
+}
+
+std::vector<TableKey> tables_of(const std::vector<SettingSpace>& spaces) {
+  std::vector<TableKey> keys;
+  for (const std::vector<SettingSpace>& caps : by_caps(spaces)) {
+    const auto [tightest, loosest] = ends(caps);
+    for (const SettingSpace& space : caps) {
+      if (!taken_together(caps) || &space == &tightest || &space == &loosest) keys.push_back(table_key(space.common));
+    }
+  }
+  return keys;
+}
+
 Branches branches_of(Tables& tables, PinnedCuts& cuts, const std::vector<SettingSpace>& spaces, int threads) {
-  std::vector<std::uint64_t> prints(spaces.size());
-  Branches out;
-  for (const SettingSpace& space : spaces) {
-    out.left_out += space.size();
-    cuts.prepare(space, tables.table(table_key(space.common)));
-  }
-  parallel_for(spaces.size(), threads,
-               [&](std::size_t i) { prints[i] = fingerprint(tables.table(table_key(spaces[i].common)), spaces[i]); });
-  // A looser bound on temporary memory that changes no tile plan makes the same settings again.
-  std::set<std::pair<std::string, std::uint64_t>> seen;
-  std::vector<const SettingSpace*> distinct;
-  for (std::size_t i = 0; i < spaces.size(); ++i) {
-    if (seen.insert({fields_of(spaces[i]), prints[i]}).second) distinct.push_back(&spaces[i]);
-  }
-  std::vector<std::shared_ptr<SettingParts>> parts(distinct.size());
-  parallel_for(distinct.size(), threads, [&](std::size_t i) {
-    const Plan& common = distinct[i]->common;
-    const UnitTable& table = tables.table(table_key(common));
-    const ShardCosts& costs = tables.shard_costs(common.replicas, common.strides().replica);
-    parts[i] = std::make_shared<SettingParts>(table, costs, *distinct[i], tables.job().optimizer);
-    parts[i]->drop_dominated();
+  const std::vector<std::vector<SettingSpace>> groups = by_caps(spaces);
+  for (const std::vector<SettingSpace>& caps : groups)
+    cuts.prepare(caps[0], tables.table(table_key(ends(caps).loosest.common)));
+  std::vector<Branches> made(groups.size());
+  parallel_for(groups.size(), threads, [&](std::size_t i) {
+    made[i] = taken_together(groups[i]) ? together(tables, groups[i]) : one_by_one(tables, groups[i]);
   });
-  for (auto& p : parts) {
-    const SettingSpace& space = p->space();
-    out.roots.push_back({p, space.all(), space.size()});
-    out.left_out -= out.roots.back().size;
+  Branches out;
+  for (Branches& some : made) {
+    std::ranges::move(some.list, std::back_inserter(out.list));
+    out.left_out += some.left_out;
   }
   return out;
 }
 
 // Divided by the first place of memory that differs, then by the other values one after the other.
-std::vector<Branch> Branch::children() const {
+Branches Branch::children(Tables& tables) const {
+  if (caps) return caps->open(tables);
   const SettingSpace& space = parts->space();
   const auto place = [&](SettingSpace::Axis axis, std::size_t v) {
     switch (axis) {
@@ -114,7 +172,7 @@ std::vector<Branch> Branch::children() const {
   }
   for (Branch& b : out) b.size = space.size(b.part);
   std::erase_if(out, [](const Branch& b) { return b.size == 0; });
-  return out;
+  return {std::move(out), 0};
 }
 
 }  // namespace superstep

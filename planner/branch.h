@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -12,23 +13,44 @@
 
 namespace superstep {
 
-// Settings of one table, schedule and order of phases, which have a bound in common.
+class Caps;
+struct Branches;
+
+// Settings of one schedule and order of phases, which have a bound in common.
 struct Branch {
   std::shared_ptr<const SettingParts> parts;
   SettingSpace::Part part;
-  double size = 0;  // settings
+  double size = 0;                   // settings
+  std::shared_ptr<const Caps> caps;  // several tables' settings, which `parts` bounds; none: of one table
 
-  bool leaf() const { return part.single(); }
+  bool leaf() const { return !caps && part.single(); }
   Setting setting() const { return parts->setting(part); }  // a leaf's, or a bound on all of them
   std::vector<std::string> kinds() const { return parts->space().kinds(part); }
-  std::vector<Branch> children() const;  // of no leaf
+  Branches children(Tables& tables) const;  // of no leaf
 };
 
 struct Branches {
-  std::vector<Branch> roots;
+  std::vector<Branch> list;
   double left_out = 0;  // settings that are no better than others
 };
-// All settings of a cell.
+
+// Spaces that differ in their bound on temporary memory alone.
+class Caps {
+ public:
+  explicit Caps(std::vector<SettingSpace> spaces) : spaces_(std::move(spaces)) {}
+  const std::vector<SettingSpace>& spaces() const { return spaces_; }
+  // A branch for each, but for those that make the same settings as a tighter one. Made once; by any number of threads.
+  const Branches& open(Tables& tables) const;
+
+ private:
+  std::vector<SettingSpace> spaces_;
+  mutable std::once_flag made_;
+  mutable Branches branches_;
+};
+
+// All settings of a cell. Where there are many bounds on temporary memory, they are taken together.
 Branches branches_of(Tables& tables, PinnedCuts& cuts, const std::vector<SettingSpace>& spaces, int threads);
+// The tables that takes.
+std::vector<TableKey> tables_of(const std::vector<SettingSpace>& spaces);
 
 }  // namespace superstep

@@ -60,9 +60,9 @@ void take_less(LinearCycles& a, const LinearCycles& b) {
 
 // ---- construction
 
-SettingParts::SettingParts(const UnitTable& table, const ShardCosts& costs, SettingSpace space,
-                           const OptimizerSpec& optimizer)
-    : space_(std::move(space)), unit_(table.first_of_class()), costs_(&costs) {
+SettingParts::SettingParts(const UnitTable& table, const UnitTable& tightest, const ShardCosts& costs,
+                           SettingSpace space, const OptimizerSpec& optimizer)
+    : space_(std::move(space)), tightest_(&tightest), unit_(table.first_of_class()), costs_(&costs) {
   const CostModel& model = table.model();
   Setting& s = base_;
   s.table_ = &table;
@@ -106,7 +106,7 @@ UnitNumbers SettingParts::base_numbers(std::size_t unit) const {
   const Plan& plan = base_.plan_;
   p.copy = table.model().copy(table.boundary(unit).bytes, plan.strides().stage, mesh_of(plan)).value;
   if (unit == table.units()) return p;
-  const UnitRow& row = table.row(unit);
+  const UnitRow &row = table.row(unit), &lean = tightest_->row(unit);
   const std::int64_t tiles = base_.tiles_;
   p.row = static_cast<std::int32_t>(static_cast<std::size_t>(table.kind(unit)) % kMostRows);
   p.again = p.forward = row.forward_cycles.total().value;
@@ -116,9 +116,9 @@ UnitNumbers SettingParts::base_numbers(std::size_t unit) const {
   p.crossing = row.forward.crossing.value;
   p.kept_ipu = p.kept * tiles;
   p.crossing_ipu = p.crossing * tiles;
-  p.forward_peak = row.forward.peak.value;
-  p.keeping_peak = row.forward.peak_keeping.value;
-  p.backward_peak = row.backward.peak.value;
+  p.forward_peak = lean.forward.peak.value;
+  p.keeping_peak = lean.forward.peak_keeping.value;
+  p.backward_peak = lean.backward.peak.value;
   p.joined_weights = (row.weight_tile + row.borrowed_tile).value;
   p.gradient = ceil_div(row.parameters * size_of(base_.plan_.precision.accumulators), tiles);
   p.feed = row.feed_tile.value;
@@ -196,7 +196,7 @@ UnitNumbers SettingParts::state_numbers(const Plan& plan, std::int64_t state_byt
   if (away(at)) p.ddr = state;
   if (remote(at)) p.lent = state;
   if (at == Location::in_processor) p.resident = ceil_div(state, base_.tiles_);
-  if (row.parameters > 0) p.update_peak = base_.table_->update(unit, shard_group(plan, shards)).footprint.peak.value;
+  if (row.parameters > 0) p.update_peak = tightest_->update(unit, shard_group(plan, shards)).footprint.peak.value;
   return p;
 }
 
@@ -268,6 +268,7 @@ void SettingParts::tabulate_updates(std::int64_t state_bytes) {
 std::vector<CodeOfRow> SettingParts::code_with(const Plan& plan) const {
   const UnitTable& table = *base_.table_;
   std::vector<CodeOfRow> rows(std::min(kMostRows, table.kinds()));
+  if (!exact()) return rows;  // what is between them may have more code than either, or less
   for (std::size_t unit : unit_) {
     if (unit == table.units()) continue;
     const UnitRow& row = table.row(unit);
@@ -304,7 +305,7 @@ std::int64_t SettingParts::streaming(std::int64_t bytes, Location where) const {
 Setting SettingParts::setting(const SettingSpace::Part& part) const {
   Setting s = base_;
   s.plan_ = space_.plan(part.begin);
-  s.is_bound_ = !part.single();
+  s.is_bound_ = !part.single() || !exact();
   for (const Axis axis : {SettingSpace::kStash, SettingSpace::kWeight, SettingSpace::kGradient, SettingSpace::kState,
                           SettingSpace::kPrefetchDepth})
     add_least(s, axis, part);

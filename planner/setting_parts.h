@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "planner/setting.h"
@@ -16,7 +17,12 @@ inline bool no_slower(double rate, double than) { return rate == 0 || (than != 0
 
 class SettingParts {
  public:
-  SettingParts(const UnitTable& table, const ShardCosts& costs, SettingSpace space, const OptimizerSpec& optimizer);
+  SettingParts(const UnitTable& table, const ShardCosts& costs, SettingSpace space, const OptimizerSpec& optimizer)
+      : SettingParts(table, table, costs, std::move(space), optimizer) {}
+  // Bounds on the settings of several spaces that differ in their bound on temporary memory alone: with the times of
+  // the loosest, whose space it is, and the memory of the tightest.
+  SettingParts(const UnitTable& loosest, const UnitTable& tightest, const ShardCosts& costs, SettingSpace space,
+               const OptimizerSpec& optimizer);
 
   // Leaves out values that another one of the same kind (kind_of()) is no worse than: in each number, in what happens
   // between fields, and in the values of other fields that it goes with. For every cut of a setting with such a value
@@ -31,6 +37,7 @@ class SettingParts {
  private:
   using Axis = SettingSpace::Axis;
   SettingSpace space_;
+  const UnitTable* tightest_;      // another one than the base's: all settings are bounds
   Setting base_;                   // what the table and the common fields make
   std::vector<std::size_t> unit_;  // one of each class; its last one is the end
   // By value: what is added to the numbers of each class, those that the field adds to class after class. There are
@@ -53,6 +60,7 @@ class SettingParts {
 
   // ---- construction
   Plan with(Axis axis, std::size_t value) const;  // the common fields and this one
+  bool exact() const { return tightest_ == base_.table_; }
   UnitNumbers base_numbers(std::size_t unit) const;
   UnitNumbers stash_numbers(const Plan& plan, std::size_t unit) const;
   UnitNumbers weight_numbers(const Plan& plan, const LinearCycles& gather, std::size_t unit) const;

@@ -6,6 +6,7 @@
 
 #include "model/lower/placement.h"
 #include "planner/evaluate.h"
+#include "planner/space.h"
 #include "tests/planner/world.h"
 
 namespace superstep {
@@ -114,6 +115,30 @@ TEST(SettingParts, ABoundIsOneOnAllItsSettings) {
       EXPECT_TRUE(no_worse(least, is)) << text(least) << " against " << text(is) << " of " << to_json(plan).dump();
       EXPECT_LE(bound.work(0, bound.units()), own.work(0, own.units()));
       EXPECT_GE(bound.preload_room(), own.preload_room());
+    }
+  });
+}
+
+// Times of the loosest bound on temporary memory, memory of the tightest.
+TEST(SettingParts, TwoTablesBoundAllBetween) {
+  for_each_drawn(25, [](World& world, const Drawn& d, Draw& draw) {
+    const auto capped = [&](double proportion) {
+      SettingSpace space = d.space;
+      space.common.available_memory_proportion = proportion;
+      return space;
+    };
+    const SettingSpace loosest = capped(kProportions.back()), tightest = capped(kProportions.front());
+    const ShardCosts& costs = world.costs(loosest.common);
+    const SettingParts bounds(world.table(loosest.common), world.table(tightest.common), costs, loosest,
+                              world.job.optimizer);
+    for (const double proportion : kProportions) {
+      const SettingSpace space = capped(proportion);
+      const SettingParts parts(world.table(space.common), costs, space, world.job.optimizer);
+      const Values values = draw_values(space, space.all(), draw);
+      const Plan plan = space.plan(values);
+      const Estimate least = evaluate(bounds.setting(just(values)), plan);
+      const Estimate is = evaluate(parts.setting(just(values)), plan);
+      EXPECT_TRUE(no_worse(least, is)) << text(least) << " against " << text(is) << " of " << to_json(plan).dump();
     }
   });
 }
