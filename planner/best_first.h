@@ -59,6 +59,7 @@ class BestFirst {
     std::vector<Branch> roots;  // kept for the sweeps that follow; empty: not opened, or not kept
   };
   using Shape = std::tuple<TensorParallel, std::int64_t, std::int64_t>;  // t, p, r
+  static Shape shape_of(const Cell& c) { return {c.mesh, c.stages, c.replicas}; }
   struct Open;
   struct Frontier;
   struct Visit;
@@ -92,7 +93,7 @@ class BestFirst {
   double seconds() const;
 
   void order_cells();
-  bool is_dominated(const Cell& cell, std::map<Shape, std::vector<Cell>>& by_shape) const;
+  std::set<std::pair<Shape, Placement>> dominated(const std::vector<Cell>& list) const;
   BoundedCell widest();
   void start(const Sweep& how);
   void finish(double left);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -38,22 +37,18 @@ std::uint64_t fingerprint(const UnitTable& t, const SettingSpace& space) {
   return h;
 }
 
-// The common fields, but for the bound on temporary memory.
-std::string fields_of(const SettingSpace& space) {
-  Plan plan = space.common;
-  plan.available_memory_proportion = 0;
-  return (space.phased ? "phases " : "") + to_json(plan).dump();
+bool same_but_for_cap(const SettingSpace& a, const SettingSpace& b) {
+  Plan plan = a.common;
+  plan.available_memory_proportion = b.common.available_memory_proportion;
+  return a.phased == b.phased && plan == b.common;
 }
 
 // Runs of spaces that differ in their bound on temporary memory alone.
 std::vector<std::vector<SettingSpace>> by_caps(const std::vector<SettingSpace>& spaces) {
   std::vector<std::vector<SettingSpace>> out;
-  std::string last;
   for (const SettingSpace& space : spaces) {
-    const std::string fields = fields_of(space);
-    if (out.empty() || fields != last) out.emplace_back();
+    if (out.empty() || !same_but_for_cap(out.back().front(), space)) out.emplace_back();
     out.back().push_back(space);
-    last = fields;
   }
   return out;
 }

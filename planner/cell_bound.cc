@@ -2,6 +2,7 @@
 #include "planner/cell_bound.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "model/lower/placement.h"
@@ -203,56 +204,97 @@ bool CellBounds::is_dominated(const Cell& cell, const Cell& other) const {
   });
 }
 
-// Tables with the loosest cap give the least work; what they need beside weights and gradients may be less with others.
-std::vector<TableKey> CellBounds::tables_of(const Cell& c) const {
+// Of all tables of the cell's settings those that bound the others, for each way to hold activations. A looser bound on
+// temporary memory and more tiles give no more work. A tighter bound takes no more memory on as many tiles, but on
+// fewer tiles another plan is the fastest, which may take less.
+std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c) const {
   TableKey key;
   key.mesh = c.mesh;
   key.micro_batch = c.micro_batch;
   key.rank_stride = c.strides().rank;
   key.replica_stride = c.strides().replica;
   key.precision = job_.pins.precision;
+  key.serialisation = job_.pins.serialisation;
   key.accumulate = c.accumulation > 1;
-  // The loosest that a setting may have: its table serves those settings too.
-  const std::vector<double>& shares = job_.pins.available_memory_proportion;
-  key.proportion = std::ranges::max(shares.empty() ? kProportions : shares);
-  const std::vector<ActivationSharding>& pinned = job_.pins.activation_sharding;
+  const Pins& pins = job_.pins;
+  const std::vector<double>& caps =
+      pins.available_memory_proportion.empty() ? kProportions : pins.available_memory_proportion;
+  std::vector<std::int64_t> io_tiles = {0};
+  if (may_be_phased_) io_tiles = kIoTiles;
+  if (pins.io_tiles && pins.io_tiles->values.empty()) io_tiles.push_back(pins.io_tiles->low);
+  if (pins.io_tiles && !pins.io_tiles->values.empty()) io_tiles = pins.io_tiles->values;
+  std::erase_if(io_tiles, [&](std::int64_t n) {
+    return n >= job_.machine.chip.tiles || (pins.io_tiles && !pins.io_tiles->allows(n));
+  });
+  const auto add = [&](bool split_activations, std::vector<Ends>& out) {
+    key.split_activations = split_activations;
+    Ends& ends = out.emplace_back(Ends{key, {}});
+    ends.fastest.proportion = std::ranges::max(caps);
+    for (const std::int64_t io : io_tiles) {
+      TableKey& lean = ends.leanest.emplace_back(key);
+      lean.proportion = std::ranges::min(caps);
+      lean.io_tiles = io;
+    }
+  };
+  const std::vector<ActivationSharding>& pinned = pins.activation_sharding;
   const auto split = std::count(pinned.begin(), pinned.end(), ActivationSharding::throughout), all = std::ssize(pinned);
+  std::vector<Ends> out;
+  if (all == 0 || split < all) add(false, out);
+  if (all == 0 ? c.mesh.size() > 1 : split > 0) add(true, out);
+  return out;
+}
+
+std::vector<TableKey> CellBounds::tables_of(const Cell& cell) const {
   std::vector<TableKey> keys;
-  if (all == 0 || split < all) keys.push_back(key);
-  key.split_activations = true;
-  if (all == 0 ? c.mesh.size() > 1 : split > 0) keys.push_back(key);
+  for (const Ends& ends : ends_of(cell)) {
+    keys.push_back(ends.fastest);
+    std::ranges::copy(ends.leanest, std::back_inserter(keys));
+  }
   return keys;
 }
 
 std::int64_t CellBounds::tabulated(const Cell& cell) {
   std::vector<PhaseNumbers> tables;
-  for (const TableKey& key : tables_of(cell)) tables.push_back(tabulated_numbers(cell, key));
-  PhaseNumbers& m = tables[0];
+  for (const Ends& ends : ends_of(cell)) tables.push_back(tabulated_numbers(cell, ends));
+  PhaseNumbers &m = tables[0], &other = tables.back();
+  m.held = std::max(m.held, other.held);
   for (std::size_t u = 0; u < m.units.size(); ++u) {
+    m.units[u].fits = m.units[u].fits || other.units[u].fits;
     for (std::int64_t PhaseNumbers::Unit::*number :
          {&PhaseNumbers::Unit::resident, &PhaseNumbers::Unit::forward, &PhaseNumbers::Unit::backward,
           &PhaseNumbers::Unit::load, &PhaseNumbers::Unit::update, &PhaseNumbers::Unit::enter_forward,
           &PhaseNumbers::Unit::enter_backward, &PhaseNumbers::Unit::leave_forward, &PhaseNumbers::Unit::leave_backward})
-      m.units[u].*number = std::min(m.units[u].*number, tables.back().units[u].*number);
+      m.units[u].*number = std::min(m.units[u].*number, other.units[u].*number);
   }
   return least(cell, m, pipeline_gather(units_.at(cell.micro_batch), cell));
 }
 
-PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, const TableKey& key) {
-  const UnitTable& table = tables_.table(key);
-  const Ways& ways = ways_.at({c.replicas, key.replica_stride});
+PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, const Ends& ends) {
+  const UnitTable& table = tables_.table(ends.fastest);
+  std::vector<const UnitTable*> lean;
+  for (const TableKey& key : ends.leanest) lean.push_back(&tables_.table(key));
+  const Ways& ways = ways_.at({c.replicas, c.strides().replica});
+  const Chip& chip = job_.machine.chip;
+  const std::int64_t room = (chip.tile_memory - chip.control_code).value;
   PhaseNumbers m = empty_numbers(c);
   m.units.resize(table.units());
+  std::int64_t least_peak = INT64_MAX;
   for (std::size_t u = 0; u < table.units(); ++u) {
     const UnitRow& row = table.row(u);
-    const std::int64_t gradients = training_ ? row.parameters * size_of(key.precision.accumulators) : 0;
+    const std::int64_t gradients = training_ ? row.parameters * size_of(ends.fastest.precision.accumulators) : 0;
+    std::int64_t peak = lean.empty() ? 0 : INT64_MAX;
+    for (const UnitTable* t : lean)
+      peak = std::min(peak, std::max(t->row(u).forward.peak, t->row(u).backward.peak).value);
     m.units[u].resident = row.weight_tile.value + gradients / table.tiles();
+    m.units[u].fits = m.units[u].resident + peak <= room;
+    least_peak = std::min(least_peak, peak);
     m.units[u].forward = row.forward_cycles.total().value;
     if (training_) m.units[u].backward = (row.forward_cycles.total() + row.backward_cycles.total()).value;
     m.units[u].load = static_cast<std::int64_t>(ways.load * static_cast<double>(row.weight_bytes.value));
     m.units[u].update = static_cast<std::int64_t>(ways.update * static_cast<double>(gradients));
     add_moves(m, u, table.boundary(u).shard.value, ways);
   }
+  m.held = c.stages * (room - least_peak);
   return m;
 }
 

@@ -25,7 +25,7 @@ class CellBounds {
   // Whether every plan of a cell takes as long as the same plan of another one, or longer, which differs in its
   // placement alone and allows the same.
   bool is_dominated(const Cell& cell, const Cell& other) const;
-  // These tables: one, or one for each way to hold activations.
+  // These tables.
   std::vector<TableKey> tables_of(const Cell& cell) const;
 
  private:
@@ -47,7 +47,13 @@ class CellBounds {
   const std::vector<Unit>& units(std::int64_t micro_batch);
   bool holds_largest(const std::vector<Unit>& units, const Cell& cell) const;
   double pipeline_gather(const std::vector<Unit>& units, const Cell& cell) const;
-  PhaseNumbers tabulated_numbers(const Cell& cell, const TableKey& key);
+  // Tables of which one has the least times, and each unit in one of the others the least memory.
+  struct Ends {
+    TableKey fastest;
+    std::vector<TableKey> leanest;
+  };
+  std::vector<Ends> ends_of(const Cell& cell) const;
+  PhaseNumbers tabulated_numbers(const Cell& cell, const Ends& ends);
   PhaseNumbers empty_numbers(const Cell& cell) const;
   std::vector<double> rates(const std::vector<Location>& pinned, const Cell& cell) const;
   Ways ways(const Cell& cell) const;
