@@ -237,7 +237,8 @@ std::vector<SpaceField> describe_space(const Job& job, std::int64_t statistics_g
   std::vector<SpaceField> f;
   std::string mesh_text;
   for (const TensorParallel& t : meshes(job)) {
-    mesh_text += (mesh_text.empty() ? "" : ", ") + std::to_string(t.t1) + (t.t2 > 1 ? "x" + std::to_string(t.t2) : "");
+    mesh_text.append(mesh_text.empty() ? "" : ", ").append(std::to_string(t.t1));
+    if (t.t2 > 1) mesh_text.append("x").append(std::to_string(t.t2));
   }
   std::vector<std::int64_t> ps, rs, ms, gs;
   std::set<Placement> placed;

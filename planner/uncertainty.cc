@@ -114,7 +114,7 @@ std::vector<double> step_seconds_in_worlds(const Program& program, const CostMod
   std::vector<double> seconds;
   for (int world = 0; world < kWorlds; ++world) {
     const CostModel other = model.with(drawn(machine, numbers, world), drawn(c, spread, world));
-    seconds.push_back(other.seconds(cost(program, other).step.total()).value * residual(c, subject, world));
+    seconds.push_back(other.seconds(step_cycles(program, other)).value * residual(c, subject, world));
   }
   return seconds;
 }

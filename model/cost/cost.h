@@ -109,6 +109,8 @@ struct Timeline {
   Bytes tile_peak(std::size_t ipu) const { return residents[ipu].total() + transient[ipu].total(); }
 };
 Timeline cost(const Program& program, const CostModel& model);
+// Its step.total(), for those who ask for nothing else.
+Cycles step_cycles(const Program& program, const CostModel& model);
 
 // Cycles of one subtree on its critical path, all iterations included; the program tree view and the
 // report read times through this.

@@ -27,7 +27,9 @@ struct Traversal {
 
 class Clock {
  public:
-  Clock(const Program& program, const CostModel& model) : p_(program), m_(model) {
+  // `time_alone`: neither what each IPU group does nor what collectives move.
+  Clock(const Program& program, const CostModel& model, bool time_alone)
+      : p_(program), m_(model), time_alone_(time_alone) {
     for (const Function& f : program.functions) {
       Traversal t;
       for (const Step& s : f.steps) t.add(of_step(s), 1);
@@ -58,6 +60,7 @@ class Clock {
  private:
   const Program& p_;
   const CostModel& m_;
+  bool time_alone_;
   std::vector<Traversal> functions_;
 
   Traversal of_step(const Step& s) const {
@@ -65,7 +68,8 @@ class Clock {
     t.time = m_.step(s);
     if (s.kind == StepKind::host) t.fed = (s.tile_bytes * s.times).value;
     if (s.generic) t.generic = t.time.total().value;
-    if (s.kind == StepKind::collective) t.collectives[{s.collective, s.term}] = {s.times, s.tile_bytes * s.times};
+    if (s.kind == StepKind::collective && !time_alone_)
+      t.collectives[{s.collective, s.term}] = {s.times, s.tile_bytes * s.times};
     return t;
   }
 
@@ -75,8 +79,8 @@ class Clock {
     return t;
   }
 
-  static void note_busy(const Node& n, Traversal& t) {
-    if (n.ipu >= 0) t.busy[n.ipu] = std::max(t.busy[n.ipu], t.time.total().value);
+  void note_busy(const Node& n, Traversal& t) const {
+    if (n.ipu >= 0 && !time_alone_) t.busy[n.ipu] = std::max(t.busy[n.ipu], t.time.total().value);
   }
 
   Traversal parallel(const Node& n) const {
@@ -174,17 +178,22 @@ class MemoryWalk {
   }
 };
 
+// With the wait for the host.
+Traversal whole_step(const Program& program, const CostModel& model, bool time_alone) {
+  Traversal t = Clock(program, model, time_alone).node(program.root);
+  const auto groups = static_cast<std::int64_t>(program.ipus());
+  const Bytes fed(t.fed);
+  const Cycles waits = std::max(Cycles(0), model.network(fed, groups) - t.time.total());
+  t.time[Term::host] += (waits + model.host_copies(fed, groups)).value;
+  return t;
+}
+
 }  // namespace
 
 Timeline cost(const Program& program, const CostModel& model) {
-  const Clock clock(program, model);
-  Traversal t = clock.node(program.root);
+  Traversal t = whole_step(program, model, false);
   Timeline out;
   out.step = t.time;
-  const auto groups = static_cast<std::int64_t>(program.ipus());
-  const Cycles reading = model.network(Bytes(t.fed), groups);
-  out.step[Term::host] +=
-      (std::max(Cycles(0), reading - t.time.total()) + model.host_copies(Bytes(t.fed), groups)).value;
   out.generic = Cycles(t.generic);
   out.collectives = std::move(t.collectives);
   for (std::size_t i = 0; i < program.ipus(); ++i) out.busy.push_back(Cycles(t.busy[static_cast<std::int64_t>(i)]));
@@ -194,8 +203,12 @@ Timeline cost(const Program& program, const CostModel& model) {
   return out;
 }
 
+Cycles step_cycles(const Program& program, const CostModel& model) {
+  return whole_step(program, model, true).time.total();
+}
+
 TermCycles cost_of(const Node& node, const Program& program, const CostModel& model) {
-  return Clock(program, model).node(node).time;
+  return Clock(program, model, true).node(node).time;
 }
 
 }  // namespace superstep

@@ -71,6 +71,7 @@ TEST(ToyStep, PipelineOfTwoStagesByHand) {
   // Copy: 8 x 64 x 2 B over the rung, 512 + 20 + 20 = 552.
   // (g + 2 S - 2) = 7 cycles of 4287, and the update.
   EXPECT_EQ(timeline.step.total(), Cycles(7 * (3735 + 552) + 1084));
+  EXPECT_EQ(step_cycles(program, l.model), timeline.step.total());
   EXPECT_EQ(timeline.step[Term::bubble], 2 * 4287);
   EXPECT_EQ(timeline.step[Term::copy], 5 * 552);
   EXPECT_EQ(timeline.busy[0], Cycles(5 * 3682 + 1084));

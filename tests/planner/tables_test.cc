@@ -29,6 +29,7 @@ Compared compare(World& world, const Plan& plan) {
   const Estimate estimate = evaluate(setting, plan);
   const Program program = lower(table, plan, world.job.optimizer);
   const Timeline timeline = cost(program, world.model);
+  EXPECT_EQ(step_cycles(program, world.model), timeline.step.total());
   std::int64_t peak = 0, executable = 0, ddr = 0;
   for (std::size_t i = 0; i < program.ipus(); ++i) {
     peak = std::max(peak, timeline.tile_peak(i).value);
