@@ -89,23 +89,37 @@ Heading heading(const ReportPointer& report, const ViewDef& def) {
 
 }  // namespace
 
+namespace {
+
+// Bars and lanes beside a number, and sizes in KiB where exact bytes stand in a column of their own.
+bool repeats_another(const QAbstractItemModel& model, int column) {
+  if (model.index(0, column).data(kShareRole).isValid()) return true;
+  if (model.headerData(column, Qt::Horizontal).toString() != "KiB") return false;
+  for (int c = 0; c < model.columnCount(); ++c) {
+    if (model.headerData(c, Qt::Horizontal).toString() == "Bytes") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 QString tables_csv(const std::vector<NamedTable>& tables) {
   QString out;
   for (const NamedTable& table : tables) {
     if (!out.isEmpty()) out += '\n';
     out += "# " + table.name + '\n';
+    std::vector<int> columns;
     QStringList cells;
     for (int c = 0; c < table.model->columnCount(); ++c) {
-      if (table.model->index(0, c).data(kShareRole).isValid()) continue;
-      cells << csv_cell(table.model->headerData(c, Qt::Horizontal).toString());
+      if (repeats_another(*table.model, c)) continue;
+      columns.push_back(c);
+      cells << csv_cell(exact_heading(*table.model, c));
     }
     out += cells.join(',') + '\n';
     for (int r = 0; r < table.model->rowCount(); ++r) {
       cells.clear();
-      for (int c = 0; c < table.model->columnCount(); ++c) {
-        const QModelIndex index = table.model->index(r, c);
-        if (index.data(kShareRole).isValid()) continue;
-        const QVariant value = index.data(kExactRole);
+      for (const int c : columns) {
+        const QVariant value = table.model->index(r, c).data(kExactRole);
         cells << csv_cell(value.userType() == QMetaType::Double ? exact_seconds(value.toDouble()) : value.toString());
       }
       out += cells.join(',') + '\n';

@@ -4,6 +4,7 @@
 
 #include <QDir>
 #include <QMainWindow>
+#include <QPersistentModelIndex>
 #include <QString>
 #include <vector>
 
@@ -12,12 +13,14 @@
 #include "gui/session.h"
 
 class QComboBox;
+class QDockWidget;
 class QLabel;
 class QListWidget;
 class QStackedWidget;
 
 namespace superstep::gui {
 
+class ExplainPanel;
 class StartPage;
 class View;
 
@@ -35,17 +38,21 @@ class MainWindow : public QMainWindow {
   // Why the last report could not be opened; empty when it could.
   QString message() const;
   DemoMaker& demoMaker() { return demos_; }
+  // What is at a place of the current view.
+  void explainAt(const QPoint& at);
   // Writes the current view; a failure is shown as message() and gives false.
   bool exportTo(const QString& path);
 
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void makeMenus();
   void makeReportMenu();
   void makeViewMenu();
+  void makeToolsMenu();
   void makeToolBar();
   void makeCentre();
   StartPage* makeStartPage();
@@ -62,6 +69,10 @@ class MainWindow : public QMainWindow {
   void chooseExport(const QString& ending);
   void showKeys();
   void setDark(bool dark);
+  QDockWidget* makeDock(QWidget* widget, const QString& title, const char* name);
+  View* shownView() const;  // null: the start page, or none made yet
+  void explainHere();
+  void showExplanation(std::vector<QPersistentModelIndex> cells, const QPoint& beside);
 
   Session& session_;
   Preferences preferences_;
@@ -82,6 +93,9 @@ class MainWindow : public QMainWindow {
   QAction* reload_ = nullptr;
   QAction* back_ = nullptr;
   QAction* forward_ = nullptr;
+  QAction* explain_ = nullptr;
+  ExplainPanel* explainPanel_ = nullptr;
+  QDockWidget* explainDock_ = nullptr;
   std::vector<QAction*> needReport_;  // enabled only with a report
 };
 

@@ -29,6 +29,7 @@ QAction* MainWindow::makeAction(const QString& text, const char* name, const QKe
 void MainWindow::makeMenus() {
   makeReportMenu();
   makeViewMenu();
+  makeToolsMenu();
   QMenu* help = menuBar()->addMenu(tr("&Help"));
   QAction* keys = makeAction(tr("&Keys…"), "keys", QKeySequence(Qt::Key_Question));
   connect(keys, &QAction::triggered, this, &MainWindow::showKeys);

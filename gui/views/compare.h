@@ -26,6 +26,7 @@ class CompareView : public View {
   explicit CompareView(Session& session, QWidget* parent = nullptr);
 
   std::vector<NamedTable> tables() const override;
+  QModelIndex valueAt(QWidget* chart, const QPointF& at) override;
   QString statusText() const override;
   QString unitsText() const override;
   const ComparedReports& compared() const { return *compared_; }

@@ -26,6 +26,7 @@ class LandscapeView : public View {
   std::vector<NamedTable> tables() const override {
     return {{"Plans", &table_}, {"Changes", &changes_}, {"Searched", &cellTable_}};
   }
+  QModelIndex valueAt(QWidget* chart, const QPointF& at) override;
   QString statusText() const override;
   QString unitsText() const override;
 

@@ -478,4 +478,20 @@ QString MemoryView::statusText() const {
 
 QString MemoryView::unitsText() const { return tr("units %1").arg(unit_name(session_.units())); }
 
+QModelIndex MemoryView::valueAt(QWidget* chart, const QPointF& at) {
+  constexpr int kTotal = 6, kMean = 6, kTakes = 2, kBytes = 2;  // columns
+  if (chart == chart_) return steps_.index(chart_->layoutNow().point_at(at.x()), kTotal);
+  if (chart == streams_) return stretches_.index(streams_->stretchAt(at.x()), kMean);
+  if (chart == lanes_) return phases_.index(lanes_->layoutNow().phase_at(at.x()), kTakes);
+  const int ipu = chart == columns_ ? columns_->layoutNow().column_at(at.x()) : -1;
+  if (ipu < 0) return {};
+  const QString category = columns_->categoryAt(at);
+  const QString name = QString::fromStdString(session_.report()->index().ipu_classes(ipu).name());
+  for (int row = all_.rowCount() - 1; row >= 0; --row) {  // the last of an IPU is its fullest tile
+    const bool same = category.isEmpty() || all_.index(row, 1).data(kMemoryRole).toString() == category;
+    if (same && all_.index(row, 0).data().toString() == name) return all_.index(row, kBytes);
+  }
+  return {};
+}
+
 }  // namespace superstep::gui

@@ -32,6 +32,7 @@ class MemoryView : public View {
     return {{"Memory", &all_},       {"Variables", &variables_},        {"Liveness", &steps_},
             {"Streaming", &phases_}, {"Streaming Memory", &stretches_}, {"Held in Streaming Memory", &held_}};
   }
+  QModelIndex valueAt(QWidget* chart, const QPointF& at) override;
   QString statusText() const override;
   QString unitsText() const override;
 

@@ -25,6 +25,7 @@ class TraceView : public View {
     fillSteps();
     return {{"Steps shown", &steps_}, {"Summary of one step", &summary_}};
   }
+  QModelIndex valueAt(QWidget* chart, const QPointF& at) override;
   QString statusText() const override;
   QString unitsText() const override;
 

@@ -49,7 +49,7 @@ Titles plans(const Asked& a) {
     EXPECT_EQ(a.t.whole(r, "spare"), plan.tile_limit_bytes() - plan.tile_peak_bytes());
     EXPECT_EQ(a.t.value(r, "samples/s"), plan.samples_per_second());
     EXPECT_EQ(a.t.value(r, "step s"), plan.step_time_s());
-    EXPECT_DOUBLE_EQ(a.t.value(r, "±%"), plan.samples_per_second() / best.samples_per_second() - 1);
+    EXPECT_DOUBLE_EQ(a.t.value(r, "±%"), (plan.samples_per_second() / best.samples_per_second() - 1) * 100);
     const auto& printed = a.printed.contains("best") ? a.printed : a.printed.at("closest");
     const auto& one = r > 0                        ? a.printed.at("runners_up").at(static_cast<std::size_t>(r - 1))
                       : a.printed.contains("best") ? printed.at("best")
@@ -59,6 +59,24 @@ Titles plans(const Asked& a) {
     EXPECT_EQ(a.t.value(r, "step s"), one.at("step_time_s").get<double>()) << "as --json says";
   }
   return {"spare", "±%"};
+}
+
+// In the order of the plan, then the search, then the facts.
+Titles key_numbers(const Asked& a) {
+  const auto& plan = a.index.plan();
+  for (int r = 0; r < a.t.rows(); ++r) {
+    const std::string name = a.t.text(r, "Figure");
+    if (name == "Model FLOP utilisation") EXPECT_EQ(a.t.value(r, "Value"), plan.flop_utilisation() * 100);
+    if (name == "To spare") EXPECT_EQ(a.t.whole(r, "Value"), plan.tile_limit_bytes() - plan.tile_peak_bytes());
+    if (name == "Gap") EXPECT_EQ(a.t.value(r, "Value"), a.index.search().gap() * 100);
+    if (name == "Throughput") EXPECT_EQ(a.t.value(r, "Value"), plan.samples_per_second());
+    if (name == "Step time") EXPECT_EQ(a.t.value(r, "Value"), plan.step_time_s());
+    if (name == "Fullest tile") EXPECT_EQ(a.t.whole(r, "Value"), plan.tile_peak_bytes());
+    if (name == "Streaming Memory per IPU") EXPECT_EQ(a.t.whole(r, "Value"), plan.ddr_bytes_per_ipu());
+    if (name == "Settings of the space")
+      EXPECT_EQ(a.t.value(r, "Value"), a.index.search().explored() + a.index.search().pruned());
+  }
+  return {"Value"};
 }
 
 Titles changes(const Asked& a) {
@@ -103,7 +121,7 @@ Titles memory(const Asked& a) {
     const std::int64_t bytes = a.t.whole(r, "Bytes");
     EXPECT_EQ(bytes, a.t.whole(r, "KiB"));
     EXPECT_DOUBLE_EQ(a.t.value(r, "% of limit"),
-                     static_cast<double>(bytes) / best.at("memory").at("tile_limit_bytes").get<double>());
+                     static_cast<double>(bytes) / best.at("memory").at("tile_limit_bytes").get<double>() * 100);
     if (name == "Always live" || name == "Not always live") {
       part = json_name(name);
       std::int64_t sum = 0;
@@ -418,6 +436,7 @@ Titles found_plans(const Asked& a) {
 
 const std::map<std::string, Titles (*)(const Asked&)>& rules() {
   static const std::map<std::string, Titles (*)(const Asked&)> all{
+      {"summary/Key numbers", key_numbers},
       {"summary/Waterfall", waterfall},
       {"summary/Fit", [](const Asked& a) { return spare(a, "Spare, KiB", "Fullest tile, KiB", "Limit, KiB"); }},
       {"summary/Plans", plans},
