@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "gui/format.h"
+#include "gui/models/meanings.h"
 #include "gui/paint/painted_text.h"
 
 namespace superstep::gui {
@@ -40,7 +41,7 @@ struct Token {
 };
 
 std::vector<Token> tokens(const QString& text) {
-  static const QRegularExpression number(QString::fromUtf8("[−-]?\\d[\\d\u202F]*(?:\\.(\\d+))?"));
+  static const QRegularExpression number(QString::fromUtf8("(?<![A-Za-z.\\d])[−-]?\\d[\\d\u202F]*(?:\\.(\\d+))?"));
   std::vector<Token> out;
   for (auto all = number.globalMatch(text); all.hasNext();) {
     const auto match = all.next();
@@ -81,17 +82,18 @@ ExplainedCell explained(const QModelIndex& cell) {
   return out;
 }
 
-std::vector<QPersistentModelIndex> cells_of_text(const View& view, const QString& text) {
+std::vector<QPersistentModelIndex> cells_of_text(const std::vector<NamedTable>& tables, const QString& text) {
   std::vector<QPersistentModelIndex> same, converted;
   const std::vector<Token> wanted = tokens(text);
-  for (const NamedTable& table : view.tables()) {
+  const QString words = text.trimmed();
+  for (const NamedTable& table : tables) {
     const int rows = std::min(table.model->rowCount(), kMostRows);
     for (int c = 0; c < table.model->columnCount() && !wanted.empty(); ++c) {
       for (int r = 0; r < rows; ++r) {
         const QModelIndex cell = table.model->index(r, c);
         const QVariant exact = cell.data(kExactRole);
         if (!is_number(exact)) {
-          if (text.size() > 3 && exact.toString().contains(text)) same.emplace_back(cell);
+          if (words.size() > 3 && exact.toString().contains(words)) same.emplace_back(cell);
           continue;
         }
         for (const Token& token : wanted) {
@@ -108,7 +110,28 @@ std::vector<QPersistentModelIndex> cells_of_text(const View& view, const QString
   return same;
 }
 
-std::vector<QPersistentModelIndex> cells_at(View& view, const QPoint& at) {
+namespace {
+
+// A number that no table has: how many rows one has, or a tick.
+ExplainedCell other_number(const std::vector<NamedTable>& tables, const QString& text) {
+  ExplainedCell out;
+  out.row = out.exact = text;
+  const std::vector<Token> numbers = tokens(text);
+  for (const NamedTable& table : tables) {
+    const auto counts = [&](const Token& t) { return t.decimals == 0 && t.value == table.model->rowCount(); };
+    if (std::none_of(numbers.begin(), numbers.end(), counts)) continue;
+    out.explanation = explanation_of(means::kRowCount);
+    out.explanation.parts.push_back({table.name, grouped(table.model->rowCount()), {}});
+    return out;
+  }
+  static const QRegularExpression only_number(QString::fromUtf8("^[−-]?[\\d\u202F.]+( %| [KMG]i?B)?$"));
+  if (only_number.match(text).hasMatch()) out.explanation = explanation_of(means::kTick);
+  return out;
+}
+
+}  // namespace
+
+ExplainedPlace explained_at(View& view, const QPoint& at, const std::vector<NamedTable>& more) {
   QWidget* hit = view.childAt(at);
   if (!hit) return {};
   const QPoint global = view.mapToGlobal(at);
@@ -116,16 +139,19 @@ std::vector<QPersistentModelIndex> cells_at(View& view, const QPoint& at) {
     auto* table = qobject_cast<QAbstractItemView*>(w);
     if (!table || qobject_cast<QHeaderView*>(w)) continue;
     const QModelIndex cell = cell_of_table(*table, global);
-    if (cell.isValid() && !cell.data(kExplanationRole).value<Explanation>().isEmpty()) return {cell};
-    return {};
+    if (cell.data(kExplanationRole).value<Explanation>().isEmpty()) return {};
+    return {{cell}, {}};
   }
   for (QWidget* w = hit; w != &view && w; w = w->parentWidget()) {
     const QModelIndex cell = view.valueAt(w, w->mapFromGlobal(global));
-    if (cell.isValid()) return {cell};
+    if (cell.isValid()) return {{cell}, {}};
   }
   for (const PaintedText& painted : painted_texts(view)) {
     if (!painted.ink.adjusted(-4, -4, 4, 4).contains(at)) continue;
-    if (auto cells = cells_of_text(view, painted.text); !cells.empty()) return cells;
+    const std::vector<NamedTable> tables = view.tables();
+    if (auto cells = cells_of_text(tables, painted.text); !cells.empty()) return {std::move(cells), {}};
+    if (auto cells = cells_of_text(more, painted.text); !cells.empty()) return {std::move(cells), {}};
+    if (auto other = other_number(tables, painted.text); !other.explanation.isEmpty()) return {{}, other};
   }
   return {};
 }

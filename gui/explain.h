@@ -19,11 +19,17 @@ struct ExplainedCell {
 };
 ExplainedCell explained(const QModelIndex& cell);
 
-// Cells whose number is painted there, the best first: the cell of a table, what a chart says is there, or those of
-// the view's tables that have the number which is written there.
-std::vector<QPersistentModelIndex> cells_at(View& view, const QPoint& at);
+// What is known of a place. Cells whose number is painted there, the best first: the cell of a table, what a chart says
+// is there, or those that have the number which is written there; without cells, what else the number is.
+struct ExplainedPlace {
+  std::vector<QPersistentModelIndex> cells;
+  ExplainedCell other;
+  bool isEmpty() const { return cells.empty() && other.explanation.isEmpty(); }
+};
+// `more`: tables of the report that numbers of any view may stand in.
+ExplainedPlace explained_at(View& view, const QPoint& at, const std::vector<NamedTable>& more = {});
 
 // Those that have a number of the text, rounded as it is there, whatever the unit.
-std::vector<QPersistentModelIndex> cells_of_text(const View& view, const QString& text);
+std::vector<QPersistentModelIndex> cells_of_text(const std::vector<NamedTable>& tables, const QString& text);
 
 }  // namespace superstep::gui

@@ -128,7 +128,17 @@ QString tables_csv(const std::vector<NamedTable>& tables) {
   return out;
 }
 
-void export_view(Session& session, const ViewDef& def, const QString& path, QSize size) {
+int find_page(Session& session, const ViewDef& def, const QString& name) {
+  const std::unique_ptr<View> view(def.make(session, nullptr));
+  const QStringList pages = view->pages();
+  const auto page = static_cast<int>(pages.indexOf(name));
+  if (page >= 0) return page;
+  const std::string found = "found \"" + name.toStdString() + "\", expected ";
+  if (pages.isEmpty()) throw Error("--page", found + "none: \"" + def.id + "\" has one page only");
+  throw Error("--page", found + "one of: " + pages.join(", ").toStdString());
+}
+
+void export_view(Session& session, const ViewDef& def, const QString& path, QSize size, int page_shown) {
   const std::string where = path.toStdString();
   const ReportPointer report = session.report();
   if (!report && !def.without_report) throw Error(where, "no report is open, so there is nothing to export");
@@ -137,6 +147,7 @@ void export_view(Session& session, const ViewDef& def, const QString& path, QSiz
     throw Error(where, "the ending says the format, expected one of: png, svg, csv");
   }
   View* view = def.make(session, nullptr);
+  if (page_shown >= 0 && page_shown != view->page()) view->showPage(page_shown);
   const auto [title, subtitle] = heading(report, def);
   Page page(title, subtitle, view);
   page.setWindowTitle(title);

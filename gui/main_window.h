@@ -4,11 +4,11 @@
 
 #include <QDir>
 #include <QMainWindow>
-#include <QPersistentModelIndex>
 #include <QString>
 #include <vector>
 
 #include "gui/demo.h"
+#include "gui/explain.h"
 #include "gui/preferences.h"
 #include "gui/session.h"
 
@@ -68,11 +68,13 @@ class MainWindow : public QMainWindow {
   void openDemo(const Demo& demo, const QStringList& reports);
   void chooseExport(const QString& ending);
   void showKeys();
-  void setDark(bool dark);
+  void setTheme(const QString& name);
+  void showOpenReports();
+  void showPalette();
   QDockWidget* makeDock(QWidget* widget, const QString& title, const char* name);
   View* shownView() const;  // null: the start page, or none made yet
   void explainHere();
-  void showExplanation(std::vector<QPersistentModelIndex> cells, const QPoint& beside);
+  void showExplanation(ExplainedPlace place, const QPoint& beside);
 
   Session& session_;
   Preferences preferences_;
@@ -82,6 +84,7 @@ class MainWindow : public QMainWindow {
   QStackedWidget* pages_ = nullptr;
   StartPage* startPage_ = nullptr;
   QMenu* recentMenu_ = nullptr;
+  QMenu* reportsMenu_ = nullptr;
   QListWidget* viewList_ = nullptr;
   QComboBox* reports_ = nullptr;
   QAction* reportsAction_ = nullptr;  // shows and hides the combo box
@@ -96,7 +99,8 @@ class MainWindow : public QMainWindow {
   QAction* explain_ = nullptr;
   ExplainPanel* explainPanel_ = nullptr;
   QDockWidget* explainDock_ = nullptr;
-  std::vector<QAction*> needReport_;  // enabled only with a report
+  TableModel keyNumbers_, waterfall_;  // whose numbers any view may show
+  std::vector<QAction*> needReport_;   // enabled only with a report
 };
 
 }  // namespace superstep::gui

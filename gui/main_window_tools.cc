@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the window has for all views alike: explanations of numbers.
+// What the window has for all views alike: explanations of numbers, commands by name.
 #include <QApplication>
 #include <QContextMenuEvent>
 #include <QDockWidget>
+#include <QFileInfo>
 #include <QMenu>
 #include <QMenuBar>
 #include <QTableView>
 
 #include "gui/explain.h"
 #include "gui/main_window.h"
+#include "gui/models/key_numbers.h"
 #include "gui/view.h"
+#include "gui/widgets/command_palette.h"
 #include "gui/widgets/explain_panel.h"
 
 namespace superstep::gui {
@@ -32,7 +35,29 @@ void MainWindow::makeToolsMenu() {
   connect(explain_, &QAction::triggered, this, &MainWindow::explainHere);
   menu->addAction(explain_);
   needReport_.push_back(explain_);
+  QAction* palette = makeAction(tr("&Commands…"), "palette", QKeySequence(Qt::CTRL | Qt::Key_K));
+  palette->setShortcuts({QKeySequence(Qt::CTRL | Qt::Key_K), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P)});
+  connect(palette, &QAction::triggered, this, &MainWindow::showPalette);
+  menu->addAction(palette);
   qApp->installEventFilter(this);
+}
+
+void MainWindow::showPalette() {
+  auto* palette = new CommandPalette(commands_of(*menuBar(), actions()), this);
+  palette->setAttribute(Qt::WA_DeleteOnClose);
+  palette->move(mapToGlobal(QPoint((width() - palette->width()) / 2, 60)));
+  palette->open();
+}
+
+void MainWindow::showOpenReports() {
+  reportsMenu_->clear();
+  const QStringList paths = session_.paths();
+  reportsMenu_->setEnabled(!paths.isEmpty());
+  for (int i = 0; i < paths.size(); ++i) {
+    QAction* action = reportsMenu_->addAction(QFileInfo(paths[i]).fileName().replace('&', "&&"));
+    action->setToolTip(paths[i]);
+    connect(action, &QAction::triggered, this, [this, i] { session_.setCurrent(i); });
+  }
 }
 
 View* MainWindow::shownView() const { return canShow() ? views_[static_cast<std::size_t>(current_)] : nullptr; }
@@ -43,19 +68,24 @@ void MainWindow::explainHere() {
   if (!view) return;
   auto* table = qobject_cast<QAbstractItemView*>(QApplication::focusWidget());
   if (table && view->isAncestorOf(table) && table->currentIndex().isValid() && !table->viewport()->underMouse()) {
-    showExplanation({table->currentIndex()},
-                    table->viewport()->mapToGlobal(table->visualRect(table->currentIndex()).bottomLeft()));
+    const QPoint corner = table->visualRect(table->currentIndex()).bottomLeft();
+    showExplanation({{table->currentIndex()}, {}}, table->viewport()->mapToGlobal(corner));
     return;
   }
   explainAt(view->mapFromGlobal(QCursor::pos()));
 }
 
 void MainWindow::explainAt(const QPoint& at) {
-  if (View* view = shownView()) showExplanation(cells_at(*view, at), view->mapToGlobal(at));
+  View* view = shownView();
+  if (!view) return;
+  keyNumbers_.setContents(session_.report() ? key_numbers_table(session_.report()) : TableContents{});
+  waterfall_.setContents(session_.report() ? waterfall_table(session_.report()) : TableContents{});
+  showExplanation(explained_at(*view, at, {{"Key numbers", &keyNumbers_}, {"Waterfall", &waterfall_}}),
+                  view->mapToGlobal(at));
 }
 
-void MainWindow::showExplanation(std::vector<QPersistentModelIndex> cells, const QPoint& beside) {
-  explainPanel_->setCells(std::move(cells));
+void MainWindow::showExplanation(ExplainedPlace place, const QPoint& beside) {
+  explainPanel_->setPlace(std::move(place));
   if (!explainDock_->isVisible() && explainDock_->isFloating()) {
     explainDock_->resize(explainPanel_->sizeHint());
     const QRect room = geometry();

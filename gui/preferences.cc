@@ -33,8 +33,13 @@ void Preferences::addRecent(const QString& path) {
 
 void Preferences::clearRecent() { set(file_, "recent", QStringList()); }
 
-bool Preferences::dark() const { return value(file_, "dark").toBool(); }
-void Preferences::setDark(bool dark) { set(file_, "dark", dark); }
+// Those of earlier versions say whether it is dark.
+QString Preferences::theme() const {
+  const QString known = value(file_, "theme").toString();
+  if (known == "light" || known == "dark" || known == "contrast") return known;
+  return value(file_, "dark").toBool() ? "dark" : "light";
+}
+void Preferences::setTheme(const QString& theme) { set(file_, "theme", theme); }
 Units Preferences::units() const { return value(file_, "bytes").toBool() ? Units::bytes : Units::kib; }
 void Preferences::setUnits(Units units) { set(file_, "bytes", units == Units::bytes); }
 

@@ -20,8 +20,8 @@ class Preferences {
   void addRecent(const QString& path);
   void clearRecent();
 
-  bool dark() const;
-  void setDark(bool dark);
+  QString theme() const;  // "light", "dark", "contrast"
+  void setTheme(const QString& theme);
   Units units() const;
   void setUnits(Units units);
 

@@ -68,8 +68,18 @@ TableContents key_numbers_table(const ReportPointer& report) {
   auto rows = std::make_shared<std::vector<Row>>();
   if (index->has_plan()) add_plan(*rows, index->plan());
   if (index->has_search()) add_search(*rows, index->search());
-  for (const auto& fact : index->facts())
-    rows->push_back({text(fact.name()), text(fact.value()), text(fact.value()), means::kReportFact});
+  std::int64_t ddr_limit = 0;
+  for (const auto& ipu : index->ipu_classes()) ddr_limit = std::max(ddr_limit, ipu.ddr_limit_bytes());
+  if (ddr_limit > 0)
+    rows->push_back({"Limit of Streaming Memory per IPU", exact(ddr_limit), grouped(ddr_limit), means::kDdrLimit});
+  const auto words = [&](const QString& name, const std::string& value) {
+    if (!value.empty()) rows->push_back({name, for_viewer(value), for_viewer(value), means::kReportFact});
+  };
+  words("Search", search_sentence(*index));
+  words("Verdict", verdict_sentence(*index));
+  words("First overflow", index->plan().first_overflow());
+  for (const auto& fact : index->facts()) words(text(fact.name()), fact.value());
+  for (const auto& note : index->notes()) words("Note", note);
   const auto at = [rows](int row) -> const Row& { return (*rows)[static_cast<std::size_t>(row)]; };
   TableContents out;
   out.rows = static_cast<int>(rows->size());

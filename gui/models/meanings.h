@@ -135,6 +135,8 @@ inline constexpr Meaning kCodeLimit{"Code that a tile may hold.", "bytes", "/chi
 inline constexpr Meaning kDdrBytes{"Bytes held in Streaming Memory for one IPU.", "bytes",
                                    "What lives there over its shard degrees, the stash of phases, and host data.",
                                    where::kMemory};
+inline constexpr Meaning kDdrLimit{"Streaming Memory that an IPU may use.", "bytes",
+                                   "/streaming/capacity over the IPUs of a machine.", where::kMemory};
 inline constexpr Meaning kDdrMib{"Bytes held in Streaming Memory for the IPU that holds most.", "MiB",
                                  "What lives there over its shard degrees, the stash of phases, and host data.",
                                  where::kMemory};
@@ -424,6 +426,11 @@ inline constexpr Meaning kBound{"What none of the cell's plans exceeds; 0: none 
                                 "Global batch over the least step time that its bound allows.", where::kSearch};
 inline constexpr Meaning kFate{"What became of the cell.", "",
                                "opened: searched; excluded: by its bound; or nothing in it fits.", where::kSearch};
+
+// Numbers that no table has.
+inline constexpr Meaning kRowCount{"How many rows a table of the view has.", "rows", "Counted.", where::kViewer};
+inline constexpr Meaning kTick{"A tick of an axis or a scale, or the end of a slider: no number of the report.", "",
+                               "Round numbers over the range that is seen.", where::kViewer};
 
 // The batch page.
 inline constexpr Meaning kPlace{"The place in the queue.", "", "Counted from 1.", where::kBatch};

@@ -96,7 +96,7 @@ QWidget* CompareView::makeControls() {
   });
   swap_ = tool_button(tr("Swap sides"), "swapSides", tr("Make the first target the source"));
   connect(swap_, &QToolButton::clicked, this, &CompareView::swapSides);
-  auto* shown = new SegmentedButtons({tr("Waterfalls"), tr("Pipelines")}, "compareShown");
+  auto* shown = shownButtons_ = new SegmentedButtons({tr("Waterfalls"), tr("Pipelines")}, "compareShown");
   connect(shown, &SegmentedButtons::chosen, upper_, &QStackedWidget::setCurrentIndex);
   layout->addWidget(shown);
   layout->addSpacing(4);
@@ -363,6 +363,13 @@ QModelIndex CompareView::valueAt(QWidget* chart, const QPointF& at) {
     if (phases_.index(r, 0).data(kSourceRole).toInt() == phase) return phases_.index(r, 1 + compared_->size());
   }
   return {};
+}
+
+QStringList CompareView::pages() const { return {"waterfalls", "pipelines"}; }
+int CompareView::page() const { return upper_->currentIndex(); }
+void CompareView::showPage(int page) {
+  shownButtons_->setCurrent(page);
+  upper_->setCurrentIndex(page);
 }
 
 }  // namespace superstep::gui

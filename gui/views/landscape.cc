@@ -289,4 +289,11 @@ QModelIndex LandscapeView::valueAt(QWidget* chart, const QPointF& at) {
   return plan < 0 ? QModelIndex() : table_.index(plan, kThroughput);
 }
 
+QStringList LandscapeView::pages() const { return {"plans", "searched"}; }
+int LandscapeView::page() const { return lists_->currentIndex(); }
+void LandscapeView::showPage(int page) {
+  list_->setCurrentIndex(page);
+  lists_->setCurrentIndex(page);
+}
+
 }  // namespace superstep::gui

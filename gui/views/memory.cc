@@ -53,7 +53,7 @@ QWidget* MemoryView::makeControls() {
   layout->setSpacing(8);
   auto* segment = new QHBoxLayout;
   segment->setSpacing(0);
-  auto* group = new QButtonGroup(row);
+  auto* group = segment_ = new QButtonGroup(row);
   for (const auto& [text, name] : {std::pair{tr("Liveness"), "showLiveness"},
                                    {tr("Total per IPU"), "showTotals"},
                                    {tr("Streaming"), "showStreaming"}}) {
@@ -493,5 +493,9 @@ QModelIndex MemoryView::valueAt(QWidget* chart, const QPointF& at) {
   }
   return {};
 }
+
+QStringList MemoryView::pages() const { return {"liveness", "totals", "streaming"}; }
+int MemoryView::page() const { return pages_->currentIndex(); }
+void MemoryView::showPage(int page) { segment_->button(page)->click(); }
 
 }  // namespace superstep::gui

@@ -177,8 +177,11 @@ QModelIndex PipelineView::valueAt(QWidget* chart, const QPointF& at) {
     return {};
   }
   const auto hit = chart == chart_ ? chart_->sliceAt(at) : std::nullopt;
-  if (!hit) return {};
   const TimelinePointer timeline = session_.timeline();
+  if (!hit) {  // a fold, or the head of a part
+    const Section* part = chart == chart_ ? timeline->section_at(chart_->axisNow().time_at(at.x())) : nullptr;
+    return part ? parts_.index(static_cast<int>(part - timeline->sections.data()), 2) : QModelIndex();
+  }
   Selection selection = session_.selection();
   selection.ipu_class = timeline->lanes[static_cast<std::size_t>(hit->lane)].ipu_class;
   selection.micro_batch = hit->slice.micro_batch;

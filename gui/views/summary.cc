@@ -270,11 +270,11 @@ void SummaryView::showSelection() {
 }
 
 std::vector<NamedTable> SummaryView::tables() const {
-  return {{"Key numbers", &keyNumbers_},
-          {"Waterfall", &waterfall_},
+  return {{"Waterfall", &waterfall_},
           {"Fit", &fit_},
           {"Plans", &plans_},
-          {"Changes", &changes_}};
+          {"Changes", &changes_},
+          {"Key numbers", &keyNumbers_}};
 }
 
 QString SummaryView::statusText() const {

@@ -237,4 +237,12 @@ QModelIndex TraceView::valueAt(QWidget* chart, const QPointF& at) {
   return {};
 }
 
+QStringList TraceView::pages() const { return {"flame", "flat", "bsp"}; }
+int TraceView::page() const { return session_.timeState().mode; }
+void TraceView::showPage(int page) {
+  TimeState state = session_.timeState();
+  state.mode = page;
+  session_.setTimeState(state);
+}
+
 }  // namespace superstep::gui

@@ -4,7 +4,6 @@
 #include <QEvent>
 #include <QRegularExpression>
 
-#include "gui/explain.h"
 #include "gui/theme.h"
 
 namespace superstep::gui {
@@ -21,7 +20,9 @@ QString line(const Theme& theme, const QString& name, const QString& html) {
 QString number_text(const ExplainedCell& cell) {
   const QString& unit = cell.explanation.unit;
   const bool written = unit.isEmpty() || unit.startsWith("as the ");
-  return escaped(cell.exact) + (written ? QString() : ' ' + escaped(unit));
+  QString number = escaped(cell.exact);
+  number.replace(QChar(0x202F), "&nbsp;");  // thin spaces are blanks to HTML, where lines may break
+  return number + (written ? QString() : "&nbsp;" + escaped(unit));
 }
 
 QString parts_table(const Theme& theme, const std::vector<Part>& parts) {
@@ -52,26 +53,27 @@ ExplainPanel::ExplainPanel(QWidget* parent) : QTextBrowser(parent) {
   setFont(ui_font(12));
   document()->setDocumentMargin(12);
   connect(this, &QTextBrowser::anchorClicked, this, [this](const QUrl& link) { showCell(link.toString().toUInt()); });
-  setCells({});
+  setPlace({});
 }
 
-void ExplainPanel::setCells(std::vector<QPersistentModelIndex> cells) {
-  cells_ = std::move(cells);
+void ExplainPanel::setPlace(ExplainedPlace place) {
+  place_ = std::move(place);
   showCell(0);
 }
 
 void ExplainPanel::showCell(std::size_t cell) {
   shown_ = cell;
-  if (cell >= cells_.size() || !cells_[cell].isValid()) {
+  if (cell < place_.cells.size() && place_.cells[cell].isValid()) {
+    setHtml(html(explained(place_.cells[cell])));
+  } else if (!place_.other.explanation.isEmpty()) {
+    setHtml(html(place_.other));
+  } else {
     setHtml(QString("<p>%1</p>").arg(tr("Point at a number, or go to a cell of a table, and press E.")));
-    return;
   }
-  setHtml(html(cells_[cell]));
 }
 
-QString ExplainPanel::html(const QModelIndex& cell) const {
+QString ExplainPanel::html(const ExplainedCell& of) const {
   const Theme& theme = theme_of(this);
-  const ExplainedCell of = explained(cell);
   const QStringList names{of.row, of.column};
   QString out = QString("<p style='margin:0 0 8px 0'><b>%1</b></p>")
                     .arg(escaped(names.filter(QRegularExpression(".")).join(" · ")));
@@ -81,9 +83,9 @@ QString ExplainPanel::html(const QModelIndex& cell) const {
   out += line(theme, tr("How it comes about"), escaped(of.explanation.how) + parts_table(theme, of.explanation.parts));
   out += line(theme, tr("Documented in"), where_text(of.explanation.where));
   QString others;
-  for (std::size_t i = 0; i < cells_.size(); ++i) {
-    if (i == shown_ || !cells_[i].isValid()) continue;
-    const ExplainedCell other = explained(cells_[i]);
+  for (std::size_t i = 0; i < place_.cells.size(); ++i) {
+    if (i == shown_ || !place_.cells[i].isValid()) continue;
+    const ExplainedCell other = explained(place_.cells[i]);
     others += QString("<a style='color:%1' href='%2'>%3 · %4</a><br>")
                   .arg(theme.accent.name())
                   .arg(i)
@@ -94,7 +96,7 @@ QString ExplainPanel::html(const QModelIndex& cell) const {
 
 void ExplainPanel::changeEvent(QEvent* event) {
   QTextBrowser::changeEvent(event);
-  if (event->type() == QEvent::PaletteChange && !cells_.empty()) showCell(shown_);
+  if (event->type() == QEvent::PaletteChange && !place_.isEmpty()) showCell(shown_);
 }
 
 }  // namespace superstep::gui

@@ -2,9 +2,9 @@
 // What a number is, its exact value, how it comes about and where that is documented.
 #pragma once
 
-#include <QPersistentModelIndex>
 #include <QTextBrowser>
-#include <vector>
+
+#include "gui/explain.h"
 
 namespace superstep::gui {
 
@@ -13,8 +13,8 @@ class ExplainPanel : public QTextBrowser {
  public:
   explicit ExplainPanel(QWidget* parent = nullptr);
 
-  // The first is explained, the others are offered. Empty: says how to get an explanation.
-  void setCells(std::vector<QPersistentModelIndex> cells);
+  // The first cell is explained, the others are offered. Nothing there: says how to get an explanation.
+  void setPlace(ExplainedPlace place);
   QSize sizeHint() const override { return {380, 320}; }
 
  protected:
@@ -22,9 +22,9 @@ class ExplainPanel : public QTextBrowser {
 
  private:
   void showCell(std::size_t cell);
-  QString html(const QModelIndex& cell) const;
+  QString html(const ExplainedCell& cell) const;
 
-  std::vector<QPersistentModelIndex> cells_;
+  ExplainedPlace place_;
   std::size_t shown_ = 0;
 };
 

@@ -93,14 +93,14 @@ TEST_F(Explain, ATileOfTheHeatMap) {
   ASSERT_TRUE(cell);
   explainAt(*map, middle);
   const TileRun* run = session_.heat()->run_at(map->phases()[static_cast<std::size_t>(cell->column)], cell->tile);
-  EXPECT_THAT(text(),
-              AllOf(HasSubstr(grouped(run->memory_bytes).toStdString() + " bytes"), HasSubstr("7. Memory of a tile")));
+  EXPECT_THAT(text(), AllOf(HasSubstr(grouped(run->memory_bytes).replace(QChar(0x202F), ' ').toStdString() + " bytes"),
+                            HasSubstr("7. Memory of a tile")));
 }
 
 TEST_F(Explain, ALabelIsFoundByItsText) {
   const QString throughput = fixed_decimals(session_.report()->index().plan().samples_per_second(), 1);
   auto* view = qobject_cast<View*>(window_.findChild<WaterfallChart*>()->window()->findChild<View*>());
-  const auto cells = cells_of_text(*view, throughput);
+  const auto cells = cells_of_text(view->tables(), throughput);
   ASSERT_FALSE(cells.empty());
   EXPECT_EQ(explained(cells[0]).explanation.unit, "samples/s");
 }

@@ -82,6 +82,31 @@ TEST_F(Export, TheCommandLineWritesWhatTheMenuWrites) {
   }
 }
 
+TEST_F(Export, APageIsTheSameByMenuAndByCommand) {
+  MainWindow window(session_);
+  window.showView(3);
+  View* memory = nullptr;
+  for (View* each : window.findChildren<View*>()) memory = each->pages().size() == 3 ? each : memory;
+  ASSERT_TRUE(memory);
+  ASSERT_EQ(memory->pages().size(), 3);
+  QByteArray last;
+  for (int page = 0; page < memory->pages().size(); ++page) {
+    memory->showPage(page);
+    ASSERT_EQ(memory->page(), page);
+    ASSERT_TRUE(window.exportTo(file("menu.png")));
+    EXPECT_EQ(view({report_, "--export", "memory", "--page", memory->pages()[page], "-o", file("command.png")}, 0)
+                  .toStdString(),
+              "");
+    EXPECT_EQ(bytes(file("menu.png")), bytes(file("command.png"))) << page;
+    EXPECT_NE(bytes(file("menu.png")), last) << page;
+    last = bytes(file("menu.png"));
+  }
+  EXPECT_THAT(view({report_, "--export", "memory", "--page", "tiles", "-o", file("x.png")}, 2).toStdString(),
+              HasSubstr("expected one of: liveness, totals, streaming"));
+  EXPECT_THAT(view({report_, "--export", "program", "--page", "tiles", "-o", file("x.png")}, 2).toStdString(),
+              HasSubstr("has one page only"));
+}
+
 TEST_F(Export, BadRequestsAreOneMessage) {
   const QString out = file("x.png");
   EXPECT_THAT(view({report_, "--export", "heatmpa", "-o", out}, 2).toStdString(),
