@@ -46,6 +46,7 @@ MainWindow::MainWindow(Session& session, const Preferences& preferences, const Q
   statusBar()->addWidget(statusLeft_, 1);
   statusBar()->addPermanentWidget(statusRight_);
   connect(&session_, &Session::reportChanged, this, &MainWindow::showReport);
+  connect(&session_, &Session::reportChanged, this, &MainWindow::loadMarks);
   connect(&session_, &Session::failed, this, &MainWindow::setMessage);
   connect(&session_, &Session::selectionChanged, this, &MainWindow::showStatus);
   connect(&demos_, &DemoMaker::made, this, &MainWindow::openDemo);

@@ -9,6 +9,7 @@
 
 #include "gui/demo.h"
 #include "gui/explain.h"
+#include "gui/marks.h"
 #include "gui/preferences.h"
 #include "gui/session.h"
 
@@ -21,6 +22,7 @@ class QStackedWidget;
 namespace superstep::gui {
 
 class ExplainPanel;
+class MarksPanel;
 class StartPage;
 class View;
 
@@ -37,6 +39,7 @@ class MainWindow : public QMainWindow {
   void openFiles(const QStringList& paths);
   // Why the last report could not be opened; empty when it could.
   QString message() const;
+  void saveLayout(const QString& name);  // where the docks are; an old one of that name is replaced
   DemoMaker& demoMaker() { return demos_; }
   // What is at a place of the current view.
   void explainAt(const QPoint& at);
@@ -71,6 +74,15 @@ class MainWindow : public QMainWindow {
   void setTheme(const QString& name);
   void showOpenReports();
   void showPalette();
+  void makeMarks(QMenu* menu);
+  void loadMarks();
+  void saveMarks();
+  void startMark();
+  void addMark(const QString& note);
+  void goToMark(int mark);
+  void exportMarks();
+  void makeLayouts(QMenu* menu);
+  void showLayouts();
   QDockWidget* makeDock(QWidget* widget, const QString& title, const char* name);
   View* shownView() const;  // null: the start page, or none made yet
   void explainHere();
@@ -85,6 +97,12 @@ class MainWindow : public QMainWindow {
   StartPage* startPage_ = nullptr;
   QMenu* recentMenu_ = nullptr;
   QMenu* reportsMenu_ = nullptr;
+  QMenu* layoutsMenu_ = nullptr;
+  QByteArray firstLayout_;   // of docks, before any was moved
+  std::vector<Mark> marks_;  // of the current report
+  TableModel marksTable_;
+  MarksPanel* marksPanel_ = nullptr;
+  QDockWidget* marksDock_ = nullptr;
   QListWidget* viewList_ = nullptr;
   QComboBox* reports_ = nullptr;
   QAction* reportsAction_ = nullptr;  // shows and hides the combo box

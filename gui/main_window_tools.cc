@@ -39,6 +39,10 @@ void MainWindow::makeToolsMenu() {
   palette->setShortcuts({QKeySequence(Qt::CTRL | Qt::Key_K), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P)});
   connect(palette, &QAction::triggered, this, &MainWindow::showPalette);
   menu->addAction(palette);
+  menu->addSeparator();
+  makeMarks(menu);
+  menu->addSeparator();
+  makeLayouts(menu);
   qApp->installEventFilter(this);
 }
 

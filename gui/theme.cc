@@ -153,7 +153,9 @@ QString name_of(const Theme& theme) {
 }
 
 const Theme& theme_of(const QPalette& palette) {
-  if (palette.color(QPalette::Window) == contrast_theme().window) return contrast_theme();
+  // Its grounds are neutral, which style sheets may put into a widget's palette; those of the dark theme are bluish.
+  const QColor window = palette.color(QPalette::Window);
+  if (window.saturation() == 0 && window.lightness() < 64) return contrast_theme();
   return palette.color(QPalette::Window).lightness() < 128 ? dark_theme() : light_theme();
 }
 

@@ -19,6 +19,7 @@ inline constexpr auto kSearch = "docs/search.md: How the search goes";
 inline constexpr auto kMachines = "docs/machines.md: Machines";
 inline constexpr auto kSweeps = "docs/sweeps.md: Sweeps";
 inline constexpr auto kViewer = "docs/viewer.md: What the numbers are";
+inline constexpr auto kMarks = "docs/viewer.md: Marks and layouts";
 inline constexpr auto kBatch = "docs/viewer.md: The batch page";
 }  // namespace where
 
@@ -426,6 +427,12 @@ inline constexpr Meaning kBound{"What none of the cell's plans exceeds; 0: none 
                                 "Global batch over the least step time that its bound allows.", where::kSearch};
 inline constexpr Meaning kFate{"What became of the cell.", "",
                                "opened: searched; excluded: by its bound; or nothing in it fits.", where::kSearch};
+
+// Marks.
+inline constexpr Meaning kMark{"What was marked: the selection when the mark was made, by name.", "", "",
+                               where::kMarks};
+inline constexpr Meaning kNote{"What was written about it.", "", "", where::kMarks};
+inline constexpr Meaning kMarkView{"The view in which the mark was made.", "", "", where::kMarks};
 
 // Numbers that no table has.
 inline constexpr Meaning kRowCount{"How many rows a table of the view has.", "rows", "Counted.", where::kViewer};
