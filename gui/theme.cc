@@ -124,6 +124,8 @@ constexpr std::array<MemoryColor, 10> kMemory{{{"weights", 0x2F5D8C},
 
 }  // namespace
 
+QColor text_ground(const Theme& theme) { return theme.high_contrast ? theme.title_row : theme.track; }
+
 const Theme& light_theme() {
   static const Theme theme = make_light();
   return theme;

@@ -30,6 +30,9 @@ struct Theme {
   bool high_contrast = false;  // 7 to 1 for all text, 3 to 1 for all that is drawn
 };
 
+// Of boxes that have text in them: the track, or what is dark enough for white text.
+QColor text_ground(const Theme& theme);
+
 const Theme& light_theme();
 const Theme& dark_theme();
 const Theme& contrast_theme();

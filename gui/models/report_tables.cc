@@ -75,6 +75,8 @@ TableContents waterfall_table(const ReportPointer& report) {
     column.more = [=](int row, Explanation& more) {
       more.what = row < terms ? text(index->waterfall(row).name()) + ": " + lower_first(more.what)
                               : QStringLiteral("The predicted time of an optimizer step.");
+      if (row < terms && !index->waterfall(row).explanation().empty())
+        more.how = text(index->waterfall(row).explanation());
       add_reported(more, *index, row < terms ? "waterfall/" + index->waterfall(row).name() : "step_time_s");
     };
   }

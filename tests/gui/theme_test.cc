@@ -44,7 +44,7 @@ TEST(Theme, TextIsReadableOnEveryGround) {
 
 TEST(Theme, HighContrastIsSevenToOneForTextAndThreeForGraphics) {
   const Theme& t = contrast_theme();
-  for (const QColor& ground : {t.window, t.bars, t.panel, t.title_row, t.odd_row, t.accent_fill}) {
+  for (const QColor& ground : {t.window, t.bars, t.panel, t.title_row, t.odd_row, t.accent_fill, text_ground(t)}) {
     for (const QColor& text : {t.text, t.secondary, t.faint, t.accent, t.fits, t.tight, t.over})
       EXPECT_GE(contrast(text, ground), 7) << text.name().toStdString() << " on " << ground.name().toStdString();
   }
