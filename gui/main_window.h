@@ -86,6 +86,7 @@ class MainWindow : public QMainWindow {
   QDockWidget* makeDock(QWidget* widget, const QString& title, const char* name);
   View* shownView() const;  // null: the start page, or none made yet
   void explainHere();
+  void followExplanation(QWidget* widget, const QEvent& event);
   void showExplanation(ExplainedPlace place, const QPoint& beside);
 
   Session& session_;

@@ -6,6 +6,7 @@
 #include <QFileInfo>
 #include <QMenu>
 #include <QMenuBar>
+#include <QMouseEvent>
 #include <QTableView>
 
 #include "gui/explain.h"
@@ -100,8 +101,24 @@ void MainWindow::showExplanation(ExplainedPlace place, const QPoint& beside) {
   explainDock_->raise();
 }
 
+// While it is open, the explanation follows what is clicked and the cell that is gone to.
+void MainWindow::followExplanation(QWidget* widget, const QEvent& event) {
+  View* view = explainDock_->isVisible() ? shownView() : nullptr;
+  if (!view || !view->isAncestorOf(widget)) return;
+  if (event.type() == QEvent::MouseButtonRelease) {
+    const auto& click = static_cast<const QMouseEvent&>(event);
+    if (click.button() == Qt::LeftButton) explainAt(view->mapFromGlobal(click.globalPosition().toPoint()));
+    return;
+  }
+  auto* table = qobject_cast<QAbstractItemView*>(widget);
+  if (!table || !table->currentIndex().isValid()) return;
+  explainPanel_->setPlace({{table->currentIndex()}, {}});
+}
+
 // A view's own menus stay as they are; all else of it has the menu of its numbers.
 bool MainWindow::eventFilter(QObject* watched, QEvent* event) {
+  const bool follows = event->type() == QEvent::MouseButtonRelease || event->type() == QEvent::KeyRelease;
+  if (follows && watched->isWidgetType()) followExplanation(static_cast<QWidget*>(watched), *event);
   View* view = event->type() == QEvent::ContextMenu ? shownView() : nullptr;
   auto* widget = view ? qobject_cast<QWidget*>(watched) : nullptr;
   if (!widget || !view->isAncestorOf(widget)) return QMainWindow::eventFilter(watched, event);

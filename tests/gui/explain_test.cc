@@ -117,6 +117,24 @@ TEST_F(Explain, TheMenuOfANumberExplainsIt) {
   EXPECT_THAT(text(), HasSubstr("fullest tile"));
 }
 
+TEST_F(Explain, WhileItIsOpenItFollowsClicksAndArrows) {
+  auto* bars = window_.findChild<FitBars*>();
+  QTest::mouseClick(bars, Qt::LeftButton, {}, QPoint(bars->width() / 2, 12));
+  EXPECT_FALSE(window_.findChild<QDockWidget*>("explainDock")->isVisible()) << "it does not come by itself";
+  window_.explainAt({1, 1});
+  QTest::mouseClick(bars, Qt::LeftButton, {}, QPoint(bars->width() / 2, 12));
+  EXPECT_THAT(text(), HasSubstr("fullest tile"));
+  window_.showView(6);
+  QCoreApplication::processEvents();
+  DataTable* table = nullptr;
+  for (DataTable* each : window_.findChildren<DataTable*>()) table = !table && each->isVisible() ? each : table;
+  ASSERT_TRUE(table);
+  ASSERT_GT(table->model()->rowCount(), 1);
+  table->setCurrentIndex(table->model()->index(0, 3));
+  QTest::keyClick(table, Qt::Key_Down);
+  EXPECT_THAT(text(), HasSubstr(table->currentIndex().siblingAtColumn(0).data().toString().toStdString()));
+}
+
 TEST_F(Explain, WhereThereIsNoNumberItSaysWhatToDo) {
   window_.explainAt({1, 1});
   EXPECT_THAT(text(), HasSubstr("press E"));
