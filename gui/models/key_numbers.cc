@@ -59,7 +59,7 @@ void add_reported(Explanation& to, const report::Index& index, const std::string
     if (known.name() != name) continue;
     to.how = text(known.formula());
     for (const auto& term : known.terms())
-      to.parts.push_back({text(term.name()), text(term.value()), text(term.source())});
+      to.parts.push_back({text(term.name()), for_viewer(term.value()), text(term.source())});
   }
 }
 

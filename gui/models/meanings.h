@@ -372,7 +372,8 @@ inline constexpr Meaning kSearchTime{"How long the search took.", "s", "By the c
 inline constexpr Meaning kKeyFigureValue{"A key figure of the report; the row says which, and its unit.",
                                          "as the row says", "As the report has it.", where::kTime};
 inline constexpr Meaning kKeyFigureDifference{"How the figure differs from the source's.", "as the row says",
-                                              "Target less source, or their ratio as its sign says.", where::kTime};
+                                              "Target less source; where it has a %, that over the source.",
+                                              where::kTime};
 inline constexpr Meaning kFaster{"How sure it is that the target is faster than the source.", "share",
                                  "The share of worlds in which it is; a world draws the fitted constants and the "
                                  "estimated machine numbers, the same for all plans.",

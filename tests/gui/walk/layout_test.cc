@@ -88,7 +88,7 @@ TEST_P(LayoutTools, NoTextIsCutOrMeetsAnother) {
   auto* chart = window.findChild<WaterfallChart*>();
   auto* explanation = window.findChild<QDockWidget*>("explainDock");
   explanation->setAttribute(Qt::WA_DontShowOnScreen);
-  for (const int row : {0, 1, chart->layoutNow().rows() - 1}) {
+  for (const int row : {0, 1, 5}) {
     QWidget* view = chart->parentWidget();
     while (!qobject_cast<View*>(view)) view = view->parentWidget();
     window.explainAt(chart->mapTo(view, chart->layoutNow().row(row).center().toPoint()));
