@@ -89,23 +89,37 @@ Heading heading(const ReportPointer& report, const ViewDef& def) {
 
 }  // namespace
 
+namespace {
+
+// Bars and lanes beside a number, and sizes in KiB where exact bytes stand in a column of their own.
+bool repeats_another(const QAbstractItemModel& model, int column) {
+  if (model.index(0, column).data(kShareRole).isValid()) return true;
+  if (model.headerData(column, Qt::Horizontal).toString() != "KiB") return false;
+  for (int c = 0; c < model.columnCount(); ++c) {
+    if (model.headerData(c, Qt::Horizontal).toString() == "Bytes") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 QString tables_csv(const std::vector<NamedTable>& tables) {
   QString out;
   for (const NamedTable& table : tables) {
     if (!out.isEmpty()) out += '\n';
     out += "# " + table.name + '\n';
+    std::vector<int> columns;
     QStringList cells;
     for (int c = 0; c < table.model->columnCount(); ++c) {
-      if (table.model->index(0, c).data(kShareRole).isValid()) continue;
-      cells << csv_cell(table.model->headerData(c, Qt::Horizontal).toString());
+      if (repeats_another(*table.model, c)) continue;
+      columns.push_back(c);
+      cells << csv_cell(exact_heading(*table.model, c));
     }
     out += cells.join(',') + '\n';
     for (int r = 0; r < table.model->rowCount(); ++r) {
       cells.clear();
-      for (int c = 0; c < table.model->columnCount(); ++c) {
-        const QModelIndex index = table.model->index(r, c);
-        if (index.data(kShareRole).isValid()) continue;
-        const QVariant value = index.data(kExactRole);
+      for (const int c : columns) {
+        const QVariant value = table.model->index(r, c).data(kExactRole);
         cells << csv_cell(value.userType() == QMetaType::Double ? exact_seconds(value.toDouble()) : value.toString());
       }
       out += cells.join(',') + '\n';
@@ -114,7 +128,17 @@ QString tables_csv(const std::vector<NamedTable>& tables) {
   return out;
 }
 
-void export_view(Session& session, const ViewDef& def, const QString& path, QSize size) {
+int find_page(Session& session, const ViewDef& def, const QString& name) {
+  const std::unique_ptr<View> view(def.make(session, nullptr));
+  const QStringList pages = view->pages();
+  const auto page = static_cast<int>(pages.indexOf(name));
+  if (page >= 0) return page;
+  const std::string found = "found \"" + name.toStdString() + "\", expected ";
+  if (pages.isEmpty()) throw Error("--page", found + "none: \"" + def.id + "\" has one page only");
+  throw Error("--page", found + "one of: " + pages.join(", ").toStdString());
+}
+
+void export_view(Session& session, const ViewDef& def, const QString& path, QSize size, int page_shown) {
   const std::string where = path.toStdString();
   const ReportPointer report = session.report();
   if (!report && !def.without_report) throw Error(where, "no report is open, so there is nothing to export");
@@ -123,6 +147,7 @@ void export_view(Session& session, const ViewDef& def, const QString& path, QSiz
     throw Error(where, "the ending says the format, expected one of: png, svg, csv");
   }
   View* view = def.make(session, nullptr);
+  if (page_shown >= 0 && page_shown != view->page()) view->showPage(page_shown);
   const auto [title, subtitle] = heading(report, def);
   Page page(title, subtitle, view);
   page.setWindowTitle(title);

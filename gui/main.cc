@@ -57,7 +57,7 @@ QSize size_of(const QString& text) {
   return size;
 }
 
-int run_export(Session& session, const QString& id, const QString& path, const QString& size) {
+int run_export(Session& session, const QString& id, const QString& path, const QString& size, const QString& page) {
   const ViewDef* view = find_view(id.toStdString());
   if (!view) {
     std::vector<std::string> ids;
@@ -69,7 +69,8 @@ int run_export(Session& session, const QString& id, const QString& path, const Q
     write_batch(session.batch().items(), path);
     return 0;
   }
-  export_view(session, *view, path, size.isEmpty() ? kExportSize : size_of(size));
+  const int page_shown = page.isEmpty() ? -1 : find_page(session, *view, page);
+  export_view(session, *view, path, size.isEmpty() ? kExportSize : size_of(size), page_shown);
   return 0;
 }
 
@@ -112,7 +113,8 @@ int run(QApplication& app, const QCommandLineParser& parser, const Preferences& 
   }
   session.setCurrent(0);  // what is not compared is about the first
   if (!jobs.isEmpty()) plan(session.batch(), jobs);
-  const int code = run_export(session, parser.value("export"), parser.value("output"), parser.value("size"));
+  const int code =
+      run_export(session, parser.value("export"), parser.value("output"), parser.value("size"), parser.value("page"));
   if (!failures.isEmpty()) return fail(failures.join('\n'));
   return batch_passed(session.batch().items()) ? code : kFailed;
 }
@@ -141,12 +143,15 @@ int main(int argc, char** argv) {
   parser.addOption(
       {{"o", "output"}, "The file, ending in .png, .svg or .csv; of the batch page also .md, .json, .xml.", "FILE"});
   parser.addOption({"size", "Of an exported picture, 1280x800 if not given.", "WxH"});
-  parser.addOption({"dark", "Use the dark theme."});
+  parser.addOption({"page", "Of a view that has several, the one to export; a wrong name lists them.", "PAGE"});
+  parser.addOption({"theme", "light, dark or contrast (high contrast).", "THEME"});
+  parser.addOption({"dark", "The same as --theme dark."});
   parser.process(app);
   // Pictures do not depend on who makes them.
   const Preferences preferences(parser.isSet("export") ? QString() : settings_file("window"));
-  apply_theme(app, parser.isSet("dark") || preferences.dark() ? dark_theme() : light_theme());
   try {
+    const QString theme = parser.isSet("dark") ? QString("dark") : parser.value("theme");
+    apply_theme(app, theme_named(theme.isEmpty() ? preferences.theme() : theme));
     return run(app, parser, preferences);
   } catch (const superstep::Error& error) {
     return fail(QString::fromUtf8(error.what()));

@@ -46,6 +46,7 @@ MainWindow::MainWindow(Session& session, const Preferences& preferences, const Q
   statusBar()->addWidget(statusLeft_, 1);
   statusBar()->addPermanentWidget(statusRight_);
   connect(&session_, &Session::reportChanged, this, &MainWindow::showReport);
+  connect(&session_, &Session::reportChanged, this, &MainWindow::loadMarks);
   connect(&session_, &Session::failed, this, &MainWindow::setMessage);
   connect(&session_, &Session::selectionChanged, this, &MainWindow::showStatus);
   connect(&demos_, &DemoMaker::made, this, &MainWindow::openDemo);
@@ -149,6 +150,7 @@ void MainWindow::showReport() {
     for (const QString& path : paths) reports_->addItem(QFileInfo(path).fileName());
     for (int i = 0; i < paths.size(); ++i) reports_->setItemData(i, paths[i], Qt::ToolTipRole);
     reports_->setCurrentIndex(session_.current());
+    showOpenReports();
     setWindowTitle(QFileInfo(paths[session_.current()]).fileName() + " – Superstep");
     preferences_.addRecent(paths[session_.current()]);
     showRecent();
@@ -244,7 +246,8 @@ void MainWindow::chooseExport(const QString& ending) {
 
 bool MainWindow::exportTo(const QString& path) {
   try {
-    export_view(session_, all_views()[static_cast<std::size_t>(current_)], path);
+    const View* view = shownView();
+    export_view(session_, all_views()[static_cast<std::size_t>(current_)], path, kExportSize, view ? view->page() : -1);
   } catch (const Error& error) {
     setMessage(QString::fromUtf8(error.what()));
     return false;
@@ -253,9 +256,9 @@ bool MainWindow::exportTo(const QString& path) {
   return true;
 }
 
-void MainWindow::setDark(bool dark) {
-  preferences_.setDark(dark);
-  apply_theme(*qApp, dark ? dark_theme() : light_theme());
+void MainWindow::setTheme(const QString& name) {
+  preferences_.setTheme(name);
+  apply_theme(*qApp, theme_named(name));
   back_->setIcon(icon_pixmap("back", theme_of(this).secondary, 16, devicePixelRatioF()));
   forward_->setIcon(icon_pixmap("forward", theme_of(this).secondary, 16, devicePixelRatioF()));
   setMessage(message());

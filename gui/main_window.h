@@ -8,16 +8,21 @@
 #include <vector>
 
 #include "gui/demo.h"
+#include "gui/explain.h"
+#include "gui/marks.h"
 #include "gui/preferences.h"
 #include "gui/session.h"
 
 class QComboBox;
+class QDockWidget;
 class QLabel;
 class QListWidget;
 class QStackedWidget;
 
 namespace superstep::gui {
 
+class ExplainPanel;
+class MarksPanel;
 class StartPage;
 class View;
 
@@ -34,18 +39,23 @@ class MainWindow : public QMainWindow {
   void openFiles(const QStringList& paths);
   // Why the last report could not be opened; empty when it could.
   QString message() const;
+  void saveLayout(const QString& name);  // where the docks are; an old one of that name is replaced
   DemoMaker& demoMaker() { return demos_; }
+  // What is at a place of the current view.
+  void explainAt(const QPoint& at);
   // Writes the current view; a failure is shown as message() and gives false.
   bool exportTo(const QString& path);
 
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void makeMenus();
   void makeReportMenu();
   void makeViewMenu();
+  void makeToolsMenu();
   void makeToolBar();
   void makeCentre();
   StartPage* makeStartPage();
@@ -61,7 +71,23 @@ class MainWindow : public QMainWindow {
   void openDemo(const Demo& demo, const QStringList& reports);
   void chooseExport(const QString& ending);
   void showKeys();
-  void setDark(bool dark);
+  void setTheme(const QString& name);
+  void showOpenReports();
+  void showPalette();
+  void makeMarks(QMenu* menu);
+  void loadMarks();
+  void saveMarks();
+  void startMark();
+  void addMark(const QString& note);
+  void goToMark(int mark);
+  void exportMarks();
+  void makeLayouts(QMenu* menu);
+  void showLayouts();
+  QDockWidget* makeDock(QWidget* widget, const QString& title, const char* name);
+  View* shownView() const;  // null: the start page, or none made yet
+  void explainHere();
+  void followExplanation(QWidget* widget, const QEvent& event);
+  void showExplanation(ExplainedPlace place, const QPoint& beside);
 
   Session& session_;
   Preferences preferences_;
@@ -71,6 +97,13 @@ class MainWindow : public QMainWindow {
   QStackedWidget* pages_ = nullptr;
   StartPage* startPage_ = nullptr;
   QMenu* recentMenu_ = nullptr;
+  QMenu* reportsMenu_ = nullptr;
+  QMenu* layoutsMenu_ = nullptr;
+  QByteArray firstLayout_;   // of docks, before any was moved
+  std::vector<Mark> marks_;  // of the current report
+  TableModel marksTable_;
+  MarksPanel* marksPanel_ = nullptr;
+  QDockWidget* marksDock_ = nullptr;
   QListWidget* viewList_ = nullptr;
   QComboBox* reports_ = nullptr;
   QAction* reportsAction_ = nullptr;  // shows and hides the combo box
@@ -82,7 +115,11 @@ class MainWindow : public QMainWindow {
   QAction* reload_ = nullptr;
   QAction* back_ = nullptr;
   QAction* forward_ = nullptr;
-  std::vector<QAction*> needReport_;  // enabled only with a report
+  QAction* explain_ = nullptr;
+  ExplainPanel* explainPanel_ = nullptr;
+  QDockWidget* explainDock_ = nullptr;
+  TableModel keyNumbers_, waterfall_;  // whose numbers any view may show
+  std::vector<QAction*> needReport_;   // enabled only with a report
 };
 
 }  // namespace superstep::gui

@@ -29,6 +29,7 @@ QAction* MainWindow::makeAction(const QString& text, const char* name, const QKe
 void MainWindow::makeMenus() {
   makeReportMenu();
   makeViewMenu();
+  makeToolsMenu();
   QMenu* help = menuBar()->addMenu(tr("&Help"));
   QAction* keys = makeAction(tr("&Keys…"), "keys", QKeySequence(Qt::Key_Question));
   connect(keys, &QAction::triggered, this, &MainWindow::showKeys);
@@ -44,6 +45,9 @@ void MainWindow::makeReportMenu() {
   menu->addAction(open);
   recentMenu_ = menu->addMenu(tr("Open &recent"));
   recentMenu_->setObjectName("recentMenu");
+  reportsMenu_ = menu->addMenu(tr("Open rep&orts"));
+  reportsMenu_->setObjectName("reportsMenu");
+  reportsMenu_->setEnabled(false);
   QMenu* demo_menu = menu->addMenu(tr("&Demo"));
   for (const Demo& demo : demos()) {
     QAction* action = demo_menu->addAction(demo.title);
@@ -92,10 +96,20 @@ void MainWindow::makeViewMenu() {
     preferences_.setUnits(session_.units());
   });
   QAction* dark = makeAction(tr("&Dark theme"), "dark", QKeySequence(Qt::CTRL | Qt::Key_D));
-  dark->setCheckable(true);
-  dark->setChecked(theme_of(QApplication::palette()).dark);
-  connect(dark, &QAction::toggled, this, &MainWindow::setDark);
-  menu->addActions({exact, dark});
+  QAction* bright = makeAction(tr("&High contrast"), "contrast", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D));
+  auto* themes = new QActionGroup(this);
+  themes->setExclusionPolicy(QActionGroup::ExclusionPolicy::ExclusiveOptional);  // neither: the light one
+  for (QAction* theme : {dark, bright}) {
+    theme->setCheckable(true);
+    theme->setChecked(name_of(theme_of(QApplication::palette())) == theme->objectName());
+    themes->addAction(theme);
+  }
+  for (QAction* theme : {dark, bright}) {
+    connect(theme, &QAction::toggled, this, [this, themes] {
+      setTheme(themes->checkedAction() ? themes->checkedAction()->objectName() : QString("light"));
+    });
+  }
+  menu->addActions({exact, dark, bright});
 }
 
 void MainWindow::makeToolBar() {
@@ -160,7 +174,9 @@ void MainWindow::showKeys() {
   };
   for (const QAction* action : actions()) {
     if (action->shortcut().isEmpty()) continue;
-    add(action->shortcut().toString(QKeySequence::NativeText), action->text().remove('&').remove(QChar(0x2026)));
+    QStringList keys;
+    for (const QKeySequence& key : action->shortcuts()) keys << key.toString(QKeySequence::NativeText);
+    add(keys.join(", "), action->text().remove('&').remove(QChar(0x2026)));
   }
   row = 0, column = 2;  // those of single views beside those of the window
   add(tr("W A S D"), tr("Heat map: move"));

@@ -33,8 +33,39 @@ void Preferences::addRecent(const QString& path) {
 
 void Preferences::clearRecent() { set(file_, "recent", QStringList()); }
 
-bool Preferences::dark() const { return value(file_, "dark").toBool(); }
-void Preferences::setDark(bool dark) { set(file_, "dark", dark); }
+// Those of earlier versions say whether it is dark.
+QString Preferences::theme() const {
+  const QString known = value(file_, "theme").toString();
+  if (known == "light" || known == "dark" || known == "contrast") return known;
+  return value(file_, "dark").toBool() ? "dark" : "light";
+}
+void Preferences::setTheme(const QString& theme) { set(file_, "theme", theme); }
+namespace {
+
+// Names may have any letter, keys of settings may not.
+QString layout_key(const QString& name) { return "layouts/" + QString::fromLatin1(name.toUtf8().toHex()); }
+
+}  // namespace
+
+QStringList Preferences::layouts() const {
+  if (file_.isEmpty()) return {};
+  QSettings settings(file_, QSettings::IniFormat);
+  settings.beginGroup("layouts");
+  QStringList out;
+  for (const QString& key : settings.childKeys()) out << QString::fromUtf8(QByteArray::fromHex(key.toLatin1()));
+  out.sort(Qt::CaseInsensitive);
+  return out;
+}
+
+QByteArray Preferences::layout(const QString& name) const {
+  return file_.isEmpty() ? QByteArray() : QSettings(file_, QSettings::IniFormat).value(layout_key(name)).toByteArray();
+}
+void Preferences::setLayout(const QString& name, const QByteArray& state) {
+  set(file_, qPrintable(layout_key(name)), state);
+}
+void Preferences::removeLayout(const QString& name) {
+  if (!file_.isEmpty()) QSettings(file_, QSettings::IniFormat).remove(layout_key(name));
+}
 Units Preferences::units() const { return value(file_, "bytes").toBool() ? Units::bytes : Units::kib; }
 void Preferences::setUnits(Units units) { set(file_, "bytes", units == Units::bytes); }
 

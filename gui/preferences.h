@@ -20,8 +20,13 @@ class Preferences {
   void addRecent(const QString& path);
   void clearRecent();
 
-  bool dark() const;
-  void setDark(bool dark);
+  QString theme() const;  // "light", "dark", "contrast"
+  void setTheme(const QString& theme);
+  // Where docks stand, by names; as QMainWindow::saveState() says it.
+  QStringList layouts() const;
+  QByteArray layout(const QString& name) const;
+  void setLayout(const QString& name, const QByteArray& state);
+  void removeLayout(const QString& name);
   Units units() const;
   void setUnits(Units units);
 

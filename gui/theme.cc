@@ -13,6 +13,8 @@
 #include <array>
 #include <cmath>
 
+#include "model/error.h"
+
 // The icons are in a static library, whose resources are there only when asked for; not in a namespace.
 static void register_icons() { Q_INIT_RESOURCE(icons); }
 
@@ -33,6 +35,13 @@ Theme make_dark() {
           rgb(0x3A424B), rgb(0x30373F), rgb(0x39414A), rgb(0xE6EAEE), rgb(0xA5AFB9), rgb(0x8E99A4),
           rgb(0x4FC3CC), rgb(0x1F4347), rgb(0x7FB8F0), rgb(0x1D3650), rgb(0xF0B354), rgb(0x43351C),
           rgb(0xFF77B8), rgb(0x4A1F36), rgb(0xFF4FA8), rgb(0xF2F4F6), rgb(0x1B2127), rgb(0x55606B)};
+}
+
+Theme make_contrast() {
+  return {true,          rgb(0x000000), rgb(0x000000), rgb(0x0A0A0A), rgb(0x1C1C1C), rgb(0x141414), rgb(0x9A9A9A),
+          rgb(0x767676), rgb(0x6E6E6E), rgb(0xFFFFFF), rgb(0xE4E4E4), rgb(0xCCCCCC), rgb(0x5CE1FF), rgb(0x00323B),
+          rgb(0x9CD4FF), rgb(0x00243F), rgb(0xFFC857), rgb(0x332200), rgb(0xFFA6D1), rgb(0x3F001E), rgb(0xFF5CB0),
+          rgb(0xFFFFFF), rgb(0x000000), rgb(0x333333), true};
 }
 
 // Flat controls. %1 text, %2 secondary, %3 panel, %4 frame, %5 bars, %6 title row, %7 accent,
@@ -115,6 +124,8 @@ constexpr std::array<MemoryColor, 10> kMemory{{{"weights", 0x2F5D8C},
 
 }  // namespace
 
+QColor text_ground(const Theme& theme) { return theme.high_contrast ? theme.title_row : theme.track; }
+
 const Theme& light_theme() {
   static const Theme theme = make_light();
   return theme;
@@ -125,7 +136,28 @@ const Theme& dark_theme() {
   return theme;
 }
 
+const Theme& contrast_theme() {
+  static const Theme theme = make_contrast();
+  return theme;
+}
+
+const Theme& theme_named(const QString& name) {
+  if (name == "light") return light_theme();
+  if (name == "dark") return dark_theme();
+  if (name == "contrast") return contrast_theme();
+  throw Error("--theme", "found \"" + name.toStdString() + "\", expected one of: light, dark, contrast");
+}
+
+QString name_of(const Theme& theme) {
+  return theme.high_contrast ? QStringLiteral("contrast")
+         : theme.dark        ? QStringLiteral("dark")
+                             : QStringLiteral("light");
+}
+
 const Theme& theme_of(const QPalette& palette) {
+  // Its grounds are neutral, which style sheets may put into a widget's palette; those of the dark theme are bluish.
+  const QColor window = palette.color(QPalette::Window);
+  if (window.saturation() == 0 && window.lightness() < 64) return contrast_theme();
   return palette.color(QPalette::Window).lightness() < 128 ? dark_theme() : light_theme();
 }
 
@@ -160,7 +192,15 @@ void apply_theme(QApplication& app, const Theme& theme) {
   app.setStyleSheet(style_sheet(theme));
 }
 
-Fill fill_of_kind(const std::string& kind) {
+namespace {
+
+// Data colours are the same in all themes; where some of them are close to the ground, all have a bright edge.
+Fill edged(Fill fill) {
+  if (theme_of(QApplication::palette()).high_contrast) fill.outline = contrast_theme().secondary;
+  return fill;
+}
+
+Fill kind_fill(const std::string& kind) {
   const QColor red = rgb(0xE0475A);
   const QColor edge(0, 0, 0, 110);
   if (kind == "compute") return {red, Hatch::none, {}, edge};
@@ -187,8 +227,11 @@ Fill fill_of_kind(const std::string& kind) {
   return {rgb(0xB4BBC2), Hatch::none, {}, edge};
 }
 
-Fill ideal_fill() { return {rgb(0x7C8691), Hatch::none, {}, rgb(0x525B65)}; }
-Fill total_fill() { return {rgb(0xC9CED3), Hatch::none, {}, rgb(0x7C8691)}; }
+}  // namespace
+
+Fill fill_of_kind(const std::string& kind) { return edged(kind_fill(kind)); }
+Fill ideal_fill() { return edged({rgb(0x7C8691), Hatch::none, {}, rgb(0x525B65)}); }
+Fill total_fill() { return edged({rgb(0xC9CED3), Hatch::none, {}, rgb(0x7C8691)}); }
 
 int memory_order(const std::string& category) {
   const auto* at = std::find_if(kMemory.begin(), kMemory.end(), [&](const auto& m) { return m.category == category; });
@@ -197,9 +240,9 @@ int memory_order(const std::string& category) {
 
 Fill fill_of_memory(const std::string& category) {
   const auto at = static_cast<std::size_t>(memory_order(category));
-  if (at == kMemory.size()) return {rgb(0xD9D3E3), Hatch::level, rgb(0x8E86A0), rgb(0x8E86A0)};
+  if (at == kMemory.size()) return edged({rgb(0xD9D3E3), Hatch::level, rgb(0x8E86A0), rgb(0x8E86A0)});
   const QColor color = rgb(kMemory[at].color);
-  return {color, Hatch::none, {}, category == "IO" ? rgb(0xA9A48E) : QColor()};
+  return edged({color, Hatch::none, {}, category == "IO" ? rgb(0xA9A48E) : QColor()});
 }
 
 // Okabe and Ito's hues, as light or as dark as the panel needs: 3 to 1 from it, and as far apart for colour-blind

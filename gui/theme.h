@@ -27,10 +27,17 @@ struct Theme {
   QColor fits, fits_fill, tight, tight_fill, over, over_fill;
   QColor limit;  // hardware limits, cells over them
   QColor tip_fill, tip_text, tip_label;
+  bool high_contrast = false;  // 7 to 1 for all text, 3 to 1 for all that is drawn
 };
+
+// Of boxes that have text in them: the track, or what is dark enough for white text.
+QColor text_ground(const Theme& theme);
 
 const Theme& light_theme();
 const Theme& dark_theme();
+const Theme& contrast_theme();
+const Theme& theme_named(const QString& name);  // "light", "dark", "contrast"; throws Error for another
+QString name_of(const Theme& theme);
 const Theme& theme_of(const QPalette& palette);
 const Theme& theme_of(const QWidget* widget);
 QPalette palette_of(const Theme& theme);

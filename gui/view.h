@@ -24,6 +24,13 @@ class View : public QWidget {
  public:
   using QWidget::QWidget;
   virtual std::vector<NamedTable> tables() const = 0;
+  // What can be shown in turn, by names for --page, the first one first; empty: there is only one page.
+  virtual QStringList pages() const { return {}; }
+  virtual int page() const { return 0; }
+  virtual void showPage(int /*page*/) {}
+  // What a chart of the view draws at a place (in its coordinates), as the cell of tables() that has its number; may
+  // select it. Invalid: nothing, or text, which is found in the tables by itself.
+  virtual QModelIndex valueAt(QWidget* /*chart*/, const QPointF& /*at*/) { return {}; }
   // What the status bar says at its left and right.
   virtual QString statusText() const { return {}; }
   virtual QString unitsText() const { return {}; }

@@ -302,11 +302,17 @@ void run_sweep(const Sweep& sweep, SweepStore& store, const SweepOptions& option
       options.progress(p);
     };
   }
+  if (options.row && !work.left.empty()) {
+    for (const SweepRow& row : store.rows()) options.row(row);
+  }
   plan_jobs(
       work.left.size(), [&](std::size_t i) { return read_job(sweep.job(work.left[i]), sweep.job_source); }, many,
       [&](std::size_t i, const PlannedJob& planned, double seconds) {
         const std::size_t item = work.left[i];
-        store.append(row_of(static_cast<std::int64_t>(item), work.keys[item], grid_of(sweep, item), planned, seconds));
+        const SweepRow row =
+            row_of(static_cast<std::int64_t>(item), work.keys[item], grid_of(sweep, item), planned, seconds);
+        store.append(row);
+        if (options.row) options.row(row);
       });
 }
 

@@ -46,6 +46,9 @@ struct SweepOptions {
   double time_limit = 50;                             // seconds, of the search of each item; 0: none
   int threads = 0;                                    // 0: all cores
   std::function<void(const ManyProgress&)> progress;  // may be empty
+  // May be empty. Each row once it is kept, one at a time; where there is something left to plan, those that were there
+  // ahead.
+  std::function<void(const SweepRow&)> row;
 };
 
 // What of a sweep is left to plan.

@@ -82,25 +82,6 @@ std::string markdown_line(const std::vector<std::string>& cells) {
   return line + "\n";
 }
 
-json row_json(const SweepRow& row) {
-  json j = {{"item", row.item}, {"grid", row.grid}, {"status", name_of(row.status)}};
-  if (row.status != PlanStatus::planned) {
-    j["reason"] = row.reason;
-    return j;
-  }
-  j.update({{"plan", row.plan},
-            {"label", row.label},
-            {"fits", row.fits},
-            {"global_batch", row.global_batch},
-            {"samples_per_second", row.samples_per_second},
-            {"step_time_s", row.step_seconds},
-            {"step_time_band_s", {row.step_band.low, row.step_band.high}},
-            {"tile_peak_bytes", row.tile_peak},
-            {"ddr_bytes_per_ipu", row.ddr_per_ipu},
-            {"gap", row.gap}});
-  return j;
-}
-
 }  // namespace
 
 TextTable table_of(const Sweep& sweep, const std::vector<SweepRow>& rows) {
@@ -152,12 +133,31 @@ std::string to_markdown(const Sweep& sweep, const std::vector<SweepRow>& rows) {
   return out;
 }
 
+json item_json(const SweepRow& row) {
+  json j = {{"item", row.item}, {"grid", row.grid}, {"status", name_of(row.status)}};
+  if (row.status != PlanStatus::planned) {
+    j["reason"] = row.reason;
+    return j;
+  }
+  j.update({{"plan", row.plan},
+            {"label", row.label},
+            {"fits", row.fits},
+            {"global_batch", row.global_batch},
+            {"samples_per_second", row.samples_per_second},
+            {"step_time_s", row.step_seconds},
+            {"step_time_band_s", {row.step_band.low, row.step_band.high}},
+            {"tile_peak_bytes", row.tile_peak},
+            {"ddr_bytes_per_ipu", row.ddr_per_ipu},
+            {"gap", row.gap}});
+  return j;
+}
+
 json to_json(const std::vector<SweepRow>& rows) {
   json j = {{"items", json::array()}};
   for (PlanStatus s : {PlanStatus::planned, PlanStatus::infeasible, PlanStatus::failed}) {
     j[name_of(s)] = std::count_if(rows.begin(), rows.end(), [&](const SweepRow& row) { return row.status == s; });
   }
-  for (const SweepRow& row : rows) j["items"].push_back(row_json(row));
+  for (const SweepRow& row : rows) j["items"].push_back(item_json(row));
   if (const SweepRow* best = fastest(rows)) j["best"] = best->item;
   return j;
 }

@@ -67,6 +67,8 @@ void BatchChild::take(const QByteArray& line) {
   const QJsonObject object = QJsonDocument::fromJson(line).object();
   if (object["progress"].isDouble()) {
     emit progressed(progress_of(object));
+  } else if (object["row"].isObject()) {
+    emit itemEnded(object["row"].toObject());
   } else {
     keep(object.contains("note") ? object["note"].toString().toUtf8() : line);
   }

@@ -22,7 +22,8 @@ class BatchChild : public QObject {
 
  signals:
   void progressed(const BatchProgress& progress);
-  void ended(const BatchEnd& end);  // once
+  void itemEnded(const QJsonObject& row);  // of a sweep that goes on
+  void ended(const BatchEnd& end);         // once
 
  private:
   void readErrors(bool all);

@@ -43,26 +43,6 @@ Fit fit_from(const QString& word) {
   return fit_of(plan);
 }
 
-BatchResult sweep_row(const QJsonObject& row) {
-  BatchResult out;
-  out.item = row["item"].toInt(-1);
-  out.grid = grid_text(row["grid"].toObject());
-  const QString status = row["status"].toString();
-  if (status != "planned") {
-    out.failed = status != "infeasible";
-    out.fit = out.failed ? Fit::unknown : Fit::infeasible;
-    out.verdict = row["reason"].toString();
-    return out;
-  }
-  out.label = row["label"].toString();
-  out.fit = fit_from(row["fits"].toString());
-  out.samples_per_second = row["samples_per_second"].toDouble();
-  out.step_time_s = row["step_time_s"].toDouble();
-  out.tile_peak_bytes = static_cast<std::int64_t>(row["tile_peak_bytes"].toDouble(-1));
-  out.gap = row["gap"].toDouble(-1);
-  return out;
-}
-
 void conclude_job(BatchItem& item, const BatchEnd& end, bool wrote) {
   if (!wrote || end.exit_code > 1) {
     item.state = BatchState::failed;
@@ -180,6 +160,26 @@ BatchResult result_of_report(const QString& path) {
   out.step_time_s = plan.step_time_s();
   out.utilisation = plan.flop_utilisation();
   if (index.has_search()) out.gap = index.search().gap();
+  return out;
+}
+
+BatchResult sweep_row(const QJsonObject& row) {
+  BatchResult out;
+  out.item = row["item"].toInt(-1);
+  out.grid = grid_text(row["grid"].toObject());
+  const QString status = row["status"].toString();
+  if (status != "planned") {
+    out.failed = status != "infeasible";
+    out.fit = out.failed ? Fit::unknown : Fit::infeasible;
+    out.verdict = row["reason"].toString();
+    return out;
+  }
+  out.label = row["label"].toString();
+  out.fit = fit_from(row["fits"].toString());
+  out.samples_per_second = row["samples_per_second"].toDouble();
+  out.step_time_s = row["step_time_s"].toDouble();
+  out.tile_peak_bytes = static_cast<std::int64_t>(row["tile_peak_bytes"].toDouble(-1));
+  out.gap = row["gap"].toDouble(-1);
   return out;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QByteArray>
+#include <QJsonObject>
 #include <QString>
 #include <QStringList>
 #include <cstdint>
@@ -55,7 +56,7 @@ struct BatchItem {
   double silent_seconds = 0;                                  // since the child said something
   QString message;                                            // why it failed, in full
   std::optional<BatchResult> result;                          // of a sweep: its fastest item
-  std::shared_ptr<const std::vector<BatchResult>> rows = {};  // of a sweep, when it has ended
+  std::shared_ptr<const std::vector<BatchResult>> rows = {};  // of a sweep; while it runs more are added at the end
   QString name() const;                                       // of the file, and which item
   bool ended() const { return state != BatchState::waiting && state != BatchState::running; }
 };
@@ -75,6 +76,7 @@ struct BatchEnd {
 void conclude(BatchItem& item, const BatchEnd& end, bool wrote);
 // What the report at `path` says; throws Error when it cannot be read.
 BatchResult result_of_report(const QString& path);
+BatchResult sweep_row(const QJsonObject& row);  // of a line of progress, or of the items
 // The items of `superstep sweep --json -`; throws Error when it is something else.
 std::vector<BatchResult> results_of_sweep(const QByteArray& json);
 

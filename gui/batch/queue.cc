@@ -254,6 +254,7 @@ void BatchQueue::start(BatchItem& item) {
   }
   item.state = BatchState::running;
   item.progress = {};
+  item.rows.reset();
   const int id = item.id;
   Running& running = children_[id];
   running.output_before = written(item.output);
@@ -264,6 +265,13 @@ void BatchQueue::start(BatchItem& item) {
     if (BatchItem* running_item = at(id)) running_item->progress = progress;
     if (const auto at = children_.find(id); at != children_.end()) at->second.silent.start();
     tell(id);
+  });
+  connect(child, &BatchChild::itemEnded, this, [this, id](const QJsonObject& row) {
+    BatchItem* running_item = at(id);
+    const auto its = children_.find(id);
+    if (!running_item || its == children_.end()) return;
+    if (!its->second.rows) running_item->rows = its->second.rows = std::make_shared<std::vector<BatchResult>>();
+    its->second.rows->push_back(sweep_row(row));  // seen with the next line of progress
   });
   connect(child, &BatchChild::ended, this, [this, id](const BatchEnd& end) { ended(id, end); });
   child->start(program_, arguments_ + arguments(item));

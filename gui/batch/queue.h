@@ -72,7 +72,8 @@ class BatchQueue : public QObject {
   struct Running {
     BatchChild* child = nullptr;
     QElapsedTimer elapsed, silent;
-    qint64 output_before = 0;  // when it was last written, 0: not there
+    qint64 output_before = 0;                             // when it was last written, 0: not there
+    std::shared_ptr<std::vector<BatchResult>> rows = {};  // of a sweep, as they come
   };
   BatchItem* at(int id);
   int append(BatchItem item);

@@ -3,6 +3,7 @@
 
 #include <QFileInfo>
 #include <array>
+#include "gui/models/meanings.h"
 
 namespace superstep::gui {
 namespace {
@@ -13,6 +14,7 @@ using Exact = QVariant (*)(const BatchResult& result, Units units);  // in the u
 // A number of a plan; an empty cell where it is not known.
 struct PlanColumn {
   const char* title;
+  Meaning meaning;
   bool numeric;
   bool in_bytes;
   Text text;
@@ -29,35 +31,35 @@ bool has_spare(const BatchResult& r) { return r.tile_peak_bytes >= 0 && r.tile_l
 QString plan_text(const BatchResult& r) { return r.label.isEmpty() ? r.verdict : r.label; }
 
 constexpr std::array<PlanColumn, 8> kPlanColumns{{
-    {"Fit", false, false,
+    {"Fit", means::kFit, false, false,
      [](const BatchResult& r, Units) {
        return r.failed ? QString("failed") : QString::fromUtf8(fit_sign(r.fit)) + ' ' + fit_words(r.fit);
      },
      [](const BatchResult& r, Units) { return QVariant(r.failed ? "failed" : fit_words(r.fit)); }},
-    {"Plan, or why not", false, false, [](const BatchResult& r, Units) { return plan_text(r); },
+    {"Plan, or why not", means::kPlanOrWhy, false, false, [](const BatchResult& r, Units) { return plan_text(r); },
      [](const BatchResult& r, Units) { return QVariant(plan_text(r)); }},
-    {"samples/s", true, false,
+    {"samples/s", means::kThroughput, true, false,
      [](const BatchResult& r, Units) { return r.label.isEmpty() ? "" : fixed_decimals(r.samples_per_second, 1); },
      [](const BatchResult& r, Units) { return known(!r.label.isEmpty(), r.samples_per_second); }},
-    {"Step, ms", true, false,
+    {"Step, ms", means::kStepMs, true, false,
      [](const BatchResult& r, Units) { return r.label.isEmpty() ? "" : milliseconds(r.step_time_s, r.step_time_s); },
      [](const BatchResult& r, Units) { return known(!r.label.isEmpty(), r.step_time_s * 1e3); }},
-    {"% of peak", true, false,
+    {"% of peak", means::kUtilisation, true, false,
      [](const BatchResult& r, Units) { return r.utilisation < 0 ? "" : fixed_decimals(r.utilisation * 100, 1); },
      [](const BatchResult& r, Units) { return known(r.utilisation >= 0, r.utilisation * 100); }},
-    {"Tile", true, true,
+    {"Tile", means::kBatchTile, true, true,
      [](const BatchResult& r, Units units) {
        return r.tile_peak_bytes < 0 ? "" : tile_bytes(r.tile_peak_bytes, units);
      },
      [](const BatchResult& r, Units units) { return known_bytes(r.tile_peak_bytes >= 0, r.tile_peak_bytes, units); }},
-    {"Spare", true, true,
+    {"Spare", means::kBatchSpare, true, true,
      [](const BatchResult& r, Units units) {
        return has_spare(r) ? tile_bytes(r.tile_limit_bytes - r.tile_peak_bytes, units) : QString();
      },
      [](const BatchResult& r, Units units) {
        return known_bytes(has_spare(r), r.tile_limit_bytes - r.tile_peak_bytes, units);
      }},
-    {"Gap, %", true, false,
+    {"Gap, %", means::kGap, true, false,
      [](const BatchResult& r, Units) { return r.gap < 0    ? ""
                                               : r.gap == 0 ? "0"
                                                            : fixed_decimals(r.gap * 100, 2); },
@@ -83,6 +85,14 @@ QString title_of(int column, Units units) {
   constexpr std::array kFirst{"#", "Job", "State", "Progress", "Time, s"};
   if (column < kFirstPlanColumn) return kFirst[static_cast<std::size_t>(column)];
   return "Report";
+}
+
+const Meaning& meaning_of(int column) {
+  if (const PlanColumn* plan = plan_column(column)) return plan->meaning;
+  static constexpr std::array<Meaning, 5> kFirst{means::kPlace, means::kJob, means::kBatchState, means::kProgress,
+                                                 means::kBatchTime};
+  static constexpr Meaning kLast = means::kReportFile;
+  return column < kFirstPlanColumn ? kFirst[static_cast<std::size_t>(column)] : kLast;
 }
 
 bool is_numeric(int column) {
@@ -201,6 +211,8 @@ QVariant BatchModel::data(const QModelIndex& index, int role) const {
       return better_of(item, index.column());
     case kSourceRole:
       return item.id;
+    case kExplanationRole:
+      return QVariant::fromValue(explanation_of(meaning_of(index.column())));
     default:
       return {};
   }
@@ -208,7 +220,8 @@ QVariant BatchModel::data(const QModelIndex& index, int role) const {
 
 QVariant BatchModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
-  if (role == Qt::DisplayRole) return title_of(section, units_);
+  if (role == Qt::DisplayRole || role == kExactTitleRole) return title_of(section, units_);
+  if (role == kExplanationRole) return QVariant::fromValue(explanation_of(meaning_of(section)));
   if (role != Qt::TextAlignmentRole) return {};
   return QVariant::fromValue(Qt::AlignVCenter | (is_numeric(section) ? Qt::AlignRight : Qt::AlignLeft));
 }
@@ -218,12 +231,14 @@ TableContents sweep_table(std::shared_ptr<const std::vector<BatchResult>> rows, 
   const auto at = [rows](int row) -> const BatchResult& { return (*rows)[static_cast<std::size_t>(row)]; };
   TableContents out;
   out.rows = static_cast<int>(rows->size());
-  out.columns.push_back({"Item", true, [=](int row) { return QString::number(at(row).item); },
+  out.columns.push_back({{"Item", means::kItem},
+                         true,
+                         [=](int row) { return QString::number(at(row).item); },
                          [=](int row) { return QVariant(at(row).item); }});
-  out.columns.push_back({"Values", false, [=](int row) { return at(row).grid; }});
+  out.columns.push_back({{"Values", means::kValues}, false, [=](int row) { return at(row).grid; }});
   for (const PlanColumn& column : kPlanColumns) {
     if (column.title == QString("% of peak") || column.title == QString("Spare")) continue;  // a sweep does not say
-    out.columns.push_back({.title = title_of(column, units),
+    out.columns.push_back({.title = {title_of(column, units), column.meaning},
                            .numeric = column.numeric,
                            .text = [=](int row) { return column.text(at(row), units); },
                            .exact = [=](int row) { return column.exact(at(row), units); },

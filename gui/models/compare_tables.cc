@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include "gui/models/meanings.h"
 
 namespace superstep::gui {
 namespace {
@@ -48,10 +49,11 @@ QString difference_title(const ComparedReports& c, int target, const QString& un
 using Value = std::function<std::optional<double>(int row, int report)>;
 using Spell = std::function<QString(double)>;
 
-void add_sides(TableContents& out, const ComparedPointer& c, const QString& unit, const Value& value,
+void add_sides(TableContents& out, const ComparedPointer& c, const ColumnTitle& unit, const Value& value,
                const Spell& spell) {
   for (int r = 0; r < c->size(); ++r) {
-    out.columns.push_back({side_title(*c, r, unit), true,
+    out.columns.push_back({{side_title(*c, r, unit.text), unit.meaning},
+                           true,
                            [=](int row) {
                              const auto v = value(row, r);
                              return v ? spell(*v) : kNone;
@@ -63,11 +65,13 @@ void add_sides(TableContents& out, const ComparedPointer& c, const QString& unit
   }
 }
 
-void add_difference(TableContents& out, const ComparedPointer& c, int target, const QString& unit, const Value& value,
-                    const Spell& spell) {
+void add_difference(TableContents& out, const ComparedPointer& c, int target, const ColumnTitle& unit,
+                    const Value& value, const Spell& spell) {
   // As the command line has it: what a report lacks counts as nothing.
   const auto difference = [=](int row) { return value(row, target).value_or(0) - value(row, 0).value_or(0); };
-  TableColumn column{difference_title(*c, target, unit), true, [=](int row) { return spell(difference(row)); },
+  TableColumn column{{difference_title(*c, target, unit.text), unit.meaning},
+                     true,
+                     [=](int row) { return spell(difference(row)); },
                      difference};
   column.better = [=](int row) { return spell(difference(row)) == kEqual ? 0 : smaller_is_better(difference(row)); };
   out.columns.push_back(std::move(column));
@@ -199,7 +203,7 @@ TableContents terms_comparison(const ComparedPointer& c, bool hide_equal) {
     return s ? std::optional(*s * 1e3) : std::nullopt;
   };
   out.rows = rows + 1;
-  out.columns.push_back({"Term",
+  out.columns.push_back({{"Term", means::kTerm},
                          false,
                          [=](int row) { return row < rows ? text(term(row).name) : QString("Predicted step time"); },
                          {},
@@ -209,17 +213,18 @@ TableContents terms_comparison(const ComparedPointer& c, bool hide_equal) {
                                   : (*shown)[static_cast<std::size_t>(row)] == 0 ? QString("ideal")
                                                                                  : text(term(row).kind);
                          }});
-  add_sides(out, c, "ms", ms, [](double v) { return fixed_decimals(v, 1); });
+  add_sides(out, c, {"ms", means::kTermMs}, ms, [](double v) { return fixed_decimals(v, 1); });
   for (int t = 1; t < c->size(); ++t) {
-    add_difference(out, c, t, "ms", ms, [](double v) { return signed_number(v, 1); });
+    add_difference(out, c, t, {"ms", means::kTermDifferenceMs}, ms, [](double v) { return signed_number(v, 1); });
     const auto share = [=](int row) { return percent_of(ms(row, 0), ms(row, t)); };
-    TableColumn percent{difference_title(*c, t, "%"), true,
+    TableColumn percent{{difference_title(*c, t, "%"), means::kTermDifferenceShare},
+                        true,
                         [=](int row) { return share(row) ? signed_number(*share(row), 1) : kNone; },
                         [=](int row) { return share(row) ? QVariant(*share(row)) : QVariant(QString()); }};
     percent.better = out.columns.back().better;
     out.columns.push_back(std::move(percent));
   }
-  add_sides(out, c, "s", seconds, exact_seconds);
+  add_sides(out, c, {"s", means::kTermSeconds}, seconds, exact_seconds);
   out.strong = [=](int row) { return row == rows; };
   out.source = [=](int row) { return row < rows ? (*shown)[static_cast<std::size_t>(row)] : -1; };
   out.tip = [=](int row) {
@@ -237,14 +242,15 @@ TableContents figures_comparison(const ComparedPointer& c) {
     return c->comparison.key_figures[static_cast<std::size_t>(row)];
   };
   out.rows = rows + 1;  // and the fit in words
-  out.columns.push_back({"", false, [=](int row) {
+  out.columns.push_back({{"", means::kKeyFigure}, false, [=](int row) {
                            if (row == rows) return QString("fit");
                            const auto& f = figure(row);
                            return text(f.name) + (f.unit.empty() ? QString() : ", " + text(f.unit));
                          }});
   for (int r = 0; r < c->size(); ++r) {
     const auto at = static_cast<std::size_t>(r);
-    out.columns.push_back({c->side(r), true,
+    out.columns.push_back({{c->side(r), means::kKeyFigureValue},
+                           true,
                            [=](int row) {
                              if (row == rows) return QString(fit_words(c->comparison.fits[at].fit));
                              return for_viewer(figure(row).texts[at]);
@@ -257,7 +263,8 @@ TableContents figures_comparison(const ComparedPointer& c) {
   }
   for (int t = 1; t < c->size(); ++t) {
     const auto at = static_cast<std::size_t>(t);
-    TableColumn column{c->size() == 2 ? QString("Diff") : QString("Diff %1").arg(t + 1), true,
+    TableColumn column{{c->size() == 2 ? QString("Diff") : QString("Diff %1").arg(t + 1), means::kKeyFigureDifference},
+                       true,
                        [=](int row) { return row == rows ? QString() : for_viewer(figure(row).differences[at - 1]); }};
     column.better = [=](int row) {
       if (row == rows || figure(row).better == Better::neither) return 0;
@@ -275,7 +282,7 @@ TableContents fits_comparison(const ComparedPointer& c, Units units) {
   TableContents out;
   if (c->empty()) return out;
   const auto fit = [=](int row) -> const ComparedFit& { return c->comparison.fits[static_cast<std::size_t>(row)]; };
-  const auto column = [=](const QString& title, std::optional<std::int64_t> ComparedFit::*field) {
+  const auto column = [=](const ColumnTitle& title, std::optional<std::int64_t> ComparedFit::*field) {
     return TableColumn{title + ", " + unit_name(units), true,
                        [=](int row) {
                          const auto& bytes = fit(row).*field;
@@ -287,12 +294,12 @@ TableContents fits_comparison(const ComparedPointer& c, Units units) {
                        }};
   };
   out.rows = c->size();
-  out.columns = {{"Report", false, [=](int row) { return c->side(row) + "  " + c->label(row); }},
-                 column("Fullest tile", &ComparedFit::tile_peak_bytes),
-                 column("Limit", &ComparedFit::tile_limit_bytes),
-                 column("To spare", &ComparedFit::margin_bytes),
-                 {"Fit", false, [=](int row) { return QString(fit_words(fit(row).fit)); }},
-                 {"P(faster than source)", true, [=](int row) {
+  out.columns = {{{"Report", means::kReport}, false, [=](int row) { return c->side(row) + "  " + c->label(row); }},
+                 column({"Fullest tile", means::kTileBytes}, &ComparedFit::tile_peak_bytes),
+                 column({"Limit", means::kLimitBytes}, &ComparedFit::tile_limit_bytes),
+                 column({"To spare", means::kSpareBytes}, &ComparedFit::margin_bytes),
+                 {{"Fit", means::kFit}, false, [=](int row) { return QString(fit_words(fit(row).fit)); }},
+                 {{"P(faster than source)", means::kFaster}, true, [=](int row) {
                     const auto& p = c->comparison.probability_faster[static_cast<std::size_t>(row)];
                     return row > 0 && p ? QString::number(*p) : kNone;
                   }}};
@@ -315,17 +322,18 @@ TableContents memory_comparison(const ComparedPointer& c, Units units, bool hide
   };
   out.rows = static_cast<int>(shown->size());
   const auto category = [=](int row) { return text(line(row).category); };
-  out.columns.push_back({.title = "Category",
+  out.columns.push_back({.title = {"Category", means::kCategory},
                          .text =
                              [=](int row) {
                                const auto& m = line(row);
                                return m.category.empty() ? text(m.ipu_class) + ", fullest tile" : text(m.category);
                              },
                          .memory = category});
-  out.columns.push_back({"IPU", false, [=](int row) { return text(line(row).ipu_class); }});
-  add_sides(out, c, unit_name(units), bytes, [=](double v) { return tile_bytes(static_cast<std::int64_t>(v), units); });
+  out.columns.push_back({{"IPU", means::kIpu}, false, [=](int row) { return text(line(row).ipu_class); }});
+  add_sides(out, c, {unit_name(units), means::kCategoryBytes}, bytes,
+            [=](double v) { return tile_bytes(static_cast<std::int64_t>(v), units); });
   for (int t = 1; t < c->size(); ++t) {
-    add_difference(out, c, t, unit_name(units), bytes, [=](double v) {
+    add_difference(out, c, t, {unit_name(units), means::kMemoryDifference}, bytes, [=](double v) {
       return signed_number(units == Units::kib ? v / 1024 : v, units == Units::kib ? 1 : 0);
     });
   }
@@ -348,18 +356,21 @@ TableContents phases_comparison(const ComparedPointer& c, bool hide_equal) {
     return static_cast<double>(*cycles) / c->clock_hz[r] * 1e3;
   };
   out.rows = static_cast<int>(shown->size());
-  out.columns.push_back({"Layer and phase", false, [=](int row) { return text(phase(row).name); }});
-  add_sides(out, c, "ms", ms, [](double v) { return fixed_decimals(v, 1); });
+  out.columns.push_back(
+      {{"Layer and phase", means::kPhaseName}, false, [=](int row) { return text(phase(row).name); }});
+  add_sides(out, c, {"ms", means::kPhaseMs}, ms, [](double v) { return fixed_decimals(v, 1); });
   for (int t = 1; t < c->size(); ++t) {
-    add_difference(out, c, t, "ms", ms, [](double v) { return signed_number(v, 1); });
+    add_difference(out, c, t, {"ms", means::kPhaseDifference}, ms, [](double v) { return signed_number(v, 1); });
   }
   for (int r = 0; r < c->size(); ++r) {
     const auto cycles = [=](int row) { return phase(row).cycles[static_cast<std::size_t>(r)]; };
-    out.columns.push_back(
-        {side_title(*c, r, "cycles"), true, [=](int row) { return cycles(row) ? grouped(*cycles(row)) : kNone; },
-         [=](int row) {
-           return cycles(row) ? QVariant::fromValue(static_cast<qlonglong>(*cycles(row))) : QVariant(QString());
-         }});
+    out.columns.push_back({{side_title(*c, r, "cycles"), means::kPhaseCycles},
+                           true,
+                           [=](int row) { return cycles(row) ? grouped(*cycles(row)) : kNone; },
+                           [=](int row) {
+                             return cycles(row) ? QVariant::fromValue(static_cast<qlonglong>(*cycles(row)))
+                                                : QVariant(QString());
+                           }});
   }
   out.tip = [=](int row) { return text(phase(row).name) + in_which(*c, phase(row).cycles); };
   out.source = [=](int row) { return (*shown)[static_cast<std::size_t>(row)]; };

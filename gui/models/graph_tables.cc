@@ -5,26 +5,27 @@
 #include <algorithm>
 
 #include "gui/models/liveness.h"
+#include "gui/models/meanings.h"
 
 namespace superstep::gui {
 namespace {
 
 QString text_of(const std::string& text) { return QString::fromStdString(text); }
 
-TableColumn text_column(const QString& title, std::function<QString(int)> text) { return {title, false, text}; }
+TableColumn text_column(const ColumnTitle& title, std::function<QString(int)> text) { return {title, false, text}; }
 
 // -1 is written as nothing.
-TableColumn number_column(const QString& title, std::function<std::int64_t(int)> number) {
+TableColumn number_column(const ColumnTitle& title, std::function<std::int64_t(int)> number) {
   return {title, true, [=](int row) { return number(row) < 0 ? QString() : grouped(number(row)); },
           [=](int row) { return number(row) < 0 ? QVariant("") : QVariant::fromValue<qlonglong>(number(row)); }};
 }
 
-TableColumn bytes_in_mb(std::function<std::int64_t(int)> bytes) {
-  return {"MB", true, [=](int row) { return megabytes(bytes(row)); },
+TableColumn bytes_in_mb(const ColumnTitle& title, std::function<std::int64_t(int)> bytes) {
+  return {title, true, [=](int row) { return megabytes(bytes(row)); },
           [=](int row) { return QVariant(static_cast<double>(bytes(row)) / 1e6); }};
 }
 
-TableColumn ms_column(const QString& title, const GraphShown& shown, std::function<std::int64_t(int)> cycles) {
+TableColumn ms_column(const ColumnTitle& title, const GraphShown& shown, std::function<std::int64_t(int)> cycles) {
   return {title + ", ms", true, [=](int row) { return fixed_decimals(shown.ms(cycles(row)), 2); },
           [=](int row) { return QVariant(shown.ms(cycles(row))); }};
 }
@@ -54,17 +55,16 @@ TableContents graph_units_table(const GraphShown& shown, std::shared_ptr<const G
   };
   TableContents out;
   out.rows = static_cast<int>(shown.graph->units.size());
-  out.columns = {text_column("Unit", [=](int row) { return text_of(at(row).name); }),
-                 number_column("Layer", [=](int row) { return at(row).layer; }),
-                 number_column("Stage", [=](int row) { return std::int64_t{at(row).stage}; }),
-                 text_column("IPU", [=](int row) { return shown.ipuName(at(row).ipu_class); }),
-                 number_column("Phase", [=](int row) { return std::int64_t{at(row).phase}; }),
-                 text_column("At the cursor",
+  out.columns = {text_column({"Unit", means::kUnit}, [=](int row) { return text_of(at(row).name); }),
+                 number_column({"Layer", means::kLayer}, [=](int row) { return at(row).layer; }),
+                 number_column({"Stage", means::kStage}, [=](int row) { return std::int64_t{at(row).stage}; }),
+                 text_column({"IPU", means::kIpu}, [=](int row) { return shown.ipuName(at(row).ipu_class); }),
+                 number_column({"Phase", means::kUnitPhase}, [=](int row) { return std::int64_t{at(row).phase}; }),
+                 text_column({"At the cursor", means::kState},
                              [=](int row) { return QString(word_of(moment->units[static_cast<std::size_t>(row)])); }),
-                 number_column("Parameters", [=](int row) { return at(row).parameters; }),
-                 bytes_in_mb([=](int row) { return at(row).weight_bytes; }),
-                 number_column("Weights, bytes", [=](int row) { return at(row).weight_bytes; })};
-  out.columns[7].title = "Weights, MB";
+                 number_column({"Parameters", means::kParameters}, [=](int row) { return at(row).parameters; }),
+                 bytes_in_mb({"Weights, MB", means::kWeightMb}, [=](int row) { return at(row).weight_bytes; }),
+                 number_column({"Weights, bytes", means::kWeightBytes}, [=](int row) { return at(row).weight_bytes; })};
   return out;
 }
 
@@ -77,10 +77,10 @@ TableContents graph_edges_table(const GraphShown& shown) {
   };
   TableContents out;
   out.rows = static_cast<int>(shown.graph->edges.size());
-  out.columns = {text_column("From", [=](int row) { return name(at(row).from); }),
-                 text_column("To", [=](int row) { return name(at(row).to); }),
-                 bytes_in_mb([=](int row) { return at(row).bytes; }),
-                 number_column("Bytes of a micro-batch", [=](int row) { return at(row).bytes; })};
+  out.columns = {text_column({"From", means::kEdge}, [=](int row) { return name(at(row).from); }),
+                 text_column({"To", means::kEdge}, [=](int row) { return name(at(row).to); }),
+                 bytes_in_mb({"MB", means::kEdgeMb}, [=](int row) { return at(row).bytes; }),
+                 number_column({"Bytes of a micro-batch", means::kEdgeBytes}, [=](int row) { return at(row).bytes; })};
   return out;
 }
 
@@ -92,20 +92,21 @@ TableContents graph_phases_table(const GraphShown& shown) {
   const auto begin = [=](int row) { return at(row).begin; };
   TableContents out;
   out.rows = static_cast<int>(shown.phases->list.size());
-  out.columns = {
-      text_column(shown.phases->calls ? "Call" : "Phase", [=](int row) { return text_of(at(row).row.name); }),
-      text_column("Runs", [=](int row) { return text_of(at(row).row.contents); }),
-      number_column(group_title(*shown.phases), [=](int row) { return std::int64_t{at(row).number}; }),
-      ms_column("Begins", shown, begin),
-      ms_column("Takes", shown, cycles(&PhaseRow::cycles)),
-      ms_column("Computing", shown, cycles(&PhaseRow::compute_cycles)),
-      ms_column("Loading", shown, cycles(&PhaseRow::load_cycles)),
-      ms_column("Storing", shown, cycles(&PhaseRow::store_cycles)),
-      number_column("Takes, cycles", cycles(&PhaseRow::cycles)),
-      number_column("Begins, cycles", begin),
-      number_column("Computing, cycles", cycles(&PhaseRow::compute_cycles)),
-      number_column("Loading, cycles", cycles(&PhaseRow::load_cycles)),
-      number_column("Storing, cycles", cycles(&PhaseRow::store_cycles))};
+  out.columns = {text_column({shown.phases->calls ? "Call" : "Phase", means::kPhase},
+                             [=](int row) { return text_of(at(row).row.name); }),
+                 text_column({"Runs", means::kRuns}, [=](int row) { return text_of(at(row).row.contents); }),
+                 number_column({group_title(*shown.phases), means::kPhaseNumber},
+                               [=](int row) { return std::int64_t{at(row).number}; }),
+                 ms_column({"Begins", means::kFromMs}, shown, begin),
+                 ms_column({"Takes", means::kTakesMs}, shown, cycles(&PhaseRow::cycles)),
+                 ms_column({"Computing", means::kComputingMs}, shown, cycles(&PhaseRow::compute_cycles)),
+                 ms_column({"Loading", means::kLoadingMs}, shown, cycles(&PhaseRow::load_cycles)),
+                 ms_column({"Storing", means::kStoringMs}, shown, cycles(&PhaseRow::store_cycles)),
+                 number_column({"Takes, cycles", means::kTakesCycles}, cycles(&PhaseRow::cycles)),
+                 number_column({"Begins, cycles", means::kFromCycles}, begin),
+                 number_column({"Computing, cycles", means::kComputingCycles}, cycles(&PhaseRow::compute_cycles)),
+                 number_column({"Loading, cycles", means::kLoadingCycles}, cycles(&PhaseRow::load_cycles)),
+                 number_column({"Storing, cycles", means::kStoringCycles}, cycles(&PhaseRow::store_cycles))};
   return out;
 }
 
@@ -217,8 +218,9 @@ TableContents graph_facts_table(const GraphShown& shown, const GraphMoment& mome
   TableContents out;
   out.rows = static_cast<int>(facts.size());
   const auto kept = std::make_shared<const std::vector<Fact>>(std::move(facts));
-  out.columns = {text_column("Fact", [kept](int row) { return (*kept)[static_cast<std::size_t>(row)].name; }),
-                 {"Value", true, [kept](int row) { return (*kept)[static_cast<std::size_t>(row)].value; }}};
+  out.columns = {
+      text_column({"Fact", means::kFact}, [kept](int row) { return (*kept)[static_cast<std::size_t>(row)].name; }),
+      {{"Value", means::kFactValue}, true, [kept](int row) { return (*kept)[static_cast<std::size_t>(row)].value; }}};
   return out;
 }
 
@@ -228,7 +230,7 @@ TableContents graph_works_table(const GraphShown& shown, int phase) {
     return phases->list[static_cast<std::size_t>(phase)].works[static_cast<std::size_t>(row)];
   };
   if (phase >= 0) out.rows = static_cast<int>(shown.phases->list[static_cast<std::size_t>(phase)].works.size());
-  TableColumn name = text_column("Operation, in order", [=](int row) {
+  TableColumn name = text_column({"Operation, in order", means::kOperation}, [=](int row) {
     const PhaseWork& work = at(row);
     const QString whose = work.of_phase >= 0 ? QObject::tr(" of phase %1").arg(work.of_phase) : QString();
     return text_of(work.name) + (work.unit < 0 ? whose : QString());
@@ -238,14 +240,16 @@ TableContents graph_works_table(const GraphShown& shown, int phase) {
     if (work.stream != Stream::none) return QString(work.stream == Stream::load ? "load" : "store");
     return work.unit < 0 ? QString("step") : work.pass == "backward" ? QString("compute") : text_of(work.pass);
   };
-  out.columns = {name,
-                 text_column("IPU", [=](int row) { return shown.ipuName(at(row).ipu_class).section(' ', -1); }),
-                 number_column("Runs", [=](int row) { return at(row).runs; }),
-                 number_column("Cycles", [=](int row) { return at(row).cycles; }),
-                 {"us", true, [=](int row) { return fixed_decimals(shown.ms(at(row).cycles) * 1e3, 1); },
-                  [=](int row) { return QVariant(shown.ms(at(row).cycles) * 1e3); }}};
+  out.columns = {
+      name,
+      text_column({"IPU", means::kIpu}, [=](int row) { return shown.ipuName(at(row).ipu_class).section(' ', -1); }),
+      number_column({"Runs", means::kRunsInPhase}, [=](int row) { return at(row).runs; }),
+      number_column({"Cycles", means::kTakesCycles}, [=](int row) { return at(row).cycles; }),
+      {{QString(QChar(0x00B5)) + "s", means::kTakesUs},
+       true,
+       [=](int row) { return fixed_decimals(shown.ms(at(row).cycles) * 1e3, 1); },
+       [=](int row) { return QVariant(shown.ms(at(row).cycles) * 1e3); }}};
   out.columns[1].numeric = true;
-  out.columns[4].title = QString(QChar(0x00B5)) + "s";
   return out;
 }
 
@@ -268,17 +272,18 @@ TableContents graph_ops_table(const GraphShown& shown, const Steps& steps, int f
   const auto at = [rows](int row) -> const OpRow& { return (*rows)[static_cast<std::size_t>(row)]; };
   TableContents out;
   out.rows = static_cast<int>(rows->size());
-  TableColumn name =
-      text_column("Op, in order", [=](int row) { return text_of(at(row).name.substr(at(row).name.rfind('/') + 1)); });
+  TableColumn name = text_column({"Op, in order", means::kOperation},
+                                 [=](int row) { return text_of(at(row).name.substr(at(row).name.rfind('/') + 1)); });
   name.exact = [=](int row) { return QVariant(text_of(at(row).name)); };
   name.kind = [=](int row) { return QString(2 * at(row).compute >= at(row).cycles ? "compute" : "exchange"); };
-  out.columns = {
-      name,
-      number_column("Supersteps", [=](int row) { return at(row).supersteps; }),
-      {QString(QChar(0x00B5)) + "s", true, [=](int row) { return fixed_decimals(shown.ms(at(row).cycles) * 1e3, 1); },
-       [=](int row) { return QVariant(shown.ms(at(row).cycles) * 1e3); }},
-      number_column("Cycles", [=](int row) { return at(row).cycles; }),
-      number_column("Bytes moved", [=](int row) { return at(row).bytes; })};
+  out.columns = {name,
+                 number_column({"Supersteps", means::kSupersteps}, [=](int row) { return at(row).supersteps; }),
+                 {{QString(QChar(0x00B5)) + "s", means::kTakesUs},
+                  true,
+                  [=](int row) { return fixed_decimals(shown.ms(at(row).cycles) * 1e3, 1); },
+                  [=](int row) { return QVariant(shown.ms(at(row).cycles) * 1e3); }},
+                 number_column({"Cycles", means::kTakesCycles}, [=](int row) { return at(row).cycles; }),
+                 number_column({"Bytes moved", means::kStepBytes}, [=](int row) { return at(row).bytes; })};
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "gui/models/meanings.h"
 #include "gui/models/operations.h"
 #include "model/error.h"
 
@@ -150,26 +151,34 @@ TableContents lifetimes_table(std::shared_ptr<const Lifetimes> lifetimes, int at
   const auto always = [=](int row) { return of(row).first == 0 && of(row).last == points - 1; };
   TableContents out;
   out.rows = static_cast<int>(rows->size());
-  out.columns = {{"Variable", false, [=](int row) { return text(of(row).name); }},
-                 {.title = "Category", .text = category, .memory = category},
-                 {unit_name(units), true, [=](int row) { return tile_bytes(of(row).bytes, units); },
+  out.columns = {{{"Variable", means::kVariable}, false, [=](int row) { return text(of(row).name); }},
+                 {.title = {"Category", means::kCategory}, .text = category, .memory = category},
+                 {{unit_name(units), means::kVariableBytes},
+                  true,
+                  [=](int row) { return tile_bytes(of(row).bytes, units); },
                   [=](int row) { return exact(of(row).bytes); }}};
   if (units == Units::kib) {
-    out.columns.push_back({"Bytes", true, [=](int row) { return grouped(of(row).bytes); },
+    out.columns.push_back({{"Bytes", means::kVariableBytes},
+                           true,
+                           [=](int row) { return grouped(of(row).bytes); },
                            [=](int row) { return exact(of(row).bytes); }});
   }
-  out.columns.push_back({"Always", false, [=](int row) { return QString(always(row) ? "yes" : ""); }});
-  out.columns.push_back({"First step", true, [=](int row) { return grouped(of(row).first); },
+  out.columns.push_back(
+      {{"Always", means::kAlways}, false, [=](int row) { return QString(always(row) ? "yes" : ""); }});
+  out.columns.push_back({{"First step", means::kFirstStep},
+                         true,
+                         [=](int row) { return grouped(of(row).first); },
                          [=](int row) { return exact(of(row).first); }});
-  out.columns.push_back({"Last step", true, [=](int row) { return grouped(of(row).last); },
+  out.columns.push_back({{"Last step", means::kLastStep},
+                         true,
+                         [=](int row) { return grouped(of(row).last); },
                          [=](int row) { return exact(of(row).last); }});
-  TableColumn lane{.title = "Lifetime", .memory = category};
+  TableColumn lane{.title = {"Lifetime, steps", means::kLifetime}, .memory = category};
   lane.exact = [=](int row) { return exact(of(row).last - of(row).first + 1); };
   lane.span = [=](int row) {
     const double all = points;
     return Span{of(row).first / all, (of(row).last + 1) / all, mark < 0 ? -1 : (mark + 0.5) / all};
   };
-  lane.title = "Lifetime, steps";
   out.columns.push_back(std::move(lane));
   out.source = [=](int row) { return (*rows)[static_cast<std::size_t>(row)]; };
   return out;

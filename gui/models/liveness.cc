@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "gui/models/meanings.h"
 #include "gui/models/operations.h"
 #include "gui/theme.h"
 #include "traces/verdict.h"
@@ -114,7 +115,7 @@ Liveness liveness_of(const report::Index& index, const Steps& steps, const HeatD
 TableContents liveness_table(const ReportPointer& report, std::shared_ptr<const Liveness> liveness,
                              std::shared_ptr<const Steps> steps, std::shared_ptr<const HeatData> heat, Units units) {
   const auto at = [=](int row) -> const LivenessPoint& { return liveness->points[static_cast<std::size_t>(row)]; };
-  const auto bytes = [=](const QString& title, auto get) {
+  const auto bytes = [=](const ColumnTitle& title, auto get) {
     return TableColumn{title + ", " + unit_name(units), true, [=](int row) { return tile_bytes(get(at(row)), units); },
                        [=](int row) { return exact(get(at(row))); }};
   };
@@ -124,14 +125,18 @@ TableContents liveness_table(const ReportPointer& report, std::shared_ptr<const 
   TableContents out;
   out.rows = static_cast<int>(liveness->points.size());
   out.columns = {
-      {"Program step", true, [](int row) { return grouped(row); }, [](int row) { return exact(row); }},
-      {"Phase", false,
+      {{"Program step", means::kProgramStep},
+       true,
+       [](int row) { return grouped(row); },
+       [](int row) { return exact(row); }},
+      {{"Phase", means::kPhaseName},
+       false,
        [=, keep = report](int row) { return text(heat->phases[static_cast<std::size_t>(at(row).phase)].name); }},
-      {"Superstep", false, [=](int row) { return of_step(row, steps->name); }},
-      {"Kind", false, [=](int row) { return of_step(row, steps->kind); }},
-      bytes("Resident", [](const LivenessPoint& p) { return p.resident_bytes; }),
-      bytes("Live in the step", [](const LivenessPoint& p) { return p.live_bytes; }),
-      bytes("Total", [](const LivenessPoint& p) { return p.total(); }),
+      {{"Superstep", means::kStepName}, false, [=](int row) { return of_step(row, steps->name); }},
+      {{"Kind", means::kStepKind}, false, [=](int row) { return of_step(row, steps->kind); }},
+      bytes({"Resident", means::kResident}, [](const LivenessPoint& p) { return p.resident_bytes; }),
+      bytes({"Live in the step", means::kLive}, [](const LivenessPoint& p) { return p.live_bytes; }),
+      bytes({"Total", means::kLiveTotal}, [](const LivenessPoint& p) { return p.total(); }),
   };
   out.strong = [=](int row) { return row == liveness->peak; };
   return out;
@@ -191,13 +196,21 @@ TableContents liveness_point_table(const ReportPointer& report, std::shared_ptr<
   const auto memory = [=](int row) { return line(row).memory; };
   TableContents out;
   out.rows = static_cast<int>(lines->size());
-  out.columns = {{.title = "Category", .text = [=](int row) { return line(row).name; }, .memory = memory},
-                 {.title = "", .exact = share, .memory = memory, .share = share},
-                 {unit_name(units), true, [=](int row) { return tile_bytes(line(row).bytes, units); },
-                  [=](int row) { return exact(line(row).bytes); }},
-                 {"% of limit", true, [=](int row) { return fixed_decimals(share(row) * 100, 1); }, share}};
+  out.columns = {
+      {.title = {"Category", means::kCategory}, .text = [=](int row) { return line(row).name; }, .memory = memory},
+      {.title = {"", means::kLimitShare}, .exact = share, .memory = memory, .share = share},
+      {{unit_name(units), means::kPointBytes},
+       true,
+       [=](int row) { return tile_bytes(line(row).bytes, units); },
+       [=](int row) { return exact(line(row).bytes); }},
+      {{"% of limit", means::kLimitShare},
+       true,
+       [=](int row) { return fixed_decimals(share(row) * 100, 1); },
+       [=](int row) { return share(row) * 100; }}};
   if (units == Units::kib) {
-    out.columns.push_back({"Bytes", true, [=](int row) { return grouped(line(row).bytes); },
+    out.columns.push_back({{"Bytes", means::kPointBytes},
+                           true,
+                           [=](int row) { return grouped(line(row).bytes); },
                            [=](int row) { return exact(line(row).bytes); }});
   }
   out.strong = [=](int row) { return line(row).memory.isEmpty(); };

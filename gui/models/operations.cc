@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include "gui/models/meanings.h"
 
 namespace superstep::gui {
 namespace {
@@ -151,11 +152,11 @@ TableContents operations_table(const ReportPointer& report, std::shared_ptr<cons
   const double clock = report->index().clock_hz();
   const double step = report->index().plan().step_time_s();
   const auto at = [rows](int row) -> const Row& { return (*rows)[static_cast<std::size_t>(row)]; };
-  const auto number = [=](const QString& title, std::int64_t Row::*field) {
+  const auto number = [=](const ColumnTitle& title, std::int64_t Row::*field) {
     return TableColumn{title, true, [=](int row) { return grouped(at(row).*field); },
                        [=](int row) { return QVariant::fromValue(static_cast<qlonglong>(at(row).*field)); }};
   };
-  const auto real = [](const QString& title, int decimals, std::function<std::optional<double>(int)> value) {
+  const auto real = [](const ColumnTitle& title, int decimals, std::function<std::optional<double>(int)> value) {
     return TableColumn{title, true,
                        [=](int row) {
                          const auto v = value(row);
@@ -172,29 +173,34 @@ TableContents operations_table(const ReportPointer& report, std::shared_ptr<cons
     if (!e || !(e->seconds() > 0)) return std::nullopt;
     return e->useful_seconds() / e->seconds() * 100;
   };
-  TableColumn live{"Live, " + unit_name(units), true, [=](int row) { return tile_bytes(at(row).live_bytes, units); },
+  TableColumn live{{"Live, " + unit_name(units), means::kOpLive},
+                   true,
+                   [=](int row) { return tile_bytes(at(row).live_bytes, units); },
                    [=](int row) { return QVariant::fromValue(static_cast<qlonglong>(at(row).live_bytes)); }};
   TableContents out;
   out.rows = static_cast<int>(rows->size());
   out.columns = {
-      {"Operation", false, [=, keep = report](int row) { return text(at(row).name); }},
-      {"In", false, [=](int row) { return text(at(row).unit); }},
-      number("Calls", &Row::calls),
-      number("Cycles", &Row::cycles),
-      real("ms", 2, [=](int row) { return clock > 0 ? std::optional(seconds(row) * 1e3) : std::nullopt; }),
-      real("% of step", 2,
+      {{"Operation", means::kOperation}, false, [=, keep = report](int row) { return text(at(row).name); }},
+      {{"In", means::kFunction}, false, [=](int row) { return text(at(row).unit); }},
+      number({"Calls", means::kCalls}, &Row::calls),
+      number({"Cycles", means::kOpCycles}, &Row::cycles),
+      real({"ms", means::kOpMs}, 2,
+           [=](int row) { return clock > 0 ? std::optional(seconds(row) * 1e3) : std::nullopt; }),
+      real({"% of step", means::kOpShare}, 2,
            [=](int row) { return clock > 0 && step > 0 ? std::optional(seconds(row) / step * 100) : std::nullopt; }),
-      real("% of peak", 1, of_peak),
-      real("AMP %", 1,
+      real({"% of peak", means::kOfPeak}, 1, of_peak),
+      real({"AMP %", means::kAmp}, 1,
            [=](int row) {
              const auto* e = at(row).efficiency;
              return e ? std::optional(e->amp_efficiency() * 100) : std::nullopt;
            }),
-      {"Product", false, [=](int row) { return at(row).efficiency ? text(at(row).efficiency->product()) : QString(); }},
-      number("Compute", &Row::compute_cycles),
-      number("Exchange", &Row::exchange_cycles),
-      number("Sync", &Row::sync_cycles),
-      number("Bytes moved", &Row::bytes),
+      {{"Product", means::kProduct},
+       false,
+       [=](int row) { return at(row).efficiency ? text(at(row).efficiency->product()) : QString(); }},
+      number({"Compute", means::kOpCompute}, &Row::compute_cycles),
+      number({"Exchange", means::kOpExchange}, &Row::exchange_cycles),
+      number({"Sync", means::kOpSync}, &Row::sync_cycles),
+      number({"Bytes moved", means::kOpBytes}, &Row::bytes),
       live,
   };
   out.tip = [=](int row) {
@@ -218,7 +224,7 @@ TableContents operation_steps_table(const ReportPointer& report, std::shared_ptr
     }
   }
   const auto at = [rows](int row) { return (*rows)[static_cast<std::size_t>(row)]; };
-  const auto number = [=](const QString& title, PackedIntegers Steps::*field) {
+  const auto number = [=](const ColumnTitle& title, PackedIntegers Steps::*field) {
     return TableColumn{
         title, true, [=](int row) { return grouped(((*steps).*field)[at(row)]); },
         [=](int row) { return QVariant::fromValue(static_cast<qlonglong>(((*steps).*field)[at(row)])); }};
@@ -226,15 +232,16 @@ TableContents operation_steps_table(const ReportPointer& report, std::shared_ptr
   const auto kind = [=](int row) { return text(steps->kind[at(row)]); };
   TableContents out;
   out.rows = static_cast<int>(rows->size());
-  out.columns = {{"Superstep", false, [=, keep = report](int row) { return text(steps->name[at(row)]); }},
-                 {.title = "Kind", .text = kind, .kind = kind},
-                 {"Counts to", false, [=](int row) { return text(steps->term[at(row)]); }},
-                 number("Cycles", &Steps::cycles),
-                 number("Compute", &Steps::compute_cycles),
-                 number("Exchange", &Steps::exchange_cycles),
-                 number("Sync", &Steps::sync_cycles),
-                 number("Bytes moved", &Steps::bytes),
-                 number("Live bytes", &Steps::live_bytes)};
+  out.columns = {
+      {{"Superstep", means::kStepName}, false, [=, keep = report](int row) { return text(steps->name[at(row)]); }},
+      {.title = {"Kind", means::kStepKind}, .text = kind, .kind = kind},
+      {{"Counts to", means::kCountsTo}, false, [=](int row) { return text(steps->term[at(row)]); }},
+      number({"Cycles", means::kStepCycles}, &Steps::cycles),
+      number({"Compute", means::kStepCompute}, &Steps::compute_cycles),
+      number({"Exchange", means::kStepExchange}, &Steps::exchange_cycles),
+      number({"Sync", means::kStepSync}, &Steps::sync_cycles),
+      number({"Bytes moved", means::kStepBytes}, &Steps::bytes),
+      number({"Live bytes", means::kStepLive}, &Steps::live_bytes)};
   out.source = [=](int row) { return static_cast<int>(at(row)); };
   return out;
 }

@@ -2,23 +2,19 @@
 #include "gui/models/pipeline_tables.h"
 
 #include <algorithm>
+#include "gui/models/meanings.h"
 
 namespace superstep::gui {
 namespace {
 
-QString lane_name(const Timeline& timeline, const Lane& lane) {
-  const QString ipu = QString::fromStdString(timeline.report->index().ipu_classes(lane.ipu_class).name());
-  return lane.name.isEmpty() ? ipu : ipu + ' ' + lane.name;
-}
-
-TableColumn number(QString title, std::function<std::int64_t(int)> value) {
+TableColumn number(ColumnTitle title, std::function<std::int64_t(int)> value) {
   TableColumn column{std::move(title), true};
   column.text = [value](int row) { return grouped(value(row)); };
   column.exact = [value](int row) { return QVariant::fromValue<qint64>(value(row)); };
   return column;
 }
 
-TableColumn ms(const TimelinePointer& timeline, QString title, std::function<std::int64_t(int)> cycles) {
+TableColumn ms(const TimelinePointer& timeline, ColumnTitle title, std::function<std::int64_t(int)> cycles) {
   TableColumn column{std::move(title), true};
   column.text = [timeline, cycles](int row) {
     return fixed_decimals(timeline->seconds(cycles(row)) * 1e3, timeline->seconds(timeline->cycles) < 10 ? 3 : 1);
@@ -27,11 +23,16 @@ TableColumn ms(const TimelinePointer& timeline, QString title, std::function<std
   return column;
 }
 
-TableColumn words(QString title, std::function<QString(int)> text) {
+TableColumn words(ColumnTitle title, std::function<QString(int)> text) {
   return {.title = std::move(title), .numeric = false, .text = std::move(text)};
 }
 
 }  // namespace
+
+QString lane_name(const Timeline& timeline, const Lane& lane) {
+  const QString ipu = QString::fromStdString(timeline.report->index().ipu_classes(lane.ipu_class).name());
+  return lane.name.isEmpty() ? ipu : ipu + ' ' + lane.name;
+}
 
 QString time_text(const Timeline& timeline, std::int64_t cycles, bool in_cycles, std::int64_t shown) {
   if (in_cycles || timeline.clock_hz <= 0) return grouped(cycles);
@@ -85,7 +86,7 @@ TableContents work_table(const TimelinePointer& timeline) {
   out.source = [data, total](int row) {
     return total(row) ? -1 : static_cast<int>(data->works[static_cast<std::size_t>(row)]);
   };
-  TableColumn name = words("Work", [data, total](int row) {
+  TableColumn name = words({"Work", means::kWork}, [data, total](int row) {
     return total(row) ? QStringLiteral("Step of all IPUs")
                       : QString::fromLatin1(name_of(data->works[static_cast<std::size_t>(row)]).data());
   });
@@ -94,8 +95,9 @@ TableContents work_table(const TimelinePointer& timeline) {
                       : QString::fromLatin1(kind_text(data->works[static_cast<std::size_t>(row)]).data());
   };
   out.columns.push_back(std::move(name));
-  out.columns.push_back(ms(timeline, "ms of all", [data, of](int row) { return of(data->all, row); }));
-  TableColumn share{"%", true};
+  out.columns.push_back(
+      ms(timeline, {"ms of all", means::kWorkMs}, [data, of](int row) { return of(data->all, row); }));
+  TableColumn share{{"%", means::kWorkShare}, true};
   share.text = [data, of](int row) {
     return share_percent(static_cast<double>(of(data->all, row)), static_cast<double>(data->all.total()));
   };
@@ -103,10 +105,11 @@ TableContents work_table(const TimelinePointer& timeline) {
     return static_cast<double>(of(data->all, row)) / static_cast<double>(data->all.total()) * 100;
   };
   out.columns.push_back(std::move(share));
-  out.columns.push_back(number("Cycles of all", [data, of](int row) { return of(data->all, row); }));
+  out.columns.push_back(
+      number({"Cycles of all", means::kWorkCyclesOfAll}, [data, of](int row) { return of(data->all, row); }));
   for (std::size_t i = 0; i < timeline->lanes.size(); ++i) {
-    out.columns.push_back(
-        number(lane_name(*timeline, timeline->lanes[i]), [data, of, i](int row) { return of(data->lanes[i], row); }));
+    out.columns.push_back(number({lane_name(*timeline, timeline->lanes[i]), means::kWorkCycles},
+                                 [data, of, i](int row) { return of(data->lanes[i], row); }));
   }
   return out;
 }
@@ -122,13 +125,13 @@ TableContents sections_table(const TimelinePointer& timeline) {
   const auto count = [at](int row) { return at(row).count; };
   const auto beat = [at](int row) { return at(row).beat; };
   const auto length = [at](int row) { return at(row).to - at(row).from; };
-  out.columns.push_back(words("Part", [at](int row) { return at(row).name; }));
-  out.columns.push_back(ms(timeline, "From, ms", [at](int row) { return at(row).from; }));
-  out.columns.push_back(ms(timeline, "ms", length));
-  out.columns.push_back(number("Cycles", length));
-  out.columns.push_back(or_blank(number("Iterations", count), count));
-  out.columns.push_back(or_blank(number("Cycles of one", beat), beat));
-  out.columns.push_back(number("From, cycles", [at](int row) { return at(row).from; }));
+  out.columns.push_back(words({"Part", means::kPart}, [at](int row) { return at(row).name; }));
+  out.columns.push_back(ms(timeline, {"From, ms", means::kFromMs}, [at](int row) { return at(row).from; }));
+  out.columns.push_back(ms(timeline, {"ms", means::kTakesMs}, length));
+  out.columns.push_back(number({"Cycles", means::kTakesCycles}, length));
+  out.columns.push_back(or_blank(number({"Iterations", means::kIterations}, count), count));
+  out.columns.push_back(or_blank(number({"Cycles of one", means::kCyclesOfOne}, beat), beat));
+  out.columns.push_back(number({"From, cycles", means::kFromCycles}, [at](int row) { return at(row).from; }));
   return out;
 }
 
@@ -148,18 +151,22 @@ TableContents boxes_table(const TimelinePointer& timeline, std::int64_t time) {
   TableContents out;
   out.rows = static_cast<int>(rows->size());
   const auto at = [rows](int row) -> const Row& { return (*rows)[static_cast<std::size_t>(row)]; };
-  out.columns.push_back(words("Lane", [at](int row) { return at(row).lane; }));
-  TableColumn work = words("Work", [at](int row) { return QString::fromLatin1(name_of(at(row).slice.work).data()); });
+  out.columns.push_back(words({"Lane", means::kLane}, [at](int row) { return at(row).lane; }));
+  TableColumn work =
+      words({"Work", means::kWork}, [at](int row) { return QString::fromLatin1(name_of(at(row).slice.work).data()); });
   work.kind = [at](int row) { return QString::fromLatin1(kind_text(at(row).slice.work).data()); };
   out.columns.push_back(std::move(work));
-  TableColumn batch{"Micro-batch", true};
+  TableColumn batch{{"Micro-batch", means::kMicroBatch}, true};
   batch.text = [at](int row) { return at(row).slice.micro_batch < 0 ? QString() : grouped(at(row).slice.micro_batch); };
   batch.exact = [at](int row) { return QVariant::fromValue<qint64>(at(row).slice.micro_batch); };
   out.columns.push_back(std::move(batch));
-  out.columns.push_back(ms(timeline, "From, ms", [at](int row) { return at(row).slice.from; }));
-  out.columns.push_back(ms(timeline, "ms", [at](int row) { return at(row).slice.to - at(row).slice.from; }));
-  out.columns.push_back(number("Cycles", [at](int row) { return at(row).slice.to - at(row).slice.from; }));
-  out.columns.push_back(number("of which recompute", [at](int row) { return at(row).sums[Work::recompute]; }));
+  out.columns.push_back(ms(timeline, {"From, ms", means::kFromMs}, [at](int row) { return at(row).slice.from; }));
+  out.columns.push_back(
+      ms(timeline, {"ms", means::kTakesMs}, [at](int row) { return at(row).slice.to - at(row).slice.from; }));
+  out.columns.push_back(
+      number({"Cycles", means::kTakesCycles}, [at](int row) { return at(row).slice.to - at(row).slice.from; }));
+  out.columns.push_back(
+      number({"of which recompute", means::kRecompute}, [at](int row) { return at(row).sums[Work::recompute]; }));
   return out;
 }
 

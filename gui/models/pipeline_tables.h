@@ -15,6 +15,8 @@ QString time_text(const Timeline& timeline, std::int64_t cycles, bool in_cycles,
 QString time_unit(bool in_cycles);                                  // "ms", "cycles"
 QString both_texts(const Timeline& timeline, std::int64_t cycles);  // "0.210 ms  278 250 cycles"
 
+QString lane_name(const Timeline& timeline, const Lane& lane);  // "IPU 1", "IPU 1 loads"
+
 // What each IPU does with the step: a row for every work that there is, cycles, milliseconds and share over all IPUs,
 // then cycles of every lane. The last row is the step.
 TableContents work_table(const TimelinePointer& timeline);

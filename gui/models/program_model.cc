@@ -2,6 +2,7 @@
 #include "gui/models/program_model.h"
 
 #include <algorithm>
+#include "gui/models/meanings.h"
 
 namespace superstep::gui {
 namespace {
@@ -19,6 +20,13 @@ std::pair<std::int64_t, std::int64_t> steps_of(const report::Function& function,
   const auto rows = static_cast<std::int64_t>(steps.name.size());
   const std::int64_t first = std::clamp<std::int64_t>(function.first_step(), 0, rows);
   return {first, std::clamp<std::int64_t>(first + function.steps(), first, rows)};
+}
+
+const Meaning& column_meaning(int column) {
+  static constexpr std::array<Meaning, kProgramColumns> kMeanings{means::kNode,          means::kNodeKind,
+                                                                  means::kIterations,    means::kCyclesOfOne,
+                                                                  means::kCyclesInTotal, means::kShareOfStep};
+  return kMeanings[static_cast<std::size_t>(column)];
 }
 
 QString ipu_name(const report::Index& index, const report::ProgramNode& node) {
@@ -136,6 +144,7 @@ QVariant ProgramModel::data(const QModelIndex& index, int role) const {
   }
   if (role == kKindRole) return column == 0 ? QVariant(kind(at)) : QVariant();
   if (role == Qt::ToolTipRole) return name(at);
+  if (role == kExplanationRole) return headerData(column, Qt::Horizontal, role);
   if (role != Qt::DisplayRole && role != kExactRole) return {};
   const bool shown = role == Qt::DisplayRole;
   const auto number = [&](std::int64_t value) { return shown ? QVariant(grouped(value)) : exact(value); };
@@ -161,6 +170,7 @@ QVariant ProgramModel::headerData(int section, Qt::Orientation orientation, int 
   static const char* const kTitles[] = {"Program",         "Kind",     "Iterations", "Cycles of one",
                                         "Cycles in total", "% of step"};
   if (role == Qt::DisplayRole) return QString(kTitles[section]);
+  if (role == kExplanationRole) return QVariant::fromValue(explanation_of(column_meaning(section)));
   if (role == Qt::TextAlignmentRole) {
     return QVariant::fromValue(Qt::AlignVCenter | (section >= 2 ? Qt::AlignRight : Qt::AlignLeft));
   }
@@ -208,8 +218,8 @@ TableContents ProgramModel::facts(const QModelIndex& index) const {
   TableContents out;
   out.rows = static_cast<int>(facts->size());
   const auto fact = [facts](int row) -> const Fact& { return (*facts)[static_cast<std::size_t>(row)]; };
-  out.columns = {{"Fact", false, [=](int row) { return fact(row).name; }},
-                 {"Value", true, [=](int row) { return fact(row).value; }}};
+  out.columns = {{{"Fact", means::kFact}, false, [=](int row) { return fact(row).name; }},
+                 {{"Value", means::kFactValue}, true, [=](int row) { return fact(row).value; }}};
   out.tip = [=](int row) { return fact(row).value; };
   return out;
 }
@@ -271,22 +281,24 @@ TableContents program_table(const ReportPointer& report) {
   if (report->index().has_program()) walk(report->index().program(), 0, 1);
   const auto line = [lines](int row) -> const Line& { return (*lines)[static_cast<std::size_t>(row)]; };
   const auto count = [=](int row) { return std::max<std::int64_t>(1, line(row).node->count()); };
-  const auto number = [](const QString& title, std::function<std::int64_t(int)> value) {
+  const auto number = [](const ColumnTitle& title, std::function<std::int64_t(int)> value) {
     return TableColumn{title, true, [=](int row) { return grouped(value(row)); },
                        [=](int row) { return exact(value(row)); }};
   };
   const auto kind = [=](int row) { return text(line(row).node->kind()); };
   TableContents out;
   out.rows = static_cast<int>(lines->size());
-  out.columns = {
-      number("Depth", [=](int row) { return line(row).depth; }),
-      {.title = "Program", .text = [=, keep = report](int row) { return text(line(row).node->name()); }, .kind = kind},
-      {"Kind", false, kind},
-      number("Iterations", count),
-      number("Cycles of one", [=](int row) { return line(row).node->cycles(); }),
-      number("Times", [=](int row) { return line(row).times; }),
-      number("Cycles in total", [=](int row) { return line(row).times * count(row) * line(row).node->cycles(); }),
-      {"IPU", false, [=](int row) { return ipu_name(report->index(), *line(row).node); }}};
+  out.columns = {number({"Depth", means::kDepth}, [=](int row) { return line(row).depth; }),
+                 {.title = {"Program", means::kNode},
+                  .text = [=, keep = report](int row) { return text(line(row).node->name()); },
+                  .kind = kind},
+                 {{"Kind", means::kNodeKind}, false, kind},
+                 number({"Iterations", means::kIterations}, count),
+                 number({"Cycles of one", means::kCyclesOfOne}, [=](int row) { return line(row).node->cycles(); }),
+                 number({"Times", means::kTimes}, [=](int row) { return line(row).times; }),
+                 number({"Cycles in total", means::kCyclesInTotal},
+                        [=](int row) { return line(row).times * count(row) * line(row).node->cycles(); }),
+                 {{"IPU", means::kIpu}, false, [=](int row) { return ipu_name(report->index(), *line(row).node); }}};
   return out;
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "gui/models/key_numbers.h"
+#include "gui/models/meanings.h"
 #include "model/error.h"
 #include "traces/verdict.h"
 
@@ -15,13 +17,13 @@ QString text(const std::string& s) { return QString::fromStdString(s); }
 QVariant exact(std::int64_t value) { return QVariant::fromValue(static_cast<qlonglong>(value)); }
 
 // A column of whole numbers with thin groups.
-TableColumn count_column(const QString& title, std::function<std::int64_t(int)> value) {
+TableColumn count_column(const ColumnTitle& title, std::function<std::int64_t(int)> value) {
   return {title, true, [value](int row) { return grouped(value(row)); },
           [value](int row) { return exact(value(row)); }};
 }
 
-TableColumn bytes_column(Units units, std::function<std::int64_t(int)> value) {
-  return {unit_name(units), true, [value, units](int row) { return tile_bytes(value(row), units); },
+TableColumn bytes_column(const ColumnTitle& title, Units units, std::function<std::int64_t(int)> value) {
+  return {title, true, [value, units](int row) { return tile_bytes(value(row), units); },
           [value](int row) { return exact(value(row)); }};
 }
 
@@ -32,6 +34,8 @@ void check_lengths(const ReportFile& report, const char* what, std::size_t rows,
       throw Error(report.path().string(), std::string("damaged report: the ") + what + " columns differ in length");
   }
 }
+
+QString lower_first(const QString& sentence) { return sentence.left(1).toLower() + sentence.mid(1); }
 
 }  // namespace
 
@@ -44,7 +48,7 @@ TableContents waterfall_table(const ReportPointer& report) {
   if (terms == 0) return out;
   out.rows = terms + 1;
   out.columns = {
-      {"Term",
+      {{"Term", means::kTerm},
        false,
        [=, keep = report](int row) {
          return row < terms ? text(index->waterfall(row).name()) : QStringLiteral("Predicted step time");
@@ -54,13 +58,28 @@ TableContents waterfall_table(const ReportPointer& report) {
        [=](int row) { return row == 0      ? "ideal"
                              : row < terms ? text(index->waterfall(row).kind())
                                            : "total"; }},
-      {"Kind", false, [=](int row) { return row < terms ? text(index->waterfall(row).kind()) : QString(); }},
-      {"ms", true, [=](int row) { return milliseconds(seconds(row), total); },
+      {{"Kind", means::kTermKind},
+       false,
+       [=](int row) { return row < terms ? text(index->waterfall(row).kind()) : QString(); }},
+      {{"ms", means::kTermMs},
+       true,
+       [=](int row) { return milliseconds(seconds(row), total); },
        [=](int row) { return seconds(row) * 1e3; }},
-      {"%", true, [=](int row) { return share_percent(seconds(row), total); },
+      {{"%", means::kTermShare},
+       true,
+       [=](int row) { return share_percent(seconds(row), total); },
        [=](int row) { return seconds(row) / total * 100; }},
-      {"Seconds", true, [=](int row) { return exact_seconds(seconds(row)); }, seconds},
+      {{"Seconds", means::kTermSeconds}, true, [=](int row) { return exact_seconds(seconds(row)); }, seconds},
   };
+  for (TableColumn& column : out.columns) {
+    column.more = [=](int row, Explanation& more) {
+      more.what = row < terms ? text(index->waterfall(row).name()) + ": " + lower_first(more.what)
+                              : QStringLiteral("The predicted time of an optimizer step.");
+      if (row < terms && !index->waterfall(row).explanation().empty())
+        more.how = text(index->waterfall(row).explanation());
+      add_reported(more, *index, row < terms ? "waterfall/" + index->waterfall(row).name() : "step_time_s");
+    };
+  }
   out.strong = [=](int row) { return row == terms; };
   out.source = [=](int row) { return row < terms ? row : -1; };
   out.tip = [=](int row) { return row < terms ? text(index->waterfall(row).explanation()) : QString(); };
@@ -97,6 +116,23 @@ void add_memory_rows(std::vector<MemoryRow>& rows, const report::IpuClass& ipu, 
   rows.push_back({ipu_class, -1, QStringLiteral("Fullest tile at its peak"), ipu.tile_peak_bytes()});
 }
 
+// The always-live and the other categories below their sums, and both below the fullest tile.
+void add_memory_parts(Explanation& out, const std::vector<MemoryRow>& rows, int row) {
+  const auto at = [&](int i) -> const MemoryRow& { return rows[static_cast<std::size_t>(i)]; };
+  if (at(row).category >= 0) return;
+  const bool all = row + 1 == std::ssize(rows) || at(row + 1).ipu_class != at(row).ipu_class;
+  const auto add = [&](const MemoryRow& r) { out.parts.push_back({r.name, grouped(r.bytes) + " bytes", {}}); };
+  if (!all) {
+    for (int i = row + 1; i < std::ssize(rows) && at(i).category >= 0; ++i) add(at(i));
+    return;
+  }
+  int first = row;
+  while (first > 0 && at(first - 1).ipu_class == at(row).ipu_class) --first;
+  for (int i = first; i < row; ++i) {
+    if (at(i).category < 0) add(at(i));
+  }
+}
+
 }  // namespace
 
 TableContents memory_table(const ReportPointer& report, int ipu_class, Units units) {
@@ -115,15 +151,24 @@ TableContents memory_table(const ReportPointer& report, int ipu_class, Units uni
   out.rows = static_cast<int>(rows->size());
   if (ipu_class < 0) {
     out.columns.push_back(
-        {"IPU", false, [=](int row) { return text(index->ipu_classes(row_of(row).ipu_class).name()); }});
+        {{"IPU", means::kIpu}, false, [=](int row) { return text(index->ipu_classes(row_of(row).ipu_class).name()); }});
   }
   const auto category = [=](int row) { return row_of(row).category < 0 ? QString() : row_of(row).name; };
-  out.columns.push_back(
-      {.title = "Category", .text = [=, keep = report](int row) { return row_of(row).name; }, .memory = category});
-  if (ipu_class >= 0) out.columns.push_back({.title = "", .exact = share, .memory = category, .share = share});
-  out.columns.push_back(bytes_column(units, bytes));
-  out.columns.push_back({"% of limit", true, [=](int row) { return fixed_decimals(share(row) * 100, 1); }, share});
-  if (units == Units::kib) out.columns.push_back(count_column("Bytes", bytes));
+  out.columns.push_back({.title = {"Category", means::kCategory},
+                         .text = [=, keep = report](int row) { return row_of(row).name; },
+                         .memory = category});
+  if (ipu_class >= 0)
+    out.columns.push_back({.title = {"", means::kLimitShare}, .exact = share, .memory = category, .share = share});
+  const auto parts = [=](int row, Explanation& more) { add_memory_parts(more, *rows, row); };
+  TableColumn shown = bytes_column({unit_name(units), means::kCategoryBytes}, units, bytes);
+  TableColumn counted = count_column({"Bytes", means::kCategoryBytes}, bytes);
+  shown.more = counted.more = parts;
+  out.columns.push_back(shown);
+  out.columns.push_back({{"% of limit", means::kLimitShare},
+                         true,
+                         [=](int row) { return fixed_decimals(share(row) * 100, 1); },
+                         [=](int row) { return share(row) * 100; }});
+  if (units == Units::kib) out.columns.push_back(counted);
   out.strong = [=](int row) { return row_of(row).category < 0; };
   out.source = [=](int row) { return row_of(row).category; };
   return out;
@@ -131,24 +176,25 @@ TableContents memory_table(const ReportPointer& report, int ipu_class, Units uni
 
 TableContents fit_table(const ReportPointer& report, Units units) {
   const auto ipu = [=](int row) -> const report::IpuClass& { return report->index().ipu_classes(row); };
-  const auto bytes = [=](const QString& title, std::int64_t (*get)(const report::IpuClass&)) {
-    TableColumn column = bytes_column(units, [=](int row) { return get(ipu(row)); });
-    column.title = title + ", " + unit_name(units);
-    return column;
+  const auto bytes = [=](const ColumnTitle& title, std::int64_t (*get)(const report::IpuClass&)) {
+    return bytes_column(title + ", " + unit_name(units), units, [=](int row) { return get(ipu(row)); });
   };
   TableContents out;
   out.rows = report->index().ipu_classes_size();
   out.columns = {
-      {"IPU", false, [=](int row) { return text(ipu(row).name()); }},
-      {"Holds", false, [=](int row) { return text(ipu(row).contents()); }},
-      count_column("Alike", [=](int row) { return ipu(row).count(); }),
-      bytes("Fullest tile", [](const report::IpuClass& c) { return std::int64_t{c.tile_peak_bytes()}; }),
-      bytes("Limit", [](const report::IpuClass& c) { return std::int64_t{c.tile_limit_bytes()}; }),
-      bytes("Spare", [](const report::IpuClass& c) { return margin_bytes(c); }),
-      {"Fit", false, [=](int row) { return QString(fit_words(fit_of(ipu(row)))); }},
-      bytes("Code", [](const report::IpuClass& c) { return std::int64_t{c.executable_bytes()}; }),
-      bytes("Code limit", [](const report::IpuClass& c) { return std::int64_t{c.executable_limit_bytes()}; }),
-      count_column("Streaming Memory, bytes", [=](int row) { return ipu(row).ddr_bytes(); }),
+      {{"IPU", means::kIpu}, false, [=](int row) { return text(ipu(row).name()); }},
+      {{"Holds", means::kHolds}, false, [=](int row) { return text(ipu(row).contents()); }},
+      count_column({"Alike", means::kAlike}, [=](int row) { return ipu(row).count(); }),
+      bytes({"Fullest tile", means::kTileBytes},
+            [](const report::IpuClass& c) { return std::int64_t{c.tile_peak_bytes()}; }),
+      bytes({"Limit", means::kLimitBytes},
+            [](const report::IpuClass& c) { return std::int64_t{c.tile_limit_bytes()}; }),
+      bytes({"Spare", means::kSpareBytes}, [](const report::IpuClass& c) { return margin_bytes(c); }),
+      {{"Fit", means::kFit}, false, [=](int row) { return QString(fit_words(fit_of(ipu(row)))); }},
+      bytes({"Code", means::kCodeBytes}, [](const report::IpuClass& c) { return std::int64_t{c.executable_bytes()}; }),
+      bytes({"Code limit", means::kCodeLimit},
+            [](const report::IpuClass& c) { return std::int64_t{c.executable_limit_bytes()}; }),
+      count_column({"Streaming Memory, bytes", means::kDdrBytes}, [=](int row) { return ipu(row).ddr_bytes(); }),
   };
   return out;
 }
@@ -163,20 +209,29 @@ TableContents plans_table(const ReportPointer& report, Units units) {
   TableContents out;
   out.rows = first + index->runners_up_size();
   out.columns = {
-      {"", false, [=](int row) { return QString::fromUtf8(fit_sign(fit_of(plan(row)))); },
+      {{"", means::kFit},
+       false,
+       [=](int row) { return QString::fromUtf8(fit_sign(fit_of(plan(row)))); },
        [=](int row) { return QString(fit_words(fit_of(plan(row)))); }},
-      {"Plan", false, [=, keep = report](int row) { return text(plan(row).label()); }},
-      {"samples/s", true, [=](int row) { return fixed_decimals(plan(row).samples_per_second(), 1); },
+      {{"Plan", means::kPlan}, false, [=, keep = report](int row) { return text(plan(row).label()); }},
+      {{"samples/s", means::kThroughput},
+       true,
+       [=](int row) { return fixed_decimals(plan(row).samples_per_second(), 1); },
        [=](int row) { return plan(row).samples_per_second(); }},
-      {"±%", true,
+      {{"±%", means::kAgainstPlan},
+       true,
        [=](int row) {
          return row < first || best <= 0 ? QString()
                                          : fixed_decimals((plan(row).samples_per_second() / best - 1) * 100, 1);
        },
-       [=](int row) { return best > 0 ? plan(row).samples_per_second() / best - 1 : 0.0; }},
-      {"spare", true, [=](int row) { return tile_bytes(margin_bytes(plan(row)), units); },
+       [=](int row) { return best > 0 ? (plan(row).samples_per_second() / best - 1) * 100 : 0.0; }},
+      {{"spare", means::kSpareBytes},
+       true,
+       [=](int row) { return tile_bytes(margin_bytes(plan(row)), units); },
        [=](int row) { return exact(margin_bytes(plan(row))); }},
-      {"step s", true, [=](int row) { return fixed_decimals(plan(row).step_time_s(), 3); },
+      {{"step s", means::kStepSeconds},
+       true,
+       [=](int row) { return fixed_decimals(plan(row).step_time_s(), 3); },
        [=](int row) { return plan(row).step_time_s(); }},
   };
   out.strong = [=](int row) { return row < first; };
@@ -208,17 +263,21 @@ TableContents changes_table(const ReportPointer& report) {
   TableContents out;
   out.rows = index->helpful_changes_size();
   out.columns = {
-      {"", false,
+      {{"", means::kFit},
+       false,
        [=](int row) {
          return QString::fromUtf8(fit_sign(change(row).overflow().empty() ? Fit::fits : Fit::does_not_fit));
        },
        fit_words_of},
-      {"Change", false,
+      {{"Change", means::kChange},
+       false,
        [=](int row) {
          return short_field(change(row).field()) + " " + text(change(row).from()) + " → " + text(change(row).to());
        }},
-      {"+%", true, [=](int row) { return fixed_decimals(gain(row), 1); }, gain},
-      {"step s", true, [=](int row) { return fixed_decimals(change(row).step_time_s(), 3); },
+      {{"+%", means::kChangeGain}, true, [=](int row) { return fixed_decimals(gain(row), 1); }, gain},
+      {{"step s", means::kStepSeconds},
+       true,
+       [=](int row) { return fixed_decimals(change(row).step_time_s(), 3); },
        [=](int row) { return change(row).step_time_s(); }},
   };
   out.strong = [=](int row) { return change(row).overflow().empty(); };
@@ -253,14 +312,15 @@ TableContents tiles_table(const ReportPointer& report, std::shared_ptr<const Hea
   TableContents out;
   out.rows = rows->begin.back();
   out.columns = {
-      {"IPU", false,
+      {{"IPU", means::kIpu},
+       false,
        [=, keep = report](int row) { return text(keep->index().ipu_classes(phase(row).ipu_class).name()); }},
-      {"Phase", false, [=](int row) { return text(phase(row).name); }},
-      count_column("First tile", [=](int row) { return run(row).first; }),
-      count_column("Tiles", [=](int row) { return run(row).count; }),
-      count_column("Live bytes", [=](int row) { return run(row).memory_bytes; }),
-      count_column("Compute cycles", [=](int row) { return run(row).compute_cycles; }),
-      count_column("Exchange bytes", [=](int row) { return run(row).exchange_bytes; }),
+      {{"Phase", means::kPhaseName}, false, [=](int row) { return text(phase(row).name); }},
+      count_column({"First tile", means::kFirstTile}, [=](int row) { return run(row).first; }),
+      count_column({"Tiles", means::kTileCount}, [=](int row) { return run(row).count; }),
+      count_column({"Live bytes", means::kTileLive}, [=](int row) { return run(row).memory_bytes; }),
+      count_column({"Compute cycles", means::kTileCompute}, [=](int row) { return run(row).compute_cycles; }),
+      count_column({"Exchange bytes", means::kTileExchange}, [=](int row) { return run(row).exchange_bytes; }),
   };
   out.source = [=](int row) { return rows->phases[rows->place(row)]; };
   return out;
@@ -271,17 +331,18 @@ TableContents phase_table(std::shared_ptr<const HeatData> heat, int phase, Units
   const auto run = [=](int row) -> const TileRun& { return heat->runs[p->first_run + static_cast<std::size_t>(row)]; };
   TableContents out;
   out.rows = static_cast<int>(p->runs);
-  TableColumn live = bytes_column(units, [=](int row) { return run(row).memory_bytes; });
-  live.title = "Live, " + unit_name(units);
+  const TableColumn live = bytes_column({"Live, " + unit_name(units), means::kTileLive}, units,
+                                        [=](int row) { return run(row).memory_bytes; });
   out.columns = {
-      {"Tiles", true,
+      {{"Tiles", means::kFirstTile},
+       true,
        [=](int row) {
          return grouped(run(row).first) + QStringLiteral("–") + grouped(run(row).first + run(row).count - 1);
        },
        [=](int row) { return exact(run(row).first); }},
       live,
-      count_column("Cycles", [=](int row) { return run(row).compute_cycles; }),
-      count_column("Bytes", [=](int row) { return run(row).exchange_bytes; }),
+      count_column({"Cycles", means::kTileCompute}, [=](int row) { return run(row).compute_cycles; }),
+      count_column({"Bytes", means::kTileExchange}, [=](int row) { return run(row).exchange_bytes; }),
   };
   return out;
 }
@@ -322,17 +383,18 @@ TableContents variables_table(const ReportPointer& report, std::shared_ptr<const
   TableContents out;
   out.rows = static_cast<int>(rows->size());
   out.columns = {
-      {"Variable", false, [=](int row) { return text(variables->name[at(row)]); }},
-      {.title = "Category", .text = category, .memory = category},
+      {{"Variable", means::kVariable}, false, [=](int row) { return text(variables->name[at(row)]); }},
+      {.title = {"Category", means::kCategory}, .text = category, .memory = category},
       {"IPU", false,
        [=, keep = report](int row) {
          return text(keep->index().ipu_classes(static_cast<int>(variables->ipu_class[at(row)])).name());
        }},
-      bytes_column(units, bytes),
+      bytes_column({unit_name(units), means::kVariableBytes}, units, bytes),
   };
-  if (units == Units::kib) out.columns.push_back(count_column("Bytes", bytes));
+  if (units == Units::kib) out.columns.push_back(count_column({"Bytes", means::kVariableBytes}, bytes));
   const auto share = [=](int row) { return static_cast<double>(bytes(row)) / static_cast<double>(largest); };
-  out.columns.push_back({.title = "Beside the largest", .exact = share, .memory = category, .share = share});
+  out.columns.push_back(
+      {.title = {"Beside the largest", means::kVariableShare}, .exact = share, .memory = category, .share = share});
   out.source = [=](int row) { return static_cast<int>(at(row)); };
   return out;
 }
@@ -364,7 +426,7 @@ Steps load_steps(const ReportFile& report) {
 }
 
 TableContents steps_table(const ReportPointer& report, std::shared_ptr<const Steps> steps) {
-  const auto integer = [steps](const QString& title, const PackedIntegers& column) {
+  const auto integer = [steps](const ColumnTitle& title, const PackedIntegers& column) {
     return count_column(title, [steps, values = &column](int row) { return (*values)[static_cast<std::size_t>(row)]; });
   };
   const auto function = [=](int row) {
@@ -375,21 +437,23 @@ TableContents steps_table(const ReportPointer& report, std::shared_ptr<const Ste
   TableContents out;
   out.rows = static_cast<int>(steps->name.size());
   out.columns = {
-      {"Step", false, [=](int row) { return text(steps->name[static_cast<std::size_t>(row)]); }},
-      {"Kind",
+      {{"Step", means::kStepName}, false, [=](int row) { return text(steps->name[static_cast<std::size_t>(row)]); }},
+      {{"Kind", means::kStepKind},
        false,
        [=](int row) { return text(steps->kind[static_cast<std::size_t>(row)]); },
        {},
        {},
        [=](int row) { return text(steps->kind[static_cast<std::size_t>(row)]); }},
-      {"Counts to", false, [=](int row) { return text(steps->term[static_cast<std::size_t>(row)]); }},
-      {"Function", false, function},
-      integer("Cycles", steps->cycles),
-      integer("Compute cycles", steps->compute_cycles),
-      integer("Exchange cycles", steps->exchange_cycles),
-      integer("Sync cycles", steps->sync_cycles),
-      integer("Bytes moved", steps->bytes),
-      integer("Live bytes per tile", steps->live_bytes),
+      {{"Counts to", means::kCountsTo},
+       false,
+       [=](int row) { return text(steps->term[static_cast<std::size_t>(row)]); }},
+      {{"Function", means::kFunction}, false, function},
+      integer({"Cycles", means::kStepCycles}, steps->cycles),
+      integer({"Compute cycles", means::kStepCompute}, steps->compute_cycles),
+      integer({"Exchange cycles", means::kStepExchange}, steps->exchange_cycles),
+      integer({"Sync cycles", means::kStepSync}, steps->sync_cycles),
+      integer({"Bytes moved", means::kStepBytes}, steps->bytes),
+      integer({"Live bytes per tile", means::kStepLive}, steps->live_bytes),
   };
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "gui/models/meanings.h"
 #include "model/error.h"
 
 namespace superstep::gui {
@@ -86,11 +87,11 @@ namespace {
 QVariant exact(std::int64_t value) { return QVariant::fromValue(static_cast<qlonglong>(value)); }
 QString text(const std::string& s) { return QString::fromStdString(s); }
 
-TableColumn count(const QString& title, std::function<std::int64_t(int)> get) {
+TableColumn count(const ColumnTitle& title, std::function<std::int64_t(int)> get) {
   return {title, true, [=](int row) { return grouped(get(row)); }, [=](int row) { return exact(get(row)); }};
 }
 
-TableColumn real(const QString& title, int decimals, std::function<double(int)> get) {
+TableColumn real(const ColumnTitle& title, int decimals, std::function<double(int)> get) {
   return {title, true, [=](int row) { return fixed_decimals(get(row), decimals); },
           [=](int row) { return QVariant(get(row)); }};
 }
@@ -105,24 +106,24 @@ TableContents streaming_memory_table(std::shared_ptr<const StreamingMemory> memo
   TableContents out;
   out.rows = static_cast<int>(memory->stretches.size());
   out.columns = {
-      {"Stretch of the step", false, [=](int row) { return text(at(row).name); }},
-      real("From, ms", 2, [=](int row) { return ms(at(row).begin); }),
-      real("Takes, ms", 2, [=](int row) { return ms(at(row).cycles); }),
-      count("Held, bytes", [=](int row) { return memory->held_at(row); }),
-      count("Loaded, bytes", [=](int row) { return at(row).load_bytes; }),
-      count("Stored, bytes", [=](int row) { return at(row).store_bytes; }),
-      real("Mean, GB/s", 2,
+      {{"Stretch of the step", means::kStretch}, false, [=](int row) { return text(at(row).name); }},
+      real({"From, ms", means::kFromMs}, 2, [=](int row) { return ms(at(row).begin); }),
+      real({"Takes, ms", means::kTakesMs}, 2, [=](int row) { return ms(at(row).cycles); }),
+      count({"Held, bytes", means::kHeldNow}, [=](int row) { return memory->held_at(row); }),
+      count({"Loaded, bytes", means::kLoadedBytes}, [=](int row) { return at(row).load_bytes; }),
+      count({"Stored, bytes", means::kStoredBytes}, [=](int row) { return at(row).store_bytes; }),
+      real({"Mean, GB/s", means::kMeanRate}, 2,
            [=](int row) { return memory->rate(at(row).load_bytes + at(row).store_bytes, at(row).cycles) / 1e9; }),
-      real("% of roof", 1,
+      real({"% of roof", means::kRoofShare}, 1,
            [=](int row) {
              const double rate = memory->rate(at(row).load_bytes + at(row).store_bytes, at(row).cycles);
              return memory->roof > 0 ? rate / memory->roof * 100 : 0.0;
            }),
-      {"Loads ahead", false, [=](int row) { return text(at(row).ahead); }},
-      count("Ahead, bytes", [=](int row) { return at(row).ahead_bytes; }),
-      count("Loading, cycles", [=](int row) { return at(row).load_cycles; }),
-      count("Storing, cycles", [=](int row) { return at(row).store_cycles; }),
-      count("Takes, cycles", [=](int row) { return at(row).cycles; })};
+      {{"Loads ahead", means::kAhead}, false, [=](int row) { return text(at(row).ahead); }},
+      count({"Ahead, bytes", means::kAheadBytes}, [=](int row) { return at(row).ahead_bytes; }),
+      count({"Loading, cycles", means::kLoadingCycles}, [=](int row) { return at(row).load_cycles; }),
+      count({"Storing, cycles", means::kStoringCycles}, [=](int row) { return at(row).store_cycles; }),
+      count({"Takes, cycles", means::kTakesCycles}, [=](int row) { return at(row).cycles; })};
   return out;
 }
 
@@ -136,13 +137,14 @@ TableContents held_table(std::shared_ptr<const StreamingMemory> memory) {
   const double all = std::max<double>(1, static_cast<double>(memory->stretches.size()));
   TableContents out;
   out.rows = static_cast<int>(memory->held.size());
-  out.columns = {{"In Streaming Memory", false, [=](int row) { return text(at(row).name); }},
-                 {.title = "Category", .text = category, .memory = category},
-                 real("MiB", 1, [=](int row) { return static_cast<double>(at(row).bytes) / (1 << 20); }),
-                 count("Bytes", [=](int row) { return at(row).bytes; }),
-                 {"From", false, [=](int row) { return stretch(at(row).first); }},
-                 {"To", false, [=](int row) { return stretch(at(row).last); }}};
-  TableColumn lane{.title = "Held, stretches", .memory = category};
+  out.columns = {
+      {{"In Streaming Memory", means::kHeldName}, false, [=](int row) { return text(at(row).name); }},
+      {.title = {"Category", means::kCategory}, .text = category, .memory = category},
+      real({"MiB", means::kHeldMib}, 1, [=](int row) { return static_cast<double>(at(row).bytes) / (1 << 20); }),
+      count({"Bytes", means::kHeldBytes}, [=](int row) { return at(row).bytes; }),
+      {{"From", means::kHeldFrom}, false, [=](int row) { return stretch(at(row).first); }},
+      {{"To", means::kHeldTo}, false, [=](int row) { return stretch(at(row).last); }}};
+  TableColumn lane{.title = {"Held, stretches", means::kHeldStretches}, .memory = category};
   lane.exact = [=](int row) { return exact(at(row).last - at(row).first + 1); };
   lane.span = [=](int row) { return Span{at(row).first / all, (at(row).last + 1) / all, -1}; };
   out.columns.push_back(std::move(lane));

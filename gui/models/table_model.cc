@@ -3,6 +3,25 @@
 
 namespace superstep::gui {
 
+Explanation explanation_of(const Meaning& meaning) {
+  return {QString::fromUtf8(meaning.what),
+          QString::fromUtf8(meaning.unit),
+          QString::fromUtf8(meaning.how),
+          QString::fromUtf8(meaning.where),
+          {}};
+}
+
+QString exact_title(const ColumnTitle& title) {
+  if (QString(title.meaning.unit) != "bytes" || title.text.contains("bytes", Qt::CaseInsensitive)) return title.text;
+  if (title.text.contains("KiB")) return QString(title.text).replace("KiB", "bytes");
+  return title.text.isEmpty() ? title.text : title.text + ", bytes";
+}
+
+QString exact_heading(const QAbstractItemModel& model, int column) {
+  const QVariant exact = model.headerData(column, Qt::Horizontal, kExactTitleRole);
+  return (exact.isValid() ? exact : model.headerData(column, Qt::Horizontal)).toString();
+}
+
 void TableModel::setContents(TableContents contents) {
   beginResetModel();
   contents_ = std::move(contents);
@@ -38,6 +57,11 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
       return column.span ? QVariant::fromValue(column.span(row)) : QVariant();
     case kBetterRole:
       return column.better ? column.better(row) : QVariant();
+    case kExplanationRole: {
+      Explanation explanation = explanation_of(column.title.meaning);
+      if (column.more) column.more(row, explanation);
+      return QVariant::fromValue(explanation);
+    }
     case kStrongRole:
       return contents_.strong && contents_.strong(row);
     case kSourceRole:
@@ -50,7 +74,9 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
 QVariant TableModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
   const TableColumn& column = contents_.columns[static_cast<std::size_t>(section)];
-  if (role == Qt::DisplayRole) return column.title;
+  if (role == Qt::DisplayRole) return column.title.text;
+  if (role == kExactTitleRole) return exact_title(column.title);
+  if (role == kExplanationRole) return QVariant::fromValue(explanation_of(column.title.meaning));
   if (role == Qt::TextAlignmentRole) {
     return QVariant::fromValue(Qt::AlignVCenter | (column.numeric ? Qt::AlignRight : Qt::AlignLeft));
   }

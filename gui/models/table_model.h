@@ -8,6 +8,8 @@
 #include <functional>
 #include <vector>
 
+#include "gui/models/meaning.h"
+
 namespace superstep::gui {
 
 // Roles beside Qt's own.
@@ -26,8 +28,13 @@ struct Span {
 };
 inline constexpr int kSpanRole = Qt::UserRole + 7;  // Span: a lane instead of text
 
+// Explanation of a cell; of a column where headerData() is asked. The unit is that of the exact value.
+inline constexpr int kExplanationRole = Qt::UserRole + 8;
+// QString, of headerData(): the title with the unit of the exact values, for CSV and copied rows.
+inline constexpr int kExactTitleRole = Qt::UserRole + 9;
+
 struct TableColumn {
-  QString title;  // with its unit
+  ColumnTitle title;
   bool numeric = false;
   std::function<QString(int)> text = {};
   std::function<QVariant(int)> exact = {};  // absent: the text
@@ -36,6 +43,8 @@ struct TableColumn {
   std::function<double(int)> share = {};    // kShareRole
   std::function<int(int)> better = {};      // kBetterRole
   std::function<Span(int)> span = {};       // kSpanRole
+  // What a row adds to the column's explanation: its parts, or that it is another quantity.
+  std::function<void(int, Explanation&)> more = {};
 };
 
 struct TableContents {
@@ -45,6 +54,11 @@ struct TableContents {
   std::function<int(int)> source = {};  // absent: the row itself
   std::function<QString(int)> tip = {};
 };
+
+// "Live, KiB" of exact bytes is "Live, bytes".
+QString exact_title(const ColumnTitle& title);
+// Of a column of any model.
+QString exact_heading(const QAbstractItemModel& model, int column);
 
 class TableModel : public QAbstractTableModel {
   Q_OBJECT

@@ -2,6 +2,7 @@
 #include "gui/models/trace_tables.h"
 
 #include <algorithm>
+#include "gui/models/meanings.h"
 
 namespace superstep::gui {
 namespace {
@@ -97,7 +98,7 @@ TableContents proportions_table(const TimelinePointer& trace, const std::shared_
   constexpr int kOthers = 6;
   out.rows = 2 * parts + kOthers;
   const double cycles = static_cast<double>(trace->cycles);
-  TableColumn name{"Share of each IPU"};
+  TableColumn name{{"Share of each IPU", means::kProportion}};
   name.text = [parts](int row) {
     static constexpr const char* kNames[kOthers] = {"step, cycles", "tile balance, %", "parallel efficiency, %",
                                                     "supersteps",   "StreamCopy, MiB", "GlobalExchange, MiB"};
@@ -137,7 +138,7 @@ TableContents proportions_table(const TimelinePointer& trace, const std::shared_
           return static_cast<double>(ipu.counts.link_bytes) / kMib;
       }
     };
-    TableColumn column{names[i], true};
+    TableColumn column{{names[i], means::kProportionValue}, true};
     column.text = [value](int row) {
       const QVariant v = value(row);
       return v.userType() == QMetaType::Double ? fixed_decimals(v.toDouble(), 1) : grouped(v.toLongLong());
@@ -168,16 +169,16 @@ TableContents trace_table(const TimelinePointer& trace, int lane_number, std::in
   const auto at = [slices](int row) -> const Slice& { return (*slices)[static_cast<std::size_t>(row)]; };
   // Keeps the timeline, and with it the lane, alive.
   const auto sums = [trace, lane, at](int row) { return lane->sums(at(row).from, at(row).to); };
-  const auto text = [](QString title, std::function<QString(int)> value) {
+  const auto text = [](ColumnTitle title, std::function<QString(int)> value) {
     return TableColumn{.title = std::move(title), .numeric = false, .text = std::move(value)};
   };
-  const auto cycles = [](QString title, std::function<std::int64_t(int)> value) {
+  const auto cycles = [](ColumnTitle title, std::function<std::int64_t(int)> value) {
     TableColumn column{std::move(title), true};
     column.text = [value](int row) { return grouped(value(row)); };
     column.exact = [value](int row) { return QVariant::fromValue<qint64>(value(row)); };
     return column;
   };
-  out.columns.push_back(text("Step", [trace, lane, at](int row) {
+  out.columns.push_back(text({"Step", means::kTraceStep}, [trace, lane, at](int row) {
     const Slice& s = at(row);
     if (s.node < 0) return QStringLiteral("(several short ones)");
     if (waits(s.work)) return QStringLiteral("waits: ") + name_of(s.work).data();
@@ -185,27 +186,28 @@ TableContents trace_table(const TimelinePointer& trace, int lane_number, std::in
     const report::ProgramNode* source = lane->node(s.node).source;
     return source ? QString::fromStdString(source->name()) : QString();
   }));
-  out.columns.push_back(text("Part of", [lane, at, trace](int row) {
+  out.columns.push_back(text({"Part of", means::kTraceCall}, [lane, at, trace](int row) {
     const Slice& s = at(row);
     if (s.node < 0 || s.step < 0) return QString();
     return QString::fromStdString(lane->node(s.node).source->name());
   }));
-  TableColumn batch{"Micro-batch", true};
+  TableColumn batch{{"Micro-batch", means::kMicroBatch}, true};
   batch.text = [at](int row) { return at(row).micro_batch < 0 ? QString() : grouped(at(row).micro_batch); };
   batch.exact = [at](int row) { return QVariant::fromValue<qint64>(at(row).micro_batch); };
   out.columns.push_back(std::move(batch));
-  TableColumn begin{"From, ms", true};
+  TableColumn begin{{"From, ms", means::kFromMs}, true};
   begin.text = [trace, at](int row) { return fixed_decimals(trace->seconds(at(row).from) * 1e3, 4); };
   begin.exact = [trace, at](int row) { return trace->seconds(at(row).from) * 1e3; };
   out.columns.push_back(std::move(begin));
-  TableColumn us{"µs", true};
+  TableColumn us{{"µs", means::kTakesUs}, true};
   us.text = [trace, at](int row) { return fixed_decimals(trace->seconds(at(row).to - at(row).from) * 1e6, 2); };
   us.exact = [trace, at](int row) { return trace->seconds(at(row).to - at(row).from) * 1e6; };
   out.columns.push_back(std::move(us));
-  out.columns.push_back(cycles("Cycles", [at](int row) { return at(row).to - at(row).from; }));
-  out.columns.push_back(cycles("Compute", [sums](int row) { return sums(row)[Work::compute]; }));
-  out.columns.push_back(cycles("Exchange", [sums](int row) { return sums(row)[Work::exchange]; }));
-  out.columns.push_back(cycles("Sync", [sums](int row) { return sums(row)[Work::sync]; }));
+  out.columns.push_back(cycles({"Cycles", means::kTakesCycles}, [at](int row) { return at(row).to - at(row).from; }));
+  out.columns.push_back(cycles({"Compute", means::kStepCompute}, [sums](int row) { return sums(row)[Work::compute]; }));
+  out.columns.push_back(
+      cycles({"Exchange", means::kStepExchange}, [sums](int row) { return sums(row)[Work::exchange]; }));
+  out.columns.push_back(cycles({"Sync", means::kStepSync}, [sums](int row) { return sums(row)[Work::sync]; }));
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "gui/models/landscape.h"
+#include "gui/models/meanings.h"
 
 namespace superstep::gui {
 namespace {
@@ -204,18 +205,19 @@ TableContents whatif_figures(const ReportPointer& report, const AnswerPointer& a
   if (!report || !answer) return out;
   const auto rows = std::make_shared<const std::vector<Figure>>(figures(report->index().plan(), answer->plan(), units));
   const auto at = [rows](int row) -> const Figure& { return (*rows)[static_cast<std::size_t>(row)]; };
-  const auto number = [=](const QString& title, double Figure::*member) {
+  const auto number = [=](const ColumnTitle& title, double Figure::*member) {
     return TableColumn{title, true, [=](int row) { return fixed_decimals(at(row).*member, at(row).decimals); },
                        [=](int row) { return at(row).*member; }};
   };
-  TableColumn difference{"Difference", true,
+  TableColumn difference{{"Difference", means::kChangedBy},
+                         true,
                          [=](int row) { return signed_text(at(row).changed - at(row).shown, at(row).decimals); },
                          [=](int row) { return at(row).changed - at(row).shown; }};
   difference.better = [=](int row) { return at(row).better * sign_of(at(row).changed - at(row).shown); };
   out.rows = static_cast<int>(rows->size());
-  out.columns = {{"", false, [=](int row) { return at(row).name; }},
-                 number("Shown", &Figure::shown),
-                 number("What-if", &Figure::changed),
+  out.columns = {{{"", means::kFigure}, false, [=](int row) { return at(row).name; }},
+                 number({"Shown", means::kShown}, &Figure::shown),
+                 number({"What-if", means::kChanged}, &Figure::changed),
                  difference};
   return out;
 }
@@ -226,19 +228,21 @@ TableContents whatif_terms(const ReportPointer& report, const AnswerPointer& ans
   const auto rows = std::make_shared<const std::vector<TermRow>>(term_rows(report->index(), *answer));
   const auto at = [rows](int row) -> const TermRow& { return (*rows)[static_cast<std::size_t>(row)]; };
   const double whole = rows->back().shown;
-  const auto ms = [=](const QString& title, double TermRow::*member) {
+  const auto ms = [=](const ColumnTitle& title, double TermRow::*member) {
     return TableColumn{title, true, [=](int row) { return milliseconds(at(row).*member, whole); },
                        [=](int row) { return at(row).*member * 1e3; }};
   };
   const auto change = [=](int row) { return at(row).changed - at(row).shown; };
-  TableColumn difference{"Difference, ms", true,
+  TableColumn difference{{"Difference, ms", means::kChangedByMs},
+                         true,
                          [=](int row) { return (change(row) > 0 ? "+" : "") + milliseconds(change(row), whole); },
                          [=](int row) { return change(row) * 1e3; }};
   difference.better = [=](int row) { return -sign_of(change(row)); };
-  TableColumn name{"Cause", false, [=](int row) { return at(row).name; }};
+  TableColumn name{{"Cause", means::kTerm}, false, [=](int row) { return at(row).name; }};
   name.kind = [=](int row) { return at(row).kind; };
   out.rows = static_cast<int>(rows->size());
-  out.columns = {name, ms("Shown, ms", &TermRow::shown), ms("What-if, ms", &TermRow::changed), difference};
+  out.columns = {name, ms({"Shown, ms", means::kTermMs}, &TermRow::shown),
+                 ms({"What-if, ms", means::kChangedMs}, &TermRow::changed), difference};
   out.strong = [=](int row) { return row + 1 == static_cast<int>(rows->size()); };
   return out;
 }

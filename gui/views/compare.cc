@@ -96,7 +96,7 @@ QWidget* CompareView::makeControls() {
   });
   swap_ = tool_button(tr("Swap sides"), "swapSides", tr("Make the first target the source"));
   connect(swap_, &QToolButton::clicked, this, &CompareView::swapSides);
-  auto* shown = new SegmentedButtons({tr("Waterfalls"), tr("Pipelines")}, "compareShown");
+  auto* shown = shownButtons_ = new SegmentedButtons({tr("Waterfalls"), tr("Pipelines")}, "compareShown");
   connect(shown, &SegmentedButtons::chosen, upper_, &QStackedWidget::setCurrentIndex);
   layout->addWidget(shown);
   layout->addSpacing(4);
@@ -336,5 +336,40 @@ QString CompareView::statusText() const {
 }
 
 QString CompareView::unitsText() const { return tr("units %1, ms").arg(unit_name(session_.units())); }
+
+QModelIndex CompareView::valueAt(QWidget* chart, const QPointF& at) {
+  const TermColumns columns{compared_->size()};
+  if (chart == chart_ && compared_->size() > 1)
+    return terms_.index(chart_->layoutNow().row_at(at.y()), columns.difference(1));
+  if (chart == together_) {
+    const auto place = together_->placeAt(at);
+    if (!place) return {};
+    const Timeline& timeline = together_->timelines()[static_cast<std::size_t>(place->side)];
+    const Lane& lane = timeline.lanes[static_cast<std::size_t>(place->lane)];
+    const QString ipu = QString::fromStdString(timeline.report->index().ipu_classes(lane.ipu_class).name());
+    constexpr int kWorkColumn = 2, kWaitColumn = 3;
+    for (int row = 0; row < pipelines_.rowCount(); ++row) {
+      const bool same = pipelines_.index(row, 0).data().toString() == compared_->side(place->side) &&
+                        pipelines_.index(row, 1).data().toString() == ipu;
+      if (same) return pipelines_.index(row, waits(place->slice.work) ? kWaitColumn : kWorkColumn);
+    }
+  }
+  if (chart != map_ || compared_->empty()) return {};
+  const GridLayout layout = map_->layoutNow();
+  const int row = layout.row_at(at.y()), column = layout.column_at(at.x());
+  if (row < 0 || column < 0) return {};
+  const int phase = map_->grid().phases[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)];
+  for (int r = 0; phase >= 0 && r < phases_.rowCount(); ++r) {
+    if (phases_.index(r, 0).data(kSourceRole).toInt() == phase) return phases_.index(r, 1 + compared_->size());
+  }
+  return {};
+}
+
+QStringList CompareView::pages() const { return {"waterfalls", "pipelines"}; }
+int CompareView::page() const { return upper_->currentIndex(); }
+void CompareView::showPage(int page) {
+  shownButtons_->setCurrent(page);
+  upper_->setCurrentIndex(page);
+}
 
 }  // namespace superstep::gui

@@ -19,6 +19,7 @@ class Legend;
 class DataTable;
 class DifferenceMap;
 class Panel;
+class SegmentedButtons;
 
 class CompareView : public View {
   Q_OBJECT
@@ -26,6 +27,10 @@ class CompareView : public View {
   explicit CompareView(Session& session, QWidget* parent = nullptr);
 
   std::vector<NamedTable> tables() const override;
+  QStringList pages() const override;
+  int page() const override;
+  void showPage(int page) override;
+  QModelIndex valueAt(QWidget* chart, const QPointF& at) override;
   QString statusText() const override;
   QString unitsText() const override;
   const ComparedReports& compared() const { return *compared_; }
@@ -54,6 +59,7 @@ class CompareView : public View {
   Legend* togetherLegend_;
   Panel* togetherPanel_;
   QStackedWidget* upper_;
+  SegmentedButtons* shownButtons_;  // of its pages
   DataTable* termsTable_;
   DataTable* phasesTable_;
   DifferenceMap* map_;

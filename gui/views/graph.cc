@@ -332,4 +332,11 @@ QString GraphView::statusText() const {
 
 QString GraphView::unitsText() const { return tr("units MB, ms"); }
 
+QModelIndex GraphView::valueAt(QWidget* chart, const QPointF& at) {
+  constexpr int kWeights = 8, kTakes = 4;  // columns
+  if (chart == chart_) return units_.index(chart_->unitUnder(at), kWeights);
+  return chart == slider_ && shown_.phases ? phases_.index(shown_.phases->at(slider_->cycleAt(at.x())), kTakes)
+                                           : QModelIndex();
+}
+
 }  // namespace superstep::gui

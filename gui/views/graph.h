@@ -28,6 +28,7 @@ class GraphView : public View {
     return {{"Units", &units_}, {"Between units", &edges_}, {"Phases", &phases_},
             {"Phase", &facts_}, {"Operations", &works_},    {"Ops of a call", &ops_}};
   }
+  QModelIndex valueAt(QWidget* chart, const QPointF& at) override;
   QString statusText() const override;
   QString unitsText() const override;
 

@@ -280,4 +280,20 @@ void HeatLegend::paintEvent(QPaintEvent*) {
   }
 }
 
+QModelIndex HeatmapView::valueAt(QWidget* chart, const QPointF& at) {
+  const auto cell = chart == map_ ? map_->cellAt(at) : std::nullopt;
+  if (!cell) return {};
+  const auto heat = session_.heat();
+  int row = 0;  // runs of the phases before it
+  for (int i = 0; i < cell->column; ++i)
+    row += static_cast<int>(heat->phases[static_cast<std::size_t>(map_->phases()[static_cast<std::size_t>(i)])].runs);
+  const int phase = map_->phases()[static_cast<std::size_t>(cell->column)];
+  const TileRun* run = heat->run_at(phase, cell->tile);
+  if (!run) return {};
+  const auto first = heat->phases[static_cast<std::size_t>(phase)].first_run;
+  constexpr int kFirstQuantity = 4;  // column
+  return tiles_.index(row + static_cast<int>(run - heat->runs.data() - static_cast<std::ptrdiff_t>(first)),
+                      kFirstQuantity + static_cast<int>(session_.heatState().quantity));
+}
+
 }  // namespace superstep::gui

@@ -21,6 +21,7 @@ class HeatmapView : public View {
   explicit HeatmapView(Session& session, QWidget* parent = nullptr);
 
   std::vector<NamedTable> tables() const override { return {{"Tiles", &tiles_}}; }
+  QModelIndex valueAt(QWidget* chart, const QPointF& at) override;
   QString statusText() const override;
   QString unitsText() const override;
 

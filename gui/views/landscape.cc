@@ -12,6 +12,7 @@
 #include <QStackedWidget>
 #include <QToolButton>
 
+#include "gui/models/landscape_meanings.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/legend.h"
 #include "gui/widgets/panel.h"
@@ -202,11 +203,11 @@ void LandscapeView::rebuild() {
   following_ = true;
   readSearched();
   const bool first = table_.columnCount() == 0;
-  table_.setContents(landscape_table(report, plans_, session_.units()));
+  table_.setContents(with_landscape_meanings(landscape_table(report, plans_, session_.units())));
   changes_.setContents(changes_table(report));
   changesView_->setColumnHidden(3, true);  // the step time; it is in the CSV
   changesView_->fitColumns();
-  cellTable_.setContents(cells_table(cells_));
+  cellTable_.setContents(with_cell_meanings(cells_table(cells_)));
   cellsView_->fitColumns();
   chart_->setPlans(report, plans_);
   if (first) {
@@ -281,5 +282,18 @@ QString LandscapeView::statusText() const {
 }
 
 QString LandscapeView::unitsText() const { return tr("units %1, ms").arg(unit_name(session_.units())); }
+
+QModelIndex LandscapeView::valueAt(QWidget* chart, const QPointF& at) {
+  constexpr int kThroughput = 3;  // column
+  const int plan = chart == chart_ ? chart_->planAt(at) : -1;
+  return plan < 0 ? QModelIndex() : table_.index(plan, kThroughput);
+}
+
+QStringList LandscapeView::pages() const { return {"plans", "searched"}; }
+int LandscapeView::page() const { return lists_->currentIndex(); }
+void LandscapeView::showPage(int page) {
+  list_->setCurrentIndex(page);
+  lists_->setCurrentIndex(page);
+}
 
 }  // namespace superstep::gui

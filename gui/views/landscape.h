@@ -26,6 +26,10 @@ class LandscapeView : public View {
   std::vector<NamedTable> tables() const override {
     return {{"Plans", &table_}, {"Changes", &changes_}, {"Searched", &cellTable_}};
   }
+  QStringList pages() const override;
+  int page() const override;
+  void showPage(int page) override;
+  QModelIndex valueAt(QWidget* chart, const QPointF& at) override;
   QString statusText() const override;
   QString unitsText() const override;
 

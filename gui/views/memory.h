@@ -7,6 +7,7 @@
 #include "gui/models/table_model.h"
 #include "gui/view.h"
 
+class QButtonGroup;
 class QCheckBox;
 class QComboBox;
 class QLineEdit;
@@ -32,6 +33,10 @@ class MemoryView : public View {
     return {{"Memory", &all_},       {"Variables", &variables_},        {"Liveness", &steps_},
             {"Streaming", &phases_}, {"Streaming Memory", &stretches_}, {"Held in Streaming Memory", &held_}};
   }
+  QStringList pages() const override;
+  int page() const override;
+  void showPage(int page) override;
+  QModelIndex valueAt(QWidget* chart, const QPointF& at) override;
   QString statusText() const override;
   QString unitsText() const override;
 
@@ -72,6 +77,7 @@ class MemoryView : public View {
   Panel* chartPanel_;
   Panel* lanesPanel_;
   QStackedWidget *pages_, *below_;
+  QButtonGroup* segment_;  // of the pages
   QComboBox* ipus_;
   QCheckBox* alwaysLive_;
   QCheckBox* showMax_;

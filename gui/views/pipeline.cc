@@ -167,4 +167,34 @@ QString PipelineView::statusText() const {
 
 QString PipelineView::unitsText() const { return tr("units %1").arg(time_unit(session_.timeState().cycles)); }
 
+QModelIndex PipelineView::valueAt(QWidget* chart, const QPointF& at) {
+  if (chart == lost_) {
+    const int cause = lost_->causeAt(at);
+    for (int row = 0; cause >= 0 && row < work_.rowCount(); ++row) {
+      const Work work = lost_->causes()[static_cast<std::size_t>(cause)].work;
+      if (work_.index(row, 0).data(kSourceRole).toInt() == static_cast<int>(work)) return work_.index(row, 1);
+    }
+    return {};
+  }
+  const auto hit = chart == chart_ ? chart_->sliceAt(at) : std::nullopt;
+  const TimelinePointer timeline = session_.timeline();
+  if (!hit) {  // a fold, or the head of a part
+    const Section* part = chart == chart_ ? timeline->section_at(chart_->axisNow().time_at(at.x())) : nullptr;
+    return part ? parts_.index(static_cast<int>(part - timeline->sections.data()), 2) : QModelIndex();
+  }
+  Selection selection = session_.selection();
+  selection.ipu_class = timeline->lanes[static_cast<std::size_t>(hit->lane)].ipu_class;
+  selection.micro_batch = hit->slice.micro_batch;
+  selection.time = hit->slice.from;
+  if (!(selection == session_.selection())) session_.select(selection);  // its round fills the table of boxes
+  constexpr int kFrom = 3, kMs = 4;                                      // columns
+  const QString lane = lane_name(*timeline, timeline->lanes[static_cast<std::size_t>(hit->lane)]);
+  for (int row = 0; row < boxes_.rowCount(); ++row) {
+    const bool same = boxes_.index(row, 0).data().toString() == lane &&
+                      boxes_.index(row, kFrom).data(kExactRole).toDouble() == timeline->seconds(hit->slice.from) * 1e3;
+    if (same) return boxes_.index(row, kMs);
+  }
+  return {};
+}
+
 }  // namespace superstep::gui

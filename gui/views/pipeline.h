@@ -21,6 +21,7 @@ class PipelineView : public View {
   explicit PipelineView(Session& session, QWidget* parent = nullptr);
 
   std::vector<NamedTable> tables() const override { return {{"Work", &work_}, {"Parts", &parts_}, {"Boxes", &boxes_}}; }
+  QModelIndex valueAt(QWidget* chart, const QPointF& at) override;
   QString statusText() const override;
   QString unitsText() const override;
 

@@ -5,6 +5,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/models/key_numbers.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/fit_bars.h"
 #include "gui/widgets/legend.h"
@@ -235,6 +236,7 @@ void SummaryView::rebuild() {
   const Units units = session_.units();
   verdict_->setIndex(index);
   numbers_->setNumbers(key_numbers(index, units));
+  keyNumbers_.setContents(key_numbers_table(report));
   waterfall_.setContents(waterfall_table(report));
   fit_.setContents(fit_table(report, units));
   plans_.setContents(plans_table(report, units));
@@ -268,7 +270,11 @@ void SummaryView::showSelection() {
 }
 
 std::vector<NamedTable> SummaryView::tables() const {
-  return {{"Waterfall", &waterfall_}, {"Fit", &fit_}, {"Plans", &plans_}, {"Changes", &changes_}};
+  return {{"Waterfall", &waterfall_},
+          {"Fit", &fit_},
+          {"Plans", &plans_},
+          {"Changes", &changes_},
+          {"Key numbers", &keyNumbers_}};
 }
 
 QString SummaryView::statusText() const {
@@ -281,5 +287,11 @@ QString SummaryView::statusText() const {
 }
 
 QString SummaryView::unitsText() const { return tr("units %1, ms").arg(unit_name(session_.units())); }
+
+QModelIndex SummaryView::valueAt(QWidget* chart, const QPointF& at) {
+  constexpr int kMs = 2, kPeak = 3;  // columns
+  if (chart == chart_) return waterfall_.index(chart_->layoutNow().row_at(at.y()), kMs);
+  return chart == bars_ ? fit_.index(bars_->rowAt(at.y()), kPeak) : QModelIndex();
+}
 
 }  // namespace superstep::gui

@@ -28,6 +28,7 @@ class SummaryView : public View {
   explicit SummaryView(Session& session, QWidget* parent = nullptr);
 
   std::vector<NamedTable> tables() const override;
+  QModelIndex valueAt(QWidget* chart, const QPointF& at) override;
   QString statusText() const override;
   QString unitsText() const override;
 
@@ -39,7 +40,7 @@ class SummaryView : public View {
   QWidget* makePlans();
 
   Session& session_;
-  TableModel waterfall_, fit_, plans_, changes_;
+  TableModel keyNumbers_, waterfall_, fit_, plans_, changes_;
   VerdictBanner* verdict_;
   KeyNumbers* numbers_;
   WaterfallChart* chart_;

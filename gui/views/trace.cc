@@ -218,4 +218,31 @@ QString TraceView::statusText() const {
 
 QString TraceView::unitsText() const { return tr("units %1").arg(time_unit(session_.timeState().cycles)); }
 
+QModelIndex TraceView::valueAt(QWidget* chart, const QPointF& at) {
+  const auto hit = chart == chart_ ? chart_->sliceAt(at) : std::nullopt;
+  if (!hit) return {};
+  const int lane = chart_->rowsNow()[static_cast<std::size_t>(hit->row)].lane;
+  Selection selection = session_.selection();
+  selection.ipu_class = session_.trace()->lanes[static_cast<std::size_t>(lane)].ipu_class;
+  if (lane != chart_->shownLane()) session_.select(selection);  // its steps fill the table
+  fillSteps();
+  constexpr int kFrom = 3, kUs = 4, kCycles = 5;  // columns
+  // Of a box that has several steps, the one that is pointed at.
+  const double at_ms = session_.trace()->seconds(chart_->axisNow().time_at(at.x())) * 1e3;
+  for (int row = 0; row < steps_.rowCount(); ++row) {
+    const double from = steps_.index(row, kFrom).data(kExactRole).toDouble();
+    const double to = from + steps_.index(row, kUs).data(kExactRole).toDouble() / 1e3;
+    if (from <= at_ms && at_ms < to) return steps_.index(row, kCycles);
+  }
+  return {};
+}
+
+QStringList TraceView::pages() const { return {"flame", "flat", "bsp"}; }
+int TraceView::page() const { return session_.timeState().mode; }
+void TraceView::showPage(int page) {
+  TimeState state = session_.timeState();
+  state.mode = page;
+  session_.setTimeState(state);
+}
+
 }  // namespace superstep::gui

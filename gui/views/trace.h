@@ -25,6 +25,10 @@ class TraceView : public View {
     fillSteps();
     return {{"Steps shown", &steps_}, {"Summary of one step", &summary_}};
   }
+  QStringList pages() const override;
+  int page() const override;
+  void showPage(int page) override;
+  QModelIndex valueAt(QWidget* chart, const QPointF& at) override;
   QString statusText() const override;
   QString unitsText() const override;
 

@@ -371,4 +371,13 @@ QString WhatIfView::statusText() const {
 
 QString WhatIfView::unitsText() const { return tr("units %1, ms").arg(unit_name(session_.units())); }
 
+QModelIndex WhatIfView::valueAt(QWidget* chart, const QPointF& at) {
+  const auto* bars = qobject_cast<DifferenceBars*>(chart);
+  if (!bars) return {};
+  constexpr int kDifference = 3;  // column
+  const DifferenceLayout layout = bars->layoutNow();
+  const int row = static_cast<int>(std::floor((at.y() - layout.area.top()) / layout.row_height));
+  return row >= 0 && row < layout.rows() ? terms_.index(row, kDifference) : QModelIndex();
+}
+
 }  // namespace superstep::gui

@@ -26,6 +26,7 @@ class WhatIfView : public View {
   explicit WhatIfView(Session& session, QWidget* parent = nullptr);
 
   std::vector<NamedTable> tables() const override { return {{"Difference", &figures_}, {"Causes", &terms_}}; }
+  QModelIndex valueAt(QWidget* chart, const QPointF& at) override;
   QString statusText() const override;
   QString unitsText() const override;
   ServeClient& client() { return client_; }

@@ -19,7 +19,7 @@ QString text_of(const BatchItem& item, const QString& command) {
   QString head = BatchDetails::tr("%1 %2: %3").arg(is_job ? "Job" : "Sweep", item.name(), state_text(item));
   if (item.seconds > 0) head += BatchDetails::tr(" after %1 s").arg(fixed_decimals(item.seconds, 1));
   lines << head;
-  if (item.rows) {
+  if (item.rows && item.message.isEmpty()) {
     if (item.result) lines[0] += BatchDetails::tr(". Fastest: %1").arg(item.result->grid);
   } else {
     const QString said = !item.message.isEmpty() ? item.message
@@ -66,12 +66,20 @@ void BatchDetails::show(const BatchItem* item, const QString& command, Units uni
   text_->setMaximumHeight(item && item->rows ? kTextHeight : QWIDGETSIZE_MAX);
   if (text != text_->toPlainText()) text_->setPlainText(text);  // or a selection in it would be lost
   const auto rows = item ? item->rows : nullptr;
-  if (rows == shown_ && units == units_) return;
+  const std::size_t count = rows ? rows->size() : 0;
+  if (rows == shown_ && count == shownRows_ && units == units_) return;
+  const QModelIndex current = rows == shown_ ? table_->currentIndex() : QModelIndex();
+  const int kept =
+      current.isValid() ? current.data(kSourceRole).toInt() : -1;  // rows of a sweep that runs come at the end
   const bool first = rows_.columnCount() == 0;
   shown_ = rows;
+  shownRows_ = count;
   units_ = units;
   rows_.setContents(sweep_table(rows, units));
   if (first && rows) table_->setSortable(kSweepThroughput, Qt::DescendingOrder);
+  for (int row = 0; kept >= 0 && row < sorted_.rowCount(); ++row) {
+    if (sorted_.index(row, 0).data(kSourceRole).toInt() == kept) table_->selectRow(row);
+  }
   table_->setVisible(rows != nullptr);
   table_->fitColumns();
 }

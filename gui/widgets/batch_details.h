@@ -32,6 +32,7 @@ class BatchDetails : public QWidget {
   SortedModel sorted_{&rows_};
   DataTable* table_;
   std::shared_ptr<const std::vector<BatchResult>> shown_;
+  std::size_t shownRows_ = 0;
   Units units_ = Units::kib;
 };
 

@@ -40,7 +40,7 @@ void Chips::paintEvent(QPaintEvent*) {
     const double chip = std::min(std::ceil(text_width(painter.font(), QString::fromStdString(text))) + 16, room);
     if (chip < 50) break;
     painter.setPen(Qt::NoPen);
-    painter.setBrush(theme.track);
+    painter.setBrush(text_ground(theme));
     painter.drawRoundedRect(QRectF(x, 4, chip, 18), 3, 3);
     painter.setPen(theme.secondary);
     draw_text(painter, QRectF(x + 8, 4, chip - 16, 18), QString::fromStdString(text));

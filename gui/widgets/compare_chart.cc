@@ -92,7 +92,7 @@ void CompareChart::paintHeads(QPainter& painter, const CompareLayout& layout) co
   for (int r = 0; r < compared_->size(); ++r) {
     const auto& side = layout.waterfalls[static_cast<std::size_t>(r)];
     const QRectF head(side.left, 1, side.number_right - side.left, kNames - 2);
-    painter.fillRect(head, r == 0 ? theme.track : theme.title_row);
+    painter.fillRect(head, r == 0 ? text_ground(theme) : theme.title_row);
     painter.setPen(theme.text);
     painter.setFont(ui_font(11.5, QFont::DemiBold));
     draw_text(painter, head.adjusted(6, 0, -24, 0), compared_->side(r) + "  " + compared_->label(r));

@@ -106,8 +106,9 @@ void CompareHeadline::recolor() {
   color(sentence_, "color: " + theme.text.name());
   color(detail_, "color: " + theme.secondary.name());
   color(verdict_, "color: " + (tie_ ? theme.tight : theme.secondary).name());
-  color(certainty_, QString("color: %1; background: %2; border-radius: 3px; padding: 1px 8px;")
-                        .arg((tie_ ? theme.tight : theme.text).name(), (tie_ ? theme.tight_fill : theme.track).name()));
+  color(certainty_,
+        QString("color: %1; background: %2; border-radius: 3px; padding: 1px 8px;")
+            .arg((tie_ ? theme.tight : theme.text).name(), (tie_ ? theme.tight_fill : text_ground(theme)).name()));
   update();
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/models/meanings.h"
 #include "gui/models/pipeline_tables.h"
 #include "gui/paint/draw.h"
 #include "gui/widgets/lane_paint.h"
@@ -295,11 +296,11 @@ TableContents ComparePipelines::table() const {
     }
   }
   const auto at = [rows](int row) -> const Row& { return (*rows)[static_cast<std::size_t>(row)]; };
-  const auto ms = [at](const QString& title, auto cycles) {
+  const auto ms = [at](const ColumnTitle& title, auto cycles) {
     const auto value = [=](int row) { return static_cast<double>(cycles(at(row))) * at(row).ms_per_cycle; };
     return TableColumn{title + ", ms", true, [=](int row) { return fixed_decimals(value(row), 2); }, value};
   };
-  const auto count = [at](const QString& title, auto cycles) {
+  const auto count = [at](const ColumnTitle& title, auto cycles) {
     return TableColumn{title + ", cycles", true, [=](int row) { return grouped(cycles(at(row))); },
                        [=](int row) { return QVariant::fromValue(static_cast<qlonglong>(cycles(at(row)))); }};
   };
@@ -308,14 +309,14 @@ TableContents ComparePipelines::table() const {
   const auto step = [](const Row& r) { return r.step; };
   TableContents out;
   out.rows = static_cast<int>(rows->size());
-  out.columns = {{"Report", false, [=](int row) { return at(row).side; }},
-                 {"IPU", false, [=](int row) { return at(row).ipu; }},
-                 ms("Works", works),
-                 ms("Waits", waits_for),
-                 ms("Step", step),
-                 count("Works", works),
-                 count("Waits", waits_for),
-                 count("Step", step)};
+  out.columns = {{{"Report", means::kReport}, false, [=](int row) { return at(row).side; }},
+                 {{"IPU", means::kIpu}, false, [=](int row) { return at(row).ipu; }},
+                 ms({"Works", means::kWorksMs}, works),
+                 ms({"Waits", means::kWaitsMs}, waits_for),
+                 ms({"Step", means::kStepMs}, step),
+                 count({"Works", means::kWorksCycles}, works),
+                 count({"Waits", means::kWaitsCycles}, waits_for),
+                 count({"Step", means::kTakesCycles}, step)};
   return out;
 }
 

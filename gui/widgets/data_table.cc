@@ -185,7 +185,7 @@ void DataTable::fitColumns() {
 QString DataTable::copiedText() const {
   QStringList lines;
   QStringList heads;
-  for (int c = 0; c < model()->columnCount(); ++c) heads << model()->headerData(c, Qt::Horizontal).toString();
+  for (int c = 0; c < model()->columnCount(); ++c) heads << exact_heading(*model(), c);
   lines << heads.join('\t');
   QModelIndexList rows = selectionModel()->selectedRows();
   std::sort(rows.begin(), rows.end());

@@ -18,6 +18,7 @@ class FitBars : public QWidget {
   void setSelectedClass(int ipu_class);
   QSize minimumSizeHint() const override;
   QSize sizeHint() const override;
+  int rowAt(double y) const;  // -1: none
 
  signals:
   void classClicked(int ipu_class);
@@ -30,7 +31,6 @@ class FitBars : public QWidget {
  private:
   int rows() const { return model_.rowCount(); }
   double rowHeight() const;
-  int rowAt(double y) const;
   void paintRow(QPainter& painter, int row, const QRectF& rect, double full) const;
 
   const TableModel& model_;

@@ -21,6 +21,7 @@ class GraphChart : public QWidget {
   void setRoom(int height);  // that it may fill; it takes more when it needs it
   const GraphLayout& layoutNow() const { return layout_; }
   QString tipText(int unit) const;
+  int unitUnder(QPointF point) const;  // of a fold the one that runs; -1: none
   int focusedUnit() const { return focused_; }
   std::vector<LegendEntry> legend() const;
 
@@ -38,7 +39,6 @@ class GraphChart : public QWidget {
   bool isEmpty() const { return !shown_.graph || shown_.graph->units.empty(); }
   QString emptyText() const;
   void place();
-  int unitUnder(QPointF point) const;
   int shownUnit(const GraphLayout::Fold& fold) const;  // the one that runs, else the first
   UnitState stateOf(int unit) const;
   QString frameText(int group) const;

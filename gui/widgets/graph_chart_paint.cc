@@ -30,7 +30,7 @@ QColor state_fill(const Theme& theme, UnitState state) {
     case UnitState::waiting:
       return mixed(compute_color(), theme.panel, 0.13);
     default:
-      return theme.track;
+      return text_ground(theme);
   }
 }
 
@@ -53,7 +53,7 @@ std::vector<LegendEntry> GraphChart::legend() const {
   std::vector<LegendEntry> out{{fill(UnitState::running), tr("executes")},
                                {fill(UnitState::done), tr("done")},
                                {fill(UnitState::waiting), tr("waits")},
-                               {{theme.track, Hatch::none, {}, theme.frame}, tr("at rest")}};
+                               {{text_ground(theme), Hatch::none, {}, theme.frame}, tr("at rest")}};
   if (!shown_.phases->calls) {
     out.push_back({{theme.panel, Hatch::none, {}, stream_color(), Qt::DashLine}, tr("loading")});
     out.push_back({{theme.panel, Hatch::none, {}, stream_color(), Qt::DotLine}, tr("storing")});

@@ -186,7 +186,7 @@ void LivenessChart::paintHeads(QPainter& painter, const LivenessLayout& layout) 
   };
   runs(*data_.liveness, pass, [&](int first, int end, const std::string& group) {
     const QRectF head(layout.x(first) + 0.5, 0, layout.x(end) - layout.x(first) - 1, kHead);
-    painter.fillRect(head, theme.track);
+    painter.fillRect(head, text_ground(theme));
     painter.setPen(theme.text);
     if (text_width(painter.font(), QString::fromStdString(group)) + 6 < head.width())
       draw_text(painter, head, QString::fromStdString(group), Qt::AlignCenter);

@@ -17,6 +17,7 @@ class LostTimeBar : public QWidget {
   void setTimeline(const TimelinePointer& timeline);
   QString textOf(const LostTime& lost) const;  // "imbalance, IPU 0  6.6 %"
   QRectF segment(std::size_t i) const;
+  int causeAt(const QPointF& at) const;  // -1: none
   const std::vector<LostTime>& causes() const { return causes_; }
 
  signals:
@@ -30,7 +31,6 @@ class LostTimeBar : public QWidget {
   void keyPressEvent(QKeyEvent* event) override;
 
  private:
-  int causeAt(const QPointF& at) const;
   void choose(int cause);
 
   TimelinePointer timeline_;

@@ -172,18 +172,21 @@ void MemoryColumns::paintEvent(QPaintEvent*) {
   painter.drawLine(layout.plot.bottomLeft(), layout.plot.bottomRight());
 }
 
-void MemoryColumns::mousePressEvent(QMouseEvent* event) {
+QString MemoryColumns::categoryAt(const QPointF& at) const {
   const ColumnLayout layout = layoutNow();
-  const int column = layout.column_at(event->position().x());
-  if (column < 0) return;
+  const int column = layout.column_at(at.x());
+  if (column < 0) return {};
   const MemoryStack stack = memory_stack(report_->index().ipu_classes(column));
-  QString category;
   for (const StackSegment& s : stack.segments) {
-    if (layout.segment(column, s).contains(event->position())) {
-      category = QString::fromStdString(stack.categories[static_cast<std::size_t>(s.category)]->name());
-    }
+    if (layout.segment(column, s).contains(at))
+      return QString::fromStdString(stack.categories[static_cast<std::size_t>(s.category)]->name());
   }
-  emit clicked(column, category);
+  return {};
+}
+
+void MemoryColumns::mousePressEvent(QMouseEvent* event) {
+  const int column = layoutNow().column_at(event->position().x());
+  if (column >= 0) emit clicked(column, categoryAt(event->position()));
 }
 
 bool MemoryColumns::event(QEvent* event) {

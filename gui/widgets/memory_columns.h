@@ -18,6 +18,7 @@ class MemoryColumns : public QWidget {
   void setSelected(int ipu_class, const QString& category);
   QSize minimumSizeHint() const override { return {300, 180}; }
   ColumnLayout layoutNow() const;
+  QString categoryAt(const QPointF& at) const;  // empty: outside of the stacks
 
  signals:
   void clicked(int ipu_class, const QString& category);  // category empty: outside of the stack

@@ -18,6 +18,7 @@ class PhaseSlider : public QWidget {
   std::int64_t cursor() const { return cursor_; }
   QRectF phaseRect(int phase) const;  // of the strip
   double xOf(std::int64_t cycle) const;
+  std::int64_t cycleAt(double x) const;
   QString tipText(int phase) const;
   QSize minimumSizeHint() const override { return {300, 118}; }
 
@@ -42,7 +43,6 @@ class PhaseSlider : public QWidget {
   bool isEmpty() const { return !shown_.phases || shown_.phases->list.empty(); }
   QRectF plot() const;
   QRectF laneRect(std::size_t lane) const;
-  std::int64_t cycleAt(double x) const;
   void paintStrip(QPainter& painter) const;
   void paintLane(QPainter& painter, std::size_t lane) const;
   void paintAxis(QPainter& painter) const;

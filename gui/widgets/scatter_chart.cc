@@ -260,9 +260,10 @@ QString ScatterChart::tipText(int plan) const {
   return overflow.empty() ? text : text + "<br>" + QString::fromStdString(overflow).toHtmlEscaped();
 }
 
+int ScatterChart::planAt(const QPointF& at) const { return isEmpty() ? -1 : layoutNow().nearest(at, kReach); }
+
 void ScatterChart::mousePressEvent(QMouseEvent* event) {
-  if (isEmpty()) return;
-  const int plan = layoutNow().nearest(event->position(), kReach);
+  const int plan = planAt(event->position());
   if (plan >= 0) emit planClicked(plan);
 }
 

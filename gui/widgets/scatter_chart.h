@@ -27,6 +27,7 @@ class ScatterChart : public QWidget {
   const ColorClasses& colorClasses() const { return classes_; }
   int selected() const { return selected_; }
   ScatterLayout layoutNow() const;
+  int planAt(const QPointF& at) const;  // near it; -1: none
   QString tipText(int plan) const;
 
   static QColor valueColor(int value);  // of the n-th value of the colour's field

@@ -53,6 +53,12 @@ void print(const GridArguments& a, const CommonOptions& common, const Sweep& swe
   std::cout << std::flush;
 }
 
+// With `--progress json`: {"row": as in `items`}, in one piece, since other threads tell their progress meanwhile.
+std::function<void(const SweepRow&)> row_line(const CommonOptions& common) {
+  if (common.progress != "json") return {};
+  return [](const SweepRow& row) { std::cerr << nlohmann::json{{"row", item_json(row)}}.dump() + "\n" << std::flush; };
+}
+
 }  // namespace
 
 std::function<void(const ManyProgress&)> progress_of_many(const CommonOptions& common) {
@@ -113,7 +119,7 @@ int run_grid(const GridArguments& a, const CommonOptions& common) {
   check_output(common.json);
   const Sweep sweep = load_sweep(a.sweep);
   SweepStore store(a.results);
-  run_sweep(sweep, store, {a.time_limit, common.threads, progress_of_many(common)});
+  run_sweep(sweep, store, {a.time_limit, common.threads, progress_of_many(common), row_line(common)});
   clear_progress(common);
   return finish_grid(a, common, sweep, store.rows());
 }

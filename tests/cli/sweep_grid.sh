@@ -28,6 +28,7 @@ start_and_kill() {
   "$superstep" sweep "$toy" -o results.sqlite --threads 2 --progress json >killed.out 2>&3 &
   child=$!
   while IFS= read -r line; do
+    [[ $line != '{"row":{'* ]] || continue
     [[ $line == *'"done":'* ]] || complain "no progress: $line"
     line=${line#*'"done":'}
     ((${line%%,*} < $1)) || break
@@ -44,7 +45,11 @@ run sweep "$toy" -o results.sqlite --format csv --threads 2 --progress json
 mv out resumed.csv
 expect 1 err "\"done\":$items" "\"jobs\":$items" '"seconds_left":'
 cmp -s resumed.csv whole.csv || complain "resumed: $(diff resumed.csv whole.csv | head -n 4)"
-first=$(head -n 1 err)
+# Each item is told once: those that were there, then the others as they end.
+rows=$(grep -c '^{"row":{.*"item":' err)
+((rows == items)) || complain "$rows rows of $items told"
+grep -o '"item":[0-9]*' err | sort | uniq -d | grep . && complain "an item told twice"
+first=$(grep -v '^{"row":' err | head -n 1)
 [[ $first != *'"done":0,'* ]] || complain "began anew: $first"
 
 # All there: read alone.

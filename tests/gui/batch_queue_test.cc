@@ -214,6 +214,10 @@ TEST_F(Batch, ASweepHasARowForEachItem) {
   queue_.add(example_.sweep("grid"));
   QSignalSpy changed(&queue_, &BatchQueue::changed);
   queue_.run();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return item(0).rows != nullptr; }, 20000));
+  EXPECT_EQ(item(0).state, BatchState::running) << "rows come while it runs";
+  ASSERT_EQ(item(0).rows->size(), 1u);
+  EXPECT_EQ(item(0).rows->front().samples_per_second, 120.25);
   ASSERT_TRUE(QTest::qWaitFor([&] { return item(0).ended(); }, 20000));
   ASSERT_EQ(item(0).state, BatchState::done) << message(0);
   EXPECT_EQ(example_.calls(), QStringList{QString("sweep %1 -o %2 --progress json --json -")

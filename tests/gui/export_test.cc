@@ -62,8 +62,9 @@ TEST_F(Export, PicturesHaveTheSizeAsked) {
 TEST_F(Export, CsvHasTheExactNumbers) {
   export_view(session_, *find_view("memory"), file("a.csv"));
   const QString csv = bytes(file("a.csv"));
-  EXPECT_TRUE(csv.startsWith("# Memory\nIPU,Category,KiB,% of limit,Bytes\n"));
-  EXPECT_TRUE(csv.contains("\nIPU 3,Fullest tile at its peak,622740,"));
+  EXPECT_TRUE(csv.startsWith("# Memory\nIPU,Category,% of limit,Bytes\n"));
+  EXPECT_TRUE(csv.contains("\nIPU 3,Fullest tile at its peak,") && csv.contains(",622740\n"));
+  EXPECT_FALSE(csv.contains("KiB")) << "exact sizes are bytes, and headed so";
   export_view(session_, *find_view("summary"), file("b.csv"));
   EXPECT_TRUE(QString(bytes(file("b.csv"))).contains("operand exchange,exchange,211.5,"));
 }
@@ -79,6 +80,31 @@ TEST_F(Export, TheCommandLineWritesWhatTheMenuWrites) {
     EXPECT_FALSE(bytes(by_menu).isEmpty());
     EXPECT_EQ(bytes(by_menu), bytes(by_command)) << ending;
   }
+}
+
+TEST_F(Export, APageIsTheSameByMenuAndByCommand) {
+  MainWindow window(session_);
+  window.showView(3);
+  View* memory = nullptr;
+  for (View* each : window.findChildren<View*>()) memory = each->pages().size() == 3 ? each : memory;
+  ASSERT_TRUE(memory);
+  ASSERT_EQ(memory->pages().size(), 3);
+  QByteArray last;
+  for (int page = 0; page < memory->pages().size(); ++page) {
+    memory->showPage(page);
+    ASSERT_EQ(memory->page(), page);
+    ASSERT_TRUE(window.exportTo(file("menu.png")));
+    EXPECT_EQ(view({report_, "--export", "memory", "--page", memory->pages()[page], "-o", file("command.png")}, 0)
+                  .toStdString(),
+              "");
+    EXPECT_EQ(bytes(file("menu.png")), bytes(file("command.png"))) << page;
+    EXPECT_NE(bytes(file("menu.png")), last) << page;
+    last = bytes(file("menu.png"));
+  }
+  EXPECT_THAT(view({report_, "--export", "memory", "--page", "tiles", "-o", file("x.png")}, 2).toStdString(),
+              HasSubstr("expected one of: liveness, totals, streaming"));
+  EXPECT_THAT(view({report_, "--export", "program", "--page", "tiles", "-o", file("x.png")}, 2).toStdString(),
+              HasSubstr("has one page only"));
 }
 
 TEST_F(Export, BadRequestsAreOneMessage) {

@@ -51,7 +51,11 @@ esac
 progress 0.5 "searching"
 [[ $mode != slow ]] || sleep 0.4
 if [[ $command == sweep ]]; then
-  printf '{"progress":0.5,"what":"t=1","done":1,"jobs":3,"without_plan":1,"seconds_left":2.5}\n' >&2
+  printf '{"row":%s}\n' '{"item": 0, "grid": {"/plan/replicas": 2}, "status": "planned", "label": "t=1 p=1 r=2 m=4 g=1",
+    "fits": "tight", "samples_per_second": 120.25, "step_time_s": 0.0625, "tile_peak_bytes": 48000, "gap": 0.0}' |
+    tr -d '\n' >&2
+  printf '\n{"progress":0.5,"what":"t=1","done":1,"jobs":3,"without_plan":1,"seconds_left":2.5}\n' >&2
+  [[ $mode != slow ]] || sleep 0.4
   cat <<'JSON'
 {"best": 0, "planned": 1, "infeasible": 1, "failed": 1, "items": [
  {"item": 0, "grid": {"/plan/replicas": 2, "/machine/override/links/rate": "1 MB/s"}, "status": "planned",

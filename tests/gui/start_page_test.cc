@@ -81,7 +81,7 @@ TEST_F(Start, UnitsAndThemeAreKept) {
     window.findChild<QAction*>("bytes")->trigger();
     window.findChild<QAction*>("dark")->trigger();
   }
-  EXPECT_TRUE(preferences().dark());
+  EXPECT_EQ(preferences().theme().toStdString(), "dark");
   Session fresh;
   MainWindow window(fresh, preferences());
   EXPECT_EQ(fresh.units(), Units::bytes);

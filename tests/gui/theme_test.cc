@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <QApplication>
+
 #include "gui/paint/draw.h"
 
 namespace superstep::gui {
@@ -38,6 +40,43 @@ TEST(Theme, TextIsReadableOnEveryGround) {
     EXPECT_GE(contrast(t->tip_text, t->tip_fill), 7);
     EXPECT_GE(contrast(t->tip_label, t->tip_fill), 4.5);
   }
+}
+
+TEST(Theme, HighContrastIsSevenToOneForTextAndThreeForGraphics) {
+  const Theme& t = contrast_theme();
+  for (const QColor& ground : {t.window, t.bars, t.panel, t.title_row, t.odd_row, t.accent_fill, text_ground(t)}) {
+    for (const QColor& text : {t.text, t.secondary, t.faint, t.accent, t.fits, t.tight, t.over})
+      EXPECT_GE(contrast(text, ground), 7) << text.name().toStdString() << " on " << ground.name().toStdString();
+  }
+  for (const auto& [text, ground] : {std::pair{t.fits, t.fits_fill},
+                                     {t.tight, t.tight_fill},
+                                     {t.over, t.over_fill},
+                                     {t.tip_text, t.tip_fill},
+                                     {t.tip_label, t.tip_fill}})
+    EXPECT_GE(contrast(text, ground), 7) << text.name().toStdString() << " on " << ground.name().toStdString();
+  for (const QColor& ground : {t.window, t.panel, t.odd_row, t.title_row}) {
+    for (const QColor& drawn : {t.frame, t.grid, t.track, t.limit})
+      EXPECT_GE(contrast(drawn, ground), 3) << drawn.name().toStdString() << " on " << ground.name().toStdString();
+    for (int ipu = 0; ipu < 8; ++ipu) EXPECT_GE(contrast(ipu_color(t, ipu), ground), 3) << "IPU " << ipu;
+    for (const int better : {-1, 0, 1}) {
+      EXPECT_GE(contrast(difference_color(t, better), ground), 7);
+      EXPECT_GE(contrast(difference_fill(t, better).color, ground), 3);
+    }
+  }
+}
+
+TEST(Theme, HighContrastEdgesAllData) {
+  apply_theme(*qApp, contrast_theme());
+  for (const char* kind :
+       {"compute",   "forward",  "recompute", "exchange", "links",    "ddr",    "store", "sync", "waiting", "ramp-down",
+        "imbalance", "DDR late", "no part",   "update",   "sequence", "repeat", "call",  "step", "fixed",   "unknown"})
+    EXPECT_GE(contrast(fill_of_kind(kind).outline, contrast_theme().panel), 3) << kind;
+  for (const char* category : {"weights", "gradients", "vertex code", "exchange code", "control code", "IO", "stash",
+                               "optimizer state", "activations", "temporaries", "unknown"})
+    EXPECT_GE(contrast(fill_of_memory(category).outline, contrast_theme().panel), 3) << category;
+  EXPECT_EQ(name_of(theme_of(QApplication::palette())), "contrast");
+  apply_theme(*qApp, light_theme());
+  EXPECT_FALSE(fill_of_memory("weights").outline.isValid());
 }
 
 TEST(Elided, NeverShowsHalfANumber) {

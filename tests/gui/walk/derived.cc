@@ -5,6 +5,7 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace superstep::gui {
@@ -49,7 +50,7 @@ Titles plans(const Asked& a) {
     EXPECT_EQ(a.t.whole(r, "spare"), plan.tile_limit_bytes() - plan.tile_peak_bytes());
     EXPECT_EQ(a.t.value(r, "samples/s"), plan.samples_per_second());
     EXPECT_EQ(a.t.value(r, "step s"), plan.step_time_s());
-    EXPECT_DOUBLE_EQ(a.t.value(r, "±%"), plan.samples_per_second() / best.samples_per_second() - 1);
+    EXPECT_DOUBLE_EQ(a.t.value(r, "±%"), (plan.samples_per_second() / best.samples_per_second() - 1) * 100);
     const auto& printed = a.printed.contains("best") ? a.printed : a.printed.at("closest");
     const auto& one = r > 0                        ? a.printed.at("runners_up").at(static_cast<std::size_t>(r - 1))
                       : a.printed.contains("best") ? printed.at("best")
@@ -59,6 +60,27 @@ Titles plans(const Asked& a) {
     EXPECT_EQ(a.t.value(r, "step s"), one.at("step_time_s").get<double>()) << "as --json says";
   }
   return {"spare", "±%"};
+}
+
+// In the order of the plan, then the search, then the facts.
+Titles key_numbers(const Asked& a) {
+  const auto& plan = a.index.plan();
+  const auto& search = a.index.search();
+  const std::map<std::string, double> values{
+      {"Throughput", plan.samples_per_second()},
+      {"Step time", plan.step_time_s()},
+      {"Model FLOP utilisation", plan.flop_utilisation() * 100},
+      {"Fullest tile", static_cast<double>(plan.tile_peak_bytes())},
+      {"To spare", static_cast<double>(plan.tile_limit_bytes() - plan.tile_peak_bytes())},
+      {"Streaming Memory per IPU", static_cast<double>(plan.ddr_bytes_per_ipu())},
+      {"Settings of the space", search.explored() + search.pruned()},
+      {"Gap", search.gap() * 100}};
+  for (int r = 0; r < a.t.rows(); ++r) {
+    const auto known = values.find(a.t.text(r, "Figure"));
+    if (known == values.end()) continue;
+    EXPECT_EQ(a.t.value(r, "Value"), known->second) << known->first;
+  }
+  return {"Value"};
 }
 
 Titles changes(const Asked& a) {
@@ -103,7 +125,7 @@ Titles memory(const Asked& a) {
     const std::int64_t bytes = a.t.whole(r, "Bytes");
     EXPECT_EQ(bytes, a.t.whole(r, "KiB"));
     EXPECT_DOUBLE_EQ(a.t.value(r, "% of limit"),
-                     static_cast<double>(bytes) / best.at("memory").at("tile_limit_bytes").get<double>());
+                     static_cast<double>(bytes) / best.at("memory").at("tile_limit_bytes").get<double>() * 100);
     if (name == "Always live" || name == "Not always live") {
       part = json_name(name);
       std::int64_t sum = 0;
@@ -418,6 +440,7 @@ Titles found_plans(const Asked& a) {
 
 const std::map<std::string, Titles (*)(const Asked&)>& rules() {
   static const std::map<std::string, Titles (*)(const Asked&)> all{
+      {"summary/Key numbers", key_numbers},
       {"summary/Waterfall", waterfall},
       {"summary/Fit", [](const Asked& a) { return spare(a, "Spare, KiB", "Fullest tile, KiB", "Limit, KiB"); }},
       {"summary/Plans", plans},

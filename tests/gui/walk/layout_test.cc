@@ -2,12 +2,16 @@
 // Text is never cut and never meets other text, in the smallest window, at the scale of QT_SCALE_FACTOR.
 #include <gmock/gmock.h>
 
+#include <QAction>
 #include <QApplication>
+#include <QDialog>
 #include <QDir>
+#include <QDockWidget>
 
 #include "gui/main_window.h"
 #include "gui/theme.h"
 #include "gui/view.h"
+#include "gui/widgets/waterfall_chart.h"
 #include "tests/gui/walk/painted_text.h"
 #include "tests/gui/walk/reports.h"
 
@@ -66,6 +70,55 @@ TEST_P(LayoutSelected, NoTextIsCutOrMeetsAnother) {
   }
 }
 
+// What stands beside the views: explanation, commands, keys, marks; and the views in high contrast.
+class LayoutTools : public Layout {};
+
+TEST_P(LayoutTools, NoTextIsCutOrMeetsAnother) {
+  Session session;
+  MainWindow window(session);
+  for (const QString& path : walk_reports(GetParam())) ASSERT_TRUE(session.open(path)) << path.toStdString();
+  window.resize(1280, 720);
+  window.setAttribute(Qt::WA_DontShowOnScreen);
+  window.show();
+  const auto look = [&](QWidget& at, const std::string& name) {
+    QCoreApplication::processEvents();
+    for (const QString& fault : text_faults(at)) ADD_FAILURE() << name << ": " << fault.toStdString();
+    keep_picture(at, QString::fromStdString("tools-" + name + "-" + GetParam()));
+  };
+  auto* chart = window.findChild<WaterfallChart*>();
+  auto* explanation = window.findChild<QDockWidget*>("explainDock");
+  explanation->setAttribute(Qt::WA_DontShowOnScreen);
+  for (const int row : {0, 1, 5}) {
+    QWidget* view = chart->parentWidget();
+    while (!qobject_cast<View*>(view)) view = view->parentWidget();
+    window.explainAt(chart->mapTo(view, chart->layoutNow().row(row).center().toPoint()));
+    look(*explanation, "explain" + std::to_string(row));
+  }
+  explanation->hide();
+  for (const char* name : {"keys", "palette"}) {
+    window.findChild<QAction*>(name)->trigger();
+    auto* sheet =
+        window.findChild<QDialog*>(QLatin1String(name) == QLatin1String("keys") ? "keySheet" : "commandPalette");
+    EXPECT_LE(sheet->height(), 720) << name;
+    EXPECT_LE(sheet->width(), 1280) << name;
+    look(*sheet, name);
+    sheet->close();
+  }
+  session.select({.ipu_class = 0, .tile = 3, .phase = 0});
+  auto* marks = window.findChild<QDockWidget*>("marksDock");
+  marks->setFloating(true);
+  marks->setAttribute(Qt::WA_DontShowOnScreen);
+  marks->resize(marks->widget()->sizeHint());
+  marks->show();
+  look(*marks, "marks");
+  apply_theme(*qApp, contrast_theme());
+  for (int view = 0; view < static_cast<int>(all_views().size()); ++view) {
+    window.showView(view);
+    look(window, std::string("contrast-") + all_views()[static_cast<std::size_t>(view)].id);
+  }
+  apply_theme(*qApp, light_theme());
+}
+
 // The names of views are never shortened, also not that of the one shown.
 TEST(Names, OfViewsAreWhole) {
   Session session;
@@ -83,6 +136,7 @@ TEST(Names, OfViewsAreWhole) {
 
 INSTANTIATE_TEST_SUITE_P(Reports, Layout, ::testing::ValuesIn(walk_names()),
                          [](const auto& each) { return each.param; });
+INSTANTIATE_TEST_SUITE_P(Reports, LayoutTools, ::testing::Values("gpt3"), [](const auto& each) { return each.param; });
 INSTANTIATE_TEST_SUITE_P(Reports, LayoutSelected, ::testing::Values("bert", "gpt3", "over"),
                          [](const auto& each) { return each.param; });
 

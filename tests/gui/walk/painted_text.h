@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a widget paints as text, word by word: where it is, what of it is seen. Painted into a device that keeps no
-// pixels, so that texts are compared as they were drawn, whoever drew them.
+// What is wrong with the texts that a widget paints.
 #pragma once
 
-#include <QRectF>
-#include <QString>
-#include <QWidget>
-#include <vector>
+#include "gui/paint/painted_text.h"
 
 namespace superstep::gui {
-
-struct PaintedText {
-  QString text;
-  QRectF ink;   // of its glyphs, in the widget's coordinates
-  QRectF clip;  // where painting was allowed
-};
-
-// Those that nothing painted later hides.
-std::vector<PaintedText> painted_texts(QWidget& widget);
 
 // One sentence for each text that is cut by its clip or meets another. Where a scroll area can be moved, its contents
 // may be cut at its edge.

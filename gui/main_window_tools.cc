@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the window has for all views alike: explanations of numbers, commands by name.
+#include <QApplication>
+#include <QContextMenuEvent>
+#include <QDockWidget>
+#include <QFileInfo>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMouseEvent>
+#include <QTableView>
+
+#include "gui/explain.h"
+#include "gui/main_window.h"
+#include "gui/models/key_numbers.h"
+#include "gui/view.h"
+#include "gui/widgets/command_palette.h"
+#include "gui/widgets/explain_panel.h"
+
+namespace superstep::gui {
+
+QDockWidget* MainWindow::makeDock(QWidget* widget, const QString& title, const char* name) {
+  auto* dock = new QDockWidget(title, this);
+  dock->setObjectName(name);
+  dock->setWidget(widget);
+  addDockWidget(Qt::RightDockWidgetArea, dock);
+  dock->hide();
+  return dock;
+}
+
+void MainWindow::makeToolsMenu() {
+  QMenu* menu = menuBar()->addMenu(tr("&Tools"));
+  explainPanel_ = new ExplainPanel;
+  explainDock_ = makeDock(explainPanel_, tr("Explanation"), "explainDock");
+  explainDock_->setFloating(true);  // beside the number until it is docked
+  explain_ = makeAction(tr("&Explain this number"), "explain", QKeySequence(Qt::Key_E));
+  connect(explain_, &QAction::triggered, this, &MainWindow::explainHere);
+  menu->addAction(explain_);
+  needReport_.push_back(explain_);
+  QAction* palette = makeAction(tr("&Commands…"), "palette", QKeySequence(Qt::CTRL | Qt::Key_K));
+  palette->setShortcuts({QKeySequence(Qt::CTRL | Qt::Key_K), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P)});
+  connect(palette, &QAction::triggered, this, &MainWindow::showPalette);
+  menu->addAction(palette);
+  menu->addSeparator();
+  makeMarks(menu);
+  menu->addSeparator();
+  makeLayouts(menu);
+  qApp->installEventFilter(this);
+}
+
+void MainWindow::showPalette() {
+  auto* palette = new CommandPalette(commands_of(*menuBar(), actions()), this);
+  palette->setAttribute(Qt::WA_DeleteOnClose);
+  palette->move(mapToGlobal(QPoint((width() - palette->width()) / 2, 60)));
+  palette->open();
+}
+
+void MainWindow::showOpenReports() {
+  reportsMenu_->clear();
+  const QStringList paths = session_.paths();
+  reportsMenu_->setEnabled(!paths.isEmpty());
+  for (int i = 0; i < paths.size(); ++i) {
+    QAction* action = reportsMenu_->addAction(QFileInfo(paths[i]).fileName().replace('&', "&&"));
+    action->setToolTip(paths[i]);
+    connect(action, &QAction::triggered, this, [this, i] { session_.setCurrent(i); });
+  }
+}
+
+View* MainWindow::shownView() const { return canShow() ? views_[static_cast<std::size_t>(current_)] : nullptr; }
+
+// The cell with the focus, else what the mouse is at.
+void MainWindow::explainHere() {
+  View* view = shownView();
+  if (!view) return;
+  auto* table = qobject_cast<QAbstractItemView*>(QApplication::focusWidget());
+  if (table && view->isAncestorOf(table) && table->currentIndex().isValid() && !table->viewport()->underMouse()) {
+    const QPoint corner = table->visualRect(table->currentIndex()).bottomLeft();
+    showExplanation({{table->currentIndex()}, {}}, table->viewport()->mapToGlobal(corner));
+    return;
+  }
+  explainAt(view->mapFromGlobal(QCursor::pos()));
+}
+
+void MainWindow::explainAt(const QPoint& at) {
+  View* view = shownView();
+  if (!view) return;
+  keyNumbers_.setContents(session_.report() ? key_numbers_table(session_.report()) : TableContents{});
+  waterfall_.setContents(session_.report() ? waterfall_table(session_.report()) : TableContents{});
+  showExplanation(explained_at(*view, at, {{"Key numbers", &keyNumbers_}, {"Waterfall", &waterfall_}}),
+                  view->mapToGlobal(at));
+}
+
+void MainWindow::showExplanation(ExplainedPlace place, const QPoint& beside) {
+  explainPanel_->setPlace(std::move(place));
+  if (!explainDock_->isVisible() && explainDock_->isFloating()) {
+    explainDock_->resize(explainPanel_->sizeHint());
+    const QRect room = geometry();
+    explainDock_->move(std::clamp(beside.x() + 14, room.left(), std::max(room.left(), room.right() - 380)),
+                       std::clamp(beside.y() + 14, room.top(), std::max(room.top(), room.bottom() - 340)));
+  }
+  explainDock_->show();
+  explainDock_->raise();
+}
+
+// While it is open, the explanation follows what is clicked and the cell that is gone to.
+void MainWindow::followExplanation(QWidget* widget, const QEvent& event) {
+  View* view = explainDock_->isVisible() ? shownView() : nullptr;
+  if (!view || !view->isAncestorOf(widget)) return;
+  if (event.type() == QEvent::MouseButtonRelease) {
+    const auto& click = static_cast<const QMouseEvent&>(event);
+    if (click.button() == Qt::LeftButton) explainAt(view->mapFromGlobal(click.globalPosition().toPoint()));
+    return;
+  }
+  auto* table = qobject_cast<QAbstractItemView*>(widget);
+  if (!table || !table->currentIndex().isValid()) return;
+  explainPanel_->setPlace({{table->currentIndex()}, {}});
+}
+
+// A view's own menus stay as they are; all else of it has the menu of its numbers.
+bool MainWindow::eventFilter(QObject* watched, QEvent* event) {
+  const bool follows = event->type() == QEvent::MouseButtonRelease || event->type() == QEvent::KeyRelease;
+  if (follows && watched->isWidgetType()) followExplanation(static_cast<QWidget*>(watched), *event);
+  View* view = event->type() == QEvent::ContextMenu ? shownView() : nullptr;
+  auto* widget = view ? qobject_cast<QWidget*>(watched) : nullptr;
+  if (!widget || !view->isAncestorOf(widget)) return QMainWindow::eventFilter(watched, event);
+  for (QWidget* w = widget; w != view; w = w->parentWidget()) {
+    if (w->contextMenuPolicy() != Qt::DefaultContextMenu) return QMainWindow::eventFilter(watched, event);
+  }
+  const auto* asked = static_cast<QContextMenuEvent*>(event);
+  const QPoint at = view->mapFromGlobal(asked->globalPos());
+  auto* menu = new QMenu(this);
+  menu->setObjectName("numberMenu");
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  connect(menu->addAction(explain_->text()), &QAction::triggered, this, [this, at] { explainAt(at); });
+  menu->popup(asked->globalPos());
+  return true;
+}
+
+}  // namespace superstep::gui
