@@ -9,6 +9,8 @@
 #include <limits>
 #include <tuple>
 
+#include "gui/models/meanings.h"
+
 namespace superstep::gui {
 namespace {
 
@@ -207,7 +209,7 @@ TableContents landscape_table(const ReportPointer& report, std::shared_ptr<const
                               Units units) {
   const auto at = [plans](int row) -> const LandscapePlan& { return (*plans)[static_cast<std::size_t>(row)]; };
   const auto plan = [=](int row) -> const Plan& { return *at(row).summary; };
-  const auto field = [=](const QString& title, QString LandscapePlan::*member) {
+  const auto field = [=](const ColumnTitle& title, QString LandscapePlan::*member) {
     return TableColumn{title, true, [=](int row) { return at(row).*member; },
                        [=](int row) -> QVariant {
                          bool number = false;
@@ -215,22 +217,25 @@ TableContents landscape_table(const ReportPointer& report, std::shared_ptr<const
                          return number ? QVariant(value) : QVariant(at(row).*member);
                        }};
   };
-  const auto real = [=](const QString& title, int decimals, double (*get)(const Plan&)) {
+  const auto real = [=](const ColumnTitle& title, int decimals, double (*get)(const Plan&)) {
     return TableColumn{title, true, [=](int row) { return fixed_decimals(get(plan(row)), decimals); },
                        [=](int row) { return get(plan(row)); }};
   };
-  const auto bytes = [=](const QString& title, auto get) {
-    return TableColumn{title + ", " + unit_name(units), true,
+  const auto bytes = [=](const ColumnTitle& title, auto get) {
+    return TableColumn{title + (", " + unit_name(units)), true,
                        [=](int row) { return tile_bytes(get(plan(row)), units); },
                        [=](int row) { return exact(get(plan(row))); }};
   };
   TableContents out;
   out.rows = static_cast<int>(plans->size());
   out.columns = {
-      {"", false, [=](int row) { return QString::fromUtf8(fit_sign(at(row).fit())); },
+      {{"", means::kFit},
+       false,
+       [=](int row) { return QString::fromUtf8(fit_sign(at(row).fit())); },
        [=](int row) { return QString(fit_words(at(row).fit())); }},
-      {"Plan", false, [=, keep = report](int row) { return text(plan(row).label()); }},
-      {"Is", false,
+      {{"Plan", means::kPlan}, false, [=, keep = report](int row) { return text(plan(row).label()); }},
+      {{"Is", means::kIs},
+       false,
        [=](int row) {
          QStringList roles;
          if (at(row).shown) roles << "shown";
@@ -239,26 +244,30 @@ TableContents landscape_table(const ReportPointer& report, std::shared_ptr<const
          if (at(row).found) roles << "found";
          return roles.join(", ");
        }},
-      {"samples/s", true,
+      {{"samples/s", means::kThroughput},
+       true,
        [=](int row) {
          const double v = plan(row).samples_per_second();
          return fixed_decimals(v, v < 10 ? 3 : v < 100 ? 2 : 1);
        },
        [=](int row) { return plan(row).samples_per_second(); }},
-      real("Step, ms", 1, [](const Plan& p) { return p.step_time_s() * 1e3; }),
-      bytes("Tile", [](const Plan& p) { return std::int64_t{p.tile_peak_bytes()}; }),
-      bytes("Spare", [](const Plan& p) { return margin_bytes(p); }),
-      real("DDR, MiB", 1, [](const Plan& p) { return static_cast<double>(p.ddr_bytes_per_ipu()) / 1048576; }),
-      {"Recompute", false, [=](int row) { return at(row).recompute; }},
-      field("Phases", &LandscapePlan::phases),
-      field("t", &LandscapePlan::tensor_parallel),
-      field("p", &LandscapePlan::pipeline_stages),
-      field("r", &LandscapePlan::replicas),
-      field("m", &LandscapePlan::micro_batch),
-      field("g", &LandscapePlan::gradient_accumulation),
-      {"IPUs", true, [=](int row) { return grouped(plan(row).ipus()); },
+      real({"Step, ms", means::kStepMs}, 1, [](const Plan& p) { return p.step_time_s() * 1e3; }),
+      bytes({"Tile", means::kTileBytes}, [](const Plan& p) { return std::int64_t{p.tile_peak_bytes()}; }),
+      bytes({"Spare", means::kSpareBytes}, [](const Plan& p) { return margin_bytes(p); }),
+      real({"DDR, MiB", means::kDdrMib}, 1,
+           [](const Plan& p) { return static_cast<double>(p.ddr_bytes_per_ipu()) / 1048576; }),
+      {{"Recompute", means::kRecomputeMode}, false, [=](int row) { return at(row).recompute; }},
+      field({"Phases", means::kPhases}, &LandscapePlan::phases),
+      field({"t", means::kTensorParallel}, &LandscapePlan::tensor_parallel),
+      field({"p", means::kPipelineStages}, &LandscapePlan::pipeline_stages),
+      field({"r", means::kReplicas}, &LandscapePlan::replicas),
+      field({"m", means::kMicroBatchSize}, &LandscapePlan::micro_batch),
+      field({"g", means::kAccumulation}, &LandscapePlan::gradient_accumulation),
+      {{"IPUs", means::kIpus},
+       true,
+       [=](int row) { return grouped(plan(row).ipus()); },
        [=](int row) { return exact(plan(row).ipus()); }},
-      {"Placement", false, [=](int row) { return at(row).placement; }},
+      {{"Placement", means::kPlacement}, false, [=](int row) { return at(row).placement; }},
   };
   out.strong = [=](int row) { return at(row).shown; };
   out.tip = [=](int row) {

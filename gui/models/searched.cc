@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "gui/models/meanings.h"
 #include "model/error.h"
 
 namespace superstep::gui {
@@ -101,7 +102,7 @@ QString account_sentence(const report::Index& index, const SearchedCells& cells)
 
 TableContents cells_table(std::shared_ptr<const SearchedCells> cells) {
   using Numbers = std::vector<std::int64_t>;
-  const auto number = [=](const QString& title, Numbers SearchedCells::*column) {
+  const auto number = [=](const ColumnTitle& title, Numbers SearchedCells::*column) {
     const auto get = [=](int row) { return ((*cells).*column)[static_cast<std::size_t>(row)]; };
     return TableColumn{title, true, [=](int row) { return grouped(get(row)); },
                        [=](int row) { return QVariant::fromValue(static_cast<qlonglong>(get(row))); }};
@@ -109,21 +110,26 @@ TableContents cells_table(std::shared_ptr<const SearchedCells> cells) {
   const auto at = [](int row) { return static_cast<std::size_t>(row); };
   TableContents out;
   out.rows = static_cast<int>(cells->size());
-  out.columns = {{"t", true, [=](int row) { return text(cells->tensor_parallel[at(row)]).replace('x', " x "); }},
-                 number("p", &SearchedCells::pipeline_stages),
-                 number("r", &SearchedCells::replicas),
-                 {"Placement", false, [=](int row) { return text(cells->placement[at(row)]); }},
-                 number("m", &SearchedCells::micro_batch),
-                 number("g", &SearchedCells::gradient_accumulation),
-                 {"Settings", true, [=](int row) { return count(cells->settings[at(row)]); },
+  out.columns = {{{"t", means::kTensorParallel},
+                  true,
+                  [=](int row) { return text(cells->tensor_parallel[at(row)]).replace('x', " x "); }},
+                 number({"p", means::kPipelineStages}, &SearchedCells::pipeline_stages),
+                 number({"r", means::kReplicas}, &SearchedCells::replicas),
+                 {{"Placement", means::kPlacement}, false, [=](int row) { return text(cells->placement[at(row)]); }},
+                 number({"m", means::kMicroBatchSize}, &SearchedCells::micro_batch),
+                 number({"g", means::kAccumulation}, &SearchedCells::gradient_accumulation),
+                 {{"Settings", means::kSettings},
+                  true,
+                  [=](int row) { return count(cells->settings[at(row)]); },
                   [=](int row) { return cells->settings[at(row)]; }},
-                 {"At most, samples/s", true,
+                 {{"At most, samples/s", means::kBound},
+                  true,
                   [=](int row) {
                     const double bound = cells->bound[at(row)];
                     return bound > 0 ? fixed_decimals(bound, bound < 10 ? 3 : 1) : QString::fromUtf8("–");
                   },
                   [=](int row) { return cells->bound[at(row)]; }},
-                 {"Fate", false, [=](int row) { return text(cells->fate[at(row)]); }}};
+                 {{"Fate", means::kFate}, false, [=](int row) { return text(cells->fate[at(row)]); }}};
   out.tip = [=](int row) -> QString {
     const std::string& fate = cells->fate[at(row)];
     if (fate == "excluded") return "None of its plans can be faster than the best that was found.";

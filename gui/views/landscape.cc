@@ -12,7 +12,6 @@
 #include <QStackedWidget>
 #include <QToolButton>
 
-#include "gui/models/landscape_meanings.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/legend.h"
 #include "gui/widgets/panel.h"
@@ -203,11 +202,11 @@ void LandscapeView::rebuild() {
   following_ = true;
   readSearched();
   const bool first = table_.columnCount() == 0;
-  table_.setContents(with_landscape_meanings(landscape_table(report, plans_, session_.units())));
+  table_.setContents(landscape_table(report, plans_, session_.units()));
   changes_.setContents(changes_table(report));
   changesView_->setColumnHidden(3, true);  // the step time; it is in the CSV
   changesView_->fitColumns();
-  cellTable_.setContents(with_cell_meanings(cells_table(cells_)));
+  cellTable_.setContents(cells_table(cells_));
   cellsView_->fitColumns();
   chart_->setPlans(report, plans_);
   if (first) {
