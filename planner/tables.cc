@@ -42,6 +42,11 @@ class Lazy {
     return *slot->value;
   }
   // Not while others build.
+  bool has(const Key& key) const {
+    std::lock_guard lock(mutex_);
+    const auto it = slots_.find(key);
+    return it != slots_.end() && it->second.value;
+  }
   template <class Visit>
   void for_each(const Visit& visit) const {
     std::lock_guard lock(mutex_);
@@ -157,6 +162,21 @@ const ShardCosts& Tables::shard_costs(std::int64_t replicas, std::int64_t replic
   });
 }
 
+namespace {
+
+// Where replicas are is nothing to models whose statistics groups do not go on over replicas.
+TableKey normal(TableKey key, const Graph& graph) {
+  if (replicas_of_group(graph) == 1) key.replica_stride = 1;
+  return key;
+}
+
+UnitKey unit_key(const TableKey& key) {
+  return {mesh_key(key),          key.io_tiles,      key.proportion,  key.accumulate,
+          key.precision.partials, key.serialisation, key.rank_stride, key.replica_stride};
+}
+
+}  // namespace
+
 // Tables of one sharding, or of one sharding and number of tiles, would wait for each other while that is made: first
 // come tables of different ones. So would those that differ in how activations are held, whose products are the same:
 // they are kept apart.
@@ -175,6 +195,9 @@ void Tables::build(std::vector<TableKey> keys, int threads, const std::function<
     make({keys.begin(), rest});
     keys.erase(keys.begin(), rest);
   };
+  std::erase_if(keys, [&](const TableKey& key) {
+    return state_->tables.has(unit_key(normal(key, facts(key.micro_batch).graph)));
+  });
   std::ranges::stable_sort(keys, {}, &TableKey::split_activations);
   make_first_of_each(by_sharding);
   make_first_of_each(by_tile_plans);
@@ -182,16 +205,12 @@ void Tables::build(std::vector<TableKey> keys, int threads, const std::function<
 }
 
 const UnitTable& Tables::table(const TableKey& wanted) {
-  TableKey key = wanted;
+  TableKey key = normal(wanted, facts(wanted.micro_batch).graph);
   key.collapse = collapse_;
   const Chip& chip = model_.machine().chip;
-  if (replicas_of_group(facts(key.micro_batch).graph) == 1) key.replica_stride = 1;
-  const MeshKey sharding_key = mesh_key(key);
-  const UnitKey unit_key{sharding_key,           key.io_tiles,      key.proportion,  key.accumulate,
-                         key.precision.partials, key.serialisation, key.rank_stride, key.replica_stride};
-  return state_->tables.get(unit_key, [&] {
+  return state_->tables.get(unit_key(key), [&] {
     const GraphFacts& graph = facts(key.micro_batch);
-    const GraphSharding& sharding = state_->shardings.get(sharding_key, [&] {
+    const GraphSharding& sharding = state_->shardings.get(mesh_key(key), [&] {
       return std::make_unique<GraphSharding>(shard(graph.graph, graph.work_signatures, key.mesh,
                                                    collective_time(model_, key.mesh), work_time(graph.graph, chip),
                                                    shard_rules(key, chip)));

@@ -7,12 +7,22 @@
 namespace superstep {
 namespace {
 
+// What a walk over a subtree adds up.
 struct Traversal {
   TermCycles time;
   std::int64_t generic = 0, fed = 0;          // fed: bytes from the host
   std::map<std::int64_t, std::int64_t> busy;  // IPU group -> cycles
   std::map<std::pair<CollectiveKind, Term>, Timeline::Traffic> collectives;
 
+  static Traversal of(const Step& s, const CostModel& model) {
+    Traversal t;
+    t.time = model.step(s);
+    if (s.kind == StepKind::host) t.fed = (s.tile_bytes * s.times).value;
+    if (s.generic) t.generic = t.total();
+    if (s.kind == StepKind::collective) t.collectives[{s.collective, s.term}] = {s.times, s.tile_bytes * s.times};
+    return t;
+  }
+  std::int64_t total() const { return time.total().value; }
   void add(const Traversal& o, std::int64_t times) {
     time += o.time * times;
     generic += o.generic * times;
@@ -23,32 +33,58 @@ struct Traversal {
       collectives[key].bytes += traffic.bytes * times;
     }
   }
+  void add(Term term, std::int64_t cycles) { time[term] += cycles; }
+  void becomes(Term term) { time = time.as(term); }
+  void note_busy(std::int64_t ipu) {
+    if (ipu >= 0) busy[ipu] = std::max(busy[ipu], total());
+  }
+  // Branches run side by side: what counts whichever is the slowest.
+  void add_beside(const Traversal& o) {
+    fed += o.fed;
+    for (const auto& [ipu, cycles] : o.busy) busy[ipu] = std::max(busy[ipu], cycles);
+  }
+  void take_beside(Traversal o) { fed = o.fed, busy = std::move(o.busy); }
 };
 
+// The same for those who ask for the cycles alone.
+struct Total {
+  std::int64_t cycles = 0, fed = 0;
+
+  static Total of(const Step& s, const CostModel& model) {
+    return {model.step(s).total().value, s.kind == StepKind::host ? (s.tile_bytes * s.times).value : 0};
+  }
+  std::int64_t total() const { return cycles; }
+  void add(const Total& o, std::int64_t times) {
+    cycles += o.cycles * times;
+    fed += o.fed * times;
+  }
+  void add(Term, std::int64_t more) { cycles += more; }
+  void becomes(Term) {}
+  void note_busy(std::int64_t) {}
+  void add_beside(const Total& o) { fed += o.fed; }
+  void take_beside(const Total& o) { fed = o.fed; }
+};
+
+// How long a subtree takes, added up as a Traversal or a Total.
+template <class Sum>
 class Clock {
  public:
-  // `time_alone`: neither what each IPU group does nor what collectives move.
-  Clock(const Program& program, const CostModel& model, bool time_alone)
-      : p_(program), m_(model), time_alone_(time_alone) {
+  Clock(const Program& program, const CostModel& model) : m_(model) {
     for (const Function& f : program.functions) {
-      Traversal t;
-      for (const Step& s : f.steps) t.add(of_step(s), 1);
-      functions_.push_back(std::move(t));
+      Sum sum;
+      for (const Step& s : f.steps) sum.add(Sum::of(s, model), 1);
+      functions_.push_back(std::move(sum));
     }
   }
 
-  Traversal node(const Node& n) const {
+  Sum node(const Node& n) const {
     switch (n.kind) {
       case Node::Kind::step:
-        return of_step(n.step);
+        return Sum::of(n.step, m_);
       case Node::Kind::call:
         return call(n);
-      case Node::Kind::sequence: {
-        Traversal t;
-        for (const Node& c : n.children) t.add(node(c), 1);
-        note_busy(n, t);
-        return t;
-      }
+      case Node::Kind::sequence:
+        return sequence(n);
       case Node::Kind::parallel:
         return parallel(n);
       case Node::Kind::repeat:
@@ -58,56 +94,43 @@ class Clock {
   }
 
  private:
-  const Program& p_;
   const CostModel& m_;
-  bool time_alone_;
-  std::vector<Traversal> functions_;
+  std::vector<Sum> functions_;
 
-  Traversal of_step(const Step& s) const {
-    Traversal t;
-    t.time = m_.step(s);
-    if (s.kind == StepKind::host) t.fed = (s.tile_bytes * s.times).value;
-    if (s.generic) t.generic = t.time.total().value;
-    if (s.kind == StepKind::collective && !time_alone_)
-      t.collectives[{s.collective, s.term}] = {s.times, s.tile_bytes * s.times};
-    return t;
+  Sum call(const Node& n) const {
+    Sum sum = functions_[static_cast<std::size_t>(n.function.index)];
+    if (n.recompute) sum.becomes(Term::recompute);
+    return sum;
   }
 
-  Traversal call(const Node& n) const {
-    Traversal t = functions_[static_cast<std::size_t>(n.function.index)];
-    if (n.recompute) t.time = t.time.as(Term::recompute);
-    return t;
+  Sum sequence(const Node& n) const {
+    Sum sum;
+    for (const Node& c : n.children) sum.add(node(c), 1);
+    sum.note_busy(n.ipu);
+    return sum;
   }
 
-  void note_busy(const Node& n, Traversal& t) const {
-    if (n.ipu >= 0 && !time_alone_) t.busy[n.ipu] = std::max(t.busy[n.ipu], t.time.total().value);
-  }
-
-  Traversal parallel(const Node& n) const {
-    Traversal slowest;
-    std::map<std::int64_t, std::int64_t> busy;
-    std::int64_t fed = 0;
+  Sum parallel(const Node& n) const {
+    Sum slowest, beside;
     for (const Node& c : n.children) {
-      Traversal t = node(c);
-      fed += t.fed;
-      for (const auto& [ipu, cycles] : t.busy) busy[ipu] = std::max(busy[ipu], cycles);
-      if (slowest.time.total() < t.time.total()) slowest = std::move(t);
+      Sum sum = node(c);
+      beside.add_beside(sum);
+      if (slowest.total() < sum.total()) slowest = std::move(sum);
     }
-    slowest.busy = std::move(busy);
-    slowest.fed = fed;
-    note_busy(n, slowest);
+    slowest.take_beside(std::move(beside));
+    slowest.note_busy(n.ipu);
     return slowest;
   }
 
-  Traversal repeat(const Node& n) const {
-    Traversal full;
+  Sum repeat(const Node& n) const {
+    Sum full;
     for (const Node& c : n.children) full.add(node(c), 1);
-    Traversal t;
-    t.add(full, n.micro_batches);
+    Sum sum;
+    sum.add(full, n.micro_batches);
     // The iterations beyond one per micro-batch are the pipeline's fill and drain. They take as long as full
     // ones, although some calls have nothing to do: this fits measured runs of 16 to 192 micro-batches better.
-    t.time[Term::bubble] += full.time.total().value * (n.count - n.micro_batches);
-    return t;
+    sum.add(Term::bubble, full.total() * (n.count - n.micro_batches));
+    return sum;
   }
 };
 
@@ -179,19 +202,20 @@ class MemoryWalk {
 };
 
 // With the wait for the host.
-Traversal whole_step(const Program& program, const CostModel& model, bool time_alone) {
-  Traversal t = Clock(program, model, time_alone).node(program.root);
+template <class Sum>
+Sum whole_step(const Program& program, const CostModel& model) {
+  Sum sum = Clock<Sum>(program, model).node(program.root);
   const auto groups = static_cast<std::int64_t>(program.ipus());
-  const Bytes fed(t.fed);
-  const Cycles waits = std::max(Cycles(0), model.network(fed, groups) - t.time.total());
-  t.time[Term::host] += (waits + model.host_copies(fed, groups)).value;
-  return t;
+  const Bytes fed(sum.fed);
+  const std::int64_t waits = std::max<std::int64_t>(0, model.network(fed, groups).value - sum.total());
+  sum.add(Term::host, waits + model.host_copies(fed, groups).value);
+  return sum;
 }
 
 }  // namespace
 
 Timeline cost(const Program& program, const CostModel& model) {
-  Traversal t = whole_step(program, model, false);
+  Traversal t = whole_step<Traversal>(program, model);
   Timeline out;
   out.step = t.time;
   out.generic = Cycles(t.generic);
@@ -204,11 +228,11 @@ Timeline cost(const Program& program, const CostModel& model) {
 }
 
 Cycles step_cycles(const Program& program, const CostModel& model) {
-  return whole_step(program, model, true).time.total();
+  return Cycles(whole_step<Total>(program, model).cycles);
 }
 
 TermCycles cost_of(const Node& node, const Program& program, const CostModel& model) {
-  return Clock(program, model, true).node(node).time;
+  return Clock<Traversal>(program, model).node(node).time;
 }
 
 }  // namespace superstep
