@@ -58,6 +58,14 @@ TEST(Uncertainty, WithoutAnyEveryWorldIsTheEstimate) {
     ASSERT_DOUBLE_EQ(seconds, plan.e.step_seconds);
 }
 
+// Nobody measured replicas that are each other's neighbours.
+TEST(Uncertainty, AnotherPlacementIsNotValidated) {
+  nlohmann::json job = bert(2, 2);
+  EXPECT_EQ(Estimated(job).e.not_validated, std::vector<std::string>{});
+  job["plan"]["placement"] = "t-r-p";
+  EXPECT_EQ(Estimated(job).e.not_validated, std::vector<std::string>{"placement t-r-p"});
+}
+
 TEST(Uncertainty, TheResidualBandIsWhatTheCalibrationSays) {
   const Estimated plan(bert(2, 2));
   Calibration c = plan.world.tables.model().calibration();
