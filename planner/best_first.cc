@@ -100,37 +100,18 @@ void BestFirst::order_cells() {
   for (const Cell& cell : list) micro_batches.insert(cell.micro_batch);
   const std::vector<std::int64_t> graphs(micro_batches.begin(), micro_batches.end());
   parallel_for(graphs.size(), options_.threads, [&](std::size_t i) { tables_.facts(graphs[i]); });
-  const std::set<std::pair<Shape, Placement>> left_out = dominated(list);
-  for (const Cell& cell : list) {
+  const std::vector<bool> dominated = bounds_.dominated(list);
+  for (std::size_t i = 0; i < list.size(); ++i) {
     check_stop();
+    const Cell& cell = list[i];
     const std::int64_t least = options_.defaults ? 0 : bounds_.quick(cell);
-    const bool opens = least < INT64_MAX && left_out.count({shape_of(cell), cell.placement}) == 0;
+    const bool opens = least < INT64_MAX && (options_.rank_of > 0 || !dominated[i]);  // a rank counts all
     (opens ? cells_ : held_back_).push_back({least, cell});
     if (!opens) stats_.pruned += count_settings(job_, cell, options_.defaults);
   }
   if (cells_.empty() && !held_back_.empty() && options_.explain) cells_.push_back(widest());
   std::stable_sort(cells_.begin(), cells_.end(),
                    [&](const BoundedCell& a, const BoundedCell& b) { return bound_of(a) > bound_of(b); });
-}
-
-// Placements of a shape that need no search since no plan is faster than in another; of equal ones the first stays. A
-// rank counts all.
-std::set<std::pair<BestFirst::Shape, Placement>> BestFirst::dominated(const std::vector<Cell>& list) const {
-  std::set<std::pair<Shape, Placement>> out;
-  if (options_.rank_of > 0) return out;
-  std::map<Shape, std::map<Placement, Cell>> placed;
-  for (const Cell& c : list) placed[shape_of(c)].try_emplace(c.placement, c);
-  for (const auto& [shape, cells] : placed) {
-    for (const auto& [placement, cell] : cells) {
-      if (std::ranges::any_of(cells, [&](const auto& of) {
-            const auto& [other_placement, other] = of;
-            return other_placement != placement && bounds_.is_dominated(cell, other) &&
-                   (other_placement < placement || !bounds_.is_dominated(other, cell));
-          }))
-        out.insert({shape, placement});
-    }
-  }
-  return out;
 }
 
 // To say what overflows: of the cells held back, one that spreads the model furthest.

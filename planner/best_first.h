@@ -10,7 +10,6 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -58,8 +57,6 @@ class BestFirst {
     bool opened = false;
     std::vector<Branch> roots;  // kept for the sweeps that follow; empty: not opened, or not kept
   };
-  using Shape = std::tuple<TensorParallel, std::int64_t, std::int64_t>;  // t, p, r
-  static Shape shape_of(const Cell& c) { return {c.mesh, c.stages, c.replicas}; }
   struct Open;
   struct Frontier;
   struct Visit;
@@ -93,7 +90,6 @@ class BestFirst {
   double seconds() const;
 
   void order_cells();
-  std::set<std::pair<Shape, Placement>> dominated(const std::vector<Cell>& list) const;
   BoundedCell widest();
   void start(const Sweep& how);
   void finish(double left);

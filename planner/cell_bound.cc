@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <tuple>
 
 #include "model/lower/placement.h"
 #include "planner/phase_rest.h"
@@ -202,6 +203,26 @@ bool CellBounds::is_dominated(const Cell& cell, const Cell& other) const {
       return no_faster(shards, apart * s.replica, apart * o.replica);
     });
   });
+}
+
+std::vector<bool> CellBounds::dominated(const std::vector<Cell>& cells) const {
+  using Degrees = std::tuple<TensorParallel, std::int64_t, std::int64_t>;
+  const auto degrees_of = [](const Cell& c) { return Degrees(c.mesh, c.stages, c.replicas); };
+  std::map<Degrees, std::map<Placement, Cell>> placed;  // m and g make no difference
+  for (const Cell& c : cells) placed[degrees_of(c)].try_emplace(c.placement, c);
+  std::map<std::pair<Degrees, Placement>, bool> known;
+  std::vector<bool> out;
+  for (const Cell& c : cells) {
+    const auto [it, fresh] = known.try_emplace({degrees_of(c), c.placement});
+    if (fresh) {
+      it->second = std::ranges::any_of(placed[degrees_of(c)], [&](const auto& other) {
+        return other.first != c.placement && is_dominated(c, other.second) &&
+               (other.first < c.placement || !is_dominated(other.second, c));
+      });
+    }
+    out.push_back(it->second);
+  }
+  return out;
 }
 
 // Of all tables of the cell's settings those that bound the others, for each way to hold activations. A looser bound on

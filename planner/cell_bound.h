@@ -25,6 +25,8 @@ class CellBounds {
   // Whether every plan of a cell takes as long as the same plan of another one, or longer, which differs in its
   // placement alone and allows the same.
   bool is_dominated(const Cell& cell, const Cell& other) const;
+  // Of each cell whether another one of them dominates it, so that it needs no search; of equal ones the first does.
+  std::vector<bool> dominated(const std::vector<Cell>& cells) const;
   // These tables.
   std::vector<TableKey> tables_of(const Cell& cell) const;
 

@@ -37,11 +37,9 @@ const std::vector<std::pair<std::string, Location>> kLocations = {{"in_processor
                                                                   {"remote_ipu", Location::remote_ipu}};
 const std::vector<std::pair<std::string, PhaseOrder>> kOrders = {{"phase_outer", PhaseOrder::phase_outer},
                                                                  {"micro_batch_outer", PhaseOrder::micro_batch_outer}};
-const std::vector<std::pair<std::string, Placement>> kPlacementNames = [] {
-  std::vector<std::pair<std::string, Placement>> names;
-  for (const Placement placement : kPlacements) names.emplace_back(name_of(placement), placement);
-  return names;
-}();
+const std::vector<std::pair<std::string, Placement>> kPlacementNames = {
+    {"t-p-r", Placement::t_p_r}, {"p-t-r", Placement::p_t_r}, {"t-r-p", Placement::t_r_p},
+    {"p-r-t", Placement::p_r_t}, {"r-t-p", Placement::r_t_p}, {"r-p-t", Placement::r_p_t}};
 const std::vector<std::pair<std::string, ActivationSharding>> kActivationShardings = {
     {"none", ActivationSharding::none},
     {"stored", ActivationSharding::stored},
