@@ -5,10 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "model/graph/autodiff.h"
-#include "model/lower/lower.h"
-#include "model/machine/load_machine.h"
-#include "model/zoo/zoo.h"
+#include "tests/lower/toy.h"
 
 namespace superstep {
 namespace {
@@ -16,15 +13,8 @@ namespace {
 using testing::HasSubstr;
 
 struct World {
-  explicit World(const nlohmann::json& m) : machine(load_machine(m, "test")), graph(model()), facts(graph) {}
-  static Graph model() {
-    TransformerSpec spec = transformer_spec("gpt2-small");
-    spec.layers = 2, spec.hidden = 64, spec.heads = 4, spec.ffn = 256, spec.vocabulary = 96;
-    spec.sequence_length = spec.positions = 32;
-    Graph graph = build(spec, 1, DType::fp16);
-    add_optimizer(graph, add_gradients(graph), OptimizerSpec{.kind = "adam"});
-    return graph;
-  }
+  explicit World(const nlohmann::json& m)
+      : machine(load_machine(m, "test")), graph(test::small_gpt(2, 64, 32, 96)), facts(graph) {}
   std::string why(const Plan& plan) const { return check_plan(plan, facts, machine, true); }
   Machine machine;
   Graph graph;

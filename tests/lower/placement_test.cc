@@ -6,7 +6,6 @@
 
 #include <numeric>
 
-#include "model/zoo/zoo.h"
 #include "tests/lower/toy.h"
 
 namespace superstep {
@@ -79,15 +78,6 @@ TEST(Placement, FurtherCopiesShareRails) {
   EXPECT_FALSE(model.is_no_faster(GroupShape{2, 1}, GroupShape{2, 4}));
 }
 
-Graph two_layers() {
-  TransformerSpec spec = transformer_spec("gpt2-small");
-  spec.layers = 2, spec.hidden = 256, spec.heads = 4, spec.ffn = 1024, spec.vocabulary = 512;
-  spec.sequence_length = spec.positions = 32;
-  Graph graph = build(spec, 1, DType::fp16);
-  add_optimizer(graph, add_gradients(graph), OptimizerSpec{.kind = "adam"});
-  return graph;
-}
-
 void collect(const Node& node, const Program& program, std::vector<Step>& out) {
   if (node.kind == Node::Kind::step) out.push_back(node.step);
   if (node.kind == Node::Kind::call) {
@@ -109,7 +99,7 @@ TEST(Placement, DecidesWhoExchangesWhat) {
     const Strides s = plan.strides();
     TableKey key = Lowered::key(plan.tensor_parallel);
     key.rank_stride = s.rank;
-    const Lowered l(two_layers(), 8, plan.tensor_parallel, true);
+    const Lowered l(test::small_gpt(2, 256, 32, 512), 8, plan.tensor_parallel, true);
     SharedCosts shared(l.model, l.model.machine().chip.tiles);
     const UnitTable table(l.facts, l.sharding, l.model, shared, key, true);
     const Program program = lower(table, plan, OptimizerSpec{.kind = "adam"});

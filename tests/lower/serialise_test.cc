@@ -6,20 +6,10 @@
 
 #include <set>
 
-#include "model/zoo/zoo.h"
 #include "tests/lower/toy.h"
 
 namespace superstep {
 namespace {
-
-Graph small_gpt() {
-  TransformerSpec spec = transformer_spec("gpt2-small");
-  spec.layers = 1, spec.hidden = 256, spec.heads = 4, spec.ffn = 1024, spec.vocabulary = 2048;
-  spec.sequence_length = spec.positions = 128;
-  Graph graph = build(spec, 1, DType::fp16);
-  add_optimizer(graph, add_gradients(graph), OptimizerSpec{.kind = "adam"});
-  return graph;
-}
 
 // What the serialised ops take in all.
 struct Taken {
@@ -32,7 +22,7 @@ struct Taken {
 class Serialised {
  public:
   Serialised()
-      : graph_(small_gpt()),
+      : graph_(test::small_gpt(1, 256, 128, 2048)),
         model_(load_machine("ipu-pod4"), load_calibration()),
         facts_(graph_),
         sharding_(shard(graph_, {1, 1}, collective_time(model_, {1, 1}), work_time(graph_, model_.machine().chip))),

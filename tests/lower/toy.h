@@ -13,6 +13,7 @@
 #include "model/graph/builder.h"
 #include "model/lower/lower.h"
 #include "model/machine/load_machine.h"
+#include "model/zoo/zoo.h"
 
 namespace superstep::test {
 
@@ -21,6 +22,16 @@ inline Calibration nothing_fitted() { return {}; }
 
 inline Machine toy(std::int64_t ipus) {
   return load_machine(ipus == 8 ? nlohmann::json("toy") : nlohmann::json{{"base", "toy"}, {"partition", ipus}}, "test");
+}
+
+// A GPT of so many layers with Adam: four heads, one sample of `length` tokens.
+inline Graph small_gpt(std::int64_t layers, std::int64_t hidden, std::int64_t length, std::int64_t vocabulary) {
+  TransformerSpec spec = transformer_spec("gpt2-small");
+  spec.layers = layers, spec.hidden = hidden, spec.heads = 4, spec.ffn = 4 * hidden, spec.vocabulary = vocabulary;
+  spec.sequence_length = spec.positions = length;
+  Graph graph = build(spec, 1, DType::fp16);
+  add_optimizer(graph, add_gradients(graph), OptimizerSpec{.kind = "adam"});
+  return graph;
 }
 
 // A finished graph with its splits and table.

@@ -25,14 +25,6 @@ class Explanations : public ::testing::TestWithParam<std::string> {
     for (const QString& path : walk_reports(GetParam())) ASSERT_TRUE(session_.open(path)) << path.toStdString();
     session_.setCurrent(0);
   }
-  std::unique_ptr<View> shown(const ViewDef& def) {
-    std::unique_ptr<View> view(def.make(session_, nullptr));
-    view->setAttribute(Qt::WA_DontShowOnScreen);
-    view->resize(1116, 632);
-    view->show();
-    QCoreApplication::processEvents();
-    return view;
-  }
   Session session_;
 };
 
@@ -70,7 +62,7 @@ void check_model(const QAbstractItemModel& model, const std::string& id) {
 
 TEST_P(Explanations, EveryColumnOfEveryTableHasOne) {
   for (const ViewDef& def : all_views()) {
-    const auto view = shown(def);
+    const auto view = shown(def, session_);
     for (const NamedTable& table : view->tables())
       check_model(*table.model, std::string(def.id) + '/' + table.name.toStdString());
     for (const QAbstractItemView* table : view->findChildren<QAbstractItemView*>()) {
@@ -89,7 +81,7 @@ TEST_P(Explanations, EveryPaintedNumberHasOne) {
   key.setContents(key_numbers_table(session_.report()));
   waterfall.setContents(waterfall_table(session_.report()));
   for (const ViewDef& def : all_views()) {
-    const auto view = shown(def);
+    const auto view = shown(def, session_);
     for (const PaintedText& painted : painted_texts(*view)) {
       if (!number.match(painted.text).hasMatch()) continue;
       const QPoint at = (painted.ink & painted.clip).center().toPoint();

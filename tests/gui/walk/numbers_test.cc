@@ -33,14 +33,6 @@ class Walk : public ::testing::TestWithParam<std::string> {
     numbers_.done();
     session_.setCurrent(0);
   }
-  std::unique_ptr<View> shown(const ViewDef& def) {
-    std::unique_ptr<View> view(def.make(session_, nullptr));
-    view->setAttribute(Qt::WA_DontShowOnScreen);
-    view->resize(1116, 632);
-    view->show();
-    QCoreApplication::processEvents();
-    return view;
-  }
 
   Session session_;
   ReportNumbers numbers_;
@@ -53,7 +45,7 @@ bool is_number(const QVariant& v) {
 
 TEST_P(Walk, EveryNumberOfATableIsTheReports) {
   for (const ViewDef& def : all_views()) {
-    const auto view = shown(def);
+    const auto view = shown(def, session_);
     for (const NamedTable& named : view->tables()) {
       const SeenTable table{std::string(def.id) + "/" + named.name.toStdString(), named.model};
       const std::string printed = std::string(def.id) == "compare" ? two_ : walk_json(session_.paths()[0]);
@@ -162,7 +154,7 @@ bool is_folded(const QString& text, const report::Index& index) {
 TEST_P(Walk, EveryPaintedNumberIsInATableOrTheIndex) {
   const report::Index& index = session_.report()->index();
   for (const ViewDef& def : all_views()) {
-    const auto view = shown(def);
+    const auto view = shown(def, session_);
     Painted known;
     for (int i = 0; i < session_.paths().size(); ++i) known.add_index(session_.reportAt(i)->index());
     for (const NamedTable& table : view->tables()) known.add_table(*table.model);
@@ -186,7 +178,7 @@ TEST_P(Walk, EveryPaintedNumberIsInATableOrTheIndex) {
 
 TEST_P(Walk, EveryTableIsAModel) {
   for (const ViewDef& def : all_views()) {
-    const auto view = shown(def);
+    const auto view = shown(def, session_);
     for (const NamedTable& table : view->tables()) {
       QAbstractItemModelTester tester(const_cast<QAbstractItemModel*>(table.model),
                                       QAbstractItemModelTester::FailureReportingMode::Fatal);

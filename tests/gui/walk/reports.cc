@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/gui/walk/reports.h"
 
+#include <QCoreApplication>
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
@@ -27,6 +28,15 @@ std::string walk_json(const QString& report) {
   const QFileInfo info(report);
   QFile file(info.path() + '/' + info.completeBaseName() + ".json");
   return file.open(QIODevice::ReadOnly) ? file.readAll().toStdString() : std::string();
+}
+
+std::unique_ptr<View> shown(const ViewDef& def, Session& session) {
+  std::unique_ptr<View> view(def.make(session, nullptr));
+  view->setAttribute(Qt::WA_DontShowOnScreen);
+  view->resize(1116, 632);
+  view->show();
+  QCoreApplication::processEvents();
+  return view;
 }
 
 void keep_picture(QWidget& widget, const QString& name) {

@@ -4,8 +4,11 @@
 
 #include <QStringList>
 #include <QWidget>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "gui/view.h"
 
 namespace superstep::gui {
 
@@ -14,6 +17,9 @@ std::vector<std::string> walk_names();
 QStringList walk_reports(const std::string& name);
 // What the program printed with --json when it wrote the report; empty for the empty one.
 std::string walk_json(const QString& report);
+
+// The view as it stands in a window of 1280 x 720, seen by nobody.
+std::unique_ptr<View> shown(const ViewDef& def, Session& session);
 
 // Writes a picture of the widget into the folder of pictures, by its size and scale: for looking at.
 void keep_picture(QWidget& widget, const QString& name);
