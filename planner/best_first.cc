@@ -107,7 +107,7 @@ void BestFirst::order_cells() {
     const std::int64_t least = options_.defaults ? 0 : bounds_.quick(cell);
     const bool opens = least < INT64_MAX && (options_.rank_of > 0 || !dominated[i]);  // a rank counts all
     (opens ? cells_ : held_back_).push_back({least, cell});
-    if (!opens) stats_.pruned += count_settings(job_, cell, options_.defaults);
+    if (!opens) stats_.pruned += cell.settings;
   }
   if (cells_.empty() && !held_back_.empty() && options_.explain) cells_.push_back(widest());
   std::stable_sort(cells_.begin(), cells_.end(),
@@ -122,7 +122,7 @@ BestFirst::BoundedCell BestFirst::widest() {
         return sa != sb ? sa < sb : a.cell.micro_batch > b.cell.micro_batch;
       });
   const BoundedCell out = *widest;
-  stats_.pruned -= count_settings(job_, out.cell, options_.defaults);
+  stats_.pruned -= out.cell.settings;
   held_back_.erase(widest);
   return out;
 }
@@ -140,8 +140,7 @@ std::vector<SearchedCell> BestFirst::searched_cells() const {
     const double seconds = static_cast<double>(least) / job_.machine.chip.clock.value;
     const bool fits = least < INT64_MAX;
     if (!fits && fate != Fate::opened) fate = Fate::does_not_fit;
-    out.push_back({c.mesh, c.stages, c.replicas, c.micro_batch, c.accumulation, c.placement,
-                   count_settings(job_, c, options_.defaults),
+    out.push_back({c.mesh, c.stages, c.replicas, c.micro_batch, c.accumulation, c.placement, c.groups, c.settings,
                    fits ? static_cast<double>(c.micro_batch * c.accumulation * c.replicas) / seconds : 0, fate});
   };
   for (const BoundedCell& c : cells_) add(c.cell, c.least, c.opened ? Fate::opened : Fate::excluded);
@@ -204,7 +203,7 @@ void BestFirst::sweep(const Sweep& how) {
 }
 
 void BestFirst::leave(const Open& o) {
-  const double size = o.branch.parts ? o.branch.size : count_settings(job_, cells_[o.cell].cell, options_.defaults);
+  const double size = o.branch.parts ? o.branch.size : cells_[o.cell].cell.settings;
   if (!how_.front) stats_.pruned += size;
   if (!stopped_ || options_.rank_of == 0 || o.bound <= options_.rank_of) return;
   const std::vector<std::string> kinds =

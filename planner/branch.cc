@@ -67,8 +67,13 @@ Ends ends(const std::vector<SettingSpace>& caps) {
 std::shared_ptr<SettingParts> parts_of(Tables& tables, const SettingSpace& space, const SettingSpace& tightest) {
   const Plan& common = space.common;
   const UnitTable &table = tables.table(table_key(common)), &lean = tables.table(table_key(tightest.common));
-  const ShardCosts& costs = tables.shard_costs(common.replicas, common.strides().replica);
+  const ShardCosts& costs = tables.shard_costs(replicas_of(common));
   auto parts = std::make_shared<SettingParts>(table, lean, costs, space, tables.job().optimizer);
+  if (space.groups_matter) {
+    Replicas consecutive = replicas_of(common);
+    consecutive.groups = ShardGroups::consecutive;
+    parts->drop_idle_groups(tables.shard_costs(consecutive));
+  }
   parts->drop_dominated();
   return parts;
 }
@@ -81,6 +86,7 @@ Branches one_by_one(Tables& tables, const std::vector<SettingSpace>& caps) {
     out.left_out += space.size();
     if (!seen.insert(fingerprint(tables.table(table_key(space.common)), space)).second) continue;
     const auto parts = parts_of(tables, space, space);
+    if (parts->space().size() == 0) continue;
     out.list.push_back({parts, parts->space().all(), parts->space().size(), nullptr});
     out.left_out -= out.list.back().size;
   }
@@ -92,6 +98,7 @@ Branches together(Tables& tables, const std::vector<SettingSpace>& caps) {
   const auto parts = parts_of(tables, loosest, tightest);
   double size = 0;
   for (const SettingSpace& space : caps) size += space.size();
+  if (parts->space().size() == 0) return {{}, size};  // nothing that orthogonal groups make faster
   return {{{parts, parts->space().all(), size, std::make_shared<Caps>(caps)}}, 0};
 }
 

@@ -138,9 +138,7 @@ CellBounds::Ways CellBounds::ways(const Cell& c) const {
   return out;
 }
 
-const ShardCosts& CellBounds::shard_costs(const Cell& c) const {
-  return tables_.shard_costs(c.replicas, c.strides().replica);
-}
+const ShardCosts& CellBounds::shard_costs(const Cell& c) const { return tables_.shard_costs(c.replica_groups()); }
 
 // By the sharding degree for which it is least, from where shards come in at `rate` bytes per second.
 double CellBounds::cheapest_load(const Cell& c, double rate) const {
@@ -166,7 +164,7 @@ std::int64_t CellBounds::quick(const Cell& cell) {
   const std::vector<Unit>& list = units(cell.micro_batch);
   if (!holds_largest(list, cell)) return INT64_MAX;
   const std::int64_t t = cell.mesh.size(), tiles = job_.machine.chip.tiles;
-  const auto [it, fresh] = ways_.try_emplace({cell.replicas, cell.strides().replica});
+  const auto [it, fresh] = ways_.try_emplace(cell.replica_groups());
   if (fresh) it->second = ways(cell);
   PhaseNumbers m = empty_numbers(cell);
   m.units.resize(list.size());
@@ -206,8 +204,8 @@ bool CellBounds::is_dominated(const Cell& cell, const Cell& other) const {
 }
 
 std::vector<bool> CellBounds::dominated(const std::vector<Cell>& cells) const {
-  using Degrees = std::tuple<TensorParallel, std::int64_t, std::int64_t>;
-  const auto degrees_of = [](const Cell& c) { return Degrees(c.mesh, c.stages, c.replicas); };
+  using Degrees = std::tuple<TensorParallel, std::int64_t, std::int64_t, ShardGroups>;
+  const auto degrees_of = [](const Cell& c) { return Degrees(c.mesh, c.stages, c.replicas, c.groups); };
   std::map<Degrees, std::map<Placement, Cell>> placed;  // m and g make no difference
   for (const Cell& c : cells) placed[degrees_of(c)].try_emplace(c.placement, c);
   std::map<std::pair<Degrees, Placement>, bool> known;
@@ -294,7 +292,7 @@ PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, const Ends& ends) {
   const UnitTable& table = tables_.table(ends.fastest);
   std::vector<const UnitTable*> lean;
   for (const TableKey& key : ends.leanest) lean.push_back(&tables_.table(key));
-  const Ways& ways = ways_.at({c.replicas, c.strides().replica});
+  const Ways& ways = ways_.at(c.replica_groups());
   const Chip& chip = job_.machine.chip;
   const std::int64_t room = (chip.tile_memory - chip.control_code).value;
   PhaseNumbers m = empty_numbers(c);

@@ -44,7 +44,7 @@ class CellBounds {
   struct Ways {
     double move = 0, load = 0, update = 0;
   };
-  std::map<std::pair<std::int64_t, std::int64_t>, Ways> ways_;  // by replicas and their stride
+  std::map<Replicas, Ways> ways_;
 
   const std::vector<Unit>& units(std::int64_t micro_batch);
   bool holds_largest(const std::vector<Unit>& units, const Cell& cell) const;

@@ -46,6 +46,8 @@ class PinnedInFull {
     p.replicated_tensor_sharding = {only(pins_.rts_weights, "replicated_tensor_sharding/weights"),
                                     only(pins_.rts_gradients, "replicated_tensor_sharding/gradients"),
                                     only(pins_.rts_optimizer_state, "replicated_tensor_sharding/optimizer_state")};
+    if (!pins_.rts_groups.empty())
+      p.replicated_tensor_sharding.groups = only(pins_.rts_groups, "replicated_tensor_sharding/groups");
     p.activation_sharding = only(pins_.activation_sharding, "activation_sharding");
     p.location = {only(pins_.weights, "location/weights"), only(pins_.gradients, "location/gradients"),
                   only(pins_.optimizer_state, "location/optimizer_state"),

@@ -40,6 +40,8 @@ const std::vector<std::pair<std::string, PhaseOrder>> kOrders = {{"phase_outer",
 const std::vector<std::pair<std::string, Placement>> kPlacementNames = {
     {"t-p-r", Placement::t_p_r}, {"p-t-r", Placement::p_t_r}, {"t-r-p", Placement::t_r_p},
     {"p-r-t", Placement::p_r_t}, {"r-t-p", Placement::r_t_p}, {"r-p-t", Placement::r_p_t}};
+const std::vector<std::pair<std::string, ShardGroups>> kShardGroups = {{"consecutive", ShardGroups::consecutive},
+                                                                       {"orthogonal", ShardGroups::orthogonal}};
 const std::vector<std::pair<std::string, ActivationSharding>> kActivationShardings = {
     {"none", ActivationSharding::none},
     {"stored", ActivationSharding::stored},
@@ -213,6 +215,7 @@ void read_sharding(JsonReader r, Pins& pins) {
   if (r.has("weights")) pins.rts_weights = integer_pin(r, "weights");
   if (r.has("gradients")) pins.rts_gradients = integer_pin(r, "gradients");
   if (r.has("optimizer_state")) pins.rts_optimizer_state = integer_pin(r, "optimizer_state");
+  if (r.has("groups")) pins.rts_groups = name_pin(r, "groups", kShardGroups);
   r.finish();
 }
 

@@ -46,6 +46,7 @@ struct Pins {
   std::vector<PhaseOrder> phase_order;
   std::optional<IntegerPin> phase_groups, prefetch_depth;
   std::optional<IntegerPin> rts_weights, rts_gradients, rts_optimizer_state;
+  std::vector<ShardGroups> rts_groups;
   std::vector<ActivationSharding> activation_sharding;
   std::vector<Location> weights, gradients, optimizer_state, activations, code;  // empty: free
   std::vector<LoadSchedule> load;

@@ -33,6 +33,8 @@ std::vector<std::string> mechanisms_not_measured(const Plan& p, const Machine& m
   if (p.phased()) out.push_back("phased execution");
   if (p.tensor_parallel.size() > 1) out.push_back("tensor parallelism");
   if (p.placement != Placement::t_p_r) out.push_back("placement " + std::string(name_of(p.placement)));
+  if (p.replicated_tensor_sharding.groups != ShardGroups::consecutive)
+    out.push_back("shards in groups that are " + std::string(name_of(p.replicated_tensor_sharding.groups)));
   if (p.location.weights != Location::in_processor && !p.phased()) out.push_back("weights outside the processor");
   if (p.replicated_tensor_sharding.weights > 1) out.push_back("sharded weights");
   if (p.replicated_tensor_sharding.gradients > 1) out.push_back("sharded gradients");

@@ -30,13 +30,14 @@ struct Candidate {
   bool fits = false;
 };
 
-// A (t, p, r, m, g) and its placement with all its settings.
+// A (t, p, r, m, g), its placement and groups of shards, with all its settings.
 struct SearchedCell {
   // excluded: by its bound; dominated: no plan is faster than with another placement.
   enum class Fate : std::uint8_t { opened, excluded, dominated, does_not_fit };
   TensorParallel mesh;
   std::int64_t stages = 1, replicas = 1, micro_batch = 1, accumulation = 1;
   Placement placement = Placement::t_p_r;
+  ShardGroups groups = ShardGroups::consecutive;
   double settings = 0;
   double bound = 0;  // samples per second that none of its plans exceeds; 0: none fits
   Fate fate = Fate::excluded;

@@ -68,17 +68,19 @@ void add_candidates(ReportWriter& writer, const std::vector<Candidate>& all, dou
 
 void add_cells(ReportWriter& writer, const std::vector<SearchedCell>& cells) {
   static constexpr const char* kFates[] = {"opened", "excluded", "dominated", "does not fit"};
-  Texts meshes, placements, fates;
+  Texts meshes, placements, groups, fates;
   std::vector<double> settings, bounds;
   for (const SearchedCell& c : cells) {
     meshes.push_back(std::to_string(c.mesh.t1) + (c.mesh.t2 > 1 ? "x" + std::to_string(c.mesh.t2) : ""));
     placements.emplace_back(name_of(c.placement));
+    groups.emplace_back(name_of(c.groups));
     fates.emplace_back(kFates[static_cast<std::size_t>(c.fate)]);
     settings.push_back(c.settings);
     bounds.push_back(c.bound);
   }
   writer.add_texts("cell.tensor_parallel", meshes);
   writer.add_texts("cell.placement", placements);
+  writer.add_texts("cell.shard_groups", groups);
   writer.add_texts("cell.fate", fates);
   writer.add_reals("cell.settings", "index", settings);
   writer.add_reals("cell.bound", "per second", bounds);

@@ -16,7 +16,7 @@ std::int64_t shard_of(std::int64_t bytes, std::int64_t degree) { return ceil_div
 Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& optimizer, bool phased) {
   const ReplicatedTensorSharding& shards = plan.replicated_tensor_sharding;
   const std::set<std::int64_t> degrees = {1, shards.weights, shards.gradients, shards.optimizer_state};
-  const ShardCosts costs(table.model(), plan.replicas, plan.strides().replica, {degrees.begin(), degrees.end()});
+  const ShardCosts costs(table.model(), replicas_of(plan), {degrees.begin(), degrees.end()});
   const SettingParts parts(table, costs, SettingSpace::just(plan, phased, table.training()), optimizer);
   *this = parts.setting(parts.space().all());
 }

@@ -28,6 +28,9 @@ class SettingParts {
   // between fields, and in the values of other fields that it goes with. For every cut of a setting with such a value
   // there is one that fits as well and is no slower.
   void drop_dominated();
+  // Of a space whose groups matter: leaves out values that no setting is faster with than with consecutive groups,
+  // whose collectives cost `usual`; they are settings of another space.
+  void drop_idle_groups(const ShardCosts& usual);
 
   const SettingSpace& space() const { return space_; }
 
@@ -99,6 +102,8 @@ class SettingParts {
   bool no_worse_gradient(std::size_t a, std::size_t b) const;
   bool no_worse_state(std::size_t a, std::size_t b) const;
   bool has_lenders() const;
+  bool groups_help(const ShardCosts& usual, std::size_t weight, std::size_t gradient, std::size_t state) const;
+  bool groups_help_updates(const ShardCosts& usual, std::size_t weight, std::size_t gradient, std::size_t state) const;
   void erase(Axis axis, std::size_t value);
 };
 

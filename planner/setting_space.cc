@@ -41,8 +41,9 @@ std::array<std::size_t, SettingSpace::kAxes> SettingSpace::lengths() const {
 }
 
 bool SettingSpace::legal(const std::array<std::size_t, kAxes>& v) const {
-  return go_together(weights[v[kWeight]], states[v[kState]]) &&
-         take_gradients(gradients[v[kGradient]], states[v[kState]]);
+  const Storage &weight = weights[v[kWeight]], &gradient = gradients[v[kGradient]], &state = states[v[kState]];
+  const bool whole = is_whole(weight) && is_whole(gradient) && is_whole(state);
+  return go_together(weight, state) && take_gradients(gradient, state) && !(groups_matter && whole);
 }
 
 Plan SettingSpace::plan(const std::array<std::size_t, kAxes>& v) const {
@@ -53,7 +54,8 @@ Plan SettingSpace::plan(const std::array<std::size_t, kAxes>& v) const {
   p.location.weights = weights[v[kWeight]].at;
   p.location.gradients = gradients[v[kGradient]].at;
   p.location.optimizer_state = states[v[kState]].at;
-  p.replicated_tensor_sharding = {weights[v[kWeight]].degree, gradients[v[kGradient]].degree, states[v[kState]].degree};
+  p.replicated_tensor_sharding = {weights[v[kWeight]].degree, gradients[v[kGradient]].degree, states[v[kState]].degree,
+                                  common.replicated_tensor_sharding.groups};
   p.prefetch_depth = prefetch_depths[v[kPrefetchDepth]];
   return p;
 }
@@ -79,12 +81,18 @@ std::vector<std::string> SettingSpace::kinds(const Part& part) const {
 double SettingSpace::size(const Part& part) const {
   double stored = 0;
   for (std::size_t s = part.begin[kState]; s < part.end[kState]; ++s) {
-    std::int64_t with_weights = 0, with_gradients = 0;
-    for (std::size_t w = part.begin[kWeight]; w < part.end[kWeight]; ++w)
+    std::int64_t with_weights = 0, whole_weights = 0, with_gradients = 0, whole_gradients = 0;
+    for (std::size_t w = part.begin[kWeight]; w < part.end[kWeight]; ++w) {
       with_weights += go_together(weights[w], states[s]) ? 1 : 0;
-    for (std::size_t g = part.begin[kGradient]; g < part.end[kGradient]; ++g)
+      whole_weights += go_together(weights[w], states[s]) && is_whole(weights[w]) ? 1 : 0;
+    }
+    for (std::size_t g = part.begin[kGradient]; g < part.end[kGradient]; ++g) {
       with_gradients += take_gradients(gradients[g], states[s]) ? 1 : 0;
+      whole_gradients += take_gradients(gradients[g], states[s]) && is_whole(gradients[g]) ? 1 : 0;
+    }
     stored += static_cast<double>(with_weights) * static_cast<double>(with_gradients);
+    if (groups_matter && is_whole(states[s]))
+      stored -= static_cast<double>(whole_weights) * static_cast<double>(whole_gradients);
   }
   double size = stored;
   for (const Axis a : {kLoad, kStash, kPrefetchDepth}) size *= static_cast<double>(part.end[a] - part.begin[a]);

@@ -36,6 +36,7 @@ struct SettingSpace {
   Plan common;          // every field but the cuts and those of the lists
   bool phased = false;  // cut into phases, or into the stages of one pipeline
   bool training = true;
+  bool groups_matter = false;  // only settings that other groups of shards would change: a degree between 1 and r
   std::vector<LoadSchedule> loads;
   std::vector<Stash> stashes;  // all or none of them `throughout`
   std::vector<Storage> weights, gradients, states;
@@ -56,6 +57,8 @@ struct SettingSpace {
   bool take_gradients(const Storage& gradient, const Storage& state) const {
     return !training || gradient.degree == 1 || state.degree == 1 || gradient.degree == state.degree;
   }
+  // Whether all replicas share a tensor, or none do: it is in the same place whatever the groups of shards.
+  bool is_whole(const Storage& s) const { return s.degree == 1 || s.degree == common.replicas; }
   bool legal(const std::array<std::size_t, kAxes>& values) const;
   Plan plan(const std::array<std::size_t, kAxes>& values) const;
 

@@ -17,12 +17,11 @@ LinearCycles linear_collective(const CostModel& model, CollectiveKind kind, Grou
   return {one - per_byte * static_cast<double>(kLarge), per_byte};
 }
 
-ShardCosts::ShardCosts(const CostModel& model, std::int64_t replicas, std::int64_t replica_stride,
-                       std::vector<std::int64_t> degrees)
+ShardCosts::ShardCosts(const CostModel& model, const Replicas& replicas, std::vector<std::int64_t> degrees)
     : degrees_(std::move(degrees)) {
   std::vector<LinearCycles> over_shards;  // sums of shards joined across the groups that hold them
   for (const std::int64_t degree : degrees_) {
-    const GroupShape group{degree, replica_stride}, across{replicas / degree, replica_stride * degree};
+    const GroupShape group = replicas.group(degree), across = replicas.group(replicas.count, degree);
     gather_.push_back(linear_collective(model, CollectiveKind::all_gather, group));
     scatter_.push_back(linear_collective(model, CollectiveKind::reduce_scatter, group));
     over_shards.push_back(linear_collective(model, CollectiveKind::all_reduce, across));
@@ -39,8 +38,7 @@ ShardCosts::ShardCosts(const CostModel& model, std::int64_t replicas, std::int64
       join_.emplace_back();
       if (s <= other || degrees_[s] % degrees_[other] != 0) continue;
       const std::int64_t shards = degrees_[other];
-      join_.back() =
-          linear_collective(model, CollectiveKind::all_gather, {degrees_[s] / shards, replica_stride * shards});
+      join_.back() = linear_collective(model, CollectiveKind::all_gather, replicas.group(degrees_[s], shards));
       join_.back().per_byte /= static_cast<double>(shards);
     }
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/cost/cost.h"
+#include "model/lower/placement.h"
 
 namespace superstep {
 
@@ -21,10 +22,8 @@ LinearCycles linear_collective(const CostModel& model, CollectiveKind kind, Grou
 
 class ShardCosts {
  public:
-  // Of so many replicas that are `replica_stride` IPUs apart, for these degrees: ascending divisors of the replicas,
-  // from 1.
-  ShardCosts(const CostModel& model, std::int64_t replicas, std::int64_t replica_stride,
-             std::vector<std::int64_t> degrees);
+  // For these degrees: ascending divisors of the replicas, from 1.
+  ShardCosts(const CostModel& model, const Replicas& replicas, std::vector<std::int64_t> degrees);
 
   // Where a degree stands among them: what the others ask for.
   std::size_t of(std::int64_t degree) const;

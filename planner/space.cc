@@ -206,6 +206,18 @@ std::vector<Placement> legal_placements(const Job& job, bool defaults, std::int6
   return out;
 }
 
+// What the cells of these degrees draw from. Where both are searched, orthogonal groups are for what they change.
+std::vector<ShardGroups> shard_groups(const Job& job, bool defaults, std::int64_t r) {
+  using enum ShardGroups;
+  if (divisors(r).size() <= 2) return {consecutive};
+  std::vector<ShardGroups> out = {consecutive, orthogonal};
+  const std::vector<ShardGroups>& pinned = job.pins.rts_groups;
+  std::erase_if(out, [&](ShardGroups groups) {
+    return pinned.empty() ? defaults && groups == orthogonal : std::ranges::count(pinned, groups) == 0;
+  });
+  return out;
+}
+
 std::vector<Cell> all_cells(const Job& job, bool defaults) {
   const std::vector<TensorParallel> mesh_list = meshes(job);
   std::vector<Cell> out;
@@ -215,8 +227,14 @@ std::vector<Cell> all_cells(const Job& job, bool defaults) {
       if (!allows(job.pins.pipeline_stages, p) || !allows(job.pins.replicas, r)) continue;
       if (t.size() * p > job.machine.control_domain_ipus) continue;
       if (job.machine.power_of_two_ipus && ((t.size() * p) & (t.size() * p - 1)) != 0) continue;
-      for (const Placement placement : legal_placements(job, defaults, t.size(), p, r))
-        micro_batches(job, {t, p, r, 1, 1, placement}, out);
+      const std::vector<ShardGroups> all_groups = shard_groups(job, defaults, r);
+      for (const Placement placement : legal_placements(job, defaults, t.size(), p, r)) {
+        for (const ShardGroups groups : all_groups) {
+          Cell cell{t, p, r, 1, 1, placement, groups, groups != all_groups[0]};
+          cell.settings = count_settings(job, cell, defaults);  // whatever m and g are
+          if (!cell.groups_matter || cell.settings > 0) micro_batches(job, cell, out);
+        }
+      }
     }
   }
   if (out.empty()) no_cells(job, mesh_list);
@@ -242,12 +260,15 @@ std::vector<SpaceField> describe_space(const Job& job, std::int64_t statistics_g
   }
   std::vector<std::int64_t> ps, rs, ms, gs;
   std::set<Placement> placed;
+  std::set<ShardGroups> grouped;
   for (const Cell& c : cells(job, statistics_group)) {
     ps.push_back(c.stages), rs.push_back(c.replicas), ms.push_back(c.micro_batch), gs.push_back(c.accumulation);
     placed.insert(c.placement);
+    grouped.insert(c.groups);
   }
-  std::vector<std::string_view> orders;
+  std::vector<std::string_view> orders, groups;
   for (const Placement placement : placed) orders.push_back(name_of(placement));
+  for (const ShardGroups g : grouped) groups.push_back(name_of(g));
   auto unique = [](std::vector<std::int64_t> v) {
     std::sort(v.begin(), v.end());
     v.erase(std::unique(v.begin(), v.end()), v.end());
@@ -274,7 +295,8 @@ std::vector<SpaceField> describe_space(const Job& job, std::int64_t statistics_g
   f.push_back(
       {"replicated_tensor_sharding",
        "every divisor of replicas: of optimizer_state; of weights with phases; of gradients in pipelines and with "
-       "micro_batch_outer"});
+       "micro_batch_outer; groups: " +
+           list(groups)});
   f.push_back({"activation_sharding", "none, stored, throughout"});
   f.push_back(
       {"location",

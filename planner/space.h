@@ -26,7 +26,11 @@ struct Cell {
   TensorParallel mesh;
   std::int64_t stages = 1, replicas = 1, micro_batch = 1, accumulation = 1;
   Placement placement = Placement::t_p_r;
+  ShardGroups groups = ShardGroups::consecutive;
+  bool groups_matter = false;  // only settings that differ with other groups
+  double settings = 0;         // of cells(): how many
   Strides strides() const { return superstep::strides(placement, mesh.size(), stages, replicas); }
+  Replicas replica_groups() const { return {replicas, strides().replica, groups}; }
 };
 
 // All legal cells, in canonical order. Throws Error when pins allow none, naming the pin. `statistics_group`: of the

@@ -2,6 +2,7 @@
 #include "planner/space_count.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -313,25 +314,35 @@ class SpaceCounter {
     const Integers of_weights = degrees(pins_.rts_weights, s.replicas, phased ? all : one);
     const Integers of_gradients = degrees(pins_.rts_gradients, s.replicas, gradients_leave ? all : one);
     const Integers of_states = degrees(pins_.rts_optimizer_state, s.replicas, all);
+    const std::int64_t groups = values(pins_.rts_groups, 2);
     Storage out;
     const std::int64_t both = std::ssize(weights) * std::ssize(gradients);
     const std::int64_t legal_both = legal(s, weights) * legal(s, gradients);
     // Without an optimizer there is no state, and one point for all its degrees and places.
+    // Groups of shards differ where some but not all replicas share something.
+    const auto ways = [&](std::int64_t w, std::int64_t g, std::int64_t o) {
+      const bool parted = std::ranges::any_of(std::array{w, g, o}, [&](auto d) { return d > 1 && d < s.replicas; });
+      return parted ? groups : 1;
+    };
     if (!training_) {
-      out.listed = out.products = both * std::ssize(of_weights) * std::ssize(of_gradients);
-      out.legal = legal_both * std::ssize(of_weights) * std::ssize(of_gradients);
+      for (std::int64_t w : of_weights) {
+        for (std::int64_t g : of_gradients) out.listed += both * ways(w, g, 1), out.legal += legal_both * ways(w, g, 1);
+      }
+      out.products = both * std::ssize(of_weights) * std::ssize(of_gradients) * groups;
       return out;
     }
     for (std::int64_t o : of_states) {
-      // A shard of the update lies inside a shard of the weights, and takes the gradients of just that shard.
-      const auto w = std::count_if(of_weights.begin(), of_weights.end(), [&](std::int64_t d) { return o % d == 0; });
-      const auto g = std::count_if(of_gradients.begin(), of_gradients.end(),
-                                   [&](std::int64_t d) { return d == 1 || o == 1 || d == o; });
-      out.listed += both * w * g * std::ssize(states);
-      out.legal += legal_both * w * g * legal(s, useful_states);
+      for (std::int64_t w : of_weights) {
+        for (std::int64_t g : of_gradients) {
+          // A shard of the update lies inside a shard of the weights, and takes the gradients of just that shard.
+          if (o % w != 0 || (g != 1 && o != 1 && g != o)) continue;
+          out.listed += both * ways(w, g, o) * std::ssize(states);
+          out.legal += legal_both * ways(w, g, o) * legal(s, useful_states);
+        }
+      }
     }
     out.products =
-        both * std::ssize(of_weights) * std::ssize(of_gradients) * std::ssize(of_states) * std::ssize(states);
+        both * std::ssize(of_weights) * std::ssize(of_gradients) * std::ssize(of_states) * std::ssize(states) * groups;
     return out;
   }
 

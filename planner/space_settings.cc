@@ -46,6 +46,8 @@ class SettingLists {
     p.pipeline_stages = c_.stages;
     p.replicas = c_.replicas;
     p.placement = c_.placement;
+    p.replicated_tensor_sharding.groups = c_.groups;
+    space_.groups_matter = c_.groups_matter;
     p.micro_batch = c_.micro_batch;
     p.gradient_accumulation = c_.accumulation;
     p.precision = pins_.precision;

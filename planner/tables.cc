@@ -82,7 +82,7 @@ struct Tables::State {
   Lazy<MeshKey, GraphSharding> shardings;
   Lazy<std::int64_t, SharedCosts> shared;  // by compute tiles
   Lazy<UnitKey, UnitTable> tables;
-  Lazy<std::pair<std::int64_t, std::int64_t>, ShardCosts> shard_costs;  // by replicas and their stride
+  Lazy<Replicas, ShardCosts> shard_costs;
 };
 
 Tables::Tables(const Job& job, const CostModel& model, bool collapse)
@@ -156,10 +156,9 @@ const GraphFacts& Tables::facts(std::int64_t micro_batch) {
   return state_->graphs->by_micro_batch.get(micro_batch, make).facts;
 }
 
-const ShardCosts& Tables::shard_costs(std::int64_t replicas, std::int64_t replica_stride) {
-  return state_->shard_costs.get({replicas, replica_stride}, [&] {
-    return std::make_unique<ShardCosts>(model_, replicas, replica_stride, divisors(replicas));
-  });
+const ShardCosts& Tables::shard_costs(const Replicas& replicas) {
+  return state_->shard_costs.get(
+      replicas, [&] { return std::make_unique<ShardCosts>(model_, replicas, divisors(replicas.count)); });
 }
 
 namespace {

@@ -39,8 +39,7 @@ class Tables {
   const UnitTable& table(const TableKey& key);
   // Makes the tables of `keys` side by side, as long as `go_on` says so.
   void build(std::vector<TableKey> keys, int threads, const std::function<bool()>& go_on);
-  // Of so many replicas that are `replica_stride` IPUs apart.
-  const ShardCosts& shard_costs(std::int64_t replicas, std::int64_t replica_stride);
+  const ShardCosts& shard_costs(const Replicas& replicas);
   bool training() const;
   std::int64_t statistics_group();  // of the job's model
   const Job& job() const { return job_; }

@@ -38,6 +38,8 @@ void read_fields(LandscapePlan& plan) {
   plan.pipeline_stages = field_text(fields["pipeline_stages"]);
   plan.replicas = field_text(fields["replicas"]);
   if (fields.contains("placement")) plan.placement = field_text(fields["placement"]);
+  const QJsonObject sharding = fields["replicated_tensor_sharding"].toObject();
+  if (sharding.contains("groups")) plan.shard_groups = field_text(sharding["groups"]);
   plan.micro_batch = field_text(fields["micro_batch"]);
   plan.gradient_accumulation = field_text(fields["gradient_accumulation"]);
   plan.recompute = field_text(fields["recompute"]);
@@ -123,7 +125,8 @@ const std::vector<LandscapeColor>& landscape_colors() {
                                                   {"step time, ms", nullptr, 2},
                                                   {"fullest tile, KiB", nullptr, kTileAxis},
                                                   {"Streaming Memory per IPU, MiB", nullptr, 4},
-                                                  {"placement", &LandscapePlan::placement}};
+                                                  {"placement", &LandscapePlan::placement},
+                                                  {"groups of shards", &LandscapePlan::shard_groups}};
   return colors;
 }
 
@@ -268,6 +271,7 @@ TableContents landscape_table(const ReportPointer& report, std::shared_ptr<const
        [=](int row) { return grouped(plan(row).ipus()); },
        [=](int row) { return exact(plan(row).ipus()); }},
       {{"Placement", means::kPlacement}, false, [=](int row) { return at(row).placement; }},
+      {{"Groups of shards", means::kShardGroups}, false, [=](int row) { return at(row).shard_groups; }},
   };
   out.strong = [=](int row) { return at(row).shown; };
   out.tip = [=](int row) {

@@ -12,8 +12,9 @@
 
 namespace superstep::gui {
 
-// Of reports from before plans had one.
+// Of reports from before plans had them.
 inline constexpr const char* kUsualPlacement = "t-p-r";
+inline constexpr const char* kUsualShardGroups = "consecutive";
 
 struct LandscapePlan {
   const report::PlanSummary* summary = nullptr;
@@ -24,7 +25,7 @@ struct LandscapePlan {
   bool found = false;   // on the way: times and memory are the tables', nothing was lowered
   // Of plan_json; empty where it does not say.
   QString tensor_parallel = {}, pipeline_stages = {}, replicas = {}, micro_batch = {}, gradient_accumulation = {};
-  QString recompute = {}, phases = {}, placement = kUsualPlacement;
+  QString recompute = {}, phases = {}, placement = kUsualPlacement, shard_groups = kUsualShardGroups;
   Fit fit() const { return fit_of(*summary); }
 };
 

@@ -420,6 +420,9 @@ inline constexpr Meaning kRecomputeMode{"What forward passes are run again for: 
 inline constexpr Meaning kPlacement{"The order in which t, p and r count the IPUs along the ladder, innermost first.",
                                     "", "A pin of the job, or found by the search; t-p-r where a report does not say.",
                                     where::kSpace};
+inline constexpr Meaning kShardGroups{
+    "Which replicas share a tensor: those that follow each other (consecutive), or every n-th (orthogonal).", "",
+    "A pin of the job, or found by the search; consecutive where a report does not say.", where::kSpace};
 inline constexpr Meaning kIpus{"IPUs that the plan uses.", "IPUs", "t x p x r.", where::kSpace};
 inline constexpr Meaning kIs{"How the plan comes to the landscape.", "",
                              "shown, runner-up, on the Pareto line, or found on the way.", where::kSearch};
@@ -427,10 +430,10 @@ inline constexpr Meaning kSettings{"Settings of the cell: combinations of all ot
                                    "The product of the lists of values that may go together.", where::kSearch};
 inline constexpr Meaning kBound{"What none of the cell's plans exceeds; 0: none fits.", "samples/s",
                                 "Global batch over the least step time that its bound allows.", where::kSearch};
-inline constexpr Meaning kFate{
-    "What became of the cell.", "",
-    "opened: searched; excluded: by its bound; dominated: another placement is as good; or nothing fits.",
-    where::kSearch};
+inline constexpr Meaning kFate{"What became of the cell.", "",
+                               "opened: searched; excluded: by its bound; dominated: another placement is as good; "
+                               "or nothing fits.",
+                               where::kSearch};
 
 // Marks.
 inline constexpr Meaning kMark{"What was marked: the selection when the mark was made, by name.", "", "",

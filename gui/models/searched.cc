@@ -75,10 +75,14 @@ SearchedCells load_cells(const ReportFile& report) {
   c.gradient_accumulation = report.column_integers("cell.gradient_accumulation");
   c.settings = report.column_reals("cell.settings");
   c.bound = report.column_reals("cell.bound");
-  c.placement = {{std::string(kUsualPlacement)}, std::vector<std::uint32_t>(c.settings.size())};
-  if (report.has_column("cell.placement")) c.placement = report.column_texts("cell.placement");
-  check_rows(report, "cell", c.settings.size(), c.tensor_parallel, c.placement, c.fate, c.pipeline_stages, c.replicas,
-             c.micro_batch, c.gradient_accumulation, c.bound);
+  const auto texts = [&](const char* name, const char* usual) {
+    if (report.has_column(name)) return report.column_texts(name);
+    return TextColumn{{std::string(usual)}, std::vector<std::uint32_t>(c.settings.size())};
+  };
+  c.placement = texts("cell.placement", kUsualPlacement);
+  c.shard_groups = texts("cell.shard_groups", kUsualShardGroups);
+  check_rows(report, "cell", c.settings.size(), c.tensor_parallel, c.placement, c.shard_groups, c.fate,
+             c.pipeline_stages, c.replicas, c.micro_batch, c.gradient_accumulation, c.bound);
   return c;
 }
 
@@ -110,26 +114,28 @@ TableContents cells_table(std::shared_ptr<const SearchedCells> cells) {
   const auto at = [](int row) { return static_cast<std::size_t>(row); };
   TableContents out;
   out.rows = static_cast<int>(cells->size());
-  out.columns = {{{"t", means::kTensorParallel},
-                  true,
-                  [=](int row) { return text(cells->tensor_parallel[at(row)]).replace('x', " x "); }},
-                 number({"p", means::kPipelineStages}, &SearchedCells::pipeline_stages),
-                 number({"r", means::kReplicas}, &SearchedCells::replicas),
-                 {{"Placement", means::kPlacement}, false, [=](int row) { return text(cells->placement[at(row)]); }},
-                 number({"m", means::kMicroBatchSize}, &SearchedCells::micro_batch),
-                 number({"g", means::kAccumulation}, &SearchedCells::gradient_accumulation),
-                 {{"Settings", means::kSettings},
-                  true,
-                  [=](int row) { return count(cells->settings[at(row)]); },
-                  [=](int row) { return cells->settings[at(row)]; }},
-                 {{"At most, samples/s", means::kBound},
-                  true,
-                  [=](int row) {
-                    const double bound = cells->bound[at(row)];
-                    return bound > 0 ? fixed_decimals(bound, bound < 10 ? 3 : 1) : QString::fromUtf8("–");
-                  },
-                  [=](int row) { return cells->bound[at(row)]; }},
-                 {{"Fate", means::kFate}, false, [=](int row) { return text(cells->fate[at(row)]); }}};
+  out.columns = {
+      {{"t", means::kTensorParallel},
+       true,
+       [=](int row) { return text(cells->tensor_parallel[at(row)]).replace('x', " x "); }},
+      number({"p", means::kPipelineStages}, &SearchedCells::pipeline_stages),
+      number({"r", means::kReplicas}, &SearchedCells::replicas),
+      {{"Placement", means::kPlacement}, false, [=](int row) { return text(cells->placement[at(row)]); }},
+      {{"Groups of shards", means::kShardGroups}, false, [=](int row) { return text(cells->shard_groups[at(row)]); }},
+      number({"m", means::kMicroBatchSize}, &SearchedCells::micro_batch),
+      number({"g", means::kAccumulation}, &SearchedCells::gradient_accumulation),
+      {{"Settings", means::kSettings},
+       true,
+       [=](int row) { return count(cells->settings[at(row)]); },
+       [=](int row) { return cells->settings[at(row)]; }},
+      {{"At most, samples/s", means::kBound},
+       true,
+       [=](int row) {
+         const double bound = cells->bound[at(row)];
+         return bound > 0 ? fixed_decimals(bound, bound < 10 ? 3 : 1) : QString::fromUtf8("–");
+       },
+       [=](int row) { return cells->bound[at(row)]; }},
+      {{"Fate", means::kFate}, false, [=](int row) { return text(cells->fate[at(row)]); }}};
   out.tip = [=](int row) -> QString {
     const std::string& fate = cells->fate[at(row)];
     if (fate == "excluded") return "None of its plans can be faster than the best that was found.";
@@ -147,7 +153,7 @@ int cell_of(const SearchedCells& cells, const LandscapePlan& plan) {
     if (same(cells.pipeline_stages[i], plan.pipeline_stages) && same(cells.replicas[i], plan.replicas) &&
         same(cells.micro_batch[i], plan.micro_batch) &&
         same(cells.gradient_accumulation[i], plan.gradient_accumulation) && text(cells.tensor_parallel[i]) == mesh &&
-        text(cells.placement[i]) == plan.placement) {
+        text(cells.placement[i]) == plan.placement && text(cells.shard_groups[i]) == plan.shard_groups) {
       return static_cast<int>(i);
     }
   }

@@ -86,9 +86,14 @@ Cycles CostModel::collective(CollectiveKind kind, GroupShape group, Bytes bytes,
   return cycles(Seconds(seconds)) + (along ? Cycles(0) : machine_.links.external_sync);
 }
 
-// Latencies count members, so that rates decide where equally many are inside of a domain.
+// Latencies count members, so that rates decide where equally many are inside of a domain; between all across and all
+// inside latencies do as well.
 bool CostModel::is_no_faster(GroupShape a, GroupShape b) const {
   const CollectivePath of_a = path(a), of_b = path(b);
+  if (of_a.inside == 1 && of_b.domains == 1 && of_b.inside > 1) {
+    return machine_.gateway.latency >= machine_.links.hop_latency &&
+           of_a.gateway_rate * calibration_.gateway_factor <= of_b.ring_rate;
+  }
   return of_a.inside == of_b.inside && of_a.ring_rate <= of_b.ring_rate && of_a.gateway_rate <= of_b.gateway_rate;
 }
 

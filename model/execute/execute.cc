@@ -209,7 +209,7 @@ class Walk {
       std::vector<LocalPtr> slices;
       for (std::int64_t member : members) slices.push_back(runner_.resident(w, member, group, rank));
       cluster_.at(r, group, rank).gathered[w] =
-          std::make_shared<const Local>(join_weight_slices(slices, plan_.replicated_tensor_sharding, members));
+          std::make_shared<const Local>(join_weight_slices(slices, plan_, members));
     });
     return cluster_.at(0, group, 0).gathered.at(w)->values.info.bytes();
   }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "model/error.h"
+#include "model/lower/placement.h"
 
 namespace superstep {
 
@@ -34,27 +35,37 @@ void copy_slice(const Local& from, Local& to, std::int64_t k, std::int64_t degre
 }
 
 namespace {
-// An update makes one slice on each replica that shares it; a replica keeps every slice with the number of its own,
-// modulo the degree that weights are sharded by.
+// An update makes one slice on each replica that shares it.
 std::int64_t slices_of(const ReplicatedTensorSharding& sharding) {
   return std::max(sharding.weights, sharding.optimizer_state);
 }
+// The shard, of `degree`, that slice k lies in.
+std::int64_t shard_with(const Replicas& replicas, std::int64_t k, std::int64_t slices, std::int64_t degree) {
+  return replicas.shard_of(replicas.first_with(k, slices), degree);
+}
 }  // namespace
 
-void keep_weight_slices(Local& weight, const ReplicatedTensorSharding& sharding, std::int64_t replica) {
-  for (std::int64_t k = 0; k < slices_of(sharding); ++k) {
-    const Range slice = slice_of(weight, k, slices_of(sharding));
-    if (k % sharding.weights != replica % sharding.weights && !weight.region.empty())
+void keep_weight_slices(Local& weight, const Plan& plan, std::int64_t replica) {
+  const Replicas replicas = replicas_of(plan);
+  const std::int64_t slices = slices_of(plan.replicated_tensor_sharding),
+                     shards = plan.replicated_tensor_sharding.weights;
+  for (std::int64_t k = 0; k < slices; ++k) {
+    const Range slice = slice_of(weight, k, slices);
+    if (shard_with(replicas, k, slices, shards) != replicas.shard_of(replica, shards) && !weight.region.empty())
       poison(weight.values, slice.begin, slice.end);
   }
 }
 
-Local join_weight_slices(const std::vector<LocalPtr>& weights, const ReplicatedTensorSharding& sharding,
+Local join_weight_slices(const std::vector<LocalPtr>& weights, const Plan& plan,
                          const std::vector<std::int64_t>& members) {
+  const Replicas replicas = replicas_of(plan);
+  const std::int64_t slices = slices_of(plan.replicated_tensor_sharding),
+                     shards = plan.replicated_tensor_sharding.weights;
   Local all = *weights[0];
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    for (std::int64_t k = 0; k < slices_of(sharding); ++k) {
-      if (k % sharding.weights == members[i] % sharding.weights) copy_slice(*weights[i], all, k, slices_of(sharding));
+    for (std::int64_t k = 0; k < slices; ++k) {
+      if (shard_with(replicas, k, slices, shards) == replicas.shard_of(members[i], shards))
+        copy_slice(*weights[i], all, k, slices);
     }
   }
   return all;
@@ -66,6 +77,10 @@ std::vector<std::int64_t> replicas_with(const Plan& plan, GroupShape group, std:
   std::vector<std::int64_t> members;
   for (std::int64_t i = 0; i < group.size; ++i) members.push_back(first + i * stride);
   return members;
+}
+
+std::int64_t place_among(const Plan& plan, GroupShape group, std::int64_t r) {
+  return r / (group.stride / plan.strides().replica) % group.size;
 }
 
 namespace {
@@ -127,8 +142,8 @@ void exchange_accumulator(Cluster& cluster, const Plan& plan, std::int64_t group
     for (std::int64_t r = 0; r < cluster.replicas(); ++r) {
       Accumulator& accumulator = cluster.at(r, group, rank).accumulators.at(key);
       if (scatters && !exact)
-        keep_slice(accumulator.sum, r % among.size, among.size, in_loop ? Outside::zero : Outside::poison);
-      if (scatters) accumulator.slice = r % among.size, accumulator.slices = among.size;
+        keep_slice(accumulator.sum, place_among(plan, among, r), among.size, in_loop ? Outside::zero : Outside::poison);
+      if (scatters) accumulator.slice = place_among(plan, among, r), accumulator.slices = among.size;
       if (kind == CollectiveKind::all_gather) accumulator.slice = 0, accumulator.slices = 1;
     }
   }
@@ -147,10 +162,13 @@ void join_accumulator(const Accumulator& from, Accumulator& to) {
   }
 }
 
-Local join_slices(const std::vector<LocalPtr>& holders, std::int64_t degree) {
+Local join_slices(const std::vector<LocalPtr>& holders, const Plan& plan) {
+  const Replicas replicas = replicas_of(plan);
+  const std::int64_t slices = plan.replicated_tensor_sharding.optimizer_state;
   Local all = poisoned(holders[0]->values.info.type, holders[0]->region, holders[0]->on);
-  for (std::int64_t k = 0; k < degree; ++k) {
-    copy_slice(*holders[static_cast<std::size_t>(k) % holders.size()], all, k, degree);
+  for (std::int64_t k = 0; k < slices; ++k) {
+    const std::int64_t shard = shard_with(replicas, k, slices, std::ssize(holders));
+    copy_slice(*holders[static_cast<std::size_t>(shard)], all, k, slices);
   }
   return all;
 }

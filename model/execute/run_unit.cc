@@ -183,8 +183,8 @@ LocalPtr UnitRunner::resident(TensorId t, std::int64_t replica, std::int64_t gro
   Sharding on = sharding_.of(t);
   const Local whole{{}, whole_block(all.info.shape), all, nullptr};
   Local mine = cut(whole, shard_region(all.info.shape, on, cluster_.mesh(), rank), on);
-  if (!weight && update_shards() > 1) keep_slice(mine, replica % update_shards(), update_shards(), Outside::poison);
-  if (weight && sharding.weights > 1) keep_weight_slices(mine, sharding, replica);
+  if (!weight && update_shards() > 1) keep_slice(mine, update_shard(replica), update_shards(), Outside::poison);
+  if (weight && sharding.weights > 1) keep_weight_slices(mine, plan_, replica);
   return piece = std::make_shared<const Local>(std::move(mine));
 }
 
@@ -366,7 +366,7 @@ UnitRunner::Pieces UnitRunner::results(OpId op, std::span<const Step> steps, std
     const Block mine = rank_block(space, sharding, cluster_.mesh(), rank);
     std::vector<Block> parts = {mine};
     if (pass_ == Pass::update && update_shards() > 1 && !space.axes.empty()) {
-      parts = boxes_of(mine, axes, share_of({0, volume(mine)}, replica % update_shards(), update_shards()));
+      parts = boxes_of(mine, axes, share_of({0, volume(mine)}, update_shard(replica), update_shards()));
     }
     std::vector<LocalPtr> in;
     for (std::size_t k = 0; k < operands.size(); ++k) {

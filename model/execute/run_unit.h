@@ -12,6 +12,7 @@
 #include "model/execute/run_exact.h"
 #include "model/execute/standing.h"
 #include "model/execute/wiring.h"
+#include "model/lower/placement.h"
 
 namespace superstep {
 
@@ -73,6 +74,9 @@ class UnitRunner {
   std::int64_t number_of(std::int64_t replica) const { return replica * plan_.gradient_accumulation + micro_batch_; }
   KernelContext context_of(std::int64_t replica) const;
   std::int64_t update_shards() const { return plan_.replicated_tensor_sharding.optimizer_state; }
+  std::int64_t update_shard(std::int64_t replica) const {
+    return replicas_of(plan_).shard_of(replica, update_shards());
+  }
 
   const Program& program_;
   const Graph& graph_;

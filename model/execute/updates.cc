@@ -72,22 +72,24 @@ Array Updates::finished_summand(const Accumulator::Parts& parts, const Local& po
   return complete(*all) ? finished(graph_, *all, context_) : poison.values;
 }
 
-// A tensor of the update put together from slices over `holders` replicas and pieces over ranks.
-Array Updates::joined(TensorId t, std::int64_t group, std::int64_t holders) {
-  const std::int64_t shards = plan_.replicated_tensor_sharding.optimizer_state;
+// A tensor of the update put together from slices over `shards` replicas and pieces over ranks.
+Array Updates::joined(TensorId t, std::int64_t group, std::int64_t shards) {
+  const Replicas replicas = replicas_of(plan_);
   std::vector<LocalPtr> ranks;
   for (std::int64_t rank = 0; rank < cluster_.ranks(); ++rank) {
     std::vector<LocalPtr> slices;
-    for (std::int64_t r = 0; r < holders; ++r) slices.push_back(held(cluster_.at(r, group, rank).lasting, t));
+    for (std::int64_t k = 0; k < shards; ++k)
+      slices.push_back(held(cluster_.at(replicas.first_with(k, shards), group, rank).lasting, t));
     if (std::find(slices.begin(), slices.end(), nullptr) != slices.end())
       ranks.push_back(nullptr);
     else
-      ranks.push_back(std::make_shared<const Local>(join_slices(slices, shards)));
+      ranks.push_back(std::make_shared<const Local>(join_slices(slices, plan_)));
   }
   return assemble(graph_.info(t), ranks);
 }
 // New weights go to all replicas that took part in making them.
 void Updates::gather_weights(std::int64_t group, const Step& s) {
+  const Replicas replicas = replicas_of(plan_);
   const std::int64_t shards = plan_.replicated_tensor_sharding.optimizer_state;
   Bytes bytes(0);
   for (const auto& [old, made] : graph_.updates) {
@@ -99,7 +101,7 @@ void Updates::gather_weights(std::int64_t group, const Step& s) {
       for (std::int64_t r = 0; r < cluster_.replicas(); ++r) {
         Local all = *cluster_.at(r, group, rank).lasting.at(made);
         for (std::int64_t other : replicas_with(plan_, s.group, r)) {
-          copy_slice(*cluster_.at(other, group, rank).lasting.at(made), all, other % shards, shards);
+          copy_slice(*cluster_.at(other, group, rank).lasting.at(made), all, replicas.shard_of(other, shards), shards);
         }
         whole.push_back(std::make_shared<const Local>(std::move(all)));
       }

@@ -10,13 +10,13 @@ namespace {
 // Without shards every replica reduces all and updates all.
 void reduce_gradients(const Lowering& l, Node& to, Bytes gradient, const Cargo& cargo) {
   const std::int64_t shards = l.plan.replicated_tensor_sharding.optimizer_state, already = gradient_shards(l.plan);
-  const GroupShape replicas = replica_group(l.plan);
+  const Replicas replicas = replicas_of(l.plan);
   auto reduce = [&](const char* name, CollectiveKind kind, GroupShape group, Bytes bytes) {
     add_collective(to, name, kind, Term::gradient_collective, group, bytes, cargo);
   };
   const std::int64_t degree = std::max(shards, already);
-  const GroupShape group = shard_group(l.plan, degree), across{replicas.size / degree, group.stride * degree};
-  if (degree == 1) return reduce("all-reduce gradients", CollectiveKind::all_reduce, replicas, gradient);
+  const GroupShape group = replicas.group(degree), across = replicas.group(replicas.count, degree);
+  if (degree == 1) return reduce("all-reduce gradients", CollectiveKind::all_reduce, across, gradient);
   if (already == 1) reduce("reduce-scatter gradients", CollectiveKind::reduce_scatter, group, gradient);
   reduce("reduce gradients across groups", CollectiveKind::all_reduce, across, sharded(gradient, degree));
   if (shards == 1) reduce("gather gradients", CollectiveKind::all_gather, group, gradient);
@@ -66,9 +66,9 @@ void update_of(Lowering& l, Node& to, std::int64_t ipu, std::int64_t phase) {
   add_streamed(l, to, "store optimizer state", StepKind::store, state, l.plan.location.optimizer_state, states);
   const std::int64_t weight_shards = l.plan.replicated_tensor_sharding.weights;
   if (shards > weight_shards) {
-    const GroupShape group{shards / weight_shards, shard_group(l.plan, shards).stride * weight_shards};
-    add_collective(to, "gather new weights", CollectiveKind::all_gather, Term::gradient_collective, group,
-                   sharded(weights, weight_shards), {Data::new_weights, units});
+    add_collective(to, "gather new weights", CollectiveKind::all_gather, Term::gradient_collective,
+                   replicas_of(l.plan).group(shards, weight_shards), sharded(weights, weight_shards),
+                   {Data::new_weights, units});
   }
   add_streamed(l, to, "store weights", StepKind::store, sharded(weights, weight_shards), l.plan.location.weights,
                {Data::new_weights, units});

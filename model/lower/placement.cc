@@ -103,7 +103,20 @@ std::int64_t stash_depth(Schedule schedule, std::int64_t from_end) {
 }
 
 GroupShape mesh_of(const Plan& plan) { return {plan.tensor_parallel.size(), plan.strides().rank}; }
-GroupShape replica_group(const Plan& plan) { return {plan.replicas, plan.strides().replica}; }
-GroupShape shard_group(const Plan& plan, std::int64_t degree) { return {degree, plan.strides().replica}; }
+
+GroupShape Replicas::group(std::int64_t degree, std::int64_t part) const {
+  return {degree / part, stride * (groups == ShardGroups::consecutive ? part : count / degree)};
+}
+std::int64_t Replicas::shard_of(std::int64_t replica, std::int64_t degree) const {
+  return groups == ShardGroups::consecutive ? replica % degree : replica / (count / degree);
+}
+std::int64_t Replicas::first_with(std::int64_t shard, std::int64_t degree) const {
+  return groups == ShardGroups::consecutive ? shard : shard * (count / degree);
+}
+
+Replicas replicas_of(const Plan& plan) {
+  return {plan.replicas, plan.strides().replica, plan.replicated_tensor_sharding.groups};
+}
+GroupShape shard_group(const Plan& plan, std::int64_t degree) { return replicas_of(plan).group(degree); }
 
 }  // namespace superstep

@@ -63,8 +63,24 @@ inline Bytes sharded(Bytes bytes, std::int64_t degree) { return share(bytes, deg
 
 // All IPUs of a mesh: what crosses from stage to stage they may hold alike.
 GroupShape mesh_of(const Plan& plan);
-// Who takes part in a gradient exchange and in a sharding of the given degree: replicas of one stage and rank.
-GroupShape replica_group(const Plan& plan);
+
+// The replicas of one stage and rank, `stride` IPUs apart, and how they are divided where they share tensors. Degrees
+// divide their count.
+struct Replicas {
+  std::int64_t count = 1, stride = 1;
+  ShardGroups groups = ShardGroups::consecutive;
+
+  // Those that share a tensor, one of `degree` shards each. Or, of a tensor that `part` replicas share already: those
+  // that share what one of these has, where there are `degree` shards in all. With degree = count they are those that
+  // hold the same shard of `part`.
+  GroupShape group(std::int64_t degree, std::int64_t part = 1) const;
+  // Which shard a replica has, and the first replica that has a shard.
+  std::int64_t shard_of(std::int64_t replica, std::int64_t degree) const;
+  std::int64_t first_with(std::int64_t shard, std::int64_t degree) const;
+  friend auto operator<=>(const Replicas&, const Replicas&) = default;
+};
+Replicas replicas_of(const Plan& plan);
+// Who takes part in a sharding of the given degree.
 GroupShape shard_group(const Plan& plan, std::int64_t degree);
 
 }  // namespace superstep

@@ -23,6 +23,7 @@ std::string_view name_of(Placement v) {
   }
   return "";
 }
+std::string_view name_of(ShardGroups v) { return v == ShardGroups::consecutive ? "consecutive" : "orthogonal"; }
 std::string_view name_of(Schedule v) {
   return v == Schedule::sequential ? "sequential" : v == Schedule::interleaved ? "interleaved" : "grouped";
 }
@@ -118,8 +119,10 @@ nlohmann::json to_json(const Plan& plan) {
   j["phase_order"] = name_of(plan.phase_order);
   j["phase_groups"] = plan.phase_groups;
   const auto& rts = plan.replicated_tensor_sharding;
-  j["replicated_tensor_sharding"] = {
-      {"weights", rts.weights}, {"gradients", rts.gradients}, {"optimizer_state", rts.optimizer_state}};
+  j["replicated_tensor_sharding"] = {{"weights", rts.weights},
+                                     {"gradients", rts.gradients},
+                                     {"optimizer_state", rts.optimizer_state},
+                                     {"groups", name_of(rts.groups)}};
   j["activation_sharding"] = name_of(plan.activation_sharding);
   const Locations& l = plan.location;
   j["location"] = {{"weights", name_of(l.weights)},

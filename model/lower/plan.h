@@ -48,9 +48,13 @@ struct TensorParallel {
   friend auto operator<=>(const TensorParallel&, const TensorParallel&) = default;
 };
 
+// Which replicas share a tensor, a shard each: d of r that follow each other, or every (r / d)-th one.
+enum class ShardGroups : std::uint8_t { consecutive, orthogonal };
+
 // Shard degrees: 1 is unsharded. Each divides the IPUs that hold equal copies.
 struct ReplicatedTensorSharding {
   std::int64_t weights = 1, gradients = 1, optimizer_state = 1;
+  ShardGroups groups = ShardGroups::consecutive;
   friend bool operator==(const ReplicatedTensorSharding&, const ReplicatedTensorSharding&) = default;
 };
 
@@ -120,6 +124,7 @@ std::string label(const Plan& plan);
 nlohmann::json to_json(const Plan& plan);
 
 std::string_view name_of(Placement v);
+std::string_view name_of(ShardGroups v);
 std::string_view name_of(Schedule v);
 std::string_view name_of(Recompute v);
 std::string_view name_of(Location v);

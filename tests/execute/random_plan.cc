@@ -96,6 +96,7 @@ void draw_sharding(Dice& dice, Plan& plan) {
                             &plan.replicated_tensor_sharding.gradients, &plan.replicated_tensor_sharding.weights})
       *d = std::min<std::int64_t>(*d, 2);
   }
+  plan.replicated_tensor_sharding.groups = dice.of<ShardGroups>({ShardGroups::consecutive, ShardGroups::orthogonal});
   plan.activation_sharding = dice.of<ActivationSharding>(
       {ActivationSharding::none, ActivationSharding::none, ActivationSharding::stored, ActivationSharding::throughout});
 }

@@ -45,6 +45,7 @@ inline void add_search_example(ExampleReport& example, int found = 40) {
   };
   columns.add_texts("cell.tensor_parallel", std::vector<std::string>{"1", "1", "4x4"});
   columns.add_texts("cell.placement", std::vector<std::string>{"t-p-r", "p-r-t", "t-p-r"});
+  columns.add_texts("cell.shard_groups", std::vector<std::string>{"consecutive", "orthogonal", "consecutive"});
   columns.add_texts("cell.fate", std::vector<std::string>{"opened", "excluded", "does not fit"});
   columns.add_reals("cell.settings", "index", std::vector<double>{2000, 2500, 500});
   columns.add_reals("cell.bound", "per second", std::vector<double>{950.5, 300.25, 0});

@@ -92,8 +92,11 @@ TEST_F(Searched, TheCellsTableHasTheReportsNumbers) {
   }
   LandscapePlan plan;
   plan.tensor_parallel = "1", plan.pipeline_stages = "2", plan.replicas = "8", plan.micro_batch = "1";
-  plan.gradient_accumulation = "192", plan.placement = "p-r-t";
+  plan.gradient_accumulation = "192", plan.placement = "p-r-t", plan.shard_groups = "orthogonal";
   EXPECT_EQ(cell_of(*cells, plan), 1);
+  plan.shard_groups = "consecutive";
+  EXPECT_EQ(cell_of(*cells, plan), -1);
+  plan.shard_groups = "orthogonal";
   plan.placement = "t-p-r";
   EXPECT_EQ(cell_of(*cells, plan), -1);
 }

@@ -78,6 +78,35 @@ TEST(Placement, FurtherCopiesShareRails) {
   EXPECT_FALSE(model.is_no_faster(GroupShape{2, 1}, GroupShape{2, 4}));
 }
 
+// Twelve replicas two IPUs apart.
+TEST(Replicas, AreDividedIntoGroups) {
+  const Replicas near{12, 2, ShardGroups::consecutive}, far{12, 2, ShardGroups::orthogonal};
+  EXPECT_EQ(near.group(4), (GroupShape{4, 2}));  // 0 to 3
+  EXPECT_EQ(far.group(4), (GroupShape{4, 6}));   // 0, 3, 6 and 9
+  // Those that hold the same shard.
+  EXPECT_EQ(near.group(12, 4), (GroupShape{3, 8}));  // 0, 4 and 8
+  EXPECT_EQ(far.group(12, 4), (GroupShape{3, 2}));   // 0 to 2
+  // Shards over six within those over two.
+  EXPECT_EQ(near.group(6, 2), (GroupShape{3, 4}));  // 0, 2 and 4
+  EXPECT_EQ(far.group(6, 2), (GroupShape{3, 4}));   // 0, 2 and 4: of 0, 2, 4, 6, 8, 10 the first half
+}
+
+TEST(Replicas, HaveShardsByTheirPlaceInTheGroup) {
+  for (const ShardGroups groups : {ShardGroups::consecutive, ShardGroups::orthogonal}) {
+    const Replicas all{12, 1, groups};
+    for (const std::int64_t degree : {1, 2, 3, 4, 6, 12}) {
+      const GroupShape group = all.group(degree);
+      for (std::int64_t r = 0; r < all.count; ++r) {
+        EXPECT_EQ(all.shard_of(r, degree), r / group.stride % group.size) << name_of(groups) << " " << degree;
+        // A shard of the whole is a part of one shard of each degree.
+        const std::int64_t first = all.first_with(all.shard_of(r, degree), degree);
+        EXPECT_EQ(all.shard_of(first, degree), all.shard_of(r, degree));
+        EXPECT_LE(first, r);
+      }
+    }
+  }
+}
+
 void collect(const Node& node, const Program& program, std::vector<Step>& out) {
   if (node.kind == Node::Kind::step) out.push_back(node.step);
   if (node.kind == Node::Kind::call) {

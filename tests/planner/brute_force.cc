@@ -92,6 +92,7 @@ json draw_pins(Draw& draw, bool training) {
   maybe<json>(draw, 10, degrees, "weights", {1, 2, {1, 2}});
   maybe<json>(draw, 10, degrees, "gradients", {1, 2, {1, 2}});
   maybe<json>(draw, 10, degrees, "optimizer_state", {1, 2, {{"min", 2}}});
+  maybe<json>(draw, 30, degrees, "groups", {"consecutive", "orthogonal"});
   maybe<json>(draw, 70, plan, "prefetch_depth", {1, 1, 2, {1, 2}});
   return plan;
 }

@@ -16,8 +16,13 @@ using test::Draw;
 using test::World;
 
 Cell cell_of(const Plan& plan) {
-  return {plan.tensor_parallel, plan.pipeline_stages,       plan.replicas,
-          plan.micro_batch,     plan.gradient_accumulation, plan.placement};
+  return {plan.tensor_parallel,
+          plan.pipeline_stages,
+          plan.replicas,
+          plan.micro_batch,
+          plan.gradient_accumulation,
+          plan.placement,
+          plan.replicated_tensor_sharding.groups};
 }
 
 std::int64_t cycles_of(World& world, const Plan& plan) {

@@ -211,9 +211,8 @@ TEST(Search, WeightsOutsideAreOfPhases) {
         ++outside;
         EXPECT_NE(p.location.optimizer_state, Location::in_processor);
       }
-      const std::vector<Plan> defaults = settings(world.job, cell, true);
-      EXPECT_FALSE(defaults.empty());
     }
+    for (const Cell& cell : cells(world.job, 0, true)) EXPECT_FALSE(settings(world.job, cell, true).empty());
     EXPECT_EQ(inside > 0, places.is_array());
     EXPECT_GT(outside, 0);
   }

@@ -189,5 +189,61 @@ TEST(SettingParts, WhatIsLeftOutIsNoBetter) {
   EXPECT_LT(left, 0.2 * all);
 }
 
+bool has(const SettingSpace& space, const Plan& plan) {
+  const auto holds = [](const std::vector<Storage>& list, Location at, std::int64_t degree) {
+    return std::find(list.begin(), list.end(), Storage{at, degree}) != list.end();
+  };
+  const auto& rts = plan.replicated_tensor_sharding;
+  return holds(space.weights, plan.location.weights, rts.weights) &&
+         holds(space.gradients, plan.location.gradients, rts.gradients) &&
+         holds(space.states, plan.location.optimizer_state, rts.optimizer_state);
+}
+
+// Of sixteen IPUs in domains of as many. Some settings are faster with orthogonal groups, and stay.
+void check_groups(std::int64_t domain, int& left_out, int& faster) {
+  Draw draw(31 + domain);
+  const nlohmann::json machine = {
+      {"base", "ipu-pod16"}, {"override", {{"links", {{"domain_ipus", {{"value", domain}, {"source", "invented"}}}}}}}};
+  World world(
+      test::small_job("gpt2-small", {{"layers", 2}, {"hidden", 128}, {"heads", 4}, {"vocabulary", 4000}}, machine));
+  for (int k = 0; k < 60; ++k) {
+    Plan plan = k % 2 == 0 ? test::draw_phases(world, draw) : test::draw_pipeline(world, draw);
+    if (plan.replicas < 4) continue;
+    plan.replicated_tensor_sharding.groups = ShardGroups::consecutive;
+    const ShardCosts& usual = world.costs(plan);
+    plan.replicated_tensor_sharding.groups = ShardGroups::orthogonal;
+    SettingSpace space = around(world, plan, plan.phased());
+    space.groups_matter = true;
+    SettingParts parts(world.table(plan), world.costs(plan), space, world.job.optimizer);
+    parts.drop_idle_groups(usual);
+    SettingSpace bounds_space = space;
+    bounds_space.common.available_memory_proportion = kProportions.back();
+    Plan tightest = plan;
+    tightest.available_memory_proportion = kProportions.front();
+    SettingParts bounds(world.table(bounds_space.common), world.table(tightest), world.costs(plan), bounds_space,
+                        world.job.optimizer);
+    bounds.drop_idle_groups(usual);
+    for (int i = 0; i < 30; ++i) {
+      Plan drawn = space.plan(draw_values(space, space.all(), draw));
+      const auto cycles = [&](ShardGroups groups) {
+        drawn.replicated_tensor_sharding.groups = groups;
+        return evaluate(Setting(world.table(drawn), drawn, world.job.optimizer, drawn.phased()), drawn).cycles;
+      };
+      const std::int64_t far = cycles(ShardGroups::orthogonal), near = cycles(ShardGroups::consecutive);
+      faster += far < near ? 1 : 0;
+      if (has(parts.space(), drawn) && has(bounds.space(), drawn)) continue;
+      ++left_out;
+      EXPECT_GE(far, near) << domain << ": " << to_json(drawn).dump();
+    }
+  }
+}
+
+TEST(SettingParts, OrthogonalGroupsThatAreLeftOutAreNoFaster) {
+  int left_out = 0, faster = 0;
+  for (const std::int64_t domain : {16, 8, 4}) check_groups(domain, left_out, faster);
+  EXPECT_GT(left_out, 100);
+  EXPECT_GT(faster, 20);
+}
+
 }  // namespace
 }  // namespace superstep

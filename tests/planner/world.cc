@@ -66,6 +66,7 @@ Plan draw_common(World& world, Draw& draw) {
   rts.optimizer_state = draw.of(divisors_of(p.replicas));
   rts.weights = draw.chance(30) ? draw.of(divisors_of(rts.optimizer_state)) : 1;
   rts.gradients = draw.chance(30) ? rts.optimizer_state : 1;
+  rts.groups = draw.of<ShardGroups>({ShardGroups::consecutive, ShardGroups::orthogonal});
   p.activation_sharding = draw.of<ActivationSharding>(
       {ActivationSharding::none, ActivationSharding::stored, ActivationSharding::throughout});
   p.prefetch_depth = draw.of<std::int64_t>({1, 2});

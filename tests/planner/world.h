@@ -18,7 +18,7 @@ namespace superstep::test {
 struct World {
   explicit World(const nlohmann::json& json, const Calibration& calibration = load_calibration());
   const UnitTable& table(const Plan& plan) { return tables.table(table_key(plan)); }
-  const ShardCosts& costs(const Plan& plan) { return tables.shard_costs(plan.replicas, plan.strides().replica); }
+  const ShardCosts& costs(const Plan& plan) { return tables.shard_costs(replicas_of(plan)); }
   std::string problem(const Plan& plan);  // of check_plan
 
   Job job;
