@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "model/error.h"
+#include "planner/sqlite_statement.h"
 
 namespace superstep {
 namespace {
@@ -44,12 +45,6 @@ PlanStatus status_of(const std::string& name) {
   return PlanStatus::failed;
 }
 
-[[noreturn]] void fail(sqlite3* handle, const std::string& path) {
-  if (sqlite3_errcode(handle) == SQLITE_NOTADB)
-    throw Error(path, "found another kind of file, expected results of a sweep (SQLite), or no file");
-  throw Error(path, std::string("SQLite says: ") + sqlite3_errmsg(handle));
-}
-
 }  // namespace
 
 struct SweepStore::Database {
@@ -76,69 +71,13 @@ struct SweepStore::Database {
     throw Error(path, std::string("cannot be locked: ") + std::strerror(errno));
   }
   void run(const std::string& sql) const {
-    if (sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(handle, path);
+    if (sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail_as_sqlite(handle, path);
   }
 
   std::string path;
   sqlite3* handle = nullptr;
   int lock = -1;
 };
-
-namespace {
-
-// One statement; columns and parameters count in the order of the text.
-class Statement {
- public:
-  Statement(sqlite3* handle, const char* sql, const std::string& path) : handle_(handle), path_(path) {
-    check(sqlite3_prepare_v2(handle, sql, -1, &statement_, nullptr));
-  }
-  ~Statement() { sqlite3_finalize(statement_); }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-
-  Statement& operator<<(const std::string& text) {
-    check(sqlite3_bind_text(statement_, ++bound_, text.c_str(), static_cast<int>(text.size()), SQLITE_TRANSIENT));
-    return *this;
-  }
-  Statement& operator<<(std::int64_t v) {
-    check(sqlite3_bind_int64(statement_, ++bound_, v));
-    return *this;
-  }
-  Statement& operator<<(double v) {
-    check(sqlite3_bind_double(statement_, ++bound_, v));
-    return *this;
-  }
-  // Is there a (further) row?
-  bool step() {
-    const int code = sqlite3_step(statement_);
-    if (code != SQLITE_ROW && code != SQLITE_DONE) check(code);
-    read_ = 0;
-    return code == SQLITE_ROW;
-  }
-  std::string text() {
-    const auto* found = reinterpret_cast<const char*>(sqlite3_column_text(statement_, read_++));
-    return found ? found : "";
-  }
-  std::int64_t integer() { return sqlite3_column_int64(statement_, read_++); }
-  double number() { return sqlite3_column_double(statement_, read_++); }
-
- private:
-  void check(int code) const {
-    if (code != SQLITE_OK) fail(handle_, path_);
-  }
-  sqlite3* handle_;
-  const std::string& path_;
-  sqlite3_stmt* statement_ = nullptr;
-  int bound_ = 0, read_ = 0;
-};
-
-std::int64_t single_number(sqlite3* handle, const char* sql, const std::string& path) {
-  Statement s(handle, sql, path);
-  s.step();
-  return s.integer();
-}
-
-}  // namespace
 
 SweepRow row_of(std::int64_t item, std::string key, json grid, const PlannedJob& planned, double seconds) {
   SweepRow row;
@@ -165,7 +104,7 @@ SweepRow row_of(std::int64_t item, std::string key, json grid, const PlannedJob&
 SweepStore::SweepStore(const std::string& path) : path_(path), database_(new Database(path)) {
   Database& db = *database_;
   if (!path.empty()) db.take_lock();
-  if (sqlite3_open(path.empty() ? ":memory:" : path.c_str(), &db.handle) != SQLITE_OK) fail(db.handle, path_);
+  if (sqlite3_open(path.empty() ? ":memory:" : path.c_str(), &db.handle) != SQLITE_OK) fail_as_sqlite(db.handle, path_);
   sqlite3_busy_timeout(db.handle, 10'000);  // milliseconds: readers lock for as long as they read
   const std::int64_t application = single_number(db.handle, "PRAGMA application_id", path_);
   if (application == kApplication) return;

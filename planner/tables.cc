@@ -74,6 +74,7 @@ struct Tables::Graphs {
 
 struct Tables::Fronts {
   Lazy<std::int64_t, std::shared_ptr<ProductFronts>> by_tiles;  // compute tiles
+  std::shared_ptr<FrontCache> cache;
 };
 
 struct Tables::State {
@@ -85,8 +86,10 @@ struct Tables::State {
   Lazy<Replicas, ShardCosts> shard_costs;
 };
 
-Tables::Tables(const Job& job, const CostModel& model, bool collapse)
-    : job_(job), model_(model), collapse_(collapse), state_(new State) {}
+Tables::Tables(const Job& job, const CostModel& model, bool collapse, std::shared_ptr<FrontCache> cache)
+    : job_(job), model_(model), collapse_(collapse), state_(new State) {
+  state_->fronts->cache = std::move(cache);
+}
 Tables::Tables(const Job& job, const Tables& warm)
     : job_(job), model_(warm.model_), collapse_(warm.collapse_), state_(warm.state_) {
   SUPERSTEP_CHECK(tables_key(job) == tables_key(warm.job()), "jobs of different tables");
@@ -97,7 +100,10 @@ Tables::Tables(const Job& job, const CostModel& model, const Tables& other)
   state_->graphs = other.state_->graphs;
   const bool same_plans =
       model.machine().chip == other.model().machine().chip && model.calibration() == other.model().calibration();
-  if (same_plans) state_->fronts = other.state_->fronts;
+  if (same_plans)
+    state_->fronts = other.state_->fronts;
+  else
+    state_->fronts->cache = other.state_->fronts->cache;
 }
 Tables::~Tables() = default;
 
@@ -217,8 +223,10 @@ const UnitTable& Tables::table(const TableKey& wanted) {
     const std::int64_t tiles = chip.tiles - key.io_tiles;
     SharedCosts& shared = state_->shared.get(tiles, [&] {
       return std::make_unique<SharedCosts>(state_->fronts->by_tiles.get(tiles, [&] {
+        const std::shared_ptr<FrontCache>& cache = state_->fronts->cache;
+        const std::shared_ptr<FrontStore> store = cache ? cache->of(chip, tiles, model_.calibration()) : nullptr;
         return std::make_unique<std::shared_ptr<ProductFronts>>(
-            std::make_shared<ProductFronts>(chip, tiles, model_.calibration()));
+            std::make_shared<ProductFronts>(chip, tiles, model_.calibration(), store));
       }));
     });
     return std::make_unique<UnitTable>(graph, sharding, model_, shared, key, training());

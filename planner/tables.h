@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/lower/unit_table.h"
+#include "planner/front_cache.h"
 #include "planner/job.h"
 #include "planner/shard_costs.h"
 
@@ -27,7 +28,8 @@ TableKey table_key(const Plan& plan);
 class Tables {
  public:
   // `collapse`: see TableKey.
-  Tables(const Job& job, const CostModel& model, bool collapse = true);
+  // `cache`: of tile plans; none if null.
+  Tables(const Job& job, const CostModel& model, bool collapse = true, std::shared_ptr<FrontCache> cache = nullptr);
   // What is tabulated for either job serves both; their keys are equal. The model must outlive this one too.
   Tables(const Job& job, const Tables& warm);
   // For another machine, with the same graphs; and the same fronts of tile plans, if chip and calibration are equal.

@@ -20,6 +20,7 @@ struct ProductFronts::State {
   Chip chip;
   std::int64_t tiles;
   Calibration calibration;
+  std::shared_ptr<FrontStore> store;
   std::mutex mutex;
   // By shape and number of parts; 0: as many as the usual caps ask for; -1: as many as any cap asks for.
   std::map<std::pair<ProductShape, std::int64_t>, std::unique_ptr<Entry>> fronts;
@@ -30,18 +31,32 @@ struct ProductFronts::State {
                     "empty matrix product");
     std::lock_guard lock(mutex);
     auto& slot = fronts[{shape, times}];
-    if (!slot) {
-      slot = std::make_unique<Entry>();
-      ++searches;
-    }
+    if (!slot) slot = std::make_unique<Entry>();
     return *slot;
+  }
+
+  // Those of the store, or what `search` finds.
+  template <class Search>
+  const std::vector<ProductPlan>& front(const ProductShape& shape, std::int64_t times, const Search& search) {
+    Entry& e = entry(shape, times);
+    std::call_once(e.searched, [&] {
+      if (store) e.front = store->find(shape, times);
+      if (!e.front.empty()) return;
+      ++searches;
+      e.front = search();
+      if (store) store->add(shape, times, e.front);
+    });
+    return e.front;
   }
 };
 
-ProductFronts::ProductFronts(const Chip& chip, std::int64_t tiles, const Calibration& calibration) : state_(new State) {
+ProductFronts::ProductFronts(const Chip& chip, std::int64_t tiles, const Calibration& calibration,
+                             std::shared_ptr<FrontStore> store)
+    : state_(new State) {
   state_->chip = chip;
   state_->tiles = tiles;
   state_->calibration = calibration;
+  state_->store = std::move(store);
 }
 ProductFronts::~ProductFronts() = default;
 
@@ -58,19 +73,15 @@ const ProductPlan& within(const std::vector<ProductPlan>& front, Bytes cap) {
 const ProductPlan& ProductFronts::fastest(const ProductShape& shape, Bytes cap) {
   const Bytes least(static_cast<std::int64_t>(kLeastProportion * static_cast<double>(state_->chip.tile_memory.value)));
   const bool usual = cap >= least;
-  State::Entry& entry = state_->entry(shape, usual ? 0 : -1);
-  std::call_once(entry.searched, [&] {
-    entry.front = product_front(shape, state_->tiles, state_->chip, state_->calibration, usual ? least : Bytes(0));
-  });
-  return within(entry.front, cap);
+  const auto search = [&] {
+    return product_front(shape, state_->tiles, state_->chip, state_->calibration, usual ? least : Bytes(0));
+  };
+  return within(state_->front(shape, usual ? 0 : -1, search), cap);
 }
 
 const ProductPlan& ProductFronts::fastest_in(std::int64_t times, const ProductShape& shape, Bytes cap) {
-  State::Entry& entry = state_->entry(shape, times);
-  std::call_once(entry.searched, [&] {
-    entry.front = product_front_in(times, shape, state_->tiles, state_->chip, state_->calibration);
-  });
-  return within(entry.front, cap);
+  const auto search = [&] { return product_front_in(times, shape, state_->tiles, state_->chip, state_->calibration); };
+  return within(state_->front(shape, times, search), cap);
 }
 
 std::int64_t ProductFronts::searches() const { return state_->searches; }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "model/lower/tile_plan.h"
 
@@ -13,10 +14,21 @@ namespace superstep {
 // search.
 inline constexpr double kLeastProportion = 0.05;
 
+// Fronts that others have searched, for the same chip, tile count and calibration. Called by any number of threads.
+class FrontStore {
+ public:
+  virtual ~FrontStore() = default;
+  // `parts`: what was asked for with the shape, besides it. Empty: not there.
+  virtual std::vector<ProductPlan> find(const ProductShape& shape, std::int64_t parts) = 0;
+  virtual void add(const ProductShape& shape, std::int64_t parts, const std::vector<ProductPlan>& front) = 0;
+};
+
 // Product fronts by shape; one per machine chip, tile count and calibration. Safe to share between threads.
 class ProductFronts {
  public:
-  ProductFronts(const Chip& chip, std::int64_t tiles, const Calibration& calibration);
+  // `store`: what was searched before, and is told what is searched here; none if null.
+  ProductFronts(const Chip& chip, std::int64_t tiles, const Calibration& calibration,
+                std::shared_ptr<FrontStore> store = nullptr);
   ~ProductFronts();
   ProductFronts(const ProductFronts&) = delete;
   ProductFronts& operator=(const ProductFronts&) = delete;

@@ -35,6 +35,12 @@ CLI::App* sub_command(CLI::App& app, CommonOptions& common, const char* name, co
   return sub;
 }
 
+void add_cache(CLI::App& sub, CommonOptions& common) {
+  sub.add_option("--cache", common.cache, "Keep tile plans in FILE, for later runs of any model")
+      ->envname("SUPERSTEP_CACHE")
+      ->type_name("FILE");
+}
+
 bool prints_text(const CommonOptions& common) { return !common.quiet && common.json != "-"; }
 
 TextStyle terminal_style() {

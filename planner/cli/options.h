@@ -16,6 +16,7 @@ struct CommonOptions {
   int threads = 0;   // 0: all cores
   bool quiet = false;
   std::string progress;  // "json": JSON lines on standard error; empty: a line on a terminal
+  std::string cache;     // file of tile plans; empty: none
 };
 
 // Exit codes of the command line.
@@ -41,6 +42,9 @@ void add_validate(CLI::App& app, CommonOptions& common, Run& run);
 void add_view(CLI::App& app, CommonOptions& common, Run& run);
 
 CLI::App* sub_command(CLI::App& app, CommonOptions& common, const char* name, const char* help);
+
+// --cache, of commands that plan.
+void add_cache(CLI::App& sub, CommonOptions& common);
 
 // Text goes to standard output unless it is quiet or JSON goes there.
 bool prints_text(const CommonOptions& common);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iostream>
 #include <set>
 
 #include "model/error.h"
@@ -215,10 +216,19 @@ const WarmTables::Entry& WarmTables::of(const Job& job) {
   const auto other = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& o) { return graph_key(o.tables->job()) == graphs; });
   e.tables = other != entries_.end() ? std::make_unique<Tables>(job, *e.model, *other->tables)
-                                     : std::make_unique<Tables>(job, *e.model);
+                                     : std::make_unique<Tables>(job, *e.model, true, cache_);
   entries_.push_front(std::move(e));
   if (entries_.size() > most_) entries_.pop_back();
   return entries_.front();
+}
+
+void WarmTables::save() const {
+  if (!cache_) return;
+  try {
+    cache_->save();
+  } catch (const Error& e) {
+    std::cerr << "superstep: warning: " << e.what() << "\n";
+  }
 }
 
 void check_estimated(const Outcome& o) {
@@ -228,8 +238,10 @@ void check_estimated(const Outcome& o) {
 }
 
 Outcome solve(const std::string& job_path, const OutcomeOptions& options, const CommonOptions& common) {
-  WarmTables none;
-  return solve(load_job(job_path), options, common, none);
+  WarmTables warm(common.cache);
+  Outcome out = solve(load_job(job_path), options, common, warm);
+  warm.save();
+  return out;
 }
 
 namespace {

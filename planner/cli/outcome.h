@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/cli/options.h"
+#include "planner/front_cache.h"
 #include "planner/make_report.h"
 
 namespace superstep {
@@ -41,7 +42,9 @@ struct OutcomeOptions {
 // Tables of the models and machines that were asked about last, for the next question about one of them.
 class WarmTables {
  public:
-  explicit WarmTables(std::size_t most = 4) : most_(most) {}
+  // `cache`: file of tile plans; empty: none. Throws Error as FrontCache does.
+  explicit WarmTables(const std::string& cache = "", std::size_t most = 4)
+      : most_(most), cache_(cache.empty() ? nullptr : std::make_shared<FrontCache>(cache)) {}
   struct Entry {
     std::string key;
     std::shared_ptr<const CostModel> model;
@@ -49,9 +52,12 @@ class WarmTables {
   };
   // Stands until `most` other models or machines were asked about.
   const Entry& of(const Job& job);
+  // What was searched so far, for later runs. A cache that cannot be written costs time, not the result: says so.
+  void save() const;
 
  private:
   std::size_t most_;
+  std::shared_ptr<FrontCache> cache_;
   std::list<Entry> entries_;  // the latest first
 };
 

@@ -89,7 +89,8 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
   check_output(common.json);
   if (!a.pinned.empty()) check_same_question(job_of(a), load_job(a.pinned));
   const std::optional<nlohmann::json> pins = a.why.empty() ? std::nullopt : std::optional(read_why(a.why));
-  WarmTables warm;
+  check_output(common.cache);
+  WarmTables warm(common.cache);
   OutcomeOptions options = a.options;
   options.record = !a.report.empty();
   Outcome o = solve(job_of(a), options, common, warm);
@@ -108,6 +109,7 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
     verified = verify(o.job(), plan, units, common.threads);
     o.notes.insert(o.notes.begin(), verified->sentence());
   }
+  warm.save();
   if (prints_text(common)) std::cout << summary_text(make_index(*o.tables, o.parts()), terminal_style());
   if (prints_text(common) && why) std::cout << to_text(*why, o, terminal_style());
   if (!a.report.empty()) write_report(*o.tables, o.parts(), a.report);
@@ -143,6 +145,7 @@ void add_plan(CLI::App& app, CommonOptions& common, Run& run) {
       ->type_name("PINNED.json");
   sub->add_option("--why", a->why, "Explain why the best plan under further pins lost, or does not fit")
       ->type_name("PINS");
+  add_cache(*sub, common);
   sub->add_flag("--verify", a->verify,
                 "Run the best plan on numbers with a scaled-down model, and compare with the plain model");
   sub->callback([a, &common, &run] { run = [a, &common] { return run_plan(*a, common); }; });
@@ -156,6 +159,7 @@ void add_estimate(CLI::App& app, CommonOptions& common, Run& run) {
                   "Cost of the plan pinned in a job (defaults for what is not pinned), also when it does not fit");
   sub->add_option("job", a->job, "Job file")->required()->type_name("JOB.json");
   sub->add_option("-o,--output", a->report, "Write a report for the viewer")->type_name("REPORT.ssr");
+  add_cache(*sub, common);
   sub->callback([a, &common, &run] { run = [a, &common] { return run_plan(*a, common); }; });
 }
 

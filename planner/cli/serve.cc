@@ -126,12 +126,17 @@ class Queue {
 
 class Server {
  public:
-  explicit Server(const CommonOptions& common) : common_(common) { common_.progress = "", common_.quiet = true; }
+  explicit Server(const CommonOptions& common) : common_(common), warm_(common.cache) {
+    common_.progress = "", common_.quiet = true;
+  }
 
   int run() {
     std::jthread reader([this] { read(); });
     Request request;
-    while (queue_.pop(request)) answer(request);
+    while (queue_.pop(request)) {
+      answer(request);
+      warm_.save();
+    }
     return kDone;
   }
 
@@ -205,6 +210,7 @@ void add_serve(CLI::App& app, CommonOptions& common, Run& run) {
   sub->add_option("--threads", common.threads, "Threads to use; all cores by default")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
+  add_cache(*sub, common);
   sub->callback([&common, &run] { run = [&common] { return Server(common).run(); }; });
 }
 
