@@ -119,6 +119,9 @@ std::int64_t least_positive(std::int64_t a, std::int64_t b) { return b > 0 ? std
 // gradients are joined and scattered by units, or by what a phase has of them.
 bool SettingParts::groups_help(const ShardCosts& usual, std::size_t weight, std::size_t gradient,
                                std::size_t state) const {
+  if (space_.is_whole(space_.weights[weight]) && space_.is_whole(space_.gradients[gradient]) &&
+      space_.is_whole(space_.states[state]))
+    return false;
   constexpr std::int64_t kNone = INT64_MAX;
   std::int64_t least_weights = kNone, least_gradients = kNone;
   for (const std::size_t unit : unit_) {
@@ -191,8 +194,11 @@ void SettingParts::drop_idle_groups(const ShardCosts& usual) {
     for (std::size_t w = 0; w < space_.weights.size(); ++w) {
       if (!space_.go_together(space_.weights[w], space_.states[s])) continue;
       for (std::size_t g = 0; g < space_.gradients.size(); ++g) {
-        if (!space_.take_gradients(space_.gradients[g], space_.states[s]) || !groups_help(usual, w, g, s)) continue;
-        helps[SettingSpace::kWeight][w] = helps[SettingSpace::kGradient][g] = helps[SettingSpace::kState][s] = true;
+        if (!space_.take_gradients(space_.gradients[g], space_.states[s])) continue;
+        std::vector<bool>::reference of_w = helps[SettingSpace::kWeight][w], of_g = helps[SettingSpace::kGradient][g],
+                                     of_s = helps[SettingSpace::kState][s];
+        if ((of_w && of_g && of_s) || !groups_help(usual, w, g, s)) continue;
+        of_w = of_g = of_s = true;
       }
     }
   }

@@ -91,10 +91,10 @@ void draw_sharding(Dice& dice, Plan& plan) {
   plan.replicated_tensor_sharding.optimizer_state = degree();
   plan.replicated_tensor_sharding.gradients = degree();
   plan.replicated_tensor_sharding.weights = degree();
-  if (plan.replicas == 4 && dice.one_in(2)) {
+  if (plan.replicas == 4) {  // shards of two within those of four, too
     for (std::int64_t* d : {&plan.replicated_tensor_sharding.optimizer_state,
                             &plan.replicated_tensor_sharding.gradients, &plan.replicated_tensor_sharding.weights})
-      *d = std::min<std::int64_t>(*d, 2);
+      *d = dice.one_in(2) ? std::min<std::int64_t>(*d, 2) : *d;
   }
   plan.replicated_tensor_sharding.groups = dice.of<ShardGroups>({ShardGroups::consecutive, ShardGroups::orthogonal});
   plan.activation_sharding = dice.of<ActivationSharding>(
