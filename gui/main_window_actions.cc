@@ -152,6 +152,7 @@ void MainWindow::makeToolBar() {
     bar->addWidget(b);
   };
   button(tr("Open…"), "open");
+  button(tr("What-if"), "showWhatIf");
   button(tr("Export…"), "exportPNG");
   button(tr("?"), "keys");
   margin();

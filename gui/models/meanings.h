@@ -394,6 +394,10 @@ inline constexpr Meaning kChanged{"With what was changed.", "as the row says",
                                   "plan again.",
                                   where::kTime};
 inline constexpr Meaning kChangedBy{"What the change does.", "as the row says", "What-if less shown.", where::kTime};
+inline constexpr Meaning kChangedBand{"How much the change does in 95 % of the worlds.", "as the row says",
+                                      "World by world, what-if less shown: what is uncertain differs between worlds, "
+                                      "for both plans alike.",
+                                      where::kSure};
 inline constexpr Meaning kChangedMs{"The time of the term with what was changed.", "ms",
                                     "As the child program answers.", where::kSteps};
 inline constexpr Meaning kChangedByMs{"How much longer the term takes with the change; negative: shorter.", "ms",
