@@ -30,6 +30,17 @@
 namespace superstep::gui {
 namespace {
 
+// Asks for the room of the page that is shown, not of the largest one.
+class Pages : public QStackedWidget {
+ public:
+  Pages() { connect(this, &QStackedWidget::currentChanged, this, &QWidget::updateGeometry); }
+  QSize minimumSizeHint() const override {
+    return currentWidget() ? currentWidget()->minimumSizeHint().expandedTo(currentWidget()->minimumSize()) : QSize();
+  }
+  // Lines that wrap ask for the height they would like best.
+  int heightForWidth(int) const override { return minimumSizeHint().height(); }
+};
+
 bool is_what_if(int view) { return std::string_view(all_views()[static_cast<std::size_t>(view)].id) == "whatif"; }
 
 }  // namespace
@@ -103,7 +114,7 @@ void MainWindow::makeCentre() {
   connect(viewList_, &QListWidget::currentRowChanged, this, [this](int row) {
     if (row >= 0) showView(row);
   });
-  pages_ = new QStackedWidget;
+  pages_ = new Pages;
   startPage_ = makeStartPage();
   pages_->addWidget(startPage_);
   auto* right = new QVBoxLayout;

@@ -62,6 +62,7 @@ struct TimeState {
   bool fold = true;     // equal cycles
   bool cycles = false;  // instead of milliseconds
   int mode = 0;         // of the trace
+  bool copies = true, critical = true;  // drawn in the pipeline
   friend bool operator==(const TimeState&, const TimeState&) = default;
 };
 

@@ -103,7 +103,7 @@ const JobField* machine_field(const QString& pointer) {
 QString field_title(const QString& path) {
   QString out = path.section('/', -1).replace('_', ' ');
   if (!out.isEmpty()) out[0] = out[0].toUpper();
-  return out.replace(QRegularExpression("\\b[Ii]pus?\\b"), "IPU").replace(" macs ", " MACs ");
+  return out.replace(QRegularExpression("\\b[Ii]pus?\\b"), "IPU").replace(QRegularExpression("^Io\\b"), "IO").replace(" macs ", " MACs ");
 }
 
 QString pin_text(const QJsonValue& value) {

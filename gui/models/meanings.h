@@ -242,6 +242,16 @@ inline constexpr Meaning kWorkCycles{"Cycles of the lane in a step.", "cycles",
                                      "Sum of its stretches that are of this work.", where::kTime};
 inline constexpr Meaning kMicroBatch{"The micro-batch it works on, from 0; of none: empty.", "micro-batch",
                                      "Iteration of the repeat less the call's lag.", where::kTime};
+inline constexpr Meaning kCopyTo{"The IPU whose box works on the micro-batch next.", "",
+                                 "The order in time of the boxes of one micro-batch.", where::kViewer};
+inline constexpr Meaning kCopied{"What is copied: activations on the way forward, gradients on the way back.", "",
+                                 "The pass of the box ahead of the copy.", where::kViewer};
+inline constexpr Meaning kCopyBytes{"What one IPU moves in the copy, at the widest boundary between stages.", "bytes",
+                                    "The step's bytes; IPUs copy at the same time, in both directions.", where::kSteps};
+inline constexpr Meaning kCriticalLane{"The IPU that the others wait for.", "",
+                                       "Backwards from the end: it stays the same until it waits for another, which "
+                                       "then is.",
+                                       where::kViewer};
 inline constexpr Meaning kRecompute{"Of the cycles, forward passes that run again.", "cycles",
                                     "Sum of its recompute stretches.", where::kTime};
 inline constexpr Meaning kTraceStep{"A superstep of the trace, or what is waited for.", "",

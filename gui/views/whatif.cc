@@ -24,6 +24,8 @@ namespace {
 
 constexpr int kControlsWidth = 388;
 constexpr int kDockedWidth = 352;
+constexpr int kDockedControls = 250;
+constexpr int kBandColumn = 4;  // of the figures
 constexpr int kFiguresHeight = 290;
 
 QToolButton* button(const QString& text, const char* name, const QString& tip) {
@@ -68,8 +70,11 @@ void WhatIfView::setDocked(bool docked) {
   layout_->setDirection(docked ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
   layout_->setContentsMargins(margin, margin, margin, margin);
   layout_->setSpacing(margin);
-  layout_->setStretch(0, docked ? 4 : 0);
-  layout_->setStretch(1, docked ? 5 : 1);
+  layout_->setStretch(0, docked ? 1 : 0);
+  layout_->setStretch(1, 1);
+  controlsPanel_->setMinimumHeight(docked ? kDockedControls : 0);
+  docked_ = docked;
+  figuresView_->setColumnHidden(kBandColumn, docked);  // the sentence above has the one that matters
   controlsPanel_->setMinimumWidth(docked ? kDockedWidth : kControlsWidth);
   controlsPanel_->setMaximumWidth(docked ? QWIDGETSIZE_MAX : kControlsWidth);
   difference_->setMaximumHeight(docked ? QWIDGETSIZE_MAX : kFiguresHeight);
@@ -77,13 +82,13 @@ void WhatIfView::setDocked(bool docked) {
 
 QWidget* WhatIfView::makeControls() {
   controls_ = new WhatIfControls;
-  controls_->setAutoFillBackground(false);
   connect(controls_, &WhatIfControls::changed, this, &WhatIfView::askAgain);
   auto* scroll = new QScrollArea;
   scroll->setWidgetResizable(true);
   scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   scroll->setFrameShape(QFrame::NoFrame);
   scroll->setWidget(controls_);
+  controls_->setAutoFillBackground(false);  // which setWidget() has set
   scroll->viewport()->setAutoFillBackground(false);
   auto* page = new QWidget;
   auto* column = new QVBoxLayout(page);
@@ -219,6 +224,7 @@ void WhatIfView::showAnswer(AnswerPointer answer, double ms) {
   dim_->setEnabled(false);
   figures_.setContents(whatif_figures(report, answer_, session_.units()));
   terms_.setContents(whatif_terms(report, answer_));
+  figuresView_->setColumnHidden(kBandColumn, docked_);
   figuresView_->fitColumns();
   termsView_->fitColumns();
   elapsed_->setText(ms < 0 ? QString() : tr("%1 ms").arg(grouped(std::llround(ms))));

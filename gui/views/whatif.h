@@ -58,6 +58,7 @@ class WhatIfView : public View {
   QToolButton* restart_;
   QToolButton* copy_;
   QToolButton* reset_;
+  bool docked_ = false;
   DataTable* figuresView_;
   DataTable* termsView_;
   Panel* difference_;

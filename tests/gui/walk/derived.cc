@@ -362,6 +362,48 @@ Titles boxes(const Asked& a) {
   return {"Cycles", "ms", "From, ms", "of which recompute"};
 }
 
+// The copy of so many cycles, below `node`; null: none.
+const report::ProgramNode* copy_step(const report::ProgramNode& node, std::int64_t cycles) {
+  if (node.work() == "copy" && node.cycles() == cycles) return &node;
+  for (const auto& child : node.children()) {
+    if (const auto* found = copy_step(child, cycles)) return found;
+  }
+  return nullptr;
+}
+
+// Neighbours send: each micro-batch goes from one IPU to another, in one step for all.
+Titles copies(const Asked& a) {
+  times(a, "ms", "Cycles");
+  for (int r = 0; r < a.t.rows(); ++r) {
+    EXPECT_NE(a.t.text(r, "Lane"), a.t.text(r, "To"));
+    const auto* step = copy_step(a.index.program(), a.t.whole(r, "Cycles"));
+    if (!step) {
+      ADD_FAILURE() << "no such copy in the program, row " << r;
+      continue;
+    }
+    EXPECT_EQ(a.t.whole(r, "Bytes"), step->bytes());
+    EXPECT_GE(a.t.whole(r, "Micro-batch"), 0);
+    EXPECT_GE(a.t.value(r, "From, ms"), 0);
+  }
+  return {"ms", "Cycles", "Bytes", "Micro-batch", "From, ms"};
+}
+
+// Boxes and copies in order, none of which overlap.
+Titles path(const Asked& a) {
+  times(a, "ms", "Cycles");
+  for (int r = 0; r + 1 < a.t.rows(); ++r) {
+    EXPECT_LE(a.t.value(r, "From, ms") + a.t.value(r, "ms"), a.t.value(r + 1, "From, ms") * (1 + 1e-12));
+  }
+  return {"ms", "Cycles", "From, ms", "Bytes"};
+}
+
+Titles critical_path_runs(const Asked& a) {
+  follow(a, "From, cycles", "Cycles");
+  times(a, "ms", "Cycles");
+  times(a, "From, ms", "From, cycles");
+  return {"ms", "Cycles", "From, ms", "From, cycles"};
+}
+
 Titles trace_steps(const Asked& a) {
   times(a, "µs", "Cycles", 1e6);
   for (int r = 0; r < a.t.rows(); ++r) {
@@ -455,6 +497,9 @@ const std::map<std::string, Titles (*)(const Asked&)>& rules() {
       {"pipeline/Work", work},
       {"pipeline/Parts", parts},
       {"pipeline/Boxes", boxes},
+      {"pipeline/Copies", copies},
+      {"pipeline/Path", path},
+      {"pipeline/Critical path", critical_path_runs},
       {"trace/Steps shown", trace_steps},
       {"trace/Summary of one step", trace_summary},
       {"operations/Operations", operations},
