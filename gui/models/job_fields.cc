@@ -70,8 +70,8 @@ class Schema {
   }
 
   static QStringList ordered(QStringList names) {
-    static const QStringList first{"pipeline_stages", "tensor_parallel", "replicas",  "placement", "micro_batch",
-                                   "gradient_accumulation", "schedule", "recompute"};
+    static const QStringList first{"pipeline_stages", "tensor_parallel",       "replicas", "placement",
+                                   "micro_batch",     "gradient_accumulation", "schedule", "recompute"};
     QStringList out;
     for (const QString& name : first) {
       if (names.removeOne(name)) out << name;
@@ -103,7 +103,9 @@ const JobField* machine_field(const QString& pointer) {
 QString field_title(const QString& path) {
   QString out = path.section('/', -1).replace('_', ' ');
   if (!out.isEmpty()) out[0] = out[0].toUpper();
-  return out.replace(QRegularExpression("\\b[Ii]pus?\\b"), "IPU").replace(QRegularExpression("^Io\\b"), "IO").replace(" macs ", " MACs ");
+  return out.replace(QRegularExpression("\\b[Ii]pus?\\b"), "IPU")
+      .replace(QRegularExpression("^Io\\b"), "IO")
+      .replace(" macs ", " MACs ");
 }
 
 QString pin_text(const QJsonValue& value) {

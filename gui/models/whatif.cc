@@ -36,7 +36,8 @@ void set_at(QJsonObject& object, const QStringList& path, const QJsonValue& valu
 // Pointer and text of the numbers that the report names.
 std::vector<std::pair<QString, QString>> numbers_of(const report::Index& index) {
   std::vector<std::pair<QString, QString>> out;
-  for (const report::Fact& number : index.machine_numbers()) out.emplace_back(text(number.name()), text(number.value()));
+  for (const report::Fact& number : index.machine_numbers())
+    out.emplace_back(text(number.name()), text(number.value()));
   if (!out.empty()) return out;
   for (const auto& explanation : index.explanations()) {
     for (const auto& term : explanation.terms()) {
@@ -113,7 +114,7 @@ struct Figure {
   QString name;
   double shown, changed;
   int decimals;
-  int better;  // 1: more is better, -1: less is, 0: neither
+  int better;                     // 1: more is better, -1: less is, 0: neither
   std::optional<Band> band = {};  // of the difference
 };
 
@@ -164,10 +165,16 @@ const std::vector<WhatIfPin>& whatif_pins() {
     for (const JobField& field : plan_fields()) {
       const auto title = main.find(field.path);
       const auto offered = tried.find(field.path);
-      WhatIfPin pin{field.path, title == main.end() ? field_title(field.path) : title->second, {}, field.what,
-                    field.choices, field.choices.empty()};
-      if (title == main.end()) pin.group = field.path.contains('/') ? field_title(field.path.section('/', 0, 0)) : "Plan";
-      if (pin.open) pin.values = offered == tried.end() ? std::vector<QJsonValue>{1, 2, 4, 8, 16, 32, 64} : offered->second;
+      WhatIfPin pin{field.path,
+                    title == main.end() ? field_title(field.path) : title->second,
+                    {},
+                    field.what,
+                    field.choices,
+                    field.choices.empty()};
+      if (title == main.end())
+        pin.group = field.path.contains('/') ? field_title(field.path.section('/', 0, 0)) : "Plan";
+      if (pin.open)
+        pin.values = offered == tried.end() ? std::vector<QJsonValue>{1, 2, 4, 8, 16, 32, 64} : offered->second;
       out.push_back(std::move(pin));
     }
     // The main ones, then those that stand alone, then the groups.
@@ -284,6 +291,35 @@ WhatIfVerdict whatif_verdict(const report::Index& shown, const report::Index& ch
   return out;
 }
 
+TableContents whatif_inputs(const ReportPointer& report, const WhatIf& changes) {
+  struct Input {
+    QString name, shown, now;
+  };
+  TableContents out;
+  if (!report) return out;
+  auto rows = std::make_shared<std::vector<Input>>();
+  for (const WhatIfPin& pin : whatif_pins()) {
+    const QString shown = shown_pin(report->index(), pin.field);
+    const auto changed = changes.pins.find(pin.field);
+    const bool grouped_pin = !pin.group.isEmpty() && pin.group != "Plan";
+    rows->push_back({grouped_pin ? pin.group + ", " + pin.title : pin.title, shown,
+                     changed == changes.pins.end() ? shown : pin_text(changed->second)});
+  }
+  for (const WhatIfNumber& n : whatif_numbers(report->index())) {
+    const auto text = [&](double value) {
+      return QString::number(value, 'g', 9) + (n.unit.isEmpty() ? QString() : ' ' + n.unit);
+    };
+    const auto changed = changes.machine.find(n.pointer);
+    rows->push_back({n.title, text(n.value), text(changed == changes.machine.end() ? n.value : changed->second)});
+  }
+  const auto at = [rows](int row) -> const Input& { return (*rows)[static_cast<std::size_t>(row)]; };
+  out.rows = static_cast<int>(rows->size());
+  out.columns = {{{"Field or number", means::kInput}, false, [=](int row) { return at(row).name; }},
+                 {{"Report", means::kInputShown}, false, [=](int row) { return at(row).shown; }},
+                 {{"What-if", means::kInputNow}, false, [=](int row) { return at(row).now; }}};
+  return out;
+}
+
 TableContents whatif_figures(const ReportPointer& report, const AnswerPointer& answer, Units units) {
   TableContents out;
   if (!report || !answer) return out;
@@ -312,12 +348,12 @@ TableContents whatif_figures(const ReportPointer& report, const AnswerPointer& a
                  difference};
   const auto has_band = [](const Figure& f) { return f.band.has_value(); };
   if (std::none_of(rows->begin(), rows->end(), has_band)) return out;
-  out.columns.push_back({{"95 % band", means::kChangedBand}, true, [=](int row) {
-                           const Figure& f = at(row);
-                           if (!f.band) return QString();
-                           return QString("%1 to %2").arg(signed_text(f.band->low, f.decimals),
-                                                          signed_text(f.band->high, f.decimals));
-                         }});
+  out.columns.push_back(
+      {{"95 % band", means::kChangedBand}, true, [=](int row) {
+         const Figure& f = at(row);
+         if (!f.band) return QString();
+         return QString("%1 to %2").arg(signed_text(f.band->low, f.decimals), signed_text(f.band->high, f.decimals));
+       }});
   return out;
 }
 

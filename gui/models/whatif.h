@@ -20,7 +20,7 @@ struct WhatIf {
 
 // A field of the plan that can be pinned, and the values offered.
 struct WhatIfPin {
-  QString field;  // "location/weights"
+  QString field;         // "location/weights"
   QString title, group;  // "Weights" of "Location"; no group: one of the main ones, which come first
   QString what;
   std::vector<QJsonValue> values;
@@ -40,7 +40,8 @@ struct WhatIfNumber {
   int decimals = 0;
   bool main = false;  // those asked for most, which come first
 };
-// Those of the report's list, or of old reports those that their explanations quote. A quarter to four times is offered.
+// Those of the report's list, or of old reports those that their explanations quote. A quarter to four times is
+// offered.
 std::vector<WhatIfNumber> whatif_numbers(const report::Index& index);
 
 // A request of docs/serve.md. Empty where the report's job cannot be read.
@@ -61,6 +62,8 @@ struct WhatIfVerdict {
 };
 WhatIfVerdict whatif_verdict(const report::Index& shown, const report::Index& changed);
 
+// What the boxes and sliders are at: fields of the plan, then numbers of the machine; of the report, and now.
+TableContents whatif_inputs(const ReportPointer& report, const WhatIf& changes);
 // Step time, throughput, memory: shown, what-if, difference, and its band where there is one.
 TableContents whatif_figures(const ReportPointer& report, const AnswerPointer& answer, Units units);
 // Terms of both waterfalls in ms, those that differ; the last row is the step time.

@@ -202,6 +202,7 @@ void WhatIfView::rebuild() {
   controls_->setReport(report);
   reset_->setEnabled(report && !report->index().job_json().empty());
   copy_->setEnabled(false);
+  inputs_.setContents(whatif_inputs(report, {}));
   showAnswer(nullptr, -1);
 }
 
@@ -209,6 +210,7 @@ void WhatIfView::askAgain() {
   const ReportPointer report = session_.report();
   if (!report) return;
   copy_->setEnabled(!changes().pins.empty());
+  inputs_.setContents(whatif_inputs(report, changes()));
   if (changes().empty()) {
     client_.forget();
     return showAnswer(nullptr, -1);

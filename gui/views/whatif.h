@@ -23,7 +23,9 @@ class WhatIfView : public View {
  public:
   explicit WhatIfView(Session& session, QWidget* parent = nullptr);
 
-  std::vector<NamedTable> tables() const override { return {{"Difference", &figures_}, {"Causes", &terms_}}; }
+  std::vector<NamedTable> tables() const override {
+    return {{"Difference", &figures_}, {"Causes", &terms_}, {"Inputs", &inputs_}};
+  }
   QModelIndex valueAt(QWidget* chart, const QPointF& at) override;
   QString statusText() const override;
   QString unitsText() const override;
@@ -47,7 +49,7 @@ class WhatIfView : public View {
   Session& session_;
   AnswerPointer answer_;
   ServeClient client_;
-  TableModel figures_, terms_;
+  TableModel figures_, terms_, inputs_;
   QBoxLayout* layout_;
   WhatIfControls* controls_;
   Panel* controlsPanel_;

@@ -16,8 +16,8 @@
 namespace superstep::gui {
 namespace {
 
-constexpr int kSteps = 40;        // of a slider from a quarter to four times, the report's value in the middle
-constexpr int kNameWidth = 116;   // longer names take two lines
+constexpr int kSteps = 40;       // of a slider from a quarter to four times, the report's value in the middle
+constexpr int kNameWidth = 116;  // longer names take two lines
 constexpr int kBoxWidth = 104;
 
 double factor_of(int step) { return std::pow(4, static_cast<double>(step) / (kSteps / 2)); }
@@ -100,7 +100,8 @@ void WhatIfControls::addPin(QGridLayout* grid, std::size_t pin) {
   name->setToolTip(p.what);
   auto* box = new QComboBox;
   box->setObjectName("pin_" + QString(p.field).replace('/', '_'));
-  box->setAccessibleName(tr("Pin of %1").arg(p.group.isEmpty() || p.group == "Plan" ? p.title : p.group + ", " + p.title));
+  box->setAccessibleName(
+      tr("Pin of %1").arg(p.group.isEmpty() || p.group == "Plan" ? p.title : p.group + ", " + p.title));
   box->setToolTip(p.what);
   name->setBuddy(box);
   box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
@@ -171,9 +172,8 @@ void WhatIfControls::addNumber(QGridLayout* grid, std::size_t number) {
   grid->addWidget(slider, row, 1);
   grid->addWidget(box, row, 2);
   // The box has the value; the slider is a way to reach it.
-  connect(slider, &QSlider::valueChanged, this, [this, number](int step) {
-    numbers_[number].box->setValue(offered_[number].value * factor_of(step));
-  });
+  connect(slider, &QSlider::valueChanged, this,
+          [this, number](int step) { numbers_[number].box->setValue(offered_[number].value * factor_of(step)); });
   connect(box, &QDoubleSpinBox::valueChanged, this, [this, number] { numberChanged(number); });
   numbers_.push_back({slider, box, name});
 }

@@ -119,7 +119,8 @@ TEST_F(WhatIfModel, TheReportsListOfNumbersComesAheadOfWhatExplanationsQuote) {
   EXPECT_EQ(numbers[2].title, "AMP block fixed");
   EXPECT_FALSE(numbers[2].what.isEmpty());
   EXPECT_EQ(numbers[3].most, 1) << "a share";
-  const QJsonObject job = whatif_request(listed, {{}, {{"/links/efficiency", 0.5}, {"/chip/workers", 12}}})["job"].toObject();
+  const QJsonObject job =
+      whatif_request(listed, {{}, {{"/links/efficiency", 0.5}, {"/chip/workers", 12}}})["job"].toObject();
   const QJsonObject changed = job["machine"].toObject()["override"].toObject();
   EXPECT_EQ(changed["links"].toObject()["efficiency"], QJsonValue(0.5));
   EXPECT_EQ(changed["chip"].toObject()["workers"], QJsonValue(12));
@@ -138,13 +139,17 @@ TEST_F(WhatIfModel, EveryFieldOfAPlanHasABox) {
   EXPECT_EQ(pin("location/weights").group, "Location");
   EXPECT_EQ(pin("activation_sharding").values.size(), 3U) << "false and true are two of its words";
   EXPECT_TRUE(pin("layers_per_stage").open);
-  const QJsonObject pins = whatif_request(index(), {{{"location/weights", "streaming"}, {"location/code", "in_processor"}}, {}})
-      ["job"].toObject()["plan"].toObject()["location"].toObject();
+  const QJsonObject pins =
+      whatif_request(index(), {{{"location/weights", "streaming"}, {"location/code", "in_processor"}}, {}})["job"]
+          .toObject()["plan"]
+          .toObject()["location"]
+          .toObject();
   EXPECT_EQ(pins.size(), 2);
 }
 
 TEST(PinText, WhatIsTypedIsReadAsItIsWritten) {
-  for (const char* text : {"7", "0.25", "layer", "false", "6 6 6 6", "t-p-r"}) EXPECT_EQ(pin_text(pin_value(text)), text);
+  for (const char* text : {"7", "0.25", "layer", "false", "6 6 6 6", "t-p-r"})
+    EXPECT_EQ(pin_text(pin_value(text)), text);
   EXPECT_EQ(pin_text(pin_value("4x4")), "4 4");
   EXPECT_EQ(pin_text(pin_value("0,5, 10")), "0 5 10");
   EXPECT_TRUE(pin_value("  ").isNull());
