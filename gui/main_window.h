@@ -84,7 +84,7 @@ class MainWindow : public QMainWindow {
   void exportMarks();
   void makeWhatIf(QMenu* menu);
   void placeWhatIf(bool docked);
-  View* viewOf(int row);                   // made when first wanted
+  View* viewOf(int row);                          // made when first wanted
   View* viewAround(const QWidget* widget) const;  // that the widget is a part of; null: of none that is shown
   void makeLayouts(QMenu* menu);
   void showLayouts();
@@ -93,6 +93,7 @@ class MainWindow : public QMainWindow {
   void explainHere();
   void explainIn(View& view, const QPoint& at);
   ExplainedPlace placeAt(View& view, const QPoint& at);
+  void showTip(QWidget& widget, const QPoint& at);  // of the screen
   void followExplanation(QWidget* widget, const QEvent& event);
   void showExplanation(ExplainedPlace place, const QPoint& beside);
 
@@ -126,7 +127,7 @@ class MainWindow : public QMainWindow {
   ExplainPanel* explainPanel_ = nullptr;
   QDockWidget* explainDock_ = nullptr;
   QDockWidget* whatIfDock_ = nullptr;
-  int besideWhatIf_ = 0;  // the last view that is another one
+  int besideWhatIf_ = 0;               // the last view that is another one
   TableModel keyNumbers_, waterfall_;  // whose numbers any view may show
   std::vector<QAction*> needReport_;   // enabled only with a report
 };

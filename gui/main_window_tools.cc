@@ -4,11 +4,15 @@
 #include <QContextMenuEvent>
 #include <QDockWidget>
 #include <QFileInfo>
+#include <QHelpEvent>
 #include <QMenu>
 #include <QMenuBar>
 #include <QMouseEvent>
+#include <QPointer>
 #include <QStackedWidget>
 #include <QTableView>
+#include <QTimer>
+#include <QToolTip>
 #include <QVBoxLayout>
 
 #include "gui/explain.h"
@@ -16,6 +20,7 @@
 #include "gui/models/key_numbers.h"
 #include "gui/view.h"
 #include "gui/views/whatif.h"
+#include "gui/widgets/chips.h"
 #include "gui/widgets/command_palette.h"
 #include "gui/widgets/explain_panel.h"
 
@@ -119,7 +124,10 @@ void MainWindow::explainHere() {
     showExplanation({{table->currentIndex()}, {}}, table->viewport()->mapToGlobal(corner));
     return;
   }
-  View* under = viewAround(QApplication::widgetAt(QCursor::pos()));
+  QWidget* pointed = QApplication::widgetAt(QCursor::pos());
+  if (auto* chips = qobject_cast<Chips*>(pointed))
+    return showExplanation({{}, chips->explainedAt(chips->mapFromGlobal(QCursor::pos()))}, QCursor::pos());
+  View* under = viewAround(pointed);
   View* view = under ? under : shown;
   if (view) explainIn(*view, view->mapFromGlobal(QCursor::pos()));
 }
@@ -128,9 +136,7 @@ void MainWindow::explainAt(const QPoint& at) {
   if (View* view = shownView()) explainIn(*view, at);
 }
 
-void MainWindow::explainIn(View& view, const QPoint& at) {
-  showExplanation(placeAt(view, at), view.mapToGlobal(at));
-}
+void MainWindow::explainIn(View& view, const QPoint& at) { showExplanation(placeAt(view, at), view.mapToGlobal(at)); }
 
 ExplainedPlace MainWindow::placeAt(View& view, const QPoint& at) {
   keyNumbers_.setContents(session_.report() ? key_numbers_table(session_.report()) : TableContents{});
@@ -164,10 +170,33 @@ void MainWindow::followExplanation(QWidget* widget, const QEvent& event) {
   explainPanel_->setPlace({{table->currentIndex()}, {}});
 }
 
+// After the widget has shown a tip of its own, which gets what it has not said. Charts that draw what is pointed at as
+// the mouse moves are left alone.
+void MainWindow::showTip(QWidget& widget, const QPoint& at) {
+  View* view = viewAround(&widget);
+  if (!view || !widget.isVisible()) return;
+  for (QWidget* w = view->childAt(view->mapFromGlobal(at)); w && w != view; w = w->parentWidget()) {
+    if (w->property("drawsTip").toBool()) return;
+  }
+  const QString own = QToolTip::isVisible() ? QToolTip::text() : QString();
+  QStringList lines = own.split('\n', Qt::SkipEmptyParts);
+  for (const QString& line : short_explanation(placeAt(*view, view->mapFromGlobal(at))).split('\n')) {
+    if (!line.isEmpty() && !own.contains(line)) lines << line;
+  }
+  if (const QString text = lines.join('\n'); text != own && !text.isEmpty()) QToolTip::showText(at, text, &widget);
+}
+
 // A view's own menus stay as they are; all else of it has the menu of its numbers.
 bool MainWindow::eventFilter(QObject* watched, QEvent* event) {
   const bool follows = event->type() == QEvent::MouseButtonRelease || event->type() == QEvent::KeyRelease;
   if (follows && watched->isWidgetType()) followExplanation(static_cast<QWidget*>(watched), *event);
+  if (event->type() == QEvent::ToolTip && watched->isWidgetType()) {
+    const QPoint at = static_cast<QHelpEvent*>(event)->globalPos();
+    const QPointer<QWidget> pointed = static_cast<QWidget*>(watched);
+    QTimer::singleShot(0, this, [this, pointed, at] {
+      if (pointed) showTip(*pointed, at);
+    });
+  }
   auto* widget = event->type() == QEvent::ContextMenu ? qobject_cast<QWidget*>(watched) : nullptr;
   View* view = viewAround(widget);
   if (!view || view == widget) return QMainWindow::eventFilter(watched, event);

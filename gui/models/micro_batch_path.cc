@@ -94,9 +94,10 @@ std::vector<PathBox> path_of(const Timeline& timeline, std::int64_t micro_batch,
   const auto [begin, end] = run_of(timeline, time);
   const auto [round_begin, round_end] = timeline.round_at(time);
   const std::int64_t reach = (most_lag(timeline) + 1) * (round_end - round_begin);
-  visit_boxes(timeline, std::max(begin, round_begin - reach), std::min(end, round_end + reach), [&](const PathBox& box) {
-    if (box.slice.micro_batch == micro_batch) out.push_back(box);
-  });
+  visit_boxes(timeline, std::max(begin, round_begin - reach), std::min(end, round_end + reach),
+              [&](const PathBox& box) {
+                if (box.slice.micro_batch == micro_batch) out.push_back(box);
+              });
   std::stable_sort(out.begin(), out.end(), earlier);
   return out;
 }
@@ -162,7 +163,8 @@ TableContents copies_table(const TimelinePointer& timeline, std::int64_t time) {
   out.rows = static_cast<int>(rows->size());
   out.columns.push_back(
       words({"Lane", means::kLane}, [=](int row) { return name_of_lane(*timeline, at(row).from_lane); }));
-  out.columns.push_back(words({"To", means::kCopyTo}, [=](int row) { return name_of_lane(*timeline, at(row).to_lane); }));
+  out.columns.push_back(
+      words({"To", means::kCopyTo}, [=](int row) { return name_of_lane(*timeline, at(row).to_lane); }));
   out.columns.push_back(words({"What", means::kCopied}, [at](int row) { return sent(at(row)); }));
   out.columns.push_back(count({"Micro-batch", means::kMicroBatch}, [at](int row) { return at(row).micro_batch; }));
   out.columns.push_back(ms(timeline, {"From, ms", means::kFromMs}, [at](int row) { return at(row).from; }));

@@ -17,9 +17,9 @@ struct PathBox {
 struct CopyArrow {
   int from_lane = -1, to_lane = -1;
   std::int64_t micro_batch = -1;
-  Work work = Work::forward;         // of the box whose result is sent: activations; backward: gradients
-  std::int64_t from = 0, to = 0;     // when the step runs
-  std::int64_t bytes = 0;            // that one IPU moves in it, at the widest boundary
+  Work work = Work::forward;      // of the box whose result is sent: activations; backward: gradients
+  std::int64_t from = 0, to = 0;  // when the step runs
+  std::int64_t bytes = 0;         // that one IPU moves in it, at the widest boundary
 };
 
 // Boxes of the IPUs' own lanes that work on the micro-batch, in order of time, in the run of the pipeline that `time`

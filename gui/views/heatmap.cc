@@ -200,7 +200,7 @@ void HeatmapView::showSelection() {
     return;
   }
   phaseTiles_.setContents(phase_table(heat, phase, session_.units()));
-  phasePanel_->setSubtitle(tr("equal tiles"));
+  phasePanel_->setSubtitle(tr("%1 of %2 tiles compute").arg(grouped(active_tiles(*heat, phase)), grouped(heat->tiles)));
   phasePanel_->setTitle(QString::fromStdString(heat->phases[static_cast<std::size_t>(phase)].name));
 }
 

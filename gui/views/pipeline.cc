@@ -57,12 +57,14 @@ TableContents critical_table(const TimelinePointer& timeline, std::int64_t time)
   const auto takes = [at](int row) { return at(row).to - at(row).from; };
   TableContents out;
   out.rows = static_cast<int>(rows->size());
-  out.columns = {{{"IPU", means::kCriticalLane}, false,
-                  [=](int row) { return lane_name(*timeline, timeline->lanes[static_cast<std::size_t>(at(row).lane)]); }},
-                 ms({"From, ms", means::kFromMs}, begin),
-                 ms({"ms", means::kTakesMs}, takes),
-                 count({"From, cycles", means::kFromCycles}, begin),
-                 count({"Cycles", means::kTakesCycles}, takes)};
+  out.columns = {
+      {{"IPU", means::kCriticalLane},
+       false,
+       [=](int row) { return lane_name(*timeline, timeline->lanes[static_cast<std::size_t>(at(row).lane)]); }},
+      ms({"From, ms", means::kFromMs}, begin),
+      ms({"ms", means::kTakesMs}, takes),
+      count({"From, cycles", means::kFromCycles}, begin),
+      count({"Cycles", means::kTakesCycles}, takes)};
   return out;
 }
 
@@ -104,8 +106,9 @@ QLayout* PipelineView::makeControls() {
     return box;
   };
   showCopies_ = drawn(tr("Copies"), "copies", &TimeState::copies);
-  showCopies_->setToolTip(tr("Arrows from the IPU that sends to the one that receives; those of all micro-batches when "
-                             "zoomed in"));
+  showCopies_->setToolTip(
+      tr("Arrows from the IPU that sends to the one that receives; those of all micro-batches when "
+         "zoomed in"));
   showCritical_ = drawn(tr("Critical path"), "critical", &TimeState::critical);
   auto* row = new QHBoxLayout;
   row->setSpacing(8);

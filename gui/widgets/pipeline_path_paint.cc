@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the pipeline goes across lanes: the way of the selected micro-batch, copies between stages, the critical path.
+// What of the pipeline goes across lanes: the way of the selected micro-batch, copies between stages, the critical
+// path.
 #include <QPainter>
 #include <cmath>
 

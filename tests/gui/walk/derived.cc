@@ -362,6 +362,24 @@ Titles boxes(const Asked& a) {
   return {"Cycles", "ms", "From, ms", "of which recompute"};
 }
 
+// Of each phase the tiles that compute.
+Titles heat_tiles(const Asked& a) {
+  std::map<std::pair<std::string, std::string>, std::int64_t> active;
+  const auto phase = [&](int r) { return std::pair(a.t.text(r, "IPU"), a.t.text(r, "Phase")); };
+  std::map<std::pair<std::string, std::string>, std::int64_t> said;
+  bool unique = true;  // phases of one name follow each other
+  for (int r = 0; r < a.t.rows(); ++r) {
+    if (a.t.whole(r, "Compute cycles") > 0) active[phase(r)] += a.t.whole(r, "Tiles");
+    unique = unique && (!said.contains(phase(r)) || said[phase(r)] == a.t.whole(r, "Active tiles"));
+    said[phase(r)] = a.t.whole(r, "Active tiles");
+    EXPECT_LE(a.t.whole(r, "Active tiles"), a.index.tiles_per_ipu());
+  }
+  if (unique) {
+    for (const auto& [name, tiles] : active) EXPECT_EQ(tiles % said[name], 0) << name.second;
+  }
+  return {"Active tiles"};
+}
+
 // The copy of so many cycles, below `node`; null: none.
 const report::ProgramNode* copy_step(const report::ProgramNode& node, std::int64_t cycles) {
   if (node.work() == "copy" && node.cycles() == cycles) return &node;
@@ -415,14 +433,14 @@ Titles trace_steps(const Asked& a) {
   return {"µs", "Cycles", "Compute", "Exchange", "Sync", "From, ms"};
 }
 
-// Seven parts in %, six figures, the seven parts in cycles: they make the step.
+// Seven parts in %, seven figures, the seven parts in cycles: they make the step.
 Titles trace_summary(const Asked& a) {
-  Titles out = steps_of_ipus(a, "all parts", 13, a.t.rows());
+  Titles out = steps_of_ipus(a, "all parts", 14, a.t.rows());
   for (const std::string& ipu : out) {
     EXPECT_EQ(a.t.whole(7, ipu.c_str()), a.index.program().cycles());
     for (int part = 0; part < 7; ++part) {
       EXPECT_DOUBLE_EQ(a.t.value(part, ipu.c_str()),
-                       a.t.value(13 + part, ipu.c_str()) / static_cast<double>(a.index.program().cycles()) * 100);
+                       a.t.value(14 + part, ipu.c_str()) / static_cast<double>(a.index.program().cycles()) * 100);
     }
   }
   return out;
@@ -489,6 +507,7 @@ const std::map<std::string, Titles (*)(const Asked&)>& rules() {
       {"summary/Changes", changes},
       {"graph/Phases", phases},
       {"graph/Ops of a call", ops_of_call},
+      {"heatmap/Tiles", heat_tiles},
       {"memory/Memory", memory},
       {"memory/Liveness", liveness},
       {"memory/Variables", variables},
