@@ -241,6 +241,23 @@ void MainWindow::openFiles(const QStringList& paths) {
   if (!messages.isEmpty()) setMessage(messages.join('\n'));  // what opened later hid them
 }
 
+void MainWindow::closeEvent(QCloseEvent* event) {
+  if (session_.report()) {
+    QStringList paths;
+    for (const QString& path : session_.paths()) paths << QFileInfo(path).absoluteFilePath();
+    preferences_.setLastSession({paths, all_views()[static_cast<std::size_t>(current_)].id, saveState()});
+  }
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::reopenSession() {
+  const Preferences::LastSession last = preferences_.lastSession();
+  openFiles(last.reports);
+  session_.setCurrent(0);
+  restoreState(last.docks);
+  if (const ViewDef* view = find_view(last.view.toStdString())) showView(static_cast<int>(view - all_views().data()));
+}
+
 void MainWindow::showRecent() {
   const QStringList paths = preferences_.recent();
   startPage_->setRecent(paths);

@@ -51,6 +51,7 @@ class MainWindow : public QMainWindow {
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
+  void closeEvent(QCloseEvent* event) override;
 
  private:
   void makeMenus();
@@ -68,6 +69,7 @@ class MainWindow : public QMainWindow {
   void setMessage(const QString& text);
   void chooseReport();
   void showRecent();
+  void reopenSession();
   void makeDemo(const Demo& demo);
   void openDemo(const Demo& demo, const QStringList& reports);
   void chooseExport(const QString& ending);
@@ -121,6 +123,7 @@ class MainWindow : public QMainWindow {
   QLabel* statusLeft_ = nullptr;
   QLabel* statusRight_ = nullptr;
   QAction* reload_ = nullptr;
+  QAction* reopen_ = nullptr;  // the reports, the view and the docks of the last time
   QAction* back_ = nullptr;
   QAction* forward_ = nullptr;
   QAction* explain_ = nullptr;

@@ -19,6 +19,8 @@
 namespace superstep::gui {
 namespace {
 
+constexpr int kLeastMap = 540;  // narrower ones have no room for the numbers of their scale
+
 QString quantity_title(HeatQuantity quantity) {
   switch (quantity) {
     case HeatQuantity::memory:
@@ -59,6 +61,7 @@ HeatmapView::HeatmapView(Session& session, QWidget* parent) : View(parent), sess
   chart_layout->addWidget(map_, 1);
   chart_layout->addWidget(legend_);
   mapPanel_ = new Panel(quantity_title(HeatQuantity::memory));
+  mapPanel_->setMinimumWidth(kLeastMap);
   mapPanel_->setContent(chart);
   auto* twin = new DataTable(&tiles_);
   twin->setWideColumn(1);

@@ -75,7 +75,7 @@ void Chips::paintEvent(QPaintEvent*) {
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setFont(ui_font(11, QFont::Medium));
   for (const Chip& chip : chips()) {
-    if (chip.is.column == tr("Fit")) {
+    if (chip.is.row == tr("Fit")) {
       draw_chip(painter, chip.rect.topLeft(), theme, fit_of(report_->index()));
       continue;
     }

@@ -125,6 +125,13 @@ TEST_F(Explain, ChipsExplainThemselves) {
   EXPECT_THAT(tip_at(*chips, QPoint(20, 12)),
               AllOf(HasSubstr(session_.report()->index().title()), HasSubstr("E for more")));
   EXPECT_TRUE(chips->explainedAt(QPoint(chips->width() - 1, 1)).explanation.isEmpty());
+  // The fit is drawn with its sign, not as a text.
+  QPoint fit(0, 12);
+  while (fit.x() < chips->width() && chips->explainedAt(fit).row != "Fit") fit.rx() += 4;
+  ASSERT_LT(fit.x(), chips->width());
+  EXPECT_THAT(chips->explainedAt(fit).exact.toStdString(), HasSubstr("to spare"));
+  const QImage drawn = chips->grab().toImage();
+  EXPECT_EQ(drawn.pixelColor(fit + QPoint(6, -5)), theme_of(chips).tight_fill);
 }
 
 TEST_F(Explain, ChartsThatDrawTheirTipsAreLeftAlone) {

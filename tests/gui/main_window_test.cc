@@ -89,6 +89,31 @@ TEST_F(Window, TheWhatIfStandsBesideAnotherViewOrIsOne) {
   EXPECT_EQ(window_.currentView(), 0);
 }
 
+TEST(LastSession, ReportsViewAndDocksComeBack) {
+  TemporaryFolder folder;
+  const Preferences preferences(QString::fromStdString((folder.path / "window.ini").string()));
+  const QString report = QString::fromStdString(write_example(Example::tight, folder.path).string());
+  {
+    Session session;
+    MainWindow window(session, preferences);
+    EXPECT_FALSE(window.findChild<QAction*>("reopenSession")->isEnabled()) << "there is none yet";
+    window.show();
+    window.openFiles({report});
+    window.showView(3);
+    window.findChild<QAction*>("showMarks")->trigger();
+    window.close();
+  }
+  Session session;
+  MainWindow window(session, preferences);
+  window.show();
+  EXPECT_FALSE(session.report());
+  window.findChild<QAction*>("reopenSession")->trigger();
+  ASSERT_TRUE(session.report());
+  EXPECT_EQ(session.paths(), QStringList(report));
+  EXPECT_EQ(window.currentView(), 3);
+  EXPECT_TRUE(window.findChild<QDockWidget*>("marksDock")->isVisible());
+}
+
 TEST_F(Window, EveryActionHasANameAndWorks) {
   open(Example::tight);
   for (const QAction* action : window_.actions()) EXPECT_FALSE(action->objectName().isEmpty());
