@@ -34,8 +34,13 @@ namespace {
 class Pages : public QStackedWidget {
  public:
   Pages() { connect(this, &QStackedWidget::currentChanged, this, &QWidget::updateGeometry); }
+  // Beside docks a view scrolls that says with its property how narrow it may become; pictures have the size asked for.
   QSize minimumSizeHint() const override {
-    return currentWidget() ? currentWidget()->minimumSizeHint().expandedTo(currentWidget()->minimumSize()) : QSize();
+    const QWidget* page = currentWidget();
+    if (!page) return {};
+    return page->minimumSizeHint()
+        .expandedTo(page->minimumSize())
+        .expandedTo({page->property("leastWidth").toInt(), 0});
   }
   // Lines that wrap ask for the height they would like best.
   int heightForWidth(int) const override { return minimumSizeHint().height(); }

@@ -19,7 +19,7 @@
 namespace superstep::gui {
 namespace {
 
-constexpr int kLeastMap = 540;  // narrower ones have no room for the numbers of their scale
+constexpr int kLeastWidth = 930;  // narrower maps have no room for the numbers of their scale
 
 QString quantity_title(HeatQuantity quantity) {
   switch (quantity) {
@@ -61,7 +61,7 @@ HeatmapView::HeatmapView(Session& session, QWidget* parent) : View(parent), sess
   chart_layout->addWidget(map_, 1);
   chart_layout->addWidget(legend_);
   mapPanel_ = new Panel(quantity_title(HeatQuantity::memory));
-  mapPanel_->setMinimumWidth(kLeastMap);
+  setProperty("leastWidth", kLeastWidth);
   mapPanel_->setContent(chart);
   auto* twin = new DataTable(&tiles_);
   twin->setWideColumn(1);

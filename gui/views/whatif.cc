@@ -4,13 +4,17 @@
 #include <QApplication>
 #include <QBoxLayout>
 #include <QClipboard>
+#include <QDir>
+#include <QFileInfo>
 #include <QGraphicsOpacityEffect>
 #include <QJsonDocument>
 #include <QLabel>
 #include <QScrollArea>
+#include <QTemporaryFile>
 #include <QToolButton>
 #include <cmath>
 
+#include "gui/batch/queue.h"
 #include "gui/theme.h"
 #include "gui/widgets/chips.h"
 #include "gui/widgets/data_table.h"
@@ -111,11 +115,14 @@ QWidget* WhatIfView::makeButtons() {
   copy_ = button(tr("Copy pins"), "whatifCopyPins", tr("Copy the pins as the plan of a job"));
   connect(reset_, &QToolButton::clicked, this, &WhatIfView::rebuild);
   connect(copy_, &QToolButton::clicked, this, &WhatIfView::copyPins);
+  open_ = button(tr("Plan it"), "whatifOpen", tr("Plan the changed job in the batch, to open its report"));
+  connect(open_, &QToolButton::clicked, this, &WhatIfView::openAsPlan);
   elapsed_ = new ElidedLabel;  // what the child is at can be long
   elapsed_->setObjectName("elapsed");
   elapsed_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   layout->addWidget(reset_);
   layout->addWidget(copy_);
+  layout->addWidget(open_);
   layout->addWidget(elapsed_, 1);
   return row;
 }
@@ -202,6 +209,7 @@ void WhatIfView::rebuild() {
   controls_->setReport(report);
   reset_->setEnabled(report && !report->index().job_json().empty());
   copy_->setEnabled(false);
+  open_->setEnabled(false);
   inputs_.setContents(whatif_inputs(report, {}));
   showAnswer(nullptr, -1);
 }
@@ -210,6 +218,7 @@ void WhatIfView::askAgain() {
   const ReportPointer report = session_.report();
   if (!report) return;
   copy_->setEnabled(!changes().pins.empty());
+  open_->setEnabled(!changes().empty());
   inputs_.setContents(whatif_inputs(report, changes()));
   if (changes().empty()) {
     client_.forget();
@@ -265,6 +274,21 @@ void WhatIfView::showMessage(const QString& text, bool bad, bool can_restart) {
 void WhatIfView::copyPins() {
   const QJsonObject pins = whatif_job_pins(session_.report()->index(), changes());
   QApplication::clipboard()->setText(QString::fromUtf8(QJsonDocument(pins).toJson(QJsonDocument::Indented)));
+}
+
+void WhatIfView::openAsPlan() {
+  const ReportPointer report = session_.report();
+  const QJsonObject job = whatif_request(report->index(), changes())["job"].toObject();
+  const QString name = QFileInfo(QString::fromStdString(report->path().string())).completeBaseName();
+  QTemporaryFile file(QDir::tempPath() + '/' + name + "-whatif-XXXXXX.json");
+  file.setAutoRemove(false);  // the queue reads it whenever its turn is
+  if (!file.open() || file.write(QJsonDocument(job).toJson()) < 0)
+    return showMessage(tr("%1 cannot be written: %2").arg(file.fileName(), file.errorString()), true);
+  const QString path = file.fileName();
+  file.close();
+  if (const QString left_out = session_.batch().addAll({path}); !left_out.isEmpty()) return showMessage(left_out, true);
+  session_.batch().run();
+  emit viewWanted("batch");
 }
 
 QString WhatIfView::statusText() const {

@@ -44,6 +44,7 @@ class WhatIfView : public View {
   void showAnswer(AnswerPointer answer, double ms);
   void showMessage(const QString& text, bool bad, bool can_restart = false);
   void copyPins();
+  void openAsPlan();  // a job of its own in the batch, whose report opens like any other
   void takeTrial();
 
   Session& session_;
@@ -59,6 +60,7 @@ class WhatIfView : public View {
   QLabel* elapsed_;
   QToolButton* restart_;
   QToolButton* copy_;
+  QToolButton* open_;
   QToolButton* reset_;
   bool docked_ = false;
   DataTable* figuresView_;
