@@ -82,6 +82,25 @@ ExplainedCell explained(const QModelIndex& cell) {
   return out;
 }
 
+QString exact_text(const ExplainedCell& cell) {
+  const QString& unit = cell.explanation.unit;
+  const bool written = unit.isEmpty() || unit.startsWith("as the ");
+  return written ? cell.exact : cell.exact + ' ' + unit;
+}
+
+QString short_explanation(const ExplainedPlace& place) {
+  if (place.isEmpty()) return {};
+  const ExplainedCell cell = place.cells.empty() ? place.other : explained(place.cells.front());
+  QStringList name{cell.row, cell.column};
+  name.removeAll(QString());
+  name.removeDuplicates();
+  QStringList lines{name.join(QString::fromUtf8(" · "))};
+  if (cell.exact != cell.row) lines << exact_text(cell);
+  lines << cell.explanation.what << QObject::tr("E for more");
+  lines.removeAll(QString());
+  return lines.join('\n');
+}
+
 std::vector<QPersistentModelIndex> cells_of_text(const std::vector<NamedTable>& tables, const QString& text) {
   std::vector<QPersistentModelIndex> same, converted;
   const std::vector<Token> wanted = tokens(text);

@@ -18,6 +18,8 @@ struct ExplainedCell {
   Explanation explanation;
 };
 ExplainedCell explained(const QModelIndex& cell);
+// "1 698.4 ms": with the unit, unless the text says it.
+QString exact_text(const ExplainedCell& cell);
 
 // What is known of a place. Cells whose number is painted there, the best first: the cell of a table, what a chart says
 // is there, or those that have the number which is written there; without cells, what else the number is.
@@ -26,6 +28,9 @@ struct ExplainedPlace {
   ExplainedCell other;
   bool isEmpty() const { return cells.empty() && other.explanation.isEmpty(); }
 };
+// The same in short, for a tool tip: name, exact value, what it is; empty: nothing is known of it.
+QString short_explanation(const ExplainedPlace& place);
+
 // `more`: tables of the report that numbers of any view may stand in.
 ExplainedPlace explained_at(View& view, const QPoint& at, const std::vector<NamedTable>& more = {});
 

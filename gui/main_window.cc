@@ -3,6 +3,7 @@
 
 #include <QApplication>
 #include <QComboBox>
+#include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -10,6 +11,7 @@
 #include <QMenu>
 #include <QMimeData>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QToolButton>
@@ -26,6 +28,27 @@
 #include "model/error.h"
 
 namespace superstep::gui {
+namespace {
+
+// Asks for the room of the page that is shown, not of the largest one.
+class Pages : public QStackedWidget {
+ public:
+  Pages() { connect(this, &QStackedWidget::currentChanged, this, &QWidget::updateGeometry); }
+  // Beside docks a view scrolls that says with its property how narrow it may become; pictures have the size asked for.
+  QSize minimumSizeHint() const override {
+    const QWidget* page = currentWidget();
+    if (!page) return {};
+    return page->minimumSizeHint()
+        .expandedTo(page->minimumSize())
+        .expandedTo({page->property("leastWidth").toInt(), 0});
+  }
+  // Lines that wrap ask for the height they would like best.
+  int heightForWidth(int) const override { return minimumSizeHint().height(); }
+};
+
+bool is_what_if(int view) { return std::string_view(all_views()[static_cast<std::size_t>(view)].id) == "whatif"; }
+
+}  // namespace
 
 MainWindow::MainWindow(Session& session, const Preferences& preferences, const QString& demo_folder)
     : session_(session), preferences_(preferences), demos_(demo_folder), views_(all_views().size(), nullptr) {
@@ -96,13 +119,19 @@ void MainWindow::makeCentre() {
   connect(viewList_, &QListWidget::currentRowChanged, this, [this](int row) {
     if (row >= 0) showView(row);
   });
-  pages_ = new QStackedWidget;
+  pages_ = new Pages;
   startPage_ = makeStartPage();
   pages_->addWidget(startPage_);
   auto* right = new QVBoxLayout;
   right->setSpacing(0);
   right->addWidget(makeMessageBar());
-  right->addWidget(pages_, 1);
+  // Beside docks there may be less room than a view needs.
+  auto* room = new QScrollArea;
+  room->setWidgetResizable(true);
+  room->setFrameShape(QFrame::NoFrame);
+  room->setFocusPolicy(Qt::NoFocus);
+  room->setWidget(pages_);
+  right->addWidget(room, 1);
   auto* centre = new QWidget;
   auto* layout = new QHBoxLayout(centre);
   layout->setContentsMargins(0, 0, 0, 0);
@@ -121,19 +150,31 @@ void MainWindow::showView(int view) {
     showStatus();
     return;
   }
-  View*& page = views_[static_cast<std::size_t>(view)];
-  if (!page) {
-    page = all_views()[static_cast<std::size_t>(view)].make(session_, nullptr);
-    pages_->addWidget(page);
-    connect(page, &View::statusChanged, this, &MainWindow::showStatus);
-    connect(page, &View::viewWanted, this, [this](const QString& id) {
-      const ViewDef* wanted = find_view(id.toStdString());
-      if (wanted) showView(static_cast<int>(wanted - all_views().data()));
-    });
+  if (is_what_if(view)) {
+    whatIfDock_->hide();  // it comes out of its dock
+  } else {
+    besideWhatIf_ = view;
   }
+  View* page = viewOf(view);
   pages_->setCurrentWidget(page);
   page->setFocus();
   showStatus();
+}
+
+View* MainWindow::viewOf(int row) {
+  View*& view = views_[static_cast<std::size_t>(row)];
+  if (view) return view;
+  view = all_views()[static_cast<std::size_t>(row)].make(session_, nullptr);
+  pages_->addWidget(view);
+  connect(view, &View::statusChanged, this, &MainWindow::showStatus);
+  connect(view, &View::viewWanted, this, [this](const QString& id) {
+    const ViewDef* wanted = find_view(id.toStdString());
+    if (!wanted) return;
+    const int wanted_row = static_cast<int>(wanted - all_views().data());
+    if (is_what_if(wanted_row) && !whatIfDock_->isHidden()) return whatIfDock_->raise();
+    showView(wanted_row);
+  });
+  return view;
 }
 
 bool MainWindow::canShow() const {
@@ -203,6 +244,23 @@ void MainWindow::openFiles(const QStringList& paths) {
   }
   disconnect(failed);
   if (!messages.isEmpty()) setMessage(messages.join('\n'));  // what opened later hid them
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  if (session_.report()) {
+    QStringList paths;
+    for (const QString& path : session_.paths()) paths << QFileInfo(path).absoluteFilePath();
+    preferences_.setLastSession({paths, all_views()[static_cast<std::size_t>(current_)].id, saveState()});
+  }
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::reopenSession() {
+  const Preferences::LastSession last = preferences_.lastSession();
+  openFiles(last.reports);
+  session_.setCurrent(0);
+  restoreState(last.docks);
+  if (const ViewDef* view = find_view(last.view.toStdString())) showView(static_cast<int>(view - all_views().data()));
 }
 
 void MainWindow::showRecent() {

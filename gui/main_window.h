@@ -32,6 +32,7 @@ class MainWindow : public QMainWindow {
   // Jobs and reports of demos go to `demo_folder`.
   explicit MainWindow(Session& session, const Preferences& preferences = Preferences(),
                       const QString& demo_folder = QDir::tempPath() + "/superstep-demo");
+  ~MainWindow() override;
 
   void showView(int view);  // row of all_views(); made when first shown
   int currentView() const { return current_; }
@@ -50,6 +51,7 @@ class MainWindow : public QMainWindow {
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
+  void closeEvent(QCloseEvent* event) override;
 
  private:
   void makeMenus();
@@ -67,6 +69,7 @@ class MainWindow : public QMainWindow {
   void setMessage(const QString& text);
   void chooseReport();
   void showRecent();
+  void reopenSession();
   void makeDemo(const Demo& demo);
   void openDemo(const Demo& demo, const QStringList& reports);
   void chooseExport(const QString& ending);
@@ -81,11 +84,18 @@ class MainWindow : public QMainWindow {
   void addMark(const QString& note);
   void goToMark(int mark);
   void exportMarks();
+  void makeWhatIf(QMenu* menu);
+  void placeWhatIf(bool docked);
+  View* viewOf(int row);                          // made when first wanted
+  View* viewAround(const QWidget* widget) const;  // that the widget is a part of; null: of none that is shown
   void makeLayouts(QMenu* menu);
   void showLayouts();
   QDockWidget* makeDock(QWidget* widget, const QString& title, const char* name);
   View* shownView() const;  // null: the start page, or none made yet
   void explainHere();
+  void explainIn(View& view, const QPoint& at);
+  ExplainedPlace placeAt(View& view, const QPoint& at);
+  void showTip(QWidget& widget, const QPoint& at);  // of the screen
   void followExplanation(QWidget* widget, const QEvent& event);
   void showExplanation(ExplainedPlace place, const QPoint& beside);
 
@@ -113,11 +123,14 @@ class MainWindow : public QMainWindow {
   QLabel* statusLeft_ = nullptr;
   QLabel* statusRight_ = nullptr;
   QAction* reload_ = nullptr;
+  QAction* reopen_ = nullptr;  // the reports, the view and the docks of the last time
   QAction* back_ = nullptr;
   QAction* forward_ = nullptr;
   QAction* explain_ = nullptr;
   ExplainPanel* explainPanel_ = nullptr;
   QDockWidget* explainDock_ = nullptr;
+  QDockWidget* whatIfDock_ = nullptr;
+  int besideWhatIf_ = 0;               // the last view that is another one
   TableModel keyNumbers_, waterfall_;  // whose numbers any view may show
   std::vector<QAction*> needReport_;   // enabled only with a report
 };

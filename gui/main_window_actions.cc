@@ -48,6 +48,10 @@ void MainWindow::makeReportMenu() {
   reportsMenu_ = menu->addMenu(tr("Open rep&orts"));
   reportsMenu_->setObjectName("reportsMenu");
   reportsMenu_->setEnabled(false);
+  reopen_ = makeAction(tr("Reopen &last session"), "reopenSession", QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_T));
+  reopen_->setEnabled(!preferences_.lastSession().reports.isEmpty());
+  connect(reopen_, &QAction::triggered, this, &MainWindow::reopenSession);
+  menu->addAction(reopen_);
   QMenu* demo_menu = menu->addMenu(tr("&Demo"));
   for (const Demo& demo : demos()) {
     QAction* action = demo_menu->addAction(demo.title);
@@ -152,6 +156,7 @@ void MainWindow::makeToolBar() {
     bar->addWidget(b);
   };
   button(tr("Open…"), "open");
+  button(tr("What-if"), "showWhatIf");
   button(tr("Export…"), "exportPNG");
   button(tr("?"), "keys");
   margin();

@@ -33,6 +33,18 @@ void Preferences::addRecent(const QString& path) {
 
 void Preferences::clearRecent() { set(file_, "recent", QStringList()); }
 
+Preferences::LastSession Preferences::lastSession() const {
+  QStringList paths = value(file_, "session/reports").toStringList();
+  paths.removeIf([](const QString& path) { return !QFileInfo::exists(path); });
+  return {paths, value(file_, "session/view").toString(), value(file_, "session/docks").toByteArray()};
+}
+
+void Preferences::setLastSession(const LastSession& session) {
+  set(file_, "session/reports", session.reports);
+  set(file_, "session/view", session.view);
+  set(file_, "session/docks", session.docks);
+}
+
 // Those of earlier versions say whether it is dark.
 QString Preferences::theme() const {
   const QString known = value(file_, "theme").toString();

@@ -27,6 +27,14 @@ class Preferences {
   QByteArray layout(const QString& name) const;
   void setLayout(const QString& name, const QByteArray& state);
   void removeLayout(const QString& name);
+  // What was open when the window was closed.
+  struct LastSession {
+    QStringList reports;  // only those that still exist
+    QString view;         // id
+    QByteArray docks;     // as QMainWindow::saveState() says it
+  };
+  LastSession lastSession() const;
+  void setLastSession(const LastSession& session);
   Units units() const;
   void setUnits(Units units);
 

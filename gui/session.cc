@@ -90,7 +90,13 @@ std::shared_ptr<const Data> Session::loaded(int report, std::shared_ptr<const Da
 std::shared_ptr<const HeatData> Session::heatAt(int report) { return loaded(report, &Open::heat, load_heat); }
 std::shared_ptr<const Variables> Session::variables() { return loaded(current_, &Open::variables, load_variables); }
 std::shared_ptr<const Results> Session::results() { return loaded(current_, &Open::results, load_results); }
-std::shared_ptr<const Steps> Session::steps() { return loaded(current_, &Open::steps, load_steps); }
+// Steps and trace share what both have.
+std::shared_ptr<const Steps> Session::steps() {
+  return loaded(current_, &Open::steps, [&](const ReportFile& report) {
+    const auto& trace = reports_[static_cast<std::size_t>(current_)].trace;
+    return load_steps(report, trace ? trace->steps.get() : nullptr);
+  });
+}
 std::shared_ptr<const Graph> Session::graph() { return loaded(current_, &Open::graph, load_graph); }
 
 std::shared_ptr<const Timeline> Session::timeline() {
@@ -107,8 +113,8 @@ std::uint64_t steps_of(const ReportFile& report) {
   return 0;
 }
 
-Timeline read_trace(const ReportPointer& report) {
-  return make_timeline(report, std::make_shared<const StepTrace>(load_step_trace(*report)));
+Timeline read_trace(const ReportPointer& report, const Steps* known) {
+  return make_timeline(report, std::make_shared<const StepTrace>(load_step_trace(*report, known)));
 }
 
 }  // namespace
@@ -120,7 +126,9 @@ std::shared_ptr<const Timeline> Session::trace() {
     if (!open.trace && !reader_) readTrace(open);
     if (!open.trace) return std::make_shared<const Timeline>();
   }
-  return loaded(current_, &Open::trace, [&](const ReportFile&) { return read_trace(report); });
+  return loaded(current_, &Open::trace, [&](const ReportFile&) {
+    return read_trace(report, reports_[static_cast<std::size_t>(current_)].steps.get());
+  });
 }
 
 // With a handle of its own: ReportFile is not for several threads. A file that was replaced meanwhile is another
@@ -132,13 +140,13 @@ void Session::readTrace(const Open& open) {
   };
   auto result = std::make_shared<Result>();
   const ReportPointer shown = open.report;
-  reader_ = QThread::create([result, shown] {
+  reader_ = QThread::create([result, shown, steps = open.steps] {
     try {
       const auto own = std::make_shared<const ReportFile>(ReportFile::open(shown->path()));
       if (own->index().SerializeAsString() != shown->index().SerializeAsString()) {
         throw Error(shown->path().string(), "has changed since it was opened: reload it (F5)");
       }
-      result->trace = std::make_shared<const Timeline>(read_trace(own));
+      result->trace = std::make_shared<const Timeline>(read_trace(own, steps.get()));
     } catch (const std::exception& error) {
       result->error = QString::fromUtf8(error.what());
     }

@@ -59,9 +59,10 @@ inline constexpr std::size_t kMostCompared = 4;
 // Which part of the step is seen, and how times are written: shared by pipeline, trace and the export.
 struct TimeState {
   TimeWindow pipeline, trace;
-  bool fold = true;     // equal cycles
-  bool cycles = false;  // instead of milliseconds
-  int mode = 0;         // of the trace
+  bool fold = true;                     // equal cycles
+  bool cycles = false;                  // instead of milliseconds
+  int mode = 0;                         // of the trace
+  bool copies = true, critical = true;  // drawn in the pipeline
   friend bool operator==(const TimeState&, const TimeState&) = default;
 };
 

@@ -11,6 +11,7 @@
 #include "planner/explain_terms.h"
 #include "planner/report_columns.h"
 #include "planner/search_columns.h"
+#include "planner/sensitivity.h"
 
 namespace superstep {
 namespace {
@@ -380,6 +381,22 @@ std::vector<WaterfallRow> waterfall(const Evaluated& e, Tables& tables) {
   return rows;
 }
 
+namespace {
+
+// Those that a sensitivity changes: what can be asked of a machine is one list.
+void add_machine_numbers(report::Index& index, const Machine& machine) {
+  for (const std::string& pointer : sensitive_numbers(machine)) {
+    for (const SourcedRow& row : machine.rows) {
+      if (row.pointer != pointer) continue;
+      report::Fact* number = index.add_machine_numbers();
+      number->set_name(row.pointer);
+      number->set_value(row.text);
+    }
+  }
+}
+
+}  // namespace
+
 report::Index make_index(Tables& tables, const ReportParts& parts) {
   const Job& job = tables.job();
   report::Index index;
@@ -397,6 +414,7 @@ report::Index make_index(Tables& tables, const ReportParts& parts) {
   for (const Evaluated* e : parts.pareto) *index.add_pareto() = summary_of(*e, job.machine);
   for (const Measure m : job.pareto) index.add_pareto_measures(std::string(name_of(m)));
   for (const std::string& n : parts.notes) index.add_notes(n);
+  add_machine_numbers(index, job.machine);
   if (!parts.shown) return index;
   const Chip& chip = job.machine.chip;
   index.set_streaming_bytes_per_s(tables.model().streaming_rate(Location::streaming, 1).value);

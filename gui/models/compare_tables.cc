@@ -107,6 +107,30 @@ QString ComparedReports::bandText(int target) const {
   return QString("95 % band %1 to %2 ms").arg(signed_number(band->low * 1e3, 0), signed_number(band->high * 1e3, 0));
 }
 
+QString speed_band_text(const Band& band) {
+  const auto word = [](double change) { return change < 0 ? QStringLiteral("slower") : QStringLiteral("faster"); };
+  const auto size = [](double change) { return fixed_decimals(std::abs(change) * 100, 1); };
+  const bool one_way = (band.low < 0) == (band.high < 0);
+  if (!one_way) {
+    return QString("95 % band %1 % %2 to %3 % %4.")
+        .arg(size(band.low), word(band.low), size(band.high), word(band.high));
+  }
+  const double near = std::abs(band.low) < std::abs(band.high) ? band.low : band.high;
+  const double far = near == band.low ? band.high : band.low;
+  return QString("95 % band %1 to %2 % %3.").arg(size(near), size(far), word(far));
+}
+
+Sureness sureness(const ComparedReports& compared) {
+  const auto speed = speed_change(compared.reports[1]->index(), compared.reports[0]->index());
+  return speed ? sureness(speed->change, compared.comparison.probability_faster[1]) : Sureness{};
+}
+
+Sureness sureness(double change, std::optional<double> probability_faster) {
+  if (!probability_faster) return {};
+  const double sure = change >= 0 ? *probability_faster : 1 - *probability_faster;
+  return {(change >= 0 ? "P(faster) = " : "P(slower) = ") + QString::number(sure, 'f', 2), sure < kSure};
+}
+
 std::optional<double> ComparedReports::phaseDifference(int phase, int target) const {
   const auto ms = [&](int report) -> std::optional<double> {
     const auto r = static_cast<std::size_t>(report);

@@ -29,6 +29,16 @@ struct ComparedReports {
 };
 using ComparedPointer = std::shared_ptr<const ComparedReports>;
 
+// "95 % band 15.1 to 19.6 % slower.", "95 % band 1.2 % slower to 3.0 % faster."
+QString speed_band_text(const Band& band);
+// Whether the first target is as much faster or slower as it seems.
+struct Sureness {
+  QString text;  // "P(faster) = 0.97"; empty: not known
+  bool tie = false;
+};
+Sureness sureness(const ComparedReports& compared);
+Sureness sureness(double change, std::optional<double> probability_faster);
+
 // The phases as a grid: "layer3/attention forward" stands in the column L3 and the row "attention forward".
 struct PhaseGrid {
   QStringList rows, columns;             // in order of appearance, layers by number

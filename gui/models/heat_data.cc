@@ -109,6 +109,15 @@ std::int64_t HeatData::largest(int phase, HeatQuantity quantity) const {
   return most;
 }
 
+std::int64_t active_tiles(const HeatData& heat, int phase) {
+  const HeatPhase& p = heat.phases[static_cast<std::size_t>(phase)];
+  std::int64_t out = 0;
+  for (std::size_t i = p.first_run; i < p.first_run + p.runs; ++i) {
+    if (heat.runs[i].compute_cycles > 0) out += heat.runs[i].count;
+  }
+  return out;
+}
+
 HeatData load_heat(const ReportFile& report) {
   HeatData out;
   if (!report.has_column("heat.phase")) return out;

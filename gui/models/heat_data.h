@@ -42,6 +42,9 @@ struct HeatData {
   std::int64_t largest(int phase, HeatQuantity quantity) const;  // 0 without runs
 };
 
+// Tiles that compute in a phase at all.
+std::int64_t active_tiles(const HeatData& heat, int phase);
+
 // Reads the heat.* and tile.* columns; without them a HeatData without phases. Throws Error when they
 // contradict each other or name tiles and phases that do not exist.
 HeatData load_heat(const ReportFile& report);

@@ -52,6 +52,8 @@ inline constexpr Meaning kPlan{
     "The plan's label: t tensor-parallel IPUs, p pipeline IPU groups, r replicas, "
     "m micro-batch, g gradient accumulation, and what differs from the usual.",
     "", "As the plan says.", where::kSpace};
+inline constexpr Meaning kReportTitle{"What the report is about: the model, the machine, and training or inference.",
+                                      "", "As the job says.", where::kMachines};
 inline constexpr Meaning kFit{
     "Whether the plan fits in the memory of tiles, in executable memory and in Streaming "
     "Memory.",
@@ -165,6 +167,12 @@ inline constexpr Meaning kPointBytes{"Bytes on the tile at the program step.", "
                                      "Total is what stands there and what is live in the step.", where::kMemory};
 
 // Tiles.
+inline constexpr Meaning kStepTiles{"Tiles that take part in the step.", "tiles",
+                                    "As the lowered program spreads it, from the first tile; all: every tile that "
+                                    "computes.",
+                                    where::kSteps};
+inline constexpr Meaning kActiveTiles{"Tiles that compute at all while the phase runs.", "tiles",
+                                      "Tiles of its runs that have compute cycles.", where::kViewer};
 inline constexpr Meaning kFirstTile{"The first of a run of tiles that are alike.", "tile",
                                     "Tiles are alike in a phase when the same supersteps use them.", where::kViewer};
 inline constexpr Meaning kTileCount{"Tiles in the run.", "tiles",
@@ -242,6 +250,16 @@ inline constexpr Meaning kWorkCycles{"Cycles of the lane in a step.", "cycles",
                                      "Sum of its stretches that are of this work.", where::kTime};
 inline constexpr Meaning kMicroBatch{"The micro-batch it works on, from 0; of none: empty.", "micro-batch",
                                      "Iteration of the repeat less the call's lag.", where::kTime};
+inline constexpr Meaning kCopyTo{"The IPU whose box works on the micro-batch next.", "",
+                                 "The order in time of the boxes of one micro-batch.", where::kViewer};
+inline constexpr Meaning kCopied{"What is copied: activations on the way forward, gradients on the way back.", "",
+                                 "The pass of the box ahead of the copy.", where::kViewer};
+inline constexpr Meaning kCopyBytes{"What one IPU moves in the copy, at the widest boundary between stages.", "bytes",
+                                    "The step's bytes; IPUs copy at the same time, in both directions.", where::kSteps};
+inline constexpr Meaning kCriticalLane{"The IPU that the others wait for.", "",
+                                       "Backwards from the end: it stays the same until it waits for another, which "
+                                       "then is.",
+                                       where::kViewer};
 inline constexpr Meaning kRecompute{"Of the cycles, forward passes that run again.", "cycles",
                                     "Sum of its recompute stretches.", where::kTime};
 inline constexpr Meaning kTraceStep{"A superstep of the trace, or what is waited for.", "",
@@ -394,6 +412,17 @@ inline constexpr Meaning kChanged{"With what was changed.", "as the row says",
                                   "plan again.",
                                   where::kTime};
 inline constexpr Meaning kChangedBy{"What the change does.", "as the row says", "What-if less shown.", where::kTime};
+inline constexpr Meaning kInput{"What can be changed: a field of the plan, or a number of the machine.", "",
+                                "Fields are those of a job's plan; numbers those that time or fit depend on.",
+                                where::kSpace};
+inline constexpr Meaning kInputShown{"What the report's plan or machine has.", "", "As the report says.",
+                                     where::kSpace};
+inline constexpr Meaning kInputNow{"What is asked about.", "", "The box or slider; unchanged, as the report has it.",
+                                   where::kSpace};
+inline constexpr Meaning kChangedBand{"How much the change does in 95 % of the worlds.", "as the row says",
+                                      "World by world, what-if less shown: what is uncertain differs between worlds, "
+                                      "for both plans alike.",
+                                      where::kSure};
 inline constexpr Meaning kChangedMs{"The time of the term with what was changed.", "ms",
                                     "As the child program answers.", where::kSteps};
 inline constexpr Meaning kChangedByMs{"How much longer the term takes with the change; negative: shorter.", "ms",

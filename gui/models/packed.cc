@@ -17,7 +17,8 @@ std::size_t width_of(std::int64_t value) {
 
 void PackedIntegers::reserve(std::size_t rows) {
   reserved_ = rows;
-  bytes_.reserve(rows * width_);
+  bytes_->reserve(rows * width_);
+  data_ = bytes_->data();
 }
 
 void PackedIntegers::widen(std::size_t width) {
@@ -31,7 +32,9 @@ void PackedIntegers::widen(std::size_t width) {
 void PackedIntegers::push_back(std::int64_t value) {
   if (const std::size_t width = width_of(value); width > width_) widen(width);
   const auto* from = reinterpret_cast<const unsigned char*>(&value);  // little-endian, as the file
-  bytes_.insert(bytes_.end(), from, from + width_);
+  if (bytes_.use_count() > 1) bytes_ = std::make_shared<std::vector<unsigned char>>(*bytes_);
+  bytes_->insert(bytes_->end(), from, from + width_);
+  data_ = bytes_->data();
   ++size_;
 }
 
@@ -56,6 +59,16 @@ PackedTexts read_texts(const ReportFile& report, std::string_view column) {
 void Sums::reserve(std::size_t rows) {
   values_.reserve(rows);
   sums_.reserve(rows / kEvery + 1);
+}
+
+Sums::Sums(PackedIntegers values) : values_(std::move(values)) {
+  sums_.reserve(values_.size() / kEvery + 1);
+  values_.read([this](const auto& value) {
+    for (std::size_t row = 0; row < values_.size(); ++row) {
+      sum_ += value(row);
+      if ((row + 1) % kEvery == 0) sums_.push_back(sum_);
+    }
+  });
 }
 
 void Sums::push_back(std::int64_t value) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long columns in few bytes: whole numbers in 1, 2, 4 or 8 bytes a row, whatever the largest needs; sums over any
-// stretch of one by a sum every 64 rows.
+// stretch of one by a sum every 64 rows. Copies share what they hold.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,18 +36,20 @@ class PackedIntegers {
   std::int64_t operator[](std::size_t row) const {
     return read([row](const auto& value) { return value(row); });
   }
-  std::size_t bytes() const { return bytes_.capacity(); }
+  std::size_t bytes() const { return bytes_->capacity(); }
+  bool shares(const PackedIntegers& other) const { return bytes_ == other.bytes_; }
 
  private:
   template <class T>
   T at(std::size_t row) const {
     T value;
-    __builtin_memcpy(&value, bytes_.data() + row * sizeof(T), sizeof(T));
+    __builtin_memcpy(&value, data_ + row * sizeof(T), sizeof(T));
     return value;
   }
   void widen(std::size_t width);
 
-  std::vector<unsigned char> bytes_;
+  std::shared_ptr<std::vector<unsigned char>> bytes_ = std::make_shared<std::vector<unsigned char>>();
+  const unsigned char* data_ = nullptr;  // of bytes_
   std::size_t size_ = 0, reserved_ = 0, width_ = 1;
 };
 
@@ -65,6 +68,9 @@ PackedTexts read_texts(const ReportFile& report, std::string_view column);
 // The values of rows, none of them negative, and the sum of all ahead of any row.
 class Sums {
  public:
+  Sums() = default;
+  explicit Sums(PackedIntegers values);
+  const PackedIntegers& values() const { return values_; }
   void reserve(std::size_t rows);
   void push_back(std::int64_t value);
   std::int64_t size() const { return static_cast<std::int64_t>(values_.size()); }

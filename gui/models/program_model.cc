@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include "gui/models/meanings.h"
+#include "gui/models/search_pattern.h"
 
 namespace superstep::gui {
 namespace {
@@ -250,6 +251,7 @@ QModelIndex ProgramModel::before(const QModelIndex& at) {
 
 QModelIndex ProgramModel::find(const QString& text, const QModelIndex& from, bool forward) {
   if (text.isEmpty() || !root_ || root_->children.empty()) return {};
+  const QRegularExpression wanted = search_pattern(text);
   const QModelIndex start = from.isValid() ? from.siblingAtColumn(0) : QModelIndex();
   QModelIndex at = start;
   bool wrapped = false;
@@ -260,7 +262,7 @@ QModelIndex ProgramModel::find(const QString& text, const QModelIndex& from, boo
       wrapped = true;
       at = forward ? index(0, 0) : lastBelow({});
     }
-    if (name(*itemAt(at)).contains(text, Qt::CaseInsensitive)) return at;
+    if (name(*itemAt(at)).contains(wanted)) return at;
     if (wrapped && at == start) return {};
   }
 }

@@ -6,6 +6,7 @@
 
 #include "gui/models/key_numbers.h"
 #include "gui/models/meanings.h"
+#include "gui/models/step_trace.h"
 #include "model/error.h"
 #include "traces/verdict.h"
 
@@ -321,6 +322,8 @@ TableContents tiles_table(const ReportPointer& report, std::shared_ptr<const Hea
       count_column({"Live bytes", means::kTileLive}, [=](int row) { return run(row).memory_bytes; }),
       count_column({"Compute cycles", means::kTileCompute}, [=](int row) { return run(row).compute_cycles; }),
       count_column({"Exchange bytes", means::kTileExchange}, [=](int row) { return run(row).exchange_bytes; }),
+      count_column({"Active tiles", means::kActiveTiles},
+                   [=](int row) { return active_tiles(*heat, rows->phases[rows->place(row)]); }),
   };
   out.source = [=](int row) { return rows->phases[rows->place(row)]; };
   return out;
@@ -399,12 +402,18 @@ TableContents variables_table(const ReportPointer& report, std::shared_ptr<const
   return out;
 }
 
-Steps load_steps(const ReportFile& report) {
+Steps load_steps(const ReportFile& report, const StepTrace* known) {
   Steps s;
   if (!report.has_column("step.name")) return s;
-  s.name = read_texts(report, "step.name");
-  s.kind = read_texts(report, "step.kind");
-  s.term = read_texts(report, "step.term");
+  if (known && known->rows() == 0) known = nullptr;  // it could not be read
+  s.name = known ? known->name : read_texts(report, "step.name");
+  s.kind = known ? known->kind : read_texts(report, "step.kind");
+  s.term = known ? known->term : read_texts(report, "step.term");
+  if (known) {
+    s.cycles = known->start.values();
+    s.compute_cycles = known->compute.values();
+    if (known->collective.empty()) s.exchange_cycles = known->exchange.values();
+  }
   const std::array<std::pair<const char*, PackedIntegers*>, 7> integers{{{"step.function", &s.function},
                                                                          {"step.cycles", &s.cycles},
                                                                          {"step.compute_cycles", &s.compute_cycles},
@@ -413,17 +422,31 @@ Steps load_steps(const ReportFile& report) {
                                                                          {"step.bytes", &s.bytes},
                                                                          {"step.live_bytes", &s.live_bytes}}};
   for (const auto& [name, column] : integers) {
-    *column = read_integers(report, name);
+    if (column->empty()) *column = read_integers(report, name);
     check_lengths(report, "step.*", s.name.size(), {column->size(), s.kind.size(), s.term.size()});
   }
   if (report.has_column("step.temporary_bytes")) {
     s.temporary_bytes = read_integers(report, "step.temporary_bytes");
     s.keeping_bytes = read_integers(report, "step.keeping_bytes");
-    s.tiles = read_integers(report, "step.tiles");
+    s.tiles = known ? known->tiles : read_integers(report, "step.tiles");
     check_lengths(report, "step.*", s.name.size(), {s.temporary_bytes.size(), s.keeping_bytes.size(), s.tiles.size()});
   }
   return s;
 }
+
+QString tiles_text(std::int64_t tiles) { return tiles == 0 ? QStringLiteral("all") : grouped(tiles); }
+
+namespace {
+
+TableColumn tiles_column(std::shared_ptr<const Steps> steps) {
+  const auto tiles = [steps](int row) { return steps->tiles[static_cast<std::size_t>(row)]; };
+  return {{"Active tiles", means::kStepTiles},
+          true,
+          [tiles](int row) { return tiles_text(tiles(row)); },
+          [tiles](int row) { return QVariant::fromValue(static_cast<qlonglong>(tiles(row))); }};
+}
+
+}  // namespace
 
 TableContents steps_table(const ReportPointer& report, std::shared_ptr<const Steps> steps) {
   const auto integer = [steps](const ColumnTitle& title, const PackedIntegers& column) {
@@ -455,6 +478,7 @@ TableContents steps_table(const ReportPointer& report, std::shared_ptr<const Ste
       integer({"Bytes moved", means::kStepBytes}, steps->bytes),
       integer({"Live bytes per tile", means::kStepLive}, steps->live_bytes),
   };
+  if (!steps->tiles.empty()) out.columns.push_back(tiles_column(steps));
   return out;
 }
 

@@ -56,6 +56,8 @@ Variables load_variables(const ReportFile& report);  // throws Error when the co
 TableContents variables_table(const ReportPointer& report, std::shared_ptr<const Variables> variables, int ipu_class,
                               Units units);
 
+struct StepTrace;
+
 struct Steps {
   PackedTexts name, kind, term;
   PackedIntegers function, cycles, compute_cycles, exchange_cycles, sync_cycles, bytes, live_bytes;
@@ -63,7 +65,9 @@ struct Steps {
   // take part, 0 for all.
   PackedIntegers temporary_bytes, keeping_bytes, tiles;
 };
-Steps load_steps(const ReportFile& report);
+// What `known` has of the same report is shared with it, not read again; null: nothing is known.
+Steps load_steps(const ReportFile& report, const StepTrace* known = nullptr);
+QString tiles_text(std::int64_t tiles);  // of step.tiles: "1 280", "all"
 TableContents steps_table(const ReportPointer& report, std::shared_ptr<const Steps> steps);
 
 }  // namespace superstep::gui

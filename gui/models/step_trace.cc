@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "gui/models/report_tables.h"
 #include "model/error.h"
 
 namespace superstep::gui {
@@ -88,18 +89,27 @@ void StepTrace::visit(int function, std::int64_t from, std::int64_t to, std::int
   }
 }
 
-StepTrace load_step_trace(const ReportFile& report) {
+StepTrace load_step_trace(const ReportFile& report, const Steps* known) {
   StepTrace out;
   if (!report.has_column("step.cycles")) return out;
   const auto fail = [&](const std::string& what) { throw Error(report.path().string(), "damaged report: " + what); };
-  out.name = read_texts(report, "step.name");
-  out.kind = read_texts(report, "step.kind");
-  out.term = read_texts(report, "step.term");
+  if (known && known->name.size() == 0) known = nullptr;  // it could not be read
+  const auto texts = [&](const PackedTexts Steps::*member, const char* column) {
+    return known ? known->*member : read_texts(report, column);
+  };
+  const auto integers = [&](const PackedIntegers Steps::*member, const char* column) {
+    return known ? known->*member : read_integers(report, column);
+  };
+  out.name = texts(&Steps::name, "step.name");
+  out.kind = texts(&Steps::kind, "step.kind");
+  out.term = texts(&Steps::term, "step.term");
+  if (report.has_column("step.tiles")) out.tiles = integers(&Steps::tiles, "step.tiles");
   const std::size_t n = report.rows("step.cycles");
-  const PackedIntegers compute = read_integers(report, "step.compute_cycles");
-  PackedIntegers exchange = read_integers(report, "step.exchange_cycles");
-  if (out.name.size() != n || out.kind.size() != n || out.term.size() != n || compute.size() != n ||
-      exchange.size() != n) {
+  const PackedIntegers cycles = integers(&Steps::cycles, "step.cycles");
+  const PackedIntegers compute = integers(&Steps::compute_cycles, "step.compute_cycles");
+  const PackedIntegers exchange = integers(&Steps::exchange_cycles, "step.exchange_cycles");
+  if (out.name.size() != n || out.kind.size() != n || out.term.size() != n || cycles.size() != n ||
+      compute.size() != n || exchange.size() != n || (!out.tiles.empty() && out.tiles.size() != n)) {
     fail("the step.* columns differ in length");
   }
   // What is moved between IPUs is no exchange of tiles.
@@ -108,26 +118,25 @@ StepTrace load_step_trace(const ReportFile& report) {
     const std::string& kind = out.kind.texts[k];
     between[k] = kind != "compute" && kind != "exchange" && kind != "sync";
   }
-  for (Sums* sums : {&out.start, &out.compute, &out.exchange}) sums->reserve(n);
-  std::size_t row = 0;
-  report.visit_integers("step.cycles", [&](std::span<const std::int64_t> cycles) {
-    for (const std::int64_t all : cycles) {
-      if (row == n) fail("column \"step.cycles\" has more rows than it says");
-      if (all < 0 || compute[row] < 0 || exchange[row] < 0 || compute[row] + exchange[row] > all) {
-        fail("the times of step " + std::to_string(row) + " do not add up");
-      }
-      const bool links = between[at(out.kind.rows[row])] && exchange[row] > 0;
-      if (links && out.collective.empty()) {
-        out.collective.reserve(n);
-        for (std::size_t r = 0; r < row; ++r) out.collective.push_back(0);
-      }
-      if (links || !out.collective.empty()) out.collective.push_back(links ? exchange[row] : 0);
-      out.start.push_back(all);
-      out.compute.push_back(compute[row]);
-      out.exchange.push_back(links ? 0 : exchange[row]);
-      ++row;
+  bool has_links = false;
+  const auto links = [&](std::size_t row) { return between[at(out.kind.rows[row])] && exchange[row] > 0; };
+  for (std::size_t row = 0; row < n; ++row) {
+    if (cycles[row] < 0 || compute[row] < 0 || exchange[row] < 0 || compute[row] + exchange[row] > cycles[row]) {
+      fail("the times of step " + std::to_string(row) + " do not add up");
     }
-  });
+    has_links = has_links || links(row);
+  }
+  out.start = Sums(cycles);
+  out.compute = Sums(compute);
+  if (!has_links) {
+    out.exchange = Sums(exchange);
+  } else {
+    for (Sums* sums : {&out.exchange, &out.collective}) sums->reserve(n);
+    for (std::size_t row = 0; row < n; ++row) {
+      out.exchange.push_back(links(row) ? 0 : exchange[row]);
+      out.collective.push_back(links(row) ? exchange[row] : 0);
+    }
+  }
   for (const auto& f : report.index().functions()) {
     if (f.first_step() < 0 || f.steps() < 0 || f.first_step() > static_cast<std::int64_t>(n) - f.steps()) {
       fail("function \"" + f.name() + "\" has steps that do not exist");

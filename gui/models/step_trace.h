@@ -13,6 +13,8 @@
 
 namespace superstep::gui {
 
+struct Steps;
+
 struct StepTrace {
   struct Function {
     std::int64_t first = 0, steps = 0;
@@ -21,7 +23,8 @@ struct StepTrace {
   std::vector<Function> functions;
   PackedTexts name, term, kind;
   Sums start, compute, exchange;
-  Sums collective;  // empty: none is
+  Sums collective;       // empty: none is
+  PackedIntegers tiles;  // that take part, 0: all; empty: an older report does not say
 
   std::int64_t rows() const { return start.size(); }
   std::int64_t cycles(int function) const;
@@ -37,7 +40,8 @@ struct StepTrace {
   std::int64_t row_at(const Function& f, std::int64_t cycle) const;
 };
 
-// Throws Error when the columns disagree, or functions have rows that do not exist.
-StepTrace load_step_trace(const ReportFile& report);
+// Throws Error when the columns disagree, or functions have rows that do not exist. What `known` has of the same report
+// is shared with it, not read again; null: nothing is known.
+StepTrace load_step_trace(const ReportFile& report, const Steps* known = nullptr);
 
 }  // namespace superstep::gui

@@ -53,7 +53,7 @@ const std::vector<Proportion>& proportions() {
 }
 
 TileUse tile_use(const HeatData& heat, int ipu_class, std::int64_t step_cycles) {
-  double used = 0, slowest = 0;
+  double used = 0, slowest = 0, active = 0, time = 0;
   for (std::size_t p = 0; p < heat.phases.size(); ++p) {
     const HeatPhase& phase = heat.phases[p];
     if (phase.ipu_class != ipu_class) continue;
@@ -65,9 +65,13 @@ TileUse tile_use(const HeatData& heat, int ipu_class, std::int64_t step_cycles) 
     }
     used += sum * static_cast<double>(phase.repeats);
     slowest += most * static_cast<double>(phase.repeats);
+    const double cycles = static_cast<double>(phase.cycles) * static_cast<double>(phase.repeats);
+    active += cycles * static_cast<double>(active_tiles(heat, static_cast<int>(p)));
+    time += cycles;
   }
   const auto tiles = static_cast<double>(std::max<std::int64_t>(1, heat.tiles));
   TileUse out;
+  if (time > 0) out.active_tiles = active / time;
   if (slowest > 0) out.balance = used / (tiles * slowest);
   if (step_cycles > 0) out.parallel_efficiency = used / (tiles * static_cast<double>(step_cycles));
   return out;
@@ -95,13 +99,14 @@ TableContents proportions_table(const TimelinePointer& trace, const std::shared_
     ipus->push_back({lane.sums(0, trace->cycles), tile_use(*heat, lane.ipu_class, trace->cycles), lane_counts(lane)});
   }
   const int parts = static_cast<int>(proportions().size());
-  constexpr int kOthers = 6;
+  constexpr int kOthers = 7;
   out.rows = 2 * parts + kOthers;
   const double cycles = static_cast<double>(trace->cycles);
   TableColumn name{{"Share of each IPU", means::kProportion}};
   name.text = [parts](int row) {
-    static constexpr const char* kNames[kOthers] = {"step, cycles", "tile balance, %", "parallel efficiency, %",
-                                                    "supersteps",   "StreamCopy, MiB", "GlobalExchange, MiB"};
+    static constexpr const char* kNames[kOthers] = {"step, cycles",       "tile balance, %", "parallel efficiency, %",
+                                                    "active tiles, mean", "supersteps",      "StreamCopy, MiB",
+                                                    "GlobalExchange, MiB"};
     if (row < parts) return QString(proportions()[static_cast<std::size_t>(row)].name) + ", %";
     if (row < parts + kOthers) return QString(kNames[row - parts]);
     return QString(proportions()[static_cast<std::size_t>(row - parts - kOthers)].name) + ", cycles";
@@ -131,8 +136,10 @@ TableContents proportions_table(const TimelinePointer& trace, const std::shared_
         case 2:
           return ipu.use.parallel_efficiency * 100;
         case 3:
-          return QVariant::fromValue<qint64>(ipu.counts.supersteps);
+          return ipu.use.active_tiles;
         case 4:
+          return QVariant::fromValue<qint64>(ipu.counts.supersteps);
+        case 5:
           return static_cast<double>(ipu.counts.stream_bytes) / kMib;
         default:
           return static_cast<double>(ipu.counts.link_bytes) / kMib;
@@ -208,6 +215,16 @@ TableContents trace_table(const TimelinePointer& trace, int lane_number, std::in
   out.columns.push_back(
       cycles({"Exchange", means::kStepExchange}, [sums](int row) { return sums(row)[Work::exchange]; }));
   out.columns.push_back(cycles({"Sync", means::kStepSync}, [sums](int row) { return sums(row)[Work::sync]; }));
+  if (!lane->steps || lane->steps->tiles.empty()) return out;
+  const auto tiles = [lane, at, trace](int row) -> std::int64_t {  // -1: not one step
+    return at(row).step < 0 ? -1 : lane->steps->tiles[static_cast<std::size_t>(at(row).step)];
+  };
+  TableColumn active{{"Active tiles", means::kStepTiles}, true};
+  active.text = [tiles](int row) { return tiles(row) < 0 ? QString() : tiles_text(tiles(row)); };
+  active.exact = [tiles](int row) {
+    return tiles(row) < 0 ? QVariant(QString()) : QVariant::fromValue<qint64>(tiles(row));
+  };
+  out.columns.push_back(std::move(active));
   return out;
 }
 

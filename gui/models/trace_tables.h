@@ -19,6 +19,7 @@ const std::vector<Proportion>& proportions();
 struct TileUse {
   double balance = 0;              // mean of all tiles over the slowest, 0 to 1
   double parallel_efficiency = 0;  // tile cycles that compute over all of the step's
+  double active_tiles = 0;         // that compute, mean of the phases by their time
 };
 TileUse tile_use(const HeatData& heat, int ipu_class, std::int64_t step_cycles);
 

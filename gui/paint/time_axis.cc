@@ -52,6 +52,11 @@ TimeAxis TimeAxis::of(std::int64_t cycles, const std::vector<TimeFold>& folds, c
   return axis;
 }
 
+bool TimeAxis::is_folded(std::int64_t time) const {
+  return std::any_of(pieces.begin(), pieces.end(),
+                     [&](const Piece& p) { return p.folded && time >= p.from && time < p.to; });
+}
+
 double TimeAxis::position_of(std::int64_t time) const {
   if (pieces.empty()) return 0;
   auto piece =

@@ -40,6 +40,7 @@ struct TimeAxis {
                      double right);
   double length() const { return pieces.empty() ? 1 : pieces.back().end; }
   double position_of(std::int64_t time) const;
+  bool is_folded(std::int64_t time) const;
   std::int64_t time_of(double position) const;
   double x_of(std::int64_t time) const;
   std::int64_t time_at(double x) const;  // clamped to the step

@@ -132,7 +132,8 @@ QWidget* BatchView::makeCorner() {
   layout->setSpacing(6);
   filter_ = filter_field("batchFilter", tr("Filter the queue by any of its texts"), tr("Filter"), this);
   filter_->setFixedWidth(170);
-  connect(filter_, &QLineEdit::textChanged, &shown_, &QSortFilterProxyModel::setFilterFixedString);
+  connect(filter_, &QLineEdit::textChanged, this, [this](const QString& text) { set_filter(shown_, text); });
+  count_rows(filter_, &shown_);
   row->setStyleSheet("QToolButton { min-height: 16px; padding: 0 7px; } QLineEdit { min-height: 18px; }");
   auto* exports = new QToolButton;
   addExports(exports);

@@ -158,7 +158,8 @@ QWidget* CompareView::makePhasesTable() {
   phasesTable_->setWideColumn(0, 118);
   phasesTable_->setEmptyText(tr("Nothing to compare."));
   auto* filter = filter_field("phaseFilter", tr("Filter layers and phases by name"), tr("Filter by name"), this);
-  connect(filter, &QLineEdit::textEdited, &shownPhases_, &QSortFilterProxyModel::setFilterFixedString);
+  connect(filter, &QLineEdit::textChanged, this, [this](const QString& text) { set_filter(shownPhases_, text); });
+  count_rows(filter, &shownPhases_);
   auto* page = new QWidget;
   auto* layout = new QVBoxLayout(page);
   layout->setContentsMargins(0, 0, 0, 0);

@@ -19,6 +19,8 @@
 namespace superstep::gui {
 namespace {
 
+constexpr int kLeastWidth = 930;  // narrower maps have no room for the numbers of their scale
+
 QString quantity_title(HeatQuantity quantity) {
   switch (quantity) {
     case HeatQuantity::memory:
@@ -59,6 +61,7 @@ HeatmapView::HeatmapView(Session& session, QWidget* parent) : View(parent), sess
   chart_layout->addWidget(map_, 1);
   chart_layout->addWidget(legend_);
   mapPanel_ = new Panel(quantity_title(HeatQuantity::memory));
+  setProperty("leastWidth", kLeastWidth);
   mapPanel_->setContent(chart);
   auto* twin = new DataTable(&tiles_);
   twin->setWideColumn(1);
@@ -200,7 +203,7 @@ void HeatmapView::showSelection() {
     return;
   }
   phaseTiles_.setContents(phase_table(heat, phase, session_.units()));
-  phasePanel_->setSubtitle(tr("equal tiles"));
+  phasePanel_->setSubtitle(tr("%1 of %2 tiles compute").arg(grouped(active_tiles(*heat, phase)), grouped(heat->tiles)));
   phasePanel_->setTitle(QString::fromStdString(heat->phases[static_cast<std::size_t>(phase)].name));
 }
 

@@ -36,7 +36,7 @@ MemoryView::MemoryView(Session& session, QWidget* parent) : View(parent), sessio
   connect(&session_, &Session::selectionChanged, this, &MemoryView::showSelection);
   connect(&session_, &Session::filterChanged, this, [this] {
     filter_->setText(session_.filter());
-    shownVariables_.setFilterFixedString(session_.filter());
+    set_filter(shownVariables_, session_.filter());
   });
   rebuild();
 }
@@ -215,6 +215,7 @@ QWidget* MemoryView::makeVariables() {
   filter_ = filter_field("variableFilter", tr("Filter variables by name or category"), tr("Filter by name or category"),
                          this);
   filter_->setFixedWidth(240);
+  count_rows(filter_, &shownVariables_);
   connect(filter_, &QLineEdit::textEdited, &session_, &Session::setFilter);
   filter_->setStyleSheet("QLineEdit { min-height: 18px; }");
   variablesPanel_ = new Panel(tr("Variables"));

@@ -37,7 +37,7 @@ OperationsView::OperationsView(Session& session, QWidget* parent) : View(parent)
   connect(&session_, &Session::selectionChanged, this, &OperationsView::showSelection);
   connect(&session_, &Session::filterChanged, this, [this] {
     if (filter_->text() != session_.filter()) filter_->setText(session_.filter());
-    shown_.setFilterFixedString(session_.filter());
+    set_filter(shown_, session_.filter());
   });
   rebuild();
 }
@@ -84,6 +84,7 @@ QWidget* OperationsView::makeControls() {
   });
   filter_ = filter_field("operationsFilter", tr("Filter operations by any of their texts"), tr("Filter"), this);
   filter_->setMaximumWidth(260);
+  count_rows(filter_, &shown_);
   connect(filter_, &QLineEdit::textEdited, &session_, &Session::setFilter);
   layout->addLayout(segment);
   layout->addSpacing(6);
@@ -140,7 +141,7 @@ void OperationsView::rebuild() {
   for (const auto& ipu : report->index().ipu_classes()) ipus_->addItem(QString::fromStdString(ipu.name()));
   ipus_->setEnabled(ipus_->count() > 0);
   filter_->setText(session_.filter());
-  shown_.setFilterFixedString(session_.filter());
+  set_filter(shown_, session_.filter());
   rebuildTable();
 }
 

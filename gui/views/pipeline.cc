@@ -3,12 +3,17 @@
 
 #include <QButtonGroup>
 #include <QCheckBox>
+#include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QStackedWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "gui/models/meanings.h"
+#include "gui/models/micro_batch_path.h"
 #include "gui/models/pipeline_tables.h"
+#include "gui/paint/pipeline_layout.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/legend.h"
 #include "gui/widgets/lost_time_bar.h"
@@ -30,6 +35,36 @@ std::vector<LegendEntry> legend_of(const TableModel& work) {
     out.push_back({fill_of_kind(std::string(kind_text(its))),
                    waits(its) ? PipelineView::tr("waiting: %1").arg(name) : name, source});
   }
+  return out;
+}
+
+// Of the round that `time` is in.
+TableContents critical_table(const TimelinePointer& timeline, std::int64_t time) {
+  const auto [from, to] = timeline->round_at(time);
+  auto rows = std::make_shared<std::vector<CriticalRun>>();
+  if (ipu_lanes(*timeline) > 1 && to > from) *rows = critical_path(*timeline, from, to, 1);
+  std::erase_if(*rows, [](const CriticalRun& run) { return run.lane < 0; });
+  const auto at = [rows](int row) -> const CriticalRun& { return (*rows)[static_cast<std::size_t>(row)]; };
+  const auto ms = [timeline](const ColumnTitle& title, std::function<std::int64_t(int)> cycles) {
+    return TableColumn{title, true, [=](int row) { return fixed_decimals(timeline->seconds(cycles(row)) * 1e3, 3); },
+                       [=](int row) { return timeline->seconds(cycles(row)) * 1e3; }};
+  };
+  const auto count = [](const ColumnTitle& title, std::function<std::int64_t(int)> value) {
+    return TableColumn{title, true, [=](int row) { return grouped(value(row)); },
+                       [=](int row) { return QVariant::fromValue<qint64>(value(row)); }};
+  };
+  const auto begin = [at](int row) { return at(row).from; };
+  const auto takes = [at](int row) { return at(row).to - at(row).from; };
+  TableContents out;
+  out.rows = static_cast<int>(rows->size());
+  out.columns = {
+      {{"IPU", means::kCriticalLane},
+       false,
+       [=](int row) { return lane_name(*timeline, timeline->lanes[static_cast<std::size_t>(at(row).lane)]); }},
+      ms({"From, ms", means::kFromMs}, begin),
+      ms({"ms", means::kTakesMs}, takes),
+      count({"From, cycles", means::kFromCycles}, begin),
+      count({"Cycles", means::kTakesCycles}, takes)};
   return out;
 }
 
@@ -60,11 +95,28 @@ QLayout* PipelineView::makeControls() {
     state.pipeline = {};
     session_.setTimeState(state);
   });
+  const auto drawn = [this](const QString& text, const char* name, bool TimeState::*what) {
+    auto* box = new QCheckBox(text);
+    box->setObjectName(name);
+    connect(box, &QCheckBox::clicked, this, [this, what](bool on) {
+      TimeState state = session_.timeState();
+      state.*what = on;
+      session_.setTimeState(state);
+    });
+    return box;
+  };
+  showCopies_ = drawn(tr("Copies"), "copies", &TimeState::copies);
+  showCopies_->setToolTip(
+      tr("Arrows from the IPU that sends to the one that receives; those of all micro-batches when "
+         "zoomed in"));
+  showCritical_ = drawn(tr("Critical path"), "critical", &TimeState::critical);
   auto* row = new QHBoxLayout;
   row->setSpacing(8);
   row->addWidget(new TimeUnitButtons(session_));
   row->addSpacing(8);
   row->addWidget(fold_);
+  row->addWidget(showCopies_);
+  row->addWidget(showCritical_);
   row->addSpacing(8);
   row->addWidget(make_show_everything(chart_));
   row->addStretch(1);
@@ -95,9 +147,8 @@ QWidget* PipelineView::makeTables() {
   parts_table->setEmptyText(tr("The report has no program."));
   parts->setContent(parts_table);
   boxesPanel_ = new Panel(tr("One cycle"));
-  auto* boxes = new DataTable(&boxes_);
-  boxes->setEmptyText(tr("The report has no program."));
-  boxesPanel_->setContent(boxes);
+  boxesPanel_->setContent(makeRound());
+  boxesPanel_->setCorner(shown_);
   auto* page = new QWidget;
   auto* row = new QHBoxLayout(page);
   row->setContentsMargins(0, 0, 0, 0);
@@ -105,6 +156,26 @@ QWidget* PipelineView::makeTables() {
   row->addWidget(parts, 1);
   row->addWidget(boxesPanel_, 1);
   return page;
+}
+
+QWidget* PipelineView::makeRound() {
+  shown_ = new QComboBox;
+  shown_->setObjectName("roundTable");
+  shown_->setAccessibleName(tr("What is listed of the cycle"));
+  auto* stack = new QStackedWidget;
+  const auto add = [&](const QString& name, TableModel* model, const QString& empty) {
+    auto* table = new DataTable(model);
+    table->setAccessibleName(name);
+    table->setEmptyText(empty);
+    stack->addWidget(table);
+    shown_->addItem(name);
+  };
+  add(tr("Boxes"), &boxes_, tr("The report has no program."));
+  add(tr("Copies"), &copies_, tr("Nothing is copied between IPUs here."));
+  add(tr("Micro-batch"), &path_, tr("Click a box: the way of its micro-batch stands here."));
+  add(tr("Critical path"), &critical_, tr("The report has no program."));
+  connect(shown_, &QComboBox::currentIndexChanged, stack, &QStackedWidget::setCurrentIndex);
+  return stack;
 }
 
 void PipelineView::rebuild() {
@@ -128,6 +199,9 @@ void PipelineView::refreshState() {
   const TimeState& state = session_.timeState();
   fold_->setChecked(state.fold);
   fold_->setEnabled(!folds_of(*timeline).empty());
+  showCopies_->setChecked(state.copies);
+  showCritical_->setChecked(state.critical);
+  for (QCheckBox* box : {showCopies_, showCritical_}) box->setEnabled(ipu_lanes(*timeline) > 1);
   panel_->setTitle(timeline->phased ? tr("Phases of one step") : tr("Pipeline of one step"));
   panel_->setSubtitle(bubble_text(*timeline, state.cycles));
   panel_->setNote(timeline->empty() ? QString()
@@ -142,6 +216,9 @@ void PipelineView::showSelection() {
   std::int64_t time = session_.selection().time;
   if (time < 0) time = timeline->typical_time();
   boxes_.setContents(boxes_table(timeline, time));
+  copies_.setContents(copies_table(timeline, time));
+  path_.setContents(path_table(timeline, session_.selection().micro_batch, time));
+  critical_.setContents(critical_table(timeline, time));
   const Section* s = timeline->section_at(time);
   boxesPanel_->setTitle(s && s->cycle > 0 ? tr("Cycle %1").arg(grouped(s->first + (time - s->from) / s->cycle))
                                           : tr("One round"));

@@ -19,6 +19,8 @@
 namespace superstep::gui {
 namespace {
 
+constexpr int kLeastWidth = 1100;  // narrower columns would cut their names; beside docks it scrolls
+
 QString number_part(const std::string& text) { return for_viewer(text).section(' ', 0, 0); }
 QString unit_part(const std::string& text) { return for_viewer(text).section(' ', 1); }
 
@@ -144,6 +146,7 @@ std::vector<LegendEntry> memory_legend(const report::Index& index) {
 }
 
 SummaryView::SummaryView(Session& session, QWidget* parent) : View(parent), session_(session) {
+  setProperty("leastWidth", kLeastWidth);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(12, 12, 12, 12);
   layout->setSpacing(12);

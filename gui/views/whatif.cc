@@ -2,41 +2,35 @@
 #include "gui/views/whatif.h"
 
 #include <QApplication>
+#include <QBoxLayout>
 #include <QClipboard>
-#include <QComboBox>
-#include <QDoubleSpinBox>
+#include <QDir>
+#include <QFileInfo>
 #include <QGraphicsOpacityEffect>
-#include <QGridLayout>
 #include <QJsonDocument>
 #include <QLabel>
-#include <QSlider>
+#include <QScrollArea>
+#include <QTemporaryFile>
 #include <QToolButton>
 #include <cmath>
 
+#include "gui/batch/queue.h"
 #include "gui/theme.h"
 #include "gui/widgets/chips.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/difference_bars.h"
 #include "gui/widgets/panel.h"
+#include "gui/widgets/whatif_controls.h"
 #include "traces/text_table.h"
 
 namespace superstep::gui {
 namespace {
 
 constexpr int kControlsWidth = 388;
+constexpr int kDockedWidth = 352;
+constexpr int kDockedControls = 250;
+constexpr int kBandColumn = 4;  // of the figures
 constexpr int kFiguresHeight = 290;
-constexpr int kSteps = 40;  // of a slider from a quarter to four times, the report's value in the middle
-
-double factor_of(int step) { return std::pow(4, static_cast<double>(step) / (kSteps / 2)); }
-int step_of(double factor) { return static_cast<int>(std::lround(std::log(factor) / std::log(4.0) * (kSteps / 2))); }
-
-QLabel* group_head(const QString& text) {
-  auto* label = new QLabel(text);
-  label->setContentsMargins(0, 6, 0, 2);
-  QFont font = ui_font(11.5, QFont::DemiBold);
-  label->setFont(font);
-  return label;
-}
 
 QToolButton* button(const QString& text, const char* name, const QString& tip) {
   auto* out = new QToolButton;
@@ -51,11 +45,11 @@ QToolButton* button(const QString& text, const char* name, const QString& tip) {
 }  // namespace
 
 WhatIfView::WhatIfView(Session& session, QWidget* parent) : View(parent), session_(session) {
-  auto* layout = new QHBoxLayout(this);
-  layout->setContentsMargins(12, 12, 12, 12);
-  layout->setSpacing(12);
-  layout->addWidget(makeControls());
-  layout->addWidget(makeDifference(), 1);
+  layout_ = new QHBoxLayout(this);
+  layout_->setContentsMargins(12, 12, 12, 12);
+  layout_->setSpacing(12);
+  layout_->addWidget(makeControls());
+  layout_->addWidget(makeDifference(), 1);
   connectClient();
   connect(&session_, &Session::reportChanged, this, &WhatIfView::rebuild);
   connect(&session_, &Session::unitsChanged, this, [this] {
@@ -70,91 +64,66 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent) : View(parent), sessio
 // A plan of the landscape: costed in place of the shown one.
 void WhatIfView::takeTrial() {
   rebuild();
-  changes_.plan = session_.trial();
-  askAgain();
+  controls_->setPlan(session_.trial());
+}
+
+const WhatIf& WhatIfView::changes() const { return controls_->changes(); }
+
+void WhatIfView::setDocked(bool docked) {
+  const int margin = docked ? 6 : 12;
+  layout_->setDirection(docked ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+  layout_->setContentsMargins(margin, margin, margin, margin);
+  layout_->setSpacing(margin);
+  layout_->setStretch(0, docked ? 1 : 0);
+  layout_->setStretch(1, 1);
+  controlsPanel_->setMinimumHeight(docked ? kDockedControls : 0);
+  docked_ = docked;
+  figuresView_->setColumnHidden(kBandColumn, docked);  // the sentence above has the one that matters
+  controlsPanel_->setMinimumWidth(docked ? kDockedWidth : kControlsWidth);
+  controlsPanel_->setMaximumWidth(docked ? QWIDGETSIZE_MAX : kControlsWidth);
+  difference_->setMaximumHeight(docked ? QWIDGETSIZE_MAX : kFiguresHeight);
 }
 
 QWidget* WhatIfView::makeControls() {
+  controls_ = new WhatIfControls;
+  connect(controls_, &WhatIfControls::changed, this, &WhatIfView::askAgain);
+  auto* scroll = new QScrollArea;
+  scroll->setWidgetResizable(true);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setWidget(controls_);
+  controls_->setAutoFillBackground(false);  // which setWidget() has set
+  scroll->viewport()->setAutoFillBackground(false);
   auto* page = new QWidget;
   auto* column = new QVBoxLayout(page);
-  column->setContentsMargins(12, 6, 12, 12);
-  auto* grid = new QGridLayout;
-  grid->setHorizontalSpacing(10);
-  grid->setVerticalSpacing(6);
-  grid->setColumnStretch(1, 1);
-  grid->addWidget(group_head(tr("Plan: pin, then search again")), 0, 0, 1, 3);
-  for (std::size_t i = 0; i < whatif_pins().size(); ++i) addPin(grid, i);
-  grid->addWidget(group_head(tr("Machine: cost the shown plan again")), grid->rowCount(), 0, 1, 3);
-  for (std::size_t i = 0; i < whatif_numbers().size(); ++i) addNumber(grid, i);
-  column->addLayout(grid);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(scroll, 1);
   column->addWidget(makeButtons());
-  column->addWidget(elapsed_);
-  column->addStretch(1);
-  auto* panel = new Panel(tr("What-if"));
-  panel->setSubtitle(tr("changes to the report's job"));
-  panel->setScrollingContent(page);
-  panel->setFixedWidth(kControlsWidth);
-  return panel;
-}
-
-void WhatIfView::addPin(QGridLayout* grid, std::size_t pin) {
-  const WhatIfPin& p = whatif_pins()[pin];
-  auto* name = new QLabel(tr(p.title));
-  auto* box = new QComboBox;
-  box->setObjectName(QString("pin_") + p.field);
-  box->setAccessibleName(tr("Pin of %1").arg(tr(p.title)));
-  name->setBuddy(box);
-  box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  box->setMinimumContentsLength(12);
-  const int row = grid->rowCount();
-  grid->addWidget(name, row, 0);
-  grid->addWidget(box, row, 1, 1, 2);
-  connect(box, &QComboBox::currentIndexChanged, this, [this, pin] { pinChanged(pin); });
-  pins_.push_back(box);
-  pinNames_.push_back(name);
-}
-
-void WhatIfView::addNumber(QGridLayout* grid, std::size_t number) {
-  const WhatIfNumber& n = whatif_numbers()[number];
-  auto* name = new QLabel(tr(n.title));
-  auto* slider = new QSlider(Qt::Horizontal);
-  slider->setRange(-kSteps / 2, kSteps / 2);
-  slider->setTickPosition(QSlider::TicksBelow);
-  slider->setTickInterval(kSteps / 4);
-  slider->setAccessibleName(tr("%1, from a quarter to four times").arg(tr(n.title)));
-  auto* box = new QDoubleSpinBox;
-  box->setObjectName(QString("number") + QString(n.pointer).replace('/', '_'));
-  box->setAccessibleName(tr("%1 in %2").arg(tr(n.title), n.unit));
-  box->setSuffix(QString(" ") + n.unit);
-  box->setKeyboardTracking(false);
-  box->setAlignment(Qt::AlignRight);
-  const int row = grid->rowCount();
-  grid->addWidget(name, row, 0);
-  grid->addWidget(slider, row, 1);
-  grid->addWidget(box, row, 2);
-  // The box has the value; the slider is a way to reach it.
-  connect(slider, &QSlider::valueChanged, this, [this, number](int step) {
-    const ReportPointer report = session_.report();
-    if (!report) return;
-    numbers_[number].box->setValue(machine_number(report->index(), whatif_numbers()[number]) * factor_of(step));
-  });
-  connect(box, &QDoubleSpinBox::valueChanged, this, [this, number] { numberChanged(number); });
-  numbers_.push_back({slider, box, name});
+  controlsPanel_ = new Panel(tr("What-if"));
+  controlsPanel_->setSubtitle(tr("changes to the report's job"));
+  controlsPanel_->setContent(page);
+  controlsPanel_->setFixedWidth(kControlsWidth);
+  return controlsPanel_;
 }
 
 QWidget* WhatIfView::makeButtons() {
   auto* row = new QWidget;
   auto* layout = new QHBoxLayout(row);
-  layout->setContentsMargins(0, 10, 0, 0);
+  layout->setContentsMargins(12, 6, 12, 10);
   reset_ = button(tr("Reset"), "whatifReset", tr("Take back all changes"));
   copy_ = button(tr("Copy pins"), "whatifCopyPins", tr("Copy the pins as the plan of a job"));
   connect(reset_, &QToolButton::clicked, this, &WhatIfView::rebuild);
   connect(copy_, &QToolButton::clicked, this, &WhatIfView::copyPins);
+  open_ = button(tr("Plan it"), "whatifOpen", tr("Plan the changed job in the batch, to open its report"));
+  connect(open_, &QToolButton::clicked, this, &WhatIfView::openAsPlan);
   elapsed_ = new ElidedLabel;  // what the child is at can be long
   elapsed_->setObjectName("elapsed");
+  elapsed_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
   layout->addWidget(reset_);
   layout->addWidget(copy_);
-  layout->addStretch(1);
+  layout->addWidget(open_);
+  layout->addWidget(elapsed_, 1);
   return row;
 }
 
@@ -163,6 +132,9 @@ QWidget* WhatIfView::makeDifference() {
   headline_->setObjectName("whatifHeadline");
   headline_->setFont(ui_font(18, QFont::DemiBold));
   headline_->setWordWrap(true);
+  certainty_ = new QLabel;
+  certainty_->setObjectName("whatifCertainty");
+  certainty_->setWordWrap(true);
   message_ = new QLabel;
   message_->setObjectName("whatifMessage");
   message_->setWordWrap(true);
@@ -186,6 +158,7 @@ QWidget* WhatIfView::makeDifference() {
   said->addWidget(message_, 1);
   said->addWidget(restart_, 0, Qt::AlignTop);
   head_layout->addWidget(headline_);
+  head_layout->addWidget(certainty_);
   head_layout->addLayout(said);
   auto* figures = new QWidget;
   auto* figures_layout = new QVBoxLayout(figures);
@@ -232,76 +205,26 @@ void WhatIfView::connectClient() {
 
 void WhatIfView::rebuild() {
   client_.forget();
-  changes_ = {};
-  fillControls();
+  const ReportPointer report = session_.report();
+  controls_->setReport(report);
+  reset_->setEnabled(report && !report->index().job_json().empty());
+  copy_->setEnabled(false);
+  open_->setEnabled(false);
+  inputs_.setContents(whatif_inputs(report, {}));
   showAnswer(nullptr, -1);
 }
 
-void WhatIfView::fillControls() {
-  const ReportPointer report = session_.report();
-  const bool known = report && !whatif_request(report->index(), {{{"replicas", 1}}, {}}).isEmpty();
-  for (std::size_t i = 0; i < pins_.size(); ++i) {
-    const WhatIfPin& pin = whatif_pins()[i];
-    const QSignalBlocker quiet(pins_[i]);
-    pins_[i]->clear();
-    const QString shown = report ? shown_pin(report->index(), pin.field) : QString();
-    pins_[i]->addItem(shown.isEmpty() ? tr("as the job") : tr("as the job (shown: %1)").arg(shown));
-    for (const QJsonValue& value : pin.values) pins_[i]->addItem(pin_text(value));
-    pins_[i]->setEnabled(known);
-  }
-  for (std::size_t i = 0; i < numbers_.size(); ++i) {
-    const double value = report ? machine_number(report->index(), whatif_numbers()[i]) : 0;
-    const Number& n = numbers_[i];
-    const QSignalBlocker quiet_slider(n.slider), quiet_box(n.box);
-    n.box->setRange(value / 4, std::max(value * 4, 1e-3));
-    n.box->setDecimals(value < 100 ? 2 : 0);
-    n.box->setValue(value);
-    n.slider->setValue(0);
-    const bool usable = known && value > 0;
-    n.box->setEnabled(usable);
-    n.slider->setEnabled(usable);
-    n.name->setToolTip(usable ? QString() : tr("Nothing in this report depends on it."));
-  }
-  reset_->setEnabled(known);
-  markChanges();
-}
-
-void WhatIfView::pinChanged(std::size_t pin) {
-  const WhatIfPin& p = whatif_pins()[pin];
-  const int chosen = pins_[pin]->currentIndex();
-  changes_.plan.clear();  // a search has its own
-  if (chosen <= 0) {
-    changes_.pins.erase(p.field);
-  } else {
-    changes_.pins[p.field] = p.values[static_cast<std::size_t>(chosen - 1)];
-  }
-  askAgain();
-}
-
-void WhatIfView::numberChanged(std::size_t number) {
-  const ReportPointer report = session_.report();
-  if (!report) return;
-  const WhatIfNumber& n = whatif_numbers()[number];
-  const double before = machine_number(report->index(), n), now = numbers_[number].box->value();
-  if (std::abs(now - before) < 0.005) {
-    changes_.machine.erase(n.pointer);
-  } else {
-    changes_.machine[n.pointer] = now;
-  }
-  const QSignalBlocker quiet(numbers_[number].slider);
-  if (before > 0 && now > 0) numbers_[number].slider->setValue(step_of(now / before));
-  askAgain();
-}
-
 void WhatIfView::askAgain() {
-  markChanges();
   const ReportPointer report = session_.report();
   if (!report) return;
-  if (changes_.empty()) {
+  copy_->setEnabled(!changes().pins.empty());
+  open_->setEnabled(!changes().empty());
+  inputs_.setContents(whatif_inputs(report, changes()));
+  if (changes().empty()) {
     client_.forget();
     return showAnswer(nullptr, -1);
   }
-  const QJsonObject request = whatif_request(report->index(), changes_);
+  const QJsonObject request = whatif_request(report->index(), changes());
   if (request.isEmpty()) return showMessage(tr("The report has no plan whose cost could be estimated again."), true);
   client_.ask(request);
 }
@@ -312,18 +235,20 @@ void WhatIfView::showAnswer(AnswerPointer answer, double ms) {
   dim_->setEnabled(false);
   figures_.setContents(whatif_figures(report, answer_, session_.units()));
   terms_.setContents(whatif_terms(report, answer_));
+  figuresView_->setColumnHidden(kBandColumn, docked_);
   figuresView_->fitColumns();
   termsView_->fitColumns();
   elapsed_->setText(ms < 0 ? QString() : tr("%1 ms").arg(grouped(std::llround(ms))));
   headline_->setVisible(answer_ != nullptr);
+  certainty_->setVisible(answer_ != nullptr);
   showMessage("", false);
   if (answer_) {
     const report::PlanSummary& now = answer_->plan();
-    const report::PlanSummary& shown = report->index().plan();
-    const double difference = now.samples_per_second() - shown.samples_per_second();
-    const QString by = for_viewer((difference > 0 ? "+" : "") + figure(difference));
-    const double percent = shown.samples_per_second() > 0 ? difference / shown.samples_per_second() * 100 : 0;
-    headline_->setText(tr("%1 samples/s (%2 %)").arg(by, (percent > 0 ? "+" : "") + fixed_decimals(percent, 1)));
+    const WhatIfVerdict verdict = whatif_verdict(report->index(), *answer_);
+    headline_->setText(verdict.change);
+    certainty_->setText(verdict.certainty.isEmpty() ? verdict.band : verdict.certainty + " · " + verdict.band);
+    const Theme& theme = theme_of(this);
+    certainty_->setStyleSheet(QString("color: %1").arg((verdict.tie ? theme.tight : theme.secondary).name()));
     showMessage(tr("%1: %2 %3").arg(QString::fromStdString(now.label()), fit_sign(fit_of(now)), fit_words(fit_of(now))),
                 fit_of(now) == Fit::does_not_fit);
   } else if (ms >= 0) {
@@ -346,22 +271,24 @@ void WhatIfView::showMessage(const QString& text, bool bad, bool can_restart) {
   restart_->setVisible(can_restart);
 }
 
-// What is changed stands out by weight and colour.
-void WhatIfView::markChanges() {
-  const auto mark = [this](QLabel* name, bool changed) {
-    const QString color = (changed ? theme_of(this).tight : theme_of(this).text).name();
-    name->setStyleSheet(QString("color: %1; font-weight: %2").arg(color).arg(changed ? 600 : 400));
-  };
-  for (std::size_t i = 0; i < pins_.size(); ++i) mark(pinNames_[i], changes_.pins.contains(whatif_pins()[i].field));
-  for (std::size_t i = 0; i < numbers_.size(); ++i) {
-    mark(numbers_[i].name, changes_.machine.contains(whatif_numbers()[i].pointer));
-  }
-  copy_->setEnabled(!changes_.pins.empty());
+void WhatIfView::copyPins() {
+  const QJsonObject pins = whatif_job_pins(session_.report()->index(), changes());
+  QApplication::clipboard()->setText(QString::fromUtf8(QJsonDocument(pins).toJson(QJsonDocument::Indented)));
 }
 
-void WhatIfView::copyPins() {
-  const QJsonObject pins = whatif_job_pins(session_.report()->index(), changes_);
-  QApplication::clipboard()->setText(QString::fromUtf8(QJsonDocument(pins).toJson(QJsonDocument::Indented)));
+void WhatIfView::openAsPlan() {
+  const ReportPointer report = session_.report();
+  const QJsonObject job = whatif_request(report->index(), changes())["job"].toObject();
+  const QString name = QFileInfo(QString::fromStdString(report->path().string())).completeBaseName();
+  QTemporaryFile file(QDir::tempPath() + '/' + name + "-whatif-XXXXXX.json");
+  file.setAutoRemove(false);  // the queue reads it whenever its turn is
+  if (!file.open() || file.write(QJsonDocument(job).toJson()) < 0)
+    return showMessage(tr("%1 cannot be written: %2").arg(file.fileName(), file.errorString()), true);
+  const QString path = file.fileName();
+  file.close();
+  if (const QString left_out = session_.batch().addAll({path}); !left_out.isEmpty()) return showMessage(left_out, true);
+  session_.batch().run();
+  emit viewWanted("batch");
 }
 
 QString WhatIfView::statusText() const {

@@ -6,12 +6,9 @@
 #include "gui/serve_client.h"
 #include "gui/view.h"
 
-class QComboBox;
-class QDoubleSpinBox;
+class QBoxLayout;
 class QGraphicsOpacityEffect;
-class QGridLayout;
 class QLabel;
-class QSlider;
 class QToolButton;
 
 namespace superstep::gui {
@@ -19,56 +16,53 @@ namespace superstep::gui {
 class DataTable;
 class DifferenceBars;
 class Panel;
+class WhatIfControls;
 
 class WhatIfView : public View {
   Q_OBJECT
  public:
   explicit WhatIfView(Session& session, QWidget* parent = nullptr);
 
-  std::vector<NamedTable> tables() const override { return {{"Difference", &figures_}, {"Causes", &terms_}}; }
+  std::vector<NamedTable> tables() const override {
+    return {{"Difference", &figures_}, {"Causes", &terms_}, {"Inputs", &inputs_}};
+  }
   QModelIndex valueAt(QWidget* chart, const QPointF& at) override;
   QString statusText() const override;
   QString unitsText() const override;
   ServeClient& client() { return client_; }
-  const WhatIf& changes() const { return changes_; }
+  const WhatIf& changes() const;
+  // In a column, as narrow as a dock beside another view.
+  void setDocked(bool docked);
 
  private:
-  struct Number {
-    QSlider* slider;
-    QDoubleSpinBox* box;
-    QLabel* name;
-  };
   QWidget* makeControls();
   QWidget* makeButtons();
   QWidget* makeDifference();
-  void addPin(QGridLayout* grid, std::size_t pin);
-  void addNumber(QGridLayout* grid, std::size_t number);
   void connectClient();
-  void rebuild();       // another report
-  void fillControls();  // with the report's values
-  void pinChanged(std::size_t pin);
-  void numberChanged(std::size_t number);
+  void rebuild();  // another report
   void askAgain();
   void showAnswer(AnswerPointer answer, double ms);
   void showMessage(const QString& text, bool bad, bool can_restart = false);
-  void markChanges();
   void copyPins();
+  void openAsPlan();  // a job of its own in the batch, whose report opens like any other
   void takeTrial();
 
   Session& session_;
-  WhatIf changes_;
   AnswerPointer answer_;
   ServeClient client_;
-  TableModel figures_, terms_;
-  std::vector<QComboBox*> pins_;
-  std::vector<QLabel*> pinNames_;
-  std::vector<Number> numbers_;
+  TableModel figures_, terms_, inputs_;
+  QBoxLayout* layout_;
+  WhatIfControls* controls_;
+  Panel* controlsPanel_;
   QLabel* headline_;
+  QLabel* certainty_;
   QLabel* message_;
   QLabel* elapsed_;
   QToolButton* restart_;
   QToolButton* copy_;
+  QToolButton* open_;
   QToolButton* reset_;
+  bool docked_ = false;
   DataTable* figuresView_;
   DataTable* termsView_;
   Panel* difference_;

@@ -6,6 +6,7 @@
 #include <QLabel>
 #include <QWidget>
 
+#include "gui/explain.h"
 #include "gui/models/report_tables.h"
 
 namespace superstep::gui {
@@ -16,11 +17,19 @@ class Chips : public QWidget {
  public:
   explicit Chips(QWidget* parent = nullptr);
   void setReport(ReportPointer report);
+  ExplainedCell explainedAt(const QPoint& at) const;  // nothing: no chip is there
 
  protected:
   void paintEvent(QPaintEvent* event) override;
+  bool event(QEvent* event) override;
 
  private:
+  struct Chip {
+    QRectF rect;
+    ExplainedCell is;
+  };
+  std::vector<Chip> chips() const;
+
   ReportPointer report_;
 };
 

@@ -5,10 +5,17 @@
 #include <QClipboard>
 #include <QLineEdit>
 #include <QMenu>
+#include <QPainter>
 #include <QShortcut>
+#include <QSortFilterProxyModel>
 #include <QToolButton>
+#include <cmath>
 
+#include "gui/format.h"
+#include "gui/models/search_pattern.h"
 #include "gui/models/table_model.h"
+#include "gui/paint/draw.h"
+#include "gui/theme.h"
 #include "gui/widgets/data_table.h"
 
 namespace superstep::gui {
@@ -55,8 +62,59 @@ QToolButton* copy_button(DataTable* table) {
   return button;
 }
 
+namespace {
+
+// Draws what count_rows() counts at its right, ahead of the button that clears it.
+class FilterField : public QLineEdit {
+ public:
+  void setRows(QSortFilterProxyModel* rows) {
+    rows_ = rows;
+    const auto changed = [this] { showCount(); };
+    connect(rows, &QAbstractItemModel::modelReset, this, changed);
+    connect(rows, &QAbstractItemModel::rowsInserted, this, changed);
+    connect(rows, &QAbstractItemModel::rowsRemoved, this, changed);
+    connect(this, &QLineEdit::textChanged, this, changed);
+  }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override {
+    QLineEdit::paintEvent(event);
+    if (count_.isEmpty()) return;
+    QPainter painter(this);
+    painter.setFont(ui_font(10));
+    painter.setPen(theme_of(this).faint);
+    draw_text(painter, QRectF(width() - kClear - width_, 0, width_, height()), count_,
+              Qt::AlignRight | Qt::AlignVCenter);
+  }
+
+ private:
+  static constexpr int kClear = 26;  // the button
+  QSortFilterProxyModel* rows_ = nullptr;
+  QString count_;
+  double width_ = 0;
+
+  void showCount() {
+    const bool filters = !text().isEmpty() && rows_->sourceModel();
+    count_ = filters
+                 ? QObject::tr("%1 of %2").arg(grouped(rows_->rowCount()), grouped(rows_->sourceModel()->rowCount()))
+                 : QString();
+    width_ = filters ? std::ceil(text_width(ui_font(10), count_)) : 0;
+    setTextMargins(0, 0, filters ? static_cast<int>(width_) + 6 : 0, 0);
+    setAccessibleDescription(count_);
+    update();
+  }
+};
+
+}  // namespace
+
+void count_rows(QLineEdit* field, QSortFilterProxyModel* rows) { static_cast<FilterField*>(field)->setRows(rows); }
+
+void set_filter(QSortFilterProxyModel& rows, const QString& text) {
+  rows.setFilterRegularExpression(search_pattern(text));
+}
+
 QLineEdit* filter_field(const QString& object, const QString& accessible, const QString& hint, QWidget* view) {
-  auto* field = new QLineEdit;
+  auto* field = new FilterField;
   field->setObjectName(object);
   field->setAccessibleName(accessible);
   field->setPlaceholderText(hint + "  /");

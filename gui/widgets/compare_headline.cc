@@ -21,20 +21,6 @@ QLabel* label(double pixels, QFont::Weight weight, const char* name) {
   return out;
 }
 
-// "95 % band 15.1 to 19.6 % slower.", "95 % band 1.2 % slower to 3.0 % faster."
-QString band_text(const Band& band) {
-  const auto word = [](double change) { return change < 0 ? QStringLiteral("slower") : QStringLiteral("faster"); };
-  const auto size = [](double change) { return fixed_decimals(std::abs(change) * 100, 1); };
-  const bool one_way = (band.low < 0) == (band.high < 0);
-  if (!one_way) {
-    return QString("95 % band %1 % %2 to %3 % %4.")
-        .arg(size(band.low), word(band.low), size(band.high), word(band.high));
-  }
-  const double near = std::abs(band.low) < std::abs(band.high) ? band.low : band.high;
-  const double far = near == band.low ? band.high : band.low;
-  return QString("95 % band %1 to %2 % %3.").arg(size(near), size(far), word(far));
-}
-
 }  // namespace
 
 CompareHeadline::CompareHeadline(QWidget* parent)
@@ -77,15 +63,11 @@ void CompareHeadline::setComparison(const ComparedReports& compared) {
   }
   if (compared.size() == 2) {
     const auto speed = speed_change(compared.reports[1]->index(), compared.reports[0]->index());
-    if (speed && speed->band) detail = band_text(*speed->band) + ' ';
+    if (speed && speed->band) detail = speed_band_text(*speed->band) + ' ';
     detail += for_viewer(differences_sentence(compared.comparison, 1));
-    const auto faster = compared.comparison.probability_faster[1];
-    if (speed && faster) {
-      const bool up = speed->change >= 0;
-      const double sure = up ? *faster : 1 - *faster;
-      certainty = (up ? "P(faster) = " : "P(slower) = ") + QString::number(sure, 'f', 2);
-      tie_ = sure < kSure;
-    }
+    const Sureness sure = sureness(compared);
+    certainty = sure.text;
+    tie_ = sure.tie;
     if (speed && !tie_) better_ = speed->change > 0 ? 1 : speed->change < 0 ? -1 : 0;
   }
   sentence_->setText(sentence);

@@ -21,6 +21,7 @@ constexpr double kLeastBox = 3;  // pixels
 
 ComparePipelines::ComparePipelines(Session& session, QWidget* parent) : TimeChart(session, parent) {
   setObjectName("comparePipelines");
+  setProperty("drawsTip", true);
   setAccessibleName(tr("Pipelines of the compared reports on one time scale"));
   setAccessibleDescription(tr("W, S zoom; A, D pan; F shows everything; they move together"));
 }

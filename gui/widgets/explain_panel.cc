@@ -17,13 +17,8 @@ QString line(const Theme& theme, const QString& name, const QString& html) {
                               .arg(theme.secondary.name(), name, html);
 }
 
-QString number_text(const ExplainedCell& cell) {
-  const QString& unit = cell.explanation.unit;
-  const bool written = unit.isEmpty() || unit.startsWith("as the ");
-  QString number = escaped(cell.exact);
-  number.replace(QChar(0x202F), "&nbsp;");  // thin spaces are blanks to HTML, where lines may break
-  return number + (written ? QString() : "&nbsp;" + escaped(unit));
-}
+// Thin spaces are blanks to HTML, where lines may break.
+QString number_text(const ExplainedCell& cell) { return escaped(exact_text(cell)).replace(QChar(0x202F), "&nbsp;"); }
 
 QString parts_table(const Theme& theme, const std::vector<Part>& parts) {
   QString out = "<table cellspacing='0' cellpadding='2' width='100%'>";

@@ -14,6 +14,7 @@ namespace superstep::gui {
 
 HeatMap::HeatMap(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
   setObjectName("heatMap");
+  setProperty("drawsTip", true);
   setAccessibleName(tr("Heat map of tiles and phases"));
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
@@ -166,8 +167,10 @@ QString HeatMap::tipText(const HeatCell& cell) const {
     lines << tr("Exchange") + "\t" + grouped(run->exchange_bytes) + tr(" bytes");
     lines << tr("Equal tiles") + "\t" + tr("%1 to %2").arg(grouped(run->first), grouped(run->first + run->count - 1));
   }
+  lines << tr("Active tiles") + "\t" + tr("%1 of %2").arg(grouped(active_tiles(*data_, phase)), grouped(data_->tiles));
   lines << tr("Phase, cycles") + "\t" + grouped(p.cycles) +
                (p.repeats > 1 ? tr(" × %1").arg(grouped(p.repeats)) : QString());
+  lines << tr("E for more") + "\t";
   return lines.join('\n');
 }
 

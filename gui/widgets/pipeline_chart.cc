@@ -29,6 +29,7 @@ std::optional<Slice> next_box(const Lane& lane, std::int64_t time, int direction
 
 PipelineChart::PipelineChart(Session& session, QWidget* parent) : TimeChart(session, parent) {
   setObjectName("pipelineChart");
+  setProperty("drawsTip", true);
   setAccessibleName(tr("Pipeline of one step: IPUs and time"));
   setAccessibleDescription(tr("W, S zoom; A, D pan; F shows everything; comma and full stop go from box to box"));
   connect(&session_, &Session::timeStateChanged, this, [this] {
@@ -102,6 +103,7 @@ QString PipelineChart::tipText(const LaneSlice& at) const {
     }
   }
   if (s.iteration >= 0) lines << tr("Cycle\t") + grouped(s.iteration);
+  lines << tr("E for more\t");
   return lines.join('\n');
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "gui/models/micro_batch_path.h"
 #include "gui/paint/pipeline_layout.h"
 #include "gui/theme.h"
 #include "gui/widgets/lane_paint.h"
@@ -27,6 +28,8 @@ class PipelineChart : public TimeChart {
   TimeAxis axisNow() const override;
   std::optional<LaneSlice> sliceAt(const QPointF& at) const;  // none: no lane, or boxes too small to tell apart
   QString tipText(const LaneSlice& at) const;                 // lines "label<TAB>value"
+  // Arrows when last painted, those of the selected micro-batch included.
+  const std::vector<CopyArrow>& paintedCopies() const { return copies_; }
   const std::vector<QString>& paintedTexts() const { return painted_; }  // micro-batches and cycles, when last painted
   QSize minimumSizeHint() const override;
   QSize sizeHint() const override { return minimumSizeHint(); }
@@ -57,6 +60,9 @@ class PipelineChart : public TimeChart {
   void paintFolds(Frame& frame);
   void paintAxis(Frame& frame);
   void paintCritical(Frame& frame);
+  void paintPath(Frame& frame);
+  void paintCopies(Frame& frame);
+  void paintCopy(Frame& frame, const CopyArrow& copy, bool lit);
   QRectF rectOf(const Frame& frame, const PipelineLayout::Row& row, std::int64_t from, std::int64_t to) const;
   Fill fillOf(Work work) const;
   int selectedLane() const;
@@ -67,6 +73,7 @@ class PipelineChart : public TimeChart {
   std::optional<Work> highlighted_;
   std::set<int> hidden_;
   std::vector<QString> painted_;
+  std::vector<CopyArrow> copies_;
 };
 
 }  // namespace superstep::gui

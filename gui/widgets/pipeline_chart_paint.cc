@@ -7,6 +7,7 @@
 #include "gui/paint/draw.h"
 #include "gui/widgets/lane_paint.h"
 #include "gui/widgets/pipeline_chart.h"
+#include "gui/widgets/pipeline_frame.h"
 #include "traces/verdict.h"
 
 namespace superstep::gui {
@@ -17,15 +18,6 @@ constexpr double kLeastPart = 4;  // of a box drawn part by part, on average
 const QColor kDark(0x1B, 0x21, 0x27);
 
 }  // namespace
-
-struct PipelineChart::Frame {
-  QPainter& painter;
-  const Theme& theme;
-  PipelineLayout layout;
-  TimeAxis axis;
-  std::vector<QRectF> same;  // boxes of the micro-batch under the cursor
-  QRectF selected;
-};
 
 Fill PipelineChart::fillOf(Work work) const {
   Fill fill = fill_of_kind(std::string(kind_text(work)));
@@ -61,7 +53,10 @@ void PipelineChart::paintEvent(QPaintEvent*) {
   painter.setClipRect(frame.layout.lanes.adjusted(0, -24, 0, 4));
   paintHeads(frame);
   for (const PipelineLayout::Row& row : frame.layout.rows) paintLane(frame, row);
-  if (frame.layout.rows.size() > 1) paintCritical(frame);
+  copies_.clear();
+  paintPath(frame);
+  if (session_.timeState().copies) paintCopies(frame);
+  if (frame.layout.rows.size() > 1 && session_.timeState().critical) paintCritical(frame);
   painter.setPen(QPen(theme.text, 1.6));
   for (const QRectF& box : frame.same) painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
   if (!frame.selected.isNull()) draw_selection(painter, frame.selected);
@@ -265,35 +260,6 @@ void PipelineChart::paintParts(Frame& f, const PipelineLayout::Row& row, const S
 void PipelineChart::paintJoined(Frame& f, const PipelineLayout::Row& row, std::int64_t from, std::int64_t to) {
   paint_joined(f.painter, *timeline_, timeline_->lanes[static_cast<std::size_t>(row.lane)], f.axis, row.rect, from, to,
                [this](Work work) { return fillOf(work); });
-}
-
-// A dark line below the IPU that sets the time, from left to right; only where few enough rounds are seen to look into
-// each: an IPU may wait for another for less than a pixel.
-void PipelineChart::paintCritical(Frame& f) {
-  constexpr std::int64_t kMostRounds = 4000;  // of all lanes
-  f.painter.setPen(QPen(f.theme.text, 1.8));
-  std::int64_t rounds = 0;
-  for (const TimeAxis::Piece& piece : f.axis.seen()) {
-    for (const Section& s : timeline_->sections) {
-      const std::int64_t shown = std::min(s.to, piece.to) - std::max(s.from, piece.from);
-      if (shown > 0 && s.beat > 0 && !piece.folded) rounds += shown / s.beat + 1;
-    }
-  }
-  if (rounds * static_cast<std::int64_t>(timeline_->lanes.size()) > kMostRounds) return;
-  for (const TimeAxis::Piece& piece : f.axis.seen()) {
-    if (piece.folded) continue;
-    double before = -1;
-    for (const CriticalRun& run : critical_path(*timeline_, piece.from, piece.to, 1)) {
-      if (run.lane < 0) {
-        before = -1;
-        continue;
-      }
-      const double y = f.layout.row_of(run.lane)->rect.bottom() + 1.5, x = f.axis.x_of(run.from);
-      if (before >= 0) f.painter.drawLine(QPointF(x, before), QPointF(x, y));
-      f.painter.drawLine(QPointF(x, y), QPointF(f.axis.x_of(run.to), y));
-      before = y;
-    }
-  }
 }
 
 void PipelineChart::paintFolds(Frame& f) {

@@ -26,6 +26,7 @@ QString block_of(const QString& call) { return call.contains('/') ? call.section
 
 TraceChart::TraceChart(Session& session, QWidget* parent) : TimeChart(session, parent) {
   setObjectName("traceChart");
+  setProperty("drawsTip", true);
   setAccessibleName(tr("Execution trace: what each IPU does, step by step"));
   setAccessibleDescription(tr("W, S zoom; A, D pan; F shows everything; comma and full stop go from step to step"));
   connect(&session_, &Session::timeStateChanged, this, [this] {
@@ -227,8 +228,11 @@ QString TraceChart::tipText(const TraceSlice& at) const {
     lines << QString::fromLatin1(name_of(work).data()) + '\t' + both_texts(*timeline_, sums[work]) + "   " +
                  share_percent(static_cast<double>(sums[work]), static_cast<double>(cycles)) + " %";
   }
+  if (s.step >= 0 && !lane.steps->tiles.empty())
+    lines << tr("Active tiles\t") + tiles_text(lane.steps->tiles[static_cast<std::size_t>(s.step)]);
   if (s.step >= 0)
     lines << tr("Counts to\t") + QString::fromStdString(lane.steps->term[static_cast<std::size_t>(s.step)]);
+  lines << tr("E for more\t");
   return lines.join('\n');
 }
 

@@ -27,6 +27,7 @@ struct Request {
   json job;
   json why;  // null: not asked
   bool progress = false;
+  bool worlds = false;
   OutcomeOptions options;
   std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
 };
@@ -63,6 +64,7 @@ void read_request(const json& value, Request& request) {
   }
   request.job = r.raw("job");
   request.progress = r.boolean_or("progress", false);
+  request.worlds = r.boolean_or("worlds", false);
   if (request.command == "plan") {
     request.options.top = r.integer_or("top", 1, 100, request.options.top);
     request.options.time_limit = r.number_or("time_limit", 0, 1e6, request.options.time_limit);
@@ -179,6 +181,9 @@ class Server {
     const Outcome o = solve(std::move(job), options, common_, warm_);
     check_estimated(o);
     json result = to_json(o);
+    for (const char* shown : {"best", "closest"}) {
+      if (request.worlds && result.contains(shown)) result[shown]["step_time_in_worlds_s"] = o.shown()->worlds;
+    }
     if (!request.why.is_null()) result["why"] = to_json(explain_why_not(o, request.why, options, common_, warm_), o);
     return result;
   }

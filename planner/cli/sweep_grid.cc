@@ -53,13 +53,12 @@ void print(const GridArguments& a, const CommonOptions& common, const Sweep& swe
   std::cout << std::flush;
 }
 
-// With `--progress json`: {"row": as in `items`}, in one piece, since other threads tell their progress meanwhile.
+}  // namespace
+
 std::function<void(const SweepRow&)> row_line(const CommonOptions& common) {
   if (common.progress != "json") return {};
   return [](const SweepRow& row) { std::cerr << nlohmann::json{{"row", item_json(row)}}.dump() + "\n" << std::flush; };
 }
-
-}  // namespace
 
 std::function<void(const ManyProgress&)> progress_of_many(const CommonOptions& common) {
   if (common.progress == "json") {

@@ -24,6 +24,9 @@ std::function<void(const ManyProgress&)> progress_on_ranks(const CommonOptions& 
 // A line on standard error that is no error; in the form of the progress.
 void note(const CommonOptions& common, const std::string& text);
 
+// With `--progress json`: {"row": as in `items`}, in one piece, since other threads tell their progress meanwhile. Else
+// empty.
+std::function<void(const SweepRow&)> row_line(const CommonOptions& common);
 // Prints and writes the rows; the exit code. Items that were given up, because the ranks that held them were lost, have
 // no row.
 int finish_grid(const GridArguments& arguments, const CommonOptions& common, const Sweep& sweep,

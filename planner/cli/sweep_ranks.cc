@@ -137,7 +137,8 @@ class RankZero {
         common_(common),
         options_{a.time_limit, common.threads, {}},
         others_(static_cast<std::size_t>(ranks.size())),
-        progress_(progress_on_ranks(common)) {}
+        progress_(progress_on_ranks(common)),
+        row_(row_line(common)) {}
 
   int run() {
     check_output(a_.results);
@@ -188,6 +189,9 @@ class RankZero {
     board_->join(0, threads_of(ranks_, common_));
     note_binding(0, beat_of(ranks_, common_, planner_));
     for (Other& other : others_) other.heard = Clock::now();
+    if (row_ && !opened_.work.left.empty()) {
+      for (const SweepRow& row : opened_.store->rows()) row_(row);
+    }
     started_ = Clock::now();
   }
 
@@ -237,6 +241,7 @@ class RankZero {
     shares_.erase(row.item);
     if (!board_->finish(from, static_cast<std::size_t>(row.item))) return;
     opened_.store->append(row);
+    if (row_) row_(row);
     ++done_;
     if (row.status != PlanStatus::planned) ++without_plan_;
     what_ = row.status == PlanStatus::planned ? row.label : row.reason;
@@ -316,6 +321,7 @@ class RankZero {
   std::string what_;
   std::size_t done_ = 0, without_plan_ = 0;
   std::function<void(const ManyProgress&)> progress_;
+  std::function<void(const SweepRow&)> row_;  // each once it is kept; may be empty
   Clock::time_point started_ = Clock::now(), last_beat_;
   bool stopped_ = false, noted_binding_ = false;
 };

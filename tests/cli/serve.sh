@@ -24,8 +24,8 @@ answer() {  # TEXT...: the next line has them
 # A request, the same plan as the command's, and once more with other pins.
 ask "{\"id\": 1, \"job\": \"$given/toy-free.json\"}"
 answer '"id":1' '"command":"plan"' '"best":{' '"runners_up":[' '"optimal":true'
-ask "{\"id\": [2], \"command\": \"estimate\", \"job\": \"$given/toy-pipeline.json\"}"
-answer '"id":[2]' '"command":"estimate"' '"step_time_s":'
+ask "{\"id\": [2], \"command\": \"estimate\", \"worlds\": true, \"job\": \"$given/toy-pipeline.json\"}"
+answer '"id":[2]' '"command":"estimate"' '"step_time_s":' '"step_time_in_worlds_s":['
 ask "{\"id\": \"w\", \"job\": \"$given/toy-free.json\", \"why\": {\"pipeline_stages\": 4}, \"top\": 1, \"pareto\": false}"
 answer '"id":"w"' '"verdict":"slower"' '"runners_up":[]'
 # A job alone, on one line.

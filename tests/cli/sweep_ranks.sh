@@ -21,6 +21,9 @@ wait $mpi || found=$?
 same_as_alone out "two of four ranks killed"
 for rank in 1 3; do grep -q "rank $rank was lost, with item [0-9]*\"" err || complain "not said: rank $rank was lost"; done
 grep -q '"jobs":12.*"seconds_left":' err || complain "no progress"
+# Rank 0 tells each row once it is kept, whoever planned it.
+(($(grep -o '^{"row":.*"item":[0-9]*' err | grep -o '"item":[0-9]*' | sort -u | wc -l) == 12)) ||
+  complain "$(grep -c '^{"row":' err) rows told, expected 12"
 
 # All is there: nothing is planned again, by any number of ranks; the exit code is that of one process, two items have none.
 timeout -k 5 100 mpirun -n 2 "$superstep" sweep sweep.json -o $results --format csv --progress json >out 2>err || found=$?

@@ -7,11 +7,14 @@
 #include <QApplication>
 #include <QContextMenuEvent>
 #include <QDockWidget>
+#include <QHelpEvent>
 #include <QMenu>
 #include <QTest>
+#include <QToolTip>
 
 #include "gui/main_window.h"
 #include "gui/theme.h"
+#include "gui/widgets/chips.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/explain_panel.h"
 #include "gui/widgets/fit_bars.h"
@@ -82,6 +85,62 @@ TEST_F(Explain, SumsListTheirParts) {
     if (of.parts.empty()) continue;
     EXPECT_EQ(sum, model.index(row, 2).data(kExactRole).toLongLong()) << row;
   }
+}
+
+// What a tip says after the mouse has stood at a place.
+std::string tip_at(QWidget& widget, const QPoint& at) {
+  QToolTip::hideText();
+  QHelpEvent help(QEvent::ToolTip, at, widget.mapToGlobal(at));
+  QApplication::sendEvent(&widget, &help);
+  QTest::qWait(20);
+  const std::string text = QToolTip::text().toStdString();
+  QToolTip::hideText();
+  return text;
+}
+
+TEST_F(Explain, ATipSaysNameExactValueAndWhatItIs) {
+  auto* panel = window_.findChild<WaterfallChart*>()->parentWidget();
+  while (!qobject_cast<Panel*>(panel)) panel = panel->parentWidget();
+  static_cast<Panel*>(panel)->showTable(true);
+  auto* table = panel->findChild<DataTable*>();
+  QCoreApplication::processEvents();
+  const QModelIndex cell = table->model()->index(1, 2);
+  const ExplainedCell known = explained(cell);
+  EXPECT_THAT(tip_at(*table->viewport(), table->visualRect(cell).center()),
+              AllOf(HasSubstr(known.row.toStdString()), HasSubstr(exact_text(known).toStdString()),
+                    HasSubstr(known.explanation.what.toStdString()), HasSubstr("E for more")));
+}
+
+TEST_F(Explain, ATipOfTheWidgetsOwnGetsWhatItIs) {
+  auto* bars = window_.findChild<FitBars*>();
+  std::string tip;
+  for (int y = 4; y < bars->height() && tip.empty(); y += 6) tip = tip_at(*bars, QPoint(bars->width() / 2, y));
+  EXPECT_THAT(tip, HasSubstr("E for more"));
+}
+
+TEST_F(Explain, ChipsExplainThemselves) {
+  auto* chips = window_.findChild<Chips*>();
+  const ExplainedCell first = chips->explainedAt(QPoint(20, 12));
+  EXPECT_FALSE(first.explanation.isEmpty());
+  EXPECT_THAT(tip_at(*chips, QPoint(20, 12)),
+              AllOf(HasSubstr(session_.report()->index().title()), HasSubstr("E for more")));
+  EXPECT_TRUE(chips->explainedAt(QPoint(chips->width() - 1, 1)).explanation.isEmpty());
+  // The fit is drawn with its sign, not as a text.
+  QPoint fit(0, 12);
+  while (fit.x() < chips->width() && chips->explainedAt(fit).row != "Fit") fit.rx() += 4;
+  ASSERT_LT(fit.x(), chips->width());
+  EXPECT_THAT(chips->explainedAt(fit).exact.toStdString(), HasSubstr("to spare"));
+  const QImage drawn = chips->grab().toImage();
+  EXPECT_EQ(drawn.pixelColor(fit + QPoint(6, -5)), theme_of(chips).tight_fill);
+}
+
+TEST_F(Explain, ChartsThatDrawTheirTipsAreLeftAlone) {
+  window_.showView(1);
+  QCoreApplication::processEvents();
+  auto* map = window_.findChild<HeatMap*>();
+  const Selection before = session_.selection();
+  EXPECT_EQ(tip_at(*map, map->layoutNow().map.center()), "");
+  EXPECT_EQ(session_.selection(), before);
 }
 
 TEST_F(Explain, ATileOfTheHeatMap) {

@@ -6,6 +6,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QDialog>
+#include <QDockWidget>
 #include <QHeaderView>
 #include <QLabel>
 #include <QTest>
@@ -13,6 +14,7 @@
 
 #include "gui/theme.h"
 #include "gui/view.h"
+#include "gui/views/whatif.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/side_bar.h"
 #include "tests/traces/example_report.h"
@@ -59,6 +61,57 @@ TEST_F(Window, TheNumbersSwitchTheView) {
     EXPECT_EQ(window_.currentView(), view);
     EXPECT_EQ(window_.findChild<ViewList*>()->currentRow(), view);
   }
+}
+
+TEST_F(Window, TheWhatIfStandsBesideAnotherViewOrIsOne) {
+  open(Example::tight);
+  QTest::keyClick(&window_, Qt::Key_5);
+  const int pipeline = window_.currentView();
+  QTest::keyClick(&window_, Qt::Key_0, Qt::ControlModifier);
+  auto* whatif = window_.findChild<WhatIfView*>();
+  auto* dock = window_.findChild<QDockWidget*>("whatifDock");
+  ASSERT_TRUE(whatif);
+  EXPECT_TRUE(dock->isAncestorOf(whatif));
+  EXPECT_TRUE(whatif->isVisible());
+  EXPECT_EQ(window_.currentView(), pipeline);
+  EXPECT_EQ(window_.width(), 1440) << "the view gives way";
+  window_.showView(0);
+  EXPECT_TRUE(whatif->isVisible());
+  QTest::keyClick(&window_, Qt::Key_0);  // the same one, as a view
+  EXPECT_TRUE(whatif->isVisible());
+  EXPECT_FALSE(dock->isVisible());
+  EXPECT_FALSE(dock->isAncestorOf(whatif));
+  EXPECT_EQ(window_.findChildren<WhatIfView*>().size(), 1);
+  QTest::keyClick(&window_, Qt::Key_0, Qt::ControlModifier);  // and back, beside what was shown before it
+  EXPECT_TRUE(dock->isAncestorOf(whatif));
+  EXPECT_EQ(window_.currentView(), 0);
+  dock->close();
+  EXPECT_EQ(window_.currentView(), 0);
+}
+
+TEST(LastSession, ReportsViewAndDocksComeBack) {
+  TemporaryFolder folder;
+  const Preferences preferences(QString::fromStdString((folder.path / "window.ini").string()));
+  const QString report = QString::fromStdString(write_example(Example::tight, folder.path).string());
+  {
+    Session session;
+    MainWindow window(session, preferences);
+    EXPECT_FALSE(window.findChild<QAction*>("reopenSession")->isEnabled()) << "there is none yet";
+    window.show();
+    window.openFiles({report});
+    window.showView(3);
+    window.findChild<QAction*>("showMarks")->trigger();
+    window.close();
+  }
+  Session session;
+  MainWindow window(session, preferences);
+  window.show();
+  EXPECT_FALSE(session.report());
+  window.findChild<QAction*>("reopenSession")->trigger();
+  ASSERT_TRUE(session.report());
+  EXPECT_EQ(session.paths(), QStringList(report));
+  EXPECT_EQ(window.currentView(), 3);
+  EXPECT_TRUE(window.findChild<QDockWidget*>("marksDock")->isVisible());
 }
 
 TEST_F(Window, EveryActionHasANameAndWorks) {

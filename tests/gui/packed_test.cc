@@ -43,5 +43,21 @@ TEST(Sums, AreThoseOfAllRowsAheadAndAreFoundBySearch) {
   }
 }
 
+TEST(PackedIntegers, CopiesShareUntilOneGrows) {
+  PackedIntegers one;
+  for (int i = 0; i < 300; ++i) one.push_back(i);
+  PackedIntegers other = one;
+  EXPECT_TRUE(other.shares(one));
+  const Sums sums(one);
+  EXPECT_TRUE(sums.values().shares(one));
+  EXPECT_EQ(sums.before(300), 300 * 299 / 2);
+  EXPECT_EQ(sums.first_above(0, 300, 10), 6) << "15 ahead of it";
+  other.push_back(7);
+  EXPECT_FALSE(other.shares(one));
+  EXPECT_EQ(one.size(), 300U);
+  EXPECT_EQ(other[300], 7);
+  EXPECT_EQ(other[299], one[299]);
+}
+
 }  // namespace
 }  // namespace superstep::gui

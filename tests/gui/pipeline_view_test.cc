@@ -94,6 +94,65 @@ TEST_F(PipelineViewTest, TheLegendHidesAndShowsWithTheKeyboard) {
   EXPECT_EQ(chart_->grab().toImage(), before);
 }
 
+TEST_F(PipelineViewTest, AMicroBatchGoesThroughAllIpusAndBack) {
+  const std::vector<PathBox> path = path_of(*timeline_, 7, 9 * cycle());
+  ASSERT_EQ(path.size(), 8U) << "forward on four IPUs, backward on four";
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(path[i].lane, static_cast<int>(i));
+    EXPECT_EQ(path[i].slice.work, Work::forward);
+    EXPECT_EQ(path[7 - i].lane, static_cast<int>(i));
+    EXPECT_EQ(path[7 - i].slice.work, Work::backward);
+  }
+  const std::vector<CopyArrow> copies = copies_along(*timeline_, path);
+  ASSERT_EQ(copies.size(), 6U);
+  EXPECT_EQ(copies[0].to_lane, 1);
+  EXPECT_GE(copies[0].from, path[0].slice.to);
+  EXPECT_LE(copies[0].to, path[1].slice.from);
+  EXPECT_EQ(copies[0].to - copies[0].from, 515'371);
+  EXPECT_EQ(copies[5].from_lane, 1);
+  EXPECT_EQ(copies[5].work, Work::backward);
+  EXPECT_TRUE(path_of(*timeline_, 999, 9 * cycle()).empty());
+  EXPECT_TRUE(path_of(*timeline_, -1, 9 * cycle()).empty());
+}
+
+TEST_F(PipelineViewTest, ArrowsAreThoseOfTheTableAndCanBeLeftOut) {
+  chart_->grab();
+  EXPECT_TRUE(chart_->paintedCopies().empty()) << "too small to be told apart";
+  const Slice box = timeline_->lanes[2].at(9 * cycle() + 1000, Lane::Depth::boxes);
+  Selection chosen;
+  chosen.ipu_class = 2;
+  chosen.micro_batch = box.micro_batch;
+  chosen.time = box.from;
+  session_.select(chosen);
+  chart_->grab();
+  EXPECT_FALSE(chart_->paintedCopies().empty()) << "of the selected micro-batch all the same";
+  const QAbstractItemModel& path = *view_->tables()[4].model;
+  EXPECT_EQ(path.rowCount(), 14);
+  TimeState state = session_.timeState();
+  state.fold = false;
+  state.pipeline = {static_cast<double>(9 * cycle()), static_cast<double>(11 * cycle())};
+  session_.setTimeState(state);
+  chart_->grab();
+  const QAbstractItemModel& copies = *view_->tables()[3].model;
+  ASSERT_GT(copies.rowCount(), 0);
+  EXPECT_GE(chart_->paintedCopies().size(), static_cast<std::size_t>(copies.rowCount()));
+  for (int row = 0; row < copies.rowCount(); ++row) {
+    const auto same = [&](const CopyArrow& c) {
+      return c.micro_batch == copies.index(row, 3).data(kExactRole).toLongLong() &&
+             c.to - c.from == copies.index(row, 6).data(kExactRole).toLongLong() &&
+             lane_name(*timeline_, timeline_->lanes[std::size_t(c.to_lane)]) == copies.index(row, 1).data().toString();
+    };
+    EXPECT_TRUE(std::any_of(chart_->paintedCopies().begin(), chart_->paintedCopies().end(), same)) << row;
+  }
+  view_->findChild<QCheckBox*>("copies")->click();
+  EXPECT_FALSE(session_.timeState().copies);
+  chart_->grab();
+  EXPECT_TRUE(chart_->paintedCopies().empty());
+  const QImage with = chart_->grab().toImage();
+  view_->findChild<QCheckBox*>("critical")->click();
+  EXPECT_NE(chart_->grab().toImage(), with);
+}
+
 TEST_F(PipelineViewTest, AClickSelectsMicroBatchAndIpu) {
   const Slice box = timeline_->lanes[2].at(9 * cycle() + 1000, Lane::Depth::boxes);
   ASSERT_EQ(box.micro_batch, 7);

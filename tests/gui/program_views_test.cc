@@ -65,6 +65,22 @@ TEST_F(ProgramViews, ARowSelectsItsOperationAndShowsItsSupersteps) {
   EXPECT_TRUE(QApplication::clipboard()->text().contains(session_.selection().op));
 }
 
+TEST_F(ProgramViews, FiltersTakePatternsAndSayHowManyRowsAreLeft) {
+  session_.select({.ipu_class = 0});
+  const auto view = shown<OperationsView>();
+  const auto* table = view->findChild<DataTable*>("operationsTable");
+  auto* filter = view->findChild<QLineEdit*>("operationsFilter");
+  EXPECT_EQ(filter->accessibleDescription(), "");
+  QTest::keyClicks(filter, "(forward|backward)/soft");
+  const int left = table->model()->rowCount();
+  EXPECT_GT(left, 0);
+  EXPECT_LT(left, 21);
+  EXPECT_EQ(filter->accessibleDescription(), QString("%1 of 21").arg(left));
+  filter->clear();
+  QTest::keyClicks(filter, "(forward");  // no pattern: a text
+  EXPECT_EQ(filter->accessibleDescription(), "0 of 21");
+}
+
 TEST_F(ProgramViews, FilterColumnsAndCopyGoTogether) {
   session_.select({.ipu_class = 0});
   const auto view = shown<OperationsView>();

@@ -138,5 +138,20 @@ TEST_F(SessionTest, TheHeatMapStartsAtTheFullestIpu) {
   EXPECT_EQ(session_.heatState().ipu_class, 3);
 }
 
+TEST(Shared, StepsAndTraceHoldTheirColumnsOnce) {
+  TemporaryFolder folder;
+  for (const bool trace_first : {false, true}) {
+    Session session;
+    ASSERT_TRUE(session.open(QString::fromStdString(write_example(Example::tight, folder.path).string())));
+    if (trace_first) session.trace();
+    const auto steps = session.steps();
+    const auto trace = session.trace()->steps;
+    EXPECT_TRUE(trace->name.rows.shares(steps->name.rows)) << trace_first;
+    EXPECT_TRUE(trace->start.values().shares(steps->cycles)) << trace_first;
+    EXPECT_TRUE(trace->compute.values().shares(steps->compute_cycles)) << trace_first;
+    EXPECT_EQ(trace->compute.before(trace->rows()), StepTrace(*trace).compute.before(trace->rows()));
+  }
+}
+
 }  // namespace
 }  // namespace superstep::gui

@@ -77,7 +77,7 @@ TEST_F(TraceViewTest, TheSummaryIsTheSumsOfTheLanes) {
   for (int ipu = 0; ipu < 4; ++ipu) {
     qint64 sum = 0;
     for (int part = 0; part < parts; ++part) {
-      sum += summary->index(parts + 6 + part, 1 + ipu).data(kExactRole).toLongLong();
+      sum += summary->index(parts + 7 + part, 1 + ipu).data(kExactRole).toLongLong();
     }
     EXPECT_EQ(sum, trace_->cycles);
     EXPECT_EQ(summary->index(parts, 1 + ipu).data(kExactRole).toLongLong(), trace_->cycles);

@@ -83,16 +83,100 @@ TEST_F(WhatIfModel, WithoutAJobThereIsNoRequest) {
   EXPECT_TRUE(whatif_request(other, {{{"micro_batch", 3}}, {}}).isEmpty());
   other.set_job_json("{\"machine\": \"toy\"}");
   EXPECT_TRUE(whatif_request(other, {{}, {{"/links/rate", 8}}}).isEmpty()) << "no plan to cost";
-  EXPECT_EQ(machine_number(other, whatif_numbers()[0]), 0);
+  EXPECT_TRUE(whatif_numbers(other).empty());
 }
 
 TEST_F(WhatIfModel, ValuesOfTheReportAreFound) {
-  EXPECT_EQ(machine_number(index(), whatif_numbers()[0]), 16);
-  EXPECT_EQ(machine_number(index(), whatif_numbers()[1]), 5);
-  EXPECT_EQ(machine_number(index(), whatif_numbers()[2]), 624);
+  const std::vector<WhatIfNumber> numbers = whatif_numbers(index());
+  ASSERT_EQ(numbers.size(), 4U) << "what explanations quote, and the limit of a tile";
+  EXPECT_EQ(numbers[0].pointer, "/streaming/ipu_rate");
+  EXPECT_EQ(numbers[0].value, 5);
+  EXPECT_EQ(numbers[1].value, 16);
+  EXPECT_EQ(numbers[2].value, 624);
+  EXPECT_EQ(numbers[2].unit, "KiB");
+  EXPECT_FALSE(numbers[3].main) << "of the machine";
   EXPECT_EQ(shown_pin(index(), "pipeline_stages"), "4");
   EXPECT_EQ(shown_pin(index(), "schedule"), "grouped");
   EXPECT_EQ(shown_pin(index(), "recompute"), "");
+}
+
+TEST_F(WhatIfModel, TheReportsListOfNumbersComesAheadOfWhatExplanationsQuote) {
+  report::Index listed = index();
+  for (const auto& [name, value] : {std::pair("/chip/workers", "6"),
+                                    {"/chip/amp/block_fixed", "160 cycles"},
+                                    {"/links/efficiency", "0.85"},
+                                    {"/chip/clock", "1.325 GHz"}}) {
+    report::Fact* number = listed.add_machine_numbers();
+    number->set_name(name);
+    number->set_value(value);
+  }
+  const std::vector<WhatIfNumber> numbers = whatif_numbers(listed);
+  ASSERT_EQ(numbers.size(), 4U);
+  EXPECT_EQ(numbers[0].title, "Clock") << "the main ones first";
+  EXPECT_EQ(numbers[1].title, "Workers");
+  EXPECT_EQ(numbers[1].decimals, 0);
+  EXPECT_EQ(numbers[1].least, 2);
+  EXPECT_EQ(numbers[2].title, "AMP block fixed");
+  EXPECT_FALSE(numbers[2].what.isEmpty());
+  EXPECT_EQ(numbers[3].most, 1) << "a share";
+  const QJsonObject job =
+      whatif_request(listed, {{}, {{"/links/efficiency", 0.5}, {"/chip/workers", 12}}})["job"].toObject();
+  const QJsonObject changed = job["machine"].toObject()["override"].toObject();
+  EXPECT_EQ(changed["links"].toObject()["efficiency"], QJsonValue(0.5));
+  EXPECT_EQ(changed["chip"].toObject()["workers"], QJsonValue(12));
+}
+
+TEST_F(WhatIfModel, EveryFieldOfAPlanHasABox) {
+  const auto pin = [](const char* field) -> const WhatIfPin& {
+    const auto& all = whatif_pins();
+    return *std::find_if(all.begin(), all.end(), [&](const WhatIfPin& p) { return p.field == field; });
+  };
+  EXPECT_EQ(whatif_pins().size(), plan_fields().size());
+  EXPECT_EQ(pin("placement").values.size(), 6U);
+  EXPECT_TRUE(pin("placement").group.isEmpty()) << "one of the main ones";
+  EXPECT_EQ(pin("precision/partials").values, (std::vector<QJsonValue>{"fp16", "fp32"}));
+  EXPECT_EQ(pin("precision/master").values, (std::vector<QJsonValue>{false, true}));
+  EXPECT_EQ(pin("location/weights").group, "Location");
+  EXPECT_EQ(pin("activation_sharding").values.size(), 3U) << "false and true are two of its words";
+  EXPECT_TRUE(pin("layers_per_stage").open);
+  const QJsonObject pins =
+      whatif_request(index(), {{{"location/weights", "streaming"}, {"location/code", "in_processor"}}, {}})["job"]
+          .toObject()["plan"]
+          .toObject()["location"]
+          .toObject();
+  EXPECT_EQ(pins.size(), 2);
+}
+
+TEST(PinText, WhatIsTypedIsReadAsItIsWritten) {
+  for (const char* text : {"7", "0.25", "layer", "false", "6 6 6 6", "t-p-r"})
+    EXPECT_EQ(pin_text(pin_value(text)), text);
+  EXPECT_EQ(pin_text(pin_value("4x4")), "4 4");
+  EXPECT_EQ(pin_text(pin_value("0,5, 10")), "0 5 10");
+  EXPECT_TRUE(pin_value("  ").isNull());
+}
+
+TEST_F(WhatIfModel, ADifferenceWithinTheErrorIsSaidToBe) {
+  auto with_worlds = [this](double more) {
+    auto out = std::make_shared<report::Index>(*answer(more));
+    out->mutable_plan()->clear_step_time_in_worlds_s();
+    return out;
+  };
+  report::Index shown = index();
+  shown.mutable_plan()->clear_step_time_in_worlds_s();
+  EXPECT_TRUE(whatif_verdict(shown, *with_worlds(0.25)).certainty.isEmpty());
+  const auto changed = with_worlds(0.25);
+  changed->mutable_plan()->set_samples_per_second(shown.plan().samples_per_second() * 0.95);
+  for (int world = 0; world < 100; ++world) {
+    shown.mutable_plan()->add_step_time_in_worlds_s(2);
+    changed->mutable_plan()->add_step_time_in_worlds_s(world < 20 ? 1.9 : 2.1);
+  }
+  WhatIfVerdict verdict = whatif_verdict(shown, *changed);
+  EXPECT_TRUE(verdict.tie);
+  EXPECT_TRUE(verdict.certainty.contains("within the error")) << verdict.certainty.toStdString();
+  EXPECT_TRUE(verdict.band.startsWith("95 % band"));
+  for (int world = 0; world < 20; ++world) changed->mutable_plan()->set_step_time_in_worlds_s(world, 2.1);
+  verdict = whatif_verdict(shown, *changed);
+  EXPECT_FALSE(verdict.tie);
 }
 
 TEST_F(WhatIfModel, CausesAddUpToTheTotal) {

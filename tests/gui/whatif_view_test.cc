@@ -9,9 +9,11 @@
 #include <QDoubleSpinBox>
 #include <QFile>
 #include <QLabel>
+#include <QSignalSpy>
 #include <QTest>
 #include <QToolButton>
 
+#include "gui/batch/queue.h"
 #include "gui/widgets/difference_bars.h"
 #include "tests/traces/example_report.h"
 
@@ -22,7 +24,8 @@ class WhatIfViewTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ExampleReport example = example_report(Example::tight);
-    example.index.set_job_json(R"({"machine": "ipu-pod16", "plan": {"micro_batch": 2}})");
+    example.index.set_job_json(
+        R"({"machine": "ipu-pod16", "model": {"zoo": "bert-large"}, "plan": {"micro_batch": 2}})");
     example.index.mutable_plan()->set_plan_json(R"({"micro_batch": 2, "pipeline_stages": 4})");
     example.columns.finish(example.index, folder_.path / "a.ssr");
     ASSERT_TRUE(session_.open(QString::fromStdString((folder_.path / "a.ssr").string())));
@@ -69,6 +72,23 @@ TEST_F(WhatIfViewTest, APinIsAnsweredWithTheDifference) {
   child<QToolButton>("whatifCopyPins")->click();
   EXPECT_TRUE(QApplication::clipboard()->text().contains("\"micro_batch\": 3"));
   EXPECT_FALSE(view_->grab().isNull());
+}
+
+TEST_F(WhatIfViewTest, TheChangedJobCanBePlanned) {
+  auto* open = child<QToolButton>("whatifOpen");
+  EXPECT_FALSE(open->isEnabled()) << "nothing is changed";
+  child<QComboBox>("pin_micro_batch")->setCurrentIndex(3);
+  ASSERT_TRUE(open->isEnabled());
+  session_.batch().setProgram("bash", {FAKE_PLAN, "plan"});
+  QSignalSpy wanted(view_.get(), &View::viewWanted);
+  open->click();
+  ASSERT_EQ(wanted.size(), 1);
+  EXPECT_EQ(wanted[0][0].toString(), "batch");
+  ASSERT_EQ(session_.batch().items().size(), 1U);
+  QFile job(session_.batch().items()[0].path);
+  ASSERT_TRUE(job.open(QIODevice::ReadOnly));
+  EXPECT_TRUE(job.readAll().contains("\"micro_batch\": 3"));
+  job.remove();
 }
 
 TEST_F(WhatIfViewTest, TheLastAnswerStaysUntilTheNextAndResetTakesAllBack) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "planner/make_report.h"
+#include "planner/sensitivity.h"
 #include "tests/planner/world.h"
 #include "traces/phases_text.h"
 #include "traces/report_io.h"
@@ -126,6 +127,18 @@ TEST(Report, TheProgramTreeLastsTheStepAndSaysWhoWorksOnWhat) {
     if (term.name() != "bubble: fill and drain") continue;
     EXPECT_DOUBLE_EQ(term.seconds(), static_cast<double>(drain * loop.cycles()) / index.clock_hz());
   }
+}
+
+TEST(Report, ListsTheNumbersThatASensitivityChanges) {
+  World world(test::small_gpt({}));
+  const report::Index index = make_index(world.tables, {});
+  std::vector<std::string> listed;
+  for (const report::Fact& number : index.machine_numbers()) {
+    listed.push_back(number.name());
+    EXPECT_NE(number.value(), "") << number.name();
+  }
+  EXPECT_EQ(listed, sensitive_numbers(world.job.machine));
+  EXPECT_THAT(listed, testing::IsSupersetOf({"/chip/tile_memory", "/chip/clock"}));
 }
 
 TEST(Report, TellsPhasesApartByWhatBindsThem) {

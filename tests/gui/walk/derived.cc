@@ -362,6 +362,66 @@ Titles boxes(const Asked& a) {
   return {"Cycles", "ms", "From, ms", "of which recompute"};
 }
 
+// Of each phase the tiles that compute.
+Titles heat_tiles(const Asked& a) {
+  std::map<std::pair<std::string, std::string>, std::int64_t> active;
+  const auto phase = [&](int r) { return std::pair(a.t.text(r, "IPU"), a.t.text(r, "Phase")); };
+  std::map<std::pair<std::string, std::string>, std::int64_t> said;
+  bool unique = true;  // phases of one name follow each other
+  for (int r = 0; r < a.t.rows(); ++r) {
+    if (a.t.whole(r, "Compute cycles") > 0) active[phase(r)] += a.t.whole(r, "Tiles");
+    unique = unique && (!said.contains(phase(r)) || said[phase(r)] == a.t.whole(r, "Active tiles"));
+    said[phase(r)] = a.t.whole(r, "Active tiles");
+    EXPECT_LE(a.t.whole(r, "Active tiles"), a.index.tiles_per_ipu());
+  }
+  if (unique) {
+    for (const auto& [name, tiles] : active) EXPECT_EQ(tiles % said[name], 0) << name.second;
+  }
+  return {"Active tiles"};
+}
+
+// The copy of so many cycles, below `node`; null: none.
+const report::ProgramNode* copy_step(const report::ProgramNode& node, std::int64_t cycles) {
+  if (node.work() == "copy" && node.cycles() == cycles) return &node;
+  for (const auto& child : node.children()) {
+    if (const auto* found = copy_step(child, cycles)) return found;
+  }
+  return nullptr;
+}
+
+// Neighbours send: each micro-batch goes from one IPU to another, in one step for all.
+Titles copies(const Asked& a) {
+  times(a, "ms", "Cycles");
+  for (int r = 0; r < a.t.rows(); ++r) {
+    EXPECT_NE(a.t.text(r, "Lane"), a.t.text(r, "To"));
+    const auto* step = copy_step(a.index.program(), a.t.whole(r, "Cycles"));
+    if (!step) {
+      ADD_FAILURE() << "no such copy in the program, row " << r;
+      continue;
+    }
+    EXPECT_EQ(a.t.whole(r, "Bytes"), step->bytes());
+    EXPECT_GE(a.t.whole(r, "Micro-batch"), 0);
+    EXPECT_GE(a.t.value(r, "From, ms"), 0);
+  }
+  return {"ms", "Cycles", "Bytes", "Micro-batch", "From, ms"};
+}
+
+// Boxes and copies in order, none of which overlap.
+Titles path(const Asked& a) {
+  times(a, "ms", "Cycles");
+  for (int r = 0; r + 1 < a.t.rows(); ++r) {
+    EXPECT_LE(a.t.value(r, "From, ms") + a.t.value(r, "ms"), a.t.value(r + 1, "From, ms") * (1 + 1e-12));
+  }
+  return {"ms", "Cycles", "From, ms", "Bytes"};
+}
+
+Titles critical_path_runs(const Asked& a) {
+  follow(a, "From, cycles", "Cycles");
+  times(a, "ms", "Cycles");
+  times(a, "From, ms", "From, cycles");
+  return {"ms", "Cycles", "From, ms", "From, cycles"};
+}
+
 Titles trace_steps(const Asked& a) {
   times(a, "µs", "Cycles", 1e6);
   for (int r = 0; r < a.t.rows(); ++r) {
@@ -373,14 +433,14 @@ Titles trace_steps(const Asked& a) {
   return {"µs", "Cycles", "Compute", "Exchange", "Sync", "From, ms"};
 }
 
-// Seven parts in %, six figures, the seven parts in cycles: they make the step.
+// Seven parts in %, seven figures, the seven parts in cycles: they make the step.
 Titles trace_summary(const Asked& a) {
-  Titles out = steps_of_ipus(a, "all parts", 13, a.t.rows());
+  Titles out = steps_of_ipus(a, "all parts", 14, a.t.rows());
   for (const std::string& ipu : out) {
     EXPECT_EQ(a.t.whole(7, ipu.c_str()), a.index.program().cycles());
     for (int part = 0; part < 7; ++part) {
       EXPECT_DOUBLE_EQ(a.t.value(part, ipu.c_str()),
-                       a.t.value(13 + part, ipu.c_str()) / static_cast<double>(a.index.program().cycles()) * 100);
+                       a.t.value(14 + part, ipu.c_str()) / static_cast<double>(a.index.program().cycles()) * 100);
     }
   }
   return out;
@@ -447,6 +507,7 @@ const std::map<std::string, Titles (*)(const Asked&)>& rules() {
       {"summary/Changes", changes},
       {"graph/Phases", phases},
       {"graph/Ops of a call", ops_of_call},
+      {"heatmap/Tiles", heat_tiles},
       {"memory/Memory", memory},
       {"memory/Liveness", liveness},
       {"memory/Variables", variables},
@@ -455,6 +516,9 @@ const std::map<std::string, Titles (*)(const Asked&)>& rules() {
       {"pipeline/Work", work},
       {"pipeline/Parts", parts},
       {"pipeline/Boxes", boxes},
+      {"pipeline/Copies", copies},
+      {"pipeline/Path", path},
+      {"pipeline/Critical path", critical_path_runs},
       {"trace/Steps shown", trace_steps},
       {"trace/Summary of one step", trace_summary},
       {"operations/Operations", operations},
