@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include "gui/models/meanings.h"
+#include "gui/models/plan_meanings.h"
 
 namespace superstep::gui {
 namespace {

@@ -2,6 +2,7 @@
 #include "gui/models/key_numbers.h"
 
 #include "gui/models/meanings.h"
+#include "gui/models/plan_meanings.h"
 #include "model/quantity_text.h"
 #include "traces/verdict.h"
 

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "gui/models/meanings.h"
+#include "gui/models/plan_meanings.h"
 
 namespace superstep::gui {
 namespace {

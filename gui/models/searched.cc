@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "gui/models/meanings.h"
+#include "gui/models/plan_meanings.h"
 #include "model/error.h"
 
 namespace superstep::gui {

@@ -10,6 +10,7 @@
 #include "gui/models/compare_tables.h"
 #include "gui/models/landscape.h"
 #include "gui/models/meanings.h"
+#include "gui/models/plan_meanings.h"
 #include "traces/compare.h"
 #include "traces/compare_detail.h"
 
