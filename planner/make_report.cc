@@ -2,6 +2,7 @@
 #include "planner/make_report.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <set>
 
@@ -34,11 +35,13 @@ std::vector<std::string> mechanisms_not_measured(const Plan& p, const Machine& m
   if (p.phased()) out.push_back("phased execution");
   if (p.tensor_parallel.size() > 1) out.push_back("tensor parallelism");
   if (p.placement != Placement::t_p_r) out.push_back("placement " + std::string(name_of(p.placement)));
-  if (p.replicated_tensor_sharding.groups != ShardGroups::consecutive)
-    out.push_back("shards in groups that are " + std::string(name_of(p.replicated_tensor_sharding.groups)));
+  const ReplicatedTensorSharding& rts = p.replicated_tensor_sharding;
+  const bool grouped = std::ranges::any_of(std::array{rts.weights, rts.gradients, rts.optimizer_state},
+                                           [&](std::int64_t degree) { return degree > 1 && degree < p.replicas; });
+  if (grouped && rts.groups == ShardGroups::orthogonal) out.emplace_back("orthogonal groups of shards");
   if (p.location.weights != Location::in_processor && !p.phased()) out.push_back("weights outside the processor");
-  if (p.replicated_tensor_sharding.weights > 1) out.push_back("sharded weights");
-  if (p.replicated_tensor_sharding.gradients > 1) out.push_back("sharded gradients");
+  if (rts.weights > 1) out.push_back("sharded weights");
+  if (rts.gradients > 1) out.push_back("sharded gradients");
   if (p.location.activations != Location::in_processor && !p.phased()) out.push_back("stash outside the processor");
   const Locations& l = p.location;
   for (Location place : {l.weights, l.gradients, l.optimizer_state, l.activations, l.code}) {

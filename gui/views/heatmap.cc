@@ -245,7 +245,9 @@ void HeatLegend::paintEvent(QPaintEvent*) {
   painter.setPen(theme.secondary);
   painter.drawRect(QRectF(bar).adjusted(-0.5, -0.5, 0.5, 0.5));
   painter.setFont(ui_font(10.5));
-  for (const double share : {0.0, 0.25, 0.5, 0.625, 0.75, 0.875, 1.0}) {
+  std::vector<QRectF> written;
+  for (const double share :
+       {0.0, 1.0, 0.5, 0.75, 0.25, 0.625, 0.875}) {  // the first ones have a number, if there is room
     if (!memory && share != 0.5 && share != 0.0 && share != 1.0) continue;
     const double value = share * scale.full;
     const double x = bar.left() + scale.share(value) * bar.width();
@@ -254,7 +256,11 @@ void HeatLegend::paintEvent(QPaintEvent*) {
     painter.drawLine(QPointF(std::floor(x) + 0.5, bar.bottom() + 1), QPointF(std::floor(x) + 0.5, bar.bottom() + 4));
     const double width = number_width(painter.font(), text);
     if (memory && session_.units() == Units::bytes && share != 0 && share != 0.5 && share != 1) continue;
-    draw_number(painter, QRectF(x - width / 2, bar.bottom() + 4, width, 14), text, Qt::AlignLeft | Qt::AlignVCenter);
+    const QRectF place(x - width / 2, bar.bottom() + 4, width, 14);
+    const QRectF around = place.adjusted(-4, 0, 4, 0);
+    if (std::ranges::any_of(written, [&](const QRectF& other) { return other.intersects(around); })) continue;
+    written.push_back(place);
+    draw_number(painter, place, text, Qt::AlignLeft | Qt::AlignVCenter);
   }
   double x = bar.right() + 22;
   const auto entry = [&](const Fill& fill, const QString& text, const QColor& color) {
@@ -269,9 +275,12 @@ void HeatLegend::paintEvent(QPaintEvent*) {
   entry({theme.track, Hatch::rising, theme.faint, theme.faint}, tr("unused"), theme.secondary);
   painter.setPen(theme.secondary);
   const QRectF note(x, bar.top() - 8, std::max(0.0, this->width() - x - 8), 16);
-  draw_text(painter, note,
-            memory ? tr("%1 per tile, fixed scale").arg(unit_name(session_.units())) : tr("scale of this report"));
-  if (memory) draw_text(painter, note.translated(0, 15), tr("lower half compressed"));
+  const QString about =
+      memory ? tr("%1 per tile, fixed scale").arg(unit_name(session_.units())) : tr("scale of this report");
+  if (text_width(painter.font(), about) <= note.width()) {  // else it says nothing
+    draw_text(painter, note, about);
+    if (memory) draw_text(painter, note.translated(0, 15), tr("lower half compressed"));
+  }
   if (marker_ != kNoValue) {
     const double at = scale.over(static_cast<double>(marker_))
                           ? bar.right() + 30

@@ -66,6 +66,17 @@ TEST(Uncertainty, AnotherPlacementIsNotValidated) {
   EXPECT_EQ(Estimated(job).e.not_validated, std::vector<std::string>{"placement t-r-p"});
 }
 
+// Where all replicas share the state, there is one group.
+TEST(Uncertainty, OrthogonalGroupsAreNotValidated) {
+  nlohmann::json job = bert(4, 1);
+  const auto not_validated = [&](int degree) {
+    job["plan"]["replicated_tensor_sharding"] = {{"optimizer_state", degree}, {"groups", "orthogonal"}};
+    return Estimated(job).e.not_validated;
+  };
+  EXPECT_EQ(not_validated(4), std::vector<std::string>{});
+  EXPECT_EQ(not_validated(2), std::vector<std::string>{"orthogonal groups of shards"});
+}
+
 TEST(Uncertainty, TheResidualBandIsWhatTheCalibrationSays) {
   const Estimated plan(bert(2, 2));
   Calibration c = plan.world.tables.model().calibration();
