@@ -8,7 +8,6 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
 #include "model/error.h"
 #include "planner/sqlite_statement.h"
@@ -191,11 +190,7 @@ FrontCache::FrontCache(const std::string& path) : state_(std::make_shared<State>
   State& s = *state_;
   if (sqlite3_open(path.c_str(), &s.handle) != SQLITE_OK) fail_as_sqlite(s.handle, s.path);
   sqlite3_busy_timeout(s.handle, 10'000);  // milliseconds: others write as they end
-  if (single_number(s.handle, "PRAGMA application_id", s.path) != kApplication) {
-    if (single_number(s.handle, "SELECT count(*) FROM sqlite_master", s.path) > 0)
-      throw Error(path, "found another program's database, expected a cache of tile plans, or no file");
-    s.run("BEGIN IMMEDIATE; PRAGMA application_id = " + std::to_string(kApplication) + ";" + kSchema + "COMMIT;");
-  }
+  claim_database(s.handle, s.path, kApplication, kSchema, "a cache of tile plans");
   Statement known(s.handle, "SELECT count(*) FROM build WHERE id = ?", s.path);
   (known << s.build).step();
   if (known.integer() == 0 || s.build.empty()) {

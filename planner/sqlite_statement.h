@@ -84,4 +84,16 @@ inline std::int64_t single_number(sqlite3* handle, const char* sql, const std::s
   return s.integer();
 }
 
+// Makes a new database ours: `application` marks it for SQLite and file(1). Throws Error when it is another program's.
+inline void claim_database(sqlite3* handle, const std::string& path, std::int64_t application, const char* schema,
+                           const std::string& expected) {
+  const std::int64_t found = single_number(handle, "PRAGMA application_id", path);
+  if (found == application) return;
+  if (found != 0 || single_number(handle, "SELECT count(*) FROM sqlite_master", path) > 0)
+    throw Error(path, "found another program's database, expected " + expected + ", or no file");
+  const std::string sql =
+      "BEGIN IMMEDIATE; PRAGMA application_id = " + std::to_string(application) + ";" + schema + "COMMIT;";
+  if (sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail_as_sqlite(handle, path);
+}
+
 }  // namespace superstep

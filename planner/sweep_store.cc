@@ -70,10 +70,6 @@ struct SweepStore::Database {
       throw Error(path, "another process is writing to it; wait until it is done, or give another file with -o");
     throw Error(path, std::string("cannot be locked: ") + std::strerror(errno));
   }
-  void run(const std::string& sql) const {
-    if (sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail_as_sqlite(handle, path);
-  }
-
   std::string path;
   sqlite3* handle = nullptr;
   int lock = -1;
@@ -106,11 +102,7 @@ SweepStore::SweepStore(const std::string& path) : path_(path), database_(new Dat
   if (!path.empty()) db.take_lock();
   if (sqlite3_open(path.empty() ? ":memory:" : path.c_str(), &db.handle) != SQLITE_OK) fail_as_sqlite(db.handle, path_);
   sqlite3_busy_timeout(db.handle, 10'000);  // milliseconds: readers lock for as long as they read
-  const std::int64_t application = single_number(db.handle, "PRAGMA application_id", path_);
-  if (application == kApplication) return;
-  if (application != 0 || single_number(db.handle, "SELECT count(*) FROM sqlite_master", path_) > 0)
-    throw Error(path_, "found another program's database, expected results of a sweep, or no file");
-  db.run("BEGIN IMMEDIATE; PRAGMA application_id = " + std::to_string(kApplication) + ";" + kSchema + "COMMIT;");
+  claim_database(db.handle, path_, kApplication, kSchema, "results of a sweep");
 }
 SweepStore::~SweepStore() = default;
 

@@ -53,7 +53,6 @@ class Schema {
 
   void add(const QJsonObject& schema, const QString& prefix, std::vector<JobField>& out) const {
     const QJsonObject members = schema["properties"].toObject();
-    // By what stands first in the file: QJsonObject sorts by name.
     for (const QString& name : ordered(members.keys())) {
       const QJsonObject member = members[name].toObject();
       if (member.contains("properties")) {
@@ -69,6 +68,7 @@ class Schema {
     }
   }
 
+  // Those asked for most, then the others by name.
   static QStringList ordered(QStringList names) {
     static const QStringList first{"pipeline_stages", "tensor_parallel",       "replicas", "placement",
                                    "micro_batch",     "gradient_accumulation", "schedule", "recompute"};

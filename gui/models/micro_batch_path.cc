@@ -58,23 +58,10 @@ void add_copy(const Timeline& timeline, const PathBox& sender, const PathBox& re
   });
 }
 
-TableColumn words(ColumnTitle title, std::function<QString(int)> text) {
-  return {.title = std::move(title), .numeric = false, .text = std::move(text)};
-}
-
 TableColumn count(ColumnTitle title, std::function<std::int64_t(int)> value) {
   TableColumn column{std::move(title), true};
   column.text = [value](int row) { return value(row) < 0 ? QString() : grouped(value(row)); };
   column.exact = [value](int row) { return QVariant::fromValue<qint64>(value(row)); };
-  return column;
-}
-
-TableColumn ms(const TimelinePointer& timeline, ColumnTitle title, std::function<std::int64_t(int)> cycles) {
-  TableColumn column{std::move(title), true};
-  column.text = [timeline, cycles](int row) {
-    return fixed_decimals(timeline->seconds(cycles(row)) * 1e3, timeline->seconds(timeline->cycles) < 10 ? 3 : 1);
-  };
-  column.exact = [timeline, cycles](int row) { return timeline->seconds(cycles(row)) * 1e3; };
   return column;
 }
 
@@ -145,11 +132,12 @@ TableContents path_table(const TimelinePointer& timeline, std::int64_t micro_bat
   const auto at = [rows](int row) -> const Row& { return (*rows)[static_cast<std::size_t>(row)]; };
   TableContents out;
   out.rows = static_cast<int>(rows->size());
-  out.columns.push_back(words({"Lane", means::kLane}, [at](int row) { return at(row).lane; }));
-  out.columns.push_back(words({"Work", means::kWork}, [at](int row) { return at(row).what; }));
+  out.columns.push_back(words_column({"Lane", means::kLane}, [at](int row) { return at(row).lane; }));
+  out.columns.push_back(words_column({"Work", means::kWork}, [at](int row) { return at(row).what; }));
   out.columns.back().kind = [at](int row) { return at(row).kind; };
-  out.columns.push_back(ms(timeline, {"From, ms", means::kFromMs}, [at](int row) { return at(row).from; }));
-  out.columns.push_back(ms(timeline, {"ms", means::kTakesMs}, [at](int row) { return at(row).to - at(row).from; }));
+  out.columns.push_back(ms_column(timeline, {"From, ms", means::kFromMs}, [at](int row) { return at(row).from; }));
+  out.columns.push_back(
+      ms_column(timeline, {"ms", means::kTakesMs}, [at](int row) { return at(row).to - at(row).from; }));
   out.columns.push_back(count({"Cycles", means::kTakesCycles}, [at](int row) { return at(row).to - at(row).from; }));
   out.columns.push_back(count({"Bytes", means::kCopyBytes}, [at](int row) { return at(row).bytes; }));
   return out;
@@ -162,13 +150,14 @@ TableContents copies_table(const TimelinePointer& timeline, std::int64_t time) {
   TableContents out;
   out.rows = static_cast<int>(rows->size());
   out.columns.push_back(
-      words({"Lane", means::kLane}, [=](int row) { return name_of_lane(*timeline, at(row).from_lane); }));
+      words_column({"Lane", means::kLane}, [=](int row) { return name_of_lane(*timeline, at(row).from_lane); }));
   out.columns.push_back(
-      words({"To", means::kCopyTo}, [=](int row) { return name_of_lane(*timeline, at(row).to_lane); }));
-  out.columns.push_back(words({"What", means::kCopied}, [at](int row) { return sent(at(row)); }));
+      words_column({"To", means::kCopyTo}, [=](int row) { return name_of_lane(*timeline, at(row).to_lane); }));
+  out.columns.push_back(words_column({"What", means::kCopied}, [at](int row) { return sent(at(row)); }));
   out.columns.push_back(count({"Micro-batch", means::kMicroBatch}, [at](int row) { return at(row).micro_batch; }));
-  out.columns.push_back(ms(timeline, {"From, ms", means::kFromMs}, [at](int row) { return at(row).from; }));
-  out.columns.push_back(ms(timeline, {"ms", means::kTakesMs}, [at](int row) { return at(row).to - at(row).from; }));
+  out.columns.push_back(ms_column(timeline, {"From, ms", means::kFromMs}, [at](int row) { return at(row).from; }));
+  out.columns.push_back(
+      ms_column(timeline, {"ms", means::kTakesMs}, [at](int row) { return at(row).to - at(row).from; }));
   out.columns.push_back(count({"Cycles", means::kTakesCycles}, [at](int row) { return at(row).to - at(row).from; }));
   out.columns.push_back(count({"Bytes", means::kCopyBytes}, [at](int row) { return at(row).bytes; }));
   return out;

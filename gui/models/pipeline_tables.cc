@@ -2,19 +2,12 @@
 #include "gui/models/pipeline_tables.h"
 
 #include <algorithm>
+
 #include "gui/models/meanings.h"
 
 namespace superstep::gui {
-namespace {
 
-TableColumn number(ColumnTitle title, std::function<std::int64_t(int)> value) {
-  TableColumn column{std::move(title), true};
-  column.text = [value](int row) { return grouped(value(row)); };
-  column.exact = [value](int row) { return QVariant::fromValue<qint64>(value(row)); };
-  return column;
-}
-
-TableColumn ms(const TimelinePointer& timeline, ColumnTitle title, std::function<std::int64_t(int)> cycles) {
+TableColumn ms_column(const TimelinePointer& timeline, ColumnTitle title, std::function<std::int64_t(int)> cycles) {
   TableColumn column{std::move(title), true};
   column.text = [timeline, cycles](int row) {
     return fixed_decimals(timeline->seconds(cycles(row)) * 1e3, timeline->seconds(timeline->cycles) < 10 ? 3 : 1);
@@ -23,8 +16,17 @@ TableColumn ms(const TimelinePointer& timeline, ColumnTitle title, std::function
   return column;
 }
 
-TableColumn words(ColumnTitle title, std::function<QString(int)> text) {
+TableColumn words_column(ColumnTitle title, std::function<QString(int)> text) {
   return {.title = std::move(title), .numeric = false, .text = std::move(text)};
+}
+
+namespace {
+
+TableColumn number(ColumnTitle title, std::function<std::int64_t(int)> value) {
+  TableColumn column{std::move(title), true};
+  column.text = [value](int row) { return grouped(value(row)); };
+  column.exact = [value](int row) { return QVariant::fromValue<qint64>(value(row)); };
+  return column;
 }
 
 }  // namespace
@@ -86,7 +88,7 @@ TableContents work_table(const TimelinePointer& timeline) {
   out.source = [data, total](int row) {
     return total(row) ? -1 : static_cast<int>(data->works[static_cast<std::size_t>(row)]);
   };
-  TableColumn name = words({"Work", means::kWork}, [data, total](int row) {
+  TableColumn name = words_column({"Work", means::kWork}, [data, total](int row) {
     return total(row) ? QStringLiteral("Step of all IPUs")
                       : QString::fromLatin1(name_of(data->works[static_cast<std::size_t>(row)]).data());
   });
@@ -96,7 +98,7 @@ TableContents work_table(const TimelinePointer& timeline) {
   };
   out.columns.push_back(std::move(name));
   out.columns.push_back(
-      ms(timeline, {"ms of all", means::kWorkMs}, [data, of](int row) { return of(data->all, row); }));
+      ms_column(timeline, {"ms of all", means::kWorkMs}, [data, of](int row) { return of(data->all, row); }));
   TableColumn share{{"%", means::kWorkShare}, true};
   share.text = [data, of](int row) {
     return share_percent(static_cast<double>(of(data->all, row)), static_cast<double>(data->all.total()));
@@ -125,9 +127,9 @@ TableContents sections_table(const TimelinePointer& timeline) {
   const auto count = [at](int row) { return at(row).count; };
   const auto beat = [at](int row) { return at(row).beat; };
   const auto length = [at](int row) { return at(row).to - at(row).from; };
-  out.columns.push_back(words({"Part", means::kPart}, [at](int row) { return at(row).name; }));
-  out.columns.push_back(ms(timeline, {"From, ms", means::kFromMs}, [at](int row) { return at(row).from; }));
-  out.columns.push_back(ms(timeline, {"ms", means::kTakesMs}, length));
+  out.columns.push_back(words_column({"Part", means::kPart}, [at](int row) { return at(row).name; }));
+  out.columns.push_back(ms_column(timeline, {"From, ms", means::kFromMs}, [at](int row) { return at(row).from; }));
+  out.columns.push_back(ms_column(timeline, {"ms", means::kTakesMs}, length));
   out.columns.push_back(number({"Cycles", means::kTakesCycles}, length));
   out.columns.push_back(or_blank(number({"Iterations", means::kIterations}, count), count));
   out.columns.push_back(or_blank(number({"Cycles of one", means::kCyclesOfOne}, beat), beat));
@@ -151,18 +153,19 @@ TableContents boxes_table(const TimelinePointer& timeline, std::int64_t time) {
   TableContents out;
   out.rows = static_cast<int>(rows->size());
   const auto at = [rows](int row) -> const Row& { return (*rows)[static_cast<std::size_t>(row)]; };
-  out.columns.push_back(words({"Lane", means::kLane}, [at](int row) { return at(row).lane; }));
-  TableColumn work =
-      words({"Work", means::kWork}, [at](int row) { return QString::fromLatin1(name_of(at(row).slice.work).data()); });
+  out.columns.push_back(words_column({"Lane", means::kLane}, [at](int row) { return at(row).lane; }));
+  TableColumn work = words_column({"Work", means::kWork},
+                                  [at](int row) { return QString::fromLatin1(name_of(at(row).slice.work).data()); });
   work.kind = [at](int row) { return QString::fromLatin1(kind_text(at(row).slice.work).data()); };
   out.columns.push_back(std::move(work));
   TableColumn batch{{"Micro-batch", means::kMicroBatch}, true};
   batch.text = [at](int row) { return at(row).slice.micro_batch < 0 ? QString() : grouped(at(row).slice.micro_batch); };
   batch.exact = [at](int row) { return QVariant::fromValue<qint64>(at(row).slice.micro_batch); };
   out.columns.push_back(std::move(batch));
-  out.columns.push_back(ms(timeline, {"From, ms", means::kFromMs}, [at](int row) { return at(row).slice.from; }));
   out.columns.push_back(
-      ms(timeline, {"ms", means::kTakesMs}, [at](int row) { return at(row).slice.to - at(row).slice.from; }));
+      ms_column(timeline, {"From, ms", means::kFromMs}, [at](int row) { return at(row).slice.from; }));
+  out.columns.push_back(
+      ms_column(timeline, {"ms", means::kTakesMs}, [at](int row) { return at(row).slice.to - at(row).slice.from; }));
   out.columns.push_back(
       number({"Cycles", means::kTakesCycles}, [at](int row) { return at(row).slice.to - at(row).slice.from; }));
   out.columns.push_back(

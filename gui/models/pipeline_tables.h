@@ -10,6 +10,10 @@ namespace superstep::gui {
 
 using TimelinePointer = std::shared_ptr<const Timeline>;
 
+// Columns of such tables: words; milliseconds, with the decimals that the step deserves.
+TableColumn words_column(ColumnTitle title, std::function<QString(int)> text);
+TableColumn ms_column(const TimelinePointer& timeline, ColumnTitle title, std::function<std::int64_t(int)> cycles);
+
 // "1 804.6" or "2 391 095": no unit. Milliseconds with the decimals that `shown`, a stretch of the step, deserves.
 QString time_text(const Timeline& timeline, std::int64_t cycles, bool in_cycles, std::int64_t shown);
 QString time_unit(bool in_cycles);                                  // "ms", "cycles"
