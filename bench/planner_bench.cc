@@ -13,9 +13,9 @@ namespace superstep {
 namespace {
 
 struct World {
-  explicit World(const std::string& name)
+  explicit World(const std::string& name, bool full_cost_fill = true)
       : job(load_job(SUPERSTEP_SOURCE "/data/jobs/" + name + ".json")),
-        model(job.machine, load_calibration()),
+        model((job.machine.full_cost_fill = full_cost_fill, job.machine), load_calibration()),
         tables(job, model) {}
   Job job;
   CostModel model;
@@ -204,6 +204,29 @@ void cut_gpt3(benchmark::State& state) {
   state.counters["found"] = found;
 }
 BENCHMARK(cut_gpt3)->Unit(benchmark::kMillisecond);
+
+// The 96 layers of GPT-3, three units each, in a pipeline on tiles with room for any cut: stages, micro-batches for
+// each of them, and whether fill and drain take full cycles.
+void cut_96_layers(benchmark::State& state) {
+  static World lockstep("gpt3-175b-pod256", false);
+  World& world = state.range(2) != 0 ? gpt3() : lockstep;
+  Plan plan;
+  plan.tensor_parallel = {4, 1};
+  plan.pipeline_stages = state.range(0);
+  plan.gradient_accumulation = state.range(0) * state.range(1);
+  const Setting setting(world.tables.table(table_key(plan)), plan, world.job.optimizer, false);
+  CutLimits limits;
+  limits.tile = limits.executable = limits.ddr = INT64_MAX / 4;
+  CutRules rules;
+  rules.modes = {Recompute::layer};
+  bool found = false;
+  for (auto _ : state) found = cut_pipeline(setting, rules, limits).has_value();
+  state.counters["found"] = found;
+}
+BENCHMARK(cut_96_layers)
+    ->Unit(benchmark::kMillisecond)
+    ->ArgNames({"stages", "each", "full"})
+    ->ArgsProduct({{4, 8, 16, 32, 64}, {2, 4, 16}, {0, 1}});
 
 }  // namespace
 }  // namespace superstep

@@ -38,7 +38,7 @@ std::int64_t least_cycles(const Setting& setting, const CutLimits& limits);
 
 // The cuts with least time that fit, for stages one after the other in a pipeline. Exact: a label holds
 // the slowest stage, the widest copy and the longest update so far, and is dropped only when another
-// label of the same cut is no worse in all of them.
+// label of the same cut is no worse in all of them. Where fill and drain are uneven a label holds more (uneven_cut.cc).
 std::optional<Cuts> cut_pipeline(const Setting& setting, const CutRules& rules, const CutLimits& limits);
 
 // The same for phases, each spread over the pipeline. Exact unless its budget runs out, which can happen where the

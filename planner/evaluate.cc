@@ -7,6 +7,7 @@
 #include "model/error.h"
 #include "planner/equal_runs.h"
 #include "planner/stage_memo.h"
+#include "planner/uneven_fill.h"
 
 namespace superstep {
 namespace {
@@ -87,6 +88,10 @@ class UnitByUnit {
     ipus.assign(at(count), {});
     return ipus;
   }
+  UnevenFill& fill() const {
+    thread_local UnevenFill fill;
+    return fill;
+  }
 
   const Setting& setting;
 };
@@ -119,6 +124,8 @@ Estimate evaluate_pipeline(Stages& stages, const Plan& plan) {
   auto& ipus = stages.template ipus<PipelineIpu>(plan.pipeline_stages);
   const std::int64_t last = static_cast<std::int64_t>(plan.stages.size()) - 1;
   std::int64_t serial = 0, widest = 0, copies = 0;
+  UnevenFill& fill = stages.fill();
+  fill.clear();
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const Setting::Stage x = placed_stage(stages, plan, i);
     PipelineIpu& ipu = ipus[at(plan.stage_ipu[i])];
@@ -131,6 +138,7 @@ Estimate evaluate_pipeline(Stages& stages, const Plan& plan) {
     ipu.weights += x.weights;
     ipu.rows |= x.rows;
     serial += x.forward + x.backward;
+    if (s.uneven_fill()) fill.add({plan.stage_ipu[i], x.forward, x.backward});
     if (i > 0 && plan.stage_ipu[i] != plan.stage_ipu[i - 1]) {
       widest = std::max(widest, s.copy_cycles(plan.stages[i]));
       copies += s.copy_cycles(plan.stages[i]);
@@ -150,12 +158,13 @@ Estimate evaluate_pipeline(Stages& stages, const Plan& plan) {
     e.tile_peak = std::max(e.tile_peak, ipu.always + ipu.transient + code);
     e.ddr = std::max(e.ddr, ipu.ddr);
   }
-  std::int64_t cycle = serially ? serial : plan.schedule == Schedule::interleaved ? forward + backward : both;
-  cycle += serially ? copies * (training ? 2 : 1) : widest;
-  cycle += s.micro_batch_fixed() + (last > 0 ? s.cycle_fixed() : 0);
-  const std::int64_t drain = serially ? 0 : training ? 2 * last : last;
-  e.cycles = (plan.gradient_accumulation + drain) * cycle + s.whole_weights_cycles(weights) +
-             (training ? update + s.update_fixed() : 0);
+  const bool interleaved = plan.schedule == Schedule::interleaved;
+  const std::int64_t g = plan.gradient_accumulation, cycles = g + (serially ? 0 : training ? 2 * last : last);
+  const std::int64_t cycle = serially ? serial : interleaved ? forward + backward : both;
+  const std::int64_t work = s.uneven_fill() && last > 0 ? fill.cycles(interleaved, g) : cycles * cycle;
+  const std::int64_t copy = serially ? copies * (training ? 2 : 1) : widest;
+  e.cycles = work + cycles * (copy + s.micro_batch_fixed() + (last > 0 ? s.cycle_fixed() : 0)) +
+             s.whole_weights_cycles(weights) + (training ? update + s.update_fixed() : 0);
   return e;
 }
 
@@ -305,6 +314,7 @@ class Evaluator::Known {
         pipelines_(s.phased() ? 1 : kModes * 2 * runs_.count()),
         codes_(kCodes, {0, s.code(0)}),
         fed_(s.fed()) {
+    if (s.uneven_fill()) fill_.reserve(s.plan().pipeline_stages);
     phase_ipus_.reserve(at(s.plan().pipeline_stages));
     pipeline_ipus_.reserve(at(s.plan().pipeline_stages));
     for (const auto& [owner, borrower] : s.table().facts().tied) {
@@ -354,6 +364,7 @@ class Evaluator::Known {
   std::int64_t fed() const { return fed_; }
   template <class Ipu>
   std::vector<Ipu>& ipus(std::int64_t count);
+  UnevenFill& fill() { return fill_; }
 
   const Setting& setting;
 
@@ -405,6 +416,7 @@ class Evaluator::Known {
   std::vector<std::int64_t> tied_;
   std::vector<PhaseIpu> phase_ipus_;
   std::vector<PipelineIpu> pipeline_ipus_;
+  UnevenFill fill_;
 };
 
 // How many phases behind phase j are equal to it, none of them the last. Eight at a time, then one by one.

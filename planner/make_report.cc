@@ -50,6 +50,8 @@ std::vector<std::string> mechanisms_not_measured(const Plan& p, const Machine& m
       out.push_back("remote memory");
   }
   if (p.schedule == Schedule::interleaved) out.push_back("interleaved schedule");
+  if (!m.full_cost_fill && training && p.pipeline_stages > 1 && !p.phased())
+    out.push_back("fill and drain in lockstep");
   if (m.domains() > 2) out.push_back("updates across more than two racks");
   if (!training) out.push_back("inference");
   return out;
@@ -272,7 +274,9 @@ report::ProgramNode node_of(const Node& n, const Program& program, const CostMod
   out.set_name(n.name);
   out.set_kind(kKinds[static_cast<std::size_t>(n.kind)]);
   out.set_count(n.kind == Node::Kind::repeat ? n.count : 1);
+  out.set_first(n.first);
   out.set_micro_batches(n.kind == Node::Kind::repeat ? n.micro_batches : 0);
+  out.set_ramp(n.ramp);
   out.set_function(n.kind == Node::Kind::call ? n.function.index : -1);
   out.set_ipu_class(n.ipu);
   out.set_work(std::string(work_of(n, program)));

@@ -78,6 +78,7 @@ SettingParts::SettingParts(const UnitTable& table, const UnitTable& tightest, co
   s.cycle_fixed_ = model.calibration().pipeline_cycle_fixed.value;
   s.training_ = table.training();
   s.phased_ = space_.phased;
+  s.uneven_fill_ = s.training_ && !s.phased_ && !model.machine().full_cost_fill;
   s.class_of_ = table.classes();
   s.goes_back_at_once_ = !s.phased_ && (s.plan_.schedule != Schedule::interleaved || s.plan_.pipeline_stages == 1);
   s.moves_overlap_ = s.plan_.io_tiles > 0;

@@ -18,10 +18,18 @@ std::pair<std::int64_t, std::int64_t> run_of(const Timeline& timeline, std::int6
   if (at->cycle == 0) return {at->from, at->to};
   const auto& all = timeline.sections;
   auto first = static_cast<std::size_t>(at - all.data()), last = first;
-  const auto joins = [&](const Section& s) { return s.cycle == at->cycle; };
+  const auto joins = [](const Section& s) { return s.cycle > 0; };
   while (first > 0 && joins(all[first - 1]) && all[first - 1].to == all[first].from) --first;
   while (last + 1 < all.size() && joins(all[last + 1]) && all[last].to == all[last + 1].from) ++last;
   return {all[first].from, all[last].to};
+}
+
+std::int64_t longest_round(const Timeline& timeline, std::int64_t from, std::int64_t to) {
+  std::int64_t out = 0;
+  for (const Section& s : timeline.sections) {
+    if (s.from < to && s.to > from) out = std::max(out, s.beat);
+  }
+  return out;
 }
 
 std::int64_t most_lag(const Timeline& timeline) {
@@ -80,7 +88,7 @@ std::vector<PathBox> path_of(const Timeline& timeline, std::int64_t micro_batch,
   if (micro_batch < 0 || timeline.empty() || timeline.dated) return out;
   const auto [begin, end] = run_of(timeline, time);
   const auto [round_begin, round_end] = timeline.round_at(time);
-  const std::int64_t reach = (most_lag(timeline) + 1) * (round_end - round_begin);
+  const std::int64_t reach = (most_lag(timeline) + 1) * longest_round(timeline, begin, end);
   visit_boxes(timeline, std::max(begin, round_begin - reach), std::min(end, round_end + reach),
               [&](const PathBox& box) {
                 if (box.slice.micro_batch == micro_batch) out.push_back(box);

@@ -90,12 +90,14 @@ class Adder {
     const std::int64_t first = std::max<std::int64_t>(0, from_ - start) / each;
     const std::int64_t last = std::min(n.count, (to_ - start + each - 1) / each);  // after the last that is met
     std::int64_t begin = first, end = last;
-    const auto part = [&](std::int64_t i) { node(n.children[0], start + i * each, place.into(i, n.micro_batches)); };
+    const auto part = [&](std::int64_t i) {
+      node(n.children[0], start + i * each, place.into(n.first + i, n.micro_batches));
+    };
     if (start + begin * each < from_) part(begin++);
     if (end > begin && start + end * each > to_) part(--end);
     if (end <= begin) return;
     for (const auto& [lag, cycles] : lane_.node(n.children[0]).sums) {
-      add(lane_, sums, cycles, turns(begin, end, lag, n.micro_batches));
+      add(lane_, sums, cycles, turns(n.first + begin, n.first + end, lag, n.micro_batches));
     }
   }
 };
@@ -160,7 +162,7 @@ class Walk {
     const std::int64_t each = n.cycles / n.count;
     const std::int64_t first = std::max<std::int64_t>(0, from_ - start) / each;
     for (std::int64_t i = first; i < n.count && start + i * each < to_; ++i) {
-      node(n.children[0], start + i * each, place.into(i, n.micro_batches));
+      node(n.children[0], start + i * each, place.into(n.first + i, n.micro_batches));
     }
   }
 };

@@ -24,6 +24,7 @@ struct LaneNode {
   std::int64_t cycles = 0;  // of all iterations
   std::int64_t lag = -1;    // leaf, box: behind the repeat's iteration; -1: of no micro-batch
   std::int64_t count = 1;   // repeat
+  std::int64_t first = 0;   // number of its first iteration
   std::int64_t micro_batches = 1;
   int function = -1;                            // leaf: a call of it
   const report::ProgramNode* source = nullptr;  // null: a gap

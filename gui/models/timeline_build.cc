@@ -34,6 +34,8 @@ Work work_of(const Program& n) {
 }
 
 Work direction(Work work) { return work == Work::recompute ? Work::backward : work; }
+// A ramp: of the drain, not of the fill.
+bool drains(const Program& n) { return n.first() >= n.micro_batches(); }
 bool computes(Work work) { return work <= Work::backward; }
 
 class LaneBuilder {
@@ -47,7 +49,8 @@ class LaneBuilder {
   struct Place {
     bool on_ipu = false;
     bool in_repeat = false;
-    bool beside = false;  // below the child that this lane of streams shows
+    bool beside = false;           // below the child that this lane of streams shows
+    Work waits = Work::imbalance;  // while other IPUs work
   };
   Lane& lane_;
   Channel channel_;
@@ -122,24 +125,26 @@ class LaneBuilder {
   int repeat(const Program& n, Place place) {
     if (n.count() < 1) throw Error(n.name(), "damaged report: a repeat of " + std::to_string(n.count()));
     place.in_repeat = true;
+    if (n.ramp()) place.waits = drains(n) ? Work::ramp_down : Work::ramp_up;
     std::vector<int> children;
     for (const Program& c : n.children()) children.push_back(node(c, place));
     const int body = sequence(&n, children);
     LaneNode out;
     out.kind = Kind::repeat;
     out.source = &n;
-    out.count = n.count();
+    out.count = n.count(), out.first = n.first();
     out.micro_batches = n.micro_batches() > 0 ? n.micro_batches() : n.count();
     out.cycles = at(body).cycles * out.count;
     out.children = {body};
     WorkCycles all;
+    const std::int64_t end = out.first + out.count;
     for (const auto& [lag, cycles] : at(body).sums) {
-      const std::int64_t full = lag < 0 ? out.count : std::clamp<std::int64_t>(out.count - lag, 0, out.micro_batches);
-      const std::int64_t up = lag < 0 ? 0 : std::min(lag, out.count);
-      for (int i = 0; i < kWorks; ++i) all[static_cast<Work>(i)] += cycles[static_cast<Work>(i)] * full;
+      const std::int64_t from = lag < 0 ? out.first : std::clamp(lag, out.first, end);
+      const std::int64_t to = lag < 0 ? end : std::clamp(lag + out.micro_batches, from, end);
+      for (int i = 0; i < kWorks; ++i) all[static_cast<Work>(i)] += cycles[static_cast<Work>(i)] * (to - from);
       const bool own = channel_ == Channel::own;
-      all[own ? Work::ramp_up : Work::idle] += cycles.total() * up;
-      all[own ? Work::ramp_down : Work::idle] += cycles.total() * (out.count - full - up);
+      all[own ? Work::ramp_up : Work::idle] += cycles.total() * (from - out.first);
+      all[own ? Work::ramp_down : Work::idle] += cycles.total() * (end - to);
     }
     out.sums.emplace_back(-1, all);
     return put(std::move(out));
@@ -161,7 +166,7 @@ class LaneBuilder {
     std::vector<int> children{node(*shown, inside)};
     const std::int64_t rest = n.cycles() - at(children[0]).cycles;
     if (rest < 0) throw Error(n.name(), "damaged report: a part takes longer than the whole");
-    children.push_back(gap(rest, mine.size() > 1 ? Work::memory : Work::imbalance));
+    children.push_back(gap(rest, mine.size() > 1 ? Work::memory : place.waits));
     return sequence(&n, children);
   }
 
@@ -223,6 +228,7 @@ std::int64_t bubble_of(const Program& n) {
     return slowest ? bubble_of(*slowest) : 0;
   }
   for (const Program& c : n.children()) sum += bubble_of(c);
+  if (n.ramp()) return whole(n);
   if (n.kind() != "repeat" || n.micro_batches() == 0) return sum;
   return sum * n.micro_batches() + (n.count() - n.micro_batches()) * n.cycles();
 }
@@ -270,10 +276,22 @@ class SectionList {
     }
   }
   void repeat(const Program& n) {
-    iterations = n.count();
+    const bool has_ramps = n.ramp() || n.first() > 0;  // by themselves
+    iterations = has_ramps ? iterations + n.count() : n.count();
     dated = dated || n.micro_batches() == 0;
     const std::int64_t batches = n.micro_batches() > 0 ? n.micro_batches() : n.count();
-    const std::int64_t lag = bubbles = n.count() - batches;
+    const std::int64_t lag = std::max<std::int64_t>(0, n.count() - batches);
+    bubbles = iterations - batches;
+    if (n.ramp()) {
+      part(drains(n) ? QStringLiteral("ramp-down") : QStringLiteral("ramp-up"), n, 0, 1, false);
+      sections.back().first = n.first();
+      return;
+    }
+    if (has_ramps) {
+      part(QStringLiteral("full cycles"), n, 0, n.count(), true);
+      sections.back().first = n.first();
+      return;
+    }
     if (lag == 0 || lag >= batches) {  // never full: all are ramps
       part(QString::fromStdString(n.name()), n, 0, n.count(), lag == 0);
       return;

@@ -27,7 +27,8 @@ LaneCounts counts_below(const Lane& lane, int at) {
     out.stream_bytes += each.stream_bytes;
     out.link_bytes += each.link_bytes;
   }
-  const std::int64_t times = n.kind == LaneNode::Kind::repeat ? n.micro_batches : 1;
+  const bool repeats = n.kind == LaneNode::Kind::repeat;
+  const std::int64_t times = !repeats ? 1 : n.source->ramp() ? 0 : n.micro_batches;
   return {out.supersteps * times, out.stream_bytes * times, out.link_bytes * times};
 }
 

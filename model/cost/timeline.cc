@@ -125,11 +125,13 @@ class Clock {
   Sum repeat(const Node& n) const {
     Sum full;
     for (const Node& c : n.children) full.add(node(c), 1);
+    const std::int64_t counted = n.ramp ? 0 : n.micro_batches;
     Sum sum;
-    sum.add(full, n.micro_batches);
+    sum.add(full, counted);
     // The iterations beyond one per micro-batch are the pipeline's fill and drain. They take as long as full
     // ones, although some calls have nothing to do: this fits measured runs of 16 to 192 micro-batches better.
-    sum.add(Term::bubble, full.total() * (n.count - n.micro_batches));
+    // Or else there are fewer full ones than micro-batches, and ramps.
+    sum.add(Term::bubble, full.total() * (n.count - counted));
     return sum;
   }
 };
@@ -146,6 +148,7 @@ class MemoryWalk {
   }
 
   void visit(const Node& n, std::int64_t ipu, std::int64_t phase) {
+    if (n.ramp) return;
     if (n.ipu >= 0) ipu = n.ipu;
     if (n.phase >= 0) phase = n.phase;
     if (n.kind == Node::Kind::call && ipu >= 0) call(n, static_cast<std::size_t>(ipu), static_cast<std::size_t>(phase));

@@ -9,19 +9,25 @@
 namespace superstep {
 namespace {
 
-Node stage_branches(Lowering& l, bool forward, bool backward) {
+// Iterations of a pipeline, and the number of one of them: of which only the calls that have a micro-batch then.
+constexpr std::int64_t kAllIterations = -1;
+
+Node stage_branches(Lowering& l, bool forward, bool backward, std::int64_t iteration) {
   Node cycle = parallel("pipeline cycle");
+  const auto works = [&](std::int64_t lag) {
+    return iteration == kAllIterations || (lag <= iteration && iteration < lag + l.plan.gradient_accumulation);
+  };
   const std::int64_t last = static_cast<std::int64_t>(l.held.spans.size()) - 1;
   for (std::int64_t i = 0; i < l.plan.pipeline_stages; ++i) {
     Node branch = sequence("IPU " + std::to_string(i));
     branch.ipu = i;
     for (std::int64_t s = 0; forward && s <= last; ++s) {
       const StageSpan& span = l.held.spans[static_cast<std::size_t>(s)];
-      if (span.ipu == i) forward_calls(l, branch, span, s, s == last && backward);
+      if (span.ipu == i && works(s)) forward_calls(l, branch, span, s, s == last && backward);
     }
     for (std::int64_t s = last; backward && s >= 0; --s) {
       const StageSpan& span = l.held.spans[static_cast<std::size_t>(s)];
-      if (span.ipu == i) backward_calls(l, branch, span, 2 * last - s, s == last && forward);
+      if (span.ipu == i && works(2 * last - s)) backward_calls(l, branch, span, 2 * last - s, s == last && forward);
     }
     cycle.children.push_back(std::move(branch));
   }
@@ -93,27 +99,56 @@ Node update_all(Lowering& l) {
   return all;
 }
 
-void lower_pipeline(Lowering& l) {
-  const std::int64_t g = l.plan.gradient_accumulation, last = static_cast<std::int64_t>(l.held.spans.size()) - 1;
-  const bool overlap = l.plan.schedule != Schedule::sequential && last > 0;
-  const std::int64_t drain = !overlap ? 0 : l.table.training() ? 2 * last : last;
-  Node loop = repeat("micro-batches", g + drain, g);
-  if (l.plan.schedule == Schedule::interleaved && overlap) {
-    loop.children.push_back(stage_branches(l, true, false));
-    if (l.table.training()) loop.children.push_back(stage_branches(l, false, true));
-    // All forwards, then all backwards: balanced separately, with half the stash.
-    loop.name = "interleaved micro-batches";
-  } else if (overlap) {
-    loop.children.push_back(stage_branches(l, true, l.table.training()));
-  } else {
+bool overlaps(const Lowering& l) { return l.plan.schedule != Schedule::sequential && l.held.spans.size() > 1; }
+
+// What all stages do in one iteration, with the copies between them.
+void add_cycle(Lowering& l, Node& loop, std::int64_t iteration) {
+  if (!overlaps(l)) {
     serial_stages(l, loop);
+  } else if (l.plan.schedule == Schedule::interleaved) {
+    // All forwards, then all backwards: balanced separately, with half the stash.
+    loop.children.push_back(stage_branches(l, true, false, iteration));
+    if (l.table.training()) loop.children.push_back(stage_branches(l, false, true, iteration));
+  } else {
+    loop.children.push_back(stage_branches(l, true, l.table.training(), iteration));
   }
-  if (overlap) boundary_copies(l, loop);
-  loop.children.push_back(fixed("per micro-batch", l.table.model().calibration().micro_batch_fixed));
-  if (last > 0)
-    loop.children.push_back(fixed("per pipeline cycle", l.table.model().calibration().pipeline_cycle_fixed));
-  stream_weights(l, l.program.root);
+  if (overlaps(l)) boundary_copies(l, loop);
+  const Calibration& fitted = l.table.model().calibration();
+  loop.children.push_back(fixed("per micro-batch", fitted.micro_batch_fixed));
+  if (l.held.spans.size() > 1) loop.children.push_back(fixed("per pipeline cycle", fitted.pipeline_cycle_fixed));
+}
+
+// Each iteration from `begin` on by itself, with the calls that have a micro-batch then.
+void add_ramp(Lowering& l, const char* name, std::int64_t begin, std::int64_t count) {
+  for (std::int64_t i = begin; i < begin + count; ++i) {
+    Node cycle = repeat(name, 1, l.plan.gradient_accumulation);
+    cycle.first = i;
+    cycle.ramp = true;
+    add_cycle(l, cycle, i);
+    l.program.root.children.push_back(std::move(cycle));
+  }
+}
+
+void add_micro_batches(Lowering& l) {
+  const std::int64_t g = l.plan.gradient_accumulation, last = static_cast<std::int64_t>(l.held.spans.size()) - 1;
+  const std::int64_t drain = !overlaps(l) ? 0 : l.table.training() ? 2 * last : last;
+  const bool ramps = drain > 0 && l.table.training() && !l.table.model().machine().full_cost_fill;
+  Node loop =
+      repeat(l.plan.schedule == Schedule::interleaved && overlaps(l) ? "interleaved micro-batches" : "micro-batches",
+             g + drain, g);
+  if (ramps) {
+    loop.first = drain;
+    loop.count = g - drain;
+    add_ramp(l, "fill", 0, drain);
+  }
+  add_cycle(l, loop, kAllIterations);
   l.program.root.children.push_back(std::move(loop));
+  if (ramps) add_ramp(l, "drain", g, drain);
+}
+
+void lower_pipeline(Lowering& l) {
+  stream_weights(l, l.program.root);
+  add_micro_batches(l);
   if (!l.table.training()) return;
   join_tied_gradients(l, l.program.root, -1);
   l.program.root.children.push_back(update_all(l));

@@ -76,7 +76,7 @@ bool has_softmax(const Pair& pair) {
 
 // An executor that were wrong about softmax in a pipeline would be caught, and told by the least job that has both.
 TEST(Shrinking, LeavesOnlyWhatTheFailureNeeds) {
-  const auto fails = [](const Pair& pair) { return has_softmax(pair) && pair.plan.pipeline_stages > 1; };
+  const auto fails = [](const Pair& pair) { return has_softmax(pair) && pair.plan.stages.size() > 1; };
   int found = 0;
   for (std::uint64_t seed = 0; found < 5; ++seed) {
     const Pair pair = draw_pair(seed);

@@ -164,6 +164,8 @@ std::vector<Plan> simpler(const Plan& plan) {
   if (plan.gradient_accumulation > 1) change([](Plan& p) { --p.gradient_accumulation; });
   change([](Plan& p) { p.schedule = Schedule::sequential; });
   change([](Plan& p) { p.phase_order = PhaseOrder::phase_outer; });
+  change([](Plan& p) { p.phase_groups = 1; });
+  change([&](Plan& p) { p.placement = plain.placement; });
   change([](Plan& p) { p.recompute = {Recompute::none}; });
   if (plan.recompute != std::vector{Recompute::none} && plan.recompute != std::vector{Recompute::layer}) {
     change([](Plan& p) { p.recompute = {Recompute::layer}; });

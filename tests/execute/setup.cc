@@ -87,7 +87,7 @@ void add_collectives(const Program& program, const Node& node, Turn turn,
   const bool repeats = node.kind == Node::Kind::repeat;
   for (std::int64_t i = 0; i < (repeats ? node.count : 1); ++i) {
     for (const Node& child : node.children)
-      add_collectives(program, child, repeats ? Turn{i, node.micro_batches} : turn, all);
+      add_collectives(program, child, repeats ? Turn{node.first + i, node.micro_batches} : turn, all);
   }
 }
 
@@ -135,8 +135,15 @@ struct Lowered::Tables {
   static bool splits(const Plan& plan) { return plan.activation_sharding == ActivationSharding::throughout; }
   static ShardRules rules(const Plan& plan) { return {kSmall, splits(plan), Bytes(1 << 20)}; }
 
+  // Every other pipeline is lowered with its fill and drain by themselves, of which no result tells.
+  static Machine machine_for(const Plan& plan) {
+    Machine machine = load_machine(nlohmann::json{{"base", "toy"}, {"partition", round_up(plan.ipus(), 4)}}, "test");
+    machine.full_cost_fill = plan.gradient_accumulation % 2 == 0;
+    return machine;
+  }
+
   Tables(const Graph& graph, const Plan& plan)
-      : machine(load_machine(nlohmann::json{{"base", "toy"}, {"partition", round_up(plan.ipus(), 4)}}, "test")),
+      : machine(machine_for(plan)),
         facts(graph),
         sharding(shard(graph, plan.tensor_parallel, collective_time(model, plan.tensor_parallel),
                        work_time(graph, machine.chip), rules(plan))),

@@ -124,6 +124,68 @@ TEST(Pipeline, TheCriticalPathIsOfTheIpuThatDoesNotWait) {
   EXPECT_EQ(last, timeline.sections[1].from);
 }
 
+// By hand: two stages, four micro-batches. IPU 0 takes 3 cycles forward and 5 back, IPU 1 4 and 6; each cycle of fill
+// and drain takes as long as what works in it.
+TEST(Pipeline, RampsByThemselvesHaveTheirOwnLengths) {
+  ExampleReport example = example_report(Example::empty);
+  auto& index = example.index;
+  for (const char* name : {"IPU 0", "IPU 1"}) index.add_ipu_classes()->set_name(name);
+  index.set_clock_hz(1e9);
+  report::ProgramNode& root = *index.mutable_program();
+  root.set_kind("sequence"), root.set_cycles(3 + 10 + 2 * 10 + 10 + 5), root.set_count(1), root.set_ipu_class(-1);
+  struct Call {
+    int ipu;
+    const char* work;
+    std::int64_t cycles, lag;
+  };
+  const auto add = [&](std::int64_t first, std::int64_t count, std::int64_t cycles, const std::vector<Call>& calls) {
+    report::ProgramNode& loop = *root.add_children();
+    loop.set_kind("repeat"), loop.set_name("cycles"), loop.set_cycles(cycles), loop.set_ipu_class(-1);
+    loop.set_first(first), loop.set_count(count), loop.set_micro_batches(4), loop.set_ramp(count == 1);
+    report::ProgramNode& side = *loop.add_children();
+    side.set_kind("parallel"), side.set_cycles(cycles), side.set_count(1), side.set_ipu_class(-1);
+    for (int ipu : {0, 1}) {
+      report::ProgramNode& branch = *side.add_children();
+      branch.set_kind("sequence"), branch.set_count(1), branch.set_ipu_class(ipu);
+      for (const Call& c : calls) {
+        if (c.ipu != ipu) continue;
+        report::ProgramNode& call = *branch.add_children();
+        call.set_kind("call"), call.set_name(c.work), call.set_work(c.work), call.set_cycles(c.cycles);
+        call.set_count(1), call.set_lag(c.lag), call.set_function(-1), call.set_ipu_class(-1);
+        branch.set_cycles(branch.cycles() + c.cycles);
+      }
+    }
+  };
+  const Call f0{0, "forward", 3, 0}, b0{0, "backward", 5, 2}, f1{1, "forward", 4, 1}, b1{1, "backward", 6, 1};
+  add(0, 1, 3, {f0});
+  add(1, 1, 10, {f0, f1, b1});
+  add(2, 2, 10, {f0, b0, f1, b1});
+  add(4, 1, 10, {b0, f1, b1});
+  add(5, 1, 5, {b0});
+  TemporaryFolder folder;
+  example.columns.finish(index, folder.path / "a.ssr");
+  const Timeline timeline = make_timeline(std::make_shared<const ReportFile>(ReportFile::open(folder.path / "a.ssr")));
+  WorkCycles first, second;
+  first[Work::forward] = 4 * 3, first[Work::backward] = 4 * 5;
+  first[Work::ramp_up] = 7, first[Work::imbalance] = 2 * 2, first[Work::ramp_down] = 5;
+  second[Work::forward] = 4 * 4, second[Work::backward] = 4 * 6, second[Work::ramp_up] = 3, second[Work::ramp_down] = 5;
+  EXPECT_EQ(timeline.lanes[0].sums(0, 48), first);
+  EXPECT_EQ(timeline.lanes[1].sums(0, 48), second);
+  EXPECT_EQ(timeline.lanes[0].sums(3, 13)[Work::ramp_up], 7);
+  EXPECT_EQ(timeline.lanes[0].at(0, Lane::Depth::leaves).micro_batch, 0);
+  EXPECT_EQ(timeline.lanes[0].at(25, Lane::Depth::leaves).micro_batch, 3);  // forward in iteration 3
+  EXPECT_EQ(timeline.lanes[0].at(27, Lane::Depth::leaves).micro_batch, 1);  // backward there
+  EXPECT_EQ(timeline.lanes[1].at(34, Lane::Depth::leaves).micro_batch, 3);
+  EXPECT_EQ(timeline.lanes[0].at(44, Lane::Depth::leaves).micro_batch, 3);
+  EXPECT_EQ(timeline.bubble_cycles, 48 - 4 * 10);
+  EXPECT_EQ(timeline.bubble_iterations, 2);
+  EXPECT_EQ(timeline.iterations, 6);
+  std::vector<std::pair<QString, std::int64_t>> sections;
+  for (const Section& s : timeline.sections) sections.emplace_back(s.name, s.first);
+  EXPECT_EQ(sections, (std::vector<std::pair<QString, std::int64_t>>{
+                          {"ramp-up", 0}, {"ramp-up", 1}, {"full cycles", 2}, {"ramp-down", 4}, {"ramp-down", 5}}));
+}
+
 // By hand: one IPU that computes 100 cycles beside a load of 130, four times.
 TEST(Pipeline, StreamsHaveALaneBesideTheirIpu) {
   ExampleReport example = example_report(Example::empty);

@@ -38,8 +38,11 @@ inline Graph small_gpt(std::int64_t layers, std::int64_t hidden, std::int64_t le
 struct Lowered {
   Lowered(Graph g, std::int64_t ipus, TensorParallel mesh, bool training,
           const Calibration& calibration = nothing_fitted())
+      : Lowered(std::move(g), toy(ipus), mesh, training, calibration) {}
+  Lowered(Graph g, const Machine& machine, TensorParallel mesh, bool training,
+          const Calibration& calibration = nothing_fitted())
       : graph(std::move(g)),
-        model(toy(ipus), calibration),
+        model(machine, calibration),
         facts(graph),
         sharding(shard(graph, mesh, collective_time(model, mesh), work_time(graph, model.machine().chip))),
         shared(model, model.machine().chip.tiles),

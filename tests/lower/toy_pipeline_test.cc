@@ -54,6 +54,12 @@ TEST(ToyStep, UnitsOfTwoLayersByHand) {
   EXPECT_EQ(l.table.update(1, {}).cycles, Cycles(1084));
 }
 
+Machine lockstep_alone() {
+  Machine machine = test::toy(2);
+  machine.full_cost_fill = false;
+  return machine;
+}
+
 Plan two_stages(std::int64_t g) {
   Plan plan;
   plan.pipeline_stages = 2;
@@ -76,6 +82,33 @@ TEST(ToyStep, PipelineOfTwoStagesByHand) {
   EXPECT_EQ(timeline.step[Term::copy], 5 * 552);
   EXPECT_EQ(timeline.busy[0], Cycles(5 * 3682 + 1084));
   EXPECT_EQ(timeline.busy[1], Cycles(5 * 3735 + 1084));
+}
+
+// The same with ramps: f and w are IPU 0's passes, and the drain's and the fill's other cycles those of IPU 1.
+TEST(ToyStep, UnevenFillOfTwoStagesByHand) {
+  const Lowered l(two_layers(), lockstep_alone(), {1, 1}, true);
+  Plan plan = two_stages(5);
+  Program program = lower(l.table, plan, OptimizerSpec{});
+  Timeline timeline = cost(program, l.model);
+  // Forward of IPU 0 1278, of both 1278 beside 3735; five micro-batches are in three full cycles; backward 2404 beside
+  // 3735, alone 2404.
+  EXPECT_EQ(timeline.step.total(), Cycles(1278 + 5 * 3735 + 2404 + 7 * 552 + 1084));
+  EXPECT_EQ(step_cycles(program, l.model), timeline.step.total());
+  EXPECT_EQ(cost_of(program.root, program, l.model).total(), timeline.step.total());
+  EXPECT_EQ(timeline.step[Term::bubble], 1278 + 2404 + 2 * 552);
+  EXPECT_EQ(timeline.step[Term::copy], 5 * 552);
+  EXPECT_EQ(timeline.busy[0], Cycles(5 * 3682 + 1084));
+  // Memory is that of full cycles.
+  const Lowered full(two_layers(), 2, {1, 1}, true);
+  const Timeline other = cost(lower(full.table, plan, OptimizerSpec{}), full.model);
+  for (std::size_t i : {0, 1}) EXPECT_EQ(timeline.tile_peak(i), other.tile_peak(i));
+  // All forwards, then all backwards; IPU 1 has 543 and 3192, and runs nothing again if its last block keeps.
+  plan.schedule = Schedule::interleaved;
+  program = lower(l.table, plan, OptimizerSpec{});
+  timeline = cost(program, l.model);
+  const std::int64_t forward[] = {1278, 543}, backward[] = {2404, 3192 + 543};
+  EXPECT_EQ(timeline.step.total(),
+            Cycles(5 * forward[0] + forward[1] + 5 * backward[1] + backward[0] + 7 * 552 + 1084));
 }
 
 TEST(ToyStep, MemoryOfTwoStagesByHand) {
@@ -216,7 +249,8 @@ TEST(ToyStep, InferenceFillsOnce) {
 
 // ---- unrolled
 
-// Every iteration one after the other. `uneven`: a call takes time only when its micro-batch is one of the repeat's.
+// Every iteration one after the other. `uneven`: a call takes time only when its micro-batch is one of the repeat's,
+// and so does what comes ahead of it on its IPU.
 class Unrolled {
  public:
   Unrolled(const Program& program, const CostModel& model, bool uneven)
@@ -226,12 +260,15 @@ class Unrolled {
     switch (n.kind) {
       case Node::Kind::step:
         return steps({n.step});
-      case Node::Kind::call: {
-        const bool active = !uneven_ || iteration < 0 || (iteration >= n.lag && iteration - n.lag < micro_batches);
-        return active ? steps(program_.functions[n.function].steps) : 0;
-      }
+      case Node::Kind::call:
+        return works(n, iteration, micro_batches) ? steps(program_.functions[n.function].steps) : 0;
       case Node::Kind::sequence:
-        for (const Node& c : n.children) total += run(c, iteration, micro_batches);
+        for (std::size_t i = 0; i < n.children.size(); ++i) {
+          const auto call = std::find_if(n.children.begin() + static_cast<std::ptrdiff_t>(i), n.children.end(),
+                                         [](const Node& c) { return c.kind == Node::Kind::call; });
+          const bool ahead = n.ipu >= 0 && n.children[i].kind == Node::Kind::step && call != n.children.end();
+          if (!ahead || works(*call, iteration, micro_batches)) total += run(n.children[i], iteration, micro_batches);
+        }
         return total;
       case Node::Kind::parallel:
         for (const Node& c : n.children) total = std::max(total, run(c, iteration, micro_batches));
@@ -246,6 +283,9 @@ class Unrolled {
   }
 
  private:
+  bool works(const Node& call, std::int64_t iteration, std::int64_t micro_batches) const {
+    return !uneven_ || iteration < 0 || (iteration >= call.lag && iteration - call.lag < micro_batches);
+  }
   std::int64_t steps(const std::vector<Step>& list) const {
     std::int64_t total = 0;
     for (const Step& s : list) total += model_.step(s).total().value;
@@ -312,6 +352,29 @@ TEST(Timeline, FillAndDrainTakeAsLongAsFullCycles) {
     const TermCycles step = cost(program, l.model).step;
     EXPECT_GE(step.total(), Cycles(uneven));
     EXPECT_LE(step.total() - Cycles(step[Term::bubble]), Cycles(uneven));
+  }
+}
+
+TEST(Timeline, UnevenFillAndDrainTakeWhatTheirCallsTake) {
+  const Lowered full(small_gpt(), 8, {1, 1}, true);
+  Machine lockstep = test::toy(8);
+  lockstep.full_cost_fill = false;
+  const Lowered ramps(small_gpt(), lockstep, {1, 1}, true);
+  std::mt19937_64 engine(9);
+  for (int i = 0; i < 60; ++i) {
+    const Plan plan = draw(engine, false);
+    const Program program = lower(ramps.table, plan, OptimizerSpec{.kind = "adam"});
+    const Program repeated = lower(full.table, plan, OptimizerSpec{.kind = "adam"});
+    const Timeline timeline = cost(program, ramps.model), even = cost(repeated, full.model);
+    EXPECT_EQ(timeline.step.total(), Cycles(Unrolled(repeated, full.model, true).run(repeated.root, -1, 1)))
+        << to_json(plan).dump();
+    // All but the bubble is what it was.
+    TermCycles step = timeline.step;
+    step[Term::bubble] = even.step[Term::bubble];
+    EXPECT_EQ(step, even.step);
+    EXPECT_EQ(timeline.busy, even.busy);
+    EXPECT_GE(timeline.step[Term::bubble], 0);
+    EXPECT_LE(timeline.step[Term::bubble], even.step[Term::bubble]);
   }
 }
 

@@ -273,6 +273,7 @@ json draw_small_job(std::uint64_t seed, double most_plans) {
     if (question.chance(job.contains("batch") ? 10 : 60)) job["objective"] = "latency";
     maybe<json>(question, 40, job, "pareto",
                 {{"throughput", "latency"}, {"latency", "memory"}, {"memory", "throughput"}});
+    if (question.chance(30)) job["machine"]["override"]["full_cost_fill"] = false;
     return job;
   }
 }

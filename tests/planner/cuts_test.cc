@@ -84,20 +84,23 @@ void expect_found_under_its_own_bound(const std::vector<Option>& options, CutLim
   EXPECT_EQ(found->cycles, best->estimate.cycles);
 }
 
-nlohmann::json tiny(const std::string& zoo, std::int64_t layers, std::int64_t hidden, std::int64_t vocabulary) {
+const nlohmann::json kLockstep = {{"base", "ipu-pod16"}, {"override", {{"full_cost_fill", false}}}};
+
+nlohmann::json tiny(const std::string& zoo, std::int64_t layers, std::int64_t hidden, std::int64_t vocabulary,
+                    const nlohmann::json& machine = "ipu-pod16") {
   nlohmann::json numbers = {
       {"layers", layers}, {"hidden", hidden}, {"heads", 4}, {"vocabulary", vocabulary}, {"sequence_length", 64}};
   if (zoo == "bert-base") numbers["masked_tokens"] = 10;
-  return test::small_job(zoo, numbers, "ipu-pod16");
+  return test::small_job(zoo, numbers, machine);
 }
 
 const std::vector<Recompute> kAllModes = {Recompute::none, Recompute::layer, Recompute::stage};
 
-void try_pipelines(Location stash, std::uint64_t seed) {
+void try_pipelines(Location stash, std::uint64_t seed, const nlohmann::json& machine = "ipu-pod16") {
   Draw draw(seed);
   int limits_tried = 0;
-  for (const auto& job :
-       {tiny("gpt2-small", 2, 128, 4000), tiny("bert-base", 1, 256, 500), tiny("bert-base", 2, 64, 9000)}) {
+  for (const auto& job : {tiny("gpt2-small", 2, 128, 4000, machine), tiny("bert-base", 1, 256, 500, machine),
+                          tiny("bert-base", 2, 64, 9000, machine)}) {
     World world(job);
     for (int k = 0; k < 24; ++k) {
       Plan plan = test::draw_pipeline(world, draw);
@@ -107,8 +110,9 @@ void try_pipelines(Location stash, std::uint64_t seed) {
       plan.replicated_tensor_sharding = {draw.of<std::int64_t>({1, 4}), draw.of<std::int64_t>({1, 4}), 4};
       plan.schedule = std::vector<Schedule>{Schedule::grouped, Schedule::interleaved, Schedule::sequential}[k % 3];
       const bool wrap = plan.pipeline_stages > 1 && draw.chance(50);
-      if (static_cast<std::size_t>(plan.pipeline_stages + (wrap ? 1 : 0)) > world.tables.facts(1).graph.units.size())
-        continue;
+      const std::int64_t stages = plan.pipeline_stages + (wrap ? 1 : 0);
+      if (stages > std::ssize(world.tables.facts(1).graph.units)) continue;
+      plan.gradient_accumulation = std::max(plan.gradient_accumulation, 2 * stages - 1);
       plan.location.activations = stash;
       const Setting setting(world.table(plan), plan, world.job.optimizer, false);
       CutRules rules;
@@ -135,6 +139,12 @@ TEST(Cuts, OfPipelinesWithAStashElsewhereAreTheBestOfAll) {
   for (std::uint64_t seed : {12, 14}) try_pipelines(Location::streaming, seed);
   try_pipelines(Location::remote_machine, 15);
   try_pipelines(Location::remote_ipu, 16);
+}
+
+// From as few micro-batches as a pipeline may have, where fill and drain are most of it, to many.
+TEST(Cuts, OfPipelinesThatFillUnevenlyAreTheBestOfAll) {
+  for (std::uint64_t seed : {17, 18, 19, 20}) try_pipelines(Location::in_processor, seed, kLockstep);
+  try_pipelines(Location::streaming, 21, kLockstep);
 }
 
 TEST(Cuts, OfPipelinesHonourPinnedStages) {

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/pipeline_stages.h"
+
+#include <algorithm>
+
+#include "model/error.h"
+
+namespace superstep {
+
+PipelineStages::PipelineStages(const Setting& s, const CutRules& rules, const CutLimits& limits)
+    : s_(s), rules_(rules), limits_(limits), runs_(s) {
+  const Plan& p = s.plan();
+  SUPERSTEP_CHECK(!rules.wrap || p.pipeline_stages > 1,
+                  "a last stage returns to the first IPU group only where there are others");
+  count_ = p.pipeline_stages + (rules.wrap ? 1 : 0);
+  serial_ = p.schedule == Schedule::sequential || count_ == 1;
+  cycles_ = p.gradient_accumulation + (serial_ ? 0 : (s.table().training() ? 2 : 1) * (count_ - 1));
+  fixed_ = s.micro_batch_fixed() + (count_ > 1 ? s.cycle_fixed() : 0);
+}
+
+std::int64_t PipelineStages::beside(std::int64_t copy, std::int64_t weights, std::int64_t update) const {
+  return cycles_ * (copy + fixed_) + s_.whole_weights_cycles(weights) +
+         (s_.table().training() ? update + s_.update_fixed() : 0);
+}
+
+// Stages by last or not, mode, and what is equal in them, computed when first asked for: only the stash depends on
+// the place in the pipeline.
+const PipelineStages::Known& PipelineStages::known(Range units, bool last, Recompute mode) {
+  auto& index = index_[last ? 1 : 0][static_cast<std::size_t>(mode)];
+  if (index.empty()) index.assign(runs_.count(), -1);
+  std::int32_t& at = index[runs_.number(units.begin, units.end)];
+  if (at < 0) {
+    at = static_cast<std::int32_t>(known_.size());
+    const Setting::Stage stage = s_.stage_without_stash(units.begin, units.end, last, mode);
+    known_.push_back({stage, s_.code(stage.rows)});
+  }
+  return known_[static_cast<std::size_t>(at)];
+}
+
+// With the stash in the processor modes come from the fastest, and one that fits leaves the others
+// nothing, for a stage has its IPU to itself. Only the last stage may gain by `stage`, which recomputes
+// nothing there. A stash elsewhere, or one that t shares and joins again, takes time by its size, so that no mode is
+// always fastest.
+bool PipelineStages::settles(Recompute mode, std::int64_t from_end) const {
+  const bool joins = s_.plan().activation_sharding != ActivationSharding::none;
+  return !s_.stash_moves() && !joins && (mode == Recompute::none || from_end > 0);
+}
+
+bool PipelineStages::may_return(std::int64_t w) const {
+  return std::ranges::any_of(rules_.modes, [&](Recompute mode) { return fits(leanest(w, mode)); });
+}
+
+void PipelineStages::finish(Cuts& cuts) const {
+  cuts.phases = {0};
+  cuts.stage_ipu.clear();
+  for (std::int64_t i = 0; i < std::ssize(cuts.stages); ++i) cuts.stage_ipu.push_back(i % s_.plan().pipeline_stages);
+  cuts.cycles = evaluate(s_, with_cuts(s_.plan(), cuts)).cycles;
+}
+
+Setting::Stage together(Setting::Stage x, const Setting::Stage& y) {
+  x.forward += y.forward, x.backward += y.backward, x.always += y.always, x.update += y.update, x.ddr += y.ddr,
+      x.weights += y.weights;
+  x.transient = std::max(x.transient, y.transient);
+  x.rows |= y.rows;
+  return x;
+}
+
+}  // namespace superstep

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stages that a pipeline may be cut into: which fit, in which mode.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "planner/cuts.h"
+#include "planner/equal_runs.h"
+
+namespace superstep {
+
+class PipelineStages {
+ public:
+  PipelineStages(const Setting& setting, const CutRules& rules, const CutLimits& limits);
+
+  std::int64_t count() const { return count_; }  // stages of the pipeline
+  bool serial() const { return serial_; }        // one after the other
+  // Cycles of a step, and what it takes beside the stages' work, where the widest copy takes `copy` cycles.
+  std::int64_t cycles() const { return cycles_; }
+  std::int64_t beside(std::int64_t copy, std::int64_t weights, std::int64_t update) const;
+
+  bool pinned_other(std::int64_t stage, std::int64_t begin) const {
+    return rules_.stages && (*rules_.stages)[static_cast<std::size_t>(stage)] != begin;
+  }
+  bool other_mode(std::int64_t stage, Recompute mode) const {
+    return rules_.stage_modes && stage < static_cast<std::int64_t>(rules_.stage_modes->size()) &&
+           (*rules_.stage_modes)[static_cast<std::size_t>(stage)] != mode;
+  }
+  // Calls f(stage, mode) for the ways to run these units as the from_end-th stage from the end, alone on its IPU, that
+  // fit and of which no other is as fast in both passes. False: there is none, nor is there for longer stages.
+  template <class F>
+  bool for_each(Range units, std::int64_t from_end, F f);
+
+  // A last stage that returns to the first IPU, and the first stage beside it: units [0, begin).
+  struct Ends {
+    std::int64_t begin = 0;
+    Setting::Stage first, last;
+    Recompute first_mode = Recompute::layer, last_mode = Recompute::layer;
+  };
+  // Whether units [w, end of the model) fit on an IPU at all.
+  bool may_return(std::int64_t w) const;
+  // Calls f(ends) for all pairs that fit where the last stage begins with unit w.
+  template <class F>
+  void for_each_ends(std::int64_t w, F f) const;
+
+  // What follows from the stages' first units.
+  void finish(Cuts& cuts) const;
+
+ private:
+  bool fits(const Setting::Stage& x) const { return fits(x, s_.code(x.rows)); }
+  bool fits(const Setting::Stage& x, std::int64_t code) const {
+    return code <= limits_.executable && x.always + x.transient + code <= limits_.tile && x.ddr <= limits_.ddr;
+  }
+  struct Known {
+    Setting::Stage stage;
+    std::int64_t code = 0;
+  };
+  const Known& known(Range units, bool last, Recompute mode);
+  bool settles(Recompute mode, std::int64_t from_end) const;
+  // At its leanest a last stage borrows nothing: all that others lend stands on its IPU.
+  Setting::Stage leanest(std::int64_t w, Recompute mode) const {
+    return s_.stage(w, s_.units(), 0, mode, true, Range{0, w});
+  }
+
+  const Setting& s_;
+  const CutRules& rules_;
+  const CutLimits& limits_;
+  EqualRuns runs_;
+  std::int64_t count_, cycles_, fixed_;
+  bool serial_;
+  std::vector<std::int32_t> index_[2][3];  // by number of the run; -1: not yet known
+  std::deque<Known> known_;
+};
+
+// Two stages on one IPU.
+Setting::Stage together(Setting::Stage x, const Setting::Stage& y);
+
+template <class F>
+bool PipelineStages::for_each(Range units, std::int64_t from_end, F f) {
+  bool any = false;
+  std::int64_t forward = INT64_MAX, backward = INT64_MAX;  // of the modes that fit so far
+  for (const Recompute mode : rules_.modes) {
+    if (other_mode(count_ - 1 - from_end, mode)) continue;
+    const Known& base = known(units, from_end == 0, mode);
+    if (base.stage.forward >= forward && base.stage.backward >= backward) continue;
+    Setting::Stage x = base.stage;
+    s_.add_stash(x, from_end);
+    if (!fits(x, base.code)) continue;
+    any = true;
+    // One that is slower in one pass and faster in the other counts as no better than both.
+    if (x.forward <= forward && x.backward <= backward) forward = x.forward, backward = x.backward;
+    f(x, mode);
+    if (settles(mode, from_end)) break;
+  }
+  return any || rules_.stages;  // for a fixed start and place a longer stage needs no less
+}
+
+template <class F>
+void PipelineStages::for_each_ends(std::int64_t w, F f) const {
+  std::vector<Setting::Stage> lean;
+  for (const Recompute mode : rules_.modes) lean.push_back(leanest(w, mode));
+  for (std::int64_t v = 1; v < w; ++v) {
+    if (pinned_other(1, v)) continue;
+    bool longer_may_fit = false;
+    for (const Recompute a : rules_.modes) {
+      if (other_mode(0, a)) continue;
+      const Setting::Stage first = s_.stage(0, v, count_ - 1, a, true, Range{w, s_.units()});
+      for (std::size_t i = 0; i < lean.size(); ++i) {
+        const Recompute b = rules_.modes[i];
+        if (other_mode(count_ - 1, b)) continue;
+        longer_may_fit = longer_may_fit || fits(together(first, lean[i]));
+        const Setting::Stage last = s_.stage(w, s_.units(), 0, b, true, Range{0, v});
+        if (fits(together(first, last))) f(Ends{v, first, last, a, b});
+      }
+    }
+    if (!longer_may_fit) return;
+  }
+}
+
+}  // namespace superstep
