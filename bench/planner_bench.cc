@@ -216,7 +216,7 @@ void cut_96_layers(benchmark::State& state) {
   plan.gradient_accumulation = state.range(0) * state.range(1);
   const Setting setting(world.tables.table(table_key(plan)), plan, world.job.optimizer, false);
   CutLimits limits;
-  limits.tile = limits.executable = limits.ddr = INT64_MAX / 4;
+  limits.tile = limits.executable = limits.ddr = std::int64_t{1} << 50;
   CutRules rules;
   rules.modes = {Recompute::layer};
   bool found = false;

@@ -41,7 +41,10 @@ class PipelineCut {
   }
 
   std::optional<Cuts> run() {
-    if (!rules_.wrap) return straight();
+    if (!rules_.wrap) {
+      begin_with_even_stages();
+      return straight();
+    }
     std::optional<Cuts> best;
     // The returning stage: the head alone or with units before it, and the first stage it shares its IPU with.
     for (std::int64_t w = n_ - 1; w >= stages_ - 1; --w) {
@@ -63,6 +66,25 @@ class PipelineCut {
   std::int64_t objective(const Label& l) const {
     const std::int64_t work = serial_ || grouped_ ? l.forward : l.forward + l.backward;
     return ways_.cycles() * work + ways_.beside(serial_ ? l.copy * copies_ : l.copy, l.weights, l.update);
+  }
+
+  // Cuts are no slower than those into stages of about the same work, where these fit.
+  void begin_with_even_stages() {
+    Label all;
+    std::int64_t begin = 0;
+    for (std::int64_t stage = 0; stage < stages_; ++stage) {
+      const std::int64_t left = stages_ - 1 - stage;
+      std::int64_t end = left == 0 ? n_ : begin + 1;
+      while (end < n_ - left && ways_.work(0, end) * stages_ < ways_.work(0, n_) * (stage + 1)) ++end;
+      std::optional<Setting::Stage> fastest;
+      ways_.for_each({begin, end}, left, [&](const Setting::Stage& x, Recompute) {
+        if (!fastest) fastest = x;
+      });
+      if (!fastest || ways_.pinned_other(stage, begin)) return;
+      all = join(*fastest, begin, all, begin > 0);
+      begin = end;
+    }
+    best_ = std::min(best_, objective(all) + 1);
   }
 
   // Joins a stage in front of a label.
@@ -100,7 +122,9 @@ class PipelineCut {
   void extend(const Table& labels, std::vector<Label>& here, std::int64_t k, std::int64_t u, std::int64_t end,
               std::int64_t from_end) {
     const bool copies = u > 0 && stages_ > 1;
+    const std::int64_t beside = ways_.beside(0, 0, 0);
     for (std::int64_t v = k == 0 ? end : u + 1; v <= end - k; ++v) {
+      if (ways_.cycles() * ways_.work(u, v) + beside >= best_) return;  // longer stages do no less work
       const bool may_go_on = ways_.for_each({u, v}, from_end, [&](const Setting::Stage& x, Recompute mode) {
         offer_all(labels, here, x, mode, {k, u, v}, copies);
       });
@@ -142,7 +166,7 @@ class PipelineCut {
 
   // Tries every first stage [0, v) beside the last one [w, n). False when the last stage alone takes too long.
   bool wrapped(std::int64_t w, std::optional<Cuts>& best) {
-    if (ways_.cycles() * s_.work(w, n_) + ways_.beside(0, 0, 0) >= best_) return false;
+    if (ways_.cycles() * ways_.work(w, n_) + ways_.beside(0, 0, 0) >= best_) return false;
     if (!ways_.may_return(w)) return true;  // a longer one may still fit: boundaries inside a layer are wider
     const Table middle = fill(w, stages_ - 2, 1, 1);
     ways_.for_each_ends(w, [&](const PipelineStages::Ends& ends) {

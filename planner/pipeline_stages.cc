@@ -16,6 +16,8 @@ PipelineStages::PipelineStages(const Setting& s, const CutRules& rules, const Cu
   serial_ = p.schedule == Schedule::sequential || count_ == 1;
   cycles_ = p.gradient_accumulation + (serial_ ? 0 : (s.table().training() ? 2 : 1) * (count_ - 1));
   fixed_ = s.micro_batch_fixed() + (count_ > 1 ? s.cycle_fixed() : 0);
+  work_ = {0};
+  for (std::int64_t u = 0; u < s.units(); ++u) work_.push_back(work_.back() + s.work(u, u + 1));
 }
 
 std::int64_t PipelineStages::beside(std::int64_t copy, std::int64_t weights, std::int64_t update) const {

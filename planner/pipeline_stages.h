@@ -17,6 +17,10 @@ class PipelineStages {
 
   std::int64_t count() const { return count_; }  // stages of the pipeline
   bool serial() const { return serial_; }        // one after the other
+  // Least cycles of one micro-batch through units [begin, end), both passes.
+  std::int64_t work(std::int64_t begin, std::int64_t end) const {
+    return work_[static_cast<std::size_t>(end)] - work_[static_cast<std::size_t>(begin)];
+  }
   // Cycles of a step, and what it takes beside the stages' work, where the widest copy takes `copy` cycles.
   std::int64_t cycles() const { return cycles_; }
   std::int64_t beside(std::int64_t copy, std::int64_t weights, std::int64_t update) const;
@@ -70,6 +74,7 @@ class PipelineStages {
   EqualRuns runs_;
   std::int64_t count_, cycles_, fixed_;
   bool serial_;
+  std::vector<std::int64_t> work_;         // of units up to each
   std::vector<std::int32_t> index_[2][3];  // by number of the run; -1: not yet known
   std::deque<Known> known_;
 };

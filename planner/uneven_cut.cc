@@ -15,42 +15,27 @@
 #include "planner/uneven_cut.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "planner/pipeline_stages.h"
+#include "planner/stage_choices.h"
 
 namespace superstep {
 namespace {
 
-constexpr std::int64_t kNever = INT64_MAX / 4;
+using Choice = StageChoices::Choice;
+using Stages = StageChoices::Stages;
+constexpr std::int64_t kNever = StageChoices::kNever;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-struct Passes {
-  std::int64_t forward = 0, backward = 0;
-  std::int64_t both() const { return forward + backward; }
-};
-
-// A stage that begins where the option is found.
-struct Option : Passes {
-  std::int64_t end = 0, update = 0, weights = 0;
-  Recompute mode = Recompute::layer;
-};
-
-// The first and the last stage on one IPU; zero: all stages have their own.
+// The first and the last stage on one IPU; zero: all stages have their own, and are all to be chosen.
 struct Ends {
   Passes first, last;
   std::int64_t copy = 0, update = 0, weights = 0;
   std::int64_t last_begin = 0;  // unit
   Recompute first_mode = Recompute::layer, last_mode = Recompute::layer;
-};
-
-struct Promise {
-  std::int64_t x = 0, y = 0;  // y: 0 with a grouped schedule
-  friend auto operator<=>(const Promise&, const Promise&) = default;
 };
 
 struct Label {
@@ -96,6 +81,7 @@ class UnevenCut {
       : s_(s),
         rules_(rules),
         ways_(s, rules, limits),
+        choices_(s, ways_),
         n_(s.units()),
         stages_(ways_.count()),
         grouped_(s.plan().schedule == Schedule::grouped),
@@ -106,13 +92,13 @@ class UnevenCut {
 
   std::optional<Cuts> run() {
     if (!rules_.wrap) {
-      open(0, stages_, 0, n_);
+      choices_.open({0, stages_}, {0, n_}, least_);
       solve(0, Ends{});
       return best_;
     }
     for (std::int64_t w = n_ - 1; w >= stages_ - 1; --w) {
       if (ways_.pinned_other(stages_ - 1, w)) continue;
-      if (s_.plan().gradient_accumulation * s_.work(w, n_) + ways_.beside(0, 0, 0) >= least_) break;
+      if (s_.plan().gradient_accumulation * ways_.work(w, n_) + ways_.beside(0, 0, 0) >= least_) break;
       if (ways_.may_return(w)) returning(w);
     }
     return best_;
@@ -122,6 +108,7 @@ class UnevenCut {
   const Setting& s_;
   const CutRules& rules_;
   PipelineStages ways_;
+  StageChoices choices_;
   const std::int64_t n_, stages_;
   const bool grouped_;
   const std::int64_t full_;  // cycles in which all stages do both passes
@@ -132,83 +119,6 @@ class UnevenCut {
     if (cuts.cycles >= least_) return;
     least_ = cuts.cycles;
     best_ = cuts;
-  }
-
-  // ---- the stages to choose from: `count_` of them, from stage `first_` on, up to unit `end_`
-
-  std::int64_t first_ = 0, count_ = 0, end_ = 0;
-  std::vector<std::vector<std::vector<Option>>> options_;  // by stage, first unit
-  // By stage and first unit, what no choice of the stages from there on takes less than: their slowest, and what they
-  // add to the boundaries (see tabulate()).
-  struct Least {
-    std::int64_t x = kNever, y = kNever, cycle = kNever, added = kNever, added_behind = kNever;
-  };
-  std::vector<std::vector<Least>> rest_;
-  std::vector<std::int64_t> xs_, ys_;  // what may be promised, ascending
-
-  Promise takes(const Passes& p) const { return grouped_ ? Promise{p.both(), 0} : Promise{p.forward, p.backward}; }
-
-  void open(std::int64_t first, std::int64_t count, std::int64_t begin, std::int64_t end) {
-    first_ = first, count_ = count, end_ = end;
-    options_.assign(at(count), std::vector<std::vector<Option>>(at(n_) + 1));
-    std::vector<bool> reached(at(n_) + 1, false);
-    // Where the last stage returns, the stage behind the first may begin anywhere.
-    for (std::int64_t u = begin; u <= (first > 0 ? end - count : begin); ++u) reached[at(u)] = true;
-    for (std::int64_t k = 0; k < count; ++k) {
-      std::vector<bool> next(at(n_) + 1, false);
-      for (std::int64_t u = begin; u < end; ++u) {
-        if (!reached[at(u)] || ways_.pinned_other(first + k, u)) continue;
-        collect(k, u);
-        for (const Option& o : options_[at(k)][at(u)]) next[at(o.end)] = true;
-      }
-      reached = std::move(next);
-    }
-    tabulate();
-  }
-
-  void collect(std::int64_t k, std::int64_t u) {
-    const std::int64_t g = s_.plan().gradient_accumulation, beside = ways_.beside(0, 0, 0);
-    const bool last = k + 1 == count_;
-    for (std::int64_t v = last ? end_ : u + 1; v <= end_ - (count_ - 1 - k); ++v) {
-      if (g * s_.work(u, v) + beside >= least_) return;  // each IPU does its work for each micro-batch
-      const bool may_go_on =
-          ways_.for_each({u, v}, stages_ - 1 - first_ - k, [&](const Setting::Stage& x, Recompute mode) {
-            const std::int64_t weights = s_.weights_move() ? x.weights : 0;
-            if (g * (x.forward + x.backward) + beside < least_)
-              options_[at(k)][at(u)].push_back({{x.forward, x.backward}, v, x.update, weights, mode});
-          });
-      if (!may_go_on) return;
-    }
-  }
-
-  // A stage is the slowest one before the boundary behind it, and the slowest one behind the boundary before it: at
-  // least its passes once and, from there on, as often as x and y are added. Charged to each boundary that way, the sum
-  // is no more than T's.
-  void tabulate() {
-    const std::int64_t behind = grouped_ ? 2 : 1;  // times that x, or x and y, are added
-    rest_.assign(at(count_) + 1, std::vector<Least>(at(n_) + 1));
-    rest_[at(count_)][at(end_)] = {0, 0, 0, 0, 0};
-    std::set<std::int64_t> xs, ys;
-    for (std::int64_t k = count_; k-- > 0;) {
-      const bool ends_model = first_ + k + 1 == stages_;
-      for (std::int64_t u = 0; u < end_; ++u) {
-        Least& here = rest_[at(k)][at(u)];
-        for (const Option& o : options_[at(k)][at(u)]) {
-          const Least& then = rest_[at(k) + 1][at(o.end)];
-          if (then.added == kNever) continue;
-          const Promise p = takes(o);
-          const std::int64_t once = ends_model ? 0 : o.both();
-          here.x = std::min(here.x, std::max(p.x, then.x));
-          here.y = std::min(here.y, std::max(p.y, then.y));
-          here.cycle = std::min(here.cycle, std::max(o.both(), then.cycle));
-          here.added = std::min(here.added, behind * o.both() + once + then.added);
-          here.added_behind = std::min(here.added_behind, once + then.added);
-          xs.insert(p.x), ys.insert(p.y);
-        }
-      }
-    }
-    xs_.assign(xs.begin(), xs.end());
-    ys_.assign(ys.begin(), ys.end());
   }
 
   // ---- times
@@ -225,11 +135,11 @@ class UnevenCut {
     return forward + backward + std::max({e.first.forward + e.last.both(), before.forward, p.x}) +
            std::max({e.first.backward + e.last.both(), before.backward, p.x});
   }
-  bool returns() const { return first_ > 0; }
+  bool returns() const { return rules_.wrap; }
   // No less than what boundaries behind stage k take, where it begins with unit u.
   std::int64_t least_behind(const Ends& e, std::int64_t k, std::int64_t u, const Passes& before) const {
-    const std::int64_t count = count_ - k - (returns() ? 0 : 1);
-    return std::max(count * boundary(e, before, {}), rest_[at(k)][at(u)].added_behind + last_boundary(e));
+    const std::int64_t count = choices_.count() - k - (returns() ? 0 : 1);
+    return std::max(count * boundary(e, before, {}), choices_.least(k, u).added_behind + last_boundary(e));
   }
   // What x and y are there is the last stage alone.
   std::int64_t last_boundary(const Ends& e) const {
@@ -238,11 +148,12 @@ class UnevenCut {
   }
   // No less than what all takes.
   std::int64_t least_from(const Ends& e, std::int64_t u) const {
-    const Least& rest = rest_[0][at(u)];
+    const StageChoices::Least& rest = choices_.least(0, u);
     if (rest.added == kNever) return kNever;
     std::int64_t boundaries = least_behind(e, 0, u, {});
     if (returns())
-      boundaries = std::max((count_ + 1) * boundary(e, {}, {}), e.first.both() + rest.added + last_boundary(e));
+      boundaries =
+          std::max((choices_.count() + 1) * boundary(e, {}, {}), e.first.both() + rest.added + last_boundary(e));
     return full_ * std::max(e.first.both() + e.last.both(), rest.cycle) + boundaries +
            ways_.beside(e.copy, e.weights, e.update);
   }
@@ -257,17 +168,15 @@ class UnevenCut {
     std::int32_t option = 0, from = 0;
   };
 
-  using Stages = std::vector<std::pair<std::int64_t, const Option*>>;  // with their first units
-
   // Cuts whose stages to choose begin with unit u, faster than the best so far.
   void solve(std::int64_t u, const Ends& ends) {
     if (least_from(ends, u) >= least_) return;
     for (const int percent : {100, 102, 105, 110, 120, 150, 200})
-      if (const Stages stages = evenest(u, rest_[0][at(u)].cycle * percent / 100); !stages.empty())
+      if (const Stages stages = choices_.evenest(u, choices_.least(0, u).cycle * percent / 100); !stages.empty())
         finish(stages, ends);
     begin(u, ends);
-    for (std::int64_t k = 0; k + 1 < count_; ++k) {
-      for (std::int64_t from = 0; from < end_; ++from) extend(k, from, ends);
+    for (std::int64_t k = 0; k + 1 < choices_.count(); ++k) {
+      for (std::int64_t from = 0; from < n_; ++from) extend(k, from, ends);
     }
     const Last last = cheapest(ends);
     if (last.cycles < kNever) finish(path(last), ends);
@@ -285,53 +194,17 @@ class UnevenCut {
     note(cuts);
   }
 
-  // A good cut to begin with: that of which the squares of the stages' times add up to the least, none above a cap.
-  Stages evenest(std::int64_t begin, std::int64_t cap) const {
-    struct Choice {
-      double squares = 1e300;
-      const Option* option = nullptr;
-    };
-    std::vector<std::vector<Choice>> choices(at(count_) + 1, std::vector<Choice>(at(n_) + 1));
-    choices[at(count_)][at(end_)].squares = 0;
-    for (std::int64_t k = count_; k-- > 0;) {
-      for (std::int64_t u = begin; u < end_; ++u) {
-        for (const Option& o : options_[at(k)][at(u)]) {
-          const auto time = static_cast<double>(o.both());
-          const double squares = time * time + choices[at(k) + 1][at(o.end)].squares;
-          if (o.both() <= cap && squares < choices[at(k)][at(u)].squares) choices[at(k)][at(u)] = {squares, &o};
-        }
-      }
-    }
-    Stages stages;
-    for (std::int64_t k = 0, u = begin; k < count_; ++k) {
-      const Option* option = choices[at(k)][at(u)].option;
-      if (option == nullptr) return {};
-      stages.emplace_back(u, option);
-      u = option->end;
-    }
-    return stages;
-  }
-
   void begin(std::int64_t u, const Ends& ends) {
-    layers_.assign(at(count_), {});
+    layers_.assign(at(choices_.count()), {});
     for (Layer& layer : layers_) layer.places.resize(at(n_) + 1);
     Label label;
     label.copy = ends.copy, label.update = ends.update, label.weights = ends.weights;
-    for_each_promise(Promise{kNever, kNever}, 0, u, [&](const Promise& p) {
+    const StageChoices::Least& rest = choices_.least(0, u);
+    choices_.for_each_promise({rest.x, rest.y}, {kNever, kNever}, [&](const Promise& p) {
       label.promise = p;
       label.cycles = full_ * full_cycle(ends, p) + (returns() ? boundary(ends, {}, p) : 0);
       offer(ends, 0, u, label);
     });
-  }
-
-  // Calls f for all promises up to this one that stages from k on, from unit u, can keep.
-  template <class F>
-  void for_each_promise(const Promise& most, std::int64_t k, std::int64_t u, F f) const {
-    const Least& least = rest_[at(k)][at(u)];
-    for (auto x = std::lower_bound(xs_.begin(), xs_.end(), least.x); x != xs_.end() && *x <= most.x; ++x) {
-      for (auto y = std::lower_bound(ys_.begin(), ys_.end(), least.y); y != ys_.end() && *y <= most.y; ++y)
-        f(Promise{*x, *y});
-    }
   }
 
   void offer(const Ends& ends, std::int64_t k, std::int64_t u, const Label& l) {
@@ -341,7 +214,7 @@ class UnevenCut {
   }
 
   // The label with one more stage, the boundary behind it left out.
-  Label with(const Label& l, std::int64_t begin, const Option& o, std::int32_t option, std::int32_t from) const {
+  Label with(const Label& l, std::int64_t begin, const Choice& o, std::int32_t option, std::int32_t from) const {
     Label out = l;
     out.before.forward = std::max(l.before.forward, o.forward);
     out.before.backward = std::max(l.before.backward, o.backward);
@@ -356,11 +229,11 @@ class UnevenCut {
   template <class F>
   void for_each_pair(std::int64_t k, std::int64_t u, F f) const {
     const std::vector<Label>& labels = layers_[at(k)].places[at(u)].labels;
-    const std::vector<Option>& options = options_[at(k)][at(u)];
+    const std::vector<Choice>& options = choices_.at(k, u);
     for (std::size_t i = 0; i < labels.size(); ++i) {
       if (labels[i].dropped) continue;
       for (std::size_t j = 0; j < options.size(); ++j) {
-        const Promise p = takes(options[j]);
+        const Promise p = choices_.takes(options[j]);
         if (p.x <= labels[i].promise.x && p.y <= labels[i].promise.y)
           f(options[j], static_cast<std::int32_t>(j), labels[i], static_cast<std::int32_t>(i));
       }
@@ -368,13 +241,13 @@ class UnevenCut {
   }
 
   void extend(std::int64_t k, std::int64_t u, const Ends& ends) {
-    for_each_pair(k, u, [&](const Option& o, std::int32_t option, const Label& l, std::int32_t from) {
-      const Least& rest = rest_[at(k) + 1][at(o.end)];
+    for_each_pair(k, u, [&](const Choice& o, std::int32_t option, const Label& l, std::int32_t from) {
+      const StageChoices::Least& rest = choices_.least(k + 1, o.end);
       if (rest.added == kNever || rest.x > l.promise.x || rest.y > l.promise.y) return;
       Label label = with(l, u, o, option, from);
-      const Promise taken = takes(o);
-      for_each_promise(l.promise, k + 1, o.end, [&](const Promise& p) {
-        if ((p.x < l.promise.x && taken.x < l.promise.x) || (p.y < l.promise.y && taken.y < l.promise.y)) return;
+      const Promise taken = choices_.takes(o), &most = l.promise;
+      const Promise low{taken.x == most.x ? rest.x : most.x, taken.y == most.y ? rest.y : most.y};
+      choices_.for_each_promise(low, most, [&](const Promise& p) {
         label.promise = p;
         label.cycles = l.cycles + boundary(ends, label.before, p);
         offer(ends, k + 1, o.end, label);
@@ -384,13 +257,14 @@ class UnevenCut {
 
   Last cheapest(const Ends& ends) const {
     Last best;
-    for (std::int64_t u = 0; u < end_; ++u) {
-      for_each_pair(count_ - 1, u, [&](const Option& o, std::int32_t option, const Label& l, std::int32_t from) {
-        const Label label = with(l, u, o, option, from);
-        const std::int64_t cycles = label.cycles + (returns() ? boundary(ends, label.before, {}) : 0) +
-                                    ways_.beside(label.copy, label.weights, label.update);
-        if (cycles < best.cycles) best = {cycles, u, option, from};
-      });
+    for (std::int64_t u = 0; u < n_; ++u) {
+      for_each_pair(choices_.count() - 1, u,
+                    [&](const Choice& o, std::int32_t option, const Label& l, std::int32_t from) {
+                      const Label label = with(l, u, o, option, from);
+                      const std::int64_t cycles = label.cycles + (returns() ? boundary(ends, label.before, {}) : 0) +
+                                                  ways_.beside(label.copy, label.weights, label.update);
+                      if (cycles < best.cycles) best = {cycles, u, option, from};
+                    });
     }
     return best;
   }
@@ -399,8 +273,8 @@ class UnevenCut {
     Stages stages;
     std::int64_t u = last.begin;
     std::int32_t option = last.option, from = last.from;
-    for (std::int64_t k = count_ - 1;; --k) {
-      stages.emplace_back(u, &options_[at(k)][at(u)][at(option)]);
+    for (std::int64_t k = choices_.count() - 1;; --k) {
+      stages.emplace_back(u, &choices_.at(k, u)[at(option)]);
       const Label& l = layers_[at(k)].places[at(u)].labels[at(from)];
       if (k == 0) break;
       u = l.begin, option = l.option, from = l.from;
@@ -411,7 +285,7 @@ class UnevenCut {
 
   // The last stage is [w, end of the model), on the first one's IPU. Pairs that promise most come first.
   void returning(std::int64_t w) {
-    open(1, stages_ - 2, 1, w);
+    choices_.open({1, stages_ - 1}, {1, w}, least_);
     struct Pair {
       std::int64_t least, begin;  // cycles; the unit behind the first stage
       Ends ends;
