@@ -41,10 +41,8 @@ class PipelineCut {
   }
 
   std::optional<Cuts> run() {
-    if (!rules_.wrap) {
-      begin_with_even_stages();
-      return straight();
-    }
+    begin_with_even_stages();
+    if (!rules_.wrap) return straight();
     std::optional<Cuts> best;
     // The returning stage: the head alone or with units before it, and the first stage it shares its IPU with.
     for (std::int64_t w = n_ - 1; w >= stages_ - 1; --w) {
@@ -68,21 +66,45 @@ class PipelineCut {
     return ways_.cycles() * work + ways_.beside(serial_ ? l.copy * copies_ : l.copy, l.weights, l.update);
   }
 
-  // Cuts are no slower than those into stages of about the same work, where these fit.
+  // Of a stage of cuts that are of interest, and of an IPU's.
+  std::int64_t most_work() const {
+    return std::min(ways_.work(0, n_), (best_ - ways_.beside(0, 0, 0)) / ways_.cycles());
+  }
+
+  // Cuts are no slower than those into stages of about the same work, where these fit. A stage that returns to the
+  // first IPU is the last unit.
   void begin_with_even_stages() {
     Label all;
-    std::int64_t begin = 0;
-    for (std::int64_t stage = 0; stage < stages_; ++stage) {
-      const std::int64_t left = stages_ - 1 - stage;
-      std::int64_t end = left == 0 ? n_ : begin + 1;
-      while (end < n_ - left && ways_.work(0, end) * stages_ < ways_.work(0, n_) * (stage + 1)) ++end;
+    std::int64_t begin = 0, end = n_, first = 0;
+    const std::int64_t ipus = s_.plan().pipeline_stages;
+    if (rules_.wrap) {
+      end = n_ - 1;
+      const std::int64_t most = ways_.work(0, n_) / ipus;
+      bool found = false;
+      ways_.for_each_ends(end, std::max(most, ways_.work(0, 1) + ways_.work(end, n_)),
+                          [&](const PipelineStages::Ends& ends) {
+                            if (found && ends.begin == begin) return;  // of another mode
+                            all = join(together(ends.first, ends.last), 0, Label{}, false);
+                            begin = ends.begin;
+                            found = true;
+                          });
+      if (!found || ways_.pinned_other(stages_ - 1, end)) return;
+      all.copy = s_.copy_cycles(end);
+      first = 1;
+    }
+    const std::int64_t start = begin, stages = ipus - first;
+    for (std::int64_t k = 0; k < stages; ++k) {
+      const std::int64_t left = stages - 1 - k;
+      std::int64_t next = left == 0 ? end : begin + 1;
+      while (next < end - left && ways_.work(start, next) * stages < ways_.work(start, end) * (k + 1)) ++next;
+      if (next > end || ways_.pinned_other(first + k, begin)) return;
       std::optional<Setting::Stage> fastest;
-      ways_.for_each({begin, end}, left, [&](const Setting::Stage& x, Recompute) {
+      ways_.for_each({begin, next}, stages_ - 1 - first - k, [&](const Setting::Stage& x, Recompute) {
         if (!fastest) fastest = x;
       });
-      if (!fastest || ways_.pinned_other(stage, begin)) return;
+      if (!fastest) return;
       all = join(*fastest, begin, all, begin > 0);
-      begin = end;
+      begin = next;
     }
     best_ = std::min(best_, objective(all) + 1);
   }
@@ -110,8 +132,10 @@ class PipelineCut {
     Table labels(static_cast<std::size_t>(count), std::vector<std::vector<Label>>(static_cast<std::size_t>(n_) + 1));
     for (std::int64_t k = 0; k < count; ++k) {
       const std::int64_t from_end = k + last;
+      const std::int64_t in_front = stages_ - 1 - from_end;
       for (std::int64_t u = end - 1; u >= begin; --u) {
-        if (ways_.pinned_other(stages_ - 1 - from_end, u)) continue;
+        if (ways_.work(u, end) > (k + 1) * most_work()) break;
+        if (ways_.work(0, u) > in_front * most_work() || ways_.pinned_other(in_front, u)) continue;
         auto& here = labels[static_cast<std::size_t>(k)][static_cast<std::size_t>(u)];
         extend(labels, here, k, u, end, from_end);
       }
@@ -122,9 +146,8 @@ class PipelineCut {
   void extend(const Table& labels, std::vector<Label>& here, std::int64_t k, std::int64_t u, std::int64_t end,
               std::int64_t from_end) {
     const bool copies = u > 0 && stages_ > 1;
-    const std::int64_t beside = ways_.beside(0, 0, 0);
     for (std::int64_t v = k == 0 ? end : u + 1; v <= end - k; ++v) {
-      if (ways_.cycles() * ways_.work(u, v) + beside >= best_) return;  // longer stages do no less work
+      if (ways_.work(u, v) > most_work()) return;  // longer stages do no less
       const bool may_go_on = ways_.for_each({u, v}, from_end, [&](const Setting::Stage& x, Recompute mode) {
         offer_all(labels, here, x, mode, {k, u, v}, copies);
       });
@@ -166,10 +189,10 @@ class PipelineCut {
 
   // Tries every first stage [0, v) beside the last one [w, n). False when the last stage alone takes too long.
   bool wrapped(std::int64_t w, std::optional<Cuts>& best) {
-    if (ways_.cycles() * ways_.work(w, n_) + ways_.beside(0, 0, 0) >= best_) return false;
+    if (ways_.work(w, n_) > most_work()) return false;
     if (!ways_.may_return(w)) return true;  // a longer one may still fit: boundaries inside a layer are wider
     const Table middle = fill(w, stages_ - 2, 1, 1);
-    ways_.for_each_ends(w, [&](const PipelineStages::Ends& ends) {
+    ways_.for_each_ends(w, most_work(), [&](const PipelineStages::Ends& ends) {
       Label base;
       base.copy = s_.copy_cycles(w);
       consider(middle, w, ends, join(together(ends.first, ends.last), 0, base, false), best);

@@ -45,9 +45,9 @@ class PipelineStages {
   };
   // Whether units [w, end of the model) fit on an IPU at all.
   bool may_return(std::int64_t w) const;
-  // Calls f(ends) for all pairs that fit where the last stage begins with unit w.
+  // Calls f(ends) for all pairs that fit where the last stage begins with unit w, of no more than so much work.
   template <class F>
-  void for_each_ends(std::int64_t w, F f) const;
+  void for_each_ends(std::int64_t w, std::int64_t most_work, F f) const;
 
   // What follows from the stages' first units.
   void finish(Cuts& cuts) const;
@@ -103,21 +103,21 @@ bool PipelineStages::for_each(Range units, std::int64_t from_end, F f) {
 }
 
 template <class F>
-void PipelineStages::for_each_ends(std::int64_t w, F f) const {
-  std::vector<Setting::Stage> lean;
+void PipelineStages::for_each_ends(std::int64_t w, std::int64_t most_work, F f) const {
+  std::vector<Setting::Stage> lean, last;
   for (const Recompute mode : rules_.modes) lean.push_back(leanest(w, mode));
-  for (std::int64_t v = 1; v < w; ++v) {
+  for (std::int64_t v = 1; v < w && work(0, v) + work(w, s_.units()) <= most_work; ++v) {
     if (pinned_other(1, v)) continue;
+    last.clear();
+    for (const Recompute mode : rules_.modes) last.push_back(s_.stage(w, s_.units(), 0, mode, true, Range{0, v}));
     bool longer_may_fit = false;
-    for (const Recompute a : rules_.modes) {
-      if (other_mode(0, a)) continue;
-      const Setting::Stage first = s_.stage(0, v, count_ - 1, a, true, Range{w, s_.units()});
-      for (std::size_t i = 0; i < lean.size(); ++i) {
-        const Recompute b = rules_.modes[i];
-        if (other_mode(count_ - 1, b)) continue;
+    for (const Recompute mode : rules_.modes) {
+      if (other_mode(0, mode)) continue;
+      const Setting::Stage first = s_.stage(0, v, count_ - 1, mode, true, Range{w, s_.units()});
+      for (std::size_t i = 0; i < last.size(); ++i) {
+        if (other_mode(count_ - 1, rules_.modes[i])) continue;
         longer_may_fit = longer_may_fit || fits(together(first, lean[i]));
-        const Setting::Stage last = s_.stage(w, s_.units(), 0, b, true, Range{0, v});
-        if (fits(together(first, last))) f(Ends{v, first, last, a, b});
+        if (fits(together(first, last[i]))) f(Ends{v, first, last[i], mode, rules_.modes[i]});
       }
     }
     if (!longer_may_fit) return;

@@ -291,7 +291,8 @@ class UnevenCut {
       Ends ends;
     };
     std::vector<Pair> pairs;
-    ways_.for_each_ends(w, [&](const PipelineStages::Ends& e) {
+    const std::int64_t most_work = (least_ - ways_.beside(0, 0, 0)) / s_.plan().gradient_accumulation;
+    ways_.for_each_ends(w, most_work, [&](const PipelineStages::Ends& e) {
       const Setting::Stage both = together(e.first, e.last);
       const Ends ends{{e.first.forward, e.first.backward},
                       {e.last.forward, e.last.backward},
