@@ -22,7 +22,7 @@ constexpr int kKeptCells = 64;
 
 // Branches and cells that are worked on side by side, against the best plans of before. As many for any number of
 // threads: what comes of them is then the same too.
-constexpr std::size_t kRound = 16, kCellRound = 16;
+constexpr std::size_t kRound = 16, kCellRound = 16, kOpenRound = 8;
 
 }  // namespace
 
@@ -36,6 +36,13 @@ struct BestFirst::Open {
   friend bool operator<(const Open& a, const Open& b) {
     return a.bound != b.bound ? a.bound < b.bound : a.order > b.order;
   }
+};
+
+// Spaces of a cell that become branches.
+struct BestFirst::Opening {
+  std::size_t of = 0;  // cell, of those opened side by side
+  std::vector<SettingSpace> caps;
+  Branches branches;
 };
 
 // The highest bounds first.
@@ -191,7 +198,7 @@ void BestFirst::sweep(const Sweep& how) {
     if (branch && (!cell || open.branches.top().bound >= share * open.cells.top().bound))
       work_on_top(open);
     else if (open.cells.top().sure)
-      open_cell(open);
+      open_cells(open);
     else
       tabulate_cells(open);
   }
@@ -247,26 +254,53 @@ void BestFirst::tabulate_cells(Frontier& open) {
   for (Open& o : round) open.cells.push(std::move(o));
 }
 
-void BestFirst::open_cell(Frontier& open) {
-  const Open top = open.cells.top();
-  BoundedCell& cell = cells_[top.cell];
-  std::vector<Branch> made;
-  if (cell.roots.empty()) {
-    const std::vector<SettingSpace> spaces = setting_spaces(job_, cell.cell, options_.defaults);
-    if (!how_.front) report(cells_done(open), "searching " + label(spaces.empty() ? Plan{} : spaces[0].common));
-    tabulate(tables_of(spaces));
-    if (time_is_up()) return;
-    Branches branches = branches_of(tables_, cuts_, spaces, options_.threads);
-    if (!how_.front) stats_.pruned += branches.left_out;
-    made = std::move(branches.list);
-    cell.opened = true;
+// Cells on top become branches, several side by side: each is little work, and few of them turn out not to be needed.
+void BestFirst::open_cells(Frontier& open) {
+  std::vector<Open> round;
+  std::vector<Opening> made;
+  while (round.size() < kOpenRound && !open.cells.empty() && open.cells.top().sure &&
+         open.cells.top().bound > floor()) {
+    round.push_back(open.cells.top());
+    open.cells.pop();
+    const BoundedCell& cell = cells_[round.back().cell];
+    if (!cell.roots.empty()) continue;
+    for (std::vector<SettingSpace>& caps : by_caps(setting_spaces(job_, cell.cell, options_.defaults)))
+      made.push_back({round.size() - 1, std::move(caps), {}});
   }
-  open.cells.pop();
-  const std::vector<Branch>& branches = cell.roots.empty() ? made : cell.roots;
-  std::vector<Open> roots(branches.size());
-  parallel_for(roots.size(), options_.threads, [&](std::size_t i) { roots[i] = branch(top, branches[i]); });
-  if (!made.empty() && kept_cells_ < kKeptCells) cell.roots = std::move(made), ++kept_cells_;
-  push(roots, open);
+  make_branches(open, made);
+  if (time_is_up()) {
+    for (const Open& o : round) open.cells.push(o);
+    return;
+  }
+  for (std::size_t i = 0; i < round.size(); ++i) {
+    BoundedCell& cell = cells_[round[i].cell];
+    std::vector<Branch> roots = cell.roots;
+    for (Opening& o : made) {
+      if (o.of == i) std::ranges::move(o.branches.list, std::back_inserter(roots));
+    }
+    std::vector<Open> branches(roots.size());
+    parallel_for(roots.size(), options_.threads, [&](std::size_t k) { branches[k] = branch(round[i], roots[k]); });
+    if (cell.roots.empty()) {
+      cell.opened = true;
+      if (!roots.empty() && kept_cells_ < kKeptCells) cell.roots = std::move(roots), ++kept_cells_;
+    }
+    push(branches, open);
+  }
+}
+
+void BestFirst::make_branches(const Frontier& open, std::vector<Opening>& made) {
+  if (made.empty()) return;
+  if (!how_.front) report(cells_done(open), "searching " + label(made[0].caps[0].common));
+  std::vector<TableKey> keys;
+  for (const Opening& o : made) std::ranges::copy(tables_of(o.caps), std::back_inserter(keys));
+  tabulate(keys);
+  if (time_is_up()) return;
+  for (const Opening& o : made) prepare_cuts(tables_, cuts_, o.caps);
+  parallel_for(made.size(), options_.threads,
+               [&](std::size_t i) { made[i].branches = branches_of(tables_, made[i].caps); });
+  for (const Opening& o : made) {
+    if (!how_.front) stats_.pruned += o.branches.left_out;
+  }
 }
 
 // A branch of `from`, bounded by little work.

@@ -58,6 +58,7 @@ class BestFirst {
     std::vector<Branch> roots;  // kept for the sweeps that follow; empty: not opened, or not kept
   };
   struct Open;
+  struct Opening;
   struct Frontier;
   struct Visit;
 
@@ -96,7 +97,8 @@ class BestFirst {
   void leave(const Open& o);
   void tabulate(const std::vector<TableKey>& wanted);
   void tabulate_cells(Frontier& open);
-  void open_cell(Frontier& open);
+  void open_cells(Frontier& open);
+  void make_branches(const Frontier& open, std::vector<Opening>& made);
   Open branch(const Open& from, const Branch& b) const;
   void push(std::vector<Open>& branches, Frontier& open);
   void work_on_top(Frontier& open);

@@ -43,16 +43,6 @@ bool same_but_for_cap(const SettingSpace& a, const SettingSpace& b) {
   return a.phased == b.phased && plan == b.common;
 }
 
-// Runs of spaces that differ in their bound on temporary memory alone.
-std::vector<std::vector<SettingSpace>> by_caps(const std::vector<SettingSpace>& spaces) {
-  std::vector<std::vector<SettingSpace>> out;
-  for (const SettingSpace& space : spaces) {
-    if (out.empty() || !same_but_for_cap(out.back().front(), space)) out.emplace_back();
-    out.back().push_back(space);
-  }
-  return out;
-}
-
 // One or two are no more tables than their bound takes.
 bool taken_together(const std::vector<SettingSpace>& caps) { return caps.size() > 2; }
 
@@ -104,6 +94,15 @@ Branches together(Tables& tables, const std::vector<SettingSpace>& caps) {
 
 }  // namespace
 
+std::vector<std::vector<SettingSpace>> by_caps(const std::vector<SettingSpace>& spaces) {
+  std::vector<std::vector<SettingSpace>> out;
+  for (const SettingSpace& space : spaces) {
+    if (out.empty() || !same_but_for_cap(out.back().front(), space)) out.emplace_back();
+    out.back().push_back(space);
+  }
+  return out;
+}
+
 const Branches& Caps::open(Tables& tables) const {
   std::call_once(made_, [&] { branches_ = one_by_one(tables, spaces_); });
   return branches_;
@@ -120,20 +119,12 @@ std::vector<TableKey> tables_of(const std::vector<SettingSpace>& spaces) {
   return keys;
 }
 
-Branches branches_of(Tables& tables, PinnedCuts& cuts, const std::vector<SettingSpace>& spaces, int threads) {
-  const std::vector<std::vector<SettingSpace>> groups = by_caps(spaces);
-  for (const std::vector<SettingSpace>& caps : groups)
-    cuts.prepare(caps[0], tables.table(table_key(ends(caps).loosest.common)));
-  std::vector<Branches> made(groups.size());
-  parallel_for(groups.size(), threads, [&](std::size_t i) {
-    made[i] = taken_together(groups[i]) ? together(tables, groups[i]) : one_by_one(tables, groups[i]);
-  });
-  Branches out;
-  for (Branches& some : made) {
-    std::ranges::move(some.list, std::back_inserter(out.list));
-    out.left_out += some.left_out;
-  }
-  return out;
+Branches branches_of(Tables& tables, const std::vector<SettingSpace>& caps) {
+  return taken_together(caps) ? together(tables, caps) : one_by_one(tables, caps);
+}
+
+void prepare_cuts(Tables& tables, PinnedCuts& cuts, const std::vector<SettingSpace>& caps) {
+  cuts.prepare(caps[0], tables.table(table_key(ends(caps).loosest.common)));
 }
 
 // Divided by the first place of memory that differs, then by the other values one after the other.

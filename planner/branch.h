@@ -48,8 +48,12 @@ class Caps {
   mutable Branches branches_;
 };
 
-// All settings of a cell. Where there are many bounds on temporary memory, they are taken together.
-Branches branches_of(Tables& tables, PinnedCuts& cuts, const std::vector<SettingSpace>& spaces, int threads);
+// Runs of a cell's spaces that differ in their bound on temporary memory alone.
+std::vector<std::vector<SettingSpace>> by_caps(const std::vector<SettingSpace>& spaces);
+// All settings of such a run. Where there are many bounds, they are taken together.
+Branches branches_of(Tables& tables, const std::vector<SettingSpace>& caps);
+// Ahead of that, for all of them: not to be done side by side.
+void prepare_cuts(Tables& tables, PinnedCuts& cuts, const std::vector<SettingSpace>& caps);
 // The tables that takes.
 std::vector<TableKey> tables_of(const std::vector<SettingSpace>& spaces);
 
