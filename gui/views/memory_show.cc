@@ -9,7 +9,7 @@
 
 #include "gui/models/streaming_memory.h"
 #include "gui/views/memory.h"
-#include "gui/views/summary.h"
+#include "gui/views/summary_numbers.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/legend.h"
 #include "gui/widgets/liveness_chart.h"
