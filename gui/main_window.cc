@@ -78,6 +78,8 @@ MainWindow::MainWindow(Session& session, const Preferences& preferences, const Q
     setMessage(message);
   });
   session_.setUnits(preferences_.units());
+  if (!preferences_.colorMap().isEmpty()) session_.setColorMap(preferences_.colorMap());
+  connect(&session_, &Session::colorMapChanged, this, [this] { preferences_.setColorMap(session_.colorMap()); });
   showRecent();
   showReport();
   viewList_->setFocus();
@@ -265,12 +267,18 @@ void MainWindow::reopenSession() {
 
 void MainWindow::showRecent() {
   const QStringList paths = preferences_.recent();
-  startPage_->setRecent(paths);
+  constexpr qsizetype kAtOnce = 8;  // the others one menu deeper
+  startPage_->setRecent(paths.mid(0, kAtOnce));
   recentMenu_->clear();
   recentMenu_->setEnabled(!paths.isEmpty());
-  for (const QString& path : paths) {
-    QAction* action = recentMenu_->addAction(QString(path).replace('&', "&&"));
-    connect(action, &QAction::triggered, this, [this, path] { openFiles({path}); });
+  QMenu* menu = recentMenu_;
+  for (qsizetype i = 0; i < paths.size(); ++i) {
+    if (i == kAtOnce) {
+      menu = recentMenu_->addMenu(tr("&More…"));
+      menu->setObjectName("moreRecentMenu");
+    }
+    QAction* action = menu->addAction(QString(paths[i]).replace('&', "&&"));
+    connect(action, &QAction::triggered, this, [this, path = paths[i]] { openFiles({path}); });
   }
   recentMenu_->addSeparator();
   connect(recentMenu_->addAction(tr("&Clear the list")), &QAction::triggered, this, [this] {

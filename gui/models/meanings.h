@@ -175,6 +175,15 @@ inline constexpr Meaning kActiveTiles{"Tiles that compute at all while the phase
                                       "Tiles of its runs that have compute cycles.", where::kViewer};
 inline constexpr Meaning kFirstTile{"The first of a run of tiles that are alike.", "tile",
                                     "Tiles are alike in a phase when the same supersteps use them.", where::kViewer};
+inline constexpr Meaning kTileIdle{"Cycles of the phase in which each of the tiles does not compute.", "cycles",
+                                   "Cycles of the phase, less the tile's compute cycles: exchange, sync, and waiting "
+                                   "for the slowest tile.",
+                                   where::kViewer};
+inline constexpr Meaning kListedTile{
+    "Bytes on the tile, at the step of the cursor or, without one, at the tile's own peak.", "bytes",
+    "What stands there while the phase runs, and what supersteps that use the tile "
+    "have live.",
+    where::kMemory};
 inline constexpr Meaning kFillFrom{"More than this is live on each of the tiles at its own peak.", "bytes",
                                    "Steps of one size, down from the limit of a tile.", where::kViewer};
 inline constexpr Meaning kFillTo{"At most this is live on each of the tiles at its own peak.", "bytes",

@@ -324,6 +324,7 @@ TableContents tiles_table(const ReportPointer& report, std::shared_ptr<const Hea
       count_column({"Live bytes", means::kTileLive}, [=](int row) { return run(row).memory_bytes; }),
       count_column({"Compute cycles", means::kTileCompute}, [=](int row) { return run(row).compute_cycles; }),
       count_column({"Exchange bytes", means::kTileExchange}, [=](int row) { return run(row).exchange_bytes; }),
+      count_column({"Idle cycles", means::kTileIdle}, [=](int row) { return run(row).idle_cycles; }),
       count_column({"Active tiles", means::kActiveTiles},
                    [=](int row) { return active_tiles(*heat, rows->phases[rows->place(row)]); }),
   };

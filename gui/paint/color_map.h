@@ -15,7 +15,7 @@ struct ColorMap {
   QColor at(double share) const;  // 0 to 1
 };
 
-std::span<const ColorMap> color_maps();            // the usual one first
-const ColorMap& color_map(const QString& name);    // the usual one for a name that is not known
+std::span<const ColorMap> color_maps();          // the usual one first
+const ColorMap& color_map(const QString& name);  // the usual one for a name that is not known
 
 }  // namespace superstep::gui

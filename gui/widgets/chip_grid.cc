@@ -6,8 +6,11 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
+#include <algorithm>
+#include <cmath>
 
 #include "gui/format.h"
+#include "gui/paint/color_map.h"
 #include "gui/paint/draw.h"
 
 namespace superstep::gui {
@@ -47,7 +50,7 @@ void ChipGrid::paintEvent(QPaintEvent*) {
   const ColorMap& colors = color_map(session_.colorMap());
   const double gap = layout.cell_size >= 5 ? 1 : 0;
   const HeatPhase& phase = heat->phases[static_cast<std::size_t>(phase_)];
-  draw_fill(painter, layout.grid.adjusted(0, 0, -gap, -gap), {theme.track, Hatch::rising, theme.faint, {}});
+  draw_fill(painter, layout.grid.adjusted(1, 1, -gap - 1, -gap - 1), {theme.track, Hatch::rising, theme.faint, {}});
   for (std::size_t r = phase.first_run; r < phase.first_run + phase.runs; ++r) {
     const TileRun& run = heat->runs[r];
     const auto value = static_cast<double>(value_of(run, session_.heatState().quantity));

@@ -122,17 +122,24 @@ Titles heat_tiles(const Asked& a) {
   std::map<std::pair<std::string, std::string>, std::int64_t> active;
   const auto phase = [&](int r) { return std::pair(a.t.text(r, "IPU"), a.t.text(r, "Phase")); };
   std::map<std::pair<std::string, std::string>, std::int64_t> said;
+  std::map<std::pair<std::string, std::string>, std::set<std::int64_t>> cycles;  // phases of one name may differ
+  const TextColumn names = a.report.column_texts("heat.phase");
+  const auto ipus = a.report.column_integers("heat.phase_ipu_class");
+  const auto takes = a.report.column_integers("heat.phase_cycles");
+  for (std::size_t i = 0; i < names.size(); ++i)
+    cycles[{a.index.ipu_classes(static_cast<int>(ipus[i])).name(), names[i]}].insert(takes[i]);
   bool unique = true;  // phases of one name follow each other
   for (int r = 0; r < a.t.rows(); ++r) {
     if (a.t.whole(r, "Compute cycles") > 0) active[phase(r)] += a.t.whole(r, "Tiles");
     unique = unique && (!said.contains(phase(r)) || said[phase(r)] == a.t.whole(r, "Active tiles"));
     said[phase(r)] = a.t.whole(r, "Active tiles");
     EXPECT_LE(a.t.whole(r, "Active tiles"), a.index.tiles_per_ipu());
+    EXPECT_TRUE(cycles[phase(r)].contains(a.t.whole(r, "Idle cycles") + a.t.whole(r, "Compute cycles"))) << "row " << r;
   }
   if (unique) {
     for (const auto& [name, tiles] : active) EXPECT_EQ(tiles % said[name], 0) << name.second;
   }
-  return {"Active tiles"};
+  return {"Active tiles", "Idle cycles"};
 }
 
 Titles compared_memory(const Asked& a) {
