@@ -137,7 +137,10 @@ void PipelineChart::paintHeads(Frame& f) {
       QString text =
           s.name + ", " + time_text(*timeline_, s.to - s.from, in_cycles, s.to - s.from) + ' ' + time_unit(in_cycles);
       if (text_width(f.painter.font(), text) > right - left - 4) text = s.name;
-      if (text_width(f.painter.font(), text) > right - left - 4) text = s.name.section(' ', 1, 1);
+      if (text_width(f.painter.font(), text) > right - left - 4) {
+        // A phase is known by its number, other parts by their first word.
+        text = s.name.section(' ', s.name.startsWith("phase ") ? 1 : 0, s.name.startsWith("phase ") ? 1 : 0);
+      }
       const double need = text_width(f.painter.font(), text);
       const double x = (left + right - need) / 2;
       if (need > right - left - 3 || x < free_from) continue;
