@@ -55,7 +55,7 @@ struct CompareState {
   bool hide_equal = false;   // rows without a difference
   friend bool operator==(const CompareState&, const CompareState&) = default;
 };
-inline constexpr std::size_t kMostCompared = 4;
+inline constexpr std::size_t kMostCompared = 8;
 
 // Which part of the step is seen, and how times are written: shared by pipeline, trace and the export.
 struct TimeState {
