@@ -70,6 +70,7 @@ MainWindow::MainWindow(Session& session, const Preferences& preferences, const Q
   statusBar()->addPermanentWidget(statusRight_);
   connect(&session_, &Session::reportChanged, this, &MainWindow::showReport);
   connect(&session_, &Session::reportChanged, this, &MainWindow::loadMarks);
+  connect(&session_, &Session::reportChanged, this, [this] { found_.clear(); });
   connect(&session_, &Session::failed, this, &MainWindow::setMessage);
   connect(&session_, &Session::selectionChanged, this, &MainWindow::showStatus);
   connect(&demos_, &DemoMaker::made, this, &MainWindow::openDemo);

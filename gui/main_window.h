@@ -9,6 +9,7 @@
 
 #include "gui/demo.h"
 #include "gui/explain.h"
+#include "gui/find.h"
 #include "gui/marks.h"
 #include "gui/preferences.h"
 #include "gui/session.h"
@@ -51,6 +52,7 @@ class MainWindow : public QMainWindow {
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
 
  private:
@@ -76,7 +78,11 @@ class MainWindow : public QMainWindow {
   void showKeys();
   void setTheme(const QString& name);
   void showOpenReports();
+  void makeFind(QMenu* menu);
   void showPalette();
+  void showFind();
+  void goToFound(std::size_t place);
+  void findNext(int step);
   void makeMarks(QMenu* menu);
   void loadMarks();
   void saveMarks();
@@ -109,7 +115,9 @@ class MainWindow : public QMainWindow {
   QMenu* recentMenu_ = nullptr;
   QMenu* reportsMenu_ = nullptr;
   QMenu* layoutsMenu_ = nullptr;
-  QByteArray firstLayout_;   // of docks, before any was moved
+  QByteArray firstLayout_;    // of docks, before any was moved
+  std::vector<Found> found_;  // by the last search
+  std::size_t foundAt_ = 0;
   std::vector<Mark> marks_;  // of the current report
   TableModel marksTable_;
   MarksPanel* marksPanel_ = nullptr;

@@ -155,6 +155,7 @@ void MainWindow::makeToolBar() {
     connect(b, &QToolButton::clicked, findChild<QAction*>(action_name), &QAction::trigger);
     bar->addWidget(b);
   };
+  button(tr("Find…"), "find");
   button(tr("Open…"), "open");
   button(tr("What-if"), "showWhatIf");
   button(tr("Export…"), "exportPNG");
@@ -189,7 +190,7 @@ void MainWindow::showKeys() {
   add(tr("[ ]"), tr("Graph by phase: previous, next phase"));
   add(tr("Space"), tr("Graph by phase: play, pause"));
   add(tr("O"), tr("Graph by phase: ops inside the call, calls"));
-  add(tr("/"), tr("Search or filter the table"));
+  add(tr("/"), tr("Search or filter the table; find in all views"));
   add(tr("Enter, Shift+Enter"), tr("Search: next, previous"));
   add(tr("← →, Home, End"), tr("Liveness: move the cursor; landscape: next plan"));
   add(tr("↑ ↓"), tr("Compare: select a term"));
