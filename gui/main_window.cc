@@ -20,6 +20,7 @@
 #include "gui/batch/files.h"
 #include "gui/batch/queue.h"
 #include "gui/export.h"
+#include "gui/share.h"
 #include "gui/theme.h"
 #include "gui/view.h"
 #include "gui/widgets/chips.h"
@@ -226,7 +227,7 @@ void MainWindow::setMessage(const QString& text) {
 void MainWindow::chooseReport() {
   openFiles(QFileDialog::getOpenFileNames(
       this, tr("Open reports, queue jobs"), {},
-      tr("Superstep reports, jobs and sweeps (*.ssr *.json);;Reports (*.ssr);;All files (*)")));
+      tr("Superstep reports, jobs and sweeps (*.ssr *.superstep *.json);;Reports (*.ssr);;All files (*)")));
 }
 
 void MainWindow::openFiles(const QStringList& paths) {
@@ -235,6 +236,9 @@ void MainWindow::openFiles(const QStringList& paths) {
   for (const QString& path : paths) {
     if (can_be_queued(path)) {
       queued << path;
+    } else if (is_share(path)) {
+      const QString message = openShared(path);
+      if (!message.isEmpty()) messages << message;
     } else {
       session_.open(path);
     }

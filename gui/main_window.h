@@ -47,6 +47,7 @@ class MainWindow : public QMainWindow {
   void explainAt(const QPoint& at);
   // Writes the current view; a failure is shown as message() and gives false.
   bool exportTo(const QString& path);
+  bool shareTo(const QString& path);  // the current report with its marks, the view and the layouts; as exportTo()
 
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
@@ -90,6 +91,8 @@ class MainWindow : public QMainWindow {
   void addMark(const QString& note);
   void goToMark(int mark);
   void exportMarks();
+  void makeShare(QMenu* menu);
+  QString openShared(const QString& path);  // why it could not be; empty: it is open, or failed() said why
   void makeWhatIf(QMenu* menu);
   void placeWhatIf(bool docked);
   View* viewOf(int row);                          // made when first wanted
