@@ -161,6 +161,8 @@ QWidget* SummaryView::makePlans() {
   changesTable_->setWideColumn(1, 186);
   changesTable_->setEmptyText(tr("No plan that differs in one field is faster."));
   changes->setContent(changesTable_);
+  changesTable_->setToolTip(tr("Enter or a double click tries the change in the what-if"));
+  connect(changesTable_, &QAbstractItemView::activated, this, &SummaryView::tryChange);
   auto* notes = new Panel(tr("Search and notes"));
   notes_ = text_label("notes");
   notes->setScrollingContent(notes_);
@@ -172,6 +174,15 @@ QWidget* SummaryView::makePlans() {
   layout->addWidget(changes, 4);
   layout->addWidget(notes, 4);
   return page;
+}
+
+void SummaryView::tryChange(const QModelIndex& row) {
+  const report::Index& index = session_.report()->index();
+  const int change = row.row();
+  if (change < 0 || change >= index.helpful_changes_size()) return;
+  const std::string plan = changed_plan(index.plan(), index.helpful_changes(change));
+  if (!plan.empty()) session_.setTrial(plan);
+  emit viewWanted("whatif");
 }
 
 void SummaryView::rebuild() {

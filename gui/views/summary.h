@@ -39,6 +39,7 @@ class SummaryView : public View {
   QWidget* makePlans();
   void showFill();
   void selectBin(int bin);
+  void tryChange(const QModelIndex& row);
 
   Session& session_;
   TableModel keyNumbers_, waterfall_, fit_, fillTable_, fullest_, plans_, changes_;

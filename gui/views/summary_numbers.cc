@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/views/summary_numbers.h"
 
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QObject>
 #include <algorithm>
 #include <cmath>
@@ -108,6 +110,16 @@ std::vector<LegendEntry> kinds_of(const report::Index& index) {
     out.push_back({fill_of_kind(term.kind()), QString::fromStdString(term.kind())});
   }
   return out;
+}
+
+std::string changed_plan(const report::PlanSummary& plan, const report::PlanChange& change) {
+  QJsonObject fields = QJsonDocument::fromJson(QByteArray::fromStdString(plan.plan_json())).object();
+  const QString field = QString::fromStdString(change.field()), to = QString::fromStdString(change.to());
+  if (!fields.contains(field)) return {};
+  bool is_number = false;
+  const double number = to.toDouble(&is_number);
+  fields[field] = is_number ? QJsonValue(number) : QJsonValue(to);
+  return QJsonDocument(fields).toJson(QJsonDocument::Compact).toStdString();
 }
 
 QString notes_text(const report::Index& index) {

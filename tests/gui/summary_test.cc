@@ -8,6 +8,7 @@
 #include "gui/models/key_numbers.h"
 #include "gui/view.h"
 #include "gui/views/summary_numbers.h"
+#include "gui/widgets/data_table.h"
 #include "gui/widgets/fill_histogram.h"
 #include "gui/widgets/verdict_banner.h"
 #include "gui/widgets/waterfall_chart.h"
@@ -104,6 +105,29 @@ TEST(SummaryNumbers, WithoutWorldsThereIsNone) {
   report::Index index = with_worlds();
   index.mutable_plan()->clear_step_time_in_worlds_s();
   for (const KeyNumber& number : key_numbers(index, Units::kib)) EXPECT_FALSE(number.band);
+}
+
+TEST(SummaryNumbers, AChangeIsMadeInThePlan) {
+  report::PlanSummary plan;
+  plan.set_plan_json(R"({"micro_batch":2,"recompute":"layer"})");
+  report::PlanChange change;
+  change.set_field("micro_batch"), change.set_from("2"), change.set_to("3");
+  EXPECT_EQ(changed_plan(plan, change), R"({"micro_batch":3,"recompute":"layer"})");
+  change.set_field("recompute"), change.set_to("none");
+  EXPECT_EQ(changed_plan(plan, change), R"({"micro_batch":2,"recompute":"none"})");
+  change.set_field("sharding of optimizer_state");
+  EXPECT_EQ(changed_plan(plan, change), "") << "no field of a plan";
+}
+
+TEST_F(Summary, EnterOnAChangeTriesIt) {
+  open(Example::tight);
+  QSignalSpy wanted(view_.get(), &View::viewWanted);
+  for (auto* table : view_->findChildren<DataTable*>()) {
+    if (table->model()->headerData(1, Qt::Horizontal).toString() == "Change")
+      emit table->activated(table->model()->index(0, 1));
+  }
+  ASSERT_EQ(wanted.size(), 1);
+  EXPECT_EQ(wanted[0][0].toString(), "whatif");
 }
 
 }  // namespace
