@@ -3,6 +3,7 @@
 
 #include <QRegularExpression>
 #include <QSet>
+#include <algorithm>
 
 #include "gui/format.h"
 #include "gui/models/search_pattern.h"
@@ -30,6 +31,7 @@ class Search {
     found_.push_back({"tile", QString("tile %1").arg(grouped(tile)), "heatmap", selection});
   }
   void layers() {
+    of_kind_ = 0;
     for (const GraphUnit& unit : session_.graph()->units) {
       Selection selection = session_.selection();
       selection.ipu_class = unit.ipu_class, selection.op = text_of(unit.name);
@@ -37,6 +39,7 @@ class Search {
     }
   }
   void phases() {
+    of_kind_ = 0;
     const auto heat = session_.heat();
     for (std::size_t i = 0; i < heat->phases.size() && !full(); ++i) {
       Selection selection = session_.selection();
@@ -46,6 +49,7 @@ class Search {
   }
   // By the part of the name that equal layers share, as the table of operations has them.
   void operations() {
+    of_kind_ = 0;
     for (const std::string& name : session_.steps()->name.texts) {
       if (full()) return;
       Selection selection = session_.selection();
@@ -54,6 +58,7 @@ class Search {
     }
   }
   void variables() {
+    of_kind_ = 0;
     const auto variables = session_.variables();
     for (std::size_t i = 0; i < variables->name.size() && !full(); ++i) {
       Selection selection = session_.selection();
@@ -64,6 +69,7 @@ class Search {
     }
   }
   void terms() {
+    of_kind_ = 0;
     for (const auto& term : session_.report()->index().waterfall()) {
       Selection selection = session_.selection();
       selection.term = text_of(term.name());
@@ -71,6 +77,7 @@ class Search {
     }
   }
   void messages() {
+    of_kind_ = 0;
     const report::Index& index = session_.report()->index();
     const auto message = [&](const std::string& words) {
       if (!words.empty()) add("message", for_viewer(words), "summary", session_.selection());
@@ -82,6 +89,7 @@ class Search {
     for (const auto& note : index.notes()) message(note);
   }
   void plans() {
+    of_kind_ = 0;
     const report::Index& index = session_.report()->index();
     const auto plan = [&](const report::PlanSummary& p) {
       add("plan", text_of(p.label()), "landscape", session_.selection());
@@ -91,13 +99,15 @@ class Search {
   }
 
  private:
-  bool full() const { return found_.size() >= most_; }
+  // Of each kind no more than a fifth, so that one does not hide the others.
+  bool full() const { return found_.size() >= most_ || of_kind_ >= std::max<std::size_t>(1, most_ / 5); }
   void add(const char* kind, const QString& name, const char* view, const Selection& selection,
            const QString& filter = {}) {
     if (full() || !pattern_.match(name).hasMatch()) return;
     const QString once = QString(kind) + ' ' + name;
     if (known_.contains(once)) return;
     known_.insert(once);
+    ++of_kind_;
     found_.push_back({kind, name, view, selection, filter});
   }
 
@@ -105,6 +115,7 @@ class Search {
   QRegularExpression pattern_;
   std::size_t most_;
   QSet<QString> known_;
+  std::size_t of_kind_ = 0;
   std::vector<Found> found_;
 };
 

@@ -156,7 +156,7 @@ void CommandPalette::addHits() {
   }
   count_->setVisible(search_ && text.size() >= 2);
   count_->setText(hits_.empty() ? tr("Nothing in the report has this.")
-                                : tr("%1 found; F3 and Shift+F3 go on from one to the next").arg(hits_.size()));
+                                : tr("%1 shown; F3 and Shift+F3 go on from one to the next").arg(hits_.size()));
 }
 
 // Closed ahead of the command, which may open a window of its own.

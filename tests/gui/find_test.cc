@@ -8,6 +8,7 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QTest>
+#include <map>
 
 #include "gui/main_window.h"
 #include "gui/view.h"
@@ -69,7 +70,13 @@ TEST_F(Find, NothingFindsNothing) {
   EXPECT_TRUE(find_everywhere(empty, "layer").empty());
 }
 
-TEST_F(Find, ThereAreNoMoreThanAskedFor) { EXPECT_EQ(find_everywhere(session_, "e", 7).size(), 7U); }
+TEST_F(Find, ThereAreNoMoreThanAskedForAndOfEveryKindSome) {
+  EXPECT_LE(find_everywhere(session_, "e", 7).size(), 7U);
+  std::map<QString, int> kinds;
+  for (const Found& found : find_everywhere(session_, "e", 50)) ++kinds[found.kind];
+  EXPECT_GE(kinds.size(), 4U);
+  for (const auto& [kind, count] : kinds) EXPECT_LE(count, 10) << kind.toStdString();
+}
 
 TEST_F(Find, APhaseOfAnotherIpuShowsThatIpu) {
   for (const Found& found : of_kind("layer", "phase")) {
