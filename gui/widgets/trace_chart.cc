@@ -59,7 +59,14 @@ double TraceChart::left() const { return session_.timeState().with_pipeline ? Pi
 
 int TraceChart::shownLane() const {
   const int lane = timeline_->lane_of(session_.selection().ipu_class);
-  return lane >= 0 ? lane : static_cast<int>(timeline_->lanes.size()) > 0 ? 0 : -1;
+  if (lane >= 0 || timeline_->empty()) return lane;
+  // The first, unless it hardly works: there is little to see of that.
+  const auto& ipus = timeline_->report->index().ipu_classes();
+  const auto busiest =
+      std::max_element(ipus.begin(), ipus.end(), [](const auto& a, const auto& b) { return a.busy_s() < b.busy_s(); });
+  const int first = timeline_->lanes[0].ipu_class;
+  if (busiest == ipus.end() || first < 0 || ipus[first].busy_s() * 2 >= busiest->busy_s()) return 0;
+  return std::max(0, timeline_->lane_of(static_cast<int>(busiest - ipus.begin())));
 }
 
 QSize TraceChart::minimumSizeHint() const {
@@ -249,7 +256,7 @@ QString TraceChart::tipText(const TraceSlice& at) const {
 }
 
 std::int64_t TraceChart::activeTiles(std::int64_t from, std::int64_t to) const {
-  constexpr int kLooks = 6;  // into steps too short to tell apart
+  constexpr int kLooks = 3;  // into steps too short to tell apart
   const Lane& lane = timeline_->lanes[static_cast<std::size_t>(shownLane())];
   if (!lane.steps || lane.steps->tiles.empty()) return 0;
   std::int64_t most = 0;

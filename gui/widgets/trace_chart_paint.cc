@@ -126,7 +126,8 @@ void TraceChart::paintRow(Frame& f, const TraceRow& row) {
   });
 }
 
-// A pixel is as high as the most tiles of the steps under it.
+// Steps that are wider than two pixels stand as they are; of shorter ones together the most of some, so that a frame
+// costs the same however many they are.
 void TraceChart::paintActive(Frame& f, const TraceRow& row) {
   const Lane& lane = timeline_->lanes[static_cast<std::size_t>(row.lane)];
   f.painter.fillRect(row.rect, f.theme.title_row);
@@ -136,13 +137,13 @@ void TraceChart::paintActive(Frame& f, const TraceRow& row) {
   if (!known) return draw_text(f.painter, row.rect, tr("the report does not say"), Qt::AlignCenter);
   const auto all = static_cast<double>(std::max<std::int64_t>(1, timeline_->report->index().tiles_per_ipu()));
   const QColor color = f.theme.dark ? QColor(0x5E, 0x7F, 0x84) : QColor(0xB7, 0xCD, 0xD0);
+  constexpr double kTogether = 2;
   const double right = row.rect.right();
   for (double x = row.rect.left(); x < right;) {
-    // A step that is wider than a pixel is drawn at once.
-    const std::int64_t from = f.axis.time_at(x), until = f.axis.time_at(x + 1);
+    const std::int64_t from = f.axis.time_at(x), until = f.axis.time_at(x + kTogether);
     const Slice at = lane.at(from, Lane::Depth::steps);
     const bool wide = at.to > until;
-    const double end = std::clamp(wide ? std::floor(f.axis.x_of(at.to)) : x + 1, x + 1, right);
+    const double end = std::min(right, wide ? std::max(x + 1, std::floor(f.axis.x_of(at.to))) : x + kTogether);
     const std::int64_t tiles = activeTiles(from, wide ? from + 1 : std::max(until, from + 1));
     const double high = static_cast<double>(tiles) / all * (row.rect.height() - 2);
     f.painter.fillRect(QRectF(x, row.rect.bottom() - high, end - x, high), color);
@@ -195,8 +196,9 @@ void TraceChart::paintStep(Frame& f, const TraceRow& row, const TraceSlice& s, c
     draw_fill(f.painter, box, plain_fill(s.slice.work));
     if (!waits(s.slice.work)) return;
     // Whom it waits for.
-    QString text = QString::fromLatin1(name_of(s.slice.work).data()) + ", " +
-                   both_texts(*timeline_, s.slice.to - s.slice.from).section("   ", 0, 0);
+    QString text = QString::fromLatin1(name_of(s.slice.work).data());
+    // For how long, where the table beside it has it: of the IPU whose steps are listed.
+    if (row.lane == shownLane()) text += ", " + both_texts(*timeline_, s.slice.to - s.slice.from).section("   ", 0, 0);
     f.painter.setFont(ui_font(10.5));
     const double need = text_width(f.painter.font(), text) + 8;
     const QRectF seen = box.intersected(QRectF(f.axis.left, 0, f.axis.right - f.axis.left, height()));
