@@ -265,6 +265,7 @@ void CompareView::rebuildSides() {
   }
   const QStringList paths = session_.paths();
   const auto& chosen = session_.compareState().reports;
+  constexpr int kInARow = 4;
   for (std::size_t side = 0; side < chosen.size(); ++side) {
     auto* label = new QLabel(side == 0 ? tr("Source") : chosen.size() == 2 ? tr("Target") : QString::number(side + 1));
     auto* combo = new ElidedCombo;
@@ -280,12 +281,13 @@ void CompareView::rebuildSides() {
     connect(
         combo, &QComboBox::activated, this, [this, side](int at) { chooseSide(static_cast<int>(side), at); },
         Qt::QueuedConnection);  // the box is replaced by what it asks for
-    constexpr int kInARow = 4;
     const int row = static_cast<int>(side) / kInARow, column = static_cast<int>(side) % kInARow * 2;
     sides_->addWidget(label, row, column);
     sides_->addWidget(combo, row, column + 1);
-    sides_->setColumnStretch(column + 1, 1);
+    sides_->setColumnStretch(column + 1, 100);
+    label->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Preferred);
   }
+  sides_->setColumnStretch(kInARow * 2, 1);  // what is left
   add_->setEnabled(chosen.size() < kMostCompared && static_cast<std::size_t>(paths.size()) > chosen.size());
   swap_->setEnabled(chosen.size() > 1);
 }

@@ -88,7 +88,7 @@ QWidget* MemoryView::makeControls() {
   tile_->setToolTip(
       tr("The number of a tile, or several as in 0-15,40: side by side at the right. Empty for the fullest"));
   tile_->setClearButtonEnabled(true);
-  tile_->setFixedWidth(94);
+  tile_->setFixedWidth(108);
   tile_->setStyleSheet("QLineEdit { min-height: 18px; }");
   connect(tile_, &QLineEdit::textChanged, this, &MemoryView::chooseTiles);
   showMax_ = new QCheckBox(tr("Show max"));
@@ -185,6 +185,7 @@ QWidget* MemoryView::makeUpper() {
   peakTables_->addWidget(new DataTable(&peak_));
   auto* listed = new DataTable(&listedTiles_);
   listed->setObjectName("listedTiles");
+  listed->setWideColumn(0, 124);
   peakTables_->addWidget(listed);
   peakPanel_->setContent(peakTables_);
   peakPanel_->setMinimumWidth(350);
