@@ -20,6 +20,7 @@
 #include "gui/batch/files.h"
 #include "gui/batch/queue.h"
 #include "gui/export.h"
+#include "gui/share.h"
 #include "gui/theme.h"
 #include "gui/view.h"
 #include "gui/widgets/chips.h"
@@ -70,6 +71,7 @@ MainWindow::MainWindow(Session& session, const Preferences& preferences, const Q
   statusBar()->addPermanentWidget(statusRight_);
   connect(&session_, &Session::reportChanged, this, &MainWindow::showReport);
   connect(&session_, &Session::reportChanged, this, &MainWindow::loadMarks);
+  connect(&session_, &Session::reportChanged, this, [this] { found_.clear(); });
   connect(&session_, &Session::failed, this, &MainWindow::setMessage);
   connect(&session_, &Session::selectionChanged, this, &MainWindow::showStatus);
   connect(&demos_, &DemoMaker::made, this, &MainWindow::openDemo);
@@ -78,6 +80,8 @@ MainWindow::MainWindow(Session& session, const Preferences& preferences, const Q
     setMessage(message);
   });
   session_.setUnits(preferences_.units());
+  if (!preferences_.colorMap().isEmpty()) session_.setColorMap(preferences_.colorMap());
+  connect(&session_, &Session::colorMapChanged, this, [this] { preferences_.setColorMap(session_.colorMap()); });
   showRecent();
   showReport();
   viewList_->setFocus();
@@ -223,7 +227,7 @@ void MainWindow::setMessage(const QString& text) {
 void MainWindow::chooseReport() {
   openFiles(QFileDialog::getOpenFileNames(
       this, tr("Open reports, queue jobs"), {},
-      tr("Superstep reports, jobs and sweeps (*.ssr *.json);;Reports (*.ssr);;All files (*)")));
+      tr("Superstep reports, jobs and sweeps (*.ssr *.superstep *.json);;Reports (*.ssr);;All files (*)")));
 }
 
 void MainWindow::openFiles(const QStringList& paths) {
@@ -232,6 +236,9 @@ void MainWindow::openFiles(const QStringList& paths) {
   for (const QString& path : paths) {
     if (can_be_queued(path)) {
       queued << path;
+    } else if (is_share(path)) {
+      const QString message = openShared(path);
+      if (!message.isEmpty()) messages << message;
     } else {
       session_.open(path);
     }
@@ -265,12 +272,18 @@ void MainWindow::reopenSession() {
 
 void MainWindow::showRecent() {
   const QStringList paths = preferences_.recent();
-  startPage_->setRecent(paths);
+  constexpr qsizetype kAtOnce = 8;  // the others one menu deeper
+  startPage_->setRecent(paths.mid(0, kAtOnce));
   recentMenu_->clear();
   recentMenu_->setEnabled(!paths.isEmpty());
-  for (const QString& path : paths) {
-    QAction* action = recentMenu_->addAction(QString(path).replace('&', "&&"));
-    connect(action, &QAction::triggered, this, [this, path] { openFiles({path}); });
+  QMenu* menu = recentMenu_;
+  for (qsizetype i = 0; i < paths.size(); ++i) {
+    if (i == kAtOnce) {
+      menu = recentMenu_->addMenu(tr("&More…"));
+      menu->setObjectName("moreRecentMenu");
+    }
+    QAction* action = menu->addAction(QString(paths[i]).replace('&', "&&"));
+    connect(action, &QAction::triggered, this, [this, path = paths[i]] { openFiles({path}); });
   }
   recentMenu_->addSeparator();
   connect(recentMenu_->addAction(tr("&Clear the list")), &QAction::triggered, this, [this] {

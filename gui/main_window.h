@@ -9,6 +9,7 @@
 
 #include "gui/demo.h"
 #include "gui/explain.h"
+#include "gui/find.h"
 #include "gui/marks.h"
 #include "gui/preferences.h"
 #include "gui/session.h"
@@ -46,11 +47,13 @@ class MainWindow : public QMainWindow {
   void explainAt(const QPoint& at);
   // Writes the current view; a failure is shown as message() and gives false.
   bool exportTo(const QString& path);
+  bool shareTo(const QString& path);  // the current report with its marks, the view and the layouts; as exportTo()
 
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
 
  private:
@@ -76,7 +79,11 @@ class MainWindow : public QMainWindow {
   void showKeys();
   void setTheme(const QString& name);
   void showOpenReports();
+  void makeFind(QMenu* menu);
   void showPalette();
+  void showFind();
+  void goToFound(std::size_t place);
+  void findNext(int step);
   void makeMarks(QMenu* menu);
   void loadMarks();
   void saveMarks();
@@ -84,6 +91,8 @@ class MainWindow : public QMainWindow {
   void addMark(const QString& note);
   void goToMark(int mark);
   void exportMarks();
+  void makeShare(QMenu* menu);
+  QString openShared(const QString& path);  // why it could not be; empty: it is open, or failed() said why
   void makeWhatIf(QMenu* menu);
   void placeWhatIf(bool docked);
   View* viewOf(int row);                          // made when first wanted
@@ -109,7 +118,9 @@ class MainWindow : public QMainWindow {
   QMenu* recentMenu_ = nullptr;
   QMenu* reportsMenu_ = nullptr;
   QMenu* layoutsMenu_ = nullptr;
-  QByteArray firstLayout_;   // of docks, before any was moved
+  QByteArray firstLayout_;    // of docks, before any was moved
+  std::vector<Found> found_;  // by the last search
+  std::size_t foundAt_ = 0;
   std::vector<Mark> marks_;  // of the current report
   TableModel marksTable_;
   MarksPanel* marksPanel_ = nullptr;

@@ -69,6 +69,7 @@ void MainWindow::makeReportMenu() {
     menu->addAction(action);
     needReport_.push_back(action);
   }
+  makeShare(menu);
   menu->addSeparator();
   QAction* quit = makeAction(tr("&Quit"), "quit", QKeySequence(Qt::CTRL | Qt::Key_Q));
   connect(quit, &QAction::triggered, this, &QWidget::close);
@@ -155,6 +156,7 @@ void MainWindow::makeToolBar() {
     connect(b, &QToolButton::clicked, findChild<QAction*>(action_name), &QAction::trigger);
     bar->addWidget(b);
   };
+  button(tr("Find…"), "find");
   button(tr("Open…"), "open");
   button(tr("What-if"), "showWhatIf");
   button(tr("Export…"), "exportPNG");
@@ -186,10 +188,11 @@ void MainWindow::showKeys() {
   row = 0, column = 2;  // those of single views beside those of the window
   add(tr("W A S D"), tr("Heat map: move"));
   add(tr("Wheel, + −"), tr("Heat map: zoom"));
+  add(tr("← → ↑ ↓"), tr("Heat map: next tile of the chip; summary: next bar of tiles"));
   add(tr("[ ]"), tr("Graph by phase: previous, next phase"));
   add(tr("Space"), tr("Graph by phase: play, pause"));
   add(tr("O"), tr("Graph by phase: ops inside the call, calls"));
-  add(tr("/"), tr("Search or filter the table"));
+  add(tr("/"), tr("Search or filter the table; find in all views"));
   add(tr("Enter, Shift+Enter"), tr("Search: next, previous"));
   add(tr("← →, Home, End"), tr("Liveness: move the cursor; landscape: next plan"));
   add(tr("↑ ↓"), tr("Compare: select a term"));

@@ -21,7 +21,6 @@
 #include "gui/view.h"
 #include "gui/views/whatif.h"
 #include "gui/widgets/chips.h"
-#include "gui/widgets/command_palette.h"
 #include "gui/widgets/explain_panel.h"
 
 namespace superstep::gui {
@@ -44,10 +43,7 @@ void MainWindow::makeToolsMenu() {
   connect(explain_, &QAction::triggered, this, &MainWindow::explainHere);
   menu->addAction(explain_);
   needReport_.push_back(explain_);
-  QAction* palette = makeAction(tr("&Commands…"), "palette", QKeySequence(Qt::CTRL | Qt::Key_K));
-  palette->setShortcuts({QKeySequence(Qt::CTRL | Qt::Key_K), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P)});
-  connect(palette, &QAction::triggered, this, &MainWindow::showPalette);
-  menu->addAction(palette);
+  makeFind(menu);
   menu->addSeparator();
   makeMarks(menu);
   makeWhatIf(menu);
@@ -93,13 +89,6 @@ View* MainWindow::viewAround(const QWidget* widget) const {
     if (auto* view = qobject_cast<View*>(const_cast<QWidget*>(widget))) return view->isVisible() ? view : nullptr;
   }
   return nullptr;
-}
-
-void MainWindow::showPalette() {
-  auto* palette = new CommandPalette(commands_of(*menuBar(), actions()), this);
-  palette->setAttribute(Qt::WA_DeleteOnClose);
-  palette->move(mapToGlobal(QPoint((width() - palette->width()) / 2, 60)));
-  palette->open();
 }
 
 void MainWindow::showOpenReports() {

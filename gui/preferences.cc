@@ -78,6 +78,8 @@ void Preferences::setLayout(const QString& name, const QByteArray& state) {
 void Preferences::removeLayout(const QString& name) {
   if (!file_.isEmpty()) QSettings(file_, QSettings::IniFormat).remove(layout_key(name));
 }
+QString Preferences::colorMap() const { return value(file_, "colorMap").toString(); }
+void Preferences::setColorMap(const QString& name) { set(file_, "colorMap", name); }
 Units Preferences::units() const { return value(file_, "bytes").toBool() ? Units::bytes : Units::kib; }
 void Preferences::setUnits(Units units) { set(file_, "bytes", units == Units::bytes); }
 

@@ -11,7 +11,7 @@ namespace superstep::gui {
 
 class Preferences {
  public:
-  static constexpr int kMostRecent = 8;
+  static constexpr int kMostRecent = 64;
 
   explicit Preferences(QString file = {}) : file_(std::move(file)) {}  // empty: nothing is kept
 
@@ -35,6 +35,8 @@ class Preferences {
   };
   LastSession lastSession() const;
   void setLastSession(const LastSession& session);
+  QString colorMap() const;  // of heat maps; empty: none was chosen
+  void setColorMap(const QString& name);
   Units units() const;
   void setUnits(Units units);
 

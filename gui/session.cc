@@ -31,7 +31,8 @@ bool Session::open(const QString& path) {
   current_ = static_cast<int>(at - reports_.begin());
   auto& compared = compareState_.reports;
   const bool stands = std::find(compared.begin(), compared.end(), current_) != compared.end();
-  if (!stands && compared.size() < kMostCompared) compared.push_back(current_);
+  constexpr std::size_t kJoinByThemselves = 4;  // more are added one by one
+  if (!stands && compared.size() < kJoinByThemselves) compared.push_back(current_);
   forget();
   emit reportChanged();
   return true;
@@ -216,6 +217,12 @@ void Session::setUnits(Units units) {
   if (units == units_) return;
   units_ = units;
   emit unitsChanged();
+}
+
+void Session::setColorMap(const QString& name) {
+  if (name == colorMap_) return;
+  colorMap_ = name;
+  emit colorMapChanged();
 }
 
 void Session::setFilter(const QString& text) {

@@ -42,8 +42,9 @@ struct Selection {
 // Which part of the heat map is seen, shared by the window and the export.
 struct HeatState {
   HeatQuantity quantity = HeatQuantity::memory;
-  int ipu_class = 0;    // -1: all
-  HeatWindow window{};  // of the phases of that class
+  int ipu_class = 0;            // -1: all
+  HeatWindow window{};          // of the phases of that class
+  bool limits_of_data = false;  // colours from the least to the most of the report, instead of fixed ones
   friend bool operator==(const HeatState&, const HeatState&) = default;
 };
 
@@ -54,7 +55,7 @@ struct CompareState {
   bool hide_equal = false;   // rows without a difference
   friend bool operator==(const CompareState&, const CompareState&) = default;
 };
-inline constexpr std::size_t kMostCompared = 4;
+inline constexpr std::size_t kMostCompared = 8;
 
 // Which part of the step is seen, and how times are written: shared by pipeline, trace and the export.
 struct TimeState {
@@ -63,6 +64,7 @@ struct TimeState {
   bool cycles = false;                  // instead of milliseconds
   int mode = 0;                         // of the trace
   bool copies = true, critical = true;  // drawn in the pipeline
+  bool with_pipeline = true;            // above the trace
   friend bool operator==(const TimeState&, const TimeState&) = default;
 };
 
@@ -116,6 +118,8 @@ class Session : public QObject {
   void setTrial(const std::string& plan_json);
   Units units() const { return units_; }
   void setUnits(Units units);
+  const QString& colorMap() const { return colorMap_; }  // of heat maps
+  void setColorMap(const QString& name);
   const QString& filter() const { return filter_; }
   void setFilter(const QString& text);
   BatchQueue& batch() { return *batch_; }  // jobs that are planned; needs no report
@@ -129,6 +133,7 @@ class Session : public QObject {
   void traceRead();
   void trialChanged();
   void unitsChanged();
+  void colorMapChanged();
   void filterChanged();
   void failed(const QString& message);
 
@@ -160,7 +165,7 @@ class Session : public QObject {
   std::uint64_t readsAside_ = std::numeric_limits<std::uint64_t>::max();
   std::string trial_;
   Units units_ = Units::kib;
-  QString filter_;
+  QString filter_, colorMap_ = "viridis";
   std::unique_ptr<BatchQueue> batch_;
 };
 

@@ -42,6 +42,12 @@ std::optional<SpeedChange> speed_change(const report::Index& target, const repor
                                               [&](double mine, double theirs) { return batches * theirs / mine - 1; })};
 }
 
+std::optional<Band> step_time_band(const report::Index& index) {
+  const auto& worlds = index.plan().step_time_in_worlds_s();
+  if (worlds.empty()) return std::nullopt;
+  return band_of({worlds.begin(), worlds.end()});
+}
+
 std::optional<Band> step_difference_band(const report::Index& target, const report::Index& source) {
   return band_over_worlds(target, source, [](double mine, double theirs) { return mine - theirs; });
 }

@@ -24,6 +24,9 @@ struct SpeedChange {
 };
 std::optional<SpeedChange> speed_change(const report::Index& target, const report::Index& source);  // none: no plan
 
+// Of the step time itself, in seconds. None: the report has no worlds.
+std::optional<Band> step_time_band(const report::Index& index);
+
 // Of the step time of the target less that of the source, in seconds. None: no common worlds.
 std::optional<Band> step_difference_band(const report::Index& target, const report::Index& source);
 

@@ -80,7 +80,12 @@ struct RunColumns {
 
 std::int64_t value_of(const TileRun& run, HeatQuantity quantity) {
   if (quantity == HeatQuantity::memory) return run.memory_bytes;
+  if (quantity == HeatQuantity::idle) return run.idle_cycles;
   return quantity == HeatQuantity::compute ? run.compute_cycles : run.exchange_bytes;
+}
+
+bool counts_cycles(HeatQuantity quantity) {
+  return quantity == HeatQuantity::compute || quantity == HeatQuantity::idle;
 }
 
 const TileRun* HeatData::run_at(int phase, std::int64_t tile) const {
@@ -154,6 +159,7 @@ HeatData load_heat(const ReportFile& report) {
     previous_phase = phase;
     ++p.runs;
     out.runs.push_back(run);
+    out.runs.back().idle_cycles = std::max<std::int64_t>(0, p.cycles - run.compute_cycles);
   }
   return out;
 }

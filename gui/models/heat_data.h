@@ -10,11 +10,13 @@
 
 namespace superstep::gui {
 
-enum class HeatQuantity { memory, compute, exchange };
+// In the order of the columns of tiles_table(). Idle: cycles of the phase in which the tile does not compute.
+enum class HeatQuantity { memory, compute, exchange, idle };
+bool counts_cycles(HeatQuantity quantity);
 
 struct TileRun {
   std::int64_t first = 0, count = 0;  // tiles
-  std::int64_t memory_bytes = 0, compute_cycles = 0, exchange_bytes = 0;
+  std::int64_t memory_bytes = 0, compute_cycles = 0, exchange_bytes = 0, idle_cycles = 0;
 };
 
 std::int64_t value_of(const TileRun& run, HeatQuantity quantity);

@@ -4,6 +4,7 @@
 #include "gui/models/meanings.h"
 #include "gui/models/plan_meanings.h"
 #include "model/quantity_text.h"
+#include "traces/compare_detail.h"
 #include "traces/verdict.h"
 
 namespace superstep::gui {
@@ -40,6 +41,24 @@ void add_plan(std::vector<Row>& rows, const report::PlanSummary& plan) {
   rows.push_back({"Rated power", plan.rated_power_w(), real(plan.rated_power_w(), 0), means::kRatedPower});
 }
 
+// Where 95 % of the worlds lie, of what follows from the step time.
+void add_bands(std::vector<Row>& rows, const report::Index& index) {
+  const std::optional<Band> step = step_time_band(index);
+  if (!step) return;
+  const auto& plan = index.plan();
+  const auto add = [&](const char* name, double low, double high, const Meaning& meaning, QString (*shown)(double)) {
+    rows.push_back({QString(name) + ", 95 % from", low, shown(low), meaning});
+    rows.push_back({QString(name) + ", 95 % to", high, shown(high), meaning});
+  };
+  const auto in_world = [&](double number, double seconds) { return number * plan.step_time_s() / seconds; };
+  const auto one_decimal = [](double value) { return fixed_decimals(value, 1); };
+  add("Throughput", in_world(plan.samples_per_second(), step->high), in_world(plan.samples_per_second(), step->low),
+      means::kThroughputBand, one_decimal);
+  add("Step time", step->low, step->high, means::kStepBand, exact_seconds);
+  add("Model FLOP utilisation", in_world(plan.flop_utilisation() * 100, step->high),
+      in_world(plan.flop_utilisation() * 100, step->low), means::kUtilisationBand, one_decimal);
+}
+
 void add_search(std::vector<Row>& rows, const report::SearchSummary& search) {
   const auto number = [&](const char* name, double value, const Meaning& meaning) {
     rows.push_back(
@@ -68,6 +87,7 @@ TableContents key_numbers_table(const ReportPointer& report) {
   const report::Index* index = &report->index();
   auto rows = std::make_shared<std::vector<Row>>();
   if (index->has_plan()) add_plan(*rows, index->plan());
+  if (index->has_plan()) add_bands(*rows, *index);
   if (index->has_search()) add_search(*rows, index->search());
   std::int64_t ddr_limit = 0;
   for (const auto& ipu : index->ipu_classes()) ddr_limit = std::max(ddr_limit, ipu.ddr_limit_bytes());

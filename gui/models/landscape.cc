@@ -237,7 +237,9 @@ TableContents landscape_table(const ReportPointer& report, std::shared_ptr<const
        false,
        [=](int row) { return QString::fromUtf8(fit_sign(at(row).fit())); },
        [=](int row) { return QString(fit_words(at(row).fit())); }},
-      {{"Plan", means::kPlan}, false, [=, keep = report](int row) { return text(plan(row).label()); }},
+      {.title = {"Plan", means::kPlan},
+       .text = [=, keep = report](int row) { return text(plan(row).label()); },
+       .both_ends = true},
       {{"Is", means::kIs},
        false,
        [=](int row) {

@@ -175,6 +175,31 @@ inline constexpr Meaning kActiveTiles{"Tiles that compute at all while the phase
                                       "Tiles of its runs that have compute cycles.", where::kViewer};
 inline constexpr Meaning kFirstTile{"The first of a run of tiles that are alike.", "tile",
                                     "Tiles are alike in a phase when the same supersteps use them.", where::kViewer};
+inline constexpr Meaning kTileIdle{"Cycles of the phase in which each of the tiles does not compute.", "cycles",
+                                   "Cycles of the phase, less the tile's compute cycles: exchange, sync, and waiting "
+                                   "for the slowest tile.",
+                                   where::kViewer};
+inline constexpr Meaning kListedTile{
+    "Bytes on the tile, at the step of the cursor or, without one, at the tile's own peak.", "bytes",
+    "What stands there while the phase runs, and what supersteps that use the tile "
+    "have live.",
+    where::kMemory};
+inline constexpr Meaning kFillFrom{"More than this is live on each of the tiles at its own peak.", "bytes",
+                                   "Steps of one size, down from the limit of a tile.", where::kViewer};
+inline constexpr Meaning kFillTo{"At most this is live on each of the tiles at its own peak.", "bytes",
+                                 "Steps of one size, down from the limit of a tile.", where::kViewer};
+inline constexpr Meaning kFillTiles{"Tiles of all IPUs whose peak lies in these bounds.", "tiles",
+                                    "Tiles of each kind of IPU, times the IPUs that are alike.", where::kViewer};
+inline constexpr Meaning kFillIpus{"The kinds of IPU that the tiles are of.", "", "In the order of the pipeline.",
+                                   where::kViewer};
+inline constexpr Meaning kFullTiles{"Neighbouring tiles with the same peak.", "", "Tiles are counted from 0.",
+                                    where::kViewer};
+inline constexpr Meaning kFullTilesPeak{"The most bytes live on each of the tiles in any phase.", "bytes",
+                                        "The largest of its phases.", where::kMemory};
+inline constexpr Meaning kFullTilesPhase{"The first phase in which the tiles are at their peak.", "",
+                                         "In program order.", where::kViewer};
+inline constexpr Meaning kFullTilesSpare{"What is to spare on each of the tiles; negative: over.", "bytes",
+                                         "Limit less the tile's peak.", where::kMemory};
 inline constexpr Meaning kTileCount{"Tiles in the run.", "tiles",
                                     "Tiles are alike in a phase when the same supersteps use them.", where::kViewer};
 inline constexpr Meaning kTileLive{"The most bytes live on each of the tiles during the phase.", "bytes",

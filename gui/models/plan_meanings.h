@@ -18,6 +18,16 @@ inline constexpr Meaning kGlobalBatch{"Samples of an optimizer step, over all re
                                       "Micro-batch x accumulation x replicas.", where::kSpace};
 inline constexpr Meaning kRatedPower{"Rated power of the machine.", "W", "As the machine file has it.",
                                      where::kMachines};
+inline constexpr Meaning kStepBand{"An end of the 95 % band of the step time.", "s",
+                                   "Between the 2.5th and 97.5th percentile over worlds that differ by what is "
+                                   "uncertain.",
+                                   where::kSure};
+inline constexpr Meaning kThroughputBand{"An end of the 95 % band of the throughput.", "samples/s",
+                                         "Throughput times step time, over an end of the step time's band.",
+                                         where::kSure};
+inline constexpr Meaning kUtilisationBand{"An end of the 95 % band of the utilisation.", "%",
+                                          "Utilisation times step time, over an end of the step time's band.",
+                                          where::kSure};
 inline constexpr Meaning kExplored{"Settings whose best cuts the search found.", "settings",
                                    "Counted by the search, with those excluded the whole space.", where::kSearch};
 inline constexpr Meaning kPruned{"Settings that the search excluded by bounds.", "settings",

@@ -214,7 +214,9 @@ TableContents plans_table(const ReportPointer& report, Units units) {
        false,
        [=](int row) { return QString::fromUtf8(fit_sign(fit_of(plan(row)))); },
        [=](int row) { return QString(fit_words(fit_of(plan(row)))); }},
-      {{"Plan", means::kPlan}, false, [=, keep = report](int row) { return text(plan(row).label()); }},
+      {.title = {"Plan", means::kPlan},
+       .text = [=, keep = report](int row) { return text(plan(row).label()); },
+       .both_ends = true},
       {{"samples/s", means::kThroughput},
        true,
        [=](int row) { return fixed_decimals(plan(row).samples_per_second(), 1); },
@@ -322,6 +324,7 @@ TableContents tiles_table(const ReportPointer& report, std::shared_ptr<const Hea
       count_column({"Live bytes", means::kTileLive}, [=](int row) { return run(row).memory_bytes; }),
       count_column({"Compute cycles", means::kTileCompute}, [=](int row) { return run(row).compute_cycles; }),
       count_column({"Exchange bytes", means::kTileExchange}, [=](int row) { return run(row).exchange_bytes; }),
+      count_column({"Idle cycles", means::kTileIdle}, [=](int row) { return run(row).idle_cycles; }),
       count_column({"Active tiles", means::kActiveTiles},
                    [=](int row) { return active_tiles(*heat, rows->phases[rows->place(row)]); }),
   };

@@ -55,6 +55,8 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
       return column.share ? column.share(row) : QVariant();
     case kSpanRole:
       return column.span ? QVariant::fromValue(column.span(row)) : QVariant();
+    case kBothEndsRole:
+      return column.both_ends;
     case kBetterRole:
       return column.better ? column.better(row) : QVariant();
     case kExplanationRole: {

@@ -33,6 +33,9 @@ inline constexpr int kExplanationRole = Qt::UserRole + 8;
 // QString, of headerData(): the title with the unit of the exact values, for CSV and copied rows.
 inline constexpr int kExactTitleRole = Qt::UserRole + 9;
 
+// bool: a text that is too long loses its middle, as that of plans, whose ends tell them apart.
+inline constexpr int kBothEndsRole = Qt::UserRole + 10;
+
 struct TableColumn {
   ColumnTitle title;
   bool numeric = false;
@@ -45,6 +48,7 @@ struct TableColumn {
   std::function<Span(int)> span = {};       // kSpanRole
   // What a row adds to the column's explanation: its parts, or that it is another quantity.
   std::function<void(int, Explanation&)> more = {};
+  bool both_ends = false;  // kBothEndsRole
 };
 
 struct TableContents {

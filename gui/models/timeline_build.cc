@@ -328,7 +328,7 @@ Timeline make_timeline(const ReportPointer& report, std::shared_ptr<const StepTr
   list.node(root);
   out.sections = std::move(list.sections);
   out.bubble_cycles = bubble_of(root);
-  out.dated = list.dated;
+  out.dated = list.dated && report->index().ipu_classes_size() > 1;  // one IPU has no ramps
   out.iterations = list.iterations;
   out.bubble_iterations = list.bubbles;
   out.phased = std::any_of(root.children().begin(), root.children().end(), [](const Program& c) {

@@ -81,6 +81,26 @@ QString elided(const QFontMetricsF& metrics, const QString& text, double width) 
   return is_name(begin) ? cut : text.left(begin) + QChar(0x2026);
 }
 
+QString elided_middle(const QFontMetricsF& metrics, const QString& text, double width) {
+  if (metrics.horizontalAdvance(text) <= width) return text;
+  const QStringList words = text.split(' ');
+  const auto with = [&](qsizetype head, qsizetype tail) {
+    return words.mid(0, head).join(' ') + ' ' + QChar(0x2026) + ' ' + words.mid(words.size() - tail).join(' ');
+  };
+  qsizetype head = 1, tail = 1;
+  if (words.size() < 3 || metrics.horizontalAdvance(with(head, tail)) > width) return elided(metrics, text, width);
+  for (bool grown = true; grown && head + tail < words.size();) {
+    grown = false;
+    for (qsizetype* end : {&head, &tail}) {
+      ++*end;
+      const bool fits = head + tail < words.size() && metrics.horizontalAdvance(with(head, tail)) <= width;
+      if (fits) grown = true;
+      if (!fits) --*end;
+    }
+  }
+  return with(head, tail);
+}
+
 double text_width(const QFont& font, const QString& text) { return QFontMetricsF(font).horizontalAdvance(text); }
 
 double number_width(const QFont& font, const QString& text) {

@@ -21,6 +21,9 @@ void draw_text(QPainter& painter, const QRectF& rect, const QString& text,
 // The start of a text that is too long, with an ellipsis; never half a number, nor what looks like it.
 QString elided(const QFontMetricsF& metrics, const QString& text, double width);
 
+// The words at both ends of a text that is too long, with an ellipsis between them.
+QString elided_middle(const QFontMetricsF& metrics, const QString& text, double width);
+
 // What a view without anything to draw says instead, in the middle and wrapped.
 void draw_empty(QPainter& painter, const Theme& theme, const QRectF& rect, const QString& text);
 

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <functional>
 
+#include "gui/paint/pass_heads.h"
+
 namespace superstep::gui {
 namespace {
 
@@ -113,9 +115,15 @@ HeatScale HeatScale::linear(std::int64_t largest) {
   return {full, full / 2, 0.5, -1};
 }
 
+HeatScale HeatScale::of_data(std::int64_t least, std::int64_t most, std::int64_t limit) {
+  const std::int64_t full = std::max<std::int64_t>({1, most, least});
+  const auto knee = static_cast<double>(std::clamp<std::int64_t>(least, 0, full - 1));
+  return {static_cast<double>(full), knee, 0, static_cast<double>(limit)};
+}
+
 double HeatScale::share(double value) const {
   const double v = std::clamp(value, 0.0, full);
-  if (v <= knee) return v / knee * knee_share;
+  if (v <= knee) return knee > 0 ? v / knee * knee_share : 0;
   return knee_share + (v - knee) / (full - knee) * (1 - knee_share);
 }
 
@@ -199,34 +207,13 @@ HeatImage rasterized(const HeatData& data, std::span<const int> phases, HeatQuan
   return raster.take();
 }
 
-QColor viridis(double share) {
-  constexpr std::array<std::array<int, 3>, 9> kStops{{{68, 1, 84},
-                                                      {71, 44, 122},
-                                                      {59, 81, 139},
-                                                      {44, 113, 142},
-                                                      {33, 144, 141},
-                                                      {39, 173, 129},
-                                                      {92, 200, 99},
-                                                      {170, 220, 50},
-                                                      {253, 231, 37}}};
-  const double at = std::clamp(share, 0.0, 1.0) * (kStops.size() - 1);
-  const auto lower = std::min(static_cast<std::size_t>(at), kStops.size() - 2);
-  const double part = at - static_cast<double>(lower);
-  const auto mix = [&](std::size_t i) {
-    return static_cast<int>(std::lround(kStops[lower][i] + part * (kStops[lower + 1][i] - kStops[lower][i])));
-  };
-  return QColor(mix(0), mix(1), mix(2));
-}
-
 std::vector<PhaseSpan> group_spans(const HeatData& data, std::span<const int> phases) {
   return spans(data, phases, [](const HeatPhase& phase) { return phase.group; });
 }
 
 std::vector<PhaseSpan> name_spans(const HeatData& data, std::span<const int> phases) {
   // Layer 5 forward and layer 5 backward may be neighbours and are two.
-  auto out = spans(data, phases, [](const HeatPhase& phase) {
-    return phase.group + "\n" + phase.name.substr(0, phase.name.find('/'));
-  });
+  auto out = spans(data, phases, [](const HeatPhase& phase) { return phase.group + "\n" + short_layer(phase.name); });
   for (auto& span : out) span.text.erase(0, span.text.find('\n') + 1);
   return out;
 }

@@ -3,7 +3,6 @@
 // and the largest value under every pixel. Rows are tiles, columns are phases of equal width.
 #pragma once
 
-#include <QColor>
 #include <QRect>
 #include <QRectF>
 #include <cstdint>
@@ -58,6 +57,8 @@ struct HeatScale {
   // Memory: fixed by the hardware, knee at half of it, 22 % of the colours below.
   static HeatScale of_memory(std::int64_t limit_bytes);
   static HeatScale linear(std::int64_t largest);
+  // All colours from the least to the most; above a limit that is not negative a value has its own colour.
+  static HeatScale of_data(std::int64_t least, std::int64_t most, std::int64_t limit);
   double share(double value) const;  // 0 to 1
   bool over(double value) const { return limit >= 0 && value > limit; }
 };
@@ -79,14 +80,12 @@ struct HeatImage {
 HeatImage rasterized(const HeatData& data, std::span<const int> phases, HeatQuantity quantity, const HeatLayout& layout,
                      const HeatPyramid* pyramid = nullptr);
 
-QColor viridis(double share);
-
 // Runs of phases with the same text, for heads and ticks: [from, to) in columns.
 struct PhaseSpan {
   std::string text;
   int from = 0, to = 0;
 };
 std::vector<PhaseSpan> group_spans(const HeatData& data, std::span<const int> phases);
-std::vector<PhaseSpan> name_spans(const HeatData& data, std::span<const int> phases);  // names up to "/"
+std::vector<PhaseSpan> name_spans(const HeatData& data, std::span<const int> phases);  // names up to "/", layers short
 
 }  // namespace superstep::gui

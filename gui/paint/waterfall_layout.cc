@@ -8,7 +8,7 @@
 namespace superstep::gui {
 
 WaterfallLayout WaterfallLayout::of(std::vector<double> seconds, double width, double height, double label,
-                                    double number) {
+                                    double number, double reach) {
   constexpr double kMargin = 12;
   constexpr double kGap = 12;
   constexpr double kPercentWidth = 46;
@@ -21,7 +21,7 @@ WaterfallLayout WaterfallLayout::of(std::vector<double> seconds, double width, d
   const double bars_right = out.number_right - number - kGap;
   out.label_width = std::max(60.0, std::min(label, bars_right - kMargin - kGap - 80));
   const double bars_left = kMargin + out.label_width + kGap;
-  out.scale = {out.total(), bars_left, std::max(bars_left + 20, bars_right)};
+  out.scale = {std::max(out.total(), reach), bars_left, std::max(bars_left + 20, bars_right)};
   return out;
 }
 

@@ -22,8 +22,9 @@ struct WaterfallLayout {
   double number_right = 0;   // right edge of the milliseconds
   double percent_right = 0;  // of the per cent
 
-  // `label` and `number` are the widest texts of their columns.
-  static WaterfallLayout of(std::vector<double> seconds, double width, double height, double label, double number);
+  // `label` and `number` are the widest texts of their columns. The bars leave room to `reach` seconds.
+  static WaterfallLayout of(std::vector<double> seconds, double width, double height, double label, double number,
+                            double reach = 0);
 
   int rows() const { return static_cast<int>(seconds.size()) + 1; }
   double total() const;

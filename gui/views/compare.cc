@@ -5,6 +5,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QFileInfo>
+#include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -70,8 +71,9 @@ QWidget* CompareView::makeControls() {
   auto* layout = new QHBoxLayout(row);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(8);
-  sides_ = new QHBoxLayout;
-  sides_->setSpacing(8);
+  sides_ = new QGridLayout;
+  sides_->setHorizontalSpacing(8);
+  sides_->setVerticalSpacing(4);
   add_ = tool_button(tr("+ Add"), "addPlan", tr("Add an open report to the comparison"));
   connect(add_, &QToolButton::clicked, this, &CompareView::addPlan);
   ms_ = tool_button(tr("ms"), "differenceMs", tr("Differences in milliseconds"));
@@ -140,7 +142,7 @@ QWidget* CompareView::makePipelines() {
 QWidget* CompareView::makeWaterfalls() {
   chart_ = new CompareChart(terms_);
   waterfallPanel_ = new Panel(tr("From peak to prediction"));
-  waterfallPanel_->setScrollingContent(chart_);
+  waterfallPanel_->setScrollingContent(chart_, true);
   termsTable_ = new DataTable(&terms_);
   waterfallPanel_->setTable(termsTable_);
   connect(chart_, &CompareChart::termClicked, this, [this](const QString& term) {
@@ -216,7 +218,7 @@ void CompareView::rebuild() {
   together_->setComparison(compared_);
   pipelines_.setContents(together_->table());
   togetherLegend_->setEntries(together_->legend());
-  togetherPanel_->setSubtitle(tr("one time scale; they zoom and scroll together"));
+  togetherPanel_->setSubtitle(tr("one time scale, from the start; they zoom and scroll together · F whole steps"));
   rebuildSides();
   rebuildTables();
   chart_->setSelectedTerm(session_.selection().term);
@@ -263,6 +265,7 @@ void CompareView::rebuildSides() {
   }
   const QStringList paths = session_.paths();
   const auto& chosen = session_.compareState().reports;
+  constexpr int kInARow = 4;
   for (std::size_t side = 0; side < chosen.size(); ++side) {
     auto* label = new QLabel(side == 0 ? tr("Source") : chosen.size() == 2 ? tr("Target") : QString::number(side + 1));
     auto* combo = new ElidedCombo;
@@ -278,10 +281,13 @@ void CompareView::rebuildSides() {
     connect(
         combo, &QComboBox::activated, this, [this, side](int at) { chooseSide(static_cast<int>(side), at); },
         Qt::QueuedConnection);  // the box is replaced by what it asks for
-    sides_->addWidget(label);
-    sides_->addWidget(combo, 1);
+    const int row = static_cast<int>(side) / kInARow, column = static_cast<int>(side) % kInARow * 2;
+    sides_->addWidget(label, row, column);
+    sides_->addWidget(combo, row, column + 1);
+    sides_->setColumnStretch(column + 1, 100);
+    label->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Preferred);
   }
-  sides_->addStretch(0);
+  sides_->setColumnStretch(kInARow * 2, 1);  // what is left
   add_->setEnabled(chosen.size() < kMostCompared && static_cast<std::size_t>(paths.size()) > chosen.size());
   swap_->setEnabled(chosen.size() > 1);
 }

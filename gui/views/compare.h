@@ -6,7 +6,7 @@
 #include "gui/view.h"
 
 class QCheckBox;
-class QHBoxLayout;
+class QGridLayout;
 class QStackedWidget;
 class QToolButton;
 
@@ -67,7 +67,7 @@ class CompareView : public View {
   Panel* waterfallPanel_;
   Panel* phasesPanel_;
   Panel* memoryPanel_;
-  QHBoxLayout* sides_;
+  QGridLayout* sides_;
   QToolButton* add_;
   QToolButton* swap_;
   QToolButton* ms_;

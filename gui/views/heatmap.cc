@@ -4,15 +4,17 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
-#include <QPainter>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
 
-#include "gui/paint/draw.h"
+#include "gui/paint/color_map.h"
+#include "gui/theme.h"
+#include "gui/widgets/chip_grid.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/elided_combo.h"
+#include "gui/widgets/heat_legend.h"
 #include "gui/widgets/heat_map.h"
 #include "gui/widgets/panel.h"
 
@@ -29,6 +31,8 @@ QString quantity_title(HeatQuantity quantity) {
       return HeatmapView::tr("Compute cycles per tile and phase");
     case HeatQuantity::exchange:
       return HeatmapView::tr("Exchange bytes per tile and phase");
+    case HeatQuantity::idle:
+      return HeatmapView::tr("Cycles without compute per tile and phase");
   }
   return {};
 }
@@ -48,11 +52,7 @@ HeatmapView::HeatmapView(Session& session, QWidget* parent) : View(parent), sess
   map_ = new HeatMap(session);
   legend_ = new HeatLegend(session, *map_);
   layout->addLayout(makeControls());
-  overflow_ = new QLabel;
-  overflow_->setObjectName("overflow");
-  overflow_->setWordWrap(true);
-  overflow_->setFont(ui_font(12, QFont::DemiBold));
-  layout->addWidget(overflow_);
+  layout->addWidget(makeOverflow());
 
   auto* chart = new QWidget;
   auto* chart_layout = new QVBoxLayout(chart);
@@ -93,12 +93,28 @@ QLayout* HeatmapView::makeControls() {
   quantity_ = new QComboBox;
   quantity_->setObjectName("quantity");
   quantity_->setAccessibleName(tr("Quantity"));
-  quantity_->addItems({tr("Memory"), tr("Compute cycles"), tr("Exchange bytes")});
+  quantity_->addItems({tr("Memory"), tr("Compute cycles"), tr("Exchange bytes"), tr("Idle cycles")});
   ipu_ = new ElidedCombo;
   ipu_->setObjectName("ipuClass");
   ipu_->setAccessibleName(tr("IPU"));
   ipu_->setMinimumContentsLength(26);
   ipu_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  limits_ = new QComboBox;
+  limits_->setObjectName("limits");
+  limits_->setAccessibleName(tr("Limits of the colours"));
+  limits_->addItems({tr("hardware"), tr("data")});
+  limits_->setToolTip(tr("From nothing to the limit of a tile, or from the least to the most of the report"));
+  colors_ = new QComboBox;
+  colors_->setObjectName("colorMap");
+  colors_->setAccessibleName(tr("Colours"));
+  for (const ColorMap& map : color_maps()) colors_->addItem(map.name);
+  connect(limits_, &QComboBox::activated, this, [this](int i) {
+    HeatState state = session_.heatState();
+    state.limits_of_data = i == 1;
+    session_.setHeatState(state);
+  });
+  connect(colors_, &QComboBox::textActivated, &session_, &Session::setColorMap);
+  connect(&session_, &Session::colorMapChanged, this, &HeatmapView::refreshState);
   auto* everything = new QToolButton;
   everything->setText(tr("Show everything"));
   everything->setObjectName("showEverything");
@@ -123,16 +139,91 @@ QLayout* HeatmapView::makeControls() {
   row->addWidget(caption(tr("IPU")));
   row->addWidget(ipu_);
   row->addSpacing(8);
+  row->addWidget(caption(tr("Limits")));
+  row->addWidget(limits_);
+  row->addSpacing(8);
+  row->addWidget(caption(tr("Colours")));
+  row->addWidget(colors_);
+  row->addSpacing(8);
   row->addWidget(everything);
   row->addStretch(1);
   return row;
 }
 
+QWidget* HeatmapView::makeOverflow() {
+  overflow_ = new QLabel;
+  overflow_->setObjectName("overflow");
+  overflow_->setWordWrap(true);
+  overflow_->setFont(ui_font(12, QFont::DemiBold));
+  overflowRow_ = new QWidget;
+  auto* row = new QHBoxLayout(overflowRow_);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->addWidget(overflow_, 1);
+  for (const int step : {-1, 1}) {
+    auto* button = new QToolButton;
+    button->setText(step < 0 ? tr("Previous") : tr("Next"));
+    button->setObjectName(step < 0 ? "previousOverflow" : "nextOverflow");
+    button->setToolTip(step < 0 ? tr("The phase before this one in which a tile is over its limit")
+                                : tr("The next phase in which a tile is over its limit"));
+    connect(button, &QToolButton::clicked, this, [this, step] { goToOverflow(step); });
+    row->addWidget(button);
+  }
+  return overflowRow_;
+}
+
+// In program order, of all IPUs; around the ends.
+void HeatmapView::goToOverflow(int step) {
+  const auto heat = session_.heat();
+  const auto& ipus = session_.report()->index().ipu_classes();
+  const auto first_over = [&](int phase) -> const TileRun* {
+    const HeatPhase& p = heat->phases[static_cast<std::size_t>(phase)];
+    const std::int64_t limit = ipus[p.ipu_class].tile_limit_bytes();
+    const auto begin = heat->runs.begin() + static_cast<std::ptrdiff_t>(p.first_run);
+    const auto end = begin + static_cast<std::ptrdiff_t>(p.runs);
+    const auto over = std::find_if(begin, end, [&](const TileRun& run) { return run.memory_bytes > limit; });
+    return over == end || limit <= 0 ? nullptr : &*over;
+  };
+  const auto count = static_cast<int>(heat->phases.size());
+  int phase = session_.selection().phase;
+  if (phase < 0 || phase >= count) phase = step > 0 ? -1 : count;
+  for (int i = 0; i < count; ++i) {
+    phase = (phase + step + count) % count;
+    const TileRun* over = first_over(phase);
+    if (!over) continue;
+    HeatState state = session_.heatState();
+    const int ipu = heat->phases[static_cast<std::size_t>(phase)].ipu_class;
+    if (state.ipu_class >= 0 && state.ipu_class != ipu) state.ipu_class = ipu, state.window = {};
+    session_.setHeatState(state);
+    return chooseTile(phase, over->first);
+  }
+}
+
+void HeatmapView::chooseTile(int phase, std::int64_t tile) {
+  Selection selection = session_.selection();
+  selection.phase = phase, selection.tile = tile;
+  selection.ipu_class = session_.heat()->phases[static_cast<std::size_t>(phase)].ipu_class;
+  session_.select(selection);
+}
+
 QWidget* HeatmapView::makePhasePanel() {
   phasePanel_ = new Panel(tr("No phase"));
+  chip_ = new ChipGrid(session_, *map_);
+  connect(chip_, &ChipGrid::tileChosen, this, [this](qint64 tile) { chooseTile(chip_->phase(), tile); });
+  computing_ = new QLabel;
+  computing_->setObjectName("computing");
+  computing_->setFont(ui_font(11));
+  computing_->setContentsMargins(12, 4, 12, 6);
   auto* table = new DataTable(&phaseTiles_);
   table->setObjectName("phaseTiles");
-  phasePanel_->setContent(table);
+  table->setMinimumHeight(92);
+  auto* page = new QWidget;
+  auto* layout = new QVBoxLayout(page);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addWidget(chip_, 5);
+  layout->addWidget(computing_);
+  layout->addWidget(table, 2);
+  phasePanel_->setContent(page);
   phasePanel_->setFixedWidth(324);
   return phasePanel_;
 }
@@ -146,7 +237,7 @@ void HeatmapView::rebuild() {
     ipu_->addItem(QString::fromStdString(ipu.name()) + "  " + QString::fromStdString(ipu.contents()));
   }
   const QString first = for_viewer(report->index().plan().first_overflow());
-  overflow_->setVisible(!first.isEmpty());
+  overflowRow_->setVisible(!first.isEmpty());
   overflow_->setText(tr("First overflow: %1").arg(first));
   map_->refresh();
   refreshState();
@@ -172,6 +263,9 @@ void HeatmapView::refreshState() {
                                .arg(theme.over_fill.name(), theme.over.name()));
   quantity_->setCurrentIndex(static_cast<int>(state.quantity));
   ipu_->setCurrentIndex(state.ipu_class + 1);
+  limits_->setCurrentIndex(state.limits_of_data ? 1 : 0);
+  colors_->setCurrentText(session_.colorMap());
+  chip_->update();
   mapPanel_->setTitle(quantity_title(state.quantity));
   const auto heat = session_.heat();
   const auto phases = heat->phases_of(state.ipu_class);
@@ -199,11 +293,13 @@ void HeatmapView::showSelection() {
   }
   if (phase < 0 || phase >= static_cast<int>(heat->phases.size())) {
     phaseTiles_.setContents({});
-    phasePanel_->setSubtitle({});
+    computing_->clear();
+    chip_->setPhase(-1);
     return;
   }
   phaseTiles_.setContents(phase_table(heat, phase, session_.units()));
-  phasePanel_->setSubtitle(tr("%1 of %2 tiles compute").arg(grouped(active_tiles(*heat, phase)), grouped(heat->tiles)));
+  chip_->setPhase(phase);
+  computing_->setText(tr("%1 of %2 tiles compute").arg(grouped(active_tiles(*heat, phase)), grouped(heat->tiles)));
   phasePanel_->setTitle(QString::fromStdString(heat->phases[static_cast<std::size_t>(phase)].name));
 }
 
@@ -221,86 +317,24 @@ QString HeatmapView::unitsText() const {
                                                                : tr("exact counts");
 }
 
-HeatLegend::HeatLegend(Session& session, const HeatMap& map, QWidget* parent)
-    : QWidget(parent), session_(session), map_(map) {
-  setFixedHeight(44);
-}
-
-void HeatLegend::setMarker(std::int64_t value) {
-  if (value == marker_) return;
-  marker_ = value;
-  update();
-}
-
-void HeatLegend::paintEvent(QPaintEvent*) {
-  if (map_.phases().empty()) return;
-  const Theme& theme = theme_of(this);
-  QPainter painter(this);
-  const HeatScale scale = map_.scaleNow();
-  const bool memory = session_.heatState().quantity == HeatQuantity::memory;
-  const HeatLayout layout = map_.layoutNow();
-  const QRect bar(layout.map.left(), 10, std::max(120, layout.map.width() * 6 / 10), 12);
-  for (int x = 0; x < bar.width(); ++x)
-    painter.fillRect(bar.left() + x, bar.top(), 1, bar.height(), viridis((x + 0.5) / bar.width()));
-  painter.setPen(theme.secondary);
-  painter.drawRect(QRectF(bar).adjusted(-0.5, -0.5, 0.5, 0.5));
-  painter.setFont(ui_font(10.5));
-  std::vector<QRectF> written;
-  for (const double share :
-       {0.0, 1.0, 0.5, 0.75, 0.25, 0.625, 0.875}) {  // the first ones have a number, if there is room
-    if (!memory && share != 0.5 && share != 0.0 && share != 1.0) continue;
-    const double value = share * scale.full;
-    const double x = bar.left() + scale.share(value) * bar.width();
-    const QString text = memory && session_.units() == Units::kib ? fixed_decimals(value / 1024, 0)
-                                                                  : grouped(static_cast<std::int64_t>(value));
-    painter.drawLine(QPointF(std::floor(x) + 0.5, bar.bottom() + 1), QPointF(std::floor(x) + 0.5, bar.bottom() + 4));
-    const double width = number_width(painter.font(), text);
-    if (memory && session_.units() == Units::bytes && share != 0 && share != 0.5 && share != 1) continue;
-    const QRectF place(x - width / 2, bar.bottom() + 4, width, 14);
-    const QRectF around = place.adjusted(-4, 0, 4, 0);
-    if (std::ranges::any_of(written, [&](const QRectF& other) { return other.intersects(around); })) continue;
-    written.push_back(place);
-    draw_number(painter, place, text, Qt::AlignLeft | Qt::AlignVCenter);
-  }
-  double x = bar.right() + 22;
-  const auto entry = [&](const Fill& fill, const QString& text, const QColor& color) {
-    const double width = text_width(painter.font(), text);
-    if (x + 22 + width > this->width() - 8) return;
-    draw_fill(painter, QRectF(x, bar.top(), 16, bar.height()), fill);
-    painter.setPen(color);
-    draw_text(painter, QRectF(x + 22, bar.top() - 3, width + 2, 18), text);
-    x += 22 + width + 16;
-  };
-  if (scale.limit >= 0) entry({theme.limit, Hatch::none, {}, {}}, tr("over"), theme.limit);
-  entry({theme.track, Hatch::rising, theme.faint, theme.faint}, tr("unused"), theme.secondary);
-  painter.setPen(theme.secondary);
-  const QRectF note(x, bar.top() - 8, std::max(0.0, this->width() - x - 8), 16);
-  const QString about =
-      memory ? tr("%1 per tile, fixed scale").arg(unit_name(session_.units())) : tr("scale of this report");
-  if (text_width(painter.font(), about) <= note.width()) {  // else it says nothing
-    draw_text(painter, note, about);
-    if (memory) draw_text(painter, note.translated(0, 15), tr("lower half compressed"));
-  }
-  if (marker_ != kNoValue) {
-    const double at = scale.over(static_cast<double>(marker_))
-                          ? bar.right() + 30
-                          : bar.left() + scale.share(static_cast<double>(marker_)) * bar.width();
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(theme.text);
-    painter.drawPolygon(QPolygonF({QPointF(at - 5, 2), QPointF(at + 5, 2), QPointF(at, 9)}));
-  }
-}
-
 QModelIndex HeatmapView::valueAt(QWidget* chart, const QPointF& at) {
+  if (chart == chip_ && chip_->phase() >= 0) {
+    const auto column = std::find(map_->phases().begin(), map_->phases().end(), chip_->phase());
+    const std::int64_t tile = chip_->tileAt(at);
+    if (column == map_->phases().end() || tile < 0) return {};
+    return valueOf({static_cast<int>(column - map_->phases().begin()), tile});
+  }
   const auto cell = chart == map_ ? map_->cellAt(at) : std::nullopt;
-  if (!cell) return {};
+  return cell ? valueOf(*cell) : QModelIndex();
+}
+
+QModelIndex HeatmapView::valueOf(const HeatCell& cell) const {
   const auto heat = session_.heat();
   int row = 0;  // runs of the phases before it
-  for (int i = 0; i < cell->column; ++i)
+  for (int i = 0; i < cell.column; ++i)
     row += static_cast<int>(heat->phases[static_cast<std::size_t>(map_->phases()[static_cast<std::size_t>(i)])].runs);
-  const int phase = map_->phases()[static_cast<std::size_t>(cell->column)];
-  const TileRun* run = heat->run_at(phase, cell->tile);
+  const int phase = map_->phases()[static_cast<std::size_t>(cell.column)];
+  const TileRun* run = heat->run_at(phase, cell.tile);
   if (!run) return {};
   const auto first = heat->phases[static_cast<std::size_t>(phase)].first_run;
   constexpr int kFirstQuantity = 4;  // column

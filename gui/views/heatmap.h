@@ -11,7 +11,9 @@ class QLabel;
 namespace superstep::gui {
 
 class DataTable;
+class ChipGrid;
 class HeatLegend;
+struct HeatCell;
 class HeatMap;
 class Panel;
 
@@ -32,6 +34,10 @@ class HeatmapView : public View {
   void showSelection();
   QLayout* makeControls();
   QWidget* makePhasePanel();
+  QWidget* makeOverflow();
+  void chooseTile(int phase, std::int64_t tile);
+  void goToOverflow(int step);
+  QModelIndex valueOf(const HeatCell& cell) const;
 
   Session& session_;
   HeatState shown_;        // but for the window
@@ -39,27 +45,16 @@ class HeatmapView : public View {
   TableModel phaseTiles_;  // of the selected phase
   QComboBox* quantity_;
   QComboBox* ipu_;
+  QComboBox* limits_;
+  QComboBox* colors_;
   HeatMap* map_;
   HeatLegend* legend_;
   Panel* mapPanel_;
   Panel* phasePanel_;
+  ChipGrid* chip_;
+  QLabel* computing_;
+  QWidget* overflowRow_;
   QLabel* overflow_;
-};
-
-// The colours with their values, the colour of cells over the limit, and that of unused tiles.
-class HeatLegend : public QWidget {
-  Q_OBJECT
- public:
-  HeatLegend(Session& session, const HeatMap& map, QWidget* parent = nullptr);
-  void setMarker(std::int64_t value);  // marked on the scale; kNoValue: nothing
-
- protected:
-  void paintEvent(QPaintEvent* event) override;
-
- private:
-  Session& session_;
-  const HeatMap& map_;
-  std::int64_t marker_ = kNoValue;
 };
 
 }  // namespace superstep::gui

@@ -147,8 +147,8 @@ QWidget* LandscapeView::makeLower() {
   auto* layout = new QHBoxLayout(page);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(12);
-  layout->addWidget(lists_, 68);
-  layout->addWidget(changes, 32);
+  layout->addWidget(lists_, 76);
+  layout->addWidget(changes, 24);
   return page;
 }
 

@@ -66,7 +66,7 @@ QWidget* MemoryView::makeControls() {
   ipus_ = new ElidedCombo;
   ipus_->setObjectName("memoryIpu");
   ipus_->setAccessibleName(tr("IPU whose memory is shown"));
-  ipus_->setMinimumWidth(120);
+  ipus_->setMinimumWidth(104);
   connect(ipus_, &QComboBox::activated, this, [this](int ipu_class) {
     Selection selection = session_.selection();
     selection.ipu_class = ipu_class;
@@ -83,21 +83,14 @@ QWidget* MemoryView::makeControls() {
   });
   tile_ = new QLineEdit;
   tile_->setObjectName("memoryTile");
-  tile_->setAccessibleName(tr("Tile whose memory is shown; empty for the fullest"));
+  tile_->setAccessibleName(tr("Tiles whose memory is shown; empty for the fullest"));
   tile_->setPlaceholderText(tr("fullest"));
-  tile_->setToolTip(tr("The number of a tile; empty for the fullest"));
+  tile_->setToolTip(
+      tr("The number of a tile, or several as in 0-15,40: side by side at the right. Empty for the fullest"));
   tile_->setClearButtonEnabled(true);
-  tile_->setFixedWidth(92);
+  tile_->setFixedWidth(108);
   tile_->setStyleSheet("QLineEdit { min-height: 18px; }");
-  connect(tile_, &QLineEdit::textChanged, this, [this](const QString& text) {
-    bool number = false;
-    const qlonglong tile = text.toLongLong(&number);
-    const bool known = number && tile >= 0 && session_.report() && tile < session_.report()->index().tiles_per_ipu();
-    if (!known && !text.isEmpty()) return;
-    Selection selection = session_.selection();
-    selection.tile = known ? tile : -1;
-    if (!(selection == session_.selection())) session_.select(selection);
-  });
+  connect(tile_, &QLineEdit::textChanged, this, &MemoryView::chooseTiles);
   showMax_ = new QCheckBox(tr("Show max"));
   showMax_->setObjectName("showMax");
   showMax_->setAccessibleName(tr("Show the fullest tile as a line above the chosen one"));
@@ -112,7 +105,9 @@ QWidget* MemoryView::makeControls() {
   layout->addWidget(new QLabel(tr("IPU")));
   layout->addWidget(ipus_);
   layout->addSpacing(6);
-  layout->addWidget(new QLabel(tr("Tile")));
+  auto* tiles = new QLabel(tr("Tiles"));
+  tiles->setMinimumWidth(tiles->sizeHint().width() + 2);
+  layout->addWidget(tiles);
   layout->addWidget(tile_);
   layout->addSpacing(6);
   layout->addWidget(alwaysLive_);
@@ -186,7 +181,13 @@ QWidget* MemoryView::makeUpper() {
   pages_->addWidget(makeColumns());
   pages_->addWidget(makeStreaming());
   peakPanel_ = new Panel(tr("At the peak"));
-  peakPanel_->setContent(new DataTable(&peak_));
+  peakTables_ = new QStackedWidget;
+  peakTables_->addWidget(new DataTable(&peak_));
+  auto* listed = new DataTable(&listedTiles_);
+  listed->setObjectName("listedTiles");
+  listed->setWideColumn(0, 124);
+  peakTables_->addWidget(listed);
+  peakPanel_->setContent(peakTables_);
   peakPanel_->setMinimumWidth(350);
   auto* page = new QWidget;
   auto* layout = new QHBoxLayout(page);

@@ -5,6 +5,7 @@
 #include "gui/models/lifetimes.h"
 #include "gui/models/streaming.h"
 #include "gui/models/table_model.h"
+#include "gui/models/tile_list.h"
 #include "gui/view.h"
 
 class QButtonGroup;
@@ -30,8 +31,13 @@ class MemoryView : public View {
   explicit MemoryView(Session& session, QWidget* parent = nullptr);
 
   std::vector<NamedTable> tables() const override {
-    return {{"Memory", &all_},       {"Variables", &variables_},        {"Liveness", &steps_},
-            {"Streaming", &phases_}, {"Streaming Memory", &stretches_}, {"Held in Streaming Memory", &held_}};
+    return {{"Memory", &all_},
+            {"Variables", &variables_},
+            {"Liveness", &steps_},
+            {"Streaming", &phases_},
+            {"Streaming Memory", &stretches_},
+            {"Held in Streaming Memory", &held_},
+            {"Tiles side by side", &listedTiles_}};
   }
   QStringList pages() const override;
   int page() const override;
@@ -54,6 +60,8 @@ class MemoryView : public View {
   int selectedPoint() const;    // -1: none
   int shownClass() const;       // the selected one, else the fullest
   std::int64_t shownTile() const;
+  void chooseTiles(const QString& text);
+  bool showsList() const { return listed_.size() > 1; }
   QWidget* makeControls();
   QWidget* makeColumns();
   QWidget* makeLiveness();
@@ -65,7 +73,7 @@ class MemoryView : public View {
   Session& session_;
   std::shared_ptr<const Liveness> liveness_ = std::make_shared<Liveness>();
   std::shared_ptr<const Lifetimes> lifetimes_ = std::make_shared<Lifetimes>();
-  TableModel all_, peak_, variables_, steps_, phases_, stretches_, held_;
+  TableModel all_, peak_, variables_, steps_, phases_, stretches_, held_, listedTiles_;
   SortedModel shownVariables_{&variables_};
   MemoryColumns* columns_;
   Legend* legend_;
@@ -76,7 +84,7 @@ class MemoryView : public View {
   Panel* columnsPanel_;
   Panel* chartPanel_;
   Panel* lanesPanel_;
-  QStackedWidget *pages_, *below_;
+  QStackedWidget *pages_, *below_, *peakTables_;
   QButtonGroup* segment_;  // of the pages
   QComboBox* ipus_;
   QCheckBox* alwaysLive_;
@@ -87,6 +95,7 @@ class MemoryView : public View {
   Panel* variablesPanel_;
   DataTable* variablesTable_;
   QLineEdit* filter_;
+  TileLiveness listed_;  // of the tiles in the field, where it has several
   int builtClass_ = -1;
   std::int64_t builtTile_ = -1;
 };

@@ -9,7 +9,7 @@
 
 #include "gui/models/streaming_memory.h"
 #include "gui/views/memory.h"
-#include "gui/views/summary.h"
+#include "gui/views/summary_numbers.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/legend.h"
 #include "gui/widgets/liveness_chart.h"
@@ -56,7 +56,11 @@ void MemoryView::showSelection() {
     builtClass_ = shown;
     builtTile_ = shownTile();
     ipus_->setCurrentIndex(shown);
-    if (!tile_->hasFocus()) tile_->setText(builtTile_ < 0 ? QString() : QString::number(builtTile_));
+    const bool in_list = std::any_of(listed_.begin(), listed_.end(), [&](const auto& l) {
+      return l->tile == builtTile_ && l->ipu_class == builtClass_;
+    });
+    if (!in_list) listed_.clear();
+    if (!tile_->hasFocus() && !in_list) tile_->setText(builtTile_ < 0 ? QString() : QString::number(builtTile_));
     rebuildLiveness();
     rebuildVariables();
     rebuildStreaming();
@@ -111,7 +115,9 @@ void MemoryView::rebuildLiveness() {
   showMax_->setEnabled(builtTile_ >= 0);
   steps_.setContents(liveness_table(report, liveness_, session_.steps(), session_.heat(), units));
   rebuildLegend();
-  const QString tile = builtTile_ < 0 ? tr("fullest tile") : tr("tile %1").arg(grouped(builtTile_));
+  const QString tile = builtTile_ < 0 ? tr("fullest tile")
+                       : showsList()  ? tr("tile %1 (of %2 listed)").arg(grouped(builtTile_)).arg(listed_.size())
+                                      : tr("tile %1").arg(grouped(builtTile_));
   chartPanel_->setSubtitle(builtClass_ < 0
                                ? QString()
                                : tr("%1 of %2, %3, %4 steps")
@@ -144,6 +150,28 @@ void MemoryView::rebuildLegend() {
       {fill_of_memory("activations"), split ? tr("results and what is kept") : tr("kept by earlier calls")});
   entries.push_back({fill_of_memory("temporaries"), split ? tr("temporaries") : tr("live in the superstep")});
   chartLegend_->setEntries(liveness_->points.empty() ? std::vector<LegendEntry>{} : entries);
+}
+
+// Of several the fullest is drawn and selected.
+void MemoryView::chooseTiles(const QString& text) {
+  const ReportPointer report = session_.report();
+  if (!report) return;
+  const auto tiles = tiles_of_list(text, report->index().tiles_per_ipu());
+  if (tiles.empty() && !text.isEmpty()) return;  // not yet typed to the end
+  listed_.clear();
+  for (const std::int64_t tile : tiles.size() > 1 ? tiles : std::vector<std::int64_t>()) {
+    listed_.push_back(std::make_shared<const Liveness>(liveness_of(report->index(), *session_.steps(), *session_.heat(),
+                                                                   shownClass(), session_.variables().get(), tile)));
+  }
+  const auto peak = [](const auto& l) {
+    return l->peak < 0 ? 0 : l->points[static_cast<std::size_t>(l->peak)].total();
+  };
+  const auto fullest =
+      std::max_element(listed_.begin(), listed_.end(), [&](const auto& a, const auto& b) { return peak(a) < peak(b); });
+  Selection selection = session_.selection();
+  selection.tile = tiles.empty() ? -1 : fullest == listed_.end() ? tiles[0] : (*fullest)->tile;
+  if (selection == session_.selection()) return showSelection();
+  session_.select(selection);
 }
 
 std::int64_t MemoryView::shownTile() const {
@@ -184,11 +212,15 @@ void MemoryView::showPoint(int point) {
     peakPanel_->setSubtitle({});
     return;
   }
+  listedTiles_.setContents(tiles_side_by_side(report, showsList() ? listed_ : TileLiveness(), point, session_.units()));
+  peakTables_->setCurrentIndex(showsList() ? 1 : 0);
   const bool peak = builtTile_ < 0 && (point < 0 || point == liveness_->peak);
   if (point < 0) point = liveness_->peak;
   peak_.setContents(peak ? memory_table(report, builtClass_, session_.units())
                          : liveness_point_table(report, liveness_, point, session_.units()));
-  peakPanel_->setTitle(peak ? tr("At the peak") : tr("At step %1").arg(grouped(point)));
+  peakPanel_->setTitle(showsList() && chart_->cursor() < 0 ? tr("Each at its peak")
+                       : peak                              ? tr("At the peak")
+                                                           : tr("At step %1").arg(grouped(point)));
   const auto& ipu = report->index().ipu_classes(builtClass_);
   peakPanel_->setSubtitle(QString::fromStdString(ipu.name() + ", " + ipu.contents()));
   if (which_->currentIndex() < 2) showLifetimes();

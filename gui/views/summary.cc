@@ -3,108 +3,23 @@
 
 #include <QLabel>
 #include <QVBoxLayout>
-#include <algorithm>
 
 #include "gui/models/key_numbers.h"
+#include "gui/models/tile_fill.h"
+#include "gui/views/summary_numbers.h"
 #include "gui/widgets/data_table.h"
+#include "gui/widgets/fill_histogram.h"
 #include "gui/widgets/fit_bars.h"
 #include "gui/widgets/legend.h"
 #include "gui/widgets/panel.h"
 #include "gui/widgets/verdict_banner.h"
 #include "gui/widgets/waterfall_chart.h"
 #include "model/quantity_text.h"
-#include "traces/text_table.h"
-#include "traces/verdict.h"
 
 namespace superstep::gui {
 namespace {
 
 constexpr int kLeastWidth = 1100;  // narrower columns would cut their names; beside docks it scrolls
-
-QString number_part(const std::string& text) { return for_viewer(text).section(' ', 0, 0); }
-QString unit_part(const std::string& text) { return for_viewer(text).section(' ', 1); }
-
-std::vector<KeyNumber> key_numbers(const report::Index& index, Units units) {
-  if (!index.has_plan()) return {};
-  const auto& plan = index.plan();
-  const std::int64_t margin = margin_bytes(plan);
-  const std::string ddr = to_text(Bytes(plan.ddr_bytes_per_ipu()));
-  const QString power =
-      plan.rated_power_w() > 0 ? QString(" · %1").arg(for_viewer(to_text(Watts(plan.rated_power_w())))) : QString();
-  const double tile_share = plan.tile_limit_bytes() > 0 ? static_cast<double>(plan.tile_peak_bytes()) /
-                                                              static_cast<double>(plan.tile_limit_bytes())
-                                                        : -1;
-  return {{"Throughput", for_viewer(figure(plan.samples_per_second())), "samples/s",
-           for_viewer(with_thousands(plan.ipus())) + " IPUs" + power},
-          {"Step time", milliseconds(plan.step_time_s(), plan.step_time_s()), "ms",
-           "for " + grouped(plan.global_batch()) + " samples"},
-          {"Model FLOP utilisation", fixed_decimals(plan.flop_utilisation() * 100, 1), "% of peak",
-           "FP16.16 peak of the IPUs used", plan.flop_utilisation()},
-          {"Fullest tile", tile_bytes(plan.tile_peak_bytes(), units),
-           "of " + tile_bytes_text(plan.tile_limit_bytes(), units),
-           tile_bytes_text(std::abs(margin), units) + (margin < 0 ? " over" : " to spare"), tile_share, margin < 0},
-          {"Streaming Memory", number_part(ddr), unit_part(ddr) + " per IPU",
-           for_viewer(with_thousands(plan.ddr_bytes_per_ipu())) + " bytes"},
-          {"Global batch", grouped(plan.global_batch()), "samples", "per weight update"}};
-}
-
-// The largest use of each further limit over the IPU classes.
-std::vector<KeyNumber> other_limits(const report::Index& index) {
-  struct Use {
-    std::int64_t used = 0, limit = 0;
-    double share() const { return limit > 0 ? static_cast<double>(used) / static_cast<double>(limit) : 0; }
-  };
-  Use code;
-  Use ddr;
-  for (const auto& c : index.ipu_classes()) {
-    const Use here{c.executable_bytes(), c.executable_limit_bytes()};
-    const Use streaming{c.ddr_bytes(), c.ddr_limit_bytes()};
-    if (here.limit > 0 && (code.limit == 0 || here.share() > code.share())) code = here;
-    if (streaming.limit > 0 && (ddr.limit == 0 || streaming.share() > ddr.share())) ddr = streaming;
-  }
-  std::vector<KeyNumber> out;
-  if (code.limit > 0) {
-    out.push_back({"Code per tile",
-                   for_viewer(kib(code.used)),
-                   "of " + for_viewer(kib(code.limit)) + " KiB",
-                   {},
-                   code.share(),
-                   code.share() > 1});
-  }
-  if (ddr.limit > 0) {
-    out.push_back({"Streaming Memory per IPU",
-                   for_viewer(to_text(Bytes(ddr.used))),
-                   "of " + for_viewer(to_text(Bytes(ddr.limit))),
-                   {},
-                   ddr.share(),
-                   ddr.share() > 1});
-  }
-  return out;
-}
-
-std::vector<LegendEntry> kinds_of(const report::Index& index) {
-  std::vector<LegendEntry> out;
-  std::vector<std::string> seen;
-  for (const auto& term : index.waterfall()) {
-    if (std::find(seen.begin(), seen.end(), term.kind()) != seen.end()) continue;
-    seen.push_back(term.kind());
-    out.push_back({fill_of_kind(term.kind()), QString::fromStdString(term.kind())});
-  }
-  return out;
-}
-
-QString notes_text(const report::Index& index) {
-  QStringList lines;
-  const std::string searched = search_sentence(index);
-  lines << (searched.empty() ? SummaryView::tr("The plan was given, not searched.") : for_viewer(searched))
-               .toHtmlEscaped();
-  for (const auto& fact : index.facts()) {
-    lines << "<b>" + QString::fromStdString(fact.name()).toHtmlEscaped() + "</b> " +
-                 for_viewer(fact.value()).toHtmlEscaped();
-  }
-  for (const auto& note : index.notes()) lines << for_viewer(note).toHtmlEscaped();
-  return "<p style='margin:0 0 5px 0'>" + lines.join("</p><p style='margin:0 0 5px 0'>") + "</p>";
-}
 
 QLabel* text_label(const char* name) {
   auto* label = new QLabel;
@@ -130,20 +45,6 @@ QWidget* with_legend(QWidget* chart, Legend* legend, bool compact) {
 }
 
 }  // namespace
-
-std::vector<LegendEntry> memory_legend(const report::Index& index) {
-  std::vector<std::string> names;
-  for (const auto& c : index.ipu_classes()) {
-    for (const auto& m : c.memory()) {
-      if (std::find(names.begin(), names.end(), m.name()) == names.end()) names.push_back(m.name());
-    }
-  }
-  std::stable_sort(names.begin(), names.end(),
-                   [](const auto& a, const auto& b) { return memory_order(a) < memory_order(b); });
-  std::vector<LegendEntry> out;
-  for (const auto& name : names) out.push_back({fill_of_memory(name), QString::fromStdString(name)});
-  return out;
-}
 
 SummaryView::SummaryView(Session& session, QWidget* parent) : View(parent), session_(session) {
   setProperty("leastWidth", kLeastWidth);
@@ -200,9 +101,50 @@ QWidget* SummaryView::makeFit() {
   auto* layout = new QVBoxLayout(page);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(12);
-  layout->addWidget(fitPanel_, 1);
+  layout->addWidget(fitPanel_, 100);
+  layout->addWidget(makeFill(), 1);
   layout->addWidget(other);
   return page;
+}
+
+QWidget* SummaryView::makeFill() {
+  histogram_ = new FillHistogram;
+  fillPanel_ = new Panel(tr("Tiles at their peak"));
+  fillPanel_->setContent(histogram_);
+  fillPanel_->setMaximumHeight(154);
+  fillPanel_->setTable(new DataTable(&fillTable_));
+  connect(histogram_, &FillHistogram::binClicked, this, &SummaryView::selectBin);
+  connect(histogram_, &FillHistogram::binOpened, this, [this](int bin) {
+    selectBin(bin);
+    emit viewWanted("heatmap");
+  });
+  return fillPanel_;
+}
+
+// Its fullest tile, in the phase of its peak.
+void SummaryView::selectBin(int bin) {
+  const TilePeak& peak = fill_->peaks[static_cast<std::size_t>(fill_->bins[static_cast<std::size_t>(bin)].fullest)];
+  Selection selection = session_.selection();
+  selection.ipu_class = peak.ipu_class, selection.tile = peak.first, selection.phase = peak.phase;
+  session_.select(selection);
+}
+
+// The tiles of a report with millions of runs are left to the heat map.
+void SummaryView::showFill() {
+  constexpr std::uint64_t kMostRuns = 2'000'000;
+  const ReportPointer report = session_.report();
+  std::uint64_t runs = 0;
+  for (const auto& column : report->index().columns()) {
+    if (column.name() == "tile.first") runs = column.rows();
+  }
+  const auto heat = runs > kMostRuns ? std::make_shared<const HeatData>() : session_.heat();
+  fill_ = std::make_shared<const TileFill>(tile_fill(*heat, report->index()));
+  histogram_->setFill(fill_, session_.units());
+  fillTable_.setContents(tile_fill_table(report, fill_, session_.units()));
+  fullest_.setContents(fullest_tiles_table(report, fill_, heat, session_.units()));
+  fillPanel_->setSubtitle(unit_name(session_.units()) + QString::fromUtf8(" · ") +
+                          fullest_sentence(*fill_, report->index()));
+  fillPanel_->setVisible(!fill_->bins.empty());
 }
 
 QWidget* SummaryView::makePlans() {
@@ -219,6 +161,8 @@ QWidget* SummaryView::makePlans() {
   changesTable_->setWideColumn(1, 186);
   changesTable_->setEmptyText(tr("No plan that differs in one field is faster."));
   changes->setContent(changesTable_);
+  changesTable_->setToolTip(tr("Enter or a double click tries the change in the what-if"));
+  connect(changesTable_, &QAbstractItemView::activated, this, &SummaryView::tryChange);
   auto* notes = new Panel(tr("Search and notes"));
   notes_ = text_label("notes");
   notes->setScrollingContent(notes_);
@@ -230,6 +174,15 @@ QWidget* SummaryView::makePlans() {
   layout->addWidget(changes, 4);
   layout->addWidget(notes, 4);
   return page;
+}
+
+void SummaryView::tryChange(const QModelIndex& row) {
+  const report::Index& index = session_.report()->index();
+  const int change = row.row();
+  if (change < 0 || change >= index.helpful_changes_size()) return;
+  const std::string plan = changed_plan(index.plan(), index.helpful_changes(change));
+  if (!plan.empty()) session_.setTrial(plan);
+  emit viewWanted("whatif");
 }
 
 void SummaryView::rebuild() {
@@ -263,6 +216,8 @@ void SummaryView::rebuild() {
   }
   fitPanel_->setSubtitle(tr("fullest tile of each IPU, %1").arg(unit_name(units)));
   notes_->setText(notes_text(index));
+  chart_->setBand(step_time_band(index));
+  showFill();
   showSelection();
   emit statusChanged();
 }
@@ -270,13 +225,12 @@ void SummaryView::rebuild() {
 void SummaryView::showSelection() {
   chart_->setSelectedTerm(session_.selection().term);
   bars_->setSelectedClass(session_.selection().ipu_class);
+  histogram_->setSelected(session_.selection().ipu_class, session_.selection().tile);
 }
 
 std::vector<NamedTable> SummaryView::tables() const {
-  return {{"Waterfall", &waterfall_},
-          {"Fit", &fit_},
-          {"Plans", &plans_},
-          {"Changes", &changes_},
+  return {{"Waterfall", &waterfall_},   {"Fit", &fit_},     {"Tiles at their peak", &fillTable_},
+          {"Fullest tiles", &fullest_}, {"Plans", &plans_}, {"Changes", &changes_},
           {"Key numbers", &keyNumbers_}};
 }
 
@@ -293,6 +247,13 @@ QString SummaryView::unitsText() const { return tr("units %1, ms").arg(unit_name
 
 QModelIndex SummaryView::valueAt(QWidget* chart, const QPointF& at) {
   constexpr int kMs = 2, kPeak = 3;  // columns
+  if (chart == histogram_) {
+    const int bin = histogram_->binAt(at);
+    for (int row = 0; row < fillTable_.rowCount(); ++row) {
+      if (fillTable_.index(row, 0).data(kSourceRole).toInt() == bin) return fillTable_.index(row, kFillCount);
+    }
+    return {};
+  }
   if (chart == chart_) return waterfall_.index(chart_->layoutNow().row_at(at.y()), kMs);
   return chart == bars_ ? fit_.index(bars_->rowAt(at.y()), kPeak) : QModelIndex();
 }

@@ -10,6 +10,7 @@ class QLabel;
 namespace superstep::gui {
 
 class DataTable;
+class FillHistogram;
 class FitBars;
 class KeyNumbers;
 class Legend;
@@ -17,10 +18,7 @@ class LimitBars;
 class Panel;
 class VerdictBanner;
 class WaterfallChart;
-
-struct LegendEntry;
-// The categories the report has, in stack order.
-std::vector<LegendEntry> memory_legend(const report::Index& index);
+struct TileFill;
 
 class SummaryView : public View {
   Q_OBJECT
@@ -37,10 +35,15 @@ class SummaryView : public View {
   void showSelection();
   QWidget* makeWaterfall();
   QWidget* makeFit();
+  QWidget* makeFill();
   QWidget* makePlans();
+  void showFill();
+  void selectBin(int bin);
+  void tryChange(const QModelIndex& row);
 
   Session& session_;
-  TableModel keyNumbers_, waterfall_, fit_, plans_, changes_;
+  TableModel keyNumbers_, waterfall_, fit_, fillTable_, fullest_, plans_, changes_;
+  std::shared_ptr<const TileFill> fill_;
   VerdictBanner* verdict_;
   KeyNumbers* numbers_;
   WaterfallChart* chart_;
@@ -52,6 +55,8 @@ class SummaryView : public View {
   DataTable* changesTable_;
   Panel* waterfallPanel_;
   Panel* fitPanel_;
+  FillHistogram* histogram_;
+  Panel* fillPanel_;
   Panel* limitsPanel_;
   Panel* runnersPanel_;
   QLabel* notes_;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/views/trace.h"
 
+#include <QCheckBox>
 #include <QComboBox>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QScrollArea>
 #include <QVBoxLayout>
 #include <utility>
 
@@ -13,6 +16,7 @@
 #include "gui/widgets/lane_paint.h"
 #include "gui/widgets/legend.h"
 #include "gui/widgets/panel.h"
+#include "gui/widgets/pipeline_chart.h"
 #include "gui/widgets/proportion_bars.h"
 #include "gui/widgets/time_controls.h"
 #include "gui/widgets/trace_chart.h"
@@ -46,7 +50,11 @@ TraceView::TraceView(Session& session, QWidget* parent) : View(parent), session_
   layout->addLayout(makeControls());
   auto* row = new QHBoxLayout;
   row->setSpacing(12);
-  row->addWidget(makeTrace(), 1);
+  auto* charts = new QVBoxLayout;
+  charts->setSpacing(12);
+  charts->addWidget(makePipeline(), 2);
+  charts->addWidget(makeTrace(), 3);
+  row->addLayout(charts, 1);
   row->addWidget(makeSummary());
   layout->addLayout(row, 1);
   connect(&session_, &Session::reportChanged, this, &TraceView::rebuild);
@@ -67,6 +75,7 @@ QLayout* TraceView::makeControls() {
   ipu_ = new ElidedCombo;
   ipu_->setObjectName("traceIpu");
   ipu_->setAccessibleName(tr("IPU"));
+  ipu_->setMinimumWidth(84);
   connect(ipu_, &QComboBox::activated, this, [this](int i) {
     Selection selection = session_.selection();
     selection.ipu_class = i;
@@ -83,6 +92,15 @@ QLayout* TraceView::makeControls() {
   row->addWidget(caption);
   row->addWidget(ipu_);
   row->addSpacing(8);
+  withPipeline_ = new QCheckBox(tr("Pipeline above"));
+  withPipeline_->setObjectName("withPipeline");
+  connect(withPipeline_, &QCheckBox::toggled, this, [this](bool on) {
+    TimeState state = session_.timeState();
+    state.with_pipeline = on;
+    session_.setTimeState(state);
+  });
+  row->addWidget(withPipeline_);
+  row->addSpacing(8);
   row->addWidget(make_show_everything(chart_));
   row->addStretch(1);
   row->addWidget(make_key_hint());
@@ -96,7 +114,9 @@ QWidget* TraceView::makeTrace() {
   auto* layout = new QVBoxLayout(page);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(2);
-  layout->addWidget(make_scrolling(chart_), 1);
+  traceRoom_ = qobject_cast<QScrollArea*>(make_scrolling(chart_));
+  traceRoom_->installEventFilter(this);
+  layout->addWidget(traceRoom_, 1);
   layout->addWidget(legend_);
   panel_ = new Panel(tr("Execution trace"));
   panel_->setContent(page);
@@ -105,6 +125,19 @@ QWidget* TraceView::makeTrace() {
   panel_->setTable(table);
   connect(panel_, &Panel::tableToggled, this, &TraceView::fillSteps);
   return panel_;
+}
+
+// On the time axis of the trace below it.
+QWidget* TraceView::makePipeline() {
+  pipeline_ = new PipelineChart(session_);
+  pipeline_->followTrace();
+  pipelinePanel_ = new Panel(tr("Pipeline"));
+  pipelinePanel_->setSubtitle(tr("the same part of the step"));
+  pipelineRoom_ = qobject_cast<QScrollArea*>(make_scrolling(pipeline_));
+  pipelineRoom_->installEventFilter(this);
+  pipelinePanel_->setContent(pipelineRoom_);
+  pipelinePanel_->hide();
+  return pipelinePanel_;
 }
 
 QWidget* TraceView::makeSummary() {
@@ -144,6 +177,7 @@ void TraceView::rebuild() {
   }
   parts_->setEntries(std::move(parts));
   chart_->refresh();
+  pipeline_->refresh();
   // At first one full cycle: the whole step shows no step.
   if (session_.timeState().trace.whole() && !trace->empty()) {
     TimeState state = session_.timeState();
@@ -160,6 +194,9 @@ void TraceView::refreshState() {
   const TimelinePointer trace = session_.trace();
   const TimeState& state = session_.timeState();
   modes_->setCurrent(state.mode);
+  withPipeline_->setChecked(state.with_pipeline);
+  pipelinePanel_->setVisible(state.with_pipeline);
+  alignAxes();
   if (trace->empty()) {
     panel_->setSubtitle({});
     panel_->setNote({});
@@ -184,6 +221,20 @@ void TraceView::refreshState() {
   stepsAreOld_ = true;
   if (panel_->showsTable()) fillSteps();
   emit statusChanged();
+}
+
+// Both have a scroll bar or none has, so that times stand below one another.
+void TraceView::alignAxes() {
+  bool scrolls = false;
+  for (const QScrollArea* room : {pipelineRoom_, traceRoom_})
+    scrolls = scrolls || (!room->isHidden() && room->widget()->minimumHeight() > room->height());
+  for (QScrollArea* room : {pipelineRoom_, traceRoom_})
+    room->setVerticalScrollBarPolicy(scrolls ? Qt::ScrollBarAlwaysOn : Qt::ScrollBarAlwaysOff);
+}
+
+bool TraceView::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Resize || event->type() == QEvent::Show) alignAxes();
+  return View::eventFilter(watched, event);
 }
 
 void TraceView::fillSteps() const {

@@ -5,13 +5,16 @@
 #include "gui/models/table_model.h"
 #include "gui/view.h"
 
+class QCheckBox;
 class QComboBox;
+class QScrollArea;
 
 namespace superstep::gui {
 
 class DataTable;
 class Legend;
 class Panel;
+class PipelineChart;
 class ProportionBars;
 class SegmentedButtons;
 class TraceChart;
@@ -32,20 +35,29 @@ class TraceView : public View {
   QString statusText() const override;
   QString unitsText() const override;
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
   QLayout* makeControls();
   QWidget* makeTrace();
+  QWidget* makePipeline();
   QWidget* makeSummary();
   void rebuild();
   void refreshState();
   void showSelection();
   void fillSteps() const;
+  void alignAxes();
 
   Session& session_;
   TableModel summary_;
   mutable TableModel steps_;  // of what is seen: filled when it is looked at, not for every frame
   mutable bool stepsAreOld_ = false;
   TraceChart* chart_;
+  PipelineChart* pipeline_;
+  Panel* pipelinePanel_;
+  QScrollArea *pipelineRoom_, *traceRoom_;
+  QCheckBox* withPipeline_;
   SegmentedButtons* modes_;
   QComboBox* ipu_;
   Legend* legend_;

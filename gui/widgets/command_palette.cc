@@ -4,6 +4,7 @@
 #include <QAction>
 #include <QCoreApplication>
 #include <QKeyEvent>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenu>
@@ -104,6 +105,11 @@ CommandPalette::CommandPalette(std::vector<Command> commands, QWidget* parent)
   layout->setContentsMargins(10, 10, 10, 10);
   layout->addWidget(field_);
   layout->addWidget(list_, 1);
+  count_ = new QLabel;
+  count_->setObjectName("commandCount");
+  count_->setFont(ui_font(11));
+  count_->hide();
+  layout->addWidget(count_);
   connect(field_, &QLineEdit::textChanged, this, &CommandPalette::filter);
   connect(field_, &QLineEdit::returnPressed, this, &CommandPalette::runCurrent);
   connect(list_, &QListWidget::itemClicked, this, &CommandPalette::runCurrent);
@@ -128,13 +134,40 @@ void CommandPalette::filter() {
     item->setData(kEnabled, command.action->isEnabled());
     if (command.action->isCheckable() && command.action->isChecked()) item->setText(command.name + tr(" (on)"));
   }
+  addHits();
   if (list_->count() > 0) list_->setCurrentRow(0);
+}
+
+void CommandPalette::setSearch(PaletteSearch search, const QString& hint) {
+  search_ = std::move(search);
+  field_->setPlaceholderText(hint);
+  filter();
+}
+
+void CommandPalette::addHits() {
+  const QString text = field_->text().trimmed();
+  hits_ = search_ && text.size() >= 2 ? search_(text) : std::vector<PaletteHit>();
+  for (std::size_t i = 0; i < hits_.size(); ++i) {
+    auto* item = new QListWidgetItem(hits_[i].name, list_);
+    item->setData(kKeys, hits_[i].where);
+    item->setData(kCommand, -1 - static_cast<int>(i));
+    item->setData(kEnabled, true);
+    item->setToolTip(hits_[i].name);
+  }
+  count_->setVisible(search_ && text.size() >= 2);
+  count_->setText(hits_.empty() ? tr("Nothing in the report has this.")
+                                : tr("%1 shown; F3 and Shift+F3 go on from one to the next").arg(hits_.size()));
 }
 
 // Closed ahead of the command, which may open a window of its own.
 void CommandPalette::runCurrent() {
   const QListWidgetItem* item = list_->currentItem();
   if (!item || !item->data(kEnabled).toBool()) return;
+  if (const int place = item->data(kCommand).toInt(); place < 0) {
+    const std::function<void()> go = hits_[static_cast<std::size_t>(-1 - place)].go;
+    accept();
+    return go();
+  }
   const QPointer<QAction> action = commands_[static_cast<std::size_t>(item->data(kCommand).toInt())].action;
   accept();
   if (action) action->trigger();

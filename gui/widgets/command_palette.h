@@ -5,9 +5,11 @@
 #include <QDialog>
 #include <QList>
 #include <QPointer>
+#include <functional>
 #include <vector>
 
 class QAction;
+class QLabel;
 class QLineEdit;
 class QListWidget;
 class QMenuBar;
@@ -22,10 +24,19 @@ struct Command {
 // Those of the menus, whose submenus are gone into, then those of `others` that no menu has. None is listed twice.
 std::vector<Command> commands_of(const QMenuBar& menus, const QList<QAction*>& others);
 
+// What a search finds: a name, what it is and where it is seen, and what goes there.
+struct PaletteHit {
+  QString name, where;
+  std::function<void()> go;
+};
+using PaletteSearch = std::function<std::vector<PaletteHit>(const QString&)>;
+
 class CommandPalette : public QDialog {
   Q_OBJECT
  public:
   CommandPalette(std::vector<Command> commands, QWidget* parent);
+  // Hits stand below the commands; they are looked for from two letters on.
+  void setSearch(PaletteSearch search, const QString& hint);
 
   QLineEdit* field() const { return field_; }
   QListWidget* list() const { return list_; }
@@ -35,9 +46,13 @@ class CommandPalette : public QDialog {
 
  private:
   void filter();
+  void addHits();
   void runCurrent();
 
   std::vector<Command> commands_;
+  PaletteSearch search_;
+  std::vector<PaletteHit> hits_;
+  QLabel* count_;
   QLineEdit* field_;
   QListWidget* list_;
 };

@@ -79,7 +79,10 @@ CompareLayout CompareChart::layoutNow() const {
 }
 
 QSize CompareChart::minimumSizeHint() const {
-  return {500, static_cast<int>(CompareLayout::kHead + CompareLayout::kLeastRow * std::max(4, model_.rowCount()) + 4)};
+  constexpr int kEach = 235, kFew = 4;  // more reports than a few scroll across
+  const int reports = compared_ ? compared_->size() : 0;
+  return {reports > kFew ? 170 + kEach * reports : 500,
+          static_cast<int>(CompareLayout::kHead + CompareLayout::kLeastRow * std::max(4, model_.rowCount()) + 4)};
 }
 
 QSize CompareChart::sizeHint() const {

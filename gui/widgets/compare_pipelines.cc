@@ -43,9 +43,21 @@ void ComparePipelines::setComparison(const ComparedPointer& compared) {
     timelines_.push_back(std::move(timeline));
   }
   nanoseconds_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(longest * 1e9)));
+  showStart();
   setMinimumHeight(minimumSizeHint().height());
   updateGeometry();
   update();
+}
+
+// Whole steps show no cycle: at first what fits a dozen of the longest ones.
+void ComparePipelines::showStart() {
+  constexpr double kCycles = 14;
+  double cycle = 0;
+  for (const Timeline& t : timelines_) {
+    for (const Section& s : t.sections) cycle = std::max(cycle, t.seconds(s.cycle));
+  }
+  const double end = cycle * kCycles * 1e9;
+  if (end > 0 && end < static_cast<double>(nanoseconds_)) window_ = {0, end};
 }
 
 bool ComparePipelines::isEmpty() const {

@@ -48,6 +48,7 @@ class ComparePipelines : public TimeChart {
 
  private:
   bool isEmpty() const;
+  void showStart();
   std::vector<int> laneCounts() const;
   std::vector<int> ipuLanes(int side) const;  // without what streams beside them
   void paintLane(QPainter& painter, int side, int lane, const QRectF& row, const TimeAxis& axis) const;

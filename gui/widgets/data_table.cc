@@ -57,6 +57,8 @@ class CellDelegate : public QStyledItemDelegate {
     const QString text = index.data().toString();
     if (alignment.testFlag(Qt::AlignRight)) {
       draw_number(*painter, inner, text);
+    } else if (index.data(kBothEndsRole).toBool()) {
+      draw_text(*painter, inner, elided_middle(QFontMetricsF(painter->font()), text, inner.width()));
     } else {
       draw_text(*painter, inner, text);
     }

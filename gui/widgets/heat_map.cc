@@ -7,8 +7,10 @@
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "gui/format.h"
+#include "gui/models/meanings.h"
 
 namespace superstep::gui {
 
@@ -20,6 +22,10 @@ HeatMap::HeatMap(Session& session, QWidget* parent) : QWidget(parent), session_(
   setFocusPolicy(Qt::StrongFocus);
   connect(&session, &Session::heatStateChanged, this, &HeatMap::refresh);
   connect(&session, &Session::unitsChanged, this, qOverload<>(&QWidget::update));
+  connect(&session, &Session::colorMapChanged, this, [this] {
+    imageIsStale_ = true;
+    update();
+  });
   connect(&session, &Session::selectionChanged, this, qOverload<>(&QWidget::update));
   refresh();
 }
@@ -108,13 +114,18 @@ std::int64_t HeatMap::limit() const {
 
 HeatScale HeatMap::scaleNow() const {
   const HeatQuantity quantity = session_.heatState().quantity;
-  if (quantity == HeatQuantity::memory && session_.report() && limit() > 0) return HeatScale::of_memory(limit());
+  const bool limited = quantity == HeatQuantity::memory && session_.report() && limit() > 0;
+  const bool of_data = session_.heatState().limits_of_data;
+  if (limited && !of_data) return HeatScale::of_memory(limit());
   if (most_ < 0) {
-    most_ = 0;
-    for (int i = 0; i < static_cast<int>(data_->phases.size()); ++i)
-      most_ = std::max(most_, data_->largest(i, quantity));
+    most_ = 0, least_ = std::numeric_limits<std::int64_t>::max();
+    for (const TileRun& run : data_->runs) {
+      const std::int64_t value = value_of(run, quantity);
+      most_ = std::max(most_, value);
+      if (value > 0) least_ = std::min(least_, value);
+    }
   }
-  return HeatScale::linear(most_);
+  return of_data ? HeatScale::of_data(least_, most_, limited ? limit() : -1) : HeatScale::linear(most_);
 }
 
 std::optional<HeatCell> HeatMap::cellAt(const QPointF& position) const {
@@ -142,6 +153,7 @@ QString HeatMap::valueText(std::int64_t value) const {
     case HeatQuantity::memory:
       return tile_bytes_text(value, session_.units());
     case HeatQuantity::compute:
+    case HeatQuantity::idle:
       return grouped(value) + tr(" cycles");
     case HeatQuantity::exchange:
       return grouped(value) + tr(" bytes");
@@ -164,12 +176,15 @@ QString HeatMap::tipText(const HeatCell& cell) const {
       lines << (over > 0 ? tr("Over") : tr("Spare")) + "\t" + tile_bytes_text(std::abs(over), session_.units());
     lines << tr("Bytes") + "\t" + grouped(run->memory_bytes);
     lines << tr("Compute") + "\t" + grouped(run->compute_cycles) + tr(" cycles");
+    lines << tr("Idle") + "\t" + grouped(run->idle_cycles) + tr(" cycles");
     lines << tr("Exchange") + "\t" + grouped(run->exchange_bytes) + tr(" bytes");
     lines << tr("Equal tiles") + "\t" + tr("%1 to %2").arg(grouped(run->first), grouped(run->first + run->count - 1));
   }
   lines << tr("Active tiles") + "\t" + tr("%1 of %2").arg(grouped(active_tiles(*data_, phase)), grouped(data_->tiles));
   lines << tr("Phase, cycles") + "\t" + grouped(p.cycles) +
                (p.repeats > 1 ? tr(" × %1").arg(grouped(p.repeats)) : QString());
+  const Meaning* means[] = {&means::kTileLive, &means::kTileCompute, &means::kTileExchange, &means::kTileIdle};
+  lines << QString(means[static_cast<std::size_t>(session_.heatState().quantity)]->what) + '\t';
   lines << tr("E for more") + "\t";
   return lines.join('\n');
 }

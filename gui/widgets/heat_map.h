@@ -81,7 +81,7 @@ class HeatMap : public QWidget {
   HeatQuantity shownQuantity_ = HeatQuantity::memory;
   std::shared_ptr<const HeatPyramid> pyramid_;  // null: few phases, or not yet made
   QThread* builder_ = nullptr;                  // of the pyramid; null: none is being made
-  mutable std::int64_t most_ = -1;              // of the quantity in the whole report; -1: not yet looked for
+  mutable std::int64_t least_ = 0, most_ = -1;  // of the quantity in the whole report; -1: not yet looked for
   HeatImage values_;
   QImage image_;              // values_ in colours
   bool imageIsStale_ = true;  // to be made again

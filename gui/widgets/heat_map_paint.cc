@@ -9,7 +9,9 @@
 
 #include "gui/format.h"
 #include "gui/paint/axis.h"
+#include "gui/paint/color_map.h"
 #include "gui/paint/draw.h"
+#include "gui/paint/pass_heads.h"
 #include "gui/widgets/heat_map.h"
 
 namespace superstep::gui {
@@ -17,20 +19,12 @@ namespace {
 
 QColor strip_color(const Theme& theme) { return theme.dark ? QColor(0x5E, 0x7F, 0x84) : QColor(0x7F, 0x9E, 0xA3); }
 
-// Head colours by their word; the words are always there too.
-QColor head_color(const std::string& group) {
-  if (group == "forward") return QColor(0xF9, 0xD9, 0xDD);
-  if (group == "backward" || group == "recompute and backward") return QColor(0xF0, 0xA5, 0xAE);
-  if (group == "update") return QColor(0xE3, 0xDA, 0xF2);
-  return QColor(0xD3, 0xDB, 0xE2);
-}
-
 class Colors {
  public:
-  Colors(const HeatScale& scale, const Theme& theme)
+  Colors(const HeatScale& scale, const ColorMap& map, const Theme& theme)
       : scale_(scale), limit_(theme.limit.rgb()), faint_(theme.faint.rgb()), track_(theme.track.rgb()) {
     for (std::size_t i = 0; i < steps_.size(); ++i)
-      steps_[i] = viridis(static_cast<double>(i) / (steps_.size() - 1)).rgb();
+      steps_[i] = map.at(static_cast<double>(i) / (steps_.size() - 1)).rgb();
   }
   QRgb of(std::int64_t value) const {
     const auto v = static_cast<double>(value);
@@ -46,11 +40,11 @@ class Colors {
 };
 
 // Some columns at a time: values stand column by column, colours line by line. Tiles below one another are often equal.
-void color(const HeatImage& values, const HeatScale& scale, const Theme& theme, QImage& image) {
+void color(const HeatImage& values, const HeatScale& scale, const ColorMap& map, const Theme& theme, QImage& image) {
   constexpr int kColumns = 16;
   if (image.size() != QSize(values.width, values.height))
     image = QImage(values.width, values.height, QImage::Format_RGB32);
-  const Colors colors(scale, theme);
+  const Colors colors(scale, map, theme);
   for (int left = 0; left < values.width; left += kColumns) {
     const int right = std::min(left + kColumns, values.width);
     std::array<std::int64_t, kColumns> above;
@@ -90,7 +84,7 @@ void HeatMap::paintMap(QPainter& painter, const HeatLayout& layout) {
   const Theme& theme = theme_of(this);
   if (imageIsStale_) {
     values_ = rasterized(*data_, phases_, session_.heatState().quantity, layout, pyramid_.get());
-    color(values_, scaleNow(), theme, image_);
+    color(values_, scaleNow(), color_map(session_.colorMap()), theme, image_);
     imageIsStale_ = false;
   }
   painter.drawImage(layout.map.topLeft(), image_);
@@ -155,7 +149,7 @@ void HeatMap::paintTotals(QPainter& painter, const HeatLayout& layout) const {
     draw_number(painter, QRectF(0, layout.totals.top() - 4, layout.map.left() - 8, 14),
                 grouped(static_cast<std::int64_t>(full)));
     draw_text(painter, QRectF(layout.totals.right() + 8, layout.totals.top() - 4, 72, 16),
-              quantity == HeatQuantity::compute ? tr("cycles") : tr("bytes"));
+              counts_cycles(quantity) ? tr("cycles") : tr("bytes"));
     draw_text(painter, QRectF(layout.totals.right() + 8, layout.totals.top() + 12, 72, 16), tr("max of tiles"));
   }
 }
@@ -204,11 +198,7 @@ void HeatMap::paintNames(QPainter& painter, const HeatLayout& layout) {
   for (const PhaseSpan& span : groups_) {
     const QRectF x = visible(span);
     if (x.width() < 1 || span.text.empty()) continue;
-    painter.fillRect(QRectF(x.left(), layout.heads.top(), x.width() - 1, layout.heads.height()), head_color(span.text));
-    painter.setPen(QColor(0x1B, 0x21, 0x27));
-    if (x.width() > 30)
-      draw_text(painter, QRectF(x.left() + 3, layout.heads.top(), x.width() - 7, layout.heads.height()),
-                QString::fromStdString(span.text), Qt::AlignCenter);
+    draw_pass_head(painter, QRectF(x.left(), layout.heads.top(), x.width() - 1, layout.heads.height()), span.text);
   }
   painter.setFont(ui_font(10.5));
   double free_from = layout.map.left();  // names that would overlap are left out
@@ -223,7 +213,7 @@ void HeatMap::paintNames(QPainter& painter, const HeatLayout& layout) {
                      QPointF(std::floor(x.left()) + 0.5, layout.ticks.top() + 5));
     const double need = widthOfName(painter.font(), at - names_.begin()) + 6;
     const double left = std::min(x.center().x() - need / 2, layout.map.right() + 1 - need);
-    if (left < free_from || need > std::max(x.width() * 1.4, 24.0)) continue;
+    if (left < free_from || need > std::max(x.width() * 1.4, 32.0)) continue;
     painter.setPen(theme.secondary);
     painter.drawText(QRectF(left, layout.ticks.top() + 4, need, 16), Qt::AlignCenter,
                      QString::fromStdString(span.text));

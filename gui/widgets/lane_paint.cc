@@ -62,7 +62,8 @@ void paint_joined(QPainter& painter, const Timeline& timeline, const Lane& lane,
 }
 
 void paint_box(QPainter& painter, const Lane& lane, const Slice& slice, const QRectF& box, const FillOfWork& fill) {
-  if (lane.node(slice.node).kind == LaneNode::Kind::leaf) return draw_fill(painter, box, fill(slice.work));
+  const bool whole = lane.node(slice.node).kind == LaneNode::Kind::leaf || waits(slice.work);
+  if (whole) return draw_fill(painter, box, fill(slice.work));
   const WorkCycles sums = lane.sums(slice.from, slice.to);
   double x = box.left();
   for (const Work work : {Work::host, Work::load, Work::forward, Work::recompute, Work::backward, Work::update,

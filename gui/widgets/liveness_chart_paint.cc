@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gui/paint/draw.h"
+#include "gui/paint/pass_heads.h"
 #include "gui/paint/stack_layout.h"
 #include "gui/widgets/liveness_chart.h"
 
@@ -14,13 +15,6 @@ constexpr double kAxisWidth = 58;
 constexpr double kHead = 17;     // passes, above
 constexpr double kPeakBox = 40;  // between the passes and the plot
 constexpr double kLayers = 20;   // names below
-
-// "L5" of "layer5/ffn_up forward".
-QString short_layer(const std::string& phase) {
-  const std::string first = phase.substr(0, phase.find_first_of("/ "));
-  const bool numbered = first.starts_with("layer") && first.size() > 5;
-  return QString::fromStdString(numbered ? "L" + first.substr(5) : first);
-}
 
 bool is_again(const HeatPhase& phase) { return phase.name.ends_with(" recompute"); }
 
@@ -186,15 +180,12 @@ void LivenessChart::paintHeads(QPainter& painter, const LivenessLayout& layout) 
   };
   runs(*data_.liveness, pass, [&](int first, int end, const std::string& group) {
     const QRectF head(layout.x(first) + 0.5, 0, layout.x(end) - layout.x(first) - 1, kHead);
-    painter.fillRect(head, text_ground(theme));
-    painter.setPen(theme.text);
-    if (text_width(painter.font(), QString::fromStdString(group)) + 6 < head.width())
-      draw_text(painter, head, QString::fromStdString(group), Qt::AlignCenter);
+    draw_pass_head(painter, head, group);
   });
   painter.setFont(ui_font(10));
   double free = layout.plot.left() - 4;  // where the last name ended
   runs(
-      *data_.liveness, [&](const LivenessPoint& p) { return short_layer(phase(p).name); },
+      *data_.liveness, [&](const LivenessPoint& p) { return QString::fromStdString(short_layer(phase(p).name)); },
       [&](int first, int end, const QString& name) {
         const double left = layout.x(first), right = layout.x(end);
         const double wide = text_width(painter.font(), name);

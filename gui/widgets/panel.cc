@@ -31,10 +31,10 @@ void Panel::add(QWidget* page) { pages_->addWidget(page); }
 
 void Panel::setContent(QWidget* content) { add(content); }
 
-void Panel::setScrollingContent(QWidget* content) {
+void Panel::setScrollingContent(QWidget* content, bool across) {
   auto* scroll = new QScrollArea;
   scroll->setWidgetResizable(true);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  if (!across) scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   scroll->setFrameShape(QFrame::NoFrame);
   scroll->viewport()->setAutoFillBackground(false);
   scroll->setWidget(content);

@@ -18,12 +18,13 @@ class Panel : public QWidget {
   explicit Panel(const QString& title, QWidget* parent = nullptr);
 
   void setTitle(const QString& title);
-  void setSubtitle(const QString& text);       // beside the title, fainter
-  void setNote(const QString& text);           // at the right
-  void setContent(QWidget* content);           // owned
-  void setScrollingContent(QWidget* content);  // scrolls down when the panel is too low for it
-  void setTable(QWidget* table);               // owned; adds the button
-  void setCorner(QWidget* corner);             // owned; in the title row, at the right, instead of the button
+  void setSubtitle(const QString& text);  // beside the title, fainter
+  void setNote(const QString& text);      // at the right
+  void setContent(QWidget* content);      // owned
+  // Scrolls down when the panel is too low for it, and across where that is asked for.
+  void setScrollingContent(QWidget* content, bool across = false);
+  void setTable(QWidget* table);    // owned; adds the button
+  void setCorner(QWidget* corner);  // owned; in the title row, at the right, instead of the button
   bool showsTable() const;
   void showTable(bool shown);
 

@@ -56,14 +56,21 @@ PipelineLayout PipelineChart::layoutNow() const { return PipelineLayout::of(*tim
 
 TimeAxis PipelineChart::axisNow() const {
   const PipelineLayout layout = layoutNow();
-  const auto folds = session_.timeState().fold ? folds_of(*timeline_) : std::vector<TimeFold>{};
+  const auto folds = session_.timeState().fold && !followsTrace_ ? folds_of(*timeline_) : std::vector<TimeFold>{};
   return TimeAxis::of(timeline_->cycles, folds, window(), layout.lanes.left(), layout.lanes.right());
 }
 
 void PipelineChart::setWindow(const TimeWindow& window) {
   TimeState state = session_.timeState();
-  state.pipeline = window;
+  (followsTrace_ ? state.trace : state.pipeline) = window;
   session_.setTimeState(state);
+}
+
+void PipelineChart::followTrace() {
+  followsTrace_ = true;
+  setObjectName("tracePipeline");
+  setAccessibleName(tr("Pipeline of the part of the step that the trace shows"));
+  update();
 }
 
 std::optional<LaneSlice> PipelineChart::sliceAt(const QPointF& at) const {
@@ -103,6 +110,7 @@ QString PipelineChart::tipText(const LaneSlice& at) const {
     }
   }
   if (s.iteration >= 0) lines << tr("Cycle\t") + grouped(s.iteration);
+  lines << (waits(s.work) ? tr("Waiting, charged to its cause.\t") : tr("What the IPU does without a break.\t"));
   lines << tr("E for more\t");
   return lines.join('\n');
 }

@@ -23,6 +23,7 @@ class PipelineChart : public TimeChart {
   Q_OBJECT
  public:
   explicit PipelineChart(Session& session, QWidget* parent = nullptr);
+  void followTrace();  // shows what the trace shows, nothing folded
 
   PipelineLayout layoutNow() const;
   TimeAxis axisNow() const override;
@@ -40,7 +41,9 @@ class PipelineChart : public TimeChart {
   void highlight(std::optional<Work> work);  // a cause of waiting: the others fade
 
  protected:
-  TimeWindow window() const override { return session_.timeState().pipeline; }
+  TimeWindow window() const override {
+    return followsTrace_ ? session_.timeState().trace : session_.timeState().pipeline;
+  }
   void setWindow(const TimeWindow& window) override;
   void pressed(const QPointF& at) override;
   void pointed(const QPointF& at) override;
@@ -72,6 +75,7 @@ class PipelineChart : public TimeChart {
   std::optional<LaneSlice> hover_;
   std::optional<Work> highlighted_;
   std::set<int> hidden_;
+  bool followsTrace_ = false;
   std::vector<QString> painted_;
   std::vector<CopyArrow> copies_;
 };

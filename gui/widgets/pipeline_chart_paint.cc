@@ -137,7 +137,10 @@ void PipelineChart::paintHeads(Frame& f) {
       QString text =
           s.name + ", " + time_text(*timeline_, s.to - s.from, in_cycles, s.to - s.from) + ' ' + time_unit(in_cycles);
       if (text_width(f.painter.font(), text) > right - left - 4) text = s.name;
-      if (text_width(f.painter.font(), text) > right - left - 4) text = s.name.section(' ', 1, 1);
+      if (text_width(f.painter.font(), text) > right - left - 4) {
+        // A phase is known by its number, other parts by their first word.
+        text = s.name.section(' ', s.name.startsWith("phase ") ? 1 : 0, s.name.startsWith("phase ") ? 1 : 0);
+      }
       const double need = text_width(f.painter.font(), text);
       const double x = (left + right - need) / 2;
       if (need > right - left - 3 || x < free_from) continue;
@@ -229,7 +232,10 @@ void PipelineChart::paintBox(Frame& f, const PipelineLayout::Row& row, const Sli
   const double share = recomputes ? static_cast<double>(sums[Work::recompute]) / static_cast<double>(sums.total()) : 0;
   const QRectF room = box.adjusted(box.width() * share, 0, 0, 0).intersected(f.layout.lanes);
   if (number_width(f.painter.font(), text) + 3 > room.width()) return;
-  // On an ink that can be read over hatches.
+  if (sums[Work::recompute] > 0 && !recomputes) {
+    const double need = number_width(f.painter.font(), text) + 8;
+    f.painter.fillRect(QRectF(room.center().x() - need / 2, room.center().y() - 8, need, 16), fillOf(s.work).color);
+  }
   f.painter.setPen(s.work == Work::forward ? kDark : QColor(Qt::white));
   draw_number(f.painter, room, text, Qt::AlignHCenter | Qt::AlignVCenter);
   painted_.push_back(text);

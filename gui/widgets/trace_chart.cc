@@ -5,11 +5,13 @@
 #include <cmath>
 
 #include "gui/models/trace_tables.h"
+#include "gui/paint/pipeline_layout.h"
 
 namespace superstep::gui {
 namespace {
 
 constexpr double kLeft = 92;
+constexpr double kActive = 40;  // lane of active tiles
 constexpr double kRight = 12;
 constexpr double kTop = 34;  // below the overview
 constexpr double kFlame = 20;
@@ -53,9 +55,18 @@ void TraceChart::refresh() {
 
 double TraceChart::contentTop() const { return kTop; }
 
+double TraceChart::left() const { return session_.timeState().with_pipeline ? PipelineLayout::kLeft : kLeft; }
+
 int TraceChart::shownLane() const {
   const int lane = timeline_->lane_of(session_.selection().ipu_class);
-  return lane >= 0 ? lane : static_cast<int>(timeline_->lanes.size()) > 0 ? 0 : -1;
+  if (lane >= 0 || timeline_->empty()) return lane;
+  // The first, unless it hardly works: there is little to see of that.
+  const auto& ipus = timeline_->report->index().ipu_classes();
+  const auto busiest =
+      std::max_element(ipus.begin(), ipus.end(), [](const auto& a, const auto& b) { return a.busy_s() < b.busy_s(); });
+  const int first = timeline_->lanes[0].ipu_class;
+  if (busiest == ipus.end() || first < 0 || ipus[first].busy_s() * 2 >= busiest->busy_s()) return 0;
+  return std::max(0, timeline_->lane_of(static_cast<int>(busiest - ipus.begin())));
 }
 
 QSize TraceChart::minimumSizeHint() const {
@@ -64,6 +75,7 @@ QSize TraceChart::minimumSizeHint() const {
   for (const Lane& lane : timeline_->lanes) {
     height += !lane.name.isEmpty() ? kStream : mode() == TraceMode::bsp ? 3 * kBand + 8 : kLeastLane;
   }
+  height += kActive + 6;
   return {360, timeline_->empty() ? 120 : static_cast<int>(std::ceil(height))};
 }
 
@@ -71,10 +83,10 @@ std::vector<TraceRow> TraceChart::rowsNow() const {
   using Kind = TraceRow::Kind;
   std::vector<TraceRow> rows;
   if (timeline_->empty()) return rows;
-  const double plot = std::max(60.0, width() - kLeft - kRight);
+  const double plot = std::max(60.0, width() - left() - kRight);
   double y = contentTop();
   const auto add = [&](Kind kind, int lane, double height, const QString& label) {
-    rows.push_back({kind, lane, QRectF(kLeft, y, plot, height - 1), label});
+    rows.push_back({kind, lane, QRectF(left(), y, plot, height - 1), label});
     y += height;
   };
   if (mode() == TraceMode::flame) {
@@ -88,7 +100,7 @@ std::vector<TraceRow> TraceChart::rowsNow() const {
   }
   double streams = 0, ipus = 0;
   for (const Lane& lane : timeline_->lanes) (lane.name.isEmpty() ? ipus : streams) += 1;
-  const double room = (height() - y - 30 - streams * kStream) / std::max(1.0, ipus);
+  const double room = (height() - y - 36 - kActive - streams * kStream) / std::max(1.0, ipus);
   for (std::size_t i = 0; i < timeline_->lanes.size(); ++i) {
     const Lane& lane = timeline_->lanes[i];
     const int number = static_cast<int>(i);
@@ -109,11 +121,13 @@ std::vector<TraceRow> TraceChart::rowsNow() const {
       y += 3;
     }
   }
+  y += 3;
+  add(Kind::active, shownLane(), kActive, tr("active tiles"));
   return rows;
 }
 
 TimeAxis TraceChart::axisNow() const {
-  return TimeAxis::of(timeline_->cycles, {}, window(), kLeft, std::max(kLeft + 60.0, width() - kRight));
+  return TimeAxis::of(timeline_->cycles, {}, window(), left(), std::max(left() + 60.0, width() - kRight));
 }
 
 void TraceChart::setWindow(const TimeWindow& window) {
@@ -228,12 +242,32 @@ QString TraceChart::tipText(const TraceSlice& at) const {
     lines << QString::fromLatin1(name_of(work).data()) + '\t' + both_texts(*timeline_, sums[work]) + "   " +
                  share_percent(static_cast<double>(sums[work]), static_cast<double>(cycles)) + " %";
   }
-  if (s.step >= 0 && !lane.steps->tiles.empty())
+  if (row.kind == TraceRow::Kind::active) {
+    lines << tr("Tiles that take part\t") + grouped(activeTiles(s.from, s.to));
+  } else if (s.step >= 0 && !lane.steps->tiles.empty())
     lines << tr("Active tiles\t") + tiles_text(lane.steps->tiles[static_cast<std::size_t>(s.step)]);
   if (s.step >= 0)
     lines << tr("Counts to\t") + QString::fromStdString(lane.steps->term[static_cast<std::size_t>(s.step)]);
+  lines << (waits(s.work) ? tr("Waiting, charged to its cause.\t")
+            : s.step >= 0 ? tr("A superstep: compute, exchange and sync of its slowest tile.\t")
+                          : tr("What the supersteps in it take together.\t"));
   lines << tr("E for more\t");
   return lines.join('\n');
+}
+
+std::int64_t TraceChart::activeTiles(std::int64_t from, std::int64_t to) const {
+  constexpr int kLooks = 3;  // into steps too short to tell apart
+  const Lane& lane = timeline_->lanes[static_cast<std::size_t>(shownLane())];
+  if (!lane.steps || lane.steps->tiles.empty()) return 0;
+  std::int64_t most = 0;
+  const auto look = [&](std::int64_t step) {
+    if (step < 0) return;
+    const auto tiles = lane.steps->tiles[static_cast<std::size_t>(step)];
+    most = std::max(most, tiles > 0 ? tiles : timeline_->report->index().tiles_per_ipu());
+  };
+  const std::int64_t stride = std::max<std::int64_t>(1, (to - from) / kLooks);
+  for (std::int64_t time = from; time < to; time += stride) look(lane.at(time, Lane::Depth::steps).step);
+  return most;
 }
 
 void TraceChart::pressed(const QPointF& at) {

@@ -15,7 +15,7 @@ namespace superstep::gui {
 enum class TraceMode { flame, flat, bsp };
 
 struct TraceRow {
-  enum class Kind { stage, layer, block, op, lane, compute, exchange, wait } kind = Kind::lane;
+  enum class Kind { stage, layer, block, op, lane, compute, exchange, wait, active } kind = Kind::lane;
   int lane = 0;
   QRectF rect;
   QString label;  // of the first row of an IPU
@@ -38,6 +38,8 @@ class TraceChart : public TimeChart {
   std::optional<TraceSlice> sliceAt(const QPointF& at) const;
   QString tipText(const TraceSlice& at) const;  // lines "label<TAB>value"
   int shownLane() const;                        // of the flame
+  // Tiles that the steps of the shown IPU in [from, to) use at most: 0 where none computes or moves data between tiles.
+  std::int64_t activeTiles(std::int64_t from, std::int64_t to) const;
   std::int64_t slicesPainted() const { return slicesPainted_; }
   QSize minimumSizeHint() const override;
   QSize sizeHint() const override { return minimumSizeHint(); }
@@ -65,6 +67,8 @@ class TraceChart : public TimeChart {
   void paintStep(Frame& frame, const TraceRow& row, const TraceSlice& slice, const QRectF& box);
   QString nameOf(const TraceRow& row, const Slice& slice) const;
   double contentTop() const;
+  double left() const;  // of the plot: under the pipeline's, where it is shown
+  void paintActive(Frame& frame, const TraceRow& row);
 
   TimelinePointer timeline_;
   Overview overview_;

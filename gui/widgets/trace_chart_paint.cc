@@ -57,7 +57,7 @@ void TraceChart::paintEvent(QPaintEvent*) {
   for (const TraceRow& row : rows) {
     const Lane& lane = timeline_->lanes[static_cast<std::size_t>(row.lane)];
     const bool own = lane.name.isEmpty() && row.kind != TraceRow::Kind::stage && row.kind != TraceRow::Kind::layer &&
-                     row.kind != TraceRow::Kind::op &&
+                     row.kind != TraceRow::Kind::op && row.kind != TraceRow::Kind::active &&
                      !(row.kind == TraceRow::Kind::block && mode() == TraceMode::flame);
     const bool shown = row.lane == shownLane();
     painter.setFont(own ? ui_font(11.5, shown ? QFont::DemiBold : QFont::Normal) : ui_font(10.5));
@@ -67,7 +67,7 @@ void TraceChart::paintEvent(QPaintEvent*) {
   }
   painter.save();
   painter.setClipRect(QRectF(frame.axis.left, 0, frame.axis.right - frame.axis.left, height()));
-  for (const TraceRow& row : rows) paintRow(frame, row);
+  for (const TraceRow& row : rows) row.kind == TraceRow::Kind::active ? paintActive(frame, row) : paintRow(frame, row);
   if (!frame.selected.isNull()) draw_selection(painter, frame.selected);
   painter.restore();
   const bool in_cycles = session_.timeState().cycles;
@@ -126,6 +126,37 @@ void TraceChart::paintRow(Frame& f, const TraceRow& row) {
   });
 }
 
+// Steps that are wider than two pixels stand as they are; of shorter ones together the most of some, so that a frame
+// costs the same however many they are.
+void TraceChart::paintActive(Frame& f, const TraceRow& row) {
+  const Lane& lane = timeline_->lanes[static_cast<std::size_t>(row.lane)];
+  f.painter.fillRect(row.rect, f.theme.title_row);
+  const bool known = lane.steps && !lane.steps->tiles.empty();
+  f.painter.setFont(ui_font(10.5));
+  f.painter.setPen(f.theme.secondary);
+  if (!known) return draw_text(f.painter, row.rect, tr("the report does not say"), Qt::AlignCenter);
+  const auto all = static_cast<double>(std::max<std::int64_t>(1, timeline_->report->index().tiles_per_ipu()));
+  const QColor color = f.theme.dark ? QColor(0x5E, 0x7F, 0x84) : QColor(0xB7, 0xCD, 0xD0);
+  constexpr double kTogether = 2;
+  const double right = row.rect.right();
+  for (double x = row.rect.left(); x < right;) {
+    const std::int64_t from = f.axis.time_at(x), until = f.axis.time_at(x + kTogether);
+    const Slice at = lane.at(from, Lane::Depth::steps);
+    const bool wide = at.to > until;
+    const double end = std::min(right, wide ? std::max(x + 1, std::floor(f.axis.x_of(at.to))) : x + kTogether);
+    const std::int64_t tiles = activeTiles(from, wide ? from + 1 : std::max(until, from + 1));
+    const double high = static_cast<double>(tiles) / all * (row.rect.height() - 2);
+    f.painter.fillRect(QRectF(x, row.rect.bottom() - high, end - x, high), color);
+    x = end;
+  }
+  const QString most = tr("of %1").arg(grouped(static_cast<std::int64_t>(all)));
+  f.painter.setPen(kDark);
+  const double need = text_width(f.painter.font(), most) + 8;
+  const QRectF label(right - need - 2, row.rect.top() + 2, need, 14);
+  f.painter.fillRect(label, QColor(255, 255, 255, 210));
+  draw_text(f.painter, label, most, Qt::AlignCenter);
+}
+
 void TraceChart::paintFlame(Frame& f, const TraceRow& row, const TraceSlice& s, const QRectF& box) {
   Fill fill = plain_fill(s.slice.work);
   const bool waiting = waits(s.slice.work);
@@ -165,8 +196,9 @@ void TraceChart::paintStep(Frame& f, const TraceRow& row, const TraceSlice& s, c
     draw_fill(f.painter, box, plain_fill(s.slice.work));
     if (!waits(s.slice.work)) return;
     // Whom it waits for.
-    QString text = QString::fromLatin1(name_of(s.slice.work).data()) + ", " +
-                   both_texts(*timeline_, s.slice.to - s.slice.from).section("   ", 0, 0);
+    QString text = QString::fromLatin1(name_of(s.slice.work).data());
+    // For how long, where the table beside it has it: of the IPU whose steps are listed.
+    if (row.lane == shownLane()) text += ", " + both_texts(*timeline_, s.slice.to - s.slice.from).section("   ", 0, 0);
     f.painter.setFont(ui_font(10.5));
     const double need = text_width(f.painter.font(), text) + 8;
     const QRectF seen = box.intersected(QRectF(f.axis.left, 0, f.axis.right - f.axis.left, height()));

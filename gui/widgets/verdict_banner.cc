@@ -42,12 +42,20 @@ VerdictBanner::VerdictBanner(QWidget* parent)
   recolor();
 }
 
-QString VerdictBanner::text() const { return sentence_->text(); }
+QString VerdictBanner::text() const { return whole_; }
 
 void VerdictBanner::setIndex(const report::Index& index) {
   fit_ = fit_of(index);
-  sentence_->setText(for_viewer(verdict_sentence(index)));
-  losses_->setText(for_viewer(losses_sentence(index)));
+  // What the overflow is made of is read below the answer.
+  whole_ = for_viewer(verdict_sentence(index));
+  QString sentence = whole_, losses = for_viewer(losses_sentence(index));
+  const qsizetype parts = sentence.lastIndexOf(" (");
+  if (parts > 0 && sentence.endsWith(").") && !index.plan().first_overflow().empty()) {
+    losses.prepend(sentence.mid(parts + 2).chopped(2) + '\n');
+    sentence = sentence.left(parts) + '.';
+  }
+  sentence_->setText(sentence);
+  losses_->setText(losses);
   const std::string missing = validation_sentence(index);
   QString validation = QString::fromStdString(missing);
   validated_ = index.has_plan() && missing.empty();
@@ -122,15 +130,35 @@ void KeyNumbers::paintEvent(QPaintEvent*) {
     painter.setPen(theme.secondary);
     painter.setFont(ui_font(11.5));
     draw_text(painter, QRectF(inner.left() + width + 6, 30, inner.width() - width - 6, 22), number.unit);
-    painter.setFont(ui_font(10.5));
-    draw_text(painter, QRectF(inner.left(), 62, inner.width(), 16), number.below);
-    if (number.share >= 0) {
-      const QRectF track(inner.left(), 57, inner.width(), 3);
-      painter.fillRect(track, theme.track);
-      painter.fillRect(QRectF(track.topLeft(), QSizeF(track.width() * std::min(1.0, number.share), 3)),
-                       number.warns ? theme.limit : QColor(0x7F, 0x9E, 0xA3));
-    }
+    paintBelow(painter, number, inner);
   }
+}
+
+// What is said beside a band stands in the first line, where it has room; the tip says it in any case.
+void KeyNumbers::paintBelow(QPainter& painter, const KeyNumber& number, const QRectF& inner) const {
+  const Theme& theme = theme_of(this);
+  const QRectF track(inner.left(), 57, inner.width(), 3), line(inner.left(), 62, inner.width(), 16);
+  painter.setPen(theme.secondary);
+  painter.setFont(ui_font(10.5));
+  if (!number.band) {
+    draw_text(painter, line, number.below);
+    if (number.share < 0) return;
+    painter.fillRect(track, theme.track);
+    painter.fillRect(QRectF(track.topLeft(), QSizeF(track.width() * std::min(1.0, number.share), 3)),
+                     number.warns ? theme.limit : QColor(0x7F, 0x9E, 0xA3));
+    return;
+  }
+  draw_number(painter, line, number.band->text, Qt::AlignLeft | Qt::AlignVCenter);
+  draw_number(painter, line, tr("95 %"));
+  const double name = text_width(ui_font(11.5), number.name);
+  if (text_width(painter.font(), number.below) + name + 12 < inner.width())
+    draw_text(painter, QRectF(inner.left(), 8, inner.width(), 16), number.below, Qt::AlignRight | Qt::AlignVCenter);
+  const auto& [low, at, high, text] = *number.band;
+  const double spread = std::max(high - low, 1e-12);
+  const auto x = [&](double value) { return track.left() + ((value - low) / spread * 0.5 + 0.25) * track.width(); };
+  painter.fillRect(track, theme.track);
+  painter.fillRect(QRectF(x(low), track.top(), x(high) - x(low), track.height()), QColor(0x7F, 0x9E, 0xA3));
+  painter.fillRect(QRectF(std::round(x(at)) - 1, track.top() - 3, 2, 9), theme.text);
 }
 
 bool KeyNumbers::event(QEvent* event) {
@@ -139,7 +167,10 @@ bool KeyNumbers::event(QEvent* event) {
   for (int i = 0; i < static_cast<int>(numbers_.size()); ++i) {
     const KeyNumber& n = numbers_[static_cast<std::size_t>(i)];
     if (box(i).contains(help->pos()))
-      QToolTip::showText(help->globalPos(), n.name + "\n" + n.value + " " + n.unit + "\n" + n.below, this);
+      QToolTip::showText(help->globalPos(),
+                         n.name + "\n" + n.value + " " + n.unit + "\n" + n.below +
+                             (n.band ? "\n" + tr("95 % band") + " " + n.band->text : QString()),
+                         this);
   }
   return true;
 }

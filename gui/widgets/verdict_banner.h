@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QFrame>
+#include <optional>
 
 #include "traces/report.pb.h"
 #include "traces/verdict.h"
@@ -16,7 +17,7 @@ class VerdictBanner : public QFrame {
  public:
   explicit VerdictBanner(QWidget* parent = nullptr);
   void setIndex(const report::Index& index);
-  QString text() const;  // the sentence shown
+  QString text() const;  // the whole sentence; what an overflow is made of is shown below it
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -27,6 +28,7 @@ class VerdictBanner : public QFrame {
 
   Fit fit_ = Fit::unknown;
   bool validated_ = false;
+  QString whole_;
   QLabel* sentence_;
   QLabel* losses_;
   QLabel* validation_;
@@ -37,6 +39,12 @@ struct KeyNumber {
   QString name, value, unit, below;
   double share = -1;   // of its limit, drawn as a bar; negative: none
   bool warns = false;  // over the limit
+  // The 95 % band of an estimate, drawn as a bar with a tick at the estimate; none: without one.
+  struct Estimate {
+    double low = 0, at = 0, high = 0;
+    QString text;  // "719 … 850"
+  };
+  std::optional<Estimate> band = {};
 };
 
 class KeyNumbers : public QWidget {
@@ -52,6 +60,7 @@ class KeyNumbers : public QWidget {
 
  private:
   QRectF box(int i) const;
+  void paintBelow(QPainter& painter, const KeyNumber& number, const QRectF& inner) const;
   std::vector<KeyNumber> numbers_;
 };
 

@@ -44,7 +44,7 @@ WaterfallLayout WaterfallChart::layoutNow() const {
         text_width(ui_font(12, row + 1 < model_.rowCount() ? QFont::Normal : QFont::DemiBold), cell(row, kTerm)) + 1);
     number = std::max(number, number_width(ui_font(12, QFont::DemiBold), cell(row, kMs)));
   }
-  return WaterfallLayout::of(std::move(seconds), width(), height(), label, number);
+  return WaterfallLayout::of(std::move(seconds), width(), height(), label, number, band_ ? band_->high : 0);
 }
 
 QSize WaterfallChart::minimumSizeHint() const {
@@ -54,6 +54,26 @@ QSize WaterfallChart::minimumSizeHint() const {
 
 QSize WaterfallChart::sizeHint() const {
   return {500, static_cast<int>(WaterfallLayout::kAxisHeight + 26 * std::max(1, model_.rowCount()))};
+}
+
+void WaterfallChart::setBand(std::optional<Band> band) {
+  band_ = band;
+  update();
+}
+
+void WaterfallChart::paintBand(QPainter& painter, const WaterfallLayout& layout) const {
+  if (!band_) return;
+  const QRectF bar = layout.bar(layout.rows() - 1);
+  const double low = std::round(layout.scale.at(band_->low)), high = std::round(layout.scale.at(band_->high));
+  const double y = std::floor(bar.center().y());
+  const QColor color = theme_of(this).text;
+  painter.fillRect(QRectF(low, y, high - low, 1), color);
+  for (const double x : {low, high}) painter.fillRect(QRectF(x, y - 5, 1, 11), color);
+}
+
+QString WaterfallChart::bandText() const {
+  if (!band_) return {};
+  return tr("95 % band %1 to %2 ms").arg(milliseconds(band_->low, band_->high), milliseconds(band_->high, band_->high));
 }
 
 void WaterfallChart::setSelectedTerm(const QString& term) {
@@ -73,8 +93,8 @@ void WaterfallChart::paintEvent(QPaintEvent*) {
   const double bottom = layout.row(total_row).bottom();
 
   painter.setFont(ui_font(10.5));
-  for (const double tick :
-       nice_ticks(layout.total() * 1e3, std::max(2, static_cast<int>((layout.scale.end - layout.scale.begin) / 52)))) {
+  for (const double tick : nice_ticks(layout.scale.full * 1e3,
+                                      std::max(2, static_cast<int>((layout.scale.end - layout.scale.begin) / 52)))) {
     const double x = std::floor(layout.scale.at(tick / 1e3)) + 0.5;
     painter.setPen(theme.grid);
     painter.drawLine(QPointF(x, WaterfallLayout::kAxisHeight), QPointF(x, bottom));
@@ -112,6 +132,7 @@ void WaterfallChart::paintEvent(QPaintEvent*) {
     painter.setFont(ui_font(12));
     draw_number(painter, QRectF(0, whole.top(), layout.percent_right, whole.height()), cell(row, kPercent));
   }
+  paintBand(painter, layout);
 }
 
 void WaterfallChart::mousePressEvent(QMouseEvent* event) {
@@ -131,6 +152,7 @@ bool WaterfallChart::event(QEvent* event) {
                  cell(row, kPercent) + " %<br>" + cell(row, kSeconds) + " s";
   const QString why = model_.index(row, 0).data(Qt::ToolTipRole).toString();
   if (!why.isEmpty()) text += "<br>" + why.toHtmlEscaped();
+  if (row == layoutNow().rows() - 1 && band_) text += "<br>" + bandText();
   QToolTip::showText(help->globalPos(), text, this);
   return true;
 }

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <QWidget>
+#include <optional>
 
 #include "gui/models/table_model.h"
 #include "gui/paint/waterfall_layout.h"
+#include "traces/compare_detail.h"
 
 namespace superstep::gui {
 
@@ -16,6 +18,8 @@ class WaterfallChart : public QWidget {
   // `model` holds waterfall_table() contents and outlives the chart.
   explicit WaterfallChart(const TableModel& model, QWidget* parent = nullptr);
 
+  // Of the sum, in seconds, drawn as a whisker; none: not known.
+  void setBand(std::optional<Band> band);
   void setSelectedTerm(const QString& term);
   QSize minimumSizeHint() const override;
   QSize sizeHint() const override;
@@ -31,8 +35,11 @@ class WaterfallChart : public QWidget {
 
  private:
   QString cell(int row, int column) const;
+  void paintBand(QPainter& painter, const WaterfallLayout& layout) const;
+  QString bandText() const;
 
   const TableModel& model_;
+  std::optional<Band> band_;
   QString selectedTerm_;
 };
 

@@ -139,7 +139,15 @@ TEST_F(Comparing, NoMoreThanFitSideBySideJoinByThemselves) {
   EXPECT_EQ(session_.compareState().reports, (std::vector<int>{0, 1, 2, 3}));
   const auto view = shown();
   EXPECT_EQ(view->compared().size(), 4);
-  EXPECT_FALSE(view->findChild<QToolButton*>("addPlan")->isEnabled()) << "there is no room";
+  EXPECT_TRUE(view->findChild<QToolButton*>("addPlan")->isEnabled()) << "more may be added";
+  CompareState all = session_.compareState();
+  all.reports = {0, 1, 2, 3, 4, 5};
+  session_.setCompareState(all);
+  EXPECT_EQ(view->compared().size(), 6);
+  EXPECT_FALSE(view->findChild<QToolButton*>("addPlan")->isEnabled()) << "all are there";
+  EXPECT_FALSE(view->grab().isNull());
+  all.reports = {0, 1, 2, 3};
+  session_.setCompareState(all);
   ASSERT_TRUE(session_.reload());
   EXPECT_EQ(session_.compareState().reports.size(), 4u) << "the same report does not join twice";
   view->resize(1132, 630);

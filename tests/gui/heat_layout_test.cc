@@ -5,6 +5,8 @@
 
 #include <numeric>
 
+#include "gui/paint/color_map.h"
+
 namespace superstep::gui {
 namespace {
 
@@ -171,9 +173,9 @@ TEST(HeatLayout, TheMemoryScaleHasItsKnee) {
 }
 
 TEST(HeatLayout, ViridisRunsFromPurpleToYellow) {
-  EXPECT_EQ(viridis(0), QColor(68, 1, 84));
-  EXPECT_EQ(viridis(1), QColor(253, 231, 37));
-  EXPECT_EQ(viridis(2), viridis(1));
+  EXPECT_EQ(color_map("viridis").at(0), QColor(68, 1, 84));
+  EXPECT_EQ(color_map("viridis").at(1), QColor(253, 231, 37));
+  EXPECT_EQ(color_map("viridis").at(2), color_map("viridis").at(1));
 }
 
 TEST(HeatLayout, NeighboursOfOneNameAreOneSpan) {

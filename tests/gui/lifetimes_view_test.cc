@@ -86,5 +86,27 @@ TEST_F(LifetimesView, StreamingMemoryIsDrawnWithItsTables) {
   EXPECT_EQ(table("Held in Streaming Memory").rowCount(), 1);
 }
 
+TEST_F(LifetimesView, SeveralTilesStandSideBySide) {
+  auto* field = view_->findChild<QLineEdit*>("memoryTile");
+  field->setText("0-2,5");
+  auto* columns = view_->findChild<DataTable*>("listedTiles");
+  ASSERT_NE(columns, nullptr);
+  EXPECT_TRUE(columns->isVisible());
+  EXPECT_EQ(columns->model()->columnCount(), 1 + 4);
+  EXPECT_EQ(view_->tables().back().model->columnCount(), 1 + 4) << "the table twin has them too";
+  const std::int64_t drawn = session_.selection().tile;
+  EXPECT_TRUE(drawn <= 2 || drawn == 5) << "one of them";
+  field->setText("0-2,");  // half typed: as it was
+  EXPECT_EQ(columns->model()->columnCount(), 1 + 4);
+  field->setText("");
+  EXPECT_FALSE(columns->isVisible());
+  EXPECT_EQ(session_.selection().tile, -1);
+  field->setText("0-2,5");
+  Selection other = session_.selection();
+  other.tile = 9;
+  session_.select(other);
+  EXPECT_FALSE(columns->isVisible()) << "another tile was chosen elsewhere";
+}
+
 }  // namespace
 }  // namespace superstep::gui

@@ -59,9 +59,9 @@ TEST_F(Start, RecentReportsAreThereAfterARestart) {
   EXPECT_TRUE(preferences().recent().isEmpty());
 }
 
-TEST_F(Start, TheLastEightAreKeptLastFirst) {
+TEST_F(Start, TheLast64AreKeptLastFirst) {
   Preferences kept = preferences();
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 70; ++i) {
     std::ofstream(folder_.path / std::to_string(i)).put('x');
     kept.addRecent(path(std::to_string(i).c_str()));
   }
@@ -69,10 +69,24 @@ TEST_F(Start, TheLastEightAreKeptLastFirst) {
   const QStringList recent = kept.recent();
   ASSERT_EQ(recent.size(), Preferences::kMostRecent);
   EXPECT_EQ(recent[0], path("5"));
-  EXPECT_EQ(recent[1], path("9"));
+  EXPECT_EQ(recent[1], path("69"));
   EXPECT_EQ(recent.count(path("5")), 1);
   kept.clearRecent();
   EXPECT_TRUE(kept.recent().isEmpty());
+}
+
+TEST_F(Start, TheMenuHasEightAtOnceAndTheOthersBelowMore) {
+  Preferences kept = preferences();
+  for (int i = 0; i < 11; ++i) {
+    std::ofstream(folder_.path / std::to_string(i)).put('x');
+    kept.addRecent(path(std::to_string(i).c_str()));
+  }
+  const MainWindow window(session_, preferences());
+  const auto* more = window.findChild<QMenu*>("moreRecentMenu");
+  ASSERT_NE(more, nullptr);
+  EXPECT_EQ(more->actions().size(), 3);
+  EXPECT_EQ(more->actions().back()->text(), path("0"));
+  EXPECT_EQ(window.findChildren<QPushButton*>("recentReport").size(), 8);
 }
 
 TEST_F(Start, UnitsAndThemeAreKept) {

@@ -89,5 +89,18 @@ TEST(Elided, NeverShowsHalfANumber) {
   EXPECT_EQ(elided(metrics, text, 1000), text);
 }
 
+TEST(ElidedMiddle, KeepsWholeWordsOfBothEnds) {
+  const QFontMetricsF metrics(ui_font(12));
+  const QString text = "t=1 p=4 r=4 m=2 g=192, 4 phases, stash streaming";
+  for (double width = 80; width < text_width(ui_font(12), text); width += 7) {
+    const QString cut = elided_middle(metrics, text, width);
+    EXPECT_LE(metrics.horizontalAdvance(cut), width + 0.5) << cut.toStdString();
+    const QStringList ends = cut.split(QString(QChar(' ')) + QChar(0x2026) + ' ');
+    if (ends.size() < 2) continue;  // there is room for a single word only
+    EXPECT_TRUE(text.startsWith(ends[0] + ' ') && text.endsWith(' ' + ends[1])) << cut.toStdString();
+  }
+  EXPECT_EQ(elided_middle(metrics, text, 1000), text);
+}
+
 }  // namespace
 }  // namespace superstep::gui

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <QAbstractItemModelTester>
+#include <QCheckBox>
 #include <QComboBox>
 #include <QTest>
 #include <QToolButton>
@@ -9,6 +10,7 @@
 #include "gui/models/table_model.h"
 #include "gui/models/trace_tables.h"
 #include "gui/view.h"
+#include "gui/widgets/pipeline_chart.h"
 #include "gui/widgets/proportion_bars.h"
 #include "gui/widgets/trace_chart.h"
 #include "tests/traces/example_report.h"
@@ -176,6 +178,42 @@ TEST_F(TraceViewTest, NoMoreSlicesThanPixelsArePainted) {
     chart_->grab();
     EXPECT_LT(chart_->slicesPainted(), 8 * chart_->width());
   }
+}
+
+TEST_F(TraceViewTest, ThePipelineAboveHasTheAxisOfTheTrace) {
+  auto* pipeline = view_->findChild<PipelineChart*>("tracePipeline");
+  ASSERT_NE(pipeline, nullptr);
+  EXPECT_TRUE(pipeline->isVisible());
+  const auto same = [&] {
+    const TimeAxis above = pipeline->axisNow(), below = chart_->axisNow();
+    return above.window == below.window && above.left == below.left && above.right == below.right;
+  };
+  EXPECT_TRUE(same());
+  QTest::keyClick(chart_, Qt::Key_W);
+  EXPECT_TRUE(same());
+  view_->resize(1100, 500);  // too low for one of them
+  QCoreApplication::processEvents();
+  EXPECT_TRUE(same());
+  QTest::keyClick(pipeline, Qt::Key_D);
+  EXPECT_TRUE(same());
+  QTest::mouseClick(view_->findChild<QCheckBox*>("withPipeline"), Qt::LeftButton, {}, QPoint(8, 8));
+  EXPECT_FALSE(pipeline->isVisible());
+  EXPECT_FALSE(session_.timeState().with_pipeline);
+}
+
+TEST_F(TraceViewTest, TheLaneOfActiveTilesHasThoseOfTheSteps) {
+  const Lane& lane = trace_->lanes[static_cast<std::size_t>(chart_->shownLane())];
+  const auto [from, to] = trace_->round_at(trace_->typical_time());
+  std::int64_t looked = 0;
+  lane.visit(from, to, 1, Lane::Depth::steps, [&](const Slice& s) {
+    const bool tells = s.step >= 0 && !lane.steps->tiles.empty();
+    const std::int64_t said = tells ? lane.steps->tiles[static_cast<std::size_t>(s.step)] : 0;
+    const std::int64_t all = tells ? session_.report()->index().tiles_per_ipu() : 0;
+    EXPECT_EQ(chart_->activeTiles(s.from, s.from + 1), said > 0 ? said : all);
+    ++looked;
+  });
+  EXPECT_GT(looked, 0);
+  EXPECT_EQ(chart_->rowsNow().back().kind, TraceRow::Kind::active);
 }
 
 }  // namespace

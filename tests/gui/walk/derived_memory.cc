@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of memory, and what streams: heat map, memory view, graph by phase, comparison.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include "tests/gui/walk/derived_rules.h"
+
+namespace superstep::gui {
+namespace {
+
+std::string json_name(std::string category) {
+  for (char& c : category) c = c == ' ' ? '_' : static_cast<char>(std::tolower(c));
+  return category;
+}
+
+// Categories as --json says, and their sums.
+Titles memory(const Asked& a) {
+  const auto& best = a.printed.contains("best") ? a.printed.at("best") : a.printed.at("closest");
+  std::map<std::string, std::int64_t> sums;
+  std::int64_t ipu = -1;
+  std::string last, part;
+  for (int r = 0; r < a.t.rows(); ++r) {
+    const std::string name = a.t.text(r, "Category");
+    if (a.t.text(r, "IPU") != last) ++ipu, sums.clear(), last = a.t.text(r, "IPU");
+    const auto& printed = best.at("memory").at("ipus").at(static_cast<std::size_t>(ipu));
+    const std::int64_t bytes = a.t.whole(r, "Bytes");
+    EXPECT_EQ(bytes, a.t.whole(r, "KiB"));
+    EXPECT_DOUBLE_EQ(a.t.value(r, "% of limit"),
+                     static_cast<double>(bytes) / best.at("memory").at("tile_limit_bytes").get<double>() * 100);
+    if (name == "Always live" || name == "Not always live") {
+      part = json_name(name);
+      std::int64_t sum = 0;
+      for (const auto& each : printed.at(part)) sum += each.get<std::int64_t>();
+      EXPECT_EQ(bytes, sum) << name << " of IPU " << ipu;
+    } else if (name == "Fullest tile at its peak") {
+      EXPECT_EQ(bytes, printed.at("tile_peak_bytes").get<std::int64_t>());
+    } else if (name != "Not in a category") {
+      EXPECT_EQ(bytes, printed.at(part).at(json_name(name)).get<std::int64_t>()) << name << " of IPU " << ipu;
+    }
+  }
+  return {"KiB", "Bytes", "% of limit"};
+}
+
+Titles liveness(const Asked& a) {
+  std::int64_t most = 0;
+  for (int r = 0; r < a.t.rows(); ++r) {
+    EXPECT_EQ(a.t.whole(r, "Program step"), r);
+    EXPECT_EQ(a.t.whole(r, "Total, KiB"), a.t.whole(r, "Resident, KiB") + a.t.whole(r, "Live in the step, KiB"));
+    most = std::max(most, a.t.whole(r, "Total, KiB"));
+  }
+  if (a.t.rows() > 0) {
+    const bool known = std::any_of(a.index.ipu_classes().begin(), a.index.ipu_classes().end(),
+                                   [&](const auto& ipu) { return ipu.tile_peak_bytes() == most; });
+    EXPECT_TRUE(known) << "the peak of all steps is that of an IPU: " << most;
+  }
+  // What a step has live, and beside it what a call keeps for its backward.
+  std::set<std::int64_t> live;
+  const std::vector<std::int64_t> bytes = a.report.column_integers("step.live_bytes");
+  const std::vector<std::int64_t> keeping = a.report.column_integers("step.keeping_bytes");
+  for (std::size_t i = 0; i < bytes.size(); ++i) live.insert(bytes[i]), live.insert(bytes[i] + keeping[i]);
+  for (int r = 0; r < a.t.rows(); ++r) EXPECT_TRUE(live.contains(a.t.whole(r, "Live in the step, KiB"))) << "row " << r;
+  return {"Program step", "Resident, KiB", "Live in the step, KiB", "Total, KiB"};
+}
+
+// Those that are live at the peak are the fullest tile.
+Titles variables(const Asked& a) {
+  std::int64_t sum = 0;
+  for (int r = 0; r < a.t.rows(); ++r) {
+    sum += a.t.whole(r, "Bytes");
+    EXPECT_LE(a.t.whole(r, "First step"), a.t.whole(r, "Last step"));
+    EXPECT_EQ(a.t.whole(r, "Lifetime, steps"), a.t.whole(r, "Last step") - a.t.whole(r, "First step") + 1);
+  }
+  EXPECT_TRUE(std::any_of(a.index.ipu_classes().begin(), a.index.ipu_classes().end(),
+                          [&](const auto& ipu) { return ipu.tile_peak_bytes() == sum; }))
+      << "no IPU's fullest tile has " << sum << " bytes";
+  return {"First step", "Last step", "Lifetime, steps"};
+}
+
+Titles streaming_memory(const Asked& a) {
+  std::int64_t most = 0;
+  for (int r = 0; r < a.t.rows(); ++r) {
+    most = std::max(most, a.t.whole(r, "Held, bytes"));
+    const double bytes = a.t.value(r, "Loaded, bytes") + a.t.value(r, "Stored, bytes");
+    const double takes = a.t.value(r, "Takes, ms") / 1e3;
+    if (takes == 0) continue;
+    EXPECT_NEAR(a.t.value(r, "Mean, GB/s"), bytes / takes / 1e9, 1e-9 * bytes / takes / 1e9);
+    EXPECT_NEAR(a.t.value(r, "% of roof"), bytes / takes / a.index.streaming_bytes_per_s() * 100, 1e-6);
+  }
+  EXPECT_LE(most, a.index.plan().ddr_bytes_per_ipu());
+  return {"Held, bytes", "Mean, GB/s", "% of roof"};
+}
+
+// A phase computes, loads and stores for no longer than it takes; its times in ms are those in cycles.
+Titles streams(const Asked& a) {
+  Titles out;
+  for (const char* what : {"Computing", "Loading", "Storing"}) {
+    const std::string in_ms = std::string(what) + ", ms", in_cycles = std::string(what) + ", cycles";
+    times(a, in_ms.c_str(), in_cycles.c_str());
+    for (int r = 0; r < a.t.rows(); ++r) EXPECT_LE(a.t.whole(r, in_cycles.c_str()), a.t.whole(r, "Takes, cycles"));
+    out.insert({in_ms, in_cycles});
+  }
+  return out;
+}
+
+Titles phases(const Asked& a) {
+  Titles out = streams(a);
+  times(a, "Begins, ms", "Begins, cycles");
+  times(a, "Takes, ms", "Takes, cycles");
+  if (a.t.rows() > 0) {
+    EXPECT_EQ(a.t.whole(0, "Begins, cycles"), 0);
+  }
+  out.insert({"Begins, ms", "Begins, cycles"});
+  return out;
+}
+
+// Of each phase the tiles that compute.
+Titles heat_tiles(const Asked& a) {
+  std::map<std::pair<std::string, std::string>, std::int64_t> active;
+  const auto phase = [&](int r) { return std::pair(a.t.text(r, "IPU"), a.t.text(r, "Phase")); };
+  std::map<std::pair<std::string, std::string>, std::int64_t> said;
+  std::map<std::pair<std::string, std::string>, std::set<std::int64_t>> cycles;  // phases of one name may differ
+  const TextColumn names = a.report.column_texts("heat.phase");
+  const auto ipus = a.report.column_integers("heat.phase_ipu_class");
+  const auto takes = a.report.column_integers("heat.phase_cycles");
+  for (std::size_t i = 0; i < names.size(); ++i)
+    cycles[{a.index.ipu_classes(static_cast<int>(ipus[i])).name(), names[i]}].insert(takes[i]);
+  bool unique = true;  // phases of one name follow each other
+  for (int r = 0; r < a.t.rows(); ++r) {
+    if (a.t.whole(r, "Compute cycles") > 0) active[phase(r)] += a.t.whole(r, "Tiles");
+    unique = unique && (!said.contains(phase(r)) || said[phase(r)] == a.t.whole(r, "Active tiles"));
+    said[phase(r)] = a.t.whole(r, "Active tiles");
+    EXPECT_LE(a.t.whole(r, "Active tiles"), a.index.tiles_per_ipu());
+    EXPECT_TRUE(cycles[phase(r)].contains(a.t.whole(r, "Idle cycles") + a.t.whole(r, "Compute cycles"))) << "row " << r;
+  }
+  if (unique) {
+    for (const auto& [name, tiles] : active) EXPECT_EQ(tiles % said[name], 0) << name.second;
+  }
+  return {"Active tiles", "Idle cycles"};
+}
+
+Titles compared_memory(const Asked& a) {
+  for (int r = 0; r < a.t.rows(); ++r) {
+    EXPECT_EQ(a.t.whole(r, "Diff, KiB"), a.t.whole(r, "Target, KiB") - a.t.whole(r, "Source, KiB"));
+  }
+  return {"Diff, KiB"};
+}
+
+}  // namespace
+
+Rules memory_rules() {
+  return {
+      {"heatmap/Tiles", heat_tiles},
+      {"graph/Phases", phases},
+      {"memory/Memory", memory},
+      {"memory/Liveness", liveness},
+      {"memory/Variables", variables},
+      {"memory/Streaming", streams},
+      {"memory/Streaming Memory", streaming_memory},
+      {"compare/Memory", compared_memory},
+  };
+}
+
+}  // namespace superstep::gui
