@@ -54,6 +54,8 @@ TextStyle terminal_style() {
 
 void check_output(const std::string& path) {
   if (path.empty() || path == "-") return;
+  if (path[0] == '-')  // an option behind one whose value is missing
+    throw Error(path, "found an option where a file to write is expected; ./" + path + " is a file of that name");
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   if (!parent.empty() && !std::filesystem::is_directory(parent))
     throw Error(path, "cannot be written: there is no folder " + parent.string());
