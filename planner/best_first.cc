@@ -429,7 +429,7 @@ BestFirst::Visit BestFirst::bound(const Setting& setting, double least) const {
   for (const CutRules& rules : cuts_.rules_for(setting.plan())) {
     ++out.programmes;
     if (setting.plan().phased())
-      limits.best = std::min(limits.best, bound_phases(setting, rules, limits));
+      limits.best = std::min(limits.best, tables_.phase_bounds().bound(setting, rules, limits));
     else if (const std::optional<Cuts> cuts = cut_pipeline(setting, rules, limits))
       limits.best = std::min(limits.best, cuts->cycles);
   }

@@ -110,6 +110,8 @@ class PhaseCut {
     return std::min(open_, cuts ? cuts->cycles : kNever);
   }
 
+  bool ran_out() const { return open_ < kNever; }
+
   std::optional<Cuts> run(std::int64_t* open) {
     if (rest_.least() >= limits_.best || stages_.none()) return std::nullopt;
     CodePromise promise{std::vector<std::uint64_t>(at(ipus_)), std::vector<std::uint64_t>(at(ipus_))};
@@ -495,8 +497,11 @@ class PhaseCut {
 
 }  // namespace
 
-std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits) {
-  return PhaseCut(setting, rules, limits).bound();
+std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits, bool* exact) {
+  PhaseCut cut(setting, rules, limits);
+  const std::int64_t bound = cut.bound();
+  if (exact) *exact = !cut.ran_out();
+  return bound;
 }
 
 std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits,

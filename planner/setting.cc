@@ -21,6 +21,15 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
   *this = parts.setting(parts.space().all());
 }
 
+std::size_t Setting::hash() const {
+  std::size_t h = 0;
+  for (const UnitNumbers& u : unit_) {
+    for (const std::int64_t n : {u.forward, u.backward, u.move, u.resident, u.weights, u.ddr, u.update})
+      h = (h ^ static_cast<std::size_t>(n)) * 0x9E3779B97F4A7C15u;
+  }
+  return h;
+}
+
 std::int64_t Setting::work(std::int64_t begin, std::int64_t end) const {
   std::int64_t work = 0;
   for (std::int64_t u = begin; u < end; ++u) {

@@ -30,12 +30,14 @@ struct UnitNumbers {
   std::int64_t tied_ddr = 0;                                                      // bytes per IPU
   std::int64_t update_peak = 0;                                                   // bytes per tile
   std::int32_t row = 0;                                                           // of code
+  friend bool operator==(const UnitNumbers&, const UnitNumbers&) = default;
 };
 
 // Code of a row of the table, which all its units share.
 struct CodeOfRow {
   std::int64_t exchange = 0;  // bytes
   VertexSet vertices;
+  friend bool operator==(const CodeOfRow&, const CodeOfRow&) = default;
 };
 
 // A plan without its cuts, made ready for evaluation: per class of units what a stage or phase sums up. All
@@ -147,6 +149,9 @@ class Setting {
     return resident(unit) + std::max(at(unit).forward_peak, at(unit).backward_peak);
   }
   std::int64_t resident(std::int64_t unit) const { return at(unit).resident; }
+  // Of the same table, equal in all that cuts are found by.
+  friend bool operator==(const Setting&, const Setting&) = default;
+  std::size_t hash() const;
   // Phased: what a bound on phases asks, whether it fits left out.
   PhaseNumbers::Unit phase_unit(std::int64_t unit) const;
 

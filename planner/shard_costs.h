@@ -17,6 +17,7 @@ struct LinearCycles {
   std::int64_t of(std::int64_t bytes) const {
     return bytes == 0 ? 0 : static_cast<std::int64_t>(fixed + per_byte * static_cast<double>(bytes));
   }
+  friend bool operator==(const LinearCycles&, const LinearCycles&) = default;
 };
 LinearCycles linear_collective(const CostModel& model, CollectiveKind kind, GroupShape group);
 

@@ -84,6 +84,7 @@ struct Tables::State {
   Lazy<std::int64_t, SharedCosts> shared;  // by compute tiles
   Lazy<UnitKey, UnitTable> tables;
   Lazy<Replicas, ShardCosts> shard_costs;
+  PhaseBounds phase_bounds;
 };
 
 Tables::Tables(const Job& job, const CostModel& model, bool collapse, std::shared_ptr<FrontCache> cache)
@@ -142,6 +143,8 @@ std::string graph_key(const Job& job) {
   key.erase("machine");
   return key.dump();
 }
+
+PhaseBounds& Tables::phase_bounds() { return state_->phase_bounds; }
 
 bool Tables::training() const { return job_.task == Task::training; }
 

@@ -11,6 +11,7 @@
 #include "model/lower/unit_table.h"
 #include "planner/front_cache.h"
 #include "planner/job.h"
+#include "planner/phase_bounds.h"
 #include "planner/shard_costs.h"
 
 namespace superstep {
@@ -42,6 +43,7 @@ class Tables {
   // Makes the tables of `keys` side by side, as long as `go_on` says so.
   void build(std::vector<TableKey> keys, int threads, const std::function<bool()>& go_on);
   const ShardCosts& shard_costs(const Replicas& replicas);
+  PhaseBounds& phase_bounds();
   bool training() const;
   std::int64_t statistics_group();  // of the job's model
   const Job& job() const { return job_; }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 
+#include "planner/phase_bounds.h"
 #include "tests/planner/all_cuts.h"
 #include "tests/planner/world.h"
 
@@ -259,6 +260,39 @@ TEST(Cuts, OfPhasesWithLittleStreamingMemoryAreTheBestOfAll) {
     try_phases({.ipus = 2, .load = LoadSchedule::preload, .ddr = true}, tiny("bert-base", 1, 256, 3000),
                {Recompute::layer}, seed);
   }
+}
+
+// Whatever was asked before, with less or more to beat, of this setting or of others.
+TEST(PhaseBounds, AreThoseFoundAnew) {
+  Draw draw(35);
+  World world(tiny("gpt2-small", 2, 128, 4000));
+  PhaseBounds bounds;
+  std::vector<Plan> plans;
+  for (int k = 0; k < 12; ++k) {
+    Plan plan = test::draw_phases(world, draw);
+    plan.tensor_parallel = {1, 1};
+    plan.pipeline_stages = 2, plan.phase_groups = 1, plan.replicas = 8;
+    plan.replicated_tensor_sharding = {draw.of<std::int64_t>({1, 2}), 1, 4};
+    plans.push_back(plan);
+  }
+  int fit = 0, asked = 0;
+  for (int k = 0; k < 200; ++k, ++asked) {
+    const Plan plan = draw.of(plans);
+    const Setting setting(world.table(plan), plan, world.job.optimizer, true);
+    CutRules rules;
+    rules.modes = draw.chance(50) ? kPhaseModes : std::vector<Recompute>{Recompute::layer};
+    rules.phase_count = draw.of<std::int64_t>({0, 0, 2});
+    CutLimits limits;
+    limits.tile = setting.limit() / draw.of<std::int64_t>({1, 2, 8}), limits.executable = setting.executable_limit();
+    limits.ddr = setting.ddr_limit();
+    const std::int64_t any = bound_phases(setting, rules, limits);
+    if (any < INT64_MAX) limits.best = draw.of<std::int64_t>({any - 1, any, any + 1, 2 * any, INT64_MAX});
+    fit += any < INT64_MAX ? 1 : 0;
+    const std::int64_t bound = bounds.bound(setting, rules, limits);
+    EXPECT_EQ(bound, bound_phases(setting, rules, limits)) << describe(setting, limits);
+    EXPECT_EQ(bounds.bound(setting, rules, limits), bound);
+  }
+  EXPECT_GE(fit, asked / 3);
 }
 
 TEST(Cuts, OfPhasesHonourPinnedStagesAndModes) {
