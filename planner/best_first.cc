@@ -11,7 +11,7 @@
 namespace superstep {
 namespace {
 
-// Runners-up that are worse than this share of the best are nothing anybody would run.
+// Runners-up that are no better than this share of the best are nothing anybody would run.
 constexpr double kOfInterest = 0.5;
 
 // While no plan is known: branches of at least this share of the best cell's bound come before it.
@@ -507,7 +507,7 @@ std::vector<Candidate> BestFirst::best() const {
   std::vector<Candidate> out;
   const double least = kOfInterest * incumbent();
   for (const auto& [kind, c] : by_kind_) {
-    if (score(c) >= least) out.push_back(c);
+    if (score(c) > least) out.push_back(c);  // as bounds are: what is just as bad may not have been looked for
   }
   std::stable_sort(out.begin(), out.end(), [&](const Candidate& a, const Candidate& b) { return better(a, b); });
   return out;
