@@ -98,7 +98,7 @@ class BestFirst {
   void tabulate(const std::vector<TableKey>& wanted);
   void tabulate_cells(Frontier& open);
   void open_cells(Frontier& open);
-  void make_branches(const Frontier& open, std::vector<Opening>& made);
+  bool make_branches(const Frontier& open, std::vector<Opening>& made);
   Open branch(const Open& from, const Branch& b) const;
   void push(std::vector<Open>& branches, Frontier& open);
   void work_on_top(Frontier& open);

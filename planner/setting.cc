@@ -4,6 +4,7 @@
 #include <bit>
 #include <set>
 
+#include "model/hash.h"
 #include "planner/setting_parts.h"
 
 namespace superstep {
@@ -22,10 +23,10 @@ Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& 
 }
 
 std::size_t Setting::hash() const {
-  std::size_t h = 0;
+  std::uint64_t h = 0;
   for (const UnitNumbers& u : unit_) {
     for (const std::int64_t n : {u.forward, u.backward, u.move, u.resident, u.weights, u.ddr, u.update})
-      h = (h ^ static_cast<std::size_t>(n)) * 0x9E3779B97F4A7C15u;
+      h = mix(h, static_cast<std::uint64_t>(n));
   }
   return h;
 }

@@ -24,59 +24,35 @@ void UnevenFill::works(const Stage& stage, Pass pass) {
   slowest_ = std::max(slowest_, load);
 }
 
-// Iterations in which the first stage works, the first two and so on; all of them work in the end, but that is none of
-// the sum.
-std::int64_t UnevenFill::from_front(Pass pass) {
-  none_works();
+// Stages join those that work, one more in each iteration: in order, or from the last one back. The iteration in which
+// all have joined is none of the sum.
+std::int64_t UnevenFill::join(Pass pass, bool back) {
   std::int64_t sum = 0;
-  for (std::size_t s = 0; s + 1 < stages_.size(); ++s) {
-    works(stages_[s], pass);
-    sum += slowest_;
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    works(stages_[back ? stages_.size() - 1 - i : i], pass);
+    if (i + 1 < stages_.size()) sum += slowest_;
   }
-  works(stages_.back(), pass);
-  return sum;
-}
-
-// The same from the last stage.
-std::int64_t UnevenFill::from_back(Pass pass) {
-  none_works();
-  std::int64_t sum = 0;
-  for (std::size_t s = stages_.size(); s-- > 1;) {
-    works(stages_[s], pass);
-    sum += slowest_;
-  }
-  works(stages_.front(), pass);
-  return sum;
-}
-
-// Iterations in which all stages do one pass, and the last, the last two and so on the other one as well.
-std::int64_t UnevenFill::joined_from_back(Pass all, Pass joining) {
-  none_works();
-  for (const Stage& s : stages_) works(s, all);
-  std::int64_t sum = 0;
-  for (std::size_t s = stages_.size(); s-- > 1;) {
-    works(stages_[s], joining);
-    sum += slowest_;
-  }
-  works(stages_.front(), joining);
   return sum;
 }
 
 // Stage s has its forward pass of a micro-batch s iterations after the first stage, and its backward pass 2 (S - 1) - s
-// after that: at once in the last stage.
+// after that: at once in the last stage. Read backwards, the drain is a fill with the passes exchanged.
 std::int64_t UnevenFill::cycles(bool interleaved, std::int64_t g) {
   const auto ramp = static_cast<std::int64_t>(stages_.size()) - 1;
+  const Pass passes[] = {&Stage::forward, &Stage::backward};
   std::int64_t sum = 0;
-  if (interleaved) {  // an iteration is all forward passes, then all backward passes
-    for (const Pass pass : {&Stage::forward, &Stage::backward}) {
-      sum += from_front(pass) + from_back(pass);
+  for (const int first : {0, 1}) {
+    none_works();
+    sum += join(passes[first], false);
+    if (interleaved) {  // an iteration is all forward passes, then all backward passes
       sum += (g - ramp) * slowest_;
+      none_works();
+      sum += join(passes[first], true);
+    } else {
+      sum += join(passes[1 - first], true);
     }
-    return sum;
   }
-  sum += from_front(&Stage::forward) + from_front(&Stage::backward);
-  sum += joined_from_back(&Stage::forward, &Stage::backward) + joined_from_back(&Stage::backward, &Stage::forward);
-  return sum + (g - 2 * ramp) * slowest_;
+  return interleaved ? sum : sum + (g - 2 * ramp) * slowest_;
 }
 
 }  // namespace superstep

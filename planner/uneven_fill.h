@@ -26,9 +26,7 @@ class UnevenFill {
   using Pass = std::int64_t Stage::*;
   void none_works();
   void works(const Stage& stage, Pass pass);
-  std::int64_t from_front(Pass pass);
-  std::int64_t from_back(Pass pass);
-  std::int64_t joined_from_back(Pass all, Pass joining);
+  std::int64_t join(Pass pass, bool back);
 
   std::vector<Stage> stages_;
   std::vector<std::int64_t> load_;  // by IPU group, of the stages that work

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cells of a search: in which order they come, their bounds by tables, and their branches.
+#include <algorithm>
+
+#include "planner/check_pins.h"
+#include "planner/frontier.h"
+#include "planner/parallel.h"
+
+namespace superstep {
+namespace {
+
+// Cells whose branches are kept for the sweeps that follow: the most promising ones, which those open again.
+constexpr int kKeptCells = 64;
+
+// Cells whose tables are made, and cells that are opened, side by side: as many for any number of threads, so that what
+// comes of them is the same too.
+constexpr std::size_t kCellRound = 16, kOpenRound = 8;
+
+}  // namespace
+
+// Spaces of a cell that become branches.
+struct BestFirst::Opening {
+  std::size_t of = 0;  // cell, of those opened side by side
+  std::vector<SettingSpace> caps;
+  Branches branches;
+};
+
+double BestFirst::bound_of(const BoundedCell& c) const {
+  if (c.least >= how_.below_cycles) return 0;
+  return score(c.cell.micro_batch * c.cell.accumulation * c.cell.replicas, c.least);
+}
+
+void BestFirst::order_cells() {
+  const std::vector<Cell> list = superstep::cells(job_, tables_.statistics_group(), options_.defaults);
+  check_pins(job_, static_cast<std::int64_t>(tables_.facts(list.front().micro_batch).graph.units.size()));
+  std::set<std::int64_t> micro_batches;
+  for (const Cell& cell : list) micro_batches.insert(cell.micro_batch);
+  const std::vector<std::int64_t> graphs(micro_batches.begin(), micro_batches.end());
+  parallel_for(graphs.size(), options_.threads, [&](std::size_t i) { tables_.facts(graphs[i]); });
+  const std::vector<bool> dominated = bounds_.dominated(list);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    check_stop();
+    const Cell& cell = list[i];
+    const std::int64_t least = options_.defaults ? 0 : bounds_.quick(cell);
+    const bool opens = least < INT64_MAX && (options_.rank_of > 0 || !dominated[i]);  // a rank counts all
+    (opens ? cells_ : held_back_).push_back({least, cell});
+    if (!opens) stats_.pruned += cell.settings;
+  }
+  if (cells_.empty() && !held_back_.empty() && options_.explain) cells_.push_back(widest());
+  std::stable_sort(cells_.begin(), cells_.end(),
+                   [&](const BoundedCell& a, const BoundedCell& b) { return bound_of(a) > bound_of(b); });
+}
+
+// To say what overflows: of the cells held back, one that spreads the model furthest.
+BestFirst::BoundedCell BestFirst::widest() {
+  const auto widest =
+      std::max_element(held_back_.begin(), held_back_.end(), [](const BoundedCell& a, const BoundedCell& b) {
+        const std::int64_t sa = a.cell.mesh.size() * a.cell.stages, sb = b.cell.mesh.size() * b.cell.stages;
+        return sa != sb ? sa < sb : a.cell.micro_batch > b.cell.micro_batch;
+      });
+  const BoundedCell out = *widest;
+  stats_.pruned -= out.cell.settings;
+  held_back_.erase(widest);
+  return out;
+}
+
+std::vector<Cell> BestFirst::cells() const {
+  std::vector<Cell> out;
+  for (const BoundedCell& c : cells_) out.push_back(c.cell);
+  return out;
+}
+
+std::vector<SearchedCell> BestFirst::searched_cells() const {
+  std::vector<SearchedCell> out;
+  using Fate = SearchedCell::Fate;
+  const auto add = [&](const Cell& c, std::int64_t least, Fate fate) {
+    const double seconds = static_cast<double>(least) / job_.machine.chip.clock.value;
+    const bool fits = least < INT64_MAX;
+    if (!fits && fate != Fate::opened) fate = Fate::does_not_fit;
+    out.push_back({c.mesh, c.stages, c.replicas, c.micro_batch, c.accumulation, c.placement, c.groups, c.settings,
+                   fits ? static_cast<double>(c.micro_batch * c.accumulation * c.replicas) / seconds : 0, fate});
+  };
+  for (const BoundedCell& c : cells_) add(c.cell, c.least, c.opened ? Fate::opened : Fate::excluded);
+  for (const BoundedCell& c : held_back_) add(c.cell, c.least, Fate::dominated);
+  return out;
+}
+
+// Builds the tables that are not there yet, side by side.
+void BestFirst::tabulate(const std::vector<TableKey>& wanted) {
+  const double before = seconds();
+  std::vector<TableKey> keys;
+  for (const TableKey& key : wanted) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+  }
+  tables_.build(std::move(keys), options_.threads, [&] {
+    check_stop();
+    return options_.time_limit <= 0 || seconds() <= options_.time_limit;
+  });
+  stats_.table_seconds += seconds() - before;
+}
+
+// The share of all work that is done when only these cells are not open.
+double BestFirst::cells_done(const Frontier& open) const {
+  return 0.9 * (1 - static_cast<double>(open.cells.size()) / static_cast<double>(cells_.size()));
+}
+
+// Bounds the cells on top by their tables.
+void BestFirst::tabulate_cells(Frontier& open) {
+  if (!how_.front) report(cells_done(open), "tabulating " + std::to_string(open.cells.size()) + " cells");
+  std::vector<Open> round;
+  std::vector<TableKey> keys;
+  while (round.size() < kCellRound && !open.cells.empty() && !open.cells.top().sure &&
+         open.cells.top().bound > floor()) {
+    round.push_back(open.cells.top());
+    open.cells.pop();
+    std::ranges::copy(bounds_.tables_of(cells_[round.back().cell].cell), std::back_inserter(keys));
+  }
+  tabulate(keys);
+  parallel_for(time_is_up() ? 0 : round.size(), options_.threads, [&](std::size_t i) {
+    BoundedCell& cell = cells_[round[i].cell];  // also for the sweeps that follow
+    cell.least = std::max(cell.least, bounds_.tabulated(cell.cell));
+    round[i].bound = cell.least == INT64_MAX ? 0 : bound_of(cell);
+    round[i].sure = true;
+  });
+  for (Open& o : round) open.cells.push(std::move(o));
+}
+
+// Cells on top become branches, several side by side: each is little work, and few of them turn out not to be needed.
+void BestFirst::open_cells(Frontier& open) {
+  std::vector<Open> round;
+  std::vector<Opening> made;
+  while (round.size() < kOpenRound && !open.cells.empty() && open.cells.top().sure &&
+         open.cells.top().bound > floor()) {
+    round.push_back(open.cells.top());
+    open.cells.pop();
+    const BoundedCell& cell = cells_[round.back().cell];
+    if (!cell.roots.empty()) continue;
+    for (std::vector<SettingSpace>& caps : by_caps(setting_spaces(job_, cell.cell, options_.defaults)))
+      made.push_back({round.size() - 1, std::move(caps), {}});
+  }
+  if (!make_branches(open, made)) {
+    for (const Open& o : round) open.cells.push(o);
+    return;
+  }
+  for (std::size_t i = 0; i < round.size(); ++i) {
+    BoundedCell& cell = cells_[round[i].cell];
+    std::vector<Branch> roots = cell.roots;
+    for (Opening& o : made) {
+      if (o.of == i) std::ranges::move(o.branches.list, std::back_inserter(roots));
+    }
+    std::vector<Open> branches(roots.size());
+    parallel_for(roots.size(), options_.threads, [&](std::size_t k) { branches[k] = branch(round[i], roots[k]); });
+    if (cell.roots.empty()) {
+      cell.opened = true;
+      if (!roots.empty() && kept_cells_ < kKeptCells) cell.roots = std::move(roots), ++kept_cells_;
+    }
+    push(branches, open);
+  }
+}
+
+// False: time was up before.
+bool BestFirst::make_branches(const Frontier& open, std::vector<Opening>& made) {
+  if (made.empty()) return true;
+  if (!how_.front) report(cells_done(open), "searching " + label(made[0].caps[0].common));
+  std::vector<TableKey> keys;
+  for (const Opening& o : made) std::ranges::copy(tables_of(o.caps), std::back_inserter(keys));
+  tabulate(keys);
+  if (time_is_up()) return false;
+  for (const Opening& o : made) prepare_cuts(tables_, cuts_, o.caps);
+  parallel_for(made.size(), options_.threads,
+               [&](std::size_t i) { made[i].branches = branches_of(tables_, made[i].caps); });
+  for (const Opening& o : made) {
+    if (!how_.front) stats_.pruned += o.branches.left_out;
+  }
+  return true;
+}
+
+}  // namespace superstep

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// For BestFirst alone: what is left to search, and what came of what was.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <queue>
+#include <vector>
+
+#include "planner/best_first.h"
+
+namespace superstep {
+
+// What is yet to be searched: a cell that is not open, or a branch of one that is.
+struct BestFirst::Open {
+  double bound = 0;       // score that no plan of it exceeds
+  std::size_t order = 0;  // of equal bounds the first comes first
+  std::size_t cell = 0;
+  Branch branch;      // without parts: a cell
+  bool sure = false;  // the bound is from a cell's tables or a branch's cuts; else from little work
+  friend bool operator<(const Open& a, const Open& b) {
+    return a.bound != b.bound ? a.bound < b.bound : a.order > b.order;
+  }
+};
+
+// The highest bounds first.
+struct BestFirst::Frontier {
+  std::priority_queue<Open> cells, branches;
+  double bound() const {
+    return std::max(cells.empty() ? 0 : cells.top().bound, branches.empty() ? 0 : branches.top().bound);
+  }
+};
+
+// What came of a branch: a bound on all of its plans, its parts, or a leaf's best cuts.
+struct BestFirst::Visit {
+  double bound = 0;  // score; 0: no plan of it fits and is better than the floor
+  bool feasible = false;
+  bool refused = false;  // its fastest cut does not fit by evaluate(): a slower one might
+  std::int64_t programmes = 0, evaluations = 0;
+  double open_bound = 0;  // score: no cut that was left out is better
+  double left_out = 0;    // settings, of a branch that has been divided
+  std::vector<Candidate> found;
+  std::vector<Open> children;  // of a branch that has been cut before
+};
+
+}  // namespace superstep

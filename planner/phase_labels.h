@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// For phase_cut.cc: partial cuts into phases, and which of them are no worse than others.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "planner/cuts.h"
+
+namespace superstep::phase_labels {
+
+using Sizes = std::vector<std::int64_t>;  // Streaming Memory of the IPU groups where its limit has been seen to bind
+
+inline bool covers(const Sizes& a, const Sizes& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] > b[i]) return false;
+  }
+  return true;
+}
+inline std::int64_t above(std::int64_t a, std::int64_t b) { return std::max<std::int64_t>(0, a - b); }
+
+// The first stages of one phase, up to some unit: the slowest and largest so far.
+struct Part {
+  std::int64_t forward = 0, backward = 0, load = 0, update = 0, copy = 0, weights = 0;
+  std::int64_t tied = 0;  // cycles for weights whose owner is in an earlier phase
+  Sizes ddr;
+  std::int32_t from = -1, part = -1;  // where the last stage begins, and the part before it
+  Recompute mode = Recompute::layer;
+  bool no_worse(const Part& o) const {
+    return forward <= o.forward && backward <= o.backward && load <= o.load && update <= o.update && copy <= o.copy &&
+           weights <= o.weights && tied <= o.tied && covers(ddr, o.ddr);
+  }
+};
+
+// One phase. Where loads hide behind the neighbouring phases its times stay apart until they are known.
+struct Phase {
+  std::int64_t fixed = 0, forward = 0, backward = 0, load = 0;
+  Sizes ddr;
+  std::int64_t stages = 0, last = 0;  // how many, and where the last one begins
+  std::int32_t part = 0;              // the stages before it
+  Recompute mode = Recompute::layer;
+  // Its load is compared twice, with the phase before and the phase behind.
+  bool no_worse(const Phase& o) const {
+    return fixed + above(forward, o.forward) + above(backward, o.backward) + 2 * above(load, o.load) <= o.fixed &&
+           covers(ddr, o.ddr);
+  }
+};
+
+struct StageCut {
+  std::int64_t begin = 0;
+  Recompute mode = Recompute::layer;
+};
+
+// The phases of the first units of the model.
+struct Head {
+  std::int64_t cycles = 0;             // but for the last phase's forward, which may hide the next load
+  std::int64_t forward = 0, load = 0;  // of the last phase
+  Sizes ddr;
+  std::int64_t from = -1;           // where the last phase begins
+  std::size_t count = 0, head = 0;  // the phases before it
+  std::vector<StageCut> stages;     // of the last phase
+  bool no_worse(const Head& o) const {
+    return cycles + above(forward, o.forward) + above(load, o.load) <= o.cycles && covers(ddr, o.ddr);
+  }
+};
+
+template <class Label>
+bool offer(std::vector<Label>& labels, Label&& label) {
+  for (const Label& l : labels) {
+    if (l.no_worse(label)) return false;
+  }
+  std::erase_if(labels, [&](const Label& l) { return label.no_worse(l); });
+  labels.push_back(std::move(label));
+  return true;
+}
+
+}  // namespace superstep::phase_labels
