@@ -6,6 +6,11 @@
 #include <algorithm>
 
 namespace superstep {
+namespace {
+
+constexpr std::int64_t kPassAdding = 6, kColumnCleared = 18;  // what a pass and a column of it take beside their rows
+
+}  // namespace
 
 std::int64_t macs_per_cycle(const Amp& amp, DType operands, DType partials) {
   if (operands != DType::fp16) return amp.fp32_macs_per_cycle;
@@ -20,7 +25,9 @@ AmpVertex::AmpVertex(const Amp& amp, std::int64_t workers, DType operands, DType
       measured_(amp.weight_load.value <= 0 ||
                 (operands == DType::fp16 && partials == DType::fp16 && !amp.estimated_fp16_16)),
       block_fixed_(amp.block_fixed.value),
-      call_fixed_(amp.call_fixed.value) {
+      call_fixed_(amp.call_fixed.value),
+      least_block_(block_fixed_),
+      least_row_(row_cycles_) {
   if (measured_) return;
   const bool floats = operands != DType::fp16;
   const std::int64_t units = !floats && partials != DType::fp16 ? 8 : 16;  // convolution units that a pass uses
@@ -38,25 +45,36 @@ AmpVertex::AmpVertex(const Amp& amp, std::int64_t workers, DType operands, DType
     adding_ = {{22 - kept_, 33 - kept_, 42 - kept_, 38 - kept_}, row};
     clearing_ = {{21 - kept_, 32 - kept_, 41 - kept_, 37 - kept_}, row};
   }
+  if (block_channels_ % inputs_ == 0) whole_steps_ = block_channels_ / inputs_;
+  const std::int64_t steps = block_channels_ / inputs_;
+  least_block_ = steps * (kColumnCleared + passes_ * (kPassAdding + weight_load_));
+  least_row_ = steps * passes_ * std::min(adding_.least_per_row(), clearing_.least_per_row());
+}
+
+std::int64_t AmpVertex::Slots::least_per_row() const {
+  std::int64_t least = further;
+  for (std::size_t rows = 1; rows < first.size(); ++rows)
+    least = std::min(least, first[rows] / static_cast<std::int64_t>(rows));
+  return least;
 }
 
 // All workers through their rows: the slowest, or the fastest and the supervisor's part after it.
-std::int64_t AmpVertex::pass(const Slots& slots, std::int64_t rows) const {
+std::int64_t AmpVertex::pass(const Slots& slots, std::int64_t most, std::int64_t fewest) const {
   constexpr std::int64_t kAfterFastest = 14;
-  const std::int64_t most = ceil_div(rows, workers_), fewest = rows / workers_;
   return std::max(workers_ * slots.of(most), workers_ * slots.of(fewest) + kAfterFastest);
 }
 
 std::int64_t AmpVertex::estimate(const AmpShare& s, bool least) const {
-  std::int64_t add = pass(adding_, s.rows), clear = pass(clearing_, s.rows);
-  const std::int64_t filled = kFilled * workers_;
-  if (least && s.rows < filled) {
-    add = std::min(add, pass(adding_, filled));
-    clear = std::min(clear, pass(clearing_, filled));
+  const std::int64_t most = ceil_div(s.rows, workers_), fewest = most * workers_ == s.rows ? most : most - 1;
+  std::int64_t add = pass(adding_, most, fewest), clear = pass(clearing_, most, fewest);
+  if (least && most <= kFilled) {
+    add = std::min(add, pass(adding_, kFilled, kFilled));
+    clear = std::min(clear, pass(clearing_, kFilled, kFilled));
   }
-  const std::int64_t steps = ceil_div(s.contracted * block_channels_, inputs_);  // numInGroups
-  const std::int64_t adding = 15 + s.columns * (19 + passes_ * (6 + weight_load_ + add));
-  const std::int64_t clearing = 11 + s.columns * (18 + passes_ * (7 + weight_load_ + clear));
+  const std::int64_t steps =  // numInGroups
+      whole_steps_ > 0 ? s.contracted * whole_steps_ : ceil_div(s.contracted * block_channels_, inputs_);
+  const std::int64_t adding = 15 + s.columns * (19 + passes_ * (kPassAdding + weight_load_ + add));
+  const std::int64_t clearing = 11 + s.columns * (kColumnCleared + passes_ * (7 + weight_load_ + clear));
   return 50 + workers_ * (kept_ + kept_more_ * (steps * s.groups - 1)) +
          s.groups * (13 + (steps - 1) * adding + clearing);
 }

@@ -37,6 +37,10 @@ class AmpVertex {
   // No share with as many groups and blocks and as many rows or more takes less. The estimate is not monotonic: three
   // rows per worker take less than two.
   std::int64_t least_cycles(const AmpShare& s) const { return measured_ ? cycles(s) : estimate(s, true); }
+  // No call takes less that has at least so many weight blocks in all its groups, and rows times blocks.
+  std::int64_t least_cycles(std::int64_t blocks, std::int64_t rows_by_blocks) const {
+    return blocks * least_block_ + rows_by_blocks * least_row_;
+  }
 
  private:
   static constexpr std::int64_t kFilled = 3;  // rows of a worker from which on the pipeline is full
@@ -47,16 +51,19 @@ class AmpVertex {
     std::int64_t of(std::int64_t rows) const {
       return rows < kFilled ? first[static_cast<std::size_t>(rows)] : first[kFilled] + (rows - kFilled) * further;
     }
+    std::int64_t least_per_row() const;  // of the workers together; whole cycles
   };
   std::int64_t estimate(const AmpShare& s, bool least) const;
-  std::int64_t pass(const Slots& slots, std::int64_t rows) const;
+  std::int64_t pass(const Slots& slots, std::int64_t most, std::int64_t fewest) const;  // rows of a worker
 
   std::int64_t workers_, block_channels_, row_cycles_;
   bool measured_;
   std::int64_t block_fixed_, call_fixed_;
-  // The vendor's estimate: channels that a pass takes in and gives, cycles to load its weights, worker slots of a pass
-  // that adds to partial sums and of one that clears them first, and those for state that workers keep over passes.
-  std::int64_t inputs_ = 16, passes_ = 1, weight_load_ = 0, kept_ = 0, kept_more_ = 0;
+  std::int64_t least_block_, least_row_;  // of a weight block without its rows, and of each row
+  // The vendor's estimate: channels that a pass takes in, how many times those a weight block has (0: not a whole
+  // number), passes for what it gives, cycles to load their weights, worker slots for state that workers keep over
+  // passes, and those of a pass that adds to partial sums and of one that clears them first.
+  std::int64_t inputs_ = 16, whole_steps_ = 0, passes_ = 1, weight_load_ = 0, kept_ = 0, kept_more_ = 0;
   Slots adding_, clearing_;
 };
 

@@ -322,6 +322,9 @@ TEST(CyclesOfTheMatrixUnit, NoLargerShareTakesLessThanTheLeast) {
         const std::int64_t least = vertex.least_cycles({2, rows, 3, 2});
         EXPECT_LE(least, vertex.cycles({2, rows, 3, 2}));
         for (std::int64_t more = rows; more < 64; ++more) EXPECT_LE(least, vertex.cycles({2, more, 3, 2})) << rows;
+        EXPECT_LE(vertex.least_cycles(12, 12 * rows), vertex.cycles({2, rows, 3, 2})) << rows;
+        EXPECT_LE(vertex.least_cycles(5, 12 * rows), vertex.cycles({12, rows, 1, 1})) << rows;
+        EXPECT_LE(vertex.least_cycles(12, 12 * rows), vertex.cycles({1, rows, 1, 12})) << rows;
         falls = falls || vertex.cycles({2, rows, 3, 2}) > vertex.cycles({2, rows + 1, 3, 2});
       }
       EXPECT_TRUE(falls);  // 11 rows take more than 12 of floats, 17 more than 18 of halves

@@ -13,10 +13,11 @@ namespace {
 // Part counts that make the same share count once, as the fewest.
 bool is_fewest(std::int64_t n, std::int64_t parts) { return parts <= n && ceil_div(n, ceil_div(n, parts)) == parts; }
 
-Cycles best_of_all(const ProductShape& s, std::int64_t tiles, const Chip& chip, const Calibration& calibration) {
+std::vector<ProductPlan> all_plans(const ProductShape& s, std::int64_t tiles, const Chip& chip,
+                                   const Calibration& calibration) {
   const std::int64_t columns = ceil_div(s.columns, chip.amp.block_channels);
   const std::int64_t contracted = ceil_div(s.contracted, chip.amp.block_channels);
-  Cycles best(INT64_MAX);
+  std::vector<ProductPlan> all;
   ProductSplit p;
   for (p.batch = 1; p.batch <= tiles; ++p.batch) {
     for (p.rows = 1; p.batch * p.rows <= tiles; ++p.rows) {
@@ -24,16 +25,17 @@ Cycles best_of_all(const ProductShape& s, std::int64_t tiles, const Chip& chip, 
         for (p.contracted = 1; p.parts() <= tiles; ++p.contracted) {
           if (is_fewest(s.batch, p.batch) && is_fewest(s.rows, p.rows) && is_fewest(columns, p.columns) &&
               is_fewest(contracted, p.contracted))
-            best = std::min(best, product_plan(s, p, tiles, chip, calibration).total);
+            all.push_back(product_plan(s, p, tiles, chip, calibration));
         }
       }
     }
   }
-  return best;
+  return all;
 }
 
-// With the vendor's estimate too, which falls where a row more fills the pipeline.
-TEST(TilePlan, SearchFindsTheFastestSplit) {
+// Nor is there a split that is leaner than all as fast ones of the front, unless it takes four times as long as the
+// fastest. With the vendor's estimate too, which falls where a row more fills the pipeline.
+TEST(TilePlan, SearchFindsTheFastestSplitAndNoneBeatsTheFront) {
   Chip chip = load_machine("ipu-pod4").chip;
   const Calibration calibration = load_calibration("none");
   const std::int64_t tiles = 24;
@@ -45,11 +47,18 @@ TEST(TilePlan, SearchFindsTheFastestSplit) {
           const ProductShape shape{2, rows, columns, 150, 1, 1, type, type};
           ProductShape swapped = shape;
           std::swap(swapped.rows, swapped.columns);
-          const Cycles best =
-              std::min(best_of_all(shape, tiles, chip, calibration), best_of_all(swapped, tiles, chip, calibration));
-          const ProductPlan found = product_front(shape, tiles, chip, calibration).front();
-          EXPECT_EQ(found.times, 1);
-          EXPECT_EQ(found.total, best) << rows << " x 150 x " << columns;
+          const std::vector<ProductPlan> front = product_front(shape, tiles, chip, calibration);
+          Cycles best(INT64_MAX);
+          for (const ProductShape& s : {shape, swapped}) {
+            for (const ProductPlan& p : all_plans(s, tiles, chip, calibration)) {
+              best = std::min(best, p.total);
+              const bool served = std::ranges::any_of(
+                  front, [&](const ProductPlan& q) { return q.total <= p.total && q.temporary <= p.temporary; });
+              EXPECT_TRUE(served || p.total > front.front().total * 4) << rows << " x 150 x " << columns;
+            }
+          }
+          EXPECT_EQ(front.front().times, 1);
+          EXPECT_EQ(front.front().total, best) << rows << " x 150 x " << columns;
         }
       }
     }
