@@ -219,7 +219,7 @@ const UnitTable& Tables::table(const TableKey& wanted) {
   return state_->tables.get(unit_key(key), [&] {
     const GraphFacts& graph = facts(key.micro_batch);
     const GraphSharding& sharding = state_->shardings.get(mesh_key(key), [&] {
-      return std::make_unique<GraphSharding>(shard(graph.graph, graph.work_signatures, key.mesh,
+      return std::make_unique<GraphSharding>(shard(graph.graph, graph.sharding, key.mesh,
                                                    collective_time(model_, key.mesh), work_time(graph.graph, chip),
                                                    shard_rules(key, chip)));
     });

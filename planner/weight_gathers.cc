@@ -36,7 +36,7 @@ Moved moved(Tables& tables, const TableKey& key, Bytes gather_limit) {
   const Graph& graph = facts.graph;
   ShardRules rules = shard_rules(key, tables.model().machine().chip);
   rules.gather_limit = gather_limit;
-  return Moved(graph, shard(graph, facts.work_signatures, key.mesh, collective_time(tables.model(), key.mesh),
+  return Moved(graph, shard(graph, facts.sharding, key.mesh, collective_time(tables.model(), key.mesh),
                             work_time(graph, tables.model().machine().chip), rules));
 }
 

@@ -19,7 +19,7 @@ void make_sets(std::vector<std::vector<TensorId>>& lists) {
 
 }  // namespace
 
-GraphFacts::GraphFacts(const Graph& g) : graph(g), work_signatures(unit_signatures(g)), signatures(work_signatures) {
+GraphFacts::GraphFacts(const Graph& g) : graph(g), sharding(g), signatures(sharding.signatures) {
   const std::size_t units = g.units.size();
   weights.resize(units);
   borrowed.resize(units);
@@ -27,8 +27,6 @@ GraphFacts::GraphFacts(const Graph& g) : graph(g), work_signatures(unit_signatur
   feeds.resize(units);
   contributes.assign(g.tensors.size(), false);
   read_in_backward.assign(g.tensors.size(), false);
-  replaces.assign(g.tensors.size(), TensorId());
-  for (const auto& [old, made] : g.updates) replaces[static_cast<std::size_t>(made.index)] = old;
   leaves_unit.assign(g.tensors.size(), false);
   for (TensorId t : g.outputs) leaves_unit[static_cast<std::size_t>(t.index)] = !g.loss.valid() || t == g.loss;
   std::vector<std::int32_t> first_user(g.tensors.size(), -1), last_reader(g.tensors.size(), -1);
@@ -70,11 +68,11 @@ GraphFacts::GraphFacts(const Graph& g) : graph(g), work_signatures(unit_signatur
   }
   make_sets(boundary);
   find_remade();
-  summand_of = gradient_summands(g);
   trained_.assign(g.tensors.size(), false);
   for (std::size_t t = 0; t < g.tensors.size(); ++t) {
-    contributes[t] = summand_of[t].valid();
-    if (contributes[t]) trained_[static_cast<std::size_t>(summand_of[t].index)] = true;
+    const TensorId weight = sharding.summand_of[t];
+    contributes[t] = weight.valid();
+    if (contributes[t]) trained_[static_cast<std::size_t>(weight.index)] = true;
   }
   find_gradients();
   tell_apart_by_standing();

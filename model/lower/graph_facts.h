@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "model/lower/shard.h"
+#include "model/lower/shard_facts.h"
 
 namespace superstep {
 
 struct GraphFacts {
   explicit GraphFacts(const Graph& graph);
   const Graph& graph;
-  std::vector<std::uint64_t> work_signatures;               // unit_signatures()
+  ShardFacts sharding;
   std::vector<std::uint64_t> signatures;                    // by unit: equal for the same work beside the same tensors
   std::vector<std::vector<TensorId>> weights;               // by unit: weights first used there
   std::vector<std::vector<TensorId>> borrowed;              // by unit: weights of earlier units it uses as well (tied)
@@ -25,14 +26,12 @@ struct GraphFacts {
   std::vector<std::vector<TensorId>> gradients;
   std::vector<std::vector<TensorId>> feeds;  // by unit: graph inputs first read there
   std::vector<bool> contributes;             // by tensor: summand of a weight's gradient, added to the accumulator
-  std::vector<TensorId> summand_of;          // the weight of whose gradient it is a summand; invalid: of none
   std::vector<bool> read_in_backward;        // by tensor: forward result that a backward op of its own unit reads
   // By tensor: forward ops that make it again from what is kept, in order, where that is a scale and a
   // shift of a kept tensor (the result of a normalisation); empty: it is kept when the backward reads it.
   std::map<TensorId, std::vector<OpId>> remade;
   bool trained(TensorId weight) const { return trained_[static_cast<std::size_t>(weight.index)]; }
-  std::vector<TensorId> replaces;  // by tensor: the weight or state that it is the next value of; invalid: of none
-  std::vector<bool> leaves_unit;   // by tensor: read by another unit in the same pass, or a result
+  std::vector<bool> leaves_unit;  // by tensor: read by another unit in the same pass, or a result
 
  private:
   std::vector<bool> trained_;

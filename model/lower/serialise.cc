@@ -39,7 +39,7 @@ TensorId weight_of(const GraphFacts& facts, const Op& op) {
     if (root.valid() && g.tensors[root].kind == TensorKind::weight) consider(root);
   }
   if (op.pass == Pass::backward) {
-    for (TensorId t : op.outputs) consider(facts.summand_of[static_cast<std::size_t>(t.index)]);
+    for (TensorId t : op.outputs) consider(facts.sharding.summand_of[static_cast<std::size_t>(t.index)]);
   }
   return found;
 }

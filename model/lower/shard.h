@@ -88,24 +88,15 @@ struct ShardRules {
 // The splits with least time. Blocks with equal signatures are solved once.
 GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTime& collective, const WorkTime& work,
                     const ShardRules& rules = {});
-// The same, for who has the signatures: unit_signatures(graph).
-GraphSharding shard(const Graph& graph, std::span<const std::uint64_t> signatures, TensorParallel mesh,
-                    const CollectiveTime& collective, const WorkTime& work, const ShardRules& rules);
+// The same, for who has the facts of the graph.
+struct ShardFacts;
+GraphSharding shard(const Graph& graph, const ShardFacts& facts, TensorParallel mesh, const CollectiveTime& collective,
+                    const WorkTime& work, const ShardRules& rules);
 
 // Extents of an op's axes on one IPU of the mesh; a share rounds up.
 std::vector<std::int64_t> local_extents(const std::vector<std::int64_t>& extents, const OpSharding& sharding,
                                         TensorParallel mesh);
 // A tensor's extents on one IPU.
 Shape local_shape(const Shape& shape, const Sharding& sharding, TensorParallel mesh);
-
-// Per tensor and dimension: does it carry samples or positions (data), as opposed to features.
-std::vector<std::vector<bool>> data_dimensions(const Graph& graph);
-
-// By tensor: the weight whose gradient it is or is added into (through sums and views); invalid: none.
-std::vector<TensorId> gradient_summands(const Graph& graph);
-
-// Of each unit: equal for units that do the same work, in equal blocks, and of whose results the same ones are read
-// outside: those whose ops are split alike.
-std::vector<std::uint64_t> unit_signatures(const Graph& graph);
 
 }  // namespace superstep

@@ -3,28 +3,25 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "model/lower/shard.h"
+#include "model/lower/shard_facts.h"
 
 namespace superstep {
 
 struct ShardProblem {
-  ShardProblem(const Graph& whole, TensorParallel split_over, const CollectiveTime& collective_time,
-               const WorkTime& work_time, const ShardRules& shard_rules);
+  ShardProblem(const Graph& whole, const ShardFacts& found, TensorParallel split_over,
+               const CollectiveTime& collective_time, const WorkTime& work_time, const ShardRules& shard_rules);
 
   const Graph& graph;
+  const ShardFacts& facts;
   TensorParallel mesh;
   const CollectiveTime& collective;
   const WorkTime& work;
   ShardRules rules;
   bool training;
-  std::vector<std::vector<bool>> data;      // data_dimensions()
-  std::vector<TensorId> summand_of;         // gradient_summands()
   std::vector<std::int8_t> data_dimension;  // by tensor: where its activations are split; replicated: nowhere
-  std::vector<bool> kept;                   // by tensor: forward result that a backward op reads
-  std::map<TensorId, TensorId> replaces;    // new value -> the weight or state that it is the next value of
 
   std::int64_t size(int j) const { return j == 0 ? mesh.t1 : mesh.t2; }
 };

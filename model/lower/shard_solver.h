@@ -3,7 +3,6 @@
 // For shard() alone.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -23,7 +22,7 @@ class ShardSolver {
 
   // The dynamic programme over `ops`. Tensors already decided are constants of it. Afterwards every op
   // of `ops` and every tensor they produce or first use is decided. Returns its seconds; `beam`: states kept per op.
-  double solve(const std::vector<OpId>& ops, const std::function<bool(TensorId)>& crosses, std::size_t beam);
+  double solve(const std::vector<OpId>& ops, std::size_t beam);
   // Copies decisions to a block that does the same work, op by op.
   void apply(const std::vector<OpId>& from, const std::vector<OpId>& to);
   // Optimizer state lies as its weight does; nothing is left to choose.
@@ -39,14 +38,32 @@ class ShardSolver {
   std::map<TensorId, int> forced_;  // see restart()
   Bytes gather_limit_;
 
+  std::vector<std::optional<OpSplits>> splits_;  // by op; found once
+
+  // What it takes to read an input that lies in one way.
+  struct Read {
+    bool possible = false;
+    std::array<double, 2> conversions = {};  // seconds of each
+    double penalty = 0, adjoint = 0;
+    std::array<bool, 2> grounded = {};  // by mesh dimension: starts_at_split()
+  };
+  struct Stage;
+  struct Step;
+  struct Candidate;
+  Read read(TensorId t, const Sharding& lies, std::size_t k, const Op& op, const OpSplit& split) const;
+  Step step(const Stage& before, const Op& op, const std::vector<TensorId>& after) const;
+  Candidate candidate(const Step& step, const Op& op, const OpSplit& split, Reduction reduction) const;
+  Stage extend(const Stage& before, OpId id, std::vector<TensorId> after, std::size_t beam);
+  double decide(const std::vector<OpId>& ops, const std::vector<Stage>& stages);
   bool is_decided(TensorId t) const { return decided_[static_cast<std::size_t>(t.index)]; }
   void decide(TensorId t, const Sharding& s);
   Bytes bytes_on(TensorId t, const Sharding& s, int j) const;
+  const OpSplits& splits(OpId op);
   bool convert(TensorId t, Sharding from, const Sharding& to, int operand, std::vector<Conversion>* out,
-               double* seconds) const;
+               std::array<double, 2>* seconds) const;
   double adjoint(TensorId t, const Sharding& stored, const Sharding& need, const OpSplit& c) const;
   Sharding split_along_data(TensorId t) const;
-  std::vector<Sharding> finals(TensorId t, const Sharding& raw, Reduction reduction, bool crosses) const;
+  std::vector<Sharding> finals(TensorId t, const Sharding& raw, Reduction reduction) const;
   Sharding storage(TensorId w, const Sharding& need) const;
   double gather_penalty(TensorId t, const Sharding& stored, const Sharding& need) const;
   bool starts_at_split(TensorId t, const Sharding& stored, const Sharding& need, int j) const;

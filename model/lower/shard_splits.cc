@@ -3,8 +3,6 @@
 
 #include <span>
 
-#include "model/ops/op.h"
-
 namespace superstep {
 namespace {
 
@@ -71,7 +69,7 @@ std::vector<bool> data_axes(const ShardProblem& p, const Space& space, const Op&
   auto mark = [&](const std::vector<Projection>& operands, const std::vector<TensorId>& ids) {
     for (std::size_t k = 0; k < operands.size() && k < ids.size(); ++k) {
       if (!ids[k].valid()) continue;
-      const auto& flags = p.data[static_cast<std::size_t>(ids[k].index)];
+      const auto& flags = p.facts.data[static_cast<std::size_t>(ids[k].index)];
       for (std::size_t d = 0; d < operands[k].size() && d < flags.size(); ++d) {
         if (operands[k][d].axis >= 0 && flags[d]) is_data[static_cast<std::size_t>(operands[k][d].axis)] = true;
       }
@@ -112,7 +110,7 @@ void set_need(OpSplit& c, const Space& space, int j, int option) {
 
 }  // namespace
 
-std::vector<OpSplit> splits_of(const ShardProblem& p, OpId id) {
+OpSplits splits_of(const ShardProblem& p, OpId id) {
   const Op& op = p.graph.ops[id];
   const CallOf call(p.graph, id);
   const Space space = op.def->space(*call);
@@ -120,7 +118,7 @@ std::vector<OpSplit> splits_of(const ShardProblem& p, OpId id) {
       op.pass == Pass::update ? std::vector<bool>(space.axes.size(), false) : data_axes(p, space, op);
   std::vector<std::int64_t> extents;
   for (const Axis& a : space.axes) extents.push_back(a.extent);
-  std::vector<OpSplit> found;
+  OpSplits found{{}, space.reduction};
   for (int first : options(p, *call, space, is_data, 0)) {
     for (int second : options(p, *call, space, is_data, 1)) {
       if (first >= 0 && first == second) continue;
@@ -131,7 +129,7 @@ std::vector<OpSplit> splits_of(const ShardProblem& p, OpId id) {
       OpSharding split;
       split.axis = c.axis;
       if (!op.def->view) c.work = p.work(id, local_extents(extents, split, p.mesh)).value;
-      found.push_back(std::move(c));
+      found.splits.push_back(std::move(c));
     }
   }
   return found;

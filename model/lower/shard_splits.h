@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/lower/shard_problem.h"
+#include "model/ops/op.h"
 
 namespace superstep {
 
@@ -16,6 +17,10 @@ struct OpSplit {
   std::array<bool, 2> creates = {true, true};  // per mesh dimension: no split, or of an axis no operand has
   double work = 0;                             // seconds
 };
-std::vector<OpSplit> splits_of(const ShardProblem& p, OpId id);
+struct OpSplits {
+  std::vector<OpSplit> splits;
+  Reduction reduction = Reduction::none;  // of the op
+};
+OpSplits splits_of(const ShardProblem& p, OpId id);
 
 }  // namespace superstep

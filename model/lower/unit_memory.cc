@@ -68,7 +68,7 @@ void UnitMemory::hold(TensorId t, Bytes bytes) {
 }
 
 void UnitMemory::hold_result(TensorId t, Bytes bytes, std::size_t position, const Op* replaces) {
-  if (const TensorId old = facts_.replaces[static_cast<std::size_t>(t.index)]; old.valid()) {
+  if (const TensorId old = facts_.sharding.replaces[static_cast<std::size_t>(t.index)]; old.valid()) {
     const auto use = last_use_.find(root(old));
     if (use == last_use_.end() || use->second <= position) return;
   }

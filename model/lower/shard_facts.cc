@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/lower/shard_facts.h"
+
+#include <algorithm>
+#include <span>
+
+#include "model/ops/op.h"
+
+namespace superstep {
+namespace {
+
+std::vector<ShardFacts::Block> blocks_of(const Graph& graph, std::span<const std::uint64_t> signatures) {
+  std::vector<ShardFacts::Block> blocks;
+  for (std::size_t u = 0; u < graph.units.size(); ++u) {
+    const UnitId id(u);
+    const std::int64_t layer = graph.units[id].layer;
+    const bool joins = layer >= 0 && !blocks.empty() && graph.units[blocks.back().units.back()].layer == layer;
+    if (!joins) blocks.emplace_back();
+    blocks.back().units.push_back(id);
+    blocks.back().signature = blocks.back().signature * 0x9E3779B97F4A7C15ULL + signatures[u];
+  }
+  return blocks;
+}
+
+void list_ops(const Graph& graph, ShardFacts::Block& block) {
+  for (std::size_t pass = 0; pass < block.ops.size(); ++pass) {
+    for (UnitId u : block.units) {
+      const auto& list = graph.units[u].ops[pass];
+      block.ops[pass].insert(block.ops[pass].end(), list.begin(), list.end());
+    }
+    std::ranges::sort(block.ops[pass]);  // graph order, which runs; backward ops come last unit first
+  }
+}
+
+// By tensor: 1 when another unit reads it in the same pass, 2 when another block does or it is a result of the graph.
+// Units that do the same are the same only if the same of their results are read outside.
+std::vector<std::uint8_t> readers_outside(const Graph& graph) {
+  std::vector<std::uint8_t> readers(graph.tensors.size(), 0);
+  for (TensorId t : graph.outputs) {
+    if (!graph.loss.valid() || t == graph.loss) readers[static_cast<std::size_t>(t.index)] = 2;
+  }
+  for (const Op& op : graph.ops) {
+    for (TensorId t : op.inputs) {
+      if (!t.valid() || !graph.tensors[t].producer.valid()) continue;
+      const Op& from = graph.ops[graph.tensors[t].producer];
+      if (from.pass != op.pass || from.unit == op.unit) continue;
+      const std::int64_t layer = graph.units[from.unit].layer;
+      const std::uint8_t far = layer < 0 || layer != graph.units[op.unit].layer ? 2 : 1;
+      std::uint8_t& reader = readers[static_cast<std::size_t>(t.index)];
+      reader = std::max(reader, far);
+    }
+  }
+  return readers;
+}
+
+std::vector<bool> read_in_backward(const Graph& graph) {
+  std::vector<bool> out(graph.tensors.size(), false);
+  for (const Op& op : graph.ops) {
+    if (op.pass != Pass::backward) continue;
+    for (TensorId t : op.inputs) {
+      if (t.valid() && graph.tensors[t].producer.valid() && graph.ops[graph.tensors[t].producer].pass == Pass::forward)
+        out[static_cast<std::size_t>(t.index)] = true;
+    }
+  }
+  return out;
+}
+
+std::vector<bool> crossing(const Graph& graph, const std::vector<ShardFacts::Block>& blocks) {
+  std::vector<std::size_t> block_of(graph.units.size());
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    for (UnitId u : blocks[b].units) block_of[static_cast<std::size_t>(u.index)] = b;
+  }
+  std::vector<bool> out(graph.tensors.size(), false);
+  for (TensorId t : graph.outputs) {
+    if (!graph.loss.valid() || t == graph.loss) out[static_cast<std::size_t>(t.index)] = true;
+  }
+  for (const Op& op : graph.ops) {
+    if (op.pass == Pass::update) continue;
+    for (TensorId t : op.inputs) {
+      if (!t.valid() || !graph.tensors[t].producer.valid()) continue;
+      const Op& from = graph.ops[graph.tensors[t].producer];
+      if (block_of[static_cast<std::size_t>(from.unit.index)] != block_of[static_cast<std::size_t>(op.unit.index)])
+        out[static_cast<std::size_t>(t.index)] = true;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+ShardFacts::ShardFacts(const Graph& graph)
+    : signatures(unit_signatures(graph)),
+      blocks(blocks_of(graph, signatures)),
+      data(data_dimensions(graph)),
+      summand_of(gradient_summands(graph)),
+      kept(read_in_backward(graph)),
+      crosses(crossing(graph, blocks)),
+      replaces(graph.tensors.size()) {
+  for (ShardFacts::Block& block : blocks) list_ops(graph, block);
+  for (const auto& [old, made] : graph.updates) replaces[static_cast<std::size_t>(made.index)] = old;
+}
+
+std::vector<std::uint64_t> unit_signatures(const Graph& graph) {
+  const std::vector<std::uint8_t> readers = readers_outside(graph);
+  std::vector<std::uint64_t> out;
+  for (std::size_t u = 0; u < graph.units.size(); ++u) {
+    out.push_back(signature(graph, UnitId(u)));
+    for (const auto& ops : graph.units[UnitId(u)].ops) {
+      for (OpId op : ops) {
+        for (TensorId t : graph.ops[op].outputs)
+          out.back() = out.back() * 0x9E3779B97F4A7C15ULL + readers[static_cast<std::size_t>(t.index)];
+      }
+    }
+  }
+  const std::vector<std::uint64_t> alone = out;  // blocks are solved whole: a unit of another block is another
+  for (const ShardFacts::Block& block : blocks_of(graph, alone)) {
+    std::uint64_t place = 0;
+    for (UnitId u : block.units) {
+      std::uint64_t& own = out[static_cast<std::size_t>(u.index)];
+      if (block.units.size() > 1) own = (own + block.signature) * 0x9E3779B97F4A7C15ULL + ++place;
+    }
+  }
+  return out;
+}
+
+std::vector<TensorId> gradient_summands(const Graph& graph) {
+  std::vector<TensorId> weight_of(graph.tensors.size());
+  std::vector<int> readers(graph.tensors.size(), 0);  // what others read as well is more than a summand
+  for (const Op& op : graph.ops) {
+    for (TensorId t : op.inputs) {
+      if (t.valid()) ++readers[static_cast<std::size_t>(t.index)];
+    }
+  }
+  std::vector<TensorId> open;
+  for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
+    const Tensor& tensor = graph.tensors[TensorId(t)];
+    if (tensor.kind != TensorKind::weight_gradient) continue;
+    weight_of[t] = tensor.weight;
+    open.push_back(TensorId(t));
+  }
+  while (!open.empty()) {
+    const TensorId t = open.back();
+    open.pop_back();
+    const OpId producer = graph.tensors[t].producer;
+    if (!producer.valid() || (graph.ops[producer].def->name != "add" && !graph.ops[producer].def->view)) continue;
+    for (TensorId in : graph.ops[producer].inputs) {
+      if (!in.valid() || !graph.tensors[in].producer.valid()) continue;
+      const bool backward = graph.ops[graph.tensors[in].producer].pass == Pass::backward;
+      if (!backward || graph.info(in).elements() != graph.info(t).elements() ||
+          readers[static_cast<std::size_t>(in.index)] != 1)
+        continue;
+      weight_of[static_cast<std::size_t>(in.index)] = weight_of[static_cast<std::size_t>(t.index)];
+      open.push_back(in);
+    }
+  }
+  return weight_of;
+}
+
+std::vector<std::vector<bool>> data_dimensions(const Graph& graph) {
+  std::vector<std::vector<bool>> data(graph.tensors.size());
+  for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
+    const Tensor& tensor = graph.tensors[TensorId(t)];
+    data[t].assign(tensor.info.shape.size(), tensor.kind == TensorKind::input);
+  }
+  auto flags = [&](TensorId t) -> std::vector<bool>& { return data[static_cast<std::size_t>(t.index)]; };
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    const Op& op = graph.ops[OpId(i)];
+    if (op.pass == Pass::update) continue;  // weights and their states carry no samples
+    const CallOf call(graph, OpId(i));
+    const Space space = op.def->space(*call);
+    std::vector<bool> axis_is_data(space.axes.size(), false);
+    for (std::size_t k = 0; k < op.inputs.size() && k < space.in.size(); ++k) {
+      if (!op.inputs[k].valid()) continue;
+      for (std::size_t d = 0; d < space.in[k].size(); ++d) {
+        if (space.in[k][d].axis >= 0 && flags(op.inputs[k])[d])
+          axis_is_data[static_cast<std::size_t>(space.in[k][d].axis)] = true;
+      }
+    }
+    for (std::size_t k = 0; k < op.outputs.size() && k < space.out.size(); ++k) {
+      bool previous = false;
+      for (std::size_t d = 0; d < space.out[k].size(); ++d) {
+        const int a = space.out[k][d].axis;
+        if (a >= 0) previous = axis_is_data[static_cast<std::size_t>(a)];
+        // A dimension no axis follows (inside a reshape's run) is like the one it was cut from.
+        flags(op.outputs[k])[d] = previous && (a >= 0 || op.def->view);
+      }
+    }
+  }
+  return data;
+}
+
+}  // namespace superstep

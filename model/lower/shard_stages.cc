@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// The states of the dynamic programme, op by op.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "model/error.h"
+#include "model/hash.h"
+#include "model/lower/shard_solver.h"
+
+namespace superstep {
+namespace {
+
+struct HashOfLies {
+  std::size_t operator()(const std::vector<Sharding>& lies) const {
+    std::size_t h = 0;
+    for (const Sharding& s : lies) {
+      for (std::int8_t on : s.on) h = mix(h, static_cast<std::size_t>(on));
+    }
+    return h;
+  }
+};
+
+// Where an op finds how an operand lies: decided before, in the state, or as the op itself first uses it.
+struct Source {
+  enum Kind : std::uint8_t { none, decided, live, own } kind = none;
+  std::size_t index = 0;  // of the live list; of own tensors
+};
+
+}  // namespace
+
+// States after an op, by how the tensors of `live` lie.
+struct ShardSolver::Stage {
+  struct State {
+    std::vector<Sharding> lies;
+    double seconds = 0;
+    std::int32_t parent = -1, candidate = -1;
+  };
+  std::vector<TensorId> live;
+  std::vector<State> states;
+
+  std::optional<std::size_t> slot(TensorId t) const {
+    const auto it = std::ranges::find(live, t);
+    return it == live.end() ? std::nullopt : std::optional(static_cast<std::size_t>(it - live.begin()));
+  }
+};
+
+// How an op finds its inputs, and what of the state after it comes from where.
+struct ShardSolver::Step {
+  std::vector<Source> inputs, after;  // of the live list after it
+  std::vector<TensorId> own;          // tensors that the op makes, or is the first to use
+  std::vector<std::size_t> made;      // of results, in `own`
+  // Of inputs that the state says of: the ways they lie, and by state which.
+  std::vector<std::vector<Sharding>> lies;
+  std::vector<std::vector<std::uint16_t>> lie;
+};
+
+// One way to split an op, with all that does not depend on the state before it.
+struct ShardSolver::Candidate {
+  double work = 0;
+  std::array<bool, 2> creates = {};
+  std::vector<std::vector<Read>> reads;  // by input; by how it lies, where that is the state's
+  struct Leaves {                        // one way to leave the results
+    std::vector<double> seconds;
+    std::vector<Sharding> own;  // how the op's own tensors lie
+  };
+  std::vector<Leaves> leaves;
+};
+
+ShardSolver::Step ShardSolver::step(const Stage& before, const Op& op, const std::vector<TensorId>& after) const {
+  Step step;
+  const auto find = [&](TensorId t) -> Source {
+    if (!t.valid()) return {};
+    if (is_decided(t)) return {Source::decided};
+    if (const auto slot = before.slot(t)) return {Source::live, *slot};
+    const auto it = std::ranges::find(step.own, t);
+    const auto index = static_cast<std::size_t>(it - step.own.begin());
+    if (it == step.own.end()) step.own.push_back(t);
+    return {Source::own, index};
+  };
+  for (TensorId t : op.inputs) step.inputs.push_back(find(t));
+  for (TensorId t : op.outputs) {
+    step.made.push_back(step.own.size());
+    step.own.push_back(t);
+  }
+  for (TensorId t : after) step.after.push_back(find(t));
+  for (const Source& input : step.inputs) {
+    std::vector<Sharding>& lies = step.lies.emplace_back();
+    std::vector<std::uint16_t>& lie = step.lie.emplace_back();
+    if (input.kind != Source::live) continue;
+    for (const Stage::State& state : before.states) {
+      const auto it = std::ranges::find(lies, state.lies[input.index]);
+      lie.push_back(static_cast<std::uint16_t>(it - lies.begin()));
+      if (it == lies.end()) lies.push_back(state.lies[input.index]);
+    }
+  }
+  return step;
+}
+
+ShardSolver::Candidate ShardSolver::candidate(const Step& step, const Op& op, const OpSplit& split,
+                                              Reduction reduction) const {
+  Candidate c{split.work, split.creates, {}, {}};
+  std::vector<Sharding> own(step.own.size());  // inputs and constants: whole
+  std::vector<bool> placed(own.size(), false);
+  for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+    const TensorId t = op.inputs[k];
+    const Source& input = step.inputs[k];
+    std::vector<Read>& reads = c.reads.emplace_back();
+    if (input.kind == Source::decided) reads.push_back(read(t, result_.of(t), k, op, split));
+    for (const Sharding& s : step.lies[k]) reads.push_back(read(t, s, k, op, split));
+    if (input.kind != Source::own) continue;
+    if (!placed[input.index] && p_.graph.tensors[t].kind == TensorKind::weight)
+      own[input.index] = storage(t, split.need[k]);  // never partial sums
+    placed[input.index] = true;
+    reads.push_back(read(t, own[input.index], k, op, split));
+  }
+  // One result decides; further results of an op follow its rule.
+  std::vector<std::vector<Sharding>> choices;
+  for (std::size_t k = 0; k < step.made.size(); ++k) choices.push_back(finals(op.outputs[k], split.raw[k], reduction));
+  for (std::size_t v = 0; v < (choices.empty() ? 1 : choices[0].size()); ++v) {
+    Candidate::Leaves leaves{{}, own};
+    bool possible = true;
+    for (std::size_t k = 0; k < choices.size() && possible; ++k) {
+      const Sharding& left = choices[k][std::min(v, choices[k].size() - 1)];
+      std::array<double, 2> seconds{};
+      possible = convert(op.outputs[k], split.raw[k], left, -1 - static_cast<int>(k), nullptr, &seconds);
+      leaves.seconds.insert(leaves.seconds.end(), seconds.begin(), seconds.end());
+      leaves.own[step.made[k]] = left;
+    }
+    if (possible) c.leaves.push_back(std::move(leaves));
+  }
+  return c;
+}
+
+ShardSolver::Stage ShardSolver::extend(const Stage& before, OpId id, std::vector<TensorId> after, std::size_t beam) {
+  const Op& op = p_.graph.ops[id];
+  const Step step = this->step(before, op, after);
+  const OpSplits& ways = splits(id);
+  std::vector<Candidate> candidates;
+  for (const OpSplit& split : ways.splits) candidates.push_back(candidate(step, op, split, ways.reduction));
+
+  std::unordered_map<std::vector<Sharding>, Stage::State, HashOfLies> best;
+  std::vector<Sharding> lies(after.size());
+  for (std::size_t p = 0; p < before.states.size(); ++p) {
+    const Stage::State& state = before.states[p];
+    for (std::size_t c = 0; c < candidates.size(); ++c) {
+      const Candidate& candidate = candidates[c];
+      double seconds = state.seconds + candidate.work;
+      std::array<bool, 2> grounded = candidate.creates;
+      bool possible = true;
+      for (std::size_t k = 0; k < step.inputs.size() && possible; ++k) {
+        if (step.inputs[k].kind == Source::none) continue;
+        const Read& r = candidate.reads[k][step.inputs[k].kind == Source::live ? step.lie[k][p] : 0];
+        possible = r.possible;
+        for (double s : {r.conversions[0], r.conversions[1], r.penalty, r.adjoint}) seconds += s;
+        for (std::size_t j = 0; j < 2; ++j) grounded[j] = grounded[j] || r.grounded[j];
+      }
+      if (!possible || !(grounded[0] && grounded[1])) continue;
+      for (const Candidate::Leaves& leaves : candidate.leaves) {
+        double total = seconds;
+        for (double s : leaves.seconds) total += s;
+        for (std::size_t s = 0; s < lies.size(); ++s) {
+          const Source& from = step.after[s];
+          lies[s] = from.kind == Source::live ? state.lies[from.index] : leaves.own[from.index];
+        }
+        auto [it, fresh] = best.try_emplace(lies);
+        if (!fresh && total >= it->second.seconds) continue;
+        it->second.seconds = total;
+        it->second.parent = static_cast<std::int32_t>(p);
+        it->second.candidate = static_cast<std::int32_t>(c);
+      }
+    }
+  }
+  SUPERSTEP_CHECK(!best.empty(), "no sharding for op " + op.name);
+  Stage next{std::move(after), {}};
+  for (auto& [key, state] : best) {
+    next.states.push_back(std::move(state));
+    next.states.back().lies = key;
+  }
+  std::ranges::sort(next.states, {}, &Stage::State::lies);
+  if (next.states.size() > beam) {
+    std::ranges::stable_sort(next.states, {}, &Stage::State::seconds);
+    next.states.resize(beam);
+  }
+  return next;
+}
+
+double ShardSolver::solve(const std::vector<OpId>& ops, std::size_t beam) {
+  std::map<TensorId, std::size_t> last_use;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    for (TensorId t : p_.graph.ops[ops[i]].inputs) {
+      if (t.valid()) last_use[t] = i;
+    }
+  }
+  std::vector<Stage> stages = {{{}, {Stage::State{}}}};
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const Op& op = p_.graph.ops[ops[i]];
+    std::vector<TensorId> after;  // what is read later, old ones first
+    auto keep = [&](TensorId t) {
+      const auto use = last_use.find(t);
+      if (use != last_use.end() && use->second > i && std::find(after.begin(), after.end(), t) == after.end())
+        after.push_back(t);
+    };
+    for (TensorId t : stages.back().live) keep(t);
+    for (TensorId t : op.inputs) {
+      if (t.valid() && !is_decided(t)) keep(t);
+    }
+    for (TensorId t : op.outputs) keep(t);
+    stages.push_back(extend(stages.back(), ops[i], std::move(after), beam));
+  }
+  return decide(ops, stages);
+}
+
+// Traces the best state back, then replays forwards to fix every tensor.
+double ShardSolver::decide(const std::vector<OpId>& ops, const std::vector<Stage>& stages) {
+  const auto last = std::ranges::min_element(stages.back().states, {}, &Stage::State::seconds);
+  std::vector<std::size_t> path(ops.size() + 1);
+  path[ops.size()] = static_cast<std::size_t>(last - stages.back().states.begin());
+  for (std::size_t i = ops.size(); i > 0; --i) path[i - 1] = static_cast<std::size_t>(stages[i].states[path[i]].parent);
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const Op& op = p_.graph.ops[ops[i]];
+    const Stage::State& state = stages[i + 1].states[path[i + 1]];
+    const OpSplits& ways = splits(ops[i]);
+    const OpSplit& candidate = ways.splits[static_cast<std::size_t>(state.candidate)];
+    result_.op_index[static_cast<std::size_t>(ops[i].index)] = static_cast<std::int32_t>(result_.ops.size());
+    OpSharding& out = result_.ops.emplace_back();
+    out.axis = candidate.axis;
+    out.in = candidate.need;
+    auto live_state = [&](TensorId t) -> std::optional<Sharding> {
+      const auto slot = stages[i + 1].slot(t);
+      return slot ? std::optional(state.lies[*slot]) : std::nullopt;
+    };
+    for (std::size_t k = 0; k < op.inputs.size(); ++k) {
+      const TensorId t = op.inputs[k];
+      if (!t.valid()) continue;
+      if (!is_decided(t)) {
+        const bool weight = p_.graph.tensors[t].kind == TensorKind::weight;
+        decide(t, live_state(t).value_or(weight ? storage(t, candidate.need[k]) : Sharding{}));
+      }
+      convert(t, result_.of(t), candidate.need[k], static_cast<int>(k), &out.conversions, nullptr);
+    }
+    out.out.resize(op.outputs.size());
+    for (std::size_t k = 0; k < op.outputs.size(); ++k) {
+      const TensorId t = op.outputs[k];
+      std::optional<Sharding> chosen = live_state(t);
+      if (!chosen) {  // read by nobody in this pass of the block: as cheap as allowed
+        chosen = finals(t, candidate.raw[k], ways.reduction).front();
+      }
+      decide(t, *chosen);
+      out.out[k] = *chosen;
+      convert(t, candidate.raw[k], *chosen, -1 - static_cast<int>(k), &out.conversions, nullptr);
+    }
+  }
+  return last->seconds;
+}
+
+}  // namespace superstep
