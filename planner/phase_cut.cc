@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phases one after the other, each spread over the IPU groups.
 #include <algorithm>
-#include <map>
+#include <optional>
 
 #include "model/error.h"
 #include "planner/phase_labels.h"
@@ -19,6 +19,33 @@ constexpr int kMostProgrammes = 400;     // runs with different limits on code, 
 constexpr std::size_t kMostLabels = 60;  // of one partial cut, where Streaming Memory binds
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// Lists by the unit where they end, of which few have any: visited in order, and kept for the next phase.
+template <class Label>
+class ByEnd {
+ public:
+  explicit ByEnd(std::int64_t units) : lists_(at(units) + 1), first_(units + 1) {}
+  std::vector<Label>& operator[](std::int64_t end) {
+    first_ = std::min(first_, end);
+    last_ = std::max(last_, end);
+    return lists_[at(end)];
+  }
+  const std::vector<Label>& operator[](std::int64_t end) const { return lists_[at(end)]; }
+  template <class F>
+  void for_each(F f) {
+    for (std::int64_t end = first_; end <= last_; ++end) {
+      if (!lists_[at(end)].empty()) f(end, lists_[at(end)]);
+    }
+  }
+  void clear() {
+    for (std::int64_t end = first_; end <= last_; ++end) lists_[at(end)].clear();
+    first_ = std::ssize(lists_), last_ = -1;
+  }
+
+ private:
+  std::vector<std::vector<Label>> lists_;
+  std::int64_t first_, last_ = -1;
+};
 
 // Run with promises about the code that each IPU group holds: without any each stage counts its own code only,
 // which bounds every cut; where the result does not fit, promises about its fullest IPU group divide the cuts in
@@ -40,7 +67,10 @@ class PhaseCut {
         repeats_(outer_ ? 1 : s.plan().gradient_accumulation),
         overlap_(s.moves_overlap()),
         hidden_(s.overlapped()),
-        training_(s.table().training()) {}
+        training_(s.table().training()),
+        within_(at(n_)),
+        parts_(at(depth_), ByEnd<Part>(n_)),
+        phases_(n_) {}
 
   // The least cycles of cuts of which each stage is counted with its own code only; kNever: none fits.
   std::int64_t bound() {
@@ -56,8 +86,9 @@ class PhaseCut {
     CodePromise promise{std::vector<std::uint64_t>(at(ipus_)), std::vector<std::uint64_t>(at(ipus_))};
     if (ipus_ == 1 && !s_.code_moves()) promise.present[0] = stages_.all_rows();  // it runs everything
     stages_.keep(promise);
-    ways_ = stages_.find_ways(std::vector<double>(at(ipus_), 1));
-    if (ways_[0][0] >= PhaseStages::kNoWay) return std::nullopt;
+    first_ways_ = stages_.find_ways(std::vector<double>(at(ipus_), 1));
+    if (first_ways_[0][0] >= PhaseStages::kNoWay) return std::nullopt;
+    first_lacks_ddr_ = stages_.lacks_ddr();
     // Most partial cuts fall to the best one known: it is guessed ever larger until one is found.
     for (const double guess : {1.05, 1.15, 1.3, 1.5, 2.0, 3.0}) {
       const auto cycles = static_cast<std::int64_t>(guess * static_cast<double>(rest_.least()));
@@ -90,12 +121,17 @@ class PhaseCut {
   std::optional<Cuts> found_;
   int programmes_ = 0;
   std::vector<std::int64_t> tracked_;  // IPU groups whose Streaming Memory is part of the state
-  PhaseRest::Within within_;           // of the phase at hand, and where it began
+  Ways ways_, first_ways_;             // of the case at hand, and of the one that promises nothing
+  bool first_lacks_ddr_ = false;
+  std::vector<Ways> least_tracked_;                       // of each tracked IPU group
+  Ways least_together_;                                   // of all tracked ones
+  std::vector<std::optional<PhaseRest::Within>> within_;  // by where a phase began
+  // Of the phases at hand: where they begin, their parts by stages, the phases, and the cuts of those that follow some
+  // head, one phase's after the other's.
   std::int64_t began_ = 0;
-  Ways ways_;
-  std::vector<Ways> least_tracked_;                               // of each tracked IPU group
-  Ways least_together_;                                           // of all tracked ones
-  std::vector<std::map<std::int64_t, std::vector<Part>>> parts_;  // of the phase at hand: by stages, end
+  std::vector<ByEnd<Part>> parts_;
+  ByEnd<Phase> phases_;
+  std::vector<StageCut> kept_cuts_;
 
   bool try_below(std::int64_t cycles, const CodePromise& promise) {
     best_ = cycles;
@@ -116,10 +152,10 @@ class PhaseCut {
     }
     stages_.keep(promise);
     case_bound_ = bound;
-    ++programmes_;
-    ways_ = stages_.find_ways(std::vector<double>(at(ipus_), 1));
+    const bool first = programmes_++ == 0;
+    ways_ = first ? first_ways_ : stages_.find_ways(std::vector<double>(at(ipus_), 1));
     if (ways_[0][0] >= PhaseStages::kNoWay) return;
-    if (stages_.lacks_ddr()) {
+    if (first ? first_lacks_ddr_ : stages_.lacks_ddr()) {
       if (stages_.counts_twice()) leave_open(bound);
       return;
     }
@@ -217,6 +253,7 @@ class PhaseCut {
   std::optional<Cuts> least_cycles() {
     const bool counted = rules_.phase_count > 0;
     const auto rows = at(counted ? rules_.phase_count + 1 : groups_);
+    kept_cuts_.clear();
     Heads heads(rows, std::vector<std::vector<Head>>(at(n_) + 1));
     heads[0][0].push_back(Head{});
     heads[0][0][0].ddr.assign(tracked_.size(), 0);
@@ -243,15 +280,14 @@ class PhaseCut {
       for (const Head& h : heads[c][at(u)]) before = std::min(before, h.cycles + h.forward);
     }
     if (before == kNever || later(before, rest_.from(u)) >= best_) return;
-    std::map<std::int64_t, std::vector<Phase>> phases;
-    phases_from(u, group, before, phases);
+    phases_from(u, group, before);
     for (auto c = at(group); c < end; c += at(groups_)) {
       const std::size_t to = rules_.phase_count > 0 ? c + 1 : (c + 1) % at(groups_);
       const std::vector<Head>& from = heads[c][at(u)];
       for (std::size_t k = 0; k < from.size(); ++k) {
-        for (const auto& [v, list] : phases) {
-          for (const Phase& phase : list) append(heads[to][at(v)], from[k], phase, {u, v, group, c, k});
-        }
+        phases_.for_each([&](std::int64_t v, std::vector<Phase>& phases) {
+          for (Phase& phase : phases) append(heads[to][at(v)], from[k], phase, {u, v, group, c, k});
+        });
       }
     }
   }
@@ -260,7 +296,7 @@ class PhaseCut {
     std::int64_t begin, end, group;
     std::size_t count, head;
   };
-  void append(std::vector<Head>& to, const Head& from, const Phase& phase, const Place& place) {
+  void append(std::vector<Head>& to, const Head& from, Phase& phase, const Place& place) {
     Head h;
     h.cycles = phase.fixed;
     if (place.begin > 0)
@@ -290,8 +326,11 @@ class PhaseCut {
     h.count = place.count;
     h.head = place.head;
     if (std::any_of(to.begin(), to.end(), [&](const Head& other) { return other.no_worse(h); })) return;
-    h.stages = stages_of(phase);
-    offer(to, std::move(h));
+    keep_cuts(phase);
+    h.stages = phase.stages;
+    h.cuts = phase.cuts;
+    std::erase_if(to, [&](const Head& other) { return h.no_worse(other); });
+    to.push_back(std::move(h));
   }
 
   Cuts cuts_of(const Heads& heads, const Head& last) const {
@@ -302,7 +341,8 @@ class PhaseCut {
     for (std::size_t j = 0; j < phases.size(); ++j) {
       cuts.phases.push_back(static_cast<std::int64_t>(cuts.stages.size()));
       std::int64_t ipu = groups_ == 2 && j % 2 == 1 ? depth_ : 0;  // with two groups, phases alternate
-      for (const StageCut& stage : phases[j]->stages) {
+      for (std::int64_t i = 0; i < phases[j]->stages; ++i) {
+        const StageCut& stage = kept_cuts_[at(phases[j]->cuts + i)];
         cuts.stages.push_back(stage.begin);
         cuts.recompute.push_back(stage.mode);
         cuts.stage_ipu.push_back(ipu++);
@@ -315,17 +355,16 @@ class PhaseCut {
   // ---- one phase, stage after stage
 
   // Phases that begin at `u`, `before` cycles into the step at the earliest.
-  void phases_from(std::int64_t u, std::int64_t group, std::int64_t before,
-                   std::map<std::int64_t, std::vector<Phase>>& phases) {
-    within_ = rest_.within(u);
+  void phases_from(std::int64_t u, std::int64_t group, std::int64_t before) {
+    if (!within_[at(u)]) within_[at(u)] = rest_.within(u);
     began_ = u;
-    parts_.assign(at(depth_), {});
+    for (ByEnd<Part>& parts : parts_) parts.clear();
+    phases_.clear();
     parts_[0][u].resize(1);
     parts_[0][u][0].ddr.assign(tracked_.size(), 0);
     for (std::int64_t i = 0; i < depth_; ++i) {
       const std::int64_t ipu = group * depth_ + i;
-      for (const auto& [w, list] : parts_[at(i)]) {
-        const std::vector<Part>& parts = list;
+      parts_[at(i)].for_each([&](std::int64_t w, const std::vector<Part>& parts) {
         stages_.for_stages(ipu, w, [&](const Cell& cell, int mode) {
           const std::int64_t v = cell.end;
           Part stage;
@@ -338,9 +377,9 @@ class PhaseCut {
           if (stages_.least_within(ways_, ipu, v) < PhaseStages::kNoWay) join(parts, cell.stage, stage, v, i, before);
           // One phase alone is a pipeline, not phased execution.
           if (stages_.least_behind(ways_, ipu, v) < PhaseStages::kNoWay && !(u == 0 && v == n_))
-            close(parts, cell.stage, stage, u, v, i, before, phases[v]);
+            close(parts, cell.stage, stage, u, v, i, before, phases_[v]);
         });
-      }
+      });
     }
   }
 
@@ -371,10 +410,11 @@ class PhaseCut {
   void join(const std::vector<Part>& parts, const Setting::Stage& x, const Part& stage, std::int64_t v, std::int64_t i,
             std::int64_t before) {
     const std::size_t length = at(v - began_);
-    if (length >= within_.whole.size() || later(before, within_.whole[length]) >= best_) return;
+    const PhaseRest::Within& within = *within_[at(began_)];
+    if (length >= within.whole.size() || later(before, within.whole[length]) >= best_) return;
     const std::int64_t slots = (g_ + i) * repeats_;
     const auto bound_of = [&](std::int64_t forward, std::int64_t backward) {
-      return later(before + slots * (forward + backward), within_.behind[length]);
+      return later(before + slots * (forward + backward), within.behind[length]);
     };
     if (bound_of(x.busy_forward(overlap_), training_ ? x.busy_backward(overlap_) : 0) >= best_) return;
     std::vector<Part>& to = parts_[at(i) + 1][v];
@@ -420,17 +460,19 @@ class PhaseCut {
     }
   }
 
-  std::vector<StageCut> stages_of(const Phase& phase) const {
-    std::vector<StageCut> stages = {{phase.last, phase.mode}};
-    std::int64_t end = phase.last;
+  void keep_cuts(Phase& phase) {
+    if (phase.cuts >= 0) return;
+    phase.cuts = std::ssize(kept_cuts_);
+    kept_cuts_.resize(kept_cuts_.size() + at(phase.stages));
+    StageCut last{phase.last, phase.mode};
     std::int32_t k = phase.part;
-    for (std::int64_t i = phase.stages - 1; i > 0; --i) {
-      const Part& p = parts_[at(i)].at(end)[at(k)];
-      stages.insert(stages.begin(), {p.from, p.mode});
-      end = p.from;
+    for (std::int64_t i = phase.stages - 1;; --i) {
+      kept_cuts_[at(phase.cuts + i)] = last;
+      if (i == 0) return;
+      const Part& p = parts_[at(i)][last.begin][at(k)];
+      last = {p.from, p.mode};
       k = p.part;
     }
-    return stages;
   }
 };
 

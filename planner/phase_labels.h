@@ -39,6 +39,7 @@ struct Phase {
   std::int64_t fixed = 0, forward = 0, backward = 0, load = 0;
   Sizes ddr;
   std::int64_t stages = 0, last = 0;  // how many, and where the last one begins
+  std::int64_t cuts = -1;             // where they are kept in PhaseCut::kept_cuts_; -1: nowhere yet
   std::int32_t part = 0;              // the stages before it
   Recompute mode = Recompute::layer;
   // Its load is compared twice, with the phase before and the phase behind.
@@ -58,9 +59,9 @@ struct Head {
   std::int64_t cycles = 0;             // but for the last phase's forward, which may hide the next load
   std::int64_t forward = 0, load = 0;  // of the last phase
   Sizes ddr;
-  std::int64_t from = -1;           // where the last phase begins
-  std::size_t count = 0, head = 0;  // the phases before it
-  std::vector<StageCut> stages;     // of the last phase
+  std::int64_t from = -1;             // where the last phase begins
+  std::size_t count = 0, head = 0;    // the phases before it
+  std::int64_t stages = 0, cuts = 0;  // of the last phase
   bool no_worse(const Head& o) const {
     return cycles + above(forward, o.forward) + above(load, o.load) <= o.cycles && covers(ddr, o.ddr);
   }

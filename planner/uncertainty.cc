@@ -7,6 +7,7 @@
 #include <iterator>
 #include <numbers>
 
+#include "model/cost/step_timer.h"
 #include "model/error.h"
 #include "model/numerics/random_bits.h"
 
@@ -111,10 +112,11 @@ std::vector<double> step_seconds_in_worlds(const Program& program, const CostMod
   Machine machine = model.machine();
   Calibration c = model.calibration();
   machine.rows.clear(), c.rows.clear();
+  const StepTimer timer(program);
   std::vector<double> seconds;
   for (int world = 0; world < kWorlds; ++world) {
     const CostModel other = model.with(drawn(machine, numbers, world), drawn(c, spread, world));
-    seconds.push_back(other.seconds(step_cycles(program, other)).value * residual(c, subject, world));
+    seconds.push_back(other.seconds(timer.step(other)).value * residual(c, subject, world));
   }
   return seconds;
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "model/cost/calibration.h"
@@ -70,6 +71,11 @@ class CostModel {
   Seconds seconds(Cycles c) const { return at_clock(c, machine_.chip.clock); }
 
   TermCycles step(const Step& step) const;
+  // What step() looks at: steps equal in it take the same.
+  static auto inputs_of_step(const Step& s) {
+    return std::tie(s.kind, s.term, s.times, s.rows, s.padding, s.amp_fixed, s.vector, s.tile_bytes, s.paired_bytes,
+                    s.pieces, s.collective, s.along, s.group, s.holders, s.location);
+  }
   TermCycles function(const Function& function) const;
 
  private:
@@ -109,8 +115,8 @@ struct Timeline {
   Bytes tile_peak(std::size_t ipu) const { return residents[ipu].total() + transient[ipu].total(); }
 };
 Timeline cost(const Program& program, const CostModel& model);
-// Its step.total(), for those who ask for nothing else.
-Cycles step_cycles(const Program& program, const CostModel& model);
+// What a step of so many cycles, of whose IPU groups each reads `fed` bytes, waits for the host beside them.
+Cycles host_wait(Bytes fed, Cycles step, const Program& program, const CostModel& model);
 
 // Cycles of one subtree on its critical path, all iterations included; the program tree view and the
 // report read times through this.

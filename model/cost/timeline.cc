@@ -46,41 +46,21 @@ struct Traversal {
   void take_beside(Traversal o) { fed = o.fed, busy = std::move(o.busy); }
 };
 
-// The same for those who ask for the cycles alone.
-struct Total {
-  std::int64_t cycles = 0, fed = 0;
-
-  static Total of(const Step& s, const CostModel& model) {
-    return {model.step(s).total().value, s.kind == StepKind::host ? (s.tile_bytes * s.times).value : 0};
-  }
-  std::int64_t total() const { return cycles; }
-  void add(const Total& o, std::int64_t times) {
-    cycles += o.cycles * times;
-    fed += o.fed * times;
-  }
-  void add(Term, std::int64_t more) { cycles += more; }
-  void becomes(Term) {}
-  void note_busy(std::int64_t) {}
-  void add_beside(const Total& o) { fed += o.fed; }
-  void take_beside(const Total& o) { fed = o.fed; }
-};
-
-// How long a subtree takes, added up as a Traversal or a Total.
-template <class Sum>
+// How long a subtree takes. StepTimer adds up the same cycles, without what they are for.
 class Clock {
  public:
   Clock(const Program& program, const CostModel& model) : m_(model) {
     for (const Function& f : program.functions) {
-      Sum sum;
-      for (const Step& s : f.steps) sum.add(Sum::of(s, model), 1);
+      Traversal sum;
+      for (const Step& s : f.steps) sum.add(Traversal::of(s, model), 1);
       functions_.push_back(std::move(sum));
     }
   }
 
-  Sum node(const Node& n) const {
+  Traversal node(const Node& n) const {
     switch (n.kind) {
       case Node::Kind::step:
-        return Sum::of(n.step, m_);
+        return Traversal::of(n.step, m_);
       case Node::Kind::call:
         return call(n);
       case Node::Kind::sequence:
@@ -95,25 +75,25 @@ class Clock {
 
  private:
   const CostModel& m_;
-  std::vector<Sum> functions_;
+  std::vector<Traversal> functions_;
 
-  Sum call(const Node& n) const {
-    Sum sum = functions_[static_cast<std::size_t>(n.function.index)];
+  Traversal call(const Node& n) const {
+    Traversal sum = functions_[static_cast<std::size_t>(n.function.index)];
     if (n.recompute) sum.becomes(Term::recompute);
     return sum;
   }
 
-  Sum sequence(const Node& n) const {
-    Sum sum;
+  Traversal sequence(const Node& n) const {
+    Traversal sum;
     for (const Node& c : n.children) sum.add(node(c), 1);
     sum.note_busy(n.ipu);
     return sum;
   }
 
-  Sum parallel(const Node& n) const {
-    Sum slowest, beside;
+  Traversal parallel(const Node& n) const {
+    Traversal slowest, beside;
     for (const Node& c : n.children) {
-      Sum sum = node(c);
+      Traversal sum = node(c);
       beside.add_beside(sum);
       if (slowest.total() < sum.total()) slowest = std::move(sum);
     }
@@ -122,11 +102,11 @@ class Clock {
     return slowest;
   }
 
-  Sum repeat(const Node& n) const {
-    Sum full;
+  Traversal repeat(const Node& n) const {
+    Traversal full;
     for (const Node& c : n.children) full.add(node(c), 1);
     const std::int64_t counted = n.ramp ? 0 : n.micro_batches;
-    Sum sum;
+    Traversal sum;
     sum.add(full, counted);
     // The iterations beyond one per micro-batch are the pipeline's fill and drain. They take as long as full
     // ones, although some calls have nothing to do: this fits measured runs of 16 to 192 micro-batches better.
@@ -204,21 +184,16 @@ class MemoryWalk {
   }
 };
 
-// With the wait for the host.
-template <class Sum>
-Sum whole_step(const Program& program, const CostModel& model) {
-  Sum sum = Clock<Sum>(program, model).node(program.root);
-  const auto groups = static_cast<std::int64_t>(program.ipus());
-  const Bytes fed(sum.fed);
-  const std::int64_t waits = std::max<std::int64_t>(0, model.network(fed, groups).value - sum.total());
-  sum.add(Term::host, waits + model.host_copies(fed, groups).value);
-  return sum;
-}
-
 }  // namespace
 
+Cycles host_wait(Bytes fed, Cycles step, const Program& program, const CostModel& model) {
+  const auto groups = static_cast<std::int64_t>(program.ipus());
+  return std::max(Cycles(0), model.network(fed, groups) - step) + model.host_copies(fed, groups);
+}
+
 Timeline cost(const Program& program, const CostModel& model) {
-  Traversal t = whole_step<Traversal>(program, model);
+  Traversal t = Clock(program, model).node(program.root);
+  t.add(Term::host, host_wait(Bytes(t.fed), Cycles(t.total()), program, model).value);
   Timeline out;
   out.step = t.time;
   out.generic = Cycles(t.generic);
@@ -230,12 +205,8 @@ Timeline cost(const Program& program, const CostModel& model) {
   return out;
 }
 
-Cycles step_cycles(const Program& program, const CostModel& model) {
-  return Cycles(whole_step<Total>(program, model).cycles);
-}
-
 TermCycles cost_of(const Node& node, const Program& program, const CostModel& model) {
-  return Clock<Traversal>(program, model).node(node).time;
+  return Clock(program, model).node(node).time;
 }
 
 }  // namespace superstep

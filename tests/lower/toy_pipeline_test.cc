@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "model/cost/step_timer.h"
 #include "model/zoo/zoo.h"
 #include "tests/lower/toy.h"
 
@@ -77,7 +78,7 @@ TEST(ToyStep, PipelineOfTwoStagesByHand) {
   // Copy: 8 x 64 x 2 B over the rung, 512 + 20 + 20 = 552.
   // (g + 2 S - 2) = 7 cycles of 4287, and the update.
   EXPECT_EQ(timeline.step.total(), Cycles(7 * (3735 + 552) + 1084));
-  EXPECT_EQ(step_cycles(program, l.model), timeline.step.total());
+  EXPECT_EQ(StepTimer(program).step(l.model), timeline.step.total());
   EXPECT_EQ(timeline.step[Term::bubble], 2 * 4287);
   EXPECT_EQ(timeline.step[Term::copy], 5 * 552);
   EXPECT_EQ(timeline.busy[0], Cycles(5 * 3682 + 1084));
@@ -93,7 +94,7 @@ TEST(ToyStep, UnevenFillOfTwoStagesByHand) {
   // Forward of IPU 0 1278, of both 1278 beside 3735; five micro-batches are in three full cycles; backward 2404 beside
   // 3735, alone 2404.
   EXPECT_EQ(timeline.step.total(), Cycles(1278 + 5 * 3735 + 2404 + 7 * 552 + 1084));
-  EXPECT_EQ(step_cycles(program, l.model), timeline.step.total());
+  EXPECT_EQ(StepTimer(program).step(l.model), timeline.step.total());
   EXPECT_EQ(cost_of(program.root, program, l.model).total(), timeline.step.total());
   EXPECT_EQ(timeline.step[Term::bubble], 1278 + 2404 + 2 * 552);
   EXPECT_EQ(timeline.step[Term::copy], 5 * 552);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <sstream>
 
+#include "model/cost/step_timer.h"
 #include "planner/make_report.h"
 #include "tests/planner/world.h"
 
@@ -29,7 +30,7 @@ Compared compare(World& world, const Plan& plan) {
   const Estimate estimate = evaluate(setting, plan);
   const Program program = lower(table, plan, world.job.optimizer);
   const Timeline timeline = cost(program, world.model);
-  EXPECT_EQ(step_cycles(program, world.model), timeline.step.total());
+  EXPECT_EQ(StepTimer(program).step(world.model), timeline.step.total());
   std::int64_t peak = 0, executable = 0, ddr = 0;
   for (std::size_t i = 0; i < program.ipus(); ++i) {
     peak = std::max(peak, timeline.tile_peak(i).value);
