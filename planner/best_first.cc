@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "planner/frontier.h"
 #include "planner/parallel.h"
@@ -148,9 +149,13 @@ void BestFirst::work_on_top(Frontier& open) {
     for (Open& o : round) open.branches.push(std::move(o));
     return;
   }
+  std::vector<std::size_t> order(round.size());  // programmes first: they take longest
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_partition(order, [&](std::size_t i) { return !round[i].sure; });
   std::vector<Visit> visits(round.size());
-  parallel_for(round.size(), options_.threads, [&](std::size_t i) {
+  parallel_for(round.size(), options_.threads, [&](std::size_t k) {
     check_stop();
+    const std::size_t i = order[k];
     const Open& o = round[i];
     if (o.sure && !o.branch.leaf()) {
       const Branches parts = o.branch.children(tables_);

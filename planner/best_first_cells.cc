@@ -32,11 +32,11 @@ double BestFirst::bound_of(const BoundedCell& c) const {
 
 void BestFirst::order_cells() {
   const std::vector<Cell> list = superstep::cells(job_, tables_.statistics_group(), options_.defaults);
-  check_pins(job_, static_cast<std::int64_t>(tables_.facts(list.front().micro_batch).graph.units.size()));
   std::set<std::int64_t> micro_batches;
   for (const Cell& cell : list) micro_batches.insert(cell.micro_batch);
   const std::vector<std::int64_t> graphs(micro_batches.begin(), micro_batches.end());
   parallel_for(graphs.size(), options_.threads, [&](std::size_t i) { tables_.facts(graphs[i]); });
+  check_pins(job_, static_cast<std::int64_t>(tables_.facts(graphs.front()).graph.units.size()));
   const std::vector<bool> dominated = bounds_.dominated(list);
   for (std::size_t i = 0; i < list.size(); ++i) {
     check_stop();
@@ -128,33 +128,50 @@ void BestFirst::tabulate_cells(Frontier& open) {
 // Cells on top become branches, several side by side: each is little work, and few of them turn out not to be needed.
 void BestFirst::open_cells(Frontier& open) {
   std::vector<Open> round;
-  std::vector<Opening> made;
   while (round.size() < kOpenRound && !open.cells.empty() && open.cells.top().sure &&
          open.cells.top().bound > floor()) {
     round.push_back(open.cells.top());
     open.cells.pop();
-    const BoundedCell& cell = cells_[round.back().cell];
-    if (!cell.roots.empty()) continue;
-    for (std::vector<SettingSpace>& caps : by_caps(setting_spaces(job_, cell.cell, options_.defaults)))
-      made.push_back({round.size() - 1, std::move(caps), {}});
+  }
+  std::vector<std::vector<std::vector<SettingSpace>>> spaces(round.size());
+  parallel_for(round.size(), options_.threads, [&](std::size_t i) {
+    const BoundedCell& cell = cells_[round[i].cell];
+    if (cell.roots.empty()) spaces[i] = by_caps(setting_spaces(job_, cell.cell, options_.defaults));
+  });
+  std::vector<Opening> made;
+  for (std::size_t i = 0; i < round.size(); ++i) {
+    for (std::vector<SettingSpace>& caps : spaces[i]) made.push_back({i, std::move(caps), {}});
   }
   if (!make_branches(open, made)) {
     for (const Open& o : round) open.cells.push(o);
     return;
   }
+  struct Root {
+    std::size_t of;
+    const Branch& branch;
+  };
+  std::vector<Root> roots;
+  for (std::size_t i = 0; i < round.size(); ++i) {
+    for (const Branch& b : cells_[round[i].cell].roots) roots.push_back({i, b});
+    for (const Opening& o : made) {
+      for (const Branch& b : o.branches.list) {
+        if (o.of == i) roots.push_back({i, b});
+      }
+    }
+  }
+  std::vector<Open> branches(roots.size());
+  parallel_for(roots.size(), options_.threads,
+               [&](std::size_t k) { branches[k] = branch(round[roots[k].of], roots[k].branch); });
+  push(branches, open);
   for (std::size_t i = 0; i < round.size(); ++i) {
     BoundedCell& cell = cells_[round[i].cell];
-    std::vector<Branch> roots = cell.roots;
+    if (!cell.roots.empty()) continue;
+    cell.opened = true;
+    if (kept_cells_ == kKeptCells) continue;
     for (Opening& o : made) {
-      if (o.of == i) std::ranges::move(o.branches.list, std::back_inserter(roots));
+      if (o.of == i) std::ranges::move(o.branches.list, std::back_inserter(cell.roots));
     }
-    std::vector<Open> branches(roots.size());
-    parallel_for(roots.size(), options_.threads, [&](std::size_t k) { branches[k] = branch(round[i], roots[k]); });
-    if (cell.roots.empty()) {
-      cell.opened = true;
-      if (!roots.empty() && kept_cells_ < kKeptCells) cell.roots = std::move(roots), ++kept_cells_;
-    }
-    push(branches, open);
+    if (!cell.roots.empty()) ++kept_cells_;
   }
 }
 

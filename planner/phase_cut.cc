@@ -90,7 +90,7 @@ class PhaseCut {
     if (first_ways_[0][0] >= PhaseStages::kNoWay) return std::nullopt;
     first_lacks_ddr_ = stages_.lacks_ddr();
     // Most partial cuts fall to the best one known: it is guessed ever larger until one is found.
-    for (const double guess : {1.05, 1.15, 1.3, 1.5, 2.0, 3.0}) {
+    for (const double guess : {1.1, 1.4, 2.0}) {
       const auto cycles = static_cast<std::int64_t>(guess * static_cast<double>(rest_.least()));
       if (cycles < limits_.best && try_below(cycles, promise)) break;
     }
