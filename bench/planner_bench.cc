@@ -207,26 +207,43 @@ BENCHMARK(cut_gpt3)->Unit(benchmark::kMillisecond);
 
 // The 96 layers of GPT-3, three units each, in a pipeline on tiles with room for any cut: stages, micro-batches for
 // each of them, and whether fill and drain take full cycles.
-void cut_96_layers(benchmark::State& state) {
-  static World lockstep("gpt3-175b-pod256", false);
-  World& world = state.range(2) != 0 ? gpt3() : lockstep;
+bool cut_layers(World& world, std::int64_t stages, std::int64_t micro_batches) {
   Plan plan;
   plan.tensor_parallel = {4, 1};
-  plan.pipeline_stages = state.range(0);
-  plan.gradient_accumulation = state.range(0) * state.range(1);
+  plan.pipeline_stages = stages;
+  plan.gradient_accumulation = micro_batches;
   const Setting setting(world.tables.table(table_key(plan)), plan, world.job.optimizer, false);
   CutLimits limits;
   limits.tile = limits.executable = limits.ddr = std::int64_t{1} << 50;
   CutRules rules;
   rules.modes = {Recompute::layer};
+  return cut_pipeline(setting, rules, limits).has_value();
+}
+
+void cut_96_layers(benchmark::State& state) {
+  static World lockstep("gpt3-175b-pod256", false);
+  World& world = state.range(2) != 0 ? gpt3() : lockstep;
   bool found = false;
-  for (auto _ : state) found = cut_pipeline(setting, rules, limits).has_value();
+  for (auto _ : state) found = cut_layers(world, state.range(0), state.range(0) * state.range(1));
   state.counters["found"] = found;
 }
 BENCHMARK(cut_96_layers)
     ->Unit(benchmark::kMillisecond)
     ->ArgNames({"stages", "each", "full"})
     ->ArgsProduct({{4, 8, 16, 32, 64}, {2, 4, 16}, {0, 1}});
+
+// The same in every number of stages that 256 IPUs offer, one after the other, or in every one there is; 256
+// micro-batches, full cycles.
+void cut_96_layers_in_all(benchmark::State& state) {
+  std::int64_t found = 0;
+  for (auto _ : state) {
+    found = 0;
+    for (std::int64_t stages = 2; stages <= 96; stages += state.range(0) != 0 ? 1 : stages)
+      found += cut_layers(gpt3(), stages, 256);
+  }
+  state.counters["found"] = static_cast<double>(found);
+}
+BENCHMARK(cut_96_layers_in_all)->Unit(benchmark::kMillisecond)->ArgName("every")->Arg(0)->Arg(1);
 
 }  // namespace
 }  // namespace superstep

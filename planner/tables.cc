@@ -189,27 +189,20 @@ UnitKey unit_key(const TableKey& key) {
 // come tables of different ones. So would those that differ in how activations are held, whose products are the same:
 // they are kept apart.
 void Tables::build(std::vector<TableKey> keys, int threads, const std::function<bool()>& go_on) {
-  const auto by_sharding = [](const TableKey& key) { return std::pair(mesh_key(key), std::int64_t{0}); };
-  const auto by_tile_plans = [](const TableKey& key) { return std::pair(mesh_key(key), key.io_tiles); };
-  const auto make = [&](const std::vector<TableKey>& list) {
-    parallel_for(list.size(), threads, [&](std::size_t i) {
-      if (go_on()) table(list[i]);
-    });
-  };
-  const auto make_first_of_each = [&](const auto& what) {
-    std::set<decltype(what(keys[0]))> seen;
-    const auto rest = std::stable_partition(keys.begin(), keys.end(),
-                                            [&](const TableKey& key) { return seen.insert(what(key)).second; });
-    make({keys.begin(), rest});
-    keys.erase(keys.begin(), rest);
-  };
   std::erase_if(keys, [&](const TableKey& key) {
     return state_->tables.has(unit_key(normal(key, facts(key.micro_batch).graph)));
   });
   std::ranges::stable_sort(keys, {}, &TableKey::split_activations);
-  make_first_of_each(by_sharding);
-  make_first_of_each(by_tile_plans);
-  make(keys);
+  std::set<MeshKey> shardings;
+  const auto rest =
+      std::ranges::stable_partition(keys, [&](const TableKey& key) { return shardings.insert(mesh_key(key)).second; });
+  std::set<std::pair<MeshKey, std::int64_t>> tile_plans;
+  std::ranges::stable_partition(rest, [&](const TableKey& key) {
+    return tile_plans.insert({mesh_key(key), key.io_tiles}).second;
+  });
+  parallel_for(keys.size(), threads, [&](std::size_t i) {
+    if (go_on()) table(keys[i]);
+  });
 }
 
 const UnitTable& Tables::table(const TableKey& wanted) {
