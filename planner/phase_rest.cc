@@ -2,6 +2,7 @@
 #include "planner/phase_rest.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace superstep {
@@ -38,6 +39,8 @@ PhaseNumbers phase_numbers(const Setting& s, const CutLimits& limits) {
 PhaseRest::PhaseRest(const Setting& setting, const CutLimits& limits) : PhaseRest(phase_numbers(setting, limits)) {}
 
 PhaseRest::PhaseRest(PhaseNumbers numbers) : m_(std::move(numbers)), n_(static_cast<std::int64_t>(m_.units.size())) {
+  if (const auto depth = static_cast<std::uint64_t>(m_.depth); std::has_single_bit(depth))
+    shift_ = std::countr_zero(depth);
   from_.assign(at(n_) + 1, kNever);
   from_[at(n_)] = 0;
   std::int64_t first = 0, last = 0;  // the most that the first and a last phase load
@@ -51,7 +54,7 @@ PhaseRest::PhaseRest(PhaseNumbers numbers) : m_(std::move(numbers)), n_(static_c
     });
   }
   // For both passes, but for the last phase's, which stays for its backward; the first one's stays for the next step.
-  loads_ = std::max<std::int64_t>(0, m_.repeats * (((m_.training ? 2 * loads_ - last : loads_) - first) / m_.depth));
+  loads_ = std::max<std::int64_t>(0, m_.repeats * share((m_.training ? 2 * loads_ - last : loads_) - first));
 }
 
 // Calls f(sum, end) for the phases from `begin`.
@@ -83,9 +86,9 @@ std::int64_t PhaseRest::cycles(const PhaseNumbers::Unit& sum, std::int64_t begin
   const std::int64_t work = m_.moves_overlap ? std::max(sum.forward, forward) + std::max(sum.backward, backward)
                                              : sum.forward + forward + sum.backward + backward;
   std::int64_t cycles =
-      m_.repeats * ((m_.g + m_.depth - 1) * work / m_.depth + m_.g * (m_.training ? 2 : 1) * m_.micro_batch_fixed);
-  if (!m_.loads_overlap) cycles += m_.repeats * (sum.load / m_.depth) * (m_.training && end < n_ ? 2 : 1);
-  if (m_.training) cycles += sum.update / m_.depth + m_.update_fixed;
+      m_.repeats * (share((m_.g + m_.depth - 1) * work) + m_.g * (m_.training ? 2 : 1) * m_.micro_batch_fixed);
+  if (!m_.loads_overlap) cycles += m_.repeats * share(sum.load) * (m_.training && end < n_ ? 2 : 1);
+  if (m_.training) cycles += share(sum.update) + m_.update_fixed;
   return cycles;
 }
 

@@ -34,9 +34,12 @@ class PhaseRest {
  private:
   PhaseNumbers m_;
   std::int64_t n_;
+  int shift_ = -1;  // depth as a power of two; -1: it is none
   std::vector<std::int64_t> from_;
   std::int64_t loads_ = 0;
 
+  // An even share of a phase's stages.
+  std::int64_t share(std::int64_t cycles) const { return shift_ >= 0 ? cycles >> shift_ : cycles / m_.depth; }
   template <class F>
   void for_phases(std::int64_t begin, F f) const;
   std::int64_t cycles(const PhaseNumbers::Unit& sum, std::int64_t begin, std::int64_t end) const;
