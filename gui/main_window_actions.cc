@@ -69,6 +69,7 @@ void MainWindow::makeReportMenu() {
     menu->addAction(action);
     needReport_.push_back(action);
   }
+  makeExportAs(menu);
   makeShare(menu);
   menu->addSeparator();
   QAction* quit = makeAction(tr("&Quit"), "quit", QKeySequence(Qt::CTRL | Qt::Key_Q));

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "gui/models/key_numbers.h"
 #include "gui/models/meanings.h"
-#include "gui/models/step_trace.h"
+#include "gui/models/timeline.h"
 #include "model/error.h"
+#include "traces/compare_detail.h"
 #include "traces/verdict.h"
 
 namespace superstep::gui {
