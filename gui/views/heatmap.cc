@@ -228,7 +228,7 @@ void HeatmapView::showSelection() {
 }
 
 std::vector<NamedTable> HeatmapView::tables() const {
-  if (page() == 1) return {{"Layers", &layers_}};
+  if (page() == 1) return {{"Layers", &layers_}, {"Tiles", &tiles_}};
   return {{"Tiles", &tiles_}};
 }
 

@@ -90,7 +90,7 @@ TEST_F(HeatmapTest, LayersStandBesideTiles) {
   auto* layers = view_->findChild<LayerMap*>();
   EXPECT_TRUE(layers->isVisible());
   EXPECT_FALSE(map_->isVisible());
-  ASSERT_EQ(view_->tables().size(), 1u);
+  ASSERT_EQ(view_->tables().size(), 2u);
   EXPECT_EQ(view_->tables()[0].name, "Layers");
   const QPoint at = layers->layoutNow().cell(0, 1).center().toPoint();
   QTest::mouseClick(layers, Qt::LeftButton, {}, at);
