@@ -20,8 +20,9 @@ WaterfallLayout WaterfallLayout::of(std::vector<double> seconds, double width, d
   out.percent_right = width - kMargin;
   out.error_right = out.percent_right - kPercentWidth;
   out.number_right = out.error_right - (error > 0 ? error + kErrorGap : 0);
+  const double least_bars = error > 0 ? 48 : 80;
   const double bars_right = out.number_right - number - kGap;
-  out.label_width = std::max(60.0, std::min(label, bars_right - kMargin - kGap - 80));
+  out.label_width = std::max(60.0, std::min(label, bars_right - kMargin - kGap - least_bars));
   const double bars_left = kMargin + out.label_width + kGap;
   out.scale = {std::max(out.total(), reach), bars_left, std::max(bars_left + 20, bars_right)};
   return out;

@@ -29,6 +29,7 @@ struct WaterfallLayout {
                             double reach = 0, double error = 0);
 
   int rows() const { return static_cast<int>(seconds.size()) + 1; }
+  bool has_errors() const { return error_right > number_right; }
   double total() const;
   double start_of(int row) const;  // seconds before the row's bar; the sum starts at 0
   QRectF row(int row) const;       // the whole width

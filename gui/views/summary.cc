@@ -241,9 +241,8 @@ void SummaryView::rebuild() {
   }
   const bool errors = index.ipu_classes_size() > 0 && index.ipu_classes(0).has_tile_peak_error_bytes();
   fitPanel_->setSubtitle(
-      errors
-          ? tr("fullest tiles, ± %1 (95 %)").arg(tile_bytes_text(index.ipu_classes(0).tile_peak_error_bytes(), units))
-          : tr("fullest tile of each IPU, %1").arg(unit_name(units)));
+      errors ? tr("fullest tiles, ± %1").arg(tile_bytes_text(index.ipu_classes(0).tile_peak_error_bytes(), units))
+             : tr("fullest tile of each IPU, %1").arg(unit_name(units)));
   notes_->setText(notes_text(index));
   chart_->setBand(step_time_band(index));
   showFill();

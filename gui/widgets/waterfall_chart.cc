@@ -47,7 +47,12 @@ WaterfallLayout WaterfallChart::layoutNow() const {
     number = std::max(number, number_width(ui_font(12, QFont::DemiBold), cell(row, kMs)));
     if (hasErrors()) error = std::max(error, number_width(ui_font(11), errorText(row)));
   }
-  return WaterfallLayout::of(std::move(seconds), width(), height(), label, number, band_ ? band_->high : 0, error);
+  const double reach = band_ ? band_->high : 0;
+  const auto with_errors = WaterfallLayout::of(seconds, width(), height(), label, number, reach, error);
+  // Names are not cut for the errors' sake, which the table and the tips have too.
+  return with_errors.label_width >= label
+             ? with_errors
+             : WaterfallLayout::of(std::move(seconds), width(), height(), label, number, reach);
 }
 
 bool WaterfallChart::hasErrors() const { return model_.columnCount() > kTermError; }
@@ -114,7 +119,7 @@ void WaterfallChart::paintEvent(QPaintEvent*) {
   }
   painter.setFont(ui_font(11));
   draw_number(painter, QRectF(0, 0, layout.number_right, WaterfallLayout::kAxisHeight), tr("ms"));
-  if (hasErrors())
+  if (layout.has_errors())
     draw_number(painter, QRectF(0, 0, layout.error_right, WaterfallLayout::kAxisHeight), QString::fromUtf8("± 95 %"));
   draw_number(painter, QRectF(0, 0, layout.percent_right, WaterfallLayout::kAxisHeight), "%");
 
@@ -142,7 +147,8 @@ void WaterfallChart::paintEvent(QPaintEvent*) {
     draw_number(painter, QRectF(0, whole.top(), layout.number_right, whole.height()), cell(row, kMs));
     painter.setPen(theme.secondary);
     painter.setFont(ui_font(11));
-    draw_number(painter, QRectF(0, whole.top(), layout.error_right, whole.height()), errorText(row));
+    if (layout.has_errors())
+      draw_number(painter, QRectF(0, whole.top(), layout.error_right, whole.height()), errorText(row));
     painter.setFont(ui_font(12));
     draw_number(painter, QRectF(0, whole.top(), layout.percent_right, whole.height()), cell(row, kPercent));
   }
