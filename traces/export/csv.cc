@@ -42,6 +42,7 @@ struct CsvTable {
 
 std::string cell(const Message& m, const FieldDescriptor& f) {
   const auto& of = *m.GetReflection();
+  if (f.has_presence() && !of.HasField(m, &f)) return {};  // not known, which is not 0
   switch (f.cpp_type()) {
     case FieldDescriptor::CPPTYPE_STRING:
       return csv_cell(of.GetString(m, &f));
