@@ -14,6 +14,7 @@
 #include "gui/paint/draw.h"
 #include "gui/theme.h"
 #include "model/error.h"
+#include "traces/export/csv_text.h"
 
 namespace superstep::gui {
 namespace {
@@ -45,10 +46,7 @@ class Page : public QWidget {
   QString title_, subtitle_;
 };
 
-QString csv_cell(QString text) {
-  if (!text.contains(',') && !text.contains('"') && !text.contains('\n')) return text;
-  return '"' + text.replace('"', "\"\"") + '"';
-}
+QString csv_cell(const QString& text) { return QString::fromStdString(exports::csv_cell(text.toStdString())); }
 
 // The picture of a page in the format of the ending.
 QByteArray picture(QWidget& page, const QString& ending) {

@@ -59,4 +59,8 @@ QString for_viewer(const std::string& text) {
   return out;
 }
 
+QString error_percent(std::int64_t parts_of_a_million) {
+  return fixed_decimals(static_cast<double>(parts_of_a_million) / 1e4, 1);
+}
+
 }  // namespace superstep::gui

@@ -22,4 +22,6 @@ QString fixed_decimals(double value, int decimals);        // "−1 964.2"
 // A sentence of traces/ in the viewer's spelling: "1,964" and "-3.2 %" become "1 964" and "−3.2 %".
 QString for_viewer(const std::string& text);
 
+QString error_percent(std::int64_t parts_of_a_million);  // "8.1"
+
 }  // namespace superstep::gui

@@ -12,6 +12,7 @@
 #include "gui/find.h"
 #include "gui/marks.h"
 #include "gui/preferences.h"
+#include "gui/report_export.h"
 #include "gui/session.h"
 
 class QComboBox;
@@ -47,6 +48,9 @@ class MainWindow : public QMainWindow {
   void explainAt(const QPoint& at);
   // Writes the current view; a failure is shown as message() and gives false.
   bool exportTo(const QString& path);
+  // Has the current report written in another program's format; reportExport() says what came of it.
+  void exportAs(const QString& format, const QString& path);
+  ReportExport& reportExport() { return reportExport_; }
   bool shareTo(const QString& path);  // the current report with its marks, the view and the layouts; as exportTo()
 
  protected:
@@ -91,6 +95,7 @@ class MainWindow : public QMainWindow {
   void addMark(const QString& note);
   void goToMark(int mark);
   void exportMarks();
+  void makeExportAs(QMenu* menu);
   void makeShare(QMenu* menu);
   QString openShared(const QString& path);  // why it could not be; empty: it is open, or failed() said why
   void makeWhatIf(QMenu* menu);
@@ -111,6 +116,7 @@ class MainWindow : public QMainWindow {
   Session& session_;
   Preferences preferences_;
   DemoMaker demos_;
+  ReportExport reportExport_;
   int current_ = 0;
   std::vector<View*> views_;  // null until shown
   QStackedWidget* pages_ = nullptr;

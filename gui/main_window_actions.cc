@@ -69,6 +69,7 @@ void MainWindow::makeReportMenu() {
     menu->addAction(action);
     needReport_.push_back(action);
   }
+  makeExportAs(menu);
   makeShare(menu);
   menu->addSeparator();
   QAction* quit = makeAction(tr("&Quit"), "quit", QKeySequence(Qt::CTRL | Qt::Key_Q));
@@ -188,7 +189,7 @@ void MainWindow::showKeys() {
   row = 0, column = 2;  // those of single views beside those of the window
   add(tr("W A S D"), tr("Heat map: move"));
   add(tr("Wheel, + −"), tr("Heat map: zoom"));
-  add(tr("← → ↑ ↓"), tr("Heat map: next tile of the chip; summary: next bar of tiles"));
+  add(tr("← → ↑ ↓"), tr("Heat map: next tile of the chip, next layer or phase; summary: next bar of tiles"));
   add(tr("[ ]"), tr("Graph by phase: previous, next phase"));
   add(tr("Space"), tr("Graph by phase: play, pause"));
   add(tr("O"), tr("Graph by phase: ops inside the call, calls"));

@@ -48,7 +48,7 @@ void Session::setCurrent(int report) {
 }
 
 void Session::forget() {
-  trial_.clear();
+  trial_.clear(), trialChanges_.clear();
   history_.assign(1, Selection{});
   place_ = 0;
   heatState_ = HeatState{heatState_.quantity, 0, {}};
@@ -208,8 +208,9 @@ void Session::setTimeState(const TimeState& state) {
   emit timeStateChanged();
 }
 
-void Session::setTrial(const std::string& plan_json) {
+void Session::setTrial(const std::string& plan_json, std::vector<int> changes) {
   trial_ = plan_json;
+  trialChanges_ = std::move(changes);
   emit trialChanged();
 }
 

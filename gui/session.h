@@ -44,6 +44,8 @@ struct HeatState {
   HeatQuantity quantity = HeatQuantity::memory;
   int ipu_class = 0;            // -1: all
   HeatWindow window{};          // of the phases of that class
+  bool by_layers = false;       // layers x phases instead of tiles x phases
+  bool by_cycles = false;       // columns as wide as they take time, instead of all alike
   bool limits_of_data = false;  // colours from the least to the most of the report, instead of fixed ones
   friend bool operator==(const HeatState&, const HeatState&) = default;
 };
@@ -115,7 +117,9 @@ class Session : public QObject {
   void setTimeState(const TimeState& state);
   // A plan to try in the what-if, as JSON; of the current report. Empty: none.
   const std::string& trial() const { return trial_; }
-  void setTrial(const std::string& plan_json);
+  // Which of the report's helpful changes it consists of; empty: it is another plan.
+  const std::vector<int>& trialChanges() const { return trialChanges_; }
+  void setTrial(const std::string& plan_json, std::vector<int> changes = {});
   Units units() const { return units_; }
   void setUnits(Units units);
   const QString& colorMap() const { return colorMap_; }  // of heat maps
@@ -164,6 +168,7 @@ class Session : public QObject {
   QThread* reader_ = nullptr;  // of a trace; null: none is being read
   std::uint64_t readsAside_ = std::numeric_limits<std::uint64_t>::max();
   std::string trial_;
+  std::vector<int> trialChanges_;
   Units units_ = Units::kib;
   QString filter_, colorMap_ = "viridis";
   std::unique_ptr<BatchQueue> batch_;

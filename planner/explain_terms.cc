@@ -140,6 +140,10 @@ void add_explanations(report::Index& index, const Evaluated& e, const UnitTable&
       term(x, m.name(), to_text(Bytes(m.bytes_per_tile())), m.always_live() ? "always live" : "live at the peak");
     }
     term(x, "limit", to_text(Bytes(c.tile_limit_bytes())), "/chip/tile_memory");
+    for (const Calibration::Row& row : model.calibration().rows) {
+      if (row.name == "memory_band")
+        term(x, "95 % of it, either side", row.text, row.source + "; fitted to " + row.fitted_to);
+    }
   }
   report::Explanation* ddr =
       start(index, "ddr_bytes_per_ipu", to_text(Bytes(e.ddr_per_ipu)),

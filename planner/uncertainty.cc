@@ -103,22 +103,46 @@ double residual(const Calibration& c, const Subject& subject, int world) {
   return std::exp(deviation * (std::sqrt(kCommonVariance) * common + std::sqrt(1 - kCommonVariance) * own));
 }
 
-}  // namespace
-
-std::vector<double> step_seconds_in_worlds(const Program& program, const CostModel& model, const Subject& subject) {
+// take(world, its cost model, the factor that is left unexplained)
+template <class Take>
+void visit_worlds(const CostModel& model, const Subject& subject, const Take& take) {
   const Eigen::MatrixXd spread = spread_of(model.calibration());
   const std::vector<Drawn> numbers = estimated_numbers(model.machine());
   // Worlds need no sources, which take longer to copy than all else.
   Machine machine = model.machine();
   Calibration c = model.calibration();
   machine.rows.clear(), c.rows.clear();
-  const StepTimer timer(program);
-  std::vector<double> seconds;
   for (int world = 0; world < kWorlds; ++world) {
     const CostModel other = model.with(drawn(machine, numbers, world), drawn(c, spread, world));
-    seconds.push_back(other.seconds(timer.step(other)).value * residual(c, subject, world));
+    take(static_cast<std::size_t>(world), other, residual(c, subject, world));
   }
+}
+
+}  // namespace
+
+std::vector<double> step_seconds_in_worlds(const Program& program, const CostModel& model, const Subject& subject) {
+  const StepTimer timer(program);
+  std::vector<double> seconds(kWorlds);
+  visit_worlds(model, subject, [&](std::size_t world, const CostModel& other, double unexplained) {
+    seconds[world] = other.seconds(timer.step(other)).value * unexplained;
+  });
   return seconds;
+}
+
+PartsInWorlds parts_in_worlds(const Program& program, const CostModel& model, const Subject& subject) {
+  PartsInWorlds out;
+  out.terms.assign(kTerms, std::vector<double>(kWorlds));
+  out.functions.assign(program.functions.size(), std::vector<double>(kWorlds));
+  visit_worlds(model, subject, [&](std::size_t world, const CostModel& other, double unexplained) {
+    const auto seconds = [&](Cycles cycles) { return other.seconds(cycles).value * unexplained; };
+    const TermCycles step = cost(program, other).step;
+    for (std::size_t t = 0; t < out.terms.size(); ++t) out.terms[t][world] = seconds(Cycles(step.by[t]));
+    for (std::size_t f = 0; f < out.functions.size(); ++f) {
+      const FunctionId function(f);
+      out.functions[f][world] = seconds(other.function(program.functions[function]).total());
+    }
+  });
+  return out;
 }
 
 Band band_of(std::vector<double> values) {

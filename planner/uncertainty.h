@@ -22,6 +22,13 @@ struct Subject {
 // whose source is an estimate or a memory, and what the model leaves unexplained.
 std::vector<double> step_seconds_in_worlds(const Program& program, const CostModel& model, const Subject& subject);
 
+// The parts of a step in the same worlds. What the model leaves unexplained goes over all of them by their time.
+struct PartsInWorlds {
+  std::vector<std::vector<double>> terms;      // seconds of a step by Term, world by world
+  std::vector<std::vector<double>> functions;  // seconds of one run of each function of the program
+};
+PartsInWorlds parts_in_worlds(const Program& program, const CostModel& model, const Subject& subject);
+
 // The middle 95 % of the worlds.
 struct Band {
   double low = 0, high = 0;

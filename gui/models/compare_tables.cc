@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/models/compare_tables.h"
 
+#include <QHash>
 #include <algorithm>
 #include <cmath>
 #include "gui/models/meanings.h"
@@ -156,32 +157,48 @@ std::pair<QString, QString> layer_and_phase(const std::string& name) {
 
 }  // namespace
 
-PhaseGrid phase_grid(const ComparedReports& compared) {
+PhaseGrid phase_grid(std::span<const std::string> names) {
   PhaseGrid out;
-  for (const ComparedCycles& phase : compared.phases) {
-    const auto [layer, part] = layer_and_phase(phase.name);
-    if (!out.columns.contains(layer)) out.columns << layer;
-    if (!out.rows.contains(part)) out.rows << part;
+  std::vector<std::pair<qsizetype, qsizetype>> places;  // row, column
+  QHash<QString, qsizetype> rows, columns;
+  const auto place = [](QHash<QString, qsizetype>& known, QStringList& list, const QString& name) {
+    const auto at = known.constFind(name);
+    if (at != known.constEnd()) return *at;
+    list << name;
+    return *known.insert(name, list.size() - 1);
+  };
+  for (const std::string& name : names) {
+    const auto [layer, part] = layer_and_phase(name);
+    const qsizetype column = place(columns, out.columns, layer);
+    places.emplace_back(place(rows, out.rows, part), column);
   }
   // Numbered layers by number, in the places that numbered ones have; what matched came first and what did not below.
   QStringList layers;
   const auto numbered = [](const QString& name) { return name.size() > 1 && name[0] == 'L' && name[1].isDigit(); };
-  for (const QString& name : out.columns) {
+  const QStringList before = out.columns;
+  for (const QString& name : before) {
     if (numbered(name)) layers << name;
   }
   std::sort(layers.begin(), layers.end(),
             [](const QString& a, const QString& b) { return a.mid(1).toInt() < b.mid(1).toInt(); });
-  for (QString& name : out.columns) {
-    if (numbered(name)) name = layers.takeFirst();
+  qsizetype next = 0;
+  for (qsizetype column = 0; column < before.size(); ++column) {
+    if (numbered(before[column])) out.columns[column] = layers[next++];
+    columns[out.columns[column]] = column;
   }
   out.phases.assign(static_cast<std::size_t>(out.rows.size()),
                     std::vector<int>(static_cast<std::size_t>(out.columns.size()), -1));
-  for (std::size_t i = 0; i < compared.phases.size(); ++i) {
-    const auto [layer, part] = layer_and_phase(compared.phases[i].name);
-    out.phases[static_cast<std::size_t>(out.rows.indexOf(part))][static_cast<std::size_t>(out.columns.indexOf(layer))] =
-        static_cast<int>(i);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const qsizetype column = columns[before[places[i].second]];
+    out.phases[static_cast<std::size_t>(places[i].first)][static_cast<std::size_t>(column)] = static_cast<int>(i);
   }
   return out;
+}
+
+PhaseGrid phase_grid(const ComparedReports& compared) {
+  std::vector<std::string> names;
+  for (const ComparedCycles& phase : compared.phases) names.push_back(phase.name);
+  return phase_grid(names);
 }
 
 ComparedPointer compare_reports(std::vector<ReportPointer> reports,

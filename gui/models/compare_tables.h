@@ -5,6 +5,7 @@
 
 #include <QStringList>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "gui/models/report_tables.h"
@@ -44,6 +45,7 @@ struct PhaseGrid {
   QStringList rows, columns;             // in order of appearance, layers by number
   std::vector<std::vector<int>> phases;  // of each row and column its place among the phases; -1: none
 };
+PhaseGrid phase_grid(std::span<const std::string> names);
 PhaseGrid phase_grid(const ComparedReports& compared);
 
 // As many `heat` as reports.

@@ -2,6 +2,7 @@
 #include "gui/models/heat_data.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "model/error.h"
@@ -28,6 +29,10 @@ void load_memory(const ReportFile& report, std::vector<HeatPhase>& phases) {
                        std::to_string(report.index().functions_size()));
     }
     phases[i].function = static_cast<int>(functions[i]);
+    if (functions[i] >= 0) {
+      const auto& function = report.index().functions(phases[i].function);
+      if (function.has_relative_error()) phases[i].error = function.relative_error();
+    }
     phases[i].resident_bytes = resident[i], phases[i].kept_bytes = kept[i], phases[i].keeps = keeps[i] != 0;
   }
 }
@@ -78,7 +83,8 @@ struct RunColumns {
 
 }  // namespace
 
-std::int64_t value_of(const TileRun& run, HeatQuantity quantity) {
+std::int64_t value_of(const HeatPhase& phase, const TileRun& run, HeatQuantity quantity) {
+  if (quantity == HeatQuantity::error) return phase.error < 0 ? 0 : std::llround(phase.error * 1e6);
   if (quantity == HeatQuantity::memory) return run.memory_bytes;
   if (quantity == HeatQuantity::idle) return run.idle_cycles;
   return quantity == HeatQuantity::compute ? run.compute_cycles : run.exchange_bytes;
@@ -86,6 +92,10 @@ std::int64_t value_of(const TileRun& run, HeatQuantity quantity) {
 
 bool counts_cycles(HeatQuantity quantity) {
   return quantity == HeatQuantity::compute || quantity == HeatQuantity::idle;
+}
+
+bool HeatData::has_errors() const {
+  return std::any_of(phases.begin(), phases.end(), [](const HeatPhase& phase) { return phase.error >= 0; });
 }
 
 const TileRun* HeatData::run_at(int phase, std::int64_t tile) const {
@@ -110,7 +120,8 @@ std::vector<int> HeatData::phases_of(int ipu_class) const {
 std::int64_t HeatData::largest(int phase, HeatQuantity quantity) const {
   const HeatPhase& p = phases[static_cast<std::size_t>(phase)];
   std::int64_t most = 0;
-  for (std::size_t i = p.first_run; i < p.first_run + p.runs; ++i) most = std::max(most, value_of(runs[i], quantity));
+  for (std::size_t i = p.first_run; i < p.first_run + p.runs; ++i)
+    most = std::max(most, value_of(p, runs[i], quantity));
   return most;
 }
 

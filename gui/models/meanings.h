@@ -67,6 +67,14 @@ inline constexpr Meaning kTermSeconds{"The time of a term in an optimizer step."
 inline constexpr Meaning kTermMs{"The time of a term in an optimizer step.", "ms",
                                  "Cycles on the critical path that count to the term, over the clock, in milliseconds.",
                                  where::kSteps};
+inline constexpr Meaning kTermError{"How unsure the time of a term is.", "ms",
+                                    "Half of what 95 % of the worlds lie within, which differ by what is uncertain: "
+                                    "fitted constants, estimated numbers of the machine, and what the model leaves "
+                                    "unexplained, which goes over all terms by their time. The ideal is exact.",
+                                    where::kSure};
+inline constexpr Meaning kTermBand{"An end of the 95 % band of a term's time.", "ms",
+                                   "The percentile 2.5 or 97.5 of the term's time in the worlds of the step time.",
+                                   where::kSure};
 inline constexpr Meaning kTermShare{"The share of a term in the step time.", "%",
                                     "Seconds of the term over the sum of all terms.", where::kSteps};
 inline constexpr Meaning kStepSeconds{"The predicted time of an optimizer step.", "s", "The sum of the waterfall.",
@@ -129,6 +137,10 @@ inline constexpr Meaning kLimitBytes{"What a tile holds.", "bytes", "/chip/tile_
                                      where::kMemory};
 inline constexpr Meaning kLimitShare{"The share of what a tile holds.", "%", "Bytes over /chip/tile_memory.",
                                      where::kMemory};
+inline constexpr Meaning kTileError{"How unsure the bytes of the fullest tile are, either side, at 95 %.", "bytes",
+                                    "The calibration's memory_band: what published configurations that fit leave open, "
+                                    "mostly the size of code.",
+                                    where::kSure};
 inline constexpr Meaning kSpareBytes{"What is to spare on the fullest tile; negative: over.", "bytes",
                                      "Limit less the fullest tile.", where::kMemory};
 inline constexpr Meaning kCodeBytes{"Code on a tile of the IPU.", "bytes",
@@ -175,6 +187,12 @@ inline constexpr Meaning kActiveTiles{"Tiles that compute at all while the phase
                                       "Tiles of its runs that have compute cycles.", where::kViewer};
 inline constexpr Meaning kFirstTile{"The first of a run of tiles that are alike.", "tile",
                                     "Tiles are alike in a phase when the same supersteps use them.", where::kViewer};
+inline constexpr Meaning kPhaseError{"How unsure the time of a phase is: 95 % of the worlds are within, either side.",
+                                     "%",
+                                     "Half of what 95 % of the worlds of the step time lie within, over the phase's "
+                                     "time: the errors of what its supersteps are made of. All tiles of a phase have "
+                                     "it, since it ends with the slowest one.",
+                                     where::kSure};
 inline constexpr Meaning kTileIdle{"Cycles of the phase in which each of the tiles does not compute.", "cycles",
                                    "Cycles of the phase, less the tile's compute cycles: exchange, sync, and waiting "
                                    "for the slowest tile.",
@@ -210,6 +228,20 @@ inline constexpr Meaning kTileCompute{"Cycles that each of the tiles computes, e
                                       where::kSteps};
 inline constexpr Meaning kTileExchange{"Bytes that each of the tiles receives, each time the phase runs.", "bytes",
                                        "Sum over the phase's exchanges that the tile takes part in.", where::kSteps};
+inline constexpr Meaning kPhaseStepCycles{"Cycles of a layer's phase in a step, all its runs.", "cycles",
+                                          "Cycles of one run, times its repeats; of several calls of one name the sum.",
+                                          where::kTime};
+inline constexpr Meaning kLayerLive{"The most bytes live on any tile during the phase.", "bytes",
+                                    "The largest over tiles; of several calls of one name, over those.",
+                                    where::kMemory};
+inline constexpr Meaning kLayerCompute{"The most cycles that a tile computes, each time the phase runs.", "cycles",
+                                       "The largest over tiles; of several calls of one name, over those.",
+                                       where::kSteps};
+inline constexpr Meaning kLayerExchange{"The most bytes that a tile receives, each time the phase runs.", "bytes",
+                                        "The largest over tiles; of several calls of one name, over those.",
+                                        where::kSteps};
+inline constexpr Meaning kLayerIdle{"The most cycles in which a tile of the phase does not compute.", "cycles",
+                                    "The largest over tiles; of several calls of one name, over those.", where::kSteps};
 
 // Program.
 inline constexpr Meaning kDepth{"How deep it stands in the program tree.", "levels", "The root has 0.", where::kViewer};

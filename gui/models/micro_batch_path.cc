@@ -43,7 +43,7 @@ std::int64_t most_lag(const Timeline& timeline) {
 void visit_boxes(const Timeline& timeline, std::int64_t from, std::int64_t to,
                  const std::function<void(const PathBox&)>& take) {
   for (std::size_t i = 0; i < timeline.lanes.size(); ++i) {
-    if (!timeline.lanes[i].name.isEmpty()) continue;
+    if (!timeline.lanes[i].name.empty()) continue;
     timeline.lanes[i].visit(from, to, 1, Lane::Depth::boxes, [&](const Slice& s) {
       if (works(s)) take({static_cast<int>(i), s});
     });

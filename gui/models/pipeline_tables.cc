@@ -33,7 +33,7 @@ TableColumn number(ColumnTitle title, std::function<std::int64_t(int)> value) {
 
 QString lane_name(const Timeline& timeline, const Lane& lane) {
   const QString ipu = QString::fromStdString(timeline.report->index().ipu_classes(lane.ipu_class).name());
-  return lane.name.isEmpty() ? ipu : ipu + ' ' + lane.name;
+  return lane.name.empty() ? ipu : ipu + ' ' + QString::fromStdString(lane.name);
 }
 
 QString time_text(const Timeline& timeline, std::int64_t cycles, bool in_cycles, std::int64_t shown) {
@@ -53,13 +53,13 @@ QString both_texts(const Timeline& timeline, std::int64_t cycles) {
 WorkCycles work_of_all(const Timeline& timeline) {
   WorkCycles sum;
   for (const Lane& lane : timeline.lanes) {
-    if (lane.name.isEmpty()) sum += lane.sums(0, timeline.cycles);
+    if (lane.name.empty()) sum += lane.sums(0, timeline.cycles);
   }
   return sum;
 }
 
 std::int64_t ipu_lanes(const Timeline& timeline) {
-  return std::count_if(timeline.lanes.begin(), timeline.lanes.end(), [](const Lane& l) { return l.name.isEmpty(); });
+  return std::count_if(timeline.lanes.begin(), timeline.lanes.end(), [](const Lane& l) { return l.name.empty(); });
 }
 
 TableContents work_table(const TimelinePointer& timeline) {
@@ -127,7 +127,8 @@ TableContents sections_table(const TimelinePointer& timeline) {
   const auto count = [at](int row) { return at(row).count; };
   const auto beat = [at](int row) { return at(row).beat; };
   const auto length = [at](int row) { return at(row).to - at(row).from; };
-  out.columns.push_back(words_column({"Part", means::kPart}, [at](int row) { return at(row).name; }));
+  out.columns.push_back(
+      words_column({"Part", means::kPart}, [at](int row) { return QString::fromStdString(at(row).name); }));
   out.columns.push_back(ms_column(timeline, {"From, ms", means::kFromMs}, [at](int row) { return at(row).from; }));
   out.columns.push_back(ms_column(timeline, {"ms", means::kTakesMs}, length));
   out.columns.push_back(number({"Cycles", means::kTakesCycles}, length));
@@ -179,7 +180,7 @@ std::vector<LostTime> lost_time(const Timeline& timeline) {
     LostTime lost{static_cast<Work>(i)};
     std::int64_t most = 0;
     for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane) {
-      if (!timeline.lanes[lane].name.isEmpty()) continue;
+      if (!timeline.lanes[lane].name.empty()) continue;
       const std::int64_t cycles = timeline.lanes[lane].sums(0, timeline.cycles)[lost.work];
       lost.cycles += cycles;
       if (cycles > most) {

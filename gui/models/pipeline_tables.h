@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "gui/models/timeline.h"
+#include "gui/models/report_tables.h"
 
 namespace superstep::gui {
 

@@ -73,6 +73,11 @@ inline constexpr Meaning kChangedBand{"How much the change does in 95 % of the w
                                       "World by world, what-if less shown: what is uncertain differs between worlds, "
                                       "for both plans alike.",
                                       where::kSure};
+inline constexpr Meaning kTogetherGain{
+    "How much faster the plan is with the change, or with all of them.", "%",
+    "Samples per second with the change over those of the plan shown, less 1. Changes "
+    "work on the same times, so that together they gain less, or more, than the sum.",
+    where::kTime};
 inline constexpr Meaning kChangedMs{"The time of the term with what was changed.", "ms",
                                     "As the child program answers.", where::kSteps};
 inline constexpr Meaning kChangedByMs{"How much longer the term takes with the change; negative: shorter.", "ms",

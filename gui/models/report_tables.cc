@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "gui/models/key_numbers.h"
 #include "gui/models/meanings.h"
-#include "gui/models/step_trace.h"
+#include "gui/models/timeline.h"
 #include "model/error.h"
+#include "traces/compare_detail.h"
 #include "traces/verdict.h"
 
 namespace superstep::gui {
@@ -37,6 +39,39 @@ void check_lengths(const ReportFile& report, const char* what, std::size_t rows,
 }
 
 QString lower_first(const QString& sentence) { return sentence.left(1).toLower() + sentence.mid(1); }
+
+}  // namespace
+
+namespace {
+
+// Of a term; of the row after the last, of the step.
+std::optional<Band> band_of_row(const report::Index& index, int row) {
+  if (row >= index.waterfall_size()) return step_time_band(index);
+  const report::WaterfallTerm& term = index.waterfall(row);
+  if (!term.has_low_s() || !term.has_high_s()) return std::nullopt;
+  return Band{term.low_s(), term.high_s()};
+}
+
+// Where the report says how sure its terms are.
+void add_error_columns(TableContents& out, const report::Index& index) {
+  const auto& terms = index.waterfall();
+  if (std::none_of(terms.begin(), terms.end(), [](const auto& term) { return term.has_low_s(); })) return;
+  const double total = waterfall_seconds(index);
+  const auto add = [&](const ColumnTitle& title, double (*of)(const Band&)) {
+    out.columns.push_back({title, true,
+                           [=, &index](int row) {
+                             const auto band = band_of_row(index, row);
+                             return band ? milliseconds(of(*band), total) : QString();
+                           },
+                           [=, &index](int row) -> QVariant {
+                             const auto band = band_of_row(index, row);
+                             return band ? QVariant(of(*band) * 1e3) : QVariant();
+                           }});
+  };
+  add({"± ms", means::kTermError}, [](const Band& band) { return (band.high - band.low) / 2; });
+  add({"95 % from, ms", means::kTermBand}, [](const Band& band) { return band.low; });
+  add({"95 % to, ms", means::kTermBand}, [](const Band& band) { return band.high; });
+}
 
 }  // namespace
 
@@ -72,6 +107,7 @@ TableContents waterfall_table(const ReportPointer& report) {
        [=](int row) { return seconds(row) / total * 100; }},
       {{"Seconds", means::kTermSeconds}, true, [=](int row) { return exact_seconds(seconds(row)); }, seconds},
   };
+  add_error_columns(out, *index);
   for (TableColumn& column : out.columns) {
     column.more = [=](int row, Explanation& more) {
       more.what = row < terms ? text(index->waterfall(row).name()) + ": " + lower_first(more.what)
@@ -197,6 +233,11 @@ TableContents fit_table(const ReportPointer& report, Units units) {
             [](const report::IpuClass& c) { return std::int64_t{c.executable_limit_bytes()}; }),
       count_column({"Streaming Memory, bytes", means::kDdrBytes}, [=](int row) { return ipu(row).ddr_bytes(); }),
   };
+  const auto& ipus = report->index().ipu_classes();
+  if (std::any_of(ipus.begin(), ipus.end(), [](const auto& c) { return c.has_tile_peak_error_bytes(); })) {
+    out.columns.push_back(bytes({"± fullest tile", means::kTileError},
+                                [](const report::IpuClass& c) { return std::int64_t{c.tile_peak_error_bytes()}; }));
+  }
   return out;
 }
 
@@ -328,6 +369,16 @@ TableContents tiles_table(const ReportPointer& report, std::shared_ptr<const Hea
       count_column({"Active tiles", means::kActiveTiles},
                    [=](int row) { return active_tiles(*heat, rows->phases[rows->place(row)]); }),
   };
+  if (heat->has_errors()) {
+    out.columns.push_back(
+        {{"Error, ± %", means::kPhaseError},
+         true,
+         [=](int row) {
+           const double error = phase(row).error;
+           return error < 0 ? QString() : error_percent(std::llround(error * 1e6));
+         },
+         [=](int row) { return phase(row).error < 0 ? QVariant() : QVariant(phase(row).error * 100); }});
+  }
   out.source = [=](int row) { return rows->phases[rows->place(row)]; };
   return out;
 }

@@ -9,15 +9,17 @@
 
 #include "gui/format.h"
 #include "gui/models/heat_data.h"
-#include "gui/models/packed.h"
 #include "gui/models/table_model.h"
+#include "gui/models/timeline.h"
 #include "traces/report_io.h"
 
 namespace superstep::gui {
 
 using ReportPointer = std::shared_ptr<const ReportFile>;
 
-// Term, kind, ms, %, seconds; the last row is the step time.
+// Term, kind, ms, %, seconds, and where the report has them ± and both ends of the 95 % band; the last row is the step
+// time.
+inline constexpr int kTermError = 5;  // column
 TableContents waterfall_table(const ReportPointer& report);
 
 // The categories of one IPU class or, for -1, of all: always-live ones with their sum, the others with
@@ -56,15 +58,6 @@ Variables load_variables(const ReportFile& report);  // throws Error when the co
 TableContents variables_table(const ReportPointer& report, std::shared_ptr<const Variables> variables, int ipu_class,
                               Units units);
 
-struct StepTrace;
-
-struct Steps {
-  PackedTexts name, kind, term;
-  PackedIntegers function, cycles, compute_cycles, exchange_cycles, sync_cycles, bytes, live_bytes;
-  // Empty in old reports: of live_bytes, what only the step needs; what a call that keeps has beside them; tiles that
-  // take part, 0 for all.
-  PackedIntegers temporary_bytes, keeping_bytes, tiles;
-};
 // What `known` has of the same report is shared with it, not read again; null: nothing is known.
 Steps load_steps(const ReportFile& report, const StepTrace* known = nullptr);
 QString tiles_text(std::int64_t tiles);  // of step.tiles: "1 280", "all"

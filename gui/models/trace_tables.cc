@@ -91,7 +91,7 @@ TableContents proportions_table(const TimelinePointer& trace, const std::shared_
   auto ipus = std::make_shared<std::vector<Ipu>>();
   std::vector<QString> names;
   for (const Lane& lane : trace->lanes) {
-    if (!lane.name.isEmpty()) {  // what streams beside an IPU counts to it
+    if (!lane.name.empty()) {  // what streams beside an IPU counts to it
       ipus->back().counts.stream_bytes += lane_counts(lane).stream_bytes;
       ipus->back().counts.link_bytes += lane_counts(lane).link_bytes;
       continue;
@@ -157,12 +157,8 @@ TableContents proportions_table(const TimelinePointer& trace, const std::shared_
   return out;
 }
 
-QString step_name(const Timeline& trace, const Lane& lane, const Slice& slice) {
-  const QString name = QString::fromStdString(lane.steps->name[static_cast<std::size_t>(slice.step)]);
-  const LaneNode& node = lane.node(slice.node);
-  const auto unit = [](const std::string& call) { return QString::fromStdString(call).section(' ', 0, -2); };
-  const QString of = unit(trace.report->index().functions(node.function).name()) + '/';
-  return name.startsWith(of) ? unit(node.source->name()) + '/' + name.mid(of.size()) : name;
+QString step_name(const Timeline& timeline, const Lane& lane, const Slice& slice) {
+  return QString::fromStdString(name_of_step(timeline, lane, slice));
 }
 
 TableContents trace_table(const TimelinePointer& trace, int lane_number, std::int64_t from, std::int64_t to, int most) {

@@ -383,4 +383,42 @@ TableContents whatif_terms(const ReportPointer& report, const AnswerPointer& ans
   return out;
 }
 
+TableContents whatif_together(const ReportPointer& report, const std::vector<int>& changes,
+                              const AnswerPointer& answer) {
+  TableContents out;
+  if (!report || changes.empty()) return out;
+  struct Row {
+    QString name;
+    std::optional<double> gain;
+    QString fits;
+  };
+  auto rows = std::make_shared<std::vector<Row>>();
+  const report::Index& index = report->index();
+  double sum = 0;
+  for (const int at : changes) {
+    const report::PlanChange& change = index.helpful_changes(at);
+    const double gain = (index.plan().step_time_s() / change.step_time_s() - 1) * 100;
+    sum += gain;
+    rows->push_back({text(change.field()) + " " + text(change.from()) + QString::fromUtf8(" → ") + text(change.to()),
+                     gain, change.overflow().empty() ? QString("fits") : "does not fit"});
+  }
+  rows->push_back({QObject::tr("sum of the single gains"), sum, {}});
+  Row together{QObject::tr("together"), std::nullopt, QObject::tr("asking…")};
+  if (answer) {
+    together.gain = (answer->plan().samples_per_second() / index.plan().samples_per_second() - 1) * 100;
+    together.fits = fit_words(fit_of(answer->plan()));
+  }
+  rows->push_back(together);
+  const auto at = [rows](int row) -> const Row& { return (*rows)[static_cast<std::size_t>(row)]; };
+  out.rows = static_cast<int>(rows->size());
+  out.columns = {{{"Change", means::kChange}, false, [=](int row) { return at(row).name; }},
+                 {{"+%", means::kTogetherGain},
+                  true,
+                  [=](int row) { return at(row).gain ? signed_text(*at(row).gain, 1) : QString(); },
+                  [=](int row) { return at(row).gain ? QVariant(*at(row).gain) : QVariant(); }},
+                 {{"Fit", means::kFit}, false, [=](int row) { return at(row).fits; }}};
+  out.strong = [last = out.rows - 1](int row) { return row == last; };
+  return out;
+}
+
 }  // namespace superstep::gui

@@ -66,6 +66,10 @@ WhatIfVerdict whatif_verdict(const report::Index& shown, const report::Index& ch
 TableContents whatif_inputs(const ReportPointer& report, const WhatIf& changes);
 // Step time, throughput, memory: shown, what-if, difference, and its band where there is one.
 TableContents whatif_figures(const ReportPointer& report, const AnswerPointer& answer, Units units);
+// Helpful changes of the report that were made at once: what each gains alone, the sum of that, and what they gain
+// together, by the answer.
+TableContents whatif_together(const ReportPointer& report, const std::vector<int>& changes,
+                              const AnswerPointer& answer);
 // Terms of both waterfalls in ms, those that differ; the last row is the step time.
 inline constexpr int kWhatIfDifference = 3;  // column
 TableContents whatif_terms(const ReportPointer& report, const AnswerPointer& answer);

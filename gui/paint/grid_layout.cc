@@ -17,15 +17,24 @@ int place(double at, double from, double size, int of) {
 
 }  // namespace
 
+double GridLayout::column_edge(int column) const {
+  if (edges.empty()) return edge(cells.left(), cells.width(), column, columns);
+  return std::floor(cells.left() + cells.width() * edges[static_cast<std::size_t>(column)]);
+}
+
 QRectF GridLayout::cell(int row, int column) const {
-  const QPointF first(edge(cells.left(), cells.width(), column, columns), edge(cells.top(), cells.height(), row, rows));
-  const QPointF last(edge(cells.left(), cells.width(), column + 1, columns),
-                     edge(cells.top(), cells.height(), row + 1, rows));
+  const QPointF first(column_edge(column), edge(cells.top(), cells.height(), row, rows));
+  const QPointF last(column_edge(column + 1), edge(cells.top(), cells.height(), row + 1, rows));
   return {first, last};
 }
 
 int GridLayout::row_at(double y) const { return place(y, cells.top(), cells.height(), rows); }
-int GridLayout::column_at(double x) const { return place(x, cells.left(), cells.width(), columns); }
+int GridLayout::column_at(double x) const {
+  if (edges.empty()) return place(x, cells.left(), cells.width(), columns);
+  const double share = cells.width() > 0 ? (x - cells.left()) / cells.width() : -1;
+  const auto after = std::upper_bound(edges.begin(), edges.end(), share) - edges.begin();
+  return after >= 1 && after <= columns ? static_cast<int>(after) - 1 : -1;
+}
 
 int GridLayout::name_every(double width) const {
   const double one = cells.width() / std::max(1, columns);

@@ -68,7 +68,7 @@ HeatWindow HeatWindow::resolved(int phases, std::int64_t tiles) const {
   return *this == HeatWindow{} ? whole(phases, tiles) : *this;
 }
 
-HeatLayout HeatLayout::of(QRect area, const HeatWindow& window) {
+HeatLayout HeatLayout::of(QRect area, const HeatWindow& window, ColumnEdges edges) {
   constexpr int kLeft = 52;   // tile numbers
   constexpr int kRight = 78;  // maxima and their gap
   constexpr int kTotals = 56;
@@ -78,6 +78,7 @@ HeatLayout HeatLayout::of(QRect area, const HeatWindow& window) {
   const int left = area.left() + kLeft;
   HeatLayout out;
   out.window = window;
+  out.edges = std::move(edges);
   out.totals = QRect(left, area.top() + 4, width, kTotals);
   out.heads = QRect(left, out.totals.bottom() + 7, width, kHeads);
   const int top = out.heads.bottom() + 3;
@@ -88,13 +89,43 @@ HeatLayout HeatLayout::of(QRect area, const HeatWindow& window) {
   return out;
 }
 
+ColumnEdges edges_by_cycles(const HeatData& data, std::span<const int> phases) {
+  double total = 0;
+  const auto cycles = [&](int phase) {
+    const HeatPhase& p = data.phases[static_cast<std::size_t>(phase)];
+    return static_cast<double>(p.cycles) * static_cast<double>(std::max<std::int64_t>(1, p.repeats));
+  };
+  for (const int phase : phases) total += cycles(phase);
+  if (!(total > 0)) return nullptr;
+  auto out = std::make_shared<std::vector<double>>(1, 0.0);
+  double sum = 0;
+  for (const int phase : phases) out->push_back((sum += cycles(phase)) / total * static_cast<double>(phases.size()));
+  return out;
+}
+
 double HeatLayout::x_of(double phase) const {
+  if (edges) {
+    const auto last = static_cast<double>(edges->size() - 1);
+    const double at = std::clamp(phase, 0.0, last);
+    const auto column = static_cast<std::size_t>(std::min(at, last - 1));
+    const double begin = (*edges)[column];
+    phase = begin + (at - static_cast<double>(column)) * ((*edges)[column + 1] - begin);
+  }
   return map.left() + (phase - window.phase_from) / (window.phase_to - window.phase_from) * map.width();
 }
 double HeatLayout::y_of(double tile) const {
   return map.top() + (tile - window.tile_from) / (window.tile_to - window.tile_from) * map.height();
 }
 double HeatLayout::phase_at(double x) const {
+  const double across = across_at(x);
+  if (!edges) return across;
+  const auto after = std::upper_bound(edges->begin(), edges->end(), across) - edges->begin();
+  const auto column = static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(after - 1, 0, std::ssize(*edges) - 2));
+  const double begin = (*edges)[column], width = (*edges)[column + 1] - begin;
+  return static_cast<double>(column) + (width > 0 ? std::clamp((across - begin) / width, 0.0, 1.0) : 0);
+}
+int HeatLayout::first_column() const { return std::max(0, static_cast<int>(phase_at(map.left()))); }
+double HeatLayout::across_at(double x) const {
   return window.phase_from + (x - map.left()) / map.width() * (window.phase_to - window.phase_from);
 }
 double HeatLayout::tile_at(double y) const {
@@ -187,10 +218,12 @@ HeatImage rasterized(const HeatData& data, std::span<const int> phases, HeatQuan
   Raster raster(layout);
   const double per_pixel = (layout.window.phase_to - layout.window.phase_from) / std::max(1, layout.map.width());
   const int columns = static_cast<int>(phases.size());
-  const int level = pyramid ? pyramid->level_for(per_pixel) : 0;
+  // Groups of columns that are not alike have no width of their own.
+  const int level = pyramid && !layout.edges ? pyramid->level_for(per_pixel) : 0;
   const int size = 1 << level;
-  const int first = std::max(0, static_cast<int>(layout.window.phase_from)) / size;
-  for (int g = first; g * size < columns && g * size < layout.window.phase_to; ++g) {
+  const int first = layout.first_column() / size;
+  const double right = layout.map.left() + layout.map.width();
+  for (int g = first; g * size < columns && layout.x_of(g * size) < right; ++g) {
     if (!raster.begin(g * size, std::min(columns, (g + 1) * size))) continue;
     if (level > 0) {
       for (const HeatPyramid::Run& run : pyramid->levels[static_cast<std::size_t>(level)].group(g)) {
@@ -199,7 +232,7 @@ HeatImage rasterized(const HeatData& data, std::span<const int> phases, HeatQuan
     } else {
       const HeatPhase& phase = data.phases[static_cast<std::size_t>(phases[static_cast<std::size_t>(g)])];
       for (std::size_t r = phase.first_run; r < phase.first_run + phase.runs; ++r) {
-        raster.run(data.runs[r].first, data.runs[r].count, value_of(data.runs[r], quantity));
+        raster.run(data.runs[r].first, data.runs[r].count, value_of(phase, data.runs[r], quantity));
       }
     }
     raster.end();

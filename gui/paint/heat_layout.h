@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The heat map without a window: which part of tiles x phases is seen, which pixel shows which cell,
-// and the largest value under every pixel. Rows are tiles, columns are phases of equal width.
+// and the largest value under every pixel. Rows are tiles, columns are phases, all alike or as wide as
+// they take time.
 #pragma once
 
 #include <QRect>
 #include <QRectF>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -14,7 +16,12 @@
 
 namespace superstep::gui {
 
-// The part seen, in phases and tiles; a cell is one by one. All zero: everything.
+// Where columns begin when they are not all alike: as many widths of an average column are left of each, and of the
+// end.
+using ColumnEdges = std::shared_ptr<const std::vector<double>>;
+ColumnEdges edges_by_cycles(const HeatData& data, std::span<const int> phases);
+
+// The part seen, in columns of average width and tiles; a cell is one by one. All zero: everything.
 struct HeatWindow {
   double phase_from = 0, phase_to = 0;
   double tile_from = 0, tile_to = 0;
@@ -35,12 +42,15 @@ struct HeatLayout {
   QRect maxima;  // strip at the right: largest value of every tile row
   QRect ticks;   // names below
   HeatWindow window;
+  ColumnEdges edges = nullptr;  // null: all are alike
 
-  static HeatLayout of(QRect area, const HeatWindow& window);
+  static HeatLayout of(QRect area, const HeatWindow& window, ColumnEdges edges = nullptr);
 
   double x_of(double phase) const;
   double y_of(double tile) const;
   double phase_at(double x) const;
+  double across_at(double x) const;  // the same in columns of average width, as windows are
+  int first_column() const;          // that is seen
   double tile_at(double y) const;
   QRectF cell(int phase, double tile, double tiles) const;
   bool tiles_share_pixels() const { return window.tile_to - window.tile_from > map.height(); }

@@ -70,7 +70,7 @@ HeatPyramid HeatPyramid::of(const HeatData& data, std::span<const int> phases, H
     const HeatPhase& phase = data.phases[static_cast<std::size_t>(phases[static_cast<std::size_t>(column)])];
     for (std::size_t r = phase.first_run; r < phase.first_run + phase.runs; ++r) {
       const TileRun& run = data.runs[r];
-      append(into, 0, run_of(run.first, run.count, value_of(run, quantity)));
+      append(into, 0, run_of(run.first, run.count, value_of(phase, run, quantity)));
     }
   };
   Level& first = out.levels.emplace_back();

@@ -13,7 +13,7 @@ constexpr double kOverview = 14;
 constexpr double kHeads = 20;
 
 std::int64_t ipus_of(const Timeline& timeline) {
-  return std::count_if(timeline.lanes.begin(), timeline.lanes.end(), [](const Lane& l) { return l.name.isEmpty(); });
+  return std::count_if(timeline.lanes.begin(), timeline.lanes.end(), [](const Lane& l) { return l.name.empty(); });
 }
 double streams_of(const Timeline& timeline) {
   const auto ipus = static_cast<double>(std::max<std::int64_t>(1, ipus_of(timeline)));
@@ -41,10 +41,10 @@ PipelineLayout PipelineLayout::of(const Timeline& timeline, double width, double
   const double gap = pitch > 44 + streams ? 10 : 6;
   double y = top, next = top;
   for (std::size_t i = 0; i < timeline.lanes.size(); ++i) {
-    const bool beside_one = !timeline.lanes[i].name.isEmpty();
+    const bool beside_one = !timeline.lanes[i].name.empty();
     if (!beside_one) {
       std::size_t beside = i + 1;
-      while (beside < timeline.lanes.size() && !timeline.lanes[beside].name.isEmpty()) ++beside;
+      while (beside < timeline.lanes.size() && !timeline.lanes[beside].name.empty()) ++beside;
       const double own = pitch - gap - static_cast<double>(beside - i - 1) * stream;
       out.rows.push_back({static_cast<int>(i), {kLeft, next, plot, own}, false});
       y = next + own;
@@ -82,7 +82,7 @@ std::vector<CriticalRun> critical_path(const Timeline& timeline, std::int64_t fr
   std::map<int, std::vector<Stretch>> waiting;  // by lane, in order: where it is not the critical one
   std::set<std::int64_t> edges{from, to};
   for (std::size_t i = 0; i < timeline.lanes.size(); ++i) {
-    if (!timeline.lanes[i].name.isEmpty()) continue;
+    if (!timeline.lanes[i].name.empty()) continue;
     auto& stretches = waiting[static_cast<int>(i)];
     timeline.lanes[i].visit(from, to, least, Lane::Depth::boxes, [&](const Slice& s) {
       const bool unknown = s.node < 0 && s.to - s.from > 3 * least;

@@ -8,18 +8,21 @@
 namespace superstep::gui {
 
 WaterfallLayout WaterfallLayout::of(std::vector<double> seconds, double width, double height, double label,
-                                    double number, double reach) {
+                                    double number, double reach, double error) {
   constexpr double kMargin = 12;
   constexpr double kGap = 12;
   constexpr double kPercentWidth = 46;
+  constexpr double kErrorGap = 8;
   WaterfallLayout out;
   out.seconds = std::move(seconds);
   out.width = width;
   out.row_height = std::clamp(std::floor((height - kAxisHeight) / out.rows()), kLeastRow, kMostRow);
   out.percent_right = width - kMargin;
-  out.number_right = out.percent_right - kPercentWidth;
+  out.error_right = out.percent_right - kPercentWidth;
+  out.number_right = out.error_right - (error > 0 ? error + kErrorGap : 0);
+  const double least_bars = error > 0 ? 48 : 80;
   const double bars_right = out.number_right - number - kGap;
-  out.label_width = std::max(60.0, std::min(label, bars_right - kMargin - kGap - 80));
+  out.label_width = std::max(60.0, std::min(label, bars_right - kMargin - kGap - least_bars));
   const double bars_left = kMargin + out.label_width + kGap;
   out.scale = {std::max(out.total(), reach), bars_left, std::max(bars_left + 20, bars_right)};
   return out;

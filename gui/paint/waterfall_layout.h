@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the rows and bars of a waterfall stand: label, bars, milliseconds, per cent. Pixels.
+// Where the rows and bars of a waterfall stand: label, bars, milliseconds and how unsure they are, per cent. Pixels.
 #pragma once
 
 #include <QRectF>
@@ -20,13 +20,16 @@ struct WaterfallLayout {
   double label_width = 0;
   LinearScale scale;         // seconds on x
   double number_right = 0;   // right edge of the milliseconds
+  double error_right = 0;    // of their errors; of none, number_right
   double percent_right = 0;  // of the per cent
 
-  // `label` and `number` are the widest texts of their columns. The bars leave room to `reach` seconds.
+  // `label`, `number` and `error` are the widest texts of their columns; 0: there is none. The bars leave room to
+  // `reach` seconds.
   static WaterfallLayout of(std::vector<double> seconds, double width, double height, double label, double number,
-                            double reach = 0);
+                            double reach = 0, double error = 0);
 
   int rows() const { return static_cast<int>(seconds.size()) + 1; }
+  bool has_errors() const { return error_right > number_right; }
   double total() const;
   double start_of(int row) const;  // seconds before the row's bar; the sum starts at 0
   QRectF row(int row) const;       // the whole width

@@ -4,18 +4,17 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QStackedWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <cmath>
 
-#include "gui/paint/color_map.h"
 #include "gui/theme.h"
 #include "gui/widgets/chip_grid.h"
 #include "gui/widgets/data_table.h"
-#include "gui/widgets/elided_combo.h"
 #include "gui/widgets/heat_legend.h"
 #include "gui/widgets/heat_map.h"
+#include "gui/widgets/layer_map.h"
 #include "gui/widgets/panel.h"
 
 namespace superstep::gui {
@@ -23,24 +22,22 @@ namespace {
 
 constexpr int kLeastWidth = 930;  // narrower maps have no room for the numbers of their scale
 
-QString quantity_title(HeatQuantity quantity) {
+QString quantity_title(HeatQuantity quantity, bool by_layers) {
+  const QString of = by_layers ? HeatmapView::tr("layer and phase, fullest tile") : HeatmapView::tr("tile and phase");
+  const QString most = by_layers ? HeatmapView::tr("layer and phase, most of a tile") : of;
   switch (quantity) {
     case HeatQuantity::memory:
-      return HeatmapView::tr("Memory live per tile and phase");
+      return HeatmapView::tr("Memory live per %1").arg(of);
     case HeatQuantity::compute:
-      return HeatmapView::tr("Compute cycles per tile and phase");
+      return HeatmapView::tr("Compute cycles per %1").arg(most);
     case HeatQuantity::exchange:
-      return HeatmapView::tr("Exchange bytes per tile and phase");
+      return HeatmapView::tr("Exchange bytes per %1").arg(most);
     case HeatQuantity::idle:
-      return HeatmapView::tr("Cycles without compute per tile and phase");
+      return HeatmapView::tr("Cycles without compute per %1").arg(most);
+    case HeatQuantity::error:
+      return HeatmapView::tr("How unsure the time of each phase is");
   }
   return {};
-}
-
-QLabel* caption(const QString& text) {
-  auto* label = new QLabel(text);
-  label->setFont(ui_font(11.5));
-  return label;
 }
 
 }  // namespace
@@ -58,14 +55,22 @@ HeatmapView::HeatmapView(Session& session, QWidget* parent) : View(parent), sess
   auto* chart_layout = new QVBoxLayout(chart);
   chart_layout->setContentsMargins(0, 0, 0, 0);
   chart_layout->setSpacing(0);
-  chart_layout->addWidget(map_, 1);
+  layerMap_ = new LayerMap(session, *map_);
+  maps_ = new QStackedWidget;
+  maps_->addWidget(map_);
+  maps_->addWidget(layerMap_);
+  chart_layout->addWidget(maps_, 1);
   chart_layout->addWidget(legend_);
-  mapPanel_ = new Panel(quantity_title(HeatQuantity::memory));
+  mapPanel_ = new Panel(quantity_title(HeatQuantity::memory, false));
   setProperty("leastWidth", kLeastWidth);
   mapPanel_->setContent(chart);
-  auto* twin = new DataTable(&tiles_);
-  twin->setWideColumn(1);
-  mapPanel_->setTable(twin);
+  twins_ = new QStackedWidget;
+  for (TableModel* model : {&tiles_, &layers_}) {
+    auto* twin = new DataTable(model);
+    twin->setWideColumn(1);
+    twins_->addWidget(twin);
+  }
+  mapPanel_->setTable(twins_);
   auto* columns = new QHBoxLayout;
   columns->setSpacing(12);
   columns->addWidget(mapPanel_, 74);
@@ -77,125 +82,19 @@ HeatmapView::HeatmapView(Session& session, QWidget* parent) : View(parent), sess
   connect(&session_, &Session::unitsChanged, this, &HeatmapView::refreshState);
   connect(&session_, &Session::selectionChanged, this, &HeatmapView::showSelection);
   connect(map_, &HeatMap::layoutChanged, this, [this] {
-    mapPanel_->setSubtitle(map_->sharingText());
+    mapPanel_->setSubtitle(page() == 1 ? QString() : map_->sharingText());
     legend_->update();
     emit statusChanged();
   });
   connect(map_, &HeatMap::hovered, this, [this](int phase, qint64 tile) {
     const TileRun* run = session_.heat()->run_at(phase, tile);
-    legend_->setMarker(run ? value_of(*run, session_.heatState().quantity) : kNoValue);
+    legend_->setMarker(
+        run ? value_of(session_.heat()->phases[static_cast<std::size_t>(phase)], *run, session_.heatState().quantity)
+            : kNoValue);
   });
+  connect(layerMap_, &LayerMap::hovered, legend_, &HeatLegend::setMarker);
   setFocusProxy(map_);
   rebuild();
-}
-
-QLayout* HeatmapView::makeControls() {
-  quantity_ = new QComboBox;
-  quantity_->setObjectName("quantity");
-  quantity_->setAccessibleName(tr("Quantity"));
-  quantity_->addItems({tr("Memory"), tr("Compute cycles"), tr("Exchange bytes"), tr("Idle cycles")});
-  ipu_ = new ElidedCombo;
-  ipu_->setObjectName("ipuClass");
-  ipu_->setAccessibleName(tr("IPU"));
-  ipu_->setMinimumContentsLength(26);
-  ipu_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  limits_ = new QComboBox;
-  limits_->setObjectName("limits");
-  limits_->setAccessibleName(tr("Limits of the colours"));
-  limits_->addItems({tr("hardware"), tr("data")});
-  limits_->setToolTip(tr("From nothing to the limit of a tile, or from the least to the most of the report"));
-  colors_ = new QComboBox;
-  colors_->setObjectName("colorMap");
-  colors_->setAccessibleName(tr("Colours"));
-  for (const ColorMap& map : color_maps()) colors_->addItem(map.name);
-  connect(limits_, &QComboBox::activated, this, [this](int i) {
-    HeatState state = session_.heatState();
-    state.limits_of_data = i == 1;
-    session_.setHeatState(state);
-  });
-  connect(colors_, &QComboBox::textActivated, &session_, &Session::setColorMap);
-  connect(&session_, &Session::colorMapChanged, this, &HeatmapView::refreshState);
-  auto* everything = new QToolButton;
-  everything->setText(tr("Show everything"));
-  everything->setObjectName("showEverything");
-  everything->setToolTip(tr("The whole map (F)"));
-  connect(quantity_, &QComboBox::activated, this, [this](int i) {
-    HeatState state = session_.heatState();
-    state.quantity = static_cast<HeatQuantity>(i);
-    session_.setHeatState(state);
-  });
-  connect(ipu_, &QComboBox::activated, this, [this](int i) {
-    HeatState state = session_.heatState();
-    state.ipu_class = i - 1;
-    state.window = {};
-    session_.setHeatState(state);
-  });
-  connect(everything, &QToolButton::clicked, map_, &HeatMap::showEverything);
-  auto* row = new QHBoxLayout;
-  row->setSpacing(8);
-  row->addWidget(caption(tr("Quantity")));
-  row->addWidget(quantity_);
-  row->addSpacing(8);
-  row->addWidget(caption(tr("IPU")));
-  row->addWidget(ipu_);
-  row->addSpacing(8);
-  row->addWidget(caption(tr("Limits")));
-  row->addWidget(limits_);
-  row->addSpacing(8);
-  row->addWidget(caption(tr("Colours")));
-  row->addWidget(colors_);
-  row->addSpacing(8);
-  row->addWidget(everything);
-  row->addStretch(1);
-  return row;
-}
-
-QWidget* HeatmapView::makeOverflow() {
-  overflow_ = new QLabel;
-  overflow_->setObjectName("overflow");
-  overflow_->setWordWrap(true);
-  overflow_->setFont(ui_font(12, QFont::DemiBold));
-  overflowRow_ = new QWidget;
-  auto* row = new QHBoxLayout(overflowRow_);
-  row->setContentsMargins(0, 0, 0, 0);
-  row->addWidget(overflow_, 1);
-  for (const int step : {-1, 1}) {
-    auto* button = new QToolButton;
-    button->setText(step < 0 ? tr("Previous") : tr("Next"));
-    button->setObjectName(step < 0 ? "previousOverflow" : "nextOverflow");
-    button->setToolTip(step < 0 ? tr("The phase before this one in which a tile is over its limit")
-                                : tr("The next phase in which a tile is over its limit"));
-    connect(button, &QToolButton::clicked, this, [this, step] { goToOverflow(step); });
-    row->addWidget(button);
-  }
-  return overflowRow_;
-}
-
-// In program order, of all IPUs; around the ends.
-void HeatmapView::goToOverflow(int step) {
-  const auto heat = session_.heat();
-  const auto& ipus = session_.report()->index().ipu_classes();
-  const auto first_over = [&](int phase) -> const TileRun* {
-    const HeatPhase& p = heat->phases[static_cast<std::size_t>(phase)];
-    const std::int64_t limit = ipus[p.ipu_class].tile_limit_bytes();
-    const auto begin = heat->runs.begin() + static_cast<std::ptrdiff_t>(p.first_run);
-    const auto end = begin + static_cast<std::ptrdiff_t>(p.runs);
-    const auto over = std::find_if(begin, end, [&](const TileRun& run) { return run.memory_bytes > limit; });
-    return over == end || limit <= 0 ? nullptr : &*over;
-  };
-  const auto count = static_cast<int>(heat->phases.size());
-  int phase = session_.selection().phase;
-  if (phase < 0 || phase >= count) phase = step > 0 ? -1 : count;
-  for (int i = 0; i < count; ++i) {
-    phase = (phase + step + count) % count;
-    const TileRun* over = first_over(phase);
-    if (!over) continue;
-    HeatState state = session_.heatState();
-    const int ipu = heat->phases[static_cast<std::size_t>(phase)].ipu_class;
-    if (state.ipu_class >= 0 && state.ipu_class != ipu) state.ipu_class = ipu, state.window = {};
-    session_.setHeatState(state);
-    return chooseTile(phase, over->first);
-  }
 }
 
 void HeatmapView::chooseTile(int phase, std::int64_t tile) {
@@ -239,8 +138,27 @@ void HeatmapView::rebuild() {
   const QString first = for_viewer(report->index().plan().first_overflow());
   overflowRow_->setVisible(!first.isEmpty());
   overflow_->setText(tr("First overflow: %1").arg(first));
+  if (session_.heatState().quantity == HeatQuantity::error && !session_.heat()->has_errors()) {
+    HeatState state = session_.heatState();
+    state.quantity = HeatQuantity::memory;
+    session_.setHeatState(state);
+  }
   map_->refresh();
+  layersOf_ = nullptr;
   refreshState();
+}
+
+// Of the IPUs that are shown, made when first looked at.
+void HeatmapView::showLayers() {
+  const HeatState& state = session_.heatState();
+  maps_->setCurrentIndex(state.by_layers ? 1 : 0);
+  twins_->setCurrentIndex(maps_->currentIndex());
+  setFocusProxy(maps_->currentWidget());
+  if (!state.by_layers || (layersOf_ == session_.heat() && layersClass_ == state.ipu_class)) return;
+  layersOf_ = session_.heat(), layersClass_ = state.ipu_class;
+  auto layers = std::make_shared<const LayerHeat>(layer_heat(layersOf_, layersOf_->phases_of(layersClass_)));
+  layerMap_->setLayers(layers);
+  layers_.setContents(layers_table(session_.report(), layers));
 }
 
 // What is seen of the map moves many times a second, and changes no table.
@@ -248,7 +166,7 @@ void HeatmapView::followState() {
   HeatState state = session_.heatState();
   state.window = {};
   if (state != shown_) return refreshState();
-  mapPanel_->setSubtitle(map_->sharingText());
+  mapPanel_->setSubtitle(page() == 1 ? QString() : map_->sharingText());
   emit statusChanged();
 }
 
@@ -265,8 +183,14 @@ void HeatmapView::refreshState() {
   ipu_->setCurrentIndex(state.ipu_class + 1);
   limits_->setCurrentIndex(state.limits_of_data ? 1 : 0);
   colors_->setCurrentText(session_.colorMap());
+  width_->setCurrentIndex(state.by_cycles ? 1 : 0);
+  rows_->setCurrentIndex(state.by_layers ? 1 : 0);
+  quantity_->setItemData(static_cast<int>(HeatQuantity::error),
+                         session_.heat()->has_errors() ? QVariant() : QVariant(0),
+                         Qt::UserRole - 1);  // what QComboBox takes for its flags
   chip_->update();
-  mapPanel_->setTitle(quantity_title(state.quantity));
+  showLayers();
+  mapPanel_->setTitle(quantity_title(state.quantity, state.by_layers));
   const auto heat = session_.heat();
   const auto phases = heat->phases_of(state.ipu_class);
   if (phases.empty()) {
@@ -274,7 +198,7 @@ void HeatmapView::refreshState() {
   } else {
     tiles_.setContents(tiles_table(report, heat, phases));
   }
-  mapPanel_->setSubtitle(map_->sharingText());
+  mapPanel_->setSubtitle(page() == 1 ? QString() : map_->sharingText());
   legend_->update();
   showSelection();
   emit statusChanged();
@@ -303,9 +227,22 @@ void HeatmapView::showSelection() {
   phasePanel_->setTitle(QString::fromStdString(heat->phases[static_cast<std::size_t>(phase)].name));
 }
 
+std::vector<NamedTable> HeatmapView::tables() const {
+  if (page() == 1) return {{"Layers", &layers_}, {"Tiles", &tiles_}};
+  return {{"Tiles", &tiles_}};
+}
+
+int HeatmapView::page() const { return session_.heatState().by_layers ? 1 : 0; }
+
+void HeatmapView::showPage(int page) { change(&HeatState::by_layers, page == 1); }
+
 QString HeatmapView::statusText() const {
   const auto heat = session_.heat();
   if (heat->phases.empty()) return {};
+  if (page() == 1) {
+    return tr("All values are estimated · %1 layers × %2 phases · largest of the tiles")
+        .arg(grouped(layerMap_->layers().grid.columns.size()), grouped(layerMap_->layers().grid.rows.size()));
+  }
   const QString sharing = map_->sharingText();
   return tr("All values are estimated · %1 tiles × %2 phases")
              .arg(grouped(heat->tiles), grouped(static_cast<std::int64_t>(map_->phases().size()))) +
@@ -324,6 +261,12 @@ QModelIndex HeatmapView::valueAt(QWidget* chart, const QPointF& at) {
     if (column == map_->phases().end() || tile < 0) return {};
     return valueOf({static_cast<int>(column - map_->phases().begin()), tile});
   }
+  if (chart == layerMap_) {
+    const auto of = layerMap_->cellAt(at);
+    return of ? layers_.index(layers_table_row(layerMap_->layers(), of->row, of->column),
+                              kLayerQuantity + static_cast<int>(session_.heatState().quantity))
+              : QModelIndex();
+  }
   const auto cell = chart == map_ ? map_->cellAt(at) : std::nullopt;
   return cell ? valueOf(*cell) : QModelIndex();
 }
@@ -337,9 +280,11 @@ QModelIndex HeatmapView::valueOf(const HeatCell& cell) const {
   const TileRun* run = heat->run_at(phase, cell.tile);
   if (!run) return {};
   const auto first = heat->phases[static_cast<std::size_t>(phase)].first_run;
-  constexpr int kFirstQuantity = 4;  // column
-  return tiles_.index(row + static_cast<int>(run - heat->runs.data() - static_cast<std::ptrdiff_t>(first)),
-                      kFirstQuantity + static_cast<int>(session_.heatState().quantity));
+  const HeatQuantity quantity = session_.heatState().quantity;
+  constexpr int kFirstQuantity = 4;  // column; the error stands behind the active tiles
+  return tiles_.index(
+      row + static_cast<int>(run - heat->runs.data() - static_cast<std::ptrdiff_t>(first)),
+      kFirstQuantity + (quantity == HeatQuantity::error ? kHeatQuantities : static_cast<int>(quantity)));
 }
 
 }  // namespace superstep::gui

@@ -222,7 +222,7 @@ void PipelineView::showSelection() {
   const Section* s = timeline->section_at(time);
   boxesPanel_->setTitle(s && s->cycle > 0 ? tr("Cycle %1").arg(grouped(s->first + (time - s->from) / s->cycle))
                                           : tr("One round"));
-  boxesPanel_->setSubtitle(s ? s->name : QString());
+  boxesPanel_->setSubtitle(s ? QString::fromStdString(s->name) : QString());
   emit statusChanged();
 }
 

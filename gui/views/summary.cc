@@ -2,7 +2,9 @@
 #include "gui/views/summary.h"
 
 #include <QLabel>
+#include <QToolButton>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "gui/models/key_numbers.h"
 #include "gui/models/tile_fill.h"
@@ -161,8 +163,31 @@ QWidget* SummaryView::makePlans() {
   changesTable_->setWideColumn(1, 186);
   changesTable_->setEmptyText(tr("No plan that differs in one field is faster."));
   changes->setContent(changesTable_);
-  changesTable_->setToolTip(tr("Enter or a double click tries the change in the what-if"));
-  connect(changesTable_, &QAbstractItemView::activated, this, &SummaryView::tryChange);
+  changesTable_->setSelectionMode(QAbstractItemView::MultiSelection);  // a click ticks, another one takes it back
+  changesTable_->setToolTip(
+      tr("Enter or a double click tries the change in the what-if. Click several to try them "
+         "together"));
+  connect(changesTable_, &QAbstractItemView::activated, this,
+          [this](const QModelIndex& row) { tryChanges({row.row()}); });
+  tryTogether_ = new QToolButton;
+  tryTogether_->setObjectName("tryTogether");
+  tryTogether_->setAccessibleName(tr("Cost the chosen changes together in the what-if"));
+  tryTogether_->setToolTip(tryTogether_->accessibleName());
+  changes->setCorner(tryTogether_);
+  const auto count = [this] {
+    const auto rows = changesTable_->selectionModel()->selectedRows().size();
+    tryTogether_->setText(rows > 1 ? tr("Try %1 together").arg(rows) : tr("Try"));
+    tryTogether_->setEnabled(rows > 0);
+  };
+  connect(changesTable_->selectionModel(), &QItemSelectionModel::selectionChanged, this, count);
+  connect(&changes_, &QAbstractItemModel::modelReset, this, count);
+  connect(tryTogether_, &QToolButton::clicked, this, [this] {
+    std::vector<int> rows;
+    for (const QModelIndex& row : changesTable_->selectionModel()->selectedRows()) rows.push_back(row.row());
+    std::sort(rows.begin(), rows.end());
+    tryChanges(rows);
+  });
+  count();
   auto* notes = new Panel(tr("Search and notes"));
   notes_ = text_label("notes");
   notes->setScrollingContent(notes_);
@@ -176,12 +201,12 @@ QWidget* SummaryView::makePlans() {
   return page;
 }
 
-void SummaryView::tryChange(const QModelIndex& row) {
+void SummaryView::tryChanges(const std::vector<int>& changes) {
   const report::Index& index = session_.report()->index();
-  const int change = row.row();
-  if (change < 0 || change >= index.helpful_changes_size()) return;
-  const std::string plan = changed_plan(index.plan(), index.helpful_changes(change));
-  if (!plan.empty()) session_.setTrial(plan);
+  const auto known = [&](int change) { return change >= 0 && change < index.helpful_changes_size(); };
+  if (changes.empty() || !std::all_of(changes.begin(), changes.end(), known)) return;
+  const std::string plan = changed_plan(index, changes);
+  if (!plan.empty()) session_.setTrial(plan, changes);
   emit viewWanted("whatif");
 }
 
@@ -214,7 +239,10 @@ void SummaryView::rebuild() {
   } else {
     waterfallPanel_->setSubtitle({});
   }
-  fitPanel_->setSubtitle(tr("fullest tile of each IPU, %1").arg(unit_name(units)));
+  const bool errors = index.ipu_classes_size() > 0 && index.ipu_classes(0).has_tile_peak_error_bytes();
+  fitPanel_->setSubtitle(
+      errors ? tr("fullest tiles, ± %1").arg(tile_bytes_text(index.ipu_classes(0).tile_peak_error_bytes(), units))
+             : tr("fullest tile of each IPU, %1").arg(unit_name(units)));
   notes_->setText(notes_text(index));
   chart_->setBand(step_time_band(index));
   showFill();

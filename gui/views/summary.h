@@ -6,6 +6,7 @@
 #include "gui/view.h"
 
 class QLabel;
+class QToolButton;
 
 namespace superstep::gui {
 
@@ -39,7 +40,7 @@ class SummaryView : public View {
   QWidget* makePlans();
   void showFill();
   void selectBin(int bin);
-  void tryChange(const QModelIndex& row);
+  void tryChanges(const std::vector<int>& changes);  // of the report, together
 
   Session& session_;
   TableModel keyNumbers_, waterfall_, fit_, fillTable_, fullest_, plans_, changes_;
@@ -53,6 +54,7 @@ class SummaryView : public View {
   LimitBars* limits_;
   DataTable* plansTable_;
   DataTable* changesTable_;
+  QToolButton* tryTogether_;
   Panel* waterfallPanel_;
   Panel* fitPanel_;
   FillHistogram* histogram_;

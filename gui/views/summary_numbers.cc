@@ -112,14 +112,48 @@ std::vector<LegendEntry> kinds_of(const report::Index& index) {
   return out;
 }
 
-std::string changed_plan(const report::PlanSummary& plan, const report::PlanChange& change) {
-  QJsonObject fields = QJsonDocument::fromJson(QByteArray::fromStdString(plan.plan_json())).object();
+namespace {
+
+// "location.optimizer_state" too. False: the plan has no such field.
+bool set_field(QJsonObject& in, const QString& path, const QJsonValue& value) {
+  const QString first = path.section('.', 0, 0), rest = path.section('.', 1);
+  if (!in.contains(first)) return false;
+  QJsonValue to = value;
+  if (!rest.isEmpty()) {
+    QJsonObject inner = in[first].toObject();
+    if (!set_field(inner, rest, value)) return false;
+    to = inner;
+  }
+  in[first] = to;
+  return true;
+}
+
+bool make_change(QJsonObject& plan, const report::PlanChange& change) {
   const QString field = QString::fromStdString(change.field()), to = QString::fromStdString(change.to());
-  if (!fields.contains(field)) return {};
   bool is_number = false;
   const double number = to.toDouble(&is_number);
-  fields[field] = is_number ? QJsonValue(number) : QJsonValue(to);
+  const double batch = plan.value("micro_batch").toDouble() * plan.value("gradient_accumulation").toDouble();
+  if (!set_field(plan, field, is_number ? QJsonValue(number) : QJsonValue(to))) return false;
+  // The batch stays what it is.
+  if (field == "micro_batch" && batch > 0 && number > 0) plan["gradient_accumulation"] = std::floor(batch / number);
+  return true;
+}
+
+}  // namespace
+
+std::string changed_plan(const report::PlanSummary& plan, const report::PlanChange& change) {
+  QJsonObject fields = QJsonDocument::fromJson(QByteArray::fromStdString(plan.plan_json())).object();
+  if (!make_change(fields, change)) return {};
   return QJsonDocument(fields).toJson(QJsonDocument::Compact).toStdString();
+}
+
+std::string changed_plan(const report::Index& index, const std::vector<int>& changes) {
+  report::PlanSummary plan = index.plan();
+  for (const int change : changes) {
+    plan.set_plan_json(changed_plan(plan, index.helpful_changes(change)));
+    if (plan.plan_json().empty()) return {};
+  }
+  return plan.plan_json();
 }
 
 QString notes_text(const report::Index& index) {

@@ -19,6 +19,8 @@ std::vector<LegendEntry> kinds_of(const report::Index& index);       // of the w
 std::vector<LegendEntry> memory_legend(const report::Index& index);  // categories the report has, in stack order
 // The plan with the change made, as JSON for the what-if. Empty: the field is not one of the plan's own.
 std::string changed_plan(const report::PlanSummary& plan, const report::PlanChange& change);
+// Several at once: of report.helpful_changes.
+std::string changed_plan(const report::Index& index, const std::vector<int>& changes);
 QString notes_text(const report::Index& index);  // HTML
 
 }  // namespace superstep::gui

@@ -211,7 +211,7 @@ void TraceView::refreshState() {
   if (const Section* s = trace->section_at(from + (to - from) / 2)) {
     what +=
         " · " + (s->cycle > 0 ? tr("cycle %1").arg(grouped(s->first + (from + (to - from) / 2 - s->from) / s->cycle))
-                              : s->name);
+                              : QString::fromStdString(s->name));
   }
   panel_->setSubtitle(what);
   panel_->setNote(tr("%1 to %2 %3 · %4 %3")

@@ -173,6 +173,15 @@ QWidget* WhatIfView::makeDifference() {
   causes->setScrollingContent(new DifferenceBars(terms_));
   termsView_ = new DataTable(&terms_);
   causes->setTable(termsView_);
+  togetherView_ = new DataTable(&together_);
+  togetherView_->setObjectName("whatifTogether");
+  togetherView_->setAccessibleName(tr("Changes together, beside the sum of what each gains"));
+  togetherView_->setWideColumn(0, 140);
+  togetherPanel_ = new Panel(tr("Changes together"));
+  togetherPanel_->setSubtitle(tr("samples/s, against the shown plan"));
+  togetherPanel_->setContent(togetherView_);
+  togetherPanel_->hide();
+  answer_layout->addWidget(togetherPanel_);
   answer_layout->addWidget(difference_, 45);
   answer_layout->addWidget(causes, 55);
   dim_ = new QGraphicsOpacityEffect(answer);
@@ -226,6 +235,7 @@ void WhatIfView::askAgain() {
   }
   const QJsonObject request = whatif_request(report->index(), changes());
   if (request.isEmpty()) return showMessage(tr("The report has no plan whose cost could be estimated again."), true);
+  showTogether();
   client_.ask(request);
 }
 
@@ -235,6 +245,7 @@ void WhatIfView::showAnswer(AnswerPointer answer, double ms) {
   dim_->setEnabled(false);
   figures_.setContents(whatif_figures(report, answer_, session_.units()));
   terms_.setContents(whatif_terms(report, answer_));
+  showTogether();
   figuresView_->setColumnHidden(kBandColumn, docked_);
   figuresView_->fitColumns();
   termsView_->fitColumns();
@@ -289,6 +300,17 @@ void WhatIfView::openAsPlan() {
   if (const QString left_out = session_.batch().addAll({path}); !left_out.isEmpty()) return showMessage(left_out, true);
   session_.batch().run();
   emit viewWanted("batch");
+}
+
+// While the plan that is tried is that of the chosen changes, and nothing else is changed.
+void WhatIfView::showTogether() {
+  const bool shown = session_.trialChanges().size() > 1 && changes().pins.empty() && changes().machine.empty() &&
+                     !changes().plan.empty() && changes().plan == session_.trial();
+  together_.setContents(shown ? whatif_together(session_.report(), session_.trialChanges(), answer_) : TableContents{});
+  togetherView_->fitColumns();
+  togetherPanel_->setVisible(shown);
+  constexpr int kRow = 24, kHeading = 28;
+  togetherPanel_->setFixedHeight(Panel::kTitleHeight + kHeading + kRow * together_.rowCount() + 6);
 }
 
 QString WhatIfView::statusText() const {

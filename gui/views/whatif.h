@@ -24,7 +24,7 @@ class WhatIfView : public View {
   explicit WhatIfView(Session& session, QWidget* parent = nullptr);
 
   std::vector<NamedTable> tables() const override {
-    return {{"Difference", &figures_}, {"Causes", &terms_}, {"Inputs", &inputs_}};
+    return {{"Difference", &figures_}, {"Causes", &terms_}, {"Inputs", &inputs_}, {"Changes together", &together_}};
   }
   QModelIndex valueAt(QWidget* chart, const QPointF& at) override;
   QString statusText() const override;
@@ -46,11 +46,12 @@ class WhatIfView : public View {
   void copyPins();
   void openAsPlan();  // a job of its own in the batch, whose report opens like any other
   void takeTrial();
+  void showTogether();
 
   Session& session_;
   AnswerPointer answer_;
   ServeClient client_;
-  TableModel figures_, terms_, inputs_;
+  TableModel figures_, terms_, inputs_, together_;
   QBoxLayout* layout_;
   WhatIfControls* controls_;
   Panel* controlsPanel_;
@@ -66,6 +67,8 @@ class WhatIfView : public View {
   DataTable* figuresView_;
   DataTable* termsView_;
   Panel* difference_;
+  Panel* togetherPanel_;
+  DataTable* togetherView_;
   QGraphicsOpacityEffect* dim_;
 };
 

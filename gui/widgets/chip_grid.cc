@@ -53,7 +53,7 @@ void ChipGrid::paintEvent(QPaintEvent*) {
   draw_fill(painter, layout.grid.adjusted(1, 1, -gap - 1, -gap - 1), {theme.track, Hatch::rising, theme.faint, {}});
   for (std::size_t r = phase.first_run; r < phase.first_run + phase.runs; ++r) {
     const TileRun& run = heat->runs[r];
-    const auto value = static_cast<double>(value_of(run, session_.heatState().quantity));
+    const auto value = static_cast<double>(value_of(phase, run, session_.heatState().quantity));
     const QColor color = scale.over(value) ? theme.limit : colors.at(scale.share(value));
     for (std::int64_t tile = run.first; tile < run.first + run.count; ++tile) {
       const QRectF cell = layout.cell(tile);

@@ -68,7 +68,7 @@ std::vector<int> ComparePipelines::ipuLanes(int side) const {
   std::vector<int> out;
   const auto& lanes = timelines_[static_cast<std::size_t>(side)].lanes;
   for (int i = 0; i < std::ssize(lanes); ++i) {
-    if (lanes[static_cast<std::size_t>(i)].name.isEmpty()) out.push_back(i);
+    if (lanes[static_cast<std::size_t>(i)].name.empty()) out.push_back(i);
   }
   return out;
 }

@@ -32,6 +32,7 @@ void HeatLegend::paintEvent(QPaintEvent*) {
   const ColorMap& colors = color_map(session_.colorMap());
   const bool of_data = session_.heatState().limits_of_data;
   const bool memory = session_.heatState().quantity == HeatQuantity::memory;
+  const bool error = session_.heatState().quantity == HeatQuantity::error;
   const HeatLayout layout = map_.layoutNow();
   const QRect bar(layout.map.left(), 10, std::max(120, layout.map.width() * 6 / 10), 12);
   for (int x = 0; x < bar.width(); ++x)
@@ -46,8 +47,9 @@ void HeatLegend::paintEvent(QPaintEvent*) {
     const double least = of_data ? scale.knee : 0;
     const double value = least + share * (scale.full - least);
     const double x = bar.left() + scale.share(value) * bar.width();
-    const QString text = memory && session_.units() == Units::kib ? fixed_decimals(value / 1024, 0)
-                                                                  : grouped(static_cast<std::int64_t>(value));
+    const QString text = error                                      ? error_percent(std::llround(value))
+                         : memory && session_.units() == Units::kib ? fixed_decimals(value / 1024, 0)
+                                                                    : grouped(static_cast<std::int64_t>(value));
     painter.drawLine(QPointF(std::floor(x) + 0.5, bar.bottom() + 1), QPointF(std::floor(x) + 0.5, bar.bottom() + 4));
     const double width = number_width(painter.font(), text);
     if (memory && session_.units() == Units::bytes && share != 0 && share != 0.5 && share != 1) continue;
@@ -72,6 +74,7 @@ void HeatLegend::paintEvent(QPaintEvent*) {
   const QRectF note(x, bar.top() - 8, std::max(0.0, this->width() - x - 8), 16);
   const QString about = memory && !of_data ? tr("%1 per tile, fixed scale").arg(unit_name(session_.units()))
                         : memory           ? tr("%1 per tile, as in the report").arg(unit_name(session_.units()))
+                        : error            ? tr("± % of a phase's time, scale of this report")
                                            : tr("scale of this report");
   if (text_width(painter.font(), about) <= note.width()) {  // else it says nothing
     draw_text(painter, note, about);

@@ -48,6 +48,9 @@ void HeatMap::refresh() {
     pyramid_.reset();
     buildPyramid();
   }
+  if (other || state.by_cycles != (edges_ != nullptr)) {
+    edges_ = state.by_cycles ? edges_by_cycles(*data_, phases_) : nullptr;
+  }
   imageIsStale_ = true;
   hover_.reset();
   update();
@@ -102,7 +105,7 @@ void HeatMap::setWindow(const HeatWindow& window) {
 
 void HeatMap::showEverything() { setWindow(HeatWindow::whole(static_cast<int>(phases_.size()), data_->tiles)); }
 
-HeatLayout HeatMap::layoutNow() const { return HeatLayout::of(rect().adjusted(0, 4, 0, -4), window()); }
+HeatLayout HeatMap::layoutNow() const { return HeatLayout::of(rect().adjusted(0, 4, 0, -4), window(), edges_); }
 
 std::int64_t HeatMap::limit() const {
   std::int64_t least = 0;
@@ -119,10 +122,12 @@ HeatScale HeatMap::scaleNow() const {
   if (limited && !of_data) return HeatScale::of_memory(limit());
   if (most_ < 0) {
     most_ = 0, least_ = std::numeric_limits<std::int64_t>::max();
-    for (const TileRun& run : data_->runs) {
-      const std::int64_t value = value_of(run, quantity);
-      most_ = std::max(most_, value);
-      if (value > 0) least_ = std::min(least_, value);
+    for (const HeatPhase& phase : data_->phases) {
+      for (std::size_t i = phase.first_run; i < phase.first_run + phase.runs; ++i) {
+        const std::int64_t value = value_of(phase, data_->runs[i], quantity);
+        most_ = std::max(most_, value);
+        if (value > 0) least_ = std::min(least_, value);
+      }
     }
   }
   return of_data ? HeatScale::of_data(least_, most_, limited ? limit() : -1) : HeatScale::linear(most_);
@@ -157,6 +162,8 @@ QString HeatMap::valueText(std::int64_t value) const {
       return grouped(value) + tr(" cycles");
     case HeatQuantity::exchange:
       return grouped(value) + tr(" bytes");
+    case HeatQuantity::error:
+      return QString::fromUtf8("± ") + error_percent(value) + " %";
   }
   return {};
 }
@@ -183,7 +190,10 @@ QString HeatMap::tipText(const HeatCell& cell) const {
   lines << tr("Active tiles") + "\t" + tr("%1 of %2").arg(grouped(active_tiles(*data_, phase)), grouped(data_->tiles));
   lines << tr("Phase, cycles") + "\t" + grouped(p.cycles) +
                (p.repeats > 1 ? tr(" × %1").arg(grouped(p.repeats)) : QString());
-  const Meaning* means[] = {&means::kTileLive, &means::kTileCompute, &means::kTileExchange, &means::kTileIdle};
+  if (p.error >= 0)
+    lines << tr("Error of its time") + "\t" + tr("± %1 %").arg(error_percent(std::llround(p.error * 1e6)));
+  const Meaning* means[kHeatQuantities] = {&means::kTileLive, &means::kTileCompute, &means::kTileExchange,
+                                           &means::kTileIdle, &means::kPhaseError};
   lines << QString(means[static_cast<std::size_t>(session_.heatState().quantity)]->what) + '\t';
   lines << tr("E for more") + "\t";
   return lines.join('\n');
@@ -246,7 +256,7 @@ void HeatMap::wheelEvent(QWheelEvent* event) {
   if (phases_.empty() || event->angleDelta().y() == 0) return;
   const HeatLayout layout = layoutNow();
   const double factor = std::pow(0.8, event->angleDelta().y() / 120.0);
-  setWindow(window().zoomed(factor, layout.phase_at(event->position().x()), layout.tile_at(event->position().y()),
+  setWindow(window().zoomed(factor, layout.across_at(event->position().x()), layout.tile_at(event->position().y()),
                             static_cast<int>(phases_.size()), data_->tiles));
   event->accept();
 }

@@ -32,6 +32,8 @@ class HeatMap : public QWidget {
   const std::vector<int>& phases() const { return phases_; }
   // "largest of 3 tiles per pixel"; empty when every cell has its pixels.
   QString sharingText() const;
+  const HeatData& data() const { return *data_; }
+  QString valueText(std::int64_t value) const;
   QString tipText(const HeatCell& cell) const;  // lines "label<TAB>value"
   // Many phases are painted from a pyramid that is made on a thread of its own; whether it is there.
   bool hasPyramid() const { return pyramid_ != nullptr; }
@@ -59,7 +61,6 @@ class HeatMap : public QWidget {
  private:
   HeatWindow window() const;
   std::int64_t limit() const;
-  QString valueText(std::int64_t value) const;
   void setWindow(const HeatWindow& window);
   void paintMap(QPainter& painter, const HeatLayout& layout);
   void paintTotals(QPainter& painter, const HeatLayout& layout) const;
@@ -82,6 +83,7 @@ class HeatMap : public QWidget {
   std::shared_ptr<const HeatPyramid> pyramid_;  // null: few phases, or not yet made
   QThread* builder_ = nullptr;                  // of the pyramid; null: none is being made
   mutable std::int64_t least_ = 0, most_ = -1;  // of the quantity in the whole report; -1: not yet looked for
+  ColumnEdges edges_;                           // null: columns are alike
   HeatImage values_;
   QImage image_;              // values_ in colours
   bool imageIsStale_ = true;  // to be made again

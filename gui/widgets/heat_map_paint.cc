@@ -116,11 +116,13 @@ void HeatMap::paintTotals(QPainter& painter, const HeatLayout& layout) const {
   double full = scale.full;
   full = std::max(full, static_cast<double>(largestShown()));
   const LinearScale y{full, double(layout.totals.bottom() + 1), double(layout.totals.top())};
-  const int first = std::max(0, static_cast<int>(layout.window.phase_from));
-  const int last = std::min(static_cast<int>(phases_.size()), static_cast<int>(std::ceil(layout.window.phase_to)));
+  const int first = layout.first_column();
+  const int last = std::min(static_cast<int>(phases_.size()),
+                            static_cast<int>(std::ceil(layout.phase_at(layout.map.left() + layout.map.width()))));
   painter.save();
   painter.setClipRect(layout.totals);
-  const int level = pyramid_ ? pyramid_->level_for((last - first) / std::max(1.0, double(layout.totals.width()))) : 0;
+  const int level =
+      pyramid_ && !edges_ ? pyramid_->level_for((last - first) / std::max(1.0, double(layout.totals.width()))) : 0;
   const int size = 1 << level;
   for (int column = first / size * size; column < last; column += size) {
     const std::int64_t largest =
@@ -146,10 +148,13 @@ void HeatMap::paintTotals(QPainter& painter, const HeatLayout& layout) const {
     painter.setPen(theme.secondary);
     draw_text(painter, QRectF(layout.totals.right() + 8, at + 9, 72, 16), tr("max of tiles"));
   } else {
-    draw_number(painter, QRectF(0, layout.totals.top() - 4, layout.map.left() - 8, 14),
-                grouped(static_cast<std::int64_t>(full)));
+    draw_number(
+        painter, QRectF(0, layout.totals.top() - 4, layout.map.left() - 8, 14),
+        quantity == HeatQuantity::error ? error_percent(std::llround(full)) : grouped(static_cast<std::int64_t>(full)));
     draw_text(painter, QRectF(layout.totals.right() + 8, layout.totals.top() - 4, 72, 16),
-              counts_cycles(quantity) ? tr("cycles") : tr("bytes"));
+              counts_cycles(quantity)           ? tr("cycles")
+              : quantity == HeatQuantity::error ? QString::fromUtf8("± %")
+                                                : tr("bytes"));
     draw_text(painter, QRectF(layout.totals.right() + 8, layout.totals.top() + 12, 72, 16), tr("max of tiles"));
   }
 }
@@ -202,9 +207,9 @@ void HeatMap::paintNames(QPainter& painter, const HeatLayout& layout) {
   }
   painter.setFont(ui_font(10.5));
   double free_from = layout.map.left();  // names that would overlap are left out
-  const auto seen = std::upper_bound(names_.begin(), names_.end(), layout.window.phase_from,
+  const auto seen = std::upper_bound(names_.begin(), names_.end(), layout.phase_at(layout.map.left()),
                                      [](double phase, const PhaseSpan& span) { return phase < span.to; });
-  for (auto at = seen; at != names_.end() && at->from < layout.window.phase_to; ++at) {
+  for (auto at = seen; at != names_.end() && layout.x_of(at->from) < layout.map.right() + 1; ++at) {
     const PhaseSpan& span = *at;
     const QRectF x = visible(span);
     if (x.width() < 1) continue;

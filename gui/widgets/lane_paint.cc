@@ -84,7 +84,7 @@ std::vector<WorkCycles> overview_columns(const Timeline& timeline, const TimeAxi
     const auto [from, to] = timeline.whole_rounds(at, std::max(at + 1, whole.time_at(x + kColumn)), least);
     WorkCycles& sums = out.emplace_back();
     for (const Lane& lane : timeline.lanes) {
-      if (lane.name.isEmpty()) sums += lane.sums(from, to);
+      if (lane.name.empty()) sums += lane.sums(from, to);
     }
   }
   return out;

@@ -82,8 +82,8 @@ void PipelineChart::paintNames(Frame& f) {
     if (row.stream) {
       f.painter.setFont(ui_font(9.5));
       f.painter.setPen(f.theme.faint);
-      draw_text(f.painter, QRectF(12, row.rect.center().y() - 7, PipelineLayout::kLeft - 20, 14), lane.name,
-                Qt::AlignRight | Qt::AlignVCenter);
+      draw_text(f.painter, QRectF(12, row.rect.center().y() - 7, PipelineLayout::kLeft - 20, 14),
+                QString::fromStdString(lane.name), Qt::AlignRight | Qt::AlignVCenter);
       continue;
     }
     const report::IpuClass& ipu = index.ipu_classes(lane.ipu_class);
@@ -134,12 +134,13 @@ void PipelineChart::paintHeads(Frame& f) {
       f.painter.setPen(f.theme.faint);
       if (right - left > 6)
         f.painter.drawLine(QPointF(left, f.layout.heads.top() + 2), QPointF(left, f.layout.heads.bottom()));
+      const QString name = QString::fromStdString(s.name);
       QString text =
-          s.name + ", " + time_text(*timeline_, s.to - s.from, in_cycles, s.to - s.from) + ' ' + time_unit(in_cycles);
-      if (text_width(f.painter.font(), text) > right - left - 4) text = s.name;
+          name + ", " + time_text(*timeline_, s.to - s.from, in_cycles, s.to - s.from) + ' ' + time_unit(in_cycles);
+      if (text_width(f.painter.font(), text) > right - left - 4) text = name;
       if (text_width(f.painter.font(), text) > right - left - 4) {
         // A phase is known by its number, other parts by their first word.
-        text = s.name.section(' ', s.name.startsWith("phase ") ? 1 : 0, s.name.startsWith("phase ") ? 1 : 0);
+        text = name.section(' ', name.startsWith("phase ") ? 1 : 0, name.startsWith("phase ") ? 1 : 0);
       }
       const double need = text_width(f.painter.font(), text);
       const double x = (left + right - need) / 2;

@@ -30,7 +30,7 @@ void ProportionBars::setTrace(const TimelinePointer& trace) {
   sums_.clear();
   names_.clear();
   for (const Lane& lane : trace->lanes) {
-    if (!lane.name.isEmpty()) continue;
+    if (!lane.name.empty()) continue;
     sums_.push_back(lane.sums(0, trace->cycles));
     names_.push_back(QString::fromStdString(trace->report->index().ipu_classes(lane.ipu_class).name()));
   }

@@ -73,7 +73,7 @@ QSize TraceChart::minimumSizeHint() const {
   double height = kTop + 34;
   if (mode() == TraceMode::flame) height += 4 * kFlame + 8;
   for (const Lane& lane : timeline_->lanes) {
-    height += !lane.name.isEmpty() ? kStream : mode() == TraceMode::bsp ? 3 * kBand + 8 : kLeastLane;
+    height += !lane.name.empty() ? kStream : mode() == TraceMode::bsp ? 3 * kBand + 8 : kLeastLane;
   }
   height += kActive + 6;
   return {360, timeline_->empty() ? 120 : static_cast<int>(std::ceil(height))};
@@ -99,14 +99,14 @@ std::vector<TraceRow> TraceChart::rowsNow() const {
     y += 8;
   }
   double streams = 0, ipus = 0;
-  for (const Lane& lane : timeline_->lanes) (lane.name.isEmpty() ? ipus : streams) += 1;
+  for (const Lane& lane : timeline_->lanes) (lane.name.empty() ? ipus : streams) += 1;
   const double room = (height() - y - 36 - kActive - streams * kStream) / std::max(1.0, ipus);
   for (std::size_t i = 0; i < timeline_->lanes.size(); ++i) {
     const Lane& lane = timeline_->lanes[i];
     const int number = static_cast<int>(i);
     const QString name = QString::fromStdString(timeline_->report->index().ipu_classes(lane.ipu_class).name());
-    if (!lane.name.isEmpty()) {
-      add(Kind::lane, number, kStream, lane.name);
+    if (!lane.name.empty()) {
+      add(Kind::lane, number, kStream, QString::fromStdString(lane.name));
       continue;
     }
     if (mode() == TraceMode::bsp) {

@@ -56,7 +56,7 @@ void TraceChart::paintEvent(QPaintEvent*) {
                   theme);
   for (const TraceRow& row : rows) {
     const Lane& lane = timeline_->lanes[static_cast<std::size_t>(row.lane)];
-    const bool own = lane.name.isEmpty() && row.kind != TraceRow::Kind::stage && row.kind != TraceRow::Kind::layer &&
+    const bool own = lane.name.empty() && row.kind != TraceRow::Kind::stage && row.kind != TraceRow::Kind::layer &&
                      row.kind != TraceRow::Kind::op && row.kind != TraceRow::Kind::active &&
                      !(row.kind == TraceRow::Kind::block && mode() == TraceMode::flame);
     const bool shown = row.lane == shownLane();
@@ -96,7 +96,7 @@ void TraceChart::paintRow(Frame& f, const TraceRow& row) {
   const Lane& lane = timeline_->lanes[static_cast<std::size_t>(row.lane)];
   const std::int64_t from = f.axis.time_of(f.axis.window.from), to = f.axis.time_of(f.axis.window.to);
   const auto least = static_cast<std::int64_t>(std::ceil(f.axis.per_pixel() * kLeastSlice));
-  if (!lane.name.isEmpty() || row.kind >= TraceRow::Kind::compute) f.painter.fillRect(row.rect, f.theme.title_row);
+  if (!lane.name.empty() || row.kind >= TraceRow::Kind::compute) f.painter.fillRect(row.rect, f.theme.title_row);
   const Selection& selection = session_.selection();
   visitRow(row, from, to, least, [&](const TraceSlice& s) {
     ++slicesPainted_;
@@ -118,7 +118,7 @@ void TraceChart::paintRow(Frame& f, const TraceRow& row) {
     const bool flame = row.kind < TraceRow::Kind::lane;
     flame ? paintFlame(f, row, s, box) : paintStep(f, row, s, box);
     const bool is_selected = selection.time >= s.slice.from && selection.time < s.slice.to &&
-                             selection.ipu_class == lane.ipu_class && lane.name.isEmpty();
+                             selection.ipu_class == lane.ipu_class && lane.name.empty();
     const bool marks = row.kind == (mode() == TraceMode::flat    ? TraceRow::Kind::block
                                     : mode() == TraceMode::flame ? TraceRow::Kind::op
                                                                  : TraceRow::Kind::compute);

@@ -7,6 +7,7 @@
 #include <QToolTip>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <cmath>
 
 #include "gui/format.h"
 #include "gui/paint/draw.h"
@@ -124,7 +125,10 @@ void KeyNumbers::paintEvent(QPaintEvent*) {
     painter.setFont(ui_font(11.5));
     draw_text(painter, QRectF(inner.left(), 8, inner.width(), 16), number.name);
     painter.setPen(number.warns ? theme.over : theme.text);
-    painter.setFont(ui_font(23, QFont::DemiBold));
+    double size = 23;  // less where the unit would have to be cut
+    const double room = inner.width() - 6 - std::ceil(text_width(ui_font(11.5), number.unit));
+    while (size > 15 && number_width(ui_font(size, QFont::DemiBold), number.value) > room) size -= 0.5;
+    painter.setFont(ui_font(size, QFont::DemiBold));
     const double width = number_width(painter.font(), number.value);
     draw_number(painter, QRectF(inner.left(), 25, width, 30), number.value, Qt::AlignLeft | Qt::AlignVCenter);
     painter.setPen(theme.secondary);

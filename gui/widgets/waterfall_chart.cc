@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "gui/format.h"
+#include "gui/models/report_tables.h"
 #include "gui/paint/draw.h"
 
 namespace superstep::gui {
@@ -37,14 +38,28 @@ WaterfallLayout WaterfallChart::layoutNow() const {
   std::vector<double> seconds;
   double label = 0;
   double number = 0;
+  double error = 0;
   for (int row = 0; row < model_.rowCount(); ++row) {
     if (row + 1 < model_.rowCount()) seconds.push_back(model_.index(row, kSeconds).data(kExactRole).toDouble());
     label = std::max(
         label,
         text_width(ui_font(12, row + 1 < model_.rowCount() ? QFont::Normal : QFont::DemiBold), cell(row, kTerm)) + 1);
     number = std::max(number, number_width(ui_font(12, QFont::DemiBold), cell(row, kMs)));
+    if (hasErrors()) error = std::max(error, number_width(ui_font(11), errorText(row)));
   }
-  return WaterfallLayout::of(std::move(seconds), width(), height(), label, number, band_ ? band_->high : 0);
+  const double reach = band_ ? band_->high : 0;
+  const auto with_errors = WaterfallLayout::of(seconds, width(), height(), label, number, reach, error);
+  // Names are not cut for the errors' sake, which the table and the tips have too.
+  return with_errors.label_width >= label
+             ? with_errors
+             : WaterfallLayout::of(std::move(seconds), width(), height(), label, number, reach);
+}
+
+bool WaterfallChart::hasErrors() const { return model_.columnCount() > kTermError; }
+
+QString WaterfallChart::errorText(int row) const {
+  const QString text = hasErrors() ? cell(row, kTermError) : QString();
+  return text.isEmpty() ? text : QString::fromUtf8("± ") + text;
 }
 
 QSize WaterfallChart::minimumSizeHint() const {
@@ -104,6 +119,8 @@ void WaterfallChart::paintEvent(QPaintEvent*) {
   }
   painter.setFont(ui_font(11));
   draw_number(painter, QRectF(0, 0, layout.number_right, WaterfallLayout::kAxisHeight), tr("ms"));
+  if (layout.has_errors())
+    draw_number(painter, QRectF(0, 0, layout.error_right, WaterfallLayout::kAxisHeight), QString::fromUtf8("± 95 %"));
   draw_number(painter, QRectF(0, 0, layout.percent_right, WaterfallLayout::kAxisHeight), "%");
 
   for (int row = 0; row < layout.rows(); ++row) {
@@ -129,6 +146,9 @@ void WaterfallChart::paintEvent(QPaintEvent*) {
     painter.setFont(ui_font(12, QFont::DemiBold));
     draw_number(painter, QRectF(0, whole.top(), layout.number_right, whole.height()), cell(row, kMs));
     painter.setPen(theme.secondary);
+    painter.setFont(ui_font(11));
+    if (layout.has_errors())
+      draw_number(painter, QRectF(0, whole.top(), layout.error_right, whole.height()), errorText(row));
     painter.setFont(ui_font(12));
     draw_number(painter, QRectF(0, whole.top(), layout.percent_right, whole.height()), cell(row, kPercent));
   }
@@ -150,6 +170,8 @@ bool WaterfallChart::event(QEvent* event) {
   }
   QString text = "<b>" + cell(row, kTerm).toHtmlEscaped() + "</b><br>" + cell(row, kMs) + " ms, " +
                  cell(row, kPercent) + " %<br>" + cell(row, kSeconds) + " s";
+  if (!errorText(row).isEmpty())
+    text += "<br>" + tr("95 % of the worlds: %1 to %2 ms").arg(cell(row, kTermError + 1), cell(row, kTermError + 2));
   const QString why = model_.index(row, 0).data(Qt::ToolTipRole).toString();
   if (!why.isEmpty()) text += "<br>" + why.toHtmlEscaped();
   if (row == layoutNow().rows() - 1 && band_) text += "<br>" + bandText();

@@ -35,6 +35,8 @@ class WaterfallChart : public QWidget {
 
  private:
   QString cell(int row, int column) const;
+  bool hasErrors() const;
+  QString errorText(int row) const;  // "± 4.2"; empty: exact, or not known
   void paintBand(QPainter& painter, const WaterfallLayout& layout) const;
   QString bandText() const;
 

@@ -31,6 +31,7 @@ void add_bench_eval(CLI::App& app, CommonOptions& common, Run& run);
 void add_calibrate(CLI::App& app, CommonOptions& common, Run& run);
 void add_compare(CLI::App& app, CommonOptions& common, Run& run);
 void add_conformance(CLI::App& app, CommonOptions& common, Run& run);
+void add_export(CLI::App& app, CommonOptions& common, Run& run);
 void add_import(CLI::App& app, CommonOptions& common, Run& run);
 void add_machines(CLI::App& app, CommonOptions& common, Run& run);
 void add_models(CLI::App& app, CommonOptions& common, Run& run);

@@ -13,6 +13,7 @@
 #include "gui/views/heatmap.h"
 #include "gui/widgets/chip_grid.h"
 #include "gui/widgets/heat_map.h"
+#include "gui/widgets/layer_map.h"
 #include "tests/traces/example_report.h"
 
 namespace superstep::gui {
@@ -81,6 +82,46 @@ TEST_F(HeatmapTest, LimitsOfTheDataSpreadTheColours) {
   EXPECT_EQ(data.share(data.full), 1);
   EXPECT_EQ(data.share(data.knee), 0);
   EXPECT_EQ(data.limit, hardware.limit) << "what is over it keeps its own colour";
+}
+
+TEST_F(HeatmapTest, LayersStandBesideTiles) {
+  open(Example::tight);
+  choose("rows", 1);
+  auto* layers = view_->findChild<LayerMap*>();
+  EXPECT_TRUE(layers->isVisible());
+  EXPECT_FALSE(map_->isVisible());
+  ASSERT_EQ(view_->tables().size(), 2u);
+  EXPECT_EQ(view_->tables()[0].name, "Layers");
+  const QPoint at = layers->layoutNow().cell(0, 1).center().toPoint();
+  QTest::mouseClick(layers, Qt::LeftButton, {}, at);
+  ASSERT_TRUE(layers->cellAt(at));
+  const std::vector<int>& of = *layers->layers().at(0, 1);
+  EXPECT_EQ(session_.selection().phase, of[0]);
+  const QModelIndex cell = view_->valueAt(layers, at);
+  ASSERT_TRUE(cell.isValid());
+  EXPECT_EQ(cell.data(kExactRole).toLongLong(), session_.heat()->largest(of[0], HeatQuantity::memory));
+  QTest::keyClick(layers, Qt::Key_Right);
+  EXPECT_EQ(session_.selection().phase, (*layers->layers().at(0, 2))[0]);
+  choose("columnWidth", 1);
+  EXPECT_EQ(layers->layoutNow().edges.size(), static_cast<std::size_t>(layers->layers().grid.columns.size()) + 1);
+  view_->showPage(0);
+  EXPECT_TRUE(map_->isVisible());
+}
+
+TEST_F(HeatmapTest, ColumnsMayBeAsWideAsTheirCycles) {
+  open(Example::tight);
+  EXPECT_EQ(map_->layoutNow().edges, nullptr);
+  choose("columnWidth", 1);
+  const HeatLayout layout = map_->layoutNow();
+  ASSERT_NE(layout.edges, nullptr);
+  for (const int column : {0, 3}) {
+    const QPointF at((layout.x_of(column) + layout.x_of(column + 1)) / 2, layout.map.center().y());
+    ASSERT_TRUE(map_->cellAt(at));
+    EXPECT_EQ(map_->cellAt(at)->column, column);
+  }
+  EXPECT_NEAR(layout.x_of(static_cast<double>(map_->phases().size())), layout.map.left() + layout.map.width(), 1e-6);
+  choose("columnWidth", 0);
+  EXPECT_EQ(map_->layoutNow().edges, nullptr);
 }
 
 TEST_F(HeatmapTest, TheColoursAreAPreferenceOfTheSession) {

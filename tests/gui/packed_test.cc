@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/models/packed.h"
+#include "gui/models/timeline.h"
 
 #include <gtest/gtest.h>
 

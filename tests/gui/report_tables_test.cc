@@ -89,6 +89,25 @@ TEST_P(ReportTables, TheWaterfallTableHasTheReportsSeconds) {
   EXPECT_TRUE(model.index(index.waterfall_size(), 0).data(kStrongRole).toBool());
 }
 
+TEST(WaterfallTable, BandsStandBesideTheirTerms) {
+  TemporaryFolder folder;
+  ExampleReport example = example_report(Example::tight);
+  auto& term = *example.index.mutable_waterfall(2);
+  term.set_low_s(0.125), term.set_high_s(0.1625);
+  for (int i = 0; i < 101; ++i) example.index.mutable_plan()->add_step_time_in_worlds_s(1 + 0.01 * i);
+  example.columns.finish(example.index, folder.path / "bands.ssr");
+  const auto report = std::make_shared<const ReportFile>(ReportFile::open(folder.path / "bands.ssr"));
+  TableModel model;
+  QAbstractItemModelTester tester(&model);
+  model.setContents(waterfall_table(report));
+  EXPECT_NEAR(model.index(2, kTermError).data(kExactRole).toDouble(), 18.75, 1e-12);
+  EXPECT_EQ(model.index(2, kTermError + 1).data(kExactRole).toDouble(), 125);
+  EXPECT_EQ(model.index(2, kTermError + 2).data(kExactRole).toDouble(), 162.5);
+  EXPECT_EQ(model.index(0, kTermError).data().toString(), "") << "the ideal is exact";
+  const int step = model.rowCount() - 1;
+  EXPECT_NEAR(model.index(step, kTermError + 1).data(kExactRole).toDouble(), 1030, 11) << "of the worlds of the step";
+}
+
 TEST_P(ReportTables, TheMemoryTableHasTheReportsBytes) {
   for (int ipu = 0; ipu < report_->index().ipu_classes_size(); ++ipu) {
     const auto& expected = report_->index().ipu_classes(ipu);

@@ -4,6 +4,7 @@
 #include <QLabel>
 #include <QSignalSpy>
 #include <QTest>
+#include <QToolButton>
 
 #include "gui/models/key_numbers.h"
 #include "gui/view.h"
@@ -115,8 +116,38 @@ TEST(SummaryNumbers, AChangeIsMadeInThePlan) {
   EXPECT_EQ(changed_plan(plan, change), R"({"micro_batch":3,"recompute":"layer"})");
   change.set_field("recompute"), change.set_to("none");
   EXPECT_EQ(changed_plan(plan, change), R"({"micro_batch":2,"recompute":"none"})");
+  plan.set_plan_json(R"({"gradient_accumulation":12,"location":{"activations":"in_processor"},"micro_batch":2})");
+  change.set_field("location.activations"), change.set_to("streaming");
+  EXPECT_EQ(changed_plan(plan, change),
+            R"({"gradient_accumulation":12,"location":{"activations":"streaming"},"micro_batch":2})");
+  change.set_field("micro_batch"), change.set_to("3");
+  EXPECT_EQ(changed_plan(plan, change),
+            R"({"gradient_accumulation":8,"location":{"activations":"in_processor"},"micro_batch":3})")
+      << "the batch stays";
   change.set_field("sharding of optimizer_state");
   EXPECT_EQ(changed_plan(plan, change), "") << "no field of a plan";
+}
+
+TEST_F(Summary, SeveralChangesAreTriedTogether) {
+  open(Example::tight);
+  const report::Index& index = session_.report()->index();
+  ASSERT_GE(index.helpful_changes_size(), 2);
+  auto* button = view_->findChild<QToolButton*>("tryTogether");
+  EXPECT_FALSE(button->isEnabled());
+  for (auto* table : view_->findChildren<DataTable*>()) {
+    if (table->model()->headerData(1, Qt::Horizontal).toString() != "Change") continue;
+    for (const int row : {0, 1}) {
+      QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
+                        table->visualRect(table->model()->index(row, 1)).center());
+    }
+  }
+  EXPECT_EQ(button->text(), "Try 2 together");
+  QSignalSpy wanted(view_.get(), &View::viewWanted);
+  QTest::mouseClick(button, Qt::LeftButton);
+  EXPECT_EQ(wanted.count(), 1);
+  const std::string plan = changed_plan(index, {0, 1});
+  EXPECT_EQ(session_.trial(), plan);
+  EXPECT_EQ(session_.trialChanges(), plan.empty() ? std::vector<int>{} : (std::vector<int>{0, 1}));
 }
 
 TEST_F(Summary, EnterOnAChangeTriesIt) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "gui/models/report_tables.h"
 #include "gui/paint/pipeline_layout.h"
 #include "model/error.h"
 #include "tests/traces/example_report.h"
@@ -180,9 +181,9 @@ TEST(Pipeline, RampsByThemselvesHaveTheirOwnLengths) {
   EXPECT_EQ(timeline.bubble_cycles, 48 - 4 * 10);
   EXPECT_EQ(timeline.bubble_iterations, 2);
   EXPECT_EQ(timeline.iterations, 6);
-  std::vector<std::pair<QString, std::int64_t>> sections;
+  std::vector<std::pair<std::string, std::int64_t>> sections;
   for (const Section& s : timeline.sections) sections.emplace_back(s.name, s.first);
-  EXPECT_EQ(sections, (std::vector<std::pair<QString, std::int64_t>>{
+  EXPECT_EQ(sections, (std::vector<std::pair<std::string, std::int64_t>>{
                           {"ramp-up", 0}, {"ramp-up", 1}, {"full cycles", 2}, {"ramp-down", 4}, {"ramp-down", 5}}));
 }
 

@@ -35,7 +35,12 @@ TEST(WaterfallLayout, RowsShrinkToALimitAndAreFoundAgain) {
 }
 
 TEST(WaterfallLayout, LongNamesLeaveRoomForTheBars) {
+  const auto errors = WaterfallLayout::of({0.4, 0.1, 0.5}, 600, 400, 120, 50, 0, 40);
+  EXPECT_TRUE(errors.has_errors());
+  EXPECT_EQ(errors.number_right, errors.error_right - 48);
+  EXPECT_LE(errors.scale.end, errors.number_right - 50);
   const auto layout = WaterfallLayout::of({1.0}, 300, 200, 1000, 40);
+  EXPECT_FALSE(layout.has_errors());
   EXPECT_GE(layout.scale.end - layout.scale.begin, 20);
   EXPECT_LE(layout.scale.end, layout.number_right);
   EXPECT_LE(12 + layout.label_width, layout.scale.begin);

@@ -14,6 +14,7 @@
 #include <QToolButton>
 
 #include "gui/batch/queue.h"
+#include "gui/widgets/data_table.h"
 #include "gui/widgets/difference_bars.h"
 #include "tests/traces/example_report.h"
 
@@ -50,6 +51,24 @@ class WhatIfViewTest : public ::testing::Test {
   Session session_;
   std::unique_ptr<WhatIfView> view_;
 };
+
+TEST_F(WhatIfViewTest, ChangesTogetherStandBesideTheirSum) {
+  const report::Index& index = session_.report()->index();
+  session_.setTrial(R"({"micro_batch": 3, "pipeline_stages": 4})", {0, 1});
+  ASSERT_TRUE(answered());
+  const NamedTable together = view_->tables()[3];
+  ASSERT_EQ(together.name, "Changes together");
+  ASSERT_EQ(together.model->rowCount(), 4);
+  const auto gain = [&](int row) { return together.model->index(row, 1).data(kExactRole).toDouble(); };
+  EXPECT_NEAR(gain(0), 4, 1e-9);
+  EXPECT_NEAR(gain(1), 25, 1e-9);
+  EXPECT_DOUBLE_EQ(gain(2), gain(0) + gain(1));
+  EXPECT_DOUBLE_EQ(gain(3), (800.5 / index.plan().samples_per_second() - 1) * 100) << "as the child answers";
+  EXPECT_TRUE(child<DataTable>("whatifTogether")->isVisible());
+  child<QComboBox>("pin_micro_batch")->setCurrentIndex(3);
+  EXPECT_EQ(together.model->rowCount(), 0) << "something else is changed too";
+  EXPECT_FALSE(child<DataTable>("whatifTogether")->isVisible());
+}
 
 TEST_F(WhatIfViewTest, APinIsAnsweredWithTheDifference) {
   EXPECT_FALSE(view_->client().isRunning()) << "nothing is asked before something is changed";

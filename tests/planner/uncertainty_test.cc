@@ -2,13 +2,16 @@
 #include "planner/uncertainty.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "planner/make_report.h"
 #include "tests/planner/world.h"
 #include "traces/compare.h"
+#include "traces/report_io.h"
 
 namespace superstep::test {
 namespace {
@@ -107,6 +110,47 @@ TEST(Uncertainty, ConstantsMoveTheStepByTheirShare) {
   const double both = deviation(plan.worlds(c));
   EXPECT_GT(change, 0.02);
   EXPECT_NEAR(1.96 * std::sqrt(both * both - base * base), change, 0.25 * change);
+}
+
+// The parts are drawn in the worlds of the step: they sum to it in each.
+TEST(Uncertainty, PartsSumToTheStepInEveryWorld) {
+  const Estimated plan(bert(2, 2));
+  const CostModel& model = plan.world.tables.model();
+  const std::vector<double> step = plan.worlds(model.calibration());
+  const PartsInWorlds parts = parts_in_worlds(plan.e.program, model, {"bert", label(plan.e.plan), true});
+  for (std::size_t world = 0; world < step.size(); ++world) {
+    double sum = 0;
+    for (const auto& term : parts.terms) sum += term[world];
+    ASSERT_NEAR(sum, step[world], 1e-9 * step[world]);
+  }
+  ASSERT_EQ(parts.functions.size(), plan.e.program.functions.size());
+}
+
+TEST(Uncertainty, TheReportHasBandsOfTermsAndFunctions) {
+  Estimated plan(bert(2, 2));
+  draw_worlds(plan.world.tables, plan.e);
+  const std::string path = testing::TempDir() + "uncertainty_bands_" + std::to_string(getpid()) + ".ssr";
+  ReportParts parts;
+  parts.shown = &plan.e;
+  write_report(plan.world.tables, parts, path);
+  const report::Index index = ReportFile::open(path).index();
+  std::remove(path.c_str());
+  EXPECT_FALSE(index.waterfall(0).has_low_s());  // the ideal is no estimate
+  for (int i = 1; i < index.waterfall_size(); ++i) {
+    const report::WaterfallTerm& row = index.waterfall(i);
+    ASSERT_TRUE(row.has_low_s() && row.has_high_s()) << row.name();
+    EXPECT_LT(row.low_s(), row.high_s()) << row.name();
+    const double width = row.high_s() - row.low_s();
+    EXPECT_LT(row.low_s(), row.seconds() + 0.1 * width) << row.name();
+    EXPECT_GT(row.high_s(), row.seconds() - 0.1 * width) << row.name();
+  }
+  for (const report::IpuClass& c : index.ipu_classes())
+    EXPECT_EQ(c.tile_peak_error_bytes(), plan.world.tables.model().calibration().memory_band_bytes);
+  ASSERT_GT(index.functions_size(), 0);
+  for (const report::Function& f : index.functions()) {
+    EXPECT_GE(f.relative_error(), 0.5 * plan.world.tables.model().calibration().relative_band) << f.name();
+    EXPECT_LT(f.relative_error(), 1) << f.name();
+  }
 }
 
 // What two plans share cancels: a difference far below the band is sure when only constants are unsure.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <functional>
 
@@ -139,7 +140,61 @@ Titles heat_tiles(const Asked& a) {
   if (unique) {
     for (const auto& [name, tiles] : active) EXPECT_EQ(tiles % said[name], 0) << name.second;
   }
-  return {"Active tiles", "Idle cycles"};
+  Titles out{"Active tiles", "Idle cycles"};
+  if (a.report.has_column("heat.phase_function") && a.index.functions_size() > 0 &&
+      a.index.functions(0).has_relative_error()) {
+    const auto functions = a.report.column_integers("heat.phase_function");
+    std::map<std::pair<std::string, std::string>, std::set<double>> errors;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      errors[{a.index.ipu_classes(static_cast<int>(ipus[i])).name(), names[i]}].insert(
+          a.index.functions(static_cast<int>(functions[i])).relative_error() * 100);
+    }
+    for (int r = 0; r < a.t.rows(); ++r) EXPECT_TRUE(errors[phase(r)].contains(a.t.value(r, "Error, ± %"))) << r;
+    out.insert("Error, ± %");
+  }
+  return out;
+}
+
+// Of each layer and phase what its calls sum to, and the most of their tiles.
+Titles heat_layers(const Asked& a) {
+  const TextColumn names = a.report.column_texts("heat.phase");
+  const auto takes = a.report.column_integers("heat.phase_cycles"),
+             runs = a.report.column_integers("heat.phase_repeats");
+  const auto ipus = a.report.column_integers("heat.phase_ipu_class");
+  const auto phases = a.report.column_integers("tile.phase"), memory = a.report.column_integers("tile.memory_bytes");
+  const auto compute = a.report.column_integers("tile.compute_cycles");
+  std::int64_t listed = 0, all = 0;
+  std::map<std::string, std::int64_t> cycles, most, idle;
+  const auto key = [](std::string name) {  // "L3 attention forward"
+    if (name.starts_with("layer") && std::isdigit(static_cast<unsigned char>(name[5]))) name = "L" + name.substr(5);
+    const std::size_t slash = name.find_first_of("/ ");
+    if (slash != std::string::npos) name[slash] = ' ';
+    return name;
+  };
+  std::set<std::string> on;
+  for (int r = 0; r < a.t.rows(); ++r) on.insert(a.t.text(r, "IPU"));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (on.size() == 1 && !on.contains(a.index.ipu_classes(static_cast<int>(ipus[i])).name())) continue;
+    cycles[key(names[i])] += takes[i] * runs[i];
+    all += takes[i] * runs[i];
+  }
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    const auto p = static_cast<std::size_t>(phases[i]);
+    if (on.size() == 1 && !on.contains(a.index.ipu_classes(static_cast<int>(ipus[p])).name())) continue;
+    most[key(names[p])] = std::max(most[key(names[p])], memory[i]);
+    idle[key(names[p])] = std::max(idle[key(names[p])], takes[p] - compute[i]);
+  }
+  for (int r = 0; r < a.t.rows(); ++r) {
+    const std::string name = a.t.text(r, "Layer") + " " + a.t.text(r, "Phase");
+    EXPECT_EQ(a.t.whole(r, "Cycles in a step"), cycles[name]) << name;
+    EXPECT_EQ(a.t.whole(r, "Live bytes"), most[name]) << name;
+    EXPECT_EQ(a.t.whole(r, "Idle cycles"), idle[name]) << name;
+    listed += a.t.whole(r, "Cycles in a step");
+  }
+  EXPECT_EQ(listed, all);
+  Titles out{"Cycles in a step", "Idle cycles"};
+  if (a.index.functions_size() > 0 && a.index.functions(0).has_relative_error()) out.insert("Error, ± %");
+  return out;
 }
 
 Titles compared_memory(const Asked& a) {
@@ -154,6 +209,7 @@ Titles compared_memory(const Asked& a) {
 Rules memory_rules() {
   return {
       {"heatmap/Tiles", heat_tiles},
+      {"heatmap/Layers", heat_layers},
       {"graph/Phases", phases},
       {"memory/Memory", memory},
       {"memory/Liveness", liveness},

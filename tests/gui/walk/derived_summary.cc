@@ -93,7 +93,16 @@ Titles waterfall(const Asked& a) {
   }
   EXPECT_EQ(a.t.value(a.t.rows() - 1, "Seconds"), sum);
   EXPECT_NEAR(sum, best.at("step_time_s").get<double>(), sum * 1e-12);
-  return {};
+  int bands = 0;
+  for (int r = 0; r + 1 < a.t.rows(); ++r) {
+    const auto& term = a.index.waterfall(r);
+    if (!term.has_low_s()) continue;
+    EXPECT_DOUBLE_EQ(a.t.value(r, "95 % from, ms"), term.low_s() * 1e3);
+    EXPECT_DOUBLE_EQ(a.t.value(r, "95 % to, ms"), term.high_s() * 1e3);
+    EXPECT_NEAR(a.t.value(r, "± ms"), (term.high_s() - term.low_s()) / 2 * 1e3, 1e-9);
+    ++bands;
+  }
+  return bands > 0 ? Titles{"± ms", "95 % from, ms", "95 % to, ms"} : Titles{};
 }
 
 Titles found_plans(const Asked& a) {

@@ -2,10 +2,10 @@
 // From the report's tree, in which IPUs run side by side, to lanes that each hold one of them.
 #include <algorithm>
 
-#include "gui/models/timeline.h"
 #include "model/error.h"
+#include "traces/timeline/timeline.h"
 
-namespace superstep::gui {
+namespace superstep::trace {
 namespace {
 
 using Program = report::ProgramNode;
@@ -209,7 +209,7 @@ Lane make_lane(const Program& root, int ipu_class, Channel channel, const StepTr
   lane.steps = steps;
   lane.ipu_class = ipu_class;
   if (channel != Channel::own) {
-    lane.name = channel == Channel::activations ? QStringLiteral("activations") : QStringLiteral("weights");
+    lane.name = channel == Channel::activations ? "activations" : "weights";
   }
   LaneBuilder builder(lane, channel);
   builder.build(root);
@@ -243,7 +243,7 @@ class SectionList {
       for (const Program& c : n.children()) node(c);
       return;
     } else if (whole(n) > 0) {
-      sections.push_back({QString::fromStdString(n.name()), from, from + whole(n)});
+      sections.push_back({n.name(), from, from + whole(n)});
       find_beat(n, from);
     }
     at_ = from + whole(n);
@@ -268,7 +268,7 @@ class SectionList {
     }
     return false;
   }
-  void part(const QString& name, const Program& n, std::int64_t first, std::int64_t count, bool equal) {
+  void part(const std::string& name, const Program& n, std::int64_t first, std::int64_t count, bool equal) {
     if (count > 0 && n.cycles() > 0) {
       const std::int64_t from = at_ + first * n.cycles();
       sections.push_back(
@@ -283,28 +283,28 @@ class SectionList {
     const std::int64_t lag = std::max<std::int64_t>(0, n.count() - batches);
     bubbles = iterations - batches;
     if (n.ramp()) {
-      part(drains(n) ? QStringLiteral("ramp-down") : QStringLiteral("ramp-up"), n, 0, 1, false);
+      part(drains(n) ? "ramp-down" : "ramp-up", n, 0, 1, false);
       sections.back().first = n.first();
       return;
     }
     if (has_ramps) {
-      part(QStringLiteral("full cycles"), n, 0, n.count(), true);
+      part("full cycles", n, 0, n.count(), true);
       sections.back().first = n.first();
       return;
     }
     if (lag == 0 || lag >= batches) {  // never full: all are ramps
-      part(QString::fromStdString(n.name()), n, 0, n.count(), lag == 0);
+      part(n.name(), n, 0, n.count(), lag == 0);
       return;
     }
-    part(QStringLiteral("ramp-up"), n, 0, lag, false);
-    part(QStringLiteral("full cycles"), n, lag, batches - lag, true);
-    part(QStringLiteral("ramp-down"), n, batches, lag, false);
+    part("ramp-up", n, 0, lag, false);
+    part("full cycles", n, lag, batches - lag, true);
+    part("ramp-down", n, batches, lag, false);
   }
 };
 
 }  // namespace
 
-Timeline make_timeline(const ReportPointer& report, std::shared_ptr<const StepTrace> steps) {
+Timeline make_timeline(const std::shared_ptr<const ReportFile>& report, std::shared_ptr<const StepTrace> steps) {
   Timeline out;
   out.report = report;
   out.steps = std::move(steps);
@@ -337,4 +337,4 @@ Timeline make_timeline(const ReportPointer& report, std::shared_ptr<const StepTr
   return out;
 }
 
-}  // namespace superstep::gui
+}  // namespace superstep::trace

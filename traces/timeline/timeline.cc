@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/models/timeline.h"
+#include "traces/timeline/timeline.h"
 
 #include <algorithm>
 
-namespace superstep::gui {
+namespace superstep::trace {
 namespace {
 
 // A stream that pauses is no loss.
-Work pause(const Lane& lane, Work ramp) { return lane.name.isEmpty() ? ramp : Work::idle; }
+Work pause(const Lane& lane, Work ramp) { return lane.name.empty() ? ramp : Work::idle; }
 
 // Where in the repeats a walk is.
 struct Place {
@@ -191,7 +191,7 @@ Slice Lane::at(std::int64_t cycle, Depth depth) const {
 
 int Timeline::lane_of(int ipu_class) const {
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    if (lanes[i].ipu_class == ipu_class && lanes[i].name.isEmpty()) return static_cast<int>(i);
+    if (lanes[i].ipu_class == ipu_class && lanes[i].name.empty()) return static_cast<int>(i);
   }
   return -1;
 }
@@ -234,4 +234,12 @@ std::pair<std::int64_t, std::int64_t> Timeline::whole_rounds(std::int64_t from, 
   return {s->beat_from + first * s->beat, s->beat_from + last * s->beat};
 }
 
-}  // namespace superstep::gui
+std::string name_of_step(const Timeline& timeline, const Lane& lane, const Slice& slice) {
+  const std::string& name = lane.steps->name[static_cast<std::size_t>(slice.step)];
+  const LaneNode& node = lane.node(slice.node);
+  const auto unit = [](const std::string& call) { return call.substr(0, call.rfind(' ')); };
+  const std::string of = unit(timeline.report->index().functions(node.function).name()) + '/';
+  return name.starts_with(of) ? unit(node.source->name()) + '/' + name.substr(of.size()) : name;
+}
+
+}  // namespace superstep::trace

@@ -7,13 +7,20 @@
 #include <functional>
 #include <vector>
 
-#include "gui/models/packed.h"
-#include "gui/models/work.h"
 #include "traces/report_io.h"
+#include "traces/timeline/packed.h"
+#include "traces/timeline/work.h"
 
-namespace superstep::gui {
+namespace superstep::trace {
 
-struct Steps;
+// The columns of the steps.
+struct Steps {
+  PackedTexts name, kind, term;
+  PackedIntegers function, cycles, compute_cycles, exchange_cycles, sync_cycles, bytes, live_bytes;
+  // Empty in old reports: of live_bytes, what only the step needs; what a call that keeps has beside them; tiles that
+  // take part, 0 for all.
+  PackedIntegers temporary_bytes, keeping_bytes, tiles;
+};
 
 struct StepTrace {
   struct Function {
@@ -44,4 +51,4 @@ struct StepTrace {
 // is shared with it, not read again; null: nothing is known.
 StepTrace load_step_trace(const ReportFile& report, const Steps* known = nullptr);
 
-}  // namespace superstep::gui
+}  // namespace superstep::trace

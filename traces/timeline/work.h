@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace superstep::gui {
+namespace superstep::trace {
 
 // What a lane does, in the order of legends and tables. Those from ramp_up on are waiting.
 enum class Work : std::uint8_t {
@@ -46,4 +46,4 @@ struct WorkCycles {
   friend bool operator==(const WorkCycles&, const WorkCycles&) = default;
 };
 
-}  // namespace superstep::gui
+}  // namespace superstep::trace

@@ -10,7 +10,7 @@
 
 #include "traces/report_io.h"
 
-namespace superstep::gui {
+namespace superstep::trace {
 
 class PackedIntegers {
  public:
@@ -95,4 +95,4 @@ class Sums {
   std::int64_t sum_ = 0;
 };
 
-}  // namespace superstep::gui
+}  // namespace superstep::trace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/models/packed.h"
+#include "traces/timeline/packed.h"
 
 #include <algorithm>
 
-namespace superstep::gui {
+namespace superstep::trace {
 namespace {
 
 constexpr std::int64_t kEvery = 64;
@@ -99,4 +99,4 @@ Sums::Found Sums::find_from(std::int64_t from, std::int64_t end, std::int64_t su
   });
 }
 
-}  // namespace superstep::gui
+}  // namespace superstep::trace

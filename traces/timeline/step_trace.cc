@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/models/step_trace.h"
+#include "traces/timeline/step_trace.h"
 
 #include <algorithm>
 
-#include "gui/models/report_tables.h"
 #include "model/error.h"
 
-namespace superstep::gui {
+namespace superstep::trace {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -147,4 +146,4 @@ StepTrace load_step_trace(const ReportFile& report, const Steps* known) {
   return out;
 }
 
-}  // namespace superstep::gui
+}  // namespace superstep::trace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/models/work.h"
+#include "traces/timeline/work.h"
 
 #include <algorithm>
 #include <numeric>
 
-namespace superstep::gui {
+namespace superstep::trace {
 
 std::string_view name_of(Work work) {
   static constexpr std::array<std::string_view, kWorks> kNames{
@@ -35,4 +35,4 @@ WorkCycles& WorkCycles::operator+=(const WorkCycles& o) {
   return *this;
 }
 
-}  // namespace superstep::gui
+}  // namespace superstep::trace

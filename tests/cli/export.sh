@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A report in other programs' formats: export.sh SUPERSTEP JOBS
+# shellcheck source=tests/cli/checks.sh
+here=$(dirname -- "$(readlink -f -- "$0")")
+source "$here/checks.sh"
+
+run estimate "$given/toy-pipeline.json" -o toy.ssr --quiet
+expect 0 out
+for format in perfetto chrome speedscope collapsed csv dot; do
+  run export toy.ssr --to "$format" -o "toy.$format"
+  expect 0 out "Wrote toy.$format: "
+  [[ -s toy.$format ]] || complain "toy.$format is empty"
+  run export toy.ssr --to "$format" -o -
+  expect 0 out
+  cmp -s out "toy.$format" || complain "standard output differs from toy.$format"
+done
+
+# The cycles of the step, as the report says: the root of the program.
+run export toy.ssr --to csv --table program -o -
+expect 0 out depth,name,kind,count,cycles
+cycles=$(awk -F, 'NR == 2 {print $5}' out)
+((cycles > 0)) || complain "the step has no cycles"
+for detail in passes calls steps; do
+  run export toy.ssr --to collapsed --detail "$detail" -o -
+  expect 0 out
+  sum=$(grep '^IPU 0;' out | awk '{sum += $NF} END {print sum}')
+  [[ $sum == "$cycles" ]] || complain "stacks of IPU 0 ($detail) sum to $sum, expected $cycles"
+done
+
+# Perfetto's own names of the fields, by a program that reads nothing of ours but them.
+protoc "--proto_path=$here/../../traces" --decode=superstep.perfetto.Trace track_event.proto <toy.perfetto >decoded
+for text in 'name: "IPU 0"' 'name: "tile memory, fullest tile"' 'name: "micro_batch"' 'type: 1'; do
+  grep -qF -- "$text" decoded || complain "not in the decoded trace: $text"
+done
+if grep -qE '^ *[0-9]+:' decoded; then complain "the trace has fields that the schema does not know"; fi
+begins=$(grep -c '^    type: 1' decoded)
+ends=$(grep -c '^    type: 2' decoded)
+[[ $begins == "$ends" ]] || complain "$begins slices begin, $ends end"
+
+run export toy.ssr --to chrome --cycles 0-1 --time ns --quiet -o short.json
+expect 0 err
+[[ ! -s out ]] || complain "quiet, but: $(head -c 200 out)"
+(($(wc -c <short.json) < $(wc -c <toy.chrome))) || complain "a stretch is no shorter than the step"
+run export toy.ssr --to dot --json - -o toy.dot
+expect 0 out '"format": "dot"'
+finish

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/export/formats.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "model/error.h"
+
+namespace superstep::exports {
+namespace {
+
+struct Elsewhere {
+  const char* name;
+  const char* how;
+};
+constexpr Elsewhere kElsewhere[] = {{"svg", "superstep view REPORT --export VIEW -o FILE.svg"},
+                                    {"png", "superstep view REPORT --export VIEW -o FILE.png"}};
+
+}  // namespace
+
+const std::vector<Format>& formats() {
+  static const std::vector<Format> kFormats = {
+      {"perfetto", "pftrace", "trace for ui.perfetto.dev and its trace processor", write_perfetto},
+      {"chrome", "json", "Chrome JSON trace, for chrome://tracing, Perfetto, Tracy and speedscope", write_chrome},
+      {"speedscope", "speedscope.json", "profile for speedscope.app", write_speedscope},
+      {"collapsed", "folded", "collapsed stacks, for flame graphs", write_collapsed},
+      {"csv", "csv", "the report's tables", write_csv},
+      {"dot", "dot", "graph of the model by stage and phase, for Graphviz", write_dot}};
+  return kFormats;
+}
+
+std::string format_names() {
+  std::string out;
+  for (const Format& f : formats()) out += (out.empty() ? "" : ", ") + std::string(f.name);
+  return out;
+}
+
+const Format& find_format(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Format& f : formats()) {
+    if (name == f.name) return f;
+    names.emplace_back(f.name);
+  }
+  for (const Elsewhere& e : kElsewhere) {
+    if (name == e.name) throw Error("--to", "found \"" + name + "\", which is written by: " + e.how);
+  }
+  throw Error("--to", "found \"" + name + "\"" + name_hint(name, names) + ", expected one of: " + format_names() +
+                          "; views as png, svg, csv: superstep view REPORT --export VIEW -o FILE");
+}
+
+void write_file(const ReportPointer& report, const Format& format, const Options& options, const std::string& path) {
+  if (path == "-") {
+    format.write(report, options, std::cout);
+    std::cout.flush();
+    if (!std::cout) throw Error("standard output", "cannot be written");
+    return;
+  }
+  const std::string temporary = path + ".part";
+  try {
+    std::ofstream out(temporary, std::ios::binary);
+    if (!out) throw Error(path, "cannot be written");
+    format.write(report, options, out);
+    out.close();
+    if (!out) throw Error(path, "cannot be written");
+    std::filesystem::rename(temporary, path);
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    throw;
+  }
+}
+
+}  // namespace superstep::exports
