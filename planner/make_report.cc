@@ -10,6 +10,7 @@
 #include "model/quantity_text.h"
 #include "planner/efficiency.h"
 #include "planner/explain_terms.h"
+#include "planner/report_bands.h"
 #include "planner/report_columns.h"
 #include "planner/search_columns.h"
 #include "planner/sensitivity.h"
@@ -345,18 +346,6 @@ Evaluated evaluate_in_full(Tables& tables, const Plan& plan) {
   return e;
 }
 
-namespace {
-
-Subject subject_of(const Tables& tables, const Evaluated& e) {
-  return {tables.job().model.name(), label(e.plan), e.not_validated.empty()};
-}
-
-}  // namespace
-
-void draw_worlds(Tables& tables, Evaluated& e) {
-  e.worlds = step_seconds_in_worlds(e.program, tables.model(), subject_of(tables, e));
-}
-
 Evaluated evaluate_pinned(Tables& tables, int threads) {
   SearchOptions options;
   options.top = 1;
@@ -369,8 +358,6 @@ Evaluated evaluate_pinned(Tables& tables, int threads) {
                 !r.overflows.empty() ? r.overflows.front().detail : "the pinned plan is not legal");
   return evaluate_in_full(tables, r.best.empty() ? *r.closest : r.best[0].plan);
 }
-
-constexpr const char* kStageImbalance = "stage imbalance";  // what the useful rows take beyond the ideal
 
 std::vector<WaterfallRow> waterfall(const Evaluated& e, Tables& tables) {
   const CostModel& model = tables.model();
@@ -456,47 +443,13 @@ report::Index make_index(Tables& tables, const ReportParts& parts) {
   return index;
 }
 
-namespace {
-
-void set_band(report::WaterfallTerm& row, const std::vector<double>& seconds) {
-  const Band band = band_of(seconds);
-  row.set_low_s(band.low), row.set_high_s(band.high);
-}
-
-// How sure the parts of the step are; the functions are in the index.
-void add_bands(report::Index& index, const Evaluated& e, const CostModel& model, const Subject& subject) {
-  if (e.worlds.empty()) return;
-  PartsInWorlds parts = parts_in_worlds(e.program, model, subject);
-  const auto in_worlds = [&](Term term) -> std::vector<double>& { return parts.terms[static_cast<std::size_t>(term)]; };
-  for (report::WaterfallTerm& row : *index.mutable_waterfall()) {
-    if (&row == &index.waterfall(0)) continue;  // the ideal is no estimate
-    if (row.name() == kStageImbalance) {
-      // Of the useful rows' time its share: the ideal in them is exact.
-      std::vector<double> seconds = in_worlds(Term::amp_rows);
-      const double share = row.seconds() / (index.waterfall(0).seconds() + row.seconds());
-      for (double& s : seconds) s *= share;
-      set_band(row, seconds);
-    }
-    for (int t = 0; t < kTerms; ++t) {
-      if (name_of(static_cast<Term>(t)) == row.name()) set_band(row, in_worlds(static_cast<Term>(t)));
-    }
-  }
-  for (int f = 0; f < index.functions_size(); ++f) {
-    const Band band = band_of(parts.functions[static_cast<std::size_t>(f)]);
-    const double seconds = model.seconds(Cycles(index.functions(f).cycles())).value;
-    if (seconds > 0) index.mutable_functions(f)->set_relative_error((band.high - band.low) / 2 / seconds);
-  }
-}
-
-}  // namespace
-
 void write_report(Tables& tables, const ReportParts& parts, const std::string& path) {
   report::Index index = make_index(tables, parts);
   if (parts.shown) add_efficiency(index, *parts.shown, tables);
   ReportWriter writer;
   if (parts.shown)
     add_columns(writer, index, *parts.shown, tables.table(table_key(parts.shown->plan)), tables.job().optimizer);
-  if (parts.shown) add_bands(index, *parts.shown, tables.model(), subject_of(tables, *parts.shown));
+  if (parts.shown) add_bands(index, *parts.shown, tables);
   if (parts.search) add_search_columns(writer, *parts.search, tables.job().machine);
   writer.finish(std::move(index), path);
 }

@@ -20,33 +20,6 @@ constexpr std::size_t kMostLabels = 60;  // of one partial cut, where Streaming 
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// Lists by the unit where they end, of which few have any: visited in order, and kept for the next phase.
-template <class Label>
-class ByEnd {
- public:
-  explicit ByEnd(std::int64_t units) : lists_(at(units) + 1), first_(units + 1) {}
-  std::vector<Label>& operator[](std::int64_t end) {
-    first_ = std::min(first_, end);
-    last_ = std::max(last_, end);
-    return lists_[at(end)];
-  }
-  const std::vector<Label>& operator[](std::int64_t end) const { return lists_[at(end)]; }
-  template <class F>
-  void for_each(F f) {
-    for (std::int64_t end = first_; end <= last_; ++end) {
-      if (!lists_[at(end)].empty()) f(end, lists_[at(end)]);
-    }
-  }
-  void clear() {
-    for (std::int64_t end = first_; end <= last_; ++end) lists_[at(end)].clear();
-    first_ = std::ssize(lists_), last_ = -1;
-  }
-
- private:
-  std::vector<std::vector<Label>> lists_;
-  std::int64_t first_, last_ = -1;
-};
-
 // Run with promises about the code that each IPU group holds: without any each stage counts its own code only,
 // which bounds every cut; where the result does not fit, promises about its fullest IPU group divide the cuts in
 // cases.

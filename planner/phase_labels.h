@@ -67,6 +67,33 @@ struct Head {
   }
 };
 
+// Lists by the unit where they end, of which few have any: visited in order, and kept for the next phase.
+template <class Label>
+class ByEnd {
+ public:
+  explicit ByEnd(std::int64_t units) : lists_(static_cast<std::size_t>(units) + 1), first_(units + 1) {}
+  std::vector<Label>& operator[](std::int64_t end) {
+    first_ = std::min(first_, end);
+    last_ = std::max(last_, end);
+    return lists_[static_cast<std::size_t>(end)];
+  }
+  const std::vector<Label>& operator[](std::int64_t end) const { return lists_[static_cast<std::size_t>(end)]; }
+  template <class F>
+  void for_each(F f) {
+    for (std::int64_t end = first_; end <= last_; ++end) {
+      if (!lists_[static_cast<std::size_t>(end)].empty()) f(end, lists_[static_cast<std::size_t>(end)]);
+    }
+  }
+  void clear() {
+    for (std::int64_t end = first_; end <= last_; ++end) lists_[static_cast<std::size_t>(end)].clear();
+    first_ = std::ssize(lists_), last_ = -1;
+  }
+
+ private:
+  std::vector<std::vector<Label>> lists_;
+  std::int64_t first_, last_ = -1;
+};
+
 template <class Label>
 bool offer(std::vector<Label>& labels, Label&& label) {
   for (const Label& l : labels) {

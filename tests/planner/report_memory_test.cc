@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a report says of memory over time sums to what it says of memory: to the byte, whatever the plan.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -181,7 +182,9 @@ void expect_memory_adds_up(World& world, const Plan& plan) {
   const Evaluated e = evaluate_in_full(world.tables, plan);
   ReportParts parts;
   parts.shown = &e;
-  const std::string path = testing::TempDir() + "memory.ssr";
+  // Tests run side by side.
+  const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string path = testing::TempDir() + "memory_" + test + std::to_string(getpid()) + ".ssr";
   write_report(world.tables, parts, path);
   {
     SCOPED_TRACE(to_json(plan).dump());
