@@ -67,9 +67,8 @@ class PipelineCut {
   }
 
   // Of a stage of cuts that are of interest, and of an IPU's.
-  std::int64_t most_work() const {
-    return std::min(ways_.work(0, n_), (best_ - ways_.beside(0, 0, 0)) / ways_.cycles());
-  }
+  std::int64_t longest() const { return (best_ - ways_.beside(0, 0, 0)) / ways_.cycles(); }
+  std::int64_t most_work() const { return std::min(ways_.work(0, n_), longest()); }
 
   // Cuts are no slower than those into stages of about the same work, where these fit. A stage that returns to the
   // first IPU is the last unit.
@@ -81,7 +80,7 @@ class PipelineCut {
       end = n_ - 1;
       const std::int64_t most = ways_.work(0, n_) / ipus;
       bool found = false;
-      ways_.for_each_ends(end, std::max(most, ways_.work(0, 1) + ways_.work(end, n_)),
+      ways_.for_each_ends(end, {0, std::max(most, ways_.work(0, 1) + ways_.work(end, n_))},
                           [&](const PipelineStages::Ends& ends) {
                             if (found && ends.begin == begin) return;  // of another mode
                             all = join(together(ends.first, ends.last), 0, Label{}, false);
@@ -135,7 +134,9 @@ class PipelineCut {
       const std::int64_t in_front = stages_ - 1 - from_end;
       for (std::int64_t u = end - 1; u >= begin; --u) {
         if (ways_.work(u, end) > (k + 1) * most_work()) break;
-        if (ways_.work(0, u) > in_front * most_work() || ways_.pinned_other(in_front, u)) continue;
+        // The first IPU also has what comes behind `end`.
+        if (ways_.work(0, u) + ways_.work(end, n_) > in_front * most_work() || ways_.pinned_other(in_front, u))
+          continue;
         auto& here = labels[static_cast<std::size_t>(k)][static_cast<std::size_t>(u)];
         extend(labels, here, k, u, end, from_end);
       }
@@ -192,7 +193,9 @@ class PipelineCut {
     if (ways_.work(w, n_) > most_work()) return false;
     if (!ways_.may_return(w)) return true;  // a longer one may still fit: boundaries inside a layer are wider
     const Table middle = fill(w, stages_ - 2, 1, 1);
-    ways_.for_each_ends(w, most_work(), [&](const PipelineStages::Ends& ends) {
+    const std::int64_t most = longest();
+    ways_.for_each_ends(w, ways_.of_first_ipu(most_work()), [&](const PipelineStages::Ends& ends) {
+      if (ends.first.forward + ends.first.backward + ends.last.forward + ends.last.backward > most) return;
       Label base;
       base.copy = s_.copy_cycles(w);
       consider(middle, w, ends, join(together(ends.first, ends.last), 0, base, false), best);

@@ -18,6 +18,23 @@ PipelineStages::PipelineStages(const Setting& s, const CutRules& rules, const Cu
   fixed_ = s.micro_batch_fixed() + (count_ > 1 ? s.cycle_fixed() : 0);
   work_ = {0};
   for (std::int64_t u = 0; u < s.units(); ++u) work_.push_back(work_.back() + s.work(u, u + 1));
+  if (rules.wrap) find_places();
+}
+
+void PipelineStages::find_places() {
+  const auto larger = [](const Setting::Places& a, const Setting::Places& b) {
+    return Setting::Places{std::max(a.weights, b.weights), std::max(a.gradients, b.gradients)};
+  };
+  const std::int64_t n = s_.units();
+  places_up_to_.resize(static_cast<std::size_t>(n) + 1);
+  places_from_ = places_up_to_;
+  for (std::size_t u = 0; u < static_cast<std::size_t>(n); ++u) {
+    places_up_to_[u + 1] =
+        larger(places_up_to_[u], s_.places(static_cast<std::int64_t>(u), static_cast<std::int64_t>(u) + 1));
+  }
+  for (std::size_t u = static_cast<std::size_t>(n); u-- > 0;)
+    places_from_[u] =
+        larger(places_from_[u + 1], s_.places(static_cast<std::int64_t>(u), static_cast<std::int64_t>(u) + 1));
 }
 
 std::int64_t PipelineStages::beside(std::int64_t copy, std::int64_t weights, std::int64_t update) const {
@@ -48,8 +65,35 @@ bool PipelineStages::settles(Recompute mode, std::int64_t from_end) const {
   return !s_.stash_moves() && !joins && (mode == Recompute::none || from_end > 0);
 }
 
-bool PipelineStages::may_return(std::int64_t w) const {
-  return std::ranges::any_of(rules_.modes, [&](Recompute mode) { return fits(leanest(w, mode)); });
+Setting::Stage PipelineStages::first_stage(std::int64_t end, std::int64_t w, Recompute mode) {
+  const Range own{0, end};
+  Setting::Stage x = known(own, false, mode).stage;
+  s_.stand_beside(x, own, places_up_to_[static_cast<std::size_t>(end)], {w, s_.units()},
+                  places_from_[static_cast<std::size_t>(w)]);
+  s_.add_stash(x, count_ - 1);
+  return x;
+}
+
+Setting::Stage PipelineStages::last_stage(std::int64_t w, std::int64_t end, Recompute mode) {
+  const Range own{w, s_.units()};
+  Setting::Stage x = known(own, true, mode).stage;
+  s_.stand_beside(x, own, places_from_[static_cast<std::size_t>(w)], {0, end},
+                  places_up_to_[static_cast<std::size_t>(end)]);
+  s_.add_stash(x, 0);
+  return x;
+}
+
+// Neighbouring pairs of stages run the same rows.
+std::int64_t PipelineStages::code(std::uint64_t rows) {
+  if (rows != rows_ || code_of_rows_ < 0) rows_ = rows, code_of_rows_ = s_.code(rows);
+  return code_of_rows_;
+}
+
+bool PipelineStages::may_return(std::int64_t w) {
+  return std::ranges::any_of(rules_.modes, [&](Recompute mode) {
+    const Setting::Stage x = leanest(w, mode);
+    return fits(x, code(x.rows));
+  });
 }
 
 void PipelineStages::finish(Cuts& cuts) const {

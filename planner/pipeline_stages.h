@@ -44,29 +44,43 @@ class PipelineStages {
     Recompute first_mode = Recompute::layer, last_mode = Recompute::layer;
   };
   // Whether units [w, end of the model) fit on an IPU at all.
-  bool may_return(std::int64_t w) const;
-  // Calls f(ends) for all pairs that fit where the last stage begins with unit w, of no more than so much work.
+  bool may_return(std::int64_t w);
+  // Calls f(ends) for all pairs that fit where the last stage begins with unit w, of so much work.
+  struct Work {
+    std::int64_t least, most;
+  };
   template <class F>
-  void for_each_ends(std::int64_t w, std::int64_t most_work, F f) const;
+  void for_each_ends(std::int64_t w, Work of_both, F f);
+  // The same where no IPU takes more than `most`: then the others leave the first one at least so much.
+  Work of_first_ipu(std::int64_t most) const {
+    return {work(0, s_.units()) - (s_.plan().pipeline_stages - 1) * most, most};
+  }
 
   // What follows from the stages' first units.
   void finish(Cuts& cuts) const;
 
  private:
-  bool fits(const Setting::Stage& x) const { return fits(x, s_.code(x.rows)); }
   bool fits(const Setting::Stage& x, std::int64_t code) const {
     return code <= limits_.executable && x.always + x.transient + code <= limits_.tile && x.ddr <= limits_.ddr;
+  }
+  bool fit_together(const Setting::Stage& x, const Setting::Stage& y, std::int64_t code) const {
+    return code <= limits_.executable &&
+           x.always + y.always + std::max(x.transient, y.transient) + code <= limits_.tile &&
+           x.ddr + y.ddr <= limits_.ddr;
   }
   struct Known {
     Setting::Stage stage;
     std::int64_t code = 0;
   };
   const Known& known(Range units, bool last, Recompute mode);
+  void find_places();
   bool settles(Recompute mode, std::int64_t from_end) const;
+  // The first stage beside the last one, and the other way round.
+  Setting::Stage first_stage(std::int64_t end, std::int64_t w, Recompute mode);
+  Setting::Stage last_stage(std::int64_t w, std::int64_t end, Recompute mode);
   // At its leanest a last stage borrows nothing: all that others lend stands on its IPU.
-  Setting::Stage leanest(std::int64_t w, Recompute mode) const {
-    return s_.stage(w, s_.units(), 0, mode, true, Range{0, w});
-  }
+  Setting::Stage leanest(std::int64_t w, Recompute mode) { return last_stage(w, w, mode); }
+  std::int64_t code(std::uint64_t rows);
 
   const Setting& s_;
   const CutRules& rules_;
@@ -77,6 +91,9 @@ class PipelineStages {
   std::vector<std::int64_t> work_;         // of units up to each
   std::vector<std::int32_t> index_[2][3];  // by number of the run; -1: not yet known
   std::deque<Known> known_;
+  std::vector<Setting::Places> places_up_to_, places_from_;  // of units [0, v) and [w, end); empty: no stage returns
+  std::uint64_t rows_ = 0;                                   // that code() was asked about last
+  std::int64_t code_of_rows_ = -1;
 };
 
 // Two stages on one IPU.
@@ -103,21 +120,23 @@ bool PipelineStages::for_each(Range units, std::int64_t from_end, F f) {
 }
 
 template <class F>
-void PipelineStages::for_each_ends(std::int64_t w, std::int64_t most_work, F f) const {
+void PipelineStages::for_each_ends(std::int64_t w, Work of_both, F f) {
   std::vector<Setting::Stage> lean, last;
   for (const Recompute mode : rules_.modes) lean.push_back(leanest(w, mode));
-  for (std::int64_t v = 1; v < w && work(0, v) + work(w, s_.units()) <= most_work; ++v) {
-    if (pinned_other(1, v)) continue;
+  const std::int64_t last_work = work(w, s_.units());
+  for (std::int64_t v = 1; v < w && work(0, v) + last_work <= of_both.most; ++v) {
+    if (pinned_other(1, v) || work(0, v) + last_work < of_both.least) continue;
     last.clear();
-    for (const Recompute mode : rules_.modes) last.push_back(s_.stage(w, s_.units(), 0, mode, true, Range{0, v}));
+    for (const Recompute mode : rules_.modes) last.push_back(last_stage(w, v, mode));
     bool longer_may_fit = false;
     for (const Recompute mode : rules_.modes) {
       if (other_mode(0, mode)) continue;
-      const Setting::Stage first = s_.stage(0, v, count_ - 1, mode, true, Range{w, s_.units()});
+      const Setting::Stage first = first_stage(v, w, mode);
       for (std::size_t i = 0; i < last.size(); ++i) {
         if (other_mode(count_ - 1, rules_.modes[i])) continue;
-        longer_may_fit = longer_may_fit || fits(together(first, lean[i]));
-        if (fits(together(first, last[i]))) f(Ends{v, first, last[i], mode, rules_.modes[i]});
+        const std::int64_t both = code(first.rows | last[i].rows);
+        longer_may_fit = longer_may_fit || fit_together(first, lean[i], both);
+        if (fit_together(first, last[i], both)) f(Ends{v, first, last[i], mode, rules_.modes[i]});
       }
     }
     if (!longer_may_fit) return;

@@ -311,7 +311,7 @@ class SpaceCounter {
     const std::set<Location> states = places(pins_.optimizer_state, phased ? beyond : with_inside(beyond));
     std::set<Location> useful_states = states;
     if (phased) useful_states.erase(Location::in_processor);
-    const Integers of_weights = degrees(pins_.rts_weights, s.replicas, phased ? all : one);
+    const Integers of_weights = degrees(pins_.rts_weights, s.replicas, phased || pins_.rts_weights ? all : one);
     const Integers of_gradients = degrees(pins_.rts_gradients, s.replicas, gradients_leave ? all : one);
     const Integers of_states = degrees(pins_.rts_optimizer_state, s.replicas, all);
     const std::int64_t groups = values(pins_.rts_groups, 2);

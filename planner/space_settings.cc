@@ -122,7 +122,8 @@ class SettingLists {
     const std::vector<Location> weights_at =
         one_phase && !pins_.weights.empty() ? pins_.weights : std::vector{Location::in_processor};
     // Gathering weights for every micro-batch is for those who ask for it.
-    space_.weights = storage(weights_at, pins_.rts_weights, {1});
+    space_.weights =
+        storage(weights_at, pins_.rts_weights, pins_.rts_weights ? free_degrees_ : std::vector<std::int64_t>{1});
     if (space_.training)
       set_gradients(everywhere_, free_degrees_);
     else

@@ -127,6 +127,8 @@ TEST(Search, RespectsPins) {
        [](const Plan& p) { return p.replicated_tensor_sharding.optimizer_state == 4; }},
       {{{"replicas", 4}, {"replicated_tensor_sharding", {{"weights", 2}, {"optimizer_state", {2, 4}}}}},
        [](const Plan& p) { return p.replicated_tensor_sharding.weights == 2; }},
+      {{{"replicas", 4}, {"phases", 1}, {"replicated_tensor_sharding", {{"weights", {{"min", 2}}}}}},
+       [](const Plan& p) { return p.replicated_tensor_sharding.weights >= 2; }},
       {{{"location", {{"optimizer_state", "streaming"}}}},
        [](const Plan& p) { return p.location.optimizer_state == Location::streaming; }},
       {{{"location", {{"activations", {"streaming"}}}}},
