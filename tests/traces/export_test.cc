@@ -410,7 +410,7 @@ TEST_F(Export, WhatAReportLacksIsSaid) {
 }
 
 TEST(ExportFormats, AreKnownByName) {
-  EXPECT_EQ(format_names(), "perfetto, chrome, speedscope, collapsed, csv, dot");
+  EXPECT_EQ(format_names(), "perfetto, chrome, speedscope, collapsed, csv, dot, poptorch, popart, popxl, poprun, vipu");
   try {
     find_format("svg");
     FAIL();

@@ -27,7 +27,12 @@ const std::vector<Format>& formats() {
       {"speedscope", "speedscope.json", "profile for speedscope.app", write_speedscope},
       {"collapsed", "folded", "collapsed stacks, for flame graphs", write_collapsed},
       {"csv", "csv", "the report's tables", write_csv},
-      {"dot", "dot", "graph of the model by stage and phase, for Graphviz", write_dot}};
+      {"dot", "dot", "graph of the model by stage and phase, for Graphviz", write_dot},
+      {"poptorch", "py", "the plan's settings for PopTorch, as a Python module", write_poptorch},
+      {"popart", "py", "the plan's settings for PopART, as a Python module", write_popart},
+      {"popxl", "yml", "the plan's settings for Graphcore's PopXL examples", write_popxl},
+      {"poprun", "sh", "the command that starts the plan's program with PopRun", write_poprun},
+      {"vipu", "sh", "the command that makes the plan's partition with V-IPU", write_vipu}};
   return kFormats;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report in the formats of other programs. One file a format; what happens when comes from one walk (walk.h).
+// A report in the formats of other programs, and its plan as their settings (settings/). One file a format; what
+// happens when comes from one walk (walk.h).
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,8 @@ std::string format_names();  // "perfetto, chrome, ..."
 // Throws Error with the nearest name; of formats that another command writes it says which.
 const Format& find_format(const std::string& name);
 
-// Written whole, or not at all; "-" is standard output. Throws Error when the report lacks what the format shows.
+// Written whole, or not at all; "-" is standard output. Throws Error when the report lacks what the format shows, and
+// Unsupported when the target cannot express the plan.
 void write_file(const ReportPointer& report, const Format& format, const Options& options, const std::string& path);
 
 void write_perfetto(const ReportPointer& report, const Options& options, std::ostream& out);
@@ -46,5 +48,10 @@ void write_speedscope(const ReportPointer& report, const Options& options, std::
 void write_collapsed(const ReportPointer& report, const Options& options, std::ostream& out);
 void write_csv(const ReportPointer& report, const Options& options, std::ostream& out);
 void write_dot(const ReportPointer& report, const Options& options, std::ostream& out);
+void write_poptorch(const ReportPointer& report, const Options& options, std::ostream& out);
+void write_popart(const ReportPointer& report, const Options& options, std::ostream& out);
+void write_popxl(const ReportPointer& report, const Options& options, std::ostream& out);
+void write_poprun(const ReportPointer& report, const Options& options, std::ostream& out);
+void write_vipu(const ReportPointer& report, const Options& options, std::ostream& out);
 
 }  // namespace superstep::exports
