@@ -7,7 +7,7 @@ source "$here/checks.sh"
 
 run estimate "$given/toy-pipeline.json" -o toy.ssr --quiet
 expect 0 out
-for format in perfetto chrome speedscope collapsed csv dot; do
+for format in perfetto chrome speedscope collapsed csv dot markdown html poprun vipu; do
   run export toy.ssr --to "$format" -o "toy.$format"
   expect 0 out "Wrote toy.$format: "
   [[ -s toy.$format ]] || complain "toy.$format is empty"

@@ -28,6 +28,8 @@ const std::vector<Format>& formats() {
       {"collapsed", "folded", "collapsed stacks, for flame graphs", write_collapsed},
       {"csv", "csv", "the report's tables", write_csv},
       {"dot", "dot", "graph of the model by stage and phase, for Graphviz", write_dot},
+      {"markdown", "md", "the report as text, with tables", write_markdown},
+      {"html", "html", "the report as one page, for browsers", write_html},
       {"poptorch", "py", "the plan's settings for PopTorch, as a Python module", write_poptorch},
       {"popart", "py", "the plan's settings for PopART, as a Python module", write_popart},
       {"popxl", "yml", "the plan's settings for Graphcore's PopXL examples", write_popxl},

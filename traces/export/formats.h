@@ -48,6 +48,8 @@ void write_speedscope(const ReportPointer& report, const Options& options, std::
 void write_collapsed(const ReportPointer& report, const Options& options, std::ostream& out);
 void write_csv(const ReportPointer& report, const Options& options, std::ostream& out);
 void write_dot(const ReportPointer& report, const Options& options, std::ostream& out);
+void write_markdown(const ReportPointer& report, const Options& options, std::ostream& out);
+void write_html(const ReportPointer& report, const Options& options, std::ostream& out);
 void write_poptorch(const ReportPointer& report, const Options& options, std::ostream& out);
 void write_popart(const ReportPointer& report, const Options& options, std::ostream& out);
 void write_popxl(const ReportPointer& report, const Options& options, std::ostream& out);
