@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <limits>
 #include <memory>
@@ -22,6 +23,7 @@ struct Options {
   bool real_time = false;  // nanoseconds; else a cycle is written as one, and nothing is rounded
   std::int64_t from = 0, to = std::numeric_limits<std::int64_t>::max();  // cycles: what meets [from, to)
   std::string table;                                                     // csv: the only one; empty: all
+  std::string view = "summary";                                          // svg, png
   std::int64_t most_slices = 8'000'000;  // more than that is an error: what opens such files fails on them
 };
 
@@ -31,16 +33,17 @@ struct Format {
   const char* name;    // "perfetto"
   const char* ending;  // "pftrace"
   const char* what;    // "Perfetto trace, for ui.perfetto.dev"
+  // Null: the command line writes it, which has the model and the viewer.
   void (*write)(const ReportPointer& report, const Options& options, std::ostream& out);
 };
 const std::vector<Format>& formats();
 std::string format_names();  // "perfetto, chrome, ..."
-// Throws Error with the nearest name; of formats that another command writes it says which.
+// Throws Error with the nearest name.
 const Format& find_format(const std::string& name);
 
-// Written whole, or not at all; "-" is standard output. Throws Error when the report lacks what the format shows, and
-// Unsupported when the target cannot express the plan.
-void write_file(const ReportPointer& report, const Format& format, const Options& options, const std::string& path);
+// What `write` writes, whole, or not at all; "-" is standard output. Formats' writers throw Error when the report lacks
+// what the format shows, and Unsupported when the target cannot express the plan.
+void write_file(const std::string& path, const std::function<void(std::ostream&)>& write);
 
 void write_perfetto(const ReportPointer& report, const Options& options, std::ostream& out);
 void write_chrome(const ReportPointer& report, const Options& options, std::ostream& out);
