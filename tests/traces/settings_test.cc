@@ -208,12 +208,17 @@ TEST_F(Settings, OfIoTilesAndParts) {
 }
 
 TEST_F(Settings, OfPhasesInPopArt) {
-  EXPECT_THAT(refusal("popart", phased()), HasSubstr("phase_order is phase_outer"));
-  const json inner = with(phased(), "/phase_order", "micro_batch_outer");
-  EXPECT_THAT(written("popart", inner),
+  // A phase's weights are loaded once for all micro-batches, which PopART takes as one batch that it cuts.
+  EXPECT_THAT(written("popart", phased()),
               AllOf(HasSubstr("VirtualGraphMode.ExecutionPhases"), HasSubstr("executionPhaseSettings.phases = 6\n"),
-                    HasSubstr("executionPhaseSettings.stages = 1\n"), HasSubstr("builder.executionPhase(number)")));
-  EXPECT_THAT(refusal("popart", with(inner, "/pipeline_stages", 2)), HasSubstr("pin \"pipeline_stages\": 1"));
+                    HasSubstr("executionPhaseSettings.stages = 1\n"), HasSubstr("builder.executionPhase(number)"),
+                    HasSubstr("MICRO_BATCH_SIZE = 24 "), HasSubstr("batchSerializationSettings.factor = 8\n"),
+                    HasSubstr("accumulationFactor = 1\n")));
+  EXPECT_THAT(written("popart", with(phased(), "/phase_order", "micro_batch_outer")),
+              AllOf(HasSubstr("MICRO_BATCH_SIZE = 3 "), HasSubstr("accumulationFactor = 8\n"),
+                    Not(HasSubstr("batchSerialization"))));
+  EXPECT_THAT(written("popart", with(phased(), "/load", "preload")), HasSubstr("ExecutionPhaseIOSchedule.Preload"));
+  EXPECT_THAT(refusal("popart", with(phased(), "/pipeline_stages", 2)), HasSubstr("pin \"pipeline_stages\": 1"));
 }
 
 TEST_F(Settings, OfPhasesInPopXL) {

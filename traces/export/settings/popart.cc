@@ -10,6 +10,12 @@ namespace {
 
 bool streams(const PlanSettings& plan, const char* what) { return plan.location.at(what) == "streaming"; }
 
+// All micro-batches pass through a phase before the next one: PopART takes them as one and cuts it (batch
+// serialisation).
+bool batch_in_phases(const PlanSettings& plan) {
+  return plan.phased() && plan.phase_order == "phase_outer" && plan.gradient_accumulation > 1;
+}
+
 // Replicas that share a tensor's shards; 0: all.
 std::int64_t sharding_domain(const PlanSettings& plan) {
   for (const auto& [what, degree] : plan.shards) {
@@ -24,10 +30,7 @@ void refuse_phases(const PlanSettings& plan, Refusals& no) {
             "an execution phase runs on one IPU, and phases alternate between phase_groups IPUs",
             "\"pipeline_stages\": " + std::to_string(plan.phase_groups));
   no.unless(static_cast<std::int64_t>(plan.stages.size()) == plan.phases, "stages", std::to_string(plan.stages.size()),
-            "an execution phase is one stage", "as many stages as phases");
-  no.unless(plan.phase_order == "micro_batch_outer" || plan.gradient_accumulation == 1, "phase_order", plan.phase_order,
-            "each micro-batch passes through all execution phases before the next one",
-            "\"phase_order\": \"micro_batch_outer\", or export to popxl");
+            "an execution phase is one stage", "\"stages\": one for each phase");
 }
 
 void refuse(const PlanSettings& plan) {
@@ -110,10 +113,14 @@ void write_phases(const PlanSettings& plan, std::ostream& out) {
       << "    opts.executionPhaseSettings.phases = " << plan.phases << "\n"
       << "    opts.executionPhaseSettings.stages = " << plan.phase_groups << "\n"
       << "    opts.executionPhaseSettings.weightIOSchedule = " << when(ahead) << "\n"
-      << "    opts.executionPhaseSettings.activationIOSchedule = " << when(ahead) << "\n"
+      << "    opts.executionPhaseSettings.activationIOSchedule = " << when(ahead && !batch_in_phases(plan)) << "\n"
       << "    opts.executionPhaseSettings.optimizerStateIOSchedule = " << when(false) << "\n"
       << "    opts.executionPhaseSettings.accumulatorIOSchedule = " << when(ahead) << "\n"
-      << "    opts.autoRecomputation = popart.RecomputationType.Standard\n";
+      << "    opts.autoRecomputation = popart.RecomputationType.Standard\n    opts.explicitRecomputation = True\n";
+  if (!batch_in_phases(plan)) return;
+  out << "    opts.batchSerializationSettings.factor = " << plan.gradient_accumulation
+      << "\n    opts.batchSerializationSettings.concatOnVirtualGraphChange = False\n"
+         "    opts.batchSerializationSettings.concatOnExecutionPhaseChange = False\n";
 }
 
 void write_pipeline(const PlanSettings& plan, std::ostream& out) {
@@ -131,8 +138,9 @@ void write_options(const PlanSettings& plan, std::ostream& out) {
   if (plan.replicas > 1)
     out << "    opts.enableReplicatedGraphs = True\n    opts.replicatedGraphCount = " << plan.replicas << "\n";
   if (plan.training) {
-    out << "    opts.enableGradientAccumulation = " << python(plan.gradient_accumulation > 1)
-        << "\n    opts.accumulationFactor = " << plan.gradient_accumulation
+    const std::int64_t accumulated = batch_in_phases(plan) ? 1 : plan.gradient_accumulation;
+    out << "    opts.enableGradientAccumulation = " << python(accumulated > 1)
+        << "\n    opts.accumulationFactor = " << accumulated
         << "\n    opts.accumulationAndReplicationReductionType = popart.ReductionType.Mean\n";
     if (plan.automatic_loss_scaling) out << "    opts.automaticLossScalingSettings.enabled = True\n";
   }
@@ -194,7 +202,11 @@ void write_popart(const ReportPointer& report, const Options&, std::ostream& out
       << (plan.training ? "TrainingSession(..., optimizer=optimizer(values), userOptions=options())"
                         : "InferenceSession(..., userOptions=options())")
       << "\n# on popart.DeviceManager().acquireAvailableDevice(IPUS).\nimport contextlib\n\nimport popart\n\nIPUS = "
-      << plan.ipus() << "\nMICRO_BATCH_SIZE = " << plan.micro_batch << "  # samples in the shapes of the inputs\n"
+      << plan.ipus()
+      << "\nMICRO_BATCH_SIZE = " << plan.micro_batch * (batch_in_phases(plan) ? plan.gradient_accumulation : 1)
+      << "  # samples in the shapes of the inputs"
+      << (batch_in_phases(plan) ? ", which are cut into micro-batches of " + std::to_string(plan.micro_batch) : "")
+      << "\n"
       << "WEIGHT_TYPE = " << number_type(plan, "weights", "\"FLOAT16\"", "\"FLOAT\"") << "\n"
       << python_serialisation(plan, "builder.setSerializeMatMul");
   write_stages(plan, out);

@@ -78,7 +78,8 @@ void refuse(const PlanSettings& plan) {
   no.check();
   no.unless(plan.training, "task", "inference", "the entry is one of training", "");
   no.unless(phase_per_layer(plan), "phases", std::to_string(plan.phases),
-            "each layer is a phase, as what comes before and after the layers", "the first unit of each layer");
+            "each layer is a phase, as what comes before and after the layers",
+            "\"stages\" at the first unit of each layer, and \"phases\": a phase for each stage");
   no.unless(plan.pipeline_stages == 1, "pipeline_stages", std::to_string(plan.pipeline_stages),
             "phases are not pipelined", "\"pipeline_stages\": 1");
   no.unless(plan.phase_groups == 1, "phase_groups", std::to_string(plan.phase_groups),
