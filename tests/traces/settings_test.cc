@@ -131,9 +131,8 @@ TEST_F(Settings, OfRecomputation) {
   EXPECT_EQ(type({"none", "layer"}), "");
   EXPECT_THAT(refusal("popart", with(plan(), "/recompute", {"none", "layer"})), HasSubstr("recompute is mixed"));
   json one = with(with(with(plan(), "/stages", {0}), "/stage_ipu", {0}), "/pipeline_stages", 1);
-  EXPECT_THAT(written("poptorch", one), HasSubstr("# RecomputeAll"));
-  EXPECT_THAT(refusal("popart", one), HasSubstr("pin \"recompute\": \"none\""));
-  EXPECT_EQ(refusal("popart", with(one, "/recompute", "none")), "");
+  EXPECT_THAT(written("poptorch", one), HasSubstr("int(popart.RecomputationType.RecomputeAll)"));
+  EXPECT_THAT(written("popart", one), HasSubstr("autoRecomputation = popart.RecomputationType.RecomputeAll\n"));
 }
 
 TEST_F(Settings, OfCheckpointsAreTheLayersOfTheStagesThatHaveThem) {
@@ -249,11 +248,14 @@ TEST_F(Settings, OfPhasesInPopXL) {
 TEST_F(Settings, OfPartitions) {
   EXPECT_THAT(written("vipu", plan()), HasSubstr("--size 8 --reconfigurable"));
   EXPECT_THAT(refusal("vipu", with(plan(), "/replicas", 3)), HasSubstr("replicas is 3 (6 IPUs)"));
-  // Each IPU of a tensor-parallel group is a replica to Poplar, and a replica's pipeline is one run of IPUs.
+  // Where a pipeline's IPUs follow each other, each IPU of a tensor-parallel group is a replica to Poplar.
   const json large = with(with(plan(), "/tensor_parallel", 16), "/placement", "p-t-r");
   EXPECT_THAT(written("vipu", large), HasSubstr("--size 128 --num-gcds 2 --total-num-replicas 64"));
   EXPECT_THAT(written("poprun", large), AllOf(HasSubstr("--num-replicas 64 "), HasSubstr("--ipus-per-replica 2 ")));
-  EXPECT_THAT(refusal("poprun", with(large, "/placement", "t-p-r")), HasSubstr("pin \"placement\": \"p-t-r\""));
+  const json groups = with(large, "/placement", "t-p-r");
+  EXPECT_THAT(written("poprun", groups), AllOf(HasSubstr("--num-replicas 4 "), HasSubstr("--ipus-per-replica 32 ")));
+  EXPECT_THAT(refusal("poprun", with(large, "/placement", "r-t-p")), HasSubstr("pin \"placement\": \"t-p-r\""));
+  EXPECT_THAT(refusal("poprun", with(plan(), "/placement", "p-r-t")), HasSubstr("placement is p-r-t"));
   EXPECT_THAT(refusal("poprun", plan(), with(job(), "/run/instances", 3)), HasSubstr("run.instances is 3"));
 }
 

@@ -6,10 +6,15 @@
 
 namespace superstep::exports {
 
-// Each IPU of a tensor-parallel group is one of Poplar's replicas, as PopXL has it; a replica is its pipeline's IPUs.
-inline std::int64_t poplar_replicas(const PlanSettings& plan) { return plan.tensor_parallel() * plan.replicas; }
+// How PopRun counts: replicas, and the IPUs of each, which follow each other. Without pipelines, and where a pipeline's
+// IPUs follow each other, each IPU of a tensor-parallel group is a replica of its own, as PopXL has it; else the
+// program places a whole replica of the model.
+struct Launch {
+  std::int64_t replicas = 1, ipus_per_replica = 1;
+};
+Launch launch_of(const PlanSettings& plan);
 
-// IPUs are numbered by pipelines, then by tensor-parallel groups, then by replicas; instances have equal shares.
+// Replicas are numbered last; instances have equal shares of them.
 void refuse_numbering(const PlanSettings& plan, Refusals& no);
 
 }  // namespace superstep::exports

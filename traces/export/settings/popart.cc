@@ -39,12 +39,8 @@ void refuse(const PlanSettings& plan) {
   refuse_phases(plan, no);
   no.unless(plan.schedule != "interleaved" || plan.stages.size() == 1 || plan.phased(), "schedule", plan.schedule,
             "its pipelines are grouped; without pipelining stages are sequential", "\"schedule\": \"grouped\"");
-  const std::string recompute = recomputation(plan);
-  no.unless(plan.phased() || !recompute.empty(), "recompute", "mixed over stages, or used without a pipeline",
+  no.unless(plan.phased() || !recomputation(plan).empty(), "recompute", "mixed over stages, or used without a pipeline",
             "all stages but the last are computed again, or none", "\"recompute\": \"layer\"");
-  no.unless(plan.phased() || recompute != "RecomputeAll", "recompute", "layer",
-            "a single stage has no Pipeline recomputation, and its Python names no RecomputeAll",
-            "\"recompute\": \"none\"");
   no.unless(plan.phased() || !streams(plan, "activations"), "location.activations", "streaming",
             "activations move between execution phases only", "\"activations\": \"in_processor\"");
   no.unless(plan.phased() || plan.load == "on_demand" || !streams(plan, "optimizer_state"), "load", plan.load,

@@ -115,10 +115,8 @@ void write_options(const PlanSettings& plan, std::ostream& out) {
   out << "    opts.TensorLocations.setActivationLocation(\n        " << location(plan, "activations", false) << ")\n";
   if (plan.io_tiles > 0) out << "    opts.TensorLocations.numIOTiles(" << plan.io_tiles << ")\n";
   out << "    opts._Popart.set(\"defaultBufferingDepth\", " << plan.prefetch_depth << ")\n";
-  const std::string type = recomputation(plan);
   if (plan.training) {
-    out << "    opts._Popart.set(\"autoRecomputation\", "
-        << (type == "RecomputeAll" ? "4)  # RecomputeAll" : "int(popart.RecomputationType." + type + "))") << "\n";
+    out << "    opts._Popart.set(\"autoRecomputation\", int(popart.RecomputationType." << recomputation(plan) << "))\n";
   }
   out << "    return opts\n";
 }

@@ -19,7 +19,7 @@ void write_vipu(const ReportPointer& report, const Options&, std::ostream& out) 
   const PlanSettings plan = read_settings(*report);
   Refusals no(plan, "V-IPU");
   refuse_numbering(plan, no);
-  const std::int64_t ipus = plan.ipus(), replicas = poplar_replicas(plan);
+  const std::int64_t ipus = plan.ipus(), replicas = launch_of(plan).replicas;
   no.unless(std::has_single_bit(static_cast<std::uint64_t>(ipus)), "replicas",
             std::to_string(plan.replicas) + " (" + std::to_string(ipus) + " IPUs)",
             "the size of a partition is a power of 2",
