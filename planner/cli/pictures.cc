@@ -41,9 +41,9 @@ std::string text_of(const std::filesystem::path& path) {
 }
 
 // The program's exit code; what it says on either output goes to `said`. -1: it was ended by a signal.
-int run_program(const std::vector<std::string>& arguments, const std::filesystem::path& said) {
+int run_program(std::vector<std::string> arguments, const std::filesystem::path& said) {
   std::vector<char*> argv;
-  for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+  for (std::string& a : arguments) argv.push_back(a.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

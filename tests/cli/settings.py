@@ -167,6 +167,9 @@ def of_popart(path):
         "optimizer": {"LambNoBias": "LAMB_NO_BIAS", "Lamb": "LAMB"}.get(mode, mode),
         "lamb_m_dtype": re.search(r"accl1_type=popart\.DataType\.(\w+)", calls["optimizer"]).group(1),
         "pipeline": calls["enablePipelining"],
+        "stochastic_rounding": calls.get("enableStochasticRounding", False),
+        "loss_scaling": float((re.search(r"'lossScaling': \(([0-9.]+)", calls["optimizer"]) or [0, 0])[1]),
+        "sharding_domain": str(calls.get("optimizerStateTensorLocationSettings.location.shardingDomain")),
         "autoRecomputation": str(calls["autoRecomputation"]),
     }
 
@@ -180,15 +183,16 @@ def of_popxl(path):
     return out
 
 
-def of_poprun(path):
+def of_command(path):
     text = open(path, encoding="utf-8").read()
-    return {name: int(value) for name, value in re.findall(r"--(num-\w+|ipus-per-replica) (\d+)", text)}
+    return {name: int(value) if value.isdigit() else value for name, value in re.findall(r"--([\w-]+) ([\w-]+)", text)}
 
 
 def main():
     published, name, path = sys.argv[1:]
     entry = json.load(open(published, encoding="utf-8"))[name]
-    written = {"poptorch": of_poptorch, "popart": of_popart, "popxl": of_popxl, "poprun": of_poprun}[entry["format"]](path)
+    written = {"poptorch": of_poptorch, "popart": of_popart, "popxl": of_popxl, "poprun": of_command,
+               "vipu": of_command}[entry["format"]](path)
     failed = 0
     for key, value in entry["settings"].items():
         if written.get(key) != value:

@@ -250,7 +250,8 @@ TEST_F(Settings, OfPartitions) {
   EXPECT_THAT(refusal("vipu", with(plan(), "/replicas", 3)), HasSubstr("replicas is 3 (6 IPUs)"));
   // Where a pipeline's IPUs follow each other, each IPU of a tensor-parallel group is a replica to Poplar.
   const json large = with(with(plan(), "/tensor_parallel", 16), "/placement", "p-t-r");
-  EXPECT_THAT(written("vipu", large), HasSubstr("--size 128 --num-gcds 2 --total-num-replicas 64"));
+  EXPECT_THAT(written("vipu", large),
+              HasSubstr("--size 128 --sync-type pod-native-default --num-gcds 2 --total-num-replicas 64"));
   EXPECT_THAT(written("poprun", large), AllOf(HasSubstr("--num-replicas 64 "), HasSubstr("--ipus-per-replica 2 ")));
   const json groups = with(large, "/placement", "t-p-r");
   EXPECT_THAT(written("poprun", groups), AllOf(HasSubstr("--num-replicas 4 "), HasSubstr("--ipus-per-replica 32 ")));

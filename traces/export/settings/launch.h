@@ -14,6 +14,9 @@ struct Launch {
 };
 Launch launch_of(const PlanSettings& plan);
 
+// IPU-Link domains that the plan's IPUs fill: V-IPU's end at a POD64.
+std::int64_t link_domains(const PlanSettings& plan);
+
 // Replicas are numbered last; instances have equal shares of them.
 void refuse_numbering(const PlanSettings& plan, Refusals& no);
 

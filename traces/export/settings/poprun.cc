@@ -13,6 +13,11 @@ Launch launch_of(const PlanSettings& plan) {
   return {t * plan.replicas, plan.pipeline_stages};
 }
 
+std::int64_t link_domains(const PlanSettings& plan) {
+  constexpr std::int64_t kIpus = 64;  // V-IPU User Guide, partitions
+  return (plan.ipus() + kIpus - 1) / kIpus;
+}
+
 void refuse_numbering(const PlanSettings& plan, Refusals& no) {
   const bool mesh_of_pipelines = plan.tensor_parallel() > 1 && plan.pipeline_stages > 1;
   no.unless(plan.placement == "t-p-r" || (mesh_of_pipelines && plan.placement == "p-t-r"), "placement", plan.placement,
@@ -37,6 +42,7 @@ void write_poprun(const ReportPointer& report, const Options&, std::ostream& out
         << " IPUs each, which the program places.\n";
   out << "# sh THIS_FILE python3 train.py ...\npoprun \\\n  --num-replicas " << launch.replicas
       << " \\\n  --ipus-per-replica " << launch.ipus_per_replica << " \\\n  --num-instances " << plan.instances
+      << (link_domains(plan) > 1 ? " \\\n  --num-ilds " + std::to_string(link_domains(plan)) : "")
       << " \\\n  --vipu-partition \"${PARTITION:-superstep}\" \\\n  --update-partition yes \\\n  \"$@\"\n";
 }
 

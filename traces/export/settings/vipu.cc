@@ -8,13 +8,6 @@
 #include "traces/export/settings/launch.h"
 
 namespace superstep::exports {
-namespace {
-
-// V-IPU User Guide, partitions: sizes are powers of 2, one without domains lies within a POD64.
-constexpr std::int64_t kMostReconfigurable = 64;
-
-}  // namespace
-
 void write_vipu(const ReportPointer& report, const Options&, std::ostream& out) {
   const PlanSettings plan = read_settings(*report);
   Refusals no(plan, "V-IPU");
@@ -24,7 +17,7 @@ void write_vipu(const ReportPointer& report, const Options&, std::ostream& out) 
             std::to_string(plan.replicas) + " (" + std::to_string(ipus) + " IPUs)",
             "the size of a partition is a power of 2",
             "\"replicas\" so that tensor_parallel x pipeline_stages x replicas is one");
-  const std::int64_t domains = std::max(plan.instances, (ipus + kMostReconfigurable - 1) / kMostReconfigurable);
+  const std::int64_t domains = std::max(plan.instances, link_domains(plan));
   no.unless(replicas % domains == 0, "replicas", std::to_string(replicas),
             "each of " + std::to_string(domains) + " graph compilation domains has as many",
             "\"replicas\": a multiple of " + std::to_string(domains));
@@ -33,7 +26,7 @@ void write_vipu(const ReportPointer& report, const Options&, std::ostream& out) 
   if (domains == 1)
     out << " --reconfigurable";
   else
-    out << " --num-gcds " << domains << " --total-num-replicas " << replicas;
+    out << " --sync-type pod-native-default --num-gcds " << domains << " --total-num-replicas " << replicas;
   out << " \"$@\"\n";
 }
 
