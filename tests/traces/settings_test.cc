@@ -192,6 +192,12 @@ TEST_F(Settings, OfTheJob) {
   EXPECT_THAT(written("popart", plan(), noisy),
               AllOf(HasSubstr("enableStochasticRounding = True"), HasSubstr("\"lossScaling\": (4096.0, False)")));
   EXPECT_THAT(written("popart", plan(), with(job(), "/run/loss_scale", "auto")), HasSubstr("automaticLossScaling"));
+  const json clipped = with(with(job(), "/optimizer/clip_norm", 100), "/optimizer/bias_correction", false);
+  EXPECT_THAT(written("poptorch", plan(), clipped),
+              AllOf(HasSubstr("max_grad_norm=100.0"), HasSubstr("bias_correction=False")));
+  EXPECT_THAT(written("popart", plan(), clipped),
+              AllOf(HasSubstr("clipAllWeights(100.0)"), HasSubstr("AdamMode.LambNoBias")));
+  EXPECT_THAT(refusal("poptorch", plan(), with(clipped, "/optimizer/kind", "adam")), HasSubstr("bias_correction"));
   json inference = job();
   inference["task"] = "inference";
   inference.erase("optimizer");

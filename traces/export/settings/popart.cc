@@ -157,9 +157,12 @@ void write_optimizer(const PlanSettings& plan, std::ostream& out) {
   out << "\n\ndef optimizer(values):\n    \"\"\"Of values such as {\"defaultLearningRate\": (0.001, False)}.\"\"\"\n";
   if (plan.loss_scaling > 0)
     out << "    values = {\"lossScaling\": (" << python(plan.loss_scaling) << ", False), **values}\n";
+  const double clip = plan.optimizer.value("clip_norm", 0.0);
+  if (clip > 0) out << "    clip = [popart.ClipNormSettings.clipAllWeights(" << python(clip) << ")]\n";
   if (kind.starts_with("sgd")) {
     out << "    return popart.SGD(values, accumulatorAndMomentum=popart.SGDAccumulatorAndMomentum.Separate, accumType="
-        << type("accumulators") << ",\n                      accl1Type=" << type("first_moment") << ")\n";
+        << type("accumulators") << ",\n                      accl1Type=" << type("first_moment")
+        << (clip > 0 ? ", clip_norm_settings=clip" : "") << ")\n";
     return;
   }
   const bool corrected = plan.optimizer.value("bias_correction", true);
@@ -168,7 +171,7 @@ void write_optimizer(const PlanSettings& plan, std::ostream& out) {
       << (corrected ? "" : "NoBias") << ", weight_decay_mode=popart.WeightDecayMode."
       << (decays ? "Decay" : "L2Regularization") << ",\n                       accum_type=" << type("accumulators")
       << ", accl1_type=" << type("first_moment") << ",\n                       accl2_type=" << type("second_moment")
-      << ")\n";
+      << (clip > 0 ? ", clip_norm_settings=clip" : "") << ")\n";
 }
 
 void write_scope(const PlanSettings& plan, std::ostream& out) {

@@ -53,6 +53,8 @@ void refuse(const PlanSettings& plan) {
             plan.precision.at("activations"), "model.half() sets the type of weights and activations",
             python(std::string("activations")) + ": " + python(plan.precision.at("weights")));
   no.unless(plan.optimizer.value("kind", "") != "lars", "optimizer.kind", "lars", "poptorch.optim has none", "");
+  no.unless(plan.optimizer.value("kind", "") != "adam" || plan.optimizer.value("bias_correction", true),
+            "optimizer.bias_correction", "false", "poptorch.optim.Adam corrects", "\"kind\": \"adamw\"");
   no.all_or_none("PopTorch shards over all replicas, or not at all");
   no.common();
   no.check();
@@ -136,12 +138,14 @@ void write_optimizer(const PlanSettings& plan, std::ostream& out) {
     out << "use_combined_accum=False, accum_type=" << type("accumulators");
     if (kind == "sgd_momentum") out << ", velocity_accum_type=" << type("first_moment");
   } else {
-    if (kind == "lamb") out << "bias_correction=" << python(plan.optimizer.value("bias_correction", true)) << ", ";
+    if (kind != "adam") out << "bias_correction=" << python(plan.optimizer.value("bias_correction", true)) << ", ";
     out << "accum_type=" << type("accumulators")
         << ",\n        first_order_momentum_accum_type=" << type("first_moment")
         << ", second_order_momentum_accum_type=" << type("second_moment");
   }
   if (plan.loss_scaling > 0) out << ", loss_scaling=" << python(plan.loss_scaling);
+  const double clip = plan.optimizer.value("clip_norm", 0.0);
+  if (clip > 0) out << ",\n        max_grad_norm=" << python(clip);
   out << ", **others)\n";
 }
 
