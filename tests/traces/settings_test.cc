@@ -71,6 +71,7 @@ class Settings : public testing::Test {
     layers.push_back(-1);
     columns.add_texts("unit.name", names);
     columns.add_integers("unit.layer", "index", layers);
+    if (!runs_.empty()) columns.add_integers("unit.checkpoint", "index", runs_);
     report::Index index;
     index.set_title(title), index.set_created_by("superstep"), index.set_job_json(job_json.dump());
     index.mutable_plan()->set_plan_json(plan_json.dump()), index.mutable_plan()->set_fits("fits");
@@ -94,6 +95,7 @@ class Settings : public testing::Test {
     return "";
   }
   TemporaryFolder folder_;
+  std::vector<std::int64_t> runs_;  // the column unit.checkpoint; empty: an old report
 };
 
 json with(json object, const char* pointer, const json& value) {
@@ -140,6 +142,13 @@ TEST_F(Settings, OfCheckpointsAreTheLayersOfTheStagesThatHaveThem) {
   EXPECT_THAT(both, HasSubstr("CHECKPOINTS = [\"layer0/ffn_down\", \"layer2/ffn_down\", \"layer3/ffn_down\"]"));
   EXPECT_THAT(written("popart", with(plan(), "/recompute", {"stage", "layer"})),
               HasSubstr("CHECKPOINTS = [\"layer2/ffn_down\", \"layer3/ffn_down\"]"));
+}
+
+TEST_F(Settings, OfCheckpointsThatLayersShare) {
+  runs_ = {0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1};
+  EXPECT_THAT(written("popart", plan()), HasSubstr("CHECKPOINTS = []"));
+  runs_ = {0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2};
+  EXPECT_THAT(written("popart", plan()), HasSubstr("CHECKPOINTS = [\"layer0/ffn_down\", \"layer2/ffn_down\"]"));
 }
 
 TEST_F(Settings, AreRefusedWhereTheTargetCannotSayThem) {

@@ -45,7 +45,8 @@ std::vector<StageSettings> stages_of(const json& plan, const ReportFile& report)
   const json& recompute = plan.at("recompute");
   const TextColumn name = report.column_texts("unit.name");
   const auto layer = report.column_integers("unit.layer");
-  if (layer.size() != name.size()) throw std::out_of_range("unit.layer");
+  const auto run = report.has_column("unit.checkpoint") ? report.column_integers("unit.checkpoint") : layer;
+  if (layer.size() != name.size() || run.size() != name.size()) throw std::out_of_range("unit.layer");
   std::vector<StageSettings> out(begins.size());
   for (std::size_t s = 0; s < out.size(); ++s) {
     const auto end = s + 1 < begins.size() ? begins[s + 1] : static_cast<std::int64_t>(name.size());
@@ -55,6 +56,7 @@ std::vector<StageSettings> stages_of(const json& plan, const ReportFile& report)
       out[s].phase = std::upper_bound(phases.begin(), phases.end(), static_cast<std::int64_t>(s)) - phases.begin();
     for (std::int64_t u = begins[s]; u < end; ++u) {
       out[s].layers.push_back(layer.at(static_cast<std::size_t>(u)));
+      out[s].runs.push_back(run[static_cast<std::size_t>(u)]);
       out[s].units.push_back(name[static_cast<std::size_t>(u)]);
     }
     if (out[s].units.empty()) throw std::out_of_range("stages");
@@ -123,7 +125,7 @@ std::vector<std::string> StageSettings::checkpoints() const {
   std::vector<std::string> out;
   if (recompute != "layer") return out;
   for (std::size_t i = 0; i + 1 < units.size(); ++i) {
-    if (layers[i] >= 0 && layers[i + 1] != layers[i]) out.push_back(units[i]);
+    if (runs[i] >= 0 && runs[i + 1] != runs[i]) out.push_back(units[i]);
   }
   return out;
 }

@@ -19,7 +19,8 @@ struct StageSettings {
   std::string recompute;                         // none, layer, stage
   std::vector<std::string> units;                // "layer3/ffn_up"
   std::vector<std::int64_t> layers;              // of each unit; -1: of none
-  std::vector<std::string> checkpoints() const;  // of recompute layer: the last units of its layers but the last
+  std::vector<std::int64_t> runs;                // of units that share a checkpoint, mostly layers; -1: of none
+  std::vector<std::string> checkpoints() const;  // of recompute layer: the last units of its runs but the last
 };
 
 // Fields are those of a plan in a job (data/jobs/schema.json).
