@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An entry of the configuration files of Graphcore's PopXL examples: PopXL itself has no settings for phases, tensor
+// What to set in the configuration files of Graphcore's PopXL examples: PopXL itself has no settings for phases, tensor
 // parallelism and sharding, its examples build them by these.
 #include <array>
 #include <ostream>
@@ -116,15 +116,13 @@ void write_popxl(const ReportPointer& report, const Options&, std::ostream& out)
   const PlanSettings plan = read_settings(*report);
   refuse(plan);
   const Example& e = *example_of(plan);
-  out << comment_lines(plan) << "# Settings for PopXL: an entry of " << e.folder << "/" << e.file
-      << " in github.com/graphcore/examples, where it\n# comes below \"" << e.section
-      << "\". What it leaves out (model, learning rate, steps) stays as in that file's entry of the model.\n"
+  out << comment_lines(plan) << "# Settings for PopXL: what to set in a copy of the model's entry below \"" << e.section
+      << "\" in\n# " << e.folder << "/" << e.file << " of github.com/graphcore/examples.\n"
       << (e.mesh == 1 && plan.t1 > 1 ? "# The plan stores activations " +
                                            std::string(plan.activation_sharding == "none" ? "whole" : "in shares") +
                                            "; releases of the example differ in that.\n"
                                      : "")
-      << e.section << ":\n  superstep:\n    model:\n      layers: " << plan.layers()
-      << "\n    training:\n      global_batch_size: " << plan.global_batch()
+      << e.section << ":\n  superstep:\n    training:\n      global_batch_size: " << plan.global_batch()
       << (plan.stochastic_rounding ? "\n      stochastic_rounding: true" : "")
       << "\n    execution:\n      micro_batch_size: " << plan.micro_batch << "\n";
   if (plan.loss_scaling > 0) out << "      loss_scaling: " << python(plan.loss_scaling) << "\n";

@@ -130,14 +130,6 @@ std::vector<std::string> StageSettings::checkpoints() const {
   return out;
 }
 
-std::int64_t PlanSettings::layers() const {
-  std::int64_t last = -1;
-  for (const StageSettings& s : stages) {
-    for (const std::int64_t layer : s.layers) last = std::max(last, layer);
-  }
-  return last + 1;
-}
-
 PlanSettings read_settings(const ReportFile& report) {
   const report::Index& index = report.index();
   PlanSettings out;

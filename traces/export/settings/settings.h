@@ -48,7 +48,6 @@ struct PlanSettings {
   std::int64_t tensor_parallel() const { return t1 * t2; }
   std::int64_t ipus() const { return t1 * t2 * pipeline_stages * replicas; }
   std::int64_t global_batch() const { return micro_batch * gradient_accumulation * replicas; }
-  std::int64_t layers() const;  // of the model
   bool phased() const { return phases > 1; }
   bool sharded() const {
     return shards.at("weights") > 1 || shards.at("gradients") > 1 || shards.at("optimizer_state") > 1;
