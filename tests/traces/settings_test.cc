@@ -212,6 +212,8 @@ TEST_F(Settings, OfTheJob) {
   inference.erase("optimizer");
   EXPECT_THAT(written("poptorch", plan(), inference),
               AllOf(HasSubstr("deviceIterations(8)"), Not(HasSubstr("Training")), Not(HasSubstr("def optimizer"))));
+  EXPECT_THAT(written("popart", plan(), inference),
+              AllOf(HasSubstr("BATCHES_PER_STEP = 8 "), Not(HasSubstr("accumulationFactor"))));
 }
 
 TEST_F(Settings, OfIoTilesAndParts) {
@@ -293,6 +295,9 @@ TEST_F(Settings, SayWhatIsWrongWithTheReport) {
   EXPECT_THAT(error(with(plan(), "/stages", {0, 0}), job()), HasSubstr("do not agree"));
   EXPECT_THAT(error(with(plan(), "/stages", {0, -2}), job()), HasSubstr("do not agree"));
   EXPECT_THAT(error(with(plan(), "/stage_ipu", {0}), job()), HasSubstr("do not agree"));
+  EXPECT_THAT(error(with(plan(), "/replicas", 0), job()), HasSubstr("do not agree"));
+  EXPECT_THAT(error(with(plan(), "/pipeline_stages", 1'000'000'000'000), job()), HasSubstr("do not agree"));
+  EXPECT_THAT(error(plan(), with(job(), "/run/instances", 0)), HasSubstr("do not agree"));
 }
 
 // A title is a comment, whatever it is.

@@ -206,6 +206,9 @@ void write_popart(const ReportPointer& report, const Options&, std::ostream& out
       << "  # samples in the shapes of the inputs"
       << (batch_in_phases(plan) ? ", which are cut into micro-batches of " + std::to_string(plan.micro_batch) : "")
       << "\n"
+      << (plan.training
+              ? ""
+              : "BATCHES_PER_STEP = " + std::to_string(plan.gradient_accumulation) + "  # of popart.DataFlow\n")
       << "WEIGHT_TYPE = " << number_type(plan, "weights", "\"FLOAT16\"", "\"FLOAT\"") << "\n"
       << python_serialisation(plan, "builder.setSerializeMatMul");
   write_stages(plan, out);

@@ -119,6 +119,19 @@ void read_job(const json& job, PlanSettings& out) {
   if (scale.is_number()) out.loss_scaling = scale;
 }
 
+// Of files that nobody wrote: counts that are none, and products of them that no machine has.
+void check_counts(const PlanSettings& plan) {
+  double ipus = 1, batch = 1;
+  for (const std::int64_t n : {plan.t1, plan.t2, plan.pipeline_stages, plan.replicas}) ipus *= static_cast<double>(n);
+  for (const std::int64_t n : {plan.micro_batch, plan.gradient_accumulation, plan.replicas})
+    batch *= static_cast<double>(n);
+  bool sound = ipus < 1e9 && batch < 1e15 && plan.pipeline_stages <= static_cast<std::int64_t>(plan.stages.size());
+  for (const std::int64_t n : {plan.t1, plan.t2, plan.pipeline_stages, plan.replicas, plan.micro_batch,
+                               plan.gradient_accumulation, plan.instances})
+    sound = sound && n >= 1;
+  if (!sound) throw std::out_of_range("counts");
+}
+
 }  // namespace
 
 std::vector<std::string> StageSettings::checkpoints() const {
@@ -142,6 +155,7 @@ PlanSettings read_settings(const ReportFile& report) {
     read_plan(plan, out);
     read_job(job, out);
     out.stages = stages_of(plan, report);
+    check_counts(out);
   } catch (const std::out_of_range&) {
     throw Error(out.where, "its plan and its units do not agree; write the report again");
   } catch (const json::exception& e) {
