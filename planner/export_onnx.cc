@@ -21,16 +21,32 @@ json parsed(const std::string& text, const std::string& where, const char* what)
   return out;
 }
 
+struct Asked {
+  Job job;
+  std::int64_t micro_batch = 1;
+};
+
 // The job with the plan's types and without its other pins, which the model does not depend on.
-Job job_of(const std::string& where, json job, const json& plan) {
-  job["plan"] = {{"precision", plan.value("precision", json::object())}};
-  const std::string onnx = job.value("/model/onnx"_json_pointer, "");
+Asked asked_of(const ReportFile& report) {
+  const std::string where = report.path().string();
+  const json plan = parsed(report.index().plan().plan_json(), where, "plan");
+  json job = parsed(report.index().job_json(), where, "job");
+  std::string onnx;
+  std::int64_t micro_batch = 1;
+  try {
+    job["plan"] = {{"precision", plan.value("precision", json::object())}};
+    onnx = job.value("/model/onnx"_json_pointer, "");
+    micro_batch = plan.value("micro_batch", micro_batch);
+  } catch (const json::exception& e) {
+    throw Error(where, std::string("its plan or job cannot be read (") + e.what() + "); write the report again");
+  }
+  if (micro_batch < 1) throw Error(where, "found micro_batch " + std::to_string(micro_batch) + ", expected at least 1");
   const auto beside = std::filesystem::path(where).parent_path() / onnx;
   if (!onnx.empty() && !std::filesystem::exists(onnx) && !std::filesystem::exists(beside))
     throw Error(where, "its job names the model \"" + onnx +
                            "\", which is neither in the current folder nor beside the report; export in the folder of "
                            "the job");
-  return read_job(job, where);
+  return {read_job(job, where), micro_batch};
 }
 
 Annotation annotation_of(const ReportFile& report) {
@@ -49,9 +65,9 @@ Annotation annotation_of(const ReportFile& report) {
   return a;
 }
 
-void check_units(const ReportFile& report, const Graph& graph) {
+void check_units(const ReportFile& report, const Graph& graph, const Annotation& annotation) {
   const TextColumn names = report.column_texts("unit.name");
-  bool same = names.size() == graph.units.size();
+  bool same = names.size() == graph.units.size() && annotation.units.size() == graph.units.size();
   for (std::size_t u = 0; same && u < names.size(); ++u) same = names[u] == graph.units[UnitId(u)].name;
   if (!same) throw Error(report.path().string(), "its units are not those of the model, which changed since");
 }
@@ -59,18 +75,14 @@ void check_units(const ReportFile& report, const Graph& graph) {
 }  // namespace
 
 void write_onnx(const exports::ReportPointer& report, const exports::Options&, std::ostream& out) {
-  const report::Index& index = report->index();
-  const std::string where = report->path().string();
-  if (!index.has_plan() || !report->has_column("unit.name"))
-    throw Error(where, "has no graph of the model; `plan` and `estimate` write it");
-  const json plan = parsed(index.plan().plan_json(), where, "plan");
-  const Job job = job_of(where, parsed(index.job_json(), where, "job"), plan);
-  const std::int64_t micro_batch = plan.value("micro_batch", std::int64_t{1});
+  if (!report->index().has_plan() || !report->has_column("unit.name"))
+    throw Error(report->path().string(), "has no graph of the model; `plan` and `estimate` write it");
+  const auto [job, micro_batch] = asked_of(*report);
   const Annotation annotation = annotation_of(*report);
   if (job.model.zoo) {
     const GraphUse use = job.task == Task::training ? GraphUse::training : GraphUse::inference;
     const Graph graph = build(*job.model.zoo, micro_batch, job.pins.precision.weights, use);
-    check_units(*report, graph);
+    check_units(*report, graph, annotation);
     out << annotated_onnx(graph, annotation);
     return;
   }
@@ -80,7 +92,7 @@ void write_onnx(const exports::ReportPointer& report, const exports::Options&, s
                                                              .precision = job.pins.precision.weights,
                                                              .read_weights = false});
   if (!imported.unsupported.empty()) throw Error(job.model.onnx, "has nodes that are not supported any more");
-  check_units(*report, imported.graph);
+  check_units(*report, imported.graph, annotation);
   out << annotated_onnx(job.model.onnx, imported, annotation);
 }
 

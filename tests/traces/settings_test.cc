@@ -298,6 +298,8 @@ TEST_F(Settings, SayWhatIsWrongWithTheReport) {
   EXPECT_THAT(error(with(plan(), "/replicas", 0), job()), HasSubstr("do not agree"));
   EXPECT_THAT(error(with(plan(), "/pipeline_stages", 1'000'000'000'000), job()), HasSubstr("do not agree"));
   EXPECT_THAT(error(plan(), with(job(), "/run/instances", 0)), HasSubstr("do not agree"));
+  EXPECT_THAT(error(with(plan(), "/location", json::object()), job()), HasSubstr("do not agree"));
+  EXPECT_THAT(error(plan(), with(job(), "/optimizer/kind", 7)), HasSubstr("cannot be read"));
 }
 
 // A title is a comment, whatever it is.

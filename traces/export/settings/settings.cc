@@ -119,6 +119,19 @@ void read_job(const json& job, PlanSettings& out) {
   if (scale.is_number()) out.loss_scaling = scale;
 }
 
+// What writers take for granted is there, and of its type; throws what read_settings() catches.
+void check_fields(const PlanSettings& plan) {
+  for (const char* what : {"weights", "gradients", "optimizer_state"}) static_cast<void>(plan.shards.at(what));
+  for (const char* what : {"weights", "gradients", "optimizer_state", "activations", "code"})
+    static_cast<void>(plan.location.at(what));
+  for (const char* what : {"weights", "activations", "partials", "accumulators", "first_moment", "second_moment"})
+    static_cast<void>(plan.precision.at(what));
+  static_cast<void>(plan.serialisation.at("attention"));
+  static_cast<void>(plan.optimizer.value("kind", ""));
+  static_cast<void>(plan.optimizer.value("bias_correction", true));
+  static_cast<void>(plan.optimizer.value("clip_norm", 0.0));
+}
+
 // Of files that nobody wrote: counts that are none, and products of them that no machine has.
 void check_counts(const PlanSettings& plan) {
   double ipus = 1, batch = 1;
@@ -155,6 +168,7 @@ PlanSettings read_settings(const ReportFile& report) {
     read_plan(plan, out);
     read_job(job, out);
     out.stages = stages_of(plan, report);
+    check_fields(out);
     check_counts(out);
   } catch (const std::out_of_range&) {
     throw Error(out.where, "its plan and its units do not agree; write the report again");
