@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "gui/batch/queue.h"
+#include "gui/models/steps.h"
 #include "model/error.h"
 
 namespace superstep::gui {

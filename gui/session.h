@@ -16,6 +16,7 @@
 #include "gui/models/lifetimes.h"
 #include "gui/models/report_tables.h"
 #include "gui/models/timeline.h"
+#include "gui/models/variables.h"
 #include "gui/paint/heat_layout.h"
 #include "gui/paint/time_axis.h"
 

@@ -14,11 +14,10 @@
 #include "planner/report_columns.h"
 #include "planner/search_columns.h"
 #include "planner/sensitivity.h"
+#include "traces/verdict.h"
 
 namespace superstep {
 namespace {
-
-constexpr double kTightShare = 0.05;  // less than this to spare is tight
 
 double model_flops(const UnitTable& table, const Plan& plan) {
   double flops = 0;
@@ -340,8 +339,9 @@ Evaluated evaluate_in_full(Tables& tables, const Plan& plan) {
     e.ddr_per_ipu = std::max(e.ddr_per_ipu, e.program.ddr[i].total().value);
   }
   e.overflows = find_overflows(e.program, e.timeline, table);
-  const double spare = 1 - static_cast<double>(e.tile_peak) / static_cast<double>(m.chip.tile_memory.value);
-  e.fits = !e.overflows.empty() ? "does_not_fit" : spare < kTightShare ? "tight" : "fits";
+  e.fits = fit_word(!e.overflows.empty()                              ? Fit::does_not_fit
+                    : is_tight(e.tile_peak, m.chip.tile_memory.value) ? Fit::tight
+                                                                      : Fit::fits);
   e.not_validated = mechanisms_not_measured(plan, m, tables.training());
   return e;
 }

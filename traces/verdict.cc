@@ -10,7 +10,7 @@
 namespace superstep {
 namespace {
 
-constexpr double kTightShare = 0.05;  // of the limit, to spare
+constexpr double kTightShare = 0.05;  // of the limit
 
 std::string with_period(std::string text) {
   if (!text.empty() && text.back() != '.') text += '.';
@@ -58,13 +58,16 @@ Fit fit_of(const report::IpuClass& c) {
                     (c.executable_limit_bytes() > 0 && c.executable_bytes() > c.executable_limit_bytes()) ||
                     (c.ddr_limit_bytes() > 0 && c.ddr_bytes() > c.ddr_limit_bytes());
   if (over) return Fit::does_not_fit;
-  const auto limit = static_cast<double>(c.tile_limit_bytes());
-  return static_cast<double>(margin_bytes(c)) < kTightShare * limit ? Fit::tight : Fit::fits;
+  return is_tight(c.tile_peak_bytes(), c.tile_limit_bytes()) ? Fit::tight : Fit::fits;
 }
 
 Fit fit_of(const report::Index& index) {
   if (index.has_plan()) return fit_of(index.plan());
   return index.has_infeasible() ? Fit::infeasible : Fit::unknown;
+}
+
+bool is_tight(std::int64_t tile_peak_bytes, std::int64_t tile_limit_bytes) {
+  return static_cast<double>(tile_limit_bytes - tile_peak_bytes) < kTightShare * static_cast<double>(tile_limit_bytes);
 }
 
 const char* fit_words(Fit fit) {

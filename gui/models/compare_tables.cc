@@ -6,14 +6,13 @@
 #include <cmath>
 #include "gui/models/meanings.h"
 #include "gui/models/plan_meanings.h"
+#include "gui/models/table_columns.h"
 
 namespace superstep::gui {
 namespace {
 
 const QString kNone = QStringLiteral("–");
 const QString kEqual = QStringLiteral("=");
-
-QString text(const std::string& s) { return QString::fromStdString(s); }
 
 // "+31.2", "−4.0", and "=" for what rounds to no difference at all.
 QString signed_number(double value, int decimals) {

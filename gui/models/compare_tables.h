@@ -8,7 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "gui/models/heat_data.h"
 #include "gui/models/report_tables.h"
+#include "gui/models/timeline.h"
 #include "traces/compare_detail.h"
 
 namespace superstep::gui {

@@ -3,26 +3,22 @@
 
 #include <algorithm>
 
-#include "model/error.h"
+#include "traces/damaged.h"
 
 namespace superstep::gui {
 namespace {
-
-[[noreturn]] void fail(const ReportFile& report, const std::string& what) {
-  throw Error(report.path().string(), "damaged report: " + what);
-}
 
 void load_edges(const ReportFile& report, Graph& out) {
   if (!report.has_column("edge.from")) return;
   const auto from = report.column_integers("edge.from");
   const auto to = report.column_integers("edge.to");
   const auto bytes = report.column_integers("edge.bytes");
-  if (to.size() != from.size() || bytes.size() != from.size()) fail(report, "the edge.* columns differ in length");
+  check_rows(report, "edge.*", from.size(), to, bytes);
   const auto units = static_cast<std::int64_t>(out.units.size());
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (std::min(from[i], to[i]) < 0 || std::max(from[i], to[i]) >= units) {
-      fail(report, "an edge from unit " + std::to_string(from[i]) + " to unit " + std::to_string(to[i]) + " of " +
-                       std::to_string(units));
+      damaged(report, "an edge from unit " + std::to_string(from[i]) + " to unit " + std::to_string(to[i]) + " of " +
+                          std::to_string(units));
     }
     out.edges.push_back({static_cast<int>(from[i]), static_cast<int>(to[i]), bytes[i]});
   }
@@ -41,13 +37,11 @@ Graph load_graph(const ReportFile& report) {
   const auto parameters = report.column_integers("unit.parameters");
   const auto bytes = report.column_integers("unit.weight_bytes");
   const std::size_t n = names.size();
-  for (const auto* column : {&layers, &stages, &classes, &phases, &parameters, &bytes}) {
-    if (column->size() != n) fail(report, "the unit.* columns differ in length");
-  }
+  check_rows(report, "unit.*", n, layers, stages, classes, phases, parameters, bytes);
   for (std::size_t i = 0; i < n; ++i) {
     if (classes[i] < 0 || classes[i] >= report.index().ipu_classes_size()) {
-      fail(report, "unit \"" + names[i] + "\" is on IPU class " + std::to_string(classes[i]) + " of " +
-                       std::to_string(report.index().ipu_classes_size()));
+      damaged(report, "unit \"" + names[i] + "\" is on IPU class " + std::to_string(classes[i]) + " of " +
+                          std::to_string(report.index().ipu_classes_size()));
     }
     out.units.push_back({names[i], layers[i], static_cast<int>(stages[i]), static_cast<int>(classes[i]),
                          static_cast<int>(phases[i]), parameters[i], bytes[i]});

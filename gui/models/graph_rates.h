@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "gui/models/graph_data.h"
+#include "gui/models/heat_data.h"
 #include "gui/models/report_tables.h"
+#include "gui/models/timeline.h"
 
 namespace superstep::gui {
 

@@ -6,6 +6,7 @@
 
 #include "gui/models/graph_rates.h"
 #include "gui/models/report_tables.h"
+#include "gui/models/timeline.h"
 
 namespace superstep::gui {
 

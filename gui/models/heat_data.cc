@@ -5,14 +5,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "model/error.h"
+#include "traces/damaged.h"
 
 namespace superstep::gui {
 namespace {
-
-[[noreturn]] void fail(const ReportFile& report, const std::string& what) {
-  throw Error(report.path().string(), "damaged report: " + what);
-}
 
 void load_memory(const ReportFile& report, std::vector<HeatPhase>& phases) {
   if (!report.has_column("heat.phase_function")) return;
@@ -20,13 +16,11 @@ void load_memory(const ReportFile& report, std::vector<HeatPhase>& phases) {
   const auto resident = report.column_integers("heat.phase_resident"), kept = report.column_integers("heat.phase_kept");
   const auto keeps = report.column_integers("heat.phase_keeps");
   const std::size_t n = phases.size();
-  if (functions.size() != n || resident.size() != n || kept.size() != n || keeps.size() != n) {
-    fail(report, "the heat.* columns differ in length");
-  }
+  check_rows(report, "heat.*", n, functions, resident, kept, keeps);
   for (std::size_t i = 0; i < n; ++i) {
     if (functions[i] < -1 || functions[i] >= report.index().functions_size()) {
-      fail(report, "phase \"" + phases[i].name + "\" runs function " + std::to_string(functions[i]) + " of " +
-                       std::to_string(report.index().functions_size()));
+      damaged(report, "phase \"" + phases[i].name + "\" runs function " + std::to_string(functions[i]) + " of " +
+                          std::to_string(report.index().functions_size()));
     }
     phases[i].function = static_cast<int>(functions[i]);
     if (functions[i] >= 0) {
@@ -45,14 +39,13 @@ std::vector<HeatPhase> load_phases(const ReportFile& report) {
   TextColumn groups;
   if (report.has_column("heat.phase_group")) groups = report.column_texts("heat.phase_group");
   const std::size_t n = names.size();
-  if (classes.size() != n || cycles.size() != n || repeats.size() != n || (groups.size() != n && groups.size() != 0)) {
-    fail(report, "the heat.* columns differ in length");
-  }
+  check_rows(report, "heat.*", n, classes, cycles, repeats);
+  if (groups.size() != 0) check_rows(report, "heat.*", n, groups);
   std::vector<HeatPhase> phases(n);
   for (std::size_t i = 0; i < n; ++i) {
     if (classes[i] < 0 || classes[i] >= report.index().ipu_classes_size()) {
-      fail(report, "phase \"" + names[i] + "\" is on IPU class " + std::to_string(classes[i]) + " of " +
-                       std::to_string(report.index().ipu_classes_size()));
+      damaged(report, "phase \"" + names[i] + "\" is on IPU class " + std::to_string(classes[i]) + " of " +
+                          std::to_string(report.index().ipu_classes_size()));
     }
     phases[i].name = names[i];
     if (groups.size() == n) phases[i].group = groups[i];
@@ -73,10 +66,7 @@ struct RunColumns {
         compute(report.column_integers("tile.compute_cycles")),
         exchange(report.column_integers("tile.exchange_bytes")),
         memory(report.column_integers("tile.memory_bytes")) {
-    const std::size_t n = phase.size();
-    if (first.size() != n || count.size() != n || compute.size() != n || exchange.size() != n || memory.size() != n) {
-      fail(report, "the tile.* columns differ in length");
-    }
+    check_rows(report, "tile.*", phase.size(), first, count, compute, exchange, memory);
   }
   TileRun run(std::size_t i) const { return {first[i], count[i], memory[i], compute[i], exchange[i]}; }
 };
@@ -139,7 +129,7 @@ HeatData load_heat(const ReportFile& report) {
   if (!report.has_column("heat.phase")) return out;
   out.tiles = report.index().tiles_per_ipu();
   if (out.tiles <= 0 || out.tiles > (std::int64_t{1} << 40)) {
-    fail(report, std::to_string(out.tiles) + " tiles per IPU");
+    damaged(report, std::to_string(out.tiles) + " tiles per IPU");
   }
   out.phases = load_phases(report);
   const RunColumns columns(report);
@@ -155,7 +145,7 @@ HeatData load_heat(const ReportFile& report) {
     const TileRun run = columns.run(i);
     const std::int64_t phase = columns.phase[i];
     if (phase < 0 || phase >= static_cast<std::int64_t>(out.phases.size())) {
-      fail(report, "tiles of phase " + std::to_string(phase) + " of " + std::to_string(out.phases.size()));
+      damaged(report, "tiles of phase " + std::to_string(phase) + " of " + std::to_string(out.phases.size()));
     }
     HeatPhase& p = out.phases[static_cast<std::size_t>(phase)];
     if (phase != previous_phase) {
@@ -163,8 +153,8 @@ HeatData load_heat(const ReportFile& report) {
       p.first_run = out.runs.size();
     }
     if (run.first < free_from || run.count < 1 || run.count > out.tiles - run.first || run.first > out.tiles) {
-      fail(report, "tiles " + std::to_string(run.first) + " and " + std::to_string(run.count) + " more in phase \"" +
-                       p.name + "\" overlap or do not exist");
+      damaged(report, "tiles " + std::to_string(run.first) + " and " + std::to_string(run.count) + " more in phase \"" +
+                          p.name + "\" overlap or do not exist");
     }
     free_from = run.first + run.count;
     previous_phase = phase;

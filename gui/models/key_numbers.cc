@@ -3,15 +3,13 @@
 
 #include "gui/models/meanings.h"
 #include "gui/models/plan_meanings.h"
+#include "gui/models/table_columns.h"
 #include "model/quantity_text.h"
 #include "traces/compare_detail.h"
 #include "traces/verdict.h"
 
 namespace superstep::gui {
 namespace {
-
-QString text(const std::string& s) { return QString::fromStdString(s); }
-QVariant exact(std::int64_t value) { return QVariant::fromValue(static_cast<qlonglong>(value)); }
 
 struct Row {
   QString name;

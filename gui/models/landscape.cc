@@ -11,14 +11,12 @@
 
 #include "gui/models/meanings.h"
 #include "gui/models/plan_meanings.h"
+#include "gui/models/table_columns.h"
 
 namespace superstep::gui {
 namespace {
 
 using Plan = report::PlanSummary;
-
-QString text(const std::string& s) { return QString::fromStdString(s); }
-QVariant exact(std::int64_t value) { return QVariant::fromValue(static_cast<qlonglong>(value)); }
 
 // "4", "8 x 8", "layer", "layer, none" of a field that may have one value for each stage.
 QString field_text(const QJsonValue& value) {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "gui/models/meanings.h"
-#include "gui/models/report_tables.h"
+#include "gui/models/table_columns.h"
 
 namespace superstep::gui {
 namespace {
@@ -121,11 +121,7 @@ TableContents layers_table(const ReportPointer& report, std::shared_ptr<const La
       for (const int phase : *cell(row).phases) most = std::max(most, layers->heat->phases[at(phase)].error);
       return most;
     };
-    out.columns.push_back(
-        {{"Error, ± %", means::kPhaseError},
-         true,
-         [=](int row) { return error(row) < 0 ? QString() : error_percent(std::llround(error(row) * 1e6)); },
-         [=](int row) { return error(row) < 0 ? QVariant() : QVariant(error(row) * 100); }});
+    out.columns.push_back(error_column({"Error, ± %", means::kPhaseError}, error));
   }
   out.source = [=](int row) { return layers->largest_phase(*cell(row).phases, HeatQuantity::memory); };
   return out;

@@ -6,7 +6,7 @@
 
 #include "gui/models/meanings.h"
 #include "gui/models/operations.h"
-#include "model/error.h"
+#include "traces/damaged.h"
 
 namespace superstep::gui {
 namespace {
@@ -102,17 +102,14 @@ Results load_results(const ReportFile& report) {
   r.last_step = report.column_integers("result.last_step");
   r.stays = report.column_integers("result.stays");
   const std::size_t n = r.name.size();
-  const auto fail = [&](const std::string& what) { throw Error(report.path().string(), "damaged report: " + what); };
-  for (const auto* column : {&r.function, &r.bytes_per_tile, &r.first_step, &r.last_step, &r.stays}) {
-    if (column->size() != n) fail("the result.* columns differ in length");
-  }
+  check_rows(report, "result.*", n, r.function, r.bytes_per_tile, r.first_step, r.last_step, r.stays);
   for (std::size_t i = 0; i < n; ++i) {
     const bool known = r.function[i] >= 0 && r.function[i] < report.index().functions_size();
-    if (!known) fail("a result of function " + std::to_string(r.function[i]));
+    if (!known) damaged(report, "a result of function " + std::to_string(r.function[i]));
     const std::int64_t steps = report.index().functions(static_cast<int>(r.function[i])).steps();
     if (r.first_step[i] < 0 || r.first_step[i] > r.last_step[i] || r.last_step[i] >= steps)
-      fail("a result from step " + std::to_string(r.first_step[i]) + " to " + std::to_string(r.last_step[i]) + " of " +
-           std::to_string(steps));
+      damaged(report, "a result from step " + std::to_string(r.first_step[i]) + " to " +
+                          std::to_string(r.last_step[i]) + " of " + std::to_string(steps));
   }
   return r;
 }

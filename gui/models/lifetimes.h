@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "gui/models/heat_data.h"
 #include "gui/models/liveness.h"
+#include "gui/models/timeline.h"
+#include "gui/models/variables.h"
 
 namespace superstep::gui {
 

@@ -7,14 +7,12 @@
 
 #include "gui/models/meanings.h"
 #include "gui/models/operations.h"
+#include "gui/models/table_columns.h"
 #include "gui/theme.h"
 #include "traces/verdict.h"
 
 namespace superstep::gui {
 namespace {
-
-QString text(const std::string& s) { return QString::fromStdString(s); }
-QVariant exact(std::int64_t value) { return QVariant::fromValue(static_cast<qlonglong>(value)); }
 
 // Categories by bytes that stand in each phase of the IPU class.
 void add_stands(Liveness& out, const HeatData& heat, const Variables& variables) {

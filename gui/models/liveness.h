@@ -9,7 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "gui/models/heat_data.h"
 #include "gui/models/report_tables.h"
+#include "gui/models/timeline.h"
+#include "gui/models/variables.h"
 
 namespace superstep::gui {
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <map>
 #include "gui/models/meanings.h"
+#include "gui/models/steps.h"
+#include "gui/models/table_columns.h"
 
 namespace superstep::gui {
 namespace {
-
-QString text(const std::string& s) { return QString::fromStdString(s); }
 
 void collect_calls(const report::ProgramNode& node, std::map<std::string, int>& functions) {
   if (node.kind() == "call" && node.function() >= 0) functions.emplace(node.name(), static_cast<int>(node.function()));

@@ -6,7 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "gui/models/heat_data.h"
 #include "gui/models/report_tables.h"
+#include "gui/models/timeline.h"
 
 namespace superstep::gui {
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "gui/models/report_tables.h"
+#include "gui/models/timeline.h"
 
 namespace superstep::gui {
 

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include "gui/models/meanings.h"
 #include "gui/models/search_pattern.h"
+#include "gui/models/table_columns.h"
 
 namespace superstep::gui {
 namespace {
-
-QString text(const std::string& s) { return QString::fromStdString(s); }
-QVariant exact(std::int64_t value) { return QVariant::fromValue(static_cast<qlonglong>(value)); }
 
 const report::Function* function_of(const report::Index& index, const report::ProgramNode& node) {
   const bool calls = node.kind() == "call" && node.function() >= 0 && node.function() < index.functions_size();

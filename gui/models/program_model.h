@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gui/models/report_tables.h"
+#include "gui/models/timeline.h"
 
 namespace superstep::gui {
 

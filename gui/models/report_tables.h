@@ -8,9 +8,7 @@
 #include <vector>
 
 #include "gui/format.h"
-#include "gui/models/heat_data.h"
 #include "gui/models/table_model.h"
-#include "gui/models/timeline.h"
 #include "traces/report_io.h"
 
 namespace superstep::gui {
@@ -40,27 +38,5 @@ TableContents plans_table(const ReportPointer& report, Units units);
 // Faster plans that differ in one field: what changes, from, to, gain of samples/s in %, step time, fit (as its sign;
 // as text what does not fit).
 TableContents changes_table(const ReportPointer& report);
-
-// One row per phase and run of equal tiles. `phases` empty: all.
-TableContents tiles_table(const ReportPointer& report, std::shared_ptr<const HeatData> heat, std::vector<int> phases);
-
-// The runs of one phase: tiles, live memory, compute cycles, exchange bytes.
-TableContents phase_table(std::shared_ptr<const HeatData> heat, int phase, Units units);
-
-struct Variables {
-  TextColumn name, category;
-  std::vector<std::int64_t> ipu_class, bytes_per_tile;
-  std::vector<std::int64_t> first_phase, last_phase;  // rows of heat.phase; empty: the report does not say
-  bool have_lifetimes() const { return !first_phase.empty(); }
-};
-Variables load_variables(const ReportFile& report);  // throws Error when the columns disagree
-// Those of one IPU class, or of all for -1.
-TableContents variables_table(const ReportPointer& report, std::shared_ptr<const Variables> variables, int ipu_class,
-                              Units units);
-
-// What `known` has of the same report is shared with it, not read again; null: nothing is known.
-Steps load_steps(const ReportFile& report, const StepTrace* known = nullptr);
-QString tiles_text(std::int64_t tiles);  // of step.tiles: "1 280", "all"
-TableContents steps_table(const ReportPointer& report, std::shared_ptr<const Steps> steps);
 
 }  // namespace superstep::gui

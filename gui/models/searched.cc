@@ -4,22 +4,14 @@
 #include <cmath>
 
 #include "gui/models/plan_meanings.h"
-#include "model/error.h"
+#include "gui/models/table_columns.h"
+#include "traces/damaged.h"
+#include "traces/verdict.h"
 
 namespace superstep::gui {
 namespace {
 
-constexpr double kTight = 0.05;  // of the limit to spare, as in fit_of()
-
-QString text(const std::string& s) { return QString::fromStdString(s); }
 QString count(double value) { return grouped(std::llround(value)); }
-
-template <class... Columns>
-void check_rows(const ReportFile& report, const char* what, std::size_t rows, const Columns&... columns) {
-  if (((columns.size() != rows) || ...)) {
-    throw Error(report.path().string(), std::string("damaged report: the ") + what + " columns differ in length");
-  }
-}
 
 }  // namespace
 
@@ -31,7 +23,7 @@ std::vector<LandscapePlan> found_plans(const ReportFile& report) {
   const auto seconds = report.column_reals("candidate.step_time");
   const auto peaks = report.column_integers("candidate.tile_peak"), ddr = report.column_integers("candidate.ddr");
   const auto ipus = report.column_integers("candidate.ipus");
-  check_rows(report, "candidate", labels.size(), plans, rates, seconds, peaks, ddr, ipus);
+  check_rows(report, "candidate.*", labels.size(), plans, rates, seconds, peaks, ddr, ipus);
   const std::int64_t limit = report.index().plan().tile_limit_bytes();
   for (std::size_t i = 0; i < labels.size(); ++i) {
     auto summary = std::make_shared<report::PlanSummary>();
@@ -43,8 +35,7 @@ std::vector<LandscapePlan> found_plans(const ReportFile& report) {
     summary->set_tile_limit_bytes(limit);
     summary->set_ddr_bytes_per_ipu(ddr[i]);
     summary->set_ipus(ipus[i]);
-    const bool tight = static_cast<double>(limit - peaks[i]) < kTight * static_cast<double>(limit);
-    summary->set_fits(tight ? "tight" : "fits");
+    summary->set_fits(fit_word(is_tight(peaks[i], limit) ? Fit::tight : Fit::fits));
     out.push_back(landscape_plan(*summary));
     out.back().own = summary;
     out.back().found = true;

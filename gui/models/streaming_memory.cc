@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "gui/models/meanings.h"
-#include "model/error.h"
+#include "gui/models/table_columns.h"
+#include "traces/damaged.h"
 
 namespace superstep::gui {
 namespace {
@@ -17,8 +18,7 @@ class Columns {
   Columns(const ReportFile& report, const char* of, std::size_t rows) : report_(report), of_(of), rows_(rows) {}
   Integers integers(const char* name) const {
     Integers column = report_.column_integers(name);
-    if (column.size() != rows_)
-      throw Error(report_.path().string(), std::string("damaged report: the ") + of_ + ".* columns differ in length");
+    check_rows(report_, of_, rows_, column);
     return column;
   }
 
@@ -30,11 +30,12 @@ class Columns {
 
 void load_held(const ReportFile& report, int ipu_class, StreamingMemory& out) {
   const TextColumn name = report.column_texts("ddr.name"), category = report.column_texts("ddr.category");
-  const Columns columns(report, "ddr", name.size());
+  check_rows(report, "ddr.*", name.size(), category);
+  const Columns columns(report, "ddr.*", name.size());
   const Integers ipu = columns.integers("ddr.ipu_class"), bytes = columns.integers("ddr.bytes"),
                  first = columns.integers("ddr.first"), last = columns.integers("ddr.last");
   for (std::size_t i = 0; i < name.size(); ++i) {
-    if (ipu[i] == ipu_class && i < category.size())
+    if (ipu[i] == ipu_class)
       out.held.push_back({name[i], category[i], bytes[i], static_cast<int>(first[i]), static_cast<int>(last[i])});
   }
 }
@@ -64,7 +65,8 @@ StreamingMemory load_streaming_memory(const ReportFile& report, int ipu_class) {
   out.cycles = report.index().program().cycles();
   if (!report.has_column("stream.name") || ipu_class < 0) return out;
   const TextColumn name = report.column_texts("stream.name"), ahead = report.column_texts("stream.ahead");
-  const Columns columns(report, "stream", name.size());
+  check_rows(report, "stream.*", name.size(), ahead);
+  const Columns columns(report, "stream.*", name.size());
   const Integers ipu = columns.integers("stream.ipu_class"), begin = columns.integers("stream.begin"),
                  cycles = columns.integers("stream.cycles"), load = columns.integers("stream.load_bytes"),
                  load_cycles = columns.integers("stream.load_cycles"), store = columns.integers("stream.store_bytes"),
@@ -72,8 +74,8 @@ StreamingMemory load_streaming_memory(const ReportFile& report, int ipu_class) {
                  ahead_bytes = columns.integers("stream.ahead_bytes"), repeats = columns.integers("stream.repeats");
   for (std::size_t i = 0; i < name.size(); ++i) {
     if (ipu[i] != ipu_class) continue;
-    out.stretches.push_back({name[i], begin[i], cycles[i], load[i], load_cycles[i], store[i], store_cycles[i],
-                             ahead_bytes[i], i < ahead.size() ? ahead[i] : ""});
+    out.stretches.push_back(
+        {name[i], begin[i], cycles[i], load[i], load_cycles[i], store[i], store_cycles[i], ahead_bytes[i], ahead[i]});
     out.repeats = std::max(out.repeats, repeats[i]);
   }
   // Stretches that come several times are drawn once, as long as the first time lasts.
@@ -83,9 +85,6 @@ StreamingMemory load_streaming_memory(const ReportFile& report, int ipu_class) {
 }
 
 namespace {
-
-QVariant exact(std::int64_t value) { return QVariant::fromValue(static_cast<qlonglong>(value)); }
-QString text(const std::string& s) { return QString::fromStdString(s); }
 
 TableColumn count(const ColumnTitle& title, std::function<std::int64_t(int)> get) {
   return {title, true, [=](int row) { return grouped(get(row)); }, [=](int row) { return exact(get(row)); }};

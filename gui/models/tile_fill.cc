@@ -6,16 +6,16 @@
 #include <span>
 
 #include "gui/models/meanings.h"
+#include "gui/models/steps.h"
+#include "gui/models/table_columns.h"
+#include "gui/models/tile_tables.h"
+#include "traces/verdict.h"
 
 namespace superstep::gui {
 namespace {
 
-constexpr double kTight = 0.05;  // of the limit to spare, as in fit_of()
 constexpr int kMostBins = 26;
 constexpr std::size_t kFullestShown = 5;
-
-QString text(const std::string& s) { return QString::fromStdString(s); }
-QVariant exact(std::int64_t value) { return QVariant::fromValue(static_cast<qlonglong>(value)); }
 
 QString tiles_text(const TilePeak& peak) {
   const QString first = grouped(peak.first);
@@ -81,8 +81,7 @@ std::vector<TilePeak> tile_peaks(const HeatData& heat, const report::Index& inde
 
 bool TileFill::is_tight(const FillBin& bin) const {
   if (is_over(bin) || bin.fullest < 0) return false;
-  const std::int64_t most = peaks[static_cast<std::size_t>(bin.fullest)].bytes;
-  return static_cast<double>(limit - most) < kTight * static_cast<double>(limit);
+  return superstep::is_tight(peaks[static_cast<std::size_t>(bin.fullest)].bytes, limit);
 }
 
 int TileFill::bin_of(std::int64_t bytes) const {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "gui/models/heat_data.h"
 #include "gui/models/report_tables.h"
 
 namespace superstep::gui {

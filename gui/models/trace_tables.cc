@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include "gui/models/meanings.h"
+#include "gui/models/steps.h"
 
 namespace superstep::gui {
 namespace {

@@ -11,13 +11,12 @@
 #include "gui/models/landscape.h"
 #include "gui/models/meanings.h"
 #include "gui/models/plan_meanings.h"
+#include "gui/models/table_columns.h"
 #include "traces/compare.h"
 #include "traces/compare_detail.h"
 
 namespace superstep::gui {
 namespace {
-
-QString text(const std::string& s) { return QString::fromStdString(s); }
 
 QJsonObject object_of(const std::string& json) {
   return QJsonDocument::fromJson(QByteArray::fromStdString(json)).object();

@@ -9,6 +9,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/models/tile_tables.h"
 #include "gui/theme.h"
 #include "gui/widgets/chip_grid.h"
 #include "gui/widgets/data_table.h"

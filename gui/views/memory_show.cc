@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "gui/models/streaming_memory.h"
+#include "gui/models/variables.h"
 #include "gui/views/memory.h"
 #include "gui/views/summary_numbers.h"
 #include "gui/widgets/data_table.h"

@@ -11,6 +11,7 @@
 #include <QToolButton>
 #include <algorithm>
 
+#include "gui/models/steps.h"
 #include "gui/widgets/column_menu.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/elided_combo.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/models/steps.h"
 #include "gui/models/trace_tables.h"
 #include "gui/paint/pipeline_layout.h"
 

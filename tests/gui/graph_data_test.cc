@@ -6,6 +6,7 @@
 #include <QAbstractItemModelTester>
 
 #include "gui/models/graph_tables.h"
+#include "gui/models/steps.h"
 #include "model/error.h"
 #include "tests/gui/graph_example.h"
 

@@ -6,7 +6,9 @@
 #include <QAbstractItemModelTester>
 #include <numeric>
 
+#include "gui/models/steps.h"
 #include "gui/models/streaming_memory.h"
+#include "gui/models/variables.h"
 #include "gui/paint/streaming_layout.h"
 #include "tests/gui/lifetime_example.h"
 

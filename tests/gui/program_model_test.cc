@@ -5,6 +5,7 @@
 
 #include <QAbstractItemModelTester>
 
+#include "gui/models/steps.h"
 #include "tests/gui/program_example.h"
 
 namespace superstep::gui {

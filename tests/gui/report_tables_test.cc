@@ -5,6 +5,9 @@
 
 #include <QAbstractItemModelTester>
 
+#include "gui/models/steps.h"
+#include "gui/models/tile_tables.h"
+#include "gui/models/variables.h"
 #include "tests/traces/example_report.h"
 #include "traces/verdict.h"
 

@@ -5,6 +5,7 @@
 
 #include <QAbstractItemModelTester>
 
+#include "gui/models/tile_tables.h"
 #include "tests/traces/example_report.h"
 
 namespace superstep::gui {

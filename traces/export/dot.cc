@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "model/error.h"
+#include "traces/damaged.h"
 #include "traces/export/formats.h"
 #include "traces/text_table.h"
 
@@ -33,10 +34,7 @@ Units units_of(const ReportFile& report) {
   Units out{report.column_texts("unit.name"), report.column_integers("unit.stage"),
             report.column_integers("unit.ipu_class"), report.column_integers("unit.phase"),
             report.column_integers("unit.weight_bytes")};
-  for (const auto* column : {&out.stage, &out.ipu_class, &out.phase, &out.weights}) {
-    if (column->size() != out.name.size())
-      throw Error(report.path().string(), "damaged report: the unit.* columns differ in length");
-  }
+  check_rows(report, "unit.*", out.name.size(), out.stage, out.ipu_class, out.phase, out.weights);
   return out;
 }
 
@@ -81,13 +79,12 @@ void write_dot(const ReportPointer& report, const Options&, std::ostream& out) {
   out << "  }\n";
   const auto from = report->column_integers("edge.from"), to = report->column_integers("edge.to");
   const auto bytes = report->column_integers("edge.bytes");
-  if (from.size() != to.size() || from.size() != bytes.size())
-    throw Error(report->path().string(), "damaged report: the edge.* columns differ in length");
+  check_rows(*report, "edge.*", from.size(), to, bytes);
   const auto known = [&](std::int64_t unit) {
     return unit >= 0 && unit < static_cast<std::int64_t>(units.name.size());
   };
   for (std::size_t i = 0; i < from.size(); ++i) {
-    if (!known(from[i]) || !known(to[i])) throw Error(report->path().string(), "damaged report: edges of no unit");
+    if (!known(from[i]) || !known(to[i])) damaged(*report, "edges of no unit");
     out << "  u" << from[i] << " -> u" << to[i] << " [label=" << quoted(kib_text(bytes[i])) << "];\n";
   }
   out << "}\n";

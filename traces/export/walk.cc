@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/error.h"
+#include "traces/damaged.h"
 
 namespace superstep::exports {
 
@@ -24,12 +25,11 @@ std::map<std::pair<int, std::string>, std::int64_t> peaks_of(const ReportFile& r
   const TextColumn name = report.column_texts("heat.phase");
   const auto ipu = report.column_integers("heat.phase_ipu_class");
   const auto phase = report.column_integers("tile.phase"), bytes = report.column_integers("tile.memory_bytes");
-  if (ipu.size() != name.size() || phase.size() != bytes.size()) {
-    throw Error(report.path().string(), "damaged report: the heat.* or tile.* columns differ in length");
-  }
+  check_rows(report, "heat.*", name.size(), ipu);
+  check_rows(report, "tile.*", phase.size(), bytes);
   for (std::size_t row = 0; row < phase.size(); ++row) {
     const auto p = static_cast<std::size_t>(phase[row]);
-    if (phase[row] < 0 || p >= name.size()) throw Error(report.path().string(), "damaged report: tiles of no phase");
+    if (phase[row] < 0 || p >= name.size()) damaged(report, "tiles of no phase");
     std::int64_t& most = out[{static_cast<int>(ipu[p]), name[p]}];
     most = std::max(most, bytes[row]);
   }
@@ -133,10 +133,8 @@ std::vector<MemoryPoint> Trace::streaming_memory(int ipu_class) const {
   const auto of = report.column_integers("stream.ipu_class"), begin = report.column_integers("stream.begin");
   const auto holder = report.column_integers("ddr.ipu_class"), bytes = report.column_integers("ddr.bytes");
   const auto first = report.column_integers("ddr.first"), last = report.column_integers("ddr.last");
-  if (of.size() != begin.size() || holder.size() != bytes.size() || first.size() != bytes.size() ||
-      last.size() != bytes.size()) {
-    throw Error(report.path().string(), "damaged report: the stream.* or ddr.* columns differ in length");
-  }
+  check_rows(report, "stream.*", begin.size(), of);
+  check_rows(report, "ddr.*", bytes.size(), holder, first, last);
   std::vector<MemoryPoint> out;
   std::int64_t stretch = 0;
   for (std::size_t row = 0; row < of.size(); ++row) {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "model/error.h"
+#include "traces/damaged.h"
 
 namespace superstep::trace {
 namespace {
@@ -91,7 +91,6 @@ void StepTrace::visit(int function, std::int64_t from, std::int64_t to, std::int
 StepTrace load_step_trace(const ReportFile& report, const Steps* known) {
   StepTrace out;
   if (!report.has_column("step.cycles")) return out;
-  const auto fail = [&](const std::string& what) { throw Error(report.path().string(), "damaged report: " + what); };
   if (known && known->name.size() == 0) known = nullptr;  // it could not be read
   const auto texts = [&](const PackedTexts Steps::*member, const char* column) {
     return known ? known->*member : read_texts(report, column);
@@ -107,10 +106,8 @@ StepTrace load_step_trace(const ReportFile& report, const Steps* known) {
   const PackedIntegers cycles = integers(&Steps::cycles, "step.cycles");
   const PackedIntegers compute = integers(&Steps::compute_cycles, "step.compute_cycles");
   const PackedIntegers exchange = integers(&Steps::exchange_cycles, "step.exchange_cycles");
-  if (out.name.size() != n || out.kind.size() != n || out.term.size() != n || cycles.size() != n ||
-      compute.size() != n || exchange.size() != n || (!out.tiles.empty() && out.tiles.size() != n)) {
-    fail("the step.* columns differ in length");
-  }
+  check_rows(report, "step.*", n, out.name, out.kind, out.term, cycles, compute, exchange);
+  if (!out.tiles.empty()) check_rows(report, "step.*", n, out.tiles);
   // What is moved between IPUs is no exchange of tiles.
   std::vector<bool> between(out.kind.texts.size());
   for (std::size_t k = 0; k < between.size(); ++k) {
@@ -121,7 +118,7 @@ StepTrace load_step_trace(const ReportFile& report, const Steps* known) {
   const auto links = [&](std::size_t row) { return between[at(out.kind.rows[row])] && exchange[row] > 0; };
   for (std::size_t row = 0; row < n; ++row) {
     if (cycles[row] < 0 || compute[row] < 0 || exchange[row] < 0 || compute[row] + exchange[row] > cycles[row]) {
-      fail("the times of step " + std::to_string(row) + " do not add up");
+      damaged(report, "the times of step " + std::to_string(row) + " do not add up");
     }
     has_links = has_links || links(row);
   }
@@ -138,7 +135,7 @@ StepTrace load_step_trace(const ReportFile& report, const Steps* known) {
   }
   for (const auto& f : report.index().functions()) {
     if (f.first_step() < 0 || f.steps() < 0 || f.first_step() > static_cast<std::int64_t>(n) - f.steps()) {
-      fail("function \"" + f.name() + "\" has steps that do not exist");
+      damaged(report, "function \"" + f.name() + "\" has steps that do not exist");
     }
     const std::int64_t begin = out.start.before(f.first_step());
     out.functions.push_back({f.first_step(), f.steps(), begin, out.start.before(f.first_step() + f.steps()) - begin});

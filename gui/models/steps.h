@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Program steps of a report, and their table.
+#pragma once
+
+#include <memory>
+
+#include "gui/models/report_tables.h"
+#include "gui/models/timeline.h"
+
+namespace superstep::gui {
+
+// What `known` has of the same report is shared with it, not read again; null: nothing is known.
+Steps load_steps(const ReportFile& report, const StepTrace* known = nullptr);
+QString tiles_text(std::int64_t tiles);  // of step.tiles: "1 280", "all"
+TableContents steps_table(const ReportPointer& report, std::shared_ptr<const Steps> steps);
+
+}  // namespace superstep::gui

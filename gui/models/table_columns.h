@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tables' columns are made of.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "gui/format.h"
+#include "gui/models/table_model.h"
+
+namespace superstep::gui {
+
+QString text(const std::string& s);
+QVariant exact(std::int64_t value);
+
+// Whole numbers, in groups of three digits.
+TableColumn count_column(const ColumnTitle& title, std::function<std::int64_t(int)> value);
+TableColumn bytes_column(const ColumnTitle& title, Units units, std::function<std::int64_t(int)> value);
+// Shares of 1 as percent, either side; below 0: not known, and blank.
+TableColumn error_column(const ColumnTitle& title, std::function<double(int)> error);
+
+}  // namespace superstep::gui
