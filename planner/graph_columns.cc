@@ -13,7 +13,7 @@ using Integers = std::vector<std::int64_t>;
 void add_units(ReportWriter& writer, const Evaluated& e, const UnitTable& table) {
   const Graph& g = table.facts().graph;
   std::vector<std::string> names;
-  Integers layers, stages, ipus, phases, parameters, weight_bytes;
+  Integers layers, checkpoints, stages, ipus, phases, parameters, weight_bytes;
   const std::vector<StageSpan> spans = stage_spans(e.plan, static_cast<std::int64_t>(table.units()));
   for (std::size_t s = 0; s < spans.size(); ++s) {
     for (std::int64_t u = spans[s].begin; u < spans[s].end; ++u) {
@@ -21,6 +21,7 @@ void add_units(ReportWriter& writer, const Evaluated& e, const UnitTable& table)
       const UnitRow& row = table.row(static_cast<std::size_t>(u));
       names.push_back(unit.name);
       layers.push_back(unit.layer);
+      checkpoints.push_back(checkpoint_of(unit));
       stages.push_back(static_cast<std::int64_t>(s));
       ipus.push_back(spans[s].ipu);
       phases.push_back(spans[s].phase);
@@ -30,6 +31,7 @@ void add_units(ReportWriter& writer, const Evaluated& e, const UnitTable& table)
   }
   writer.add_texts("unit.name", names);
   writer.add_integers("unit.layer", "index", layers);
+  writer.add_integers("unit.checkpoint", "index", checkpoints);
   writer.add_integers("unit.stage", "index", stages);
   writer.add_integers("unit.ipu_class", "index", ipus);
   writer.add_integers("unit.phase", "index", phases);

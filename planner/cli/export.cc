@@ -7,13 +7,15 @@
 
 #include "model/error.h"
 #include "planner/cli/options.h"
+#include "planner/cli/pictures.h"
+#include "planner/export_onnx.h"
 #include "traces/export/formats.h"
 
 namespace superstep {
 namespace {
 
 struct Arguments {
-  std::string report, format, output, detail = "calls", time = "cycles", cycles;
+  std::string report, format, output, detail = "calls", time = "cycles", cycles, view;
   exports::Options options;
 };
 
@@ -35,6 +37,18 @@ void read_stretch(const std::string& text, exports::Options& options) {
   if (options.from >= options.to) fail();
 }
 
+// By the format's own writer, or by those that only the command line has.
+void write_format(const exports::ReportPointer& report, const exports::Format& format, const exports::Options& options,
+                  std::ostream& out) {
+  const std::string name = format.name;
+  if (format.write)
+    format.write(report, options, out);
+  else if (name == "onnx")
+    write_onnx(report, options, out);
+  else
+    write_picture(report->path(), options.view, name, out);
+}
+
 int run_export(const Arguments& a, const CommonOptions& common) {
   const exports::Format& format = exports::find_format(a.format);
   exports::Options options = a.options;
@@ -44,12 +58,15 @@ int run_export(const Arguments& a, const CommonOptions& common) {
   options.real_time = a.time == "ns";
   read_stretch(a.cycles, options);
   if (!options.table.empty() && a.format != "csv") throw Error("--table", "is an option of --to csv");
+  const bool picture = a.format == "svg" || a.format == "png";
+  if (!a.view.empty() && !picture) throw Error("--view", "is an option of --to svg and --to png");
+  if (!a.view.empty()) options.view = a.view;
   check_output(a.output);
   check_output(common.json);
   const auto report = std::make_shared<const ReportFile>(ReportFile::open(a.report));
   if (a.output != "-" && std::filesystem::exists(a.output) && std::filesystem::equivalent(a.output, a.report))
     throw Error(a.output, "cannot be written: it is the report that is read");
-  exports::write_file(report, format, options, a.output);
+  exports::write_file(a.output, [&](std::ostream& out) { write_format(report, format, options, out); });
   if (a.output == "-") return kDone;
   const auto bytes = std::filesystem::file_size(a.output);
   if (prints_text(common)) std::cout << "Wrote " << a.output << ": " << format.what << ", " << bytes << " bytes\n";
@@ -76,6 +93,7 @@ void add_export(CLI::App& app, CommonOptions& common, Run& run) {
                   "perfetto, chrome: cycles (by default; one is written as a nanosecond, nothing is rounded), or ns")
       ->check(CLI::IsMember({"cycles", "ns"}));
   sub->add_option("--table", a->options.table, "csv: this table only")->type_name("NAME");
+  sub->add_option("--view", a->view, "svg, png: which view; summary by default")->type_name("VIEW");
   sub->callback([a, &common, &run] { run = [a, &common] { return run_export(*a, common); }; });
 }
 

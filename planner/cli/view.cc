@@ -6,14 +6,14 @@
 
 #include "model/error.h"
 #include "planner/cli/options.h"
+#include "planner/cli/pictures.h"
 
 namespace superstep {
 namespace {
 
 // Hands over to the viewer, which is a program of its own: the planner builds without Qt.
 int run_view(const std::vector<std::string>& arguments) {
-  const std::filesystem::path viewer = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "superstep-view";
-  if (!std::filesystem::exists(viewer)) throw Error("view", "the viewer was not built (SUPERSTEP_GUI is off)");
+  const std::filesystem::path viewer = viewer_program();
   std::vector<std::string> all = {viewer.string()};
   all.insert(all.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;

@@ -7,7 +7,7 @@ source "$here/checks.sh"
 
 run estimate "$given/toy-pipeline.json" -o toy.ssr --quiet
 expect 0 out
-for format in perfetto chrome speedscope collapsed csv dot; do
+for format in perfetto chrome speedscope collapsed csv dot markdown html onnx poprun vipu; do
   run export toy.ssr --to "$format" -o "toy.$format"
   expect 0 out "Wrote toy.$format: "
   [[ -s toy.$format ]] || complain "toy.$format is empty"
@@ -42,6 +42,35 @@ run export toy.ssr --to chrome --cycles 0-1 --time ns --quiet -o short.json
 expect 0 err
 [[ ! -s out ]] || complain "quiet, but: $(head -c 200 out)"
 (($(wc -c <short.json) < $(wc -c <toy.chrome))) || complain "a stretch is no shorter than the step"
+# A model of its own, in the current folder or beside the report.
+mkdir jobs models
+cp "$given/bert-l2-h128-pod4.json" jobs
+cp "$given/../models/bert_l2_h128.onnx" models
+(cd jobs && "$superstep" estimate bert-l2-h128-pod4.json -o l2.ssr --quiet)
+run export jobs/l2.ssr --to onnx -o l2.onnx
+expect 0 out
+run import l2.onnx
+expect 0 out LayerNormalization
+mv jobs/l2.ssr .
+run export l2.ssr --to onnx -o none.onnx
+expect 2 err '"../models/bert_l2_h128.onnx"' 'export in the folder of the job'
+[[ ! -e none.onnx && ! -e none.onnx.part ]] || complain "there is no model, but a file"
+
+if [[ -x ${superstep%/*}/superstep-view ]]; then
+  run export toy.ssr --to svg -o toy.picture
+  expect 0 out
+  grep -q '<svg' toy.picture || complain "toy.picture is no SVG"
+  run export toy.ssr --to png --view memory -o -
+  expect 0 err
+  [[ $(head -c 4 out | tr -d '\211') == PNG ]] || complain "standard output is no PNG"
+  run export toy.ssr --to png --view memry -o none.png
+  expect 2 err 'no view "memry" (did you mean "memory"?)'
+  [[ ! -e none.png ]] || complain "there is no such view, but a picture"
+else
+  run export toy.ssr --to svg -o toy.svg
+  expect 2 err 'the viewer was not built'
+fi
+
 run export toy.ssr --to dot --json - -o toy.dot
 expect 0 out '"format": "dot"'
 finish

@@ -9,16 +9,6 @@
 #include "model/error.h"
 
 namespace superstep::exports {
-namespace {
-
-struct Elsewhere {
-  const char* name;
-  const char* how;
-};
-constexpr Elsewhere kElsewhere[] = {{"svg", "superstep view REPORT --export VIEW -o FILE.svg"},
-                                    {"png", "superstep view REPORT --export VIEW -o FILE.png"}};
-
-}  // namespace
 
 const std::vector<Format>& formats() {
   static const std::vector<Format> kFormats = {
@@ -27,7 +17,17 @@ const std::vector<Format>& formats() {
       {"speedscope", "speedscope.json", "profile for speedscope.app", write_speedscope},
       {"collapsed", "folded", "collapsed stacks, for flame graphs", write_collapsed},
       {"csv", "csv", "the report's tables", write_csv},
-      {"dot", "dot", "graph of the model by stage and phase, for Graphviz", write_dot}};
+      {"dot", "dot", "graph of the model by stage and phase, for Graphviz", write_dot},
+      {"markdown", "md", "the report as text, with tables", write_markdown},
+      {"html", "html", "the report as one page, for browsers", write_html},
+      {"svg", "svg", "a view of the viewer, --view, as a vector picture", nullptr},
+      {"png", "png", "a view of the viewer, --view, as a picture", nullptr},
+      {"onnx", "onnx", "the model with its nodes named by stage and phase, for Netron", nullptr},
+      {"poptorch", "py", "the plan's settings for PopTorch, as a Python module", write_poptorch},
+      {"popart", "py", "the plan's settings for PopART, as a Python module", write_popart},
+      {"popxl", "yml", "the plan's settings for Graphcore's PopXL examples", write_popxl},
+      {"poprun", "sh", "the command that starts the plan's program with PopRun", write_poprun},
+      {"vipu", "sh", "the command that makes the plan's partition with V-IPU", write_vipu}};
   return kFormats;
 }
 
@@ -43,16 +43,13 @@ const Format& find_format(const std::string& name) {
     if (name == f.name) return f;
     names.emplace_back(f.name);
   }
-  for (const Elsewhere& e : kElsewhere) {
-    if (name == e.name) throw Error("--to", "found \"" + name + "\", which is written by: " + e.how);
-  }
-  throw Error("--to", "found \"" + name + "\"" + name_hint(name, names) + ", expected one of: " + format_names() +
-                          "; views as png, svg, csv: superstep view REPORT --export VIEW -o FILE");
+  const std::string hint = nearest_name(name, names).empty() ? "" : name_hint(name, names);
+  throw Error("--to", "found \"" + name + "\"" + hint + ", expected one of: " + format_names());
 }
 
-void write_file(const ReportPointer& report, const Format& format, const Options& options, const std::string& path) {
+void write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
   if (path == "-") {
-    format.write(report, options, std::cout);
+    write(std::cout);
     std::cout.flush();
     if (!std::cout) throw Error("standard output", "cannot be written");
     return;
@@ -61,7 +58,7 @@ void write_file(const ReportPointer& report, const Format& format, const Options
   try {
     std::ofstream out(temporary, std::ios::binary);
     if (!out) throw Error(path, "cannot be written");
-    format.write(report, options, out);
+    write(out);
     out.close();
     if (!out) throw Error(path, "cannot be written");
     std::filesystem::rename(temporary, path);

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings for real systems, from plans written by hand; published ones are compared by tests/cli/settings.sh.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "model/error.h"
+#include "tests/traces/example_report.h"
+#include "traces/export/formats.h"
+#include "traces/export/settings/settings.h"
+
+namespace superstep::exports {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// A BERT of four layers: units 0 embedding, 1 to 12 layers, 13 head. Two stages of two layers, three units each.
+json plan() {
+  return json::parse(R"({
+    "tensor_parallel": 1, "pipeline_stages": 2, "replicas": 4, "placement": "t-p-r", "micro_batch": 3,
+    "gradient_accumulation": 8, "stages": [0, 7], "stage_ipu": [0, 1], "schedule": "grouped", "recompute": "layer",
+    "phases": [0], "phase_order": "phase_outer", "phase_groups": 1,
+    "replicated_tensor_sharding": {"weights": 1, "gradients": 1, "optimizer_state": 4, "groups": "consecutive"},
+    "activation_sharding": "none",
+    "location": {"weights": "in_processor", "gradients": "in_processor", "optimizer_state": "streaming",
+                 "activations": "in_processor", "code": "in_processor"},
+    "io_tiles": 0, "load": "on_demand", "prefetch_depth": 1,
+    "precision": {"weights": "fp16", "activations": "fp16", "partials": "fp16", "accumulators": "fp16",
+                  "first_moment": "fp32", "second_moment": "fp32", "master": false},
+    "available_memory_proportion": 0.25,
+    "serialisation": {"embedding": 0, "head": 0, "attention": 0, "feed_forward": 0}})");
+}
+
+json job() {
+  return json::parse(R"({"model": {"zoo": "bert-base"}, "machine": "ipu-pod16", "task": "training",
+                         "optimizer": {"kind": "lamb"}})");
+}
+
+// One layer a phase, all of it in Streaming Memory, as PopXL's examples have it.
+json phased() {
+  json p = plan();
+  p["pipeline_stages"] = 1;
+  p["stages"] = {0, 1, 4, 7, 10, 13};
+  p["stage_ipu"] = {0, 0, 0, 0, 0, 0};
+  p["phases"] = {0, 1, 2, 3, 4, 5};
+  for (const char* what : {"weights", "gradients", "optimizer_state", "activations"}) p["location"][what] = "streaming";
+  for (const char* what : {"weights", "gradients", "optimizer_state"}) p["replicated_tensor_sharding"][what] = 4;
+  p["io_tiles"] = 64;
+  return p;
+}
+
+class Settings : public testing::Test {
+ protected:
+  ReportPointer report(const json& plan_json, const json& job_json, const std::string& title = "bert") {
+    ReportWriter columns;
+    std::vector<std::string> names = {"embedding"};
+    std::vector<std::int64_t> layers = {-1};
+    for (std::int64_t l = 0; l < 4; ++l) {
+      for (const char* part : {"/attention", "/ffn_up", "/ffn_down"}) {
+        names.push_back("layer" + std::to_string(l) + part);
+        layers.push_back(l);
+      }
+    }
+    names.emplace_back("head");
+    layers.push_back(-1);
+    columns.add_texts("unit.name", names);
+    columns.add_integers("unit.layer", "index", layers);
+    if (!runs_.empty()) columns.add_integers("unit.checkpoint", "index", runs_);
+    report::Index index;
+    index.set_title(title), index.set_created_by("superstep"), index.set_job_json(job_json.dump());
+    index.mutable_plan()->set_plan_json(plan_json.dump()), index.mutable_plan()->set_fits("fits");
+    index.mutable_plan()->set_samples_per_second(123), index.mutable_plan()->set_label("t=1 p=2");
+    const auto path = folder_.path / "settings.ssr";
+    columns.finish(index, path);
+    return std::make_shared<const ReportFile>(ReportFile::open(path));
+  }
+  std::string written(const char* format, const json& plan_json, const json& job_json = job()) {
+    std::ostringstream out;
+    find_format(format).write(report(plan_json, job_json), {}, out);
+    return out.str();
+  }
+  // What is said where the target cannot express the plan; empty: it can.
+  std::string refusal(const char* format, const json& plan_json, const json& job_json = job()) {
+    try {
+      written(format, plan_json, job_json);
+    } catch (const Unsupported& e) {
+      return e.what();
+    }
+    return "";
+  }
+  TemporaryFolder folder_;
+  std::vector<std::int64_t> runs_;  // the column unit.checkpoint; empty: an old report
+};
+
+json with(json object, const char* pointer, const json& value) {
+  object[json::json_pointer(pointer)] = value;
+  return object;
+}
+
+TEST_F(Settings, OfAPlanThatEveryPipelineCanHave) {
+  for (const char* format : {"poptorch", "popart", "poprun", "vipu"}) {
+    EXPECT_THAT(written(format, plan()), AllOf(HasSubstr("# bert: t=1 p=2\n"), HasSubstr("123 samples/s"))) << format;
+  }
+  EXPECT_THAT(written("poptorch", plan()),
+              AllOf(HasSubstr("replicationFactor(4)"), HasSubstr("gradientAccumulation(8)"),
+                    HasSubstr("MICRO_BATCH_SIZE = 3\n"), HasSubstr("\"begins\": \"bert.encoder.layer.2\""),
+                    HasSubstr("RecomputationType.Pipeline"), Not(HasSubstr("StochasticRounding"))));
+}
+
+TEST_F(Settings, OfCutsWithinALayerNameItsModule) {
+  EXPECT_THAT(written("poptorch", with(plan(), "/stages", {0, 5})),
+              HasSubstr("\"begins\": \"bert.encoder.layer.1.intermediate\""));
+  EXPECT_THAT(written("poptorch", with(plan(), "/stages", {0, 6})),
+              HasSubstr("\"begins\": \"bert.encoder.layer.1.output\""));
+  EXPECT_THAT(written("poptorch", plan(), with(job(), "/model", {{"onnx", "a.onnx"}})), HasSubstr("\"begins\": None"));
+}
+
+// The last stage goes backward at once: its checkpoint of nothing is no recomputation.
+TEST_F(Settings, OfRecomputation) {
+  const auto type = [&](const json& recompute) {
+    return recomputation(read_settings(*report(with(plan(), "/recompute", recompute), job())));
+  };
+  EXPECT_EQ(type("layer"), "Pipeline");
+  EXPECT_EQ(type({"stage", "none"}), "Pipeline");
+  EXPECT_EQ(type("none"), "NoRecompute");
+  EXPECT_EQ(type({"none", "stage"}), "NoRecompute");
+  EXPECT_EQ(type({"none", "layer"}), "");
+  EXPECT_THAT(refusal("popart", with(plan(), "/recompute", {"none", "layer"})), HasSubstr("recompute is mixed"));
+  json one = with(with(with(plan(), "/stages", {0}), "/stage_ipu", {0}), "/pipeline_stages", 1);
+  EXPECT_THAT(written("poptorch", one), HasSubstr("int(popart.RecomputationType.RecomputeAll)"));
+  EXPECT_THAT(written("popart", one), HasSubstr("autoRecomputation = popart.RecomputationType.RecomputeAll\n"));
+}
+
+TEST_F(Settings, OfCheckpointsAreTheLayersOfTheStagesThatHaveThem) {
+  const std::string both = written("popart", plan());
+  EXPECT_THAT(both, HasSubstr("CHECKPOINTS = [\"layer0/ffn_down\", \"layer2/ffn_down\", \"layer3/ffn_down\"]"));
+  EXPECT_THAT(written("popart", with(plan(), "/recompute", {"stage", "layer"})),
+              HasSubstr("CHECKPOINTS = [\"layer2/ffn_down\", \"layer3/ffn_down\"]"));
+}
+
+TEST_F(Settings, OfCheckpointsThatLayersShare) {
+  runs_ = {0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1};
+  EXPECT_THAT(written("popart", plan()), HasSubstr("CHECKPOINTS = []"));
+  runs_ = {0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2};
+  EXPECT_THAT(written("popart", plan()), HasSubstr("CHECKPOINTS = [\"layer0/ffn_down\", \"layer2/ffn_down\"]"));
+}
+
+TEST_F(Settings, AreRefusedWhereTheTargetCannotSayThem) {
+  struct Case {
+    const char *pointer, *value, *poptorch, *popart;  // what is said; empty: nothing
+  };
+  for (const Case& c : {
+           Case{"/tensor_parallel", "2", "tensor_parallel is 2", "tensor_parallel is 2"},
+           {"/tensor_parallel", "[2, 2]", "tensor_parallel is 4", "tensor_parallel is 4"},
+           {"/placement", "\"p-t-r\"", "pin \"placement\": \"t-p-r\"", "placement is p-t-r"},
+           {"/schedule", "\"interleaved\"", "schedule is interleaved", "pin \"schedule\": \"grouped\""},
+           {"/replicated_tensor_sharding/groups", "\"orthogonal\"", "groups is orthogonal", "groups is orthogonal"},
+           {"/replicated_tensor_sharding/optimizer_state", "2", "pin \"optimizer_state\": 4 or 1", "run.instances 2"},
+           {"/location/weights", "\"remote_ipu\"", "location.weights is remote_ipu", "pin \"weights\": \"streaming\""},
+           {"/location/code", "\"streaming\"", "location.code is streaming", "location.code is streaming"},
+           {"/location/activations", "\"streaming\"", "location.activations", "location.activations is streaming"},
+           {"/load", "\"preload\"", "load is preload", "load is preload"},
+           {"/precision/master", "true", "precision.master", "precision.master is true"},
+           {"/precision/weights", "\"fp32\"", "precision.activations is fp16", ""},
+           {"/location/weights", "\"streaming\"", "", ""},
+           {"/schedule", "\"sequential\"", "used without a pipeline", "used without a pipeline"},
+       }) {
+    const json changed = with(plan(), c.pointer, json::parse(c.value));
+    for (const auto& [format, expected] : {std::pair{"poptorch", c.poptorch}, {"popart", c.popart}}) {
+      const std::string found = refusal(format, changed);
+      EXPECT_THAT(found, HasSubstr(expected)) << format << ' ' << c.pointer;
+      EXPECT_EQ(found.empty(), *expected == '\0') << format << ' ' << c.pointer << ' ' << found;
+    }
+  }
+  EXPECT_THAT(refusal("popart", plan(), with(job(), "/optimizer/kind", "lars")), HasSubstr("optimizer.kind is lars"));
+  EXPECT_THAT(refusal("poptorch", phased()), HasSubstr("phases is 6"));
+}
+
+TEST_F(Settings, NameAllThatIsRefusedAtOnce) {
+  json bad = with(with(plan(), "/tensor_parallel", 2), "/placement", "r-t-p");
+  EXPECT_THAT(refusal("poptorch", bad), AllOf(HasSubstr("tensor_parallel is 2"), HasSubstr("placement is r-t-p")));
+}
+
+TEST_F(Settings, OfShardsWithinAnInstance) {
+  const json halves = with(plan(), "/replicated_tensor_sharding/optimizer_state", 2);
+  const std::string text = written("popart", halves, with(job(), "/run/instances", 2));
+  EXPECT_THAT(text, HasSubstr("shardingDomain = popart.CommGroup(popart.CommGroupType.Consecutive, 2)"));
+  EXPECT_THAT(written("poprun", halves, with(job(), "/run/instances", 2)), HasSubstr("--num-instances 2 "));
+}
+
+TEST_F(Settings, OfTheJob) {
+  json noisy = with(with(job(), "/run/rounding", "stochastic"), "/run/loss_scale", 4096);
+  EXPECT_THAT(written("poptorch", plan(), noisy),
+              AllOf(HasSubstr("enableStochasticRounding(True)"), HasSubstr("loss_scaling=4096.0")));
+  EXPECT_THAT(written("popart", plan(), noisy),
+              AllOf(HasSubstr("enableStochasticRounding = True"), HasSubstr("\"lossScaling\": (4096.0, False)")));
+  EXPECT_THAT(written("popart", plan(), with(job(), "/run/loss_scale", "auto")), HasSubstr("automaticLossScaling"));
+  const json clipped = with(with(job(), "/optimizer/clip_norm", 100), "/optimizer/bias_correction", false);
+  EXPECT_THAT(written("poptorch", plan(), clipped),
+              AllOf(HasSubstr("max_grad_norm=100.0"), HasSubstr("bias_correction=False")));
+  EXPECT_THAT(written("popart", plan(), clipped),
+              AllOf(HasSubstr("clipAllWeights(100.0)"), HasSubstr("AdamMode.LambNoBias")));
+  EXPECT_THAT(refusal("poptorch", plan(), with(clipped, "/optimizer/kind", "adam")), HasSubstr("bias_correction"));
+  json inference = job();
+  inference["task"] = "inference";
+  inference.erase("optimizer");
+  EXPECT_THAT(written("poptorch", plan(), inference),
+              AllOf(HasSubstr("deviceIterations(8)"), Not(HasSubstr("Training")), Not(HasSubstr("def optimizer"))));
+  EXPECT_THAT(written("popart", plan(), inference),
+              AllOf(HasSubstr("BATCHES_PER_STEP = 8 "), Not(HasSubstr("accumulationFactor"))));
+}
+
+TEST_F(Settings, OfIoTilesAndParts) {
+  const json tiles = with(with(plan(), "/io_tiles", 32), "/serialisation/head", 5);
+  EXPECT_THAT(written("poptorch", tiles), AllOf(HasSubstr("numIOTiles(32)"), HasSubstr("useIOTilesToLoad(True)"),
+                                                HasSubstr("SERIALISATION = {\"head\": 5}")));
+  EXPECT_THAT(written("popart", tiles), AllOf(HasSubstr("numIOTiles = 32"), HasSubstr("popart.TileSet.IO")));
+}
+
+TEST_F(Settings, OfPhasesInPopArt) {
+  // A phase's weights are loaded once for all micro-batches, which PopART takes as one batch that it cuts.
+  EXPECT_THAT(written("popart", phased()),
+              AllOf(HasSubstr("VirtualGraphMode.ExecutionPhases"), HasSubstr("executionPhaseSettings.phases = 6\n"),
+                    HasSubstr("executionPhaseSettings.stages = 1\n"), HasSubstr("builder.executionPhase(number)"),
+                    HasSubstr("MICRO_BATCH_SIZE = 24 "), HasSubstr("batchSerializationSettings.factor = 8\n"),
+                    HasSubstr("accumulationFactor = 1\n")));
+  EXPECT_THAT(written("popart", with(phased(), "/phase_order", "micro_batch_outer")),
+              AllOf(HasSubstr("MICRO_BATCH_SIZE = 3 "), HasSubstr("accumulationFactor = 8\n"),
+                    Not(HasSubstr("batchSerialization"))));
+  EXPECT_THAT(written("popart", with(phased(), "/load", "preload")), HasSubstr("ExecutionPhaseIOSchedule.Preload"));
+  EXPECT_THAT(refusal("popart", with(phased(), "/pipeline_stages", 2)), HasSubstr("pin \"pipeline_stages\": 1"));
+}
+
+TEST_F(Settings, OfPhasesInPopXL) {
+  const json adam = with(job(), "/optimizer/kind", "adamw");
+  EXPECT_THAT(written("popxl", phased(), adam),
+              AllOf(HasSubstr("nlp/bert/popxl/config/pretraining.yml"), HasSubstr("\n      data_parallel: 4\n"),
+                    HasSubstr("\n      global_batch_size: 96\n"), Not(HasSubstr("tensor_parallel"))));
+  const json gpt = with(adam, "/model/zoo", "gpt3-175b");
+  const json mesh = with(with(phased(), "/tensor_parallel", {2, 4}), "/activation_sharding", "stored");
+  EXPECT_THAT(written("popxl", mesh, gpt), AllOf(HasSubstr("tensor_parallel_1: 2\n      tensor_parallel_2: 4\n")));
+  struct Case {
+    const char *pointer, *value, *said;
+  };
+  for (const Case& c : {Case{"/phases", "[0, 1]", "phases is 2"},
+                        {"/replicated_tensor_sharding/weights", "2", "pin \"weights\": 4"},
+                        {"/location/weights", "\"in_processor\"", "location.weights is in_processor"},
+                        {"/phase_order", "\"micro_batch_outer\"", "pin \"phase_order\": \"phase_outer\""},
+                        {"/tensor_parallel", "2", "pin \"tensor_parallel\": 1"},
+                        {"/serialisation/attention", "2", "serialisation.attention is 2"},
+                        {"/precision/partials", "\"fp32\"", "pin \"partials\": \"fp16\""},
+                        {"/load", "\"preload\"", "load is preload"}}) {
+    EXPECT_THAT(refusal("popxl", with(phased(), c.pointer, json::parse(c.value)), adam), HasSubstr(c.said));
+  }
+  EXPECT_THAT(refusal("popxl", phased()), HasSubstr("optimizer.kind is lamb"));
+  EXPECT_THAT(refusal("popxl", phased(), with(adam, "/model/zoo", "resnet50")), HasSubstr("model is resnet50"));
+}
+
+TEST_F(Settings, OfPartitions) {
+  EXPECT_THAT(written("vipu", plan()), HasSubstr("--size 8 --reconfigurable"));
+  EXPECT_THAT(refusal("vipu", with(plan(), "/replicas", 3)), HasSubstr("replicas is 3 (6 IPUs)"));
+  // Where a pipeline's IPUs follow each other, each IPU of a tensor-parallel group is a replica to Poplar.
+  const json large = with(with(plan(), "/tensor_parallel", 16), "/placement", "p-t-r");
+  EXPECT_THAT(written("vipu", large),
+              HasSubstr("--size 128 --sync-type pod-native-default --num-gcds 2 --total-num-replicas 64"));
+  EXPECT_THAT(written("poprun", large), AllOf(HasSubstr("--num-replicas 64 "), HasSubstr("--ipus-per-replica 2 ")));
+  const json groups = with(large, "/placement", "t-p-r");
+  EXPECT_THAT(written("poprun", groups), AllOf(HasSubstr("--num-replicas 4 "), HasSubstr("--ipus-per-replica 32 ")));
+  EXPECT_THAT(refusal("poprun", with(large, "/placement", "r-t-p")), HasSubstr("pin \"placement\": \"t-p-r\""));
+  EXPECT_THAT(refusal("poprun", with(plan(), "/placement", "p-r-t")), HasSubstr("placement is p-r-t"));
+  EXPECT_THAT(refusal("poprun", plan(), with(job(), "/run/instances", 3)), HasSubstr("run.instances is 3"));
+}
+
+TEST_F(Settings, SayWhatIsWrongWithTheReport) {
+  const auto error = [&](const json& plan_json, const json& job_json) -> std::string {
+    try {
+      written("popart", plan_json, job_json);
+    } catch (const Unsupported&) {
+      return "refused";
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(error(json::object(), job()), HasSubstr("cannot be read"));
+  EXPECT_THAT(error(json::array(), job()), HasSubstr("does not say its plan"));
+  EXPECT_THAT(error(plan(), json()), HasSubstr("does not say its job"));
+  EXPECT_THAT(error(with(plan(), "/stages", {0, 99}), job()), HasSubstr("do not agree"));
+  EXPECT_THAT(error(with(plan(), "/stages", {0, 0}), job()), HasSubstr("do not agree"));
+  EXPECT_THAT(error(with(plan(), "/stages", {0, -2}), job()), HasSubstr("do not agree"));
+  EXPECT_THAT(error(with(plan(), "/stage_ipu", {0}), job()), HasSubstr("do not agree"));
+  EXPECT_THAT(error(with(plan(), "/replicas", 0), job()), HasSubstr("do not agree"));
+  EXPECT_THAT(error(with(plan(), "/pipeline_stages", 1'000'000'000'000), job()), HasSubstr("do not agree"));
+  EXPECT_THAT(error(plan(), with(job(), "/run/instances", 0)), HasSubstr("do not agree"));
+  EXPECT_THAT(error(with(plan(), "/location", json::object()), job()), HasSubstr("do not agree"));
+  EXPECT_THAT(error(plan(), with(job(), "/optimizer/kind", 7)), HasSubstr("cannot be read"));
+}
+
+// A title is a comment, whatever it is.
+TEST_F(Settings, KeepTheHeadlineAComment) {
+  std::ostringstream out;
+  find_format("popart").write(report(plan(), job(), "one\nimport os"), {}, out);
+  EXPECT_THAT(out.str(), HasSubstr("# one import os: t=1 p=2\n"));
+}
+
+}  // namespace
+}  // namespace superstep::exports

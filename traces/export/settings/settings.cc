@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/export/settings/settings.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "model/error.h"
+#include "model/quantity_text.h"
+#include "traces/text_table.h"
+#include "traces/verdict.h"
+
+namespace superstep::exports {
+namespace {
+
+using nlohmann::json;
+
+std::string quoted(const std::string& text) { return '"' + text + '"'; }
+
+json read_json(const std::string& text, const std::string& where, const char* what) {
+  json out = json::parse(text, nullptr, false);
+  if (!out.is_object()) throw Error(where, std::string("does not say its ") + what + "; write the report again");
+  return out;
+}
+
+std::map<std::string, std::string> texts_of(const json& object) {
+  std::map<std::string, std::string> out;
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_string()) out[key] = value;
+  }
+  return out;
+}
+
+std::map<std::string, std::int64_t> numbers_of(const json& object) {
+  std::map<std::string, std::int64_t> out;
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_number_integer()) out[key] = value;
+  }
+  return out;
+}
+
+std::vector<StageSettings> stages_of(const json& plan, const ReportFile& report) {
+  const auto begins = plan.at("stages").get<std::vector<std::int64_t>>();
+  const auto ipus = plan.at("stage_ipu").get<std::vector<std::int64_t>>();
+  const auto phases = plan.at("phases").get<std::vector<std::int64_t>>();
+  const json& recompute = plan.at("recompute");
+  const TextColumn name = report.column_texts("unit.name");
+  const auto layer = report.column_integers("unit.layer");
+  const auto run = report.has_column("unit.checkpoint") ? report.column_integers("unit.checkpoint") : layer;
+  if (layer.size() != name.size() || run.size() != name.size()) throw std::out_of_range("unit.layer");
+  std::vector<StageSettings> out(begins.size());
+  for (std::size_t s = 0; s < out.size(); ++s) {
+    const auto end = s + 1 < begins.size() ? begins[s + 1] : static_cast<std::int64_t>(name.size());
+    out[s].ipu = ipus.at(s);
+    out[s].recompute = recompute.is_string() ? recompute : recompute.at(s);
+    if (phases.size() > 1)
+      out[s].phase = std::upper_bound(phases.begin(), phases.end(), static_cast<std::int64_t>(s)) - phases.begin();
+    for (std::int64_t u = begins[s]; u < end; ++u) {
+      out[s].layers.push_back(layer.at(static_cast<std::size_t>(u)));
+      out[s].runs.push_back(run[static_cast<std::size_t>(u)]);
+      out[s].units.push_back(name[static_cast<std::size_t>(u)]);
+    }
+    if (out[s].units.empty()) throw std::out_of_range("stages");
+  }
+  return out;
+}
+
+std::vector<std::string> headline_of(const report::Index& index) {
+  const report::PlanSummary& plan = index.plan();
+  std::vector<std::string> out = {index.title() + ": " + plan.label(),
+                                  "Predicted by " + index.created_by() + ": " + figure(plan.samples_per_second()) +
+                                      " samples/s, " + to_text(Seconds(plan.step_time_s())) + " a step of " +
+                                      with_thousands(plan.global_batch()) + " samples."};
+  if (plan.fits() != "fits") {
+    out.push_back(plan.fits() == "tight" ? "It fits, but tightly: " + kib_text(margin_bytes(plan)) + " to spare."
+                                         : "It does not fit: " + plan.first_overflow() + ".");
+  }
+  for (std::string& line : out) {
+    std::replace_if(
+        line.begin(), line.end(), [](unsigned char c) { return c < ' '; }, ' ');
+  }
+  return out;
+}
+
+void read_plan(const json& plan, PlanSettings& out) {
+  const json& t = plan.at("tensor_parallel");
+  out.t1 = t.is_array() ? t.at(0).get<std::int64_t>() : t.get<std::int64_t>();
+  out.t2 = t.is_array() ? t.at(1).get<std::int64_t>() : 1;
+  plan.at("pipeline_stages").get_to(out.pipeline_stages);
+  plan.at("replicas").get_to(out.replicas);
+  plan.at("micro_batch").get_to(out.micro_batch);
+  plan.at("gradient_accumulation").get_to(out.gradient_accumulation);
+  plan.at("placement").get_to(out.placement);
+  plan.at("schedule").get_to(out.schedule);
+  plan.at("phase_order").get_to(out.phase_order);
+  plan.at("phase_groups").get_to(out.phase_groups);
+  plan.at("activation_sharding").get_to(out.activation_sharding);
+  plan.at("load").get_to(out.load);
+  plan.at("io_tiles").get_to(out.io_tiles);
+  plan.at("prefetch_depth").get_to(out.prefetch_depth);
+  plan.at("available_memory_proportion").get_to(out.available_memory_proportion);
+  out.phases = static_cast<std::int64_t>(plan.at("phases").size());
+  out.shards = numbers_of(plan.at("replicated_tensor_sharding"));
+  out.shard_groups = plan.at("replicated_tensor_sharding").at("groups");
+  out.location = texts_of(plan.at("location"));
+  out.precision = texts_of(plan.at("precision"));
+  out.master_weights = plan.at("precision").at("master");
+  out.serialisation = numbers_of(plan.at("serialisation"));
+}
+
+void read_job(const json& job, PlanSettings& out) {
+  out.training = job.value("task", "training") == "training";
+  out.model = job.value("/model/zoo"_json_pointer, "");
+  out.optimizer = job.value("optimizer", json::object());
+  const json run = job.value("run", json::object());
+  out.instances = run.value("instances", 1);
+  out.stochastic_rounding = run.value("rounding", "") == "stochastic";
+  const json scale = run.value("loss_scale", json());
+  out.automatic_loss_scaling = scale == "auto";
+  if (scale.is_number()) out.loss_scaling = scale;
+}
+
+// What writers take for granted is there, and of its type; throws what read_settings() catches.
+void check_fields(const PlanSettings& plan) {
+  for (const char* what : {"weights", "gradients", "optimizer_state"}) static_cast<void>(plan.shards.at(what));
+  for (const char* what : {"weights", "gradients", "optimizer_state", "activations", "code"})
+    static_cast<void>(plan.location.at(what));
+  for (const char* what : {"weights", "activations", "partials", "accumulators", "first_moment", "second_moment"})
+    static_cast<void>(plan.precision.at(what));
+  static_cast<void>(plan.serialisation.at("attention"));
+  static_cast<void>(plan.optimizer.value("kind", ""));
+  static_cast<void>(plan.optimizer.value("bias_correction", true));
+  static_cast<void>(plan.optimizer.value("clip_norm", 0.0));
+}
+
+// Of files that nobody wrote: counts that are none, and products of them that no machine has.
+void check_counts(const PlanSettings& plan) {
+  double ipus = 1, batch = 1;
+  for (const std::int64_t n : {plan.t1, plan.t2, plan.pipeline_stages, plan.replicas}) ipus *= static_cast<double>(n);
+  for (const std::int64_t n : {plan.micro_batch, plan.gradient_accumulation, plan.replicas})
+    batch *= static_cast<double>(n);
+  bool sound = ipus < 1e9 && batch < 1e15 && plan.pipeline_stages <= static_cast<std::int64_t>(plan.stages.size());
+  for (const std::int64_t n : {plan.t1, plan.t2, plan.pipeline_stages, plan.replicas, plan.micro_batch,
+                               plan.gradient_accumulation, plan.instances})
+    sound = sound && n >= 1;
+  if (!sound) throw std::out_of_range("counts");
+}
+
+}  // namespace
+
+std::vector<std::string> StageSettings::checkpoints() const {
+  std::vector<std::string> out;
+  if (recompute != "layer") return out;
+  for (std::size_t i = 0; i + 1 < units.size(); ++i) {
+    if (runs[i] >= 0 && runs[i + 1] != runs[i]) out.push_back(units[i]);
+  }
+  return out;
+}
+
+PlanSettings read_settings(const ReportFile& report) {
+  const report::Index& index = report.index();
+  PlanSettings out;
+  out.where = report.path().string();
+  if (!index.has_plan() || index.plan().plan_json().empty())
+    throw Error(out.where, "has no plan, so there are no settings to write; `plan` and `estimate` write one");
+  const json plan = read_json(index.plan().plan_json(), out.where, "plan");
+  const json job = read_json(index.job_json(), out.where, "job");
+  try {
+    read_plan(plan, out);
+    read_job(job, out);
+    out.stages = stages_of(plan, report);
+    check_fields(out);
+    check_counts(out);
+  } catch (const std::out_of_range&) {
+    throw Error(out.where, "its plan and its units do not agree; write the report again");
+  } catch (const json::exception& e) {
+    throw Error(out.where, std::string("its plan or job cannot be read (") + e.what() + "); write the report again");
+  }
+  out.headline = headline_of(index);
+  return out;
+}
+
+std::string recomputation(const PlanSettings& plan) {
+  if (!plan.training) return "NoRecompute";
+  const auto is = [](const char* mode) { return [mode](const StageSettings& s) { return s.recompute == mode; }; };
+  if (plan.stages.size() == 1) return is("layer")(plan.stages.front()) ? "RecomputeAll" : "NoRecompute";
+  // The last stage goes backward at once: what follows its last checkpoint is never computed again.
+  const auto last = plan.stages.end() - 1;
+  if (std::all_of(plan.stages.begin(), last, is("none"))) return is("layer")(*last) ? "" : "NoRecompute";
+  if (std::any_of(plan.stages.begin(), last, is("none")) || plan.schedule == "sequential") return "";
+  return "Pipeline";
+}
+
+void Refusals::unless(bool holds, const std::string& field, const std::string& found, const std::string& why,
+                      const std::string& pin) {
+  if (holds) return;
+  found_.push_back(field + " is " + found + ", but " + why + (pin.empty() ? "" : " (pin " + pin + ")"));
+}
+
+void Refusals::common() {
+  unless(plan_.placement == "t-p-r", "placement", plan_.placement,
+         "the IPUs of a replica, and in it of a stage, are numbered one after another", "\"placement\": \"t-p-r\"");
+  unless(plan_.shard_groups == "consecutive" || !plan_.sharded(), "replicated_tensor_sharding.groups",
+         plan_.shard_groups, "shards are shared by replicas that follow each other", "\"groups\": \"consecutive\"");
+  for (const auto& [what, place] : plan_.location) {
+    unless(place == "in_processor" || (place == "streaming" && what != "code"), "location." + what, place,
+           what == "code" ? "code stays in the IPU's own memory"
+                          : "tensors are in the IPU's own memory or in Streaming Memory",
+           quoted(what) + ": " + (what == "code" ? "\"in_processor\"" : "\"streaming\""));
+  }
+  unless(!plan_.master_weights, "precision.master", "true", "it keeps one copy of a weight", "\"master\": false");
+}
+
+void Refusals::no_tensor_parallel() {
+  unless(plan_.tensor_parallel() == 1, "tensor_parallel", std::to_string(plan_.tensor_parallel()),
+         "an operator runs on one IPU", "\"tensor_parallel\": 1");
+  unless(plan_.activation_sharding == "none", "activation_sharding", plan_.activation_sharding,
+         "activations are kept whole", "\"activation_sharding\": \"none\"");
+}
+
+void Refusals::all_or_none(const std::string& why) {
+  for (const char* what : {"weights", "gradients", "optimizer_state"}) {
+    const std::int64_t degree = plan_.shards.at(what);
+    unless(degree == 1 || degree == plan_.replicas, std::string("replicated_tensor_sharding.") + what,
+           std::to_string(degree), why, quoted(what) + ": " + std::to_string(plan_.replicas) + " or 1");
+  }
+}
+
+void Refusals::check() const {
+  if (found_.empty()) return;
+  std::string all;
+  for (const std::string& f : found_) all += (all.empty() ? "" : "; ") + f;
+  throw Unsupported(plan_.where, target_ + " cannot express the plan: " + all);
+}
+
+std::string comment_lines(const PlanSettings& plan) {
+  std::string out;
+  for (const std::string& line : plan.headline) out += "# " + line + "\n";
+  return out;
+}
+
+}  // namespace superstep::exports
