@@ -8,18 +8,14 @@
 #include "model/error.h"
 #include "model/onnx/annotate.h"
 #include "planner/job.h"
+#include "traces/damaged.h"
+#include "traces/export/settings/settings.h"
 #include "traces/verdict.h"
 
 namespace superstep {
 namespace {
 
 using nlohmann::json;
-
-json parsed(const std::string& text, const std::string& where, const char* what) {
-  json out = json::parse(text, nullptr, false);
-  if (!out.is_object()) throw Error(where, std::string("does not say its ") + what + "; write the report again");
-  return out;
-}
 
 struct Asked {
   Job job;
@@ -29,8 +25,8 @@ struct Asked {
 // The job with the plan's types and without its other pins, which the model does not depend on.
 Asked asked_of(const ReportFile& report) {
   const std::string where = report.path().string();
-  const json plan = parsed(report.index().plan().plan_json(), where, "plan");
-  json job = parsed(report.index().job_json(), where, "job");
+  const json plan = exports::read_object(report.index().plan().plan_json(), where, "plan");
+  json job = exports::read_object(report.index().job_json(), where, "job");
   std::string onnx;
   std::int64_t micro_batch = 1;
   try {
@@ -59,8 +55,7 @@ Annotation annotation_of(const ReportFile& report) {
                 {"superstep.created_by", index.created_by()}};
   const auto stage = report.column_integers("unit.stage"), ipu = report.column_integers("unit.ipu_class"),
              phase = report.column_integers("unit.phase");
-  if (stage.size() != ipu.size() || stage.size() != phase.size())
-    throw Error(report.path().string(), "damaged report: the unit.* columns differ in length");
+  check_rows(report, "unit.*", stage.size(), ipu, phase);
   for (std::size_t u = 0; u < stage.size(); ++u) a.units.push_back({stage[u], ipu[u], phase[u]});
   return a;
 }

@@ -16,12 +16,6 @@ using nlohmann::json;
 
 std::string quoted(const std::string& text) { return '"' + text + '"'; }
 
-json read_json(const std::string& text, const std::string& where, const char* what) {
-  json out = json::parse(text, nullptr, false);
-  if (!out.is_object()) throw Error(where, std::string("does not say its ") + what + "; write the report again");
-  return out;
-}
-
 std::map<std::string, std::string> texts_of(const json& object) {
   std::map<std::string, std::string> out;
   for (const auto& [key, value] : object.items()) {
@@ -156,14 +150,20 @@ std::vector<std::string> StageSettings::checkpoints() const {
   return out;
 }
 
+json read_object(const std::string& text, const std::string& where, const char* what) {
+  json out = json::parse(text, nullptr, false);
+  if (!out.is_object()) throw Error(where, std::string("does not say its ") + what + "; write the report again");
+  return out;
+}
+
 PlanSettings read_settings(const ReportFile& report) {
   const report::Index& index = report.index();
   PlanSettings out;
   out.where = report.path().string();
   if (!index.has_plan() || index.plan().plan_json().empty())
     throw Error(out.where, "has no plan, so there are no settings to write; `plan` and `estimate` write one");
-  const json plan = read_json(index.plan().plan_json(), out.where, "plan");
-  const json job = read_json(index.job_json(), out.where, "job");
+  const json plan = read_object(index.plan().plan_json(), out.where, "plan");
+  const json job = read_object(index.job_json(), out.where, "job");
   try {
     read_plan(plan, out);
     read_job(job, out);

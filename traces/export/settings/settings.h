@@ -54,6 +54,9 @@ struct PlanSettings {
   }
 };
 
+// The plan or job that a report gives as JSON; throws Error where it is no object.
+nlohmann::json read_object(const std::string& text, const std::string& where, const char* what);
+
 // Throws Error when the report has no plan, or none that can be read.
 PlanSettings read_settings(const ReportFile& report);
 
