@@ -27,13 +27,14 @@ h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2em; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { border-bottom: 1px solid var(--line); padding: 0.25em 0.7em; text-align: right; vertical-align: top; }
 th { color: var(--faint); font-weight: normal; }
+th, td { white-space: nowrap; }
 .text, th:first-child, td:first-child { text-align: left; }
-td:first-child { white-space: nowrap; }
+.text { min-width: 20em; white-space: normal; }
 .strong { font-weight: bold; }
 pre { border: 1px solid var(--line); overflow-x: auto; padding: 0.7em; }
 summary { cursor: pointer; }
 footer { color: var(--faint); margin-top: 3em; }
-svg { display: block; height: 1.2em; width: 22em; }
+svg { display: block; height: 1.2em; width: 15em; }
 rect { fill: #b4bbc2; stroke: var(--faint); stroke-width: 1; vector-effect: non-scaling-stroke; }
 .compute { fill: #e0475a; } .recompute { fill: #f4b8c0; } .exchange { fill: #8fd3ee; } .links { fill: #1f4fa8; }
 .ddr { fill: #f2a35e; } .host { fill: #b85f1e; } .sync { fill: #fbefb0; } .waiting { fill: var(--ground); }

@@ -47,13 +47,16 @@ void add_plan(const report::Index& index, Page& page) {
   if (plan.time_to_train_s() > 0) row("time to train", to_text(Seconds(plan.time_to_train_s())));
   for (const report::Fact& fact : index.facts()) row(fact.name(), fact.value());
   page.parts.emplace_back(std::move(table));
-  const auto json = nlohmann::json::parse(plan.plan_json(), nullptr, false);
+}
+
+void add_pins(const report::Index& index, Page& page) {
+  const auto json = nlohmann::json::parse(index.plan().plan_json(), nullptr, false);
   if (!json.is_object() || json.empty()) return;
   std::string fields;
   for (const auto& [name, value] : json.items()) {
     fields += (fields.empty() ? "{" : ",") + std::string("\n  \"") + name + "\": " + value.dump();
   }
-  page.parts.emplace_back(Paragraph{"As a job pins it:"});
+  page.parts.emplace_back(Heading{"The plan as a job pins it"});
   page.parts.emplace_back(Code{fields + "\n}"});
 }
 
@@ -167,6 +170,7 @@ Page page_of(const report::Index& index) {
   add_plans("Runners-up", index.runners_up(), index, page);
   if (index.pareto_measures_size() == 2)
     add_plans("Front of " + index.pareto_measures(0) + " and " + index.pareto_measures(1), index.pareto(), index, page);
+  add_pins(index, page);
   if (!index.notes().empty()) page.parts.emplace_back(Heading{"Notes"});
   for (const std::string& note : index.notes()) page.parts.emplace_back(Paragraph{note});
   add_explanations(index, page);
