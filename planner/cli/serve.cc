@@ -215,6 +215,7 @@ void add_serve(CLI::App& app, CommonOptions& common, Run& run) {
   sub->add_option("--threads", common.threads, "Threads to use; all cores by default")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
+  sub->add_flag("--quiet", common.quiet, "As everywhere: what is written are answers alone");
   add_cache(*sub, common);
   sub->callback([&common, &run] { run = [&common] { return Server(common).run(); }; });
 }

@@ -400,8 +400,8 @@ TEST_F(Export, CellsAreQuotedWhereTheyMust) {
 TEST_F(Export, DotHasUnitsStagesAndEdges) {
   const std::string dot = written(toy_, "dot");
   EXPECT_THAT(dot, HasSubstr("subgraph cluster_stage1"));
-  EXPECT_THAT(dot, HasSubstr(R"(u1 [label="b \"quoted\"\n2.0 KiB of weights")"));
-  EXPECT_THAT(dot, HasSubstr("u0 -> u1 [label=\"0.5 KiB\"]"));
+  EXPECT_THAT(dot, HasSubstr(R"(u1 [label="b \"quoted\"\n2 KiB of weights")"));
+  EXPECT_THAT(dot, HasSubstr("u0 -> u1 [label=\"512 B\"]"));
   EXPECT_EQ(std::count(dot.begin(), dot.end(), '{'), std::count(dot.begin(), dot.end(), '}'));
 }
 

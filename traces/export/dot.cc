@@ -5,9 +5,9 @@
 #include <ostream>
 
 #include "model/error.h"
+#include "model/quantity_text.h"
 #include "traces/damaged.h"
 #include "traces/export/formats.h"
-#include "traces/text_table.h"
 
 namespace superstep::exports {
 namespace {
@@ -47,7 +47,8 @@ void write_dot(const ReportPointer& report, const Options&, std::ostream& out) {
   const Units units = units_of(*report);
   const report::Index& index = report->index();
   out << "digraph " << quoted(index.title()) << " {\n  label=" << quoted(index.title() + "\n" + index.plan().label())
-      << ";\n  labelloc=t;\n  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];\n"
+      << ";\n  labelloc=t;\n  fontname=\"sans-serif\";\n  node [shape=box, style=\"rounded,filled\", "
+         "fontname=\"sans-serif\"];\n"
       << "  edge [fontname=\"sans-serif\", fontsize=9];\n";
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::size_t>> by_stage_and_phase;
   for (std::size_t i = 0; i < units.name.size(); ++i) {
@@ -71,7 +72,7 @@ void write_dot(const ReportPointer& report, const Options&, std::ostream& out) {
     }
     for (const std::size_t i : rows) {
       out << indent << 'u' << i
-          << " [label=" << quoted(units.name[i] + "\n" + kib_text(units.weights[i]) + " of weights")
+          << " [label=" << quoted(units.name[i] + "\n" + to_text(Bytes(units.weights[i])) + " of weights")
           << ", fillcolor=" << quoted(color(stage)) << "];\n";
     }
     if (phased) out << "    }\n";
@@ -85,7 +86,7 @@ void write_dot(const ReportPointer& report, const Options&, std::ostream& out) {
   };
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (!known(from[i]) || !known(to[i])) damaged(*report, "edges of no unit");
-    out << "  u" << from[i] << " -> u" << to[i] << " [label=" << quoted(kib_text(bytes[i])) << "];\n";
+    out << "  u" << from[i] << " -> u" << to[i] << " [label=" << quoted(to_text(Bytes(bytes[i]))) << "];\n";
   }
   out << "}\n";
 }
