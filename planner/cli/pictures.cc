@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/cli/pictures.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ int run_program(std::vector<std::string> arguments, const std::filesystem::path&
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) throw Error(arguments.front(), "cannot be started");
   int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
