@@ -62,6 +62,11 @@ class SettingLists {
     if (pins_.prefetch_depth && space_.prefetch_depths.empty()) space_.prefetch_depths = {pins_.prefetch_depth->low};
   }
 
+  double count() {
+    make();
+    return settings_;
+  }
+
   std::vector<SettingSpace> make() {
     const bool pinned_phases = pins_.phased(), one = pins_.one_phase();
     // Weights that are pinned outside come and go with phases, unless all of the model is one.
@@ -85,6 +90,7 @@ class SettingLists {
   std::vector<Location> everywhere_, outside_;
   SettingSpace space_;
   std::vector<SettingSpace> out_;
+  double settings_ = 0;  // in them
 
   std::vector<Storage> storage(const std::vector<Location>& places, const std::optional<IntegerPin>& pin,
                                const std::vector<std::int64_t>& free) const {
@@ -209,10 +215,13 @@ class SettingLists {
         }
       }
       if (space_.stashes.empty()) continue;
+      const double size = space_.size();  // whatever the bound on temporary memory is
+      if (size == 0) continue;
       space_.common.activation_sharding = space_.stashes[0].sharding;
       for (const double proportion : choices(pins_.available_memory_proportion, kProportions, 0.25, defaults_)) {
         space_.common.available_memory_proportion = proportion;
-        if (space_.size() > 0) out_.push_back(space_);
+        settings_ += size;
+        out_.push_back(space_);
       }
     }
   }
@@ -225,9 +234,7 @@ std::vector<SettingSpace> setting_spaces(const Job& job, const Cell& cell, bool 
 }
 
 double count_settings(const Job& job, const Cell& cell, bool defaults) {
-  double n = 0;
-  for (const SettingSpace& space : setting_spaces(job, cell, defaults)) n += space.size();
-  return n;
+  return SettingLists(job, cell, defaults).count();
 }
 
 std::vector<std::string> kinds_of(const Job& job, const Cell& cell, bool defaults) {
