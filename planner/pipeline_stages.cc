@@ -25,16 +25,13 @@ void PipelineStages::find_places() {
   const auto larger = [](const Setting::Places& a, const Setting::Places& b) {
     return Setting::Places{std::max(a.weights, b.weights), std::max(a.gradients, b.gradients)};
   };
-  const std::int64_t n = s_.units();
-  places_up_to_.resize(static_cast<std::size_t>(n) + 1);
-  places_from_ = places_up_to_;
-  for (std::size_t u = 0; u < static_cast<std::size_t>(n); ++u) {
-    places_up_to_[u + 1] =
-        larger(places_up_to_[u], s_.places(static_cast<std::int64_t>(u), static_cast<std::int64_t>(u) + 1));
-  }
-  for (std::size_t u = static_cast<std::size_t>(n); u-- > 0;)
-    places_from_[u] =
-        larger(places_from_[u + 1], s_.places(static_cast<std::int64_t>(u), static_cast<std::int64_t>(u) + 1));
+  const auto n = static_cast<std::size_t>(s_.units());
+  std::vector<Setting::Places> of;  // each unit
+  for (std::int64_t u = 0; u < s_.units(); ++u) of.push_back(s_.places(u, u + 1));
+  places_up_to_.resize(n + 1);
+  places_from_.resize(n + 1);
+  for (std::size_t u = 0; u < n; ++u) places_up_to_[u + 1] = larger(places_up_to_[u], of[u]);
+  for (std::size_t u = n; u-- > 0;) places_from_[u] = larger(places_from_[u + 1], of[u]);
 }
 
 std::int64_t PipelineStages::beside(std::int64_t copy, std::int64_t weights, std::int64_t update) const {

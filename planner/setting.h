@@ -84,8 +84,8 @@ class Setting {
   };
   // The same but for the stash, which alone depends on how far from the end the stage is; `is_last`:
   // from_end is 0. add_stash() completes it.
-  Stage stage_without_stash(std::int64_t begin, std::int64_t end, bool is_last, Recompute mode, bool first = true,
-                            Range other = {}) const;
+  Stage stage_without_stash(std::int64_t begin, std::int64_t end, bool is_last, Recompute mode,
+                            bool first = true) const;
   void add_stash(Stage& stage, std::int64_t from_end) const;
   // Bytes per tile that a stage of units [begin, end) keeps for the weights and gradients of its largest unit.
   struct Places {
@@ -95,9 +95,8 @@ class Setting {
   // Turns a stage alone on its IPU into one beside another, the places of both given: it keeps what exceeds those of
   // an earlier one, and borrows from it for nothing.
   void stand_beside(Stage& stage, Range own, const Places& places, Range other, const Places& there) const;
-  // `first`: the stage begins its phase. `other`: another run of units on the same IPU at the same time.
-  Stage stage(std::int64_t begin, std::int64_t end, std::int64_t from_end, Recompute mode, bool first = true,
-              Range other = {}) const;
+  // Alone on its IPU; `first`: the stage begins its phase.
+  Stage stage(std::int64_t begin, std::int64_t end, std::int64_t from_end, Recompute mode, bool first = true) const;
   // What the last stage of a phase moves when another phase follows.
   void leave_phase(Stage& stage, std::int64_t end, bool more_phases) const;
   std::int64_t spill_cycles(

@@ -146,17 +146,16 @@ void Setting::add_stash(Stage& s, std::int64_t from_end) const {
 }
 
 Setting::Stage Setting::stage_without_stash(std::int64_t begin, std::int64_t end, bool is_last, Recompute mode,
-                                            bool first, Range other) const {
+                                            bool first) const {
   Stage s;
   add_time(s, begin, end, is_last, mode, first);
   add_memory(s, begin, end, mode);
-  if (other.begin < other.end) stand_beside(s, {begin, end}, places(begin, end), other, places(other.begin, other.end));
   return s;
 }
 
-Setting::Stage Setting::stage(std::int64_t begin, std::int64_t end, std::int64_t from_end, Recompute mode, bool first,
-                              Range other) const {
-  Stage s = stage_without_stash(begin, end, from_end == 0, mode, first, other);
+Setting::Stage Setting::stage(std::int64_t begin, std::int64_t end, std::int64_t from_end, Recompute mode,
+                              bool first) const {
+  Stage s = stage_without_stash(begin, end, from_end == 0, mode, first);
   add_stash(s, from_end);
   return s;
 }

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "model/quantity_text.h"
+#include "traces/markup.h"
 
 namespace superstep {
 namespace {
@@ -49,21 +50,6 @@ std::size_t place_of(const LinePlot& plot, std::size_t series) {
   return static_cast<std::size_t>(
       std::count_if(plot.series.begin(), plot.series.begin() + static_cast<std::ptrdiff_t>(series),
                     [&](const PlotSeries& s) { return s.dashed == plot.series[series].dashed; }));
-}
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else
-      out += c;
-  }
-  return out;
 }
 
 // IPUs are whole numbers, "4" and not "4.00".
@@ -109,7 +95,7 @@ class Svg {
 
   void text(double at_x, double at_y, const std::string& what, const char* anchor, const std::string& more = "") {
     out_ += "<text x=\"" + px(at_x) + "\" y=\"" + px(at_y) + "\" text-anchor=\"" + anchor + "\"" + more + ">" +
-            escaped(what) + "</text>\n";
+            in_markup(what) + "</text>\n";
   }
   void segment(double x1, double y1, double x2, double y2, const std::string& stroke) {
     out_ += "<line x1=\"" + px(x1) + "\" y1=\"" + px(y1) + "\" x2=\"" + px(x2) + "\" y2=\"" + px(y2) + "\" stroke=\"" +

@@ -6,6 +6,7 @@
 
 #include "gui/models/meanings.h"
 #include "gui/models/operations.h"
+#include "gui/models/table_columns.h"
 #include "traces/damaged.h"
 
 namespace superstep::gui {
@@ -141,8 +142,6 @@ TableContents lifetimes_table(std::shared_ptr<const Lifetimes> lifetimes, int at
   const auto of = [=](int row) -> const Lifetime& {
     return lifetimes->rows[static_cast<std::size_t>((*rows)[static_cast<std::size_t>(row)])];
   };
-  const auto exact = [](std::int64_t value) { return QVariant::fromValue(static_cast<qlonglong>(value)); };
-  const auto text = [](const std::string& s) { return QString::fromStdString(s); };
   const auto category = [=](int row) { return text(of(row).category); };
   const int points = std::max(1, lifetimes->points);
   const auto always = [=](int row) { return of(row).first == 0 && of(row).last == points - 1; };

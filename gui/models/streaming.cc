@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/models/streaming.h"
 #include "gui/models/meanings.h"
+#include "gui/models/table_columns.h"
 
 namespace superstep::gui {
 
@@ -11,7 +12,6 @@ PhaseRows phases_of_report(const ReportPointer& report) {
 TableContents streaming_table(const ReportPointer& report, const PhaseRows& rows) {
   const auto at = [rows](int row) -> const PhaseRow& { return (*rows)[static_cast<std::size_t>(row)]; };
   const double clock = report->index().clock_hz();
-  const auto text = [](const std::string& s) { return QString::fromStdString(s); };
   const auto ms = [=](const ColumnTitle& title, std::int64_t PhaseRow::*field) {
     const auto value = [=](int row) { return clock > 0 ? static_cast<double>(at(row).*field) / clock * 1e3 : 0.0; };
     return TableColumn{title + ", ms", true, [=](int row) { return fixed_decimals(value(row), 2); }, value};

@@ -29,7 +29,8 @@ struct Annotation {
 std::string annotated_onnx(const Graph& graph, const Annotation& annotation);
 
 // The file's own model, its nodes unchanged but for names and documentation. Nodes that left no op in the graph,
-// because their values were known when it was imported, are not annotated. Throws Error as import_onnx() does.
+// because their values were known when it was imported, go with the first node that reads them, or stay as they are
+// where none does. Throws Error as import_onnx() does.
 std::string annotated_onnx(const std::string& path, const ImportResult& imported, const Annotation& annotation);
 
 }  // namespace superstep

@@ -8,6 +8,7 @@
 
 #include "traces/export/formats.h"
 #include "traces/export/page/page.h"
+#include "traces/markup.h"
 
 namespace superstep::exports {
 namespace {
@@ -42,23 +43,6 @@ rect { fill: #b4bbc2; stroke: var(--faint); stroke-width: 1; vector-effect: non-
 </style>
 )";
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 // A thousand wide; a kind is one word, whatever the report says.
 std::string svg(const Bar& bar, const std::string& name) {
   std::string kind = bar.kind;
@@ -66,7 +50,7 @@ std::string svg(const Bar& bar, const std::string& name) {
   char text[160];
   std::snprintf(text, sizeof text, "\" x=\"%.1f\" y=\"1\" width=\"%.1f\" height=\"10\"/>",
                 std::min(bar.from, bar.to) * 1000, std::max(1.0, std::abs(bar.to - bar.from) * 1000));
-  return "<svg viewBox=\"0 0 1000 12\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"" + escaped(name) +
+  return "<svg viewBox=\"0 0 1000 12\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"" + in_markup(name) +
          "\"><rect class=\"" + kind + text + "</svg>";
 }
 
@@ -74,7 +58,7 @@ void write_table(const Table& table, std::ostream& out) {
   const bool bars = table.bars.size() == table.rows.size() && !table.bars.empty();
   const auto cell = [&](const char* tag, int column, const std::string& text) {
     const bool is_text = std::find(table.texts.begin(), table.texts.end(), column) != table.texts.end();
-    out << '<' << tag << (is_text ? " class=\"text\">" : ">") << escaped(text) << "</" << tag << '>';
+    out << '<' << tag << (is_text ? " class=\"text\">" : ">") << in_markup(text) << "</" << tag << '>';
   };
   out << "<div class=\"wide\"><table>\n";
   const auto empty = [](const std::string& h) { return h.empty(); };
@@ -101,15 +85,15 @@ void write_table(const Table& table, std::ostream& out) {
 
 struct Writer {
   std::ostream& out;
-  void operator()(const Heading& h) const { out << "<h2>" << escaped(h.text) << "</h2>\n"; }
+  void operator()(const Heading& h) const { out << "<h2>" << in_markup(h.text) << "</h2>\n"; }
   void operator()(const Paragraph& p) const {
-    out << (p.strong ? "<p class=\"strong\">" : "<p>") << escaped(p.text) << "</p>\n";
+    out << (p.strong ? "<p class=\"strong\">" : "<p>") << in_markup(p.text) << "</p>\n";
   }
-  void operator()(const Code& c) const { out << "<pre>" << escaped(c.text) << "</pre>\n"; }
+  void operator()(const Code& c) const { out << "<pre>" << in_markup(c.text) << "</pre>\n"; }
   void operator()(const Table& t) const { write_table(t, out); }
   void operator()(const Folded& d) const {
-    out << "<details><summary>" << escaped(d.title) << "</summary>\n";
-    if (!d.text.empty()) out << "<p>" << escaped(d.text) << "</p>\n";
+    out << "<details><summary>" << in_markup(d.title) << "</summary>\n";
+    if (!d.text.empty()) out << "<p>" << in_markup(d.text) << "</p>\n";
     if (!d.table.rows.empty()) write_table(d.table, out);
     out << "</details>\n";
   }
@@ -119,10 +103,10 @@ struct Writer {
 
 void write_html(const ReportPointer& report, const Options&, std::ostream& out) {
   const Page page = page_of(report->index());
-  out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>" << escaped(page.title) << "</title>\n"
-      << kHead << "</head>\n<body>\n<h1>" << escaped(page.title) << "</h1>\n";
+  out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>" << in_markup(page.title) << "</title>\n"
+      << kHead << "</head>\n<body>\n<h1>" << in_markup(page.title) << "</h1>\n";
   for (const Part& part : page.parts) std::visit(Writer{out}, part);
-  out << "<footer>" << escaped(page.foot) << "</footer>\n</body>\n</html>\n";
+  out << "<footer>" << in_markup(page.foot) << "</footer>\n</body>\n</html>\n";
 }
 
 }  // namespace superstep::exports

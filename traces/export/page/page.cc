@@ -26,7 +26,6 @@ void add_verdict(const report::Index& index, Page& page) {
   }
 }
 
-// Lists of a stage each are as long as the model is deep, so the plan is text and not a table.
 void add_plan(const report::Index& index, Page& page) {
   if (!index.has_plan()) return;
   const report::PlanSummary& plan = index.plan();
@@ -49,6 +48,7 @@ void add_plan(const report::Index& index, Page& page) {
   page.parts.emplace_back(std::move(table));
 }
 
+// Lists of a stage each are as long as the model is deep, so this is text and not a table.
 void add_pins(const report::Index& index, Page& page) {
   const auto json = nlohmann::json::parse(index.plan().plan_json(), nullptr, false);
   if (!json.is_object() || json.empty()) return;

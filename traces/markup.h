@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text in SVG, HTML and their attributes.
+#pragma once
+
+#include <string>
+
+namespace superstep {
+
+inline std::string in_markup(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+}  // namespace superstep
