@@ -2,15 +2,14 @@
 #include "planner/explain_infeasible.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "planner/nearest_fix.h"
 
 namespace superstep {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+// Enough to name what is in the way; more settings seldom come much closer.
+constexpr std::int64_t kMostProgrammes = 500;
 
 struct Problem {
   Tables& tables;
@@ -69,7 +68,7 @@ void closest_of(const Problem& p, const Plan& plan, Closest& closest) {
   }
 }
 
-// Of a space: a legal setting, and the one with as much as it can have sharded and in Streaming Memory.
+// Of a space: the setting with as much as it can have sharded and in Streaming Memory, and a legal one.
 std::vector<Plan> leanest(const SettingSpace& space) {
   using Values = std::array<std::size_t, SettingSpace::kAxes>;
   Values first{}, lean{};
@@ -87,20 +86,18 @@ std::vector<Plan> leanest(const SettingSpace& space) {
   lean[SettingSpace::kGradient] = last_there(space.gradients);
   lean[SettingSpace::kState] = last_there(space.states);
   std::vector<Plan> out;
-  for (const Values& values : {first, lean}) {
-    if (space.legal(values) && (out.empty() || values != first)) out.push_back(space.plan(values));
+  for (const Values& values : {lean, first}) {
+    if (space.legal(values) && (out.empty() || values != lean)) out.push_back(space.plan(values));
   }
   return out;
 }
 
 Closest find_closest(const Problem& p) {
   Closest closest;
-  const Clock::time_point start = Clock::now();
   for (const Cell& cell : p.cells) {
     for (const SettingSpace& space : setting_spaces(p.job, cell, p.options.defaults)) {
       for (const Plan& plan : leanest(space)) {
-        // Enough to name what is in the way; more settings seldom come much closer.
-        if (closest.plan && since(start) > 5) return closest;
+        if (closest.plan && closest.evaluations >= kMostProgrammes) return closest;
         if (p.options.stop && p.options.stop()) throw Stopped();
         closest_of(p, plan, closest);
       }
@@ -125,22 +122,42 @@ std::string sharding_clash(const Pins& pins) {
          "must lie inside a shard of the weights";
 }
 
+// A plan of the cell with the first of each pinned place, legal or not.
+Plan with_pinned_places(const Pins& pins, const Cell& cell) {
+  Plan plan;
+  plan.tensor_parallel = cell.mesh;
+  plan.pipeline_stages = cell.stages;
+  plan.replicas = cell.replicas;
+  plan.placement = cell.placement;
+  plan.micro_batch = cell.micro_batch;
+  plan.gradient_accumulation = cell.accumulation;
+  const auto put = [](Location& at, const std::vector<Location>& pinned) {
+    if (!pinned.empty()) at = pinned[0];
+  };
+  put(plan.location.weights, pins.weights);
+  put(plan.location.gradients, pins.gradients);
+  put(plan.location.optimizer_state, pins.optimizer_state);
+  put(plan.location.activations, pins.activations);
+  put(plan.location.code, pins.code);
+  const bool phased = plan.location.weights != Location::in_processor && !pins.one_phase();
+  if (phased && pins.optimizer_state.empty()) plan.location.optimizer_state = Location::streaming;
+  const std::int64_t stages = cell.stages * (phased ? 2 : 1);
+  plan.stages.clear(), plan.stage_ipu.clear();
+  for (std::int64_t i = 0; i < stages; ++i) plan.stages.push_back(i), plan.stage_ipu.push_back(i % cell.stages);
+  plan.phases = phased ? std::vector<std::int64_t>{0, cell.stages} : std::vector<std::int64_t>{0};
+  plan.recompute = {Recompute::layer};
+  return plan;
+}
+
 std::string structural_reason(const Problem& p) {
   for (const Cell& cell : p.cells) {
-    for (const SettingSpace& space : setting_spaces(p.job, cell, p.options.defaults)) {
-      const std::vector<Plan> plans = leanest(space);
-      if (plans.empty()) continue;
-      Plan plan = plans[0];
-      const UnitTable& table = p.tables.table(table_key(plan));
-      const auto units = static_cast<std::int64_t>(table.units());
-      if (plan.pipeline_stages > units)
-        return "pipeline_stages " + std::to_string(plan.pipeline_stages) + " is more than the " +
-               std::to_string(units) + " units between cut points";
-      plan.stages.clear(), plan.stage_ipu.clear();
-      for (std::int64_t i = 0; i < plan.pipeline_stages; ++i) plan.stages.push_back(i), plan.stage_ipu.push_back(i);
-      const std::string why = check_plan(plan, table.facts(), p.job.machine, p.tables.training());
-      if (!why.empty()) return why;
-    }
+    const GraphFacts& facts = p.tables.facts(cell.micro_batch);
+    const auto units = static_cast<std::int64_t>(facts.graph.units.size());
+    if (cell.stages > units)
+      return "pipeline_stages " + std::to_string(cell.stages) + " is more than the " + std::to_string(units) +
+             " units between cut points";
+    const std::string why = check_plan(with_pinned_places(p.job.pins, cell), facts, p.job.machine, p.tables.training());
+    if (!why.empty()) return why;
   }
   const std::string clash = sharding_clash(p.job.pins);
   return clash.empty() ? "no setting of the pinned fields is legal" : clash;

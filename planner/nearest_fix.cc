@@ -21,7 +21,9 @@ class FixFinder {
 
   NearestFix find() {
     const std::vector<FreedField> fields = fields_to_free(tables_.job());
-    for (const FreedField& f : fields) try_free({&f});
+    for (const FreedField& f : fields) {
+      if (!f.several || !fix_.best) try_free({&f});
+    }
     if (fix_.best || fields.size() < 2) return std::move(fix_);
     std::vector<const FreedField*> all;
     for (const FreedField& f : fields) all.push_back(&f);
@@ -31,8 +33,7 @@ class FixFinder {
     }
     for (std::size_t a = 0; a < fields.size(); ++a) {
       for (std::size_t b = a + 1; b < fields.size() && fields.size() > 2; ++b) {
-        const bool inside = fields[b].name.rfind(fields[a].name + ".", 0) == 0;  // "location.weights" of "location"
-        if (!inside) try_free({&fields[a], &fields[b]});
+        if (!fields[a].several && !fields[b].several) try_free({&fields[a], &fields[b]});
       }
     }
     return std::move(fix_);
@@ -130,13 +131,19 @@ std::vector<FreedField> fields_to_free(const Job& job) {
     if (plan->contains(key)) cuts.pointers.push_back("/plan/" + std::string(key));
   }
   if (!cuts.pointers.empty()) fields.push_back(cuts);
+  std::vector<FreedField> groups;
   for (const auto& [key, value] : plan->items()) {
     const std::string at = "/plan/" + key;
     if (std::find(cuts.pointers.begin(), cuts.pointers.end(), at) != cuts.pointers.end()) continue;
-    fields.push_back({key, {at}});
-    if (key != "location" || value.size() < 2) continue;
-    for (const auto& [kind, place] : value.items()) fields.push_back({key + "." + kind, {at + "/" + kind}});
+    const bool has_members = value.is_object() && !value.contains("min") && !value.contains("max");  // is no range
+    if (!has_members) {
+      fields.push_back({key, {at}});
+      continue;
+    }
+    for (const auto& [member, pin] : value.items()) fields.push_back({key + "." + member, {at + "/" + member}});
+    if (value.size() > 2) groups.push_back({key, {at}, true});
   }
+  std::ranges::move(groups, std::back_inserter(fields));
   return fields;
 }
 

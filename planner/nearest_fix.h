@@ -23,10 +23,11 @@ struct NearestFix {
 // was found by then. `tables`: of the job; what is tabulated there serves all trials.
 NearestFix find_nearest_fix(const Tables& tables, const SearchOptions& options);
 
-// A job's fields that can be freed, each with the job without it; cuts (stages, their IPUs, phases) are one field.
+// A job's fields that can be freed; cuts (stages, their IPUs, phases) are one field.
 struct FreedField {
   std::string name;
   std::vector<std::string> pointers;  // into the job
+  bool several = false;               // several that are listed too: three places of memory and more
 };
 std::vector<FreedField> fields_to_free(const Job& job);
 

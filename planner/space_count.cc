@@ -280,14 +280,13 @@ class SpaceCounter {
     return places;
   }
 
-  std::set<Location> places(const std::vector<Location>& pinned, const std::set<Location>& free) const {
-    return pinned.empty() ? free : std::set<Location>(pinned.begin(), pinned.end());
-  }
-
   // Of places that are pinned, those that there are.
-  std::int64_t legal(const Shape& s, const std::set<Location>& places) const {
+  std::set<Location> places(const Shape& s, const std::vector<Location>& pinned, const std::set<Location>& free) const {
+    if (pinned.empty()) return free;
+    std::set<Location> out(pinned.begin(), pinned.end());
     const std::set<Location> there = with_inside(outside_places(s));
-    return std::count_if(places.begin(), places.end(), [&](Location l) { return there.count(l) > 0; });
+    std::erase_if(out, [&](Location l) { return there.count(l) == 0; });
+    return out;
   }
 
   static Integers divisors_of(std::int64_t n) {
@@ -299,25 +298,24 @@ class SpaceCounter {
   }
 
   // Where weights, gradients and optimizer state may be kept, each over any number of replicas whose degrees go
-  // together: what is listed, what is legal, and the whole lists.
+  // together: what is legal, and the whole lists.
   struct Storage {
-    std::int64_t listed = 0, legal = 0, products = 0;
+    std::int64_t legal = 0, products = 0;
   };
   Storage storage(const Shape& s, const std::set<Location>& weights, bool gradients_leave, bool phased) const {
     const std::set<Location> beyond = phased ? phase_places(s) : outside_places(s);
     const Integers all = divisors_of(s.replicas), one = {1};
-    const std::set<Location> gradients = places(
-        pins_.gradients, gradients_leave ? (phased ? beyond : with_inside(beyond)) : std::set{Location::in_processor});
-    const std::set<Location> states = places(pins_.optimizer_state, phased ? beyond : with_inside(beyond));
-    std::set<Location> useful_states = states;
-    if (phased) useful_states.erase(Location::in_processor);
+    const std::set<Location> gradients =
+        places(s, pins_.gradients,
+               gradients_leave ? (phased ? beyond : with_inside(beyond)) : std::set{Location::in_processor});
+    std::set<Location> states = places(s, pins_.optimizer_state, phased ? beyond : with_inside(beyond));
+    if (phased) states.erase(Location::in_processor);
     const Integers of_weights = degrees(pins_.rts_weights, s.replicas, phased || pins_.rts_weights ? all : one);
     const Integers of_gradients = degrees(pins_.rts_gradients, s.replicas, gradients_leave ? all : one);
     const Integers of_states = degrees(pins_.rts_optimizer_state, s.replicas, all);
     const std::int64_t groups = values(pins_.rts_groups, 2);
     Storage out;
     const std::int64_t both = std::ssize(weights) * std::ssize(gradients);
-    const std::int64_t legal_both = legal(s, weights) * legal(s, gradients);
     // Without an optimizer there is no state, and one point for all its degrees and places.
     // Groups of shards differ where some but not all replicas share something.
     const auto ways = [&](std::int64_t w, std::int64_t g, std::int64_t o) {
@@ -326,7 +324,7 @@ class SpaceCounter {
     };
     if (!training_) {
       for (std::int64_t w : of_weights) {
-        for (std::int64_t g : of_gradients) out.listed += both * ways(w, g, 1), out.legal += legal_both * ways(w, g, 1);
+        for (std::int64_t g : of_gradients) out.legal += both * ways(w, g, 1);
       }
       out.products = both * std::ssize(of_weights) * std::ssize(of_gradients) * groups;
       return out;
@@ -336,8 +334,7 @@ class SpaceCounter {
         for (std::int64_t g : of_gradients) {
           // A shard of the update lies inside a shard of the weights, and takes the gradients of just that shard.
           if (o % w != 0 || (g != 1 && o != 1 && g != o)) continue;
-          out.listed += both * ways(w, g, o) * std::ssize(states);
-          out.legal += legal_both * ways(w, g, o) * legal(s, useful_states);
+          out.legal += both * ways(w, g, o) * std::ssize(states);
         }
       }
     }
@@ -378,13 +375,13 @@ class SpaceCounter {
   }
 
   // Fields whose values mean the same in pipelines and in phases.
-  std::int64_t code_and_prefetch() const {
+  std::int64_t code_and_prefetch(const Shape& s) const {
     Integers depths(kPrefetch.begin(), kPrefetch.end());
     if (const auto& pin = pins_.prefetch_depth) {
       if (!pin->values.empty()) depths = {pin->values.begin(), pin->values.end()};
       std::erase_if(depths, [&](std::int64_t v) { return !pin->allows(v); });
     }
-    return values(pins_.code, 1) * std::max<std::int64_t>(1, std::ssize(depths));
+    return std::ssize(places(s, pins_.code, {Location::in_processor})) * std::max<std::int64_t>(1, std::ssize(depths));
   }
 
   void count_pipelines(const Shape& s) {
@@ -393,32 +390,32 @@ class SpaceCounter {
     const auto all = static_cast<std::int64_t>(schedules.size());
     if (s.stages == 1) schedules = {Schedule::sequential};
     const std::set<Location> inside = {Location::in_processor};
-    const Storage stored = storage(s, one_phase_ ? places(pins_.weights, inside) : inside, training_, false);
+    const Storage stored = storage(s, one_phase_ ? places(s, pins_.weights, inside) : inside, training_, false);
     const std::set<Location> everywhere = with_inside(outside_places(s));
-    const std::set<Location> stashes = places(pins_.activations, everywhere);
-    const std::set<Location> useful = training_ ? stashes : places(pins_.activations, inside);
+    const std::set<Location> stashes = places(s, pins_.activations, everywhere);
+    const std::set<Location> useful = training_ ? stashes : places(s, pins_.activations, inside);
     const std::int64_t io = pins_.io_tiles && !pins_.io_tiles->values.empty() ? values(pins_.io_tiles->values, 0) : 1;
-    const std::int64_t others = io * code_and_prefetch() * activation_shardings(s) * proportions();
-    add(s, times(std::ssize(schedules) * std::ssize(useful) * others, stored.listed),
-        times(
-            all * std::ssize(stashes) * io * code_and_prefetch() * values(pins_.activation_sharding, 3) * proportions(),
-            stored.products));
+    const std::int64_t others = io * code_and_prefetch(s) * activation_shardings(s) * proportions();
+    add(s, times(std::ssize(schedules) * std::ssize(useful) * others, stored.legal),
+        times(all * std::ssize(stashes) * io * code_and_prefetch(s) * values(pins_.activation_sharding, 3) *
+                  proportions(),
+              stored.products));
     // The last stage may return to IPU 0. Stages that work side by side need micro-batches to fill and drain.
     for (std::int64_t stages = s.stages; stages <= s.stages + (s.stages > 1 ? 1 : 0); ++stages) {
       const long double cuts = cuts_.pipelines(stages);
       for (Schedule schedule : schedules) {
         const bool fills = training_ && schedule != Schedule::sequential;
         plans_ += cuts * static_cast<long double>(times(batches(s, fills ? 2 * stages - 1 : 1), others)) *
-                  static_cast<long double>(times(legal(s, useful), stored.legal));
+                  static_cast<long double>(times(std::ssize(useful), stored.legal));
       }
     }
   }
 
   void count_phases(const Shape& s) {
     const std::set<Location> beyond = phase_places(s);
-    std::set<Location> weights = places(pins_.weights, beyond);
+    std::set<Location> weights = places(s, pins_.weights, beyond);
     weights.erase(Location::in_processor);
-    const std::set<Location> stashes = places(pins_.activations, beyond);
+    const std::set<Location> stashes = places(s, pins_.activations, beyond);
     Integers io(kIoTiles.begin(), kIoTiles.end());
     if (pins_.io_tiles && !pins_.io_tiles->values.empty())
       io = {pins_.io_tiles->values.begin(), pins_.io_tiles->values.end()};
@@ -426,7 +423,7 @@ class SpaceCounter {
     const std::int64_t all_loads = values(pins_.load, 2) * std::ssize(io);
     // Nothing is preloaded without IO tiles to go to.
     const std::int64_t useful_loads = all_loads - (pins_.load.empty() && io.count(0) > 0 ? 1 : 0);
-    const std::int64_t others = code_and_prefetch() * proportions();
+    const std::int64_t others = code_and_prefetch(s) * proportions();
     std::set<PhaseOrder> orders(pins_.phase_order.begin(), pins_.phase_order.end());
     if (orders.empty()) orders = {PhaseOrder::phase_outer, PhaseOrder::micro_batch_outer};
     for (const PhaseOrder order : orders) {
@@ -436,12 +433,12 @@ class SpaceCounter {
         // Two groups of IPUs take turns.
         if (s.stages % groups != 0 || !holds(pins_.phase_groups, groups)) continue;
         const std::int64_t points = others * useful_loads * activation_shardings(s);
-        add(s, times(points * std::ssize(stashes), stored.listed),
+        add(s, times(points * std::ssize(stashes), stored.legal),
             times(others * all_loads * std::ssize(stashes) * values(pins_.activation_sharding, 3) *
                       values(pins_.schedule, 3),
                   stored.products));
         plans_ += cuts_.phases(s.stages / groups) * static_cast<long double>(times(batches(s, 1), points)) *
-                  static_cast<long double>(times(legal(s, stashes), stored.legal));
+                  static_cast<long double>(times(std::ssize(stashes), stored.legal));
       }
     }
   }

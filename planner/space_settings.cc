@@ -63,6 +63,7 @@ class SettingLists {
   }
 
   double count() {
+    counts_ = true;
     make();
     return settings_;
   }
@@ -72,7 +73,7 @@ class SettingLists {
     // Weights that are pinned outside come and go with phases, unless all of the model is one.
     const bool stay = pins_.weights.empty() || has(pins_.weights, Location::in_processor);
     const bool phases_alone = !pins_.phase_order.empty() && !has(pins_.phase_order, PhaseOrder::phase_outer);
-    for (const Location code : pins_.code.empty() ? std::vector{Location::in_processor} : pins_.code) {
+    for (const Location code : places(pins_.code, {Location::in_processor}, Location::in_processor)) {
       space_.common.location.code = code;
       if (one || (!pinned_phases && stay && !phases_alone)) pipelines(one);
       if (streaming_ && !one && (pinned_phases || !defaults_ || !stay)) phases();
@@ -90,7 +91,8 @@ class SettingLists {
   std::vector<Location> everywhere_, outside_;
   SettingSpace space_;
   std::vector<SettingSpace> out_;
-  double settings_ = 0;  // in them
+  bool counts_ = false;  // but keeps none
+  double settings_ = 0;
 
   std::vector<Storage> storage(const std::vector<Location>& places, const std::optional<IntegerPin>& pin,
                                const std::vector<std::int64_t>& free) const {
@@ -104,6 +106,14 @@ class SettingLists {
     return out;
   }
 
+  // Of pinned places those that there are.
+  std::vector<Location> places(const std::vector<Location>& pinned, const std::vector<Location>& free,
+                               Location fallback) const {
+    std::vector<Location> out = choices(pinned, free, fallback, defaults_);
+    std::erase_if(out, [&](Location at) { return !has(everywhere_, at); });
+    return out;
+  }
+
   // By default as the weights: a degree below theirs is not legal. Nothing is updated in inference.
   void set_states(const std::vector<Location>& free) {
     space_.states = {Storage{}};
@@ -113,12 +123,13 @@ class SettingLists {
       degrees.clear();
       for (const Storage& w : space_.weights) degrees.push_back(w.degree);
     }
-    space_.states =
-        storage(choices(pins_.optimizer_state, free, free.front(), defaults_), pins_.rts_optimizer_state, degrees);
+    std::vector<Location> at = places(pins_.optimizer_state, free, free.front());
+    if (space_.phased) std::erase(at, Location::in_processor);
+    space_.states = storage(at, pins_.rts_optimizer_state, degrees);
   }
 
   void set_gradients(const std::vector<Location>& free, const std::vector<std::int64_t>& degrees) {
-    space_.gradients = storage(choices(pins_.gradients, free, Location::in_processor, defaults_), pins_.rts_gradients,
+    space_.gradients = storage(places(pins_.gradients, free, Location::in_processor), pins_.rts_gradients,
                                defaults_ ? std::vector<std::int64_t>{1} : degrees);
   }
 
@@ -126,7 +137,8 @@ class SettingLists {
     space_.phased = false;
     space_.loads = {pins_.load.empty() ? LoadSchedule::on_demand : pins_.load[0]};  // nothing is loaded by phases
     const std::vector<Location> weights_at =
-        one_phase && !pins_.weights.empty() ? pins_.weights : std::vector{Location::in_processor};
+        one_phase ? places(pins_.weights, {Location::in_processor}, Location::in_processor)
+                  : std::vector{Location::in_processor};
     // Gathering weights for every micro-batch is for those who ask for it.
     space_.weights =
         storage(weights_at, pins_.rts_weights, pins_.rts_weights ? free_degrees_ : std::vector<std::int64_t>{1});
@@ -140,8 +152,7 @@ class SettingLists {
     if (c_.stages == 1) schedules = {Schedule::sequential};
     const bool stashes = space_.training && streaming_;
     const std::vector<Location> stash_at =
-        choices(pins_.activations, stashes ? everywhere_ : std::vector{Location::in_processor}, Location::in_processor,
-                defaults_);
+        places(pins_.activations, stashes ? everywhere_ : std::vector{Location::in_processor}, Location::in_processor);
     for (const Schedule schedule : schedules) {
       space_.common.schedule = schedule;
       for (const std::int64_t io : integers(pins_.io_tiles, {pins_.io_tiles ? pins_.io_tiles->low : 0})) {
@@ -153,7 +164,8 @@ class SettingLists {
 
   void phases() {
     space_.phased = true;
-    const std::vector<Location> weights_at = outside_of(pins_.weights);
+    std::vector<Location> weights_at = places(pins_.weights, outside_, Location::streaming);
+    std::erase(weights_at, Location::in_processor);
     if (weights_at.empty()) return;
     // By default as wide as a rack, as far as a pinned degree of the optimiser state can follow.
     const bool follows = pins_.rts_optimizer_state && pins_.rts_optimizer_state->values.size() == 1;
@@ -163,7 +175,7 @@ class SettingLists {
                              defaults_ ? std::vector<std::int64_t>{usual} : free_degrees_);
     set_states(outside_);
     space_.common.schedule = pins_.schedule.empty() ? Schedule::grouped : pins_.schedule[0];  // all of one direction
-    const std::vector<Location> stash_at = choices(pins_.activations, outside_, Location::streaming, defaults_);
+    const std::vector<Location> stash_at = places(pins_.activations, outside_, Location::streaming);
     for (const PhaseOrder order : choices(pins_.phase_order, {PhaseOrder::phase_outer, PhaseOrder::micro_batch_outer},
                                           PhaseOrder::phase_outer, defaults_)) {
       space_.common.phase_order = order;
@@ -180,14 +192,6 @@ class SettingLists {
     }
     space_.common.phase_order = PhaseOrder::phase_outer;
     space_.common.phase_groups = 1;
-  }
-
-  // Without pins all places outside; nothing by default but Streaming Memory.
-  std::vector<Location> outside_of(const std::vector<Location>& pinned) const {
-    if (pinned.empty()) return defaults_ ? std::vector{Location::streaming} : outside_;
-    std::vector<Location> out = pinned;
-    std::erase(out, Location::in_processor);
-    return out;
   }
 
   void loads(const std::vector<Location>& stash_at) {
@@ -221,7 +225,7 @@ class SettingLists {
       for (const double proportion : choices(pins_.available_memory_proportion, kProportions, 0.25, defaults_)) {
         space_.common.available_memory_proportion = proportion;
         settings_ += size;
-        out_.push_back(space_);
+        if (!counts_) out_.push_back(space_);
       }
     }
   }

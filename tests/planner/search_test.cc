@@ -350,6 +350,32 @@ TEST(Search, SaysThatNoFixExists) {
   EXPECT_THAT(fix.text(), testing::HasSubstr("no plan fits this machine"));
 }
 
+// Places that are pinned where there are none: no setting is looked at, and what is in the way is said.
+TEST(Search, PlacesThatAreNotThere) {
+  const auto pinned = [](const nlohmann::json& places) {
+    nlohmann::json job = test::small_job("gpt2-small", nlohmann::json::object(), "ipu-pod4");
+    job["batch"] = {{"global", 8}};
+    job["plan"] = {{"location", places}};
+    World world(job);
+    return run(world);
+  };
+  const SearchResult no_machine = pinned({{"weights", "remote_machine"}});
+  EXPECT_TRUE(no_machine.best.empty());
+  EXPECT_EQ(no_machine.stats.programmes, 0);
+  ASSERT_FALSE(no_machine.overflows.empty());
+  EXPECT_THAT(no_machine.overflows[0].detail, testing::HasSubstr("needs an IPU-Machine outside of the replica's own"));
+  EXPECT_THAT(no_machine.nearest_fix, testing::StartsWith("location.weights = \"in_processor\" fits with "));
+  const SearchResult stays = pinned({{"weights", "streaming"}, {"optimizer_state", "in_processor"}});
+  EXPECT_EQ(stays.stats.programmes, 0);
+  ASSERT_FALSE(stays.overflows.empty());
+  EXPECT_EQ(stays.overflows[0].detail, "phases need optimizer_state outside the processor");
+  EXPECT_THAT(stays.nearest_fix, testing::StartsWith("location.weights = \"in_processor\" fits with "));
+  // Of several places those that are there are searched.
+  const SearchResult some = pinned({{"weights", {"remote_machine", "streaming"}}});
+  ASSERT_FALSE(some.best.empty());
+  EXPECT_EQ(some.best[0].plan.location.weights, Location::streaming);
+}
+
 TEST(Search, StopsWhenTold) {
   World world(test::small_gpt({}));
   SearchOptions options;
