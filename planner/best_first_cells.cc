@@ -37,11 +37,18 @@ void BestFirst::order_cells() {
   const std::vector<std::int64_t> graphs(micro_batches.begin(), micro_batches.end());
   parallel_for(graphs.size(), options_.threads, [&](std::size_t i) { tables_.facts(graphs[i]); });
   check_pins(job_, static_cast<std::int64_t>(tables_.facts(graphs.front()).graph.units.size()));
+  std::vector<std::int64_t> quick(list.size(), 0);
+  if (!options_.defaults) {
+    bounds_.prepare(list, options_.threads);
+    parallel_for(list.size(), options_.threads, [&](std::size_t i) {
+      check_stop();
+      quick[i] = bounds_.quick(list[i]);
+    });
+  }
   const std::vector<bool> dominated = bounds_.dominated(list);
   for (std::size_t i = 0; i < list.size(); ++i) {
-    check_stop();
     const Cell& cell = list[i];
-    const std::int64_t least = options_.defaults ? 0 : bounds_.quick(cell);
+    const std::int64_t least = quick[i];
     const bool opens = least < INT64_MAX && (options_.rank_of > 0 || !dominated[i]);  // a rank counts all
     (opens ? cells_ : held_back_).push_back({least, cell});
     if (!opens) stats_.pruned += cell.settings;

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "model/lower/placement.h"
+#include "planner/parallel.h"
 #include "planner/phase_rest.h"
 
 namespace superstep {
@@ -34,11 +35,23 @@ CellBounds::CellBounds(Tables& tables) : tables_(tables), job_(tables.job()), tr
   may_be_one_phase_ = !pins.phased() || pins.one_phase();
 }
 
-const std::vector<CellBounds::Unit>& CellBounds::units(std::int64_t micro_batch) {
-  const auto [it, fresh] = units_.try_emplace(micro_batch);
-  if (!fresh) return it->second;
+void CellBounds::prepare(const std::vector<Cell>& cells, int threads) {
+  for (const Cell& cell : cells) {
+    units_.try_emplace(cell.micro_batch);
+    const auto [it, fresh] = ways_.try_emplace(cell.replica_groups());
+    if (fresh) it->second = ways(cell);
+  }
+  std::vector<std::int64_t> micro_batches;
+  for (const auto& [micro_batch, none] : units_) micro_batches.push_back(micro_batch);
+  parallel_for(micro_batches.size(), threads,
+               [&](std::size_t i) { units_.at(micro_batches[i]) = units(micro_batches[i]); });
+}
+
+std::vector<CellBounds::Unit> CellBounds::units(std::int64_t micro_batch) const {
   const GraphFacts& facts = tables_.facts(micro_batch);
+  const std::vector<Tables::Flops>& flops = tables_.flops(micro_batch);
   const Chip& chip = job_.machine.chip;
+  std::vector<Unit> out;
   const double flops_per_cycle =
       2.0 * static_cast<double>(std::max(chip.amp.fp16_16_macs_per_cycle, chip.amp.fp32_macs_per_cycle) * chip.tiles);
   for (std::size_t u = 0; u < facts.graph.units.size(); ++u) {
@@ -49,11 +62,11 @@ const std::vector<CellBounds::Unit>& CellBounds::units(std::int64_t micro_batch)
         unit.gradients += facts.graph.info(w).elements() * size_of(job_.pins.precision.accumulators);
     }
     unit.boundary = bytes_of(facts.graph, facts.boundary[u]);
-    unit.forward = product_flops(facts, UnitId(u), Pass::forward) / flops_per_cycle;
-    if (training_) unit.backward = product_flops(facts, UnitId(u), Pass::backward) / flops_per_cycle;
-    it->second.push_back(unit);
+    unit.forward = flops[u].forward / flops_per_cycle;
+    unit.backward = flops[u].backward / flops_per_cycle;
+    out.push_back(unit);
   }
-  return it->second;
+  return out;
 }
 
 // The largest unit's weights, and their gradients in training, have to stand on the tiles at once, split over t at
@@ -160,21 +173,20 @@ double CellBounds::cheapest_update(const Cell& c) const {
   return least;
 }
 
-std::int64_t CellBounds::quick(const Cell& cell) {
-  const std::vector<Unit>& list = units(cell.micro_batch);
+std::int64_t CellBounds::quick(const Cell& cell) const {
+  const std::vector<Unit>& list = units_.at(cell.micro_batch);
   if (!holds_largest(list, cell)) return INT64_MAX;
   const std::int64_t t = cell.mesh.size(), tiles = job_.machine.chip.tiles;
-  const auto [it, fresh] = ways_.try_emplace(cell.replica_groups());
-  if (fresh) it->second = ways(cell);
+  const Ways& ways = ways_.at(cell.replica_groups());
   PhaseNumbers m = empty_numbers(cell);
   m.units.resize(list.size());
   for (std::size_t u = 0; u < list.size(); ++u) {
     m.units[u].resident = (list[u].weights + list[u].gradients) / t / tiles;
     m.units[u].forward = static_cast<std::int64_t>(list[u].forward) / t;
     if (training_) m.units[u].backward = static_cast<std::int64_t>(list[u].forward + list[u].backward) / t;
-    m.units[u].load = static_cast<std::int64_t>(it->second.load * static_cast<double>(list[u].weights / t));
-    m.units[u].update = static_cast<std::int64_t>(it->second.update * static_cast<double>(list[u].gradients / t));
-    add_moves(m, u, list[u].boundary / t, it->second);
+    m.units[u].load = static_cast<std::int64_t>(ways.load * static_cast<double>(list[u].weights / t));
+    m.units[u].update = static_cast<std::int64_t>(ways.update * static_cast<double>(list[u].gradients / t));
+    add_moves(m, u, list[u].boundary / t, ways);
   }
   return least(cell, m, pipeline_gather(list, cell));
 }

@@ -17,10 +17,12 @@ class CellBounds {
  public:
   explicit CellBounds(Tables& tables);
 
+  // What cells have in common, for those of these that are to be bounded.
+  void prepare(const std::vector<Cell>& cells, int threads);
   // Cycles that no plan of the cell takes less than; INT64_MAX: none fits. Products at the matrix unit's peak, tensors
-  // split evenly: needs no table. Called by one thread.
-  std::int64_t quick(const Cell& cell);
-  // The same with the times of the cell's cheapest tables, after quick() for the cell. By any number of threads.
+  // split evenly: needs no table. After prepare(); by any number of threads, as the next.
+  std::int64_t quick(const Cell& cell) const;
+  // The same with the times of the cell's cheapest tables.
   std::int64_t tabulated(const Cell& cell);
   // Whether every plan of a cell takes as long as the same plan of another one, or longer, which differs in its
   // placement alone and allows the same.
@@ -46,7 +48,7 @@ class CellBounds {
   };
   std::map<Replicas, Ways> ways_;
 
-  const std::vector<Unit>& units(std::int64_t micro_batch);
+  std::vector<Unit> units(std::int64_t micro_batch) const;
   bool holds_largest(const std::vector<Unit>& units, const Cell& cell) const;
   double pipeline_gather(const std::vector<Unit>& units, const Cell& cell) const;
   // Tables of which one has the least times, and each unit in one of the others the least memory.

@@ -68,6 +68,7 @@ class Lazy {
 
 struct Tables::Graphs {
   Lazy<std::int64_t, GraphAndFacts> by_micro_batch;
+  Lazy<std::int64_t, std::vector<Flops>> flops;  // by micro-batch
   std::once_flag group_read;
   std::int64_t group = 0;
 };
@@ -163,6 +164,17 @@ std::int64_t Tables::statistics_group() {
 const GraphFacts& Tables::facts(std::int64_t micro_batch) {
   const auto make = [&] { return std::make_unique<GraphAndFacts>(build_graph(job_, micro_batch)); };
   return state_->graphs->by_micro_batch.get(micro_batch, make).facts;
+}
+
+const std::vector<Tables::Flops>& Tables::flops(std::int64_t micro_batch) {
+  const GraphFacts& of = facts(micro_batch);
+  return state_->graphs->flops.get(micro_batch, [&] {
+    auto all = std::make_unique<std::vector<Flops>>();
+    for (std::size_t u = 0; u < of.graph.units.size(); ++u)
+      all->push_back(
+          {product_flops(of, UnitId(u), Pass::forward), training() ? product_flops(of, UnitId(u), Pass::backward) : 0});
+    return all;
+  });
 }
 
 const ShardCosts& Tables::shard_costs(const Replicas& replicas) {

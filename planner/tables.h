@@ -39,6 +39,11 @@ class Tables {
   ~Tables();
 
   const GraphFacts& facts(std::int64_t micro_batch);
+  // Of each unit's products; backward 0 in inference.
+  struct Flops {
+    double forward = 0, backward = 0;
+  };
+  const std::vector<Flops>& flops(std::int64_t micro_batch);
   const UnitTable& table(const TableKey& key);
   // Makes the tables of `keys` side by side, as long as `go_on` says so.
   void build(std::vector<TableKey> keys, int threads, const std::function<bool()>& go_on);

@@ -167,6 +167,7 @@ BruteForce try_cell(World& world, PinnedCuts& cuts, const Cell& cell) {
     try_setting(world, Setting(table, plan, world.job.optimizer, cuts.searches_phases(plan)), cuts, all);
   }
   CellBounds bounds(world.tables);
+  bounds.prepare({cell}, 1);
   const std::int64_t quick = bounds.quick(cell);
   const std::int64_t least = std::max(quick, bounds.tabulated(cell));
   for (const BruteForce::Fitting& f : all.fitting) {
