@@ -6,6 +6,8 @@
 #include "planner/best_first.h"
 #include "planner/explain_infeasible.h"
 #include "planner/front.h"
+#include "planner/proved_bests.h"
+#include "planner/space.h"
 
 namespace superstep {
 
@@ -13,10 +15,30 @@ double score(const Job& job, const Candidate& c) {
   return job.goal.score(c.plan.global_batch(), static_cast<double>(c.estimate.cycles) / job.machine.chip.clock.value);
 }
 
+namespace {
+
+// Whether the whole space is searched, and whether nothing but its best plan is asked for.
+bool searches_all(const SearchOptions& o) { return !o.defaults && o.rank_of == 0; }
+bool asks_for_one(const SearchOptions& o) {
+  return searches_all(o) && o.top == 1 && !o.pareto && !o.record && o.at_least == 0;
+}
+
+}  // namespace
+
 SearchResult search(Tables& tables, const SearchOptions& options) {
   const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   SearchResult out;
   out.space = describe_space(tables.job(), tables.statistics_group());
+  if (asks_for_one(options)) {
+    if (std::optional<Candidate> best = tables.proved_bests().find(tables.job(), tables.statistics_group())) {
+      for (const Cell& cell : cells(tables.job(), tables.statistics_group())) out.stats.pruned += cell.settings;
+      out.best.push_back(*std::move(best));
+      out.stats.optimal = true;
+      out.stats.seconds = seconds();
+      return out;
+    }
+  }
   BestFirst space(tables, options);
   Sweep all;
   all.goal = tables.job().goal;
@@ -36,7 +58,9 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
   }
   if (out.best.empty() && options.rank_of == 0 && options.explain)
     explain_infeasible(tables, options, space.cells(), space.cuts(), out);
-  out.stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (searches_all(options) && out.stats.optimal && !out.best.empty())
+    tables.proved_bests().add(tables.job(), out.best[0]);
+  out.stats.seconds = seconds();
   return out;
 }
 

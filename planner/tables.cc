@@ -11,6 +11,7 @@
 #include "model/error.h"
 #include "model/graph/statistics.h"
 #include "planner/parallel.h"
+#include "planner/proved_bests.h"
 #include "planner/space.h"
 
 namespace superstep {
@@ -86,6 +87,7 @@ struct Tables::State {
   Lazy<UnitKey, UnitTable> tables;
   Lazy<Replicas, ShardCosts> shard_costs;
   PhaseBounds phase_bounds;
+  ProvedBests proved_bests;
 };
 
 Tables::Tables(const Job& job, const CostModel& model, bool collapse, std::shared_ptr<FrontCache> cache)
@@ -146,6 +148,7 @@ std::string graph_key(const Job& job) {
 }
 
 PhaseBounds& Tables::phase_bounds() { return state_->phase_bounds; }
+ProvedBests& Tables::proved_bests() { return state_->proved_bests; }
 
 bool Tables::training() const { return job_.task == Task::training; }
 

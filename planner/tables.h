@@ -26,6 +26,8 @@ std::string graph_key(const Job& job);
 // Of the table that a plan is evaluated by.
 TableKey table_key(const Plan& plan);
 
+class ProvedBests;
+
 class Tables {
  public:
   // `collapse`: see TableKey.
@@ -49,6 +51,7 @@ class Tables {
   void build(std::vector<TableKey> keys, int threads, const std::function<bool()>& go_on);
   const ShardCosts& shard_costs(const Replicas& replicas);
   PhaseBounds& phase_bounds();
+  ProvedBests& proved_bests();
   bool training() const;
   std::int64_t statistics_group();  // of the job's model
   const Job& job() const { return job_; }

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/proved_bests.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "planner/space.h"
+#include "planner/why_not.h"
+
+namespace superstep {
+namespace {
+
+// All but the pins and what is said for people.
+nlohmann::json question(const Job& job) {
+  nlohmann::json q = job.json;
+  for (const char* key : {"$schema", "description", "pareto", "plan"}) q.erase(key);
+  return q;
+}
+
+template <class Pin>
+bool is_free_or(const Pin& wide, const Pin& narrow) {
+  return wide == Pin{} || wide == narrow;
+}
+
+bool cuts_within(const Pins& narrow, const Pins& wide) {
+  return is_free_or(wide.stages, narrow.stages) && is_free_or(wide.layers_per_stage, narrow.layers_per_stage) &&
+         is_free_or(wide.stage_ipu, narrow.stage_ipu) && is_free_or(wide.phases, narrow.phases) &&
+         is_free_or(wide.phase_count, narrow.phase_count) && is_free_or(wide.recompute, narrow.recompute);
+}
+
+template <class T>
+bool is_part(const std::vector<T>& some, const std::vector<T>& all) {
+  return std::ranges::all_of(some, [&](const T& v) { return std::ranges::find(all, v) != all.end(); });
+}
+
+bool is_within(const SettingSpace& narrow, const SettingSpace& wide) {
+  const auto throughout = [](const SettingSpace& s) {
+    return s.common.activation_sharding == ActivationSharding::throughout;
+  };
+  Plan common = narrow.common;
+  if (throughout(narrow) == throughout(wide)) common.activation_sharding = wide.common.activation_sharding;
+  return common == wide.common && narrow.phased == wide.phased && (narrow.groups_matter || !wide.groups_matter) &&
+         is_part(narrow.loads, wide.loads) && is_part(narrow.stashes, wide.stashes) &&
+         is_part(narrow.weights, wide.weights) && is_part(narrow.gradients, wide.gradients) &&
+         is_part(narrow.states, wide.states) && is_part(narrow.prefetch_depths, wide.prefetch_depths);
+}
+
+// What decides a cell's settings, and the rest of it.
+using Degrees = std::tuple<TensorParallel, std::int64_t, std::int64_t, Placement, ShardGroups, bool>;
+using Batches = std::set<std::pair<std::int64_t, std::int64_t>>;
+std::map<Degrees, Batches> by_degrees(const std::vector<Cell>& cells) {
+  std::map<Degrees, Batches> out;
+  for (const Cell& c : cells) {
+    out[{c.mesh, c.stages, c.replicas, c.placement, c.groups, c.groups_matter}].insert({c.micro_batch, c.accumulation});
+  }
+  return out;
+}
+
+bool settings_within(const Job& narrow, const Job& wide, const Degrees& degrees) {
+  Cell cell;
+  std::tie(cell.mesh, cell.stages, cell.replicas, cell.placement, cell.groups, cell.groups_matter) = degrees;
+  const std::vector<SettingSpace> all = setting_spaces(wide, cell, false);
+  auto next = all.begin();  // both are in canonical order
+  return std::ranges::all_of(setting_spaces(narrow, cell, false), [&](const SettingSpace& space) {
+    next = std::find_if(next, all.end(), [&](const SettingSpace& other) { return is_within(space, other); });
+    return next != all.end();
+  });
+}
+
+}  // namespace
+
+bool is_within(const Job& narrow, const Job& wide, std::int64_t statistics_group) {
+  if (question(narrow) != question(wide) || narrow.machine.ipus != wide.machine.ipus ||
+      !cuts_within(narrow.pins, wide.pins))
+    return false;
+  const std::map<Degrees, Batches> all = by_degrees(cells(wide, statistics_group));
+  for (const auto& [degrees, batches] : by_degrees(cells(narrow, statistics_group))) {
+    const auto there = all.find(degrees);
+    if (there == all.end() || !std::ranges::includes(there->second, batches) || !settings_within(narrow, wide, degrees))
+      return false;
+  }
+  return true;
+}
+
+std::optional<Candidate> ProvedBests::find(const Job& job, std::int64_t statistics_group) {
+  const nlohmann::json pins = job.json.value("plan", nlohmann::json::object());
+  const std::lock_guard lock(mutex_);
+  for (const Proved& p : proved_) {
+    if (pins_not_had(p.best.plan, pins).empty() && is_within(job, p.job, statistics_group)) return p.best;
+  }
+  return std::nullopt;
+}
+
+void ProvedBests::add(const Job& job, const Candidate& best) {
+  const std::lock_guard lock(mutex_);
+  if (proved_.size() == kMost) proved_.erase(proved_.begin());
+  proved_.push_back({job, best});
+}
+
+}  // namespace superstep
