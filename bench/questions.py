@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How long a search takes again after one pin changed, tables warm: bench/questions.py PROGRAM [JOB] [ROUNDS].
+
+Each round asks a fresh `superstep serve` for the best plan of the job, then for the best with each of the pins below:
+those that the first plan has, others, and some that nothing fits. Medians over the rounds, of the clock on the wall.
+"""
+import json
+import statistics
+import subprocess
+import sys
+import time
+
+PINS = [
+    {"micro_batch": 1}, {"micro_batch": 2},
+    {"pipeline_stages": 1}, {"pipeline_stages": 2}, {"pipeline_stages": 8},
+    {"replicas": 4}, {"replicas": 16},
+    {"tensor_parallel": 8}, {"tensor_parallel": 16},
+    {"recompute": "layer"}, {"recompute": "stage"},
+    {"io_tiles": 32}, {"schedule": "interleaved"}, {"prefetch_depth": 1}, {"available_memory_proportion": 0.2},
+    {"location": {"activations": "streaming"}}, {"location": {"optimizer_state": "in_processor"}},
+    {"replicated_tensor_sharding": {"optimizer_state": 1}},
+]
+
+
+def ask(server, job, pins):
+    """Seconds that the answer took, and the answer."""
+    request = {"id": 1, "top": 1, "pareto": False, "time_limit": 0}
+    request["job"] = {**job, "plan": {**job.get("plan", {}), **pins}}
+    start = time.perf_counter()
+    server.stdin.write(json.dumps(request) + "\n")
+    server.stdin.flush()
+    answer = json.loads(server.stdout.readline())
+    if "error" in answer:
+        sys.exit(f"{json.dumps(pins)}: {answer['error']}")
+    return time.perf_counter() - start, answer
+
+
+def round_of_questions(program, job):
+    """Of each question, the seconds and the answer; the first is the job's own."""
+    server = subprocess.Popen([program, "serve", "--quiet"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    answers = [ask(server, job, pins) for pins in [{}, *PINS]]
+    server.stdin.close()
+    server.wait()
+    return answers
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    program, file, rounds = (sys.argv[1:] + ["data/jobs/gpt3-175b-pod256-batch128.json", "3"][len(sys.argv) - 2:])[:3]
+    with open(file) as text:
+        job = json.load(text)
+    all_rounds = [round_of_questions(program, job) for _ in range(int(rounds))]
+    medians = []
+    for i, pins in enumerate([{}, *PINS]):
+        seconds = statistics.median(answers[i][0] for answers in all_rounds)
+        answer = all_rounds[0][i][1]
+        best = answer["best"]["label"] if answer.get("best") else "nothing fits"
+        print(f"{seconds * 1e3:8.0f} ms {answer['search']['programmes']:6} programmes  {json.dumps(pins):55} {best}")
+        medians.append(seconds)
+    print(f"{statistics.median(medians[1:]) * 1e3:8.0f} ms median of {len(PINS)} questions, "
+          f"{max(medians[1:]) * 1e3:.0f} at most, {min(medians[1:]) * 1e3:.0f} at least")
+
+
+if __name__ == "__main__":
+    main()
