@@ -6,6 +6,7 @@
 
 #include "gui/models/meanings.h"
 #include "gui/models/operations.h"
+#include "gui/models/placement.h"
 #include "gui/models/table_columns.h"
 #include "traces/damaged.h"
 
@@ -137,7 +138,7 @@ Lifetimes lifetimes_of(const report::Index& index, const Liveness& liveness, con
 }
 
 TableContents lifetimes_table(std::shared_ptr<const Lifetimes> lifetimes, int at, bool without_always, int mark,
-                              Units units) {
+                              Units units, std::shared_ptr<const Placement> placement) {
   auto rows = std::make_shared<std::vector<int>>(lifetimes->at(at, without_always));
   const auto of = [=](int row) -> const Lifetime& {
     return lifetimes->rows[static_cast<std::size_t>((*rows)[static_cast<std::size_t>(row)])];
@@ -169,6 +170,15 @@ TableContents lifetimes_table(std::shared_ptr<const Lifetimes> lifetimes, int at
                          true,
                          [=](int row) { return grouped(of(row).last); },
                          [=](int row) { return exact(of(row).last); }});
+  if (placement) {
+    const auto address = [=](int row) {
+      return placement->address[static_cast<std::size_t>((*rows)[static_cast<std::size_t>(row)])];
+    };
+    out.columns.push_back({{"Address", means::kAddress},
+                           true,
+                           [=](int row) { return grouped(address(row)); },
+                           [=](int row) { return exact(address(row)); }});
+  }
   TableColumn lane{.title = {"Lifetime, steps", means::kLifetime}, .memory = category};
   lane.exact = [=](int row) { return exact(of(row).last - of(row).first + 1); };
   lane.span = [=](int row) {

@@ -7,6 +7,7 @@
 
 #include "gui/models/meanings.h"
 #include "gui/models/operations.h"
+#include "gui/models/placement.h"
 #include "gui/models/table_columns.h"
 #include "gui/theme.h"
 #include "traces/verdict.h"
@@ -111,7 +112,8 @@ Liveness liveness_of(const report::Index& index, const Steps& steps, const HeatD
 }
 
 TableContents liveness_table(const ReportPointer& report, std::shared_ptr<const Liveness> liveness,
-                             std::shared_ptr<const Steps> steps, std::shared_ptr<const HeatData> heat, Units units) {
+                             std::shared_ptr<const Steps> steps, std::shared_ptr<const HeatData> heat, Units units,
+                             std::shared_ptr<const Placement> placement) {
   const auto at = [=](int row) -> const LivenessPoint& { return liveness->points[static_cast<std::size_t>(row)]; };
   const auto bytes = [=](const ColumnTitle& title, auto get) {
     return TableColumn{title + ", " + unit_name(units), true, [=](int row) { return tile_bytes(get(at(row)), units); },
@@ -136,6 +138,17 @@ TableContents liveness_table(const ReportPointer& report, std::shared_ptr<const 
       bytes({"Live in the step", means::kLive}, [](const LivenessPoint& p) { return p.live_bytes; }),
       bytes({"Total", means::kLiveTotal}, [](const LivenessPoint& p) { return p.total(); }),
   };
+  if (placement) {
+    const auto top = [=](int row) { return placement->top[static_cast<std::size_t>(row)]; };
+    const auto gaps = [=](int row) { return top(row) - at(row).total(); };
+    for (const auto& [title, value] :
+         {std::pair<ColumnTitle, std::function<std::int64_t(int)>>{{"Highest address", means::kTop}, top},
+          {{"Gaps", means::kGaps}, gaps}}) {
+      out.columns.push_back({title + ", " + unit_name(units), true,
+                             [=, value = value](int row) { return tile_bytes(value(row), units); },
+                             [=, value = value](int row) { return exact(value(row)); }});
+    }
+  }
   out.strong = [=](int row) { return row == liveness->peak; };
   return out;
 }

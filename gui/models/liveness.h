@@ -49,9 +49,12 @@ Liveness liveness_of(const report::Index& index, const Steps& steps, const HeatD
 // The rows of the step columns that a function has, [first, end).
 std::pair<std::int64_t, std::int64_t> steps_of_function(const report::Index& index, const Steps& steps, int function);
 
-// Program step, phase, superstep, kind, resident, live, total; a row per point.
+struct Placement;
+// Program step, phase, superstep, kind, resident, live, total; highest address and gaps where variables are placed. A
+// row per point.
 TableContents liveness_table(const ReportPointer& report, std::shared_ptr<const Liveness> liveness,
-                             std::shared_ptr<const Steps> steps, std::shared_ptr<const HeatData> heat, Units units);
+                             std::shared_ptr<const Steps> steps, std::shared_ptr<const HeatData> heat, Units units,
+                             std::shared_ptr<const Placement> placement = nullptr);
 // What is live at one point, as far as the report tells it apart; the columns of memory_table() of one class.
 TableContents liveness_point_table(const ReportPointer& report, std::shared_ptr<const Liveness> liveness, int point,
                                    Units units);

@@ -175,6 +175,14 @@ inline constexpr Meaning kLive{"What is live on the tile on top of what stands t
                                "Results that still are needed, and what the superstep itself needs.", where::kMemory};
 inline constexpr Meaning kLiveTotal{"All that is live on the tile at the program step.", "bytes",
                                     "What stands there and what is live in the step.", where::kMemory};
+inline constexpr Meaning kAddress{"Where the variable may stand on the tile.", "bytes",
+                                  "From 0: what always stands first, then largest first, each at the lowest addresses "
+                                  "that are free as long as it stands. A compiler may place it elsewhere.",
+                                  where::kViewer};
+inline constexpr Meaning kTop{"Behind the highest address that is in use at the program step.", "bytes",
+                              "Of all variables that stand there, each at its address.", where::kViewer};
+inline constexpr Meaning kGaps{"Bytes below the highest address in use that hold nothing at the program step.", "bytes",
+                               "Highest address less the total.", where::kViewer};
 inline constexpr Meaning kPointBytes{"Bytes on the tile at the program step.", "bytes",
                                      "Total is what stands there and what is live in the step.", where::kMemory};
 

@@ -96,8 +96,16 @@ QWidget* MemoryView::makeControls() {
   showMax_->setAccessibleName(tr("Show the fullest tile as a line above the chosen one"));
   showMax_->setChecked(true);
   connect(showMax_, &QCheckBox::toggled, this, &MemoryView::rebuildLiveness);
+  gaps_ = new QCheckBox(tr("Include gaps"));
+  gaps_->setObjectName("includeGaps");
+  gaps_->setAccessibleName(
+      tr("Place the variables of the fullest tile at addresses, and include the gaps between them"));
+  gaps_->setToolTip(tr(
+      "What always stands first, then largest first, each at the lowest addresses that are free as long as it stands. "
+      "A compiler may place variables elsewhere"));
+  connect(gaps_, &QCheckBox::toggled, this, &MemoryView::showGaps);
   connect(group, &QButtonGroup::idClicked, this, [this](int page) {
-    for (QWidget* control : std::initializer_list<QWidget*>{alwaysLive_, tile_, showMax_})
+    for (QWidget* control : std::initializer_list<QWidget*>{alwaysLive_, tile_, showMax_, gaps_})
       control->setEnabled(page == 0);
   });
   layout->addLayout(segment);
@@ -112,6 +120,7 @@ QWidget* MemoryView::makeControls() {
   layout->addSpacing(6);
   layout->addWidget(alwaysLive_);
   layout->addWidget(showMax_);
+  layout->addWidget(gaps_);
   layout->addStretch(1);
   return row;
 }

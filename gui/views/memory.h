@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gui/models/lifetimes.h"
+#include "gui/models/placement.h"
 #include "gui/models/streaming.h"
 #include "gui/models/table_model.h"
 #include "gui/models/tile_list.h"
@@ -51,6 +52,8 @@ class MemoryView : public View {
   void rebuildVariables();
   void rebuildLiveness();
   void rebuildLegend();
+  QString gapsText() const;
+  void showGaps();  // what is placed at addresses, where that is asked for
   void rebuildStreaming();
   void showLifetimes();  // those that stand at the cursor, or all
   void markSelected();
@@ -73,6 +76,7 @@ class MemoryView : public View {
   Session& session_;
   std::shared_ptr<const Liveness> liveness_ = std::make_shared<Liveness>();
   std::shared_ptr<const Lifetimes> lifetimes_ = std::make_shared<Lifetimes>();
+  std::shared_ptr<const Placement> placement_;  // null: not asked for, or not known
   TableModel all_, peak_, variables_, steps_, phases_, stretches_, held_, listedTiles_;
   SortedModel shownVariables_{&variables_};
   MemoryColumns* columns_;
@@ -89,6 +93,7 @@ class MemoryView : public View {
   QComboBox* ipus_;
   QCheckBox* alwaysLive_;
   QCheckBox* showMax_;
+  QCheckBox* gaps_;
   QLineEdit* tile_;
   QComboBox* which_;  // variables
   Panel *peakPanel_, *heldPanel_;

@@ -63,7 +63,6 @@ void MemoryView::showSelection() {
     if (!in_list) listed_.clear();
     if (!tile_->hasFocus() && !in_list) tile_->setText(builtTile_ < 0 ? QString() : QString::number(builtTile_));
     rebuildLiveness();
-    rebuildVariables();
     rebuildStreaming();
   }
   columns_->setSelected(shown, session_.selection().category);
@@ -112,18 +111,43 @@ void MemoryView::rebuildLiveness() {
   chart_->setData({report, liveness_, session_.steps(), session_.heat()}, units);
   std::vector<std::int64_t> maximum;
   for (const LivenessPoint& p : fullest->points) maximum.push_back(p.total());
-  chart_->setMaximum(showMax_->isChecked() && builtTile_ >= 0 ? maximum : std::vector<std::int64_t>{});
+  chart_->setLine(showMax_->isChecked() && builtTile_ >= 0 ? maximum : std::vector<std::int64_t>{}, false);
   showMax_->setEnabled(builtTile_ >= 0);
-  steps_.setContents(liveness_table(report, liveness_, session_.steps(), session_.heat(), units));
   rebuildLegend();
+  placement_ = nullptr;  // of what was shown before
+  rebuildVariables();
+  showGaps();
+}
+
+void MemoryView::showGaps() {
+  const ReportPointer report = session_.report();
+  if (!report) return;
+  const Units units = session_.units();
+  const report::Index& index = report->index();
+  const bool known = builtTile_ < 0 && !lifetimes_->rows.empty();
+  gaps_->setEnabled(known);
+  placement_ = known && gaps_->isChecked() ? std::make_shared<const Placement>(place(*lifetimes_)) : nullptr;
+  if (builtTile_ < 0) chart_->setLine(placement_ ? placement_->top : std::vector<std::int64_t>{}, true);
+  steps_.setContents(liveness_table(report, liveness_, session_.steps(), session_.heat(), units, placement_));
+  showLifetimes();
   const QString tile = builtTile_ < 0 ? tr("fullest tile")
                        : showsList()  ? tr("tile %1 (of %2 listed)").arg(grouped(builtTile_)).arg(listed_.size())
                                       : tr("tile %1").arg(grouped(builtTile_));
   chartPanel_->setSubtitle(builtClass_ < 0
                                ? QString()
                                : tr("%1 of %2, %3, %4 steps")
-                                     .arg(tile, QString::fromStdString(index.ipu_classes(builtClass_).name()),
-                                          unit_name(units), grouped(liveness_->points.size())));
+                                         .arg(tile, QString::fromStdString(index.ipu_classes(builtClass_).name()),
+                                              unit_name(units), grouped(liveness_->points.size())) +
+                                     gapsText());
+}
+
+// "; 601.2 with gaps, fits".
+QString MemoryView::gapsText() const {
+  if (!placement_) return {};
+  const std::int64_t over = placement_->total() - liveness_->limit;
+  return tr("; %1 with gaps, %2")
+      .arg(tile_bytes(placement_->total(), session_.units()),
+           over <= 0 ? tr("fits") : tr("%1 over").arg(tile_bytes(over, session_.units())));
 }
 
 // What is drawn, in the order of the stack.
@@ -256,7 +280,8 @@ void MemoryView::showLifetimes() {
   if (lifetimes_->rows.empty()) return;
   const int point = chart_->cursor() >= 0 ? chart_->cursor() : liveness_->peak;
   const int which = which_->currentIndex();
-  variables_.setContents(lifetimes_table(lifetimes_, which == 2 ? -1 : point, which == 1, point, session_.units()));
+  variables_.setContents(
+      lifetimes_table(lifetimes_, which == 2 ? -1 : point, which == 1, point, session_.units(), placement_));
   if (!variablesTable_->isSortingEnabled()) variablesTable_->setSortable(2, Qt::DescendingOrder);
   variablesTable_->setWideColumn(variables_.columnCount() - 1);
   variablesPanel_->setTitle(which == 2   ? tr("Variables")

@@ -25,7 +25,7 @@ void LivenessChart::setData(Data shown, Units units) {
   }
   cursor_ = std::min(cursor_, static_cast<int>(totals_.size()) - 1);
   marks_.clear();
-  maximum_.clear();
+  line_.clear();
   update();
 }
 
@@ -34,9 +34,10 @@ void LivenessChart::setMarks(std::vector<Mark> marks) {
   update();
 }
 
-void LivenessChart::setMaximum(std::vector<std::int64_t> totals) {
-  maximum_ = std::move(totals);
-  if (maximum_.size() != totals_.size()) maximum_.clear();
+void LivenessChart::setLine(std::vector<std::int64_t> totals, bool hatched) {
+  line_ = std::move(totals);
+  if (line_.size() != totals_.size()) line_.clear();
+  hatched_ = hatched;
   update();
 }
 

@@ -29,8 +29,8 @@ class LivenessChart : public QWidget {
     std::string category;
   };
   void setMarks(std::vector<Mark> marks);
-  // Totals of the fullest tile, drawn as a line above those of a chosen one; empty: none.
-  void setMaximum(std::vector<std::int64_t> totals);
+  // Drawn as a line above the totals, and hatched between where it is `hatched`; empty: none.
+  void setLine(std::vector<std::int64_t> totals, bool hatched);
   void setAlwaysLiveShown(bool shown);  // without it only what comes and goes, to what the always-live leaves
   int cursor() const { return cursor_; }
   LivenessLayout layoutNow() const;
@@ -68,7 +68,8 @@ class LivenessChart : public QWidget {
 
   Data data_;
   Units units_ = Units::kib;
-  std::vector<std::int64_t> totals_, maximum_;
+  std::vector<std::int64_t> totals_, line_;
+  bool hatched_ = false;
   std::vector<Mark> marks_;
   int cursor_ = -1;
   bool alwaysShown_ = true;

@@ -43,7 +43,7 @@ LivenessLayout LivenessChart::layoutNow() const {
                     std::max(20.0, height() - kHead - kPeakBox - kLayers));
   if (isEmpty()) return LivenessLayout::of(plot, 0, 1);
   std::int64_t most = std::max(data_.liveness->limit, totals_[static_cast<std::size_t>(data_.liveness->peak)]);
-  for (const std::int64_t total : maximum_) most = std::max(most, total);
+  for (const std::int64_t total : line_) most = std::max(most, total);
   return LivenessLayout::of(plot, static_cast<int>(totals_.size()),
                             static_cast<double>(std::max<std::int64_t>(1, most - base())) * 1.03);
 }
@@ -122,9 +122,16 @@ void LivenessChart::paintAreas(QPainter& painter, const LivenessLayout& layout) 
     painter.fillRect(QRectF(x, top, 1, middle - top), temporaries);
   }
   const Theme& theme = theme_of(this);
-  if (!maximum_.empty()) {
+  if (!line_.empty()) {
+    for (std::size_t px = 0; hatched_ && px < pixels.size(); ++px) {
+      const auto highest = [&](const std::vector<std::int64_t>& of) {
+        return y(layout, of[static_cast<std::size_t>(largest_in(of, pixels[px]))]);
+      };
+      const double top = highest(line_), x = std::floor(layout.plot.left()) + static_cast<double>(px);
+      painter.fillRect(QRectF(x, top, 1, highest(totals_) - top), QBrush(theme.secondary, Qt::BDiagPattern));
+    }
     painter.setPen(QPen(theme.secondary, 1));
-    paintOutline(painter, layout, maximum_);
+    paintOutline(painter, layout, line_);
   }
   painter.setPen(QPen(theme.text, 1));
   paintOutline(painter, layout, totals_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QLineEdit>
 #include <QTableView>
@@ -54,6 +55,42 @@ TEST_F(LifetimesView, SelectedRowsAreDrawnOverTheCurve) {
     if (list->model()->headerData(0, Qt::Horizontal).toString() == "Variable") list->selectRow(0);
   }
   EXPECT_NE(chart_->grab().toImage(), before);
+}
+
+TEST_F(LifetimesView, GapsAreThoseOfAPlacement) {
+  const auto column = [&](const QString& in, const QString& title) {
+    const QAbstractItemModel& model = table(in);
+    for (int c = 0; c < model.columnCount(); ++c) {
+      if (model.headerData(c, Qt::Horizontal).toString().startsWith(title)) return c;
+    }
+    return -1;
+  };
+  auto* gaps = view_->findChild<QCheckBox*>("includeGaps");
+  EXPECT_FALSE(gaps->isChecked());
+  EXPECT_EQ(column("Liveness", "Gaps"), -1);
+  const QImage before = chart_->grab().toImage();
+  gaps->setFocus();
+  QTest::keyClick(gaps, Qt::Key_Space);
+  EXPECT_NE(chart_->grab().toImage(), before);
+  const int top = column("Liveness", "Highest address"), of_gaps = column("Liveness", "Gaps");
+  ASSERT_GE(top, 0);
+  ASSERT_GE(of_gaps, 0);
+  const auto bytes = [&](int row, int c) { return table("Liveness").index(row, c).data(kExactRole).toLongLong(); };
+  for (int row = 0; row < table("Liveness").rowCount(); ++row) {
+    EXPECT_EQ(bytes(row, top) - bytes(row, 6), bytes(row, of_gaps));
+    EXPECT_GE(bytes(row, of_gaps), 0);
+  }
+  EXPECT_GE(column("Variables", "Address"), 0);
+  auto* tile = view_->findChild<QLineEdit*>("memoryTile");
+  tile->setText("7");
+  EXPECT_FALSE(gaps->isEnabled()) << "addresses are those of the fullest tile";
+  EXPECT_EQ(column("Liveness", "Gaps"), -1);
+  tile->clear();
+  EXPECT_TRUE(gaps->isEnabled());
+  EXPECT_GE(column("Liveness", "Gaps"), 0);
+  QTest::keyClick(gaps, Qt::Key_Space);
+  EXPECT_EQ(column("Liveness", "Gaps"), -1);
+  EXPECT_EQ(column("Variables", "Address"), -1);
 }
 
 TEST_F(LifetimesView, ATileIsChosenByItsNumber) {
