@@ -61,13 +61,16 @@ class PipelineCut {
   bool grouped_ = false, serial_;
   std::int64_t best_ = INT64_MAX;  // cycles that a cut must beat
 
+  // Cycles of a cut, or of any that a partial one is the end of.
   std::int64_t objective(const Label& l) const {
     const std::int64_t work = serial_ || grouped_ ? l.forward : l.forward + l.backward;
-    return ways_.cycles() * work + ways_.beside(serial_ ? l.copy * copies_ : l.copy, l.weights, l.update);
+    const std::int64_t copy = std::max(l.copy, ways_.least_copy());
+    return ways_.cycles() * work +
+           ways_.beside(serial_ ? copy * copies_ : copy, l.weights, std::max(l.update, ways_.least_update()));
   }
 
   // Of a stage of cuts that are of interest, and of an IPU's.
-  std::int64_t longest() const { return (best_ - ways_.beside(0, 0, 0)) / ways_.cycles(); }
+  std::int64_t longest() const { return (best_ - objective(Label{})) / ways_.cycles(); }
   std::int64_t most_work() const { return std::min(ways_.work(0, n_), longest()); }
 
   // Cuts are no slower than those into stages of about the same work, where these fit. A stage that returns to the

@@ -18,6 +18,11 @@ PipelineStages::PipelineStages(const Setting& s, const CutRules& rules, const Cu
   fixed_ = s.micro_batch_fixed() + (count_ > 1 ? s.cycle_fixed() : 0);
   work_ = {0};
   for (std::int64_t u = 0; u < s.units(); ++u) work_.push_back(work_.back() + s.work(u, u + 1));
+  const std::int64_t n = s.units();
+  least_update_ = s.stage_without_stash(0, n, true, Recompute::layer).update / p.pipeline_stages;
+  for (std::int64_t u = 1; u < n && count_ > 1; ++u)
+    least_copy_ = u == 1 ? s.copy_cycles(u) : std::min(least_copy_, s.copy_cycles(u));
+  if (serial_) least_copy_ *= count_ - 1;
   if (rules.wrap) find_places();
 }
 

@@ -24,6 +24,9 @@ class PipelineStages {
   // Cycles of a step, and what it takes beside the stages' work, where the widest copy takes `copy` cycles.
   std::int64_t cycles() const { return cycles_; }
   std::int64_t beside(std::int64_t copy, std::int64_t weights, std::int64_t update) const;
+  // No cut has a widest copy (one after the other: all copies) or a longest update of fewer cycles.
+  std::int64_t least_copy() const { return least_copy_; }
+  std::int64_t least_update() const { return least_update_; }
 
   bool pinned_other(std::int64_t stage, std::int64_t begin) const {
     return rules_.stages && (*rules_.stages)[static_cast<std::size_t>(stage)] != begin;
@@ -86,7 +89,7 @@ class PipelineStages {
   const CutRules& rules_;
   const CutLimits& limits_;
   EqualRuns runs_;
-  std::int64_t count_, cycles_, fixed_;
+  std::int64_t count_, cycles_, fixed_, least_copy_ = 0, least_update_ = 0;
   bool serial_;
   std::vector<std::int64_t> work_;         // of units up to each
   std::vector<std::int32_t> index_[2][3];  // by number of the run; -1: not yet known

@@ -117,8 +117,7 @@ std::int64_t least_positive(std::int64_t a, std::int64_t b) { return b > 0 ? std
 
 // Whether anything that the setting does takes less than with the same degrees in consecutive groups. Weights and
 // gradients are joined and scattered by units, or by what a phase has of them.
-bool SettingParts::groups_help(const ShardCosts& usual, std::size_t weight, std::size_t gradient,
-                               std::size_t state) const {
+bool SettingParts::groups_help(Usual& usual, std::size_t weight, std::size_t gradient, std::size_t state) const {
   if (space_.is_whole(space_.weights[weight]) && space_.is_whole(space_.gradients[gradient]) &&
       space_.is_whole(space_.states[state]))
     return false;
@@ -132,29 +131,45 @@ bool SettingParts::groups_help(const ShardCosts& usual, std::size_t weight, std:
       least_gradients = least_positive(least_gradients, n * size_of(base_.plan_.precision.accumulators));
   }
   const std::size_t of_weights = weight_degree_[weight];
-  if (least_weights < kNone && may_take_less(costs_->gather(of_weights), usual.gather(of_weights), least_weights))
+  if (least_weights < kNone && may_take_less(costs_->gather(of_weights), usual.costs.gather(of_weights), least_weights))
     return true;
   if (!base_.training_) return false;
   const std::size_t of_gradients = costs_->of(space_.gradients[gradient].degree);
   if (least_gradients < kNone &&
-      may_take_less(costs_->scatter(of_gradients), usual.scatter(of_gradients), least_gradients))
+      may_take_less(costs_->scatter(of_gradients), usual.costs.scatter(of_gradients), least_gradients))
     return true;
   return groups_help_updates(usual, weight, gradient, state);
 }
 
-// An update takes as long as on the IPU with most to do, and what it takes once. If each unit takes a share more than
-// with consecutive groups, so does that IPU, which has as much as all have on average: for the units of a pipeline or
-// of all phases together. There are at most as many phases as units to take anything once.
-bool SettingParts::groups_help_updates(const ShardCosts& usual, std::size_t weight, std::size_t gradient,
-                                       std::size_t state) const {
+std::vector<SettingParts::UpdateSums> SettingParts::update_sums(std::size_t state) const {
   const UnitTable& table = *base_.table_;
-  const std::size_t s = state_degree_[state], g = gradient_degree_[gradient], w = weight_degree_[weight];
   const std::int64_t degree = space_.states[state].degree;
   Replicas replicas = replicas_of(base_.plan_);
   const GroupShape mine = replicas.group(degree);
   replicas.groups = ShardGroups::consecutive;
   const GroupShape theirs = replicas.group(degree);
-  const bool sums_no_faster = degree == 1 || table.model().is_no_faster(mine, theirs);
+  const bool no_faster = degree == 1 || table.model().is_no_faster(mine, theirs);
+  std::vector<UpdateSums> out(unit_.size());
+  for (std::size_t k = 0; k < unit_.size(); ++k) {
+    const std::size_t unit = unit_[k];
+    if (unit == table.units() || table.row(unit).parameters == 0) continue;
+    const std::int64_t usually = table.update(unit, theirs).cycles.value;
+    out[k] = {usually, tightest_->update(unit, theirs).cycles.value, table.update(unit, mine).cycles.value - usually,
+              no_faster};
+  }
+  return out;
+}
+
+// An update takes as long as on the IPU with most to do, and what it takes once. If each unit takes a share more than
+// with consecutive groups, so does that IPU, which has as much as all have on average: for the units of a pipeline or
+// of all phases together. There are at most as many phases as units to take anything once.
+bool SettingParts::groups_help_updates(Usual& usual, std::size_t weight, std::size_t gradient,
+                                       std::size_t state) const {
+  if (usual.sums.empty()) usual.sums = update_sums(state);
+  const UnitTable& table = *base_.table_;
+  const std::size_t s = state_degree_[state], g = gradient_degree_[gradient], w = weight_degree_[weight];
+  const LinearCycles &reduced = reduce(state, gradient), &joined = join(state, weight),
+                     &usually_reduced = usual.costs.reduce(s, g), &usually_joined = usual.costs.join(s, w);
   std::vector<double> usually(unit_.size(), 0);  // cycles, by class
   double share = std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < unit_.size(); ++k) {
@@ -163,21 +178,18 @@ bool SettingParts::groups_help_updates(const ShardCosts& usual, std::size_t weig
     const UnitRow& row = table.row(unit);
     const auto gradients = static_cast<double>(row.parameters * size_of(base_.plan_.precision.accumulators));
     const auto weights = static_cast<double>(row.new_weight_bytes.value);
-    const double moved =
-        std::floor(reduce(state, gradient).per_byte * gradients) - std::floor(usual.reduce(s, g).per_byte * gradients) +
-        std::floor(join(state, weight).per_byte * weights) - std::floor(usual.join(s, w).per_byte * weights);
-    const std::int64_t sums = table.update(unit, mine).cycles.value - table.update(unit, theirs).cycles.value;
-    const std::int64_t slowest = tightest_->update(unit, theirs).cycles.value;
-    const double more = moved + static_cast<double>(exact() ? sums : sums_no_faster ? 0 : -slowest);
+    const double moved = std::floor(reduced.per_byte * gradients) - std::floor(usually_reduced.per_byte * gradients) +
+                         std::floor(joined.per_byte * weights) - std::floor(usually_joined.per_byte * weights);
+    const UpdateSums& sums = usual.sums[k];
+    const double more = moved + static_cast<double>(exact() ? sums.more : sums.no_faster ? 0 : -sums.slowest);
     usually[k] = static_cast<double>(update_[state][k] + reduce_cycles(state, gradient, k) +
-                                     join_cycles(state, weight, k) - sums) -
+                                     join_cycles(state, weight, k) - sums.more) -
                  moved;
-    const double most = usually[k] + static_cast<double>(slowest - table.update(unit, theirs).cycles.value);
+    const double most = usually[k] + static_cast<double>(sums.slowest - sums.usually);
     if (more < 0) return true;
     share = std::min(share, more / std::max(1.0, most));
   }
-  const double once =
-      reduce(state, gradient).fixed + join(state, weight).fixed - usual.reduce(s, g).fixed - usual.join(s, w).fixed;
+  const double once = reduced.fixed + joined.fixed - usually_reduced.fixed - usually_joined.fixed;
   if (once >= 0) return false;
   double all = 0;
   for (std::int64_t u = 0; u < base_.n_; ++u) all += usually[static_cast<std::size_t>(base_.class_of(u))];
@@ -185,12 +197,13 @@ bool SettingParts::groups_help_updates(const ShardCosts& usual, std::size_t weig
   return all == 0 || share * all / static_cast<double>(base_.plan_.pipeline_stages) + times * once < 0;
 }
 
-void SettingParts::drop_idle_groups(const ShardCosts& usual) {
+void SettingParts::drop_idle_groups(const ShardCosts& costs) {
   std::array<std::vector<bool>, SettingSpace::kAxes> helps;
   const auto lengths = space_.lengths();
   for (const Axis axis : {SettingSpace::kWeight, SettingSpace::kGradient, SettingSpace::kState})
     helps[axis].assign(lengths[axis], false);
   for (std::size_t s = 0; s < space_.states.size(); ++s) {
+    Usual usual{costs, {}};
     for (std::size_t w = 0; w < space_.weights.size(); ++w) {
       if (!space_.go_together(space_.weights[w], space_.states[s])) continue;
       for (std::size_t g = 0; g < space_.gradients.size(); ++g) {

@@ -102,8 +102,18 @@ class SettingParts {
   bool no_worse_gradient(std::size_t a, std::size_t b) const;
   bool no_worse_state(std::size_t a, std::size_t b) const;
   bool has_lenders() const;
-  bool groups_help(const ShardCosts& usual, std::size_t weight, std::size_t gradient, std::size_t state) const;
-  bool groups_help_updates(const ShardCosts& usual, std::size_t weight, std::size_t gradient, std::size_t state) const;
+  // Of an update of a unit of each class, in consecutive groups and beyond that.
+  struct UpdateSums {
+    std::int64_t usually = 0, slowest = 0, more = 0;  // cycles; slowest: of the other table
+    bool no_faster = false;                           // whatever is between the tables
+  };
+  struct Usual {
+    const ShardCosts& costs;
+    std::vector<UpdateSums> sums;  // by class, of one state; empty: not yet known
+  };
+  std::vector<UpdateSums> update_sums(std::size_t state) const;
+  bool groups_help(Usual& usual, std::size_t weight, std::size_t gradient, std::size_t state) const;
+  bool groups_help_updates(Usual& usual, std::size_t weight, std::size_t gradient, std::size_t state) const;
   void erase(Axis axis, std::size_t value);
 };
 
