@@ -113,7 +113,6 @@ void MemoryView::rebuildLiveness() {
   for (const LivenessPoint& p : fullest->points) maximum.push_back(p.total());
   chart_->setLine(showMax_->isChecked() && builtTile_ >= 0 ? maximum : std::vector<std::int64_t>{}, false);
   showMax_->setEnabled(builtTile_ >= 0);
-  rebuildLegend();
   placement_ = nullptr;  // of what was shown before
   rebuildVariables();
   showGaps();
@@ -129,6 +128,7 @@ void MemoryView::showGaps() {
   placement_ = known && gaps_->isChecked() ? std::make_shared<const Placement>(place(*lifetimes_)) : nullptr;
   if (builtTile_ < 0) chart_->setLine(placement_ ? placement_->top : std::vector<std::int64_t>{}, true);
   steps_.setContents(liveness_table(report, liveness_, session_.steps(), session_.heat(), units, placement_));
+  rebuildLegend();
   showLifetimes();
   const QString tile = builtTile_ < 0 ? tr("fullest tile")
                        : showsList()  ? tr("tile %1 (of %2 listed)").arg(grouped(builtTile_)).arg(listed_.size())
@@ -174,6 +174,8 @@ void MemoryView::rebuildLegend() {
   entries.push_back(
       {fill_of_memory("activations"), split ? tr("results and what is kept") : tr("kept by earlier calls")});
   entries.push_back({fill_of_memory("temporaries"), split ? tr("temporaries") : tr("live in the superstep")});
+  const Theme& theme = theme_of(this);
+  if (placement_) entries.push_back({{theme.panel, Hatch::rising, theme.secondary, theme.secondary}, tr("gaps")});
   chartLegend_->setEntries(liveness_->points.empty() ? std::vector<LegendEntry>{} : entries);
 }
 
