@@ -339,9 +339,7 @@ Evaluated evaluate_in_full(Tables& tables, const Plan& plan) {
     e.ddr_per_ipu = std::max(e.ddr_per_ipu, e.program.ddr[i].total().value);
   }
   e.overflows = find_overflows(e.program, e.timeline, table);
-  e.fits = fit_word(!e.overflows.empty()                              ? Fit::does_not_fit
-                    : is_tight(e.tile_peak, m.chip.tile_memory.value) ? Fit::tight
-                                                                      : Fit::fits);
+  e.fits = fit_word(e.overflows.empty() ? fit_in(e.tile_peak, m.chip.tile_memory.value) : Fit::does_not_fit);
   e.not_validated = mechanisms_not_measured(plan, m, tables.training());
   return e;
 }

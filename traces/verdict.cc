@@ -54,11 +54,9 @@ Fit fit_of(const report::PlanSummary& plan) {
 }
 
 Fit fit_of(const report::IpuClass& c) {
-  const bool over = c.tile_peak_bytes() > c.tile_limit_bytes() ||
-                    (c.executable_limit_bytes() > 0 && c.executable_bytes() > c.executable_limit_bytes()) ||
+  const bool over = (c.executable_limit_bytes() > 0 && c.executable_bytes() > c.executable_limit_bytes()) ||
                     (c.ddr_limit_bytes() > 0 && c.ddr_bytes() > c.ddr_limit_bytes());
-  if (over) return Fit::does_not_fit;
-  return is_tight(c.tile_peak_bytes(), c.tile_limit_bytes()) ? Fit::tight : Fit::fits;
+  return over ? Fit::does_not_fit : fit_in(c.tile_peak_bytes(), c.tile_limit_bytes());
 }
 
 Fit fit_of(const report::Index& index) {
@@ -66,8 +64,10 @@ Fit fit_of(const report::Index& index) {
   return index.has_infeasible() ? Fit::infeasible : Fit::unknown;
 }
 
-bool is_tight(std::int64_t tile_peak_bytes, std::int64_t tile_limit_bytes) {
-  return static_cast<double>(tile_limit_bytes - tile_peak_bytes) < kTightShare * static_cast<double>(tile_limit_bytes);
+Fit fit_in(std::int64_t tile_peak_bytes, std::int64_t tile_limit_bytes) {
+  const std::int64_t spare = tile_limit_bytes - tile_peak_bytes;
+  if (spare < 0) return Fit::does_not_fit;
+  return static_cast<double>(spare) < kTightShare * static_cast<double>(tile_limit_bytes) ? Fit::tight : Fit::fits;
 }
 
 const char* fit_words(Fit fit) {

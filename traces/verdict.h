@@ -16,8 +16,8 @@ enum class Fit { fits, tight, does_not_fit, infeasible, unknown };
 Fit fit_of(const report::PlanSummary& plan);    // by its word
 Fit fit_of(const report::IpuClass& ipu_class);  // by its margin
 Fit fit_of(const report::Index& index);
-bool is_tight(std::int64_t tile_peak_bytes, std::int64_t tile_limit_bytes);  // less than 5 % of the limit to spare
-const char* fit_words(Fit fit);                                              // "fits, tight"
+Fit fit_in(std::int64_t tile_peak_bytes, std::int64_t tile_limit_bytes);  // tight: less than 5 % of the limit to spare
+const char* fit_words(Fit fit);                                           // "fits, tight"
 const char* fit_word(Fit fit);  // of results: "fits", "tight", "does_not_fit"; "no_plan"
 const char* fit_sign(Fit fit);  // "✓", "!", "✕", "?"
 

@@ -115,9 +115,9 @@ TableContents liveness_table(const ReportPointer& report, std::shared_ptr<const 
                              std::shared_ptr<const Steps> steps, std::shared_ptr<const HeatData> heat, Units units,
                              std::shared_ptr<const Placement> placement) {
   const auto at = [=](int row) -> const LivenessPoint& { return liveness->points[static_cast<std::size_t>(row)]; };
-  const auto bytes = [=](const ColumnTitle& title, auto get) {
-    return TableColumn{title + ", " + unit_name(units), true, [=](int row) { return tile_bytes(get(at(row)), units); },
-                       [=](int row) { return exact(get(at(row))); }};
+  const auto bytes = [=](const ColumnTitle& title, auto of_row) {
+    return TableColumn{title + ", " + unit_name(units), true, [=](int row) { return tile_bytes(of_row(row), units); },
+                       [=](int row) { return exact(of_row(row)); }};
   };
   const auto of_step = [=](int row, const PackedTexts& column) {
     return at(row).step < 0 ? QString() : text(column[static_cast<std::size_t>(at(row).step)]);
@@ -134,20 +134,14 @@ TableContents liveness_table(const ReportPointer& report, std::shared_ptr<const 
        [=, keep = report](int row) { return text(heat->phases[static_cast<std::size_t>(at(row).phase)].name); }},
       {{"Superstep", means::kStepName}, false, [=](int row) { return of_step(row, steps->name); }},
       {{"Kind", means::kStepKind}, false, [=](int row) { return of_step(row, steps->kind); }},
-      bytes({"Resident", means::kResident}, [](const LivenessPoint& p) { return p.resident_bytes; }),
-      bytes({"Live in the step", means::kLive}, [](const LivenessPoint& p) { return p.live_bytes; }),
-      bytes({"Total", means::kLiveTotal}, [](const LivenessPoint& p) { return p.total(); }),
+      bytes({"Resident", means::kResident}, [=](int row) { return at(row).resident_bytes; }),
+      bytes({"Live in the step", means::kLive}, [=](int row) { return at(row).live_bytes; }),
+      bytes({"Total", means::kLiveTotal}, [=](int row) { return at(row).total(); }),
   };
   if (placement) {
     const auto top = [=](int row) { return placement->top[static_cast<std::size_t>(row)]; };
-    const auto gaps = [=](int row) { return top(row) - at(row).total(); };
-    for (const auto& [title, value] :
-         {std::pair<ColumnTitle, std::function<std::int64_t(int)>>{{"Highest address", means::kTop}, top},
-          {{"Gaps", means::kGaps}, gaps}}) {
-      out.columns.push_back({title + ", " + unit_name(units), true,
-                             [=, value = value](int row) { return tile_bytes(value(row), units); },
-                             [=, value = value](int row) { return exact(value(row)); }});
-    }
+    out.columns.push_back(bytes({"Highest address", means::kTop}, top));
+    out.columns.push_back(bytes({"Gaps", means::kGaps}, [=](int row) { return top(row) - at(row).total(); }));
   }
   out.strong = [=](int row) { return row == liveness->peak; };
   return out;

@@ -4,21 +4,22 @@
 #include <algorithm>
 #include <numeric>
 
+#include "model/units.h"
+
 namespace superstep::gui {
 namespace {
 
 constexpr std::int64_t kWord = 8;  // bytes that a tile loads at once
-constexpr int kRun = 32;           // points whose variables are listed together
-std::int64_t in_words(std::int64_t bytes) { return (bytes + kWord - 1) / kWord * kWord; }
+constexpr int kRun = 256;          // points whose variables are listed together; most stand within one
 
-struct Room {
+struct Block {
+  int first = 0, last = 0;          // points
   std::int64_t begin = 0, end = 0;  // addresses
 };
 
 class Placer {
  public:
-  explicit Placer(const Lifetimes& lifetimes)
-      : all_(lifetimes), of_run_(at(lifetimes.points) / kRun + 1), seen_(lifetimes.rows.size(), -1) {
+  explicit Placer(const Lifetimes& lifetimes) : all_(lifetimes), of_run_(at(lifetimes.points) / kRun + 1) {
     out_.address.resize(lifetimes.rows.size());
   }
 
@@ -29,7 +30,7 @@ class Placer {
     const auto rest = std::stable_partition(order.begin(), order.end(), always);
     for (auto i = order.begin(); i != rest; ++i) {
       out_.address[at(*i)] = floor_;
-      floor_ += in_words(row(*i).bytes);
+      floor_ += round_up(row(*i).bytes, kWord);
     }
     std::stable_sort(rest, order.end(), [&](int a, int b) {
       const Lifetime &x = row(a), &y = row(b);
@@ -43,35 +44,41 @@ class Placer {
  private:
   const Lifetimes& all_;
   Placement out_;
-  std::int64_t floor_ = 0;                // above what always stands
-  std::vector<std::vector<int>> of_run_;  // lifetimes that are placed, by run of points
-  std::vector<int> seen_;                 // by lifetime: for which other one last
-  std::vector<Room> taken_;
+  std::int64_t floor_ = 0;                  // above what always stands
+  std::vector<std::vector<Block>> of_run_;  // by run of points, those that are placed, by address
+  std::vector<Block> gathered_;
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   const Lifetime& row(int i) const { return all_.rows[at(i)]; }
 
-  void put(int i) {
-    const Lifetime& it = row(i);
-    taken_.clear();
-    for (int run = it.first / kRun; run <= it.last / kRun; ++run) {
-      for (const int other : of_run_[at(run)]) {
-        if (seen_[at(other)] == i || row(other).first > it.last || row(other).last < it.first) continue;
-        seen_[at(other)] = i;
-        taken_.push_back({out_.address[at(other)], out_.address[at(other)] + in_words(row(other).bytes)});
+  // At least those that stand when the block does, by address.
+  const std::vector<Block>& around(const Block& it) {
+    const int first = it.first / kRun, last = it.last / kRun;
+    if (first == last) return of_run_[at(first)];
+    gathered_.clear();
+    for (int run = first; run <= last; ++run) {
+      for (const Block& other : of_run_[at(run)]) {
+        if (run == std::max(first, other.first / kRun)) gathered_.push_back(other);  // each once
       }
-      of_run_[at(run)].push_back(i);
     }
-    std::ranges::sort(taken_, {}, &Room::begin);
-    const std::int64_t bytes = in_words(it.bytes);
-    std::int64_t address = floor_;
-    for (const Room& room : taken_) {
-      if (room.begin >= address + bytes) break;
-      address = std::max(address, room.end);
+    std::ranges::sort(gathered_, {}, &Block::begin);
+    return gathered_;
+  }
+
+  void put(int i) {
+    const std::int64_t bytes = round_up(row(i).bytes, kWord);
+    Block it{row(i).first, row(i).last, floor_, 0};
+    for (const Block& other : around(it)) {
+      if (other.begin >= it.begin + bytes) break;
+      if (other.first <= it.last && it.first <= other.last) it.begin = std::max(it.begin, other.end);
     }
-    out_.address[at(i)] = address;
-    for (int point = it.first; point <= it.last; ++point)
-      out_.top[at(point)] = std::max(out_.top[at(point)], address + bytes);
+    it.end = it.begin + bytes;
+    out_.address[at(i)] = it.begin;
+    for (int point = it.first; point <= it.last; ++point) out_.top[at(point)] = std::max(out_.top[at(point)], it.end);
+    for (int run = it.first / kRun; run <= it.last / kRun; ++run) {
+      auto& placed = of_run_[at(run)];
+      placed.insert(std::ranges::upper_bound(placed, it.begin, {}, &Block::begin), it);
+    }
   }
 };
 

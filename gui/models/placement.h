@@ -10,7 +10,9 @@
 namespace superstep::gui {
 
 // Largest first, each at the lowest addresses that are free as long as it stands; those that always stand come below.
-// Bytes, in whole words of a tile's memory. A compiler's own placement may have more gaps, or fewer.
+// Bytes, in whole words of a tile's memory. With all lifetimes known beforehand the least total is NP-hard to find;
+// this is the usual greedy rule by size (Pisarchyk and Lee, arXiv 2001.03288). A compiler may leave more gaps, or
+// fewer.
 struct Placement {
   std::vector<std::int64_t> address;  // of each lifetime
   std::vector<std::int64_t> top;      // by point: behind the highest address that is in use

@@ -35,7 +35,7 @@ std::vector<LandscapePlan> found_plans(const ReportFile& report) {
     summary->set_tile_limit_bytes(limit);
     summary->set_ddr_bytes_per_ipu(ddr[i]);
     summary->set_ipus(ipus[i]);
-    summary->set_fits(fit_word(is_tight(peaks[i], limit) ? Fit::tight : Fit::fits));
+    summary->set_fits(fit_word(fit_in(peaks[i], limit)));
     out.push_back(landscape_plan(*summary));
     out.back().own = summary;
     out.back().found = true;

@@ -80,8 +80,8 @@ std::vector<TilePeak> tile_peaks(const HeatData& heat, const report::Index& inde
 }
 
 bool TileFill::is_tight(const FillBin& bin) const {
-  if (is_over(bin) || bin.fullest < 0) return false;
-  return superstep::is_tight(peaks[static_cast<std::size_t>(bin.fullest)].bytes, limit);
+  if (bin.fullest < 0) return false;
+  return fit_in(peaks[static_cast<std::size_t>(bin.fullest)].bytes, limit) == Fit::tight;
 }
 
 int TileFill::bin_of(std::int64_t bytes) const {

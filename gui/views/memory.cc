@@ -104,10 +104,7 @@ QWidget* MemoryView::makeControls() {
       "What always stands first, then largest first, each at the lowest addresses that are free as long as it stands. "
       "A compiler may place variables elsewhere"));
   connect(gaps_, &QCheckBox::toggled, this, &MemoryView::showGaps);
-  connect(group, &QButtonGroup::idClicked, this, [this](int page) {
-    for (QWidget* control : std::initializer_list<QWidget*>{alwaysLive_, tile_, showMax_, gaps_})
-      control->setEnabled(page == 0);
-  });
+  connect(group, &QButtonGroup::idClicked, this, &MemoryView::enableOptions);
   layout->addLayout(segment);
   layout->addSpacing(6);
   layout->addWidget(new QLabel(tr("IPU")));

@@ -52,6 +52,8 @@ class MemoryView : public View {
   void rebuildVariables();
   void rebuildLiveness();
   void rebuildLegend();
+  void enableOptions();  // of the page that is shown
+  bool gapsKnown() const;
   QString gapsText() const;
   void showGaps();  // what is placed at addresses, where that is asked for
   void rebuildStreaming();

@@ -19,6 +19,7 @@
 #include "gui/widgets/phase_lanes.h"
 #include "gui/widgets/streaming_chart.h"
 #include "model/error.h"
+#include "traces/verdict.h"
 
 namespace superstep::gui {
 
@@ -112,10 +113,19 @@ void MemoryView::rebuildLiveness() {
   std::vector<std::int64_t> maximum;
   for (const LivenessPoint& p : fullest->points) maximum.push_back(p.total());
   chart_->setLine(showMax_->isChecked() && builtTile_ >= 0 ? maximum : std::vector<std::int64_t>{}, false);
-  showMax_->setEnabled(builtTile_ >= 0);
   placement_ = nullptr;  // of what was shown before
   rebuildVariables();
   showGaps();
+}
+
+bool MemoryView::gapsKnown() const { return builtTile_ < 0 && !lifetimes_->rows.empty(); }
+
+void MemoryView::enableOptions() {
+  const bool shown = pages_->currentIndex() == 0;
+  alwaysLive_->setEnabled(shown);
+  tile_->setEnabled(shown);
+  showMax_->setEnabled(shown && builtTile_ >= 0);
+  gaps_->setEnabled(shown && gapsKnown());
 }
 
 void MemoryView::showGaps() {
@@ -123,9 +133,8 @@ void MemoryView::showGaps() {
   if (!report) return;
   const Units units = session_.units();
   const report::Index& index = report->index();
-  const bool known = builtTile_ < 0 && !lifetimes_->rows.empty();
-  gaps_->setEnabled(known);
-  placement_ = known && gaps_->isChecked() ? std::make_shared<const Placement>(place(*lifetimes_)) : nullptr;
+  enableOptions();
+  placement_ = gapsKnown() && gaps_->isChecked() ? std::make_shared<const Placement>(place(*lifetimes_)) : nullptr;
   if (builtTile_ < 0) chart_->setLine(placement_ ? placement_->top : std::vector<std::int64_t>{}, true);
   steps_.setContents(liveness_table(report, liveness_, session_.steps(), session_.heat(), units, placement_));
   rebuildLegend();
@@ -141,13 +150,12 @@ void MemoryView::showGaps() {
                                      gapsText());
 }
 
-// "; 601.2 with gaps, fits".
+// "; 601.2 of 624.0 with gaps: fits".
 QString MemoryView::gapsText() const {
   if (!placement_) return {};
-  const std::int64_t over = placement_->total() - liveness_->limit;
-  return tr("; %1 with gaps, %2")
-      .arg(tile_bytes(placement_->total(), session_.units()),
-           over <= 0 ? tr("fits") : tr("%1 over").arg(tile_bytes(over, session_.units())));
+  const std::int64_t total = placement_->total(), limit = liveness_->limit;
+  const auto bytes = [&](std::int64_t value) { return tile_bytes(value, session_.units()); };
+  return tr("; %1 of %2 with gaps: %3").arg(bytes(total), bytes(limit), tr(fit_words(fit_in(total, limit))));
 }
 
 // What is drawn, in the order of the stack.
@@ -335,8 +343,19 @@ QModelIndex MemoryView::valueAt(QWidget* chart, const QPointF& at) {
   return {};
 }
 
-QStringList MemoryView::pages() const { return {"liveness", "totals", "streaming"}; }
-int MemoryView::page() const { return pages_->currentIndex(); }
-void MemoryView::showPage(int page) { segment_->button(page)->click(); }
+// The last one is the first with gaps, where there are any to show.
+QStringList MemoryView::pages() const {
+  QStringList names = {"liveness", "totals", "streaming"};
+  if (gapsKnown()) names << "gaps";
+  return names;
+}
+int MemoryView::page() const {
+  const int shown = pages_->currentIndex();
+  return shown == 0 && gaps_->isChecked() ? 3 : shown;
+}
+void MemoryView::showPage(int page) {
+  if (page % 3 == 0) gaps_->setChecked(page == 3);
+  segment_->button(page % 3)->click();
+}
 
 }  // namespace superstep::gui

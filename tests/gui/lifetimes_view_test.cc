@@ -91,6 +91,19 @@ TEST_F(LifetimesView, GapsAreThoseOfAPlacement) {
   QTest::keyClick(gaps, Qt::Key_Space);
   EXPECT_EQ(column("Liveness", "Gaps"), -1);
   EXPECT_EQ(column("Variables", "Address"), -1);
+
+  auto* view = qobject_cast<View*>(view_.get());
+  ASSERT_EQ(view->pages().back(), "gaps");
+  view->showPage(3);
+  EXPECT_EQ(view->page(), 3);
+  EXPECT_GE(column("Liveness", "Gaps"), 0);
+  view->showPage(1);
+  EXPECT_FALSE(gaps->isEnabled()) << "nothing here has gaps";
+  view->showPage(0);
+  EXPECT_EQ(view->page(), 0);
+  EXPECT_TRUE(gaps->isEnabled());
+  EXPECT_FALSE(view_->findChild<QCheckBox*>("showMax")->isEnabled()) << "the fullest tile is shown";
+  EXPECT_EQ(column("Liveness", "Gaps"), -1);
 }
 
 TEST_F(LifetimesView, ATileIsChosenByItsNumber) {

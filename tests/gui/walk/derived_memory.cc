@@ -7,6 +7,8 @@
 #include <cctype>
 #include <cmath>
 #include <functional>
+#include <iterator>
+#include <map>
 
 #include "tests/gui/walk/derived_rules.h"
 
@@ -64,7 +66,31 @@ Titles liveness(const Asked& a) {
   const std::vector<std::int64_t> keeping = a.report.column_integers("step.keeping_bytes");
   for (std::size_t i = 0; i < bytes.size(); ++i) live.insert(bytes[i]), live.insert(bytes[i] + keeping[i]);
   for (int r = 0; r < a.t.rows(); ++r) EXPECT_TRUE(live.contains(a.t.whole(r, "Live in the step, KiB"))) << "row " << r;
-  return {"Program step", "Resident, KiB", "Live in the step, KiB", "Total, KiB"};
+  Titles out{"Program step", "Resident, KiB", "Live in the step, KiB", "Total, KiB"};
+  if (a.t.column("Gaps, KiB") < 0) return out;
+  std::int64_t highest = 0;
+  for (int r = 0; r < a.t.rows(); ++r) {
+    const std::int64_t top = a.t.whole(r, "Highest address, KiB");
+    EXPECT_GE(a.t.whole(r, "Gaps, KiB"), 0);
+    EXPECT_EQ(top, a.t.whole(r, "Total, KiB") + a.t.whole(r, "Gaps, KiB")) << "row " << r;
+    highest = std::max(highest, top);
+  }
+  EXPECT_GE(highest, most) << "placed bytes are at least those that are live at once";
+  EXPECT_LE(highest, most + most / 20) << "and little more";
+  out.insert({"Highest address, KiB", "Gaps, KiB"});
+  return out;
+}
+
+// What is live at once stands side by side: by address each ends before the next one begins.
+void expect_apart(const Asked& a) {
+  std::map<std::int64_t, std::int64_t> ends;
+  for (int r = 0; r < a.t.rows(); ++r) {
+    const std::int64_t address = a.t.whole(r, "Address");
+    EXPECT_EQ(address % 8, 0) << "row " << r;
+    EXPECT_TRUE(ends.emplace(address, address + a.t.whole(r, "Bytes")).second) << "two stand at " << address;
+  }
+  for (auto at = ends.begin(); at != ends.end() && std::next(at) != ends.end(); ++at)
+    EXPECT_LE(at->second, std::next(at)->first) << "at " << at->first;
 }
 
 // Those that are live at the peak are the fullest tile.
@@ -78,7 +104,8 @@ Titles variables(const Asked& a) {
   EXPECT_TRUE(std::any_of(a.index.ipu_classes().begin(), a.index.ipu_classes().end(),
                           [&](const auto& ipu) { return ipu.tile_peak_bytes() == sum; }))
       << "no IPU's fullest tile has " << sum << " bytes";
-  return {"First step", "Last step", "Lifetime, steps"};
+  if (a.t.column("Address") >= 0) expect_apart(a);
+  return {"First step", "Last step", "Lifetime, steps", "Address"};
 }
 
 Titles streaming_memory(const Asked& a) {

@@ -4,6 +4,7 @@
 
 #include <QAction>
 #include <QApplication>
+#include <QCheckBox>
 #include <QDialog>
 #include <QDir>
 #include <QDockWidget>
@@ -33,6 +34,7 @@ TEST_P(Layout, NoTextIsCutOrMeetsAnother) {
     session.setUnits(units);
     for (int view = 0; view < static_cast<int>(all_views().size()); ++view) {
       window.showView(view);
+      if (auto* gaps = window.findChild<QCheckBox*>("includeGaps")) gaps->setChecked(units == Units::bytes);
       QCoreApplication::processEvents();
       ASSERT_EQ(window.size(), size) << "the window is larger than asked";
       const std::string id = all_views()[static_cast<std::size_t>(view)].id;
