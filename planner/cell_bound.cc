@@ -112,11 +112,7 @@ PhaseNumbers CellBounds::empty_numbers(const Cell& c) const {
 
 // Places outside of the processor that a pin leaves to phases, with the way to them.
 std::vector<double> CellBounds::rates(const std::vector<Location>& pinned, const Cell& cell) const {
-  Plan plan;
-  plan.tensor_parallel = cell.mesh;
-  plan.pipeline_stages = cell.stages;
-  plan.replicas = cell.replicas;
-  plan.placement = cell.placement;
+  const Plan plan = cell.plan();
   std::vector<double> out;
   for (const Location at : {Location::streaming, Location::remote_machine, Location::remote_ipu}) {
     if (pinned.empty() && at == Location::remote_ipu) continue;

@@ -124,13 +124,7 @@ std::string sharding_clash(const Pins& pins) {
 
 // A plan of the cell with the first of each pinned place, legal or not.
 Plan with_pinned_places(const Pins& pins, const Cell& cell) {
-  Plan plan;
-  plan.tensor_parallel = cell.mesh;
-  plan.pipeline_stages = cell.stages;
-  plan.replicas = cell.replicas;
-  plan.placement = cell.placement;
-  plan.micro_batch = cell.micro_batch;
-  plan.gradient_accumulation = cell.accumulation;
+  Plan plan = cell.plan();
   const auto put = [](Location& at, const std::vector<Location>& pinned) {
     if (!pinned.empty()) at = pinned[0];
   };

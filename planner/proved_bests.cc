@@ -6,7 +6,6 @@
 #include <set>
 #include <tuple>
 
-#include "planner/space.h"
 #include "planner/why_not.h"
 
 namespace superstep {
@@ -71,12 +70,13 @@ bool settings_within(const Job& narrow, const Job& wide, const Degrees& degrees)
 
 }  // namespace
 
-bool is_within(const Job& narrow, const Job& wide, std::int64_t statistics_group) {
+bool is_within(const Job& narrow, const std::vector<Cell>& narrow_cells, const Job& wide,
+               const std::vector<Cell>& wide_cells) {
   if (question(narrow) != question(wide) || narrow.machine.ipus != wide.machine.ipus ||
       !cuts_within(narrow.pins, wide.pins))
     return false;
-  const std::map<Degrees, Batches> all = by_degrees(cells(wide, statistics_group));
-  for (const auto& [degrees, batches] : by_degrees(cells(narrow, statistics_group))) {
+  const std::map<Degrees, Batches> all = by_degrees(wide_cells);
+  for (const auto& [degrees, batches] : by_degrees(narrow_cells)) {
     const auto there = all.find(degrees);
     if (there == all.end() || !std::ranges::includes(there->second, batches) || !settings_within(narrow, wide, degrees))
       return false;
@@ -84,19 +84,19 @@ bool is_within(const Job& narrow, const Job& wide, std::int64_t statistics_group
   return true;
 }
 
-std::optional<Candidate> ProvedBests::find(const Job& job, std::int64_t statistics_group) {
+std::optional<Candidate> ProvedBests::find(const Job& job, const std::vector<Cell>& cells) {
   const nlohmann::json pins = job.json.value("plan", nlohmann::json::object());
   const std::lock_guard lock(mutex_);
   for (const Proved& p : proved_) {
-    if (pins_not_had(p.best.plan, pins).empty() && is_within(job, p.job, statistics_group)) return p.best;
+    if (pins_not_had(p.best.plan, pins).empty() && is_within(job, cells, p.job, p.cells)) return p.best;
   }
   return std::nullopt;
 }
 
-void ProvedBests::add(const Job& job, const Candidate& best) {
+void ProvedBests::add(const Job& job, std::vector<Cell> cells, const Candidate& best) {
   const std::lock_guard lock(mutex_);
   if (proved_.size() == kMost) proved_.erase(proved_.begin());
-  proved_.push_back({job, best});
+  proved_.push_back({job, std::move(cells), best});
 }
 
 }  // namespace superstep

@@ -9,19 +9,21 @@
 
 #include "planner/job.h"
 #include "planner/search.h"
+#include "planner/space.h"
 
 namespace superstep {
 
 // Of tables that live as long. Safe to share between threads.
 class ProvedBests {
  public:
-  // No plan of the job is better; none: not known.
-  std::optional<Candidate> find(const Job& job, std::int64_t statistics_group);
-  void add(const Job& job, const Candidate& best);
+  // No plan of the job, with all its cells, is better; none: not known.
+  std::optional<Candidate> find(const Job& job, const std::vector<Cell>& cells);
+  void add(const Job& job, std::vector<Cell> cells, const Candidate& best);
 
  private:
   struct Proved {
     Job job;
+    std::vector<Cell> cells;
     Candidate best;
   };
   static constexpr std::size_t kMost = 16;  // the oldest goes first
@@ -30,8 +32,9 @@ class ProvedBests {
   std::vector<Proved> proved_;
 };
 
-// Whether every plan of `narrow` is one of `wide`: jobs of the same tables that ask for the same, whose pins may
-// differ. Pins that are not told apart from wider ones count as outside.
-bool is_within(const Job& narrow, const Job& wide, std::int64_t statistics_group);
+// Whether every plan of `narrow` is one of `wide`, each with its cells: jobs of the same tables that ask for the same,
+// whose pins may differ. Pins that are not told apart from wider ones count as outside.
+bool is_within(const Job& narrow, const std::vector<Cell>& narrow_cells, const Job& wide,
+               const std::vector<Cell>& wide_cells);
 
 }  // namespace superstep

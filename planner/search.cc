@@ -29,10 +29,11 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   SearchResult out;
-  out.space = describe_space(tables.job(), tables.statistics_group());
+  std::vector<Cell> all_cells = cells(tables.job(), tables.statistics_group());
+  out.space = describe_space(tables.job(), all_cells, tables.statistics_group());
   if (asks_for_one(options)) {
-    if (std::optional<Candidate> best = tables.proved_bests().find(tables.job(), tables.statistics_group())) {
-      for (const Cell& cell : cells(tables.job(), tables.statistics_group())) out.stats.pruned += cell.settings;
+    if (std::optional<Candidate> best = tables.proved_bests().find(tables.job(), all_cells)) {
+      for (const Cell& cell : all_cells) out.stats.pruned += cell.settings;
       out.best.push_back(*std::move(best));
       out.stats.optimal = true;
       out.stats.seconds = seconds();
@@ -59,7 +60,7 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
   if (out.best.empty() && options.rank_of == 0 && options.explain)
     explain_infeasible(tables, options, space.cells(), space.cuts(), out);
   if (searches_all(options) && out.stats.optimal && !out.best.empty())
-    tables.proved_bests().add(tables.job(), out.best[0]);
+    tables.proved_bests().add(tables.job(), std::move(all_cells), out.best[0]);
   out.stats.seconds = seconds();
   return out;
 }

@@ -102,10 +102,11 @@ class SettingParts {
   bool no_worse_gradient(std::size_t a, std::size_t b) const;
   bool no_worse_state(std::size_t a, std::size_t b) const;
   bool has_lenders() const;
-  // Of an update of a unit of each class, in consecutive groups and beyond that.
+  // Cycles of an update of a unit of a class, where shards are consecutive replicas'.
   struct UpdateSums {
-    std::int64_t usually = 0, slowest = 0, more = 0;  // cycles; slowest: of the other table
-    bool no_faster = false;                           // whatever is between the tables
+    std::int64_t usually = 0, slowest = 0;  // of the tables with the loosest bound on temporary memory, the tightest
+    std::int64_t more = 0;                  // that orthogonal groups would take beyond `usually`
+    bool no_faster = false;                 // orthogonal groups, with whatever bound between the two
   };
   struct Usual {
     const ShardCosts& costs;

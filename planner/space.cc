@@ -243,6 +243,18 @@ std::vector<Cell> all_cells(const Job& job, bool defaults) {
 
 }  // namespace
 
+Plan Cell::plan() const {
+  Plan out;
+  out.tensor_parallel = mesh;
+  out.pipeline_stages = stages;
+  out.replicas = replicas;
+  out.placement = placement;
+  out.replicated_tensor_sharding.groups = groups;
+  out.micro_batch = micro_batch;
+  out.gradient_accumulation = accumulation;
+  return out;
+}
+
 std::vector<Cell> cells(const Job& job, std::int64_t statistics_group, bool defaults) {
   std::vector<Cell> out = all_cells(job, defaults);
   GroupFilter filter{statistics_group, {}, {}};
@@ -251,7 +263,7 @@ std::vector<Cell> cells(const Job& job, std::int64_t statistics_group, bool defa
   return out;
 }
 
-std::vector<SpaceField> describe_space(const Job& job, std::int64_t statistics_group) {
+std::vector<SpaceField> describe_space(const Job& job, const std::vector<Cell>& cells, std::int64_t statistics_group) {
   std::vector<SpaceField> f;
   std::string mesh_text;
   for (const TensorParallel& t : meshes(job)) {
@@ -261,7 +273,7 @@ std::vector<SpaceField> describe_space(const Job& job, std::int64_t statistics_g
   std::vector<std::int64_t> ps, rs, ms, gs;
   std::set<Placement> placed;
   std::set<ShardGroups> grouped;
-  for (const Cell& c : cells(job, statistics_group)) {
+  for (const Cell& c : cells) {
     ps.push_back(c.stages), rs.push_back(c.replicas), ms.push_back(c.micro_batch), gs.push_back(c.accumulation);
     placed.insert(c.placement);
     grouped.insert(c.groups);

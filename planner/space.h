@@ -31,6 +31,7 @@ struct Cell {
   double settings = 0;         // of cells(): how many
   Strides strides() const { return superstep::strides(placement, mesh.size(), stages, replicas); }
   Replicas replica_groups() const { return {replicas, strides().replica, groups}; }
+  Plan plan() const;  // its fields in a plan, the others as they are by default
 };
 
 // All legal cells, in canonical order. Throws Error when pins allow none, naming the pin. `statistics_group`: of the
@@ -47,8 +48,8 @@ std::vector<std::string> kinds_of(const Job& job, const Cell& cell, bool default
 // One by one: of small spaces.
 std::vector<Plan> settings(const Job& job, const Cell& cell, bool defaults);
 
-// What each field draws from, for people.
-std::vector<SpaceField> describe_space(const Job& job, std::int64_t statistics_group = 0);
+// What each field draws from, for people. `cells`: all of the job.
+std::vector<SpaceField> describe_space(const Job& job, const std::vector<Cell>& cells, std::int64_t statistics_group);
 
 // The pinned first units of all stages for a graph with these units (from stages or layers_per_stage); empty: free.
 std::vector<std::int64_t> pinned_stages(const Job& job, const Graph& graph);

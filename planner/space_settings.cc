@@ -41,15 +41,9 @@ class SettingLists {
       : job_(job), pins_(job.pins), c_(cell), defaults_(defaults), free_degrees_(divisors(cell.replicas)) {
     streaming_ = job.machine.streaming.capacity.value > 0;
     space_.training = job.task == Task::training;
-    Plan& p = space_.common;
-    p.tensor_parallel = c_.mesh;
-    p.pipeline_stages = c_.stages;
-    p.replicas = c_.replicas;
-    p.placement = c_.placement;
-    p.replicated_tensor_sharding.groups = c_.groups;
     space_.groups_matter = c_.groups_matter;
-    p.micro_batch = c_.micro_batch;
-    p.gradient_accumulation = c_.accumulation;
+    Plan& p = space_.common;
+    p = c_.plan();
     p.precision = pins_.precision;
     p.serialisation = pins_.serialisation;
     everywhere_ = {Location::in_processor};

@@ -60,7 +60,7 @@ int print_space(const PlanArguments& a, const CommonOptions& common) {
   const Job job = job_of(a);
   const std::vector<Job> parts = job_parts(job);
   const std::int64_t group = statistics_group(parts[0]);
-  std::vector<SpaceField> fields = describe_space(parts[0], group);
+  std::vector<SpaceField> fields = describe_space(parts[0], cells(parts[0], group), group);
   SpaceCount count = kEmptySpace;
   for (const Job& part : parts) {
     const std::int64_t micro_batch = cells(part, group).front().micro_batch;
