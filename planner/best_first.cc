@@ -15,7 +15,7 @@ namespace {
 constexpr double kOfInterest = 0.5;
 
 // While no plan is known: branches of at least this share of the best cell's bound come before it.
-constexpr double kWorthDiving = 0.7;
+constexpr double kWorthDiving = 0.85;
 
 // Branches that are worked on side by side, against the best plans of before. As many for any number of threads: what
 // comes of them is then the same too.
@@ -92,12 +92,13 @@ void BestFirst::sweep(const Sweep& how) {
 }
 
 void BestFirst::leave(const Open& o) {
-  const double size = o.branch.parts ? o.branch.size : cells_[o.cell].cell.settings;
+  const double size = o.branch.parts ? o.branch.size : cells_[o.cell].settings();
   if (!how_.front) stats_.pruned += size;
   if (!stopped_ || options_.rank_of == 0 || o.bound <= options_.rank_of) return;
+  const CellPart& cell = cells_[o.cell];
   const std::vector<std::string> kinds =
-      o.branch.parts ? o.branch.kinds() : kinds_of(job_, cells_[o.cell].cell, options_.defaults);
-  for (const std::string& kind : kinds) maybe_faster_.insert({o.cell, kind});
+      o.branch.parts ? o.branch.kinds() : kinds_of(job_, cell.cell, options_.defaults, cell.execution);
+  for (const std::string& kind : kinds) maybe_faster_.insert({cell.of, kind});
 }
 
 // What the sweep over all kinds proves. `left`: the highest bound when it stopped.
@@ -210,7 +211,7 @@ double BestFirst::floor_of_kinds(const Open& o) const {
   double least = std::numeric_limits<double>::infinity();
   for (const std::string& kind : o.branch.kinds()) {
     if (options_.rank_of > 0) {
-      if (faster_.count({o.cell, kind}) == 0) return 0;
+      if (faster_.count({cells_[o.cell].of, kind}) == 0) return 0;
       continue;
     }
     const auto it = by_kind_.find(kind);
@@ -295,7 +296,7 @@ void BestFirst::merge(const Open& o, const Visit& v) {
 }
 
 void BestFirst::note_faster(const Open& o, const Visit& v) {
-  const std::pair<std::size_t, std::string> kind(o.cell, o.branch.kinds().at(0));
+  const std::pair<std::size_t, std::string> kind(cells_[o.cell].of, o.branch.kinds().at(0));
   if (std::any_of(v.found.begin(), v.found.end(), [&](const Candidate& c) { return score(c) > options_.rank_of; }))
     faster_.insert(kind);
   else if (v.refused || v.open_bound > options_.rank_of)

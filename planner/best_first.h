@@ -43,18 +43,22 @@ class BestFirst {
   std::vector<Candidate> best() const;
   const SearchStats& stats() const { return stats_; }
   bool stopped() const { return stopped_; }
-  std::vector<Cell> cells() const;  // from the most promising
+  // From the most promising, then from those that spread a model furthest; of placements and groups one.
+  std::vector<Cell> cells() const;
   std::vector<Candidate> found() const { return all_found_; }
   std::vector<SearchedCell> searched_cells() const;
   PinnedCuts& cuts() { return cuts_; }
   void report(double share, const std::string& what) const;
 
  private:
-  // A cell and cycles that no plan of it takes less than; INT64_MAX: none fits.
-  struct BoundedCell {
-    std::int64_t least = 0;
+  // The plans of a cell with the same execution, and cycles that none of them takes less than; INT64_MAX: none fits.
+  struct CellPart {
     Cell cell;
+    std::size_t of = 0;  // the cell's place among all
+    Execution execution = Execution::pipeline;
+    std::int64_t least = 0;
     bool opened = false;
+    double settings() const { return cell.settings[static_cast<std::size_t>(execution)]; }
     std::vector<Branch> roots;  // kept for the sweeps that follow; empty: not opened, or not kept
   };
   struct Open;
@@ -68,8 +72,8 @@ class BestFirst {
   PinnedCuts cuts_;
   CellBounds bounds_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::vector<BoundedCell> cells_;
-  std::vector<BoundedCell> held_back_;  // those of which none fits, or that have no plan better than another cell's
+  std::vector<CellPart> cells_;
+  std::vector<CellPart> held_back_;  // those of which none fits, or that have no plan better than another cell's
   SearchStats stats_;
   Sweep how_;  // the one that runs
   bool stopped_ = false;
@@ -84,14 +88,14 @@ class BestFirst {
 
   double score(std::int64_t global_batch, std::int64_t cycles) const;
   double score(const Candidate& c) const { return score(c.plan.global_batch(), c.estimate.cycles); }
-  double bound_of(const BoundedCell& c) const;
+  double bound_of(const CellPart& c) const;
   bool better(const Candidate& a, const Candidate& b) const;
   void check_stop() const;
   bool time_is_up();
   double seconds() const;
 
   void order_cells();
-  BoundedCell widest();
+  CellPart widest();
   void start(const Sweep& how);
   void finish(double left);
   void leave(const Open& o);

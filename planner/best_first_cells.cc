@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cells of a search: in which order they come, their bounds by tables, and their branches.
 #include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
 
 #include "planner/check_pins.h"
 #include "planner/frontier.h"
@@ -25,7 +29,7 @@ struct BestFirst::Opening {
   Branches branches;
 };
 
-double BestFirst::bound_of(const BoundedCell& c) const {
+double BestFirst::bound_of(const CellPart& c) const {
   if (c.least >= how_.below_cycles) return 0;
   return score(c.cell.micro_batch * c.cell.accumulation * c.cell.replicas, c.least);
 }
@@ -37,58 +41,88 @@ void BestFirst::order_cells() {
   const std::vector<std::int64_t> graphs(micro_batches.begin(), micro_batches.end());
   parallel_for(graphs.size(), options_.threads, [&](std::size_t i) { tables_.facts(graphs[i]); });
   check_pins(job_, static_cast<std::int64_t>(tables_.facts(graphs.front()).graph.units.size()));
-  std::vector<std::int64_t> quick(list.size(), 0);
+  std::vector<CellPart> parts;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    for (const Execution execution : kExecutions) {
+      CellPart part{list[i], i, execution};
+      // Without settings one part says for the cell why there are none.
+      const bool stands_for_all = execution == Execution::pipeline && list[i].all_settings() == 0;
+      if (part.settings() > 0 || stands_for_all) parts.push_back(std::move(part));
+    }
+  }
   if (!options_.defaults) {
     bounds_.prepare(list, options_.threads);
-    parallel_for(list.size(), options_.threads, [&](std::size_t i) {
+    parallel_for(parts.size(), options_.threads, [&](std::size_t i) {
       check_stop();
-      quick[i] = bounds_.quick(list[i]);
+      parts[i].least = bounds_.quick(parts[i].cell, parts[i].execution);
     });
   }
   const std::vector<bool> dominated = bounds_.dominated(list);
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const Cell& cell = list[i];
-    const std::int64_t least = quick[i];
-    const bool opens = least < INT64_MAX && (options_.rank_of > 0 || !dominated[i]);  // a rank counts all
-    (opens ? cells_ : held_back_).push_back({least, cell});
-    if (!opens) stats_.pruned += cell.settings;
+  for (CellPart& part : parts) {
+    const bool opens = part.least < INT64_MAX && (options_.rank_of > 0 || !dominated[part.of]);  // a rank counts all
+    if (!opens) stats_.pruned += part.settings();
+    (opens ? cells_ : held_back_).push_back(std::move(part));
   }
   if (cells_.empty() && !held_back_.empty() && options_.explain) cells_.push_back(widest());
   std::stable_sort(cells_.begin(), cells_.end(),
-                   [&](const BoundedCell& a, const BoundedCell& b) { return bound_of(a) > bound_of(b); });
+                   [&](const CellPart& a, const CellPart& b) { return bound_of(a) > bound_of(b); });
 }
 
+namespace {
+
+// Whether a model has more room, as far as degrees tell.
+bool spreads_further(const Cell& a, const Cell& b) {
+  const auto key = [](const Cell& c) { return std::tuple(c.mesh.size() * c.stages, c.mesh.size(), -c.micro_batch); };
+  return key(a) > key(b);
+}
+
+}  // namespace
+
 // To say what overflows: of the cells held back, one that spreads the model furthest.
-BestFirst::BoundedCell BestFirst::widest() {
-  const auto widest =
-      std::max_element(held_back_.begin(), held_back_.end(), [](const BoundedCell& a, const BoundedCell& b) {
-        const std::int64_t sa = a.cell.mesh.size() * a.cell.stages, sb = b.cell.mesh.size() * b.cell.stages;
-        return sa != sb ? sa < sb : a.cell.micro_batch > b.cell.micro_batch;
-      });
-  const BoundedCell out = *widest;
-  stats_.pruned -= out.cell.settings;
+BestFirst::CellPart BestFirst::widest() {
+  const auto widest = std::ranges::min_element(held_back_, spreads_further, &CellPart::cell);
+  CellPart out = *widest;
+  stats_.pruned -= out.settings();
   held_back_.erase(widest);
   return out;
 }
 
 std::vector<Cell> BestFirst::cells() const {
+  std::vector<Cell> all;
+  for (const CellPart& c : cells_) all.push_back(c.cell);
+  const auto held_back = static_cast<std::ptrdiff_t>(all.size());
+  for (const CellPart& c : held_back_) all.push_back(c.cell);
+  std::stable_sort(all.begin() + held_back, all.end(), spreads_further);
   std::vector<Cell> out;
-  for (const BoundedCell& c : cells_) out.push_back(c.cell);
+  std::set<std::array<std::int64_t, 6>> seen;
+  for (const Cell& c : all) {
+    if (seen.insert({c.mesh.t1, c.mesh.t2, c.stages, c.replicas, c.micro_batch, c.accumulation}).second)
+      out.push_back(c);
+  }
   return out;
 }
 
+// A cell has the fate of the part that came furthest.
 std::vector<SearchedCell> BestFirst::searched_cells() const {
   std::vector<SearchedCell> out;
+  std::map<std::size_t, std::size_t> row_of;
   using Fate = SearchedCell::Fate;
-  const auto add = [&](const Cell& c, std::int64_t least, Fate fate) {
-    const double seconds = static_cast<double>(least) / job_.machine.chip.clock.value;
-    const bool fits = least < INT64_MAX;
+  const auto add = [&](const CellPart& part, Fate fate) {
+    const Cell& c = part.cell;
+    const double seconds = static_cast<double>(part.least) / job_.machine.chip.clock.value;
+    const bool fits = part.least < INT64_MAX;
     if (!fits && fate != Fate::opened) fate = Fate::does_not_fit;
-    out.push_back({c.mesh, c.stages, c.replicas, c.micro_batch, c.accumulation, c.placement, c.groups, c.settings,
-                   fits ? static_cast<double>(c.micro_batch * c.accumulation * c.replicas) / seconds : 0, fate});
+    const auto [row, fresh] = row_of.try_emplace(part.of, out.size());
+    if (fresh)
+      out.push_back({c.mesh, c.stages, c.replicas, c.micro_batch, c.accumulation, c.placement, c.groups,
+                     c.all_settings(), 0, fate});
+    SearchedCell& cell = out[row->second];
+    cell.fate = std::min(cell.fate, fate);
+    if (fits)
+      cell.bound = std::max(cell.bound, static_cast<double>(c.micro_batch * c.accumulation * c.replicas) / seconds);
   };
-  for (const BoundedCell& c : cells_) add(c.cell, c.least, c.opened ? Fate::opened : Fate::excluded);
-  for (const BoundedCell& c : held_back_) add(c.cell, c.least, Fate::dominated);
+  for (const CellPart& c : cells_) add(c, c.opened ? Fate::opened : Fate::excluded);
+  for (const CellPart& c : held_back_) add(c, Fate::dominated);
   return out;
 }
 
@@ -120,12 +154,13 @@ void BestFirst::tabulate_cells(Frontier& open) {
          open.cells.top().bound > floor()) {
     round.push_back(open.cells.top());
     open.cells.pop();
-    std::ranges::copy(bounds_.tables_of(cells_[round.back().cell].cell), std::back_inserter(keys));
+    const CellPart& cell = cells_[round.back().cell];
+    std::ranges::copy(bounds_.tables_of(cell.cell, cell.execution), std::back_inserter(keys));
   }
   tabulate(keys);
   parallel_for(time_is_up() ? 0 : round.size(), options_.threads, [&](std::size_t i) {
-    BoundedCell& cell = cells_[round[i].cell];  // also for the sweeps that follow
-    cell.least = std::max(cell.least, bounds_.tabulated(cell.cell));
+    CellPart& cell = cells_[round[i].cell];  // also for the sweeps that follow
+    cell.least = std::max(cell.least, bounds_.tabulated(cell.cell, cell.execution));
     round[i].bound = cell.least == INT64_MAX ? 0 : bound_of(cell);
     round[i].sure = true;
   });
@@ -142,8 +177,8 @@ void BestFirst::open_cells(Frontier& open) {
   }
   std::vector<std::vector<std::vector<SettingSpace>>> spaces(round.size());
   parallel_for(round.size(), options_.threads, [&](std::size_t i) {
-    const BoundedCell& cell = cells_[round[i].cell];
-    if (cell.roots.empty()) spaces[i] = by_caps(setting_spaces(job_, cell.cell, options_.defaults));
+    const CellPart& cell = cells_[round[i].cell];
+    if (cell.roots.empty()) spaces[i] = by_caps(setting_spaces(job_, cell.cell, options_.defaults, cell.execution));
   });
   std::vector<Opening> made;
   for (std::size_t i = 0; i < round.size(); ++i) {
@@ -171,7 +206,7 @@ void BestFirst::open_cells(Frontier& open) {
                [&](std::size_t k) { branches[k] = branch(round[roots[k].of], roots[k].branch); });
   push(branches, open);
   for (std::size_t i = 0; i < round.size(); ++i) {
-    BoundedCell& cell = cells_[round[i].cell];
+    CellPart& cell = cells_[round[i].cell];
     if (!cell.roots.empty()) continue;
     cell.opened = true;
     if (kept_cells_ == kKeptCells) continue;

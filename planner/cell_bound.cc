@@ -32,7 +32,6 @@ CellBounds::CellBounds(Tables& tables) : tables_(tables), job_(tables.job()), tr
   const Pins& pins = job_.pins;
   may_be_phased_ =
       !pins.one_phase() && job_.machine.streaming.capacity.value > 0 && !only(pins.weights, Location::in_processor);
-  may_be_one_phase_ = !pins.phased() || pins.one_phase();
 }
 
 void CellBounds::prepare(const std::vector<Cell>& cells, int threads) {
@@ -77,19 +76,19 @@ bool CellBounds::holds_largest(const std::vector<Unit>& units, const Cell& cell)
   return largest / cell.mesh.size() <= job_.machine.chip_memory().value;
 }
 
-// Without phases all weights of a replica stand on its tiles, over as many replicas as it takes: those of others are
-// gathered for each pass.
-double CellBounds::pipeline_gather(const std::vector<Unit>& units, const Cell& cell) const {
+// Without phases all weights of a replica stand on its tiles, unless they are pinned elsewhere. Those that other
+// replicas have are gathered for each pass.
+double CellBounds::pipeline_gather(const std::vector<Unit>& units, const Cell& cell, Execution execution) const {
   std::int64_t bytes = 0;
   for (const Unit& u : units) bytes += u.weights;
   const double of_ipu = static_cast<double>(bytes) / static_cast<double>(cell.mesh.size() * cell.stages);
-  const double degree = of_ipu / static_cast<double>(job_.machine.chip_memory().value);
-  if (degree <= 1 || only(job_.pins.weights, Location::streaming)) return 0;
-  if (degree > static_cast<double>(job_.pins.rts_weights ? cell.replicas : 1)) return kNever;
+  const bool stand = job_.pins.weights.empty() || only(job_.pins.weights, Location::in_processor);
+  const double degree = stand ? of_ipu / static_cast<double>(job_.machine.chip_memory().value) : 0;
+  if (execution == Execution::pipeline) return degree <= 1 ? 0 : kNever;
   const ShardCosts& costs = shard_costs(cell);
   double least = kNever;
   for (std::int64_t d : divisors(cell.replicas)) {
-    if (static_cast<double>(d) < degree) continue;
+    if (d == 1 || static_cast<double>(d) < degree || !allows(job_.pins.rts_weights, d)) continue;
     least = std::min(least, costs.gather(costs.of(d)).per_byte);
   }
   return (training_ ? 2 : 1) * least * static_cast<double>(bytes) / static_cast<double>(cell.mesh.size());
@@ -169,7 +168,7 @@ double CellBounds::cheapest_update(const Cell& c) const {
   return least;
 }
 
-std::int64_t CellBounds::quick(const Cell& cell) const {
+std::int64_t CellBounds::quick(const Cell& cell, Execution execution) const {
   const std::vector<Unit>& list = units_.at(cell.micro_batch);
   if (!holds_largest(list, cell)) return INT64_MAX;
   const std::int64_t t = cell.mesh.size(), tiles = job_.machine.chip.tiles;
@@ -184,7 +183,8 @@ std::int64_t CellBounds::quick(const Cell& cell) const {
     m.units[u].update = static_cast<std::int64_t>(ways.update * static_cast<double>(list[u].gradients / t));
     add_moves(m, u, list[u].boundary / t, ways);
   }
-  return least(cell, m, pipeline_gather(list, cell));
+  if (execution == Execution::phases) return PhaseRest(m).least();
+  return least_pipeline(cell, m, pipeline_gather(list, cell, execution));
 }
 
 // Whatever moves between IPUs has the same size and the same members; how far apart they are decides.
@@ -234,7 +234,7 @@ std::vector<bool> CellBounds::dominated(const std::vector<Cell>& cells) const {
 // Of all tables of the cell's settings those that bound the others, for each way to hold activations. A looser bound on
 // temporary memory and more tiles give no more work. A tighter bound takes no more memory on as many tiles, but on
 // fewer tiles another plan is the fastest, which may take less.
-std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c) const {
+std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c, Execution execution) const {
   TableKey key;
   key.mesh = c.mesh;
   key.micro_batch = c.micro_batch;
@@ -247,7 +247,7 @@ std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c) const {
   const std::vector<double>& caps =
       pins.available_memory_proportion.empty() ? kProportions : pins.available_memory_proportion;
   std::vector<std::int64_t> io_tiles = {0};
-  if (may_be_phased_) io_tiles = kIoTiles;
+  if (execution == Execution::phases) io_tiles = kIoTiles;
   if (pins.io_tiles && pins.io_tiles->values.empty()) io_tiles.push_back(pins.io_tiles->low);
   if (pins.io_tiles && !pins.io_tiles->values.empty()) io_tiles = pins.io_tiles->values;
   std::erase_if(io_tiles, [&](std::int64_t n) {
@@ -271,18 +271,18 @@ std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c) const {
   return out;
 }
 
-std::vector<TableKey> CellBounds::tables_of(const Cell& cell) const {
+std::vector<TableKey> CellBounds::tables_of(const Cell& cell, Execution execution) const {
   std::vector<TableKey> keys;
-  for (const Ends& ends : ends_of(cell)) {
+  for (const Ends& ends : ends_of(cell, execution)) {
     keys.push_back(ends.fastest);
     std::ranges::copy(ends.leanest, std::back_inserter(keys));
   }
   return keys;
 }
 
-std::int64_t CellBounds::tabulated(const Cell& cell) {
+std::int64_t CellBounds::tabulated(const Cell& cell, Execution execution) {
   std::vector<PhaseNumbers> tables;
-  for (const Ends& ends : ends_of(cell)) tables.push_back(tabulated_numbers(cell, ends));
+  for (const Ends& ends : ends_of(cell, execution)) tables.push_back(tabulated_numbers(cell, ends));
   PhaseNumbers &m = tables[0], &other = tables.back();
   m.held = std::max(m.held, other.held);
   for (std::size_t u = 0; u < m.units.size(); ++u) {
@@ -293,7 +293,8 @@ std::int64_t CellBounds::tabulated(const Cell& cell) {
           &PhaseNumbers::Unit::enter_backward, &PhaseNumbers::Unit::leave_forward, &PhaseNumbers::Unit::leave_backward})
       m.units[u].*number = std::min(m.units[u].*number, other.units[u].*number);
   }
-  return least(cell, m, pipeline_gather(units_.at(cell.micro_batch), cell));
+  if (execution == Execution::phases) return PhaseRest(m).least();
+  return least_pipeline(cell, m, pipeline_gather(units_.at(cell.micro_batch), cell, execution));
 }
 
 PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, const Ends& ends) {
@@ -325,21 +326,19 @@ PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, const Ends& ends) {
   return m;
 }
 
-// One phase: the work of one micro-batch, weights gathered in `gather` cycles, spread evenly over the stages, and every
-// pipeline fills; but without its fixed costs, which one stage after the other does not have.
-std::int64_t CellBounds::least(const Cell& c, const PhaseNumbers& numbers, double gather) const {
-  std::int64_t least = may_be_phased_ ? PhaseRest(numbers).least() : INT64_MAX;
-  if (may_be_one_phase_ && gather < kNever) {
-    auto work = static_cast<std::int64_t>(gather);
-    std::int64_t update = 0;
-    for (const PhaseNumbers::Unit& u : numbers.units) {
-      work += training_ ? u.backward : u.forward;
-      update += u.update;
-    }
-    least = std::min(least, (c.accumulation + c.stages - 1) * (work / c.stages) +
-                                c.accumulation * numbers.micro_batch_fixed + update / c.stages);
+// The work of one micro-batch, weights gathered in `gather` cycles, spread evenly over the stages, and every pipeline
+// fills; but without its fixed costs, which one stage after the other does not have.
+std::int64_t CellBounds::least_pipeline(const Cell& c, const PhaseNumbers& numbers, double gather) const {
+  if (gather == kNever) return INT64_MAX;
+  auto work = static_cast<std::int64_t>(gather);
+  std::int64_t update = 0;
+  for (const PhaseNumbers::Unit& u : numbers.units) {
+    work += training_ ? u.backward : u.forward;
+    update += u.update;
   }
-  return std::max<std::int64_t>(1, least);
+  const std::int64_t cycles = (c.accumulation + c.stages - 1) * (work / c.stages) +
+                              c.accumulation * numbers.micro_batch_fixed + update / c.stages;
+  return std::max<std::int64_t>(1, cycles);
 }
 
 }  // namespace superstep

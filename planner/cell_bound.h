@@ -19,18 +19,18 @@ class CellBounds {
 
   // What cells have in common, for those of these that are to be bounded.
   void prepare(const std::vector<Cell>& cells, int threads);
-  // Cycles that no plan of the cell takes less than; INT64_MAX: none fits. Products at the matrix unit's peak, tensors
-  // split evenly: needs no table. After prepare(); by any number of threads, as the next.
-  std::int64_t quick(const Cell& cell) const;
-  // The same with the times of the cell's cheapest tables.
-  std::int64_t tabulated(const Cell& cell);
+  // Cycles that no plan of the cell with such an execution takes less than; INT64_MAX: none fits. Products at the
+  // matrix unit's peak, tensors split evenly: needs no table. After prepare(); by any number of threads, as the next.
+  std::int64_t quick(const Cell& cell, Execution execution) const;
+  // The same with the times of the cheapest tables.
+  std::int64_t tabulated(const Cell& cell, Execution execution);
   // Whether every plan of a cell takes as long as the same plan of another one, or longer, which differs in its
   // placement alone and allows the same.
   bool is_dominated(const Cell& cell, const Cell& other) const;
   // Of each cell whether another one of them dominates it, so that it needs no search; of equal ones the first does.
   std::vector<bool> dominated(const std::vector<Cell>& cells) const;
   // These tables.
-  std::vector<TableKey> tables_of(const Cell& cell) const;
+  std::vector<TableKey> tables_of(const Cell& cell, Execution execution) const;
 
  private:
   // Of a unit, for one IPU that does all of a micro-batch.
@@ -40,7 +40,7 @@ class CellBounds {
   };
   Tables& tables_;
   const Job& job_;
-  bool training_, may_be_phased_, may_be_one_phase_;
+  bool training_, may_be_phased_;
   std::map<std::int64_t, std::vector<Unit>> units_;  // by micro-batch
   // Cycles for a byte of one IPU: of boundaries between phases, of weights on their way to it, of gradients.
   struct Ways {
@@ -50,13 +50,13 @@ class CellBounds {
 
   std::vector<Unit> units(std::int64_t micro_batch) const;
   bool holds_largest(const std::vector<Unit>& units, const Cell& cell) const;
-  double pipeline_gather(const std::vector<Unit>& units, const Cell& cell) const;
+  double pipeline_gather(const std::vector<Unit>& units, const Cell& cell, Execution execution) const;
   // Tables of which one has the least times, and each unit in one of the others the least memory.
   struct Ends {
     TableKey fastest;
     std::vector<TableKey> leanest;
   };
-  std::vector<Ends> ends_of(const Cell& cell) const;
+  std::vector<Ends> ends_of(const Cell& cell, Execution execution) const;
   PhaseNumbers tabulated_numbers(const Cell& cell, const Ends& ends);
   PhaseNumbers empty_numbers(const Cell& cell) const;
   std::vector<double> rates(const std::vector<Location>& pinned, const Cell& cell) const;
@@ -65,7 +65,7 @@ class CellBounds {
   const ShardCosts& shard_costs(const Cell& cell) const;
   double cheapest_load(const Cell& cell, double rate) const;
   double cheapest_update(const Cell& cell) const;
-  std::int64_t least(const Cell& cell, const PhaseNumbers& numbers, double gather) const;
+  std::int64_t least_pipeline(const Cell& cell, const PhaseNumbers& numbers, double gather) const;
 };
 
 }  // namespace superstep

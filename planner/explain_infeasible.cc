@@ -8,8 +8,10 @@
 namespace superstep {
 namespace {
 
-// Enough to name what is in the way; more settings seldom come much closer.
-constexpr std::int64_t kMostProgrammes = 500;
+// Enough to name what is in the way; more settings seldom come much closer. Work of cut programmes: stages by squares
+// of units.
+constexpr std::size_t kCellsAtATime = 8;
+constexpr std::int64_t kMostProgrammes = 500, kMostWork = 100'000'000;
 
 struct Problem {
   Tables& tables;
@@ -24,10 +26,25 @@ struct Closest {
   std::optional<Plan> plan;
   double factor = 1e300;  // of all limits
   double rate = 0;        // samples per cycle
-  std::int64_t evaluations = 0;
+  std::int64_t evaluations = 0, work = 0;
+  bool enough() const { return plan && (evaluations >= kMostProgrammes || work >= kMostWork); }
 };
 
-// Cuts with limits times `factor`, one of them before all: what is named then is what is in the way.
+// No cut of a pipeline fits its tiles with a limit of fewer times what it is: the fullest stage has what all have on
+// average.
+double least_tile_factor(const Setting& s) {
+  if (s.phased()) return 0;
+  const Setting::Stage all = s.stage_without_stash(0, s.units(), true, Recompute::layer);
+  return static_cast<double>(all.always / s.plan().pipeline_stages) /
+         static_cast<double>(std::max<std::int64_t>(1, s.limit()));
+}
+
+bool is_legal(const Problem& p, const Plan& plan) {
+  return check_plan(plan, p.tables.facts(plan.micro_batch), p.job.machine, p.tables.training()).empty();
+}
+
+// Cuts with limits times `factor`, one of them before all: what is named then is what is in the way. False: larger
+// limits may help.
 bool relax(const Problem& p, const Plan& plan, const Setting& setting, const CutRules& rules, double factor,
            Closest& closest) {
   using Ways = std::vector<std::pair<double, double>>;
@@ -35,17 +52,22 @@ bool relax(const Problem& p, const Plan& plan, const Setting& setting, const Cut
   const auto times = [](double by, std::int64_t limit) {
     return static_cast<std::int64_t>(by * static_cast<double>(std::max<std::int64_t>(1, limit)));
   };
+  const double least_tile = least_tile_factor(setting);
   for (const auto& [tile, ddr] : ways) {
+    if (tile < least_tile) continue;
     CutLimits limits;
     limits.tile = times(tile, setting.limit());
     limits.executable = times(tile, setting.executable_limit());
     limits.ddr = times(ddr, setting.ddr_limit());
+    if (factor == closest.factor)
+      limits.best = static_cast<std::int64_t>(static_cast<double>(plan.global_batch()) / closest.rate);
     ++closest.evaluations;
+    closest.work += setting.units() * setting.units() * plan.pipeline_stages;
     std::optional<Cuts> cuts = p.cuts.searches_phases(plan) ? cut_phases(setting, rules, limits, nullptr)
                                                             : cut_pipeline(setting, rules, limits);
     if (!cuts) continue;
     Plan found = with_cuts(plan, *cuts);
-    if (!check_plan(found, setting.table().facts(), p.job.machine, p.tables.training()).empty()) continue;
+    if (!is_legal(p, found)) return true;  // larger limits would not change that
     const double rate = static_cast<double>(plan.global_batch()) / static_cast<double>(cuts->cycles);
     if (factor < closest.factor || rate > closest.rate) {
       closest.factor = factor;
@@ -57,7 +79,23 @@ bool relax(const Problem& p, const Plan& plan, const Setting& setting, const Cut
   return false;
 }
 
+// The first units are stages of their own.
+void cut_anyhow(Plan& plan, std::int64_t stages) {
+  plan.stages.clear(), plan.stage_ipu.clear();
+  for (std::int64_t i = 0; i < stages; ++i)
+    plan.stages.push_back(i), plan.stage_ipu.push_back(i % plan.pipeline_stages);
+  plan.recompute = {Recompute::layer};
+}
+
+// A schedule with too few micro-batches is not legal, wherever the cuts are.
+bool may_be_legal(const Problem& p, Plan plan) {
+  if (p.cuts.searches_phases(plan)) return true;
+  cut_anyhow(plan, plan.pipeline_stages);
+  return is_legal(p, plan);
+}
+
 void closest_of(const Problem& p, const Plan& plan, Closest& closest) {
+  if (!may_be_legal(p, plan)) return;
   const UnitTable& table = p.tables.table(table_key(plan));
   const Setting setting(table, plan, p.job.optimizer, p.cuts.searches_phases(plan));
   p.cuts.prepare(plan, table);
@@ -92,14 +130,24 @@ std::vector<Plan> leanest(const SettingSpace& space) {
   return out;
 }
 
+// Some settings of each cell at a time.
 Closest find_closest(const Problem& p) {
   Closest closest;
-  for (const Cell& cell : p.cells) {
-    for (const SettingSpace& space : setting_spaces(p.job, cell, p.options.defaults)) {
-      for (const Plan& plan : leanest(space)) {
-        if (closest.plan && closest.evaluations >= kMostProgrammes) return closest;
-        if (p.options.stop && p.options.stop()) throw Stopped();
-        closest_of(p, plan, closest);
+  for (std::size_t begin = 0; begin < p.cells.size(); begin += kCellsAtATime) {
+    std::vector<std::vector<SettingSpace>> spaces;
+    std::size_t most = 0;
+    for (std::size_t i = begin; i < std::min(p.cells.size(), begin + kCellsAtATime); ++i) {
+      spaces.push_back(setting_spaces(p.job, p.cells[i], p.options.defaults));
+      most = std::max(most, spaces.back().size());
+    }
+    for (std::size_t k = 0; k < most; ++k) {
+      for (const std::vector<SettingSpace>& of_cell : spaces) {
+        if (k >= of_cell.size()) continue;
+        for (const Plan& plan : leanest(of_cell[k])) {
+          if (closest.enough()) return closest;
+          if (p.options.stop && p.options.stop()) throw Stopped();
+          closest_of(p, plan, closest);
+        }
       }
     }
   }
@@ -135,11 +183,8 @@ Plan with_pinned_places(const Pins& pins, const Cell& cell) {
   put(plan.location.code, pins.code);
   const bool phased = plan.location.weights != Location::in_processor && !pins.one_phase();
   if (phased && pins.optimizer_state.empty()) plan.location.optimizer_state = Location::streaming;
-  const std::int64_t stages = cell.stages * (phased ? 2 : 1);
-  plan.stages.clear(), plan.stage_ipu.clear();
-  for (std::int64_t i = 0; i < stages; ++i) plan.stages.push_back(i), plan.stage_ipu.push_back(i % cell.stages);
+  cut_anyhow(plan, cell.stages * (phased ? 2 : 1));
   plan.phases = phased ? std::vector<std::int64_t>{0, cell.stages} : std::vector<std::int64_t>{0};
-  plan.recompute = {Recompute::layer};
   return plan;
 }
 

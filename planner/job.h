@@ -32,6 +32,7 @@ struct IntegerPin {
   std::int64_t low = 1, high = INT64_MAX;
   bool allows(std::int64_t v) const;
 };
+inline bool allows(const std::optional<IntegerPin>& pin, std::int64_t v) { return !pin || pin->allows(v); }
 
 // Pinned plan fields; what is absent is searched.
 struct Pins {

@@ -40,8 +40,9 @@ bool is_within(const SettingSpace& narrow, const SettingSpace& wide) {
   };
   Plan common = narrow.common;
   if (throughout(narrow) == throughout(wide)) common.activation_sharding = wide.common.activation_sharding;
+  if (narrow.phased) common.schedule = wide.common.schedule;  // of no effect, as loads are in pipelines
   return common == wide.common && narrow.phased == wide.phased && (narrow.groups_matter || !wide.groups_matter) &&
-         is_part(narrow.loads, wide.loads) && is_part(narrow.stashes, wide.stashes) &&
+         (!narrow.phased || is_part(narrow.loads, wide.loads)) && is_part(narrow.stashes, wide.stashes) &&
          is_part(narrow.weights, wide.weights) && is_part(narrow.gradients, wide.gradients) &&
          is_part(narrow.states, wide.states) && is_part(narrow.prefetch_depths, wide.prefetch_depths);
 }
@@ -88,7 +89,11 @@ std::optional<Candidate> ProvedBests::find(const Job& job, const std::vector<Cel
   const nlohmann::json pins = job.json.value("plan", nlohmann::json::object());
   const std::lock_guard lock(mutex_);
   for (const Proved& p : proved_) {
-    if (pins_not_had(p.best.plan, pins).empty() && is_within(job, cells, p.job, p.cells)) return p.best;
+    if (!pins_not_had(p.best.plan, pins).empty() || !is_within(job, cells, p.job, p.cells)) continue;
+    Candidate best = p.best;
+    if (best.plan.phased() && !job.pins.schedule.empty()) best.plan.schedule = job.pins.schedule[0];
+    if (!best.plan.phased() && !job.pins.load.empty()) best.plan.load = job.pins.load[0];
+    return best;
   }
   return std::nullopt;
 }

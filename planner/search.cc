@@ -33,7 +33,7 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
   out.space = describe_space(tables.job(), all_cells, tables.statistics_group());
   if (asks_for_one(options)) {
     if (std::optional<Candidate> best = tables.proved_bests().find(tables.job(), all_cells)) {
-      for (const Cell& cell : all_cells) out.stats.pruned += cell.settings;
+      for (const Cell& cell : all_cells) out.stats.pruned += cell.all_settings();
       out.best.push_back(*std::move(best));
       out.stats.optimal = true;
       out.stats.seconds = seconds();

@@ -67,6 +67,11 @@ bool SettingSpace::Part::single() const {
   return true;
 }
 
+Execution SettingSpace::execution() const {
+  if (phased) return Execution::phases;
+  return weights[0].degree > 1 ? Execution::gathering_pipeline : Execution::pipeline;
+}
+
 SettingSpace::Part SettingSpace::all() const { return {{}, lengths()}; }
 
 std::vector<std::string> SettingSpace::kinds(const Part& part) const {

@@ -31,6 +31,10 @@ struct Stash {
   friend auto operator<=>(const Stash&, const Stash&) = default;
 };
 
+// How a plan runs the model: in phases, as a pipeline, or as one that gathers its weights for every micro-batch.
+enum class Execution : std::uint8_t { phases, pipeline, gathering_pipeline };
+inline constexpr std::array kExecutions = {Execution::phases, Execution::pipeline, Execution::gathering_pipeline};
+
 // All settings that agree in `common`: a value of each list, where the degrees go together.
 struct SettingSpace {
   Plan common;          // every field but the cuts and those of the lists
@@ -38,9 +42,11 @@ struct SettingSpace {
   bool training = true;
   bool groups_matter = false;  // only settings that other groups of shards would change: a degree between 1 and r
   std::vector<LoadSchedule> loads;
-  std::vector<Stash> stashes;  // all or none of them `throughout`
-  std::vector<Storage> weights, gradients, states;
+  std::vector<Stash> stashes;                       // all or none of them `throughout`
+  std::vector<Storage> weights, gradients, states;  // weights of a pipeline: all of them whole, or none
   std::vector<std::int64_t> prefetch_depths;
+
+  Execution execution() const;  // of all of them
 
   // Of one setting.
   static SettingSpace just(const Plan& plan, bool phased, bool training);

@@ -25,8 +25,6 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
 
 namespace {
 
-bool allows(const std::optional<IntegerPin>& pin, std::int64_t v) { return !pin || pin->allows(v); }
-
 template <class Value>
 std::string list(const std::vector<Value>& values) {
   std::ostringstream s;
@@ -232,7 +230,7 @@ std::vector<Cell> all_cells(const Job& job, bool defaults) {
         for (const ShardGroups groups : all_groups) {
           Cell cell{t, p, r, 1, 1, placement, groups, groups != all_groups[0]};
           cell.settings = count_settings(job, cell, defaults);  // whatever m and g are
-          if (!cell.groups_matter || cell.settings > 0) micro_batches(job, cell, out);
+          if (!cell.groups_matter || cell.all_settings() > 0) micro_batches(job, cell, out);
         }
       }
     }
@@ -304,11 +302,10 @@ std::vector<SpaceField> describe_space(const Job& job, const std::vector<Cell>& 
   f.push_back({"schedule", "sequential, interleaved, grouped"});
   f.push_back({"recompute", "none, layer, stage, each stage its own"});
   f.push_back({"phases", "none, or every contiguous cut; phase_outer, micro_batch_outer; 1 or 2 groups"});
-  f.push_back(
-      {"replicated_tensor_sharding",
-       "every divisor of replicas: of optimizer_state; of weights with phases; of gradients in pipelines and with "
-       "micro_batch_outer; groups: " +
-           list(groups)});
+  f.push_back({"replicated_tensor_sharding",
+               "every divisor of replicas: of weights and optimizer_state; of gradients in pipelines and with "
+               "micro_batch_outer; groups: " +
+                   list(groups)});
   f.push_back({"activation_sharding", "none, stored, throughout"});
   f.push_back(
       {"location",

@@ -2,6 +2,9 @@
 // The declared space: for each field the list it draws from, and the legal settings they make.
 #pragma once
 
+#include <array>
+#include <numeric>
+#include <optional>
 #include <vector>
 
 #include "model/lower/product_fronts.h"
@@ -27,8 +30,9 @@ struct Cell {
   std::int64_t stages = 1, replicas = 1, micro_batch = 1, accumulation = 1;
   Placement placement = Placement::t_p_r;
   ShardGroups groups = ShardGroups::consecutive;
-  bool groups_matter = false;  // only settings that differ with other groups
-  double settings = 0;         // of cells(): how many
+  bool groups_matter = false;                         // only settings that differ with other groups
+  std::array<double, kExecutions.size()> settings{};  // of cells(): how many there are of each
+  double all_settings() const { return std::accumulate(settings.begin(), settings.end(), 0.0); }
   Strides strides() const { return superstep::strides(placement, mesh.size(), stages, replicas); }
   Replicas replica_groups() const { return {replicas, strides().replica, groups}; }
   Plan plan() const;  // its fields in a plan, the others as they are by default
@@ -40,11 +44,13 @@ struct Cell {
 std::vector<Cell> cells(const Job& job, std::int64_t statistics_group = 0, bool defaults = false);
 
 // All settings of a cell, each once (fields without effect take their default), as products: one for each table,
-// schedule and order of phases, in canonical order. `defaults`: only pinned fields vary.
-std::vector<SettingSpace> setting_spaces(const Job& job, const Cell& cell, bool defaults);
-double count_settings(const Job& job, const Cell& cell, bool defaults);
+// schedule and order of phases, in canonical order. `defaults`: only pinned fields vary. `only`: none of the others.
+std::vector<SettingSpace> setting_spaces(const Job& job, const Cell& cell, bool defaults,
+                                         std::optional<Execution> only = {});
+// How many there are of each execution.
+std::array<double, kExecutions.size()> count_settings(const Job& job, const Cell& cell, bool defaults);
 // kind_of() the plans of a cell, each once.
-std::vector<std::string> kinds_of(const Job& job, const Cell& cell, bool defaults);
+std::vector<std::string> kinds_of(const Job& job, const Cell& cell, bool defaults, std::optional<Execution> only = {});
 // One by one: of small spaces.
 std::vector<Plan> settings(const Job& job, const Cell& cell, bool defaults);
 

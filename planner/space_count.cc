@@ -310,7 +310,7 @@ class SpaceCounter {
                gradients_leave ? (phased ? beyond : with_inside(beyond)) : std::set{Location::in_processor});
     std::set<Location> states = places(s, pins_.optimizer_state, phased ? beyond : with_inside(beyond));
     if (phased) states.erase(Location::in_processor);
-    const Integers of_weights = degrees(pins_.rts_weights, s.replicas, phased || pins_.rts_weights ? all : one);
+    const Integers of_weights = degrees(pins_.rts_weights, s.replicas, all);
     const Integers of_gradients = degrees(pins_.rts_gradients, s.replicas, gradients_leave ? all : one);
     const Integers of_states = degrees(pins_.rts_optimizer_state, s.replicas, all);
     const std::int64_t groups = values(pins_.rts_groups, 2);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lists that the fields of a cell's settings draw from.
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <set>
 
@@ -56,13 +57,14 @@ class SettingLists {
     if (pins_.prefetch_depth && space_.prefetch_depths.empty()) space_.prefetch_depths = {pins_.prefetch_depth->low};
   }
 
-  double count() {
+  std::array<double, kExecutions.size()> count() {
     counts_ = true;
     make();
     return settings_;
   }
 
-  std::vector<SettingSpace> make() {
+  std::vector<SettingSpace> make(std::optional<Execution> only = {}) {
+    only_ = only;
     const bool pinned_phases = pins_.phased(), one = pins_.one_phase();
     // Weights that are pinned outside come and go with phases, unless all of the model is one.
     const bool stay = pins_.weights.empty() || has(pins_.weights, Location::in_processor);
@@ -86,7 +88,8 @@ class SettingLists {
   SettingSpace space_;
   std::vector<SettingSpace> out_;
   bool counts_ = false;  // but keeps none
-  double settings_ = 0;
+  std::array<double, kExecutions.size()> settings_{};
+  std::optional<Execution> only_;
 
   std::vector<Storage> storage(const std::vector<Location>& places, const std::optional<IntegerPin>& pin,
                                const std::vector<std::int64_t>& free) const {
@@ -133,21 +136,31 @@ class SettingLists {
     const std::vector<Location> weights_at =
         one_phase ? places(pins_.weights, {Location::in_processor}, Location::in_processor)
                   : std::vector{Location::in_processor};
-    // Gathering weights for every micro-batch is for those who ask for it.
-    space_.weights =
-        storage(weights_at, pins_.rts_weights, pins_.rts_weights ? free_degrees_ : std::vector<std::int64_t>{1});
+    const std::vector<Storage> weights =
+        storage(weights_at, pins_.rts_weights, defaults_ ? std::vector<std::int64_t>{1} : free_degrees_);
+    // Apart: bounds on both would have the time of whole weights and the memory of shards.
+    for (const bool gathered : {false, true}) {
+      space_.weights.clear();
+      std::ranges::copy_if(weights, std::back_inserter(space_.weights),
+                           [&](const Storage& s) { return (s.degree > 1) == gathered; });
+      if (!space_.weights.empty()) schedules();
+    }
+  }
+
+  // Of pipelines.
+  void schedules() {
     if (space_.training)
       set_gradients(everywhere_, free_degrees_);
     else
       set_gradients({Location::in_processor}, {1});
     set_states(everywhere_);
-    std::vector<Schedule> schedules = choices(
+    std::vector<Schedule> all = choices(
         pins_.schedule, {Schedule::grouped, Schedule::interleaved, Schedule::sequential}, Schedule::grouped, defaults_);
-    if (c_.stages == 1) schedules = {Schedule::sequential};
+    if (c_.stages == 1) all = {Schedule::sequential};
     const bool stashes = space_.training && streaming_;
     const std::vector<Location> stash_at =
         places(pins_.activations, stashes ? everywhere_ : std::vector{Location::in_processor}, Location::in_processor);
-    for (const Schedule schedule : schedules) {
+    for (const Schedule schedule : all) {
       space_.common.schedule = schedule;
       for (const std::int64_t io : integers(pins_.io_tiles, {pins_.io_tiles ? pins_.io_tiles->low : 0})) {
         space_.common.io_tiles = io;
@@ -213,12 +226,14 @@ class SettingLists {
         }
       }
       if (space_.stashes.empty()) continue;
+      const Execution execution = space_.execution();
+      if (only_.value_or(execution) != execution) continue;
       const double size = space_.size();  // whatever the bound on temporary memory is
       if (size == 0) continue;
       space_.common.activation_sharding = space_.stashes[0].sharding;
       for (const double proportion : choices(pins_.available_memory_proportion, kProportions, 0.25, defaults_)) {
         space_.common.available_memory_proportion = proportion;
-        settings_ += size;
+        settings_[static_cast<std::size_t>(execution)] += size;
         if (!counts_) out_.push_back(space_);
       }
     }
@@ -227,17 +242,18 @@ class SettingLists {
 
 }  // namespace
 
-std::vector<SettingSpace> setting_spaces(const Job& job, const Cell& cell, bool defaults) {
-  return SettingLists(job, cell, defaults).make();
+std::vector<SettingSpace> setting_spaces(const Job& job, const Cell& cell, bool defaults,
+                                         std::optional<Execution> only) {
+  return SettingLists(job, cell, defaults).make(only);
 }
 
-double count_settings(const Job& job, const Cell& cell, bool defaults) {
+std::array<double, kExecutions.size()> count_settings(const Job& job, const Cell& cell, bool defaults) {
   return SettingLists(job, cell, defaults).count();
 }
 
-std::vector<std::string> kinds_of(const Job& job, const Cell& cell, bool defaults) {
+std::vector<std::string> kinds_of(const Job& job, const Cell& cell, bool defaults, std::optional<Execution> only) {
   std::set<std::string> all;
-  for (const SettingSpace& space : setting_spaces(job, cell, defaults)) {
+  for (const SettingSpace& space : setting_spaces(job, cell, defaults, only)) {
     for (std::string& kind : space.kinds(space.all())) all.insert(std::move(kind));
   }
   return {all.begin(), all.end()};

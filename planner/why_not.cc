@@ -30,6 +30,11 @@ bool allows(const std::string& field, const json& pin, const json& has) {
          std::any_of(pin.begin(), pin.end(), [&](const json& v) { return allows(field, v, has); });
 }
 
+// All phases run in one direction, and only phases are loaded.
+bool is_idle(const std::string& field, const Plan& plan) {
+  return (field == "schedule" && plan.phased()) || (field == "load" && !plan.phased());
+}
+
 }  // namespace
 
 json with_pins(json job, const json& pins) {
@@ -58,7 +63,7 @@ std::vector<std::string> pins_not_had(const Plan& plan, const json& pins) {
         if (!unset && !allows(member, value, has[key].value(member, json())))
           missing.push_back("/" + key + "/" + member);
       }
-    } else if (!has.contains(key) || !allows(key, pin, has[key])) {
+    } else if (!is_idle(key, plan) && (!has.contains(key) || !allows(key, pin, has[key]))) {
       missing.push_back("/" + key);
     }
   }

@@ -16,7 +16,7 @@ namespace superstep {
 nlohmann::json with_pins(nlohmann::json job, const nlohmann::json& pins);
 
 // The pins of `pins` that a plan does not have, as "/location/weights"; forms that only a model can tell (layers per
-// stage) count as not had.
+// stage) count as not had, what has no effect (a schedule with phases) as had.
 std::vector<std::string> pins_not_had(const Plan& plan, const nlohmann::json& pins);
 
 // A waterfall term in two plans, seconds per step; of a term that one does not have, 0.

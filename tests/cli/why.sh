@@ -26,7 +26,7 @@ cat >wide.json <<'JOB'
            "sequence_length": 128},
  "machine": "ipu-pod4", "optimizer": {"kind": "adam"}, "batch": {"global": 32},
  "plan": {"tensor_parallel": 1, "micro_batch": 1, "phases": 1, "available_memory_proportion": 0.2,
-          "recompute": "layer"}}
+          "recompute": "layer", "replicated_tensor_sharding": {"weights": 1}}}
 JOB
 run plan wide.json --why '{"pipeline_stages": 1, "location": {"optimizer_state": "in_processor"}}' --json -
 expect 0 out '"verdict": "does_not_fit"' '"constraint": "tile memory"' '"bytes_over": ' '"during": "' '"op": "' \

@@ -152,7 +152,8 @@ void try_setting(World& world, const Setting& setting, const PinnedCuts& cuts, B
     ++all.plans;
     const Estimate e = evaluate(setting, plan);
     if (!e.fits(setting) || !preloads_fit(setting, plan)) return;
-    all.fitting.push_back({plan.global_batch(), e.cycles, e.tile_peak});
+    all.fitting.push_back({plan.global_batch(), e.cycles, e.tile_peak,
+                           SettingSpace::just(plan, setting.phased(), world.tables.training()).execution()});
     BruteForce::Best& kind = all.by_kind[kind_of(plan)];
     if (const double of_plan = score(world, plan.global_batch(), e.cycles); of_plan > kind.score)
       kind = {of_plan, superstep::to_json(plan)};
@@ -168,9 +169,11 @@ BruteForce try_cell(World& world, PinnedCuts& cuts, const Cell& cell) {
   }
   CellBounds bounds(world.tables);
   bounds.prepare({cell}, 1);
-  const std::int64_t quick = bounds.quick(cell);
-  const std::int64_t least = std::max(quick, bounds.tabulated(cell));
+  std::map<Execution, std::int64_t> bound_on;
+  for (const Execution execution : kExecutions)
+    bound_on[execution] = std::max(bounds.quick(cell, execution), bounds.tabulated(cell, execution));
   for (const BruteForce::Fitting& f : all.fitting) {
+    const std::int64_t least = bound_on[f.execution];
     if (f.cycles < least)
       all.beyond_bounds = "t=" + std::to_string(cell.mesh.size()) + " p=" + std::to_string(cell.stages) +
                           " m=" + std::to_string(cell.micro_batch) + " g=" + std::to_string(cell.accumulation) + ": " +

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "planner/setting_space.h"
+
 namespace superstep::test {
 
 // A model, machine, batch and pins with at least one legal plan, and no more than `most_plans`.
@@ -21,6 +23,7 @@ struct BruteForce {
   };
   struct Fitting {
     std::int64_t global_batch = 0, cycles = 0, tile_peak = 0;
+    Execution execution = Execution::pipeline;
   };
   std::int64_t plans = 0;               // legal ones
   std::vector<Fitting> fitting;         // those that fit

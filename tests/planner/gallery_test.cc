@@ -93,7 +93,7 @@ bool is_pipeline(const Exhibit& e) { return e.job.json.at("plan").at("location")
 double settings_of_pipelines(const Exhibit& e) {
   const Job job = read_job(pipelines_only(free_job(e.job)), e.job.source);
   double of = 0;
-  for (const Cell& cell : cells(job, statistics_group(job))) of += count_settings(job, cell, false);
+  for (const Cell& cell : cells(job, statistics_group(job))) of += cell.all_settings();
   return of;
 }
 

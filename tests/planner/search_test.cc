@@ -29,7 +29,7 @@ SearchResult run(World& world, bool fix = true) {
 TEST(Search, ExploresOrPrunesEverySetting) {
   World world(test::small_gpt({}));
   double all = 0;
-  for (const Cell& cell : cells(world.job)) all += count_settings(world.job, cell, false);
+  for (const Cell& cell : cells(world.job)) all += cell.all_settings();
   const SearchResult r = run(world);
   EXPECT_EQ(r.stats.explored + r.stats.pruned, all);
   EXPECT_LE(r.stats.feasible, r.stats.explored);

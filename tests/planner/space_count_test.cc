@@ -170,7 +170,7 @@ TEST(SpaceCount, IsThatOfTheListingForAllExampleJobs) {
     const std::int64_t group = statistics_group(job);
     const std::vector<Cell> all = cells(job, group);
     double listed = 0;
-    for (const Cell& cell : all) listed += count_settings(job, cell, false);
+    for (const Cell& cell : all) listed += cell.all_settings();
     EXPECT_EQ(static_cast<double>(count_space(job, build_graph(job, all.front().micro_batch), group).points), listed)
         << file;
   }

@@ -46,6 +46,8 @@ TEST(WhyNot, KnowsWhichPinsAPlanHas) {
                                            {{"location", {{"weights", {"streaming", "remote_ipu"}}}}}})
     EXPECT_THAT(pins_not_had(p, had), IsEmpty()) << had;
   EXPECT_THAT(pins_not_had(p, {{"replicas", {{"min", 5}}}}), ElementsAre("/replicas"));
+  for (const char* of_phases : {"grouped", "interleaved"})
+    EXPECT_THAT(pins_not_had(p, {{"schedule", of_phases}}), IsEmpty()) << "of no effect";
   EXPECT_THAT(pins_not_had(p, {{"replicas", {{"max", 3}}}}), ElementsAre("/replicas"));
   EXPECT_THAT(pins_not_had(p, {{"tensor_parallel", {4, 2}}}), ElementsAre("/tensor_parallel"));
   EXPECT_THAT(pins_not_had(p, {{"phases", 3}}), ElementsAre("/phases"));
