@@ -13,8 +13,8 @@
 namespace superstep {
 namespace {
 
-// Cells whose branches are kept for the sweeps that follow: the most promising ones, which those open again.
-constexpr int kKeptCells = 64;
+// Parts of cells whose branches are kept for the sweeps that follow: the most promising ones, which those open again.
+constexpr int kKeptCells = 160;
 
 // Cells whose tables are made, and cells that are opened, side by side: as many for any number of threads, so that what
 // comes of them is the same too.

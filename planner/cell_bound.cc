@@ -326,10 +326,11 @@ PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, const Ends& ends) {
   return m;
 }
 
-// The work of one micro-batch, weights gathered in `gather` cycles, spread evenly over the stages, and every pipeline
-// fills; but without its fixed costs, which one stage after the other does not have.
+// Also where weights are gathered and gradients kept elsewhere there is a place on the tiles for a unit's. The work of
+// one micro-batch, weights gathered in `gather` cycles, spread evenly over the stages, and every pipeline fills; but
+// without its fixed costs, which one stage after the other does not have.
 std::int64_t CellBounds::least_pipeline(const Cell& c, const PhaseNumbers& numbers, double gather) const {
-  if (gather == kNever) return INT64_MAX;
+  if (gather == kNever || !std::ranges::all_of(numbers.units, &PhaseNumbers::Unit::fits)) return INT64_MAX;
   auto work = static_cast<std::int64_t>(gather);
   std::int64_t update = 0;
   for (const PhaseNumbers::Unit& u : numbers.units) {
