@@ -32,7 +32,8 @@ struct Candidate {
 
 // A (t, p, r, m, g), its placement and groups of shards, with all its settings.
 struct SearchedCell {
-  // excluded: by its bound; dominated: no plan is faster than with another placement. From the furthest.
+  // excluded: by its bound; dominated: no plan is faster than with another placement. In the order of
+  // how far the search came.
   enum class Fate : std::uint8_t { opened, excluded, dominated, does_not_fit };
   TensorParallel mesh;
   std::int64_t stages = 1, replicas = 1, micro_batch = 1, accumulation = 1;

@@ -49,6 +49,36 @@ TEST(Search, EveryCandidateIsLegalAndFits) {
   }
 }
 
+// Whole weights leave no room for the optimizer's state beside them.
+TEST(Search, GathersWeightsWhereWholeOnesDoNotFit) {
+  nlohmann::json job = {{"model",
+                         {{"zoo", "gpt2-small"},
+                          {"layers", 4},
+                          {"hidden", 2048},
+                          {"heads", 16},
+                          {"ffn", 8192},
+                          {"vocabulary", 8000},
+                          {"sequence_length", 128}}},
+                        {"machine", "ipu-pod4"},
+                        {"optimizer", {{"kind", "adam"}}},
+                        {"batch", {{"global", 32}}},
+                        {"plan",
+                         {{"tensor_parallel", 1},
+                          {"pipeline_stages", 1},
+                          {"micro_batch", 1},
+                          {"phases", 1},
+                          {"available_memory_proportion", 0.2},
+                          {"recompute", "layer"},
+                          {"location", {{"optimizer_state", "in_processor"}}}}}};
+  World free(job);
+  const SearchResult r = run(free, false);
+  ASSERT_FALSE(r.best.empty());
+  EXPECT_GT(r.best[0].plan.replicated_tensor_sharding.weights, 1);
+  job["plan"]["replicated_tensor_sharding"] = {{"weights", 1}};
+  World whole(job);
+  EXPECT_TRUE(run(whole, false).best.empty());
+}
+
 TEST(Search, GivesTheSameTwice) {
   World a(test::small_gpt({})), b(test::small_gpt({}));
   const SearchResult x = run(a), y = run(b);
