@@ -104,7 +104,8 @@ void BestFirst::leave(const Open& o) {
 // What the sweep over all kinds proves. `left`: the highest bound when it stopped.
 void BestFirst::finish(double left) {
   const double best = incumbent();
-  if (best > 0) stats_.gap = std::max(0.0, 1 - best / std::max({best, open_bound_, stopped_ ? left : 0}));
+  const double bound = std::max({best, open_bound_, stopped_ ? left : 0});
+  if (bound > 0) stats_.gap = 1 - best / bound;  // 1: no plan was found, though there may be one
   stats_.optimal = !stopped_ && stats_.gap <= 1e-9 && (best > 0 || open_bound_ == 0);
   for (const auto& kind : faster_) maybe_faster_.erase(kind);
   stats_.faster = static_cast<double>(faster_.size());

@@ -55,7 +55,7 @@ struct SearchStats {
   // have one, left out or known by a bound only.
   double faster = 0, undecided = 0;
   bool optimal = false;  // the best is proved best of the declared space by the tables
-  double gap = 0;        // (best - bound) / best
+  double gap = 0;        // 1 - best / bound; 1: stopped before any plan was found
 };
 
 struct SearchResult {
