@@ -136,8 +136,8 @@ class SettingLists {
     const std::vector<Location> weights_at =
         one_phase ? places(pins_.weights, {Location::in_processor}, Location::in_processor)
                   : std::vector{Location::in_processor};
-    const std::vector<Storage> weights =
-        storage(weights_at, pins_.rts_weights, defaults_ ? std::vector<std::int64_t>{1} : free_degrees_);
+    const std::vector<Storage> weights = storage(
+        weights_at, pins_.rts_weights, defaults_ && !pins_.rts_weights ? std::vector<std::int64_t>{1} : free_degrees_);
     // Apart: bounds on both would have the time of whole weights and the memory of shards.
     for (const bool gathered : {false, true}) {
       space_.weights.clear();

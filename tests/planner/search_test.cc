@@ -77,6 +77,9 @@ TEST(Search, GathersWeightsWhereWholeOnesDoNotFit) {
   job["plan"]["replicated_tensor_sharding"] = {{"weights", 1}};
   World whole(job);
   EXPECT_TRUE(run(whole, false).best.empty());
+  job["plan"]["replicated_tensor_sharding"] = {{"weights", {{"min", 2}}}};
+  const Job ranged = World(job).job;  // a range is searched where only pinned fields vary, too
+  EXPECT_GT(count_settings(ranged, cells(ranged).at(0), true)[std::size_t(Execution::gathering_pipeline)], 0);
 }
 
 TEST(Search, GivesTheSameTwice) {
