@@ -92,7 +92,7 @@ void BestFirst::sweep(const Sweep& how) {
 }
 
 void BestFirst::leave(const Open& o) {
-  const double size = o.branch.parts ? o.branch.size : cells_[o.cell].settings();
+  const double size = o.branch.parts ? o.branch.size : size_of(cells_[o.cell]);
   if (!how_.front) stats_.pruned += size;
   if (!stopped_ || options_.rank_of == 0 || o.bound <= options_.rank_of) return;
   const CellPart& cell = cells_[o.cell];
@@ -110,11 +110,16 @@ void BestFirst::finish(double left) {
   for (const auto& kind : faster_) maybe_faster_.erase(kind);
   stats_.faster = static_cast<double>(faster_.size());
   stats_.undecided = static_cast<double>(maybe_faster_.size());
+  const double all = (explored_ + stats_.pruned) / caps_;
+  stats_.explored = static_cast<double>(settings_cut_.size());
+  stats_.feasible = static_cast<double>(settings_fit_.size());
+  stats_.pruned = all - stats_.explored;
 }
 
 // A branch of `from`, bounded by little work.
 BestFirst::Open BestFirst::branch(const Open& from, const Branch& b) const {
   Open o{from.bound, 0, from.cell, b};
+  if (from.branch.parts && from.branch.divides_caps()) o.setting = from.setting;
   const Setting setting = b.setting();
   const std::int64_t least = least_cycles(setting, limits_of(setting, 0));
   o.bound = least >= how_.below_cycles ? 0 : std::min(o.bound, score(setting.plan().global_batch(), least));
@@ -125,6 +130,7 @@ BestFirst::Open BestFirst::branch(const Open& from, const Branch& b) const {
 void BestFirst::push(std::vector<Open>& branches, Frontier& open) {
   for (Open& o : branches) {
     o.order = made_++;
+    if (o.setting == 0) o.setting = o.order + 1;
     if (o.bound > std::max(floor(), floor_of_kinds(o)))
       open.branches.push(std::move(o));
     else if (!how_.front)
@@ -143,8 +149,7 @@ void BestFirst::work_on_top(Frontier& open) {
   }
   std::vector<TableKey> keys;
   for (const Open& o : round) {
-    if (o.sure && o.branch.caps)
-      for (const SettingSpace& space : o.branch.caps->spaces()) keys.push_back(table_key(space.common));
+    if (o.sure && o.branch.divides_caps()) keys.push_back(o.branch.middle(job_.machine.chip));
   }
   tabulate(keys);
   if (time_is_up()) {
@@ -286,14 +291,20 @@ void BestFirst::merge(const Open& o, const Visit& v) {
   stats_.evaluations += v.evaluations;
   const bool leaf = o.branch.leaf(), was_cut = v.programmes > 0;
   if (!how_.front) {
-    if (leaf && was_cut) stats_.explored += 1;
+    if (leaf && was_cut) note_explored(o, v);
     if (!o.sure && (leaf ? !was_cut : v.bound <= 0)) stats_.pruned += o.branch.size;
     stats_.pruned += v.left_out;
-    stats_.feasible += v.feasible ? 1 : 0;
     open_bound_ = std::max(open_bound_, v.open_bound);
   }
   if (leaf && options_.rank_of > 0) note_faster(o, v);
   for (const Candidate& c : v.found) keep(c);
+}
+
+// A setting of which some bounds on temporary memory were cut, and others were not needed, counts as explored.
+void BestFirst::note_explored(const Open& o, const Visit& v) {
+  explored_ += o.branch.size;
+  settings_cut_.insert(o.setting);
+  if (v.feasible) settings_fit_.insert(o.setting);
 }
 
 void BestFirst::note_faster(const Open& o, const Visit& v) {

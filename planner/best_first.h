@@ -80,6 +80,9 @@ class BestFirst {
   std::thread::id main_thread_ = std::this_thread::get_id();  // reports progress
   std::map<std::string, Candidate> by_kind_;                  // the best of each, so far
   std::vector<Candidate> all_found_;
+  double caps_ = 1;      // bounds on temporary memory of a setting
+  double explored_ = 0;  // as sizes of branches, in which the sweep over all kinds counts what it prunes
+  std::set<std::size_t> settings_cut_, settings_fit_;
   double open_bound_ = 0;  // score: where a phase programme ran out of its budget, what was left out
   std::size_t made_ = 0;   // Open, so far
   int kept_cells_ = 0;
@@ -89,6 +92,7 @@ class BestFirst {
   double score(std::int64_t global_batch, std::int64_t cycles) const;
   double score(const Candidate& c) const { return score(c.plan.global_batch(), c.estimate.cycles); }
   double bound_of(const CellPart& c) const;
+  double size_of(const CellPart& c) const { return c.settings() * caps_; }  // as of branches
   bool better(const Candidate& a, const Candidate& b) const;
   void check_stop() const;
   bool time_is_up();
@@ -115,6 +119,7 @@ class BestFirst {
   Visit bound(const Setting& setting, double least) const;
   Visit leaf(const Setting& setting, double least) const;
   void merge(const Open& o, const Visit& v);
+  void note_explored(const Open& o, const Visit& v);
   void note_faster(const Open& o, const Visit& v);
   void keep(const Candidate& c);
 };

@@ -25,7 +25,7 @@ constexpr std::size_t kCellRound = 16, kOpenRound = 8;
 // Spaces of a cell that become branches.
 struct BestFirst::Opening {
   std::size_t of = 0;  // cell, of those opened side by side
-  std::vector<SettingSpace> caps;
+  SettingSpace space;
   Branches branches;
 };
 
@@ -35,6 +35,7 @@ double BestFirst::bound_of(const CellPart& c) const {
 }
 
 void BestFirst::order_cells() {
+  if (frees_caps(job_, options_.defaults)) caps_ = free_caps(job_.machine.chip).size();
   const std::vector<Cell> list = superstep::cells(job_, tables_.statistics_group(), options_.defaults);
   std::set<std::int64_t> micro_batches;
   for (const Cell& cell : list) micro_batches.insert(cell.micro_batch);
@@ -60,7 +61,7 @@ void BestFirst::order_cells() {
   const std::vector<bool> dominated = bounds_.dominated(list);
   for (CellPart& part : parts) {
     const bool opens = part.least < INT64_MAX && (options_.rank_of > 0 || !dominated[part.of]);  // a rank counts all
-    if (!opens) stats_.pruned += part.settings();
+    if (!opens) stats_.pruned += size_of(part);
     (opens ? cells_ : held_back_).push_back(std::move(part));
   }
   if (cells_.empty() && !held_back_.empty() && options_.explain) cells_.push_back(widest());
@@ -82,7 +83,7 @@ bool spreads_further(const Cell& a, const Cell& b) {
 BestFirst::CellPart BestFirst::widest() {
   const auto widest = std::ranges::min_element(held_back_, spreads_further, &CellPart::cell);
   CellPart out = *widest;
-  stats_.pruned -= out.settings();
+  stats_.pruned -= size_of(out);
   held_back_.erase(widest);
   return out;
 }
@@ -175,14 +176,14 @@ void BestFirst::open_cells(Frontier& open) {
     round.push_back(open.cells.top());
     open.cells.pop();
   }
-  std::vector<std::vector<std::vector<SettingSpace>>> spaces(round.size());
+  std::vector<std::vector<SettingSpace>> spaces(round.size());
   parallel_for(round.size(), options_.threads, [&](std::size_t i) {
     const CellPart& cell = cells_[round[i].cell];
-    if (cell.roots.empty()) spaces[i] = by_caps(setting_spaces(job_, cell.cell, options_.defaults, cell.execution));
+    if (cell.roots.empty()) spaces[i] = setting_spaces(job_, cell.cell, options_.defaults, cell.execution);
   });
   std::vector<Opening> made;
   for (std::size_t i = 0; i < round.size(); ++i) {
-    for (std::vector<SettingSpace>& caps : spaces[i]) made.push_back({i, std::move(caps), {}});
+    for (SettingSpace& space : spaces[i]) made.push_back({i, std::move(space), {}});
   }
   if (!make_branches(open, made)) {
     for (const Open& o : round) open.cells.push(o);
@@ -220,14 +221,17 @@ void BestFirst::open_cells(Frontier& open) {
 // False: time was up before.
 bool BestFirst::make_branches(const Frontier& open, std::vector<Opening>& made) {
   if (made.empty()) return true;
-  if (!how_.front) report(cells_done(open), "searching " + label(made[0].caps[0].common));
+  if (!how_.front) report(cells_done(open), "searching " + label(made[0].space.common));
   std::vector<TableKey> keys;
-  for (const Opening& o : made) std::ranges::copy(tables_of(o.caps), std::back_inserter(keys));
+  for (const Opening& o : made) {
+    const Ends ends = ends_of(o.space, job_.machine.chip);
+    keys.insert(keys.end(), {ends.fastest, ends.leanest});
+  }
   tabulate(keys);
   if (time_is_up()) return false;
-  for (const Opening& o : made) prepare_cuts(tables_, cuts_, o.caps);
+  for (const Opening& o : made) prepare_cuts(tables_, cuts_, o.space);
   parallel_for(made.size(), options_.threads,
-               [&](std::size_t i) { made[i].branches = branches_of(tables_, made[i].caps); });
+               [&](std::size_t i) { made[i].branches = branches_of(tables_, made[i].space); });
   for (const Opening& o : made) {
     if (!how_.front) stats_.pruned += o.branches.left_out;
   }

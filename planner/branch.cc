@@ -2,65 +2,33 @@
 #include "planner/branch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <set>
 #include <utility>
 
-#include "planner/parallel.h"
-
 namespace superstep {
 namespace {
 
-// Of everything in a table that a bound on temporary memory may change, with the updates of these shards.
-std::uint64_t fingerprint(const UnitTable& t, const SettingSpace& space) {
-  std::uint64_t h = 0;
-  const auto add = [&](auto v) { h = (h ^ static_cast<std::uint64_t>(v)) * 0x9E3779B97F4A7C15ULL; };
-  const auto add_function = [&](const Footprint& f, Cycles cycles) {
-    for (std::int64_t v :
-         {cycles.value, f.peak.value, f.peak_keeping.value, f.kept.value, f.crossing.value, f.exchange_code.value})
-      add(v);
-    add(std::hash<VertexSet>{}(f.vertices));
-  };
-  for (std::int32_t unit_class : *t.classes()) add(unit_class);
-  for (std::size_t u : t.first_of_class()) {
-    if (u == t.units()) continue;
-    const UnitRow& r = t.row(u);
-    add_function(r.forward, r.forward_cycles.total());
-    add_function(r.backward, r.backward_cycles.total());
-    if (!t.training() || r.parameters == 0) continue;
-    for (const Storage& state : space.states) {
-      const GroupShape group = shard_group(space.common, state.degree);
-      const UpdateCost& update = t.update(u, group);
-      add_function(update.footprint, update.cycles);
-    }
-  }
-  return h;
+const Chip& chip_of(Tables& tables) { return tables.model().machine().chip; }
+
+TableKey key_at(const SettingSpace& space, std::int64_t cap, const Chip& chip) {
+  TableKey key = table_key(space.common);
+  key.proportion = proportion_of({cap, cap}, chip);
+  return key;
 }
 
-bool same_but_for_cap(const SettingSpace& a, const SettingSpace& b) {
-  Plan plan = a.common;
-  plan.available_memory_proportion = b.common.available_memory_proportion;
-  return a.phased == b.phased && plan == b.common;
+SettingSpace within(SettingSpace space, const CapRange& caps) {
+  space.caps = caps;
+  return space;
 }
 
-// One or two are no more tables than their bound takes.
-bool taken_together(const std::vector<SettingSpace>& caps) { return caps.size() > 2; }
-
-struct Ends {
-  const SettingSpace &tightest, &loosest;
-};
-Ends ends(const std::vector<SettingSpace>& caps) {
-  const auto cap = [](const SettingSpace& space) { return space.common.available_memory_proportion; };
-  return {*std::ranges::min_element(caps, {}, cap), *std::ranges::max_element(caps, {}, cap)};
-}
-
-std::shared_ptr<SettingParts> parts_of(Tables& tables, const SettingSpace& space, const SettingSpace& tightest) {
-  const Plan& common = space.common;
-  const UnitTable &table = tables.table(table_key(common)), &lean = tables.table(table_key(tightest.common));
-  const ShardCosts& costs = tables.shard_costs(replicas_of(common));
-  auto parts = std::make_shared<SettingParts>(table, lean, costs, space, tables.job().optimizer);
+std::shared_ptr<SettingParts> parts_of(Tables& tables, const SettingSpace& space, const UnitTable& fastest,
+                                       const UnitTable& leanest) {
+  const ShardCosts& costs = tables.shard_costs(replicas_of(space.common));
+  auto parts = std::make_shared<SettingParts>(fastest, leanest, costs, space, tables.job().optimizer);
   if (space.groups_matter) {
-    Replicas consecutive = replicas_of(common);
+    Replicas consecutive = replicas_of(space.common);
     consecutive.groups = ShardGroups::consecutive;
     parts->drop_idle_groups(tables.shard_costs(consecutive));
   }
@@ -68,68 +36,85 @@ std::shared_ptr<SettingParts> parts_of(Tables& tables, const SettingSpace& space
   return parts;
 }
 
-// A looser bound on temporary memory that changes no tile plan makes the same settings again.
-Branches one_by_one(Tables& tables, const std::vector<SettingSpace>& caps) {
-  Branches out;
-  std::set<std::uint64_t> seen;
-  for (const SettingSpace& space : caps) {
-    out.left_out += space.size();
-    if (!seen.insert(fingerprint(tables.table(table_key(space.common)), space)).second) continue;
-    const auto parts = parts_of(tables, space, space);
-    if (parts->space().size() == 0) continue;
-    out.list.push_back({parts, parts->space().all(), parts->space().size(), nullptr});
-    out.left_out -= out.list.back().size;
-  }
+// Of bounds on temporary memory whose tables take no less time than the one and no less memory than the other.
+Branches between(Tables& tables, const SettingSpace& space, const UnitTable& fastest, const UnitTable& leanest) {
+  Branches out{{}, space.size() * space.caps.size()};
+  const auto parts = parts_of(tables, space, fastest, leanest);
+  const double size = parts->space().size() * space.caps.size();
+  if (size == 0) return out;  // nothing that orthogonal groups make faster
+  out.list.push_back({parts, parts->space().all(), size});
+  out.left_out -= size;
   return out;
 }
 
-Branches together(Tables& tables, const std::vector<SettingSpace>& caps) {
-  const auto [tightest, loosest] = ends(caps);
-  const auto parts = parts_of(tables, loosest, tightest);
-  double size = 0;
-  for (const SettingSpace& space : caps) size += space.size();
-  if (parts->space().size() == 0) return {{}, size};  // nothing that orthogonal groups make faster
-  return {{{parts, parts->space().all(), size, std::make_shared<Caps>(caps)}}, 0};
+Branches of_table(Tables& tables, SettingSpace space, const UnitTable& table) {
+  const Chip& chip = chip_of(tables);
+  double& proportion = space.common.available_memory_proportion;
+  if (!space.caps.contains(CapRange::just(cap_of(proportion, chip)))) proportion = proportion_of(space.caps, chip);
+  return between(tables, space, table, table);
+}
+
+void append(Branches& all, Branches more) {
+  std::ranges::move(more.list, std::back_inserter(all.list));
+  all.left_out += more.left_out;
+}
+
+// The bounds that make the table in the middle, those below and those above.
+Branches divide_caps(Tables& tables, const Branch& branch) {
+  const SettingSpace& from = branch.parts->space();
+  SettingSpace space = SettingSpace::just(branch.setting().plan(), from.phased, from.training);
+  const UnitTable& table = tables.table(branch.middle(chip_of(tables)));
+  space.caps = from.caps;
+  CapRange same = caps_of(table, space);
+  same.narrow(from.caps);
+  Branches out = of_table(tables, within(space, same), table);
+  for (const CapRange& caps : {CapRange{from.caps.least, same.least - 1}, CapRange{same.most + 1, from.caps.most}}) {
+    if (caps.least <= caps.most) append(out, branches_of(tables, within(space, caps)));
+  }
+  return out;
 }
 
 }  // namespace
 
-std::vector<std::vector<SettingSpace>> by_caps(const std::vector<SettingSpace>& spaces) {
-  std::vector<std::vector<SettingSpace>> out;
-  for (const SettingSpace& space : spaces) {
-    if (out.empty() || !same_but_for_cap(out.back().front(), space)) out.emplace_back();
-    out.back().push_back(space);
+CapRange caps_of(const UnitTable& table, const SettingSpace& space) {
+  CapRange caps = table.caps();
+  std::set<std::int64_t> degrees;
+  for (const Storage& state : space.states) degrees.insert(state.degree);
+  for (std::size_t u : table.first_of_class()) {
+    if (!table.training() || u == table.units() || table.row(u).parameters == 0) continue;
+    for (const std::int64_t degree : degrees)
+      caps.narrow(table.update(u, shard_group(space.common, degree)).footprint.caps);
   }
-  return out;
+  return caps;
 }
 
-const Branches& Caps::open(Tables& tables) const {
-  std::call_once(made_, [&] { branches_ = one_by_one(tables, spaces_); });
-  return branches_;
+// Tables are closer together where bounds are tight.
+TableKey Branch::middle(const Chip& chip) const {
+  const CapRange& caps = parts->space().caps;
+  const double cap = std::sqrt(static_cast<double>(caps.least) * static_cast<double>(caps.most));
+  return key_at(parts->space(), static_cast<std::int64_t>(cap), chip);
 }
 
-std::vector<TableKey> tables_of(const std::vector<SettingSpace>& spaces) {
-  std::vector<TableKey> keys;
-  for (const std::vector<SettingSpace>& caps : by_caps(spaces)) {
-    const auto [tightest, loosest] = ends(caps);
-    for (const SettingSpace& space : caps) {
-      if (!taken_together(caps) || &space == &tightest || &space == &loosest) keys.push_back(table_key(space.common));
-    }
-  }
-  return keys;
+Ends ends_of(const SettingSpace& space, const Chip& chip) {
+  Ends ends{key_at(space, space.caps.most, chip), key_at(space, space.caps.least, chip)};
+  ends.fastest.least_proportion = ends.leanest.proportion;
+  return ends;
 }
 
-Branches branches_of(Tables& tables, const std::vector<SettingSpace>& caps) {
-  return taken_together(caps) ? together(tables, caps) : one_by_one(tables, caps);
+Branches branches_of(Tables& tables, const SettingSpace& space) {
+  const Ends ends = ends_of(space, chip_of(tables));
+  const UnitTable& leanest = tables.table(ends.leanest);
+  if (caps_of(leanest, space).contains(space.caps)) return of_table(tables, space, leanest);
+  return between(tables, space, tables.table(ends.fastest), leanest);
 }
 
-void prepare_cuts(Tables& tables, PinnedCuts& cuts, const std::vector<SettingSpace>& caps) {
-  cuts.prepare(caps[0], tables.table(table_key(ends(caps).loosest.common)));
+void prepare_cuts(Tables& tables, PinnedCuts& cuts, const SettingSpace& space) {
+  cuts.prepare(space, tables.table(ends_of(space, chip_of(tables)).leanest));
 }
 
 // Divided by the first place of memory that differs, then by the other values one after the other.
 Branches Branch::children(Tables& tables) const {
-  if (caps) return caps->open(tables);
+  if (part.single()) return divide_caps(tables, *this);
   const SettingSpace& space = parts->space();
   const auto place = [&](SettingSpace::Axis axis, std::size_t v) {
     switch (axis) {
@@ -163,7 +148,7 @@ Branches Branch::children(Tables& tables) const {
     if (!out.empty()) break;
     if (part.end[axis] - part.begin[axis] > 1) divide(axis, [](std::size_t, std::size_t) { return true; });
   }
-  for (Branch& b : out) b.size = space.size(b.part);
+  for (Branch& b : out) b.size = space.size(b.part) * space.caps.size();
   std::erase_if(out, [](const Branch& b) { return b.size == 0; });
   return {std::move(out), 0};
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -13,48 +12,41 @@
 
 namespace superstep {
 
-class Caps;
 struct Branches;
 
 // Settings of one schedule and order of phases, which have a bound in common.
 struct Branch {
   std::shared_ptr<const SettingParts> parts;
   SettingSpace::Part part;
-  double size = 0;                   // settings
-  std::shared_ptr<const Caps> caps;  // several tables' settings, which `parts` bounds; none: of one table
+  double size = 0;  // settings, each times its bounds on temporary memory (SettingSpace::caps)
 
-  bool leaf() const { return !caps && part.single(); }
+  bool leaf() const { return part.single() && parts->exact(); }
+  // One setting, its bounds on temporary memory to be divided.
+  bool divides_caps() const { return part.single() && !parts->exact(); }
   Setting setting() const { return parts->setting(part); }  // a leaf's, or a bound on all of them
   std::vector<std::string> kinds() const { return parts->space().kinds(part); }
-  Branches children(Tables& tables) const;  // of no leaf
+  // Of no leaf: the settings are divided first, by values of fields, and then the bounds on temporary memory of each.
+  Branches children(Tables& tables) const;
+  // The table by which those are divided.
+  TableKey middle(const Chip& chip) const;
 };
 
 struct Branches {
   std::vector<Branch> list;
-  double left_out = 0;  // settings that are no better than others
+  double left_out = 0;  // of settings that are no better than others, as sizes
 };
 
-// Spaces that differ in their bound on temporary memory alone.
-class Caps {
- public:
-  explicit Caps(std::vector<SettingSpace> spaces) : spaces_(std::move(spaces)) {}
-  const std::vector<SettingSpace>& spaces() const { return spaces_; }
-  // A branch for each, but for those that make the same settings as a tighter one. Made once; by any number of threads.
-  const Branches& open(Tables& tables) const;
+// The bounds on temporary memory for which a space's settings are those of this table.
+CapRange caps_of(const UnitTable& table, const SettingSpace& space);
 
- private:
-  std::vector<SettingSpace> spaces_;
-  mutable std::once_flag made_;
-  mutable Branches branches_;
-};
-
-// Runs of a cell's spaces that differ in their bound on temporary memory alone.
-std::vector<std::vector<SettingSpace>> by_caps(const std::vector<SettingSpace>& spaces);
-// All settings of such a run. Where there are many bounds, they are taken together.
-Branches branches_of(Tables& tables, const std::vector<SettingSpace>& caps);
+// All settings of a space.
+Branches branches_of(Tables& tables, const SettingSpace& space);
 // Ahead of that, for all of them: not to be done side by side.
-void prepare_cuts(Tables& tables, PinnedCuts& cuts, const std::vector<SettingSpace>& caps);
-// The tables that takes.
-std::vector<TableKey> tables_of(const std::vector<SettingSpace>& spaces);
+void prepare_cuts(Tables& tables, PinnedCuts& cuts, const SettingSpace& space);
+// The tables that takes: with the least time of all its bounds on temporary memory, and the tightest one's.
+struct Ends {
+  TableKey fastest, leanest;
+};
+Ends ends_of(const SettingSpace& space, const Chip& chip);
 
 }  // namespace superstep

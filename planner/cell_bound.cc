@@ -244,8 +244,8 @@ std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c, Execution execu
   key.serialisation = job_.pins.serialisation;
   key.accumulate = c.accumulation > 1;
   const Pins& pins = job_.pins;
-  const std::vector<double>& caps =
-      pins.available_memory_proportion.empty() ? kProportions : pins.available_memory_proportion;
+  std::vector<double> caps = pins.available_memory_proportion;
+  if (caps.empty()) caps = {kLeastProportion, kMostProportion};
   std::vector<std::int64_t> io_tiles = {0};
   if (execution == Execution::phases) io_tiles = kIoTiles;
   if (pins.io_tiles && pins.io_tiles->values.empty()) io_tiles.push_back(pins.io_tiles->low);
@@ -257,6 +257,7 @@ std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c, Execution execu
     key.split_activations = split_activations;
     Ends& ends = out.emplace_back(Ends{key, {}});
     ends.fastest.proportion = std::ranges::max(caps);
+    ends.fastest.least_proportion = std::ranges::min(caps);
     for (const std::int64_t io : io_tiles) {
       TableKey& lean = ends.leanest.emplace_back(key);
       lean.proportion = std::ranges::min(caps);

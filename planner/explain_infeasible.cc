@@ -106,8 +106,9 @@ void closest_of(const Problem& p, const Plan& plan, Closest& closest) {
   }
 }
 
-// Of a space: the setting with as much as it can have sharded and in Streaming Memory, and a legal one.
-std::vector<Plan> leanest(const SettingSpace& space) {
+// Of a space: the setting with as much as it can have sharded and in Streaming Memory, and a legal one, both with as
+// little temporary memory as may be.
+std::vector<Plan> leanest(const SettingSpace& space, const Chip& chip) {
   using Values = std::array<std::size_t, SettingSpace::kAxes>;
   Values first{}, lean{};
   while (!space.legal(first) && first[SettingSpace::kState] + 1 < space.states.size()) ++first[SettingSpace::kState];
@@ -125,7 +126,10 @@ std::vector<Plan> leanest(const SettingSpace& space) {
   lean[SettingSpace::kState] = last_there(space.states);
   std::vector<Plan> out;
   for (const Values& values : {lean, first}) {
-    if (space.legal(values) && (out.empty() || values != lean)) out.push_back(space.plan(values));
+    if (!space.legal(values) || (!out.empty() && values == lean)) continue;
+    out.push_back(space.plan(values));
+    if (space.caps.size() > 1)
+      out.back().available_memory_proportion = proportion_of(CapRange::just(Bytes(space.caps.least)), chip);
   }
   return out;
 }
@@ -143,7 +147,7 @@ Closest find_closest(const Problem& p) {
     for (std::size_t k = 0; k < most; ++k) {
       for (const std::vector<SettingSpace>& of_cell : spaces) {
         if (k >= of_cell.size()) continue;
-        for (const Plan& plan : leanest(of_cell[k])) {
+        for (const Plan& plan : leanest(of_cell[k], p.job.machine.chip)) {
           if (closest.enough()) return closest;
           if (p.options.stop && p.options.stop()) throw Stopped();
           closest_of(p, plan, closest);

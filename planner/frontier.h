@@ -17,8 +17,9 @@ struct BestFirst::Open {
   double bound = 0;       // score that no plan of it exceeds
   std::size_t order = 0;  // of equal bounds the first comes first
   std::size_t cell = 0;
-  Branch branch;      // without parts: a cell
-  bool sure = false;  // the bound is from a cell's tables or a branch's cuts; else from little work
+  Branch branch;            // without parts: a cell
+  bool sure = false;        // the bound is from a cell's tables or a branch's cuts; else from little work
+  std::size_t setting = 0;  // of branches of one setting with some of its bounds on temporary memory: the same; 0: none
   friend bool operator<(const Open& a, const Open& b) {
     return a.bound != b.bound ? a.bound < b.bound : a.order > b.order;
   }
@@ -39,7 +40,7 @@ struct BestFirst::Visit {
   bool refused = false;  // its fastest cut does not fit by evaluate(): a slower one might
   std::int64_t programmes = 0, evaluations = 0;
   double open_bound = 0;  // score: no cut that was left out is better
-  double left_out = 0;    // settings, of a branch that has been divided
+  double left_out = 0;    // as sizes of branches, of one that has been divided
   std::vector<Candidate> found;
   std::vector<Open> children;  // of a branch that has been cut before
 };

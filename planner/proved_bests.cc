@@ -40,6 +40,7 @@ bool is_within(const SettingSpace& narrow, const SettingSpace& wide) {
   };
   Plan common = narrow.common;
   if (throughout(narrow) == throughout(wide)) common.activation_sharding = wide.common.activation_sharding;
+  if (wide.caps.contains(narrow.caps)) common.available_memory_proportion = wide.common.available_memory_proportion;
   if (narrow.phased) common.schedule = wide.common.schedule;  // of no effect, as loads are in pipelines
   return common == wide.common && narrow.phased == wide.phased && (narrow.groups_matter || !wide.groups_matter) &&
          (!narrow.phased || is_part(narrow.loads, wide.loads)) && is_part(narrow.stashes, wide.stashes) &&

@@ -2,6 +2,7 @@
 // Values of fields that are never better than others.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "model/lower/placement.h"
@@ -11,6 +12,11 @@ namespace superstep {
 namespace {
 
 bool same_kind(Location a, Location b) { return kind_of(a) == kind_of(b); }
+bool no_more_code(const std::vector<CodeOfRow>& a, const std::vector<CodeOfRow>& b) {
+  return std::ranges::equal(a, b, [](const CodeOfRow& x, const CodeOfRow& y) {
+    return x.exchange <= y.exchange && (x.vertices & y.vertices) == x.vertices;
+  });
+}
 bool no_slower(const LinearCycles& a, const LinearCycles& b) { return a.fixed <= b.fixed && a.per_byte <= b.per_byte; }
 
 }  // namespace
@@ -58,10 +64,8 @@ bool SettingParts::no_worse_gradient(std::size_t a, std::size_t b) const {
 
 bool SettingParts::no_worse_state(std::size_t a, std::size_t b) const {
   const Storage &x = space_.states[a], &y = space_.states[b];
-  for (std::size_t k = 0; k < code_[a].size(); ++k) {
-    const CodeOfRow &mine = code_[a][k], &theirs = code_[b][k];
-    if (mine.exchange > theirs.exchange || (mine.vertices & theirs.vertices) != mine.vertices) return false;
-  }
+  if (!no_more_code(exact() ? code_[a] : at_ends_[a].code, exact() ? code_[b] : at_ends_[b].code)) return false;
+  if (!exact() && !std::ranges::equal(at_ends_[a].numbers, at_ends_[b].numbers, std::less_equal<>())) return false;
   if (!base_.training_) return true;
   for (std::size_t k = 0; k < unit_.size(); ++k) {
     if (update_[a][k] > update_[b][k]) return false;
@@ -256,6 +260,7 @@ void SettingParts::erase(Axis axis, std::size_t value) {
       break;
     case SettingSpace::kState:
       drop(space_.states), drop(code_), drop(update_), drop(state_degree_);
+      if (!exact()) drop(at_ends_);
       break;
   }
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <utility>
@@ -247,7 +248,12 @@ void SettingParts::tabulate(std::int64_t state_bytes) {
       load_[w].per_byte += clock / bytes_per_second / static_cast<double>(weight.degree);
     }
   }
-  for (std::size_t s = 0; s < space_.states.size(); ++s) code_.push_back(code_with(with(SettingSpace::kState, s)));
+  for (std::size_t s = 0; s < space_.states.size(); ++s) {
+    const Plan plan = with(SettingSpace::kState, s);
+    code_.push_back(
+        code_with(plan, *base_.table_, exact() ? &Footprint::exchange_code : &Footprint::least_exchange_code));
+    if (!exact()) at_ends_.push_back(at_ends(space_.states[s], plan, state_bytes));
+  }
   tabulate_updates(state_bytes);
 }
 
@@ -266,20 +272,35 @@ void SettingParts::tabulate_updates(std::int64_t state_bytes) {
   }
 }
 
-std::vector<CodeOfRow> SettingParts::code_with(const Plan& plan) const {
-  const UnitTable& table = *base_.table_;
+SettingParts::AtEnds SettingParts::at_ends(const Storage& state, const Plan& plan, std::int64_t state_bytes) const {
+  AtEnds out;
+  const GroupShape group = shard_group(plan, state.degree);
+  for (const UnitTable* table : {base_.table_, tightest_}) {
+    for (const std::size_t unit : unit_) {
+      if (!base_.training_ || unit == table->units() || table->row(unit).parameters == 0) continue;
+      const UpdateCost& update = table->update(unit, group);
+      out.numbers.push_back(update.footprint.peak.value);
+      out.numbers.push_back(update.cycles.value +
+                            2 * streaming(shard_of(table->row(unit).parameters * state_bytes, state.degree), state.at));
+    }
+    std::ranges::copy(code_with(plan, *table, &Footprint::exchange_code), std::back_inserter(out.code));
+  }
+  return out;
+}
+
+std::vector<CodeOfRow> SettingParts::code_with(const Plan& plan, const UnitTable& table,
+                                               Bytes Footprint::*exchange) const {
   std::vector<CodeOfRow> rows(std::min(kMostRows, table.kinds()));
-  if (!exact()) return rows;  // what is between them may have more code than either, or less
   for (std::size_t unit : unit_) {
     if (unit == table.units()) continue;
     const UnitRow& row = table.row(unit);
     CodeOfRow& code = rows[static_cast<std::size_t>(table.kind(unit)) % kMostRows];
-    std::int64_t bytes = (row.forward.exchange_code + row.backward.exchange_code).value;
+    std::int64_t bytes = (row.forward.*exchange + row.backward.*exchange).value;
     code.vertices |= row.forward.vertices | row.backward.vertices;
     if (base_.training_ && row.parameters > 0) {
       const GroupShape group = shard_group(plan, plan.replicated_tensor_sharding.optimizer_state);
       const Footprint& update = table.update(unit, group).footprint;
-      bytes += update.exchange_code.value;
+      bytes += (update.*exchange).value;
       code.vertices |= update.vertices;
     }
     code.exchange = std::max(code.exchange, bytes);

@@ -33,6 +33,7 @@ class SettingParts {
   void drop_idle_groups(const ShardCosts& usual);
 
   const SettingSpace& space() const { return space_; }
+  bool exact() const { return tightest_ == base_.table_; }  // of one table
 
   // The setting, or of several of them a bound: of each number the least.
   Setting setting(const SettingSpace::Part& part) const;
@@ -60,10 +61,16 @@ class SettingParts {
   std::vector<Accumulators> accumulators_;         // by gradient
   std::array<double, 4> rates_{};                  // by location: see rate()
   std::vector<std::vector<std::int64_t>> update_;  // by state and class: cycles where the state is
+  // Of bounds, by state: what updates take with the loosest table and with the tightest, by which states are told
+  // apart for all between.
+  struct AtEnds {
+    std::vector<std::int64_t> numbers;
+    std::vector<CodeOfRow> code;
+  };
+  std::vector<AtEnds> at_ends_;
 
   // ---- construction
   Plan with(Axis axis, std::size_t value) const;  // the common fields and this one
-  bool exact() const { return tightest_ == base_.table_; }
   UnitNumbers base_numbers(std::size_t unit) const;
   UnitNumbers stash_numbers(const Plan& plan, std::size_t unit) const;
   UnitNumbers weight_numbers(const Plan& plan, const LinearCycles& gather, std::size_t unit) const;
@@ -72,7 +79,8 @@ class SettingParts {
   UnitNumbers prefetch_numbers(const Plan& plan, std::size_t unit) const;
   void tabulate(std::int64_t state_bytes);
   void tabulate_updates(std::int64_t state_bytes);
-  std::vector<CodeOfRow> code_with(const Plan& plan) const;
+  std::vector<CodeOfRow> code_with(const Plan& plan, const UnitTable& table, Bytes Footprint::*exchange) const;
+  AtEnds at_ends(const Storage& state, const Plan& plan, std::int64_t state_bytes) const;
   const LinearCycles& scatter(std::size_t gradient) const;
   const LinearCycles& reduce(std::size_t state, std::size_t gradient) const;
   const LinearCycles& join(std::size_t state, std::size_t weight) const;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/lower/cap_range.h"
 #include "model/lower/plan.h"
 
 namespace superstep {
@@ -37,7 +38,10 @@ inline constexpr std::array kExecutions = {Execution::phases, Execution::pipelin
 
 // All settings that agree in `common`: a value of each list, where the degrees go together.
 struct SettingSpace {
-  Plan common;          // every field but the cuts and those of the lists
+  Plan common;  // every field but the cuts and those of the lists
+  // Bounds on temporary memory that its plans may have, of which `common` has one: more than one are chosen from like
+  // cuts, not counted.
+  CapRange caps;
   bool phased = false;  // cut into phases, or into the stages of one pipeline
   bool training = true;
   bool groups_matter = false;  // only settings that other groups of shards would change: a degree between 1 and r

@@ -314,7 +314,9 @@ std::vector<SpaceField> describe_space(const Job& job, const std::vector<Cell>& 
   f.push_back({"io_tiles", list(kIoTiles) + " (phases)"});
   f.push_back({"load", "on_demand; preload with io_tiles (phases)"});
   f.push_back({"prefetch_depth", list(kPrefetch)});
-  f.push_back({"available_memory_proportion", list(kProportions)});
+  f.push_back({"available_memory_proportion",
+               list(std::vector{kLeastProportion}) + " to " + list(std::vector{kMostProportion}) +
+                   ", wherever an op's tile plan changes (chosen like cuts, not counted)"});
   return f;
 }
 

@@ -19,7 +19,8 @@ inline const std::vector<std::int64_t> kFreeMicroBatches = {1, 2, 4, 8, 16, 32};
 inline const std::vector<std::int64_t> kSquareMeshes = {4, 8};                    // t x t
 inline const std::vector<std::int64_t> kIoTiles = {0, 32, 64, 128};
 inline const std::vector<std::int64_t> kPrefetch = {1, 2, 4};  // micro-batches
-inline const std::vector<double> kProportions = {kLeastProportion, 0.08, 0.12, 0.16, 0.2, 0.25, 0.4};
+inline constexpr double kMostProportion = 1;  // of temporary memory, the loosest bound; the tightest: kLeastProportion
+inline constexpr double kUsualProportion = 0.25;  // where only pinned fields vary
 
 // Of n > 0, ascending.
 std::vector<std::int64_t> divisors(std::int64_t n);
@@ -53,6 +54,10 @@ std::array<double, kExecutions.size()> count_settings(const Job& job, const Cell
 std::vector<std::string> kinds_of(const Job& job, const Cell& cell, bool defaults, std::optional<Execution> only = {});
 // One by one: of small spaces.
 std::vector<Plan> settings(const Job& job, const Cell& cell, bool defaults);
+
+// Whether bounds on temporary memory are searched, and the bounds then.
+bool frees_caps(const Job& job, bool defaults);
+CapRange free_caps(const Chip& chip);
 
 // What each field draws from, for people. `cells`: all of the job.
 std::vector<SpaceField> describe_space(const Job& job, const std::vector<Cell>& cells, std::int64_t statistics_group);

@@ -371,7 +371,7 @@ class SpaceCounter {
     return s.mesh.size() == 1 ? 1 : values(pins_.activation_sharding, 3);
   }
   std::int64_t proportions() const {
-    return values(pins_.available_memory_proportion, static_cast<std::int64_t>(kProportions.size()));
+    return values(pins_.available_memory_proportion, 1);  // a free one is chosen like cuts
   }
 
   // Fields whose values mean the same in pipelines and in phases.

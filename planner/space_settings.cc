@@ -212,7 +212,7 @@ class SettingLists {
     }
   }
 
-  // A space for each table.
+  // A space for each table, or for all that differ in a free bound on temporary memory.
   void tables(const std::vector<Location>& stash_at, ActivationSharding fallback) {
     using enum ActivationSharding;
     std::vector<ActivationSharding> shardings =
@@ -231,8 +231,11 @@ class SettingLists {
       const double size = space_.size();  // whatever the bound on temporary memory is
       if (size == 0) continue;
       space_.common.activation_sharding = space_.stashes[0].sharding;
-      for (const double proportion : choices(pins_.available_memory_proportion, kProportions, 0.25, defaults_)) {
+      for (const double proportion :
+           choices(pins_.available_memory_proportion, {kMostProportion}, kUsualProportion, defaults_)) {
+        const Chip& chip = job_.machine.chip;
         space_.common.available_memory_proportion = proportion;
+        space_.caps = frees_caps(job_, defaults_) ? free_caps(chip) : CapRange::just(cap_of(proportion, chip));
         settings_[static_cast<std::size_t>(execution)] += size;
         if (!counts_) out_.push_back(space_);
       }
@@ -241,6 +244,12 @@ class SettingLists {
 };
 
 }  // namespace
+
+bool frees_caps(const Job& job, bool defaults) { return !defaults && job.pins.available_memory_proportion.empty(); }
+
+CapRange free_caps(const Chip& chip) {
+  return {cap_of(kLeastProportion, chip).value, cap_of(kMostProportion, chip).value};
+}
 
 std::vector<SettingSpace> setting_spaces(const Job& job, const Cell& cell, bool defaults,
                                          std::optional<Execution> only) {

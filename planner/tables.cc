@@ -18,7 +18,7 @@ namespace superstep {
 namespace {
 
 using MeshKey = std::tuple<std::int64_t, TensorParallel, bool>;  // micro-batch, mesh, activation sharding
-using UnitKey = std::tuple<MeshKey, std::int64_t, double, bool, DType, Serialisation, std::int64_t, std::int64_t>;
+using UnitKey = std::tuple<MeshKey, std::int64_t, Bytes, Bytes, bool, DType, Serialisation, std::int64_t, std::int64_t>;
 
 MeshKey mesh_key(const TableKey& key) { return {key.micro_batch, key.mesh, key.split_activations}; }
 
@@ -193,9 +193,11 @@ TableKey normal(TableKey key, const Graph& graph) {
   return key;
 }
 
-UnitKey unit_key(const TableKey& key) {
-  return {mesh_key(key),          key.io_tiles,      key.proportion,  key.accumulate,
-          key.precision.partials, key.serialisation, key.rank_stride, key.replica_stride};
+UnitKey unit_key(const TableKey& key, const Chip& chip) {
+  const Bytes cap = cap_of(key.proportion, chip);
+  const Bytes least = key.least_proportion ? cap_of(*key.least_proportion, chip) : cap;
+  return {mesh_key(key),   key.io_tiles,      cap, least, key.accumulate, key.precision.partials, key.serialisation,
+          key.rank_stride, key.replica_stride};
 }
 
 }  // namespace
@@ -205,7 +207,7 @@ UnitKey unit_key(const TableKey& key) {
 // they are kept apart.
 void Tables::build(std::vector<TableKey> keys, int threads, const std::function<bool()>& go_on) {
   std::erase_if(keys, [&](const TableKey& key) {
-    return state_->tables.has(unit_key(normal(key, facts(key.micro_batch).graph)));
+    return state_->tables.has(unit_key(normal(key, facts(key.micro_batch).graph), model_.machine().chip));
   });
   std::ranges::stable_sort(keys, {}, &TableKey::split_activations);
   std::set<MeshKey> shardings;
@@ -224,7 +226,7 @@ const UnitTable& Tables::table(const TableKey& wanted) {
   TableKey key = normal(wanted, facts(wanted.micro_batch).graph);
   key.collapse = collapse_;
   const Chip& chip = model_.machine().chip;
-  return state_->tables.get(unit_key(key), [&] {
+  return state_->tables.get(unit_key(key, chip), [&] {
     const GraphFacts& graph = facts(key.micro_batch);
     const GraphSharding& sharding = state_->shardings.get(mesh_key(key), [&] {
       return std::make_unique<GraphSharding>(shard(graph.graph, graph.sharding, key.mesh,

@@ -21,6 +21,9 @@ constexpr double kTransposeCyclesPerHalf = 1.0;
 // Exchange code: fragments a tile receives per exchange step; a plain re-layout gathers from several tiles.
 constexpr std::int64_t kFragments = 4;
 
+// Of a bound on several tables: numbers of slices that are looked at one by one.
+constexpr std::int64_t kFewSlices = 2;
+
 using LayoutId = std::int64_t;
 constexpr LayoutId kLinear = 0;  // contiguous shares in row-major order
 
@@ -69,9 +72,14 @@ class UnitLowering {
   bool second_sum_ = false;  // of a normalisation that goes on over replicas
   Function f_;
   std::map<TensorId, LayoutId> layout_;
+  std::int64_t by_tile_plans_ = 0;  // exchanges that other tile plans may do without
 
   bool contributes(TensorId t) const { return c_.facts.contributes[static_cast<std::size_t>(t.index)]; }
 
+  std::int64_t noted(const CapParts& made) {
+    f_.caps.narrow(made.caps);
+    return made.parts;
+  }
   Bytes tile_bytes(TensorId t) const { return per_tile(c_.facts, c_.sharding, t, c_.tiles); }
   // And the views that earlier units made of them: these may lie in larger shares.
   std::vector<TensorId> with_views(std::vector<TensorId> tensors) const {
@@ -96,6 +104,9 @@ class UnitLowering {
     for (const auto& [root, bytes] : by_root) memory_.add(root, bytes);
   }
 
+  static Bytes code_of_exchange(const ExchangeFabric& x, std::int64_t fragments) {
+    return x.code_per_phase + x.code_per_fragment * fragments;
+  }
   void add_step(Step step, std::size_t position) {
     step.op = static_cast<std::int32_t>(position);
     step.live = memory_.live();
@@ -142,8 +153,7 @@ class UnitLowering {
   // as many slices as the bound on temporary memory asks for.
   void relayout(std::int32_t k, double per_half, std::size_t position) {
     const Bytes bytes = tile_bytes(g_.ops[ops_[position]].inputs[static_cast<std::size_t>(k)]);
-    const std::int64_t slices =
-        std::max<std::int64_t>(1, ceil_div(bytes.value, std::max<std::int64_t>(1, c_.temporary_cap.value)));
+    const std::int64_t slices = noted(parts_within(bytes, c_.slice_cap()));
     const Bytes slice = share(bytes, slices);
     Step move = exchange(Term::relayout, {k}, slice);
     move.times = slices;
@@ -277,8 +287,8 @@ class UnitLowering {
     add_step(join, position);
   }
 
-  std::int64_t update_slices(const Op& op) const {
-    return superstep::update_slices(tile_bytes(op.outputs[0]), c_.update_group, c_.temporary_cap);
+  std::int64_t update_slices(const Op& op) {
+    return noted(superstep::update_slices(tile_bytes(op.outputs[0]), c_.update_group, c_.slice_cap()));
   }
   // The shards of an update share its elements, largest axis first.
   void split_for_update(const Space& space, std::vector<std::int64_t>& local, std::int64_t slices) const {
@@ -323,19 +333,44 @@ class UnitLowering {
     add_step(add, position);
   }
   // A large weight's gradient is made and accumulated in slices that fit the bound on temporary memory.
-  std::int64_t gradient_slices(TensorId t) const {
+  std::int64_t gradient_slices(TensorId t) {
     const OpId producer = g_.tensors[t].producer;
     if (!producer.valid() || !g_.ops[producer].def->uses_amp) return 1;
     if (const std::int64_t forced = forced_parts(c_.facts, c_.serialisation, producer); forced > 0) return forced;
-    const std::int64_t slices = ceil_div(2 * tile_bytes(t).value, std::max<std::int64_t>(1, c_.temporary_cap.value));
-    return std::clamp<std::int64_t>(
-        slices, 1, std::max<std::int64_t>(1, g_.info(t).shape.back() / (4 * c_.chip.amp.block_channels)));
+    return noted(gradient_slices(t, c_.slice_cap()));
+  }
+  CapParts gradient_slices(TensorId t, Bytes cap) const {
+    const Bytes bytes = 2 * tile_bytes(t);
+    const std::int64_t most = std::max<std::int64_t>(1, g_.info(t).shape.back() / (4 * c_.chip.amp.block_channels));
+    const CapParts slices = parts_within(bytes, cap);
+    if (slices.parts < most) return slices;
+    return {most, {0, most > 1 ? ceil_div(bytes.value, most - 1) - 1 : INT64_MAX}};
+  }
+  // Where several bounds on temporary memory are looked at: the slices that take least, each with the loosest bound.
+  // Where they differ much, one, with no bound.
+  std::int64_t quickest_slices(TensorId t, const ProductShape& shape, Bytes& cap) {
+    const std::int64_t fewest = gradient_slices(t, Bytes(c_.least_time_of.most)).parts;
+    const std::int64_t most = gradient_slices(t, Bytes(c_.least_time_of.least)).parts;
+    std::int64_t quickest = 1;
+    Cycles least(INT64_MAX);
+    for (std::int64_t slices = fewest; slices <= most && most - fewest <= kFewSlices; ++slices) {
+      ProductShape part = shape;
+      part.columns = ceil_div(part.columns, slices);
+      const Cycles total = c_.fronts.fastest(part, cap).plan.total * slices;
+      if (total < least) quickest = slices, least = total;
+    }
+    if (least == Cycles(INT64_MAX)) cap = Bytes(INT64_MAX);
+    return quickest;
   }
 
   void lower_product(const Op& op, const OpCall& call, const std::vector<std::int64_t>& local, std::size_t position) {
     ProductShape shape = product_shape(call, local, c_.partials);
     const bool gradient = contributes(op.outputs[0]);
-    const std::int64_t slices = gradient ? gradient_slices(op.outputs[0]) : 1;
+    const std::int64_t forced = forced_parts(c_.facts, c_.serialisation, ops_[position]);
+    Bytes cap = c_.temporary_cap;
+    const std::int64_t slices = !gradient                    ? 1
+                                : c_.bounds() && forced == 0 ? quickest_slices(op.outputs[0], shape, cap)
+                                                             : gradient_slices(op.outputs[0]);
     shape.columns = ceil_div(shape.columns, slices);
     // Operands whose contraction does not run along their rows are turned first; for a weight's
     // gradient that is both of them, since samples and positions are contracted.
@@ -348,9 +383,10 @@ class UnitLowering {
       if (gradient) relayout(0, kTransposeCyclesPerHalf, position);
       relayout(1, kTransposeCyclesPerHalf, position);
     }
-    const std::int64_t forced = forced_parts(c_.facts, c_.serialisation, ops_[position]);
-    const ProductPlan& p = forced == 0 ? c_.fronts.fastest(shape, c_.temporary_cap)
-                                       : c_.fronts.fastest_in(gradient ? 1 : forced, shape, c_.temporary_cap);
+    const ProductChoice choice =
+        forced == 0 ? c_.fronts.fastest(shape, cap) : c_.fronts.fastest_in(gradient ? 1 : forced, shape, cap);
+    const ProductPlan& p = choice.plan;
+    f_.caps.narrow(choice.caps);
     Step in = exchange(Term::operand_exchange, all_inputs(op), p.plain_bytes, p.paired_bytes);
     in.times = p.times * slices;
     in.temporary = p.temporary;
@@ -374,6 +410,7 @@ class UnitLowering {
     add_step(multiply, position);
     if (p.pk > 1) {
       Step partials = exchange(Term::partials_exchange, {-1}, p.partial_bytes);
+      ++by_tile_plans_;
       partials.pieces = p.pk - 1;
       partials.times = p.times * slices;
       partials.temporary = p.temporary;
@@ -469,7 +506,9 @@ class UnitLowering {
         continue;
       }
       if (full) {
+        if (c_.bounds()) continue;
         relayout(k, kCopyCyclesPerHalf, position);
+        ++by_tile_plans_;
         continue;
       }
       // A broadcast operand: each tile receives the rows or columns its share meets.
@@ -494,9 +533,10 @@ class UnitLowering {
     const ExchangeFabric& x = c_.chip.exchange;
     for (const Step& s : f_.steps) {
       if (s.kind != StepKind::exchange && s.kind != StepKind::collective) continue;
-      const std::int64_t fragments = s.data == Data::update_sums ? 1 : kFragments;  // a scalar is in one piece
-      f_.exchange_code += x.code_per_phase + x.code_per_fragment * fragments;
+      f_.exchange_code +=
+          code_of_exchange(x, s.data == Data::update_sums ? 1 : kFragments);  // a scalar is in one piece
     }
+    f_.least_exchange_code = f_.exchange_code - by_tile_plans_ * code_of_exchange(x, kFragments);
   }
 };
 

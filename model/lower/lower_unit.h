@@ -17,12 +17,17 @@ struct UnitContext {
   ProductFronts& fronts;
   std::int64_t tiles = 0;  // compute tiles
   Bytes temporary_cap;     // per op and tile
+  CapRange least_time_of;  // several bounds: not a program's, see TableKey
   DType partials = DType::fp16;
   bool accumulate = true;  // gradients are added to an accumulator (several micro-batches per step)
   Serialisation serialisation;
   GroupShape update_group;  // update pass: replicas that share the work of one update
   std::int64_t rank_stride = 1;
   std::int64_t replica_stride = 1;  // from a replica to the next, where a statistics group goes on
+
+  bool bounds() const { return least_time_of.size() > 1; }
+  // What is made in slices is made in as many as this asks for.
+  Bytes slice_cap() const { return bounds() ? Bytes(INT64_MAX / 8) : temporary_cap; }
 };
 
 // The IPUs of one dimension of a mesh, 0 for t1 and 1 for t2, whose neighbours are `rank_stride` apart.

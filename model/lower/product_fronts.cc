@@ -63,23 +63,27 @@ ProductFronts::~ProductFronts() = default;
 namespace {
 
 // The fastest of a front, fastest first and ever leaner, that the cap allows; the leanest when none is that lean.
-const ProductPlan& within(const std::vector<ProductPlan>& front, Bytes cap) {
-  const auto best = std::find_if(front.begin(), front.end(), [&](const ProductPlan& p) { return p.temporary <= cap; });
-  return best == front.end() ? front.back() : *best;
+ProductChoice within(const std::vector<ProductPlan>& front, Bytes cap) {
+  auto best = std::find_if(front.begin(), front.end(), [&](const ProductPlan& p) { return p.temporary <= cap; });
+  if (best == front.end()) --best;
+  const bool leanest = best + 1 == front.end(), first = best == front.begin();
+  return {*best, {leanest ? 0 : best->temporary.value, first ? INT64_MAX : std::prev(best)->temporary.value - 1}};
 }
 
 }  // namespace
 
-const ProductPlan& ProductFronts::fastest(const ProductShape& shape, Bytes cap) {
+ProductChoice ProductFronts::fastest(const ProductShape& shape, Bytes cap) {
   const Bytes least(static_cast<std::int64_t>(kLeastProportion * static_cast<double>(state_->chip.tile_memory.value)));
   const bool usual = cap >= least;
   const auto search = [&] {
     return product_front(shape, state_->tiles, state_->chip, state_->calibration, usual ? least : Bytes(0));
   };
-  return within(state_->front(shape, usual ? 0 : -1, search), cap);
+  ProductChoice choice = within(state_->front(shape, usual ? 0 : -1, search), cap);
+  choice.caps.narrow(usual ? CapRange{least.value, INT64_MAX} : CapRange{0, least.value - 1});
+  return choice;
 }
 
-const ProductPlan& ProductFronts::fastest_in(std::int64_t times, const ProductShape& shape, Bytes cap) {
+ProductChoice ProductFronts::fastest_in(std::int64_t times, const ProductShape& shape, Bytes cap) {
   const auto search = [&] { return product_front_in(times, shape, state_->tiles, state_->chip, state_->calibration); };
   return within(state_->front(shape, times, search), cap);
 }

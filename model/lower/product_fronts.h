@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "model/lower/cap_range.h"
 #include "model/lower/tile_plan.h"
 
 namespace superstep {
@@ -23,6 +24,12 @@ class FrontStore {
   virtual void add(const ProductShape& shape, std::int64_t parts, const std::vector<ProductPlan>& front) = 0;
 };
 
+// A plan of a front, and the bounds on temporary memory for which it is the one.
+struct ProductChoice {
+  const ProductPlan& plan;
+  CapRange caps;
+};
+
 // Product fronts by shape; one per machine chip, tile count and calibration. Safe to share between threads.
 class ProductFronts {
  public:
@@ -33,10 +40,10 @@ class ProductFronts {
   ProductFronts(const ProductFronts&) = delete;
   ProductFronts& operator=(const ProductFronts&) = delete;
   // The fastest plan whose temporary memory is at most `cap`; the leanest when none is that lean.
-  const ProductPlan& fastest(const ProductShape& shape, Bytes cap);
+  ProductChoice fastest(const ProductShape& shape, Bytes cap);
   // The same with the product run in exactly `times` parts: of its columns or its contraction, whichever falls in equal
   // parts.
-  const ProductPlan& fastest_in(std::int64_t times, const ProductShape& shape, Bytes cap);
+  ProductChoice fastest_in(std::int64_t times, const ProductShape& shape, Bytes cap);
   std::int64_t searches() const;  // fronts computed so far
 
  private:

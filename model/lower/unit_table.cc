@@ -28,8 +28,9 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
                model.machine().chip,
                *shared.products,
                model.machine().chip.tiles - key.io_tiles,
-               Bytes(static_cast<std::int64_t>(static_cast<double>(model.machine().chip.tile_memory.value) *
-                                               key.proportion)),
+               cap_of(key.proportion, model.machine().chip),
+               {cap_of(key.least_proportion.value_or(key.proportion), model.machine().chip).value,
+                cap_of(key.proportion, model.machine().chip).value},
                key.precision.partials,
                key.accumulate,
                key.serialisation,
@@ -49,6 +50,7 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
     row_of_.push_back(key.collapse ? it->second : static_cast<std::int32_t>(u));
     checkpoints_.push_back(checkpoint_of(facts.graph.units[UnitId(u)]));
   }
+  for (const UnitRow& row : rows_) caps_.narrow(row.forward.caps), caps_.narrow(row.backward.caps);
   for (std::size_t u = 0; u <= facts.graph.units.size(); ++u) boundary_.push_back(make_boundary(u));
   find_lenders();
   classify();
@@ -140,7 +142,7 @@ const UpdateCost& UnitTable::update(std::size_t unit, GroupShape group) const {
   if (known) return *known;
   const UnitId representative = representative_[static_cast<std::size_t>(kind)];
   const UpdateWork& work = update_works_.try_emplace(kind, context_, representative).first->second;
-  known = &update_costs_.get(work.signature(group, context_.temporary_cap), [&] {
+  known = &update_costs_.get(work.signature(group, context_), [&] {
     const Function made = function(unit, Pass::update, group);
     return UpdateCost{made, model_.function(made).total()};
   });

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "model/cost/cost.h"
@@ -35,7 +36,10 @@ struct TableKey {
   std::int64_t micro_batch = 1;
   Precision precision;
   std::int64_t io_tiles = 0;
-  double proportion = 0.6;
+  double proportion = 0.6;  // available_memory_proportion: see cap_of()
+  // If given, not a plan's table, but with the least time of all from this proportion to that one. The loosest is not
+  // always the fastest: other slices of a gradient may fit the tiles better, and other tile plans each other.
+  std::optional<double> least_proportion = {};
   bool accumulate = true;
   bool split_activations = false;  // ActivationSharding::throughout
   Serialisation serialisation;
@@ -90,6 +94,7 @@ class UnitTable {
   const std::shared_ptr<const std::vector<std::int32_t>>& classes() const { return class_of_; }
   const std::vector<std::size_t>& first_of_class() const { return first_of_class_; }
   std::int64_t tiles() const { return context_.tiles; }
+  const CapRange& caps() const { return caps_; }  // bounds on temporary memory that make the same rows
   const GraphFacts& facts() const { return context_.facts; }
   const GraphSharding& sharding() const { return context_.sharding; }
   const CostModel& model() const { return model_; }
@@ -107,6 +112,7 @@ class UnitTable {
   std::vector<std::int32_t> row_of_, kind_of_;
   std::vector<UnitId> representative_;
   std::vector<UnitRow> rows_;
+  CapRange caps_;
   std::vector<Boundary> boundary_;
   std::vector<std::int64_t> checkpoints_;
   std::vector<std::int32_t> lenders_;

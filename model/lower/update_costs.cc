@@ -25,9 +25,8 @@ class Signature {
 
 }  // namespace
 
-std::int64_t update_slices(Bytes result, GroupShape group, Bytes temporary_cap) {
-  const Bytes mine = share(result, group.size);
-  return std::max<std::int64_t>(1, ceil_div(4 * mine.value, std::max<std::int64_t>(1, temporary_cap.value)));
+CapParts update_slices(Bytes result, GroupShape group, Bytes temporary_cap) {
+  return parts_within(4 * share(result, group.size), temporary_cap);
 }
 
 UpdateWork::UpdateWork(const UnitContext& c, UnitId unit) {
@@ -57,11 +56,11 @@ UpdateWork::UpdateWork(const UnitContext& c, UnitId unit) {
   base_ = s.value();
 }
 
-std::uint64_t UpdateWork::signature(GroupShape group, Bytes temporary_cap) const {
+std::uint64_t UpdateWork::signature(GroupShape group, const UnitContext& c) const {
   Signature s(base_);
   s.add(group.size), s.add(group.stride);
-  for (Bytes result : results_) s.add(update_slices(result, group, temporary_cap));
-  if (plans_products_) s.add(temporary_cap.value);
+  for (Bytes result : results_) s.add(update_slices(result, group, c.slice_cap()).parts);
+  if (plans_products_) s.add(c.temporary_cap.value), s.add(c.least_time_of.least);
   return s.value();
 }
 

@@ -15,14 +15,14 @@ namespace superstep {
 
 // In how many slices an elementwise update makes its result, so that four of them fit the bound on temporary memory.
 // `result`: per tile, before the replicas of `group` share it.
-std::int64_t update_slices(Bytes result, GroupShape group, Bytes temporary_cap);
+CapParts update_slices(Bytes result, GroupShape group, Bytes temporary_cap);
 
 // The update of one unit on one IPU, whoever shares it.
 class UpdateWork {
  public:
   UpdateWork(const UnitContext& context, UnitId unit);
   // Equal for equal work: the same function, but for names.
-  std::uint64_t signature(GroupShape group, Bytes temporary_cap) const;
+  std::uint64_t signature(GroupShape group, const UnitContext& context) const;
 
  private:
   std::uint64_t base_ = 0;

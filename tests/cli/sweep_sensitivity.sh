@@ -13,5 +13,5 @@ expect 0 err '"what":"0.5x and 2x, ' '"what":"break-points, round 6 of 6, '
 
 # Nothing to rank where there is no plan.
 run sweep --sensitivity "$given/bert-large-pod16-p4-unsharded.json"
-expect 1 out 'no plan fits: tile memory on IPU 0'
+expect 1 out 'no plan fits: tile memory on IPU '
 finish

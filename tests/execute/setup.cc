@@ -149,9 +149,17 @@ struct Lowered::Tables {
                        work_time(graph, machine.chip), rules(plan))),
         shared(model, machine.chip.tiles - plan.io_tiles),
         table(facts, sharding, model, shared,
-              TableKey{plan.tensor_parallel, plan.micro_batch, plan.precision, plan.io_tiles,
-                       plan.available_memory_proportion, plan.gradient_accumulation > 1, splits(plan),
-                       plan.serialisation, plan.strides().rank, plan.strides().replica},
+              TableKey{plan.tensor_parallel,
+                       plan.micro_batch,
+                       plan.precision,
+                       plan.io_tiles,
+                       plan.available_memory_proportion,
+                       {},
+                       plan.gradient_accumulation > 1,
+                       splits(plan),
+                       plan.serialisation,
+                       plan.strides().rank,
+                       plan.strides().replica},
               !graph.updates.empty()) {}
 };
 

@@ -98,11 +98,11 @@ TEST(Serialisation, OfAProductByHand) {
   const Machine machine = test::toy(1);
   ProductFronts fronts(machine.chip, machine.chip.tiles, test::nothing_fitted());
   const ProductShape shape{.rows = 8, .columns = 64, .contracted = 16};
-  const ProductPlan& p = fronts.fastest_in(2, shape, machine.chip.tile_memory);
+  const ProductPlan& p = fronts.fastest_in(2, shape, machine.chip.tile_memory).plan;
   EXPECT_EQ(p.times, 2);
   EXPECT_EQ(p.total, Cycles(2 * 366));
   EXPECT_EQ(p.temporary, Bytes(320));
-  EXPECT_EQ(fronts.fastest_in(1, shape, machine.chip.tile_memory).total, Cycles(254));
+  EXPECT_EQ(fronts.fastest_in(1, shape, machine.chip.tile_memory).plan.total, Cycles(254));
 }
 
 }  // namespace

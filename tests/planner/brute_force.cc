@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "model/error.h"
+#include "planner/branch.h"
 #include "planner/cell_bound.h"
 #include "planner/check_pins.h"
 #include "planner/pinned_cuts.h"
@@ -68,7 +69,7 @@ void maybe(Draw& draw, std::int64_t percent, json& at, const char* key, const st
 
 json draw_pins(Draw& draw, bool training) {
   json plan = json::object();
-  maybe<json>(draw, 90, plan, "available_memory_proportion", {0.05, 0.1, 0.25, 0.4, {0.08, 0.4}});
+  maybe<json>(draw, 80, plan, "available_memory_proportion", {0.05, 0.1, 0.25, 0.4, {0.08, 0.4}});
   maybe<json>(draw, 50, plan, "io_tiles", {0, 1, 2, 32, {{"min", 0}, {"max", 32}}});
   maybe<json>(draw, 40, plan, "micro_batch", {1, 2, {1, 4}, {{"min", 2}}});
   maybe<json>(draw, 20, plan, "tensor_parallel", {1, 2, {{"min", 1}, {"max", 3}}});
@@ -160,12 +161,30 @@ void try_setting(World& world, const Setting& setting, const PinnedCuts& cuts, B
   });
 }
 
+// With each bound on temporary memory that makes another table, from the loosest down, which is the plan's; a pinned
+// one as it is.
+template <class F>
+void for_each_cap(World& world, Plan plan, F f) {
+  if (!frees_caps(world.job, false)) return f(plan, world.table(plan));
+  const Chip& chip = world.job.machine.chip;
+  const CapRange all = free_caps(chip);
+  for (std::int64_t cap = all.most; cap >= all.least;) {
+    plan.available_memory_proportion = proportion_of({cap, cap}, chip);
+    const UnitTable& table = world.table(plan);
+    f(plan, table);
+    cap = caps_of(table, SettingSpace::just(plan, plan.phased(), world.tables.training())).least - 1;
+  }
+}
+
 BruteForce try_cell(World& world, PinnedCuts& cuts, const Cell& cell) {
   BruteForce all;
   for (const Plan& plan : settings(world.job, cell, false)) {
-    const UnitTable& table = world.table(plan);
-    cuts.prepare(plan, table);
-    try_setting(world, Setting(table, plan, world.job.optimizer, cuts.searches_phases(plan)), cuts, all);
+    for_each_cap(world, plan, [&](const Plan& capped, const UnitTable& table) {
+      cuts.prepare(capped, table);
+      const std::int64_t plans = all.plans;
+      try_setting(world, Setting(table, capped, world.job.optimizer, cuts.searches_phases(capped)), cuts, all);
+      if (&table != &world.table(plan)) all.plans = plans;  // what is counted is counted once for all bounds
+    });
   }
   CellBounds bounds(world.tables);
   bounds.prepare({cell}, 1);

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include <atomic>
+#include <fstream>
+#include <set>
 
 #include "model/error.h"
 #include "planner/make_report.h"
@@ -38,6 +38,32 @@ TEST(Search, ExploresOrPrunesEverySetting) {
   ASSERT_FALSE(r.best.empty());
   for (std::size_t i = 1; i < r.best.size(); ++i)
     EXPECT_GE(r.best[i - 1].samples_per_second, r.best[i].samples_per_second);
+}
+
+// A bound on temporary memory that is not pinned is as good as any that could be.
+TEST(Search, TakesTheBestBoundOnTemporaryMemory) {
+  nlohmann::json pins = {{"pipeline_stages", 1}, {"micro_batch", 8}, {"replicas", 4}};
+  nlohmann::json job = test::small_gpt(pins);
+  job["model"]["sequence_length"] = 512;
+  job["model"]["vocabulary"] = 20000;
+  World free(job);
+  const SearchResult best = run(free);
+  ASSERT_FALSE(best.best.empty());
+  EXPECT_TRUE(best.stats.optimal);
+  double fastest = 0;
+  std::set<double> rates;
+  for (int k = 0; k < 40; ++k) {
+    job["plan"]["available_memory_proportion"] = 0.05 + 0.02 * k;
+    World pinned(job);
+    const SearchResult r = run(pinned, false);
+    rates.insert(r.best.empty() ? 0 : r.best[0].samples_per_second);
+    fastest = std::max(fastest, *rates.rbegin());
+  }
+  EXPECT_GT(rates.size(), 5u);
+  EXPECT_GE(best.best[0].samples_per_second, fastest);
+  job["plan"]["available_memory_proportion"] = best.best[0].plan.available_memory_proportion;
+  World same(job);
+  EXPECT_EQ(run(same).best[0].samples_per_second, best.best[0].samples_per_second);
 }
 
 TEST(Search, EveryCandidateIsLegalAndFits) {

@@ -16,6 +16,9 @@ using test::Draw;
 using test::World;
 using Values = std::array<std::size_t, SettingSpace::kAxes>;
 
+// Bounds on temporary memory, the tightest first.
+const std::vector<double> kProportions = {kLeastProportion, 0.07, 0.11, 0.2, 0.31, 0.6, kMostProportion};
+
 // All values that go with the plan's common fields.
 SettingSpace around(const World& world, const Plan& plan, bool phased) {
   std::vector<Location> outside = {Location::streaming}, anywhere = {Location::in_processor, Location::streaming};
@@ -141,6 +144,46 @@ TEST(SettingParts, TwoTablesBoundAllBetween) {
       EXPECT_TRUE(no_worse(least, is)) << text(least) << " against " << text(is) << " of " << to_json(plan).dump();
     }
   });
+}
+
+// Values that a bound on several tables leaves out are no better with any table between: what is left of a space is so
+// before its bounds on temporary memory are divided.
+TEST(SettingParts, WhatABoundLeavesOutIsNoBetterBetween) {
+  double all = 0, left = 0;
+  for_each_drawn(25, [&](World& world, const Drawn& d, Draw& draw) {
+    const auto capped = [&](double proportion) {
+      SettingSpace space = d.space;
+      space.common.available_memory_proportion = proportion;
+      return space;
+    };
+    const SettingSpace loosest = capped(kMostProportion), tightest = capped(kLeastProportion);
+    const ShardCosts& costs = world.costs(loosest.common);
+    SettingParts bounds(world.table(loosest.common), world.table(tightest.common), costs, loosest, world.job.optimizer);
+    bounds.drop_dominated();
+    all += d.space.size();
+    left += bounds.space().size();
+    const double proportion = kLeastProportion + 0.01 * static_cast<double>(draw.below(90));
+    const SettingSpace space = capped(proportion);
+    SettingSpace thin = bounds.space();
+    thin.common.available_memory_proportion = proportion;
+    const SettingParts kept(world.table(space.common), costs, thin, world.job.optimizer);
+    std::vector<std::pair<std::string, Estimate>> estimates;
+    Values at{};
+    const Values lengths = thin.lengths();
+    for (std::size_t axis = 0; axis < at.size();) {
+      if (thin.legal(at))
+        estimates.emplace_back(kind_of(thin.plan(at)), evaluate(kept.setting(just(at)), thin.plan(at)));
+      for (axis = 0; axis < at.size() && ++at[axis] == lengths[axis]; ++axis) at[axis] = 0;
+    }
+    for (int i = 0; i < 20; ++i) {
+      const Plan plan = space.plan(draw_values(space, space.all(), draw));
+      const Estimate own = evaluate(Setting(world.table(plan), plan, world.job.optimizer, plan.phased()), plan);
+      EXPECT_TRUE(std::ranges::any_of(
+          estimates, [&](const auto& e) { return e.first == kind_of(plan) && no_worse(e.second, own); }))
+          << text(own) << " of " << to_json(plan).dump();
+    }
+  });
+  EXPECT_LT(left, 0.3 * all);
 }
 
 TEST(SettingParts, OneOfManyIsTheSettingOfItsPlan) {

@@ -203,13 +203,13 @@ TEST(SpaceCount, IsWhatASearchAccountsForInExampleJobs) {
 }
 
 // The placements of one IPU, its groups of shards, and its schedules, are one; the rest is by the lists: m of 8 samples
-// 1, 2, 4, 8; proportions 7; depths of prefetch 3; stash, gradients and optimizer's state of pipelines in two places
+// 1, 2, 4, 8; depths of prefetch 3; stash, gradients and optimizer's state of pipelines in two places
 // each; two orders of phases with 4 numbers of IO tiles and two ways to load, but no preload without IO tiles.
 TEST(SpaceCount, OfOneIpuByHand) {
   World world(transformer({}, partition("ipu-pod4", 1), 8, json::object()));
   const SpaceCount count = count_of(world.tables);
-  EXPECT_EQ(count.points, 4 * 7 * 3 * (2 * 2 * 2 + 2 * (4 * 2 - 1)));
-  EXPECT_EQ(count.products, 2 * 6 * 4 * 7 * 3 * 3 * 3 * (2 * 2 * 2 + 2 * 4 * 2));
+  EXPECT_EQ(count.points, 4 * 3 * (2 * 2 * 2 + 2 * (4 * 2 - 1)));
+  EXPECT_EQ(count.products, 2 * 6 * 4 * 3 * 3 * 3 * (2 * 2 * 2 + 2 * 4 * 2));
 }
 
 // Of units 1 to n: stages by binomial coefficients, three modes each. A phase of one IPU is one stage of two modes.

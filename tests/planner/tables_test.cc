@@ -7,7 +7,9 @@
 #include <sstream>
 
 #include "model/cost/step_timer.h"
+#include "planner/branch.h"
 #include "planner/make_report.h"
+#include "planner/space.h"
 #include "tests/planner/world.h"
 
 namespace superstep {
@@ -219,6 +221,115 @@ TEST(Tables, ShareUpdatesThatAreTheSameLoweredAnew) {
       }
     }
   }
+}
+
+// Of everything that a bound on temporary memory may change, updates by one and by four replicas included.
+std::vector<std::int64_t> numbers_of(const UnitTable& table, std::int64_t t) {
+  std::vector<std::int64_t> all;
+  const auto add = [&](const Footprint& f, Cycles cycles) {
+    for (std::int64_t v : {cycles.value, f.peak.value, f.peak_keeping.value, f.kept.value, f.crossing.value,
+                           f.exchange_code.value, static_cast<std::int64_t>(f.vertices.count())})
+      all.push_back(v);
+    EXPECT_LE(f.least_exchange_code, f.exchange_code);
+  };
+  for (std::size_t u = 0; u < table.units(); ++u) {
+    add(table.row(u).forward, table.row(u).forward_cycles.total());
+    add(table.row(u).backward, table.row(u).backward_cycles.total());
+    if (table.row(u).parameters == 0) continue;
+    for (GroupShape group : {GroupShape{1, t}, GroupShape{4, t}})
+      add(table.update(u, group).footprint, table.update(u, group).cycles);
+  }
+  return all;
+}
+
+std::vector<Bytes> least_codes(const UnitTable& table) {
+  std::vector<Bytes> all;
+  for (std::size_t u = 0; u < table.units(); ++u) {
+    all.push_back(table.row(u).forward.least_exchange_code);
+    all.push_back(table.row(u).backward.least_exchange_code);
+  }
+  return all;
+}
+
+TEST(Tables, SayForWhichBoundsOnTemporaryMemoryTheyHold) {
+  Draw draw(5);
+  World world(test::small_job(
+      "gpt2-small", {{"layers", 2}, {"hidden", 1024}, {"heads", 8}, {"vocabulary", 8000}, {"sequence_length", 256}},
+      "ipu-pod16"));
+  const Chip& chip = world.job.machine.chip;
+  int tables = 0;
+  for (const std::int64_t t : {1, 2}) {
+    Plan plan;
+    plan.tensor_parallel = {t, 1};
+    plan.micro_batch = 4;
+    const auto table_at = [&](std::int64_t cap) -> const UnitTable& {
+      plan.available_memory_proportion = proportion_of({cap, cap}, chip);
+      return world.table(plan);
+    };
+    const CapRange all = free_caps(chip);
+    const std::vector<Bytes> least = least_codes(table_at(all.most));
+    SettingSpace space = SettingSpace::just(plan, false, true);
+    space.common.replicas = 4;
+    space.states = {{Location::in_processor, 1}, {Location::in_processor, 4}};
+    for (std::int64_t cap = all.most; cap >= all.least; ++tables) {
+      const UnitTable& table = table_at(cap);
+      const CapRange same = caps_of(table, space);
+      EXPECT_TRUE(same.contains(CapRange::just(Bytes(cap))));
+      const std::int64_t most = std::min(same.most, all.most), lowest = std::max(same.least, all.least);
+      const std::vector<std::int64_t> own = numbers_of(table, t);
+      for (const std::int64_t other : {lowest, lowest + draw.below(most - lowest + 1), most})
+        EXPECT_EQ(numbers_of(table_at(other), t), own) << cap << ", " << other;
+      EXPECT_EQ(least_codes(table), least) << cap;
+      cap = same.least - 1;
+    }
+  }
+  EXPECT_GT(tables, 40);
+}
+
+std::int64_t work(const UnitTable& table) {
+  std::int64_t cycles = 0;
+  for (std::size_t u = 0; u < table.units(); ++u)
+    cycles += (table.row(u).forward_cycles.total() + table.row(u).backward_cycles.total()).value;
+  return cycles;
+}
+
+// The loosest bound is not always the fastest: the gradients of a large vocabulary's weights are made in slices.
+TEST(Tables, OfSeveralBoundsTakeNoMoreTimeThanAny) {
+  Draw draw(6);
+  World world(test::small_job(
+      "gpt2-small", {{"layers", 2}, {"hidden", 1024}, {"heads", 8}, {"vocabulary", 50000}, {"sequence_length", 512}},
+      "ipu-pod16"));
+  const Chip& chip = world.job.machine.chip;
+  const CapRange all = free_caps(chip);
+  int slower = 0;
+  for (const std::int64_t micro_batch : {1, 4}) {
+    TableKey key;
+    key.micro_batch = micro_batch;
+    std::vector<std::pair<std::int64_t, std::int64_t>> tables;  // bound, cycles
+    for (std::int64_t cap = all.most; cap >= all.least;) {
+      key.proportion = proportion_of({cap, cap}, chip);
+      const UnitTable& table = world.tables.table(key);
+      tables.emplace_back(cap, work(table));
+      cap = table.caps().least - 1;
+    }
+    for (int k = 0; k < 60; ++k) {
+      const auto n = static_cast<std::int64_t>(tables.size());
+      const auto first = draw.below(n), last = std::min(n - 1, first + draw.below(k % 2 == 0 ? n : 6));
+      TableKey several = key;
+      const auto share = [&](std::int64_t i) {
+        const std::int64_t cap = tables[static_cast<std::size_t>(i)].first;
+        return proportion_of({cap, cap}, chip);
+      };
+      several.proportion = share(first);
+      several.least_proportion = share(last);
+      const std::int64_t least = work(world.tables.table(several));
+      for (auto i = static_cast<std::size_t>(first); i <= static_cast<std::size_t>(last); ++i) {
+        EXPECT_LE(least, tables[i].second) << first << " to " << last << ", " << i;
+        if (tables[i].second < tables[static_cast<std::size_t>(first)].second) ++slower;
+      }
+    }
+  }
+  EXPECT_GT(slower, 0);
 }
 
 TEST(Tables, AreSharedByJobsThatDifferInPins) {

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/lower/cap_range.h"
+
+#include <cmath>
+
+#include "model/error.h"
+
+namespace superstep {
+
+CapParts parts_within(Bytes bytes, Bytes cap) {
+  const std::int64_t whole = std::max<std::int64_t>(1, bytes.value);
+  const std::int64_t parts = ceil_div(whole, std::max<std::int64_t>(1, cap.value));
+  CapRange caps;
+  if (whole > parts) caps.least = ceil_div(whole, parts);  // with as many parts as bytes, any bound is too tight
+  if (parts > 1) caps.most = ceil_div(whole, parts - 1) - 1;
+  return {parts, caps};
+}
+
+Bytes cap_of(double proportion, const Chip& chip) {
+  return Bytes(static_cast<std::int64_t>(static_cast<double>(chip.tile_memory.value) * proportion));
+}
+
+double proportion_of(const CapRange& caps, const Chip& chip) {
+  const auto whole = static_cast<double>(chip.tile_memory.value);
+  for (double digits = 100; digits <= 1e12; digits *= 10) {
+    const double share = std::ceil(static_cast<double>(caps.least) / whole * digits) / digits;
+    if (caps.contains(CapRange::just(cap_of(share, chip)))) return share;
+  }
+  SUPERSTEP_CHECK(false, "no share of a tile's memory is this bound on temporary memory");
+  return 0;
+}
+
+}  // namespace superstep

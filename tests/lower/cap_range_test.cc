@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/lower/cap_range.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/lower/toy.h"
+
+namespace superstep {
+namespace {
+
+TEST(CapRange, PartsAndTheCapsThatMakeAsMany) {
+  for (std::int64_t bytes = 0; bytes <= 40; ++bytes) {
+    for (std::int64_t cap = 0; cap <= 45; ++cap) {
+      const CapParts made = parts_within(Bytes(bytes), Bytes(cap));
+      if (cap > 0) {
+        EXPECT_LE(ceil_div(bytes, made.parts), cap);
+        EXPECT_TRUE(made.parts == 1 || ceil_div(bytes, made.parts - 1) > cap) << bytes << " in " << cap;
+      }
+      for (std::int64_t other = 0; other <= 45; ++other) {
+        const bool same = parts_within(Bytes(bytes), Bytes(other)).parts == made.parts;
+        EXPECT_EQ(made.caps.contains(CapRange::just(Bytes(other))), same) << bytes << ": " << cap << ", " << other;
+      }
+    }
+  }
+}
+
+TEST(CapRange, TheRoundestShareIsOneOfThem) {
+  const Chip chip = load_machine("ipu-pod4").chip;  // 624 KiB: 638,976 bytes
+  EXPECT_EQ(cap_of(0.25, chip), Bytes(159744));
+  EXPECT_EQ(proportion_of({159744, 159744}, chip), 0.25);
+  EXPECT_EQ(proportion_of({150000, 170000}, chip), 0.24);  // 153,354 bytes
+  EXPECT_EQ(proportion_of({242000, 242500}, chip), 0.379);
+  EXPECT_EQ(proportion_of({0, 638976}, chip), 0);
+  for (std::int64_t cap = 1; cap <= 638976; cap += cap < 1000 ? 1 : 997) {
+    const double share = proportion_of({cap, cap}, chip);
+    EXPECT_EQ(cap_of(share, chip).value, cap) << share;
+    EXPECT_LE(share, 1);
+  }
+}
+
+}  // namespace
+}  // namespace superstep
