@@ -19,9 +19,9 @@ class SettingParts {
  public:
   SettingParts(const UnitTable& table, const ShardCosts& costs, SettingSpace space, const OptimizerSpec& optimizer)
       : SettingParts(table, table, costs, std::move(space), optimizer) {}
-  // Bounds on the settings of several spaces that differ in their bound on temporary memory alone: with the times of
-  // the loosest, whose space it is, and the memory of the tightest.
-  SettingParts(const UnitTable& loosest, const UnitTable& tightest, const ShardCosts& costs, SettingSpace space,
+  // Bounds on the settings of a space with several bounds on temporary memory: of a table with the least time of all of
+  // them (TableKey::least_proportion), and of the tightest one's, which has the least memory.
+  SettingParts(const UnitTable& fastest, const UnitTable& tightest, const ShardCosts& costs, SettingSpace space,
                const OptimizerSpec& optimizer);
 
   // Leaves out values that another one of the same kind (kind_of()) is no worse than: in each number, in what happens
@@ -61,7 +61,7 @@ class SettingParts {
   std::vector<Accumulators> accumulators_;         // by gradient
   std::array<double, 4> rates_{};                  // by location: see rate()
   std::vector<std::vector<std::int64_t>> update_;  // by state and class: cycles where the state is
-  // Of bounds, by state: what updates take with the loosest table and with the tightest, by which states are told
+  // Of bounds, by state: what updates take with the fastest table and with the tightest, by which states are told
   // apart for all between.
   struct AtEnds {
     std::vector<std::int64_t> numbers;
@@ -112,7 +112,7 @@ class SettingParts {
   bool has_lenders() const;
   // Cycles of an update of a unit of a class, where shards are consecutive replicas'.
   struct UpdateSums {
-    std::int64_t usually = 0, slowest = 0;  // of the tables with the loosest bound on temporary memory, the tightest
+    std::int64_t usually = 0, slowest = 0;  // of the fastest table, and the one with the tightest bound
     std::int64_t more = 0;                  // that orthogonal groups would take beyond `usually`
     bool no_faster = false;                 // orthogonal groups, with whatever bound between the two
   };

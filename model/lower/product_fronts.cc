@@ -73,7 +73,7 @@ ProductChoice within(const std::vector<ProductPlan>& front, Bytes cap) {
 }  // namespace
 
 ProductChoice ProductFronts::fastest(const ProductShape& shape, Bytes cap) {
-  const Bytes least(static_cast<std::int64_t>(kLeastProportion * static_cast<double>(state_->chip.tile_memory.value)));
+  const Bytes least = cap_of(kLeastProportion, state_->chip);
   const bool usual = cap >= least;
   const auto search = [&] {
     return product_front(shape, state_->tiles, state_->chip, state_->calibration, usual ? least : Bytes(0));

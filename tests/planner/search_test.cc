@@ -414,7 +414,7 @@ TEST(Search, PlacesThatAreNotThere) {
   const auto pinned = [](const nlohmann::json& places) {
     nlohmann::json job = test::small_job("gpt2-small", nlohmann::json::object(), "ipu-pod4");
     job["batch"] = {{"global", 8}};
-    job["plan"] = {{"location", places}};
+    job["plan"] = {{"location", places}, {"available_memory_proportion", 0.25}};
     World world(job);
     return run(world);
   };

@@ -122,7 +122,15 @@ TEST(SettingParts, ABoundIsOneOnAllItsSettings) {
   });
 }
 
-// Times of the loosest bound on temporary memory, memory of the tightest.
+// The table of a space's plans with the least time of all bounds on temporary memory.
+const UnitTable& fastest_of(World& world, const SettingSpace& space) {
+  TableKey key = table_key(space.common);
+  key.proportion = kMostProportion;
+  key.least_proportion = kLeastProportion;
+  return world.tables.table(key);
+}
+
+// Least time of all bounds on temporary memory, memory of the tightest.
 TEST(SettingParts, TwoTablesBoundAllBetween) {
   for_each_drawn(25, [](World& world, const Drawn& d, Draw& draw) {
     const auto capped = [&](double proportion) {
@@ -130,9 +138,9 @@ TEST(SettingParts, TwoTablesBoundAllBetween) {
       space.common.available_memory_proportion = proportion;
       return space;
     };
-    const SettingSpace loosest = capped(kProportions.back()), tightest = capped(kProportions.front());
-    const ShardCosts& costs = world.costs(loosest.common);
-    const SettingParts bounds(world.table(loosest.common), world.table(tightest.common), costs, loosest,
+    const SettingSpace tightest = capped(kLeastProportion);
+    const ShardCosts& costs = world.costs(d.space.common);
+    const SettingParts bounds(fastest_of(world, d.space), world.table(tightest.common), costs, d.space,
                               world.job.optimizer);
     for (const double proportion : kProportions) {
       const SettingSpace space = capped(proportion);
@@ -156,9 +164,9 @@ TEST(SettingParts, WhatABoundLeavesOutIsNoBetterBetween) {
       space.common.available_memory_proportion = proportion;
       return space;
     };
-    const SettingSpace loosest = capped(kMostProportion), tightest = capped(kLeastProportion);
-    const ShardCosts& costs = world.costs(loosest.common);
-    SettingParts bounds(world.table(loosest.common), world.table(tightest.common), costs, loosest, world.job.optimizer);
+    const SettingSpace tightest = capped(kLeastProportion);
+    const ShardCosts& costs = world.costs(d.space.common);
+    SettingParts bounds(fastest_of(world, d.space), world.table(tightest.common), costs, d.space, world.job.optimizer);
     bounds.drop_dominated();
     all += d.space.size();
     left += bounds.space().size();
