@@ -52,7 +52,7 @@ std::vector<json> pins() {
 // With tables on which a wider job was proved the answer is as good as with fresh ones, and needs no search where the
 // best plan has what is pinned.
 TEST(ProvedBests, AnswerNarrowerJobs) {
-  const json free = test::small_gpt(json::object());
+  const json free = test::small_gpt({{"io_tiles", {0, 64}}, {"prefetch_depth", {1, 4}}});
   World world(free);
   const SearchResult best = best_of(world.tables);
   ASSERT_TRUE(best.stats.optimal);
