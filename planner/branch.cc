@@ -62,7 +62,7 @@ void append(Branches& all, Branches more) {
 // The bounds that make the table in the middle, those below and those above.
 Branches divide_caps(Tables& tables, const Branch& branch) {
   const SettingSpace& from = branch.parts->space();
-  SettingSpace space = SettingSpace::just(branch.setting().plan(), from.phased, from.training);
+  SettingSpace space = SettingSpace::just(from.plan(branch.part.begin), from.phased, from.training);
   const UnitTable& table = tables.table(branch.middle(chip_of(tables)));
   space.caps = from.caps;
   CapRange same = caps_of(table, space);

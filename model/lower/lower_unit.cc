@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/error.h"
+#include "model/lower/gradient_slices.h"
 #include "model/lower/serialise.h"
 #include "model/lower/unit_memory.h"
 #include "model/lower/update_costs.h"
@@ -20,9 +21,6 @@ constexpr double kCopyCyclesPerHalf = 0.5;
 constexpr double kTransposeCyclesPerHalf = 1.0;
 // Exchange code: fragments a tile receives per exchange step; a plain re-layout gathers from several tiles.
 constexpr std::int64_t kFragments = 4;
-
-// Of a bound on several tables: numbers of slices that are looked at one by one.
-constexpr std::int64_t kFewSlices = 2;
 
 using LayoutId = std::int64_t;
 constexpr LayoutId kLinear = 0;  // contiguous shares in row-major order
@@ -332,45 +330,20 @@ class UnitLowering {
     add.times = slices;
     add_step(add, position);
   }
-  // A large weight's gradient is made and accumulated in slices that fit the bound on temporary memory.
   std::int64_t gradient_slices(TensorId t) {
     const OpId producer = g_.tensors[t].producer;
     if (!producer.valid() || !g_.ops[producer].def->uses_amp) return 1;
     if (const std::int64_t forced = forced_parts(c_.facts, c_.serialisation, producer); forced > 0) return forced;
-    return noted(gradient_slices(t, c_.slice_cap()));
-  }
-  CapParts gradient_slices(TensorId t, Bytes cap) const {
-    const Bytes bytes = 2 * tile_bytes(t);
-    const std::int64_t most = std::max<std::int64_t>(1, g_.info(t).shape.back() / (4 * c_.chip.amp.block_channels));
-    const CapParts slices = parts_within(bytes, cap);
-    if (slices.parts < most) return slices;
-    return {most, {0, most > 1 ? ceil_div(bytes.value, most - 1) - 1 : INT64_MAX}};
-  }
-  // Where several bounds on temporary memory are looked at: the slices that take least, each with the loosest bound.
-  // Where they differ much, one, with no bound.
-  std::int64_t quickest_slices(TensorId t, const ProductShape& shape, Bytes& cap) {
-    const std::int64_t fewest = gradient_slices(t, Bytes(c_.least_time_of.most)).parts;
-    const std::int64_t most = gradient_slices(t, Bytes(c_.least_time_of.least)).parts;
-    std::int64_t quickest = 1;
-    Cycles least(INT64_MAX);
-    for (std::int64_t slices = fewest; slices <= most && most - fewest <= kFewSlices; ++slices) {
-      ProductShape part = shape;
-      part.columns = ceil_div(part.columns, slices);
-      const Cycles total = c_.fronts.fastest(part, cap).plan.total * slices;
-      if (total < least) quickest = slices, least = total;
-    }
-    if (least == Cycles(INT64_MAX)) cap = Bytes(INT64_MAX);
-    return quickest;
+    return noted(superstep::gradient_slices(c_, t, c_.slice_cap()));
   }
 
   void lower_product(const Op& op, const OpCall& call, const std::vector<std::int64_t>& local, std::size_t position) {
     ProductShape shape = product_shape(call, local, c_.partials);
     const bool gradient = contributes(op.outputs[0]);
     const std::int64_t forced = forced_parts(c_.facts, c_.serialisation, ops_[position]);
-    Bytes cap = c_.temporary_cap;
-    const std::int64_t slices = !gradient                    ? 1
-                                : c_.bounds() && forced == 0 ? quickest_slices(op.outputs[0], shape, cap)
-                                                             : gradient_slices(op.outputs[0]);
+    const auto [slices, cap] = gradient && forced == 0 && c_.bounds()
+                                   ? quickest_slices(c_, op.outputs[0], shape)
+                                   : QuickestSlices{gradient ? gradient_slices(op.outputs[0]) : 1, c_.temporary_cap};
     shape.columns = ceil_div(shape.columns, slices);
     // Operands whose contraction does not run along their rows are turned first; for a weight's
     // gradient that is both of them, since samples and positions are contracted.

@@ -130,20 +130,20 @@ const UnitTable& fastest_of(World& world, const SettingSpace& space) {
   return world.tables.table(key);
 }
 
+SettingSpace capped(SettingSpace space, double proportion) {
+  space.common.available_memory_proportion = proportion;
+  return space;
+}
+
 // Least time of all bounds on temporary memory, memory of the tightest.
 TEST(SettingParts, TwoTablesBoundAllBetween) {
   for_each_drawn(25, [](World& world, const Drawn& d, Draw& draw) {
-    const auto capped = [&](double proportion) {
-      SettingSpace space = d.space;
-      space.common.available_memory_proportion = proportion;
-      return space;
-    };
-    const SettingSpace tightest = capped(kLeastProportion);
+    const SettingSpace tightest = capped(d.space, kLeastProportion);
     const ShardCosts& costs = world.costs(d.space.common);
     const SettingParts bounds(fastest_of(world, d.space), world.table(tightest.common), costs, d.space,
                               world.job.optimizer);
     for (const double proportion : kProportions) {
-      const SettingSpace space = capped(proportion);
+      const SettingSpace space = capped(d.space, proportion);
       const SettingParts parts(world.table(space.common), costs, space, world.job.optimizer);
       const Values values = draw_values(space, space.all(), draw);
       const Plan plan = space.plan(values);
@@ -159,21 +159,15 @@ TEST(SettingParts, TwoTablesBoundAllBetween) {
 TEST(SettingParts, WhatABoundLeavesOutIsNoBetterBetween) {
   double all = 0, left = 0;
   for_each_drawn(25, [&](World& world, const Drawn& d, Draw& draw) {
-    const auto capped = [&](double proportion) {
-      SettingSpace space = d.space;
-      space.common.available_memory_proportion = proportion;
-      return space;
-    };
-    const SettingSpace tightest = capped(kLeastProportion);
+    const SettingSpace tightest = capped(d.space, kLeastProportion);
     const ShardCosts& costs = world.costs(d.space.common);
     SettingParts bounds(fastest_of(world, d.space), world.table(tightest.common), costs, d.space, world.job.optimizer);
     bounds.drop_dominated();
     all += d.space.size();
     left += bounds.space().size();
     const double proportion = kLeastProportion + 0.01 * static_cast<double>(draw.below(90));
-    const SettingSpace space = capped(proportion);
-    SettingSpace thin = bounds.space();
-    thin.common.available_memory_proportion = proportion;
+    const SettingSpace space = capped(d.space, proportion);
+    const SettingSpace thin = capped(bounds.space(), proportion);
     const SettingParts kept(world.table(space.common), costs, thin, world.job.optimizer);
     std::vector<std::pair<std::string, Estimate>> estimates;
     Values at{};

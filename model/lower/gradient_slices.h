@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A large weight's gradient is made and accumulated in slices that fit the bound on temporary memory.
+#pragma once
+
+#include <cstdint>
+
+#include "model/lower/lower_unit.h"
+
+namespace superstep {
+
+// Of a weight's gradient `t`, where no number of them is forced.
+CapParts gradient_slices(const UnitContext& context, TensorId t, Bytes cap);
+
+// Where the context stands for several bounds on temporary memory: the number of slices that takes least, and the cap
+// of their tile plan. `product`: of the whole gradient.
+struct QuickestSlices {
+  std::int64_t slices = 1;
+  Bytes cap;
+};
+QuickestSlices quickest_slices(const UnitContext& context, TensorId t, const ProductShape& product);
+
+}  // namespace superstep
