@@ -105,14 +105,13 @@ std::string key_of(const ProductShape& shape, std::int64_t parts) {
 }
 
 json to_json(const ProductPlan& plan) {
-  const auto& [pg, pm, pn, pk, times, contracted, swapped, useful, padding, fixed, arrange, plain, paired, partial,
-               reduce, temporary, total] = plan;
+  const auto& [pg, pm, pn, pk, times, swapped, useful, padding, fixed, arrange, plain, paired, partial, reduce, add,
+               temporary, total] = plan;
   return {pg,
           pm,
           pn,
           pk,
           times,
-          contracted,
           swapped,
           useful.value,
           padding.value,
@@ -122,16 +121,16 @@ json to_json(const ProductPlan& plan) {
           paired.value,
           partial.value,
           reduce.value,
+          add.value,
           temporary.value,
           total.value};
 }
 
 ProductPlan plan_of(const json& j) {
   const auto n = [&](std::size_t i) { return j.at(i).get<std::int64_t>(); };
-  const auto is = [&](std::size_t i) { return j.at(i).get<bool>(); };
-  return {n(0),         n(1),         n(2),          n(3),         n(4),          is(5),
-          is(6),        Cycles(n(7)), Cycles(n(8)),  Cycles(n(9)), Cycles(n(10)), Bytes(n(11)),
-          Bytes(n(12)), Bytes(n(13)), Cycles(n(14)), Bytes(n(15)), Cycles(n(16))};
+  return {n(0),         n(1),          n(2),          n(3),         n(4),         j.at(5).get<bool>(),
+          Cycles(n(6)), Cycles(n(7)),  Cycles(n(8)),  Cycles(n(9)), Bytes(n(10)), Bytes(n(11)),
+          Bytes(n(12)), Cycles(n(13)), Cycles(n(14)), Bytes(n(15)), Cycles(n(16))};
 }
 
 }  // namespace

@@ -324,9 +324,7 @@ class UnitLowering {
     move.temporary = bytes;
     add_step(move, position);
     if (!c_.accumulate) return;
-    // scaledAdd: 3 slots per 64 bits, six workers share the elements (hardware facts, section 3).
-    const std::int64_t vectors = ceil_div(bytes.value, 8 * c_.chip.workers);
-    Step add = vector(Term::accumulate, Cycles(60 + c_.chip.workers * (24 + 3 * vectors)));
+    Step add = vector(Term::accumulate, add_in_place(bytes.value, c_.chip.workers));
     add.times = slices;
     add_step(add, position);
   }
@@ -393,9 +391,8 @@ class UnitLowering {
       reduce.temporary = p.temporary;
       add_step(reduce, position);
     }
-    if (p.times > 1 && p.split_contracted) {
-      Step add =
-          vector(Term::reduction, Cycles(33 + c_.chip.workers * 20 + tile_bytes(op.outputs[0]).value / slices / 2));
+    if (p.add.value > 0) {
+      Step add = vector(Term::reduction, p.add);
       add.times = (p.times - 1) * slices;
       add_step(add, position);
     }

@@ -120,7 +120,7 @@ struct Plan {
 // "t=8 p=8 r=4 m=1 g=128, 37 phases": short and unique enough for a table row.
 std::string label(const Plan& plan);
 
-// The fields as a job pins them; from_json is the inverse on to_json's output.
+// The fields as a job pins them.
 nlohmann::json to_json(const Plan& plan);
 
 std::string_view name_of(Placement v);

@@ -87,8 +87,8 @@ class SplitSearch {
         front_(front) {
     if (serial.times == 1 || !serial.split_contracted) return;
     const std::int64_t results = ceil_div(s.batch * s.rows * s.columns, tiles_);
-    const Cycles added = scaled(add_partials(1, results, ground.chip.workers), ground.calibration.vector_factor);
-    further_ = (added + ground.chip.exchange.superstep) * (serial.times - 1);
+    add_ = add_in_place(results * size_of(s.operands), ground.chip.workers);
+    further_ = (scaled(add_, ground.calibration.vector_factor) + ground.chip.exchange.superstep) * (serial.times - 1);
   }
 
   void run() {
@@ -106,7 +106,8 @@ class SplitSearch {
   ProductPricer pricer_;
   const AxisCuts &groups_, &columns_, &contracted_, &rows_;
   Front& front_;
-  Cycles further_{0};  // that runs take to add into the result
+  Cycles add_{0};      // of one run into the results of those before, before the calibrated factor
+  Cycles further_{0};  // that all runs take for it
 
   bool refuses(const ProductPricer::Quick& q) const {
     return front_.refuses(q.total * serial_.times + further_.value, q.temporary);
@@ -145,7 +146,7 @@ class SplitSearch {
       if (refuses(pricer_.quick(share, split, false))) continue;
       ProductPlan p = pricer_.price(shape_, split);
       p.times = serial_.times;
-      p.split_contracted = serial_.split_contracted;
+      p.add = add_;
       p.swapped = swapped_;
       p.total = p.total * serial_.times + further_;
       front_.offer(p);
@@ -278,6 +279,10 @@ void add_level(const ProductShape& shape, std::int64_t times, Parts parts, Groun
 
 Cycles add_partials(std::int64_t parts, std::int64_t elements, std::int64_t workers) {
   return Cycles(33 + workers * (20 + (2 * parts + 8) * ceil_div(elements, 8 * workers)));
+}
+
+Cycles add_in_place(std::int64_t bytes, std::int64_t workers) {
+  return Cycles(60 + workers * (24 + 3 * ceil_div(bytes, 8 * workers)));
 }
 
 ProductPlan product_plan(const ProductShape& shape, const ProductSplit& split, std::int64_t tiles, const Chip& chip,

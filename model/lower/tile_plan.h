@@ -36,18 +36,18 @@ ProductShape product_shape(const OpCall& call, std::span<const std::int64_t> loc
 struct ProductPlan {
   std::int64_t pg = 1, pm = 1, pn = 1, pk = 1;  // parts of batch, rows, columns, contracted
   std::int64_t times = 1;                       // serialisation: this plan runs so often on 1/times of the product
-  bool split_contracted = false;  // which axis is serialised: contracted (then results accumulate) or columns
-  bool swapped = false;           // rows and columns change roles: the other operand is held as weights
-  Cycles rows_useful;             // AMP cycles on real rows and channels, per run
-  Cycles rows_padding;            // AMP cycles on padding, or loops of a slower unit beyond them, per run
-  Cycles fixed;                   // weight loads and calls, per run
-  Cycles arrange;                 // copying operands as the vertex reads them, before the calibrated factor, per run
-  Bytes plain_bytes;              // operands the busiest tile receives, per run
-  Bytes paired_bytes;             // of which both tiles of a pair receive the same
-  Bytes partial_bytes;            // partial sums it receives beside its own, per run; 0: pk == 1
-  Cycles reduce;                  // adding them, before the calibrated factor
-  Bytes temporary;                // operands, partials and results in flight on a tile
-  Cycles total;                   // all of it, all runs, supersteps and calibrated factor included
+  bool swapped = false;                         // rows and columns change roles: the other operand is held as weights
+  Cycles rows_useful;                           // AMP cycles on real rows and channels, per run
+  Cycles rows_padding;                          // AMP cycles on padding, or loops of a slower unit beyond them, per run
+  Cycles fixed;                                 // weight loads and calls, per run
+  Cycles arrange;       // copying operands as the vertex reads them, before the calibrated factor, per run
+  Bytes plain_bytes;    // operands the busiest tile receives, per run
+  Bytes paired_bytes;   // of which both tiles of a pair receive the same
+  Bytes partial_bytes;  // partial sums it receives beside its own, per run; 0: pk == 1
+  Cycles reduce;        // adding them, before the calibrated factor
+  Cycles add;           // a run's results to those of the runs before, likewise; 0: runs make different ones
+  Bytes temporary;      // operands, partials and results in flight on a tile
+  Cycles total;         // all of it, all runs, supersteps and calibrated factor included
 };
 
 // Into how many parts each extent of a product is cut.
@@ -62,6 +62,9 @@ ProductPlan product_plan(const ProductShape& shape, const ProductSplit& split, s
 // Adding `parts` partial sums of n elements on one tile: the vendor's add-reduce vertex with float or half
 // accumulators (single contiguous input), 8 elements per worker and pass.
 Cycles add_partials(std::int64_t parts, std::int64_t elements, std::int64_t workers);
+// Adding values to others of the same type that lie where the sum will: the vendor's scaledAdd vertex, 3 slots per 64
+// bits (hardware facts, section 3). `bytes`: of either on a tile.
+Cycles add_in_place(std::int64_t bytes, std::int64_t workers);
 
 // Strict Pareto front of (total, temporary), fastest first. Where any plan that needs no more than `enough` will do,
 // those slower than the fastest of them may be left out.

@@ -105,5 +105,19 @@ TEST(Serialisation, OfAProductByHand) {
   EXPECT_EQ(fronts.fastest_in(1, shape, machine.chip.tile_memory).plan.total, Cycles(254));
 }
 
+TEST(Serialisation, OfAProductWhosePartsAddUp) {
+  // [2 x 64] by [64 x 15] in two parts: 15 columns have no two equal ones. Each is [2 x 32] by [32 x 15]; a part's 30
+  // results, 8 on a tile, are 16 B, one pass of either worker: 60 + 2 x (24 + 3) = 114 and a superstep to add them.
+  const Machine machine = test::toy(1);
+  ProductFronts fronts(machine.chip, machine.chip.tiles, test::nothing_fitted());
+  const ProductPlan& p =
+      fronts.fastest_in(2, {.rows = 2, .columns = 15, .contracted = 64}, machine.chip.tile_memory).plan;
+  const Cycles part =
+      fronts.fastest_in(1, {.rows = 2, .columns = 15, .contracted = 32}, machine.chip.tile_memory).plan.total;
+  EXPECT_EQ(p.times, 2);
+  EXPECT_EQ(p.add, Cycles(114));
+  EXPECT_EQ(p.total, 2 * part + Cycles(124));
+}
+
 }  // namespace
 }  // namespace superstep
