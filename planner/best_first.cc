@@ -172,7 +172,7 @@ void BestFirst::work_on_top(Frontier& open) {
     }
     const double least = std::max(all, floor_of_kinds(o));
     if (o.bound <= least || o.sure) return;
-    visits[i] = o.branch.leaf() ? leaf(o.branch.setting(), least) : bound(o.branch.setting(), least);
+    visits[i] = o.branch.leaf() ? leaf(o.branch.setting(), least) : bound(o.branch, least);
   });
   for (std::size_t i = 0; i < round.size(); ++i) {
     Open& o = round[i];
@@ -239,17 +239,24 @@ CutLimits BestFirst::limits_of(const Setting& s, double least) const {
   return limits;
 }
 
-// A bound on all settings of a branch, by the best cuts of the setting that bounds them.
-BestFirst::Visit BestFirst::bound(const Setting& setting, double least) const {
+// A bound on all settings of a branch, by the best cuts of the setting that bounds them. Cuts that have room for the
+// code of all phases are looked for once the branch is one setting: that saves tables.
+BestFirst::Visit BestFirst::bound(const Branch& branch, double least) const {
   Visit out;
+  const Setting setting = branch.setting();
   CutLimits limits = limits_of(setting, least);
   const std::int64_t none = limits.best;
   for (const CutRules& rules : cuts_.rules_for(setting.plan())) {
     ++out.programmes;
-    if (setting.plan().phased())
-      limits.best = std::min(limits.best, tables_.phase_bounds().bound(setting, rules, limits));
-    else if (const std::optional<Cuts> cuts = cut_pipeline(setting, rules, limits))
-      limits.best = std::min(limits.best, cuts->cycles);
+    std::int64_t cycles = INT64_MAX;
+    std::optional<Cuts> cuts;
+    if (!setting.plan().phased())
+      cuts = cut_pipeline(setting, rules, limits);
+    else if (branch.part.single())
+      cuts = cut_phases(setting, rules, limits, &cycles);
+    else
+      cycles = tables_.phase_bounds().bound(setting, rules, limits);
+    limits.best = std::min({limits.best, cycles, cuts ? cuts->cycles : INT64_MAX});
   }
   if (limits.best < none) out.bound = score(setting.plan().global_batch(), limits.best);
   return out;

@@ -116,7 +116,7 @@ class BestFirst {
   double floor() const;
   double floor_of_kinds(const Open& o) const;
   CutLimits limits_of(const Setting& s, double least) const;
-  Visit bound(const Setting& setting, double least) const;
+  Visit bound(const Branch& branch, double least) const;
   Visit leaf(const Setting& setting, double least) const;
   void merge(const Open& o, const Visit& v);
   void note_explored(const Open& o, const Visit& v);

@@ -46,16 +46,16 @@ std::int64_t Setting::moved(std::int64_t bytes, double rate) const {
 }
 
 std::int64_t Setting::tied_cycles(const Tie& tie) const {
-  if (!training_ || tie.together() || is_bound_) return 0;
+  if (!training_ || tie.together()) return 0;
   const CostModel& m = table_->model();
   const std::int64_t stage = plan_.strides().stage;
   const GroupShape mesh = mesh_of(plan_);
-  const Bytes gradient = tied_gradients(*table_, plan_, tie);
+  const UnitRow& borrower = table_->row(static_cast<std::size_t>(tie.borrower));
+  const Bytes gradient(shard_of(borrower.borrowed_parameters * size_of(plan_.precision.accumulators), spill_shards_));
   std::int64_t cycles =
       tie.same_phase ? m.copy(gradient, stage, mesh).value : 2 * m.streaming(gradient, Location::streaming, 1).value;
   if (tie.owner_ipu == tie.borrower_ipu) return cycles;
-  const Bytes weight = sharded(table_->row(static_cast<std::size_t>(tie.borrower)).borrowed_bytes,
-                               plan_.replicated_tensor_sharding.weights);
+  const Bytes weight(shard_of(borrower.borrowed_bytes.value, weight_shards_));
   cycles += m.copy(weight, stage, mesh).value;
   return cycles + moved(weight.value, new_weights_rate_);
 }

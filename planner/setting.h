@@ -179,7 +179,6 @@ class Setting {
   // Bytes per second; 0: nothing moves.
   double stash_rate_ = 0, weights_rate_ = 0, new_weights_rate_ = 0, code_rate_ = 0, spill_rate_ = 0;
   std::int64_t weight_shards_ = 1, spill_shards_ = 1;
-  bool is_bound_ = false;
   std::vector<UnitNumbers> unit_;                              // by class
   std::shared_ptr<const std::vector<std::int32_t>> class_of_;  // of units, and of the end
   std::vector<CodeOfRow> code_of_row_;                         // by row, 64 at most: more rows share

@@ -250,8 +250,7 @@ void SettingParts::tabulate(std::int64_t state_bytes) {
   }
   for (std::size_t s = 0; s < space_.states.size(); ++s) {
     const Plan plan = with(SettingSpace::kState, s);
-    code_.push_back(
-        code_with(plan, *base_.table_, exact() ? &Footprint::exchange_code : &Footprint::least_exchange_code));
+    code_.push_back(code_with(plan, *base_.table_));
     if (!exact()) at_ends_.push_back(at_ends(space_.states[s], plan, state_bytes));
   }
   tabulate_updates(state_bytes);
@@ -283,24 +282,23 @@ SettingParts::AtEnds SettingParts::at_ends(const Storage& state, const Plan& pla
       out.numbers.push_back(update.cycles.value +
                             2 * streaming(shard_of(table->row(unit).parameters * state_bytes, state.degree), state.at));
     }
-    std::ranges::copy(code_with(plan, *table, &Footprint::exchange_code), std::back_inserter(out.code));
+    std::ranges::copy(code_with(plan, *table), std::back_inserter(out.code));
   }
   return out;
 }
 
-std::vector<CodeOfRow> SettingParts::code_with(const Plan& plan, const UnitTable& table,
-                                               Bytes Footprint::*exchange) const {
+std::vector<CodeOfRow> SettingParts::code_with(const Plan& plan, const UnitTable& table) const {
   std::vector<CodeOfRow> rows(std::min(kMostRows, table.kinds()));
   for (std::size_t unit : unit_) {
     if (unit == table.units()) continue;
     const UnitRow& row = table.row(unit);
     CodeOfRow& code = rows[static_cast<std::size_t>(table.kind(unit)) % kMostRows];
-    std::int64_t bytes = (row.forward.*exchange + row.backward.*exchange).value;
+    std::int64_t bytes = (row.forward.exchange_code + row.backward.exchange_code).value;
     code.vertices |= row.forward.vertices | row.backward.vertices;
     if (base_.training_ && row.parameters > 0) {
       const GroupShape group = shard_group(plan, plan.replicated_tensor_sharding.optimizer_state);
       const Footprint& update = table.update(unit, group).footprint;
-      bytes += (update.*exchange).value;
+      bytes += update.exchange_code.value;
       code.vertices |= update.vertices;
     }
     code.exchange = std::max(code.exchange, bytes);
@@ -327,7 +325,6 @@ std::int64_t SettingParts::streaming(std::int64_t bytes, Location where) const {
 Setting SettingParts::setting(const SettingSpace::Part& part) const {
   Setting s = base_;
   s.plan_ = space_.plan(part.begin);
-  s.is_bound_ = !part.single() || !exact();
   for (const Axis axis : {SettingSpace::kStash, SettingSpace::kWeight, SettingSpace::kGradient, SettingSpace::kState,
                           SettingSpace::kPrefetchDepth})
     add_least(s, axis, part);

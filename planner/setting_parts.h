@@ -79,7 +79,7 @@ class SettingParts {
   UnitNumbers prefetch_numbers(const Plan& plan, std::size_t unit) const;
   void tabulate(std::int64_t state_bytes);
   void tabulate_updates(std::int64_t state_bytes);
-  std::vector<CodeOfRow> code_with(const Plan& plan, const UnitTable& table, Bytes Footprint::*exchange) const;
+  std::vector<CodeOfRow> code_with(const Plan& plan, const UnitTable& table) const;
   AtEnds at_ends(const Storage& state, const Plan& plan, std::int64_t state_bytes) const;
   const LinearCycles& scatter(std::size_t gradient) const;
   const LinearCycles& reduce(std::size_t state, std::size_t gradient) const;

@@ -24,8 +24,8 @@ CapParts gradient_slices(const UnitContext& c, TensorId t, Bytes cap) {
 QuickestSlices quickest_slices(const UnitContext& c, TensorId t, const ProductShape& product) {
   const std::int64_t fewest = gradient_slices(c, t, Bytes(c.least_time_of.most)).parts;
   const std::int64_t most = gradient_slices(c, t, Bytes(c.least_time_of.least)).parts;
-  if (most - fewest >= kFew) return {1, Bytes(INT64_MAX)};
-  QuickestSlices quickest{1, c.temporary_cap};
+  if (most - fewest >= kFew) return {1, Bytes(INT64_MAX), 1, 0};
+  QuickestSlices quickest{1, c.temporary_cap, fewest, most};
   Cycles least(INT64_MAX);
   for (std::int64_t slices = fewest; slices <= most; ++slices) {
     ProductShape part = product;

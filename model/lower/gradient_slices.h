@@ -16,6 +16,7 @@ CapParts gradient_slices(const UnitContext& context, TensorId t, Bytes cap);
 struct QuickestSlices {
   std::int64_t slices = 1;
   Bytes cap;
+  std::int64_t fewest = 1, most = 1;  // that the bounds ask for; most is 0: too many to be looked at one by one
 };
 QuickestSlices quickest_slices(const UnitContext& context, TensorId t, const ProductShape& product);
 

@@ -24,6 +24,16 @@ constexpr std::int64_t kFragments = 4;
 
 using LayoutId = std::int64_t;
 constexpr LayoutId kLinear = 0;  // contiguous shares in row-major order
+// Where several bounds on temporary memory are one table: all that a tensor may have. None: it may have any.
+using Layouts = std::vector<LayoutId>;
+
+bool may_agree(const Layouts& a, const Layouts& b) {
+  return a.empty() || b.empty() || std::ranges::find_first_of(a, b) != a.end();
+}
+
+LayoutId layout_of(const ProductPlan& p) {
+  return 1 + static_cast<LayoutId>(((p.pg * 4099 + p.pm) * 4099 + p.pn) * 2 + (p.swapped ? 1 : 0));
+}
 
 template <class Key>
 Bytes sum_of(const std::map<Key, Bytes>& parts) {
@@ -69,8 +79,8 @@ class UnitLowering {
   UnitMemory memory_;
   bool second_sum_ = false;  // of a normalisation that goes on over replicas
   Function f_;
-  std::map<TensorId, LayoutId> layout_;
-  std::int64_t by_tile_plans_ = 0;  // exchanges that other tile plans may do without
+  std::map<TensorId, Layouts> layouts_;
+  std::int64_t by_tile_plans_ = 0;  // exchanges that other tile plans of several bounds do without
 
   bool contributes(TensorId t) const { return c_.facts.contributes[static_cast<std::size_t>(t.index)]; }
 
@@ -235,7 +245,7 @@ class UnitLowering {
     memory_.gather(op.outputs.empty() ? TensorId() : op.outputs[0], whole);
     collectives(sharding, true, position);
     if (op.def->view) {
-      layout_[op.outputs[0]] = layout_of(op.inputs[0]);
+      layouts_[op.outputs[0]] = layouts_of(op.inputs[0]);
     } else {
       const CallOf call(g_, id);
       const Space space = op.def->space(*call);
@@ -299,9 +309,9 @@ class UnitLowering {
     }
   }
 
-  LayoutId layout_of(TensorId t) const {
-    const auto it = layout_.find(t);
-    return it == layout_.end() ? kLinear : it->second;
+  Layouts layouts_of(TensorId t) const {
+    const auto it = layouts_.find(t);
+    return it == layouts_.end() ? Layouts{kLinear} : it->second;
   }
 
   void allocate(const Op& op, std::size_t position) {
@@ -339,9 +349,11 @@ class UnitLowering {
     ProductShape shape = product_shape(call, local, c_.partials);
     const bool gradient = contributes(op.outputs[0]);
     const std::int64_t forced = forced_parts(c_.facts, c_.serialisation, ops_[position]);
-    const auto [slices, cap] = gradient && forced == 0 && c_.bounds()
-                                   ? quickest_slices(c_, op.outputs[0], shape)
-                                   : QuickestSlices{gradient ? gradient_slices(op.outputs[0]) : 1, c_.temporary_cap};
+    QuickestSlices made{gradient ? gradient_slices(op.outputs[0]) : 1, c_.temporary_cap};
+    made.fewest = made.most = made.slices;
+    if (gradient && forced == 0 && c_.bounds()) made = quickest_slices(c_, op.outputs[0], shape);
+    const std::int64_t slices = made.slices, parts = gradient && forced > 0 ? 1 : forced;
+    const AllPlans all = all_plans(shape, made, parts);
     shape.columns = ceil_div(shape.columns, slices);
     // Operands whose contraction does not run along their rows are turned first; for a weight's
     // gradient that is both of them, since samples and positions are contracted.
@@ -355,7 +367,7 @@ class UnitLowering {
       relayout(1, kTransposeCyclesPerHalf, position);
     }
     const ProductChoice choice =
-        forced == 0 ? c_.fronts.fastest(shape, cap) : c_.fronts.fastest_in(gradient ? 1 : forced, shape, cap);
+        parts == 0 ? c_.fronts.fastest(shape, made.cap) : c_.fronts.fastest_in(parts, shape, made.cap);
     const ProductPlan& p = choice.plan;
     f_.caps.narrow(choice.caps);
     Step in = exchange(Term::operand_exchange, all_inputs(op), p.plain_bytes, p.paired_bytes);
@@ -381,7 +393,7 @@ class UnitLowering {
     add_step(multiply, position);
     if (p.pk > 1) {
       Step partials = exchange(Term::partials_exchange, {-1}, p.partial_bytes);
-      ++by_tile_plans_;
+      if (!all.add_partials) ++by_tile_plans_;
       partials.pieces = p.pk - 1;
       partials.times = p.times * slices;
       partials.temporary = p.temporary;
@@ -396,20 +408,40 @@ class UnitLowering {
       add.times = (p.times - 1) * slices;
       add_step(add, position);
     }
-    layout_[op.outputs[0]] = 1 + static_cast<LayoutId>(((p.pg * 4099 + p.pm) * 4099 + p.pn) * 2 + (p.swapped ? 1 : 0));
+    layouts_[op.outputs[0]] = c_.bounds() ? all.layouts : Layouts{layout_of(p)};
+  }
+
+  // What is known of the tile plans of a product that several bounds on temporary memory ask for.
+  struct AllPlans {
+    Layouts layouts;
+    bool add_partials = true;
+  };
+  AllPlans all_plans(const ProductShape& shape, const QuickestSlices& made, std::int64_t parts) {
+    AllPlans all;
+    if (!c_.bounds()) return all;
+    all.add_partials = made.most > 0;
+    for (std::int64_t slices = made.fewest; slices <= made.most; ++slices) {
+      ProductShape slice = shape;
+      slice.columns = ceil_div(slice.columns, slices);
+      for (const ProductPlan& p : c_.fronts.all_within(slice, c_.least_time_of, parts)) {
+        all.layouts.push_back(layout_of(p));
+        all.add_partials = all.add_partials && p.pk > 1;
+      }
+    }
+    return all;
   }
 
   void lower_share(const Op& op, const OpCall& call, const Space& space, const std::vector<std::int64_t>& local,
                    std::size_t position) {
     const TensorId lead = leading_operand(op);
-    const LayoutId layout = lead.valid() ? layout_of(lead) : kLinear;
+    const Layouts layouts = lead.valid() ? layouts_of(lead) : Layouts{kLinear};
     const bool rearranges = space.reduction == Reduction::none && !elementwise(space);
     const std::int64_t parts =
         std::max<std::int64_t>(1, forced_parts(c_.facts, c_.serialisation, ops_[position]));  // of a lookup's features
     std::vector<std::int64_t> part = local;
     if (parts > 1) part[feature_axis(space)] = ceil_div(part[feature_axis(space)], parts);
     const SharePlan p = share_plan(call, part, c_.tiles, c_.chip);
-    std::vector<std::int32_t> in_place = gather_operands(op, lead, layout, rearranges, position);
+    std::vector<std::int32_t> in_place = gather_operands(op, lead, layouts, rearranges, position);
     Step work = vector(rearranges ? Term::relayout : pass_ == Pass::update ? Term::update : Term::vector, p.vector);
     work.generic = !op.def->core;
     work.data = Data::operands;
@@ -427,7 +459,7 @@ class UnitLowering {
       add_step(partials, position);
       add_step(join, position);
     }
-    for (TensorId t : op.outputs) layout_[t] = rearranges ? kLinear : layout;
+    for (TensorId t : op.outputs) layouts_[t] = rearranges ? Layouts{kLinear} : layouts;
   }
 
   // True when every dimension of every operand follows its own axis one to one: a tile's share of the
@@ -455,7 +487,7 @@ class UnitLowering {
   }
 
   // One exchange for everything the op's shares read that does not lie on their tiles. Returns the inputs that do.
-  std::vector<std::int32_t> gather_operands(const Op& op, TensorId lead, LayoutId layout, bool rearranges,
+  std::vector<std::int32_t> gather_operands(const Op& op, TensorId lead, const Layouts& layouts, bool rearranges,
                                             std::size_t position) {
     if (rearranges && lead.valid()) {
       const TensorId larger =
@@ -471,14 +503,12 @@ class UnitLowering {
     for (std::int32_t k : all_inputs(op)) {
       const TensorId t = op.inputs[static_cast<std::size_t>(k)];
       const bool full = g_.info(t).elements() == g_.info(lead).elements();
-      if (t == lead || g_.info(t).elements() <= 1 || (full && layout_of(t) == layout)) {
+      if (t == lead || g_.info(t).elements() <= 1 || (full && may_agree(layouts_of(t), layouts))) {
         in_place.push_back(k);
         continue;
       }
       if (full) {
-        if (c_.bounds()) continue;
         relayout(k, kCopyCyclesPerHalf, position);
-        ++by_tile_plans_;
         continue;
       }
       // A broadcast operand: each tile receives the rows or columns its share meets.
@@ -506,7 +536,7 @@ class UnitLowering {
       f_.exchange_code +=
           code_of_exchange(x, s.data == Data::update_sums ? 1 : kFragments);  // a scalar is in one piece
     }
-    f_.least_exchange_code = f_.exchange_code - by_tile_plans_ * code_of_exchange(x, kFragments);
+    f_.exchange_code -= by_tile_plans_ * code_of_exchange(x, kFragments);
   }
 };
 

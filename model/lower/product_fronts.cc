@@ -35,9 +35,12 @@ struct ProductFronts::State {
     return *slot;
   }
 
+  const std::vector<ProductPlan>& front(const ProductShape& shape, bool usual);
+  const std::vector<ProductPlan>& front_in(std::int64_t times, const ProductShape& shape);
+
   // Those of the store, or what `search` finds.
   template <class Search>
-  const std::vector<ProductPlan>& front(const ProductShape& shape, std::int64_t times, const Search& search) {
+  const std::vector<ProductPlan>& found(const ProductShape& shape, std::int64_t times, const Search& search) {
     Entry& e = entry(shape, times);
     std::call_once(e.searched, [&] {
       if (store) e.front = store->find(shape, times);
@@ -62,30 +65,50 @@ ProductFronts::~ProductFronts() = default;
 
 namespace {
 
-// The fastest of a front, fastest first and ever leaner, that the cap allows; the leanest when none is that lean.
-ProductChoice within(const std::vector<ProductPlan>& front, Bytes cap) {
-  auto best = std::find_if(front.begin(), front.end(), [&](const ProductPlan& p) { return p.temporary <= cap; });
-  if (best == front.end()) --best;
-  const bool leanest = best + 1 == front.end(), first = best == front.begin();
-  return {*best, {leanest ? 0 : best->temporary.value, first ? INT64_MAX : std::prev(best)->temporary.value - 1}};
+// Of a front, fastest first and ever leaner, where the fastest is that the cap allows; the leanest when none is that
+// lean.
+std::size_t within(const std::vector<ProductPlan>& front, std::int64_t cap) {
+  const auto best = std::ranges::find_if(front, [&](const ProductPlan& p) { return p.temporary.value <= cap; });
+  return static_cast<std::size_t>(std::min(best - front.begin(), std::ssize(front) - 1));
+}
+
+ProductChoice choice_of(const std::vector<ProductPlan>& front, Bytes cap) {
+  const std::size_t i = within(front, cap.value);
+  return {
+      front[i],
+      {i + 1 == front.size() ? 0 : front[i].temporary.value, i == 0 ? INT64_MAX : front[i - 1].temporary.value - 1}};
 }
 
 }  // namespace
 
+const std::vector<ProductPlan>& ProductFronts::State::front(const ProductShape& shape, bool usual) {
+  return found(shape, usual ? 0 : -1, [&] {
+    return product_front(shape, tiles, chip, calibration, usual ? cap_of(kLeastProportion, chip) : Bytes(0));
+  });
+}
+
+const std::vector<ProductPlan>& ProductFronts::State::front_in(std::int64_t times, const ProductShape& shape) {
+  return found(shape, times, [&] { return product_front_in(times, shape, tiles, chip, calibration); });
+}
+
 ProductChoice ProductFronts::fastest(const ProductShape& shape, Bytes cap) {
   const Bytes least = cap_of(kLeastProportion, state_->chip);
   const bool usual = cap >= least;
-  const auto search = [&] {
-    return product_front(shape, state_->tiles, state_->chip, state_->calibration, usual ? least : Bytes(0));
-  };
-  ProductChoice choice = within(state_->front(shape, usual ? 0 : -1, search), cap);
+  ProductChoice choice = choice_of(state_->front(shape, usual), cap);
   choice.caps.narrow(usual ? CapRange{least.value, INT64_MAX} : CapRange{0, least.value - 1});
   return choice;
 }
 
 ProductChoice ProductFronts::fastest_in(std::int64_t times, const ProductShape& shape, Bytes cap) {
-  const auto search = [&] { return product_front_in(times, shape, state_->tiles, state_->chip, state_->calibration); };
-  return within(state_->front(shape, times, search), cap);
+  return choice_of(state_->front_in(times, shape), cap);
+}
+
+std::span<const ProductPlan> ProductFronts::all_within(const ProductShape& shape, const CapRange& caps,
+                                                       std::int64_t times) {
+  const bool usual = caps.least >= cap_of(kLeastProportion, state_->chip).value;
+  const std::vector<ProductPlan>& front = times == 0 ? state_->front(shape, usual) : state_->front_in(times, shape);
+  const std::size_t first = within(front, caps.most), last = within(front, caps.least);
+  return std::span(front).subspan(first, last - first + 1);
 }
 
 std::int64_t ProductFronts::searches() const { return state_->searches; }

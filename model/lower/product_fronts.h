@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "model/lower/cap_range.h"
@@ -44,6 +45,8 @@ class ProductFronts {
   // The same with the product run in exactly `times` parts: of its columns or its contraction, whichever falls in equal
   // parts.
   ProductChoice fastest_in(std::int64_t times, const ProductShape& shape, Bytes cap);
+  // All that these bounds ask for, of fastest() or, where `times` is not 0, of fastest_in(); fastest first.
+  std::span<const ProductPlan> all_within(const ProductShape& shape, const CapRange& caps, std::int64_t times = 0);
   std::int64_t searches() const;  // fronts computed so far
 
  private:

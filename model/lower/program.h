@@ -132,15 +132,14 @@ struct LiveRange {
 
 // What running a function needs on a tile.
 struct Footprint {
-  Bytes peak;                 // largest live + temporary per tile, results freed after their last use in this pass
-  Bytes peak_keeping;         // forward: the same when all that the backward pass reads stays
-  Bytes kept;                 // forward: what this unit's backward pass reads of it, per tile
-  Bytes crossing;             // forward: results beside those that later units read, per tile
-  Bytes incoming;             // live from the start, per tile: forward results of earlier units, or their gradients
-  Bytes exchange_code;        // of these steps, per tile
-  Bytes least_exchange_code;  // the same of those that there are whatever the bound on temporary memory is
-  VertexSet vertices;         // the kinds of vertex it runs
-  CapRange caps;              // bounds on temporary memory that give just these steps
+  Bytes peak;           // largest live + temporary per tile, results freed after their last use in this pass
+  Bytes peak_keeping;   // forward: the same when all that the backward pass reads stays
+  Bytes kept;           // forward: what this unit's backward pass reads of it, per tile
+  Bytes crossing;       // forward: results beside those that later units read, per tile
+  Bytes incoming;       // live from the start, per tile: forward results of earlier units, or their gradients
+  Bytes exchange_code;  // of these steps, per tile; with several bounds on temporary memory of those that all make
+  VertexSet vertices;   // the kinds of vertex it runs
+  CapRange caps;        // bounds on temporary memory that give just these steps
 };
 
 // The supersteps of one unit in one pass on one IPU. Equal units call the same function.
