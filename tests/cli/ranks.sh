@@ -37,10 +37,11 @@ rank_pid() {
   done
   complain "no rank $1"
 }
-kill_rank() {
-  local pid
-  pid=$(rank_pid "$1")
-  [[ -z $pid ]] || kill -9 "$pid"
+# kill_ranks N...: all are found first, and then gone together, while there is still something to do.
+kill_ranks() {
+  local rank pids=()
+  for rank in "$@"; do pids+=("$(rank_pid "$rank")"); done
+  kill -9 "${pids[@]}" || true
 }
 same_as_alone() {  # FILE WHAT
   cmp -s "$1" alone.csv || complain "$2: $(diff "$1" alone.csv | head -n 4)"

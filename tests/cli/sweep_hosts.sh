@@ -73,9 +73,9 @@ same_as_alone out "nobody killed"
 rm $results
 start --enable-recovery
 wait_for_rows 6 $mpi
-kill_rank 1
+kill_ranks 1
 wait_for_rows 12 $mpi
-kill_rank 3
+kill_ranks 3
 ended "a rank on each host killed"
 same_as_alone out "a rank on each host killed"
 for rank in 1 3; do grep -q "rank $rank was lost, with item" err || complain "not said: rank $rank was lost"; done
@@ -84,14 +84,14 @@ for rank in 1 3; do grep -q "rank $rank was lost, with item" err || complain "no
 rm $results
 start
 wait_for_rows 6 $mpi
-kill_rank 2
+kill_ranks 2
 ended "no recovery"
 resumed "no recovery"
 
 rm $results
 start --enable-recovery
 wait_for_rows 6 $mpi
-kill_rank 0
+kill_ranks 0
 ended "rank 0 killed"
 resumed "rank 0 killed"
 
