@@ -144,7 +144,7 @@ Branches Branch::children(Tables& tables) const {
     break;
   }
   for (const auto axis : {SettingSpace::kLoad, SettingSpace::kWeight, SettingSpace::kStash, SettingSpace::kState,
-                          SettingSpace::kGradient, SettingSpace::kPrefetchDepth}) {
+                          SettingSpace::kGradient, SettingSpace::kPrefetchDepth, SettingSpace::kCode}) {
     if (!out.empty()) break;
     if (part.end[axis] - part.begin[axis] > 1) divide(axis, [](std::size_t, std::size_t) { return true; });
   }

@@ -278,10 +278,10 @@ Estimate evaluate_phases(Stages& stages, const Plan& plan) {
   e.cycles = sum.cycles();
   for (const PhaseIpu& ipu : ipus) {
     const std::int64_t shared_code = s.code_moves() ? 0 : stages.code(ipu.rows);  // stays through all phases
-    const std::int64_t lent = ipu.lent == 0 ? 0 : ceil_div(ipu.lent, s.tiles());
+    const std::int64_t lent = ceil_div(ipu.lent + s.lent_code(ipu.rows), s.tiles());
     e.executable = std::max(e.executable, ipu.code + shared_code);
     e.tile_peak = std::max(e.tile_peak, ipu.peak + lent + shared_code);
-    e.ddr = std::max(e.ddr, ipu.ddr);
+    e.ddr = std::max(e.ddr, ipu.ddr + s.stored_code(ipu.rows));
   }
   return e;
 }

@@ -80,7 +80,8 @@ std::vector<Overflow> find_overflows(const Program& program, const Timeline& tim
               {"weights", d.weights},
               {"gradients", d.gradients},
               {"optimizer state", d.optimizer_state},
-              {"host", d.host}});
+              {"host", d.host},
+              {"code", d.code}});
   }
   std::vector<Worst> sorted;
   for (auto& [name, w] : worst) sorted.push_back(std::move(w));

@@ -57,7 +57,7 @@ class PhaseCut {
   std::optional<Cuts> run(std::int64_t* open) {
     if (rest_.least() >= limits_.best || stages_.none()) return std::nullopt;
     CodePromise promise{std::vector<std::uint64_t>(at(ipus_)), std::vector<std::uint64_t>(at(ipus_))};
-    if (ipus_ == 1 && !s_.code_moves()) promise.present[0] = stages_.all_rows();  // it runs everything
+    if (ipus_ == 1) promise.present[0] = stages_.all_rows();  // it runs everything
     stages_.keep(promise);
     first_ways_ = stages_.find_ways(std::vector<double>(at(ipus_), 1));
     if (first_ways_[0][0] >= PhaseStages::kNoWay) return std::nullopt;
@@ -143,24 +143,33 @@ class PhaseCut {
         found_ = std::move(cuts);
         return;
       }
-      std::vector<std::uint64_t> rows(promise.present.size());
-      const std::int64_t full = settle_modes(*cuts, rows);
-      if (full >= 0) {
-        divide(promise, full, rows[at(full)], cuts->cycles);
-        return;
-      }
-      if (evaluate(s_, with_cuts(s_.plan(), *cuts)).ddr <= limits_.ddr) {
+      const std::vector<std::uint64_t> rows = rows_of(*cuts);
+      std::int64_t full = settle_modes(*cuts, rows);
+      if (full < 0 && evaluate(s_, with_cuts(s_.plan(), *cuts)).ddr <= limits_.ddr) {
         best_ = cuts->cycles;
         found_ = std::move(cuts);
         return;
       }
-      tracked_.push_back(fullest_ddr(*cuts));
+      const std::int64_t fullest = full < 0 ? fullest_ddr(*cuts, rows) : -1;
+      if (full < 0 && std::ranges::count(tracked_, fullest) > 0) full = fullest;  // it is the code that is too much
+      if (full >= 0) {
+        divide(promise, full, rows[at(full)], cuts->cycles);
+        return;
+      }
+      tracked_.push_back(fullest);
       case_bound_ = cuts->cycles;
       if (stages_.counts_twice()) leave_open(case_bound_);
     }
   }
 
   void leave_open(std::int64_t bound) { open_ = std::min(open_, std::max(bound, case_bound_)); }
+
+  // The code of each IPU.
+  std::vector<std::uint64_t> rows_of(const Cuts& cuts) {
+    std::vector<std::uint64_t> rows(at(ipus_));
+    for (std::size_t i = 0; i < cuts.stages.size(); ++i) rows[at(cuts.stage_ipu[i])] |= stage_of(cuts, i).stage.rows;
+    return rows;
+  }
 
   // IPU group `full` has not enough room for the code of `rows`. First all of it counted; then, row by row, the
   // cuts that hold one of them less.
@@ -180,11 +189,10 @@ class PhaseCut {
     }
   }
 
-  // Gives each stage the first mode that fits beside all the code of its IPU, whose rows it notes. Returns an
-  // IPU group where none does, -1 when all do.
-  std::int64_t settle_modes(Cuts& cuts, std::vector<std::uint64_t>& rows) {
+  // Gives each stage the first mode that fits beside all the code of its IPU. Returns an IPU group where none does, -1
+  // when all do.
+  std::int64_t settle_modes(Cuts& cuts, const std::vector<std::uint64_t>& rows) {
     if (s_.code_moves()) return -1;  // each phase brings its own
-    for (std::size_t i = 0; i < cuts.stages.size(); ++i) rows[at(cuts.stage_ipu[i])] |= stage_of(cuts, i).stage.rows;
     for (std::size_t i = 0; i < cuts.stages.size(); ++i) {
       const int mode = stages_.mode_beside(stage_of(cuts, i), rows[at(cuts.stage_ipu[i])]);
       if (mode < 0) return cuts.stage_ipu[i];
@@ -208,15 +216,13 @@ class PhaseCut {
     least_together_ = stages_.find_ways(together);
   }
 
-  std::int64_t fullest_ddr(const Cuts& cuts) {
+  std::int64_t fullest_ddr(const Cuts& cuts, const std::vector<std::uint64_t>& rows) {
     std::vector<std::int64_t> bytes(at(ipus_));
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = s_.stored_code(rows[i]);
     for (std::size_t i = 0; i < cuts.stages.size(); ++i) {
       bytes[at(cuts.stage_ipu[i])] += stages_.ddr_on(stage_of(cuts, i), cuts.stage_ipu[i]);
     }
-    const std::int64_t ipu = std::max_element(bytes.begin(), bytes.end()) - bytes.begin();
-    SUPERSTEP_CHECK(std::find(tracked_.begin(), tracked_.end(), ipu) == tracked_.end(),
-                    "a cut was counted with less Streaming Memory than it takes");
-    return ipu;
+    return std::max_element(bytes.begin(), bytes.end()) - bytes.begin();
   }
 
   // ---- phase after phase
@@ -281,7 +287,7 @@ class PhaseCut {
     if (bound >= best_) return;
     std::int64_t room = 0;
     for (std::size_t i = 0; i < phase.ddr.size(); ++i) {
-      const std::int64_t left = limits_.ddr - from.ddr[i] - phase.ddr[i];
+      const std::int64_t left = stages_.ddr_limit(tracked_[i]) - from.ddr[i] - phase.ddr[i];
       const double behind = stages_.least_behind(least_tracked_[i], place.group * depth_, place.end);
       if (static_cast<double>(left) < behind) return;
       room += left;
@@ -293,7 +299,8 @@ class PhaseCut {
     }
     for (std::size_t i = 0; i < phase.ddr.size(); ++i) {
       // What can no longer reach the limit is all the same.
-      h.ddr.push_back(std::max(from.ddr[i] + phase.ddr[i], limits_.ddr - stages_.most_ddr(place.end)));
+      h.ddr.push_back(
+          std::max(from.ddr[i] + phase.ddr[i], stages_.ddr_limit(tracked_[i]) - stages_.most_ddr(place.end)));
     }
     h.from = place.begin;
     h.count = place.count;

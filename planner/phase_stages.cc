@@ -64,7 +64,8 @@ int PhaseStages::mode_beside(Cell& cell, std::uint64_t rows) {
 int PhaseStages::mode_on(Cell& cell, std::int64_t ipu) {
   const std::uint64_t present = promise_->present[at(ipu)], absent = promise_->absent[at(ipu)];
   if (cell.mode < 0 || (present == 0 && absent == 0)) return cell.mode;
-  return cell.stage.rows & absent ? -1 : mode_beside(cell, cell.stage.rows | present);
+  if (cell.stage.rows & absent) return -1;
+  return s_.code_moves() ? cell.mode : mode_beside(cell, cell.stage.rows | present);
 }
 
 void PhaseStages::tabulate() {
@@ -133,17 +134,19 @@ double PhaseStages::least_within(const Ways& ways, std::int64_t ipu, std::int64_
 // grow where the leanest cut by the last ones has too little.
 bool PhaseStages::lacks_ddr() {
   constexpr int kSteps = 50;
-  std::vector<double> weights(at(ipus_), 1);
-  const auto limit = static_cast<double>(limits_.ddr);
+  std::vector<double> weights(at(ipus_), 1), limits(at(ipus_));
+  for (std::int64_t ipu = 0; ipu < ipus_; ++ipu) limits[at(ipu)] = static_cast<double>(ddr_limit(ipu));
   for (int step = 1; step <= kSteps; ++step) {
     const Ways ways = find_ways(weights);
-    if (ways[0][0] > limit * std::accumulate(weights.begin(), weights.end(), 0.0) * (1 + 1e-9)) return true;
+    if (ways[0][0] > std::inner_product(weights.begin(), weights.end(), limits.begin(), 0.0) * (1 + 1e-9)) return true;
     const std::vector<std::int64_t> bytes = follow(ways, weights);
-    if (*std::max_element(bytes.begin(), bytes.end()) <= limits_.ddr) return false;
+    bool fits = true;
     for (std::size_t k = 0; k < weights.size(); ++k) {
-      const double over = (static_cast<double>(bytes[k]) - limit) / std::max(1.0, limit);
+      const double over = (static_cast<double>(bytes[k]) - limits[k]) / std::max(1.0, limits[k]);
+      fits = fits && over <= 0;
       weights[k] = std::max(0.0, weights[k] + over * 4 / step);
     }
+    if (fits) return false;
   }
   return false;
 }

@@ -11,9 +11,9 @@
 
 namespace superstep {
 
-// The code of all phases of an IPU stays there, so that whether a stage fits depends on all others of its
-// IPU. A promise says by IPU group which table rows are counted as present whether or not they are, and which
-// must not be. Without promises a stage counts its own code only.
+// The code of all phases of an IPU stays there, on its tiles or in Streaming Memory, so that whether a stage fits
+// depends on all others of its IPU. A promise says by IPU group which table rows are counted as present whether or not
+// they are, and which must not be. Without promises a stage counts its own code only.
 struct CodePromise {
   std::vector<std::uint64_t> present, absent;
 };
@@ -54,6 +54,10 @@ class PhaseStages {
 
   // Streaming Memory of a stage, weights lent by another phase of the same IPU group counted there.
   std::int64_t ddr_on(const Cell& cell, std::int64_t ipu) const;
+  // Beside the code that was promised.
+  std::int64_t ddr_limit(std::int64_t ipu) const {
+    return limits_.ddr - s_.stored_code(promise_->present[static_cast<std::size_t>(ipu)]);
+  }
   // Only the first unit is looked for as a lender; what others lend on the same IPU group is counted twice.
   bool counts_twice() const { return lends_later_; }
   // The most that units [begin, end of the model) can need.

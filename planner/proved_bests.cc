@@ -45,7 +45,8 @@ bool is_within(const SettingSpace& narrow, const SettingSpace& wide) {
   return common == wide.common && narrow.phased == wide.phased && (narrow.groups_matter || !wide.groups_matter) &&
          (!narrow.phased || is_part(narrow.loads, wide.loads)) && is_part(narrow.stashes, wide.stashes) &&
          is_part(narrow.weights, wide.weights) && is_part(narrow.gradients, wide.gradients) &&
-         is_part(narrow.states, wide.states) && is_part(narrow.prefetch_depths, wide.prefetch_depths);
+         is_part(narrow.states, wide.states) && is_part(narrow.prefetch_depths, wide.prefetch_depths) &&
+         is_part(narrow.codes, wide.codes);
 }
 
 // What decides a cell's settings, and the rest of it.

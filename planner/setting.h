@@ -103,9 +103,12 @@ class Setting {
       std::int64_t weight_bytes) const;  // micro_batch_outer: accumulators of a phase out and back
   // Bytes of code that a set of table rows needs, per tile.
   std::int64_t code(std::uint64_t rows) const;
+  // Phased: bytes per IPU of Streaming Memory, or of another IPU's tiles, that it takes where it is kept there.
+  std::int64_t stored_code(std::uint64_t rows) const { return code_ddr_ ? code(rows) * tiles_ : 0; }
+  std::int64_t lent_code(std::uint64_t rows) const { return code_lent_ ? code(rows) * tiles_ : 0; }
 
   // Phased: code is loaded with each phase instead of staying for the whole step.
-  bool code_moves() const { return code_rate_ > 0; }
+  bool code_moves() const { return code_moves_; }
   // Phased: boundaries move through Streaming Memory while IO tiles take them and others compute.
   bool moves_overlap() const { return moves_overlap_; }
   // Phased: loads hide behind the neighbouring phases.
@@ -173,8 +176,9 @@ class Setting {
   bool goes_back_at_once_ = false;  // the last stage goes straight from its last block's forward to its backward
   bool joins_weights_ = false, joins_gradients_ = false;  // a place on each tile for the largest unit's
   bool moves_overlap_ = false, overlapped_ = false;
-  bool stash_ddr_ = false, stash_lent_ = false;  // what of the stash is counted outside the tiles
-  std::int64_t stash_entries_ = 0;               // the most that are on the tiles at once
+  bool stash_ddr_ = false, stash_lent_ = false;                     // what of the stash is counted outside the tiles
+  bool code_moves_ = false, code_ddr_ = false, code_lent_ = false;  // whether code is
+  std::int64_t stash_entries_ = 0;                                  // the most that are on the tiles at once
   std::int64_t preload_room_ = 0;
   // Bytes per second; 0: nothing moves.
   double stash_rate_ = 0, weights_rate_ = 0, new_weights_rate_ = 0, code_rate_ = 0, spill_rate_ = 0;

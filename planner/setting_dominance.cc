@@ -82,6 +82,10 @@ bool SettingParts::no_worse_state(std::size_t a, std::size_t b) const {
   return true;
 }
 
+bool SettingParts::no_worse_code(Location a, Location b) const {
+  return !base_.phased_ || (kind_of(a) == kind_of(b) && no_slower(rate(a), rate(b)));
+}
+
 bool SettingParts::no_worse(Axis axis, std::size_t a, std::size_t b) const {
   switch (axis) {
     case SettingSpace::kLoad:
@@ -96,6 +100,8 @@ bool SettingParts::no_worse(Axis axis, std::size_t a, std::size_t b) const {
       return same_kind(space_.states[a].at, space_.states[b].at) && no_more(axis, a, b) && no_worse_state(a, b);
     case SettingSpace::kPrefetchDepth:
       return no_more(axis, a, b);
+    case SettingSpace::kCode:
+      return no_worse_code(space_.codes[a], space_.codes[b]);
   }
   return false;
 }
@@ -228,7 +234,7 @@ void SettingParts::drop_idle_groups(const ShardCosts& costs) {
 
 void SettingParts::drop_dominated() {
   for (const Axis axis : {SettingSpace::kStash, SettingSpace::kPrefetchDepth, SettingSpace::kGradient,
-                          SettingSpace::kWeight, SettingSpace::kState}) {
+                          SettingSpace::kWeight, SettingSpace::kState, SettingSpace::kCode}) {
     const std::size_t n = space_.lengths()[axis];
     for (std::size_t b = n; b-- > 0;) {
       for (std::size_t a = 0; a < space_.lengths()[axis]; ++a) {
@@ -251,6 +257,9 @@ void SettingParts::erase(Axis axis, std::size_t value) {
       break;
     case SettingSpace::kPrefetchDepth:
       drop(space_.prefetch_depths);
+      break;
+    case SettingSpace::kCode:
+      drop(space_.codes);
       break;
     case SettingSpace::kWeight:
       drop(space_.weights), drop(load_), drop(weight_degree_);

@@ -31,6 +31,7 @@ std::span<const Number> numbers_of(SettingSpace::Axis axis) {
   static constexpr Number kPrefetchDepth[] = {&U::feed_waiting, &U::ddr};
   switch (axis) {
     case SettingSpace::kLoad:
+    case SettingSpace::kCode:
       return {};
     case SettingSpace::kStash:
       return kStash;
@@ -91,7 +92,6 @@ SettingParts::SettingParts(const UnitTable& table, const UnitTable& tightest, co
     const std::int64_t stride = lender_stride(s.plan_, at, model.machine().ipus_per_machine);
     rates_[static_cast<std::size_t>(at)] = model.streaming_rate(at, stride).value;
   }
-  s.code_rate_ = s.phased_ ? rate(s.plan_.location.code) : 0;
   for (std::size_t unit : unit_) s.unit_.push_back(base_numbers(unit));
   tabulate(state_bytes_per_parameter(optimizer));
 }
@@ -240,6 +240,7 @@ void SettingParts::tabulate(std::int64_t state_bytes) {
        [&](const Plan& p, std::size_t g, std::size_t u) { return gradient_numbers(p, scatter(g), u); });
   each(SettingSpace::kState,
        [&](const Plan& p, std::size_t, std::size_t u) { return state_numbers(p, state_bytes, u); });
+  adds_[SettingSpace::kCode].resize(lengths[SettingSpace::kCode]);
   each(SettingSpace::kPrefetchDepth, [&](const Plan& p, std::size_t, std::size_t u) { return prefetch_numbers(p, u); });
   for (std::size_t w = 0; w < space_.weights.size(); ++w) {
     const Storage& weight = space_.weights[w];
@@ -444,6 +445,15 @@ void SettingParts::set_scalars(Setting& s, const SettingSpace::Part& part) const
     s.stash_ddr_ = first ? ddr : s.stash_ddr_ && ddr;
     s.stash_entries_ = first ? entries : std::min(s.stash_entries_, entries);
     s.stash_rate_ = first ? to : faster(s.stash_rate_, to);
+  }
+  first = true;
+  for (std::size_t c = part.begin[SettingSpace::kCode]; c < part.end[SettingSpace::kCode]; ++c, first = false) {
+    const Location at = s.phased_ ? space_.codes[c] : Location::in_processor;
+    const bool moves = at != Location::in_processor;
+    s.code_moves_ = first ? moves : s.code_moves_ || moves;
+    s.code_rate_ = first ? rate(at) : faster(s.code_rate_, rate(at));
+    s.code_ddr_ = first ? away(at) : s.code_ddr_ && away(at);
+    s.code_lent_ = first ? remote(at) : s.code_lent_ && remote(at);
   }
   s.code_of_row_ = code_[part.begin[SettingSpace::kState]];
   for (std::size_t v = part.begin[SettingSpace::kState] + 1; v < part.end[SettingSpace::kState]; ++v) {

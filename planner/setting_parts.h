@@ -45,7 +45,7 @@ class SettingParts {
   Setting base_;                   // what the table and the common fields make
   std::vector<std::size_t> unit_;  // one of each class; its last one is the end
   // By value: what is added to the numbers of each class, those that the field adds to class after class. There are
-  // none of `loads`.
+  // none of `loads` and `codes`.
   std::array<std::vector<std::vector<std::int64_t>>, SettingSpace::kAxes> adds_;
   std::vector<std::vector<CodeOfRow>> code_;  // by state: of all passes
   const ShardCosts* costs_;                   // of collectives
@@ -109,6 +109,7 @@ class SettingParts {
   bool no_worse_weight(std::size_t a, std::size_t b) const;
   bool no_worse_gradient(std::size_t a, std::size_t b) const;
   bool no_worse_state(std::size_t a, std::size_t b) const;
+  bool no_worse_code(Location a, Location b) const;
   bool has_lenders() const;
   // Cycles of an update of a unit of a class, where shards are consecutive replicas'.
   struct UpdateSums {

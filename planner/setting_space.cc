@@ -33,11 +33,13 @@ SettingSpace SettingSpace::just(const Plan& plan, bool phased, bool training) {
   space.gradients = {{at.gradients, rts.gradients}};
   space.states = {{at.optimizer_state, rts.optimizer_state}};
   space.prefetch_depths = {plan.prefetch_depth};
+  space.codes = {at.code};
   return space;
 }
 
 std::array<std::size_t, SettingSpace::kAxes> SettingSpace::lengths() const {
-  return {loads.size(), stashes.size(), weights.size(), gradients.size(), states.size(), prefetch_depths.size()};
+  return {loads.size(),  stashes.size(),         weights.size(), gradients.size(),
+          states.size(), prefetch_depths.size(), codes.size()};
 }
 
 bool SettingSpace::legal(const std::array<std::size_t, kAxes>& v) const {
@@ -57,6 +59,7 @@ Plan SettingSpace::plan(const std::array<std::size_t, kAxes>& v) const {
   p.replicated_tensor_sharding = {weights[v[kWeight]].degree, gradients[v[kGradient]].degree, states[v[kState]].degree,
                                   common.replicated_tensor_sharding.groups};
   p.prefetch_depth = prefetch_depths[v[kPrefetchDepth]];
+  p.location.code = codes[v[kCode]];
   return p;
 }
 
@@ -100,7 +103,7 @@ double SettingSpace::size(const Part& part) const {
       stored -= static_cast<double>(whole_weights) * static_cast<double>(whole_gradients);
   }
   double size = stored;
-  for (const Axis a : {kLoad, kStash, kPrefetchDepth}) size *= static_cast<double>(part.end[a] - part.begin[a]);
+  for (const Axis a : {kLoad, kStash, kPrefetchDepth, kCode}) size *= static_cast<double>(part.end[a] - part.begin[a]);
   return size;
 }
 

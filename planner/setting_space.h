@@ -49,6 +49,7 @@ struct SettingSpace {
   std::vector<Stash> stashes;                       // all or none of them `throughout`
   std::vector<Storage> weights, gradients, states;  // weights of a pipeline: all of them whole, or none
   std::vector<std::int64_t> prefetch_depths;
+  std::vector<Location> codes;  // where the code of phases is between them; without phases it stays
 
   Execution execution() const;  // of all of them
 
@@ -56,8 +57,8 @@ struct SettingSpace {
   static SettingSpace just(const Plan& plan, bool phased, bool training);
 
   // Fields with a list each.
-  enum Axis : std::uint8_t { kLoad, kStash, kWeight, kGradient, kState, kPrefetchDepth };
-  static constexpr std::size_t kAxes = 6;
+  enum Axis : std::uint8_t { kLoad, kStash, kWeight, kGradient, kState, kPrefetchDepth, kCode };
+  static constexpr std::size_t kAxes = 7;
   std::array<std::size_t, kAxes> lengths() const;
 
   // A shard of the update lies inside a shard of the weights, and takes the gradients of just that shard.

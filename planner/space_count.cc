@@ -375,13 +375,13 @@ class SpaceCounter {
   }
 
   // Fields whose values mean the same in pipelines and in phases.
-  std::int64_t code_and_prefetch(const Shape& s) const {
+  std::int64_t code_and_prefetch(const Shape& s, const std::set<Location>& codes) const {
     Integers depths(kPrefetch.begin(), kPrefetch.end());
     if (const auto& pin = pins_.prefetch_depth) {
       if (!pin->values.empty()) depths = {pin->values.begin(), pin->values.end()};
       std::erase_if(depths, [&](std::int64_t v) { return !pin->allows(v); });
     }
-    return std::ssize(places(s, pins_.code, {Location::in_processor})) * std::max<std::int64_t>(1, std::ssize(depths));
+    return std::ssize(places(s, pins_.code, codes)) * std::max<std::int64_t>(1, std::ssize(depths));
   }
 
   void count_pipelines(const Shape& s) {
@@ -395,9 +395,9 @@ class SpaceCounter {
     const std::set<Location> stashes = places(s, pins_.activations, everywhere);
     const std::set<Location> useful = training_ ? stashes : places(s, pins_.activations, inside);
     const std::int64_t io = pins_.io_tiles && !pins_.io_tiles->values.empty() ? values(pins_.io_tiles->values, 0) : 1;
-    const std::int64_t others = io * code_and_prefetch(s) * activation_shardings(s) * proportions();
+    const std::int64_t others = io * code_and_prefetch(s, inside) * activation_shardings(s) * proportions();
     add(s, times(std::ssize(schedules) * std::ssize(useful) * others, stored.legal),
-        times(all * std::ssize(stashes) * io * code_and_prefetch(s) * values(pins_.activation_sharding, 3) *
+        times(all * std::ssize(stashes) * io * code_and_prefetch(s, inside) * values(pins_.activation_sharding, 3) *
                   proportions(),
               stored.products));
     // The last stage may return to IPU 0. Stages that work side by side need micro-batches to fill and drain.
@@ -423,7 +423,7 @@ class SpaceCounter {
     const std::int64_t all_loads = values(pins_.load, 2) * std::ssize(io);
     // Nothing is preloaded without IO tiles to go to.
     const std::int64_t useful_loads = all_loads - (pins_.load.empty() && io.count(0) > 0 ? 1 : 0);
-    const std::int64_t others = code_and_prefetch(s) * proportions();
+    const std::int64_t others = code_and_prefetch(s, with_inside(beyond)) * proportions();
     std::set<PhaseOrder> orders(pins_.phase_order.begin(), pins_.phase_order.end());
     if (orders.empty()) orders = {PhaseOrder::phase_outer, PhaseOrder::micro_batch_outer};
     for (const PhaseOrder order : orders) {

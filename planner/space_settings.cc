@@ -69,11 +69,8 @@ class SettingLists {
     // Weights that are pinned outside come and go with phases, unless all of the model is one.
     const bool stay = pins_.weights.empty() || has(pins_.weights, Location::in_processor);
     const bool phases_alone = !pins_.phase_order.empty() && !has(pins_.phase_order, PhaseOrder::phase_outer);
-    for (const Location code : places(pins_.code, {Location::in_processor}, Location::in_processor)) {
-      space_.common.location.code = code;
-      if (one || (!pinned_phases && stay && !phases_alone)) pipelines(one);
-      if (streaming_ && !one && (pinned_phases || !defaults_ || !stay)) phases();
-    }
+    if (one || (!pinned_phases && stay && !phases_alone)) pipelines(one);
+    if (streaming_ && !one && (pinned_phases || !defaults_ || !stay)) phases();
     return std::move(out_);
   }
 
@@ -132,6 +129,7 @@ class SettingLists {
 
   void pipelines(bool one_phase) {
     space_.phased = false;
+    space_.codes = places(pins_.code, {Location::in_processor}, Location::in_processor);
     space_.loads = {pins_.load.empty() ? LoadSchedule::on_demand : pins_.load[0]};  // nothing is loaded by phases
     const std::vector<Location> weights_at =
         one_phase ? places(pins_.weights, {Location::in_processor}, Location::in_processor)
@@ -171,6 +169,9 @@ class SettingLists {
 
   void phases() {
     space_.phased = true;
+    std::vector<Location> code_at = outside_;
+    code_at.insert(code_at.begin(), Location::in_processor);
+    space_.codes = places(pins_.code, code_at, Location::in_processor);
     std::vector<Location> weights_at = places(pins_.weights, outside_, Location::streaming);
     std::erase(weights_at, Location::in_processor);
     if (weights_at.empty()) return;

@@ -123,6 +123,7 @@ void add_held(ReportWriter& writer, const Evaluated& e, const UnitTable& table, 
     held.add("gradients", "gradients", i, use.gradients.value, 0, end);
     held.add("optimizer state", "optimizer state", i, use.optimizer_state.value, 0, end);
     held.add("host input, read ahead", "IO", i, use.host.value, 0, end);
+    held.add("code", "code", i, use.code.value, 0, end);
     if (!e.plan.phased()) held.add("stash", "stash", i, use.activations.value, 0, end);
   }
   const std::vector<StageSpan> spans = stage_spans(e.plan, static_cast<std::int64_t>(table.units()));

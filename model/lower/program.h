@@ -190,8 +190,8 @@ struct Residents {
 
 // Streaming Memory held for one IPU: its own, or as much for the IPU that lends it remote_machine from here.
 struct StreamingUse {
-  Bytes weights, gradients, optimizer_state, activations, host;
-  Bytes total() const { return weights + gradients + optimizer_state + activations + host; }
+  Bytes weights, gradients, optimizer_state, activations, host, code;
+  Bytes total() const { return weights + gradients + optimizer_state + activations + host + code; }
 };
 
 struct Program {

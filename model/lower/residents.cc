@@ -54,12 +54,18 @@ Residents resident_stages(const Holdings& h, std::int64_t ipu) {
   return r;
 }
 
+// Of all phases on an IPU, where it is loaded with each of them: what they share is there once.
+Bytes stored_code(const Holdings& h, std::int64_t ipu) { return h.code_of(ipu, -1).executable() * h.table.tiles(); }
+
+bool away(Location l) { return l == Location::streaming || l == Location::remote_machine; }
+
 // Its replica's neighbour keeps here what this IPU keeps with the next one: bytes of an IPU.
 Bytes lent(const Holdings& h, std::int64_t ipu) {
   Bytes b(0);
   const auto& rts = h.plan.replicated_tensor_sharding;
   const auto remote = [](Location l) { return l == Location::remote_ipu; };
   if (remote(h.plan.location.weights)) b += sharded(h.weights_of(ipu, -1), rts.weights);
+  if (h.plan.phased() && remote(h.plan.location.code)) b += stored_code(h, ipu);
   if (h.table.training()) {
     if (remote(accumulators_at(h.plan)))
       b += sharded(Bytes(h.parameters_of(ipu, -1, true) * size_of(h.plan.precision.accumulators)),
@@ -109,7 +115,7 @@ std::vector<Residents> residents_of(const Holdings& h, std::int64_t ipu) {
 StreamingUse ddr_of(const Holdings& h, std::int64_t ipu) {
   StreamingUse use;
   const auto& rts = h.plan.replicated_tensor_sharding;
-  auto away = [](Location l) { return l == Location::streaming || l == Location::remote_machine; };
+  if (h.plan.phased() && away(h.plan.location.code)) use.code = stored_code(h, ipu);
   if (away(h.plan.location.weights)) use.weights = sharded(h.weights_of(ipu, -1), rts.weights);
   if (h.table.training()) {
     const Bytes accumulators(h.parameters_of(ipu, -1, true) * size_of(h.plan.precision.accumulators));

@@ -47,6 +47,7 @@ SettingSpace around(const World& world, const Plan& plan, bool phased) {
     }
   }
   s.prefetch_depths = {1, 2, 4};
+  s.codes = phased ? anywhere : std::vector{Location::in_processor};
   return s;
 }
 

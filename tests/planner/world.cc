@@ -119,6 +119,7 @@ Plan draw_phases(World& world, Draw& draw) {
   p.io_tiles = draw.of<std::int64_t>({0, 32});
   p.load = p.io_tiles > 0 && draw.chance(60) ? LoadSchedule::preload : LoadSchedule::on_demand;
   p.location.code = draw.chance(25) ? Location::streaming : Location::in_processor;
+  if (lends && draw.chance(10)) p.location.code = Location::remote_ipu;
   p.gradient_accumulation = 1 + draw.below(30);
   const std::int64_t depth = p.pipeline_stages / p.phase_groups;
   p.stages.clear(), p.stage_ipu.clear(), p.recompute.clear(), p.phases.clear();
