@@ -253,7 +253,7 @@ BestFirst::Visit BestFirst::bound(const Branch& branch, double least) const {
     if (!setting.plan().phased())
       cuts = cut_pipeline(setting, rules, limits);
     else if (branch.part.single())
-      cuts = cut_phases(setting, rules, limits, &cycles);
+      cycles = bound_phases_by_prices(setting, rules, limits);
     else
       cycles = tables_.phase_bounds().bound(setting, rules, limits);
     limits.best = std::min({limits.best, cycles, cuts ? cuts->cycles : INT64_MAX});

@@ -53,6 +53,10 @@ std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, co
 std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits,
                           bool* exact = nullptr);
 
+// More of it, by more work: that of a cut which has room for the code of all phases and, where Streaming Memory is too
+// little, pays for it.
+std::int64_t bound_phases_by_prices(const Setting& setting, const CutRules& rules, const CutLimits& limits);
+
 // A copy of the setting's plan with these cuts.
 inline Plan with_cuts(const Plan& plan, const Cuts& cuts) {
   Plan p = plan;

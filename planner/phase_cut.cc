@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phases one after the other, each spread over the IPU groups.
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <utility>
 
 #include "model/error.h"
 #include "planner/phase_labels.h"
@@ -15,8 +17,10 @@ using namespace phase_labels;
 namespace {
 
 // Beyond these the rest is left unsearched, and its bound is told to the caller.
-constexpr int kMostProgrammes = 400;     // runs with different limits on code, for one setting
-constexpr std::size_t kMostLabels = 60;  // of one partial cut, where Streaming Memory binds
+constexpr int kMostProgrammes = 400;      // runs with different limits on code, for one setting
+constexpr std::size_t kMostLabels = 200;  // of one partial cut, where Streaming Memory binds
+constexpr int kMostPrices = 12;           // of it that are tried one after the other
+constexpr std::int64_t kMostRise = 64;    // of cycles, by the price of all of it
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -52,6 +56,13 @@ class PhaseCut {
     return std::min(open_, cuts ? cuts->cycles : kNever);
   }
 
+  std::int64_t bound_by_prices() {
+    by_prices_ = true;
+    std::int64_t open = kNever;
+    const std::optional<Cuts> cuts = run(&open);
+    return std::min(open, cuts ? cuts->cycles : kNever);
+  }
+
   bool ran_out() const { return open_ < kNever; }
 
   std::optional<Cuts> run(std::int64_t* open) {
@@ -63,11 +74,12 @@ class PhaseCut {
     if (first_ways_[0][0] >= PhaseStages::kNoWay) return std::nullopt;
     first_lacks_ddr_ = stages_.lacks_ddr();
     // Most partial cuts fall to the best one known: it is guessed ever larger until one is found.
+    const auto enough = [&] { return found_ || (by_prices_ && ran_out()); };
     for (const double guess : {1.1, 1.4, 2.0}) {
       const auto cycles = static_cast<std::int64_t>(guess * static_cast<double>(rest_.least()));
-      if (cycles < limits_.best && try_below(cycles, promise)) break;
+      if (cycles < limits_.best && !enough()) try_below(cycles, promise);
     }
-    if (!found_) try_below(limits_.best, promise);
+    if (!enough()) try_below(limits_.best, promise);
     if (open && open_ < best_) *open = open_;
     return std::move(found_);
   }
@@ -78,6 +90,19 @@ class PhaseCut {
   using Cell = PhaseStages::Cell;
   using Ways = PhaseStages::Ways;
 
+  // Cycles per byte of a tracked IPU group's. Cuts that keep the limits take no less than the least sum of cycles and
+  // price of any cuts, less the price of the limits. Rounded so that this holds: the price of a stage down, that of the
+  // limits up.
+  struct Prices {
+    std::vector<double> of;
+    std::int64_t of_limits = 0;
+    Cuts least;              // the cuts with the least sum
+    std::int64_t bound = 0;  // cycles of all cuts that keep the limits: that sum, less the limits' price
+    // By phase group and unit: the least sum for what follows a phase that ends there, kNever where nothing better than
+    // the best cuts does. Loads are left out: they overlap with what is counted. Empty: there are no prices.
+    std::vector<std::vector<std::int64_t>> rest;
+  };
+
   const Setting& s_;
   const CutRules& rules_;
   const CutLimits& limits_;
@@ -87,14 +112,20 @@ class PhaseCut {
   bool outer_;
   std::int64_t g_, repeats_;
   bool overlap_, hidden_, training_;
-  bool only_bound_ = false;
+  bool only_bound_ = false, by_prices_ = false;
   std::int64_t best_ = 0;        // cycles that a cut must beat
   std::int64_t open_ = kNever;   // bound on cuts that were left out
   std::int64_t case_bound_ = 0;  // bound on the cuts of the case at hand
   std::optional<Cuts> found_;
   int programmes_ = 0;
   std::vector<std::int64_t> tracked_;  // IPU groups whose Streaming Memory is part of the state
-  Ways ways_, first_ways_;             // of the case at hand, and of the one that promises nothing
+  Prices prices_;                      // of the case at hand
+  bool pricing_ = false;               // the price is part of the cycles
+  struct Edge {
+    std::int64_t begin, end, group, sum;
+  };
+  std::vector<Edge> edges_;  // the phases of the last such programme, and their least sums
+  Ways ways_, first_ways_;   // of the case at hand, and of the one that promises nothing
   bool first_lacks_ddr_ = false;
   std::vector<Ways> least_tracked_;                       // of each tracked IPU group
   Ways least_together_;                                   // of all tracked ones
@@ -106,12 +137,11 @@ class PhaseCut {
   ByEnd<Phase> phases_;
   std::vector<StageCut> kept_cuts_;
 
-  bool try_below(std::int64_t cycles, const CodePromise& promise) {
+  void try_below(std::int64_t cycles, const CodePromise& promise) {
     best_ = cycles;
     open_ = kNever;
     programmes_ = 0;
     explore(promise, 0);
-    return found_.has_value();
   }
 
   // ---- cases of what code an IPU holds
@@ -135,6 +165,8 @@ class PhaseCut {
     // Streaming Memory is part of the state only where it turns out to be too little, IPU group by IPU group:
     // code more often decides, and without it the programme is far smaller.
     tracked_.clear();
+    Prices none{std::vector<double>(at(ipus_))};  // the cuts have all the Streaming Memory they like
+    prices_ = none;
     for (;;) {
       track();
       std::optional<Cuts> cuts = least_cycles();
@@ -145,11 +177,7 @@ class PhaseCut {
       }
       const std::vector<std::uint64_t> rows = rows_of(*cuts);
       std::int64_t full = settle_modes(*cuts, rows);
-      if (full < 0 && evaluate(s_, with_cuts(s_.plan(), *cuts)).ddr <= limits_.ddr) {
-        best_ = cuts->cycles;
-        found_ = std::move(cuts);
-        return;
-      }
+      if (full < 0 && keep_within_ddr(*cuts)) return;
       const std::int64_t fullest = full < 0 ? fullest_ddr(*cuts, rows) : -1;
       if (full < 0 && std::ranges::count(tracked_, fullest) > 0) full = fullest;  // it is the code that is too much
       if (full >= 0) {
@@ -157,9 +185,23 @@ class PhaseCut {
         return;
       }
       tracked_.push_back(fullest);
-      case_bound_ = cuts->cycles;
+      case_bound_ = std::max(case_bound_, cuts->cycles);
       if (stages_.counts_twice()) leave_open(case_bound_);
+      if (tracked_.size() == 1) none.least = *cuts, none.bound = cuts->cycles;
+      raise_prices(none);
+      if (case_bound_ >= best_) return;
+      if (by_prices_) {
+        leave_open(case_bound_);
+        return;
+      }
     }
+  }
+
+  bool keep_within_ddr(const Cuts& cuts) {
+    if (evaluate(s_, with_cuts(s_.plan(), cuts)).ddr > limits_.ddr) return false;
+    best_ = cuts.cycles;
+    found_ = cuts;
+    return true;
   }
 
   void leave_open(std::int64_t bound) { open_ = std::min(open_, std::max(bound, case_bound_)); }
@@ -216,20 +258,114 @@ class PhaseCut {
     least_together_ = stages_.find_ways(together);
   }
 
-  std::int64_t fullest_ddr(const Cuts& cuts, const std::vector<std::uint64_t>& rows) {
+  // By IPU group, code excluded.
+  std::vector<std::int64_t> ddr_of(const Cuts& cuts) {
     std::vector<std::int64_t> bytes(at(ipus_));
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = s_.stored_code(rows[i]);
     for (std::size_t i = 0; i < cuts.stages.size(); ++i) {
       bytes[at(cuts.stage_ipu[i])] += stages_.ddr_on(stage_of(cuts, i), cuts.stage_ipu[i]);
     }
+    return bytes;
+  }
+
+  std::int64_t fullest_ddr(const Cuts& cuts, const std::vector<std::uint64_t>& rows) {
+    std::vector<std::int64_t> bytes = ddr_of(cuts);
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] += s_.stored_code(rows[i]);
     return std::max_element(bytes.begin(), bytes.end()) - bytes.begin();
+  }
+
+  // ---- prices of Streaming Memory
+
+  static std::int64_t price(double of, std::int64_t bytes) {
+    return static_cast<std::int64_t>(of * static_cast<double>(bytes));
+  }
+
+  // Cycles of a cut, and how much it is over the limits of the IPU groups whose prices rise.
+  struct Point {
+    double cycles, over;
+  };
+  Point point_of(const Cuts& cuts, const std::vector<double>& prices, const std::vector<std::int64_t>& rising) {
+    Point p{static_cast<double>(cuts.cycles), 0};
+    const std::vector<std::int64_t> bytes = ddr_of(cuts);
+    const auto over = [&](std::int64_t ipu) { return static_cast<double>(bytes[at(ipu)] - stages_.ddr_limit(ipu)); };
+    for (std::int64_t ipu = 0; ipu < ipus_; ++ipu) p.cycles += prices[at(ipu)] * over(ipu);
+    for (std::int64_t ipu : rising) p.over += over(ipu);
+    return p;
+  }
+
+  // Prices that bound the case well: that of all tracked IPU groups together, then of single ones.
+  void raise_prices(const Prices& none) {
+    if (Prices together = raised(none, tracked_); together.bound > prices_.bound) prices_ = std::move(together);
+    for (std::size_t i = 1; i < tracked_.size() && prices_.bound < best_; ++i) {
+      const auto over = [&, bytes = ddr_of(prices_.least)](std::int64_t ipu) {
+        return bytes[at(ipu)] - stages_.ddr_limit(ipu);
+      };
+      Prices more = raised(prices_, {*std::ranges::max_element(tracked_, {}, over)});
+      if (more.bound <= prices_.bound) break;
+      prices_ = std::move(more);
+    }
+    case_bound_ = std::max(case_bound_, std::min(best_, prices_.bound));
+  }
+
+  // The prices of some IPU groups raised together until they bound the case best, or it is closed. The least sum is
+  // concave in them: each next price is where a cut over the limits and one within them sum to the same.
+  Prices raised(const Prices& from, const std::vector<std::int64_t>& rising) {
+    Prices best = from;
+    Point high = point_of(from.least, from.of, rising);
+    Point low{static_cast<double>(std::min(best_, kMostRise * from.least.cycles)), 0};
+    const double most = kMostRise * high.cycles / std::max(1.0, static_cast<double>(limits_.ddr));
+    for (int step = 0; step < kMostPrices && high.over > 0 && best.bound < best_; ++step) {
+      const double rise = std::min((low.cycles - high.cycles) / (high.over - low.over), most);
+      Prices next{from.of};
+      for (std::int64_t ipu : rising) next.of[at(ipu)] += rise;
+      find_least(next);
+      if (next.bound == kNever) return next;
+      const Point p = point_of(next.least, from.of, rising);
+      const double line = high.cycles + rise * high.over;
+      const bool is_best = p.cycles + rise * p.over >= line - 1e-9 * std::abs(line);
+      if (next.bound > best.bound) best = std::move(next);
+      if (is_best) break;
+      (p.over > 0 ? high : low) = p;
+    }
+    return best;
+  }
+
+  // Cuts with the least sum, and what these prices bound: kNever where nothing is better than the best cuts. They may
+  // be the best themselves.
+  void find_least(Prices& prices) {
+    for (std::int64_t ipu : tracked_) {
+      const double of_limit = prices.of[at(ipu)] * static_cast<double>(stages_.ddr_limit(ipu));
+      prices.of_limits += static_cast<std::int64_t>(std::ceil(of_limit));
+    }
+    edges_.clear();
+    pricing_ = true;
+    const std::vector<std::int64_t> tracked = std::exchange(tracked_, {});
+    const Prices before = std::exchange(prices_, prices);
+    const std::int64_t best = best_;
+    best_ = best > kNever - prices.of_limits ? kNever : best + prices.of_limits;
+    std::int64_t sum = kNever;
+    std::optional<Cuts> cuts = least_cycles(&sum);
+    best_ = best;
+    prices_ = before;
+    tracked_ = tracked;
+    pricing_ = false;
+    prices.bound = cuts ? sum - prices.of_limits : kNever;
+    if (!cuts) return;
+    prices.rest.assign(at(groups_), std::vector<std::int64_t>(at(n_) + 1, kNever));
+    for (std::vector<std::int64_t>& rest : prices.rest) rest.back() = 0;
+    for (auto e = edges_.rbegin(); e != edges_.rend(); ++e) {
+      const std::int64_t behind = prices.rest[at((e->group + 1) % groups_)][at(e->end)];
+      std::int64_t& rest = prices.rest[at(e->group)][at(e->begin)];
+      rest = std::min(rest, later(e->sum, behind));
+    }
+    prices.least = *cuts;
+    if (cuts->cycles < best_ && settle_modes(*cuts, rows_of(*cuts)) < 0) keep_within_ddr(*cuts);
   }
 
   // ---- phase after phase
 
   using Heads = std::vector<std::vector<std::vector<Head>>>;  // by phases so far (modulo groups when free), end
 
-  std::optional<Cuts> least_cycles() {
+  std::optional<Cuts> least_cycles(std::int64_t* sum = nullptr) {
     const bool counted = rules_.phase_count > 0;
     const auto rows = at(counted ? rules_.phase_count + 1 : groups_);
     kept_cuts_.clear();
@@ -248,6 +384,7 @@ class PhaseCut {
       }
     }
     if (!best) return std::nullopt;
+    if (sum) *sum = best->cycles + best->forward;
     return cuts_of(heads, *best);
   }
 
@@ -260,6 +397,11 @@ class PhaseCut {
     }
     if (before == kNever || later(before, rest_.from(u)) >= best_) return;
     phases_from(u, group, before);
+    if (pricing_) {
+      phases_.for_each([&](std::int64_t v, const std::vector<Phase>& phases) {
+        for (const Phase& p : phases) edges_.push_back({u, v, group, p.fixed + p.forward + p.backward});
+      });
+    }
     for (auto c = at(group); c < end; c += at(groups_)) {
       const std::size_t to = rules_.phase_count > 0 ? c + 1 : (c + 1) % at(groups_);
       const std::vector<Head>& from = heads[c][at(u)];
@@ -283,8 +425,13 @@ class PhaseCut {
           from.cycles + std::max(from.forward, phase.load) + (training_ ? std::max(phase.backward, from.load) : 0);
     h.forward = phase.forward;
     h.load = phase.load;
-    const std::int64_t bound = later(h.cycles + h.forward, rest_.from(place.end));
-    if (bound >= best_) return;
+    h.price = from.price + phase.price;
+    h.bound = later(h.cycles + h.forward, rest_.from(place.end));
+    if (!prices_.rest.empty()) {
+      const std::int64_t rest = prices_.rest[at((place.group + 1) % groups_)][at(place.end)];
+      h.bound = std::max(h.bound, later(h.cycles + h.forward + h.price - prices_.of_limits, rest));
+    }
+    if (h.bound >= best_) return;
     std::int64_t room = 0;
     for (std::size_t i = 0; i < phase.ddr.size(); ++i) {
       const std::int64_t left = stages_.ddr_limit(tracked_[i]) - from.ddr[i] - phase.ddr[i];
@@ -292,11 +439,9 @@ class PhaseCut {
       if (static_cast<double>(left) < behind) return;
       room += left;
     }
-    if (static_cast<double>(room) < stages_.least_behind(least_together_, place.group * depth_, place.end)) return;
-    if (!tracked_.empty() && to.size() >= kMostLabels) {
-      leave_open(bound);
+    if (!tracked_.empty() &&
+        static_cast<double>(room) < stages_.least_behind(least_together_, place.group * depth_, place.end))
       return;
-    }
     for (std::size_t i = 0; i < phase.ddr.size(); ++i) {
       // What can no longer reach the limit is all the same.
       h.ddr.push_back(
@@ -306,10 +451,16 @@ class PhaseCut {
     h.count = place.count;
     h.head = place.head;
     if (std::any_of(to.begin(), to.end(), [&](const Head& other) { return other.no_worse(h); })) return;
+    std::erase_if(to, [&](const Head& other) { return h.no_worse(other); });
+    if (!tracked_.empty() && to.size() >= kMostLabels) {
+      const auto last = std::ranges::max_element(to, {}, &Head::bound);
+      leave_open(std::max(h.bound, last->bound));
+      if (h.bound >= last->bound) return;
+      to.erase(last);
+    }
     keep_cuts(phase);
     h.stages = phase.stages;
     h.cuts = phase.cuts;
-    std::erase_if(to, [&](const Head& other) { return h.no_worse(other); });
     to.push_back(std::move(h));
   }
 
@@ -352,7 +503,8 @@ class PhaseCut {
           stage.mode = stages_.mode(mode);
           stage.load = cell.load;
           stage.copy = i > 0 ? s_.copy_cycles(cell.begin) : 0;
-          stage.tied = tied_cycles(cell, ipu);
+          if (training_) stage.fixed = tied_cycles(cell, ipu);
+          (pricing_ ? stage.fixed : stage.price) += price(prices_.of[at(ipu)], stages_.ddr_on(cell, ipu));
           for (std::int64_t k : tracked_) stage.ddr.push_back(k == ipu ? stages_.ddr_on(cell, ipu) : 0);
           if (stages_.least_within(ways_, ipu, v) < PhaseStages::kNoWay) join(parts, cell.stage, stage, v, i, before);
           // One phase alone is a pipeline, not phased execution.
@@ -382,7 +534,8 @@ class PhaseCut {
     p.update = std::max(part.update, x.update);
     p.weights = outer_ ? 0 : std::max(part.weights, x.weights);
     p.copy = std::max(part.copy, stage.copy);
-    p.tied = part.tied + stage.tied;
+    p.fixed = part.fixed + stage.fixed;
+    p.price = part.price + stage.price;
     for (std::size_t k = 0; k < p.ddr.size(); ++k) p.ddr[k] += part.ddr[k];
     return p;
   }
@@ -421,8 +574,8 @@ class PhaseCut {
       phase.forward = repeats_ * (g_ + i) * (p.forward + per_cycle);
       phase.backward = training_ ? repeats_ * (g_ + i) * (p.backward + per_cycle) : 0;
       phase.load = repeats_ * p.load;
-      if (training_)
-        phase.fixed = p.tied + p.update + s_.update_fixed() + (outer_ ? 0 : repeats_ * s_.spill_cycles(p.weights));
+      phase.fixed = p.fixed;
+      if (training_) phase.fixed += p.update + s_.update_fixed() + (outer_ ? 0 : repeats_ * s_.spill_cycles(p.weights));
       if (!hidden_) {  // the last phase stays for its backward
         phase.fixed += phase.forward + phase.backward + phase.load * (training_ && v < n_ ? 2 : 1);
         phase.forward = phase.backward = phase.load = 0;
@@ -432,6 +585,7 @@ class PhaseCut {
       }
       if (later(before + phase.fixed + phase.forward + phase.backward, rest_.from(v)) >= best_) continue;
       phase.ddr = p.ddr;
+      phase.price = p.price;
       phase.stages = i + 1;
       phase.last = stage.from;
       phase.part = static_cast<std::int32_t>(k);
@@ -463,6 +617,10 @@ std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const C
   const std::int64_t bound = cut.bound();
   if (exact) *exact = !cut.ran_out();
   return bound;
+}
+
+std::int64_t bound_phases_by_prices(const Setting& setting, const CutRules& rules, const CutLimits& limits) {
+  return PhaseCut(setting, rules, limits).bound_by_prices();
 }
 
 std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits,

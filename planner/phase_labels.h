@@ -24,19 +24,21 @@ inline std::int64_t above(std::int64_t a, std::int64_t b) { return std::max<std:
 // The first stages of one phase, up to some unit: the slowest and largest so far.
 struct Part {
   std::int64_t forward = 0, backward = 0, load = 0, update = 0, copy = 0, weights = 0;
-  std::int64_t tied = 0;  // cycles for weights whose owner is in an earlier phase
+  std::int64_t fixed = 0;  // cycles of tied weights whose owner is in an earlier phase
+  std::int64_t price = 0;  // of its Streaming Memory, in cycles
   Sizes ddr;
   std::int32_t from = -1, part = -1;  // where the last stage begins, and the part before it
   Recompute mode = Recompute::layer;
   bool no_worse(const Part& o) const {
     return forward <= o.forward && backward <= o.backward && load <= o.load && update <= o.update && copy <= o.copy &&
-           weights <= o.weights && tied <= o.tied && covers(ddr, o.ddr);
+           weights <= o.weights && fixed <= o.fixed && covers(ddr, o.ddr);
   }
 };
 
 // One phase. Where loads hide behind the neighbouring phases its times stay apart until they are known.
 struct Phase {
   std::int64_t fixed = 0, forward = 0, backward = 0, load = 0;
+  std::int64_t price = 0;
   Sizes ddr;
   std::int64_t stages = 0, last = 0;  // how many, and where the last one begins
   std::int64_t cuts = -1;             // where they are kept in PhaseCut::kept_cuts_; -1: nowhere yet
@@ -58,6 +60,7 @@ struct StageCut {
 struct Head {
   std::int64_t cycles = 0;             // but for the last phase's forward, which may hide the next load
   std::int64_t forward = 0, load = 0;  // of the last phase
+  std::int64_t price = 0, bound = 0;   // of Streaming Memory so far; on the cycles of all cuts that begin so
   Sizes ddr;
   std::int64_t from = -1;             // where the last phase begins
   std::size_t count = 0, head = 0;    // the phases before it
