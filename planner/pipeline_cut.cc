@@ -132,26 +132,26 @@ class PipelineCut {
   using Table = std::vector<std::vector<std::vector<Label>>>;
   Table fill(std::int64_t end, std::int64_t count, std::int64_t last, std::int64_t begin) {
     Table labels(static_cast<std::size_t>(count), std::vector<std::vector<Label>>(static_cast<std::size_t>(n_) + 1));
+    const std::int64_t most = most_work();
     for (std::int64_t k = 0; k < count; ++k) {
       const std::int64_t from_end = k + last;
       const std::int64_t in_front = stages_ - 1 - from_end;
       for (std::int64_t u = end - 1; u >= begin; --u) {
-        if (ways_.work(u, end) > (k + 1) * most_work()) break;
+        if (ways_.work(u, end) > (k + 1) * most) break;
         // The first IPU also has what comes behind `end`.
-        if (ways_.work(0, u) + ways_.work(end, n_) > in_front * most_work() || ways_.pinned_other(in_front, u))
-          continue;
+        if (ways_.work(0, u) + ways_.work(end, n_) > in_front * most || ways_.pinned_other(in_front, u)) continue;
         auto& here = labels[static_cast<std::size_t>(k)][static_cast<std::size_t>(u)];
-        extend(labels, here, k, u, end, from_end);
+        extend(labels, here, k, u, end, from_end, most);
       }
     }
     return labels;
   }
 
   void extend(const Table& labels, std::vector<Label>& here, std::int64_t k, std::int64_t u, std::int64_t end,
-              std::int64_t from_end) {
+              std::int64_t from_end, std::int64_t most) {
     const bool copies = u > 0 && stages_ > 1;
     for (std::int64_t v = k == 0 ? end : u + 1; v <= end - k; ++v) {
-      if (ways_.work(u, v) > most_work()) return;  // longer stages do no less
+      if (ways_.work(u, v) > most) return;  // longer stages do no less
       const bool may_go_on = ways_.for_each({u, v}, from_end, [&](const Setting::Stage& x, Recompute mode) {
         offer_all(labels, here, x, mode, {k, u, v}, copies);
       });
@@ -165,7 +165,7 @@ class PipelineCut {
   // A stage in front of all that may follow it.
   void offer_all(const Table& labels, std::vector<Label>& here, const Setting::Stage& x, Recompute mode,
                  const Place& place, bool copies) const {
-    const std::vector<Label> nothing = {Label{}};
+    static const std::vector<Label> nothing = {Label{}};
     const auto& rest =
         place.k == 0 ? nothing : labels[static_cast<std::size_t>(place.k) - 1][static_cast<std::size_t>(place.end)];
     for (std::size_t i = 0; i < rest.size(); ++i) {
