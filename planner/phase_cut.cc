@@ -17,10 +17,11 @@ using namespace phase_labels;
 namespace {
 
 // Beyond these the rest is left unsearched, and its bound is told to the caller.
-constexpr int kMostProgrammes = 400;      // runs with different limits on code, for one setting
-constexpr std::size_t kMostLabels = 200;  // of one partial cut, where Streaming Memory binds
-constexpr int kMostPrices = 12;           // of it that are tried one after the other
-constexpr std::int64_t kMostRise = 64;    // of cycles, by the price of all of it
+constexpr int kMostProgrammes = 400;  // runs with different limits on code, for one setting
+// Of one partial cut, where Streaming Memory binds, one after the other: what few of them find lets most others fall.
+constexpr std::size_t kMostLabels[] = {50, 500, 5000};
+constexpr int kMostPrices = 12;         // of it that are tried one after the other
+constexpr std::int64_t kMostRise = 64;  // of cycles, by the price of all of it
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -119,6 +120,7 @@ class PhaseCut {
   std::optional<Cuts> found_;
   int programmes_ = 0;
   std::vector<std::int64_t> tracked_;  // IPU groups whose Streaming Memory is part of the state
+  std::size_t most_labels_ = 0;        // of a partial cut
   Prices prices_;                      // of the case at hand
   bool pricing_ = false;               // the price is part of the cycles
   struct Edge {
@@ -169,15 +171,25 @@ class PhaseCut {
     prices_ = none;
     for (;;) {
       track();
-      std::optional<Cuts> cuts = least_cycles();
-      if (!cuts) return;
-      if (only_bound_) {
-        found_ = std::move(cuts);
-        return;
+      const std::int64_t open = open_;
+      std::optional<Cuts> cuts;
+      std::vector<std::uint64_t> rows;
+      std::int64_t full = -1;
+      for (const std::size_t labels : kMostLabels) {
+        most_labels_ = labels;
+        open_ = open;
+        cuts = least_cycles();
+        if (only_bound_) {
+          found_ = std::move(cuts);
+          return;
+        }
+        if (cuts) rows = rows_of(*cuts), full = settle_modes(*cuts, rows);
+        if (cuts && (full >= 0 || !keep_within_ddr(*cuts))) break;
+        cuts.reset();
+        if (open_ == open) break;  // none was left out
       }
-      const std::vector<std::uint64_t> rows = rows_of(*cuts);
-      std::int64_t full = settle_modes(*cuts, rows);
-      if (full < 0 && keep_within_ddr(*cuts)) return;
+      if (!cuts) return;
+      open_ = open;
       const std::int64_t fullest = full < 0 ? fullest_ddr(*cuts, rows) : -1;
       if (full < 0 && std::ranges::count(tracked_, fullest) > 0) full = fullest;  // it is the code that is too much
       if (full >= 0) {
@@ -452,7 +464,7 @@ class PhaseCut {
     h.head = place.head;
     if (std::any_of(to.begin(), to.end(), [&](const Head& other) { return other.no_worse(h); })) return;
     std::erase_if(to, [&](const Head& other) { return h.no_worse(other); });
-    if (!tracked_.empty() && to.size() >= kMostLabels) {
+    if (!tracked_.empty() && to.size() >= most_labels_) {
       const auto last = std::ranges::max_element(to, {}, &Head::bound);
       leave_open(std::max(h.bound, last->bound));
       if (h.bound >= last->bound) return;
@@ -556,7 +568,7 @@ class PhaseCut {
       const std::int64_t bound = bound_of(p.forward, p.backward);
       if (bound >= best_) continue;
       p.part = static_cast<std::int32_t>(k);
-      if (!tracked_.empty() && to.size() >= kMostLabels)
+      if (!tracked_.empty() && to.size() >= most_labels_)
         leave_open(bound);
       else
         offer(to, std::move(p));

@@ -103,7 +103,23 @@ TEST(GptOnPod64, IsTheSameWhereEveryUnitIsTabulatedOnItsOwn) {
   EXPECT_EQ(results[0].stats.feasible, results[1].stats.feasible);
 }
 
-TEST(Gpt1t, HasAPlanFor64000Ipus) {
+// Streaming Memory of several of its eight IPU groups decides, where whole layers are cut one way or another.
+TEST(Gpt3OnPod256, IsProvedWhereStreamingMemoryBinds) {
+  const Job job = load_job(SUPERSTEP_SOURCE "/data/jobs/gpt3-175b-pod256.json");
+  const CostModel model(job.machine, load_calibration());
+  Tables tables(job, model);
+  SearchOptions options;
+  options.pareto = options.find_fix = false;
+  const SearchResult r = search(tables, options);
+  ASSERT_FALSE(r.best.empty());
+  EXPECT_TRUE(r.stats.optimal) << r.stats.gap;
+  const Evaluated e = evaluate_in_full(tables, r.best[0].plan);
+  EXPECT_EQ(e.overflows.size(), 0u);
+  EXPECT_EQ(e.plan.location.code, Location::streaming);
+  EXPECT_GT(r.best[0].estimate.ddr, 0.95 * static_cast<double>(job.machine.streaming_per_ipu().value));
+}
+
+TEST(Gpt1t, HasAProvedPlanFor64000Ipus) {
   const Job job = load_job(SUPERSTEP_SOURCE "/data/jobs/gpt-1t-64000.json");
   const CostModel model(job.machine, load_calibration());
   Tables tables(job, model);
@@ -114,9 +130,8 @@ TEST(Gpt1t, HasAPlanFor64000Ipus) {
   ASSERT_FALSE(r.best.empty());
   EXPECT_EQ(r.best[0].plan.ipus(), 64000);
   EXPECT_EQ(evaluate_in_full(tables, r.best[0].plan).overflows.size(), 0u);
-  EXPECT_LT(r.stats.gap, 0.1);
-  std::printf("best: %s, %.0f samples/s, gap %.3f\n", label(r.best[0].plan).c_str(), r.best[0].samples_per_second,
-              r.stats.gap);
+  EXPECT_TRUE(r.stats.optimal) << r.stats.gap;
+  std::printf("best: %s, %.0f samples/s\n", label(r.best[0].plan).c_str(), r.best[0].samples_per_second);
 }
 
 }  // namespace
