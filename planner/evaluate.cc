@@ -38,11 +38,11 @@ PhaseStage phase_stage(const Setting& s, Range units, Recompute mode, bool first
   PhaseStage out;
   out.forward = x.busy_forward(s.moves_overlap());
   out.backward = x.busy_backward(s.moves_overlap());
-  out.load = s.load_cycles(x);
   out.update = x.update;
   out.spill = s.plan().phase_order == PhaseOrder::phase_outer ? 0 : s.spill_cycles(x.weights);
   out.copy = first ? 0 : s.copy_cycles(units.begin);
   out.code = s.code_moves() ? s.code(x.rows) : 0;
+  out.load = s.load_cycles(x, out.code);
   out.peak = x.always + x.transient + out.code;
   out.ddr = x.ddr;
   out.lent = x.lent;

@@ -44,19 +44,30 @@ bool PhaseStages::other_mode(std::int64_t u, Recompute mode) const {
   return stage < modes && (*rules_.stage_modes)[at(stage)] != mode;
 }
 
+void PhaseStages::keep(const CodePromise& promise) {
+  promise_ = &promise;
+  ddr_limits_.clear();
+  for (const std::uint64_t rows : promise.present) ddr_limits_.push_back(limits_.ddr - s_.stored_code(rows));
+}
+
 std::uint64_t PhaseStages::all_rows() const { return s_.stage(0, n_, 0, modes_[0]).rows; }
 
-int PhaseStages::mode_beside(Cell& cell, std::uint64_t rows) {
+std::int64_t PhaseStages::code(std::uint64_t rows) {
   const auto [code, fresh] = codes_.try_emplace(rows);
   if (fresh) code->second = s_.code(rows);
-  if (code->second > limits_.executable) return -1;
+  return code->second;
+}
+
+int PhaseStages::mode_beside(Cell& cell, std::uint64_t rows) {
+  const std::int64_t bytes = code(rows);
+  if (bytes > limits_.executable) return -1;
   for (std::size_t k = 0; k < modes_.size(); ++k) {
     if (other_mode(cell.begin, modes_[k])) continue;
     if (cell.needs[k] == 0) {
       const Setting::Stage x = s_.stage(cell.begin, cell.end, 0, modes_[k]);
       cell.needs[k] = x.always + x.transient;
     }
-    if (cell.needs[k] <= limits_.tile - code->second) return static_cast<int>(k);
+    if (cell.needs[k] <= limits_.tile - bytes) return static_cast<int>(k);
   }
   return -1;
 }
@@ -95,7 +106,7 @@ PhaseStages::Cell PhaseStages::cell_of(std::int64_t u, std::int64_t v) {
   cell.end = v;
   cell.stage = s_.stage(u, v, 0, modes_[0]);
   cell.needs[0] = cell.stage.always + cell.stage.transient;
-  cell.load = s_.load_cycles(cell.stage);
+  cell.load = s_.load_cycles(cell.stage, s_.code_moves() ? code(cell.stage.rows) : 0);
   if (cell.stage.weights <= s_.preload_room()) cell.mode = mode_beside(cell, cell.stage.rows);
   return cell;
 }

@@ -41,7 +41,7 @@ class PhaseStages {
   std::uint64_t all_rows() const;
 
   // What follows depends on the promise; it must outlive its use.
-  void keep(const CodePromise& promise) { promise_ = &promise; }
+  void keep(const CodePromise& promise);
   // Calls f(cell, mode) for the stages that may begin at `begin` on an IPU group.
   template <class F>
   void for_stages(std::int64_t ipu, std::int64_t begin, F f) {
@@ -55,9 +55,7 @@ class PhaseStages {
   // Streaming Memory of a stage, weights lent by another phase of the same IPU group counted there.
   std::int64_t ddr_on(const Cell& cell, std::int64_t ipu) const;
   // Beside the code that was promised.
-  std::int64_t ddr_limit(std::int64_t ipu) const {
-    return limits_.ddr - s_.stored_code(promise_->present[static_cast<std::size_t>(ipu)]);
-  }
+  std::int64_t ddr_limit(std::int64_t ipu) const { return ddr_limits_[static_cast<std::size_t>(ipu)]; }
   // Only the first unit is looked for as a lender; what others lend on the same IPU group is counted twice.
   bool counts_twice() const { return lends_later_; }
   // The most that units [begin, end of the model) can need.
@@ -85,8 +83,10 @@ class PhaseStages {
   std::vector<std::int64_t> tail_ddr_;
   bool lends_ = false, lends_later_ = false;  // the first unit's weights are used by others; those of other units
   std::map<std::uint64_t, std::int64_t> codes_;
+  std::vector<std::int64_t> ddr_limits_;
   const CodePromise* promise_ = nullptr;
 
+  std::int64_t code(std::uint64_t rows);
   bool pinned_out(std::int64_t u) const;
   bool begins_phase(std::int64_t u) const;
   bool may_begin_phase(std::int64_t u) const { return !rules_.stages || !rules_.phases || u == n_ || begins_phase(u); }

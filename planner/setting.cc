@@ -60,8 +60,8 @@ std::int64_t Setting::tied_cycles(const Tie& tie) const {
   return cycles + moved(weight.value, new_weights_rate_);
 }
 
-std::int64_t Setting::load_cycles(const Stage& s) const {
-  return load_.of(s.weights) + (code_moves() ? moved(code(s.rows) * tiles_, code_rate_) : 0);
+std::int64_t Setting::load_cycles(const Stage& s, std::int64_t code) const {
+  return load_.of(s.weights) + (code_moves() ? moved(code * tiles_, code_rate_) : 0);
 }
 
 std::int64_t Setting::whole_weights_cycles(std::int64_t weight_bytes) const {

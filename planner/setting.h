@@ -125,7 +125,8 @@ class Setting {
   std::int64_t micro_batch_fixed() const { return micro_fixed_; }
   std::int64_t cycle_fixed() const { return cycle_fixed_; }
   std::int64_t update_fixed() const { return update_fixed_; }  // latency of the update's collectives
-  std::int64_t load_cycles(const Stage& stage) const;  // phased: its weights, and code that is elsewhere, onto one IPU
+  // Phased: a stage's weights onto one IPU, and its code, so many bytes per tile, where that moves.
+  std::int64_t load_cycles(const Stage& stage, std::int64_t code) const;
   std::int64_t whole_weights_cycles(
       std::int64_t weight_bytes) const;  // not phased, weights kept elsewhere: in and out once a step
   // Least cycles of one micro-batch through units [begin, end), forward and backward. Phases run every
