@@ -326,7 +326,7 @@ class PhaseCut {
     Point low{static_cast<double>(std::min(best_, kMostRise * from.least.cycles)), 0};
     const double most = kMostRise * high.cycles / std::max(1.0, static_cast<double>(limits_.ddr));
     for (int step = 0; step < kMostPrices && high.over > 0 && best.bound < best_; ++step) {
-      const double rise = std::min((low.cycles - high.cycles) / (high.over - low.over), most);
+      const double rise = std::clamp((low.cycles - high.cycles) / (high.over - low.over), 0.0, most);
       Prices next{from.of};
       for (std::int64_t ipu : rising) next.of[at(ipu)] += rise;
       find_least(next);
