@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/phase_programme.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace superstep {
+
+using namespace phase_labels;
+
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+std::int64_t later(std::int64_t cycles, std::int64_t rest) {
+  return rest == PhaseRest::kNever ? PhaseRest::kNever : cycles + rest;
+}
+
+std::int64_t price(double of, std::int64_t bytes) { return static_cast<std::int64_t>(of * static_cast<double>(bytes)); }
+
+}  // namespace
+
+PhaseProgramme::PhaseProgramme(const Setting& s, const CutRules& rules, const CutLimits& limits)
+    : s_(s),
+      rules_(rules),
+      rest_(s, limits),
+      stages_(s, rules, limits),
+      n_(s.units()),
+      groups_(s.plan().phase_groups),
+      depth_(s.plan().pipeline_stages / groups_),
+      outer_(s.plan().phase_order == PhaseOrder::phase_outer),
+      g_(outer_ ? s.plan().gradient_accumulation : 1),
+      repeats_(outer_ ? 1 : s.plan().gradient_accumulation),
+      overlap_(s.moves_overlap()),
+      hidden_(s.overlapped()),
+      training_(s.table().training()),
+      within_(at(n_)),
+      parts_(at(depth_), ByEnd<Part>(n_)),
+      phases_(n_) {}
+
+void PhaseProgramme::set(const Ways& ways, const std::vector<std::int64_t>& tracked) {
+  ways_ = ways;
+  tracked_ = tracked;
+  least_tracked_.clear();
+  std::vector<double> together(at(depth_ * groups_), 0);
+  for (std::int64_t ipu : tracked) {
+    std::vector<double> alone(together.size(), 0);
+    alone[at(ipu)] = together[at(ipu)] = 1;
+    least_tracked_.push_back(stages_.find_ways(alone));
+  }
+  if (!tracked.empty()) least_together_ = stages_.find_ways(together);
+}
+
+PhaseProgramme::Found PhaseProgramme::least_cycles(const DdrPrices& prices, std::int64_t best,
+                                                   std::size_t most_labels) {
+  prices_ = &prices;
+  pricing_ = false;
+  state_ = tracked_;
+  best_ = best;
+  most_labels_ = most_labels;
+  left_out_ = kNever;
+  std::int64_t cycles = 0;
+  std::optional<Cuts> cuts = run(&cycles);
+  return {std::move(cuts), left_out_};
+}
+
+void PhaseProgramme::find_least_sum(DdrPrices& prices, std::int64_t best) {
+  prices.of_limits = 0;
+  for (std::int64_t ipu : tracked_) {
+    const double of_limit = prices.of[at(ipu)] * static_cast<double>(stages_.ddr_limit(ipu));
+    prices.of_limits += static_cast<std::int64_t>(std::ceil(of_limit));
+  }
+  const DdrPrices none{prices.of};  // lets nothing fall
+  prices_ = &none;
+  pricing_ = true;
+  state_.clear();
+  best_ = best > kNever - prices.of_limits ? kNever : best + prices.of_limits;
+  edges_.clear();
+  std::int64_t sum = 0;
+  std::optional<Cuts> cuts = run(&sum);
+  prices.bound = cuts ? sum - prices.of_limits : kNever;
+  if (!cuts) return;
+  prices.least = std::move(*cuts);
+  prices.rest.assign(at(groups_), std::vector<std::int64_t>(at(n_) + 1, kNever));
+  for (std::vector<std::int64_t>& rest : prices.rest) rest.back() = 0;
+  for (auto e = edges_.rbegin(); e != edges_.rend(); ++e) {
+    const std::int64_t behind = prices.rest[at((e->group + 1) % groups_)][at(e->end)];
+    std::int64_t& rest = prices.rest[at(e->group)][at(e->begin)];
+    rest = std::min(rest, later(e->sum, behind));
+  }
+}
+
+// ---- phase after phase
+
+// `sum`: of cycles, prices included where they are part of them.
+std::optional<Cuts> PhaseProgramme::run(std::int64_t* sum) {
+  const bool counted = rules_.phase_count > 0;
+  const auto rows = at(counted ? rules_.phase_count + 1 : groups_);
+  kept_cuts_.clear();
+  Heads heads(rows, std::vector<std::vector<Head>>(at(n_) + 1));
+  heads[0][0].push_back(Head{});
+  heads[0][0][0].ddr.assign(state_.size(), 0);
+  for (std::int64_t u = 0; u < n_; ++u) {
+    for (std::int64_t group = 0; group < groups_; ++group) {
+      if (ways_[at(group * depth_)][at(u)] < PhaseStages::kNoWay) extend(heads, u, group);
+    }
+  }
+  const Head* best = nullptr;
+  for (std::size_t c = counted ? rows - 1 : 0; c < rows; ++c) {
+    for (const Head& h : heads[c].back()) {
+      if (!best || h.cycles + h.forward < best->cycles + best->forward) best = &h;
+    }
+  }
+  if (!best) return std::nullopt;
+  *sum = best->cycles + best->forward;
+  return cuts_of(heads, *best);
+}
+
+// All phases that begin at `u` on a group of IPU groups, behind every head that ends there.
+void PhaseProgramme::extend(Heads& heads, std::int64_t u, std::int64_t group) {
+  const std::size_t end = rules_.phase_count > 0 ? heads.size() - 1 : heads.size();
+  std::int64_t before = kNever;
+  for (auto c = at(group); c < end; c += at(groups_)) {
+    for (const Head& h : heads[c][at(u)]) before = std::min(before, h.cycles + h.forward);
+  }
+  if (before == kNever || later(before, rest_.from(u)) >= best_) return;
+  phases_from(u, group, before);
+  if (pricing_) {
+    phases_.for_each([&](std::int64_t v, const std::vector<Phase>& phases) {
+      for (const Phase& p : phases) edges_.push_back({u, v, group, p.fixed + p.forward + p.backward});
+    });
+  }
+  for (auto c = at(group); c < end; c += at(groups_)) {
+    const std::size_t to = rules_.phase_count > 0 ? c + 1 : (c + 1) % at(groups_);
+    const std::vector<Head>& from = heads[c][at(u)];
+    for (std::size_t k = 0; k < from.size(); ++k) {
+      phases_.for_each([&](std::int64_t v, std::vector<Phase>& phases) {
+        for (Phase& phase : phases) append(heads[to][at(v)], from[k], phase, {u, v, group, c, k});
+      });
+    }
+  }
+}
+
+void PhaseProgramme::append(std::vector<Head>& to, const Head& from, Phase& phase, const Place& place) {
+  Head h;
+  h.cycles = phase.fixed;
+  if (place.begin > 0)
+    h.cycles +=
+        from.cycles + std::max(from.forward, phase.load) + (training_ ? std::max(phase.backward, from.load) : 0);
+  h.forward = phase.forward;
+  h.load = phase.load;
+  h.price = from.price + phase.price;
+  h.bound = later(h.cycles + h.forward, rest_.from(place.end));
+  if (!prices_->rest.empty()) {
+    const std::int64_t rest = prices_->rest[at((place.group + 1) % groups_)][at(place.end)];
+    h.bound = std::max(h.bound, later(h.cycles + h.forward + h.price - prices_->of_limits, rest));
+  }
+  if (h.bound >= best_) return;
+  std::int64_t room = 0;
+  for (std::size_t i = 0; i < phase.ddr.size(); ++i) {
+    const std::int64_t left = stages_.ddr_limit(state_[i]) - from.ddr[i] - phase.ddr[i];
+    const double behind = stages_.least_behind(least_tracked_[i], place.group * depth_, place.end);
+    if (static_cast<double>(left) < behind) return;
+    room += left;
+  }
+  if (!state_.empty() &&
+      static_cast<double>(room) < stages_.least_behind(least_together_, place.group * depth_, place.end))
+    return;
+  for (std::size_t i = 0; i < phase.ddr.size(); ++i) {
+    // What can no longer reach the limit is all the same.
+    h.ddr.push_back(std::max(from.ddr[i] + phase.ddr[i], stages_.ddr_limit(state_[i]) - stages_.most_ddr(place.end)));
+  }
+  h.from = place.begin;
+  h.count = place.count;
+  h.head = place.head;
+  if (std::any_of(to.begin(), to.end(), [&](const Head& other) { return other.no_worse(h); })) return;
+  std::erase_if(to, [&](const Head& other) { return h.no_worse(other); });
+  if (!state_.empty() && to.size() >= most_labels_) {
+    const auto last = std::ranges::max_element(to, {}, &Head::bound);
+    left_out_ = std::min(left_out_, std::max(h.bound, last->bound));
+    if (h.bound >= last->bound) return;
+    to.erase(last);
+  }
+  keep_cuts(phase);
+  h.stages = phase.stages;
+  h.cuts = phase.cuts;
+  to.push_back(std::move(h));
+}
+
+Cuts PhaseProgramme::cuts_of(const Heads& heads, const Head& last) const {
+  std::vector<const Head*> phases;
+  for (const Head* h = &last; h->from >= 0; h = &heads[h->count][at(h->from)][h->head])
+    phases.insert(phases.begin(), h);
+  Cuts cuts;
+  for (std::size_t j = 0; j < phases.size(); ++j) {
+    cuts.phases.push_back(static_cast<std::int64_t>(cuts.stages.size()));
+    std::int64_t ipu = groups_ == 2 && j % 2 == 1 ? depth_ : 0;  // with two groups, phases alternate
+    for (std::int64_t i = 0; i < phases[j]->stages; ++i) {
+      const StageCut& stage = kept_cuts_[at(phases[j]->cuts + i)];
+      cuts.stages.push_back(stage.begin);
+      cuts.recompute.push_back(stage.mode);
+      cuts.stage_ipu.push_back(ipu++);
+    }
+  }
+  cuts.cycles = evaluate(s_, with_cuts(s_.plan(), cuts)).cycles;
+  return cuts;
+}
+
+// ---- one phase, stage after stage
+
+// Phases that begin at `u`, `before` cycles into the step at the earliest.
+void PhaseProgramme::phases_from(std::int64_t u, std::int64_t group, std::int64_t before) {
+  if (!within_[at(u)]) within_[at(u)] = rest_.within(u);
+  began_ = u;
+  for (ByEnd<Part>& parts : parts_) parts.clear();
+  phases_.clear();
+  parts_[0][u].resize(1);
+  parts_[0][u][0].ddr.assign(state_.size(), 0);
+  for (std::int64_t i = 0; i < depth_; ++i) {
+    const std::int64_t ipu = group * depth_ + i;
+    parts_[at(i)].for_each([&](std::int64_t w, const std::vector<Part>& parts) {
+      stages_.for_stages(ipu, w, [&](const Cell& cell, int mode) {
+        const std::int64_t v = cell.end;
+        Part stage;
+        stage.from = static_cast<std::int32_t>(cell.begin);
+        stage.mode = stages_.mode(mode);
+        stage.load = cell.load;
+        stage.copy = i > 0 ? s_.copy_cycles(cell.begin) : 0;
+        if (training_) stage.fixed = tied_cycles(cell, ipu);
+        (pricing_ ? stage.fixed : stage.price) += price(prices_->of[at(ipu)], stages_.ddr_on(cell, ipu));
+        for (std::int64_t k : state_) stage.ddr.push_back(k == ipu ? stages_.ddr_on(cell, ipu) : 0);
+        if (stages_.least_within(ways_, ipu, v) < PhaseStages::kNoWay) join(parts, cell.stage, stage, v, i, before);
+        // One phase alone is a pipeline, not phased execution.
+        if (stages_.least_behind(ways_, ipu, v) < PhaseStages::kNoWay && !(u == 0 && v == n_))
+          close(parts, cell.stage, stage, u, v, i, before, phases_[v]);
+      });
+    });
+  }
+}
+
+// Owners are taken to be on the first IPU group, in another phase, as the embedding is.
+std::int64_t PhaseProgramme::tied_cycles(const Cell& cell, std::int64_t ipu) const {
+  std::int64_t cycles = 0;
+  for (const auto& [owner, borrower] : s_.table().facts().tied) {
+    const bool borrows = borrower >= cell.begin && borrower < cell.end && owner < cell.begin;
+    if (borrows) cycles += s_.tied_cycles({owner, borrower, 0, ipu, false, 0, 1});
+  }
+  return cycles;
+}
+
+// A part with one stage more, the (i + 1)-th of its phase.
+PhaseProgramme::Part PhaseProgramme::joined(const Part& part, const Setting::Stage& x, const Part& stage) const {
+  Part p = stage;
+  p.forward = std::max(part.forward, x.busy_forward(overlap_));
+  p.backward = std::max(part.backward, training_ ? x.busy_backward(overlap_) : 0);
+  p.load = std::max(part.load, stage.load);
+  p.update = std::max(part.update, x.update);
+  p.weights = outer_ ? 0 : std::max(part.weights, x.weights);
+  p.copy = std::max(part.copy, stage.copy);
+  p.fixed = part.fixed + stage.fixed;
+  p.price = part.price + stage.price;
+  for (std::size_t k = 0; k < p.ddr.size(); ++k) p.ddr[k] += part.ddr[k];
+  return p;
+}
+
+void PhaseProgramme::join(const std::vector<Part>& parts, const Setting::Stage& x, const Part& stage, std::int64_t v,
+                          std::int64_t i, std::int64_t before) {
+  const std::size_t length = at(v - began_);
+  const PhaseRest::Within& within = *within_[at(began_)];
+  if (length >= within.whole.size() || later(before, within.whole[length]) >= best_) return;
+  const std::int64_t slots = (g_ + i) * repeats_;
+  const auto bound_of = [&](std::int64_t forward, std::int64_t backward) {
+    return later(before + slots * (forward + backward), within.behind[length]);
+  };
+  if (bound_of(x.busy_forward(overlap_), training_ ? x.busy_backward(overlap_) : 0) >= best_) return;
+  std::vector<Part>& to = parts_[at(i) + 1][v];
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    Part p = joined(parts[k], x, stage);
+    const std::int64_t bound = bound_of(p.forward, p.backward);
+    if (bound >= best_) continue;
+    p.part = static_cast<std::int32_t>(k);
+    if (!state_.empty() && to.size() >= most_labels_)
+      left_out_ = std::min(left_out_, bound);
+    else
+      offer(to, std::move(p));
+  }
+}
+
+// Phases whose last stage ends at `v`: only they know what leaves the phase.
+void PhaseProgramme::close(const std::vector<Part>& parts, Setting::Stage x, const Part& stage, std::int64_t u,
+                           std::int64_t v, std::int64_t i, std::int64_t before, std::vector<Phase>& to) const {
+  s_.leave_phase(x, v, v < n_);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const Part p = joined(parts[k], x, stage);
+    const std::int64_t per_cycle = p.copy + s_.micro_batch_fixed() + (i > 0 ? s_.cycle_fixed() : 0);
+    Phase phase;
+    phase.forward = repeats_ * (g_ + i) * (p.forward + per_cycle);
+    phase.backward = training_ ? repeats_ * (g_ + i) * (p.backward + per_cycle) : 0;
+    phase.load = repeats_ * p.load;
+    phase.fixed = p.fixed;
+    if (training_) phase.fixed += p.update + s_.update_fixed() + (outer_ ? 0 : repeats_ * s_.spill_cycles(p.weights));
+    if (!hidden_) {  // the last phase stays for its backward
+      phase.fixed += phase.forward + phase.backward + phase.load * (training_ && v < n_ ? 2 : 1);
+      phase.forward = phase.backward = phase.load = 0;
+    } else if (u == 0) {  // nothing hides the first load, which also stays for the next micro-batch
+      phase.fixed += phase.backward + p.load;
+      phase.backward = 0;
+    }
+    if (later(before + phase.fixed + phase.forward + phase.backward, rest_.from(v)) >= best_) continue;
+    phase.ddr = p.ddr;
+    phase.price = p.price;
+    phase.stages = i + 1;
+    phase.last = stage.from;
+    phase.part = static_cast<std::int32_t>(k);
+    phase.mode = stage.mode;
+    offer(to, std::move(phase));
+  }
+}
+
+void PhaseProgramme::keep_cuts(Phase& phase) {
+  if (phase.cuts >= 0) return;
+  phase.cuts = std::ssize(kept_cuts_);
+  kept_cuts_.resize(kept_cuts_.size() + at(phase.stages));
+  StageCut last{phase.last, phase.mode};
+  std::int32_t k = phase.part;
+  for (std::int64_t i = phase.stages - 1;; --i) {
+    kept_cuts_[at(phase.cuts + i)] = last;
+    if (i == 0) return;
+    const Part& p = parts_[at(i)][last.begin][at(k)];
+    last = {p.from, p.mode};
+    k = p.part;
+  }
+}
+
+}  // namespace superstep

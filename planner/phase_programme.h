@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The least cycles of phases one after the other, each spread over the IPU groups, and the cuts that take them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "planner/cuts.h"
+#include "planner/phase_labels.h"
+#include "planner/phase_rest.h"
+#include "planner/phase_stages.h"
+
+namespace superstep {
+
+// Prices of Streaming Memory. Cuts that keep its limits take no less than the least sum of cycles and price of any
+// cuts, less the price of the limits. Rounded so that this holds: the price of a stage down, that of the limits up.
+struct DdrPrices {
+  std::vector<double> of;      // cycles per byte, by IPU group
+  std::int64_t of_limits = 0;  // cycles
+  Cuts least;                  // the cuts with the least sum
+  std::int64_t bound = 0;      // cycles of all cuts that keep the limits: that sum, less the limits' price
+  // By phase group and unit: the least sum for what follows a phase that ends there, kNever where nothing better than
+  // the best cuts does. Loads are left out: they overlap with what is counted. Empty: nothing has a price.
+  std::vector<std::vector<std::int64_t>> rest;
+};
+
+class PhaseProgramme {
+ public:
+  static constexpr std::int64_t kNever = PhaseRest::kNever;
+
+  PhaseProgramme(const Setting& setting, const CutRules& rules, const CutLimits& limits);
+
+  PhaseStages& stages() { return stages_; }
+  const PhaseRest& rest() const { return rest_; }
+
+  // What all runs have until the next call: stages by a promise that stages() keeps, of which `ways` lead to the end,
+  // and the IPU groups whose Streaming Memory counts, without a price or with one.
+  void set(const PhaseStages::Ways& ways, const std::vector<std::int64_t>& tracked);
+
+  struct Found {
+    std::optional<Cuts> cuts;        // none: nothing takes less than was asked for
+    std::int64_t left_out = kNever;  // no cut that fell to `most_labels` takes less
+  };
+  // The cuts with the least cycles below `best` that keep the limits of the tracked IPU groups. Prices let partial cuts
+  // fall, of which no more than `most_labels` are kept where Streaming Memory counts.
+  Found least_cycles(const DdrPrices& prices, std::int64_t best, std::size_t most_labels);
+  // The cuts with the least sum of cycles and price, whatever Streaming Memory they take, and what it bounds.
+  // `bound` kNever: no cuts that keep the limits take less than `best`.
+  void find_least_sum(DdrPrices& prices, std::int64_t best);
+
+ private:
+  using Cell = PhaseStages::Cell;
+  using Ways = PhaseStages::Ways;
+  using Part = phase_labels::Part;
+  using Phase = phase_labels::Phase;
+  using Head = phase_labels::Head;
+  using Heads = std::vector<std::vector<std::vector<Head>>>;  // by phases so far (modulo groups when free), end
+
+  const Setting& s_;
+  const CutRules& rules_;
+  PhaseRest rest_;  // bounds on what is to come
+  PhaseStages stages_;
+  std::int64_t n_, groups_, depth_;
+  bool outer_;
+  std::int64_t g_, repeats_;
+  bool overlap_, hidden_, training_;
+  Ways ways_;
+  std::vector<std::int64_t> tracked_;
+  std::vector<Ways> least_tracked_;                       // of each tracked IPU group
+  Ways least_together_;                                   // of all of them
+  std::vector<std::optional<PhaseRest::Within>> within_;  // by where a phase began
+  // Of the run at hand.
+  const DdrPrices* prices_ = nullptr;
+  bool pricing_ = false;             // the price is part of the cycles
+  std::vector<std::int64_t> state_;  // IPU groups whose Streaming Memory is part of a label
+  std::int64_t best_ = 0;            // what a cut must beat
+  std::size_t most_labels_ = 0;      // of a partial cut
+  std::int64_t left_out_ = kNever;
+  struct Edge {
+    std::int64_t begin, end, group, sum;
+  };
+  std::vector<Edge> edges_;  // with prices: all phases, and their least sums
+  // Of the phases at hand: where they begin, their parts by stages, the phases, and the cuts of those that follow some
+  // head, one phase's after the other's.
+  std::int64_t began_ = 0;
+  std::vector<phase_labels::ByEnd<Part>> parts_;
+  phase_labels::ByEnd<Phase> phases_;
+  std::vector<phase_labels::StageCut> kept_cuts_;
+
+  // Where a phase ends, and behind which head it stands.
+  struct Place {
+    std::int64_t begin, end, group;
+    std::size_t count, head;
+  };
+  std::optional<Cuts> run(std::int64_t* sum);
+  void extend(Heads& heads, std::int64_t u, std::int64_t group);
+  void append(std::vector<Head>& to, const Head& from, Phase& phase, const Place& place);
+  Cuts cuts_of(const Heads& heads, const Head& last) const;
+  void phases_from(std::int64_t u, std::int64_t group, std::int64_t before);
+  std::int64_t tied_cycles(const Cell& cell, std::int64_t ipu) const;
+  Part joined(const Part& part, const Setting::Stage& x, const Part& stage) const;
+  void join(const std::vector<Part>& parts, const Setting::Stage& x, const Part& stage, std::int64_t v, std::int64_t i,
+            std::int64_t before);
+  void close(const std::vector<Part>& parts, Setting::Stage x, const Part& stage, std::int64_t u, std::int64_t v,
+             std::int64_t i, std::int64_t before, std::vector<Phase>& to) const;
+  void keep_cuts(Phase& phase);
+};
+
+}  // namespace superstep
