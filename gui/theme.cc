@@ -234,6 +234,7 @@ Fill ideal_fill() { return edged({rgb(0x7C8691), Hatch::none, {}, rgb(0x525B65)}
 Fill total_fill() { return edged({rgb(0xC9CED3), Hatch::none, {}, rgb(0x7C8691)}); }
 
 int memory_order(const std::string& category) {
+  if (category == "code") return memory_order("vertex code");  // of all kinds, in Streaming Memory
   const auto* at = std::find_if(kMemory.begin(), kMemory.end(), [&](const auto& m) { return m.category == category; });
   return static_cast<int>(at - kMemory.begin());
 }

@@ -77,6 +77,7 @@ TEST(Theme, HighContrastEdgesAllData) {
   EXPECT_EQ(name_of(theme_of(QApplication::palette())), "contrast");
   apply_theme(*qApp, light_theme());
   EXPECT_FALSE(fill_of_memory("weights").outline.isValid());
+  EXPECT_EQ(fill_of_memory("code").color, fill_of_memory("vertex code").color);
 }
 
 TEST(Elided, NeverShowsHalfANumber) {
