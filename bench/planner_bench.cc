@@ -182,7 +182,8 @@ void cut_bert_large(benchmark::State& state) {
   const Plan plan = bert_plan();
   const Setting setting(world.tables.table(table_key(plan)), plan, world.job.optimizer, false);
   CutLimits limits;
-  limits.tile = setting.limit(), limits.executable = setting.executable_limit(), limits.ddr = setting.ddr_limit();
+  limits.tile = setting.limit(), limits.executable = setting.executable_limit(), limits.io_tile = setting.limit();
+  limits.ddr = setting.ddr_limit();
   CutRules rules;
   rules.wrap = state.range(0) != 0;
   bool found = false;
@@ -198,7 +199,8 @@ void cut_gpt3(benchmark::State& state) {
   plan.replicated_tensor_sharding = {1, 1, 4};
   const Setting setting(world.tables.table(table_key(plan)), plan, world.job.optimizer, true);
   CutLimits limits;
-  limits.tile = setting.limit(), limits.executable = setting.executable_limit(), limits.ddr = setting.ddr_limit();
+  limits.tile = setting.limit(), limits.executable = setting.executable_limit(), limits.io_tile = setting.limit();
+  limits.ddr = setting.ddr_limit();
   bool found = false;
   for (auto _ : state) found = cut_phases(setting, CutRules{}, limits, nullptr).has_value();
   state.counters["found"] = found;
@@ -214,7 +216,7 @@ bool cut_layers(World& world, std::int64_t stages, std::int64_t micro_batches) {
   plan.gradient_accumulation = micro_batches;
   const Setting setting(world.tables.table(table_key(plan)), plan, world.job.optimizer, false);
   CutLimits limits;
-  limits.tile = limits.executable = limits.ddr = std::int64_t{1} << 50;
+  limits.tile = limits.executable = limits.io_tile = limits.ddr = std::int64_t{1} << 50;
   CutRules rules;
   rules.modes = {Recompute::layer};
   return cut_pipeline(setting, rules, limits).has_value();

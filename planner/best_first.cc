@@ -230,6 +230,7 @@ CutLimits BestFirst::limits_of(const Setting& s, double least) const {
   CutLimits limits;
   limits.tile = std::min(how_.tile, job_.machine.chip.tile_memory.value);
   limits.executable = s.executable_limit();
+  limits.io_tile = s.limit();
   limits.ddr = s.ddr_limit();
   limits.best = how_.below_cycles;
   if (least > 0) {

@@ -13,6 +13,7 @@ namespace superstep {
 struct CutLimits {
   std::int64_t tile = 0;          // bytes per tile
   std::int64_t executable = 0;    // of which code
+  std::int64_t io_tile = 0;       // bytes per IO tile
   std::int64_t ddr = 0;           // Streaming Memory per IPU
   std::int64_t best = INT64_MAX;  // cycles: plans that take longer are of no interest
 };

@@ -27,6 +27,7 @@ struct PhaseStage {
   std::int64_t forward = 0, backward = 0;  // cycles per micro-batch, boundaries included
   std::int64_t load = 0, update = 0, spill = 0, copy = 0;
   std::int64_t peak = 0, code = 0;  // of code only that which comes with the phase
+  std::int64_t waiting = 0;         // per IO tile
   std::int64_t ddr = 0, lent = 0;
   std::uint64_t rows = 0;
 };
@@ -43,6 +44,7 @@ PhaseStage phase_stage(const Setting& s, Range units, Recompute mode, bool first
   out.copy = first ? 0 : s.copy_cycles(units.begin);
   out.code = s.code_moves() ? s.code(x.rows) : 0;
   out.load = s.load_cycles(x, out.code);
+  out.waiting = s.waiting(x, out.code);
   out.peak = x.always + x.transient + out.code;
   out.ddr = x.ddr;
   out.lent = x.lent;
@@ -174,6 +176,7 @@ class PhaseSum {
   // The slowest of the stages of a phase, in each.
   struct Phase {
     std::int64_t depth = 0, forward = 0, backward = 0, widest = 0, load = 0, update = 0, spill = 0;
+    std::int64_t waiting = 0;  // bytes per IO tile
   };
 
   PhaseSum(const Setting& s, const Plan& plan)
@@ -215,7 +218,7 @@ class PhaseSum {
 };
 
 // The stages of phase j: the innermost loop of an evaluation, which leaves out what a setting has none of.
-template <bool spills_or_loads_code, class Stages>
+template <bool spills_or_preloads_or_loads_code, class Stages>
 PhaseSum::Phase sum_phase(Stages& stages, const Plan& plan, std::size_t j, PhaseIpu* ipus) {
   PhaseSum::Phase p;
   const std::int64_t* ipu_of = plan.stage_ipu.data();
@@ -230,8 +233,9 @@ PhaseSum::Phase sum_phase(Stages& stages, const Plan& plan, std::size_t j, Phase
     ipu.ddr += x.ddr;
     ipu.lent += x.lent;
     ipu.rows |= x.rows;
-    if constexpr (spills_or_loads_code) {
+    if constexpr (spills_or_preloads_or_loads_code) {
       p.spill = std::max(p.spill, x.spill);
+      p.waiting = std::max(p.waiting, x.waiting);
       ipu.code = std::max(ipu.code, x.code);
     }
     ++p.depth;
@@ -259,11 +263,13 @@ Estimate evaluate_phases(Stages& stages, const Plan& plan) {
   const Setting& s = stages.setting;
   auto& ipus = stages.template ipus<PhaseIpu>(plan.pipeline_stages);
   PhaseSum sum(s, plan);
-  const bool plain = plan.phase_order == PhaseOrder::phase_outer && !s.code_moves();
+  const bool plain = plan.phase_order == PhaseOrder::phase_outer && !s.code_moves() && !s.preloads();
+  Estimate e;
   for (std::size_t j = 0; j < plan.phases.size(); ++j) {
     const PhaseSum::Phase phase =
         plain ? sum_phase<false>(stages, plan, j, ipus.data()) : sum_phase<true>(stages, plan, j, ipus.data());
     sum.add(phase, 1, j == 0, j + 1 == plan.phases.size());
+    e.waiting = std::max(e.waiting, phase.waiting);
     if (const std::int64_t repeats = stages.repeats(plan, j); repeats > 0) {
       sum.add(phase, repeats, false, false);
       stages.for_phase(plan, j, [&](std::size_t i, const PhaseStage& x) {  // what it leaves outside of the tiles
@@ -274,7 +280,6 @@ Estimate evaluate_phases(Stages& stages, const Plan& plan) {
     }
   }
   take_off_shared(s, plan, ipus);
-  Estimate e;
   e.cycles = sum.cycles();
   for (const PhaseIpu& ipu : ipus) {
     const std::int64_t shared_code = s.code_moves() ? 0 : stages.code(ipu.rows);  // stays through all phases

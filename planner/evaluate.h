@@ -12,9 +12,10 @@ struct Estimate {
   std::int64_t cycles = 0;     // of one step
   std::int64_t tile_peak = 0;  // fullest tile
   std::int64_t executable = 0;
-  std::int64_t ddr = 0;  // of the IPU that holds most
+  std::int64_t ddr = 0;      // of the IPU that holds most
+  std::int64_t waiting = 0;  // on the fullest IO tile: what is preloaded
   bool fits(const Setting& s) const {
-    return tile_peak <= s.limit() && executable <= s.executable_limit() && ddr <= s.ddr_limit();
+    return tile_peak <= s.limit() && executable <= s.executable_limit() && ddr <= s.ddr_limit() && waiting <= s.limit();
   }
   friend bool operator==(const Estimate&, const Estimate&) = default;
 };

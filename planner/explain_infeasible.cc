@@ -58,6 +58,7 @@ bool relax(const Problem& p, const Plan& plan, const Setting& setting, const Cut
     CutLimits limits;
     limits.tile = times(tile, setting.limit());
     limits.executable = times(tile, setting.executable_limit());
+    limits.io_tile = limits.tile;
     limits.ddr = times(ddr, setting.ddr_limit());
     if (factor == closest.factor)
       limits.best = static_cast<std::int64_t>(static_cast<double>(plan.global_batch()) / closest.rate);

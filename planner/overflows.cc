@@ -58,7 +58,7 @@ std::vector<Overflow> find_overflows(const Program& program, const Timeline& tim
                           .ipu = static_cast<std::int64_t>(ipu)};
     if (constraint == "tile memory" && at.valid()) add_moment(w.overflow, program, timeline.transient[ipu], table);
   };
-  const std::int64_t tiles = program.compute_tiles;
+  const std::int64_t tiles = program.compute_tiles, io_tiles = m.chip.tiles - tiles;
   for (std::size_t i = 0; i < program.ipus(); ++i) {
     const Residents& r = timeline.residents[i];
     const Transient& t = timeline.transient[i];
@@ -82,6 +82,10 @@ std::vector<Overflow> find_overflows(const Program& program, const Timeline& tim
               {"optimizer state", d.optimizer_state},
               {"host", d.host},
               {"code", d.code}});
+    if (program.preloaded.empty()) continue;
+    const Preloaded& p = program.preloaded[i];
+    consider("IO tile memory", i, share(p.total(), io_tiles), m.chip.tile_memory, m.chip.tile_memory * io_tiles,
+             {{"preloaded weights", p.weights}, {"preloaded code", p.code}});
   }
   std::vector<Worst> sorted;
   for (auto& [name, w] : worst) sorted.push_back(std::move(w));

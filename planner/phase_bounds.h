@@ -23,7 +23,7 @@ class PhaseBounds {
   struct Question {
     Setting setting;
     std::vector<Recompute> modes;
-    std::int64_t phase_count = 0, tile = 0, executable = 0, ddr = 0;
+    std::int64_t phase_count = 0, tile = 0, executable = 0, io_tile = 0, ddr = 0;
     friend bool operator==(const Question&, const Question&) = default;
   };
   struct Known {

@@ -106,8 +106,9 @@ PhaseStages::Cell PhaseStages::cell_of(std::int64_t u, std::int64_t v) {
   cell.end = v;
   cell.stage = s_.stage(u, v, 0, modes_[0]);
   cell.needs[0] = cell.stage.always + cell.stage.transient;
-  cell.load = s_.load_cycles(cell.stage, s_.code_moves() ? code(cell.stage.rows) : 0);
-  if (cell.stage.weights <= s_.preload_room()) cell.mode = mode_beside(cell, cell.stage.rows);
+  const std::int64_t moved = s_.code_moves() ? code(cell.stage.rows) : 0;
+  cell.load = s_.load_cycles(cell.stage, moved);
+  if (s_.waiting(cell.stage, moved) <= limits_.io_tile) cell.mode = mode_beside(cell, cell.stage.rows);
   return cell;
 }
 

@@ -101,6 +101,12 @@ PhaseNumbers::Unit Setting::phase_unit(std::int64_t unit) const {
   return out;
 }
 
+std::int64_t Setting::waiting(const Stage& stage, std::int64_t code) const {
+  if (preload_tiles_ == 0) return 0;
+  const std::int64_t moved_code = code_ddr_ || code_lent_ ? code * tiles_ : 0;
+  return ceil_div(shard_of(stage.weights, weight_shards_) + moved_code, preload_tiles_);
+}
+
 std::int64_t Setting::spill_cycles(std::int64_t weight_bytes) const {
   const std::int64_t accumulators =
       weight_bytes / size_of(plan_.precision.weights) * size_of(plan_.precision.accumulators);

@@ -118,8 +118,10 @@ class Setting {
   bool stash_moves() const { return stash_rate_ > 0; }
   // Whether a pipeline's weights come in and go out with each step.
   bool weights_move() const { return weights_rate_ > 0; }
-  // The most bytes of weights on an IPU that may be preloaded: what waits on its IO tiles.
-  std::int64_t preload_room() const { return preload_room_; }
+  // Phased: bytes that wait on an IO tile, preloaded, until the phase before this stage's is done; `code`: of the
+  // stage, per tile, where that moves. 0: nothing waits.
+  std::int64_t waiting(const Stage& stage, std::int64_t code) const;
+  bool preloads() const { return preload_tiles_ > 0; }
 
   std::int64_t copy_cycles(std::int64_t boundary_unit) const { return at(boundary_unit).copy; }
   std::int64_t micro_batch_fixed() const { return micro_fixed_; }
@@ -180,7 +182,7 @@ class Setting {
   bool stash_ddr_ = false, stash_lent_ = false;                     // what of the stash is counted outside the tiles
   bool code_moves_ = false, code_ddr_ = false, code_lent_ = false;  // whether code is
   std::int64_t stash_entries_ = 0;                                  // the most that are on the tiles at once
-  std::int64_t preload_room_ = 0;
+  std::int64_t preload_tiles_ = 0;                                  // IO tiles on which weights wait; 0: they do not
   // Bytes per second; 0: nothing moves.
   double stash_rate_ = 0, weights_rate_ = 0, new_weights_rate_ = 0, code_rate_ = 0, spill_rate_ = 0;
   std::int64_t weight_shards_ = 1, spill_shards_ = 1;

@@ -405,14 +405,11 @@ void SettingParts::set_scalars(Setting& s, const SettingSpace::Part& part) const
   const bool one_group = s.plan_.phase_groups == 1;
   const std::int64_t io = s.plan_.io_tiles;
   s.overlapped_ = !one_group;
-  s.preload_room_ = 0;
-  std::int64_t widest = 1;
-  for (std::size_t w = part.begin[SettingSpace::kWeight]; w < part.end[SettingSpace::kWeight]; ++w)
-    widest = std::max(widest, space_.weights[w].degree);
+  s.preload_tiles_ = one_group && s.phased_ ? io : 0;
   for (std::size_t l = part.begin[SettingSpace::kLoad]; l < part.end[SettingSpace::kLoad]; ++l) {
     const bool preloads = space_.loads[l] == LoadSchedule::preload && io > 0;
     if (preloads) s.overlapped_ = true;
-    s.preload_room_ = std::max(s.preload_room_, preloads && one_group ? (io * s.limit_ + 1) * widest - 1 : INT64_MAX);
+    if (!preloads) s.preload_tiles_ = 0;
   }
   bool first = true;
   for (std::size_t w = part.begin[SettingSpace::kWeight]; w < part.end[SettingSpace::kWeight]; ++w, first = false) {

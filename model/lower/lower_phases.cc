@@ -7,8 +7,26 @@ namespace superstep {
 namespace {
 
 std::int64_t phase_count(const Lowering& l) { return static_cast<std::int64_t>(l.plan.phases.size()); }
-bool overlapped(const Lowering& l) {
-  return (l.plan.load == LoadSchedule::preload && l.plan.io_tiles > 0) || l.plan.phase_groups == 2;
+// A second group of IPUs takes the next phase's weights at once; else they wait on IO tiles.
+bool preloads(const Lowering& l) {
+  return l.plan.load == LoadSchedule::preload && l.plan.io_tiles > 0 && l.plan.phase_groups == 1;
+}
+bool overlapped(const Lowering& l) { return preloads(l) || l.plan.phase_groups == 2; }
+bool code_moves(const Lowering& l) { return l.plan.location.code != Location::in_processor; }
+
+Bytes moved_code(const Lowering& l, std::int64_t ipu, std::int64_t phase) {
+  return code_moves(l) ? l.held.code_of(ipu, phase).executable() * l.table.tiles() : Bytes(0);
+}
+
+// A phase that comes in at once is counted too.
+Preloaded preloaded(const Lowering& l, std::int64_t ipu) {
+  Preloaded most;
+  for (std::int64_t j = 0; j < phase_count(l); ++j) {
+    const Bytes weights = sharded(l.held.weights_of(ipu, j), l.plan.replicated_tensor_sharding.weights);
+    const Preloaded of_phase{weights, moved_code(l, ipu, j)};
+    if (of_phase.total() > most.total()) most = of_phase;
+  }
+  return most;
 }
 
 Node load_phase(const Lowering& l, std::int64_t j) {
@@ -23,10 +41,8 @@ Node load_phase(const Lowering& l, std::int64_t j) {
     add_streamed(l, branch, "load weights", StepKind::load, sharded(w, shards), l.plan.location.weights, weights);
     add_collective(branch, "gather weights", CollectiveKind::all_gather, Term::gradient_collective,
                    shard_group(l.plan, shards), w, weights);
-    add_streamed(
-        l, branch, "load code", StepKind::load,
-        l.plan.location.code == Location::in_processor ? Bytes(0) : l.held.code_of(i, j).executable() * l.table.tiles(),
-        l.plan.location.code, {Data::code, weights.units});
+    add_streamed(l, branch, "load code", StepKind::load, moved_code(l, i, j), l.plan.location.code,
+                 {Data::code, weights.units});
     all.children.push_back(std::move(branch));
   }
   return all;
@@ -181,6 +197,8 @@ void lower_phases(Lowering& l) {
   // From the last to the first, so that gradients of borrowed weights come before their owners' update.
   for (std::int64_t j = n; l.table.training() && !outer && j-- > 0;) update_phase(l, l.program.root, j);
   if (l.table.training()) return_tied_weights(l, l.program.root);
+  for (std::int64_t i = 0; preloads(l) && i < l.plan.pipeline_stages; ++i)
+    l.program.preloaded.push_back(preloaded(l, i));
 }
 
 }  // namespace superstep

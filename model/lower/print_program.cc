@@ -199,6 +199,8 @@ void print(std::ostream& out, const Program& program, const Graph& graph) {
           << r.executable().value << ", IO " << r.io.value << ", lent " << r.lent.value << " B\n";
     }
     out << "IPU " << i << " holds in Streaming Memory " << program.ddr[i].total().value << " B\n";
+    if (!program.preloaded.empty())
+      out << "IPU " << i << " preloads onto its IO tiles " << program.preloaded[i].total().value << " B at most\n";
   }
 }
 

@@ -194,11 +194,18 @@ struct StreamingUse {
   Bytes total() const { return weights + gradients + optimizer_state + activations + host + code; }
 };
 
+// What waits on the IO tiles of an IPU until the phase before is done: the most there is of it, on all of them.
+struct Preloaded {
+  Bytes weights, code;
+  Bytes total() const { return weights + code; }
+};
+
 struct Program {
   IdVector<FunctionId, Function> functions;
   Node root;
   std::vector<std::vector<Residents>> residents;  // by IPU group, then phase; one entry without phases
   std::vector<StreamingUse> ddr;                  // by IPU group
+  std::vector<Preloaded> preloaded;               // by IPU group; empty: nothing waits
   std::int64_t compute_tiles = 0;
 
   std::size_t ipus() const { return residents.size(); }  // IPU groups

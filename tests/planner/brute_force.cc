@@ -137,22 +137,13 @@ double score(const World& world, std::int64_t global_batch, std::int64_t cycles)
   return world.job.goal.score(global_batch, static_cast<double>(cycles) / world.job.machine.chip.clock.value);
 }
 
-// What is preloaded waits on the IO tiles.
-bool preloads_fit(const Setting& setting, const Plan& plan) {
-  for (std::size_t i = 0; plan.phased() && i < plan.stages.size(); ++i) {
-    const std::int64_t end = i + 1 < plan.stages.size() ? plan.stages[i + 1] : setting.units();
-    if (setting.stage(plan.stages[i], end, 0, Recompute::layer).weights > setting.preload_room()) return false;
-  }
-  return true;
-}
-
 void try_setting(World& world, const Setting& setting, const PinnedCuts& cuts, BruteForce& all) {
   for_each_cut(setting, cuts, [&](const Cuts& c) {
     const Plan plan = with_cuts(setting.plan(), c);
     if (!world.problem(plan).empty()) return;
     ++all.plans;
     const Estimate e = evaluate(setting, plan);
-    if (!e.fits(setting) || !preloads_fit(setting, plan)) return;
+    if (!e.fits(setting)) return;
     all.fitting.push_back({plan.global_batch(), e.cycles, e.tile_peak,
                            SettingSpace::just(plan, setting.phased(), world.tables.training()).execution()});
     BruteForce::Best& kind = all.by_kind[kind_of(plan)];

@@ -23,7 +23,8 @@ struct Option {
 };
 
 bool fits(const Estimate& e, const CutLimits& limits) {
-  return e.tile_peak <= limits.tile && e.executable <= limits.executable && e.ddr <= limits.ddr;
+  return e.tile_peak <= limits.tile && e.executable <= limits.executable && e.waiting <= limits.io_tile &&
+         e.ddr <= limits.ddr;
 }
 
 const Option* best_of(const std::vector<Option>& options, const CutLimits& limits) {
@@ -48,6 +49,7 @@ CutLimits draw_limits(const std::vector<Option>& options, const Setting& setting
   const auto some = [&](auto field) { return draw.of(options).estimate.*field; };
   limits.tile = std::min(some(&Estimate::tile_peak), some(&Estimate::tile_peak)) + draw.below(2000);
   limits.executable = draw.chance(30) ? some(&Estimate::executable) : setting.executable_limit();
+  limits.io_tile = draw.chance(30) ? some(&Estimate::waiting) : setting.limit();
   limits.ddr = draw.chance(20) ? some(&Estimate::ddr) : setting.ddr_limit();
   if (draw.chance(30)) limits.best = some(&Estimate::cycles);
   return limits;
@@ -159,7 +161,8 @@ TEST(Cuts, OfPipelinesHonourPinnedStages) {
   CutRules rules;
   rules.stages = &stages;
   CutLimits limits;
-  limits.tile = setting.limit(), limits.executable = setting.executable_limit(), limits.ddr = setting.ddr_limit();
+  limits.tile = setting.limit(), limits.executable = setting.executable_limit(), limits.io_tile = setting.limit();
+  limits.ddr = setting.ddr_limit();
   const std::optional<Cuts> found = cut_pipeline(setting, rules, limits);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->stages, stages);
@@ -312,6 +315,7 @@ TEST(PhaseBounds, AreThoseFoundAnew) {
     rules.phase_count = draw.of<std::int64_t>({0, 0, 2});
     CutLimits limits;
     limits.tile = setting.limit() / draw.of<std::int64_t>({1, 2, 8}), limits.executable = setting.executable_limit();
+    limits.io_tile = setting.limit();
     limits.ddr = setting.ddr_limit();
     const std::int64_t any = bound_phases(setting, rules, limits);
     if (any < INT64_MAX) limits.best = draw.of<std::int64_t>({any - 1, any, any + 1, 2 * any, INT64_MAX});
@@ -338,7 +342,8 @@ TEST(Cuts, OfPhasesHonourPinnedStagesAndModes) {
   rules.phases = &phases;
   rules.stage_modes = &modes;
   CutLimits limits;
-  limits.tile = setting.limit(), limits.executable = setting.executable_limit(), limits.ddr = setting.ddr_limit();
+  limits.tile = setting.limit(), limits.executable = setting.executable_limit(), limits.io_tile = setting.limit();
+  limits.ddr = setting.ddr_limit();
   const std::optional<Cuts> found = cut_phases(setting, rules, limits, nullptr);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->stages, stages);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <sstream>
+#include <tuple>
 
 #include "model/cost/step_timer.h"
 #include "planner/branch.h"
@@ -19,7 +20,7 @@ using test::Draw;
 using test::World;
 
 struct Compared {
-  double time = 0, memory = 0, executable = 0, ddr = 0;  // closed form over lowered program
+  double time = 0, memory = 0, executable = 0, ddr = 0, waiting = 0;  // closed form over lowered program
 };
 
 double ratio(std::int64_t a, std::int64_t b) {
@@ -33,14 +34,15 @@ Compared compare(World& world, const Plan& plan) {
   const Program program = lower(table, plan, world.job.optimizer);
   const Timeline timeline = cost(program, world.model);
   EXPECT_EQ(StepTimer(program).step(world.model), timeline.step.total());
-  std::int64_t peak = 0, executable = 0, ddr = 0;
+  std::int64_t peak = 0, executable = 0, ddr = 0, waiting = 0;
+  for (const Preloaded& p : program.preloaded) waiting = std::max(waiting, share(p.total(), plan.io_tiles).value);
   for (std::size_t i = 0; i < program.ipus(); ++i) {
     peak = std::max(peak, timeline.tile_peak(i).value);
     executable = std::max(executable, program.executable(i).value);
     ddr = std::max(ddr, program.ddr[i].total().value);
   }
   return {ratio(estimate.cycles, timeline.step.total().value), ratio(estimate.tile_peak, peak),
-          ratio(estimate.executable, executable), ratio(estimate.ddr, ddr)};
+          ratio(estimate.executable, executable), ratio(estimate.ddr, ddr), ratio(estimate.waiting, waiting)};
 }
 
 std::vector<std::unique_ptr<World>> worlds() {
@@ -66,6 +68,8 @@ void expect_equal(World& world, const Plan& plan) {
   EXPECT_LE(c.memory, 1.03) << what;
   EXPECT_GE(c.executable, 1) << what;
   EXPECT_NEAR(c.ddr, 1, 0.01) << what;
+  EXPECT_GE(c.waiting, 1) << what;
+  EXPECT_LE(c.waiting, 1.03) << what;
 }
 
 constexpr int kPlans = 50;  // of each kind and world
@@ -92,6 +96,38 @@ TEST(Tables, AgreeWithLoweredPhases) {
   Draw draw(2);
   for (const auto& world : worlds()) {
     for (int i = 0; i < kPlans; ++i) expect_equal(*world, test::draw_phases(*world, draw));
+  }
+}
+
+// Phases on one IPU each, whose weights come in while the phase before computes.
+TEST(Tables, WhatIsPreloadedMustFitOnTheIoTiles) {
+  World world(
+      test::small_job("gpt2-small", {{"layers", 2}, {"hidden", 256}, {"heads", 4}, {"vocabulary", 4000}}, "ipu-pod4"));
+  Plan plan;
+  plan.replicas = 4;
+  plan.stages.clear(), plan.stage_ipu.clear(), plan.phases.clear();
+  const std::int64_t units = static_cast<std::int64_t>(world.tables.facts(1).graph.units.size());
+  for (std::int64_t u = 0; u < units; ++u)
+    plan.stages.push_back(u), plan.stage_ipu.push_back(0), plan.phases.push_back(u);
+  plan.location.weights = plan.location.optimizer_state = plan.location.activations = Location::streaming;
+  plan.load = LoadSchedule::preload;
+  // Of all units the embedding has most: 4000 words and 1024 positions of 256 numbers of two bytes, 2,572,288 bytes,
+  // where a tile has 638,976.
+  for (const auto& [io_tiles, shards, waiting] : {std::tuple(1, 1, 2572288), {1, 4, 643072}, {2, 4, 321536}}) {
+    plan.io_tiles = io_tiles;
+    plan.replicated_tensor_sharding = {shards, 1, shards};
+    ASSERT_EQ(world.problem(plan), "");
+    const UnitTable& table = world.table(plan);
+    const Setting setting(table, plan, world.job.optimizer, true);
+    const Estimate estimate = evaluate(setting, plan);
+    EXPECT_EQ(estimate.waiting, waiting);
+    EXPECT_EQ(estimate.fits(setting), waiting <= 638976);
+    const Program program = lower(table, plan, world.job.optimizer);
+    const std::vector<Overflow> overflows = find_overflows(program, cost(program, world.model), table);
+    ASSERT_EQ(overflows.size(), waiting <= 638976 ? 0U : 1U);
+    if (overflows.empty()) continue;
+    EXPECT_EQ(overflows[0].constraint, "IO tile memory");
+    EXPECT_EQ(overflows[0].over, Bytes(waiting - 638976));
   }
 }
 
