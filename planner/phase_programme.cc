@@ -213,6 +213,10 @@ Cuts PhaseProgramme::cuts_of(const Heads& heads, const Head& last) const {
 void PhaseProgramme::phases_from(std::int64_t u, std::int64_t group, std::int64_t before) {
   if (!within_[at(u)]) within_[at(u)] = rest_.within(u);
   began_ = u;
+  // No longer phase is part of anything better: the bounds on them rise.
+  const std::vector<std::int64_t>& whole = within_[at(u)]->whole;
+  const auto too_long = std::ranges::partition_point(whole, [&](std::int64_t c) { return later(before, c) < best_; });
+  const std::int64_t last = u + (too_long - whole.begin()) - 1;
   for (ByEnd<Part>& parts : parts_) parts.clear();
   phases_.clear();
   parts_[0][u].resize(1);
@@ -220,8 +224,12 @@ void PhaseProgramme::phases_from(std::int64_t u, std::int64_t group, std::int64_
   for (std::int64_t i = 0; i < depth_; ++i) {
     const std::int64_t ipu = group * depth_ + i;
     parts_[at(i)].for_each([&](std::int64_t w, const std::vector<Part>& parts) {
-      stages_.for_stages(ipu, w, [&](const Cell& cell, int mode) {
+      stages_.for_stages(ipu, w, last, [&](const Cell& cell, int mode) {
         const std::int64_t v = cell.end;
+        const bool goes_on = stages_.least_within(ways_, ipu, v) < PhaseStages::kNoWay;
+        // One phase alone is a pipeline, not phased execution.
+        const bool closes = stages_.least_behind(ways_, ipu, v) < PhaseStages::kNoWay && !(u == 0 && v == n_);
+        if (!goes_on && !closes) return;
         Part stage;
         stage.from = static_cast<std::int32_t>(cell.begin);
         stage.mode = stages_.mode(mode);
@@ -230,10 +238,8 @@ void PhaseProgramme::phases_from(std::int64_t u, std::int64_t group, std::int64_
         if (training_) stage.fixed = tied_cycles(cell, ipu);
         (pricing_ ? stage.fixed : stage.price) += price(prices_->of[at(ipu)], stages_.ddr_on(cell, ipu));
         for (std::int64_t k : state_) stage.ddr.push_back(k == ipu ? stages_.ddr_on(cell, ipu) : 0);
-        if (stages_.least_within(ways_, ipu, v) < PhaseStages::kNoWay) join(parts, cell.stage, stage, v, i, before);
-        // One phase alone is a pipeline, not phased execution.
-        if (stages_.least_behind(ways_, ipu, v) < PhaseStages::kNoWay && !(u == 0 && v == n_))
-          close(parts, cell.stage, stage, u, v, i, before, phases_[v]);
+        if (goes_on) join(parts, cell.stage, stage, v, i, before);
+        if (closes) close(parts, cell.stage, stage, u, v, i, before, phases_[v]);
       });
     });
   }
@@ -268,7 +274,6 @@ void PhaseProgramme::join(const std::vector<Part>& parts, const Setting::Stage& 
                           std::int64_t i, std::int64_t before) {
   const std::size_t length = at(v - began_);
   const PhaseRest::Within& within = *within_[at(began_)];
-  if (length >= within.whole.size() || later(before, within.whole[length]) >= best_) return;
   const std::int64_t slots = (g_ + i) * repeats_;
   const auto bound_of = [&](std::int64_t forward, std::int64_t backward) {
     return later(before + slots * (forward + backward), within.behind[length]);

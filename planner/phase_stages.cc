@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+
+#include "planner/equal_runs.h"
 
 namespace superstep {
 namespace {
@@ -80,6 +83,8 @@ int PhaseStages::mode_on(Cell& cell, std::int64_t ipu) {
 }
 
 void PhaseStages::tabulate() {
+  const EqualRuns runs(s_);
+  std::vector<std::optional<Known>> all(runs.count());
   tail_ddr_.assign(at(n_) + 1, 0);
   for (auto& cells : cells_) cells.assign(at(n_), {});
   for (std::int64_t u = n_; u-- > 0;) {
@@ -88,28 +93,40 @@ void PhaseStages::tabulate() {
     lends_ = lends_ || (s_.lender(u) == 0 && s_.borrowed_ddr(u) > 0);
     if (pinned_out(u)) continue;
     for (std::int64_t v = u + 1; v <= n_; ++v) {
-      const Cell cell = pinned_out(v) ? Cell{} : cell_of(u, v);
+      Cell cell;
+      std::optional<Known>& equal = all[runs.number(u, v)];
+      if (!pinned_out(v)) {
+        if (!equal) equal = known(u, v);
+        equal->cell.begin = u, equal->cell.end = v;
+        settle_mode(equal->cell);
+        cell = equal->cell;
+      }
       if (cell.mode < 0 && !rules_.stages) break;  // a longer stage needs no less
       cells_[1][at(u)].push_back(cell);
       if (depth_ > 1) {  // without pipelining every stage begins its phase
+        if (cell.mode >= 0) cell.stage = equal->behind;
         cells_[0][at(u)].push_back(cell);
-        if (cell.mode >= 0) cells_[0][at(u)].back().stage = s_.stage(u, v, 0, modes_[0], false);
       }
       if (rules_.stages && !pinned_out(v)) break;  // a pinned stage ends at the next pinned cut
     }
   }
 }
 
-PhaseStages::Cell PhaseStages::cell_of(std::int64_t u, std::int64_t v) {
-  Cell cell;
-  cell.begin = u;
-  cell.end = v;
+PhaseStages::Known PhaseStages::known(std::int64_t u, std::int64_t v) {
+  Known out;
+  Cell& cell = out.cell;
   cell.stage = s_.stage(u, v, 0, modes_[0]);
   cell.needs[0] = cell.stage.always + cell.stage.transient;
+  cell.load = s_.load_cycles(cell.stage, s_.code_moves() ? code(cell.stage.rows) : 0);
+  if (depth_ > 1) out.behind = s_.stage(u, v, 0, modes_[0], false);
+  return out;
+}
+
+// By pins it depends on where the stage is.
+void PhaseStages::settle_mode(Cell& cell) {
+  cell.mode = -1;
   const std::int64_t moved = s_.code_moves() ? code(cell.stage.rows) : 0;
-  cell.load = s_.load_cycles(cell.stage, moved);
   if (s_.waiting(cell.stage, moved) <= limits_.io_tile) cell.mode = mode_beside(cell, cell.stage.rows);
-  return cell;
 }
 
 std::int64_t PhaseStages::ddr_on(const Cell& cell, std::int64_t ipu) const {
@@ -125,7 +142,7 @@ PhaseStages::Ways PhaseStages::find_ways(const std::vector<double>& weights) {
   for (std::int64_t w = n_; w-- > 0;) {
     for (std::int64_t ipu = 0; ipu < ipus_; ++ipu) {
       double& least = ways[at(ipu)][at(w)];
-      for_stages(ipu, w, [&](const Cell& cell, int) {
+      for_stages(ipu, w, n_, [&](const Cell& cell, int) {
         const double rest = std::min(least_behind(ways, ipu, cell.end), least_within(ways, ipu, cell.end));
         least = std::min(least, rest + weights[at(ipu)] * static_cast<double>(ddr_on(cell, ipu)));
       });
@@ -169,7 +186,7 @@ std::vector<std::int64_t> PhaseStages::follow(const Ways& ways, const std::vecto
   for (std::int64_t ipu = 0, w = 0; w < n_;) {
     double least = kNoWay;
     std::int64_t next_ipu = 0, next = n_, own = 0;
-    for_stages(ipu, w, [&](const Cell& cell, int) {
+    for_stages(ipu, w, n_, [&](const Cell& cell, int) {
       const std::int64_t ddr = ddr_on(cell, ipu);
       const double within = least_within(ways, ipu, cell.end), behind = least_behind(ways, ipu, cell.end);
       const double sum = std::min(within, behind) + weights[at(ipu)] * static_cast<double>(ddr);

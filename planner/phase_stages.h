@@ -2,6 +2,7 @@
 // The stages that a phase programme may use: which fit, in which mode, and what Streaming Memory they need.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -42,13 +43,15 @@ class PhaseStages {
 
   // What follows depends on the promise; it must outlive its use.
   void keep(const CodePromise& promise);
-  // Calls f(cell, mode) for the stages that may begin at `begin` on an IPU group.
+  // Calls f(cell, mode) for the stages that may begin at `begin` on an IPU group and end at `last` or before.
   template <class F>
-  void for_stages(std::int64_t ipu, std::int64_t begin, F f) {
+  void for_stages(std::int64_t ipu, std::int64_t begin, std::int64_t last, F f) {
     const bool first = ipu % depth_ == 0;
     if (first ? !may_begin_phase(begin) : !may_continue_phase(begin)) return;
-    for (Cell& cell : cells_[first ? 1 : 0][static_cast<std::size_t>(begin)]) {
-      if (const int mode = mode_on(cell, ipu); mode >= 0) f(cell, mode);
+    Cells& cells = cells_[first ? 1 : 0][static_cast<std::size_t>(begin)];
+    const auto most = static_cast<std::size_t>(std::max<std::int64_t>(0, last - begin));
+    for (std::size_t k = 0; k < std::min(most, cells.size()); ++k) {
+      if (const int mode = mode_on(cells[k], ipu); mode >= 0) f(cells[k], mode);
     }
   }
 
@@ -92,8 +95,14 @@ class PhaseStages {
   bool may_begin_phase(std::int64_t u) const { return !rules_.stages || !rules_.phases || u == n_ || begins_phase(u); }
   bool may_continue_phase(std::int64_t u) const { return !rules_.stages || !rules_.phases || !begins_phase(u); }
   bool other_mode(std::int64_t u, Recompute mode) const;
+  // What equal runs of units have in common: with the first stage of a phase, and with one behind it.
+  struct Known {
+    Cell cell;
+    Setting::Stage behind;
+  };
   void tabulate();
-  Cell cell_of(std::int64_t u, std::int64_t v);
+  Known known(std::int64_t u, std::int64_t v);
+  void settle_mode(Cell& cell);
   int mode_on(Cell& cell, std::int64_t ipu);
   std::int64_t first_behind(std::int64_t ipu) const { return (ipu / depth_ + 1) % groups_ * depth_; }
   std::vector<std::int64_t> follow(const Ways& ways, const std::vector<double>& weights);
