@@ -72,7 +72,7 @@ void BestFirst::sweep(const Sweep& how) {
   start(how);
   Frontier open;
   for (std::size_t i = 0; i < cells_.size(); ++i)
-    open.cells.push({bound_of(cells_[i]), made_++, i, {}, options_.defaults});
+    open.cells.push({bound_of(cells_[i]), made_++, i, {}, options_.defaults || cells_[i].settled});
   while (open.bound() > floor() && !time_is_up()) {
     const bool branch = !open.branches.empty() && open.branches.top().bound > floor();
     const bool cell = !open.cells.empty() && open.cells.top().bound > floor();

@@ -57,7 +57,8 @@ class BestFirst {
     std::size_t of = 0;  // the cell's place among all
     Execution execution = Execution::pipeline;
     std::int64_t least = 0;
-    bool opened = false;
+    CellBounds::Step step = CellBounds::Step::times;  // the tables that bound it next
+    bool settled = false, opened = false;             // none does; it has branches
     double settings() const { return cell.settings[static_cast<std::size_t>(execution)]; }
     std::vector<Branch> roots;  // kept for the sweeps that follow; empty: not opened, or not kept
   };

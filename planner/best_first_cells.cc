@@ -156,14 +156,17 @@ void BestFirst::tabulate_cells(Frontier& open) {
     round.push_back(open.cells.top());
     open.cells.pop();
     const CellPart& cell = cells_[round.back().cell];
-    std::ranges::copy(bounds_.tables_of(cell.cell, cell.execution), std::back_inserter(keys));
+    std::ranges::copy(bounds_.tables_of(cell.cell, cell.execution, cell.step), std::back_inserter(keys));
   }
   tabulate(keys);
   parallel_for(time_is_up() ? 0 : round.size(), options_.threads, [&](std::size_t i) {
     CellPart& cell = cells_[round[i].cell];  // also for the sweeps that follow
-    cell.least = std::max(cell.least, bounds_.tabulated(cell.cell, cell.execution));
+    const CellBounds::Tabulated by = bounds_.tabulated(cell.cell, cell.execution, cell.step);
+    cell.least = std::max(cell.least, by.least);
+    cell.settled = by.settled;
+    if (!by.settled) cell.step = CellBounds::next(cell.step);
     round[i].bound = cell.least == INT64_MAX ? 0 : bound_of(cell);
-    round[i].sure = true;
+    round[i].sure = cell.settled;
   });
   for (Open& o : round) open.cells.push(std::move(o));
 }

@@ -253,6 +253,7 @@ std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c, Execution execu
   std::erase_if(io_tiles, [&](std::int64_t n) {
     return n >= job_.machine.chip.tiles || (pins.io_tiles && !pins.io_tiles->allows(n));
   });
+  std::ranges::sort(io_tiles);
   const auto add = [&](bool split_activations, std::vector<Ends>& out) {
     key.split_activations = split_activations;
     Ends& ends = out.emplace_back(Ends{key, {}});
@@ -272,66 +273,87 @@ std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c, Execution execu
   return out;
 }
 
-std::vector<TableKey> CellBounds::tables_of(const Cell& cell, Execution execution) const {
+std::vector<TableKey> CellBounds::tables_of(const Cell& cell, Execution execution, Step step) const {
   std::vector<TableKey> keys;
   for (const Ends& ends : ends_of(cell, execution)) {
-    keys.push_back(ends.fastest);
-    std::ranges::copy(ends.leanest, std::back_inserter(keys));
+    if (step == Step::times) keys.push_back(ends.fastest);
+    const std::size_t lean = step == Step::room ? std::min<std::size_t>(1, ends.leanest.size()) : ends.leanest.size();
+    if (step != Step::times) std::copy_n(ends.leanest.begin(), lean, std::back_inserter(keys));
   }
   return keys;
 }
 
-std::int64_t CellBounds::tabulated(const Cell& cell, Execution execution) {
+CellBounds::Tabulated CellBounds::tabulated(const Cell& cell, Execution execution, Step step) {
+  if (step == Step::times) return least_time(cell, execution);
+  const bool fit = each_fits(tables_of(cell, execution, step), &Footprint::peak);
+  return {fit || step != Step::all_room ? 0 : INT64_MAX, fit || step == Step::all_room};
+}
+
+CellBounds::Tabulated CellBounds::least_time(const Cell& cell, Execution execution) {
+  const std::vector<TableKey> keys = tables_of(cell, execution, Step::times);
+  if (!each_fits(keys, &Footprint::standing)) return {INT64_MAX, true};
   std::vector<PhaseNumbers> tables;
-  for (const Ends& ends : ends_of(cell, execution)) tables.push_back(tabulated_numbers(cell, ends));
+  for (const TableKey& key : keys) tables.push_back(tabulated_numbers(cell, key));
   PhaseNumbers &m = tables[0], &other = tables.back();
-  m.held = std::max(m.held, other.held);
   for (std::size_t u = 0; u < m.units.size(); ++u) {
-    m.units[u].fits = m.units[u].fits || other.units[u].fits;
     for (std::int64_t PhaseNumbers::Unit::*number :
          {&PhaseNumbers::Unit::resident, &PhaseNumbers::Unit::forward, &PhaseNumbers::Unit::backward,
           &PhaseNumbers::Unit::load, &PhaseNumbers::Unit::update, &PhaseNumbers::Unit::enter_forward,
           &PhaseNumbers::Unit::enter_backward, &PhaseNumbers::Unit::leave_forward, &PhaseNumbers::Unit::leave_backward})
       m.units[u].*number = std::min(m.units[u].*number, other.units[u].*number);
   }
-  if (execution == Execution::phases) return PhaseRest(m).least();
-  return least_pipeline(cell, m, pipeline_gather(units_.at(cell.micro_batch), cell, execution));
+  if (execution == Execution::phases) return {PhaseRest(m).least(), false};
+  return {least_pipeline(cell, m, pipeline_gather(units_.at(cell.micro_batch), cell, execution)), false};
 }
 
-PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, const Ends& ends) {
-  const UnitTable& table = tables_.table(ends.fastest);
-  std::vector<const UnitTable*> lean;
-  for (const TableKey& key : ends.leanest) lean.push_back(&tables_.table(key));
+PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, const TableKey& fastest) {
+  const UnitTable& table = tables_.table(fastest);
   const Ways& ways = ways_.at(c.replica_groups());
-  const Chip& chip = job_.machine.chip;
-  const std::int64_t room = (chip.tile_memory - chip.control_code).value;
   PhaseNumbers m = empty_numbers(c);
   m.units.resize(table.units());
-  std::int64_t least_peak = INT64_MAX;
   for (std::size_t u = 0; u < table.units(); ++u) {
     const UnitRow& row = table.row(u);
-    const std::int64_t gradients = training_ ? row.parameters * size_of(ends.fastest.precision.accumulators) : 0;
-    std::int64_t peak = lean.empty() ? 0 : INT64_MAX;
-    for (const UnitTable* t : lean)
-      peak = std::min(peak, std::max(t->row(u).forward.peak, t->row(u).backward.peak).value);
-    m.units[u].resident = row.weight_tile.value + gradients / table.tiles();
-    m.units[u].fits = m.units[u].resident + peak <= room;
-    least_peak = std::min(least_peak, peak);
+    const std::int64_t gradients = gradient_bytes(row);
+    m.units[u].resident = resident(table, u);
     m.units[u].forward = row.forward_cycles.total().value;
     if (training_) m.units[u].backward = (row.forward_cycles.total() + row.backward_cycles.total()).value;
     m.units[u].load = static_cast<std::int64_t>(ways.load * static_cast<double>(row.weight_bytes.value));
     m.units[u].update = static_cast<std::int64_t>(ways.update * static_cast<double>(gradients));
     add_moves(m, u, table.boundary(u).shard.value, ways);
   }
-  m.held = c.stages * (room - least_peak);
   return m;
 }
 
-// Also where weights are gathered and gradients kept elsewhere there is a place on the tiles for a unit's. The work of
-// one micro-batch, weights gathered in `gather` cycles, spread evenly over the stages, and every pipeline fills; but
-// without its fixed costs, which one stage after the other does not have.
+std::int64_t CellBounds::gradient_bytes(const UnitRow& row) const {
+  return training_ ? row.parameters * size_of(job_.pins.precision.accumulators) : 0;
+}
+
+// Also where weights are gathered and gradients kept elsewhere there is a place on the tiles for a unit's.
+std::int64_t CellBounds::resident(const UnitTable& table, std::size_t unit) const {
+  const UnitRow& row = table.row(unit);
+  return row.weight_tile.value + gradient_bytes(row) / table.tiles();
+}
+
+// Each unit by one of the tables, with that memory of either pass.
+bool CellBounds::each_fits(const std::vector<TableKey>& keys, Bytes Footprint::*memory) {
+  const Chip& chip = job_.machine.chip;
+  const std::int64_t room = (chip.tile_memory - chip.control_code).value;
+  std::vector<const UnitTable*> tables;
+  for (const TableKey& key : keys) tables.push_back(&tables_.table(key));
+  for (std::size_t u = 0; !tables.empty() && u < tables[0]->units(); ++u) {
+    const bool fits = std::ranges::any_of(tables, [&](const UnitTable* t) {
+      const UnitRow& row = t->row(u);
+      return resident(*t, u) + std::max(row.forward.*memory, row.backward.*memory).value <= room;
+    });
+    if (!fits) return false;
+  }
+  return true;
+}
+
+// The work of one micro-batch, weights gathered in `gather` cycles, spread evenly over the stages, and every pipeline
+// fills; but without its fixed costs, which one stage after the other does not have.
 std::int64_t CellBounds::least_pipeline(const Cell& c, const PhaseNumbers& numbers, double gather) const {
-  if (gather == kNever || !std::ranges::all_of(numbers.units, &PhaseNumbers::Unit::fits)) return INT64_MAX;
+  if (gather == kNever) return INT64_MAX;
   auto work = static_cast<std::int64_t>(gather);
   std::int64_t update = 0;
   for (const PhaseNumbers::Unit& u : numbers.units) {

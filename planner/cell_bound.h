@@ -22,15 +22,22 @@ class CellBounds {
   // Cycles that no plan of the cell with such an execution takes less than; INT64_MAX: none fits. Products at the
   // matrix unit's peak, tensors split evenly: needs no table. After prepare(); by any number of threads, as the next.
   std::int64_t quick(const Cell& cell, Execution execution) const;
-  // The same with the times of the cheapest tables.
-  std::int64_t tabulated(const Cell& cell, Execution execution);
+  // The same by tables, in steps, each with more of them: the cheapest times; whether each unit fits on the tiles by
+  // the leanest tables, first those with the most tiles, which say so of most cells, then all.
+  enum class Step : std::uint8_t { times, room, all_room };
+  static Step next(Step step) { return step == Step::times ? Step::room : Step::all_room; }
+  struct Tabulated {
+    std::int64_t least;  // cycles; INT64_MAX: none fits
+    bool settled;        // the steps that follow say no more
+  };
+  Tabulated tabulated(const Cell& cell, Execution execution, Step step);
   // Whether every plan of a cell takes as long as the same plan of another one, or longer, which differs in its
   // placement alone and allows the same.
   bool is_dominated(const Cell& cell, const Cell& other) const;
   // Of each cell whether another one of them dominates it, so that it needs no search; of equal ones the first does.
   std::vector<bool> dominated(const std::vector<Cell>& cells) const;
-  // These tables.
-  std::vector<TableKey> tables_of(const Cell& cell, Execution execution) const;
+  // Those of a step.
+  std::vector<TableKey> tables_of(const Cell& cell, Execution execution, Step step) const;
 
  private:
   // Of a unit, for one IPU that does all of a micro-batch.
@@ -57,7 +64,11 @@ class CellBounds {
     std::vector<TableKey> leanest;
   };
   std::vector<Ends> ends_of(const Cell& cell, Execution execution) const;
-  PhaseNumbers tabulated_numbers(const Cell& cell, const Ends& ends);
+  Tabulated least_time(const Cell& cell, Execution execution);
+  PhaseNumbers tabulated_numbers(const Cell& cell, const TableKey& fastest);
+  std::int64_t gradient_bytes(const UnitRow& row) const;
+  std::int64_t resident(const UnitTable& table, std::size_t unit) const;
+  bool each_fits(const std::vector<TableKey>& keys, Bytes Footprint::*memory);
   PhaseNumbers empty_numbers(const Cell& cell) const;
   std::vector<double> rates(const std::vector<Location>& pinned, const Cell& cell) const;
   Ways ways(const Cell& cell) const;

@@ -18,7 +18,7 @@ struct BestFirst::Open {
   std::size_t order = 0;  // of equal bounds the first comes first
   std::size_t cell = 0;
   Branch branch;            // without parts: a cell
-  bool sure = false;        // the bound is from a cell's tables or a branch's cuts; else from little work
+  bool sure = false;        // the bound is from all of a cell's tables or from a branch's cuts; else from less work
   std::size_t setting = 0;  // of branches of one setting with some of its bounds on temporary memory: the same; 0: none
   friend bool operator<(const Open& a, const Open& b) {
     return a.bound != b.bound ? a.bound < b.bound : a.order > b.order;

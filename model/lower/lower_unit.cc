@@ -80,6 +80,7 @@ class UnitLowering {
   bool second_sum_ = false;  // of a normalisation that goes on over replicas
   Function f_;
   std::map<TensorId, Layouts> layouts_;
+  Bytes in_slices_;                 // of gradients of weights that are read again, no less than is live of them
   std::int64_t by_tile_plans_ = 0;  // exchanges that other tile plans of several bounds do without
 
   bool contributes(TensorId t) const { return c_.facts.contributes[static_cast<std::size_t>(t.index)]; }
@@ -241,6 +242,7 @@ class UnitLowering {
     if (joins_summands(c_.facts, op)) return;
     const OpSharding& sharding = c_.sharding.of(id);
     if (pass_ == Pass::backward) remake(op, position);
+    note_standing(Bytes(0));
     const Bytes whole = gathered(op, sharding);
     memory_.gather(op.outputs.empty() ? TensorId() : op.outputs[0], whole);
     collectives(sharding, true, position);
@@ -254,6 +256,7 @@ class UnitLowering {
       std::vector<std::int64_t> local = local_extents(extents, sharding, c_.sharding.mesh);
       if (pass_ == Pass::update) split_for_update(space, local, update_slices(op));
       allocate(op, position);
+      if (op.def->uses_amp && !contributes(op.outputs[0])) note_standing(whole);
       if (op.def->uses_amp)
         lower_product(op, *call, local, position);
       else
@@ -270,7 +273,14 @@ class UnitLowering {
     }
     memory_.drop_gathered();
     memory_.release(op, position);
+    for (TensorId t : op.outputs) {
+      if (contributes(t) && memory_.holds(t)) in_slices_ += tile_bytes(t);
+    }
   }
+
+  // What is live between two ops, or in a product, which never takes an operand's place, is so with any bound on
+  // temporary memory, but for gradients of weights, whose slices it decides.
+  void note_standing(Bytes gathered) { f_.standing = std::max(f_.standing, memory_.live() - gathered - in_slices_); }
 
   // A sum over a weight (the norms of LAMB and LARS) is a sum over the slices of all replicas that share the update.
   void join_update_sums(const Op& op, const Space& space, std::size_t position) {

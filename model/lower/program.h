@@ -133,6 +133,7 @@ struct LiveRange {
 // What running a function needs on a tile.
 struct Footprint {
   Bytes peak;           // largest live + temporary per tile, results freed after their last use in this pass
+  Bytes standing;       // no bound on temporary memory makes the peak smaller, nor do fewer tiles
   Bytes peak_keeping;   // forward: the same when all that the backward pass reads stays
   Bytes kept;           // forward: what this unit's backward pass reads of it, per tile
   Bytes crossing;       // forward: results beside those that later units read, per tile

@@ -180,8 +180,12 @@ BruteForce try_cell(World& world, PinnedCuts& cuts, const Cell& cell) {
   CellBounds bounds(world.tables);
   bounds.prepare({cell}, 1);
   std::map<Execution, std::int64_t> bound_on;
-  for (const Execution execution : kExecutions)
-    bound_on[execution] = std::max(bounds.quick(cell, execution), bounds.tabulated(cell, execution));
+  for (const Execution execution : kExecutions) {
+    bound_on[execution] = bounds.quick(cell, execution);
+    using Step = CellBounds::Step;
+    for (const Step step : {Step::times, Step::room, Step::all_room})
+      bound_on[execution] = std::max(bound_on[execution], bounds.tabulated(cell, execution, step).least);
+  }
   for (const BruteForce::Fitting& f : all.fitting) {
     const std::int64_t least = bound_on[f.execution];
     if (f.cycles < least)

@@ -310,6 +310,43 @@ TEST(Tables, SayForWhichBoundsOnTemporaryMemoryTheyHold) {
   EXPECT_GT(tables, 40);
 }
 
+// Of convolutions, recurrences and transformers, with one table for several bounds too.
+TEST(Tables, WhatStandsOnATileIsPartOfEveryPeak) {
+  const nlohmann::json gpt = {
+      {"layers", 1}, {"hidden", 256}, {"heads", 4}, {"vocabulary", 1000}, {"sequence_length", 128}};
+  for (const std::string zoo : {"gpt2-small", "resnet50", "lstm"}) {
+    World world(test::small_job(zoo, zoo == "gpt2-small" ? gpt : nlohmann::json::object(), "ipu-pod4"));
+    double most_share = 0;
+    for (const bool split : {false, true}) {
+      TableKey key;
+      key.mesh = {2, 1};
+      key.split_activations = split;
+      key.precision = world.job.pins.precision;
+      key.proportion = 1;
+      key.least_proportion = 0.05;
+      const UnitTable& range = world.tables.table(key);
+      key.least_proportion.reset();
+      for (const double proportion : {0.02, 0.1, 0.3, 1.0}) {
+        for (const std::int64_t io_tiles : {0, 32, 128, 700}) {
+          key.proportion = proportion;
+          key.io_tiles = io_tiles;
+          const UnitTable& table = world.tables.table(key);
+          for (std::size_t u = 0; u < table.units(); ++u) {
+            for (Footprint UnitRow::*pass : {&UnitRow::forward, &UnitRow::backward}) {
+              const Bytes peak = (table.row(u).*pass).peak, standing = (range.row(u).*pass).standing;
+              EXPECT_LE(standing, peak) << zoo << ", unit " << u << ", " << io_tiles << " IO tiles, " << proportion;
+              if (peak.value > 0)
+                most_share =
+                    std::max(most_share, static_cast<double>(standing.value) / static_cast<double>(peak.value));
+            }
+          }
+        }
+      }
+    }
+    EXPECT_GT(most_share, 0.4) << zoo;
+  }
+}
+
 // Cycles and code.
 std::vector<std::int64_t> cost_by_pass(const UnitTable& table) {
   std::vector<std::int64_t> cost;
