@@ -2,8 +2,10 @@
 #include "planner/best_first.h"
 
 #include <algorithm>
+#include <condition_variable>
+#include <deque>
 #include <limits>
-#include <numeric>
+#include <mutex>
 
 #include "planner/frontier.h"
 #include "planner/parallel.h"
@@ -17,9 +19,9 @@ constexpr double kOfInterest = 0.5;
 // While no plan is known: branches of at least this share of the best cell's bound come before it.
 constexpr double kWorthDiving = 0.85;
 
-// Branches that are worked on side by side, against the best plans of before. As many for any number of threads: what
-// comes of them is then the same too.
-constexpr std::size_t kRound = 16;
+// Branches that are worked on side by side: each against the best plans of those that came so many places before it. As
+// many for any number of threads: what comes of them is then the same too.
+constexpr std::size_t kAhead = 16;
 
 }  // namespace
 
@@ -74,11 +76,8 @@ void BestFirst::sweep(const Sweep& how) {
   for (std::size_t i = 0; i < cells_.size(); ++i)
     open.cells.push({bound_of(cells_[i]), made_++, i, {}, options_.defaults || cells_[i].settled});
   while (open.bound() > floor() && !time_is_up()) {
-    const bool branch = !open.branches.empty() && open.branches.top().bound > floor();
-    const bool cell = !open.cells.empty() && open.cells.top().bound > floor();
-    const double share = incumbent() == 0 && options_.rank_of == 0 ? kWorthDiving : 1;
-    if (branch && (!cell || open.branches.top().bound >= share * open.cells.top().bound))
-      work_on_top(open);
+    if (branch_comes_first(open))
+      work_on_branches(open);
     else if (open.cells.top().sure)
       open_cells(open);
     else
@@ -89,6 +88,13 @@ void BestFirst::sweep(const Sweep& how) {
     for (; !queue->empty(); queue->pop()) leave(queue->top());
   }
   if (!how_.front) finish(left);
+}
+
+bool BestFirst::branch_comes_first(const Frontier& open) const {
+  const bool branch = !open.branches.empty() && open.branches.top().bound > floor();
+  const bool cell = !open.cells.empty() && open.cells.top().bound > floor();
+  const double share = incumbent() == 0 && options_.rank_of == 0 ? kWorthDiving : 1;
+  return branch && (!cell || open.branches.top().bound >= share * open.cells.top().bound);
 }
 
 void BestFirst::leave(const Open& o) {
@@ -116,13 +122,16 @@ void BestFirst::finish(double left) {
   stats_.pruned = all - stats_.explored;
 }
 
-// A branch of `from`, bounded by little work.
-BestFirst::Open BestFirst::branch(const Open& from, const Branch& b) const {
+std::int64_t BestFirst::quick_bound(const Branch& b) const {
+  const Setting setting = b.setting();
+  return least_cycles(setting, limits_of(setting, 0));
+}
+
+// A branch of `from` that takes `least` cycles or more.
+BestFirst::Open BestFirst::branch(const Open& from, const Branch& b, std::int64_t least) const {
   Open o{from.bound, 0, from.cell, b};
   if (from.branch.parts && from.branch.divides_caps()) o.setting = from.setting;
-  const Setting setting = b.setting();
-  const std::int64_t least = least_cycles(setting, limits_of(setting, 0));
-  o.bound = least >= how_.below_cycles ? 0 : std::min(o.bound, score(setting.plan().global_batch(), least));
+  o.bound = least >= how_.below_cycles ? 0 : std::min(o.bound, score(b.parts->space().common.global_batch(), least));
   return o;
 }
 
@@ -138,53 +147,74 @@ void BestFirst::push(std::vector<Open>& branches, Frontier& open) {
   }
 }
 
-// Those on top are cut, or divided where they have been, side by side against the best plans of before; what comes
-// of them is merged in order.
-void BestFirst::work_on_top(Frontier& open) {
-  std::vector<Open> round;
-  const double all = floor();
-  while (round.size() < kRound && !open.branches.empty() && open.branches.top().bound > all) {
-    round.push_back(open.branches.top());
-    open.branches.pop();
-  }
-  std::vector<TableKey> keys;
-  for (const Open& o : round) {
-    if (o.sure && o.branch.divides_caps()) keys.push_back(o.branch.middle(job_.machine.chip));
-  }
-  tabulate(keys);
-  if (time_is_up()) {
-    for (Open& o : round) open.branches.push(std::move(o));
-    return;
-  }
-  std::vector<std::size_t> order(round.size());  // programmes first: they take longest
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_partition(order, [&](std::size_t i) { return !round[i].sure; });
-  std::vector<Visit> visits(round.size());
-  parallel_for(round.size(), options_.threads, [&](std::size_t k) {
-    check_stop();
-    const std::size_t i = order[k];
-    const Open& o = round[i];
-    if (o.sure && !o.branch.leaf()) {
-      const Branches parts = o.branch.children(tables_);
-      for (const Branch& part : parts.list) visits[i].children.push_back(branch(o, part));
-      visits[i].left_out = parts.left_out;
-      return;
+// Those on top are cut, or divided where they have been. What comes of one is merged when all before it are, and only
+// then the next ones are taken: in the same order, against the same plans, for any number of threads.
+void BestFirst::work_on_branches(Frontier& open) {
+  std::deque<Task> tasks;  // in the order they were taken
+  std::size_t begun = 0;   // of these
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool failed = false;
+  const auto take = [&] {
+    while (tasks.size() < kAhead && branch_comes_first(open) && !time_is_up()) {
+      const Open& top = open.branches.top();
+      tasks.push_back({top, std::max(floor(), floor_of_kinds(top)), {}, false});
+      open.branches.pop();
     }
-    const double least = std::max(all, floor_of_kinds(o));
-    if (o.bound <= least || o.sure) return;
-    visits[i] = o.branch.leaf() ? leaf(o.branch.setting(), least) : bound(o.branch, least);
+  };
+  take();
+  parallel_for(tasks.size(), options_.threads, [&](std::size_t) {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      changed.wait(lock, [&] { return failed || tasks.empty() || begun < tasks.size(); });
+      if (failed || tasks.empty()) return;
+      Task& task = tasks[begun++];
+      lock.unlock();
+      try {
+        check_stop();
+        task.visit = visit(task.open, task.least);
+      } catch (...) {
+        lock.lock();
+        failed = true;
+        changed.notify_all();
+        throw;
+      }
+      lock.lock();
+      task.done = true;
+      while (!tasks.empty() && tasks.front().done) {
+        settle(tasks.front(), open);
+        tasks.pop_front();
+        --begun;
+        take();
+      }
+      changed.notify_all();
+    }
   });
-  for (std::size_t i = 0; i < round.size(); ++i) {
-    Open& o = round[i];
-    merge(o, visits[i]);
-    if (o.branch.leaf()) continue;
-    if (o.sure) {
-      push(visits[i].children, open);
-    } else if (visits[i].bound > 0) {
-      o.bound = std::min(o.bound, visits[i].bound);
-      o.sure = true;
-      open.branches.push(std::move(o));
-    }
+}
+
+BestFirst::Visit BestFirst::visit(const Open& o, double least) const {
+  if (o.sure && !o.branch.leaf()) {
+    Visit out;
+    const Branches parts = o.branch.children(tables_);
+    for (const Branch& part : parts.list) out.children.push_back(branch(o, part, quick_bound(part)));
+    out.left_out = parts.left_out;
+    return out;
+  }
+  if (o.bound <= least || o.sure) return {};
+  return o.branch.leaf() ? leaf(o.branch.setting(), least) : bound(o.branch, least);
+}
+
+void BestFirst::settle(Task& task, Frontier& open) {
+  Open& o = task.open;
+  merge(o, task.visit);
+  if (o.root) o.root->least = std::max(o.root->least, task.visit.least);
+  if (o.branch.leaf()) return;
+  if (o.sure) {
+    push(task.visit.children, open);
+  } else if (task.visit.bound > 0) {
+    o.bound = std::min(o.bound, task.visit.bound);
+    o.sure = true;
+    open.branches.push(std::move(o));
   }
 }
 
@@ -259,6 +289,7 @@ BestFirst::Visit BestFirst::bound(const Branch& branch, double least) const {
       cycles = tables_.phase_bounds().bound(setting, rules, limits);
     limits.best = std::min({limits.best, cycles, cuts ? cuts->cycles : INT64_MAX});
   }
+  out.least = limits.best;
   if (limits.best < none) out.bound = score(setting.plan().global_batch(), limits.best);
   return out;
 }

@@ -51,6 +51,11 @@ class BestFirst {
   void report(double share, const std::string& what) const;
 
  private:
+  // A branch of a cell, and cycles that no plan of it takes less than, in any sweep: their limits grow tighter.
+  struct Root {
+    Branch branch;
+    std::int64_t least = 0;
+  };
   // The plans of a cell with the same execution, and cycles that none of them takes less than; INT64_MAX: none fits.
   struct CellPart {
     Cell cell;
@@ -60,12 +65,13 @@ class BestFirst {
     CellBounds::Step step = CellBounds::Step::times;  // the tables that bound it next
     bool settled = false, opened = false;             // none does; it has branches
     double settings() const { return cell.settings[static_cast<std::size_t>(execution)]; }
-    std::vector<Branch> roots;  // kept for the sweeps that follow; empty: not opened, or not kept
+    std::vector<Root> roots;  // kept for the sweeps that follow; empty: not opened, or not kept
   };
   struct Open;
   struct Opening;
   struct Frontier;
   struct Visit;
+  struct Task;
 
   Tables& tables_;
   const Job& job_;
@@ -108,9 +114,13 @@ class BestFirst {
   void tabulate_cells(Frontier& open);
   void open_cells(Frontier& open);
   bool make_branches(const Frontier& open, std::vector<Opening>& made);
-  Open branch(const Open& from, const Branch& b) const;
+  std::int64_t quick_bound(const Branch& b) const;
+  Open branch(const Open& from, const Branch& b, std::int64_t least) const;
   void push(std::vector<Open>& branches, Frontier& open);
-  void work_on_top(Frontier& open);
+  bool branch_comes_first(const Frontier& open) const;
+  void work_on_branches(Frontier& open);
+  Visit visit(const Open& o, double least) const;
+  void settle(Task& task, Frontier& open);
   double cells_done(const Frontier& open) const;
 
   double incumbent() const;

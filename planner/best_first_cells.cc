@@ -40,7 +40,9 @@ void BestFirst::order_cells() {
   std::set<std::int64_t> micro_batches;
   for (const Cell& cell : list) micro_batches.insert(cell.micro_batch);
   const std::vector<std::int64_t> graphs(micro_batches.begin(), micro_batches.end());
+  const double before = seconds();
   parallel_for(graphs.size(), options_.threads, [&](std::size_t i) { tables_.facts(graphs[i]); });
+  stats_.table_seconds += seconds() - before;
   check_pins(job_, static_cast<std::int64_t>(tables_.facts(graphs.front()).graph.units.size()));
   std::vector<CellPart> parts;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -192,32 +194,33 @@ void BestFirst::open_cells(Frontier& open) {
     for (const Open& o : round) open.cells.push(o);
     return;
   }
-  struct Root {
-    std::size_t of;
-    const Branch& branch;
-  };
-  std::vector<Root> roots;
-  for (std::size_t i = 0; i < round.size(); ++i) {
-    for (const Branch& b : cells_[round[i].cell].roots) roots.push_back({i, b});
-    for (const Opening& o : made) {
-      for (const Branch& b : o.branches.list) {
-        if (o.of == i) roots.push_back({i, b});
-      }
-    }
-  }
-  std::vector<Open> branches(roots.size());
-  parallel_for(roots.size(), options_.threads,
-               [&](std::size_t k) { branches[k] = branch(round[roots[k].of], roots[k].branch); });
-  push(branches, open);
+  std::vector<bool> keeps(round.size(), true);
   for (std::size_t i = 0; i < round.size(); ++i) {
     CellPart& cell = cells_[round[i].cell];
     if (!cell.roots.empty()) continue;
     cell.opened = true;
-    if (kept_cells_ == kKeptCells) continue;
     for (Opening& o : made) {
-      if (o.of == i) std::ranges::move(o.branches.list, std::back_inserter(cell.roots));
+      for (Branch& b : o.branches.list) {
+        if (o.of == i) cell.roots.push_back({std::move(b)});
+      }
     }
-    if (!cell.roots.empty()) ++kept_cells_;
+    keeps[i] = !cell.roots.empty() && kept_cells_ < kKeptCells;
+    if (keeps[i]) ++kept_cells_;
+  }
+  std::vector<std::pair<std::size_t, Root*>> roots;  // of which cell
+  for (std::size_t i = 0; i < round.size(); ++i) {
+    for (Root& root : cells_[round[i].cell].roots) roots.emplace_back(i, &root);
+  }
+  std::vector<Open> branches(roots.size());
+  parallel_for(roots.size(), options_.threads, [&](std::size_t k) {
+    const auto [of, root] = roots[k];
+    if (root->least == 0) root->least = quick_bound(root->branch);
+    branches[k] = branch(round[of], root->branch, root->least);
+    if (keeps[of]) branches[k].root = root;
+  });
+  push(branches, open);
+  for (std::size_t i = 0; i < round.size(); ++i) {
+    if (!keeps[i]) cells_[round[i].cell].roots.clear();
   }
 }
 

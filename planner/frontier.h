@@ -20,6 +20,7 @@ struct BestFirst::Open {
   Branch branch;            // without parts: a cell
   bool sure = false;        // the bound is from all of a cell's tables or from a branch's cuts; else from less work
   std::size_t setting = 0;  // of branches of one setting with some of its bounds on temporary memory: the same; 0: none
+  Root* root = nullptr;     // of a branch that the sweeps that follow have too, until it is divided
   friend bool operator<(const Open& a, const Open& b) {
     return a.bound != b.bound ? a.bound < b.bound : a.order > b.order;
   }
@@ -35,7 +36,8 @@ struct BestFirst::Frontier {
 
 // What came of a branch: a bound on all of its plans, its parts, or a leaf's best cuts.
 struct BestFirst::Visit {
-  double bound = 0;  // score; 0: no plan of it fits and is better than the floor
+  double bound = 0;        // score; 0: no plan of it fits and is better than the floor
+  std::int64_t least = 0;  // cycles: no plan of it takes less
   bool feasible = false;
   bool refused = false;  // its fastest cut does not fit by evaluate(): a slower one might
   std::int64_t programmes = 0, evaluations = 0;
@@ -43,6 +45,14 @@ struct BestFirst::Visit {
   double left_out = 0;    // as sizes of branches, of one that has been divided
   std::vector<Candidate> found;
   std::vector<Open> children;  // of a branch that has been cut before
+};
+
+// A branch that is worked on.
+struct BestFirst::Task {
+  Open open;
+  double least;  // score: what is no better is of no interest
+  Visit visit;
+  bool done;
 };
 
 }  // namespace superstep
