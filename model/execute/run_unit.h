@@ -59,7 +59,7 @@ class UnitRunner {
                               const KernelContext& context) const;
   std::vector<Local> exactly(const OpCall& call, OpId op, const Space& space, Share share,
                              const std::vector<LocalPtr>& operands, const KernelContext& context);
-  std::vector<LocalPtr> alike(OpId op, std::vector<LocalPtr> operands) const;
+  std::vector<LocalPtr> unfinished_partials(OpId op, std::vector<LocalPtr> operands) const;
   std::int64_t partial_shares(const Sharding& on) const;
   std::int64_t own_cuts(OpId op, const Share& share) const;
   void note_cut(OpId op, const Space& space, Share share);

@@ -20,16 +20,14 @@ std::vector<Local> UnitRunner::exactly(const OpCall& call, OpId op, const Space&
   if (samples.reduces && batch_.samples().of(graph_.ops[op].outputs[0]).role == SampleRole::statistics)
     share.shares *= graph_.ops[op].attrs.integer("across");
   share.own_shares = share.shares / partial_shares(share.lies[0]) * own_cuts(op, share);
-  std::vector<Local> results = run_share(call, op, space, share, alike(op, operands), context);
+  std::vector<Local> results = run_share(call, op, space, share, unfinished_partials(op, operands), context);
   if (call.def.summation == Summation::contraction) note_cut(op, space, share);
   return results;
 }
 
-// Of operands that are partial sums, all are unfinished or none: rounded ones (of lookups, which round nothing) would
-// not be joined with the others.
-std::vector<LocalPtr> UnitRunner::alike(OpId op, std::vector<LocalPtr> operands) const {
-  const auto unfinished = [](const LocalPtr& o) { return o && o->sums; };
-  if (std::none_of(operands.begin(), operands.end(), unfinished)) return operands;
+// Operands that are partial sums are unfinished, those of lookups as well, which round nothing: what an op makes of
+// each IPU's rows adds up to what it makes of all of them, but not to the same bits.
+std::vector<LocalPtr> UnitRunner::unfinished_partials(OpId op, std::vector<LocalPtr> operands) const {
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const LocalPtr have = operands[k];
     if (!have || have->sums) continue;
