@@ -70,8 +70,8 @@ class Walk {
   Updates updates_;
   std::vector<Local> losses_;                 // of micro-batches
   std::map<TensorId, TensorId> gradient_of_;  // by weight
-  // Gradients of borrowed weights between two phases, by gradient, replica and rank.
-  std::map<std::tuple<TensorId, std::int64_t, std::int64_t>, Accumulator> spilled_;
+  // Gradients of borrowed weights between two phases, by borrower, gradient, replica and rank.
+  std::map<std::tuple<UnitId, TensorId, std::int64_t, std::int64_t>, Accumulator> spilled_;
 
   // ---- the tree
 
@@ -233,7 +233,7 @@ class Walk {
       if (!gradient_of_.count(weight)) continue;  // the loss does not depend on it
       const TensorId gradient = gradient_of_.at(weight);
       cluster_.for_all_ranks([&](std::int64_t r, std::int64_t rank) {
-        const std::tuple outside{gradient, r, rank};
+        const std::tuple outside{borrower, gradient, r, rank};
         if (kind != StepKind::load) {
           auto& there = cluster_.at(r, from.ipu, rank).accumulators;
           const auto at = there.find({gradient, from.phase});

@@ -90,6 +90,25 @@ TEST(RunJob, HasTheBitsOfThePlainModelUnderEveryPlan) {
   EXPECT_NE(curves[0][0], curves[0][1]);
 }
 
+// The words of T5 are read by encoder, decoder and head, here in three phases: two of them send their gradients to the
+// first one's.
+TEST(RunJob, HasTheBitsOfThePlainModelWithWeightsBorrowedByTwoPhases) {
+  for (const char* order : {"phase_outer", "micro_batch_outer"}) {
+    json job =
+        small_job("t5-small", {{"layers", 2}, {"hidden", 16}, {"heads", 2}, {"vocabulary", 32}, {"sequence_length", 8}},
+                  "ipu-pod4");
+    job["optimizer"] = {{"kind", "sgd"}};
+    job["batch"] = {{"global", 2}};
+    job["plan"] = {{"replicas", 1},        {"tensor_parallel", 4},
+                   {"micro_batch", 1},     {"pipeline_stages", 1},
+                   {"stages", {0, 3, 8}},  {"phases", {0, 1, 2}},
+                   {"phase_order", order}, {"location", {{"weights", "streaming"}, {"activations", "streaming"}}}};
+    const RunOutcome r = run(job);
+    EXPECT_FALSE(r.failure) << order;
+    EXPECT_TRUE(r.difference.identical) << order << r.difference.worst;
+  }
+}
+
 // 1472 tiles, each with what its exchange brought and poison elsewhere; rings of IPUs; partial sums added by tile.
 TEST(RunJob, RunsOnEveryTileOfAChipInDeviceMode) {
   json job = gpt_job(1, kReplicas, {{"steps", 2}, {"mode", "device"}});
