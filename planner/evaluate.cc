@@ -193,7 +193,7 @@ class PhaseSum {
     // Loads hide behind the neighbouring phase, or stand alone; the last phase stays for its backward.
     if (s_.overlapped()) {
       if (first)
-        once_ += p.load;  // the first phase is still there when the next micro-batch begins
+        (training_ ? once_ : total_) += p.load;  // after its backward it is still there for the next micro-batch
       else
         total_ += times * std::max(before_, p.load);
       if (training_ && !first) total_ += times * std::max(backward, previous_load_);

@@ -227,7 +227,7 @@ class PhaseCut {
   }
 
   Cell& stage_of(const Cuts& cuts, std::size_t i) {
-    return stages_.cell(cuts.stages[i], i + 1 < cuts.stages.size() ? cuts.stages[i + 1] : n_);
+    return stages_.cell(cuts.stage_ipu[i], cuts.stages[i], i + 1 < cuts.stages.size() ? cuts.stages[i + 1] : n_);
   }
 
   // By IPU group, code excluded.

@@ -308,8 +308,8 @@ void PhaseProgramme::close(const std::vector<Part>& parts, Setting::Stage x, con
     if (!hidden_) {  // the last phase stays for its backward
       phase.fixed += phase.forward + phase.backward + phase.load * (training_ && v < n_ ? 2 : 1);
       phase.forward = phase.backward = phase.load = 0;
-    } else if (u == 0) {  // nothing hides the first load, which also stays for the next micro-batch
-      phase.fixed += phase.backward + p.load;
+    } else if (u == 0) {  // nothing hides the first load, which in training stays for the next micro-batch
+      phase.fixed += phase.backward + (training_ ? p.load : phase.load);
       phase.backward = 0;
     }
     if (later(before + phase.fixed + phase.forward + phase.backward, rest_.from(v)) >= best_) continue;

@@ -33,8 +33,9 @@ class PhaseStages {
     int mode = -1;                        // the first that fits with the stage's own code; -1: none
   };
   bool none() const { return cells_[1].empty() || cells_[1][0].empty(); }
-  Cell& cell(std::int64_t begin, std::int64_t end) {
-    return cells_[1][static_cast<std::size_t>(begin)][static_cast<std::size_t>(end - begin - 1)];
+  Cell& cell(std::int64_t ipu, std::int64_t begin, std::int64_t end) {
+    return cells_[ipu % depth_ == 0 ? 1 : 0][static_cast<std::size_t>(begin)]
+                 [static_cast<std::size_t>(end - begin - 1)];
   }
   Recompute mode(int k) const { return modes_[static_cast<std::size_t>(k)]; }
   // The first mode that fits beside the code of these rows; -1: none.

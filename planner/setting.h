@@ -168,7 +168,8 @@ class Setting {
   std::int64_t moved(std::int64_t bytes, double rate) const;  // cycles
   std::int64_t block_end(std::int64_t unit, std::int64_t end, Recompute mode) const;
   void add_time(Stage& s, std::int64_t begin, std::int64_t end, bool is_last, Recompute mode, bool first) const;
-  void add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompute mode) const;
+  void add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompute mode, bool first) const;
+  void add_stored_boundary(Stage& s, std::int64_t begin) const;
   void add_entry(Stage& s, std::int64_t begin, std::int64_t end, Recompute mode) const;
 
   const UnitTable* table_ = nullptr;

@@ -68,7 +68,7 @@ void Setting::stand_beside(Stage& s, Range own, const Places& places, Range othe
   }
 }
 
-void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompute mode) const {
+void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompute mode, bool first) const {
   for (std::int64_t u = begin; u < end; ++u) {
     const UnitNumbers& p = at(u);
     s.always += p.resident + p.feed_waiting;
@@ -93,8 +93,15 @@ void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompu
   }
   if (training_)
     add_entry(s, begin, end, mode);
-  else if (phased_)
-    s.ddr += at(begin).entry_boundary;
+  else if (phased_ && first)
+    add_stored_boundary(s, begin);
+}
+
+// In front of a stage of a phase, of all micro-batches that run through the phase before the next one.
+void Setting::add_stored_boundary(Stage& s, std::int64_t begin) const {
+  const std::int64_t stored = plan_.phase_order == PhaseOrder::phase_outer ? plan_.gradient_accumulation : 1;
+  if (stash_lent_) s.lent += at(begin).entry_boundary * stored;
+  if (stash_ddr_) s.ddr += at(begin).entry_boundary * stored;
 }
 
 // What a micro-batch leaves behind for its backward, and what runs while it is held.
@@ -124,12 +131,7 @@ void Setting::add_entry(Stage& s, std::int64_t begin, std::int64_t end, Recomput
     x = y;
   }
   if (mode == Recompute::none) s.entry += at(begin).boundary, s.entry_ipu += at(begin).entry_boundary;
-  if (phased_) {
-    const std::int64_t stored = plan_.phase_order == PhaseOrder::phase_outer ? plan_.gradient_accumulation : 1;
-    if (stash_lent_) s.lent += at(begin).entry_boundary * stored;
-    if (stash_ddr_) s.ddr += at(begin).entry_boundary * stored;
-    return;
-  }
+  if (phased_) return add_stored_boundary(s, begin);
   const std::int64_t move = moved(s.entry_ipu, stash_rate_);
   s.forward += move;
   s.backward += move;
@@ -149,7 +151,7 @@ Setting::Stage Setting::stage_without_stash(std::int64_t begin, std::int64_t end
                                             bool first) const {
   Stage s;
   add_time(s, begin, end, is_last, mode, first);
-  add_memory(s, begin, end, mode);
+  add_memory(s, begin, end, mode, first);
   return s;
 }
 

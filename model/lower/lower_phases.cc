@@ -187,12 +187,12 @@ void lower_phases(Lowering& l) {
   Node whole =
       outer ? sequence("phases") : repeat("micro-batches", l.plan.gradient_accumulation, l.plan.gradient_accumulation);
   const std::int64_t n = phase_count(l);
+  // Nothing hides the first load. In training its phase's backward comes last, so that its weights are still there when
+  // the next micro-batch begins; in inference they have gone.
+  const bool every_time = !outer && !l.table.training();
+  if (overlapped(l)) (every_time ? whole : l.program.root).children.push_back(load_phase(l, 0));
   for (std::int64_t j = 0; j < n; ++j) add_phase(l, whole, j, true, j + 1 < n ? j + 1 : -1);
   for (std::int64_t j = n; l.table.training() && j-- > 0;) add_phase(l, whole, j, false, j > 0 ? j - 1 : -1);
-  if (overlapped(l)) {  // nothing hides the first load
-    Node first = load_phase(l, 0);
-    l.program.root.children.push_back(std::move(first));
-  }
   l.program.root.children.push_back(std::move(whole));
   // From the last to the first, so that gradients of borrowed weights come before their owners' update.
   for (std::int64_t j = n; l.table.training() && !outer && j-- > 0;) update_phase(l, l.program.root, j);

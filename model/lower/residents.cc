@@ -59,6 +59,14 @@ Bytes stored_code(const Holdings& h, std::int64_t ipu) { return h.code_of(ipu, -
 
 bool away(Location l) { return l == Location::streaming || l == Location::remote_machine; }
 
+// In front of a stage of a phase, of all micro-batches that run through the phase before the next one. Inference stores
+// nothing within a phase.
+Bytes stored_boundaries(const Holdings& h, const StageSpan& s) {
+  if (!h.table.training() && s.position > 0) return Bytes(0);
+  return h.stored_boundary(s.begin) *
+         (h.plan.phase_order == PhaseOrder::phase_outer ? h.plan.gradient_accumulation : 1);
+}
+
 // Its replica's neighbour keeps here what this IPU keeps with the next one: bytes of an IPU.
 Bytes lent(const Holdings& h, std::int64_t ipu) {
   Bytes b(0);
@@ -73,11 +81,10 @@ Bytes lent(const Holdings& h, std::int64_t ipu) {
     if (remote(h.plan.location.optimizer_state))
       b += sharded(Bytes(h.parameters_of(ipu, -1, false) * h.state_bytes), rts.optimizer_state);
   }
-  const std::int64_t stored = h.plan.phase_order == PhaseOrder::phase_outer ? h.plan.gradient_accumulation : 1;
   for (const StageSpan& s : h.spans) {
     if (s.ipu != ipu || !remote(h.plan.location.activations)) continue;
     if (h.plan.phased())
-      b += h.stored_boundary(s.begin) * stored;
+      b += stored_boundaries(h, s);
     else if (h.table.training())
       b += h.stash_entry(s, false) * stash_depth(h.plan.schedule, s.from_end);
   }
@@ -126,13 +133,12 @@ StreamingUse ddr_of(const Holdings& h, std::int64_t ipu) {
       if (!tie.same_phase && tie.borrower_ipu == ipu) use.gradients += tied_gradients(h.table, h.plan, tie);
     }
   }
-  const std::int64_t stored = h.plan.phase_order == PhaseOrder::phase_outer ? h.plan.gradient_accumulation : 1;
   for (const StageSpan& s : h.spans) {
     if (s.ipu != ipu) continue;
     for (std::int64_t u = s.begin; u < s.end; ++u)
       use.host += h.table.row(static_cast<std::size_t>(u)).feed_bytes * h.plan.prefetch_depth;
     if (h.plan.phased() && h.plan.location.activations != Location::remote_ipu)
-      use.activations += h.stored_boundary(s.begin) * stored;
+      use.activations += stored_boundaries(h, s);
     else if (h.table.training() && away(h.plan.location.activations))
       use.activations += h.stash_entry(s, false) * stash_depth(h.plan.schedule, s.from_end);
   }
