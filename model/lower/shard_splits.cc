@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/lower/shard_splits.h"
 
+#include <algorithm>
 #include <span>
 
 namespace superstep {
@@ -80,6 +81,11 @@ std::vector<bool> data_axes(const ShardProblem& p, const Space& space, const Op&
   return is_data;
 }
 
+// A Space has bits for 32 operands: those of a longer list, as of concat, are as the 32nd.
+bool is_linear_in(const Space& space, std::size_t operand) {
+  return (space.linear >> std::min<std::size_t>(operand, 31) & 1U) != 0;
+}
+
 void set_need(OpSplit& c, const Space& space, int j, int option) {
   const auto ju = static_cast<std::size_t>(j);
   c.axis[ju] = option >= 0 ? option : -1;
@@ -91,7 +97,7 @@ void set_need(OpSplit& c, const Space& space, int j, int option) {
         need = static_cast<std::int8_t>(d);
         c.creates[ju] = false;
       }
-    } else if (option == kThrough && (space.linear >> k & 1U)) {
+    } else if (option == kThrough && is_linear_in(space, k)) {
       need = Sharding::partial;
     }
     c.need[k].on[ju] = need;
