@@ -243,18 +243,24 @@ PhaseSum::Phase sum_phase(Stages& stages, const Plan& plan, std::size_t j, Phase
   return p;
 }
 
-// Weights that a stage borrows from another phase on its own IPU stand outside of it once. Gradients of tied weights in
-// one phase are copied, not stored.
+// Weights that stages of several phases have on one IPU stand outside of it once. Gradients of tied weights in one
+// phase are copied, not stored.
 void take_off_shared(const Setting& s, const Plan& plan, std::vector<PhaseIpu>& ipus) {
   for (const std::int64_t u : s.table().borrowers()) {
-    const std::size_t i = stage_of(plan, u), there = stage_of(plan, s.lender(u));
-    if (there == i || plan.stage_ipu[there] != plan.stage_ipu[i]) continue;
-    ipus[at(plan.stage_ipu[i])].ddr -= s.borrowed_ddr(u);
-    ipus[at(plan.stage_ipu[i])].lent -= s.borrowed_lent(u);
+    const std::size_t i = stage_of(plan, u);
+    if (!s.borrows(u, plan.stages[i])) continue;
+    PhaseIpu& ipu = ipus[at(plan.stage_ipu[i])];
+    s.table().for_holders(u, [&](std::int64_t holder) {
+      if (plan.stage_ipu[stage_of(plan, holder)] != plan.stage_ipu[i]) return true;
+      ipu.ddr -= s.borrowed_ddr(u);
+      ipu.lent -= s.borrowed_lent(u);
+      return false;
+    });
   }
-  for (const auto& [owner, borrower] : s.table().facts().tied) {
-    const Tie tie = place_tie(plan, owner, borrower);
-    if (tie.same_phase && !tie.together()) ipus[at(tie.borrower_ipu)].ddr -= s.tied_gradient_ddr(borrower);
+  const GraphFacts& facts = s.table().facts();
+  for (std::size_t k = 0; k < facts.tied.size(); ++k) {
+    const Tie tie = place_tie(plan, facts, k);
+    if (tie.same_phase && !tie.together) ipus[at(tie.borrower_ipu)].ddr -= s.tied_gradient_ddr(tie.borrower);
   }
 }
 
@@ -295,9 +301,8 @@ template <class Stages>
 Estimate evaluate_plan(Stages& stages, const Plan& plan) {
   const Setting& s = stages.setting;
   Estimate e = plan.phased() ? evaluate_phases(stages, plan) : evaluate_pipeline(stages, plan);
-  const auto& tied = s.table().facts().tied;
-  for (std::size_t k = 0; k < tied.size(); ++k)
-    e.cycles += stages.tied_cycles(k, place_tie(plan, tied[k].first, tied[k].second));
+  const GraphFacts& facts = s.table().facts();
+  for (std::size_t k = 0; k < facts.tied.size(); ++k) e.cycles += stages.tied_cycles(k, place_tie(plan, facts, k));
   e.cycles = s.with_host(e.cycles, plan.gradient_accumulation, stages.fed());
   return e;
 }
@@ -322,10 +327,10 @@ class Evaluator::Known {
     if (s.uneven_fill()) fill_.reserve(s.plan().pipeline_stages);
     phase_ipus_.reserve(at(s.plan().pipeline_stages));
     pipeline_ipus_.reserve(at(s.plan().pipeline_stages));
-    for (const auto& [owner, borrower] : s.table().facts().tied) {
+    for (const TiedUnit& t : s.table().facts().tied) {
       for (const bool same_phase : {false, true}) {
         for (const std::int64_t ipu : {0, 1})
-          tied_.push_back(s.tied_cycles({owner, borrower, 0, ipu, same_phase, 0, same_phase ? 0 : 1}));
+          tied_.push_back(s.tied_cycles({t.owner, t.borrower, 0, ipu, same_phase, 0, same_phase ? 0 : 1}));
       }
     }
   }
@@ -364,6 +369,7 @@ class Evaluator::Known {
     return code.bytes;
   }
   std::int64_t tied_cycles(std::size_t k, const Tie& tie) const {
+    if (tie.together) return 0;
     return tied_[4 * k + (tie.same_phase ? 2 : 0) + (tie.owner_ipu == tie.borrower_ipu ? 0 : 1)];
   }
   std::int64_t fed() const { return fed_; }

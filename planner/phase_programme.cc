@@ -248,9 +248,10 @@ void PhaseProgramme::phases_from(std::int64_t u, std::int64_t group, std::int64_
 // Owners are taken to be on the first IPU group, in another phase, as the embedding is.
 std::int64_t PhaseProgramme::tied_cycles(const Cell& cell, std::int64_t ipu) const {
   std::int64_t cycles = 0;
-  for (const auto& [owner, borrower] : s_.table().facts().tied) {
-    const bool borrows = borrower >= cell.begin && borrower < cell.end && owner < cell.begin;
-    if (borrows) cycles += s_.tied_cycles({owner, borrower, 0, ipu, false, 0, 1});
+  for (const TiedUnit& t : s_.table().facts().tied) {
+    const bool inside = t.borrower >= cell.begin && t.borrower < cell.end;
+    if (inside && s_.borrows(t.borrower, cell.begin))
+      cycles += s_.tied_cycles({t.owner, t.borrower, 0, ipu, false, 0, 1});
   }
   return cycles;
 }

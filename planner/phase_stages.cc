@@ -89,7 +89,8 @@ void PhaseStages::tabulate() {
   for (auto& cells : cells_) cells.assign(at(n_), {});
   for (std::int64_t u = n_; u-- > 0;) {
     tail_ddr_[at(u)] = tail_ddr_[at(u) + 1] + s_.stage(u, u + 1, 0, modes_[0]).ddr;
-    lends_later_ = lends_later_ || (s_.lender(u) > 0 && s_.borrowed_ddr(u) > 0);
+    const bool lent_once = s_.table().holder(at(u)) == 0;
+    counts_twice_ = counts_twice_ || (!lent_once && s_.borrowed_ddr(u) > 0);
     lends_ = lends_ || (s_.lender(u) == 0 && s_.borrowed_ddr(u) > 0);
     if (pinned_out(u)) continue;
     for (std::int64_t v = u + 1; v <= n_; ++v) {
@@ -132,7 +133,7 @@ void PhaseStages::settle_mode(Cell& cell) {
 std::int64_t PhaseStages::ddr_on(const Cell& cell, std::int64_t ipu) const {
   std::int64_t ddr = cell.stage.ddr;
   for (std::int64_t u = cell.begin; u < cell.end && lends_ && ipu == 0 && cell.begin > 0; ++u) {
-    if (s_.lender(u) == 0) ddr -= s_.borrowed_ddr(u);
+    if (s_.lender(u) == 0 && s_.borrows(u, cell.begin)) ddr -= s_.borrowed_ddr(u);
   }
   return ddr;
 }

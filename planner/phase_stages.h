@@ -60,8 +60,9 @@ class PhaseStages {
   std::int64_t ddr_on(const Cell& cell, std::int64_t ipu) const;
   // Beside the code that was promised.
   std::int64_t ddr_limit(std::int64_t ipu) const { return ddr_limits_[static_cast<std::size_t>(ipu)]; }
-  // Only the first unit is looked for as a lender; what others lend on the same IPU group is counted twice.
-  bool counts_twice() const { return lends_later_; }
+  // Only the first unit is looked for as one that has weights before; what others share on one IPU group is counted
+  // twice.
+  bool counts_twice() const { return counts_twice_; }
   // The most that units [begin, end of the model) can need.
   std::int64_t most_ddr(std::int64_t begin) const { return tail_ddr_[static_cast<std::size_t>(begin)]; }
 
@@ -85,7 +86,8 @@ class PhaseStages {
   std::vector<Recompute> modes_;
   std::vector<Cells> cells_[2];  // by first in its phase, begin
   std::vector<std::int64_t> tail_ddr_;
-  bool lends_ = false, lends_later_ = false;  // the first unit's weights are used by others; those of other units
+  bool lends_ = false;  // the first unit's weights are used by others
+  bool counts_twice_ = false;
   std::map<std::uint64_t, std::int64_t> codes_;
   std::vector<std::int64_t> ddr_limits_;
   const CodePromise* promise_ = nullptr;

@@ -46,7 +46,7 @@ std::int64_t Setting::moved(std::int64_t bytes, double rate) const {
 }
 
 std::int64_t Setting::tied_cycles(const Tie& tie) const {
-  if (!training_ || tie.together()) return 0;
+  if (!training_ || tie.together) return 0;
   const CostModel& m = table_->model();
   const std::int64_t stage = plan_.strides().stage;
   const GroupShape mesh = mesh_of(plan_);

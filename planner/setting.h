@@ -138,6 +138,10 @@ class Setting {
   std::int64_t borrowed_ddr(std::int64_t unit) const { return at(unit).borrowed_ddr; }
   std::int64_t borrowed_lent(std::int64_t unit) const { return at(unit).borrowed_lent; }
   std::int64_t lender(std::int64_t unit) const { return table_->lender(static_cast<std::size_t>(unit)); }
+  // Whether a stage that begins at `begin` has what `unit` of it borrows from no unit before.
+  bool borrows(std::int64_t unit, std::int64_t begin) const {
+    return table_->holder(static_cast<std::size_t>(unit)) < begin && lender(unit) >= 0;
+  }
   // Phased: Streaming Memory that the gradient of what `unit` borrows takes on its way to the owner's phase.
   std::int64_t tied_gradient_ddr(std::int64_t unit) const { return at(unit).tied_ddr; }
   // Joining the gradients of a tied weight, and sending the new value back: per step, all wait.

@@ -59,7 +59,13 @@ void Setting::stand_beside(Stage& s, Range own, const Places& places, Range othe
   if (other.begin < own.begin)
     s.always -= std::min(places.weights, there.weights) + std::min(places.gradients, there.gradients);
   for (const std::int64_t u : table_->borrowers()) {
-    if (u < own.begin || u >= own.end || lender(u) < other.begin || lender(u) >= other.end) continue;
+    if (u < own.begin || u >= own.end || !borrows(u, own.begin)) continue;
+    bool stands = false;
+    table_->for_holders(u, [&](std::int64_t holder) {
+      stands = holder >= other.begin && holder < other.end;
+      return !stands;
+    });
+    if (!stands) continue;
     const UnitNumbers& p = at(u);
     s.always -= p.borrowed_resident;
     s.ddr -= p.borrowed_ddr + p.tied_ddr;
@@ -78,8 +84,7 @@ void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompu
     s.rows |= std::uint64_t{1} << p.row;
     s.entry += p.feed;
     s.entry_ipu += p.feed_ipu;
-    const std::int64_t from = lender(u);
-    if (from >= 0 && (from < begin || from >= end)) {
+    if (borrows(u, begin)) {
       s.always += p.borrowed_resident;
       s.ddr += p.borrowed_ddr + p.tied_ddr;
       s.lent += p.borrowed_lent;

@@ -195,9 +195,12 @@ class Walk {
   void gather_weights(const Step& s, std::int64_t group) {
     Bytes bytes(0);
     cluster_.for_all_ranks([&](std::int64_t r, std::int64_t rank) { cluster_.at(r, group, rank).gathered.clear(); });
+    std::set<TensorId> joined;  // units of a phase may share some
     for (UnitId u : s.units) {
       for (const auto* weights : {&facts_.weights, &facts_.borrowed}) {
-        for (TensorId w : (*weights)[static_cast<std::size_t>(u.index)]) bytes += gather_weight(w, s.group, group);
+        for (TensorId w : (*weights)[static_cast<std::size_t>(u.index)]) {
+          if (joined.insert(w).second) bytes += gather_weight(w, s.group, group);
+        }
       }
     }
     executed_.count(s, bytes);

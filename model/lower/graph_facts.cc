@@ -2,7 +2,9 @@
 #include "model/lower/graph_facts.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "model/ops/op.h"
 
@@ -55,8 +57,13 @@ GraphFacts::GraphFacts(const Graph& g) : graph(g), sharding(g), signatures(shard
       if (tensor.producer.valid()) last_reader[i] = std::max(last_reader[i], u);
     }
   }
+  std::map<TensorId, std::int64_t> last_borrower;
   for (std::size_t u = 0; u < units; ++u) {
-    if (!borrowed[u].empty()) tied.emplace_back(first_user[static_cast<std::size_t>(borrowed[u][0].index)], u);
+    if (borrowed[u].empty()) continue;
+    const TensorId weight = borrowed[u][0];
+    const auto [last, first] = last_borrower.try_emplace(weight, -1);
+    tied.push_back({weight, first_user[static_cast<std::size_t>(weight.index)], static_cast<std::int64_t>(u),
+                    std::exchange(last->second, std::ssize(tied))});
   }
   for (std::size_t t = 0; t < g.tensors.size(); ++t) {
     const TensorId r = root_of(g, TensorId(t));  // a view is carried as the tensor it views

@@ -12,14 +12,21 @@
 
 namespace superstep {
 
+// A weight in a unit that is not the first to use it. A unit that borrows several is known by the first of them.
+struct TiedUnit {
+  TensorId weight;
+  std::int64_t owner, borrower;
+  std::int64_t before;  // of those that borrow the same one before it the last, by its place in the list; -1: none
+};
+
 struct GraphFacts {
   explicit GraphFacts(const Graph& graph);
   const Graph& graph;
   ShardFacts sharding;
-  std::vector<std::uint64_t> signatures;                    // by unit: equal for the same work beside the same tensors
-  std::vector<std::vector<TensorId>> weights;               // by unit: weights first used there
-  std::vector<std::vector<TensorId>> borrowed;              // by unit: weights of earlier units it uses as well (tied)
-  std::vector<std::pair<std::int64_t, std::int64_t>> tied;  // units: owner and borrower of weights, by borrower
+  std::vector<std::uint64_t> signatures;            // by unit: equal for the same work beside the same tensors
+  std::vector<std::vector<TensorId>> weights;       // by unit: weights first used there
+  std::vector<std::vector<TensorId>> borrowed;      // by unit: weights of earlier units it uses as well (tied)
+  std::vector<TiedUnit> tied;                       // by borrower
   std::vector<std::vector<TensorId>> boundary;      // by unit: forward results of earlier units read in it or after it
   std::map<TensorId, std::vector<TensorId>> views;  // of a forward result, however many lie between
   // By unit: backward results of it or later units, and views of them, as earlier units read them.

@@ -35,22 +35,21 @@ bool Holdings::same_checkpoint(std::int64_t a, std::int64_t b) const {
   return checkpoint >= 0 && checkpoint == table.checkpoint(static_cast<std::size_t>(b));
 }
 
-bool Holdings::lends_here(std::size_t borrower, std::int64_t ipu, std::int64_t phase) const {
-  const auto& borrowed = table.facts().borrowed[borrower];
-  if (borrowed.empty()) return true;
-  bool here = false;
-  for_units(ipu, phase, [&](std::size_t u) {
-    const auto& own = table.facts().weights[u];
-    if (std::find(own.begin(), own.end(), borrowed[0]) != own.end()) here = true;
+bool Holdings::borrows(std::size_t unit, std::int64_t ipu, std::int64_t phase) const {
+  bool elsewhere = false;
+  table.for_holders(static_cast<std::int64_t>(unit), [&](std::int64_t before) {
+    const StageSpan& s = span_of(spans, UnitId(static_cast<std::int32_t>(before)));
+    elsewhere = s.ipu != ipu || (phase >= 0 && s.phase != phase);
+    return elsewhere;
   });
-  return here;
+  return elsewhere;
 }
 
 Bytes Holdings::sum_of(std::int64_t ipu, std::int64_t phase, Bytes UnitRow::*own, Bytes UnitRow::*borrowed) const {
   Bytes b(0);
   for_units(ipu, phase, [&](std::size_t u) {
     b += table.row(u).*own;
-    if (borrowed && !lends_here(u, ipu, phase)) b += table.row(u).*borrowed;
+    if (borrowed && borrows(u, ipu, phase)) b += table.row(u).*borrowed;
   });
   return b;
 }
@@ -71,7 +70,7 @@ std::int64_t Holdings::parameters_of(std::int64_t ipu, std::int64_t phase, bool 
   std::int64_t n = 0;
   for_units(ipu, phase, [&](std::size_t u) {
     n += table.row(u).parameters;
-    if (with_borrowed && !lends_here(u, ipu, phase)) n += table.row(u).borrowed_parameters;
+    if (with_borrowed && borrows(u, ipu, phase)) n += table.row(u).borrowed_parameters;
   });
   return n;
 }

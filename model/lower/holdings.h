@@ -54,13 +54,13 @@ struct Holdings {
   // What crosses into a unit as a phase stores it.
   Bytes stored_boundary(std::int64_t unit) const;
   Bytes accumulator_bytes(std::int64_t unit) const;
-  // The owner of what a unit borrows is there too, or it borrows nothing.
-  bool lends_here(std::size_t borrower, std::int64_t ipu, std::int64_t phase) const;
+  // Whether a unit brings weights that it borrows, and no unit before it has them there.
+  bool borrows(std::size_t unit, std::int64_t ipu, std::int64_t phase) const;
 
  private:
   bool same_checkpoint(std::int64_t a, std::int64_t b) const;
   Bytes stash_boundary(std::int64_t unit, bool tile) const;
-  // Of the units there; of borrowed weights only where their owner is elsewhere. Null: none borrowed.
+  // Of the units there; of borrowed weights once, where their owner is elsewhere. Null: none borrowed.
   Bytes sum_of(std::int64_t ipu, std::int64_t phase, Bytes UnitRow::*own, Bytes UnitRow::*borrowed) const;
 };
 

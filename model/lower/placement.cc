@@ -72,22 +72,26 @@ std::size_t last_up_to(const std::vector<std::int64_t>& ascending, std::int64_t 
 
 std::size_t stage_of(const Plan& plan, std::int64_t unit) { return last_up_to(plan.stages, unit); }
 
-Tie place_tie(const Plan& plan, std::int64_t owner, std::int64_t borrower) {
+Tie place_tie(const Plan& plan, const GraphFacts& facts, std::size_t tied) {
+  const TiedUnit& units = facts.tied[tied];
   const auto place = [&](std::int64_t unit) {
     const std::size_t stage = stage_of(plan, unit);
     const std::size_t phase = last_up_to(plan.phases, static_cast<std::int64_t>(stage));
     return std::pair<std::int64_t, std::int64_t>(plan.stage_ipu[stage], phase);
   };
-  const auto [owner_ipu, owner_phase] = place(owner);
-  const auto [borrower_ipu, borrower_phase] = place(borrower);
-  return {owner, borrower, owner_ipu, borrower_ipu, owner_phase == borrower_phase, owner_phase, borrower_phase};
+  const auto owner = place(units.owner), borrower = place(units.borrower);
+  Tie tie{units.owner,  units.borrower,  owner.first,      borrower.first, owner.second == borrower.second,
+          owner.second, borrower.second, owner == borrower};
+  for (std::int64_t k = units.before; k >= 0 && !tie.together; k = facts.tied[static_cast<std::size_t>(k)].before)
+    tie.together = place(facts.tied[static_cast<std::size_t>(k)].borrower) == borrower;
+  return tie;
 }
 
 std::vector<Tie> ties(const Plan& plan, const GraphFacts& facts) {
   std::vector<Tie> out;
-  for (const auto& [owner, borrower] : facts.tied) {
-    const Tie tie = place_tie(plan, owner, borrower);
-    if (!tie.together()) out.push_back(tie);
+  for (std::size_t k = 0; k < facts.tied.size(); ++k) {
+    const Tie tie = place_tie(plan, facts, k);
+    if (!tie.together) out.push_back(tie);
   }
   return out;
 }

@@ -47,10 +47,10 @@ struct Tie {
   std::int64_t owner_ipu = 0, borrower_ipu = 0;
   bool same_phase = true;
   std::int64_t owner_phase = 0, borrower_phase = 0;
-  bool together() const { return same_phase && owner_ipu == borrower_ipu; }
+  bool together = false;  // the owner, or an earlier borrower, has it where this borrower is, and in its phase
 };
-Tie place_tie(const Plan& plan, std::int64_t owner, std::int64_t borrower);
-// Those whose units do not share their memory: on two IPU groups, or in two phases.
+Tie place_tie(const Plan& plan, const GraphFacts& facts, std::size_t tied);
+// Those that are not together: on another IPU group than all that have the weight before, or in another phase.
 std::vector<Tie> ties(const Plan& plan, const GraphFacts& facts);
 // Gradients that move from the borrower to the owner, of one IPU.
 Bytes tied_gradients(const UnitTable& table, const Plan& plan, const Tie& tie);

@@ -71,13 +71,15 @@ Boundary UnitTable::make_boundary(std::size_t unit) const {
 }
 
 void UnitTable::find_lenders() {
-  std::map<TensorId, std::int32_t> owner;
-  for (std::size_t u = 0; u < units(); ++u) {
-    for (TensorId w : context_.facts.weights[u]) owner.try_emplace(w, static_cast<std::int32_t>(u));
-    const auto& borrowed = context_.facts.borrowed[u];
-    const auto of = borrowed.empty() ? owner.end() : owner.find(borrowed[0]);
-    lenders_.push_back(of == owner.end() ? -1 : of->second);
-    if (lenders_.back() >= 0) borrowers_.push_back(static_cast<std::int64_t>(u));
+  lenders_.assign(units(), -1);
+  holders_.assign(units(), -1);
+  const std::vector<TiedUnit>& tied = context_.facts.tied;
+  for (const TiedUnit& t : tied) {
+    const auto u = static_cast<std::size_t>(t.borrower);
+    lenders_[u] = static_cast<std::int32_t>(t.owner);
+    holders_[u] =
+        t.before < 0 ? lenders_[u] : static_cast<std::int32_t>(tied[static_cast<std::size_t>(t.before)].borrower);
+    borrowers_.push_back(t.borrower);
   }
 }
 

@@ -88,6 +88,17 @@ class UnitTable {
   std::int64_t checkpoint(std::size_t unit) const { return checkpoints_[unit]; }  // checkpoint_of()
   // The unit that owns the weights which `unit` borrows; -1: it borrows none.
   std::int32_t lender(std::size_t unit) const { return lenders_[unit]; }
+  // The last unit before `unit` that owns or borrows them; -1: it borrows none.
+  std::int32_t holder(std::size_t unit) const { return holders_[unit]; }
+  // Calls f(holder) for them all, the last first, while it returns true.
+  template <class F>
+  void for_holders(std::int64_t unit, F f) const {
+    const std::int64_t owner = lenders_[static_cast<std::size_t>(unit)];
+    while (unit != owner && owner >= 0) {
+      unit = holders_[static_cast<std::size_t>(unit)];
+      if (!f(unit)) return;
+    }
+  }
   const std::vector<std::int64_t>& borrowers() const { return borrowers_; }  // units that have a lender, in order
   // Units of one class have the same row, boundary and lender. There is one unit more, the end: only its boundary
   // counts.
@@ -115,7 +126,7 @@ class UnitTable {
   CapRange caps_;
   std::vector<Boundary> boundary_;
   std::vector<std::int64_t> checkpoints_;
-  std::vector<std::int32_t> lenders_;
+  std::vector<std::int32_t> lenders_, holders_;
   std::vector<std::int64_t> borrowers_;
   std::shared_ptr<const std::vector<std::int32_t>> class_of_;
   std::vector<std::size_t> first_of_class_;

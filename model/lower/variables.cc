@@ -37,7 +37,7 @@ class VariableList {
     const GraphFacts& facts = h_.table.facts();
     each_unit([&](std::size_t u) {
       for (TensorId w : facts.weights[u]) add_tensor(parts, w);
-      if (h_.lends_here(u, ipu_, phase_)) return;
+      if (!h_.borrows(u, ipu_, phase_)) return;
       for (TensorId w : facts.borrowed[u]) add_tensor(parts, w);
     });
     if (h_.plan.replicated_tensor_sharding.weights > 1 && !h_.plan.phased()) {
@@ -102,7 +102,7 @@ class VariableList {
     Parts parts;
     each_unit([&](std::size_t u) {
       const UnitRow& row = h_.table.row(u);
-      const bool borrows = with_borrowed && !h_.lends_here(u, ipu_, phase_);
+      const bool borrows = with_borrowed && h_.borrows(u, ipu_, phase_);
       parts.push_back({unit_name(u) + what, Bytes(row.parameters + (borrows ? row.borrowed_parameters : 0))});
     });
     return parts;

@@ -99,6 +99,18 @@ TEST(Tables, AgreeWithLoweredPhases) {
   }
 }
 
+// Words and relative positions of a T5 are borrowed by many units, several of them in one stage or on one IPU group.
+TEST(Tables, AgreeWhereManyUnitsBorrow) {
+  Draw draw(14);
+  World world(test::small_job(
+      "t5-small", {{"layers", 3}, {"hidden", 128}, {"heads", 4}, {"vocabulary", 1000}, {"sequence_length", 64}},
+      "ipu-pod16"));
+  for (int i = 0; i < kPlans; ++i) {
+    expect_equal(world, test::draw_pipeline(world, draw));
+    expect_equal(world, test::draw_phases(world, draw));
+  }
+}
+
 // Phases on one IPU each, whose weights come in while the phase before computes.
 TEST(Tables, WhatIsPreloadedMustFitOnTheIoTiles) {
   World world(

@@ -44,7 +44,8 @@ namespace {
 Plan draw_common(World& world, Draw& draw) {
   Plan p;
   const std::int64_t ipus = world.job.machine.ipus;
-  const std::int64_t heads = std::get<TransformerSpec>(*world.job.model.zoo).heads;
+  const auto* t5 = std::get_if<T5Spec>(&*world.job.model.zoo);
+  const std::int64_t heads = t5 ? t5->heads : std::get<TransformerSpec>(*world.job.model.zoo).heads;
   std::vector<std::int64_t> ts;
   for (std::int64_t t : {1, 2, 4}) {
     if (ipus % t == 0 && heads % t == 0) ts.push_back(t);
