@@ -25,7 +25,8 @@ std::int64_t stage_end(const Setting& s, const Plan& plan, std::size_t stage) {
 // A stage of a phase; bytes per tile, `ddr` and `lent` per IPU.
 struct PhaseStage {
   std::int64_t forward = 0, backward = 0;  // cycles per micro-batch, boundaries included
-  std::int64_t load = 0, update = 0, spill = 0, copy = 0;
+  Setting::Loads load;
+  std::int64_t update = 0, spill = 0, copy = 0;
   std::int64_t peak = 0, code = 0;  // of code only that which comes with the phase
   std::int64_t waiting = 0;         // per IO tile
   std::int64_t ddr = 0, lent = 0;
@@ -43,7 +44,7 @@ PhaseStage phase_stage(const Setting& s, Range units, Recompute mode, bool first
   out.spill = s.plan().phase_order == PhaseOrder::phase_outer ? 0 : s.spill_cycles(x.weights);
   out.copy = first ? 0 : s.copy_cycles(units.begin);
   out.code = s.code_moves() ? s.code(x.rows) : 0;
-  out.load = s.load_cycles(x, out.code);
+  out.load = s.loads(x, out.code);
   out.waiting = s.waiting(x, out.code);
   out.peak = x.always + x.transient + out.code;
   out.ddr = x.ddr;
@@ -175,7 +176,8 @@ class PhaseSum {
  public:
   // The slowest of the stages of a phase, in each.
   struct Phase {
-    std::int64_t depth = 0, forward = 0, backward = 0, widest = 0, load = 0, update = 0, spill = 0;
+    std::int64_t depth = 0, forward = 0, backward = 0, widest = 0, update = 0, spill = 0;
+    Setting::Loads load;
     std::int64_t waiting = 0;  // bytes per IO tile
   };
 
@@ -190,23 +192,18 @@ class PhaseSum {
     const std::int64_t per_cycle = p.widest + s_.micro_batch_fixed() + (p.depth > 1 ? s_.cycle_fixed() : 0);
     const std::int64_t rounds = (outer_ ? g_ : 1) + p.depth - 1;
     const std::int64_t forward = rounds * (p.forward + per_cycle), backward = rounds * (p.backward + per_cycle);
-    // Loads hide behind the neighbouring phase, or stand alone; the last phase stays for its backward.
-    if (s_.overlapped()) {
-      if (first)
-        (training_ ? once_ : total_) += p.load;  // after its backward it is still there for the next micro-batch
-      else
-        total_ += times * std::max(before_, p.load);
-      if (training_ && !first) total_ += times * std::max(backward, previous_load_);
-      if (last) total_ += forward;
-      if (training_ && first) total_ += backward;
-    } else {
-      total_ += times * (p.load + forward);
-      if (training_) total_ += times * (backward + (last ? 0 : p.load));
-    }
+    // Loads stand alone or hide behind the neighbouring phase; the last phase stays for its backward.
+    total_ += times * p.load.at_once * (training_ && !last ? 2 : 1);
+    if (first)
+      (training_ ? once_ : total_) += p.load.ahead;  // after its backward it is still there for the next micro-batch
+    else
+      total_ += times * std::max(before_, p.load.ahead);
+    if (training_) total_ += times * (first ? backward : std::max(backward, previous_load_));
+    if (last) total_ += forward;
     if (training_) (outer_ ? total_ : once_) += times * (p.update + s_.update_fixed());
     if (training_ && !outer_) total_ += times * p.spill;
     before_ = forward;
-    previous_load_ = p.load;
+    previous_load_ = p.load.ahead;
   }
   std::int64_t cycles() const { return once_ + total_ * (outer_ ? 1 : g_); }
 
@@ -225,7 +222,8 @@ PhaseSum::Phase sum_phase(Stages& stages, const Plan& plan, std::size_t j, Phase
   stages.for_phase(plan, j, [&](std::size_t i, const PhaseStage& x) {
     p.forward = std::max(p.forward, x.forward);
     p.backward = std::max(p.backward, x.backward);
-    p.load = std::max(p.load, x.load);
+    p.load.ahead = std::max(p.load.ahead, x.load.ahead);
+    p.load.at_once = std::max(p.load.at_once, x.load.at_once);
     p.update = std::max(p.update, x.update);
     p.widest = std::max(p.widest, x.copy);
     PhaseIpu& ipu = ipus[ipu_of[i]];

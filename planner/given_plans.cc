@@ -53,7 +53,7 @@ class PinnedInFull {
                   only(pins_.optimizer_state, "location/optimizer_state"),
                   only(pins_.activations, "location/activations"), only(pins_.code, "location/code")};
     p.io_tiles = only(pins_.io_tiles, "io_tiles");
-    p.load = only(pins_.load, "load");
+    p.load = {only(pins_.load_weights, "load/weights"), only(pins_.load_code, "load/code")};
     p.prefetch_depth = only(pins_.prefetch_depth, "prefetch_depth");
     p.precision = pins_.precision;
     p.available_memory_proportion = only(pins_.available_memory_proportion, "available_memory_proportion");

@@ -209,6 +209,18 @@ void read_locations(JsonReader r, Pins& pins) {
   r.finish();
 }
 
+// Of all that comes with a phase, or of each kind.
+void read_load(JsonReader& r, Pins& pins) {
+  if (!r.raw("load").is_object()) {
+    pins.load_weights = pins.load_code = name_pin(r, "load", kLoads);
+    return;
+  }
+  JsonReader of = r.object("load");
+  if (of.has("weights")) pins.load_weights = name_pin(of, "weights", kLoads);
+  if (of.has("code")) pins.load_code = name_pin(of, "code", kLoads);
+  of.finish();
+}
+
 void read_sharding(JsonReader r, Pins& pins) {
   if (r.has("weights")) pins.rts_weights = integer_pin(r, "weights");
   if (r.has("gradients")) pins.rts_gradients = integer_pin(r, "gradients");
@@ -263,7 +275,7 @@ Pins read_pins(JsonReader r) {
   }
   if (r.has("location")) read_locations(r.object("location"), pins);
   if (r.has("io_tiles")) pins.io_tiles = integer_pin(r, "io_tiles", 0);
-  if (r.has("load")) pins.load = name_pin(r, "load", kLoads);
+  if (r.has("load")) read_load(r, pins);
   if (r.has("prefetch_depth")) pins.prefetch_depth = integer_pin(r, "prefetch_depth");
   if (r.has("precision")) pins.precision = read_precision(r.object("precision"));
   if (r.has("available_memory_proportion")) {

@@ -50,7 +50,7 @@ struct Pins {
   std::vector<ShardGroups> rts_groups;
   std::vector<ActivationSharding> activation_sharding;
   std::vector<Location> weights, gradients, optimizer_state, activations, code;  // empty: free
-  std::vector<LoadSchedule> load;
+  std::vector<LoadSchedule> load_weights, load_code;
   Precision precision;  // always given; defaults are fp16 with fp32 moments; of lists the first (job_parts.h)
   std::vector<double> available_memory_proportion;
   Serialisation serialisation;  // of lists the first

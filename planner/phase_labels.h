@@ -23,15 +23,15 @@ inline std::int64_t above(std::int64_t a, std::int64_t b) { return std::max<std:
 
 // The first stages of one phase, up to some unit: the slowest and largest so far.
 struct Part {
-  std::int64_t forward = 0, backward = 0, load = 0, update = 0, copy = 0, weights = 0;
+  std::int64_t forward = 0, backward = 0, load = 0, load_at_once = 0, update = 0, copy = 0, weights = 0;
   std::int64_t fixed = 0;  // cycles of tied weights whose owner is in an earlier phase
   std::int64_t price = 0;  // of its Streaming Memory, in cycles
   Sizes ddr;
   std::int32_t from = -1, part = -1;  // where the last stage begins, and the part before it
   Recompute mode = Recompute::layer;
   bool no_worse(const Part& o) const {
-    return forward <= o.forward && backward <= o.backward && load <= o.load && update <= o.update && copy <= o.copy &&
-           weights <= o.weights && fixed <= o.fixed && covers(ddr, o.ddr);
+    return forward <= o.forward && backward <= o.backward && load <= o.load && load_at_once <= o.load_at_once &&
+           update <= o.update && copy <= o.copy && weights <= o.weights && fixed <= o.fixed && covers(ddr, o.ddr);
   }
 };
 

@@ -23,7 +23,7 @@ struct PhaseNumbers {
   std::int64_t micro_batch_fixed = 0;  // per micro-batch and pass
   std::int64_t update_fixed = 0;       // per phase
   bool moves_overlap = false;          // boundaries move while others compute
-  bool loads_overlap = false;          // loads hide behind the neighbouring phases
+  bool loads_overlap = false;          // weights' loads hide behind the neighbouring phases
   bool training = true;
 };
 

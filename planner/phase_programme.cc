@@ -33,7 +33,7 @@ PhaseProgramme::PhaseProgramme(const Setting& s, const CutRules& rules, const Cu
       g_(outer_ ? s.plan().gradient_accumulation : 1),
       repeats_(outer_ ? 1 : s.plan().gradient_accumulation),
       overlap_(s.moves_overlap()),
-      hidden_(s.overlapped()),
+      hidden_(s.loads_ahead()),
       training_(s.table().training()),
       within_(at(n_)),
       parts_(at(depth_), ByEnd<Part>(n_)),
@@ -233,7 +233,8 @@ void PhaseProgramme::phases_from(std::int64_t u, std::int64_t group, std::int64_
         Part stage;
         stage.from = static_cast<std::int32_t>(cell.begin);
         stage.mode = stages_.mode(mode);
-        stage.load = cell.load;
+        stage.load = cell.loads.ahead;
+        stage.load_at_once = cell.loads.at_once;
         stage.copy = i > 0 ? s_.copy_cycles(cell.begin) : 0;
         if (training_) stage.fixed = tied_cycles(cell, ipu);
         (pricing_ ? stage.fixed : stage.price) += price(prices_->of[at(ipu)], stages_.ddr_on(cell, ipu));
@@ -262,6 +263,7 @@ PhaseProgramme::Part PhaseProgramme::joined(const Part& part, const Setting::Sta
   p.forward = std::max(part.forward, x.busy_forward(overlap_));
   p.backward = std::max(part.backward, training_ ? x.busy_backward(overlap_) : 0);
   p.load = std::max(part.load, stage.load);
+  p.load_at_once = std::max(part.load_at_once, stage.load_at_once);
   p.update = std::max(part.update, x.update);
   p.weights = outer_ ? 0 : std::max(part.weights, x.weights);
   p.copy = std::max(part.copy, stage.copy);
@@ -304,11 +306,12 @@ void PhaseProgramme::close(const std::vector<Part>& parts, Setting::Stage x, con
     phase.forward = repeats_ * (g_ + i) * (p.forward + per_cycle);
     phase.backward = training_ ? repeats_ * (g_ + i) * (p.backward + per_cycle) : 0;
     phase.load = repeats_ * p.load;
-    phase.fixed = p.fixed;
+    // The last phase stays for its backward.
+    phase.fixed = p.fixed + repeats_ * p.load_at_once * (training_ && v < n_ ? 2 : 1);
     if (training_) phase.fixed += p.update + s_.update_fixed() + (outer_ ? 0 : repeats_ * s_.spill_cycles(p.weights));
-    if (!hidden_) {  // the last phase stays for its backward
-      phase.fixed += phase.forward + phase.backward + phase.load * (training_ && v < n_ ? 2 : 1);
-      phase.forward = phase.backward = phase.load = 0;
+    if (!hidden_) {
+      phase.fixed += phase.forward + phase.backward;
+      phase.forward = phase.backward = 0;
     } else if (u == 0) {  // nothing hides the first load, which in training stays for the next micro-batch
       phase.fixed += phase.backward + (training_ ? p.load : phase.load);
       phase.backward = 0;

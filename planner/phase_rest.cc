@@ -21,7 +21,7 @@ PhaseNumbers phase_numbers(const Setting& s, const CutLimits& limits) {
   m.repeats = outer ? 1 : plan.gradient_accumulation;
   m.micro_batch_fixed = s.micro_batch_fixed();
   m.moves_overlap = s.moves_overlap();
-  m.loads_overlap = s.overlapped();
+  m.loads_overlap = s.weights_come_ahead();
   m.training = s.table().training();
   if (m.training) m.update_fixed = s.update_fixed();
   const std::int64_t room = limits.tile - s.code(0);

@@ -118,7 +118,7 @@ PhaseStages::Known PhaseStages::known(std::int64_t u, std::int64_t v) {
   Cell& cell = out.cell;
   cell.stage = s_.stage(u, v, 0, modes_[0]);
   cell.needs[0] = cell.stage.always + cell.stage.transient;
-  cell.load = s_.load_cycles(cell.stage, s_.code_moves() ? code(cell.stage.rows) : 0);
+  cell.loads = s_.loads(cell.stage, s_.code_moves() ? code(cell.stage.rows) : 0);
   if (depth_ > 1) out.behind = s_.stage(u, v, 0, modes_[0], false);
   return out;
 }

@@ -28,7 +28,7 @@ class PhaseStages {
   struct Cell {
     std::int64_t begin = 0, end = 0;
     Setting::Stage stage;
-    std::int64_t load = 0;                // cycles
+    Setting::Loads loads;
     std::array<std::int64_t, 3> needs{};  // bytes per tile by mode, code excluded; 0: not yet known
     int mode = -1;                        // the first that fits with the stage's own code; -1: none
   };

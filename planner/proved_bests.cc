@@ -87,6 +87,14 @@ bool is_within(const Job& narrow, const std::vector<Cell>& narrow_cells, const J
   return true;
 }
 
+namespace {
+
+LoadSchedule first(const std::vector<LoadSchedule>& pinned) {
+  return pinned.empty() ? LoadSchedule::on_demand : pinned[0];
+}
+
+}  // namespace
+
 std::optional<Candidate> ProvedBests::find(const Job& job, const std::vector<Cell>& cells) {
   const nlohmann::json pins = job.json.value("plan", nlohmann::json::object());
   const std::lock_guard lock(mutex_);
@@ -94,7 +102,13 @@ std::optional<Candidate> ProvedBests::find(const Job& job, const std::vector<Cel
     if (!pins_not_had(p.best.plan, pins).empty() || !is_within(job, cells, p.job, p.cells)) continue;
     Candidate best = p.best;
     if (best.plan.phased() && !job.pins.schedule.empty()) best.plan.schedule = job.pins.schedule[0];
-    if (!best.plan.phased() && !job.pins.load.empty()) best.plan.load = job.pins.load[0];
+    if (!best.plan.phased()) best.plan.load = {first(job.pins.load_weights), first(job.pins.load_code)};
+    // Code that stays is taken to come as the weights do, where that is allowed (SettingSpace::go_together).
+    const std::vector<LoadSchedule>& code = job.pins.load_code;
+    if (best.plan.phased() && best.plan.location.code == Location::in_processor)
+      best.plan.load.code = code.empty() || std::ranges::find(code, best.plan.load.weights) != code.end()
+                                ? best.plan.load.weights
+                                : code[0];
     return best;
   }
   return std::nullopt;

@@ -60,8 +60,11 @@ std::int64_t Setting::tied_cycles(const Tie& tie) const {
   return cycles + moved(weight.value, new_weights_rate_);
 }
 
-std::int64_t Setting::load_cycles(const Stage& s, std::int64_t code) const {
-  return load_.of(s.weights) + (code_moves() ? moved(code * tiles_, code_rate_) : 0);
+Setting::Loads Setting::loads(const Stage& s, std::int64_t code) const {
+  Loads loads;
+  (weights_ahead_ ? loads.ahead : loads.at_once) += load_.of(s.weights);
+  if (code_moves()) (code_ahead_ ? loads.ahead : loads.at_once) += moved(code * tiles_, code_rate_);
+  return loads;
 }
 
 std::int64_t Setting::whole_weights_cycles(std::int64_t weight_bytes) const {
@@ -102,9 +105,10 @@ PhaseNumbers::Unit Setting::phase_unit(std::int64_t unit) const {
 }
 
 std::int64_t Setting::waiting(const Stage& stage, std::int64_t code) const {
-  if (preload_tiles_ == 0) return 0;
-  const std::int64_t moved_code = code_ddr_ || code_lent_ ? code * tiles_ : 0;
-  return ceil_div(shard_of(stage.weights, weight_shards_) + moved_code, preload_tiles_);
+  if (!preloads()) return 0;
+  const std::int64_t weights = weights_wait_ ? shard_of(stage.weights, weight_shards_) : 0;
+  const std::int64_t moved_code = code_waits_ && (code_ddr_ || code_lent_) ? code * tiles_ : 0;
+  return ceil_div(weights + moved_code, plan_.io_tiles);
 }
 
 std::int64_t Setting::spill_cycles(std::int64_t weight_bytes) const {

@@ -111,8 +111,9 @@ class Setting {
   bool code_moves() const { return code_moves_; }
   // Phased: boundaries move through Streaming Memory while IO tiles take them and others compute.
   bool moves_overlap() const { return moves_overlap_; }
-  // Phased: loads hide behind the neighbouring phases.
-  bool overlapped() const { return overlapped_; }
+  // Phased: weights, or anything, come in beside the phase before.
+  bool weights_come_ahead() const { return weights_ahead_; }
+  bool loads_ahead() const { return weights_ahead_ || (code_moves_ && code_ahead_); }
   std::int64_t tiles() const { return tiles_; }  // that compute
   // Whether the stash leaves its tiles: then a larger one takes longer.
   bool stash_moves() const { return stash_rate_ > 0; }
@@ -121,14 +122,18 @@ class Setting {
   // Phased: bytes that wait on an IO tile, preloaded, until the phase before this stage's is done; `code`: of the
   // stage, per tile, where that moves. 0: nothing waits.
   std::int64_t waiting(const Stage& stage, std::int64_t code) const;
-  bool preloads() const { return preload_tiles_ > 0; }
+  bool preloads() const { return weights_wait_ || code_waits_; }
 
   std::int64_t copy_cycles(std::int64_t boundary_unit) const { return at(boundary_unit).copy; }
   std::int64_t micro_batch_fixed() const { return micro_fixed_; }
   std::int64_t cycle_fixed() const { return cycle_fixed_; }
   std::int64_t update_fixed() const { return update_fixed_; }  // latency of the update's collectives
-  // Phased: a stage's weights onto one IPU, and its code, so many bytes per tile, where that moves.
-  std::int64_t load_cycles(const Stage& stage, std::int64_t code) const;
+  // Phased: cycles of a stage's weights onto one IPU, and its code, so many bytes per tile, where that moves.
+  struct Loads {
+    std::int64_t ahead = 0;    // beside the phase before
+    std::int64_t at_once = 0;  // when the phase begins
+  };
+  Loads loads(const Stage& stage, std::int64_t code) const;
   std::int64_t whole_weights_cycles(
       std::int64_t weight_bytes) const;  // not phased, weights kept elsewhere: in and out once a step
   // Least cycles of one micro-batch through units [begin, end), forward and backward. Phases run every
@@ -183,11 +188,12 @@ class Setting {
   bool training_ = false, phased_ = false, uneven_fill_ = false;
   bool goes_back_at_once_ = false;  // the last stage goes straight from its last block's forward to its backward
   bool joins_weights_ = false, joins_gradients_ = false;  // a place on each tile for the largest unit's
-  bool moves_overlap_ = false, overlapped_ = false;
+  bool moves_overlap_ = false;
+  bool weights_ahead_ = false, code_ahead_ = false;                 // come beside the phase before
+  bool weights_wait_ = false, code_waits_ = false;                  // and until it is done wait on IO tiles
   bool stash_ddr_ = false, stash_lent_ = false;                     // what of the stash is counted outside the tiles
   bool code_moves_ = false, code_ddr_ = false, code_lent_ = false;  // whether code is
   std::int64_t stash_entries_ = 0;                                  // the most that are on the tiles at once
-  std::int64_t preload_tiles_ = 0;                                  // IO tiles on which weights wait; 0: they do not
   // Bytes per second; 0: nothing moves.
   double stash_rate_ = 0, weights_rate_ = 0, new_weights_rate_ = 0, code_rate_ = 0, spill_rate_ = 0;
   std::int64_t weight_shards_ = 1, spill_shards_ = 1;

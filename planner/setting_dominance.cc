@@ -29,7 +29,8 @@ bool SettingParts::no_worse_weight(std::size_t a, std::size_t b) const {
   const Storage &x = space_.weights[a], &y = space_.weights[b];
   if (!no_slower(rate(x.at), rate(y.at))) return false;
   // Shards move alike; what is joined takes a place.
-  const bool waits = std::find(space_.loads.begin(), space_.loads.end(), LoadSchedule::preload) != space_.loads.end();
+  const bool waits =
+      std::ranges::any_of(space_.loads, [](const LoadSchedules& l) { return l.weights == LoadSchedule::preload; });
   const bool moves = rate(x.at) > 0 || waits || has_lenders();
   if (moves && x.degree < y.degree) return false;
   if (!base_.phased_ && x.degree > 1 && y.degree == 1) return false;

@@ -403,13 +403,13 @@ std::int64_t SettingParts::join_cycles(std::size_t state, std::size_t weight, st
 
 void SettingParts::set_scalars(Setting& s, const SettingSpace::Part& part) const {
   const bool one_group = s.plan_.phase_groups == 1;
-  const std::int64_t io = s.plan_.io_tiles;
-  s.overlapped_ = !one_group;
-  s.preload_tiles_ = one_group && s.phased_ ? io : 0;
+  s.weights_ahead_ = s.code_ahead_ = !one_group;
+  s.weights_wait_ = s.code_waits_ = one_group && s.phased_;
   for (std::size_t l = part.begin[SettingSpace::kLoad]; l < part.end[SettingSpace::kLoad]; ++l) {
-    const bool preloads = space_.loads[l] == LoadSchedule::preload && io > 0;
-    if (preloads) s.overlapped_ = true;
-    if (!preloads) s.preload_tiles_ = 0;
+    const auto waits = [&](LoadSchedule kind) { return kind == LoadSchedule::preload && s.plan_.io_tiles > 0; };
+    const bool weights = waits(space_.loads[l].weights), code = waits(space_.loads[l].code);
+    s.weights_ahead_ |= weights, s.code_ahead_ |= code;
+    s.weights_wait_ &= weights, s.code_waits_ &= code;
   }
   bool first = true;
   for (std::size_t w = part.begin[SettingSpace::kWeight]; w < part.end[SettingSpace::kWeight]; ++w, first = false) {

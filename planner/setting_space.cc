@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/setting_space.h"
 
+#include <algorithm>
 #include <set>
 
 namespace superstep {
@@ -42,10 +43,17 @@ std::array<std::size_t, SettingSpace::kAxes> SettingSpace::lengths() const {
           states.size(), prefetch_depths.size(), codes.size()};
 }
 
+bool SettingSpace::go_together(std::size_t load, Location code) const {
+  if (code != Location::in_processor) return true;
+  const auto same = [&](const LoadSchedules& l) { return l.weights == loads[load].weights; };
+  return std::ranges::find_if(loads, same) == loads.begin() + static_cast<std::ptrdiff_t>(load);
+}
+
 bool SettingSpace::legal(const std::array<std::size_t, kAxes>& v) const {
   const Storage &weight = weights[v[kWeight]], &gradient = gradients[v[kGradient]], &state = states[v[kState]];
   const bool whole = is_whole(weight) && is_whole(gradient) && is_whole(state);
-  return go_together(weight, state) && take_gradients(gradient, state) && !(groups_matter && whole);
+  return go_together(weight, state) && take_gradients(gradient, state) && !(groups_matter && whole) &&
+         go_together(v[kLoad], codes[v[kCode]]);
 }
 
 Plan SettingSpace::plan(const std::array<std::size_t, kAxes>& v) const {
@@ -102,8 +110,12 @@ double SettingSpace::size(const Part& part) const {
     if (groups_matter && is_whole(states[s]))
       stored -= static_cast<double>(whole_weights) * static_cast<double>(whole_gradients);
   }
-  double size = stored;
-  for (const Axis a : {kLoad, kStash, kPrefetchDepth, kCode}) size *= static_cast<double>(part.end[a] - part.begin[a]);
+  std::int64_t loaded = 0;
+  for (std::size_t l = part.begin[kLoad]; l < part.end[kLoad]; ++l) {
+    for (std::size_t c = part.begin[kCode]; c < part.end[kCode]; ++c) loaded += go_together(l, codes[c]) ? 1 : 0;
+  }
+  double size = stored * static_cast<double>(loaded);
+  for (const Axis a : {kStash, kPrefetchDepth}) size *= static_cast<double>(part.end[a] - part.begin[a]);
   return size;
 }
 

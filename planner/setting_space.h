@@ -45,7 +45,7 @@ struct SettingSpace {
   bool phased = false;  // cut into phases, or into the stages of one pipeline
   bool training = true;
   bool groups_matter = false;  // only settings that other groups of shards would change: a degree between 1 and r
-  std::vector<LoadSchedule> loads;
+  std::vector<LoadSchedules> loads;
   std::vector<Stash> stashes;                       // all or none of them `throughout`
   std::vector<Storage> weights, gradients, states;  // weights of a pipeline: all of them whole, or none
   std::vector<std::int64_t> prefetch_depths;
@@ -68,6 +68,8 @@ struct SettingSpace {
   bool take_gradients(const Storage& gradient, const Storage& state) const {
     return !training || gradient.degree == 1 || state.degree == 1 || gradient.degree == state.degree;
   }
+  // Code that stays is not loaded: of loads that differ in when it would be, the first stands for all.
+  bool go_together(std::size_t load, Location code) const;
   // Whether all replicas share a tensor, or none do: it is in the same place whatever the groups of shards.
   bool is_whole(const Storage& s) const { return s.degree == 1 || s.degree == common.replicas; }
   bool legal(const std::array<std::size_t, kAxes>& values) const;

@@ -313,7 +313,7 @@ std::vector<SpaceField> describe_space(const Job& job, const std::vector<Cell>& 
        "weights: in_processor in pipelines, elsewhere with phases; code: in_processor, with phases streaming, "
        "remote_machine"});
   f.push_back({"io_tiles", list(kIoTiles) + " (phases)"});
-  f.push_back({"load", "on_demand; preload with io_tiles (phases)"});
+  f.push_back({"load", "weights and code: on_demand; preload with io_tiles (phases)"});
   f.push_back({"prefetch_depth", list(kPrefetch)});
   f.push_back({"available_memory_proportion",
                list(std::vector{kLeastProportion}) + " to " + list(std::vector{kMostProportion}) +

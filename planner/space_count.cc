@@ -374,14 +374,24 @@ class SpaceCounter {
     return values(pins_.available_memory_proportion, 1);  // a free one is chosen like cuts
   }
 
-  // Fields whose values mean the same in pipelines and in phases.
-  std::int64_t code_and_prefetch(const Shape& s, const std::set<Location>& codes) const {
+  std::int64_t prefetches() const {
     Integers depths(kPrefetch.begin(), kPrefetch.end());
     if (const auto& pin = pins_.prefetch_depth) {
       if (!pin->values.empty()) depths = {pin->values.begin(), pin->values.end()};
       std::erase_if(depths, [&](std::int64_t v) { return !pin->allows(v); });
     }
-    return std::ssize(places(s, pins_.code, codes)) * std::max<std::int64_t>(1, std::ssize(depths));
+    return std::max<std::int64_t>(1, std::ssize(depths));
+  }
+
+  // Ways in which what a phase needs is kept and comes. Nothing is preloaded without IO tiles to go to, and a second
+  // group of IPUs takes all ahead. Code that stays does not come.
+  std::int64_t useful_loads(const Integers& io_tiles, const std::set<Location>& codes, std::int64_t groups) const {
+    std::int64_t ways = 0;
+    for (const std::int64_t io : io_tiles) {
+      const std::int64_t free = io > 0 && groups == 1 ? 2 : 1, weights = values(pins_.load_weights, free);
+      for (const Location at : codes) ways += weights * (outside(at) ? values(pins_.load_code, free) : 1);
+    }
+    return ways;
   }
 
   void count_pipelines(const Shape& s) {
@@ -395,10 +405,10 @@ class SpaceCounter {
     const std::set<Location> stashes = places(s, pins_.activations, everywhere);
     const std::set<Location> useful = training_ ? stashes : places(s, pins_.activations, inside);
     const std::int64_t io = pins_.io_tiles && !pins_.io_tiles->values.empty() ? values(pins_.io_tiles->values, 0) : 1;
-    const std::int64_t others = io * code_and_prefetch(s, inside) * activation_shardings(s) * proportions();
+    const std::int64_t code_and_prefetch = std::ssize(places(s, pins_.code, inside)) * prefetches();
+    const std::int64_t others = io * code_and_prefetch * activation_shardings(s) * proportions();
     add(s, times(std::ssize(schedules) * std::ssize(useful) * others, stored.legal),
-        times(all * std::ssize(stashes) * io * code_and_prefetch(s, inside) * values(pins_.activation_sharding, 3) *
-                  proportions(),
+        times(all * std::ssize(stashes) * io * code_and_prefetch * values(pins_.activation_sharding, 3) * proportions(),
               stored.products));
     // The last stage may return to IPU 0. Stages that work side by side need micro-batches to fill and drain.
     for (std::int64_t stages = s.stages; stages <= s.stages + (s.stages > 1 ? 1 : 0); ++stages) {
@@ -420,10 +430,9 @@ class SpaceCounter {
     if (pins_.io_tiles && !pins_.io_tiles->values.empty())
       io = {pins_.io_tiles->values.begin(), pins_.io_tiles->values.end()};
     std::erase_if(io, [&](std::int64_t v) { return v >= job_.machine.chip.tiles || !holds(pins_.io_tiles, v); });
-    const std::int64_t all_loads = values(pins_.load, 2) * std::ssize(io);
-    // Nothing is preloaded without IO tiles to go to.
-    const std::int64_t useful_loads = all_loads - (pins_.load.empty() && io.count(0) > 0 ? 1 : 0);
-    const std::int64_t others = code_and_prefetch(s, with_inside(beyond)) * proportions();
+    const std::set<Location> codes = places(s, pins_.code, with_inside(beyond));
+    const std::int64_t all_loads = values(pins_.load_weights, 2) * values(pins_.load_code, 2) * std::ssize(io);
+    const std::int64_t others = prefetches() * proportions();
     std::set<PhaseOrder> orders(pins_.phase_order.begin(), pins_.phase_order.end());
     if (orders.empty()) orders = {PhaseOrder::phase_outer, PhaseOrder::micro_batch_outer};
     for (const PhaseOrder order : orders) {
@@ -432,9 +441,9 @@ class SpaceCounter {
       for (std::int64_t groups : {1, 2}) {
         // Two groups of IPUs take turns.
         if (s.stages % groups != 0 || !holds(pins_.phase_groups, groups)) continue;
-        const std::int64_t points = others * useful_loads * activation_shardings(s);
+        const std::int64_t points = others * useful_loads(io, codes, groups) * activation_shardings(s);
         add(s, times(points * std::ssize(stashes), stored.legal),
-            times(others * all_loads * std::ssize(stashes) * values(pins_.activation_sharding, 3) *
+            times(others * all_loads * std::ssize(codes) * std::ssize(stashes) * values(pins_.activation_sharding, 3) *
                       values(pins_.schedule, 3),
                   stored.products));
         plans_ += cuts_.phases(s.stages / groups) * static_cast<long double>(times(batches(s, 1), points)) *

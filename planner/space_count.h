@@ -15,7 +15,8 @@ struct SpaceCount {
   // All fields but the cuts: what settings() lists for all cells. A field without effect counts once.
   std::int64_t points = 0;
   // The same where each field keeps its whole list, with effect or without: schedules of a single stage or of phases,
-  // sharding of activations that no IPU shares, preloads without IO tiles to go to, an optimizer's state in inference.
+  // sharding of activations that no IPU shares, preloads without IO tiles to go to, on two groups of IPUs or of code
+  // that stays, an optimizer's state in inference.
   std::int64_t products = 0;
   // Decimal logarithm of the legal plans: of the points, each with all cuts into stages and phases and the modes of
   // recompute of each stage that check_plan() accepts. -infinity: there are none.

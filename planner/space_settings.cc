@@ -130,7 +130,7 @@ class SettingLists {
   void pipelines(bool one_phase) {
     space_.phased = false;
     space_.codes = places(pins_.code, {Location::in_processor}, Location::in_processor);
-    space_.loads = {pins_.load.empty() ? LoadSchedule::on_demand : pins_.load[0]};  // nothing is loaded by phases
+    space_.loads = {load_schedules(false)[0]};  // nothing is loaded by phases
     const std::vector<Location> weights_at =
         one_phase ? places(pins_.weights, {Location::in_processor}, Location::in_processor)
                   : std::vector{Location::in_processor};
@@ -206,11 +206,27 @@ class SettingLists {
     for (const std::int64_t io : integers(pins_.io_tiles, defaults_ ? std::vector<std::int64_t>{0} : kIoTiles)) {
       if (io >= job_.machine.chip.tiles) continue;
       space_.common.io_tiles = io;
-      space_.loads =
-          choices(pins_.load, {LoadSchedule::on_demand, LoadSchedule::preload}, LoadSchedule::on_demand, defaults_);
-      if (io == 0 && pins_.load.empty()) space_.loads = {LoadSchedule::on_demand};  // nowhere to preload to
+      // A second group of IPUs takes what comes ahead; without it and without IO tiles there is nowhere to preload to.
+      space_.loads = load_schedules(io > 0 && space_.common.phase_groups == 1);
       tables(stash_at, ActivationSharding::stored);
     }
+  }
+
+  // Those alike for weights and code first.
+  std::vector<LoadSchedules> load_schedules(bool matter) const {
+    using enum LoadSchedule;
+    const auto of = [&](const std::vector<LoadSchedule>& pinned) {
+      return choices(pinned, matter ? std::vector{on_demand, preload} : std::vector{on_demand}, on_demand, defaults_);
+    };
+    std::vector<LoadSchedules> out;
+    for (const bool alike : {true, false}) {
+      for (const LoadSchedule weights : of(pins_.load_weights)) {
+        for (const LoadSchedule code : of(pins_.load_code)) {
+          if ((weights == code) == alike) out.push_back({weights, code});
+        }
+      }
+    }
+    return out;
   }
 
   // A space for each table, or for all that differ in a free bound on temporary memory.

@@ -9,7 +9,7 @@ namespace {
 using nlohmann::json;
 
 bool has_members(const std::string& field) {
-  return field == "location" || field == "replicated_tensor_sharding" || field == "precision" ||
+  return field == "location" || field == "replicated_tensor_sharding" || field == "load" || field == "precision" ||
          field == "serialisation";
 }
 
@@ -30,10 +30,15 @@ bool allows(const std::string& field, const json& pin, const json& has) {
          std::any_of(pin.begin(), pin.end(), [&](const json& v) { return allows(field, v, has); });
 }
 
-// All phases run in one direction, and only phases are loaded.
+// All phases run in one direction; only phases are loaded, their code where it does not stay.
 bool is_idle(const std::string& field, const Plan& plan) {
-  return (field == "schedule" && plan.phased()) || (field == "load" && !plan.phased());
+  if (field == "schedule") return plan.phased();
+  if (field == "load/code") return !plan.phased() || plan.location.code == Location::in_processor;
+  return field == "load/weights" && !plan.phased();
 }
+
+// Schedules of loads by kind; written without kinds they are for all.
+json by_kind(const json& load) { return load.is_object() ? load : json{{"weights", load}, {"code", load}}; }
 
 }  // namespace
 
@@ -45,6 +50,7 @@ json with_pins(json job, const json& pins) {
     for (const char* key : {"stages", "layers_per_stage", "stage_ipu"}) plan.erase(key);
   }
   for (const auto& [key, value] : pins.items()) {
+    if (key == "load" && plan.contains(key)) plan[key] = by_kind(plan[key]);
     if (has_members(key) && plan.contains(key) && plan[key].is_object() && value.is_object())
       plan[key].update(value);
     else
@@ -54,12 +60,14 @@ json with_pins(json job, const json& pins) {
 }
 
 std::vector<std::string> pins_not_had(const Plan& plan, const json& pins) {
-  const json has = to_json(plan);
+  json has = to_json(plan);
+  has["load"] = by_kind(has["load"]);
   std::vector<std::string> missing;
   for (const auto& [key, pin] : pins.items()) {
-    if (has_members(key) && pin.is_object()) {
-      for (const auto& [member, value] : pin.items()) {
-        const bool unset = key == "serialisation" && value == 0;
+    if (has_members(key) && (pin.is_object() || key == "load")) {
+      const json members = key == "load" ? by_kind(pin) : pin;
+      for (const auto& [member, value] : members.items()) {
+        const bool unset = (key == "serialisation" && value == 0) || is_idle(key + "/" + member, plan);
         if (!unset && !allows(member, value, has[key].value(member, json())))
           missing.push_back("/" + key + "/" + member);
       }

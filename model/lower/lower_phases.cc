@@ -8,10 +8,10 @@ namespace {
 
 std::int64_t phase_count(const Lowering& l) { return static_cast<std::int64_t>(l.plan.phases.size()); }
 // A second group of IPUs takes the next phase's weights at once; else they wait on IO tiles.
-bool preloads(const Lowering& l) {
-  return l.plan.load == LoadSchedule::preload && l.plan.io_tiles > 0 && l.plan.phase_groups == 1;
+bool preloads(const Lowering& l, LoadSchedule kind) {
+  return kind == LoadSchedule::preload && l.plan.io_tiles > 0 && l.plan.phase_groups == 1;
 }
-bool overlapped(const Lowering& l) { return preloads(l) || l.plan.phase_groups == 2; }
+bool comes_ahead(const Lowering& l, LoadSchedule kind) { return preloads(l, kind) || l.plan.phase_groups == 2; }
 bool code_moves(const Lowering& l) { return l.plan.location.code != Location::in_processor; }
 
 Bytes moved_code(const Lowering& l, std::int64_t ipu, std::int64_t phase) {
@@ -22,30 +22,36 @@ Bytes moved_code(const Lowering& l, std::int64_t ipu, std::int64_t phase) {
 Preloaded preloaded(const Lowering& l, std::int64_t ipu) {
   Preloaded most;
   for (std::int64_t j = 0; j < phase_count(l); ++j) {
-    const Bytes weights = sharded(l.held.weights_of(ipu, j), l.plan.replicated_tensor_sharding.weights);
-    const Preloaded of_phase{weights, moved_code(l, ipu, j)};
+    Preloaded of_phase;
+    if (preloads(l, l.plan.load.weights))
+      of_phase.weights = sharded(l.held.weights_of(ipu, j), l.plan.replicated_tensor_sharding.weights);
+    if (preloads(l, l.plan.load.code)) of_phase.code = moved_code(l, ipu, j);
     if (of_phase.total() > most.total()) most = of_phase;
   }
   return most;
 }
 
-Node load_phase(const Lowering& l, std::int64_t j) {
+// What comes ahead of the phase, or what comes when it begins.
+void load_phase(const Lowering& l, Node& to, std::int64_t j, bool ahead) {
   Node all = parallel("load phase " + std::to_string(j));
   for (std::int64_t i = 0; i < l.plan.pipeline_stages; ++i) {
-    const Bytes w = l.held.weights_of(i, j);
-    if (w.value == 0) continue;
     Node branch = sequence("IPU " + std::to_string(i));
     branch.ipu = i;
-    const std::int64_t shards = l.plan.replicated_tensor_sharding.weights;
-    const Cargo weights{Data::weights, l.held.units_on(i, j)};
-    add_streamed(l, branch, "load weights", StepKind::load, sharded(w, shards), l.plan.location.weights, weights);
-    add_collective(branch, "gather weights", CollectiveKind::all_gather, Term::gradient_collective,
-                   shard_group(l.plan, shards), w, weights);
-    add_streamed(l, branch, "load code", StepKind::load, moved_code(l, i, j), l.plan.location.code,
-                 {Data::code, weights.units});
-    all.children.push_back(std::move(branch));
+    const std::vector<UnitId> units = l.held.units_on(i, j);
+    if (comes_ahead(l, l.plan.load.weights) == ahead) {
+      const Bytes w = l.held.weights_of(i, j);
+      const std::int64_t shards = l.plan.replicated_tensor_sharding.weights;
+      const Cargo weights{Data::weights, units};
+      add_streamed(l, branch, "load weights", StepKind::load, sharded(w, shards), l.plan.location.weights, weights);
+      add_collective(branch, "gather weights", CollectiveKind::all_gather, Term::gradient_collective,
+                     shard_group(l.plan, shards), w, weights);
+    }
+    if (comes_ahead(l, l.plan.load.code) == ahead && !units.empty())
+      add_streamed(l, branch, "load code", StepKind::load, moved_code(l, i, j), l.plan.location.code,
+                   {Data::code, units});
+    if (!branch.children.empty()) all.children.push_back(std::move(branch));
   }
-  return all;
+  if (!all.children.empty()) to.children.push_back(std::move(all));
 }
 
 // Activations that a phase's stage moves through Streaming Memory per micro-batch: its input is
@@ -161,16 +167,11 @@ void add_phase(Lowering& l, Node& whole, std::int64_t j, bool forward, std::int6
   const bool resident = !forward && j + 1 == phase_count(l);
   Node body = sequence("phase " + std::to_string(j) + (forward ? " forward" : " backward"));
   body.phase = j;
-  if (!overlapped(l) && !resident) body.children.push_back(load_phase(l, j));
-  Node work = phase_work(l, j, forward);
-  if (overlapped(l) && next >= 0) {
-    Node both = parallel("compute and preload");
-    both.children.push_back(std::move(work));
-    both.children.push_back(load_phase(l, next));
-    body.children.push_back(std::move(both));
-  } else {
-    body.children.push_back(std::move(work));
-  }
+  if (!resident) load_phase(l, body, j, false);
+  Node both = parallel("compute and preload");
+  both.children.push_back(phase_work(l, j, forward));
+  if (next >= 0) load_phase(l, both, next, true);
+  body.children.push_back(both.children.size() > 1 ? std::move(both) : std::move(both.children[0]));
   if (!forward) {
     if (l.plan.phase_order == PhaseOrder::phase_outer)
       update_phase(l, body, j);
@@ -187,18 +188,18 @@ void lower_phases(Lowering& l) {
   Node whole =
       outer ? sequence("phases") : repeat("micro-batches", l.plan.gradient_accumulation, l.plan.gradient_accumulation);
   const std::int64_t n = phase_count(l);
-  // Nothing hides the first load. In training its phase's backward comes last, so that its weights are still there when
-  // the next micro-batch begins; in inference they have gone.
+  // Nothing hides the first phase's. In training its phase's backward comes last, so that its weights are still there
+  // when the next micro-batch begins; in inference they have gone.
   const bool every_time = !outer && !l.table.training();
-  if (overlapped(l)) (every_time ? whole : l.program.root).children.push_back(load_phase(l, 0));
+  load_phase(l, every_time ? whole : l.program.root, 0, true);
   for (std::int64_t j = 0; j < n; ++j) add_phase(l, whole, j, true, j + 1 < n ? j + 1 : -1);
   for (std::int64_t j = n; l.table.training() && j-- > 0;) add_phase(l, whole, j, false, j > 0 ? j - 1 : -1);
   l.program.root.children.push_back(std::move(whole));
   // From the last to the first, so that gradients of borrowed weights come before their owners' update.
   for (std::int64_t j = n; l.table.training() && !outer && j-- > 0;) update_phase(l, l.program.root, j);
   if (l.table.training()) return_tied_weights(l, l.program.root);
-  for (std::int64_t i = 0; preloads(l) && i < l.plan.pipeline_stages; ++i)
-    l.program.preloaded.push_back(preloaded(l, i));
+  const bool waits = preloads(l, l.plan.load.weights) || preloads(l, l.plan.load.code);
+  for (std::int64_t i = 0; waits && i < l.plan.pipeline_stages; ++i) l.program.preloaded.push_back(preloaded(l, i));
 }
 
 }  // namespace superstep

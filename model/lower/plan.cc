@@ -131,7 +131,10 @@ nlohmann::json to_json(const Plan& plan) {
                    {"activations", name_of(l.activations)},
                    {"code", name_of(l.code)}};
   j["io_tiles"] = plan.io_tiles;
-  j["load"] = name_of(plan.load);
+  if (plan.load.weights == plan.load.code)
+    j["load"] = name_of(plan.load.weights);
+  else
+    j["load"] = {{"weights", name_of(plan.load.weights)}, {"code", name_of(plan.load.code)}};
   j["prefetch_depth"] = plan.prefetch_depth;
   const Precision& p = plan.precision;
   j["precision"] = {{"weights", name_of(p.weights)},

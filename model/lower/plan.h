@@ -67,6 +67,14 @@ struct Locations {
   friend bool operator==(const Locations&, const Locations&) = default;
 };
 
+// When what a phase needs comes in: beside the phase before it, or when the phase itself begins. Code that stays on its
+// tiles does not come.
+struct LoadSchedules {
+  LoadSchedule weights = LoadSchedule::on_demand;
+  LoadSchedule code = LoadSchedule::on_demand;
+  friend bool operator==(const LoadSchedules&, const LoadSchedules&) = default;
+};
+
 struct Precision {
   DType weights = DType::fp16, activations = DType::fp16, partials = DType::fp16, accumulators = DType::fp16;
   DType first_moment = DType::fp32, second_moment = DType::fp32;
@@ -101,7 +109,7 @@ struct Plan {
   ActivationSharding activation_sharding = ActivationSharding::none;
   Locations location;
   std::int64_t io_tiles = 0;
-  LoadSchedule load = LoadSchedule::on_demand;
+  LoadSchedules load;
   std::int64_t prefetch_depth = 1;
   Precision precision;
   double available_memory_proportion = 0.6;

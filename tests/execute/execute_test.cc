@@ -147,7 +147,7 @@ TEST(ExecuteGpt, Phases) {
 TEST(ExecuteGpt, PhasesWithIoTilesReplicasAndShards) {
   Plan plan = phased_plan(2, 2, PhaseOrder::phase_outer);
   plan.io_tiles = 1;
-  plan.load = LoadSchedule::preload;
+  plan.load = {LoadSchedule::preload, LoadSchedule::preload};
   plan.replicas = 2;
   plan.replicated_tensor_sharding.optimizer_state = 2;
   expect_equal(plan);

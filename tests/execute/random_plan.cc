@@ -79,7 +79,8 @@ void draw_memory(Dice& dice, Plan& plan) {
   plan.location = {draw_location(dice, phased), draw_location(dice, false), draw_location(dice, phased),
                    draw_location(dice, false), draw_location(dice, false)};
   plan.io_tiles = dice.one_in(3) ? 1 + dice.below(2) : 0;
-  plan.load = dice.one_in(2) ? LoadSchedule::preload : LoadSchedule::on_demand;
+  const auto schedule = [&] { return dice.one_in(2) ? LoadSchedule::preload : LoadSchedule::on_demand; };
+  plan.load = {schedule(), schedule()};
   plan.prefetch_depth = 1 + dice.below(2);
   plan.available_memory_proportion = dice.of<double>({0.6, 0.6, 0.2, 0.002});
   const auto parts = [&] { return dice.one_in(12) ? dice.of<std::int64_t>({2, 4}) : 0; };

@@ -80,7 +80,8 @@ json draw_pins(Draw& draw, bool training) {
   maybe<json>(draw, 15, plan, "phases", {1, 2, 3});
   maybe<json>(draw, 10, plan, "phase_order", {"phase_outer", "micro_batch_outer"});
   maybe<json>(draw, 10, plan, "phase_groups", {1, 2});
-  maybe<json>(draw, 15, plan, "load", {"on_demand", "preload"});
+  maybe<json>(draw, 15, plan, "load",
+              {"on_demand", "preload", {{"weights", "preload"}}, {{"code", {"on_demand", "preload"}}}});
   maybe<json>(draw, 20, plan, "activation_sharding", {"none", "stored", "throughout", {"none", "throughout"}});
   if (training) maybe<json>(draw, 30, plan, "recompute", {"layer", "stage", "none"});
   json& at = plan["location"] = json::object();

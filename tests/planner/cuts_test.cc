@@ -168,10 +168,12 @@ TEST(Cuts, OfPipelinesHonourPinnedStages) {
   EXPECT_EQ(found->stages, stages);
 }
 
+constexpr LoadSchedules kPreload{LoadSchedule::preload, LoadSchedule::preload};
+
 // What phases may differ in, beside what draw_phases() draws.
 struct PhaseKind {
   std::int64_t ipus = 1, groups = 1;
-  LoadSchedule load = LoadSchedule::on_demand;
+  LoadSchedules load;
   Location code = Location::in_processor;
   bool ddr = false;  // limits on Streaming Memory are drawn as well
 };
@@ -194,7 +196,7 @@ BoundsMet try_phases(const PhaseKind& kind, const nlohmann::json& job, const std
     plan.replicas = 16 / kind.ipus;
     plan.replicated_tensor_sharding = {draw.of<std::int64_t>({1, 2}), 1, 4};
     plan.load = kind.load;
-    if (plan.load == LoadSchedule::preload) plan.io_tiles = 32;
+    if (plan.load != LoadSchedules{}) plan.io_tiles = 32;
     plan.location.code = kind.code;
     plan.location.weights = plan.location.activations = Location::streaming;  // remote_ipu: known gap 4
     const Setting setting(world.table(plan), plan, world.job.optimizer, true);
@@ -249,8 +251,8 @@ TEST(Cuts, OfPhasesOnSeveralIpusAreTheBestOfAll) {
 
 TEST(Cuts, OfPhasesWithHiddenLoadsAreTheBestOfAll) {
   for (std::int64_t ipus : {1, 2, 4}) {
-    try_phases({.ipus = ipus, .load = LoadSchedule::preload}, tiny("gpt2-small", 2, 128, 4000), {Recompute::layer}, 26);
-    try_phases({.ipus = ipus, .load = LoadSchedule::preload}, tiny("bert-base", 1, 256, 3000), kPhaseModes, 27);
+    try_phases({.ipus = ipus, .load = kPreload}, tiny("gpt2-small", 2, 128, 4000), {Recompute::layer}, 26);
+    try_phases({.ipus = ipus, .load = kPreload}, tiny("bert-base", 1, 256, 3000), kPhaseModes, 27);
   }
 }
 
@@ -276,6 +278,17 @@ TEST(Cuts, OfPhasesThatLoadTheirCodeAreTheBestOfAll) {
   }
 }
 
+TEST(Cuts, OfPhasesWhoseWeightsOrCodeAlonePreloadAreTheBestOfAll) {
+  using enum LoadSchedule;
+  for (const LoadSchedules load : {LoadSchedules{preload, on_demand}, {on_demand, preload}}) {
+    for (std::int64_t ipus : {1, 2}) {
+      const PhaseKind kind{.ipus = ipus, .load = load, .code = Location::streaming};
+      try_phases(kind, tiny("gpt2-small", 2, 128, 4000), {Recompute::layer}, 38);
+      try_phases(kind, tiny("bert-base", 1, 256, 3000), kPhaseModes, 39);
+    }
+  }
+}
+
 TEST(Cuts, OfPhasesWithLittleStreamingMemoryAreTheBestOfAll) {
   BoundsMet met;
   const auto add = [&](const BoundsMet& more) {
@@ -287,8 +300,8 @@ TEST(Cuts, OfPhasesWithLittleStreamingMemoryAreTheBestOfAll) {
       add(try_phases({.ipus = ipus, .ddr = true}, tiny("bert-base", 1, 256, 3000), kPhaseModes, seed));
     }
     add(try_phases({.ipus = 2, .groups = 2, .ddr = true}, tiny("bert-base", 1, 256, 3000), {Recompute::layer}, seed));
-    add(try_phases({.ipus = 2, .load = LoadSchedule::preload, .ddr = true}, tiny("bert-base", 1, 256, 3000),
-                   {Recompute::layer}, seed));
+    add(try_phases({.ipus = 2, .load = kPreload, .ddr = true}, tiny("bert-base", 1, 256, 3000), {Recompute::layer},
+                   seed));
   }
   EXPECT_GT(met.by_prices, met.by_own_code) << met.of;
 }

@@ -29,8 +29,10 @@ SettingSpace around(const World& world, const Plan& plan, bool phased) {
   SettingSpace s;
   s.common = plan;
   s.phased = phased;
-  s.loads = {LoadSchedule::on_demand};
-  if (phased && plan.io_tiles > 0) s.loads.push_back(LoadSchedule::preload);
+  using enum LoadSchedule;
+  s.loads = {{on_demand, on_demand}};
+  if (phased && plan.io_tiles > 0)
+    s.loads.insert(s.loads.end(), {{preload, preload}, {on_demand, preload}, {preload, on_demand}});
   for (const Location at : phased ? outside : anywhere) {
     if (plan.activation_sharding == ActivationSharding::throughout)
       s.stashes.push_back({at, ActivationSharding::throughout});

@@ -111,7 +111,7 @@ std::vector<Case> cases() {
       {"groups_and_order", transformer({}, "ipu-pod4", 8,
                                        {{"phase_groups", {1, 2}},
                                         {"phase_order", {"phase_outer", "micro_batch_outer"}},
-                                        {"load", {"preload", "on_demand"}},
+                                        {"load", {{"weights", {"preload", "on_demand"}}, {"code", "on_demand"}}},
                                         {"replicated_tensor_sharding", {{"weights", {1, 2}}, {"gradients", {1, 2}}}},
                                         {"available_memory_proportion", 0.25}})},
       {"places_that_are_not_there", transformer({}, "ipu-pod4", 16,
@@ -204,13 +204,13 @@ TEST(SpaceCount, IsWhatASearchAccountsForInExampleJobs) {
 
 // The placements of one IPU, its groups of shards, and its schedules, are one; the rest is by the lists: m of 8 samples
 // 1, 2, 4, 8; depths of prefetch 3; stash, gradients and optimizer's state of pipelines in two places
-// each; two orders of phases with 4 numbers of IO tiles and two ways to load, but no preload without IO tiles, and code
-// in two places.
+// each; two orders of phases with 4 numbers of IO tiles and two ways to load each of weights and code, but no preload
+// without IO tiles, nor of code in one of its two places.
 TEST(SpaceCount, OfOneIpuByHand) {
   World world(transformer({}, partition("ipu-pod4", 1), 8, json::object()));
   const SpaceCount count = count_of(world.tables);
-  EXPECT_EQ(count.points, 4 * 3 * (2 * 2 * 2 + 2 * (4 * 2 - 1) * 2));
-  EXPECT_EQ(count.products, 2 * 6 * 4 * 3 * 3 * 3 * (2 * 2 * 2 + 2 * 4 * 2 * 2));
+  EXPECT_EQ(count.points, 4 * 3 * (2 * 2 * 2 + 2 * (3 * (2 + 4) + 1 + 1)));
+  EXPECT_EQ(count.products, 2 * 6 * 4 * 3 * 3 * 3 * (2 * 2 * 2 + 2 * 4 * 2 * 2 * 2));
 }
 
 // Of units 1 to n: stages by binomial coefficients, three modes each. A phase of one IPU is one stage of two modes,

@@ -122,7 +122,7 @@ TEST(Tables, WhatIsPreloadedMustFitOnTheIoTiles) {
   for (std::int64_t u = 0; u < units; ++u)
     plan.stages.push_back(u), plan.stage_ipu.push_back(0), plan.phases.push_back(u);
   plan.location.weights = plan.location.optimizer_state = plan.location.activations = Location::streaming;
-  plan.load = LoadSchedule::preload;
+  plan.load = {LoadSchedule::preload, LoadSchedule::preload};
   // Of all units the embedding has most: 4000 words and 1024 positions of 256 numbers of two bytes, 2,572,288 bytes,
   // where a tile has 638,976.
   for (const auto& [io_tiles, shards, waiting] : {std::tuple(1, 1, 2572288), {1, 4, 643072}, {2, 4, 321536}}) {

@@ -54,6 +54,12 @@ TEST(WhyNot, KnowsWhichPinsAPlanHas) {
   EXPECT_THAT(pins_not_had(p, {{"stages", {0, 2}}}), ElementsAre("/stages"));
   EXPECT_THAT(pins_not_had(p, {{"layers_per_stage", {1, 1}}}), ElementsAre("/layers_per_stage"));
   EXPECT_THAT(pins_not_had(p, {{"location", {{"weights", "in_processor"}}}}), ElementsAre("/location/weights"));
+  EXPECT_THAT(pins_not_had(p, {{"load", "preload"}}), ElementsAre("/load/weights")) << "code stays";
+  p.location.code = Location::streaming;
+  p.load.weights = LoadSchedule::preload;
+  EXPECT_THAT(pins_not_had(p, {{"load", "preload"}}), ElementsAre("/load/code"));
+  EXPECT_THAT(pins_not_had(p, {{"load", {{"weights", "preload"}}}}), IsEmpty());
+  EXPECT_THAT(pins_not_had(p, {{"load", {{"code", {"on_demand", "preload"}}}}}), IsEmpty());
 }
 
 TEST(WhyNot, LossesSumToTheDifferenceOfStepTimes) {

@@ -118,7 +118,8 @@ Plan draw_phases(World& world, Draw& draw) {
   if (lends && draw.chance(30)) p.location.weights = Location::remote_ipu;
   if (lends && draw.chance(30)) p.location.activations = Location::remote_ipu;
   p.io_tiles = draw.of<std::int64_t>({0, 32});
-  p.load = p.io_tiles > 0 && draw.chance(60) ? LoadSchedule::preload : LoadSchedule::on_demand;
+  for (LoadSchedule LoadSchedules::*kind : {&LoadSchedules::weights, &LoadSchedules::code})
+    p.load.*kind = p.io_tiles > 0 && draw.chance(60) ? LoadSchedule::preload : LoadSchedule::on_demand;
   p.location.code = draw.chance(25) ? Location::streaming : Location::in_processor;
   if (lends && draw.chance(10)) p.location.code = Location::remote_ipu;
   p.gradient_accumulation = 1 + draw.below(30);

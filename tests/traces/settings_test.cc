@@ -223,6 +223,12 @@ TEST_F(Settings, OfIoTilesAndParts) {
   EXPECT_THAT(written("popart", tiles), AllOf(HasSubstr("numIOTiles = 32"), HasSubstr("popart.TileSet.IO")));
 }
 
+TEST_F(Settings, OfLoadsByKind) {
+  const json weights = with(phased(), "/load", {{"weights", "preload"}, {"code", "on_demand"}});
+  EXPECT_THAT(written("popart", weights), HasSubstr("weightIOSchedule = popart.ExecutionPhaseIOSchedule.Preload"));
+  EXPECT_THAT(refusal("popxl", weights), HasSubstr("load"));
+}
+
 TEST_F(Settings, OfPhasesInPopArt) {
   // A phase's weights are loaded once for all micro-batches, which PopART takes as one batch that it cuts.
   EXPECT_THAT(written("popart", phased()),

@@ -88,7 +88,8 @@ void read_plan(const json& plan, PlanSettings& out) {
   plan.at("phase_order").get_to(out.phase_order);
   plan.at("phase_groups").get_to(out.phase_groups);
   plan.at("activation_sharding").get_to(out.activation_sharding);
-  plan.at("load").get_to(out.load);
+  const json& load = plan.at("load");
+  (load.is_object() ? load.at("weights") : load).get_to(out.load);
   plan.at("io_tiles").get_to(out.io_tiles);
   plan.at("prefetch_depth").get_to(out.prefetch_depth);
   plan.at("available_memory_proportion").get_to(out.available_memory_proportion);

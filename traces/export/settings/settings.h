@@ -30,7 +30,8 @@ struct PlanSettings {
   std::string model;                  // "bert-large"; empty: not of the zoo
   bool training = true;
   std::int64_t t1 = 1, t2 = 1, pipeline_stages = 1, replicas = 1, micro_batch = 1, gradient_accumulation = 1;
-  std::string placement, schedule, phase_order, shard_groups, activation_sharding, load;
+  std::string placement, schedule, phase_order, shard_groups, activation_sharding;
+  std::string load;  // of weights
   std::vector<StageSettings> stages;
   std::int64_t phases = 1, phase_groups = 1;
   std::map<std::string, std::int64_t> shards;         // weights, gradients, optimizer_state
