@@ -86,12 +86,18 @@ std::vector<bool> crossing(const Graph& graph, const std::vector<ShardFacts::Blo
   return out;
 }
 
+std::uint64_t bits_of(const std::vector<bool>& flags) {
+  std::uint64_t bits = 1;
+  for (const bool flag : flags) bits = 2 * bits + (flag ? 1 : 0);
+  return bits;
+}
+
 }  // namespace
 
 ShardFacts::ShardFacts(const Graph& graph)
-    : signatures(unit_signatures(graph)),
+    : data(data_dimensions(graph)),
+      signatures(unit_signatures(graph, data)),
       blocks(blocks_of(graph, signatures)),
-      data(data_dimensions(graph)),
       summand_of(gradient_summands(graph)),
       kept(read_in_backward(graph)),
       crosses(crossing(graph, blocks)),
@@ -100,15 +106,22 @@ ShardFacts::ShardFacts(const Graph& graph)
   for (const auto& [old, made] : graph.updates) replaces[static_cast<std::size_t>(made.index)] = old;
 }
 
-std::vector<std::uint64_t> unit_signatures(const Graph& graph) {
+std::vector<std::uint64_t> unit_signatures(const Graph& graph, const std::vector<std::vector<bool>>& data) {
   const std::vector<std::uint8_t> readers = readers_outside(graph);
   std::vector<std::uint64_t> out;
   for (std::size_t u = 0; u < graph.units.size(); ++u) {
     out.push_back(signature(graph, UnitId(u)));
+    const auto add = [&](std::uint64_t fact) { out.back() = out.back() * 0x9E3779B97F4A7C15ULL + fact; };
+    const auto add_data = [&](const std::vector<TensorId>& tensors) {
+      for (TensorId t : tensors) {
+        if (t.valid()) add(bits_of(data[static_cast<std::size_t>(t.index)]));
+      }
+    };
     for (const auto& ops : graph.units[UnitId(u)].ops) {
       for (OpId op : ops) {
-        for (TensorId t : graph.ops[op].outputs)
-          out.back() = out.back() * 0x9E3779B97F4A7C15ULL + readers[static_cast<std::size_t>(t.index)];
+        add_data(graph.ops[op].inputs);
+        add_data(graph.ops[op].outputs);
+        for (TensorId t : graph.ops[op].outputs) add(readers[static_cast<std::size_t>(t.index)]);
       }
     }
   }

@@ -19,22 +19,22 @@ struct ShardFacts {
     std::uint64_t signature = 0;                            // of the signatures of its units
     std::array<std::vector<OpId>, std::size(kPasses)> ops;  // by pass, in the order they run
   };
+  std::vector<std::vector<bool>> data;    // data_dimensions()
   std::vector<std::uint64_t> signatures;  // unit_signatures()
   std::vector<Block> blocks;
-  std::vector<std::vector<bool>> data;  // data_dimensions()
-  std::vector<TensorId> summand_of;     // gradient_summands()
+  std::vector<TensorId> summand_of;  // gradient_summands()
   // By tensor: forward result that a backward op reads; read by another block in the pass that makes it, or a result;
   // weight or state that it is the next value of (invalid: of none).
   std::vector<bool> kept, crosses;
   std::vector<TensorId> replaces;
 };
 
-// Of each unit: equal for units that do the same work, in equal blocks, and of whose results the same ones are read
-// outside: those whose ops are split alike.
-std::vector<std::uint64_t> unit_signatures(const Graph& graph);
-
 // Per tensor and dimension: does it carry samples or positions (data), as opposed to features.
 std::vector<std::vector<bool>> data_dimensions(const Graph& graph);
+
+// Of each unit: equal for units that do the same work on tensors of the same data dimensions, in equal blocks, and of
+// whose results the same ones are read outside: those whose ops are split alike.
+std::vector<std::uint64_t> unit_signatures(const Graph& graph, const std::vector<std::vector<bool>>& data);
 
 // By tensor: the weight whose gradient it is or is added into (through sums and views); invalid: none.
 std::vector<TensorId> gradient_summands(const Graph& graph);
