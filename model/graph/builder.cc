@@ -305,17 +305,18 @@ TensorId GraphBuilder::sum_to(TensorId a, const Shape& shape, bool of_each_sampl
   SUPERSTEP_CHECK(from.size() >= shape.size(), "sum_to cannot add dimensions");
   const std::size_t lead = from.size() - shape.size();
   const auto target = [&](std::size_t d) { return d < lead ? 1 : shape[d - lead]; };
-  // A single sample is summed over like several, where there is a sum at all.
+  // Where there is a sum at all, a single sample is summed over like several, and a dimension that goes is whatever its
+  // extent: the same op makes the sum of any number of samples.
   bool sums = false;
   for (std::size_t d = 0; d < from.size(); ++d) sums = sums || target(d) != from[d];
-  const auto one_sample = [&](std::size_t d) {
-    return !of_each_sample && graph_.micro_batch == 1 && from[d] == 1 &&
-           (d < lead || d == static_cast<std::size_t>(graph_.sample_dimension));
+  const auto single = [&](std::size_t d) {
+    const bool sample = graph_.micro_batch == 1 && d == static_cast<std::size_t>(graph_.sample_dimension);
+    return !of_each_sample && from[d] == 1 && (d < lead || sample);
   };
   std::vector<std::int64_t> axes;
   Shape rest;  // without the summed dimensions
   for (std::size_t d = 0; d < from.size(); ++d) {
-    const bool summed = target(d) != from[d] || (sums && one_sample(d));
+    const bool summed = target(d) != from[d] || (sums && single(d));
     if (summed) axes.push_back(static_cast<std::int64_t>(d));
     if (!summed) rest.push_back(from[d]);
   }
