@@ -25,12 +25,14 @@ std::int64_t stage_end(const Setting& s, const Plan& plan, std::size_t stage) {
 // A stage of a phase; bytes per tile, `ddr` and `lent` per IPU.
 struct PhaseStage {
   std::int64_t forward = 0, backward = 0;  // cycles per micro-batch, boundaries included
-  Setting::Loads load;
-  std::int64_t update = 0, spill = 0, copy = 0;
-  std::int64_t peak = 0, code = 0;  // of code only that which comes with the phase
-  std::int64_t waiting = 0;         // per IO tile
+  std::int64_t load = 0;                   // of weights, and of code that comes with them
+  std::int64_t update = 0, copy = 0;
+  std::int64_t peak = 0;
   std::int64_t ddr = 0, lent = 0;
   std::uint64_t rows = 0;
+  std::int64_t code = 0, code_load = 0;  // what comes with the phase; its load where that is at another time
+  std::int64_t spill = 0;
+  std::int64_t waiting = 0;  // per IO tile
 };
 
 // `first` and `leaves`: it begins its phase; another phase follows it.
@@ -44,7 +46,9 @@ PhaseStage phase_stage(const Setting& s, Range units, Recompute mode, bool first
   out.spill = s.plan().phase_order == PhaseOrder::phase_outer ? 0 : s.spill_cycles(x.weights);
   out.copy = first ? 0 : s.copy_cycles(units.begin);
   out.code = s.code_moves() ? s.code(x.rows) : 0;
-  out.load = s.loads(x, out.code);
+  const Setting::Loads loads = s.loads(x, out.code);
+  out.load = s.weights_come_ahead() ? loads.ahead : loads.at_once;
+  out.code_load = s.weights_come_ahead() ? loads.at_once : loads.ahead;
   out.waiting = s.waiting(x, out.code);
   out.peak = x.always + x.transient + out.code;
   out.ddr = x.ddr;
@@ -176,8 +180,7 @@ class PhaseSum {
  public:
   // The slowest of the stages of a phase, in each.
   struct Phase {
-    std::int64_t depth = 0, forward = 0, backward = 0, widest = 0, update = 0, spill = 0;
-    Setting::Loads load;
+    std::int64_t depth = 0, forward = 0, backward = 0, widest = 0, load = 0, code_load = 0, update = 0, spill = 0;
     std::int64_t waiting = 0;  // bytes per IO tile
   };
 
@@ -193,17 +196,19 @@ class PhaseSum {
     const std::int64_t rounds = (outer_ ? g_ : 1) + p.depth - 1;
     const std::int64_t forward = rounds * (p.forward + per_cycle), backward = rounds * (p.backward + per_cycle);
     // Loads stand alone or hide behind the neighbouring phase; the last phase stays for its backward.
-    total_ += times * p.load.at_once * (training_ && !last ? 2 : 1);
+    const auto [ahead, at_once] =
+        s_.weights_come_ahead() ? std::pair(p.load, p.code_load) : std::pair(p.code_load, p.load);
+    total_ += times * at_once * (training_ && !last ? 2 : 1);
     if (first)
-      (training_ ? once_ : total_) += p.load.ahead;  // after its backward it is still there for the next micro-batch
+      (training_ ? once_ : total_) += ahead;  // after its backward it is still there for the next micro-batch
     else
-      total_ += times * std::max(before_, p.load.ahead);
+      total_ += times * std::max(before_, ahead);
     if (training_) total_ += times * (first ? backward : std::max(backward, previous_load_));
     if (last) total_ += forward;
     if (training_) (outer_ ? total_ : once_) += times * (p.update + s_.update_fixed());
     if (training_ && !outer_) total_ += times * p.spill;
     before_ = forward;
-    previous_load_ = p.load.ahead;
+    previous_load_ = ahead;
   }
   std::int64_t cycles() const { return once_ + total_ * (outer_ ? 1 : g_); }
 
@@ -222,8 +227,7 @@ PhaseSum::Phase sum_phase(Stages& stages, const Plan& plan, std::size_t j, Phase
   stages.for_phase(plan, j, [&](std::size_t i, const PhaseStage& x) {
     p.forward = std::max(p.forward, x.forward);
     p.backward = std::max(p.backward, x.backward);
-    p.load.ahead = std::max(p.load.ahead, x.load.ahead);
-    p.load.at_once = std::max(p.load.at_once, x.load.at_once);
+    p.load = std::max(p.load, x.load);
     p.update = std::max(p.update, x.update);
     p.widest = std::max(p.widest, x.copy);
     PhaseIpu& ipu = ipus[ipu_of[i]];
@@ -232,6 +236,7 @@ PhaseSum::Phase sum_phase(Stages& stages, const Plan& plan, std::size_t j, Phase
     ipu.lent += x.lent;
     ipu.rows |= x.rows;
     if constexpr (spills_or_preloads_or_loads_code) {
+      p.code_load = std::max(p.code_load, x.code_load);
       p.spill = std::max(p.spill, x.spill);
       p.waiting = std::max(p.waiting, x.waiting);
       ipu.code = std::max(ipu.code, x.code);

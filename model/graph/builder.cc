@@ -299,7 +299,7 @@ TensorId GraphBuilder::expand(TensorId a, Shape shape) {
 
 TensorId GraphBuilder::stop_gradient(TensorId a) { return one("stop_gradient", {a}); }
 
-TensorId GraphBuilder::sum_to(TensorId a, const Shape& shape, bool of_each_sample) {
+TensorId GraphBuilder::sum_to(TensorId a, const Shape& shape, bool of_each_sample, bool may_be_view) {
   const Shape& from = info(a).shape;
   if (from == shape) return a;
   SUPERSTEP_CHECK(from.size() >= shape.size(), "sum_to cannot add dimensions");
@@ -307,7 +307,7 @@ TensorId GraphBuilder::sum_to(TensorId a, const Shape& shape, bool of_each_sampl
   const auto target = [&](std::size_t d) { return d < lead ? 1 : shape[d - lead]; };
   // Where there is a sum at all, a single sample is summed over like several, and a dimension that goes is whatever its
   // extent: the same op makes the sum of any number of samples.
-  bool sums = false;
+  bool sums = !may_be_view;
   for (std::size_t d = 0; d < from.size(); ++d) sums = sums || target(d) != from[d];
   const auto single = [&](std::size_t d) {
     const bool sample = graph_.micro_batch == 1 && d == static_cast<std::size_t>(graph_.sample_dimension);

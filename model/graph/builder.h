@@ -114,8 +114,10 @@ class GraphBuilder {
   TensorId cross_entropy(TensorId logits, TensorId labels, std::int64_t ignore = -100);
 
   // Sums the operand over dimensions until it has `shape` (the adjoint of broadcasting). of_each_sample: each sample
-  // has a sum of its own; else a micro-batch of one sample is summed over as one of several would be.
-  TensorId sum_to(TensorId a, const Shape& shape, bool of_each_sample = false);
+  // has a sum of its own; else a micro-batch of one sample is summed over as one of several would be, but that a sum
+  // over nothing else is left out where `may_be_view`: it is then a view, which whatever adds up micro-batches makes a
+  // sum of.
+  TensorId sum_to(TensorId a, const Shape& shape, bool of_each_sample = false, bool may_be_view = true);
 
   const TensorInfo& info(TensorId t) const { return graph_.info(t); }
 

@@ -216,7 +216,8 @@ TensorId to_operand(GraphBuilder& b, TensorId gradient, TensorId operand, Tensor
   const std::size_t rank = b.info(gradient).shape.size();
   if (rank < wanted.size())
     gradient = b.reshape(gradient, Shape(from.end() - static_cast<std::ptrdiff_t>(wanted.size()), from.end()));
-  return b.scale(b.sum_to(gradient, wanted, b.place_of_samples(operand).has_value()), repeats);
+  const bool of_each_sample = b.place_of_samples(operand).has_value();
+  return b.scale(b.sum_to(gradient, wanted, of_each_sample, wanted == target && repeats == 1), repeats);
 }
 
 TensorId times(GraphBuilder& b, TensorId gradient, TensorId factor, TensorId like) {
