@@ -28,6 +28,7 @@ void keep_slice(Local& piece, std::int64_t k, std::int64_t degree, Outside outsi
 
 void copy_slice(const Local& from, Local& to, std::int64_t k, std::int64_t degree) {
   SUPERSTEP_CHECK(from.region == to.region, "slices of different pieces");
+  SUPERSTEP_CHECK(!from.sums, "a slice of what is summed up");
   const Range slice = slice_of(from, k, degree);
   const std::int64_t size = size_of(from.values.info.type);
   std::memcpy(to.values.data.data() + slice.begin * size, from.values.data.data() + slice.begin * size,

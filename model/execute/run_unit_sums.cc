@@ -15,8 +15,7 @@ std::vector<Local> UnitRunner::exactly(const OpCall& call, OpId op, const Space&
   share.micro_batch = of_batch ? share.micro_batch : 0;
   share.contiguous = samples.contiguous;
   share.shares = share.micro_batches * partial_shares(share.lies[0]);
-  if (pass_ == Pass::update && (share.parts.size() != 1 || share.parts[0] != share.block))
-    share.shares *= update_shards();
+  if (pass_ == Pass::update && !space.axes.empty()) share.shares *= update_shards();  // some may have nothing
   if (samples.reduces && batch_.samples().of(graph_.ops[op].outputs[0]).role == SampleRole::statistics)
     share.shares *= graph_.ops[op].attrs.integer("across");
   share.own_shares = share.shares / partial_shares(share.lies[0]) * own_cuts(op, share);
