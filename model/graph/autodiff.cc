@@ -106,11 +106,22 @@ class Backward {
     std::vector<TensorId> out_grads;
     for (TensorId t : outputs) out_grads.push_back(def.broadcast_gradient || !sum(t).valid() ? sum(t) : full(t));
     const std::vector<TensorId> inputs = graph_.ops[id].inputs;
+    const OpId next(graph_.ops.size());
     const std::vector<TensorId> grads = def.gradient(builder_, id, out_grads);
     SUPERSTEP_CHECK(grads.size() == inputs.size(), "one gradient per operand of " + std::string(def.name));
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (grads[i].valid() && builder_.wants(inputs[i])) add(inputs[i], grads[i]);
+      if (grads[i].valid() && builder_.wants(inputs[i])) add(inputs[i], own_part(inputs[i], grads[i], next));
     }
+  }
+
+  // A weight's gradient goes into its accumulator, where its unit runs: what was made before `next`, as another's
+  // result or for other readers too, is seen there through a view.
+  TensorId own_part(TensorId t, TensorId gradient, OpId next) {
+    const OpId made_by = graph_.tensors[gradient].producer;
+    if (graph_.tensors[t].kind != TensorKind::weight || !made_by.valid() || !(made_by < next)) return gradient;
+    Attributes attrs;
+    attrs.set("shape", graph_.info(gradient).shape);
+    return builder_.one("reshape", {gradient}, std::move(attrs));
   }
 
   TensorId& sum(TensorId t) { return sums_[static_cast<std::size_t>(t.index)]; }

@@ -158,8 +158,10 @@ std::vector<TensorId> gradient_summands(const Graph& graph) {
     if (!producer.valid() || (graph.ops[producer].def->name != "add" && !graph.ops[producer].def->view)) continue;
     for (TensorId in : graph.ops[producer].inputs) {
       if (!in.valid() || !graph.tensors[in].producer.valid()) continue;
-      const bool backward = graph.ops[graph.tensors[in].producer].pass == Pass::backward;
-      if (!backward || graph.info(in).elements() != graph.info(t).elements() ||
+      const Op& made_by = graph.ops[graph.tensors[in].producer];
+      // A view of another unit's result comes from there.
+      const bool here = !graph.ops[producer].def->view || made_by.unit == graph.ops[producer].unit;
+      if (made_by.pass != Pass::backward || !here || graph.info(in).elements() != graph.info(t).elements() ||
           readers[static_cast<std::size_t>(in.index)] != 1)
         continue;
       weight_of[static_cast<std::size_t>(in.index)] = weight_of[static_cast<std::size_t>(t.index)];
