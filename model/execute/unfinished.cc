@@ -262,6 +262,23 @@ Local summand_of(const Graph& graph, const KernelContext& base, const Unfinished
   return run_share(*call, sums.op, call->def.space(*call), share, operands, context)[sums.result];
 }
 
+// Each by itself: those of different IPUs are all values then, or all are sums.
+void settle_pieces(const Graph& graph, const KernelContext& context, Local& piece, const Unfinished::Pieces& pieces) {
+  std::vector<Local> settled;
+  std::vector<UnfinishedPtr> sums;
+  for (const UnfinishedPtr& part : pieces.of) {
+    settled.push_back({{}, part->region, {}, part});
+    settle(graph, context, settled.back());
+    if (settled.back().sums) sums.push_back(settled.back().sums);
+  }
+  if (sums.size() == settled.size()) piece.sums = put_together(sums, piece.region);
+  if (!sums.empty()) return;
+  Local all = poisoned(settled[0].values.info.type, piece.region);
+  for (const Local& part : settled) copy_overlap(part, all);
+  piece.values = std::move(all.values);
+  piece.sums = nullptr;
+}
+
 }  // namespace
 
 bool complete(const Unfinished& sums) {
@@ -283,6 +300,9 @@ void settle(const Graph& graph, const KernelContext& context, Local& piece) {
     piece = cut(whole, piece.region, piece.on);
     return;
   }
+  if (const auto* pieces = std::get_if<Unfinished::Pieces>(&sums->summands))
+    settle_pieces(graph, context, piece, *pieces);
+  if (!piece.sums) return;
   std::vector<UnfinishedPtr> terms;
   if (const auto* several = std::get_if<Unfinished::Terms>(&sums->summands)) terms = several->of;
   if (const auto* applied = std::get_if<Unfinished::Applied>(&sums->summands); applied && applied->share)
