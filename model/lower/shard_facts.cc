@@ -86,6 +86,19 @@ std::vector<bool> crossing(const Graph& graph, const std::vector<ShardFacts::Blo
   return out;
 }
 
+// By tensor: of a weight the unit that uses it first; others invalid.
+std::vector<UnitId> owners_of_weights(const Graph& graph) {
+  std::vector<UnitId> owners(graph.tensors.size());
+  for (const Op& op : graph.ops) {
+    for (TensorId t : op.inputs) {
+      if (!t.valid() || op.pass != Pass::forward || graph.tensors[t].kind != TensorKind::weight) continue;
+      UnitId& owner = owners[static_cast<std::size_t>(t.index)];
+      if (!owner.valid()) owner = op.unit;
+    }
+  }
+  return owners;
+}
+
 std::uint64_t bits_of(const std::vector<bool>& flags) {
   std::uint64_t bits = 1;
   for (const bool flag : flags) bits = 2 * bits + (flag ? 1 : 0);
@@ -108,6 +121,7 @@ ShardFacts::ShardFacts(const Graph& graph)
 
 std::vector<std::uint64_t> unit_signatures(const Graph& graph, const std::vector<std::vector<bool>>& data) {
   const std::vector<std::uint8_t> readers = readers_outside(graph);
+  const std::vector<UnitId> owners = owners_of_weights(graph);
   std::vector<std::uint64_t> out;
   for (std::size_t u = 0; u < graph.units.size(); ++u) {
     out.push_back(signature(graph, UnitId(u)));
@@ -119,6 +133,11 @@ std::vector<std::uint64_t> unit_signatures(const Graph& graph, const std::vector
     };
     for (const auto& ops : graph.units[UnitId(u)].ops) {
       for (OpId op : ops) {
+        for (TensorId t : graph.ops[op].inputs) {
+          if (!t.valid()) continue;
+          const UnitId owner = owners[static_cast<std::size_t>(t.index)];
+          if (owner.valid() && owner != UnitId(u)) add(static_cast<std::uint64_t>(t.index));  // it lies as there
+        }
         add_data(graph.ops[op].inputs);
         add_data(graph.ops[op].outputs);
         for (TensorId t : graph.ops[op].outputs) add(readers[static_cast<std::size_t>(t.index)]);

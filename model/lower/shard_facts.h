@@ -32,8 +32,8 @@ struct ShardFacts {
 // Per tensor and dimension: does it carry samples or positions (data), as opposed to features.
 std::vector<std::vector<bool>> data_dimensions(const Graph& graph);
 
-// Of each unit: equal for units that do the same work on tensors of the same data dimensions, in equal blocks, and of
-// whose results the same ones are read outside: those whose ops are split alike.
+// Of each unit: equal for units that do the same work on tensors of the same data dimensions, borrow the same weights,
+// are in equal blocks, and of whose results the same ones are read outside: those whose ops are split alike.
 std::vector<std::uint64_t> unit_signatures(const Graph& graph, const std::vector<std::vector<bool>>& data);
 
 // By tensor: the weight whose gradient it is or is added into (through sums and views); invalid: none.
