@@ -128,20 +128,27 @@ class Backward {
 
   // Adds a contribution; sums are made where the contribution is, so that one tensor crosses a cut.
   void add(TensorId t, TensorId gradient) {
-    TensorId& total = sum(t);
-    if (!total.valid()) {
-      total = gradient;
+    if (!sum(t).valid()) {
+      set_sum(t, gradient);
       return;
     }
     const DType type = graph_.info(t).type;
-    const TensorId a = builder_.cast(total, type), b = builder_.cast(gradient, type);
-    total = builder_.binary("add", a, b);
+    const TensorId a = builder_.cast(sum(t), type), b = builder_.cast(gradient, type);
+    set_sum(t, builder_.binary("add", a, b));
+  }
+
+  // What flows through an op unchanged is the gradient of the first tensor that it reached.
+  void set_sum(TensorId t, TensorId gradient) {
+    sum(t) = gradient;
+    TensorId& of = graph_.tensors[gradient].gradient_of;
+    if (!of.valid()) of = t;
   }
 
   // The gradient in the shape and type of its tensor: gradients of sums are kept small until needed.
   TensorId full(TensorId t) {
     const TensorInfo info = graph_.info(t);
-    return sum(t) = builder_.expand(builder_.cast(sum(t), info.type), info.shape);
+    set_sum(t, builder_.expand(builder_.cast(sum(t), info.type), info.shape));
+    return sum(t);
   }
 
   // A tensor of the weight's own, marked as its gradient.

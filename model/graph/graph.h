@@ -57,6 +57,7 @@ struct Tensor {
   TensorKind kind = TensorKind::activation;
   OpId producer;                      // invalid: input, constant, weight, optimizer state
   TensorId weight;                    // of weight_gradient and optimizer_state: the weight it belongs to
+  TensorId gradient_of;               // of a backward result: the tensor whose gradient it is, or a summand of that
   std::shared_ptr<const Array> data;  // constants; weights and states when their values are known; else null
   // Of a constant: a number of samples in the micro-batch, or of something each has as many of. A batch of M
   // micro-batches has M times as many.

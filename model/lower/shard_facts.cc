@@ -218,6 +218,13 @@ std::vector<std::vector<bool>> data_dimensions(const Graph& graph) {
         // A dimension no axis follows (inside a reshape's run) is like the one it was cut from.
         flags(op.outputs[k])[d] = previous && (a >= 0 || op.def->view);
       }
+      // Rows that a gradient is scattered over come from no operand: they carry what the tensor's rows do.
+      const TensorId of = graph.tensors[op.outputs[k]].gradient_of;
+      if (of.valid() && graph.info(of).shape == graph.info(op.outputs[k]).shape) {
+        for (std::size_t d = 0; d < space.out[k].size(); ++d) {
+          if (flags(of)[d]) flags(op.outputs[k])[d] = true;
+        }
+      }
     }
   }
   return data;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <tuple>
@@ -364,6 +365,20 @@ TEST(Tables, WhatStandsOnATileIsPartOfEveryPeak) {
     }
     EXPECT_GT(most_share, 0.4) << zoo;
   }
+}
+
+// The heads gather a few rows of the last layer's result, so that its gradient is scattered over all rows.
+TEST(Tables, TheLayerWhoseRowsAreGatheredIsEqualToTheOneBefore) {
+  World world(test::small_job(
+      "bert-base",
+      {{"layers", 3}, {"hidden", 256}, {"heads", 4}, {"sequence_length", 64}, {"masked_tokens", 10}, {"packed", true}},
+      "ipu-pod16"));
+  const GraphFacts& facts = world.table(Plan{}).facts();
+  std::map<std::int64_t, std::vector<std::uint64_t>> layers;
+  for (std::size_t u = 0; u < facts.graph.units.size(); ++u)
+    layers[facts.graph.units[UnitId(u)].layer].push_back(facts.signatures[u]);
+  ASSERT_EQ(layers.size(), 4U);  // three, and what is in none
+  EXPECT_EQ(layers.at(2), layers.at(1));
 }
 
 // Cycles and code.
