@@ -6,6 +6,7 @@
 
 #include "model/error.h"
 #include "planner/equal_runs.h"
+#include "planner/phase_sum.h"
 #include "planner/stage_memo.h"
 #include "planner/uneven_fill.h"
 
@@ -22,47 +23,8 @@ std::int64_t stage_end(const Setting& s, const Plan& plan, std::size_t stage) {
   return stage + 1 < plan.stages.size() ? plan.stages[stage + 1] : s.units();
 }
 
-// A stage of a phase; bytes per tile, `ddr` and `lent` per IPU.
-struct PhaseStage {
-  std::int64_t forward = 0, backward = 0;  // cycles per micro-batch, boundaries included
-  std::int64_t load = 0;                   // of weights, and of code that comes with them
-  std::int64_t update = 0, copy = 0;
-  std::int64_t peak = 0;
-  std::int64_t ddr = 0, lent = 0;
-  std::uint64_t rows = 0;
-  std::int64_t code = 0, code_load = 0;  // what comes with the phase; its load where that is at another time
-  std::int64_t spill = 0;
-  std::int64_t waiting = 0;  // per IO tile
-};
-
-// `first` and `leaves`: it begins its phase; another phase follows it.
-PhaseStage phase_stage(const Setting& s, Range units, Recompute mode, bool first, bool leaves) {
-  Setting::Stage x = s.stage(units.begin, units.end, 0, mode, first);
-  s.leave_phase(x, units.end, leaves);
-  PhaseStage out;
-  out.forward = x.busy_forward(s.moves_overlap());
-  out.backward = x.busy_backward(s.moves_overlap());
-  out.update = x.update;
-  out.spill = s.plan().phase_order == PhaseOrder::phase_outer ? 0 : s.spill_cycles(x.weights);
-  out.copy = first ? 0 : s.copy_cycles(units.begin);
-  out.code = s.code_moves() ? s.code(x.rows) : 0;
-  const Setting::Loads loads = s.loads(x, out.code);
-  out.load = s.weights_come_ahead() ? loads.ahead : loads.at_once;
-  out.code_load = s.weights_come_ahead() ? loads.at_once : loads.ahead;
-  out.waiting = s.waiting(x, out.code);
-  out.peak = x.always + x.transient + out.code;
-  out.ddr = x.ddr;
-  out.lent = x.lent;
-  out.rows = x.rows;
-  return out;
-}
-
 struct PipelineIpu {
   std::int64_t forward = 0, backward = 0, always = 0, transient = 0, update = 0, ddr = 0, weights = 0;
-  std::uint64_t rows = 0;
-};
-struct PhaseIpu {
-  std::int64_t peak = 0, code = 0, ddr = 0, lent = 0;  // the fullest phase, and the most code that comes with one
   std::uint64_t rows = 0;
 };
 
@@ -175,50 +137,6 @@ Estimate evaluate_pipeline(Stages& stages, const Plan& plan) {
   return e;
 }
 
-// Cycles of phases one after the other.
-class PhaseSum {
- public:
-  // The slowest of the stages of a phase, in each.
-  struct Phase {
-    std::int64_t depth = 0, forward = 0, backward = 0, widest = 0, load = 0, code_load = 0, update = 0, spill = 0;
-    std::int64_t waiting = 0;  // bytes per IO tile
-  };
-
-  PhaseSum(const Setting& s, const Plan& plan)
-      : s_(s),
-        outer_(plan.phase_order == PhaseOrder::phase_outer),
-        training_(s.table().training()),
-        g_(plan.gradient_accumulation) {}
-
-  // `times` equal phases, none of them the first or last one if there are several.
-  void add(const Phase& p, std::int64_t times, bool first, bool last) {
-    const std::int64_t per_cycle = p.widest + s_.micro_batch_fixed() + (p.depth > 1 ? s_.cycle_fixed() : 0);
-    const std::int64_t rounds = (outer_ ? g_ : 1) + p.depth - 1;
-    const std::int64_t forward = rounds * (p.forward + per_cycle), backward = rounds * (p.backward + per_cycle);
-    // Loads stand alone or hide behind the neighbouring phase; the last phase stays for its backward.
-    const auto [ahead, at_once] =
-        s_.weights_come_ahead() ? std::pair(p.load, p.code_load) : std::pair(p.code_load, p.load);
-    total_ += times * at_once * (training_ && !last ? 2 : 1);
-    if (first)
-      (training_ ? once_ : total_) += ahead;  // after its backward it is still there for the next micro-batch
-    else
-      total_ += times * std::max(before_, ahead);
-    if (training_) total_ += times * (first ? backward : std::max(backward, previous_load_));
-    if (last) total_ += forward;
-    if (training_) (outer_ ? total_ : once_) += times * (p.update + s_.update_fixed());
-    if (training_ && !outer_) total_ += times * p.spill;
-    before_ = forward;
-    previous_load_ = ahead;
-  }
-  std::int64_t cycles() const { return once_ + total_ * (outer_ ? 1 : g_); }
-
- private:
-  const Setting& s_;
-  const bool outer_, training_;
-  const std::int64_t g_;
-  std::int64_t total_ = 0, once_ = 0, before_ = 0, previous_load_ = 0;
-};
-
 // The stages of phase j: the innermost loop of an evaluation, which leaves out what a setting has none of.
 template <bool spills_or_preloads_or_loads_code, class Stages>
 PhaseSum::Phase sum_phase(Stages& stages, const Plan& plan, std::size_t j, PhaseIpu* ipus) {
@@ -244,27 +162,6 @@ PhaseSum::Phase sum_phase(Stages& stages, const Plan& plan, std::size_t j, Phase
     ++p.depth;
   });
   return p;
-}
-
-// Weights that stages of several phases have on one IPU stand outside of it once. Gradients of tied weights in one
-// phase are copied, not stored.
-void take_off_shared(const Setting& s, const Plan& plan, std::vector<PhaseIpu>& ipus) {
-  for (const std::int64_t u : s.table().borrowers()) {
-    const std::size_t i = stage_of(plan, u);
-    if (!s.borrows(u, plan.stages[i])) continue;
-    PhaseIpu& ipu = ipus[at(plan.stage_ipu[i])];
-    s.table().for_holders(u, [&](std::int64_t holder) {
-      if (plan.stage_ipu[stage_of(plan, holder)] != plan.stage_ipu[i]) return true;
-      ipu.ddr -= s.borrowed_ddr(u);
-      ipu.lent -= s.borrowed_lent(u);
-      return false;
-    });
-  }
-  const GraphFacts& facts = s.table().facts();
-  for (std::size_t k = 0; k < facts.tied.size(); ++k) {
-    const Tie tie = place_tie(plan, facts, k);
-    if (tie.same_phase && !tie.together) ipus[at(tie.borrower_ipu)].ddr -= s.tied_gradient_ddr(tie.borrower);
-  }
 }
 
 template <class Stages>
