@@ -52,7 +52,7 @@ struct Phase {
 };
 
 struct StageCut {
-  std::int64_t begin = 0;
+  std::int64_t begin = 0;  // behind that of its phase
   Recompute mode = Recompute::layer;
 };
 

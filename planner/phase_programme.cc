@@ -36,8 +36,13 @@ PhaseProgramme::PhaseProgramme(const Setting& s, const CutRules& rules, const Cu
       hidden_(s.loads_ahead()),
       training_(s.table().training()),
       within_(at(n_)),
-      parts_(at(depth_), ByEnd<Part>(n_)),
-      phases_(n_) {}
+      start_(depth_, n_),
+      recurs_(at(n_)) {
+  if (rules.stages || rules.phases) return;  // there it depends on the place
+  std::map<std::size_t, std::int64_t> count;
+  for (std::int64_t u = 0; u < n_; ++u) ++count[stages_.runs().number(u, u + 1)];
+  for (std::int64_t u = 0; u < n_; ++u) recurs_[at(u)] = count[stages_.runs().number(u, u + 1)] > 1;
+}
 
 void PhaseProgramme::set(const Ways& ways, const std::vector<std::int64_t>& tracked) {
   ways_ = ways;
@@ -98,6 +103,7 @@ std::optional<Cuts> PhaseProgramme::run(std::int64_t* sum) {
   const bool counted = rules_.phase_count > 0;
   const auto rows = at(counted ? rules_.phase_count + 1 : groups_);
   kept_cuts_.clear();
+  for (auto& [place, start] : known_) start.begin = -1;
   Heads heads(rows, std::vector<std::vector<Head>>(at(n_) + 1));
   heads[0][0].push_back(Head{});
   heads[0][0][0].ddr.assign(state_.size(), 0);
@@ -125,24 +131,35 @@ void PhaseProgramme::extend(Heads& heads, std::int64_t u, std::int64_t group) {
     for (const Head& h : heads[c][at(u)]) before = std::min(before, h.cycles + h.forward);
   }
   if (before == kNever || later(before, rest_.from(u)) >= best_) return;
-  phases_from(u, group, before);
-  if (pricing_) {
-    phases_.for_each([&](std::int64_t v, const std::vector<Phase>& phases) {
-      for (const Phase& p : phases) edges_.push_back({u, v, group, p.fixed + p.forward + p.backward});
+  if (!within_[at(u)]) within_[at(u)] = rest_.within(u);
+  // No longer phase is part of anything better: the bounds on them rise.
+  const std::vector<std::int64_t>& whole = within_[at(u)]->whole;
+  const auto too_long = std::ranges::partition_point(whole, [&](std::int64_t c) { return later(before, c) < best_; });
+  const std::int64_t last = u + (too_long - whole.begin()) - 1;
+  Start& start = phases_from(u, group, before, last);
+  const auto for_phases = [&](auto f) {
+    start.phases.for_each([&](std::int64_t there, std::vector<Phase>& phases) {
+      const std::int64_t v = there - start.begin + u;
+      for (std::size_t k = 0; k < phases.size() && v <= last; ++k) f(v, phases[k]);
     });
-  }
+  };
+  if (pricing_)
+    for_phases([&](std::int64_t v, const Phase& p) {
+      edges_.push_back({u, v, group, p.fixed + p.forward + p.backward});
+    });
   for (auto c = at(group); c < end; c += at(groups_)) {
     const std::size_t to = rules_.phase_count > 0 ? c + 1 : (c + 1) % at(groups_);
     const std::vector<Head>& from = heads[c][at(u)];
     for (std::size_t k = 0; k < from.size(); ++k) {
-      phases_.for_each([&](std::int64_t v, std::vector<Phase>& phases) {
-        for (Phase& phase : phases) append(heads[to][at(v)], from[k], phase, {u, v, group, c, k});
+      for_phases([&](std::int64_t v, Phase& phase) {
+        append(heads[to][at(v)], from[k], start, phase, {u, v, group, c, k});
       });
     }
   }
 }
 
-void PhaseProgramme::append(std::vector<Head>& to, const Head& from, Phase& phase, const Place& place) {
+void PhaseProgramme::append(std::vector<Head>& to, const Head& from, const Start& start, Phase& phase,
+                            const Place& place) {
   Head h;
   h.cycles = phase.fixed;
   if (place.begin > 0)
@@ -182,7 +199,7 @@ void PhaseProgramme::append(std::vector<Head>& to, const Head& from, Phase& phas
     if (h.bound >= last->bound) return;
     to.erase(last);
   }
-  keep_cuts(phase);
+  keep_cuts(start, phase);
   h.stages = phase.stages;
   h.cuts = phase.cuts;
   to.push_back(std::move(h));
@@ -198,7 +215,7 @@ Cuts PhaseProgramme::cuts_of(const Heads& heads, const Head& last) const {
     std::int64_t ipu = groups_ == 2 && j % 2 == 1 ? depth_ : 0;  // with two groups, phases alternate
     for (std::int64_t i = 0; i < phases[j]->stages; ++i) {
       const StageCut& stage = kept_cuts_[at(phases[j]->cuts + i)];
-      cuts.stages.push_back(stage.begin);
+      cuts.stages.push_back(phases[j]->from + stage.begin);
       cuts.recompute.push_back(stage.mode);
       cuts.stage_ipu.push_back(ipu++);
     }
@@ -209,22 +226,56 @@ Cuts PhaseProgramme::cuts_of(const Heads& heads, const Head& last) const {
 
 // ---- one phase, stage after stage
 
-// Phases that begin at `u`, `before` cycles into the step at the earliest.
-void PhaseProgramme::phases_from(std::int64_t u, std::int64_t group, std::int64_t before) {
-  if (!within_[at(u)]) within_[at(u)] = rest_.within(u);
-  began_ = u;
-  // No longer phase is part of anything better: the bounds on them rise.
-  const std::vector<std::int64_t>& whole = within_[at(u)]->whole;
-  const auto too_long = std::ranges::partition_point(whole, [&](std::int64_t c) { return later(before, c) < best_; });
-  const std::int64_t last = u + (too_long - whole.begin()) - 1;
-  for (ByEnd<Part>& parts : parts_) parts.clear();
-  phases_.clear();
-  parts_[0][u].resize(1);
-  parts_[0][u][0].ddr.assign(state_.size(), 0);
+// Those that are known from an equal run are not looked for again.
+PhaseProgramme::Start& PhaseProgramme::phases_from(std::int64_t u, std::int64_t group, std::int64_t before,
+                                                   std::int64_t last) {
+  Start* start = &start_;
+  if (recurs_[at(u)]) {
+    start = &known_.try_emplace({group, stages_.runs().number(u, u + 1)}, depth_, n_).first->second;
+    if (covers(*start, u, group, before, last)) return *start;
+  }
+  start->begin = u, start->before = before, start->last = last;
+  find_phases(*start, group);
+  return *start;
+}
+
+// Whether the phases that begin at `u` and end at `last` or before are among those: of each length no bound there let
+// any fall that it would not let fall here.
+bool PhaseProgramme::covers(const Start& known, std::int64_t u, std::int64_t group, std::int64_t before,
+                            std::int64_t last) const {
+  if (known.begin < 0 || last <= u || last - u > known.last - known.begin ||
+      stages_.runs().number(known.begin, known.begin + last - u) != stages_.runs().number(u, last))
+    return false;
+  const std::vector<std::int64_t>& here = within_[at(u)]->behind;
+  const std::vector<std::int64_t>& there = within_[at(known.begin)]->behind;
+  const auto leads_on = [&](std::int64_t ipu, std::int64_t v) {
+    return stages_.least_within(ways_, ipu, v) < PhaseStages::kNoWay;
+  };
+  const auto leads_behind = [&](std::int64_t v) {
+    return stages_.least_behind(ways_, group * depth_, v) < PhaseStages::kNoWay;
+  };
+  for (std::int64_t length = 1; length <= last - u; ++length) {
+    const std::int64_t v = u + length, w = known.begin + length;
+    if (later(known.before, there[at(length)]) > later(before, here[at(length)]) ||
+        later(known.before, rest_.from(w)) > later(before, rest_.from(v)) || (leads_behind(v) && !leads_behind(w)))
+      return false;
+    for (std::int64_t ipu = group * depth_; ipu < (group + 1) * depth_; ++ipu) {
+      if (leads_on(ipu, v) && !leads_on(ipu, w)) return false;
+    }
+  }
+  return true;
+}
+
+void PhaseProgramme::find_phases(Start& start, std::int64_t group) {
+  const std::int64_t u = start.begin;
+  for (ByEnd<Part>& parts : start.parts) parts.clear();
+  start.phases.clear();
+  start.parts[0][u].resize(1);
+  start.parts[0][u][0].ddr.assign(state_.size(), 0);
   for (std::int64_t i = 0; i < depth_; ++i) {
     const std::int64_t ipu = group * depth_ + i;
-    parts_[at(i)].for_each([&](std::int64_t w, const std::vector<Part>& parts) {
-      stages_.for_stages(ipu, w, last, [&](const Cell& cell, int mode) {
+    start.parts[at(i)].for_each([&](std::int64_t w, const std::vector<Part>& parts) {
+      stages_.for_stages(ipu, w, start.last, [&](const Cell& cell, int mode) {
         const std::int64_t v = cell.end;
         const bool goes_on = stages_.least_within(ways_, ipu, v) < PhaseStages::kNoWay;
         // One phase alone is a pipeline, not phased execution.
@@ -239,8 +290,8 @@ void PhaseProgramme::phases_from(std::int64_t u, std::int64_t group, std::int64_
         if (training_) stage.fixed = tied_cycles(cell, ipu);
         (pricing_ ? stage.fixed : stage.price) += price(prices_->of[at(ipu)], stages_.ddr_on(cell, ipu));
         for (std::int64_t k : state_) stage.ddr.push_back(k == ipu ? stages_.ddr_on(cell, ipu) : 0);
-        if (goes_on) join(parts, cell.stage, stage, v, i, before);
-        if (closes) close(parts, cell.stage, stage, u, v, i, before, phases_[v]);
+        if (goes_on) join(start, parts, cell.stage, stage, v, i);
+        if (closes) close(start, parts, cell.stage, stage, v, i);
       });
     });
   }
@@ -273,16 +324,16 @@ PhaseProgramme::Part PhaseProgramme::joined(const Part& part, const Setting::Sta
   return p;
 }
 
-void PhaseProgramme::join(const std::vector<Part>& parts, const Setting::Stage& x, const Part& stage, std::int64_t v,
-                          std::int64_t i, std::int64_t before) {
-  const std::size_t length = at(v - began_);
-  const PhaseRest::Within& within = *within_[at(began_)];
+void PhaseProgramme::join(Start& start, const std::vector<Part>& parts, const Setting::Stage& x, const Part& stage,
+                          std::int64_t v, std::int64_t i) {
+  const std::size_t length = at(v - start.begin);
+  const PhaseRest::Within& within = *within_[at(start.begin)];
   const std::int64_t slots = (g_ + i) * repeats_;
   const auto bound_of = [&](std::int64_t forward, std::int64_t backward) {
-    return later(before + slots * (forward + backward), within.behind[length]);
+    return later(start.before + slots * (forward + backward), within.behind[length]);
   };
   if (bound_of(x.busy_forward(overlap_), training_ ? x.busy_backward(overlap_) : 0) >= best_) return;
-  std::vector<Part>& to = parts_[at(i) + 1][v];
+  std::vector<Part>& to = start.parts[at(i) + 1][v];
   for (std::size_t k = 0; k < parts.size(); ++k) {
     Part p = joined(parts[k], x, stage);
     const std::int64_t bound = bound_of(p.forward, p.backward);
@@ -296,8 +347,9 @@ void PhaseProgramme::join(const std::vector<Part>& parts, const Setting::Stage& 
 }
 
 // Phases whose last stage ends at `v`: only they know what leaves the phase.
-void PhaseProgramme::close(const std::vector<Part>& parts, Setting::Stage x, const Part& stage, std::int64_t u,
-                           std::int64_t v, std::int64_t i, std::int64_t before, std::vector<Phase>& to) const {
+void PhaseProgramme::close(Start& start, const std::vector<Part>& parts, Setting::Stage x, const Part& stage,
+                           std::int64_t v, std::int64_t i) const {
+  std::vector<Phase>& to = start.phases[v];
   s_.leave_phase(x, v, v < n_);
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const Part p = joined(parts[k], x, stage);
@@ -312,11 +364,11 @@ void PhaseProgramme::close(const std::vector<Part>& parts, Setting::Stage x, con
     if (!hidden_) {
       phase.fixed += phase.forward + phase.backward;
       phase.forward = phase.backward = 0;
-    } else if (u == 0) {  // nothing hides the first load, which in training stays for the next micro-batch
+    } else if (start.begin == 0) {  // nothing hides the first load, which in training stays for the next micro-batch
       phase.fixed += phase.backward + (training_ ? p.load : phase.load);
       phase.backward = 0;
     }
-    if (later(before + phase.fixed + phase.forward + phase.backward, rest_.from(v)) >= best_) continue;
+    if (later(start.before + phase.fixed + phase.forward + phase.backward, rest_.from(v)) >= best_) continue;
     phase.ddr = p.ddr;
     phase.price = p.price;
     phase.stages = i + 1;
@@ -327,16 +379,16 @@ void PhaseProgramme::close(const std::vector<Part>& parts, Setting::Stage x, con
   }
 }
 
-void PhaseProgramme::keep_cuts(Phase& phase) {
+void PhaseProgramme::keep_cuts(const Start& start, Phase& phase) {
   if (phase.cuts >= 0) return;
   phase.cuts = std::ssize(kept_cuts_);
   kept_cuts_.resize(kept_cuts_.size() + at(phase.stages));
   StageCut last{phase.last, phase.mode};
   std::int32_t k = phase.part;
   for (std::int64_t i = phase.stages - 1;; --i) {
-    kept_cuts_[at(phase.cuts + i)] = last;
+    kept_cuts_[at(phase.cuts + i)] = {last.begin - start.begin, last.mode};
     if (i == 0) return;
-    const Part& p = parts_[at(i)][last.begin][at(k)];
+    const Part& p = start.parts[at(i)][last.begin][at(k)];
     last = {p.from, p.mode};
     k = p.part;
   }

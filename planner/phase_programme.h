@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "planner/cuts.h"
@@ -81,11 +83,20 @@ class PhaseProgramme {
     std::int64_t begin, end, group, sum;
   };
   std::vector<Edge> edges_;  // with prices: all phases, and their least sums
-  // Of the phases at hand: where they begin, their parts by stages, the phases, and the cuts of those that follow some
-  // head, one phase's after the other's.
-  std::int64_t began_ = 0;
-  std::vector<phase_labels::ByEnd<Part>> parts_;
-  phase_labels::ByEnd<Phase> phases_;
+  // The phases that begin at a unit on a group of IPU groups: none that ends behind `last`, or is part of nothing
+  // better than the best cuts where the step is `before` cycles old.
+  struct Start {
+    explicit Start(std::int64_t depth, std::int64_t units)
+        : parts(static_cast<std::size_t>(depth), phase_labels::ByEnd<Part>(units)), phases(units) {}
+    std::int64_t begin = -1, last = 0, before = 0;
+    std::vector<phase_labels::ByEnd<Part>> parts;  // by stages
+    phase_labels::ByEnd<Phase> phases;
+  };
+  Start start_;  // at hand
+  // By group and first unit, as a run, where several units begin equal runs: their phases are equal too.
+  std::map<std::pair<std::int64_t, std::size_t>, Start> known_;
+  std::vector<bool> recurs_;  // by unit: such a one
+  // The cuts of phases that follow some head, one phase's after the other's.
   std::vector<phase_labels::StageCut> kept_cuts_;
 
   // Where a phase ends, and behind which head it stands.
@@ -95,16 +106,18 @@ class PhaseProgramme {
   };
   std::optional<Cuts> run(std::int64_t* sum);
   void extend(Heads& heads, std::int64_t u, std::int64_t group);
-  void append(std::vector<Head>& to, const Head& from, Phase& phase, const Place& place);
+  void append(std::vector<Head>& to, const Head& from, const Start& start, Phase& phase, const Place& place);
   Cuts cuts_of(const Heads& heads, const Head& last) const;
-  void phases_from(std::int64_t u, std::int64_t group, std::int64_t before);
+  Start& phases_from(std::int64_t u, std::int64_t group, std::int64_t before, std::int64_t last);
+  bool covers(const Start& known, std::int64_t u, std::int64_t group, std::int64_t before, std::int64_t last) const;
+  void find_phases(Start& start, std::int64_t group);
   std::int64_t tied_cycles(const Cell& cell, std::int64_t ipu) const;
   Part joined(const Part& part, const Setting::Stage& x, const Part& stage) const;
-  void join(const std::vector<Part>& parts, const Setting::Stage& x, const Part& stage, std::int64_t v, std::int64_t i,
-            std::int64_t before);
-  void close(const std::vector<Part>& parts, Setting::Stage x, const Part& stage, std::int64_t u, std::int64_t v,
-             std::int64_t i, std::int64_t before, std::vector<Phase>& to) const;
-  void keep_cuts(Phase& phase);
+  void join(Start& start, const std::vector<Part>& parts, const Setting::Stage& x, const Part& stage, std::int64_t v,
+            std::int64_t i);
+  void close(Start& start, const std::vector<Part>& parts, Setting::Stage x, const Part& stage, std::int64_t v,
+             std::int64_t i) const;
+  void keep_cuts(const Start& start, Phase& phase);
 };
 
 }  // namespace superstep

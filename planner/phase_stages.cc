@@ -5,8 +5,6 @@
 #include <numeric>
 #include <optional>
 
-#include "planner/equal_runs.h"
-
 namespace superstep {
 namespace {
 
@@ -18,6 +16,7 @@ PhaseStages::PhaseStages(const Setting& setting, const CutRules& rules, const Cu
     : s_(setting),
       rules_(rules),
       limits_(limits),
+      runs_(setting),
       n_(setting.units()),
       groups_(setting.plan().phase_groups),
       ipus_(setting.plan().pipeline_stages),
@@ -83,8 +82,7 @@ int PhaseStages::mode_on(Cell& cell, std::int64_t ipu) {
 }
 
 void PhaseStages::tabulate() {
-  const EqualRuns runs(s_);
-  std::vector<std::optional<Known>> all(runs.count());
+  std::vector<std::optional<Known>> all(runs_.count());
   tail_ddr_.assign(at(n_) + 1, 0);
   for (auto& cells : cells_) cells.assign(at(n_), {});
   for (std::int64_t u = n_; u-- > 0;) {
@@ -95,7 +93,7 @@ void PhaseStages::tabulate() {
     if (pinned_out(u)) continue;
     for (std::int64_t v = u + 1; v <= n_; ++v) {
       Cell cell;
-      std::optional<Known>& equal = all[runs.number(u, v)];
+      std::optional<Known>& equal = all[runs_.number(u, v)];
       if (!pinned_out(v)) {
         if (!equal) equal = known(u, v);
         equal->cell.begin = u, equal->cell.end = v;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/cuts.h"
+#include "planner/equal_runs.h"
 
 namespace superstep {
 
@@ -74,6 +75,7 @@ class PhaseStages {
   // After a stage on an IPU group that ends at `end`: when a new phase begins there, or the same goes on.
   double least_behind(const Ways& ways, std::int64_t ipu, std::int64_t end) const;
   double least_within(const Ways& ways, std::int64_t ipu, std::int64_t end) const;
+  const EqualRuns& runs() const { return runs_; }
   // True only if no cut has enough Streaming Memory on each IPU group.
   bool lacks_ddr();
 
@@ -82,6 +84,7 @@ class PhaseStages {
   const Setting& s_;
   const CutRules& rules_;
   const CutLimits& limits_;
+  EqualRuns runs_;
   std::int64_t n_, groups_, ipus_, depth_;
   std::vector<Recompute> modes_;
   std::vector<Cells> cells_[2];  // by first in its phase, begin

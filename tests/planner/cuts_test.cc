@@ -306,6 +306,45 @@ TEST(Cuts, OfPhasesWithLittleStreamingMemoryAreTheBestOfAll) {
   EXPECT_GT(met.by_prices, met.by_own_code) << met.of;
 }
 
+// Where layers are equal the phases of one are those of the next; where each unit is tabulated on its own they are
+// looked for anew: neither finds what the other has missed.
+TEST(Cuts, OfPhasesOfEqualLayersAreNoWorseThanOfOthers) {
+  World world(test::small_job(
+      "gpt2-small", {{"layers", 24}, {"hidden", 2048}, {"heads", 16}, {"vocabulary", 8000}, {"sequence_length", 256}},
+      "ipu-pod16"));
+  Tables anew(world.job, world.model, false);
+  Draw draw(36);
+  int found = 0;
+  for (int k = 0; k < 16; ++k) {
+    const auto ipus = draw.of<std::int64_t>({1, 2, 4});
+    Plan plan = test::draw_phases(world, draw);
+    plan.tensor_parallel = {1, 1};
+    plan.pipeline_stages = ipus;
+    plan.phase_groups = ipus == 4 && draw.chance(50) ? 2 : 1;
+    plan.replicas = 16 / ipus;
+    plan.micro_batch = 1;
+    plan.replicated_tensor_sharding = {draw.of<std::int64_t>({1, 4}), 1, 4};
+    const CutRules rules{.modes = {Recompute::layer}};
+    std::vector<Setting> settings;
+    std::vector<std::optional<Cuts>> cuts;
+    CutLimits limits;
+    for (Tables* tables : {&world.tables, &anew}) {
+      const Setting& s = settings.emplace_back(tables->table(table_key(plan)), plan, world.job.optimizer, true);
+      limits.tile = limits.io_tile = s.limit(), limits.executable = s.executable_limit(), limits.ddr = s.ddr_limit();
+      cuts.push_back(cut_phases(s, rules, limits, nullptr));
+    }
+    for (const std::size_t one : {0U, 1U}) {
+      const std::optional<Cuts>&own = cuts[one], &others = cuts[1 - one];
+      const Estimate other = others ? evaluate(settings[one], with_cuts(plan, *others)) : Estimate{};
+      if (!others || !fits(other, limits)) continue;
+      ++found;
+      ASSERT_TRUE(own) << describe(settings[one], limits);
+      EXPECT_LE(own->cycles, other.cycles) << describe(settings[one], limits);
+    }
+  }
+  EXPECT_GE(found, 16);
+}
+
 // Whatever was asked before, with less or more to beat, of this setting or of others.
 TEST(PhaseBounds, AreThoseFoundAnew) {
   Draw draw(35);
