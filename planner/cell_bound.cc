@@ -46,7 +46,7 @@ void CellBounds::prepare(const std::vector<Cell>& cells, int threads) {
                [&](std::size_t i) { units_.at(micro_batches[i]) = units(micro_batches[i]); });
 }
 
-std::vector<CellBounds::Unit> CellBounds::units(std::int64_t micro_batch) const {
+CellBounds::Units CellBounds::units(std::int64_t micro_batch) const {
   const GraphFacts& facts = tables_.facts(micro_batch);
   const std::vector<Tables::Flops>& flops = tables_.flops(micro_batch);
   const Chip& chip = job_.machine.chip;
@@ -65,7 +65,7 @@ std::vector<CellBounds::Unit> CellBounds::units(std::int64_t micro_batch) const 
     unit.backward = flops[u].backward / flops_per_cycle;
     out.push_back(unit);
   }
-  return out;
+  return {std::move(out)};
 }
 
 // The largest unit's weights, and their gradients in training, have to stand on the tiles at once, split over t at
@@ -169,7 +169,8 @@ double CellBounds::cheapest_update(const Cell& c) const {
 }
 
 std::int64_t CellBounds::quick(const Cell& cell, Execution execution) const {
-  const std::vector<Unit>& list = units_.at(cell.micro_batch);
+  const Units& units = *units_.at(cell.micro_batch);
+  const std::vector<Unit>& list = units.list;
   if (!holds_largest(list, cell)) return INT64_MAX;
   const std::int64_t t = cell.mesh.size(), tiles = job_.machine.chip.tiles;
   const Ways& ways = ways_.at(cell.replica_groups());
@@ -183,7 +184,7 @@ std::int64_t CellBounds::quick(const Cell& cell, Execution execution) const {
     m.units[u].update = static_cast<std::int64_t>(ways.update * static_cast<double>(list[u].gradients / t));
     add_moves(m, u, list[u].boundary / t, ways);
   }
-  if (execution == Execution::phases) return PhaseRest(m).least();
+  if (execution == Execution::phases) return PhaseRest(std::move(m), units.runs).least();
   return least_pipeline(cell, m, pipeline_gather(list, cell, execution));
 }
 
@@ -302,8 +303,11 @@ CellBounds::Tabulated CellBounds::least_time(const Cell& cell, Execution executi
           &PhaseNumbers::Unit::enter_backward, &PhaseNumbers::Unit::leave_forward, &PhaseNumbers::Unit::leave_backward})
       m.units[u].*number = std::min(m.units[u].*number, other.units[u].*number);
   }
-  if (execution == Execution::phases) return {PhaseRest(m).least(), false};
-  return {least_pipeline(cell, m, pipeline_gather(units_.at(cell.micro_batch), cell, execution)), false};
+  if (execution == Execution::phases) {
+    const EqualRuns runs = equal_runs(m.units);
+    return {PhaseRest(std::move(m), runs).least(), false};
+  }
+  return {least_pipeline(cell, m, pipeline_gather(units_.at(cell.micro_batch)->list, cell, execution)), false};
 }
 
 PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, const TableKey& fastest) {

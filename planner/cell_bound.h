@@ -2,8 +2,10 @@
 // What can be said of the cells of the space before they are opened.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -44,18 +46,23 @@ class CellBounds {
   struct Unit {
     std::int64_t weights = 0, gradients = 0, boundary = 0;  // bytes
     double forward = 0, backward = 0;                       // cycles
+    friend auto operator<=>(const Unit&, const Unit&) = default;
+  };
+  struct Units {
+    std::vector<Unit> list;
+    EqualRuns runs = equal_runs(list);
   };
   Tables& tables_;
   const Job& job_;
   bool training_, may_be_phased_;
-  std::map<std::int64_t, std::vector<Unit>> units_;  // by micro-batch
+  std::map<std::int64_t, std::optional<Units>> units_;  // by micro-batch
   // Cycles for a byte of one IPU: of boundaries between phases, of weights on their way to it, of gradients.
   struct Ways {
     double move = 0, load = 0, update = 0;
   };
   std::map<Replicas, Ways> ways_;
 
-  std::vector<Unit> units(std::int64_t micro_batch) const;
+  Units units(std::int64_t micro_batch) const;
   bool holds_largest(const std::vector<Unit>& units, const Cell& cell) const;
   double pipeline_gather(const std::vector<Unit>& units, const Cell& cell, Execution execution) const;
   // Tables of which one has the least times, and each unit in one of the others the least memory.

@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "model/error.h"
-#include "planner/equal_runs.h"
 #include "planner/phase_sum.h"
 #include "planner/stage_memo.h"
 #include "planner/uneven_fill.h"
@@ -219,7 +218,7 @@ class Evaluator::Known {
  public:
   explicit Known(const Setting& s)
       : setting(s),
-        runs_(s),
+        runs_(s.table().runs()),
         phases_(s.phased() ? kModes * kPlaces * runs_.count() : 1),
         pipelines_(s.phased() ? 1 : kModes * 2 * runs_.count()),
         codes_(kCodes, {0, s.code(0)}),
@@ -319,7 +318,7 @@ class Evaluator::Known {
   }
   bool repeat(const Plan& plan, std::size_t j, std::size_t from, std::size_t to) const;
 
-  EqualRuns runs_;
+  const EqualRuns& runs_;
   StageMemo<PhaseStage> phases_;
   StageMemo<PipelineStage> pipelines_;
   std::vector<Code> codes_;

@@ -56,7 +56,7 @@ class PhaseCut {
     stages_.keep(promise);
     first_ways_ = stages_.find_ways(std::vector<double>(at(ipus_), 1));
     if (first_ways_[0][0] >= PhaseStages::kNoWay) return std::nullopt;
-    first_lacks_ddr_ = stages_.lacks_ddr();
+    first_lacks_ddr_ = stages_.lacks_ddr(first_ways_);
     // Most partial cuts fall to the best one known: it is guessed ever larger until one is found.
     const auto enough = [&] { return found_ || (by_prices_ && ran_out()); };
     for (const double guess : {1.1, 1.4, 2.0}) {
@@ -110,7 +110,7 @@ class PhaseCut {
     const bool first = programmes_++ == 0;
     ways_ = first ? first_ways_ : stages_.find_ways(std::vector<double>(at(ipus_), 1));
     if (ways_[0][0] >= PhaseStages::kNoWay) return;
-    if (first ? first_lacks_ddr_ : stages_.lacks_ddr()) {
+    if (first ? first_lacks_ddr_ : stages_.lacks_ddr(ways_)) {
       if (stages_.counts_twice()) leave_open(bound);
       return;
     }
@@ -226,7 +226,7 @@ class PhaseCut {
     return -1;
   }
 
-  Cell& stage_of(const Cuts& cuts, std::size_t i) {
+  Cell stage_of(const Cuts& cuts, std::size_t i) {
     return stages_.cell(cuts.stage_ipu[i], cuts.stages[i], i + 1 < cuts.stages.size() ? cuts.stages[i + 1] : n_);
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct PhaseNumbers {
     // Per micro-batch, of the boundary in front of it where a phase begins there, and where the one before ends.
     std::int64_t enter_forward = 0, enter_backward = 0, leave_forward = 0, leave_backward = 0;
     std::int64_t update = 0, load = 0;  // per step, per load
+    friend auto operator<=>(const Unit&, const Unit&) = default;
   };
   std::vector<Unit> units;
   std::int64_t depth = 1;              // IPU groups of a phase

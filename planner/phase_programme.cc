@@ -26,6 +26,7 @@ PhaseProgramme::PhaseProgramme(const Setting& s, const CutRules& rules, const Cu
       rules_(rules),
       rest_(s, limits),
       stages_(s, rules, limits),
+      runs_(s.table().runs()),
       n_(s.units()),
       groups_(s.plan().phase_groups),
       depth_(s.plan().pipeline_stages / groups_),
@@ -40,12 +41,13 @@ PhaseProgramme::PhaseProgramme(const Setting& s, const CutRules& rules, const Cu
       recurs_(at(n_)) {
   if (rules.stages || rules.phases) return;  // there it depends on the place
   std::map<std::size_t, std::int64_t> count;
-  for (std::int64_t u = 0; u < n_; ++u) ++count[stages_.runs().number(u, u + 1)];
-  for (std::int64_t u = 0; u < n_; ++u) recurs_[at(u)] = count[stages_.runs().number(u, u + 1)] > 1;
+  for (std::int64_t u = 0; u < n_; ++u) ++count[runs_.number(u, u + 1)];
+  for (std::int64_t u = 0; u < n_; ++u) recurs_[at(u)] = count[runs_.number(u, u + 1)] > 1;
 }
 
 void PhaseProgramme::set(const Ways& ways, const std::vector<std::int64_t>& tracked) {
   ways_ = ways;
+  ways_on_ = stages_.ways_on(ways);
   tracked_ = tracked;
   least_tracked_.clear();
   std::vector<double> together(at(depth_ * groups_), 0);
@@ -231,7 +233,7 @@ PhaseProgramme::Start& PhaseProgramme::phases_from(std::int64_t u, std::int64_t 
                                                    std::int64_t last) {
   Start* start = &start_;
   if (recurs_[at(u)]) {
-    start = &known_.try_emplace({group, stages_.runs().number(u, u + 1)}, depth_, n_).first->second;
+    start = &known_.try_emplace({group, runs_.number(u, u + 1)}, depth_, n_).first->second;
     if (covers(*start, u, group, before, last)) return *start;
   }
   start->begin = u, start->before = before, start->last = last;
@@ -244,23 +246,19 @@ PhaseProgramme::Start& PhaseProgramme::phases_from(std::int64_t u, std::int64_t 
 bool PhaseProgramme::covers(const Start& known, std::int64_t u, std::int64_t group, std::int64_t before,
                             std::int64_t last) const {
   if (known.begin < 0 || last <= u || last - u > known.last - known.begin ||
-      stages_.runs().number(known.begin, known.begin + last - u) != stages_.runs().number(u, last))
+      runs_.number(known.begin, known.begin + last - u) != runs_.number(u, last))
     return false;
   const std::vector<std::int64_t>& here = within_[at(u)]->behind;
   const std::vector<std::int64_t>& there = within_[at(known.begin)]->behind;
-  const auto leads_on = [&](std::int64_t ipu, std::int64_t v) {
-    return stages_.least_within(ways_, ipu, v) < PhaseStages::kNoWay;
-  };
-  const auto leads_behind = [&](std::int64_t v) {
-    return stages_.least_behind(ways_, group * depth_, v) < PhaseStages::kNoWay;
-  };
   for (std::int64_t length = 1; length <= last - u; ++length) {
-    const std::int64_t v = u + length, w = known.begin + length;
     if (later(known.before, there[at(length)]) > later(before, here[at(length)]) ||
-        later(known.before, rest_.from(w)) > later(before, rest_.from(v)) || (leads_behind(v) && !leads_behind(w)))
+        later(known.before, rest_.from(known.begin + length)) > later(before, rest_.from(u + length)))
       return false;
-    for (std::int64_t ipu = group * depth_; ipu < (group + 1) * depth_; ++ipu) {
-      if (leads_on(ipu, v) && !leads_on(ipu, w)) return false;
+  }
+  for (std::int64_t ipu = group * depth_; ipu < (group + 1) * depth_; ++ipu) {
+    const PhaseStages::WaysOn& on = ways_on_[at(ipu)];
+    for (std::int64_t length = 1; length <= last - u; ++length) {
+      if (on[at(u + length)] & ~on[at(known.begin + length)]) return false;
     }
   }
   return true;
@@ -277,15 +275,16 @@ void PhaseProgramme::find_phases(Start& start, std::int64_t group) {
     start.parts[at(i)].for_each([&](std::int64_t w, const std::vector<Part>& parts) {
       stages_.for_stages(ipu, w, start.last, [&](const Cell& cell, int mode) {
         const std::int64_t v = cell.end;
-        const bool goes_on = stages_.least_within(ways_, ipu, v) < PhaseStages::kNoWay;
+        const std::uint8_t on = ways_on_[at(ipu)][at(v)];
+        const bool goes_on = (on & PhaseStages::kGoesOn) != 0;
         // One phase alone is a pipeline, not phased execution.
-        const bool closes = stages_.least_behind(ways_, ipu, v) < PhaseStages::kNoWay && !(u == 0 && v == n_);
+        const bool closes = (on & PhaseStages::kEnds) != 0 && !(u == 0 && v == n_);
         if (!goes_on && !closes) return;
         Part stage;
         stage.from = static_cast<std::int32_t>(cell.begin);
         stage.mode = stages_.mode(mode);
-        stage.load = cell.loads.ahead;
-        stage.load_at_once = cell.loads.at_once;
+        stage.load = cell.run.loads.ahead;
+        stage.load_at_once = cell.run.loads.at_once;
         stage.copy = i > 0 ? s_.copy_cycles(cell.begin) : 0;
         if (training_) stage.fixed = tied_cycles(cell, ipu);
         (pricing_ ? stage.fixed : stage.price) += price(prices_->of[at(ipu)], stages_.ddr_on(cell, ipu));

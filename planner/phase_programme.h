@@ -63,11 +63,13 @@ class PhaseProgramme {
   const CutRules& rules_;
   PhaseRest rest_;  // bounds on what is to come
   PhaseStages stages_;
+  const EqualRuns& runs_;
   std::int64_t n_, groups_, depth_;
   bool outer_;
   std::int64_t g_, repeats_;
   bool overlap_, hidden_, training_;
   Ways ways_;
+  std::vector<PhaseStages::WaysOn> ways_on_;
   std::vector<std::int64_t> tracked_;
   std::vector<Ways> least_tracked_;                       // of each tracked IPU group
   Ways least_together_;                                   // of all of them

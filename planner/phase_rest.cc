@@ -36,46 +36,70 @@ PhaseNumbers phase_numbers(const Setting& s, const CutLimits& limits) {
   return m;
 }
 
-PhaseRest::PhaseRest(const Setting& setting, const CutLimits& limits) : PhaseRest(phase_numbers(setting, limits)) {}
+PhaseRest::PhaseRest(const Setting& setting, const CutLimits& limits)
+    : PhaseRest(phase_numbers(setting, limits), setting.table().runs()) {}
 
-PhaseRest::PhaseRest(PhaseNumbers numbers) : m_(std::move(numbers)), n_(static_cast<std::int64_t>(m_.units.size())) {
+PhaseRest::PhaseRest(PhaseNumbers numbers, const EqualRuns& runs)
+    : m_(std::move(numbers)), runs_(runs), n_(std::ssize(m_.units)) {
   if (const auto depth = static_cast<std::uint64_t>(m_.depth); std::has_single_bit(depth))
     shift_ = std::countr_zero(depth);
+  add_up();
+  find_ends();
+  find_cycles();
   from_.assign(at(n_) + 1, kNever);
   from_[at(n_)] = 0;
-  std::int64_t first = 0, last = 0;  // the most that the first and a last phase load
   for (std::int64_t u = n_; u-- > 0;) {
-    loads_ += m_.units[at(u)].load;
-    for_phases(u, [&](const PhaseNumbers::Unit& sum, std::int64_t v) {
-      if (u == 0) first = std::max(first, sum.load);
-      if (v == n_) last = std::max(last, sum.load);
-      if (from(v) == kNever || (u == 0 && v == n_)) return;  // one phase alone is a pipeline
-      from_[at(u)] = std::min(from_[at(u)], cycles(sum, u, v) + from(v));
-    });
+    for (std::int64_t v = u + 1; v <= ends_[at(u)]; ++v) {
+      if (u == 0 && v == n_) continue;  // one phase alone is a pipeline
+      from_[at(u)] = std::min(from_[at(u)], whole(u, v));
+    }
   }
-  // For both passes, but for the last phase's, which stays for its backward; the first one's stays for the next step.
-  loads_ = std::max<std::int64_t>(0, m_.repeats * share((m_.training ? 2 * loads_ - last : loads_) - first));
+  find_loads();
 }
 
-// Calls f(sum, end) for the phases from `begin`.
-template <class F>
-void PhaseRest::for_phases(std::int64_t begin, F f) const {
+void PhaseRest::add_up() {
   PhaseNumbers::Unit sum;
-  for (std::int64_t v = begin; v < n_ && m_.units[at(v)].fits; ++v) {
-    const PhaseNumbers::Unit& unit = m_.units[at(v)];
+  sums_.push_back(sum);
+  for (const PhaseNumbers::Unit& unit : m_.units) {
     sum.resident += unit.resident;
-    if (sum.resident > m_.held) return;
     sum.forward += unit.forward;
     sum.backward += unit.backward;
     sum.update += unit.update;
     sum.load += unit.load;
-    f(sum, v + 1);
+    sums_.push_back(sum);
   }
+}
+
+void PhaseRest::find_ends() {
+  std::int64_t end = 0;
+  for (std::int64_t u = 0; u < n_; ++u) {
+    end = std::max(end, u);
+    while (end < n_ && m_.units[at(end)].fits && sum(&PhaseNumbers::Unit::resident, u, end + 1) <= m_.held) ++end;
+    ends_.push_back(end);
+  }
+}
+
+void PhaseRest::find_cycles() {
+  cycles_.resize(runs_.count());
+  for (std::int64_t u = 0; u < n_; ++u) {
+    // Shorter ones are equal to some from an earlier unit, which reach as far.
+    for (std::int64_t v = u + runs_.shared(u) + 1; v <= ends_[at(u)]; ++v) cycles_[runs_.number(u, v)] = cycles(u, v);
+  }
+}
+
+// Loads of both passes, but for the last phase's, which stays for its backward; the first one's stays for the next
+// step. Those are the longest, so that most is left out.
+void PhaseRest::find_loads() {
+  const auto load = [&](std::int64_t begin, std::int64_t end) { return sum(&PhaseNumbers::Unit::load, begin, end); };
+  const std::int64_t last = std::ranges::find(ends_, n_) - ends_.begin();
+  const std::int64_t all = m_.training ? 2 * load(0, n_) - load(last, n_) : load(0, n_);
+  loads_ = std::max<std::int64_t>(0, m_.repeats * share(all - load(0, ends_[0])));
 }
 
 // The slowest stage takes no less than the mean of all, i of them no less than `depth`; the longest to load and to
 // update likewise. What moves at the phase's two ends is part of two stages' time, or goes on beside it.
-std::int64_t PhaseRest::cycles(const PhaseNumbers::Unit& sum, std::int64_t begin, std::int64_t end) const {
+std::int64_t PhaseRest::cycles(std::int64_t begin, std::int64_t end) const {
+  const auto of_run = [&](std::int64_t PhaseNumbers::Unit::*number) { return sum(number, begin, end); };
   std::int64_t forward = 0, backward = 0;  // of moves
   if (begin > 0) forward += m_.units[at(begin)].enter_forward;
   if (m_.training) backward += m_.units[at(begin)].enter_backward;
@@ -83,12 +107,15 @@ std::int64_t PhaseRest::cycles(const PhaseNumbers::Unit& sum, std::int64_t begin
     forward += m_.units[at(end)].leave_forward;
     if (m_.training) backward += m_.units[at(end)].leave_backward;
   }
-  const std::int64_t work = m_.moves_overlap ? std::max(sum.forward, forward) + std::max(sum.backward, backward)
-                                             : sum.forward + forward + sum.backward + backward;
+  const std::int64_t of_forward = of_run(&PhaseNumbers::Unit::forward);
+  const std::int64_t of_backward = of_run(&PhaseNumbers::Unit::backward);
+  const std::int64_t work = m_.moves_overlap ? std::max(of_forward, forward) + std::max(of_backward, backward)
+                                             : of_forward + forward + of_backward + backward;
   std::int64_t cycles =
       m_.repeats * (share((m_.g + m_.depth - 1) * work) + m_.g * (m_.training ? 2 : 1) * m_.micro_batch_fixed);
-  if (!m_.loads_overlap) cycles += m_.repeats * share(sum.load) * (m_.training && end < n_ ? 2 : 1);
-  if (m_.training) cycles += share(sum.update) + m_.update_fixed;
+  if (!m_.loads_overlap)
+    cycles += m_.repeats * share(of_run(&PhaseNumbers::Unit::load)) * (m_.training && end < n_ ? 2 : 1);
+  if (m_.training) cycles += share(of_run(&PhaseNumbers::Unit::update)) + m_.update_fixed;
   return cycles;
 }
 
@@ -99,15 +126,18 @@ std::int64_t PhaseRest::least() const {
 
 PhaseRest::Within PhaseRest::within(std::int64_t begin) const {
   Within out;
-  out.whole = out.behind = {kNever};
-  for_phases(begin, [&](const PhaseNumbers::Unit& sum, std::int64_t v) {
-    out.whole.push_back(from(v) == kNever ? kNever : cycles(sum, begin, v) + from(v));
-    out.behind.push_back(from(v));
-  });
-  for (std::size_t i = out.whole.size() - 1; i-- > 0;) {
-    out.whole[i] = std::min(out.whole[i], out.whole[i + 1]);
-    out.behind[i] = std::min(out.behind[i], out.behind[i + 1]);
+  const std::int64_t longest = ends_[at(begin)] - begin;
+  out.whole.assign(at(longest) + 1, kNever);
+  out.behind = out.whole;
+  for (std::int64_t length = longest; length > 0; --length) {
+    const std::int64_t end = begin + length;
+    out.whole[at(length)] = whole(begin, end), out.behind[at(length)] = from(end);
+    if (length < longest) {
+      out.whole[at(length)] = std::min(out.whole[at(length)], out.whole[at(length) + 1]);
+      out.behind[at(length)] = std::min(out.behind[at(length)], out.behind[at(length) + 1]);
+    }
   }
+  if (longest > 0) out.whole[0] = out.whole[1], out.behind[0] = out.behind[1];
   return out;
 }
 

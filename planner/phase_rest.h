@@ -14,7 +14,8 @@ class PhaseRest {
  public:
   static constexpr std::int64_t kNever = INT64_MAX;
 
-  explicit PhaseRest(PhaseNumbers numbers);
+  // Equal runs have equal numbers.
+  PhaseRest(PhaseNumbers numbers, const EqualRuns& runs);
   PhaseRest(const Setting& setting, const CutLimits& limits);
 
   // No step takes less; kNever: nothing fits.
@@ -33,16 +34,30 @@ class PhaseRest {
 
  private:
   PhaseNumbers m_;
+  const EqualRuns& runs_;
   std::int64_t n_;
-  int shift_ = -1;  // depth as a power of two; -1: it is none
+  int shift_ = -1;                        // depth as a power of two; -1: it is none
+  std::vector<PhaseNumbers::Unit> sums_;  // of the units before
+  std::vector<std::int64_t> ends_;        // of the longest phase that may begin at a unit
+  std::vector<std::int64_t> cycles_;      // of a phase, by its run's number
   std::vector<std::int64_t> from_;
   std::int64_t loads_ = 0;
 
   // An even share of a phase's stages.
   std::int64_t share(std::int64_t cycles) const { return shift_ >= 0 ? cycles >> shift_ : cycles / m_.depth; }
-  template <class F>
-  void for_phases(std::int64_t begin, F f) const;
-  std::int64_t cycles(const PhaseNumbers::Unit& sum, std::int64_t begin, std::int64_t end) const;
+  std::int64_t sum(std::int64_t PhaseNumbers::Unit::*number, std::int64_t begin, std::int64_t end) const {
+    return sums_[static_cast<std::size_t>(end)].*number - sums_[static_cast<std::size_t>(begin)].*number;
+  }
+  void add_up();
+  void find_ends();
+  void find_cycles();
+  void find_loads();
+  std::int64_t cycles(std::int64_t begin, std::int64_t end) const;
+  // Of units [begin, end of the model) where the phase that begins them ends at `end`.
+  std::int64_t whole(std::int64_t begin, std::int64_t end) const {
+    if (from(end) == kNever) return kNever;
+    return cycles_[runs_.number(begin, end)] + from(end);
+  }
 };
 
 }  // namespace superstep

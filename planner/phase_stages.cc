@@ -16,7 +16,6 @@ PhaseStages::PhaseStages(const Setting& setting, const CutRules& rules, const Cu
     : s_(setting),
       rules_(rules),
       limits_(limits),
-      runs_(setting),
       n_(setting.units()),
       groups_(setting.plan().phase_groups),
       ipus_(setting.plan().pipeline_stages),
@@ -60,72 +59,63 @@ std::int64_t PhaseStages::code(std::uint64_t rows) {
   return code->second;
 }
 
-int PhaseStages::mode_beside(Cell& cell, std::uint64_t rows) {
+int PhaseStages::mode_beside(const Cell& cell, std::uint64_t rows) {
   const std::int64_t bytes = code(rows);
   if (bytes > limits_.executable) return -1;
   for (std::size_t k = 0; k < modes_.size(); ++k) {
     if (other_mode(cell.begin, modes_[k])) continue;
-    if (cell.needs[k] == 0) {
+    std::int64_t& needs = cell.run.needs[k];
+    if (needs == 0) {
       const Setting::Stage x = s_.stage(cell.begin, cell.end, 0, modes_[k]);
-      cell.needs[k] = x.always + x.transient;
+      needs = x.always + x.transient;
     }
-    if (cell.needs[k] <= limits_.tile - bytes) return static_cast<int>(k);
+    if (needs <= limits_.tile - bytes) return static_cast<int>(k);
   }
   return -1;
 }
 
-int PhaseStages::mode_on(Cell& cell, std::int64_t ipu) {
+int PhaseStages::mode_on(const Cell& cell, std::int64_t ipu) {
   const std::uint64_t present = promise_->present[at(ipu)], absent = promise_->absent[at(ipu)];
-  if (cell.mode < 0 || (present == 0 && absent == 0)) return cell.mode;
+  if (cell.run.mode < 0 || (present == 0 && absent == 0)) return cell.run.mode;
   if (cell.stage.rows & absent) return -1;
-  return s_.code_moves() ? cell.mode : mode_beside(cell, cell.stage.rows | present);
+  return s_.code_moves() ? cell.run.mode : mode_beside(cell, cell.stage.rows | present);
 }
 
 void PhaseStages::tabulate() {
-  std::vector<std::optional<Known>> all(runs_.count());
+  run_of_.assign(rules_.stages ? at(n_) : s_.table().runs().count(), -1);
+  ends_.assign(at(n_), {});
   tail_ddr_.assign(at(n_) + 1, 0);
-  for (auto& cells : cells_) cells.assign(at(n_), {});
   for (std::int64_t u = n_; u-- > 0;) {
     tail_ddr_[at(u)] = tail_ddr_[at(u) + 1] + s_.stage(u, u + 1, 0, modes_[0]).ddr;
     const bool lent_once = s_.table().holder(at(u)) == 0;
     counts_twice_ = counts_twice_ || (!lent_once && s_.borrowed_ddr(u) > 0);
     lends_ = lends_ || (s_.lender(u) == 0 && s_.borrowed_ddr(u) > 0);
-    if (pinned_out(u)) continue;
-    for (std::int64_t v = u + 1; v <= n_; ++v) {
-      Cell cell;
-      std::optional<Known>& equal = all[runs_.number(u, v)];
-      if (!pinned_out(v)) {
-        if (!equal) equal = known(u, v);
-        equal->cell.begin = u, equal->cell.end = v;
-        settle_mode(equal->cell);
-        cell = equal->cell;
-      }
-      if (cell.mode < 0 && !rules_.stages) break;  // a longer stage needs no less
-      cells_[1][at(u)].push_back(cell);
-      if (depth_ > 1) {  // without pipelining every stage begins its phase
-        if (cell.mode >= 0) cell.stage = equal->behind;
-        cells_[0][at(u)].push_back(cell);
-      }
-      if (rules_.stages && !pinned_out(v)) break;  // a pinned stage ends at the next pinned cut
-    }
+    if (!pinned_out(u)) ends_[at(u)] = find_ends(u);
   }
 }
 
-PhaseStages::Known PhaseStages::known(std::int64_t u, std::int64_t v) {
-  Known out;
-  Cell& cell = out.cell;
-  cell.stage = s_.stage(u, v, 0, modes_[0]);
-  cell.needs[0] = cell.stage.always + cell.stage.transient;
-  cell.loads = s_.loads(cell.stage, s_.code_moves() ? code(cell.stage.rows) : 0);
-  if (depth_ > 1) out.behind = s_.stage(u, v, 0, modes_[0], false);
-  return out;
+// A pinned stage ends at the next pinned cut. Of others a longer one needs no less.
+PhaseStages::Ends PhaseStages::find_ends(std::int64_t begin) {
+  Ends ends{begin + 1, begin};
+  while (pinned_out(ends.least)) ++ends.least;
+  for (std::int64_t end = ends.least; end <= (rules_.stages ? ends.least : n_); ++end) {
+    std::int32_t& run = run_of_[number(begin, end)];
+    if (run < 0) run = static_cast<std::int32_t>(runs_.size()), add_run(begin, end);
+    if (runs_[at(run)].mode < 0) break;
+    ends.most = end;
+  }
+  return ends;
 }
 
-// By pins it depends on where the stage is.
-void PhaseStages::settle_mode(Cell& cell) {
-  cell.mode = -1;
-  const std::int64_t moved = s_.code_moves() ? code(cell.stage.rows) : 0;
-  if (s_.waiting(cell.stage, moved) <= limits_.io_tile) cell.mode = mode_beside(cell, cell.stage.rows);
+void PhaseStages::add_run(std::int64_t begin, std::int64_t end) {
+  Run& run = runs_.emplace_back();
+  run.first = s_.stage(begin, end, 0, modes_[0]);
+  run.needs[0] = run.first.always + run.first.transient;
+  const std::int64_t moved = s_.code_moves() ? code(run.first.rows) : 0;
+  run.loads = s_.loads(run.first, moved);
+  if (s_.waiting(run.first, moved) <= limits_.io_tile)
+    run.mode = mode_beside({begin, end, run, run.first}, run.first.rows);
+  if (depth_ > 1 && run.mode >= 0) run.behind = s_.stage(begin, end, 0, modes_[0], false);
 }
 
 std::int64_t PhaseStages::ddr_on(const Cell& cell, std::int64_t ipu) const {
@@ -138,34 +128,42 @@ std::int64_t PhaseStages::ddr_on(const Cell& cell, std::int64_t ipu) const {
 
 PhaseStages::Ways PhaseStages::find_ways(const std::vector<double>& weights) {
   Ways ways(at(ipus_), std::vector<double>(at(n_) + 1, kNoWay));
+  Ways rest(at(ipus_), std::vector<double>(at(n_) + 1));  // behind a stage that ends there
   for (std::int64_t w = n_; w-- > 0;) {
     for (std::int64_t ipu = 0; ipu < ipus_; ++ipu) {
-      double& least = ways[at(ipu)][at(w)];
+      const std::vector<double>& behind = rest[at(ipu)];
+      double least = kNoWay;
       for_stages(ipu, w, n_, [&](const Cell& cell, int) {
-        const double rest = std::min(least_behind(ways, ipu, cell.end), least_within(ways, ipu, cell.end));
-        least = std::min(least, rest + weights[at(ipu)] * static_cast<double>(ddr_on(cell, ipu)));
+        const double ddr = weights[at(ipu)] * static_cast<double>(ddr_on(cell, ipu));
+        least = std::min(least, behind[at(cell.end)] + ddr);
       });
+      ways[at(ipu)][at(w)] = least;
     }
+    for (std::int64_t ipu = 0; ipu < ipus_; ++ipu)
+      rest[at(ipu)][at(w)] = std::min(least_behind(ways, ipu, w), least_within(ways, ipu, w));
   }
   return ways;
 }
 
-double PhaseStages::least_behind(const Ways& ways, std::int64_t ipu, std::int64_t end) const {
-  return end == n_ ? 0 : ways[at(first_behind(ipu))][at(end)];
-}
-
-double PhaseStages::least_within(const Ways& ways, std::int64_t ipu, std::int64_t end) const {
-  return end < n_ && (ipu + 1) % depth_ != 0 ? ways[at(ipu + 1)][at(end)] : kNoWay;
+std::vector<PhaseStages::WaysOn> PhaseStages::ways_on(const Ways& ways) const {
+  std::vector<WaysOn> out(at(ipus_), WaysOn(at(n_) + 1));
+  for (std::int64_t ipu = 0; ipu < ipus_; ++ipu) {
+    for (std::int64_t u = 0; u <= n_; ++u) {
+      const std::uint8_t goes_on = least_within(ways, ipu, u) < kNoWay ? kGoesOn : 0;
+      out[at(ipu)][at(u)] = least_behind(ways, ipu, u) < kNoWay ? goes_on | kEnds : goes_on;
+    }
+  }
+  return out;
 }
 
 // Nothing fits where the least weighted sum is more than the limits' weighted sum, whatever the weights. They
 // grow where the leanest cut by the last ones has too little.
-bool PhaseStages::lacks_ddr() {
+bool PhaseStages::lacks_ddr(Ways ways) {
   constexpr int kSteps = 50;
   std::vector<double> weights(at(ipus_), 1), limits(at(ipus_));
   for (std::int64_t ipu = 0; ipu < ipus_; ++ipu) limits[at(ipu)] = static_cast<double>(ddr_limit(ipu));
   for (int step = 1; step <= kSteps; ++step) {
-    const Ways ways = find_ways(weights);
+    if (step > 1) ways = find_ways(weights);
     if (ways[0][0] > std::inner_product(weights.begin(), weights.end(), limits.begin(), 0.0) * (1 + 1e-9)) return true;
     const std::vector<std::int64_t> bytes = follow(ways, weights);
     bool fits = true;

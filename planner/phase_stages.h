@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "planner/cuts.h"
-#include "planner/equal_runs.h"
 
 namespace superstep {
 
@@ -25,22 +24,27 @@ class PhaseStages {
  public:
   PhaseStages(const Setting& setting, const CutRules& rules, const CutLimits& limits);
 
-  // Units [begin, end). In a phase all modes take the same time.
-  struct Cell {
-    std::int64_t begin = 0, end = 0;
-    Setting::Stage stage;
+  // What equal runs of units have in common as a stage. In a phase all modes take the same time.
+  struct Run {
+    Setting::Stage first, behind;  // of its phase; the second only with pipelining, if any mode fits
     Setting::Loads loads;
     std::array<std::int64_t, 3> needs{};  // bytes per tile by mode, code excluded; 0: not yet known
     int mode = -1;                        // the first that fits with the stage's own code; -1: none
   };
-  bool none() const { return cells_[1].empty() || cells_[1][0].empty(); }
-  Cell& cell(std::int64_t ipu, std::int64_t begin, std::int64_t end) {
-    return cells_[ipu % depth_ == 0 ? 1 : 0][static_cast<std::size_t>(begin)]
-                 [static_cast<std::size_t>(end - begin - 1)];
+  // Units [begin, end) as a stage.
+  struct Cell {
+    std::int64_t begin, end;
+    Run& run;
+    const Setting::Stage& stage;
+  };
+  bool none() const { return ends_.empty() || ends_[0].least > ends_[0].most; }
+  Cell cell(std::int64_t ipu, std::int64_t begin, std::int64_t end) {
+    Run& run = runs_[static_cast<std::size_t>(run_of_[number(begin, end)])];
+    return {begin, end, run, ipu % depth_ == 0 ? run.first : run.behind};
   }
   Recompute mode(int k) const { return modes_[static_cast<std::size_t>(k)]; }
   // The first mode that fits beside the code of these rows; -1: none.
-  int mode_beside(Cell& cell, std::uint64_t rows);
+  int mode_beside(const Cell& cell, std::uint64_t rows);
   std::uint64_t all_rows() const;
 
   // What follows depends on the promise; it must outlive its use.
@@ -50,10 +54,10 @@ class PhaseStages {
   void for_stages(std::int64_t ipu, std::int64_t begin, std::int64_t last, F f) {
     const bool first = ipu % depth_ == 0;
     if (first ? !may_begin_phase(begin) : !may_continue_phase(begin)) return;
-    Cells& cells = cells_[first ? 1 : 0][static_cast<std::size_t>(begin)];
-    const auto most = static_cast<std::size_t>(std::max<std::int64_t>(0, last - begin));
-    for (std::size_t k = 0; k < std::min(most, cells.size()); ++k) {
-      if (const int mode = mode_on(cells[k], ipu); mode >= 0) f(cells[k], mode);
+    const Ends& ends = ends_[static_cast<std::size_t>(begin)];
+    for (std::int64_t end = ends.least; end <= std::min(last, ends.most); ++end) {
+      const Cell stage = cell(ipu, begin, end);
+      if (const int mode = mode_on(stage, ipu); mode >= 0) f(stage, mode);
     }
   }
 
@@ -73,21 +77,33 @@ class PhaseStages {
   static constexpr double kNoWay = 1e300;
   Ways find_ways(const std::vector<double>& weights);
   // After a stage on an IPU group that ends at `end`: when a new phase begins there, or the same goes on.
-  double least_behind(const Ways& ways, std::int64_t ipu, std::int64_t end) const;
-  double least_within(const Ways& ways, std::int64_t ipu, std::int64_t end) const;
-  const EqualRuns& runs() const { return runs_; }
-  // True only if no cut has enough Streaming Memory on each IPU group.
-  bool lacks_ddr();
+  double least_behind(const Ways& ways, std::int64_t ipu, std::int64_t end) const {
+    return end == n_ ? 0 : ways[static_cast<std::size_t>(first_behind(ipu))][static_cast<std::size_t>(end)];
+  }
+  double least_within(const Ways& ways, std::int64_t ipu, std::int64_t end) const {
+    const bool none = end == n_ || (ipu + 1) % depth_ == 0;
+    return none ? kNoWay : ways[static_cast<std::size_t>(ipu) + 1][static_cast<std::size_t>(end)];
+  }
+  // By IPU group, and unit in front of which a stage ends: whether its phase may go on, and whether another may follow.
+  using WaysOn = std::vector<std::uint8_t>;
+  static constexpr std::uint8_t kGoesOn = 1, kEnds = 2;
+  std::vector<WaysOn> ways_on(const Ways& ways) const;
+  // True only if no cut has enough Streaming Memory on each IPU group. `ways`: of equal weights.
+  bool lacks_ddr(Ways ways);
 
  private:
-  using Cells = std::vector<Cell>;  // by length - 1
   const Setting& s_;
   const CutRules& rules_;
   const CutLimits& limits_;
-  EqualRuns runs_;
   std::int64_t n_, groups_, ipus_, depth_;
   std::vector<Recompute> modes_;
-  std::vector<Cells> cells_[2];  // by first in its phase, begin
+  std::vector<Run> runs_;
+  std::vector<std::int32_t> run_of_;  // by number
+  // By first unit: where stages may end, between these two.
+  struct Ends {
+    std::int64_t least = 1, most = 0;
+  };
+  std::vector<Ends> ends_;
   std::vector<std::int64_t> tail_ddr_;
   bool lends_ = false;  // the first unit's weights are used by others
   bool counts_twice_ = false;
@@ -101,15 +117,14 @@ class PhaseStages {
   bool may_begin_phase(std::int64_t u) const { return !rules_.stages || !rules_.phases || u == n_ || begins_phase(u); }
   bool may_continue_phase(std::int64_t u) const { return !rules_.stages || !rules_.phases || !begins_phase(u); }
   bool other_mode(std::int64_t u, Recompute mode) const;
-  // What equal runs of units have in common: with the first stage of a phase, and with one behind it.
-  struct Known {
-    Cell cell;
-    Setting::Stage behind;
-  };
+  // Which modes stages may have depends on where they are if they are pinned, of which each begins with another unit.
+  std::size_t number(std::int64_t begin, std::int64_t end) const {
+    return rules_.stages ? static_cast<std::size_t>(begin) : s_.table().runs().number(begin, end);
+  }
   void tabulate();
-  Known known(std::int64_t u, std::int64_t v);
-  void settle_mode(Cell& cell);
-  int mode_on(Cell& cell, std::int64_t ipu);
+  Ends find_ends(std::int64_t begin);
+  void add_run(std::int64_t begin, std::int64_t end);
+  int mode_on(const Cell& cell, std::int64_t ipu);
   std::int64_t first_behind(std::int64_t ipu) const { return (ipu / depth_ + 1) % groups_ * depth_; }
   std::vector<std::int64_t> follow(const Ways& ways, const std::vector<double>& weights);
 };

@@ -8,7 +8,7 @@
 namespace superstep {
 
 PipelineStages::PipelineStages(const Setting& s, const CutRules& rules, const CutLimits& limits)
-    : s_(s), rules_(rules), limits_(limits), runs_(s) {
+    : s_(s), rules_(rules), limits_(limits), runs_(s.table().runs()) {
   const Plan& p = s.plan();
   SUPERSTEP_CHECK(!rules.wrap || p.pipeline_stages > 1,
                   "a last stage returns to the first IPU group only where there are others");

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "planner/cuts.h"
-#include "planner/equal_runs.h"
 
 namespace superstep {
 
@@ -88,7 +87,7 @@ class PipelineStages {
   const Setting& s_;
   const CutRules& rules_;
   const CutLimits& limits_;
-  EqualRuns runs_;
+  const EqualRuns& runs_;
   std::int64_t count_, cycles_, fixed_, least_copy_ = 0, least_update_ = 0;
   bool serial_;
   std::vector<std::int64_t> work_;         // of units up to each

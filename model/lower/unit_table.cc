@@ -54,6 +54,7 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
   for (std::size_t u = 0; u <= facts.graph.units.size(); ++u) boundary_.push_back(make_boundary(u));
   find_lenders();
   classify();
+  runs_ = find_runs();
 }
 
 Boundary UnitTable::make_boundary(std::size_t unit) const {
@@ -94,6 +95,21 @@ void UnitTable::classify() {
     of->push_back(it->second);
   }
   class_of_ = std::move(of);
+}
+
+EqualRuns UnitTable::find_runs() const {
+  std::map<std::pair<std::int32_t, bool>, std::int64_t> seen;
+  std::vector<std::int64_t> letters;
+  for (std::size_t u = 0; u <= units(); ++u) {
+    if (u == 0 || u == units() || lenders_[u] >= 0) {
+      letters.push_back(-1 - static_cast<std::int64_t>(u));
+      continue;
+    }
+    const bool joined = checkpoints_[u] >= 0 && checkpoints_[u] == checkpoints_[u - 1];
+    letters.push_back(
+        seen.try_emplace({(*class_of_)[u], joined}, static_cast<std::int64_t>(seen.size())).first->second);
+  }
+  return EqualRuns(letters);
 }
 
 UnitRow UnitTable::make_row(UnitId unit) const {

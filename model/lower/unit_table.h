@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/cost/cost.h"
+#include "model/lower/equal_runs.h"
 #include "model/lower/lower_unit.h"
 #include "model/lower/update_costs.h"
 
@@ -104,6 +105,9 @@ class UnitTable {
   // counts.
   const std::shared_ptr<const std::vector<std::int32_t>>& classes() const { return class_of_; }
   const std::vector<std::size_t>& first_of_class() const { return first_of_class_; }
+  // A stage's numbers depend on the classes of its units, on which of them share a checkpoint, on whether it begins the
+  // model, and, where weights are borrowed, on where the lender is: a run with a borrower in it equals none but itself.
+  const EqualRuns& runs() const { return *runs_; }
   std::int64_t tiles() const { return context_.tiles; }
   const CapRange& caps() const { return caps_; }  // bounds on temporary memory that make the same rows
   const GraphFacts& facts() const { return context_.facts; }
@@ -116,6 +120,7 @@ class UnitTable {
   Boundary make_boundary(std::size_t unit) const;
   void find_lenders();
   void classify();
+  EqualRuns find_runs() const;
   UnitContext context_;
   const CostModel& model_;
   TableKey key_;
@@ -130,6 +135,7 @@ class UnitTable {
   std::vector<std::int64_t> borrowers_;
   std::shared_ptr<const std::vector<std::int32_t>> class_of_;
   std::vector<std::size_t> first_of_class_;
+  std::optional<EqualRuns> runs_;  // once classified
   UpdateCosts& update_costs_;
   mutable std::mutex mutex_;
   mutable std::map<std::int32_t, UpdateWork> update_works_;  // by kind

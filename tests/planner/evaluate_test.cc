@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 
-#include "planner/equal_runs.h"
 #include "planner/setting_parts.h"
 #include "planner/stage_memo.h"
 #include "tests/planner/count_allocations.h"
@@ -195,7 +194,7 @@ TEST(EqualRuns, OfOneNumberAreEqual) {
   Plan plan;
   plan.replicas = 4;
   const Setting setting(world.table(plan), plan, world.job.optimizer, false);
-  const EqualRuns runs(setting);
+  const EqualRuns& runs = setting.table().runs();
   const UnitTable& table = setting.table();
   const auto letters = [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::int64_t> out = {begin == 0 ? 1 : 0};

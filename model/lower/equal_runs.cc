@@ -1,30 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/equal_runs.h"
+#include "model/lower/equal_runs.h"
 
 #include <algorithm>
-#include <map>
 
 namespace superstep {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-// By unit and for the end: equal numbers where units are equal as parts of a run.
-std::vector<std::int64_t> letters_of(const Setting& s) {
-  std::map<std::pair<std::int32_t, bool>, std::int64_t> seen;
-  std::vector<std::int64_t> letters;
-  const UnitTable& table = s.table();
-  for (std::int64_t u = 0; u <= s.units(); ++u) {
-    const bool inner = u > 0 && u < s.units();
-    if (!inner || s.lender(u) >= 0) {
-      letters.push_back(-1 - u);
-      continue;
-    }
-    const bool joined = table.checkpoint(at(u)) >= 0 && table.checkpoint(at(u)) == table.checkpoint(at(u - 1));
-    letters.push_back(seen.try_emplace({s.class_of(u), joined}, static_cast<std::int64_t>(seen.size())).first->second);
-  }
-  return letters;
-}
 
 // By start behind `from`: how many letters from there on are those from `from` on (the Z-function).
 std::vector<std::int64_t> equal_to(const std::vector<std::int64_t>& letters, std::int64_t from) {
@@ -41,9 +23,8 @@ std::vector<std::int64_t> equal_to(const std::vector<std::int64_t>& letters, std
 
 }  // namespace
 
-EqualRuns::EqualRuns(const Setting& setting) {
-  const std::vector<std::int64_t> letters = letters_of(setting);
-  const std::int64_t n = setting.units();
+EqualRuns::EqualRuns(const std::vector<std::int64_t>& letters) {
+  const std::int64_t n = std::ssize(letters) - 1;
   struct Like {
     std::int64_t letters = 0, start = 0;
   };

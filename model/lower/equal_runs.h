@@ -3,18 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
-
-#include "planner/setting.h"
 
 namespace superstep {
 
-// A stage's numbers depend on the classes of its units, on which of them share a checkpoint, on whether it begins the
-// model, and, where weights are borrowed, on where the lender is. Runs that agree in these and in the boundary behind
-// them are equal; a run with a borrower in it equals none but itself.
+// Runs of units are equal if their units are, and the boundaries behind them.
 class EqualRuns {
  public:
-  explicit EqualRuns(const Setting& setting);
+  // A number for each unit and one for the end of the model, the same only for units that are equal and have equal
+  // boundaries in front of them. The first unit's and the end's are their own.
+  explicit EqualRuns(const std::vector<std::int64_t>& letters);
 
   // Of units [begin, end), at least one: below count(), the same for two runs only if they are equal. Equal runs may
   // have different numbers where that saves little.
@@ -24,6 +23,8 @@ class EqualRuns {
     return static_cast<std::size_t>(length + (length <= start.shared ? start.like : start.own));
   }
   std::size_t count() const { return static_cast<std::size_t>(count_); }
+  // Runs from `begin` on that are longer have numbers that no run from another unit on has.
+  std::int64_t shared(std::int64_t begin) const { return starts_[static_cast<std::size_t>(begin)].shared; }
 
  private:
   // Runs up to `shared` units long are numbered as those from another unit on, longer ones on their own.
@@ -33,5 +34,17 @@ class EqualRuns {
   std::vector<Start> starts_;
   std::int32_t count_ = 0;
 };
+
+// Of units that are equal if their values are. No value says what is in front of the first one.
+template <class T>
+EqualRuns equal_runs(const std::vector<T>& units) {
+  std::map<T, std::int64_t> seen;
+  std::vector<std::int64_t> letters;
+  for (const T& unit : units)
+    letters.push_back(letters.empty() ? -1
+                                      : seen.try_emplace(unit, static_cast<std::int64_t>(seen.size())).first->second);
+  letters.push_back(-2);
+  return EqualRuns(letters);
+}
 
 }  // namespace superstep
