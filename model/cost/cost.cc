@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <numeric>
 
 #include "model/error.h"
@@ -28,31 +27,17 @@ TermCycles TermCycles::as(Term term) const {
   return t;
 }
 
-struct CostModel::State {
-  std::unique_ptr<LinkGraph> links;
-  std::mutex mutex;
-  std::map<GroupShape, CollectivePath> paths;
-  std::map<std::int64_t, BytesPerSecond> neighbours, shifted;  // by stride
-};
-
 CostModel::CostModel(const Machine& machine, Calibration calibration)
-    : machine_(machine), calibration_(std::move(calibration)), state_(new State) {
-  state_->links = std::make_unique<LinkGraph>(machine_);
-}
-CostModel::CostModel(Machine machine, Calibration calibration, std::shared_ptr<State> state)
-    : machine_(std::move(machine)), calibration_(std::move(calibration)), state_(std::move(state)) {}
+    : CostModel(machine, std::move(calibration), std::make_shared<LinkGraph>(machine)) {}
+CostModel::CostModel(Machine machine, Calibration calibration, std::shared_ptr<const LinkGraph> links)
+    : machine_(std::move(machine)), calibration_(std::move(calibration)), links_(std::move(links)) {}
 CostModel::~CostModel() = default;
 
 CostModel CostModel::with(Machine machine, Calibration calibration) const {
-  return {std::move(machine), std::move(calibration), state_};
+  return {std::move(machine), std::move(calibration), links_};
 }
 
-CollectivePath CostModel::path(GroupShape group) const {
-  std::lock_guard lock(state_->mutex);
-  auto it = state_->paths.find(group);
-  if (it == state_->paths.end()) it = state_->paths.emplace(group, state_->links->collective_path(group)).first;
-  return it->second;
-}
+CollectivePath CostModel::path(GroupShape group) const { return links_->collective_path(group); }
 
 namespace {
 
@@ -74,7 +59,11 @@ double ring(CollectiveKind kind, std::int64_t n, double bytes, double rate, doub
 
 Cycles CostModel::collective(CollectiveKind kind, GroupShape group, Bytes bytes, bool along) const {
   if (group.size <= 1 || bytes.value == 0) return Cycles(0);
-  const CollectivePath p = path(group);
+  return collective(kind, path(group), bytes, along);
+}
+
+Cycles CostModel::collective(CollectiveKind kind, const CollectivePath& p, Bytes bytes, bool along) const {
+  if (p.inside * p.domains <= 1 || bytes.value == 0) return Cycles(0);
   const double b = static_cast<double>(bytes.value);
   double seconds = ring(kind, p.inside, b, p.ring_rate.value, along ? 0 : machine_.links.hop_latency.value);
   if (p.domains > 1) {  // within the racks on IPU-Links, the shards across racks on GW-Links
@@ -97,11 +86,13 @@ bool CostModel::is_no_faster(GroupShape a, GroupShape b) const {
   return of_a.inside == of_b.inside && of_a.ring_rate <= of_b.ring_rate && of_a.gateway_rate <= of_b.gateway_rate;
 }
 
-bool CostModel::is_no_faster(std::int64_t a, std::int64_t b) const { return neighbour_rate(a) <= neighbour_rate(b); }
+bool CostModel::is_no_faster(std::int64_t a, std::int64_t b) const {
+  return links_->neighbour_rate(a) <= links_->neighbour_rate(b);
+}
 
 Cycles CostModel::copy(Bytes bytes, std::int64_t stride, GroupShape holders) const {
   if (bytes.value == 0) return Cycles(0);
-  const BytesPerSecond rate = neighbour_rate(stride);
+  const BytesPerSecond rate = links_->neighbour_rate(stride);
   const Cycles fixed = cycles(machine_.links.hop_latency * 2.0) + machine_.links.external_sync;
   const Cycles whole = cycles(transfer_time(bytes, rate)) + fixed;
   if (holders.size == 1) return whole;
@@ -117,28 +108,13 @@ Cycles CostModel::streaming(Bytes bytes, Location from, std::int64_t stride) con
 }
 
 BytesPerSecond CostModel::streaming_rate(Location from, std::int64_t stride) const {
-  if (from == Location::remote_ipu) return shifted_rate(stride);
+  if (from == Location::remote_ipu) return links_->shifted_rate(stride);
   const StreamingMemory& d = machine_.streaming;
   const BytesPerSecond rate(
       std::min(d.ipu_rate.value, d.machine_rate.value / static_cast<double>(machine_.ipus_per_machine)) *
       calibration_.streaming_factor);
   // Every machine lends to as many IPUs as it has, so their share of its memory's rate is as at home.
-  return from == Location::remote_machine ? std::min(rate, shifted_rate(stride)) : rate;
-}
-
-BytesPerSecond CostModel::neighbour_rate(std::int64_t stride) const {
-  std::lock_guard lock(state_->mutex);
-  auto it = state_->neighbours.find(stride);
-  if (it == state_->neighbours.end())
-    it = state_->neighbours.emplace(stride, state_->links->neighbour_rate(stride)).first;
-  return it->second;
-}
-
-BytesPerSecond CostModel::shifted_rate(std::int64_t stride) const {
-  std::lock_guard lock(state_->mutex);
-  auto it = state_->shifted.find(stride);
-  if (it == state_->shifted.end()) it = state_->shifted.emplace(stride, state_->links->shifted_rate(stride)).first;
-  return it->second;
+  return from == Location::remote_machine ? std::min(rate, links_->shifted_rate(stride)) : rate;
 }
 
 Cycles CostModel::host(Bytes bytes) const { return streaming(bytes, Location::streaming, 1); }

@@ -48,6 +48,9 @@ class CostModel {
   // operand of a reduce-scatter, the result of an all-gather.
   // `along`: it travels with another one, whose hops and sync serve both.
   Cycles collective(CollectiveKind kind, GroupShape group, Bytes bytes, bool along = false) const;
+  // For many over one group, whose path is looked up once.
+  Cycles collective(CollectiveKind kind, const CollectivePath& path, Bytes bytes, bool along = false) const;
+  CollectivePath path(GroupShape group) const;
   // Whether no collective over `a` takes less than the same over `b`, which has as many members.
   bool is_no_faster(GroupShape a, GroupShape b) const;
   // Whether no copy does from neighbours `a` apart than from those `b` apart, where the holders are the same.
@@ -79,14 +82,10 @@ class CostModel {
   TermCycles function(const Function& function) const;
 
  private:
-  CollectivePath path(GroupShape group) const;
-  BytesPerSecond neighbour_rate(std::int64_t stride) const;
-  BytesPerSecond shifted_rate(std::int64_t stride) const;
   Machine machine_;
   Calibration calibration_;
-  struct State;
-  std::shared_ptr<State> state_;  // routes, found when first asked for
-  CostModel(Machine machine, Calibration calibration, std::shared_ptr<State> state);
+  std::shared_ptr<const LinkGraph> links_;
+  CostModel(Machine machine, Calibration calibration, std::shared_ptr<const LinkGraph> links);
 };
 
 // What lives on a tile of one IPU group only for a while, at the worst moment of the step.

@@ -2,6 +2,7 @@
 #include "model/lower/unit_table.h"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 #include "model/error.h"
@@ -192,8 +193,9 @@ ShardRules shard_rules(const TableKey& key, const Chip& chip) {
 }
 
 CollectiveTime collective_time(const CostModel& model, TensorParallel mesh) {
-  return [&model, mesh](CollectiveKind kind, int dimension, Bytes bytes) {
-    return model.seconds(model.collective(kind, mesh_group(mesh, dimension, 1), bytes));
+  const std::array paths = {model.path(mesh_group(mesh, 0, 1)), model.path(mesh_group(mesh, 1, 1))};
+  return [&model, paths](CollectiveKind kind, int dimension, Bytes bytes) {
+    return model.seconds(model.collective(kind, paths[static_cast<std::size_t>(dimension)], bytes));
   };
 }
 

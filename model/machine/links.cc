@@ -104,8 +104,8 @@ struct LinkGraph::State {
   double gateway_per_ipu;
   std::map<std::int64_t, std::vector<int>> hops;  // by target
   std::map<GroupShape, CollectivePath> paths;
-  std::map<std::int64_t, BytesPerSecond> pair_rates;
-  std::mutex mutex;  // guards the three memos
+  std::map<std::int64_t, BytesPerSecond> pair_rates, shifted_rates;  // by stride
+  std::mutex mutex;                                                  // guards the memos
 };
 
 // Links come in opposite pairs, so hops from the target are hops to it.
@@ -245,7 +245,9 @@ BytesPerSecond LinkGraph::shifted_rate(std::int64_t stride) const {
   SUPERSTEP_CHECK(stride >= 1, "a stride is positive");
   if (stride >= state_->ipus) return kNothingMoves;
   const std::lock_guard lock(state_->mutex);
-  return state_->shifted(stride);
+  const auto known = state_->shifted_rates.find(stride);
+  if (known != state_->shifted_rates.end()) return known->second;
+  return state_->shifted_rates[stride] = state_->shifted(stride);
 }
 
 // On a ladder the least halving cut separates the first half of the rows, or the columns; tests compare with all cuts.

@@ -136,14 +136,14 @@ TEST(ToyLinks, AllReduceOverTwoIpus) {
   // Once around: 250 + 10 + 20.
   EXPECT_EQ(model.collective(CollectiveKind::all_gather, pair, Bytes(1000)), Cycles(280));
   EXPECT_EQ(model.collective(CollectiveKind::reduce_scatter, pair, Bytes(1000)), Cycles(280));
-  EXPECT_EQ(model.collective(CollectiveKind::all_reduce, {1, 1}, Bytes(1000)), Cycles(0));
+  EXPECT_EQ(model.collective(CollectiveKind::all_reduce, GroupShape{1, 1}, Bytes(1000)), Cycles(0));
 }
 
 TEST(ToyLinks, AllReduceAlongAColumn) {
   // Four IPUs of one column, rails of 1 B per cycle, the way back on their other direction: twice (3/4 x 1200 + 3 x 10)
   // + 20.
   const CostModel model(toy(8), nothing_fitted());
-  EXPECT_EQ(model.collective(CollectiveKind::all_reduce, {4, 2}, Bytes(1200)), Cycles(1880));
+  EXPECT_EQ(model.collective(CollectiveKind::all_reduce, GroupShape{4, 2}, Bytes(1200)), Cycles(1880));
 }
 
 TEST(ToyLinks, StageCopy) {

@@ -20,7 +20,7 @@ class ShardCostsTest : public testing::Test {
   const ShardCosts orthogonal_{model_, {kReplicas, kReplicaIpus, ShardGroups::orthogonal}, {1, 2, 3, 4, 6, 12}};
 
   std::int64_t cycles(CollectiveKind kind, std::int64_t size, std::int64_t stride, std::int64_t bytes) const {
-    return model_.collective(kind, {size, stride * kReplicaIpus}, Bytes(bytes)).value;
+    return model_.collective(kind, GroupShape{size, stride * kReplicaIpus}, Bytes(bytes)).value;
   }
   // Rates are of the model's whole cycles for a gibibyte, and each transfer is rounded.
   static void expect_equal(const LinearCycles& cost, std::int64_t cycles) {
