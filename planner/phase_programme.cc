@@ -270,16 +270,19 @@ void PhaseProgramme::find_phases(Start& start, std::int64_t group) {
   start.phases.clear();
   start.parts[0][u].resize(1);
   start.parts[0][u][0].ddr.assign(state_.size(), 0);
+  const std::vector<std::int64_t>& behind = within_[at(u)]->behind;
   for (std::int64_t i = 0; i < depth_; ++i) {
-    const std::int64_t ipu = group * depth_ + i;
+    const std::int64_t ipu = group * depth_ + i, slots = (g_ + i) * repeats_;
     start.parts[at(i)].for_each([&](std::int64_t w, const std::vector<Part>& parts) {
       stages_.for_stages(ipu, w, start.last, [&](const Cell& cell, int mode) {
         const std::int64_t v = cell.end;
+        // A longer stage takes no less, and behind it no less is left.
+        if (later(start.before + slots * busy(cell.stage), behind[at(v - u)]) >= best_) return false;
         const std::uint8_t on = ways_on_[at(ipu)][at(v)];
         const bool goes_on = (on & PhaseStages::kGoesOn) != 0;
         // One phase alone is a pipeline, not phased execution.
         const bool closes = (on & PhaseStages::kEnds) != 0 && !(u == 0 && v == n_);
-        if (!goes_on && !closes) return;
+        if (!goes_on && !closes) return true;
         Part stage;
         stage.from = static_cast<std::int32_t>(cell.begin);
         stage.mode = stages_.mode(mode);
@@ -291,6 +294,7 @@ void PhaseProgramme::find_phases(Start& start, std::int64_t group) {
         for (std::int64_t k : state_) stage.ddr.push_back(k == ipu ? stages_.ddr_on(cell, ipu) : 0);
         if (goes_on) join(start, parts, cell.stage, stage, v, i);
         if (closes) close(start, parts, cell.stage, stage, v, i);
+        return true;
       });
     });
   }
@@ -325,17 +329,12 @@ PhaseProgramme::Part PhaseProgramme::joined(const Part& part, const Setting::Sta
 
 void PhaseProgramme::join(Start& start, const std::vector<Part>& parts, const Setting::Stage& x, const Part& stage,
                           std::int64_t v, std::int64_t i) {
-  const std::size_t length = at(v - start.begin);
-  const PhaseRest::Within& within = *within_[at(start.begin)];
+  const std::int64_t behind = within_[at(start.begin)]->behind[at(v - start.begin)];
   const std::int64_t slots = (g_ + i) * repeats_;
-  const auto bound_of = [&](std::int64_t forward, std::int64_t backward) {
-    return later(start.before + slots * (forward + backward), within.behind[length]);
-  };
-  if (bound_of(x.busy_forward(overlap_), training_ ? x.busy_backward(overlap_) : 0) >= best_) return;
   std::vector<Part>& to = start.parts[at(i) + 1][v];
   for (std::size_t k = 0; k < parts.size(); ++k) {
     Part p = joined(parts[k], x, stage);
-    const std::int64_t bound = bound_of(p.forward, p.backward);
+    const std::int64_t bound = later(start.before + slots * (p.forward + p.backward), behind);
     if (bound >= best_) continue;
     p.part = static_cast<std::int32_t>(k);
     if (!state_.empty() && to.size() >= most_labels_)

@@ -113,6 +113,10 @@ class PhaseProgramme {
   Start& phases_from(std::int64_t u, std::int64_t group, std::int64_t before, std::int64_t last);
   bool covers(const Start& known, std::int64_t u, std::int64_t group, std::int64_t before, std::int64_t last) const;
   void find_phases(Start& start, std::int64_t group);
+  // Cycles per micro-batch, of both passes.
+  std::int64_t busy(const Setting::Stage& x) const {
+    return x.busy_forward(overlap_) + (training_ ? x.busy_backward(overlap_) : 0);
+  }
   std::int64_t tied_cycles(const Cell& cell, std::int64_t ipu) const;
   Part joined(const Part& part, const Setting::Stage& x, const Part& stage) const;
   void join(Start& start, const std::vector<Part>& parts, const Setting::Stage& x, const Part& stage, std::int64_t v,

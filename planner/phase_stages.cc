@@ -136,6 +136,7 @@ PhaseStages::Ways PhaseStages::find_ways(const std::vector<double>& weights) {
       for_stages(ipu, w, n_, [&](const Cell& cell, int) {
         const double ddr = weights[at(ipu)] * static_cast<double>(ddr_on(cell, ipu));
         least = std::min(least, behind[at(cell.end)] + ddr);
+        return true;
       });
       ways[at(ipu)][at(w)] = least;
     }
@@ -187,9 +188,11 @@ std::vector<std::int64_t> PhaseStages::follow(const Ways& ways, const std::vecto
       const std::int64_t ddr = ddr_on(cell, ipu);
       const double within = least_within(ways, ipu, cell.end), behind = least_behind(ways, ipu, cell.end);
       const double sum = std::min(within, behind) + weights[at(ipu)] * static_cast<double>(ddr);
-      if (sum >= least) return;
-      least = sum, next = cell.end, own = ddr;
-      next_ipu = within < behind ? ipu + 1 : first_behind(ipu);
+      if (sum < least) {
+        least = sum, next = cell.end, own = ddr;
+        next_ipu = within < behind ? ipu + 1 : first_behind(ipu);
+      }
+      return true;
     });
     bytes[at(ipu)] += own;
     ipu = next_ipu;

@@ -38,10 +38,7 @@ class PhaseStages {
     const Setting::Stage& stage;
   };
   bool none() const { return ends_.empty() || ends_[0].least > ends_[0].most; }
-  Cell cell(std::int64_t ipu, std::int64_t begin, std::int64_t end) {
-    Run& run = runs_[static_cast<std::size_t>(run_of_[number(begin, end)])];
-    return {begin, end, run, ipu % depth_ == 0 ? run.first : run.behind};
-  }
+  Cell cell(std::int64_t ipu, std::int64_t begin, std::int64_t end) { return cell(begin, end, ipu % depth_ == 0); }
   Recompute mode(int k) const { return modes_[static_cast<std::size_t>(k)]; }
   // The first mode that fits beside the code of these rows; -1: none.
   int mode_beside(const Cell& cell, std::uint64_t rows);
@@ -49,15 +46,16 @@ class PhaseStages {
 
   // What follows depends on the promise; it must outlive its use.
   void keep(const CodePromise& promise);
-  // Calls f(cell, mode) for the stages that may begin at `begin` on an IPU group and end at `last` or before.
+  // Calls f(cell, mode) for the stages that may begin at `begin` on an IPU group and end at `last` or before, shorter
+  // ones first, while it returns true.
   template <class F>
   void for_stages(std::int64_t ipu, std::int64_t begin, std::int64_t last, F f) {
     const bool first = ipu % depth_ == 0;
     if (first ? !may_begin_phase(begin) : !may_continue_phase(begin)) return;
     const Ends& ends = ends_[static_cast<std::size_t>(begin)];
     for (std::int64_t end = ends.least; end <= std::min(last, ends.most); ++end) {
-      const Cell stage = cell(ipu, begin, end);
-      if (const int mode = mode_on(stage, ipu); mode >= 0) f(stage, mode);
+      const Cell stage = cell(begin, end, first);
+      if (const int mode = mode_on(stage, ipu); mode >= 0 && !f(stage, mode)) return;
     }
   }
 
@@ -120,6 +118,10 @@ class PhaseStages {
   // Which modes stages may have depends on where they are if they are pinned, of which each begins with another unit.
   std::size_t number(std::int64_t begin, std::int64_t end) const {
     return rules_.stages ? static_cast<std::size_t>(begin) : s_.table().runs().number(begin, end);
+  }
+  Cell cell(std::int64_t begin, std::int64_t end, bool first) {
+    Run& run = runs_[static_cast<std::size_t>(run_of_[number(begin, end)])];
+    return {begin, end, run, first ? run.first : run.behind};
   }
   void tabulate();
   Ends find_ends(std::int64_t begin);

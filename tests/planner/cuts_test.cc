@@ -345,6 +345,31 @@ TEST(Cuts, OfPhasesOfEqualLayersAreNoWorseThanOfOthers) {
   EXPECT_GE(found, 16);
 }
 
+// Programmes do not look at longer stages where shorter ones take too long.
+TEST(Setting, LongerStagesOfPhasesTakeNoLess) {
+  Draw draw(43);
+  for (const char* model : {"gpt2-small", "bert-base"}) {
+    World world(tiny(model, 3, 128, 4000));
+    for (int k = 0; k < 20; ++k) {
+      const Plan plan = test::draw_phases(world, draw);
+      const Setting setting(world.table(plan), plan, world.job.optimizer, true);
+      for (const bool first : {true, false}) {
+        for (std::int64_t u = 0; u < setting.units(); ++u) {
+          std::int64_t forward = 0, backward = 0;
+          for (std::int64_t v = u + 1; v <= setting.units(); ++v) {
+            const Setting::Stage x =
+                setting.stage(u, v, 0, draw.chance(50) ? Recompute::layer : Recompute::stage, first);
+            const bool overlap = setting.moves_overlap();
+            ASSERT_GE(x.busy_forward(overlap), forward) << u << " to " << v << " of " << to_json(plan).dump();
+            ASSERT_GE(x.busy_backward(overlap), backward) << u << " to " << v << " of " << to_json(plan).dump();
+            forward = x.busy_forward(overlap), backward = x.busy_backward(overlap);
+          }
+        }
+      }
+    }
+  }
+}
+
 // Whatever was asked before, with less or more to beat, of this setting or of others.
 TEST(PhaseBounds, AreThoseFoundAnew) {
   Draw draw(35);
