@@ -38,7 +38,7 @@ class PhaseStages {
     const Setting::Stage& stage;
   };
   bool none() const { return ends_.empty() || ends_[0].least > ends_[0].most; }
-  Cell cell(std::int64_t ipu, std::int64_t begin, std::int64_t end) { return cell(begin, end, ipu % depth_ == 0); }
+  Cell cell(std::int64_t ipu, std::int64_t begin, std::int64_t end) { return cell_of(begin, end, ipu % depth_ == 0); }
   Recompute mode(int k) const { return modes_[static_cast<std::size_t>(k)]; }
   // The first mode that fits beside the code of these rows; -1: none.
   int mode_beside(const Cell& cell, std::uint64_t rows);
@@ -54,7 +54,7 @@ class PhaseStages {
     if (first ? !may_begin_phase(begin) : !may_continue_phase(begin)) return;
     const Ends& ends = ends_[static_cast<std::size_t>(begin)];
     for (std::int64_t end = ends.least; end <= std::min(last, ends.most); ++end) {
-      const Cell stage = cell(begin, end, first);
+      const Cell stage = cell_of(begin, end, first);
       if (const int mode = mode_on(stage, ipu); mode >= 0 && !f(stage, mode)) return;
     }
   }
@@ -119,7 +119,7 @@ class PhaseStages {
   std::size_t number(std::int64_t begin, std::int64_t end) const {
     return rules_.stages ? static_cast<std::size_t>(begin) : s_.table().runs().number(begin, end);
   }
-  Cell cell(std::int64_t begin, std::int64_t end, bool first) {
+  Cell cell_of(std::int64_t begin, std::int64_t end, bool first) {
     Run& run = runs_[static_cast<std::size_t>(run_of_[number(begin, end)])];
     return {begin, end, run, first ? run.first : run.behind};
   }

@@ -53,7 +53,7 @@ const PipelineStages::Known& PipelineStages::known(Range units, bool last, Recom
   if (at < 0) {
     at = static_cast<std::int32_t>(known_.size());
     const Setting::Stage stage = s_.stage_without_stash(units.begin, units.end, last, mode);
-    known_.push_back({stage, s_.code(stage.rows)});
+    known_.push_back({stage, code(stage.rows)});
   }
   return known_[static_cast<std::size_t>(at)];
 }
@@ -85,7 +85,7 @@ Setting::Stage PipelineStages::last_stage(std::int64_t w, std::int64_t end, Reco
   return x;
 }
 
-// Neighbouring pairs of stages run the same rows.
+// Most stages run the same rows as the one before.
 std::int64_t PipelineStages::code(std::uint64_t rows) {
   if (rows != rows_ || code_of_rows_ < 0) rows_ = rows, code_of_rows_ = s_.code(rows);
   return code_of_rows_;
