@@ -41,7 +41,7 @@ struct Phase {
   std::int64_t price = 0;
   Sizes ddr;
   std::int64_t stages = 0, last = 0;  // how many, and where the last one begins
-  std::int64_t cuts = -1;             // where they are kept in PhaseCut::kept_cuts_; -1: nowhere yet
+  std::int64_t cuts = -1;             // where they are kept in PhaseProgramme::kept_cuts_; -1: nowhere yet
   std::int32_t part = 0;              // the stages before it
   Recompute mode = Recompute::layer;
   // Its load is compared twice, with the phase before and the phase behind.

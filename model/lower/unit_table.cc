@@ -99,18 +99,12 @@ void UnitTable::classify() {
 }
 
 EqualRuns UnitTable::find_runs() const {
-  std::map<std::pair<std::int32_t, bool>, std::int64_t> seen;
-  std::vector<std::int64_t> letters;
-  for (std::size_t u = 0; u <= units(); ++u) {
-    if (u == 0 || u == units() || lenders_[u] >= 0) {
-      letters.push_back(-1 - static_cast<std::int64_t>(u));
-      continue;
-    }
-    const bool joined = checkpoints_[u] >= 0 && checkpoints_[u] == checkpoints_[u - 1];
-    letters.push_back(
-        seen.try_emplace({(*class_of_)[u], joined}, static_cast<std::int64_t>(seen.size())).first->second);
+  std::vector<std::tuple<std::int32_t, bool, std::size_t>> all;
+  for (std::size_t u = 0; u < units(); ++u) {
+    const bool joined = u > 0 && checkpoints_[u] >= 0 && checkpoints_[u] == checkpoints_[u - 1];
+    all.emplace_back((*class_of_)[u], joined, lenders_[u] >= 0 ? u : 0);  // a borrower equals no other unit
   }
-  return EqualRuns(letters);
+  return equal_runs(all);
 }
 
 UnitRow UnitTable::make_row(UnitId unit) const {
