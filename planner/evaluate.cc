@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "model/error.h"
+#include "planner/code_memo.h"
 #include "planner/phase_sum.h"
 #include "planner/stage_memo.h"
 #include "planner/uneven_fill.h"
@@ -221,7 +222,7 @@ class Evaluator::Known {
         runs_(s.table().runs()),
         phases_(s.phased() ? kModes * kPlaces * runs_.count() : 1),
         pipelines_(s.phased() ? 1 : kModes * 2 * runs_.count()),
-        codes_(kCodes, {0, s.code(0)}),
+        codes_(s),
         fed_(s.fed()) {
     if (s.uneven_fill()) fill_.reserve(s.plan().pipeline_stages);
     phase_ipus_.reserve(at(s.plan().pipeline_stages));
@@ -262,11 +263,7 @@ class Evaluator::Known {
     f(last, phase(stages[last], end, mode_of(plan, last), more));
   }
   std::int64_t repeats(const Plan& plan, std::size_t j) const;
-  std::int64_t code(std::uint64_t rows) {
-    Code& code = codes_[(rows * 0x9E3779B97F4A7C15u) >> (64 - kCodeBits)];
-    if (code.rows != rows) code = {rows, setting.code(rows)};
-    return code.bytes;
-  }
+  std::int64_t code(std::uint64_t rows) { return codes_(rows); }
   std::int64_t tied_cycles(std::size_t k, const Tie& tie) const {
     if (tie.together) return 0;
     return tied_[4 * k + (tie.same_phase ? 2 : 0) + (tie.owner_ipu == tie.borrower_ipu ? 0 : 1)];
@@ -279,11 +276,7 @@ class Evaluator::Known {
   const Setting& setting;
 
  private:
-  static constexpr std::size_t kModes = 3, kCodeBits = 6, kCodes = 1 << kCodeBits;
-  struct Code {
-    std::uint64_t rows;
-    std::int64_t bytes;
-  };
+  static constexpr std::size_t kModes = 3;
 
   // A stage of a pipeline, alone on its IPU and without its stash.
   struct PipelineStage {
@@ -321,7 +314,7 @@ class Evaluator::Known {
   const EqualRuns& runs_;
   StageMemo<PhaseStage> phases_;
   StageMemo<PipelineStage> pipelines_;
-  std::vector<Code> codes_;
+  CodeMemo codes_;
   std::int64_t fed_;
   std::vector<std::int64_t> tied_;
   std::vector<PhaseIpu> phase_ipus_;

@@ -9,13 +9,14 @@ namespace {
 
 // What all units hold together must fit on all IPUs beside the least code and the least peak.
 bool may_fit(const Setting& s, const CutLimits& limits) {
+  const std::int64_t code = s.code(0);
   std::int64_t held = 0, least = INT64_MAX;
   for (std::int64_t u = 0; u < s.units(); ++u) {
     held += s.resident(u);
     least = std::min(least, s.least_memory(u) - s.resident(u));
-    if (s.least_memory(u) + s.code(0) > limits.tile) return false;
+    if (s.least_memory(u) + code > limits.tile) return false;
   }
-  return held <= s.plan().pipeline_stages * (limits.tile - least - s.code(0));
+  return held <= s.plan().pipeline_stages * (limits.tile - least - code);
 }
 
 }  // namespace

@@ -8,14 +8,19 @@
 namespace superstep {
 
 PipelineStages::PipelineStages(const Setting& s, const CutRules& rules, const CutLimits& limits)
-    : s_(s), rules_(rules), limits_(limits), runs_(s.table().runs()) {
+    : s_(s), rules_(rules), limits_(limits), runs_(s.table().runs()), training_(s.table().training()), code_(s) {
   const Plan& p = s.plan();
   SUPERSTEP_CHECK(!rules.wrap || p.pipeline_stages > 1,
                   "a last stage returns to the first IPU group only where there are others");
   count_ = p.pipeline_stages + (rules.wrap ? 1 : 0);
   serial_ = p.schedule == Schedule::sequential || count_ == 1;
-  cycles_ = p.gradient_accumulation + (serial_ ? 0 : (s.table().training() ? 2 : 1) * (count_ - 1));
+  cycles_ = p.gradient_accumulation + (serial_ ? 0 : (training_ ? 2 : 1) * (count_ - 1));
   fixed_ = s.micro_batch_fixed() + (count_ > 1 ? s.cycle_fixed() : 0);
+  if (training_) update_fixed_ = s.update_fixed();
+  keeping_is_fastest_ = !s.stash_moves() && p.activation_sharding == ActivationSharding::none;
+  for (auto& of_modes : index_) {
+    for (const Recompute mode : rules.modes) of_modes[static_cast<std::size_t>(mode)].assign(runs_.count(), -1);
+  }
   work_ = {0};
   for (std::int64_t u = 0; u < s.units(); ++u) work_.push_back(work_.back() + s.work(u, u + 1));
   const std::int64_t n = s.units();
@@ -24,6 +29,22 @@ PipelineStages::PipelineStages(const Setting& s, const CutRules& rules, const Cu
     least_copy_ = u == 1 ? s.copy_cycles(u) : std::min(least_copy_, s.copy_cycles(u));
   if (serial_) least_copy_ *= count_ - 1;
   if (rules.wrap) find_places();
+  work_before_last_ = {0};
+  std::int64_t kept = 0;  // some stage that keeps all fits and has the units so far
+  for (std::int64_t u = 0; u < n; ++u) {
+    kept = end_of_keeping(u, kept);
+    work_before_last_.push_back(work_before_last_.back() + work(u, u + 1) + (u < kept ? 0 : s.again(u)));
+  }
+}
+
+// The longest stage before the last that begins with unit `begin`, runs nothing again and fits, if it ends behind
+// `end`: else `end`. At best it is the one before the last, for it has the smallest stash.
+std::int64_t PipelineStages::end_of_keeping(std::int64_t begin, std::int64_t end) {
+  if (std::ranges::find(rules_.modes, Recompute::none) == rules_.modes.end()) return end;
+  for (std::int64_t v = std::max(begin, end) + 1; v <= s_.units(); end = v++) {
+    if (!fits(known({begin, v}, false, Recompute::none), 1)) break;
+  }
+  return end;
 }
 
 void PipelineStages::find_places() {
@@ -39,32 +60,10 @@ void PipelineStages::find_places() {
   for (std::size_t u = n; u-- > 0;) places_from_[u] = larger(places_from_[u + 1], of[u]);
 }
 
-std::int64_t PipelineStages::beside(std::int64_t copy, std::int64_t weights, std::int64_t update) const {
-  return cycles_ * (copy + fixed_) + s_.whole_weights_cycles(weights) +
-         (s_.table().training() ? update + s_.update_fixed() : 0);
-}
-
-// Stages by last or not, mode, and what is equal in them, computed when first asked for: only the stash depends on
-// the place in the pipeline.
-const PipelineStages::Known& PipelineStages::known(Range units, bool last, Recompute mode) {
-  auto& index = index_[last ? 1 : 0][static_cast<std::size_t>(mode)];
-  if (index.empty()) index.assign(runs_.count(), -1);
-  std::int32_t& at = index[runs_.number(units.begin, units.end)];
-  if (at < 0) {
-    at = static_cast<std::int32_t>(known_.size());
-    const Setting::Stage stage = s_.stage_without_stash(units.begin, units.end, last, mode);
-    known_.push_back({stage, code(stage.rows)});
-  }
-  return known_[static_cast<std::size_t>(at)];
-}
-
-// With the stash in the processor modes come from the fastest, and one that fits leaves the others
-// nothing, for a stage has its IPU to itself. Only the last stage may gain by `stage`, which recomputes
-// nothing there. A stash elsewhere, or one that t shares and joins again, takes time by its size, so that no mode is
-// always fastest.
-bool PipelineStages::settles(Recompute mode, std::int64_t from_end) const {
-  const bool joins = s_.plan().activation_sharding != ActivationSharding::none;
-  return !s_.stash_moves() && !joins && (mode == Recompute::none || from_end > 0);
+std::int32_t PipelineStages::add_known(Range units, bool last, Recompute mode) {
+  const Setting::Stage stage = s_.stage_without_stash(units.begin, units.end, last, mode);
+  known_.push_back({stage, code_(stage.rows)});
+  return static_cast<std::int32_t>(known_.size()) - 1;
 }
 
 Setting::Stage PipelineStages::first_stage(std::int64_t end, std::int64_t w, Recompute mode) {
@@ -85,16 +84,10 @@ Setting::Stage PipelineStages::last_stage(std::int64_t w, std::int64_t end, Reco
   return x;
 }
 
-// Most stages run the same rows as the one before.
-std::int64_t PipelineStages::code(std::uint64_t rows) {
-  if (rows != rows_ || code_of_rows_ < 0) rows_ = rows, code_of_rows_ = s_.code(rows);
-  return code_of_rows_;
-}
-
 bool PipelineStages::may_return(std::int64_t w) {
   return std::ranges::any_of(rules_.modes, [&](Recompute mode) {
     const Setting::Stage x = leanest(w, mode);
-    return fits(x, code(x.rows));
+    return fits(x, code_(x.rows));
   });
 }
 

@@ -86,7 +86,24 @@ class Setting {
   // from_end is 0. add_stash() completes it.
   Stage stage_without_stash(std::int64_t begin, std::int64_t end, bool is_last, Recompute mode,
                             bool first = true) const;
-  void add_stash(Stage& stage, std::int64_t from_end) const;
+  void add_stash(Stage& stage, std::int64_t from_end) const {
+    const Stash stash = stash_of(stage, from_end);
+    stage.always += stash.always, stage.ddr += stash.ddr, stage.lent += stash.lent;
+  }
+  // What it adds.
+  struct Stash {
+    std::int64_t always = 0, ddr = 0, lent = 0;
+  };
+  Stash stash_of(const Stage& stage, std::int64_t from_end) const {
+    if (phased_) return {};
+    Stash stash;
+    const std::int64_t depth = training_ ? stash_depth(plan_.schedule, from_end) : 0;
+    if (stash_lent_) stash.lent = stage.entry_ipu * depth;
+    if (stage.lent + stash.lent > 0) stash.always = ceil_div(stage.lent + stash.lent, tiles_);
+    stash.always += stage.entry * std::min(depth, stash_entries_);
+    if (stash_ddr_) stash.ddr = stage.entry_ipu * depth;
+    return stash;
+  }
   // Bytes per tile that a stage of units [begin, end) keeps for the weights and gradients of its largest unit.
   struct Places {
     std::int64_t weights = 0, gradients = 0;
@@ -139,6 +156,8 @@ class Setting {
   // Least cycles of one micro-batch through units [begin, end), forward and backward. Phases run every
   // forward again; else nothing is recomputed.
   std::int64_t work(std::int64_t begin, std::int64_t end) const;
+  // What a unit of a pipeline's stage takes more where it runs its forward again.
+  std::int64_t again(std::int64_t unit) const { return training_ ? at(unit).again : 0; }
   // Phased: Streaming Memory counted for weights that `unit` borrows, and the unit that owns them; -1: none.
   std::int64_t borrowed_ddr(std::int64_t unit) const { return at(unit).borrowed_ddr; }
   std::int64_t borrowed_lent(std::int64_t unit) const { return at(unit).borrowed_lent; }

@@ -142,16 +142,6 @@ void Setting::add_entry(Stage& s, std::int64_t begin, std::int64_t end, Recomput
   s.backward += move;
 }
 
-void Setting::add_stash(Stage& s, std::int64_t from_end) const {
-  if (phased_) return;
-  const std::int64_t depth = stash_depth(plan_.schedule, from_end);
-  if (training_ && stash_lent_) s.lent += s.entry_ipu * depth;
-  if (s.lent > 0) s.always += ceil_div(s.lent, tiles_);
-  if (!training_) return;
-  s.always += s.entry * std::min(depth, stash_entries_);
-  if (stash_ddr_) s.ddr += s.entry_ipu * depth;
-}
-
 Setting::Stage Setting::stage_without_stash(std::int64_t begin, std::int64_t end, bool is_last, Recompute mode,
                                             bool first) const {
   Stage s;

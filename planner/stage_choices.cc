@@ -35,13 +35,14 @@ void StageChoices::open(Range stages, Range units, std::int64_t best) {
 
 void StageChoices::collect(std::int64_t k, std::int64_t u, std::int64_t best) {
   const std::int64_t g = s_.plan().gradient_accumulation, beside = ways_.beside(0, 0, 0);
+  if (beside >= best) return;
+  const std::int64_t most = (best - beside - 1) / g;  // each IPU does its work for each micro-batch
   const std::int64_t behind = count() - 1 - k, from_end = ways_.count() - 1 - stages_.begin - k;
   for (std::int64_t v = behind == 0 ? units_.end : u + 1; v <= units_.end - behind; ++v) {
-    if (g * ways_.work(u, v) + beside >= best) return;  // each IPU does its work for each micro-batch
-    const bool may_go_on = ways_.for_each({u, v}, from_end, [&](const Setting::Stage& x, Recompute mode) {
+    if (ways_.work({u, v}, from_end) > most) return;
+    const bool may_go_on = ways_.for_each({u, v}, from_end, most, [&](const Setting::Stage& x, Recompute mode) {
       const std::int64_t weights = s_.weights_move() ? x.weights : 0;
-      if (g * (x.forward + x.backward) + beside < best)
-        choices_[index(k)][index(u)].push_back({{x.forward, x.backward}, v, x.update, weights, mode});
+      choices_[index(k)][index(u)].push_back({{x.forward, x.backward}, v, x.update, weights, mode});
     });
     if (!may_go_on) return;
   }

@@ -292,7 +292,7 @@ class UnevenCut {
     };
     std::vector<Pair> pairs;
     const std::int64_t most_work = (least_ - ways_.beside(0, 0, 0)) / s_.plan().gradient_accumulation;
-    ways_.for_each_ends(w, ways_.of_first_ipu(most_work), [&](const PipelineStages::Ends& e) {
+    ways_.for_each_ends(w, ways_.of_first_ipu(w, most_work), [&](const PipelineStages::Ends& e) {
       const Setting::Stage both = together(e.first, e.last);
       const Ends ends{{e.first.forward, e.first.backward},
                       {e.last.forward, e.last.backward},

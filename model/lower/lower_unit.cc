@@ -556,9 +556,7 @@ Bytes vertex_code(const VertexSet& kinds) {
   Bytes total(0);
   const auto ops = all_ops();
   SUPERSTEP_CHECK(ops.size() <= kinds.size(), "more ops than a VertexSet holds");
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (kinds[i]) total += ops[i]->vertex_code;
-  }
+  for (std::size_t i = kinds._Find_first(); i < ops.size(); i = kinds._Find_next(i)) total += ops[i]->vertex_code;
   return total;
 }
 

@@ -101,11 +101,6 @@ Bytes tied_gradients(const UnitTable& table, const Plan& plan, const Tie& tie) {
   return sharded(Bytes(n * size_of(plan.precision.accumulators)), gradient_shards(plan));
 }
 
-std::int64_t stash_depth(Schedule schedule, std::int64_t from_end) {
-  if (schedule == Schedule::sequential) return 1;
-  return schedule == Schedule::interleaved ? from_end + 1 : 2 * from_end + 1;
-}
-
 GroupShape mesh_of(const Plan& plan) { return {plan.tensor_parallel.size(), plan.strides().rank}; }
 
 GroupShape Replicas::group(std::int64_t degree, std::int64_t part) const {

@@ -56,7 +56,10 @@ std::vector<Tie> ties(const Plan& plan, const GraphFacts& facts);
 Bytes tied_gradients(const UnitTable& table, const Plan& plan, const Tie& tie);
 
 // How many micro-batches a stage's stash holds at once: a ring from its forward to its backward.
-std::int64_t stash_depth(Schedule schedule, std::int64_t from_end);
+inline std::int64_t stash_depth(Schedule schedule, std::int64_t from_end) {
+  if (schedule == Schedule::sequential) return 1;
+  return schedule == Schedule::interleaved ? from_end + 1 : 2 * from_end + 1;
+}
 
 // Bytes that the shards of `bytes` take on one holder.
 inline Bytes sharded(Bytes bytes, std::int64_t degree) { return share(bytes, degree); }
