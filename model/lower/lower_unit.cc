@@ -6,6 +6,7 @@
 
 #include "model/error.h"
 #include "model/lower/gradient_slices.h"
+#include "model/lower/make_steps.h"
 #include "model/lower/serialise.h"
 #include "model/lower/unit_memory.h"
 #include "model/lower/update_costs.h"
@@ -47,6 +48,21 @@ std::size_t vertex_index(const OpDef& def) {
   return static_cast<std::size_t>(std::find(ops.begin(), ops.end(), &def) - ops.begin());
 }
 
+// True when every dimension of every operand follows its own axis one to one: a tile's share of the
+// result needs the same share of the operands.
+bool elementwise(const Space& space) {
+  auto plain = [](const Projection& p) {
+    int previous = -1;
+    for (const DimMap& d : p) {
+      if (d.axis >= 0 && (d.axis <= previous || d.stride != 1 || d.span != 1 || d.offset != 0 || d.window_axis >= 0))
+        return false;
+      if (d.axis >= 0) previous = d.axis;
+    }
+    return true;
+  };
+  return std::all_of(space.in.begin(), space.in.end(), plain) && std::all_of(space.out.begin(), space.out.end(), plain);
+}
+
 class UnitLowering {
  public:
   UnitLowering(const UnitContext& context, UnitId unit, Pass pass)
@@ -54,7 +70,8 @@ class UnitLowering {
         g_(context.facts.graph),
         pass_(pass),
         ops_(g_.units[unit].ops[static_cast<std::size_t>(pass)]),
-        memory_(context.facts, ops_, pass) {
+        memory_(context.facts, ops_, pass),
+        make_{context.tiles} {
     f_.unit = unit;
     f_.pass = pass;
     f_.name = g_.units[unit].name + (pass == Pass::forward    ? " forward"
@@ -77,6 +94,7 @@ class UnitLowering {
   Pass pass_;
   const std::vector<OpId>& ops_;
   UnitMemory memory_;
+  MakeSteps make_;
   bool second_sum_ = false;  // of a normalisation that goes on over replicas
   Function f_;
   std::map<TensorId, Layouts> layouts_;
@@ -127,25 +145,6 @@ class UnitLowering {
     f_.steps.push_back(std::move(step));
   }
 
-  Step exchange(Term term, std::vector<std::int32_t> operands, Bytes plain, Bytes paired = Bytes(0)) const {
-    Step s;
-    s.kind = StepKind::exchange;
-    s.data = Data::operands;
-    s.operands = std::move(operands);
-    s.term = term;
-    s.tile_bytes = plain;
-    s.paired_bytes = paired;
-    s.tiles = c_.tiles;
-    return s;
-  }
-  Step vector(Term term, Cycles cycles) const {
-    Step s;
-    s.kind = StepKind::compute;
-    s.term = term;
-    s.vector = cycles;
-    s.tiles = c_.tiles;
-    return s;
-  }
   Cycles copy_cycles(Bytes tile, double per_half) const {
     return c_.chip.vertex_launch + Cycles(static_cast<std::int64_t>(static_cast<double>(tile.value) / 2 * per_half));
   }
@@ -164,11 +163,11 @@ class UnitLowering {
     const Bytes bytes = tile_bytes(g_.ops[ops_[position]].inputs[static_cast<std::size_t>(k)]);
     const std::int64_t slices = noted(parts_within(bytes, c_.slice_cap()));
     const Bytes slice = share(bytes, slices);
-    Step move = exchange(Term::relayout, {k}, slice);
+    Step move = make_.exchange(Term::relayout, {k}, slice);
     move.times = slices;
     move.temporary = slice;
     add_step(move, position);
-    Step copy = vector(Term::relayout, copy_cycles(slice, per_half));
+    Step copy = make_.vector(Term::relayout, copy_cycles(slice, per_half));
     copy.times = slices;
     copy.temporary = slice;
     add_step(copy, position);
@@ -187,14 +186,9 @@ class UnitLowering {
   void collectives(const OpSharding& s, bool inputs, std::size_t position, Data data = Data::operands) {
     for (const Conversion& conversion : s.conversions) {
       if ((conversion.operand >= 0) != inputs) continue;
-      Step step;
-      step.kind = StepKind::collective;
-      step.term = Term::tensor_collective;
-      step.collective = conversion.kind;
+      Step step = MakeSteps::collective(Term::tensor_collective, conversion.kind, conversion.operand, conversion.bytes,
+                                        mesh_group(c_.sharding.mesh, conversion.mesh, c_.rank_stride));
       step.data = data;
-      step.operands = {conversion.operand};
-      step.tile_bytes = conversion.bytes;
-      step.group = mesh_group(c_.sharding.mesh, conversion.mesh, c_.rank_stride);
       // Sums need a second buffer; a gather fills what gathered() counts, a scatter receives one part at a time.
       const bool sums = conversion.kind == CollectiveKind::all_reduce || conversion.kind == CollectiveKind::all_to_all;
       step.temporary = share(conversion.bytes, sums ? c_.tiles : c_.tiles * step.group.size);
@@ -230,7 +224,7 @@ class UnitLowering {
         const SharePlan p =
             share_plan(*call, local_extents(extents, c_.sharding.of(id), c_.sharding.mesh), c_.tiles, c_.chip);
         collectives(c_.sharding.of(id), true, position, Data::remade);
-        add_step(vector(Term::recompute, p.vector), position);
+        add_step(make_.vector(Term::recompute, p.vector), position);
         collectives(c_.sharding.of(id), false, position, Data::remade);
       }
     }
@@ -290,18 +284,14 @@ class UnitLowering {
 
   // Result k, which the replicas of a group have in parts, becomes their sum on all of them.
   void join_replicas(Data data, GroupShape group, std::size_t k, std::size_t position) {
-    Step join;
-    join.kind = StepKind::collective;
-    join.term = data == Data::update_sums ? Term::gradient_collective : Term::tensor_collective;
+    const Bytes bytes = on_ipu(c_.facts, c_.sharding, g_.ops[ops_[position]].outputs[k]);
+    Step join = MakeSteps::collective(data == Data::update_sums ? Term::gradient_collective : Term::tensor_collective,
+                                      CollectiveKind::all_reduce, -1 - static_cast<std::int32_t>(k), bytes, group);
     join.data = data;
-    join.operands = {-1 - static_cast<std::int32_t>(k)};
-    join.collective = CollectiveKind::all_reduce;
-    join.group = group;
-    join.tile_bytes = on_ipu(c_.facts, c_.sharding, g_.ops[ops_[position]].outputs[k]);
     // A normalisation has two sums, and so has its gradient. A device makes both in one pass over the values, and they
     // cross together.
     if (data == Data::statistics) join.along = std::exchange(second_sum_, !second_sum_);
-    join.temporary = share(join.tile_bytes, c_.tiles);
+    join.temporary = share(bytes, c_.tiles);
     add_step(join, position);
   }
 
@@ -339,12 +329,12 @@ class UnitLowering {
     const TensorId t = g_.ops[ops_[position]].outputs[k];
     const std::int64_t slices = gradient_slices(t);
     const Bytes bytes = share(tile_bytes(t), slices);
-    Step move = exchange(Term::relayout, {-1 - static_cast<std::int32_t>(k)}, bytes);
+    Step move = make_.exchange(Term::relayout, {-1 - static_cast<std::int32_t>(k)}, bytes);
     move.times = slices;
     move.temporary = bytes;
     add_step(move, position);
     if (!c_.accumulate) return;
-    Step add = vector(Term::accumulate, add_in_place(bytes.value, c_.chip.workers));
+    Step add = make_.vector(Term::accumulate, add_in_place(bytes.value, c_.chip.workers));
     add.times = slices;
     add_step(add, position);
   }
@@ -380,44 +370,8 @@ class UnitLowering {
         parts == 0 ? c_.fronts.fastest(shape, made.cap) : c_.fronts.fastest_in(parts, shape, made.cap);
     const ProductPlan& p = choice.plan;
     f_.caps.narrow(choice.caps);
-    Step in = exchange(Term::operand_exchange, all_inputs(op), p.plain_bytes, p.paired_bytes);
-    in.times = p.times * slices;
-    in.temporary = p.temporary;
-    add_step(in, position);
-    if (p.arrange.value > 0) {
-      Step arrange = vector(Term::relayout, p.arrange);
-      arrange.times = p.times * slices;
-      arrange.temporary = p.temporary;
-      add_step(arrange, position);
-    }
-    Step multiply;
-    multiply.kind = StepKind::compute;
-    multiply.term = Term::amp_rows;
-    multiply.times = p.times * slices;
-    multiply.rows = p.rows_useful;
-    multiply.padding = p.rows_padding;
-    multiply.amp_fixed = p.fixed;
-    multiply.temporary = p.temporary;
-    multiply.tiles = p.pg * p.pm * p.pn * p.pk;
-    multiply.grid = {p.pg, p.swapped ? p.pn : p.pm, p.swapped ? p.pm : p.pn, p.pk};
-    add_step(multiply, position);
-    if (p.pk > 1) {
-      Step partials = exchange(Term::partials_exchange, {-1}, p.partial_bytes);
-      if (!all.add_partials) ++by_tile_plans_;
-      partials.pieces = p.pk - 1;
-      partials.times = p.times * slices;
-      partials.temporary = p.temporary;
-      add_step(partials, position);
-      Step reduce = vector(Term::reduction, p.reduce);
-      reduce.times = p.times * slices;
-      reduce.temporary = p.temporary;
-      add_step(reduce, position);
-    }
-    if (p.add.value > 0) {
-      Step add = vector(Term::reduction, p.add);
-      add.times = (p.times - 1) * slices;
-      add_step(add, position);
-    }
+    if (p.pk > 1 && !all.add_partials) ++by_tile_plans_;
+    for (Step& step : make_.product(p, slices, all_inputs(op))) add_step(std::move(step), position);
     layouts_[op.outputs[0]] = c_.bounds() ? all.layouts : Layouts{layout_of(p)};
   }
 
@@ -452,7 +406,10 @@ class UnitLowering {
     if (parts > 1) part[feature_axis(space)] = ceil_div(part[feature_axis(space)], parts);
     const SharePlan p = share_plan(call, part, c_.tiles, c_.chip);
     std::vector<std::int32_t> in_place = gather_operands(op, lead, layouts, rearranges, position);
-    Step work = vector(rearranges ? Term::relayout : pass_ == Pass::update ? Term::update : Term::vector, p.vector);
+    Step work = make_.vector(rearranges              ? Term::relayout
+                             : pass_ == Pass::update ? Term::update
+                                                     : Term::vector,
+                             p.vector);
     work.generic = !op.def->core;
     work.data = Data::operands;
     work.operands = std::move(in_place);
@@ -461,8 +418,8 @@ class UnitLowering {
     work.times = pass_ == Pass::update ? update_slices(op) : parts;
     add_step(work, position);
     if (p.reduce_parts > 1) {
-      Step partials = exchange(Term::partials_exchange, {-1}, p.partial_bytes);
-      Step join = vector(Term::reduction, p.join);
+      Step partials = make_.exchange(Term::partials_exchange, {-1}, p.partial_bytes);
+      Step join = make_.vector(Term::reduction, p.join);
       partials.pieces = p.reduce_parts - 1;
       partials.times = join.times = parts;
       partials.temporary = join.temporary = p.join_memory;
@@ -470,22 +427,6 @@ class UnitLowering {
       add_step(join, position);
     }
     for (TensorId t : op.outputs) layouts_[t] = rearranges ? Layouts{kLinear} : layouts;
-  }
-
-  // True when every dimension of every operand follows its own axis one to one: a tile's share of the
-  // result needs the same share of the operands.
-  static bool elementwise(const Space& space) {
-    auto plain = [](const Projection& p) {
-      int previous = -1;
-      for (const DimMap& d : p) {
-        if (d.axis >= 0 && (d.axis <= previous || d.stride != 1 || d.span != 1 || d.offset != 0 || d.window_axis >= 0))
-          return false;
-        if (d.axis >= 0) previous = d.axis;
-      }
-      return true;
-    };
-    return std::all_of(space.in.begin(), space.in.end(), plain) &&
-           std::all_of(space.out.begin(), space.out.end(), plain);
   }
 
   TensorId leading_operand(const Op& op) const {
@@ -502,7 +443,7 @@ class UnitLowering {
     if (rearranges && lead.valid()) {
       const TensorId larger =
           op.outputs.empty() || g_.info(lead).elements() >= g_.info(op.outputs[0]).elements() ? lead : op.outputs[0];
-      Step move = exchange(Term::relayout, all_inputs(op), tile_bytes(larger));
+      Step move = make_.exchange(Term::relayout, all_inputs(op), tile_bytes(larger));
       move.temporary = move.tile_bytes;
       add_step(move, position);
       return {};
@@ -528,7 +469,7 @@ class UnitLowering {
       const std::int64_t theirs = volume(local_shape(g_.info(t).shape, c_.sharding.of(t), c_.sharding.mesh));
       plain += Bytes(std::min(mine, theirs) * size_of(g_.info(t).type));
     }
-    if (!received.empty()) add_step(exchange(Term::operand_exchange, received, plain), position);
+    if (!received.empty()) add_step(make_.exchange(Term::operand_exchange, received, plain), position);
     return in_place;
   }
 
@@ -556,12 +497,10 @@ Bytes vertex_code(const VertexSet& kinds) {
   Bytes total(0);
   const auto ops = all_ops();
   SUPERSTEP_CHECK(ops.size() <= kinds.size(), "more ops than a VertexSet holds");
-  for (std::size_t i = kinds._Find_first(); i < ops.size(); i = kinds._Find_next(i)) total += ops[i]->vertex_code;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (kinds[i]) total += ops[i]->vertex_code;
+  }
   return total;
-}
-
-GroupShape mesh_group(TensorParallel mesh, int dimension, std::int64_t rank_stride) {
-  return dimension == 0 ? GroupShape{mesh.t1, mesh.t2 * rank_stride} : GroupShape{mesh.t2, rank_stride};
 }
 
 Function lower_unit(const UnitContext& context, UnitId unit, Pass pass) {

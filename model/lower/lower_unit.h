@@ -30,9 +30,6 @@ struct UnitContext {
   Bytes slice_cap() const { return bounds() ? Bytes(INT64_MAX / 8) : temporary_cap; }
 };
 
-// The IPUs of one dimension of a mesh, 0 for t1 and 1 for t2, whose neighbours are `rank_stride` apart.
-GroupShape mesh_group(TensorParallel mesh, int dimension, std::int64_t rank_stride);
-
 Function lower_unit(const UnitContext& context, UnitId unit, Pass pass);
 
 // Vertex code that a tile holds to run these kinds of vertex.

@@ -119,6 +119,10 @@ std::vector<std::int64_t> local_extents(const std::vector<std::int64_t>& extents
   return local;
 }
 
+GroupShape mesh_group(TensorParallel mesh, int dimension, std::int64_t rank_stride) {
+  return dimension == 0 ? GroupShape{mesh.t1, mesh.t2 * rank_stride} : GroupShape{mesh.t2, rank_stride};
+}
+
 Shape local_shape(const Shape& shape, const Sharding& sharding, TensorParallel mesh) {
   Shape local = shape;
   for (std::size_t j = 0; j < 2; ++j) {

@@ -42,6 +42,9 @@ constexpr std::array<int, 2> conversion_order(const Sharding& from, const Shardi
   return second_first ? std::array{1, 0} : std::array{0, 1};
 }
 
+// The IPUs of one dimension of a mesh, 0 for t1 and 1 for t2, whose neighbours are `rank_stride` apart.
+GroupShape mesh_group(TensorParallel mesh, int dimension, std::int64_t rank_stride);
+
 // A change of sharding along one mesh dimension.
 struct Conversion {
   CollectiveKind kind = CollectiveKind::all_reduce;
