@@ -19,7 +19,8 @@ PhaseStages::PhaseStages(const Setting& setting, const CutRules& rules, const Cu
       n_(setting.units()),
       groups_(setting.plan().phase_groups),
       ipus_(setting.plan().pipeline_stages),
-      depth_(ipus_ / groups_) {
+      depth_(ipus_ / groups_),
+      code_(setting) {
   for (Recompute mode : rules.modes) {
     // A phase's forward is long gone when its backward begins.
     if (mode != Recompute::none) modes_.push_back(mode);
@@ -53,14 +54,8 @@ void PhaseStages::keep(const CodePromise& promise) {
 
 std::uint64_t PhaseStages::all_rows() const { return s_.stage(0, n_, 0, modes_[0]).rows; }
 
-std::int64_t PhaseStages::code(std::uint64_t rows) {
-  const auto [code, fresh] = codes_.try_emplace(rows);
-  if (fresh) code->second = s_.code(rows);
-  return code->second;
-}
-
 int PhaseStages::mode_beside(const Cell& cell, std::uint64_t rows) {
-  const std::int64_t bytes = code(rows);
+  const std::int64_t bytes = code_(rows);
   if (bytes > limits_.executable) return -1;
   for (std::size_t k = 0; k < modes_.size(); ++k) {
     if (other_mode(cell.begin, modes_[k])) continue;
@@ -111,7 +106,7 @@ void PhaseStages::add_run(std::int64_t begin, std::int64_t end) {
   Run& run = runs_.emplace_back();
   run.first = s_.stage(begin, end, 0, modes_[0]);
   run.needs[0] = run.first.always + run.first.transient;
-  const std::int64_t moved = s_.code_moves() ? code(run.first.rows) : 0;
+  const std::int64_t moved = s_.code_moves() ? code_(run.first.rows) : 0;
   run.loads = s_.loads(run.first, moved);
   if (s_.waiting(run.first, moved) <= limits_.io_tile)
     run.mode = mode_beside({begin, end, run, run.first}, run.first.rows);

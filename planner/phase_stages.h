@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
 #include <vector>
 
+#include "planner/code_memo.h"
 #include "planner/cuts.h"
 
 namespace superstep {
@@ -105,11 +105,10 @@ class PhaseStages {
   std::vector<std::int64_t> tail_ddr_;
   bool lends_ = false;  // the first unit's weights are used by others
   bool counts_twice_ = false;
-  std::map<std::uint64_t, std::int64_t> codes_;
+  CodeMemo code_;
   std::vector<std::int64_t> ddr_limits_;
   const CodePromise* promise_ = nullptr;
 
-  std::int64_t code(std::uint64_t rows);
   bool pinned_out(std::int64_t u) const;
   bool begins_phase(std::int64_t u) const;
   bool may_begin_phase(std::int64_t u) const { return !rules_.stages || !rules_.phases || u == n_ || begins_phase(u); }

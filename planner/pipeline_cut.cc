@@ -139,18 +139,24 @@ class PipelineCut {
     });
     if (!even) return;
     best_ = std::min(best_, objective(*even) + 1);
-    // The longest stages that take no more than some time do better where units are few. Half-way between what must be
-    // and what is, again and again.
-    std::int64_t least = work / stages, most = std::min(even->forward + even->backward, longest());
-    while (!serial_ && most - least > least / 128) {
+    if (!serial_) go_on_with_longest_stages({begin, end}, first, all, work / stages, even->forward + even->backward);
+  }
+
+  // The longest stages that take no more than some time do better where units are few. Half-way between what must be,
+  // `least`, and what is, `most`, again and again.
+  void go_on_with_longest_stages(Range units, std::int64_t first, const Label& all, std::int64_t least,
+                                 std::int64_t most) {
+    most = std::min(most, longest());
+    while (most - least > least / 128) {
       const std::int64_t middle = least + (most - least) / 2;
-      const auto capped = cut({begin, end}, first, all, [&](std::int64_t k, std::int64_t u) {
-        const std::int64_t left = stages - 1 - k, from_end = stages_ - 1 - first - k;
-        std::pair<std::int64_t, std::optional<Setting::Stage>> longest_stage;
-        for (std::int64_t v = left == 0 ? end : u + 1; v <= end - left && ways_.work({u, v}, from_end) <= middle; ++v) {
-          if (auto x = fastest({u, v}, from_end, middle)) longest_stage = {v, x};
+      const auto capped = cut(units, first, all, [&](std::int64_t k, std::int64_t u) {
+        const std::int64_t left = s_.plan().pipeline_stages - first - 1 - k, from_end = stages_ - 1 - first - k;
+        const std::int64_t last = units.end - left;
+        std::pair<std::int64_t, std::optional<Setting::Stage>> stage;
+        for (std::int64_t v = left == 0 ? last : u + 1; v <= last && ways_.work({u, v}, from_end) <= middle; ++v) {
+          if (auto x = fastest({u, v}, from_end, middle)) stage = {v, x};
         }
-        return longest_stage;
+        return stage;
       });
       if (!capped) {
         least = middle;

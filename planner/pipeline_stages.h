@@ -78,14 +78,12 @@ class PipelineStages {
     Setting::Stage stage;
     std::int64_t code = 0;
   };
-  bool fits(const Setting::Stage& x, std::int64_t code) const {
-    return code <= limits_.executable && x.always + x.transient + code <= limits_.tile && x.ddr <= limits_.ddr;
+  bool fits(const Setting::Stage& x, std::int64_t code, const Setting::Stash& stash = {}) const {
+    return code <= limits_.executable && x.always + stash.always + x.transient + code <= limits_.tile &&
+           x.ddr + stash.ddr <= limits_.ddr;
   }
   bool fits(const Known& known, std::int64_t from_end) const {
-    const Setting::Stage& x = known.stage;
-    const Setting::Stash stash = s_.stash_of(x, from_end);
-    return known.code <= limits_.executable && x.always + stash.always + x.transient + known.code <= limits_.tile &&
-           x.ddr + stash.ddr <= limits_.ddr;
+    return fits(known.stage, known.code, s_.stash_of(known.stage, from_end));
   }
   bool fit_together(const Setting::Stage& x, const Setting::Stage& y, std::int64_t code) const {
     return code <= limits_.executable &&
