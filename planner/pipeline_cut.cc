@@ -76,14 +76,13 @@ class PipelineCut {
 
   std::optional<Cuts> run() {
     begin_with_even_stages();
-    if (!rules_.wrap) return straight();
-    std::optional<Cuts> best;
+    if (!rules_.wrap) straight();
     // The returning stage: the head alone or with units before it, and the first stage it shares its IPU with.
-    for (std::int64_t w = n_ - 1; w >= stages_ - 1; --w) {
-      if (ways_.pinned_other(stages_ - 1, w)) continue;
-      if (!wrapped(w, best)) break;
+    for (std::int64_t w = n_ - 1; rules_.wrap && w >= stages_ - 1; --w) {
+      if (!ways_.pinned_other(stages_ - 1, w) && !wrapped(w)) break;
     }
-    return best;
+    if (found_) ways_.finish(*found_);
+    return found_;
   }
 
  private:
@@ -93,6 +92,7 @@ class PipelineCut {
   std::int64_t n_, stages_, copies_ = 1;
   bool grouped_ = false, serial_;
   std::int64_t best_ = INT64_MAX;  // cycles that a cut must beat
+  std::optional<Cuts> found_;      // of these cycles; none: no cut yet
   Labels labels_;
 
   // Cycles of a cut, or of any that a partial one is the end of.
@@ -108,84 +108,113 @@ class PipelineCut {
     return std::min((best_ - objective(Label{})) / ways_.cycles(), INT64_MAX / (stages_ + 1));
   }
 
+  // A cut, or the stages of it so far.
+  struct Chain {
+    Label all;
+    Cuts cuts;
+    void add(std::int64_t begin, Recompute mode) { cuts.stages.push_back(begin), cuts.recompute.push_back(mode); }
+  };
+
+  void keep_if_better(const Chain& chain) {
+    const std::int64_t cycles = objective(chain.all);
+    if (cycles >= best_) return;
+    best_ = cycles;
+    found_ = chain.cuts;
+  }
+
   // Cuts are no slower than those into stages of about the same work, where these fit. A stage that returns to the
   // first IPU is the last unit.
   void begin_with_even_stages() {
-    Label all;
-    std::int64_t begin = 0, end = n_, first = 0;
-    const std::int64_t ipus = s_.plan().pipeline_stages;
-    if (rules_.wrap) {
-      end = n_ - 1;
-      const std::int64_t most = (ways_.work_before_last(0, end) + ways_.work(end, n_)) / ipus;
-      bool found = false;
-      ways_.for_each_ends(end, {0, std::max(most, ways_.work_before_last(0, 1) + ways_.work(end, n_))},
-                          [&](const PipelineStages::Ends& ends) {
-                            if (found && ends.begin == begin) return;  // of another mode
-                            all = join(together(ends.first, ends.last), 0, Label{}, false);
-                            begin = ends.begin;
-                            found = true;
-                          });
-      if (!found || ways_.pinned_other(stages_ - 1, end)) return;
-      all.copy = s_.copy_cycles(end);
-      first = 1;
-    }
-    const std::int64_t stages = ipus - first;
-    const std::int64_t work = ways_.work_before_last(begin, end);
-    const auto even = cut({begin, end}, first, all, [&](std::int64_t k, std::int64_t u) {
-      const std::int64_t left = stages - 1 - k;
-      std::int64_t next = left == 0 ? end : u + 1;
-      while (next < end - left && ways_.work_before_last(begin, next) * stages < work * (k + 1)) ++next;
-      return std::pair(next, fastest({u, next}, stages_ - 1 - first - k, INT64_MAX));
-    });
-    if (!even) return;
-    best_ = std::min(best_, objective(*even) + 1);
-    if (!serial_) go_on_with_longest_stages({begin, end}, first, all, work / stages, even->forward + even->backward);
+    Chain start;
+    if (!rules_.wrap) return try_even_stages(start, {0, n_}, {});
+    const std::int64_t w = n_ - 1;
+    const std::int64_t most = (ways_.work_before_last(0, w) + ways_.work(w, n_)) / s_.plan().pipeline_stages;
+    std::int64_t begin = 0;
+    std::optional<Recompute> returns;
+    ways_.for_each_ends(w, {0, std::max(most, ways_.work_before_last(0, 1) + ways_.work(w, n_))},
+                        [&](const PipelineStages::Ends& ends) {
+                          if (ends.begin == begin) return;  // of another mode
+                          start = {join(together(ends.first, ends.last), 0, Label{}, false), {}};
+                          start.all.copy = s_.copy_cycles(w);
+                          start.add(0, ends.first_mode);
+                          begin = ends.begin;
+                          returns = ends.last_mode;
+                        });
+    if (returns && !ways_.pinned_other(stages_ - 1, w)) try_even_stages(start, {begin, w}, returns);
   }
 
-  // The longest stages that take no more than some time do better where units are few. Half-way between what must be,
-  // `least`, and what is, `most`, again and again.
-  void go_on_with_longest_stages(Range units, std::int64_t first, const Label& all, std::int64_t least,
-                                 std::int64_t most) {
-    most = std::min(most, longest());
+  // Of these units, behind the stages of `start`. `returns`: mode of a last stage behind them.
+  void try_even_stages(const Chain& start, Range units, std::optional<Recompute> returns) {
+    const auto keep = [&](Chain chain) {
+      if (returns) chain.add(units.end, *returns);
+      keep_if_better(chain);
+    };
+    const std::int64_t first = std::ssize(start.cuts.stages), stages = s_.plan().pipeline_stages - first;
+    const std::int64_t work = ways_.work_before_last(units.begin, units.end);
+    const auto even = cut(units, start, [&](std::int64_t k, std::int64_t u) {
+      const std::int64_t left = stages - 1 - k;
+      std::int64_t next = left == 0 ? units.end : u + 1;
+      while (next < units.end - left && ways_.work_before_last(units.begin, next) * stages < work * (k + 1)) ++next;
+      return fastest({u, next}, stages_ - 1 - first - k, INT64_MAX);
+    });
+    if (!even) return;
+    keep(*even);
+    if (serial_) return;
+    // The longest stages that take no more than some time do better where units are few. Half-way between what must
+    // be and what is, again and again, whatever is known of other plans: so that the cut depends on none of them.
+    std::int64_t least = work / stages, most = even->all.forward + even->all.backward;
     while (most - least > least / 128) {
       const std::int64_t middle = least + (most - least) / 2;
-      const auto capped = cut(units, first, all, [&](std::int64_t k, std::int64_t u) {
-        const std::int64_t left = s_.plan().pipeline_stages - first - 1 - k, from_end = stages_ - 1 - first - k;
-        const std::int64_t last = units.end - left;
-        std::pair<std::int64_t, std::optional<Setting::Stage>> stage;
-        for (std::int64_t v = left == 0 ? last : u + 1; v <= last && ways_.work({u, v}, from_end) <= middle; ++v) {
-          if (auto x = fastest({u, v}, from_end, middle)) stage = {v, x};
-        }
-        return stage;
+      const auto capped = cut(units, start, [&](std::int64_t k, std::int64_t u) {
+        const std::int64_t left = stages - 1 - k;
+        return longest_stage({u, units.end - left}, left == 0, stages_ - 1 - first - k, middle);
       });
       if (!capped) {
         least = middle;
         continue;
       }
-      best_ = std::min(best_, objective(*capped) + 1);
-      most = std::min(middle, capped->forward + capped->backward);
+      keep(*capped);
+      most = std::min(middle, capped->all.forward + capped->all.backward);
     }
   }
 
-  // Units in stages, the first of them the pipeline's `first`-th, each as long as next(its number among these, its
-  // first unit) says; none: there is none.
+  struct Way {
+    std::int64_t end;
+    Setting::Stage stage;
+    Recompute mode;
+  };
+
+  // Units in stages behind others: next(its number among these, its first unit) says how each of them runs; none: there
+  // is none.
   template <class Next>
-  std::optional<Label> cut(Range units, std::int64_t first, Label all, Next next) {
+  std::optional<Chain> cut(Range units, Chain chain, Next next) {
+    const std::int64_t first = std::ssize(chain.cuts.stages);
     std::int64_t begin = units.begin;
     for (std::int64_t k = 0; begin < units.end; ++k) {
       if (ways_.pinned_other(first + k, begin)) return std::nullopt;
-      const auto [end, stage] = next(k, begin);
-      if (!stage || end > units.end) return std::nullopt;
-      all = join(*stage, begin, all, begin > 0);
-      begin = end;
+      const std::optional<Way> way = next(k, begin);
+      if (!way) return std::nullopt;
+      chain.all = join(way->stage, begin, chain.all, begin > 0);
+      chain.add(begin, way->mode);
+      begin = way->end;
     }
-    return all;
+    return chain;
   }
 
-  std::optional<Setting::Stage> fastest(Range units, std::int64_t from_end, std::int64_t most) {
-    std::optional<Setting::Stage> fastest;
-    ways_.for_each(units, from_end, most, [&](const Setting::Stage& x, Recompute) {
-      if (!fastest) fastest = x;
+  // The longest stage of at least one of these units, `all`: of all, that takes no more than `most`.
+  std::optional<Way> longest_stage(Range units, bool all, std::int64_t from_end, std::int64_t most) {
+    std::int64_t v = units.begin + 1;
+    while (v < units.end && ways_.work({units.begin, v + 1}, from_end) <= most) ++v;
+    for (; all ? v == units.end : v > units.begin; --v) {
+      if (auto way = fastest({units.begin, v}, from_end, most)) return way;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Way> fastest(Range units, std::int64_t from_end, std::int64_t most) {
+    std::optional<Way> fastest;
+    ways_.for_each(units, from_end, most, [&](const Setting::Stage& x, Recompute mode) {
+      if (!fastest) fastest = Way{units.end, x, mode};
     });
     return fastest;
   }
@@ -263,22 +292,19 @@ class PipelineCut {
     labels_.offer(l);
   }
 
-  std::optional<Cuts> straight() {
+  void straight() {
     fill(n_, stages_, 0, 0);
     const Labels::Place first = labels_.at(stages_ - 1, 0);
-    if (first.empty()) return std::nullopt;
-    std::size_t best = first.begin;
     for (std::size_t i = first.begin; i < first.end; ++i) {
-      if (objective(labels_[i]) < objective(labels_[best])) best = i;
+      if (objective(labels_[i]) >= best_) continue;
+      best_ = objective(labels_[i]);
+      found_.emplace();
+      trace(0, i, *found_);
     }
-    Cuts cuts;
-    trace(0, best, cuts);
-    ways_.finish(cuts);
-    return cuts;
   }
 
   // Tries every first stage [0, v) beside the last one [w, n). False when the last stage alone takes too long.
-  bool wrapped(std::int64_t w, std::optional<Cuts>& best) {
+  bool wrapped(std::int64_t w) {
     if (ways_.work(w, n_) > longest()) return false;
     if (!ways_.may_return(w)) return true;  // a longer one may still fit: boundaries inside a layer are wider
     fill(w, stages_ - 2, 1, 1);
@@ -287,12 +313,12 @@ class PipelineCut {
       if (ends.first.forward + ends.first.backward + ends.last.forward + ends.last.backward > most) return;
       Label base;
       base.copy = s_.copy_cycles(w);
-      consider(w, ends, join(together(ends.first, ends.last), 0, base, false), best);
+      consider(w, ends, join(together(ends.first, ends.last), 0, base, false));
     });
     return true;
   }
 
-  void consider(std::int64_t w, const PipelineStages::Ends& at, const Label& ends, std::optional<Cuts>& best) {
+  void consider(std::int64_t w, const PipelineStages::Ends& at, const Label& ends) {
     const Labels::Place middle = labels_.at(stages_ - 3, at.begin);
     for (std::size_t i = middle.begin; i < middle.end; ++i) {
       Label l = labels_[i];
@@ -305,14 +331,12 @@ class PipelineCut {
       l.weights = std::max(l.weights, ends.weights);
       if (objective(l) >= best_) continue;
       best_ = objective(l);
-      Cuts cuts;
-      cuts.stages = {0};
-      cuts.recompute = {at.first_mode};
-      trace(at.begin, i, cuts);
-      cuts.stages.push_back(w);
-      cuts.recompute.push_back(at.last_mode);
-      ways_.finish(cuts);
-      best = cuts;
+      found_.emplace();
+      found_->stages = {0};
+      found_->recompute = {at.first_mode};
+      trace(at.begin, i, *found_);
+      found_->stages.push_back(w);
+      found_->recompute.push_back(at.last_mode);
     }
   }
 

@@ -24,7 +24,12 @@ PipelineStages::PipelineStages(const Setting& s, const CutRules& rules, const Cu
   work_ = {0};
   for (std::int64_t u = 0; u < s.units(); ++u) work_.push_back(work_.back() + s.work(u, u + 1));
   const std::int64_t n = s.units();
-  least_update_ = s.stage_without_stash(0, n, true, Recompute::layer).update / p.pipeline_stages;
+  std::int64_t update = 0;
+  for (std::int64_t u = 0; u < n; ++u) {
+    update += s.update(u);
+    least_update_ = std::max(least_update_, s.update(u));
+  }
+  least_update_ = std::max(least_update_, update / p.pipeline_stages);
   for (std::int64_t u = 1; u < n && count_ > 1; ++u)
     least_copy_ = u == 1 ? s.copy_cycles(u) : std::min(least_copy_, s.copy_cycles(u));
   if (serial_) least_copy_ *= count_ - 1;

@@ -158,6 +158,8 @@ class Setting {
   std::int64_t work(std::int64_t begin, std::int64_t end) const;
   // What a unit of a pipeline's stage takes more where it runs its forward again.
   std::int64_t again(std::int64_t unit) const { return training_ ? at(unit).again : 0; }
+  // A unit's part of a stage's update.
+  std::int64_t update(std::int64_t unit) const { return at(unit).update; }
   // Phased: Streaming Memory counted for weights that `unit` borrows, and the unit that owns them; -1: none.
   std::int64_t borrowed_ddr(std::int64_t unit) const { return at(unit).borrowed_ddr; }
   std::int64_t borrowed_lent(std::int64_t unit) const { return at(unit).borrowed_lent; }

@@ -87,6 +87,18 @@ void expect_found_under_its_own_bound(const std::vector<Option>& options, CutLim
   EXPECT_EQ(found->cycles, best->estimate.cycles);
 }
 
+// Which of equally fast cuts is found must not depend on what else is known.
+void expect_the_same_whatever_is_known(const Setting& setting, const CutRules& rules, CutLimits limits) {
+  limits.best = INT64_MAX;
+  const std::optional<Cuts> any = cut_pipeline(setting, rules, limits);
+  if (!any) return;
+  limits.best = any->cycles + 1;
+  const std::optional<Cuts> found = cut_pipeline(setting, rules, limits);
+  ASSERT_TRUE(found) << describe(setting, limits);
+  EXPECT_EQ(found->stages, any->stages) << describe(setting, limits);
+  EXPECT_EQ(found->recompute, any->recompute) << describe(setting, limits);
+}
+
 const nlohmann::json kLockstep = {{"base", "ipu-pod16"}, {"override", {{"full_cost_fill", false}}}};
 
 nlohmann::json tiny(const std::string& zoo, std::int64_t layers, std::int64_t hidden, std::int64_t vocabulary,
@@ -127,6 +139,7 @@ void try_pipelines(Location stash, std::uint64_t seed, const nlohmann::json& mac
         expect_best(setting, options, limits, cut_pipeline(setting, rules, limits));
         expect_found_under_its_own_bound(options, limits,
                                          [&](const CutLimits& l) { return cut_pipeline(setting, rules, l); });
+        expect_the_same_whatever_is_known(setting, rules, limits);
       }
     }
   }
