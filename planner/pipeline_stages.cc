@@ -2,6 +2,7 @@
 #include "planner/pipeline_stages.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "model/error.h"
 
@@ -47,7 +48,7 @@ PipelineStages::PipelineStages(const Setting& s, const CutRules& rules, const Cu
 std::int64_t PipelineStages::end_of_keeping(std::int64_t begin, std::int64_t end) {
   if (std::ranges::find(rules_.modes, Recompute::none) == rules_.modes.end()) return end;
   for (std::int64_t v = std::max(begin, end) + 1; v <= s_.units(); end = v++) {
-    if (!fits(known({begin, v}, false, Recompute::none), 1)) break;
+    if (known({begin, v}, false, Recompute::none).farthest < 1) break;
   }
   return end;
 }
@@ -67,8 +68,16 @@ void PipelineStages::find_places() {
 
 std::int32_t PipelineStages::add_known(Range units, bool last, Recompute mode) {
   const Setting::Stage stage = s_.stage_without_stash(units.begin, units.end, last, mode);
-  known_.push_back({stage, code_(stage.rows)});
+  known_.push_back({stage, farthest(stage, code_(stage.rows), last ? 0 : count_ - 1)});
   return static_cast<std::int32_t>(known_.size()) - 1;
+}
+
+// Stashes are no smaller farther from the end.
+std::int64_t PipelineStages::farthest(const Setting::Stage& x, std::int64_t code, std::int64_t most) const {
+  std::int64_t farthest = -1, beyond = most + 1;
+  for (std::int64_t at = most; beyond - farthest > 1; at = std::midpoint(farthest, beyond))
+    (fits(x, code, s_.stash_of(x, at)) ? farthest : beyond) = at;
+  return farthest;
 }
 
 Setting::Stage PipelineStages::first_stage(std::int64_t end, std::int64_t w, Recompute mode) {

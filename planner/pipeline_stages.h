@@ -73,17 +73,14 @@ class PipelineStages {
   void finish(Cuts& cuts) const;
 
  private:
-  // Without its stash.
+  // Without its stash. The farthest from the pipeline's end where it fits, -1: nowhere.
   struct Known {
     Setting::Stage stage;
-    std::int64_t code = 0;
+    std::int64_t farthest = -1;
   };
   bool fits(const Setting::Stage& x, std::int64_t code, const Setting::Stash& stash = {}) const {
     return code <= limits_.executable && x.always + stash.always + x.transient + code <= limits_.tile &&
            x.ddr + stash.ddr <= limits_.ddr;
-  }
-  bool fits(const Known& known, std::int64_t from_end) const {
-    return fits(known.stage, known.code, s_.stash_of(known.stage, from_end));
   }
   bool fit_together(const Setting::Stage& x, const Setting::Stage& y, std::int64_t code) const {
     return code <= limits_.executable &&
@@ -97,6 +94,7 @@ class PipelineStages {
     return known_[static_cast<std::size_t>(at)];
   }
   std::int32_t add_known(Range units, bool last, Recompute mode);
+  std::int64_t farthest(const Setting::Stage& x, std::int64_t code, std::int64_t most) const;
   void find_places();
   std::int64_t end_of_keeping(std::int64_t begin, std::int64_t end);
   // With the stash in the processor modes come from the fastest, and one that fits leaves the others nothing, for a
@@ -139,7 +137,7 @@ bool PipelineStages::for_each(Range units, std::int64_t from_end, std::int64_t m
       any = true;  // it may fit
       continue;
     }
-    if (!fits(base, from_end)) continue;
+    if (from_end > base.farthest) continue;
     any = true;
     const Setting::Stage& x = base.stage;
     // One that is slower in one pass and faster in the other counts as no better than both.
