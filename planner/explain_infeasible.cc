@@ -2,8 +2,10 @@
 #include "planner/explain_infeasible.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "planner/nearest_fix.h"
+#include "planner/parallel.h"
 
 namespace superstep {
 namespace {
@@ -12,6 +14,9 @@ namespace {
 // of units.
 constexpr std::size_t kCellsAtATime = 8;
 constexpr std::int64_t kMostProgrammes = 500, kMostWork = 100'000'000;
+
+// Plans that are tried side by side: as many for any number of threads, so that what comes of them is the same too.
+constexpr std::size_t kPlansAtATime = 8;
 
 struct Problem {
   Tables& tables;
@@ -39,20 +44,25 @@ double least_tile_factor(const Setting& s) {
          static_cast<double>(std::max<std::int64_t>(1, s.limit()));
 }
 
+bool go_on(const Problem& p) {
+  if (p.options.stop && p.options.stop()) throw Stopped();
+  return true;
+}
+
 bool is_legal(const Problem& p, const Plan& plan) {
   return check_plan(plan, p.tables.facts(plan.micro_batch), p.job.machine, p.tables.training()).empty();
 }
 
 // Cuts with limits times `factor`, one of them before all: what is named then is what is in the way. False: larger
-// limits may help.
-bool relax(const Problem& p, const Plan& plan, const Setting& setting, const CutRules& rules, double factor,
+// limits may help. No tile limit of fewer than `least_tile` times what it is will do.
+bool relax(const Problem& p, const Setting& setting, const CutRules& rules, double factor, double least_tile,
            Closest& closest) {
+  const Plan& plan = setting.plan();
   using Ways = std::vector<std::pair<double, double>>;
   const Ways ways = factor == 1 ? Ways{{1, 1}} : Ways{{1, factor}, {factor, 1}, {factor, factor}};
   const auto times = [](double by, std::int64_t limit) {
     return static_cast<std::int64_t>(by * static_cast<double>(std::max<std::int64_t>(1, limit)));
   };
-  const double least_tile = least_tile_factor(setting);
   for (const auto& [tile, ddr] : ways) {
     if (tile < least_tile) continue;
     CutLimits limits;
@@ -96,14 +106,32 @@ bool may_be_legal(const Problem& p, Plan plan) {
 }
 
 void closest_of(const Problem& p, const Plan& plan, Closest& closest) {
-  if (!may_be_legal(p, plan)) return;
-  const UnitTable& table = p.tables.table(table_key(plan));
-  const Setting setting(table, plan, p.job.optimizer, p.cuts.searches_phases(plan));
-  p.cuts.prepare(plan, table);
+  const Setting setting(p.tables.table(table_key(plan)), plan, p.job.optimizer, p.cuts.searches_phases(plan));
+  const double least_tile = least_tile_factor(setting);
   for (const CutRules& rules : p.cuts.rules_for(plan)) {
     for (double factor : {1.0, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0, 12.0, 30.0, 100.0}) {
-      if (factor > closest.factor || relax(p, plan, setting, rules, factor, closest)) break;
+      if (factor > closest.factor || relax(p, setting, rules, factor, least_tile, closest)) break;
     }
+  }
+}
+
+// Each against the closest of those that came before all of them.
+void try_plans(const Problem& p, std::vector<Plan> plans, Closest& closest) {
+  std::erase_if(plans, [&](const Plan& plan) { return !may_be_legal(p, plan); });
+  std::vector<TableKey> keys;
+  for (const Plan& plan : plans) keys.push_back(table_key(plan));
+  p.tables.build(std::move(keys), p.options.threads, [&] { return go_on(p); });
+  for (const Plan& plan : plans) p.cuts.prepare(plan, p.tables.table(table_key(plan)));
+  std::vector<Closest> found(plans.size(), closest);
+  parallel_for(plans.size(), p.options.threads, [&](std::size_t i) {
+    go_on(p);
+    found[i].evaluations = found[i].work = 0;
+    closest_of(p, plans[i], found[i]);
+  });
+  for (Closest& f : found) {
+    closest.evaluations += f.evaluations, closest.work += f.work;
+    if (std::pair(f.factor, -f.rate) < std::pair(closest.factor, -closest.rate))
+      closest.plan = std::move(f.plan), closest.factor = f.factor, closest.rate = f.rate;
   }
 }
 
@@ -145,16 +173,17 @@ Closest find_closest(const Problem& p) {
       spaces.push_back(setting_spaces(p.job, p.cells[i], p.options.defaults));
       most = std::max(most, spaces.back().size());
     }
+    std::vector<Plan> plans;
     for (std::size_t k = 0; k < most; ++k) {
       for (const std::vector<SettingSpace>& of_cell : spaces) {
-        if (k >= of_cell.size()) continue;
-        for (const Plan& plan : leanest(of_cell[k], p.job.machine.chip)) {
-          if (closest.enough()) return closest;
-          if (p.options.stop && p.options.stop()) throw Stopped();
-          closest_of(p, plan, closest);
-        }
+        if (k < of_cell.size()) std::ranges::copy(leanest(of_cell[k], p.job.machine.chip), std::back_inserter(plans));
+        if (plans.size() < kPlansAtATime) continue;
+        try_plans(p, std::exchange(plans, {}), closest);
+        if (closest.enough()) return closest;
       }
     }
+    try_plans(p, std::move(plans), closest);
+    if (closest.enough()) return closest;
   }
   return closest;
 }

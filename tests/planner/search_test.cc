@@ -346,6 +346,24 @@ TEST(Search, SaysWhyNothingFits) {
   EXPECT_EQ(r.overflows[0].over, Bytes(e.tile_peak) - world.job.machine.chip.tile_memory);
 }
 
+// Of many settings, which are tried side by side.
+TEST(Search, SaysWhyNothingFitsTheSameForAnyNumberOfThreads) {
+  nlohmann::json job = too_large();
+  for (const char* free : {"tensor_parallel", "pipeline_stages", "replicas", "micro_batch"}) job["plan"].erase(free);
+  job["machine"]["override"] = {{"chip", {{"tile_memory", {{"value", "250 KiB"}, {"source", "test"}}}}}};
+  std::string one;
+  for (const int threads : {1, 2, 3}) {
+    World world(job);
+    SearchOptions options{.time_limit = 0, .find_fix = false};
+    options.threads = threads;
+    const SearchResult r = search(world.tables, options);
+    ASSERT_TRUE(r.closest);
+    const std::string found = to_json(*r.closest).dump() + std::to_string(r.stats.evaluations);
+    if (threads == 1) one = found;
+    EXPECT_EQ(found, one) << threads << " threads";
+  }
+}
+
 TEST(Search, ItsNearestFixFits) {
   World world(too_large());
   const SearchResult r = run(world);
