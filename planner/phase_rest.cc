@@ -26,6 +26,7 @@ PhaseNumbers phase_numbers(const Setting& s, const CutLimits& limits) {
   if (m.training) m.update_fixed = s.update_fixed();
   const std::int64_t room = limits.tile - s.code(0);
   std::int64_t least = INT64_MAX;
+  m.units.reserve(at(s.units()));
   for (std::int64_t u = 0; u < s.units(); ++u) {
     PhaseNumbers::Unit unit = s.phase_unit(u);
     unit.fits = s.least_memory(u) <= room;
@@ -59,6 +60,7 @@ PhaseRest::PhaseRest(PhaseNumbers numbers, const EqualRuns& runs)
 
 void PhaseRest::add_up() {
   PhaseNumbers::Unit sum;
+  sums_.reserve(at(n_) + 1);
   sums_.push_back(sum);
   for (const PhaseNumbers::Unit& unit : m_.units) {
     sum.resident += unit.resident;
@@ -72,6 +74,7 @@ void PhaseRest::add_up() {
 
 void PhaseRest::find_ends() {
   std::int64_t end = 0;
+  ends_.reserve(at(n_));
   for (std::int64_t u = 0; u < n_; ++u) {
     end = std::max(end, u);
     while (end < n_ && m_.units[at(end)].fits && sum(&PhaseNumbers::Unit::resident, u, end + 1) <= m_.held) ++end;

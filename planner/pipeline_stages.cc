@@ -22,9 +22,9 @@ PipelineStages::PipelineStages(const Setting& s, const CutRules& rules, const Cu
   for (auto& of_modes : index_) {
     for (const Recompute mode : rules.modes) of_modes[static_cast<std::size_t>(mode)].assign(runs_.count(), -1);
   }
-  work_ = {0};
-  for (std::int64_t u = 0; u < s.units(); ++u) work_.push_back(work_.back() + s.work(u, u + 1));
   const std::int64_t n = s.units();
+  for (auto* work : {&work_, &work_before_last_}) work->reserve(static_cast<std::size_t>(n) + 1), work->push_back(0);
+  for (std::int64_t u = 0; u < n; ++u) work_.push_back(work_.back() + s.work(u, u + 1));
   std::int64_t update = 0;
   for (std::int64_t u = 0; u < n; ++u) {
     update += s.update(u);
@@ -35,7 +35,6 @@ PipelineStages::PipelineStages(const Setting& s, const CutRules& rules, const Cu
     least_copy_ = u == 1 ? s.copy_cycles(u) : std::min(least_copy_, s.copy_cycles(u));
   if (serial_) least_copy_ *= count_ - 1;
   if (rules.wrap) find_places();
-  work_before_last_ = {0};
   std::int64_t kept = 0;  // some stage that keeps all fits and has the units so far
   for (std::int64_t u = 0; u < n; ++u) {
     kept = end_of_keeping(u, kept);
