@@ -78,12 +78,14 @@ Branches divide_caps(Tables& tables, const Branch& branch) {
 
 CapRange caps_of(const UnitTable& table, const SettingSpace& space) {
   CapRange caps = table.caps();
+  if (!table.training()) return caps;
   std::set<std::int64_t> degrees;
   for (const Storage& state : space.states) degrees.insert(state.degree);
-  for (std::size_t u : table.first_of_class()) {
-    if (!table.training() || u == table.units() || table.row(u).parameters == 0) continue;
-    for (const std::int64_t degree : degrees)
-      caps.narrow(table.update(u, shard_group(space.common, degree)).footprint.caps);
+  for (const std::int64_t degree : degrees) {
+    const UnitTable::Updates& updates = table.updates(shard_group(space.common, degree));
+    for (std::size_t u : table.first_of_class()) {
+      if (u < table.units() && table.row(u).parameters > 0) caps.narrow(table.update(updates, u).footprint.caps);
+    }
   }
   return caps;
 }

@@ -160,12 +160,14 @@ std::vector<SettingParts::UpdateSums> SettingParts::update_sums(std::size_t stat
   replicas.groups = ShardGroups::consecutive;
   const GroupShape theirs = replicas.group(degree);
   const bool no_faster = degree == 1 || table.model().is_no_faster(mine, theirs);
+  const UnitTable::Updates &fastest = table.updates(theirs), &tightest = tightest_->updates(theirs),
+                           &own = table.updates(mine);
   std::vector<UpdateSums> out(unit_.size());
   for (std::size_t k = 0; k < unit_.size(); ++k) {
     const std::size_t unit = unit_[k];
     if (unit == table.units() || table.row(unit).parameters == 0) continue;
-    const std::int64_t usually = table.update(unit, theirs).cycles.value;
-    out[k] = {usually, tightest_->update(unit, theirs).cycles.value, table.update(unit, mine).cycles.value - usually,
+    const std::int64_t usually = table.update(fastest, unit).cycles.value;
+    out[k] = {usually, tightest_->update(tightest, unit).cycles.value, table.update(own, unit).cycles.value - usually,
               no_faster};
   }
   return out;

@@ -188,7 +188,8 @@ UnitNumbers SettingParts::gradient_numbers(const Plan& plan, const LinearCycles&
   return p;
 }
 
-UnitNumbers SettingParts::state_numbers(const Plan& plan, std::int64_t state_bytes, std::size_t unit) const {
+UnitNumbers SettingParts::state_numbers(const Plan& plan, const Updates& updates, std::int64_t state_bytes,
+                                        std::size_t unit) const {
   UnitNumbers p;
   if (!base_.training_ || unit == base_.table_->units()) return p;
   const UnitRow& row = base_.table_->row(unit);
@@ -198,7 +199,7 @@ UnitNumbers SettingParts::state_numbers(const Plan& plan, std::int64_t state_byt
   if (away(at)) p.ddr = state;
   if (remote(at)) p.lent = state;
   if (at == Location::in_processor) p.resident = ceil_div(state, base_.tiles_);
-  if (row.parameters > 0) p.update_peak = tightest_->update(unit, shard_group(plan, shards)).footprint.peak.value;
+  if (row.parameters > 0) p.update_peak = tightest_->update(*updates.tightest, unit).footprint.peak.value;
   return p;
 }
 
@@ -227,7 +228,13 @@ void SettingParts::tabulate(std::int64_t state_bytes) {
     weight_degree_.push_back(costs_->of(weight.degree));
     load_.push_back(costs_->gather(weight_degree_.back()));
   }
-  for (const Storage& state : space_.states) state_degree_.push_back(costs_->of(state.degree));
+  std::vector<Updates> updates;
+  for (const Storage& state : space_.states) {
+    state_degree_.push_back(costs_->of(state.degree));
+    const GroupShape group = shard_group(base_.plan_, state.degree);
+    updates.emplace_back();
+    if (base_.training_) updates.back() = {&base_.table_->updates(group), &tightest_->updates(group)};
+  }
   for (std::size_t g = 0; g < space_.gradients.size(); ++g) {
     const Plan plan = with(SettingSpace::kGradient, g);
     accumulators_.push_back({gradient_shards(plan), rate(accumulators_at(plan)), joins_gradients(space_.gradients[g])});
@@ -239,7 +246,7 @@ void SettingParts::tabulate(std::int64_t state_bytes) {
   each(SettingSpace::kGradient,
        [&](const Plan& p, std::size_t g, std::size_t u) { return gradient_numbers(p, scatter(g), u); });
   each(SettingSpace::kState,
-       [&](const Plan& p, std::size_t, std::size_t u) { return state_numbers(p, state_bytes, u); });
+       [&](const Plan& p, std::size_t s, std::size_t u) { return state_numbers(p, updates[s], state_bytes, u); });
   adds_[SettingSpace::kCode].resize(lengths[SettingSpace::kCode]);
   each(SettingSpace::kPrefetchDepth, [&](const Plan& p, std::size_t, std::size_t u) { return prefetch_numbers(p, u); });
   for (std::size_t w = 0; w < space_.weights.size(); ++w) {
@@ -249,46 +256,42 @@ void SettingParts::tabulate(std::int64_t state_bytes) {
       load_[w].per_byte += clock / bytes_per_second / static_cast<double>(weight.degree);
     }
   }
-  for (std::size_t s = 0; s < space_.states.size(); ++s) {
-    const Plan plan = with(SettingSpace::kState, s);
-    code_.push_back(code_with(plan, *base_.table_));
-    if (!exact()) at_ends_.push_back(at_ends(space_.states[s], plan, state_bytes));
-  }
-  tabulate_updates(state_bytes);
+  for (std::size_t s = 0; s < space_.states.size(); ++s) tabulate_state(space_.states[s], updates[s], state_bytes);
 }
 
-void SettingParts::tabulate_updates(std::int64_t state_bytes) {
-  for (const Storage& state : space_.states) {
-    update_.emplace_back(unit_.size());
-    if (!base_.training_) continue;
-    const GroupShape group = shard_group(base_.plan_, state.degree);
-    for (std::size_t k = 0; k < unit_.size(); ++k) {
-      if (unit_[k] == base_.table_->units()) continue;
-      const std::int64_t parameters = base_.table_->row(unit_[k]).parameters;
-      if (parameters == 0) continue;
-      update_.back()[k] = base_.table_->update(unit_[k], group).cycles.value +
-                          2 * streaming(shard_of(parameters * state_bytes, state.degree), state.at);
-    }
+void SettingParts::tabulate_state(const Storage& state, const Updates& updates, std::int64_t state_bytes) {
+  const UnitTable& table = *base_.table_;
+  update_.emplace_back(unit_.size());
+  for (std::size_t k = 0; k < unit_.size(); ++k) {
+    if (!base_.training_ || unit_[k] == table.units()) continue;
+    const std::int64_t parameters = table.row(unit_[k]).parameters;
+    if (parameters == 0) continue;
+    update_.back()[k] = table.update(*updates.base, unit_[k]).cycles.value +
+                        2 * streaming(shard_of(parameters * state_bytes, state.degree), state.at);
   }
+  code_.push_back(code_with(table, updates.base));
+  if (!exact()) at_ends_.push_back(at_ends(state, updates, state_bytes));
 }
 
-SettingParts::AtEnds SettingParts::at_ends(const Storage& state, const Plan& plan, std::int64_t state_bytes) const {
+SettingParts::AtEnds SettingParts::at_ends(const Storage& state, const Updates& updates,
+                                           std::int64_t state_bytes) const {
   AtEnds out;
-  const GroupShape group = shard_group(plan, state.degree);
-  for (const UnitTable* table : {base_.table_, tightest_}) {
+  const auto add = [&](const UnitTable& table, const UnitTable::Updates* of) {
     for (const std::size_t unit : unit_) {
-      if (!base_.training_ || unit == table->units() || table->row(unit).parameters == 0) continue;
-      const UpdateCost& update = table->update(unit, group);
+      if (!base_.training_ || unit == table.units() || table.row(unit).parameters == 0) continue;
+      const UpdateCost& update = table.update(*of, unit);
       out.numbers.push_back(update.footprint.peak.value);
       out.numbers.push_back(update.cycles.value +
-                            2 * streaming(shard_of(table->row(unit).parameters * state_bytes, state.degree), state.at));
+                            2 * streaming(shard_of(table.row(unit).parameters * state_bytes, state.degree), state.at));
     }
-    std::ranges::copy(code_with(plan, *table), std::back_inserter(out.code));
-  }
+    std::ranges::copy(code_with(table, of), std::back_inserter(out.code));
+  };
+  add(*base_.table_, updates.base);
+  add(*tightest_, updates.tightest);
   return out;
 }
 
-std::vector<CodeOfRow> SettingParts::code_with(const Plan& plan, const UnitTable& table) const {
+std::vector<CodeOfRow> SettingParts::code_with(const UnitTable& table, const UnitTable::Updates* updates) const {
   std::vector<CodeOfRow> rows(std::min(kMostRows, table.kinds()));
   for (std::size_t unit : unit_) {
     if (unit == table.units()) continue;
@@ -297,8 +300,7 @@ std::vector<CodeOfRow> SettingParts::code_with(const Plan& plan, const UnitTable
     std::int64_t bytes = (row.forward.exchange_code + row.backward.exchange_code).value;
     code.vertices |= row.forward.vertices | row.backward.vertices;
     if (base_.training_ && row.parameters > 0) {
-      const GroupShape group = shard_group(plan, plan.replicated_tensor_sharding.optimizer_state);
-      const Footprint& update = table.update(unit, group).footprint;
+      const Footprint& update = table.update(*updates, unit).footprint;
       bytes += update.exchange_code.value;
       code.vertices |= update.vertices;
     }

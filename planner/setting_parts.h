@@ -75,12 +75,16 @@ class SettingParts {
   UnitNumbers stash_numbers(const Plan& plan, std::size_t unit) const;
   UnitNumbers weight_numbers(const Plan& plan, const LinearCycles& gather, std::size_t unit) const;
   UnitNumbers gradient_numbers(const Plan& plan, const LinearCycles& scatter, std::size_t unit) const;
-  UnitNumbers state_numbers(const Plan& plan, std::int64_t state_bytes, std::size_t unit) const;
+  // Of training, what those that share a state update: by the base's table and by the tightest.
+  struct Updates {
+    const UnitTable::Updates *base = nullptr, *tightest = nullptr;
+  };
+  UnitNumbers state_numbers(const Plan& plan, const Updates& updates, std::int64_t state_bytes, std::size_t unit) const;
   UnitNumbers prefetch_numbers(const Plan& plan, std::size_t unit) const;
   void tabulate(std::int64_t state_bytes);
-  void tabulate_updates(std::int64_t state_bytes);
-  std::vector<CodeOfRow> code_with(const Plan& plan, const UnitTable& table) const;
-  AtEnds at_ends(const Storage& state, const Plan& plan, std::int64_t state_bytes) const;
+  void tabulate_state(const Storage& state, const Updates& updates, std::int64_t state_bytes);
+  std::vector<CodeOfRow> code_with(const UnitTable& table, const UnitTable::Updates* updates) const;
+  AtEnds at_ends(const Storage& state, const Updates& updates, std::int64_t state_bytes) const;
   const LinearCycles& scatter(std::size_t gradient) const;
   const LinearCycles& reduce(std::size_t state, std::size_t gradient) const;
   const LinearCycles& join(std::size_t state, std::size_t weight) const;

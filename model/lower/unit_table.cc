@@ -148,18 +148,23 @@ Function UnitTable::function(std::size_t unit, Pass pass, GroupShape group) cons
   return lower_unit(context, representative_[static_cast<std::size_t>(kind_of_[unit])], pass);
 }
 
-const UpdateCost& UnitTable::update(std::size_t unit, GroupShape group) const {
-  std::lock_guard lock(mutex_);
-  const std::int32_t kind = kind_of_[unit];
-  const UpdateCost*& known = updates_[{kind, group}];
-  if (known) return *known;
-  const UnitId representative = representative_[static_cast<std::size_t>(kind)];
-  const UpdateWork& work = update_works_.try_emplace(kind, context_, representative).first->second;
-  known = &update_costs_.get(work.signature(group, context_), [&] {
-    const Function made = function(unit, Pass::update, group);
+const UnitTable::Updates& UnitTable::updates(GroupShape group) const {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = updates_.find(group);
+    if (it != updates_.end()) return it->second;
+  }
+  std::call_once(update_works_made_, [&] {
+    for (const UnitId unit : representative_) update_works_.emplace_back(context_, unit);
+  });
+  std::vector<std::uint64_t> signatures;
+  for (const UpdateWork& work : update_works_) signatures.push_back(work.signature(group, context_));
+  Updates list = update_costs_.get(signatures, [&](std::size_t kind) {
+    const Function made = function(static_cast<std::size_t>(representative_[kind].index), Pass::update, group);
     return UpdateCost{made, model_.function(made).total()};
   });
-  return *known;
+  const std::lock_guard lock(mutex_);
+  return updates_.try_emplace(group, std::move(list)).first->second;  // nodes stay put
 }
 
 WorkTime work_time(const Graph& graph, const Chip& chip) {

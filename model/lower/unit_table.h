@@ -82,8 +82,14 @@ class UnitTable {
   Bytes boundary_bytes(std::size_t unit) const { return boundary_[unit].bytes; }
   Bytes boundary_tile(std::size_t unit) const { return boundary_[unit].tile; }
   const Boundary& boundary(std::size_t unit) const { return boundary_[unit]; }
-  // The optimiser's work for a unit when the replicas of `group` share it.
-  const UpdateCost& update(std::size_t unit, GroupShape group) const;
+  // The optimiser's work when the replicas of `group` share it, by kind of unit; costed when first asked for, by any
+  // number of threads.
+  using Updates = std::vector<const UpdateCost*>;
+  const Updates& updates(GroupShape group) const;
+  const UpdateCost& update(const Updates& of, std::size_t unit) const {
+    return *of[static_cast<std::size_t>(kind_of_[unit])];
+  }
+  const UpdateCost& update(std::size_t unit, GroupShape group) const { return update(updates(group), unit); }
   // A function itself, lowered anew: a search makes thousands of tables and few programs. `group`: of an update.
   Function function(std::size_t unit, Pass pass, GroupShape group = {}) const;
   std::int64_t checkpoint(std::size_t unit) const { return checkpoints_[unit]; }  // checkpoint_of()
@@ -137,9 +143,10 @@ class UnitTable {
   std::vector<std::size_t> first_of_class_;
   std::optional<EqualRuns> runs_;  // once classified
   UpdateCosts& update_costs_;
+  mutable std::once_flag update_works_made_;
+  mutable std::vector<UpdateWork> update_works_;  // by kind
   mutable std::mutex mutex_;
-  mutable std::map<std::int32_t, UpdateWork> update_works_;  // by kind
-  mutable std::map<std::pair<std::int32_t, GroupShape>, const UpdateCost*> updates_;
+  mutable std::map<GroupShape, Updates> updates_;
 };
 
 // Floating-point operations of a unit's matrix products in one pass: two for each point of their iteration spaces.

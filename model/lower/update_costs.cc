@@ -64,15 +64,30 @@ std::uint64_t UpdateWork::signature(GroupShape group, const UnitContext& c) cons
   return s.value();
 }
 
-const UpdateCost& UpdateCosts::get(std::uint64_t signature, const std::function<UpdateCost()>& make) {
+std::vector<const UpdateCost*> UpdateCosts::get(std::span<const std::uint64_t> signatures,
+                                                const std::function<UpdateCost(std::size_t)>& make) {
+  std::vector<Entry*> entries;
   {
-    std::lock_guard lock(mutex_);
-    const auto it = costs_.find(signature);
-    if (it != costs_.end()) return it->second;
+    const std::lock_guard lock(mutex_);
+    for (const std::uint64_t s : signatures) entries.push_back(&entries_[s]);  // nodes stay put
   }
-  UpdateCost made = make();  // side by side; whoever comes second made the same
-  std::lock_guard lock(mutex_);
-  return costs_.try_emplace(signature, std::move(made)).first->second;  // nodes stay put
+  for (const bool waits : {false, true}) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      Entry& e = *entries[i];
+      if (e.made) continue;
+      std::unique_lock lock(e.making, std::defer_lock);
+      if (waits)
+        lock.lock();
+      else if (!lock.try_lock())
+        continue;
+      if (e.made) continue;
+      e.cost = make(i);
+      e.made = true;
+    }
+  }
+  std::vector<const UpdateCost*> out;
+  for (const Entry* e : entries) out.push_back(&e->cost);
+  return out;
 }
 
 }  // namespace superstep

@@ -3,9 +3,12 @@
 // temporary memory that slice no weight) leaves an update as it is, so that tables share these.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -38,11 +41,19 @@ struct UpdateCost {
 // By signature; of one cost model and one number of compute tiles. Safe to share between threads.
 class UpdateCosts {
  public:
-  const UpdateCost& get(std::uint64_t signature, const std::function<UpdateCost()>& make);
+  // Those of several signatures. `make`: of the one at a place, called for what nobody has made yet. Threads that want
+  // the same make them together, each those that no other one has begun.
+  std::vector<const UpdateCost*> get(std::span<const std::uint64_t> signatures,
+                                     const std::function<UpdateCost(std::size_t)>& make);
 
  private:
+  struct Entry {
+    std::mutex making;
+    std::atomic<bool> made = false;
+    UpdateCost cost;
+  };
   std::mutex mutex_;
-  std::unordered_map<std::uint64_t, UpdateCost> costs_;
+  std::unordered_map<std::uint64_t, Entry> entries_;
 };
 
 }  // namespace superstep
