@@ -2,8 +2,6 @@
 #include "planner/best_first.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <deque>
 #include <limits>
 #include <mutex>
 
@@ -48,7 +46,7 @@ void BestFirst::check_stop() const {
 }
 
 bool BestFirst::time_is_up() {
-  if (options_.time_limit > 0 && seconds() > options_.time_limit) stopped_ = true;
+  if (late()) stopped_ = true;
   if (options_.programme_limit > 0 && stats_.programmes >= options_.programme_limit) stopped_ = true;
   return stopped_;
 }
@@ -75,14 +73,7 @@ void BestFirst::sweep(const Sweep& how) {
   Frontier open;
   for (std::size_t i = 0; i < cells_.size(); ++i)
     open.cells.push({bound_of(cells_[i]), made_++, i, {}, options_.defaults || cells_[i].settled});
-  while (open.bound() > floor() && !time_is_up()) {
-    if (branch_comes_first(open))
-      work_on_branches(open);
-    else if (open.cells.top().sure)
-      open_cells(open);
-    else
-      tabulate_cells(open);
-  }
+  work(open);
   const double left = open.bound();
   for (auto* queue : {&open.cells, &open.branches}) {
     for (; !queue->empty(); queue->pop()) leave(queue->top());
@@ -147,50 +138,92 @@ void BestFirst::push(std::vector<Open>& branches, Frontier& open) {
   }
 }
 
-// Those on top are cut, or divided where they have been. What comes of one is merged when all before it are, and only
-// then the next ones are taken: in the same order, against the same plans, for any number of threads.
-void BestFirst::work_on_branches(Frontier& open) {
-  std::deque<Task> tasks;  // in the order they were taken
-  std::size_t begun = 0;   // of these
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool failed = false;
-  const auto take = [&] {
-    while (tasks.size() < kAhead && branch_comes_first(open) && !time_is_up()) {
-      const Open& top = open.branches.top();
-      tasks.push_back({top, std::max(floor(), floor_of_kinds(top)), {}, false});
-      open.branches.pop();
-    }
-  };
-  take();
-  parallel_for(tasks.size(), options_.threads, [&](std::size_t) {
-    std::unique_lock lock(mutex);
-    for (;;) {
-      changed.wait(lock, [&] { return failed || tasks.empty() || begun < tasks.size(); });
-      if (failed || tasks.empty()) return;
-      Task& task = tasks[begun++];
-      lock.unlock();
-      try {
-        check_stop();
-        task.visit = visit(task.open, task.least);
-      } catch (...) {
-        lock.lock();
-        failed = true;
-        changed.notify_all();
-        throw;
+// ---- side by side
+
+// Whatever is on top is worked on. What comes of it is merged when all before it are, and only then the next is taken:
+// in the same order, against the same plans, for any number of threads.
+void BestFirst::work(Frontier& open) {
+  Window window;
+  take(open, window);
+  parallel_for(std::min(kAhead, thread_count(options_.threads)), options_.threads, [&](std::size_t) {
+    std::unique_lock lock(window.mutex);
+    try {
+      for (;;) {
+        Piece piece;
+        window.changed.wait(lock, [&] {
+          if (!window.failed) piece = next_piece(window);
+          return window.failed || window.tasks.empty() || piece.task || piece.table;
+        });
+        if (!piece.task && !piece.table) return;
+        work_on(piece, window, lock);
+        while (!window.tasks.empty() && window.tasks.front().done) {
+          settle(window.tasks.front(), open);
+          window.tasks.pop_front();
+          take(open, window);
+        }
+        window.changed.notify_all();
       }
-      lock.lock();
-      task.done = true;
-      while (!tasks.empty() && tasks.front().done) {
-        settle(tasks.front(), open);
-        tasks.pop_front();
-        --begun;
-        take();
-      }
-      changed.notify_all();
+    } catch (...) {
+      if (!lock.owns_lock()) lock.lock();
+      window.failed = true;
+      window.changed.notify_all();
+      throw;
     }
   });
 }
+
+void BestFirst::take(Frontier& open, Window& window) {
+  while (window.tasks.size() < kAhead && open.bound() > floor() && !time_is_up()) {
+    if (branch_comes_first(open)) {
+      const Open& top = open.branches.top();
+      window.tasks.push_back({top, std::max(floor(), floor_of_kinds(top))});
+      open.branches.pop();
+    } else {
+      window.tasks.push_back(cell_task(open));
+      open.cells.pop();
+    }
+  }
+}
+
+// Of the first task for which something can be done.
+BestFirst::Piece BestFirst::next_piece(Window& window) {
+  for (Task& task : window.tasks) {
+    if (task.begun) continue;
+    std::erase_if(task.tables, [&](const TableKey& key) { return tables_.has(key); });
+    if (task.tables.empty() || late()) {
+      task.begun = true;
+      return {&task, {}};
+    }
+    for (const TableKey& key : task.tables) {
+      const auto waits = [&](const TableKey& other) { return tables_.wait_for_each_other(key, other); };
+      if (std::ranges::any_of(window.making, waits)) continue;
+      window.making.push_back(key);
+      return {nullptr, key};
+    }
+  }
+  return {};
+}
+
+// Without the lock, which is back when it returns.
+void BestFirst::work_on(const Piece& piece, Window& window, std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  check_stop();
+  const double begun = seconds();
+  if (piece.table)
+    tables_.table(*piece.table);
+  else
+    piece.task->visit = piece.task->is_cell() ? visit_cell(*piece.task) : visit(piece.task->open, piece.task->least);
+  const double ended = seconds();
+  lock.lock();
+  if (piece.task) {
+    piece.task->done = true;
+    return;
+  }
+  std::erase(window.making, *piece.table);
+  stats_.table_seconds += (ended - begun) / static_cast<double>(thread_count(options_.threads));
+}
+
+bool BestFirst::late() const { return options_.time_limit > 0 && seconds() > options_.time_limit; }
 
 BestFirst::Visit BestFirst::visit(const Open& o, double least) const {
   if (o.sure && !o.branch.leaf()) {
@@ -206,6 +239,7 @@ BestFirst::Visit BestFirst::visit(const Open& o, double least) const {
 
 void BestFirst::settle(Task& task, Frontier& open) {
   Open& o = task.open;
+  if (task.is_cell()) return settle_cell(task, open);
   merge(o, task.visit);
   if (o.root) o.root->least = std::max(o.root->least, task.visit.least);
   if (o.branch.leaf()) return;

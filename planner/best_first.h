@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -68,10 +69,11 @@ class BestFirst {
     std::vector<Root> roots;  // kept for the sweeps that follow; empty: not opened, or not kept
   };
   struct Open;
-  struct Opening;
   struct Frontier;
   struct Visit;
   struct Task;
+  struct Window;
+  struct Piece;
 
   Tables& tables_;
   const Job& job_;
@@ -110,18 +112,24 @@ class BestFirst {
   void start(const Sweep& how);
   void finish(double left);
   void leave(const Open& o);
-  void tabulate(const std::vector<TableKey>& wanted);
-  void tabulate_cells(Frontier& open);
-  void open_cells(Frontier& open);
-  bool make_branches(const Frontier& open, std::vector<Opening>& made);
+  bool branch_comes_first(const Frontier& open) const;
+  void work(Frontier& open);
+  void take(Frontier& open, Window& window);
+  Piece next_piece(Window& window);
+  void work_on(const Piece& piece, Window& window, std::unique_lock<std::mutex>& lock);
+  void settle(Task& task, Frontier& open);
+  bool late() const;
+
+  Task cell_task(const Frontier& open);
+  Visit visit_cell(Task& task);
+  Visit open_cell(const Task& task);
+  void settle_cell(Task& task, Frontier& open);
+  double cells_done(const Frontier& open) const;
+
   std::int64_t quick_bound(const Branch& b) const;
   Open branch(const Open& from, const Branch& b, std::int64_t least) const;
   void push(std::vector<Open>& branches, Frontier& open);
-  bool branch_comes_first(const Frontier& open) const;
-  void work_on_branches(Frontier& open);
   Visit visit(const Open& o, double least) const;
-  void settle(Task& task, Frontier& open);
-  double cells_done(const Frontier& open) const;
 
   double incumbent() const;
   double floor() const;

@@ -16,18 +16,7 @@ namespace {
 // Parts of cells whose branches are kept for the sweeps that follow: the most promising ones, which those open again.
 constexpr int kKeptCells = 160;
 
-// Cells whose tables are made, and cells that are opened, side by side: as many for any number of threads, so that what
-// comes of them is the same too.
-constexpr std::size_t kCellRound = 16, kOpenRound = 8;
-
 }  // namespace
-
-// Spaces of a cell that become branches.
-struct BestFirst::Opening {
-  std::size_t of = 0;  // cell, of those opened side by side
-  SettingSpace space;
-  Branches branches;
-};
 
 double BestFirst::bound_of(const CellPart& c) const {
   if (c.least >= how_.below_cycles) return 0;
@@ -129,119 +118,77 @@ std::vector<SearchedCell> BestFirst::searched_cells() const {
   return out;
 }
 
-// Builds the tables that are not there yet, side by side.
-void BestFirst::tabulate(const std::vector<TableKey>& wanted) {
-  const double before = seconds();
-  std::vector<TableKey> keys;
-  for (const TableKey& key : wanted) {
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
-  }
-  tables_.build(std::move(keys), options_.threads, [&] {
-    check_stop();
-    return options_.time_limit <= 0 || seconds() <= options_.time_limit;
-  });
-  stats_.table_seconds += seconds() - before;
-}
-
 // The share of all work that is done when only these cells are not open.
 double BestFirst::cells_done(const Frontier& open) const {
   return 0.9 * (1 - static_cast<double>(open.cells.size()) / static_cast<double>(cells_.size()));
 }
 
-// Bounds the cells on top by their tables.
-void BestFirst::tabulate_cells(Frontier& open) {
-  if (!how_.front) report(cells_done(open), "tabulating " + std::to_string(open.cells.size()) + " cells");
-  std::vector<Open> round;
-  std::vector<TableKey> keys;
-  while (round.size() < kCellRound && !open.cells.empty() && !open.cells.top().sure &&
-         open.cells.top().bound > floor()) {
-    round.push_back(open.cells.top());
-    open.cells.pop();
-    const CellPart& cell = cells_[round.back().cell];
-    std::ranges::copy(bounds_.tables_of(cell.cell, cell.execution, cell.step), std::back_inserter(keys));
+// The cell on top.
+BestFirst::Task BestFirst::cell_task(const Frontier& open) {
+  Task task{open.cells.top()};
+  const CellPart& cell = cells_[task.open.cell];
+  if (!task.open.sure) {
+    if (!how_.front) report(cells_done(open), "tabulating " + std::to_string(open.cells.size()) + " cells");
+    task.tables = bounds_.tables_of(cell.cell, cell.execution, cell.step);
+  } else if (cell.roots.empty()) {
+    task.spaces = setting_spaces(job_, cell.cell, options_.defaults, cell.execution);
+    if (!how_.front && !task.spaces.empty()) report(cells_done(open), "searching " + label(task.spaces.front().common));
+    for (const SettingSpace& space : task.spaces) {
+      const Ends ends = ends_of(space, job_.machine.chip);
+      task.tables.insert(task.tables.end(), {ends.fastest, ends.leanest});
+      cuts_.prepare(space);
+    }
   }
-  tabulate(keys);
-  parallel_for(time_is_up() ? 0 : round.size(), options_.threads, [&](std::size_t i) {
-    CellPart& cell = cells_[round[i].cell];  // also for the sweeps that follow
-    const CellBounds::Tabulated by = bounds_.tabulated(cell.cell, cell.execution, cell.step);
-    cell.least = std::max(cell.least, by.least);
-    cell.settled = by.settled;
-    if (!by.settled) cell.step = CellBounds::next(cell.step);
-    round[i].bound = cell.least == INT64_MAX ? 0 : bound_of(cell);
-    round[i].sure = cell.settled;
-  });
-  for (Open& o : round) open.cells.push(std::move(o));
+  return task;
 }
 
-// Cells on top become branches, several side by side: each is little work, and few of them turn out not to be needed.
-void BestFirst::open_cells(Frontier& open) {
-  std::vector<Open> round;
-  while (round.size() < kOpenRound && !open.cells.empty() && open.cells.top().sure &&
-         open.cells.top().bound > floor()) {
-    round.push_back(open.cells.top());
-    open.cells.pop();
+BestFirst::Visit BestFirst::visit_cell(Task& task) {
+  if (late()) return {};  // it stays as it is
+  if (task.open.sure) return open_cell(task);
+  CellPart& cell = cells_[task.open.cell];  // also for the sweeps that follow
+  const CellBounds::Tabulated by = bounds_.tabulated(cell.cell, cell.execution, cell.step);
+  cell.least = std::max(cell.least, by.least);
+  cell.settled = by.settled;
+  if (!by.settled) cell.step = CellBounds::next(cell.step);
+  task.open.bound = cell.least == INT64_MAX ? 0 : bound_of(cell);
+  task.open.sure = cell.settled;
+  return {};
+}
+
+BestFirst::Visit BestFirst::open_cell(const Task& task) {
+  Visit out;
+  out.opened = true;
+  CellPart& cell = cells_[task.open.cell];
+  cell.opened = true;
+  for (const SettingSpace& space : task.spaces) {
+    Branches made = branches_of(tables_, space);
+    out.left_out += made.left_out;
+    for (Branch& b : made.list) cell.roots.push_back({std::move(b)});
   }
-  std::vector<std::vector<SettingSpace>> spaces(round.size());
-  parallel_for(round.size(), options_.threads, [&](std::size_t i) {
-    const CellPart& cell = cells_[round[i].cell];
-    if (cell.roots.empty()) spaces[i] = setting_spaces(job_, cell.cell, options_.defaults, cell.execution);
-  });
-  std::vector<Opening> made;
-  for (std::size_t i = 0; i < round.size(); ++i) {
-    for (SettingSpace& space : spaces[i]) made.push_back({i, std::move(space), {}});
+  for (Root& root : cell.roots) {
+    if (root.least == 0) root.least = quick_bound(root.branch);
+    out.children.push_back(branch(task.open, root.branch, root.least));
+    out.children.back().root = &root;
   }
-  if (!make_branches(open, made)) {
-    for (const Open& o : round) open.cells.push(o);
+  return out;
+}
+
+void BestFirst::settle_cell(Task& task, Frontier& open) {
+  Open& o = task.open;
+  CellPart& cell = cells_[o.cell];
+  if (!task.visit.opened) {
+    open.cells.push(std::move(o));
     return;
   }
-  std::vector<bool> keeps(round.size(), true);
-  for (std::size_t i = 0; i < round.size(); ++i) {
-    CellPart& cell = cells_[round[i].cell];
-    if (!cell.roots.empty()) continue;
-    cell.opened = true;
-    for (Opening& o : made) {
-      for (Branch& b : o.branches.list) {
-        if (o.of == i) cell.roots.push_back({std::move(b)});
-      }
-    }
-    keeps[i] = !cell.roots.empty() && kept_cells_ < kKeptCells;
-    if (keeps[i]) ++kept_cells_;
+  if (!how_.front) stats_.pruned += task.visit.left_out;
+  const bool first = !task.spaces.empty();
+  const bool keeps = !first || (kept_cells_ < kKeptCells && !cell.roots.empty());
+  if (first && keeps) ++kept_cells_;
+  for (Open& child : task.visit.children) {
+    if (!keeps) child.root = nullptr;
   }
-  std::vector<std::pair<std::size_t, Root*>> roots;  // of which cell
-  for (std::size_t i = 0; i < round.size(); ++i) {
-    for (Root& root : cells_[round[i].cell].roots) roots.emplace_back(i, &root);
-  }
-  std::vector<Open> branches(roots.size());
-  parallel_for(roots.size(), options_.threads, [&](std::size_t k) {
-    const auto [of, root] = roots[k];
-    if (root->least == 0) root->least = quick_bound(root->branch);
-    branches[k] = branch(round[of], root->branch, root->least);
-    if (keeps[of]) branches[k].root = root;
-  });
-  push(branches, open);
-  for (std::size_t i = 0; i < round.size(); ++i) {
-    if (!keeps[i]) cells_[round[i].cell].roots.clear();
-  }
-}
-
-// False: time was up before.
-bool BestFirst::make_branches(const Frontier& open, std::vector<Opening>& made) {
-  if (made.empty()) return true;
-  if (!how_.front) report(cells_done(open), "searching " + label(made[0].space.common));
-  std::vector<TableKey> keys;
-  for (const Opening& o : made) {
-    const Ends ends = ends_of(o.space, job_.machine.chip);
-    keys.insert(keys.end(), {ends.fastest, ends.leanest});
-  }
-  tabulate(keys);
-  if (time_is_up()) return false;
-  for (const Opening& o : made) prepare_cuts(tables_, cuts_, o.space);
-  parallel_for(made.size(), options_.threads,
-               [&](std::size_t i) { made[i].branches = branches_of(tables_, made[i].space); });
-  for (const Opening& o : made) {
-    if (!how_.front) stats_.pruned += o.branches.left_out;
-  }
-  return true;
+  push(task.visit.children, open);
+  if (!keeps) cell.roots.clear();
 }
 
 }  // namespace superstep

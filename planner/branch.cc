@@ -110,10 +110,6 @@ Branches branches_of(Tables& tables, const SettingSpace& space) {
   return between(tables, space, tables.table(ends.fastest), leanest);
 }
 
-void prepare_cuts(Tables& tables, PinnedCuts& cuts, const SettingSpace& space) {
-  cuts.prepare(space, tables.table(ends_of(space, chip_of(tables)).leanest));
-}
-
 // Divided by the first place of memory that differs, then by the other values one after the other.
 Branches Branch::children(Tables& tables) const {
   if (part.single()) return divide_caps(tables, *this);

@@ -41,8 +41,6 @@ CapRange caps_of(const UnitTable& table, const SettingSpace& space);
 
 // All settings of a space.
 Branches branches_of(Tables& tables, const SettingSpace& space);
-// Ahead of that, for all of them: not to be done side by side.
-void prepare_cuts(Tables& tables, PinnedCuts& cuts, const SettingSpace& space);
 // The tables that takes: with the least time of all its bounds on temporary memory, and the tightest one's.
 struct Ends {
   TableKey fastest, leanest;

@@ -121,7 +121,7 @@ void try_plans(const Problem& p, std::vector<Plan> plans, Closest& closest) {
   std::vector<TableKey> keys;
   for (const Plan& plan : plans) keys.push_back(table_key(plan));
   p.tables.build(std::move(keys), p.options.threads, [&] { return go_on(p); });
-  for (const Plan& plan : plans) p.cuts.prepare(plan, p.tables.table(table_key(plan)));
+  for (const Plan& plan : plans) p.cuts.prepare(plan);
   std::vector<Closest> found(plans.size(), closest);
   parallel_for(plans.size(), p.options.threads, [&](std::size_t i) {
     go_on(p);

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
 #include <queue>
 #include <vector>
 
@@ -42,17 +46,36 @@ struct BestFirst::Visit {
   bool refused = false;  // its fastest cut does not fit by evaluate(): a slower one might
   std::int64_t programmes = 0, evaluations = 0;
   double open_bound = 0;  // score: no cut that was left out is better
-  double left_out = 0;    // as sizes of branches, of one that has been divided
+  double left_out = 0;    // as sizes of branches, of one that has been divided, or of a cell that has been opened
   std::vector<Candidate> found;
-  std::vector<Open> children;  // of a branch that has been cut before
+  bool opened = false;         // of a cell
+  std::vector<Open> children;  // of a branch that has been cut before, or of a cell that has been opened
 };
 
-// A branch that is worked on.
+// What is worked on: a branch; or a cell, which is bounded by the tables of its next step, or opened if there is none.
 struct BestFirst::Task {
   Open open;
-  double least;  // score: what is no better is of no interest
-  Visit visit;
-  bool done;
+  double least = 0;                       // of a branch, score: what is no better is of no interest
+  std::vector<TableKey> tables = {};      // that a cell takes, and that are not known to be there
+  std::vector<SettingSpace> spaces = {};  // of a cell that is opened for the first time
+  Visit visit = {};
+  bool begun = false, done = false;
+  bool is_cell() const { return !open.branch.parts; }
+};
+
+// What all threads work on.
+struct BestFirst::Window {
+  std::deque<Task> tasks;        // in the order they were taken
+  std::vector<TableKey> making;  // those that are being made
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool failed = false;
+};
+
+// A task whose tables are all there, or a table that one takes; neither: nothing can be done yet.
+struct BestFirst::Piece {
+  Task* task = nullptr;
+  std::optional<TableKey> table;
 };
 
 }  // namespace superstep

@@ -75,6 +75,10 @@ class Pool {
 
 }  // namespace
 
+std::size_t thread_count(int threads) {
+  return threads > 0 ? static_cast<std::size_t>(threads) : std::max(1U, std::thread::hardware_concurrency());
+}
+
 void parallel_for(std::size_t count, int threads, const std::function<void(std::size_t)>& body) {
   std::atomic<std::size_t> next = 0;
   std::exception_ptr error;
@@ -90,8 +94,7 @@ void parallel_for(std::size_t count, int threads, const std::function<void(std::
       }
     }
   };
-  const std::size_t wanted = std::min(
-      count, threads > 0 ? static_cast<std::size_t>(threads) : std::max(1U, std::thread::hardware_concurrency()));
+  const std::size_t wanted = std::min(count, thread_count(threads));
   if (wanted > 1)
     Pool::shared().run(work, wanted - 1);
   else

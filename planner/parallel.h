@@ -6,6 +6,9 @@
 
 namespace superstep {
 
+// That many, or all cores for 0.
+std::size_t thread_count(int threads);
+
 // body(0) ... body(count - 1) on this thread and up to `threads` - 1 more; 0: all cores. Which thread runs which is
 // not fixed. The first error stops what has not begun and is thrown here. May be called in a body.
 void parallel_for(std::size_t count, int threads, const std::function<void(std::size_t)>& body);

@@ -10,14 +10,20 @@ bool PinnedCuts::searches_phases(const Plan& plan) const {
   return plan.location.weights != Location::in_processor && !tables_.job().pins.one_phase();
 }
 
-void PinnedCuts::prepare(const Plan& plan, bool phased, const UnitTable& table) {
+void PinnedCuts::prepare(const Plan& plan, bool phased) {
+  const std::lock_guard lock(mutex_);
   const auto [it, fresh] = stages_.try_emplace({plan.micro_batch, plan.tensor_parallel});
-  if (fresh) it->second = pinned_stages(tables_.job(), table.facts().graph);
+  if (fresh) it->second = pinned_stages(tables_.job(), tables_.facts(plan.micro_batch).graph);
   const auto count = static_cast<std::int64_t>(it->second.size());
   if (count == 0 || phased || count == plan.pipeline_stages || count == plan.pipeline_stages + 1) return;
   throw Error(tables_.job().source + "#/plan/stages",
               "found " + std::to_string(count) + " stages, expected pipeline_stages (" +
                   std::to_string(plan.pipeline_stages) + ") or one more, whose last returns to IPU 0");
+}
+
+const std::vector<std::int64_t>& PinnedCuts::stages_of(const Plan& plan) const {
+  const std::lock_guard lock(mutex_);
+  return stages_.at({plan.micro_batch, plan.tensor_parallel});  // map nodes stay put
 }
 
 std::vector<CutRules> PinnedCuts::rules_for(const Plan& plan) const {
@@ -27,7 +33,7 @@ std::vector<CutRules> PinnedCuts::rules_for(const Plan& plan) const {
   if (!pins.recompute.empty() && pins.recompute[0].size() > 1) rules.stage_modes = &pins.recompute[0];
   if (defaults_ && pins.recompute.empty()) rules.modes = {Recompute::layer};
   if (!tables_.training()) rules.modes = {Recompute::layer};
-  const std::vector<std::int64_t>& stages = stages_.at({plan.micro_batch, plan.tensor_parallel});
+  const std::vector<std::int64_t>& stages = stages_of(plan);
   if (!stages.empty()) rules.stages = &stages;
   if (pins.phases) rules.phases = &*pins.phases;
   if (pins.phase_count) rules.phase_count = *pins.phase_count;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 
 namespace superstep {
 
+// Safe to share between threads.
 class PinnedCuts {
  public:
   // `defaults`: what is not pinned takes its default instead of being searched.
@@ -20,18 +22,21 @@ class PinnedCuts {
 
   // Whether the setting is cut into phases, or into the stages of one pipeline.
   bool searches_phases(const Plan& plan) const;
-  // Finds the pinned stages of the plan's graph, once per graph: before rules_for(), and by one thread. Throws Error
-  // when there are not as many as the plan has IPU groups, or one more.
-  void prepare(const Plan& plan, bool phased, const UnitTable& table);
-  void prepare(const Plan& plan, const UnitTable& table) { prepare(plan, searches_phases(plan), table); }
-  void prepare(const SettingSpace& space, const UnitTable& table) { prepare(space.common, space.phased, table); }
+  // Finds the pinned stages of the plan's graph, once per graph: before rules_for(). Throws Error when there are not as
+  // many as the plan has IPU groups, or one more.
+  void prepare(const Plan& plan, bool phased);
+  void prepare(const Plan& plan) { prepare(plan, searches_phases(plan)); }
+  void prepare(const SettingSpace& space) { prepare(space.common, space.phased); }
   // A programme runs for each of them.
   std::vector<CutRules> rules_for(const Plan& plan) const;
 
  private:
   Tables& tables_;
   bool defaults_;
+  mutable std::mutex mutex_;
   std::map<std::pair<std::int64_t, TensorParallel>, std::vector<std::int64_t>> stages_;  // pinned, by micro-batch
+
+  const std::vector<std::int64_t>& stages_of(const Plan& plan) const;
 };
 
 }  // namespace superstep

@@ -2,6 +2,7 @@
 #include "planner/tables.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -39,20 +40,22 @@ class Lazy {
       std::lock_guard lock(mutex_);
       slot = &slots_[key];  // map nodes stay put
     }
-    std::call_once(slot->made, [&] { slot->value = make(); });
+    std::call_once(slot->made, [&] {
+      slot->value = make();
+      slot->there = true;
+    });
     return *slot->value;
   }
-  // Not while others build.
   bool has(const Key& key) const {
     std::lock_guard lock(mutex_);
     const auto it = slots_.find(key);
-    return it != slots_.end() && it->second.value;
+    return it != slots_.end() && it->second.there;
   }
   template <class Visit>
   void for_each(const Visit& visit) const {
     std::lock_guard lock(mutex_);
     for (const auto& [key, slot] : slots_) {
-      if (slot.value) visit(*slot.value);
+      if (slot.there) visit(*slot.value);
     }
   }
 
@@ -60,6 +63,7 @@ class Lazy {
   struct Slot {
     std::once_flag made;
     std::unique_ptr<Value> value;
+    std::atomic<bool> there = false;
   };
   mutable std::mutex mutex_;
   std::map<Key, Slot> slots_;
@@ -202,13 +206,21 @@ UnitKey unit_key(const TableKey& key, const Chip& chip) {
 
 }  // namespace
 
+bool Tables::has(const TableKey& key) {
+  return state_->tables.has(unit_key(normal(key, facts(key.micro_batch).graph), model_.machine().chip));
+}
+
+// Those that differ in how activations are held have the same products.
+bool Tables::wait_for_each_other(const TableKey& a, const TableKey& b) {
+  if (a.micro_batch != b.micro_batch || a.mesh != b.mesh) return false;
+  return a.io_tiles == b.io_tiles || (mesh_key(a) == mesh_key(b) && !state_->shardings.has(mesh_key(a)));
+}
+
 // Tables of one sharding, or of one sharding and number of tiles, would wait for each other while that is made: first
 // come tables of different ones. So would those that differ in how activations are held, whose products are the same:
 // they are kept apart.
 void Tables::build(std::vector<TableKey> keys, int threads, const std::function<bool()>& go_on) {
-  std::erase_if(keys, [&](const TableKey& key) {
-    return state_->tables.has(unit_key(normal(key, facts(key.micro_batch).graph), model_.machine().chip));
-  });
+  std::erase_if(keys, [&](const TableKey& key) { return has(key); });
   std::ranges::stable_sort(keys, {}, &TableKey::split_activations);
   std::set<MeshKey> shardings;
   const auto rest =

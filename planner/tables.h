@@ -47,6 +47,10 @@ class Tables {
   };
   const std::vector<Flops>& flops(std::int64_t micro_batch);
   const UnitTable& table(const TableKey& key);
+  bool has(const TableKey& key);
+  // Whether who makes one of two tables, neither of them there, waits for who makes the other: they are the same, or
+  // made from the same splits or the same tile plans.
+  bool wait_for_each_other(const TableKey& a, const TableKey& b);
   // Makes the tables of `keys` side by side, as long as `go_on` says so.
   void build(std::vector<TableKey> keys, int threads, const std::function<bool()>& go_on);
   const ShardCosts& shard_costs(const Replicas& replicas);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `superstep serve`: requests as JSON lines on standard input, answers as JSON lines on standard output, tables warm.
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <iostream>
@@ -172,8 +173,11 @@ class Server {
   json result_of(const Request& request) {
     OutcomeOptions options = request.options;
     options.stop = [cancelled = request.cancelled] { return cancelled->load(); };
-    options.progress = [this, &request](double share, const std::string& what) {
-      if (request.progress) answers_.write({{"id", request.id}, {"progress", share}, {"what", what}});
+    using Clock = std::chrono::steady_clock;
+    options.progress = [this, &request, last = Clock::time_point()](double share, const std::string& what) mutable {
+      if (!request.progress || Clock::now() - last < std::chrono::milliseconds(100)) return;
+      last = Clock::now();
+      answers_.write({{"id", request.id}, {"progress", share}, {"what", what}});
     };
     Job job = request.job.is_string() ? load_job(request.job.get<std::string>())
                                       : read_job(request.job, request.line_name + ", job");

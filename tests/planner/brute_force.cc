@@ -172,7 +172,7 @@ BruteForce try_cell(World& world, PinnedCuts& cuts, const Cell& cell) {
   BruteForce all;
   for (const Plan& plan : settings(world.job, cell, false)) {
     for_each_cap(world, plan, [&](const Plan& capped, const UnitTable& table) {
-      cuts.prepare(capped, table);
+      cuts.prepare(capped);
       const std::int64_t plans = all.plans;
       try_setting(world, Setting(table, capped, world.job.optimizer, cuts.searches_phases(capped)), cuts, all);
       if (&table != &world.table(plan)) all.plans = plans;  // what is counted is counted once for all bounds

@@ -266,7 +266,7 @@ TEST(SpaceCount, WithCutsIsThatOfAllLegalPlans) {
       std::int64_t legal = 0;
       PinnedCuts cuts(world.tables, false);
       for_each_setting(world.job, 0, [&](const Plan& p) {
-        cuts.prepare(p, world.table(p));
+        cuts.prepare(p);
         const Setting setting(world.table(p), p, world.job.optimizer, cuts.searches_phases(p));
         test::for_each_cut(setting, cuts, [&](const Cuts& c) {
           legal += check_plan(with_cuts(p, c), setting.table().facts(), world.job.machine, training).empty() ? 1 : 0;

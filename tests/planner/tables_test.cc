@@ -3,12 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <chrono>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <sstream>
+#include <thread>
 #include <tuple>
 
 #include "model/cost/step_timer.h"
+#include "model/error.h"
 #include "planner/branch.h"
 #include "planner/make_report.h"
 #include "planner/space.h"
@@ -243,7 +249,6 @@ TEST(Tables, HostProgramsThatCopyInputsTakeTheirTimeAheadOfTheStep) {
   EXPECT_NEAR(seconds(4) - streamed, fed / 2e6 / load_calibration().host_copy_factor, 1e-6);
 }
 
-// What one job tabulated is there for another that only pins other fields.
 // Tables of one number of compute tiles share the costs of equal updates.
 TEST(Tables, ShareUpdatesThatAreTheSameLoweredAnew) {
   const nlohmann::json numbers = {{"layers", 2},        {"hidden", 256},         {"heads", 4},         {"ffn", 1024},
@@ -277,6 +282,77 @@ TEST(Tables, ShareUpdatesThatAreTheSameLoweredAnew) {
       }
     }
   }
+}
+
+// Threads that want the same updates make each once, and share the work.
+TEST(Tables, UpdatesThatSeveralThreadsWantAreMadeOnce) {
+  std::vector<std::uint64_t> signatures(40);
+  std::iota(signatures.begin(), signatures.end(), 1);
+  UpdateCosts costs;
+  std::vector<std::atomic<int>> made(signatures.size());
+  std::vector<std::vector<const UpdateCost*>> got(4);
+  std::barrier begin(std::ssize(got));
+  std::vector<std::jthread> threads;
+  for (std::vector<const UpdateCost*>& mine : got) {
+    threads.emplace_back([&] {
+      begin.arrive_and_wait();
+      mine = costs.get(signatures, [&](std::size_t i) {
+        ++made[i];
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        return UpdateCost{{}, Cycles(static_cast<std::int64_t>(signatures[i]))};
+      });
+    });
+  }
+  threads.clear();
+  for (std::size_t i = 0; i < signatures.size(); ++i) {
+    EXPECT_EQ(made[i], 1) << i;
+    for (const auto& mine : got) EXPECT_EQ(mine[i], got[0][i]) << i;
+    EXPECT_EQ(got[0][i]->cycles.value, i + 1);
+  }
+}
+
+// One that fails is made by who comes next.
+TEST(Tables, UpdatesThatFailAreMadeAgain) {
+  const std::vector<std::uint64_t> signatures = {7, 8};
+  UpdateCosts costs;
+  EXPECT_THROW(costs.get(signatures, [](std::size_t) -> UpdateCost { throw Error("here", "no"); }), Error);
+  int made = 0;
+  costs.get(signatures, [&](std::size_t) { return ++made, UpdateCost{}; });
+  EXPECT_EQ(made, 2);
+}
+
+TEST(Tables, SayWhichWaitForEachOther) {
+  World world(
+      test::small_job("bert-base", {{"layers", 2}, {"hidden", 256}, {"heads", 4}, {"vocabulary", 2000}}, "ipu-pod16"));
+  TableKey key;
+  key.mesh = {2, 1};
+  const auto with = [&](auto change) {
+    TableKey other = key;
+    change(other);
+    return other;
+  };
+  const TableKey other_cap = with([](TableKey&k) { k.proportion = 0.2; }),
+                 other_tiles = with([](TableKey&k) { k.io_tiles = 32; }),
+                 split = with([](TableKey&k) { k.split_activations = true; }),
+                 split_other_tiles = with([](TableKey&k) { k.split_activations = true, k.io_tiles = 32; }),
+                 other_mesh = with([](TableKey&k) {
+                   k.mesh = {4, 1};
+                 }),
+                 other_graph = with([](TableKey&k) { k.micro_batch = 2; });
+  Tables& tables = world.tables;
+  const auto wait = [&](const TableKey& other) {
+    EXPECT_EQ(tables.wait_for_each_other(key, other), tables.wait_for_each_other(other, key));
+    return tables.wait_for_each_other(key, other);
+  };
+  EXPECT_TRUE(wait(key) && wait(other_cap) && wait(split));
+  EXPECT_TRUE(wait(other_tiles)) << "neither has the sharding";
+  EXPECT_FALSE(wait(split_other_tiles) || wait(other_mesh) || wait(other_graph));
+  EXPECT_FALSE(tables.has(key));
+  tables.table(other_cap);
+  EXPECT_FALSE(wait(other_tiles)) << "the sharding is there";
+  EXPECT_TRUE(wait(key) && wait(split));
+  EXPECT_TRUE(tables.has(other_cap));
+  EXPECT_FALSE(tables.has(key));
 }
 
 // Of everything that a bound on temporary memory may change, updates by one and by four replicas included.
@@ -437,6 +513,7 @@ TEST(Tables, OfSeveralBoundsTakeNoMoreTimeOrCodeThanAny) {
   EXPECT_GT(slower, 0);
 }
 
+// What one job tabulated is there for another that only pins other fields.
 TEST(Tables, AreSharedByJobsThatDifferInPins) {
   World cold(test::small_gpt({{"pipeline_stages", 2}}));
   Plan plan;
