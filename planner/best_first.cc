@@ -23,10 +23,10 @@ constexpr std::size_t kAhead = 16;
 
 }  // namespace
 
-BestFirst::BestFirst(Tables& tables, const SearchOptions& options)
+BestFirst::BestFirst(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells)
     : tables_(tables), job_(tables.job()), options_(options), cuts_(tables, options.defaults), bounds_(tables) {
   how_.goal = job_.goal;
-  order_cells();
+  order_cells(cells);
 }
 
 double BestFirst::seconds() const {

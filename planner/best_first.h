@@ -34,8 +34,8 @@ struct Sweep {
 
 class BestFirst {
  public:
-  // Throws Error where pins leave nothing legal.
-  BestFirst(Tables& tables, const SearchOptions& options);
+  // Of all cells of the job's space (cells()). Throws Error where pins leave nothing legal.
+  BestFirst(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells);
 
   // The first sweep is the one whose work stats() counts and whose kinds are ranked; others start from what was found.
   void sweep(const Sweep& how);
@@ -107,7 +107,7 @@ class BestFirst {
   bool time_is_up();
   double seconds() const;
 
-  void order_cells();
+  void order_cells(const std::vector<Cell>& list);
   CellPart widest();
   void start(const Sweep& how);
   void finish(double left);

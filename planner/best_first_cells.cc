@@ -23,9 +23,8 @@ double BestFirst::bound_of(const CellPart& c) const {
   return score(c.cell.micro_batch * c.cell.accumulation * c.cell.replicas, c.least);
 }
 
-void BestFirst::order_cells() {
+void BestFirst::order_cells(const std::vector<Cell>& list) {
   if (frees_caps(job_, options_.defaults)) caps_ = free_caps(job_.machine.chip).size();
-  const std::vector<Cell> list = superstep::cells(job_, tables_.statistics_group(), options_.defaults);
   std::set<std::int64_t> micro_batches;
   for (const Cell& cell : list) micro_batches.insert(cell.micro_batch);
   const std::vector<std::int64_t> graphs(micro_batches.begin(), micro_batches.end());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -11,7 +12,8 @@
 
 namespace superstep::phase_labels {
 
-using Sizes = std::vector<std::int64_t>;  // Streaming Memory of the IPU groups where its limit has been seen to bind
+// Streaming Memory of the IPU groups where its limit has been seen to bind: seldom more than these.
+using Sizes = boost::container::small_vector<std::int64_t, 2>;
 
 inline bool covers(const Sizes& a, const Sizes& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {

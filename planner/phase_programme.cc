@@ -106,31 +106,34 @@ std::optional<Cuts> PhaseProgramme::run(std::int64_t* sum) {
   const auto rows = at(counted ? rules_.phase_count + 1 : groups_);
   kept_cuts_.clear();
   for (auto& [place, start] : known_) start.begin = -1;
-  Heads heads(rows, std::vector<std::vector<Head>>(at(n_) + 1));
-  heads[0][0].push_back(Head{});
-  heads[0][0][0].ddr.assign(state_.size(), 0);
+  heads_.resize(rows, std::vector<std::vector<Head>>(at(n_) + 1));
+  for (std::vector<std::vector<Head>>& row : heads_) {
+    for (std::vector<Head>& list : row) list.clear();
+  }
+  heads_[0][0].push_back(Head{});
+  heads_[0][0][0].ddr.assign(state_.size(), 0);
   for (std::int64_t u = 0; u < n_; ++u) {
     for (std::int64_t group = 0; group < groups_; ++group) {
-      if (ways_[at(group * depth_)][at(u)] < PhaseStages::kNoWay) extend(heads, u, group);
+      if (ways_[at(group * depth_)][at(u)] < PhaseStages::kNoWay) extend(u, group);
     }
   }
   const Head* best = nullptr;
   for (std::size_t c = counted ? rows - 1 : 0; c < rows; ++c) {
-    for (const Head& h : heads[c].back()) {
+    for (const Head& h : heads_[c].back()) {
       if (!best || h.cycles + h.forward < best->cycles + best->forward) best = &h;
     }
   }
   if (!best) return std::nullopt;
   *sum = best->cycles + best->forward;
-  return cuts_of(heads, *best);
+  return cuts_of(*best);
 }
 
 // All phases that begin at `u` on a group of IPU groups, behind every head that ends there.
-void PhaseProgramme::extend(Heads& heads, std::int64_t u, std::int64_t group) {
-  const std::size_t end = rules_.phase_count > 0 ? heads.size() - 1 : heads.size();
+void PhaseProgramme::extend(std::int64_t u, std::int64_t group) {
+  const std::size_t end = rules_.phase_count > 0 ? heads_.size() - 1 : heads_.size();
   std::int64_t before = kNever;
   for (auto c = at(group); c < end; c += at(groups_)) {
-    for (const Head& h : heads[c][at(u)]) before = std::min(before, h.cycles + h.forward);
+    for (const Head& h : heads_[c][at(u)]) before = std::min(before, h.cycles + h.forward);
   }
   if (before == kNever || later(before, rest_.from(u)) >= best_) return;
   if (!within_[at(u)]) within_[at(u)] = rest_.within(u);
@@ -151,10 +154,10 @@ void PhaseProgramme::extend(Heads& heads, std::int64_t u, std::int64_t group) {
     });
   for (auto c = at(group); c < end; c += at(groups_)) {
     const std::size_t to = rules_.phase_count > 0 ? c + 1 : (c + 1) % at(groups_);
-    const std::vector<Head>& from = heads[c][at(u)];
+    const std::vector<Head>& from = heads_[c][at(u)];
     for (std::size_t k = 0; k < from.size(); ++k) {
       for_phases([&](std::int64_t v, Phase& phase) {
-        append(heads[to][at(v)], from[k], start, phase, {u, v, group, c, k});
+        append(heads_[to][at(v)], from[k], start, phase, {u, v, group, c, k});
       });
     }
   }
@@ -207,9 +210,9 @@ void PhaseProgramme::append(std::vector<Head>& to, const Head& from, const Start
   to.push_back(std::move(h));
 }
 
-Cuts PhaseProgramme::cuts_of(const Heads& heads, const Head& last) const {
+Cuts PhaseProgramme::cuts_of(const Head& last) const {
   std::vector<const Head*> phases;
-  for (const Head* h = &last; h->from >= 0; h = &heads[h->count][at(h->from)][h->head])
+  for (const Head* h = &last; h->from >= 0; h = &heads_[h->count][at(h->from)][h->head])
     phases.insert(phases.begin(), h);
   Cuts cuts;
   for (std::size_t j = 0; j < phases.size(); ++j) {

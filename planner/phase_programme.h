@@ -95,6 +95,7 @@ class PhaseProgramme {
     phase_labels::ByEnd<Phase> phases;
   };
   Start start_;  // at hand
+  Heads heads_;
   // By group and first unit, as a run, where several units begin equal runs: their phases are equal too.
   std::map<std::pair<std::int64_t, std::size_t>, Start> known_;
   std::vector<bool> recurs_;  // by unit: such a one
@@ -107,9 +108,9 @@ class PhaseProgramme {
     std::size_t count, head;
   };
   std::optional<Cuts> run(std::int64_t* sum);
-  void extend(Heads& heads, std::int64_t u, std::int64_t group);
+  void extend(std::int64_t u, std::int64_t group);
   void append(std::vector<Head>& to, const Head& from, const Start& start, Phase& phase, const Place& place);
-  Cuts cuts_of(const Heads& heads, const Head& last) const;
+  Cuts cuts_of(const Head& last) const;
   Start& phases_from(std::int64_t u, std::int64_t group, std::int64_t before, std::int64_t last);
   bool covers(const Start& known, std::int64_t u, std::int64_t group, std::int64_t before, std::int64_t last) const;
   void find_phases(Start& start, std::int64_t group);

@@ -40,7 +40,7 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
       return out;
     }
   }
-  BestFirst space(tables, options);
+  BestFirst space(tables, options, options.defaults ? cells(tables.job(), tables.statistics_group(), true) : all_cells);
   Sweep all;
   all.goal = tables.job().goal;
   space.sweep(all);

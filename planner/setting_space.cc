@@ -94,7 +94,7 @@ std::vector<std::string> SettingSpace::kinds(const Part& part) const {
   return {kinds.begin(), kinds.end()};
 }
 
-double SettingSpace::size(const Part& part) const {
+double SettingSpace::stores(const Part& part) const {
   double stored = 0;
   for (std::size_t s = part.begin[kState]; s < part.end[kState]; ++s) {
     std::int64_t with_weights = 0, whole_weights = 0, with_gradients = 0, whole_gradients = 0;
@@ -110,11 +110,15 @@ double SettingSpace::size(const Part& part) const {
     if (groups_matter && is_whole(states[s]))
       stored -= static_cast<double>(whole_weights) * static_cast<double>(whole_gradients);
   }
+  return stored;
+}
+
+double SettingSpace::others(const Part& part) const {
   std::int64_t loaded = 0;
   for (std::size_t l = part.begin[kLoad]; l < part.end[kLoad]; ++l) {
     for (std::size_t c = part.begin[kCode]; c < part.end[kCode]; ++c) loaded += go_together(l, codes[c]) ? 1 : 0;
   }
-  double size = stored * static_cast<double>(loaded);
+  auto size = static_cast<double>(loaded);
   for (const Axis a : {kStash, kPrefetchDepth}) size *= static_cast<double>(part.end[a] - part.begin[a]);
   return size;
 }

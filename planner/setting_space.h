@@ -81,7 +81,10 @@ struct SettingSpace {
     bool single() const;  // one value of each
   };
   Part all() const;
-  double size(const Part& part) const;  // settings
+  double size(const Part& part) const { return stores(part) * others(part); }  // settings
+  // What that multiplies: values of weights, gradients and states that go together, and of all other fields.
+  double stores(const Part& part) const;
+  double others(const Part& part) const;
   double size() const { return size(all()); }
   std::vector<std::string> kinds(const Part& part) const;  // of its plans, each once
 };

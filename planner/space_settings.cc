@@ -83,6 +83,7 @@ class SettingLists {
   // Places that there are: for pipelines; for phases, whose cuts do not count what other IPUs' tiles would hold.
   std::vector<Location> everywhere_, outside_;
   SettingSpace space_;
+  double stores_ = 0;  // of the space's weights, gradients and states, which many tables share
   std::vector<SettingSpace> out_;
   bool counts_ = false;  // but keeps none
   std::array<double, kExecutions.size()> settings_{};
@@ -152,6 +153,7 @@ class SettingLists {
     else
       set_gradients({Location::in_processor}, {1});
     set_states(everywhere_);
+    stores_ = space_.stores(space_.all());
     std::vector<Schedule> all = choices(
         pins_.schedule, {Schedule::grouped, Schedule::interleaved, Schedule::sequential}, Schedule::grouped, defaults_);
     if (c_.stages == 1) all = {Schedule::sequential};
@@ -191,6 +193,7 @@ class SettingLists {
       const bool leave = order == PhaseOrder::micro_batch_outer && space_.training && !defaults_;
       set_gradients(leave ? outside_ : std::vector{Location::in_processor},
                     leave ? free_degrees_ : std::vector<std::int64_t>{1});
+      stores_ = space_.stores(space_.all());
       for (const std::int64_t groups :
            defaults_ ? integers(pins_.phase_groups, {1}) : integers(pins_.phase_groups, {1, 2})) {
         if (c_.stages % groups != 0) continue;
@@ -245,7 +248,7 @@ class SettingLists {
       if (space_.stashes.empty()) continue;
       const Execution execution = space_.execution();
       if (only_.value_or(execution) != execution) continue;
-      const double size = space_.size();  // whatever the bound on temporary memory is
+      const double size = stores_ * space_.others(space_.all());  // whatever the bound on temporary memory is
       if (size == 0) continue;
       space_.common.activation_sharding = space_.stashes[0].sharding;
       for (const double proportion :
