@@ -74,6 +74,7 @@ void BestFirst::sweep(const Sweep& how) {
   for (std::size_t i = 0; i < cells_.size(); ++i)
     open.cells.push({bound_of(cells_[i]), made_++, i, {}, options_.defaults || cells_[i].settled});
   work(open);
+  stats_.table_seconds = (tables_.seconds() - seconds_of_tables_) / static_cast<double>(thread_count(options_.threads));
   const double left = open.bound();
   for (auto* queue : {&open.cells, &open.branches}) {
     for (; !queue->empty(); queue->pop()) leave(queue->top());
@@ -208,19 +209,15 @@ BestFirst::Piece BestFirst::next_piece(Window& window) {
 void BestFirst::work_on(const Piece& piece, Window& window, std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   check_stop();
-  const double begun = seconds();
   if (piece.table)
     tables_.table(*piece.table);
   else
     piece.task->visit = piece.task->is_cell() ? visit_cell(*piece.task) : visit(piece.task->open, piece.task->least);
-  const double ended = seconds();
   lock.lock();
-  if (piece.task) {
+  if (piece.task)
     piece.task->done = true;
-    return;
-  }
-  std::erase(window.making, *piece.table);
-  stats_.table_seconds += (ended - begun) / static_cast<double>(thread_count(options_.threads));
+  else
+    std::erase(window.making, *piece.table);
 }
 
 bool BestFirst::late() const { return options_.time_limit > 0 && seconds() > options_.time_limit; }

@@ -28,9 +28,7 @@ void BestFirst::order_cells(const std::vector<Cell>& list) {
   std::set<std::int64_t> micro_batches;
   for (const Cell& cell : list) micro_batches.insert(cell.micro_batch);
   const std::vector<std::int64_t> graphs(micro_batches.begin(), micro_batches.end());
-  const double before = seconds();
   parallel_for(graphs.size(), options_.threads, [&](std::size_t i) { tables_.facts(graphs[i]); });
-  stats_.table_seconds += seconds() - before;
   check_pins(job_, static_cast<std::int64_t>(tables_.facts(graphs.front()).graph.units.size()));
   std::vector<CellPart> parts;
   for (std::size_t i = 0; i < list.size(); ++i) {

@@ -26,13 +26,19 @@ PhaseNumbers phase_numbers(const Setting& s, const CutLimits& limits) {
   if (m.training) m.update_fixed = s.update_fixed();
   const std::int64_t room = limits.tile - s.code(0);
   std::int64_t least = INT64_MAX;
-  m.units.reserve(at(s.units()));
-  for (std::int64_t u = 0; u < s.units(); ++u) {
-    PhaseNumbers::Unit unit = s.phase_unit(u);
+  const auto of = [&](std::int64_t u, bool first) {
+    PhaseNumbers::Unit unit = s.phase_unit(u, first);
     unit.fits = s.least_memory(u) <= room;
     least = std::min(least, s.least_memory(u) - s.resident(u));
-    m.units.push_back(unit);
+    return unit;
+  };
+  std::vector<PhaseNumbers::Unit> of_class;
+  for (const std::size_t u : s.table().first_of_class()) {
+    if (u < s.table().units()) of_class.push_back(of(static_cast<std::int64_t>(u), false));
   }
+  m.units.reserve(at(s.units()));
+  m.units.push_back(of(0, true));
+  for (std::int64_t u = 1; u < s.units(); ++u) m.units.push_back(of_class[at(s.class_of(u))]);
   m.held = m.depth * (room - least);
   return m;
 }
@@ -47,14 +53,7 @@ PhaseRest::PhaseRest(PhaseNumbers numbers, const EqualRuns& runs)
   add_up();
   find_ends();
   find_cycles();
-  from_.assign(at(n_) + 1, kNever);
-  from_[at(n_)] = 0;
-  for (std::int64_t u = n_; u-- > 0;) {
-    for (std::int64_t v = u + 1; v <= ends_[at(u)]; ++v) {
-      if (u == 0 && v == n_) continue;  // one phase alone is a pipeline
-      from_[at(u)] = std::min(from_[at(u)], whole(u, v));
-    }
-  }
+  find_rest();
   find_loads();
 }
 
@@ -87,6 +86,26 @@ void PhaseRest::find_cycles() {
   for (std::int64_t u = 0; u < n_; ++u) {
     // Shorter ones are equal to some from an earlier unit, which reach as far.
     for (std::int64_t v = u + runs_.shared(u) + 1; v <= ends_[at(u)]; ++v) cycles_[runs_.number(u, v)] = cycles(u, v);
+  }
+}
+
+void PhaseRest::find_rest() {
+  // So that sums with it are still numbers, more than any other.
+  constexpr std::int64_t kMuch = kNever / 2;
+  from_.assign(at(n_) + 1, kMuch);
+  from_[at(n_)] = 0;
+  for (std::int64_t u = n_; u-- > 0;) {
+    const std::int64_t last = u == 0 ? std::min(ends_[0], n_ - 1) : ends_[at(u)];  // one phase alone is a pipeline
+    std::int64_t least = kMuch;
+    const std::int64_t* behind = from_.data() + u;
+    runs_.for_numbers(u, last - u, [&](std::int64_t shortest, std::int64_t longest, std::int64_t base) {
+      const std::int64_t* cycles = cycles_.data() + base;
+      for (std::int64_t k = shortest; k <= longest; ++k) least = std::min(least, cycles[k] + behind[k]);
+    });
+    from_[at(u)] = least;
+  }
+  for (std::int64_t& cycles : from_) {
+    if (cycles >= kMuch) cycles = kNever;
   }
 }
 

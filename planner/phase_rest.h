@@ -51,6 +51,7 @@ class PhaseRest {
   void add_up();
   void find_ends();
   void find_cycles();
+  void find_rest();
   void find_loads();
   std::int64_t cycles(std::int64_t begin, std::int64_t end) const;
   // Of units [begin, end of the model) where the phase that begins them ends at `end`.

@@ -48,6 +48,8 @@ bool PhaseStages::other_mode(std::int64_t u, Recompute mode) const {
 
 void PhaseStages::keep(const CodePromise& promise) {
   promise_ = &promise;
+  const auto some = [](std::uint64_t rows) { return rows != 0; };
+  promises_ = std::ranges::any_of(promise.present, some) || std::ranges::any_of(promise.absent, some);
   ddr_limits_.clear();
   for (const std::uint64_t rows : promise.present) ddr_limits_.push_back(limits_.ddr - s_.stored_code(rows));
 }
@@ -123,22 +125,33 @@ std::int64_t PhaseStages::ddr_on(const Cell& cell, std::int64_t ipu) const {
 
 PhaseStages::Ways PhaseStages::find_ways(const std::vector<double>& weights) {
   Ways ways(at(ipus_), std::vector<double>(at(n_) + 1, kNoWay));
-  Ways rest(at(ipus_), std::vector<double>(at(n_) + 1));  // behind a stage that ends there
+  std::vector<double> rest(at((n_ + 1) * ipus_));  // by unit and IPU group: behind a stage that ends there
+  std::vector<double> least(at(ipus_));
   for (std::int64_t w = n_; w-- > 0;) {
-    for (std::int64_t ipu = 0; ipu < ipus_; ++ipu) {
-      const std::vector<double>& behind = rest[at(ipu)];
-      double least = kNoWay;
-      for_stages(ipu, w, n_, [&](const Cell& cell, int) {
-        const double ddr = weights[at(ipu)] * static_cast<double>(ddr_on(cell, ipu));
-        least = std::min(least, behind[at(cell.end)] + ddr);
-        return true;
-      });
-      ways[at(ipu)][at(w)] = least;
+    std::ranges::fill(least, kNoWay);
+    for (std::int64_t end = ends_[at(w)].least; end <= ends_[at(w)].most; ++end) {
+      if (may_begin_phase(w)) take_least(cell_of(w, end, true), 0, 1, weights, &rest[at(end * ipus_)], least);
+      if (may_continue_phase(w)) take_least(cell_of(w, end, false), 1, depth_, weights, &rest[at(end * ipus_)], least);
     }
+    for (std::int64_t ipu = 0; ipu < ipus_; ++ipu) ways[at(ipu)][at(w)] = least[at(ipu)];
     for (std::int64_t ipu = 0; ipu < ipus_; ++ipu)
-      rest[at(ipu)][at(w)] = std::min(least_behind(ways, ipu, w), least_within(ways, ipu, w));
+      rest[at(w * ipus_ + ipu)] = std::min(least_behind(ways, ipu, w), least_within(ways, ipu, w));
   }
   return ways;
+}
+
+// With the stage on each IPU group whose position in its phase is one of [begin, end).
+void PhaseStages::take_least(const Cell& cell, std::int64_t begin, std::int64_t end, const std::vector<double>& weights,
+                             const double* behind, std::vector<double>& least) {
+  const auto ddr = static_cast<double>(cell.stage.ddr);
+  for (std::int64_t group = 0; group < ipus_; group += depth_) {
+    for (std::int64_t ipu = group + begin; ipu < group + end; ++ipu) {
+      if (promises_ && mode_on(cell, ipu) < 0) continue;
+      least[at(ipu)] = std::min(least[at(ipu)], behind[ipu] + weights[at(ipu)] * ddr);
+    }
+  }
+  if (begin > 0 || !lends_ || mode_on(cell, 0) < 0) return;
+  least[0] = std::min(least[0], behind[0] + weights[0] * static_cast<double>(ddr_on(cell, 0)));
 }
 
 std::vector<PhaseStages::WaysOn> PhaseStages::ways_on(const Ways& ways) const {

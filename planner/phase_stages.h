@@ -108,6 +108,7 @@ class PhaseStages {
   CodeMemo code_;
   std::vector<std::int64_t> ddr_limits_;
   const CodePromise* promise_ = nullptr;
+  bool promises_ = false;  // anything
 
   bool pinned_out(std::int64_t u) const;
   bool begins_phase(std::int64_t u) const;
@@ -127,6 +128,8 @@ class PhaseStages {
   void add_run(std::int64_t begin, std::int64_t end);
   int mode_on(const Cell& cell, std::int64_t ipu);
   std::int64_t first_behind(std::int64_t ipu) const { return (ipu / depth_ + 1) % groups_ * depth_; }
+  void take_least(const Cell& cell, std::int64_t begin, std::int64_t end, const std::vector<double>& weights,
+                  const double* behind, std::vector<double>& least);
   std::vector<std::int64_t> follow(const Ways& ways, const std::vector<double>& weights);
 };
 

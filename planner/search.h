@@ -50,7 +50,7 @@ struct SearchStats {
   double feasible = 0;           // explored settings with a cut that fits
   std::int64_t evaluations = 0;  // plans whose time and memory were computed one by one
   std::int64_t programmes = 0;   // cut programmes, of settings and of bounds on several
-  // In all, and of tables, the model's graphs among them.
+  // In all, and of tables, the model's graphs among them: on average of all threads.
   double seconds = 0, table_seconds = 0;
   // With rank_of, kinds of plan (kinds_of()), each cell's counted apart: with a plan that fits and is faster; that may
   // have one, left out or known by a bound only.

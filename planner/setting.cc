@@ -89,14 +89,14 @@ void Setting::leave_phase(Stage& s, std::int64_t end, bool more_phases) const {
   if (training_) s.move_backward += out.move + out.join;
 }
 
-PhaseNumbers::Unit Setting::phase_unit(std::int64_t unit) const {
+PhaseNumbers::Unit Setting::phase_unit(std::int64_t unit, bool first) const {
   const UnitNumbers& p = at(unit);
   PhaseNumbers::Unit out;
   out.resident = p.resident;
   out.forward = p.forward + p.host;
   out.backward = training_ ? p.backward + p.again : 0;
   out.enter_forward = p.move + p.join;
-  out.enter_backward = (unit > 0 ? 2 : 1) * p.move + p.join;
+  out.enter_backward = (first ? 1 : 2) * p.move + p.join;
   out.leave_forward = p.move;
   out.leave_backward = p.move + p.join;
   out.update = p.update;

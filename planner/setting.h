@@ -187,8 +187,8 @@ class Setting {
   // Of the same table, equal in all that cuts are found by.
   friend bool operator==(const Setting&, const Setting&) = default;
   std::size_t hash() const;
-  // Phased: what a bound on phases asks, whether it fits left out.
-  PhaseNumbers::Unit phase_unit(std::int64_t unit) const;
+  // Phased: what a bound on phases asks, whether it fits left out; `first` of the model.
+  PhaseNumbers::Unit phase_unit(std::int64_t unit, bool first) const;
 
  private:
   friend class SettingParts;

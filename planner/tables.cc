@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -87,11 +88,21 @@ struct Tables::State {
   std::shared_ptr<Graphs> graphs = std::make_shared<Graphs>();
   std::shared_ptr<Fronts> fronts = std::make_shared<Fronts>();
   Lazy<MeshKey, GraphSharding> shardings;
-  Lazy<std::int64_t, SharedCosts> shared;  // by compute tiles
+  Lazy<std::pair<MeshKey, Bytes>, GraphSharding> other_shardings;  // by the limit on gathered weights
+  Lazy<std::int64_t, SharedCosts> shared;                          // by compute tiles
   Lazy<UnitKey, UnitTable> tables;
   Lazy<Replicas, ShardCosts> shard_costs;
   PhaseBounds phase_bounds;
   ProvedBests proved_bests;
+  std::atomic<double> seconds = 0;
+
+  template <class Make>
+  auto timed(const Make& make) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto made = make();
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return made;
+  }
 };
 
 Tables::Tables(const Job& job, const CostModel& model, bool collapse, std::shared_ptr<FrontCache> cache)
@@ -162,6 +173,8 @@ std::int64_t Tables::searches() const {
   return n;
 }
 
+double Tables::seconds() const { return state_->seconds; }
+
 std::int64_t Tables::statistics_group() {
   Graphs& graphs = *state_->graphs;
   std::call_once(graphs.group_read, [&] { graphs.group = superstep::statistics_group(job_); });
@@ -169,7 +182,9 @@ std::int64_t Tables::statistics_group() {
 }
 
 const GraphFacts& Tables::facts(std::int64_t micro_batch) {
-  const auto make = [&] { return std::make_unique<GraphAndFacts>(build_graph(job_, micro_batch)); };
+  const auto make = [&] {
+    return state_->timed([&] { return std::make_unique<GraphAndFacts>(build_graph(job_, micro_batch)); });
+  };
   return state_->graphs->by_micro_batch.get(micro_batch, make).facts;
 }
 
@@ -234,17 +249,28 @@ void Tables::build(std::vector<TableKey> keys, int threads, const std::function<
   });
 }
 
+GraphSharding Tables::make_sharding(const TableKey& key, const ShardRules& rules) {
+  const GraphFacts& of = facts(key.micro_batch);
+  return shard(of.graph, of.sharding, key.mesh, collective_time(model_, key.mesh),
+               work_time(of.graph, model_.machine().chip), rules);
+}
+
+const GraphSharding& Tables::sharding(const TableKey& key, Bytes gather_limit) {
+  return state_->other_shardings.get({mesh_key(key), gather_limit}, [&] {
+    ShardRules rules = shard_rules(key, model_.machine().chip);
+    rules.gather_limit = gather_limit;
+    return std::make_unique<GraphSharding>(make_sharding(key, rules));
+  });
+}
+
 const UnitTable& Tables::table(const TableKey& wanted) {
   TableKey key = normal(wanted, facts(wanted.micro_batch).graph);
   key.collapse = collapse_;
   const Chip& chip = model_.machine().chip;
-  return state_->tables.get(unit_key(key, chip), [&] {
+  const auto make = [&] {
     const GraphFacts& graph = facts(key.micro_batch);
-    const GraphSharding& sharding = state_->shardings.get(mesh_key(key), [&] {
-      return std::make_unique<GraphSharding>(shard(graph.graph, graph.sharding, key.mesh,
-                                                   collective_time(model_, key.mesh), work_time(graph.graph, chip),
-                                                   shard_rules(key, chip)));
-    });
+    const GraphSharding& sharding = state_->shardings.get(
+        mesh_key(key), [&] { return std::make_unique<GraphSharding>(make_sharding(key, shard_rules(key, chip))); });
     const std::int64_t tiles = chip.tiles - key.io_tiles;
     SharedCosts& shared = state_->shared.get(tiles, [&] {
       return std::make_unique<SharedCosts>(state_->fronts->by_tiles.get(tiles, [&] {
@@ -255,7 +281,8 @@ const UnitTable& Tables::table(const TableKey& wanted) {
       }));
     });
     return std::make_unique<UnitTable>(graph, sharding, model_, shared, key, training());
-  });
+  };
+  return state_->tables.get(unit_key(key, chip), [&] { return state_->timed(make); });
 }
 
 }  // namespace superstep

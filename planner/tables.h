@@ -47,6 +47,8 @@ class Tables {
   };
   const std::vector<Flops>& flops(std::int64_t micro_batch);
   const UnitTable& table(const TableKey& key);
+  // The splits that a table would have if a gathered weight might take so much of a tile (ShardRules::gather_limit).
+  const GraphSharding& sharding(const TableKey& key, Bytes gather_limit);
   bool has(const TableKey& key);
   // Whether who makes one of two tables, neither of them there, waits for who makes the other: they are the same, or
   // made from the same splits or the same tile plans.
@@ -61,8 +63,11 @@ class Tables {
   const Job& job() const { return job_; }
   const CostModel& model() const { return model_; }
   std::int64_t searches() const;  // tile-plan searches run, for whoever shares them
+  double seconds() const;         // that graphs and tables took to make, of all threads together
 
  private:
+  GraphSharding make_sharding(const TableKey& key, const ShardRules& rules);
+
   struct Graphs;
   struct Fronts;
   struct State;

@@ -31,15 +31,6 @@ struct Moved {
   }
 };
 
-Moved moved(Tables& tables, const TableKey& key, Bytes gather_limit) {
-  const GraphFacts& facts = tables.facts(key.micro_batch);
-  const Graph& graph = facts.graph;
-  ShardRules rules = shard_rules(key, tables.model().machine().chip);
-  rules.gather_limit = gather_limit;
-  return Moved(graph, shard(graph, facts.sharding, key.mesh, collective_time(tables.model(), key.mesh),
-                            work_time(graph, tables.model().machine().chip), rules));
-}
-
 std::string weights_text(const Moved& m) {
   const std::size_t n = m.gathered.size();
   return std::to_string(n) + (n == 1 ? " weight" : " weights") + " of up to " + to_text(m.largest);
@@ -51,13 +42,15 @@ std::string weight_gathers_note(Tables& tables, const Plan& plan) {
   if (plan.tensor_parallel.size() == 1) return "";
   const TableKey key = table_key(plan);
   const Bytes limit = shard_rules(key, tables.model().machine().chip).gather_limit;
-  const Moved chosen(tables.facts(key.micro_batch).graph, tables.table(key).sharding());  // those of the limit
-  const Moved free = moved(tables, key, ShardRules{}.gather_limit);
+  const Graph& graph = tables.facts(key.micro_batch).graph;
+  const Moved chosen(graph, tables.table(key).sharding());  // those of the limit
+  const Moved free(graph, tables.sharding(key, ShardRules{}.gather_limit));
   std::string text;
   if (!chosen.gathered.empty()) {
     text = weights_text(chosen) +
            " are gathered for each use, which takes less time than joining activations: " + to_text(chosen.all) +
-           " of collectives per micro-batch on each IPU instead of " + to_text(moved(tables, key, Bytes(0)).all);
+           " of collectives per micro-batch on each IPU instead of " +
+           to_text(Moved(graph, tables.sharding(key, Bytes(0))).all);
   }
   if (free.largest > limit) {
     text += (text.empty() ? "" : "; ") + std::string("gathering ") + weights_text(free) +

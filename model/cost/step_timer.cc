@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace superstep {
 namespace {
@@ -15,44 +16,67 @@ struct PricedAlike {
 
 }  // namespace
 
-StepTimer::StepTimer(const Program& program) : program_(program) {
-  std::map<const Step*, std::uint32_t, PricedAlike> known;
-  const auto index = [&](const Step& step) {
-    const auto [it, fresh] = known.try_emplace(&step, static_cast<std::uint32_t>(steps_.size()));
-    if (fresh) steps_.push_back(&step);
-    return it->second;
-  };
-  for (const Function& f : program.functions) {
-    std::vector<std::uint32_t>& steps = functions_.emplace_back();
-    for (const Step& s : f.steps) steps.push_back(index(s));
+// Finds what is alike.
+class StepTimer::Builder {
+ public:
+  explicit Builder(StepTimer& timer) : timer_(timer) {}
+
+  std::uint32_t step(const Step& step) {
+    const auto [it, fresh] = steps_.try_emplace(&step, static_cast<std::uint32_t>(timer_.steps_.size()));
+    if (fresh) timer_.steps_.push_back(&step);
+    return place({Node::Kind::step, it->second});
   }
-  add(program.root, index);
+
+  void function(const Function& f) {
+    Part part;
+    for (const Step& s : f.steps) add(part, step(s));
+    functions_.push_back(place(std::move(part)));
+  }
+
+  std::uint32_t node(const Node& node) {
+    if (node.kind == Node::Kind::step) return step(node.step);
+    if (node.kind == Node::Kind::call) return functions_[static_cast<std::size_t>(node.function.index)];
+    Part part{node.kind};
+    if (node.kind == Node::Kind::repeat) part.count = node.count, part.counted = node.ramp ? 0 : node.micro_batches;
+    for (const Node& child : node.children) add(part, this->node(child));
+    return place(std::move(part));
+  }
+
+ private:
+  StepTimer& timer_;
+  std::map<const Step*, std::uint32_t, PricedAlike> steps_;
+  std::map<Part, std::uint32_t> known_;
+  std::vector<std::uint32_t> functions_;
+
+  static void add(Part& to, std::uint32_t child) {
+    if (!to.children.empty() && to.children.back().part == child)
+      ++to.children.back().times;
+    else
+      to.children.push_back({child});
+  }
+  std::uint32_t place(Part part) {
+    const auto [it, fresh] = known_.try_emplace(std::move(part), static_cast<std::uint32_t>(timer_.parts_.size()));
+    if (fresh) timer_.parts_.push_back(it->first);
+    return it->second;
+  }
+};
+
+StepTimer::StepTimer(const Program& program) : program_(program) {
+  Builder builder(*this);
+  for (const Function& f : program.functions) builder.function(f);
+  root_ = builder.node(program.root);
 }
 
-template <class Index>
-void StepTimer::add(const Node& node, Index& index) {
-  const std::size_t place = parts_.size();
-  Part part{node.kind};
-  if (node.kind == Node::Kind::step) part.what = index(node.step);
-  if (node.kind == Node::Kind::call) part.what = static_cast<std::uint32_t>(node.function.index);
-  if (node.kind == Node::Kind::repeat) part.count = node.count, part.counted = node.ramp ? 0 : node.micro_batches;
-  parts_.push_back(part);
-  for (const Node& child : node.children) add(child, index);
-  parts_[place].end = static_cast<std::uint32_t>(parts_.size());
-}
-
-StepTimer::Sum StepTimer::sum_of(std::uint32_t i, const Sums& sums) const {
-  const Part& part = parts_[i];
-  if (part.kind == Node::Kind::step) return sums.steps[part.what];
-  if (part.kind == Node::Kind::call) return sums.functions[part.what];
+StepTimer::Sum StepTimer::sum_of(const Part& part, const std::vector<Sum>& steps, const std::vector<Sum>& parts) {
+  if (part.kind == Node::Kind::step) return steps[part.step];
   Sum sum;
-  for (std::uint32_t child = i + 1; child < part.end; child = parts_[child].end) {
-    const Sum of_child = sum_of(child, sums);
-    if (part.kind != Node::Kind::parallel) {
-      sum.add(of_child, 1);
+  for (const Run& run : part.children) {
+    const Sum& child = parts[run.part];
+    if (part.kind == Node::Kind::parallel) {
+      sum.cycles = std::max(sum.cycles, child.cycles);
+      sum.fed += child.fed * run.times;
     } else {
-      sum.cycles = std::max(sum.cycles, of_child.cycles);
-      sum.fed += of_child.fed;
+      sum.add(child, run.times);
     }
   }
   if (part.kind == Node::Kind::repeat) sum = {sum.cycles * part.count, sum.fed * part.counted};
@@ -60,15 +84,12 @@ StepTimer::Sum StepTimer::sum_of(std::uint32_t i, const Sums& sums) const {
 }
 
 Cycles StepTimer::step(const CostModel& model) const {
-  Sums sums;
+  std::vector<Sum> steps, parts;
+  steps.reserve(steps_.size()), parts.reserve(parts_.size());
   for (const Step* s : steps_)
-    sums.steps.push_back(
-        {model.step(*s).total().value, s->kind == StepKind::host ? (s->tile_bytes * s->times).value : 0});
-  for (const std::vector<std::uint32_t>& steps : functions_) {
-    Sum& sum = sums.functions.emplace_back();
-    for (std::uint32_t s : steps) sum.add(sums.steps[s], 1);
-  }
-  const Sum sum = sum_of(0, sums);
+    steps.push_back({model.step(*s).total().value, s->kind == StepKind::host ? (s->tile_bytes * s->times).value : 0});
+  for (const Part& part : parts_) parts.push_back(sum_of(part, steps, parts));
+  const Sum& sum = parts[root_];
   return Cycles(sum.cycles) + host_wait(Bytes(sum.fed), Cycles(sum.cycles), program_, model);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program made ready to be timed again and again, at other rates: equal steps are priced once.
+// A program made ready to be timed again and again, at other rates: equal steps are priced once, and equal parts of it,
+// as most of its phases are, added up once.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -25,23 +27,28 @@ class StepTimer {
       fed += o.fed * times;
     }
   };
-  // A node of the program's tree; its children come behind it, up to `end`.
+  // A part that runs several times in a row.
+  struct Run {
+    std::uint32_t part = 0;
+    std::int64_t times = 1;
+    friend auto operator<=>(const Run&, const Run&) = default;
+  };
+  // What a node of the program's tree is, or a function.
   struct Part {
-    Node::Kind kind;
-    std::uint32_t what = 0, end = 0;      // step or function
+    Node::Kind kind = Node::Kind::sequence;
+    std::uint32_t step = 0;               // its place among the unlike ones
     std::int64_t count = 1, counted = 1;  // repeat: iterations, and how many are one for each micro-batch
+    std::vector<Run> children;            // those of a function are its steps
+    friend auto operator<=>(const Part&, const Part&) = default;
   };
-  struct Sums {
-    std::vector<Sum> steps, functions;
-  };
+  class Builder;
+
   const Program& program_;
   std::vector<const Step*> steps_;  // unlike ones
-  std::vector<std::vector<std::uint32_t>> functions_;
-  std::vector<Part> parts_;
+  std::vector<Part> parts_;         // unlike ones, each behind its children
+  std::uint32_t root_ = 0;          // the part that is the program
 
-  template <class Index>
-  void add(const Node& node, Index& index);
-  Sum sum_of(std::uint32_t part, const Sums& sums) const;
+  static Sum sum_of(const Part& part, const std::vector<Sum>& steps, const std::vector<Sum>& parts);
 };
 
 }  // namespace superstep

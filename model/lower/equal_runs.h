@@ -2,6 +2,7 @@
 // Which runs of units are equal, so that what is known of one holds for the other.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -21,6 +22,15 @@ class EqualRuns {
     const Start& start = starts_[static_cast<std::size_t>(begin)];
     const auto length = static_cast<std::int32_t>(end - begin);
     return static_cast<std::size_t>(length + (length <= start.shared ? start.like : start.own));
+  }
+  // Calls f(shortest, longest, base) for the runs of up to `longest` units from `begin` on: those of lengths between
+  // the two have the numbers `base` + length.
+  template <class F>
+  void for_numbers(std::int64_t begin, std::int64_t longest, F f) const {
+    const Start& start = starts_[static_cast<std::size_t>(begin)];
+    const std::int64_t shared = std::min<std::int64_t>(start.shared, longest);
+    if (shared > 0) f(std::int64_t{1}, shared, std::int64_t{start.like});
+    if (longest > shared) f(shared + 1, longest, std::int64_t{start.own});
   }
   std::size_t count() const { return static_cast<std::size_t>(count_); }
   // Runs from `begin` on that are longer have numbers that no run from another unit on has.
