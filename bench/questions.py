@@ -3,7 +3,8 @@
 """How long a search takes again after one pin changed, tables warm: bench/questions.py PROGRAM [JOB] [ROUNDS].
 
 Each round asks a fresh `superstep serve` for the best plan of the job, then for the best with each of the pins below:
-those that the first plan has, others, and some that nothing fits. Medians over the rounds, of the clock on the wall.
+those that the first plan has, others, and some that nothing fits. Medians over the rounds, of the clock on the wall, and
+of it what tables took that were not there yet.
 """
 import json
 import statistics
@@ -52,15 +53,19 @@ def main():
     with open(file) as text:
         job = json.load(text)
     all_rounds = [round_of_questions(program, job) for _ in range(int(rounds))]
-    medians = []
+    medians, warm = [], []
     for i, pins in enumerate([{}, *PINS]):
         seconds = statistics.median(answers[i][0] for answers in all_rounds)
+        tables = statistics.median(answers[i][1]["search"]["table_seconds"] for answers in all_rounds)
         answer = all_rounds[0][i][1]
         best = answer["best"]["label"] if answer.get("best") else "nothing fits"
-        print(f"{seconds * 1e3:8.0f} ms {answer['search']['programmes']:6} programmes  {json.dumps(pins):55} {best}")
+        print(f"{seconds * 1e3:8.0f} ms, tables {tables * 1e3:4.0f} ms, {answer['search']['programmes']:5} programmes  "
+              f"{json.dumps(pins):55} {best}")
         medians.append(seconds)
-    print(f"{statistics.median(medians[1:]) * 1e3:8.0f} ms median of {len(PINS)} questions, "
-          f"{max(medians[1:]) * 1e3:.0f} at most, {min(medians[1:]) * 1e3:.0f} at least")
+        warm.append(seconds - tables)
+    for what, times in (("", medians[1:]), (" without tables", warm[1:])):
+        print(f"{statistics.median(times) * 1e3:8.0f} ms median of {len(PINS)} questions{what}, "
+              f"{max(times) * 1e3:.0f} at most, {min(times) * 1e3:.0f} at least")
 
 
 if __name__ == "__main__":

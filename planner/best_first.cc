@@ -74,7 +74,6 @@ void BestFirst::sweep(const Sweep& how) {
   for (std::size_t i = 0; i < cells_.size(); ++i)
     open.cells.push({bound_of(cells_[i]), made_++, i, {}, options_.defaults || cells_[i].settled});
   work(open);
-  stats_.table_seconds = (tables_.seconds() - seconds_of_tables_) / static_cast<double>(thread_count(options_.threads));
   const double left = open.bound();
   for (auto* queue : {&open.cells, &open.branches}) {
     for (; !queue->empty(); queue->pop()) leave(queue->top());

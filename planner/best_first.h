@@ -84,8 +84,7 @@ class BestFirst {
   std::vector<CellPart> cells_;
   std::vector<CellPart> held_back_;  // those of which none fits, or that have no plan better than another cell's
   SearchStats stats_;
-  double seconds_of_tables_ = tables_.seconds();  // before
-  Sweep how_;                                     // the one that runs
+  Sweep how_;  // the one that runs
   bool stopped_ = false;
   std::thread::id main_thread_ = std::this_thread::get_id();  // reports progress
   std::map<std::string, Candidate> by_kind_;                  // the best of each, so far

@@ -6,6 +6,7 @@
 #include "planner/best_first.h"
 #include "planner/explain_infeasible.h"
 #include "planner/front.h"
+#include "planner/parallel.h"
 #include "planner/proved_bests.h"
 #include "planner/space.h"
 
@@ -28,6 +29,7 @@ bool asks_for_one(const SearchOptions& o) {
 SearchResult search(Tables& tables, const SearchOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  const double of_tables = tables.seconds();
   SearchResult out;
   std::vector<Cell> all_cells = cells(tables.job(), tables.statistics_group());
   out.space = describe_space(tables.job(), all_cells, tables.statistics_group());
@@ -51,7 +53,6 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
     out.pareto = trace_front(space, tables.job(), out.best[0]);
     out.stats.programmes = space.stats().programmes;
     out.stats.evaluations = space.stats().evaluations;
-    out.stats.table_seconds = space.stats().table_seconds;
   }
   if (options.record) {
     out.candidates = space.found();
@@ -61,6 +62,7 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
     explain_infeasible(tables, options, space.cells(), space.cuts(), out);
   if (searches_all(options) && out.stats.optimal && !out.best.empty())
     tables.proved_bests().add(tables.job(), std::move(all_cells), out.best[0]);
+  out.stats.table_seconds = (tables.seconds() - of_tables) / static_cast<double>(thread_count(options.threads));
   out.stats.seconds = seconds();
   return out;
 }
