@@ -10,6 +10,8 @@
 
 namespace superstep {
 
+class PipelineStages;
+
 struct CutLimits {
   std::int64_t tile = 0;          // bytes per tile
   std::int64_t executable = 0;    // of which code
@@ -41,6 +43,8 @@ std::int64_t least_cycles(const Setting& setting, const CutLimits& limits);
 // the slowest stage, the widest copy and the longest update so far, and is dropped only when another
 // label of the same cut is no worse in all of them. Where fill and drain are uneven a label holds more (uneven_cut.cc).
 std::optional<Cuts> cut_pipeline(const Setting& setting, const CutRules& rules, const CutLimits& limits);
+// The same for a setting that is cut again and again within other limits.
+std::optional<Cuts> cut_pipeline(PipelineStages& stages, const CutLimits& limits);
 
 // The same for phases, each spread over the pipeline. Exact unless its budget runs out, which can happen where the
 // code that an IPU holds for all its phases, or Streaming Memory, decides what fits: `open`, when given, then receives

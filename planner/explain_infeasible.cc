@@ -6,6 +6,7 @@
 
 #include "planner/nearest_fix.h"
 #include "planner/parallel.h"
+#include "planner/pipeline_stages.h"
 
 namespace superstep {
 namespace {
@@ -54,9 +55,10 @@ bool is_legal(const Problem& p, const Plan& plan) {
 }
 
 // Cuts with limits times `factor`, one of them before all: what is named then is what is in the way. False: larger
-// limits may help. No tile limit of fewer than `least_tile` times what it is will do.
-bool relax(const Problem& p, const Setting& setting, const CutRules& rules, double factor, double least_tile,
-           Closest& closest) {
+// limits may help. No tile limit of fewer than `least_tile` times what it is will do. `stages`: of the setting, what is
+// known of them stays from one factor to the next.
+bool relax(const Problem& p, PipelineStages& stages, double factor, double least_tile, Closest& closest) {
+  const Setting& setting = stages.setting();
   const Plan& plan = setting.plan();
   using Ways = std::vector<std::pair<double, double>>;
   const Ways ways = factor == 1 ? Ways{{1, 1}} : Ways{{1, factor}, {factor, 1}, {factor, factor}};
@@ -74,8 +76,8 @@ bool relax(const Problem& p, const Setting& setting, const CutRules& rules, doub
       limits.best = static_cast<std::int64_t>(static_cast<double>(plan.global_batch()) / closest.rate);
     ++closest.evaluations;
     closest.work += setting.units() * setting.units() * plan.pipeline_stages;
-    std::optional<Cuts> cuts = p.cuts.searches_phases(plan) ? cut_phases(setting, rules, limits, nullptr)
-                                                            : cut_pipeline(setting, rules, limits);
+    std::optional<Cuts> cuts = p.cuts.searches_phases(plan) ? cut_phases(setting, stages.rules(), limits, nullptr)
+                                                            : cut_pipeline(stages, limits);
     if (!cuts) continue;
     Plan found = with_cuts(plan, *cuts);
     if (!is_legal(p, found)) return true;  // larger limits would not change that
@@ -109,8 +111,9 @@ void closest_of(const Problem& p, const Plan& plan, Closest& closest) {
   const Setting setting(p.tables.table(table_key(plan)), plan, p.job.optimizer, p.cuts.searches_phases(plan));
   const double least_tile = least_tile_factor(setting);
   for (const CutRules& rules : p.cuts.rules_for(plan)) {
+    PipelineStages stages(setting, rules);
     for (double factor : {1.0, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0, 12.0, 30.0, 100.0}) {
-      if (factor > closest.factor || relax(p, setting, rules, factor, least_tile, closest)) break;
+      if (factor > closest.factor || relax(p, stages, factor, least_tile, closest)) break;
     }
   }
 }

@@ -67,11 +67,17 @@ class Labels {
 
 class PipelineCut {
  public:
-  PipelineCut(const Setting& s, const CutRules& rules, const CutLimits& limits)
-      : s_(s), rules_(rules), ways_(s, rules, limits), n_(s.units()), stages_(ways_.count()), serial_(ways_.serial()) {
-    grouped_ = s.plan().schedule == Schedule::grouped;
-    copies_ = s.table().training() ? 2 : 1;
-    best_ = limits.best;
+  // `best`: cycles that a cut must beat.
+  PipelineCut(PipelineStages& ways, std::int64_t best)
+      : s_(ways.setting()),
+        rules_(ways.rules()),
+        ways_(ways),
+        n_(s_.units()),
+        stages_(ways.count()),
+        serial_(ways.serial()),
+        best_(best) {
+    grouped_ = s_.plan().schedule == Schedule::grouped;
+    copies_ = s_.table().training() ? 2 : 1;
   }
 
   std::optional<Cuts> run() {
@@ -88,11 +94,11 @@ class PipelineCut {
  private:
   const Setting& s_;
   const CutRules& rules_;
-  PipelineStages ways_;
+  PipelineStages& ways_;
   std::int64_t n_, stages_, copies_ = 1;
   bool grouped_ = false, serial_;
-  std::int64_t best_ = INT64_MAX;  // cycles that a cut must beat
-  std::optional<Cuts> found_;      // of these cycles; none: no cut yet
+  std::int64_t best_;
+  std::optional<Cuts> found_;  // of these cycles; none: no cut yet
   Labels labels_;
 
   // Cycles of a cut, or of any that a partial one is the end of.
@@ -350,17 +356,29 @@ class PipelineCut {
   }
 };
 
+bool may_be_cut(const Setting& setting, const CutRules& rules, const CutLimits& limits) {
+  const std::int64_t stages = setting.plan().pipeline_stages + (rules.wrap ? 1 : 0);
+  return stages <= setting.units() && least_cycles(setting, limits) < limits.best;
+}
+
+std::optional<Cuts> cut(PipelineStages& stages, const CutLimits& limits) {
+  stages.keep_within(limits);
+  if (!stages.setting().uneven_fill() || stages.count() == 1) return PipelineCut(stages, limits.best).run();
+  const std::optional<Cuts> start = PipelineCut(stages, INT64_MAX).run();
+  return start ? cut_unevenly(stages, limits.best, *start) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Cuts> cut_pipeline(const Setting& setting, const CutRules& rules, const CutLimits& limits) {
-  const Plan& plan = setting.plan();
-  const std::int64_t stages = plan.pipeline_stages + (rules.wrap ? 1 : 0);
-  if (stages > setting.units() || least_cycles(setting, limits) >= limits.best) return std::nullopt;
-  if (!setting.uneven_fill() || stages == 1) return PipelineCut(setting, rules, limits).run();
-  CutLimits any = limits;
-  any.best = INT64_MAX;
-  const std::optional<Cuts> start = PipelineCut(setting, rules, any).run();
-  return start ? cut_unevenly(setting, rules, limits, *start) : std::nullopt;
+  if (!may_be_cut(setting, rules, limits)) return std::nullopt;
+  PipelineStages stages(setting, rules);
+  return cut(stages, limits);
+}
+
+std::optional<Cuts> cut_pipeline(PipelineStages& stages, const CutLimits& limits) {
+  if (!may_be_cut(stages.setting(), stages.rules(), limits)) return std::nullopt;
+  return cut(stages, limits);
 }
 
 }  // namespace superstep

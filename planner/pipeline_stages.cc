@@ -8,8 +8,8 @@
 
 namespace superstep {
 
-PipelineStages::PipelineStages(const Setting& s, const CutRules& rules, const CutLimits& limits)
-    : s_(s), rules_(rules), limits_(limits), runs_(s.table().runs()), training_(s.table().training()), code_(s) {
+PipelineStages::PipelineStages(const Setting& s, const CutRules& rules)
+    : s_(s), rules_(rules), runs_(s.table().runs()), training_(s.table().training()), code_(s) {
   const Plan& p = s.plan();
   SUPERSTEP_CHECK(!rules.wrap || p.pipeline_stages > 1,
                   "a last stage returns to the first IPU group only where there are others");
@@ -23,7 +23,8 @@ PipelineStages::PipelineStages(const Setting& s, const CutRules& rules, const Cu
     for (const Recompute mode : rules.modes) of_modes[static_cast<std::size_t>(mode)].assign(runs_.count(), -1);
   }
   const std::int64_t n = s.units();
-  for (auto* work : {&work_, &work_before_last_}) work->reserve(static_cast<std::size_t>(n) + 1), work->push_back(0);
+  work_.reserve(static_cast<std::size_t>(n) + 1);
+  work_.push_back(0);
   for (std::int64_t u = 0; u < n; ++u) work_.push_back(work_.back() + s.work(u, u + 1));
   std::int64_t update = 0;
   for (std::int64_t u = 0; u < n; ++u) {
@@ -35,10 +36,18 @@ PipelineStages::PipelineStages(const Setting& s, const CutRules& rules, const Cu
     least_copy_ = u == 1 ? s.copy_cycles(u) : std::min(least_copy_, s.copy_cycles(u));
   if (serial_) least_copy_ *= count_ - 1;
   if (rules.wrap) find_places();
+}
+
+void PipelineStages::keep_within(const CutLimits& limits) {
+  limits_ = limits;
+  for (Known& known : known_) find_farthest(known);
+  work_before_last_.clear();
+  work_before_last_.reserve(work_.size());
+  work_before_last_.push_back(0);
   std::int64_t kept = 0;  // some stage that keeps all fits and has the units so far
-  for (std::int64_t u = 0; u < n; ++u) {
+  for (std::int64_t u = 0; u < s_.units(); ++u) {
     kept = end_of_keeping(u, kept);
-    work_before_last_.push_back(work_before_last_.back() + work(u, u + 1) + (u < kept ? 0 : s.again(u)));
+    work_before_last_.push_back(work_before_last_.back() + work(u, u + 1) + (u < kept ? 0 : s_.again(u)));
   }
 }
 
@@ -66,17 +75,18 @@ void PipelineStages::find_places() {
 }
 
 std::int32_t PipelineStages::add_known(Range units, bool last, Recompute mode) {
-  const Setting::Stage stage = s_.stage_without_stash(units.begin, units.end, last, mode);
-  known_.push_back({stage, farthest(stage, code_(stage.rows), last ? 0 : count_ - 1)});
+  known_.push_back({s_.stage_without_stash(units.begin, units.end, last, mode), last});
+  find_farthest(known_.back());
   return static_cast<std::int32_t>(known_.size()) - 1;
 }
 
 // Stashes are no smaller farther from the end.
-std::int64_t PipelineStages::farthest(const Setting::Stage& x, std::int64_t code, std::int64_t most) const {
+void PipelineStages::find_farthest(Known& known) {
+  const std::int64_t code = code_(known.stage.rows), most = known.last ? 0 : count_ - 1;
   std::int64_t farthest = -1, beyond = most + 1;
   for (std::int64_t at = most; beyond - farthest > 1; at = std::midpoint(farthest, beyond))
-    (fits(x, code, s_.stash_of(x, at)) ? farthest : beyond) = at;
-  return farthest;
+    (fits(known.stage, code, s_.stash_of(known.stage, at)) ? farthest : beyond) = at;
+  known.farthest = farthest;
 }
 
 Setting::Stage PipelineStages::first_stage(std::int64_t end, std::int64_t w, Recompute mode) {

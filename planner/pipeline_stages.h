@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages that a pipeline may be cut into: which fit, in which mode.
+// The stages that a pipeline may be cut into: which fit, in which mode. What they take is known once for all limits.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,12 @@ namespace superstep {
 
 class PipelineStages {
  public:
-  PipelineStages(const Setting& setting, const CutRules& rules, const CutLimits& limits);
+  PipelineStages(const Setting& setting, const CutRules& rules);
+  // Before all else, and for what follows.
+  void keep_within(const CutLimits& limits);
 
+  const Setting& setting() const { return s_; }
+  const CutRules& rules() const { return rules_; }
   std::int64_t count() const { return count_; }  // stages of the pipeline
   bool serial() const { return serial_; }        // one after the other
   // Least cycles of one micro-batch through units [begin, end), both passes.
@@ -76,6 +80,7 @@ class PipelineStages {
   // Without its stash. The farthest from the pipeline's end where it fits, -1: nowhere.
   struct Known {
     Setting::Stage stage;
+    bool last = false;
     std::int64_t farthest = -1;
   };
   bool fits(const Setting::Stage& x, std::int64_t code, const Setting::Stash& stash = {}) const {
@@ -94,7 +99,7 @@ class PipelineStages {
     return known_[static_cast<std::size_t>(at)];
   }
   std::int32_t add_known(Range units, bool last, Recompute mode);
-  std::int64_t farthest(const Setting::Stage& x, std::int64_t code, std::int64_t most) const;
+  void find_farthest(Known& known);
   void find_places();
   std::int64_t end_of_keeping(std::int64_t begin, std::int64_t end);
   // With the stash in the processor modes come from the fastest, and one that fits leaves the others nothing, for a
@@ -111,7 +116,7 @@ class PipelineStages {
 
   const Setting& s_;
   const CutRules& rules_;
-  const CutLimits& limits_;
+  CutLimits limits_;
   const EqualRuns& runs_;
   std::int64_t count_, cycles_, fixed_, update_fixed_ = 0, least_copy_ = 0, least_update_ = 0;
   bool serial_, training_, keeping_is_fastest_ = false;

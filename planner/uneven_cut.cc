@@ -77,16 +77,16 @@ struct Layer {
 
 class UnevenCut {
  public:
-  UnevenCut(const Setting& s, const CutRules& rules, const CutLimits& limits, const Cuts& start)
-      : s_(s),
-        rules_(rules),
-        ways_(s, rules, limits),
-        choices_(s, ways_),
-        n_(s.units()),
+  UnevenCut(PipelineStages& ways, std::int64_t best, const Cuts& start)
+      : s_(ways.setting()),
+        rules_(ways.rules()),
+        ways_(ways),
+        choices_(s_, ways_),
+        n_(s_.units()),
         stages_(ways_.count()),
-        grouped_(s.plan().schedule == Schedule::grouped),
-        full_(s.plan().gradient_accumulation - (grouped_ ? 2 : 1) * (stages_ - 1)),
-        least_(limits.best) {
+        grouped_(s_.plan().schedule == Schedule::grouped),
+        full_(s_.plan().gradient_accumulation - (grouped_ ? 2 : 1) * (stages_ - 1)),
+        least_(best) {
     note(start);
   }
 
@@ -107,7 +107,7 @@ class UnevenCut {
  private:
   const Setting& s_;
   const CutRules& rules_;
-  PipelineStages ways_;
+  PipelineStages& ways_;
   StageChoices choices_;
   const std::int64_t n_, stages_;
   const bool grouped_;
@@ -311,9 +311,8 @@ class UnevenCut {
 
 }  // namespace
 
-std::optional<Cuts> cut_unevenly(const Setting& setting, const CutRules& rules, const CutLimits& limits,
-                                 const Cuts& start) {
-  return UnevenCut(setting, rules, limits, start).run();
+std::optional<Cuts> cut_unevenly(PipelineStages& stages, std::int64_t best, const Cuts& start) {
+  return UnevenCut(stages, best, start).run();
 }
 
 }  // namespace superstep
