@@ -72,31 +72,37 @@ struct Head {
   }
 };
 
-// Lists by the unit where they end, of which few have any: visited in order, and kept for the next phase.
+// Lists by the unit where they end, of what begins with the same unit: few have any. Visited in order, and kept for the
+// next one.
 template <class Label>
 class ByEnd {
  public:
-  explicit ByEnd(std::int64_t units) : lists_(static_cast<std::size_t>(units) + 1), first_(units + 1) {}
-  std::vector<Label>& operator[](std::int64_t end) {
-    first_ = std::min(first_, end);
-    last_ = std::max(last_, end);
-    return lists_[static_cast<std::size_t>(end)];
+  void begin_at(std::int64_t begin) {
+    for (std::size_t i = first_; i < last_; ++i) lists_[i].clear();
+    begin_ = begin;
+    first_ = SIZE_MAX, last_ = 0;
   }
-  const std::vector<Label>& operator[](std::int64_t end) const { return lists_[static_cast<std::size_t>(end)]; }
+  std::vector<Label>& operator[](std::int64_t end) {
+    const std::size_t i = place(end);
+    first_ = std::min(first_, i);
+    last_ = std::max(last_, i + 1);
+    if (i >= lists_.size()) lists_.resize(i + 1);
+    return lists_[i];
+  }
+  const std::vector<Label>& operator[](std::int64_t end) const { return lists_[place(end)]; }
   template <class F>
   void for_each(F f) {
-    for (std::int64_t end = first_; end <= last_; ++end) {
-      if (!lists_[static_cast<std::size_t>(end)].empty()) f(end, lists_[static_cast<std::size_t>(end)]);
+    for (std::size_t i = first_; i < last_; ++i) {
+      if (!lists_[i].empty()) f(begin_ + static_cast<std::int64_t>(i), lists_[i]);
     }
-  }
-  void clear() {
-    for (std::int64_t end = first_; end <= last_; ++end) lists_[static_cast<std::size_t>(end)].clear();
-    first_ = std::ssize(lists_), last_ = -1;
   }
 
  private:
+  std::int64_t begin_ = 0;
   std::vector<std::vector<Label>> lists_;
-  std::int64_t first_, last_ = -1;
+  std::size_t first_ = SIZE_MAX, last_ = 0;  // those that were asked for since
+
+  std::size_t place(std::int64_t end) const { return static_cast<std::size_t>(end - begin_); }
 };
 
 template <class Label>

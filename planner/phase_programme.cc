@@ -37,7 +37,7 @@ PhaseProgramme::PhaseProgramme(const Setting& s, const CutRules& rules, const Cu
       hidden_(s.loads_ahead()),
       training_(s.table().training()),
       within_(at(n_)),
-      start_(depth_, n_),
+      start_(depth_),
       recurs_(at(n_)) {
   if (rules.stages || rules.phases) return;  // there it depends on the place
   std::map<std::size_t, std::int64_t> count;
@@ -236,7 +236,7 @@ PhaseProgramme::Start& PhaseProgramme::phases_from(std::int64_t u, std::int64_t 
                                                    std::int64_t last) {
   Start* start = &start_;
   if (recurs_[at(u)]) {
-    start = &known_.try_emplace({group, runs_.number(u, u + 1)}, depth_, n_).first->second;
+    start = &known_.try_emplace({group, runs_.number(u, u + 1)}, depth_).first->second;
     if (covers(*start, u, group, before, last)) return *start;
   }
   start->begin = u, start->before = before, start->last = last;
@@ -269,8 +269,8 @@ bool PhaseProgramme::covers(const Start& known, std::int64_t u, std::int64_t gro
 
 void PhaseProgramme::find_phases(Start& start, std::int64_t group) {
   const std::int64_t u = start.begin;
-  for (ByEnd<Part>& parts : start.parts) parts.clear();
-  start.phases.clear();
+  for (ByEnd<Part>& parts : start.parts) parts.begin_at(u);
+  start.phases.begin_at(u);
   start.parts[0][u].resize(1);
   start.parts[0][u][0].ddr.assign(state_.size(), 0);
   const std::vector<std::int64_t>& behind = within_[at(u)]->behind;

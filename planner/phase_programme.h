@@ -88,8 +88,7 @@ class PhaseProgramme {
   // The phases that begin at a unit on a group of IPU groups: none that ends behind `last`, or is part of nothing
   // better than the best cuts where the step is `before` cycles old.
   struct Start {
-    explicit Start(std::int64_t depth, std::int64_t units)
-        : parts(static_cast<std::size_t>(depth), phase_labels::ByEnd<Part>(units)), phases(units) {}
+    explicit Start(std::int64_t depth) : parts(static_cast<std::size_t>(depth)) {}
     std::int64_t begin = -1, last = 0, before = 0;
     std::vector<phase_labels::ByEnd<Part>> parts;  // by stages
     phase_labels::ByEnd<Phase> phases;
