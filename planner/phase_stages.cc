@@ -155,12 +155,15 @@ void PhaseStages::take_least(const Cell& cell, std::int64_t begin, std::int64_t 
 }
 
 std::vector<PhaseStages::WaysOn> PhaseStages::ways_on(const Ways& ways) const {
-  std::vector<WaysOn> out(at(ipus_), WaysOn(at(n_) + 1));
+  std::vector<WaysOn> out;
+  const std::vector<double> none(at(n_), kNoWay);
   for (std::int64_t ipu = 0; ipu < ipus_; ++ipu) {
-    for (std::int64_t u = 0; u <= n_; ++u) {
-      const std::uint8_t goes_on = least_within(ways, ipu, u) < kNoWay ? kGoesOn : 0;
-      out[at(ipu)][at(u)] = least_behind(ways, ipu, u) < kNoWay ? goes_on | kEnds : goes_on;
-    }
+    const std::vector<double>& within = (ipu + 1) % depth_ == 0 ? none : ways[at(ipu) + 1];
+    const std::vector<double>& behind = ways[at(first_behind(ipu))];
+    WaysOn& on = out.emplace_back(at(n_) + 1);
+    for (std::size_t u = 0; u < at(n_); ++u)
+      on[u] = static_cast<std::uint8_t>((within[u] < kNoWay ? kGoesOn : 0) | (behind[u] < kNoWay ? kEnds : 0));
+    on.back() = kEnds;
   }
   return out;
 }

@@ -2,6 +2,8 @@
 #include "model/lower/lower_unit.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <utility>
 
 #include "model/error.h"
@@ -494,11 +496,14 @@ class UnitLowering {
 }  // namespace
 
 Bytes vertex_code(const VertexSet& kinds) {
-  Bytes total(0);
+  constexpr std::size_t kWord = 64;
+  static const VertexSet kLow(UINT64_MAX);
   const auto ops = all_ops();
   SUPERSTEP_CHECK(ops.size() <= kinds.size(), "more ops than a VertexSet holds");
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (kinds[i]) total += ops[i]->vertex_code;
+  Bytes total(0);
+  for (std::size_t first = 0; first < ops.size(); first += kWord) {
+    for (std::uint64_t left = ((kinds >> first) & kLow).to_ullong(); left != 0; left &= left - 1)
+      total += ops[first + static_cast<std::size_t>(std::countr_zero(left))]->vertex_code;
   }
   return total;
 }
