@@ -3,18 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <barrier>
-#include <chrono>
 #include <map>
 #include <memory>
-#include <numeric>
-#include <sstream>
-#include <thread>
 #include <tuple>
 
 #include "model/cost/step_timer.h"
-#include "model/error.h"
 #include "planner/branch.h"
 #include "planner/make_report.h"
 #include "planner/space.h"
@@ -249,112 +242,6 @@ TEST(Tables, HostProgramsThatCopyInputsTakeTheirTimeAheadOfTheStep) {
   EXPECT_NEAR(seconds(4) - streamed, fed / 2e6 / load_calibration().host_copy_factor, 1e-6);
 }
 
-// Tables of one number of compute tiles share the costs of equal updates.
-TEST(Tables, ShareUpdatesThatAreTheSameLoweredAnew) {
-  const nlohmann::json numbers = {{"layers", 2},        {"hidden", 256},         {"heads", 4},         {"ffn", 1024},
-                                  {"vocabulary", 2000}, {"sequence_length", 64}, {"masked_tokens", 10}};
-  for (const char* optimizer : {"lamb", "adam", "sgd"}) {
-    nlohmann::json job = test::small_job("bert-base", numbers, "ipu-pod16");
-    job["optimizer"]["kind"] = optimizer;
-    World world(job);
-    for (std::int64_t t : {1, 2, 4}) {
-      for (std::int64_t micro_batch : {1, 2}) {
-        for (double proportion : {0.0005, 0.002, 0.6}) {  // the first two cut updates into slices
-          Plan plan;
-          plan.tensor_parallel = {t, 1};
-          plan.micro_batch = micro_batch;
-          plan.available_memory_proportion = proportion;
-          const UnitTable& table = world.table(plan);
-          for (std::size_t u = 0; u < table.units(); ++u) {
-            if (table.row(u).parameters == 0) continue;
-            for (GroupShape group : {GroupShape{1, t}, GroupShape{4, t}, GroupShape{2, 2 * t}}) {
-              const Function anew = table.function(u, Pass::update, group);
-              const UpdateCost& shared = table.update(u, group);
-              const std::string what = std::string(optimizer) + " t" + std::to_string(t) + " m" +
-                                       std::to_string(micro_batch) + " " + anew.name;
-              EXPECT_EQ(shared.cycles, world.model.function(anew).total()) << what;
-              EXPECT_EQ(shared.footprint.peak, anew.peak) << what;
-              EXPECT_EQ(shared.footprint.exchange_code, anew.exchange_code) << what;
-              EXPECT_EQ(shared.footprint.vertices, anew.vertices) << what;
-            }
-          }
-        }
-      }
-    }
-  }
-}
-
-// Threads that want the same updates make each once, and share the work.
-TEST(Tables, UpdatesThatSeveralThreadsWantAreMadeOnce) {
-  std::vector<std::uint64_t> signatures(40);
-  std::iota(signatures.begin(), signatures.end(), 1);
-  UpdateCosts costs;
-  std::vector<std::atomic<int>> made(signatures.size());
-  std::vector<std::vector<const UpdateCost*>> got(4);
-  std::barrier begin(std::ssize(got));
-  std::vector<std::jthread> threads;
-  for (std::vector<const UpdateCost*>& mine : got) {
-    threads.emplace_back([&] {
-      begin.arrive_and_wait();
-      mine = costs.get(signatures, [&](std::size_t i) {
-        ++made[i];
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
-        return UpdateCost{{}, Cycles(static_cast<std::int64_t>(signatures[i]))};
-      });
-    });
-  }
-  threads.clear();
-  for (std::size_t i = 0; i < signatures.size(); ++i) {
-    EXPECT_EQ(made[i], 1) << i;
-    for (const auto& mine : got) EXPECT_EQ(mine[i], got[0][i]) << i;
-    EXPECT_EQ(got[0][i]->cycles.value, i + 1);
-  }
-}
-
-// One that fails is made by who comes next.
-TEST(Tables, UpdatesThatFailAreMadeAgain) {
-  const std::vector<std::uint64_t> signatures = {7, 8};
-  UpdateCosts costs;
-  EXPECT_THROW(costs.get(signatures, [](std::size_t) -> UpdateCost { throw Error("here", "no"); }), Error);
-  int made = 0;
-  costs.get(signatures, [&](std::size_t) { return ++made, UpdateCost{}; });
-  EXPECT_EQ(made, 2);
-}
-
-TEST(Tables, SayWhichWaitForEachOther) {
-  World world(
-      test::small_job("bert-base", {{"layers", 2}, {"hidden", 256}, {"heads", 4}, {"vocabulary", 2000}}, "ipu-pod16"));
-  TableKey key;
-  key.mesh = {2, 1};
-  const auto with = [&](auto change) {
-    TableKey other = key;
-    change(other);
-    return other;
-  };
-  const TableKey other_cap = with([](TableKey&k) { k.proportion = 0.2; }),
-                 other_tiles = with([](TableKey&k) { k.io_tiles = 32; }),
-                 split = with([](TableKey&k) { k.split_activations = true; }),
-                 split_other_tiles = with([](TableKey&k) { k.split_activations = true, k.io_tiles = 32; }),
-                 other_mesh = with([](TableKey&k) {
-                   k.mesh = {4, 1};
-                 }),
-                 other_graph = with([](TableKey&k) { k.micro_batch = 2; });
-  Tables& tables = world.tables;
-  const auto wait = [&](const TableKey& other) {
-    EXPECT_EQ(tables.wait_for_each_other(key, other), tables.wait_for_each_other(other, key));
-    return tables.wait_for_each_other(key, other);
-  };
-  EXPECT_TRUE(wait(key) && wait(other_cap) && wait(split));
-  EXPECT_TRUE(wait(other_tiles)) << "neither has the sharding";
-  EXPECT_FALSE(wait(split_other_tiles) || wait(other_mesh) || wait(other_graph));
-  EXPECT_FALSE(tables.has(key));
-  tables.table(other_cap);
-  EXPECT_FALSE(wait(other_tiles)) << "the sharding is there";
-  EXPECT_TRUE(wait(key) && wait(split));
-  EXPECT_TRUE(tables.has(other_cap));
-  EXPECT_FALSE(tables.has(key));
-}
-
 // Of everything that a bound on temporary memory may change, updates by one and by four replicas included.
 std::vector<std::int64_t> numbers_of(const UnitTable& table, std::int64_t t) {
   std::vector<std::int64_t> all;
@@ -511,59 +398,6 @@ TEST(Tables, OfSeveralBoundsTakeNoMoreTimeOrCodeThanAny) {
     }
   }
   EXPECT_GT(slower, 0);
-}
-
-// What one job tabulated is there for another that only pins other fields.
-TEST(Tables, AreSharedByJobsThatDifferInPins) {
-  World cold(test::small_gpt({{"pipeline_stages", 2}}));
-  Plan plan;
-  plan.pipeline_stages = 2;
-  const UnitTable& table = cold.table(plan);
-  const std::int64_t searches = cold.tables.searches();
-  const Job job = read_job(test::small_gpt({{"replicas", 2}}), "another");
-  Tables warm(job, cold.tables);
-  EXPECT_EQ(&warm.table(table_key(plan)), &table);
-  EXPECT_EQ(warm.searches(), searches);
-  EXPECT_EQ(warm.job().source, "another");
-  const Job precise = read_job(test::small_gpt({{"precision", {{"partials", "fp32"}}}}), "another");
-  EXPECT_NE(tables_key(precise), tables_key(job));
-}
-
-std::string text_of(const Program& program, const UnitTable& table) {
-  std::ostringstream out;
-  print(out, program, table.facts().graph);
-  return out.str();
-}
-
-// What jobs on several machines share changes no answer; tile plans are searched again when the chip is another.
-TEST(Tables, ShareGraphsAndTilePlansWithAnotherMachine) {
-  Plan plan;
-  plan.pipeline_stages = 2;
-  plan.tensor_parallel = {2, 1};
-  Plan wider = plan;
-  wider.micro_batch = 2;
-  World first(test::small_gpt({}));
-  first.table(plan);
-  const std::int64_t searches = first.tables.searches();
-  for (const auto& [number, of_chip] : {std::pair("/chip/clock", true), std::pair("/links/rate", false)}) {
-    nlohmann::json other = test::small_gpt({});
-    other["machine"] = {{"base", other["machine"]}, {"override", nlohmann::json::object()}};
-    other["machine"]["override"][nlohmann::json::json_pointer(number)] = of_chip ? "1 GHz" : "3 GB/s";
-    World cold(other);
-    EXPECT_EQ(graph_key(cold.job), graph_key(first.job));
-    Tables shared(cold.job, cold.model, first.tables);
-    const UnitTable& warm = shared.table(table_key(plan));
-    EXPECT_EQ(&shared.facts(plan.micro_batch), &first.tables.facts(plan.micro_batch));
-    shared.table(table_key(wider));
-    EXPECT_EQ(first.tables.searches() > searches, !of_chip) << number;
-    const UnitTable& anew = cold.table(plan);
-    const Program one = lower(warm, plan, cold.job.optimizer), two = lower(anew, plan, cold.job.optimizer);
-    EXPECT_EQ(text_of(one, warm), text_of(two, anew)) << number;
-    EXPECT_EQ(cost(one, cold.model).step, cost(two, cold.model).step) << number;
-  }
-  EXPECT_NE(
-      graph_key(read_job(test::small_gpt({{"precision", {{"weights", "fp32"}, {"activations", "fp32"}}}}), "another")),
-      graph_key(first.job));
 }
 
 }  // namespace
