@@ -45,9 +45,8 @@ double least_tile_factor(const Setting& s) {
          static_cast<double>(std::max<std::int64_t>(1, s.limit()));
 }
 
-bool go_on(const Problem& p) {
+void check_stop(const Problem& p) {
   if (p.options.stop && p.options.stop()) throw Stopped();
-  return true;
 }
 
 bool is_legal(const Problem& p, const Plan& plan) {
@@ -121,13 +120,10 @@ void closest_of(const Problem& p, const Plan& plan, Closest& closest) {
 // Each against the closest of those that came before all of them.
 void try_plans(const Problem& p, std::vector<Plan> plans, Closest& closest) {
   std::erase_if(plans, [&](const Plan& plan) { return !may_be_legal(p, plan); });
-  std::vector<TableKey> keys;
-  for (const Plan& plan : plans) keys.push_back(table_key(plan));
-  p.tables.build(std::move(keys), p.options.threads, [&] { return go_on(p); });
   for (const Plan& plan : plans) p.cuts.prepare(plan);
   std::vector<Closest> found(plans.size(), closest);
   parallel_for(plans.size(), p.options.threads, [&](std::size_t i) {
-    go_on(p);
+    check_stop(p);
     found[i].evaluations = found[i].work = 0;
     closest_of(p, plans[i], found[i]);
   });

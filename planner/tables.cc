@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/tables.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <tuple>
 
 #include "model/error.h"
 #include "model/graph/statistics.h"
-#include "planner/parallel.h"
 #include "planner/proved_bests.h"
 #include "planner/space.h"
 
@@ -229,24 +226,6 @@ bool Tables::has(const TableKey& key) {
 bool Tables::wait_for_each_other(const TableKey& a, const TableKey& b) {
   if (a.micro_batch != b.micro_batch || a.mesh != b.mesh) return false;
   return a.io_tiles == b.io_tiles || (mesh_key(a) == mesh_key(b) && !state_->shardings.has(mesh_key(a)));
-}
-
-// Tables of one sharding, or of one sharding and number of tiles, would wait for each other while that is made: first
-// come tables of different ones. So would those that differ in how activations are held, whose products are the same:
-// they are kept apart.
-void Tables::build(std::vector<TableKey> keys, int threads, const std::function<bool()>& go_on) {
-  std::erase_if(keys, [&](const TableKey& key) { return has(key); });
-  std::ranges::stable_sort(keys, {}, &TableKey::split_activations);
-  std::set<MeshKey> shardings;
-  const auto rest =
-      std::ranges::stable_partition(keys, [&](const TableKey& key) { return shardings.insert(mesh_key(key)).second; });
-  std::set<std::pair<MeshKey, std::int64_t>> tile_plans;
-  std::ranges::stable_partition(rest, [&](const TableKey& key) {
-    return tile_plans.insert({mesh_key(key), key.io_tiles}).second;
-  });
-  parallel_for(keys.size(), threads, [&](std::size_t i) {
-    if (go_on()) table(keys[i]);
-  });
 }
 
 GraphSharding Tables::make_sharding(const TableKey& key, const ShardRules& rules) {

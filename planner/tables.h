@@ -3,7 +3,6 @@
 // built when first asked for, by any number of threads.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,8 +52,6 @@ class Tables {
   // Whether who makes one of two tables, neither of them there, waits for who makes the other: they are the same, or
   // made from the same splits or the same tile plans.
   bool wait_for_each_other(const TableKey& a, const TableKey& b);
-  // Makes the tables of `keys` side by side, as long as `go_on` says so.
-  void build(std::vector<TableKey> keys, int threads, const std::function<bool()>& go_on);
   const ShardCosts& shard_costs(const Replicas& replicas);
   PhaseBounds& phase_bounds();
   ProvedBests& proved_bests();
