@@ -94,8 +94,12 @@ TensorId GraphBuilder::optimizer_state(std::string name, DType type, Shape shape
 }
 
 TensorId GraphBuilder::constant(Array value, std::string name) {
-  const TensorId t = source(name.empty() ? fresh_name("constant") : qualified(name), value.info, TensorKind::constant);
-  graph_.tensors[t].data = std::make_shared<const Array>(std::move(value));
+  return constant(std::make_shared<const Array>(std::move(value)), std::move(name));
+}
+
+TensorId GraphBuilder::constant(std::shared_ptr<const Array> value, std::string name) {
+  const TensorId t = source(name.empty() ? fresh_name("constant") : qualified(name), value->info, TensorKind::constant);
+  graph_.tensors[t].data = std::move(value);
   return t;
 }
 

@@ -43,6 +43,7 @@ class GraphBuilder {
   TensorId weight(std::string name, DType type, Shape shape);
   TensorId optimizer_state(std::string name, DType type, Shape shape, TensorId weight);
   TensorId constant(Array value, std::string name = "");
+  TensorId constant(std::shared_ptr<const Array> value, std::string name = "");  // that other graphs may have too
   TensorId scalar(DType type, double value);
 
   // Adds an op; unnamed attributes take their defaults. Throws Error with the op's name when the

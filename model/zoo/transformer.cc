@@ -2,6 +2,9 @@
 #include "model/zoo/transformer.h"
 
 #include <cmath>
+#include <map>
+#include <mutex>
+#include <utility>
 
 #include "model/error.h"
 
@@ -14,6 +17,15 @@ constexpr double kEpsilon = 1e-5;
 TensorId cut_heads(const Context& c, TensorId x) {
   const std::int64_t d = c.spec.hidden / c.spec.heads;
   return c.b.reshape(x, {c.micro_batch, c.spec.heads, c.spec.sequence_length, d});
+}
+
+Array make_causal_mask(DType type, std::int64_t s) {
+  Array mask(TensorInfo{type, {1, 1, s, s}});
+  for (std::int64_t column = 1; column < s; ++column) mask.set(column, kMasked);
+  const std::byte* masked = mask.data.data() + size_of(type);
+  for (std::int64_t row = 1; row < s; ++row)
+    std::copy_n(masked, (s - 1 - row) * size_of(type), mask.data.data() + (row * s + row + 1) * size_of(type));
+  return mask;
 }
 
 }  // namespace
@@ -63,12 +75,13 @@ TensorId padding_mask(GraphBuilder& b, TensorId mask) {
   return b.one("affine", {b.reshape(mask, {shape[0], 1, 1, shape[1]})}, std::move(line));
 }
 
-Array causal_mask(DType type, std::int64_t s) {
-  Array mask(TensorInfo{type, {1, 1, s, s}});
-  for (std::int64_t column = 1; column < s; ++column) mask.set(column, kMasked);
-  const std::byte* masked = mask.data.data() + size_of(type);
-  for (std::int64_t row = 1; row < s; ++row)
-    std::copy_n(masked, (s - 1 - row) * size_of(type), mask.data.data() + (row * s + row + 1) * size_of(type));
+std::shared_ptr<const Array> causal_mask(DType type, std::int64_t s) {
+  static std::mutex mutex;
+  static std::map<std::pair<DType, std::int64_t>, std::weak_ptr<const Array>> made;
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<const Array>& known = made[{type, s}];
+  std::shared_ptr<const Array> mask = known.lock();
+  if (!mask) known = mask = std::make_shared<const Array>(make_causal_mask(type, s));
   return mask;
 }
 

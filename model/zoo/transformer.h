@@ -42,8 +42,9 @@ TensorId pre_norm_layer(const Context& c, std::int64_t number, TensorId x, const
 double position_angle(double position, std::int64_t i, std::int64_t width);
 // [m, 1, 1, s] of a mask [m, s]: 0 for its ones, which are tokens, kMasked for its zeros, which are padding.
 TensorId padding_mask(GraphBuilder& b, TensorId mask);
-// [1, 1, s, s]: 0 on and below the diagonal, above it what the softmax makes nothing of.
-Array causal_mask(DType type, std::int64_t s);
+// [1, 1, s, s]: 0 on and below the diagonal, above it what the softmax makes nothing of. Graphs that are there at the
+// same time share it: of 2048 positions it is 8 MiB, and a search has a graph for each size of micro-batch.
+std::shared_ptr<const Array> causal_mask(DType type, std::int64_t s);
 
 // softmax cross entropy of logits against labels, mean over labels that are not -100.
 Graph build_bert(const TransformerSpec& spec, std::int64_t micro_batch, DType precision);

@@ -44,6 +44,25 @@ TEST(Zoo, HasTheParametersOfThePublishedModels) {
   }
 }
 
+// It is megabytes, and a search has a graph for each size of micro-batch.
+TEST(Zoo, GraphsOfOneModelShareTheCausalMask) {
+  const auto mask = [](const Graph& graph) {
+    for (const Tensor& t : graph.tensors) {
+      if (t.name == "causal_mask") return t.data;
+    }
+    return std::shared_ptr<const Array>();
+  };
+  const TransformerSpec spec = transformer_spec("gpt2-small");
+  const Graph one = build(spec, 1, DType::fp16), two = build(spec, 2, DType::fp16), wide = build(spec, 1, DType::fp32);
+  ASSERT_NE(mask(one), nullptr);
+  EXPECT_EQ(mask(one), mask(two));
+  EXPECT_NE(mask(one), mask(wide));
+  EXPECT_EQ(mask(one)->info.shape, (Shape{1, 1, spec.sequence_length, spec.sequence_length}));
+  EXPECT_EQ(mask(one)->at(0), 0);
+  EXPECT_LT(mask(one)->at(1), 0);
+  EXPECT_EQ(mask(one)->at(spec.sequence_length), 0);
+}
+
 // Weights of torchvision's checkpoints, and of timm's resnext101_32x4d.
 TEST(Zoo, ResNetHasTheParametersOfThePublishedModels) {
   const std::map<std::string, std::int64_t> exact = {{"resnet50", 25557032},
