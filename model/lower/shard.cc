@@ -63,11 +63,7 @@ std::vector<TensorId> tied_weights(const ShardProblem& problem) {
 
 bool gathers_weights(const Graph& graph, const GraphSharding& sharding) {
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    for (const Conversion& c : sharding.of(OpId(i)).conversions) {
-      if (c.operand < 0 || c.kind != CollectiveKind::all_gather) continue;
-      const TensorId t = graph.ops[OpId(i)].inputs[static_cast<std::size_t>(c.operand)];
-      if (graph.tensors[t].kind == TensorKind::weight) return true;
-    }
+    if (gathers_weight(graph, graph.ops[OpId(i)], sharding.of(OpId(i)))) return true;
   }
   return false;
 }

@@ -226,4 +226,11 @@ void ShardSolver::apply(const std::vector<OpId>& from, const std::vector<OpId>& 
   }
 }
 
+bool gathers_weight(const Graph& graph, const Op& op, const OpSharding& sharding) {
+  return std::ranges::any_of(sharding.conversions, [&](const Conversion& c) {
+    return c.operand >= 0 && c.kind == CollectiveKind::all_gather &&
+           graph.tensors[op.inputs[static_cast<std::size_t>(c.operand)]].kind == TensorKind::weight;
+  });
+}
+
 }  // namespace superstep

@@ -20,8 +20,9 @@ class ShardSolver {
   // Forgets every decision. `forced`: weights of several blocks, and the dimension they are split along.
   void restart(const std::map<TensorId, int>& forced, Bytes gather_limit);
 
-  // The dynamic programme over `ops`. Tensors already decided are constants of it. Afterwards every op
-  // of `ops` and every tensor they produce or first use is decided. Returns its seconds; `beam`: states kept per op.
+  // The dynamic programme over `ops`, a list of problem().facts. Tensors already decided are constants of it.
+  // Afterwards every op of `ops` and every tensor they produce or first use is decided. Returns its seconds; `beam`:
+  // states kept per op. What was found of `ops` before is taken again where it would be found again.
   double solve(const std::vector<OpId>& ops, std::size_t beam);
   // Copies decisions to a block that does the same work, op by op.
   void apply(const std::vector<OpId>& from, const std::vector<OpId>& to);
@@ -40,6 +41,20 @@ class ShardSolver {
 
   std::vector<std::optional<OpSplits>> splits_;  // by op; found once
 
+  // What the splits of some ops depend on beside the limit on gathered weights, and what they leave to decide.
+  struct Surroundings {
+    std::vector<std::int8_t> lies;  // of tensors they touch: how those lie that are decided, what is forced of others
+    std::vector<TensorId> open;     // results, and inputs that are not decided
+  };
+  struct Solution {
+    std::vector<std::int8_t> lies;  // of its Surroundings
+    Bytes least_limit, most_limit;  // any between them gives it
+    double seconds = 0;
+    std::vector<OpSharding> ops;
+    std::vector<Sharding> open;
+  };
+  std::map<const std::vector<OpId>*, std::vector<Solution>> known_;  // by the ops
+
   // What it takes to read an input that lies in one way.
   struct Read {
     bool possible = false;
@@ -55,6 +70,10 @@ class ShardSolver {
   Candidate candidate(const Step& step, const Op& op, const OpSplit& split, Reduction reduction) const;
   Stage extend(const Stage& before, OpId id, std::vector<TensorId> after, std::size_t beam);
   double decide(const std::vector<OpId>& ops, const std::vector<Stage>& stages);
+  Surroundings surroundings(const std::vector<OpId>& ops) const;
+  std::vector<Stage> stages_of(const std::vector<OpId>& ops, std::size_t beam);
+  bool found_with_any_limit(const std::vector<OpId>& ops, const Solution& s, const std::vector<Stage>& stages) const;
+  void take(const std::vector<OpId>& ops, const Surroundings& around, const Solution& s);
   bool is_decided(TensorId t) const { return decided_[static_cast<std::size_t>(t.index)]; }
   void decide(TensorId t, const Sharding& s);
   Bytes bytes_on(TensorId t, const Sharding& s, int j) const;
@@ -69,5 +88,8 @@ class ShardSolver {
   bool starts_at_split(TensorId t, const Sharding& stored, const Sharding& need, int j) const;
   std::optional<Sharding> wanted_for(TensorId t) const;
 };
+
+// An operand of the op that is a weight is gathered for it.
+bool gathers_weight(const Graph& graph, const Op& op, const OpSharding& sharding);
 
 }  // namespace superstep

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The states of the dynamic programme, op by op.
 #include <algorithm>
+#include <array>
+#include <boost/container/small_vector.hpp>
+#include <cstddef>
 #include <map>
+#include <memory_resource>
 #include <unordered_map>
 
 #include "model/error.h"
@@ -11,8 +15,11 @@
 namespace superstep {
 namespace {
 
+// How the live tensors lie: of few, without an allocation, since there are thousands of states.
+using Lies = boost::container::small_vector<Sharding, 12>;
+
 struct HashOfLies {
-  std::size_t operator()(const std::vector<Sharding>& lies) const {
+  std::size_t operator()(const Lies& lies) const {
     std::size_t h = 0;
     for (const Sharding& s : lies) {
       for (std::int8_t on : s.on) h = mix(h, static_cast<std::size_t>(on));
@@ -32,12 +39,13 @@ struct Source {
 // States after an op, by how the tensors of `live` lie.
 struct ShardSolver::Stage {
   struct State {
-    std::vector<Sharding> lies;
+    Lies lies;
     double seconds = 0;
     std::int32_t parent = -1, candidate = -1;
   };
   std::vector<TensorId> live;
   std::vector<State> states;
+  bool all = true;  // no state was left out for the beam
 
   std::optional<std::size_t> slot(TensorId t) const {
     const auto it = std::ranges::find(live, t);
@@ -139,8 +147,10 @@ ShardSolver::Stage ShardSolver::extend(const Stage& before, OpId id, std::vector
   std::vector<Candidate> candidates;
   for (const OpSplit& split : ways.splits) candidates.push_back(candidate(step, op, split, ways.reduction));
 
-  std::unordered_map<std::vector<Sharding>, Stage::State, HashOfLies> best;
-  std::vector<Sharding> lies(after.size());
+  std::array<std::byte, 32768> room;
+  std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
+  std::pmr::unordered_map<Lies, Stage::State, HashOfLies> best(&memory);
+  Lies lies(after.size());
   for (std::size_t p = 0; p < before.states.size(); ++p) {
     const Stage::State& state = before.states[p];
     for (std::size_t c = 0; c < candidates.size(); ++c) {
@@ -181,18 +191,86 @@ ShardSolver::Stage ShardSolver::extend(const Stage& before, OpId id, std::vector
   if (next.states.size() > beam) {
     std::ranges::stable_sort(next.states, {}, &Stage::State::seconds);
     next.states.resize(beam);
+    next.all = false;
   }
   return next;
 }
 
 double ShardSolver::solve(const std::vector<OpId>& ops, std::size_t beam) {
+  Surroundings around = surroundings(ops);
+  std::vector<Solution>& known = known_[&ops];
+  for (const Solution& s : known) {
+    if (s.lies != around.lies || gather_limit_ < s.least_limit || gather_limit_ > s.most_limit) continue;
+    take(ops, around, s);
+    return s.seconds;
+  }
+  const std::vector<Stage> stages = stages_of(ops, beam);
+  const std::size_t first = result_.ops.size();
+  Solution s{std::move(around.lies), gather_limit_, gather_limit_, decide(ops, stages), {}, {}};
+  s.ops.assign(result_.ops.begin() + static_cast<std::ptrdiff_t>(first), result_.ops.end());
+  for (TensorId t : around.open) s.open.push_back(result_.of(t));
+  if (found_with_any_limit(ops, s, stages)) s.least_limit = Bytes(0);
+  known.push_back(std::move(s));
+  return known.back().seconds;
+}
+
+// What no limit forbids costs the same with any, and a lower limit makes nothing else cheaper, so that what was best is
+// best again, the first of equals too: but among the states of a beam, which others may have left.
+bool ShardSolver::found_with_any_limit(const std::vector<OpId>& ops, const Solution& s,
+                                       const std::vector<Stage>& stages) const {
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (gathers_weight(p_.graph, p_.graph.ops[ops[i]], s.ops[i])) return false;
+  }
+  return std::ranges::all_of(stages, &Stage::all);
+}
+
+void ShardSolver::take(const std::vector<OpId>& ops, const Surroundings& around, const Solution& s) {
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    result_.op_index[static_cast<std::size_t>(ops[i].index)] = static_cast<std::int32_t>(result_.ops.size());
+    result_.ops.push_back(s.ops[i]);
+  }
+  for (std::size_t i = 0; i < around.open.size(); ++i) decide(around.open[i], s.open[i]);
+}
+
+ShardSolver::Surroundings ShardSolver::surroundings(const std::vector<OpId>& ops) const {
+  Surroundings around;
+  constexpr std::int8_t kOpen = Sharding::partial - 1;  // no decided tensor lies so
+  const auto add = [&](TensorId t) {
+    if (!t.valid()) return false;
+    if (is_decided(t)) {
+      const Sharding& s = result_.of(t);
+      around.lies.insert(around.lies.end(), s.on.begin(), s.on.end());
+      return false;
+    }
+    const auto it = forced_.find(t);
+    around.lies.push_back(kOpen);
+    around.lies.push_back(it == forced_.end() ? Sharding::replicated : static_cast<std::int8_t>(it->second));
+    return true;
+  };
+  for (OpId id : ops) {
+    const Op& op = p_.graph.ops[id];
+    for (TensorId t : op.inputs) {
+      if (add(t)) around.open.push_back(t);
+    }
+    for (TensorId t : op.outputs) {
+      add(t);
+      around.open.push_back(t);
+      add(p_.facts.replaces[static_cast<std::size_t>(t.index)]);
+      add(p_.facts.summand_of[static_cast<std::size_t>(t.index)]);
+    }
+  }
+  return around;
+}
+
+std::vector<ShardSolver::Stage> ShardSolver::stages_of(const std::vector<OpId>& ops, std::size_t beam) {
   std::map<TensorId, std::size_t> last_use;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     for (TensorId t : p_.graph.ops[ops[i]].inputs) {
       if (t.valid()) last_use[t] = i;
     }
   }
-  std::vector<Stage> stages = {{{}, {Stage::State{}}}};
+  std::vector<Stage> stages(1);
+  stages[0].states.emplace_back();
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const Op& op = p_.graph.ops[ops[i]];
     std::vector<TensorId> after;  // what is read later, old ones first
@@ -208,7 +286,7 @@ double ShardSolver::solve(const std::vector<OpId>& ops, std::size_t beam) {
     for (TensorId t : op.outputs) keep(t);
     stages.push_back(extend(stages.back(), ops[i], std::move(after), beam));
   }
-  return decide(ops, stages);
+  return stages;
 }
 
 // Traces the best state back, then replays forwards to fix every tensor.
