@@ -189,9 +189,15 @@ const std::vector<Tables::Flops>& Tables::flops(std::int64_t micro_batch) {
   const GraphFacts& of = facts(micro_batch);
   return state_->graphs->flops.get(micro_batch, [&] {
     auto all = std::make_unique<std::vector<Flops>>();
-    for (std::size_t u = 0; u < of.graph.units.size(); ++u)
-      all->push_back(
-          {product_flops(of, UnitId(u), Pass::forward), training() ? product_flops(of, UnitId(u), Pass::backward) : 0});
+    std::map<std::uint64_t, Flops> known;  // by signature
+    for (std::size_t u = 0; u < of.graph.units.size(); ++u) {
+      const auto [it, fresh] = known.try_emplace(of.signatures[u]);
+      if (fresh) {
+        it->second.forward = product_flops(of, UnitId(u), Pass::forward);
+        if (training()) it->second.backward = product_flops(of, UnitId(u), Pass::backward);
+      }
+      all->push_back(it->second);
+    }
     return all;
   });
 }

@@ -66,7 +66,7 @@ GraphFacts::GraphFacts(const Graph& g) : graph(g), sharding(g), signatures(shard
                     std::exchange(last->second, std::ssize(tied))});
   }
   for (std::size_t t = 0; t < g.tensors.size(); ++t) {
-    const TensorId r = root_of(g, TensorId(t));  // a view is carried as the tensor it views
+    const TensorId r = roots_.emplace_back(root_of(g, TensorId(t)));  // a view is carried as the tensor it views
     const Tensor& tensor = g.tensors[r];
     if (!tensor.producer.valid() || g.ops[tensor.producer].pass != Pass::forward) continue;
     if (r != TensorId(t)) views[r].push_back(TensorId(t));

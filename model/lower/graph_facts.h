@@ -37,11 +37,14 @@ struct GraphFacts {
   // By tensor: forward ops that make it again from what is kept, in order, where that is a scale and a
   // shift of a kept tensor (the result of a normalisation); empty: it is kept when the backward reads it.
   std::map<TensorId, std::vector<OpId>> remade;
+  // root_of()
+  TensorId root(TensorId t) const { return roots_[static_cast<std::size_t>(t.index)]; }
   bool trained(TensorId weight) const { return trained_[static_cast<std::size_t>(weight.index)]; }
   std::vector<bool> leaves_unit;  // by tensor: read by another unit in the same pass, or a result
 
  private:
   std::vector<bool> trained_;
+  std::vector<TensorId> roots_;  // by tensor
   void find_remade();
   void find_gradients();
   void tell_apart_by_standing();

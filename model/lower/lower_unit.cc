@@ -126,7 +126,7 @@ class UnitLowering {
   void hold_incoming(const std::vector<TensorId>& tensors) {
     std::map<TensorId, Bytes> by_root;
     for (TensorId t : tensors) {
-      Bytes& bytes = by_root[root_of(g_, t)];
+      Bytes& bytes = by_root[c_.facts.root(t)];
       bytes = std::max(bytes, tile_bytes(t));
     }
     f_.incoming = sum_of(by_root);
@@ -215,16 +215,14 @@ class UnitLowering {
   void remake(const Op& reader, std::size_t position) {
     for (TensorId t : reader.inputs) {
       if (!t.valid()) continue;
-      const TensorId root = root_of(g_, t);
+      const TensorId root = c_.facts.root(t);
       const auto it = c_.facts.remade.find(root);
       if (it == c_.facts.remade.end() || memory_.holds(root) || g_.ops[it->second[0]].unit != f_.unit) continue;
       memory_.hold(root, tile_bytes(root));
       for (OpId id : it->second) {
-        const CallOf call(g_, id);
-        std::vector<std::int64_t> extents;
-        for (const Axis& a : g_.ops[id].def->space(*call).axes) extents.push_back(a.extent);
+        const OpUse& use = c_.facts.sharding.uses.of(id);
         const SharePlan p =
-            share_plan(*call, local_extents(extents, c_.sharding.of(id), c_.sharding.mesh), c_.tiles, c_.chip);
+            share_plan(*use.call, local_extents(use.extents, c_.sharding.of(id), c_.sharding.mesh), c_.tiles, c_.chip);
         collectives(c_.sharding.of(id), true, position, Data::remade);
         add_step(make_.vector(Term::recompute, p.vector), position);
         collectives(c_.sharding.of(id), false, position, Data::remade);
@@ -245,10 +243,7 @@ class UnitLowering {
     if (op.def->view) {
       layouts_[op.outputs[0]] = layouts_of(op.inputs[0]);
     } else {
-      const CallOf call(g_, id);
-      const Space space = op.def->space(*call);
-      std::vector<std::int64_t> extents;
-      for (const Axis& a : space.axes) extents.push_back(a.extent);
+      const auto& [call, space, extents] = c_.facts.sharding.uses.of(id);
       std::vector<std::int64_t> local = local_extents(extents, sharding, c_.sharding.mesh);
       if (pass_ == Pass::update) split_for_update(space, local, update_slices(op));
       allocate(op, position);

@@ -75,8 +75,8 @@ bool obeys(const GraphFacts& facts, UnitRole role, const Op& op) {
 // Extents of the axes that parts may cut, any one of them.
 std::vector<std::int64_t> axes_cut(const GraphFacts& facts, OpId id) {
   const Op& op = facts.graph.ops[id];
-  const CallOf call(facts.graph, id);
-  const Space space = op.def->space(*call);
+  const OpUse& use = facts.sharding.uses.of(id);
+  const Space& space = use.space;
   auto extent = [&](const std::vector<int>& axes) {
     std::int64_t n = 1;
     for (int a : axes) n *= space.axes[static_cast<std::size_t>(a)].extent;
@@ -84,11 +84,11 @@ std::vector<std::int64_t> axes_cut(const GraphFacts& facts, OpId id) {
   };
   if (!op.def->uses_amp) return {space.axes[feature_axis(space)].extent};
   if (op.def->name == "matmul") {
-    const MatmulAxes axes = matmul_axes(*call);
+    const MatmulAxes axes = matmul_axes(*use.call);
     if (facts.contributes[static_cast<std::size_t>(op.outputs[0].index)]) return {extent(axes.columns)};
     return {extent(axes.columns), extent({axes.contracted})};
   }
-  const ConvAxes axes = conv_axes(*call);
+  const ConvAxes axes = conv_axes(*use.call);
   if (facts.contributes[static_cast<std::size_t>(op.outputs[0].index)]) return {extent(axes.columns)};
   return {extent(axes.columns), extent(axes.contracted)};
 }

@@ -108,7 +108,8 @@ std::uint64_t bits_of(const std::vector<bool>& flags) {
 }  // namespace
 
 ShardFacts::ShardFacts(const Graph& graph)
-    : data(data_dimensions(graph)),
+    : uses(graph),
+      data(data_dimensions(graph)),
       signatures(unit_signatures(graph, data)),
       blocks(blocks_of(graph, signatures)),
       summand_of(gradient_summands(graph)),

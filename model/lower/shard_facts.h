@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "model/graph/graph.h"
+#include "model/lower/op_uses.h"
 
 namespace superstep {
 
 struct ShardFacts {
   explicit ShardFacts(const Graph& graph);
+  OpUses uses;
 
   // All units of one layer, or one unit that is in no layer.
   struct Block {

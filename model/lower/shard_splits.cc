@@ -118,12 +118,9 @@ void set_need(OpSplit& c, const Space& space, int j, int option) {
 
 OpSplits splits_of(const ShardProblem& p, OpId id) {
   const Op& op = p.graph.ops[id];
-  const CallOf call(p.graph, id);
-  const Space space = op.def->space(*call);
+  const auto& [call, space, extents] = p.facts.uses.of(id);
   const std::vector<bool> is_data =
       op.pass == Pass::update ? std::vector<bool>(space.axes.size(), false) : data_axes(p, space, op);
-  std::vector<std::int64_t> extents;
-  for (const Axis& a : space.axes) extents.push_back(a.extent);
   OpSplits found{{}, space.reduction};
   for (int first : options(p, *call, space, is_data, 0)) {
     for (int second : options(p, *call, space, is_data, 1)) {

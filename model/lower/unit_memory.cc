@@ -3,36 +3,66 @@
 
 #include <algorithm>
 
+#include "model/error.h"
 #include "model/ops/op.h"
 
 namespace superstep {
 
 UnitMemory::UnitMemory(const GraphFacts& facts, const std::vector<OpId>& ops, Pass pass) : facts_(facts) {
-  const auto at = [](TensorId t) { return static_cast<std::size_t>(t.index); };
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (joins_summands(facts, facts.graph.ops[ops[i]])) continue;
-    for (TensorId t : facts.graph.ops[ops[i]].inputs) {
-      if (t.valid()) last_use_[root(t)] = i;
+  const Graph& graph = facts.graph;
+  std::vector<TensorId> touched;
+  for (OpId id : ops) {
+    for (const auto* tensors : {&graph.ops[id].inputs, &graph.ops[id].outputs}) {
+      for (TensorId t : *tensors) {
+        if (t.valid()) touched.push_back(facts.root(t));
+      }
     }
   }
-  for (OpId id : ops) {
-    for (TensorId t : facts.graph.ops[id].outputs) {
-      const bool crosses = facts.leaves_unit[at(t)] && !facts.contributes[at(t)];
-      const bool kept = pass == Pass::forward && facts.read_in_backward[at(t)];
-      if (crosses || kept) {
-        const TensorId r = root(t);
-        stays_.insert(r);
-        if (kept) own_.insert(r);
-        auto [it, fresh] = only_backward_.try_emplace(r, !crosses);
-        if (crosses) it->second = false;
+  std::ranges::sort(touched);
+  const auto repeated = std::ranges::unique(touched);
+  touched.erase(repeated.begin(), repeated.end());
+  roots_.reserve(touched.size());
+  for (TensorId t : touched) roots_.push_back({.tensor = t});
+
+  const auto index = [](TensorId t) { return static_cast<std::size_t>(t.index); };
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const Op& op = graph.ops[ops[i]];
+    if (!joins_summands(facts, op)) {
+      for (TensorId t : op.inputs) {
+        if (t.valid()) at(t).last_use = static_cast<std::int64_t>(i);
       }
+    }
+    for (TensorId t : op.outputs) {
+      const bool crosses = facts.leaves_unit[index(t)] && !facts.contributes[index(t)];
+      const bool kept = pass == Pass::forward && facts.read_in_backward[index(t)];
+      if (!crosses && !kept) continue;
+      Root& r = at(t);
+      r.only_backward = !crosses && (!r.stays || r.only_backward);
+      r.stays = true;
+      r.own = r.own || kept;
     }
   }
 }
 
+const UnitMemory::Root* UnitMemory::find(TensorId t) const {
+  const auto it = std::ranges::lower_bound(roots_, facts_.root(t), {}, &Root::tensor);
+  return it != roots_.end() && it->tensor == facts_.root(t) ? &*it : nullptr;
+}
+
+UnitMemory::Root& UnitMemory::at(TensorId t) {
+  const Root* r = find(t);
+  SUPERSTEP_CHECK(r != nullptr, "no op of the unit reads or makes " + facts_.graph.tensors[t].name);
+  return roots_[static_cast<std::size_t>(r - roots_.data())];
+}
+
+bool UnitMemory::holds(TensorId t) const {
+  const Root* r = find(t);
+  return r != nullptr && r->live;
+}
+
 void UnitMemory::add(TensorId t, Bytes bytes) {
   live_bytes_ += bytes, live_keeping_ += bytes;
-  always_.push_back({root(t), false, false, bytes, step_, 0});
+  always_.push_back({facts_.root(t), false, false, bytes, step_, 0});
 }
 
 void UnitMemory::gather(TensorId t, Bytes bytes) {
@@ -52,62 +82,59 @@ void UnitMemory::end(LiveRange range) {
 
 std::vector<LiveRange> UnitMemory::take_ranges() {
   for (const LiveRange& range : always_) end(range);
-  for (const auto& [r, live] : live_) end({r, false, stays_.count(r) > 0, live.bytes, live.first, 0});
+  for (const Root& r : roots_) {
+    if (r.live) end({r.tensor, false, r.stays, r.bytes, r.first, 0});
+  }
   std::stable_sort(ended_.begin(), ended_.end(),
                    [](const LiveRange& a, const LiveRange& b) { return a.first < b.first; });
   return std::move(ended_);
 }
 
 void UnitMemory::hold(TensorId t, Bytes bytes) {
-  const TensorId r = root(t);
+  Root& r = at(t);
   // A second part of the same storage: the first stands until the end.
-  if (const auto it = live_.find(r); it != live_.end())
-    always_.push_back({r, false, false, it->second.bytes, it->second.first, 0});
-  live_[r] = {bytes, step_};
+  if (r.live) always_.push_back({r.tensor, false, false, r.bytes, r.first, 0});
+  r.live = true;
+  r.bytes = bytes;
+  r.first = step_;
   live_bytes_ += bytes, live_keeping_ += bytes;
 }
 
 void UnitMemory::hold_result(TensorId t, Bytes bytes, std::size_t position, const Op* replaces) {
   if (const TensorId old = facts_.sharding.replaces[static_cast<std::size_t>(t.index)]; old.valid()) {
-    const auto use = last_use_.find(root(old));
-    if (use == last_use_.end() || use->second <= position) return;
+    const Root* r = find(old);
+    if (r == nullptr || r->last_use <= static_cast<std::int64_t>(position)) return;
   }
   if (replaces) {
     for (TensorId in : replaces->inputs) {
       if (!in.valid()) continue;
-      const TensorId r = root(in);
-      const auto it = live_.find(r);
-      if (it == live_.end() || it->second.bytes != bytes || last_use_.at(r) != position || dies_later(r)) continue;
+      Root& r = at(in);
+      if (!r.live || r.bytes != bytes || !r.dies_at(position)) continue;
       free_root(r);
       break;
     }
   }
   hold(t, bytes);
-  if (!last_use_.count(t) && !stays_.count(t)) last_use_[t] = position;
+  Root& r = at(t);
+  if (r.last_use == kNever && !r.stays) r.last_use = static_cast<std::int64_t>(position);
 }
 
-void UnitMemory::free_root(TensorId r) {
-  const auto it = live_.find(r);
-  if (it == live_.end()) return;
-  const Bytes bytes = it->second.bytes;
-  const bool stays = stays_.count(r) > 0;
-  live_bytes_ -= bytes;
-  if (!stays) live_keeping_ -= bytes;
-  end({r, false, stays, bytes, it->second.first, 0});
-  live_.erase(it);
+void UnitMemory::free_root(Root& r) {
+  if (!r.live) return;
+  live_bytes_ -= r.bytes;
+  if (!r.stays) live_keeping_ -= r.bytes;
+  end({r.tensor, false, r.stays, r.bytes, r.first, 0});
+  r.live = false;
 }
 
 void UnitMemory::release(const Op& op, std::size_t position) {
-  auto consider = [&](TensorId t) {
-    const TensorId r = root(t);
-    const auto use = last_use_.find(r);
-    if (use == last_use_.end() || use->second != position || dies_later(r)) return;
-    free_root(r);
-  };
-  for (TensorId t : op.inputs) {
-    if (t.valid()) consider(t);
+  for (const auto* tensors : {&op.inputs, &op.outputs}) {
+    for (TensorId t : *tensors) {
+      if (!t.valid()) continue;
+      Root& r = at(t);
+      if (r.dies_at(position)) free_root(r);
+    }
   }
-  for (TensorId t : op.outputs) consider(t);
 }
 
 }  // namespace superstep

@@ -2,8 +2,7 @@
 // What stands on a tile while the ops of a unit run, in one pass. For lower_unit() alone.
 #pragma once
 
-#include <map>
-#include <set>
+#include <cstdint>
 #include <vector>
 
 #include "model/lower/graph_facts.h"
@@ -19,14 +18,14 @@ class UnitMemory {
 
   Bytes live() const { return live_bytes_; }
   Bytes live_keeping() const { return live_keeping_; }  // forward: when all that the backward pass reads stays
-  bool holds(TensorId t) const { return live_.count(root(t)) > 0; }
+  bool holds(TensorId t) const;
 
   // Stands there all the while this function runs.
   void add(TensorId t, Bytes bytes);
   // What is gathered for the op that makes `t` stands beside the tensors, until it is taken away.
   void gather(TensorId t, Bytes bytes);
   void drop_gathered();
-  // From now on the root of `t` is there.
+  // From now on the root of `t`, which an op here reads or makes, is there.
   void hold(TensorId t, Bytes bytes);
   // A result of the op at `position`. `replaces`: an elementwise op, whose result takes the place of an operand that
   // dies there; null: it needs a place of its own. A new value of a weight or a state takes the place of the old one if
@@ -43,28 +42,39 @@ class UnitMemory {
   // Roots made here that stay: calls f(root, whether this unit's backward pass reads it).
   template <class F>
   void for_kept(F f) const {
-    for (TensorId r : stays_) f(r, own_.count(r) > 0);
+    for (const Root& r : roots_) {
+      if (r.stays) f(r.tensor, r.own);
+    }
   }
 
  private:
-  const GraphFacts& facts_;
-  std::map<TensorId, std::size_t> last_use_;  // by root tensor: position of its last reader here
-  std::set<TensorId> stays_;                  // roots read after this function, by this pass or (forward) only backward
-  std::set<TensorId> own_;                    // of stays_: this unit's backward pass reads it
-  std::map<TensorId, bool> only_backward_;    // of stays_: nobody else reads it
-  struct Live {
+  static constexpr std::int64_t kNever = -1;
+  // What ops here read or make.
+  struct Root {
+    TensorId tensor;
+    std::int64_t last_use = kNever;  // position of its last reader here
+    bool stays = false;              // read after this function, by this pass or (forward) only backward
+    bool own = false;                // of those that stay: this unit's backward pass reads it
+    bool only_backward = false;      // of those that stay: nobody else reads it
+    bool live = false;               // there
     Bytes bytes;
-    std::int32_t first;
+    std::int32_t first = 0;  // step from which it is there
+
+    bool dies_at(std::size_t position) const {
+      return last_use == static_cast<std::int64_t>(position) && (!stays || only_backward);
+    }
   };
-  std::map<TensorId, Live> live_;  // roots made here and not yet freed
+
+  const GraphFacts& facts_;
+  std::vector<Root> roots_;  // by tensor
   Bytes live_bytes_, live_keeping_;
   std::vector<LiveRange> always_, ended_;
   LiveRange gathered_;
   std::int32_t step_ = 0;
 
-  TensorId root(TensorId t) const { return root_of(facts_.graph, t); }
-  bool dies_later(TensorId r) const { return stays_.count(r) && !only_backward_.at(r); }
-  void free_root(TensorId r);
+  const Root* find(TensorId t) const;  // of `t`; null: no op here reads or makes it
+  Root& at(TensorId t);
+  void free_root(Root& r);
   void end(LiveRange range);
 };
 

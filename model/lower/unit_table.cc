@@ -14,9 +14,8 @@ double product_flops(const GraphFacts& facts, UnitId unit, Pass pass) {
   const Graph& g = facts.graph;
   for (OpId id : g.units[unit].ops[static_cast<std::size_t>(pass)]) {
     if (!g.ops[id].def->uses_amp) continue;
-    const CallOf call(g, id);
     double volume_of_space = 2;
-    for (const Axis& a : g.ops[id].def->space(*call).axes) volume_of_space *= static_cast<double>(a.extent);
+    for (std::int64_t extent : facts.sharding.uses.of(id).extents) volume_of_space *= static_cast<double>(extent);
     flops += volume_of_space;
   }
   return flops;

@@ -36,7 +36,7 @@ UpdateWork::UpdateWork(const UnitContext& c, UnitId unit) {
   s.add(c.sharding.mesh.t1), s.add(c.sharding.mesh.t2);
   const auto add_tensor = [&](TensorId t) {
     if (!t.valid()) return;
-    s.add(root_of(g, t));  // memory is held by what is viewed
+    s.add(c.facts.root(t));  // memory is held by what is viewed
     s.add(c.facts.sharding.replaces[static_cast<std::size_t>(t.index)]);
     s.add(c.facts.leaves_unit[static_cast<std::size_t>(t.index)]);
     s.add(c.sharding.of(t).on);

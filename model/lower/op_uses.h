@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ops of a graph with their iteration spaces, which every split and every table asks for again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "model/ops/op.h"
+
+namespace superstep {
+
+struct OpUse {
+  OpUse(const Graph& graph, OpId op);
+  CallOf call;
+  Space space;
+  std::vector<std::int64_t> extents;  // of the axes of `space`
+};
+
+// Each made when it is asked for first, by any number of threads: of units that equal others none is.
+class OpUses {
+ public:
+  explicit OpUses(const Graph& graph);
+  const OpUse& of(OpId op) const;
+
+ private:
+  struct Slot {
+    std::once_flag made;
+    std::unique_ptr<const OpUse> use;
+  };
+  const Graph& graph_;
+  std::unique_ptr<Slot[]> slots_;  // by op
+};
+
+}  // namespace superstep
