@@ -74,11 +74,12 @@ void BestFirst::sweep(const Sweep& how) {
   for (std::size_t i = 0; i < cells_.size(); ++i)
     open.cells.push({bound_of(cells_[i]), made_++, i, {}, options_.defaults || cells_[i].settled});
   work(open);
+  if (how_.front) return;
   const double left = open.bound();
   for (auto* queue : {&open.cells, &open.branches}) {
     for (; !queue->empty(); queue->pop()) leave(queue->top());
   }
-  if (!how_.front) finish(left);
+  finish(left);
 }
 
 bool BestFirst::branch_comes_first(const Frontier& open) const {
@@ -90,7 +91,7 @@ bool BestFirst::branch_comes_first(const Frontier& open) const {
 
 void BestFirst::leave(const Open& o) {
   const double size = o.branch.parts ? o.branch.size : size_of(cells_[o.cell]);
-  if (!how_.front) stats_.pruned += size;
+  stats_.pruned += size;
   if (!stopped_ || options_.rank_of == 0 || o.bound <= options_.rank_of) return;
   const CellPart& cell = cells_[o.cell];
   const std::vector<std::string> kinds =
