@@ -183,7 +183,7 @@ bool SettingParts::groups_help_updates(Usual& usual, std::size_t weight, std::si
   const std::size_t s = state_degree_[state], g = gradient_degree_[gradient], w = weight_degree_[weight];
   const LinearCycles &reduced = reduce(state, gradient), &joined = join(state, weight),
                      &usually_reduced = usual.costs.reduce(s, g), &usually_joined = usual.costs.join(s, w);
-  std::vector<double> usually(unit_.size(), 0);  // cycles, by class
+  double all = 0;  // cycles that updates of all units usually take
   double share = std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < unit_.size(); ++k) {
     const std::size_t unit = unit_[k];
@@ -195,17 +195,16 @@ bool SettingParts::groups_help_updates(Usual& usual, std::size_t weight, std::si
                          std::floor(joined.per_byte * weights) - std::floor(usually_joined.per_byte * weights);
     const UpdateSums& sums = usual.sums[k];
     const double more = moved + static_cast<double>(exact() ? sums.more : sums.no_faster ? 0 : -sums.slowest);
-    usually[k] = static_cast<double>(update_[state][k] + reduce_cycles(state, gradient, k) +
-                                     join_cycles(state, weight, k) - sums.more) -
-                 moved;
-    const double most = usually[k] + static_cast<double>(sums.slowest - sums.usually);
     if (more < 0) return true;
+    const double usually = static_cast<double>(update_[state][k] + reduce_cycles(state, gradient, k) +
+                                               join_cycles(state, weight, k) - sums.more) -
+                           moved;
+    const double most = usually + static_cast<double>(sums.slowest - sums.usually);
+    all += static_cast<double>(of_class_[k]) * usually;
     share = std::min(share, more / std::max(1.0, most));
   }
   const double once = reduced.fixed + joined.fixed - usually_reduced.fixed - usually_joined.fixed;
   if (once >= 0) return false;
-  double all = 0;
-  for (std::int64_t u = 0; u < base_.n_; ++u) all += usually[static_cast<std::size_t>(base_.class_of(u))];
   const double times = base_.phased_ ? static_cast<double>(base_.n_) : 1;
   return all == 0 || share * all / static_cast<double>(base_.plan_.pipeline_stages) + times * once < 0;
 }

@@ -93,6 +93,8 @@ SettingParts::SettingParts(const UnitTable& table, const UnitTable& tightest, co
     rates_[static_cast<std::size_t>(at)] = model.streaming_rate(at, stride).value;
   }
   for (std::size_t unit : unit_) s.unit_.push_back(base_numbers(unit));
+  of_class_.resize(unit_.size());
+  for (std::int64_t u = 0; u < s.n_; ++u) ++of_class_[static_cast<std::size_t>(s.class_of(u))];
   tabulate(state_bytes_per_parameter(optimizer));
 }
 

@@ -41,9 +41,10 @@ class SettingParts {
  private:
   using Axis = SettingSpace::Axis;
   SettingSpace space_;
-  const UnitTable* tightest_;      // another one than the base's: all settings are bounds
-  Setting base_;                   // what the table and the common fields make
-  std::vector<std::size_t> unit_;  // one of each class; its last one is the end
+  const UnitTable* tightest_;           // another one than the base's: all settings are bounds
+  Setting base_;                        // what the table and the common fields make
+  std::vector<std::size_t> unit_;       // one of each class; its last one is the end
+  std::vector<std::int64_t> of_class_;  // units of each class
   // By value: what is added to the numbers of each class, those that the field adds to class after class. There are
   // none of `loads` and `codes`.
   std::array<std::vector<std::vector<std::int64_t>>, SettingSpace::kAxes> adds_;
