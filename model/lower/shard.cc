@@ -29,7 +29,7 @@ double solve_blocks(ShardSolver& solver, const std::vector<Pass>& passes) {
       const std::vector<OpId>& ops = block.ops[static_cast<std::size_t>(pass)];
       if (ops.empty()) continue;
       const auto [it, fresh] = solved.try_emplace(block.signature, Solved{ops, 0});
-      if (pass == Pass::update) solver.place_states(ops);
+      if (pass == Pass::update) solver.place_states(block);
       if (fresh || !solver.problem().rules.collapse)
         it->second.seconds = solver.solve(ops, pass == Pass::update ? 1 : kMostStates);
       else

@@ -32,6 +32,20 @@ void list_ops(const Graph& graph, ShardFacts::Block& block) {
   }
 }
 
+void list_states(const Graph& graph, ShardFacts::Block& block) {
+  for (OpId id : block.ops[static_cast<std::size_t>(Pass::update)]) {
+    for (TensorId t : graph.ops[id].inputs) {
+      if (!t.valid() || graph.tensors[t].kind == TensorKind::activation) continue;
+      const TensorId weight = graph.tensors[t].weight;
+      const bool same = weight.valid() && graph.info(t).shape == graph.info(weight).shape;
+      block.states.emplace_back(t, same ? weight : TensorId());
+    }
+  }
+  std::ranges::sort(block.states);
+  const auto repeated = std::ranges::unique(block.states);
+  block.states.erase(repeated.begin(), repeated.end());
+}
+
 // By tensor: 1 when another unit reads it in the same pass, 2 when another block does or it is a result of the graph.
 // Units that do the same are the same only if the same of their results are read outside.
 std::vector<std::uint8_t> readers_outside(const Graph& graph) {
@@ -116,7 +130,7 @@ ShardFacts::ShardFacts(const Graph& graph)
       kept(read_in_backward(graph)),
       crosses(crossing(graph, blocks)),
       replaces(graph.tensors.size()) {
-  for (ShardFacts::Block& block : blocks) list_ops(graph, block);
+  for (ShardFacts::Block& block : blocks) list_ops(graph, block), list_states(graph, block);
   for (const auto& [old, made] : graph.updates) replaces[static_cast<std::size_t>(made.index)] = old;
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "model/graph/graph.h"
@@ -20,6 +21,8 @@ struct ShardFacts {
     std::vector<UnitId> units;
     std::uint64_t signature = 0;                            // of the signatures of its units
     std::array<std::vector<OpId>, std::size(kPasses)> ops;  // by pass, in the order they run
+    // What its update reads and does not make, with the weight that each lies as; invalid: it lies whole.
+    std::vector<std::pair<TensorId, TensorId>> states;
   };
   std::vector<std::vector<bool>> data;    // data_dimensions()
   std::vector<std::uint64_t> signatures;  // unit_signatures()

@@ -185,14 +185,9 @@ std::optional<Sharding> ShardSolver::wanted_for(TensorId t) const {
   return result_.of(weight);
 }
 
-void ShardSolver::place_states(const std::vector<OpId>& ops) {
-  for (OpId id : ops) {
-    for (TensorId t : p_.graph.ops[id].inputs) {
-      if (!t.valid() || is_decided(t) || p_.graph.tensors[t].kind == TensorKind::activation) continue;
-      const Tensor& tensor = p_.graph.tensors[t];
-      const bool same = tensor.weight.valid() && tensor.info.shape == p_.graph.info(tensor.weight).shape;
-      decide(t, same ? result_.of(tensor.weight) : Sharding{});
-    }
+void ShardSolver::place_states(const ShardFacts::Block& block) {
+  for (const auto& [state, weight] : block.states) {
+    if (!is_decided(state)) decide(state, weight.valid() ? result_.of(weight) : Sharding{});
   }
 }
 

@@ -27,7 +27,7 @@ class ShardSolver {
   // Copies decisions to a block that does the same work, op by op.
   void apply(const std::vector<OpId>& from, const std::vector<OpId>& to);
   // Optimizer state lies as its weight does; nothing is left to choose.
-  void place_states(const std::vector<OpId>& ops);
+  void place_states(const ShardFacts::Block& block);
 
   const ShardProblem& problem() const { return p_; }
   const GraphSharding& result() const { return result_; }

@@ -30,7 +30,7 @@ Solved solve(ShardSolver& solver, const std::map<TensorId, int>& forced, Bytes g
     for (const ShardFacts::Block& block : solver.problem().facts.blocks) {
       const std::vector<OpId>& ops = block.ops[static_cast<std::size_t>(pass)];
       if (ops.empty()) continue;
-      if (pass == Pass::update) solver.place_states(ops);
+      if (pass == Pass::update) solver.place_states(block);
       out.seconds += solver.solve(ops, pass == Pass::update ? 1 : 1024);
     }
   }
