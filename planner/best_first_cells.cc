@@ -28,7 +28,13 @@ void BestFirst::order_cells(const std::vector<Cell>& list) {
   std::set<std::int64_t> micro_batches;
   for (const Cell& cell : list) micro_batches.insert(cell.micro_batch);
   const std::vector<std::int64_t> graphs(micro_batches.begin(), micro_batches.end());
-  parallel_for(graphs.size(), options_.threads, [&](std::size_t i) { tables_.facts(graphs[i]); });
+  std::vector<bool> dominated;  // found while another thread makes the last graph
+  parallel_for(graphs.size() + 1, options_.threads, [&](std::size_t i) {
+    if (i < graphs.size())
+      tables_.facts(graphs[i]);
+    else
+      dominated = bounds_.dominated(list);
+  });
   check_pins(job_, static_cast<std::int64_t>(tables_.facts(graphs.front()).graph.units.size()));
   std::vector<CellPart> parts;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -46,7 +52,6 @@ void BestFirst::order_cells(const std::vector<Cell>& list) {
       parts[i].least = bounds_.quick(parts[i].cell, parts[i].execution);
     });
   }
-  const std::vector<bool> dominated = bounds_.dominated(list);
   for (CellPart& part : parts) {
     const bool opens = part.least < INT64_MAX && (options_.rank_of > 0 || !dominated[part.of]);  // a rank counts all
     if (!opens) stats_.pruned += size_of(part);
