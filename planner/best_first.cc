@@ -152,7 +152,7 @@ void BestFirst::work(Frontier& open) {
       for (;;) {
         Piece piece;
         window.changed.wait(lock, [&] {
-          if (!window.failed) piece = next_piece(window);
+          if (!window.failed) piece = next_piece(open, window);
           return window.failed || window.tasks.empty() || piece.task || piece.table;
         });
         if (!piece.task && !piece.table) return;
@@ -186,8 +186,10 @@ void BestFirst::take(Frontier& open, Window& window) {
   }
 }
 
-// Of the first task for which something can be done.
-BestFirst::Piece BestFirst::next_piece(Window& window) {
+// Of the first task for which something can be done. While those that are left wait for others' tables, a table that
+// may be needed next.
+BestFirst::Piece BestFirst::next_piece(const Frontier& open, Window& window) {
+  bool waits = false;
   for (Task& task : window.tasks) {
     if (task.begun) continue;
     std::erase_if(task.tables, [&](const TableKey& key) { return tables_.has(key); });
@@ -196,13 +198,26 @@ BestFirst::Piece BestFirst::next_piece(Window& window) {
       return {&task, {}};
     }
     for (const TableKey& key : task.tables) {
-      const auto waits = [&](const TableKey& other) { return tables_.wait_for_each_other(key, other); };
-      if (std::ranges::any_of(window.making, waits)) continue;
+      if (!window.may_make(key, tables_)) continue;
       window.making.push_back(key);
       return {nullptr, key};
     }
+    waits = true;
   }
-  return {};
+  const std::optional<TableKey> ahead = waits ? table_ahead(open, window) : std::nullopt;
+  if (ahead) window.making.push_back(*ahead);
+  return {nullptr, ahead};
+}
+
+std::optional<TableKey> BestFirst::table_ahead(const Frontier& open, const Window& window) {
+  for (const Open& o : open.cells.front()) {
+    const CellPart& cell = cells_[o.cell];
+    if (o.sure || o.bound <= floor()) continue;
+    for (const TableKey& key : bounds_.tables_of(cell.cell, cell.execution, cell.step)) {
+      if (!tables_.has(key) && window.may_make(key, tables_)) return key;
+    }
+  }
+  return std::nullopt;
 }
 
 // Without the lock, which is back when it returns.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -115,7 +116,8 @@ class BestFirst {
   bool branch_comes_first(const Frontier& open) const;
   void work(Frontier& open);
   void take(Frontier& open, Window& window);
-  Piece next_piece(Window& window);
+  Piece next_piece(const Frontier& open, Window& window);
+  std::optional<TableKey> table_ahead(const Frontier& open, const Window& window);
   void work_on(const Piece& piece, Window& window, std::unique_lock<std::mutex>& lock);
   void settle(Task& task, Frontier& open);
   bool late() const;

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <queue>
+#include <span>
 #include <vector>
 
 #include "planner/best_first.h"
@@ -32,7 +33,11 @@ struct BestFirst::Open {
 
 // The highest bounds first.
 struct BestFirst::Frontier {
-  std::priority_queue<Open> cells, branches;
+  struct Queue : std::priority_queue<Open> {
+    // Some of those that come next, the first first.
+    std::span<const Open> front() const { return std::span(c).first(std::min<std::size_t>(c.size(), 8)); }
+  };
+  Queue cells, branches;
   double bound() const {
     return std::max(cells.empty() ? 0 : cells.top().bound, branches.empty() ? 0 : branches.top().bound);
   }
@@ -70,6 +75,10 @@ struct BestFirst::Window {
   std::mutex mutex;
   std::condition_variable changed;
   bool failed = false;
+
+  bool may_make(const TableKey& key, Tables& tables) const {
+    return std::ranges::none_of(making, [&](const TableKey& m) { return tables.wait_for_each_other(key, m); });
+  }
 };
 
 // A task whose tables are all there, or a table that one takes; neither: nothing can be done yet.
