@@ -52,6 +52,45 @@ TEST(Tables, ShareUpdatesThatAreTheSameLoweredAnew) {
   }
 }
 
+// What equal units share is what each has when it is split, lowered and costed alone.
+TEST(Tables, GiveEqualUnitsTheNumbersThatEachHasAlone) {
+  const nlohmann::json bert = {{"layers", 3},        {"hidden", 256},         {"heads", 4},         {"ffn", 1024},
+                               {"vocabulary", 2000}, {"sequence_length", 64}, {"masked_tokens", 10}};
+  nlohmann::json gpt = bert;
+  gpt.erase("masked_tokens");
+  for (const auto& [model, numbers] : {std::pair("bert-base", bert), std::pair("gpt2-small", gpt)}) {
+    const Job job = read_job(test::small_job(model, numbers, "ipu-pod16"), "test");
+    const CostModel cost(job.machine, load_calibration());
+    Tables shared(job, cost), alone(job, cost, false);
+    for (const TensorParallel mesh : {TensorParallel{1, 1}, {2, 1}, {4, 1}, {2, 2}}) {
+      for (std::int64_t micro_batch : {1, 8}) {
+        for (const bool split : {false, true}) {
+          TableKey key;
+          key.mesh = mesh;
+          key.micro_batch = micro_batch;
+          key.split_activations = split && mesh.size() > 1;
+          const UnitTable &a = shared.table(key), &b = alone.table(key);
+          for (std::size_t u = 0; u < a.units(); ++u) {
+            const UnitRow &x = a.row(u), &y = b.row(u);
+            const std::string what = std::string(model) + " " + std::to_string(mesh.t1) + "x" +
+                                     std::to_string(mesh.t2) + " m" + std::to_string(micro_batch) +
+                                     (key.split_activations ? " split " : " ") + a.facts().graph.units[UnitId(u)].name;
+            EXPECT_EQ(x.forward_cycles.total(), y.forward_cycles.total()) << what;
+            EXPECT_EQ(x.backward_cycles.total(), y.backward_cycles.total()) << what;
+            EXPECT_EQ(x.forward.peak, y.forward.peak) << what;
+            EXPECT_EQ(x.backward.peak, y.backward.peak) << what;
+            EXPECT_EQ(x.forward.kept, y.forward.kept) << what;
+            EXPECT_EQ(x.weight_bytes, y.weight_bytes) << what;
+            EXPECT_EQ(a.boundary(u).bytes, b.boundary(u).bytes) << what;
+            for (const GroupShape group : {GroupShape{1, 1}, GroupShape{2, mesh.size()}})
+              EXPECT_EQ(a.update(u, group).cycles, b.update(u, group).cycles) << what;
+          }
+        }
+      }
+    }
+  }
+}
+
 // Threads that want the same updates make each once, and share the work.
 TEST(Tables, UpdatesThatSeveralThreadsWantAreMadeOnce) {
   std::vector<std::uint64_t> signatures(40);
