@@ -19,6 +19,12 @@ void make_sets(std::vector<std::vector<TensorId>>& lists) {
   }
 }
 
+TensorId root_of(const Graph& graph, TensorId t) {
+  while (graph.tensors[t].producer.valid() && graph.ops[graph.tensors[t].producer].def->view)
+    t = graph.ops[graph.tensors[t].producer].inputs[0];
+  return t;
+}
+
 }  // namespace
 
 GraphFacts::GraphFacts(const Graph& g) : graph(g), sharding(g), signatures(sharding.signatures) {
@@ -149,12 +155,6 @@ void GraphFacts::find_remade() {
     }
   }
   for (const auto& [t, chain] : remade) read_in_backward[static_cast<std::size_t>(t.index)] = false;
-}
-
-TensorId root_of(const Graph& graph, TensorId t) {
-  while (graph.tensors[t].producer.valid() && graph.ops[graph.tensors[t].producer].def->view)
-    t = graph.ops[graph.tensors[t].producer].inputs[0];
-  return t;
 }
 
 Bytes on_ipu(const GraphFacts& facts, const GraphSharding& sharding, TensorId tensor) {

@@ -37,7 +37,7 @@ struct GraphFacts {
   // By tensor: forward ops that make it again from what is kept, in order, where that is a scale and a
   // shift of a kept tensor (the result of a normalisation); empty: it is kept when the backward reads it.
   std::map<TensorId, std::vector<OpId>> remade;
-  // root_of()
+  // The tensor that a view shows, however many views lie between; a tensor that is no view itself.
   TensorId root(TensorId t) const { return roots_[static_cast<std::size_t>(t.index)]; }
   bool trained(TensorId weight) const { return trained_[static_cast<std::size_t>(weight.index)]; }
   std::vector<bool> leaves_unit;  // by tensor: read by another unit in the same pass, or a result
@@ -52,9 +52,6 @@ struct GraphFacts {
 
 // A sum of summands of one weight's gradient: no work of its own, since the accumulator takes them one by one.
 bool joins_summands(const GraphFacts& facts, const Op& op);
-
-// The tensor that a view shows, however many views lie between; a tensor that is no view itself.
-TensorId root_of(const Graph& graph, TensorId t);
 
 // Bytes per tile of a tensor spread over the tiles of an IPU in 8-byte grains.
 Bytes per_tile(const GraphFacts& facts, const GraphSharding& sharding, TensorId tensor, std::int64_t tiles);
