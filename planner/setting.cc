@@ -5,6 +5,7 @@
 #include <set>
 
 #include "model/hash.h"
+#include "model/lower/vertex_code.h"
 #include "planner/setting_parts.h"
 
 namespace superstep {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/lower/holdings.h"
+#include "model/lower/vertex_code.h"
 
 #include <algorithm>
 #include <set>

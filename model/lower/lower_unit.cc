@@ -2,11 +2,9 @@
 #include "model/lower/lower_unit.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <utility>
 
-#include "model/error.h"
 #include "model/lower/gradient_slices.h"
 #include "model/lower/make_steps.h"
 #include "model/lower/serialise.h"
@@ -489,19 +487,6 @@ class UnitLowering {
 };
 
 }  // namespace
-
-Bytes vertex_code(const VertexSet& kinds) {
-  constexpr std::size_t kWord = 64;
-  static const VertexSet kLow(UINT64_MAX);
-  const auto ops = all_ops();
-  SUPERSTEP_CHECK(ops.size() <= kinds.size(), "more ops than a VertexSet holds");
-  Bytes total(0);
-  for (std::size_t first = 0; first < ops.size(); first += kWord) {
-    for (std::uint64_t left = ((kinds >> first) & kLow).to_ullong(); left != 0; left &= left - 1)
-      total += ops[first + static_cast<std::size_t>(std::countr_zero(left))]->vertex_code;
-  }
-  return total;
-}
 
 Function lower_unit(const UnitContext& context, UnitId unit, Pass pass) {
   return UnitLowering(context, unit, pass).run();

@@ -32,7 +32,4 @@ struct UnitContext {
 
 Function lower_unit(const UnitContext& context, UnitId unit, Pass pass);
 
-// Vertex code that a tile holds to run these kinds of vertex.
-Bytes vertex_code(const VertexSet& kinds);
-
 }  // namespace superstep
