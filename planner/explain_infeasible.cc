@@ -36,13 +36,19 @@ struct Closest {
   bool enough() const { return plan && (evaluations >= kMostProgrammes || work >= kMostWork); }
 };
 
-// No cut of a pipeline fits its tiles with a limit of fewer times what it is: the fullest stage has what all have on
-// average.
+// No cut fits its tiles with a limit of fewer times what it is: wherever a unit is, its weights and what is live stand
+// there; and the fullest stage of a pipeline has what all have on average.
 double least_tile_factor(const Setting& s) {
-  if (s.phased()) return 0;
-  const Setting::Stage all = s.stage_without_stash(0, s.units(), true, Recompute::layer);
-  return static_cast<double>(all.always / s.plan().pipeline_stages) /
-         static_cast<double>(std::max<std::int64_t>(1, s.limit()));
+  std::int64_t least = 0;
+  for (std::int64_t u = 0; u < s.units(); ++u) {
+    const UnitRow& row = s.table().row(static_cast<std::size_t>(u));
+    least = std::max(least, (row.weight_tile + std::max(row.forward.standing, row.backward.standing)).value);
+  }
+  if (!s.phased()) {
+    const Setting::Stage all = s.stage_without_stash(0, s.units(), true, Recompute::layer);
+    least = std::max(least, all.always / s.plan().pipeline_stages);
+  }
+  return static_cast<double>(least) / static_cast<double>(std::max<std::int64_t>(1, s.limit()));
 }
 
 void check_stop(const Problem& p) {
