@@ -25,17 +25,9 @@ double BestFirst::bound_of(const CellPart& c) const {
 
 void BestFirst::order_cells(const std::vector<Cell>& list) {
   if (frees_caps(job_, options_.defaults)) caps_ = free_caps(job_.machine.chip).size();
-  std::set<std::int64_t> micro_batches;
-  for (const Cell& cell : list) micro_batches.insert(cell.micro_batch);
-  const std::vector<std::int64_t> graphs(micro_batches.begin(), micro_batches.end());
-  std::vector<bool> dominated;  // found while another thread makes the last graph
-  parallel_for(graphs.size() + 1, options_.threads, [&](std::size_t i) {
-    if (i < graphs.size())
-      tables_.facts(graphs[i]);
-    else
-      dominated = bounds_.dominated(list);
-  });
-  check_pins(job_, static_cast<std::int64_t>(tables_.facts(graphs.front()).graph.units.size()));
+  bounds_.prepare(list, options_.threads);
+  const std::int64_t least = std::ranges::min(list, {}, &Cell::micro_batch).micro_batch;
+  check_pins(job_, static_cast<std::int64_t>(tables_.facts(least).graph.units.size()));
   std::vector<CellPart> parts;
   for (std::size_t i = 0; i < list.size(); ++i) {
     for (const Execution execution : kExecutions) {
@@ -46,14 +38,14 @@ void BestFirst::order_cells(const std::vector<Cell>& list) {
     }
   }
   if (!options_.defaults) {
-    bounds_.prepare(list, options_.threads);
     parallel_for(parts.size(), options_.threads, [&](std::size_t i) {
       check_stop();
       parts[i].least = bounds_.quick(parts[i].cell, parts[i].execution);
     });
   }
   for (CellPart& part : parts) {
-    const bool opens = part.least < INT64_MAX && (options_.rank_of > 0 || !dominated[part.of]);  // a rank counts all
+    const bool opens =
+        part.least < INT64_MAX && (options_.rank_of > 0 || !bounds_.dominated()[part.of]);  // a rank counts all
     if (!opens) stats_.pruned += size_of(part);
     (opens ? cells_ : held_back_).push_back(std::move(part));
   }

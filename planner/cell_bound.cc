@@ -2,11 +2,13 @@
 #include "planner/cell_bound.h"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <limits>
 #include <tuple>
 
 #include "model/lower/placement.h"
+#include "model/lower/unit_memory.h"
 #include "planner/parallel.h"
 #include "planner/phase_rest.h"
 
@@ -35,15 +37,28 @@ CellBounds::CellBounds(Tables& tables) : tables_(tables), job_(tables.job()), tr
 }
 
 void CellBounds::prepare(const std::vector<Cell>& cells, int threads) {
+  std::int64_t largest = 1;  // mesh
   for (const Cell& cell : cells) {
     units_.try_emplace(cell.micro_batch);
+    largest = std::max(largest, cell.mesh.size());
     const auto [it, fresh] = ways_.try_emplace(cell.replica_groups());
     if (fresh) it->second = ways(cell);
   }
   std::vector<std::int64_t> micro_batches;
   for (const auto& [micro_batch, none] : units_) micro_batches.push_back(micro_batch);
-  parallel_for(micro_batches.size(), threads,
-               [&](std::size_t i) { units_.at(micro_batches[i]) = units(micro_batches[i]); });
+  std::atomic<std::int64_t> fits_nowhere = INT64_MAX;
+  parallel_for(micro_batches.size() + 1, threads, [&](std::size_t i) {
+    if (i == micro_batches.size()) {  // while another thread makes the last graph
+      dominated_ = find_dominated(cells);
+      return;
+    }
+    if (micro_batches[i] > fits_nowhere) return;
+    std::optional<Units>& made = units_.at(micro_batches[i]);
+    made = units(micro_batches[i]);
+    if (!may_fit(made->list, largest)) fits_nowhere = micro_batches[i];
+  });
+  weights_ = 0;
+  for (const Unit& u : units_.begin()->second->list) weights_ += u.weights;
 }
 
 CellBounds::Units CellBounds::units(std::int64_t micro_batch) const {
@@ -51,6 +66,7 @@ CellBounds::Units CellBounds::units(std::int64_t micro_batch) const {
   const std::vector<Tables::Flops>& flops = tables_.flops(micro_batch);
   const Chip& chip = job_.machine.chip;
   std::vector<Unit> out;
+  std::map<std::uint64_t, std::int64_t> standing;  // by signature
   const double flops_per_cycle =
       2.0 * static_cast<double>(std::max(chip.amp.fp16_16_macs_per_cycle, chip.amp.fp32_macs_per_cycle) * chip.tiles);
   for (std::size_t u = 0; u < facts.graph.units.size(); ++u) {
@@ -61,6 +77,11 @@ CellBounds::Units CellBounds::units(std::int64_t micro_batch) const {
         unit.gradients += facts.graph.info(w).elements() * size_of(job_.pins.precision.accumulators);
     }
     unit.boundary = bytes_of(facts.graph, facts.boundary[u]);
+    const auto [known, fresh] = standing.try_emplace(facts.signatures[u]);
+    for (const Pass pass : {Pass::forward, Pass::backward}) {
+      if (fresh) known->second = std::max(known->second, standing_alone(facts, UnitId(u), pass, chip.tiles).value);
+    }
+    unit.standing = known->second;
     unit.forward = flops[u].forward / flops_per_cycle;
     unit.backward = flops[u].backward / flops_per_cycle;
     out.push_back(unit);
@@ -68,20 +89,19 @@ CellBounds::Units CellBounds::units(std::int64_t micro_batch) const {
   return {std::move(out)};
 }
 
-// The largest unit's weights, and their gradients in training, have to stand on the tiles at once, split over t at
-// best.
-bool CellBounds::holds_largest(const std::vector<Unit>& units, const Cell& cell) const {
-  std::int64_t largest = 0;
-  for (const Unit& u : units) largest = std::max(largest, u.weights + u.gradients);
-  return largest / cell.mesh.size() <= job_.machine.chip_memory().value;
+// The weights of each unit, their gradients in training, and what is live have to stand on the tiles at once, split
+// over t at best.
+bool CellBounds::may_fit(const std::vector<Unit>& units, std::int64_t ipus) const {
+  const Chip& chip = job_.machine.chip;
+  const std::int64_t room = (chip.tile_memory - chip.control_code).value;
+  return std::ranges::all_of(
+      units, [&](const Unit& u) { return ((u.weights + u.gradients) / chip.tiles + u.standing) / ipus <= room; });
 }
 
 // Without phases all weights of a replica stand on its tiles, unless they are pinned elsewhere. Those that other
 // replicas have are gathered for each pass.
-double CellBounds::pipeline_gather(const std::vector<Unit>& units, const Cell& cell, Execution execution) const {
-  std::int64_t bytes = 0;
-  for (const Unit& u : units) bytes += u.weights;
-  const double of_ipu = static_cast<double>(bytes) / static_cast<double>(cell.mesh.size() * cell.stages);
+double CellBounds::pipeline_gather(const Cell& cell, Execution execution) const {
+  const auto of_ipu = static_cast<double>(weights_) / static_cast<double>(cell.mesh.size() * cell.stages);
   const bool stand = job_.pins.weights.empty() || only(job_.pins.weights, Location::in_processor);
   const double degree = stand ? of_ipu / static_cast<double>(job_.machine.chip_memory().value) : 0;
   if (execution == Execution::pipeline) return degree <= 1 ? 0 : kNever;
@@ -91,7 +111,7 @@ double CellBounds::pipeline_gather(const std::vector<Unit>& units, const Cell& c
     if (d == 1 || static_cast<double>(d) < degree || !allows(job_.pins.rts_weights, d)) continue;
     least = std::min(least, costs.gather(costs.of(d)).per_byte);
   }
-  return (training_ ? 2 : 1) * least * static_cast<double>(bytes) / static_cast<double>(cell.mesh.size());
+  return (training_ ? 2 : 1) * least * static_cast<double>(weights_) / static_cast<double>(cell.mesh.size());
 }
 
 // Of a phase what is the same for all its units.
@@ -169,9 +189,9 @@ double CellBounds::cheapest_update(const Cell& c) const {
 }
 
 std::int64_t CellBounds::quick(const Cell& cell, Execution execution) const {
-  const Units& units = *units_.at(cell.micro_batch);
-  const std::vector<Unit>& list = units.list;
-  if (!holds_largest(list, cell)) return INT64_MAX;
+  const std::optional<Units>& units = units_.at(cell.micro_batch);
+  if (!units || !may_fit(units->list, cell.mesh.size())) return INT64_MAX;
+  const std::vector<Unit>& list = units->list;
   const std::int64_t t = cell.mesh.size(), tiles = job_.machine.chip.tiles;
   const Ways& ways = ways_.at(cell.replica_groups());
   PhaseNumbers m = empty_numbers(cell);
@@ -184,8 +204,8 @@ std::int64_t CellBounds::quick(const Cell& cell, Execution execution) const {
     m.units[u].update = static_cast<std::int64_t>(ways.update * static_cast<double>(list[u].gradients / t));
     add_moves(m, u, list[u].boundary / t, ways);
   }
-  if (execution == Execution::phases) return PhaseRest(std::move(m), units.runs).least();
-  return least_pipeline(cell, m, pipeline_gather(list, cell, execution));
+  if (execution == Execution::phases) return PhaseRest(std::move(m), units->runs).least();
+  return least_pipeline(cell, m, pipeline_gather(cell, execution));
 }
 
 // Whatever moves between IPUs has the same size and the same members; how far apart they are decides.
@@ -212,7 +232,7 @@ bool CellBounds::is_dominated(const Cell& cell, const Cell& other) const {
   });
 }
 
-std::vector<bool> CellBounds::dominated(const std::vector<Cell>& cells) const {
+std::vector<bool> CellBounds::find_dominated(const std::vector<Cell>& cells) const {
   using Degrees = std::tuple<TensorParallel, std::int64_t, std::int64_t, ShardGroups>;
   const auto degrees_of = [](const Cell& c) { return Degrees(c.mesh, c.stages, c.replicas, c.groups); };
   std::map<Degrees, std::map<Placement, Cell>> placed;  // m and g make no difference
@@ -307,7 +327,7 @@ CellBounds::Tabulated CellBounds::least_time(const Cell& cell, Execution executi
     const EqualRuns runs = equal_runs(m.units);
     return {PhaseRest(std::move(m), runs).least(), false};
   }
-  return {least_pipeline(cell, m, pipeline_gather(units_.at(cell.micro_batch)->list, cell, execution)), false};
+  return {least_pipeline(cell, m, pipeline_gather(cell, execution)), false};
 }
 
 PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, const TableKey& fastest) {

@@ -19,7 +19,8 @@ class CellBounds {
  public:
   explicit CellBounds(Tables& tables);
 
-  // What cells have in common, for those of these that are to be bounded.
+  // What cells have in common, for those of these that are to be bounded. Makes the graphs of their micro-batches, but
+  // of none that is larger than one that fits nowhere: a larger one takes no less memory.
   void prepare(const std::vector<Cell>& cells, int threads);
   // Cycles that no plan of the cell with such an execution takes less than; INT64_MAX: none fits. Products at the
   // matrix unit's peak, tensors split evenly: needs no table. After prepare(); by any number of threads, as the next.
@@ -36,8 +37,9 @@ class CellBounds {
   // Whether every plan of a cell takes as long as the same plan of another one, or longer, which differs in its
   // placement alone and allows the same.
   bool is_dominated(const Cell& cell, const Cell& other) const;
-  // Of each cell whether another one of them dominates it, so that it needs no search; of equal ones the first does.
-  std::vector<bool> dominated(const std::vector<Cell>& cells) const;
+  // Of each cell that prepare() was given whether another one dominates it, so that it needs no search; of equal ones
+  // the first does.
+  const std::vector<bool>& dominated() const { return dominated_; }
   // Those of a step.
   std::vector<TableKey> tables_of(const Cell& cell, Execution execution, Step step) const;
 
@@ -45,6 +47,7 @@ class CellBounds {
   // Of a unit, for one IPU that does all of a micro-batch.
   struct Unit {
     std::int64_t weights = 0, gradients = 0, boundary = 0;  // bytes
+    std::int64_t standing = 0;                              // bytes per tile (standing_alone())
     double forward = 0, backward = 0;                       // cycles
     friend auto operator<=>(const Unit&, const Unit&) = default;
   };
@@ -55,7 +58,9 @@ class CellBounds {
   Tables& tables_;
   const Job& job_;
   bool training_, may_be_phased_;
-  std::map<std::int64_t, std::optional<Units>> units_;  // by micro-batch
+  std::map<std::int64_t, std::optional<Units>> units_;  // by micro-batch; none: it fits nowhere
+  std::int64_t weights_ = 0;                            // bytes, of all units
+  std::vector<bool> dominated_;
   // Cycles for a byte of one IPU: of boundaries between phases, of weights on their way to it, of gradients.
   struct Ways {
     double move = 0, load = 0, update = 0;
@@ -63,8 +68,9 @@ class CellBounds {
   std::map<Replicas, Ways> ways_;
 
   Units units(std::int64_t micro_batch) const;
-  bool holds_largest(const std::vector<Unit>& units, const Cell& cell) const;
-  double pipeline_gather(const std::vector<Unit>& units, const Cell& cell, Execution execution) const;
+  bool may_fit(const std::vector<Unit>& units, std::int64_t ipus) const;
+  std::vector<bool> find_dominated(const std::vector<Cell>& cells) const;
+  double pipeline_gather(const Cell& cell, Execution execution) const;
   // Tables of which one has the least times, and each unit in one of the others the least memory.
   struct Ends {
     TableKey fastest;

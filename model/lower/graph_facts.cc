@@ -162,8 +162,10 @@ Bytes on_ipu(const GraphFacts& facts, const GraphSharding& sharding, TensorId te
   return Bytes(volume(local_shape(info.shape, sharding.of(tensor), sharding.mesh)) * size_of(info.type));
 }
 
+Bytes per_tile(Bytes on_ipu, std::int64_t tiles) { return Bytes(round_up(ceil_div(on_ipu.value, tiles), 8)); }
+
 Bytes per_tile(const GraphFacts& facts, const GraphSharding& sharding, TensorId tensor, std::int64_t tiles) {
-  return Bytes(round_up(ceil_div(on_ipu(facts, sharding, tensor).value, tiles), 8));
+  return per_tile(on_ipu(facts, sharding, tensor), tiles);
 }
 
 }  // namespace superstep

@@ -53,7 +53,8 @@ struct GraphFacts {
 // A sum of summands of one weight's gradient: no work of its own, since the accumulator takes them one by one.
 bool joins_summands(const GraphFacts& facts, const Op& op);
 
-// Bytes per tile of a tensor spread over the tiles of an IPU in 8-byte grains.
+// Bytes per tile of what is spread over the tiles of an IPU in 8-byte grains.
+Bytes per_tile(Bytes on_ipu, std::int64_t tiles);
 Bytes per_tile(const GraphFacts& facts, const GraphSharding& sharding, TensorId tensor, std::int64_t tiles);
 // Bytes one IPU holds of it.
 Bytes on_ipu(const GraphFacts& facts, const GraphSharding& sharding, TensorId tensor);

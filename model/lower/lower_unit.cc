@@ -70,7 +70,7 @@ class UnitLowering {
         g_(context.facts.graph),
         pass_(pass),
         ops_(g_.units[unit].ops[static_cast<std::size_t>(pass)]),
-        memory_(context.facts, ops_, pass),
+        memory_(context.facts, unit, pass),
         make_{context.tiles} {
     f_.unit = unit;
     f_.pass = pass;
@@ -80,9 +80,7 @@ class UnitLowering {
   }
 
   Function run() {
-    const auto u = static_cast<std::size_t>(f_.unit.index);
-    if (pass_ == Pass::forward) hold_incoming(with_views(c_.facts.boundary[u]));
-    if (pass_ == Pass::backward) hold_incoming(c_.facts.gradients[u + 1]);
+    f_.incoming = memory_.add_incoming([&](TensorId t) { return tile_bytes(t); });
     for (std::size_t i = 0; i < ops_.size(); ++i) lower_op(i);
     finish();
     return std::move(f_);
@@ -108,28 +106,6 @@ class UnitLowering {
     return made.parts;
   }
   Bytes tile_bytes(TensorId t) const { return per_tile(c_.facts, c_.sharding, t, c_.tiles); }
-  // And the views that earlier units made of them: these may lie in larger shares.
-  std::vector<TensorId> with_views(std::vector<TensorId> tensors) const {
-    for (std::size_t i = 0, n = tensors.size(); i < n; ++i) {
-      const auto views = c_.facts.views.find(tensors[i]);
-      if (views == c_.facts.views.end()) continue;
-      for (TensorId t : views->second) {
-        const Op& view = g_.ops[g_.tensors[t].producer];
-        if (view.pass == Pass::forward && view.unit < f_.unit) tensors.push_back(t);
-      }
-    }
-    return tensors;
-  }
-  // Of tensors and views of them: one of those that show the same.
-  void hold_incoming(const std::vector<TensorId>& tensors) {
-    std::map<TensorId, Bytes> by_root;
-    for (TensorId t : tensors) {
-      Bytes& bytes = by_root[c_.facts.root(t)];
-      bytes = std::max(bytes, tile_bytes(t));
-    }
-    f_.incoming = sum_of(by_root);
-    for (const auto& [root, bytes] : by_root) memory_.add(root, bytes);
-  }
 
   static Bytes code_of_exchange(const ExchangeFabric& x, std::int64_t fragments) {
     return x.code_per_phase + x.code_per_fragment * fragments;
@@ -212,12 +188,10 @@ class UnitLowering {
   // Makes what the forward pass did not keep, before its first reader.
   void remake(const Op& reader, std::size_t position) {
     for (TensorId t : reader.inputs) {
-      if (!t.valid()) continue;
-      const TensorId root = c_.facts.root(t);
-      const auto it = c_.facts.remade.find(root);
-      if (it == c_.facts.remade.end() || memory_.holds(root) || g_.ops[it->second[0]].unit != f_.unit) continue;
-      memory_.hold(root, tile_bytes(root));
-      for (OpId id : it->second) {
+      const std::vector<OpId>* chain = memory_.to_remake(t);
+      if (!chain) continue;
+      memory_.hold(t, tile_bytes(c_.facts.root(t)));
+      for (OpId id : *chain) {
         const OpUse& use = c_.facts.sharding.uses.of(id);
         const SharePlan p =
             share_plan(*use.call, local_extents(use.extents, c_.sharding.of(id), c_.sharding.mesh), c_.tiles, c_.chip);
@@ -233,7 +207,7 @@ class UnitLowering {
     const Op& op = g_.ops[id];
     if (joins_summands(c_.facts, op)) return;
     const OpSharding& sharding = c_.sharding.of(id);
-    if (pass_ == Pass::backward) remake(op, position);
+    remake(op, position);
     note_standing(Bytes(0));
     const Bytes whole = gathered(op, sharding);
     memory_.gather(op.outputs.empty() ? TensorId() : op.outputs[0], whole);

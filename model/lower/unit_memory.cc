@@ -2,14 +2,16 @@
 #include "model/lower/unit_memory.h"
 
 #include <algorithm>
+#include <map>
 
 #include "model/error.h"
 #include "model/ops/op.h"
 
 namespace superstep {
 
-UnitMemory::UnitMemory(const GraphFacts& facts, const std::vector<OpId>& ops, Pass pass) : facts_(facts) {
+UnitMemory::UnitMemory(const GraphFacts& facts, UnitId unit, Pass pass) : facts_(facts), unit_(unit), pass_(pass) {
   const Graph& graph = facts.graph;
+  const std::vector<OpId>& ops = graph.units[unit].ops[static_cast<std::size_t>(pass)];
   std::vector<TensorId> touched;
   for (OpId id : ops) {
     for (const auto* tensors : {&graph.ops[id].inputs, &graph.ops[id].outputs}) {
@@ -60,9 +62,44 @@ bool UnitMemory::holds(TensorId t) const {
   return r != nullptr && r->live;
 }
 
-void UnitMemory::add(TensorId t, Bytes bytes) {
-  live_bytes_ += bytes, live_keeping_ += bytes;
-  always_.push_back({facts_.root(t), false, false, bytes, step_, 0});
+// With the views that earlier units made: these may lie in larger shares.
+std::vector<TensorId> UnitMemory::incoming() const {
+  const auto u = static_cast<std::size_t>(unit_.index);
+  if (pass_ == Pass::update) return {};
+  if (pass_ == Pass::backward) return facts_.gradients[u + 1];
+  std::vector<TensorId> tensors = facts_.boundary[u];
+  const Graph& graph = facts_.graph;
+  for (std::size_t i = 0, n = tensors.size(); i < n; ++i) {
+    const auto views = facts_.views.find(tensors[i]);
+    if (views == facts_.views.end()) continue;
+    for (TensorId t : views->second) {
+      const Op& view = graph.ops[graph.tensors[t].producer];
+      if (view.pass == Pass::forward && view.unit < unit_) tensors.push_back(t);
+    }
+  }
+  return tensors;
+}
+
+Bytes UnitMemory::add_incoming(const std::function<Bytes(TensorId)>& bytes_of) {
+  std::map<TensorId, Bytes> by_root;
+  for (TensorId t : incoming()) {
+    Bytes& bytes = by_root[facts_.root(t)];
+    bytes = std::max(bytes, bytes_of(t));
+  }
+  Bytes sum(0);
+  for (const auto& [root, bytes] : by_root) {
+    sum += bytes;
+    always_.push_back({root, false, false, bytes, step_, 0});
+  }
+  live_bytes_ += sum, live_keeping_ += sum;
+  return sum;
+}
+
+const std::vector<OpId>* UnitMemory::to_remake(TensorId t) const {
+  if (pass_ != Pass::backward || !t.valid()) return nullptr;
+  const auto it = facts_.remade.find(facts_.root(t));
+  const bool here = it != facts_.remade.end() && facts_.graph.ops[it->second[0]].unit == unit_;
+  return here && !holds(t) ? &it->second : nullptr;
 }
 
 void UnitMemory::gather(TensorId t, Bytes bytes) {
@@ -135,6 +172,31 @@ void UnitMemory::release(const Op& op, std::size_t position) {
       if (r.dies_at(position)) free_root(r);
     }
   }
+}
+
+Bytes standing_alone(const GraphFacts& facts, UnitId unit, Pass pass, std::int64_t tiles) {
+  const Graph& graph = facts.graph;
+  const auto bytes_of = [&](TensorId t) { return per_tile(graph.info(t).bytes(), tiles); };
+  const auto contributes = [&](TensorId t) { return facts.contributes[static_cast<std::size_t>(t.index)]; };
+  UnitMemory memory(facts, unit, pass);
+  memory.add_incoming(bytes_of);
+  Bytes most(0);
+  const std::vector<OpId>& ops = graph.units[unit].ops[static_cast<std::size_t>(pass)];
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const Op& op = graph.ops[ops[i]];
+    if (joins_summands(facts, op)) continue;
+    for (TensorId t : op.inputs) {
+      if (memory.to_remake(t)) memory.hold(t, bytes_of(facts.root(t)));
+    }
+    most = std::max(most, memory.live());
+    if (!op.def->view) {
+      const Op* replaces = op.def->uses_amp ? nullptr : &op;
+      for (TensorId t : op.outputs) memory.hold_result(t, contributes(t) ? Bytes(0) : bytes_of(t), i, replaces);
+    }
+    if (op.def->uses_amp) most = std::max(most, memory.live());
+    memory.release(op, i);
+  }
+  return most;
 }
 
 }  // namespace superstep

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands on a tile while the ops of a unit run, in one pass. For lower_unit() alone.
+// What stands on a tile while the ops of a unit run, in one pass.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "model/lower/graph_facts.h"
@@ -14,14 +15,17 @@ namespace superstep {
 // view has no bytes of its own: tensors are counted by their root.
 class UnitMemory {
  public:
-  UnitMemory(const GraphFacts& facts, const std::vector<OpId>& ops, Pass pass);
+  UnitMemory(const GraphFacts& facts, UnitId unit, Pass pass);
 
   Bytes live() const { return live_bytes_; }
   Bytes live_keeping() const { return live_keeping_; }  // forward: when all that the backward pass reads stays
   bool holds(TensorId t) const;
 
-  // Stands there all the while this function runs.
-  void add(TensorId t, Bytes bytes);
+  // What crosses into this pass of the unit stands there all the while: of views of one tensor the largest. Returns the
+  // sum of these.
+  Bytes add_incoming(const std::function<Bytes(TensorId)>& bytes_of);
+  // Ops that make again what `t` shows, which the forward pass of the unit did not keep; null: it is there, or kept.
+  const std::vector<OpId>* to_remake(TensorId t) const;
   // What is gathered for the op that makes `t` stands beside the tensors, until it is taken away.
   void gather(TensorId t, Bytes bytes);
   void drop_gathered();
@@ -66,16 +70,24 @@ class UnitMemory {
   };
 
   const GraphFacts& facts_;
+  UnitId unit_;
+  Pass pass_;
   std::vector<Root> roots_;  // by tensor
   Bytes live_bytes_, live_keeping_;
   std::vector<LiveRange> always_, ended_;
   LiveRange gathered_;
   std::int32_t step_ = 0;
 
+  std::vector<TensorId> incoming() const;
   const Root* find(TensorId t) const;  // of `t`; null: no op here reads or makes it
   Root& at(TensorId t);
   void free_root(Root& r);
   void end(LiveRange range);
 };
+
+// Bytes per tile that stand at one time while one IPU runs a pass of the unit by itself, whatever its tile plans. If
+// tensors are split over t IPUs, one of them has the t-th part or more: each tensor is somewhere. Without weights,
+// their gradients, and what is gathered.
+Bytes standing_alone(const GraphFacts& facts, UnitId unit, Pass pass, std::int64_t tiles);
 
 }  // namespace superstep

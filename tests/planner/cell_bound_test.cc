@@ -63,5 +63,30 @@ TEST(CellBounds, DominatedPlacementsHaveNoFasterPlan) {
   EXPECT_GT(others, 20);
 }
 
+// Before there are tables, and even a graph: micro-batches that fit nowhere.
+TEST(CellBounds, LeaveOutWhatTablesWould) {
+  nlohmann::json job = test::small_job(
+      "gpt2-small", {{"layers", 2}, {"hidden", 128}, {"heads", 4}, {"vocabulary", 4000}, {"sequence_length", 256}},
+      {{"base", "ipu-pod16"}, {"override", {{"chip", {{"tile_memory", "72 KiB"}, {"executable_memory", "72 KiB"}}}}}});
+  job["batch"] = {{"global", 256}};
+  World world(job);
+  CellBounds bounds(world.tables);
+  const std::vector<Cell> list = cells(world.job);
+  bounds.prepare(list, 1);
+  int left_out = 0, by_tables = 0;
+  for (const Cell& cell : list) {
+    if (bounds.quick(cell, Execution::phases) == INT64_MAX) {
+      ++left_out;
+      EXPECT_EQ(bounds.tabulated(cell, Execution::phases, CellBounds::Step::times).least, INT64_MAX)
+          << cell.mesh.size() << " IPUs, m=" << cell.micro_batch;
+    } else if (bounds.tabulated(cell, Execution::phases, CellBounds::Step::all_room).least == INT64_MAX) {
+      ++by_tables;
+    }
+  }
+  EXPECT_GT(left_out, std::ssize(list) / 10);
+  EXPECT_LT(by_tables, left_out / 2);
+  EXPECT_LT(left_out + by_tables, std::ssize(list));
+}
+
 }  // namespace
 }  // namespace superstep
