@@ -35,9 +35,15 @@ class PhaseCut {
 
   // The least cycles of cuts of which each stage is counted with its own code only; kNever: none fits.
   std::int64_t bound() {
-    only_bound_ = true;
-    const std::optional<Cuts> cuts = run(nullptr);
-    return std::min(open_, cuts ? cuts->cycles : kNever);
+    if (!begin()) return kNever;
+    if (first_lacks_ddr_) return stages_.counts_twice() ? 0 : kNever;
+    programme_.set(first_ways_, {});
+    std::int64_t least = kNever;
+    for_limits([&](std::int64_t best) {
+      least = programme_.least_cycles(best);
+      return least < kNever;
+    });
+    return least;
   }
 
   std::int64_t bound_by_prices() {
@@ -50,20 +56,11 @@ class PhaseCut {
   bool ran_out() const { return open_ < kNever; }
 
   std::optional<Cuts> run(std::int64_t* open) {
-    if (programme_.rest().least() >= limits_.best || stages_.none()) return std::nullopt;
-    CodePromise promise{std::vector<std::uint64_t>(at(ipus_)), std::vector<std::uint64_t>(at(ipus_))};
-    if (ipus_ == 1) promise.present[0] = stages_.all_rows();  // it runs everything
-    stages_.keep(promise);
-    first_ways_ = stages_.find_ways(std::vector<double>(at(ipus_), 1));
-    if (first_ways_[0][0] >= PhaseStages::kNoWay) return std::nullopt;
-    first_lacks_ddr_ = stages_.lacks_ddr(first_ways_);
-    // Most partial cuts fall to the best one known: it is guessed ever larger until one is found.
-    const auto enough = [&] { return found_ || (by_prices_ && ran_out()); };
-    for (const double guess : {1.1, 1.4, 2.0}) {
-      const auto cycles = static_cast<std::int64_t>(guess * static_cast<double>(programme_.rest().least()));
-      if (cycles < limits_.best && !enough()) try_below(cycles, promise);
-    }
-    if (!enough()) try_below(limits_.best, promise);
+    if (!begin()) return std::nullopt;
+    for_limits([&](std::int64_t best) {
+      try_below(best);
+      return found_ || (by_prices_ && ran_out());
+    });
     if (open && open_ < best_) *open = open_;
     return std::move(found_);
   }
@@ -78,7 +75,7 @@ class PhaseCut {
   PhaseProgramme programme_;
   PhaseStages& stages_;
   std::int64_t ipus_, n_;
-  bool only_bound_ = false, by_prices_ = false;
+  bool by_prices_ = false;
   std::int64_t best_ = 0;        // cycles that a cut must beat
   std::int64_t open_ = kNever;   // bound on cuts that were left out
   std::int64_t case_bound_ = 0;  // bound on the cuts of the case at hand
@@ -86,14 +83,38 @@ class PhaseCut {
   int programmes_ = 0;
   std::vector<std::int64_t> tracked_;  // IPU groups whose Streaming Memory has turned out to be too little
   DdrPrices prices_;                   // of it, in the case at hand
-  Ways ways_, first_ways_;             // of the case at hand, and of the one that promises nothing
+  Ways ways_;                          // of the case at hand
+  CodePromise first_;                  // what the first case promises: nothing that a cut need not keep
+  Ways first_ways_;
   bool first_lacks_ddr_ = false;
 
-  void try_below(std::int64_t cycles, const CodePromise& promise) {
+  // False: nothing fits, or is better.
+  bool begin() {
+    if (programme_.rest().least() >= limits_.best || stages_.none()) return false;
+    first_ = {std::vector<std::uint64_t>(at(ipus_)), std::vector<std::uint64_t>(at(ipus_))};
+    if (ipus_ == 1) first_.present[0] = stages_.all_rows();  // it runs everything
+    stages_.keep(first_);
+    first_ways_ = stages_.find_ways(std::vector<double>(at(ipus_), 1));
+    if (first_ways_[0][0] >= PhaseStages::kNoWay) return false;
+    first_lacks_ddr_ = stages_.lacks_ddr(first_ways_);
+    return true;
+  }
+
+  // Most partial cuts fall to the best one known: it is guessed ever larger until f(it) is true.
+  template <class F>
+  void for_limits(F f) {
+    for (const double guess : {1.1, 1.4, 2.0}) {
+      const auto cycles = static_cast<std::int64_t>(guess * static_cast<double>(programme_.rest().least()));
+      if (cycles < limits_.best && f(cycles)) return;
+    }
+    f(limits_.best);
+  }
+
+  void try_below(std::int64_t cycles) {
     best_ = cycles;
     open_ = kNever;
     programmes_ = 0;
-    explore(promise, 0);
+    explore(first_, 0);
   }
 
   // ---- cases of what code an IPU holds
@@ -157,10 +178,6 @@ class PhaseCut {
     const std::int64_t open = open_;
     for (const std::size_t labels : kMostLabels) {
       PhaseProgramme::Found least = programme_.least_cycles(prices_, best_, labels);
-      if (only_bound_) {
-        found_ = std::move(least.cuts);
-        return std::nullopt;
-      }
       if (least.cuts) {
         Misfit misfit{*least.cuts, rows_of(*least.cuts), -1};
         misfit.full = settle_modes(misfit.cuts, misfit.rows);
@@ -304,7 +321,7 @@ class PhaseCut {
 std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits, bool* exact) {
   PhaseCut cut(setting, rules, limits);
   const std::int64_t bound = cut.bound();
-  if (exact) *exact = !cut.ran_out();
+  if (exact) *exact = bound > 0;
   return bound;
 }
 

@@ -67,9 +67,18 @@ PhaseProgramme::Found PhaseProgramme::least_cycles(const DdrPrices& prices, std:
   best_ = best;
   most_labels_ = most_labels;
   left_out_ = kNever;
-  std::int64_t cycles = 0;
-  std::optional<Cuts> cuts = run(&cycles);
-  return {std::move(cuts), left_out_};
+  const Head* last = run();
+  return {last ? std::optional(cuts_of(*last)) : std::nullopt, left_out_};
+}
+
+std::int64_t PhaseProgramme::least_cycles(std::int64_t best) {
+  const DdrPrices none{std::vector<double>(at(depth_ * groups_))};
+  prices_ = &none;
+  pricing_ = false;
+  state_.clear();
+  best_ = best;
+  const Head* last = run();
+  return last ? sum(*last) : kNever;
 }
 
 void PhaseProgramme::find_least_sum(DdrPrices& prices, std::int64_t best) {
@@ -84,11 +93,10 @@ void PhaseProgramme::find_least_sum(DdrPrices& prices, std::int64_t best) {
   state_.clear();
   best_ = best > kNever - prices.of_limits ? kNever : best + prices.of_limits;
   edges_.clear();
-  std::int64_t sum = 0;
-  std::optional<Cuts> cuts = run(&sum);
-  prices.bound = cuts ? sum - prices.of_limits : kNever;
-  if (!cuts) return;
-  prices.least = std::move(*cuts);
+  const Head* last = run();
+  prices.bound = last ? sum(*last) - prices.of_limits : kNever;
+  if (!last) return;
+  prices.least = cuts_of(*last);
   prices.rest.assign(at(groups_), std::vector<std::int64_t>(at(n_) + 1, kNever));
   for (std::vector<std::int64_t>& rest : prices.rest) rest.back() = 0;
   for (auto e = edges_.rbegin(); e != edges_.rend(); ++e) {
@@ -100,8 +108,8 @@ void PhaseProgramme::find_least_sum(DdrPrices& prices, std::int64_t best) {
 
 // ---- phase after phase
 
-// `sum`: of cycles, prices included where they are part of them.
-std::optional<Cuts> PhaseProgramme::run(std::int64_t* sum) {
+// Of the cuts with the least sum of cycles, prices included where they are part of them; null: there are none.
+const PhaseProgramme::Head* PhaseProgramme::run() {
   const bool counted = rules_.phase_count > 0;
   const auto rows = at(counted ? rules_.phase_count + 1 : groups_);
   kept_cuts_.clear();
@@ -120,12 +128,10 @@ std::optional<Cuts> PhaseProgramme::run(std::int64_t* sum) {
   const Head* best = nullptr;
   for (std::size_t c = counted ? rows - 1 : 0; c < rows; ++c) {
     for (const Head& h : heads_[c].back()) {
-      if (!best || h.cycles + h.forward < best->cycles + best->forward) best = &h;
+      if (!best || sum(h) < sum(*best)) best = &h;
     }
   }
-  if (!best) return std::nullopt;
-  *sum = best->cycles + best->forward;
-  return cuts_of(*best);
+  return best;
 }
 
 // All phases that begin at `u` on a group of IPU groups, behind every head that ends there.
@@ -133,7 +139,7 @@ void PhaseProgramme::extend(std::int64_t u, std::int64_t group) {
   const std::size_t end = rules_.phase_count > 0 ? heads_.size() - 1 : heads_.size();
   std::int64_t before = kNever;
   for (auto c = at(group); c < end; c += at(groups_)) {
-    for (const Head& h : heads_[c][at(u)]) before = std::min(before, h.cycles + h.forward);
+    for (const Head& h : heads_[c][at(u)]) before = std::min(before, sum(h));
   }
   if (before == kNever || later(before, rest_.from(u)) >= best_) return;
   if (!within_[at(u)]) within_[at(u)] = rest_.within(u);

@@ -47,6 +47,8 @@ class PhaseProgramme {
   // The cuts with the least cycles below `best` that keep the limits of the tracked IPU groups. Prices let partial cuts
   // fall, of which no more than `most_labels` are kept where Streaming Memory counts.
   Found least_cycles(const DdrPrices& prices, std::int64_t best, std::size_t most_labels);
+  // Cycles of the cuts that take least if Streaming Memory is no matter; kNever: none takes less than `best`.
+  std::int64_t least_cycles(std::int64_t best);
   // The cuts with the least sum of cycles and price, whatever Streaming Memory they take, and what it bounds.
   // `bound` kNever: no cuts that keep the limits take less than `best`.
   void find_least_sum(DdrPrices& prices, std::int64_t best);
@@ -106,9 +108,10 @@ class PhaseProgramme {
     std::int64_t begin, end, group;
     std::size_t count, head;
   };
-  std::optional<Cuts> run(std::int64_t* sum);
+  const Head* run();
   void extend(std::int64_t u, std::int64_t group);
   void append(std::vector<Head>& to, const Head& from, const Start& start, Phase& phase, const Place& place);
+  static std::int64_t sum(const Head& last) { return last.cycles + last.forward; }
   Cuts cuts_of(const Head& last) const;
   Start& phases_from(std::int64_t u, std::int64_t group, std::int64_t before, std::int64_t last);
   bool covers(const Start& known, std::int64_t u, std::int64_t group, std::int64_t before, std::int64_t last) const;
