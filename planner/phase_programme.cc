@@ -39,10 +39,19 @@ PhaseProgramme::PhaseProgramme(const Setting& s, const CutRules& rules, const Cu
       within_(at(n_)),
       start_(depth_),
       recurs_(at(n_)) {
+  heads_ = std::move(spare_heads());
   if (rules.stages || rules.phases) return;  // there it depends on the place
   std::map<std::size_t, std::int64_t> count;
   for (std::int64_t u = 0; u < n_; ++u) ++count[runs_.number(u, u + 1)];
   for (std::int64_t u = 0; u < n_; ++u) recurs_[at(u)] = count[runs_.number(u, u + 1)] > 1;
+}
+
+PhaseProgramme::~PhaseProgramme() { spare_heads() = std::move(heads_); }
+
+// Their room goes on to the next programme of this thread: a short one has hundreds of lists and fills each once.
+PhaseProgramme::Heads& PhaseProgramme::spare_heads() {
+  thread_local Heads spare;
+  return spare;
 }
 
 void PhaseProgramme::set(const Ways& ways, const std::vector<std::int64_t>& tracked) {
@@ -114,8 +123,9 @@ const PhaseProgramme::Head* PhaseProgramme::run() {
   const auto rows = at(counted ? rules_.phase_count + 1 : groups_);
   kept_cuts_.clear();
   for (auto& [place, start] : known_) start.begin = -1;
-  heads_.resize(rows, std::vector<std::vector<Head>>(at(n_) + 1));
+  heads_.resize(rows);
   for (std::vector<std::vector<Head>>& row : heads_) {
+    row.resize(at(n_) + 1);
     for (std::vector<Head>& list : row) list.clear();
   }
   heads_[0][0].push_back(Head{});

@@ -32,6 +32,7 @@ class PhaseProgramme {
   static constexpr std::int64_t kNever = PhaseRest::kNever;
 
   PhaseProgramme(const Setting& setting, const CutRules& rules, const CutLimits& limits);
+  ~PhaseProgramme();
 
   PhaseStages& stages() { return stages_; }
   const PhaseRest& rest() const { return rest_; }
@@ -108,6 +109,7 @@ class PhaseProgramme {
     std::int64_t begin, end, group;
     std::size_t count, head;
   };
+  static Heads& spare_heads();
   const Head* run();
   void extend(std::int64_t u, std::int64_t group);
   void append(std::vector<Head>& to, const Head& from, const Start& start, Phase& phase, const Place& place);
