@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -132,7 +133,7 @@ class GraphBuilder {
   std::string scope_;
   UnitId unit_;
   Pass pass_ = Pass::forward;
-  std::map<std::string, std::int64_t> counts_;  // of fresh names, by the name without its number
+  std::unordered_map<std::string, std::int64_t> counts_;  // of fresh names, by the name without its number
   const std::vector<bool>* wanted_ = nullptr;
   const Samples* samples_ = nullptr;
   std::map<std::pair<DType, double>, TensorId> scalars_;

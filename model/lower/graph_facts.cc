@@ -159,7 +159,7 @@ void GraphFacts::find_remade() {
 
 Bytes on_ipu(const GraphFacts& facts, const GraphSharding& sharding, TensorId tensor) {
   const TensorInfo& info = facts.graph.info(tensor);
-  return Bytes(volume(local_shape(info.shape, sharding.of(tensor), sharding.mesh)) * size_of(info.type));
+  return Bytes(local_volume(info.shape, sharding.of(tensor), sharding.mesh) * size_of(info.type));
 }
 
 Bytes per_tile(Bytes on_ipu, std::int64_t tiles) { return Bytes(round_up(ceil_div(on_ipu.value, tiles), 8)); }

@@ -153,7 +153,8 @@ class UnitLowering {
   // columns decide.
   double turn_cycles_per_half(TensorId t) const {
     const DType type = g_.info(t).type;
-    const std::int64_t columns = local_shape(g_.info(t).shape, c_.sharding.of(t), c_.sharding.mesh).back();
+    const Shape& shape = g_.info(t).shape;
+    const std::int64_t columns = local_extent(shape, shape.size() - 1, c_.sharding.of(t), c_.sharding.mesh);
     const std::int64_t rows = c_.chip.amp.block_channels;
     if (ops::turns_in_grains(rows, columns, type)) return kTransposeCyclesPerHalf;
     return static_cast<double>(2 * ops::kElementMove) / static_cast<double>(size_of(type));
@@ -434,8 +435,8 @@ class UnitLowering {
       // A broadcast operand: each tile receives the rows or columns its share meets.
       received.push_back(k);
       const std::int64_t mine =
-          ceil_div(volume(local_shape(g_.info(lead).shape, c_.sharding.of(lead), c_.sharding.mesh)), c_.tiles);
-      const std::int64_t theirs = volume(local_shape(g_.info(t).shape, c_.sharding.of(t), c_.sharding.mesh));
+          ceil_div(local_volume(g_.info(lead).shape, c_.sharding.of(lead), c_.sharding.mesh), c_.tiles);
+      const std::int64_t theirs = local_volume(g_.info(t).shape, c_.sharding.of(t), c_.sharding.mesh);
       plain += Bytes(std::min(mine, theirs) * size_of(g_.info(t).type));
     }
     if (!received.empty()) add_step(make_.exchange(Term::operand_exchange, received, plain), position);

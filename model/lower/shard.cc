@@ -119,14 +119,18 @@ GroupShape mesh_group(TensorParallel mesh, int dimension, std::int64_t rank_stri
   return dimension == 0 ? GroupShape{mesh.t1, mesh.t2 * rank_stride} : GroupShape{mesh.t2, rank_stride};
 }
 
-Shape local_shape(const Shape& shape, const Sharding& sharding, TensorParallel mesh) {
-  Shape local = shape;
+std::int64_t local_extent(const Shape& shape, std::size_t dimension, const Sharding& sharding, TensorParallel mesh) {
+  std::int64_t extent = shape[dimension];
   for (std::size_t j = 0; j < 2; ++j) {
-    const int d = sharding.on[j];
-    if (d >= 0)
-      local[static_cast<std::size_t>(d)] = ceil_div(local[static_cast<std::size_t>(d)], j == 0 ? mesh.t1 : mesh.t2);
+    if (sharding.on[j] == static_cast<int>(dimension)) extent = ceil_div(extent, j == 0 ? mesh.t1 : mesh.t2);
   }
-  return local;
+  return extent;
+}
+
+std::int64_t local_volume(const Shape& shape, const Sharding& sharding, TensorParallel mesh) {
+  std::int64_t elements = 1;
+  for (std::size_t d = 0; d < shape.size(); ++d) elements *= local_extent(shape, d, sharding, mesh);
+  return elements;
 }
 
 GraphSharding shard(const Graph& graph, TensorParallel mesh, const CollectiveTime& collective, const WorkTime& work,

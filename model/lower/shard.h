@@ -99,7 +99,8 @@ GraphSharding shard(const Graph& graph, const ShardFacts& facts, TensorParallel 
 // Extents of an op's axes on one IPU of the mesh; a share rounds up.
 std::vector<std::int64_t> local_extents(const std::vector<std::int64_t>& extents, const OpSharding& sharding,
                                         TensorParallel mesh);
-// A tensor's extents on one IPU.
-Shape local_shape(const Shape& shape, const Sharding& sharding, TensorParallel mesh);
+// A tensor's extent in one dimension on one IPU, and its elements there.
+std::int64_t local_extent(const Shape& shape, std::size_t dimension, const Sharding& sharding, TensorParallel mesh);
+std::int64_t local_volume(const Shape& shape, const Sharding& sharding, TensorParallel mesh);
 
 }  // namespace superstep

@@ -47,13 +47,7 @@ struct Sharded {
   }
 
   Bytes local(TensorId t) const {
-    return Bytes(volume_of(local_shape(graph.info(t).shape, sharding.of(t), sharding.mesh)) *
-                 size_of(graph.info(t).type));
-  }
-  static std::int64_t volume_of(const Shape& shape) {
-    std::int64_t n = 1;
-    for (std::int64_t d : shape) n *= d;
-    return n;
+    return Bytes(local_volume(graph.info(t).shape, sharding.of(t), sharding.mesh) * size_of(graph.info(t).type));
   }
 };
 
