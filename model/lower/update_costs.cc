@@ -45,6 +45,7 @@ UpdateWork::UpdateWork(const UnitContext& c, UnitId unit) {
     const Op& op = g.ops[id];
     const OpSharding& split = c.sharding.of(id);
     s.add(split.axis[0]), s.add(split.axis[1]);
+    if (!split.conversions.empty()) s.add(c.rank_stride);
     for (const Conversion& v : split.conversions)
       s.add(static_cast<std::int64_t>(v.kind)), s.add(v.mesh), s.add(v.bytes.value), s.add(v.operand);
     for (TensorId t : op.inputs) add_tensor(t);
