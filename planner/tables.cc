@@ -252,7 +252,7 @@ const UnitTable& Tables::table(const TableKey& wanted) {
   TableKey key = normal(wanted, facts(wanted.micro_batch).graph);
   key.collapse = collapse_;
   const Chip& chip = model_.machine().chip;
-  const auto make = [&] {
+  const auto lower = [&] {
     const GraphFacts& graph = facts(key.micro_batch);
     const GraphSharding& sharding = state_->shardings.get(
         mesh_key(key), [&] { return std::make_unique<GraphSharding>(make_sharding(key, shard_rules(key, chip))); });
@@ -267,7 +267,13 @@ const UnitTable& Tables::table(const TableKey& wanted) {
     });
     return std::make_unique<UnitTable>(graph, sharding, model_, shared, key, training());
   };
-  return state_->tables.get(unit_key(key, chip), [&] { return state_->timed(make); });
+  return state_->tables.get(unit_key(key, chip), [&] {
+    if (key.rank_stride == 1) return state_->timed(lower);
+    TableKey neighbours = key;
+    neighbours.rank_stride = 1;
+    const UnitTable& table = this->table(neighbours);
+    return state_->timed([&] { return std::make_unique<UnitTable>(table, key.rank_stride); });
+  });
 }
 
 }  // namespace superstep

@@ -41,20 +41,47 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
       key_(key),
       training_(training),
       update_costs_(shared.updates) {
+  Layout layout;
   std::map<std::uint64_t, std::int32_t> index;
   for (std::size_t u = 0; u < facts.graph.units.size(); ++u) {
-    const auto [it, fresh] = index.try_emplace(facts.signatures[u], static_cast<std::int32_t>(representative_.size()));
-    if (fresh) representative_.push_back(UnitId(u));
+    const auto [it, fresh] =
+        index.try_emplace(facts.signatures[u], static_cast<std::int32_t>(layout.representative.size()));
+    if (fresh) layout.representative.push_back(UnitId(u));
     if (fresh || !key.collapse) rows_.push_back(make_row(UnitId(u)));
-    kind_of_.push_back(it->second);
-    row_of_.push_back(key.collapse ? it->second : static_cast<std::int32_t>(u));
-    checkpoints_.push_back(checkpoint_of(facts.graph.units[UnitId(u)]));
+    layout.kind_of.push_back(it->second);
+    layout.row_of.push_back(key.collapse ? it->second : static_cast<std::int32_t>(u));
+    layout.checkpoints.push_back(checkpoint_of(facts.graph.units[UnitId(u)]));
   }
-  for (const UnitRow& row : rows_) caps_.narrow(row.forward.caps), caps_.narrow(row.backward.caps);
-  for (std::size_t u = 0; u <= facts.graph.units.size(); ++u) boundary_.push_back(make_boundary(u));
-  find_lenders();
-  classify();
-  runs_ = find_runs();
+  for (const UnitRow& row : rows_) layout.caps.narrow(row.forward.caps), layout.caps.narrow(row.backward.caps);
+  for (std::size_t u = 0; u <= facts.graph.units.size(); ++u) layout.boundary.push_back(make_boundary(u));
+  find_lenders(layout);
+  classify(layout);
+  layout.runs = find_runs(layout);
+  layout_ = std::make_shared<const Layout>(std::move(layout));
+}
+
+UnitTable::UnitTable(const UnitTable& neighbours, std::int64_t rank_stride)
+    : context_(neighbours.context_),
+      model_(neighbours.model_),
+      key_(neighbours.key_),
+      training_(neighbours.training_),
+      rows_(neighbours.rows_),
+      layout_(neighbours.layout_),
+      update_costs_(neighbours.update_costs_) {
+  SUPERSTEP_CHECK(key_.rank_stride == 1, "ranks of the other table are neighbours");
+  key_.rank_stride = context_.rank_stride = rank_stride;
+  const auto move_apart = [&](std::vector<MeshCollective>& collectives, TermCycles& cycles) {
+    for (MeshCollective& c : collectives) {
+      const auto of = [&] { return model_.collective(c.kind, c.group, c.bytes).value * c.times; };
+      cycles[Term::tensor_collective] -= of();
+      c.group.stride *= rank_stride;
+      cycles[Term::tensor_collective] += of();
+    }
+  };
+  for (UnitRow& row : rows_) {
+    move_apart(row.forward_mesh, row.forward_cycles);
+    move_apart(row.backward_mesh, row.backward_cycles);
+  }
 }
 
 Boundary UnitTable::make_boundary(std::size_t unit) const {
@@ -71,40 +98,56 @@ Boundary UnitTable::make_boundary(std::size_t unit) const {
   return b;
 }
 
-void UnitTable::find_lenders() {
-  lenders_.assign(units(), -1);
-  holders_.assign(units(), -1);
+void UnitTable::find_lenders(Layout& layout) const {
+  layout.lenders.assign(layout.row_of.size(), -1);
+  layout.holders.assign(layout.row_of.size(), -1);
   const std::vector<TiedUnit>& tied = context_.facts.tied;
   for (const TiedUnit& t : tied) {
     const auto u = static_cast<std::size_t>(t.borrower);
-    lenders_[u] = static_cast<std::int32_t>(t.owner);
-    holders_[u] =
-        t.before < 0 ? lenders_[u] : static_cast<std::int32_t>(tied[static_cast<std::size_t>(t.before)].borrower);
-    borrowers_.push_back(t.borrower);
+    layout.lenders[u] = static_cast<std::int32_t>(t.owner);
+    layout.holders[u] =
+        t.before < 0 ? layout.lenders[u] : static_cast<std::int32_t>(tied[static_cast<std::size_t>(t.before)].borrower);
+    layout.borrowers.push_back(t.borrower);
   }
 }
 
-void UnitTable::classify() {
+void UnitTable::classify(Layout& layout) {
+  const std::size_t units = layout.row_of.size();
   std::map<std::tuple<std::int32_t, std::int32_t, Boundary>, std::int32_t> seen;
   auto of = std::make_shared<std::vector<std::int32_t>>();
-  for (std::size_t u = 0; u <= units(); ++u) {
-    const bool end = u == units();
-    const auto [it, fresh] = seen.try_emplace({end ? -1 : row_of_[u], end ? -1 : lenders_[u], boundary_[u]},
-                                              static_cast<std::int32_t>(first_of_class_.size()));
-    if (fresh) first_of_class_.push_back(u);
+  for (std::size_t u = 0; u <= units; ++u) {
+    const bool end = u == units;
+    const auto [it, fresh] =
+        seen.try_emplace({end ? -1 : layout.row_of[u], end ? -1 : layout.lenders[u], layout.boundary[u]},
+                         static_cast<std::int32_t>(layout.first_of_class.size()));
+    if (fresh) layout.first_of_class.push_back(u);
     of->push_back(it->second);
   }
-  class_of_ = std::move(of);
+  layout.class_of = std::move(of);
 }
 
-EqualRuns UnitTable::find_runs() const {
+EqualRuns UnitTable::find_runs(const Layout& layout) {
   std::vector<std::tuple<std::int32_t, bool, std::size_t>> all;
-  for (std::size_t u = 0; u < units(); ++u) {
-    const bool joined = u > 0 && checkpoints_[u] >= 0 && checkpoints_[u] == checkpoints_[u - 1];
-    all.emplace_back((*class_of_)[u], joined, lenders_[u] >= 0 ? u : 0);  // a borrower equals no other unit
+  for (std::size_t u = 0; u < layout.row_of.size(); ++u) {
+    const std::vector<std::int64_t>& checkpoints = layout.checkpoints;
+    const bool joined = u > 0 && checkpoints[u] >= 0 && checkpoints[u] == checkpoints[u - 1];
+    all.emplace_back((*layout.class_of)[u], joined, layout.lenders[u] >= 0 ? u : 0);  // a borrower equals no other unit
   }
   return equal_runs(all);
 }
+
+namespace {
+
+std::vector<MeshCollective> mesh_collectives(const Function& f) {
+  std::vector<MeshCollective> out;
+  for (const Step& s : f.steps) {
+    const bool of_mesh = s.kind == StepKind::collective && (s.data == Data::operands || s.data == Data::remade);
+    if (of_mesh) out.push_back({s.collective, s.group, s.tile_bytes, s.times});
+  }
+  return out;
+}
+
+}  // namespace
 
 UnitRow UnitTable::make_row(UnitId unit) const {
   UnitRow row;
@@ -113,10 +156,12 @@ UnitRow UnitTable::make_row(UnitId unit) const {
   const Function forward = lower_unit(context_, unit, Pass::forward);
   row.forward = forward;
   row.forward_cycles = model_.function(forward);
+  row.forward_mesh = mesh_collectives(forward);
   if (training_) {
     const Function backward = lower_unit(context_, unit, Pass::backward);
     row.backward = backward;
     row.backward_cycles = model_.function(backward);
+    row.backward_mesh = mesh_collectives(backward);
   }
   auto elements = [&](TensorId t) -> std::int64_t {
     if (!facts.trained(t)) return 0;
@@ -144,7 +189,7 @@ UnitRow UnitTable::make_row(UnitId unit) const {
 Function UnitTable::function(std::size_t unit, Pass pass, GroupShape group) const {
   UnitContext context = context_;
   context.update_group = group;
-  return lower_unit(context, representative_[static_cast<std::size_t>(kind_of_[unit])], pass);
+  return lower_unit(context, layout_->representative[static_cast<std::size_t>(kind(unit))], pass);
 }
 
 const UnitTable::Updates& UnitTable::updates(GroupShape group) const {
@@ -154,12 +199,12 @@ const UnitTable::Updates& UnitTable::updates(GroupShape group) const {
     if (it != updates_.end()) return it->second;
   }
   std::call_once(update_works_made_, [&] {
-    for (const UnitId unit : representative_) update_works_.emplace_back(context_, unit);
+    for (const UnitId unit : layout_->representative) update_works_.emplace_back(context_, unit);
   });
   std::vector<std::uint64_t> signatures;
   for (const UpdateWork& work : update_works_) signatures.push_back(work.signature(group, context_));
   Updates list = update_costs_.get(signatures, [&](std::size_t kind) {
-    const Function made = function(static_cast<std::size_t>(representative_[kind].index), Pass::update, group);
+    const Function made = function(static_cast<std::size_t>(layout_->representative[kind].index), Pass::update, group);
     return UpdateCost{made, model_.function(made).total()};
   });
   const std::lock_guard lock(mutex_);

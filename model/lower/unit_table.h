@@ -17,9 +17,18 @@
 
 namespace superstep {
 
+// Of a pass: shards of a mesh joined or summed, which takes as long as its ranks are apart.
+struct MeshCollective {
+  CollectiveKind kind;
+  GroupShape group;  // ranks
+  Bytes bytes;
+  std::int64_t times;
+};
+
 struct UnitRow {
   Footprint forward, backward;
   TermCycles forward_cycles, backward_cycles;
+  std::vector<MeshCollective> forward_mesh, backward_mesh;  // that these have in them
   // One IPU.
   Bytes weight_bytes;           // weights first used here
   Bytes new_weight_bytes;       // of them those that the loss depends on: the update makes new ones
@@ -71,77 +80,84 @@ class UnitTable {
  public:
   UnitTable(const GraphFacts& facts, const GraphSharding& sharding, const CostModel& model, SharedCosts& shared,
             const TableKey& key, bool training);
+  // The same units where ranks are `rank_stride` apart, which are neighbours in the other table: nothing is lowered.
+  UnitTable(const UnitTable& neighbours, std::int64_t rank_stride);
 
   const TableKey& key() const { return key_; }
-  std::size_t units() const { return row_of_.size(); }
-  const UnitRow& row(std::size_t unit) const { return rows_[static_cast<std::size_t>(row_of_[unit])]; }
+  std::size_t units() const { return layout_->row_of.size(); }
+  const UnitRow& row(std::size_t unit) const { return rows_[static_cast<std::size_t>(layout_->row_of[unit])]; }
   // Units of one kind run the same functions.
-  std::int32_t kind(std::size_t unit) const { return kind_of_[unit]; }
-  std::size_t kinds() const { return representative_.size(); }
+  std::int32_t kind(std::size_t unit) const { return layout_->kind_of[unit]; }
+  std::size_t kinds() const { return layout_->representative.size(); }
   // Forward results that cross into `unit`, one IPU and one tile; unit == units(): none.
-  Bytes boundary_bytes(std::size_t unit) const { return boundary_[unit].bytes; }
-  Bytes boundary_tile(std::size_t unit) const { return boundary_[unit].tile; }
-  const Boundary& boundary(std::size_t unit) const { return boundary_[unit]; }
+  Bytes boundary_bytes(std::size_t unit) const { return layout_->boundary[unit].bytes; }
+  Bytes boundary_tile(std::size_t unit) const { return layout_->boundary[unit].tile; }
+  const Boundary& boundary(std::size_t unit) const { return layout_->boundary[unit]; }
   // The optimiser's work when the replicas of `group` share it, by kind of unit; costed when first asked for, by any
   // number of threads.
   using Updates = std::vector<const UpdateCost*>;
   const Updates& updates(GroupShape group) const;
   const UpdateCost& update(const Updates& of, std::size_t unit) const {
-    return *of[static_cast<std::size_t>(kind_of_[unit])];
+    return *of[static_cast<std::size_t>(layout_->kind_of[unit])];
   }
   const UpdateCost& update(std::size_t unit, GroupShape group) const { return update(updates(group), unit); }
   // A function itself, lowered anew: a search makes thousands of tables and few programs. `group`: of an update.
   Function function(std::size_t unit, Pass pass, GroupShape group = {}) const;
-  std::int64_t checkpoint(std::size_t unit) const { return checkpoints_[unit]; }  // checkpoint_of()
+  std::int64_t checkpoint(std::size_t unit) const { return layout_->checkpoints[unit]; }  // checkpoint_of()
   // The unit that owns the weights which `unit` borrows; -1: it borrows none.
-  std::int32_t lender(std::size_t unit) const { return lenders_[unit]; }
+  std::int32_t lender(std::size_t unit) const { return layout_->lenders[unit]; }
   // The last unit before `unit` that owns or borrows them; -1: it borrows none.
-  std::int32_t holder(std::size_t unit) const { return holders_[unit]; }
+  std::int32_t holder(std::size_t unit) const { return layout_->holders[unit]; }
   // Calls f(holder) for them all, the last first, while it returns true.
   template <class F>
   void for_holders(std::int64_t unit, F f) const {
-    const std::int64_t owner = lenders_[static_cast<std::size_t>(unit)];
+    const std::int64_t owner = layout_->lenders[static_cast<std::size_t>(unit)];
     while (unit != owner && owner >= 0) {
-      unit = holders_[static_cast<std::size_t>(unit)];
+      unit = layout_->holders[static_cast<std::size_t>(unit)];
       if (!f(unit)) return;
     }
   }
-  const std::vector<std::int64_t>& borrowers() const { return borrowers_; }  // units that have a lender, in order
+  // Units that have a lender, in order.
+  const std::vector<std::int64_t>& borrowers() const { return layout_->borrowers; }
   // Units of one class have the same row, boundary and lender. There is one unit more, the end: only its boundary
   // counts.
-  const std::shared_ptr<const std::vector<std::int32_t>>& classes() const { return class_of_; }
-  const std::vector<std::size_t>& first_of_class() const { return first_of_class_; }
+  const std::shared_ptr<const std::vector<std::int32_t>>& classes() const { return layout_->class_of; }
+  const std::vector<std::size_t>& first_of_class() const { return layout_->first_of_class; }
   // A stage's numbers depend on the classes of its units, on which of them share a checkpoint, on whether it begins the
   // model, and, where weights are borrowed, on where the lender is: a run with a borrower in it equals none but itself.
-  const EqualRuns& runs() const { return *runs_; }
+  const EqualRuns& runs() const { return *layout_->runs; }
   std::int64_t tiles() const { return context_.tiles; }
-  const CapRange& caps() const { return caps_; }  // bounds on temporary memory that make the same rows
+  const CapRange& caps() const { return layout_->caps; }  // bounds on temporary memory that make the same rows
   const GraphFacts& facts() const { return context_.facts; }
   const GraphSharding& sharding() const { return context_.sharding; }
   const CostModel& model() const { return model_; }
   bool training() const { return training_; }
 
  private:
+  // What does not depend on how far apart ranks are.
+  struct Layout {
+    std::vector<std::int32_t> row_of, kind_of;
+    std::vector<UnitId> representative;
+    CapRange caps;
+    std::vector<Boundary> boundary;
+    std::vector<std::int64_t> checkpoints;
+    std::vector<std::int32_t> lenders, holders;
+    std::vector<std::int64_t> borrowers;
+    std::shared_ptr<const std::vector<std::int32_t>> class_of;
+    std::vector<std::size_t> first_of_class;
+    std::optional<EqualRuns> runs;  // once classified
+  };
   UnitRow make_row(UnitId unit) const;
   Boundary make_boundary(std::size_t unit) const;
-  void find_lenders();
-  void classify();
-  EqualRuns find_runs() const;
+  void find_lenders(Layout& layout) const;
+  static void classify(Layout& layout);
+  static EqualRuns find_runs(const Layout& layout);
   UnitContext context_;
   const CostModel& model_;
   TableKey key_;
   bool training_;
-  std::vector<std::int32_t> row_of_, kind_of_;
-  std::vector<UnitId> representative_;
   std::vector<UnitRow> rows_;
-  CapRange caps_;
-  std::vector<Boundary> boundary_;
-  std::vector<std::int64_t> checkpoints_;
-  std::vector<std::int32_t> lenders_, holders_;
-  std::vector<std::int64_t> borrowers_;
-  std::shared_ptr<const std::vector<std::int32_t>> class_of_;
-  std::vector<std::size_t> first_of_class_;
-  std::optional<EqualRuns> runs_;  // once classified
+  std::shared_ptr<const Layout> layout_;
   UpdateCosts& update_costs_;
   mutable std::once_flag update_works_made_;
   mutable std::vector<UpdateWork> update_works_;  // by kind

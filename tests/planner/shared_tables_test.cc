@@ -91,6 +91,49 @@ TEST(Tables, GiveEqualUnitsTheNumbersThatEachHasAlone) {
   }
 }
 
+// Ranks that are not neighbours: what tables of other strides share is what each has when it is lowered alone.
+TEST(Tables, OfRanksFurtherApartAreWhatTheyWouldBeAlone) {
+  nlohmann::json json = test::small_job("bert-base",
+                                        {{"layers", 2},
+                                         {"hidden", 256},
+                                         {"heads", 4},
+                                         {"ffn", 1024},
+                                         {"vocabulary", 2000},
+                                         {"sequence_length", 64},
+                                         {"masked_tokens", 10}},
+                                        "ipu-pod16");
+  json["optimizer"] = {{"kind", "lamb"}};  // its norms are sums over the mesh
+  const Job job = read_job(json, "test");
+  const CostModel cost(job.machine, load_calibration());
+  Tables tables(job, cost);
+  int slower = 0, slower_updates = 0;
+  for (const TensorParallel mesh : {TensorParallel{4, 1}, {2, 2}}) {
+    for (const bool split : {false, true}) {
+      TableKey key;
+      key.mesh = mesh;
+      key.split_activations = split;
+      const UnitTable& neighbours = tables.table(key);
+      neighbours.updates({1, 1});
+      key.rank_stride = 4;
+      const UnitTable& apart = tables.table(key);
+      SharedCosts shared(cost, job.machine.chip.tiles);
+      const UnitTable alone(tables.facts(key.micro_batch), apart.sharding(), cost, shared, key, true);
+      EXPECT_EQ(apart.classes() == neighbours.classes(), true) << "nothing was lowered for it";
+      for (std::size_t u = 0; u < alone.units(); ++u) {
+        const UnitRow &x = apart.row(u), &y = alone.row(u), &near = neighbours.row(u);
+        EXPECT_EQ(x.forward_cycles, y.forward_cycles) << u;
+        EXPECT_EQ(x.backward_cycles, y.backward_cycles) << u;
+        EXPECT_EQ(x.forward.peak, y.forward.peak) << u;
+        EXPECT_EQ(apart.update(u, {1, 1}).cycles, alone.update(u, {1, 1}).cycles) << u;
+        slower += x.forward_cycles.total() > near.forward_cycles.total();
+        slower_updates += apart.update(u, {1, 1}).cycles > neighbours.update(u, {1, 1}).cycles;
+      }
+    }
+  }
+  EXPECT_GT(slower, 0);
+  EXPECT_GT(slower_updates, 0);
+}
+
 // Threads that want the same updates make each once, and share the work.
 TEST(Tables, UpdatesThatSeveralThreadsWantAreMadeOnce) {
   std::vector<std::uint64_t> signatures(40);
