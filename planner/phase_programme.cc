@@ -308,7 +308,7 @@ void PhaseProgramme::find_phases(Start& start, std::int64_t group) {
         stage.load = cell.run.loads.ahead;
         stage.load_at_once = cell.run.loads.at_once;
         stage.copy = i > 0 ? s_.copy_cycles(cell.begin) : 0;
-        if (training_) stage.fixed = tied_cycles(cell, ipu);
+        if (training_) stage.fixed = tied_cycles(u, cell, ipu);
         (pricing_ ? stage.fixed : stage.price) += price(prices_->of[at(ipu)], stages_.ddr_on(cell, ipu));
         for (std::int64_t k : state_) stage.ddr.push_back(k == ipu ? stages_.ddr_on(cell, ipu) : 0);
         if (goes_on) join(start, parts, cell.stage, stage, v, i);
@@ -319,13 +319,16 @@ void PhaseProgramme::find_phases(Start& start, std::int64_t group) {
   }
 }
 
-// Owners are taken to be on the first IPU group, in another phase, as the embedding is.
-std::int64_t PhaseProgramme::tied_cycles(const Cell& cell, std::int64_t ipu) const {
+// In a phase that begins at `phase`. The first unit is on the first IPU group; other owners in an earlier phase may be
+// on any, so that nothing is said to go there: it bounds the cuts.
+std::int64_t PhaseProgramme::tied_cycles(std::int64_t phase, const Cell& cell, std::int64_t ipu) const {
   std::int64_t cycles = 0;
   for (const TiedUnit& t : s_.table().facts().tied) {
     const bool inside = t.borrower >= cell.begin && t.borrower < cell.end;
-    if (inside && s_.borrows(t.borrower, cell.begin))
-      cycles += s_.tied_cycles({t.owner, t.borrower, 0, ipu, false, 0, 1});
+    if (!inside || !s_.borrows(t.borrower, cell.begin)) continue;
+    const bool same_phase = t.owner >= phase;  // then another stage, and IPU group, of it has the owner
+    const std::int64_t owner_ipu = same_phase ? -1 : t.owner == 0 ? 0 : ipu;
+    cycles += s_.tied_cycles({t.owner, t.borrower, owner_ipu, ipu, same_phase, 0, same_phase ? 0 : 1});
   }
   return cycles;
 }
