@@ -53,8 +53,8 @@ std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, co
                                std::int64_t* open);
 
 // Cycles that no cut into phases takes less than: the same programme, which leaves out that an IPU holds the code of
-// all its phases. INT64_MAX: none fits and is faster than limits.best. `exact`, when given: whether some cut of that
-// programme takes just that, or none is faster than limits.best; else its budget ran out.
+// all its phases. INT64_MAX: none fits and is faster than limits.best. `exact`, when given: whether it is what that
+// programme says; else nothing is known (0), as Streaming Memory that units share was counted twice.
 std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits,
                           bool* exact = nullptr);
 

@@ -33,17 +33,22 @@ class PhaseCut {
         ipus_(s.plan().pipeline_stages),
         n_(s.units()) {}
 
-  // The least cycles of cuts of which each stage is counted with its own code only; kNever: none fits.
-  std::int64_t bound() {
+  // The least cycles of cuts of which each stage is counted with its own code only; kNever: none fits. Not `exact`:
+  // nothing is known, as what units share was counted twice.
+  std::int64_t bound(bool& exact) {
+    exact = true;
     if (!begin()) return kNever;
-    if (first_lacks_ddr_) return stages_.counts_twice() ? 0 : kNever;
+    if (first_lacks_ddr_) {
+      exact = !stages_.counts_twice();
+      return exact ? kNever : 0;
+    }
     programme_.set(first_ways_, {});
     std::int64_t least = kNever;
     for_limits([&](std::int64_t best) {
-      least = programme_.least_cycles(best);
+      least = programme_.least_sum(best);
       return least < kNever;
     });
-    return least;
+    return least < kNever ? s_.with_host(least, s_.plan().gradient_accumulation) : kNever;
   }
 
   std::int64_t bound_by_prices() {
@@ -319,9 +324,9 @@ class PhaseCut {
 }  // namespace
 
 std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits, bool* exact) {
-  PhaseCut cut(setting, rules, limits);
-  const std::int64_t bound = cut.bound();
-  if (exact) *exact = bound > 0;
+  bool is_exact = false;
+  const std::int64_t bound = PhaseCut(setting, rules, limits).bound(is_exact);
+  if (exact) *exact = is_exact;
   return bound;
 }
 

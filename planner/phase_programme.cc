@@ -46,9 +46,18 @@ PhaseProgramme::PhaseProgramme(const Setting& s, const CutRules& rules, const Cu
   for (std::int64_t u = 0; u < n_; ++u) recurs_[at(u)] = count[runs_.number(u, u + 1)] > 1;
 }
 
-PhaseProgramme::~PhaseProgramme() { spare_heads() = std::move(heads_); }
+// The room of lists goes on to the next programme of this thread: a short one has hundreds and fills each once. Long
+// ones are few.
+PhaseProgramme::~PhaseProgramme() {
+  constexpr std::size_t kMostKept = 32;
+  for (std::vector<std::vector<Head>>& row : heads_) {
+    for (std::vector<Head>& list : row) {
+      if (list.capacity() > kMostKept) list = {};
+    }
+  }
+  spare_heads() = std::move(heads_);
+}
 
-// Their room goes on to the next programme of this thread: a short one has hundreds of lists and fills each once.
 PhaseProgramme::Heads& PhaseProgramme::spare_heads() {
   thread_local Heads spare;
   return spare;
@@ -80,7 +89,7 @@ PhaseProgramme::Found PhaseProgramme::least_cycles(const DdrPrices& prices, std:
   return {last ? std::optional(cuts_of(*last)) : std::nullopt, left_out_};
 }
 
-std::int64_t PhaseProgramme::least_cycles(std::int64_t best) {
+std::int64_t PhaseProgramme::least_sum(std::int64_t best) {
   const DdrPrices none{std::vector<double>(at(depth_ * groups_))};
   prices_ = &none;
   pricing_ = false;

@@ -49,7 +49,7 @@ class PhaseProgramme {
   // fall, of which no more than `most_labels` are kept where Streaming Memory counts.
   Found least_cycles(const DdrPrices& prices, std::int64_t best, std::size_t most_labels);
   // Cycles of the cuts that take least if Streaming Memory is no matter; kNever: none takes less than `best`.
-  std::int64_t least_cycles(std::int64_t best);
+  std::int64_t least_sum(std::int64_t best);
   // The cuts with the least sum of cycles and price, whatever Streaming Memory they take, and what it bounds.
   // `bound` kNever: no cuts that keep the limits take less than `best`.
   void find_least_sum(DdrPrices& prices, std::int64_t best);
