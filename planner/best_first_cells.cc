@@ -25,7 +25,7 @@ double BestFirst::bound_of(const CellPart& c) const {
 
 void BestFirst::order_cells(const std::vector<Cell>& list) {
   if (frees_caps(job_, options_.defaults)) caps_ = free_caps(job_.machine.chip).size();
-  bounds_.prepare(list, options_.threads);
+  bounds_.prepare(list, options_.threads, options_.defaults);
   const std::int64_t least = std::ranges::min(list, {}, &Cell::micro_batch).micro_batch;
   check_pins(job_, static_cast<std::int64_t>(tables_.facts(least).graph.units.size()));
   std::vector<CellPart> parts;

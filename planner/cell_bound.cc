@@ -36,7 +36,7 @@ CellBounds::CellBounds(Tables& tables) : tables_(tables), job_(tables.job()), tr
       !pins.one_phase() && job_.machine.streaming.capacity.value > 0 && !only(pins.weights, Location::in_processor);
 }
 
-void CellBounds::prepare(const std::vector<Cell>& cells, int threads) {
+void CellBounds::prepare(const std::vector<Cell>& cells, int threads, bool all_graphs) {
   std::int64_t largest = 1;  // mesh
   for (const Cell& cell : cells) {
     units_.try_emplace(cell.micro_batch);
@@ -46,6 +46,8 @@ void CellBounds::prepare(const std::vector<Cell>& cells, int threads) {
   }
   std::vector<std::int64_t> micro_batches;
   for (const auto& [micro_batch, none] : units_) micro_batches.push_back(micro_batch);
+  // Imported graphs may be cut into other units at another size.
+  const bool skips = !all_graphs && job_.model.zoo;
   std::atomic<std::int64_t> fits_nowhere = INT64_MAX;
   parallel_for(micro_batches.size() + 1, threads, [&](std::size_t i) {
     if (i == micro_batches.size()) {  // while another thread makes the last graph
@@ -55,7 +57,7 @@ void CellBounds::prepare(const std::vector<Cell>& cells, int threads) {
     if (micro_batches[i] > fits_nowhere) return;
     std::optional<Units>& made = units_.at(micro_batches[i]);
     made = units(micro_batches[i]);
-    if (!may_fit(made->list, largest)) fits_nowhere = micro_batches[i];
+    if (skips && !may_fit(made->list, largest)) fits_nowhere = micro_batches[i];
   });
   weights_ = 0;
   for (const Unit& u : units_.begin()->second->list) weights_ += u.weights;

@@ -19,9 +19,9 @@ class CellBounds {
  public:
   explicit CellBounds(Tables& tables);
 
-  // What cells have in common, for those of these that are to be bounded. Makes the graphs of their micro-batches, but
-  // of none that is larger than one that fits nowhere: a larger one takes no less memory.
-  void prepare(const std::vector<Cell>& cells, int threads);
+  // What cells have in common, for those of these that are to be bounded. Makes the graphs of their micro-batches: all,
+  // or of models of the zoo none that is larger than one that fits nowhere, which takes no less memory.
+  void prepare(const std::vector<Cell>& cells, int threads, bool all_graphs = false);
   // Cycles that no plan of the cell with such an execution takes less than; INT64_MAX: none fits. Products at the
   // matrix unit's peak, tensors split evenly: needs no table. After prepare(); by any number of threads, as the next.
   std::int64_t quick(const Cell& cell, Execution execution) const;
@@ -58,7 +58,7 @@ class CellBounds {
   Tables& tables_;
   const Job& job_;
   bool training_, may_be_phased_;
-  std::map<std::int64_t, std::optional<Units>> units_;  // by micro-batch; none: it fits nowhere
+  std::map<std::int64_t, std::optional<Units>> units_;  // by micro-batch; none: a smaller one fits nowhere
   std::int64_t weights_ = 0;                            // bytes, of all units
   std::vector<bool> dominated_;
   // Cycles for a byte of one IPU: of boundaries between phases, of weights on their way to it, of gradients.

@@ -271,8 +271,8 @@ const UnitTable& Tables::table(const TableKey& wanted) {
     if (key.rank_stride == 1) return state_->timed(lower);
     TableKey neighbours = key;
     neighbours.rank_stride = 1;
-    const UnitTable& table = this->table(neighbours);
-    return state_->timed([&] { return std::make_unique<UnitTable>(table, key.rank_stride); });
+    const UnitTable& near = table(neighbours);
+    return state_->timed([&] { return std::make_unique<UnitTable>(near, key.rank_stride); });
   });
 }
 

@@ -174,6 +174,7 @@ void UnitMemory::release(const Op& op, std::size_t position) {
   }
 }
 
+// As lower_unit() goes over the ops, where it notes Footprint::standing.
 Bytes standing_alone(const GraphFacts& facts, UnitId unit, Pass pass, std::int64_t tiles) {
   const Graph& graph = facts.graph;
   const auto bytes_of = [&](TensorId t) { return per_tile(graph.info(t).bytes(), tiles); };
@@ -190,8 +191,7 @@ Bytes standing_alone(const GraphFacts& facts, UnitId unit, Pass pass, std::int64
     }
     most = std::max(most, memory.live());
     if (!op.def->view) {
-      const Op* replaces = op.def->uses_amp ? nullptr : &op;
-      for (TensorId t : op.outputs) memory.hold_result(t, contributes(t) ? Bytes(0) : bytes_of(t), i, replaces);
+      for (TensorId t : op.outputs) memory.hold_result(t, contributes(t) ? Bytes(0) : bytes_of(t), i, nullptr);
     }
     if (op.def->uses_amp) most = std::max(most, memory.live());
     memory.release(op, i);
