@@ -23,11 +23,9 @@ using test::World;
 // Weights are tied in both of the first: their last units borrow from the first.
 std::vector<std::unique_ptr<World>> worlds() {
   std::vector<std::unique_ptr<World>> out;
-  const json bert = {{"layers", 5},        {"hidden", 256},         {"heads", 4},         {"ffn", 1024},
-                     {"vocabulary", 2000}, {"sequence_length", 64}, {"masked_tokens", 10}};
   const json gpt = {{"layers", 7}, {"hidden", 192},      {"heads", 12},
                     {"ffn", 768},  {"vocabulary", 1000}, {"sequence_length", 96}};
-  out.push_back(std::make_unique<World>(test::small_job("bert-base", bert, "ipu-pod16")));
+  out.push_back(std::make_unique<World>(test::small_bert(5)));
   out.push_back(std::make_unique<World>(test::small_job("gpt2-small", gpt, "ipu-pod16")));
   json inference = test::small_job("gpt2-small", gpt, "ipu-pod16");
   inference["task"] = "inference";

@@ -17,18 +17,6 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
-json small_bert() {
-  return test::small_job("bert-base",
-                         {{"layers", 3},
-                          {"hidden", 256},
-                          {"heads", 4},
-                          {"ffn", 1024},
-                          {"vocabulary", 2000},
-                          {"sequence_length", 64},
-                          {"masked_tokens", 10}},
-                         "ipu-pod16");
-}
-
 json line_of(json job, const Plan& plan) {
   job.erase("batch");
   job["plan"] = to_json(plan);
@@ -54,7 +42,7 @@ std::string error_of(const std::string& text) {
 // Lines of two models in turn, pipelines and phases: every line has the numbers of its own plan.
 TEST(GivenPlans, AreEvaluatedAsOneByOne) {
   const std::vector<json> jobs = {
-      small_bert(), test::small_job("gpt2-small", {{"layers", 2}, {"hidden", 128}, {"heads", 4}}, "ipu-pod16")};
+      test::small_bert(3), test::small_job("gpt2-small", {{"layers", 2}, {"hidden", 128}, {"heads", 4}}, "ipu-pod16")};
   std::vector<std::unique_ptr<test::World>> worlds;
   for (const json& job : jobs) worlds.push_back(std::make_unique<test::World>(job));
   test::Draw draw(7);
@@ -98,7 +86,7 @@ TEST(GivenPlans, WithOneSettingStandTogether) {
   Plan other = first, cut = first;
   other.available_memory_proportion = 0.2;
   cut.stages = {0, 2, 6, 8};
-  const json job = small_bert();
+  const json job = test::small_bert(3);
   const GivenPlans given = read({line_of(job, first), line_of(job, other), line_of(job, cut)});
   EXPECT_EQ(given.settings, (std::vector<std::size_t>{0, 2}));
   EXPECT_EQ(given.plans[1].plan.stages, cut.stages);
@@ -108,7 +96,7 @@ TEST(GivenPlans, WithOneSettingStandTogether) {
 TEST(GivenPlans, OfOtherBatchesShareTables) {
   Plan plan;
   plan.replicas = 16;
-  json one = line_of(small_bert(), plan), two = one;
+  json one = line_of(test::small_bert(3), plan), two = one;
   one["batch"] = {{"global", 16}};
   plan.gradient_accumulation = 2;
   two["plan"] = to_json(plan);
@@ -118,7 +106,7 @@ TEST(GivenPlans, OfOtherBatchesShareTables) {
 TEST(GivenPlans, ALineThatIsNoPlanInFullIsNamed) {
   Plan plan;
   plan.replicas = 16;
-  const json good = line_of(small_bert(), plan);
+  const json good = line_of(test::small_bert(3), plan);
   const auto second = [&](const json& bad) { return error_of(good.dump() + "\n" + bad.dump() + "\n"); };
   const auto with = [&](const char* pointer, const json& value) {
     json line = good;

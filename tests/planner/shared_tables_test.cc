@@ -19,10 +19,8 @@ using test::World;
 
 // Tables of one number of compute tiles share the costs of equal updates.
 TEST(Tables, ShareUpdatesThatAreTheSameLoweredAnew) {
-  const nlohmann::json numbers = {{"layers", 2},        {"hidden", 256},         {"heads", 4},         {"ffn", 1024},
-                                  {"vocabulary", 2000}, {"sequence_length", 64}, {"masked_tokens", 10}};
   for (const char* optimizer : {"lamb", "adam", "sgd"}) {
-    nlohmann::json job = test::small_job("bert-base", numbers, "ipu-pod16");
+    nlohmann::json job = test::small_bert(2);
     job["optimizer"]["kind"] = optimizer;
     World world(job);
     for (std::int64_t t : {1, 2, 4}) {
@@ -54,12 +52,12 @@ TEST(Tables, ShareUpdatesThatAreTheSameLoweredAnew) {
 
 // What equal units share is what each has when it is split, lowered and costed alone.
 TEST(Tables, GiveEqualUnitsTheNumbersThatEachHasAlone) {
-  const nlohmann::json bert = {{"layers", 3},        {"hidden", 256},         {"heads", 4},         {"ffn", 1024},
-                               {"vocabulary", 2000}, {"sequence_length", 64}, {"masked_tokens", 10}};
+  const nlohmann::json bert = test::small_bert(3);
   nlohmann::json gpt = bert;
-  gpt.erase("masked_tokens");
-  for (const auto& [model, numbers] : {std::pair("bert-base", bert), std::pair("gpt2-small", gpt)}) {
-    const Job job = read_job(test::small_job(model, numbers, "ipu-pod16"), "test");
+  gpt["model"]["zoo"] = "gpt2-small";
+  gpt["model"].erase("masked_tokens");
+  for (const nlohmann::json& json : {bert, gpt}) {
+    const Job job = read_job(json, "test");
     const CostModel cost(job.machine, load_calibration());
     Tables shared(job, cost), alone(job, cost, false);
     for (const TensorParallel mesh : {TensorParallel{1, 1}, {2, 1}, {4, 1}, {2, 2}}) {
@@ -72,9 +70,9 @@ TEST(Tables, GiveEqualUnitsTheNumbersThatEachHasAlone) {
           const UnitTable &a = shared.table(key), &b = alone.table(key);
           for (std::size_t u = 0; u < a.units(); ++u) {
             const UnitRow &x = a.row(u), &y = b.row(u);
-            const std::string what = std::string(model) + " " + std::to_string(mesh.t1) + "x" +
-                                     std::to_string(mesh.t2) + " m" + std::to_string(micro_batch) +
-                                     (key.split_activations ? " split " : " ") + a.facts().graph.units[UnitId(u)].name;
+            const std::string what = job.model.name() + " " + std::to_string(mesh.t1) + "x" + std::to_string(mesh.t2) +
+                                     " m" + std::to_string(micro_batch) + (key.split_activations ? " split " : " ") +
+                                     a.facts().graph.units[UnitId(u)].name;
             EXPECT_EQ(x.forward_cycles.total(), y.forward_cycles.total()) << what;
             EXPECT_EQ(x.backward_cycles.total(), y.backward_cycles.total()) << what;
             EXPECT_EQ(x.forward.peak, y.forward.peak) << what;
@@ -93,15 +91,7 @@ TEST(Tables, GiveEqualUnitsTheNumbersThatEachHasAlone) {
 
 // Ranks that are not neighbours: what tables of other strides share is what each has when it is lowered alone.
 TEST(Tables, OfRanksFurtherApartAreWhatTheyWouldBeAlone) {
-  nlohmann::json json = test::small_job("bert-base",
-                                        {{"layers", 2},
-                                         {"hidden", 256},
-                                         {"heads", 4},
-                                         {"ffn", 1024},
-                                         {"vocabulary", 2000},
-                                         {"sequence_length", 64},
-                                         {"masked_tokens", 10}},
-                                        "ipu-pod16");
+  nlohmann::json json = test::small_bert(2);
   json["optimizer"] = {{"kind", "lamb"}};  // its norms are sums over the mesh
   const Job job = read_job(json, "test");
   const CostModel cost(job.machine, load_calibration());
@@ -118,7 +108,7 @@ TEST(Tables, OfRanksFurtherApartAreWhatTheyWouldBeAlone) {
       const UnitTable& apart = tables.table(key);
       SharedCosts shared(cost, job.machine.chip.tiles);
       const UnitTable alone(tables.facts(key.micro_batch), apart.sharding(), cost, shared, key, true);
-      EXPECT_EQ(apart.classes() == neighbours.classes(), true) << "nothing was lowered for it";
+      EXPECT_EQ(apart.classes(), neighbours.classes()) << "nothing was lowered for it";
       for (std::size_t u = 0; u < alone.units(); ++u) {
         const UnitRow &x = apart.row(u), &y = alone.row(u), &near = neighbours.row(u);
         EXPECT_EQ(x.forward_cycles, y.forward_cycles) << u;

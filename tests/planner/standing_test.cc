@@ -20,14 +20,7 @@ using test::World;
 const std::vector<json>& models() {
   static const std::vector<json> list = {
       {{"zoo", "gpt2-small"}, {"layers", 2}, {"hidden", 128}, {"heads", 4}, {"vocabulary", 4000}},
-      {{"zoo", "bert-base"},
-       {"layers", 2},
-       {"hidden", 256},
-       {"heads", 4},
-       {"ffn", 1024},
-       {"vocabulary", 2000},
-       {"sequence_length", 64},
-       {"masked_tokens", 10}},
+      test::small_bert(2).at("model"),
       {{"zoo", "t5-small"}, {"layers", 2}, {"vocabulary", 4000}, {"sequence_length", 64}},
       {{"zoo", "gptj-6b"}, {"layers", 2}, {"hidden", 256}, {"heads", 4}, {"vocabulary", 3000}},
       {{"zoo", "vit-base"}, {"layers", 2}, {"hidden", 128}, {"heads", 4}},

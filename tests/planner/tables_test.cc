@@ -47,13 +47,11 @@ Compared compare(World& world, const Plan& plan) {
 
 std::vector<std::unique_ptr<World>> worlds() {
   std::vector<std::unique_ptr<World>> out;
-  const nlohmann::json bert = {{"layers", 3},        {"hidden", 256},         {"heads", 4},         {"ffn", 1024},
-                               {"vocabulary", 2000}, {"sequence_length", 64}, {"masked_tokens", 10}};
   const nlohmann::json gpt = {{"layers", 4}, {"hidden", 192},      {"heads", 12},
                               {"ffn", 768},  {"vocabulary", 1000}, {"sequence_length", 96}};
   const nlohmann::json wide = {
       {"layers", 2}, {"hidden", 768}, {"heads", 12}, {"vocabulary", 8000}, {"sequence_length", 128}};
-  out.push_back(std::make_unique<World>(test::small_job("bert-base", bert, "ipu-pod16")));
+  out.push_back(std::make_unique<World>(test::small_bert(3)));
   out.push_back(std::make_unique<World>(test::small_job("gpt2-small", gpt, "ipu-pod16")));
   out.push_back(std::make_unique<World>(test::small_job("gpt2-small", wide, "ipu-pod16")));
   return out;

@@ -19,6 +19,18 @@ nlohmann::json small_job(const std::string& zoo, const nlohmann::json& numbers, 
   return job;
 }
 
+nlohmann::json small_bert(std::int64_t layers) {
+  return small_job("bert-base",
+                   {{"layers", layers},
+                    {"hidden", 256},
+                    {"heads", 4},
+                    {"ffn", 1024},
+                    {"vocabulary", 2000},
+                    {"sequence_length", 64},
+                    {"masked_tokens", 10}},
+                   "ipu-pod16");
+}
+
 std::vector<std::int64_t> Draw::ascending(std::int64_t count, std::int64_t low, std::int64_t high) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(high - low));
   std::iota(all.begin(), all.end(), low);

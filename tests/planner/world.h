@@ -30,6 +30,7 @@ struct World {
 // A two-layer GPT on four IPUs, 32 samples to an update.
 nlohmann::json small_gpt(const nlohmann::json& plan);
 nlohmann::json small_job(const std::string& zoo, const nlohmann::json& numbers, const nlohmann::json& machine);
+nlohmann::json small_bert(std::int64_t layers);  // on a POD16
 
 // Numbers drawn alike on every machine.
 class Draw {
