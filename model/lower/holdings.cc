@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/lower/holdings.h"
-#include "model/lower/vertex_code.h"
 
 #include <algorithm>
 #include <set>
+
+#include "model/lower/vertex_code.h"
 
 namespace superstep {
 

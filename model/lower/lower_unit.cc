@@ -36,13 +36,6 @@ LayoutId layout_of(const ProductPlan& p) {
   return 1 + static_cast<LayoutId>(((p.pg * 4099 + p.pm) * 4099 + p.pn) * 2 + (p.swapped ? 1 : 0));
 }
 
-template <class Key>
-Bytes sum_of(const std::map<Key, Bytes>& parts) {
-  Bytes sum(0);
-  for (const auto& [key, bytes] : parts) sum += bytes;
-  return sum;
-}
-
 std::size_t vertex_index(const OpDef& def) {
   const auto ops = all_ops();
   return static_cast<std::size_t>(std::find(ops.begin(), ops.end(), &def) - ops.begin());
@@ -183,7 +176,9 @@ class UnitLowering {
       Bytes& extra = by_operand[c.operand];
       extra = std::max(extra, share(c.bytes, c_.tiles) - stored);
     }
-    return sum_of(by_operand);
+    Bytes sum(0);
+    for (const auto& [operand, bytes] : by_operand) sum += bytes;
+    return sum;
   }
 
   // Makes what the forward pass did not keep, before its first reader.
