@@ -143,11 +143,11 @@ PhaseSum::Phase sum_phase(Stages& stages, const Plan& plan, std::size_t j, Phase
   PhaseSum::Phase p;
   const std::int64_t* ipu_of = plan.stage_ipu.data();
   stages.for_phase(plan, j, [&](std::size_t i, const PhaseStage& x) {
-    p.forward = std::max(p.forward, x.forward);
-    p.backward = std::max(p.backward, x.backward);
-    p.load = std::max(p.load, x.load);
-    p.update = std::max(p.update, x.update);
-    p.widest = std::max(p.widest, x.copy);
+    p.forward = std::max(x.forward, p.forward);
+    p.backward = std::max(x.backward, p.backward);
+    p.load = std::max(x.load, p.load);
+    p.update = std::max(x.update, p.update);
+    p.widest = std::max(x.copy, p.widest);
     PhaseIpu& ipu = ipus[ipu_of[i]];
     ipu.peak = std::max(ipu.peak, x.peak);
     ipu.ddr += x.ddr;

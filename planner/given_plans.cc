@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "model/cost/cost.h"
 #include "model/error.h"
@@ -95,6 +94,15 @@ json question_of(const json& line) {
   return question;
 }
 
+// What a Setting is made of: all but the cuts.
+Plan without_cuts(Plan plan) {
+  plan.stages.clear();
+  plan.stage_ipu.clear();
+  plan.recompute = {Recompute::none};
+  plan.phases = plan.phased() ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0};
+  return plan;
+}
+
 class LineReader {
  public:
   explicit LineReader(GivenPlans& out) : out_(out) {}
@@ -107,10 +115,11 @@ class LineReader {
                                         ? "found " + describe(line["plan"]) + ", expected a plan in full"
                                         : "found none, expected a plan in full");
     const Question& question = question_for(line, where);
-    GivenPlan given{number, question.world, {}};
-    given.plan = PinnedInFull(read_pins(line["plan"], where, "/plan"), where).plan();
-    check(given, question, where);
-    out_.plans.push_back(std::move(given));
+    const Plan plan = PinnedInFull(read_pins(line["plan"], where, "/plan"), where).plan();
+    check(plan, question, where);
+    GivenSetting& setting = setting_for(*question.world, plan);
+    setting.lines.push_back(number);
+    setting.cuts.add(plan);
   }
 
  private:
@@ -136,52 +145,30 @@ class LineReader {
     return at->second;
   }
 
-  static void check(const GivenPlan& given, const Question& question, const std::string& where) {
-    const Plan& plan = given.plan;
+  static void check(const Plan& plan, const Question& question, const std::string& where) {
     if (question.global_batch > 0 && plan.global_batch() != question.global_batch)
       throw Error(where + "#/batch/global", "found " + std::to_string(question.global_batch) +
                                                 ", expected replicas x micro_batch x gradient_accumulation = " +
                                                 std::to_string(plan.global_batch()));
-    Tables& tables = given.world->tables;
+    Tables& tables = question.world->tables;
     const std::string problem =
-        check_plan(plan, tables.facts(plan.micro_batch), given.world->job.machine, tables.training());
+        check_plan(plan, tables.facts(plan.micro_batch), question.world->job.machine, tables.training());
     if (!problem.empty()) throw Error(where + "#/plan", problem);
+  }
+
+  GivenSetting& setting_for(GivenWorld& world, const Plan& plan) {
+    const auto [at, fresh] = settings_.try_emplace({&world, to_json(without_cuts(plan)).dump()}, out_.settings.size());
+    if (fresh) out_.settings.push_back({&world, plan, {}, {}});
+    return out_.settings[at->second];
   }
 
   GivenPlans& out_;
   std::map<std::string, Question> questions_;
   std::map<std::string, GivenWorld*> worlds_;  // by tables_key
+  std::map<std::pair<const GivenWorld*, std::string>, std::size_t> settings_;
 };
 
-// What a Setting is made of: all but the cuts.
-Plan without_cuts(Plan plan) {
-  plan.stages.clear();
-  plan.stage_ipu.clear();
-  plan.recompute = {Recompute::none};
-  plan.phases = plan.phased() ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0};
-  return plan;
-}
-
-// Brings plans with one setting together, settings in the order in which they come first.
-void group_by_setting(GivenPlans& given) {
-  std::map<std::pair<const GivenWorld*, std::string>, std::size_t> numbers;
-  std::vector<std::size_t> setting_of, order(given.plans.size());
-  for (const GivenPlan& g : given.plans)
-    setting_of.push_back(
-        numbers.try_emplace({g.world, to_json(without_cuts(g.plan)).dump()}, numbers.size()).first->second);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return setting_of[a] < setting_of[b]; });
-  std::vector<GivenPlan> plans;
-  plans.reserve(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (i == 0 || setting_of[order[i]] != setting_of[order[i - 1]]) given.settings.push_back(i);
-    plans.push_back(std::move(given.plans[order[i]]));
-  }
-  given.plans = std::move(plans);
-}
-
-Setting setting_of(const GivenPlan& g) {
+Setting make_setting(const GivenSetting& g) {
   return Setting(g.world->tables.table(table_key(g.plan)), g.plan, g.world->job.optimizer, g.plan.phased());
 }
 
@@ -189,42 +176,55 @@ double ratio(std::int64_t a, std::int64_t b) {
   return b == 0 ? (a == 0 ? 1 : 1e9) : static_cast<double>(a) / static_cast<double>(b);
 }
 
-GivenCheck check_one(const GivenPlan& g, const Estimate& estimate, std::size_t number) {
-  const UnitTable& table = g.world->tables.table(table_key(g.plan));
-  const Program program = lower(table, g.plan, g.world->job.optimizer);
-  const Timeline timeline = cost(program, g.world->model);
+GivenCheck check_one(GivenWorld& world, const Plan& plan, const GivenEstimate& given) {
+  const Estimate& estimate = given.estimate;
+  const Program program = lower(world.tables.table(table_key(plan)), plan, world.job.optimizer);
+  const Timeline timeline = cost(program, world.model);
   std::int64_t peak = 0, executable = 0, ddr = 0;
   for (std::size_t i = 0; i < program.ipus(); ++i) {
     peak = std::max(peak, timeline.tile_peak(i).value);
     executable = std::max(executable, program.executable(i).value);
     ddr = std::max(ddr, program.ddr[i].total().value);
   }
-  return {number, ratio(estimate.cycles, timeline.step.total().value), ratio(estimate.tile_peak, peak),
+  return {given.line, ratio(estimate.cycles, timeline.step.total().value), ratio(estimate.tile_peak, peak),
           ratio(estimate.executable, executable), ratio(estimate.ddr, ddr)};
-}
-
-// Plans that differ on every line are more than caches hold. The empty statement keeps compilers from leaving out a
-// call that changes nothing.
-void bring_near(const void* data, std::size_t bytes) {
-  constexpr std::size_t kLine = 64;
-  for (std::size_t i = 0; i < bytes; i += kLine) __builtin_prefetch(static_cast<const char*>(data) + i);
-  asm volatile("");
-}
-
-// The plan behind plan i, and where the one behind that has its cuts.
-void bring_near(const std::vector<GivenPlan>& plans, std::size_t i) {
-  if (i + 2 < plans.size()) bring_near(&plans[i + 2], sizeof(GivenPlan));
-  if (i + 1 >= plans.size()) return;
-  const Plan& next = plans[i + 1].plan;
-  for (const std::vector<std::int64_t>* cuts : {&next.stages, &next.stage_ipu, &next.phases})
-    bring_near(cuts->data(), cuts->size() * sizeof(std::int64_t));
-  bring_near(next.recompute.data(), next.recompute.size() * sizeof(Recompute));
 }
 
 }  // namespace
 
 GivenWorld::GivenWorld(Job of_line)
     : job(std::move(of_line)), model(job.machine, load_calibration(job.machine.calibration)), tables(job, model) {}
+
+void GivenCuts::add(const Plan& plan) {
+  begins_.push_back(words_.size());
+  const auto append = [&](const auto& list) {
+    words_.push_back(static_cast<std::int32_t>(list.size()));
+    for (const auto value : list) words_.push_back(static_cast<std::int32_t>(value));
+  };
+  append(plan.stages);
+  append(plan.stage_ipu);
+  append(plan.phases);
+  append(plan.recompute);
+}
+
+void GivenCuts::put_into(Plan& plan, std::size_t i) const {
+  const std::int32_t* words = words_.data() + begins_[i];
+  const auto take = [&]<class T>(std::vector<T>& list) {
+    list.resize(static_cast<std::size_t>(*words));
+    std::transform(words + 1, words + 1 + list.size(), list.begin(), [](std::int32_t w) { return static_cast<T>(w); });
+    words += 1 + list.size();
+  };
+  take(plan.stages);
+  take(plan.stage_ipu);
+  take(plan.phases);
+  take(plan.recompute);
+}
+
+std::size_t GivenPlans::size() const {
+  std::size_t plans = 0;
+  for (const GivenSetting& s : settings) plans += s.cuts.size();
+  return plans;
+}
 
 GivenPlans read_given_plans(std::istream& lines, const std::string& name) {
   GivenPlans given;
@@ -234,50 +234,51 @@ GivenPlans read_given_plans(std::istream& lines, const std::string& name) {
     if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
     reader.read(text, name + " line " + std::to_string(number), number);
   }
-  if (given.plans.empty()) throw Error(name, "found no line, expected a job with a plan in full on each");
-  group_by_setting(given);
+  if (given.settings.empty()) throw Error(name, "found no line, expected a job with a plan in full on each");
   return given;
 }
 
 GivenPass evaluate_given(const GivenPlans& given) {
   constexpr std::size_t kSettings = 64;  // that are ready at a time: a clock read between them would count
   GivenPass pass;
-  pass.estimates.resize(given.plans.size());
-  const auto end_of = [&](std::size_t s) { return s < given.settings.size() ? given.settings[s] : given.plans.size(); };
-  for (std::size_t s = 0; s < given.settings.size(); s += kSettings) {
-    const std::size_t end = std::min(s + kSettings, given.settings.size());
-    for (std::size_t k = s; k < end; ++k) {  // tables are not what is measured
-      const GivenPlan& first = given.plans[given.settings[k]];
-      first.world->tables.table(table_key(first.plan));
-    }
+  pass.estimates.resize(given.size());
+  auto next = pass.estimates.begin();
+  for (std::size_t begin = 0; begin < given.settings.size(); begin += kSettings) {
+    const std::size_t count = std::min(kSettings, given.settings.size() - begin);
+    const GivenSetting* chosen = &given.settings[begin];
     std::vector<Setting> settings;
     std::vector<Evaluator> evaluators;
-    settings.reserve(end - s);
-    evaluators.reserve(end - s);
+    std::vector<Plan> plans;
+    settings.reserve(count);
+    evaluators.reserve(count);
+    for (std::size_t k = 0; k < count; ++k) {  // tables are not what is measured
+      chosen[k].world->tables.table(table_key(chosen[k].plan));
+      plans.push_back(chosen[k].plan);
+    }
     double start = core_seconds();
-    for (std::size_t k = s; k < end; ++k) {
-      settings.push_back(setting_of(given.plans[given.settings[k]]));
+    for (std::size_t k = 0; k < count; ++k) {
+      settings.push_back(make_setting(chosen[k]));
       evaluators.emplace_back(settings.back());
     }
     pass.setting_seconds += core_seconds() - start;
+    const auto first = next;
     start = core_seconds();
-    for (std::size_t k = s; k < end; ++k) {
-      for (std::size_t i = given.settings[k]; i < end_of(k + 1); ++i) {
-        bring_near(given.plans, i);
-        pass.estimates[i].estimate = evaluators[k - s](given.plans[i].plan);
+    for (std::size_t k = 0; k < count; ++k) {
+      for (std::size_t i = 0; i < chosen[k].cuts.size(); ++i, ++next) {
+        chosen[k].cuts.put_into(plans[k], i);
+        next->estimate = evaluators[k](plans[k]);
       }
     }
     pass.evaluation_seconds += core_seconds() - start;
-    for (std::size_t k = s; k < end; ++k) {
-      for (std::size_t i = given.settings[k]; i < end_of(k + 1); ++i)
-        pass.estimates[i].fits = pass.estimates[i].estimate.fits(settings[k - s]);
+    next = first;
+    for (std::size_t k = 0; k < count; ++k) {
+      for (std::size_t i = 0; i < chosen[k].cuts.size(); ++i, ++next) {
+        next->line = chosen[k].lines[i];
+        next->fits = next->estimate.fits(settings[k]);
+        next->step_seconds = chosen[k].world->model.seconds(Cycles(next->estimate.cycles)).value;
+        next->samples_per_second = static_cast<double>(plans[k].global_batch()) / next->step_seconds;
+      }
     }
-  }
-  for (std::size_t i = 0; i < given.plans.size(); ++i) {
-    const GivenPlan& g = given.plans[i];
-    GivenEstimate& e = pass.estimates[i];
-    e.step_seconds = g.world->model.seconds(Cycles(e.estimate.cycles)).value;
-    e.samples_per_second = static_cast<double>(g.plan.global_batch()) / e.step_seconds;
   }
   return pass;
 }
@@ -288,11 +289,16 @@ bool GivenCheck::agrees() const {
 }
 
 std::vector<GivenCheck> check_given(const GivenPlans& given, const GivenPass& pass, std::size_t sample, int threads) {
-  const std::size_t count = std::min(sample, given.plans.size());
+  const std::size_t plans = given.size(), count = std::min(sample, plans);
   std::vector<GivenCheck> checks(count);
   parallel_for(count, threads, [&](std::size_t k) {
-    const std::size_t i = k * given.plans.size() / count;
-    checks[k] = check_one(given.plans[i], pass.estimates[i].estimate, i);
+    const std::size_t number = k * plans / count;
+    std::size_t i = number;
+    auto setting = given.settings.begin();
+    for (; i >= setting->cuts.size(); ++setting) i -= setting->cuts.size();
+    Plan plan = setting->plan;
+    setting->cuts.put_into(plan, i);
+    checks[k] = check_one(*setting->world, plan, pass.estimates[number]);
   });
   return checks;
 }

@@ -23,16 +23,32 @@ struct GivenWorld {
   Tables tables;
 };
 
-struct GivenPlan {
-  std::int64_t line = 0;  // counted from 1
+// What plans with the same setting differ in: stages, the IPUs they run on, their recompute, phases. Packed, since
+// reading hundreds of stages of a plan from memory takes longer than evaluating it.
+class GivenCuts {
+ public:
+  std::size_t size() const { return begins_.size(); }
+  void add(const Plan& plan);
+  // Those added as number i take the place of the plan's.
+  void put_into(Plan& plan, std::size_t i) const;
+
+ private:
+  std::vector<std::int32_t> words_;
+  std::vector<std::size_t> begins_;  // in `words_`
+};
+
+// Plans that differ in nothing but their cuts, in the order of their lines.
+struct GivenSetting {
   GivenWorld* world = nullptr;
-  Plan plan;
+  Plan plan;                        // with the cuts of the first
+  std::vector<std::int64_t> lines;  // counted from 1
+  GivenCuts cuts;
 };
 
 struct GivenPlans {
   std::vector<std::unique_ptr<GivenWorld>> worlds;
-  std::vector<GivenPlan> plans;       // plans with the same setting stand together; else in the order of lines
-  std::vector<std::size_t> settings;  // where in `plans` each setting begins
+  std::vector<GivenSetting> settings;  // in the order in which they come first
+  std::size_t size() const;            // plans
 };
 
 // Each line is a job whose plan gives every field one value, as `superstep plan --json` writes it; placement,
@@ -41,6 +57,7 @@ struct GivenPlans {
 GivenPlans read_given_plans(std::istream& lines, const std::string& name);
 
 struct GivenEstimate {
+  std::int64_t line = 0;
   Estimate estimate;
   double step_seconds = 0, samples_per_second = 0;
   bool fits = false;
@@ -48,14 +65,14 @@ struct GivenEstimate {
 
 // One after another on this thread: each plan by evaluate(), each setting made once.
 struct GivenPass {
-  std::vector<GivenEstimate> estimates;                // by plan
+  std::vector<GivenEstimate> estimates;                // of the plans of each setting
   double evaluation_seconds = 0, setting_seconds = 0;  // of a core: for all plans, for all settings
 };
 GivenPass evaluate_given(const GivenPlans& given);
 
 // The tables' numbers over those of the plan's lowered program.
 struct GivenCheck {
-  std::size_t plan = 0;
+  std::int64_t line = 0;
   double time = 1, memory = 1, executable = 1, ddr = 1;
   // Time and Streaming Memory within 1 %; memory of the fullest tile no less, and at most 3 % more.
   bool agrees() const;

@@ -12,11 +12,12 @@
 
 namespace superstep {
 
-// A stage of a phase; bytes per tile, `ddr` and `lent` per IPU.
+// A stage of a phase; bytes per tile, `ddr` and `lent` per IPU. Cycles that every phase needs the slowest of are whole
+// numbers as double, of which x86-64 has a maximum in one instruction: exact below 2^53, 56 days.
 struct PhaseStage {
-  std::int64_t forward = 0, backward = 0;  // cycles per micro-batch, boundaries included
-  std::int64_t load = 0;                   // of weights, and of code that comes with them
-  std::int64_t update = 0, copy = 0;
+  double forward = 0, backward = 0;  // per micro-batch, boundaries included
+  double load = 0;                   // of weights, and of code that comes with them
+  double update = 0, copy = 0;
   std::int64_t peak = 0;
   std::int64_t ddr = 0, lent = 0;
   std::uint64_t rows = 0;
@@ -39,7 +40,8 @@ class PhaseSum {
  public:
   // The slowest of the stages of a phase, in each.
   struct Phase {
-    std::int64_t depth = 0, forward = 0, backward = 0, widest = 0, load = 0, code_load = 0, update = 0, spill = 0;
+    double forward = 0, backward = 0, load = 0, update = 0, widest = 0;
+    std::int64_t depth = 0, code_load = 0, spill = 0;
     std::int64_t waiting = 0;  // bytes per IO tile
   };
 
@@ -51,12 +53,13 @@ class PhaseSum {
 
   // `times` equal phases, none of them the first or last one if there are several.
   void add(const Phase& p, std::int64_t times, bool first, bool last) {
-    const std::int64_t per_cycle = p.widest + s_.micro_batch_fixed() + (p.depth > 1 ? s_.cycle_fixed() : 0);
+    const auto whole = [](double cycles) { return static_cast<std::int64_t>(cycles); };
+    const std::int64_t per_cycle = whole(p.widest) + s_.micro_batch_fixed() + (p.depth > 1 ? s_.cycle_fixed() : 0);
     const std::int64_t rounds = (outer_ ? g_ : 1) + p.depth - 1;
-    const std::int64_t forward = rounds * (p.forward + per_cycle), backward = rounds * (p.backward + per_cycle);
+    const std::int64_t forward = rounds * (whole(p.forward) + per_cycle);
+    const std::int64_t backward = rounds * (whole(p.backward) + per_cycle), load = whole(p.load);
     // Loads stand alone or hide behind the neighbouring phase; the last phase stays for its backward.
-    const auto [ahead, at_once] =
-        s_.weights_come_ahead() ? std::pair(p.load, p.code_load) : std::pair(p.code_load, p.load);
+    const auto [ahead, at_once] = s_.weights_come_ahead() ? std::pair(load, p.code_load) : std::pair(p.code_load, load);
     total_ += times * at_once * (training_ && !last ? 2 : 1);
     if (first)
       (training_ ? once_ : total_) += ahead;  // after its backward it is still there for the next micro-batch
@@ -64,7 +67,7 @@ class PhaseSum {
       total_ += times * std::max(before_, ahead);
     if (training_) total_ += times * (first ? backward : std::max(backward, previous_load_));
     if (last) total_ += forward;
-    if (training_) (outer_ ? total_ : once_) += times * (p.update + s_.update_fixed());
+    if (training_) (outer_ ? total_ : once_) += times * (whole(p.update) + s_.update_fixed());
     if (training_ && !outer_) total_ += times * p.spill;
     before_ = forward;
     previous_load_ = ahead;

@@ -68,7 +68,7 @@ Measured measure(const BenchArguments& a, const CommonOptions& common) {
     evaluation.push_back(m.last.evaluation_seconds);
     with_settings.push_back(m.last.evaluation_seconds + m.last.setting_seconds);
   }
-  const auto count = static_cast<double>(m.given.plans.size());
+  const auto count = static_cast<double>(m.given.size());
   m.evaluations = rate_of(count, evaluation);
   m.with_settings = rate_of(count, with_settings);
   m.fit = std::count_if(m.last.estimates.begin(), m.last.estimates.end(), [](const auto& e) { return e.fits; });
@@ -98,7 +98,7 @@ void print(const Measured& m) {
   const auto counted = [&](std::size_t n, const std::string& one) {
     return count(n) + " " + one + (n == 1 ? "" : "s");
   };
-  std::printf("  %s with %s for %s; %s fit\n\n", counted(m.given.plans.size(), "plan").c_str(),
+  std::printf("  %s with %s for %s; %s fit\n\n", counted(m.given.size(), "plan").c_str(),
               counted(m.given.settings.size(), "setting").c_str(), counted(m.given.worlds.size(), "model").c_str(),
               count(m.fit).c_str());
   rate("evaluations", m.evaluations);
@@ -112,8 +112,8 @@ void print(const Measured& m) {
   for (const GivenCheck& c : m.checks) {
     if (!c.agrees())
       std::printf("  line %s does not agree: time %s, fullest tile %s, executable %s, Streaming Memory %s\n",
-                  count(m.given.plans[c.plan].line).c_str(), over(c.time).c_str(), over(c.memory).c_str(),
-                  over(c.executable).c_str(), over(c.ddr).c_str());
+                  count(c.line).c_str(), over(c.time).c_str(), over(c.memory).c_str(), over(c.executable).c_str(),
+                  over(c.ddr).c_str());
   }
   std::fflush(stdout);
 }
@@ -121,13 +121,13 @@ void print(const Measured& m) {
 json to_json(const Measured& m) {
   json checks = json::array();
   for (const GivenCheck& c : m.checks)
-    checks.push_back({{"line", m.given.plans[c.plan].line},
+    checks.push_back({{"line", c.line},
                       {"time", c.time},
                       {"tile_peak", c.memory},
                       {"executable", c.executable},
                       {"ddr", c.ddr},
                       {"agrees", c.agrees()}});
-  return {{"plans", m.given.plans.size()},
+  return {{"plans", m.given.size()},
           {"settings", m.given.settings.size()},
           {"models_on_machines", m.given.worlds.size()},
           {"fit", m.fit},
@@ -139,14 +139,11 @@ json to_json(const Measured& m) {
 // A line for each line of the input, in its order.
 void write_lines(const std::string& path, const Measured& m) {
   if (path.empty()) return;
-  std::vector<std::size_t> order(m.given.plans.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return m.given.plans[a].line < m.given.plans[b].line; });
+  std::vector<GivenEstimate> estimates = m.last.estimates;
+  std::sort(estimates.begin(), estimates.end(), [](const auto& a, const auto& b) { return a.line < b.line; });
   std::ofstream out(path, std::ios::binary);
-  for (const std::size_t i : order) {
-    const GivenEstimate& e = m.last.estimates[i];
-    out << json{{"line", m.given.plans[i].line},
+  for (const GivenEstimate& e : estimates) {
+    out << json{{"line", e.line},
                 {"samples_per_second", e.samples_per_second},
                 {"step_time_s", e.step_seconds},
                 {"tile_peak_bytes", e.estimate.tile_peak},

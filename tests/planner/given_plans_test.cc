@@ -54,25 +54,32 @@ TEST(GivenPlans, AreEvaluatedAsOneByOne) {
     lines.push_back(line_of(jobs[static_cast<std::size_t>(i % 2)], plans.back()));
   }
   const GivenPlans given = read(lines);
-  ASSERT_EQ(given.plans.size(), lines.size());
+  ASSERT_EQ(given.size(), lines.size());
   EXPECT_EQ(given.worlds.size(), 2u);
   const GivenPass pass = evaluate_given(given);
-  for (std::size_t i = 0; i < given.plans.size(); ++i) {
-    const auto line = static_cast<std::size_t>((given.plans[i].line - 1) / 2);
+  for (const GivenSetting& setting : given.settings) {
+    Plan plan = setting.plan;
+    for (std::size_t i = 0; i < setting.cuts.size(); ++i) {
+      setting.cuts.put_into(plan, i);
+      EXPECT_EQ(to_json(plan), to_json(plans[static_cast<std::size_t>((setting.lines[i] - 1) / 2)]));
+    }
+  }
+  ASSERT_EQ(pass.estimates.size(), lines.size());
+  for (const GivenEstimate& given_estimate : pass.estimates) {
+    const auto line = static_cast<std::size_t>((given_estimate.line - 1) / 2);
     const Plan& plan = plans[line];
-    EXPECT_EQ(to_json(given.plans[i].plan), to_json(plan));
     test::World& world = *worlds[line % 2];
     const Setting setting(world.table(plan), plan, world.job.optimizer, plan.phased());
     const Estimate alone = evaluate(setting, plan);
-    EXPECT_EQ(pass.estimates[i].estimate.cycles, alone.cycles);
-    EXPECT_EQ(pass.estimates[i].estimate.tile_peak, alone.tile_peak);
-    EXPECT_EQ(pass.estimates[i].fits, alone.fits(setting));
+    EXPECT_EQ(given_estimate.estimate.cycles, alone.cycles);
+    EXPECT_EQ(given_estimate.estimate.tile_peak, alone.tile_peak);
+    EXPECT_EQ(given_estimate.fits, alone.fits(setting));
     const Evaluated full = evaluate_in_full(world.tables, plan);
-    EXPECT_NEAR(pass.estimates[i].samples_per_second / full.samples_per_second, 1, 0.01);
+    EXPECT_NEAR(given_estimate.samples_per_second / full.samples_per_second, 1, 0.01);
   }
   const std::vector<GivenCheck> checks = check_given(given, pass, 1000, 2);
   EXPECT_EQ(checks.size(), lines.size());
-  for (const GivenCheck& c : checks) EXPECT_TRUE(c.agrees()) << given.plans[c.plan].line;
+  for (const GivenCheck& c : checks) EXPECT_TRUE(c.agrees()) << c.line;
 }
 
 // Plans that differ in their cuts alone share a setting, wherever their lines are.
@@ -88,9 +95,13 @@ TEST(GivenPlans, WithOneSettingStandTogether) {
   cut.stages = {0, 2, 6, 8};
   const json job = test::small_bert(3);
   const GivenPlans given = read({line_of(job, first), line_of(job, other), line_of(job, cut)});
-  EXPECT_EQ(given.settings, (std::vector<std::size_t>{0, 2}));
-  EXPECT_EQ(given.plans[1].plan.stages, cut.stages);
-  EXPECT_EQ(given.plans[1].line, 5);
+  ASSERT_EQ(given.settings.size(), 2u);
+  EXPECT_EQ(given.settings[0].lines, (std::vector<std::int64_t>{1, 5}));
+  EXPECT_EQ(given.settings[1].lines, (std::vector<std::int64_t>{3}));
+  Plan third = given.settings[0].plan;
+  EXPECT_EQ(third.stages, first.stages);
+  given.settings[0].cuts.put_into(third, 1);
+  EXPECT_EQ(third, cut);
 }
 
 TEST(GivenPlans, OfOtherBatchesShareTables) {
