@@ -2,7 +2,6 @@
 #include "planner/cell_bound.h"
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <limits>
 #include <tuple>
@@ -46,18 +45,16 @@ void CellBounds::prepare(const std::vector<Cell>& cells, int threads, bool all_g
   }
   std::vector<std::int64_t> micro_batches;
   for (const auto& [micro_batch, none] : units_) micro_batches.push_back(micro_batch);
+  const auto make = [&](std::int64_t micro_batch) { units_.at(micro_batch) = units(micro_batch); };
   // Imported graphs may be cut into other units at another size.
-  const bool skips = !all_graphs && job_.model.zoo;
-  std::atomic<std::int64_t> fits_nowhere = INT64_MAX;
+  const std::size_t first = all_graphs || !job_.model.zoo ? 0 : std::min<std::size_t>(2, micro_batches.size());
+  parallel_for(first, threads, [&](std::size_t i) { make(micro_batches[i]); });
+  std::erase_if(micro_batches, [&](std::int64_t m) { return units_.at(m) || (first > 0 && !may_fit(m, largest)); });
   parallel_for(micro_batches.size() + 1, threads, [&](std::size_t i) {
-    if (i == micro_batches.size()) {  // while another thread makes the last graph
-      dominated_ = find_dominated(cells);
-      return;
-    }
-    if (micro_batches[i] > fits_nowhere) return;
-    std::optional<Units>& made = units_.at(micro_batches[i]);
-    made = units(micro_batches[i]);
-    if (skips && !may_fit(made->list, largest)) fits_nowhere = micro_batches[i];
+    if (i < micro_batches.size())
+      make(micro_batches[i]);
+    else
+      dominated_ = find_dominated(cells);  // while another thread makes the last graph
   });
   weights_ = 0;
   for (const Unit& u : units_.begin()->second->list) weights_ += u.weights;
@@ -69,6 +66,7 @@ CellBounds::Units CellBounds::units(std::int64_t micro_batch) const {
   const Chip& chip = job_.machine.chip;
   std::vector<Unit> out;
   std::map<std::uint64_t, std::int64_t> standing;  // by signature
+  const auto bytes_on_ipu = [&](TensorId t) { return facts.graph.info(t).bytes(); };
   const double flops_per_cycle =
       2.0 * static_cast<double>(std::max(chip.amp.fp16_16_macs_per_cycle, chip.amp.fp32_macs_per_cycle) * chip.tiles);
   for (std::size_t u = 0; u < facts.graph.units.size(); ++u) {
@@ -81,7 +79,7 @@ CellBounds::Units CellBounds::units(std::int64_t micro_batch) const {
     unit.boundary = bytes_of(facts.graph, facts.boundary[u]);
     const auto [known, fresh] = standing.try_emplace(facts.signatures[u]);
     for (const Pass pass : {Pass::forward, Pass::backward}) {
-      if (fresh) known->second = std::max(known->second, standing_alone(facts, UnitId(u), pass, chip.tiles).value);
+      if (fresh) known->second = std::max(known->second, standing_alone(facts, UnitId(u), pass, bytes_on_ipu).value);
     }
     unit.standing = known->second;
     unit.forward = flops[u].forward / flops_per_cycle;
@@ -91,13 +89,24 @@ CellBounds::Units CellBounds::units(std::int64_t micro_batch) const {
   return {std::move(out)};
 }
 
+// Of larger micro-batches than the two smallest. Each tensor grows by as much for each sample, so that what stands at
+// one time, the most of sums of tensors, grows by no less than before.
+bool CellBounds::may_fit(std::int64_t micro_batch, std::int64_t ipus) const {
+  const auto& [smaller, fewer] = *units_.begin();
+  const auto& [larger, more] = *std::next(units_.begin());
+  std::vector<Unit> list = more->list;
+  for (std::size_t u = 0; u < list.size(); ++u)
+    list[u].standing += (list[u].standing - fewer->list[u].standing) * (micro_batch - larger) / (larger - smaller);
+  return may_fit(list, ipus);
+}
+
 // The weights of each unit, their gradients in training, and what is live have to stand on the tiles at once, split
 // over t at best.
 bool CellBounds::may_fit(const std::vector<Unit>& units, std::int64_t ipus) const {
   const Chip& chip = job_.machine.chip;
   const std::int64_t room = (chip.tile_memory - chip.control_code).value;
   return std::ranges::all_of(
-      units, [&](const Unit& u) { return ((u.weights + u.gradients) / chip.tiles + u.standing) / ipus <= room; });
+      units, [&](const Unit& u) { return (u.weights + u.gradients + u.standing) / chip.tiles / ipus <= room; });
 }
 
 // Without phases all weights of a replica stand on its tiles, unless they are pinned elsewhere. Those that other

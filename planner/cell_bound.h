@@ -20,7 +20,7 @@ class CellBounds {
   explicit CellBounds(Tables& tables);
 
   // What cells have in common, for those of these that are to be bounded. Makes the graphs of their micro-batches: all,
-  // or of models of the zoo none that is larger than one that fits nowhere, which takes no less memory.
+  // or of models of the zoo none that fits nowhere, as far as two smaller ones say so.
   void prepare(const std::vector<Cell>& cells, int threads, bool all_graphs = false);
   // Cycles that no plan of the cell with such an execution takes less than; INT64_MAX: none fits. Products at the
   // matrix unit's peak, tensors split evenly: needs no table. After prepare(); by any number of threads, as the next.
@@ -47,7 +47,7 @@ class CellBounds {
   // Of a unit, for one IPU that does all of a micro-batch.
   struct Unit {
     std::int64_t weights = 0, gradients = 0, boundary = 0;  // bytes
-    std::int64_t standing = 0;                              // bytes per tile (standing_alone())
+    std::int64_t standing = 0;                              // bytes (standing_alone())
     double forward = 0, backward = 0;                       // cycles
     friend auto operator<=>(const Unit&, const Unit&) = default;
   };
@@ -58,7 +58,7 @@ class CellBounds {
   Tables& tables_;
   const Job& job_;
   bool training_, may_be_phased_;
-  std::map<std::int64_t, std::optional<Units>> units_;  // by micro-batch; none: a smaller one fits nowhere
+  std::map<std::int64_t, std::optional<Units>> units_;  // by micro-batch; none: fits nowhere
   std::int64_t weights_ = 0;                            // bytes, of all units
   std::vector<bool> dominated_;
   // Cycles for a byte of one IPU: of boundaries between phases, of weights on their way to it, of gradients.
@@ -68,6 +68,7 @@ class CellBounds {
   std::map<Replicas, Ways> ways_;
 
   Units units(std::int64_t micro_batch) const;
+  bool may_fit(std::int64_t micro_batch, std::int64_t ipus) const;
   bool may_fit(const std::vector<Unit>& units, std::int64_t ipus) const;
   std::vector<bool> find_dominated(const std::vector<Cell>& cells) const;
   double pipeline_gather(const Cell& cell, Execution execution) const;

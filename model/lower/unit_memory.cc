@@ -175,9 +175,8 @@ void UnitMemory::release(const Op& op, std::size_t position) {
 }
 
 // As lower_unit() goes over the ops, where it notes Footprint::standing.
-Bytes standing_alone(const GraphFacts& facts, UnitId unit, Pass pass, std::int64_t tiles) {
+Bytes standing_alone(const GraphFacts& facts, UnitId unit, Pass pass, const std::function<Bytes(TensorId)>& bytes_of) {
   const Graph& graph = facts.graph;
-  const auto bytes_of = [&](TensorId t) { return per_tile(graph.info(t).bytes(), tiles); };
   const auto contributes = [&](TensorId t) { return facts.contributes[static_cast<std::size_t>(t.index)]; };
   UnitMemory memory(facts, unit, pass);
   memory.add_incoming(bytes_of);

@@ -85,9 +85,9 @@ class UnitMemory {
   void end(LiveRange range);
 };
 
-// Bytes per tile that stand at one time while one IPU runs a pass of the unit by itself, whatever its tile plans. If
-// tensors are split over t IPUs, one of them has the t-th part or more: each tensor is somewhere. Without weights,
-// their gradients, and what is gathered.
-Bytes standing_alone(const GraphFacts& facts, UnitId unit, Pass pass, std::int64_t tiles);
+// What stands at one time while one IPU runs a pass of the unit by itself, whatever its tile plans, in what `bytes_of`
+// counts tensors in: bytes per tile, or of the IPU. If tensors are split over t IPUs, one of them has the t-th part or
+// more: each tensor is somewhere. Without weights, their gradients, and what is gathered.
+Bytes standing_alone(const GraphFacts& facts, UnitId unit, Pass pass, const std::function<Bytes(TensorId)>& bytes_of);
 
 }  // namespace superstep

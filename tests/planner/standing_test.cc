@@ -2,7 +2,7 @@
 // What a unit holds however it is split, by which cells are left out before there are tables.
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -42,6 +42,13 @@ std::vector<Pass> passes_of(const World& world) {
   return world.tables.training() ? std::vector{Pass::forward, Pass::backward} : std::vector{Pass::forward};
 }
 
+std::function<Bytes(TensorId)> bytes_on_ipu(const GraphFacts& facts) {
+  return [&](TensorId t) { return facts.graph.info(t).bytes(); };
+}
+std::function<Bytes(TensorId)> bytes_on_tile(const GraphFacts& facts, std::int64_t tiles) {
+  return [&, tiles](TensorId t) { return per_tile(facts.graph.info(t).bytes(), tiles); };
+}
+
 TEST(Standing, IsNoMoreThanAnySplitTakes) {
   for (const json& model : models()) {
     for (const char* task : {"training", "inference"}) {
@@ -57,8 +64,8 @@ TEST(Standing, IsNoMoreThanAnySplitTakes) {
           for (std::size_t u = 0; u < table.units(); ++u) {
             for (const Pass pass : passes_of(world)) {
               const Footprint& f = pass == Pass::forward ? table.row(u).forward : table.row(u).backward;
-              EXPECT_LE(standing_alone(table.facts(), UnitId(u), pass, world.job.machine.chip.tiles).value,
-                        f.peak.value * mesh.size())
+              const auto bytes_of = bytes_on_tile(table.facts(), world.job.machine.chip.tiles);
+              EXPECT_LE(standing_alone(table.facts(), UnitId(u), pass, bytes_of).value, f.peak.value * mesh.size())
                   << model.at("zoo") << ' ' << task << ' ' << mesh.t1 << 'x' << mesh.t2 << (lean ? " lean, " : ", ")
                   << table.facts().graph.units[UnitId(u)].name << " pass " << static_cast<int>(pass);
             }
@@ -76,26 +83,39 @@ TEST(Standing, OfOneIpuIsWhatItsTableSays) {
     key.micro_batch = 2;
     const UnitTable& table = world.tables.table(key);
     for (std::size_t u = 0; u < table.units(); ++u) {
-      EXPECT_EQ(standing_alone(table.facts(), UnitId(u), Pass::forward, table.tiles()), table.row(u).forward.standing)
+      const Bytes alone =
+          standing_alone(table.facts(), UnitId(u), Pass::forward, bytes_on_tile(table.facts(), table.tiles()));
+      EXPECT_EQ(alone, table.row(u).forward.standing)
           << model.at("zoo") << ' ' << table.facts().graph.units[UnitId(u)].name;
     }
   }
 }
 
-TEST(Standing, IsNoLessInALargerMicroBatch) {
+// So that two micro-batches bound all larger ones: by as much as the second takes more than the first, and again.
+TEST(Standing, GrowsNoLessFromOneMicroBatchToTheNext) {
+  const std::vector<std::int64_t> micro_batches = {1, 2, 3, 4, 6, 16, 24};
   for (const json& model : models()) {
     World world(job_of(model, "training"));
     for (const Pass pass : passes_of(world)) {
-      std::vector<std::int64_t> before;
-      for (const std::int64_t micro_batch : {1, 2, 3, 4, 6, 16}) {
+      std::vector<std::vector<std::int64_t>> standing;  // by micro-batch and unit
+      for (const std::int64_t micro_batch : micro_batches) {
         const GraphFacts& facts = world.tables.facts(micro_batch);
-        std::vector<std::int64_t> now;
+        std::vector<std::int64_t>& now = standing.emplace_back();
         for (std::size_t u = 0; u < facts.graph.units.size(); ++u)
-          now.push_back(standing_alone(facts, UnitId(u), pass, 1).value);
-        before.resize(now.size());
-        EXPECT_TRUE(std::ranges::equal(before, now, std::ranges::less_equal()))
-            << model.at("zoo") << " m" << micro_batch;
-        before = now;
+          now.push_back(standing_alone(facts, UnitId(u), pass, bytes_on_ipu(facts)).value);
+        ASSERT_EQ(now.size(), standing[0].size());
+      }
+      for (std::size_t k = 1; k < micro_batches.size(); ++k) {
+        for (std::size_t u = 0; u < standing[0].size(); ++u) {
+          const std::int64_t more = standing[k][u] - standing[k - 1][u];
+          EXPECT_GE(more, 0) << model.at("zoo") << " m=" << micro_batches[k];
+          if (k < 2) continue;
+          const std::int64_t before = standing[k - 1][u] - standing[k - 2][u];
+          EXPECT_GE(more * (micro_batches[k - 1] - micro_batches[k - 2]),
+                    before * (micro_batches[k] - micro_batches[k - 1]))
+              << model.at("zoo") << " m=" << micro_batches[k] << ' '
+              << world.tables.facts(1).graph.units[UnitId(u)].name << " pass " << static_cast<int>(pass);
+        }
       }
     }
   }
