@@ -116,11 +116,11 @@ Branches Branch::children(Tables& tables) const {
   const SettingSpace& space = parts->space();
   const auto place = [&](SettingSpace::Axis axis, std::size_t v) {
     switch (axis) {
-      case SettingSpace::kStash:
+      case SettingSpace::stash_axis:
         return space.stashes[v].at;
-      case SettingSpace::kWeight:
+      case SettingSpace::weight_axis:
         return space.weights[v].at;
-      case SettingSpace::kGradient:
+      case SettingSpace::gradient_axis:
         return space.gradients[v].at;
       default:
         return space.states[v].at;
@@ -136,13 +136,15 @@ Branches Branch::children(Tables& tables) const {
       out.back().part.end[axis] = v + 1;
     }
   };
-  for (const auto axis : {SettingSpace::kWeight, SettingSpace::kStash, SettingSpace::kState, SettingSpace::kGradient}) {
+  for (const auto axis :
+       {SettingSpace::weight_axis, SettingSpace::stash_axis, SettingSpace::state_axis, SettingSpace::gradient_axis}) {
     if (place(axis, part.begin[axis]) == place(axis, part.end[axis] - 1)) continue;
     divide(axis, [&](std::size_t a, std::size_t b) { return place(axis, a) != place(axis, b); });
     break;
   }
-  for (const auto axis : {SettingSpace::kLoad, SettingSpace::kWeight, SettingSpace::kStash, SettingSpace::kState,
-                          SettingSpace::kGradient, SettingSpace::kPrefetchDepth, SettingSpace::kCode}) {
+  for (const auto axis :
+       {SettingSpace::load_axis, SettingSpace::weight_axis, SettingSpace::stash_axis, SettingSpace::state_axis,
+        SettingSpace::gradient_axis, SettingSpace::prefetch_depth_axis, SettingSpace::code_axis}) {
     if (!out.empty()) break;
     if (part.end[axis] - part.begin[axis] > 1) divide(axis, [](std::size_t, std::size_t) { return true; });
   }

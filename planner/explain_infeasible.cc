@@ -145,7 +145,8 @@ void try_plans(const Problem& p, std::vector<Plan> plans, Closest& closest) {
 std::vector<Plan> leanest(const SettingSpace& space, const Chip& chip) {
   using Values = std::array<std::size_t, SettingSpace::kAxes>;
   Values first{}, lean{};
-  while (!space.legal(first) && first[SettingSpace::kState] + 1 < space.states.size()) ++first[SettingSpace::kState];
+  while (!space.legal(first) && first[SettingSpace::state_axis] + 1 < space.states.size())
+    ++first[SettingSpace::state_axis];
   // Streaming Memory holds what another IPU's tiles would have to.
   const auto last_there = [](const auto& list) {
     std::size_t best = 0;
@@ -154,10 +155,10 @@ std::vector<Plan> leanest(const SettingSpace& space, const Chip& chip) {
     }
     return best;
   };
-  lean[SettingSpace::kStash] = last_there(space.stashes);
-  lean[SettingSpace::kWeight] = last_there(space.weights);
-  lean[SettingSpace::kGradient] = last_there(space.gradients);
-  lean[SettingSpace::kState] = last_there(space.states);
+  lean[SettingSpace::stash_axis] = last_there(space.stashes);
+  lean[SettingSpace::weight_axis] = last_there(space.weights);
+  lean[SettingSpace::gradient_axis] = last_there(space.gradients);
+  lean[SettingSpace::state_axis] = last_there(space.states);
   std::vector<Plan> out;
   for (const Values& values : {lean, first}) {
     if (!space.legal(values) || (!out.empty() && values == lean)) continue;

@@ -89,19 +89,19 @@ bool SettingParts::no_worse_code(Location a, Location b) const {
 
 bool SettingParts::no_worse(Axis axis, std::size_t a, std::size_t b) const {
   switch (axis) {
-    case SettingSpace::kLoad:
+    case SettingSpace::load_axis:
       return false;
-    case SettingSpace::kStash:
+    case SettingSpace::stash_axis:
       return same_kind(space_.stashes[a].at, space_.stashes[b].at) && no_worse_stash(a, b) && no_more(axis, a, b);
-    case SettingSpace::kWeight:
+    case SettingSpace::weight_axis:
       return no_slower(load_[a], load_[b]) && no_more(axis, a, b) && no_worse_weight(a, b);
-    case SettingSpace::kGradient:
+    case SettingSpace::gradient_axis:
       return no_slower(scatter(a), scatter(b)) && no_more(axis, a, b) && no_worse_gradient(a, b);
-    case SettingSpace::kState:
+    case SettingSpace::state_axis:
       return same_kind(space_.states[a].at, space_.states[b].at) && no_more(axis, a, b) && no_worse_state(a, b);
-    case SettingSpace::kPrefetchDepth:
+    case SettingSpace::prefetch_depth_axis:
       return no_more(axis, a, b);
-    case SettingSpace::kCode:
+    case SettingSpace::code_axis:
       return no_worse_code(space_.codes[a], space_.codes[b]);
   }
   return false;
@@ -212,7 +212,7 @@ bool SettingParts::groups_help_updates(Usual& usual, std::size_t weight, std::si
 void SettingParts::drop_idle_groups(const ShardCosts& costs) {
   std::array<std::vector<bool>, SettingSpace::kAxes> helps;
   const auto lengths = space_.lengths();
-  for (const Axis axis : {SettingSpace::kWeight, SettingSpace::kGradient, SettingSpace::kState})
+  for (const Axis axis : {SettingSpace::weight_axis, SettingSpace::gradient_axis, SettingSpace::state_axis})
     helps[axis].assign(lengths[axis], false);
   for (std::size_t s = 0; s < space_.states.size(); ++s) {
     Usual usual{costs, {}};
@@ -220,14 +220,15 @@ void SettingParts::drop_idle_groups(const ShardCosts& costs) {
       if (!space_.go_together(space_.weights[w], space_.states[s])) continue;
       for (std::size_t g = 0; g < space_.gradients.size(); ++g) {
         if (!space_.take_gradients(space_.gradients[g], space_.states[s])) continue;
-        std::vector<bool>::reference of_w = helps[SettingSpace::kWeight][w], of_g = helps[SettingSpace::kGradient][g],
-                                     of_s = helps[SettingSpace::kState][s];
+        std::vector<bool>::reference of_w = helps[SettingSpace::weight_axis][w],
+                                     of_g = helps[SettingSpace::gradient_axis][g],
+                                     of_s = helps[SettingSpace::state_axis][s];
         if ((of_w && of_g && of_s) || !groups_help(usual, w, g, s)) continue;
         of_w = of_g = of_s = true;
       }
     }
   }
-  for (const Axis axis : {SettingSpace::kWeight, SettingSpace::kGradient, SettingSpace::kState}) {
+  for (const Axis axis : {SettingSpace::weight_axis, SettingSpace::gradient_axis, SettingSpace::state_axis}) {
     for (std::size_t v = helps[axis].size(); v-- > 0;) {
       if (!helps[axis][v]) erase(axis, v);
     }
@@ -235,8 +236,8 @@ void SettingParts::drop_idle_groups(const ShardCosts& costs) {
 }
 
 void SettingParts::drop_dominated() {
-  for (const Axis axis : {SettingSpace::kStash, SettingSpace::kPrefetchDepth, SettingSpace::kGradient,
-                          SettingSpace::kWeight, SettingSpace::kState, SettingSpace::kCode}) {
+  for (const Axis axis : {SettingSpace::stash_axis, SettingSpace::prefetch_depth_axis, SettingSpace::gradient_axis,
+                          SettingSpace::weight_axis, SettingSpace::state_axis, SettingSpace::code_axis}) {
     const std::size_t n = space_.lengths()[axis];
     for (std::size_t b = n; b-- > 0;) {
       for (std::size_t a = 0; a < space_.lengths()[axis]; ++a) {
@@ -252,24 +253,24 @@ void SettingParts::erase(Axis axis, std::size_t value) {
   const auto drop = [&](auto& list) { list.erase(list.begin() + static_cast<std::ptrdiff_t>(value)); };
   drop(adds_[axis]);
   switch (axis) {
-    case SettingSpace::kLoad:
+    case SettingSpace::load_axis:
       break;
-    case SettingSpace::kStash:
+    case SettingSpace::stash_axis:
       drop(space_.stashes);
       break;
-    case SettingSpace::kPrefetchDepth:
+    case SettingSpace::prefetch_depth_axis:
       drop(space_.prefetch_depths);
       break;
-    case SettingSpace::kCode:
+    case SettingSpace::code_axis:
       drop(space_.codes);
       break;
-    case SettingSpace::kWeight:
+    case SettingSpace::weight_axis:
       drop(space_.weights), drop(load_), drop(weight_degree_);
       break;
-    case SettingSpace::kGradient:
+    case SettingSpace::gradient_axis:
       drop(space_.gradients), drop(accumulators_), drop(gradient_degree_);
       break;
-    case SettingSpace::kState:
+    case SettingSpace::state_axis:
       drop(space_.states), drop(code_), drop(update_), drop(state_degree_);
       if (!exact()) drop(at_ends_);
       break;

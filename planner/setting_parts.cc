@@ -30,18 +30,18 @@ std::span<const Number> numbers_of(SettingSpace::Axis axis) {
   static constexpr Number kState[] = {&U::resident, &U::ddr, &U::lent, &U::update_peak};
   static constexpr Number kPrefetchDepth[] = {&U::feed_waiting, &U::ddr};
   switch (axis) {
-    case SettingSpace::kLoad:
-    case SettingSpace::kCode:
+    case SettingSpace::load_axis:
+    case SettingSpace::code_axis:
       return {};
-    case SettingSpace::kStash:
+    case SettingSpace::stash_axis:
       return kStash;
-    case SettingSpace::kWeight:
+    case SettingSpace::weight_axis:
       return kWeight;
-    case SettingSpace::kGradient:
+    case SettingSpace::gradient_axis:
       return kGradient;
-    case SettingSpace::kState:
+    case SettingSpace::state_axis:
       return kState;
-    case SettingSpace::kPrefetchDepth:
+    case SettingSpace::prefetch_depth_axis:
       return kPrefetchDepth;
   }
   return {};
@@ -238,19 +238,20 @@ void SettingParts::tabulate(std::int64_t state_bytes) {
     if (base_.training_) updates.back() = {&base_.table_->updates(group), &tightest_->updates(group)};
   }
   for (std::size_t g = 0; g < space_.gradients.size(); ++g) {
-    const Plan plan = with(SettingSpace::kGradient, g);
+    const Plan plan = with(SettingSpace::gradient_axis, g);
     accumulators_.push_back({gradient_shards(plan), rate(accumulators_at(plan)), joins_gradients(space_.gradients[g])});
     gradient_degree_.push_back(costs_->of(gradient_shards(plan)));
   }
-  each(SettingSpace::kStash, [&](const Plan& p, std::size_t, std::size_t u) { return stash_numbers(p, u); });
-  each(SettingSpace::kWeight,
+  each(SettingSpace::stash_axis, [&](const Plan& p, std::size_t, std::size_t u) { return stash_numbers(p, u); });
+  each(SettingSpace::weight_axis,
        [&](const Plan& p, std::size_t w, std::size_t u) { return weight_numbers(p, load_[w], u); });
-  each(SettingSpace::kGradient,
+  each(SettingSpace::gradient_axis,
        [&](const Plan& p, std::size_t g, std::size_t u) { return gradient_numbers(p, scatter(g), u); });
-  each(SettingSpace::kState,
+  each(SettingSpace::state_axis,
        [&](const Plan& p, std::size_t s, std::size_t u) { return state_numbers(p, updates[s], state_bytes, u); });
-  adds_[SettingSpace::kCode].resize(lengths[SettingSpace::kCode]);
-  each(SettingSpace::kPrefetchDepth, [&](const Plan& p, std::size_t, std::size_t u) { return prefetch_numbers(p, u); });
+  adds_[SettingSpace::code_axis].resize(lengths[SettingSpace::code_axis]);
+  each(SettingSpace::prefetch_depth_axis,
+       [&](const Plan& p, std::size_t, std::size_t u) { return prefetch_numbers(p, u); });
   for (std::size_t w = 0; w < space_.weights.size(); ++w) {
     const Storage& weight = space_.weights[w];
     if (const double bytes_per_second = rate(weight.at); bytes_per_second > 0) {
@@ -330,8 +331,8 @@ std::int64_t SettingParts::streaming(std::int64_t bytes, Location where) const {
 Setting SettingParts::setting(const SettingSpace::Part& part) const {
   Setting s = base_;
   s.plan_ = space_.plan(part.begin);
-  for (const Axis axis : {SettingSpace::kStash, SettingSpace::kWeight, SettingSpace::kGradient, SettingSpace::kState,
-                          SettingSpace::kPrefetchDepth})
+  for (const Axis axis : {SettingSpace::stash_axis, SettingSpace::weight_axis, SettingSpace::gradient_axis,
+                          SettingSpace::state_axis, SettingSpace::prefetch_depth_axis})
     add_least(s, axis, part);
   if (s.training_) add_updates(s, part);
   set_scalars(s, part);
@@ -351,7 +352,7 @@ void SettingParts::add_least(Setting& setting, Axis axis, const SettingSpace::Pa
 void SettingParts::add_updates(Setting& setting, const SettingSpace::Part& part) const {
   double fixed = std::numeric_limits<double>::infinity();
   std::vector<std::int64_t> least(unit_.size(), INT64_MAX);
-  for (std::size_t s = part.begin[SettingSpace::kState]; s < part.end[SettingSpace::kState]; ++s) {
+  for (std::size_t s = part.begin[SettingSpace::state_axis]; s < part.end[SettingSpace::state_axis]; ++s) {
     const LeastUpdate of = least_update(s, part);
     if (!of.legal) continue;
     fixed = std::min(fixed, of.fixed);
@@ -366,12 +367,12 @@ SettingParts::LeastUpdate SettingParts::least_update(std::size_t state, const Se
   constexpr double kNone = std::numeric_limits<double>::infinity();
   double reduce_fixed = kNone, join_fixed = kNone;
   std::vector<std::int64_t> reduced(unit_.size(), INT64_MAX), joined = reduced;
-  for (std::size_t g = part.begin[SettingSpace::kGradient]; g < part.end[SettingSpace::kGradient]; ++g) {
+  for (std::size_t g = part.begin[SettingSpace::gradient_axis]; g < part.end[SettingSpace::gradient_axis]; ++g) {
     if (!space_.take_gradients(space_.gradients[g], space_.states[state])) continue;
     reduce_fixed = std::min(reduce_fixed, reduce(state, g).fixed);
     for (std::size_t k = 0; k < unit_.size(); ++k) reduced[k] = std::min(reduced[k], reduce_cycles(state, g, k));
   }
-  for (std::size_t w = part.begin[SettingSpace::kWeight]; w < part.end[SettingSpace::kWeight]; ++w) {
+  for (std::size_t w = part.begin[SettingSpace::weight_axis]; w < part.end[SettingSpace::weight_axis]; ++w) {
     if (!space_.go_together(space_.weights[w], space_.states[state])) continue;
     join_fixed = std::min(join_fixed, join(state, w).fixed);
     for (std::size_t k = 0; k < unit_.size(); ++k) joined[k] = std::min(joined[k], join_cycles(state, w, k));
@@ -409,14 +410,15 @@ void SettingParts::set_scalars(Setting& s, const SettingSpace::Part& part) const
   const bool one_group = s.plan_.phase_groups == 1;
   s.weights_ahead_ = s.code_ahead_ = !one_group;
   s.weights_wait_ = s.code_waits_ = one_group && s.phased_;
-  for (std::size_t l = part.begin[SettingSpace::kLoad]; l < part.end[SettingSpace::kLoad]; ++l) {
+  for (std::size_t l = part.begin[SettingSpace::load_axis]; l < part.end[SettingSpace::load_axis]; ++l) {
     const auto waits = [&](LoadSchedule kind) { return kind == LoadSchedule::preload && s.plan_.io_tiles > 0; };
     const bool weights = waits(space_.loads[l].weights), code = waits(space_.loads[l].code);
     s.weights_ahead_ |= weights, s.code_ahead_ |= code;
     s.weights_wait_ &= weights, s.code_waits_ &= code;
   }
   bool first = true;
-  for (std::size_t w = part.begin[SettingSpace::kWeight]; w < part.end[SettingSpace::kWeight]; ++w, first = false) {
+  for (std::size_t w = part.begin[SettingSpace::weight_axis]; w < part.end[SettingSpace::weight_axis];
+       ++w, first = false) {
     const Storage& weight = space_.weights[w];
     const bool joins = !s.phased_ && weight.degree > 1;
     const double to = rate(weight.at), whole_rate = s.phased_ ? 0 : to;
@@ -428,7 +430,8 @@ void SettingParts::set_scalars(Setting& s, const SettingSpace::Part& part) const
     take_less(s.load_, load_[w]);
   }
   first = true;
-  for (std::size_t g = part.begin[SettingSpace::kGradient]; g < part.end[SettingSpace::kGradient]; ++g, first = false) {
+  for (std::size_t g = part.begin[SettingSpace::gradient_axis]; g < part.end[SettingSpace::gradient_axis];
+       ++g, first = false) {
     const Accumulators& a = accumulators_[g];
     s.joins_gradients_ = first ? a.joined : s.joins_gradients_ && a.joined;
     s.spill_rate_ = first ? a.rate : faster(s.spill_rate_, a.rate);
@@ -437,7 +440,8 @@ void SettingParts::set_scalars(Setting& s, const SettingSpace::Part& part) const
     take_less(s.scatter_, scatter(g));
   }
   first = true;
-  for (std::size_t a = part.begin[SettingSpace::kStash]; a < part.end[SettingSpace::kStash]; ++a, first = false) {
+  for (std::size_t a = part.begin[SettingSpace::stash_axis]; a < part.end[SettingSpace::stash_axis];
+       ++a, first = false) {
     const Location at = space_.stashes[a].at;
     const bool lent = remote(at), ddr = s.phased_ ? !lent : away(at);
     const std::int64_t entries = at == Location::in_processor ? INT64_MAX : 2;
@@ -448,7 +452,7 @@ void SettingParts::set_scalars(Setting& s, const SettingSpace::Part& part) const
     s.stash_rate_ = first ? to : faster(s.stash_rate_, to);
   }
   first = true;
-  for (std::size_t c = part.begin[SettingSpace::kCode]; c < part.end[SettingSpace::kCode]; ++c, first = false) {
+  for (std::size_t c = part.begin[SettingSpace::code_axis]; c < part.end[SettingSpace::code_axis]; ++c, first = false) {
     const Location at = s.phased_ ? space_.codes[c] : Location::in_processor;
     const bool moves = at != Location::in_processor;
     s.code_moves_ = first ? moves : s.code_moves_ || moves;
@@ -456,8 +460,8 @@ void SettingParts::set_scalars(Setting& s, const SettingSpace::Part& part) const
     s.code_ddr_ = first ? away(at) : s.code_ddr_ && away(at);
     s.code_lent_ = first ? remote(at) : s.code_lent_ && remote(at);
   }
-  s.code_of_row_ = code_[part.begin[SettingSpace::kState]];
-  for (std::size_t v = part.begin[SettingSpace::kState] + 1; v < part.end[SettingSpace::kState]; ++v) {
+  s.code_of_row_ = code_[part.begin[SettingSpace::state_axis]];
+  for (std::size_t v = part.begin[SettingSpace::state_axis] + 1; v < part.end[SettingSpace::state_axis]; ++v) {
     for (std::size_t k = 0; k < s.code_of_row_.size(); ++k) {
       s.code_of_row_[k].exchange = std::min(s.code_of_row_[k].exchange, code_[v][k].exchange);
       s.code_of_row_[k].vertices &= code_[v][k].vertices;

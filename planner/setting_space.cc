@@ -50,24 +50,25 @@ bool SettingSpace::go_together(std::size_t load, Location code) const {
 }
 
 bool SettingSpace::legal(const std::array<std::size_t, kAxes>& v) const {
-  const Storage &weight = weights[v[kWeight]], &gradient = gradients[v[kGradient]], &state = states[v[kState]];
+  const Storage &weight = weights[v[weight_axis]], &gradient = gradients[v[gradient_axis]],
+                &state = states[v[state_axis]];
   const bool whole = is_whole(weight) && is_whole(gradient) && is_whole(state);
   return go_together(weight, state) && take_gradients(gradient, state) && !(groups_matter && whole) &&
-         go_together(v[kLoad], codes[v[kCode]]);
+         go_together(v[load_axis], codes[v[code_axis]]);
 }
 
 Plan SettingSpace::plan(const std::array<std::size_t, kAxes>& v) const {
   Plan p = common;
-  p.load = loads[v[kLoad]];
-  p.location.activations = stashes[v[kStash]].at;
-  p.activation_sharding = stashes[v[kStash]].sharding;
-  p.location.weights = weights[v[kWeight]].at;
-  p.location.gradients = gradients[v[kGradient]].at;
-  p.location.optimizer_state = states[v[kState]].at;
-  p.replicated_tensor_sharding = {weights[v[kWeight]].degree, gradients[v[kGradient]].degree, states[v[kState]].degree,
-                                  common.replicated_tensor_sharding.groups};
-  p.prefetch_depth = prefetch_depths[v[kPrefetchDepth]];
-  p.location.code = codes[v[kCode]];
+  p.load = loads[v[load_axis]];
+  p.location.activations = stashes[v[stash_axis]].at;
+  p.activation_sharding = stashes[v[stash_axis]].sharding;
+  p.location.weights = weights[v[weight_axis]].at;
+  p.location.gradients = gradients[v[gradient_axis]].at;
+  p.location.optimizer_state = states[v[state_axis]].at;
+  p.replicated_tensor_sharding = {weights[v[weight_axis]].degree, gradients[v[gradient_axis]].degree,
+                                  states[v[state_axis]].degree, common.replicated_tensor_sharding.groups};
+  p.prefetch_depth = prefetch_depths[v[prefetch_depth_axis]];
+  p.location.code = codes[v[code_axis]];
   return p;
 }
 
@@ -87,8 +88,8 @@ SettingSpace::Part SettingSpace::all() const { return {{}, lengths()}; }
 
 std::vector<std::string> SettingSpace::kinds(const Part& part) const {
   std::set<std::string> kinds;
-  for (std::size_t s = part.begin[kState]; s < part.end[kState]; ++s) {
-    for (std::size_t a = part.begin[kStash]; a < part.end[kStash]; ++a)
+  for (std::size_t s = part.begin[state_axis]; s < part.end[state_axis]; ++s) {
+    for (std::size_t a = part.begin[stash_axis]; a < part.end[stash_axis]; ++a)
       kinds.insert(kind_of(common, phased, states[s].at, stashes[a].at));
   }
   return {kinds.begin(), kinds.end()};
@@ -96,13 +97,13 @@ std::vector<std::string> SettingSpace::kinds(const Part& part) const {
 
 double SettingSpace::stores(const Part& part) const {
   double stored = 0;
-  for (std::size_t s = part.begin[kState]; s < part.end[kState]; ++s) {
+  for (std::size_t s = part.begin[state_axis]; s < part.end[state_axis]; ++s) {
     std::int64_t with_weights = 0, whole_weights = 0, with_gradients = 0, whole_gradients = 0;
-    for (std::size_t w = part.begin[kWeight]; w < part.end[kWeight]; ++w) {
+    for (std::size_t w = part.begin[weight_axis]; w < part.end[weight_axis]; ++w) {
       with_weights += go_together(weights[w], states[s]) ? 1 : 0;
       whole_weights += go_together(weights[w], states[s]) && is_whole(weights[w]) ? 1 : 0;
     }
-    for (std::size_t g = part.begin[kGradient]; g < part.end[kGradient]; ++g) {
+    for (std::size_t g = part.begin[gradient_axis]; g < part.end[gradient_axis]; ++g) {
       with_gradients += take_gradients(gradients[g], states[s]) ? 1 : 0;
       whole_gradients += take_gradients(gradients[g], states[s]) && is_whole(gradients[g]) ? 1 : 0;
     }
@@ -115,11 +116,12 @@ double SettingSpace::stores(const Part& part) const {
 
 double SettingSpace::others(const Part& part) const {
   std::int64_t loaded = 0;
-  for (std::size_t l = part.begin[kLoad]; l < part.end[kLoad]; ++l) {
-    for (std::size_t c = part.begin[kCode]; c < part.end[kCode]; ++c) loaded += go_together(l, codes[c]) ? 1 : 0;
+  for (std::size_t l = part.begin[load_axis]; l < part.end[load_axis]; ++l) {
+    for (std::size_t c = part.begin[code_axis]; c < part.end[code_axis]; ++c)
+      loaded += go_together(l, codes[c]) ? 1 : 0;
   }
   auto size = static_cast<double>(loaded);
-  for (const Axis a : {kStash, kPrefetchDepth}) size *= static_cast<double>(part.end[a] - part.begin[a]);
+  for (const Axis a : {stash_axis, prefetch_depth_axis}) size *= static_cast<double>(part.end[a] - part.begin[a]);
   return size;
 }
 

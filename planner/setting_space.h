@@ -57,7 +57,15 @@ struct SettingSpace {
   static SettingSpace just(const Plan& plan, bool phased, bool training);
 
   // Fields with a list each.
-  enum Axis : std::uint8_t { kLoad, kStash, kWeight, kGradient, kState, kPrefetchDepth, kCode };
+  enum Axis : std::uint8_t {
+    load_axis,
+    stash_axis,
+    weight_axis,
+    gradient_axis,
+    state_axis,
+    prefetch_depth_axis,
+    code_axis
+  };
   static constexpr std::size_t kAxes = 7;
   std::array<std::size_t, kAxes> lengths() const;
 

@@ -219,8 +219,8 @@ TEST(SettingParts, WhatIsLeftOutIsNoBetter) {
     const Values lengths = space.lengths();
     for (std::size_t axis = 0; axis < at.size();) {
       if (space.legal(at)) {
-        kept[static_cast<int>(kind_of(space.states[at[SettingSpace::kState]].at))]
-            [static_cast<int>(kind_of(space.stashes[at[SettingSpace::kStash]].at))]
+        kept[static_cast<int>(kind_of(space.states[at[SettingSpace::state_axis]].at))]
+            [static_cast<int>(kind_of(space.stashes[at[SettingSpace::stash_axis]].at))]
                 .push_back(evaluate(thin.setting(just(at)), space.plan(at)));
       }
       for (axis = 0; axis < at.size() && ++at[axis] == lengths[axis]; ++axis) at[axis] = 0;
