@@ -43,4 +43,4 @@ Explanation explanation_of(const Meaning& meaning);
 
 }  // namespace superstep::gui
 
-Q_DECLARE_METATYPE(superstep::gui::Explanation)
+Q_DECLARE_METATYPE(superstep::gui::Explanation)  // NOLINT(readability-identifier-naming): Qt names a variable so

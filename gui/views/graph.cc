@@ -91,13 +91,13 @@ QWidget* GraphView::makeTime() {
 }
 
 QWidget* GraphView::makeDock() {
-  auto* factsTable = new DataTable(&facts_);
-  factsTable->setWideColumn(1, 120);
-  factsTable->horizontalHeader()->hide();
-  factsTable->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  factsTable->setEmptyText(tr("Nothing runs."));
+  auto* facts_table = new DataTable(&facts_);
+  facts_table->setWideColumn(1, 120);
+  facts_table->horizontalHeader()->hide();
+  facts_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  facts_table->setEmptyText(tr("Nothing runs."));
   factsPanel_ = new Panel(tr("Phase"));
-  factsPanel_->setContent(factsTable);
+  factsPanel_->setContent(facts_table);
   worksTable_ = new DataTable(&works_);
   worksTable_->setObjectName("phaseOperations");
   worksTable_->setAccessibleName(tr("Operations of the phase, in order"));

@@ -110,18 +110,18 @@ void PhaseSlider::paintStrip(QPainter& painter) const {
   // Heads over passes: runs of phases of one pass.
   painter.setFont(ui_font(10.5));
   painter.setPen(theme.secondary);
-  const auto passOf = [&](int i) {
+  const auto pass_of = [&](int i) {
     const std::string& pass = shown_.phases->list[static_cast<std::size_t>(i)].pass;
     return pass == "recompute" ? std::string("backward") : pass;  // they take turns
   };
   for (int i = 0; i < count;) {
     int end = i;
-    while (end < count && passOf(end) == passOf(i)) ++end;
+    while (end < count && pass_of(end) == pass_of(i)) ++end;
     const QRectF all(xOf(shown_.phases->list[static_cast<std::size_t>(i)].begin), 0,
                      xOf(shown_.phases->list[static_cast<std::size_t>(end - 1)].end()) -
                          xOf(shown_.phases->list[static_cast<std::size_t>(i)].begin),
                      kHeads);
-    QString head = QString::fromStdString(passOf(i));
+    QString head = QString::fromStdString(pass_of(i));
     if (shown_.phases->calls && head == "backward") head = tr("recompute, backward");
     if (text_width(painter.font(), head) <= all.width()) draw_text(painter, all, head, Qt::AlignCenter);
     i = end;

@@ -109,7 +109,7 @@ void WhatIfControls::addPin(QGridLayout* grid, std::size_t pin) {
   const int row = grid->rowCount();
   grid->addWidget(name, row, 0);
   grid->addWidget(box, row, 1, 1, 2);
-  connect(box, &QComboBox::currentIndexChanged, this, [this, pin, box](int chosen) {
+  connect(box, &QComboBox::currentIndexChanged, this, [this, pin](int chosen) {
     const std::vector<QJsonValue>& values = whatif_pins()[pin].values;
     if (chosen == 0) setPin(pin, QJsonValue::Undefined);
     if (chosen > 0) setPin(pin, values[static_cast<std::size_t>(chosen - 1)]);

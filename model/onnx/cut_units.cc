@@ -143,7 +143,7 @@ class Cutter {
 }  // namespace
 
 Roles find_roles(const Graph& graph, const std::vector<TensorId>& roots) {
-  enum : unsigned { kInput = 1, kWeight = 2 };
+  constexpr unsigned kInput = 1, kWeight = 2;
   std::vector<unsigned> depends(graph.tensors.size());
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const TensorKind kind = graph.tensors[TensorId(i)].kind;

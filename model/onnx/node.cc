@@ -22,9 +22,9 @@ void check_attribute(const AttributeProto& a, int type, const char* expected) {
 
 }  // namespace
 
-Node::Node(GraphBuilder& builder, const Context& context_, const onnx_file::NodeProto& proto, std::int64_t opset_,
-           std::string_view core_, std::vector<TensorId> operands)
-    : b(builder), context(context_), opset(opset_), core(core_), proto_(proto), operands_(std::move(operands)) {}
+Node::Node(GraphBuilder& builder, const Context& whole, const onnx_file::NodeProto& proto, std::int64_t opset_version,
+           std::string_view core_op, std::vector<TensorId> operands)
+    : b(builder), context(whole), opset(opset_version), core(core_op), proto_(proto), operands_(std::move(operands)) {}
 
 TensorId Node::in(std::size_t i) const {
   if (!has(i)) fail("operand " + std::to_string(i) + " is missing");

@@ -47,8 +47,8 @@ class Node {
   const std::int64_t opset;
   const std::string_view core;  // of plain handlers: the registered op that does the same
 
-  Node(GraphBuilder& builder, const Context& context_, const onnx_file::NodeProto& proto, std::int64_t opset_,
-       std::string_view core_, std::vector<TensorId> operands);
+  Node(GraphBuilder& builder, const Context& whole, const onnx_file::NodeProto& proto, std::int64_t opset_version,
+       std::string_view core_op, std::vector<TensorId> operands);
 
   // Operands. in() throws Error when operand `i` is left out.
   std::size_t operands() const { return operands_.size(); }

@@ -49,157 +49,159 @@ Array guide(DType type, std::int64_t frames, std::int64_t text) {
 class Builder {
  public:
   Builder(Graph& graph, const DeepVoiceSpec& spec, std::int64_t micro_batch, DType precision)
-      : b(graph), s(spec), m(micro_batch), type(precision) {}
+      : b_(graph), s_(spec), m_(micro_batch), type_(precision) {}
 
   void build(Graph& graph, GraphUse use) {
     encoder();
-    const TensorId mel = b.input("mel", type, {m, s.mel_bands, s.frames, 1});
+    const TensorId mel = b_.input("mel", type_, {m_, s_.mel_bands, s_.frames, 1});
     const TensorId hidden = decoder(mel);
     const TensorId made = converter(hidden);
     outputs(graph, use, hidden, made, mel);
   }
 
  private:
-  GraphBuilder b;
-  const DeepVoiceSpec& s;
-  std::int64_t m;
-  DType type;
+  GraphBuilder b_;
+  const DeepVoiceSpec& s_;
+  std::int64_t m_;
+  DType type_;
   TensorId speaker_, keys_, values_;
   std::vector<TensorId> attention_;  // weights of each attention, [m, frames, text]
   std::int64_t layer_ = 0;
 
-  std::int64_t channels(TensorId x) const { return b.info(x).shape[1]; }
+  std::int64_t channels(TensorId x) const { return b_.info(x).shape[1]; }
 
   TensorId conv(TensorId x, const std::string& name, std::int64_t filters, std::int64_t window, std::int64_t before,
                 bool bias = true) {
     Attributes attrs;
     attrs.set("pads_begin", std::vector<std::int64_t>{before, 0});
     attrs.set("pads_end", std::vector<std::int64_t>{window - 1 - before, 0});
-    const TensorId weight = b.weight(name, type, {filters, channels(x), window, 1});
-    const TensorId y = b.one("conv", {x, weight}, std::move(attrs));
-    return bias ? b.binary("add", y, b.reshape(b.weight(name + "_bias", type, {filters}), {filters, 1, 1})) : y;
+    const TensorId weight = b_.weight(name, type_, {filters, channels(x), window, 1});
+    const TensorId y = b_.one("conv", {x, weight}, std::move(attrs));
+    return bias ? b_.binary("add", y, b_.reshape(b_.weight(name + "_bias", type_, {filters}), {filters, 1, 1})) : y;
   }
   // The same at every step: a product over channels.
   TensorId dense(TensorId x, const std::string& name, std::int64_t filters, const char* activation = nullptr,
                  bool bias = true) {
     const TensorId y = conv(x, name, filters, 1, 0, bias);
-    return activation ? b.unary(activation, y) : y;
+    return activation ? b_.unary(activation, y) : y;
   }
   TensorId with_speaker(TensorId x, const std::string& name) {
-    return b.binary("add", x, dense(speaker_, name, channels(x), "tanh"));
+    return b_.binary("add", x, dense(speaker_, name, channels(x), "tanh"));
   }
   // The halves of the channels: one gates the other.
-  std::vector<TensorId> halves(TensorId x) { return b.split(x, 1, {channels(x) / 2, channels(x) / 2}); }
+  std::vector<TensorId> halves(TensorId x) { return b_.split(x, 1, {channels(x) / 2, channels(x) / 2}); }
   TensorId block(TensorId x, bool causal, bool spoken) {
     const std::vector<TensorId> parts =
-        halves(conv(b.dropout(x, s.dropout), "conv", 2 * channels(x), kWindow, causal ? kWindow - 1 : kWindow / 2));
+        halves(conv(b_.dropout(x, s_.dropout), "conv", 2 * channels(x), kWindow, causal ? kWindow - 1 : kWindow / 2));
     const TensorId value = spoken ? with_speaker(parts[0], "speaker") : parts[0];
-    return b.scale(b.binary("add", x, b.binary("mul", value, b.unary("sigmoid", parts[1]))), half_power());
+    return b_.scale(b_.binary("add", x, b_.binary("mul", value, b_.unary("sigmoid", parts[1]))), half_power());
   }
   template <class Make>
   TensorId layer(const std::string& name, const Make& make) {
-    b.begin_unit(name, layer_++);
-    GraphBuilder::Scope scope(b, name);
+    b_.begin_unit(name, layer_++);
+    GraphBuilder::Scope scope(b_, name);
     return make();
   }
 
   void encoder() {
-    b.begin_unit("encoder/embedding", -1, UnitRole::embedding);
-    const TensorId speaker = b.input("speaker", DType::int32, {m, 1}),
-                   symbols = b.input("text", DType::int32, {m, s.text});
+    b_.begin_unit("encoder/embedding", -1, UnitRole::embedding);
+    const TensorId speaker = b_.input("speaker", DType::int32, {m_, 1}),
+                   symbols = b_.input("text", DType::int32, {m_, s_.text});
     TensorId x, embedded;
     {
-      GraphBuilder::Scope scope(b, "encoder");
-      const TensorId speakers = b.weight("speakers", type, {s.speakers, s.speaker_size});
-      speaker_ = b.reshape(b.gather(speakers, speaker), {m, s.speaker_size, 1, 1});
-      const TensorId text = b.gather(b.weight("symbols", type, {s.symbols, s.hidden}), symbols);
-      embedded = with_speaker(b.reshape(b.transpose(text, {0, 2, 1}), {m, s.hidden, s.text, 1}), "before_speaker");
-      x = dense(embedded, "prenet", s.encoder_channels, "relu");
+      GraphBuilder::Scope scope(b_, "encoder");
+      const TensorId speakers = b_.weight("speakers", type_, {s_.speakers, s_.speaker_size});
+      speaker_ = b_.reshape(b_.gather(speakers, speaker), {m_, s_.speaker_size, 1, 1});
+      const TensorId text = b_.gather(b_.weight("symbols", type_, {s_.symbols, s_.hidden}), symbols);
+      embedded = with_speaker(b_.reshape(b_.transpose(text, {0, 2, 1}), {m_, s_.hidden, s_.text, 1}), "before_speaker");
+      x = dense(embedded, "prenet", s_.encoder_channels, "relu");
     }
-    for (std::int64_t i = 0; i < s.encoder_blocks; ++i)
+    for (std::int64_t i = 0; i < s_.encoder_blocks; ++i)
       x = layer("encoder/block" + std::to_string(i), [&] { return block(x, false, true); });
-    b.begin_unit("encoder/keys");
-    GraphBuilder::Scope scope(b, "encoder/keys");
-    const TensorId made = with_speaker(dense(x, "postnet", s.hidden, "relu"), "after_speaker");
-    values_ = b.scale(b.binary("add", embedded, made), half_power());
-    keys_ = b.binary("add", made, b.constant(position_encoding(type, s.hidden, s.text, kKeyRate), "key_positions"));
+    b_.begin_unit("encoder/keys");
+    GraphBuilder::Scope scope(b_, "encoder/keys");
+    const TensorId made = with_speaker(dense(x, "postnet", s_.hidden, "relu"), "after_speaker");
+    values_ = b_.scale(b_.binary("add", embedded, made), half_power());
+    keys_ =
+        b_.binary("add", made, b_.constant(position_encoding(type_, s_.hidden, s_.text, kKeyRate), "key_positions"));
   }
 
   // What the text has to say to each step of x, as its channels.
   TensorId attend(TensorId x) {
-    const TensorId places = b.constant(position_encoding(type, channels(x), s.frames, kQueryRate), "query_positions");
-    const auto matrix = [&](TensorId t, std::int64_t steps) { return b.reshape(t, {m, s.attention, steps}); };
-    const TensorId key = matrix(dense(keys_, "key", s.attention, nullptr, false), s.text);
-    const TensorId value = matrix(dense(values_, "value", s.attention, nullptr, false), s.text);
-    const TensorId query = matrix(dense(b.binary("add", x, places), "query", s.attention, nullptr, false), s.frames);
-    const TensorId weights = b.dropout(b.softmax(b.matmul(query, key, true, false, "scores")), s.dropout);
+    const TensorId places =
+        b_.constant(position_encoding(type_, channels(x), s_.frames, kQueryRate), "query_positions");
+    const auto matrix = [&](TensorId t, std::int64_t steps) { return b_.reshape(t, {m_, s_.attention, steps}); };
+    const TensorId key = matrix(dense(keys_, "key", s_.attention, nullptr, false), s_.text);
+    const TensorId value = matrix(dense(values_, "value", s_.attention, nullptr, false), s_.text);
+    const TensorId query = matrix(dense(b_.binary("add", x, places), "query", s_.attention, nullptr, false), s_.frames);
+    const TensorId weights = b_.dropout(b_.softmax(b_.matmul(query, key, true, false, "scores")), s_.dropout);
     attention_.push_back(weights);
     const TensorId context =
-        b.scale(b.matmul(value, weights, false, true, "context"), 1 / std::sqrt(static_cast<double>(s.text)));
-    return dense(b.reshape(context, {m, s.attention, s.frames, 1}), "out", channels(x), "relu", false);
+        b_.scale(b_.matmul(value, weights, false, true, "context"), 1 / std::sqrt(static_cast<double>(s_.text)));
+    return dense(b_.reshape(context, {m_, s_.attention, s_.frames, 1}), "out", channels(x), "relu", false);
   }
   TensorId decoder(TensorId mel) {
-    b.begin_unit("decoder/prenet");
+    b_.begin_unit("decoder/prenet");
     TensorId x = mel;
     {
-      GraphBuilder::Scope scope(b, "decoder/prenet");
-      for (const std::int64_t width : {s.decoder_channels / 2, s.decoder_channels}) {
+      GraphBuilder::Scope scope(b_, "decoder/prenet");
+      for (const std::int64_t width : {s_.decoder_channels / 2, s_.decoder_channels}) {
         const std::string name = "dense" + std::to_string(width);
-        x = with_speaker(b.dropout(x, s.dropout), name + "_speaker");
+        x = with_speaker(b_.dropout(x, s_.dropout), name + "_speaker");
         x = dense(x, name, width, "relu");
       }
     }
-    for (std::int64_t i = 0; i < s.decoder_blocks; ++i) {
+    for (std::int64_t i = 0; i < s_.decoder_blocks; ++i) {
       x = layer("decoder/block" + std::to_string(i), [&] {
         const TensorId y = block(x, true, true);
-        if (i != 0 && i + 1 != s.decoder_blocks) return y;  // the first and the last one attend
-        return b.scale(b.binary("add", y, attend(y)), half_power());
+        if (i != 0 && i + 1 != s_.decoder_blocks) return y;  // the first and the last one attend
+        return b_.scale(b_.binary("add", y, attend(y)), half_power());
       });
     }
     return x;
   }
   TensorId converter(TensorId x) {
-    for (std::int64_t i = 0; i < s.converter_blocks; ++i)
+    for (std::int64_t i = 0; i < s_.converter_blocks; ++i)
       x = layer("converter/block" + std::to_string(i), [&] { return block(x, false, false); });
     return x;
   }
 
-  TensorId error(TensorId guess, TensorId truth) { return mean(b.unary("abs", b.binary("sub", guess, truth))); }
+  TensorId error(TensorId guess, TensorId truth) { return mean(b_.unary("abs", b_.binary("sub", guess, truth))); }
   TensorId mean(TensorId x) {
     std::vector<std::int64_t> axes;
-    for (std::size_t d = 0; d < b.info(x).shape.size(); ++d) axes.push_back(static_cast<std::int64_t>(d));
-    return b.reduce("mean", x, axes, false);
+    for (std::size_t d = 0; d < b_.info(x).shape.size(); ++d) axes.push_back(static_cast<std::int64_t>(d));
+    return b_.reduce("mean", x, axes, false);
   }
   // Each step foretells the next one; steps behind the end count nothing.
   TensorId next_step_error(TensorId guess, TensorId truth, TensorId going_on) {
-    const TensorId made = b.slice(guess, 2, 0, s.frames - 1), wanted = b.slice(truth, 2, 1, s.frames);
-    return mean(b.unary("abs", b.binary("mul", b.binary("sub", made, wanted), going_on)));
+    const TensorId made = b_.slice(guess, 2, 0, s_.frames - 1), wanted = b_.slice(truth, 2, 1, s_.frames);
+    return mean(b_.unary("abs", b_.binary("mul", b_.binary("sub", made, wanted), going_on)));
   }
   void outputs(Graph& graph, GraphUse use, TensorId hidden, TensorId made, TensorId mel) {
-    b.begin_unit("head", -1, UnitRole::head);
+    b_.begin_unit("head", -1, UnitRole::head);
     TensorId linear_true, done_true;
     if (use == GraphUse::training) {
-      linear_true = b.input("linear", type, {m, s.linear_bands, s.frames, 1});
-      done_true = b.input("done", type, {m, 1, s.frames, 1});
+      linear_true = b_.input("linear", type_, {m_, s_.linear_bands, s_.frames, 1});
+      done_true = b_.input("done", type_, {m_, 1, s_.frames, 1});
     }
-    GraphBuilder::Scope scope(b, "head");
-    const std::vector<TensorId> gated = halves(dense(hidden, "mel", 2 * s.mel_bands));
-    const TensorId mel_made = b.unary("sigmoid", b.binary("mul", gated[0], b.unary("sigmoid", gated[1])));
+    GraphBuilder::Scope scope(b_, "head");
+    const std::vector<TensorId> gated = halves(dense(hidden, "mel", 2 * s_.mel_bands));
+    const TensorId mel_made = b_.unary("sigmoid", b_.binary("mul", gated[0], b_.unary("sigmoid", gated[1])));
     const TensorId done = dense(hidden, "done", 1, "sigmoid");
     const TensorId linear =
-        dense(dense(made, "linear0", s.decoder_channels, "relu"), "linear1", s.linear_bands, "sigmoid");
+        dense(dense(made, "linear0", s_.decoder_channels, "relu"), "linear1", s_.linear_bands, "sigmoid");
     graph.outputs = {mel_made, linear, done};
     if (use == GraphUse::inference) return;
-    const TensorId going_on = b.shift(b.unary("neg", b.slice(done_true, 2, 1, s.frames)), 1);
+    const TensorId going_on = b_.shift(b_.unary("neg", b_.slice(done_true, 2, 1, s_.frames)), 1);
     graph.loss =
-        b.binary("add", next_step_error(mel_made, mel, going_on), next_step_error(linear, linear_true, going_on));
-    graph.loss = b.binary("add", graph.loss, error(done, done_true));
+        b_.binary("add", next_step_error(mel_made, mel, going_on), next_step_error(linear, linear_true, going_on));
+    graph.loss = b_.binary("add", graph.loss, error(done, done_true));
     TensorId off;
     for (TensorId weights : attention_) {
-      const TensorId one = b.binary("mul", weights, b.constant(guide(type, s.frames, s.text)));
-      off = off.valid() ? b.binary("add", off, one) : one;
+      const TensorId one = b_.binary("mul", weights, b_.constant(guide(type_, s_.frames, s_.text)));
+      off = off.valid() ? b_.binary("add", off, one) : one;
     }
-    graph.loss = b.binary("add", graph.loss, mean(off));
+    graph.loss = b_.binary("add", graph.loss, mean(off));
     graph.outputs.insert(graph.outputs.begin(), graph.loss);
   }
 };

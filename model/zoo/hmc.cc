@@ -22,31 +22,32 @@ constexpr double kFeatureScale = 0.001;
 class Builder {
  public:
   Builder(Graph& graph, const HmcSpec& spec, std::int64_t chains, DType precision)
-      : b(graph), s(spec), m(chains), type(precision) {}
+      : b_(graph), s_(spec), m_(chains), type_(precision) {}
 
   void build(Graph& graph) {
-    b.begin_unit("start");
-    TensorId place = b.input("position", type, {m, s.weights()}), pace = b.input("momentum", type, {m, s.weights()});
-    const TensorId uniform = b.input("uniform", type, {m, 1}), first = place;
-    features_ = b.scale(b.weight("data/features", type, {s.items, s.features}), kFeatureScale);
-    returns_ = b.weight("data/returns", type, {s.items, 1});
+    b_.begin_unit("start");
+    TensorId place = b_.input("position", type_, {m_, s_.weights()}),
+             pace = b_.input("momentum", type_, {m_, s_.weights()});
+    const TensorId uniform = b_.input("uniform", type_, {m_, 1}), first = place;
+    features_ = b_.scale(b_.weight("data/features", type_, {s_.items, s_.features}), kFeatureScale);
+    returns_ = b_.weight("data/returns", type_, {s_.items, 1});
     Energy energy = energy_of(place);
-    const TensorId before = b.binary("add", energy.value, kinetic(pace));
-    pace = moved(pace, energy.slope, -s.step_size / 2);
-    for (std::int64_t i = 0; i < s.leapfrog_steps; ++i) {
+    const TensorId before = b_.binary("add", energy.value, kinetic(pace));
+    pace = moved(pace, energy.slope, -s_.step_size / 2);
+    for (std::int64_t i = 0; i < s_.leapfrog_steps; ++i) {
       const std::string name = "leapfrog" + std::to_string(i);
-      b.begin_unit(name, i);
-      GraphBuilder::Scope scope(b, name);
-      place = moved(place, pace, s.step_size);
+      b_.begin_unit(name, i);
+      GraphBuilder::Scope scope(b_, name);
+      place = moved(place, pace, s_.step_size);
       energy = energy_of(place);
-      const bool last = i + 1 == s.leapfrog_steps;
-      pace = moved(pace, energy.slope, last ? -s.step_size / 2 : -s.step_size);
+      const bool last = i + 1 == s_.leapfrog_steps;
+      pace = moved(pace, energy.slope, last ? -s_.step_size / 2 : -s_.step_size);
     }
-    b.begin_unit("choice", -1, UnitRole::head);
-    const TensorId after = b.binary("add", energy.value, kinetic(pace));
-    const TensorId accepted = b.binary("less", b.unary("log", uniform), b.binary("sub", before, after));
-    const TensorId next = b.one("where", {accepted, place, first});
-    graph.outputs = {next, b.cast(accepted, type)};
+    b_.begin_unit("choice", -1, UnitRole::head);
+    const TensorId after = b_.binary("add", energy.value, kinetic(pace));
+    const TensorId accepted = b_.binary("less", b_.unary("log", uniform), b_.binary("sub", before, after));
+    const TensorId next = b_.one("where", {accepted, place, first});
+    graph.outputs = {next, b_.cast(accepted, type_)};
   }
 
  private:
@@ -54,16 +55,16 @@ class Builder {
     TensorId value;  // minus the logarithm of the density, less a constant: [m, 1]
     TensorId slope;  // its gradient, [m, weights]
   };
-  GraphBuilder b;
-  const HmcSpec& s;
-  std::int64_t m;
-  DType type;
+  GraphBuilder b_;
+  const HmcSpec& s_;
+  std::int64_t m_;
+  DType type_;
   TensorId features_, returns_;
 
-  TensorId moved(TensorId from, TensorId along, double by) { return b.binary("add", from, b.scale(along, by)); }
-  TensorId kinetic(TensorId pace) { return b.scale(b.reduce("sum_square", pace, {1}, true), 0.5); }
-  TensorId sum(TensorId x, std::int64_t axis) { return b.reduce("sum", x, {axis}, true); }
-  TensorId flat(TensorId x) { return b.reshape(x, {m, b.info(x).elements() / m}); }
+  TensorId moved(TensorId from, TensorId along, double by) { return b_.binary("add", from, b_.scale(along, by)); }
+  TensorId kinetic(TensorId pace) { return b_.scale(b_.reduce("sum_square", pace, {1}, true), 0.5); }
+  TensorId sum(TensorId x, std::int64_t axis) { return b_.reduce("sum", x, {axis}, true); }
+  TensorId flat(TensorId x) { return b_.reshape(x, {m_, b_.info(x).elements() / m_}); }
 
   // The network's weights in a chain's position, in order.
   struct Weights {
@@ -72,38 +73,38 @@ class Builder {
   Weights weights_of(TensorId place) {
     std::int64_t at = 0;
     const auto next = [&](std::int64_t rows, std::int64_t columns) {
-      const TensorId part = b.slice(place, 1, at, at + rows * columns);
+      const TensorId part = b_.slice(place, 1, at, at + rows * columns);
       at += rows * columns;
-      return b.reshape(part, {m, rows, columns});
+      return b_.reshape(part, {m_, rows, columns});
     };
     Weights w;
-    w.input = next(s.features, s.hidden), w.bias = next(1, s.hidden);
-    w.output = next(s.hidden, 1), w.output_bias = next(1, 1);
+    w.input = next(s_.features, s_.hidden), w.bias = next(1, s_.hidden);
+    w.output = next(s_.hidden, 1), w.output_bias = next(1, 1);
     w.scale = next(1, 1), w.shift = next(1, 1);
     return w;
   }
 
   Energy energy_of(TensorId place) {
     const Weights w = weights_of(place);
-    const TensorId hidden = b.unary("tanh", b.binary("add", b.matmul(features_, w.input), w.bias));  // [m, items, h]
-    const TensorId plain = b.binary("add", b.matmul(hidden, w.output), w.output_bias);               // [m, items, 1]
-    const TensorId guess = b.binary("add", b.binary("mul", plain, w.scale), w.shift);
-    const TensorId error = b.scale(b.binary("sub", guess, returns_), 1 / kErrorScale);
-    const TensorId spread = b.shift(b.unary("square", error), kFreedom);
-    const TensorId unlikely = b.unary("log", b.scale(spread, 1 / kFreedom));
-    const TensorId data = b.scale(b.reduce("sum", unlikely, {1, 2}, true), (kFreedom + 1) / 2);
-    const TensorId prior = b.scale(b.reduce("sum_square", place, {1}, true), 1 / (2 * kPriorScale * kPriorScale));
+    const TensorId hidden = b_.unary("tanh", b_.binary("add", b_.matmul(features_, w.input), w.bias));  // [m, items, h]
+    const TensorId plain = b_.binary("add", b_.matmul(hidden, w.output), w.output_bias);                // [m, items, 1]
+    const TensorId guess = b_.binary("add", b_.binary("mul", plain, w.scale), w.shift);
+    const TensorId error = b_.scale(b_.binary("sub", guess, returns_), 1 / kErrorScale);
+    const TensorId spread = b_.shift(b_.unary("square", error), kFreedom);
+    const TensorId unlikely = b_.unary("log", b_.scale(spread, 1 / kFreedom));
+    const TensorId data = b_.scale(b_.reduce("sum", unlikely, {1, 2}, true), (kFreedom + 1) / 2);
+    const TensorId prior = b_.scale(b_.reduce("sum_square", place, {1}, true), 1 / (2 * kPriorScale * kPriorScale));
 
-    const TensorId pull = b.scale(b.binary("div", error, spread), (kFreedom + 1) / kErrorScale);
-    const TensorId onto_plain = b.binary("mul", pull, w.scale);
-    const TensorId onto_hidden = b.matmul(onto_plain, w.output, false, true);
-    const TensorId steep = b.shift(b.unary("neg", b.unary("square", hidden)), 1);
-    const TensorId onto_sum = b.binary("mul", onto_hidden, steep);
-    const TensorId slopes = b.concat({flat(b.matmul(features_, onto_sum, true, false)), flat(sum(onto_sum, 1)),
-                                      flat(b.matmul(hidden, onto_plain, true, false)), flat(sum(onto_plain, 1)),
-                                      flat(sum(b.binary("mul", pull, plain), 1)), flat(sum(pull, 1))},
-                                     1);
-    return {b.binary("add", b.reshape(data, {m, 1}), prior), moved(slopes, place, 1 / (kPriorScale * kPriorScale))};
+    const TensorId pull = b_.scale(b_.binary("div", error, spread), (kFreedom + 1) / kErrorScale);
+    const TensorId onto_plain = b_.binary("mul", pull, w.scale);
+    const TensorId onto_hidden = b_.matmul(onto_plain, w.output, false, true);
+    const TensorId steep = b_.shift(b_.unary("neg", b_.unary("square", hidden)), 1);
+    const TensorId onto_sum = b_.binary("mul", onto_hidden, steep);
+    const TensorId slopes = b_.concat({flat(b_.matmul(features_, onto_sum, true, false)), flat(sum(onto_sum, 1)),
+                                       flat(b_.matmul(hidden, onto_plain, true, false)), flat(sum(onto_plain, 1)),
+                                       flat(sum(b_.binary("mul", pull, plain), 1)), flat(sum(pull, 1))},
+                                      1);
+    return {b_.binary("add", b_.reshape(data, {m_, 1}), prior), moved(slopes, place, 1 / (kPriorScale * kPriorScale))};
   }
 };
 

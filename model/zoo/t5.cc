@@ -49,24 +49,24 @@ Array buckets(std::int64_t length, bool both_ways) {
 class Builder {
  public:
   Builder(Graph& graph, const T5Spec& spec, std::int64_t micro_batch, DType precision)
-      : b(graph), s(spec), m(micro_batch), type(precision) {}
+      : b_(graph), s_(spec), m_(micro_batch), type_(precision) {}
 
   void build(Graph& graph) {
-    b.begin_unit("embedding", -1, UnitRole::embedding);
-    words_ = b.weight("embedding/words", type, {s.vocabulary, s.hidden});
-    TensorId x = embed("tokens", s.sequence_length);
-    read_mask_ = b.input("mask", type, {m, s.sequence_length});
-    side_ = Side{"encoder", s.sequence_length, b.constant(buckets(s.sequence_length, true), "encoder_distances")};
-    for (std::int64_t i = 0; i < s.layers; ++i) {
+    b_.begin_unit("embedding", -1, UnitRole::embedding);
+    words_ = b_.weight("embedding/words", type_, {s_.vocabulary, s_.hidden});
+    TensorId x = embed("tokens", s_.sequence_length);
+    read_mask_ = b_.input("mask", type_, {m_, s_.sequence_length});
+    side_ = Side{"encoder", s_.sequence_length, b_.constant(buckets(s_.sequence_length, true), "encoder_distances")};
+    for (std::int64_t i = 0; i < s_.layers; ++i) {
       x = self_attention(i, x);
       x = feed_forward(i, x);
     }
-    b.begin_unit("decoder/embedding", -1, UnitRole::embedding);
+    b_.begin_unit("decoder/embedding", -1, UnitRole::embedding);
     const TensorId read = finish(x, "encoder");
-    x = embed("decoder_tokens", s.target_length);
-    side_ = Side{"decoder", s.target_length, b.constant(buckets(s.target_length, false), "decoder_distances")};
-    side_.mask = b.constant(causal_mask(type, s.target_length), "causal_mask");
-    for (std::int64_t i = s.layers; i < 2 * s.layers; ++i) {
+    x = embed("decoder_tokens", s_.target_length);
+    side_ = Side{"decoder", s_.target_length, b_.constant(buckets(s_.target_length, false), "decoder_distances")};
+    side_.mask = b_.constant(causal_mask(type_, s_.target_length), "causal_mask");
+    for (std::int64_t i = s_.layers; i < 2 * s_.layers; ++i) {
       x = self_attention(i, x);
       x = cross_attention(i, x, read);
       x = feed_forward(i, x);
@@ -81,88 +81,89 @@ class Builder {
     std::int64_t length = 0;
     TensorId distances, mask, table;
   };
-  GraphBuilder b;
-  const T5Spec& s;
-  std::int64_t m;
-  DType type;
+  GraphBuilder b_;
+  const T5Spec& s_;
+  std::int64_t m_;
+  DType type_;
   TensorId words_, read_mask_;
   Side side_;
 
-  std::int64_t inner() const { return s.heads * s.head_size; }
+  std::int64_t inner() const { return s_.heads * s_.head_size; }
 
   TensorId embed(const std::string& name, std::int64_t length) {
-    return b.dropout(b.gather(words_, b.input(name, DType::int32, {m, length})), s.dropout);
+    return b_.dropout(b_.gather(words_, b_.input(name, DType::int32, {m_, length})), s_.dropout);
   }
   TensorId norm(TensorId x) {
-    const TensorId gamma = b.weight("norm_gamma", type, {s.hidden});
-    const TensorId square = b.reduce("mean_square", x, {-1}, true, type == DType::fp64 ? DType::fp64 : DType::fp32);
-    return b.binary("mul", b.binary("mul", x, b.unary("rsqrt", b.shift(square, kEpsilon))), gamma);
+    const TensorId gamma = b_.weight("norm_gamma", type_, {s_.hidden});
+    const TensorId square = b_.reduce("mean_square", x, {-1}, true, type_ == DType::fp64 ? DType::fp64 : DType::fp32);
+    return b_.binary("mul", b_.binary("mul", x, b_.unary("rsqrt", b_.shift(square, kEpsilon))), gamma);
   }
   TensorId finish(TensorId x, const std::string& name) {
-    GraphBuilder::Scope scope(b, name);
-    return b.dropout(norm(x), s.dropout);
+    GraphBuilder::Scope scope(b_, name);
+    return b_.dropout(norm(x), s_.dropout);
   }
   // x times `parts` weights in one: parts [m, heads, length, head_size]. The weight's columns lie by head, then part,
   // so that splitting them over tensor-parallel IPUs splits heads.
   std::vector<TensorId> heads_of(TensorId x, const std::string& name, std::int64_t parts) {
-    const std::int64_t length = b.info(x).shape[1];
-    const TensorId all = b.matmul(x, b.weight(name, type, {s.hidden, parts * inner()}));
-    const TensorId cut = b.reshape(all, {m, length, s.heads, parts, s.head_size});
+    const std::int64_t length = b_.info(x).shape[1];
+    const TensorId all = b_.matmul(x, b_.weight(name, type_, {s_.hidden, parts * inner()}));
+    const TensorId cut = b_.reshape(all, {m_, length, s_.heads, parts, s_.head_size});
     std::vector<TensorId> list =
-        b.split(b.transpose(cut, {3, 0, 2, 1, 4}), 0, std::vector<std::int64_t>(static_cast<std::size_t>(parts), 1));
-    for (TensorId& t : list) t = b.reshape(t, {m, s.heads, length, s.head_size});
+        b_.split(b_.transpose(cut, {3, 0, 2, 1, 4}), 0, std::vector<std::int64_t>(static_cast<std::size_t>(parts), 1));
+    for (TensorId& t : list) t = b_.reshape(t, {m_, s_.heads, length, s_.head_size});
     return list;
   }
   TensorId attend(TensorId x, TensorId query, TensorId key, TensorId value, const std::vector<TensorId>& shifts) {
-    TensorId scores = b.matmul(query, key, false, true, "scores");
-    for (TensorId shift : shifts) scores = b.binary("add", scores, shift);
-    const TensorId mixed = b.matmul(b.dropout(b.softmax(scores), s.dropout), value, false, false, "context");
-    const TensorId merged = b.reshape(b.transpose(mixed, {0, 2, 1, 3}), {m, b.info(query).shape[2], inner()});
-    const TensorId out = b.matmul(merged, b.weight("out", type, {inner(), s.hidden}));
-    return b.binary("add", x, b.dropout(out, s.dropout));
+    TensorId scores = b_.matmul(query, key, false, true, "scores");
+    for (TensorId shift : shifts) scores = b_.binary("add", scores, shift);
+    const TensorId mixed = b_.matmul(b_.dropout(b_.softmax(scores), s_.dropout), value, false, false, "context");
+    const TensorId merged = b_.reshape(b_.transpose(mixed, {0, 2, 1, 3}), {m_, b_.info(query).shape[2], inner()});
+    const TensorId out = b_.matmul(merged, b_.weight("out", type_, {inner(), s_.hidden}));
+    return b_.binary("add", x, b_.dropout(out, s_.dropout));
   }
   TensorId self_attention(std::int64_t layer, TensorId x) {
     const std::string name = "layer" + std::to_string(layer) + "/attention";
-    b.begin_unit(name, layer, UnitRole::attention);
-    GraphBuilder::Scope scope(b, name);
-    if (!side_.table.valid()) side_.table = b.weight(side_.name + "_shifts", type, {kBuckets, s.heads});
-    const TensorId shifts = b.transpose(b.gather(side_.table, side_.distances), {2, 0, 1});
+    b_.begin_unit(name, layer, UnitRole::attention);
+    GraphBuilder::Scope scope(b_, name);
+    if (!side_.table.valid()) side_.table = b_.weight(side_.name + "_shifts", type_, {kBuckets, s_.heads});
+    const TensorId shifts = b_.transpose(b_.gather(side_.table, side_.distances), {2, 0, 1});
     const std::vector<TensorId> qkv = heads_of(norm(x), "qkv", 3);
     return attend(x, qkv[0], qkv[1], qkv[2],
-                  {b.reshape(shifts, {1, s.heads, side_.length, side_.length}),
-                   side_.mask.valid() ? side_.mask : padding_mask(b, read_mask_)});
+                  {b_.reshape(shifts, {1, s_.heads, side_.length, side_.length}),
+                   side_.mask.valid() ? side_.mask : padding_mask(b_, read_mask_)});
   }
   TensorId cross_attention(std::int64_t layer, TensorId x, TensorId read) {
     const std::string name = "layer" + std::to_string(layer) + "/cross_attention";
-    b.begin_unit(name, layer, UnitRole::attention);
-    GraphBuilder::Scope scope(b, name);
+    b_.begin_unit(name, layer, UnitRole::attention);
+    GraphBuilder::Scope scope(b_, name);
     const std::vector<TensorId> query = heads_of(norm(x), "query", 1), keyed = heads_of(read, "key_value", 2);
-    return attend(x, query[0], keyed[0], keyed[1], {padding_mask(b, read_mask_)});
+    return attend(x, query[0], keyed[0], keyed[1], {padding_mask(b_, read_mask_)});
   }
   TensorId feed_forward(std::int64_t layer, TensorId x) {
     const std::string name = "layer" + std::to_string(layer) + "/ffn";
-    b.begin_unit(name + "_up", layer, UnitRole::feed_forward);
+    b_.begin_unit(name + "_up", layer, UnitRole::feed_forward);
     TensorId up;
     {
-      GraphBuilder::Scope scope(b, name + "_up");
+      GraphBuilder::Scope scope(b_, name + "_up");
       const TensorId y = norm(x);
-      up = b.matmul(y, b.weight("up", type, {s.hidden, s.ffn}));
-      up = s.gated ? b.binary("mul", b.unary("gelu", b.matmul(y, b.weight("gate", type, {s.hidden, s.ffn}))), up)
-                   : b.unary("relu", up);
-      up = b.dropout(up, s.dropout);
+      up = b_.matmul(y, b_.weight("up", type_, {s_.hidden, s_.ffn}));
+      up = s_.gated
+               ? b_.binary("mul", b_.unary("gelu", b_.matmul(y, b_.weight("gate", type_, {s_.hidden, s_.ffn}))), up)
+               : b_.unary("relu", up);
+      up = b_.dropout(up, s_.dropout);
     }
-    b.begin_unit(name + "_down", layer, UnitRole::feed_forward);
-    GraphBuilder::Scope scope(b, name + "_down");
-    return b.binary("add", x, b.dropout(b.matmul(up, b.weight("down", type, {s.ffn, s.hidden})), s.dropout));
+    b_.begin_unit(name + "_down", layer, UnitRole::feed_forward);
+    GraphBuilder::Scope scope(b_, name + "_down");
+    return b_.binary("add", x, b_.dropout(b_.matmul(up, b_.weight("down", type_, {s_.ffn, s_.hidden})), s_.dropout));
   }
   void head(Graph& graph, TensorId x) {
-    b.begin_unit("head", -1, UnitRole::head);
-    GraphBuilder::Scope scope(b, "head");
-    x = b.dropout(norm(x), s.dropout);
-    if (s.tied_head) x = b.scale(x, 1 / std::sqrt(static_cast<double>(s.hidden)));
-    const TensorId table = s.tied_head ? words_ : b.weight("words", type, {s.vocabulary, s.hidden});
-    const TensorId logits = b.matmul(x, table, false, true, "logits");
-    graph.loss = b.cross_entropy(logits, b.input("labels", DType::int32, {m, s.target_length}));
+    b_.begin_unit("head", -1, UnitRole::head);
+    GraphBuilder::Scope scope(b_, "head");
+    x = b_.dropout(norm(x), s_.dropout);
+    if (s_.tied_head) x = b_.scale(x, 1 / std::sqrt(static_cast<double>(s_.hidden)));
+    const TensorId table = s_.tied_head ? words_ : b_.weight("words", type_, {s_.vocabulary, s_.hidden});
+    const TensorId logits = b_.matmul(x, table, false, true, "logits");
+    graph.loss = b_.cross_entropy(logits, b_.input("labels", DType::int32, {m_, s_.target_length}));
     graph.outputs = {graph.loss, logits};
   }
 };

@@ -206,9 +206,9 @@ TEST_P(ExactLaws, BlocksInAnyOrderMakeTheBitsOfTheWhole) {
   }
 }
 
-const auto name_of_case = [](const auto& test) { return test.param.name; };
-INSTANTIATE_TEST_SUITE_P(AllOps, ContractionLaws, testing::ValuesIn(cases_of(Summation::contraction)), name_of_case);
-INSTANTIATE_TEST_SUITE_P(AllOps, ExactLaws, testing::ValuesIn(cases_of(Summation::exact)), name_of_case);
+const auto kNameOfCase = [](const auto& test) { return test.param.name; };
+INSTANTIATE_TEST_SUITE_P(AllOps, ContractionLaws, testing::ValuesIn(cases_of(Summation::contraction)), kNameOfCase);
+INSTANTIATE_TEST_SUITE_P(AllOps, ExactLaws, testing::ValuesIn(cases_of(Summation::exact)), kNameOfCase);
 
 // Sums that may be cut are of one kind or the other, but for lookups, where one block at most adds anything but zero.
 TEST(Summation, IsSaidOfEveryOpThatSums) {

@@ -42,7 +42,7 @@ class Explain : public ::testing::Test {
     return window_.findChild<ExplainPanel*>()->toPlainText().toStdString();
   }
   // As the mouse at a place of a widget of the current view.
-  void explainAt(const QWidget& widget, const QPointF& at) {
+  void explain_at(const QWidget& widget, const QPointF& at) {
     QWidget* view = nullptr;
     for (QWidget* w = const_cast<QWidget*>(&widget); w; w = w->parentWidget()) {
       if (qobject_cast<View*>(w)) view = w;
@@ -57,7 +57,7 @@ class Explain : public ::testing::Test {
 
 TEST_F(Explain, ABarOfTheWaterfall) {
   const auto* chart = window_.findChild<WaterfallChart*>();
-  explainAt(*chart, chart->layoutNow().bar(1).center());
+  explain_at(*chart, chart->layoutNow().bar(1).center());
   EXPECT_THAT(text(), AllOf(HasSubstr("time of a term"), HasSubstr("ms"), HasSubstr("docs/cost-model.md")));
 }
 
@@ -150,7 +150,7 @@ TEST_F(Explain, ATileOfTheHeatMap) {
   const QPointF middle = map->layoutNow().map.center();
   const auto cell = map->cellAt(middle);
   ASSERT_TRUE(cell);
-  explainAt(*map, middle);
+  explain_at(*map, middle);
   const TileRun* run = session_.heat()->run_at(map->phases()[static_cast<std::size_t>(cell->column)], cell->tile);
   EXPECT_THAT(text(), AllOf(HasSubstr(grouped(run->memory_bytes).replace(QChar(0x202F), ' ').toStdString() + " bytes"),
                             HasSubstr("7. Memory of a tile")));

@@ -29,7 +29,7 @@ class LandscapeViewTest : public ::testing::Test {
     chart_ = view_->findChild<ScatterChart*>();
     table_ = view_->findChild<DataTable*>("plansTable");
   }
-  void openSearched() {
+  void open_searched() {
     ExampleReport example = example_report(Example::tight);
     add_search_example(example);
     example.index.set_job_json("{\"machine\": \"ipu-pod16\"}");
@@ -95,7 +95,7 @@ TEST_F(LandscapeViewTest, EveryPairOfAxesCanBeDrawn) {
 
 TEST_F(LandscapeViewTest, EveryFoundPlanIsADotWithARow) {
   const int before = view_->tables()[0].model->rowCount();
-  openSearched();
+  open_searched();
   const QAbstractItemModel* table = view_->tables()[0].model;
   ASSERT_EQ(table->rowCount(), before + 40);
   const ScatterLayout layout = chart_->layoutNow();
@@ -111,7 +111,7 @@ TEST_F(LandscapeViewTest, EveryFoundPlanIsADotWithARow) {
 }
 
 TEST_F(LandscapeViewTest, AFoundPlanIsChosenWithItsCellAndItsPins) {
-  openSearched();
+  open_searched();
   choose("listShown", 1);
   const auto layout = chart_->layoutNow();
   const int plan = static_cast<int>(layout.dots.size()) - 40 + 30;  // p=4 r=4 m=1

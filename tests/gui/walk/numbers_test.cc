@@ -34,7 +34,7 @@ class Walk : public ::testing::TestWithParam<std::string> {
     session_.setCurrent(0);
   }
 
-  void checkTable(const ViewDef& def, const NamedTable& named);
+  void check_table(const ViewDef& def, const NamedTable& named);
 
   Session session_;
   ReportNumbers numbers_;
@@ -45,7 +45,7 @@ bool is_number(const QVariant& v) {
   return v.userType() == QMetaType::Double || v.userType() == QMetaType::LongLong || v.userType() == QMetaType::Int;
 }
 
-void Walk::checkTable(const ViewDef& def, const NamedTable& named) {
+void Walk::check_table(const ViewDef& def, const NamedTable& named) {
   const SeenTable table{std::string(def.id) + "/" + named.name.toStdString(), named.model};
   const std::string printed = std::string(def.id) == "compare" ? two_ : walk_json(session_.paths()[0]);
   const std::set<std::string> derived = check_derived(table, session_, printed);
@@ -77,7 +77,7 @@ TEST_P(Walk, EveryNumberOfATableIsTheReports) {
   for (const ViewDef& def : all_views()) {
     const auto view = shown(def, session_);
     each_page(*view, [&] {
-      for (const NamedTable& named : view->tables()) checkTable(def, named);
+      for (const NamedTable& named : view->tables()) check_table(def, named);
     });
   }
 }

@@ -23,11 +23,11 @@ struct SeenTable {
 
   int rows() const { return model->rowCount(); }
   int column(std::string_view title) const {  // -1: none
-    for (int c = static_cast<int>(titles_.size()); c < model->columnCount(); ++c) {
-      titles_.push_back(model->headerData(c, Qt::Horizontal).toString().toStdString());
+    for (int c = static_cast<int>(titles.size()); c < model->columnCount(); ++c) {
+      titles.push_back(model->headerData(c, Qt::Horizontal).toString().toStdString());
     }
-    const auto at = std::find(titles_.begin(), titles_.end(), title);
-    return at == titles_.end() ? -1 : static_cast<int>(at - titles_.begin());
+    const auto at = std::find(titles.begin(), titles.end(), title);
+    return at == titles.end() ? -1 : static_cast<int>(at - titles.begin());
   }
   double value(int row, const char* title) const {
     return model->index(row, column(title)).data(kExactRole).toDouble();
@@ -39,7 +39,7 @@ struct SeenTable {
     return model->index(row, column(title)).data(kExactRole).toString().toStdString();
   }
 
-  mutable std::vector<std::string> titles_ = {};
+  mutable std::vector<std::string> titles = {};
 };
 
 // How often each IPU class calls a function in a step, and for how long it works, by kind of work.
