@@ -12,11 +12,14 @@ namespace superstep {
 namespace {
 
 // Beyond these the rest is left unsearched, and its bound is told to the caller.
-constexpr int kMostProgrammes = 400;  // runs with different limits on code, for one setting
+// Runs with different limits on code, for one setting: few are less work than labels that hold the code, and these
+// mostly less than many.
+constexpr int kFewProgrammes = 40, kMostProgrammes = 400;
 // Of one partial cut, where Streaming Memory binds, one after the other: what few of them find lets most others fall.
 constexpr std::size_t kMostLabels[] = {50, 500, 5000};
-constexpr int kMostPrices = 12;         // of it that are tried one after the other
-constexpr std::int64_t kMostRise = 64;  // of cycles, by the price of all of it
+constexpr std::size_t kMostCodeLabels = 500;  // that hold code: more of them are more work than kMostProgrammes
+constexpr int kMostPrices = 12;               // of it that are tried one after the other
+constexpr std::int64_t kMostRise = 64;        // of cycles, by the price of all of it
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -86,7 +89,10 @@ class PhaseCut {
   std::int64_t case_bound_ = 0;  // bound on the cuts of the case at hand
   std::optional<Cuts> found_;
   int programmes_ = 0;
+  int most_programmes_ = kMostProgrammes;
   std::vector<std::int64_t> tracked_;  // IPU groups whose Streaming Memory has turned out to be too little
+  std::vector<std::int64_t> coded_;    // those of which labels hold the code
+  bool divides_ = true;                // else all IPU groups that have too much of it become such ones
   DdrPrices prices_;                   // of it, in the case at hand
   Ways ways_;                          // of the case at hand
   CodePromise first_;                  // what the first case promises: nothing that a cut need not keep
@@ -97,7 +103,7 @@ class PhaseCut {
   bool begin() {
     if (programme_.rest().least() >= limits_.best || stages_.none()) return false;
     first_ = {std::vector<std::uint64_t>(at(ipus_)), std::vector<std::uint64_t>(at(ipus_))};
-    if (ipus_ == 1) first_.present[0] = stages_.all_rows();  // it runs everything
+    if (ipus_ == 1) first_.present[0] = stages_.rows_from(0);  // it runs everything
     stages_.keep(first_);
     first_ways_ = stages_.find_ways(std::vector<double>(at(ipus_), 1));
     if (first_ways_[0][0] >= PhaseStages::kNoWay) return false;
@@ -117,6 +123,19 @@ class PhaseCut {
 
   void try_below(std::int64_t cycles) {
     best_ = cycles;
+    explore_all(true, kFewProgrammes);
+    if (!ran_out() || programmes_ < kFewProgrammes) return;
+    std::int64_t open = open_;
+    explore_all(false, 1);
+    if (!ran_out() || by_prices_) return;
+    open = std::max(open, open_);
+    explore_all(true, kMostProgrammes);
+    if (ran_out()) open_ = std::max(open, open_);
+  }
+
+  void explore_all(bool divides, int most_programmes) {
+    divides_ = divides;
+    most_programmes_ = most_programmes;
     open_ = kNever;
     programmes_ = 0;
     explore(first_, 0);
@@ -127,7 +146,7 @@ class PhaseCut {
   // The best of all cuts that keep the promise; `bound`: no such cut takes less.
   void explore(const CodePromise& promise, std::int64_t bound) {
     if (bound >= best_) return;
-    if (programmes_ >= kMostProgrammes) {
+    if (programmes_ >= most_programmes_) {
       open_ = std::min(open_, bound);
       return;
     }
@@ -143,25 +162,32 @@ class PhaseCut {
     // Streaming Memory is part of the state only where it turns out to be too little, IPU group by IPU group:
     // code more often decides, and without it the programme is far smaller.
     tracked_.clear();
+    coded_.clear();
     DdrPrices none{std::vector<double>(at(ipus_))};  // the cuts have all the Streaming Memory they like
     prices_ = none;
     programme_.set(ways_, tracked_);
     for (;;) {
       const std::optional<Misfit> misfit = settle_case();
       if (!misfit) return;
-      const std::int64_t cycles = misfit->cuts.cycles;
       const std::int64_t fullest = misfit->full < 0 ? fullest_ddr(misfit->cuts, misfit->rows) : -1;
       // With Streaming Memory counted, it is the code that is too much.
       const std::int64_t full = std::ranges::count(tracked_, fullest) > 0 ? fullest : misfit->full;
-      if (full >= 0) {
-        divide(promise, full, misfit->rows[at(full)], cycles);
+      if (full >= 0 && divides_) {
+        divide(promise, full, misfit->rows[at(full)], misfit->bound);
         return;
       }
+      case_bound_ = std::max(case_bound_, misfit->bound);
+      if (full >= 0) {
+        SUPERSTEP_CHECK(std::ranges::count(coded_, full) == 0,
+                        "labels hold the code of an IPU group, and it is too much");
+        coded_.push_back(full);
+        programme_.set(ways_, tracked_, coded_);
+        continue;
+      }
       tracked_.push_back(fullest);
-      case_bound_ = std::max(case_bound_, cycles);
       if (stages_.counts_twice()) leave_open(case_bound_);
-      if (tracked_.size() == 1) none.least = misfit->cuts, none.bound = cycles;
-      programme_.set(ways_, tracked_);
+      if (tracked_.size() == 1) none.least = misfit->cuts, none.bound = misfit->bound;
+      programme_.set(ways_, tracked_, coded_);
       raise_prices(none);
       if (case_bound_ >= best_) return;
       if (by_prices_) {
@@ -171,10 +197,11 @@ class PhaseCut {
     }
   }
 
-  // Cuts that need more than was counted, the code of each IPU group, and the group that has no room for its code; -1:
-  // it is Streaming Memory that they lack.
+  // Cuts that need more than was counted, what bounds all cuts of the case, the code of each IPU group, and the group
+  // that has no room for its code; -1: it is Streaming Memory that they lack.
   struct Misfit {
     Cuts cuts;
+    std::int64_t bound;
     std::vector<std::uint64_t> rows;
     std::int64_t full;
   };
@@ -182,9 +209,10 @@ class PhaseCut {
   std::optional<Misfit> settle_case() {
     const std::int64_t open = open_;
     for (const std::size_t labels : kMostLabels) {
+      if (!coded_.empty() && labels > kMostCodeLabels) break;
       PhaseProgramme::Found least = programme_.least_cycles(prices_, best_, labels);
       if (least.cuts) {
-        Misfit misfit{*least.cuts, rows_of(*least.cuts), -1};
+        Misfit misfit{*least.cuts, std::min(least.cuts->cycles, least.left_out), rows_of(*least.cuts), -1};
         misfit.full = settle_modes(misfit.cuts, misfit.rows);
         if (misfit.full >= 0 || !keep_within_ddr(misfit.cuts)) {
           open_ = open;

@@ -54,21 +54,30 @@ void PhaseStages::keep(const CodePromise& promise) {
   for (const std::uint64_t rows : promise.present) ddr_limits_.push_back(limits_.ddr - s_.stored_code(rows));
 }
 
-std::uint64_t PhaseStages::all_rows() const { return s_.stage(0, n_, 0, modes_[0]).rows; }
-
 int PhaseStages::mode_beside(const Cell& cell, std::uint64_t rows) {
   const std::int64_t bytes = code_(rows);
   if (bytes > limits_.executable) return -1;
   for (std::size_t k = 0; k < modes_.size(); ++k) {
-    if (other_mode(cell.begin, modes_[k])) continue;
-    std::int64_t& needs = cell.run.needs[k];
-    if (needs == 0) {
-      const Setting::Stage x = s_.stage(cell.begin, cell.end, 0, modes_[k]);
-      needs = x.always + x.transient;
-    }
-    if (needs <= limits_.tile - bytes) return static_cast<int>(k);
+    if (!other_mode(cell.begin, modes_[k]) && needs(cell, k) <= limits_.tile - bytes) return static_cast<int>(k);
   }
   return -1;
+}
+
+std::int64_t PhaseStages::needs(const Cell& cell, std::size_t mode) {
+  std::int64_t& bytes = cell.run.needs[mode];
+  if (bytes == 0) {
+    const Setting::Stage x = s_.stage(cell.begin, cell.end, 0, modes_[mode]);
+    bytes = x.always + x.transient;
+  }
+  return bytes;
+}
+
+std::int64_t PhaseStages::least_needs(const Cell& cell) {
+  std::int64_t least = INT64_MAX;
+  for (std::size_t k = 0; k < modes_.size(); ++k) {
+    if (!other_mode(cell.begin, modes_[k])) least = std::min(least, needs(cell, k));
+  }
+  return least;
 }
 
 int PhaseStages::mode_on(const Cell& cell, std::int64_t ipu) {
@@ -82,8 +91,11 @@ void PhaseStages::tabulate() {
   run_of_.assign(rules_.stages ? at(n_) : s_.table().runs().count(), -1);
   ends_.assign(at(n_), {});
   tail_ddr_.assign(at(n_) + 1, 0);
+  tail_rows_.assign(at(n_) + 1, 0);
   for (std::int64_t u = n_; u-- > 0;) {
-    tail_ddr_[at(u)] = tail_ddr_[at(u) + 1] + s_.stage(u, u + 1, 0, modes_[0]).ddr;
+    const Setting::Stage unit = s_.stage(u, u + 1, 0, modes_[0]);
+    tail_ddr_[at(u)] = tail_ddr_[at(u) + 1] + unit.ddr;
+    tail_rows_[at(u)] = tail_rows_[at(u) + 1] | unit.rows;
     const bool lent_once = s_.table().holder(at(u)) == 0;
     counts_twice_ = counts_twice_ || (!lent_once && s_.borrowed_ddr(u) > 0);
     lends_ = lends_ || (s_.lender(u) == 0 && s_.borrowed_ddr(u) > 0);

@@ -42,7 +42,18 @@ class PhaseStages {
   Recompute mode(int k) const { return modes_[static_cast<std::size_t>(k)]; }
   // The first mode that fits beside the code of these rows; -1: none.
   int mode_beside(const Cell& cell, std::uint64_t rows);
-  std::uint64_t all_rows() const;
+  // What the leanest mode needs, code excluded.
+  std::int64_t least_needs(const Cell& cell);
+  // Whether a stage that needs so much fits beside the code of these rows.
+  bool fits_beside(std::int64_t needs, std::uint64_t rows) {
+    return s_.code_moves() || (code_(rows) <= limits_.executable && needs <= room_beside(rows));
+  }
+  std::int64_t room_beside(std::uint64_t rows) { return limits_.tile - code_(rows); }
+  std::int64_t code(std::uint64_t rows) { return code_(rows); }
+  // That stands beside a stage that needs so much.
+  std::int64_t most_code(std::int64_t needs) const { return std::min(limits_.executable, limits_.tile - needs); }
+  // Of all units from there on.
+  std::uint64_t rows_from(std::int64_t begin) const { return tail_rows_[static_cast<std::size_t>(begin)]; }
 
   // What follows depends on the promise; it must outlive its use.
   void keep(const CodePromise& promise);
@@ -63,6 +74,10 @@ class PhaseStages {
   std::int64_t ddr_on(const Cell& cell, std::int64_t ipu) const;
   // Beside the code that was promised.
   std::int64_t ddr_limit(std::int64_t ipu) const { return ddr_limits_[static_cast<std::size_t>(ipu)]; }
+  // Beside this code as well.
+  std::int64_t ddr_limit(std::int64_t ipu, std::uint64_t rows) const {
+    return limits_.ddr - s_.stored_code(promise_->present[static_cast<std::size_t>(ipu)] | rows);
+  }
   // Only the first unit is looked for as one that has weights before; what others share on one IPU group is counted
   // twice.
   bool counts_twice() const { return counts_twice_; }
@@ -103,6 +118,7 @@ class PhaseStages {
   };
   std::vector<Ends> ends_;
   std::vector<std::int64_t> tail_ddr_;
+  std::vector<std::uint64_t> tail_rows_;
   bool lends_ = false;  // the first unit's weights are used by others
   bool counts_twice_ = false;
   CodeMemo code_;
@@ -127,6 +143,7 @@ class PhaseStages {
   Ends find_ends(std::int64_t begin);
   void add_run(std::int64_t begin, std::int64_t end);
   int mode_on(const Cell& cell, std::int64_t ipu);
+  std::int64_t needs(const Cell& cell, std::size_t mode);
   std::int64_t first_behind(std::int64_t ipu) const { return (ipu / depth_ + 1) % groups_ * depth_; }
   void take_least(const Cell& cell, std::int64_t begin, std::int64_t end, const std::vector<double>& weights,
                   const double* behind, std::vector<double>& least);
