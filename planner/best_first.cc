@@ -99,12 +99,12 @@ void BestFirst::leave(const Open& o) {
   for (const std::string& kind : kinds) maybe_faster_.insert({cell.of, kind});
 }
 
-// What the sweep over all kinds proves. `left`: the highest bound when it stopped.
+// What the sweep over all kinds proves. `left`: the highest bound when it stopped, be it among runners-up.
 void BestFirst::finish(double left) {
   const double best = incumbent();
   const double bound = std::max({best, open_bound_, stopped_ ? left : 0});
   if (bound > 0) stats_.gap = 1 - best / bound;  // 1: no plan was found, though there may be one
-  stats_.optimal = !stopped_ && stats_.gap <= 1e-9 && (best > 0 || open_bound_ == 0);
+  stats_.optimal = best > 0 ? stats_.gap <= 1e-9 : !stopped_ && open_bound_ == 0;
   for (const auto& kind : faster_) maybe_faster_.erase(kind);
   stats_.faster = static_cast<double>(faster_.size());
   stats_.undecided = static_cast<double>(maybe_faster_.size());

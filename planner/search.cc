@@ -60,7 +60,7 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
   }
   if (out.best.empty() && options.rank_of == 0 && options.explain)
     explain_infeasible(tables, options, space.cells(), space.cuts(), out);
-  if (searches_all(options) && out.stats.optimal && !out.best.empty())
+  if (searches_all(options) && out.stats.optimal && !out.best.empty() && !space.stopped())
     tables.proved_bests().add(tables.job(), std::move(all_cells), out.best[0]);
   out.stats.table_seconds = (tables.seconds() - of_tables) / static_cast<double>(thread_count(options.threads));
   out.stats.seconds = seconds();

@@ -467,6 +467,27 @@ TEST(Search, StopsWhenTold) {
   EXPECT_EQ(warm.best[0].estimate.cycles, first.best[0].estimate.cycles);
 }
 
+// A search that is stopped while it looks for runners-up has proved the best plan, and says so.
+TEST(Search, ProvesTheBestPlanBeforeItsRunnersUp) {
+  World world(test::small_bert(3));
+  const SearchResult all = run(world);
+  int proved = 0, open = 0;
+  for (std::int64_t limit = 1; limit < all.stats.programmes; limit = limit * 9 / 8 + 1) {
+    SearchOptions options{.programme_limit = limit, .pareto = false};
+    const SearchResult r = search(world.tables, options);
+    if (!r.stats.optimal) {
+      ++open;
+      continue;
+    }
+    ++proved;
+    ASSERT_FALSE(r.best.empty());
+    EXPECT_EQ(r.stats.gap, 0);
+    EXPECT_EQ(r.best[0].estimate.cycles, all.best[0].estimate.cycles) << "after " << limit << " programmes";
+  }
+  EXPECT_GT(proved, 0);
+  EXPECT_GT(open, 0);
+}
+
 // A cell's bound has to hold for its settings with activations sharded throughout, and for those with one micro-batch,
 // which accumulates nothing: more runners-up open more cells, and must not find a faster plan.
 TEST(Search, MoreRunnersUpFindNothingFaster) {
