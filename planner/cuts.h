@@ -18,6 +18,9 @@ struct CutLimits {
   std::int64_t io_tile = 0;       // bytes per IO tile
   std::int64_t ddr = 0;           // Streaming Memory per IPU
   std::int64_t best = INT64_MAX;  // cycles: plans that take longer are of no interest
+  // Of what code the IPU groups hold for their phases: so many are looked at before labels hold it, since few are less
+  // work.
+  int few_cases = 40;
 };
 
 struct CutRules {

@@ -12,9 +12,7 @@ namespace superstep {
 namespace {
 
 // Beyond these the rest is left unsearched, and its bound is told to the caller.
-// Runs with different limits on code, for one setting: few are less work than labels that hold the code, and these
-// mostly less than many.
-constexpr int kFewProgrammes = 40, kMostProgrammes = 400;
+constexpr int kMostProgrammes = 400;  // runs with different limits on code, for one setting
 // Of one partial cut, where Streaming Memory binds, one after the other: what few of them find lets most others fall.
 constexpr std::size_t kMostLabels[] = {50, 500, 5000};
 constexpr std::size_t kMostCodeLabels = 500;  // that hold code: more of them are more work than kMostProgrammes
@@ -123,13 +121,16 @@ class PhaseCut {
 
   void try_below(std::int64_t cycles) {
     best_ = cycles;
-    explore_all(true, kFewProgrammes);
-    if (!ran_out() || programmes_ < kFewProgrammes) return;
-    std::int64_t open = open_;
-    explore_all(false, 1);
-    if (!ran_out() || by_prices_) return;
-    open = std::max(open, open_);
-    explore_all(true, kMostProgrammes);
+    explore_all(true, limits_.few_cases);
+    if (!ran_out() || programmes_ < limits_.few_cases) return;
+    explore_again(false, 1);
+    if (ran_out() && !by_prices_) explore_again(true, kMostProgrammes);
+  }
+
+  // Another way to see the same cuts: what either leaves open, the other bounds too.
+  void explore_again(bool divides, int most_programmes) {
+    const std::int64_t open = open_;
+    explore_all(divides, most_programmes);
     if (ran_out()) open_ = std::max(open, open_);
   }
 

@@ -280,7 +280,7 @@ bool PhaseProgramme::room_for_rest(const Code& code, std::int64_t end) {
     rows |= held.rows;
   }
   if (stages_.code(rows) > room) return false;
-  for (std::int64_t u = end; u < n_; ++u) {
+  for (std::int64_t u = end; u < n_ && !rules_.stages; ++u) {  // pinned stages are not single units
     const Cell cell = stages_.cell(0, u, u + 1);
     const std::int64_t needs = stages_.least_needs(cell);
     if (std::ranges::none_of(code, [&](const Held& held) {

@@ -237,6 +237,9 @@ BoundsMet try_phases(const PhaseKind& kind, const nlohmann::json& job, const std
       } else {
         expect_best(setting, options, limits, found);
         EXPECT_EQ(open, INT64_MAX) << describe(setting, limits);
+        CutLimits by_labels = limits;
+        by_labels.few_cases = 1;
+        expect_best(setting, options, by_labels, cut_phases(setting, rules, by_labels, nullptr));
         const auto again = [&](const CutLimits& l) { return cut_phases(setting, rules, l, nullptr); };
         if (!kind.counts_twice) expect_found_under_its_own_bound(options, limits, again);
       }
