@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a search says where nothing fits, and what would.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "planner/make_report.h"
+#include "planner/nearest_fix.h"
+#include "planner/search.h"
+#include "tests/planner/world.h"
+
+namespace superstep {
+namespace {
+
+using test::World;
+
+SearchResult run(World& world, bool fix = true) {
+  SearchOptions options;
+  options.pareto = false;
+  options.find_fix = fix;
+  return search(world.tables, options);
+}
+
+// Twelve wide layers on one IPU with everything kept in the processor.
+nlohmann::json too_large() {
+  nlohmann::json job = test::small_job(
+      "gpt2-small",
+      {{"layers", 12}, {"hidden", 1536}, {"heads", 16}, {"ffn", 6144}, {"vocabulary", 8000}, {"sequence_length", 128}},
+      {{"base", "ipu-pod4"}, {"partition", 4}});
+  job["batch"] = {{"global", 32}};
+  job["plan"] = {{"tensor_parallel", 1},
+                 {"pipeline_stages", 4},
+                 {"replicas", 1},
+                 {"micro_batch", 1},
+                 {"location",
+                  {{"weights", "in_processor"},
+                   {"gradients", "in_processor"},
+                   {"optimizer_state", "in_processor"},
+                   {"activations", "in_processor"}}}};
+  return job;
+}
+
+TEST(Search, SaysWhyNothingFits) {
+  World world(too_large());
+  const SearchResult r = run(world);
+  EXPECT_TRUE(r.best.empty());
+  ASSERT_FALSE(r.overflows.empty());
+  EXPECT_EQ(r.overflows[0].constraint, "tile memory");
+  EXPECT_THAT(r.overflows[0].where, testing::HasSubstr("IPU "));
+  EXPECT_GT(r.overflows[0].over, Bytes(0));
+  ASSERT_TRUE(r.closest);
+  // The bytes over are those of the closest plan, lowered in full.
+  const Evaluated e = evaluate_in_full(world.tables, *r.closest);
+  EXPECT_EQ(e.fits, "does_not_fit");
+  EXPECT_EQ(r.overflows[0].over, Bytes(e.tile_peak) - world.job.machine.chip.tile_memory);
+}
+
+// Of many settings, which are tried side by side.
+TEST(Search, SaysWhyNothingFitsTheSameForAnyNumberOfThreads) {
+  nlohmann::json job = too_large();
+  for (const char* free : {"tensor_parallel", "pipeline_stages", "replicas", "micro_batch"}) job["plan"].erase(free);
+  job["machine"]["override"] = {{"chip", {{"tile_memory", {{"value", "250 KiB"}, {"source", "test"}}}}}};
+  std::string one;
+  for (const int threads : {1, 2, 3}) {
+    World world(job);
+    SearchOptions options{.time_limit = 0, .find_fix = false};
+    options.threads = threads;
+    const SearchResult r = search(world.tables, options);
+    ASSERT_TRUE(r.closest);
+    const std::string found = to_json(*r.closest).dump() + std::to_string(r.stats.evaluations);
+    if (threads == 1) one = found;
+    EXPECT_EQ(found, one) << threads << " threads";
+  }
+}
+
+TEST(Search, ItsNearestFixFits) {
+  World world(too_large());
+  const SearchResult r = run(world);
+  ASSERT_FALSE(r.nearest_fix.empty()) << "no fix found";
+  // A rate is written as everywhere: three or four digits.
+  const std::string rate = "([0-9]{1,3}(,[0-9]{3})*|[0-9]\\.[0-9]{2}|[0-9]{2}\\.[0-9]|0\\.[0-9]{1,5})";
+  EXPECT_THAT(r.nearest_fix, testing::MatchesRegex(".* KiB per tile to spare, at " + rate + " samples/s"));
+  // "field = value fits with N KiB ...": freeing that one field gives a plan that fits.
+  const std::string field = r.nearest_fix.substr(0, r.nearest_fix.find(" = "));
+  nlohmann::json fixed = too_large();
+  if (const auto dot = field.find('.'); dot != std::string::npos) {
+    fixed["plan"][field.substr(0, dot)].erase(field.substr(dot + 1));
+  } else if (field == "cuts") {
+    FAIL() << "the job pins no cuts";
+  } else {
+    fixed["plan"].erase(field);
+  }
+  World other(fixed);
+  const SearchResult again = run(other, false);
+  ASSERT_FALSE(again.best.empty()) << r.nearest_fix;
+  EXPECT_NE(evaluate_in_full(other.tables, again.best[0].plan).fits, "does_not_fit");
+}
+
+// Too wide for the tiles in one phase, and phases need weights outside: neither pin alone is in the way.
+TEST(Search, ItsNearestFixMayTakeTwoFields) {
+  nlohmann::json job = test::small_job(
+      "gpt2-small",
+      {{"layers", 12}, {"hidden", 4096}, {"heads", 16}, {"ffn", 16384}, {"vocabulary", 8000}, {"sequence_length", 128}},
+      "ipu-pod4");
+  job["batch"] = {{"global", 32}};
+  job["plan"] = {{"tensor_parallel", 1}, {"pipeline_stages", 4},
+                 {"micro_batch", 1},     {"available_memory_proportion", 0.05},
+                 {"phases", 1},          {"location", {{"weights", "in_processor"}}}};
+  World world(job);
+  SearchOptions options;
+  const NearestFix fix = find_nearest_fix(world.tables, options);
+  ASSERT_EQ(fix.fields.size(), 2u) << fix.text();
+  ASSERT_TRUE(fix.best);
+  EXPECT_THAT(fix.text(), testing::HasSubstr(" fit with "));
+  EXPECT_NE(evaluate_in_full(world.tables, fix.best->plan).fits, "does_not_fit");
+  // One alone does not do.
+  for (const std::string& field : fix.fields) {
+    nlohmann::json freed = job;
+    freed["plan"].erase(field == "cuts" ? "phases" : field);
+    World other(freed);
+    EXPECT_TRUE(run(other, false).best.empty()) << field;
+  }
+}
+
+TEST(Search, SaysThatNoFixExists) {
+  // 26 GB of weights for one chip without Streaming Memory to put them in.
+  nlohmann::json job = test::small_job("gpt3-13b", nlohmann::json::object(), "c600");
+  job["task"] = "inference";
+  job.erase("optimizer");
+  job["batch"] = {{"global", 1}};
+  job["plan"] = {{"micro_batch", 1}, {"schedule", "sequential"}};
+  World world(job);
+  ASSERT_EQ(world.job.machine.streaming.capacity.value, 0);
+  const NearestFix fix = find_nearest_fix(world.tables, SearchOptions{});
+  EXPECT_TRUE(fix.never);
+  EXPECT_THAT(fix.text(), testing::HasSubstr("no plan fits this machine"));
+}
+
+// Places that are pinned where there are none: no setting is looked at, and what is in the way is said.
+TEST(Search, PlacesThatAreNotThere) {
+  const auto pinned = [](const nlohmann::json& places) {
+    nlohmann::json job = test::small_job("gpt2-small", nlohmann::json::object(), "ipu-pod4");
+    job["batch"] = {{"global", 8}};
+    job["plan"] = {{"location", places}, {"available_memory_proportion", 0.25}};
+    World world(job);
+    return run(world);
+  };
+  const SearchResult no_machine = pinned({{"weights", "remote_machine"}});
+  EXPECT_TRUE(no_machine.best.empty());
+  EXPECT_EQ(no_machine.stats.programmes, 0);
+  ASSERT_FALSE(no_machine.overflows.empty());
+  EXPECT_THAT(no_machine.overflows[0].detail, testing::HasSubstr("needs an IPU-Machine outside of the replica's own"));
+  EXPECT_THAT(no_machine.nearest_fix, testing::StartsWith("location.weights = \"in_processor\" fits with "));
+  const SearchResult stays = pinned({{"weights", "streaming"}, {"optimizer_state", "in_processor"}});
+  EXPECT_EQ(stays.stats.programmes, 0);
+  ASSERT_FALSE(stays.overflows.empty());
+  EXPECT_EQ(stays.overflows[0].detail, "phases need optimizer_state outside the processor");
+  EXPECT_THAT(stays.nearest_fix, testing::StartsWith("location.weights = \"in_processor\" fits with "));
+  // Of several places those that are there are searched.
+  const SearchResult some = pinned({{"weights", {"remote_machine", "streaming"}}});
+  ASSERT_FALSE(some.best.empty());
+  EXPECT_EQ(some.best[0].plan.location.weights, Location::streaming);
+}
+
+}  // namespace
+}  // namespace superstep
