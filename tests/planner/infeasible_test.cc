@@ -11,14 +11,8 @@
 namespace superstep {
 namespace {
 
+using test::searched;
 using test::World;
-
-SearchResult run(World& world, bool fix = true) {
-  SearchOptions options;
-  options.pareto = false;
-  options.find_fix = fix;
-  return search(world.tables, options);
-}
 
 // Twelve wide layers on one IPU with everything kept in the processor.
 nlohmann::json too_large() {
@@ -41,7 +35,7 @@ nlohmann::json too_large() {
 
 TEST(Search, SaysWhyNothingFits) {
   World world(too_large());
-  const SearchResult r = run(world);
+  const SearchResult r = searched(world);
   EXPECT_TRUE(r.best.empty());
   ASSERT_FALSE(r.overflows.empty());
   EXPECT_EQ(r.overflows[0].constraint, "tile memory");
@@ -74,7 +68,7 @@ TEST(Search, SaysWhyNothingFitsTheSameForAnyNumberOfThreads) {
 
 TEST(Search, ItsNearestFixFits) {
   World world(too_large());
-  const SearchResult r = run(world);
+  const SearchResult r = searched(world);
   ASSERT_FALSE(r.nearest_fix.empty()) << "no fix found";
   // A rate is written as everywhere: three or four digits.
   const std::string rate = "([0-9]{1,3}(,[0-9]{3})*|[0-9]\\.[0-9]{2}|[0-9]{2}\\.[0-9]|0\\.[0-9]{1,5})";
@@ -90,7 +84,7 @@ TEST(Search, ItsNearestFixFits) {
     fixed["plan"].erase(field);
   }
   World other(fixed);
-  const SearchResult again = run(other, false);
+  const SearchResult again = searched(other, false);
   ASSERT_FALSE(again.best.empty()) << r.nearest_fix;
   EXPECT_NE(evaluate_in_full(other.tables, again.best[0].plan).fits, "does_not_fit");
 }
@@ -117,7 +111,7 @@ TEST(Search, ItsNearestFixMayTakeTwoFields) {
     nlohmann::json freed = job;
     freed["plan"].erase(field == "cuts" ? "phases" : field);
     World other(freed);
-    EXPECT_TRUE(run(other, false).best.empty()) << field;
+    EXPECT_TRUE(searched(other, false).best.empty()) << field;
   }
 }
 
@@ -142,7 +136,7 @@ TEST(Search, PlacesThatAreNotThere) {
     job["batch"] = {{"global", 8}};
     job["plan"] = {{"location", places}, {"available_memory_proportion", 0.25}};
     World world(job);
-    return run(world);
+    return searched(world);
   };
   const SearchResult no_machine = pinned({{"weights", "remote_machine"}});
   EXPECT_TRUE(no_machine.best.empty());

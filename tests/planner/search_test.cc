@@ -15,20 +15,14 @@
 namespace superstep {
 namespace {
 
+using test::searched;
 using test::World;
-
-SearchResult run(World& world, bool fix = true) {
-  SearchOptions options;
-  options.pareto = false;
-  options.find_fix = fix;
-  return search(world.tables, options);
-}
 
 TEST(Search, ExploresOrPrunesEverySetting) {
   World world(test::small_gpt({}));
   double all = 0;
   for (const Cell& cell : cells(world.job)) all += cell.all_settings();
-  const SearchResult r = run(world);
+  const SearchResult r = searched(world);
   EXPECT_EQ(r.stats.explored + r.stats.pruned, all);
   EXPECT_LE(r.stats.feasible, r.stats.explored);
   EXPECT_TRUE(r.stats.optimal);
@@ -45,7 +39,7 @@ TEST(Search, TakesTheBestBoundOnTemporaryMemory) {
   job["model"]["sequence_length"] = 512;
   job["model"]["vocabulary"] = 20000;
   World free(job);
-  const SearchResult best = run(free);
+  const SearchResult best = searched(free);
   ASSERT_FALSE(best.best.empty());
   EXPECT_TRUE(best.stats.optimal);
   double fastest = 0;
@@ -53,7 +47,7 @@ TEST(Search, TakesTheBestBoundOnTemporaryMemory) {
   for (int k = 0; k < 40; ++k) {
     job["plan"]["available_memory_proportion"] = 0.05 + 0.02 * k;
     World pinned(job);
-    const SearchResult r = run(pinned, false);
+    const SearchResult r = searched(pinned, false);
     rates.insert(r.best.empty() ? 0 : r.best[0].samples_per_second);
     fastest = std::max(fastest, *rates.rbegin());
   }
@@ -61,12 +55,12 @@ TEST(Search, TakesTheBestBoundOnTemporaryMemory) {
   EXPECT_GE(best.best[0].samples_per_second, fastest);
   job["plan"]["available_memory_proportion"] = best.best[0].plan.available_memory_proportion;
   World same(job);
-  EXPECT_EQ(run(same).best[0].samples_per_second, best.best[0].samples_per_second);
+  EXPECT_EQ(searched(same).best[0].samples_per_second, best.best[0].samples_per_second);
 }
 
 TEST(Search, EveryCandidateIsLegalAndFits) {
   World world(test::small_gpt({}));
-  for (const Candidate& c : run(world).best) {
+  for (const Candidate& c : searched(world).best) {
     EXPECT_EQ(world.problem(c.plan), "");
     EXPECT_EQ(c.plan.global_batch(), 32);
     EXPECT_NE(evaluate_in_full(world.tables, c.plan).fits, "does_not_fit") << label(c.plan);
@@ -95,12 +89,12 @@ TEST(Search, GathersWeightsWhereWholeOnesDoNotFit) {
                           {"recompute", "layer"},
                           {"location", {{"optimizer_state", "in_processor"}}}}}};
   World free(job);
-  const SearchResult r = run(free, false);
+  const SearchResult r = searched(free, false);
   ASSERT_FALSE(r.best.empty());
   EXPECT_GT(r.best[0].plan.replicated_tensor_sharding.weights, 1);
   job["plan"]["replicated_tensor_sharding"] = {{"weights", 1}};
   World whole(job);
-  EXPECT_TRUE(run(whole, false).best.empty());
+  EXPECT_TRUE(searched(whole, false).best.empty());
   job["plan"]["replicated_tensor_sharding"] = {{"weights", {{"min", 2}}}};
   const Job ranged = World(job).job;  // a range is searched where only pinned fields vary, too
   EXPECT_GT(count_settings(ranged, cells(ranged).at(0), true)[std::size_t(Execution::gathering_pipeline)], 0);
@@ -108,7 +102,7 @@ TEST(Search, GathersWeightsWhereWholeOnesDoNotFit) {
 
 TEST(Search, GivesTheSameTwice) {
   World a(test::small_gpt({})), b(test::small_gpt({}));
-  const SearchResult x = run(a), y = run(b);
+  const SearchResult x = searched(a), y = searched(b);
   ASSERT_EQ(x.best.size(), y.best.size());
   for (std::size_t i = 0; i < x.best.size(); ++i) {
     EXPECT_EQ(to_json(x.best[i].plan), to_json(y.best[i].plan));
@@ -119,7 +113,7 @@ TEST(Search, GivesTheSameTwice) {
 // No setting, cut with the plain defaults, beats the best.
 TEST(Search, NoPinnedJobBeatsTheFreeOne) {
   World world(test::small_gpt({}));
-  const double best = run(world).best.at(0).samples_per_second;
+  const double best = searched(world).best.at(0).samples_per_second;
   for (const nlohmann::json& plan :
        std::vector<nlohmann::json>{{{"pipeline_stages", 2}, {"replicas", 2}},
                                    {{"tensor_parallel", 2}},
@@ -129,7 +123,7 @@ TEST(Search, NoPinnedJobBeatsTheFreeOne) {
                                    {{"location", {{"activations", "streaming"}}}},
                                    {{"phases", 2}, {"location", {{"weights", "streaming"}}}}}) {
     World pinned(test::small_gpt(plan));
-    const SearchResult r = run(pinned, false);
+    const SearchResult r = searched(pinned, false);
     if (!r.best.empty()) {
       EXPECT_LE(r.best[0].samples_per_second, best * 1.000001) << plan.dump();
     }
@@ -218,7 +212,7 @@ TEST(Search, RespectsPins) {
       nlohmann::json plan = pin.plan;
       if (!plan.contains("available_memory_proportion")) plan["available_memory_proportion"] = 0.25;  // fewer settings
       World world(test::small_gpt(plan));
-      const SearchResult r = run(world, false);
+      const SearchResult r = searched(world, false);
       EXPECT_FALSE(r.best.empty());
       for (const Candidate& c : r.best) EXPECT_TRUE(pin.holds(c.plan)) << to_json(c.plan).dump();
     } catch (const Error& e) {
@@ -234,7 +228,7 @@ TEST(Search, RangesNeedNoGlobalBatch) {
                                         {"pipeline_stages", 2}});
   job.erase("batch");
   World world(job);
-  const SearchResult r = run(world, false);
+  const SearchResult r = searched(world, false);
   ASSERT_FALSE(r.best.empty());
   EXPECT_EQ(r.best[0].plan.micro_batch, 2);
   EXPECT_EQ(r.best[0].plan.gradient_accumulation, 16);
@@ -246,14 +240,14 @@ TEST(Search, OffersPhasesForInference) {
   job["task"] = "inference";
   job.erase("optimizer");
   World world(job);
-  const SearchResult r = run(world, false);
+  const SearchResult r = searched(world, false);
   ASSERT_FALSE(r.best.empty());
   EXPECT_EQ(r.best[0].plan.phases.size(), 2u);
   EXPECT_EQ(world.problem(r.best[0].plan), "");
   // The plan can be pinned as it is printed.
   job["plan"] = to_json(r.best[0].plan);
   World pinned(job);
-  EXPECT_EQ(run(pinned, false).best.at(0).estimate.cycles, r.best[0].estimate.cycles);
+  EXPECT_EQ(searched(pinned, false).best.at(0).estimate.cycles, r.best[0].estimate.cycles);
 }
 
 // Weights outside of the processor come with phases, also where nothing but their place is pinned.
@@ -305,7 +299,7 @@ TEST(Search, SaysWhichDegreesDoNotGoTogether) {
                                {"replicas", 4},
                                {"phases", 4},
                                {"replicated_tensor_sharding", {{"weights", 4}, {"optimizer_state", 1}}}}));
-  const SearchResult r = run(world, false);
+  const SearchResult r = searched(world, false);
   ASSERT_FALSE(r.overflows.empty());
   EXPECT_THAT(r.overflows[0].detail, testing::HasSubstr("weights (4), gradients (free) and optimizer_state (1)"));
 }
@@ -318,7 +312,7 @@ TEST(Search, StopsWhenTold) {
   EXPECT_THROW(search(world.tables, options), Stopped);
   // What is tabulated by then serves the next search, which gives what a first one gives.
   World cold(test::small_gpt({}));
-  const SearchResult warm = run(world), first = run(cold);
+  const SearchResult warm = searched(world), first = searched(cold);
   ASSERT_FALSE(warm.best.empty());
   EXPECT_EQ(to_json(warm.best[0].plan), to_json(first.best[0].plan));
   EXPECT_EQ(warm.best[0].estimate.cycles, first.best[0].estimate.cycles);
@@ -327,7 +321,7 @@ TEST(Search, StopsWhenTold) {
 // A search that is stopped while it looks for runners-up has proved the best plan, and says so.
 TEST(Search, ProvesTheBestPlanBeforeItsRunnersUp) {
   World world(test::small_bert(3));
-  const SearchResult all = run(world);
+  const SearchResult all = searched(world);
   int proved = 0, open = 0;
   for (std::int64_t limit = 1; limit < all.stats.programmes; limit = limit * 9 / 8 + 1) {
     SearchOptions options{.programme_limit = limit, .pareto = false};

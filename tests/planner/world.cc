@@ -13,6 +13,13 @@ std::string World::problem(const Plan& plan) {
   return check_plan(plan, tables.facts(plan.micro_batch), job.machine, tables.training());
 }
 
+SearchResult searched(World& world, bool fix) {
+  SearchOptions options;
+  options.pareto = false;
+  options.find_fix = fix;
+  return search(world.tables, options);
+}
+
 nlohmann::json small_job(const std::string& zoo, const nlohmann::json& numbers, const nlohmann::json& machine) {
   nlohmann::json job = {{"model", {{"zoo", zoo}}}, {"machine", machine}, {"optimizer", {{"kind", "adam"}}}};
   job["model"].update(numbers);

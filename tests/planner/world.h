@@ -26,6 +26,9 @@ struct World {
   Tables tables;
 };
 
+// By all of the job's space, without fronts; `fix`: and the nearest fix where nothing fits.
+SearchResult searched(World& world, bool fix = true);
+
 // A small transformer on a machine; `numbers` overrides fields of the zoo's model.
 // A two-layer GPT on four IPUs, 32 samples to an update.
 nlohmann::json small_gpt(const nlohmann::json& plan);
