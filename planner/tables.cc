@@ -56,6 +56,12 @@ class Lazy {
       if (slot.there) visit(*slot.value);
     }
   }
+  // Null: not there.
+  const Value* find(const Key& key) const {
+    std::lock_guard lock(mutex_);
+    const auto it = slots_.find(key);
+    return it != slots_.end() && it->second.there ? it->second.value.get() : nullptr;
+  }
 
  private:
   struct Slot {
@@ -91,7 +97,16 @@ struct Tables::State {
   Lazy<Replicas, ShardCosts> shard_costs;
   PhaseBounds phase_bounds;
   ProvedBests proved_bests;
+  std::shared_ptr<const State> alike;  // tables of a machine with the same domains; may be null
   std::atomic<double> seconds = 0;
+
+  // The table of another machine with the same domains; null: none has it.
+  const UnitTable* made_elsewhere(const UnitKey& key) const {
+    for (const State* other = alike.get(); other != nullptr; other = other->alike.get()) {
+      if (const UnitTable* table = other->tables.find(key)) return table;
+    }
+    return nullptr;
+  }
 
   template <class Make>
   auto timed(const Make& make) {
@@ -120,6 +135,7 @@ Tables::Tables(const Job& job, const CostModel& model, const Tables& other)
     state_->fronts = other.state_->fronts;
   else
     state_->fronts->cache = other.state_->fronts->cache;
+  if (same_plans && have_same_domains(model.machine(), other.model().machine())) state_->alike = other.state_;
 }
 Tables::~Tables() = default;
 
@@ -152,6 +168,14 @@ nlohmann::json json_key(const Job& job) {
 }  // namespace
 
 std::string tables_key(const Job& job) { return json_key(job).dump(); }
+
+std::string family_key(const Job& job) {
+  nlohmann::json key = json_key(job);
+  nlohmann::json& machine = key["machine"];
+  if (machine.is_string()) machine = {{"base", machine}};
+  machine.erase("partition");
+  return key.dump();
+}
 
 std::string graph_key(const Job& job) {
   nlohmann::json key = json_key(job);
@@ -248,6 +272,19 @@ const GraphSharding& Tables::sharding(const TableKey& key, Bytes gather_limit) {
   });
 }
 
+// What tables of so many compute tiles share.
+SharedCosts& Tables::shared(std::int64_t tiles) {
+  return state_->shared.get(tiles, [&] {
+    return std::make_unique<SharedCosts>(state_->fronts->by_tiles.get(tiles, [&] {
+      const Chip& chip = model_.machine().chip;
+      const std::shared_ptr<FrontCache>& cache = state_->fronts->cache;
+      const std::shared_ptr<FrontStore> store = cache ? cache->of(chip, tiles, model_.calibration()) : nullptr;
+      return std::make_unique<std::shared_ptr<ProductFronts>>(
+          std::make_shared<ProductFronts>(chip, tiles, model_.calibration(), store));
+    }));
+  });
+}
+
 const UnitTable& Tables::table(const TableKey& wanted) {
   TableKey key = normal(wanted, facts(wanted.micro_batch).graph);
   key.collapse = collapse_;
@@ -256,18 +293,12 @@ const UnitTable& Tables::table(const TableKey& wanted) {
     const GraphFacts& graph = facts(key.micro_batch);
     const GraphSharding& sharding = state_->shardings.get(
         mesh_key(key), [&] { return std::make_unique<GraphSharding>(make_sharding(key, shard_rules(key, chip))); });
-    const std::int64_t tiles = chip.tiles - key.io_tiles;
-    SharedCosts& shared = state_->shared.get(tiles, [&] {
-      return std::make_unique<SharedCosts>(state_->fronts->by_tiles.get(tiles, [&] {
-        const std::shared_ptr<FrontCache>& cache = state_->fronts->cache;
-        const std::shared_ptr<FrontStore> store = cache ? cache->of(chip, tiles, model_.calibration()) : nullptr;
-        return std::make_unique<std::shared_ptr<ProductFronts>>(
-            std::make_shared<ProductFronts>(chip, tiles, model_.calibration(), store));
-      }));
-    });
-    return std::make_unique<UnitTable>(graph, sharding, model_, shared, key, training());
+    return std::make_unique<UnitTable>(graph, sharding, model_, shared(chip.tiles - key.io_tiles), key, training());
   };
-  return state_->tables.get(unit_key(key, chip), [&] {
+  const UnitKey unit = unit_key(key, chip);
+  return state_->tables.get(unit, [&] {
+    if (const UnitTable* other = state_->made_elsewhere(unit))
+      return std::make_unique<UnitTable>(*other, model_, shared(chip.tiles - key.io_tiles));
     if (key.rank_stride == 1) return state_->timed(lower);
     TableKey neighbours = key;
     neighbours.rank_stride = 1;

@@ -19,6 +19,9 @@ namespace superstep {
 // said for people. Jobs whose keys are equal may share tables.
 std::string tables_key(const Job& job);
 
+// The same for all partitions of its machine.
+std::string family_key(const Job& job);
+
 // What of these the graphs depend on: all but the machine.
 std::string graph_key(const Job& job);
 
@@ -34,8 +37,8 @@ class Tables {
   Tables(const Job& job, const CostModel& model, bool collapse = true, std::shared_ptr<FrontCache> cache = nullptr);
   // What is tabulated for either job serves both; their keys are equal. The model must outlive this one too.
   Tables(const Job& job, const Tables& warm);
-  // For another machine, with the same graphs; and the same fronts of tile plans, if chip and calibration are equal.
-  // Their graph keys are equal.
+  // For another machine, with the same graphs; the same fronts of tile plans, if chip and calibration are equal; and
+  // the same tables, if domains are as well (have_same_domains()). Their graph keys are equal.
   Tables(const Job& job, const CostModel& model, const Tables& other);
   ~Tables();
 
@@ -64,6 +67,7 @@ class Tables {
 
  private:
   GraphSharding make_sharding(const TableKey& key, const ShardRules& rules);
+  SharedCosts& shared(std::int64_t tiles);
 
   struct Graphs;
   struct Fronts;

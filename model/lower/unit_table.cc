@@ -21,22 +21,32 @@ double product_flops(const GraphFacts& facts, UnitId unit, Pass pass) {
   return flops;
 }
 
+namespace {
+
+UnitContext context_of(const GraphFacts& facts, const GraphSharding& sharding, const Chip& chip, SharedCosts& shared,
+                       const TableKey& key) {
+  const Bytes cap = cap_of(key.proportion, chip);
+  const Bytes least = cap_of(key.least_proportion.value_or(key.proportion), chip);
+  return {facts,
+          sharding,
+          chip,
+          *shared.products,
+          chip.tiles - key.io_tiles,
+          cap,
+          {least.value, cap.value},
+          key.precision.partials,
+          key.accumulate,
+          key.serialisation,
+          {},
+          key.rank_stride,
+          key.replica_stride};
+}
+
+}  // namespace
+
 UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, const CostModel& model,
                      SharedCosts& shared, const TableKey& key, bool training)
-    : context_{facts,
-               sharding,
-               model.machine().chip,
-               *shared.products,
-               model.machine().chip.tiles - key.io_tiles,
-               cap_of(key.proportion, model.machine().chip),
-               {cap_of(key.least_proportion.value_or(key.proportion), model.machine().chip).value,
-                cap_of(key.proportion, model.machine().chip).value},
-               key.precision.partials,
-               key.accumulate,
-               key.serialisation,
-               {},
-               key.rank_stride,
-               key.replica_stride},
+    : context_(context_of(facts, sharding, model.machine().chip, shared, key)),
       model_(model),
       key_(key),
       training_(training),
@@ -83,6 +93,15 @@ UnitTable::UnitTable(const UnitTable& neighbours, std::int64_t rank_stride)
     move_apart(row.backward_mesh, row.backward_cycles);
   }
 }
+
+UnitTable::UnitTable(const UnitTable& other, const CostModel& model, SharedCosts& shared)
+    : context_(context_of(other.facts(), other.sharding(), model.machine().chip, shared, other.key_)),
+      model_(model),
+      key_(other.key_),
+      training_(other.training_),
+      rows_(other.rows_),
+      layout_(other.layout_),
+      update_costs_(shared.updates) {}
 
 Boundary UnitTable::make_boundary(std::size_t unit) const {
   Boundary b;

@@ -82,6 +82,9 @@ class UnitTable {
             const TableKey& key, bool training);
   // The same units where ranks are `rank_stride` apart, which are neighbours in the other table: nothing is lowered.
   UnitTable(const UnitTable& neighbours, std::int64_t rank_stride);
+  // The same on another machine with the same domains (have_same_domains()), chip and calibration. The other's model
+  // may be gone.
+  UnitTable(const UnitTable& other, const CostModel& model, SharedCosts& shared);
 
   const TableKey& key() const { return key_; }
   std::size_t units() const { return layout_->row_of.size(); }

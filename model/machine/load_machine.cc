@@ -256,6 +256,15 @@ void take_partition(Machine& machine, std::int64_t partition) {
   }
 }
 
+// `partition`: 0: all of it. `ipus_before`: of the system that power and price are of; 0: the machine.
+Machine part_of(Machine machine, std::int64_t partition, std::int64_t ipus_before) {
+  if (ipus_before == 0) ipus_before = machine.ipus;
+  if (partition > 0) take_partition(machine, partition);
+  scale_system(machine, ipus_before);
+  machine.control_domain_ipus = std::min(machine.control_domain_ipus, machine.ipus);
+  return machine;
+}
+
 std::string label_of(const std::string& name) {
   return name.ends_with(".json") ? fs::path(name).stem().string() : name;
 }
@@ -275,19 +284,16 @@ Machine load_named(const std::string& name, const json* overrides, std::int64_t 
   machine.name = label_of(name);
   check(machine, values);
   if (overrides != nullptr && !overrides->empty()) machine.title += ", with changes of the job";
-  if (ipus_before == 0) ipus_before = machine.ipus;
-  if (partition > 0) {
-    check_partition(machine, partition, where + "/partition");
-    take_partition(machine, partition);
-  }
-  scale_system(machine, ipus_before);
-  machine.control_domain_ipus = std::min(machine.control_domain_ipus, machine.ipus);
-  return machine;
+  if (partition > 0) check_partition(machine, partition, where + "/partition");
+  return part_of(std::move(machine), partition, ipus_before);
 }
 
 fs::path folder_of_executable() {
-  std::error_code failed;
-  return fs::read_symlink("/proc/self/exe", failed).parent_path();
+  static const fs::path folder = [] {
+    std::error_code failed;
+    return fs::read_symlink("/proc/self/exe", failed).parent_path();
+  }();
+  return folder;
 }
 
 std::vector<std::string> listed_order(const fs::path& folder) {
@@ -301,6 +307,11 @@ std::vector<std::string> listed_order(const fs::path& folder) {
 
 bool is_partition(const Machine& machine, std::int64_t ipus) {
   return machine.plannable && ipus <= machine.ipus && unshared_by(machine, ipus) == 0;
+}
+
+Machine partition_of(const Machine& machine, std::int64_t ipus) {
+  SUPERSTEP_CHECK(is_partition(machine, ipus), "no partition of the machine");
+  return part_of(machine, ipus, 0);
 }
 
 Machine load_machine(const json& spec, const std::string& where) {

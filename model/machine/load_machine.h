@@ -20,6 +20,8 @@ Machine load_machine(const std::string& name);
 // Whether so many IPUs are a V-IPU partition: a part of one IPU-Machine, whole ones that share an IPU-Link domain
 // evenly, or whole domains.
 bool is_partition(const Machine& machine, std::int64_t ipus);
+// As load_machine() has it of a machine that is no part of another one, nor changed by a job.
+Machine partition_of(const Machine& machine, std::int64_t ipus);
 
 // Names of all machines in data/machines, in the order people list them.
 std::vector<std::string> machine_names();

@@ -40,6 +40,12 @@ FlopsPerSecond peak(const Chip& chip, std::int64_t macs_per_cycle) {
   return FlopsPerSecond(2.0 * static_cast<double>(macs_per_cycle) * static_cast<double>(chip.tiles) * chip.clock.value);
 }
 
+bool have_same_domains(const Machine& a, const Machine& b) {
+  return a.links == b.links && a.gateway == b.gateway && a.streaming == b.streaming && a.host == b.host &&
+         a.ipus_per_machine == b.ipus_per_machine &&
+         (a.ipus == b.ipus || std::min(a.ipus, b.ipus) >= a.links.domain_ipus);
+}
+
 void print(std::ostream& out, const Machine& machine) {
   out << machine.name << ": " << machine.title << "\n";
   if (machine.plannable) print_system(out, machine);

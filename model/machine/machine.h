@@ -142,6 +142,10 @@ struct Machine {
   friend bool operator==(const Machine&, const Machine&) = default;
 };
 
+// Whether a group of IPUs that both have finds the same links, Streaming Memory and hosts: the machines differ at most
+// in how many whole IPU-Link domains they have. Chips are not compared.
+bool have_same_domains(const Machine& a, const Machine& b);
+
 // The rate of a whole chip whose tiles all do `macs_per_cycle` multiply-adds (one of Amp's) in each cycle.
 FlopsPerSecond peak(const Chip& chip, std::int64_t macs_per_cycle);
 
