@@ -26,6 +26,10 @@ constexpr std::size_t kAhead = 16;
 BestFirst::BestFirst(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells)
     : tables_(tables), job_(tables.job()), options_(options), cuts_(tables, options.defaults), bounds_(tables) {
   how_.goal = job_.goal;
+  for (Candidate known : options.known) {
+    known.elsewhere = true;
+    keep(known);
+  }
   order_cells(cells);
 }
 

@@ -99,8 +99,7 @@ struct Job {
   std::int64_t global_batch = 0;  // 0: free (the micro-batches of one step are chosen by gradient_accumulation)
   Goal goal;
   std::array<Measure, 2> pareto = {Measure::throughput, Measure::memory};
-  // Partitions of at most so many IPUs are searched; 0: the whole machine alone.
-  std::int64_t most_ipus = 0;
+  std::optional<IntegerPin> ipus;  // of the partitions that are searched; not given: all, but estimate takes no part
   Pins pins;
   RunChoice run;
 };

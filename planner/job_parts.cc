@@ -41,24 +41,9 @@ std::vector<json> one_by_one(const json& job) {
   return out;
 }
 
-std::vector<std::int64_t> sizes_of(const Job& job) {
-  const Machine& machine = job.machine;
-  const bool counts = std::any_of(job.pareto.begin(), job.pareto.end(),
-                                  [](Measure m) { return m == Measure::ipus || m == Measure::power; });
-  if (job.most_ipus == 0 && !counts) return {machine.ipus};
-  const std::int64_t most = job.most_ipus > 0 ? job.most_ipus : machine.ipus;
-  std::vector<std::int64_t> sizes = divisors(machine.ipus);
-  std::erase_if(sizes, [&](std::int64_t n) { return n > most || !is_partition(machine, n); });
-  std::reverse(sizes.begin(), sizes.end());
-  return sizes;
-}
-
-json with_partition(json job, const Job& of, std::int64_t ipus) {
-  json& machine = job["machine"];
-  if (machine.is_string() && ipus < of.machine.ipus) machine = {{"base", machine}};
-  if (ipus < of.machine.ipus) machine["partition"] = ipus;
-  if (job.contains("limits")) job["limits"].erase("ipus");
-  return job;
+bool front_counts_ipus(const Job& job) {
+  return std::any_of(job.pareto.begin(), job.pareto.end(),
+                     [](Measure m) { return m == Measure::ipus || m == Measure::power; });
 }
 
 // Products need operands of one type.
@@ -67,33 +52,53 @@ bool types_agree(const json& job) {
   return !precision.contains("activations") || precision["activations"] == precision.value("weights", "fp16");
 }
 
-bool has_cells(const Job& job) {
-  try {
-    cells(job, statistics_group(job));
-    return true;
-  } catch (const Error&) {
-    return false;  // by the pins or the batch
-  }
-}
-
 }  // namespace
 
+std::vector<std::int64_t> partition_sizes(const Job& job) {
+  std::vector<std::int64_t> sizes = divisors(job.machine.ipus);
+  std::erase_if(sizes, [&](std::int64_t n) { return !allows(job.ipus, n) || !is_partition(job.machine, n); });
+  std::reverse(sizes.begin(), sizes.end());
+  if (sizes.empty()) {
+    const json limit = job.json.at("limits").at("ipus");
+    throw Error(job.source + "#/limits/ipus", "found " + limit.dump() + ", which no partition of " + job.machine.name +
+                                                  " with " + std::to_string(job.machine.ipus) + " IPUs has");
+  }
+  return sizes;
+}
+
+Job on_partition(const Job& job, std::int64_t ipus) {
+  Job part = job;
+  if (ipus == job.machine.ipus) return part;
+  json& machine = part.json["machine"];
+  const bool named = machine.is_string();
+  if (named) machine = {{"base", machine}};
+  machine["partition"] = ipus;
+  if (!named) return read_job(part.json, job.source);
+  part.machine = partition_of(job.machine, ipus);
+  return part;
+}
+
 std::vector<Job> job_parts(const Job& job) {
-  const std::vector<std::int64_t> sizes = sizes_of(job);
+  const std::vector<std::int64_t> sizes = partition_sizes(job);
   std::vector<json> values = one_by_one(job.json);
   std::erase_if(values, [](const json& v) { return !types_agree(v); });
   if (values.empty())
     throw Error(job.source + "#/plan/precision/activations",
                 "found no type that weights may have too; matrix products need operands of one type");
-  if (values.size() == 1 && sizes.size() == 1 && sizes[0] == job.machine.ipus) return {job};
+  const std::int64_t group = statistics_group(job);
+  std::vector<Job> all;  // on the whole machine
+  for (json& value : values) {
+    if (value.contains("limits")) value["limits"].erase("ipus");
+    all.push_back(read_job(value, job.source));
+  }
   std::vector<Job> out;
   for (const std::int64_t ipus : sizes) {
-    for (const json& value : values) {
-      Job part = read_job(with_partition(value, job, ipus), job.source);
-      if (has_cells(part)) out.push_back(std::move(part));
+    for (const Job& whole : all) {
+      Job part = on_partition(whole, ipus);
+      if (has_cells(part, group)) out.push_back(std::move(part));
     }
   }
-  if (out.empty()) out.push_back(read_job(with_partition(values.front(), job, sizes.front()), job.source));
+  if (out.empty()) out.push_back(on_partition(all.front(), sizes.front()));
   return out;
 }
 
@@ -125,6 +130,27 @@ SearchStats operator+(const SearchStats& a, const SearchStats& b) {
   sum.optimal = a.optimal && b.optimal;
   sum.gap = std::max(a.gap, b.gap);
   return sum;
+}
+
+PartSearch::PartSearch(const Job& job, std::size_t parts, SearchOptions options)
+    : parts_(static_cast<double>(parts)),
+      shares_(!front_counts_ipus(job)),
+      options_(std::move(options)),
+      time_limit_(options_.time_limit),
+      progress_(options_.progress) {
+  if (progress_)
+    options_.progress = [this](double share, const std::string& what) { progress_((done_ + share) / parts_, what); };
+}
+
+SearchResult PartSearch::search(Tables& tables) {
+  constexpr double kNoTime = 1e-3;  // 0 would be no limit
+  const double used = std::chrono::duration<double>(Clock::now() - start_).count();
+  if (time_limit_ > 0) options_.time_limit = std::max(time_limit_ - used, kNoTime);
+  SearchResult found = superstep::search(tables, options_);
+  ++done_;
+  options_.explain = false;  // the largest says it
+  if (shares_) options_.known.insert(options_.known.end(), found.candidates.begin(), found.candidates.end());
+  return found;
 }
 
 }  // namespace superstep

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <list>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -112,20 +114,16 @@ std::string without_file(const std::string& message, const std::string& file) {
   return !file.empty() && message.starts_with(file + "#/") ? message.substr(file.size() + 1) : message;
 }
 
-// `at_least`: the score of what is known from others.
-PlannedJob plan_part(const Job& job, SearchOptions options, double& at_least) {
-  const CostModel model(job.machine, load_calibration(job.machine.calibration));
-  Tables tables(job, model);
-  options.at_least = at_least;
-  options.explain = options.explain && at_least == 0;
-  const SearchResult found = search(tables, options);
+// `score`: of the best plan of the parts before, then of this one's too.
+PlannedJob plan_part(Tables& tables, PartSearch& search, double& score) {
+  const SearchResult found = search.search(tables);
   if (found.best.empty()) return without_plan(PlanStatus::infeasible, reason_of(found));
   Evaluated best = evaluate_in_full(tables, found.best.front().plan);
   for (std::size_t i = 1; i < found.best.size(); ++i) {
     Evaluated other = evaluate_in_full(tables, found.best[i].plan);
     if (other.score > best.score) best = std::move(other);
   }
-  at_least = best.score;
+  score = std::max(score, best.score);
   draw_worlds(tables, best);
   PlannedJob out;
   out.plan = best.plan;
@@ -143,9 +141,16 @@ PlannedJob plan_part(const Job& job, SearchOptions options, double& at_least) {
 PlannedJob plan_job(const Job& job, const SearchOptions& options) {
   std::optional<PlannedJob> best;
   double score = 0, gap = 0;
-  for (const Job& part : job_parts(job)) {
+  const std::vector<Job> parts = job_parts(job);
+  PartSearch search(job, parts.size(), options);
+  std::list<CostModel> models;
+  std::unique_ptr<Tables> tables;
+  for (const Job& part : parts) {
+    const CostModel& model = models.emplace_back(part.machine, load_calibration(part.machine.calibration));
+    const bool same_graphs = tables && graph_key(tables->job()) == graph_key(part);
+    tables = same_graphs ? std::make_unique<Tables>(part, model, *tables) : std::make_unique<Tables>(part, model);
     const double before = score;
-    PlannedJob planned = plan_part(part, options, score);
+    PlannedJob planned = plan_part(*tables, search, score);
     gap = std::max(gap, planned.gap);
     if (!best || score > before) best = std::move(planned);
   }

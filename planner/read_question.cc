@@ -55,8 +55,25 @@ std::array<Measure, 2> read_pareto(JsonReader& r, std::array<Measure, 2> fallbac
   return out;
 }
 
+// At most so many, or a range.
+IntegerPin read_ipus(JsonReader& r) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  IntegerPin out;
+  if (!r.raw("ipus").is_object()) {
+    out.high = r.integer("ipus", 1, kMost);
+    return out;
+  }
+  JsonReader range = r.object("ipus");
+  out.low = range.integer_or("min", 1, kMost, 1);
+  out.high = range.integer_or("max", 1, kMost, kMost);
+  range.finish();
+  if (out.low > out.high)
+    throw Error(r.at("ipus"), "min " + std::to_string(out.low) + " is above max " + std::to_string(out.high));
+  return out;
+}
+
 void read_limits(JsonReader r, Job& job) {
-  job.most_ipus = r.integer_or("ipus", 1, std::numeric_limits<std::int32_t>::max(), 0);
+  if (r.has("ipus")) job.ipus = read_ipus(r);
   const std::int64_t none = std::numeric_limits<std::int64_t>::max();
   const std::int64_t ddr = r.integer_or("ddr_bytes_per_ipu", 0, none, none);
   Machine& m = job.machine;

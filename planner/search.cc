@@ -24,6 +24,10 @@ bool asks_for_one(const SearchOptions& o) {
   return searches_all(o) && o.top == 1 && !o.pareto && !o.record && o.at_least == 0;
 }
 
+void drop_known(std::vector<Candidate>& list) {
+  std::erase_if(list, [](const Candidate& c) { return c.elsewhere; });
+}
+
 }  // namespace
 
 SearchResult search(Tables& tables, const SearchOptions& options) {
@@ -36,7 +40,7 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
   if (asks_for_one(options)) {
     if (std::optional<Candidate> best = tables.proved_bests().find(tables.job(), all_cells)) {
       for (const Cell& cell : all_cells) out.stats.pruned += cell.all_settings();
-      out.best.push_back(*std::move(best));
+      out.best = out.candidates = {*std::move(best)};
       out.stats.optimal = true;
       out.stats.seconds = seconds();
       return out;
@@ -54,12 +58,11 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
     out.stats.programmes = space.stats().programmes;
     out.stats.evaluations = space.stats().evaluations;
   }
-  if (options.record) {
-    out.candidates = space.found();
-    out.cells = space.searched_cells();
-  }
   if (out.best.empty() && options.rank_of == 0 && options.explain)
     explain_infeasible(tables, options, space.cells(), space.cuts(), out);
+  out.candidates = space.found();
+  if (options.record) out.cells = space.searched_cells();
+  for (auto* list : {&out.best, &out.pareto, &out.candidates}) drop_known(*list);
   if (searches_all(options) && out.stats.optimal && !out.best.empty() && !space.stopped())
     tables.proved_bests().add(tables.job(), std::move(all_cells), out.best[0]);
   out.stats.table_seconds = (tables.seconds() - of_tables) / static_cast<double>(thread_count(options.threads));

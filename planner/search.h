@@ -28,6 +28,7 @@ struct Candidate {
   Estimate estimate;  // by the tables
   double samples_per_second = 0;
   bool fits = false;
+  bool elsewhere = false;  // of SearchOptions::known
 };
 
 // A (t, p, r, m, g), its placement and groups of shards, with all its settings.
@@ -60,14 +61,13 @@ struct SearchStats {
 };
 
 struct SearchResult {
-  std::vector<Candidate> best;      // the winner, then runners-up different in kind
-  std::vector<Candidate> pareto;    // of the job's two measures, the best of the first ahead
-  std::vector<Overflow> overflows;  // not empty when best is
-  std::optional<Plan> closest;      // the plan the overflow belongs to
-  std::string nearest_fix;          // the single-field change with least loss that fits; empty: none found
-  // With `record`: all plans that were found, which all fit, and all cells, both in the order they came.
-  std::vector<Candidate> candidates;
-  std::vector<SearchedCell> cells;
+  std::vector<Candidate> best;        // the winner, then runners-up different in kind
+  std::vector<Candidate> pareto;      // of the job's two measures, the best of the first ahead
+  std::vector<Overflow> overflows;    // not empty when best is
+  std::optional<Plan> closest;        // the plan the overflow belongs to
+  std::string nearest_fix;            // the single-field change with least loss that fits; empty: none found
+  std::vector<Candidate> candidates;  // all plans that were found, which all fit, in the order they came
+  std::vector<SearchedCell> cells;    // with `record`, in the order they came
   SearchStats stats;
   std::vector<SpaceField> space;
   std::vector<std::string> notes;
@@ -82,11 +82,13 @@ struct SearchOptions {
   bool pareto = true;
   bool find_fix = true;
   bool explain = true;    // what is in the way when nothing fits
-  bool record = false;    // candidates and cells
+  bool record = false;    // cells
   int threads = 0;        // 0: all cores; the result does not depend on it
   bool defaults = false;  // estimate: fields that are not pinned take their default instead of being searched
   double rank_of = 0;     // score; above 0: count the kinds of plan that are better, instead of the best few
   double at_least = 0;    // score: plans that are worse are of no interest
+  // Of other parts of the same job (job_parts.h): what is no better than these is left out, and they of the result.
+  std::vector<Candidate> known;
   std::function<void(double share, const std::string& what)> progress;  // may be empty
   std::function<bool()> stop;  // may be empty; asked by all threads: true ends the search with Stopped
 };

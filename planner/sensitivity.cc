@@ -10,6 +10,7 @@
 #include "model/error.h"
 #include "model/quantity_text.h"
 #include "planner/explain_terms.h"
+#include "planner/job_parts.h"
 #include "planner/sweep.h"
 #include "traces/text_table.h"
 
@@ -117,7 +118,8 @@ std::string winner_of(const PlannedJob& planned) {
 }
 
 // The plan as it is, on the changed machine.
-void cost_same_plan(ChangedNumber& changed, const Job& job, const Plan& plan) {
+void cost_same_plan(ChangedNumber& changed, const Job& whole, const Plan& plan) {
+  const Job job = on_partition(whole, plan.ipus());
   const CostModel model(job.machine, load_calibration(job.machine.calibration));
   Tables tables(job, model);
   const UnitTable& table = tables.table(table_key(plan));

@@ -216,9 +216,9 @@ std::vector<ShardGroups> shard_groups(const Job& job, bool defaults, std::int64_
   return out;
 }
 
-std::vector<Cell> all_cells(const Job& job, bool defaults) {
-  const std::vector<TensorParallel> mesh_list = meshes(job);
-  std::vector<Cell> out;
+// Calls f(cell) for all degrees, placements and groups, whose micro-batches and settings are still to be found.
+template <class F>
+void for_degrees(const Job& job, const std::vector<TensorParallel>& mesh_list, bool defaults, const F& f) {
   for (const TensorParallel& t : mesh_list) {
     for (std::int64_t p : divisors(job.machine.ipus / t.size())) {
       const std::int64_t r = job.machine.ipus / t.size() / p;
@@ -227,14 +227,19 @@ std::vector<Cell> all_cells(const Job& job, bool defaults) {
       if (job.machine.power_of_two_ipus && ((t.size() * p) & (t.size() * p - 1)) != 0) continue;
       const std::vector<ShardGroups> all_groups = shard_groups(job, defaults, r);
       for (const Placement placement : legal_placements(job, defaults, t.size(), p, r)) {
-        for (const ShardGroups groups : all_groups) {
-          Cell cell{t, p, r, 1, 1, placement, groups, groups != all_groups[0]};
-          cell.settings = count_settings(job, cell, defaults);  // whatever m and g are
-          if (!cell.groups_matter || cell.all_settings() > 0) micro_batches(job, cell, out);
-        }
+        for (const ShardGroups groups : all_groups) f(Cell{t, p, r, 1, 1, placement, groups, groups != all_groups[0]});
       }
     }
   }
+}
+
+std::vector<Cell> all_cells(const Job& job, bool defaults) {
+  const std::vector<TensorParallel> mesh_list = meshes(job);
+  std::vector<Cell> out;
+  for_degrees(job, mesh_list, defaults, [&](Cell cell) {
+    cell.settings = count_settings(job, cell, defaults);  // whatever m and g are
+    if (!cell.groups_matter || cell.all_settings() > 0) micro_batches(job, cell, out);
+  });
   if (out.empty()) no_cells(job, mesh_list);
   return out;
 }
@@ -259,6 +264,19 @@ std::vector<Cell> cells(const Job& job, std::int64_t statistics_group, bool defa
   filter.apply(out);
   if (out.empty()) throw Error(pin_place(job, filter.first.field), filter.first.why);
   return out;
+}
+
+bool has_cells(const Job& job, std::int64_t statistics_group) {
+  std::vector<Cell> out;
+  try {
+    for_degrees(job, meshes(job), false, [&](const Cell& cell) {
+      if (!cell.groups_matter) micro_batches(job, cell, out);
+    });
+  } catch (const Error&) {
+    return false;  // no mesh
+  }
+  GroupFilter{statistics_group, {}, {}}.apply(out);
+  return !out.empty();
 }
 
 std::vector<SpaceField> describe_space(const Job& job, const std::vector<Cell>& cells, std::int64_t statistics_group) {

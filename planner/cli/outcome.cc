@@ -7,9 +7,12 @@
 #include <set>
 
 #include "model/error.h"
+#include "model/quantity_text.h"
 #include "planner/front.h"
 #include "planner/job_parts.h"
 #include "planner/parallel.h"
+#include "planner/plan_job.h"
+#include "planner/setting_space.h"
 #include "planner/space.h"
 #include "planner/tell_apart.h"
 #include "planner/weight_gathers.h"
@@ -211,6 +214,7 @@ const WarmTables::Entry& WarmTables::of(const Job& job) {
   }
   Entry e;
   e.key = key;
+  e.family = family_key(job);
   e.model = std::make_shared<const CostModel>(job.machine, load_calibration(job.machine.calibration));
   const std::string graphs = graph_key(job);
   const auto other = std::find_if(entries_.begin(), entries_.end(),
@@ -218,8 +222,18 @@ const WarmTables::Entry& WarmTables::of(const Job& job) {
   e.tables = other != entries_.end() ? std::make_unique<Tables>(job, *e.model, *other->tables)
                                      : std::make_unique<Tables>(job, *e.model, true, cache_);
   entries_.push_front(std::move(e));
-  if (entries_.size() > most_) entries_.pop_back();
+  forget_oldest();
   return entries_.front();
+}
+
+void WarmTables::forget_oldest() {
+  std::vector<std::string> families;  // those asked about last
+  std::erase_if(entries_, [&](const Entry& e) {
+    if (std::ranges::find(families, e.family) != families.end()) return false;
+    if (families.size() == most_) return true;
+    families.push_back(e.family);
+    return false;
+  });
 }
 
 void WarmTables::save() const {
@@ -260,13 +274,13 @@ SearchOptions search_options(const OutcomeOptions& options, const CommonOptions&
   return out;
 }
 
-Outcome solve_part(const Job& job, const SearchOptions& options, WarmTables& warm) {
+Outcome solve_part(const Job& job, PartSearch& search, WarmTables& warm, int threads) {
   Outcome o;
   const WarmTables::Entry& kept = warm.of(job);
   o.model = kept.model;
   o.tables = std::make_unique<Tables>(job, *kept.tables);
-  o.search = search(*o.tables, options);
-  lower_best(o, options.threads);
+  o.search = search.search(*o.tables);
+  lower_best(o, threads);
   return o;
 }
 
@@ -278,7 +292,10 @@ Outcome together(Outcome a, Outcome b, std::int64_t top) {
   append(a.best, b.best);
   std::stable_sort(a.best.begin(), a.best.end(),
                    [](const Evaluated& x, const Evaluated& y) { return x.score > y.score; });
+  std::set<std::string> kinds;  // a kind's best is on one partition
+  std::erase_if(a.best, [&](const Evaluated& e) { return !kinds.insert(kind_of(e.plan)).second; });
   if (std::ssize(a.best) > top) a.best.erase(a.best.begin() + top, a.best.end());
+  if (b_leads) a.search.space = std::move(b.search.space);  // of the largest
   append(a.pareto, b.pareto);
   append(a.search.candidates, b.search.candidates);
   append(a.search.cells, b.search.cells);
@@ -286,19 +303,50 @@ Outcome together(Outcome a, Outcome b, std::int64_t top) {
   return a;
 }
 
+// What a partition has to offer, as the end of a sentence.
+std::string best_of(const Outcome& o) {
+  if (o.best.empty()) return "nothing fits";
+  const Evaluated& best = o.best.front();
+  return "the best plan, " + label(best.plan) + ", has " +
+         (o.job().goal.objective == Objective::latency ? to_text(Seconds(best.step_seconds)) + " a step"
+                                                       : figure(best.samples_per_second) + " samples/s");
+}
+
+// Why the best plan does without some of the IPUs. `legal`: the most that a legal plan uses, of which the best is
+// `best`.
+void add_fewer_ipus_note(Outcome& o, const Job& job, std::int64_t legal, std::string best) {
+  const std::int64_t most = partition_sizes(job).front(), used = o.job().machine.ipus;
+  if (o.best.empty() || used == most) return;
+  if (legal < most) {
+    try {
+      cells(on_partition(job, most), o.tables->statistics_group());
+    } catch (const Error& e) {
+      best = "no plan is legal (" + without_file(e.what(), job.source) + ")";
+    }
+  }
+  const std::string all = std::to_string(most);
+  o.search.notes.insert(o.search.notes.begin(),
+                        std::to_string(used) + " of " + all + " IPUs: with all " + all + " " + best);
+}
+
 }  // namespace
 
 Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& common, WarmTables& warm) {
   check_batch(job);
+  if (options.estimate && !job.ipus) job.ipus = IntegerPin{{job.machine.ipus}};
   std::vector<Job> parts = job_parts(job);
   if (options.estimate) parts.erase(parts.begin() + 1, parts.end());
-  SearchOptions of_part = search_options(options, common);
+  const SearchOptions of_all = search_options(options, common);
+  PartSearch search(job, parts.size(), of_all);
   std::optional<Outcome> all;
+  std::string best_of_largest;
   for (const Job& part : parts) {
-    Outcome one = solve_part(part, of_part, warm);
-    of_part.explain = false;  // the largest says it
-    all = all ? together(std::move(*all), std::move(one), of_part.top) : std::move(one);
+    Outcome one = solve_part(part, search, warm, of_all.threads);
+    if (!all) best_of_largest = best_of(one);
+    all = all ? together(std::move(*all), std::move(one), of_all.top) : std::move(one);
   }
+  add_fewer_ipus_note(*all, job, parts[0].machine.ipus, best_of_largest);
+  all->asked = job;
   all->estimated = options.estimate;
   const std::vector<SpaceField> more = fields_of_parts(job, parts);
   all->search.space.insert(all->search.space.end(), more.begin(), more.end());

@@ -23,7 +23,8 @@ struct Outcome {
   std::vector<std::string> notes;
   bool estimated = false;
 
-  const Job& job() const { return tables->job(); }  // with limits.ipus on the partition of the best plan
+  const Job& job() const { return tables->job(); }  // on the partition of the best plan
+  Job asked;                                        // on the whole machine
   const Evaluated* shown() const { return !best.empty() ? &best[0] : closest ? &*closest : nullptr; }
   ReportParts parts() const;
 };
@@ -46,16 +47,18 @@ class WarmTables {
   explicit WarmTables(const std::string& cache = "", std::size_t most = 4)
       : most_(most), cache_(cache.empty() ? nullptr : std::make_shared<FrontCache>(cache)) {}
   struct Entry {
-    std::string key;
+    std::string key, family;  // partitions of one machine are a family
     std::shared_ptr<const CostModel> model;
     std::unique_ptr<Tables> tables;
   };
-  // Stands until `most` other models or machines were asked about.
+  // Stands until `most` other models or machines were asked about, in any partition.
   const Entry& of(const Job& job);
   // What was searched so far, for later runs. A cache that cannot be written costs time, not the result: says so.
   void save() const;
 
  private:
+  void forget_oldest();
+
   std::size_t most_;
   std::shared_ptr<FrontCache> cache_;
   std::list<Entry> entries_;  // the latest first

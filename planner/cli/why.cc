@@ -112,7 +112,7 @@ WhyNot explain_why_not(const Outcome& free, const json& pins, OutcomeOptions opt
   if (winner) w.missing = pins_not_had(winner->plan, pins);
   if (winner && w.missing.empty()) return w;
   try {
-    Job job = read_job(with_pins(free.job().json, pins), free.job().source);
+    Job job = read_job(with_pins(free.asked.json, pins), free.asked.source);
     job.source += " with --why";
     options.top = 1;
     options.pareto = false;

@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "model/error.h"
 #include "model/machine/load_machine.h"
 #include "planner/front.h"
 #include "planner/job_parts.h"
 #include "planner/plan_job.h"
+#include "planner/setting_space.h"
 #include "planner/tell_apart.h"
 #include "tests/planner/world.h"
 
@@ -103,7 +106,7 @@ TEST(Front, KeepsWhatNothingIsBetterThan) {
   EXPECT_THAT(left, ElementsAre(30, 20, 10));
 }
 
-TEST(Partitions, AreSearchedWithALimitOrAFrontOfThem) {
+TEST(Partitions, AreThoseThatLimitsAndPinsAllow) {
   const auto sizes = [](const json& job) {
     std::vector<std::int64_t> out;
     for (const Job& part : job_parts(World(job).job)) out.push_back(part.machine.ipus);
@@ -111,14 +114,34 @@ TEST(Partitions, AreSearchedWithALimitOrAFrontOfThem) {
   };
   json job = test::small_gpt({});
   job["machine"] = "ipu-pod16";
-  EXPECT_THAT(sizes(job), ElementsAre(16));
+  EXPECT_THAT(sizes(job), ElementsAre(16, 8, 4, 2, 1));
   job["limits"] = {{"ipus", 9}};
   EXPECT_THAT(sizes(job), ElementsAre(8, 4, 2, 1));
   job["plan"]["pipeline_stages"] = 4;
   EXPECT_THAT(sizes(job), ElementsAre(8, 4));
-  job.erase("limits");
-  job["pareto"] = {"throughput", "power"};
-  EXPECT_THAT(sizes(job), ElementsAre(16, 8, 4));
+  job["limits"]["ipus"] = {{"min", 5}};
+  EXPECT_THAT(sizes(job), ElementsAre(16, 8));
+  job["limits"]["ipus"] = {{"min", 5}, {"max", 7}};
+  EXPECT_THROW(sizes(job), Error);
+}
+
+// A part of a job is the job that names the partition.
+TEST(Partitions, AreAsAJobNamesThem) {
+  for (const json& machine : {json("ipu-pod256"), json({{"base", "bow-pod16"}, {"override", {{"ipus", 64}}}}),
+                              json({{"base", "ipu-pod128"}, {"partition", 64}})}) {
+    json job = test::small_gpt({});
+    job["machine"] = machine;
+    job["limits"] = {{"ddr_bytes_per_ipu", 1000000}};
+    const Job whole = World(job).job;
+    for (const std::int64_t ipus : partition_sizes(whole)) {
+      if (ipus == whole.machine.ipus) continue;
+      if (machine.is_string()) job["machine"] = {{"base", machine}};
+      job["machine"]["partition"] = ipus;
+      const Job part = on_partition(whole, ipus), named = World(job).job;
+      EXPECT_EQ(part.machine, named.machine) << ipus;
+      EXPECT_EQ(part.json, named.json) << ipus;
+    }
+  }
 }
 
 // Five samples on four IPUs leave one replica; on one IPU too, without links.
@@ -128,18 +151,64 @@ TEST(Partitions, FewerIpusMayBeFaster) {
   job["batch"]["global"] = 5;
   job["plan"] = {{"tensor_parallel", 1}, {"pipeline_stages", {1, 2, 4}}};
   const SearchOptions options;
-  const PlannedJob all = plan_job(World(job).job, options);
-  job["limits"] = {{"ipus", 4}};
   const PlannedJob fewer = plan_job(World(job).job, options);
+  job["limits"]["ipus"] = {{"min", 4}};
+  const PlannedJob all = plan_job(World(job).job, options);
   ASSERT_EQ(fewer.status, PlanStatus::planned);
   EXPECT_GE(fewer.samples_per_second, all.samples_per_second);
   EXPECT_EQ(fewer.plan.ipus(), 1);
+}
+
+// The best few kinds of plan among all parts: those of each part searched alone, put together.
+TEST(Parts, AreSearchedToTheSameBestPlansAsAlone) {
+  std::vector<json> jobs;
+  for (const std::int64_t batch : {5, 12, 48}) {
+    jobs.push_back(test::small_gpt({}));
+    jobs.back()["machine"] = "ipu-pod16";
+    jobs.back()["batch"]["global"] = batch;
+  }
+  jobs.push_back(inference());
+  jobs.back().update({{"objective", "latency"}, {"machine", "ipu-pod16"}});
+  jobs.push_back(jobs[2]);
+  jobs.back()["plan"]["precision"] = {{"partials", {"fp16", "fp32"}}};
+  jobs.back()["machine"] = "ipu-pod4";
+  for (const json& asked : jobs) {
+    const Job job = World(asked).job;
+    const std::vector<Job> parts = job_parts(job);
+    ASSERT_GT(parts.size(), 2U);
+    SearchOptions options;
+    options.pareto = false;
+    options.top = 6;
+    PartSearch search(job, parts.size(), options);
+    std::map<std::string, double> alone, together;  // by kind
+    const auto add = [&](std::map<std::string, double>& all, const SearchResult& found) {
+      for (const Candidate& c : found.best) {
+        double& best = all[kind_of(c.plan)];
+        best = std::max(best, score(job, c));
+      }
+    };
+    for (const Job& part : parts) {
+      World world(part.json);
+      add(alone, superstep::search(world.tables, options));
+      add(together, search.search(world.tables));
+    }
+    std::vector<double> found, expected;
+    for (auto [list, all] : {std::pair(&found, &together), std::pair(&expected, &alone)}) {
+      for (const auto& [kind, best] : *all) list->push_back(best);
+      std::ranges::sort(*list, std::greater());
+      if (list->size() > 6) list->resize(6);
+    }
+    std::erase_if(expected, [&](double s) { return s <= expected[0] / 2; });
+    std::erase_if(found, [&](double s) { return s <= found[0] / 2; });
+    EXPECT_EQ(found, expected) << asked.dump();
+  }
 }
 
 TEST(Parts, ListsOfFormatsAndSerialisationAreSearchedValueByValue) {
   json job = test::small_gpt({{"tensor_parallel", 1}, {"pipeline_stages", 2}, {"micro_batch", 2}});
   job["plan"]["precision"] = {{"partials", {"fp16", "fp32"}}, {"weights", {"fp16", "fp32"}}};
   job["plan"]["serialisation"] = {{"head", {0, 4}}};
+  job["limits"]["ipus"] = {{"min", 4}};
   const std::vector<Job> parts = job_parts(World(job).job);
   ASSERT_EQ(parts.size(), 8U);
   EXPECT_EQ(parts[0].pins.serialisation.head, 0);
@@ -159,6 +228,7 @@ TEST(Parts, ListsOfFormatsAndSerialisationAreSearchedValueByValue) {
 
 TEST(Parts, ProductsNeedOperandsOfOneType) {
   json job = test::small_gpt({});
+  job["limits"]["ipus"] = {{"min", 4}};
   job["plan"]["precision"] = {{"weights", {"fp16", "fp32"}}, {"activations", {"fp16", "fp32"}}};
   EXPECT_EQ(job_parts(World(job).job).size(), 2U);
   job["plan"]["precision"]["activations"] = {"fp32"};

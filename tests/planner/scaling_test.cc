@@ -47,6 +47,7 @@ TEST(Scaling, WhatHangsOnTheReplicasIsFreed) {
   json expected = job;
   expected["machine"]["base"] = "ipu-pod64";
   expected["plan"] = {{"tensor_parallel", 1}, {"pipeline_stages", 1}, {"micro_batch", 8}};
+  expected["limits"]["ipus"] = {{"min", 64}, {"max", 64}};
   EXPECT_EQ(scaled_job(job_of(job), ScalingKind::strong, 64), expected);
   expected["batch"]["global"] = 128 * 64 / 16;
   EXPECT_EQ(scaled_job(job_of(job), ScalingKind::weak, 64), expected);

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "model/error.h"
+#include "planner/job_parts.h"
 #include "tests/planner/world.h"
 
 namespace superstep {
@@ -84,6 +85,40 @@ TEST(Tables, GiveEqualUnitsTheNumbersThatEachHasAlone) {
               EXPECT_EQ(a.update(u, group).cycles, b.update(u, group).cycles) << what;
           }
         }
+      }
+    }
+  }
+}
+
+// Groups of IPUs find the same links in as many whole racks as there are, so that tables are copied, not made.
+TEST(Tables, OfPartitionsOfWholeRacksAreThoseOfTheMachine) {
+  nlohmann::json json = test::small_bert(2);
+  json["optimizer"] = {{"kind", "lamb"}};
+  json["machine"] = "ipu-pod256";
+  const Job whole = read_job(json, "test");
+  const CostModel cost(whole.machine, load_calibration());
+  Tables tables(whole, cost);
+  for (const std::int64_t ipus : {128, 64, 32}) {
+    const Job job = on_partition(whole, ipus);
+    const CostModel of_part(job.machine, load_calibration());
+    Tables part(job, of_part, tables), alone(job, of_part);
+    for (const std::int64_t rank_stride : {1, 4}) {
+      TableKey key;
+      key.mesh = {4, 2};
+      key.rank_stride = rank_stride;
+      tables.table(key);
+      const double before = part.seconds();
+      const UnitTable &a = part.table(key), &b = alone.table(key);
+      EXPECT_EQ(part.seconds() == before, ipus >= 64) << ipus;
+      EXPECT_EQ(&a.model(), &of_part);
+      for (std::size_t u = 0; u < a.units(); ++u) {
+        const UnitRow &x = a.row(u), &y = b.row(u);
+        EXPECT_EQ(x.forward_cycles, y.forward_cycles) << u;
+        EXPECT_EQ(x.backward_cycles, y.backward_cycles) << u;
+        EXPECT_EQ(x.forward.peak, y.forward.peak) << u;
+        EXPECT_EQ(x.weight_bytes, y.weight_bytes) << u;
+        for (const GroupShape group : {GroupShape{1, 8}, GroupShape{4, 8}})
+          EXPECT_EQ(a.update(u, group).cycles, b.update(u, group).cycles) << u;
       }
     }
   }
