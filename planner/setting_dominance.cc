@@ -251,7 +251,8 @@ void SettingParts::drop_dominated() {
 
 void SettingParts::erase(Axis axis, std::size_t value) {
   const auto drop = [&](auto& list) { list.erase(list.begin() + static_cast<std::ptrdiff_t>(value)); };
-  drop(adds_[axis]);
+  const auto added_by = adds_[axis].begin() + static_cast<std::ptrdiff_t>(value * added(axis));
+  adds_[axis].erase(added_by, added_by + static_cast<std::ptrdiff_t>(added(axis)));
   switch (axis) {
     case SettingSpace::load_axis:
       break;

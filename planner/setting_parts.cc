@@ -98,11 +98,7 @@ SettingParts::SettingParts(const UnitTable& table, const UnitTable& tightest, co
   tabulate(state_bytes_per_parameter(optimizer));
 }
 
-Plan SettingParts::with(Axis axis, std::size_t value) const {
-  std::array<std::size_t, SettingSpace::kAxes> values{};
-  values[axis] = value;
-  return space_.plan(values);
-}
+std::size_t SettingParts::added(Axis axis) const { return unit_.size() * numbers_of(axis).size(); }
 
 UnitNumbers SettingParts::base_numbers(std::size_t unit) const {
   UnitNumbers p;
@@ -216,13 +212,20 @@ UnitNumbers SettingParts::prefetch_numbers(const Plan& plan, std::size_t unit) c
 
 void SettingParts::tabulate(std::int64_t state_bytes) {
   const auto lengths = space_.lengths();
+  Plan plan = space_.common;
+  // The common fields and this one.
+  const auto set = [&](Axis axis, std::size_t value) {
+    std::array<std::size_t, SettingSpace::kAxes> values{};
+    values[axis] = value;
+    space_.set(plan, values);
+  };
   const auto each = [&](Axis axis, const auto& numbers) {
+    adds_[axis].reserve(lengths[axis] * added(axis));
     for (std::size_t v = 0; v < lengths[axis]; ++v) {
-      const Plan plan = with(axis, v);
-      std::vector<std::int64_t>& row = adds_[axis].emplace_back();
+      set(axis, v);
       for (std::size_t unit : unit_) {
         const UnitNumbers of = numbers(plan, v, unit);
-        for (Number n : numbers_of(axis)) row.push_back(of.*n);
+        for (Number n : numbers_of(axis)) adds_[axis].push_back(of.*n);
       }
     }
   };
@@ -238,7 +241,7 @@ void SettingParts::tabulate(std::int64_t state_bytes) {
     if (base_.training_) updates.back() = {&base_.table_->updates(group), &tightest_->updates(group)};
   }
   for (std::size_t g = 0; g < space_.gradients.size(); ++g) {
-    const Plan plan = with(SettingSpace::gradient_axis, g);
+    set(SettingSpace::gradient_axis, g);
     accumulators_.push_back({gradient_shards(plan), rate(accumulators_at(plan)), joins_gradients(space_.gradients[g])});
     gradient_degree_.push_back(costs_->of(gradient_shards(plan)));
   }
@@ -249,7 +252,6 @@ void SettingParts::tabulate(std::int64_t state_bytes) {
        [&](const Plan& p, std::size_t g, std::size_t u) { return gradient_numbers(p, scatter(g), u); });
   each(SettingSpace::state_axis,
        [&](const Plan& p, std::size_t s, std::size_t u) { return state_numbers(p, updates[s], state_bytes, u); });
-  adds_[SettingSpace::code_axis].resize(lengths[SettingSpace::code_axis]);
   each(SettingSpace::prefetch_depth_axis,
        [&](const Plan& p, std::size_t, std::size_t u) { return prefetch_numbers(p, u); });
   for (std::size_t w = 0; w < space_.weights.size(); ++w) {
@@ -341,9 +343,10 @@ Setting SettingParts::setting(const SettingSpace::Part& part) const {
 
 void SettingParts::add_least(Setting& setting, Axis axis, const SettingSpace::Part& part) const {
   const std::span<const Number> numbers = numbers_of(axis);
-  for (std::size_t i = 0; i < unit_.size() * numbers.size(); ++i) {
+  const std::size_t count = added(axis);
+  for (std::size_t i = 0; i < count; ++i) {
     std::int64_t least = INT64_MAX;
-    for (std::size_t v = part.begin[axis]; v < part.end[axis]; ++v) least = std::min(least, adds_[axis][v][i]);
+    for (std::size_t v = part.begin[axis]; v < part.end[axis]; ++v) least = std::min(least, adds_[axis][v * count + i]);
     setting.unit_[i / numbers.size()].*numbers[i % numbers.size()] += least;
   }
 }
@@ -474,8 +477,9 @@ bool SettingParts::joins_gradients(const Storage& gradient) const {
 }
 
 bool SettingParts::no_more(Axis axis, std::size_t a, std::size_t b) const {
-  const std::vector<std::int64_t>&x = adds_[axis][a], &y = adds_[axis][b];
-  return std::equal(x.begin(), x.end(), y.begin(), std::less_equal<>());
+  const std::size_t count = added(axis);
+  const std::span all(adds_[axis]), x = all.subspan(a * count, count), y = all.subspan(b * count, count);
+  return std::ranges::equal(x, y, std::less_equal<>());
 }
 
 }  // namespace superstep

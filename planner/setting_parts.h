@@ -45,9 +45,9 @@ class SettingParts {
   Setting base_;                        // what the table and the common fields make
   std::vector<std::size_t> unit_;       // one of each class; its last one is the end
   std::vector<std::int64_t> of_class_;  // units of each class
-  // By value: what is added to the numbers of each class, those that the field adds to class after class. There are
-  // none of `loads` and `codes`.
-  std::array<std::vector<std::vector<std::int64_t>>, SettingSpace::kAxes> adds_;
+  // What is added to the numbers of each class, value after value: those that the field adds to class after class.
+  // There are none of `loads` and `codes`.
+  std::array<std::vector<std::int64_t>, SettingSpace::kAxes> adds_;
   std::vector<std::vector<CodeOfRow>> code_;  // by state: of all passes
   const ShardCosts* costs_;                   // of collectives
   // Where the degrees of weights, gradients and states stand among all; of gradients, as an update finds them.
@@ -71,7 +71,6 @@ class SettingParts {
   std::vector<AtEnds> at_ends_;
 
   // ---- construction
-  Plan with(Axis axis, std::size_t value) const;  // the common fields and this one
   UnitNumbers base_numbers(std::size_t unit) const;
   UnitNumbers stash_numbers(const Plan& plan, std::size_t unit) const;
   UnitNumbers weight_numbers(const Plan& plan, const LinearCycles& gather, std::size_t unit) const;
@@ -82,6 +81,7 @@ class SettingParts {
   };
   UnitNumbers state_numbers(const Plan& plan, const Updates& updates, std::int64_t state_bytes, std::size_t unit) const;
   UnitNumbers prefetch_numbers(const Plan& plan, std::size_t unit) const;
+  std::size_t added(Axis axis) const;  // by each value
   void tabulate(std::int64_t state_bytes);
   void tabulate_state(const Storage& state, const Updates& updates, std::int64_t state_bytes);
   std::vector<CodeOfRow> code_with(const UnitTable& table, const UnitTable::Updates* updates) const;

@@ -57,8 +57,13 @@ bool SettingSpace::legal(const std::array<std::size_t, kAxes>& v) const {
          go_together(v[load_axis], codes[v[code_axis]]);
 }
 
-Plan SettingSpace::plan(const std::array<std::size_t, kAxes>& v) const {
+Plan SettingSpace::plan(const std::array<std::size_t, kAxes>& values) const {
   Plan p = common;
+  set(p, values);
+  return p;
+}
+
+void SettingSpace::set(Plan& p, const std::array<std::size_t, kAxes>& v) const {
   p.load = loads[v[load_axis]];
   p.location.activations = stashes[v[stash_axis]].at;
   p.activation_sharding = stashes[v[stash_axis]].sharding;
@@ -69,7 +74,6 @@ Plan SettingSpace::plan(const std::array<std::size_t, kAxes>& v) const {
                                   states[v[state_axis]].degree, common.replicated_tensor_sharding.groups};
   p.prefetch_depth = prefetch_depths[v[prefetch_depth_axis]];
   p.location.code = codes[v[code_axis]];
-  return p;
 }
 
 bool SettingSpace::Part::single() const {

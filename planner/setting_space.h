@@ -82,6 +82,7 @@ struct SettingSpace {
   bool is_whole(const Storage& s) const { return s.degree == 1 || s.degree == common.replicas; }
   bool legal(const std::array<std::size_t, kAxes>& values) const;
   Plan plan(const std::array<std::size_t, kAxes>& values) const;
+  void set(Plan& plan, const std::array<std::size_t, kAxes>& values) const;  // of a plan with the common fields
 
   // Runs [begin, end) of each list.
   struct Part {
