@@ -107,6 +107,7 @@ void BestFirst::leave(const Open& o) {
 void BestFirst::finish(double left) {
   const double best = incumbent();
   const double bound = std::max({best, open_bound_, stopped_ ? left : 0});
+  stats_.best = best, stats_.bound = bound;
   if (bound > 0) stats_.gap = 1 - best / bound;  // 1: no plan was found, though there may be one
   stats_.optimal = best > 0 ? stats_.gap <= 1e-9 : !stopped_ && open_bound_ == 0;
   for (const auto& kind : faster_) maybe_faster_.erase(kind);
@@ -239,7 +240,10 @@ void BestFirst::work_on(const Piece& piece, Window& window, std::unique_lock<std
     std::erase(window.making, *piece.table);
 }
 
-bool BestFirst::late() const { return options_.time_limit > 0 && seconds() > options_.time_limit; }
+bool BestFirst::late() const {
+  const double limit = options_.patience > 0 && !found_any_ ? options_.patience : options_.time_limit;
+  return limit > 0 && seconds() > limit;
+}
 
 BestFirst::Visit BestFirst::visit(const Open& o, double least) const {
   if (o.sure && !o.branch.leaf()) {
@@ -405,6 +409,7 @@ void BestFirst::note_faster(const Open& o, const Visit& v) {
 }
 
 void BestFirst::keep(const Candidate& c) {
+  found_any_ = true;
   auto [it, fresh] = by_kind_.try_emplace(kind_of(c.plan), c);
   if (!fresh && better(c, it->second)) it->second = c;
   all_found_.push_back(c);

@@ -3,6 +3,7 @@
 // found.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -93,6 +94,7 @@ class BestFirst {
   double caps_ = 1;      // bounds on temporary memory of a setting
   double explored_ = 0;  // as sizes of branches, in which the sweep over all kinds counts what it prunes
   std::set<std::size_t> settings_cut_, settings_fit_;
+  std::atomic<bool> found_any_ = false;
   double open_bound_ = 0;  // score: where a phase programme ran out of its budget, what was left out
   std::size_t made_ = 0;   // Open, so far
   int kept_cells_ = 0;

@@ -95,15 +95,18 @@ std::vector<Job> job_parts(const Job& job) {
   for (const std::int64_t ipus : sizes) {
     for (const Job& whole : all) {
       Job part = on_partition(whole, ipus);
-      if (has_cells(part, group)) out.push_back(std::move(part));
+      if (!uncounted_cells(part, group).empty()) out.push_back(std::move(part));
     }
   }
   if (out.empty()) out.push_back(on_partition(all.front(), sizes.front()));
   return out;
 }
 
-std::vector<SpaceField> fields_of_parts(const Job& job, const std::vector<Job>& parts) {
-  std::vector<SpaceField> out;
+std::vector<SpaceField> describe_parts(const Job& job, const std::vector<Job>& parts, std::int64_t statistics_group) {
+  std::vector<Cell> all_cells;
+  for (const Job& part : parts)
+    std::ranges::copy(uncounted_cells(part, statistics_group), std::back_inserter(all_cells));
+  std::vector<SpaceField> out = describe_space(parts[0], all_cells, statistics_group);
   std::vector<std::int64_t> sizes;
   for (const Job& part : parts) {
     if (std::find(sizes.begin(), sizes.end(), part.machine.ipus) == sizes.end()) sizes.push_back(part.machine.ipus);
@@ -127,30 +130,46 @@ SearchStats operator+(const SearchStats& a, const SearchStats& b) {
   sum.evaluations += b.evaluations, sum.programmes += b.programmes;
   sum.seconds += b.seconds, sum.table_seconds += b.table_seconds;
   sum.faster += b.faster, sum.undecided += b.undecided;
-  sum.optimal = a.optimal && b.optimal;
-  sum.gap = std::max(a.gap, b.gap);
+  sum.best = std::max(a.best, b.best), sum.bound = std::max(a.bound, b.bound);
+  sum.gap = sum.bound > 0 ? 1 - sum.best / sum.bound : 0;
+  sum.optimal = sum.best > 0 ? sum.gap <= 1e-9 : a.optimal && b.optimal;
   return sum;
 }
 
 PartSearch::PartSearch(const Job& job, std::size_t parts, SearchOptions options)
-    : parts_(static_cast<double>(parts)),
+    : parts_(parts),
       shares_(!front_counts_ipus(job)),
-      options_(std::move(options)),
-      time_limit_(options_.time_limit),
-      progress_(options_.progress) {
-  if (progress_)
-    options_.progress = [this](double share, const std::string& what) { progress_((done_ + share) / parts_, what); };
+      explains_(options.explain),
+      time_limit_(options.time_limit),
+      progress_(options.progress),
+      options_(std::move(options)) {
+  options_.explain = explains_ && parts == 1;
+  if (!progress_) return;
+  options_.progress = [this](double share, const std::string& what) {
+    progress_((static_cast<double>(done_) + share) / static_cast<double>(parts_), what);
+  };
 }
 
-SearchResult PartSearch::search(Tables& tables) {
+void PartSearch::set_time() {
   constexpr double kNoTime = 1e-3;  // 0 would be no limit
   const double used = std::chrono::duration<double>(Clock::now() - start_).count();
   if (time_limit_ > 0) options_.time_limit = std::max(time_limit_ - used, kNoTime);
+  options_.patience = done_ + 1 < parts_ && options_.known.empty() ? options_.time_limit / 2 : 0;
+}
+
+SearchResult PartSearch::search(Tables& tables) {
+  set_time();
   SearchResult found = superstep::search(tables, options_);
   ++done_;
-  options_.explain = false;  // the largest says it
+  stats_ = stats_ ? *stats_ + found.stats : found.stats;
   if (shares_) options_.known.insert(options_.known.end(), found.candidates.begin(), found.candidates.end());
   return found;
+}
+
+SearchResult PartSearch::explain(Tables& tables) {
+  set_time();
+  options_.explain = explains_;
+  return superstep::search(tables, options_);
 }
 
 }  // namespace superstep

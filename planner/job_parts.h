@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,29 +26,34 @@ Job on_partition(const Job& job, std::int64_t ipus);
 // Those without a legal cell are left out; where all are, the first is given, whose search says why.
 std::vector<Job> job_parts(const Job& job);
 
-// What the parts differ in, as further fields of the space.
-std::vector<SpaceField> fields_of_parts(const Job& job, const std::vector<Job>& parts);
+// What each field draws from in any of the parts, and in what they differ.
+std::vector<SpaceField> describe_parts(const Job& job, const std::vector<Job>& parts, std::int64_t statistics_group);
 
 // What was searched of two parts.
 SearchStats operator+(const SearchStats& a, const SearchStats& b);
 
 // Searches one part after the other: each knows what those before it found, unless the front needs the best of every
-// partition, and has the time that they left.
+// partition, and has the time that they left; half of that while nothing is found.
 class PartSearch {
  public:
   PartSearch(const Job& job, std::size_t parts, SearchOptions options);
-  // Of the next part.
+  // Of the next part; what is in the way of several is not explained.
   SearchResult search(Tables& tables);
+  // When no part has a plan: what is in the way of one.
+  SearchResult explain(Tables& tables);
+  const SearchStats& stats() const { return *stats_; }  // of all parts so far
 
  private:
   using Clock = std::chrono::steady_clock;
-  const double parts_;
-  const bool shares_;
-  SearchOptions options_;
+  const std::size_t parts_;
+  const bool shares_, explains_;
   const double time_limit_;
   const std::function<void(double, const std::string&)> progress_;
+  SearchOptions options_;
   const Clock::time_point start_ = Clock::now();
-  double done_ = 0;
+  std::size_t done_ = 0;
+  std::optional<SearchStats> stats_;
+  void set_time();
 };
 
 }  // namespace superstep

@@ -406,7 +406,7 @@ report::Index make_index(Tables& tables, const ReportParts& parts) {
   index.set_created_by("superstep 0.1.0");
   index.set_title(job.model.name() + ", " + job.machine.title + ", " +
                   (job.task == Task::training ? "training" : "inference"));
-  index.set_job_json(job.json.dump());
+  index.set_job_json(parts.job_json.empty() ? job.json.dump() : parts.job_json);
   index.set_machine_name(job.machine.name);
   index.set_machine_title(job.machine.title);
   index.set_model_name(job.model.name());

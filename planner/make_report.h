@@ -52,6 +52,7 @@ struct ReportParts {
   std::vector<const Evaluated*> runners_up;
   std::vector<const Evaluated*> pareto;
   std::vector<std::string> notes;
+  std::string job_json;  // as it was asked; empty: the tables'
 };
 report::Index make_index(Tables& tables, const ReportParts& parts);
 void write_report(Tables& tables, const ReportParts& parts, const std::string& path);

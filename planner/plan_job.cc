@@ -114,47 +114,60 @@ std::string without_file(const std::string& message, const std::string& file) {
   return !file.empty() && message.starts_with(file + "#/") ? message.substr(file.size() + 1) : message;
 }
 
-// `score`: of the best plan of the parts before, then of this one's too.
-PlannedJob plan_part(Tables& tables, PartSearch& search, double& score) {
-  const SearchResult found = search.search(tables);
-  if (found.best.empty()) return without_plan(PlanStatus::infeasible, reason_of(found));
+namespace {
+
+PlannedJob planned_by(Tables& tables, const SearchResult& found) {
   Evaluated best = evaluate_in_full(tables, found.best.front().plan);
   for (std::size_t i = 1; i < found.best.size(); ++i) {
     Evaluated other = evaluate_in_full(tables, found.best[i].plan);
     if (other.score > best.score) best = std::move(other);
   }
-  score = std::max(score, best.score);
   draw_worlds(tables, best);
   PlannedJob out;
   out.plan = best.plan;
   out.fits = best.fits;
+  out.score = best.score;
   out.samples_per_second = best.samples_per_second;
   out.step_seconds = best.step_seconds;
   out.step_band = band_of(best.worlds);
-  out.gap = found.stats.gap;
   out.tile_peak = best.tile_peak;
   out.ddr_per_ipu = best.ddr_per_ipu;
   out.not_validated = best.not_validated;
   return out;
 }
 
+// A part with what tables it has in common with others.
+struct PartTables {
+  PartTables(const Job& job, const PartTables* other)
+      : model(job.machine, load_calibration(job.machine.calibration)),
+        tables(other ? Tables(job, model, other->tables) : Tables(job, model)) {}
+  CostModel model;
+  Tables tables;
+};
+
+}  // namespace
+
 PlannedJob plan_job(const Job& job, const SearchOptions& options) {
-  std::optional<PlannedJob> best;
-  double score = 0, gap = 0;
   const std::vector<Job> parts = job_parts(job);
   PartSearch search(job, parts.size(), options);
-  std::list<CostModel> models;
-  std::unique_ptr<Tables> tables;
+  std::list<PartTables> all;
+  std::optional<PlannedJob> best;
+  SearchResult found;
   for (const Job& part : parts) {
-    const CostModel& model = models.emplace_back(part.machine, load_calibration(part.machine.calibration));
-    const bool same_graphs = tables && graph_key(tables->job()) == graph_key(part);
-    tables = same_graphs ? std::make_unique<Tables>(part, model, *tables) : std::make_unique<Tables>(part, model);
-    const double before = score;
-    PlannedJob planned = plan_part(*tables, search, score);
-    gap = std::max(gap, planned.gap);
-    if (!best || score > before) best = std::move(planned);
+    const auto same = std::find_if(all.rbegin(), all.rend(), [&](const PartTables& other) {
+      return graph_key(other.tables.job()) == graph_key(part);
+    });
+    Tables& tables = all.emplace_back(part, same == all.rend() ? nullptr : &*same).tables;
+    found = search.search(tables);
+    if (found.best.empty()) continue;
+    PlannedJob planned = planned_by(tables, found);
+    if (!best || planned.score > best->score) best = std::move(planned);
   }
-  best->gap = gap;
+  if (!best) {
+    if (parts.size() > 1) found = search.explain(all.front().tables);
+    best = without_plan(PlanStatus::infeasible, reason_of(found));
+  }
+  best->gap = search.stats().gap;
   return std::move(*best);
 }
 

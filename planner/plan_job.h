@@ -25,6 +25,7 @@ struct PlannedJob {
   std::string reason;  // why there is no plan; with `planned` empty, and all below is given
   Plan plan;
   std::string fits;
+  double score = 0;  // by the job's goal
   double samples_per_second = 0, step_seconds = 0;
   Band step_band;                               // seconds, 95 %
   double gap = 0;                               // that the search left; 0: the best plan by the tables

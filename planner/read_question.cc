@@ -64,6 +64,7 @@ IntegerPin read_ipus(JsonReader& r) {
     return out;
   }
   JsonReader range = r.object("ipus");
+  if (!range.has("min") && !range.has("max")) throw Error(r.at("ipus"), "found {}, expected min, max or both");
   out.low = range.integer_or("min", 1, kMost, 1);
   out.high = range.integer_or("max", 1, kMost, kMost);
   range.finish();

@@ -160,7 +160,7 @@ json scaled_job(const Job& job, ScalingKind kind, std::int64_t ipus) {
     for (const char* key : {"replicas", "gradient_accumulation", "replicated_tensor_sharding"})
       scaled["plan"].erase(key);
   }
-  if (!job.ipus) scaled["limits"]["ipus"] = {{"min", ipus}, {"max", ipus}};  // a size is what is asked about
+  scaled["limits"]["ipus"] = {{"min", ipus}, {"max", ipus}};  // a size is what is asked about
   if (kind == ScalingKind::strong) return scaled;
   const std::int64_t samples = job.global_batch * ipus;
   if (samples % job.machine.ipus != 0)

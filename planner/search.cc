@@ -41,6 +41,7 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
     if (std::optional<Candidate> best = tables.proved_bests().find(tables.job(), all_cells)) {
       for (const Cell& cell : all_cells) out.stats.pruned += cell.all_settings();
       out.best = out.candidates = {*std::move(best)};
+      out.stats.best = out.stats.bound = score(tables.job(), out.best[0]);
       out.stats.optimal = true;
       out.stats.seconds = seconds();
       return out;
@@ -62,8 +63,9 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
     explain_infeasible(tables, options, space.cells(), space.cuts(), out);
   out.candidates = space.found();
   if (options.record) out.cells = space.searched_cells();
+  const bool own = !out.best.empty() && !out.best[0].elsewhere;  // else better ones may have been left out
   for (auto* list : {&out.best, &out.pareto, &out.candidates}) drop_known(*list);
-  if (searches_all(options) && out.stats.optimal && !out.best.empty() && !space.stopped())
+  if (searches_all(options) && out.stats.optimal && own && !space.stopped())
     tables.proved_bests().add(tables.job(), std::move(all_cells), out.best[0]);
   out.stats.table_seconds = (tables.seconds() - of_tables) / static_cast<double>(thread_count(options.threads));
   out.stats.seconds = seconds();

@@ -56,8 +56,9 @@ struct SearchStats {
   // With rank_of, kinds of plan (kinds_of()), each cell's counted apart: with a plan that fits and is faster; that may
   // have one, left out or known by a bound only.
   double faster = 0, undecided = 0;
-  bool optimal = false;  // the best is proved best of the declared space by the tables
-  double gap = 0;        // 1 - best / bound; 1: stopped before any plan was found
+  double best = 0, bound = 0;  // scores: of the best plan, and that no other exceeds; 0: none fits
+  bool optimal = false;        // the best is proved best of the declared space by the tables
+  double gap = 0;              // 1 - best / bound; 1: stopped before any plan was found
 };
 
 struct SearchResult {
@@ -76,6 +77,7 @@ struct SearchResult {
 struct SearchOptions {
   std::int64_t top = 5;
   double time_limit = 0;  // seconds; 0: none
+  double patience = 0;    // seconds after which a search that has found nothing ends; 0: the time limit
   // Cut programmes after which no further cell of the space is opened; 0: none. What is found by then is the same
   // everywhere, as it is not with a time limit.
   std::int64_t programme_limit = 0;

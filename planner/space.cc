@@ -266,17 +266,15 @@ std::vector<Cell> cells(const Job& job, std::int64_t statistics_group, bool defa
   return out;
 }
 
-bool has_cells(const Job& job, std::int64_t statistics_group) {
+std::vector<Cell> uncounted_cells(const Job& job, std::int64_t statistics_group) {
   std::vector<Cell> out;
   try {
-    for_degrees(job, meshes(job), false, [&](const Cell& cell) {
-      if (!cell.groups_matter) micro_batches(job, cell, out);
-    });
+    for_degrees(job, meshes(job), false, [&](const Cell& cell) { micro_batches(job, cell, out); });
   } catch (const Error&) {
-    return false;  // no mesh
+    return {};  // no mesh
   }
   GroupFilter{statistics_group, {}, {}}.apply(out);
-  return !out.empty();
+  return out;
 }
 
 std::vector<SpaceField> describe_space(const Job& job, const std::vector<Cell>& cells, std::int64_t statistics_group) {

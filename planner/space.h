@@ -44,8 +44,8 @@ struct Cell {
 // fields vary.
 std::vector<Cell> cells(const Job& job, std::int64_t statistics_group = 0, bool defaults = false);
 
-// Whether there are any.
-bool has_cells(const Job& job, std::int64_t statistics_group);
+// The same, their settings not counted; none: empty.
+std::vector<Cell> uncounted_cells(const Job& job, std::int64_t statistics_group);
 
 // All settings of a cell, each once (fields without effect take their default), as products: one for each table,
 // schedule and order of phases, in canonical order. `defaults`: only pinned fields vary. `only`: none of the others.

@@ -97,10 +97,10 @@ struct Tables::State {
   Lazy<Replicas, ShardCosts> shard_costs;
   PhaseBounds phase_bounds;
   ProvedBests proved_bests;
-  std::shared_ptr<const State> alike;  // tables of a machine with the same domains; may be null
+  std::shared_ptr<const State> alike;  // another partition with the same domains; may be null
   std::atomic<double> seconds = 0;
 
-  // The table of another machine with the same domains; null: none has it.
+  // Their table; null: none has it.
   const UnitTable* made_elsewhere(const UnitKey& key) const {
     for (const State* other = alike.get(); other != nullptr; other = other->alike.get()) {
       if (const UnitTable* table = other->tables.find(key)) return table;
@@ -135,7 +135,10 @@ Tables::Tables(const Job& job, const CostModel& model, const Tables& other)
     state_->fronts = other.state_->fronts;
   else
     state_->fronts->cache = other.state_->fronts->cache;
-  if (same_plans && have_same_domains(model.machine(), other.model().machine())) state_->alike = other.state_;
+  // There are few partitions of one machine; of others the tables would stay for as long as these are asked about.
+  const bool same_family = family_key(job) == family_key(other.job());
+  if (same_plans && same_family && have_same_domains(model.machine(), other.model().machine()))
+    state_->alike = other.state_;
 }
 Tables::~Tables() = default;
 

@@ -38,7 +38,8 @@ class Tables {
   // What is tabulated for either job serves both; their keys are equal. The model must outlive this one too.
   Tables(const Job& job, const Tables& warm);
   // For another machine, with the same graphs; the same fronts of tile plans, if chip and calibration are equal; and
-  // the same tables, if domains are as well (have_same_domains()). Their graph keys are equal.
+  // the same tables, if both are partitions of one machine with the same domains (have_same_domains()). Their graph
+  // keys are equal.
   Tables(const Job& job, const CostModel& model, const Tables& other);
   ~Tables();
 

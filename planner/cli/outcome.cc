@@ -7,6 +7,7 @@
 #include <set>
 
 #include "model/error.h"
+#include "model/machine/load_machine.h"
 #include "model/quantity_text.h"
 #include "planner/front.h"
 #include "planner/job_parts.h"
@@ -201,6 +202,7 @@ ReportParts Outcome::parts() const {
   for (std::size_t i = 1; i < best.size(); ++i) p.runners_up.push_back(&best[i]);
   for (const Evaluated& e : pareto) p.pareto.push_back(&e);
   p.notes = notes;
+  p.job_json = asked.json.dump();
   if (estimated) p.search = nullptr;
   return p;
 }
@@ -274,12 +276,13 @@ SearchOptions search_options(const OutcomeOptions& options, const CommonOptions&
   return out;
 }
 
-Outcome solve_part(const Job& job, PartSearch& search, WarmTables& warm, int threads) {
+template <class Search>
+Outcome solve_part(const Job& job, WarmTables& warm, int threads, const Search& search) {
   Outcome o;
   const WarmTables::Entry& kept = warm.of(job);
   o.model = kept.model;
   o.tables = std::make_unique<Tables>(job, *kept.tables);
-  o.search = search.search(*o.tables);
+  o.search = search(*o.tables);
   lower_best(o, threads);
   return o;
 }
@@ -295,17 +298,16 @@ Outcome together(Outcome a, Outcome b, std::int64_t top) {
   std::set<std::string> kinds;  // a kind's best is on one partition
   std::erase_if(a.best, [&](const Evaluated& e) { return !kinds.insert(kind_of(e.plan)).second; });
   if (std::ssize(a.best) > top) a.best.erase(a.best.begin() + top, a.best.end());
-  if (b_leads) a.search.space = std::move(b.search.space);  // of the largest
+  append(a.notes, b.notes);
   append(a.pareto, b.pareto);
   append(a.search.candidates, b.search.candidates);
   append(a.search.cells, b.search.cells);
-  a.search.stats = a.search.stats + b.search.stats;
   return a;
 }
 
-// What a partition has to offer, as the end of a sentence.
-std::string best_of(const Outcome& o) {
-  if (o.best.empty()) return "nothing fits";
+// What the best plan on a partition has to offer, as the end of a sentence.
+std::string best_of(const Outcome& o, bool stopped) {
+  if (o.best.empty()) return stopped ? "none was found in time" : "nothing fits";
   const Evaluated& best = o.best.front();
   return "the best plan, " + label(best.plan) + ", has " +
          (o.job().goal.objective == Objective::latency ? to_text(Seconds(best.step_seconds)) + " a step"
@@ -329,11 +331,23 @@ void add_fewer_ipus_note(Outcome& o, const Job& job, std::int64_t legal, std::st
                         std::to_string(used) + " of " + all + " IPUs: with all " + all + " " + best);
 }
 
+// The IPUs that an estimate is for, unless the job limits them: those that pinned degrees fill, or else all.
+IntegerPin estimated_ipus(const Job& job) {
+  const auto single = [](const std::optional<IntegerPin>& pin) { return pin && pin->values.size() == 1; };
+  const Pins& pins = job.pins;
+  if (pins.tensor_parallel.size() == 1 && single(pins.pipeline_stages) && single(pins.replicas)) {
+    const std::int64_t ipus =
+        pins.tensor_parallel[0].size() * pins.pipeline_stages->values[0] * pins.replicas->values[0];
+    if (job.machine.ipus % ipus == 0 && is_partition(job.machine, ipus)) return {{ipus}};
+  }
+  return {{job.machine.ipus}};
+}
+
 }  // namespace
 
 Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& common, WarmTables& warm) {
   check_batch(job);
-  if (options.estimate && !job.ipus) job.ipus = IntegerPin{{job.machine.ipus}};
+  if (options.estimate && !job.ipus) job.ipus = estimated_ipus(job);
   std::vector<Job> parts = job_parts(job);
   if (options.estimate) parts.erase(parts.begin() + 1, parts.end());
   const SearchOptions of_all = search_options(options, common);
@@ -341,15 +355,17 @@ Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& commo
   std::optional<Outcome> all;
   std::string best_of_largest;
   for (const Job& part : parts) {
-    Outcome one = solve_part(part, search, warm, of_all.threads);
-    if (!all) best_of_largest = best_of(one);
+    Outcome one = solve_part(part, warm, of_all.threads, [&](Tables& tables) { return search.search(tables); });
     all = all ? together(std::move(*all), std::move(one), of_all.top) : std::move(one);
+    if (part.machine.ipus == parts[0].machine.ipus) best_of_largest = best_of(*all, search.stats().gap > 0);
   }
+  if (all->best.empty() && parts.size() > 1)
+    all = solve_part(parts[0], warm, of_all.threads, [&](Tables& tables) { return search.explain(tables); });
+  all->search.stats = search.stats();
   add_fewer_ipus_note(*all, job, parts[0].machine.ipus, best_of_largest);
   all->asked = job;
   all->estimated = options.estimate;
-  const std::vector<SpaceField> more = fields_of_parts(job, parts);
-  all->search.space.insert(all->search.space.end(), more.begin(), more.end());
+  all->search.space = describe_parts(job, parts, all->tables->statistics_group());
   keep_front(all->pareto, job.pareto);
   name_apart(all->best);
   name_apart(all->pareto);

@@ -60,14 +60,12 @@ int print_space(const PlanArguments& a, const CommonOptions& common) {
   const Job job = job_of(a);
   const std::vector<Job> parts = job_parts(job);
   const std::int64_t group = statistics_group(parts[0]);
-  std::vector<SpaceField> fields = describe_space(parts[0], cells(parts[0], group), group);
   SpaceCount count = kEmptySpace;
   for (const Job& part : parts) {
     const std::int64_t micro_batch = cells(part, group).front().micro_batch;
     count = count + count_space(part, build_graph(part, micro_batch), group);
   }
-  const std::vector<SpaceField> more = fields_of_parts(job, parts);
-  fields.insert(fields.end(), more.begin(), more.end());
+  const std::vector<SpaceField> fields = describe_parts(job, parts, group);
   nlohmann::json j = nlohmann::json::object();
   TextTable table;
   table.headings = {"field", "draws from"};

@@ -2,6 +2,7 @@
 #include "planner/cli/rank.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <vector>
 
@@ -49,8 +50,11 @@ Ranked rank_pinned(const Job& job, const Outcome& free, const std::string& pinne
   search_options.progress = progress_of(common);
   Ranked out{pinned_path, label(shown->plan), shown->fits, 0, {}};
   const double seconds = step_seconds(*pinned.tables, shown->plan);
+  const auto start = std::chrono::steady_clock::now();
   for (const Job& part : job_parts(job)) {
     Tables tables(part, *warm.of(part).tables);
+    const double used = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (options.time_limit > 0) search_options.time_limit = std::max(options.time_limit - used, 1e-3);
     const Rank in_part = rank(tables, shown->plan.global_batch(), seconds, search_options);
     out.rank.samples_per_second = in_part.samples_per_second;
     out.rank.faster += in_part.faster;

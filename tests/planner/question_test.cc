@@ -204,6 +204,64 @@ TEST(Parts, AreSearchedToTheSameBestPlansAsAlone) {
   }
 }
 
+// A part that was told of better plans says nothing of its own best one to those who ask later.
+TEST(Parts, WhatTheyWereToldIsNoProofForOthers) {
+  json job = test::small_gpt({});
+  job["machine"] = "ipu-pod16";
+  for (const std::int64_t batch : {4, 5, 12}) {
+    job["batch"]["global"] = batch;
+    const Job whole = World(job).job;
+    const std::vector<Job> parts = job_parts(whole);
+    SearchOptions options;
+    options.pareto = false;
+    options.top = 20;
+    PartSearch search(whole, parts.size(), options);
+    for (const Job& part : parts) {
+      World world(part.json), cold(part.json);
+      search.search(world.tables);
+      options.top = 1;
+      const SearchResult warm = superstep::search(world.tables, options),
+                         fresh = superstep::search(cold.tables, options);
+      ASSERT_EQ(warm.best.size(), fresh.best.size());
+      EXPECT_EQ(label(warm.best[0].plan), label(fresh.best[0].plan)) << batch << " on " << part.machine.ipus;
+      options.top = 20;
+    }
+  }
+}
+
+// What is left of one part may be better than what another one found, and nothing left of either may be.
+TEST(Parts, HaveTheGapOfTheBestAmongThem) {
+  SearchStats found, none, stopped;
+  found.best = found.bound = 10;
+  found.optimal = none.optimal = true;
+  stopped.bound = 20;
+  stopped.gap = 1;
+  EXPECT_EQ((found + stopped).gap, 0.5);
+  EXPECT_FALSE((found + stopped).optimal);
+  EXPECT_EQ((found + none).gap, 0);
+  EXPECT_TRUE((found + none).optimal);
+  stopped.bound = 5;
+  EXPECT_EQ((stopped + found).gap, 0);
+  EXPECT_TRUE((stopped + found).optimal);
+  EXPECT_EQ((stopped + none).gap, 1);
+  EXPECT_FALSE((stopped + none).optimal);
+}
+
+// A search in which no cut is legal takes half a minute to say so. Others have their turn before that.
+TEST(Parts, HaveATurnBeforeTheTimeIsUp) {
+  json job = {{"model", {{"zoo", "bert-base"}}}, {"machine", "ipu-pod64"}, {"batch", {{"global", 64}}}};
+  job["plan"] = {{"tensor_parallel", 1},
+                 {"pipeline_stages", 2},
+                 {"location", {{"weights", "in_processor"}}},
+                 {"schedule", "grouped"}};
+  SearchOptions options;
+  options.time_limit = 6;
+  options.pareto = options.find_fix = false;
+  const PlannedJob planned = plan_job(read_job(job, "test"), options);
+  ASSERT_EQ(planned.status, PlanStatus::planned) << planned.reason;
+  EXPECT_LT(planned.plan.ipus(), 64);
+}
+
 TEST(Parts, ListsOfFormatsAndSerialisationAreSearchedValueByValue) {
   json job = test::small_gpt({{"tensor_parallel", 1}, {"pipeline_stages", 2}, {"micro_batch", 2}});
   job["plan"]["precision"] = {{"partials", {"fp16", "fp32"}}, {"weights", {"fp16", "fp32"}}};
@@ -222,7 +280,9 @@ TEST(Parts, ListsOfFormatsAndSerialisationAreSearchedValueByValue) {
   EXPECT_EQ(plan_job(World(job).job, {}).samples_per_second, best);
 
   std::string fields;
-  for (const SpaceField& f : fields_of_parts(World(job).job, parts)) fields += f.name + ": " + f.values + "\n";
+  for (const SpaceField& f : describe_parts(World(job).job, parts, 0)) {
+    if (f.name.find('.') != std::string::npos) fields += f.name + ": " + f.values + "\n";
+  }
   EXPECT_EQ(fields, "precision.partials: fp16, fp32\nprecision.weights: fp16, fp32\nserialisation.head: 0, 4\n");
 }
 
