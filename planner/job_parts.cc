@@ -85,6 +85,7 @@ std::vector<Job> job_parts(const Job& job) {
   if (values.empty())
     throw Error(job.source + "#/plan/precision/activations",
                 "found no type that weights may have too; matrix products need operands of one type");
+  if (values.size() == 1 && sizes.size() == 1 && sizes[0] == job.machine.ipus) return {job};
   const std::int64_t group = statistics_group(job);
   std::vector<Job> all;  // on the whole machine
   for (json& value : values) {

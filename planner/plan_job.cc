@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <list>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
