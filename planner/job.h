@@ -99,7 +99,7 @@ struct Job {
   std::int64_t global_batch = 0;  // 0: free (the micro-batches of one step are chosen by gradient_accumulation)
   Goal goal;
   std::array<Measure, 2> pareto = {Measure::throughput, Measure::memory};
-  std::optional<IntegerPin> ipus;  // of the partitions that are searched; not given: all; estimate: the machine
+  std::optional<IntegerPin> ipus;  // of the partitions that are searched; not given: all, of which estimate takes one
   Pins pins;
   RunChoice run;
 };

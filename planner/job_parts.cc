@@ -137,11 +137,17 @@ SearchStats operator+(const SearchStats& a, const SearchStats& b) {
   return sum;
 }
 
+double TimeLeft::seconds() const {
+  constexpr double kNone = 1e-3;
+  const double used = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  return limit_ > 0 ? std::max(limit_ - used, kNone) : 0;
+}
+
 PartSearch::PartSearch(const Job& job, std::size_t parts, SearchOptions options)
     : parts_(parts),
       shares_(!front_counts_ipus(job)),
       explains_(options.explain),
-      time_limit_(options.time_limit),
+      left_(options.time_limit),
       progress_(options.progress),
       options_(std::move(options)) {
   options_.explain = explains_ && parts == 1;
@@ -152,9 +158,7 @@ PartSearch::PartSearch(const Job& job, std::size_t parts, SearchOptions options)
 }
 
 void PartSearch::set_time() {
-  constexpr double kNoTime = 1e-3;  // 0 would be no limit
-  const double used = std::chrono::duration<double>(Clock::now() - start_).count();
-  if (time_limit_ > 0) options_.time_limit = std::max(time_limit_ - used, kNoTime);
+  options_.time_limit = left_.seconds();
   options_.patience = done_ + 1 < parts_ && options_.known.empty() ? options_.time_limit / 2 : 0;
 }
 

@@ -32,6 +32,18 @@ std::vector<SpaceField> describe_parts(const Job& job, const std::vector<Job>& p
 // What was searched of two parts.
 SearchStats operator+(const SearchStats& a, const SearchStats& b);
 
+// Of searches one after the other that share a time limit.
+class TimeLeft {
+ public:
+  explicit TimeLeft(double limit) : limit_(limit) {}
+  // For SearchOptions::time_limit: where nothing is left next to nothing, as 0 is no limit.
+  double seconds() const;
+
+ private:
+  const double limit_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 // Searches one part after the other: each knows what those before it found, unless the front needs the best of every
 // partition, and has the time that they left; half of that while nothing is found.
 class PartSearch {
@@ -44,13 +56,11 @@ class PartSearch {
   const SearchStats& stats() const { return *stats_; }  // of all parts so far
 
  private:
-  using Clock = std::chrono::steady_clock;
   const std::size_t parts_;
   const bool shares_, explains_;
-  const double time_limit_;
+  const TimeLeft left_;
   const std::function<void(double, const std::string&)> progress_;
   SearchOptions options_;
-  const Clock::time_point start_ = Clock::now();
   std::size_t done_ = 0;
   std::optional<SearchStats> stats_;
   void set_time();

@@ -36,7 +36,6 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
   const double of_tables = tables.seconds();
   SearchResult out;
   std::vector<Cell> all_cells = cells(tables.job(), tables.statistics_group());
-  out.space = describe_space(tables.job(), all_cells, tables.statistics_group());
   if (asks_for_one(options)) {
     if (std::optional<Candidate> best = tables.proved_bests().find(tables.job(), all_cells)) {
       for (const Cell& cell : all_cells) out.stats.pruned += cell.all_settings();

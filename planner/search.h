@@ -70,7 +70,6 @@ struct SearchResult {
   std::vector<Candidate> candidates;  // all plans that were found, which all fit, in the order they came
   std::vector<SearchedCell> cells;    // with `record`, in the order they came
   SearchStats stats;
-  std::vector<SpaceField> space;
   std::vector<std::string> notes;
 };
 

@@ -365,7 +365,7 @@ Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& commo
   add_fewer_ipus_note(*all, job, parts[0].machine.ipus, best_of_largest);
   all->asked = job;
   all->estimated = options.estimate;
-  all->search.space = describe_parts(job, parts, all->tables->statistics_group());
+  all->space = describe_parts(job, parts, all->tables->statistics_group());
   keep_front(all->pareto, job.pareto);
   name_apart(all->best);
   name_apart(all->pareto);
@@ -403,7 +403,7 @@ json to_json(const Outcome& o) {
                  {"evaluations", s.evaluations},     {"programmes", s.programmes}, {"seconds", s.seconds},
                  {"table_seconds", s.table_seconds}, {"optimal", s.optimal},       {"gap", s.gap}};
   j["space"] = json::object();
-  for (const SpaceField& f : o.search.space) j["space"][f.name] = f.values;
+  for (const SpaceField& f : o.space) j["space"][f.name] = f.values;
   if (o.best.empty() && !o.estimated) {
     j["infeasible"] = o.search.overflows.empty() ? json::object() : to_json(o.search.overflows.front());
     j["infeasible"]["nearest_fix"] = o.search.nearest_fix;

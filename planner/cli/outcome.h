@@ -24,7 +24,8 @@ struct Outcome {
   bool estimated = false;
 
   const Job& job() const { return tables->job(); }  // on the partition of the best plan
-  Job asked;                                        // on the whole machine
+  Job asked;                                        // as it was given
+  std::vector<SpaceField> space;                    // of all partitions
   const Evaluated* shown() const { return !best.empty() ? &best[0] : closest ? &*closest : nullptr; }
   ReportParts parts() const;
 };

@@ -2,7 +2,6 @@
 #include "planner/cli/rank.h"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <vector>
 
@@ -45,16 +44,14 @@ Ranked rank_pinned(const Job& job, const Outcome& free, const std::string& pinne
   if (shown == nullptr) throw Error(pinned_path + "#/plan", "the pinned plan is not legal");
   SearchOptions search_options;
   search_options.top = 1;
-  search_options.time_limit = options.time_limit;
   search_options.threads = common.threads;
   search_options.progress = progress_of(common);
   Ranked out{pinned_path, label(shown->plan), shown->fits, 0, {}};
   const double seconds = step_seconds(*pinned.tables, shown->plan);
-  const auto start = std::chrono::steady_clock::now();
+  const TimeLeft left(options.time_limit);
   for (const Job& part : job_parts(job)) {
     Tables tables(part, *warm.of(part).tables);
-    const double used = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (options.time_limit > 0) search_options.time_limit = std::max(options.time_limit - used, 1e-3);
+    search_options.time_limit = left.seconds();
     const Rank in_part = rank(tables, shown->plan.global_batch(), seconds, search_options);
     out.rank.samples_per_second = in_part.samples_per_second;
     out.rank.faster += in_part.faster;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/error.h"
+#include "planner/job_parts.h"
 #include "planner/run.h"
 #include "planner/space.h"
 #include "planner/verify.h"
@@ -104,9 +105,10 @@ TEST(StatisticsGroups, DecideWhatTheSearchOffers) {
   const SearchResult found = search(world.tables, {.pareto = false});
   ASSERT_FALSE(found.best.empty());
   for (const Candidate& c : found.best) EXPECT_EQ(world.problem(c.plan), "") << label(c.plan);
-  const auto field = std::find_if(found.space.begin(), found.space.end(),
-                                  [](const SpaceField& f) { return f.name == "statistics_group"; });
-  ASSERT_NE(field, found.space.end());
+  const std::vector<SpaceField> space = describe_parts(world.job, {world.job}, world.tables.statistics_group());
+  const auto field =
+      std::find_if(space.begin(), space.end(), [](const SpaceField& f) { return f.name == "statistics_group"; });
+  ASSERT_NE(field, space.end());
   EXPECT_THAT(field->values, HasSubstr("8 samples; without micro_batch 1: a statistics group of 8 samples"));
 }
 
