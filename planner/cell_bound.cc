@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <set>
 #include <tuple>
 
 #include "model/lower/placement.h"
@@ -29,35 +30,54 @@ std::int64_t bytes_of(const Graph& graph, const std::vector<TensorId>& tensors) 
 
 }  // namespace
 
-CellBounds::CellBounds(Tables& tables) : tables_(tables), job_(tables.job()), training_(tables.training()) {
+CellBounds::CellBounds(Tables& tables)
+    : tables_(tables),
+      job_(tables.job()),
+      training_(tables.training()),
+      state_bytes_(state_bytes_per_parameter(job_.optimizer)) {
   const Pins& pins = job_.pins;
   may_be_phased_ =
       !pins.one_phase() && job_.machine.streaming.capacity.value > 0 && !only(pins.weights, Location::in_processor);
 }
 
 void CellBounds::prepare(const std::vector<Cell>& cells, int threads, bool all_graphs) {
-  std::int64_t largest = 1;  // mesh
+  std::set<std::int64_t> sizes;
   for (const Cell& cell : cells) {
-    units_.try_emplace(cell.micro_batch);
-    largest = std::max(largest, cell.mesh.size());
+    sizes.insert(cell.micro_batch);
     const auto [it, fresh] = ways_.try_emplace(cell.replica_groups());
     if (fresh) it->second = ways(cell);
   }
-  std::vector<std::int64_t> micro_batches;
-  for (const auto& [micro_batch, none] : units_) micro_batches.push_back(micro_batch);
-  const auto make = [&](std::int64_t micro_batch) { units_.at(micro_batch) = units(micro_batch); };
+  const std::vector<std::int64_t> micro_batches(sizes.begin(), sizes.end());
   // Imported graphs may be cut into other units at another size.
-  const std::size_t first = all_graphs || !job_.model.zoo ? 0 : std::min<std::size_t>(2, micro_batches.size());
-  parallel_for(first, threads, [&](std::size_t i) { make(micro_batches[i]); });
-  std::erase_if(micro_batches, [&](std::int64_t m) { return units_.at(m) || (first > 0 && !may_fit(m, largest)); });
-  parallel_for(micro_batches.size() + 1, threads, [&](std::size_t i) {
-    if (i < micro_batches.size())
-      make(micro_batches[i]);
+  const bool grow = job_.model.zoo && !all_graphs;
+  std::vector<Units> made(grow ? std::min<std::size_t>(2, micro_batches.size()) : micro_batches.size());
+  parallel_for(made.size() + 1, threads, [&](std::size_t i) {
+    if (i < made.size())
+      made[i] = units(micro_batches[i]);
     else
       dominated_ = find_dominated(cells);  // while another thread makes the last graph
   });
+  for (std::size_t i = made.size(); i < micro_batches.size(); ++i)
+    units_.emplace(micro_batches[i], grown(made[0], made[1], micro_batches[0], micro_batches[1], micro_batches[i]));
+  for (std::size_t i = 0; i < made.size(); ++i) units_.emplace(micro_batches[i], std::move(made[i]));
   weights_ = 0;
-  for (const Unit& u : units_.begin()->second->list) weights_ += u.weights;
+  for (const Unit& u : units_.begin()->second.list) weights_ += u.weights;
+}
+
+// Of a larger micro-batch than two others. Each tensor and each product grow by as much for each sample, so that what
+// stands at one time, the most of sums of tensors, grows by no less than before.
+CellBounds::Units CellBounds::grown(const Units& few, const Units& more, std::int64_t few_samples,
+                                    std::int64_t more_samples, std::int64_t samples) {
+  std::vector<Unit> out = more.list;
+  for (std::size_t u = 0; u < out.size(); ++u) {
+    const auto grow = [&](auto Unit::*number) {
+      const auto step = more.list[u].*number - few.list[u].*number;
+      out[u].*number += step * (samples - more_samples) / (more_samples - few_samples);
+    };
+    grow(&Unit::boundary), grow(&Unit::standing);
+    grow(&Unit::forward), grow(&Unit::backward);
+  }
+  return {std::move(out)};
 }
 
 CellBounds::Units CellBounds::units(std::int64_t micro_batch) const {
@@ -87,17 +107,6 @@ CellBounds::Units CellBounds::units(std::int64_t micro_batch) const {
     out.push_back(unit);
   }
   return {std::move(out)};
-}
-
-// Of larger micro-batches than the two smallest. Each tensor grows by as much for each sample, so that what stands at
-// one time, the most of sums of tensors, grows by no less than before.
-bool CellBounds::may_fit(std::int64_t micro_batch, std::int64_t ipus) const {
-  const auto& [smaller, fewer] = *units_.begin();
-  const auto& [larger, more] = *std::next(units_.begin());
-  std::vector<Unit> list = more->list;
-  for (std::size_t u = 0; u < list.size(); ++u)
-    list[u].standing += (list[u].standing - fewer->list[u].standing) * (micro_batch - larger) / (larger - smaller);
-  return may_fit(list, ipus);
 }
 
 // The weights of each unit, their gradients in training, and what is live have to stand on the tiles at once, split
@@ -174,7 +183,23 @@ CellBounds::Ways CellBounds::ways(const Cell& c) const {
   if (!moves.empty()) out.move = clock / *std::max_element(moves.begin(), moves.end());
   const std::vector<double> loads = rates(job_.pins.weights, c);
   if (!loads.empty()) out.load = cheapest_load(c, *std::max_element(loads.begin(), loads.end()));
+  // Free, a state is shared by so many that it decides nothing; but fewer tables would be made, which questions then
+  // lack.
+  if (!training_ || !job_.pins.rts_optimizer_state) return out;
+  const std::vector<double> states = rates(job_.pins.optimizer_state, c);
+  if (states.empty()) return out;
+  out.state_rate = *std::max_element(states.begin(), states.end());
+  for (const std::int64_t degree : divisors(c.replicas)) {
+    if (allows(job_.pins.rts_optimizer_state, degree)) out.state_degree = degree;
+  }
   return out;
+}
+
+// Of phases: a state comes from outside of the processor and goes back.
+std::int64_t CellBounds::state_cycles(std::int64_t parameters, const Ways& ways) const {
+  if (ways.state_rate == 0) return 0;
+  const Bytes shard(ceil_div(parameters * state_bytes_, ways.state_degree));
+  return 2 * tables_.model().cycles(transfer_time(shard, BytesPerSecond(ways.state_rate))).value;
 }
 
 const ShardCosts& CellBounds::shard_costs(const Cell& c) const { return tables_.shard_costs(c.replica_groups()); }
@@ -200,9 +225,8 @@ double CellBounds::cheapest_update(const Cell& c) const {
 }
 
 std::int64_t CellBounds::quick(const Cell& cell, Execution execution) const {
-  const std::optional<Units>& units = units_.at(cell.micro_batch);
-  if (!units || !may_fit(units->list, cell.mesh.size())) return INT64_MAX;
-  const std::vector<Unit>& list = units->list;
+  const auto& [list, runs] = units_.at(cell.micro_batch);
+  if (!may_fit(list, cell.mesh.size())) return INT64_MAX;
   const std::int64_t t = cell.mesh.size(), tiles = job_.machine.chip.tiles;
   const Ways& ways = ways_.at(cell.replica_groups());
   PhaseNumbers m = empty_numbers(cell);
@@ -213,9 +237,11 @@ std::int64_t CellBounds::quick(const Cell& cell, Execution execution) const {
     if (training_) m.units[u].backward = static_cast<std::int64_t>(list[u].forward + list[u].backward) / t;
     m.units[u].load = static_cast<std::int64_t>(ways.load * static_cast<double>(list[u].weights / t));
     m.units[u].update = static_cast<std::int64_t>(ways.update * static_cast<double>(list[u].gradients / t));
+    if (execution == Execution::phases)
+      m.units[u].update += state_cycles(list[u].gradients / size_of(job_.pins.precision.accumulators) / t, ways);
     add_moves(m, u, list[u].boundary / t, ways);
   }
-  if (execution == Execution::phases) return PhaseRest(std::move(m), units->runs).least();
+  if (execution == Execution::phases) return PhaseRest(std::move(m), runs).least();
   return least_pipeline(cell, m, pipeline_gather(cell, execution));
 }
 
@@ -325,7 +351,7 @@ CellBounds::Tabulated CellBounds::least_time(const Cell& cell, Execution executi
   const std::vector<TableKey> keys = tables_of(cell, execution, Step::times);
   if (!each_fits(keys, &Footprint::standing)) return {INT64_MAX, true};
   std::vector<PhaseNumbers> tables;
-  for (const TableKey& key : keys) tables.push_back(tabulated_numbers(cell, key));
+  for (const TableKey& key : keys) tables.push_back(tabulated_numbers(cell, execution, key));
   PhaseNumbers &m = tables[0], &other = tables.back();
   for (std::size_t u = 0; u < m.units.size(); ++u) {
     for (std::int64_t PhaseNumbers::Unit::*number :
@@ -341,7 +367,7 @@ CellBounds::Tabulated CellBounds::least_time(const Cell& cell, Execution executi
   return {least_pipeline(cell, m, pipeline_gather(cell, execution)), false};
 }
 
-PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, const TableKey& fastest) {
+PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, Execution execution, const TableKey& fastest) {
   const UnitTable& table = tables_.table(fastest);
   const Ways& ways = ways_.at(c.replica_groups());
   PhaseNumbers m = empty_numbers(c);
@@ -354,6 +380,7 @@ PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, const TableKey& fastes
     if (training_) m.units[u].backward = (row.forward_cycles.total() + row.backward_cycles.total()).value;
     m.units[u].load = static_cast<std::int64_t>(ways.load * static_cast<double>(row.weight_bytes.value));
     m.units[u].update = static_cast<std::int64_t>(ways.update * static_cast<double>(gradients));
+    if (execution == Execution::phases) m.units[u].update += state_cycles(row.parameters, ways);
     add_moves(m, u, table.boundary(u).shard.value, ways);
   }
   return m;

@@ -5,7 +5,6 @@
 #include <compare>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,7 +19,7 @@ class CellBounds {
   explicit CellBounds(Tables& tables);
 
   // What cells have in common, for those of these that are to be bounded. Makes the graphs of their micro-batches: all,
-  // or of models of the zoo none that fits nowhere, as far as two smaller ones say so.
+  // or of models of the zoo those of the two smallest, from which the others follow.
   void prepare(const std::vector<Cell>& cells, int threads, bool all_graphs = false);
   // Cycles that no plan of the cell with such an execution takes less than; INT64_MAX: none fits. Products at the
   // matrix unit's peak, tensors split evenly: needs no table. After prepare(); by any number of threads, as the next.
@@ -58,17 +57,22 @@ class CellBounds {
   Tables& tables_;
   const Job& job_;
   bool training_, may_be_phased_;
-  std::map<std::int64_t, std::optional<Units>> units_;  // by micro-batch; none: fits nowhere
-  std::int64_t weights_ = 0;                            // bytes, of all units
+  std::int64_t state_bytes_;             // of a parameter
+  std::map<std::int64_t, Units> units_;  // by micro-batch
+  std::int64_t weights_ = 0;             // bytes, of all units
   std::vector<bool> dominated_;
   // Cycles for a byte of one IPU: of boundaries between phases, of weights on their way to it, of gradients.
   struct Ways {
     double move = 0, load = 0, update = 0;
+    // The fastest to an optimiser's state, bytes per second, and the most replicas that share one.
+    double state_rate = 0;
+    std::int64_t state_degree = 1;
   };
   std::map<Replicas, Ways> ways_;
 
   Units units(std::int64_t micro_batch) const;
-  bool may_fit(std::int64_t micro_batch, std::int64_t ipus) const;
+  static Units grown(const Units& few, const Units& more, std::int64_t few_samples, std::int64_t more_samples,
+                     std::int64_t samples);
   bool may_fit(const std::vector<Unit>& units, std::int64_t ipus) const;
   std::vector<bool> find_dominated(const std::vector<Cell>& cells) const;
   double pipeline_gather(const Cell& cell, Execution execution) const;
@@ -79,13 +83,14 @@ class CellBounds {
   };
   std::vector<Ends> ends_of(const Cell& cell, Execution execution) const;
   Tabulated least_time(const Cell& cell, Execution execution);
-  PhaseNumbers tabulated_numbers(const Cell& cell, const TableKey& fastest);
+  PhaseNumbers tabulated_numbers(const Cell& cell, Execution execution, const TableKey& fastest);
   std::int64_t gradient_bytes(const UnitRow& row) const;
   std::int64_t resident(const UnitTable& table, std::size_t unit) const;
   bool each_fits(const std::vector<TableKey>& keys, Bytes Footprint::*memory);
   PhaseNumbers empty_numbers(const Cell& cell) const;
   std::vector<double> rates(const std::vector<Location>& pinned, const Cell& cell) const;
   Ways ways(const Cell& cell) const;
+  std::int64_t state_cycles(std::int64_t parameters, const Ways& ways) const;
   void add_moves(PhaseNumbers& numbers, std::size_t unit, std::int64_t bytes, const Ways& ways) const;
   const ShardCosts& shard_costs(const Cell& cell) const;
   double cheapest_load(const Cell& cell, double rate) const;

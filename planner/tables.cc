@@ -252,12 +252,15 @@ UnitKey unit_key(const TableKey& key, const Chip& chip) {
 }  // namespace
 
 bool Tables::has(const TableKey& key) {
+  if (!state_->graphs->by_micro_batch.has(key.micro_batch)) return false;
   return state_->tables.has(unit_key(normal(key, facts(key.micro_batch).graph), model_.machine().chip));
 }
 
 // Those that differ in how activations are held have the same products.
 bool Tables::wait_for_each_other(const TableKey& a, const TableKey& b) {
-  if (a.micro_batch != b.micro_batch || a.mesh != b.mesh) return false;
+  if (a.micro_batch != b.micro_batch) return false;
+  if (!state_->graphs->by_micro_batch.has(a.micro_batch)) return true;
+  if (a.mesh != b.mesh) return false;
   return a.io_tiles == b.io_tiles || (mesh_key(a) == mesh_key(b) && !state_->shardings.has(mesh_key(a)));
 }
 

@@ -54,7 +54,7 @@ class Tables {
   const GraphSharding& sharding(const TableKey& key, Bytes gather_limit);
   bool has(const TableKey& key);
   // Whether who makes one of two tables, neither of them there, waits for who makes the other: they are the same, or
-  // made from the same splits or the same tile plans.
+  // made from the same graph, splits or tile plans, which are not there either.
   bool wait_for_each_other(const TableKey& a, const TableKey& b);
   const ShardCosts& shard_costs(const Replicas& replicas);
   PhaseBounds& phase_bounds();

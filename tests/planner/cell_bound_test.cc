@@ -88,5 +88,72 @@ TEST(CellBounds, LeaveOutWhatTablesWould) {
   EXPECT_LT(left_out + by_tables, std::ssize(list));
 }
 
+// Bounds that follow from two smaller micro-batches are no higher than those of the graph itself, and of most models
+// the same.
+TEST(CellBounds, LargerMicroBatchesFollowFromSmallerOnes) {
+  int bounded = 0, same = 0;
+  for (const auto& [zoo, sizes] :
+       std::vector<std::pair<std::string, nlohmann::json>>{{"gpt2-small", {{"layers", 2}}},
+                                                           {"bert-base", {{"layers", 2}}},
+                                                           {"t5-small", {{"layers", 2}}},
+                                                           {"vit-base", {{"layers", 2}}},
+                                                           {"resnet50", nlohmann::json::object()},
+                                                           {"lstm", nlohmann::json::object()}}) {
+    nlohmann::json job = test::small_job(zoo, sizes, "ipu-pod4");
+    job["batch"] = {{"global", 96}};
+    World world(job);
+    const std::vector<Cell> list = cells(world.job, world.tables.statistics_group());
+    CellBounds grown(world.tables), made(world.tables);
+    grown.prepare(list, 1);
+    made.prepare(list, 1, true);
+    for (const Cell& cell : list) {
+      for (const Execution execution : kExecutions) {
+        const std::int64_t least = grown.quick(cell, execution), of_graph = made.quick(cell, execution);
+        EXPECT_LE(least, of_graph) << zoo << " on " << cell.mesh.size() << " IPUs, m=" << cell.micro_batch;
+        ++bounded;
+        same += least == of_graph ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(bounded, 200);
+  EXPECT_GT(same, bounded * 9 / 10);
+}
+
+// Where few replicas may share an optimiser's state, what it takes to fetch it is part of the bound.
+TEST(CellBounds, KnowHowManyMayShareAState) {
+  nlohmann::json job =
+      test::small_job("gpt2-small", {{"layers", 2}, {"hidden", 128}, {"heads", 4}, {"vocabulary", 4000}}, "ipu-pod16");
+  job["batch"] = {{"global", 64}};
+  World free(job);
+  job["plan"] = {{"replicated_tensor_sharding", {{"optimizer_state", 1}}}};
+  World pinned(job);
+  const std::vector<Cell> list = cells(pinned.job);
+  CellBounds usual(free.tables), bounds(pinned.tables);
+  usual.prepare(list, 1);
+  bounds.prepare(list, 1);
+  int tighter = 0, plans = 0;
+  for (const Cell& cell : list) {
+    const std::int64_t before = usual.quick(cell, Execution::phases), least = bounds.quick(cell, Execution::phases);
+    EXPECT_GE(least, before);
+    tighter += cell.replicas > 1 && least > before ? 1 : 0;
+  }
+  EXPECT_GT(tighter, 20);
+  Draw draw(11);
+  while (plans < 40) {
+    Plan plan = test::draw_phases(pinned, draw);
+    plan.location = {};
+    plan.location.weights = plan.location.optimizer_state = Location::streaming;
+    plan.replicated_tensor_sharding.weights = plan.replicated_tensor_sharding.optimizer_state = 1;
+    const Cell cell = cell_of(plan);
+    if (std::ranges::none_of(list, [&](const Cell& c) { return c.micro_batch == cell.micro_batch; })) continue;
+    CellBounds of_cell(pinned.tables);
+    of_cell.prepare({cell}, 1);
+    const std::int64_t cycles = cycles_of(pinned, plan);
+    EXPECT_LE(of_cell.quick(cell, Execution::phases), cycles) << label(plan);
+    EXPECT_LE(of_cell.tabulated(cell, Execution::phases, CellBounds::Step::times).least, cycles) << label(plan);
+    ++plans;
+  }
+}
+
 }  // namespace
 }  // namespace superstep

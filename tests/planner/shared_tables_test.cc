@@ -219,6 +219,9 @@ TEST(Tables, SayWhichWaitForEachOther) {
     EXPECT_EQ(tables.wait_for_each_other(key, other), tables.wait_for_each_other(other, key));
     return tables.wait_for_each_other(key, other);
   };
+  EXPECT_TRUE(wait(key) && wait(other_mesh) && wait(split_other_tiles)) << "there is no graph";
+  EXPECT_FALSE(wait(other_graph) || tables.has(key));
+  tables.facts(key.micro_batch);
   EXPECT_TRUE(wait(key) && wait(other_cap) && wait(split));
   EXPECT_TRUE(wait(other_tiles)) << "neither has the sharding";
   EXPECT_FALSE(wait(split_other_tiles) || wait(other_mesh) || wait(other_graph));
