@@ -7,6 +7,7 @@
 
 #include "planner/frontier.h"
 #include "planner/parallel.h"
+#include "planner/why_not.h"
 
 namespace superstep {
 namespace {
@@ -53,6 +54,17 @@ bool BestFirst::time_is_up() {
   if (late()) stopped_ = true;
   if (options_.programme_limit > 0 && stats_.programmes >= options_.programme_limit) stopped_ = true;
   return stopped_;
+}
+
+void BestFirst::try_first(const Plan& plan) {
+  cuts_.prepare(plan);
+  const Visit visit = leaf(Setting(tables_.table(table_key(plan)), plan, job_.optimizer, plan.phased()), 0);
+  stats_.programmes += visit.programmes;
+  stats_.evaluations += visit.evaluations;
+  const nlohmann::json pins = job_.json.value("plan", nlohmann::json::object());
+  for (const Candidate& c : visit.found) {
+    if (pins_not_had(c.plan, pins).empty()) keep(c);
+  }
 }
 
 // ---- best first
@@ -109,6 +121,9 @@ void BestFirst::finish(double left) {
   const double bound = std::max({best, open_bound_, stopped_ ? left : 0});
   stats_.best = best, stats_.bound = bound;
   if (bound > 0) stats_.gap = 1 - best / bound;  // 1: no plan was found, though there may be one
+  // What was opened is left out for what is found; before that, for its bound.
+  const bool opened = std::ranges::any_of(cells_, &CellPart::opened);
+  ceiling_ = std::min(how_.ceiling, opened ? bound : left);
   stats_.optimal = best > 0 ? stats_.gap <= 1e-9 : !stopped_ && open_bound_ == 0;
   for (const auto& kind : faster_) maybe_faster_.erase(kind);
   stats_.faster = static_cast<double>(faster_.size());
@@ -179,7 +194,7 @@ void BestFirst::work(Frontier& open) {
 }
 
 void BestFirst::take(Frontier& open, Window& window) {
-  while (window.tasks.size() < kAhead && open.bound() > floor() && !time_is_up()) {
+  while (window.tasks.size() < kAhead && std::min(open.bound(), how_.ceiling) > floor() && !time_is_up()) {
     if (branch_comes_first(open)) {
       const Open& top = open.branches.top();
       window.tasks.push_back({top, std::max(floor(), floor_of_kinds(top))});

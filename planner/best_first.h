@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -31,6 +32,8 @@ struct Sweep {
   bool front = false;                     // the one
   std::int64_t tile = INT64_MAX;          // bytes per tile, at most
   std::int64_t below_cycles = INT64_MAX;  // of a step
+  // Score that no plan exceeds: what reaches it is the best.
+  double ceiling = std::numeric_limits<double>::infinity();
   bool allows(const Candidate& c) const { return c.estimate.tile_peak <= tile && c.estimate.cycles < below_cycles; }
 };
 
@@ -39,6 +42,8 @@ class BestFirst {
   // Of all cells of the job's space (cells()). Throws Error where pins leave nothing legal.
   BestFirst(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells);
 
+  // The best cuts of a plan's setting, if what they make is a plan of the space: what sweeps find has to be better.
+  void try_first(const Plan& plan);
   // The first sweep is the one whose work stats() counts and whose kinds are ranked; others start from what was found.
   void sweep(const Sweep& how);
 
@@ -46,6 +51,7 @@ class BestFirst {
   std::vector<Candidate> best() const;
   const SearchStats& stats() const { return stats_; }
   bool stopped() const { return stopped_; }
+  double ceiling() const { return ceiling_; }  // of the sweep over all kinds, if it did not stop
   // From the most promising, then from those that spread a model furthest; of placements and groups one.
   std::vector<Cell> cells() const;
   std::vector<Candidate> found() const { return all_found_; }
@@ -95,6 +101,7 @@ class BestFirst {
   double explored_ = 0;  // as sizes of branches, in which the sweep over all kinds counts what it prunes
   std::set<std::size_t> settings_cut_, settings_fit_;
   std::atomic<bool> found_any_ = false;
+  double ceiling_ = 0;     // score that no plan of the space exceeds
   double open_bound_ = 0;  // score: where a phase programme ran out of its budget, what was left out
   std::size_t made_ = 0;   // Open, so far
   int kept_cells_ = 0;

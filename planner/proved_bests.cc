@@ -2,20 +2,29 @@
 #include "planner/proved_bests.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <tuple>
 
+#include "model/lower/placement.h"
 #include "planner/why_not.h"
 
 namespace superstep {
 namespace {
 
 // All but the pins and what is said for people.
-nlohmann::json question(const Job& job) {
+nlohmann::json question_of(const Job& job) {
   nlohmann::json q = job.json;
   for (const char* key : {"$schema", "description", "pareto", "plan"}) q.erase(key);
   return q;
+}
+
+// The pins on which a cell's settings depend.
+nlohmann::json setting_pins_of(const Job& job) {
+  nlohmann::json pins = job.json.value("plan", nlohmann::json::object());
+  for (const char* key : {"tensor_parallel", "placement", "pipeline_stages", "replicas", "micro_batch",
+                          "gradient_accumulation", "stages", "layers_per_stage", "stage_ipu", "recompute"})
+    pins.erase(key);
+  return pins;
 }
 
 template <class Pin>
@@ -49,20 +58,7 @@ bool is_within(const SettingSpace& narrow, const SettingSpace& wide) {
          is_part(narrow.codes, wide.codes);
 }
 
-// What decides a cell's settings, and the rest of it.
-using Degrees = std::tuple<TensorParallel, std::int64_t, std::int64_t, Placement, ShardGroups, bool>;
-using Batches = std::set<std::pair<std::int64_t, std::int64_t>>;
-std::map<Degrees, Batches> by_degrees(const std::vector<Cell>& cells) {
-  std::map<Degrees, Batches> out;
-  for (const Cell& c : cells) {
-    out[{c.mesh, c.stages, c.replicas, c.placement, c.groups, c.groups_matter}].insert({c.micro_batch, c.accumulation});
-  }
-  return out;
-}
-
-bool settings_within(const Job& narrow, const Job& wide, const Degrees& degrees) {
-  Cell cell;
-  std::tie(cell.mesh, cell.stages, cell.replicas, cell.placement, cell.groups, cell.groups_matter) = degrees;
+bool settings_within(const Job& narrow, const Job& wide, const Cell& cell) {
   const std::vector<SettingSpace> all = setting_spaces(wide, cell, false);
   auto next = all.begin();  // both are in canonical order
   return std::ranges::all_of(setting_spaces(narrow, cell, false), [&](const SettingSpace& space) {
@@ -73,18 +69,31 @@ bool settings_within(const Job& narrow, const Job& wide, const Degrees& degrees)
 
 }  // namespace
 
-bool is_within(const Job& narrow, const std::vector<Cell>& narrow_cells, const Job& wide,
-               const std::vector<Cell>& wide_cells) {
-  if (question(narrow) != question(wide) || narrow.machine.ipus != wide.machine.ipus ||
-      !cuts_within(narrow.pins, wide.pins))
-    return false;
-  const std::map<Degrees, Batches> all = by_degrees(wide_cells);
-  for (const auto& [degrees, batches] : by_degrees(narrow_cells)) {
-    const auto there = all.find(degrees);
-    if (there == all.end() || !std::ranges::includes(there->second, batches) || !settings_within(narrow, wide, degrees))
-      return false;
+JobPlans::JobPlans(Job job, const std::vector<Cell>& cells)
+    : job_(std::move(job)), question_(question_of(job_)), setting_pins_(setting_pins_of(job_)) {
+  // Of a placement settings depend on who lends memory, and of a mesh on its size alone.
+  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, ShardGroups, bool>> seen;
+  for (const Cell& c : cells) {
+    batches_[{c.mesh, c.stages, c.replicas, c.placement, c.groups, c.groups_matter}].insert(
+        {c.micro_batch, c.accumulation});
+    const auto lends = [&](Location at) { return has_lender(c.plan(), at, job_.machine); };
+    if (seen.insert({c.mesh.size(), c.stages, c.replicas, lends(Location::remote_machine), lends(Location::remote_ipu),
+                     c.groups, c.groups_matter})
+            .second)
+      kinds_.push_back(c);
   }
-  return true;
+}
+
+bool JobPlans::is_within(const JobPlans& wide) const {
+  if (question_ != wide.question_ || job_.machine.ipus != wide.job_.machine.ipus ||
+      !cuts_within(job_.pins, wide.job_.pins))
+    return false;
+  const bool has_cells = std::ranges::all_of(batches_, [&](const auto& own) {
+    const auto there = wide.batches_.find(own.first);
+    return there != wide.batches_.end() && std::ranges::includes(there->second, own.second);
+  });
+  if (!has_cells || setting_pins_ == wide.setting_pins_) return has_cells;
+  return std::ranges::all_of(kinds_, [&](const Cell& c) { return settings_within(job_, wide.job_, c); });
 }
 
 namespace {
@@ -93,31 +102,50 @@ LoadSchedule first(const std::vector<LoadSchedule>& pinned) {
   return pinned.empty() ? LoadSchedule::on_demand : pinned[0];
 }
 
-}  // namespace
-
-std::optional<Candidate> ProvedBests::find(const Job& job, const std::vector<Cell>& cells) {
-  const nlohmann::json pins = job.json.value("plan", nlohmann::json::object());
-  const std::lock_guard lock(mutex_);
-  for (const Proved& p : proved_) {
-    if (!pins_not_had(p.best.plan, pins).empty() || !is_within(job, cells, p.job, p.cells)) continue;
-    Candidate best = p.best;
-    if (best.plan.phased() && !job.pins.schedule.empty()) best.plan.schedule = job.pins.schedule[0];
-    if (!best.plan.phased()) best.plan.load = {first(job.pins.load_weights), first(job.pins.load_code)};
-    // Code that stays is taken to come as the weights do, where that is allowed (SettingSpace::go_together).
-    const std::vector<LoadSchedule>& code = job.pins.load_code;
-    if (best.plan.phased() && best.plan.location.code == Location::in_processor)
-      best.plan.load.code = code.empty() || std::ranges::find(code, best.plan.load.weights) != code.end()
-                                ? best.plan.load.weights
-                                : code[0];
-    return best;
-  }
-  return std::nullopt;
+bool is_of_cuts(const std::string& pin) {
+  static const std::set<std::string> all = {"/recompute", "/stages", "/layers_per_stage", "/stage_ipu", "/phases"};
+  return all.contains(pin);
 }
 
-void ProvedBests::add(const Job& job, std::vector<Cell> cells, const Candidate& best) {
+// A proof's best plan, as the job has it.
+Candidate as_pinned(Candidate best, const Pins& pins) {
+  Plan& plan = best.plan;
+  if (plan.phased() && !pins.schedule.empty()) plan.schedule = pins.schedule[0];
+  if (!plan.phased()) plan.load = {first(pins.load_weights), first(pins.load_code)};
+  // Code that stays is taken to come as the weights do, where that is allowed (SettingSpace::go_together).
+  const std::vector<LoadSchedule>& code = pins.load_code;
+  if (plan.phased() && plan.location.code == Location::in_processor)
+    plan.load.code =
+        code.empty() || std::ranges::find(code, plan.load.weights) != code.end() ? plan.load.weights : code[0];
+  return best;
+}
+
+}  // namespace
+
+ProvedBests::Answer ProvedBests::find(const JobPlans& plans) {
+  const Job& job = plans.job();
+  const nlohmann::json pins = job.json.value("plan", nlohmann::json::object());
+  const std::lock_guard lock(mutex_);
+  Answer out;
+  auto served = proved_.end();
+  for (auto p = proved_.begin(); p != proved_.end() && !out.best; ++p) {
+    if (p->ceiling > out.ceiling || !plans.is_within(p->plans)) continue;
+    out.ceiling = p->ceiling;
+    served = p;
+    if (!p->best) continue;
+    Candidate best = as_pinned(*p->best, job.pins);
+    const std::vector<std::string> missing = pins_not_had(p->best->plan, pins);
+    if (std::ranges::all_of(missing, is_of_cuts)) out.near = best.plan;
+    if (missing.empty()) out.best = std::move(best);
+  }
+  if (served != proved_.end()) std::rotate(served, served + 1, proved_.end());
+  return out;
+}
+
+void ProvedBests::add(JobPlans plans, double ceiling, std::optional<Candidate> best) {
   const std::lock_guard lock(mutex_);
   if (proved_.size() == kMost) proved_.erase(proved_.begin());
-  proved_.push_back({job, std::move(cells), best});
+  proved_.push_back({std::move(plans), ceiling, std::move(best)});
 }
 
 }  // namespace superstep

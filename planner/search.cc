@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/search.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "planner/best_first.h"
@@ -24,6 +25,13 @@ bool asks_for_one(const SearchOptions& o) {
   return searches_all(o) && o.top == 1 && !o.pareto && !o.record && o.at_least == 0;
 }
 
+// 0: there is none.
+double best_score(const Job& job, const std::vector<Candidate>& list) {
+  double best = 0;
+  for (const Candidate& c : list) best = std::max(best, score(job, c));
+  return best;
+}
+
 void drop_known(std::vector<Candidate>& list) {
   std::erase_if(list, [](const Candidate& c) { return c.elsewhere; });
 }
@@ -36,19 +44,25 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
   const double of_tables = tables.seconds();
   SearchResult out;
   std::vector<Cell> all_cells = cells(tables.job(), tables.statistics_group());
+  Sweep all;
+  all.goal = tables.job().goal;
+  std::optional<Plan> near;
   if (asks_for_one(options)) {
-    if (std::optional<Candidate> best = tables.proved_bests().find(tables.job(), all_cells)) {
+    ProvedBests::Answer proved = tables.proved_bests().find(JobPlans(tables.job(), all_cells));
+    const double known = best_score(tables.job(), options.known);
+    if (proved.best || (known > 0 && known >= proved.ceiling)) {
       for (const Cell& cell : all_cells) out.stats.pruned += cell.all_settings();
-      out.best = out.candidates = {*std::move(best)};
-      out.stats.best = out.stats.bound = score(tables.job(), out.best[0]);
+      if (proved.best) out.best = out.candidates = {*std::move(proved.best)};
+      out.stats.best = out.stats.bound = std::max(known, best_score(tables.job(), out.best));
       out.stats.optimal = true;
       out.stats.seconds = seconds();
       return out;
     }
+    all.ceiling = proved.ceiling;
+    near = std::move(proved.near);
   }
   BestFirst space(tables, options, options.defaults ? cells(tables.job(), tables.statistics_group(), true) : all_cells);
-  Sweep all;
-  all.goal = tables.job().goal;
+  if (near) space.try_first(*near);
   space.sweep(all);
   out.best = space.best();
   if (std::ssize(out.best) > options.top) out.best.resize(static_cast<std::size_t>(options.top));
@@ -64,8 +78,9 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
   if (options.record) out.cells = space.searched_cells();
   const bool own = !out.best.empty() && !out.best[0].elsewhere;  // else better ones may have been left out
   for (auto* list : {&out.best, &out.pareto, &out.candidates}) drop_known(*list);
-  if (searches_all(options) && out.stats.optimal && own && !space.stopped())
-    tables.proved_bests().add(tables.job(), std::move(all_cells), out.best[0]);
+  if (searches_all(options) && out.stats.optimal && !space.stopped())
+    tables.proved_bests().add(JobPlans(tables.job(), all_cells), space.ceiling(),
+                              own ? std::optional(out.best[0]) : std::nullopt);
   out.stats.table_seconds = (tables.seconds() - of_tables) / static_cast<double>(thread_count(options.threads));
   out.stats.seconds = seconds();
   return out;

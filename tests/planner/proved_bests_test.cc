@@ -80,7 +80,7 @@ TEST(ProvedBests, AnswerNarrowerJobs) {
 TEST(ProvedBests, AJobIsWithinAnother) {
   const auto within = [](const json& narrow, const json& wide) {
     const Job job = read_job(narrow, "narrow"), other = read_job(wide, "wide");
-    return is_within(job, cells(job), other, cells(other));
+    return JobPlans(job, cells(job)).is_within(JobPlans(other, cells(other)));
   };
   const auto gpt = [](const json& plan) { return test::small_gpt(plan); };
   const json free = gpt(json::object()), staged = gpt({{"pipeline_stages", {1, 2}}});

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
+#include <functional>
 #include <map>
 
 #include "model/error.h"
@@ -227,6 +229,62 @@ TEST(Parts, WhatTheyWereToldIsNoProofForOthers) {
       options.top = 20;
     }
   }
+}
+
+// Questions about a job whose parts were searched before: each part says at once that it has nothing better, or is
+// searched.
+TEST(Parts, AnswerWithWhatWasProvedOfThem) {
+  json job = test::small_gpt({});
+  job["machine"] = "ipu-pod16";
+  job["batch"]["global"] = 12;
+  std::deque<World> worlds;
+  for (const Job& part : job_parts(World(job).job)) worlds.emplace_back(part.json);
+  SearchOptions options;
+  options.pareto = options.find_fix = options.explain = false;
+  options.top = 1;
+  const auto best_of = [&](const Job& of,
+                           const std::function<SearchResult(PartSearch&, std::size_t, const Job&)>& ask) {
+    const std::vector<Job> parts = job_parts(of);
+    PartSearch search(of, parts.size(), options);
+    Candidate best;
+    std::int64_t searched = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const SearchResult r = ask(search, i, parts[i]);
+      searched += r.stats.programmes > 0 ? 1 : 0;
+      double settings = 0;
+      for (const Cell& cell : cells(parts[i])) settings += cell.all_settings();
+      EXPECT_EQ(r.stats.explored + r.stats.pruned, settings);
+      for (const Candidate& c : r.best) {
+        if (c.samples_per_second > best.samples_per_second) best = c;
+      }
+    }
+    EXPECT_TRUE(search.stats().optimal);
+    return std::pair(best, searched);
+  };
+  const auto warm = [&](PartSearch& search, std::size_t i, const Job& part) {
+    Tables tables(part, worlds[i].tables);
+    return search.search(tables);
+  };
+  const auto fresh = [](PartSearch& search, std::size_t, const Job& part) {
+    World world(part.json);
+    return search.search(world.tables);
+  };
+  const auto [all, none] = best_of(World(job).job, warm);
+  int at_once = 0, spared = 0;
+  for (const json& pin : {json{{"recompute", "stage"}}, json{{"recompute", "layer"}}, json{{"micro_batch", 1}},
+                          json{{"io_tiles", 32}}, json{{"prefetch_depth", 4}}, json{{"phases", 1}}, json{{"phases", 3}},
+                          json{{"location", {{"weights", "streaming"}}}}, json{{"available_memory_proportion", 0.1}},
+                          json{{"replicated_tensor_sharding", {{"optimizer_state", 1}}}}}) {
+    job["plan"] = pin;
+    const auto [known, searched] = best_of(World(job).job, warm);
+    const auto [best, cold_searched] = best_of(World(job).job, fresh);
+    EXPECT_EQ(known.estimate.cycles, best.estimate.cycles) << pin;
+    EXPECT_EQ(known.samples_per_second, best.samples_per_second) << pin;
+    at_once += searched == 0 ? 1 : 0;
+    spared += searched < cold_searched ? 1 : 0;
+  }
+  EXPECT_GE(at_once, 1);
+  EXPECT_GE(spared, 4);
 }
 
 // What is left of one part may be better than what another one found, and nothing left of either may be.
