@@ -15,7 +15,7 @@ namespace {
 // Enough to name what is in the way; more settings seldom come much closer. Work of cut programmes: stages by squares
 // of units.
 constexpr std::size_t kCellsAtATime = 8;
-constexpr std::int64_t kMostProgrammes = 500, kMostWork = 50'000'000;
+constexpr std::int64_t kMostProgrammes = 250, kMostWork = 25'000'000;
 
 // What limits are taken times.
 constexpr std::array kFactors = {1.0, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0, 12.0, 30.0, 100.0};
@@ -85,6 +85,7 @@ bool relax(const Problem& p, PipelineStages& stages, double factor, double least
       limits.best = static_cast<std::int64_t>(static_cast<double>(plan.global_batch()) / closest.rate);
     ++closest.evaluations;
     closest.work += setting.units() * setting.units() * plan.pipeline_stages;
+    if (least_cycles(setting, limits) >= limits.best) continue;
     std::optional<Cuts> cuts = p.cuts.searches_phases(plan) ? cut_phases(setting, stages.rules(), limits, nullptr)
                                                             : cut_pipeline(stages, limits);
     if (!cuts) continue;

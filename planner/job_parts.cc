@@ -174,7 +174,9 @@ SearchResult PartSearch::search(Tables& tables) {
 SearchResult PartSearch::explain(Tables& tables) {
   set_time();
   options_.explain = explains_;
-  return superstep::search(tables, options_);
+  SearchResult found = superstep::search(tables, options_);
+  if (stats_) stats_->seconds += found.stats.seconds, stats_->table_seconds += found.stats.table_seconds;
+  return found;
 }
 
 }  // namespace superstep
