@@ -2,6 +2,7 @@
 #include "planner/pinned_cuts.h"
 
 #include "model/error.h"
+#include "model/lower/lower.h"
 #include "planner/space.h"
 
 namespace superstep {
@@ -45,6 +46,10 @@ std::vector<CutRules> PinnedCuts::rules_for(const Plan& plan) const {
     rules.wrap = true;
     all.push_back(rules);
   }
+  std::erase_if(all, [&](const CutRules& r) {
+    const std::int64_t of_cut = plan.pipeline_stages + (r.wrap ? 1 : 0);
+    return plan.gradient_accumulation < least_accumulation(plan.schedule, of_cut, tables_.training());
+  });
   return all;
 }
 

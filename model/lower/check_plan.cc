@@ -123,6 +123,10 @@ std::string check_structure(const Plan& plan, const GraphFacts& facts, const Mac
 
 }  // namespace
 
+std::int64_t least_accumulation(Schedule schedule, std::int64_t stages, bool training) {
+  return training && schedule != Schedule::sequential ? 2 * stages - 1 : 1;
+}
+
 std::string check_plan(const Plan& plan, const GraphFacts& facts, const Machine& machine, bool training) {
   if (std::string why = check_degrees(plan, machine, training); !why.empty()) return why;
   if (std::string why = check_structure(plan, facts, machine, training); !why.empty()) return why;
@@ -134,10 +138,10 @@ std::string check_plan(const Plan& plan, const GraphFacts& facts, const Machine&
   const GroupFault fault = check_group(facts.graph.statistics_group, plan.micro_batch, plan.replicas);
   if (!fault.why.empty()) return fault.why;
   const auto stages = static_cast<std::int64_t>(plan.stages.size());
-  if (training && !plan.phased() && plan.schedule != Schedule::sequential &&
-      plan.gradient_accumulation < 2 * stages - 1) {
-    return "gradient_accumulation " + number(plan.gradient_accumulation) + " is less than the " +
-           number(2 * stages - 1) + " micro-batches that " + number(stages) + " pipelined stages need (2 x stages - 1)";
+  const std::int64_t least = least_accumulation(plan.schedule, stages, training);
+  if (!plan.phased() && plan.gradient_accumulation < least) {
+    return "gradient_accumulation " + number(plan.gradient_accumulation) + " is less than the " + number(least) +
+           " micro-batches that " + number(stages) + " pipelined stages need (2 x stages - 1)";
   }
   return "";
 }

@@ -19,5 +19,7 @@ Program lower(const UnitTable& table, const Plan& plan, const OptimizerSpec& opt
 // Why a plan is not legal for a graph, machine and task, in words ("tensor_parallel 5 does not divide
 // 16 heads"); empty: it is. Legality is about degrees and structure; whether it fits is another question.
 std::string check_plan(const Plan& plan, const GraphFacts& facts, const Machine& machine, bool training);
+// Of it: micro-batches that so many stages of a pipeline, all of them counted, need to fill and drain.
+std::int64_t least_accumulation(Schedule schedule, std::int64_t stages, bool training);
 
 }  // namespace superstep

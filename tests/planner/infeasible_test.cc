@@ -129,6 +129,20 @@ TEST(Search, SaysThatNoFixExists) {
   EXPECT_THAT(fix.text(), testing::HasSubstr("no plan fits this machine"));
 }
 
+// Wherever the cuts are: no setting is looked into.
+TEST(Search, SchedulesThatTooFewMicroBatchesFillTakeNoWork) {
+  World world(test::small_gpt(
+      {{"pipeline_stages", 2}, {"gradient_accumulation", 2}, {"phases", 1}, {"schedule", {"grouped", "interleaved"}}}));
+  SearchOptions options;
+  options.find_fix = false;
+  const SearchResult r = search(world.tables, options);
+  EXPECT_TRUE(r.best.empty());
+  EXPECT_EQ(r.stats.programmes, 0);
+  EXPECT_GT(r.stats.pruned, 0);
+  ASSERT_EQ(r.overflows.size(), 1);
+  EXPECT_THAT(r.overflows[0].detail, testing::HasSubstr("3 micro-batches that 2 pipelined stages need"));
+}
+
 // Places that are pinned where there are none: no setting is looked at, and what is in the way is said.
 TEST(Search, PlacesThatAreNotThere) {
   const auto pinned = [](const nlohmann::json& places) {
