@@ -121,9 +121,9 @@ void BestFirst::finish(double left) {
   const double bound = std::max({best, open_bound_, stopped_ ? left : 0});
   stats_.best = best, stats_.bound = bound;
   if (bound > 0) stats_.gap = 1 - best / bound;  // 1: no plan was found, though there may be one
-  // What was opened is left out for what is found; before that, for its bound.
+  // Of what was opened the rest is no better than what was found or asked for; else no better than its bounds.
   const bool opened = std::ranges::any_of(cells_, &CellPart::opened);
-  ceiling_ = std::min(how_.ceiling, opened ? bound : left);
+  ceiling_ = std::min(how_.ceiling, opened ? std::max(bound, options_.at_least) : left);
   stats_.optimal = best > 0 ? stats_.gap <= 1e-9 : !stopped_ && open_bound_ == 0;
   for (const auto& kind : faster_) maybe_faster_.erase(kind);
   stats_.faster = static_cast<double>(faster_.size());

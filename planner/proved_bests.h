@@ -19,8 +19,6 @@
 
 namespace superstep {
 
-// Of tables that live as long. Safe to share between threads.
-
 // The plans of a job, with all its cells.
 class JobPlans {
  public:
@@ -38,6 +36,7 @@ class JobPlans {
   std::vector<Cell> kinds_;  // one of all that have the same settings
 };
 
+// Of tables that live as long. Safe to share between threads.
 class ProvedBests {
  public:
   struct Answer {

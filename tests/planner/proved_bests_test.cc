@@ -77,6 +77,23 @@ TEST(ProvedBests, AnswerNarrowerJobs) {
   EXPECT_GE(searched, 8);
 }
 
+// Who asks for more than there is learns nothing of what there is.
+TEST(ProvedBests, WhatIsNotGoodEnoughIsNoProof) {
+  const json free = test::small_gpt({});
+  const double best = best_of(free).best.at(0).samples_per_second;
+  for (const double times : {0.9, 1.0, 1.1, 100.0}) {
+    World world(free);
+    SearchOptions options;
+    options.top = 1;
+    options.pareto = options.explain = options.find_fix = false;
+    options.at_least = times * best;
+    search(world.tables, options);
+    EXPECT_EQ(best_of(world.tables).best.at(0).samples_per_second, best) << times;
+    Tables narrow(read_job(with_pins(free, {{"recompute", "layer"}}), "job"), world.tables);
+    EXPECT_FALSE(best_of(narrow).best.empty()) << times;
+  }
+}
+
 TEST(ProvedBests, AJobIsWithinAnother) {
   const auto within = [](const json& narrow, const json& wide) {
     const Job job = read_job(narrow, "narrow"), other = read_job(wide, "wide");
