@@ -2,6 +2,7 @@
 #include "gui/format.h"
 
 #include <QLocale>
+#include <algorithm>
 #include <cmath>
 
 namespace superstep::gui {
@@ -10,8 +11,10 @@ namespace {
 constexpr QChar kThinSpace(0x202F);  // the one at which no line breaks
 constexpr QChar kMinus(0x2212);
 
-// Groups the digits before the point and replaces the sign.
+// Groups the digits before the point and replaces the sign, which what rounds to nothing has not.
 QString spelled(QString number) {
+  const auto counts = [](QChar c) { return c >= '1' && c <= '9'; };
+  if (number.startsWith('-') && std::none_of(number.cbegin(), number.cend(), counts)) number.remove(0, 1);
   qsizetype end = number.indexOf('.');
   if (end < 0) end = number.size();
   const qsizetype begin = number.startsWith('-') ? 1 : 0;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "model/quantity_text.h"
@@ -49,10 +48,7 @@ std::string verdict_text(const report::Index& index, const TextStyle& style) {
 
 // With as many decimals for every term as the whole deserves.
 std::string ms(double seconds, double total) {
-  std::array<char, 64> text{};
-  const int decimals = total < 0.001 ? 4 : total < 0.1 ? 3 : total < 1 ? 2 : 1;
-  std::snprintf(text.data(), text.size(), "%.*f", decimals, seconds * 1e3);
-  return text.data();
+  return fixed(seconds * 1e3, total < 0.001 ? 4 : total < 0.1 ? 3 : total < 1 ? 2 : 1);
 }
 
 }  // namespace

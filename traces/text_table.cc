@@ -148,8 +148,15 @@ std::string figure(double value) {
   return printed("%.3g", value);
 }
 
+std::string fixed(double value, int decimals) {
+  char text[400];  // the largest has 310 characters before the point
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  const std::string_view all(text);
+  return std::string(all.starts_with("-0") && all.find_first_not_of("-0.") == all.npos ? all.substr(1) : all);
+}
+
 std::string percent(double fraction) {
-  return std::isfinite(fraction) ? printed("%.1f %%", fraction * 100) : std::string("n/a");
+  return std::isfinite(fraction) ? fixed(fraction * 100, 1) + " %" : std::string("n/a");
 }
 
 std::string kib(std::int64_t bytes) {

@@ -19,6 +19,7 @@ TEST(Format, ThousandsAreGroupedAndTheMinusIsReal) {
   EXPECT_EQ(grouped(-1964), spaced("~1_964"));
   EXPECT_EQ(grouped(std::numeric_limits<std::int64_t>::min()), spaced("~9_223_372_036_854_775_808"));
   EXPECT_EQ(fixed_decimals(-1964.21, 1), spaced("~1_964.2"));
+  EXPECT_EQ(fixed_decimals(-0.04, 1), "0.0");
   EXPECT_EQ(fixed_decimals(std::numeric_limits<double>::quiet_NaN(), 1), "n/a");
 }
 

@@ -38,6 +38,10 @@ TEST(TextTable, FiguresHaveThreeOrFourDigits) {
   EXPECT_EQ(figure(4.1e30), "4.1e+30");
   EXPECT_EQ(figure(std::numeric_limits<double>::infinity()), "n/a");
   EXPECT_EQ(percent(0.1994), "19.9 %");
+  EXPECT_EQ(percent(-0.1994), "-19.9 %");
+  EXPECT_EQ(percent(-0.0004), "0.0 %");
+  EXPECT_EQ(fixed(-0.0004, 3), "0.000");
+  EXPECT_EQ(fixed(-0.0006, 3), "-0.001");
 }
 
 TEST(TextTable, TileMemoryIsKibWithOneDecimal) {

@@ -2,7 +2,6 @@
 #include "traces/export/page/page.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -13,11 +12,7 @@
 namespace superstep::exports {
 namespace {
 
-std::string milliseconds(double seconds) {
-  char text[40];
-  std::snprintf(text, sizeof text, seconds < 0.01 ? "%.4f" : "%.2f", seconds * 1e3);
-  return text;
-}
+std::string milliseconds(double seconds) { return fixed(seconds * 1e3, seconds < 0.01 ? 4 : 2); }
 
 void add_verdict(const report::Index& index, Page& page) {
   page.parts.emplace_back(Paragraph{verdict_sentence(index), true});
