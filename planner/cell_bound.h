@@ -64,7 +64,7 @@ class CellBounds {
   // Cycles for a byte of one IPU: of boundaries between phases, of weights on their way to it, of gradients.
   struct Ways {
     double move = 0, load = 0, update = 0;
-    // The fastest to an optimiser's state, bytes per second, and the most replicas that share one.
+    // The fastest to an optimiser's state, bytes per second (0: not counted), and the most replicas that share one.
     double state_rate = 0;
     std::int64_t state_degree = 1;
   };

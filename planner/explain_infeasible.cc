@@ -110,13 +110,6 @@ void cut_anyhow(Plan& plan, std::int64_t stages) {
   plan.recompute = {Recompute::layer};
 }
 
-// A schedule with too few micro-batches is not legal, wherever the cuts are.
-bool may_be_legal(const Problem& p, Plan plan) {
-  if (p.cuts.searches_phases(plan)) return true;
-  cut_anyhow(plan, plan.pipeline_stages);
-  return is_legal(p, plan);
-}
-
 void closest_of(const Problem& p, const Plan& plan, Closest& closest) {
   const Setting setting(p.tables.table(table_key(plan)), plan, p.job.optimizer, p.cuts.searches_phases(plan));
   const double least_tile = least_tile_factor(setting);
@@ -142,8 +135,8 @@ void closest_of(const Problem& p, const Plan& plan, Closest& closest) {
 
 // Each against the closest of those that came before all of them.
 void try_plans(const Problem& p, std::vector<Plan> plans, Closest& closest) {
-  std::erase_if(plans, [&](const Plan& plan) { return !may_be_legal(p, plan); });
   for (const Plan& plan : plans) p.cuts.prepare(plan);
+  std::erase_if(plans, [&](const Plan& plan) { return p.cuts.rules_for(plan).empty(); });
   std::vector<Closest> found(plans.size(), closest);
   parallel_for(plans.size(), p.options.threads, [&](std::size_t i) {
     check_stop(p);

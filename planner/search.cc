@@ -46,9 +46,11 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
   std::vector<Cell> all_cells = cells(tables.job(), tables.statistics_group());
   Sweep all;
   all.goal = tables.job().goal;
+  std::optional<JobPlans> plans;
+  if (searches_all(options)) plans.emplace(tables.job(), all_cells);
   std::optional<Plan> near;
   if (asks_for_one(options)) {
-    ProvedBests::Answer proved = tables.proved_bests().find(JobPlans(tables.job(), all_cells));
+    ProvedBests::Answer proved = tables.proved_bests().find(*plans);
     const double known = best_score(tables.job(), options.known);
     if (proved.best || (known > 0 && known >= proved.ceiling)) {
       for (const Cell& cell : all_cells) out.stats.pruned += cell.all_settings();
@@ -78,9 +80,8 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
   if (options.record) out.cells = space.searched_cells();
   const bool own = !out.best.empty() && !out.best[0].elsewhere;  // else better ones may have been left out
   for (auto* list : {&out.best, &out.pareto, &out.candidates}) drop_known(*list);
-  if (searches_all(options) && out.stats.optimal && !space.stopped())
-    tables.proved_bests().add(JobPlans(tables.job(), all_cells), space.ceiling(),
-                              own ? std::optional(out.best[0]) : std::nullopt);
+  if (plans && out.stats.optimal && !space.stopped())
+    tables.proved_bests().add(*std::move(plans), space.ceiling(), own ? std::optional(out.best[0]) : std::nullopt);
   out.stats.table_seconds = (tables.seconds() - of_tables) / static_cast<double>(thread_count(options.threads));
   out.stats.seconds = seconds();
   return out;
