@@ -304,6 +304,45 @@ TEST(Search, SaysWhichDegreesDoNotGoTogether) {
   EXPECT_THAT(r.overflows[0].detail, testing::HasSubstr("weights (4), gradients (free) and optimizer_state (1)"));
 }
 
+// 24 IPUs and 96 heads in threes; 30 layers over 7 stages.
+TEST(Search, CountsNeedNotBePowersOfTwo) {
+  const auto best_of = [](const nlohmann::json& model, std::int64_t ipus, std::int64_t per_machine, std::int64_t batch,
+                          const nlohmann::json& plan) {
+    nlohmann::json machine = {{"base", "ipu-pod64"}};
+    machine["override"] = {{"ipus", {{"value", ipus}, {"source", "invented"}}},
+                           {"ipus_per_machine", {{"value", per_machine}, {"source", "invented"}}}};
+    nlohmann::json job = test::small_job("gpt2-small", model, machine);
+    job["batch"] = {{"global", batch}};
+    job["plan"] = plan;
+    World world(job);
+    const SearchResult r = search(world.tables, {.top = 1, .pareto = false});
+    EXPECT_TRUE(r.stats.optimal);
+    EXPECT_EQ(r.best.size(), 1);
+    return r.best.at(0).plan;
+  };
+  const nlohmann::json heads = {{"layers", 1}, {"hidden", 192}, {"heads", 96}, {"vocabulary", 480}},
+                       layers = {{"layers", 30}, {"hidden", 64}, {"heads", 4}, {"vocabulary", 500}};
+  const Plan thirds = best_of(heads, 24, 4, 24, {{"tensor_parallel", 3}});
+  EXPECT_EQ(thirds.tensor_parallel.size(), 3);
+  EXPECT_EQ(thirds.tensor_parallel.size() * thirds.pipeline_stages * thirds.replicas, 24);
+  const Plan sevenths = best_of(layers, 7, 1, 14, {{"pipeline_stages", 7}, {"micro_batch", 1}, {"phases", 1}});
+  EXPECT_GE(sevenths.stages.size(), 7);
+}
+
+// Every field pinned: one plan is all there is.
+TEST(Search, OnePlanIsTheBest) {
+  nlohmann::json job = test::small_gpt({});
+  World free(job);
+  const SearchResult all = searched(free);
+  job["plan"] = to_json(all.best.at(0).plan);
+  World world(job);
+  const SearchResult one = search(world.tables, {});
+  ASSERT_EQ(one.best.size(), 1);
+  EXPECT_TRUE(one.stats.optimal);
+  EXPECT_EQ(one.best[0].estimate.cycles, all.best[0].estimate.cycles);
+  EXPECT_EQ(one.stats.explored + one.stats.pruned, 1);
+}
+
 TEST(Search, StopsWhenTold) {
   World world(test::small_gpt({}));
   SearchOptions options;
