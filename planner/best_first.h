@@ -25,20 +25,20 @@
 
 namespace superstep {
 
-// What a sweep looks for: plans of any kind, of which the best of each are kept, or the one that is fastest within
-// limits.
-struct Sweep {
-  Goal goal;
-  bool front = false;                     // the one
-  std::int64_t tile = INT64_MAX;          // bytes per tile, at most
-  std::int64_t below_cycles = INT64_MAX;  // of a step
-  // Score that no plan exceeds: what reaches it is the best.
-  double ceiling = std::numeric_limits<double>::infinity();
-  bool allows(const Candidate& c) const { return c.estimate.tile_peak <= tile && c.estimate.cycles < below_cycles; }
-};
-
 class BestFirst {
  public:
+  // What a sweep looks for: plans of any kind, of which the best of each are kept, or the one that is fastest within
+  // limits.
+  struct Sweep {
+    Goal goal;
+    bool front = false;                     // the one
+    std::int64_t tile = INT64_MAX;          // bytes per tile, at most
+    std::int64_t below_cycles = INT64_MAX;  // of a step
+    // Score that no plan exceeds: what reaches it is the best.
+    double ceiling = std::numeric_limits<double>::infinity();
+    bool allows(const Candidate& c) const { return c.estimate.tile_peak <= tile && c.estimate.cycles < below_cycles; }
+  };
+
   // Of all cells of the job's space (cells()). Throws Error where pins leave nothing legal.
   BestFirst(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells);
 

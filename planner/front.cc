@@ -17,6 +17,8 @@ constexpr int kMostLatencies = 10;
 // Points that are slower than this share of the fastest are nothing anybody would run.
 constexpr double kOfInterest = 0.05;
 
+using Sweep = BestFirst::Sweep;
+
 bool is_rate(Measure m) { return m == Measure::throughput || m == Measure::time_to_train; }
 
 Goal goal_of(Measure m, const Goal& job) {

@@ -44,7 +44,7 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
   const double of_tables = tables.seconds();
   SearchResult out;
   std::vector<Cell> all_cells = cells(tables.job(), tables.statistics_group());
-  Sweep all;
+  BestFirst::Sweep all;
   all.goal = tables.job().goal;
   std::optional<JobPlans> plans;
   if (searches_all(options)) plans.emplace(tables.job(), all_cells);
