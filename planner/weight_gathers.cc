@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/weight_gathers.h"
 
+#include <algorithm>
 #include <set>
+#include <vector>
 
 #include "model/quantity_text.h"
+#include "planner/parallel.h"
 #include "planner/search.h"
 
 namespace superstep {
@@ -36,21 +39,33 @@ std::string weights_text(const Moved& m) {
   return std::to_string(n) + (n == 1 ? " weight" : " weights") + " of up to " + to_text(m.largest);
 }
 
+// Whether any weight exceeds the limit, so that without it other splits might be chosen.
+bool limit_matters(const Graph& graph, Bytes limit) {
+  return std::ranges::any_of(graph.tensors,
+                             [&](const Tensor& t) { return t.kind == TensorKind::weight && t.info.bytes() > limit; });
+}
+
 }  // namespace
 
-std::string weight_gathers_note(Tables& tables, const Plan& plan) {
+std::string weight_gathers_note(Tables& tables, const Plan& plan, int threads) {
   if (plan.tensor_parallel.size() == 1) return "";
   const TableKey key = table_key(plan);
   const Bytes limit = shard_rules(key, tables.model().machine().chip).gather_limit;
   const Graph& graph = tables.facts(key.micro_batch).graph;
   const Moved chosen(graph, tables.table(key).sharding());  // those of the limit
-  const Moved free(graph, tables.sharding(key, ShardRules{}.gather_limit));
+  std::vector<Bytes> others;                                // limits with other splits
+  if (limit_matters(graph, limit)) others.push_back(ShardRules{}.gather_limit);
+  if (!chosen.gathered.empty()) others.push_back(Bytes(0));
+  parallel_for(others.size(), threads, [&](std::size_t i) { tables.sharding(key, others[i]); });
+  const auto moved = [&](Bytes with) {
+    return std::ranges::find(others, with) == others.end() ? chosen : Moved(graph, tables.sharding(key, with));
+  };
+  const Moved free = moved(ShardRules{}.gather_limit);
   std::string text;
   if (!chosen.gathered.empty()) {
     text = weights_text(chosen) +
            " are gathered for each use, which takes less time than joining activations: " + to_text(chosen.all) +
-           " of collectives per micro-batch on each IPU instead of " +
-           to_text(Moved(graph, tables.sharding(key, Bytes(0))).all);
+           " of collectives per micro-batch on each IPU instead of " + to_text(moved(Bytes(0)).all);
   }
   if (free.largest > limit) {
     text += (text.empty() ? "" : "; ") + std::string("gathering ") + weights_text(free) +

@@ -165,7 +165,7 @@ std::string tie_note(const Outcome& o) {
   return list.empty() ? "" : "a tie, by the probability that the first is better: " + list;
 }
 
-void add_notes(Outcome& o) {
+void add_notes(Outcome& o, int threads) {
   const Evaluated* e = o.shown();
   for (const std::string& n : o.search.notes) o.notes.push_back(n);
   if (o.search.stats.gap > 0)
@@ -176,7 +176,7 @@ void add_notes(Outcome& o) {
     for (const std::string& n : e->not_validated) list += (list.empty() ? "" : ", ") + n;
     o.notes.push_back("not validated: no measured point covers " + list);
   }
-  if (std::string gathers = weight_gathers_note(*o.tables, e->plan); !gathers.empty())
+  if (std::string gathers = weight_gathers_note(*o.tables, e->plan, threads); !gathers.empty())
     o.notes.push_back(std::move(gathers));
   if (std::string generic = generic_note(o.tables->facts(e->plan.micro_batch).graph, *e); !generic.empty())
     o.notes.push_back(std::move(generic));
@@ -370,7 +370,7 @@ Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& commo
   name_apart(all->best);
   name_apart(all->pareto);
   clear_progress(common);
-  add_notes(*all);
+  add_notes(*all, of_all.threads);
   return std::move(*all);
 }
 
