@@ -3,8 +3,9 @@
 """How long a search takes again after one pin changed, tables warm: bench/questions.py PROGRAM [JOB] [ROUNDS].
 
 Each round asks a fresh `superstep serve` for the best plan of the job, then for the best with each of the pins below:
-those that the first plan has, others, and some that nothing fits. Medians over the rounds, of the clock on the wall, and
-of it what tables took that were not there yet.
+those that the first plan has, others, and some that nothing fits. Tables that no question before needed are made then.
+All are asked again with the length of a training, which makes them other questions that need the same tables. Medians
+over the rounds, of the clock on the wall: asked first, of it what tables took, and with all tables there.
 """
 import json
 import statistics
@@ -38,9 +39,11 @@ def ask(server, job, pins):
 
 
 def round_of_questions(program, job):
-    """Of each question, the seconds and the answer; the first is the job's own."""
+    """Of each question the seconds and the answer, when it is asked first and when all tables are there; the first is
+    the job's own."""
     server = subprocess.Popen([program, "serve", "--quiet"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    answers = [ask(server, job, pins) for pins in [{}, *PINS]]
+    again = {**job, "train_for": {"samples": 300_000_000}}
+    answers = [[ask(server, of, pins) for pins in [{}, *PINS]] for of in (job, again)]
     server.stdin.close()
     server.wait()
     return answers
@@ -53,18 +56,20 @@ def main():
     with open(file) as text:
         job = json.load(text)
     all_rounds = [round_of_questions(program, job) for _ in range(int(rounds))]
-    medians, warm = [], []
+    first, apart, warm = [], [], []
     for i, pins in enumerate([{}, *PINS]):
-        seconds = statistics.median(answers[i][0] for answers in all_rounds)
-        tables = statistics.median(answers[i][1]["search"]["table_seconds"] for answers in all_rounds)
-        answer = all_rounds[0][i][1]
+        seconds, again = (statistics.median(r[k][i][0] for r in all_rounds) for k in (0, 1))
+        tables = statistics.median(r[0][i][1]["search"]["table_seconds"] for r in all_rounds)
+        answer = all_rounds[0][0][i][1]
         best = answer["best"]["label"] if answer.get("best") else "nothing fits"
-        print(f"{seconds * 1e3:8.0f} ms, tables {tables * 1e3:4.0f} ms, {answer['search']['programmes']:5} programmes  "
-              f"{json.dumps(pins):55} {best}")
-        medians.append(seconds)
-        warm.append(seconds - tables)
-    for what, times in (("", medians[1:]), (" without tables", warm[1:])):
-        print(f"{statistics.median(times) * 1e3:8.0f} ms median of {len(PINS)} questions{what}, "
+        print(f"{seconds * 1e3:6.0f} ms, tables {tables * 1e3:4.0f}; again {again * 1e3:4.0f} ms, "
+              f"{answer['search']['programmes']:5} programmes  {json.dumps(pins):55} {best}")
+        if pins:
+            first.append(seconds)
+            apart.append(seconds - tables)
+            warm.append(again)
+    for what, times in (("asked first", first), ("without the time of tables", apart), ("with all tables there", warm)):
+        print(f"{statistics.median(times) * 1e3:6.0f} ms median of {len(PINS)} questions {what}, "
               f"{max(times) * 1e3:.0f} at most, {min(times) * 1e3:.0f} at least")
 
 
