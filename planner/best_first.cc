@@ -27,11 +27,14 @@ constexpr std::size_t kAhead = 16;
 BestFirst::BestFirst(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells)
     : tables_(tables), job_(tables.job()), options_(options), cuts_(tables, options.defaults), bounds_(tables) {
   how_.goal = job_.goal;
-  for (Candidate known : options.known) {
-    known.elsewhere = true;
-    keep(known);
-  }
   order_cells(cells);
+}
+
+void BestFirst::know(std::vector<Candidate> list) {
+  for (Candidate& c : list) {
+    c.elsewhere = true;
+    keep(c);
+  }
 }
 
 double BestFirst::seconds() const {
@@ -43,7 +46,7 @@ double BestFirst::score(std::int64_t global_batch, std::int64_t cycles) const {
 }
 
 void BestFirst::report(double share, const std::string& what) const {
-  if (options_.progress && std::this_thread::get_id() == main_thread_) options_.progress(share, what);
+  if (options_.progress && std::this_thread::get_id() == reporter_) options_.progress(share, what);
 }
 
 void BestFirst::check_stop() const {
@@ -72,6 +75,7 @@ void BestFirst::try_first(const Plan& plan) {
 // Of what was found before the sweep knows what its limits allow.
 void BestFirst::start(const Sweep& how) {
   how_ = how;
+  reporter_ = std::this_thread::get_id();
   if (!how.front) return;
   by_kind_.clear();
   for (const Candidate& c : std::exchange(all_found_, {})) {

@@ -42,6 +42,10 @@ class BestFirst {
   // Of all cells of the job's space (cells()). Throws Error where pins leave nothing legal.
   BestFirst(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells);
 
+  // Of which time limits count from now on.
+  void start_clock() { start_ = std::chrono::steady_clock::now(); }
+  // What other parts of the job found: what is no better is left out.
+  void know(std::vector<Candidate> list);
   // The best cuts of a plan's setting, if what they make is a plan of the space: what sweeps find has to be better.
   void try_first(const Plan& plan);
   // The first sweep is the one whose work stats() counts and whose kinds are ranked; others start from what was found.
@@ -94,8 +98,8 @@ class BestFirst {
   SearchStats stats_;
   Sweep how_;  // the one that runs
   bool stopped_ = false;
-  std::thread::id main_thread_ = std::this_thread::get_id();  // reports progress
-  std::map<std::string, Candidate> by_kind_;                  // the best of each, so far
+  std::thread::id reporter_ = std::this_thread::get_id();  // of progress: who sweeps
+  std::map<std::string, Candidate> by_kind_;               // the best of each, so far
   std::vector<Candidate> all_found_;
   double caps_ = 1;      // bounds on temporary memory of a setting
   double explored_ = 0;  // as sizes of branches, in which the sweep over all kinds counts what it prunes

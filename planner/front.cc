@@ -2,6 +2,7 @@
 #include "planner/front.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -30,14 +31,20 @@ Goal goal_of(Measure m, const Goal& job) {
 // is the best of the other measure.
 class Front {
  public:
-  Front(BestFirst& space, const Job& job, const Candidate& best) : space_(space), job_(job), out_{best} {}
+  Front(BestFirst& space, const Job& job, const Candidate& best, FrontBoard* board, std::size_t part)
+      : space_(space), job_(job), board_(board), part_(part), out_{best} {}
 
   std::vector<Candidate> trace() {
     const auto [a, b] = job_.pareto;
     const bool memory = a == Measure::memory || b == Measure::memory;
     const Measure other = a == Measure::memory || a == Measure::ipus || a == Measure::power ? b : a;
     const Goal goal = goal_of(other, job_.goal);
-    if (goal.objective != job_.goal.objective) out_.assign(1, fastest({goal, true}).value_or(out_[0]));
+    if (goal.objective != job_.goal.objective) {
+      learn(0);
+      out_.assign(1, fastest({goal, true}).value_or(out_[0]));
+    } else {
+      tell(out_[0]);
+    }
     if (memory)
       against_memory(goal);
     else if ((is_rate(a) && b == Measure::latency) || (is_rate(b) && a == Measure::latency))
@@ -48,27 +55,45 @@ class Front {
  private:
   BestFirst& space_;
   const Job& job_;
+  FrontBoard* const board_;
+  const std::size_t part_;
   std::vector<Candidate> out_;
+
+  // Step 0 is the best of the other measure, the next ones are those of memory, whether they take a sweep or not.
+  void learn(std::size_t step) {
+    if (board_ != nullptr) space_.know(board_->before(part_, step));
+  }
+  void tell(std::optional<Candidate> found) {
+    if (board_ != nullptr) board_->add(part_, std::move(found));
+  }
 
   std::optional<Candidate> fastest(const Sweep& sweep) {
     space_.report(0.9 + 0.1 * static_cast<double>(out_.size()) / kMostLatencies, "tracing the front");
     space_.sweep(sweep);
-    std::vector<Candidate> best = space_.best();
-    return best.empty() ? std::nullopt : std::optional(std::move(best[0]));
+    const std::vector<Candidate> all = space_.best();
+    const std::optional<Candidate> best = all.empty() ? std::nullopt : std::optional(all[0]);
+    tell(best);
+    return best;
   }
 
   void against_memory(const Goal& goal) {
-    for (double share : kMemoryShares) {
-      const auto most = static_cast<std::int64_t>(share * static_cast<double>(job_.machine.chip.tile_memory.value));
-      if (out_.back().estimate.tile_peak <= most) continue;
+    for (std::size_t i = 0; i < kMemoryShares.size(); ++i) {
+      const double tile = static_cast<double>(job_.machine.chip.tile_memory.value);
+      const auto most = static_cast<std::int64_t>(kMemoryShares[i] * tile);
+      if (out_.back().estimate.tile_peak <= most) {
+        tell({});
+        continue;
+      }
+      learn(i + 1);
       std::optional<Candidate> best = fastest({goal, true, most});
       if (!best || best->samples_per_second < kOfInterest * out_[0].samples_per_second) break;
-      out_.push_back(std::move(*best));
+      out_.push_back(*std::move(best));
     }
   }
 
   void rate_against_latency() {
     if (job_.global_batch > 0) return;  // the step decides both
+    if (board_ != nullptr) space_.know(board_->all_before(part_));
     const Goal rate{Objective::throughput, 0};
     const std::optional<Candidate> quickest = fastest({{Objective::latency, 0}, true});
     out_.assign(1, fastest({rate, true}).value_or(out_[0]));
@@ -104,8 +129,9 @@ double value_of(const Evaluated& e, Measure m) {
 
 }  // namespace
 
-std::vector<Candidate> trace_front(BestFirst& space, const Job& job, const Candidate& best) {
-  return Front(space, job, best).trace();
+std::vector<Candidate> trace_front(BestFirst& space, const Job& job, const Candidate& best, FrontBoard* board,
+                                   std::size_t part) {
+  return Front(space, job, best, board, part).trace();
 }
 
 void keep_front(std::vector<Evaluated>& plans, const std::array<Measure, 2>& measures) {

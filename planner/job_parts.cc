@@ -2,9 +2,13 @@
 #include "planner/job_parts.h"
 
 #include <algorithm>
+#include <exception>
+#include <numeric>
+#include <utility>
 
 #include "model/error.h"
 #include "model/machine/load_machine.h"
+#include "planner/parallel.h"
 #include "planner/space.h"
 
 namespace superstep {
@@ -137,10 +141,13 @@ SearchStats operator+(const SearchStats& a, const SearchStats& b) {
   return sum;
 }
 
+double TimeLeft::used() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
 double TimeLeft::seconds() const {
   constexpr double kNone = 1e-3;
-  const double used = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  return limit_ > 0 ? std::max(limit_ - used, kNone) : 0;
+  return limit_ > 0 ? std::max(limit_ - used(), kNone) : 0;
 }
 
 PartSearch::PartSearch(const Job& job, std::size_t parts, SearchOptions options)
@@ -148,35 +155,75 @@ PartSearch::PartSearch(const Job& job, std::size_t parts, SearchOptions options)
       shares_(!front_counts_ipus(job)),
       explains_(options.explain),
       left_(options.time_limit),
-      progress_(options.progress),
-      options_(std::move(options)) {
+      options_(std::move(options)),
+      progress_(parts),
+      board_(parts) {
   options_.explain = explains_ && parts == 1;
-  if (!progress_) return;
-  options_.progress = [this](double share, const std::string& what) {
-    progress_((static_cast<double>(done_) + share) / static_cast<double>(parts_), what);
-  };
 }
 
-void PartSearch::set_time() {
-  options_.time_limit = left_.seconds();
-  options_.patience = done_ + 1 < parts_ && options_.known.empty() ? options_.time_limit / 2 : 0;
+SearchOptions PartSearch::options_of(std::size_t part) {
+  SearchOptions out = options_;
+  out.time_limit = left_.seconds();
+  out.stop = [this, &asked = options_.stop] { return given_up_ || (asked && asked()); };
+  if (out.progress) out.progress = [this, part](double share, const std::string& what) { report(part, share, what); };
+  return out;
 }
 
-SearchResult PartSearch::search(Tables& tables) {
-  set_time();
-  SearchResult found = superstep::search(tables, options_);
-  ++done_;
-  stats_ = stats_ ? *stats_ + found.stats : found.stats;
-  if (shares_) options_.known.insert(options_.known.end(), found.candidates.begin(), found.candidates.end());
-  return found;
+void PartSearch::report(std::size_t part, double share, const std::string& what) {
+  const std::lock_guard lock(progress_mutex_);
+  progress_[part] = std::max(progress_[part], share);
+  options_.progress(std::accumulate(progress_.begin(), progress_.end(), 0.0) / static_cast<double>(parts_), what);
+}
+
+void PartSearch::search(const std::vector<Tables*>& parts) {
+  const std::size_t begin = steps_.size();
+  for (Tables* tables : parts) steps_.push_back(std::make_unique<SearchSteps>(*tables, options_of(steps_.size())));
+  // The first makes the graphs, which all have, by all threads.
+  steps_[begin]->prepare();
+  parallel_for(parts.size() - 1, options_.threads, [&](std::size_t i) { steps_[begin + 1 + i]->prepare(); });
+  for (std::size_t i = begin; i < steps_.size(); ++i) {
+    const double seconds = left_.seconds();
+    steps_[i]->set_time(seconds, i + 1 < parts_ && known_.empty() ? seconds / 2 : 0);
+    steps_[i]->find_best(known_);
+    if (shares_) known_.insert(known_.end(), steps_[i]->found().begin(), steps_[i]->found().end());
+  }
+}
+
+void PartSearch::finish(const std::function<void(std::size_t part, SearchResult)>& done) {
+  stats_.resize(steps_.size());
+  std::mutex mutex;
+  std::exception_ptr error;  // the first: what comes of it elsewhere is Stopped
+  parallel_for(steps_.size(), options_.threads, [&](std::size_t part) {
+    if (!steps_[part] || given_up_) return;
+    try {
+      steps_[part]->complete(shares_ ? &board_ : nullptr, part);
+      board_.end(part);
+      SearchResult found = steps_[part]->result();
+      steps_[part].reset();
+      stats_[part] = found.stats;
+      done(part, std::move(found));
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!error) error = std::current_exception();
+      given_up_ = true;
+      board_.give_up();
+    }
+  });
+  if (error) std::rethrow_exception(error);
 }
 
 SearchResult PartSearch::explain(Tables& tables) {
-  set_time();
   options_.explain = explains_;
-  SearchResult found = superstep::search(tables, options_);
-  if (stats_) stats_->seconds += found.stats.seconds, stats_->table_seconds += found.stats.table_seconds;
+  SearchResult found = superstep::search(tables, options_of(0));
+  stats_.back().seconds += found.stats.seconds, stats_.back().table_seconds += found.stats.table_seconds;
   return found;
+}
+
+// Parts that were searched side by side took no longer than all did.
+SearchStats PartSearch::stats() const {
+  SearchStats out = std::accumulate(stats_.begin() + 1, stats_.end(), stats_.front());
+  out.seconds = std::min(out.seconds, left_.used());
+  return out;
 }
 
 }  // namespace superstep

@@ -3,12 +3,16 @@
 // search's tables.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <functional>
-#include <optional>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "planner/front_board.h"
 #include "planner/search.h"
 
 namespace superstep {
@@ -38,6 +42,7 @@ class TimeLeft {
   explicit TimeLeft(double limit) : limit_(limit) {}
   // For SearchOptions::time_limit: where nothing is left next to nothing, as 0 is no limit.
   double seconds() const;
+  double used() const;
 
  private:
   const double limit_;
@@ -45,25 +50,34 @@ class TimeLeft {
 };
 
 // Searches one part after the other: each knows what those before it found, unless the front needs the best of every
-// partition, and has the time that they left; half of that while nothing is found.
+// partition, and has the time that they left; half of that while nothing is found. What else is asked of them, their
+// fronts first of all, is done side by side.
 class PartSearch {
  public:
   PartSearch(const Job& job, std::size_t parts, SearchOptions options);
-  // Of the next part; what is in the way of several is not explained.
-  SearchResult search(Tables& tables);
+  // The best plans of the next parts; what is in the way of several is not explained.
+  void search(const std::vector<Tables*>& parts);
+  // The rest of all that were searched. `done` is given the result of each by its number, by any thread; not null.
+  void finish(const std::function<void(std::size_t part, SearchResult)>& done);
   // When no part has a plan: what is in the way of one.
   SearchResult explain(Tables& tables);
-  const SearchStats& stats() const { return *stats_; }  // of all parts so far
+  SearchStats stats() const;  // of all parts that are finished
 
  private:
   const std::size_t parts_;
   const bool shares_, explains_;
   const TimeLeft left_;
-  const std::function<void(double, const std::string&)> progress_;
   SearchOptions options_;
-  std::size_t done_ = 0;
-  std::optional<SearchStats> stats_;
-  void set_time();
+  std::atomic<bool> given_up_ = false;
+  std::mutex progress_mutex_;
+  std::vector<double> progress_;  // of each part
+  std::vector<Candidate> known_;
+  FrontBoard board_;
+  std::vector<std::unique_ptr<SearchSteps>> steps_;  // of each part; null: finished
+  std::vector<SearchStats> stats_;
+
+  SearchOptions options_of(std::size_t part);
+  void report(std::size_t part, double share, const std::string& what);
 };
 
 }  // namespace superstep

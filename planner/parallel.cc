@@ -4,14 +4,20 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <list>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace superstep {
 namespace {
+
+// A loop, by number; 0: none.
+using LoopId = std::uint64_t;
+thread_local LoopId own_loop = 0;  // whose body this thread runs
 
 // Threads that stay from one loop to the next: a search has thousands of short ones, and a new thread begins with
 // nothing in the allocator's caches.
@@ -34,42 +40,68 @@ class Pool {
   void run(const std::function<void()>& work, std::size_t helpers) {
     std::unique_lock lock(mutex_);
     while (threads_.size() < helpers) threads_.emplace_back([this] { help(); });
-    const auto loop = loops_.insert(loops_.end(), Loop{&work, helpers});
+    const auto loop = loops_.insert(loops_.end(), Loop{&work, ++made_, own_loop, helpers});
     lock.unlock();
     wake_.notify_all();
-    work();
+    work_in(*loop);
     lock.lock();
     loop->wanted = 0;
     done_.wait(lock, [&] { return loop->running == 0; });
     loops_.erase(loop);
   }
 
+  // ready() is asked under the lock.
+  void help_until(const std::function<bool()>& ready) {
+    std::unique_lock lock(mutex_);
+    while (!ready()) {
+      const auto loop = wanting();
+      if (loop == loops_.end())
+        wake_.wait(lock);
+      else
+        join(*loop, lock);
+    }
+  }
+
+  void wake() {
+    { const std::lock_guard lock(mutex_); }  // who has asked waits by now
+    wake_.notify_all();
+  }
+
  private:
   struct Loop {
     const std::function<void()>* work;
+    LoopId id, outer;                 // outer: a body of which runs this one
     std::size_t wanted, running = 0;  // helpers
   };
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   std::list<Loop> loops_;
+  LoopId made_ = 0;
   bool ends_ = false;
   std::vector<std::jthread> threads_;
 
+  // For who waits in a body those of that loop's other bodies, which wait for nobody.
+  std::list<Loop>::iterator wanting() {
+    return std::ranges::find_if(loops_,
+                                [](const Loop& l) { return l.wanted > 0 && (own_loop == 0 || l.outer == own_loop); });
+  }
+
+  static void work_in(const Loop& loop) {
+    const LoopId outer = std::exchange(own_loop, loop.id);
+    (*loop.work)();
+    own_loop = outer;
+  }
+
+  void join(Loop& loop, std::unique_lock<std::mutex>& lock) {
+    --loop.wanted, ++loop.running;
+    lock.unlock();
+    work_in(loop);
+    lock.lock();
+    if (--loop.running == 0) done_.notify_all();
+  }
+
   void help() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      std::list<Loop>::iterator loop;
-      wake_.wait(lock, [&] {
-        loop = std::ranges::find_if(loops_, [](const Loop& l) { return l.wanted > 0; });
-        return ends_ || loop != loops_.end();
-      });
-      if (ends_) return;
-      --loop->wanted, ++loop->running;
-      lock.unlock();
-      (*loop->work)();
-      lock.lock();
-      if (--loop->running == 0) done_.notify_all();
-    }
+    help_until([this] { return ends_; });
   }
 };
 
@@ -101,5 +133,9 @@ void parallel_for(std::size_t count, int threads, const std::function<void(std::
     work();
   if (error) std::rethrow_exception(error);
 }
+
+void help_until(const std::function<bool()>& ready) { Pool::shared().help_until(ready); }
+
+void wake_helpers() { Pool::shared().wake(); }
 
 }  // namespace superstep

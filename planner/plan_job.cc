@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <list>
+#include <deque>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -149,25 +149,31 @@ struct PartTables {
 PlannedJob plan_job(const Job& job, const SearchOptions& options) {
   const std::vector<Job> parts = job_parts(job);
   PartSearch search(job, parts.size(), options);
-  std::list<PartTables> all;
-  std::optional<PlannedJob> best;
-  SearchResult found;
+  std::deque<PartTables> all;
   for (const Job& part : parts) {
     const auto same = std::find_if(all.rbegin(), all.rend(), [&](const PartTables& other) {
       return graph_key(other.tables.job()) == graph_key(part);
     });
-    Tables& tables = all.emplace_back(part, same == all.rend() ? nullptr : &*same).tables;
-    found = search.search(tables);
-    if (found.best.empty()) continue;
-    PlannedJob planned = planned_by(tables, found);
-    if (!best || planned.score > best->score) best = std::move(planned);
+    all.emplace_back(part, same == all.rend() ? nullptr : &*same);
   }
-  if (!best) {
-    if (parts.size() > 1) found = search.explain(all.front().tables);
-    best = without_plan(PlanStatus::infeasible, reason_of(found));
+  std::vector<Tables*> tables;
+  for (PartTables& part : all) tables.push_back(&part.tables);
+  search.search(tables);
+  std::vector<std::optional<PlannedJob>> planned(parts.size());
+  std::string reason;  // of a part alone
+  search.finish([&](std::size_t i, const SearchResult& found) {
+    if (!found.best.empty())
+      planned[i] = planned_by(all[i].tables, found);
+    else if (parts.size() == 1)
+      reason = reason_of(found);
+  });
+  const auto best = std::ranges::max_element(planned, {}, [](const auto& p) { return p ? p->score : 0; });
+  if (!*best) {
+    if (parts.size() > 1) reason = reason_of(search.explain(all.front().tables));
+    *best = without_plan(PlanStatus::infeasible, reason);
   }
-  best->gap = search.stats().gap;
-  return std::move(*best);
+  (*best)->gap = search.stats().gap;
+  return **std::move(best);
 }
 
 void plan_jobs(std::size_t count, const std::function<Job(std::size_t)>& job, const ManyOptions& options,

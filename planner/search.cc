@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <utility>
 
 #include "planner/best_first.h"
 #include "planner/explain_infeasible.h"
@@ -36,55 +38,110 @@ void drop_known(std::vector<Candidate>& list) {
   std::erase_if(list, [](const Candidate& c) { return c.elsewhere; });
 }
 
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
 }  // namespace
 
+struct SearchSteps::Prepared {
+  std::vector<Cell> cells;
+  double settings = 0;
+  std::optional<JobPlans> plans;  // of the whole space
+  ProvedBests::Answer proved;
+};
+
+SearchSteps::SearchSteps(Tables& tables, const SearchOptions& options) : tables_(tables), options_(options) {}
+SearchSteps::~SearchSteps() = default;
+
+void SearchSteps::set_time(double limit, double patience) {
+  options_.time_limit = limit;
+  options_.patience = patience;
+  if (space_) space_->start_clock();
+}
+
+void SearchSteps::prepare() {
+  const Clock::time_point start = Clock::now();
+  of_tables_ = tables_.seconds();
+  const Job& job = tables_.job();
+  prepared_ = std::make_unique<Prepared>();
+  Prepared& p = *prepared_;
+  p.cells = cells(job, tables_.statistics_group());
+  for (const Cell& cell : p.cells) p.settings += cell.all_settings();
+  if (searches_all(options_)) p.plans.emplace(job, p.cells);
+  if (options_.defaults) p.cells = cells(job, tables_.statistics_group(), true);
+  if (asks_for_one(options_)) p.proved = tables_.proved_bests().find(*p.plans);
+  if (!p.proved.best && std::isinf(p.proved.ceiling)) make_space();  // else it may not be needed
+  seconds_ += since(start);
+}
+
+void SearchSteps::make_space() {
+  space_ = std::make_unique<BestFirst>(tables_, options_, std::exchange(prepared_->cells, {}));
+}
+
+bool SearchSteps::is_proved(const std::vector<Candidate>& known) {
+  ProvedBests::Answer& proved = prepared_->proved;
+  const double best_known = best_score(tables_.job(), known);
+  if (!proved.best && (best_known == 0 || best_known < proved.ceiling)) return false;
+  out_.stats.pruned = prepared_->settings;
+  if (proved.best) out_.best = out_.candidates = {*std::move(proved.best)};
+  out_.stats.best = out_.stats.bound = std::max(best_known, best_score(tables_.job(), out_.best));
+  out_.stats.optimal = true;
+  return true;
+}
+
+void SearchSteps::find_best(const std::vector<Candidate>& known) {
+  const Clock::time_point start = Clock::now();
+  if (!is_proved(known)) {
+    if (!space_) make_space();
+    space_->know(known);
+    BestFirst::Sweep all;
+    all.goal = tables_.job().goal;
+    all.ceiling = prepared_->proved.ceiling;
+    if (prepared_->proved.near) space_->try_first(*prepared_->proved.near);
+    space_->sweep(all);
+    out_.best = space_->best();
+    if (std::ssize(out_.best) > options_.top) out_.best.resize(static_cast<std::size_t>(options_.top));
+    out_.stats = space_->stats();
+    const bool own = !out_.best.empty() && !out_.best[0].elsewhere;  // else better ones may have been left out
+    if (prepared_->plans && out_.stats.optimal && !space_->stopped())
+      tables_.proved_bests().add(*std::move(prepared_->plans), space_->ceiling(),
+                                 own ? std::optional(out_.best[0]) : std::nullopt);
+    out_.candidates = space_->found();
+    drop_known(out_.candidates);
+  }
+  prepared_.reset();
+  seconds_ += since(start);
+}
+
+void SearchSteps::complete(FrontBoard* board, std::size_t part) {
+  if (!space_) return;
+  const Clock::time_point start = Clock::now();
+  if (options_.pareto && !out_.best.empty() && !space_->stopped()) {
+    out_.pareto = trace_front(*space_, tables_.job(), out_.best[0], board, part);
+    out_.stats.programmes = space_->stats().programmes;
+    out_.stats.evaluations = space_->stats().evaluations;
+    out_.candidates = space_->found();
+  }
+  if (out_.best.empty() && options_.rank_of == 0 && options_.explain)
+    explain_infeasible(tables_, options_, space_->cells(), space_->cuts(), out_);
+  if (options_.record) out_.cells = space_->searched_cells();
+  for (auto* list : {&out_.best, &out_.pareto, &out_.candidates}) drop_known(*list);
+  space_.reset();
+  seconds_ += since(start);
+}
+
+SearchResult SearchSteps::result() {
+  out_.stats.table_seconds = (tables_.seconds() - of_tables_) / static_cast<double>(thread_count(options_.threads));
+  out_.stats.seconds = seconds_;
+  return std::move(out_);
+}
+
 SearchResult search(Tables& tables, const SearchOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-  const double of_tables = tables.seconds();
-  SearchResult out;
-  std::vector<Cell> all_cells = cells(tables.job(), tables.statistics_group());
-  BestFirst::Sweep all;
-  all.goal = tables.job().goal;
-  std::optional<JobPlans> plans;
-  if (searches_all(options)) plans.emplace(tables.job(), all_cells);
-  std::optional<Plan> near;
-  if (asks_for_one(options)) {
-    ProvedBests::Answer proved = tables.proved_bests().find(*plans);
-    const double known = best_score(tables.job(), options.known);
-    if (proved.best || (known > 0 && known >= proved.ceiling)) {
-      for (const Cell& cell : all_cells) out.stats.pruned += cell.all_settings();
-      if (proved.best) out.best = out.candidates = {*std::move(proved.best)};
-      out.stats.best = out.stats.bound = std::max(known, best_score(tables.job(), out.best));
-      out.stats.optimal = true;
-      out.stats.seconds = seconds();
-      return out;
-    }
-    all.ceiling = proved.ceiling;
-    near = std::move(proved.near);
-  }
-  BestFirst space(tables, options, options.defaults ? cells(tables.job(), tables.statistics_group(), true) : all_cells);
-  if (near) space.try_first(*near);
-  space.sweep(all);
-  out.best = space.best();
-  if (std::ssize(out.best) > options.top) out.best.resize(static_cast<std::size_t>(options.top));
-  out.stats = space.stats();
-  if (options.pareto && !out.best.empty() && !space.stopped()) {
-    out.pareto = trace_front(space, tables.job(), out.best[0]);
-    out.stats.programmes = space.stats().programmes;
-    out.stats.evaluations = space.stats().evaluations;
-  }
-  if (out.best.empty() && options.rank_of == 0 && options.explain)
-    explain_infeasible(tables, options, space.cells(), space.cuts(), out);
-  out.candidates = space.found();
-  if (options.record) out.cells = space.searched_cells();
-  const bool own = !out.best.empty() && !out.best[0].elsewhere;  // else better ones may have been left out
-  for (auto* list : {&out.best, &out.pareto, &out.candidates}) drop_known(*list);
-  if (plans && out.stats.optimal && !space.stopped())
-    tables.proved_bests().add(*std::move(plans), space.ceiling(), own ? std::optional(out.best[0]) : std::nullopt);
-  out.stats.table_seconds = (tables.seconds() - of_tables) / static_cast<double>(thread_count(options.threads));
-  out.stats.seconds = seconds();
-  return out;
+  SearchSteps steps(tables, options);
+  steps.prepare();
+  steps.find_best();
+  steps.complete();
+  return steps.result();
 }
 
 }  // namespace superstep

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,7 +29,7 @@ struct Candidate {
   Estimate estimate;  // by the tables
   double samples_per_second = 0;
   bool fits = false;
-  bool elsewhere = false;  // of SearchOptions::known
+  bool elsewhere = false;  // known from another part of the job
 };
 
 // A (t, p, r, m, g), its placement and groups of shards, with all its settings.
@@ -88,8 +89,6 @@ struct SearchOptions {
   bool defaults = false;  // estimate: fields that are not pinned take their default instead of being searched
   double rank_of = 0;     // score; above 0: count the kinds of plan that are better, instead of the best few
   double at_least = 0;    // score: plans that are worse are of no interest
-  // Of other parts of the same job (job_parts.h): what is no better than these is left out, and they of the result.
-  std::vector<Candidate> known;
   std::function<void(double share, const std::string& what)> progress;  // may be empty
   std::function<bool()> stop;  // may be empty; asked by all threads: true ends the search with Stopped
 };
@@ -100,6 +99,39 @@ struct Stopped : std::exception {
 };
 
 SearchResult search(Tables& tables, const SearchOptions& options);
+
+class BestFirst;
+class FrontBoard;
+
+// The same in steps: those of a job's parts may be taken side by side, but for the second.
+class SearchSteps {
+ public:
+  SearchSteps(Tables& tables, const SearchOptions& options);
+  ~SearchSteps();
+  // What needs no other part. Throws Error where pins leave nothing legal.
+  void prepare();
+  // The best plans. `known`: of other parts of the same job; what is no better than these is left out.
+  void find_best(const std::vector<Candidate>& known = {});
+  // The front; or what is in the way of a plan. `board`: of this part of a job; may be null.
+  void complete(FrontBoard* board = nullptr, std::size_t part = 0);
+  // All plans so far, which all fit, in the order they came, but for known ones.
+  const std::vector<Candidate>& found() const { return out_.candidates; }
+  SearchResult result();
+  // From now on; as in SearchOptions.
+  void set_time(double limit, double patience);
+
+ private:
+  struct Prepared;
+  Tables& tables_;
+  SearchOptions options_;
+  std::unique_ptr<Prepared> prepared_;
+  std::unique_ptr<BestFirst> space_;  // null: what was proved before says it all
+  double of_tables_ = 0, seconds_ = 0;
+  SearchResult out_;
+
+  void make_space();
+  bool is_proved(const std::vector<Candidate>& known);
+};
 
 // By the job's goal.
 double score(const Job& job, const Candidate& candidate);

@@ -276,14 +276,12 @@ SearchOptions search_options(const OutcomeOptions& options, const CommonOptions&
   return out;
 }
 
-template <class Search>
-Outcome solve_part(const Job& job, WarmTables& warm, int threads, const Search& search) {
+// Of a job that is yet to be searched.
+Outcome with_tables(const Job& job, WarmTables& warm) {
   Outcome o;
   const WarmTables::Entry& kept = warm.of(job);
   o.model = kept.model;
   o.tables = std::make_unique<Tables>(job, *kept.tables);
-  o.search = search(*o.tables);
-  lower_best(o, threads);
   return o;
 }
 
@@ -352,15 +350,28 @@ Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& commo
   if (options.estimate) parts.erase(parts.begin() + 1, parts.end());
   const SearchOptions of_all = search_options(options, common);
   PartSearch search(job, parts.size(), of_all);
+  std::vector<Outcome> each;
+  std::vector<Tables*> tables;
+  for (const Job& part : parts) tables.push_back(each.emplace_back(with_tables(part, warm)).tables.get());
+  search.search(tables);
+  search.finish([&](std::size_t i, SearchResult found) {
+    each[i].search = std::move(found);
+    lower_best(each[i], of_all.threads);
+  });
   std::optional<Outcome> all;
   std::string best_of_largest;
-  for (const Job& part : parts) {
-    Outcome one = solve_part(part, warm, of_all.threads, [&](Tables& tables) { return search.search(tables); });
+  bool stopped = false;
+  for (Outcome& one : each) {
+    const bool largest = one.job().machine.ipus == parts[0].machine.ipus;
+    stopped |= one.search.stats.gap > 0;
     all = all ? together(std::move(*all), std::move(one), of_all.top) : std::move(one);
-    if (part.machine.ipus == parts[0].machine.ipus) best_of_largest = best_of(*all, search.stats().gap > 0);
+    if (largest) best_of_largest = best_of(*all, stopped);
   }
-  if (all->best.empty() && parts.size() > 1)
-    all = solve_part(parts[0], warm, of_all.threads, [&](Tables& tables) { return search.explain(tables); });
+  if (all->best.empty() && parts.size() > 1) {
+    all = with_tables(parts[0], warm);
+    all->search = search.explain(*all->tables);
+    lower_best(*all, of_all.threads);
+  }
   all->search.stats = search.stats();
   add_fewer_ipus_note(*all, job, parts[0].machine.ipus, best_of_largest);
   all->asked = job;

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
+#include <stdexcept>
 
 #include "model/error.h"
 #include "model/machine/load_machine.h"
@@ -22,6 +24,13 @@ namespace {
 using nlohmann::json;
 using test::World;
 using testing::ElementsAre;
+
+SearchResult found_by(PartSearch& search, Tables& tables) {
+  SearchResult out;
+  search.search({&tables});
+  search.finish([&](std::size_t, SearchResult found) { out = std::move(found); });
+  return out;
+}
 
 json inference() {
   json job = test::small_gpt({});
@@ -192,7 +201,7 @@ TEST(Parts, AreSearchedToTheSameBestPlansAsAlone) {
     for (const Job& part : parts) {
       World world(part.json);
       add(alone, superstep::search(world.tables, options));
-      add(together, search.search(world.tables));
+      add(together, found_by(search, world.tables));
     }
     std::vector<double> found, expected;
     for (auto [list, all] : {std::pair(&found, &together), std::pair(&expected, &alone)}) {
@@ -203,6 +212,58 @@ TEST(Parts, AreSearchedToTheSameBestPlansAsAlone) {
     std::erase_if(expected, [&](double s) { return s <= expected[0] / 2; });
     std::erase_if(found, [&](double s) { return s <= found[0] / 2; });
     EXPECT_EQ(found, expected) << asked.dump();
+  }
+}
+
+// Fronts of parts are traced side by side, each with what those before it found.
+TEST(Parts, HaveTheSameFrontsForAnyNumberOfThreads) {
+  const json free = inference();
+  std::atomic<std::size_t> points = 0;
+  for (const auto& [job, front] :
+       {std::pair(test::small_gpt({}), json({"throughput", "memory"})),
+        std::pair(test::small_gpt({}), json({"latency", "memory"})), std::pair(free, json({"throughput", "latency"})),
+        std::pair(free, json({"throughput", "power"}))}) {
+    json asked = job;
+    asked.update({{"machine", "ipu-pod16"}, {"pareto", front}});
+    if (asked.contains("optimizer")) asked["batch"]["global"] = 12;
+    const Job whole = World(asked).job;
+    const std::vector<Job> parts = job_parts(whole);
+    ASSERT_GT(parts.size(), 2U);
+    std::vector<std::string> first;
+    for (const int threads : {1, 2, 5}) {
+      std::deque<World> worlds;
+      std::vector<Tables*> tables;
+      for (const Job& part : parts) tables.push_back(&worlds.emplace_back(part.json).tables);
+      PartSearch search(whole, parts.size(), {.top = 3, .threads = threads});
+      search.search(tables);
+      std::vector<std::string> all(parts.size());
+      search.finish([&](std::size_t part, const SearchResult& found) {
+        for (const Candidate& c : found.best) all[part] += label(c.plan) + "; ";
+        for (const Candidate& c : found.pareto) all[part] += label(c.plan) + ", ";
+        points += found.pareto.size();
+        all[part] += std::to_string(found.stats.programmes);
+      });
+      if (first.empty()) first = all;
+      EXPECT_EQ(all, first) << asked.dump() << " by " << threads;
+    }
+  }
+  EXPECT_GT(points, 30U);
+}
+
+TEST(Parts, EndWithTheFirstError) {
+  json job = test::small_gpt({});
+  job.update({{"machine", "ipu-pod16"}, {"pareto", {"throughput", "memory"}}});
+  const Job whole = World(job).job;
+  std::deque<World> worlds;
+  std::vector<Tables*> tables;
+  for (const Job& part : job_parts(whole)) tables.push_back(&worlds.emplace_back(part.json).tables);
+  for (const int threads : {1, 3}) {
+    PartSearch search(whole, tables.size(), {.threads = threads});
+    search.search(tables);
+    const auto fail = [](std::size_t part, const SearchResult&) {
+      if (part == 0) throw std::runtime_error("no disk");
+    };
+    EXPECT_THAT([&] { search.finish(fail); }, testing::ThrowsMessage<std::runtime_error>("no disk"));
   }
 }
 
@@ -220,7 +281,7 @@ TEST(Parts, WhatTheyWereToldIsNoProofForOthers) {
     PartSearch search(whole, parts.size(), options);
     for (const Job& part : parts) {
       World world(part.json), cold(part.json);
-      search.search(world.tables);
+      found_by(search, world.tables);
       options.top = 1;
       const SearchResult warm = superstep::search(world.tables, options),
                          fresh = superstep::search(cold.tables, options);
@@ -263,11 +324,11 @@ TEST(Parts, AnswerWithWhatWasProvedOfThem) {
   };
   const auto warm = [&](PartSearch& search, std::size_t i, const Job& part) {
     Tables tables(part, worlds[i].tables);
-    return search.search(tables);
+    return found_by(search, tables);
   };
   const auto fresh = [](PartSearch& search, std::size_t, const Job& part) {
     World world(part.json);
-    return search.search(world.tables);
+    return found_by(search, world.tables);
   };
   const auto [all, none] = best_of(World(job).job, warm);
   int at_once = 0, spared = 0;

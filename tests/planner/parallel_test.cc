@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <stdexcept>
+#include <vector>
+
+namespace superstep {
+namespace {
+
+TEST(Parallel, RunsEveryBodyOnceInLoopsWithinLoops) {
+  for (const int threads : {1, 2, 7}) {
+    std::vector<std::atomic<int>> runs(60);
+    parallel_for(6, threads,
+                 [&](std::size_t i) { parallel_for(10, threads, [&](std::size_t k) { ++runs[10 * i + k]; }); });
+    for (const std::atomic<int>& n : runs) EXPECT_EQ(n, 1);
+  }
+}
+
+TEST(Parallel, ThrowsTheFirstErrorAndBeginsNothingElse) {
+  std::atomic<int> begun = 0;
+  const auto fail = [&](std::size_t) {
+    ++begun;
+    throw std::runtime_error("once");
+  };
+  EXPECT_THROW(parallel_for(1000, 2, fail), std::runtime_error);
+  EXPECT_LE(begun, 2);
+}
+
+// The first body's loop needs two threads at once, of which one waits in the second body.
+TEST(Parallel, WhoWaitsHelpsOtherBodies) {
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<bool> waits = false, done = false;
+    parallel_for(2, 2, [&](std::size_t i) {
+      if (i == 1) {
+        waits = true;
+        help_until([&] { return done.load(); });
+        return;
+      }
+      while (!waits) continue;
+      std::latch both(2);
+      parallel_for(2, 2, [&](std::size_t) { both.arrive_and_wait(); });
+      done = true;
+      wake_helpers();
+    });
+    EXPECT_TRUE(done);
+  }
+}
+
+// Bodies that wait for those before them do not begin others on top, which would wait for them.
+TEST(Parallel, WhoWaitsBeginsNoOtherBodyOfItsLoop) {
+  for (int round = 0; round < 20; ++round) {
+    constexpr std::size_t kBodies = 12;
+    std::vector<std::atomic<int>> steps(kBodies);
+    parallel_for(kBodies, 4, [&](std::size_t i) {
+      for (int step = 0; step < 5; ++step) {
+        if (i > 0) help_until([&] { return steps[i - 1] > step; });
+        std::atomic<int> sum = 0;
+        parallel_for(8, 4, [&](std::size_t k) { sum += static_cast<int>(k); });
+        steps[i] += sum == 28 ? 1 : 100;
+        wake_helpers();
+      }
+    });
+    for (const std::atomic<int>& s : steps) EXPECT_EQ(s, 5);
+  }
+}
+
+}  // namespace
+}  // namespace superstep
