@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 
+#include "model/lower/placement.h"
 #include "planner/setting_parts.h"
 #include "planner/stage_memo.h"
 #include "tests/planner/count_allocations.h"
@@ -145,6 +146,40 @@ TEST(Evaluator, AgreesForBounds) {
       ASSERT_EQ(evaluator(plan), evaluate(relaxed, plan)) << to_json(plan).dump();
     }
   }
+}
+
+// Why the search leaves such plans to those who pin them: the same plan with its weights in the processor needs no more
+// memory of any kind and is no slower.
+TEST(Evaluate, WeightsKeptOutsideOfAPipelineSaveNothing) {
+  Draw draw(14);
+  int slower = 0, sharded = 0;
+  for (const auto& world : worlds()) {
+    for (int i = 0; i < 300; ++i) {
+      Plan plan = test::draw_pipeline(*world, draw);
+      if (!world->tables.training()) plan.location = {}, plan.replicated_tensor_sharding = {};
+      if (draw.chance(50))
+        plan.replicated_tensor_sharding.weights = draw.of(test::divisors_of(
+            world->tables.training() ? plan.replicated_tensor_sharding.optimizer_state : plan.replicas));
+      const auto estimate = [&](Location weights) {
+        plan.location.weights = weights;
+        EXPECT_EQ(world->problem(plan), "");
+        return evaluate(Setting(world->table(plan), plan, world->job.optimizer, false), plan);
+      };
+      const Estimate inside = estimate(Location::in_processor);
+      for (const Location at : {Location::streaming, Location::remote_machine, Location::remote_ipu}) {
+        if (!has_lender(plan, at, world->job.machine)) continue;
+        const Estimate outside = estimate(at);
+        ASSERT_LE(inside.cycles, outside.cycles) << to_json(plan).dump();
+        ASSERT_LE(inside.tile_peak, outside.tile_peak) << to_json(plan).dump();
+        ASSERT_LE(inside.executable, outside.executable) << to_json(plan).dump();
+        ASSERT_LE(inside.ddr, outside.ddr) << to_json(plan).dump();
+        slower += inside.cycles < outside.cycles ? 1 : 0;
+        sharded += plan.replicated_tensor_sharding.weights > 1 ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(slower, 500);
+  EXPECT_GT(sharded, 200);
 }
 
 json small_t5() { return test::small_job("t5-small", {{"layers", 4}, {"hidden", 128}, {"heads", 4}}, "ipu-pod4"); }
