@@ -154,13 +154,6 @@ struct Describing {
   }
 };
 
-// "+1.4"
-std::string signed_hundredths(double fraction) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%+.1f", fraction * 100);
-  return text;
-}
-
 }  // namespace
 
 bool OperatorResult::within() const { return std::abs(error) <= fact.tolerance; }
@@ -186,7 +179,7 @@ std::string value_text(double value, OperatorUnit unit) {
 }
 
 std::string error_text(const OperatorResult& r) {
-  return signed_hundredths(r.error) + (r.fact.unit == OperatorUnit::share_of_peak ? " points" : " %");
+  return signed_fixed(r.error * 100, 1) + (r.fact.unit == OperatorUnit::share_of_peak ? " points" : " %");
 }
 
 std::string tolerance_text(const OperatorFact& fact) {

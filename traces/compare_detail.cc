@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 
 namespace superstep {
@@ -63,9 +62,7 @@ std::string differences_sentence(const Comparison& c, std::size_t target, std::s
   if (differences.size() > count) differences.resize(count);
   std::string out;
   for (const auto& [name, ms] : differences) {
-    char number[32];
-    std::snprintf(number, sizeof number, " %+.1f ms", ms);
-    out += (out.empty() ? "Largest differences: " : ", ") + name + number;
+    out += (out.empty() ? "Largest differences: " : ", ") + name + " " + signed_fixed(ms, 1) + " ms";
   }
   return out.empty() ? out : out + ".";
 }

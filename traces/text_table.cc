@@ -155,6 +155,11 @@ std::string fixed(double value, int decimals) {
   return std::string(all.starts_with("-0") && all.find_first_not_of("-0.") == all.npos ? all.substr(1) : all);
 }
 
+std::string signed_fixed(double value, int decimals) {
+  const std::string text = fixed(value, decimals);
+  return text.starts_with('-') ? text : "+" + text;
+}
+
 std::string percent(double fraction) {
   return std::isfinite(fraction) ? fixed(fraction * 100, 1) + " %" : std::string("n/a");
 }

@@ -31,10 +31,11 @@ std::string rule(int width, const TextStyle& style);
 
 // Three or four digits: "782", "12.3", "1,964", "0.0520"; "n/a" when not finite.
 std::string figure(double value);
-std::string fixed(double value, int decimals);  // "0.0", also of -0.004
-std::string percent(double fraction);           // "19.9 %"
-std::string kib(std::int64_t bytes);            // "609.4", without the unit
-std::string kib_text(std::int64_t bytes);       // "609.4 KiB"
+std::string fixed(double value, int decimals);         // "0.0", also of -0.004
+std::string signed_fixed(double value, int decimals);  // "+1.4", "+0.0", also of -0.004
+std::string percent(double fraction);                  // "19.9 %"
+std::string kib(std::int64_t bytes);                   // "609.4", without the unit
+std::string kib_text(std::int64_t bytes);              // "609.4 KiB"
 
 // Rows of cells; the first column is left-aligned, the others as said. Column widths follow the
 // contents; where the whole is too wide, the first column is cut. Headings may be empty.

@@ -78,11 +78,7 @@ Measured measure(const BenchArguments& a, const CommonOptions& common) {
   return m;
 }
 
-std::string over(double ratio) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%+.2f %%", 100 * (ratio - 1));
-  return text;
-}
+std::string over(double ratio) { return signed_fixed(100 * (ratio - 1), 2) + " %"; }
 std::string range(const std::vector<GivenCheck>& checks, double GivenCheck::*number) {
   const auto [low, high] = std::minmax_element(checks.begin(), checks.end(),
                                                [&](const auto& a, const auto& b) { return a.*number < b.*number; });

@@ -181,11 +181,7 @@ void add_notes(Outcome& o, int threads) {
   if (std::string generic = generic_note(o.tables->facts(e->plan.micro_batch).graph, *e); !generic.empty())
     o.notes.push_back(std::move(generic));
   const Band band = band_of(e->worlds);
-  const auto percent_of_step = [&](double seconds) {
-    char text[16];
-    std::snprintf(text, sizeof text, "%+.0f", 100 * (seconds / e->step_seconds - 1));
-    return std::string(text);
-  };
+  const auto percent_of_step = [&](double seconds) { return signed_fixed(100 * (seconds / e->step_seconds - 1), 0); };
   o.notes.push_back("95 % band of the step time: " + percent_of_step(band.low) + " to " + percent_of_step(band.high) +
                     " %; of the fullest tile: +-" + std::to_string(o.model->calibration().memory_band_bytes / 1024) +
                     " KiB");

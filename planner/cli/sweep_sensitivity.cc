@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/cli/sweep_sensitivity.h"
 
-#include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -11,19 +10,11 @@
 namespace superstep {
 namespace {
 
-std::string signed_figure(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%+.3f", value);
-  return text;
-}
-
 // "-4.2 %" and, where another plan wins, its name.
 std::string change_text(const ChangedNumber& c, const PlannedJob& best) {
   if (c.text.empty()) return "";
   if (c.planned.status != PlanStatus::planned) return "no plan";
-  char text[32];
-  std::snprintf(text, sizeof text, "%+.1f %%", 100 * (c.planned.samples_per_second / best.samples_per_second - 1));
-  return text;
+  return signed_fixed(100 * (c.planned.samples_per_second / best.samples_per_second - 1), 1) + " %";
 }
 
 TextTable table_of(const Sensitivities& found) {
@@ -34,7 +25,7 @@ TextTable table_of(const Sensitivities& found) {
     std::string other;
     for (const BreakPoint& b : s.break_points)
       other += (other.empty() ? "" : ", ") + std::string(b.below ? "below " : "above ") + b.text;
-    table.add({s.pointer, s.text, signed_figure(s.elasticity), change_text(s.half, found.best),
+    table.add({s.pointer, s.text, signed_fixed(s.elasticity, 3), change_text(s.half, found.best),
                change_text(s.twice, found.best), other},
               s.break_points.empty() ? Ink::plain : Ink::strong);
   }

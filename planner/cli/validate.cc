@@ -82,10 +82,7 @@ json result_json(const Validation& v, const std::vector<LeftOut>& left_out) {
 
 // "+1.4 %"
 std::string signed_percent(double fraction) {
-  if (!std::isfinite(fraction)) return "n/a";
-  char text[32];
-  std::snprintf(text, sizeof text, "%+.1f %%", fraction * 100);
-  return text;
+  return std::isfinite(fraction) ? signed_fixed(fraction * 100, 1) + " %" : "n/a";
 }
 std::string percent_or_none(double fraction) { return std::isfinite(fraction) ? percent(fraction) : "n/a"; }
 

@@ -42,6 +42,9 @@ TEST(TextTable, FiguresHaveThreeOrFourDigits) {
   EXPECT_EQ(percent(-0.0004), "0.0 %");
   EXPECT_EQ(fixed(-0.0004, 3), "0.000");
   EXPECT_EQ(fixed(-0.0006, 3), "-0.001");
+  EXPECT_EQ(signed_fixed(-0.04, 1), "+0.0");
+  EXPECT_EQ(signed_fixed(1.36, 1), "+1.4");
+  EXPECT_EQ(signed_fixed(-3, 0), "-3");
 }
 
 TEST(TextTable, TileMemoryIsKibWithOneDecimal) {
