@@ -17,7 +17,8 @@ CapParts parts_within(Bytes bytes, Bytes cap) {
 }
 
 Bytes cap_of(double proportion, const Chip& chip) {
-  return Bytes(static_cast<std::int64_t>(static_cast<double>(chip.tile_memory.value) * proportion));
+  constexpr double kRounding = 1e-6;  // bytes: 0.0575 of 250 KiB are 14,720, of which its binary form is just short
+  return Bytes(static_cast<std::int64_t>(static_cast<double>(chip.tile_memory.value) * proportion + kRounding));
 }
 
 double proportion_of(const CapRange& caps, const Chip& chip) {

@@ -38,5 +38,15 @@ TEST(CapRange, TheRoundestShareIsOneOfThem) {
   }
 }
 
+// Shares of some sizes of memory have few decimals, which a binary number may fall short of.
+TEST(CapRange, EveryBoundHasAShareWhateverTheMemory) {
+  Chip chip = load_machine("ipu-pod4").chip;
+  for (const std::int64_t kib : {32, 48, 100, 125, 250, 500, 1000}) {
+    chip.tile_memory = Bytes(kib * 1024);
+    for (std::int64_t cap = 1; cap <= chip.tile_memory.value; cap += 1 + cap / 5000)
+      ASSERT_EQ(cap_of(proportion_of({cap, cap}, chip), chip).value, cap) << kib;
+  }
+}
+
 }  // namespace
 }  // namespace superstep
