@@ -80,7 +80,7 @@ class SettingLists {
   const Cell& c_;
   bool defaults_, streaming_;
   std::vector<std::int64_t> free_degrees_;
-  // Places that there are: for pipelines; for phases, whose cuts do not count what other IPUs' tiles would hold.
+  // Places that there are: for pipelines; for phases, whose cuts count only a part of what other IPUs hold.
   std::vector<Location> everywhere_, outside_;
   SettingSpace space_;
   double stores_ = 0;  // of the space's weights, gradients and states, which many tables share

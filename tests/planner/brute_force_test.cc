@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/planner/world.h"
+
 namespace superstep::test {
 namespace {
 
@@ -64,6 +66,40 @@ TEST(BruteForce, AgreesWithTheSearchWhereStashesAreJoined) {
                  {"activation_sharding", "stored"},
                  {"available_memory_proportion", 0.05}};
   expect_agreement(job);
+}
+
+// Cuts into phases count what other IPUs' tiles hold only as far as it is the same for all of them: where the best one
+// does not fit, tighter ones are tried, and no plan is faster than the bound.
+TEST(BruteForce, NoPlanExceedsTheBoundWhereOtherIpusHoldWeights) {
+  int open = 0, proved = 0, none = 0;
+  for (const int stages : {1, 2}) {
+    for (int kib = 37; kib < 47; kib += stages) {
+      nlohmann::json job = two_layers(16, 64, 32, (std::to_string(kib) + " KiB").c_str(), 2 * stages);
+      job["optimizer"] = {{"kind", "sgd_momentum"}};
+      job["batch"] = {{"global", 4}};
+      job["plan"] = {{"pipeline_stages", stages},
+                     {"replicas", 2},
+                     {"available_memory_proportion", 0.2},
+                     {"io_tiles", 0},
+                     {"recompute", "layer"},
+                     {"load", "on_demand"},
+                     {"placement", "t-p-r"},
+                     {"location",
+                      {{"weights", "remote_ipu"},
+                       {"code", "in_processor"},
+                       {"optimizer_state", "streaming"},
+                       {"activations", {"streaming", "remote_ipu"}}}}};
+      const BruteForce all = try_all(job);
+      World world(job);
+      const SearchStats found = searched(world, false).stats;
+      EXPECT_DOUBLE_EQ(found.best, all.best()) << kib << " KiB, " << stages;
+      EXPECT_GE(found.bound, all.best()) << kib << " KiB, " << stages;
+      (all.best() == 0 ? none : found.optimal ? proved : open) += 1;
+    }
+  }
+  EXPECT_GE(none, 1);
+  EXPECT_GE(open, 2);
+  EXPECT_GE(proved, 2);
 }
 
 }  // namespace
