@@ -274,6 +274,19 @@ std::string SourcedValues::place_of(const std::string& pointer) const {
   return found == entries_.end() ? last_file_ : found->second.place;
 }
 
+namespace {
+
+constexpr std::string_view kSlash = "~1";  // in a key, as JSON pointers have it
+
+// "/chip/tiles": {"chip": {"tiles": ...}}
+std::string nested(const std::string& pointer) {
+  json value = "...";
+  for (json::json_pointer at(pointer); !at.empty(); at.pop_back()) value = {{at.back(), value}};
+  return value.dump();
+}
+
+}  // namespace
+
 void SourcedValues::finish() const {
   for (const auto& [pointer, entry] : entries_) {
     if (std::find(asked_.begin(), asked_.end(), pointer) != asked_.end()) continue;
@@ -281,6 +294,8 @@ void SourcedValues::finish() const {
                                         [&](const std::string& asked) { return asked.starts_with(pointer + "/"); });
     if (is_section) throw Error(entry.place, "expected an object with values, found " + describe(entry.value));
     const std::string nearest = nearest_name(pointer, asked_);
+    if (pointer.find(kSlash) != std::string::npos && !nearest.empty())
+      throw Error(entry.place, "unknown key, values nest: " + nested(nearest));
     throw Error(entry.place, "unknown key" + (nearest.empty() ? "" : " (did you mean " + nearest + "?)"));
   }
 }

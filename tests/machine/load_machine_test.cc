@@ -173,6 +173,8 @@ TEST(BadJobMachine, UnknownNamesAndKeysAreRefused) {
        BadJob{R"({"base": "toy", "override": []})", "job.json#/machine/override: expected an object, found an array"},
        BadJob{R"({"base": "toy", "override": {"chip": {"clok": "2 GHz"}}})",
               "job.json#/machine/override/chip/clok: unknown key (did you mean /chip/clock?)"},
+       BadJob{R"({"base": "toy", "override": {"/chip/clock": "2 GHz"}})",
+              R"(unknown key, values nest: {"chip":{"clock":"..."}})"},
        BadJob{R"({"base": "toy", "override": {"links": {"rate": {"source": "x"}}}})", "the key \"value\" is missing"},
        BadJob{R"({"base": "toy", "override": {"chip": 3}})",
               "job.json#/machine/override/chip: expected an object with values, found 3"}});
