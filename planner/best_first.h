@@ -42,7 +42,7 @@ class BestFirst {
   // Of all cells of the job's space (cells()). Throws Error where pins leave nothing legal.
   BestFirst(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells);
 
-  // Of which time limits count from now on.
+  // Time limits count from now on.
   void start_clock() { start_ = std::chrono::steady_clock::now(); }
   // What other parts of the job found: what is no better is left out.
   void know(std::vector<Candidate> list);
