@@ -40,7 +40,7 @@ class Front {
     const Measure other = a == Measure::memory || a == Measure::ipus || a == Measure::power ? b : a;
     const Goal goal = goal_of(other, job_.goal);
     if (goal.objective != job_.goal.objective) {
-      learn(0);
+      learn(0, 1);
       out_.assign(1, fastest({goal, true}).value_or(out_[0]));
     } else {
       tell(out_[0]);
@@ -60,8 +60,8 @@ class Front {
   std::vector<Candidate> out_;
 
   // Step 0 is the best of the other measure, the next ones are those of memory, whether they take a sweep or not.
-  void learn(std::size_t step) {
-    if (board_ != nullptr) space_.know(board_->before(part_, step));
+  void learn(std::size_t first, std::size_t end) {
+    if (board_ != nullptr) space_.know(board_->before(part_, first, end));
   }
   void tell(std::optional<Candidate> found) {
     if (board_ != nullptr) board_->add(part_, std::move(found));
@@ -84,7 +84,7 @@ class Front {
         tell({});
         continue;
       }
-      learn(i + 1);
+      learn(i + 1, i + 2);
       std::optional<Candidate> best = fastest({goal, true, most});
       if (!best || best->samples_per_second < kOfInterest * out_[0].samples_per_second) break;
       out_.push_back(*std::move(best));
@@ -93,7 +93,7 @@ class Front {
 
   void rate_against_latency() {
     if (job_.global_batch > 0) return;  // the step decides both
-    if (board_ != nullptr) space_.know(board_->all_before(part_));
+    learn(0, FrontBoard::kEnd);
     const Goal rate{Objective::throughput, 0};
     const std::optional<Candidate> quickest = fastest({{Objective::latency, 0}, true});
     out_.assign(1, fastest({rate, true}).value_or(out_[0]));

@@ -2,7 +2,6 @@
 #include "planner/front_board.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -10,33 +9,18 @@
 
 namespace superstep {
 
-void FrontBoard::wait_for(std::size_t part, std::size_t step) {
+std::vector<Candidate> FrontBoard::before(std::size_t part, std::size_t first, std::size_t end) {
+  const auto others = std::span(parts_).first(part);
   help_until([&] {
     const std::lock_guard lock(mutex_);
-    return given_up_ || std::ranges::all_of(std::span(parts_).first(part),
-                                            [&](const Part& p) { return p.ended || p.steps.size() > step; });
+    return given_up_ || std::ranges::all_of(others, [&](const Part& p) { return p.ended || p.steps.size() >= end; });
   });
   const std::lock_guard lock(mutex_);
   if (given_up_) throw Stopped();
-}
-
-std::vector<Candidate> FrontBoard::before(std::size_t part, std::size_t step) {
-  wait_for(part, step);
-  const std::lock_guard lock(mutex_);
   std::vector<Candidate> out;
-  for (const Part& p : std::span(parts_).first(part)) {
-    if (step < p.steps.size() && p.steps[step]) out.push_back(*p.steps[step]);
-  }
-  return out;
-}
-
-std::vector<Candidate> FrontBoard::all_before(std::size_t part) {
-  wait_for(part, SIZE_MAX);
-  const std::lock_guard lock(mutex_);
-  std::vector<Candidate> out;
-  for (const Part& p : std::span(parts_).first(part)) {
-    for (const std::optional<Candidate>& found : p.steps) {
-      if (found) out.push_back(*found);
+  for (const Part& p : others) {
+    for (std::size_t step = first; step < std::min(end, p.steps.size()); ++step) {
+      if (p.steps[step]) out.push_back(*p.steps[step]);
     }
   }
   return out;

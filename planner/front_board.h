@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -15,10 +16,9 @@ namespace superstep {
 class FrontBoard {
  public:
   explicit FrontBoard(std::size_t parts) : parts_(parts) {}
-  // What the parts before this one found at a step, once they have come so far.
-  std::vector<Candidate> before(std::size_t part, std::size_t step);
-  // At every step, once they are done.
-  std::vector<Candidate> all_before(std::size_t part);
+  static constexpr std::size_t kEnd = SIZE_MAX;
+  // What the parts before this one found at steps [first, end), once they have come so far; kEnd: once they are done.
+  std::vector<Candidate> before(std::size_t part, std::size_t first, std::size_t end);
   void add(std::size_t part, std::optional<Candidate> found);  // at its next step
   void end(std::size_t part);                                  // it has no other
   void give_up();                                              // who waits is told by Stopped
@@ -31,8 +31,6 @@ class FrontBoard {
   std::mutex mutex_;
   std::vector<Part> parts_;
   bool given_up_ = false;
-
-  void wait_for(std::size_t part, std::size_t step);
 };
 
 }  // namespace superstep
