@@ -27,6 +27,9 @@ namespace superstep {
 
 class BestFirst {
  public:
+  // Of a search's progress, that of its first sweep; the rest is its front's.
+  static constexpr double kFirstSweep = 0.9;
+
   // What a sweep looks for: plans of any kind, of which the best of each are kept, or the one that is fastest within
   // limits.
   struct Sweep {

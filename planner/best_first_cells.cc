@@ -114,7 +114,7 @@ std::vector<SearchedCell> BestFirst::searched_cells() const {
 
 // The share of all work that is done when only these cells are not open.
 double BestFirst::cells_done(const Frontier& open) const {
-  return 0.9 * (1 - static_cast<double>(open.cells.size()) / static_cast<double>(cells_.size()));
+  return kFirstSweep * (1 - static_cast<double>(open.cells.size()) / static_cast<double>(cells_.size()));
 }
 
 // The cell on top.

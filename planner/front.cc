@@ -68,7 +68,9 @@ class Front {
   }
 
   std::optional<Candidate> fastest(const Sweep& sweep) {
-    space_.report(0.9 + 0.1 * static_cast<double>(out_.size()) / kMostLatencies, "tracing the front");
+    constexpr double kRest = 1 - BestFirst::kFirstSweep;
+    space_.report(BestFirst::kFirstSweep + kRest * static_cast<double>(out_.size()) / kMostLatencies,
+                  "tracing the front");
     space_.sweep(sweep);
     const std::vector<Candidate> all = space_.best();
     const std::optional<Candidate> best = all.empty() ? std::nullopt : std::optional(all[0]);

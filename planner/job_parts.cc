@@ -202,6 +202,7 @@ void PartSearch::finish(const std::function<void(std::size_t part, SearchResult)
       steps_[part].reset();
       stats_[part] = found.stats;
       done(part, std::move(found));
+      if (options_.progress) report(part, 1, "done");
     } catch (...) {
       const std::lock_guard lock(mutex);
       if (!error) error = std::current_exception();

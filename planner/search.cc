@@ -110,6 +110,7 @@ void SearchSteps::find_best(const std::vector<Candidate>& known) {
     drop_known(out_.candidates);
   }
   prepared_.reset();
+  if (options_.progress) options_.progress(BestFirst::kFirstSweep, "searched");
   seconds_ += since(start);
 }
 

@@ -250,6 +250,29 @@ TEST(Parts, HaveTheSameFrontsForAnyNumberOfThreads) {
   EXPECT_GT(points, 30U);
 }
 
+// Also of parts that say at once that they have nothing better.
+TEST(Parts, ProgressIsThatOfAll) {
+  json job = test::small_gpt({});
+  job.update({{"machine", "ipu-pod16"}, {"pareto", {"throughput", "memory"}}});
+  const Job whole = World(job).job;
+  std::deque<World> worlds;
+  std::vector<Tables*> tables;
+  for (const Job& part : job_parts(whole)) tables.push_back(&worlds.emplace_back(part.json).tables);
+  for (const bool again : {false, true}) {
+    std::vector<double> shares = {0};
+    SearchOptions options{.top = 1, .pareto = !again, .threads = 2};
+    options.progress = [&](double share, const std::string&) {
+      EXPECT_GE(share, shares.back());
+      shares.push_back(share);
+    };
+    PartSearch search(whole, tables.size(), options);
+    search.search(tables);
+    EXPECT_NEAR(shares.back(), 0.9, 1e-9);
+    search.finish([](std::size_t, const SearchResult&) {});
+    EXPECT_NEAR(shares.back(), 1, 1e-9);
+  }
+}
+
 TEST(Parts, EndWithTheFirstError) {
   json job = test::small_gpt({});
   job.update({{"machine", "ipu-pod16"}, {"pareto", {"throughput", "memory"}}});
