@@ -2,7 +2,6 @@
 #include "planner/best_first.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <mutex>
 
@@ -19,28 +18,14 @@ constexpr double kOfInterest = 0.5;
 // While no plan is known: branches of at least this share of the best cell's bound come before it.
 constexpr double kWorthDiving = 0.85;
 
-// Cuts of a setting that are tried with ever less of a tile, where what other IPUs keep there was not counted.
-constexpr int kMostTighter = 8;
-
 // Branches that are worked on side by side: each against the best plans of those that came so many places before it. As
 // many for any number of threads: what comes of them is then the same too.
 constexpr std::size_t kAhead = 16;
 
-bool may_lend(const Pins& pins) {
-  return std::ranges::any_of(
-      std::array{&pins.weights, &pins.gradients, &pins.optimizer_state, &pins.activations, &pins.code},
-      [](const auto* places) { return std::ranges::find(*places, Location::remote_ipu) != places->end(); });
-}
-
 }  // namespace
 
 BestFirst::BestFirst(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells)
-    : tables_(tables),
-      job_(tables.job()),
-      options_(options),
-      lends_(may_lend(job_.pins)),
-      cuts_(tables, options.defaults),
-      bounds_(tables) {
+    : tables_(tables), job_(tables.job()), options_(options), cuts_(tables, options.defaults), bounds_(tables) {
   how_.goal = job_.goal;
   order_cells(cells);
 }
@@ -344,19 +329,9 @@ double BestFirst::floor_of_kinds(const Open& o) const {
   return least;
 }
 
-std::int64_t BestFirst::tile_limit() const { return std::min(how_.tile, job_.machine.chip.tile_memory.value); }
-
-// However a replica of one IPU group is cut into phases, its units keep as much on other IPUs' tiles, which keep as
-// much on its own.
-std::int64_t BestFirst::lent_anyhow(const Setting& s) const {
-  if (!lends_ || !s.phased() || s.plan().pipeline_stages > 1) return 0;
-  const Setting::Stage all = s.stage_without_stash(0, s.units(), true, Recompute::layer);
-  return ceil_div(all.lent + s.lent_code(all.rows), s.tiles());
-}
-
 CutLimits BestFirst::limits_of(const Setting& s, double least) const {
   CutLimits limits;
-  limits.tile = tile_limit() - lent_anyhow(s);
+  limits.tile = std::min(how_.tile, job_.machine.chip.tile_memory.value);
   limits.executable = s.executable_limit();
   limits.io_tile = s.limit();
   limits.ddr = s.ddr_limit();
@@ -394,49 +369,34 @@ BestFirst::Visit BestFirst::bound(const Branch& branch, double least) const {
 
 BestFirst::Visit BestFirst::leaf(const Setting& setting, double least) const {
   Visit out;
+  const Plan& plan = setting.plan();
   CutLimits limits = limits_of(setting, least);
-  for (const CutRules& rules : cuts_.rules_for(setting.plan())) {
-    CutLimits tighter = limits;
-    for (int tries = 0; tries < kMostTighter; ++tries) {
-      const std::optional<Candidate> c = best_cut(setting, rules, tighter, out);
-      if (!c) break;
-      if (c->fits) {
-        limits.best = std::min(limits.best, c->estimate.cycles);
-        out.found.push_back(*c);
-        break;
-      }
-      // Of tiles phases are not told what other IPUs keep there, which varies: a slower cut may fit.
-      out.open_bound = std::max(out.open_bound, score(*c));
-      const std::int64_t over = c->estimate.tile_peak - tile_limit();
-      if (!setting.phased() || over <= 0) break;
-      tighter.tile -= over;
+  for (const CutRules& rules : cuts_.rules_for(plan)) {
+    ++out.programmes;
+    std::int64_t open = INT64_MAX;
+    const std::optional<Cuts> cuts =
+        plan.phased() ? cut_phases(setting, rules, limits, &open) : cut_pipeline(setting, rules, limits);
+    if (open < INT64_MAX) out.open_bound = std::max(out.open_bound, score(plan.global_batch(), open));
+    if (!cuts) continue;
+    Candidate c;
+    c.plan = with_cuts(plan, *cuts);
+    if (job_.pins.stage_ipu && job_.pins.stage_ipu->size() == c.plan.stage_ipu.size())
+      c.plan.stage_ipu = *job_.pins.stage_ipu;
+    if (!check_plan(c.plan, setting.table().facts(), job_.machine, tables_.training()).empty()) continue;
+    ++out.evaluations;
+    c.estimate = evaluate(setting, c.plan);
+    c.fits = c.estimate.tile_peak <= limits.tile && c.estimate.fits(setting);
+    c.samples_per_second = static_cast<double>(c.plan.global_batch()) /
+                           (static_cast<double>(c.estimate.cycles) / job_.machine.chip.clock.value);
+    (c.fits ? out.feasible : out.refused) = true;
+    if (!c.fits) {
+      out.open_bound = std::max(out.open_bound, score(c));  // others of the setting may fit
+      continue;
     }
+    limits.best = std::min(limits.best, c.estimate.cycles);
+    out.found.push_back(std::move(c));
   }
   return out;
-}
-
-// The best cut of a setting, which may not fit after all.
-std::optional<Candidate> BestFirst::best_cut(const Setting& setting, const CutRules& rules, const CutLimits& limits,
-                                             Visit& out) const {
-  const Plan& plan = setting.plan();
-  ++out.programmes;
-  std::int64_t open = INT64_MAX;
-  const std::optional<Cuts> cuts =
-      plan.phased() ? cut_phases(setting, rules, limits, &open) : cut_pipeline(setting, rules, limits);
-  if (open < INT64_MAX) out.open_bound = std::max(out.open_bound, score(plan.global_batch(), open));
-  if (!cuts) return std::nullopt;
-  Candidate c;
-  c.plan = with_cuts(plan, *cuts);
-  if (job_.pins.stage_ipu && job_.pins.stage_ipu->size() == c.plan.stage_ipu.size())
-    c.plan.stage_ipu = *job_.pins.stage_ipu;
-  if (!check_plan(c.plan, setting.table().facts(), job_.machine, tables_.training()).empty()) return std::nullopt;
-  ++out.evaluations;
-  c.estimate = evaluate(setting, c.plan);
-  c.fits = c.estimate.tile_peak <= tile_limit() && c.estimate.fits(setting);
-  c.samples_per_second = static_cast<double>(c.plan.global_batch()) /
-                         (static_cast<double>(c.estimate.cycles) / job_.machine.chip.clock.value);
-  (c.fits ? out.feasible : out.refused) = true;
-  return c;
 }
 
 // ---- what was found

@@ -93,7 +93,6 @@ class BestFirst {
   Tables& tables_;
   const Job& job_;
   const SearchOptions& options_;
-  const bool lends_;  // phases may keep something on other IPUs' tiles: only if they are asked to
   PinnedCuts cuts_;
   CellBounds bounds_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -153,13 +152,9 @@ class BestFirst {
   double incumbent() const;
   double floor() const;
   double floor_of_kinds(const Open& o) const;
-  std::int64_t tile_limit() const;
-  std::int64_t lent_anyhow(const Setting& s) const;  // bytes per tile
   CutLimits limits_of(const Setting& s, double least) const;
   Visit bound(const Branch& branch, double least) const;
   Visit leaf(const Setting& setting, double least) const;
-  std::optional<Candidate> best_cut(const Setting& setting, const CutRules& rules, const CutLimits& limits,
-                                    Visit& out) const;
   void merge(const Open& o, const Visit& v);
   void note_explored(const Open& o, const Visit& v);
   void note_faster(const Open& o, const Visit& v);

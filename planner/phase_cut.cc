@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phases one after the other: which code an IPU holds for all of them, and what Streaming Memory is worth where it is
-// too little.
+// Phases one after the other: what an IPU keeps for all of them, its code and what others keep there, and what
+// Streaming Memory is worth where it is too little.
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -18,12 +19,14 @@ constexpr std::size_t kMostLabels[] = {50, 500, 5000};
 constexpr std::size_t kMostCodeLabels = 500;  // that hold code: more of them are more work than kMostProgrammes
 constexpr int kMostPrices = 12;               // of it that are tried one after the other
 constexpr std::int64_t kMostRise = 64;        // of cycles, by the price of all of it
+// Where other IPUs' tiles keep something.
+constexpr int kFewLent = 3;             // runs for a bound
+constexpr std::int64_t kLentSteps = 8;  // of all that they keep: what an IPU group keeps of it is told apart by these
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// Run with promises about the code that each IPU group holds: without any each stage counts its own code only,
-// which bounds every cut; where the result does not fit, promises about its fullest IPU group divide the cuts in
-// cases.
+// Run with promises about what each IPU group keeps: without any each stage counts its own only, which bounds every
+// cut; where the result does not fit, promises about its fullest IPU group divide the cuts in cases.
 class PhaseCut {
  public:
   PhaseCut(const Setting& s, const CutRules& rules, const CutLimits& limits)
@@ -32,9 +35,10 @@ class PhaseCut {
         programme_(s, rules, limits),
         stages_(programme_.stages()),
         ipus_(s.plan().pipeline_stages),
-        n_(s.units()) {}
+        n_(s.units()),
+        lent_step_(ipus_ > 1 ? s.lent() / kLentSteps : 0) {}
 
-  // The least cycles of cuts of which each stage is counted with its own code only; kNever: none fits. Not `exact`:
+  // The least cycles of cuts of which each stage is counted with what it keeps itself; kNever: none fits. Not `exact`:
   // nothing is known, as what units share was counted twice.
   std::int64_t bound(bool& exact) {
     exact = true;
@@ -81,27 +85,37 @@ class PhaseCut {
   PhaseProgramme programme_;
   PhaseStages& stages_;
   std::int64_t ipus_, n_;
+  std::int64_t lent_step_;  // bytes per IPU: smaller differences are left to labels; 0: all are
   bool by_prices_ = false;
-  std::int64_t best_ = 0;        // cycles that a cut must beat
-  std::int64_t open_ = kNever;   // bound on cuts that were left out
+  std::int64_t best_ = 0;       // cycles that a cut must beat
+  std::int64_t open_ = kNever;  // bound on cuts that were left out
+  // Cuts that keep a promise, and cycles that none of them takes less than.
+  struct Case {
+    Promise promise;
+    std::int64_t bound;
+  };
+  std::vector<Case> cases_;      // still to be explored
   std::int64_t case_bound_ = 0;  // bound on the cuts of the case at hand
   std::optional<Cuts> found_;
   int programmes_ = 0;
   int most_programmes_ = kMostProgrammes;
   std::vector<std::int64_t> tracked_;  // IPU groups whose Streaming Memory has turned out to be too little
-  std::vector<std::int64_t> coded_;    // those of which labels hold the code
+  std::vector<std::int64_t> counted_;  // those of which labels hold all that they keep
   bool divides_ = true;                // else all IPU groups that have too much of it become such ones
   DdrPrices prices_;                   // of it, in the case at hand
   Ways ways_;                          // of the case at hand
-  CodePromise first_;                  // what the first case promises: nothing that a cut need not keep
+  Promise first_;                      // what the first case promises: nothing that a cut need not keep
   Ways first_ways_;
   bool first_lacks_ddr_ = false;
 
   // False: nothing fits, or is better.
   bool begin() {
     if (programme_.rest().least() >= limits_.best || stages_.none()) return false;
-    first_ = {std::vector<std::uint64_t>(at(ipus_)), std::vector<std::uint64_t>(at(ipus_))};
+    const std::int64_t most_lent = std::min(stages_.most_lent(0), stages_.most_lent(0, 0));
+    first_ = {std::vector<std::uint64_t>(at(ipus_)), std::vector<std::uint64_t>(at(ipus_)),
+              std::vector<std::int64_t>(at(ipus_)), std::vector<std::int64_t>(at(ipus_), most_lent)};
     if (ipus_ == 1) first_.present[0] = stages_.rows_from(0);  // it runs everything
+    expect_lent(first_);
     stages_.keep(first_);
     first_ways_ = stages_.find_ways(std::vector<double>(at(ipus_), 1));
     if (first_ways_[0][0] >= PhaseStages::kNoWay) return false;
@@ -121,6 +135,7 @@ class PhaseCut {
 
   void try_below(std::int64_t cycles) {
     best_ = cycles;
+    if (stages_.lends()) return explore_all(true, by_prices_ ? kFewLent : kMostProgrammes);
     explore_all(true, limits_.few_cases);
     if (!ran_out() || programmes_ < limits_.few_cases) return;
     explore_again(false, 1);
@@ -139,18 +154,31 @@ class PhaseCut {
     most_programmes_ = most_programmes;
     open_ = kNever;
     programmes_ = 0;
-    explore(first_, 0);
+    cases_.clear();
+    cases_.push_back({first_, 0});
+    while (!cases_.empty()) {
+      const Case next = take_case();
+      if (next.bound >= best_) continue;
+      if (programmes_ < most_programmes_)
+        explore(next.promise, next.bound);
+      else
+        open_ = std::min(open_, next.bound);
+    }
   }
 
-  // ---- cases of what code an IPU holds
+  // ---- cases of what an IPU keeps
+
+  // The one that came last; where others keep something, the one with the lowest bound.
+  Case take_case() {
+    const auto next =
+        stages_.lends() ? std::ranges::min_element(cases_.rbegin(), cases_.rend(), {}, &Case::bound) : cases_.rbegin();
+    Case out = std::move(*next);
+    cases_.erase(std::next(next).base());
+    return out;
+  }
 
   // The best of all cuts that keep the promise; `bound`: no such cut takes less.
-  void explore(const CodePromise& promise, std::int64_t bound) {
-    if (bound >= best_) return;
-    if (programmes_ >= most_programmes_) {
-      open_ = std::min(open_, bound);
-      return;
-    }
+  void explore(const Promise& promise, std::int64_t bound) {
     stages_.keep(promise);
     case_bound_ = bound;
     const bool first = programmes_++ == 0;
@@ -163,32 +191,38 @@ class PhaseCut {
     // Streaming Memory is part of the state only where it turns out to be too little, IPU group by IPU group:
     // code more often decides, and without it the programme is far smaller.
     tracked_.clear();
-    coded_.clear();
+    counted_.clear();
     DdrPrices none{std::vector<double>(at(ipus_))};  // the cuts have all the Streaming Memory they like
     prices_ = none;
     programme_.set(ways_, tracked_);
     for (;;) {
       const std::optional<Misfit> misfit = settle_case();
       if (!misfit) return;
-      const std::int64_t fullest = misfit->full < 0 ? fullest_ddr(misfit->cuts, misfit->rows) : -1;
+      const std::int64_t fullest = misfit->full < 0 ? fullest_ddr(misfit->cuts, misfit->kept) : -1;
       // With Streaming Memory counted, it is the code that is too much.
       const std::int64_t full = std::ranges::count(tracked_, fullest) > 0 ? fullest : misfit->full;
-      if (full >= 0 && divides_) {
-        divide(promise, full, misfit->rows[at(full)], misfit->bound);
+      const bool lent = misfit->full >= 0 && lends_too_much(promise, full, *misfit);
+      if (full >= 0 && divides_ && !lent) {
+        divide(promise, full, misfit->kept[at(full)].rows, misfit->bound);
+        return;
+      }
+      if (lent && lent_step_ > 0 && promise.most_lent[at(full)] - promise.least_lent[at(full)] > lent_step_) {
+        divide_lent(promise, full, misfit->bound);
         return;
       }
       case_bound_ = std::max(case_bound_, misfit->bound);
       if (full >= 0) {
-        SUPERSTEP_CHECK(std::ranges::count(coded_, full) == 0,
-                        "labels hold the code of an IPU group, and it is too much");
-        coded_.push_back(full);
-        programme_.set(ways_, tracked_, coded_);
+        SUPERSTEP_CHECK(std::ranges::count(counted_, full) == 0,
+                        "labels hold what an IPU group keeps, and it is too much");
+        counted_.push_back(full);
+        if (stages_.lends() && stages_.counts_twice()) leave_open(case_bound_);
+        programme_.set(ways_, tracked_, counted_);
         continue;
       }
       tracked_.push_back(fullest);
       if (stages_.counts_twice()) leave_open(case_bound_);
       if (tracked_.size() == 1) none.least = misfit->cuts, none.bound = misfit->bound;
-      programme_.set(ways_, tracked_, coded_);
+      programme_.set(ways_, tracked_, counted_);
       raise_prices(none);
       if (case_bound_ >= best_) return;
       if (by_prices_) {
@@ -203,18 +237,18 @@ class PhaseCut {
   struct Misfit {
     Cuts cuts;
     std::int64_t bound;
-    std::vector<std::uint64_t> rows;
+    std::vector<Kept> kept;
     std::int64_t full;
   };
   // The least cuts of the case are found_, but for what is open, unless they turn out to need more than was counted.
   std::optional<Misfit> settle_case() {
     const std::int64_t open = open_;
     for (const std::size_t labels : kMostLabels) {
-      if (!coded_.empty() && labels > kMostCodeLabels) break;
+      if (!counted_.empty() && labels > kMostCodeLabels) break;
       PhaseProgramme::Found least = programme_.least_cycles(prices_, best_, labels);
       if (least.cuts) {
-        Misfit misfit{*least.cuts, std::min(least.cuts->cycles, least.left_out), rows_of(*least.cuts), -1};
-        misfit.full = settle_modes(misfit.cuts, misfit.rows);
+        Misfit misfit{*least.cuts, std::min(least.cuts->cycles, least.left_out), kept_by(*least.cuts), -1};
+        misfit.full = settle_modes(misfit.cuts, misfit.kept);
         if (misfit.full >= 0 || !keep_within_ddr(misfit.cuts)) {
           open_ = open;
           return misfit;
@@ -235,42 +269,80 @@ class PhaseCut {
   }
 
   void keep_if_it_fits(Cuts cuts) {
-    if (cuts.cycles < best_ && settle_modes(cuts, rows_of(cuts)) < 0) keep_within_ddr(cuts);
+    if (cuts.cycles < best_ && settle_modes(cuts, kept_by(cuts)) < 0) keep_within_ddr(cuts);
   }
 
   void leave_open(std::int64_t bound) { open_ = std::min(open_, std::max(bound, case_bound_)); }
 
-  // The code of each IPU.
-  std::vector<std::uint64_t> rows_of(const Cuts& cuts) {
-    std::vector<std::uint64_t> rows(at(ipus_));
-    for (std::size_t i = 0; i < cuts.stages.size(); ++i) rows[at(cuts.stage_ipu[i])] |= stage_of(cuts, i).stage.rows;
-    return rows;
+  // By IPU group.
+  std::vector<Kept> kept_by(const Cuts& cuts) {
+    std::vector<Kept> out(at(ipus_));
+    for (std::size_t i = 0; i < cuts.stages.size(); ++i) {
+      const Cell cell = stage_of(cuts, i);
+      Kept& kept = out[at(cuts.stage_ipu[i])];
+      kept.rows |= cell.stage.rows;
+      kept.lent += stages_.lent_on(cell, cuts.stage_ipu[i]);
+    }
+    return out;
+  }
+
+  // Each IPU group keeps what all others cannot.
+  void expect_lent(Promise& promise) {
+    const std::int64_t all = stages_.least_lent(0);
+    std::int64_t most = 0;
+    for (const std::int64_t bytes : promise.most_lent) most += bytes;
+    for (std::int64_t i = 0; i < ipus_; ++i) {
+      const std::int64_t least = all - (most - promise.most_lent[at(i)]);
+      promise.least_lent[at(i)] = std::max(promise.least_lent[at(i)], least);
+    }
+  }
+
+  // Whether an IPU group has room for its code, so that it is what others keep for it, and it for them, that is too
+  // much.
+  bool lends_too_much(const Promise& promise, std::int64_t full, const Misfit& misfit) {
+    if (!stages_.lends()) return false;
+    const Kept kept{misfit.kept[at(full)].rows, promise.least_lent[at(full)]};
+    for (std::size_t i = 0; i < misfit.cuts.stages.size(); ++i) {
+      if (misfit.cuts.stage_ipu[i] != full) continue;
+      if (stages_.mode_beside(stage_of(misfit.cuts, i), kept) < 0) return false;
+    }
+    return true;
+  }
+
+  // Cuts of which IPU group `full` keeps more, and those of which it keeps less, so that others keep more.
+  void divide_lent(const Promise& promise, std::int64_t full, std::int64_t bound) {
+    const std::int64_t least = promise.least_lent[at(full)], middle = least + (promise.most_lent[at(full)] - least) / 2;
+    Case more{promise, bound}, less{promise, bound};
+    more.promise.least_lent[at(full)] = middle + 1;
+    cases_.push_back(std::move(more));
+    less.promise.most_lent[at(full)] = middle;
+    expect_lent(less.promise);
+    if (less.promise.least_lent[at(full)] <= middle) cases_.push_back(std::move(less));
   }
 
   // IPU group `full` has not enough room for the code of `rows`. First all of it counted; then, row by row, the
   // cuts that hold one of them less.
-  void divide(const CodePromise& promise, std::int64_t full, std::uint64_t rows, std::int64_t bound) {
+  void divide(const Promise& promise, std::int64_t full, std::uint64_t rows, std::int64_t bound) {
     std::uint64_t left = rows & ~promise.present[at(full)];
     SUPERSTEP_CHECK(left != 0, "a stage fits beside the code that was promised but not beside less");
-    CodePromise some = promise;
-    some.present[at(full)] |= left;
-    explore(some, bound);
-    some = promise;
+    std::vector<Case> cases(1, {promise, bound});
+    cases[0].promise.present[at(full)] |= left;
+    Promise some = promise;
     for (; left != 0; left &= left - 1) {
       const std::uint64_t row = left & -left;
-      CodePromise without = some;
-      without.absent[at(full)] |= row;
-      explore(without, bound);
+      cases.push_back({some, bound});
+      cases.back().promise.absent[at(full)] |= row;
       some.present[at(full)] |= row;
     }
+    std::move(cases.rbegin(), cases.rend(), std::back_inserter(cases_));
   }
 
-  // Gives each stage the first mode that fits beside all the code of its IPU. Returns an IPU group where none does, -1
+  // Gives each stage the first mode that fits beside all that its IPU keeps. Returns an IPU group where none does, -1
   // when all do.
-  std::int64_t settle_modes(Cuts& cuts, const std::vector<std::uint64_t>& rows) {
-    if (s_.code_moves()) return -1;  // each phase brings its own
+  std::int64_t settle_modes(Cuts& cuts, const std::vector<Kept>& kept) {
+    if (s_.code_moves() && !stages_.lends()) return -1;  // each phase brings its own
     for (std::size_t i = 0; i < cuts.stages.size(); ++i) {
-      const int mode = stages_.mode_beside(stage_of(cuts, i), rows[at(cuts.stage_ipu[i])]);
+      const int mode = stages_.mode_beside(stage_of(cuts, i), kept[at(cuts.stage_ipu[i])]);
       if (mode < 0) return cuts.stage_ipu[i];
       cuts.recompute[i] = stages_.mode(mode);
     }
@@ -290,9 +362,9 @@ class PhaseCut {
     return bytes;
   }
 
-  std::int64_t fullest_ddr(const Cuts& cuts, const std::vector<std::uint64_t>& rows) {
+  std::int64_t fullest_ddr(const Cuts& cuts, const std::vector<Kept>& kept) {
     std::vector<std::int64_t> bytes = ddr_of(cuts);
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] += s_.stored_code(rows[i]);
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] += s_.stored_code(kept[i].rows);
     return std::max_element(bytes.begin(), bytes.end()) - bytes.begin();
   }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/cuts.h"
+#include "planner/phase_stages.h"
 
 namespace superstep::phase_labels {
 
@@ -23,25 +24,29 @@ inline bool covers(const Sizes& a, const Sizes& b) {
 }
 inline std::int64_t above(std::int64_t a, std::int64_t b) { return std::max<std::int64_t>(0, a - b); }
 
-// The table rows whose code an IPU group holds for all its phases, and the most that one of its stages needs per tile
-// beside code; of IPU groups where it has been seen to be too much.
+// What an IPU group holds for all its phases, and the most that one of its stages needs beside that; of IPU groups
+// where it has been seen to be too much.
 struct Held {
-  std::uint64_t rows = 0;
+  Kept kept;
   std::int64_t needs = 0;  // bytes per tile
 };
-using Code = std::vector<Held>;
+using Holdings = std::vector<Held>;
 
 // Seldom called, and not to be where the other comparisons are.
-[[gnu::noinline]] inline bool covers(const Code& a, const Code& b) {
+[[gnu::noinline]] inline bool covers(const Holdings& a, const Holdings& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if ((a[i].rows & ~b[i].rows) != 0 || a[i].needs > b[i].needs) return false;
+    if ((a[i].kept.rows & ~b[i].kept.rows) != 0 || a[i].kept.lent > b[i].kept.lent || a[i].needs > b[i].needs)
+      return false;
   }
   return true;
 }
-inline bool covers(const Code* a, const Code* b) { return a == nullptr || covers(*a, *b); }
-inline Code with(const Code& a, const Code& b) {
-  Code out;
-  for (std::size_t i = 0; i < a.size(); ++i) out.push_back({a[i].rows | b[i].rows, std::max(a[i].needs, b[i].needs)});
+inline bool covers(const Holdings* a, const Holdings* b) { return a == nullptr || covers(*a, *b); }
+inline Holdings with(const Holdings& a, const Holdings& b) {
+  Holdings out;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Kept both{a[i].kept.rows | b[i].kept.rows, a[i].kept.lent + b[i].kept.lent};
+    out.push_back({both, std::max(a[i].needs, b[i].needs)});
+  }
   return out;
 }
 
@@ -51,13 +56,13 @@ struct Part {
   std::int64_t fixed = 0;  // cycles of tied weights whose owner is in an earlier phase
   std::int64_t price = 0;  // of its Streaming Memory, in cycles
   Sizes ddr;
-  const Code* code = nullptr;         // in PhaseProgramme::codes_; null: it does not count
+  const Holdings* held = nullptr;     // in PhaseProgramme::holdings_; null: they do not count
   std::int32_t from = -1, part = -1;  // where the last stage begins, and the part before it
   Recompute mode = Recompute::layer;
   bool no_worse(const Part& o) const {
     return forward <= o.forward && backward <= o.backward && load <= o.load && load_at_once <= o.load_at_once &&
            update <= o.update && copy <= o.copy && weights <= o.weights && fixed <= o.fixed && covers(ddr, o.ddr) &&
-           covers(code, o.code);
+           covers(held, o.held);
   }
 };
 
@@ -66,7 +71,7 @@ struct Phase {
   std::int64_t fixed = 0, forward = 0, backward = 0, load = 0;
   std::int64_t price = 0;
   Sizes ddr;
-  const Code* code = nullptr;         // in PhaseProgramme::codes_; null: it does not count
+  const Holdings* held = nullptr;     // in PhaseProgramme::holdings_; null: they do not count
   std::int64_t stages = 0, last = 0;  // how many, and where the last one begins
   std::int64_t cuts = -1;             // where they are kept in PhaseProgramme::kept_cuts_; -1: nowhere yet
   std::int32_t part = 0;              // the stages before it
@@ -74,7 +79,7 @@ struct Phase {
   // Its load is compared twice, with the phase before and the phase behind.
   bool no_worse(const Phase& o) const {
     return fixed + above(forward, o.forward) + above(backward, o.backward) + 2 * above(load, o.load) <= o.fixed &&
-           covers(ddr, o.ddr) && covers(code, o.code);
+           covers(ddr, o.ddr) && covers(held, o.held);
   }
 };
 
@@ -89,13 +94,13 @@ struct Head {
   std::int64_t forward = 0, load = 0;  // of the last phase
   std::int64_t price = 0, bound = 0;   // of Streaming Memory so far; on the cycles of all cuts that begin so
   Sizes ddr;
-  const Code* code = nullptr;         // in PhaseProgramme::codes_; null: it does not count
+  const Holdings* held = nullptr;     // in PhaseProgramme::holdings_; null: they do not count
   std::int64_t from = -1;             // where the last phase begins
   std::size_t count = 0, head = 0;    // the phases before it
   std::int64_t stages = 0, cuts = 0;  // of the last phase
   bool no_worse(const Head& o) const {
     return cycles + above(forward, o.forward) + above(load, o.load) <= o.cycles && covers(ddr, o.ddr) &&
-           covers(code, o.code);
+           covers(held, o.held);
   }
 };
 

@@ -22,6 +22,8 @@ struct PhaseNumbers {
   std::int64_t depth = 1;              // IPU groups of a phase
   std::int64_t g = 1, repeats = 1;     // micro-batches in a row, and how often
   std::int64_t held = 0;               // bytes per tile for residents, of all IPU groups of a phase together
+  std::int64_t taken = 0;              // bytes per tile of that, by each phase but the first of the same IPU groups
+  std::int64_t groups = 1;             // of IPU groups, whose phases take turns
   std::int64_t micro_batch_fixed = 0;  // per micro-batch and pass
   std::int64_t update_fixed = 0;       // per phase
   bool moves_overlap = false;          // boundaries move while others compute

@@ -64,11 +64,11 @@ PhaseProgramme::Heads& PhaseProgramme::spare_heads() {
 }
 
 void PhaseProgramme::set(const Ways& ways, const std::vector<std::int64_t>& tracked,
-                         const std::vector<std::int64_t>& coded) {
+                         const std::vector<std::int64_t>& counted) {
   ways_ = ways;
   ways_on_ = stages_.ways_on(ways);
   tracked_ = tracked;
-  coded_ = coded;
+  counted_ = counted;
   least_tracked_.clear();
   std::vector<double> together(at(depth_ * groups_), 0);
   for (std::int64_t ipu : tracked) {
@@ -84,7 +84,7 @@ PhaseProgramme::Found PhaseProgramme::least_cycles(const DdrPrices& prices, std:
   prices_ = &prices;
   pricing_ = false;
   state_ = tracked_;
-  code_state_ = coded_;
+  held_state_ = counted_;
   best_ = best;
   most_labels_ = most_labels;
   left_out_ = kNever;
@@ -97,7 +97,7 @@ std::int64_t PhaseProgramme::least_sum(std::int64_t best) {
   prices_ = &none;
   pricing_ = false;
   state_.clear();
-  code_state_.clear();
+  held_state_.clear();
   best_ = best;
   const Head* last = run();
   return last ? sum(*last) : kNever;
@@ -113,7 +113,7 @@ void PhaseProgramme::find_least_sum(DdrPrices& prices, std::int64_t best) {
   prices_ = &none;
   pricing_ = true;
   state_.clear();
-  code_state_.clear();
+  held_state_.clear();
   best_ = best > kNever - prices.of_limits ? kNever : best + prices.of_limits;
   edges_.clear();
   const Head* last = run();
@@ -144,8 +144,8 @@ const PhaseProgramme::Head* PhaseProgramme::run() {
   }
   heads_[0][0].push_back(Head{});
   heads_[0][0][0].ddr.assign(state_.size(), 0);
-  codes_.clear();
-  if (!code_state_.empty()) heads_[0][0][0].code = &codes_.emplace_back(code_state_.size());
+  holdings_.clear();
+  if (!held_state_.empty()) heads_[0][0][0].held = &holdings_.emplace_back(held_state_.size());
   for (std::int64_t u = 0; u < n_; ++u) {
     for (std::int64_t group = 0; group < groups_; ++group) {
       if (ways_[at(group * depth_)][at(u)] < PhaseStages::kNoWay) extend(u, group);
@@ -212,17 +212,17 @@ void PhaseProgramme::append(std::vector<Head>& to, const Head& from, const Start
   }
   if (h.bound >= best_) return;
   if (!room_in_ddr(from, phase, place, h.ddr)) return;
-  Code code;
-  if (phase.code != nullptr) {
-    code = with(*from.code, *phase.code);
-    if (!room_for_code(code, place.end)) return;
-    h.code = &code;
+  Holdings held;
+  if (phase.held != nullptr) {
+    held = with(*from.held, *phase.held);
+    if (!room_on_tiles(held, place.end)) return;
+    h.held = &held;
   }
   h.from = place.begin;
   h.count = place.count;
   h.head = place.head;
   if (std::any_of(to.begin(), to.end(), [&](const Head& other) { return other.no_worse(h); })) return;
-  if (h.code != nullptr && !room_for_rest(code, place.end)) return;
+  if (h.held != nullptr && !room_for_rest(held, place.end)) return;
   std::erase_if(to, [&](const Head& other) { return h.no_worse(other); });
   if (limits_labels() && to.size() >= most_labels_) {
     const auto last = std::ranges::max_element(to, {}, &Head::bound);
@@ -230,7 +230,7 @@ void PhaseProgramme::append(std::vector<Head>& to, const Head& from, const Start
     if (h.bound >= last->bound) return;
     to.erase(last);
   }
-  if (h.code != nullptr) h.code = &codes_.emplace_back(std::move(code));
+  if (h.held != nullptr) h.held = &holdings_.emplace_back(std::move(held));
   keep_cuts(start, phase);
   h.stages = phase.stages;
   h.cuts = phase.cuts;
@@ -243,9 +243,9 @@ bool PhaseProgramme::room_in_ddr(const Head& from, const Phase& phase, const Pla
   for (std::size_t i = 0; i < phase.ddr.size(); ++i) {
     const std::int64_t sum = from.ddr[i] + phase.ddr[i];
     std::int64_t limit = stages_.ddr_limit(state_[i]), least_limit = limit;
-    if (const auto coded = std::ranges::find(code_state_, state_[i]); coded != code_state_.end()) {
-      const auto k = static_cast<std::size_t>(coded - code_state_.begin());
-      const std::uint64_t rows = (*from.code)[k].rows | (*phase.code)[k].rows;
+    if (const auto counted = std::ranges::find(held_state_, state_[i]); counted != held_state_.end()) {
+      const auto k = static_cast<std::size_t>(counted - held_state_.begin());
+      const std::uint64_t rows = (*from.held)[k].kept.rows | (*phase.held)[k].kept.rows;
       limit = stages_.ddr_limit(state_[i], rows);
       least_limit = stages_.ddr_limit(state_[i], rows | stages_.rows_from(place.end));
     }
@@ -259,32 +259,42 @@ bool PhaseProgramme::room_in_ddr(const Head& from, const Phase& phase, const Pla
          static_cast<double>(room) >= stages_.least_behind(least_together_, place.group * depth_, place.end);
 }
 
-// The same of the tiles: whether the stages so far fit beside the code so far.
-bool PhaseProgramme::room_for_code(Code& code, std::int64_t end) {
-  for (Held& held : code) {
-    if (!stages_.fits_beside(held.needs, held.rows)) return false;
-    held.needs = std::max(held.needs, stages_.room_beside(held.rows | stages_.rows_from(end)));
+// The same of the tiles: whether the stages so far fit beside what is kept so far.
+bool PhaseProgramme::room_on_tiles(Holdings& all, std::int64_t end) {
+  for (Held& held : all) {
+    if (!stages_.fits_beside(held.needs, held.kept)) return false;
+    // What can no longer be too much is all the same.
+    const Kept most{held.kept.rows | stages_.rows_from(end), held.kept.lent + stages_.most_lent(end)};
+    held.needs = std::max(held.needs, stages_.room_beside(most));
   }
   return true;
 }
 
-// Whether the units behind may still find room: on all IPU groups together for the code of all units, and each of them
+Held PhaseProgramme::held_on(const Cell& cell, std::int64_t ipu) {
+  return {{cell.stage.rows, stages_.lent_on(cell, ipu)}, stages_.least_needs(cell)};
+}
+
+// Whether the units behind may still find room: on all IPU groups together for what all units keep, and each of them
 // beside what one IPU group holds.
-bool PhaseProgramme::room_for_rest(const Code& code, std::int64_t end) {
-  if (std::ssize(code) < depth_ * groups_ || s_.code_moves()) return true;
+bool PhaseProgramme::room_for_rest(const Holdings& all, std::int64_t end) {
+  if (std::ssize(all) < depth_ * groups_) return true;
+  std::int64_t room = 0;
+  for (const Held& held : all) room += stages_.room_beside(held.kept) - held.needs + 1;  // it was rounded
+  if (s_.tiles() * room < stages_.least_lent(end)) return false;
+  if (s_.code_moves()) return true;
   const std::int64_t none = stages_.code(0);
-  std::int64_t room = none;
+  room = none;
   std::uint64_t rows = stages_.rows_from(end);
-  for (const Held& held : code) {
+  for (const Held& held : all) {
     room += stages_.most_code(held.needs) - none;
-    rows |= held.rows;
+    rows |= held.kept.rows;
   }
   if (stages_.code(rows) > room) return false;
   for (std::int64_t u = end; u < n_ && !rules_.stages; ++u) {  // pinned stages are not single units
     const Cell cell = stages_.cell(0, u, u + 1);
     const std::int64_t needs = stages_.least_needs(cell);
-    if (std::ranges::none_of(code, [&](const Held& held) {
-          return stages_.fits_beside(std::max(needs, held.needs), held.rows | cell.stage.rows);
+    if (std::ranges::none_of(all, [&](const Held& held) {
+          return stages_.fits_beside(std::max(needs, held.needs), {held.kept.rows | cell.stage.rows, held.kept.lent});
         }))
       return false;
   }
@@ -354,7 +364,7 @@ void PhaseProgramme::find_phases(Start& start, std::int64_t group) {
   start.phases.begin_at(u);
   start.parts[0][u].resize(1);
   start.parts[0][u][0].ddr.assign(state_.size(), 0);
-  start.parts[0][u][0].code = heads_[0][0][0].code;  // none so far
+  start.parts[0][u][0].held = heads_[0][0][0].held;  // none so far
   const std::vector<std::int64_t>& behind = within_[at(u)]->behind;
   for (std::int64_t i = 0; i < depth_; ++i) {
     const std::int64_t ipu = group * depth_ + i, slots = (g_ + i) * repeats_;
@@ -377,11 +387,10 @@ void PhaseProgramme::find_phases(Start& start, std::int64_t group) {
         if (training_) stage.fixed = tied_cycles(u, cell, ipu);
         (pricing_ ? stage.fixed : stage.price) += price(prices_->of[at(ipu)], stages_.ddr_on(cell, ipu));
         for (std::int64_t k : state_) stage.ddr.push_back(k == ipu ? stages_.ddr_on(cell, ipu) : 0);
-        if (!code_state_.empty()) {
-          Code& code = codes_.emplace_back();
-          for (std::int64_t k : code_state_)
-            code.push_back(k == ipu ? Held{cell.stage.rows, stages_.least_needs(cell)} : Held{});
-          stage.code = &code;
+        if (!held_state_.empty()) {
+          Holdings& all = holdings_.emplace_back();
+          for (std::int64_t k : held_state_) all.push_back(k == ipu ? held_on(cell, ipu) : Held{});
+          stage.held = &all;
         }
         if (goes_on) join(start, parts, cell.stage, stage, v, i);
         if (closes) close(start, parts, cell.stage, stage, v, i);
@@ -405,11 +414,11 @@ std::int64_t PhaseProgramme::tied_cycles(std::int64_t phase, const Cell& cell, s
   return cycles;
 }
 
-const PhaseProgramme::Code* PhaseProgramme::both(const Code* a, const Code* b) {
-  return a == nullptr ? nullptr : &codes_.emplace_back(with(*a, *b));
+const PhaseProgramme::Holdings* PhaseProgramme::both(const Holdings* a, const Holdings* b) {
+  return a == nullptr ? nullptr : &holdings_.emplace_back(with(*a, *b));
 }
 
-// A part with one stage more, the (i + 1)-th of its phase; its code comes later.
+// A part with one stage more, the (i + 1)-th of its phase; what it keeps comes later.
 PhaseProgramme::Part PhaseProgramme::joined(const Part& part, const Setting::Stage& x, const Part& stage) const {
   Part p = stage;
   p.forward = std::max(part.forward, x.busy_forward(overlap_));
@@ -434,7 +443,7 @@ void PhaseProgramme::join(Start& start, const std::vector<Part>& parts, const Se
     Part p = joined(parts[k], x, stage);
     const std::int64_t bound = later(start.before + slots * (p.forward + p.backward), behind);
     if (bound >= best_) continue;
-    p.code = both(parts[k].code, stage.code);
+    p.held = both(parts[k].held, stage.held);
     p.part = static_cast<std::int32_t>(k);
     if (limits_labels() && to.size() >= most_labels_)
       left_out_ = std::min(left_out_, bound);
@@ -467,7 +476,7 @@ void PhaseProgramme::close(Start& start, const std::vector<Part>& parts, Setting
     }
     if (later(start.before + phase.fixed + phase.forward + phase.backward, rest_.from(v)) >= best_) continue;
     phase.ddr = p.ddr;
-    phase.code = both(parts[k].code, stage.code);
+    phase.held = both(parts[k].held, stage.held);
     phase.price = p.price;
     phase.stages = i + 1;
     phase.last = stage.from;

@@ -39,17 +39,17 @@ class PhaseProgramme {
   const PhaseRest& rest() const { return rest_; }
 
   // What all runs have until the next call: stages by a promise that stages() keeps, of which `ways` lead to the end,
-  // the IPU groups whose Streaming Memory counts, without a price or with one, and those `coded` of which the code of
-  // all phases does: of others each stage counts its own.
+  // the IPU groups whose Streaming Memory counts, without a price or with one, and those `counted` of
+  // which all that is kept through the phases does: of others each stage counts its own.
   void set(const PhaseStages::Ways& ways, const std::vector<std::int64_t>& tracked,
-           const std::vector<std::int64_t>& coded = {});
+           const std::vector<std::int64_t>& counted = {});
 
   struct Found {
     std::optional<Cuts> cuts;        // none: nothing takes less than was asked for
     std::int64_t left_out = kNever;  // no cut that fell to `most_labels` takes less
   };
-  // The cuts with the least cycles below `best` that keep the limits of the tracked and coded IPU groups. Prices let
-  // partial cuts fall, of which no more than `most_labels` are kept where Streaming Memory or code counts.
+  // The cuts with the least cycles below `best` that keep the limits of the tracked and counted IPU groups. Prices let
+  // partial cuts fall, of which no more than `most_labels` are kept where Streaming Memory or what is kept counts.
   Found least_cycles(const DdrPrices& prices, std::int64_t best, std::size_t most_labels);
   // Cycles of the cuts that take least if Streaming Memory is no matter; kNever: none takes less than `best`.
   std::int64_t least_sum(std::int64_t best);
@@ -64,7 +64,7 @@ class PhaseProgramme {
   using Phase = phase_labels::Phase;
   using Head = phase_labels::Head;
   using Sizes = phase_labels::Sizes;
-  using Code = phase_labels::Code;
+  using Holdings = phase_labels::Holdings;
   using Heads = std::vector<std::vector<std::vector<Head>>>;  // by phases so far (modulo groups when free), end
 
   const Setting& s_;
@@ -78,7 +78,7 @@ class PhaseProgramme {
   bool overlap_, hidden_, training_;
   Ways ways_;
   std::vector<PhaseStages::WaysOn> ways_on_;
-  std::vector<std::int64_t> tracked_, coded_;
+  std::vector<std::int64_t> tracked_, counted_;
   std::vector<Ways> least_tracked_;                       // of each tracked IPU group
   Ways least_together_;                                   // of all of them
   std::vector<std::optional<PhaseRest::Within>> within_;  // by where a phase began
@@ -86,7 +86,7 @@ class PhaseProgramme {
   const DdrPrices* prices_ = nullptr;
   bool pricing_ = false;                  // the price is part of the cycles
   std::vector<std::int64_t> state_;       // IPU groups whose Streaming Memory is part of a label
-  std::vector<std::int64_t> code_state_;  // the same for code
+  std::vector<std::int64_t> held_state_;  // the same for what they keep
   std::int64_t best_ = 0;                 // what a cut must beat
   std::size_t most_labels_ = 0;           // of a partial cut
   std::int64_t left_out_ = kNever;
@@ -106,8 +106,8 @@ class PhaseProgramme {
   Heads heads_;
   // By group and first unit, as a run, where several units begin equal runs: their phases are equal too.
   std::map<std::pair<std::int64_t, std::size_t>, Start> known_;
-  std::vector<bool> recurs_;  // by unit: such a one
-  std::deque<Code> codes_;    // of all labels of the run
+  std::vector<bool> recurs_;       // by unit: such a one
+  std::deque<Holdings> holdings_;  // of all labels of the run
   // The cuts of phases that follow some head, one phase's after the other's.
   std::vector<phase_labels::StageCut> kept_cuts_;
 
@@ -119,11 +119,12 @@ class PhaseProgramme {
   static Heads& spare_heads();
   const Head* run();
   void extend(std::int64_t u, std::int64_t group);
-  bool limits_labels() const { return !state_.empty() || !code_state_.empty(); }
-  const Code* both(const Code* a, const Code* b);
+  bool limits_labels() const { return !state_.empty() || !held_state_.empty(); }
+  const Holdings* both(const Holdings* a, const Holdings* b);
   bool room_in_ddr(const Head& from, const Phase& phase, const Place& place, Sizes& ddr) const;
-  bool room_for_code(Code& code, std::int64_t end);
-  bool room_for_rest(const Code& code, std::int64_t end);
+  phase_labels::Held held_on(const Cell& cell, std::int64_t ipu);
+  bool room_on_tiles(Holdings& all, std::int64_t end);
+  bool room_for_rest(const Holdings& all, std::int64_t end);
   void append(std::vector<Head>& to, const Head& from, const Start& start, Phase& phase, const Place& place);
   static std::int64_t sum(const Head& last) { return last.cycles + last.forward; }
   Cuts cuts_of(const Head& last) const;

@@ -24,7 +24,9 @@ PhaseNumbers phase_numbers(const Setting& s, const CutLimits& limits) {
   m.loads_overlap = s.weights_come_ahead();
   m.training = s.table().training();
   if (m.training) m.update_fixed = s.update_fixed();
-  const std::int64_t room = limits.tile - s.code(0);
+  // Of one IPU group it is known where other IPUs keep as much as it keeps on theirs.
+  const std::int64_t lent = s.lent() / s.tiles();
+  const std::int64_t room = limits.tile - s.code(0) - (plan.pipeline_stages == 1 ? lent : 0);
   std::int64_t least = INT64_MAX;
   const auto of = [&](std::int64_t u, bool first) {
     PhaseNumbers::Unit unit = s.phase_unit(u, first);
@@ -40,6 +42,10 @@ PhaseNumbers phase_numbers(const Setting& s, const CutLimits& limits) {
   m.units.push_back(of(0, true));
   for (std::int64_t u = 1; u < s.units(); ++u) m.units.push_back(of_class[at(s.class_of(u))]);
   m.held = m.depth * (room - least);
+  // No phase has more than all its IPU groups have left, where others keep as much as they can.
+  if (plan.pipeline_stages > 1) m.held -= std::max<std::int64_t>(0, lent - (plan.phase_groups - 1) * m.depth * room);
+  m.groups = plan.phase_groups;
+  m.taken = s.least_stored() / s.tiles();
   return m;
 }
 
@@ -52,6 +58,12 @@ PhaseRest::PhaseRest(PhaseNumbers numbers, const EqualRuns& runs)
     shift_ = std::countr_zero(depth);
   add_up();
   find_ends();
+  for (const std::int64_t all = m_.held;;) {
+    const std::int64_t left = all - m_.taken * ((fewest_phases() - 1) / m_.groups);
+    if (left >= m_.held) break;
+    m_.held = left;
+    find_ends();
+  }
   find_cycles();
   find_rest();
   find_loads();
@@ -73,12 +85,24 @@ void PhaseRest::add_up() {
 
 void PhaseRest::find_ends() {
   std::int64_t end = 0;
+  ends_.clear();
   ends_.reserve(at(n_));
   for (std::int64_t u = 0; u < n_; ++u) {
     end = std::max(end, u);
     while (end < n_ && m_.units[at(end)].fits && sum(&PhaseNumbers::Unit::resident, u, end + 1) <= m_.held) ++end;
     ends_.push_back(end);
   }
+}
+
+// 1 where nothing fits.
+std::int64_t PhaseRest::fewest_phases() const {
+  std::int64_t phases = 0;
+  for (std::int64_t u = 0; u < n_; ++phases) {
+    const std::int64_t end = longest(u);
+    if (end == u) return 1;
+    u = end;
+  }
+  return phases;
 }
 
 void PhaseRest::find_cycles() {
@@ -95,7 +119,7 @@ void PhaseRest::find_rest() {
   from_.assign(at(n_) + 1, kMuch);
   from_[at(n_)] = 0;
   for (std::int64_t u = n_; u-- > 0;) {
-    const std::int64_t last = u == 0 ? std::min(ends_[0], n_ - 1) : ends_[at(u)];  // one phase alone is a pipeline
+    const std::int64_t last = longest(u);
     std::int64_t least = kMuch;
     const std::int64_t* behind = from_.data() + u;
     runs_.for_numbers(u, last - u, [&](std::int64_t shortest, std::int64_t longest, std::int64_t base) {

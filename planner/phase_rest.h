@@ -2,6 +2,7 @@
 // How little phases can take: each as if its units could be spread evenly over all its IPU groups.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -43,6 +44,11 @@ class PhaseRest {
   std::vector<std::int64_t> from_;
   std::int64_t loads_ = 0;
 
+  // Where a phase that begins at a unit may end: one phase alone is a pipeline.
+  std::int64_t longest(std::int64_t begin) const {
+    const std::int64_t end = ends_[static_cast<std::size_t>(begin)];
+    return begin == 0 ? std::min(end, n_ - 1) : end;
+  }
   // An even share of a phase's stages.
   std::int64_t share(std::int64_t cycles) const { return shift_ >= 0 ? cycles >> shift_ : cycles / m_.depth; }
   std::int64_t sum(std::int64_t PhaseNumbers::Unit::*number, std::int64_t begin, std::int64_t end) const {
@@ -50,6 +56,7 @@ class PhaseRest {
   }
   void add_up();
   void find_ends();
+  std::int64_t fewest_phases() const;
   void find_cycles();
   void find_rest();
   void find_loads();

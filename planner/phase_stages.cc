@@ -20,6 +20,8 @@ PhaseStages::PhaseStages(const Setting& setting, const CutRules& rules, const Cu
       groups_(setting.plan().phase_groups),
       ipus_(setting.plan().pipeline_stages),
       depth_(ipus_ / groups_),
+      lends_(setting.lends()),
+      least_lent_(ipus_ == 1 ? setting.lent() : 0),
       code_(setting) {
   for (Recompute mode : rules.modes) {
     // A phase's forward is long gone when its backward begins.
@@ -46,21 +48,30 @@ bool PhaseStages::other_mode(std::int64_t u, Recompute mode) const {
   return stage < modes && (*rules_.stage_modes)[at(stage)] != mode;
 }
 
-void PhaseStages::keep(const CodePromise& promise) {
+void PhaseStages::keep(const Promise& promise) {
   promise_ = &promise;
   const auto some = [](std::uint64_t rows) { return rows != 0; };
-  promises_ = std::ranges::any_of(promise.present, some) || std::ranges::any_of(promise.absent, some);
+  promises_ = std::ranges::any_of(promise.present, some) || std::ranges::any_of(promise.absent, some) ||
+              std::ranges::max(promise.least_lent) > least_lent_;
   ddr_limits_.clear();
   for (const std::uint64_t rows : promise.present) ddr_limits_.push_back(limits_.ddr - s_.stored_code(rows));
 }
 
-int PhaseStages::mode_beside(const Cell& cell, std::uint64_t rows) {
-  const std::int64_t bytes = code_(rows);
-  if (bytes > limits_.executable) return -1;
+int PhaseStages::mode_beside(const Cell& cell, const Kept& kept) {
+  const std::int64_t moved = moved_code(cell);
+  if ((s_.code_moves() ? moved : code_(kept.rows)) > limits_.executable) return -1;
+  const std::int64_t room = room_beside(kept) - moved;
   for (std::size_t k = 0; k < modes_.size(); ++k) {
-    if (!other_mode(cell.begin, modes_[k]) && needs(cell, k) <= limits_.tile - bytes) return static_cast<int>(k);
+    if (!other_mode(cell.begin, modes_[k]) && needs(cell, k) <= room) return static_cast<int>(k);
   }
   return -1;
+}
+
+std::int64_t PhaseStages::room_beside(const Kept& kept) {
+  const std::int64_t room = limits_.tile - (s_.code_moves() ? 0 : code_(kept.rows));
+  if (!lends_) return room;
+  const std::int64_t lent_code = s_.lends_code() ? code_(kept.rows) : 0;
+  return room - lent_code - ceil_div(std::max(kept.lent, least_lent_), s_.tiles());
 }
 
 std::int64_t PhaseStages::needs(const Cell& cell, std::size_t mode) {
@@ -77,28 +88,33 @@ std::int64_t PhaseStages::least_needs(const Cell& cell) {
   for (std::size_t k = 0; k < modes_.size(); ++k) {
     if (!other_mode(cell.begin, modes_[k])) least = std::min(least, needs(cell, k));
   }
-  return least;
+  return least + moved_code(cell);
 }
 
 int PhaseStages::mode_on(const Cell& cell, std::int64_t ipu) {
   const std::uint64_t present = promise_->present[at(ipu)], absent = promise_->absent[at(ipu)];
-  if (cell.run.mode < 0 || (present == 0 && absent == 0)) return cell.run.mode;
+  const std::int64_t lent = promise_->least_lent[at(ipu)];
+  if (cell.run.mode < 0 || (present == 0 && absent == 0 && lent <= least_lent_)) return cell.run.mode;
   if (cell.stage.rows & absent) return -1;
-  return s_.code_moves() ? cell.run.mode : mode_beside(cell, cell.stage.rows | present);
+  if (s_.code_moves() && !lends_) return cell.run.mode;
+  return mode_beside(cell, {cell.stage.rows | present, std::max(lent, cell.stage.lent)});
 }
 
 void PhaseStages::tabulate() {
   run_of_.assign(rules_.stages ? at(n_) : s_.table().runs().count(), -1);
   ends_.assign(at(n_), {});
   tail_ddr_.assign(at(n_) + 1, 0);
+  tail_lent_ = tail_least_lent_ = tail_ddr_;
   tail_rows_.assign(at(n_) + 1, 0);
   for (std::int64_t u = n_; u-- > 0;) {
     const Setting::Stage unit = s_.stage(u, u + 1, 0, modes_[0]);
     tail_ddr_[at(u)] = tail_ddr_[at(u) + 1] + unit.ddr;
+    tail_lent_[at(u)] = tail_lent_[at(u) + 1] + unit.lent;
+    tail_least_lent_[at(u)] = tail_least_lent_[at(u) + 1] + s_.lent(u);
     tail_rows_[at(u)] = tail_rows_[at(u) + 1] | unit.rows;
-    const bool lent_once = s_.table().holder(at(u)) == 0;
-    counts_twice_ = counts_twice_ || (!lent_once && s_.borrowed_ddr(u) > 0);
-    lends_ = lends_ || (s_.lender(u) == 0 && s_.borrowed_ddr(u) > 0);
+    const bool counts = s_.borrowed_ddr(u) > 0 || s_.borrowed_lent(u) > 0;
+    counts_twice_ = counts_twice_ || (counts && s_.table().holder(at(u)) != 0);
+    shares_ = shares_ || (counts && s_.lender(u) == 0);
     if (!pinned_out(u)) ends_[at(u)] = find_ends(u);
   }
 }
@@ -120,19 +136,34 @@ void PhaseStages::add_run(std::int64_t begin, std::int64_t end) {
   Run& run = runs_.emplace_back();
   run.first = s_.stage(begin, end, 0, modes_[0]);
   run.needs[0] = run.first.always + run.first.transient;
-  const std::int64_t moved = s_.code_moves() ? code_(run.first.rows) : 0;
+  const Cell cell{begin, end, run, run.first};
+  const std::int64_t moved = moved_code(cell);
+  const bool training = s_.table().training();  // else only a phase's first stage keeps what comes in
   run.loads = s_.loads(run.first, moved);
   if (s_.waiting(run.first, moved) <= limits_.io_tile)
-    run.mode = mode_beside({begin, end, run, run.first}, run.first.rows);
+    run.mode = mode_beside(cell, {run.first.rows, depth_ == 1 || training ? run.first.lent : 0});
   if (depth_ > 1 && run.mode >= 0) run.behind = s_.stage(begin, end, 0, modes_[0], false);
 }
 
 std::int64_t PhaseStages::ddr_on(const Cell& cell, std::int64_t ipu) const {
   std::int64_t ddr = cell.stage.ddr;
-  for (std::int64_t u = cell.begin; u < cell.end && lends_ && ipu == 0 && cell.begin > 0; ++u) {
-    if (s_.lender(u) == 0 && s_.borrows(u, cell.begin)) ddr -= s_.borrowed_ddr(u);
-  }
+  for_shared(cell, ipu, [&](std::int64_t u) { ddr -= s_.borrowed_ddr(u); });
   return ddr;
+}
+
+std::int64_t PhaseStages::lent_on(const Cell& cell, std::int64_t ipu) const {
+  std::int64_t lent = cell.stage.lent;
+  for_shared(cell, ipu, [&](std::int64_t u) { lent -= s_.borrowed_lent(u); });
+  return lent;
+}
+
+// Units that borrow what the first unit of the model, on the same IPU group, has.
+template <class F>
+void PhaseStages::for_shared(const Cell& cell, std::int64_t ipu, F f) const {
+  if (!shares_ || ipu != 0 || cell.begin == 0) return;
+  for (std::int64_t u = cell.begin; u < cell.end; ++u) {
+    if (s_.lender(u) == 0 && s_.borrows(u, cell.begin)) f(u);
+  }
 }
 
 PhaseStages::Ways PhaseStages::find_ways(const std::vector<double>& weights) {
@@ -162,7 +193,7 @@ void PhaseStages::take_least(const Cell& cell, std::int64_t begin, std::int64_t 
       least[at(ipu)] = std::min(least[at(ipu)], behind[ipu] + weights[at(ipu)] * ddr);
     }
   }
-  if (begin > 0 || !lends_ || mode_on(cell, 0) < 0) return;
+  if (begin > 0 || !shares_ || mode_on(cell, 0) < 0) return;
   least[0] = std::min(least[0], behind[0] + weights[0] * static_cast<double>(ddr_on(cell, 0)));
 }
 

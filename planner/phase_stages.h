@@ -15,8 +15,18 @@ namespace superstep {
 // The code of all phases of an IPU stays there, on its tiles or in Streaming Memory, so that whether a stage fits
 // depends on all others of its IPU. A promise says by IPU group which table rows are counted as present whether or not
 // they are, and which must not be. Without promises a stage counts its own code only.
-struct CodePromise {
+//
+// So does what other IPUs keep for one, and it for them: a promise says between which bytes that is.
+struct Promise {
   std::vector<std::uint64_t> present, absent;
+  std::vector<std::int64_t> least_lent, most_lent;  // bytes per IPU
+};
+
+// What an IPU group keeps on its tiles through all phases: code of table rows where that stays, and as much as others
+// keep for it on theirs.
+struct Kept {
+  std::uint64_t rows = 0;
+  std::int64_t lent = 0;  // bytes per IPU, code excluded
 };
 
 // IPU groups are numbered as a plan does: with two phase groups the second's positions follow the first's.
@@ -40,15 +50,20 @@ class PhaseStages {
   bool none() const { return ends_.empty() || ends_[0].least > ends_[0].most; }
   Cell cell(std::int64_t ipu, std::int64_t begin, std::int64_t end) { return cell_of(begin, end, ipu % depth_ == 0); }
   Recompute mode(int k) const { return modes_[static_cast<std::size_t>(k)]; }
-  // The first mode that fits beside the code of these rows; -1: none.
-  int mode_beside(const Cell& cell, std::uint64_t rows);
-  // What the leanest mode needs, code excluded.
+  // The first mode that fits beside what its IPU group keeps; -1: none.
+  int mode_beside(const Cell& cell, const Kept& kept);
+  // What the leanest mode needs: code that comes with the phase included, code that stays excluded.
   std::int64_t least_needs(const Cell& cell);
-  // Whether a stage that needs so much fits beside the code of these rows.
-  bool fits_beside(std::int64_t needs, std::uint64_t rows) {
-    return s_.code_moves() || (code_(rows) <= limits_.executable && needs <= room_beside(rows));
+  // Whether a stage that needs so much fits beside what its IPU group keeps.
+  bool fits_beside(std::int64_t needs, const Kept& kept) {
+    return (s_.code_moves() || code_(kept.rows) <= limits_.executable) && needs <= room_beside(kept);
   }
-  std::int64_t room_beside(std::uint64_t rows) { return limits_.tile - code_(rows); }
+  // Bytes per tile.
+  std::int64_t room_beside(const Kept& kept);
+  // The most that may be kept for others, and by them for it, beside a stage that needs so much; bytes per IPU.
+  std::int64_t most_lent(std::int64_t needs, std::uint64_t rows) {
+    return s_.tiles() * (room_beside({rows, 0}) - needs);
+  }
   std::int64_t code(std::uint64_t rows) { return code_(rows); }
   // That stands beside a stage that needs so much.
   std::int64_t most_code(std::int64_t needs) const { return std::min(limits_.executable, limits_.tile - needs); }
@@ -56,7 +71,7 @@ class PhaseStages {
   std::uint64_t rows_from(std::int64_t begin) const { return tail_rows_[static_cast<std::size_t>(begin)]; }
 
   // What follows depends on the promise; it must outlive its use.
-  void keep(const CodePromise& promise);
+  void keep(const Promise& promise);
   // Calls f(cell, mode) for the stages that may begin at `begin` on an IPU group and end at `last` or before, shorter
   // ones first, while it returns true.
   template <class F>
@@ -72,6 +87,10 @@ class PhaseStages {
 
   // Streaming Memory of a stage, weights lent by another phase of the same IPU group counted there.
   std::int64_t ddr_on(const Cell& cell, std::int64_t ipu) const;
+  // The same of other IPUs' tiles.
+  std::int64_t lent_on(const Cell& cell, std::int64_t ipu) const;
+  // Whether they keep anything.
+  bool lends() const { return lends_; }
   // Beside the code that was promised.
   std::int64_t ddr_limit(std::int64_t ipu) const { return ddr_limits_[static_cast<std::size_t>(ipu)]; }
   // Beside this code as well.
@@ -81,8 +100,11 @@ class PhaseStages {
   // Only the first unit is looked for as one that has weights before; what others share on one IPU group is counted
   // twice.
   bool counts_twice() const { return counts_twice_; }
+  // What units [begin, end of the model) keep on other IPUs' tiles, however they are cut.
+  std::int64_t least_lent(std::int64_t begin) const { return tail_least_lent_[static_cast<std::size_t>(begin)]; }
   // The most that units [begin, end of the model) can need.
   std::int64_t most_ddr(std::int64_t begin) const { return tail_ddr_[static_cast<std::size_t>(begin)]; }
+  std::int64_t most_lent(std::int64_t begin) const { return tail_lent_[static_cast<std::size_t>(begin)]; }
 
   // By IPU group and unit: the least Streaming Memory of the stages from there to the end, IPU groups
   // weighted; kNoWay: no stages that fit lead there.
@@ -117,13 +139,15 @@ class PhaseStages {
     std::int64_t least = 1, most = 0;
   };
   std::vector<Ends> ends_;
-  std::vector<std::int64_t> tail_ddr_;
+  std::vector<std::int64_t> tail_ddr_, tail_lent_, tail_least_lent_;
   std::vector<std::uint64_t> tail_rows_;
-  bool lends_ = false;  // the first unit's weights are used by others
+  const bool lends_;
+  const std::int64_t least_lent_;  // by each IPU group; bytes per IPU
+  bool shares_ = false;            // the first unit's weights are used by others
   bool counts_twice_ = false;
   CodeMemo code_;
   std::vector<std::int64_t> ddr_limits_;
-  const CodePromise* promise_ = nullptr;
+  const Promise* promise_ = nullptr;
   bool promises_ = false;  // anything
 
   bool pinned_out(std::int64_t u) const;
@@ -144,6 +168,9 @@ class PhaseStages {
   void add_run(std::int64_t begin, std::int64_t end);
   int mode_on(const Cell& cell, std::int64_t ipu);
   std::int64_t needs(const Cell& cell, std::size_t mode);
+  std::int64_t moved_code(const Cell& cell) { return s_.code_moves() ? code_(cell.stage.rows) : 0; }
+  template <class F>
+  void for_shared(const Cell& cell, std::int64_t ipu, F f) const;
   std::int64_t first_behind(std::int64_t ipu) const { return (ipu / depth_ + 1) % groups_ * depth_; }
   void take_least(const Cell& cell, std::int64_t begin, std::int64_t end, const std::vector<double>& weights,
                   const double* behind, std::vector<double>& least);

@@ -122,7 +122,16 @@ class Setting {
   std::int64_t code(std::uint64_t rows) const;
   // Phased: bytes per IPU of Streaming Memory, or of another IPU's tiles, that it takes where it is kept there.
   std::int64_t stored_code(std::uint64_t rows) const { return code_ddr_ ? code(rows) * tiles_ : 0; }
-  std::int64_t lent_code(std::uint64_t rows) const { return code_lent_ ? code(rows) * tiles_ : 0; }
+  std::int64_t lent_code(std::uint64_t rows) const { return lends_code() ? code(rows) * tiles_ : 0; }
+  bool lends_code() const { return code_lent_; }
+  // Phased: bytes per IPU that a unit, or all of them, keep on other IPUs' tiles, which keep as much on theirs, however
+  // they are cut; code, and boundaries in front of stages, come on top.
+  std::int64_t lent(std::int64_t unit) const { return at(unit).lent; }
+  std::int64_t lent() const;
+  // Phased: bytes per IPU of the smallest boundary in front of a phase, of all micro-batches, where other IPUs keep it.
+  std::int64_t least_stored() const;
+  // Phased: whether other IPUs' tiles keep anything.
+  bool lends() const { return stash_lent_ || code_lent_ || lent() > 0; }
 
   // Phased: code is loaded with each phase instead of staying for the whole step.
   bool code_moves() const { return code_moves_; }
@@ -200,6 +209,8 @@ class Setting {
   void add_time(Stage& s, std::int64_t begin, std::int64_t end, bool is_last, Recompute mode, bool first) const;
   void add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompute mode, bool first) const;
   void add_stored_boundary(Stage& s, std::int64_t begin) const;
+  // Phased: micro-batches that run through a phase before the next one.
+  std::int64_t stored() const { return plan_.phase_order == PhaseOrder::phase_outer ? plan_.gradient_accumulation : 1; }
   void add_entry(Stage& s, std::int64_t begin, std::int64_t end, Recompute mode) const;
 
   const UnitTable* table_ = nullptr;

@@ -102,11 +102,23 @@ void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompu
     add_stored_boundary(s, begin);
 }
 
-// In front of a stage of a phase, of all micro-batches that run through the phase before the next one.
+std::int64_t Setting::lent() const {
+  std::int64_t bytes = 0;
+  for (std::int64_t u = 0; u < n_; ++u) bytes += at(u).lent;
+  return bytes;
+}
+
+std::int64_t Setting::least_stored() const {
+  if (!stash_lent_ || n_ < 2) return 0;
+  std::int64_t least = INT64_MAX;
+  for (std::int64_t u = 1; u < n_; ++u) least = std::min(least, at(u).entry_boundary);
+  return least * stored();
+}
+
+// In front of a stage of a phase.
 void Setting::add_stored_boundary(Stage& s, std::int64_t begin) const {
-  const std::int64_t stored = plan_.phase_order == PhaseOrder::phase_outer ? plan_.gradient_accumulation : 1;
-  if (stash_lent_) s.lent += at(begin).entry_boundary * stored;
-  if (stash_ddr_) s.ddr += at(begin).entry_boundary * stored;
+  if (stash_lent_) s.lent += at(begin).entry_boundary * stored();
+  if (stash_ddr_) s.ddr += at(begin).entry_boundary * stored();
 }
 
 // What a micro-batch leaves behind for its backward, and what runs while it is held.
