@@ -22,6 +22,10 @@ inline bool covers(const Sizes& a, const Sizes& b) {
   }
   return true;
 }
+// Cycles with a bound on what follows them; INT64_MAX: nothing does.
+inline std::int64_t later(std::int64_t cycles, std::int64_t rest) {
+  return rest == INT64_MAX ? INT64_MAX : cycles + rest;
+}
 inline std::int64_t above(std::int64_t a, std::int64_t b) { return std::max<std::int64_t>(0, a - b); }
 
 // What an IPU group holds for all its phases, and the most that one of its stages needs beside that; of IPU groups

@@ -60,10 +60,6 @@ class PhaseStages {
   }
   // Bytes per tile.
   std::int64_t room_beside(const Kept& kept);
-  // The most that may be kept for others, and by them for it, beside a stage that needs so much; bytes per IPU.
-  std::int64_t most_lent(std::int64_t needs, std::uint64_t rows) {
-    return s_.tiles() * (room_beside({rows, 0}) - needs);
-  }
   std::int64_t code(std::uint64_t rows) { return code_(rows); }
   // That stands beside a stage that needs so much.
   std::int64_t most_code(std::int64_t needs) const { return std::min(limits_.executable, limits_.tile - needs); }

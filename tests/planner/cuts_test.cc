@@ -196,6 +196,9 @@ struct PhaseKind {
 // How often there are cuts that fit, and how often a bound is the time of the best of them.
 struct BoundsMet {
   int of = 0, by_own_code = 0, by_prices = 0, open = 0;
+  void add(const BoundsMet& more) {
+    of += more.of, by_own_code += more.by_own_code, by_prices += more.by_prices, open += more.open;
+  }
 };
 
 BoundsMet try_phases(const PhaseKind& kind, const nlohmann::json& job, const std::vector<Recompute>& modes,
@@ -284,9 +287,7 @@ TEST(Cuts, OfPhasesOnSeveralIpusAreTheBestOfAll) {
 TEST(Cuts, OfPhasesThatBorrowTwiceAreTheBestOfAll) {
   BoundsMet met;
   for (std::uint64_t seed : {40, 41, 42, 43}) {
-    const BoundsMet more =
-        try_phases({.ipus = 2, .may_be_open = true}, tiny("t5-small", 1, 64, 4000), {Recompute::layer}, seed);
-    met.of += more.of, met.by_own_code += more.by_own_code, met.by_prices += more.by_prices;
+    met.add(try_phases({.ipus = 2, .may_be_open = true}, tiny("t5-small", 1, 64, 4000), {Recompute::layer}, seed));
   }
   EXPECT_GE(met.of, 20);
   EXPECT_GE(met.by_prices, met.of / 2);
@@ -324,25 +325,22 @@ TEST(Cuts, OfPhasesThatLoadTheirCodeAreTheBestOfAll) {
 // What other IPUs' tiles hold, and these for them, takes room beside every phase, as much as all phases add up to.
 TEST(Cuts, OfPhasesThatOtherIpusHoldAreTheBestOfAll) {
   BoundsMet met;
-  const auto add = [&](const BoundsMet& more) {
-    met.of += more.of, met.by_own_code += more.by_own_code, met.by_prices += more.by_prices, met.open += more.open;
-  };
   for (std::int64_t ipus : {1, 2, 4}) {
     for (std::uint64_t seed : {44, 45, 46}) {
       const PhaseKind kind{.ipus = ipus, .lends = true};
-      add(try_phases(kind, tiny("gpt2-small", 2, 128, 4000), {Recompute::layer}, seed));
-      add(try_phases(kind, tiny("bert-base", 1, 256, 3000), kPhaseModes, seed));
+      met.add(try_phases(kind, tiny("gpt2-small", 2, 128, 4000), {Recompute::layer}, seed));
+      met.add(try_phases(kind, tiny("bert-base", 1, 256, 3000), kPhaseModes, seed));
     }
     const PhaseKind code{.ipus = ipus, .code = Location::remote_ipu, .lends = true};
-    add(try_phases(code, tiny("gpt2-small", 2, 128, 4000), {Recompute::layer}, 47));
+    met.add(try_phases(code, tiny("gpt2-small", 2, 128, 4000), {Recompute::layer}, 47));
     const PhaseKind little{.ipus = ipus, .lends = true, .ddr = true};
-    add(try_phases(little, tiny("gpt2-small", 2, 128, 4000), kPhaseModes, 48));
+    met.add(try_phases(little, tiny("gpt2-small", 2, 128, 4000), kPhaseModes, 48));
     if (ipus == 1) continue;
     // Of four IPU groups that take turns some partial cuts are too many.
     const PhaseKind groups{.ipus = ipus, .groups = 2, .lends = true, .may_be_open = ipus == 4};
-    add(try_phases(groups, tiny("gpt2-small", 2, 128, 4000), kPhaseModes, 49));
+    met.add(try_phases(groups, tiny("gpt2-small", 2, 128, 4000), kPhaseModes, 49));
     const PhaseKind twice{.ipus = ipus, .lends = true, .may_be_open = true};
-    add(try_phases(twice, tiny("t5-small", 1, 64, 4000), {Recompute::layer}, 50));
+    met.add(try_phases(twice, tiny("t5-small", 1, 64, 4000), {Recompute::layer}, 50));
   }
   EXPECT_GE(met.of, 600);
   EXPECT_GE(met.by_prices, met.of * 2 / 5);
@@ -362,17 +360,15 @@ TEST(Cuts, OfPhasesWhoseWeightsOrCodeAlonePreloadAreTheBestOfAll) {
 
 TEST(Cuts, OfPhasesWithLittleStreamingMemoryAreTheBestOfAll) {
   BoundsMet met;
-  const auto add = [&](const BoundsMet& more) {
-    met.of += more.of, met.by_own_code += more.by_own_code, met.by_prices += more.by_prices;
-  };
   for (std::uint64_t seed : {32, 33}) {
     for (std::int64_t ipus : {1, 2, 4}) {
-      add(try_phases({.ipus = ipus, .ddr = true}, tiny("gpt2-small", 2, 128, 4000), {Recompute::layer}, seed));
-      add(try_phases({.ipus = ipus, .ddr = true}, tiny("bert-base", 1, 256, 3000), kPhaseModes, seed));
+      met.add(try_phases({.ipus = ipus, .ddr = true}, tiny("gpt2-small", 2, 128, 4000), {Recompute::layer}, seed));
+      met.add(try_phases({.ipus = ipus, .ddr = true}, tiny("bert-base", 1, 256, 3000), kPhaseModes, seed));
     }
-    add(try_phases({.ipus = 2, .groups = 2, .ddr = true}, tiny("bert-base", 1, 256, 3000), {Recompute::layer}, seed));
-    add(try_phases({.ipus = 2, .load = kPreload, .ddr = true}, tiny("bert-base", 1, 256, 3000), {Recompute::layer},
-                   seed));
+    met.add(
+        try_phases({.ipus = 2, .groups = 2, .ddr = true}, tiny("bert-base", 1, 256, 3000), {Recompute::layer}, seed));
+    met.add(try_phases({.ipus = 2, .load = kPreload, .ddr = true}, tiny("bert-base", 1, 256, 3000), {Recompute::layer},
+                       seed));
   }
   EXPECT_GT(met.by_prices, met.by_own_code) << met.of;
 }

@@ -25,6 +25,15 @@ using nlohmann::json;
 using test::World;
 using testing::ElementsAre;
 
+// A job's partitions, each with tables of its own.
+struct PartWorlds {
+  std::deque<World> worlds;
+  std::vector<Tables*> tables;
+  explicit PartWorlds(const Job& whole) {
+    for (const Job& part : job_parts(whole)) tables.push_back(&worlds.emplace_back(part.json).tables);
+  }
+};
+
 SearchResult found_by(PartSearch& search, Tables& tables) {
   SearchResult out;
   search.search({&tables});
@@ -227,16 +236,13 @@ TEST(Parts, HaveTheSameFrontsForAnyNumberOfThreads) {
     asked.update({{"machine", "ipu-pod16"}, {"pareto", front}});
     if (asked.contains("optimizer")) asked["batch"]["global"] = 12;
     const Job whole = World(asked).job;
-    const std::vector<Job> parts = job_parts(whole);
-    ASSERT_GT(parts.size(), 2U);
     std::vector<std::string> first;
     for (const int threads : {1, 2, 5}) {
-      std::deque<World> worlds;
-      std::vector<Tables*> tables;
-      for (const Job& part : parts) tables.push_back(&worlds.emplace_back(part.json).tables);
-      PartSearch search(whole, parts.size(), {.top = 3, .threads = threads});
-      search.search(tables);
-      std::vector<std::string> all(parts.size());
+      PartWorlds parts(whole);
+      ASSERT_GT(parts.tables.size(), 2U);
+      PartSearch search(whole, parts.tables.size(), {.top = 3, .threads = threads});
+      search.search(parts.tables);
+      std::vector<std::string> all(parts.tables.size());
       search.finish([&](std::size_t part, const SearchResult& found) {
         for (const Candidate& c : found.best) all[part] += label(c.plan) + "; ";
         for (const Candidate& c : found.pareto) all[part] += label(c.plan) + ", ";
@@ -255,9 +261,7 @@ TEST(Parts, ProgressIsThatOfAll) {
   json job = test::small_gpt({});
   job.update({{"machine", "ipu-pod16"}, {"pareto", {"throughput", "memory"}}});
   const Job whole = World(job).job;
-  std::deque<World> worlds;
-  std::vector<Tables*> tables;
-  for (const Job& part : job_parts(whole)) tables.push_back(&worlds.emplace_back(part.json).tables);
+  PartWorlds parts(whole);
   for (const bool again : {false, true}) {
     std::vector<double> shares = {0};
     SearchOptions options{.top = 1, .pareto = !again, .threads = 2};
@@ -265,8 +269,8 @@ TEST(Parts, ProgressIsThatOfAll) {
       EXPECT_GE(share, shares.back());
       shares.push_back(share);
     };
-    PartSearch search(whole, tables.size(), options);
-    search.search(tables);
+    PartSearch search(whole, parts.tables.size(), options);
+    search.search(parts.tables);
     EXPECT_NEAR(shares.back(), 0.9, 1e-9);
     search.finish([](std::size_t, const SearchResult&) {});
     EXPECT_NEAR(shares.back(), 1, 1e-9);
@@ -277,12 +281,10 @@ TEST(Parts, EndWithTheFirstError) {
   json job = test::small_gpt({});
   job.update({{"machine", "ipu-pod16"}, {"pareto", {"throughput", "memory"}}});
   const Job whole = World(job).job;
-  std::deque<World> worlds;
-  std::vector<Tables*> tables;
-  for (const Job& part : job_parts(whole)) tables.push_back(&worlds.emplace_back(part.json).tables);
+  PartWorlds parts(whole);
   for (const int threads : {1, 3}) {
-    PartSearch search(whole, tables.size(), {.threads = threads});
-    search.search(tables);
+    PartSearch search(whole, parts.tables.size(), {.threads = threads});
+    search.search(parts.tables);
     const auto fail = [](std::size_t part, const SearchResult&) {
       if (part == 0) throw std::runtime_error("no disk");
     };
