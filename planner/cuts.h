@@ -18,6 +18,8 @@ struct CutLimits {
   std::int64_t io_tile = 0;       // bytes per IO tile
   std::int64_t ddr = 0;           // Streaming Memory per IPU
   std::int64_t best = INT64_MAX;  // cycles: plans that take longer are of no interest
+  std::int64_t least = 0;         // cycles that no cuts take less than, as far as that is known
+  bool thrifty = false;           // phases: what is left after some of the work stays open
   // Of what code the IPU groups hold for their phases: so many are looked at before labels hold it, since few are less
   // work.
   int few_cases = 40;
@@ -56,10 +58,8 @@ std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, co
                                std::int64_t* open);
 
 // Cycles that no cut into phases takes less than: the same programme, which leaves out that an IPU holds the code of
-// all its phases. INT64_MAX: none fits and is faster than limits.best. `exact`, when given: whether it is what that
-// programme says; else nothing is known (0), as Streaming Memory that units share was counted twice.
-std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits,
-                          bool* exact = nullptr);
+// all its phases. INT64_MAX: none fits and is faster than limits.best.
+std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits);
 
 // More of it, by more work: that of a cut which has room for the code of all phases and, where Streaming Memory is too
 // little, pays for it.

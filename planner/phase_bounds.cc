@@ -23,9 +23,7 @@ std::int64_t PhaseBounds::bound(const Setting& setting, const CutRules& rules, c
       if (known->none_below >= limits.best) return INT64_MAX;
     }
   }
-  bool exact = false;
-  const std::int64_t found = bound_phases(setting, rules, limits, &exact);
-  if (!exact) return found;
+  const std::int64_t found = bound_phases(setting, rules, limits);
   const std::lock_guard lock(mutex_);
   Known* known = find(hash, question);
   if (known == nullptr) {

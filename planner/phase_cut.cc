@@ -21,6 +21,7 @@ constexpr int kMostPrices = 12;               // of it that are tried one after 
 constexpr std::int64_t kMostRise = 64;        // of cycles, by the price of all of it
 // Where other IPUs' tiles keep something.
 constexpr int kFewLent = 3;             // runs for a bound
+constexpr int kThriftyLent = 5;         // runs while other settings may be better
 constexpr std::int64_t kLentSteps = 8;  // of all that they keep: what an IPU group keeps of it is told apart by these
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -36,17 +37,12 @@ class PhaseCut {
         stages_(programme_.stages()),
         ipus_(s.plan().pipeline_stages),
         n_(s.units()),
-        lent_step_(ipus_ > 1 ? s.lent() / kLentSteps : 0) {}
+        lent_step_(ipus_ > 1 ? s.lent() / kLentSteps : 0),
+        least_(limits.least) {}
 
-  // The least cycles of cuts of which each stage is counted with what it keeps itself; kNever: none fits. Not `exact`:
-  // nothing is known, as what units share was counted twice.
-  std::int64_t bound(bool& exact) {
-    exact = true;
-    if (!begin()) return kNever;
-    if (first_lacks_ddr_) {
-      exact = !stages_.counts_twice();
-      return exact ? kNever : 0;
-    }
+  // The least cycles of cuts of which each stage is counted with what it keeps itself; kNever: none fits.
+  std::int64_t bound() {
+    if (!begin() || first_lacks_) return kNever;
     programme_.set(first_ways_, {});
     std::int64_t least = kNever;
     for_limits([&](std::int64_t best) {
@@ -69,8 +65,10 @@ class PhaseCut {
     if (!begin()) return std::nullopt;
     for_limits([&](std::int64_t best) {
       try_below(best);
+      least_ = std::max(least_, std::min(best, open_));
       return found_ || (by_prices_ && ran_out());
     });
+    if (ran_out()) open_ = std::max(open_, least_);
     if (open && open_ < best_) *open = open_;
     return std::move(found_);
   }
@@ -88,38 +86,43 @@ class PhaseCut {
   std::int64_t lent_step_;  // bytes per IPU: smaller differences are left to labels; 0: all are
   bool by_prices_ = false;
   std::int64_t best_ = 0;       // cycles that a cut must beat
+  std::int64_t least_ = 0;      // cycles that none takes less than
   std::int64_t open_ = kNever;  // bound on cuts that were left out
   // Cuts that keep a promise, and cycles that none of them takes less than.
   struct Case {
     Promise promise;
     std::int64_t bound;
+    bool is_first = false;
   };
   std::vector<Case> cases_;      // still to be explored
   std::int64_t case_bound_ = 0;  // bound on the cuts of the case at hand
   std::optional<Cuts> found_;
   int programmes_ = 0;
   int most_programmes_ = kMostProgrammes;
-  std::vector<std::int64_t> tracked_;  // IPU groups whose Streaming Memory has turned out to be too little
-  std::vector<std::int64_t> counted_;  // those of which labels hold all that they keep
-  bool divides_ = true;                // else all IPU groups that have too much of it become such ones
-  DdrPrices prices_;                   // of it, in the case at hand
+  std::vector<std::int64_t> tracked_;  // accounts of which more than the limit has been taken
+  std::vector<std::int64_t> counted_;  // IPU groups of which labels hold all that they keep
+  bool divides_ = true;                // else all that keep too much become such ones
+  Prices prices_;                      // of them, in the case at hand
   Ways ways_;                          // of the case at hand
   Promise first_;                      // what the first case promises: nothing that a cut need not keep
   Ways first_ways_;
-  bool first_lacks_ddr_ = false;
+  bool first_lacks_ = false;
+
+  // Which lead to the end, whatever they take.
+  Ways find_ways() { return stages_.find_ways(std::vector<double>(at(stages_.accounts()))); }
 
   // False: nothing fits, or is better.
   bool begin() {
     if (programme_.rest().least() >= limits_.best || stages_.none()) return false;
-    const std::int64_t most_lent = std::min(stages_.most_lent(0), s_.tiles() * stages_.room_beside({}));
+    const std::int64_t most_lent = std::min(stages_.most_lent(0), s_.tiles() * stages_.most_room());
     first_ = {std::vector<std::uint64_t>(at(ipus_)), std::vector<std::uint64_t>(at(ipus_)),
               std::vector<std::int64_t>(at(ipus_)), std::vector<std::int64_t>(at(ipus_), most_lent)};
     if (ipus_ == 1) first_.present[0] = stages_.rows_from(0);  // it runs everything
     expect_lent(first_);
     stages_.keep(first_);
-    first_ways_ = stages_.find_ways(std::vector<double>(at(ipus_), 1));
+    first_ways_ = find_ways();
     if (first_ways_[0][0] >= PhaseStages::kNoWay) return false;
-    first_lacks_ddr_ = stages_.lacks_ddr(first_ways_);
+    first_lacks_ = stages_.lacks();
     return true;
   }
 
@@ -128,18 +131,19 @@ class PhaseCut {
   void for_limits(F f) {
     for (const double guess : {1.1, 1.4, 2.0}) {
       const auto cycles = static_cast<std::int64_t>(guess * static_cast<double>(programme_.rest().least()));
-      if (cycles < limits_.best && f(cycles)) return;
+      if (cycles > limits_.least && cycles < limits_.best && f(cycles)) return;
     }
     f(limits_.best);
   }
 
   void try_below(std::int64_t cycles) {
     best_ = cycles;
-    if (stages_.lends()) return explore_all(true, by_prices_ ? kFewLent : kMostProgrammes);
+    if (stages_.lends() && by_prices_) return explore_all(true, kFewLent);
+    if (stages_.lends() && limits_.thrifty) return explore_all(true, kThriftyLent);
     explore_all(true, limits_.few_cases);
     if (!ran_out() || programmes_ < limits_.few_cases) return;
     explore_again(false, 1);
-    if (ran_out() && !by_prices_) explore_again(true, kMostProgrammes);
+    if (ran_out() && !by_prices_ && !limits_.thrifty) explore_again(true, kMostProgrammes);
   }
 
   // Another way to see the same cuts: what either leaves open, the other bounds too.
@@ -155,12 +159,12 @@ class PhaseCut {
     open_ = kNever;
     programmes_ = 0;
     cases_.clear();
-    cases_.push_back({first_, 0});
+    cases_.push_back({first_, least_, true});
     while (!cases_.empty()) {
       const Case next = take_case();
       if (next.bound >= best_) continue;
       if (programmes_ < most_programmes_)
-        explore(next.promise, next.bound);
+        explore(next);
       else
         open_ = std::min(open_, next.bound);
     }
@@ -177,50 +181,48 @@ class PhaseCut {
     return out;
   }
 
-  // The best of all cuts that keep the promise; `bound`: no such cut takes less.
-  void explore(const Promise& promise, std::int64_t bound) {
+  void explore(const Case& at_hand) {
+    const Promise& promise = at_hand.promise;
     stages_.keep(promise);
-    case_bound_ = bound;
-    const bool first = programmes_++ == 0;
-    ways_ = first ? first_ways_ : stages_.find_ways(std::vector<double>(at(ipus_), 1));
-    if (ways_[0][0] >= PhaseStages::kNoWay) return;
-    if (first ? first_lacks_ddr_ : stages_.lacks_ddr(ways_)) {
-      if (stages_.counts_twice()) leave_open(bound);
-      return;
-    }
-    // Streaming Memory is part of the state only where it turns out to be too little, IPU group by IPU group:
-    // code more often decides, and without it the programme is far smaller.
+    case_bound_ = at_hand.bound;
+    ways_ = at_hand.is_first ? first_ways_ : find_ways();
+    if (ways_[0][0] >= PhaseStages::kNoWay || (at_hand.is_first ? first_lacks_ : stages_.lacks())) return;
+    ++programmes_;
+    // An account is part of the state only where more than its limit is taken, one by one: code more often decides, and
+    // without them the programme is far smaller.
     tracked_.clear();
     counted_.clear();
-    DdrPrices none{std::vector<double>(at(ipus_))};  // the cuts have all the Streaming Memory they like
+    Prices none{std::vector<double>(at(stages_.accounts()))};  // the cuts take all they like
     prices_ = none;
-    programme_.set(ways_, tracked_);
+    programme_.set(ways_, tracked_, counted_);
     for (;;) {
       const std::optional<Misfit> misfit = settle_case();
       if (!misfit) return;
-      const std::int64_t fullest = misfit->full < 0 ? fullest_ddr(misfit->cuts, misfit->kept) : -1;
-      // With Streaming Memory counted, it is the code that is too much.
-      const std::int64_t full = std::ranges::count(tracked_, fullest) > 0 ? fullest : misfit->full;
-      const bool lent = misfit->full >= 0 && lends_too_much(promise, full, *misfit);
-      if (full >= 0 && divides_ && !lent) {
-        divide(promise, full, misfit->kept[at(full)].rows, misfit->bound);
+      const std::int64_t account = overdrawn(*misfit);
+      const bool is_tracked = std::ranges::count(tracked_, account) > 0;
+      // With its Streaming Memory tracked, it is the code that is too much.
+      const std::int64_t full = account < 0 ? misfit->full : is_tracked ? stages_.ipu_of(account) : -1;
+      const bool is_counted = full >= 0 && std::ranges::count(counted_, full) > 0;
+      if ((is_tracked || is_counted) && stages_.shares_unevenly()) {
+        leave_open(misfit->bound);
         return;
       }
-      if (lent && lent_step_ > 0 && promise.most_lent[at(full)] - promise.least_lent[at(full)] > lent_step_) {
+      SUPERSTEP_CHECK(!is_counted, "labels hold what an IPU group keeps, and it is too much");
+      if (account < 0 && divides_ && may_divide_lent(promise, full)) {
         divide_lent(promise, full, misfit->bound);
+        return;
+      }
+      if (full >= 0 && divides_ && !(account < 0 && lends_too_much(promise, full, *misfit))) {
+        divide(promise, full, misfit->kept[at(full)].rows, misfit->bound);
         return;
       }
       case_bound_ = std::max(case_bound_, misfit->bound);
       if (full >= 0) {
-        SUPERSTEP_CHECK(std::ranges::count(counted_, full) == 0,
-                        "labels hold what an IPU group keeps, and it is too much");
         counted_.push_back(full);
-        if (stages_.lends() && stages_.counts_twice()) leave_open(case_bound_);
         programme_.set(ways_, tracked_, counted_);
         continue;
       }
-      tracked_.push_back(fullest);
-      if (stages_.counts_twice()) leave_open(case_bound_);
+      tracked_.push_back(account);
       if (tracked_.size() == 1) none.least = misfit->cuts, none.bound = misfit->bound;
       programme_.set(ways_, tracked_, counted_);
       raise_prices(none);
@@ -245,11 +247,12 @@ class PhaseCut {
     const std::int64_t open = open_;
     for (const std::size_t labels : kMostLabels) {
       if (!counted_.empty() && labels > kMostCodeLabels) break;
+      if (limits_.thrifty && stages_.lends() && labels > kMostLabels[0]) break;
       PhaseProgramme::Found least = programme_.least_cycles(prices_, best_, labels);
       if (least.cuts) {
         Misfit misfit{*least.cuts, std::min(least.cuts->cycles, least.left_out), kept_by(*least.cuts), -1};
         misfit.full = settle_modes(misfit.cuts, misfit.kept);
-        if (misfit.full >= 0 || !keep_within_ddr(misfit.cuts)) {
+        if (misfit.full >= 0 || !keep_within_limits(misfit.cuts)) {
           open_ = open;
           return misfit;
         }
@@ -261,15 +264,16 @@ class PhaseCut {
     return std::nullopt;
   }
 
-  bool keep_within_ddr(const Cuts& cuts) {
-    if (evaluate(s_, with_cuts(s_.plan(), cuts)).ddr > limits_.ddr) return false;
+  bool keep_within_limits(const Cuts& cuts) {
+    const Estimate e = evaluate(s_, with_cuts(s_.plan(), cuts));
+    if (e.ddr > limits_.ddr || e.tile_peak > limits_.tile) return false;
     best_ = cuts.cycles;
     found_ = cuts;
     return true;
   }
 
   void keep_if_it_fits(Cuts cuts) {
-    if (cuts.cycles < best_ && settle_modes(cuts, kept_by(cuts)) < 0) keep_within_ddr(cuts);
+    if (cuts.cycles < best_ && settle_modes(cuts, kept_by(cuts)) < 0) keep_within_limits(cuts);
   }
 
   void leave_open(std::int64_t bound) { open_ = std::min(open_, std::max(bound, case_bound_)); }
@@ -280,8 +284,7 @@ class PhaseCut {
     for (std::size_t i = 0; i < cuts.stages.size(); ++i) {
       const Cell cell = stage_of(cuts, i);
       Kept& kept = out[at(cuts.stage_ipu[i])];
-      kept.rows |= cell.stage.rows;
-      kept.lent += stages_.lent_on(cell, cuts.stage_ipu[i]);
+      kept = with(kept, stages_.kept_on(cell, cuts.stage_ipu[i]));
     }
     return out;
   }
@@ -307,6 +310,10 @@ class PhaseCut {
       if (stages_.mode_beside(stage_of(misfit.cuts, i), kept) < 0) return false;
     }
     return true;
+  }
+
+  bool may_divide_lent(const Promise& promise, std::int64_t full) const {
+    return lent_step_ > 0 && promise.most_lent[at(full)] - promise.least_lent[at(full)] > lent_step_;
   }
 
   // Cuts of which IPU group `full` keeps more, and those of which it keeps less, so that others keep more.
@@ -353,61 +360,80 @@ class PhaseCut {
     return stages_.cell(cuts.stage_ipu[i], cuts.stages[i], i + 1 < cuts.stages.size() ? cuts.stages[i + 1] : n_);
   }
 
-  // By IPU group, code excluded.
-  std::vector<std::int64_t> ddr_of(const Cuts& cuts) {
-    std::vector<std::int64_t> bytes(at(ipus_));
-    for (std::size_t i = 0; i < cuts.stages.size(); ++i) {
-      bytes[at(cuts.stage_ipu[i])] += stages_.ddr_on(stage_of(cuts, i), cuts.stage_ipu[i]);
+  // By account, code excluded.
+  std::vector<std::int64_t> taken_by(const Cuts& cuts, const std::vector<Kept>& kept) {
+    std::vector<std::int64_t> bytes(at(stages_.accounts()));
+    for (std::size_t i = 0, phase = 0; i < cuts.stages.size(); ++i) {
+      if (std::ranges::binary_search(cuts.phases, static_cast<std::int64_t>(i))) phase = i;
+      const Cell cell = stage_of(cuts, i);
+      for (std::int64_t a = cuts.stage_ipu[i]; a < stages_.accounts(); a += ipus_)
+        bytes[at(a)] += stages_.taken(a, cell, cuts.stages[phase]);
     }
+    for (std::int64_t a = 0; a < stages_.accounts(); ++a)
+      bytes[at(a)] += stages_.shared_taken(a, kept[at(stages_.ipu_of(a))].shared);
     return bytes;
   }
 
-  std::int64_t fullest_ddr(const Cuts& cuts, const std::vector<Kept>& kept) {
-    std::vector<std::int64_t> bytes = ddr_of(cuts);
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] += s_.stored_code(kept[i].rows);
-    return std::max_element(bytes.begin(), bytes.end()) - bytes.begin();
+  // The account that is most over its limit: of what was promised, else of Streaming Memory if that is what is too
+  // little; -1: none.
+  std::int64_t overdrawn(const Misfit& misfit) {
+    std::vector<std::int64_t> bytes = taken_by(misfit.cuts, misfit.kept);
+    const auto over = [&](std::int64_t a) { return bytes[at(a)] - stages_.limit(a); };
+    if (stages_.lends()) {
+      const std::int64_t first = stages_.account_of_lent(0);
+      std::int64_t most = first;
+      for (std::int64_t a = first; a < stages_.accounts(); ++a) most = over(a) > over(most) ? a : most;
+      if (over(most) > 0) return most;
+    }
+    if (misfit.full >= 0) return -1;
+    for (std::int64_t a = 0; a < ipus_; ++a) bytes[at(a)] += s_.stored_code(misfit.kept[at(a)].rows);
+    return std::max_element(bytes.begin(), bytes.begin() + ipus_) - bytes.begin();
   }
 
-  // ---- prices of Streaming Memory
+  // ---- prices
 
-  // Cycles of a cut, and how much it is over the limits of the IPU groups whose prices rise.
+  // Cycles of a cut, and how much it is over the limits of the accounts whose prices rise.
   struct Point {
     double cycles, over;
   };
   Point point_of(const Cuts& cuts, const std::vector<double>& prices, const std::vector<std::int64_t>& rising) {
     Point p{static_cast<double>(cuts.cycles), 0};
-    const std::vector<std::int64_t> bytes = ddr_of(cuts);
-    const auto over = [&](std::int64_t ipu) { return static_cast<double>(bytes[at(ipu)] - stages_.ddr_limit(ipu)); };
-    for (std::int64_t ipu = 0; ipu < ipus_; ++ipu) p.cycles += prices[at(ipu)] * over(ipu);
-    for (std::int64_t ipu : rising) p.over += over(ipu);
+    const std::vector<std::int64_t> bytes = taken_by(cuts, kept_by(cuts));
+    const auto over = [&](std::int64_t a) { return static_cast<double>(bytes[at(a)] - stages_.limit(a)); };
+    for (std::int64_t a = 0; a < stages_.accounts(); ++a) {
+      if (prices[at(a)] > 0) p.cycles += prices[at(a)] * over(a);
+    }
+    for (std::int64_t a : rising) p.over += over(a);
     return p;
   }
 
-  // DdrPrices that bound the case well: that of all tracked IPU groups together, then of single ones.
-  void raise_prices(const DdrPrices& none) {
-    if (DdrPrices together = raised(none, tracked_); together.bound > prices_.bound) prices_ = std::move(together);
+  // Prices that bound the case well: those of all tracked accounts together, then of single ones.
+  void raise_prices(const Prices& none) {
+    if (Prices together = raised(none, tracked_); together.bound > prices_.bound) prices_ = std::move(together);
     for (std::size_t i = 1; i < tracked_.size() && prices_.bound < best_; ++i) {
-      const auto over = [&, bytes = ddr_of(prices_.least)](std::int64_t ipu) {
-        return bytes[at(ipu)] - stages_.ddr_limit(ipu);
+      const auto over = [&, bytes = taken_by(prices_.least, kept_by(prices_.least))](std::int64_t a) {
+        return bytes[at(a)] - stages_.limit(a);
       };
-      DdrPrices more = raised(prices_, {*std::ranges::max_element(tracked_, {}, over)});
+      Prices more = raised(prices_, {*std::ranges::max_element(tracked_, {}, over)});
       if (more.bound <= prices_.bound) break;
       prices_ = std::move(more);
     }
     case_bound_ = std::max(case_bound_, std::min(best_, prices_.bound));
   }
 
-  // The prices of some IPU groups raised together until they bound the case best, or it is closed. The least sum is
+  // The prices of some accounts raised together until they bound the case best, or it is closed. The least sum is
   // concave in them: each next price is where a cut over the limits and one within them sum to the same.
-  DdrPrices raised(const DdrPrices& from, const std::vector<std::int64_t>& rising) {
-    DdrPrices best = from;
+  Prices raised(const Prices& from, const std::vector<std::int64_t>& rising) {
+    Prices best = from;
     Point high = point_of(from.least, from.of, rising);
     Point low{static_cast<double>(std::min(best_, kMostRise * from.least.cycles)), 0};
-    const double most = kMostRise * high.cycles / std::max(1.0, static_cast<double>(limits_.ddr));
+    std::int64_t limit = INT64_MAX;
+    for (std::int64_t a : rising) limit = std::min(limit, stages_.limit(a));
+    const double most = kMostRise * high.cycles / std::max(1.0, static_cast<double>(limit));
     for (int step = 0; step < kMostPrices && high.over > 0 && best.bound < best_; ++step) {
       const double rise = std::clamp((low.cycles - high.cycles) / (high.over - low.over), 0.0, most);
-      DdrPrices next{from.of};
-      for (std::int64_t ipu : rising) next.of[at(ipu)] += rise;
+      Prices next{from.of};
+      for (std::int64_t a : rising) next.of[at(a)] += rise;
       programme_.find_least_sum(next, best_);
       if (next.bound == kNever) return next;
       keep_if_it_fits(next.least);
@@ -424,11 +450,8 @@ class PhaseCut {
 
 }  // namespace
 
-std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits, bool* exact) {
-  bool is_exact = false;
-  const std::int64_t bound = PhaseCut(setting, rules, limits).bound(is_exact);
-  if (exact) *exact = is_exact;
-  return bound;
+std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits) {
+  return PhaseCut(setting, rules, limits).bound();
 }
 
 std::int64_t bound_phases_by_prices(const Setting& setting, const CutRules& rules, const CutLimits& limits) {

@@ -13,8 +13,8 @@
 
 namespace superstep::phase_labels {
 
-// Streaming Memory of the IPU groups where its limit has been seen to bind: seldom more than these.
-using Sizes = boost::container::small_vector<std::int64_t, 2>;
+// What accounts hold whose limits have been seen to bind: seldom more than these.
+using Sizes = boost::container::small_vector<std::int64_t, 4>;
 
 inline bool covers(const Sizes& a, const Sizes& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -39,7 +39,9 @@ using Holdings = std::vector<Held>;
 // Seldom called, and not to be where the other comparisons are.
 [[gnu::noinline]] inline bool covers(const Holdings& a, const Holdings& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if ((a[i].kept.rows & ~b[i].kept.rows) != 0 || a[i].kept.lent > b[i].kept.lent || a[i].needs > b[i].needs)
+    const Kept &less = a[i].kept, &more = b[i].kept;
+    if ((less.rows & ~more.rows) != 0 || (less.shared & ~more.shared) != 0 || less.lent > more.lent ||
+        a[i].needs > b[i].needs)
       return false;
   }
   return true;
@@ -47,10 +49,8 @@ using Holdings = std::vector<Held>;
 inline bool covers(const Holdings* a, const Holdings* b) { return a == nullptr || covers(*a, *b); }
 inline Holdings with(const Holdings& a, const Holdings& b) {
   Holdings out;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const Kept both{a[i].kept.rows | b[i].kept.rows, a[i].kept.lent + b[i].kept.lent};
-    out.push_back({both, std::max(a[i].needs, b[i].needs)});
-  }
+  for (std::size_t i = 0; i < a.size(); ++i)
+    out.push_back({with(a[i].kept, b[i].kept), std::max(a[i].needs, b[i].needs)});
   return out;
 }
 
@@ -58,14 +58,14 @@ inline Holdings with(const Holdings& a, const Holdings& b) {
 struct Part {
   std::int64_t forward = 0, backward = 0, load = 0, load_at_once = 0, update = 0, copy = 0, weights = 0;
   std::int64_t fixed = 0;  // cycles of tied weights whose owner is in an earlier phase
-  std::int64_t price = 0;  // of its Streaming Memory, in cycles
-  Sizes ddr;
+  std::int64_t price = 0;  // of what it keeps outside of its tiles, in cycles
+  Sizes taken;
   const Holdings* held = nullptr;     // in PhaseProgramme::holdings_; null: they do not count
   std::int32_t from = -1, part = -1;  // where the last stage begins, and the part before it
   Recompute mode = Recompute::layer;
   bool no_worse(const Part& o) const {
     return forward <= o.forward && backward <= o.backward && load <= o.load && load_at_once <= o.load_at_once &&
-           update <= o.update && copy <= o.copy && weights <= o.weights && fixed <= o.fixed && covers(ddr, o.ddr) &&
+           update <= o.update && copy <= o.copy && weights <= o.weights && fixed <= o.fixed && covers(taken, o.taken) &&
            covers(held, o.held);
   }
 };
@@ -74,7 +74,7 @@ struct Part {
 struct Phase {
   std::int64_t fixed = 0, forward = 0, backward = 0, load = 0;
   std::int64_t price = 0;
-  Sizes ddr;
+  Sizes taken;
   const Holdings* held = nullptr;     // in PhaseProgramme::holdings_; null: they do not count
   std::int64_t stages = 0, last = 0;  // how many, and where the last one begins
   std::int64_t cuts = -1;             // where they are kept in PhaseProgramme::kept_cuts_; -1: nowhere yet
@@ -83,7 +83,7 @@ struct Phase {
   // Its load is compared twice, with the phase before and the phase behind.
   bool no_worse(const Phase& o) const {
     return fixed + above(forward, o.forward) + above(backward, o.backward) + 2 * above(load, o.load) <= o.fixed &&
-           covers(ddr, o.ddr) && covers(held, o.held);
+           covers(taken, o.taken) && covers(held, o.held);
   }
 };
 
@@ -96,14 +96,14 @@ struct StageCut {
 struct Head {
   std::int64_t cycles = 0;             // but for the last phase's forward, which may hide the next load
   std::int64_t forward = 0, load = 0;  // of the last phase
-  std::int64_t price = 0, bound = 0;   // of Streaming Memory so far; on the cycles of all cuts that begin so
-  Sizes ddr;
+  std::int64_t price = 0, bound = 0;   // of that so far; on the cycles of all cuts that begin so
+  Sizes taken;
   const Holdings* held = nullptr;     // in PhaseProgramme::holdings_; null: they do not count
   std::int64_t from = -1;             // where the last phase begins
   std::size_t count = 0, head = 0;    // the phases before it
   std::int64_t stages = 0, cuts = 0;  // of the last phase
   bool no_worse(const Head& o) const {
-    return cycles + above(forward, o.forward) + above(load, o.load) <= o.cycles && covers(ddr, o.ddr) &&
+    return cycles + above(forward, o.forward) + above(load, o.load) <= o.cycles && covers(taken, o.taken) &&
            covers(held, o.held);
   }
 };

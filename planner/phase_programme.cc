@@ -64,20 +64,24 @@ void PhaseProgramme::set(const Ways& ways, const std::vector<std::int64_t>& trac
   tracked_ = tracked;
   counted_ = counted;
   least_tracked_.clear();
-  std::vector<double> together(at(depth_ * groups_), 0);
-  for (std::int64_t ipu : tracked) {
+  std::vector<double> together(at(stages_.accounts()), 0);
+  for (std::int64_t account : tracked) {
     std::vector<double> alone(together.size(), 0);
-    alone[at(ipu)] = together[at(ipu)] = 1;
+    alone[at(account)] = together[at(account)] = 1;
     least_tracked_.push_back(stages_.find_ways(alone));
   }
   if (!tracked.empty()) least_together_ = stages_.find_ways(together);
 }
 
-PhaseProgramme::Found PhaseProgramme::least_cycles(const DdrPrices& prices, std::int64_t best,
-                                                   std::size_t most_labels) {
+PhaseProgramme::Found PhaseProgramme::least_cycles(const Prices& prices, std::int64_t best, std::size_t most_labels) {
   prices_ = &prices;
   pricing_ = false;
-  state_ = tracked_;
+  state_.clear();
+  for (const std::int64_t account : tracked_) {
+    state_.push_back({account, 0});
+    for (std::uint64_t left = stages_.shared_from(0); left != 0; left &= left - 1)
+      state_.push_back({account, left & -left});
+  }
   held_state_ = counted_;
   best_ = best;
   most_labels_ = most_labels;
@@ -87,7 +91,7 @@ PhaseProgramme::Found PhaseProgramme::least_cycles(const DdrPrices& prices, std:
 }
 
 std::int64_t PhaseProgramme::least_sum(std::int64_t best) {
-  const DdrPrices none{std::vector<double>(at(depth_ * groups_))};
+  const Prices none{std::vector<double>(at(stages_.accounts()))};
   prices_ = &none;
   pricing_ = false;
   state_.clear();
@@ -97,13 +101,13 @@ std::int64_t PhaseProgramme::least_sum(std::int64_t best) {
   return last ? sum(*last) : kNever;
 }
 
-void PhaseProgramme::find_least_sum(DdrPrices& prices, std::int64_t best) {
+void PhaseProgramme::find_least_sum(Prices& prices, std::int64_t best) {
   prices.of_limits = 0;
-  for (std::int64_t ipu : tracked_) {
-    const double of_limit = prices.of[at(ipu)] * static_cast<double>(stages_.ddr_limit(ipu));
+  for (std::int64_t account : tracked_) {
+    const double of_limit = prices.of[at(account)] * static_cast<double>(stages_.limit(account));
     prices.of_limits += static_cast<std::int64_t>(std::ceil(of_limit));
   }
-  const DdrPrices none{prices.of};  // lets nothing fall
+  const Prices none{prices.of};  // lets nothing fall
   prices_ = &none;
   pricing_ = true;
   state_.clear();
@@ -137,7 +141,7 @@ const PhaseProgramme::Head* PhaseProgramme::run() {
     for (std::vector<Head>& list : row) list.clear();
   }
   heads_[0][0].push_back(Head{});
-  heads_[0][0][0].ddr.assign(state_.size(), 0);
+  heads_[0][0][0].taken.assign(state_.size(), 0);
   holdings_.clear();
   if (!held_state_.empty()) heads_[0][0][0].held = &holdings_.emplace_back(held_state_.size());
   for (std::int64_t u = 0; u < n_; ++u) {
@@ -205,7 +209,7 @@ void PhaseProgramme::append(std::vector<Head>& to, const Head& from, const Start
     h.bound = std::max(h.bound, later(h.cycles + h.forward + h.price - prices_->of_limits, rest));
   }
   if (h.bound >= best_) return;
-  if (!room_in_ddr(from, phase, place, h.ddr)) return;
+  if (!within_limits(from, phase, place, h.taken)) return;
   Holdings held;
   if (phase.held != nullptr) {
     held = with(*from.held, *phase.held);
@@ -231,23 +235,29 @@ void PhaseProgramme::append(std::vector<Head>& to, const Head& from, const Start
   to.push_back(std::move(h));
 }
 
-// Whether Streaming Memory is enough, with what is still to come. What can no longer reach the limit is all the same.
-bool PhaseProgramme::room_in_ddr(const Head& from, const Phase& phase, const Place& place, Sizes& ddr) const {
+// Whether tracked accounts keep their limits, with what is still to come.
+bool PhaseProgramme::within_limits(const Head& from, const Phase& phase, const Place& place, Sizes& sums) const {
   std::int64_t room = 0;
-  for (std::size_t i = 0; i < phase.ddr.size(); ++i) {
-    const std::int64_t sum = from.ddr[i] + phase.ddr[i];
-    std::int64_t limit = stages_.ddr_limit(state_[i]), least_limit = limit;
-    if (const auto counted = std::ranges::find(held_state_, state_[i]); counted != held_state_.end()) {
-      const auto k = static_cast<std::size_t>(counted - held_state_.begin());
-      const std::uint64_t rows = (*from.held)[k].kept.rows | (*phase.held)[k].kept.rows;
-      limit = stages_.ddr_limit(state_[i], rows);
-      least_limit = stages_.ddr_limit(state_[i], rows | stages_.rows_from(place.end));
+  std::size_t tracked = 0;
+  for (std::size_t i = 0, next = 0; i < state_.size(); i = next) {
+    const std::int64_t account = state_[i].account, sum = from.taken[i] + phase.taken[i];
+    sums.push_back(sum);
+    std::uint64_t rows = 0, shared = 0;
+    for (next = i + 1; next < state_.size() && state_[next].shared != 0; ++next) {
+      sums.push_back(from.taken[next] | phase.taken[next]);
+      shared |= sums.back() != 0 ? state_[next].shared : 0;
     }
-    const std::int64_t left = limit - sum;
-    if (static_cast<double>(left) < stages_.least_behind(least_tracked_[i], place.group * depth_, place.end))
+    const auto counted = std::ranges::find(held_state_, stages_.ipu_of(account)) - held_state_.begin();
+    const bool holds_code = counted < std::ssize(held_state_);
+    if (holds_code) rows = (*from.held)[at(counted)].kept.rows | (*phase.held)[at(counted)].kept.rows;
+    const std::int64_t left = stages_.limit(account, rows, shared) - sum;
+    if (static_cast<double>(left) < stages_.least_behind(least_tracked_[tracked++], place.group * depth_, place.end))
       return false;
     room += left;
-    ddr.push_back(std::max(sum, least_limit - stages_.most_ddr(place.end)));
+    // What can no longer reach the limit is all the same.
+    const std::int64_t least_limit = stages_.limit(account, holds_code ? rows | stages_.rows_from(place.end) : 0,
+                                                   shared | stages_.shared_from(place.end));
+    sums[i] = std::max(sum, least_limit - stages_.most_taken(account, place.end));
   }
   return state_.empty() ||
          static_cast<double>(room) >= stages_.least_behind(least_together_, place.group * depth_, place.end);
@@ -258,14 +268,14 @@ bool PhaseProgramme::room_on_tiles(Holdings& all, std::int64_t end) {
   for (Held& held : all) {
     if (!stages_.fits_beside(held.needs, held.kept)) return false;
     // What can no longer be too much is all the same.
-    const Kept most{held.kept.rows | stages_.rows_from(end), held.kept.lent + stages_.most_lent(end)};
+    const Kept most = with(held.kept, {stages_.rows_from(end), stages_.most_lent(end)});
     held.needs = std::max(held.needs, stages_.room_beside(most));
   }
   return true;
 }
 
 Held PhaseProgramme::held_on(const Cell& cell, std::int64_t ipu) {
-  return {{cell.stage.rows, stages_.lent_on(cell, ipu)}, stages_.least_needs(cell)};
+  return {stages_.kept_on(cell, ipu), stages_.least_needs(cell)};
 }
 
 // Whether the units behind may still find room: on all IPU groups together for what all units keep, and each of them
@@ -288,7 +298,7 @@ bool PhaseProgramme::room_for_rest(const Holdings& all, std::int64_t end) {
     const Cell cell = stages_.cell(0, u, u + 1);
     const std::int64_t needs = stages_.least_needs(cell);
     if (std::ranges::none_of(all, [&](const Held& held) {
-          return stages_.fits_beside(std::max(needs, held.needs), {held.kept.rows | cell.stage.rows, held.kept.lent});
+          return stages_.fits_beside(std::max(needs, held.needs), with(held.kept, {cell.stage.rows}));
         }))
       return false;
   }

@@ -16,10 +16,11 @@
 
 namespace superstep {
 
-// Prices of Streaming Memory. Cuts that keep its limits take no less than the least sum of cycles and price of any
-// cuts, less the price of the limits. Rounded so that this holds: the price of a stage down, that of the limits up.
-struct DdrPrices {
-  std::vector<double> of;      // cycles per byte, by IPU group
+// Prices of what is kept outside of tiles. Cuts that keep its limits take no less than the least sum of cycles and
+// price of any cuts, less the price of the limits. Rounded so that this holds: the price of a stage down, that of the
+// limits up.
+struct Prices {
+  std::vector<double> of;      // cycles per byte, by account of PhaseStages
   std::int64_t of_limits = 0;  // cycles
   Cuts least;                  // the cuts with the least sum
   std::int64_t bound = 0;      // cycles of all cuts that keep the limits: that sum, less the limits' price
@@ -39,7 +40,7 @@ class PhaseProgramme {
   const PhaseRest& rest() const { return rest_; }
 
   // What all runs have until the next call: stages by a promise that stages() keeps, of which `ways` lead to the end,
-  // the IPU groups whose Streaming Memory counts, without a price or with one, and those `counted` of
+  // the accounts `tracked` whose limits count, without a price or with one, and the IPU groups `counted` of
   // which all that is kept through the phases does: of others each stage counts its own.
   void set(const PhaseStages::Ways& ways, const std::vector<std::int64_t>& tracked,
            const std::vector<std::int64_t>& counted = {});
@@ -48,14 +49,14 @@ class PhaseProgramme {
     std::optional<Cuts> cuts;        // none: nothing takes less than was asked for
     std::int64_t left_out = kNever;  // no cut that fell to `most_labels` takes less
   };
-  // The cuts with the least cycles below `best` that keep the limits of the tracked and counted IPU groups. Prices let
-  // partial cuts fall, of which no more than `most_labels` are kept where Streaming Memory or what is kept counts.
-  Found least_cycles(const DdrPrices& prices, std::int64_t best, std::size_t most_labels);
-  // Cycles of the cuts that take least if Streaming Memory is no matter; kNever: none takes less than `best`.
+  // The cuts with the least cycles below `best` that keep the limits of what is tracked and counted. Prices let
+  // partial cuts fall, of which no more than `most_labels` are kept where anything is.
+  Found least_cycles(const Prices& prices, std::int64_t best, std::size_t most_labels);
+  // Cycles of the cuts that take least if limits are no matter; kNever: none takes less than `best`.
   std::int64_t least_sum(std::int64_t best);
-  // The cuts with the least sum of cycles and price, whatever Streaming Memory they take, and what it bounds.
+  // The cuts with the least sum of cycles and price, whatever they take, and what it bounds.
   // `bound` kNever: no cuts that keep the limits take less than `best`.
-  void find_least_sum(DdrPrices& prices, std::int64_t best);
+  void find_least_sum(Prices& prices, std::int64_t best);
 
  private:
   using Cell = PhaseStages::Cell;
@@ -79,14 +80,19 @@ class PhaseProgramme {
   Ways ways_;
   std::vector<PhaseStages::WaysOn> ways_on_;
   std::vector<std::int64_t> tracked_, counted_;
-  std::vector<Ways> least_tracked_;                       // of each tracked IPU group
+  std::vector<Ways> least_tracked_;                       // of each tracked account
   Ways least_together_;                                   // of all of them
   std::vector<std::optional<PhaseRest::Within>> within_;  // by where a phase began
   // Of the run at hand.
-  const DdrPrices* prices_ = nullptr;
-  bool pricing_ = false;                  // the price is part of the cycles
-  std::vector<std::int64_t> state_;       // IPU groups whose Streaming Memory is part of a label
-  std::vector<std::int64_t> held_state_;  // the same for what they keep
+  const Prices* prices_ = nullptr;
+  bool pricing_ = false;  // the price is part of the cycles
+  // What is part of a label: what an account holds, and then whether that are certain shared weights.
+  struct Entry {
+    std::int64_t account;
+    std::uint64_t shared;  // 0: all others, in bytes
+  };
+  std::vector<Entry> state_;
+  std::vector<std::int64_t> held_state_;  // IPU groups of which what they keep is
   std::int64_t best_ = 0;                 // what a cut must beat
   std::size_t most_labels_ = 0;           // of a partial cut
   std::int64_t left_out_ = kNever;
@@ -121,7 +127,7 @@ class PhaseProgramme {
   void extend(std::int64_t u, std::int64_t group);
   bool limits_labels() const { return !state_.empty() || !held_state_.empty(); }
   const Holdings* both(const Holdings* a, const Holdings* b);
-  bool room_in_ddr(const Head& from, const Phase& phase, const Place& place, Sizes& ddr) const;
+  bool within_limits(const Head& from, const Phase& phase, const Place& place, Sizes& sums) const;
   phase_labels::Held held_on(const Cell& cell, std::int64_t ipu);
   bool room_on_tiles(Holdings& all, std::int64_t end);
   bool room_for_rest(const Holdings& all, std::int64_t end);

@@ -35,7 +35,8 @@ PhaseProgramme::Start& PhaseProgramme::phases_from(std::int64_t u, std::int64_t 
 bool PhaseProgramme::covers(const Start& known, std::int64_t u, std::int64_t group, std::int64_t before,
                             std::int64_t last) const {
   if (known.begin < 0 || last <= u || last - u > known.last - known.begin ||
-      runs_.number(known.begin, known.begin + last - u) != runs_.number(u, last))
+      runs_.number(known.begin, known.begin + last - u) != runs_.number(u, last) || stages_.owns_shared(u, last) ||
+      stages_.owns_shared(known.begin, known.last))
     return false;
   const std::vector<std::int64_t>& here = within_[at(u)]->behind;
   const std::vector<std::int64_t>& there = within_[at(known.begin)]->behind;
@@ -58,7 +59,7 @@ void PhaseProgramme::find_phases(Start& start, std::int64_t group) {
   for (ByEnd<Part>& parts : start.parts) parts.begin_at(u);
   start.phases.begin_at(u);
   start.parts[0][u].resize(1);
-  start.parts[0][u][0].ddr.assign(state_.size(), 0);
+  start.parts[0][u][0].taken.assign(state_.size(), 0);
   start.parts[0][u][0].held = heads_[0][0][0].held;  // none so far
   const std::vector<std::int64_t>& behind = within_[at(u)]->behind;
   for (std::int64_t i = 0; i < depth_; ++i) {
@@ -80,8 +81,14 @@ void PhaseProgramme::find_phases(Start& start, std::int64_t group) {
         stage.load_at_once = cell.run.loads.at_once;
         stage.copy = i > 0 ? s_.copy_cycles(cell.begin) : 0;
         if (training_) stage.fixed = tied_cycles(u, cell, ipu);
-        (pricing_ ? stage.fixed : stage.price) += price(prices_->of[at(ipu)], stages_.ddr_on(cell, ipu));
-        for (std::int64_t k : state_) stage.ddr.push_back(k == ipu ? stages_.ddr_on(cell, ipu) : 0);
+        for (std::int64_t a = ipu; a < stages_.accounts(); a += depth_ * groups_) {
+          if (prices_->of[at(a)] > 0)
+            (pricing_ ? stage.fixed : stage.price) += price(prices_->of[at(a)], stages_.least_taken(a, cell));
+        }
+        for (const Entry& e : state_)
+          stage.taken.push_back(stages_.ipu_of(e.account) != ipu ? 0
+                                : e.shared == 0                  ? stages_.taken(e.account, cell, u)
+                                                                 : (stages_.kept_on(cell, ipu).shared & e.shared) != 0);
         if (!held_state_.empty()) {
           Holdings& all = holdings_.emplace_back();
           for (std::int64_t k : held_state_) all.push_back(k == ipu ? held_on(cell, ipu) : Held{});
@@ -125,7 +132,7 @@ PhaseProgramme::Part PhaseProgramme::joined(const Part& part, const Setting::Sta
   p.copy = std::max(part.copy, stage.copy);
   p.fixed = part.fixed + stage.fixed;
   p.price = part.price + stage.price;
-  for (std::size_t k = 0; k < p.ddr.size(); ++k) p.ddr[k] += part.ddr[k];
+  for (std::size_t k = 0; k < p.taken.size(); ++k) p.taken[k] += part.taken[k];
   return p;
 }
 
@@ -170,7 +177,7 @@ void PhaseProgramme::close(Start& start, const std::vector<Part>& parts, Setting
       phase.backward = 0;
     }
     if (later(start.before + phase.fixed + phase.forward + phase.backward, rest_.from(v)) >= best_) continue;
-    phase.ddr = p.ddr;
+    phase.taken = p.taken;
     phase.held = both(parts[k].held, stage.held);
     phase.price = p.price;
     phase.stages = i + 1;

@@ -24,14 +24,25 @@ PhaseNumbers phase_numbers(const Setting& s, const CutLimits& limits) {
   m.loads_overlap = s.weights_come_ahead();
   m.training = s.table().training();
   if (m.training) m.update_fixed = s.update_fixed();
-  // Of one IPU group it is known where other IPUs keep as much as it keeps on theirs.
+  const std::int64_t room = limits.tile - s.code(0);
+  std::int64_t least = INT64_MAX, least_memory = INT64_MAX;
+  for (const std::size_t c : s.table().first_of_class()) {
+    const auto u = static_cast<std::int64_t>(c);
+    if (u == s.units()) continue;
+    least = std::min(least, s.least_memory(u) - s.resident(u));
+    least_memory = std::min(least_memory, s.least_memory(u));
+  }
+  // What each IPU group has on others' tiles, and they on its own, as these hold no more of it than room is there
+  // beside their smallest unit; and the same of as many groups as a phase has.
   const std::int64_t lent = s.lent() / s.tiles();
-  const std::int64_t room = limits.tile - s.code(0) - (plan.pipeline_stages == 1 ? lent : 0);
-  std::int64_t least = INT64_MAX;
+  const auto least_lent = [&](std::int64_t groups) {
+    return std::max<std::int64_t>(
+        0, lent - (plan.pipeline_stages - groups) * std::max<std::int64_t>(0, room - least_memory));
+  };
+  const std::int64_t most = room - least_lent(1);
   const auto of = [&](std::int64_t u, bool first) {
     PhaseNumbers::Unit unit = s.phase_unit(u, first);
-    unit.fits = s.least_memory(u) <= room;
-    least = std::min(least, s.least_memory(u) - s.resident(u));
+    unit.fits = s.least_memory(u) <= most;
     return unit;
   };
   std::vector<PhaseNumbers::Unit> of_class;
@@ -41,9 +52,7 @@ PhaseNumbers phase_numbers(const Setting& s, const CutLimits& limits) {
   m.units.reserve(at(s.units()));
   m.units.push_back(of(0, true));
   for (std::int64_t u = 1; u < s.units(); ++u) m.units.push_back(of_class[at(s.class_of(u))]);
-  m.held = m.depth * (room - least);
-  // No phase has more than all its IPU groups have left, where others keep as much as they can.
-  if (plan.pipeline_stages > 1) m.held -= std::max<std::int64_t>(0, lent - (plan.phase_groups - 1) * m.depth * room);
+  m.held = m.depth * (room - least) - least_lent(m.depth);
   m.groups = plan.phase_groups;
   m.taken = s.least_stored() / s.tiles();
   return m;

@@ -2,8 +2,9 @@
 #include "planner/phase_stages.h"
 
 #include <algorithm>
+#include <bit>
+#include <map>
 #include <numeric>
-#include <optional>
 
 namespace superstep {
 namespace {
@@ -53,8 +54,9 @@ void PhaseStages::keep(const Promise& promise) {
   const auto some = [](std::uint64_t rows) { return rows != 0; };
   promises_ = std::ranges::any_of(promise.present, some) || std::ranges::any_of(promise.absent, some) ||
               std::ranges::max(promise.least_lent) > least_lent_;
-  ddr_limits_.clear();
-  for (const std::uint64_t rows : promise.present) ddr_limits_.push_back(limits_.ddr - s_.stored_code(rows));
+  limits_of_.clear();
+  for (const std::uint64_t rows : promise.present) limits_of_.push_back(limits_.ddr - s_.stored_code(rows));
+  if (lends_) limits_of_.insert(limits_of_.end(), promise.most_lent.begin(), promise.most_lent.end());
 }
 
 int PhaseStages::mode_beside(const Cell& cell, const Kept& kept) {
@@ -71,7 +73,18 @@ std::int64_t PhaseStages::room_beside(const Kept& kept) {
   const std::int64_t room = limits_.tile - (s_.code_moves() ? 0 : code_(kept.rows));
   if (!lends_) return room;
   const std::int64_t lent_code = s_.lends_code() ? code_(kept.rows) : 0;
-  return room - lent_code - ceil_div(std::max(kept.lent, least_lent_), s_.tiles());
+  const std::int64_t lent = std::max(kept.lent + shared_lent(kept.shared), least_lent_);
+  return room - lent_code - ceil_div(lent, s_.tiles());
+}
+
+std::int64_t PhaseStages::most_room() {
+  std::int64_t most = 0;
+  for (std::int64_t u = 0; u < n_; ++u) {
+    if (ends_[at(u)].least > ends_[at(u)].most) continue;
+    const Cell least = cell(0, u, ends_[at(u)].least);
+    most = std::max(most, room_beside({least.stage.rows}) - least_needs(least));
+  }
+  return most + ceil_div(least_lent_, s_.tiles());  // where that is known it is part of it
 }
 
 std::int64_t PhaseStages::needs(const Cell& cell, std::size_t mode) {
@@ -106,15 +119,13 @@ void PhaseStages::tabulate() {
   tail_ddr_.assign(at(n_) + 1, 0);
   tail_lent_ = tail_least_lent_ = tail_ddr_;
   tail_rows_.assign(at(n_) + 1, 0);
+  find_sharers();
   for (std::int64_t u = n_; u-- > 0;) {
     const Setting::Stage unit = s_.stage(u, u + 1, 0, modes_[0]);
     tail_ddr_[at(u)] = tail_ddr_[at(u) + 1] + unit.ddr;
     tail_lent_[at(u)] = tail_lent_[at(u) + 1] + unit.lent;
     tail_least_lent_[at(u)] = tail_least_lent_[at(u) + 1] + s_.lent(u);
     tail_rows_[at(u)] = tail_rows_[at(u) + 1] | unit.rows;
-    const bool counts = s_.borrowed_ddr(u) > 0 || s_.borrowed_lent(u) > 0;
-    counts_twice_ = counts_twice_ || (counts && s_.table().holder(at(u)) != 0);
-    shares_ = shares_ || (counts && s_.lender(u) == 0);
     if (!pinned_out(u)) ends_[at(u)] = find_ends(u);
   }
 }
@@ -145,25 +156,98 @@ void PhaseStages::add_run(std::int64_t begin, std::int64_t end) {
   if (depth_ > 1 && run.mode >= 0) run.behind = s_.stage(begin, end, 0, modes_[0], false);
 }
 
-std::int64_t PhaseStages::ddr_on(const Cell& cell, std::int64_t ipu) const {
-  std::int64_t ddr = cell.stage.ddr;
-  for_shared(cell, ipu, [&](std::int64_t u) { ddr -= s_.borrowed_ddr(u); });
-  return ddr;
-}
+// ---- weights that several stages use
 
-std::int64_t PhaseStages::lent_on(const Cell& cell, std::int64_t ipu) const {
-  std::int64_t lent = cell.stage.lent;
-  for_shared(cell, ipu, [&](std::int64_t u) { lent -= s_.borrowed_lent(u); });
-  return lent;
-}
-
-// Units that borrow what the first unit of the model, on the same IPU group, has.
-template <class F>
-void PhaseStages::for_shared(const Cell& cell, std::int64_t ipu, F f) const {
-  if (!shares_ || ipu != 0 || cell.begin == 0) return;
-  for (std::int64_t u = cell.begin; u < cell.end; ++u) {
-    if (s_.lender(u) == 0 && s_.borrows(u, cell.begin)) f(u);
+void PhaseStages::find_sharers() {
+  std::map<std::int64_t, std::vector<std::int64_t>> borrowers;  // by owner
+  for (const std::int64_t u : s_.table().borrowers()) borrowers[s_.lender(u)].push_back(u);
+  for (const auto& [owner, units] : borrowers) share(owner, units);
+  std::ranges::sort(sharers_, {}, &Sharer::unit);
+  tail_shared_.assign(at(n_) + 1, 0);
+  for (std::int64_t u = n_; u-- > 0;) {
+    tail_shared_[at(u)] = tail_shared_[at(u) + 1];
+    for (const Sharer& x : sharers_) tail_shared_[at(u)] |= x.unit == u ? x.bit : 0;
   }
+}
+
+void PhaseStages::share(std::int64_t owner, const std::vector<std::int64_t>& borrowers) {
+  const auto bytes = [&](std::int64_t u) { return Bytes{s_.borrowed_ddr(u), s_.borrowed_lent(u)}; };
+  const Bytes all = bytes(borrowers[0]);
+  const bool may_meet = owner > 0 || borrowers.size() > 1;
+  const bool even = std::ranges::all_of(borrowers, [&](std::int64_t u) { return bytes(u) == all; });
+  std::uint64_t bit = 0;
+  if (may_meet && even && shared_.size() < 64) {
+    bit = std::uint64_t{1} << shared_.size();
+    shared_.push_back(all);
+  }
+  shares_unevenly_ = shares_unevenly_ || (may_meet && bit == 0);
+  if (owner > 0) sharers_.push_back({owner, owner, all, bit, true});
+  for (const std::int64_t u : borrowers) sharers_.push_back({u, owner, bytes(u), bit, owner == 0 && u == borrowers[0]});
+}
+
+// Those that a stage of its own units alone does not have once already.
+template <class F>
+void PhaseStages::for_sharers(const Cell& cell, F f) const {
+  for (const Sharer& x : sharers_) {
+    if (x.unit >= cell.begin && x.unit < cell.end && (x.unit == x.owner || s_.borrows(x.unit, cell.begin))) f(x);
+  }
+}
+
+PhaseStages::Bytes PhaseStages::outside(const Cell& cell, std::int64_t ipu) const {
+  Bytes out{cell.stage.ddr, cell.stage.lent};
+  for_sharers(cell, [&](const Sharer& x) {
+    const bool is_there = x.owner == 0 && ipu == 0;
+    const bool may_be_there = x.unit != x.owner && !x.is_first;
+    if (is_there || x.bit != 0 || may_be_there) out.ddr -= x.bytes.ddr, out.lent -= x.bytes.lent;
+  });
+  return out;
+}
+
+std::uint64_t PhaseStages::shared_on(const Cell& cell, std::int64_t ipu) const {
+  std::uint64_t shared = 0;
+  for_sharers(cell, [&](const Sharer& x) { shared |= x.owner == 0 && ipu == 0 ? 0 : x.bit; });
+  return shared;
+}
+
+std::int64_t PhaseStages::limit(std::int64_t account, std::uint64_t rows, std::uint64_t shared) const {
+  const std::int64_t limit = account < ipus_ ? limits_.ddr - s_.stored_code(promise_->present[at(account)] | rows)
+                                             : promise_->most_lent[at(ipu_of(account))];
+  return limit - shared_taken(account, shared);
+}
+
+// A gradient that another stage of the phase takes over does not leave the tiles.
+std::int64_t PhaseStages::taken(std::int64_t account, const Cell& cell, std::int64_t phase) const {
+  std::int64_t bytes = of(account, outside(cell, ipu_of(account)));
+  if (account >= ipus_) return bytes;
+  for_sharers(cell, [&](const Sharer& x) {
+    if (x.unit != x.owner && x.owner >= phase) bytes -= s_.tied_gradient_ddr(x.unit);
+  });
+  return bytes;
+}
+
+std::int64_t PhaseStages::least_taken(std::int64_t account, const Cell& cell) const {
+  const std::int64_t ipu = ipu_of(account);
+  std::int64_t bytes = of(account, outside(cell, ipu));
+  for_sharers(cell, [&](const Sharer& x) {
+    if (x.is_first && x.bit != 0 && (x.owner > 0 || ipu > 0)) bytes += of(account, x.bytes);
+    const bool is_late = ipu % depth_ == 0 || (x.owner == 0 && cell.end == n_);  // one phase alone is a pipeline
+    if (account < ipus_ && x.unit != x.owner && !is_late) bytes -= s_.tied_gradient_ddr(x.unit);
+  });
+  return bytes;
+}
+
+PhaseStages::Bytes PhaseStages::sum_of(std::uint64_t shared) const {
+  Bytes sum;
+  for (; shared != 0; shared &= shared - 1) {
+    const Bytes& bytes = shared_[static_cast<std::size_t>(std::countr_zero(shared))];
+    sum.ddr += bytes.ddr, sum.lent += bytes.lent;
+  }
+  return sum;
+}
+
+bool PhaseStages::owns_shared(std::int64_t begin, std::int64_t end) const {
+  return std::ranges::any_of(sharers_,
+                             [&](const Sharer& x) { return x.unit == x.owner && x.unit >= begin && x.unit < end; });
 }
 
 PhaseStages::Ways PhaseStages::find_ways(const std::vector<double>& weights) {
@@ -183,18 +267,23 @@ PhaseStages::Ways PhaseStages::find_ways(const std::vector<double>& weights) {
   return ways;
 }
 
+double PhaseStages::weighted(const Cell& cell, std::int64_t ipu, const std::vector<double>& weights) const {
+  double sum = 0;
+  for (std::int64_t account = ipu; account < accounts(); account += ipus_) {
+    if (weights[at(account)] != 0) sum += weights[at(account)] * static_cast<double>(least_taken(account, cell));
+  }
+  return sum;
+}
+
 // With the stage on each IPU group whose position in its phase is one of [begin, end).
 void PhaseStages::take_least(const Cell& cell, std::int64_t begin, std::int64_t end, const std::vector<double>& weights,
                              const double* behind, std::vector<double>& least) {
-  const auto ddr = static_cast<double>(cell.stage.ddr);
   for (std::int64_t group = 0; group < ipus_; group += depth_) {
     for (std::int64_t ipu = group + begin; ipu < group + end; ++ipu) {
       if (promises_ && mode_on(cell, ipu) < 0) continue;
-      least[at(ipu)] = std::min(least[at(ipu)], behind[ipu] + weights[at(ipu)] * ddr);
+      least[at(ipu)] = std::min(least[at(ipu)], behind[ipu] + weighted(cell, ipu, weights));
     }
   }
-  if (begin > 0 || !shares_ || mode_on(cell, 0) < 0) return;
-  least[0] = std::min(least[0], behind[0] + weights[0] * static_cast<double>(ddr_on(cell, 0)));
 }
 
 std::vector<PhaseStages::WaysOn> PhaseStages::ways_on(const Ways& ways) const {
@@ -211,44 +300,47 @@ std::vector<PhaseStages::WaysOn> PhaseStages::ways_on(const Ways& ways) const {
   return out;
 }
 
-// Nothing fits where the least weighted sum is more than the limits' weighted sum, whatever the weights. They
-// grow where the leanest cut by the last ones has too little.
-bool PhaseStages::lacks_ddr(Ways ways) {
+bool PhaseStages::lacks() { return lacks(0) || (lends_ && lacks(ipus_)); }
+
+// Of Streaming Memory, or of other IPUs' tiles. Nothing fits where the least weighted sum is more than the limits'
+// weighted sum, whatever the weights. They grow where the leanest cut by the last ones has too little.
+bool PhaseStages::lacks(std::int64_t first) {
   constexpr int kSteps = 50;
-  std::vector<double> weights(at(ipus_), 1), limits(at(ipus_));
-  for (std::int64_t ipu = 0; ipu < ipus_; ++ipu) limits[at(ipu)] = static_cast<double>(ddr_limit(ipu));
+  std::vector<double> weights(at(accounts())), limits(at(accounts()));
+  for (std::int64_t a = first; a < first + ipus_; ++a)
+    weights[at(a)] = 1, limits[at(a)] = static_cast<double>(limit(a));
   for (int step = 1; step <= kSteps; ++step) {
-    if (step > 1) ways = find_ways(weights);
+    const Ways ways = find_ways(weights);
     if (ways[0][0] > std::inner_product(weights.begin(), weights.end(), limits.begin(), 0.0) * (1 + 1e-9)) return true;
     const std::vector<std::int64_t> bytes = follow(ways, weights);
     bool fits = true;
-    for (std::size_t k = 0; k < weights.size(); ++k) {
-      const double over = (static_cast<double>(bytes[k]) - limits[k]) / std::max(1.0, limits[k]);
+    for (std::int64_t a = first; a < first + ipus_; ++a) {
+      const double over = (static_cast<double>(bytes[at(a)]) - limits[at(a)]) / std::max(1.0, limits[at(a)]);
       fits = fits && over <= 0;
-      weights[k] = std::max(0.0, weights[k] + over * 4 / step);
+      weights[at(a)] = std::max(0.0, weights[at(a)] + over * 4 / step);
     }
     if (fits) return false;
   }
   return false;
 }
 
-// Streaming Memory by IPU group of a cut with the least weighted sum.
+// By account of a cut with the least weighted sum.
 std::vector<std::int64_t> PhaseStages::follow(const Ways& ways, const std::vector<double>& weights) {
-  std::vector<std::int64_t> bytes(at(ipus_));
+  std::vector<std::int64_t> bytes(at(accounts()));
   for (std::int64_t ipu = 0, w = 0; w < n_;) {
     double least = kNoWay;
-    std::int64_t next_ipu = 0, next = n_, own = 0;
+    std::int64_t next_ipu = 0, next = n_;
     for_stages(ipu, w, n_, [&](const Cell& cell, int) {
-      const std::int64_t ddr = ddr_on(cell, ipu);
       const double within = least_within(ways, ipu, cell.end), behind = least_behind(ways, ipu, cell.end);
-      const double sum = std::min(within, behind) + weights[at(ipu)] * static_cast<double>(ddr);
+      const double sum = std::min(within, behind) + weighted(cell, ipu, weights);
       if (sum < least) {
-        least = sum, next = cell.end, own = ddr;
+        least = sum, next = cell.end;
         next_ipu = within < behind ? ipu + 1 : first_behind(ipu);
       }
       return true;
     });
-    bytes[at(ipu)] += own;
+    const Cell taken = cell(ipu, w, next);
+    for (std::int64_t a = ipu; a < accounts(); a += ipus_) bytes[at(a)] += least_taken(a, taken);
     ipu = next_ipu;
     w = next;
   }

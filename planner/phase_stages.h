@@ -22,12 +22,14 @@ struct Promise {
   std::vector<std::int64_t> least_lent, most_lent;  // bytes per IPU
 };
 
-// What an IPU group keeps on its tiles through all phases: code of table rows where that stays, and as much as others
+// What an IPU group keeps through all phases: on its tiles code of table rows where that stays, and as much as others
 // keep for it on theirs.
 struct Kept {
   std::uint64_t rows = 0;
-  std::int64_t lent = 0;  // bytes per IPU, code excluded
+  std::int64_t lent = 0;     // bytes per IPU, code and shared weights excluded
+  std::uint64_t shared = 0;  // weights that several of its stages use, each kept once: bits of PhaseStages
 };
+inline Kept with(const Kept& a, const Kept& b) { return {a.rows | b.rows, a.lent + b.lent, a.shared | b.shared}; }
 
 // IPU groups are numbered as a plan does: with two phase groups the second's positions follow the first's.
 class PhaseStages {
@@ -60,6 +62,8 @@ class PhaseStages {
   }
   // Bytes per tile.
   std::int64_t room_beside(const Kept& kept);
+  // The most of it beside one stage.
+  std::int64_t most_room();
   std::int64_t code(std::uint64_t rows) { return code_(rows); }
   // That stands beside a stage that needs so much.
   std::int64_t most_code(std::int64_t needs) const { return std::min(limits_.executable, limits_.tile - needs); }
@@ -81,29 +85,44 @@ class PhaseStages {
     }
   }
 
-  // Streaming Memory of a stage, weights lent by another phase of the same IPU group counted there.
-  std::int64_t ddr_on(const Cell& cell, std::int64_t ipu) const;
-  // The same of other IPUs' tiles.
-  std::int64_t lent_on(const Cell& cell, std::int64_t ipu) const;
+  // Bytes per IPU that the stages of an IPU group keep outside of its tiles, of which there is so much: of Streaming
+  // Memory, an account for each IPU group; then, where they keep something there, of other IPUs' tiles.
+  std::int64_t accounts() const { return lends_ ? 2 * ipus_ : ipus_; }
+  std::int64_t account_of_lent(std::int64_t ipu) const { return ipus_ + ipu; }
+  std::int64_t ipu_of(std::int64_t account) const { return account < ipus_ ? account : account - ipus_; }
+  // Beside the code that was promised, or as was promised.
+  std::int64_t limit(std::int64_t account) const { return limits_of_[static_cast<std::size_t>(account)]; }
+  // Beside this code and these shared weights as well.
+  std::int64_t limit(std::int64_t account, std::uint64_t rows, std::uint64_t shared) const;
+  // Of a stage of a phase that begins with unit `phase` on the account's IPU group, shared weights excluded.
+  std::int64_t taken(std::int64_t account, const Cell& cell, std::int64_t phase) const;
+  // The least that it adds, whatever its IPU group keeps for other stages.
+  std::int64_t least_taken(std::int64_t account, const Cell& cell) const;
+  // The most that units [begin, end of the model) can need.
+  std::int64_t most_taken(std::int64_t account, std::int64_t begin) const {
+    return (account < ipus_ ? tail_ddr_ : tail_lent_)[static_cast<std::size_t>(begin)];
+  }
+  // What a stage adds to what its IPU group keeps.
+  Kept kept_on(const Cell& cell, std::int64_t ipu) const {
+    return {cell.stage.rows, outside(cell, ipu).lent, shared_on(cell, ipu)};
+  }
+  // Bytes per IPU of shared weights that the account holds, or that are on other IPUs' tiles.
+  std::int64_t shared_taken(std::int64_t account, std::uint64_t shared) const { return of(account, sum_of(shared)); }
+  std::int64_t shared_lent(std::uint64_t shared) const { return sum_of(shared).lent; }
+  // Whether stages may need more than is counted: units use different parts of what another one has.
+  bool shares_unevenly() const { return shares_unevenly_; }
+  // Whether one of these units has weights that are shared, unlike others with the same numbers.
+  bool owns_shared(std::int64_t begin, std::int64_t end) const;
   // Whether they keep anything.
   bool lends() const { return lends_; }
-  // Beside the code that was promised.
-  std::int64_t ddr_limit(std::int64_t ipu) const { return ddr_limits_[static_cast<std::size_t>(ipu)]; }
-  // Beside this code as well.
-  std::int64_t ddr_limit(std::int64_t ipu, std::uint64_t rows) const {
-    return limits_.ddr - s_.stored_code(promise_->present[static_cast<std::size_t>(ipu)] | rows);
-  }
-  // Only the first unit is looked for as one that has weights before; what others share on one IPU group is counted
-  // twice.
-  bool counts_twice() const { return counts_twice_; }
   // What units [begin, end of the model) keep on other IPUs' tiles, however they are cut.
   std::int64_t least_lent(std::int64_t begin) const { return tail_least_lent_[static_cast<std::size_t>(begin)]; }
-  // The most that units [begin, end of the model) can need.
-  std::int64_t most_ddr(std::int64_t begin) const { return tail_ddr_[static_cast<std::size_t>(begin)]; }
+  // Shared weights that units [begin, end of the model) use.
+  std::uint64_t shared_from(std::int64_t begin) const { return tail_shared_[static_cast<std::size_t>(begin)]; }
   std::int64_t most_lent(std::int64_t begin) const { return tail_lent_[static_cast<std::size_t>(begin)]; }
 
-  // By IPU group and unit: the least Streaming Memory of the stages from there to the end, IPU groups
-  // weighted; kNoWay: no stages that fit lead there.
+  // By IPU group and unit: the least of all accounts, weighted, that the stages from there to the end take; kNoWay: no
+  // stages that fit lead there.
   using Ways = std::vector<std::vector<double>>;
   static constexpr double kNoWay = 1e300;
   Ways find_ways(const std::vector<double>& weights);
@@ -119,8 +138,8 @@ class PhaseStages {
   using WaysOn = std::vector<std::uint8_t>;
   static constexpr std::uint8_t kGoesOn = 1, kEnds = 2;
   std::vector<WaysOn> ways_on(const Ways& ways) const;
-  // True only if no cut has enough Streaming Memory on each IPU group. `ways`: of equal weights.
-  bool lacks_ddr(Ways ways);
+  // True only if no cut keeps to the limits.
+  bool lacks();
 
  private:
   const Setting& s_;
@@ -136,13 +155,27 @@ class PhaseStages {
   };
   std::vector<Ends> ends_;
   std::vector<std::int64_t> tail_ddr_, tail_lent_, tail_least_lent_;
-  std::vector<std::uint64_t> tail_rows_;
+  std::vector<std::uint64_t> tail_rows_, tail_shared_;
   const bool lends_;
   const std::int64_t least_lent_;  // by each IPU group; bytes per IPU
-  bool shares_ = false;            // the first unit's weights are used by others
-  bool counts_twice_ = false;
+  // Per IPU.
+  struct Bytes {
+    std::int64_t ddr = 0, lent = 0;
+    friend bool operator==(const Bytes&, const Bytes&) = default;
+  };
+  // Weights of one unit that several stages of an IPU group may use. Those of the first unit are on the first IPU
+  // group, whose stages need not be told; elsewhere nothing is shared unless two others use them.
+  std::vector<Bytes> shared_;
+  struct Sharer {
+    std::int64_t unit, owner;
+    Bytes bytes;
+    std::uint64_t bit = 0;  // of `shared_`; 0: not among them
+    bool is_first = false;  // no unit of another stage on its IPU group has them before
+  };
+  std::vector<Sharer> sharers_;  // in order
+  bool shares_unevenly_ = false;
   CodeMemo code_;
-  std::vector<std::int64_t> ddr_limits_;
+  std::vector<std::int64_t> limits_of_;  // accounts
   const Promise* promise_ = nullptr;
   bool promises_ = false;  // anything
 
@@ -165,11 +198,19 @@ class PhaseStages {
   int mode_on(const Cell& cell, std::int64_t ipu);
   std::int64_t needs(const Cell& cell, std::size_t mode);
   std::int64_t moved_code(const Cell& cell) { return s_.code_moves() ? code_(cell.stage.rows) : 0; }
+  void find_sharers();
+  void share(std::int64_t owner, const std::vector<std::int64_t>& borrowers);
   template <class F>
-  void for_shared(const Cell& cell, std::int64_t ipu, F f) const;
+  void for_sharers(const Cell& cell, F f) const;
+  Bytes outside(const Cell& cell, std::int64_t ipu) const;
+  std::uint64_t shared_on(const Cell& cell, std::int64_t ipu) const;
+  Bytes sum_of(std::uint64_t shared) const;
   std::int64_t first_behind(std::int64_t ipu) const { return (ipu / depth_ + 1) % groups_ * depth_; }
+  std::int64_t of(std::int64_t account, const Bytes& bytes) const { return account < ipus_ ? bytes.ddr : bytes.lent; }
+  double weighted(const Cell& cell, std::int64_t ipu, const std::vector<double>& weights) const;
   void take_least(const Cell& cell, std::int64_t begin, std::int64_t end, const std::vector<double>& weights,
                   const double* behind, std::vector<double>& least);
+  bool lacks(std::int64_t first);
   std::vector<std::int64_t> follow(const Ways& ways, const std::vector<double>& weights);
 };
 
