@@ -2,6 +2,7 @@
 #include "planner/best_first.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <mutex>
 
@@ -61,7 +62,10 @@ bool BestFirst::time_is_up() {
 
 void BestFirst::try_first(const Plan& plan) {
   cuts_.prepare(plan);
-  const Visit visit = leaf(Setting(tables_.table(table_key(plan)), plan, job_.optimizer, plan.phased()), 0);
+  const Setting setting(tables_.table(table_key(plan)), plan, job_.optimizer, plan.phased());
+  CutLimits limits = limits_of(setting, 0);
+  limits.thrifty = true;
+  const Visit visit = leaf(setting, limits);
   stats_.programmes += visit.programmes;
   stats_.evaluations += visit.evaluations;
   const nlohmann::json pins = job_.json.value("plan", nlohmann::json::object());
@@ -201,7 +205,8 @@ void BestFirst::take(Frontier& open, Window& window) {
   while (window.tasks.size() < kAhead && std::min(open.bound(), how_.ceiling) > floor() && !time_is_up()) {
     if (branch_comes_first(open)) {
       const Open& top = open.branches.top();
-      window.tasks.push_back({top, std::max(floor(), floor_of_kinds(top))});
+      const double least = std::max(floor(), floor_of_kinds(top));
+      window.tasks.push_back({top, top.again ? std::max(least, worth_it()) : least});
       open.branches.pop();
     } else {
       window.tasks.push_back(cell_task(open));
@@ -273,12 +278,18 @@ BestFirst::Visit BestFirst::visit(const Open& o, double least) const {
     return out;
   }
   if (o.bound <= least || o.sure) return {};
-  return o.branch.leaf() ? leaf(o.branch.setting(), least) : bound(o.branch, least);
+  if (!o.branch.leaf()) return bound(o.branch, least);
+  const Setting setting = o.branch.setting();
+  CutLimits limits = limits_of(setting, least);
+  if (std::isfinite(o.bound)) limits.least = cycles_of(setting.plan().global_batch(), o.bound);
+  limits.thrifty = !o.again;
+  return leaf(setting, limits);
 }
 
 void BestFirst::settle(Task& task, Frontier& open) {
   Open& o = task.open;
   if (task.is_cell()) return settle_cell(task, open);
+  if (o.branch.leaf() && !o.again && task.visit.open_bound > worth_it()) return cut_again(task, open);
   merge(o, task.visit);
   if (o.root) o.root->least = std::max(o.root->least, task.visit.least);
   if (o.branch.leaf()) return;
@@ -291,12 +302,27 @@ void BestFirst::settle(Task& task, Frontier& open) {
   }
 }
 
+// A leaf of which some of the work has left open what may be better: when its turn comes again, with all of it.
+void BestFirst::cut_again(Task& task, Frontier& open) {
+  Open& o = task.open;
+  stats_.programmes += task.visit.programmes;
+  for (const Candidate& c : task.visit.found) keep(c);
+  o.bound = std::min(o.bound, task.visit.open_bound);
+  o.again = true;
+  open.branches.push(std::move(o));
+}
+
 // ---- what is worth a cut programme
 
 double BestFirst::incumbent() const {
   double best = 0;
   for (const auto& [kind, c] : by_kind_) best = std::max(best, score(c));
   return best;
+}
+
+// Score: a leaf that may be better is worth all the work; runners-up are not.
+double BestFirst::worth_it() const {
+  return options_.rank_of > 0 ? options_.rank_of : std::max(options_.at_least, incumbent());
 }
 
 // Score: plans that are no better are of no interest. Those of the K-th best kind decide.
@@ -336,11 +362,14 @@ CutLimits BestFirst::limits_of(const Setting& s, double least) const {
   limits.io_tile = s.limit();
   limits.ddr = s.ddr_limit();
   limits.best = how_.below_cycles;
-  if (least > 0) {
-    const double cycles = how_.goal.step_seconds(s.plan().global_batch(), least) * job_.machine.chip.clock.value;
-    if (cycles < static_cast<double>(limits.best)) limits.best = static_cast<std::int64_t>(cycles);
-  }
+  if (least > 0) limits.best = std::min(limits.best, cycles_of(s.plan().global_batch(), least));
   return limits;
+}
+
+// Of a step with this score, rounded down.
+std::int64_t BestFirst::cycles_of(std::int64_t global_batch, double score) const {
+  const double cycles = how_.goal.step_seconds(global_batch, score) * job_.machine.chip.clock.value;
+  return cycles < static_cast<double>(INT64_MAX) ? static_cast<std::int64_t>(cycles) : INT64_MAX;
 }
 
 // A bound on all settings of a branch, by the best cuts of the setting that bounds them. Cuts that have room for the
@@ -367,10 +396,9 @@ BestFirst::Visit BestFirst::bound(const Branch& branch, double least) const {
   return out;
 }
 
-BestFirst::Visit BestFirst::leaf(const Setting& setting, double least) const {
+BestFirst::Visit BestFirst::leaf(const Setting& setting, CutLimits limits) const {
   Visit out;
   const Plan& plan = setting.plan();
-  CutLimits limits = limits_of(setting, least);
   for (const CutRules& rules : cuts_.rules_for(plan)) {
     ++out.programmes;
     std::int64_t open = INT64_MAX;

@@ -136,6 +136,7 @@ class BestFirst {
   std::optional<TableKey> table_ahead(const Frontier& open, const Window& window);
   void work_on(const Piece& piece, Window& window, std::unique_lock<std::mutex>& lock);
   void settle(Task& task, Frontier& open);
+  void cut_again(Task& task, Frontier& open);
   bool late() const;
 
   Task cell_task(const Frontier& open);
@@ -151,10 +152,12 @@ class BestFirst {
 
   double incumbent() const;
   double floor() const;
+  double worth_it() const;
   double floor_of_kinds(const Open& o) const;
   CutLimits limits_of(const Setting& s, double least) const;
+  std::int64_t cycles_of(std::int64_t global_batch, double score) const;
   Visit bound(const Branch& branch, double least) const;
-  Visit leaf(const Setting& setting, double least) const;
+  Visit leaf(const Setting& setting, CutLimits limits) const;
   void merge(const Open& o, const Visit& v);
   void note_explored(const Open& o, const Visit& v);
   void note_faster(const Open& o, const Visit& v);

@@ -26,6 +26,7 @@ struct BestFirst::Open {
   bool sure = false;        // the bound is from all of a cell's tables or from a branch's cuts; else from less work
   std::size_t setting = 0;  // of branches of one setting with some of its bounds on temporary memory: the same; 0: none
   Root* root = nullptr;     // of a branch that the sweeps that follow have too, until it is divided
+  bool again = false;       // of a leaf: it was cut with some of the work, which left something open
   friend bool operator<(const Open& a, const Open& b) {
     return a.bound != b.bound ? a.bound < b.bound : a.order > b.order;
   }
