@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "planner/phase_bounds.h"
+#include "tests/onnx/onnx_file_maker.h"
 #include "tests/planner/all_cuts.h"
 #include "tests/planner/world.h"
 
@@ -198,28 +199,39 @@ struct BoundsMet {
   void add(const BoundsMet& more) { of += more.of, by_own_code += more.by_own_code, by_prices += more.by_prices; }
 };
 
+Plan draw_kind(const PhaseKind& kind, World& world, Draw& draw) {
+  Plan plan = test::draw_phases(world, draw);
+  plan.tensor_parallel = {1, 1};
+  plan.pipeline_stages = kind.ipus;
+  plan.phase_groups = kind.groups;
+  plan.replicas = 16 / kind.ipus;
+  plan.replicated_tensor_sharding = {draw.of<std::int64_t>({1, 2}), 1, 4};
+  plan.load = kind.load;
+  if (plan.load != LoadSchedules{}) plan.io_tiles = 32;
+  plan.location.code = kind.code;
+  for (Location* at : {&plan.location.weights, &plan.location.activations})
+    *at = kind.lends && draw.chance(60) ? Location::remote_ipu : Location::streaming;
+  if (kind.lends) {
+    plan.location.optimizer_state = draw.of<Location>({Location::streaming, Location::remote_ipu});
+    if (plan.phase_order == PhaseOrder::micro_batch_outer)
+      plan.location.gradients = draw.of<Location>({Location::streaming, Location::remote_ipu});
+  }
+  return plan;
+}
+
+// With little Streaming Memory as well.
+void draw_ddr(CutLimits& limits, const std::vector<Option>& options, Draw& draw) {
+  limits.ddr = draw.of(options).estimate.ddr;
+  limits.tile = std::max(limits.tile, draw.of(options).estimate.tile_peak);
+}
+
 BoundsMet try_phases(const PhaseKind& kind, const nlohmann::json& job, const std::vector<Recompute>& modes,
                      std::uint64_t seed) {
   BoundsMet met;
   Draw draw(seed);
   World world(job);
   for (int k = 0; k < 8; ++k) {
-    Plan plan = test::draw_phases(world, draw);
-    plan.tensor_parallel = {1, 1};
-    plan.pipeline_stages = kind.ipus;
-    plan.phase_groups = kind.groups;
-    plan.replicas = 16 / kind.ipus;
-    plan.replicated_tensor_sharding = {draw.of<std::int64_t>({1, 2}), 1, 4};
-    plan.load = kind.load;
-    if (plan.load != LoadSchedules{}) plan.io_tiles = 32;
-    plan.location.code = kind.code;
-    for (Location* at : {&plan.location.weights, &plan.location.activations})
-      *at = kind.lends && draw.chance(60) ? Location::remote_ipu : Location::streaming;
-    if (kind.lends) {
-      plan.location.optimizer_state = draw.of<Location>({Location::streaming, Location::remote_ipu});
-      if (plan.phase_order == PhaseOrder::micro_batch_outer)
-        plan.location.gradients = draw.of<Location>({Location::streaming, Location::remote_ipu});
-    }
+    const Plan plan = draw_kind(kind, world, draw);
     const Setting setting(world.table(plan), plan, world.job.optimizer, true);
     CutRules rules;
     rules.modes = modes;
@@ -232,10 +244,7 @@ BoundsMet try_phases(const PhaseKind& kind, const nlohmann::json& job, const std
     }
     for (int i = 0; i < 6; ++i) {
       CutLimits limits = draw_limits(options, setting, draw);
-      if (kind.ddr) {
-        limits.ddr = draw.of(options).estimate.ddr;
-        limits.tile = std::max(limits.tile, draw.of(options).estimate.tile_peak);
-      }
+      if (kind.ddr) draw_ddr(limits, options, draw);
       std::int64_t open = INT64_MAX;
       const std::optional<Cuts> found = cut_phases(setting, rules, limits, &open);
       const Option* best = best_of(options, limits);
@@ -292,6 +301,72 @@ TEST(Cuts, OfPhasesThatBorrowTwiceAreTheBestOfAll) {
   }
   EXPECT_GE(met.of, 80);
   EXPECT_GE(met.by_prices, met.of / 2);
+}
+
+// Seven products one after the other. The second's weights are those of the fourth and sixth too; its bias is the
+// sixth's, and the fourth's unless that takes none.
+nlohmann::json products(bool evenly) {
+  constexpr std::int64_t kWidth = 192;
+  testing::FileMaker file;
+  file.input("x0", {-1, kWidth});
+  for (const int i : {0, 1, 2, 4, 6})
+    file.floats("w" + std::to_string(i), {kWidth, kWidth}, testing::numbers(kWidth * kWidth, 1));
+  file.floats("bias", {kWidth}, testing::numbers(kWidth, 2));
+  for (int i = 0; i < 7; ++i) {
+    const std::string in = "x" + std::to_string(i), sum = "y" + std::to_string(i), out = "x" + std::to_string(i + 1);
+    const std::string weights = "w" + std::to_string(i % 2 == 1 ? 1 : i);
+    if (i % 2 == 1 && (evenly || i != 3))
+      file.node("Gemm", {in, weights, "bias"}, {sum});
+    else
+      file.node("MatMul", {in, weights}, {sum});
+    file.node("Relu", {sum}, {out});
+  }
+  file.node("ReduceMean", {"x7"}, {"loss"}).set("keepdims", 0);
+  file.output("loss");
+  return {{"model", {{"onnx", file.write()}}},
+          {"machine", "ipu-pod16"},
+          {"optimizer", {{"kind", "adam"}}},
+          {"batch", {{"global", 64}}}};
+}
+
+// Shared weights whose owner may be on any IPU group, from where new values have to come; that takes time of which
+// programmes count none.
+TEST(Cuts, OfPhasesThatBorrowInTheMiddleFit) {
+  int found_any = 0, best_found = 0, left_open = 0;
+  for (const bool evenly : {true, false}) {
+    World world(products(evenly));
+    const std::vector<TiedUnit>& tied = world.tables.facts(1).tied;
+    ASSERT_EQ(tied.size(), 2U);
+    ASSERT_EQ(tied[1].owner, 1);
+    Draw draw(51);
+    for (int k = 0; k < 60; ++k) {
+      const std::int64_t ipus = draw.of<std::int64_t>({1, 2, 4});
+      const PhaseKind kind{.ipus = ipus, .groups = ipus > 1 && draw.chance(40) ? 2 : 1, .lends = draw.chance(50)};
+      const Plan plan = draw_kind(kind, world, draw);
+      const Setting setting(world.table(plan), plan, world.job.optimizer, true);
+      CutRules rules;
+      rules.modes = {Recompute::layer};
+      const std::vector<Option> options = all_options(setting, rules, true);
+      CutLimits limits = draw_limits(options, setting, draw);
+      if (draw.chance(70)) draw_ddr(limits, options, draw);
+      limits.best = INT64_MAX;
+      const Option* best = best_of(options, limits);
+      std::int64_t open = INT64_MAX;
+      const std::optional<Cuts> found = cut_phases(setting, rules, limits, &open);
+      left_open += open < INT64_MAX;
+      EXPECT_TRUE(open == INT64_MAX || !evenly) << describe(setting, limits);
+      EXPECT_TRUE(!best || found || open < INT64_MAX) << describe(setting, limits);
+      if (!found) continue;
+      ASSERT_TRUE(best) << describe(setting, limits);
+      EXPECT_TRUE(fits(evaluate(setting, with_cuts(plan, *found)), limits)) << describe(setting, limits);
+      ++found_any;
+      best_found += found->cycles == best->estimate.cycles;
+    }
+  }
+  EXPECT_GE(found_any, 60);
+  EXPECT_GE(best_found, found_any * 9 / 10);
+  EXPECT_GE(left_open, 1);  // of units that use different parts
+  EXPECT_LE(left_open, 10);
 }
 
 TEST(Cuts, OfPhasesWithHiddenLoadsAreTheBestOfAll) {

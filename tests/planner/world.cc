@@ -63,8 +63,11 @@ namespace {
 Plan draw_common(World& world, Draw& draw) {
   Plan p;
   const std::int64_t ipus = world.job.machine.ipus;
-  const auto* t5 = std::get_if<T5Spec>(&*world.job.model.zoo);
-  const std::int64_t heads = t5 ? t5->heads : std::get<TransformerSpec>(*world.job.model.zoo).heads;
+  std::int64_t heads = 1;  // of a file: not split
+  if (const auto& zoo = world.job.model.zoo) {
+    const auto* t5 = std::get_if<T5Spec>(&*zoo);
+    heads = t5 ? t5->heads : std::get<TransformerSpec>(*zoo).heads;
+  }
   std::vector<std::int64_t> ts;
   for (std::int64_t t : {1, 2, 4}) {
     if (ipus % t == 0 && heads % t == 0) ts.push_back(t);
