@@ -114,8 +114,7 @@ bool BestFirst::branch_comes_first(const Frontier& open) const {
 }
 
 void BestFirst::leave(const Open& o) {
-  const double size = o.branch.parts ? o.branch.size : size_of(cells_[o.cell]);
-  stats_.pruned += size;
+  if (!o.again) stats_.pruned += o.branch.parts ? o.branch.size : size_of(cells_[o.cell]);
   if (!stopped_ || options_.rank_of == 0 || o.bound <= options_.rank_of) return;
   const CellPart& cell = cells_[o.cell];
   const std::vector<std::string> kinds =
@@ -305,8 +304,10 @@ void BestFirst::settle(Task& task, Frontier& open) {
 // A leaf of which some of the work has left open what may be better: when its turn comes again, with all of it.
 void BestFirst::cut_again(Task& task, Frontier& open) {
   Open& o = task.open;
-  stats_.programmes += task.visit.programmes;
-  for (const Candidate& c : task.visit.found) keep(c);
+  merge(o, {.feasible = task.visit.feasible,
+            .programmes = task.visit.programmes,
+            .evaluations = task.visit.evaluations,
+            .found = task.visit.found});
   o.bound = std::min(o.bound, task.visit.open_bound);
   o.again = true;
   open.branches.push(std::move(o));
@@ -435,7 +436,7 @@ void BestFirst::merge(const Open& o, const Visit& v) {
   const bool leaf = o.branch.leaf(), was_cut = v.programmes > 0;
   if (!how_.front) {
     if (leaf && was_cut) note_explored(o, v);
-    if (!o.sure && (leaf ? !was_cut : v.bound <= 0)) stats_.pruned += o.branch.size;
+    if (!o.sure && !o.again && (leaf ? !was_cut : v.bound <= 0)) stats_.pruned += o.branch.size;
     stats_.pruned += v.left_out;
     open_bound_ = std::max(open_bound_, v.open_bound);
   }
@@ -445,7 +446,7 @@ void BestFirst::merge(const Open& o, const Visit& v) {
 
 // A setting of which some bounds on temporary memory were cut, and others were not needed, counts as explored.
 void BestFirst::note_explored(const Open& o, const Visit& v) {
-  explored_ += o.branch.size;
+  if (!o.again) explored_ += o.branch.size;
   settings_cut_.insert(o.setting);
   if (v.feasible) settings_fit_.insert(o.setting);
 }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "planner/space.h"
 #include "tests/planner/world.h"
 
 namespace superstep::test {
@@ -93,6 +94,9 @@ TEST(BruteForce, AgreesWithTheSearchWhereOtherIpusHoldWeights) {
       const SearchStats found = searched(world, false).stats;
       EXPECT_DOUBLE_EQ(found.best, all.best()) << kib << " KiB, " << stages;
       EXPECT_TRUE(found.optimal) << kib << " KiB, " << stages;
+      double settings = 0;  // also of those that are cut twice
+      for (const Cell& cell : cells(world.job)) settings += cell.all_settings();
+      EXPECT_EQ(found.explored + found.pruned, settings) << kib << " KiB, " << stages;
       (all.best() == 0 ? none : fit) += 1;
     }
   }
