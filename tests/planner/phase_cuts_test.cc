@@ -1,186 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cut programmes against every cut there is.
-#include "planner/cuts.h"
-
+// The cut programme for phases against every cut there is.
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <memory>
-
+#include "planner/cuts.h"
 #include "planner/phase_bounds.h"
 #include "tests/onnx/onnx_file_maker.h"
-#include "tests/planner/all_cuts.h"
-#include "tests/planner/world.h"
+#include "tests/planner/cut_options.h"
 
-namespace superstep {
+namespace superstep::test {
 namespace {
-
-using test::Draw;
-using test::World;
-
-struct Option {
-  Cuts cuts;
-  Estimate estimate;
-};
-
-bool fits(const Estimate& e, const CutLimits& limits) {
-  return e.tile_peak <= limits.tile && e.executable <= limits.executable && e.waiting <= limits.io_tile &&
-         e.ddr <= limits.ddr;
-}
-
-const Option* best_of(const std::vector<Option>& options, const CutLimits& limits) {
-  const Option* best = nullptr;
-  for (const Option& o : options) {
-    if (fits(o.estimate, limits) && (!best || o.estimate.cycles < best->estimate.cycles)) best = &o;
-  }
-  return best;
-}
-
-std::vector<Option> all_options(const Setting& setting, const CutRules& rules, bool phased) {
-  std::vector<Option> options;
-  test::for_each_cut(setting, rules, phased, [&](const Cuts& cuts) {
-    options.push_back({cuts, evaluate(setting, with_cuts(setting.plan(), cuts))});
-  });
-  return options;
-}
-
-// Limits between what the leanest and the greediest options need.
-CutLimits draw_limits(const std::vector<Option>& options, const Setting& setting, Draw& draw) {
-  CutLimits limits;
-  const auto some = [&](auto field) { return draw.of(options).estimate.*field; };
-  limits.tile = std::min(some(&Estimate::tile_peak), some(&Estimate::tile_peak)) + draw.below(2000);
-  limits.executable = draw.chance(30) ? some(&Estimate::executable) : setting.executable_limit();
-  limits.io_tile = draw.chance(30) ? some(&Estimate::waiting) : setting.limit();
-  limits.ddr = draw.chance(20) ? some(&Estimate::ddr) : setting.ddr_limit();
-  if (draw.chance(30)) limits.best = some(&Estimate::cycles);
-  return limits;
-}
-
-std::string describe(const Setting& s, const CutLimits& l) {
-  return "plan " + to_json(s.plan()).dump() + " limits tile " + std::to_string(l.tile) + " executable " +
-         std::to_string(l.executable) + " ddr " + std::to_string(l.ddr) + " best " + std::to_string(l.best);
-}
-
-void expect_best(const Setting& setting, const std::vector<Option>& options, const CutLimits& limits,
-                 const std::optional<Cuts>& found) {
-  const Option* best = best_of(options, limits);
-  if (best && best->estimate.cycles >= limits.best) best = nullptr;
-  const std::string what = describe(setting, limits);
-  if (!best) {
-    EXPECT_FALSE(found && found->cycles < limits.best) << what << "\nfound " << (found ? found->cycles : 0);
-    return;
-  }
-  const std::string wanted = to_json(with_cuts(setting.plan(), best->cuts)).dump();
-  ASSERT_TRUE(found) << what << "\nbest " << best->estimate.cycles << " " << wanted;
-  EXPECT_EQ(found->cycles, best->estimate.cycles)
-      << what << "\nbest " << wanted << "\nfound " << to_json(with_cuts(setting.plan(), *found)).dump();
-  EXPECT_TRUE(fits(evaluate(setting, with_cuts(setting.plan(), *found)), limits)) << what;
-}
-
-// What bounds partial cuts must not bound the best one away, however little it may take.
-void expect_found_under_its_own_bound(const std::vector<Option>& options, CutLimits limits,
-                                      const std::function<std::optional<Cuts>(const CutLimits&)>& cut) {
-  const Option* best = best_of(options, limits);
-  if (!best) return;
-  limits.best = best->estimate.cycles + 1;
-  const std::optional<Cuts> found = cut(limits);
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->cycles, best->estimate.cycles);
-}
-
-// Which of equally fast cuts is found must not depend on what else is known.
-void expect_the_same_whatever_is_known(const Setting& setting, const CutRules& rules, CutLimits limits) {
-  limits.best = INT64_MAX;
-  const std::optional<Cuts> any = cut_pipeline(setting, rules, limits);
-  if (!any) return;
-  limits.best = any->cycles + 1;
-  const std::optional<Cuts> found = cut_pipeline(setting, rules, limits);
-  ASSERT_TRUE(found) << describe(setting, limits);
-  EXPECT_EQ(found->stages, any->stages) << describe(setting, limits);
-  EXPECT_EQ(found->recompute, any->recompute) << describe(setting, limits);
-}
-
-const nlohmann::json kLockstep = {{"base", "ipu-pod16"}, {"override", {{"full_cost_fill", false}}}};
-
-nlohmann::json tiny(const std::string& zoo, std::int64_t layers, std::int64_t hidden, std::int64_t vocabulary,
-                    const nlohmann::json& machine = "ipu-pod16") {
-  nlohmann::json numbers = {
-      {"layers", layers}, {"hidden", hidden}, {"heads", 4}, {"vocabulary", vocabulary}, {"sequence_length", 64}};
-  if (zoo == "bert-base") numbers["masked_tokens"] = 10;
-  return test::small_job(zoo, numbers, machine);
-}
-
-const std::vector<Recompute> kAllModes = {Recompute::none, Recompute::layer, Recompute::stage};
-
-void try_pipelines(Location stash, std::uint64_t seed, const nlohmann::json& machine = "ipu-pod16") {
-  Draw draw(seed);
-  int limits_tried = 0;
-  for (const auto& job : {tiny("gpt2-small", 2, 128, 4000, machine), tiny("bert-base", 1, 256, 500, machine),
-                          tiny("bert-base", 2, 64, 9000, machine)}) {
-    World world(job);
-    for (int k = 0; k < 24; ++k) {
-      Plan plan = test::draw_pipeline(world, draw);
-      plan.tensor_parallel = {1, 1};
-      plan.pipeline_stages = 1 + draw.below(4);
-      plan.replicas = 4;
-      plan.replicated_tensor_sharding = {draw.of<std::int64_t>({1, 4}), draw.of<std::int64_t>({1, 4}), 4};
-      plan.schedule = std::vector<Schedule>{Schedule::grouped, Schedule::interleaved, Schedule::sequential}[k % 3];
-      const bool wrap = plan.pipeline_stages > 1 && draw.chance(50);
-      const std::int64_t stages = plan.pipeline_stages + (wrap ? 1 : 0);
-      if (stages > std::ssize(world.tables.facts(1).graph.units)) continue;
-      plan.gradient_accumulation = std::max(plan.gradient_accumulation, 2 * stages - 1);
-      plan.location.activations = stash;
-      const Setting setting(world.table(plan), plan, world.job.optimizer, false);
-      CutRules rules;
-      rules.wrap = wrap;
-      if (draw.chance(30)) rules.modes = {draw.of(kAllModes)};
-      const std::vector<Option> options = all_options(setting, rules, false);
-      for (int i = 0; i < 6; ++i, ++limits_tried) {
-        const CutLimits limits = draw_limits(options, setting, draw);
-        expect_best(setting, options, limits, cut_pipeline(setting, rules, limits));
-        expect_found_under_its_own_bound(options, limits,
-                                         [&](const CutLimits& l) { return cut_pipeline(setting, rules, l); });
-        expect_the_same_whatever_is_known(setting, rules, limits);
-      }
-    }
-  }
-  EXPECT_GE(limits_tried, 300);
-}
-
-TEST(Cuts, OfPipelinesAreTheBestOfAll) {
-  for (std::uint64_t seed : {11, 12, 13}) try_pipelines(Location::in_processor, seed);
-}
-
-// Keeping everything can then be slower than running it again.
-TEST(Cuts, OfPipelinesWithAStashElsewhereAreTheBestOfAll) {
-  for (std::uint64_t seed : {12, 14}) try_pipelines(Location::streaming, seed);
-  try_pipelines(Location::remote_machine, 15);
-  try_pipelines(Location::remote_ipu, 16);
-}
-
-// From as few micro-batches as a pipeline may have, where fill and drain are most of it, to many.
-TEST(Cuts, OfPipelinesThatFillUnevenlyAreTheBestOfAll) {
-  for (std::uint64_t seed : {17, 18, 19, 20}) try_pipelines(Location::in_processor, seed, kLockstep);
-  try_pipelines(Location::streaming, 21, kLockstep);
-}
-
-TEST(Cuts, OfPipelinesHonourPinnedStages) {
-  World world(tiny("gpt2-small", 2, 128, 4000));
-  Plan plan;
-  plan.pipeline_stages = 3;
-  plan.replicas = 5;
-  plan.gradient_accumulation = 16;
-  const Setting setting(world.table(plan), plan, world.job.optimizer, false);
-  const std::vector<std::int64_t> stages = {0, 2, 5};
-  CutRules rules;
-  rules.stages = &stages;
-  CutLimits limits;
-  limits.tile = setting.limit(), limits.executable = setting.executable_limit(), limits.io_tile = setting.limit();
-  limits.ddr = setting.ddr_limit();
-  const std::optional<Cuts> found = cut_pipeline(setting, rules, limits);
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->stages, stages);
-}
 
 constexpr LoadSchedules kPreload{LoadSchedule::preload, LoadSchedule::preload};
 
@@ -200,7 +28,7 @@ struct BoundsMet {
 };
 
 Plan draw_kind(const PhaseKind& kind, World& world, Draw& draw) {
-  Plan plan = test::draw_phases(world, draw);
+  Plan plan = draw_phases(world, draw);
   plan.tensor_parallel = {1, 1};
   plan.pipeline_stages = kind.ipus;
   plan.phase_groups = kind.groups;
@@ -450,7 +278,7 @@ TEST(Cuts, OfPhasesWithLittleStreamingMemoryAreTheBestOfAll) {
 // Where layers are equal the phases of one are those of the next; where each unit is tabulated on its own they are
 // looked for anew: neither finds what the other has missed.
 TEST(Cuts, OfPhasesOfEqualLayersAreNoWorseThanOfOthers) {
-  World world(test::small_job(
+  World world(small_job(
       "gpt2-small", {{"layers", 24}, {"hidden", 2048}, {"heads", 16}, {"vocabulary", 8000}, {"sequence_length", 256}},
       "ipu-pod16"));
   Tables anew(world.job, world.model, false);
@@ -458,7 +286,7 @@ TEST(Cuts, OfPhasesOfEqualLayersAreNoWorseThanOfOthers) {
   int found = 0;
   for (int k = 0; k < 16; ++k) {
     const auto ipus = draw.of<std::int64_t>({1, 2, 4});
-    Plan plan = test::draw_phases(world, draw);
+    Plan plan = draw_phases(world, draw);
     plan.tensor_parallel = {1, 1};
     plan.pipeline_stages = ipus;
     plan.phase_groups = ipus == 4 && draw.chance(50) ? 2 : 1;
@@ -492,7 +320,7 @@ TEST(Setting, LongerStagesOfPhasesTakeNoLess) {
   for (const char* model : {"gpt2-small", "bert-base"}) {
     World world(tiny(model, 3, 128, 4000));
     for (int k = 0; k < 20; ++k) {
-      const Plan plan = test::draw_phases(world, draw);
+      const Plan plan = draw_phases(world, draw);
       const Setting setting(world.table(plan), plan, world.job.optimizer, true);
       for (const bool first : {true, false}) {
         for (std::int64_t u = 0; u < setting.units(); ++u) {
@@ -518,7 +346,7 @@ TEST(PhaseBounds, AreThoseFoundAnew) {
   PhaseBounds bounds;
   std::vector<Plan> plans;
   for (int k = 0; k < 12; ++k) {
-    Plan plan = test::draw_phases(world, draw);
+    Plan plan = draw_phases(world, draw);
     plan.tensor_parallel = {1, 1};
     plan.pipeline_stages = 2, plan.phase_groups = 1, plan.replicas = 8;
     plan.replicated_tensor_sharding = {draw.of<std::int64_t>({1, 2}), 1, 4};
@@ -548,7 +376,7 @@ TEST(PhaseBounds, AreThoseFoundAnew) {
 TEST(Cuts, OfPhasesHonourPinnedStagesAndModes) {
   World world(tiny("gpt2-small", 2, 128, 4000));
   Draw draw(34);
-  Plan plan = test::draw_phases(world, draw);
+  Plan plan = draw_phases(world, draw);
   plan.tensor_parallel = {1, 1};
   plan.pipeline_stages = 2, plan.phase_groups = 1, plan.replicas = 8;
   plan.replicated_tensor_sharding = {};
@@ -570,4 +398,4 @@ TEST(Cuts, OfPhasesHonourPinnedStagesAndModes) {
 }
 
 }  // namespace
-}  // namespace superstep
+}  // namespace superstep::test
