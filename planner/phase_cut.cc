@@ -114,7 +114,8 @@ class PhaseCut {
   // False: nothing fits, or is better.
   bool begin() {
     if (programme_.rest().least() >= limits_.best || stages_.none()) return false;
-    const std::int64_t most_lent = std::min(stages_.most_lent(0), s_.tiles() * stages_.most_room());
+    std::int64_t most_lent = 0;
+    if (stages_.lends()) most_lent = std::min(stages_.most_lent(0), s_.tiles() * stages_.most_room());
     first_ = {std::vector<std::uint64_t>(at(ipus_)), std::vector<std::uint64_t>(at(ipus_)),
               std::vector<std::int64_t>(at(ipus_)), std::vector<std::int64_t>(at(ipus_), most_lent)};
     if (ipus_ == 1) first_.present[0] = stages_.rows_from(0);  // it runs everything
