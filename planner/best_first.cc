@@ -2,7 +2,6 @@
 #include "planner/best_first.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <mutex>
 
@@ -280,7 +279,7 @@ BestFirst::Visit BestFirst::visit(const Open& o, double least) const {
   if (!o.branch.leaf()) return bound(o.branch, least);
   const Setting setting = o.branch.setting();
   CutLimits limits = limits_of(setting, least);
-  if (std::isfinite(o.bound)) limits.least = cycles_of(setting.plan().global_batch(), o.bound);
+  limits.least = cycles_of(setting.plan().global_batch(), o.bound);
   limits.thrifty = !o.again;
   return leaf(setting, limits);
 }

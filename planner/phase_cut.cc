@@ -236,7 +236,7 @@ class PhaseCut {
   }
 
   // Cuts that need more than was counted, what bounds all cuts of the case, the code of each IPU group, and the group
-  // that has no room for its code; -1: it is Streaming Memory that they lack.
+  // that has no room for its code; -1: they keep too much outside of the tiles.
   struct Misfit {
     Cuts cuts;
     std::int64_t bound;
@@ -381,9 +381,8 @@ class PhaseCut {
     std::vector<std::int64_t> bytes = taken_by(misfit.cuts, misfit.kept);
     const auto over = [&](std::int64_t a) { return bytes[at(a)] - stages_.limit(a); };
     if (stages_.lends()) {
-      const std::int64_t first = stages_.account_of_lent(0);
-      std::int64_t most = first;
-      for (std::int64_t a = first; a < stages_.accounts(); ++a) most = over(a) > over(most) ? a : most;
+      std::int64_t most = stages_.account_of_lent(0);
+      for (std::int64_t a = most + 1; a < stages_.accounts(); ++a) most = over(a) > over(most) ? a : most;
       if (over(most) > 0) return most;
     }
     if (misfit.full >= 0) return -1;

@@ -141,6 +141,7 @@ class PhaseProgramme {
   std::int64_t busy(const Setting::Stage& x) const {
     return x.busy_forward(overlap_) + (training_ ? x.busy_backward(overlap_) : 0);
   }
+  std::int64_t taken(const Entry& e, const Cell& cell, std::int64_t ipu, std::int64_t phase) const;
   std::int64_t tied_cycles(std::int64_t phase, const Cell& cell, std::int64_t ipu) const;
   Part joined(const Part& part, const Setting::Stage& x, const Part& stage) const;
   void join(Start& start, const std::vector<Part>& parts, const Setting::Stage& x, const Part& stage, std::int64_t v,

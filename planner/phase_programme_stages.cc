@@ -85,10 +85,7 @@ void PhaseProgramme::find_phases(Start& start, std::int64_t group) {
           if (prices_->of[at(a)] > 0)
             (pricing_ ? stage.fixed : stage.price) += price(prices_->of[at(a)], stages_.least_taken(a, cell));
         }
-        for (const Entry& e : state_)
-          stage.taken.push_back(stages_.ipu_of(e.account) != ipu ? 0
-                                : e.shared == 0                  ? stages_.taken(e.account, cell, u)
-                                                                 : (stages_.kept_on(cell, ipu).shared & e.shared) != 0);
+        for (const Entry& e : state_) stage.taken.push_back(taken(e, cell, ipu, u));
         if (!held_state_.empty()) {
           Holdings& all = holdings_.emplace_back();
           for (std::int64_t k : held_state_) all.push_back(k == ipu ? held_on(cell, ipu) : Held{});
@@ -100,6 +97,13 @@ void PhaseProgramme::find_phases(Start& start, std::int64_t group) {
       });
     });
   }
+}
+
+// By a stage of a phase that begins at `phase`.
+std::int64_t PhaseProgramme::taken(const Entry& e, const Cell& cell, std::int64_t ipu, std::int64_t phase) const {
+  if (stages_.ipu_of(e.account) != ipu) return 0;
+  if (e.shared == 0) return stages_.taken(e.account, cell, phase);
+  return (stages_.kept_on(cell, ipu).shared & e.shared) != 0 ? 1 : 0;
 }
 
 // In a phase that begins at `phase`. The first unit is on the first IPU group; other owners in an earlier phase may be
