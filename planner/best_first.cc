@@ -15,6 +15,13 @@ namespace {
 // Runners-up that are no better than this share of the best are nothing anybody would run.
 constexpr double kOfInterest = 0.5;
 
+// Leaves of a kind of which no plan is known that are cut in vain for a runner-up.
+constexpr int kMostInVain = 32;
+
+// Work (CutLimits) that was in vain for leaves, before as much is spent on branches: one proof that nothing fits may
+// save many.
+constexpr std::int64_t kLeastCredit = 100'000;
+
 // While no plan is known: branches of at least this share of the best cell's bound come before it.
 constexpr double kWorthDiving = 0.85;
 
@@ -78,6 +85,7 @@ void BestFirst::try_first(const Plan& plan) {
 // Of what was found before the sweep knows what its limits allow.
 void BestFirst::start(const Sweep& how) {
   how_ = how;
+  credit_ = 0;
   reporter_ = std::this_thread::get_id();
   if (!how.front) return;
   by_kind_.clear();
@@ -99,6 +107,7 @@ void BestFirst::sweep(const Sweep& how) {
   work(open);
   if (how_.front) return;
   const double left = open.bound();
+  open.release();
   for (auto* queue : {&open.cells, &open.branches}) {
     for (; !queue->empty(); queue->pop()) leave(queue->top());
   }
@@ -201,16 +210,30 @@ void BestFirst::work(Frontier& open) {
 
 void BestFirst::take(Frontier& open, Window& window) {
   while (window.tasks.size() < kAhead && std::min(open.bound(), how_.ceiling) > floor() && !time_is_up()) {
+    if (incumbent() > 0) open.release();
     if (branch_comes_first(open)) {
-      const Open& top = open.branches.top();
-      const double least = std::max(floor(), floor_of_kinds(top));
-      window.tasks.push_back({top, top.again ? std::max(least, worth_it()) : least});
-      open.branches.pop();
-    } else {
+      take_branch(open, window);
+    } else if (!open.cells.empty() && open.cells.top().bound > floor()) {
       window.tasks.push_back(cell_task(open));
       open.cells.pop();
+    } else if (window.tasks.empty()) {
+      open.release();
+    } else {
+      return;  // what comes of them decides
     }
   }
+}
+
+// Where tiles are small, most settings that keep something on other IPUs' tiles do not fit and have the highest bounds:
+// they wait until there is a plan, or nothing else.
+void BestFirst::take_branch(Frontier& open, Window& window) {
+  const Open& top = open.branches.top();
+  const bool lends = top.branch.lends();
+  if (lends && incumbent() == 0 && !top.waited) return open.put_off();
+  const double least = std::max(floor(), floor_of_kinds(top));
+  window.tasks.push_back({top, top.again ? std::max(least, worth_it()) : least});
+  if (lends && credit_ >= kLeastCredit) window.tasks.back().most_work = credit_;
+  open.branches.pop();
 }
 
 // Of the first task for which something can be done. While those that are left wait for others' tables, a table that
@@ -254,7 +277,7 @@ void BestFirst::work_on(const Piece& piece, Window& window, std::unique_lock<std
   if (piece.table)
     tables_.table(*piece.table);
   else
-    piece.task->visit = piece.task->is_cell() ? visit_cell(*piece.task) : visit(piece.task->open, piece.task->least);
+    piece.task->visit = piece.task->is_cell() ? visit_cell(*piece.task) : visit(*piece.task);
   lock.lock();
   if (piece.task)
     piece.task->done = true;
@@ -267,7 +290,8 @@ bool BestFirst::late() const {
   return limit > 0 && seconds() > limit;
 }
 
-BestFirst::Visit BestFirst::visit(const Open& o, double least) const {
+BestFirst::Visit BestFirst::visit(const Task& task) const {
+  const Open& o = task.open;
   if (o.sure && !o.branch.leaf()) {
     Visit out;
     const Branches parts = o.branch.children(tables_);
@@ -275,10 +299,10 @@ BestFirst::Visit BestFirst::visit(const Open& o, double least) const {
     out.left_out = parts.left_out;
     return out;
   }
-  if (o.bound <= least || o.sure) return {};
-  if (!o.branch.leaf()) return bound(o.branch, least);
+  if (o.bound <= task.least || o.sure) return {};
+  if (!o.branch.leaf()) return bound(o.branch, task.least, task.most_work);
   const Setting setting = o.branch.setting();
-  CutLimits limits = limits_of(setting, least);
+  CutLimits limits = limits_of(setting, task.least);
   limits.least = cycles_of(setting.plan().global_batch(), o.bound);
   limits.thrifty = !o.again;
   return leaf(setting, limits);
@@ -306,6 +330,7 @@ void BestFirst::cut_again(Task& task, Frontier& open) {
   merge(o, {.feasible = task.visit.feasible,
             .programmes = task.visit.programmes,
             .evaluations = task.visit.evaluations,
+            .work = task.visit.work,
             .found = task.visit.found});
   o.bound = std::min(o.bound, task.visit.open_bound);
   o.again = true;
@@ -350,7 +375,9 @@ double BestFirst::floor_of_kinds(const Open& o) const {
       continue;
     }
     const auto it = by_kind_.find(kind);
-    least = std::min(least, it == by_kind_.end() ? 0 : score(it->second));
+    const auto in_vain = in_vain_of_.find(kind);
+    const bool given_up = in_vain != in_vain_of_.end() && in_vain->second >= kMostInVain;
+    least = std::min(least, it != by_kind_.end() ? score(it->second) : given_up ? worth_it() : 0);
   }
   return least;
 }
@@ -373,8 +400,8 @@ std::int64_t BestFirst::cycles_of(std::int64_t global_batch, double score) const
 }
 
 // A bound on all settings of a branch, by the best cuts of the setting that bounds them. Cuts that have room for the
-// code of all phases are looked for once the branch is one setting: that saves tables.
-BestFirst::Visit BestFirst::bound(const Branch& branch, double least) const {
+// code of all phases are looked for once the branch is one setting, which saves tables, or where they are worth work.
+BestFirst::Visit BestFirst::bound(const Branch& branch, double least, std::int64_t most_work) const {
   Visit out;
   const Setting setting = branch.setting();
   CutLimits limits = limits_of(setting, least);
@@ -389,6 +416,15 @@ BestFirst::Visit BestFirst::bound(const Branch& branch, double least) const {
       cycles = bound_phases_by_prices(setting, rules, limits);
     else
       cycles = tables_.phase_bounds().bound(setting, rules, limits);
+    if (most_work > 0 && cycles < limits.best) {
+      CutLimits more = limits;
+      more.least = cycles;
+      more.most_work = most_work;
+      std::int64_t work = 0;
+      cycles = INT64_MAX;
+      cuts = cut_phases(setting, rules, more, &cycles, &work);
+      out.work += work;
+    }
     limits.best = std::min({limits.best, cycles, cuts ? cuts->cycles : INT64_MAX});
   }
   out.least = limits.best;
@@ -401,9 +437,10 @@ BestFirst::Visit BestFirst::leaf(const Setting& setting, CutLimits limits) const
   const Plan& plan = setting.plan();
   for (const CutRules& rules : cuts_.rules_for(plan)) {
     ++out.programmes;
-    std::int64_t open = INT64_MAX;
+    std::int64_t open = INT64_MAX, work = 0;
     const std::optional<Cuts> cuts =
-        plan.phased() ? cut_phases(setting, rules, limits, &open) : cut_pipeline(setting, rules, limits);
+        plan.phased() ? cut_phases(setting, rules, limits, &open, &work) : cut_pipeline(setting, rules, limits);
+    out.work += work;
     if (open < INT64_MAX) out.open_bound = std::max(out.open_bound, score(plan.global_batch(), open));
     if (!cuts) continue;
     Candidate c;
@@ -440,6 +477,8 @@ void BestFirst::merge(const Open& o, const Visit& v) {
     open_bound_ = std::max(open_bound_, v.open_bound);
   }
   if (leaf && options_.rank_of > 0) note_faster(o, v);
+  if (leaf && was_cut && v.found.empty()) ++in_vain_of_[o.branch.kinds().at(0)], credit_ += v.work;
+  if (!leaf && v.bound > 0) credit_ -= v.work;
   for (const Candidate& c : v.found) keep(c);
 }
 

@@ -103,6 +103,8 @@ class BestFirst {
   bool stopped_ = false;
   std::thread::id reporter_ = std::this_thread::get_id();  // of progress: who sweeps
   std::map<std::string, Candidate> by_kind_;               // the best of each, so far
+  std::map<std::string, int> in_vain_of_;                  // cuts of leaves of a kind that found nothing
+  std::int64_t credit_ = 0;                                // their work, less that of branches' cuts, in this sweep
   std::vector<Candidate> all_found_;
   double caps_ = 1;      // bounds on temporary memory of a setting
   double explored_ = 0;  // as sizes of branches, in which the sweep over all kinds counts what it prunes
@@ -148,7 +150,8 @@ class BestFirst {
   std::int64_t quick_bound(const Branch& b) const;
   Open branch(const Open& from, const Branch& b, std::int64_t least) const;
   void push(std::vector<Open>& branches, Frontier& open);
-  Visit visit(const Open& o, double least) const;
+  void take_branch(Frontier& open, Window& window);
+  Visit visit(const Task& task) const;
 
   double incumbent() const;
   double floor() const;
@@ -156,7 +159,7 @@ class BestFirst {
   double floor_of_kinds(const Open& o) const;
   CutLimits limits_of(const Setting& s, double least) const;
   std::int64_t cycles_of(std::int64_t global_batch, double score) const;
-  Visit bound(const Branch& branch, double least) const;
+  Visit bound(const Branch& branch, double least, std::int64_t most_work) const;
   Visit leaf(const Setting& setting, CutLimits limits) const;
   void merge(const Open& o, const Visit& v);
   void note_explored(const Open& o, const Visit& v);

@@ -23,6 +23,8 @@ struct Branch {
   bool leaf() const { return part.single() && parts->exact(); }
   // One setting, its bounds on temporary memory to be divided.
   bool divides_caps() const { return part.single() && !parts->exact(); }
+  // Phases: all of its plans keep something on other IPUs' tiles.
+  bool lends() const { return parts->space().phased && parts->space().lends(part); }
   Setting setting() const { return parts->setting(part); }  // a leaf's, or a bound on all of them
   std::vector<std::string> kinds() const { return parts->space().kinds(part); }
   // Of no leaf: the settings are divided first, by values of fields, and then the bounds on temporary memory of each.

@@ -20,6 +20,7 @@ struct CutLimits {
   std::int64_t best = INT64_MAX;  // cycles: plans that take longer are of no interest
   std::int64_t least = 0;         // cycles that no cuts take less than, as far as that is known
   bool thrifty = false;           // phases: what is left after some of the work stays open
+  std::int64_t most_work = 0;     // phases: what is left after so much stays open, see PhaseProgramme; 0: no limit
   // Of what code the IPU groups hold for their phases: so many are looked at before labels hold it, since few are less
   // work.
   int few_cases = 40;
@@ -53,9 +54,10 @@ std::optional<Cuts> cut_pipeline(PipelineStages& stages, const CutLimits& limits
 
 // The same for phases, each spread over the pipeline. Exact unless its budget runs out, which can happen where the
 // code that an IPU holds for all its phases, or Streaming Memory, decides what fits: `open`, when given, then receives
-// a bound on the cuts left out, if they could be faster. Else it is not touched.
+// a bound on the cuts left out, if they could be faster. Else it is not touched. `work`, when given, receives how much
+// it took, in units of CutLimits::most_work.
 std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits,
-                               std::int64_t* open);
+                               std::int64_t* open, std::int64_t* work = nullptr);
 
 // Cycles that no cut into phases takes less than: the same programme, which leaves out that an IPU holds the code of
 // all its phases. INT64_MAX: none fits and is faster than limits.best.

@@ -11,6 +11,7 @@
 #include <optional>
 #include <queue>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "planner/best_first.h"
@@ -26,6 +27,7 @@ struct BestFirst::Open {
   bool sure = false;        // the bound is from all of a cell's tables or from a branch's cuts; else from less work
   std::size_t setting = 0;  // of branches of one setting with some of its bounds on temporary memory: the same; 0: none
   Root* root = nullptr;     // of a branch that the sweeps that follow have too, until it is divided
+  bool waited = false;      // for others, as no plan was known
   bool again = false;       // of a leaf: it was cut with some of the work, which left something open
   friend bool operator<(const Open& a, const Open& b) {
     return a.bound != b.bound ? a.bound < b.bound : a.order > b.order;
@@ -39,8 +41,19 @@ struct BestFirst::Frontier {
     std::span<const Open> front() const { return std::span(c).first(std::min<std::size_t>(c.size(), 8)); }
   };
   Queue cells, branches;
+  std::vector<Open> waiting;  // branches that are last as long as no plan is known
   double bound() const {
-    return std::max(cells.empty() ? 0 : cells.top().bound, branches.empty() ? 0 : branches.top().bound);
+    double bound = std::max(cells.empty() ? 0 : cells.top().bound, branches.empty() ? 0 : branches.top().bound);
+    for (const Open& o : waiting) bound = std::max(bound, o.bound);
+    return bound;
+  }
+  void put_off() {
+    waiting.push_back(branches.top());
+    waiting.back().waited = true;
+    branches.pop();
+  }
+  void release() {
+    for (Open& o : std::exchange(waiting, {})) branches.push(std::move(o));
   }
 };
 
@@ -51,6 +64,7 @@ struct BestFirst::Visit {
   bool feasible = false;
   bool refused = false;  // its fastest cut does not fit by evaluate(): a slower one might
   std::int64_t programmes = 0, evaluations = 0;
+  std::int64_t work = 0;  // of cuts into phases (CutLimits)
   double open_bound = 0;  // score: no cut that was left out is better
   double left_out = 0;    // as sizes of branches, of one that has been divided, or of a cell that has been opened
   std::vector<Candidate> found;
@@ -64,6 +78,7 @@ struct BestFirst::Task {
   double least = 0;                       // of a branch, score: what is no better is of no interest
   std::vector<TableKey> tables = {};      // that a cell takes, and that are not known to be there
   std::vector<SettingSpace> spaces = {};  // of a cell that is opened for the first time
+  std::int64_t most_work = 0;             // that cuts of a branch are worth (CutLimits); 0: none, a bound will do
   Visit visit = {};
   bool begun = false, done = false;
   bool is_cell() const { return !open.branch.parts; }

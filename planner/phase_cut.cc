@@ -60,6 +60,7 @@ class PhaseCut {
   }
 
   bool ran_out() const { return open_ < kNever; }
+  std::int64_t work() const { return programme_.work(); }
 
   std::optional<Cuts> run(std::int64_t* open) {
     if (!begin()) return std::nullopt;
@@ -144,7 +145,7 @@ class PhaseCut {
     explore_all(true, limits_.few_cases);
     if (!ran_out() || programmes_ < limits_.few_cases) return;
     explore_again(false, 1);
-    if (ran_out() && !by_prices_ && !limits_.thrifty) explore_again(true, kMostProgrammes);
+    if (ran_out() && !by_prices_ && !limits_.thrifty && limits_.most_work == 0) explore_again(true, kMostProgrammes);
   }
 
   // Another way to see the same cuts: what either leaves open, the other bounds too.
@@ -459,8 +460,11 @@ std::int64_t bound_phases_by_prices(const Setting& setting, const CutRules& rule
 }
 
 std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits,
-                               std::int64_t* open) {
-  return PhaseCut(setting, rules, limits).run(open);
+                               std::int64_t* open, std::int64_t* work) {
+  PhaseCut cut(setting, rules, limits);
+  std::optional<Cuts> cuts = cut.run(open);
+  if (work) *work = cut.work();
+  return cuts;
 }
 
 }  // namespace superstep

@@ -31,6 +31,7 @@ PhaseProgramme::PhaseProgramme(const Setting& s, const CutRules& rules, const Cu
       hidden_(s.loads_ahead()),
       training_(s.table().training()),
       within_(at(n_)),
+      most_work_(limits.most_work),
       start_(depth_),
       recurs_(at(n_)) {
   heads_ = std::move(spare_heads());
@@ -87,6 +88,7 @@ PhaseProgramme::Found PhaseProgramme::least_cycles(const Prices& prices, std::in
   most_labels_ = most_labels;
   left_out_ = kNever;
   const Head* last = run();
+  if (exhausted()) return {std::nullopt, 0};
   return {last ? std::optional(cuts_of(*last)) : std::nullopt, left_out_};
 }
 
@@ -160,6 +162,8 @@ const PhaseProgramme::Head* PhaseProgramme::run() {
 
 // All phases that begin at `u` on a group of IPU groups, behind every head that ends there.
 void PhaseProgramme::extend(std::int64_t u, std::int64_t group) {
+  if (limits_labels() && exhausted()) return;
+  ++work_;
   const std::size_t end = rules_.phase_count > 0 ? heads_.size() - 1 : heads_.size();
   std::int64_t before = kNever;
   for (auto c = at(group); c < end; c += at(groups_)) {
@@ -209,6 +213,7 @@ void PhaseProgramme::append(std::vector<Head>& to, const Head& from, const Start
     h.bound = std::max(h.bound, later(h.cycles + h.forward + h.price - prices_->of_limits, rest));
   }
   if (h.bound >= best_) return;
+  ++work_;
   if (!within_limits(from, phase, place, h.taken)) return;
   Holdings held;
   if (phase.held != nullptr) {

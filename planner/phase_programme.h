@@ -38,6 +38,7 @@ class PhaseProgramme {
 
   PhaseStages& stages() { return stages_; }
   const PhaseRest& rest() const { return rest_; }
+  std::int64_t work() const { return work_; }  // of all runs, as partial cuts
 
   // What all runs have until the next call: stages by a promise that stages() keeps, of which `ways` lead to the end,
   // the accounts `tracked` whose limits count, without a price or with one, and the IPU groups `counted` of
@@ -96,6 +97,10 @@ class PhaseProgramme {
   std::int64_t best_ = 0;                 // what a cut must beat
   std::size_t most_labels_ = 0;           // of a partial cut
   std::int64_t left_out_ = kNever;
+  // Partial cuts so far, of all runs, each of a phase with those it is compared with. Beyond the most, runs that limit
+  // labels end with nothing.
+  const std::int64_t most_work_;  // 0: no limit
+  std::int64_t work_ = 0;
   struct Edge {
     std::int64_t begin, end, group, sum;
   };
@@ -125,6 +130,7 @@ class PhaseProgramme {
   static Heads& spare_heads();
   const Head* run();
   void extend(std::int64_t u, std::int64_t group);
+  bool exhausted() const { return most_work_ > 0 && work_ > most_work_; }
   bool limits_labels() const { return !state_.empty() || !held_state_.empty(); }
   const Holdings* both(const Holdings* a, const Holdings* b);
   bool within_limits(const Head& from, const Phase& phase, const Place& place, Sizes& sums) const;

@@ -99,6 +99,16 @@ std::vector<std::string> SettingSpace::kinds(const Part& part) const {
   return {kinds.begin(), kinds.end()};
 }
 
+bool SettingSpace::lends(const Part& part) const {
+  const auto all = [&](Axis axis, const auto& list) {
+    return std::all_of(list.begin() + static_cast<std::ptrdiff_t>(part.begin[axis]),
+                       list.begin() + static_cast<std::ptrdiff_t>(part.end[axis]),
+                       [](const auto& s) { return s.at == Location::remote_ipu; });
+  };
+  return all(weight_axis, weights) || all(stash_axis, stashes) ||
+         (training && (all(gradient_axis, gradients) || all(state_axis, states)));
+}
+
 double SettingSpace::stores(const Part& part) const {
   double stored = 0;
   for (std::size_t s = part.begin[state_axis]; s < part.end[state_axis]; ++s) {

@@ -96,6 +96,7 @@ struct SettingSpace {
   double others(const Part& part) const;
   double size() const { return size(all()); }
   std::vector<std::string> kinds(const Part& part) const;  // of its plans, each once
+  bool lends(const Part& part) const;  // whether all of its plans keep something but code on other IPUs' tiles
 };
 
 }  // namespace superstep

@@ -81,13 +81,16 @@ BoundsMet try_phases(const PhaseKind& kind, const nlohmann::json& job, const std
       CutLimits by_labels = limits;
       by_labels.few_cases = 1;
       expect_best(setting, options, by_labels, cut_phases(setting, rules, by_labels, nullptr));
-      CutLimits thrifty = limits;
+      CutLimits thrifty = limits, little_work = limits, some_work = limits;
       thrifty.thrifty = true;
-      open = INT64_MAX;
-      const std::optional<Cuts> some = cut_phases(setting, rules, thrifty, &open);
-      const std::int64_t first = some ? some->cycles : INT64_MAX, least = found ? found->cycles : INT64_MAX;
-      EXPECT_GE(first, least) << describe(setting, limits);
-      EXPECT_LE(std::min(first, open), least) << describe(setting, limits);
+      little_work.most_work = 10, some_work.most_work = 300;
+      for (const CutLimits& less : {thrifty, little_work, some_work}) {
+        open = INT64_MAX;
+        const std::optional<Cuts> some = cut_phases(setting, rules, less, &open);
+        const std::int64_t first = some ? some->cycles : INT64_MAX, least = found ? found->cycles : INT64_MAX;
+        EXPECT_GE(first, least) << describe(setting, limits);
+        EXPECT_LE(std::min(first, open), least) << describe(setting, limits);
+      }
       const auto again = [&](const CutLimits& l) { return cut_phases(setting, rules, l, nullptr); };
       expect_found_under_its_own_bound(options, limits, again);
       const std::int64_t own_code = bound_phases(setting, rules, limits);
