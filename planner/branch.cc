@@ -36,9 +36,30 @@ std::shared_ptr<SettingParts> parts_of(Tables& tables, const SettingSpace& space
   return parts;
 }
 
+// Leaves out what phases cannot keep on other IPUs' tiles, however they are cut: these have as many to keep theirs on.
+void drop_overfull(SettingSpace& space, const UnitTable& table, const OptimizerSpec& optimizer) {
+  std::int64_t weights = 0, parameters = 0;
+  for (std::size_t u = 0; u < table.units(); ++u) {
+    weights += table.row(u).weight_bytes.value;
+    parameters += table.row(u).parameters;
+  }
+  const Chip& chip = table.model().machine().chip;
+  const std::int64_t tile = (chip.tile_memory - chip.control_code).value;
+  const std::int64_t room = space.common.pipeline_stages * table.tiles() * tile;
+  const auto drop = [&](std::vector<Storage>& list, std::int64_t bytes) {
+    std::erase_if(list, [&](const Storage& s) { return s.at == Location::remote_ipu && bytes / s.degree > room; });
+  };
+  drop(space.weights, weights);
+  if (!space.training) return;
+  drop(space.states, parameters * state_bytes_per_parameter(optimizer));
+  drop(space.gradients, parameters * size_of(space.common.precision.accumulators));
+}
+
 // Of bounds on temporary memory whose tables take no less time than the one and no less memory than the other.
-Branches between(Tables& tables, const SettingSpace& space, const UnitTable& fastest, const UnitTable& leanest) {
+Branches between(Tables& tables, SettingSpace space, const UnitTable& fastest, const UnitTable& leanest) {
   Branches out{{}, space.size() * space.caps.size()};
+  if (space.phased) drop_overfull(space, leanest, tables.job().optimizer);
+  if (space.size() == 0) return out;
   const auto parts = parts_of(tables, space, fastest, leanest);
   const double size = parts->space().size() * space.caps.size();
   if (size == 0) return out;  // nothing that orthogonal groups make faster

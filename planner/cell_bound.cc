@@ -136,12 +136,8 @@ double CellBounds::pipeline_gather(const Cell& cell, Execution execution) const 
 
 // Of a phase what is the same for all its units.
 PhaseNumbers CellBounds::empty_numbers(const Cell& c) const {
-  const Pins& pins = job_.pins;
-  const bool outer = !only(pins.phase_order, PhaseOrder::micro_batch_outer);
   PhaseNumbers m;
   m.depth = c.stages;
-  m.g = outer ? c.accumulation : 1;
-  m.repeats = outer ? 1 : c.accumulation;
   m.micro_batch_fixed = tables_.model().calibration().micro_batch_fixed.value;
   m.held = c.stages * (job_.machine.chip.tile_memory - job_.machine.chip.control_code).value;
   m.moves_overlap = m.loads_overlap = true;
@@ -149,26 +145,18 @@ PhaseNumbers CellBounds::empty_numbers(const Cell& c) const {
   return m;
 }
 
-// Places outside of the processor that a pin leaves to phases, with the way to them.
-std::vector<double> CellBounds::rates(const std::vector<Location>& pinned, const Cell& cell) const {
+// Bytes per second on the fastest way outside of the processor that a pin leaves to phases, other IPUs' tiles or the
+// other places; 0: there is none.
+double CellBounds::rate(const std::vector<Location>& pinned, const Cell& cell, bool lends) const {
   const Plan plan = cell.plan();
-  std::vector<double> out;
+  double fastest = 0;
   for (const Location at : {Location::streaming, Location::remote_machine, Location::remote_ipu}) {
-    if (pinned.empty() && at == Location::remote_ipu) continue;
+    if ((at == Location::remote_ipu) != lends || !has_lender(plan, at, job_.machine)) continue;
     if (!pinned.empty() && std::find(pinned.begin(), pinned.end(), at) == pinned.end()) continue;
-    if (!has_lender(plan, at, job_.machine)) continue;
     const std::int64_t stride = lender_stride(plan, at, job_.machine.ipus_per_machine);
-    out.push_back(tables_.model().streaming_rate(at, stride).value);
+    fastest = std::max(fastest, tables_.model().streaming_rate(at, stride).value);
   }
-  return out;
-}
-
-void CellBounds::add_moves(PhaseNumbers& numbers, std::size_t unit, std::int64_t bytes, const Ways& ways) const {
-  if (ways.move == 0) return;
-  const auto move = static_cast<std::int64_t>(ways.move * static_cast<double>(bytes));
-  PhaseNumbers::Unit& u = numbers.units[unit];
-  u.enter_forward = u.leave_forward = u.leave_backward = move;
-  u.enter_backward = unit > 0 ? 2 * move : move;
+  return fastest;
 }
 
 CellBounds::Ways CellBounds::ways(const Cell& c) const {
@@ -179,20 +167,67 @@ CellBounds::Ways CellBounds::ways(const Cell& c) const {
   // Boundaries that are pinned in the processor go through Streaming Memory.
   std::vector<Location> stash = job_.pins.activations;
   std::replace(stash.begin(), stash.end(), Location::in_processor, Location::streaming);
-  const std::vector<double> moves = rates(stash, c);
-  if (!moves.empty()) out.move = clock / *std::max_element(moves.begin(), moves.end());
-  const std::vector<double> loads = rates(job_.pins.weights, c);
-  if (!loads.empty()) out.load = cheapest_load(c, *std::max_element(loads.begin(), loads.end()));
+  for (const bool lends_weights : {false, true}) {
+    const double loads = rate(job_.pins.weights, c, lends_weights);
+    if (loads == 0) continue;
+    for (const bool lends_boundaries : {false, true}) {
+      const double moves = rate(stash, c, lends_boundaries);
+      if (moves > 0) out.phases.push_back({clock / moves, cheapest_load(c, loads), lends_boundaries, lends_weights});
+    }
+  }
   // Free, a state is shared by so many that it decides nothing; but fewer tables would be made, which questions then
   // lack.
   if (!training_ || !job_.pins.rts_optimizer_state) return out;
-  const std::vector<double> states = rates(job_.pins.optimizer_state, c);
-  if (states.empty()) return out;
-  out.state_rate = *std::max_element(states.begin(), states.end());
-  for (const std::int64_t degree : divisors(c.replicas)) {
-    if (allows(job_.pins.rts_optimizer_state, degree)) out.state_degree = degree;
-  }
+  out.state_rate = std::max(rate(job_.pins.optimizer_state, c, false), rate(job_.pins.optimizer_state, c, true));
+  if (out.state_rate > 0) out.state_degree = largest_degree(job_.pins.rts_optimizer_state, c);
   return out;
+}
+
+// 1: none is allowed.
+std::int64_t CellBounds::largest_degree(const std::optional<IntegerPin>& pinned, const Cell& c) {
+  std::int64_t largest = 1;
+  for (const std::int64_t degree : divisors(c.replicas)) {
+    if (allows(pinned, degree)) largest = degree;
+  }
+  return largest;
+}
+
+// By the way on which it is least. Of units with the bytes of weights as `load`, of the boundary as `enter_forward`.
+std::int64_t CellBounds::least_phases(const Cell& cell, const PhaseNumbers& numbers, const EqualRuns& runs) const {
+  const std::vector<PhaseOrder>& pinned = job_.pins.phase_order;
+  std::int64_t least = INT64_MAX;
+  for (const PhaseWays& ways : ways_.at(cell.replica_groups()).phases) {
+    for (const PhaseOrder order : {PhaseOrder::phase_outer, PhaseOrder::micro_batch_outer}) {
+      if (!pinned.empty() && std::ranges::count(pinned, order) == 0) continue;
+      PhaseNumbers m = by(ways, order, cell, numbers);
+      // There are two phases at least.
+      if (m.held > m.taken) least = std::min(least, PhaseRest(std::move(m), runs).least());
+      // With all micro-batches at once nothing takes longer, but other IPUs keep more boundaries.
+      if (order == PhaseOrder::phase_outer && !ways.lends_boundaries) break;
+    }
+  }
+  return least;
+}
+
+PhaseNumbers CellBounds::by(const PhaseWays& ways, PhaseOrder order, const Cell& cell, PhaseNumbers m) const {
+  const bool outer = order == PhaseOrder::phase_outer;
+  m.g = outer ? cell.accumulation : 1;
+  m.repeats = outer ? 1 : cell.accumulation;
+  std::int64_t weights = 0, boundary = INT64_MAX;
+  for (PhaseNumbers::Unit& u : m.units) {
+    const bool first = &u == &m.units.front();
+    weights += u.load;
+    if (!first) boundary = std::min(boundary, u.enter_forward);
+    u.load = static_cast<std::int64_t>(ways.load * static_cast<double>(u.load));
+    const auto move = static_cast<std::int64_t>(ways.move * static_cast<double>(u.enter_forward));
+    u.enter_forward = u.leave_forward = u.leave_backward = move;
+    u.enter_backward = first ? move : 2 * move;
+  }
+  // Whichever IPU groups keep it, those of a phase have no more left than all would have.
+  const std::int64_t tiles = job_.machine.chip.tiles;
+  if (ways.lends_weights) m.held -= weights / largest_degree(job_.pins.rts_weights, cell) / tiles;
+  if (ways.lends_boundaries && boundary < INT64_MAX) m.taken = boundary * m.g / tiles;
+  return m;
 }
 
 // Of phases: a state comes from outside of the processor and goes back.
@@ -235,13 +270,13 @@ std::int64_t CellBounds::quick(const Cell& cell, Execution execution) const {
     m.units[u].resident = (list[u].weights + list[u].gradients) / t / tiles;
     m.units[u].forward = static_cast<std::int64_t>(list[u].forward) / t;
     if (training_) m.units[u].backward = static_cast<std::int64_t>(list[u].forward + list[u].backward) / t;
-    m.units[u].load = static_cast<std::int64_t>(ways.load * static_cast<double>(list[u].weights / t));
+    m.units[u].load = list[u].weights / t;
     m.units[u].update = static_cast<std::int64_t>(ways.update * static_cast<double>(list[u].gradients / t));
     if (execution == Execution::phases)
       m.units[u].update += state_cycles(list[u].gradients / size_of(job_.pins.precision.accumulators) / t, ways);
-    add_moves(m, u, list[u].boundary / t, ways);
+    m.units[u].enter_forward = list[u].boundary / t;
   }
-  if (execution == Execution::phases) return PhaseRest(std::move(m), runs).least();
+  if (execution == Execution::phases) return least_phases(cell, m, runs);
   return least_pipeline(cell, m, pipeline_gather(cell, execution));
 }
 
@@ -356,13 +391,11 @@ CellBounds::Tabulated CellBounds::least_time(const Cell& cell, Execution executi
   for (std::size_t u = 0; u < m.units.size(); ++u) {
     for (std::int64_t PhaseNumbers::Unit::*number :
          {&PhaseNumbers::Unit::resident, &PhaseNumbers::Unit::forward, &PhaseNumbers::Unit::backward,
-          &PhaseNumbers::Unit::load, &PhaseNumbers::Unit::update, &PhaseNumbers::Unit::enter_forward,
-          &PhaseNumbers::Unit::enter_backward, &PhaseNumbers::Unit::leave_forward, &PhaseNumbers::Unit::leave_backward})
+          &PhaseNumbers::Unit::load, &PhaseNumbers::Unit::update, &PhaseNumbers::Unit::enter_forward})
       m.units[u].*number = std::min(m.units[u].*number, other.units[u].*number);
   }
   if (execution == Execution::phases) {
-    const EqualRuns runs = equal_runs(m.units);
-    return {PhaseRest(std::move(m), runs).least(), false};
+    return {least_phases(cell, m, equal_runs(m.units)), false};
   }
   return {least_pipeline(cell, m, pipeline_gather(cell, execution)), false};
 }
@@ -378,10 +411,10 @@ PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, Execution execution, c
     m.units[u].resident = resident(table, u);
     m.units[u].forward = row.forward_cycles.total().value;
     if (training_) m.units[u].backward = (row.forward_cycles.total() + row.backward_cycles.total()).value;
-    m.units[u].load = static_cast<std::int64_t>(ways.load * static_cast<double>(row.weight_bytes.value));
+    m.units[u].load = row.weight_bytes.value;
     m.units[u].update = static_cast<std::int64_t>(ways.update * static_cast<double>(gradients));
     if (execution == Execution::phases) m.units[u].update += state_cycles(row.parameters, ways);
-    add_moves(m, u, table.boundary(u).shard.value, ways);
+    m.units[u].enter_forward = table.boundary(u).shard.value;
   }
   return m;
 }

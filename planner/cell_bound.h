@@ -61,9 +61,14 @@ class CellBounds {
   std::map<std::int64_t, Units> units_;  // by micro-batch
   std::int64_t weights_ = 0;             // bytes, of all units
   std::vector<bool> dominated_;
-  // Cycles for a byte of one IPU: of boundaries between phases, of weights on their way to it, of gradients.
+  // How boundaries and weights of phases come and go, cycles for a byte of one IPU, and which other IPUs' tiles keep.
+  struct PhaseWays {
+    double move = 0, load = 0;
+    bool lends_boundaries = false, lends_weights = false;
+  };
   struct Ways {
-    double move = 0, load = 0, update = 0;
+    std::vector<PhaseWays> phases;  // none: there are no phases
+    double update = 0;              // cycles for a byte of gradients
     // The fastest to an optimiser's state, bytes per second (0: not counted), and the most replicas that share one.
     double state_rate = 0;
     std::int64_t state_degree = 1;
@@ -88,10 +93,12 @@ class CellBounds {
   std::int64_t resident(const UnitTable& table, std::size_t unit) const;
   bool each_fits(const std::vector<TableKey>& keys, Bytes Footprint::*memory);
   PhaseNumbers empty_numbers(const Cell& cell) const;
-  std::vector<double> rates(const std::vector<Location>& pinned, const Cell& cell) const;
+  double rate(const std::vector<Location>& pinned, const Cell& cell, bool lends) const;
   Ways ways(const Cell& cell) const;
   std::int64_t state_cycles(std::int64_t parameters, const Ways& ways) const;
-  void add_moves(PhaseNumbers& numbers, std::size_t unit, std::int64_t bytes, const Ways& ways) const;
+  std::int64_t least_phases(const Cell& cell, const PhaseNumbers& numbers, const EqualRuns& runs) const;
+  PhaseNumbers by(const PhaseWays& ways, PhaseOrder order, const Cell& cell, PhaseNumbers numbers) const;
+  static std::int64_t largest_degree(const std::optional<IntegerPin>& pinned, const Cell& cell);
   const ShardCosts& shard_costs(const Cell& cell) const;
   double cheapest_load(const Cell& cell, double rate) const;
   double cheapest_update(const Cell& cell) const;

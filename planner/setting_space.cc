@@ -8,9 +8,11 @@ namespace superstep {
 namespace {
 
 std::string kind_of(const Plan& common, bool phased, Location state, Location stash) {
-  return std::to_string(common.tensor_parallel.t1) + "x" + std::to_string(common.tensor_parallel.t2) + " p" +
-         std::to_string(common.pipeline_stages) + " s" + (phased ? "phased" : std::string(name_of(common.schedule))) +
-         " o" + std::string(name_of(kind_of(state))) + " a" + std::string(name_of(kind_of(stash)));
+  const std::string degrees = std::to_string(common.tensor_parallel.t1) + "x" +
+                              std::to_string(common.tensor_parallel.t2) + " p" + std::to_string(common.pipeline_stages);
+  if (phased) return degrees + " phased";  // all is elsewhere
+  return degrees + " s" + std::string(name_of(common.schedule)) + " o" + std::string(name_of(kind_of(state))) + " a" +
+         std::string(name_of(kind_of(stash)));
 }
 
 }  // namespace

@@ -13,8 +13,8 @@
 
 namespace superstep {
 
-// Plans of one kind differ in degree only; runners-up are of different kinds. Streaming Memory is one kind of place,
-// whichever machine's it is.
+// Plans of one kind differ in degree only, or in where phases keep what is elsewhere; runners-up are of different
+// kinds. Streaming Memory is one kind of place, whichever machine's it is.
 Location kind_of(Location place);
 std::string kind_of(const Plan& plan);
 
@@ -81,6 +81,16 @@ struct SettingSpace {
   // Whether all replicas share a tensor, or none do: it is in the same place whatever the groups of shards.
   bool is_whole(const Storage& s) const { return s.degree == 1 || s.degree == common.replicas; }
   bool legal(const std::array<std::size_t, kAxes>& values) const;
+  // Calls f(values) for each setting.
+  template <class F>
+  void for_each(const F& f) const {
+    const auto ends = lengths();
+    std::array<std::size_t, kAxes> at{};
+    for (std::size_t axis = 0; axis < kAxes;) {
+      if (legal(at)) f(at);
+      for (axis = 0; axis < kAxes && ++at[axis] == ends[axis]; ++axis) at[axis] = 0;
+    }
+  }
   Plan plan(const std::array<std::size_t, kAxes>& values) const;
   void set(Plan& plan, const std::array<std::size_t, kAxes>& values) const;  // of a plan with the common fields
 

@@ -325,9 +325,8 @@ std::vector<SpaceField> describe_space(const Job& job, const std::vector<Cell>& 
   f.push_back({"activation_sharding", "none, stored, throughout"});
   f.push_back(
       {"location",
-       "gradients, optimizer_state and stash: in_processor and remote_ipu (pipelines), streaming, remote_machine; "
-       "weights: in_processor in pipelines, elsewhere with phases; code: in_processor, with phases streaming, "
-       "remote_machine"});
+       "gradients, optimizer_state and stash: in_processor (pipelines), streaming, remote_machine, remote_ipu; "
+       "weights: in_processor in pipelines, elsewhere with phases; code: in_processor, with phases elsewhere too"});
   f.push_back({"io_tiles", list(kIoTiles) + " (phases)"});
   f.push_back({"load", "weights and code: on_demand; preload with io_tiles (phases)"});
   f.push_back({"prefetch_depth", list(kPrefetch)});

@@ -268,13 +268,6 @@ class SpaceCounter {
     return out;
   }
 
-  // Phases leave other IPUs' tiles alone.
-  std::set<Location> phase_places(const Shape& s) const {
-    std::set<Location> out = outside_places(s);
-    out.erase(Location::remote_ipu);
-    return out;
-  }
-
   static std::set<Location> with_inside(std::set<Location> places) {
     places.insert(Location::in_processor);
     return places;
@@ -303,7 +296,7 @@ class SpaceCounter {
     std::int64_t legal = 0, products = 0;
   };
   Storage storage(const Shape& s, const std::set<Location>& weights, bool gradients_leave, bool phased) const {
-    const std::set<Location> beyond = phased ? phase_places(s) : outside_places(s);
+    const std::set<Location> beyond = outside_places(s);
     const Integers all = divisors_of(s.replicas), one = {1};
     const std::set<Location> gradients =
         places(s, pins_.gradients,
@@ -422,7 +415,7 @@ class SpaceCounter {
   }
 
   void count_phases(const Shape& s) {
-    const std::set<Location> beyond = phase_places(s);
+    const std::set<Location> beyond = outside_places(s);
     std::set<Location> weights = places(s, pins_.weights, beyond);
     weights.erase(Location::in_processor);
     const std::set<Location> stashes = places(s, pins_.activations, beyond);

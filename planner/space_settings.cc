@@ -47,12 +47,11 @@ class SettingLists {
     p = c_.plan();
     p.precision = pins_.precision;
     p.serialisation = pins_.serialisation;
-    everywhere_ = {Location::in_processor};
     for (const Location l : {Location::streaming, Location::remote_machine, Location::remote_ipu}) {
-      if (!streaming_ || !has_lender(p, l, job.machine)) continue;
-      everywhere_.push_back(l);
-      if (l != Location::remote_ipu) outside_.push_back(l);
+      if (streaming_ && has_lender(p, l, job.machine)) outside_.push_back(l);
     }
+    everywhere_ = outside_;
+    everywhere_.insert(everywhere_.begin(), Location::in_processor);
     space_.prefetch_depths = defaults ? integers(pins_.prefetch_depth, {1}) : integers(pins_.prefetch_depth, kPrefetch);
     if (pins_.prefetch_depth && space_.prefetch_depths.empty()) space_.prefetch_depths = {pins_.prefetch_depth->low};
   }
@@ -80,8 +79,7 @@ class SettingLists {
   const Cell& c_;
   bool defaults_, streaming_;
   std::vector<std::int64_t> free_degrees_;
-  // Places that there are: for pipelines; for phases, on other IPUs' tiles only if they are pinned there.
-  std::vector<Location> everywhere_, outside_;
+  std::vector<Location> outside_, everywhere_;  // places that there are: outside of the processor, with it
   SettingSpace space_;
   double stores_ = 0;  // of the space's weights, gradients and states, which many tables share
   std::vector<SettingSpace> out_;
@@ -171,9 +169,7 @@ class SettingLists {
 
   void phases() {
     space_.phased = true;
-    std::vector<Location> code_at = outside_;
-    code_at.insert(code_at.begin(), Location::in_processor);
-    space_.codes = places(pins_.code, code_at, Location::in_processor);
+    space_.codes = places(pins_.code, everywhere_, Location::in_processor);
     std::vector<Location> weights_at = places(pins_.weights, outside_, Location::streaming);
     std::erase(weights_at, Location::in_processor);
     if (weights_at.empty()) return;
@@ -291,12 +287,7 @@ std::vector<std::string> kinds_of(const Job& job, const Cell& cell, bool default
 std::vector<Plan> settings(const Job& job, const Cell& cell, bool defaults) {
   std::vector<Plan> out;
   for (const SettingSpace& space : setting_spaces(job, cell, defaults)) {
-    const auto lengths = space.lengths();
-    std::array<std::size_t, SettingSpace::kAxes> at{};
-    for (std::size_t axis = 0; axis < at.size();) {
-      if (space.legal(at)) out.push_back(space.plan(at));
-      for (axis = 0; axis < at.size() && ++at[axis] == lengths[axis]; ++axis) at[axis] = 0;
-    }
+    space.for_each([&](const auto& values) { out.push_back(space.plan(values)); });
   }
   return out;
 }

@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <functional>
 
 #include "planner/pinned_cuts.h"
 #include "planner/search.h"
@@ -140,17 +139,19 @@ SpaceCount count_of(Tables& tables) {
   return count_space(tables.job(), tables.facts(m).graph, group);
 }
 
-void for_each_setting(const Job& job, std::int64_t group, const std::function<void(const Plan&)>& f) {
+// One by one.
+std::int64_t list_settings(const Job& job, std::int64_t group) {
+  std::int64_t listed = 0;
   for (const Cell& cell : cells(job, group)) {
-    for (const Plan& p : settings(job, cell, false)) f(p);
+    for (const SettingSpace& space : setting_spaces(job, cell, false)) space.for_each([&](const auto&) { ++listed; });
   }
+  return listed;
 }
 
 TEST(SpaceCount, IsThatOfTheListing) {
   for (const Case& c : cases()) {
     World world(c.job);
-    std::int64_t listed = 0;
-    for_each_setting(world.job, world.tables.statistics_group(), [&](const Plan&) { ++listed; });
+    const std::int64_t listed = list_settings(world.job, world.tables.statistics_group());
     const SpaceCount count = count_of(world.tables);
     EXPECT_EQ(count.points, listed) << c.name;
     EXPECT_GE(count.products, count.points) << c.name;
@@ -241,7 +242,7 @@ TEST(SpaceCount, HoldsLargeModels) {
 
 // Every plan there is, listed: settings by cuts by modes, as far as check_plan() accepts them.
 TEST(SpaceCount, WithCutsIsThatOfAllLegalPlans) {
-  const json few = {{"available_memory_proportion", 0.25}, {"io_tiles", 32}, {"micro_batch", 2}};
+  const json few = {{"available_memory_proportion", 0.25}, {"io_tiles", 32}, {"micro_batch", 2}, {"prefetch_depth", 1}};
   const std::vector<json> pins = {
       json::object(),
       {{"recompute", "layer"}},
@@ -265,13 +266,15 @@ TEST(SpaceCount, WithCutsIsThatOfAllLegalPlans) {
       World world(training ? job : for_inference(job));
       std::int64_t legal = 0;
       PinnedCuts cuts(world.tables, false);
-      for_each_setting(world.job, 0, [&](const Plan& p) {
-        cuts.prepare(p);
-        const Setting setting(world.table(p), p, world.job.optimizer, cuts.searches_phases(p));
-        test::for_each_cut(setting, cuts, [&](const Cuts& c) {
-          legal += check_plan(with_cuts(p, c), setting.table().facts(), world.job.machine, training).empty() ? 1 : 0;
-        });
-      });
+      for (const Cell& cell : cells(world.job)) {
+        for (const Plan& p : settings(world.job, cell, false)) {
+          cuts.prepare(p);
+          const Setting setting(world.table(p), p, world.job.optimizer, cuts.searches_phases(p));
+          test::for_each_cut(setting, cuts, [&](const Cuts& c) {
+            legal += check_plan(with_cuts(p, c), setting.table().facts(), world.job.machine, training).empty() ? 1 : 0;
+          });
+        }
+      }
       const double expected = legal > 0 ? std::log10(static_cast<double>(legal)) : -INFINITY;
       const double counted = count_of(world.tables).log10_with_cuts;
       if (legal > 0)
