@@ -15,11 +15,13 @@ namespace {
 // Runners-up that are no better than this share of the best are nothing anybody would run.
 constexpr double kOfInterest = 0.5;
 
-// Leaves of a kind of which no plan is known that are cut in vain for a runner-up.
-constexpr int kMostInVain = 32;
+// Work (CutLimits) in vain for leaves of a kind of which no plan is known, before no more goes into a runner-up.
+constexpr std::int64_t kMostInVain = 1'000'000;
 
-// Work (CutLimits) that was in vain for leaves, before as much is spent on branches: one proof that nothing fits may
-// save many.
+// For a leaf with something on other IPUs' tiles, while other settings may be better.
+constexpr std::int64_t kThriftyWork = 300'000;
+
+// In vain for leaves of all kinds, before as much is spent on branches: one proof that nothing fits may save many.
 constexpr std::int64_t kLeastCredit = 100'000;
 
 // While no plan is known: branches of at least this share of the best cell's bound come before it.
@@ -434,6 +436,7 @@ BestFirst::Visit BestFirst::bound(const Branch& branch, double least, std::int64
 
 BestFirst::Visit BestFirst::leaf(const Setting& setting, CutLimits limits) const {
   Visit out;
+  if (limits.thrifty && setting.lends()) limits.most_work = kThriftyWork;
   const Plan& plan = setting.plan();
   for (const CutRules& rules : cuts_.rules_for(plan)) {
     ++out.programmes;
@@ -477,7 +480,7 @@ void BestFirst::merge(const Open& o, const Visit& v) {
     open_bound_ = std::max(open_bound_, v.open_bound);
   }
   if (leaf && options_.rank_of > 0) note_faster(o, v);
-  if (leaf && was_cut && v.found.empty()) ++in_vain_of_[o.branch.kinds().at(0)], credit_ += v.work;
+  if (leaf && was_cut && v.found.empty()) in_vain_of_[o.branch.kinds().at(0)] += v.work, credit_ += v.work;
   if (!leaf && v.bound > 0) credit_ -= v.work;
   for (const Candidate& c : v.found) keep(c);
 }

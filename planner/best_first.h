@@ -103,8 +103,9 @@ class BestFirst {
   bool stopped_ = false;
   std::thread::id reporter_ = std::this_thread::get_id();  // of progress: who sweeps
   std::map<std::string, Candidate> by_kind_;               // the best of each, so far
-  std::map<std::string, int> in_vain_of_;                  // cuts of leaves of a kind that found nothing
-  std::int64_t credit_ = 0;                                // their work, less that of branches' cuts, in this sweep
+  // Work of leaves' cuts that found nothing: by kind; and in this sweep, less that of branches' cuts.
+  std::map<std::string, std::int64_t> in_vain_of_;
+  std::int64_t credit_ = 0;
   std::vector<Candidate> all_found_;
   double caps_ = 1;      // bounds on temporary memory of a setting
   double explored_ = 0;  // as sizes of branches, in which the sweep over all kinds counts what it prunes

@@ -21,7 +21,6 @@ constexpr int kMostPrices = 12;               // of it that are tried one after 
 constexpr std::int64_t kMostRise = 64;        // of cycles, by the price of all of it
 // Where other IPUs' tiles keep something.
 constexpr int kFewLent = 3;             // runs for a bound
-constexpr int kThriftyLent = 5;         // runs while other settings may be better
 constexpr std::int64_t kLentSteps = 8;  // of all that they keep: what an IPU group keeps of it is told apart by these
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -141,7 +140,6 @@ class PhaseCut {
   void try_below(std::int64_t cycles) {
     best_ = cycles;
     if (stages_.lends() && by_prices_) return explore_all(true, kFewLent);
-    if (stages_.lends() && limits_.thrifty) return explore_all(true, kThriftyLent);
     explore_all(true, limits_.few_cases);
     if (!ran_out() || programmes_ < limits_.few_cases) return;
     explore_again(false, 1);
@@ -249,7 +247,6 @@ class PhaseCut {
     const std::int64_t open = open_;
     for (const std::size_t labels : kMostLabels) {
       if (!counted_.empty() && labels > kMostCodeLabels) break;
-      if (limits_.thrifty && stages_.lends() && labels > kMostLabels[0]) break;
       PhaseProgramme::Found least = programme_.least_cycles(prices_, best_, labels);
       if (least.cuts) {
         Misfit misfit{*least.cuts, std::min(least.cuts->cycles, least.left_out), kept_by(*least.cuts), -1};
