@@ -242,7 +242,11 @@ TEST(SpaceCount, HoldsLargeModels) {
 
 // Every plan there is, listed: settings by cuts by modes, as far as check_plan() accepts them.
 TEST(SpaceCount, WithCutsIsThatOfAllLegalPlans) {
-  const json few = {{"available_memory_proportion", 0.25}, {"io_tiles", 32}, {"micro_batch", 2}, {"prefetch_depth", 1}};
+  const json few = {{"available_memory_proportion", 0.25},
+                    {"io_tiles", 32},
+                    {"micro_batch", 2},
+                    {"prefetch_depth", 1},
+                    {"load", "on_demand"}};
   const std::vector<json> pins = {
       json::object(),
       {{"recompute", "layer"}},
