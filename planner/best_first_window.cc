@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// A search by several threads: which branches and cells are worked on next, side by side.
+#include <algorithm>
+#include <mutex>
+
+#include "planner/frontier.h"
+#include "planner/parallel.h"
+
+namespace superstep {
+namespace {
+
+// While no plan is known: branches of at least this share of the best cell's bound come before it.
+constexpr double kWorthDiving = 0.85;
+
+// Work (CutLimits) that was in vain for leaves, before as much is spent on branches: one proof that nothing fits may
+// save many.
+constexpr std::int64_t kLeastCredit = 100'000;
+
+// Branches that are worked on side by side: each against the best plans of those that came so many places before it. As
+// many for any number of threads: what comes of them is then the same too.
+constexpr std::size_t kAhead = 16;
+
+}  // namespace
+
+bool BestFirst::branch_comes_first(const Frontier& open) const {
+  const bool branch = !open.branches.empty() && open.branches.top().bound > floor();
+  const bool cell = !open.cells.empty() && open.cells.top().bound > floor();
+  const double share = incumbent() == 0 && options_.rank_of == 0 ? kWorthDiving : 1;
+  return branch && (!cell || open.branches.top().bound >= share * open.cells.top().bound);
+}
+
+// Whatever is on top is worked on. What comes of it is merged when all before it are, and only then the next is taken:
+// in the same order, against the same plans, for any number of threads.
+void BestFirst::work(Frontier& open) {
+  Window window;
+  take(open, window);
+  parallel_for(std::min(kAhead, thread_count(options_.threads)), options_.threads, [&](std::size_t) {
+    std::unique_lock lock(window.mutex);
+    try {
+      for (;;) {
+        Piece piece;
+        window.changed.wait(lock, [&] {
+          if (!window.failed) piece = next_piece(open, window);
+          return window.failed || window.tasks.empty() || piece.task || piece.table;
+        });
+        if (!piece.task && !piece.table) return;
+        work_on(piece, window, lock);
+        while (!window.tasks.empty() && window.tasks.front().done) {
+          settle(window.tasks.front(), open);
+          window.tasks.pop_front();
+          take(open, window);
+        }
+        window.changed.notify_all();
+      }
+    } catch (...) {
+      if (!lock.owns_lock()) lock.lock();
+      window.failed = true;
+      window.changed.notify_all();
+      throw;
+    }
+  });
+}
+
+void BestFirst::take(Frontier& open, Window& window) {
+  while (window.tasks.size() < kAhead && std::min(open.bound(), how_.ceiling) > floor() && !time_is_up()) {
+    if (incumbent() > 0) open.release();
+    if (branch_comes_first(open)) {
+      take_branch(open, window);
+    } else if (!open.cells.empty() && open.cells.top().bound > floor()) {
+      window.tasks.push_back(cell_task(open));
+      open.cells.pop();
+    } else if (window.tasks.empty()) {
+      open.release();
+    } else {
+      return;  // what comes of them decides
+    }
+  }
+}
+
+// Where tiles are small, most settings that keep something on other IPUs' tiles do not fit and have the highest bounds:
+// they wait until there is a plan, or nothing else.
+void BestFirst::take_branch(Frontier& open, Window& window) {
+  const Open& top = open.branches.top();
+  const bool lends = top.branch.lends();
+  if (lends && incumbent() == 0 && !top.waited) return open.put_off();
+  const double least = std::max(floor(), floor_of_kinds(top));
+  window.tasks.push_back({top, top.again ? std::max(least, worth_it()) : least});
+  if (lends && credit_ >= kLeastCredit) window.tasks.back().most_work = credit_;
+  open.branches.pop();
+}
+
+// Of the first task for which something can be done. While those that are left wait for others' tables, a table that
+// may be needed next.
+BestFirst::Piece BestFirst::next_piece(const Frontier& open, Window& window) {
+  bool waits = false;
+  for (Task& task : window.tasks) {
+    if (task.begun) continue;
+    std::erase_if(task.tables, [&](const TableKey& key) { return tables_.has(key); });
+    if (task.tables.empty() || late()) {
+      task.begun = true;
+      return {&task, {}};
+    }
+    for (const TableKey& key : task.tables) {
+      if (!window.may_make(key, tables_)) continue;
+      window.making.push_back(key);
+      return {nullptr, key};
+    }
+    waits = true;
+  }
+  const std::optional<TableKey> ahead = waits ? table_ahead(open, window) : std::nullopt;
+  if (ahead) window.making.push_back(*ahead);
+  return {nullptr, ahead};
+}
+
+std::optional<TableKey> BestFirst::table_ahead(const Frontier& open, const Window& window) {
+  for (const Open& o : open.cells.front()) {
+    const CellPart& cell = cells_[o.cell];
+    if (o.sure || o.bound <= floor()) continue;
+    for (const TableKey& key : bounds_.tables_of(cell.cell, cell.execution, cell.step)) {
+      if (!tables_.has(key) && window.may_make(key, tables_)) return key;
+    }
+  }
+  return std::nullopt;
+}
+
+// Without the lock, which is back when it returns.
+void BestFirst::work_on(const Piece& piece, Window& window, std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  check_stop();
+  if (piece.table)
+    tables_.table(*piece.table);
+  else
+    piece.task->visit = piece.task->is_cell() ? visit_cell(*piece.task) : visit(*piece.task);
+  lock.lock();
+  if (piece.task)
+    piece.task->done = true;
+  else
+    std::erase(window.making, *piece.table);
+}
+
+}  // namespace superstep
