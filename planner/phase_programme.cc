@@ -162,7 +162,7 @@ const PhaseProgramme::Head* PhaseProgramme::run() {
 
 // All phases that begin at `u` on a group of IPU groups, behind every head that ends there.
 void PhaseProgramme::extend(std::int64_t u, std::int64_t group) {
-  if (limits_labels() && exhausted()) return;
+  if (exhausted()) return;
   ++work_;
   const std::size_t end = rules_.phase_count > 0 ? heads_.size() - 1 : heads_.size();
   std::int64_t before = kNever;

@@ -130,8 +130,8 @@ class PhaseProgramme {
   static Heads& spare_heads();
   const Head* run();
   void extend(std::int64_t u, std::int64_t group);
-  bool exhausted() const { return most_work_ > 0 && work_ > most_work_; }
   bool limits_labels() const { return !state_.empty() || !held_state_.empty(); }
+  bool exhausted() const { return limits_labels() && most_work_ > 0 && work_ > most_work_; }
   const Holdings* both(const Holdings* a, const Holdings* b);
   bool within_limits(const Head& from, const Phase& phase, const Place& place, Sizes& sums) const;
   phase_labels::Held held_on(const Cell& cell, std::int64_t ipu);
