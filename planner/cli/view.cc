@@ -28,7 +28,7 @@ int run_view(const std::vector<std::string>& arguments) {
 void add_view(CLI::App& app, CommonOptions&, Run& run) {
   struct Arguments {
     std::vector<std::string> reports;
-    std::string view, output;
+    std::string view, output, size, page, theme;
   };
   auto a = std::make_shared<Arguments>();
   CLI::App* sub = app.add_subcommand("view", "Open reports in the viewer, or write one view without a display");
@@ -36,11 +36,20 @@ void add_view(CLI::App& app, CommonOptions&, Run& run) {
       ->type_name("REPORT.ssr ...");
   sub->add_option("--export", a->view, "Write this view to a file")->type_name("VIEW");
   sub->add_option("-o,--output", a->output, "PNG, SVG or CSV by its ending")->type_name("FILE");
+  sub->add_option("--size", a->size, "Of a picture, 1280x800 if not given")->type_name("WxH");
+  sub->add_option("--page", a->page, "Of a view that has several; a wrong name lists them")->type_name("PAGE");
+  sub->add_option("--theme", a->theme, "light, dark or contrast (high contrast)")->type_name("THEME");
   sub->callback([a, &run] {
     run = [a] {
       std::vector<std::string> arguments = a->reports;
-      if (!a->view.empty()) arguments.insert(arguments.end(), {"--export", a->view});
-      if (!a->output.empty()) arguments.insert(arguments.end(), {"-o", a->output});
+      const auto pass = [&](const char* option, const std::string& value) {
+        if (!value.empty()) arguments.insert(arguments.end(), {option, value});
+      };
+      pass("--export", a->view);
+      pass("-o", a->output);
+      pass("--size", a->size);
+      pass("--page", a->page);
+      pass("--theme", a->theme);
       return run_view(arguments);
     };
   });

@@ -66,6 +66,11 @@ if [[ -x ${superstep%/*}/superstep-view ]]; then
   run export toy.ssr --to png --view memry -o none.png
   expect 2 err 'no view "memry" (did you mean "memory"?)'
   [[ ! -e none.png ]] || complain "there is no such view, but a picture"
+  run view toy.ssr --export memory --page totals --theme contrast --size 900x700 -o totals.png
+  expect 0 out
+  [[ $(od -An -tu1 -j18 -N2 totals.png) == *' 3 132' ]] || complain "totals.png is not 900 pixels wide"
+  run view toy.ssr --export memory --page total -o none.png
+  expect 2 err 'found "total", expected one of: liveness, totals'
 else
   run export toy.ssr --to svg -o toy.svg
   expect 2 err 'the viewer was not built'
