@@ -14,7 +14,9 @@ constexpr double kWorthDiving = 0.85;
 
 // Work (CutLimits) that was in vain for leaves, before as much is spent on branches: one proof that nothing fits may
 // save many.
-constexpr std::int64_t kLeastCredit = 100'000;
+constexpr std::int64_t kLeastCredit = 1'600'000;
+// For one branch: others wait for what comes of it.
+constexpr std::int64_t kMostCredit = 25'000'000;
 
 // Branches that are worked on side by side: each against the best plans of those that came so many places before it. As
 // many for any number of threads: what comes of them is then the same too.
@@ -85,7 +87,7 @@ void BestFirst::take_branch(Frontier& open, Window& window) {
   if (lends && incumbent() == 0 && !top.waited) return open.put_off();
   const double least = std::max(floor(), floor_of_kinds(top));
   window.tasks.push_back({top, top.again ? std::max(least, worth_it()) : least});
-  if (lends && credit_ >= kLeastCredit) window.tasks.back().most_work = credit_;
+  if (lends && credit_ >= kLeastCredit) window.tasks.back().most_work = std::min(credit_, kMostCredit);
   open.branches.pop();
 }
 

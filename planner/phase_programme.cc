@@ -163,7 +163,7 @@ const PhaseProgramme::Head* PhaseProgramme::run() {
 // All phases that begin at `u` on a group of IPU groups, behind every head that ends there.
 void PhaseProgramme::extend(std::int64_t u, std::int64_t group) {
   if (exhausted()) return;
-  ++work_;
+  work_ += kWorkOfLabel;
   const std::size_t end = rules_.phase_count > 0 ? heads_.size() - 1 : heads_.size();
   std::int64_t before = kNever;
   for (auto c = at(group); c < end; c += at(groups_)) {
@@ -213,7 +213,7 @@ void PhaseProgramme::append(std::vector<Head>& to, const Head& from, const Start
     h.bound = std::max(h.bound, later(h.cycles + h.forward + h.price - prices_->of_limits, rest));
   }
   if (h.bound >= best_) return;
-  ++work_;
+  work_ += kWorkOfLabel + std::ssize(to);
   if (!within_limits(from, phase, place, h.taken)) return;
   Holdings held;
   if (phase.held != nullptr) {

@@ -38,7 +38,7 @@ class PhaseProgramme {
 
   PhaseStages& stages() { return stages_; }
   const PhaseRest& rest() const { return rest_; }
-  std::int64_t work() const { return work_; }  // of all runs, as partial cuts
+  std::int64_t work() const { return work_; }  // of all runs, as comparisons of two partial cuts
 
   // What all runs have until the next call: stages by a promise that stages() keeps, of which `ways` lead to the end,
   // the accounts `tracked` whose limits count, without a price or with one, and the IPU groups `counted` of
@@ -97,10 +97,10 @@ class PhaseProgramme {
   std::int64_t best_ = 0;                 // what a cut must beat
   std::size_t most_labels_ = 0;           // of a partial cut
   std::int64_t left_out_ = kNever;
-  // Partial cuts so far, of all runs, each of a phase with those it is compared with. Beyond the most, runs that limit
-  // labels end with nothing.
+  // Of all runs so far. Beyond the most, runs that limit labels end with nothing.
   const std::int64_t most_work_;  // 0: no limit
   std::int64_t work_ = 0;
+  static constexpr std::int64_t kWorkOfLabel = 16;  // to make a partial cut, before it is compared
   struct Edge {
     std::int64_t begin, end, group, sum;
   };

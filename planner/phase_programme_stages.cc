@@ -149,7 +149,7 @@ void PhaseProgramme::join(Start& start, const std::vector<Part>& parts, const Se
     Part p = joined(parts[k], x, stage);
     const std::int64_t bound = later(start.before + slots * (p.forward + p.backward), behind);
     if (bound >= best_) continue;
-    work_ += std::ssize(to);
+    work_ += kWorkOfLabel + std::ssize(to);
     p.held = both(parts[k].held, stage.held);
     p.part = static_cast<std::int32_t>(k);
     if (limits_labels() && to.size() >= most_labels_)

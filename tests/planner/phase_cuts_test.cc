@@ -83,7 +83,7 @@ BoundsMet try_phases(const PhaseKind& kind, const nlohmann::json& job, const std
       expect_best(setting, options, by_labels, cut_phases(setting, rules, by_labels, nullptr));
       CutLimits thrifty = limits, little_work = limits, some_work = limits;
       thrifty.thrifty = true;
-      little_work.most_work = 10, some_work.most_work = 300;
+      little_work.most_work = 160, some_work.most_work = 4800;
       for (const CutLimits& less : {thrifty, little_work, some_work}) {
         open = INT64_MAX;
         const std::optional<Cuts> some = cut_phases(setting, rules, less, &open);
