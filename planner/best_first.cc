@@ -126,6 +126,10 @@ void BestFirst::finish(double left) {
   for (const auto& kind : faster_) maybe_faster_.erase(kind);
   stats_.faster = static_cast<double>(faster_.size());
   stats_.undecided = static_cast<double>(maybe_faster_.size());
+  for (const auto& [kind, most] : left_of_) {
+    const auto it = by_kind_.find(kind);
+    if (most > std::max(floor(), it != by_kind_.end() ? score(it->second) : 0)) ++stats_.kinds_left;
+  }
   const double all = (explored_ + stats_.pruned) / caps_;
   stats_.explored = static_cast<double>(settings_cut_.size());
   stats_.feasible = static_cast<double>(settings_fit_.size());
@@ -153,7 +157,7 @@ void BestFirst::push(std::vector<Open>& branches, Frontier& open) {
     if (o.bound > std::max(floor(), floor_of_kinds(o)))
       open.branches.push(std::move(o));
     else if (!how_.front)
-      stats_.pruned += o.branch.size;
+      note_given_up(o), stats_.pruned += o.branch.size;
   }
 }
 
@@ -249,12 +253,24 @@ double BestFirst::floor_of_kinds(const Open& o) const {
       continue;
     }
     const auto it = by_kind_.find(kind);
-    const auto in_vain = in_vain_of_.find(kind);
-    const bool given_up = in_vain != in_vain_of_.end() && in_vain->second >= kMostInVain;
-    least = std::min(least, it != by_kind_.end() ? score(it->second) : given_up ? worth_it() : 0);
+    least = std::min(least, it != by_kind_.end() ? score(it->second) : gave_up(kind) ? worth_it() : 0);
   }
   return least;
 }
+
+bool BestFirst::gave_up(const std::string& kind) const {
+  const auto in_vain = in_vain_of_.find(kind);
+  return in_vain != in_vain_of_.end() && in_vain->second >= kMostInVain && by_kind_.count(kind) == 0;
+}
+
+// Nothing of the branch that is worth it, but perhaps runners-up.
+void BestFirst::note_given_up(const Open& o) {
+  for (const std::string& kind : o.branch.kinds()) {
+    if (gave_up(kind)) leave_open(kind, std::min(o.bound, worth_it()));
+  }
+}
+
+void BestFirst::leave_open(const std::string& kind, double bound) { left_of_[kind] = std::max(left_of_[kind], bound); }
 
 CutLimits BestFirst::limits_of(const Setting& s, double least) const {
   CutLimits limits;
@@ -350,6 +366,8 @@ void BestFirst::merge(const Open& o, const Visit& v) {
     if (!o.sure && !o.again && (leaf ? !was_cut : v.bound <= 0)) stats_.pruned += o.branch.size;
     stats_.pruned += v.left_out;
     open_bound_ = std::max(open_bound_, v.open_bound);
+    if (leaf ? v.found.empty() : v.bound <= 0) note_given_up(o);
+    if (leaf && v.open_bound > 0) leave_open(o.branch.kinds().at(0), v.open_bound);
   }
   if (leaf && options_.rank_of > 0) note_faster(o, v);
   if (leaf && was_cut && v.found.empty()) in_vain_of_[o.branch.kinds().at(0)] += v.work, credit_ += v.work;

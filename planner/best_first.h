@@ -106,6 +106,7 @@ class BestFirst {
   // Work of leaves' cuts that found nothing: by kind; and in this sweep, less that of branches' cuts.
   std::map<std::string, std::int64_t> in_vain_of_;
   std::int64_t credit_ = 0;
+  std::map<std::string, double> left_of_;  // by kind: score that no plan of it exceeds that was left out
   std::vector<Candidate> all_found_;
   double caps_ = 1;      // bounds on temporary memory of a setting
   double explored_ = 0;  // as sizes of branches, in which the sweep over all kinds counts what it prunes
@@ -158,6 +159,9 @@ class BestFirst {
   double floor() const;
   double worth_it() const;
   double floor_of_kinds(const Open& o) const;
+  bool gave_up(const std::string& kind) const;
+  void note_given_up(const Open& o);
+  void leave_open(const std::string& kind, double bound);
   CutLimits limits_of(const Setting& s, double least) const;
   std::int64_t cycles_of(std::int64_t global_batch, double score) const;
   Visit bound(const Branch& branch, double least, std::int64_t most_work) const;

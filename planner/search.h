@@ -57,6 +57,8 @@ struct SearchStats {
   // With rank_of, kinds of plan (kinds_of()), each cell's counted apart: with a plan that fits and is faster; that may
   // have one, left out or known by a bound only.
   double faster = 0, undecided = 0;
+  // Kinds of plan of which a runner-up may have been left out: after much work none fits, and none would be the best.
+  double kinds_left = 0;
   double best = 0, bound = 0;  // scores: of the best plan, and that no other exceeds; 0: none fits
   bool optimal = false;        // the best is proved best of the declared space by the tables
   double gap = 0;              // 1 - best / bound; 1: stopped before any plan was found

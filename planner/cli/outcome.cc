@@ -171,6 +171,9 @@ void add_notes(Outcome& o, int threads) {
   if (o.search.stats.gap > 0)
     o.notes.push_back("the search stopped early: --time-limit S gives it longer (0: until it is done)");
   if (!e) return;
+  if (const auto kinds = static_cast<std::int64_t>(o.search.stats.kinds_left); kinds > 0)
+    o.notes.push_back("a runner-up may be missing: of " + std::to_string(kinds) + (kinds == 1 ? " kind" : " kinds") +
+                      " of plan none was found that fits, after much work; none of them is better than the best plan");
   if (!e->not_validated.empty()) {
     std::string list;
     for (const std::string& n : e->not_validated) list += (list.empty() ? "" : ", ") + n;
@@ -408,7 +411,8 @@ json to_json(const Outcome& o) {
   const SearchStats& s = o.search.stats;
   j["search"] = {{"explored", s.explored},           {"pruned", s.pruned},         {"feasible", s.feasible},
                  {"evaluations", s.evaluations},     {"programmes", s.programmes}, {"seconds", s.seconds},
-                 {"table_seconds", s.table_seconds}, {"optimal", s.optimal},       {"gap", s.gap}};
+                 {"table_seconds", s.table_seconds}, {"optimal", s.optimal},       {"gap", s.gap},
+                 {"kinds_left", s.kinds_left}};
   j["space"] = json::object();
   for (const SpaceField& f : o.space) j["space"][f.name] = f.values;
   if (o.best.empty() && !o.estimated) {

@@ -298,5 +298,18 @@ TEST(ClimbLong, FindsNoBetterPlan) {
   EXPECT_GE(reached, 5);
 }
 
+// Tiles of 128 KiB, on which thousands of settings that keep something on other IPUs' tiles just do not fit.
+TEST(ClimbLong, SaysWhereARunnerUpMayBeMissing) {
+  World world(jobs().at(9));
+  SearchOptions options;
+  options.pareto = false, options.find_fix = false, options.explain = false;
+  const SearchResult result = search(world.tables, options);
+  EXPECT_TRUE(result.stats.optimal);
+  EXPECT_LT(std::ssize(result.best), options.top);
+  EXPECT_GT(result.stats.kinds_left, 0);
+  options.top = 1;
+  EXPECT_EQ(search(world.tables, options).stats.kinds_left, 0);
+}
+
 }  // namespace
 }  // namespace superstep::test
