@@ -195,43 +195,10 @@ class PhaseCut {
     Prices none{std::vector<double>(at(stages_.accounts()))};  // the cuts take all they like
     prices_ = none;
     programme_.set(ways_, tracked_, counted_);
-    for (;;) {
-      const std::optional<Misfit> misfit = settle_case();
-      if (!misfit) return;
-      const std::int64_t account = overdrawn(*misfit);
-      const bool is_tracked = std::ranges::count(tracked_, account) > 0;
-      // With its Streaming Memory tracked, it is the code that is too much.
-      const std::int64_t full = account < 0 ? misfit->full : is_tracked ? stages_.ipu_of(account) : -1;
-      const bool is_counted = full >= 0 && std::ranges::count(counted_, full) > 0;
-      if ((is_tracked || is_counted) && stages_.shares_unevenly()) {
-        leave_open(misfit->bound);
-        return;
-      }
-      SUPERSTEP_CHECK(!is_counted, "labels hold what an IPU group keeps, and it is too much");
-      if (account < 0 && divides_ && may_divide_lent(promise, full)) {
-        divide_lent(promise, full, misfit->bound);
-        return;
-      }
-      if (full >= 0 && divides_ && !(account < 0 && lends_too_much(promise, full, *misfit))) {
-        divide(promise, full, misfit->kept[at(full)].rows, misfit->bound);
-        return;
-      }
-      case_bound_ = std::max(case_bound_, misfit->bound);
-      if (full >= 0) {
-        counted_.push_back(full);
-        programme_.set(ways_, tracked_, counted_);
-        continue;
-      }
-      tracked_.push_back(account);
-      if (tracked_.size() == 1) none.least = misfit->cuts, none.bound = misfit->bound;
-      programme_.set(ways_, tracked_, counted_);
-      raise_prices(none);
-      if (case_bound_ >= best_) return;
-      if (by_prices_) {
-        leave_open(case_bound_);
-        return;
-      }
-    }
+    std::optional<Misfit> misfit;
+    do {
+      misfit = settle_case();
+    } while (misfit && look_closer(promise, *misfit, none));
   }
 
   // Cuts that need more than was counted, what bounds all cuts of the case, the code of each IPU group, and the group
@@ -242,6 +209,42 @@ class PhaseCut {
     std::vector<Kept> kept;
     std::int64_t full;
   };
+
+  // Counts what is too much from now on, or divides the case by it. False: the case is done with.
+  bool look_closer(const Promise& promise, const Misfit& misfit, Prices& none) {
+    const std::int64_t account = overdrawn(misfit);
+    const bool is_tracked = std::ranges::count(tracked_, account) > 0;
+    // With its Streaming Memory tracked, it is the code that is too much.
+    const std::int64_t full = account < 0 ? misfit.full : is_tracked ? stages_.ipu_of(account) : -1;
+    const bool is_counted = full >= 0 && std::ranges::count(counted_, full) > 0;
+    if ((is_tracked || is_counted) && stages_.shares_unevenly()) {
+      leave_open(misfit.bound);
+      return false;
+    }
+    SUPERSTEP_CHECK(!is_counted, "labels hold what an IPU group keeps, and it is too much");
+    if (account < 0 && divides_ && may_divide_lent(promise, full)) {
+      divide_lent(promise, full, misfit.bound);
+      return false;
+    }
+    if (full >= 0 && divides_ && !(account < 0 && lends_too_much(promise, full, misfit))) {
+      divide(promise, full, misfit.kept[at(full)].rows, misfit.bound);
+      return false;
+    }
+    case_bound_ = std::max(case_bound_, misfit.bound);
+    if (full >= 0) {
+      counted_.push_back(full);
+      programme_.set(ways_, tracked_, counted_);
+      return true;
+    }
+    tracked_.push_back(account);
+    if (tracked_.size() == 1) none.least = misfit.cuts, none.bound = misfit.bound;
+    programme_.set(ways_, tracked_, counted_);
+    raise_prices(none);
+    if (case_bound_ >= best_) return false;
+    if (by_prices_) leave_open(case_bound_);
+    return !by_prices_;
+  }
+
   // The least cuts of the case are found_, but for what is open, unless they turn out to need more than was counted.
   std::optional<Misfit> settle_case() {
     const std::int64_t open = open_;
