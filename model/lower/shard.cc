@@ -14,7 +14,7 @@ namespace {
 // distinct blocks.
 double solve_blocks(ShardSolver& solver, const std::vector<Pass>& passes) {
   // Layers of transformers and image networks need some hundreds; where ever more tensors live on side by side, as the
-  // steps of an unrolled recurrent layer do, the splits are the best that are found.
+  // steps of an unrolled recurrent layer do, few of the states go on, and the splits are the best that are found.
   constexpr std::size_t kMostStates = 1024;
   const std::vector<ShardFacts::Block>& blocks = solver.problem().facts.blocks;
   double seconds = 0;

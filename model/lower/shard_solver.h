@@ -22,7 +22,8 @@ class ShardSolver {
 
   // The dynamic programme over `ops`, a list of problem().facts. Tensors already decided are constants of it.
   // Afterwards every op of `ops` and every tensor they produce or first use is decided. Returns its seconds; `beam`:
-  // states kept per op. What was found of `ops` before is taken again where it would be found again.
+  // states of an op, where more would leave out those that promise least. What was found of `ops` before is taken again
+  // where it would be found again.
   double solve(const std::vector<OpId>& ops, std::size_t beam);
   // Copies decisions to a block that does the same work, op by op.
   void apply(const std::vector<OpId>& from, const std::vector<OpId>& to);
@@ -68,7 +69,8 @@ class ShardSolver {
   Read read(TensorId t, const Sharding& lies, std::size_t k, const Op& op, const OpSplit& split) const;
   Step step(const Stage& before, const Op& op, const std::vector<TensorId>& after) const;
   Candidate candidate(const Step& step, const Op& op, const OpSplit& split, Reduction reduction) const;
-  Stage extend(const Stage& before, OpId id, std::vector<TensorId> after, std::size_t beam);
+  Stage extend(const Stage& before, OpId id, Stage next, std::size_t beam);
+  void select(Stage& stage, std::size_t most) const;
   double decide(const std::vector<OpId>& ops, const std::vector<Stage>& stages);
   Surroundings surroundings(const std::vector<OpId>& ops) const;
   std::vector<Stage> stages_of(const std::vector<OpId>& ops, std::size_t beam);

@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/container/small_vector.hpp>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <memory_resource>
 #include <unordered_map>
@@ -14,6 +15,9 @@
 
 namespace superstep {
 namespace {
+
+constexpr std::size_t kMostSelected = 64;  // states, once there were too many for the beam
+constexpr double kRounding = 1e-9;         // of sums of seconds
 
 // How the live tensors lie: of few, without an allocation, since there are thousands of states.
 using Lies = boost::container::small_vector<Sharding, 12>;
@@ -44,8 +48,9 @@ struct ShardSolver::Stage {
     std::int32_t parent = -1, candidate = -1;
   };
   std::vector<TensorId> live;
+  std::vector<int> reads;  // by live tensor: how many ops are still to read it
   std::vector<State> states;
-  bool all = true;  // no state was left out for the beam
+  bool all = true;  // no state was left out, here or before
 
   std::optional<std::size_t> slot(TensorId t) const {
     const auto it = std::ranges::find(live, t);
@@ -140,9 +145,53 @@ ShardSolver::Candidate ShardSolver::candidate(const Step& step, const Op& op, co
   return c;
 }
 
-ShardSolver::Stage ShardSolver::extend(const Stage& before, OpId id, std::vector<TensorId> after, std::size_t beam) {
+// Keeps the fastest states, of those that are better than any faster one: than one in which all that lies otherwise is
+// converted for each op which is still to read it. Where tensors wait side by side for an op far away, each doubles the
+// states, and what few of them cost now says little of what they will.
+void ShardSolver::select(Stage& stage, std::size_t most) const {
+  std::ranges::stable_sort(stage.states, {}, &Stage::State::seconds);
+  if (most == 1) return stage.states.resize(1);
+  // By live tensor: seconds from one of the ways in which it lies to another.
+  struct Slot {
+    std::vector<Sharding> ways;
+    std::vector<std::size_t> way;  // by state
+    std::vector<double> seconds;
+  };
+  std::vector<Slot> slots(stage.live.size());
+  for (std::size_t s = 0; s < slots.size(); ++s) {
+    Slot& slot = slots[s];
+    for (const Stage::State& state : stage.states) {
+      const auto it = std::ranges::find(slot.ways, state.lies[s]);
+      slot.way.push_back(static_cast<std::size_t>(it - slot.ways.begin()));
+      if (it == slot.ways.end()) slot.ways.push_back(state.lies[s]);
+    }
+    for (const Sharding& from : slot.ways) {
+      for (const Sharding& to : slot.ways) {
+        std::array<double, 2> conversions{};
+        const bool possible = convert(stage.live[s], from, to, 0, nullptr, &conversions);
+        slot.seconds.push_back(possible ? stage.reads[s] * (conversions[0] + conversions[1])
+                                        : std::numeric_limits<double>::infinity());
+      }
+    }
+  }
+  std::erase_if(slots, [](const Slot& slot) { return slot.ways.size() == 1; });
+  const auto converts = [&](std::size_t from, std::size_t to) {
+    double left = stage.states[to].seconds * (1 + kRounding) - stage.states[from].seconds;
+    for (std::size_t s = 0; s < slots.size() && left >= 0; ++s)
+      left -= slots[s].seconds[slots[s].way[from] * slots[s].ways.size() + slots[s].way[to]];
+    return left >= 0;
+  };
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < stage.states.size() && kept.size() < most; ++i) {
+    if (std::ranges::none_of(kept, [&](std::size_t k) { return converts(k, i); })) kept.push_back(i);
+  }
+  for (std::size_t i = 0; i < kept.size(); ++i) std::swap(stage.states[i], stage.states[kept[i]]);
+  stage.states.resize(kept.size());
+}
+
+ShardSolver::Stage ShardSolver::extend(const Stage& before, OpId id, Stage next, std::size_t beam) {
   const Op& op = p_.graph.ops[id];
-  const Step step = this->step(before, op, after);
+  const Step step = this->step(before, op, next.live);
   const OpSplits& ways = splits(id);
   std::vector<Candidate> candidates;
   for (const OpSplit& split : ways.splits) candidates.push_back(candidate(step, op, split, ways.reduction));
@@ -150,7 +199,7 @@ ShardSolver::Stage ShardSolver::extend(const Stage& before, OpId id, std::vector
   std::array<std::byte, 32768> room;
   std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
   std::pmr::unordered_map<Lies, Stage::State, HashOfLies> best(&memory);
-  Lies lies(after.size());
+  Lies lies(next.live.size());
   for (std::size_t p = 0; p < before.states.size(); ++p) {
     const Stage::State& state = before.states[p];
     for (std::size_t c = 0; c < candidates.size(); ++c) {
@@ -182,17 +231,14 @@ ShardSolver::Stage ShardSolver::extend(const Stage& before, OpId id, std::vector
     }
   }
   SUPERSTEP_CHECK(!best.empty(), "no sharding for op " + op.name);
-  Stage next{std::move(after), {}};
   for (auto& [key, state] : best) {
     next.states.push_back(std::move(state));
     next.states.back().lies = key;
   }
   std::ranges::sort(next.states, {}, &Stage::State::lies);
-  if (next.states.size() > beam) {
-    std::ranges::stable_sort(next.states, {}, &Stage::State::seconds);
-    next.states.resize(beam);
-    next.all = false;
-  }
+  next.all = before.all && next.states.size() <= beam;
+  if (const std::size_t most = std::min(beam, kMostSelected); !next.all && next.states.size() > most)
+    select(next, most);
   return next;
 }
 
@@ -263,28 +309,32 @@ ShardSolver::Surroundings ShardSolver::surroundings(const std::vector<OpId>& ops
 }
 
 std::vector<ShardSolver::Stage> ShardSolver::stages_of(const std::vector<OpId>& ops, std::size_t beam) {
-  std::map<TensorId, std::size_t> last_use;
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    for (TensorId t : p_.graph.ops[ops[i]].inputs) {
-      if (t.valid()) last_use[t] = i;
+  std::map<TensorId, int> reads;  // that are still to come
+  for (OpId id : ops) {
+    for (TensorId t : p_.graph.ops[id].inputs) {
+      if (t.valid()) ++reads[t];
     }
   }
   std::vector<Stage> stages(1);
   stages[0].states.emplace_back();
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const Op& op = p_.graph.ops[ops[i]];
-    std::vector<TensorId> after;  // what is read later, old ones first
+    for (TensorId t : op.inputs) {
+      if (t.valid()) --reads[t];
+    }
+    Stage next;  // with what is read later, old ones first
     auto keep = [&](TensorId t) {
-      const auto use = last_use.find(t);
-      if (use != last_use.end() && use->second > i && std::find(after.begin(), after.end(), t) == after.end())
-        after.push_back(t);
+      const auto it = reads.find(t);
+      if (it == reads.end() || it->second == 0 || next.slot(t)) return;
+      next.live.push_back(t);
+      next.reads.push_back(it->second);
     };
     for (TensorId t : stages.back().live) keep(t);
     for (TensorId t : op.inputs) {
       if (t.valid() && !is_decided(t)) keep(t);
     }
     for (TensorId t : op.outputs) keep(t);
-    stages.push_back(extend(stages.back(), ops[i], std::move(after), beam));
+    stages.push_back(extend(stages.back(), ops[i], std::move(next), beam));
   }
   return stages;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a solver found of a block it takes again where it would find it again, and only there.
+// What a solver found of a block it takes again where it would find it again, and only there. Of too many states those
+// go on that lead to the best splits.
 #include "model/lower/shard_solver.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ struct Solved {
 };
 
 // Every block in each pass, equal ones too; of the backward pass those first that read what others make.
-Solved solve(ShardSolver& solver, const std::map<TensorId, int>& forced, Bytes gather_limit) {
+Solved solve(ShardSolver& solver, const std::map<TensorId, int>& forced, Bytes gather_limit, std::size_t beam = 1024) {
   solver.restart(forced, gather_limit);
   Solved out;
   for (Pass pass : kPasses) {
@@ -31,7 +32,7 @@ Solved solve(ShardSolver& solver, const std::map<TensorId, int>& forced, Bytes g
       const std::vector<OpId>& ops = block.ops[static_cast<std::size_t>(pass)];
       if (ops.empty()) continue;
       if (pass == Pass::update) solver.place_states(block);
-      out.seconds += solver.solve(ops, pass == Pass::update ? 1 : 1024);
+      out.seconds += solver.solve(ops, pass == Pass::update ? 1 : beam);
     }
   }
   out.sharding = solver.result();
@@ -124,6 +125,30 @@ INSTANTIATE_TEST_SUITE_P(Transformers, Solver,
                                          Case{transformer_spec("gpt2-small"), {2, 2}},
                                          Case{transformer_spec("bert-large"), {2, 1}, 2},
                                          Case{narrow(), {4, 1}, 16, true}));
+
+// The steps of a recurrent layer wait for the op that joins them: with each the states double.
+TEST(ShardSolver, FindsInFewStatesWhatAllOfThemHold) {
+  for (const std::int64_t steps : {2, 6, 10}) {
+    for (const TensorParallel mesh : {TensorParallel{2, 1}, TensorParallel{4, 1}}) {
+      for (const std::int64_t micro_batch : {1, 32}) {
+        LstmSpec spec = lstm_spec("lstm");
+        spec.steps = steps;
+        Graph graph = build(spec, micro_batch, DType::fp16);
+        add_optimizer(graph, add_gradients(graph), OptimizerSpec{.kind = "adam"});
+        const CostModel cost(load_machine(nlohmann::json("ipu-pod4"), "test"), load_calibration());
+        const CollectiveTime collective = collective_time(cost, mesh);
+        const WorkTime work = work_time(graph, cost.machine().chip);
+        const ShardFacts facts(graph);
+        const ShardProblem problem(graph, facts, mesh, collective, work, {});
+        ShardSolver all(problem), few(problem);
+        const Bytes any(std::numeric_limits<std::int64_t>::max());
+        const double least = solve(all, {}, any, 1 << 20).seconds;
+        EXPECT_NEAR(solve(few, {}, any, 16).seconds, least, 1e-9 * least)
+            << steps << " " << mesh.t1 << " " << micro_batch;
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace superstep
