@@ -279,6 +279,11 @@ CutLimits BestFirst::limits_of(const Setting& s, double least) const {
   limits.io_tile = s.limit();
   limits.ddr = s.ddr_limit();
   limits.best = how_.below_cycles;
+  if (options_.time_limit > 0) {
+    using Clock = std::chrono::steady_clock;
+    limits.deadline =
+        start_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.time_limit));
+  }
   if (least > 0) limits.best = std::min(limits.best, cycles_of(s.plan().global_batch(), least));
   return limits;
 }

@@ -2,6 +2,7 @@
 // Where the model is cut: dynamic programmes over cut points for one setting of all other fields.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -21,6 +22,8 @@ struct CutLimits {
   std::int64_t least = 0;         // cycles that no cuts take less than, as far as that is known
   bool thrifty = false;           // phases: what is left after some of the work stays open
   std::int64_t most_work = 0;     // phases: what is left after so much stays open, see PhaseProgramme; 0: no limit
+  // Phases: what is left by then stays open.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   // Of what code the IPU groups hold for their phases: so many are looked at before labels hold it, since few are less
   // work.
   int few_cases = 40;

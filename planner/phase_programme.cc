@@ -32,6 +32,7 @@ PhaseProgramme::PhaseProgramme(const Setting& s, const CutRules& rules, const Cu
       training_(s.table().training()),
       within_(at(n_)),
       most_work_(limits.most_work),
+      deadline_(limits.deadline),
       start_(depth_),
       recurs_(at(n_)) {
   heads_ = std::move(spare_heads());

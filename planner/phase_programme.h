@@ -2,6 +2,7 @@
 // The least cycles of phases one after the other, each spread over the IPU groups, and the cuts that take them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -97,8 +98,9 @@ class PhaseProgramme {
   std::int64_t best_ = 0;                 // what a cut must beat
   std::size_t most_labels_ = 0;           // of a partial cut
   std::int64_t left_out_ = kNever;
-  // Of all runs so far. Beyond the most, runs that limit labels end with nothing.
+  // Of all runs so far. Beyond the most, or the deadline, runs that limit labels end with nothing.
   const std::int64_t most_work_;  // 0: no limit
+  const std::chrono::steady_clock::time_point deadline_;
   std::int64_t work_ = 0;
   static constexpr std::int64_t kWorkOfLabel = 16;  // to make a partial cut, before it is compared
   struct Edge {
@@ -131,7 +133,10 @@ class PhaseProgramme {
   const Head* run();
   void extend(std::int64_t u, std::int64_t group);
   bool limits_labels() const { return !state_.empty() || !held_state_.empty(); }
-  bool exhausted() const { return limits_labels() && most_work_ > 0 && work_ > most_work_; }
+  bool exhausted() const {
+    if (!limits_labels()) return false;
+    return (most_work_ > 0 && work_ > most_work_) || std::chrono::steady_clock::now() > deadline_;
+  }
   const Holdings* both(const Holdings* a, const Holdings* b);
   bool within_limits(const Head& from, const Phase& phase, const Place& place, Sizes& sums) const;
   phase_labels::Held held_on(const Cell& cell, std::int64_t ipu);
