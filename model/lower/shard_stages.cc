@@ -147,7 +147,7 @@ ShardSolver::Candidate ShardSolver::candidate(const Step& step, const Op& op, co
 
 // Keeps the fastest states, of those that are better than any faster one: than one in which all that lies otherwise is
 // converted for each op which is still to read it. Where tensors wait side by side for an op far away, each doubles the
-// states, and what few of them cost now says little of what they will.
+// states, and the fastest of them would differ in nothing else.
 void ShardSolver::select(Stage& stage, std::size_t most) const {
   std::ranges::stable_sort(stage.states, {}, &Stage::State::seconds);
   if (most == 1) return stage.states.resize(1);
