@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -138,7 +137,9 @@ class BestFirst {
   void take(Frontier& open, Window& window);
   Piece next_piece(const Frontier& open, Window& window);
   std::optional<TableKey> table_ahead(const Frontier& open, const Window& window);
-  void work_on(const Piece& piece, Window& window, std::unique_lock<std::mutex>& lock);
+  Piece wait_for_piece(const Frontier& open, Window& window);
+  void work_on(const Piece& piece);
+  void settle_all(const Piece& piece, Window& window, Frontier& open);
   void settle(Task& task, Frontier& open);
   void cut_again(Task& task, Frontier& open);
   bool late() const;

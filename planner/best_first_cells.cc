@@ -6,9 +6,9 @@
 #include <set>
 #include <tuple>
 
+#include "model/parallel.h"
 #include "planner/check_pins.h"
 #include "planner/frontier.h"
-#include "planner/parallel.h"
 
 namespace superstep {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "model/parallel.h"
 #include "planner/frontier.h"
-#include "planner/parallel.h"
 
 namespace superstep {
 namespace {
@@ -37,30 +37,29 @@ void BestFirst::work(Frontier& open) {
   Window window;
   take(open, window);
   parallel_for(std::min(kAhead, thread_count(options_.threads)), options_.threads, [&](std::size_t) {
-    std::unique_lock lock(window.mutex);
     try {
-      for (;;) {
-        Piece piece;
-        window.changed.wait(lock, [&] {
-          if (!window.failed) piece = next_piece(open, window);
-          return window.failed || window.tasks.empty() || piece.task || piece.table;
-        });
-        if (!piece.task && !piece.table) return;
-        work_on(piece, window, lock);
-        while (!window.tasks.empty() && window.tasks.front().done) {
-          settle(window.tasks.front(), open);
-          window.tasks.pop_front();
-          take(open, window);
-        }
-        window.changed.notify_all();
+      while (const Piece piece = wait_for_piece(open, window)) {
+        work_on(piece);
+        settle_all(piece, window, open);
+        wake_helpers();
       }
     } catch (...) {
-      if (!lock.owns_lock()) lock.lock();
-      window.failed = true;
-      window.changed.notify_all();
+      window.fail();
+      wake_helpers();
       throw;
     }
   });
+}
+
+// None: there is nothing left to do. Whoever has to wait makes rows of others' tables.
+BestFirst::Piece BestFirst::wait_for_piece(const Frontier& open, Window& window) {
+  Piece piece;
+  help_until([&] {
+    const std::lock_guard lock(window.mutex);
+    if (!window.failed) piece = next_piece(open, window);
+    return window.failed || window.tasks.empty() || piece;
+  });
+  return piece;
 }
 
 void BestFirst::take(Frontier& open, Window& window) {
@@ -125,19 +124,26 @@ std::optional<TableKey> BestFirst::table_ahead(const Frontier& open, const Windo
   return std::nullopt;
 }
 
-// Without the lock, which is back when it returns.
-void BestFirst::work_on(const Piece& piece, Window& window, std::unique_lock<std::mutex>& lock) {
-  lock.unlock();
+void BestFirst::work_on(const Piece& piece) {
   check_stop();
   if (piece.table)
     tables_.table(*piece.table);
   else
     piece.task->visit = piece.task->is_cell() ? visit_cell(*piece.task) : visit(*piece.task);
-  lock.lock();
+}
+
+// The piece is done, and with it the tasks that waited for nothing else.
+void BestFirst::settle_all(const Piece& piece, Window& window, Frontier& open) {
+  const std::lock_guard lock(window.mutex);
   if (piece.task)
     piece.task->done = true;
   else
     std::erase(window.making, *piece.table);
+  while (!window.tasks.empty() && window.tasks.front().done) {
+    settle(window.tasks.front(), open);
+    window.tasks.pop_front();
+    take(open, window);
+  }
 }
 
 }  // namespace superstep

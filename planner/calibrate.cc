@@ -10,7 +10,7 @@
 #include <set>
 
 #include "model/error.h"
-#include "planner/parallel.h"
+#include "model/parallel.h"
 
 namespace superstep {
 namespace {

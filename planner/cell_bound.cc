@@ -9,7 +9,7 @@
 
 #include "model/lower/placement.h"
 #include "model/lower/unit_memory.h"
-#include "planner/parallel.h"
+#include "model/parallel.h"
 #include "planner/phase_rest.h"
 
 namespace superstep {

@@ -5,8 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "model/parallel.h"
 #include "planner/nearest_fix.h"
-#include "planner/parallel.h"
 #include "planner/pipeline_stages.h"
 
 namespace superstep {

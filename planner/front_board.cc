@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "planner/parallel.h"
+#include "model/parallel.h"
 
 namespace superstep {
 

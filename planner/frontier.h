@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -89,8 +88,12 @@ struct BestFirst::Window {
   std::deque<Task> tasks;        // in the order they were taken
   std::vector<TableKey> making;  // those that are being made
   std::mutex mutex;
-  std::condition_variable changed;
   bool failed = false;
+
+  void fail() {
+    const std::lock_guard lock(mutex);
+    failed = true;
+  }
 
   bool may_make(const TableKey& key, Tables& tables) const {
     return std::ranges::none_of(making, [&](const TableKey& m) { return tables.wait_for_each_other(key, m); });
@@ -101,6 +104,7 @@ struct BestFirst::Window {
 struct BestFirst::Piece {
   Task* task = nullptr;
   std::optional<TableKey> table;
+  explicit operator bool() const { return task != nullptr || table; }
 };
 
 }  // namespace superstep

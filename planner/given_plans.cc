@@ -8,7 +8,7 @@
 #include "model/cost/cost.h"
 #include "model/error.h"
 #include "model/json_reader.h"
-#include "planner/parallel.h"
+#include "model/parallel.h"
 #include "planner/search.h"
 
 namespace superstep {

@@ -8,7 +8,7 @@
 
 #include "model/error.h"
 #include "model/machine/load_machine.h"
-#include "planner/parallel.h"
+#include "model/parallel.h"
 #include "planner/space.h"
 
 namespace superstep {

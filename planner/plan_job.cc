@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "model/error.h"
+#include "model/parallel.h"
 #include "planner/job_parts.h"
-#include "planner/parallel.h"
 #include "traces/text_table.h"
 
 namespace superstep {

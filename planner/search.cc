@@ -6,10 +6,10 @@
 #include <cmath>
 #include <utility>
 
+#include "model/parallel.h"
 #include "planner/best_first.h"
 #include "planner/explain_infeasible.h"
 #include "planner/front.h"
-#include "planner/parallel.h"
 #include "planner/proved_bests.h"
 #include "planner/space.h"
 

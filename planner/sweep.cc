@@ -10,7 +10,7 @@
 
 #include "model/error.h"
 #include "model/json_reader.h"
-#include "planner/parallel.h"
+#include "model/parallel.h"
 
 namespace superstep {
 namespace {

@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
+#include "model/parallel.h"
 #include "model/quantity_text.h"
-#include "planner/parallel.h"
 #include "planner/search.h"
 
 namespace superstep {

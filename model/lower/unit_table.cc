@@ -7,6 +7,7 @@
 
 #include "model/error.h"
 #include "model/ops/op.h"
+#include "model/parallel.h"
 
 namespace superstep {
 double product_flops(const GraphFacts& facts, UnitId unit, Pass pass) {
@@ -53,15 +54,18 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
       update_costs_(shared.updates) {
   Layout layout;
   std::map<std::uint64_t, std::int32_t> index;
+  std::vector<UnitId> first_of_row;
   for (std::size_t u = 0; u < facts.graph.units.size(); ++u) {
     const auto [it, fresh] =
         index.try_emplace(facts.signatures[u], static_cast<std::int32_t>(layout.representative.size()));
     if (fresh) layout.representative.push_back(UnitId(u));
-    if (fresh || !key.collapse) rows_.push_back(make_row(UnitId(u)));
+    if (fresh || !key.collapse) first_of_row.push_back(UnitId(u));
     layout.kind_of.push_back(it->second);
     layout.row_of.push_back(key.collapse ? it->second : static_cast<std::int32_t>(u));
     layout.checkpoints.push_back(checkpoint_of(facts.graph.units[UnitId(u)]));
   }
+  rows_.resize(first_of_row.size());
+  share(rows_.size(), [&](std::size_t i) { rows_[i] = make_row(first_of_row[i]); });
   for (const UnitRow& row : rows_) layout.caps.narrow(row.forward.caps), layout.caps.narrow(row.backward.caps);
   for (std::size_t u = 0; u <= facts.graph.units.size(); ++u) layout.boundary.push_back(make_boundary(u));
   find_lenders(layout);

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "model/parallel.h"
 #include "planner/cli/options.h"
-#include "planner/parallel.h"
 
 namespace superstep {
 namespace {

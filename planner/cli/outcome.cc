@@ -8,10 +8,10 @@
 
 #include "model/error.h"
 #include "model/machine/load_machine.h"
+#include "model/parallel.h"
 #include "model/quantity_text.h"
 #include "planner/front.h"
 #include "planner/job_parts.h"
-#include "planner/parallel.h"
 #include "planner/plan_job.h"
 #include "planner/setting_space.h"
 #include "planner/space.h"

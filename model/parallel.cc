@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/parallel.h"
+#include "model/parallel.h"
 
 #include <algorithm>
 #include <atomic>
@@ -36,10 +36,14 @@ class Pool {
     threads_.clear();
   }
 
+  void grow_to(std::size_t threads) {
+    const std::lock_guard lock(mutex_);
+    while (threads_.size() < threads) threads_.emplace_back([this] { help(); });
+  }
+
   // `work` on this thread and on up to `helpers` others, as far as they come free. Returns when all are done.
   void run(const std::function<void()>& work, std::size_t helpers) {
     std::unique_lock lock(mutex_);
-    while (threads_.size() < helpers) threads_.emplace_back([this] { help(); });
     const auto loop = loops_.insert(loops_.end(), Loop{&work, ++made_, own_loop, helpers});
     lock.unlock();
     wake_.notify_all();
@@ -111,7 +115,9 @@ std::size_t thread_count(int threads) {
   return threads > 0 ? static_cast<std::size_t>(threads) : std::max(1U, std::thread::hardware_concurrency());
 }
 
-void parallel_for(std::size_t count, int threads, const std::function<void(std::size_t)>& body) {
+namespace {
+
+void run_loop(std::size_t count, std::size_t helpers, const std::function<void(std::size_t)>& body) {
   std::atomic<std::size_t> next = 0;
   std::exception_ptr error;
   std::mutex mutex;
@@ -126,12 +132,23 @@ void parallel_for(std::size_t count, int threads, const std::function<void(std::
       }
     }
   };
-  const std::size_t wanted = std::min(count, thread_count(threads));
-  if (wanted > 1)
-    Pool::shared().run(work, wanted - 1);
+  if (helpers > 0)
+    Pool::shared().run(work, helpers);
   else
     work();
   if (error) std::rethrow_exception(error);
+}
+
+}  // namespace
+
+void parallel_for(std::size_t count, int threads, const std::function<void(std::size_t)>& body) {
+  const std::size_t wanted = std::min(count, thread_count(threads));
+  if (wanted > 1) Pool::shared().grow_to(wanted - 1);
+  run_loop(count, std::max<std::size_t>(wanted, 1) - 1, body);
+}
+
+void share(std::size_t count, const std::function<void(std::size_t)>& body) {
+  run_loop(count, std::max<std::size_t>(count, 1) - 1, body);
 }
 
 void help_until(const std::function<bool()>& ready) { Pool::shared().help_until(ready); }

@@ -13,6 +13,9 @@ std::size_t thread_count(int threads);
 // not fixed. The first error stops what has not begun and is thrown here. May be called in a body.
 void parallel_for(std::size_t count, int threads, const std::function<void(std::size_t)>& body);
 
+// The same, on this thread and on those that loops made before and that have nothing else to do: no thread is made.
+void share(std::size_t count, const std::function<void(std::size_t)>& body);
+
 // In a body of parallel_for(): waits until ready(), which is asked again after each wake_helpers(), and meanwhile helps
 // in the loops that other bodies run.
 void help_until(const std::function<bool()>& ready);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/parallel.h"
+#include "model/parallel.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <latch>
 #include <stdexcept>
 #include <vector>
@@ -31,7 +32,7 @@ TEST(Parallel, ThrowsTheFirstErrorAndBeginsNothingElse) {
 }
 
 // The first body's loop needs two threads at once, of which one waits in the second body.
-TEST(Parallel, WhoWaitsHelpsOtherBodies) {
+void needs_who_waits(const std::function<void(std::size_t, const std::function<void(std::size_t)>&)>& loop) {
   for (int round = 0; round < 50; ++round) {
     std::atomic<bool> waits = false, done = false;
     parallel_for(2, 2, [&](std::size_t i) {
@@ -42,12 +43,27 @@ TEST(Parallel, WhoWaitsHelpsOtherBodies) {
       }
       while (!waits) continue;
       std::latch both(2);
-      parallel_for(2, 2, [&](std::size_t) { both.arrive_and_wait(); });
+      loop(2, [&](std::size_t) { both.arrive_and_wait(); });
       done = true;
       wake_helpers();
     });
     EXPECT_TRUE(done);
   }
+}
+
+TEST(Parallel, WhoWaitsHelpsOtherBodies) {
+  needs_who_waits([](std::size_t count, const auto& body) { parallel_for(count, 2, body); });
+}
+
+TEST(Parallel, WhoWaitsSharesOtherBodiesLoops) { needs_who_waits(share); }
+
+TEST(Parallel, SharedLoopsRunEveryBodyOnceAndThrow) {
+  for (const std::size_t count : {0, 1, 9}) {
+    std::vector<std::atomic<int>> runs(count);
+    share(count, [&](std::size_t i) { ++runs[i]; });
+    for (const std::atomic<int>& n : runs) EXPECT_EQ(n, 1);
+  }
+  EXPECT_THROW(share(3, [](std::size_t) { throw std::runtime_error("once"); }), std::runtime_error);
 }
 
 // Bodies that wait for those before them do not begin others on top, which would wait for them.
