@@ -137,7 +137,8 @@ class PhaseProgramme {
     if (!limits_labels()) return false;
     return (most_work_ > 0 && work_ > most_work_) || std::chrono::steady_clock::now() > deadline_;
   }
-  const Holdings* both(const Holdings* a, const Holdings* b);
+  template <class Label>
+  void offer_with(std::vector<Label>& to, Label&& label, const Holdings* a, const Holdings* b);
   bool within_limits(const Head& from, const Phase& phase, const Place& place, Sizes& sums) const;
   phase_labels::Held held_on(const Cell& cell, std::int64_t ipu);
   bool room_on_tiles(Holdings& all, std::int64_t end);

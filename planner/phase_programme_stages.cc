@@ -120,8 +120,12 @@ std::int64_t PhaseProgramme::tied_cycles(std::int64_t phase, const Cell& cell, s
   return cycles;
 }
 
-const PhaseProgramme::Holdings* PhaseProgramme::both(const Holdings* a, const Holdings* b) {
-  return a == nullptr ? nullptr : &holdings_.emplace_back(with(*a, *b));
+// Among what is no worse, if it is, with what both hold.
+template <class Label>
+void PhaseProgramme::offer_with(std::vector<Label>& to, Label&& label, const Holdings* a, const Holdings* b) {
+  Holdings both;
+  if (a != nullptr) label.held = &(both = with(*a, *b));
+  if (offer(to, std::move(label)) && a != nullptr) to.back().held = &holdings_.emplace_back(std::move(both));
 }
 
 // A part with one stage more, the (i + 1)-th of its phase; what it keeps comes later.
@@ -150,12 +154,11 @@ void PhaseProgramme::join(Start& start, const std::vector<Part>& parts, const Se
     const std::int64_t bound = later(start.before + slots * (p.forward + p.backward), behind);
     if (bound >= best_) continue;
     work_ += kWorkOfLabel + std::ssize(to);
-    p.held = both(parts[k].held, stage.held);
     p.part = static_cast<std::int32_t>(k);
     if (limits_labels() && to.size() >= most_labels_)
       left_out_ = std::min(left_out_, bound);
     else
-      offer(to, std::move(p));
+      offer_with(to, std::move(p), parts[k].held, stage.held);
   }
 }
 
@@ -183,13 +186,12 @@ void PhaseProgramme::close(Start& start, const std::vector<Part>& parts, Setting
     }
     if (later(start.before + phase.fixed + phase.forward + phase.backward, rest_.from(v)) >= best_) continue;
     phase.taken = p.taken;
-    phase.held = both(parts[k].held, stage.held);
     phase.price = p.price;
     phase.stages = i + 1;
     phase.last = stage.from;
     phase.part = static_cast<std::int32_t>(k);
     phase.mode = stage.mode;
-    offer(to, std::move(phase));
+    offer_with(to, std::move(phase), parts[k].held, stage.held);
   }
 }
 
