@@ -303,12 +303,14 @@ BestFirst::Visit BestFirst::bound(const Branch& branch, double least, std::int64
   const std::int64_t none = limits.best;
   for (const CutRules& rules : cuts_.rules_for(setting.plan())) {
     ++out.programmes;
+    CutLimits some = limits;
+    some.most_work = kThriftyWork;
     std::int64_t cycles = INT64_MAX;
     std::optional<Cuts> cuts;
     if (!setting.plan().phased())
       cuts = cut_pipeline(setting, rules, limits);
     else if (branch.part.single())
-      cycles = bound_phases_by_prices(setting, rules, limits);
+      cycles = bound_phases_by_prices(setting, rules, some);
     else
       cycles = tables_.phase_bounds().bound(setting, rules, limits);
     if (most_work > 0 && cycles < limits.best) {

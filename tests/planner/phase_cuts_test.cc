@@ -91,6 +91,8 @@ BoundsMet try_phases(const PhaseKind& kind, const nlohmann::json& job, const std
         const std::int64_t first = some ? some->cycles : INT64_MAX, least = found ? found->cycles : INT64_MAX;
         EXPECT_GE(first, least) << describe(setting, limits);
         EXPECT_LE(std::min(first, open), least) << describe(setting, limits);
+        EXPECT_LE(std::min(bound_phases_by_prices(setting, rules, less), limits.best), least)
+            << describe(setting, limits);
       }
       const auto again = [&](const CutLimits& l) { return cut_phases(setting, rules, l, nullptr); };
       expect_found_under_its_own_bound(options, limits, again);
