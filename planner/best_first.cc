@@ -27,6 +27,8 @@ BestFirst::BestFirst(Tables& tables, const SearchOptions& options, const std::ve
   order_cells(cells);
 }
 
+BestFirst::~BestFirst() = default;
+
 void BestFirst::know(std::vector<Candidate> list) {
   for (Candidate& c : list) {
     c.elsewhere = true;
@@ -91,17 +93,36 @@ void BestFirst::start(const Sweep& how) {
 // rest is pruned, branches come before cells that promise little more.
 void BestFirst::sweep(const Sweep& how) {
   start(how);
+  Frontier open = all_cells();
+  work(open);
+}
+
+void BestFirst::find_best(const Sweep& how) {
+  start(how);
+  open_ = std::make_unique<Frontier>(all_cells());
+  wants_one_ = true;
+  work(*open_);
+  wants_one_ = false;
+  conclude();
+}
+
+void BestFirst::find_runners_up() {
+  stopped_ = false;  // there may be more time
+  work(*open_);
+  conclude();
+  open_->release();
+  for (auto* queue : {&open_->cells, &open_->branches}) {
+    for (; !queue->empty(); queue->pop()) leave(queue->top());
+  }
+  open_.reset();
+  count_all();
+}
+
+BestFirst::Frontier BestFirst::all_cells() {
   Frontier open;
   for (std::size_t i = 0; i < cells_.size(); ++i)
     open.cells.push({bound_of(cells_[i]), made_++, i, {}, options_.defaults || cells_[i].settled});
-  work(open);
-  if (how_.front) return;
-  const double left = open.bound();
-  open.release();
-  for (auto* queue : {&open.cells, &open.branches}) {
-    for (; !queue->empty(); queue->pop()) leave(queue->top());
-  }
-  finish(left);
+  return open;
 }
 
 void BestFirst::leave(const Open& o) {
@@ -113,8 +134,9 @@ void BestFirst::leave(const Open& o) {
   for (const std::string& kind : kinds) maybe_faster_.insert({cell.of, kind});
 }
 
-// What the sweep over all kinds proves. `left`: the highest bound when it stopped, be it among runners-up.
-void BestFirst::finish(double left) {
+// What the sweep over all kinds has proved.
+void BestFirst::conclude() {
+  const double left = open_->bound();  // be it among runners-up
   const double best = incumbent();
   const double bound = std::max({best, open_bound_, stopped_ ? left : 0});
   stats_.best = best, stats_.bound = bound;
@@ -123,6 +145,9 @@ void BestFirst::finish(double left) {
   const bool opened = std::ranges::any_of(cells_, &CellPart::opened);
   ceiling_ = std::min(how_.ceiling, opened ? std::max(bound, options_.at_least) : left);
   stats_.optimal = best > 0 ? stats_.gap <= 1e-9 : !stopped_ && open_bound_ == 0;
+}
+
+void BestFirst::count_all() {
   for (const auto& kind : faster_) maybe_faster_.erase(kind);
   stats_.faster = static_cast<double>(faster_.size());
   stats_.undecided = static_cast<double>(maybe_faster_.size());

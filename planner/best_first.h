@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -43,6 +44,7 @@ class BestFirst {
 
   // Of all cells of the job's space (cells()). Throws Error where pins leave nothing legal.
   BestFirst(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells);
+  ~BestFirst();
 
   // Time limits count from now on.
   void start_clock() { start_ = std::chrono::steady_clock::now(); }
@@ -50,7 +52,11 @@ class BestFirst {
   void know(std::vector<Candidate> list);
   // The best cuts of a plan's setting, if what they make is a plan of the space: what sweeps find has to be better.
   void try_first(const Plan& plan);
-  // The first sweep is the one whose work stats() counts and whose kinds are ranked; others start from what was found.
+  // The first sweep, whose work stats() counts and whose kinds are ranked: until no plan that is left can be the best,
+  // and then until none is a runner-up of interest.
+  void find_best(const Sweep& how);
+  void find_runners_up();
+  // Others, which start from what was found.
   void sweep(const Sweep& how);
 
   // By the goal of the last sweep, best first.
@@ -98,7 +104,9 @@ class BestFirst {
   std::vector<CellPart> cells_;
   std::vector<CellPart> held_back_;  // those of which none fits, or that have no plan better than another cell's
   SearchStats stats_;
-  Sweep how_;  // the one that runs
+  Sweep how_;                       // the one that runs
+  std::unique_ptr<Frontier> open_;  // what the first one has left
+  bool wants_one_ = false;          // the best: runners-up are left for later
   bool stopped_ = false;
   std::thread::id reporter_ = std::this_thread::get_id();  // of progress: who sweeps
   std::map<std::string, Candidate> by_kind_;               // the best of each, so far
@@ -130,7 +138,9 @@ class BestFirst {
   void order_cells(const std::vector<Cell>& list);
   CellPart widest();
   void start(const Sweep& how);
-  void finish(double left);
+  Frontier all_cells();
+  void conclude();
+  void count_all();
   void leave(const Open& o);
   bool branch_comes_first(const Frontier& open) const;
   void work(Frontier& open);
@@ -158,6 +168,7 @@ class BestFirst {
 
   double incumbent() const;
   double floor() const;
+  double enough() const { return wants_one_ ? std::max(floor(), worth_it()) : floor(); }
   double worth_it() const;
   double floor_of_kinds(const Open& o) const;
   bool gave_up(const std::string& kind) const;

@@ -25,8 +25,8 @@ constexpr std::size_t kAhead = 16;
 }  // namespace
 
 bool BestFirst::branch_comes_first(const Frontier& open) const {
-  const bool branch = !open.branches.empty() && open.branches.top().bound > floor();
-  const bool cell = !open.cells.empty() && open.cells.top().bound > floor();
+  const bool branch = !open.branches.empty() && open.branches.top().bound > enough();
+  const bool cell = !open.cells.empty() && open.cells.top().bound > enough();
   const double share = incumbent() == 0 && options_.rank_of == 0 ? kWorthDiving : 1;
   return branch && (!cell || open.branches.top().bound >= share * open.cells.top().bound);
 }
@@ -63,11 +63,11 @@ BestFirst::Piece BestFirst::wait_for_piece(const Frontier& open, Window& window)
 }
 
 void BestFirst::take(Frontier& open, Window& window) {
-  while (window.tasks.size() < kAhead && std::min(open.bound(), how_.ceiling) > floor() && !time_is_up()) {
+  while (window.tasks.size() < kAhead && std::min(open.bound(), how_.ceiling) > enough() && !time_is_up()) {
     if (incumbent() > 0) open.release();
     if (branch_comes_first(open)) {
       take_branch(open, window);
-    } else if (!open.cells.empty() && open.cells.top().bound > floor()) {
+    } else if (!open.cells.empty() && open.cells.top().bound > enough()) {
       window.tasks.push_back(cell_task(open));
       open.cells.pop();
     } else if (window.tasks.empty()) {

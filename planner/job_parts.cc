@@ -181,12 +181,24 @@ void PartSearch::search(const std::vector<Tables*>& parts) {
   // The first makes the graphs, which all have, by all threads.
   steps_[begin]->prepare();
   parallel_for(parts.size() - 1, options_.threads, [&](std::size_t i) { steps_[begin + 1 + i]->prepare(); });
+  std::vector<std::ptrdiff_t> told;  // of known_, to each of these, its own plans included
   for (std::size_t i = begin; i < steps_.size(); ++i) {
     const double seconds = left_.seconds();
     steps_[i]->set_time(seconds, i + 1 < parts_ && known_.empty() ? seconds / 2 : 0);
     steps_[i]->find_best(known_);
-    if (shares_) known_.insert(known_.end(), steps_[i]->found().begin(), steps_[i]->found().end());
+    add_known(steps_[i]->found());
+    told.push_back(std::ssize(known_));
   }
+  for (std::size_t i = begin; i < steps_.size(); ++i) {
+    const std::size_t before = steps_[i]->found().size();
+    steps_[i]->set_time(left_.seconds(), 0);
+    steps_[i]->find_runners_up({known_.begin() + told[i - begin], known_.end()});
+    add_known(std::span(steps_[i]->found()).subspan(before));
+  }
+}
+
+void PartSearch::add_known(std::span<const Candidate> found) {
+  if (shares_) known_.insert(known_.end(), found.begin(), found.end());
 }
 
 void PartSearch::finish(const std::function<void(std::size_t part, SearchResult)>& done) {

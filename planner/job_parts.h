@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,9 +50,9 @@ class TimeLeft {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Searches one part after the other: each knows what those before it found, unless the front needs the best of every
-// partition, and has the time that they left; half of that while nothing is found. What else is asked of them, their
-// fronts first of all, is done side by side.
+// Searches one part after the other, for the best plan and then for runners-up: each knows what others found, unless
+// the front needs the best of every partition, and has the time that they left; half of that while nothing is found.
+// What else is asked of them, their fronts first of all, is done side by side.
 class PartSearch {
  public:
   PartSearch(const Job& job, std::size_t parts, SearchOptions options);
@@ -77,6 +78,7 @@ class PartSearch {
   std::vector<SearchStats> stats_;
 
   SearchOptions options_of(std::size_t part);
+  void add_known(std::span<const Candidate> found);
   void report(std::size_t part, double share, const std::string& what);
 };
 

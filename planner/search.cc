@@ -98,20 +98,33 @@ void SearchSteps::find_best(const std::vector<Candidate>& known) {
     all.goal = tables_.job().goal;
     all.ceiling = prepared_->proved.ceiling;
     if (prepared_->proved.near) space_->try_first(*prepared_->proved.near);
-    space_->sweep(all);
-    out_.best = space_->best();
-    if (std::ssize(out_.best) > options_.top) out_.best.resize(static_cast<std::size_t>(options_.top));
-    out_.stats = space_->stats();
-    const bool own = !out_.best.empty() && !out_.best[0].elsewhere;  // else better ones may have been left out
+    space_->find_best(all);
+    take_found();
+    if (!out_.best.empty() && !out_.best[0].elsewhere) own_best_ = out_.best[0];
     if (prepared_->plans && out_.stats.optimal && !space_->stopped())
-      tables_.proved_bests().add(*std::move(prepared_->plans), space_->ceiling(),
-                                 own ? std::optional(out_.best[0]) : std::nullopt);
-    out_.candidates = space_->found();
-    drop_known(out_.candidates);
+      tables_.proved_bests().add(*std::move(prepared_->plans), space_->ceiling(), own_best_);
   }
   prepared_.reset();
+  seconds_ += since(start);
+}
+
+void SearchSteps::find_runners_up(const std::vector<Candidate>& known) {
+  const Clock::time_point start = Clock::now();
+  if (space_) {
+    space_->know(known);
+    space_->find_runners_up();
+    take_found();
+  }
   if (options_.progress) options_.progress(BestFirst::kFirstSweep, "searched");
   seconds_ += since(start);
+}
+
+void SearchSteps::take_found() {
+  out_.best = space_->best();
+  if (std::ssize(out_.best) > options_.top) out_.best.resize(static_cast<std::size_t>(options_.top));
+  out_.stats = space_->stats();
+  out_.candidates = space_->found();
+  drop_known(out_.candidates);
 }
 
 void SearchSteps::complete(FrontBoard* board, std::size_t part) {
@@ -127,6 +140,8 @@ void SearchSteps::complete(FrontBoard* board, std::size_t part) {
     explain_infeasible(tables_, options_, space_->cells(), space_->cuts(), out_);
   if (options_.record) out_.cells = space_->searched_cells();
   for (auto* list : {&out_.best, &out_.pareto, &out_.candidates}) drop_known(*list);
+  if (own_best_ && (out_.best.empty() || score(tables_.job(), out_.best[0]) < score(tables_.job(), *own_best_)))
+    out_.best.insert(out_.best.begin(), *own_best_);
   space_.reset();
   seconds_ += since(start);
 }
@@ -141,6 +156,7 @@ SearchResult search(Tables& tables, const SearchOptions& options) {
   SearchSteps steps(tables, options);
   steps.prepare();
   steps.find_best();
+  steps.find_runners_up();
   steps.complete();
   return steps.result();
 }

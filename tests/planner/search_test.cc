@@ -378,6 +378,19 @@ TEST(Search, ProvesTheBestPlanBeforeItsRunnersUp) {
   EXPECT_GT(open, 0);
 }
 
+TEST(Search, FindsTheBestPlanWithoutWorkOnRunnersUp) {
+  World world(test::small_bert(3));
+  const SearchResult all = searched(world);
+  SearchSteps steps(world.tables, {.pareto = false});
+  steps.prepare();
+  steps.find_best();
+  const SearchResult best = steps.result();
+  EXPECT_TRUE(best.stats.optimal);
+  ASSERT_FALSE(best.best.empty());
+  EXPECT_EQ(label(best.best[0].plan), label(all.best[0].plan));
+  EXPECT_LT(best.stats.programmes, all.stats.programmes);
+}
+
 // A cell's bound has to hold for its settings with activations sharded throughout, and for those with one micro-batch,
 // which accumulates nothing: more runners-up open more cells, and must not find a faster plan.
 TEST(Search, MoreRunnersUpFindNothingFaster) {
