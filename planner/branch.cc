@@ -131,7 +131,8 @@ Branches branches_of(Tables& tables, const SettingSpace& space) {
   return between(tables, space, tables.table(ends.fastest), leanest);
 }
 
-// Divided by the first place of memory that differs, then by the other values one after the other.
+// Divided by the first place of memory that differs, then by the other values one after the other: first where code is,
+// as one that neither takes room nor is loaded is what lets most branches fit that have no plan that does.
 Branches Branch::children(Tables& tables) const {
   if (part.single()) return divide_caps(tables, *this);
   const SettingSpace& space = parts->space();
@@ -164,8 +165,8 @@ Branches Branch::children(Tables& tables) const {
     break;
   }
   for (const auto axis :
-       {SettingSpace::load_axis, SettingSpace::weight_axis, SettingSpace::stash_axis, SettingSpace::state_axis,
-        SettingSpace::gradient_axis, SettingSpace::prefetch_depth_axis, SettingSpace::code_axis}) {
+       {SettingSpace::code_axis, SettingSpace::load_axis, SettingSpace::weight_axis, SettingSpace::stash_axis,
+        SettingSpace::state_axis, SettingSpace::gradient_axis, SettingSpace::prefetch_depth_axis}) {
     if (!out.empty()) break;
     if (part.end[axis] - part.begin[axis] > 1) divide(axis, [](std::size_t, std::size_t) { return true; });
   }
