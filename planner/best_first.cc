@@ -79,6 +79,7 @@ void BestFirst::start(const Sweep& how) {
   how_ = how;
   credit_ = 0;
   reporter_ = std::this_thread::get_id();
+  open_in_front_ = 0;
   if (!how.front) return;
   by_kind_.clear();
   for (const Candidate& c : std::exchange(all_found_, {})) {
@@ -95,6 +96,7 @@ void BestFirst::sweep(const Sweep& how) {
   start(how);
   Frontier open = all_cells();
   work(open);
+  if (!stopped_ && open_in_front_ > incumbent()) ++stats_.points_left;
 }
 
 void BestFirst::find_best(const Sweep& how) {
@@ -400,6 +402,8 @@ void BestFirst::merge(const Open& o, const Visit& v) {
     open_bound_ = std::max(open_bound_, v.open_bound);
     if (leaf ? v.found.empty() : v.bound <= 0) note_given_up(o);
     if (leaf && v.open_bound > 0) leave_open(o.branch.kinds().at(0), v.open_bound);
+  } else {
+    open_in_front_ = std::max(open_in_front_, v.open_bound);
   }
   if (leaf && options_.rank_of > 0) note_faster(o, v);
   if (leaf && was_cut && v.found.empty()) in_vain_of_[o.branch.kinds().at(0)] += v.work, credit_ += v.work;

@@ -119,9 +119,10 @@ class BestFirst {
   double explored_ = 0;  // as sizes of branches, in which the sweep over all kinds counts what it prunes
   std::set<std::size_t> settings_cut_, settings_fit_;
   std::atomic<bool> found_any_ = false;
-  double ceiling_ = 0;     // score that no plan of the space exceeds
-  double open_bound_ = 0;  // score: where a phase programme ran out of its budget, what was left out
-  std::size_t made_ = 0;   // Open, so far
+  double ceiling_ = 0;  // score that no plan of the space exceeds
+  // Score: where a phase programme ran out of its budget, what was left out; of the first sweep, and of the last one.
+  double open_bound_ = 0, open_in_front_ = 0;
+  std::size_t made_ = 0;  // Open, so far
   int kept_cells_ = 0;
   // With rank_of, by cell: kinds with a plan that is better, and those that may have one.
   std::set<std::pair<std::size_t, std::string>> faster_, maybe_faster_;

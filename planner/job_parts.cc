@@ -135,6 +135,7 @@ SearchStats operator+(const SearchStats& a, const SearchStats& b) {
   sum.evaluations += b.evaluations, sum.programmes += b.programmes;
   sum.seconds += b.seconds, sum.table_seconds += b.table_seconds;
   sum.faster += b.faster, sum.undecided += b.undecided, sum.kinds_left += b.kinds_left;
+  sum.points_left += b.points_left, sum.stopped |= b.stopped;
   sum.best = std::max(a.best, b.best), sum.bound = std::max(a.bound, b.bound);
   sum.gap = sum.bound > 0 ? 1 - sum.best / sum.bound : 0;
   sum.optimal = sum.best > 0 ? sum.gap <= 1e-9 : a.optimal && b.optimal;

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "model/parallel.h"
 #include "planner/best_first.h"
@@ -17,6 +19,29 @@ namespace superstep {
 
 double score(const Job& job, const Candidate& c) {
   return job.goal.score(c.plan.global_batch(), static_cast<double>(c.estimate.cycles) / job.machine.chip.clock.value);
+}
+
+std::vector<std::string> left_notes(const SearchStats& s) {
+  const auto many = [](double n, const std::string& what) {
+    return std::to_string(static_cast<std::int64_t>(n)) + " " + what + (n == 1 ? "" : "s");
+  };
+  std::vector<std::string> out;
+  if (s.gap > 0 && s.stopped)
+    out.push_back("the search stopped early: --time-limit S gives it longer (0: until it is done)");
+  else if (s.gap > 0)
+    out.push_back(
+        "what may be faster are cuts into phases that are more work than a search gives them; pins leave fewer");
+  else if (s.stopped)
+    out.push_back(
+        "the search stopped before it had all runners-up and the front: --time-limit S gives it longer (0: "
+        "until it is done)");
+  if (s.kinds_left > 0 && s.best > 0)
+    out.push_back("a runner-up may be missing: of " + many(s.kinds_left, "kind") +
+                  " of plan none was found that fits, after much work; none of them is better than the best plan");
+  if (s.points_left > 0)
+    out.push_back("the front may be incomplete: " + many(s.points_left, "point") +
+                  " of it may be slower than what cuts into phases allow that are more work than a search gives them");
+  return out;
 }
 
 namespace {
@@ -134,10 +159,12 @@ void SearchSteps::complete(FrontBoard* board, std::size_t part) {
     out_.pareto = trace_front(*space_, tables_.job(), out_.best[0], board, part);
     out_.stats.programmes = space_->stats().programmes;
     out_.stats.evaluations = space_->stats().evaluations;
+    out_.stats.points_left = space_->stats().points_left;
     out_.candidates = space_->found();
   }
   if (out_.best.empty() && options_.rank_of == 0 && options_.explain)
     explain_infeasible(tables_, options_, space_->cells(), space_->cuts(), out_);
+  out_.stats.stopped = space_->stopped();
   if (options_.record) out_.cells = space_->searched_cells();
   for (auto* list : {&out_.best, &out_.pareto, &out_.candidates}) drop_known(*list);
   if (own_best_ && (out_.best.empty() || score(tables_.job(), out_.best[0]) < score(tables_.job(), *own_best_)))

@@ -59,10 +59,17 @@ struct SearchStats {
   double faster = 0, undecided = 0;
   // Kinds of plan of which a runner-up may have been left out: after much work none fits, and none would be the best.
   double kinds_left = 0;
+  // Points of the front that may be missing, or slower than they could be: phases are more work than a search gives
+  // them.
+  double points_left = 0;
+  bool stopped = false;  // by a limit: before the proof if there is a gap, else before all runners-up or the front
   double best = 0, bound = 0;  // scores: of the best plan, and that no other exceeds; 0: none fits
   bool optimal = false;        // the best is proved best of the declared space by the tables
   double gap = 0;              // 1 - best / bound; 1: stopped before any plan was found
 };
+
+// For people: what was left out, and whether more time would help.
+std::vector<std::string> left_notes(const SearchStats& stats);
 
 struct SearchResult {
   std::vector<Candidate> best;        // the winner, then runners-up different in kind

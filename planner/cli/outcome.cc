@@ -168,12 +168,8 @@ std::string tie_note(const Outcome& o) {
 void add_notes(Outcome& o, int threads) {
   const Evaluated* e = o.shown();
   for (const std::string& n : o.search.notes) o.notes.push_back(n);
-  if (o.search.stats.gap > 0)
-    o.notes.push_back("the search stopped early: --time-limit S gives it longer (0: until it is done)");
+  for (std::string& n : left_notes(o.search.stats)) o.notes.push_back(std::move(n));
   if (!e) return;
-  if (const auto kinds = static_cast<std::int64_t>(o.search.stats.kinds_left); kinds > 0)
-    o.notes.push_back("a runner-up may be missing: of " + std::to_string(kinds) + (kinds == 1 ? " kind" : " kinds") +
-                      " of plan none was found that fits, after much work; none of them is better than the best plan");
   if (!e->not_validated.empty()) {
     std::string list;
     for (const std::string& n : e->not_validated) list += (list.empty() ? "" : ", ") + n;
@@ -409,10 +405,10 @@ json to_json(const Outcome& o) {
   j["pareto"] = json::array();
   for (const Evaluated& e : o.pareto) j["pareto"].push_back(summary(e));
   const SearchStats& s = o.search.stats;
-  j["search"] = {{"explored", s.explored},           {"pruned", s.pruned},         {"feasible", s.feasible},
-                 {"evaluations", s.evaluations},     {"programmes", s.programmes}, {"seconds", s.seconds},
-                 {"table_seconds", s.table_seconds}, {"optimal", s.optimal},       {"gap", s.gap},
-                 {"kinds_left", s.kinds_left}};
+  j["search"] = {{"explored", s.explored},           {"pruned", s.pruned},           {"feasible", s.feasible},
+                 {"evaluations", s.evaluations},     {"programmes", s.programmes},   {"seconds", s.seconds},
+                 {"table_seconds", s.table_seconds}, {"optimal", s.optimal},         {"gap", s.gap},
+                 {"kinds_left", s.kinds_left},       {"points_left", s.points_left}, {"stopped", s.stopped}};
   j["space"] = json::object();
   for (const SpaceField& f : o.space) j["space"][f.name] = f.values;
   if (o.best.empty() && !o.estimated) {

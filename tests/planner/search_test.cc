@@ -17,6 +17,9 @@ namespace {
 
 using test::searched;
 using test::World;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 
 TEST(Search, ExploresOrPrunesEverySetting) {
   World world(test::small_gpt({}));
@@ -365,17 +368,30 @@ TEST(Search, ProvesTheBestPlanBeforeItsRunnersUp) {
   for (std::int64_t limit = 1; limit < all.stats.programmes; limit = limit * 9 / 8 + 1) {
     SearchOptions options{.programme_limit = limit, .pareto = false};
     const SearchResult r = search(world.tables, options);
+    if (r.stats.stopped)  // else the last of its work came to the limit
+      EXPECT_THAT(left_notes(r.stats), ElementsAre(HasSubstr(r.stats.optimal ? "all runners-up" : "stopped early")));
+    else
+      EXPECT_THAT(left_notes(r.stats), IsEmpty());
     if (!r.stats.optimal) {
       ++open;
       continue;
     }
-    ++proved;
+    proved += r.stats.stopped ? 1 : 0;
     ASSERT_FALSE(r.best.empty());
     EXPECT_EQ(r.stats.gap, 0);
     EXPECT_EQ(r.best[0].estimate.cycles, all.best[0].estimate.cycles) << "after " << limit << " programmes";
   }
   EXPECT_GT(proved, 0);
   EXPECT_GT(open, 0);
+  EXPECT_FALSE(all.stats.stopped);
+  EXPECT_THAT(left_notes(all.stats), IsEmpty());
+}
+
+TEST(Search, SaysWhatItLeavesOut) {
+  EXPECT_THAT(left_notes({.best = 1, .gap = 0.1}), ElementsAre(HasSubstr("more work than a search gives them")));
+  EXPECT_THAT(left_notes({.kinds_left = 1, .best = 1}), ElementsAre(HasSubstr("of 1 kind of plan")));
+  EXPECT_THAT(left_notes({.points_left = 2, .best = 1}), ElementsAre(HasSubstr("2 points of it")));
+  EXPECT_THAT(left_notes({.kinds_left = 1}), IsEmpty());
 }
 
 TEST(Search, FindsTheBestPlanWithoutWorkOnRunnersUp) {
