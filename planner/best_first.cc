@@ -16,7 +16,7 @@ constexpr double kOfInterest = 0.5;
 // Work (CutLimits) in vain for leaves of a kind of which no plan is known, before no more goes into a runner-up.
 constexpr std::int64_t kMostInVain = 16'000'000;
 
-// For a leaf with something on other IPUs' tiles, while other settings may be better.
+// For a leaf with something on other IPUs' tiles, while other settings may be better, and for a bound by prices.
 constexpr std::int64_t kThriftyWork = 4'800'000;
 
 }  // namespace
