@@ -125,7 +125,6 @@ void SearchSteps::find_best(const std::vector<Candidate>& known) {
     if (prepared_->proved.near) space_->try_first(*prepared_->proved.near);
     space_->find_best(all);
     take_found();
-    if (!out_.best.empty() && !out_.best[0].elsewhere) own_best_ = out_.best[0];
     if (prepared_->plans && out_.stats.optimal && !space_->stopped())
       tables_.proved_bests().add(*std::move(prepared_->plans), space_->ceiling(), own_best_);
   }
@@ -147,6 +146,7 @@ void SearchSteps::find_runners_up(const std::vector<Candidate>& known) {
 void SearchSteps::take_found() {
   out_.best = space_->best();
   if (std::ssize(out_.best) > options_.top) out_.best.resize(static_cast<std::size_t>(options_.top));
+  if (!out_.best.empty() && !out_.best[0].elsewhere) own_best_ = out_.best[0];
   out_.stats = space_->stats();
   out_.candidates = space_->found();
   drop_known(out_.candidates);
@@ -157,6 +157,7 @@ void SearchSteps::complete(FrontBoard* board, std::size_t part) {
   const Clock::time_point start = Clock::now();
   if (options_.pareto && !out_.best.empty() && !space_->stopped()) {
     out_.pareto = trace_front(*space_, tables_.job(), out_.best[0], board, part);
+    if (own_best_ && out_.pareto[0].elsewhere) out_.pareto[0] = *own_best_;  // it may take less memory
     out_.stats.programmes = space_->stats().programmes;
     out_.stats.evaluations = space_->stats().evaluations;
     out_.stats.points_left = space_->stats().points_left;

@@ -140,7 +140,8 @@ class SearchSteps {
   std::unique_ptr<BestFirst> space_;  // null: what was proved before says it all
   double of_tables_ = 0, seconds_ = 0;
   SearchResult out_;
-  // The part's, where none that it was told of before is better; it is in the result whatever others find later.
+  // The part's, where none that it was told of before is better; it is in the result and a point of the front, whatever
+  // others find later.
   std::optional<Candidate> own_best_;
 
   void make_space();

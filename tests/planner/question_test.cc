@@ -253,7 +253,7 @@ TEST(Parts, HaveTheSameFrontsForAnyNumberOfThreads) {
       EXPECT_EQ(all, first) << asked.dump() << " by " << threads;
     }
   }
-  EXPECT_GT(points, 20U);
+  EXPECT_GT(points, 30U);
 }
 
 // Also of parts that say at once that they have nothing better.
