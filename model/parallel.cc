@@ -54,15 +54,17 @@ class Pool {
     loops_.erase(loop);
   }
 
-  // ready() is asked under the lock.
-  void help_until(const std::function<bool()>& ready) {
+  // Both are asked under the lock.
+  void help_until(const std::function<bool()>& ready, const std::function<bool()>& or_else) {
     std::unique_lock lock(mutex_);
     while (!ready()) {
       const auto loop = wanting();
-      if (loop == loops_.end())
-        wake_.wait(lock);
-      else
+      if (loop != loops_.end())
         join(*loop, lock);
+      else if (or_else && or_else())
+        return;
+      else
+        wake_.wait(lock);
     }
   }
 
@@ -105,7 +107,7 @@ class Pool {
   }
 
   void help() {
-    help_until([this] { return ends_; });
+    help_until([this] { return ends_; }, {});
   }
 };
 
@@ -151,7 +153,9 @@ void share(std::size_t count, const std::function<void(std::size_t)>& body) {
   run_loop(count, std::max<std::size_t>(count, 1) - 1, body);
 }
 
-void help_until(const std::function<bool()>& ready) { Pool::shared().help_until(ready); }
+void help_until(const std::function<bool()>& ready, const std::function<bool()>& or_else) {
+  Pool::shared().help_until(ready, or_else);
+}
 
 void wake_helpers() { Pool::shared().wake(); }
 

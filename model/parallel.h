@@ -17,8 +17,8 @@ void parallel_for(std::size_t count, int threads, const std::function<void(std::
 void share(std::size_t count, const std::function<void(std::size_t)>& body);
 
 // In a body of parallel_for(): waits until ready(), which is asked again after each wake_helpers(), and meanwhile helps
-// in the loops that other bodies run.
-void help_until(const std::function<bool()>& ready);
+// in the loops that other bodies run. Where there is nothing to help with, or_else() is asked too, and ends it as well.
+void help_until(const std::function<bool()>& ready, const std::function<bool()>& or_else = {});
 void wake_helpers();
 
 }  // namespace superstep

@@ -114,7 +114,7 @@ void BestFirst::find_runners_up() {
   conclude();
   open_->release();
   for (auto* queue : {&open_->cells, &open_->branches}) {
-    for (; !queue->empty(); queue->pop()) leave(queue->top());
+    for (const Open& o : *queue) leave(o);
   }
   open_.reset();
   count_all();
@@ -123,7 +123,7 @@ void BestFirst::find_runners_up() {
 BestFirst::Frontier BestFirst::all_cells() {
   Frontier open;
   for (std::size_t i = 0; i < cells_.size(); ++i)
-    open.cells.push({bound_of(cells_[i]), made_++, i, {}, options_.defaults || cells_[i].settled});
+    open.cells.insert({bound_of(cells_[i]), made_++, i, {}, options_.defaults || cells_[i].settled});
   return open;
 }
 
@@ -182,7 +182,7 @@ void BestFirst::push(std::vector<Open>& branches, Frontier& open) {
     o.order = made_++;
     if (o.setting == 0) o.setting = o.order + 1;
     if (o.bound > std::max(floor(), floor_of_kinds(o)))
-      open.branches.push(std::move(o));
+      open.branches.insert(std::move(o));
     else if (!how_.front)
       note_given_up(o), stats_.pruned += o.branch.size;
   }
@@ -225,7 +225,7 @@ void BestFirst::settle(Task& task, Frontier& open) {
   } else if (task.visit.bound > 0) {
     o.bound = std::min(o.bound, task.visit.bound);
     o.sure = true;
-    open.branches.push(std::move(o));
+    open.branches.insert(std::move(o));
   }
 }
 
@@ -239,7 +239,7 @@ void BestFirst::cut_again(Task& task, Frontier& open) {
             .found = task.visit.found});
   o.bound = std::min(o.bound, task.visit.open_bound);
   o.again = true;
-  open.branches.push(std::move(o));
+  open.branches.insert(std::move(o));
 }
 
 // ---- what is worth a cut programme

@@ -155,7 +155,7 @@ class BestFirst {
   void cut_again(Task& task, Frontier& open);
   bool late() const;
 
-  Task cell_task(const Frontier& open);
+  Task cell_task(Frontier& open);
   Visit visit_cell(Task& task);
   Visit open_cell(const Task& task);
   void settle_cell(Task& task, Frontier& open);
@@ -164,7 +164,10 @@ class BestFirst {
   std::int64_t quick_bound(const Branch& b) const;
   Open branch(const Open& from, const Branch& b, std::int64_t least) const;
   void push(std::vector<Open>& branches, Frontier& open);
+  Task branch_task(Open o) const;
+  bool puts_off(const Open& o) const;
   void take_branch(Frontier& open, Window& window);
+  Task* begin_early(const Frontier& open, Window& window) const;
   Visit visit(const Task& task) const;
 
   double incumbent() const;

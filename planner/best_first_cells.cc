@@ -117,9 +117,9 @@ double BestFirst::cells_done(const Frontier& open) const {
   return kFirstSweep * (1 - static_cast<double>(open.cells.size()) / static_cast<double>(cells_.size()));
 }
 
-// The cell on top.
-BestFirst::Task BestFirst::cell_task(const Frontier& open) {
-  Task task{open.cells.top()};
+// Of the cell on top, which it takes.
+BestFirst::Task BestFirst::cell_task(Frontier& open) {
+  Task task{open.cells.pop()};
   const CellPart& cell = cells_[task.open.cell];
   if (!task.open.sure) {
     if (!how_.front) report(cells_done(open), "tabulating " + std::to_string(open.cells.size()) + " cells");
@@ -171,7 +171,7 @@ void BestFirst::settle_cell(Task& task, Frontier& open) {
   Open& o = task.open;
   CellPart& cell = cells_[o.cell];
   if (!task.visit.opened) {
-    open.cells.push(std::move(o));
+    open.cells.insert(std::move(o));
     return;
   }
   if (!how_.front) stats_.pruned += task.visit.left_out;

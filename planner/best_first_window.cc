@@ -2,6 +2,7 @@
 // A search by several threads: which branches and cells are worked on next, side by side.
 #include <algorithm>
 #include <mutex>
+#include <ranges>
 
 #include "model/parallel.h"
 #include "planner/frontier.h"
@@ -21,6 +22,10 @@ constexpr std::int64_t kMostCredit = 25'000'000;
 // Branches that are worked on side by side: each against the best plans of those that came so many places before it. As
 // many for any number of threads: what comes of them is then the same too.
 constexpr std::size_t kAhead = 16;
+// Those that come after them, on which threads work that would have to wait.
+constexpr std::size_t kEarly = 64;
+// Cells that come after them, whose tables are made by threads that would have to wait.
+constexpr std::size_t kTablesAhead = 8;
 
 }  // namespace
 
@@ -51,14 +56,21 @@ void BestFirst::work(Frontier& open) {
   });
 }
 
-// None: there is nothing left to do. Whoever has to wait makes rows of others' tables.
+// None: there is nothing left to do. Whoever has to wait makes rows of others' tables, or works on what comes later.
 BestFirst::Piece BestFirst::wait_for_piece(const Frontier& open, Window& window) {
   Piece piece;
-  help_until([&] {
+  const auto next = [&] {
     const std::lock_guard lock(window.mutex);
     if (!window.failed) piece = next_piece(open, window);
     return window.failed || window.tasks.empty() || piece;
-  });
+  };
+  const auto early = [&] {
+    const std::lock_guard lock(window.mutex);
+    if (window.tasks.empty() || window.failed) return false;
+    piece.task = begin_early(open, window);
+    return piece.task != nullptr;
+  };
+  help_until(next, early);
   return piece;
 }
 
@@ -69,7 +81,6 @@ void BestFirst::take(Frontier& open, Window& window) {
       take_branch(open, window);
     } else if (!open.cells.empty() && open.cells.top().bound > enough()) {
       window.tasks.push_back(cell_task(open));
-      open.cells.pop();
     } else if (window.tasks.empty()) {
       open.release();
     } else {
@@ -80,14 +91,39 @@ void BestFirst::take(Frontier& open, Window& window) {
 
 // Where tiles are small, most settings that keep something on other IPUs' tiles do not fit and have the highest bounds:
 // they wait until there is a plan, or nothing else.
+bool BestFirst::puts_off(const Open& o) const { return incumbent() == 0 && !o.waited && o.branch.lends(); }
+
 void BestFirst::take_branch(Frontier& open, Window& window) {
-  const Open& top = open.branches.top();
-  const bool lends = top.branch.lends();
-  if (lends && incumbent() == 0 && !top.waited) return open.put_off();
-  const double least = std::max(floor(), floor_of_kinds(top));
-  window.tasks.push_back({top, top.again ? std::max(least, worth_it()) : least});
-  if (lends && credit_ >= kLeastCredit) window.tasks.back().most_work = std::min(credit_, kMostCredit);
-  open.branches.pop();
+  if (puts_off(open.branches.top())) return open.put_off();
+  Task task = branch_task(open.branches.pop());
+  const auto early = std::ranges::find_if(window.early, [&](const Task& t) { return t.is_turn_of(task.open); });
+  if (early != window.early.end() && early->least == task.least && early->most_work == task.most_work)
+    return window.tasks.splice(window.tasks.end(), window.early, early);
+  if (early != window.early.end()) early->in_vain = true;
+  window.tasks.push_back(std::move(task));
+}
+
+// As it stands now.
+BestFirst::Task BestFirst::branch_task(Open o) const {
+  const double least = std::max(floor(), floor_of_kinds(o));
+  Task task{std::move(o)};
+  task.least = task.open.again ? std::max(least, worth_it()) : least;
+  if (credit_ >= kLeastCredit && task.open.branch.lends()) task.most_work = std::min(credit_, kMostCredit);
+  return task;
+}
+
+// The first branch that is not taken, and that may be if nothing better comes of those that are. What comes of it
+// counts if it is the same task then.
+BestFirst::Task* BestFirst::begin_early(const Frontier& open, Window& window) const {
+  if (window.early.size() >= kEarly) return nullptr;
+  for (const Open& o : open.branches) {
+    if (o.bound <= enough()) break;
+    if (puts_off(o) || std::ranges::any_of(window.early, [&](const Task& t) { return t.is_turn_of(o); })) continue;
+    window.early.push_back(branch_task(o));
+    window.early.back().begun = true;
+    return &window.early.back();
+  }
+  return nullptr;
 }
 
 // Of the first task for which something can be done. While those that are left wait for others' tables, a table that
@@ -114,7 +150,7 @@ BestFirst::Piece BestFirst::next_piece(const Frontier& open, Window& window) {
 }
 
 std::optional<TableKey> BestFirst::table_ahead(const Frontier& open, const Window& window) {
-  for (const Open& o : open.cells.front()) {
+  for (const Open& o : open.cells | std::views::take(kTablesAhead)) {
     const CellPart& cell = cells_[o.cell];
     if (o.sure || o.bound <= floor()) continue;
     for (const TableKey& key : bounds_.tables_of(cell.cell, cell.execution, cell.step)) {
@@ -135,10 +171,11 @@ void BestFirst::work_on(const Piece& piece) {
 // The piece is done, and with it the tasks that waited for nothing else.
 void BestFirst::settle_all(const Piece& piece, Window& window, Frontier& open) {
   const std::lock_guard lock(window.mutex);
-  if (piece.task)
-    piece.task->done = true;
-  else
+  if (piece.table)
     std::erase(window.making, *piece.table);
+  else
+    piece.task->done = true;
+  window.early.remove_if([](const Task& t) { return t.in_vain && t.done; });
   while (!window.tasks.empty() && window.tasks.front().done) {
     settle(window.tasks.front(), open);
     window.tasks.pop_front();

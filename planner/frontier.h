@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <functional>
+#include <list>
 #include <mutex>
 #include <optional>
-#include <queue>
-#include <span>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -28,16 +28,16 @@ struct BestFirst::Open {
   Root* root = nullptr;     // of a branch that the sweeps that follow have too, until it is divided
   bool waited = false;      // for others, as no plan was known
   bool again = false;       // of a leaf: it was cut with some of the work, which left something open
-  friend bool operator<(const Open& a, const Open& b) {
-    return a.bound != b.bound ? a.bound < b.bound : a.order > b.order;
+  friend bool operator>(const Open& a, const Open& b) {
+    return a.bound != b.bound ? a.bound > b.bound : a.order < b.order;
   }
 };
 
 // The highest bounds first.
 struct BestFirst::Frontier {
-  struct Queue : std::priority_queue<Open> {
-    // Some of those that come next, the first first.
-    std::span<const Open> front() const { return std::span(c).first(std::min<std::size_t>(c.size(), 8)); }
+  struct Queue : std::set<Open, std::greater<>> {
+    const Open& top() const { return *begin(); }
+    Open pop() { return std::move(extract(begin()).value()); }
   };
   Queue cells, branches;
   std::vector<Open> waiting;  // branches that are last as long as no plan is known
@@ -47,12 +47,11 @@ struct BestFirst::Frontier {
     return bound;
   }
   void put_off() {
-    waiting.push_back(branches.top());
+    waiting.push_back(branches.pop());
     waiting.back().waited = true;
-    branches.pop();
   }
   void release() {
-    for (Open& o : std::exchange(waiting, {})) branches.push(std::move(o));
+    for (Open& o : std::exchange(waiting, {})) branches.insert(std::move(o));
   }
 };
 
@@ -80,12 +79,15 @@ struct BestFirst::Task {
   std::int64_t most_work = 0;             // that cuts of a branch are worth (CutLimits); 0: none, a bound will do
   Visit visit = {};
   bool begun = false, done = false;
+  bool in_vain = false;  // begun early, and taken as another task
   bool is_cell() const { return !open.branch.parts; }
+  bool is_turn_of(const Open& o) const { return open.order == o.order && open.sure == o.sure && open.again == o.again; }
 };
 
 // What all threads work on.
 struct BestFirst::Window {
-  std::deque<Task> tasks;        // in the order they were taken
+  std::list<Task> tasks;         // in the order they were taken
+  std::list<Task> early;         // branches that were begun before they are
   std::vector<TableKey> making;  // those that are being made
   std::mutex mutex;
   bool failed = false;

@@ -66,6 +66,25 @@ TEST(Parallel, SharedLoopsRunEveryBodyOnceAndThrow) {
   EXPECT_THROW(share(3, [](std::size_t) { throw std::runtime_error("once"); }), std::runtime_error);
 }
 
+// The first body waits for the second, which waits itself until it has something else to do.
+TEST(Parallel, WhoWaitsIsAskedForSomethingElseToDo) {
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<bool> other = false, done = false;
+    parallel_for(2, 2, [&](std::size_t i) {
+      if (i == 0) {
+        other = true;
+        wake_helpers();
+        help_until([&] { return done.load(); });
+      } else {
+        help_until([] { return false; }, [&] { return other.load(); });
+        done = true;
+        wake_helpers();
+      }
+    });
+    EXPECT_TRUE(other && done);
+  }
+}
+
 // Bodies that wait for those before them do not begin others on top, which would wait for them.
 TEST(Parallel, WhoWaitsBeginsNoOtherBodyOfItsLoop) {
   for (int round = 0; round < 20; ++round) {
