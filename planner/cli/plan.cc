@@ -88,11 +88,11 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
   if (!a.pinned.empty()) check_same_question(job_of(a), load_job(a.pinned));
   const std::optional<nlohmann::json> pins = a.why.empty() ? std::nullopt : std::optional(read_why(a.why));
   check_output(common.cache);
-  // They go with the process: one by one they are freed in up to a tenth of a second.
+  // Tables and plans go with the process: one by one they are freed in up to a tenth of a second.
   static WarmTables& warm = *new WarmTables(common.cache);
   OutcomeOptions options = a.options;
   options.record = !a.report.empty();
-  Outcome o = solve(job_of(a), options, common, warm);
+  static Outcome& o = *new Outcome(solve(job_of(a), options, common, warm));
   check_estimated(o);
   std::optional<WhyNot> why;
   if (pins) why = explain_why_not(o, *pins, a.options, common, warm);
