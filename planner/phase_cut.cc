@@ -163,7 +163,7 @@ class PhaseCut {
     while (!cases_.empty()) {
       const Case next = take_case();
       if (next.bound >= best_) continue;
-      if (programmes_ < most_programmes_)
+      if (programmes_ < most_programmes_ && !programme_.late())
         explore(next);
       else
         open_ = std::min(open_, next.bound);
@@ -431,7 +431,7 @@ class PhaseCut {
     std::int64_t limit = INT64_MAX;
     for (std::int64_t a : rising) limit = std::min(limit, stages_.limit(a));
     const double most = kMostRise * high.cycles / std::max(1.0, static_cast<double>(limit));
-    for (int step = 0; step < kMostPrices && high.over > 0 && best.bound < best_; ++step) {
+    for (int step = 0; step < kMostPrices && high.over > 0 && best.bound < best_ && !programme_.late(); ++step) {
       const double rise = std::clamp((low.cycles - high.cycles) / (high.over - low.over), 0.0, most);
       Prices next{from.of};
       for (std::int64_t a : rising) next.of[at(a)] += rise;

@@ -40,6 +40,7 @@ class PhaseProgramme {
   PhaseStages& stages() { return stages_; }
   const PhaseRest& rest() const { return rest_; }
   std::int64_t work() const { return work_; }  // of all runs, as comparisons of two partial cuts
+  bool late() const { return std::chrono::steady_clock::now() > deadline_; }
 
   // What all runs have until the next call: stages by a promise that stages() keeps, of which `ways` lead to the end,
   // the accounts `tracked` whose limits count, without a price or with one, and the IPU groups `counted` of
@@ -135,7 +136,7 @@ class PhaseProgramme {
   bool limits_labels() const { return !state_.empty() || !held_state_.empty(); }
   bool exhausted() const {
     if (!limits_labels()) return false;
-    return (most_work_ > 0 && work_ > most_work_) || std::chrono::steady_clock::now() > deadline_;
+    return (most_work_ > 0 && work_ > most_work_) || late();
   }
   template <class Label>
   void offer_with(std::vector<Label>& to, Label&& label, const Holdings* a, const Holdings* b);
