@@ -128,7 +128,7 @@ BestFirst::Frontier BestFirst::all_cells() {
 }
 
 void BestFirst::leave(const Open& o) {
-  if (!o.again) stats_.pruned += o.branch.parts ? o.branch.size : size_of(cells_[o.cell]);
+  if (!o.counted) stats_.pruned += o.branch.parts ? o.branch.size : size_of(cells_[o.cell]);
   if (!stopped_ || options_.rank_of == 0 || o.bound <= options_.rank_of) return;
   const CellPart& cell = cells_[o.cell];
   const std::vector<std::string> kinds =
@@ -216,7 +216,9 @@ BestFirst::Visit BestFirst::visit(const Task& task) const {
 void BestFirst::settle(Task& task, Frontier& open) {
   Open& o = task.open;
   if (task.is_cell()) return settle_cell(task, open);
+  task.visit.open_bound = std::min(task.visit.open_bound, o.bound);
   if (o.branch.leaf() && !o.again && task.visit.open_bound > worth_it()) return cut_again(task, open);
+  if (task.for_best && !o.sure && task.visit.bound <= 0 && task.visit.found.empty()) return look_later(task, open);
   merge(o, task.visit);
   if (o.root) o.root->least = std::max(o.root->least, task.visit.least);
   if (o.branch.leaf()) return;
@@ -239,6 +241,18 @@ void BestFirst::cut_again(Task& task, Frontier& open) {
             .found = task.visit.found});
   o.bound = std::min(o.bound, task.visit.open_bound);
   o.again = true;
+  open.branches.insert(std::move(o));
+}
+
+// Nothing of it is better than the best plan, but perhaps than other runners-up: when these are looked for.
+void BestFirst::look_later(Task& task, Frontier& open) {
+  Open& o = task.open;
+  count(o, task.visit);
+  open_bound_ = std::max(open_bound_, task.visit.open_bound);
+  credit_ += o.branch.leaf() ? task.visit.work : 0;
+  if (o.root) o.root->least = std::max(o.root->least, task.visit.least);
+  o.bound = std::min(o.bound, task.least);
+  o.again = false;
   open.branches.insert(std::move(o));
 }
 
@@ -391,13 +405,11 @@ BestFirst::Visit BestFirst::leaf(const Setting& setting, CutLimits limits) const
 
 // ---- what was found
 
-void BestFirst::merge(const Open& o, const Visit& v) {
-  stats_.programmes += v.programmes;
-  stats_.evaluations += v.evaluations;
+void BestFirst::merge(Open& o, const Visit& v) {
+  count(o, v);
   const bool leaf = o.branch.leaf(), was_cut = v.programmes > 0;
   if (!how_.front) {
-    if (leaf && was_cut) note_explored(o, v);
-    if (!o.sure && !o.again && (leaf ? !was_cut : v.bound <= 0)) stats_.pruned += o.branch.size;
+    if (!o.sure && !o.counted && (leaf || v.bound <= 0)) stats_.pruned += o.branch.size;
     stats_.pruned += v.left_out;
     open_bound_ = std::max(open_bound_, v.open_bound);
     if (leaf ? v.found.empty() : v.bound <= 0) note_given_up(o);
@@ -412,8 +424,12 @@ void BestFirst::merge(const Open& o, const Visit& v) {
 }
 
 // A setting of which some bounds on temporary memory were cut, and others were not needed, counts as explored.
-void BestFirst::note_explored(const Open& o, const Visit& v) {
-  if (!o.again) explored_ += o.branch.size;
+void BestFirst::count(Open& o, const Visit& v) {
+  stats_.programmes += v.programmes;
+  stats_.evaluations += v.evaluations;
+  if (how_.front || !o.branch.leaf() || v.programmes == 0) return;
+  if (!o.counted) explored_ += o.branch.size;
+  o.counted = true;
   settings_cut_.insert(o.setting);
   if (v.feasible) settings_fit_.insert(o.setting);
 }

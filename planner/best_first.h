@@ -153,6 +153,7 @@ class BestFirst {
   void settle_all(const Piece& piece, Window& window, Frontier& open);
   void settle(Task& task, Frontier& open);
   void cut_again(Task& task, Frontier& open);
+  void look_later(Task& task, Frontier& open);
   bool late() const;
 
   Task cell_task(Frontier& open);
@@ -182,8 +183,8 @@ class BestFirst {
   std::int64_t cycles_of(std::int64_t global_batch, double score) const;
   Visit bound(const Branch& branch, double least, std::int64_t most_work) const;
   Visit leaf(const Setting& setting, CutLimits limits) const;
-  void merge(const Open& o, const Visit& v);
-  void note_explored(const Open& o, const Visit& v);
+  void merge(Open& o, const Visit& v);
+  void count(Open& o, const Visit& v);
   void note_faster(const Open& o, const Visit& v);
   void keep(const Candidate& c);
 };

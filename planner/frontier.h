@@ -28,6 +28,7 @@ struct BestFirst::Open {
   Root* root = nullptr;     // of a branch that the sweeps that follow have too, until it is divided
   bool waited = false;      // for others, as no plan was known
   bool again = false;       // of a leaf: it was cut with some of the work, which left something open
+  bool counted = false;     // of a leaf: as explored
   friend bool operator>(const Open& a, const Open& b) {
     return a.bound != b.bound ? a.bound > b.bound : a.order < b.order;
   }
@@ -74,6 +75,7 @@ struct BestFirst::Visit {
 struct BestFirst::Task {
   Open open;
   double least = 0;                       // of a branch, score: what is no better is of no interest
+  bool for_best = false;                  // though it might be a runner-up
   std::vector<TableKey> tables = {};      // that a cell takes, and that are not known to be there
   std::vector<SettingSpace> spaces = {};  // of a cell that is opened for the first time
   std::int64_t most_work = 0;             // that cuts of a branch are worth (CutLimits); 0: none, a bound will do
