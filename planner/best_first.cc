@@ -18,6 +18,8 @@ constexpr std::int64_t kMostInVain = 16'000'000;
 
 // For a leaf with something on other IPUs' tiles, while other settings may be better, and for a bound by prices.
 constexpr std::int64_t kThriftyWork = 4'800'000;
+// For any other leaf then: a second or two.
+constexpr std::int64_t kMostThriftyWork = 250'000'000;
 
 }  // namespace
 
@@ -372,7 +374,7 @@ BestFirst::Visit BestFirst::bound(const Branch& branch, double least, std::int64
 
 BestFirst::Visit BestFirst::leaf(const Setting& setting, CutLimits limits) const {
   Visit out;
-  if (limits.thrifty && setting.lends()) limits.most_work = kThriftyWork;
+  if (limits.thrifty) limits.most_work = setting.lends() ? kThriftyWork : kMostThriftyWork;
   const Plan& plan = setting.plan();
   for (const CutRules& rules : cuts_.rules_for(plan)) {
     ++out.programmes;
