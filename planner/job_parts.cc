@@ -190,12 +190,20 @@ void PartSearch::search(const std::vector<Tables*>& parts) {
     add_known(steps_[i]->found());
     told.push_back(std::ssize(known_));
   }
+  note_proof();
   for (std::size_t i = begin; i < steps_.size(); ++i) {
     const std::size_t before = steps_[i]->found().size();
     steps_[i]->set_time(left_.seconds(), 0);
     steps_[i]->find_runners_up({known_.begin() + told[i - begin], known_.end()});
     add_known(std::span(steps_[i]->found()).subspan(before));
   }
+  if (proof_seconds_ == 0) note_proof();
+}
+
+void PartSearch::note_proof() {
+  bool all = true;
+  for (std::size_t i = 0; i < steps_.size(); ++i) all &= steps_[i] ? steps_[i]->proved() : stats_[i].optimal;
+  proof_seconds_ = all ? left_.used() : 0;
 }
 
 void PartSearch::add_known(std::span<const Candidate> found) {
@@ -237,6 +245,7 @@ SearchResult PartSearch::explain(Tables& tables) {
 SearchStats PartSearch::stats() const {
   SearchStats out = std::accumulate(stats_.begin() + 1, stats_.end(), stats_.front());
   out.seconds = std::min(out.seconds, left_.used());
+  out.proof_seconds = std::min(out.seconds, proof_seconds_);
   return out;
 }
 

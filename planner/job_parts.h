@@ -74,11 +74,13 @@ class PartSearch {
   std::vector<double> progress_;  // of each part
   std::vector<Candidate> known_;
   FrontBoard board_;
+  double proof_seconds_ = 0;
   std::vector<std::unique_ptr<SearchSteps>> steps_;  // of each part; null: finished
   std::vector<SearchStats> stats_;
 
   SearchOptions options_of(std::size_t part);
   void add_known(std::span<const Candidate> found);
+  void note_proof();
   void report(std::size_t part, double share, const std::string& what);
 };
 

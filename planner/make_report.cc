@@ -201,6 +201,7 @@ void add_search(report::Index& index, const SearchResult& s) {
   out->set_candidates(std::ssize(s.candidates));
   out->set_seconds(s.stats.seconds);
   out->set_table_seconds(s.stats.table_seconds);
+  out->set_proof_seconds(s.stats.proof_seconds);
   out->set_optimal(s.stats.optimal);
   out->set_gap(s.stats.gap);
   if (!s.best.empty() || s.overflows.empty()) return;

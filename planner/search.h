@@ -54,6 +54,7 @@ struct SearchStats {
   std::int64_t programmes = 0;   // cut programmes, of settings and of bounds on several
   // In all, and of tables, the model's graphs among them: on average of all threads.
   double seconds = 0, table_seconds = 0;
+  double proof_seconds = 0;  // of PartSearch: of these until the best plan was proved; 0: it is not
   // With rank_of, kinds of plan (kinds_of()), each cell's counted apart: with a plan that fits and is faster; that may
   // have one, left out or known by a bound only.
   double faster = 0, undecided = 0;
@@ -128,6 +129,7 @@ class SearchSteps {
   void complete(FrontBoard* board = nullptr, std::size_t part = 0);
   // All plans so far, which all fit, in the order they came, but for known ones.
   const std::vector<Candidate>& found() const { return out_.candidates; }
+  bool proved() const { return out_.stats.optimal; }
   SearchResult result();
   // From now on; as in SearchOptions.
   void set_time(double limit, double patience);

@@ -157,8 +157,9 @@ std::string losses_sentence(const report::Index& index) {
 std::string search_sentence(const report::Index& index) {
   if (!index.has_search()) return "";
   const auto& search = index.search();
-  const std::string time =
-      " in " + to_text(Seconds(search.seconds())) + " (tables " + to_text(Seconds(search.table_seconds())) + ").";
+  const std::string all = to_text(Seconds(search.seconds()));
+  const std::string tables = " (tables " + to_text(Seconds(search.table_seconds())) + ").";
+  const std::string time = " in " + all + tables;
   const auto count = [](double n) { return with_thousands(static_cast<std::int64_t>(n)); };
   const std::string counts = count(search.explored() + search.pruned()) + " settings: " + count(search.pruned()) +
                              " excluded by bounds (" + with_thousands(search.programmes()) +
@@ -166,7 +167,10 @@ std::string search_sentence(const report::Index& index) {
                              " cut in the best way, of which " + count(search.feasible()) + " fit. ";
   // An infeasible report may still show the plan that came closest.
   const bool none = index.has_infeasible() || !index.has_plan();
-  if (search.optimal()) return counts + (none ? "Proved that none fits" : "Proved optimal") + time;
+  if (search.optimal() && none) return counts + "Proved that none fits" + time;
+  if (search.optimal() && search.proof_seconds() > 0)
+    return counts + "Proved optimal in " + to_text(Seconds(search.proof_seconds())) + ", all in " + all + tables;
+  if (search.optimal()) return counts + "Proved optimal" + time;
   if (none) return counts + "Stopped before the whole space was searched," + time;
   return counts + "Stopped before the proof, at most " + percent(search.gap()) + " from the best," + time;
 }

@@ -408,7 +408,8 @@ json to_json(const Outcome& o) {
   j["search"] = {{"explored", s.explored},           {"pruned", s.pruned},           {"feasible", s.feasible},
                  {"evaluations", s.evaluations},     {"programmes", s.programmes},   {"seconds", s.seconds},
                  {"table_seconds", s.table_seconds}, {"optimal", s.optimal},         {"gap", s.gap},
-                 {"kinds_left", s.kinds_left},       {"points_left", s.points_left}, {"stopped", s.stopped}};
+                 {"kinds_left", s.kinds_left},       {"points_left", s.points_left}, {"stopped", s.stopped},
+                 {"proof_seconds", s.proof_seconds}};
   j["space"] = json::object();
   for (const SpaceField& f : o.space) j["space"][f.name] = f.values;
   if (o.best.empty() && !o.estimated) {

@@ -345,6 +345,8 @@ TEST(Parts, AnswerWithWhatWasProvedOfThem) {
       }
     }
     EXPECT_TRUE(search.stats().optimal);
+    EXPECT_GT(search.stats().proof_seconds, 0);
+    EXPECT_LE(search.stats().proof_seconds, search.stats().seconds);
     return std::pair(best, searched);
   };
   const auto warm = [&](PartSearch& search, std::size_t i, const Job& part) {
