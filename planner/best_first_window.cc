@@ -97,7 +97,8 @@ void BestFirst::take_branch(Frontier& open, Window& window) {
   if (puts_off(open.branches.top())) return open.put_off();
   Task task = branch_task(open.branches.pop());
   const auto early = std::ranges::find_if(window.early, [&](const Task& t) { return t.is_turn_of(task.open); });
-  if (early != window.early.end() && early->least == task.least && early->most_work == task.most_work)
+  if (early != window.early.end() && early->least == task.least && early->for_best == task.for_best &&
+      early->most_work == task.most_work)
     return window.tasks.splice(window.tasks.end(), window.early, early);
   if (early != window.early.end()) early->in_vain = true;
   window.tasks.push_back(std::move(task));
@@ -107,7 +108,9 @@ void BestFirst::take_branch(Frontier& open, Window& window) {
 BestFirst::Task BestFirst::branch_task(Open o) const {
   const double least = std::max(floor(), floor_of_kinds(o));
   Task task{std::move(o)};
-  task.least = task.open.again ? std::max(least, worth_it()) : least;
+  const bool for_best = wants_one_ || task.open.again;
+  task.least = for_best ? std::max(least, worth_it()) : least;
+  task.for_best = wants_one_ && task.least > least;
   if (credit_ >= kLeastCredit && task.open.branch.lends()) task.most_work = std::min(credit_, kMostCredit);
   return task;
 }

@@ -407,6 +407,26 @@ TEST(Search, FindsTheBestPlanWithoutWorkOnRunnersUp) {
   EXPECT_LT(best.stats.programmes, all.stats.programmes);
 }
 
+// However many are asked for.
+TEST(Search, FindsTheBestPlanWithTheSameWorkForMoreRunnersUp) {
+  World world(nlohmann::json{{"model", {{"zoo", "gpt2-small"}, {"layers", 4}}},
+                             {"machine", "ipu-pod16"},
+                             {"batch", {{"global", 32}}},
+                             {"task", "training"},
+                             {"optimizer", {{"kind", "adam"}}}});
+  std::vector<SearchResult> found;
+  for (const int top : {1, 20}) {
+    SearchSteps steps(world.tables, {.top = top, .pareto = false});
+    steps.prepare();
+    steps.find_best();
+    found.push_back(steps.result());
+    ASSERT_FALSE(found.back().best.empty());
+  }
+  EXPECT_EQ(label(found[0].best[0].plan), label(found[1].best[0].plan));
+  EXPECT_EQ(found[0].stats.programmes, found[1].stats.programmes);
+  EXPECT_EQ(found[0].candidates.size(), found[1].candidates.size());
+}
+
 // A cell's bound has to hold for its settings with activations sharded throughout, and for those with one micro-batch,
 // which accumulates nothing: more runners-up open more cells, and must not find a faster plan.
 TEST(Search, MoreRunnersUpFindNothingFaster) {
