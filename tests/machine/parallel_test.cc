@@ -66,8 +66,8 @@ TEST(Parallel, SharedLoopsRunEveryBodyOnceAndThrow) {
   EXPECT_THROW(share(3, [](std::size_t) { throw std::runtime_error("once"); }), std::runtime_error);
 }
 
-// The first body waits for the second, which waits itself until it has something else to do.
-TEST(Parallel, WhoWaitsIsAskedForSomethingElseToDo) {
+// The first body waits for the second, which waits itself until there is other work for it.
+TEST(Parallel, WhoWaitsIsAskedForOtherWork) {
   for (int round = 0; round < 50; ++round) {
     std::atomic<bool> other = false, done = false;
     parallel_for(2, 2, [&](std::size_t i) {
