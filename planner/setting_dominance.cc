@@ -247,6 +247,9 @@ void SettingParts::drop_dominated() {
       }
     }
   }
+  // Searches keep many of these.
+  at_ends_ = {};
+  for (std::vector<std::int64_t>& adds : adds_) adds.shrink_to_fit();
 }
 
 void SettingParts::erase(Axis axis, std::size_t value) {

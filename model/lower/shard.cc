@@ -88,6 +88,23 @@ GraphSharding all_whole(const Graph& graph) {
   return result;
 }
 
+// The same with each split once. Searches keep the splits of every mesh and micro-batch.
+GraphSharding shared(const GraphSharding& from) {
+  const auto less = [](const OpSharding* a, const OpSharding* b) { return *a < *b; };
+  std::map<const OpSharding*, std::int32_t, decltype(less)> known(less);
+  GraphSharding result{from.mesh, {}, {}, from.tensors};
+  std::vector<std::int32_t> place;  // of each of `from`
+  for (const OpSharding& op : from.ops) {
+    const auto [it, fresh] = known.try_emplace(&op, static_cast<std::int32_t>(result.ops.size()));
+    if (fresh) result.ops.push_back(op);
+    place.push_back(it->second);
+  }
+  result.op_index.reserve(from.op_index.size());
+  for (const std::int32_t i : from.op_index) result.op_index.push_back(place[static_cast<std::size_t>(i)]);
+  result.ops.shrink_to_fit();
+  return result;
+}
+
 }  // namespace
 
 std::string_view name_of(CollectiveKind kind) {
@@ -167,9 +184,9 @@ GraphSharding shard(const Graph& graph, const ShardFacts& facts, TensorParallel 
   };
   // The forward programme only estimates what a choice costs the backward pass: both ways are compared in full.
   const double seconds = solve_all(rules.gather_limit);
-  if (!gathers_weights(graph, solver.result())) return solver.result();
-  GraphSharding with_gathers = solver.result();
-  return solve_all(Bytes(0)) < seconds ? solver.result() : with_gathers;
+  if (!gathers_weights(graph, solver.result())) return shared(solver.result());
+  const GraphSharding with_gathers = shared(solver.result());
+  return solve_all(Bytes(0)) < seconds ? shared(solver.result()) : with_gathers;
 }
 
 }  // namespace superstep

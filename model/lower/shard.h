@@ -51,17 +51,19 @@ struct Conversion {
   int mesh = 0;     // 0: t1, 1: t2
   Bytes bytes;      // of the tensor as one IPU holds it at its larger end, before or after
   int operand = 0;  // k: input k before the op; -1 - k: output k after it
+  friend auto operator<=>(const Conversion&, const Conversion&) = default;
 };
 
 struct OpSharding {
   std::array<int, 2> axis = {-1, -1};   // the axis split over t1 and t2; -1: the op is done by all
   std::vector<Sharding> in, out;        // as the op reads and, after conversion, leaves them
   std::vector<Conversion> conversions;  // inputs first
+  friend auto operator<=>(const OpSharding&, const OpSharding&) = default;
 };
 
 struct GraphSharding {
   TensorParallel mesh;
-  std::vector<OpSharding> ops;         // equal blocks share theirs
+  std::vector<OpSharding> ops;         // each once, however many ops it is of
   std::vector<std::int32_t> op_index;  // by OpId: in `ops`
   std::vector<Sharding> tensors;       // by TensorId, as stored between ops
   const OpSharding& of(OpId op) const {
