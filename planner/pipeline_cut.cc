@@ -10,9 +10,9 @@
 namespace superstep {
 namespace {
 
-// The state of a partial cut. For sequential schedules `forward` is a sum, else maxima.
+// The state of a partial cut. `ties` is a sum, the others maxima; for sequential schedules so are `forward` and `copy`.
 struct Label {
-  std::int64_t forward = 0, backward = 0, update = 0, copy = 0, weights = 0;
+  std::int64_t forward = 0, backward = 0, update = 0, copy = 0, weights = 0, ties = 0;
   std::int32_t end = 0;    // where this stage ends
   std::int32_t next = -1;  // the label behind it; -1: none
   Recompute mode = Recompute::layer;
@@ -20,7 +20,7 @@ struct Label {
 
 bool no_worse(const Label& a, const Label& b) {
   return a.forward <= b.forward && a.backward <= b.backward && a.update <= b.update && a.copy <= b.copy &&
-         a.weights <= b.weights;
+         a.weights <= b.weights && a.ties <= b.ties;
 }
 
 // Ways to run units [u, end) in k + 1 stages, in rows by k, each row of neighbouring units from the last one down.
@@ -106,7 +106,7 @@ class PipelineCut {
     const std::int64_t work = serial_ || grouped_ ? l.forward : l.forward + l.backward;
     const std::int64_t copy = std::max(l.copy, ways_.least_copy());
     return ways_.cycles() * work +
-           ways_.beside(serial_ ? copy * copies_ : copy, l.weights, std::max(l.update, ways_.least_update()));
+           ways_.beside(serial_ ? copy * copies_ : copy, l.weights, std::max(l.update, ways_.least_update())) + l.ties;
   }
 
   // Of a stage of cuts that are of interest, and of an IPU's. All stages' together do not overflow.
@@ -140,8 +140,7 @@ class PipelineCut {
     ways_.for_each_ends(w, {0, std::max(most, ways_.work_before_last(0, 1) + ways_.work(w, n_))},
                         [&](const PipelineStages::Ends& ends) {
                           if (ends.begin == begin) return;  // of another mode
-                          start = {join(together(ends.first, ends.last), 0, Label{}, false), {}};
-                          start.all.copy = s_.copy_cycles(w);
+                          start = {at_ends(w, ends), {}};
                           start.add(0, ends.first_mode);
                           begin = ends.begin;
                           returns = ends.last_mode;
@@ -200,7 +199,7 @@ class PipelineCut {
       if (ways_.pinned_other(first + k, begin)) return std::nullopt;
       const std::optional<Way> way = next(k, begin);
       if (!way) return std::nullopt;
-      chain.all = join(way->stage, begin, chain.all, begin > 0);
+      chain.all = join(way->stage, begin, ways_.ties({begin, way->end}), chain.all, begin > 0);
       chain.add(begin, way->mode);
       begin = way->end;
     }
@@ -225,9 +224,17 @@ class PipelineCut {
     return fastest;
   }
 
+  // The first stage and the last one, which begins with unit w, on one IPU.
+  Label at_ends(std::int64_t w, const PipelineStages::Ends& ends) const {
+    Label label;
+    label.copy = s_.copy_cycles(w);
+    return join(together(ends.first, ends.last), 0, ways_.ties({w, n_}, ends.begin), label, false);
+  }
+
   // Joins a stage in front of a label.
-  Label join(const Setting::Stage& x, std::int64_t boundary, const Label& rest, bool copies) const {
+  Label join(const Setting::Stage& x, std::int64_t boundary, std::int64_t ties, const Label& rest, bool copies) const {
     Label l = rest;
+    l.ties += ties;
     const std::int64_t copy = copies ? s_.copy_cycles(boundary) : 0;
     if (serial_) {
       l.forward += x.forward + x.backward;
@@ -279,23 +286,18 @@ class PipelineCut {
       if (ways_.work({u, v}, from_end) > most) return;  // longer stages do no less
       const Labels::Place behind = k == 0 ? Labels::Place{} : labels_.at(k - 1, v);
       if (k > 0 && behind.empty()) continue;
+      const std::int64_t ties = ways_.ties({u, v});
       const bool may_go_on = ways_.for_each({u, v}, from_end, most, [&](const Setting::Stage& x, Recompute mode) {
-        if (k == 0) offer({}, -1, x, mode, {u, v}, copies);
-        for (std::size_t i = behind.begin; i < behind.end; ++i)
-          offer(labels_[i], static_cast<std::int32_t>(i), x, mode, {u, v}, copies);
+        const auto add = [&](const Label& rest, std::int32_t next) {
+          Label l = join(x, u, ties, rest, copies);
+          l.end = static_cast<std::int32_t>(v), l.next = next, l.mode = mode;
+          if (objective(l) < best_) labels_.offer(l);
+        };
+        if (k == 0) add({}, -1);
+        for (std::size_t i = behind.begin; i < behind.end; ++i) add(labels_[i], static_cast<std::int32_t>(i));
       });
       if (!may_go_on) return;
     }
-  }
-
-  // A stage in front of a label.
-  void offer(const Label& rest, std::int32_t next, const Setting::Stage& x, Recompute mode, Range units, bool copies) {
-    Label l = join(x, units.begin, rest, copies);
-    if (objective(l) >= best_) return;
-    l.end = static_cast<std::int32_t>(units.end);
-    l.next = next;
-    l.mode = mode;
-    labels_.offer(l);
   }
 
   void straight() {
@@ -317,9 +319,7 @@ class PipelineCut {
     const std::int64_t most = longest();
     ways_.for_each_ends(w, ways_.of_first_ipu(w, most), [&](const PipelineStages::Ends& ends) {
       if (ends.first.forward + ends.first.backward + ends.last.forward + ends.last.backward > most) return;
-      Label base;
-      base.copy = s_.copy_cycles(w);
-      consider(w, ends, join(together(ends.first, ends.last), 0, base, false));
+      consider(w, ends, at_ends(w, ends));
     });
     return true;
   }
@@ -335,6 +335,7 @@ class PipelineCut {
         l.copy = std::max(l.copy, ends.copy);
       l.update = std::max(l.update, ends.update);
       l.weights = std::max(l.weights, ends.weights);
+      l.ties += ends.ties;
       if (objective(l) >= best_) continue;
       best_ = objective(l);
       found_.emplace();

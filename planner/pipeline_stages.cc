@@ -35,7 +35,16 @@ PipelineStages::PipelineStages(const Setting& s, const CutRules& rules)
   for (std::int64_t u = 1; u < n && count_ > 1; ++u)
     least_copy_ = u == 1 ? s.copy_cycles(u) : std::min(least_copy_, s.copy_cycles(u));
   if (serial_) least_copy_ *= count_ - 1;
+  if (training_) find_borrowers();
   if (rules.wrap) find_places();
+}
+
+void PipelineStages::find_borrowers() {
+  const std::vector<TiedUnit>& tied = s_.table().facts().tied;
+  for (const TiedUnit& t : tied) {
+    const std::int64_t before = t.before < 0 ? t.owner : tied[static_cast<std::size_t>(t.before)].borrower;
+    borrowers_.push_back({t.borrower, before, t.owner, s_.tied_cycles({t.owner, t.borrower, 0, 1})});
+  }
 }
 
 void PipelineStages::keep_within(const CutLimits& limits) {

@@ -37,6 +37,16 @@ class PipelineStages {
     return cycles_ * (copy + fixed_) + (weights > 0 ? s_.whole_weights_cycles(weights) : 0) + update_fixed_ +
            (training_ ? update : 0);
   }
+  // Cycles per step that a stage of these units takes for weights it shares with others (Tie), which are on other IPUs;
+  // `beside`: units up to there are on its own.
+  std::int64_t ties(Range units, std::int64_t beside = 0) const {
+    std::int64_t cycles = 0;
+    for (const Borrower& b : borrowers_) {
+      if (b.unit >= units.begin && b.unit < units.end && b.before < units.begin && b.owner >= beside)
+        cycles += b.cycles;
+    }
+    return cycles;
+  }
   // No cut has a widest copy (one after the other: all copies) or a longest update of fewer cycles.
   std::int64_t least_copy() const { return least_copy_; }
   std::int64_t least_update() const { return least_update_; }
@@ -77,6 +87,11 @@ class PipelineStages {
   void finish(Cuts& cuts) const;
 
  private:
+  // A unit that uses a weight of an earlier one: the last and the first of those in front of it that have it.
+  struct Borrower {
+    std::int64_t unit, before, owner;
+    std::int64_t cycles;  // where none of these is on its IPU
+  };
   // Without its stash. The farthest from the pipeline's end where it fits, -1: nowhere.
   struct Known {
     Setting::Stage stage;
@@ -100,6 +115,7 @@ class PipelineStages {
   }
   std::int32_t add_known(Range units, bool last, Recompute mode);
   void find_farthest(Known& known);
+  void find_borrowers();
   void find_places();
   std::int64_t end_of_keeping(std::int64_t begin, std::int64_t end);
   // With the stash in the processor modes come from the fastest, and one that fits leaves the others nothing, for a
@@ -121,6 +137,7 @@ class PipelineStages {
   std::int64_t count_, cycles_, fixed_, update_fixed_ = 0, least_copy_ = 0, least_update_ = 0;
   bool serial_, training_, keeping_is_fastest_ = false;
   std::vector<std::int64_t> work_, work_before_last_;  // of units up to each
+  std::vector<Borrower> borrowers_;                    // in training
   std::vector<std::int32_t> index_[2][3];              // by number of the run; -1: not yet known
   std::vector<Known> known_;
   std::vector<Setting::Places> places_up_to_, places_from_;  // of units [0, v) and [w, end); empty: no stage returns

@@ -33,16 +33,16 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 // The first and the last stage on one IPU; zero: all stages have their own, and are all to be chosen.
 struct Ends {
   Passes first, last;
-  std::int64_t copy = 0, update = 0, weights = 0;
+  std::int64_t copy = 0, update = 0, weights = 0, ties = 0;
   std::int64_t last_begin = 0;  // unit
   Recompute first_mode = Recompute::layer, last_mode = Recompute::layer;
 };
 
 struct Label {
-  Passes before;  // the slowest
-  std::int64_t cycles = 0, copy = 0, update = 0, weights = 0;
-  Promise promise;                               // of the stages behind
-  std::int32_t begin = 0, option = 0, from = 0;  // its last stage, and the label in front of that
+  Passes before;                                               // the slowest
+  std::int64_t cycles = 0, copy = 0, update = 0, weights = 0;  // cycles: of the boundaries so far, and of ties
+  Promise promise;                                             // of the stages behind
+  std::int32_t begin = 0, option = 0, from = 0;                // its last stage, and the label in front of that
   bool dropped = false;
 };
 
@@ -155,7 +155,7 @@ class UnevenCut {
       boundaries =
           std::max((choices_.count() + 1) * boundary(e, {}, {}), e.first.both() + rest.added + last_boundary(e));
     return full_ * std::max(e.first.both() + e.last.both(), rest.cycle) + boundaries +
-           ways_.beside(e.copy, e.weights, e.update);
+           ways_.beside(e.copy, e.weights, e.update) + e.ties;
   }
 
   // ---- labels
@@ -202,7 +202,7 @@ class UnevenCut {
     const StageChoices::Least& rest = choices_.least(0, u);
     choices_.for_each_promise({rest.x, rest.y}, {kNever, kNever}, [&](const Promise& p) {
       label.promise = p;
-      label.cycles = full_ * full_cycle(ends, p) + (returns() ? boundary(ends, {}, p) : 0);
+      label.cycles = full_ * full_cycle(ends, p) + (returns() ? boundary(ends, {}, p) : 0) + ends.ties;
       offer(ends, 0, u, label);
     });
   }
@@ -216,6 +216,7 @@ class UnevenCut {
   // The label with one more stage, the boundary behind it left out.
   Label with(const Label& l, std::int64_t begin, const Choice& o, std::int32_t option, std::int32_t from) const {
     Label out = l;
+    out.cycles += ways_.ties({begin, o.end});
     out.before.forward = std::max(l.before.forward, o.forward);
     out.before.backward = std::max(l.before.backward, o.backward);
     if (begin > 0) out.copy = std::max(l.copy, s_.copy_cycles(begin));
@@ -246,10 +247,11 @@ class UnevenCut {
       if (rest.added == kNever || rest.x > l.promise.x || rest.y > l.promise.y) return;
       Label label = with(l, u, o, option, from);
       const Promise taken = choices_.takes(o), &most = l.promise;
+      const std::int64_t cycles = label.cycles;
       const Promise low{taken.x == most.x ? rest.x : most.x, taken.y == most.y ? rest.y : most.y};
       choices_.for_each_promise(low, most, [&](const Promise& p) {
         label.promise = p;
-        label.cycles = l.cycles + boundary(ends, label.before, p);
+        label.cycles = cycles + boundary(ends, label.before, p);
         offer(ends, k + 1, o.end, label);
       });
     });
@@ -299,6 +301,7 @@ class UnevenCut {
                       s_.copy_cycles(w),
                       both.update,
                       s_.weights_move() ? both.weights : 0,
+                      ways_.ties({w, n_}, e.begin),
                       w,
                       e.first_mode,
                       e.last_mode};

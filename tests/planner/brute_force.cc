@@ -45,6 +45,16 @@ json draw_model(Draw& draw, bool toy) {
   return model;
 }
 
+// The same with an encoder and a decoder, whose units at both ends and in the middle share a weight.
+json with_decoder(json model) {
+  model["zoo"] = "t5-small";
+  model["layers"] = 1;
+  model["target_length"] = model["sequence_length"].get<std::int64_t>() / 2;
+  model.erase("positions");
+  model.erase("masked_tokens");
+  return model;
+}
+
 // One to eight IPUs, also five or seven; tiles, code and Streaming Memory from ample to too little.
 json draw_machine(Draw& draw, bool toy) {
   const auto ipus = draw.of<std::int64_t>({1, 1, 2, 2, 3, 4, 4, 5, 6, 7, 8});
@@ -283,9 +293,11 @@ std::string differences(const Job& job, const SearchResult& found, const BruteFo
 }  // namespace
 
 json draw_small_job(std::uint64_t seed, double most_plans) {
-  Draw draw(seed);
+  Draw draw(seed), kind(seed + 2'000'000);
+  const bool decodes = kind.chance(15);
   for (;;) {
     json job = draw_job(draw);
+    if (decodes) job["model"] = with_decoder(job["model"]);
     const Size size = size_of_space(job);
     if (size.plans < 1 || size.plans > most_plans || size.tries > kMostTries) continue;
     Draw question(seed + 1'000'000);  // a stream of its own

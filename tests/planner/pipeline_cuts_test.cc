@@ -24,11 +24,10 @@ const nlohmann::json kLockstep = {{"base", "ipu-pod16"}, {"override", {{"full_co
 
 const std::vector<Recompute> kAllModes = {Recompute::none, Recompute::layer, Recompute::stage};
 
-void try_pipelines(Location stash, std::uint64_t seed, const nlohmann::json& machine = "ipu-pod16") {
+void try_pipelines_of(const std::vector<nlohmann::json>& jobs, Location stash, std::uint64_t seed) {
   Draw draw(seed);
   int limits_tried = 0;
-  for (const auto& job : {tiny("gpt2-small", 2, 128, 4000, machine), tiny("bert-base", 1, 256, 500, machine),
-                          tiny("bert-base", 2, 64, 9000, machine)}) {
+  for (const auto& job : jobs) {
     World world(job);
     for (int k = 0; k < 24; ++k) {
       Plan plan = draw_pipeline(world, draw);
@@ -56,7 +55,13 @@ void try_pipelines(Location stash, std::uint64_t seed, const nlohmann::json& mac
       }
     }
   }
-  EXPECT_GE(limits_tried, 300);
+  EXPECT_GE(limits_tried, 100 * std::ssize(jobs));
+}
+
+void try_pipelines(Location stash, std::uint64_t seed, const nlohmann::json& machine = "ipu-pod16") {
+  try_pipelines_of({tiny("gpt2-small", 2, 128, 4000, machine), tiny("bert-base", 1, 256, 500, machine),
+                    tiny("bert-base", 2, 64, 9000, machine)},
+                   stash, seed);
 }
 
 TEST(Cuts, OfPipelinesAreTheBestOfAll) {
@@ -74,6 +79,17 @@ TEST(Cuts, OfPipelinesWithAStashElsewhereAreTheBestOfAll) {
 TEST(Cuts, OfPipelinesThatFillUnevenlyAreTheBestOfAll) {
   for (std::uint64_t seed : {17, 18, 19, 20}) try_pipelines(Location::in_processor, seed, kLockstep);
   try_pipelines(Location::streaming, 21, kLockstep);
+}
+
+// The embedding is the decoder's and the head's too: gradients and new values move where a stage of another IPU has it.
+TEST(Cuts, OfPipelinesThatShareAWeightAreTheBestOfAll) {
+  const nlohmann::json slow = {{"links", {{"rate", "1 GB/s"}}}};
+  const nlohmann::json in_lockstep = {{"links", {{"rate", "1 GB/s"}}}, {"full_cost_fill", false}};
+  for (const nlohmann::json& numbers : {slow, in_lockstep}) {
+    const nlohmann::json machine = {{"base", "ipu-pod16"}, {"override", numbers}};
+    try_pipelines_of({tiny("t5-small", 1, 64, 9000, machine)}, Location::in_processor, 22);
+    try_pipelines_of({tiny("t5-small", 1, 128, 500, machine)}, Location::streaming, 23);
+  }
 }
 
 TEST(Cuts, OfPipelinesHonourPinnedStages) {
