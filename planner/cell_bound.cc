@@ -36,8 +36,7 @@ CellBounds::CellBounds(Tables& tables)
       training_(tables.training()),
       state_bytes_(state_bytes_per_parameter(job_.optimizer)) {
   const Pins& pins = job_.pins;
-  may_be_phased_ =
-      !pins.one_phase() && job_.machine.streaming.capacity.value > 0 && !only(pins.weights, Location::in_processor);
+  may_be_phased_ = !pins.one_phase() && job_.machine.has_streaming() && !only(pins.weights, Location::in_processor);
 }
 
 void CellBounds::prepare(const std::vector<Cell>& cells, int threads, bool all_graphs) {

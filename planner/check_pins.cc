@@ -51,14 +51,20 @@ class PinCheck {
                                   " units between cut points");
   }
 
+  // Why a machine has none that otherwise may have.
+  std::string limited() const {
+    const bool by_job = job_.json.contains(nlohmann::json::json_pointer("/limits/ddr_bytes_per_ipu"));
+    return by_job ? " within limits/ddr_bytes_per_ipu" : "";
+  }
+
   void check_locations() const {
-    if (job_.machine.streaming.capacity.value > 0) return;
+    if (job_.machine.has_streaming()) return;
     for (const auto* places :
          {&pins_.weights, &pins_.gradients, &pins_.optimizer_state, &pins_.activations, &pins_.code}) {
       for (Location l : *places) {
         if (l != Location::in_processor)
-          fail("location",
-               "found " + std::string(name_of(l)) + ", but " + job_.machine.name + " has no Streaming Memory");
+          fail("location", "found " + std::string(name_of(l)) + ", but " + job_.machine.name +
+                               " has no Streaming Memory" + limited());
       }
     }
   }
@@ -123,8 +129,9 @@ class PinCheck {
            "found in_processor with several phases, whose weights come from outside the processor; expected streaming");
     if (job_.task == Task::training && only_inside(pins_.optimizer_state))
       fail("location/optimizer_state", "found in_processor with several phases, expected streaming");
-    if (job_.machine.streaming.capacity.value == 0)
-      fail("phases", "found several, but " + job_.machine.name + " has no Streaming Memory to load them from");
+    if (!job_.machine.has_streaming())
+      fail("phases",
+           "found several, but " + job_.machine.name + " has no Streaming Memory to load them from" + limited());
   }
 };
 

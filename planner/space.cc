@@ -76,14 +76,24 @@ std::vector<TensorParallel> meshes(const Job& job) {
   return out;
 }
 
-// The values a pin gives; of a range its doublings and its end.
-std::vector<std::int64_t> values_of(const std::optional<IntegerPin>& pin, const std::vector<std::int64_t>& free) {
-  if (!pin) return free;
-  if (!pin->values.empty()) return pin->values;
+// With a free global batch: of a range its low end, doublings of it (ten at most) and its high end.
+std::vector<std::int64_t> accumulations_of(const IntegerPin& pin) {
+  if (!pin.values.empty()) return pin.values;
   std::vector<std::int64_t> out;
-  const std::int64_t high = std::min<std::int64_t>(pin->high, pin->low * 1024);
-  for (std::int64_t v = pin->low; v < high; v *= 2) out.push_back(v);
+  const std::int64_t high = std::min<std::int64_t>(pin.high, pin.low * 1024);
+  for (std::int64_t v = pin.low; v < high; v *= 2) out.push_back(v);
   out.push_back(high);
+  return out;
+}
+
+// With a free global batch: 1 and its doublings, of which a range leaves those within it; its low end where none is.
+std::vector<std::int64_t> micro_batches_of(const std::optional<IntegerPin>& pin) {
+  if (pin && !pin->values.empty()) return pin->values;
+  std::vector<std::int64_t> out;
+  for (std::int64_t m = 1; m <= kMostMicroBatch; m *= 2) {
+    if (allows(pin, m)) out.push_back(m);
+  }
+  if (out.empty()) out.push_back(pin->low);
   return out;
 }
 
@@ -104,10 +114,8 @@ void micro_batches(const Job& job, const Cell& base, std::vector<Cell>& out) {
     return;
   }
   const std::int64_t usual = job.task == Task::inference ? 1 : std::max<std::int64_t>(1, 8 * base.stages);
-  const std::vector<std::int64_t> gs = values_of(pins.gradient_accumulation, {usual});
-  const std::vector<std::int64_t> ms = values_of(pins.micro_batch, kFreeMicroBatches);
-  for (std::int64_t m : ms) {
-    for (std::int64_t g : gs) {
+  for (std::int64_t m : micro_batches_of(pins.micro_batch)) {
+    for (std::int64_t g : accumulations_of(pins.gradient_accumulation.value_or(IntegerPin{{usual}}))) {
       Cell c = base;
       c.micro_batch = m;
       c.accumulation = g;

@@ -14,9 +14,8 @@
 namespace superstep {
 
 // The lists that no rule derives.
-inline constexpr std::int64_t kMostMicroBatch = 64;                               // of a given global batch
-inline const std::vector<std::int64_t> kFreeMicroBatches = {1, 2, 4, 8, 16, 32};  // of a free one
-inline const std::vector<std::int64_t> kSquareMeshes = {4, 8};                    // t x t
+inline constexpr std::int64_t kMostMicroBatch = 1024;  // not listed; with a free global batch 1 and its doublings
+inline const std::vector<std::int64_t> kSquareMeshes = {4, 8};  // t x t
 inline const std::vector<std::int64_t> kIoTiles = {0, 32, 64, 128};
 inline const std::vector<std::int64_t> kPrefetch = {1, 2, 4};  // micro-batches
 inline constexpr double kMostProportion = 1;  // of temporary memory, the loosest bound; the tightest: kLeastProportion

@@ -145,7 +145,7 @@ class SpaceCounter {
         cuts_(job, graph),
         group_(statistics_group),
         training_(job.task == Task::training),
-        streaming_(job.machine.streaming.capacity.value > 0) {
+        streaming_(job.machine.has_streaming()) {
     one_phase_ = (pins_.phase_count && *pins_.phase_count == 1) || (pins_.phases && pins_.phases->size() == 1);
     several_phases_ = (pins_.phase_count || pins_.phases) && !one_phase_;
   }
@@ -220,8 +220,8 @@ class SpaceCounter {
     };
     if (job_.global_batch == 0) {
       const std::int64_t usual = training_ ? 8 * s.stages : 1;
-      for (std::int64_t m : free_values(pins_.micro_batch, {kFreeMicroBatches.begin(), kFreeMicroBatches.end()})) {
-        for (std::int64_t g : free_values(pins_.gradient_accumulation, {usual})) add(m, g);
+      for (std::int64_t m : free_micro_batches()) {
+        for (std::int64_t g : free_accumulations(usual)) add(m, g);
       }
       return n;
     }
@@ -234,9 +234,21 @@ class SpaceCounter {
     return n;
   }
 
+  // What powers of two a range has, or its low end.
+  Integers free_micro_batches() const {
+    const std::optional<IntegerPin>& pin = pins_.micro_batch;
+    if (pin && !pin->values.empty()) return {pin->values.begin(), pin->values.end()};
+    Integers out;
+    for (int i = 0; 1 << i <= kMostMicroBatch; ++i) {
+      if (holds(pin, 1 << i)) out.insert(1 << i);
+    }
+    return out.empty() ? Integers{pin->low} : out;
+  }
+
   // A range that nothing else bounds gives its low end, doublings of it (ten at most) and its high end.
-  static Integers free_values(const std::optional<IntegerPin>& pin, const Integers& free) {
-    if (!pin) return free;
+  Integers free_accumulations(std::int64_t usual) const {
+    const std::optional<IntegerPin>& pin = pins_.gradient_accumulation;
+    if (!pin) return {usual};
     if (!pin->values.empty()) return {pin->values.begin(), pin->values.end()};
     Integers out = {std::min(pin->high, pin->low * 1024)};
     for (int i = 0; i < 10 && pin->low << i < pin->high; ++i) out.insert(pin->low << i);

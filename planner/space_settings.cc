@@ -40,7 +40,7 @@ class SettingLists {
  public:
   SettingLists(const Job& job, const Cell& cell, bool defaults)
       : job_(job), pins_(job.pins), c_(cell), defaults_(defaults), free_degrees_(divisors(cell.replicas)) {
-    streaming_ = job.machine.streaming.capacity.value > 0;
+    streaming_ = job.machine.has_streaming();
     space_.training = job.task == Task::training;
     space_.groups_matter = c_.groups_matter;
     Plan& p = space_.common;

@@ -117,7 +117,9 @@ BytesPerSecond CostModel::streaming_rate(Location from, std::int64_t stride) con
   return from == Location::remote_machine ? std::min(rate, links_->shifted_rate(stride)) : rate;
 }
 
-Cycles CostModel::host(Bytes bytes) const { return streaming(bytes, Location::streaming, 1); }
+Cycles CostModel::host(Bytes bytes) const {
+  return machine_.has_streaming() ? streaming(bytes, Location::streaming, 1) : network(bytes, 1);
+}
 
 Cycles CostModel::network(Bytes bytes, std::int64_t groups) const {
   if (bytes.value == 0) return Cycles(0);

@@ -62,7 +62,8 @@ class CostModel {
   // once.
   Cycles streaming(Bytes bytes, Location from, std::int64_t stride) const;
   BytesPerSecond streaming_rate(Location from, std::int64_t stride) const;
-  // One IPU's host stream. The machine's Streaming Memory has it already: it is read ahead over the network.
+  // One IPU's host stream. The machine's Streaming Memory has it already: it is read ahead over the network. A machine
+  // without has it from the host.
   Cycles host(Bytes bytes) const;
   // What reading ahead takes, which a step cannot be faster than: `bytes` of one IPU of each of the `groups` of a
   // replica, while the other IPUs of the machine read theirs.

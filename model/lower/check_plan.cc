@@ -117,7 +117,7 @@ std::string check_structure(const Plan& plan, const GraphFacts& facts, const Mac
       plan.location.weights != Location::in_processor || plan.location.optimizer_state != Location::in_processor ||
       plan.location.gradients != Location::in_processor || plan.location.activations != Location::in_processor;
   if (std::string why = check_lenders(plan, machine); !why.empty()) return why;
-  if (streams && machine.streaming.capacity.value == 0) return machine.name + " has no Streaming Memory";
+  if (streams && !machine.has_streaming()) return machine.name + " has no Streaming Memory";
   return "";
 }
 

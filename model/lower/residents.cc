@@ -135,7 +135,7 @@ StreamingUse ddr_of(const Holdings& h, std::int64_t ipu) {
   }
   for (const StageSpan& s : h.spans) {
     if (s.ipu != ipu) continue;
-    for (std::int64_t u = s.begin; u < s.end; ++u)
+    for (std::int64_t u = s.begin; u < s.end && h.table.model().machine().has_streaming(); ++u)
       use.host += h.table.row(static_cast<std::size_t>(u)).feed_bytes * h.plan.prefetch_depth;
     if (h.plan.phased() && h.plan.location.activations != Location::remote_ipu)
       use.activations += stored_boundaries(h, s);

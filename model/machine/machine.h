@@ -138,6 +138,7 @@ struct Machine {
   std::int64_t machines() const { return ceil_div(ipus, ipus_per_machine); }
   std::int64_t domains() const { return ceil_div(ipus, links.domain_ipus); }
   Bytes chip_memory() const { return chip.tile_memory * chip.tiles; }
+  bool has_streaming() const { return streaming.capacity.value > 0; }
   Bytes streaming_per_ipu() const { return Bytes(streaming.capacity.value / ipus_per_machine); }
   friend bool operator==(const Machine&, const Machine&) = default;
 };

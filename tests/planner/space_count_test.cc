@@ -53,6 +53,23 @@ json for_inference(json job) {
   return without(std::move(job), "optimizer");
 }
 
+// Pins leave values out, and add none.
+TEST(SpaceCount, RangesOfMicroBatchesHaveNoneThatAFreeOneHasNot) {
+  json job = without(transformer({}, "ipu-pod4", 16, json::object()), "batch");
+  const auto of = [&](const json& pin) {
+    if (!pin.is_null()) job["plan"]["micro_batch"] = pin;
+    std::set<std::int64_t> all;
+    for (const Cell& cell : cells(read_job(job, "test"))) all.insert(cell.micro_batch);
+    return all;
+  };
+  const std::set<std::int64_t> free = of(nullptr);
+  EXPECT_EQ(free.size(), 11);
+  EXPECT_EQ(*free.rbegin(), kMostMicroBatch);
+  EXPECT_EQ(of({{"min", 1}}), free);
+  EXPECT_EQ(of({{"min", 3}, {"max", 9}}), (std::set<std::int64_t>{4, 8}));
+  EXPECT_EQ(of({{"min", 5}, {"max", 7}}), std::set<std::int64_t>{5});
+}
+
 json normalised_images(const json& machine, std::int64_t batch, const json& plan) {
   return {{"model", {{"onnx", std::string(SUPERSTEP_REFERENCES) + "/images_w8/train.onnx"}}},
           {"machine", machine},
