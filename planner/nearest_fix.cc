@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "model/error.h"
+#include "planner/job_parts.h"
 #include "traces/text_table.h"
 
 namespace superstep {
@@ -17,10 +18,11 @@ constexpr double kMostSeconds = 30, kMostSecondsPerTrial = 10;
 
 class FixFinder {
  public:
-  FixFinder(const Tables& tables, const SearchOptions& options) : tables_(tables), options_(options) {}
+  FixFinder(const Tables& tables, const SearchOptions& options)
+      : tables_(tables), options_(options), job_(options.asked != nullptr ? *options.asked : tables.job()) {}
 
   NearestFix find() {
-    const std::vector<FreedField> fields = fields_to_free(tables_.job());
+    const std::vector<FreedField> fields = fields_to_free(job_);
     for (const FreedField& f : fields) {
       if (!f.several || !fix_.best) try_free({&f});
     }
@@ -42,16 +44,22 @@ class FixFinder {
  private:
   const Tables& tables_;
   const SearchOptions& options_;
+  const Job& job_;
   Clock::time_point start_ = Clock::now();
   NearestFix fix_;
 
   double left() const { return kMostSeconds - std::chrono::duration<double>(Clock::now() - start_).count(); }
 
+  struct Trial {
+    std::optional<Candidate> best;
+    bool proved = false;  // that there is none
+  };
+
   // None: the job is not legal without these pins, or time is up.
-  std::optional<SearchResult> search_without(const std::vector<const FreedField*>& freed, const std::string& what) {
+  std::optional<Trial> search_without(const std::vector<const FreedField*>& freed, const std::string& what) {
     if (left() <= 0) return std::nullopt;
     if (options_.progress) options_.progress(0.95, what);
-    nlohmann::json relaxed = tables_.job().json;
+    nlohmann::json relaxed = job_.json;
     for (const FreedField* f : freed) {
       for (const std::string& p : f->pointers) {
         const Pointer at(p);
@@ -59,47 +67,65 @@ class FixFinder {
       }
     }
     try {
-      const Job job = read_job(relaxed, tables_.job().source);
+      const Job job = read_job(relaxed, job_.source);
       check_batch(job);
-      const bool same = tables_key(job) == tables_key(tables_.job());
-      Tables tables = same ? Tables(job, tables_) : Tables(job, tables_.model());
-      SearchOptions options;
-      options.top = 1;
-      options.pareto = options.find_fix = false;
-      options.threads = options_.threads;
-      options.stop = options_.stop;
-      options.time_limit = std::min(kMostSecondsPerTrial, left());
-      options.at_least = fix_.best ? score(tables_.job(), *fix_.best) : 0;
-      options.explain = false;
-      return search(tables, options);
+      return search_parts(job);
     } catch (const Error&) {
       return std::nullopt;
     }
   }
 
+  Trial search_parts(const Job& job) {
+    const std::vector<Job> parts = options_.asked != nullptr ? job_parts(job) : std::vector{job};
+    const PartTables tables(parts, &tables_);
+    SearchOptions options;
+    options.top = 1;
+    options.pareto = options.find_fix = options.explain = false;
+    options.threads = options_.threads;
+    options.stop = options_.stop;
+    options.time_limit = std::min(kMostSecondsPerTrial, left());
+    options.at_least = fix_.best ? score(job_, *fix_.best) : 0;
+    PartSearch search(job, parts.size(), options);
+    search.search(tables.all());
+    std::vector<std::optional<Candidate>> found(parts.size());
+    search.finish([&](std::size_t i, const SearchResult& of_part) {
+      if (!of_part.best.empty()) found[i] = of_part.best[0];
+    });
+    Trial out;
+    for (std::optional<Candidate>& c : found) {
+      if (c && (!out.best || score(job_, *c) > score(job_, *out.best))) out.best = std::move(c);
+    }
+    out.proved = !out.best && search.stats().optimal;
+    return out;
+  }
+
   void try_free(const std::vector<const FreedField*>& freed) {
     std::string what;
     for (const FreedField* f : freed) what += (what.empty() ? "" : " and ") + f->name;
-    const std::optional<SearchResult> r = search_without(freed, "looking for the nearest fix: freeing " + what);
-    if (!r || r->best.empty()) return;
-    if (fix_.best && score(tables_.job(), r->best[0]) <= score(tables_.job(), *fix_.best)) return;
-    fix_.best = r->best[0];
-    fix_.spare = tables_.job().machine.chip.tile_memory.value - fix_.best->estimate.tile_peak;
+    std::optional<Trial> r = search_without(freed, "looking for the nearest fix: freeing " + what);
+    if (!r || !r->best) return;
+    if (fix_.best && score(job_, *r->best) <= score(job_, *fix_.best)) return;
+    fix_.best = std::move(r->best);
+    fix_.spare = job_.machine.chip.tile_memory.value - fix_.best->estimate.tile_peak;
+    fix_.on_fewer = fix_.best->plan.ipus() < job_.machine.ipus;
     fix_.fields.clear();
     for (const FreedField* f : freed) fix_.fields.push_back(f->name);
   }
 
   // Whether nothing fits with all of them freed, so that no two of them can help.
   bool proved_infeasible(const std::vector<const FreedField*>& all) {
-    const std::optional<SearchResult> r = search_without(all, "looking for the nearest fix: freeing every pin");
-    return r && r->best.empty() && r->stats.optimal;
+    const std::optional<Trial> r = search_without(all, "looking for the nearest fix: freeing every pin");
+    return r && r->proved;
   }
 };
 
+std::string counted(std::size_t n, const std::string& what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
 // What a freed field became.
 std::string value_of(const std::string& field, const Plan& plan) {
-  if (field == "cuts")
-    return std::to_string(plan.phases.size()) + " phases, " + std::to_string(plan.stages.size()) + " stages";
+  if (field == "cuts") return counted(plan.phases.size(), "phase") + ", " + counted(plan.stages.size(), "stage");
   const nlohmann::json all = to_json(plan);
   std::string path = "/" + field;
   std::replace(path.begin(), path.end(), '.', '/');
@@ -114,7 +140,8 @@ std::string NearestFix::text() const {
   std::string what;
   for (const std::string& f : fields) what += (what.empty() ? "" : " and ") + f + " = " + value_of(f, best->plan);
   return what + (fields.size() == 1 ? " fits with " : " fit with ") + std::to_string(spare / 1024) +
-         " KiB per tile to spare, at " + figure(best->samples_per_second) + " samples/s";
+         " KiB per tile to spare, at " + figure(best->samples_per_second) + " samples/s" +
+         (on_fewer ? " on " + counted(static_cast<std::size_t>(best->plan.ipus()), "IPU") : "");
 }
 
 NearestFix find_nearest_fix(const Tables& tables, const SearchOptions& options) {

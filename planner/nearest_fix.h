@@ -14,13 +14,15 @@ struct NearestFix {
   std::vector<std::string> fields;  // freed: "phases", "location.weights", "cuts"; empty: none found
   std::optional<Candidate> best;    // the fastest plan that fits with them freed
   std::int64_t spare = 0;           // bytes on its fullest tile
+  bool on_fewer = false;            // it takes fewer IPUs than the machine has
   bool never = false;               // proved: no plan fits, whatever of the pins is freed
   // "phases = 37 fits with 12 KiB per tile to spare, at 782 samples/s"; empty: none found.
   std::string text() const;
 };
 
 // Of the changes of one field the fastest, by search; only when none fits, of two. Ends after half a minute with what
-// was found by then. `tables`: of the job; what is tabulated there serves all trials.
+// was found by then. `tables`: of the job, or of its part with most IPUs; what is tabulated there serves all
+// trials.
 NearestFix find_nearest_fix(const Tables& tables, const SearchOptions& options);
 
 // A job's fields that can be freed; cuts (stages, their IPUs, phases) are one field.

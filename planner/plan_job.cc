@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -135,41 +134,24 @@ PlannedJob planned_by(Tables& tables, const SearchResult& found) {
   return out;
 }
 
-// A part with what tables it has in common with others.
-struct PartTables {
-  PartTables(const Job& job, const PartTables* other)
-      : model(job.machine, load_calibration(job.machine.calibration)),
-        tables(other ? Tables(job, model, other->tables) : Tables(job, model)) {}
-  CostModel model;
-  Tables tables;
-};
-
 }  // namespace
 
 PlannedJob plan_job(const Job& job, const SearchOptions& options) {
   const std::vector<Job> parts = job_parts(job);
   PartSearch search(job, parts.size(), options);
-  std::deque<PartTables> all;
-  for (const Job& part : parts) {
-    const auto same = std::find_if(all.rbegin(), all.rend(), [&](const PartTables& other) {
-      return graph_key(other.tables.job()) == graph_key(part);
-    });
-    all.emplace_back(part, same == all.rend() ? nullptr : &*same);
-  }
-  std::vector<Tables*> tables;
-  for (PartTables& part : all) tables.push_back(&part.tables);
-  search.search(tables);
+  const PartTables tables(parts);
+  search.search(tables.all());
   std::vector<std::optional<PlannedJob>> planned(parts.size());
   std::string reason;  // of a part alone
   search.finish([&](std::size_t i, const SearchResult& found) {
     if (!found.best.empty())
-      planned[i] = planned_by(all[i].tables, found);
+      planned[i] = planned_by(tables[i], found);
     else if (parts.size() == 1)
       reason = reason_of(found);
   });
   const auto best = std::ranges::max_element(planned, {}, [](const auto& p) { return p ? p->score : 0; });
   if (!*best) {
-    if (parts.size() > 1) reason = reason_of(search.explain(all.front().tables));
+    if (parts.size() > 1) reason = reason_of(search.explain(tables[0]));
     *best = without_plan(PlanStatus::infeasible, reason);
   }
   (*best)->gap = search.stats().gap;

@@ -93,12 +93,13 @@ struct SearchOptions {
   std::int64_t programme_limit = 0;
   bool pareto = true;
   bool find_fix = true;
-  bool explain = true;    // what is in the way when nothing fits
-  bool record = false;    // cells
-  int threads = 0;        // 0: all cores; the result does not depend on it
-  bool defaults = false;  // estimate: fields that are not pinned take their default instead of being searched
-  double rank_of = 0;     // score; above 0: count the kinds of plan that are better, instead of the best few
-  double at_least = 0;    // score: plans that are worse are of no interest
+  bool explain = true;         // what is in the way when nothing fits
+  bool record = false;         // cells
+  int threads = 0;             // 0: all cores; the result does not depend on it
+  bool defaults = false;       // estimate: fields that are not pinned take their default instead of being searched
+  double rank_of = 0;          // score; above 0: count the kinds of plan that are better, instead of the best few
+  double at_least = 0;         // score: plans that are worse are of no interest
+  const Job* asked = nullptr;  // of whose parts (job_parts.h) this is one: fixes are looked for in all; null: in itself
   std::function<void(double share, const std::string& what)> progress;  // may be empty
   std::function<bool()> stop;  // may be empty; asked by all threads: true ends the search with Stopped
 };

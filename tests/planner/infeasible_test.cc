@@ -129,6 +129,46 @@ TEST(Search, SaysThatNoFixExists) {
   EXPECT_THAT(fix.text(), testing::HasSubstr("no plan fits this machine"));
 }
 
+// A batch of five does not fill eight IPUs, however the pins are, but one.
+TEST(Search, ItsNearestFixMayTakeFewerIpus) {
+  nlohmann::json job = test::small_gpt({{"schedule", "interleaved"}, {"phases", 5}});
+  const nlohmann::json small = {{"layers", 1},      {"hidden", 16},         {"heads", 1},    {"ffn", 48},
+                                {"vocabulary", 17}, {"sequence_length", 8}, {"positions", 8}};
+  job["model"].update(small);
+  const nlohmann::json chip = {{"tile_memory", "96 KiB"}, {"executable_memory", "36 KiB"}};
+  job["machine"] = {
+      {"base", "toy"}, {"partition", 8}, {"override", {{"chip", chip}, {"streaming", {{"capacity", "16 KiB"}}}}}};
+  job["batch"] = {{"global", 5}};
+  const Job asked = read_job(job, "test");
+  World world(job);
+  SearchOptions options;
+  EXPECT_FALSE(find_nearest_fix(world.tables, options).best);
+  options.asked = &asked;
+  const NearestFix fix = find_nearest_fix(world.tables, options);
+  ASSERT_TRUE(fix.best) << fix.text();
+  EXPECT_TRUE(fix.on_fewer);
+  EXPECT_EQ(fix.fields, std::vector<std::string>{"cuts"});
+  EXPECT_THAT(fix.text(), testing::EndsWith(" on 2 IPUs"));
+}
+
+// The card's inputs come from its host; nothing is kept outside of the tiles.
+TEST(Search, PlansMachinesWithoutStreamingMemory) {
+  for (const char* task : {"training", "inference"}) {
+    nlohmann::json job = test::small_gpt({});
+    job["machine"] = "c600";
+    job["task"] = task;
+    if (job["task"] == "inference") job.erase("optimizer");
+    job["batch"] = {{"global", 4}};
+    World world(job);
+    const SearchResult r = searched(world, false);
+    ASSERT_FALSE(r.best.empty()) << task;
+    const Evaluated e = evaluate_in_full(world.tables, r.best[0].plan);
+    EXPECT_NE(e.fits, "does_not_fit");
+    EXPECT_EQ(e.ddr_per_ipu, 0);
+    EXPECT_NEAR(e.samples_per_second, r.best[0].samples_per_second, 1e-6 * e.samples_per_second);
+  }
+}
+
 // Wherever the cuts are: no setting is looked into.
 TEST(Search, SchedulesThatTooFewMicroBatchesFillTakeNoWork) {
   World world(test::small_gpt(
