@@ -16,7 +16,8 @@ constexpr double kOfInterest = 0.5;
 // Work (CutLimits) in vain for leaves of a kind of which no plan is known, before no more goes into a runner-up.
 constexpr std::int64_t kMostInVain = 16'000'000;
 
-// For a leaf with something on other IPUs' tiles, while other settings may be better, and for a bound by prices.
+// For a leaf with something on other IPUs' tiles, while other settings may be better, for a bound by prices, and for a
+// branch's bound while no plan is known.
 constexpr std::int64_t kThriftyWork = 4'800'000;
 // For any other leaf then: a second or two.
 constexpr std::int64_t kMostThriftyWork = 250'000'000;
@@ -355,7 +356,7 @@ BestFirst::Visit BestFirst::bound(const Branch& branch, double least, std::int64
     else if (branch.part.single())
       cycles = bound_phases_by_prices(setting, rules, some);
     else
-      cycles = tables_.phase_bounds().bound(setting, rules, limits);
+      cycles = tables_.phase_bounds().bound(setting, rules, least > 0 ? limits : some);
     if (most_work > 0 && cycles < limits.best) {
       CutLimits more = limits;
       more.least = cycles;

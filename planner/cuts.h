@@ -63,8 +63,10 @@ std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, co
                                std::int64_t* open, std::int64_t* work = nullptr);
 
 // Cycles that no cut into phases takes less than: the same programme, which leaves out that an IPU holds the code of
-// all its phases. INT64_MAX: none fits and is faster than limits.best.
-std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits);
+// all its phases. INT64_MAX: none fits and is faster than limits.best. `exact`, when given, receives whether it is the
+// least that the programme finds, not what it had proved when limits.most_work or the time was used up.
+std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits,
+                          bool* exact = nullptr);
 
 // More of it, by more work: that of a cut which has room for the code of all phases and, where Streaming Memory is too
 // little, pays for it.

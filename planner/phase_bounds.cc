@@ -16,24 +16,26 @@ std::int64_t PhaseBounds::bound(const Setting& setting, const CutRules& rules, c
   const Question question{setting,           rules.modes,    rules.phase_count, limits.tile,
                           limits.executable, limits.io_tile, limits.ddr};
   const std::size_t hash = setting.hash();
-  {
+  // With little work what is found must not depend on what others have found by then.
+  if (limits.most_work == 0) {
     const std::lock_guard lock(mutex_);
     if (const Known* known = find(hash, question)) {
       if (known->cycles >= 0) return known->cycles < limits.best ? known->cycles : INT64_MAX;
       if (known->none_below >= limits.best) return INT64_MAX;
     }
   }
-  const std::int64_t found = bound_phases(setting, rules, limits);
+  bool exact = false;
+  const std::int64_t found = bound_phases(setting, rules, limits, &exact);
   const std::lock_guard lock(mutex_);
   Known* known = find(hash, question);
   if (known == nullptr) {
     if (known_.size() >= kMost) return found;
     known = &known_.emplace(hash, Known{question})->second;
   }
-  if (found < limits.best)
+  if (exact && found < limits.best)
     known->cycles = found;
   else
-    known->none_below = std::max(known->none_below, limits.best);
+    known->none_below = std::max(known->none_below, std::min(found, limits.best));
   return found;
 }
 

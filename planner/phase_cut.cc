@@ -40,12 +40,17 @@ class PhaseCut {
         least_(limits.least) {}
 
   // The least cycles of cuts of which each stage is counted with what it keeps itself; kNever: none fits.
-  std::int64_t bound() {
+  // `exact`, when not null: false where less than that was found out.
+  std::int64_t bound(bool* exact) {
+    if (exact) *exact = true;
     if (!begin() || first_lacks_) return kNever;
     programme_.set(first_ways_, {});
-    std::int64_t least = kNever;
+    std::int64_t least = kNever, none_below = programme_.rest().least();
     for_limits([&](std::int64_t best) {
-      least = programme_.least_sum(best);
+      const std::optional<std::int64_t> sum = programme_.least_sum(best);
+      if (!sum && exact) *exact = false;
+      least = sum.value_or(none_below);
+      none_below = best;
       return least < kNever;
     });
     return least < kNever ? s_.with_host(least, s_.plan().gradient_accumulation) : kNever;
@@ -451,8 +456,8 @@ class PhaseCut {
 
 }  // namespace
 
-std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits) {
-  return PhaseCut(setting, rules, limits).bound();
+std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits, bool* exact) {
+  return PhaseCut(setting, rules, limits).bound(exact);
 }
 
 std::int64_t bound_phases_by_prices(const Setting& setting, const CutRules& rules, const CutLimits& limits) {

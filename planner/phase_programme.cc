@@ -77,7 +77,7 @@ void PhaseProgramme::set(const Ways& ways, const std::vector<std::int64_t>& trac
 
 PhaseProgramme::Found PhaseProgramme::least_cycles(const Prices& prices, std::int64_t best, std::size_t most_labels) {
   prices_ = &prices;
-  pricing_ = false;
+  pricing_ = summing_ = false;
   state_.clear();
   for (const std::int64_t account : tracked_) {
     state_.push_back({account, 0});
@@ -93,14 +93,16 @@ PhaseProgramme::Found PhaseProgramme::least_cycles(const Prices& prices, std::in
   return {last ? std::optional(cuts_of(*last)) : std::nullopt, left_out_};
 }
 
-std::int64_t PhaseProgramme::least_sum(std::int64_t best) {
+std::optional<std::int64_t> PhaseProgramme::least_sum(std::int64_t best) {
   const Prices none{std::vector<double>(at(stages_.accounts()))};
   prices_ = &none;
   pricing_ = false;
+  summing_ = true;
   state_.clear();
   held_state_.clear();
   best_ = best;
   const Head* last = run();
+  if (exhausted()) return std::nullopt;
   return last ? sum(*last) : kNever;
 }
 
@@ -113,6 +115,7 @@ void PhaseProgramme::find_least_sum(Prices& prices, std::int64_t best) {
   const Prices none{prices.of};  // lets nothing fall
   prices_ = &none;
   pricing_ = true;
+  summing_ = false;
   state_.clear();
   held_state_.clear();
   best_ = best > kNever - prices.of_limits ? kNever : best + prices.of_limits;

@@ -55,8 +55,9 @@ class PhaseProgramme {
   // The cuts with the least cycles below `best` that keep the limits of what is tracked and counted. Prices let
   // partial cuts fall, of which no more than `most_labels` are kept where anything is.
   Found least_cycles(const Prices& prices, std::int64_t best, std::size_t most_labels);
-  // Cycles of the cuts that take least if limits are no matter; kNever: none takes less than `best`.
-  std::int64_t least_sum(std::int64_t best);
+  // Cycles of the cuts that take least if limits are no matter; kNever: none takes less than `best`; none: it takes
+  // more work than there is.
+  std::optional<std::int64_t> least_sum(std::int64_t best);
   // The cuts with the least sum of cycles and price, whatever they take, and what it bounds.
   // `bound` kNever: no cuts that keep the limits take less than `best`.
   void find_least_sum(Prices& prices, std::int64_t best);
@@ -89,6 +90,7 @@ class PhaseProgramme {
   // Of the run at hand.
   const Prices* prices_ = nullptr;
   bool pricing_ = false;  // the price is part of the cycles
+  bool summing_ = false;  // for least_sum()
   // What is part of a label: what an account holds, and then whether that are certain shared weights.
   struct Entry {
     std::int64_t account;
@@ -99,7 +101,7 @@ class PhaseProgramme {
   std::int64_t best_ = 0;                 // what a cut must beat
   std::size_t most_labels_ = 0;           // of a partial cut
   std::int64_t left_out_ = kNever;
-  // Of all runs so far. Beyond the most, or the deadline, runs that limit labels end with nothing.
+  // Of all runs so far. Beyond the most, or the deadline, runs that limit labels or only sum up end with nothing.
   const std::int64_t most_work_;  // 0: no limit
   const std::chrono::steady_clock::time_point deadline_;
   std::int64_t work_ = 0;
@@ -135,7 +137,7 @@ class PhaseProgramme {
   void extend(std::int64_t u, std::int64_t group);
   bool limits_labels() const { return !state_.empty() || !held_state_.empty(); }
   bool exhausted() const {
-    if (!limits_labels()) return false;
+    if (!limits_labels() && !summing_) return false;
     return (most_work_ > 0 && work_ > most_work_) || late();
   }
   template <class Label>
