@@ -280,15 +280,17 @@ Pins read_pins(JsonReader r) {
   if (r.has("precision")) pins.precision = read_precision(r.object("precision"));
   if (r.has("available_memory_proportion")) {
     const nlohmann::json& v = r.raw("available_memory_proportion");
+    constexpr double kLeast = 0.001;
     if (v.is_array()) {
+      if (v.empty()) throw Error(r.at("available_memory_proportion"), "found an empty list, expected a number or more");
       for (const auto& x : v) {
-        if (!x.is_number() || !(x.get<double>() > 0) || x.get<double>() > 1)
+        if (!x.is_number() || !(x.get<double>() >= kLeast) || x.get<double>() > 1)
           throw Error(r.at("available_memory_proportion"),
-                      "found " + describe(x) + ", expected numbers above 0, at most 1");
+                      "found " + describe(x) + ", expected numbers from 0.001 to 1");
         pins.available_memory_proportion.push_back(x.get<double>());
       }
     } else {
-      pins.available_memory_proportion = {r.number("available_memory_proportion", 0.001, 1)};
+      pins.available_memory_proportion = {r.number("available_memory_proportion", kLeast, 1)};
     }
   }
   if (r.has("serialisation")) pins.serialisation = read_serialisation(r.object("serialisation"));

@@ -92,6 +92,9 @@ void read_question(JsonReader& r, Job& job) {
   if (job.goal.objective == Objective::time_to_train && job.task == Task::inference)
     throw Error(r.at("objective"), "found time_to_train with task inference, expected throughput or latency");
   const Measure objective = static_cast<Measure>(job.goal.objective);
+  if (job.goal.objective == Objective::time_to_train && !r.has("train_for"))
+    throw Error(r.at("objective"),
+                "found time_to_train without train_for, expected the samples or tokens to train for");
   job.pareto = read_pareto(r, {objective, Measure::memory});
   if (r.has("limits")) read_limits(r.object("limits"), job);
 }

@@ -285,6 +285,20 @@ std::vector<Cell> uncounted_cells(const Job& job, std::int64_t statistics_group)
   return out;
 }
 
+namespace {
+
+// Says of a field what the job pins of it.
+void narrow(SpaceField& field, const nlohmann::json& job) {
+  const nlohmann::json::json_pointer at("/plan/" + field.name);
+  if (!job.contains(at)) return;
+  std::string text = job.at(at).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::erase(text, '"');
+  const bool has_members = job.at(at).is_object() && !job.at(at).contains("min") && !job.at(at).contains("max");
+  field.values = has_members ? "pinned " + text + "; of others: " + field.values : "pinned " + text;
+}
+
+}  // namespace
+
 std::vector<SpaceField> describe_space(const Job& job, const std::vector<Cell>& cells, std::int64_t statistics_group) {
   std::vector<SpaceField> f;
   std::string mesh_text;
@@ -323,6 +337,7 @@ std::vector<SpaceField> describe_space(const Job& job, const std::vector<Cell>& 
   const bool pinned = job.pins.stages || job.pins.layers_per_stage;
   f.push_back(
       {"stages", pinned ? "as pinned" : "every contiguous cut at op boundaries; the last stage may return to IPU 0"});
+  const std::size_t listed = f.size();
   f.push_back({"schedule", "sequential, interleaved, grouped"});
   f.push_back({"recompute", "none, layer, stage, each stage its own"});
   f.push_back({"phases", "none, or every contiguous cut; phase_outer, micro_batch_outer; 1 or 2 groups"});
@@ -341,6 +356,7 @@ std::vector<SpaceField> describe_space(const Job& job, const std::vector<Cell>& 
   f.push_back({"available_memory_proportion",
                list(std::vector{kLeastProportion}) + " to " + list(std::vector{kMostProportion}) +
                    ", wherever an op's tile plan changes (chosen like cuts, not counted)"});
+  for (std::size_t i = listed; i < f.size(); ++i) narrow(f[i], job.json);
   return f;
 }
 

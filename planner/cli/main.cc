@@ -68,6 +68,8 @@ int main(int argc, char** argv) {
     return fail(kBadInput, e.what());
   } catch (const InternalError& e) {
     return fail(kInternalError, std::string("internal error, please report: ") + e.what());
+  } catch (const std::filesystem::filesystem_error& e) {
+    return fail(kBadInput, text_of(e));
   } catch (const std::bad_alloc&) {
     return fail(kBadInput, "the job needs more memory than this computer has");
   } catch (const std::exception& e) {

@@ -52,6 +52,12 @@ TextStyle terminal_style() {
   return style;
 }
 
+std::string text_of(const std::filesystem::filesystem_error& error) {
+  constexpr std::size_t kMost = 80;
+  const std::string path = error.path1().string();
+  return (path.size() <= kMost ? path : path.substr(0, kMost) + "...") + ": " + error.code().message();
+}
+
 void check_output(const std::string& path) {
   if (path.empty() || path == "-") return;
   if (path[0] == '-')  // an option behind one whose value is missing

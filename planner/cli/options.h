@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -54,6 +55,9 @@ TextStyle terminal_style();
 void write_json(const CommonOptions& common, const nlohmann::json& json);
 // Throws Error when the folder of an output file does not exist, before any work is done.
 void check_output(const std::string& path);
+
+// Of a path that cannot be looked at: too long, or in a folder that may not be read.
+std::string text_of(const std::filesystem::filesystem_error& error);
 
 // Progress of long work: a line that rewrites itself on a terminal, JSON lines when asked for, else nothing.
 std::function<void(double, const std::string&)> progress_of(const CommonOptions& common);

@@ -25,12 +25,9 @@ void check_same_question(const Job& free, const Job& pinned) {
   };
   for (const char* pointer : {"/model", "/machine", "/optimizer", "/batch"})
     differ(pointer, nlohmann::json::json_pointer(pointer));
-  const auto precision = "/plan/precision"_json_pointer;
   const std::vector<Job> parts = job_parts(free);
-  if (std::none_of(parts.begin(), parts.end(), [&](const Job& part) {
-        return part.json.value(precision, nlohmann::json()) == pinned.json.value(precision, nlohmann::json());
-      }))
-    differ("/plan/precision", precision);
+  const auto same = [&](const Job& part) { return part.pins.precision == pinned.pins.precision; };
+  if (std::ranges::none_of(parts, same)) differ("/plan/precision", "/plan/precision"_json_pointer);
   if (free.task != pinned.task)
     throw Error(pinned.source + "#/task", "found another task than in " + free.source + ", expected the same");
 }

@@ -203,6 +203,8 @@ class Server {
       answers_.write_error(request.id, "unsupported", e.what());
     } catch (const Error& e) {
       answers_.write_error(request.id, "bad_input", e.what());
+    } catch (const std::filesystem::filesystem_error& e) {
+      answers_.write_error(request.id, "bad_input", text_of(e));
     } catch (const std::bad_alloc&) {
       answers_.write_error(request.id, "bad_input", "the job needs more memory than this computer has");
     } catch (const std::exception& e) {

@@ -26,7 +26,10 @@ std::string_view name_of(Verdict v) {
 void compare_with_winner(WhyNot& w, const Outcome& free, const Outcome& pinned) {
   const Evaluated& winner = *free.shown();
   const Evaluated& best = *w.best;
-  const double scale = static_cast<double>(winner.plan.global_batch()) / static_cast<double>(best.plan.global_batch());
+  // For latency it is the step itself that counts, of however many samples.
+  const bool steps = free.asked.goal.objective == Objective::latency;
+  const double scale =
+      steps ? 1 : static_cast<double>(winner.plan.global_batch()) / static_cast<double>(best.plan.global_batch());
   w.best_step_time = scale * best.step_seconds;
   w.lost = time_lost(waterfall(winner, *free.tables), waterfall(best, *pinned.tables), scale);
   w.different = different_fields(winner.plan, best.plan);

@@ -36,6 +36,11 @@ rank free-both pinned-fp32
 ((of == all && of > 0)) || complain "$of kinds of plan, expected $all"
 ((faster > slower)) || complain "$faster kinds are faster, expected more than the $slower with fp32 alone"
 
+# What is said and what is taken by default are the same.
+sed 's/{"partials": "fp16"}/{}/' free-fp16.json >free-default.json
+rank free-default pinned-fp16
+((of > 0)) || complain "no kinds of plan"
+
 run plan free-fp16.json --threads 1 --rank pinned-fp32.json
 expect 2 err 'pinned-fp32.json#/plan/precision' 'expected {"partials":"fp16"}'
 finish

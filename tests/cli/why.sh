@@ -20,6 +20,19 @@ expect 0 out '"verdict": "has_pins"'
 run plan "$given/toy-free.json" --threads 1 --why '{"pipeline_stages": 3}' --json -
 expect 0 out '"verdict": "not_legal"' 'found 3, which does not divide the 8 IPUs'
 
+# Of latency a step counts as it is, of however many samples.
+cat >quick.json <<'JOB'
+{"model": {"zoo": "gpt2-small", "layers": 1, "hidden": 16, "heads": 2, "ffn": 32, "vocabulary": 32,
+           "sequence_length": 8, "positions": 8},
+ "machine": {"base": "toy", "partition": 2}, "task": "inference", "objective": "latency"}
+JOB
+run plan quick.json --threads 1 --why '{"micro_batch": {"min": 8}}' --json -
+expect 0 out '"verdict": "slower"' '"probability_best_is_faster": 1.0'
+run plan --space quick.json
+expect 0 out '0.05 to 1'
+run plan --space "$given/gpt3-175b-pod256-one-phase.json"
+expect 0 out 'pinned'
+
 # Every replica holds all weights and what was not kept in the first place.
 cat >wide.json <<'JOB'
 {"model": {"zoo": "gpt2-small", "layers": 4, "hidden": 2048, "heads": 16, "ffn": 8192, "vocabulary": 8000,
