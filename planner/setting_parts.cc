@@ -206,7 +206,7 @@ UnitNumbers SettingParts::prefetch_numbers(const Plan& plan, std::size_t unit) c
   if (unit == base_.table_->units()) return p;
   const UnitRow& row = base_.table_->row(unit);
   p.feed_waiting = row.feed_tile.value * plan.prefetch_depth;
-  if (base_.ddr_limit_ > 0) p.ddr = row.feed_bytes.value * plan.prefetch_depth;
+  if (base_.table_->model().machine().has_streaming()) p.ddr = row.feed_bytes.value * plan.prefetch_depth;
   return p;
 }
 
