@@ -28,10 +28,6 @@ cat >quick.json <<'JOB'
 JOB
 run plan quick.json --threads 1 --why '{"micro_batch": {"min": 8}}' --json -
 expect 0 out '"verdict": "slower"' '"probability_best_is_faster": 1.0'
-run plan --space quick.json
-expect 0 out '0.05 to 1'
-run plan --space "$given/gpt3-175b-pod256-one-phase.json"
-expect 0 out 'pinned'
 
 # Every replica holds all weights and what was not kept in the first place.
 cat >wide.json <<'JOB'

@@ -70,6 +70,17 @@ TEST(SpaceCount, RangesOfMicroBatchesHaveNoneThatAFreeOneHasNot) {
   EXPECT_EQ(of({{"min", 5}, {"max", 7}}), std::set<std::int64_t>{5});
 }
 
+TEST(SpaceCount, FieldsSayWhatIsPinned) {
+  const Job job = read_job(
+      transformer({}, "ipu-pod4", 16, {{"schedule", {"grouped", "sequential"}}, {"location", {{"code", "streaming"}}}}),
+      "test");
+  std::map<std::string, std::string> text;
+  for (const SpaceField& f : describe_space(job, cells(job), 0)) text[f.name] = f.values;
+  EXPECT_EQ(text.at("schedule"), "pinned [grouped,sequential]");
+  EXPECT_EQ(text.at("location").find("pinned {code:streaming}; of others: gradients"), 0);
+  EXPECT_EQ(text.at("recompute"), "none, layer, stage, each stage its own");
+}
+
 json normalised_images(const json& machine, std::int64_t batch, const json& plan) {
   return {{"model", {{"onnx", std::string(SUPERSTEP_REFERENCES) + "/images_w8/train.onnx"}}},
           {"machine", machine},
