@@ -107,28 +107,6 @@ std::vector<Job> job_parts(const Job& job) {
   return out;
 }
 
-PartTables::PartTables(const std::vector<Job>& parts, const Tables* warm) {
-  for (const Job& part : parts) {
-    if (warm != nullptr && tables_key(warm->job()) == tables_key(part)) {
-      tables_.push_back(std::make_unique<Tables>(part, *warm));
-      continue;
-    }
-    const std::string key = graph_key(part);
-    const auto same = std::find_if(tables_.rbegin(), tables_.rend(),
-                                   [&](const auto& other) { return graph_key(other->job()) == key; });
-    const Tables* other = same != tables_.rend() ? same->get() : warm;
-    const CostModel& model = models_.emplace_back(part.machine, load_calibration(part.machine.calibration));
-    tables_.push_back(other != nullptr && graph_key(other->job()) == key ? std::make_unique<Tables>(part, model, *other)
-                                                                         : std::make_unique<Tables>(part, model));
-  }
-}
-
-std::vector<Tables*> PartTables::all() const {
-  std::vector<Tables*> out;
-  for (const auto& tables : tables_) out.push_back(tables.get());
-  return out;
-}
-
 std::vector<SpaceField> describe_parts(const Job& job, const std::vector<Job>& parts, std::int64_t statistics_group) {
   std::vector<Cell> all_cells;
   for (const Job& part : parts)

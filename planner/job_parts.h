@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -31,18 +30,6 @@ Job on_partition(const Job& job, std::int64_t ipus);
 // * a value of each list in plan.precision and plan.serialisation, the last list changing first.
 // Those without a legal cell are left out; where all are, the first is given, whose search says why.
 std::vector<Job> job_parts(const Job& job);
-
-// Tables of parts, with what they have in common, also with others' `warm`, which live as long; null: none.
-class PartTables {
- public:
-  explicit PartTables(const std::vector<Job>& parts, const Tables* warm = nullptr);
-  std::vector<Tables*> all() const;
-  Tables& operator[](std::size_t part) const { return *tables_[part]; }
-
- private:
-  std::deque<CostModel> models_;
-  std::vector<std::unique_ptr<Tables>> tables_;
-};
 
 // What each field draws from in any of the parts, and in what they differ.
 std::vector<SpaceField> describe_parts(const Job& job, const std::vector<Job>& parts, std::int64_t statistics_group);

@@ -6,6 +6,7 @@
 
 #include "model/error.h"
 #include "planner/job_parts.h"
+#include "planner/warm_tables.h"
 #include "traces/text_table.h"
 
 namespace superstep {
@@ -45,6 +46,7 @@ class FixFinder {
   const Tables& tables_;
   const SearchOptions& options_;
   const Job& job_;
+  WarmTables own_;  // where options have none
   Clock::time_point start_ = Clock::now();
   NearestFix fix_;
 
@@ -75,9 +77,16 @@ class FixFinder {
     }
   }
 
+  WarmTables::Lent tables_of(const Job& part) {
+    if (tables_key(part) == tables_key(tables_.job())) return {nullptr, std::make_unique<Tables>(part, tables_)};
+    return (options_.warm != nullptr ? *options_.warm : own_).lend(part);
+  }
+
   Trial search_parts(const Job& job) {
     const std::vector<Job> parts = options_.asked != nullptr ? job_parts(job) : std::vector{job};
-    const PartTables tables(parts, &tables_);
+    std::vector<WarmTables::Lent> lent;
+    std::vector<Tables*> tables;
+    for (const Job& part : parts) tables.push_back(lent.emplace_back(tables_of(part)).tables.get());
     SearchOptions options;
     options.top = 1;
     options.pareto = options.find_fix = options.explain = false;
@@ -86,7 +95,7 @@ class FixFinder {
     options.time_limit = std::min(kMostSecondsPerTrial, left());
     options.at_least = fix_.best ? score(job_, *fix_.best) : 0;
     PartSearch search(job, parts.size(), options);
-    search.search(tables.all());
+    search.search(tables);
     std::vector<std::optional<Candidate>> found(parts.size());
     search.finish([&](std::size_t i, const SearchResult& of_part) {
       if (!of_part.best.empty()) found[i] = of_part.best[0];

@@ -11,6 +11,7 @@
 #include "model/error.h"
 #include "model/parallel.h"
 #include "planner/job_parts.h"
+#include "planner/warm_tables.h"
 #include "traces/text_table.h"
 
 namespace superstep {
@@ -136,22 +137,26 @@ PlannedJob planned_by(Tables& tables, const SearchResult& found) {
 
 }  // namespace
 
-PlannedJob plan_job(const Job& job, const SearchOptions& options) {
+PlannedJob plan_job(const Job& job, SearchOptions options) {
+  WarmTables warm;
+  options.warm = &warm;
   const std::vector<Job> parts = job_parts(job);
   PartSearch search(job, parts.size(), options);
-  const PartTables tables(parts);
-  search.search(tables.all());
+  std::vector<WarmTables::Lent> lent;
+  std::vector<Tables*> tables;
+  for (const Job& part : parts) tables.push_back(lent.emplace_back(warm.lend(part)).tables.get());
+  search.search(tables);
   std::vector<std::optional<PlannedJob>> planned(parts.size());
   std::string reason;  // of a part alone
   search.finish([&](std::size_t i, const SearchResult& found) {
     if (!found.best.empty())
-      planned[i] = planned_by(tables[i], found);
+      planned[i] = planned_by(*tables[i], found);
     else if (parts.size() == 1)
       reason = reason_of(found);
   });
   const auto best = std::ranges::max_element(planned, {}, [](const auto& p) { return p ? p->score : 0; });
   if (!*best) {
-    if (parts.size() > 1) reason = reason_of(search.explain(tables[0]));
+    if (parts.size() > 1) reason = reason_of(search.explain(*tables[0]));
     *best = without_plan(PlanStatus::infeasible, reason);
   }
   (*best)->gap = search.stats().gap;

@@ -35,7 +35,7 @@ struct PlannedJob {
 
 // Searches, lowers the best `options.top` plans and keeps the one that is fastest in full, as `superstep plan` does.
 // Throws Error where the job cannot be planned.
-PlannedJob plan_job(const Job& job, const SearchOptions& options);
+PlannedJob plan_job(const Job& job, SearchOptions options);
 
 // The message of an error without the file it begins with, for rows of a table about that file.
 std::string without_file(const std::string& message, const std::string& file);

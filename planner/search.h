@@ -18,6 +18,8 @@
 
 namespace superstep {
 
+class WarmTables;
+
 // The finite list each field draws from, after the job's pins.
 struct SpaceField {
   std::string name;
@@ -100,6 +102,7 @@ struct SearchOptions {
   double rank_of = 0;          // score; above 0: count the kinds of plan that are better, instead of the best few
   double at_least = 0;         // score: plans that are worse are of no interest
   const Job* asked = nullptr;  // of whose parts (job_parts.h) this is one: fixes are looked for in all; null: in itself
+  WarmTables* warm = nullptr;  // where the tables of other parts are; null: they are made for the question
   std::function<void(double share, const std::string& what)> progress;  // may be empty
   std::function<bool()> stop;  // may be empty; asked by all threads: true ends the search with Stopped
 };

@@ -168,15 +168,22 @@ nlohmann::json json_key(const Job& job) {
   return key;
 }
 
+nlohmann::json without_partition(nlohmann::json key) {
+  nlohmann::json& machine = key["machine"];
+  if (machine.is_string()) machine = {{"base", machine}};
+  machine.erase("partition");
+  return key;
+}
+
 }  // namespace
 
 std::string tables_key(const Job& job) { return json_key(job).dump(); }
 
-std::string family_key(const Job& job) {
-  nlohmann::json key = json_key(job);
-  nlohmann::json& machine = key["machine"];
-  if (machine.is_string()) machine = {{"base", machine}};
-  machine.erase("partition");
+std::string family_key(const Job& job) { return without_partition(json_key(job)).dump(); }
+
+std::string subject_key(const Job& job) {
+  nlohmann::json key = without_partition(json_key(job));
+  key.erase("precision");
   return key.dump();
 }
 

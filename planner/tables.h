@@ -22,6 +22,9 @@ std::string tables_key(const Job& job);
 // The same for all partitions of its machine.
 std::string family_key(const Job& job);
 
+// The same for all partitions of its machine, in any precision.
+std::string subject_key(const Job& job);
+
 // What of these the graphs depend on: all but the machine.
 std::string graph_key(const Job& job);
 

@@ -202,46 +202,6 @@ ReportParts Outcome::parts() const {
   return p;
 }
 
-const WarmTables::Entry& WarmTables::of(const Job& job) {
-  const std::string key = tables_key(job);
-  const auto known = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.key == key; });
-  if (known != entries_.end()) {
-    entries_.splice(entries_.begin(), entries_, known);
-    return entries_.front();
-  }
-  Entry e;
-  e.key = key;
-  e.family = family_key(job);
-  e.model = std::make_shared<const CostModel>(job.machine, load_calibration(job.machine.calibration));
-  const std::string graphs = graph_key(job);
-  const auto other = std::find_if(entries_.begin(), entries_.end(),
-                                  [&](const Entry& o) { return graph_key(o.tables->job()) == graphs; });
-  e.tables = other != entries_.end() ? std::make_unique<Tables>(job, *e.model, *other->tables)
-                                     : std::make_unique<Tables>(job, *e.model, true, cache_);
-  entries_.push_front(std::move(e));
-  forget_oldest();
-  return entries_.front();
-}
-
-void WarmTables::forget_oldest() {
-  std::vector<std::string> families;  // those asked about last
-  std::erase_if(entries_, [&](const Entry& e) {
-    if (std::ranges::find(families, e.family) != families.end()) return false;
-    if (families.size() == most_) return true;
-    families.push_back(e.family);
-    return false;
-  });
-}
-
-void WarmTables::save() const {
-  if (!cache_) return;
-  try {
-    cache_->save();
-  } catch (const Error& e) {
-    std::cerr << "superstep: warning: " << e.what() << "\n";
-  }
-}
-
 void check_estimated(const Outcome& o) {
   if (!o.estimated || o.shown() != nullptr) return;
   throw Error(o.job().source + "#/plan",
@@ -257,8 +217,9 @@ Outcome solve(const std::string& job_path, const OutcomeOptions& options, const 
 
 namespace {
 
-SearchOptions search_options(const OutcomeOptions& options, const CommonOptions& common) {
+SearchOptions search_options(const OutcomeOptions& options, const CommonOptions& common, WarmTables& warm) {
   SearchOptions out;
+  out.warm = &warm;
   out.top = options.estimate ? 1 : options.top;
   out.time_limit = options.time_limit;
   out.pareto = options.pareto && !options.estimate;
@@ -274,9 +235,9 @@ SearchOptions search_options(const OutcomeOptions& options, const CommonOptions&
 // Of a job that is yet to be searched.
 Outcome with_tables(const Job& job, WarmTables& warm) {
   Outcome o;
-  const WarmTables::Entry& kept = warm.of(job);
-  o.model = kept.model;
-  o.tables = std::make_unique<Tables>(job, *kept.tables);
+  WarmTables::Lent lent = warm.lend(job);
+  o.model = std::move(lent.model);
+  o.tables = std::move(lent.tables);
   return o;
 }
 
@@ -343,7 +304,7 @@ Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& commo
   if (options.estimate && !job.ipus) job.ipus = estimated_ipus(job);
   std::vector<Job> parts = job_parts(job);
   if (options.estimate) parts.erase(parts.begin() + 1, parts.end());
-  const SearchOptions of_all = search_options(options, common);
+  const SearchOptions of_all = search_options(options, common, warm);
   PartSearch search(job, parts.size(), of_all);
   std::vector<Outcome> each;
   std::vector<Tables*> tables;

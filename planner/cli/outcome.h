@@ -3,13 +3,12 @@
 #pragma once
 
 #include <functional>
-#include <list>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "planner/cli/options.h"
-#include "planner/front_cache.h"
 #include "planner/make_report.h"
+#include "planner/warm_tables.h"
 
 namespace superstep {
 
@@ -39,30 +38,6 @@ struct OutcomeOptions {
   bool record = false;                                                  // see SearchOptions
   std::function<void(double share, const std::string& what)> progress;  // instead of the command line's
   std::function<bool()> stop;                                           // see SearchOptions
-};
-
-// Tables of the models and machines that were asked about last, for the next question about one of them.
-class WarmTables {
- public:
-  // `cache`: file of tile plans; empty: none. Throws Error as FrontCache does.
-  explicit WarmTables(const std::string& cache = "", std::size_t most = 4)
-      : most_(most), cache_(cache.empty() ? nullptr : std::make_shared<FrontCache>(cache)) {}
-  struct Entry {
-    std::string key, family;  // partitions of one machine are a family
-    std::shared_ptr<const CostModel> model;
-    std::unique_ptr<Tables> tables;
-  };
-  // Stands until `most` other models or machines were asked about, in any partition.
-  const Entry& of(const Job& job);
-  // What was searched so far, for later runs. A cache that cannot be written costs time, not the result: says so.
-  void save() const;
-
- private:
-  void forget_oldest();
-
-  std::size_t most_;
-  std::shared_ptr<FrontCache> cache_;
-  std::list<Entry> entries_;  // the latest first
 };
 
 Outcome solve(const std::string& job_path, const OutcomeOptions& options, const CommonOptions& common);

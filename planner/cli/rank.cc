@@ -47,9 +47,9 @@ Ranked rank_pinned(const Job& job, const Outcome& free, const std::string& pinne
   const double seconds = step_seconds(*pinned.tables, shown->plan);
   const TimeLeft left(options.time_limit);
   for (const Job& part : job_parts(job)) {
-    Tables tables(part, *warm.of(part).tables);
+    const WarmTables::Lent lent = warm.lend(part);
     search_options.time_limit = left.seconds();
-    const Rank in_part = rank(tables, shown->plan.global_batch(), seconds, search_options);
+    const Rank in_part = rank(*lent.tables, shown->plan.global_batch(), seconds, search_options);
     out.rank.samples_per_second = in_part.samples_per_second;
     out.rank.faster += in_part.faster;
     out.rank.undecided += in_part.undecided;

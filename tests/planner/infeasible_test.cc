@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/job_parts.h"
 #include "planner/make_report.h"
 #include "planner/nearest_fix.h"
 #include "planner/search.h"
+#include "planner/warm_tables.h"
 #include "tests/planner/world.h"
 
 namespace superstep {
@@ -149,6 +151,16 @@ TEST(Search, ItsNearestFixMayTakeFewerIpus) {
   EXPECT_TRUE(fix.on_fewer);
   EXPECT_EQ(fix.fields, std::vector<std::string>{"cuts"});
   EXPECT_THAT(fix.text(), testing::EndsWith(" on 2 IPUs"));
+
+  // What was tabulated for one answer serves the next.
+  WarmTables warm;
+  options.warm = &warm;
+  EXPECT_EQ(find_nearest_fix(world.tables, options).text(), fix.text());
+  const WarmTables::Lent smaller = warm.lend(on_partition(asked, 2));
+  const double made = smaller.tables->seconds();
+  EXPECT_GT(made, 0);
+  EXPECT_EQ(find_nearest_fix(world.tables, options).text(), fix.text());
+  EXPECT_EQ(smaller.tables->seconds(), made);
 }
 
 // The card's inputs come from its host; nothing is kept outside of the tiles.

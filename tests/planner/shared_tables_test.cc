@@ -11,6 +11,7 @@
 
 #include "model/error.h"
 #include "planner/job_parts.h"
+#include "planner/warm_tables.h"
 #include "tests/planner/world.h"
 
 namespace superstep {
@@ -194,6 +195,30 @@ TEST(Tables, UpdatesThatFailAreMadeAgain) {
   int made = 0;
   costs.get(signatures, [&](std::size_t) { return ++made, UpdateCost{}; });
   EXPECT_EQ(made, 2);
+}
+
+// Partitions and precisions of one model and machine are remembered together.
+TEST(WarmTables, ForgetWhatWasNotAskedAboutLately) {
+  WarmTables warm("", 2);
+  const auto job = [](const char* machine, std::int64_t layers, std::int64_t ipus, const char* partials) {
+    nlohmann::json json = test::small_bert(layers);
+    json["machine"] = {{"base", machine}, {"partition", ipus}};
+    json["plan"]["precision"]["partials"] = partials;
+    return read_job(json, "test");
+  };
+  std::vector<Job> kin;
+  for (const std::int64_t ipus : {16, 4, 2}) {
+    for (const char* partials : {"fp16", "fp32"}) kin.push_back(job("ipu-pod16", 2, ipus, partials));
+  }
+  for (const Job& one : kin) warm.lend(one).tables->table({});
+  const auto kept = [&](const Job& one) { return warm.lend(one).tables->has({}); };
+  EXPECT_FALSE(kept(job("ipu-pod16", 3, 16, "fp16")));
+  for (const Job& one : kin) EXPECT_TRUE(kept(one)) << one.json.dump();
+  const WarmTables::Lent held = warm.lend(kin[0]);
+  EXPECT_FALSE(kept(job("bow-pod16", 2, 16, "fp16")));
+  EXPECT_FALSE(kept(job("ipu-pod64", 2, 16, "fp16")));
+  for (const Job& one : kin) EXPECT_FALSE(kept(one)) << one.json.dump();
+  EXPECT_TRUE(held.tables->has({}));
 }
 
 TEST(Tables, SayWhichWaitForEachOther) {
