@@ -16,11 +16,12 @@ constexpr double kOfInterest = 0.5;
 // Work (CutLimits) in vain for leaves of a kind of which no plan is known, before no more goes into a runner-up.
 constexpr std::int64_t kMostInVain = 16'000'000;
 
-// For a leaf with something on other IPUs' tiles, while other settings may be better, for a bound by prices, and for a
-// branch's bound while no plan is known.
+// For a guess, and for a branch's bound while no plan is known, against which it could end early.
 constexpr std::int64_t kThriftyWork = 4'800'000;
-// For any other leaf then: a second or two.
-constexpr std::int64_t kMostThriftyWork = 250'000'000;
+
+// For a leaf while other settings may be better, and for a bound by prices: a second or two, but little where something
+// is on other IPUs' tiles.
+std::int64_t thrifty_work(const Setting& setting) { return setting.lends() ? kThriftyWork : 250'000'000; }
 
 }  // namespace
 
@@ -348,7 +349,10 @@ BestFirst::Visit BestFirst::bound(const Branch& branch, double least, std::int64
   for (const CutRules& rules : cuts_.rules_for(setting.plan())) {
     ++out.programmes;
     CutLimits some = limits;
-    some.most_work = kThriftyWork;
+    if (least == 0)
+      some.most_work = kThriftyWork;
+    else if (branch.part.single())
+      some.most_work = thrifty_work(setting);
     std::int64_t cycles = INT64_MAX;
     std::optional<Cuts> cuts;
     if (!setting.plan().phased())
@@ -356,7 +360,7 @@ BestFirst::Visit BestFirst::bound(const Branch& branch, double least, std::int64
     else if (branch.part.single())
       cycles = bound_phases_by_prices(setting, rules, some);
     else
-      cycles = tables_.phase_bounds().bound(setting, rules, least > 0 ? limits : some);
+      cycles = tables_.phase_bounds().bound(setting, rules, some);
     if (most_work > 0 && cycles < limits.best) {
       CutLimits more = limits;
       more.least = cycles;
@@ -375,7 +379,7 @@ BestFirst::Visit BestFirst::bound(const Branch& branch, double least, std::int64
 
 BestFirst::Visit BestFirst::leaf(const Setting& setting, CutLimits limits) const {
   Visit out;
-  if (limits.thrifty) limits.most_work = setting.lends() ? kThriftyWork : kMostThriftyWork;
+  if (limits.thrifty) limits.most_work = thrifty_work(setting);
   const Plan& plan = setting.plan();
   for (const CutRules& rules : cuts_.rules_for(plan)) {
     ++out.programmes;
@@ -404,6 +408,20 @@ BestFirst::Visit BestFirst::leaf(const Setting& setting, CutLimits limits) const
     out.found.push_back(std::move(c));
   }
   return out;
+}
+
+// A plan of the branch that takes little work to find, if it is better than that score and what else was found.
+void BestFirst::guess(const Branch& branch, double least, Visit& out) const {
+  const std::optional<Branch> likely = branch.guess(tables_, limits_of(branch.setting(), 0));
+  if (!likely) return;
+  for (const Candidate& c : out.found) least = std::max(least, score(c));
+  const Setting setting = likely->setting();
+  CutLimits limits = limits_of(setting, least);
+  limits.most_work = kThriftyWork;
+  Visit visit = leaf(setting, limits);
+  out.programmes += visit.programmes;
+  out.evaluations += visit.evaluations;
+  std::ranges::move(visit.found, std::back_inserter(out.found));
 }
 
 // ---- what was found
@@ -445,8 +463,9 @@ void BestFirst::note_faster(const Open& o, const Visit& v) {
     maybe_faster_.insert(kind);
 }
 
-void BestFirst::keep(const Candidate& c) {
+void BestFirst::keep(const Candidate& c, bool guessed) {
   found_any_ = true;
+  found_one_ |= !guessed;
   auto [it, fresh] = by_kind_.try_emplace(kind_of(c.plan), c);
   if (!fresh && better(c, it->second)) it->second = c;
   all_found_.push_back(c);

@@ -108,6 +108,7 @@ class BestFirst {
   std::unique_ptr<Frontier> open_;  // what the first one has left
   bool wants_one_ = false;          // the best: runners-up are left for later
   bool stopped_ = false;
+  bool found_one_ = false;                                 // a plan that was not guessed
   std::thread::id reporter_ = std::this_thread::get_id();  // of progress: who sweeps
   std::map<std::string, Candidate> by_kind_;               // the best of each, so far
   // Work of leaves' cuts that found nothing: by kind; and in this sweep, less that of branches' cuts.
@@ -172,6 +173,8 @@ class BestFirst {
   Visit visit(const Task& task) const;
 
   double incumbent() const;
+  // Until there is a plan that was not guessed, what is likely to give one comes first.
+  bool dives() const { return !found_one_; }
   double floor() const;
   double enough() const { return wants_one_ ? std::max(floor(), worth_it()) : floor(); }
   double worth_it() const;
@@ -183,10 +186,11 @@ class BestFirst {
   std::int64_t cycles_of(std::int64_t global_batch, double score) const;
   Visit bound(const Branch& branch, double least, std::int64_t most_work) const;
   Visit leaf(const Setting& setting, CutLimits limits) const;
+  void guess(const Branch& branch, double least, Visit& out) const;
   void merge(Open& o, const Visit& v);
   void count(Open& o, const Visit& v);
   void note_faster(const Open& o, const Visit& v);
-  void keep(const Candidate& c);
+  void keep(const Candidate& c, bool guessed = false);
 };
 
 }  // namespace superstep

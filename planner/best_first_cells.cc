@@ -127,6 +127,8 @@ BestFirst::Task BestFirst::cell_task(Frontier& open) {
   } else if (cell.roots.empty()) {
     task.spaces = setting_spaces(job_, cell.cell, options_.defaults, cell.execution);
     if (!how_.front && !task.spaces.empty()) report(cells_done(open), "searching " + label(task.spaces.front().common));
+    task.guesses = cell.execution == Execution::phases && dives();
+    task.least = worth_it();
     for (const SettingSpace& space : task.spaces) {
       const Ends ends = ends_of(space, job_.machine.chip);
       task.tables.insert(task.tables.end(), {ends.fastest, ends.leanest});
@@ -164,6 +166,9 @@ BestFirst::Visit BestFirst::open_cell(const Task& task) {
     out.children.push_back(branch(task.open, root.branch, root.least));
     out.children.back().root = &root;
   }
+  if (task.guesses) {
+    for (const Root& root : cell.roots) guess(root.branch, task.least, out);
+  }
   return out;
 }
 
@@ -181,6 +186,9 @@ void BestFirst::settle_cell(Task& task, Frontier& open) {
   for (Open& child : task.visit.children) {
     if (!keeps) child.root = nullptr;
   }
+  stats_.programmes += task.visit.programmes;
+  stats_.evaluations += task.visit.evaluations;
+  for (const Candidate& c : task.visit.found) keep(c, true);
   push(task.visit.children, open);
   if (!keeps) cell.roots.clear();
 }

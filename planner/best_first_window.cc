@@ -32,7 +32,7 @@ constexpr std::size_t kTablesAhead = 8;
 bool BestFirst::branch_comes_first(const Frontier& open) const {
   const bool branch = !open.branches.empty() && open.branches.top().bound > enough();
   const bool cell = !open.cells.empty() && open.cells.top().bound > enough();
-  const double share = incumbent() == 0 && options_.rank_of == 0 ? kWorthDiving : 1;
+  const double share = dives() && options_.rank_of == 0 ? kWorthDiving : 1;
   return branch && (!cell || open.branches.top().bound >= share * open.cells.top().bound);
 }
 
@@ -76,7 +76,7 @@ BestFirst::Piece BestFirst::wait_for_piece(const Frontier& open, Window& window)
 
 void BestFirst::take(Frontier& open, Window& window) {
   while (window.tasks.size() < kAhead && std::min(open.bound(), how_.ceiling) > enough() && !time_is_up()) {
-    if (incumbent() > 0) open.release();
+    if (!dives()) open.release();
     if (branch_comes_first(open)) {
       take_branch(open, window);
     } else if (!open.cells.empty() && open.cells.top().bound > enough()) {
@@ -91,7 +91,7 @@ void BestFirst::take(Frontier& open, Window& window) {
 
 // Where tiles are small, most settings that keep something on other IPUs' tiles do not fit and have the highest bounds:
 // they wait until there is a plan, or nothing else.
-bool BestFirst::puts_off(const Open& o) const { return incumbent() == 0 && !o.waited && o.branch.lends(); }
+bool BestFirst::puts_off(const Open& o) const { return dives() && !o.waited && o.branch.lends(); }
 
 void BestFirst::take_branch(Frontier& open, Window& window) {
   if (puts_off(open.branches.top())) return open.put_off();

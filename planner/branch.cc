@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace superstep {
@@ -75,6 +77,22 @@ Branches of_table(Tables& tables, SettingSpace space, const UnitTable& table) {
   return between(tables, space, table, table);
 }
 
+// Of fields that are kept somewhere.
+Location place(const SettingSpace& space, SettingSpace::Axis axis, std::size_t v) {
+  switch (axis) {
+    case SettingSpace::stash_axis:
+      return space.stashes[v].at;
+    case SettingSpace::weight_axis:
+      return space.weights[v].at;
+    case SettingSpace::gradient_axis:
+      return space.gradients[v].at;
+    case SettingSpace::state_axis:
+      return space.states[v].at;
+    default:
+      return space.codes[v];
+  }
+}
+
 void append(Branches& all, Branches more) {
   std::ranges::move(more.list, std::back_inserter(all.list));
   all.left_out += more.left_out;
@@ -131,23 +149,41 @@ Branches branches_of(Tables& tables, const SettingSpace& space) {
   return between(tables, space, tables.table(ends.fastest), leanest);
 }
 
+std::optional<Branch> Branch::guess(Tables& tables, const CutLimits& limits) const {
+  const SettingSpace& space = parts->space();
+  const auto elsewhere = [&](SettingSpace::Axis axis, std::size_t v) {
+    if (axis == SettingSpace::load_axis || axis == SettingSpace::prefetch_depth_axis) return false;
+    return place(space, axis, v) != Location::streaming;
+  };
+  Branch out = *this;
+  for (const auto axis :
+       {SettingSpace::code_axis, SettingSpace::stash_axis, SettingSpace::weight_axis, SettingSpace::state_axis,
+        SettingSpace::gradient_axis, SettingSpace::load_axis, SettingSpace::prefetch_depth_axis}) {
+    std::optional<std::tuple<bool, std::int64_t, std::size_t>> best;
+    for (std::size_t v = part.begin[axis]; v < part.end[axis]; ++v) {
+      Branch one = out;
+      one.part.begin[axis] = v, one.part.end[axis] = v + 1;
+      if (space.size(one.part) == 0) continue;
+      const std::tuple key(elsewhere(axis, v), least_cycles(one.setting(), limits), v);
+      if (!best || key < *best) best = key;
+    }
+    if (!best) return std::nullopt;
+    out.part.begin[axis] = std::get<2>(*best), out.part.end[axis] = out.part.begin[axis] + 1;
+  }
+  if (out.leaf()) return out;
+  SettingSpace just = SettingSpace::just(space.plan(out.part.begin), space.phased, space.training);
+  const UnitTable& leanest = tables.table(ends_of(space, chip_of(tables)).leanest);
+  just.caps = caps_of(leanest, just);
+  just.caps.narrow(space.caps);
+  const Branches made = of_table(tables, just, leanest);
+  return made.list.empty() ? std::nullopt : std::optional(made.list.front());
+}
+
 // Divided by the first place of memory that differs, then by the other values one after the other: first where code is,
 // as one that neither takes room nor is loaded is what lets most branches fit that have no plan that does.
 Branches Branch::children(Tables& tables) const {
   if (part.single()) return divide_caps(tables, *this);
   const SettingSpace& space = parts->space();
-  const auto place = [&](SettingSpace::Axis axis, std::size_t v) {
-    switch (axis) {
-      case SettingSpace::stash_axis:
-        return space.stashes[v].at;
-      case SettingSpace::weight_axis:
-        return space.weights[v].at;
-      case SettingSpace::gradient_axis:
-        return space.gradients[v].at;
-      default:
-        return space.states[v].at;
-    }
-  };
   std::vector<Branch> out;
   const auto divide = [&](SettingSpace::Axis axis, const auto& differs) {
     for (std::size_t v = part.begin[axis]; v < part.end[axis]; ++v) {
@@ -160,8 +196,8 @@ Branches Branch::children(Tables& tables) const {
   };
   for (const auto axis :
        {SettingSpace::weight_axis, SettingSpace::stash_axis, SettingSpace::state_axis, SettingSpace::gradient_axis}) {
-    if (place(axis, part.begin[axis]) == place(axis, part.end[axis] - 1)) continue;
-    divide(axis, [&](std::size_t a, std::size_t b) { return place(axis, a) != place(axis, b); });
+    if (place(space, axis, part.begin[axis]) == place(space, axis, part.end[axis] - 1)) continue;
+    divide(axis, [&](std::size_t a, std::size_t b) { return place(space, axis, a) != place(space, axis, b); });
     break;
   }
   for (const auto axis :

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct Branch {
   std::vector<std::string> kinds() const { return parts->space().kinds(part); }
   // Of no leaf: the settings are divided first, by values of fields, and then the bounds on temporary memory of each.
   Branches children(Tables& tables) const;
+  // Of phases: a leaf of it that is likely to fit and is fast for one that does, which has all in Streaming Memory that
+  // may be there; none: there is none.
+  std::optional<Branch> guess(Tables& tables, const CutLimits& limits) const;
   // The table by which those are divided.
   TableKey middle(const Chip& chip) const;
 };

@@ -74,10 +74,11 @@ struct BestFirst::Visit {
 // What is worked on: a branch; or a cell, which is bounded by the tables of its next step, or opened if there is none.
 struct BestFirst::Task {
   Open open;
-  double least = 0;                       // of a branch, score: what is no better is of no interest
+  double least = 0;                       // score: what is no better is of no interest
   bool for_best = false;                  // though it might be a runner-up
   std::vector<TableKey> tables = {};      // that a cell takes, and that are not known to be there
   std::vector<SettingSpace> spaces = {};  // of a cell that is opened for the first time
+  bool guesses = false;                   // of a cell that is opened: no plan is known but such
   std::int64_t most_work = 0;             // that cuts of a branch are worth (CutLimits); 0: none, a bound will do
   Visit visit = {};
   bool begun = false, done = false;

@@ -58,6 +58,7 @@ class PhaseCut {
 
   std::int64_t bound_by_prices() {
     by_prices_ = true;
+    least_ = std::max(least_, programme_.rest().least());
     std::int64_t open = kNever;
     const std::optional<Cuts> cuts = run(&open);
     return std::min(open, cuts ? cuts->cycles : kNever);
@@ -436,11 +437,11 @@ class PhaseCut {
     std::int64_t limit = INT64_MAX;
     for (std::int64_t a : rising) limit = std::min(limit, stages_.limit(a));
     const double most = kMostRise * high.cycles / std::max(1.0, static_cast<double>(limit));
-    for (int step = 0; step < kMostPrices && high.over > 0 && best.bound < best_ && !programme_.late(); ++step) {
+    for (int step = 0; step < kMostPrices && high.over > 0 && best.bound < best_; ++step) {
       const double rise = std::clamp((low.cycles - high.cycles) / (high.over - low.over), 0.0, most);
       Prices next{from.of};
       for (std::int64_t a : rising) next.of[at(a)] += rise;
-      programme_.find_least_sum(next, best_);
+      if (!programme_.find_least_sum(next, best_)) break;
       if (next.bound == kNever) return next;
       keep_if_it_fits(next.least);
       const Point p = point_of(next.least, from.of, rising);

@@ -77,7 +77,7 @@ void PhaseProgramme::set(const Ways& ways, const std::vector<std::int64_t>& trac
 
 PhaseProgramme::Found PhaseProgramme::least_cycles(const Prices& prices, std::int64_t best, std::size_t most_labels) {
   prices_ = &prices;
-  pricing_ = summing_ = false;
+  pricing_ = false;
   state_.clear();
   for (const std::int64_t account : tracked_) {
     state_.push_back({account, 0});
@@ -97,7 +97,6 @@ std::optional<std::int64_t> PhaseProgramme::least_sum(std::int64_t best) {
   const Prices none{std::vector<double>(at(stages_.accounts()))};
   prices_ = &none;
   pricing_ = false;
-  summing_ = true;
   state_.clear();
   held_state_.clear();
   best_ = best;
@@ -106,7 +105,7 @@ std::optional<std::int64_t> PhaseProgramme::least_sum(std::int64_t best) {
   return last ? sum(*last) : kNever;
 }
 
-void PhaseProgramme::find_least_sum(Prices& prices, std::int64_t best) {
+bool PhaseProgramme::find_least_sum(Prices& prices, std::int64_t best) {
   prices.of_limits = 0;
   for (std::int64_t account : tracked_) {
     const double of_limit = prices.of[at(account)] * static_cast<double>(stages_.limit(account));
@@ -115,14 +114,14 @@ void PhaseProgramme::find_least_sum(Prices& prices, std::int64_t best) {
   const Prices none{prices.of};  // lets nothing fall
   prices_ = &none;
   pricing_ = true;
-  summing_ = false;
   state_.clear();
   held_state_.clear();
   best_ = best > kNever - prices.of_limits ? kNever : best + prices.of_limits;
   edges_.clear();
   const Head* last = run();
   prices.bound = last ? sum(*last) - prices.of_limits : kNever;
-  if (!last) return;
+  if (exhausted()) return false;
+  if (!last) return true;
   prices.least = cuts_of(*last);
   prices.rest.assign(at(groups_), std::vector<std::int64_t>(at(n_) + 1, kNever));
   for (std::vector<std::int64_t>& rest : prices.rest) rest.back() = 0;
@@ -131,6 +130,7 @@ void PhaseProgramme::find_least_sum(Prices& prices, std::int64_t best) {
     std::int64_t& rest = prices.rest[at(e->group)][at(e->begin)];
     rest = std::min(rest, later(e->sum, behind));
   }
+  return true;
 }
 
 // ---- phase after phase

@@ -59,8 +59,8 @@ class PhaseProgramme {
   // more work than there is.
   std::optional<std::int64_t> least_sum(std::int64_t best);
   // The cuts with the least sum of cycles and price, whatever they take, and what it bounds.
-  // `bound` kNever: no cuts that keep the limits take less than `best`.
-  void find_least_sum(Prices& prices, std::int64_t best);
+  // `bound` kNever: no cuts that keep the limits take less than `best`. False: it takes more work than there is.
+  bool find_least_sum(Prices& prices, std::int64_t best);
 
  private:
   using Cell = PhaseStages::Cell;
@@ -90,7 +90,6 @@ class PhaseProgramme {
   // Of the run at hand.
   const Prices* prices_ = nullptr;
   bool pricing_ = false;  // the price is part of the cycles
-  bool summing_ = false;  // for least_sum()
   // What is part of a label: what an account holds, and then whether that are certain shared weights.
   struct Entry {
     std::int64_t account;
@@ -101,7 +100,7 @@ class PhaseProgramme {
   std::int64_t best_ = 0;                 // what a cut must beat
   std::size_t most_labels_ = 0;           // of a partial cut
   std::int64_t left_out_ = kNever;
-  // Of all runs so far. Beyond the most, or the deadline, runs that limit labels or only sum up end with nothing.
+  // Of all runs so far. Beyond the most, or the deadline, they end with nothing.
   const std::int64_t most_work_;  // 0: no limit
   const std::chrono::steady_clock::time_point deadline_;
   std::int64_t work_ = 0;
@@ -136,10 +135,7 @@ class PhaseProgramme {
   const Head* run();
   void extend(std::int64_t u, std::int64_t group);
   bool limits_labels() const { return !state_.empty() || !held_state_.empty(); }
-  bool exhausted() const {
-    if (!limits_labels() && !summing_) return false;
-    return (most_work_ > 0 && work_ > most_work_) || late();
-  }
+  bool exhausted() const { return (most_work_ > 0 && work_ > most_work_) || late(); }
   template <class Label>
   void offer_with(std::vector<Label>& to, Label&& label, const Holdings* a, const Holdings* b);
   bool within_limits(const Head& from, const Phase& phase, const Place& place, Sizes& sums) const;

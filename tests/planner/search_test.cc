@@ -10,6 +10,7 @@
 #include "model/error.h"
 #include "planner/make_report.h"
 #include "planner/space.h"
+#include "planner/why_not.h"
 #include "tests/planner/world.h"
 
 namespace superstep {
@@ -385,6 +386,27 @@ TEST(Search, ProvesTheBestPlanBeforeItsRunnersUp) {
   EXPECT_GT(open, 0);
   EXPECT_FALSE(all.stats.stopped);
   EXPECT_THAT(left_notes(all.stats), IsEmpty());
+}
+
+// Phases have a plan before anything is cut but guesses, whatever is pinned; it is one of the space.
+TEST(Search, GuessesAFirstPlanOfPhases) {
+  const auto with = [](nlohmann::json pins) {
+    pins["location"]["weights"] = "streaming";
+    return pins;
+  };
+  for (const nlohmann::json& pins :
+       {with({}), with({{"pipeline_stages", 2}}), with({{"location", {{"activations", "remote_ipu"}}}}),
+        with({{"replicated_tensor_sharding", {{"weights", 1}}}}), with({{"recompute", "layer"}, {"io_tiles", 32}})}) {
+    World world(test::small_gpt(pins));
+    const SearchResult first = search(world.tables, {.programme_limit = 1, .pareto = false}), all = searched(world);
+    ASSERT_FALSE(first.best.empty()) << pins;
+    EXPECT_FALSE(first.stats.optimal);
+    EXPECT_TRUE(first.best[0].fits);
+    EXPECT_THAT(pins_not_had(first.best[0].plan, pins), IsEmpty()) << label(first.best[0].plan);
+    EXPECT_GE(first.best[0].estimate.cycles, all.best[0].estimate.cycles);
+    EXPECT_LE(first.stats.bound * (1 - first.stats.gap), all.stats.best * (1 + 1e-9));
+    EXPECT_GE(first.stats.bound, all.stats.best);
+  }
 }
 
 TEST(Search, SaysWhatItLeavesOut) {
