@@ -224,7 +224,7 @@ void BestFirst::settle(Task& task, Frontier& open) {
   if (o.branch.leaf() && !o.again && task.visit.open_bound > worth_it()) return cut_again(task, open);
   if (task.for_best && !o.sure && task.visit.bound <= 0 && task.visit.found.empty()) return look_later(task, open);
   merge(o, task.visit);
-  if (o.root) o.root->least = std::max(o.root->least, task.visit.least);
+  raise(o.root, task.visit.least);
   if (o.branch.leaf()) return;
   if (o.sure) {
     push(task.visit.children, open);
@@ -254,7 +254,7 @@ void BestFirst::look_later(Task& task, Frontier& open) {
   count(o, task.visit);
   open_bound_ = std::max(open_bound_, task.visit.open_bound);
   credit_ += o.branch.leaf() ? task.visit.work : 0;
-  if (o.root) o.root->least = std::max(o.root->least, task.visit.least);
+  raise(o.root, task.visit.least);
   o.bound = std::min(o.bound, task.least);
   o.again = false;
   open.branches.insert(std::move(o));
@@ -410,18 +410,25 @@ BestFirst::Visit BestFirst::leaf(const Setting& setting, CutLimits limits) const
   return out;
 }
 
-// A plan of the branch that takes little work to find, if it is better than that score and what else was found.
-void BestFirst::guess(const Branch& branch, double least, Visit& out) const {
-  const std::optional<Branch> likely = branch.guess(tables_, limits_of(branch.setting(), 0));
-  if (!likely) return;
-  for (const Candidate& c : out.found) least = std::max(least, score(c));
-  const Setting setting = likely->setting();
-  CutLimits limits = limits_of(setting, least);
-  limits.most_work = kThriftyWork;
-  Visit visit = leaf(setting, limits);
-  out.programmes += visit.programmes;
-  out.evaluations += visit.evaluations;
-  std::ranges::move(visit.found, std::back_inserter(out.found));
+// Plans of a cell's branches that take little work to find, each better than what was found before.
+void BestFirst::guess_plans(const Task& task, Visit& out) const {
+  double least = task.least;
+  for (const Open& child : out.children) {
+    if (child.bound <= least) continue;
+    if (late()) return;
+    const std::optional<Branch> likely = child.branch.guess(tables_, limits_of(child.branch.setting(), 0));
+    if (!likely) continue;
+    const Setting setting = likely->setting();
+    CutLimits limits = limits_of(setting, least);
+    limits.most_work = kThriftyWork;
+    Visit visit = leaf(setting, limits);
+    out.programmes += visit.programmes;
+    out.evaluations += visit.evaluations;
+    for (Candidate& c : visit.found) {
+      least = std::max(least, score(c));
+      out.found.push_back(std::move(c));
+    }
+  }
 }
 
 // ---- what was found

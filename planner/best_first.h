@@ -36,6 +36,7 @@ class BestFirst {
     Goal goal;
     bool front = false;                     // the one
     std::int64_t tile = INT64_MAX;          // bytes per tile, at most
+    bool probes = false;                    // limits of the next sweep may be wider; else they are as tight or tighter
     std::int64_t below_cycles = INT64_MAX;  // of a step
     // Score that no plan exceeds: what reaches it is the best.
     double ceiling = std::numeric_limits<double>::infinity();
@@ -72,7 +73,7 @@ class BestFirst {
   void report(double share, const std::string& what) const;
 
  private:
-  // A branch of a cell, and cycles that no plan of it takes less than, in any sweep: their limits grow tighter.
+  // A branch of a cell, and cycles that no plan of it takes less than, in any sweep that follows.
   struct Root {
     Branch branch;
     std::int64_t least = 0;
@@ -157,6 +158,7 @@ class BestFirst {
   void look_later(Task& task, Frontier& open);
   bool late() const;
 
+  void raise(Root* root, std::int64_t least) const;
   Task cell_task(Frontier& open);
   Visit visit_cell(Task& task);
   Visit open_cell(const Task& task);
@@ -186,7 +188,7 @@ class BestFirst {
   std::int64_t cycles_of(std::int64_t global_batch, double score) const;
   Visit bound(const Branch& branch, double least, std::int64_t most_work) const;
   Visit leaf(const Setting& setting, CutLimits limits) const;
-  void guess(const Branch& branch, double least, Visit& out) const;
+  void guess_plans(const Task& task, Visit& out) const;
   void merge(Open& o, const Visit& v);
   void count(Open& o, const Visit& v);
   void note_faster(const Open& o, const Visit& v);

@@ -117,6 +117,11 @@ double BestFirst::cells_done(const Frontier& open) const {
   return kFirstSweep * (1 - static_cast<double>(open.cells.size()) / static_cast<double>(cells_.size()));
 }
 
+// `root` may be null.
+void BestFirst::raise(Root* root, std::int64_t least) const {
+  if (root != nullptr && !how_.probes) root->least = std::max(root->least, least);
+}
+
 // Of the cell on top, which it takes.
 BestFirst::Task BestFirst::cell_task(Frontier& open) {
   Task task{open.cells.pop()};
@@ -162,13 +167,12 @@ BestFirst::Visit BestFirst::open_cell(const Task& task) {
     for (Branch& b : made.list) cell.roots.push_back({std::move(b)});
   }
   for (Root& root : cell.roots) {
-    if (root.least == 0) root.least = quick_bound(root.branch);
-    out.children.push_back(branch(task.open, root.branch, root.least));
+    const std::int64_t least = root.least > 0 ? root.least : quick_bound(root.branch);
+    raise(&root, least);
+    out.children.push_back(branch(task.open, root.branch, least));
     out.children.back().root = &root;
   }
-  if (task.guesses) {
-    for (const Root& root : cell.roots) guess(root.branch, task.least, out);
-  }
+  if (task.guesses) guess_plans(task, out);
   return out;
 }
 

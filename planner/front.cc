@@ -15,6 +15,9 @@ const std::vector<double> kMemoryShares = {0.9, 0.8, 0.65, 0.5};
 constexpr double kLatencyShare = 0.5;
 constexpr int kMostLatencies = 10;
 
+// Of memory against IPUs or power: how near to the least of all plans a machine's point comes, as a share of it.
+constexpr double kNearLeast = 0.01;
+
 // Points that are slower than this share of the fastest are nothing anybody would run.
 constexpr double kOfInterest = 0.05;
 
@@ -28,7 +31,7 @@ Goal goal_of(Measure m, const Goal& job) {
 }
 
 // The points of a front of two measures on one machine. IPUs and power are the same for all plans on it: then one point
-// is the best of the other measure.
+// is the best of the other measure, within kNearLeast of it where that is memory.
 class Front {
  public:
   Front(BestFirst& space, const Job& job, const Candidate& best, FrontBoard* board, std::size_t part)
@@ -45,7 +48,9 @@ class Front {
     } else {
       tell(out_[0]);
     }
-    if (memory)
+    if (memory && !is_rate(other) && other != Measure::latency)
+      least_memory(goal);
+    else if (memory)
       against_memory(goal);
     else if ((is_rate(a) && b == Measure::latency) || (is_rate(b) && a == Measure::latency))
       rate_against_latency();
@@ -93,6 +98,20 @@ class Front {
     }
   }
 
+  // Ever less, until none fits. Of no other part: where IPUs count, none shares its points.
+  void least_memory(const Goal& goal) {
+    std::int64_t none = 0;  // fits so little
+    const auto close = [&](std::int64_t most) { return static_cast<double>(most - none) <= kNearLeast * most; };
+    while (!close(out_.back().estimate.tile_peak)) {
+      const std::int64_t most = none + (out_.back().estimate.tile_peak - none) / 2;
+      std::optional<Candidate> best = fastest({goal, true, most, true});
+      if (best && best->samples_per_second >= kOfInterest * out_[0].samples_per_second)
+        out_.push_back(*std::move(best));
+      else
+        none = most;
+    }
+  }
+
   void rate_against_latency() {
     if (job_.global_batch > 0) return;  // the step decides both
     learn(0, FrontBoard::kEnd);
@@ -101,13 +120,14 @@ class Front {
     out_.assign(1, fastest({rate, true}).value_or(out_[0]));
     while (out_.size() < kMostLatencies) {
       const auto below = static_cast<std::int64_t>(kLatencyShare * static_cast<double>(out_.back().estimate.cycles));
-      std::optional<Candidate> best = fastest({rate, true, INT64_MAX, below});
+      std::optional<Candidate> best = fastest({.goal = rate, .front = true, .below_cycles = below});
       if (!best) break;
       out_.push_back(std::move(*best));
     }
     if (!quickest || quickest->estimate.cycles >= out_.back().estimate.cycles) return;
     // Of those as quick.
-    if (auto best = fastest({rate, true, INT64_MAX, quickest->estimate.cycles + 1})) out_.push_back(std::move(*best));
+    if (auto best = fastest({.goal = rate, .front = true, .below_cycles = quickest->estimate.cycles + 1}))
+      out_.push_back(std::move(*best));
   }
 };
 

@@ -42,17 +42,18 @@ struct BestFirst::Frontier {
   };
   Queue cells, branches;
   std::vector<Open> waiting;  // branches that are last as long as no plan is known
+  double most_waiting = 0;    // the highest bound of these
   double bound() const {
-    double bound = std::max(cells.empty() ? 0 : cells.top().bound, branches.empty() ? 0 : branches.top().bound);
-    for (const Open& o : waiting) bound = std::max(bound, o.bound);
-    return bound;
+    return std::max({cells.empty() ? 0 : cells.top().bound, branches.empty() ? 0 : branches.top().bound, most_waiting});
   }
   void put_off() {
+    most_waiting = std::max(most_waiting, branches.top().bound);
     waiting.push_back(branches.pop());
     waiting.back().waited = true;
   }
   void release() {
     for (Open& o : std::exchange(waiting, {})) branches.insert(std::move(o));
+    most_waiting = 0;
   }
 };
 

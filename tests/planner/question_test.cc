@@ -11,6 +11,7 @@
 
 #include "model/error.h"
 #include "model/machine/load_machine.h"
+#include "planner/best_first.h"
 #include "planner/front.h"
 #include "planner/job_parts.h"
 #include "planner/plan_job.h"
@@ -113,6 +114,26 @@ TEST(Front, OfThroughputAndLatencyTradesOneForTheOther) {
   }
   job["objective"] = "latency";
   EXPECT_EQ(searched(job).best.at(0).estimate.cycles, front.back().estimate.cycles);
+}
+
+// Of each partition no plan takes less of a tile, within 1 %.
+TEST(Front, OfMemoryAndIpusHasThePlansWithLeastMemory) {
+  json job = test::small_gpt({});
+  job["pareto"] = {"memory", "ipus"};
+  std::int64_t further = 0;
+  for (const Job& part : job_parts(World(job).job)) {
+    World world(part.json);
+    const std::vector<Candidate> front = searched(part.json).pareto;
+    ASSERT_FALSE(front.empty());
+    const std::int64_t least =
+        std::ranges::min(front, {}, [](const Candidate& c) { return c.estimate.tile_peak; }).estimate.tile_peak;
+    further += front.front().estimate.tile_peak > least;
+    const SearchOptions options;
+    BestFirst space(world.tables, options, cells(part));
+    space.sweep({part.goal, true, least - least / 100 - 1});
+    for (const Candidate& c : space.best()) EXPECT_LT(c.samples_per_second, 0.05 * front[0].samples_per_second);
+  }
+  EXPECT_GT(further, 1);
 }
 
 TEST(Front, KeepsWhatNothingIsBetterThan) {
