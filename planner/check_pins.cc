@@ -36,6 +36,13 @@ class PinCheck {
     return pin && pin->values.size() == 1 ? pin->values[0] : 0;
   }
 
+  // A phase need not take all IPU groups, nor a pipeline have fewer stages.
+  bool may_be_phased() const {
+    const auto inside = [](Location l) { return l == Location::in_processor; };
+    const bool kept_inside = !pins_.weights.empty() && std::ranges::all_of(pins_.weights, inside);
+    return job_.machine.has_streaming() && !pins_.one_phase() && !kept_inside;
+  }
+
   void check_numbers() const {
     const std::int64_t tiles = job_.machine.chip.tiles;
     if (pins_.io_tiles) {
@@ -46,15 +53,9 @@ class PinCheck {
       }
     }
     const std::int64_t p = single(pins_.pipeline_stages);
-    if (p > units_)
+    if (p > units_ && !may_be_phased())
       fail("pipeline_stages", "found " + number(p) + ", but " + job_.model.name() + " has only " + number(units_) +
                                   " units between cut points");
-  }
-
-  // Why a machine has none that otherwise may have.
-  std::string limited() const {
-    const bool by_job = job_.json.contains(nlohmann::json::json_pointer("/limits/ddr_bytes_per_ipu"));
-    return by_job ? " within limits/ddr_bytes_per_ipu" : "";
   }
 
   void check_locations() const {
@@ -63,8 +64,8 @@ class PinCheck {
          {&pins_.weights, &pins_.gradients, &pins_.optimizer_state, &pins_.activations, &pins_.code}) {
       for (Location l : *places) {
         if (l != Location::in_processor)
-          fail("location", "found " + std::string(name_of(l)) + ", but " + job_.machine.name +
-                               " has no Streaming Memory" + limited());
+          fail("location",
+               "found " + std::string(name_of(l)) + ", but " + job_.machine.name + " has no Streaming Memory");
       }
     }
   }
@@ -118,6 +119,9 @@ class PinCheck {
       if (pins_.phases->back() >= stages)
         fail("phases", "found stage " + number(pins_.phases->back()) + ", but the last stage is " + number(stages - 1));
     }
+    if (pins_.phase_count && *pins_.phase_count > units_)
+      fail("phases", "found " + number(*pins_.phase_count) + ", but " + job_.model.name() + " has only " +
+                         number(units_) + " units between cut points");
     const bool several = (pins_.phases && pins_.phases->size() > 1) || (pins_.phase_count && *pins_.phase_count > 1);
     if (!several) return;
     auto only_inside = [](const std::vector<Location>& places) {
@@ -130,8 +134,7 @@ class PinCheck {
     if (job_.task == Task::training && only_inside(pins_.optimizer_state))
       fail("location/optimizer_state", "found in_processor with several phases, expected streaming");
     if (!job_.machine.has_streaming())
-      fail("phases",
-           "found several, but " + job_.machine.name + " has no Streaming Memory to load them from" + limited());
+      fail("phases", "found several, but " + job_.machine.name + " has no Streaming Memory to load them from");
   }
 };
 

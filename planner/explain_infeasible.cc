@@ -16,6 +16,8 @@ namespace {
 // of units.
 constexpr std::size_t kCellsAtATime = 8;
 constexpr std::int64_t kMostProgrammes = 250, kMostWork = 25'000'000;
+// While all that fits is no plan.
+constexpr std::int64_t kMostIllegal = 32;
 
 // What limits are taken times.
 constexpr std::array kFactors = {1.0, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0, 12.0, 30.0, 100.0};
@@ -37,7 +39,12 @@ struct Closest {
   double factor = 1e300;  // of all limits
   double rate = 0;        // samples per cycle
   std::int64_t evaluations = 0, work = 0;
-  bool enough() const { return plan && (evaluations >= kMostProgrammes || work >= kMostWork); }
+  bool tried = false;   // any setting
+  std::string illegal;  // why cuts that fit are no plan
+  bool enough() const {
+    if (!plan) return !illegal.empty() && evaluations >= kMostIllegal;
+    return evaluations >= kMostProgrammes || work >= kMostWork;
+  }
 };
 
 // No cut fits its tiles with a limit of fewer times what it is: wherever a unit is, its weights and what is live stand
@@ -59,8 +66,9 @@ void check_stop(const Problem& p) {
   if (p.options.stop && p.options.stop()) throw Stopped();
 }
 
-bool is_legal(const Problem& p, const Plan& plan) {
-  return check_plan(plan, p.tables.facts(plan.micro_batch), p.job.machine, p.tables.training()).empty();
+// Empty: it is.
+std::string why_not_legal(const Problem& p, const Plan& plan) {
+  return check_plan(plan, p.tables.facts(plan.micro_batch), p.job.machine, p.tables.training());
 }
 
 // Cuts with limits times `factor`, one of them before all: what is named then is what is in the way. False: larger
@@ -90,7 +98,8 @@ bool relax(const Problem& p, PipelineStages& stages, double factor, double least
                                                             : cut_pipeline(stages, limits);
     if (!cuts) continue;
     Plan found = with_cuts(plan, *cuts);
-    if (!is_legal(p, found)) return true;  // larger limits would not change that
+    closest.illegal = why_not_legal(p, found);
+    if (!closest.illegal.empty()) return true;  // larger limits would not change that
     const double rate = static_cast<double>(plan.global_batch()) / static_cast<double>(cuts->cycles);
     if (factor < closest.factor || rate > closest.rate) {
       closest.factor = factor;
@@ -113,6 +122,7 @@ void cut_anyhow(Plan& plan, std::int64_t stages) {
 void closest_of(const Problem& p, const Plan& plan, Closest& closest) {
   const Setting setting(p.tables.table(table_key(plan)), plan, p.job.optimizer, p.cuts.searches_phases(plan));
   const double least_tile = least_tile_factor(setting);
+  closest.tried = true;
   for (const CutRules& rules : p.cuts.rules_for(plan)) {
     PipelineStages stages(setting, rules);
     const auto fits = [&](double factor) { return relax(p, stages, factor, least_tile, closest); };
@@ -145,6 +155,8 @@ void try_plans(const Problem& p, std::vector<Plan> plans, Closest& closest) {
   });
   for (Closest& f : found) {
     closest.evaluations += f.evaluations, closest.work += f.work;
+    closest.tried |= f.tried;
+    if (closest.illegal.empty()) closest.illegal = f.illegal;
     if (std::pair(f.factor, -f.rate) < std::pair(closest.factor, -closest.rate))
       closest.plan = std::move(f.plan), closest.factor = f.factor, closest.rate = f.rate;
   }
@@ -238,18 +250,31 @@ Plan with_pinned_places(const Pins& pins, const Cell& cell) {
   return plan;
 }
 
+// Where no setting could be tried: what is wrong with all cells, or else with how their fields go together.
 std::string structural_reason(const Problem& p) {
+  std::string first;
   for (const Cell& cell : p.cells) {
     const GraphFacts& facts = p.tables.facts(cell.micro_batch);
     const auto units = static_cast<std::int64_t>(facts.graph.units.size());
-    if (cell.stages > units)
-      return "pipeline_stages " + std::to_string(cell.stages) + " is more than the " + std::to_string(units) +
-             " units between cut points";
-    const std::string why = check_plan(with_pinned_places(p.job.pins, cell), facts, p.job.machine, p.tables.training());
-    if (!why.empty()) return why;
+    const std::string why = cell.stages > units
+                                ? "pipeline_stages " + std::to_string(cell.stages) + " is more than the " +
+                                      std::to_string(units) + " units between cut points"
+                                : why_not_legal(p, with_pinned_places(p.job.pins, cell));
+    if (first.empty()) first = why;
+    if (!why.empty()) continue;
+    const std::string clash = sharding_clash(p.job.pins);
+    return clash.empty() ? "no setting of the pinned fields is legal" : clash;
   }
-  const std::string clash = sharding_clash(p.job.pins);
-  return clash.empty() ? "no setting of the pinned fields is legal" : clash;
+  return first;
+}
+
+// Where none came close.
+Overflow without_closest(const Problem& p, const Closest& closest) {
+  if (!closest.tried) return {"structure", "the pinned plan", Bytes(0), structural_reason(p)};
+  if (!closest.illegal.empty()) return {"structure", "the pinned plan", Bytes(0), closest.illegal};
+  return {"memory", "every plan that was tried", Bytes(0),
+          "a tile, or Streaming Memory, would have to be more than " +
+              std::to_string(static_cast<int>(kFactors.back())) + " times as large"};
 }
 
 std::vector<Overflow> overflows_of(const Problem& p, const Plan& plan) {
@@ -263,6 +288,11 @@ std::vector<Overflow> overflows_of(const Problem& p, const Plan& plan) {
 
 }  // namespace
 
+Overflow stopped_early() {
+  return {"", "", Bytes(0),
+          "the search stopped before it had one; --time-limit S gives it longer (0: until it is done)"};
+}
+
 void explain_infeasible(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells, PinnedCuts& cuts,
                         SearchResult& result) {
   const Problem p{tables, tables.job(), options, cells, cuts};
@@ -271,7 +301,7 @@ void explain_infeasible(Tables& tables, const SearchOptions& options, const std:
   if (closest.plan)
     result.overflows = overflows_of(p, *closest.plan);
   else
-    result.overflows = {Overflow{"structure", "the pinned plan", Bytes(0), structural_reason(p)}};
+    result.overflows = {without_closest(p, closest)};
   result.closest = std::move(closest.plan);
   if (options.find_fix) result.nearest_fix = find_nearest_fix(tables, options).text();
 }

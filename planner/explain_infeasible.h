@@ -10,6 +10,9 @@
 
 namespace superstep {
 
+// In the place of an overflow, where a search stopped before it found a plan.
+Overflow stopped_early();
+
 // Fills what a result without a plan says: `closest`, what it runs into, and the nearest fix where the options ask for
 // one. `cells`: from the most promising; the search that found nothing is over.
 void explain_infeasible(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells, PinnedCuts& cuts,

@@ -9,6 +9,7 @@
 #include "model/error.h"
 #include "model/machine/load_machine.h"
 #include "model/parallel.h"
+#include "planner/explain_infeasible.h"
 #include "planner/space.h"
 
 namespace superstep {
@@ -236,8 +237,15 @@ void PartSearch::finish(const std::function<void(std::size_t part, SearchResult)
 }
 
 SearchResult PartSearch::explain(Tables& tables) {
-  options_.explain = explains_;
-  SearchResult found = superstep::search(tables, options_of(0));
+  if (stats().stopped) {
+    SearchResult found;
+    found.overflows = {stopped_early()};
+    return found;
+  }
+  SearchOptions options = options_of(0);
+  options.explain = explains_;
+  options.time_limit = options_.time_limit;  // what was proved within it is proved again
+  SearchResult found = superstep::search(tables, options);
   stats_.back().seconds += found.stats.seconds, stats_.back().table_seconds += found.stats.table_seconds;
   return found;
 }

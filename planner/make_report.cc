@@ -208,7 +208,8 @@ void add_search(report::Index& index, const SearchResult& s) {
   const Overflow& worst = s.overflows.front();
   report::Infeasible* none = index.mutable_infeasible();
   none->set_constraint(worst.constraint);
-  none->set_where(worst.where + (worst.detail.empty() ? "" : ": " + worst.detail));
+  const bool both = !worst.where.empty() && !worst.detail.empty();
+  none->set_where(worst.where + (both ? ": " : "") + worst.detail);
   none->set_bytes_over(worst.over.value);
   none->set_nearest_fix(s.nearest_fix);
 }

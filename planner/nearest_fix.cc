@@ -48,9 +48,10 @@ class FixFinder {
   const Job& job_;
   WarmTables own_;  // where options have none
   Clock::time_point start_ = Clock::now();
+  const double most_seconds_ = options_.time_limit > 0 ? std::min(kMostSeconds, options_.time_limit) : kMostSeconds;
   NearestFix fix_;
 
-  double left() const { return kMostSeconds - std::chrono::duration<double>(Clock::now() - start_).count(); }
+  double left() const { return most_seconds_ - std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   struct Trial {
     std::optional<Candidate> best;

@@ -20,9 +20,9 @@ struct NearestFix {
   std::string text() const;
 };
 
-// Of the changes of one field the fastest, by search; only when none fits, of two. Ends after half a minute with what
-// was found by then. `tables`: of the job, or of its part with most IPUs; what is tabulated there serves all
-// trials.
+// Of the changes of one field the fastest, by search; only when none fits, of two. Ends after half a minute, or the
+// options' time limit, with what was found by then. `tables`: of the job, or of its part with most IPUs; what is
+// tabulated there serves all trials.
 NearestFix find_nearest_fix(const Tables& tables, const SearchOptions& options);
 
 // A job's fields that can be freed; cuts (stages, their IPUs, phases) are one field.

@@ -13,6 +13,7 @@ namespace superstep {
 
 // What a plan that comes closest runs into.
 struct Overflow {
+  // Empty: nothing is known to be in the way, `detail` says why there is no plan.
   std::string constraint;  // "tile memory", "executable tile memory", "IO tile memory", "Streaming Memory", ...
   std::string where;       // "IPU 1 (layer0/attention to layer6/ffn_down)"
   Bytes over;              // beyond the limit; 0 when bytes are not the matter

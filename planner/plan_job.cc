@@ -23,6 +23,7 @@ double since(Clock::time_point start) { return std::chrono::duration<double>(Clo
 std::string reason_of(const SearchResult& found) {
   if (found.overflows.empty()) return "no plan is legal";
   const Overflow& first = found.overflows.front();
+  if (first.constraint.empty()) return "no plan was found: " + first.detail;
   return "no plan fits: " + first.constraint + " on " + first.where +
          (first.over.value > 0 ? " is over by " + kib_text(first.over.value) : "");
 }

@@ -163,8 +163,12 @@ void SearchSteps::complete(FrontBoard* board, std::size_t part) {
     out_.stats.points_left = space_->stats().points_left;
     out_.candidates = space_->found();
   }
-  if (out_.best.empty() && options_.rank_of == 0 && options_.explain)
-    explain_infeasible(tables_, options_, space_->cells(), space_->cuts(), out_);
+  if (out_.best.empty() && options_.rank_of == 0 && options_.explain) {
+    if (space_->stopped())
+      out_.overflows = {stopped_early()};
+    else
+      explain_infeasible(tables_, options_, space_->cells(), space_->cuts(), out_);
+  }
   out_.stats.stopped = space_->stopped();
   if (options_.record) out_.cells = space_->searched_cells();
   for (auto* list : {&out_.best, &out_.pareto, &out_.candidates}) drop_known(*list);

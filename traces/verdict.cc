@@ -23,8 +23,8 @@ std::string upper_first(std::string text) {
 }
 
 std::string infeasible_sentence(const report::Infeasible& why) {
-  std::string text = "No plan fits";
-  if (!why.constraint().empty()) text += ": " + why.constraint();
+  if (why.constraint().empty()) return "No plan was found" + (why.where().empty() ? "" : ": " + why.where()) + ".";
+  std::string text = "No plan fits: " + why.constraint();
   if (!why.where().empty()) text += " on " + why.where();
   if (why.bytes_over() > 0) text += " is over by " + to_text(Bytes(why.bytes_over()));
   text += ".";

@@ -76,8 +76,8 @@ struct GwLinks {
 
 // Streaming Memory of one IPU-Machine.
 struct StreamingMemory {
-  Bytes capacity;               // per machine; 0: none
-  BytesPerSecond ipu_rate;      // per IPU and direction
+  Bytes capacity;               // per machine, or as much as a job may use
+  BytesPerSecond ipu_rate;      // per IPU and direction; 0: the machine has none
   BytesPerSecond machine_rate;  // shared by the IPUs of a machine, per direction
   friend bool operator==(const StreamingMemory&, const StreamingMemory&) = default;
 };
@@ -138,7 +138,7 @@ struct Machine {
   std::int64_t machines() const { return ceil_div(ipus, ipus_per_machine); }
   std::int64_t domains() const { return ceil_div(ipus, links.domain_ipus); }
   Bytes chip_memory() const { return chip.tile_memory * chip.tiles; }
-  bool has_streaming() const { return streaming.capacity.value > 0; }
+  bool has_streaming() const { return streaming.ipu_rate.value > 0; }
   Bytes streaming_per_ipu() const { return Bytes(streaming.capacity.value / ipus_per_machine); }
   friend bool operator==(const Machine&, const Machine&) = default;
 };

@@ -17,8 +17,8 @@ using nlohmann::json;
 constexpr const char* kPlace = "--why";
 
 std::string_view name_of(Verdict v) {
-  constexpr std::string_view kNames[] = {"has_pins", "not_legal", "does_not_fit", "slower",
-                                         "tie",      "faster",    "only_plan"};
+  constexpr std::string_view kNames[] = {"has_pins", "not_legal", "not_found", "does_not_fit",
+                                         "slower",   "tie",       "faster",    "only_plan"};
   return kNames[static_cast<std::size_t>(v)];
 }
 
@@ -53,6 +53,8 @@ std::string headline(const WhyNot& w, const Outcome& free) {
       return "The best plan has the pins " + pins + ": nothing is lost.";
     case Verdict::not_legal:
       return "No plan can have the pins " + pins + ": " + w.reason;
+    case Verdict::not_found:
+      return "No plan with the pins " + pins + " was found: " + w.reason;
     case Verdict::does_not_fit: {
       const Overflow& o = w.overflows.front();
       return "Nothing fits with " + pins + ". The closest plan" + (w.best ? " (" + label(w.best->plan) + ")" : "") +
@@ -125,6 +127,7 @@ WhyNot explain_why_not(const Outcome& free, const json& pins, OutcomeOptions opt
       w.overflows = pinned.search.overflows;
       w.nearest_fix = pinned.search.nearest_fix;
       if (!pinned.closest) w.reason = w.overflows.empty() ? "" : w.overflows.front().detail;
+      if (pinned.search.stats.stopped) w.verdict = Verdict::not_found;
       if (pinned.closest) w.best = std::move(pinned.closest);
       return w;
     }

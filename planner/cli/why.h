@@ -11,14 +11,14 @@
 
 namespace superstep {
 
-// In this order of looking: the best plan has the pins; they are not legal in this job; nothing fits under them; else
-// the best plan under them is slower, too near to tell, or faster.
-enum class Verdict : std::uint8_t { has_pins, not_legal, does_not_fit, slower, tie, faster, only_plan };
+// In this order of looking: the best plan has the pins; they are not legal in this job; the time limit came before a
+// plan; nothing fits under them; else the best plan under them is slower, too near to tell, or faster.
+enum class Verdict : std::uint8_t { has_pins, not_legal, not_found, does_not_fit, slower, tie, faster, only_plan };
 
 struct WhyNot {
   nlohmann::json pins;
   Verdict verdict = Verdict::has_pins;
-  std::string reason;                // not_legal: why
+  std::string reason;                // not_legal, not_found: why
   std::vector<std::string> missing;  // pins that the best plan does not have, as JSON pointers
   std::optional<Evaluated> best;     // under the pins; does_not_fit: the plan that comes closest
   double best_step_time = 0;         // seconds, of as many samples as the winner's step has

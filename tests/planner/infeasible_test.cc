@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/error.h"
 #include "planner/job_parts.h"
 #include "planner/make_report.h"
 #include "planner/nearest_fix.h"
@@ -161,6 +162,63 @@ TEST(Search, ItsNearestFixMayTakeFewerIpus) {
   EXPECT_GT(made, 0);
   EXPECT_EQ(find_nearest_fix(world.tables, options).text(), fix.text());
   EXPECT_EQ(smaller.tables->seconds(), made);
+}
+
+TEST(Search, SaysThatItStoppedBeforeItHadAPlan) {
+  World world(test::small_gpt({}));
+  SearchOptions options;
+  options.time_limit = 1e-9;
+  const SearchResult r = search(world.tables, options);
+  EXPECT_TRUE(r.best.empty());
+  EXPECT_FALSE(r.closest);
+  EXPECT_TRUE(r.nearest_fix.empty());
+  ASSERT_EQ(r.overflows.size(), 1U);
+  EXPECT_EQ(r.overflows[0].constraint, "");
+  EXPECT_THAT(r.overflows[0].detail, testing::HasSubstr("--time-limit"));
+}
+
+TEST(Search, SaysWhatPinsDoNotAllow) {
+  const auto reason = [](const nlohmann::json& pins) {
+    World world(test::small_gpt(pins));
+    const SearchResult r = searched(world, false);
+    EXPECT_TRUE(r.best.empty()) << pins;
+    return r.overflows.at(0).constraint + ": " + r.overflows.at(0).detail;
+  };
+  EXPECT_THAT(reason({{"replicated_tensor_sharding", {{"weights", 3}}}}),
+              testing::HasSubstr("each divides the replicas"));
+  EXPECT_THAT(reason({{"prefetch_depth", 1'000'000'000}}), testing::StartsWith("memory: "));
+}
+
+// A machine with little to use is no other machine.
+TEST(Search, LimitsOnStreamingMemoryMakeNothingFaster) {
+  nlohmann::json job = test::small_job("vit-base", {{"layers", 2}}, {{"base", "ipu-pod4"}, {"partition", 1}});
+  job["batch"] = {{"global", 8}};
+  double before = 0;
+  for (const std::int64_t limit : {0LL, 1LL << 16, 1LL << 21, 1LL << 32}) {
+    job["limits"]["ddr_bytes_per_ipu"] = limit;
+    World world(job);
+    const SearchResult r = searched(world, false);
+    const double rate = r.best.empty() ? 0 : r.best[0].samples_per_second;
+    EXPECT_GE(rate, before) << limit;
+    before = rate;
+  }
+  job.erase("limits");
+  World world(job);
+  EXPECT_GE(searched(world, false).best.at(0).samples_per_second, before);
+  EXPECT_GT(before, 0);
+}
+
+// As they leave some without a phase's stage.
+TEST(Search, PhasesMayHaveMoreIpuGroupsThanUnits) {
+  nlohmann::json job = test::small_gpt({{"pipeline_stages", 16}, {"location", {{"weights", "streaming"}}}});
+  job["machine"] = "ipu-pod16";
+  World world(job);
+  const SearchResult r = searched(world, false);
+  ASSERT_FALSE(r.best.empty());
+  EXPECT_NE(evaluate_in_full(world.tables, r.best[0].plan).fits, "does_not_fit");
+  job["plan"] = {{"pipeline_stages", 16}, {"phases", 1}};
+  World pipeline(job);
+  EXPECT_THROW(searched(pipeline, false), Error);
 }
 
 // The card's inputs come from its host; nothing is kept outside of the tiles.
