@@ -64,13 +64,13 @@ std::int64_t whole(const nlohmann::json& v, const std::string& where, std::int64
   }
 }
 
-IntegerPin integer_pin(JsonReader& r, const char* key, std::int64_t low = 1) {
+IntegerPin integer_pin(JsonReader& r, const char* key, std::int64_t low = 1, std::int64_t most = kMost) {
   const nlohmann::json& v = r.raw(key);
   IntegerPin pin;
   if (v.is_object()) {
     JsonReader range = r.object(key);
-    pin.low = range.integer_or("min", low, kMost, low);
-    pin.high = range.integer_or("max", low, kMost, kMost);
+    pin.low = range.integer_or("min", low, most, low);
+    pin.high = range.integer_or("max", low, most, most);
     range.finish();
     if (pin.low > pin.high)
       throw Error(r.at(key), "min " + std::to_string(pin.low) + " is above max " + std::to_string(pin.high));
@@ -79,9 +79,9 @@ IntegerPin integer_pin(JsonReader& r, const char* key, std::int64_t low = 1) {
   if (v.is_array()) {
     if (v.empty()) throw Error(r.at(key), "found an empty list, expected at least one value");
     for (std::size_t i = 0; i < v.size(); ++i)
-      pin.values.push_back(whole(v[i], r.at(key) + "/" + std::to_string(i), low, kMost));
+      pin.values.push_back(whole(v[i], r.at(key) + "/" + std::to_string(i), low, most));
   } else {
-    pin.values.push_back(whole(v, r.at(key), low, kMost));
+    pin.values.push_back(whole(v, r.at(key), low, most));
   }
   return pin;
 }
@@ -91,6 +91,7 @@ std::vector<E> name_pin(JsonReader& r, const char* key, const std::vector<std::p
   const nlohmann::json& v = r.raw(key);
   std::vector<E> out;
   if (!v.is_array()) return {parse_name(v, r.at(key), names)};
+  if (v.empty()) throw Error(r.at(key), "found an empty list, expected at least one value");
   for (std::size_t i = 0; i < v.size(); ++i)
     out.push_back(parse_name(v[i], r.at(key) + "/" + std::to_string(i), names));
   return out;
@@ -121,8 +122,10 @@ std::vector<TensorParallel> tensor_pin(JsonReader& r) {
     if (x.size() != 2) throw Error(place, "found a list of " + std::to_string(x.size()) + ", expected [t1, t2]");
     return TensorParallel{whole(x[0], place + "/0", 1, kMost), whole(x[1], place + "/1", 1, kMost)};
   };
-  // A list of lists, or of more than two numbers, is several alternatives; [8, 8] is one mesh.
-  if (v.is_array() && !v.empty() && (v[0].is_array() || v.size() > 2)) {
+  if (v.is_array() && v.empty()) throw Error(where, "found an empty list, expected at least one value");
+  // A list with lists, or of more than two numbers, is several alternatives; [8, 8] is one mesh.
+  const auto is_list = [](const nlohmann::json& x) { return x.is_array(); };
+  if (v.is_array() && (v.size() > 2 || std::any_of(v.begin(), v.end(), is_list))) {
     std::vector<TensorParallel> all;
     for (std::size_t i = 0; i < v.size(); ++i) all.push_back(one(v[i], where + "/" + std::to_string(i)));
     return all;
@@ -264,7 +267,7 @@ Pins read_pins(JsonReader r) {
   if (r.has("schedule")) pins.schedule = name_pin(r, "schedule", kSchedules);
   if (r.has("recompute")) pins.recompute = recompute_pin(r);
   if (r.has("phase_order")) pins.phase_order = name_pin(r, "phase_order", kOrders);
-  if (r.has("phase_groups")) pins.phase_groups = integer_pin(r, "phase_groups");
+  if (r.has("phase_groups")) pins.phase_groups = integer_pin(r, "phase_groups", 1, 2);
   if (r.has("replicated_tensor_sharding")) read_sharding(r.object("replicated_tensor_sharding"), pins);
   if (r.has("activation_sharding")) {
     const nlohmann::json& v = r.raw("activation_sharding");

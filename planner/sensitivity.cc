@@ -147,6 +147,7 @@ void halve_and_double(const Job& job, const SensitivityOptions& options, Sensiti
       const std::optional<json> value = scaled_number(s.pointer, s.text, factor);
       if (!value) continue;
       place->text = shown(*value);
+      place->value = *value;
       changes.push_back({s.pointer, *value});
       places.push_back(place);
     }
@@ -224,14 +225,15 @@ void find_break_points(const Job& job, const SensitivityOptions& options, Sensit
   for (const Bracket& b : brackets) {
     const std::optional<Number> middle = middle_of(b);
     const Number at = middle.value_or(b.outside);
-    b.row->break_points.push_back({b.outside.value < b.inside.value, !middle && !b.closed, shown(written(at)),
+    const json value = written(at);
+    b.row->break_points.push_back({b.outside.value < b.inside.value, !middle && !b.closed, shown(value), value,
                                    at.value / read_number(b.row->pointer, b.row->text)->value, b.winner});
   }
 }
 
 json changed_json(const ChangedNumber& c) {
   if (c.text.empty()) return nullptr;
-  json j = {{"value", c.text}, {"status", name_of(c.planned.status)}};
+  json j = {{"value", c.value}, {"status", name_of(c.planned.status)}};
   if (c.planned.status == PlanStatus::planned)
     j.update({{"samples_per_second", c.planned.samples_per_second},
               {"label", label(c.planned.plan)},
@@ -317,7 +319,7 @@ json to_json(const Sensitivities& found) {
                 {"twice", changed_json(s.twice)}, {"break_points", json::array()}};
     for (const BreakPoint& b : s.break_points) {
       row["break_points"].push_back({{"side", b.below ? "below" : "above"},
-                                     {"value", b.text},
+                                     {"value", b.value},
                                      {"exact", b.exact},
                                      {"factor", b.factor},
                                      {"winner", b.winner}});

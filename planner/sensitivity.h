@@ -14,7 +14,8 @@ namespace superstep {
 
 // The job planned anew with one number of the machine changed.
 struct ChangedNumber {
-  std::string text;  // of the number; empty: there is no machine with it, or it would not be whole
+  std::string text;      // of the number, for people; empty: there is no machine with it, or it would not be whole
+  nlohmann::json value;  // as a job overrides it
   PlannedJob planned;
   // Where another plan wins: what the best plan of the unchanged machine does here.
   double same_plan_rate = 0;   // samples per second
@@ -23,11 +24,12 @@ struct ChangedNumber {
 
 // The best plan wins on one side of a number. Plans are told apart by label(): t, p, r, m, g and the number of phases.
 struct BreakPoint {
-  bool below = true;   // another plan wins below the number, else above
-  bool exact = false;  // whole, and the first number at which the other plan wins
-  std::string text;    // of the number, known to kBreakPointWidth where it is not exact
-  double factor = 1;   // over the machine's number
-  std::string winner;  // the plan on the other side; empty: none fits
+  bool below = true;          // another plan wins below the number, else above
+  bool exact = false;         // whole, and the first number at which the other plan wins
+  std::string text;           // of the number, known to kBreakPointWidth where it is not exact
+  nlohmann::json value = {};  // as a job overrides it
+  double factor = 1;          // over the machine's number
+  std::string winner;         // the plan on the other side; empty: none fits
 };
 inline constexpr int kBisections = 6;
 inline constexpr double kBreakPointWidth = 0.011;  // 2^(1 / 2^kBisections) - 1

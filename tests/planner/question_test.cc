@@ -96,6 +96,16 @@ TEST(Goal, TimeToTrainCountsTheLastStepInFull) {
   EXPECT_DOUBLE_EQ(e.time_to_train, 2 * e.step_seconds);
 }
 
+// In any order; two numbers alone are one mesh.
+TEST(Pins, ListsOfMeshesHaveNumbersToo) {
+  const auto meshes = [](const json& pin) {
+    return World(test::small_gpt({{"tensor_parallel", pin}})).job.pins.tensor_parallel;
+  };
+  EXPECT_THAT(meshes(json::array({4, {2, 2}})), ElementsAre(TensorParallel{4, 1}, TensorParallel{2, 2}));
+  EXPECT_THAT(meshes(json::array({{2, 2}, 4})), ElementsAre(TensorParallel{2, 2}, TensorParallel{4, 1}));
+  EXPECT_THAT(meshes({2, 2}), ElementsAre(TensorParallel{2, 2}));
+}
+
 TEST(Goal, TokensAreSamplesOfTheSequenceLength) {
   json job = test::small_gpt({});
   const std::int64_t sequence = std::get<TransformerSpec>(*World(job).job.model.zoo).sequence_length;

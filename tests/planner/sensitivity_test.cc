@@ -66,6 +66,36 @@ TEST(Sensitivity, NumbersAreScaledInTheirUnitAndStayWholeWhereTheyMust) {
   EXPECT_EQ(scaled_number("/links/efficiency", "0.8", 2), std::nullopt);
 }
 
+// As overrides of the job they give what is told.
+TEST(Sensitivity, ValuesOfItsJsonCanBePutBack) {
+  const json job = toy_job(kEither), found = to_json(sensitivities_of(job));
+  int planned = 0, points = 0;
+  const auto with = [&](const json& number, const json& value) {
+    json changed = job;
+    changed["machine"]["override"][json::json_pointer(number.at("pointer").get<std::string>())] = value;
+    return read_job(changed, "changed");
+  };
+  for (const json& number : found.at("numbers")) {
+    if (number.at("pointer") == "/chip/tile_memory") continue;  // the part for instructions shrinks with it
+    for (const char* side : {"half", "twice"}) {
+      const json& change = number.at(side);
+      if (change.is_null() || change.at("status") != "planned") continue;
+      SearchOptions options;
+      options.pareto = options.find_fix = false;
+      EXPECT_EQ(plan_job(with(number, change.at("value")), options).samples_per_second,
+                change.at("samples_per_second").get<double>())
+          << number.at("pointer") << " " << change.at("value");
+      ++planned;
+    }
+    for (const json& point : number.at("break_points")) {
+      EXPECT_NO_THROW(with(number, point.at("value"))) << point;
+      ++points;
+    }
+  }
+  EXPECT_GT(planned, 20);
+  EXPECT_GT(points, 0);
+}
+
 TEST(Sensitivity, NumbersThatNoTermReadsAreLeftOut) {
   const Job job = read_job(toy_job(kTwoReplicas), "test job");
   const std::vector<std::string> numbers = sensitive_numbers(job.machine);
