@@ -52,7 +52,7 @@ std::vector<KeyNumber> key_numbers(const report::Index& index, Units units) {
                                                         : -1;
   std::vector<KeyNumber> out{
       {"Throughput", for_viewer(figure(plan.samples_per_second())), "samples/s",
-       for_viewer(with_thousands(plan.ipus())) + " IPUs" + power},
+       for_viewer(with_thousands(plan.ipus())) + (plan.ipus() == 1 ? " IPU" : " IPUs") + power},
       {"Step time", milliseconds(plan.step_time_s(), plan.step_time_s()), "ms",
        "for " + grouped(plan.global_batch()) + " samples"},
       {"Model FLOP utilisation", fixed_decimals(plan.flop_utilisation() * 100, 1), "% of peak",
