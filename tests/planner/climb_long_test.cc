@@ -298,9 +298,9 @@ TEST(ClimbLong, FindsNoBetterPlan) {
   EXPECT_GE(reached, 5);
 }
 
-// Tiles of 128 KiB, on which thousands of settings that keep something on other IPUs' tiles just do not fit.
+// Tiles of 136 KiB, on which thousands of settings that keep something on other IPUs' tiles just do not fit.
 TEST(ClimbLong, SaysWhereARunnerUpMayBeMissing) {
-  World world(jobs().at(9));
+  World world(job_of({{"zoo", "t5-small"}, {"layers", 3}}, small("ipu-pod4", 136, 136), 32));
   SearchOptions options;
   options.pareto = false, options.find_fix = false, options.explain = false;
   const SearchResult result = search(world.tables, options);
