@@ -161,10 +161,11 @@ std::string search_sentence(const report::Index& index) {
   const std::string tables = " (tables " + to_text(Seconds(search.table_seconds())) + ").";
   const std::string time = " in " + all + tables;
   const auto count = [](double n) { return with_thousands(static_cast<std::int64_t>(n)); };
+  const std::string pruned = search.optimal() ? " excluded by bounds (" : " excluded by bounds or not reached (";
   const std::string counts = count(search.explored() + search.pruned()) + " settings: " + count(search.pruned()) +
-                             " excluded by bounds (" + with_thousands(search.programmes()) +
-                             " cut programmes in all), " + count(search.explored()) +
-                             " cut in the best way, of which " + count(search.feasible()) + " fit. ";
+                             pruned + with_thousands(search.programmes()) + " cut programmes in all), " +
+                             count(search.explored()) + " cut in the best way, of which " + count(search.feasible()) +
+                             " fit. ";
   // An infeasible report may still show the plan that came closest.
   const bool none = index.has_infeasible() || !index.has_plan();
   if (search.optimal() && none) return counts + "Proved that none fits" + time;

@@ -124,7 +124,7 @@ QWidget* LandscapeView::makeLower() {
   tableView_ = new DataTable(&sorted_);
   tableView_->setObjectName("plansTable");
   tableView_->setAccessibleName(tr("Plans"));
-  tableView_->setEmptyText(tr("No plan fits, so there is none to list."));
+  tableView_->setEmptyText(tr("There is no plan to list."));
   tableView_->setWideColumn(1, 214);
   tableView_->setSelectionMode(QAbstractItemView::SingleSelection);
   connect(tableView_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,

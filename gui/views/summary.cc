@@ -153,7 +153,7 @@ QWidget* SummaryView::makePlans() {
   auto* runners = new Panel(tr("Runners-up"));
   plansTable_ = new DataTable(&plans_);
   plansTable_->setWideColumn(1, 186);
-  plansTable_->setEmptyText(tr("No plan fits, so none came second."));
+  plansTable_->setEmptyText(tr("There is no plan, so none came second."));
   runnersPanel_ = runners;
   runners->setMinimumWidth(396);  // the plan is named in full
   runners->setContent(plansTable_);

@@ -97,6 +97,16 @@ TEST(SummaryText, SettingsExcludedAndCutAreAllSettings) {
             "3,972 settings: 2,494 excluded by bounds (18,204 cut programmes in all), 1,478 cut in the best way, of "
             "which 371 fit. "
             "Proved optimal in 2.51 s, all in 3.42 s (tables 1.07 s).");
+  index.mutable_search()->set_optimal(false);
+  EXPECT_THAT(search_sentence(index), HasSubstr(" 2,494 excluded by bounds or not reached (18,204 cut"));
+}
+
+TEST(SummaryText, ASearchThatStoppedIsNoProofThatNothingFits) {
+  report::Index index = example_report(Example::infeasible).index;
+  EXPECT_THAT(verdict_sentence(index), testing::StartsWith("No plan fits: "));
+  index.mutable_infeasible()->Clear();
+  index.mutable_infeasible()->set_where("the search stopped before it had one");
+  EXPECT_EQ(verdict_sentence(index), "No plan was found: the search stopped before it had one.");
 }
 
 }  // namespace
