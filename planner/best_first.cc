@@ -19,6 +19,9 @@ constexpr std::int64_t kMostInVain = 16'000'000;
 // For a guess, and for a branch's bound while no plan is known, against which it could end early.
 constexpr std::int64_t kThriftyWork = 4'800'000;
 
+// Plans that are guessed of a cell's branches, at most: of those with the highest bounds.
+constexpr std::size_t kGuesses = 4;
+
 // For a leaf while other settings may be better, and for a bound by prices: a second or two, but little where something
 // is on other IPUs' tiles.
 std::int64_t thrifty_work(const Setting& setting) { return setting.lends() ? kThriftyWork : 250'000'000; }
@@ -413,10 +416,13 @@ BestFirst::Visit BestFirst::leaf(const Setting& setting, CutLimits limits) const
 // Plans of a cell's branches that take little work to find, each better than what was found before.
 void BestFirst::guess_plans(const Task& task, Visit& out) const {
   double least = task.least;
-  for (const Open& child : out.children) {
-    if (child.bound <= least) continue;
-    if (late()) return;
-    const std::optional<Branch> likely = child.branch.guess(tables_, limits_of(child.branch.setting(), 0));
+  std::vector<const Open*> first;
+  for (const Open& child : out.children) first.push_back(&child);
+  std::ranges::stable_sort(first, std::greater<>(), &Open::bound);
+  if (first.size() > kGuesses) first.resize(kGuesses);
+  for (const Open* child : first) {
+    if (child->bound <= least || late()) return;
+    const std::optional<Branch> likely = child->branch.guess(tables_, limits_of(child->branch.setting(), 0));
     if (!likely) continue;
     const Setting setting = likely->setting();
     CutLimits limits = limits_of(setting, least);
