@@ -64,13 +64,13 @@ std::int64_t whole(const nlohmann::json& v, const std::string& where, std::int64
   }
 }
 
-IntegerPin integer_pin(JsonReader& r, const char* key, std::int64_t low = 1, std::int64_t most = kMost) {
+IntegerPin integer_pin(JsonReader& r, const char* key, std::int64_t low = 1) {
   const nlohmann::json& v = r.raw(key);
   IntegerPin pin;
   if (v.is_object()) {
     JsonReader range = r.object(key);
-    pin.low = range.integer_or("min", low, most, low);
-    pin.high = range.integer_or("max", low, most, most);
+    pin.low = range.integer_or("min", low, kMost, low);
+    pin.high = range.integer_or("max", low, kMost, kMost);
     range.finish();
     if (pin.low > pin.high)
       throw Error(r.at(key), "min " + std::to_string(pin.low) + " is above max " + std::to_string(pin.high));
@@ -79,9 +79,9 @@ IntegerPin integer_pin(JsonReader& r, const char* key, std::int64_t low = 1, std
   if (v.is_array()) {
     if (v.empty()) throw Error(r.at(key), "found an empty list, expected at least one value");
     for (std::size_t i = 0; i < v.size(); ++i)
-      pin.values.push_back(whole(v[i], r.at(key) + "/" + std::to_string(i), low, most));
+      pin.values.push_back(whole(v[i], r.at(key) + "/" + std::to_string(i), low, kMost));
   } else {
-    pin.values.push_back(whole(v, r.at(key), low, most));
+    pin.values.push_back(whole(v, r.at(key), low, kMost));
   }
   return pin;
 }
@@ -267,7 +267,7 @@ Pins read_pins(JsonReader r) {
   if (r.has("schedule")) pins.schedule = name_pin(r, "schedule", kSchedules);
   if (r.has("recompute")) pins.recompute = recompute_pin(r);
   if (r.has("phase_order")) pins.phase_order = name_pin(r, "phase_order", kOrders);
-  if (r.has("phase_groups")) pins.phase_groups = integer_pin(r, "phase_groups", 1, 2);
+  if (r.has("phase_groups")) pins.phase_groups = integer_pin(r, "phase_groups");
   if (r.has("replicated_tensor_sharding")) read_sharding(r.object("replicated_tensor_sharding"), pins);
   if (r.has("activation_sharding")) {
     const nlohmann::json& v = r.raw("activation_sharding");
