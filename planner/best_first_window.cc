@@ -10,7 +10,7 @@
 namespace superstep {
 namespace {
 
-// While no plan is known: branches of at least this share of the best cell's bound come before it.
+// While no plan is known but guesses: branches of at least this share of the best cell's bound come before it.
 constexpr double kWorthDiving = 0.85;
 
 // Work (CutLimits) that was in vain for leaves, before as much is spent on branches: one proof that nothing fits may

@@ -98,9 +98,9 @@ class Front {
     }
   }
 
-  // Ever less, until none fits. Of no other part: where IPUs count, none shares its points.
+  // Half and half again, then bisected. Of no other part: where IPUs count, none shares its points.
   void least_memory(const Goal& goal) {
-    std::int64_t none = 0;  // fits so little
+    std::int64_t none = 0;  // of interest fits so little
     const auto close = [&](std::int64_t most) { return static_cast<double>(most - none) <= kNearLeast * most; };
     while (!close(out_.back().estimate.tile_peak)) {
       const std::int64_t most = none + (out_.back().estimate.tile_peak - none) / 2;

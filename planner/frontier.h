@@ -41,7 +41,7 @@ struct BestFirst::Frontier {
     Open pop() { return std::move(extract(begin()).value()); }
   };
   Queue cells, branches;
-  std::vector<Open> waiting;  // branches that are last as long as no plan is known
+  std::vector<Open> waiting;  // branches that are last as long as no plan is known but guesses
   double most_waiting = 0;    // the highest bound of these
   double bound() const {
     return std::max({cells.empty() ? 0 : cells.top().bound, branches.empty() ? 0 : branches.top().bound, most_waiting});

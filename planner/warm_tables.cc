@@ -2,10 +2,8 @@
 #include "planner/warm_tables.h"
 
 #include <algorithm>
-#include <iostream>
 #include <vector>
 
-#include "model/error.h"
 #include "model/machine/load_machine.h"
 
 namespace superstep {
@@ -41,15 +39,6 @@ void WarmTables::forget_oldest() {
     subjects.push_back(e.subject);
     return false;
   });
-}
-
-void WarmTables::save() const {
-  if (!cache_) return;
-  try {
-    cache_->save();
-  } catch (const Error& e) {
-    std::cerr << "superstep: warning: " << e.what() << "\n";
-  }
 }
 
 }  // namespace superstep

@@ -23,8 +23,10 @@ class WarmTables {
   // Kept until `most` other models or machines were asked about, in any partition and precision; who holds them may go
   // on. Throws Error as load_calibration does.
   Lent lend(const Job& job);
-  // What was searched so far, for later runs. A cache that cannot be written costs time, not the result: says so.
-  void save() const;
+  // What was searched so far, for later runs. Throws Error as FrontCache::save() does.
+  void save() const {
+    if (cache_) cache_->save();
+  }
 
  private:
   struct Entry {

@@ -202,6 +202,14 @@ ReportParts Outcome::parts() const {
   return p;
 }
 
+void save(const WarmTables& warm) {
+  try {
+    warm.save();
+  } catch (const Error& e) {
+    std::cerr << "superstep: warning: " << e.what() << "\n";
+  }
+}
+
 void check_estimated(const Outcome& o) {
   if (!o.estimated || o.shown() != nullptr) return;
   throw Error(o.job().source + "#/plan",
@@ -211,7 +219,7 @@ void check_estimated(const Outcome& o) {
 Outcome solve(const std::string& job_path, const OutcomeOptions& options, const CommonOptions& common) {
   WarmTables warm(common.cache);
   Outcome out = solve(load_job(job_path), options, common, warm);
-  warm.save();
+  save(warm);
   return out;
 }
 

@@ -40,6 +40,9 @@ struct OutcomeOptions {
   std::function<bool()> stop;                                           // see SearchOptions
 };
 
+// For later runs. A cache that cannot be written costs time, not the result: says so.
+void save(const WarmTables& warm);
+
 Outcome solve(const std::string& job_path, const OutcomeOptions& options, const CommonOptions& common);
 Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& common, WarmTables& warm);
 // Throws Error when what was estimated is no plan at all.

@@ -108,7 +108,7 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
     verified = verify(o.job(), plan, units, common.threads);
     o.notes.insert(o.notes.begin(), verified->sentence());
   }
-  warm.save();
+  save(warm);
   if (prints_text(common)) std::cout << summary_text(make_index(*o.tables, o.parts()), terminal_style());
   if (prints_text(common) && why) std::cout << to_text(*why, o, terminal_style());
   if (!a.report.empty()) write_report(*o.tables, o.parts(), a.report);

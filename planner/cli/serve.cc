@@ -138,7 +138,7 @@ class Server {
     Request request;
     while (queue_.pop(request)) {
       answer(request);
-      warm_.save();
+      save(warm_);
     }
     return kDone;
   }
