@@ -24,7 +24,7 @@ double BestFirst::bound_of(const CellPart& c) const {
 }
 
 void BestFirst::order_cells(const std::vector<Cell>& list) {
-  if (frees_caps(job_, options_.defaults)) caps_ = free_caps(job_.machine.chip).size();
+  if (frees_caps(job_, options_.defaults)) caps_ = free_caps(job_).size();
   bounds_.prepare(list, options_.threads, options_.defaults);
   const std::int64_t least = std::ranges::min(list, {}, &Cell::micro_batch).micro_batch;
   check_pins(job_, static_cast<std::int64_t>(tables_.facts(least).graph.units.size()));
@@ -137,7 +137,7 @@ BestFirst::Task BestFirst::cell_task(Frontier& open) {
     for (const SettingSpace& space : task.spaces) {
       const Ends ends = ends_of(space, job_.machine.chip);
       task.tables.insert(task.tables.end(), {ends.fastest, ends.leanest});
-      cuts_.prepare(space);
+      cuts_.prepare(space.common);
     }
   }
   return task;

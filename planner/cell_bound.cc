@@ -35,8 +35,7 @@ CellBounds::CellBounds(Tables& tables)
       job_(tables.job()),
       training_(tables.training()),
       state_bytes_(state_bytes_per_parameter(job_.optimizer)) {
-  const Pins& pins = job_.pins;
-  may_be_phased_ = !pins.one_phase() && job_.machine.has_streaming() && !only(pins.weights, Location::in_processor);
+  may_be_phased_ = may_be_phased(job_);
 }
 
 void CellBounds::prepare(const std::vector<Cell>& cells, int threads, bool all_graphs) {
@@ -337,7 +336,7 @@ std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c, Execution execu
   key.accumulate = c.accumulation > 1;
   const Pins& pins = job_.pins;
   std::vector<double> caps = pins.available_memory_proportion;
-  if (caps.empty()) caps = {kLeastProportion, kMostProportion};
+  if (caps.empty()) caps = {free_proportions(job_).low, free_proportions(job_).high};
   std::vector<std::int64_t> io_tiles = {0};
   if (execution == Execution::phases) io_tiles = kIoTiles;
   if (pins.io_tiles && pins.io_tiles->values.empty()) io_tiles.push_back(pins.io_tiles->low);

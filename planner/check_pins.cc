@@ -36,11 +36,12 @@ class PinCheck {
     return pin && pin->values.size() == 1 ? pin->values[0] : 0;
   }
 
-  // A phase need not take all IPU groups, nor a pipeline have fewer stages.
-  bool may_be_phased() const {
-    const auto inside = [](Location l) { return l == Location::in_processor; };
-    const bool kept_inside = !pins_.weights.empty() && std::ranges::all_of(pins_.weights, inside);
-    return job_.machine.has_streaming() && !pins_.one_phase() && !kept_inside;
+  bool must_be_phased() const {
+    if (pins_.one_phase()) return false;
+    const std::vector<PhaseOrder>& orders = pins_.phase_order;
+    return !pins_.may_be_one_phase() ||
+           (!pins_.weights.empty() && std::ranges::count(pins_.weights, Location::in_processor) == 0) ||
+           (!orders.empty() && std::ranges::count(orders, PhaseOrder::phase_outer) == 0);
   }
 
   void check_numbers() const {
@@ -53,7 +54,7 @@ class PinCheck {
       }
     }
     const std::int64_t p = single(pins_.pipeline_stages);
-    if (p > units_ && !may_be_phased())
+    if (p > units_ && !may_be_phased(job_))  // a phase need not take all IPU groups
       fail("pipeline_stages", "found " + number(p) + ", but " + job_.model.name() + " has only " + number(units_) +
                                   " units between cut points");
   }
@@ -88,9 +89,7 @@ class PinCheck {
       fail("stages", "found unit " + number(pins_.stages->back()) + ", but the last unit of " + job_.model.name() +
                          " is " + number(units_ - 1));
     }
-    const auto stages = static_cast<std::int64_t>(pins_.stages             ? pins_.stages->size()
-                                                  : pins_.layers_per_stage ? pins_.layers_per_stage->size()
-                                                                           : 0);
+    const std::int64_t stages = pins_.has_stages() ? pins_.stage_count() : 0;
     if (pins_.stage_ipu) {
       if (stages == 0) fail("stage_ipu", "found without stages, expected both");
       if (static_cast<std::int64_t>(pins_.stage_ipu->size()) != stages) {
@@ -103,12 +102,13 @@ class PinCheck {
         fail("stage_ipu", "found IPU group " + number(highest) + ", but the " + number(p) +
                               " pipeline_stages are groups 0 to " + number(p - 1));
     }
-    if (pins_.recompute.empty() || pins_.recompute[0].size() == 1) return;
-    const auto modes = static_cast<std::int64_t>(pins_.recompute[0].size());
-    const std::int64_t expected = stages > 0 ? stages : single(pins_.pipeline_stages);
-    if (expected > 0 && modes != expected)
+    if (!pins_.has_stage_modes()) return;
+    const auto modes = std::ssize(pins_.recompute);
+    if (stages > 0 && modes != stages)
       fail("recompute",
-           "found " + number(modes) + " modes for " + number(expected) + " stages, expected one each or one for all");
+           "found " + number(modes) + " modes for " + number(stages) + " stages, expected one each or one for all");
+    if (stages == 0 && must_be_phased())
+      fail("recompute", "found one mode per stage without stages, expected both with phases, or one mode for all");
   }
 
   void check_phases() const {
@@ -119,11 +119,10 @@ class PinCheck {
       if (pins_.phases->back() >= stages)
         fail("phases", "found stage " + number(pins_.phases->back()) + ", but the last stage is " + number(stages - 1));
     }
-    if (pins_.phase_count && *pins_.phase_count > units_)
-      fail("phases", "found " + number(*pins_.phase_count) + ", but " + job_.model.name() + " has only " +
+    if (pins_.phase_count && pins_.phase_count->least() > units_)
+      fail("phases", "found " + number(pins_.phase_count->least()) + ", but " + job_.model.name() + " has only " +
                          number(units_) + " units between cut points");
-    const bool several = (pins_.phases && pins_.phases->size() > 1) || (pins_.phase_count && *pins_.phase_count > 1);
-    if (!several) return;
+    if (pins_.may_be_one_phase()) return;
     auto only_inside = [](const std::vector<Location>& places) {
       return !places.empty() &&
              std::all_of(places.begin(), places.end(), [](Location l) { return l == Location::in_processor; });

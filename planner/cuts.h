@@ -12,6 +12,7 @@
 namespace superstep {
 
 class PipelineStages;
+struct IntegerPin;
 
 struct CutLimits {
   std::int64_t tile = 0;          // bytes per tile
@@ -34,7 +35,7 @@ struct CutRules {
   const std::vector<Recompute>* stage_modes = nullptr;  // pinned mode of each stage; null: free
   const std::vector<std::int64_t>* stages = nullptr;    // pinned first units; null: free
   const std::vector<std::int64_t>* phases = nullptr;    // pinned first stages of phases
-  std::int64_t phase_count = 0;                         // pinned number of phases; 0: free
+  const IntegerPin* phase_count = nullptr;              // pinned numbers of phases; null: free
   bool wrap = false;                                    // one stage more than IPU groups: the last returns to IPU 0
 };
 

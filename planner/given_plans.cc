@@ -38,7 +38,8 @@ class PinnedInFull {
     p.stages = given(pins_.stages, "stages");
     p.stage_ipu = given(pins_.stage_ipu, "stage_ipu");
     p.schedule = only(pins_.schedule, "schedule");
-    p.recompute = only(pins_.recompute, "recompute");
+    if (pins_.recompute.empty()) fail("recompute", "none");
+    p.recompute = pins_.recompute;
     p.phases = given(pins_.phases, "phases");
     p.phase_order = only(pins_.phase_order, "phase_order");
     p.phase_groups = only(pins_.phase_groups, "phase_groups");

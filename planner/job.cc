@@ -97,19 +97,32 @@ std::vector<E> name_pin(JsonReader& r, const char* key, const std::vector<std::p
   return out;
 }
 
-std::vector<std::int64_t> ascending(JsonReader& r, const char* key) {
+// A cut, or the first of several, which are searched one by one (job_parts.h). `read` has its place for messages.
+template <class Read>
+auto cut_or_first(JsonReader& r, const char* key, const Read& read) {
   const nlohmann::json& v = r.raw(key);
-  if (!v.is_array() || v.empty())
-    throw Error(r.at(key), "found " + describe(v) + ", expected a list of first units, ascending from 0");
+  if (!is_list_of_cuts(v)) return read(v, r.at(key));
+  auto first = read(v[0], r.at(key) + "/0");
+  for (std::size_t i = 1; i < v.size(); ++i) read(v[i], r.at(key) + "/" + std::to_string(i));
+  return first;
+}
+
+std::vector<std::int64_t> numbers(const nlohmann::json& v, const std::string& where, const std::string& expected) {
+  if (!v.is_array() || v.empty()) throw Error(where, "found " + describe(v) + ", expected " + expected);
   std::vector<std::int64_t> out;
-  for (std::size_t i = 0; i < v.size(); ++i) {
-    out.push_back(whole(v[i], r.at(key) + "/" + std::to_string(i), 0, kMost));
-    if (i > 0 && out[i] <= out[i - 1])
-      throw Error(r.at(key) + "/" + std::to_string(i), "found " + std::to_string(out[i]) + " after " +
-                                                           std::to_string(out[i - 1]) + ", expected ascending values");
+  for (std::size_t i = 0; i < v.size(); ++i) out.push_back(whole(v[i], where + "/" + std::to_string(i), 0, kMost));
+  return out;
+}
+
+std::vector<std::int64_t> ascending(const nlohmann::json& v, const std::string& where) {
+  const std::vector<std::int64_t> out = numbers(v, where, "a list of first units, ascending from 0");
+  for (std::size_t i = 1; i < out.size(); ++i) {
+    if (out[i] <= out[i - 1])
+      throw Error(where + "/" + std::to_string(i), "found " + std::to_string(out[i]) + " after " +
+                                                       std::to_string(out[i - 1]) + ", expected ascending values");
   }
   if (out[0] != 0)
-    throw Error(r.at(key) + "/0",
+    throw Error(where + "/0",
                 "found " + std::to_string(out[0]) + ", expected 0: the first one begins with the first unit");
   return out;
 }
@@ -139,15 +152,23 @@ std::vector<TensorParallel> tensor_pin(JsonReader& r) {
   return {one(v, where)};
 }
 
-std::vector<std::vector<Recompute>> recompute_pin(JsonReader& r) {
-  const nlohmann::json& v = r.raw("recompute");
-  if (v.is_string()) return {{parse_name(v, r.at("recompute"), kRecomputes)}};
+std::vector<Recompute> recompute_modes(const nlohmann::json& v, const std::string& where) {
+  if (v.is_string()) return {parse_name(v, where, kRecomputes)};
   if (!v.is_array() || v.empty())
-    throw Error(r.at("recompute"), "found " + describe(v) + ", expected a mode or one mode per stage");
+    throw Error(where, "found " + describe(v) + ", expected a mode or one mode per stage");
   std::vector<Recompute> per_stage;
   for (std::size_t i = 0; i < v.size(); ++i)
-    per_stage.push_back(parse_name(v[i], r.at("recompute") + "/" + std::to_string(i), kRecomputes));
-  return {per_stage};
+    per_stage.push_back(parse_name(v[i], where + "/" + std::to_string(i), kRecomputes));
+  return per_stage;
+}
+
+// Cuts begin with the first stage.
+void read_phases(JsonReader& r, Pins& pins) {
+  const nlohmann::json& v = r.raw("phases");
+  if (is_list_of_cuts(v) || (v.is_array() && !v.empty() && v[0] == 0))
+    pins.phases = cut_or_first(r, "phases", ascending);
+  else
+    pins.phase_count = integer_pin(r, "phases");
 }
 
 // A value, or the first of a list, whose values are searched one by one (job_parts.h). `read` has its place for
@@ -240,32 +261,18 @@ Pins read_pins(JsonReader r) {
   if (r.has("placement")) pins.placement = name_pin(r, "placement", kPlacementNames);
   if (r.has("micro_batch")) pins.micro_batch = integer_pin(r, "micro_batch");
   if (r.has("gradient_accumulation")) pins.gradient_accumulation = integer_pin(r, "gradient_accumulation");
-  if (r.has("stages")) pins.stages = ascending(r, "stages");
+  const auto counts = [](const char* expected) {
+    return [=](const nlohmann::json& v, const std::string& where) { return numbers(v, where, expected); };
+  };
+  if (r.has("stages")) pins.stages = cut_or_first(r, "stages", ascending);
   if (r.has("layers_per_stage")) {
-    const nlohmann::json& v = r.raw("layers_per_stage");
-    if (!v.is_array() || v.empty())
-      throw Error(r.at("layers_per_stage"),
-                  "found " + describe(v) + ", expected a list of layer counts, one per stage");
-    pins.layers_per_stage.emplace();
-    for (std::size_t i = 0; i < v.size(); ++i)
-      pins.layers_per_stage->push_back(whole(v[i], r.at("layers_per_stage") + "/" + std::to_string(i), 0, kMost));
+    pins.layers_per_stage = cut_or_first(r, "layers_per_stage", counts("a list of layer counts, one per stage"));
     if (pins.stages) throw Error(r.at("layers_per_stage"), "found beside stages, expected one of the two");
   }
-  if (r.has("stage_ipu")) {
-    const nlohmann::json& v = r.raw("stage_ipu");
-    if (!v.is_array()) throw Error(r.at("stage_ipu"), "found " + describe(v) + ", expected one IPU group per stage");
-    pins.stage_ipu.emplace();
-    for (std::size_t i = 0; i < v.size(); ++i)
-      pins.stage_ipu->push_back(whole(v[i], r.at("stage_ipu") + "/" + std::to_string(i), 0, kMost));
-  }
-  if (r.has("phases")) {
-    if (r.raw("phases").is_array())
-      pins.phases = ascending(r, "phases");
-    else
-      pins.phase_count = r.integer("phases", 1, kMost);
-  }
+  if (r.has("stage_ipu")) pins.stage_ipu = cut_or_first(r, "stage_ipu", counts("one IPU group per stage"));
+  if (r.has("phases")) read_phases(r, pins);
   if (r.has("schedule")) pins.schedule = name_pin(r, "schedule", kSchedules);
-  if (r.has("recompute")) pins.recompute = recompute_pin(r);
+  if (r.has("recompute")) pins.recompute = cut_or_first(r, "recompute", recompute_modes);
   if (r.has("phase_order")) pins.phase_order = name_pin(r, "phase_order", kOrders);
   if (r.has("phase_groups")) pins.phase_groups = integer_pin(r, "phase_groups");
   if (r.has("replicated_tensor_sharding")) read_sharding(r.object("replicated_tensor_sharding"), pins);
@@ -284,7 +291,14 @@ Pins read_pins(JsonReader r) {
   if (r.has("available_memory_proportion")) {
     const nlohmann::json& v = r.raw("available_memory_proportion");
     constexpr double kLeast = 0.001;
-    if (v.is_array()) {
+    if (v.is_object()) {
+      JsonReader range = r.object("available_memory_proportion");
+      const double low = range.number_or("min", kLeast, 1, kLeast), high = range.number_or("max", kLeast, 1, 1);
+      range.finish();
+      if (low > high)
+        throw Error(r.at("available_memory_proportion"), "min " + v["min"].dump() + " is above max " + v["max"].dump());
+      pins.proportion_range = {low, high};
+    } else if (v.is_array()) {
       if (v.empty()) throw Error(r.at("available_memory_proportion"), "found an empty list, expected a number or more");
       for (const auto& x : v) {
         if (!x.is_number() || !(x.get<double>() >= kLeast) || x.get<double>() > 1)
@@ -402,6 +416,24 @@ RunChoice read_run(JsonReader r, const std::string& job_file) {
 }
 
 }  // namespace
+
+bool may_be_phased(const Job& job) {
+  const Pins& pins = job.pins;
+  const auto stays = [](Location l) { return l == Location::in_processor; };
+  const bool weights_stay = !pins.weights.empty() && std::ranges::all_of(pins.weights, stays);
+  return job.machine.has_streaming() && !pins.one_phase() && !weights_stay &&
+         (!pins.has_stage_modes() || pins.has_stages());
+}
+
+bool is_list_of_cuts(const nlohmann::json& pin) {
+  return pin.is_array() && std::ranges::any_of(pin, [](const nlohmann::json& v) { return v.is_array(); });
+}
+
+std::int64_t Pins::stage_count() const {
+  if (stages) return std::ssize(*stages);
+  if (layers_per_stage) return std::ssize(*layers_per_stage);
+  return has_stage_modes() ? std::ssize(recompute) : 0;
+}
 
 bool IntegerPin::allows(std::int64_t v) const {
   if (values.empty()) return v >= low && v <= high;

@@ -2,6 +2,7 @@
 // What a run is asked to do: model, machine, batch, objective, and the plan fields that are pinned.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -31,19 +32,26 @@ struct IntegerPin {
   std::vector<std::int64_t> values;  // empty: a range
   std::int64_t low = 1, high = INT64_MAX;
   bool allows(std::int64_t v) const;
+  std::int64_t least() const { return values.empty() ? low : std::ranges::min(values); }
+  std::int64_t most() const { return values.empty() ? high : std::ranges::max(values); }
+  friend bool operator==(const IntegerPin&, const IntegerPin&) = default;
 };
 inline bool allows(const std::optional<IntegerPin>& pin, std::int64_t v) { return !pin || pin->allows(v); }
+
+struct ProportionRange {
+  double low = 0, high = 1;
+};
 
 // Pinned plan fields; what is absent is searched.
 struct Pins {
   std::vector<TensorParallel> tensor_parallel;  // empty: free
   std::vector<Placement> placement;             // empty: free, as all lists
   std::optional<IntegerPin> pipeline_stages, replicas, micro_batch, gradient_accumulation, io_tiles;
-  std::optional<std::vector<std::int64_t>> stages, stage_ipu, phases;
+  std::optional<std::vector<std::int64_t>> stages, stage_ipu, phases;  // of lists of cuts the first, as of all below
   std::optional<std::vector<std::int64_t>> layers_per_stage;
-  std::optional<std::int64_t> phase_count;  // phases as a number
+  std::optional<IntegerPin> phase_count;  // phases as numbers, not beside their cuts
   std::vector<Schedule> schedule;
-  std::vector<std::vector<Recompute>> recompute;  // alternatives; each one mode or one per stage
+  std::vector<Recompute> recompute;  // one for all stages, or one each
   std::vector<PhaseOrder> phase_order;
   std::optional<IntegerPin> phase_groups, prefetch_depth;
   std::optional<IntegerPin> rts_weights, rts_gradients, rts_optimizer_state;
@@ -52,11 +60,22 @@ struct Pins {
   std::vector<Location> weights, gradients, optimizer_state, activations, code;  // empty: free
   std::vector<LoadSchedule> load_weights, load_code;
   Precision precision;  // always given; defaults are fp16 with fp32 moments; of lists the first (job_parts.h)
-  std::vector<double> available_memory_proportion;
+  std::vector<double> available_memory_proportion;  // empty: free, or a range
+  std::optional<ProportionRange> proportion_range;
   Serialisation serialisation;  // of lists the first
 
+  // Of a cut, as what is pinned stage by stage says; 0: nothing does.
+  std::int64_t stage_count() const;
+  // Whether it is that of a pipeline: a stage for each of its IPU groups, or one more that returns to the first.
+  bool allow_pipeline(std::int64_t ipu_groups) const {
+    const std::int64_t n = stage_count();
+    return n == 0 || n == ipu_groups || (ipu_groups > 1 && n == ipu_groups + 1);
+  }
+  bool has_stages() const { return stages || layers_per_stage; }
+  bool has_stage_modes() const { return recompute.size() > 1; }
   bool phased() const { return phase_count || phases; }  // their number or cuts are pinned
-  bool one_phase() const { return (phase_count && *phase_count == 1) || (phases && phases->size() == 1); }
+  bool may_be_one_phase() const { return phases ? phases->size() == 1 : allows(phase_count, 1); }
+  bool one_phase() const { return phases ? phases->size() == 1 : phase_count && phase_count->most() == 1; }
 };
 
 struct ModelChoice {
@@ -104,9 +123,16 @@ struct Job {
   RunChoice run;
 };
 
+// Whether the pins leave plans in phases: where modes are pinned by stage, stages have to be as well.
+bool may_be_phased(const Job& job);
+
 // Reads and checks a job; see data/jobs/schema.json. Throws Error with file and JSON pointer.
 Job load_job(const std::string& path);
 Job read_job(const nlohmann::json& json, const std::string& name);
+// Whether a field of cuts (kCutFields) is pinned to several.
+bool is_list_of_cuts(const nlohmann::json& pin);
+inline constexpr std::array<const char*, 5> kCutFields = {"stages", "layers_per_stage", "stage_ipu", "recompute",
+                                                          "phases"};
 // Pins alone, as a job's "plan" has them; messages point into `name`, below `pointer`.
 Pins read_pins(const nlohmann::json& plan, const std::string& name, const std::string& pointer = "");
 // Throws Error where a training job does not say how many samples a step has.

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "model/error.h"
@@ -27,6 +29,10 @@ std::vector<json::json_pointer> lists_of(const json& job) {
     for (const auto& [key, value] : job.at(at).items()) {
       if (value.is_array()) out.push_back(at / key);
     }
+  }
+  for (const char* field : kCutFields) {
+    const json::json_pointer at = "/plan"_json_pointer / field;
+    if (job.contains(at) && is_list_of_cuts(job.at(at))) out.push_back(at);
   }
   return out;
 }
@@ -55,6 +61,17 @@ bool front_counts_ipus(const Job& job) {
 bool types_agree(const json& job) {
   const json precision = job.value("/plan/precision"_json_pointer, json::object());
   return !precision.contains("activations") || precision["activations"] == precision.value("weights", "fp16");
+}
+
+// What is said of each stage is said of as many.
+bool lengths_agree(const json& job) {
+  std::set<std::size_t> lengths;
+  const json plan = job.value("plan", json::object());
+  for (const char* field : kCutFields) {
+    const bool of_stages = field != std::string("phases") && plan.contains(field) && plan[field].is_array();
+    if (of_stages && (field != std::string("recompute") || plan[field].size() > 1)) lengths.insert(plan[field].size());
+  }
+  return lengths.size() <= 1;
 }
 
 }  // namespace
@@ -90,7 +107,9 @@ std::vector<Job> job_parts(const Job& job) {
   if (values.empty())
     throw Error(job.source + "#/plan/precision/activations",
                 "found no type that weights may have too; matrix products need operands of one type");
-  if (values.size() == 1 && sizes.size() == 1 && sizes[0] == job.machine.ipus) return {job};
+  if (std::ranges::any_of(values, lengths_agree)) std::erase_if(values, std::not_fn(lengths_agree));
+  if (values.size() == 1 && lists_of(job.json).empty() && sizes.size() == 1 && sizes[0] == job.machine.ipus)
+    return {job};
   const std::int64_t group = statistics_group(job);
   std::vector<Job> all;  // on the whole machine
   for (json& value : values) {
@@ -125,7 +144,13 @@ std::vector<SpaceField> describe_parts(const Job& job, const std::vector<Job>& p
   if (sizes.size() > 1) out.push_back({"ipus", listed(sizes, [](std::int64_t n) { return std::to_string(n); })});
   for (const json::json_pointer& at : lists_of(job.json)) {
     const auto text = [](const json& v) { return v.is_string() ? v.get<std::string>() : v.dump(); };
-    out.push_back({at.parent_pointer().back() + "." + at.back(), listed(job.json.at(at), text)});
+    const std::string group = at.parent_pointer().back(), values = listed(job.json.at(at), text);
+    const bool is_member = group != "plan";
+    const auto known = std::ranges::find(out, at.back(), &SpaceField::name);
+    if (is_member || known == out.end())
+      out.push_back({(is_member ? group + "." : "") + at.back(), values});
+    else
+      known->values = "pinned " + values;
   }
   return out;
 }

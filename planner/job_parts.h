@@ -27,7 +27,8 @@ Job on_partition(const Job& job, std::int64_t ipus);
 
 // One job for each choice of
 // * one of the partition_sizes();
-// * a value of each list in plan.precision and plan.serialisation, the last list changing first.
+// * a value of each list in plan.precision and plan.serialisation, and of each list of cuts, the last list changing
+//   first. Those whose lengths differ are left out if others are left.
 // Those without a legal cell are left out; where all are, the first is given, whose search says why.
 std::vector<Job> job_parts(const Job& job);
 

@@ -13,8 +13,8 @@ PhaseBounds::Known* PhaseBounds::find(std::size_t hash, const Question& question
 
 std::int64_t PhaseBounds::bound(const Setting& setting, const CutRules& rules, const CutLimits& limits) {
   if (rules.stages || rules.stage_modes || rules.phases) return bound_phases(setting, rules, limits);
-  const Question question{setting,           rules.modes,    rules.phase_count, limits.tile,
-                          limits.executable, limits.io_tile, limits.ddr};
+  const auto counts = rules.phase_count ? std::optional(*rules.phase_count) : std::nullopt;
+  const Question question{setting, rules.modes, counts, limits.tile, limits.executable, limits.io_tile, limits.ddr};
   const std::size_t hash = setting.hash();
   // With little work what is found must not depend on what others have found by then.
   if (limits.most_work == 0) {

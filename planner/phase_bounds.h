@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "planner/cuts.h"
+#include "planner/job.h"
 
 namespace superstep {
 
@@ -23,7 +24,8 @@ class PhaseBounds {
   struct Question {
     Setting setting;
     std::vector<Recompute> modes;
-    std::int64_t phase_count = 0, tile = 0, executable = 0, io_tile = 0, ddr = 0;
+    std::optional<IntegerPin> phase_count;
+    std::int64_t tile = 0, executable = 0, io_tile = 0, ddr = 0;
     friend bool operator==(const Question&, const Question&) = default;
   };
   struct Known {

@@ -15,6 +15,14 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
+// A list has an end, if it is beyond what there can be; two phases are the least whatever is pinned.
+PhaseProgramme::RowsOfPhases::RowsOfPhases(const IntegerPin* pinned, std::int64_t units, std::int64_t phase_groups)
+    : pin(pinned),
+      least(pinned && pinned->least() > 2 ? at(std::min(pinned->least(), units + 1)) : 0),
+      groups(at(phase_groups)),
+      bounded(pinned && (!pinned->values.empty() || pinned->high < units)),
+      count(bounded ? at(std::min(pinned->most(), units)) + 1 : least + groups) {}
+
 PhaseProgramme::PhaseProgramme(const Setting& s, const CutRules& rules, const CutLimits& limits)
     : s_(s),
       rules_(rules),
@@ -24,6 +32,7 @@ PhaseProgramme::PhaseProgramme(const Setting& s, const CutRules& rules, const Cu
       n_(s.units()),
       groups_(s.plan().phase_groups),
       depth_(s.plan().pipeline_stages / groups_),
+      rows_(rules.phase_count, n_, groups_),
       outer_(s.plan().phase_order == PhaseOrder::phase_outer),
       g_(outer_ ? s.plan().gradient_accumulation : 1),
       repeats_(outer_ ? 1 : s.plan().gradient_accumulation),
@@ -137,11 +146,9 @@ bool PhaseProgramme::find_least_sum(Prices& prices, std::int64_t best) {
 
 // Of the cuts with the least sum of cycles, prices included where they are part of them; null: there are none.
 const PhaseProgramme::Head* PhaseProgramme::run() {
-  const bool counted = rules_.phase_count > 0;
-  const auto rows = at(counted ? rules_.phase_count + 1 : groups_);
   kept_cuts_.clear();
   for (auto& [place, start] : known_) start.begin = -1;
-  heads_.resize(rows);
+  heads_.resize(rows_.count);
   for (std::vector<std::vector<Head>>& row : heads_) {
     row.resize(at(n_) + 1);
     for (std::vector<Head>& list : row) list.clear();
@@ -156,7 +163,8 @@ const PhaseProgramme::Head* PhaseProgramme::run() {
     }
   }
   const Head* best = nullptr;
-  for (std::size_t c = counted ? rows - 1 : 0; c < rows; ++c) {
+  for (std::size_t c = 0; c < rows_.count; ++c) {
+    if (!rows_.may_end(c)) continue;
     for (const Head& h : heads_[c].back()) {
       if (!best || sum(h) < sum(*best)) best = &h;
     }
@@ -168,7 +176,7 @@ const PhaseProgramme::Head* PhaseProgramme::run() {
 void PhaseProgramme::extend(std::int64_t u, std::int64_t group) {
   if (exhausted()) return;
   work_ += kWorkOfLabel;
-  const std::size_t end = rules_.phase_count > 0 ? heads_.size() - 1 : heads_.size();
+  const std::size_t end = rows_.extended();
   std::int64_t before = kNever;
   for (auto c = at(group); c < end; c += at(groups_)) {
     for (const Head& h : heads_[c][at(u)]) before = std::min(before, sum(h));
@@ -191,7 +199,7 @@ void PhaseProgramme::extend(std::int64_t u, std::int64_t group) {
       edges_.push_back({u, v, group, p.fixed + p.forward + p.backward});
     });
   for (auto c = at(group); c < end; c += at(groups_)) {
-    const std::size_t to = rules_.phase_count > 0 ? c + 1 : (c + 1) % at(groups_);
+    const std::size_t to = rows_.next(c);
     const std::vector<Head>& from = heads_[c][at(u)];
     for (std::size_t k = 0; k < from.size(); ++k) {
       for_phases([&](std::int64_t v, Phase& phase) {

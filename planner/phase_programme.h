@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "planner/cuts.h"
+#include "planner/job.h"
 #include "planner/phase_labels.h"
 #include "planner/phase_rest.h"
 #include "planner/phase_stages.h"
@@ -70,7 +71,20 @@ class PhaseProgramme {
   using Head = phase_labels::Head;
   using Sizes = phase_labels::Sizes;
   using Holdings = phase_labels::Holdings;
-  using Heads = std::vector<std::vector<std::vector<Head>>>;  // by phases so far (modulo groups when free), end
+  using Heads = std::vector<std::vector<std::vector<Head>>>;  // by row of RowsOfPhases, end
+
+  // How many phases there are so far, as far as it matters: up to the most there may be, or the least, from where on
+  // only the group that is next does.
+  struct RowsOfPhases {
+    const IntegerPin* pin;  // null: free
+    std::size_t least, groups;
+    bool bounded;
+    std::size_t count;
+    RowsOfPhases(const IntegerPin* pin, std::int64_t units, std::int64_t groups);
+    std::size_t extended() const { return bounded ? count - 1 : count; }  // those that another phase may follow
+    std::size_t next(std::size_t row) const { return row + 1 < count ? row + 1 : count - groups; }
+    bool may_end(std::size_t row) const { return bounded ? pin->allows(static_cast<std::int64_t>(row)) : row >= least; }
+  };
 
   const Setting& s_;
   const CutRules& rules_;
@@ -78,6 +92,7 @@ class PhaseProgramme {
   PhaseStages stages_;
   const EqualRuns& runs_;
   std::int64_t n_, groups_, depth_;
+  const RowsOfPhases rows_;
   bool outer_;
   std::int64_t g_, repeats_;
   bool overlap_, hidden_, training_;

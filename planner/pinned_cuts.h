@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "planner/cuts.h"
-#include "planner/setting_space.h"
 #include "planner/tables.h"
 
 namespace superstep {
@@ -22,11 +21,8 @@ class PinnedCuts {
 
   // Whether the setting is cut into phases, or into the stages of one pipeline.
   bool searches_phases(const Plan& plan) const;
-  // Finds the pinned stages of the plan's graph, once per graph: before rules_for(). Throws Error when there are not as
-  // many as the plan has IPU groups, or one more.
-  void prepare(const Plan& plan, bool phased);
-  void prepare(const Plan& plan) { prepare(plan, searches_phases(plan)); }
-  void prepare(const SettingSpace& space) { prepare(space.common, space.phased); }
+  // Finds the pinned stages of the plan's graph, once per graph: before rules_for().
+  void prepare(const Plan& plan);
   // A programme runs for each of them.
   std::vector<CutRules> rules_for(const Plan& plan) const;
 

@@ -32,10 +32,18 @@ bool is_free_or(const Pin& wide, const Pin& narrow) {
   return wide == Pin{} || wide == narrow;
 }
 
+// Whether all values of one are among the other's.
+bool is_part(const std::optional<IntegerPin>& some, const std::optional<IntegerPin>& all) {
+  if (!all || some == all) return true;
+  if (!some) return false;
+  if (!some->values.empty()) return std::ranges::all_of(some->values, [&](std::int64_t v) { return all->allows(v); });
+  return all->values.empty() && some->low >= all->low && some->high <= all->high;
+}
+
 bool cuts_within(const Pins& narrow, const Pins& wide) {
   return is_free_or(wide.stages, narrow.stages) && is_free_or(wide.layers_per_stage, narrow.layers_per_stage) &&
          is_free_or(wide.stage_ipu, narrow.stage_ipu) && is_free_or(wide.phases, narrow.phases) &&
-         is_free_or(wide.phase_count, narrow.phase_count) && is_free_or(wide.recompute, narrow.recompute);
+         is_part(narrow.phase_count, wide.phase_count) && is_free_or(wide.recompute, narrow.recompute);
 }
 
 template <class T>

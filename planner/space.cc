@@ -200,6 +200,23 @@ std::int64_t together(const Machine& machine) {
                   (job.global_batch > 0 ? " and global batch " + std::to_string(job.global_batch) : ""));
 }
 
+// Of a job that has no plans in phases. Throws Error where no cell has as many stages as are pinned.
+void check_stage_count(const Job& job, const std::vector<Cell>& cells) {
+  const Pins& pins = job.pins;
+  if (std::ranges::any_of(cells, [&](const Cell& c) { return pins.allow_pipeline(c.stages); })) return;
+  std::set<std::int64_t> lengths;
+  for (const Cell& c : cells) lengths.insert(c.stages);
+  std::string all;
+  for (const std::int64_t p : lengths) all += (all.empty() ? "" : ", ") + std::to_string(p);
+  const bool modes = !pins.has_stages();
+  throw Error(pin_place(job, pins.stages ? "stages"
+                             : modes     ? "recompute"
+                                         : "layers_per_stage"),
+              "found " + std::to_string(pins.stage_count()) + (modes ? " modes" : " stages") +
+                  ", expected pipeline_stages (" + all + ") or one more, whose last returns to IPU 0" +
+                  (modes ? "; or one mode for all" : ""));
+}
+
 // Those of a pin stand for the first that has their strides.
 std::vector<Placement> legal_placements(const Job& job, bool defaults, std::int64_t t, std::int64_t p, std::int64_t r) {
   const std::vector<Placement>& pinned = job.pins.placement;
@@ -249,6 +266,8 @@ std::vector<Cell> all_cells(const Job& job, bool defaults) {
     if (!cell.groups_matter || cell.all_settings() > 0) micro_batches(job, cell, out);
   });
   if (out.empty()) no_cells(job, mesh_list);
+  const bool no_settings = std::ranges::all_of(out, [](const Cell& c) { return c.all_settings() == 0; });
+  if (no_settings && (defaults || !may_be_phased(job))) check_stage_count(job, out);
   return out;
 }
 
@@ -277,7 +296,9 @@ std::vector<Cell> cells(const Job& job, std::int64_t statistics_group, bool defa
 std::vector<Cell> uncounted_cells(const Job& job, std::int64_t statistics_group) {
   std::vector<Cell> out;
   try {
-    for_degrees(job, meshes(job), false, [&](const Cell& cell) { micro_batches(job, cell, out); });
+    for_degrees(job, meshes(job), false, [&](const Cell& cell) {
+      if (job.pins.allow_pipeline(cell.stages) || may_be_phased(job)) micro_batches(job, cell, out);
+    });
   } catch (const Error&) {
     return {};  // no mesh
   }

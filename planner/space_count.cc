@@ -5,10 +5,12 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "model/graph/statistics.h"
+#include "model/lower/serialise.h"
 #include "planner/space.h"
 
 namespace superstep {
@@ -40,18 +42,31 @@ class CutCounter {
       : pins_(job.pins),
         training_(job.task == Task::training),
         stages_(pinned_stages(job, graph)),
-        n_(static_cast<std::int64_t>(graph.units.size())) {}
+        n_(static_cast<std::int64_t>(graph.units.size())),
+        modes_(std::ssize(pins_.recompute)) {}
 
   // Into so many stages, one after the other.
   long double pipelines(std::int64_t stages) const {
-    if (stages > n_) return 0;
-    return ways(stages, 1, [&](std::int64_t k) { return k == stages; });
+    if (stages > n_ || (modes_ > 1 && modes_ != stages)) return 0;
+    return ways(stages, 1, true, [&](std::int64_t, std::int64_t k) { return k == stages; });
   }
+
+  // How many stages the pins say there are, by their first units or their modes; 0: any.
+  std::int64_t stages_pinned() const { return !stages_.empty() ? std::ssize(stages_) : modes_ > 1 ? modes_ : 0; }
+  // The modes of a pipeline's stages say nothing of those of phases.
+  bool may_be_phased() const { return modes_ <= 1 || !stages_.empty(); }
 
   // Into two phases or more of at most `depth` stages each.
   long double phases(std::int64_t depth) const {
-    const std::int64_t most = std::min(depth, n_), pinned = pins_.phase_count.value_or(0);
-    return ways(most, pinned > 0 ? std::min(pinned, n_ + 1) : 2, [](std::int64_t) { return true; });
+    const std::int64_t deepest = std::min(depth, n_);
+    const std::optional<IntegerPin>& pin = pins_.phase_count;
+    if (!pin) return ways(deepest, 2, false, [](std::int64_t c, std::int64_t) { return c == 2; });
+    const bool open = pin->values.empty() && pin->high >= n_;
+    std::int64_t most = open ? pin->low : pin->high;
+    if (!pin->values.empty()) most = *std::max_element(pin->values.begin(), pin->values.end());
+    most = std::clamp<std::int64_t>(most, 2, n_ + 1);
+    return ways(deepest, most, !open,
+                [&](std::int64_t c, std::int64_t) { return c > 1 && (open ? c == most : pin->allows(c)); });
   }
 
  private:
@@ -59,6 +74,7 @@ class CutCounter {
   bool training_;
   std::vector<std::int64_t> stages_;  // pinned first units; empty: free
   std::int64_t n_;
+  std::int64_t modes_;  // that are pinned: 1: of all stages, otherwise of each
 
   // Where the pins say so, the index of the stage that begins at a unit; -1: none may.
   std::int64_t pinned_index(std::int64_t unit) const {
@@ -67,17 +83,17 @@ class CutCounter {
   }
 
   // Modes of recompute of stage `index`. Everything that a phase's forward keeps in the processor is gone before its
-  // backward. Modes that are pinned by stage need its index, which phases have with pinned stages alone.
+  // backward.
   std::int64_t modes(std::int64_t index, bool phased) const {
     std::set<Recompute> left = {Recompute::layer};
     if (training_) left = {Recompute::none, Recompute::layer, Recompute::stage};
     if (!pins_.recompute.empty()) {
-      const std::vector<Recompute>& pinned = pins_.recompute[0];
-      const auto i = static_cast<std::size_t>(index);
-      const bool by_stage = pinned.size() > 1;
-      if (!by_stage && training_) left = {pinned[0]};
-      if (by_stage && (!phased || !stages_.empty()) && i < pinned.size())
-        left = left.count(pinned[i]) > 0 ? std::set<Recompute>{pinned[i]} : std::set<Recompute>{};
+      const std::vector<Recompute>& pinned = pins_.recompute;
+      if (modes_ == 1 && training_) left = {pinned[0]};
+      if (modes_ > 1)
+        left = left.count(pinned[static_cast<std::size_t>(index)]) > 0
+                   ? std::set{pinned[static_cast<std::size_t>(index)]}
+                   : std::set<Recompute>{};
     }
     if (phased && training_) left.erase(Recompute::none);
     return static_cast<std::int64_t>(left.size());
@@ -88,10 +104,11 @@ class CutCounter {
   }
 
   // Of units before u: the ways that end in stage k of phase c, counted from 1. With a single phase k is the index of
-  // the stage; with several `most_phases` stands for itself and all beyond unless the pins give their number.
+  // the stage; `most_phases` stands for itself alone (`exactly`), or for all beyond as well. Those are counted that end
+  // with ends(c, k).
   template <class Ends>
-  long double ways(std::int64_t most_stages, std::int64_t most_phases, Ends ends) const {
-    const bool phased = most_phases > 1, exactly = !phased || pins_.phase_count.has_value();
+  long double ways(std::int64_t most_stages, std::int64_t most_phases, bool exactly, Ends ends) const {
+    const bool phased = most_phases > 1;
     const auto index = [&](std::int64_t c, std::int64_t k) {
       return static_cast<std::size_t>((c - 1) * most_stages + k - 1);
     };
@@ -117,7 +134,9 @@ class CutCounter {
       now = std::move(next);
     }
     long double sum = 0;
-    for (std::int64_t k = 1; k <= most_stages; ++k) sum += ends(k) ? now[index(most_phases, k)] : 0;
+    for (std::int64_t c = 1; c <= most_phases; ++c) {
+      for (std::int64_t k = 1; k <= most_stages; ++k) sum += ends(c, k) ? now[index(c, k)] : 0;
+    }
     return sum;
   }
 };
@@ -146,8 +165,15 @@ class SpaceCounter {
         group_(statistics_group),
         training_(job.task == Task::training),
         streaming_(job.machine.has_streaming()) {
-    one_phase_ = (pins_.phase_count && *pins_.phase_count == 1) || (pins_.phases && pins_.phases->size() == 1);
-    several_phases_ = (pins_.phase_count || pins_.phases) && !one_phase_;
+    const bool may_be_one = pins_.phases ? pins_.phases->size() == 1 : holds(pins_.phase_count, 1);
+    const auto& counts = pins_.phase_count;
+    if (pins_.serialisation != Serialisation{}) facts_.emplace(graph);
+    several_phases_ = !may_be_one;
+    one_phase_ =
+        may_be_one &&
+        (pins_.phases || (counts && (counts->values.empty() ? counts->high == 1
+                                                            : std::count(counts->values.begin(), counts->values.end(),
+                                                                         1) == std::ssize(counts->values))));
   }
 
   SpaceCount count() {
@@ -172,6 +198,7 @@ class SpaceCounter {
   CutCounter cuts_;
   std::int64_t group_;
   bool training_, streaming_, one_phase_ = false, several_phases_ = false;
+  std::optional<GraphFacts> facts_;  // where a serialisation is pinned
   SpaceCount out_;
   long double plans_ = 0;
 
@@ -355,8 +382,21 @@ class SpaceCounter {
     const std::vector<Location>& weights = pins_.weights;
     const bool may_stay = weights.empty() || std::count(weights.begin(), weights.end(), Location::in_processor) > 0;
     const bool may_leave = weights.empty() || std::any_of(weights.begin(), weights.end(), outside);
-    if (one_phase_ || (may_stay && !several_phases_ && !phases_alone())) count_pipelines(s);
-    if (streaming_ && may_leave && !one_phase_) count_phases(s);
+    const long double others = plans_;
+    const std::int64_t k = cuts_.stages_pinned();
+    const bool has_pipelines = k == 0 || k == s.stages || (s.stages > 1 && k == s.stages + 1);
+    if (has_pipelines && (one_phase_ || (may_stay && !several_phases_ && !phases_alone()))) count_pipelines(s);
+    if (streaming_ && may_leave && !one_phase_ && cuts_.may_be_phased()) count_phases(s);
+    if (!is_serialised(s)) plans_ = others;
+  }
+
+  // Whether the parts that are pinned are equal.
+  bool is_serialised(const Shape& s) const {
+    if (!facts_) return true;
+    Plan plan;
+    plan.tensor_parallel = s.mesh;
+    plan.serialisation = pins_.serialisation;
+    return check_serialisation(*facts_, plan).empty();
   }
 
   // Without phases there is no order of phases.

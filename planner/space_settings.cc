@@ -64,12 +64,12 @@ class SettingLists {
 
   std::vector<SettingSpace> make(std::optional<Execution> only = {}) {
     only_ = only;
-    const bool pinned_phases = pins_.phased(), one = pins_.one_phase();
+    const bool one = pins_.one_phase();
     // Weights that are pinned outside come and go with phases, unless all of the model is one.
     const bool stay = pins_.weights.empty() || has(pins_.weights, Location::in_processor);
     const bool phases_alone = !pins_.phase_order.empty() && !has(pins_.phase_order, PhaseOrder::phase_outer);
-    if (one || (!pinned_phases && stay && !phases_alone)) pipelines(one);
-    if (streaming_ && !one && (pinned_phases || !defaults_ || !stay)) phases();
+    if (pins_.allow_pipeline(c_.stages) && (one || (pins_.may_be_one_phase() && stay && !phases_alone))) pipelines(one);
+    if (may_be_phased(job_) && (pins_.phased() || !defaults_ || !stay)) phases();
     return std::move(out_);
   }
 
@@ -247,11 +247,12 @@ class SettingLists {
       const double size = stores_ * space_.others(space_.all());  // whatever the bound on temporary memory is
       if (size == 0) continue;
       space_.common.activation_sharding = space_.stashes[0].sharding;
-      for (const double proportion :
-           choices(pins_.available_memory_proportion, {kMostProportion}, kUsualProportion, defaults_)) {
-        const Chip& chip = job_.machine.chip;
+      const ProportionRange free = free_proportions(job_);
+      for (const double proportion : choices(pins_.available_memory_proportion, {free.high},
+                                             std::clamp(kUsualProportion, free.low, free.high), defaults_)) {
         space_.common.available_memory_proportion = proportion;
-        space_.caps = frees_caps(job_, defaults_) ? free_caps(chip) : CapRange::just(cap_of(proportion, chip));
+        space_.caps =
+            frees_caps(job_, defaults_) ? free_caps(job_) : CapRange::just(cap_of(proportion, job_.machine.chip));
         settings_[static_cast<std::size_t>(execution)] += size;
         if (!counts_) out_.push_back(space_);
       }
@@ -263,8 +264,15 @@ class SettingLists {
 
 bool frees_caps(const Job& job, bool defaults) { return !defaults && job.pins.available_memory_proportion.empty(); }
 
-CapRange free_caps(const Chip& chip) {
-  return {cap_of(kLeastProportion, chip).value, cap_of(kMostProportion, chip).value};
+ProportionRange free_proportions(const Job& job) {
+  const ProportionRange asked = job.pins.proportion_range.value_or(ProportionRange{kLeastProportion, kMostProportion});
+  const double high = std::min(asked.high, kMostProportion);
+  return {std::min(std::max(asked.low, kLeastProportion), high), high};
+}
+
+CapRange free_caps(const Job& job) {
+  const auto [low, high] = free_proportions(job);
+  return {cap_of(low, job.machine.chip).value, cap_of(high, job.machine.chip).value};
 }
 
 std::vector<SettingSpace> setting_spaces(const Job& job, const Cell& cell, bool defaults,

@@ -16,7 +16,14 @@ bool has_members(const std::string& field) {
 // Whether a pin, a value, a list or a range, allows what the plan has.
 bool allows(const std::string& field, const json& pin, const json& has) {
   if (pin == has) return true;
-  if (field == "phases" && pin.is_number()) return pin == has.size();
+  const bool of_cuts = std::ranges::find(kCutFields, field) != kCutFields.end();
+  const auto any = [&] {
+    return std::any_of(pin.begin(), pin.end(), [&](const json& v) { return allows(field, v, has); });
+  };
+  if (of_cuts && is_list_of_cuts(pin)) return any();
+  // Numbers of phases; cuts begin with the first stage.
+  if (field == "phases" && has.is_array())
+    return !(pin.is_array() && !pin.empty() && pin[0] == 0) && allows(field, pin, has.size());
   if (field == "activation_sharding" && pin.is_boolean()) return has == (pin.get<bool>() ? "stored" : "none");
   if (field == "tensor_parallel" && pin.is_array() && pin.size() == 2 && !pin[0].is_array())
     return pin[1] == 1 && pin[0] == has;  // [8, 1] is one mesh, and written 8
@@ -24,10 +31,8 @@ bool allows(const std::string& field, const json& pin, const json& has) {
     return has.is_number() && (!pin.contains("min") || has >= pin["min"]) &&
            (!pin.contains("max") || has <= pin["max"]);
   }
-  // Lists of cuts and of modes are one value each.
-  const bool alternatives = field != "stages" && field != "stage_ipu" && field != "phases" && field != "recompute";
-  return alternatives && pin.is_array() &&
-         std::any_of(pin.begin(), pin.end(), [&](const json& v) { return allows(field, v, has); });
+  const bool alternatives = !of_cuts || (field == "phases" && has.is_number());
+  return alternatives && pin.is_array() && any();
 }
 
 // All phases run in one direction; only phases are loaded, their code where it does not stay.

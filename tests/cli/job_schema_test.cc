@@ -184,12 +184,43 @@ TEST(JobSchema, NumbersOfAnotherFamilyAreRefusedByBoth) {
 
 TEST(JobSchema, PinsMayBeAValueAListOrARange) {
   for (const char* field : {"tensor_parallel", "pipeline_stages", "replicas", "micro_batch", "gradient_accumulation",
-                            "phase_groups", "prefetch_depth", "io_tiles"}) {
+                            "phases", "phase_groups", "prefetch_depth", "io_tiles"}) {
     for (const json& pin : {json(2), json::array({1, 2, 4}), json{{"min", 1}, {"max", 4}}, json{{"max", 2}}}) {
       json job = {{"model", {{"zoo", "bert-base"}}}, {"machine", "ipu-pod4"}, {"plan", {{field, pin}}}};
       EXPECT_EQ(schema_error(job), "") << field << " " << pin;
       EXPECT_EQ(reader_error(job), "") << field << " " << pin;
     }
+  }
+}
+
+TEST(JobSchema, ProportionsMayBeAValueAListOrARange) {
+  const auto errors = [](const json& pin) {
+    const json job = {
+        {"model", {{"zoo", "bert-base"}}}, {"machine", "ipu-pod4"}, {"plan", {{"available_memory_proportion", pin}}}};
+    return std::pair(schema_error(job), reader_error(job));
+  };
+  for (const json& good : {json(0.2), json{0.1, 0.2}, json{{"min", 0.1}, {"max", 0.3}}, json{{"max", 0.3}}})
+    EXPECT_EQ(errors(good), std::pair(std::string(), std::string())) << good;
+  for (const json& bad : {json(2), json::array(), json{0.0001}, json{{"max", 0}}, json{{"least", 0.3}}}) {
+    EXPECT_NE(errors(bad).first, "") << bad;
+    EXPECT_NE(errors(bad).second, "") << bad;
+  }
+  EXPECT_THAT(errors({{"min", 0.3}, {"max", 0.2}}).second, testing::HasSubstr("min 0.3 is above max 0.2"));
+}
+
+TEST(JobSchema, CutsMayBeListsOfCuts) {
+  const std::vector<std::pair<std::string, json>> pins = {{"stages", {{0, 2}, {0, 3}}},
+                                                          {"layers_per_stage", {{6, 6}, {4, 4, 4}}},
+                                                          {"stage_ipu", {{0, 1}, {1, 0}}},
+                                                          {"recompute", {"none", {"layer", "stage"}}},
+                                                          {"phases", {{0, 1}, {0, 2}}}};
+  for (const auto& [field, pin] : pins) {
+    json job = {{"model", {{"zoo", "bert-base"}}}, {"machine", "ipu-pod4"}, {"plan", {{field, pin}}}};
+    EXPECT_EQ(schema_error(job), "") << field;
+    EXPECT_EQ(reader_error(job), "") << field;
+    job["plan"][field].push_back({"wrong"});
+    EXPECT_NE(schema_error(job), "") << field;
+    EXPECT_THAT(reader_error(job), testing::HasSubstr("#/plan/" + field + "/2/0")) << field;
   }
 }
 

@@ -4,19 +4,17 @@
 namespace superstep::test {
 namespace {
 
-// Calls f with the cuts and every choice of one mode per stage. Modes that are pinned by stage hold for phases where
-// stages are pinned as well.
-void with_all_modes(Cuts cuts, const CutRules& rules, bool phased, const std::function<void(const Cuts&)>& f) {
+// Calls f with the cuts and every choice of one mode per stage.
+void with_all_modes(Cuts cuts, const CutRules& rules, const std::function<void(const Cuts&)>& f) {
   const std::size_t stages = cuts.stages.size();
-  const bool by_stage = rules.stage_modes && (!phased || rules.stages);
+  if (rules.stage_modes && rules.stage_modes->size() != stages) return;
   std::vector<std::size_t> at(stages, 0);
   for (;;) {
     cuts.recompute.clear();
     bool pinned_otherwise = false;
     for (std::size_t s = 0; s < stages; ++s) {
       cuts.recompute.push_back(rules.modes[at[s]]);
-      if (by_stage && s < rules.stage_modes->size())
-        pinned_otherwise = pinned_otherwise || (*rules.stage_modes)[s] != cuts.recompute[s];
+      if (rules.stage_modes) pinned_otherwise = pinned_otherwise || (*rules.stage_modes)[s] != cuts.recompute[s];
     }
     if (!pinned_otherwise) f(cuts);
     std::size_t k = 0;
@@ -37,13 +35,13 @@ void for_each_pipeline(const Setting& setting, const CutRules& rules, const std:
       continue;
     for (std::int64_t s = 0; s < stages; ++s) cuts.stage_ipu.push_back(s % p);
     cuts.phases = {0};
-    with_all_modes(cuts, rules, false, f);
+    with_all_modes(cuts, rules, f);
   }
 }
 
 bool honours(const CutRules& rules, const Cuts& cuts) {
   const auto phases = static_cast<std::int64_t>(cuts.phases.size());
-  return phases > 1 && (rules.phase_count == 0 || phases == rules.phase_count) &&
+  return phases > 1 && (!rules.phase_count || rules.phase_count->allows(phases)) &&
          (!rules.stages || cuts.stages == *rules.stages) && (!rules.phases || cuts.phases == *rules.phases);
 }
 
@@ -65,7 +63,7 @@ void for_each_phases(const Setting& setting, const CutRules& rules, const std::f
       cuts.stage_ipu.push_back((groups == 2 && cuts.phases.size() % 2 == 0 ? depth : 0) + position);
       legal = legal && position < depth;
     }
-    if (legal && honours(rules, cuts)) with_all_modes(cuts, rules, true, f);
+    if (legal && honours(rules, cuts)) with_all_modes(cuts, rules, f);
   }
 }
 

@@ -79,7 +79,8 @@ void maybe(Draw& draw, std::int64_t percent, json& at, const char* key, const st
 
 json draw_pins(Draw& draw, bool training) {
   json plan = json::object();
-  maybe<json>(draw, 80, plan, "available_memory_proportion", {0.05, 0.1, 0.25, 0.4, {0.08, 0.4}});
+  maybe<json>(draw, 80, plan, "available_memory_proportion",
+              {0.05, 0.1, 0.25, 0.4, {0.08, 0.4}, {{"min", 0.1}, {"max", 0.12}}});
   maybe<json>(draw, 50, plan, "io_tiles", {0, 1, 2, 32, {{"min", 0}, {"max", 32}}});
   maybe<json>(draw, 40, plan, "micro_batch", {1, 2, {1, 4}, {{"min", 2}}});
   maybe<json>(draw, 20, plan, "tensor_parallel", {1, 2, {{"min", 1}, {"max", 3}}});
@@ -87,13 +88,15 @@ json draw_pins(Draw& draw, bool training) {
   maybe<json>(draw, 10, plan, "replicas", {1, 2, {{"min", 2}}});
   maybe<json>(draw, 30, plan, "placement", {"t-p-r", "p-t-r", {"t-p-r", "r-p-t"}, {"p-r-t", "r-t-p"}});
   maybe<json>(draw, 15, plan, "schedule", {"sequential", "grouped", {"interleaved", "grouped"}});
-  maybe<json>(draw, 15, plan, "phases", {1, 2, 3});
+  maybe<json>(draw, 20, plan, "phases", {1, 2, 3, {1, 2}, {2, 4}, {{"min", 2}, {"max", 3}}, {{"min", 3}}});
   maybe<json>(draw, 10, plan, "phase_order", {"phase_outer", "micro_batch_outer"});
   maybe<json>(draw, 10, plan, "phase_groups", {1, 2});
   maybe<json>(draw, 15, plan, "load",
               {"on_demand", "preload", {{"weights", "preload"}}, {{"code", {"on_demand", "preload"}}}});
   maybe<json>(draw, 20, plan, "activation_sharding", {"none", "stored", "throughout", {"none", "throughout"}});
-  if (training) maybe<json>(draw, 30, plan, "recompute", {"layer", "stage", "none"});
+  if (training) maybe<json>(draw, 30, plan, "recompute", {"layer", "stage", "none", {"layer", "stage"}});
+  const json head = {{"head", 2}}, products = {{"attention", 2}, {"feed_forward", 4}}, odd = {{"embedding", 3}};
+  maybe<json>(draw, 8, plan, "serialisation", {head, products, odd});
   json& at = plan["location"] = json::object();
   maybe<json>(draw, 15, at, "weights", {"in_processor", "streaming", {"in_processor", "streaming"}});
   maybe<json>(draw, 15, at, "optimizer_state", {"in_processor", "streaming"});
@@ -169,7 +172,7 @@ template <class F>
 void for_each_cap(World& world, Plan plan, F f) {
   if (!frees_caps(world.job, false)) return f(plan, world.table(plan));
   const Chip& chip = world.job.machine.chip;
-  const CapRange all = free_caps(chip);
+  const CapRange all = free_caps(world.job);
   for (std::int64_t cap = all.most; cap >= all.least;) {
     plan.available_memory_proportion = proportion_of({cap, cap}, chip);
     const UnitTable& table = world.table(plan);

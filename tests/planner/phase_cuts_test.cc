@@ -10,6 +10,10 @@
 namespace superstep::test {
 namespace {
 
+// That may be pinned.
+const std::vector<IntegerPin> kPhaseCounts = {{{2}},      {{3}},      {{1, 2}}, {{2, 4}}, {{9}},
+                                              {{}, 2, 3}, {{}, 1, 2}, {{}, 2},  {{}, 3},  {{}, 4}};
+
 constexpr LoadSchedules kPreload{LoadSchedule::preload, LoadSchedule::preload};
 
 // What phases may differ in, beside what draw_phases() draws.
@@ -66,16 +70,17 @@ BoundsMet try_phases(const PhaseKind& kind, const nlohmann::json& job, const std
     const Setting setting(world.table(plan), plan, world.job.optimizer, true);
     CutRules rules;
     rules.modes = modes;
-    std::vector<Option> options = all_options(setting, rules, true);
+    const std::vector<Option> all = all_options(setting, rules, true);
+    std::vector<Option> options = all;
+    const IntegerPin count = draw.of(kPhaseCounts);
     if (draw.chance(30)) {
-      rules.phase_count = 2 + draw.below(3);
-      std::erase_if(options, [&](const Option& o) {
-        return static_cast<std::int64_t>(o.cuts.phases.size()) != rules.phase_count;
-      });
+      rules.phase_count = &count;
+      std::erase_if(options, [&](const Option& o) { return !count.allows(std::ssize(o.cuts.phases)); });
     }
     for (int i = 0; i < 6; ++i) {
-      CutLimits limits = draw_limits(options, setting, draw);
-      if (kind.ddr) draw_ddr(limits, options, draw);
+      const std::vector<Option>& some = options.empty() ? all : options;
+      CutLimits limits = draw_limits(some, setting, draw);
+      if (kind.ddr) draw_ddr(limits, some, draw);
       std::int64_t open = INT64_MAX;
       const std::optional<Cuts> found = cut_phases(setting, rules, limits, &open);
       const Option* best = best_of(options, limits);
@@ -90,8 +95,8 @@ BoundsMet try_phases(const PhaseKind& kind, const nlohmann::json& job, const std
       too_late.deadline = std::chrono::steady_clock::time_point::min();
       for (const CutLimits& less : {thrifty, little_work, some_work, too_late}) {
         open = INT64_MAX;
-        const std::optional<Cuts> some = cut_phases(setting, rules, less, &open);
-        const std::int64_t first = some ? some->cycles : INT64_MAX, least = found ? found->cycles : INT64_MAX;
+        const std::optional<Cuts> cuts = cut_phases(setting, rules, less, &open);
+        const std::int64_t first = cuts ? cuts->cycles : INT64_MAX, least = found ? found->cycles : INT64_MAX;
         EXPECT_GE(first, least) << describe(setting, limits);
         EXPECT_LE(std::min(first, open), least) << describe(setting, limits);
         EXPECT_LE(std::min(bound_phases_by_prices(setting, rules, less), limits.best), least)
@@ -375,7 +380,8 @@ TEST(PhaseBounds, AreThoseFoundAnew) {
     const Setting setting(world.table(plan), plan, world.job.optimizer, true);
     CutRules rules;
     rules.modes = draw.chance(50) ? kPhaseModes : std::vector<Recompute>{Recompute::layer};
-    rules.phase_count = draw.of<std::int64_t>({0, 0, 2});
+    const IntegerPin count = draw.of(kPhaseCounts);
+    if (draw.chance(50)) rules.phase_count = &count;
     CutLimits limits;
     limits.tile = setting.limit() / draw.of<std::int64_t>({1, 2, 8}), limits.executable = setting.executable_limit();
     limits.io_tile = setting.limit();

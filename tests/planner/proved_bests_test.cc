@@ -34,7 +34,7 @@ std::vector<json> pins() {
   add("schedule", {"grouped", "interleaved", "sequential"});
   add("recompute", {"none", "layer", "stage"});
   add("io_tiles", {0, 64});
-  add("phases", {1, 2, 3});
+  add("phases", {1, 2, 3, {1, 2}, {{"min", 3}}, {{"min", 2}, {"max", 3}}});
   add("phase_order", {"phase_outer", "micro_batch_outer"});
   add("prefetch_depth", {1, 4});
   add("available_memory_proportion", {0.05, {0.12, 0.25}});
@@ -121,6 +121,13 @@ TEST(ProvedBests, AJobIsWithinAnother) {
   EXPECT_TRUE(within(other, free));
   EXPECT_TRUE(within(gpt({{"recompute", "layer"}}), free));
   EXPECT_FALSE(within(gpt({{"recompute", "layer"}}), gpt({{"recompute", "stage"}})));
+  const auto phases = [&](const json& n) { return gpt({{"phases", n}}); };
+  const json open = {{"min", 2}}, few = {{"min", 2}, {"max", 4}};
+  for (const json& n : {json(2), json{3, 4}, few}) EXPECT_TRUE(within(phases(n), phases(open))) << n;
+  for (const json& n : {json(5), json{2, 5}, json{1, 2}, open}) EXPECT_FALSE(within(phases(n), phases(few))) << n;
+  EXPECT_TRUE(within(phases(open), free));
+  EXPECT_FALSE(within(free, phases(open)));
+  EXPECT_TRUE(within(phases({2, 3}), phases({3, 2, 1})));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "planner/plan_job.h"
 #include "planner/setting_space.h"
 #include "planner/tell_apart.h"
+#include "planner/why_not.h"
 #include "tests/planner/world.h"
 
 namespace superstep {
@@ -25,6 +26,8 @@ namespace {
 using nlohmann::json;
 using test::World;
 using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 // A job's partitions, each with tables of its own.
 struct PartWorlds {
@@ -461,6 +464,32 @@ TEST(Parts, ListsOfFormatsAndSerialisationAreSearchedValueByValue) {
     if (f.name.find('.') != std::string::npos) fields += f.name + ": " + f.values + "\n";
   }
   EXPECT_EQ(fields, "precision.partials: fp16, fp32\nprecision.weights: fp16, fp32\nserialisation.head: 0, 4\n");
+}
+
+TEST(Parts, ListsOfCutsAreSearchedOneByOne) {
+  json job = test::small_gpt({{"micro_batch", 2}, {"phases", 1}});
+  job["plan"]["stages"] = {{0, 2}, {0, 3}, {0, 2, 4}};
+  job["plan"]["recompute"] = {"layer", {"stage", "none"}};
+  job["limits"]["ipus"] = {{"min", 4}};
+  const std::vector<Job> parts = job_parts(World(job).job);
+  // Two modes are not those of three stages.
+  std::vector<std::pair<std::size_t, std::size_t>> lengths;
+  for (const Job& part : parts) lengths.push_back({part.pins.stages->size(), part.pins.recompute.size()});
+  EXPECT_THAT(lengths, UnorderedElementsAre(std::pair(2, 1), std::pair(2, 2), std::pair(2, 1), std::pair(2, 2),
+                                            std::pair(3, 1)));
+
+  double best = 0;
+  for (const Job& part : parts) best = std::max(best, plan_job(part, {}).samples_per_second);
+  EXPECT_GT(best, 0);
+  const PlannedJob planned = plan_job(World(job).job, {});
+  EXPECT_EQ(planned.samples_per_second, best);
+  EXPECT_THAT(pins_not_had(planned.plan, job["plan"]), IsEmpty());
+
+  // Partitions too small for any of them are left out.
+  job.erase("limits");
+  for (const Job& part : job_parts(World(job).job)) EXPECT_GE(part.machine.ipus, 2);
+  job["plan"]["recompute"] = {{"layer", "stage", "none", "none"}};
+  EXPECT_THROW(plan_job(World(job).job, {}), Error);
 }
 
 TEST(Parts, ProductsNeedOperandsOfOneType) {

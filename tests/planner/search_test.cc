@@ -166,6 +166,12 @@ TEST(Search, RespectsPins) {
        [](const Plan& p) {
          return p.stages == std::vector<std::int64_t>{0, 4};
        }},
+      {{{"stages", {0, 3}}, {"phases", 1}},
+       [](const Plan& p) {
+         return p.pipeline_stages == 2 && p.stages == std::vector<std::int64_t>{0, 3};
+       }},
+      {{{"layers_per_stage", {1, 1, 0}}, {"phases", 1}},
+       [](const Plan& p) { return p.pipeline_stages == 2 && p.stages.size() == 3; }},
       {{{"pipeline_stages", 2}, {"stages", {0, 3}}, {"stage_ipu", {1, 0}}},
        [](const Plan& p) {
          return p.stage_ipu == std::vector<std::int64_t>{1, 0};
@@ -175,6 +181,10 @@ TEST(Search, RespectsPins) {
          return std::all_of(p.recompute.begin(), p.recompute.end(), [](Recompute m) { return m == Recompute::stage; });
        }},
       {{{"pipeline_stages", 2}, {"stages", {0, 3}}, {"recompute", {"stage", "none"}}},
+       [](const Plan& p) {
+         return p.recompute == std::vector<Recompute>{Recompute::stage, Recompute::none};
+       }},
+      {{{"recompute", {"stage", "none"}}},
        [](const Plan& p) {
          return p.recompute == std::vector<Recompute>{Recompute::stage, Recompute::none};
        }},
@@ -192,6 +202,15 @@ TEST(Search, RespectsPins) {
        [](const Plan& p) { return p.phases.size() == 2 && p.location.weights == Location::streaming; }},
       {{{"phases", 3}}, [](const Plan& p) { return p.phases.size() == 3; }},
       {{{"phases", 1}}, [](const Plan& p) { return p.phases.size() == 1; }},
+      {{{"available_memory_proportion", {{"min", 0.1}, {"max", 0.15}}}},
+       [](const Plan& p) { return p.available_memory_proportion >= 0.1 && p.available_memory_proportion <= 0.15; }},
+      {{{"phases", {2, 4}}},
+       [&](const Plan& p) {
+         return one(std::ssize(p.phases), {2, 4});
+       }},
+      {{{"phases", {{"min", 3}}}}, [](const Plan& p) { return p.phases.size() >= 3; }},
+      {{{"phases", {1, 3}}, {"location", {{"weights", "streaming"}}}},
+       [](const Plan& p) { return p.phases.size() == 3; }},
       {{{"phases", 2}, {"phase_order", "micro_batch_outer"}},
        [](const Plan& p) { return p.phase_order == PhaseOrder::micro_batch_outer; }},
       {{{"phases", 2}, {"pipeline_stages", 2}, {"phase_groups", {{"min", 2}, {"max", 2}}}},

@@ -273,7 +273,7 @@ TEST(Tables, SayForWhichBoundsOnTemporaryMemoryTheyHold) {
       plan.available_memory_proportion = proportion_of({cap, cap}, chip);
       return world.table(plan);
     };
-    const CapRange all = free_caps(chip);
+    const CapRange all = free_caps(world.job);
     SettingSpace space = SettingSpace::just(plan, false, true);
     space.common.replicas = 4;
     space.states = {{Location::in_processor, 1}, {Location::in_processor, 4}};
@@ -363,7 +363,7 @@ TEST(Tables, OfSeveralBoundsTakeNoMoreTimeOrCodeThanAny) {
       "gpt2-small", {{"layers", 2}, {"hidden", 1024}, {"heads", 8}, {"vocabulary", 50000}, {"sequence_length", 512}},
       "ipu-pod16"));
   const Chip& chip = world.job.machine.chip;
-  const CapRange all = free_caps(chip);
+  const CapRange all = free_caps(world.job);
   int slower = 0;
   TableKey whole, loaded, shards;
   loaded.micro_batch = 4;

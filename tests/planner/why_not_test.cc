@@ -50,7 +50,10 @@ TEST(WhyNot, KnowsWhichPinsAPlanHas) {
     EXPECT_THAT(pins_not_had(p, {{"schedule", of_phases}}), IsEmpty()) << "of no effect";
   EXPECT_THAT(pins_not_had(p, {{"replicas", {{"max", 3}}}}), ElementsAre("/replicas"));
   EXPECT_THAT(pins_not_had(p, {{"tensor_parallel", {4, 2}}}), ElementsAre("/tensor_parallel"));
-  EXPECT_THAT(pins_not_had(p, {{"phases", 3}}), ElementsAre("/phases"));
+  for (const json& two : {json{1, 2}, json{{"min", 2}}, json{0, 1}})
+    EXPECT_THAT(pins_not_had(p, {{"phases", two}}), IsEmpty()) << two;
+  for (const json& others : {json(3), json{1, 3}, json{{"min", 3}}, json{0, 2}, json{0}})
+    EXPECT_THAT(pins_not_had(p, {{"phases", others}}), ElementsAre("/phases")) << others;
   EXPECT_THAT(pins_not_had(p, {{"stages", {0, 2}}}), ElementsAre("/stages"));
   EXPECT_THAT(pins_not_had(p, {{"layers_per_stage", {1, 1}}}), ElementsAre("/layers_per_stage"));
   EXPECT_THAT(pins_not_had(p, {{"location", {{"weights", "in_processor"}}}}), ElementsAre("/location/weights"));
