@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "model/lower/placement.h"
+#include "model/lower/serialise.h"
 #include "model/lower/unit_memory.h"
 #include "model/parallel.h"
 #include "planner/phase_rest.h"
@@ -47,7 +48,8 @@ void CellBounds::prepare(const std::vector<Cell>& cells, int threads, bool all_g
   }
   const std::vector<std::int64_t> micro_batches(sizes.begin(), sizes.end());
   // Imported graphs may be cut into other units at another size.
-  const bool grow = job_.model.zoo && !all_graphs;
+  const bool serialises = job_.pins.serialisation != Serialisation{};
+  const bool grow = job_.model.zoo && !all_graphs && !serialises;
   std::vector<Units> made(grow ? std::min<std::size_t>(2, micro_batches.size()) : micro_batches.size());
   parallel_for(made.size() + 1, threads, [&](std::size_t i) {
     if (i < made.size())
@@ -60,6 +62,18 @@ void CellBounds::prepare(const std::vector<Cell>& cells, int threads, bool all_g
   for (std::size_t i = 0; i < made.size(); ++i) units_.emplace(micro_batches[i], std::move(made[i]));
   weights_ = 0;
   for (const Unit& u : units_.begin()->second.list) weights_ += u.weights;
+  if (serialises) find_not_serialised(cells);
+}
+
+void CellBounds::find_not_serialised(const std::vector<Cell>& cells) {
+  std::set<std::pair<std::int64_t, std::int64_t>> seen;
+  for (const Cell& cell : cells) {
+    const std::pair at{cell.micro_batch, cell.mesh.size()};
+    if (!seen.insert(at).second) continue;
+    Plan plan = cell.plan();
+    plan.serialisation = job_.pins.serialisation;
+    if (!check_serialisation(tables_.facts(cell.micro_batch), plan).empty()) not_serialised_.insert(at);
+  }
 }
 
 // Of a larger micro-batch than two others. Each tensor and each product grow by as much for each sample, so that what
@@ -259,7 +273,8 @@ double CellBounds::cheapest_update(const Cell& c) const {
 
 std::int64_t CellBounds::quick(const Cell& cell, Execution execution) const {
   const auto& [list, runs] = units_.at(cell.micro_batch);
-  if (!may_fit(list, cell.mesh.size())) return INT64_MAX;
+  if (!may_fit(list, cell.mesh.size()) || not_serialised_.contains({cell.micro_batch, cell.mesh.size()}))
+    return INT64_MAX;
   const std::int64_t t = cell.mesh.size(), tiles = job_.machine.chip.tiles;
   const Ways& ways = ways_.at(cell.replica_groups());
   PhaseNumbers m = empty_numbers(cell);

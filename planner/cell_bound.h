@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,8 @@ class CellBounds {
   std::int64_t state_bytes_;             // of a parameter
   std::map<std::int64_t, Units> units_;  // by micro-batch
   std::int64_t weights_ = 0;             // bytes, of all units
+  // Micro-batch and IPUs of a mesh where the pinned serialisation does not cut an op into equal parts.
+  std::set<std::pair<std::int64_t, std::int64_t>> not_serialised_;
   std::vector<bool> dominated_;
   // How boundaries and weights of phases come and go, cycles for a byte of one IPU, and which other IPUs' tiles keep.
   struct PhaseWays {
@@ -76,6 +79,7 @@ class CellBounds {
   std::map<Replicas, Ways> ways_;
 
   Units units(std::int64_t micro_batch) const;
+  void find_not_serialised(const std::vector<Cell>& cells);
   static Units grown(const Units& few, const Units& more, std::int64_t few_samples, std::int64_t more_samples,
                      std::int64_t samples);
   bool may_fit(const std::vector<Unit>& units, std::int64_t ipus) const;

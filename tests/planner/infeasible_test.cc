@@ -132,6 +132,19 @@ TEST(Search, SaysThatNoFixExists) {
   EXPECT_THAT(fix.text(), testing::HasSubstr("no plan fits this machine"));
 }
 
+// That is known of all cells before any is opened.
+TEST(Search, SaysThatASerialisationDividesNothing) {
+  nlohmann::json job = test::small_gpt({{"serialisation", {{"head", 7}}}});
+  job["model"]["vocabulary"] = 500;
+  World world(job);
+  const SearchResult r = search(world.tables, SearchOptions{});
+  EXPECT_TRUE(r.best.empty());
+  EXPECT_TRUE(r.stats.optimal);
+  EXPECT_EQ(r.stats.explored, 0);
+  ASSERT_FALSE(r.overflows.empty());
+  EXPECT_THAT(r.overflows[0].detail, testing::HasSubstr("serialisation.head 7 does not cut"));
+}
+
 // A batch of five does not fill eight IPUs, however the pins are, but one.
 TEST(Search, ItsNearestFixMayTakeFewerIpus) {
   nlohmann::json job = test::small_gpt({{"schedule", "interleaved"}, {"phases", 5}});
