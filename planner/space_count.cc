@@ -90,10 +90,10 @@ class CutCounter {
     if (!pins_.recompute.empty()) {
       const std::vector<Recompute>& pinned = pins_.recompute;
       if (modes_ == 1 && training_) left = {pinned[0]};
-      if (modes_ > 1)
-        left = left.count(pinned[static_cast<std::size_t>(index)]) > 0
-                   ? std::set{pinned[static_cast<std::size_t>(index)]}
-                   : std::set<Recompute>{};
+      if (modes_ > 1) {
+        const bool is_one = index < modes_ && left.count(pinned[static_cast<std::size_t>(index)]) > 0;
+        left = is_one ? std::set{pinned[static_cast<std::size_t>(index)]} : std::set<Recompute>{};
+      }
     }
     if (phased && training_) left.erase(Recompute::none);
     return static_cast<std::int64_t>(left.size());
