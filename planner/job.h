@@ -47,7 +47,7 @@ struct Pins {
   std::vector<TensorParallel> tensor_parallel;  // empty: free
   std::vector<Placement> placement;             // empty: free, as all lists
   std::optional<IntegerPin> pipeline_stages, replicas, micro_batch, gradient_accumulation, io_tiles;
-  std::optional<std::vector<std::int64_t>> stages, stage_ipu, phases;  // of lists of cuts the first, as of all below
+  std::optional<std::vector<std::int64_t>> stages, stage_ipu, phases;  // of lists of cuts the first
   std::optional<std::vector<std::int64_t>> layers_per_stage;
   std::optional<IntegerPin> phase_count;  // phases as numbers, not beside their cuts
   std::vector<Schedule> schedule;

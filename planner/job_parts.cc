@@ -20,23 +20,6 @@ namespace {
 using nlohmann::json;
 using namespace nlohmann::literals;
 
-// Where the job lists values that are searched one by one.
-std::vector<json::json_pointer> lists_of(const json& job) {
-  std::vector<json::json_pointer> out;
-  for (const char* field : {"/plan/precision", "/plan/serialisation"}) {
-    const json::json_pointer at(field);
-    if (!job.contains(at) || !job.at(at).is_object()) continue;
-    for (const auto& [key, value] : job.at(at).items()) {
-      if (value.is_array()) out.push_back(at / key);
-    }
-  }
-  for (const char* field : kCutFields) {
-    const json::json_pointer at = "/plan"_json_pointer / field;
-    if (job.contains(at) && is_list_of_cuts(job.at(at))) out.push_back(at);
-  }
-  return out;
-}
-
 std::vector<json> one_by_one(const json& job) {
   std::vector<json> out = {job};
   for (const json::json_pointer& at : lists_of(job)) {
@@ -75,6 +58,22 @@ bool lengths_agree(const json& job) {
 }
 
 }  // namespace
+
+std::vector<json::json_pointer> lists_of(const json& job) {
+  std::vector<json::json_pointer> out;
+  for (const char* field : {"/plan/precision", "/plan/serialisation"}) {
+    const json::json_pointer at(field);
+    if (!job.contains(at) || !job.at(at).is_object()) continue;
+    for (const auto& [key, value] : job.at(at).items()) {
+      if (value.is_array()) out.push_back(at / key);
+    }
+  }
+  for (const char* field : kCutFields) {
+    const json::json_pointer at = "/plan"_json_pointer / field;
+    if (job.contains(at) && is_list_of_cuts(job.at(at))) out.push_back(at);
+  }
+  return out;
+}
 
 std::vector<std::int64_t> partition_sizes(const Job& job) {
   std::vector<std::int64_t> sizes = divisors(job.machine.ipus);

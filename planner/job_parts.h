@@ -18,6 +18,9 @@
 
 namespace superstep {
 
+// Where a job lists values that are searched one by one: formats, serialisation, cuts.
+std::vector<nlohmann::json::json_pointer> lists_of(const nlohmann::json& job);
+
 // The sizes of the job's machine and its partitions that its limits allow, the largest first. Throws Error where none
 // is.
 std::vector<std::int64_t> partition_sizes(const Job& job);

@@ -11,6 +11,7 @@
 
 #include "model/graph/statistics.h"
 #include "model/lower/serialise.h"
+#include "planner/cut_count.h"
 #include "planner/space.h"
 
 namespace superstep {
@@ -34,112 +35,6 @@ template <class E>
 std::int64_t values(const std::vector<E>& pinned, std::int64_t free) {
   return pinned.empty() ? free : static_cast<std::int64_t>(std::set<E>(pinned.begin(), pinned.end()).size());
 }
-
-// The ways to cut the units of a model. Long double holds 10^4932, more than 7^5000.
-class CutCounter {
- public:
-  CutCounter(const Job& job, const Graph& graph)
-      : pins_(job.pins),
-        training_(job.task == Task::training),
-        stages_(pinned_stages(job, graph)),
-        n_(static_cast<std::int64_t>(graph.units.size())),
-        modes_(std::ssize(pins_.recompute)) {}
-
-  // Into so many stages, one after the other.
-  long double pipelines(std::int64_t stages) const {
-    if (stages > n_ || (modes_ > 1 && modes_ != stages)) return 0;
-    return ways(stages, 1, true, [&](std::int64_t, std::int64_t k) { return k == stages; });
-  }
-
-  // How many stages the pins say there are, by their first units or their modes; 0: any.
-  std::int64_t stages_pinned() const { return !stages_.empty() ? std::ssize(stages_) : modes_ > 1 ? modes_ : 0; }
-  // The modes of a pipeline's stages say nothing of those of phases.
-  bool may_be_phased() const { return modes_ <= 1 || !stages_.empty(); }
-
-  // Into two phases or more of at most `depth` stages each.
-  long double phases(std::int64_t depth) const {
-    const std::int64_t deepest = std::min(depth, n_);
-    const std::optional<IntegerPin>& pin = pins_.phase_count;
-    if (!pin) return ways(deepest, 2, false, [](std::int64_t c, std::int64_t) { return c == 2; });
-    const bool open = pin->values.empty() && pin->high >= n_;
-    std::int64_t most = open ? pin->low : pin->high;
-    if (!pin->values.empty()) most = *std::max_element(pin->values.begin(), pin->values.end());
-    most = std::clamp<std::int64_t>(most, 2, n_ + 1);
-    return ways(deepest, most, !open,
-                [&](std::int64_t c, std::int64_t) { return c > 1 && (open ? c == most : pin->allows(c)); });
-  }
-
- private:
-  const Pins& pins_;
-  bool training_;
-  std::vector<std::int64_t> stages_;  // pinned first units; empty: free
-  std::int64_t n_;
-  std::int64_t modes_;  // that are pinned: 1: of all stages, otherwise of each
-
-  // Where the pins say so, the index of the stage that begins at a unit; -1: none may.
-  std::int64_t pinned_index(std::int64_t unit) const {
-    const auto at = std::lower_bound(stages_.begin(), stages_.end(), unit);
-    return at != stages_.end() && *at == unit ? at - stages_.begin() : -1;
-  }
-
-  // Modes of recompute of stage `index`. Everything that a phase's forward keeps in the processor is gone before its
-  // backward.
-  std::int64_t modes(std::int64_t index, bool phased) const {
-    std::set<Recompute> left = {Recompute::layer};
-    if (training_) left = {Recompute::none, Recompute::layer, Recompute::stage};
-    if (!pins_.recompute.empty()) {
-      const std::vector<Recompute>& pinned = pins_.recompute;
-      if (modes_ == 1 && training_) left = {pinned[0]};
-      if (modes_ > 1) {
-        const bool is_one = index < modes_ && left.count(pinned[static_cast<std::size_t>(index)]) > 0;
-        left = is_one ? std::set{pinned[static_cast<std::size_t>(index)]} : std::set<Recompute>{};
-      }
-    }
-    if (phased && training_) left.erase(Recompute::none);
-    return static_cast<std::int64_t>(left.size());
-  }
-
-  bool begins_pinned_phase(std::int64_t index) const {
-    return pins_.phases && std::binary_search(pins_.phases->begin(), pins_.phases->end(), index);
-  }
-
-  // Of units before u: the ways that end in stage k of phase c, counted from 1. With a single phase k is the index of
-  // the stage; `most_phases` stands for itself alone (`exactly`), or for all beyond as well. Those are counted that end
-  // with ends(c, k).
-  template <class Ends>
-  long double ways(std::int64_t most_stages, std::int64_t most_phases, bool exactly, Ends ends) const {
-    const bool phased = most_phases > 1;
-    const auto index = [&](std::int64_t c, std::int64_t k) {
-      return static_cast<std::size_t>((c - 1) * most_stages + k - 1);
-    };
-    std::vector<long double> now(static_cast<std::size_t>(most_phases * most_stages), 0);
-    now[0] = static_cast<long double>(modes(0, phased));
-    for (std::int64_t u = 1; u < n_; ++u) {
-      const std::int64_t at = stages_.empty() ? -1 : pinned_index(u);
-      if (!stages_.empty() && at < 0) continue;  // no stage begins here
-      const bool may_stay = stages_.empty();
-      const bool may_begin = phased && (stages_.empty() || !pins_.phases || begins_pinned_phase(at));
-      const bool may_go_on = stages_.empty() || !pins_.phases || !phased || !begins_pinned_phase(at);
-      std::vector<long double> next(now.size(), 0);
-      for (std::int64_t c = 1; c <= most_phases; ++c) {
-        for (std::int64_t k = 1; k <= most_stages; ++k) {
-          const long double w = now[index(c, k)];
-          if (w == 0) continue;
-          const auto m = static_cast<long double>(modes(phased ? at : k, phased));
-          if (may_stay) next[index(c, k)] += w;
-          if (may_go_on && k < most_stages) next[index(c, k + 1)] += w * m;
-          if (may_begin && (c < most_phases || !exactly)) next[index(std::min(c + 1, most_phases), 1)] += w * m;
-        }
-      }
-      now = std::move(next);
-    }
-    long double sum = 0;
-    for (std::int64_t c = 1; c <= most_phases; ++c) {
-      for (std::int64_t k = 1; k <= most_stages; ++k) sum += ends(c, k) ? now[index(c, k)] : 0;
-    }
-    return sum;
-  }
-};
 
 // The fields of one (t, p, r) in one placement but for m and g.
 struct Shape {
@@ -165,15 +60,7 @@ class SpaceCounter {
         group_(statistics_group),
         training_(job.task == Task::training),
         streaming_(job.machine.has_streaming()) {
-    const bool may_be_one = pins_.phases ? pins_.phases->size() == 1 : holds(pins_.phase_count, 1);
-    const auto& counts = pins_.phase_count;
     if (pins_.serialisation != Serialisation{}) facts_.emplace(graph);
-    several_phases_ = !may_be_one;
-    one_phase_ =
-        may_be_one &&
-        (pins_.phases || (counts && (counts->values.empty() ? counts->high == 1
-                                                            : std::count(counts->values.begin(), counts->values.end(),
-                                                                         1) == std::ssize(counts->values))));
   }
 
   SpaceCount count() {
@@ -197,7 +84,7 @@ class SpaceCounter {
   const Pins& pins_;
   CutCounter cuts_;
   std::int64_t group_;
-  bool training_, streaming_, one_phase_ = false, several_phases_ = false;
+  bool training_, streaming_;
   std::optional<GraphFacts> facts_;  // where a serialisation is pinned
   SpaceCount out_;
   long double plans_ = 0;
@@ -383,10 +270,11 @@ class SpaceCounter {
     const bool may_stay = weights.empty() || std::count(weights.begin(), weights.end(), Location::in_processor) > 0;
     const bool may_leave = weights.empty() || std::any_of(weights.begin(), weights.end(), outside);
     const long double others = plans_;
-    const std::int64_t k = cuts_.stages_pinned();
+    const std::int64_t k = pins_.stage_count();
     const bool has_pipelines = k == 0 || k == s.stages || (s.stages > 1 && k == s.stages + 1);
-    if (has_pipelines && (one_phase_ || (may_stay && !several_phases_ && !phases_alone()))) count_pipelines(s);
-    if (streaming_ && may_leave && !one_phase_ && cuts_.may_be_phased()) count_phases(s);
+    if (has_pipelines && (pins_.one_phase() || (may_stay && pins_.may_be_one_phase() && !phases_alone())))
+      count_pipelines(s);
+    if (streaming_ && may_leave && !pins_.one_phase() && cuts_.may_be_phased()) count_phases(s);
     if (!is_serialised(s)) plans_ = others;
   }
 
@@ -445,7 +333,7 @@ class SpaceCounter {
     const auto all = static_cast<std::int64_t>(schedules.size());
     if (s.stages == 1) schedules = {Schedule::sequential};
     const std::set<Location> inside = {Location::in_processor};
-    const Storage stored = storage(s, one_phase_ ? places(s, pins_.weights, inside) : inside, training_, false);
+    const Storage stored = storage(s, pins_.one_phase() ? places(s, pins_.weights, inside) : inside, training_, false);
     const std::set<Location> everywhere = with_inside(outside_places(s));
     const std::set<Location> stashes = places(s, pins_.activations, everywhere);
     const std::set<Location> useful = training_ ? stashes : places(s, pins_.activations, inside);

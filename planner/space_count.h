@@ -27,8 +27,8 @@ inline constexpr SpaceCount kEmptySpace{0, 0, -std::numeric_limits<double>::infi
 // Of two spaces that have no plan in common.
 SpaceCount operator+(const SpaceCount& a, const SpaceCount& b);
 
-// `graph`: the job's, for any micro-batch; `statistics_group`: as for cells(). Serialisation that the job pins
-// is taken to be legal.
+// `graph`: the job's, for any micro-batch; `statistics_group`: as for cells(). Points are counted whether or not a
+// pinned serialisation cuts its ops into equal parts, plans where it does.
 SpaceCount count_space(const Job& job, const Graph& graph, std::int64_t statistics_group = 0);
 
 }  // namespace superstep

@@ -26,6 +26,14 @@ nlohmann::json small_job(const std::string& zoo, const nlohmann::json& numbers, 
   return job;
 }
 
+nlohmann::json small_inference() {
+  nlohmann::json job = small_gpt({});
+  job.erase("batch");
+  job.erase("optimizer");
+  job["task"] = "inference";
+  return job;
+}
+
 nlohmann::json small_bert(std::int64_t layers) {
   return small_job("bert-base",
                    {{"layers", layers},

@@ -30,9 +30,10 @@ struct World {
 SearchResult searched(World& world, bool fix = true);
 
 // A small transformer on a machine; `numbers` overrides fields of the zoo's model.
+nlohmann::json small_job(const std::string& zoo, const nlohmann::json& numbers, const nlohmann::json& machine);
 // A two-layer GPT on four IPUs, 32 samples to an update.
 nlohmann::json small_gpt(const nlohmann::json& plan);
-nlohmann::json small_job(const std::string& zoo, const nlohmann::json& numbers, const nlohmann::json& machine);
+nlohmann::json small_inference();                // of that GPT, its batch free
 nlohmann::json small_bert(std::int64_t layers);  // on a POD16
 
 // Numbers drawn alike on every machine.
