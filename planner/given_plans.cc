@@ -9,6 +9,7 @@
 #include "model/error.h"
 #include "model/json_reader.h"
 #include "model/parallel.h"
+#include "planner/job_parts.h"
 #include "planner/search.h"
 
 namespace superstep {
@@ -20,6 +21,11 @@ double core_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+[[noreturn]] void not_one_value(const std::string& where, const std::string& pointer, const char* found) {
+  throw Error(where + "#" + pointer,
+              std::string("found ") + found + ", expected one value: a plan in full, as superstep plan --json has it");
 }
 
 // Fields of a plan out of pins, each of which must leave one value.
@@ -63,9 +69,7 @@ class PinnedInFull {
 
  private:
   [[noreturn]] void fail(const char* field, const char* found) const {
-    throw Error(
-        where_ + "#/plan/" + field,
-        std::string("found ") + found + ", expected one value: a plan in full, as superstep plan --json has it");
+    not_one_value(where_, std::string("/plan/") + field, found);
   }
   template <class T>
   const T& only(const std::vector<T>& values, const char* field) const {
@@ -115,6 +119,7 @@ class LineReader {
       throw Error(where + "#/plan", line.contains("plan")
                                         ? "found " + describe(line["plan"]) + ", expected a plan in full"
                                         : "found none, expected a plan in full");
+    for (const json::json_pointer& list : lists_of(line)) not_one_value(where, list.to_string(), "several");
     const Question& question = question_for(line, where);
     const Plan plan = PinnedInFull(read_pins(line["plan"], where, "/plan"), where).plan();
     check(plan, question, where);
