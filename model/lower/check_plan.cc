@@ -66,9 +66,9 @@ std::string check_lenders(const Plan& plan, const Machine& machine) {
                                        {"optimizer_state", l.optimizer_state},
                                        {"activations", l.activations},
                                        {"code", l.code}}) {
+    if (has_lender(plan, location, machine)) continue;
     const std::string field = "location." + std::string(name) + " " + std::string(name_of(location));
     const std::string instead = "; use streaming, or more replicas";
-    if (has_lender(plan, location, machine)) continue;
     const std::int64_t replica = plan.tensor_parallel.size() * plan.pipeline_stages;
     if (!plan.replicas_outermost())
       return field + " needs whole replicas beyond its own, but placement " + std::string(name_of(plan.placement)) +
