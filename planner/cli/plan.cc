@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <iomanip>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "model/error.h"
 #include "model/quantity_text.h"
@@ -18,6 +22,7 @@
 #include "planner/sweep.h"
 #include "planner/verify.h"
 #include "traces/summary_text.h"
+#include "traces/text_table.h"
 
 namespace superstep {
 namespace {
@@ -46,14 +51,25 @@ Job job_of(const PlanArguments& a) {
   return read_job(sweep.job(*a.item), sweep.job_source);
 }
 
-void add_counts(const SpaceCount& count, TextTable& table, nlohmann::json& j) {
-  const bool none = !std::isfinite(count.log10_with_cuts);
-  table.add({"points", with_thousands(count.points) + ", without the cuts; a field without effect counts once"});
-  table.add({"", with_thousands(count.products) + " where it counts with all values"});
-  table.add({"plans", power_of_ten(count.log10_with_cuts) + ", with all cuts and modes of recompute"});
-  j["space_points"] = count.points;
-  j["space_products"] = count.products;
-  j["space_plans_log10"] = none ? nlohmann::json() : nlohmann::json(count.log10_with_cuts);
+std::vector<SpaceField> rows_of(const SpaceCount& count) {
+  return {{"points", with_thousands(count.points) + ", without the cuts; a field without effect counts once"},
+          {"", with_thousands(count.products) + " where it counts with all values"},
+          {"plans", power_of_ten(count.log10_with_cuts) + ", with all cuts and modes of recompute"}};
+}
+
+// What a field draws from is wrapped, so that names stay whole.
+std::string space_table(const std::vector<SpaceField>& rows, const TextStyle& style) {
+  TextTable table;
+  table.headings = {"field", "draws from"};
+  table.left_columns = {1};
+  int name = 0;
+  for (const SpaceField& row : rows) name = std::max(name, text_width(row.name));
+  for (const SpaceField& row : rows) {
+    std::string first = row.name;
+    for (const std::string& line : wrapped(row.values, style.columns - table.indent - name - table.gap))
+      table.add({std::exchange(first, ""), line});
+  }
+  return table.to_string(style);
 }
 
 int print_space(const PlanArguments& a, const CommonOptions& common) {
@@ -65,17 +81,15 @@ int print_space(const PlanArguments& a, const CommonOptions& common) {
     const std::int64_t micro_batch = cells(part, group).front().micro_batch;
     count = count + count_space(part, build_graph(part, micro_batch), group);
   }
-  const std::vector<SpaceField> fields = describe_parts(job, parts, group);
+  std::vector<SpaceField> rows = describe_parts(job, parts, group);
   nlohmann::json j = nlohmann::json::object();
-  TextTable table;
-  table.headings = {"field", "draws from"};
-  table.left_columns = {1};
-  for (const SpaceField& f : fields) {
-    table.add({f.name, f.values});
-    j[f.name] = f.values;
-  }
-  add_counts(count, table, j);
-  if (prints_text(common)) std::cout << table.to_string(terminal_style());
+  for (const SpaceField& f : rows) j[f.name] = f.values;
+  j["space_points"] = count.points;
+  j["space_products"] = count.products;
+  const bool none = !std::isfinite(count.log10_with_cuts);
+  j["space_plans_log10"] = none ? nlohmann::json() : nlohmann::json(count.log10_with_cuts);
+  std::ranges::move(rows_of(count), std::back_inserter(rows));
+  if (prints_text(common)) std::cout << space_table(rows, terminal_style());
   write_json(common, j);
   return kDone;
 }
