@@ -6,6 +6,7 @@
 
 #include "model/error.h"
 #include "model/json_reader.h"
+#include "model/lower/serialise.h"
 #include "model/machine/load_machine.h"
 #include "planner/read_question.h"
 
@@ -64,13 +65,13 @@ std::int64_t whole(const nlohmann::json& v, const std::string& where, std::int64
   }
 }
 
-IntegerPin integer_pin(JsonReader& r, const char* key, std::int64_t low = 1) {
+IntegerPin integer_pin(JsonReader& r, const char* key, std::int64_t low = 1, std::int64_t most = kMost) {
   const nlohmann::json& v = r.raw(key);
   IntegerPin pin;
   if (v.is_object()) {
     JsonReader range = r.object(key);
-    pin.low = range.integer_or("min", low, kMost, low);
-    pin.high = range.integer_or("max", low, kMost, kMost);
+    pin.low = range.integer_or("min", low, most, low);
+    pin.high = range.integer_or("max", low, most, most);
     range.finish();
     if (pin.low > pin.high)
       throw Error(r.at(key), "min " + std::to_string(pin.low) + " is above max " + std::to_string(pin.high));
@@ -79,9 +80,9 @@ IntegerPin integer_pin(JsonReader& r, const char* key, std::int64_t low = 1) {
   if (v.is_array()) {
     if (v.empty()) throw Error(r.at(key), "found an empty list, expected at least one value");
     for (std::size_t i = 0; i < v.size(); ++i)
-      pin.values.push_back(whole(v[i], r.at(key) + "/" + std::to_string(i), low, kMost));
+      pin.values.push_back(whole(v[i], r.at(key) + "/" + std::to_string(i), low, most));
   } else {
-    pin.values.push_back(whole(v, r.at(key), low, kMost));
+    pin.values.push_back(whole(v, r.at(key), low, most));
   }
   return pin;
 }
@@ -214,7 +215,8 @@ Serialisation read_serialisation(JsonReader r) {
   const auto factor = [&](const char* key) -> std::int64_t {
     const nlohmann::json* v = r.raw_or_null(key);
     if (!v) return 0;
-    return value_or_first(*v, r.at(key), [](const auto& x, const auto& at) { return whole(x, at, 0, 4096); });
+    if (v->is_object()) return integer_pin(r, key, 1, kMostParts).low;
+    return value_or_first(*v, r.at(key), [](const auto& x, const auto& at) { return whole(x, at, 0, kMostParts); });
   };
   const Serialisation out{factor("embedding"), factor("head"), factor("attention"), factor("feed_forward")};
   r.finish();

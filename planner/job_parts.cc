@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "model/error.h"
+#include "model/lower/graph_facts.h"
+#include "model/lower/serialise.h"
 #include "model/machine/load_machine.h"
 #include "model/parallel.h"
 #include "planner/explain_infeasible.h"
@@ -20,12 +22,23 @@ namespace {
 using nlohmann::json;
 using namespace nlohmann::literals;
 
-std::vector<json> one_by_one(const json& job) {
-  std::vector<json> out = {job};
-  for (const json::json_pointer& at : lists_of(job)) {
+// Those of a range in plan.serialisation that the model allows; none: the least, whose search says why.
+json factors_of(const Job& job, const std::string& kind, const json& range) {
+  const Graph graph = build_graph(job, std::max<std::int64_t>(1, statistics_group(job)));
+  const GraphFacts facts(graph);
+  const std::int64_t least = range.value("min", std::int64_t{1});
+  const std::vector<std::int64_t> out = possible_factors(facts, kind, least, range.value("max", kMostParts));
+  return out.empty() ? json::array({least}) : json(out);
+}
+
+std::vector<json> one_by_one(const Job& job) {
+  std::vector<json> out = {job.json};
+  for (const json::json_pointer& at : lists_of(job.json)) {
+    const json& pin = job.json.at(at);
     std::vector<json> more;
+    const json values = pin.is_object() ? factors_of(job, at.back(), pin) : pin;
     for (const json& of : out) {
-      for (const json& value : job.at(at)) {
+      for (const json& value : values) {
         more.push_back(of);
         more.back()[at] = value;
       }
@@ -65,7 +78,7 @@ std::vector<json::json_pointer> lists_of(const json& job) {
     const json::json_pointer at(field);
     if (!job.contains(at) || !job.at(at).is_object()) continue;
     for (const auto& [key, value] : job.at(at).items()) {
-      if (value.is_array()) out.push_back(at / key);
+      if (value.is_structured()) out.push_back(at / key);
     }
   }
   for (const char* field : kCutFields) {
@@ -101,7 +114,7 @@ Job on_partition(const Job& job, std::int64_t ipus) {
 
 std::vector<Job> job_parts(const Job& job) {
   const std::vector<std::int64_t> sizes = partition_sizes(job);
-  std::vector<json> values = one_by_one(job.json);
+  std::vector<json> values = one_by_one(job);
   std::erase_if(values, [](const json& v) { return !types_agree(v); });
   if (values.empty())
     throw Error(job.source + "#/plan/precision/activations",
@@ -140,10 +153,18 @@ std::vector<SpaceField> describe_parts(const Job& job, const std::vector<Job>& p
     for (const auto& v : values) all += (all.empty() ? "" : ", ") + text(v);
     return all;
   };
+  const auto had = [&](const json::json_pointer& at) {
+    json values = json::array();
+    for (const Job& part : parts) {
+      if (std::ranges::find(values, part.json.at(at)) == values.end()) values.push_back(part.json.at(at));
+    }
+    return values;
+  };
   if (sizes.size() > 1) out.push_back({"ipus", listed(sizes, [](std::int64_t n) { return std::to_string(n); })});
   for (const json::json_pointer& at : lists_of(job.json)) {
     const auto text = [](const json& v) { return v.is_string() ? v.get<std::string>() : v.dump(); };
-    const std::string group = at.parent_pointer().back(), values = listed(job.json.at(at), text);
+    const json& pin = job.json.at(at);
+    const std::string group = at.parent_pointer().back(), values = listed(pin.is_object() ? had(at) : pin, text);
     const bool is_member = group != "plan";
     const auto known = std::ranges::find(out, at.back(), &SpaceField::name);
     if (is_member || known == out.end())

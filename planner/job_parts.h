@@ -18,7 +18,7 @@
 
 namespace superstep {
 
-// Where a job lists values that are searched one by one: formats, serialisation, cuts.
+// Where a job has lists of values that are searched one by one: formats, serialisation (lists and ranges), cuts.
 std::vector<nlohmann::json::json_pointer> lists_of(const nlohmann::json& job);
 
 // The sizes of the job's machine and its partitions that its limits allow, the largest first. Throws Error where none
@@ -31,7 +31,8 @@ Job on_partition(const Job& job, std::int64_t ipus);
 // One job for each choice of
 // * one of the partition_sizes();
 // * a value of each list in plan.precision and plan.serialisation, and of each list of cuts, the last list changing
-//   first. Those whose lengths differ are left out if others are left.
+//   first; of a range in plan.serialisation those that cut the model's products into equal parts, or else the least.
+//   Cuts whose lengths differ are left out if others are left.
 // Those without a legal cell are left out; where all are, the first is given, whose search says why.
 std::vector<Job> job_parts(const Job& job);
 

@@ -111,6 +111,18 @@ std::int64_t forced_parts(const GraphFacts& facts, const Serialisation& factors,
 
 std::size_t feature_axis(const Space& space) { return space.axes.size() - 2; }  // the last one is the table's rows
 
+std::vector<std::int64_t> possible_factors(const GraphFacts& facts, std::string_view kind, std::int64_t least,
+                                           std::int64_t most) {
+  const auto* of = std::ranges::find(kFactors, kind, [](const Factor& f) { return name_of(f.role); });
+  std::vector<std::int64_t> out;
+  Plan plan;
+  for (std::int64_t parts = least; parts <= most; ++parts) {
+    plan.serialisation.*of->parts = parts;
+    if (check_serialisation(facts, plan).empty()) out.push_back(parts);
+  }
+  return out;
+}
+
 std::string check_serialisation(const GraphFacts& facts, const Plan& plan) {
   const Graph& g = facts.graph;
   for (const Factor& f : kFactors) {

@@ -208,6 +208,21 @@ TEST(JobSchema, ProportionsMayBeAValueAListOrARange) {
   EXPECT_THAT(errors({{"min", 0.3}, {"max", 0.2}}).second, testing::HasSubstr("min 0.3 is above max 0.2"));
 }
 
+TEST(JobSchema, SerialisationMayBeAValueAListOrARange) {
+  const auto errors = [](const json& pin) {
+    const json job = {
+        {"model", {{"zoo", "bert-base"}}}, {"machine", "ipu-pod4"}, {"plan", {{"serialisation", {{"head", pin}}}}}};
+    return std::pair(schema_error(job), reader_error(job));
+  };
+  for (const json& good : {json(0), json{0, 2}, json{{"min", 2}, {"max", 3}}, json{{"max", 8}}, json{{"min", 4096}}})
+    EXPECT_EQ(errors(good), std::pair(std::string(), std::string())) << good;
+  for (const json& bad : {json(4097), json::array(), json{{"min", 0}}, json{{"max", 4097}}, json{{"least", 3}}}) {
+    EXPECT_NE(errors(bad).first, "") << bad;
+    EXPECT_NE(errors(bad).second, "") << bad;
+  }
+  EXPECT_THAT(errors({{"min", 3}, {"max", 2}}).second, testing::HasSubstr("min 3 is above max 2"));
+}
+
 TEST(JobSchema, CutsMayBeListsOfCuts) {
   const std::vector<std::pair<std::string, json>> pins = {{"stages", {{0, 2}, {0, 3}}},
                                                           {"layers_per_stage", {{6, 6}, {4, 4, 4}}},

@@ -133,6 +133,8 @@ TEST(GivenPlans, ALineThatIsNoPlanInFullIsNamed) {
   EXPECT_THAT(with("/plan/stages", {{0, 1}, {0, 2}}), HasSubstr("line 2#/plan/stages: found several"));
   EXPECT_THAT(with("/plan/precision/partials", {"fp16", "fp32"}),
               HasSubstr("line 2#/plan/precision/partials: found several"));
+  EXPECT_THAT(with("/plan/serialisation", {{"head", {{"max", 4}}}}),
+              HasSubstr("line 2#/plan/serialisation/head: found several"));
   EXPECT_THAT(with("/plan/micro_batch", {{"max", 4}}), HasSubstr("line 2#/plan/micro_batch: found a range"));
   EXPECT_THAT(with("/plan/phases", 1), HasSubstr("line 2#/plan/phases: found no list"));
   EXPECT_THAT(with("/plan/replicas", 8), HasSubstr("plans.jsonl line 2#/plan: "));  // of sixteen IPUs
