@@ -40,7 +40,7 @@ void BestFirst::order_cells(const std::vector<Cell>& list) {
   if (!options_.defaults) {
     parallel_for(parts.size(), options_.threads, [&](std::size_t i) {
       check_stop();
-      parts[i].least = bounds_.quick(parts[i].cell, parts[i].execution);
+      parts[i].least = late() ? bounds_.rough(parts[i].cell) : bounds_.quick(parts[i].cell, parts[i].execution);
     });
   }
   for (CellPart& part : parts) {

@@ -62,7 +62,7 @@ BestFirst::Visit BestFirst::bound(const Branch& branch, double least, std::int64
     std::int64_t cycles = INT64_MAX;
     std::optional<Cuts> cuts;
     if (!setting.plan().phased())
-      cuts = cut_pipeline(setting, rules, limits);
+      cuts = cut_pipeline(setting, rules, limits, &cycles);
     else if (branch.part.single())
       cycles = bound_phases_by_prices(setting, rules, some);
     else
@@ -91,7 +91,7 @@ BestFirst::Visit BestFirst::leaf(const Setting& setting, CutLimits limits) const
     ++out.programmes;
     std::int64_t open = INT64_MAX, work = 0;
     const std::optional<Cuts> cuts =
-        plan.phased() ? cut_phases(setting, rules, limits, &open, &work) : cut_pipeline(setting, rules, limits);
+        plan.phased() ? cut_phases(setting, rules, limits, &open, &work) : cut_pipeline(setting, rules, limits, &open);
     out.work += work;
     if (open < INT64_MAX) out.open_bound = std::max(out.open_bound, score(plan.global_batch(), open));
     if (!cuts) continue;

@@ -293,6 +293,13 @@ std::int64_t CellBounds::quick(const Cell& cell, Execution execution) const {
   return least_pipeline(cell, m, pipeline_gather(cell, execution));
 }
 
+std::int64_t CellBounds::rough(const Cell& cell) const {
+  double work = 0;
+  for (const Unit& u : units_.at(cell.micro_batch).list) work += u.forward + (training_ ? u.backward : 0);
+  const double ipus = static_cast<double>(cell.mesh.size() * cell.stages);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(cell.accumulation) * work / ipus));
+}
+
 // Whatever moves between IPUs has the same size and the same members; how far apart they are decides.
 bool CellBounds::is_dominated(const Cell& cell, const Cell& other) const {
   const CostModel& model = tables_.model();

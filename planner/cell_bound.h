@@ -25,6 +25,8 @@ class CellBounds {
   // Cycles that no plan of the cell with such an execution takes less than; INT64_MAX: none fits. Products at the
   // matrix unit's peak, tensors split evenly: needs no table. After prepare(); by any number of threads, as the next.
   std::int64_t quick(const Cell& cell, Execution execution) const;
+  // From next to no work, where there is no time for more: all that IPUs compute, spread evenly over them.
+  std::int64_t rough(const Cell& cell) const;
   // The same by tables, in steps, each with more of them: the cheapest times; whether each unit fits on the tiles by
   // the leanest tables, first those with the most tiles, which say so of most cells, then all.
   enum class Step : std::uint8_t { times, room, all_room };

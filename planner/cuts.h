@@ -23,7 +23,7 @@ struct CutLimits {
   std::int64_t least = 0;         // cycles that no cuts take less than, as far as that is known
   bool thrifty = false;           // phases: what is left after some of the work stays open
   std::int64_t most_work = 0;     // phases: what is left after so much stays open, see PhaseProgramme; 0: no limit
-  // Phases: what is left by then stays open.
+  // What is left by then stays open.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   // Of what code the IPU groups hold for their phases: so many are looked at before labels hold it, since few are less
   // work.
@@ -52,14 +52,17 @@ std::int64_t least_cycles(const Setting& setting, const CutLimits& limits);
 // The cuts with least time that fit, for stages one after the other in a pipeline. Exact: a label holds
 // the slowest stage, the widest copy and the longest update so far, and is dropped only when another
 // label of the same cut is no worse in all of them. Where fill and drain are uneven a label holds more (uneven_cut.cc).
-std::optional<Cuts> cut_pipeline(const Setting& setting, const CutRules& rules, const CutLimits& limits);
+// At the deadline they are the best so far: `open`, when given, then receives cycles that none takes less than. Else it
+// is not touched.
+std::optional<Cuts> cut_pipeline(const Setting& setting, const CutRules& rules, const CutLimits& limits,
+                                 std::int64_t* open = nullptr);
 // The same for a setting that is cut again and again within other limits.
-std::optional<Cuts> cut_pipeline(PipelineStages& stages, const CutLimits& limits);
+std::optional<Cuts> cut_pipeline(PipelineStages& stages, const CutLimits& limits, std::int64_t* open = nullptr);
 
-// The same for phases, each spread over the pipeline. Exact unless its budget runs out, which can happen where the
-// code that an IPU holds for all its phases, or Streaming Memory, decides what fits: `open`, when given, then receives
-// a bound on the cuts left out, if they could be faster. Else it is not touched. `work`, when given, receives how much
-// it took, in units of CutLimits::most_work.
+// The same for phases, each spread over the pipeline. Exact unless its budget runs out too, which can happen where the
+// code that an IPU holds for all its phases, or Streaming Memory, decides what fits: `open` then receives a bound on
+// the cuts left out, if they could be faster. `work`, when given, receives how much it took, in units of
+// CutLimits::most_work.
 std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits,
                                std::int64_t* open, std::int64_t* work = nullptr);
 

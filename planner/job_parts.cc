@@ -226,9 +226,13 @@ void PartSearch::report(std::size_t part, double share, const std::string& what)
 void PartSearch::search(const std::vector<Tables*>& parts) {
   const std::size_t begin = steps_.size();
   for (Tables* tables : parts) steps_.push_back(std::make_unique<SearchSteps>(*tables, options_of(steps_.size())));
+  const auto prepare = [&](SearchSteps& steps) {
+    steps.set_time(left_.seconds(), 0);
+    steps.prepare();
+  };
   // The first makes the graphs, which all have, by all threads.
-  steps_[begin]->prepare();
-  parallel_for(parts.size() - 1, options_.threads, [&](std::size_t i) { steps_[begin + 1 + i]->prepare(); });
+  prepare(*steps_[begin]);
+  parallel_for(parts.size() - 1, options_.threads, [&](std::size_t i) { prepare(*steps_[begin + 1 + i]); });
   std::vector<std::ptrdiff_t> told;  // of known_, to each of these, its own plans included
   for (std::size_t i = begin; i < steps_.size(); ++i) {
     const double seconds = left_.seconds();

@@ -67,25 +67,26 @@ class Labels {
 
 class PipelineCut {
  public:
-  // `best`: cycles that a cut must beat.
-  PipelineCut(PipelineStages& ways, std::int64_t best)
+  // Of `limits` the cycles that a cut must beat, and the time.
+  PipelineCut(PipelineStages& ways, const CutLimits& limits)
       : s_(ways.setting()),
         rules_(ways.rules()),
         ways_(ways),
         n_(s_.units()),
         stages_(ways.count()),
         serial_(ways.serial()),
-        best_(best) {
+        best_(limits.best),
+        deadline_(limits) {
     grouped_ = s_.plan().schedule == Schedule::grouped;
     copies_ = s_.table().training() ? 2 : 1;
   }
 
-  std::optional<Cuts> run() {
-    begin_with_even_stages();
-    if (!rules_.wrap) straight();
-    // The returning stage: the head alone or with units before it, and the first stage it shares its IPU with.
-    for (std::int64_t w = n_ - 1; rules_.wrap && w >= stages_ - 1; --w) {
-      if (!ways_.pinned_other(stages_ - 1, w) && !wrapped(w)) break;
+  // `late` receives whether the deadline came first.
+  std::optional<Cuts> run(bool& late) {
+    try {
+      search();
+    } catch (const TimeIsUp&) {
+      late = true;
     }
     if (found_) ways_.finish(*found_);
     return found_;
@@ -99,7 +100,17 @@ class PipelineCut {
   bool grouped_ = false, serial_;
   std::int64_t best_;
   std::optional<Cuts> found_;  // of these cycles; none: no cut yet
+  Deadline deadline_;
   Labels labels_;
+
+  void search() {
+    begin_with_even_stages();
+    if (!rules_.wrap) straight();
+    // The returning stage: the head alone or with units before it, and the first stage it shares its IPU with.
+    for (std::int64_t w = n_ - 1; rules_.wrap && w >= stages_ - 1; --w) {
+      if (!ways_.pinned_other(stages_ - 1, w) && !wrapped(w)) break;
+    }
+  }
 
   // Cycles of a cut, or of any that a partial one is the end of.
   std::int64_t objective(const Label& l) const {
@@ -281,6 +292,7 @@ class PipelineCut {
   }
 
   void extend(std::int64_t k, std::int64_t u, std::int64_t end, std::int64_t from_end, std::int64_t most) {
+    deadline_.check();
     const bool copies = u > 0 && stages_ > 1;
     for (std::int64_t v = k == 0 ? end : u + 1; v <= end - k; ++v) {
       if (ways_.work({u, v}, from_end) > most) return;  // longer stages do no less
@@ -362,24 +374,31 @@ bool may_be_cut(const Setting& setting, const CutRules& rules, const CutLimits& 
   return stages <= setting.units() && least_cycles(setting, limits) < limits.best;
 }
 
-std::optional<Cuts> cut(PipelineStages& stages, const CutLimits& limits) {
+std::optional<Cuts> cut(PipelineStages& stages, CutLimits limits, std::int64_t* open) {
   stages.keep_within(limits);
-  if (!stages.setting().uneven_fill() || stages.count() == 1) return PipelineCut(stages, limits.best).run();
-  const std::optional<Cuts> start = PipelineCut(stages, INT64_MAX).run();
-  return start ? cut_unevenly(stages, limits.best, *start) : std::nullopt;
+  const std::int64_t best = limits.best;
+  const bool uneven = stages.setting().uneven_fill() && stages.count() > 1;
+  if (uneven) limits.best = INT64_MAX;
+  bool late = false;
+  std::optional<Cuts> found = PipelineCut(stages, limits).run(late);
+  limits.best = best;
+  if (uneven && found) found = cut_unevenly(stages, limits, *found, late);
+  if (late && open != nullptr) *open = std::max(limits.least, least_cycles(stages.setting(), limits));
+  return found;
 }
 
 }  // namespace
 
-std::optional<Cuts> cut_pipeline(const Setting& setting, const CutRules& rules, const CutLimits& limits) {
+std::optional<Cuts> cut_pipeline(const Setting& setting, const CutRules& rules, const CutLimits& limits,
+                                 std::int64_t* open) {
   if (!may_be_cut(setting, rules, limits)) return std::nullopt;
   PipelineStages stages(setting, rules);
-  return cut(stages, limits);
+  return cut(stages, limits, open);
 }
 
-std::optional<Cuts> cut_pipeline(PipelineStages& stages, const CutLimits& limits) {
+std::optional<Cuts> cut_pipeline(PipelineStages& stages, const CutLimits& limits, std::int64_t* open) {
   if (!may_be_cut(stages.setting(), stages.rules(), limits)) return std::nullopt;
-  return cut(stages, limits);
+  return cut(stages, limits, open);
 }
 
 }  // namespace superstep

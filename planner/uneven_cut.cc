@@ -77,7 +77,7 @@ struct Layer {
 
 class UnevenCut {
  public:
-  UnevenCut(PipelineStages& ways, std::int64_t best, const Cuts& start)
+  UnevenCut(PipelineStages& ways, const CutLimits& limits, const Cuts& start)
       : s_(ways.setting()),
         rules_(ways.rules()),
         ways_(ways),
@@ -86,23 +86,24 @@ class UnevenCut {
         stages_(ways_.count()),
         grouped_(s_.plan().schedule == Schedule::grouped),
         full_(s_.plan().gradient_accumulation - (grouped_ ? 2 : 1) * (stages_ - 1)),
-        least_(best) {
+        least_(limits.best),
+        deadline_(limits) {
     note(start);
   }
 
-  std::optional<Cuts> run() {
+  // May throw TimeIsUp.
+  void run() {
     if (!rules_.wrap) {
       choices_.open({0, stages_}, {0, n_}, least_);
-      solve(0, Ends{});
-      return best_;
+      return solve(0, Ends{});
     }
     for (std::int64_t w = n_ - 1; w >= stages_ - 1; --w) {
       if (ways_.pinned_other(stages_ - 1, w)) continue;
       if (s_.plan().gradient_accumulation * ways_.work(w, n_) + ways_.beside(0, 0, 0) >= least_) break;
       if (ways_.may_return(w)) returning(w);
     }
-    return best_;
   }
+  const std::optional<Cuts>& best() const { return best_; }
 
  private:
   const Setting& s_;
@@ -113,6 +114,7 @@ class UnevenCut {
   const bool grouped_;
   const std::int64_t full_;  // cycles in which all stages do both passes
   std::int64_t least_;       // cycles that cuts must beat
+  Deadline deadline_;
   std::optional<Cuts> best_;
 
   void note(const Cuts& cuts) {
@@ -242,6 +244,7 @@ class UnevenCut {
   }
 
   void extend(std::int64_t k, std::int64_t u, const Ends& ends) {
+    deadline_.check();
     for_each_pair(k, u, [&](const Choice& o, std::int32_t option, const Label& l, std::int32_t from) {
       const StageChoices::Least& rest = choices_.least(k + 1, o.end);
       if (rest.added == kNever || rest.x > l.promise.x || rest.y > l.promise.y) return;
@@ -314,8 +317,14 @@ class UnevenCut {
 
 }  // namespace
 
-std::optional<Cuts> cut_unevenly(PipelineStages& stages, std::int64_t best, const Cuts& start) {
-  return UnevenCut(stages, best, start).run();
+std::optional<Cuts> cut_unevenly(PipelineStages& stages, const CutLimits& limits, const Cuts& start, bool& late) {
+  UnevenCut cut(stages, limits, start);
+  try {
+    cut.run();
+  } catch (const TimeIsUp&) {
+    late = true;
+  }
+  return cut.best();
 }
 
 }  // namespace superstep

@@ -110,5 +110,36 @@ TEST(Cuts, OfPipelinesHonourPinnedStages) {
   EXPECT_EQ(found->stages, stages);
 }
 
+TEST(Cuts, OfPipelinesAreTheBestSoFarAtTheDeadline) {
+  for (const nlohmann::json& machine : {nlohmann::json("ipu-pod16"), kLockstep}) {
+    for (const bool wrap : {false, true}) {
+      World world(tiny("gpt2-small", 12, 128, 4000, machine));
+      Plan plan;
+      plan.pipeline_stages = 4;
+      plan.replicas = 4;
+      plan.gradient_accumulation = 16;
+      const Setting setting(world.table(plan), plan, world.job.optimizer, false);
+      CutRules rules;
+      rules.wrap = wrap;
+      CutLimits limits;
+      limits.tile = setting.limit(), limits.executable = setting.executable_limit(), limits.io_tile = setting.limit();
+      limits.ddr = setting.ddr_limit();
+      std::int64_t open = INT64_MAX;
+      const std::optional<Cuts> best = cut_pipeline(setting, rules, limits, &open);
+      ASSERT_TRUE(best);
+      EXPECT_EQ(open, INT64_MAX);
+      limits.deadline = std::chrono::steady_clock::time_point::min();
+      const std::optional<Cuts> found = cut_pipeline(setting, rules, limits, &open);
+      EXPECT_GT(open, 0);
+      EXPECT_LE(open, best->cycles);
+      ASSERT_TRUE(found);
+      EXPECT_GE(found->cycles, best->cycles);
+      EXPECT_EQ(std::ssize(found->stages), wrap ? 5 : 4);
+      limits.best = best->cycles;  // what the other may not beat either
+      EXPECT_FALSE(cut_pipeline(setting, rules, limits, &open));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace superstep::test
