@@ -374,14 +374,13 @@ bool may_be_cut(const Setting& setting, const CutRules& rules, const CutLimits& 
   return stages <= setting.units() && least_cycles(setting, limits) < limits.best;
 }
 
-std::optional<Cuts> cut(PipelineStages& stages, CutLimits limits, std::int64_t* open) {
+std::optional<Cuts> cut(PipelineStages& stages, const CutLimits& limits, std::int64_t* open) {
   stages.keep_within(limits);
-  const std::int64_t best = limits.best;
   const bool uneven = stages.setting().uneven_fill() && stages.count() > 1;
-  if (uneven) limits.best = INT64_MAX;
+  CutLimits even = limits;
+  if (uneven) even.best = INT64_MAX;
   bool late = false;
-  std::optional<Cuts> found = PipelineCut(stages, limits).run(late);
-  limits.best = best;
+  std::optional<Cuts> found = PipelineCut(stages, even).run(late);
   if (uneven && found) found = cut_unevenly(stages, limits, *found, late);
   if (late && open != nullptr) *open = std::max(limits.least, least_cycles(stages.setting(), limits));
   return found;
