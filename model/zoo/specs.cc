@@ -66,17 +66,20 @@ std::vector<TransformerSpec> transformer_specs() {
 }
 
 nlohmann::json numbers_of(const TransformerSpec& s) {
-  return {{"layers", s.layers},
-          {"hidden", s.hidden},
-          {"heads", s.heads},
-          {"ffn", s.ffn},
-          {"vocabulary", s.vocabulary},
-          {"sequence_length", s.sequence_length},
-          {"positions", s.positions},
-          {"masked_tokens", s.masked_tokens},
-          {"packed", s.packed},
-          {"dropout", s.dropout},
-          {"attention_dropout", s.attention_dropout}};
+  nlohmann::json numbers = {{"layers", s.layers},
+                            {"hidden", s.hidden},
+                            {"heads", s.heads},
+                            {"ffn", s.ffn},
+                            {"vocabulary", s.vocabulary},
+                            {"sequence_length", s.sequence_length},
+                            {"positions", s.positions},
+                            {"dropout", s.dropout},
+                            {"attention_dropout", s.attention_dropout}};
+  if (s.family == "bert") {  // nothing of a gpt reads these
+    numbers["masked_tokens"] = s.masked_tokens;
+    numbers["packed"] = s.packed;
+  }
+  return numbers;
 }
 
 void override_numbers(JsonReader& r, TransformerSpec& s) {
