@@ -43,7 +43,7 @@ class Pool {
 
   // `work` on this thread and on up to `helpers` others, as far as they come free. Returns when all are done.
   void run(const std::function<void()>& work, std::size_t helpers) {
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock = lock_soon(mutex_);
     const auto loop = loops_.insert(loops_.end(), Loop{&work, ++made_, own_loop, helpers});
     lock.unlock();
     wake_.notify_all();
@@ -56,7 +56,7 @@ class Pool {
 
   // Both are asked under the lock.
   void help_until(const std::function<bool()>& ready, const std::function<bool()>& or_else) {
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock = lock_soon(mutex_);
     while (!ready()) {
       const auto loop = wanting();
       if (loop != loops_.end())
@@ -69,7 +69,7 @@ class Pool {
   }
 
   void wake() {
-    { const std::lock_guard lock(mutex_); }  // who has asked waits by now
+    lock_soon(mutex_).unlock();  // who has asked waits by now
     wake_.notify_all();
   }
 
@@ -158,5 +158,16 @@ void help_until(const std::function<bool()>& ready, const std::function<bool()>&
 }
 
 void wake_helpers() { Pool::shared().wake(); }
+
+std::unique_lock<std::mutex> lock_soon(std::mutex& mutex) {
+  constexpr int kLooks = 50;  // some 20 microseconds
+  std::unique_lock lock(mutex, std::try_to_lock);
+  for (int i = 0; i < kLooks && !lock.owns_lock(); ++i) {
+    std::this_thread::yield();  // to the thread that holds it, where cores are few
+    (void)lock.try_lock();
+  }
+  if (!lock.owns_lock()) lock.lock();
+  return lock;
+}
 
 }  // namespace superstep

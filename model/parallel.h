@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <mutex>
 
 namespace superstep {
 
@@ -20,5 +21,8 @@ void share(std::size_t count, const std::function<void(std::size_t)>& body);
 // in the loops that other bodies run. Where there is nothing to help with, or_else() is asked too, and ends it as well.
 void help_until(const std::function<bool()>& ready, const std::function<bool()>& or_else = {});
 void wake_helpers();
+
+// A lock that others hold for microseconds is asked for again before its thread sleeps, which takes longer.
+std::unique_lock<std::mutex> lock_soon(std::mutex& mutex);
 
 }  // namespace superstep

@@ -60,12 +60,12 @@ void BestFirst::work(Frontier& open) {
 BestFirst::Piece BestFirst::wait_for_piece(const Frontier& open, Window& window) {
   Piece piece;
   const auto next = [&] {
-    const std::lock_guard lock(window.mutex);
+    const auto lock = lock_soon(window.mutex);
     if (!window.failed) piece = next_piece(open, window);
     return window.failed || window.tasks.empty() || piece;
   };
   const auto early = [&] {
-    const std::lock_guard lock(window.mutex);
+    const auto lock = lock_soon(window.mutex);
     if (window.tasks.empty() || window.failed) return false;
     piece.task = begin_early(open, window);
     return piece.task != nullptr;
@@ -173,7 +173,7 @@ void BestFirst::work_on(const Piece& piece) {
 
 // The piece is done, and with it the tasks that waited for nothing else.
 void BestFirst::settle_all(const Piece& piece, Window& window, Frontier& open) {
-  const std::lock_guard lock(window.mutex);
+  const auto lock = lock_soon(window.mutex);
   if (piece.table)
     std::erase(window.making, *piece.table);
   else

@@ -2,6 +2,9 @@
 #include "planner/phase_bounds.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "model/parallel.h"
 
 namespace superstep {
 
@@ -14,11 +17,11 @@ PhaseBounds::Known* PhaseBounds::find(std::size_t hash, const Question& question
 std::int64_t PhaseBounds::bound(const Setting& setting, const CutRules& rules, const CutLimits& limits) {
   if (rules.stages || rules.stage_modes || rules.phases) return bound_phases(setting, rules, limits);
   const auto counts = rules.phase_count ? std::optional(*rules.phase_count) : std::nullopt;
-  const Question question{setting, rules.modes, counts, limits.tile, limits.executable, limits.io_tile, limits.ddr};
+  Question question{setting, rules.modes, counts, limits.tile, limits.executable, limits.io_tile, limits.ddr};
   const std::size_t hash = setting.hash();
   // With little work what is found must not depend on what others have found by then.
   if (limits.most_work == 0) {
-    const std::lock_guard lock(mutex_);
+    const auto lock = lock_soon(mutex_);
     if (const Known* known = find(hash, question)) {
       if (known->cycles >= 0) return known->cycles < limits.best ? known->cycles : INT64_MAX;
       if (known->none_below >= limits.best) return INT64_MAX;
@@ -26,11 +29,11 @@ std::int64_t PhaseBounds::bound(const Setting& setting, const CutRules& rules, c
   }
   bool exact = false;
   const std::int64_t found = bound_phases(setting, rules, limits, &exact);
-  const std::lock_guard lock(mutex_);
+  const auto lock = lock_soon(mutex_);
   Known* known = find(hash, question);
   if (known == nullptr) {
     if (known_.size() >= kMost) return found;
-    known = &known_.emplace(hash, Known{question})->second;
+    known = &known_.emplace(hash, Known{std::move(question)})->second;
   }
   if (exact && found < limits.best)
     known->cycles = found;

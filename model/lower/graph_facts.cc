@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "model/ops/op.h"
@@ -88,7 +89,19 @@ GraphFacts::GraphFacts(const Graph& g) : graph(g), sharding(g), signatures(shard
     if (contributes[t]) trained_[static_cast<std::size_t>(weight.index)] = true;
   }
   find_gradients();
+  find_update_signatures();
   tell_apart_by_standing();
+}
+
+// Of equal units once.
+void GraphFacts::find_update_signatures() {
+  static constexpr Pass kUpdate[] = {Pass::update};
+  std::unordered_map<std::uint64_t, std::uint64_t> by_unit;
+  for (std::size_t u = 0; u < graph.units.size(); ++u) {
+    const auto [known, fresh] = by_unit.try_emplace(signatures[u]);
+    if (fresh) known->second = signature(graph, UnitId(u), kUpdate);
+    update_signatures.push_back(known->second);
+  }
 }
 
 // Units that do the same while other things stand beside them are not equal.

@@ -24,6 +24,7 @@ struct GraphFacts {
   const Graph& graph;
   ShardFacts sharding;
   std::vector<std::uint64_t> signatures;            // by unit: equal for the same work beside the same tensors
+  std::vector<std::uint64_t> update_signatures;     // by unit: signature() of its update
   std::vector<std::vector<TensorId>> weights;       // by unit: weights first used there
   std::vector<std::vector<TensorId>> borrowed;      // by unit: weights of earlier units it uses as well (tied)
   std::vector<TiedUnit> tied;                       // by borrower
@@ -48,6 +49,7 @@ struct GraphFacts {
   void find_remade();
   void find_gradients();
   void tell_apart_by_standing();
+  void find_update_signatures();
 };
 
 // A sum of summands of one weight's gradient: no work of its own, since the accumulator takes them one by one.

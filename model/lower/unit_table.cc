@@ -72,6 +72,7 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
   classify(layout);
   layout.runs = find_runs(layout);
   layout_ = std::make_shared<const Layout>(std::move(layout));
+  find_update_works();
 }
 
 UnitTable::UnitTable(const UnitTable& neighbours, std::int64_t rank_stride)
@@ -96,6 +97,7 @@ UnitTable::UnitTable(const UnitTable& neighbours, std::int64_t rank_stride)
     move_apart(row.forward_mesh, row.forward_cycles);
     move_apart(row.backward_mesh, row.backward_cycles);
   }
+  find_update_works();
 }
 
 UnitTable::UnitTable(const UnitTable& other, const CostModel& model, SharedCosts& shared)
@@ -105,7 +107,9 @@ UnitTable::UnitTable(const UnitTable& other, const CostModel& model, SharedCosts
       training_(other.training_),
       rows_(other.rows_),
       layout_(other.layout_),
-      update_costs_(shared.updates) {}
+      update_costs_(shared.updates) {
+  find_update_works();
+}
 
 Boundary UnitTable::make_boundary(std::size_t unit) const {
   Boundary b;
@@ -216,22 +220,17 @@ Function UnitTable::function(std::size_t unit, Pass pass, GroupShape group) cons
 }
 
 const UnitTable::Updates& UnitTable::updates(GroupShape group) const {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto it = updates_.find(group);
-    if (it != updates_.end()) return it->second;
-  }
-  std::call_once(update_works_made_, [&] {
-    for (const UnitId unit : layout_->representative) update_works_.emplace_back(context_, unit);
-  });
+  if (const Updates* known = updates_.find(group)) return *known;
   std::vector<std::uint64_t> signatures;
   for (const UpdateWork& work : update_works_) signatures.push_back(work.signature(group, context_));
-  Updates list = update_costs_.get(signatures, [&](std::size_t kind) {
+  return updates_.insert(group, update_costs_.get(signatures, [&](std::size_t kind) {
     const Function made = function(static_cast<std::size_t>(layout_->representative[kind].index), Pass::update, group);
     return UpdateCost{made, model_.function(made).total()};
-  });
-  const std::lock_guard lock(mutex_);
-  return updates_.try_emplace(group, std::move(list)).first->second;  // nodes stay put
+  }));
+}
+
+void UnitTable::find_update_works() {
+  for (const UnitId unit : layout_->representative) update_works_.emplace_back(context_, unit);
 }
 
 WorkTime work_time(const Graph& graph, const Chip& chip) {

@@ -4,13 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "model/cost/cost.h"
+#include "model/growing_map.h"
 #include "model/lower/equal_runs.h"
 #include "model/lower/lower_unit.h"
 #include "model/lower/update_costs.h"
@@ -153,6 +152,7 @@ class UnitTable {
   UnitRow make_row(UnitId unit) const;
   Boundary make_boundary(std::size_t unit) const;
   void find_lenders(Layout& layout) const;
+  void find_update_works();
   static void classify(Layout& layout);
   static EqualRuns find_runs(const Layout& layout);
   UnitContext context_;
@@ -162,10 +162,8 @@ class UnitTable {
   std::vector<UnitRow> rows_;
   std::shared_ptr<const Layout> layout_;
   UpdateCosts& update_costs_;
-  mutable std::once_flag update_works_made_;
-  mutable std::vector<UpdateWork> update_works_;  // by kind
-  mutable std::mutex mutex_;
-  mutable std::map<GroupShape, Updates> updates_;
+  std::vector<UpdateWork> update_works_;  // by kind
+  mutable GrowingMap<GroupShape, Updates, 16> updates_;
 };
 
 // Floating-point operations of a unit's matrix products in one pass: two for each point of their iteration spaces.

@@ -31,8 +31,7 @@ CapParts update_slices(Bytes result, GroupShape group, Bytes temporary_cap) {
 
 UpdateWork::UpdateWork(const UnitContext& c, UnitId unit) {
   const Graph& g = c.facts.graph;
-  static constexpr Pass kUpdate[] = {Pass::update};
-  Signature s(superstep::signature(g, unit, kUpdate));
+  Signature s(c.facts.update_signatures[static_cast<std::size_t>(unit.index)]);
   s.add(c.sharding.mesh.t1), s.add(c.sharding.mesh.t2);
   const auto add_tensor = [&](TensorId t) {
     if (!t.valid()) return;

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "model/error.h"
+#include "model/growing_map.h"
 
 namespace superstep {
 namespace {
@@ -98,14 +99,22 @@ struct LinkGraph::State {
   CollectivePath path_of(GroupShape group);
   BytesPerSecond pairs_at(std::int64_t stride);
   BytesPerSecond shifted(std::int64_t stride);
+  // What is known, or else made, by one thread at a time.
+  template <class Map, class Key, class Make>
+  auto memo(Map& map, const Key& key, const Make& make) {
+    if (const auto* known = map.find(key)) return *known;
+    const std::lock_guard lock(mutex);
+    if (const auto* known = map.find(key)) return *known;
+    return map.insert(key, make());
+  }
 
   std::int64_t ipus, domain;
   Graph graph;  // of one domain
   double gateway_per_ipu;
   std::map<std::int64_t, std::vector<int>> hops;  // by target
-  std::map<GroupShape, CollectivePath> paths;
-  std::map<std::int64_t, BytesPerSecond> pair_rates, shifted_rates;  // by stride
-  std::mutex mutex;                                                  // guards the memos
+  std::mutex mutex;                               // guards the hops, and what is made from them
+  GrowingMap<GroupShape, CollectivePath, 64> paths;
+  GrowingMap<std::int64_t, BytesPerSecond, 64> pair_rates, shifted_rates;  // by stride
 };
 
 // Links come in opposite pairs, so hops from the target are hops to it.
@@ -213,10 +222,7 @@ LinkGraph& LinkGraph::operator=(LinkGraph&&) noexcept = default;
 CollectivePath LinkGraph::collective_path(GroupShape group) const {
   SUPERSTEP_CHECK(group.size >= 1 && group.stride >= 1, "a group has members");
   SUPERSTEP_CHECK((group.size - 1) * group.stride < state_->ipus, "a group fits the machine");
-  const std::lock_guard lock(state_->mutex);
-  const auto known = state_->paths.find(group);
-  if (known != state_->paths.end()) return known->second;
-  return state_->paths[group] = state_->path_of(group);
+  return state_->memo(state_->paths, group, [&] { return state_->path_of(group); });
 }
 
 std::vector<std::int64_t> LinkGraph::route(std::int64_t from, std::int64_t to) const {
@@ -235,19 +241,13 @@ std::vector<std::int64_t> LinkGraph::route(std::int64_t from, std::int64_t to) c
 
 BytesPerSecond LinkGraph::neighbour_rate(std::int64_t stride) const {
   SUPERSTEP_CHECK(stride >= 1, "a stride is positive");
-  const std::lock_guard lock(state_->mutex);
-  const auto known = state_->pair_rates.find(stride);
-  if (known != state_->pair_rates.end()) return known->second;
-  return state_->pair_rates[stride] = state_->pairs_at(stride);
+  return state_->memo(state_->pair_rates, stride, [&] { return state_->pairs_at(stride); });
 }
 
 BytesPerSecond LinkGraph::shifted_rate(std::int64_t stride) const {
   SUPERSTEP_CHECK(stride >= 1, "a stride is positive");
   if (stride >= state_->ipus) return kNothingMoves;
-  const std::lock_guard lock(state_->mutex);
-  const auto known = state_->shifted_rates.find(stride);
-  if (known != state_->shifted_rates.end()) return known->second;
-  return state_->shifted_rates[stride] = state_->shifted(stride);
+  return state_->memo(state_->shifted_rates, stride, [&] { return state_->shifted(stride); });
 }
 
 // On a ladder the least halving cut separates the first half of the rows, or the columns; tests compare with all cuts.

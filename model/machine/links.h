@@ -4,10 +4,13 @@
 // meet through their gateways. Safe to use from several threads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include "model/hash.h"
 #include "model/machine/machine.h"
 
 namespace superstep {
@@ -63,3 +66,10 @@ class LinkGraph {
 };
 
 }  // namespace superstep
+
+template <>
+struct std::hash<superstep::GroupShape> {
+  std::size_t operator()(const superstep::GroupShape& group) const noexcept {
+    return superstep::mix(static_cast<std::uint64_t>(group.size), static_cast<std::uint64_t>(group.stride));
+  }
+};

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <latch>
+#include <mutex>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace superstep {
@@ -29,6 +32,32 @@ TEST(Parallel, ThrowsTheFirstErrorAndBeginsNothingElse) {
   };
   EXPECT_THROW(parallel_for(1000, 2, fail), std::runtime_error);
   EXPECT_LE(begun, 2);
+}
+
+TEST(Parallel, LocksThatComeSoonExcludeOthers) {
+  std::mutex mutex;
+  int sum = 0;
+  parallel_for(4, 4, [&](std::size_t) {
+    for (int i = 0; i < 20'000; ++i) {
+      const auto lock = lock_soon(mutex);
+      ASSERT_TRUE(lock.owns_lock());
+      ++sum;
+    }
+  });
+  EXPECT_EQ(sum, 80'000);
+  std::atomic<bool> held = false;
+  parallel_for(2, 2, [&](std::size_t i) {  // for longer than is looked for
+    if (i == 0) {
+      const std::lock_guard lock(mutex);
+      held = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      sum = 1;
+    } else {
+      while (!held) std::this_thread::yield();
+      EXPECT_TRUE(lock_soon(mutex).owns_lock());
+      EXPECT_EQ(sum, 1);
+    }
+  });
 }
 
 // The first body's loop needs two threads at once, of which one waits in the second body.
