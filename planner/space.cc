@@ -97,8 +97,14 @@ std::vector<std::int64_t> micro_batches_of(const std::optional<IntegerPin>& pin)
   return out;
 }
 
+// Without a pin. A free global batch is inference's alone, but for defaults.
+IntegerPin free_accumulations(const Job& job, const Cell& base, bool defaults) {
+  if (job.task == Task::training) return {{std::max<std::int64_t>(1, 8 * base.stages)}};
+  return defaults ? IntegerPin{{1}} : IntegerPin{};
+}
+
 // m and g for a replica batch; with a free global batch g decides.
-void micro_batches(const Job& job, const Cell& base, std::vector<Cell>& out) {
+void micro_batches(const Job& job, const Cell& base, bool defaults, std::vector<Cell>& out) {
   const Pins& pins = job.pins;
   if (job.global_batch > 0) {
     if (job.global_batch % base.replicas != 0) return;
@@ -113,9 +119,9 @@ void micro_batches(const Job& job, const Cell& base, std::vector<Cell>& out) {
     }
     return;
   }
-  const std::int64_t usual = job.task == Task::inference ? 1 : std::max<std::int64_t>(1, 8 * base.stages);
+  const IntegerPin accumulations = pins.gradient_accumulation.value_or(free_accumulations(job, base, defaults));
   for (std::int64_t m : micro_batches_of(pins.micro_batch)) {
-    for (std::int64_t g : accumulations_of(pins.gradient_accumulation.value_or(IntegerPin{{usual}}))) {
+    for (std::int64_t g : accumulations_of(accumulations)) {
       Cell c = base;
       c.micro_batch = m;
       c.accumulation = g;
@@ -263,7 +269,7 @@ std::vector<Cell> all_cells(const Job& job, bool defaults) {
   std::vector<Cell> out;
   for_degrees(job, mesh_list, defaults, [&](Cell cell) {
     cell.settings = count_settings(job, cell, defaults);  // whatever m and g are
-    if (!cell.groups_matter || cell.all_settings() > 0) micro_batches(job, cell, out);
+    if (!cell.groups_matter || cell.all_settings() > 0) micro_batches(job, cell, defaults, out);
   });
   if (out.empty()) no_cells(job, mesh_list);
   const bool no_settings = std::ranges::all_of(out, [](const Cell& c) { return c.all_settings() == 0; });
@@ -297,7 +303,7 @@ std::vector<Cell> uncounted_cells(const Job& job, std::int64_t statistics_group)
   std::vector<Cell> out;
   try {
     for_degrees(job, meshes(job), false, [&](const Cell& cell) {
-      if (job.pins.allow_pipeline(cell.stages) || may_be_phased(job)) micro_batches(job, cell, out);
+      if (job.pins.allow_pipeline(cell.stages) || may_be_phased(job)) micro_batches(job, cell, false, out);
     });
   } catch (const Error&) {
     return {};  // no mesh

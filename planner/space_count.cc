@@ -133,9 +133,8 @@ class SpaceCounter {
       if (legal && g >= least_accumulation) ++n;
     };
     if (job_.global_batch == 0) {
-      const std::int64_t usual = training_ ? 8 * s.stages : 1;
       for (std::int64_t m : free_micro_batches()) {
-        for (std::int64_t g : free_accumulations(usual)) add(m, g);
+        for (std::int64_t g : free_accumulations(s.stages)) add(m, g);
       }
       return n;
     }
@@ -159,13 +158,14 @@ class SpaceCounter {
     return out.empty() ? Integers{pin->low} : out;
   }
 
-  // A range that nothing else bounds gives its low end, doublings of it (ten at most) and its high end.
-  Integers free_accumulations(std::int64_t usual) const {
-    const std::optional<IntegerPin>& pin = pins_.gradient_accumulation;
-    if (!pin) return {usual};
-    if (!pin->values.empty()) return {pin->values.begin(), pin->values.end()};
-    Integers out = {std::min(pin->high, pin->low * 1024)};
-    for (int i = 0; i < 10 && pin->low << i < pin->high; ++i) out.insert(pin->low << i);
+  // A range that nothing else bounds gives its low end, doublings of it (ten at most) and its high end; inference
+  // without a pin has that from 1.
+  Integers free_accumulations(std::int64_t stages) const {
+    if (!pins_.gradient_accumulation && training_) return {8 * stages};
+    const IntegerPin pin = pins_.gradient_accumulation.value_or(IntegerPin{});
+    if (!pin.values.empty()) return {pin.values.begin(), pin.values.end()};
+    Integers out = {std::min(pin.high, pin.low * 1024)};
+    for (int i = 0; i < 10 && pin.low << i < pin.high; ++i) out.insert(pin.low << i);
     return out;
   }
 
