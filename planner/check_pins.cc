@@ -119,6 +119,10 @@ class PinCheck {
       if (pins_.phases->back() >= stages)
         fail("phases", "found stage " + number(pins_.phases->back()) + ", but the last stage is " + number(stages - 1));
     }
+    const std::int64_t all_stages = pins_.has_stages() ? pins_.stage_count() : 0;
+    if (pins_.phase_count && all_stages > 0 && pins_.phase_count->least() > all_stages)
+      fail("phases", "found " + number(pins_.phase_count->least()) + " phases of " + number(all_stages) +
+                         (all_stages == 1 ? " stage" : " stages") + ", expected at least a stage in each");
     if (pins_.phase_count && pins_.phase_count->least() > units_)
       fail("phases", "found " + number(pins_.phase_count->least()) + ", but " + job_.model.name() + " has only " +
                          number(units_) + " units between cut points");

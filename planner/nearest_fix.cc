@@ -24,10 +24,14 @@ class FixFinder {
 
   NearestFix find() {
     const std::vector<FreedField> fields = fields_to_free(job_);
+    bool none_fits = false;
     for (const FreedField& f : fields) {
-      if (!f.several || !fix_.best) try_free({&f});
+      if (!f.several || !fix_.best) none_fits = try_free({&f});
     }
-    if (fix_.best || fields.size() < 2) return std::move(fix_);
+    if (fix_.best || fields.size() < 2) {
+      fix_.never = none_fits && !fix_.best;
+      return std::move(fix_);
+    }
     std::vector<const FreedField*> all;
     for (const FreedField& f : fields) all.push_back(&f);
     if (proved_infeasible(all)) {
@@ -109,17 +113,19 @@ class FixFinder {
     return out;
   }
 
-  void try_free(const std::vector<const FreedField*>& freed) {
+  // Whether that proves that nothing fits without them.
+  bool try_free(const std::vector<const FreedField*>& freed) {
     std::string what;
     for (const FreedField* f : freed) what += (what.empty() ? "" : " and ") + f->name;
     std::optional<Trial> r = search_without(freed, "looking for the nearest fix: freeing " + what);
-    if (!r || !r->best) return;
-    if (fix_.best && score(job_, *r->best) <= score(job_, *fix_.best)) return;
+    if (!r || !r->best) return r && r->proved;
+    if (fix_.best && score(job_, *r->best) <= score(job_, *fix_.best)) return false;
     fix_.best = std::move(r->best);
     fix_.spare = job_.machine.chip.tile_memory.value - fix_.best->estimate.tile_peak;
     fix_.on_fewer = fix_.best->plan.ipus() < job_.machine.ipus;
     fix_.fields.clear();
     for (const FreedField* f : freed) fix_.fields.push_back(f->name);
+    return false;
   }
 
   // Whether nothing fits with all of them freed, so that no two of them can help.
@@ -133,8 +139,11 @@ std::string counted(std::size_t n, const std::string& what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-// What a freed field became.
-std::string value_of(const std::string& field, const Plan& plan) {
+// What a freed field became; of a limit what the plan takes.
+std::string value_of(const std::string& field, const Candidate& best) {
+  const Plan& plan = best.plan;
+  if (field == "limits.ipus") return std::to_string(plan.ipus());
+  if (field == "limits.ddr_bytes_per_ipu") return std::to_string(best.estimate.ddr);
   if (field == "cuts") return counted(plan.phases.size(), "phase") + ", " + counted(plan.stages.size(), "stage");
   const nlohmann::json all = to_json(plan);
   std::string path = "/" + field;
@@ -145,10 +154,10 @@ std::string value_of(const std::string& field, const Plan& plan) {
 }  // namespace
 
 std::string NearestFix::text() const {
-  if (never) return "none: no plan fits this machine, whatever of the pins is freed";
+  if (never) return "none: no plan fits this machine, whatever of the pins and limits is freed";
   if (!best) return "";
   std::string what;
-  for (const std::string& f : fields) what += (what.empty() ? "" : " and ") + f + " = " + value_of(f, best->plan);
+  for (const std::string& f : fields) what += (what.empty() ? "" : " and ") + f + " = " + value_of(f, *best);
   return what + (fields.size() == 1 ? " fits with " : " fit with ") + std::to_string(spare / 1024) +
          " KiB per tile to spare, at " + figure(best->samples_per_second) + " samples/s" +
          (on_fewer ? " on " + counted(static_cast<std::size_t>(best->plan.ipus()), "IPU") : "");
@@ -160,6 +169,9 @@ NearestFix find_nearest_fix(const Tables& tables, const SearchOptions& options) 
 
 std::vector<FreedField> fields_to_free(const Job& job) {
   std::vector<FreedField> fields;
+  if (const auto limits = job.json.find("limits"); limits != job.json.end()) {
+    for (const auto& [key, value] : limits->items()) fields.push_back({"limits." + key, {"/limits/" + key}});
+  }
   const auto plan = job.json.find("plan");
   if (plan == job.json.end()) return fields;
   // Stages, phases and what is said per stage are one field: the cuts.

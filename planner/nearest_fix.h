@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest change of an infeasible job's pins that gives a plan that fits: one field, else two.
+// The smallest change of an infeasible job's pins and limits that gives a plan that fits: one field, else two.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 namespace superstep {
 
 struct NearestFix {
-  std::vector<std::string> fields;  // freed: "phases", "location.weights", "cuts"; empty: none found
+  std::vector<std::string> fields;  // freed: "phases", "location.weights", "cuts", "limits.ipus"; empty: none found
   std::optional<Candidate> best;    // the fastest plan that fits with them freed
   std::int64_t spare = 0;           // bytes on its fullest tile
   bool on_fewer = false;            // it takes fewer IPUs than the machine has
-  bool never = false;               // proved: no plan fits, whatever of the pins is freed
+  bool never = false;               // proved: no plan fits, whatever of them is freed
   // "phases = 37 fits with 12 KiB per tile to spare, at 782 samples/s"; empty: none found.
   std::string text() const;
 };

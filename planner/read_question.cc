@@ -96,6 +96,8 @@ void read_question(JsonReader& r, Job& job) {
     throw Error(r.at("objective"),
                 "found time_to_train without train_for, expected the samples or tokens to train for");
   job.pareto = read_pareto(r, {objective, Measure::memory});
+  if (std::ranges::count(job.pareto, Measure::time_to_train) > 0 && !r.has("train_for"))
+    throw Error(r.at("pareto"), "found time_to_train without train_for, expected the samples or tokens to train for");
   if (r.has("limits")) read_limits(r.object("limits"), job);
 }
 

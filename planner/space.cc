@@ -377,7 +377,9 @@ std::vector<SpaceField> describe_space(const Job& job, const std::vector<Cell>& 
       {"location",
        "gradients, optimizer_state and stash: in_processor (pipelines), streaming, remote_machine, remote_ipu; "
        "weights: in_processor in pipelines, elsewhere with phases; code: in_processor, with phases elsewhere too"});
-  f.push_back({"io_tiles", list(kIoTiles) + " (phases)"});
+  std::vector<std::int64_t> io_tiles = kIoTiles;
+  std::erase_if(io_tiles, [&](std::int64_t v) { return v >= job.machine.chip.tiles; });
+  f.push_back({"io_tiles", list(io_tiles) + " (phases)"});
   f.push_back({"load", "weights and code: on_demand; preload with io_tiles (phases)"});
   f.push_back({"prefetch_depth", list(kPrefetch)});
   f.push_back({"available_memory_proportion",

@@ -22,14 +22,17 @@ std::string upper_first(std::string text) {
   return text;
 }
 
+std::string fix_sentence(const report::Infeasible& why) {
+  return why.nearest_fix().empty() ? "" : " Nearest fix: " + with_period(why.nearest_fix());
+}
+
 std::string infeasible_sentence(const report::Infeasible& why) {
   if (why.constraint().empty()) return "No plan was found" + (why.where().empty() ? "" : ": " + why.where()) + ".";
   std::string text = "No plan fits: " + why.constraint();
   if (!why.where().empty()) text += " on " + why.where();
   if (why.bytes_over() > 0) text += " is over by " + to_text(Bytes(why.bytes_over()));
   text += ".";
-  if (!why.nearest_fix().empty()) text += " Nearest fix: " + with_period(why.nearest_fix());
-  return text;
+  return text + fix_sentence(why);
 }
 
 std::string fit_sentence(const report::PlanSummary& plan) {
@@ -137,7 +140,7 @@ std::string verdict_sentence(const report::Index& index) {
   const auto& plan = index.plan();
   std::string text = figure(plan.samples_per_second()) + " samples/s";
   if (plan.flop_utilisation() > 0) text += " at " + percent(plan.flop_utilisation()) + " of peak";
-  return text + ". " + fit_sentence(plan);
+  return text + ". " + fit_sentence(plan) + fix_sentence(index.infeasible());  // of the closest plan, where none fits
 }
 
 std::string losses_sentence(const report::Index& index) {

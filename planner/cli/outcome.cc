@@ -80,14 +80,16 @@ json plan_result(const Evaluated& e, Tables& tables) {
 }
 
 json summary(const Evaluated& e) {
-  return {{"label", e.label},
-          {"plan", to_json(e.plan)},
-          {"samples_per_second", e.samples_per_second},
-          {"step_time_s", e.step_seconds},
-          {"fits", e.fits},
-          {"tile_peak_bytes", e.tile_peak},
-          {"ipus", e.plan.ipus()},
-          {"rated_power_w", e.rated_power}};
+  json j = {{"label", e.label},
+            {"plan", to_json(e.plan)},
+            {"samples_per_second", e.samples_per_second},
+            {"step_time_s", e.step_seconds},
+            {"fits", e.fits},
+            {"tile_peak_bytes", e.tile_peak},
+            {"ipus", e.plan.ipus()},
+            {"rated_power_w", e.rated_power}};
+  if (e.time_to_train > 0) j["time_to_train_s"] = e.time_to_train;
+  return j;
 }
 
 // Lowered and timed in full side by side, with their worlds where `drawn`.

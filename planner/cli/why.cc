@@ -128,7 +128,7 @@ WhyNot explain_why_not(const Outcome& free, const json& pins, OutcomeOptions opt
       w.nearest_fix = pinned.search.nearest_fix;
       if (!pinned.closest) w.reason = w.overflows.empty() ? "" : w.overflows.front().detail;
       if (pinned.search.stats.stopped) w.verdict = Verdict::not_found;
-      if (pinned.closest) w.best = std::move(pinned.closest);
+      if (pinned.closest) w.best = std::move(pinned.closest), w.best_step_time = w.best->step_seconds;
       return w;
     }
     w.best = pinned.best.front();

@@ -130,6 +130,26 @@ TEST(Search, SaysThatNoFixExists) {
   const NearestFix fix = find_nearest_fix(world.tables, SearchOptions{});
   EXPECT_TRUE(fix.never);
   EXPECT_THAT(fix.text(), testing::HasSubstr("no plan fits this machine"));
+  job["plan"].erase("schedule");  // the only pin that is left
+  World one(job);
+  EXPECT_TRUE(find_nearest_fix(one.tables, SearchOptions{}).never);
+}
+
+TEST(Search, ItsNearestFixMayBeALimit) {
+  nlohmann::json job = test::small_inference();
+  job["limits"]["ddr_bytes_per_ipu"] = 1;  // the batch itself comes through it
+  World world(job);
+  const SearchResult r = searched(world);
+  ASSERT_TRUE(r.best.empty());
+  const NearestFix fix = find_nearest_fix(world.tables, SearchOptions{});
+  EXPECT_EQ(fix.fields, std::vector<std::string>{"limits.ddr_bytes_per_ipu"});
+  EXPECT_EQ(r.nearest_fix, fix.text());
+  ASSERT_TRUE(fix.best);
+  EXPECT_THAT(fix.text(), testing::StartsWith("limits.ddr_bytes_per_ipu = " + std::to_string(fix.best->estimate.ddr) +
+                                              " fits with "));
+  job["limits"]["ddr_bytes_per_ipu"] = fix.best->estimate.ddr;
+  World raised(job);
+  EXPECT_FALSE(searched(raised).best.empty());
 }
 
 // That is known of all cells before any is opened.

@@ -28,6 +28,9 @@ TEST(SummaryText, TheVerdictSaysSpeedAndMargin) {
             "783 samples/s at 19.8 % of peak. It fits, but tightly: 15.9 KiB to spare on the fullest tile.");
   EXPECT_THAT(verdict_sentence(example_report(Example::does_not_fit).index),
               HasSubstr("It does not fit: the fullest tile is over by 20.6 KiB. First overflow: IPU 3,"));
+  report::Index closest = example_report(Example::does_not_fit).index;
+  closest.mutable_infeasible()->set_nearest_fix("micro_batch = 2 fits");
+  EXPECT_THAT(verdict_sentence(closest), testing::EndsWith(". Nearest fix: micro_batch = 2 fits."));
   EXPECT_EQ(
       verdict_sentence(example_report(Example::infeasible).index),
       "No plan fits: tile memory on IPU 0 (embedding, layers 0 to 23) is over by 112 KiB. Nearest fix: 4 pipeline "
