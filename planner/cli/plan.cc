@@ -43,8 +43,13 @@ std::string power_of_ten(double log10) {
 }
 
 Job job_of(const PlanArguments& a) {
-  if (!a.item) return load_job(a.job);
-  const Sweep sweep = load_sweep(a.job);
+  const nlohmann::json value = parse_json_file(a.job);
+  const bool is_sweep = value.is_object() && value.contains("grid");
+  if (!a.item && is_sweep)
+    throw Error(a.job, "found a sweep, expected a job; --item K plans one of its items, superstep sweep all of them");
+  if (!a.item) return read_job(value, a.job);
+  if (!is_sweep) throw Error(a.job, "found no sweep, of which --item plans one item; expected base and grid");
+  const Sweep sweep = read_sweep(value, a.job);
   if (*a.item >= sweep.size())
     throw Error("--item", "found " + std::to_string(*a.item) + ", expected an item from 0 to " +
                               std::to_string(sweep.size() - 1) + " of " + a.job);

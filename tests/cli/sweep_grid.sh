@@ -75,5 +75,5 @@ expect 2 err '/plan/replicas: found 16, which does not divide the 8 IPUs'
 run plan "$toy" --item 36
 expect 2 err '--item: found 36, expected an item from 0 to 35'
 run plan "$given/../jobs/toy-free.json" --item 0
-expect 2 err 'toy-free.json#/batch: unknown key'
+expect 2 err 'toy-free.json: found no sweep'
 finish
