@@ -24,20 +24,15 @@ class FixFinder {
 
   NearestFix find() {
     const std::vector<FreedField> fields = fields_to_free(job_);
-    bool none_fits = false;
+    bool proved = false;  // of the last one: with one field alone, of all
     for (const FreedField& f : fields) {
-      if (!f.several || !fix_.best) none_fits = try_free({&f});
+      if (!f.several || !fix_.best) proved = try_free({&f});
     }
-    if (fix_.best || fields.size() < 2) {
-      fix_.never = none_fits && !fix_.best;
-      return std::move(fix_);
-    }
+    if (fix_.best || fields.empty()) return std::move(fix_);
     std::vector<const FreedField*> all;
     for (const FreedField& f : fields) all.push_back(&f);
-    if (proved_infeasible(all)) {
-      fix_.never = true;
-      return std::move(fix_);
-    }
+    fix_.never = fields.size() == 1 ? proved : proved_infeasible(all);
+    if (fix_.never) return std::move(fix_);
     for (std::size_t a = 0; a < fields.size(); ++a) {
       for (std::size_t b = a + 1; b < fields.size() && fields.size() > 2; ++b) {
         if (!fields[a].several && !fields[b].several) try_free({&fields[a], &fields[b]});
@@ -113,7 +108,7 @@ class FixFinder {
     return out;
   }
 
-  // Whether that proves that nothing fits without them.
+  // Whether it is proved that nothing fits without them.
   bool try_free(const std::vector<const FreedField*>& freed) {
     std::string what;
     for (const FreedField* f : freed) what += (what.empty() ? "" : " and ") + f->name;

@@ -92,12 +92,11 @@ void read_question(JsonReader& r, Job& job) {
   if (job.goal.objective == Objective::time_to_train && job.task == Task::inference)
     throw Error(r.at("objective"), "found time_to_train with task inference, expected throughput or latency");
   const Measure objective = static_cast<Measure>(job.goal.objective);
-  if (job.goal.objective == Objective::time_to_train && !r.has("train_for"))
-    throw Error(r.at("objective"),
-                "found time_to_train without train_for, expected the samples or tokens to train for");
   job.pareto = read_pareto(r, {objective, Measure::memory});
-  if (std::ranges::count(job.pareto, Measure::time_to_train) > 0 && !r.has("train_for"))
-    throw Error(r.at("pareto"), "found time_to_train without train_for, expected the samples or tokens to train for");
+  const bool of_objective = objective == Measure::time_to_train;
+  if ((of_objective || std::ranges::count(job.pareto, Measure::time_to_train) > 0) && !r.has("train_for"))
+    throw Error(r.at(of_objective ? "objective" : "pareto"),
+                "found time_to_train without train_for, expected the samples or tokens to train for");
   if (r.has("limits")) read_limits(r.object("limits"), job);
 }
 
