@@ -348,9 +348,29 @@ ModelChoice read_model(JsonReader r, const std::string& job_file) {
   return m;
 }
 
+// Throws Error where there is one that the kind does not use.
+void check_constants(JsonReader& r, const std::string& kind) {
+  struct Constants {
+    std::vector<const char*> names;
+    std::vector<std::string> kinds;  // that use them
+  };
+  static const std::vector<Constants> all = {
+      {{"momentum"}, {"sgd_momentum", "lars"}},
+      {{"beta1", "beta2", "epsilon", "bias_correction"}, {"adam", "adamw", "lamb"}},
+      {{"trust_coefficient"}, {"lars"}}};
+  for (const Constants& c : all) {
+    if (std::ranges::find(c.kinds, kind) != c.kinds.end()) continue;
+    for (const char* name : c.names) {
+      if (r.has(name))
+        throw Error(r.at(name), "found a constant of optimizers such as " + c.kinds[0] + ", but the kind is " + kind);
+    }
+  }
+}
+
 OptimizerSpec read_optimizer(JsonReader r, const Precision& precision) {
   OptimizerSpec o;
   o.kind = r.name("kind", optimizer_kinds());
+  check_constants(r, o.kind);
   o.learning_rate = r.number_or("learning_rate", 0, 1e6, o.learning_rate);
   o.momentum = r.number_or("momentum", 0, 1, o.momentum);
   o.weight_decay = r.number_or("weight_decay", 0, 1e3, o.kind == "adamw" || o.kind == "lamb" ? 0.01 : o.weight_decay);

@@ -32,8 +32,8 @@ struct OptimizerSpec {
   std::string kind = "sgd";  // sgd, sgd_momentum, adam, adamw, lamb, lars
   double learning_rate = 0.01;
   double momentum = 0.9;    // sgd_momentum, lars
-  double weight_decay = 0;  // in the gradient for sgd_momentum, decoupled for adamw, lamb; lars: in its norm
-  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  double weight_decay = 0;  // decoupled for adamw and lamb; else in the gradient, for lars in its norm as well
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // adam, adamw, lamb
   bool bias_correction = true;      // adam, adamw, lamb
   double trust_coefficient = 1e-3;  // lars (eta)
   double clip_norm = 0;             // of all gradients together; 0: they are not clipped

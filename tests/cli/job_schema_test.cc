@@ -105,7 +105,9 @@ TEST(JobSchema, EveryFieldJobPinsEveryFieldOfThePlan) {
   }
   EXPECT_EQ(keys(job), keys(schema["properties"]));
   EXPECT_EQ(keys(job["model"]), keys(schema["definitions"]["zoo_bert"]["properties"]));
-  EXPECT_EQ(keys(job["optimizer"]), keys(schema["definitions"]["optimizer"]["properties"]));
+  std::set<std::string> constants = keys(schema["definitions"]["optimizer"]["properties"]);
+  for (const char* of_others : {"momentum", "trust_coefficient"}) constants.erase(of_others);
+  EXPECT_EQ(keys(job["optimizer"]), constants);
   EXPECT_EQ(keys(job["run"]), keys(schema["definitions"]["run"]["properties"]));
 }
 
@@ -181,6 +183,32 @@ TEST(JobSchema, NumbersOfAnotherFamilyAreRefusedByBoth) {
       EXPECT_NE(schema_error(mixed), "") << key;
       EXPECT_THAT(reader_error(mixed), testing::HasSubstr("#/model/" + key + ": found a number of networks such as " +
                                                           (other == words ? "bert-base" : "resnet50")));
+    }
+  }
+}
+
+TEST(JobSchema, ConstantsOfAnotherOptimizerAreRefusedByBoth) {
+  const std::vector<std::pair<std::string, std::set<std::string>>> users = {
+      {"momentum", {"sgd_momentum", "lars"}},       {"beta1", {"adam", "adamw", "lamb"}},
+      {"beta2", {"adam", "adamw", "lamb"}},         {"epsilon", {"adam", "adamw", "lamb"}},
+      {"bias_correction", {"adam", "adamw", "lamb"}}, {"trust_coefficient", {"lars"}},
+      {"weight_decay", {"sgd", "sgd_momentum", "adam", "adamw", "lamb", "lars"}}};
+  const json schema = read("schema.json");
+  json job = read("every-field.json");
+  for (const auto& [constant, kinds] : users) {
+    const json& of = schema["definitions"]["optimizer"]["properties"][constant];
+    for (const std::string& kind : optimizer_kinds()) {
+      job["optimizer"] = {{"kind", kind}, {constant, of["type"] == "boolean" ? json(true) : json(0.5)}};
+      if (kinds.contains(kind)) {
+        EXPECT_EQ(schema_error(job), "") << job["optimizer"];
+        EXPECT_EQ(reader_error(job), "") << job["optimizer"];
+        job["optimizer"][constant] = "wrong";
+        EXPECT_NE(schema_error(job), "") << job["optimizer"];
+        EXPECT_NE(reader_error(job), "") << job["optimizer"];
+      } else {
+        EXPECT_NE(schema_error(job), "") << job["optimizer"];
+        EXPECT_THAT(reader_error(job), testing::HasSubstr("#/optimizer/" + constant + ": found a constant of"));
+      }
     }
   }
 }

@@ -61,7 +61,7 @@ void reference_step(const OptimizerSpec& s, const Vector& target, State& state) 
   const bool adaptive = s.kind == "adam" || s.kind == "adamw" || s.kind == "lamb";
   const double local = s.trust_coefficient * norm(state.w) / (norm(g) + s.weight_decay * norm(state.w));
   for (std::size_t i = 0; i < 4; ++i) {
-    if (s.kind == "sgd_momentum" || s.kind == "lars") g[i] += s.weight_decay * state.w[i];
+    if (s.kind != "adamw" && s.kind != "lamb") g[i] += s.weight_decay * state.w[i];
     if (s.kind == "lars") g[i] *= local;
     if (s.kind == "sgd") u[i] = g[i];
     if (s.kind == "sgd_momentum" || s.kind == "lars") u[i] = state.m[i] = s.momentum * state.m[i] + g[i];
@@ -79,8 +79,7 @@ void reference_step(const OptimizerSpec& s, const Vector& target, State& state) 
 class Optimizers : public testing::TestWithParam<std::string> {};
 
 TEST_P(Optimizers, FollowTheirRule) {
-  OptimizerSpec spec{.kind = GetParam(), .learning_rate = 0.1};
-  if (spec.kind != "sgd" && spec.kind != "adam") spec.weight_decay = 0.01;
+  OptimizerSpec spec{.kind = GetParam(), .learning_rate = 0.1, .weight_decay = 0.01};
   if (spec.kind == "lamb") spec.epsilon = 1e-6;
   Problem problem(spec, DType::fp32);
   State state{Problem::start()};
