@@ -154,7 +154,7 @@ void BestFirst::count_all() {
     const auto it = by_kind_.find(kind);
     if (most > std::max(floor(), it != by_kind_.end() ? score(it->second) : 0)) ++stats_.kinds_left;
   }
-  const double all = (explored_ + stats_.pruned) / caps_;
+  const double all = std::round((explored_ + stats_.pruned) / caps_);
   stats_.explored = static_cast<double>(settings_cut_.size());
   stats_.feasible = static_cast<double>(settings_fit_.size());
   stats_.pruned = all - stats_.explored;

@@ -12,15 +12,19 @@
 namespace superstep {
 namespace {
 
+// In the order their bounds are divided: most of the time is in the first.
+constexpr std::array kDivided = {Work::feed_forward, Work::attention, Work::other,
+                                 Work::head,         Work::embedding, Work::update};
+
 const Chip& chip_of(Tables& tables) { return tables.model().machine().chip; }
 
-TableKey key_at(const SettingSpace& space, std::int64_t cap, const Chip& chip) {
+TableKey key_at(const SettingSpace& space, const Caps& caps, const Chip& chip) {
   TableKey key = table_key(space.common);
-  key.proportion = proportion_of({cap, cap}, chip);
+  key.proportion = proportions_of(caps, chip);
   return key;
 }
 
-SettingSpace within(SettingSpace space, const CapRange& caps) {
+SettingSpace within(SettingSpace space, const Caps& caps) {
   space.caps = caps;
   return space;
 }
@@ -72,8 +76,8 @@ Branches between(Tables& tables, SettingSpace space, const UnitTable& fastest, c
 
 Branches of_table(Tables& tables, SettingSpace space, const UnitTable& table) {
   const Chip& chip = chip_of(tables);
-  double& proportion = space.common.available_memory_proportion;
-  if (!space.caps.contains(CapRange::just(cap_of(proportion, chip)))) proportion = proportion_of(space.caps, chip);
+  Proportions& proportions = space.common.available_memory_proportion;
+  if (!space.caps.contains(caps_of(proportions, chip))) proportions = proportions_of(space.caps, chip);
   return between(tables, space, table, table);
 }
 
@@ -98,32 +102,42 @@ void append(Branches& all, Branches more) {
   all.left_out += more.left_out;
 }
 
-// The bounds that make the table in the middle, those below and those above.
+// The bounds that make the table in the middle, those below and those above. Where work has bounds of its own that is
+// so for one kind of work after the other, where kinds before have bounds that make the middle's and kinds after any.
 Branches divide_caps(Tables& tables, const Branch& branch) {
   const SettingSpace& from = branch.parts->space();
   SettingSpace space = SettingSpace::just(from.plan(branch.part.begin), from.phased, from.training);
   const UnitTable& table = tables.table(branch.middle(chip_of(tables)));
   space.caps = from.caps;
-  CapRange same = caps_of(table, space);
-  same.narrow(from.caps);
+  Caps same = from.caps;
+  same.narrow(caps_of(table, space));
   Branches out = of_table(tables, within(space, same), table);
-  for (const CapRange& caps : {CapRange{from.caps.least, same.least - 1}, CapRange{same.most + 1, from.caps.most}}) {
-    if (caps.least <= caps.most) append(out, branches_of(tables, within(space, caps)));
+  Caps rest = from.caps;
+  for (const Work work : kDivided) {
+    const CapRange all = rest[work], middle = same[work];
+    const auto set = [&](const CapRange& caps) { from.caps.one ? rest.of.fill(caps) : void(rest[work] = caps); };
+    for (const CapRange& caps : {CapRange{all.least, middle.least - 1}, CapRange{middle.most + 1, all.most}}) {
+      if (caps.least > caps.most) continue;
+      set(caps);
+      append(out, branches_of(tables, within(space, rest)));
+    }
+    set(middle);
   }
   return out;
 }
 
 }  // namespace
 
-CapRange caps_of(const UnitTable& table, const SettingSpace& space) {
-  CapRange caps = table.caps();
+Caps caps_of(const UnitTable& table, const SettingSpace& space) {
+  Caps caps = table.caps();
   if (!table.training()) return caps;
   std::set<std::int64_t> degrees;
   for (const Storage& state : space.states) degrees.insert(state.degree);
   for (const std::int64_t degree : degrees) {
     const UnitTable::Updates& updates = table.updates(shard_group(space.common, degree));
     for (std::size_t u : table.first_of_class()) {
-      if (u < table.units() && table.row(u).parameters > 0) caps.narrow(table.update(updates, u).footprint.caps);
+      if (u == table.units() || table.row(u).parameters == 0) continue;
+      caps[Work::update].narrow(table.update(updates, u).footprint.caps);
     }
   }
   return caps;
@@ -131,13 +145,16 @@ CapRange caps_of(const UnitTable& table, const SettingSpace& space) {
 
 // Tables are closer together where bounds are tight.
 TableKey Branch::middle(const Chip& chip) const {
-  const CapRange& caps = parts->space().caps;
-  const double cap = std::sqrt(static_cast<double>(caps.least) * static_cast<double>(caps.most));
-  return key_at(parts->space(), static_cast<std::int64_t>(cap), chip);
+  Caps middle = parts->space().caps;
+  for (CapRange& caps : middle.of) {
+    const double cap = std::sqrt(static_cast<double>(caps.least) * static_cast<double>(caps.most));
+    caps = CapRange::just(Bytes(static_cast<std::int64_t>(cap)));
+  }
+  return key_at(parts->space(), middle, chip);
 }
 
 Ends ends_of(const SettingSpace& space, const Chip& chip) {
-  Ends ends{key_at(space, space.caps.most, chip), key_at(space, space.caps.least, chip)};
+  Ends ends{key_at(space, space.caps.loosest(), chip), key_at(space, space.caps.tightest(), chip)};
   ends.fastest.least_proportion = ends.leanest.proportion;
   return ends;
 }
@@ -173,8 +190,8 @@ std::optional<Branch> Branch::guess(Tables& tables, const CutLimits& limits) con
   if (out.leaf()) return out;
   SettingSpace just = SettingSpace::just(space.plan(out.part.begin), space.phased, space.training);
   const UnitTable& leanest = tables.table(ends_of(space, chip_of(tables)).leanest);
-  just.caps = caps_of(leanest, just);
-  just.caps.narrow(space.caps);
+  just.caps = space.caps;
+  just.caps.narrow(caps_of(leanest, just));
   const Branches made = of_table(tables, just, leanest);
   return made.list.empty() ? std::nullopt : std::optional(made.list.front());
 }

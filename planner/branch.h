@@ -43,7 +43,7 @@ struct Branches {
 };
 
 // The bounds on temporary memory for which a space's settings are those of this table.
-CapRange caps_of(const UnitTable& table, const SettingSpace& space);
+Caps caps_of(const UnitTable& table, const SettingSpace& space);
 
 // All settings of a space.
 Branches branches_of(Tables& tables, const SettingSpace& space);

@@ -344,6 +344,24 @@ std::vector<bool> CellBounds::find_dominated(const std::vector<Cell>& cells) con
   return out;
 }
 
+namespace {
+
+// The tightest bounds on temporary memory that are pinned or may be chosen, and the loosest.
+std::pair<Proportions, Proportions> ends_of_proportions(const Job& job) {
+  Proportions low, high;
+  const ByWork<ProportionRange> free = free_proportions(job);
+  const std::vector<Proportions>& pins = job.pins.available_memory_proportion;
+  for (const Work w : kWorks) {
+    low[w] = free[w].low, high[w] = free[w].high;
+    if (pins.empty()) continue;
+    const auto of_work = [&](const Proportions& p) { return p[w]; };
+    low[w] = std::ranges::min(pins, {}, of_work)[w], high[w] = std::ranges::max(pins, {}, of_work)[w];
+  }
+  return {low, high};
+}
+
+}  // namespace
+
 // Of all tables of the cell's settings those that bound the others, for each way to hold activations. A looser bound on
 // temporary memory and more tiles give no more work. A tighter bound takes no more memory on as many tiles, but on
 // fewer tiles another plan is the fastest, which may take less.
@@ -357,8 +375,7 @@ std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c, Execution execu
   key.serialisation = job_.pins.serialisation;
   key.accumulate = c.accumulation > 1;
   const Pins& pins = job_.pins;
-  std::vector<double> caps = pins.available_memory_proportion;
-  if (caps.empty()) caps = {free_proportions(job_).low, free_proportions(job_).high};
+  const auto [lowest, highest] = ends_of_proportions(job_);
   std::vector<std::int64_t> io_tiles = {0};
   if (execution == Execution::phases) io_tiles = kIoTiles;
   if (pins.io_tiles && pins.io_tiles->values.empty()) io_tiles.push_back(pins.io_tiles->low);
@@ -370,11 +387,11 @@ std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c, Execution execu
   const auto add = [&](bool split_activations, std::vector<Ends>& out) {
     key.split_activations = split_activations;
     Ends& ends = out.emplace_back(Ends{key, {}});
-    ends.fastest.proportion = std::ranges::max(caps);
-    ends.fastest.least_proportion = std::ranges::min(caps);
+    ends.fastest.proportion = highest;
+    ends.fastest.least_proportion = lowest;
     for (const std::int64_t io : io_tiles) {
       TableKey& lean = ends.leanest.emplace_back(key);
-      lean.proportion = std::ranges::min(caps);
+      lean.proportion = lowest;
       lean.io_tiles = io;
     }
   };

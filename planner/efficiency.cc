@@ -116,7 +116,8 @@ class Neighbours {
     for (double share : {0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0}) {
       Plan p = plan_;
       p.available_memory_proportion = share;
-      offer("available_memory_proportion", compact(plan_.available_memory_proportion), compact(share), p);
+      const Proportions& now = plan_.available_memory_proportion;
+      offer("available_memory_proportion", now.same() ? compact(now.of[0]) : "by work", compact(share), p);
     }
     if (!training) return std::move(list_);
     for (Recompute r : {Recompute::none, Recompute::layer, Recompute::stage}) {

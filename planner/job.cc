@@ -8,6 +8,7 @@
 #include "model/json_reader.h"
 #include "model/lower/serialise.h"
 #include "model/machine/load_machine.h"
+#include "planner/read_proportions.h"
 #include "planner/read_question.h"
 
 namespace superstep {
@@ -290,28 +291,7 @@ Pins read_pins(JsonReader r) {
   if (r.has("load")) read_load(r, pins);
   if (r.has("prefetch_depth")) pins.prefetch_depth = integer_pin(r, "prefetch_depth");
   if (r.has("precision")) pins.precision = read_precision(r.object("precision"));
-  if (r.has("available_memory_proportion")) {
-    const nlohmann::json& v = r.raw("available_memory_proportion");
-    constexpr double kLeast = 0.001;
-    if (v.is_object()) {
-      JsonReader range = r.object("available_memory_proportion");
-      const double low = range.number_or("min", kLeast, 1, kLeast), high = range.number_or("max", kLeast, 1, 1);
-      range.finish();
-      if (low > high)
-        throw Error(r.at("available_memory_proportion"), "min " + v["min"].dump() + " is above max " + v["max"].dump());
-      pins.proportion_range = {low, high};
-    } else if (v.is_array()) {
-      if (v.empty()) throw Error(r.at("available_memory_proportion"), "found an empty list, expected a number or more");
-      for (const auto& x : v) {
-        if (!x.is_number() || !(x.get<double>() >= kLeast) || x.get<double>() > 1)
-          throw Error(r.at("available_memory_proportion"),
-                      "found " + describe(x) + ", expected numbers from 0.001 to 1");
-        pins.available_memory_proportion.push_back(x.get<double>());
-      }
-    } else {
-      pins.available_memory_proportion = {r.number("available_memory_proportion", kLeast, 1)};
-    }
-  }
+  if (r.has("available_memory_proportion")) read_proportions(r, pins);
   if (r.has("serialisation")) pins.serialisation = read_serialisation(r.object("serialisation"));
   r.finish();
   return pins;

@@ -40,6 +40,7 @@ inline bool allows(const std::optional<IntegerPin>& pin, std::int64_t v) { retur
 
 struct ProportionRange {
   double low = 0, high = 1;
+  friend auto operator<=>(const ProportionRange&, const ProportionRange&) = default;
 };
 
 // Pinned plan fields; what is absent is searched.
@@ -60,9 +61,10 @@ struct Pins {
   std::vector<Location> weights, gradients, optimizer_state, activations, code;  // empty: free
   std::vector<LoadSchedule> load_weights, load_code;
   Precision precision;  // always given; defaults are fp16 with fp32 moments; of lists the first (job_parts.h)
-  std::vector<double> available_memory_proportion;  // empty: free, or a range
-  std::optional<ProportionRange> proportion_range;
-  Serialisation serialisation;  // of lists the first
+  std::vector<Proportions> available_memory_proportion;  // empty: free, or ranges
+  std::optional<ByWork<ProportionRange>> proportion_ranges;
+  bool proportions_by_work = false;  // each kind of work has a bound of its own; else all have one
+  Serialisation serialisation;       // of lists the first
 
   // Of a cut, as what is pinned stage by stage says; 0: nothing does.
   std::int64_t stage_count() const;
@@ -131,6 +133,8 @@ Job load_job(const std::string& path);
 Job read_job(const nlohmann::json& json, const std::string& name);
 // Whether a field of cuts (kCutFields) is pinned to several.
 bool is_list_of_cuts(const nlohmann::json& pin);
+// Of available_memory_proportion: bounds of their own for kinds of work, some or all of them free.
+bool is_by_work(const nlohmann::json& pin);
 inline constexpr std::array<const char*, 5> kCutFields = {"stages", "layers_per_stage", "stage_ipu", "recompute",
                                                           "phases"};
 // Pins alone, as a job's "plan" has them; messages point into `name`, below `pointer`.

@@ -41,7 +41,7 @@ struct SettingSpace {
   Plan common;  // every field but the cuts and those of the lists
   // Bounds on temporary memory that its plans may have, of which `common` has one: more than one are chosen from like
   // cuts, not counted.
-  CapRange caps;
+  Caps caps;
   bool phased = false;  // cut into phases, or into the stages of one pipeline
   bool training = true;
   bool groups_matter = false;  // only settings that other groups of shards would change: a degree between 1 and r

@@ -318,9 +318,14 @@ namespace {
 void narrow(SpaceField& field, const nlohmann::json& job) {
   const nlohmann::json::json_pointer at("/plan/" + field.name);
   if (!job.contains(at)) return;
-  std::string text = job.at(at).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const nlohmann::json& pin = job.at(at);
+  if (pin.is_string() && is_by_work(pin)) {
+    field.values = "for each kind of work " + field.values;
+    return;
+  }
+  std::string text = pin.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::erase(text, '"');
-  const bool has_members = job.at(at).is_object() && !job.at(at).contains("min") && !job.at(at).contains("max");
+  const bool has_members = pin.is_object() && !pin.contains("min") && !pin.contains("max");
   field.values = has_members ? "pinned " + text + "; of others: " + field.values : "pinned " + text;
 }
 

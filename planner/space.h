@@ -59,9 +59,9 @@ std::vector<Plan> settings(const Job& job, const Cell& cell, bool defaults);
 
 // Whether bounds on temporary memory are searched, and the bounds then.
 bool frees_caps(const Job& job, bool defaults);
-CapRange free_caps(const Job& job);
+Caps free_caps(const Job& job);
 // The same in proportion: what a range leaves of all that are searched; its high end where that is nothing.
-ProportionRange free_proportions(const Job& job);
+ByWork<ProportionRange> free_proportions(const Job& job);
 
 // What each field draws from, for people. `cells`: all of the job.
 std::vector<SpaceField> describe_space(const Job& job, const std::vector<Cell>& cells, std::int64_t statistics_group);

@@ -247,12 +247,15 @@ class SettingLists {
       const double size = stores_ * space_.others(space_.all());  // whatever the bound on temporary memory is
       if (size == 0) continue;
       space_.common.activation_sharding = space_.stashes[0].sharding;
-      const ProportionRange free = free_proportions(job_);
-      for (const double proportion : choices(pins_.available_memory_proportion, {free.high},
-                                             std::clamp(kUsualProportion, free.low, free.high), defaults_)) {
+      const ByWork<ProportionRange> free = free_proportions(job_);
+      Proportions high, usual;
+      for (const Work w : kWorks) {
+        high[w] = free[w].high;
+        usual[w] = std::clamp(kUsualProportion, free[w].low, free[w].high);
+      }
+      for (const Proportions& proportion : choices(pins_.available_memory_proportion, {high}, usual, defaults_)) {
         space_.common.available_memory_proportion = proportion;
-        space_.caps =
-            frees_caps(job_, defaults_) ? free_caps(job_) : CapRange::just(cap_of(proportion, job_.machine.chip));
+        space_.caps = frees_caps(job_, defaults_) ? free_caps(job_) : caps_of(proportion, job_.machine.chip);
         settings_[static_cast<std::size_t>(execution)] += size;
         if (!counts_) out_.push_back(space_);
       }
@@ -264,15 +267,23 @@ class SettingLists {
 
 bool frees_caps(const Job& job, bool defaults) { return !defaults && job.pins.available_memory_proportion.empty(); }
 
-ProportionRange free_proportions(const Job& job) {
-  const ProportionRange asked = job.pins.proportion_range.value_or(ProportionRange{kLeastProportion, kMostProportion});
-  const double high = std::min(asked.high, kMostProportion);
-  return {std::min(std::max(asked.low, kLeastProportion), high), high};
+ByWork<ProportionRange> free_proportions(const Job& job) {
+  ByWork<ProportionRange> out =
+      job.pins.proportion_ranges.value_or(ByWork(ProportionRange{kLeastProportion, kMostProportion}));
+  for (ProportionRange& asked : out.of) {
+    const double high = std::min(asked.high, kMostProportion);
+    asked = {std::min(std::max(asked.low, kLeastProportion), high), high};
+  }
+  return out;
 }
 
-CapRange free_caps(const Job& job) {
-  const auto [low, high] = free_proportions(job);
-  return {cap_of(low, job.machine.chip).value, cap_of(high, job.machine.chip).value};
+Caps free_caps(const Job& job) {
+  const ByWork<ProportionRange> free = free_proportions(job);
+  const Chip& chip = job.machine.chip;
+  Caps caps;
+  caps.one = !job.pins.proportions_by_work;
+  for (const Work w : kWorks) caps[w] = {cap_of(free[w].low, chip).value, cap_of(free[w].high, chip).value};
+  return caps;
 }
 
 std::vector<SettingSpace> setting_spaces(const Job& job, const Cell& cell, bool defaults,

@@ -17,7 +17,7 @@ namespace superstep {
 namespace {
 
 using MeshKey = std::tuple<std::int64_t, TensorParallel, bool>;  // micro-batch, mesh, activation sharding
-using UnitKey = std::tuple<MeshKey, std::int64_t, Bytes, Bytes, bool, DType, Serialisation, std::int64_t, std::int64_t>;
+using UnitKey = std::tuple<MeshKey, std::int64_t, Caps, Caps, bool, DType, Serialisation, std::int64_t, std::int64_t>;
 
 MeshKey mesh_key(const TableKey& key) { return {key.micro_batch, key.mesh, key.split_activations}; }
 
@@ -250,8 +250,8 @@ TableKey normal(TableKey key, const Graph& graph) {
 }
 
 UnitKey unit_key(const TableKey& key, const Chip& chip) {
-  const Bytes cap = cap_of(key.proportion, chip);
-  const Bytes least = key.least_proportion ? cap_of(*key.least_proportion, chip) : cap;
+  const Caps cap = caps_of(key.proportion, chip);
+  const Caps least = key.least_proportion ? caps_of(*key.least_proportion, chip) : cap;
   return {mesh_key(key),   key.io_tiles,      cap, least, key.accumulate, key.precision.partials, key.serialisation,
           key.rank_stride, key.replica_stride};
 }

@@ -27,6 +27,13 @@ bool allows(const std::string& field, const json& pin, const json& has) {
   if (field == "activation_sharding" && pin.is_boolean()) return has == (pin.get<bool>() ? "stored" : "none");
   if (field == "tensor_parallel" && pin.is_array() && pin.size() == 2 && !pin[0].is_array())
     return pin[1] == 1 && pin[0] == has;  // [8, 1] is one mesh, and written 8
+  if (field == "available_memory_proportion" && is_by_work(pin)) {
+    if (pin.is_string()) return true;
+    for (const auto& [work, value] : pin.items()) {
+      if (!allows(field, value, has.is_object() ? has.at(work) : has)) return false;
+    }
+    return true;
+  }
   if (pin.is_object()) {
     return has.is_number() && (!pin.contains("min") || has >= pin["min"]) &&
            (!pin.contains("max") || has <= pin["max"]);

@@ -34,9 +34,9 @@ struct OptimizerSpec {
   double momentum = 0.9;    // sgd_momentum, lars
   double weight_decay = 0;  // decoupled for adamw and lamb; else in the gradient, for lars in its norm as well
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // adam, adamw, lamb
-  bool bias_correction = true;      // adam, adamw, lamb
-  double trust_coefficient = 1e-3;  // lars (eta)
-  double clip_norm = 0;             // of all gradients together; 0: they are not clipped
+  bool bias_correction = true;                        // adam, adamw, lamb
+  double trust_coefficient = 1e-3;                    // lars (eta)
+  double clip_norm = 0;                               // of all gradients together; 0: they are not clipped
   DType first_moment = DType::fp32;
   DType second_moment = DType::fp32;
   bool master_weights = false;  // keep an fp32 copy of fp16 weights

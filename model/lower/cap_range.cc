@@ -2,10 +2,18 @@
 #include "model/lower/cap_range.h"
 
 #include <cmath>
+#include <iterator>
+#include <vector>
 
 #include "model/error.h"
 
 namespace superstep {
+
+std::string_view name_of(Work work) { return work == Work::update ? "update" : name_of(static_cast<UnitRole>(work)); }
+
+static_assert(static_cast<int>(Work::head) == static_cast<int>(UnitRole::head));  // roles are in the same order
+
+Work work_of(UnitRole role, Pass pass) { return pass == Pass::update ? Work::update : static_cast<Work>(role); }
 
 CapParts parts_within(Bytes bytes, Bytes cap) {
   const std::int64_t whole = std::max<std::int64_t>(1, bytes.value);
@@ -14,6 +22,41 @@ CapParts parts_within(Bytes bytes, Bytes cap) {
   if (whole > parts) caps.least = ceil_div(whole, parts);  // with as many parts as bytes, any bound is too tight
   if (parts > 1) caps.most = ceil_div(whole, parts - 1) - 1;
   return {parts, caps};
+}
+
+bool Caps::contains(const Caps& other) const {
+  if (one && !other.one) return false;
+  return std::ranges::all_of(kWorks, [&](Work w) { return (*this)[w].contains(other[w]); });
+}
+
+double Caps::size() const {
+  if (one) return of[0].size();
+  double product = 1;
+  for (const CapRange& caps : of) product *= caps.size();
+  return product;
+}
+
+void Caps::narrow(const Caps& other) {
+  for (const Work w : kWorks) (*this)[w].narrow(other[w]);
+  if (one) of.fill(common());
+}
+
+CapRange Caps::common() const {
+  CapRange all;
+  for (const CapRange& caps : of) all.narrow(caps);
+  return all;
+}
+
+Caps Caps::tightest() const {
+  Caps out = *this;
+  for (CapRange& caps : out.of) caps.most = caps.least;
+  return out;
+}
+
+Caps Caps::loosest() const {
+  Caps out = *this;
+  for (CapRange& caps : out.of) caps.least = caps.most;
+  return out;
 }
 
 Bytes cap_of(double proportion, const Chip& chip) {
@@ -29,6 +72,37 @@ double proportion_of(const CapRange& caps, const Chip& chip) {
   }
   SUPERSTEP_CHECK(false, "no share of a tile's memory is this bound on temporary memory");
   return 0;
+}
+
+Caps caps_of(const Proportions& proportions, const Chip& chip) {
+  Caps caps;
+  caps.one = proportions.same();
+  for (const Work w : kWorks) caps[w] = CapRange::just(cap_of(proportions[w], chip));
+  return caps;
+}
+
+Proportions proportions_of(const Caps& caps, const Chip& chip) {
+  Proportions out;
+  std::vector<Work> left(kWorks.begin(), kWorks.end());
+  while (!left.empty()) {
+    // What most have in common is in common at the least bound of one of them.
+    const auto with = [&](Work one) {
+      std::vector<Work> list;
+      std::ranges::copy_if(left, std::back_inserter(list),
+                           [&](Work w) { return caps[w].contains(CapRange::just(Bytes(caps[one].least))); });
+      return list;
+    };
+    std::vector<Work> most;
+    for (const Work w : left) {
+      if (std::vector<Work> list = with(w); list.size() > most.size()) most = std::move(list);
+    }
+    CapRange common;
+    for (const Work w : most) common.narrow(caps[w]);
+    const double share = proportion_of(common, chip);
+    for (const Work w : most) out[w] = share;
+    std::erase_if(left, [&](Work w) { return std::ranges::find(most, w) != most.end(); });
+  }
+  return out;
 }
 
 }  // namespace superstep

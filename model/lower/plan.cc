@@ -93,6 +93,13 @@ std::string label(const Plan& plan) {
   return s;
 }
 
+nlohmann::json to_json(const Proportions& proportions) {
+  if (proportions.same()) return proportions.of[0];
+  nlohmann::json j;
+  for (const Work w : kWorks) j[std::string(name_of(w))] = proportions[w];
+  return j;
+}
+
 nlohmann::json to_json(const Plan& plan) {
   nlohmann::json j;
   const TensorParallel& t = plan.tensor_parallel;
@@ -144,7 +151,7 @@ nlohmann::json to_json(const Plan& plan) {
                     {"first_moment", name_of(p.first_moment)},
                     {"second_moment", name_of(p.second_moment)},
                     {"master", p.master}};
-  j["available_memory_proportion"] = plan.available_memory_proportion;
+  j["available_memory_proportion"] = to_json(plan.available_memory_proportion);
   const Serialisation& s = plan.serialisation;
   j["serialisation"] = {
       {"embedding", s.embedding}, {"head", s.head}, {"attention", s.attention}, {"feed_forward", s.feed_forward}};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/graph/tensor.h"
+#include "model/lower/cap_range.h"
 
 namespace superstep {
 
@@ -112,7 +113,7 @@ struct Plan {
   LoadSchedules load;
   std::int64_t prefetch_depth = 1;
   Precision precision;
-  double available_memory_proportion = 0.6;
+  Proportions available_memory_proportion = 0.6;
   Serialisation serialisation;
 
   std::int64_t ipus() const { return tensor_parallel.size() * pipeline_stages * replicas; }
@@ -130,6 +131,7 @@ std::string label(const Plan& plan);
 
 // The fields as a job pins them.
 nlohmann::json to_json(const Plan& plan);
+nlohmann::json to_json(const Proportions& proportions);
 
 std::string_view name_of(Placement v);
 std::string_view name_of(ShardGroups v);

@@ -26,15 +26,13 @@ namespace {
 
 UnitContext context_of(const GraphFacts& facts, const GraphSharding& sharding, const Chip& chip, SharedCosts& shared,
                        const TableKey& key) {
-  const Bytes cap = cap_of(key.proportion, chip);
-  const Bytes least = cap_of(key.least_proportion.value_or(key.proportion), chip);
   return {facts,
           sharding,
           chip,
           *shared.products,
           chip.tiles - key.io_tiles,
-          cap,
-          {least.value, cap.value},
+          Bytes(0),
+          {},
           key.precision.partials,
           key.accumulate,
           key.serialisation,
@@ -66,7 +64,10 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
   }
   rows_.resize(first_of_row.size());
   share(rows_.size(), [&](std::size_t i) { rows_[i] = make_row(first_of_row[i]); });
-  for (const UnitRow& row : rows_) layout.caps.narrow(row.forward.caps), layout.caps.narrow(row.backward.caps);
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    CapRange& caps = layout.caps[work_of(facts.graph.units[first_of_row[i]].role, Pass::forward)];
+    caps.narrow(rows_[i].forward.caps), caps.narrow(rows_[i].backward.caps);
+  }
   for (std::size_t u = 0; u <= facts.graph.units.size(); ++u) layout.boundary.push_back(make_boundary(u));
   find_lenders(layout);
   classify(layout);
@@ -176,16 +177,27 @@ std::vector<MeshCollective> mesh_collectives(const Function& f) {
 
 }  // namespace
 
+// Units of one kind have one role.
+UnitContext UnitTable::bounded(UnitId unit, Pass pass) const {
+  UnitContext context = context_;
+  const Work work = work_of(context.facts.graph.units[unit].role, pass);
+  context.temporary_cap = cap_of(key_.proportion[work], context.chip);
+  const Bytes least = cap_of(key_.least_proportion.value_or(key_.proportion)[work], context.chip);
+  context.least_time_of = {least.value, context.temporary_cap.value};
+  return context;
+}
+
 UnitRow UnitTable::make_row(UnitId unit) const {
   UnitRow row;
   const GraphFacts& facts = context_.facts;
   const auto u = static_cast<std::size_t>(unit.index);
-  const Function forward = lower_unit(context_, unit, Pass::forward);
+  const UnitContext context = bounded(unit, Pass::forward);
+  const Function forward = lower_unit(context, unit, Pass::forward);
   row.forward = forward;
   row.forward_cycles = model_.function(forward);
   row.forward_mesh = mesh_collectives(forward);
   if (training_) {
-    const Function backward = lower_unit(context_, unit, Pass::backward);
+    const Function backward = lower_unit(context, unit, Pass::backward);
     row.backward = backward;
     row.backward_cycles = model_.function(backward);
     row.backward_mesh = mesh_collectives(backward);
@@ -214,15 +226,17 @@ UnitRow UnitTable::make_row(UnitId unit) const {
 }
 
 Function UnitTable::function(std::size_t unit, Pass pass, GroupShape group) const {
-  UnitContext context = context_;
+  const UnitId first = layout_->representative[static_cast<std::size_t>(kind(unit))];
+  UnitContext context = bounded(first, pass);
   context.update_group = group;
-  return lower_unit(context, layout_->representative[static_cast<std::size_t>(kind(unit))], pass);
+  return lower_unit(context, first, pass);
 }
 
 const UnitTable::Updates& UnitTable::updates(GroupShape group) const {
   if (const Updates* known = updates_.find(group)) return *known;
   std::vector<std::uint64_t> signatures;
-  for (const UpdateWork& work : update_works_) signatures.push_back(work.signature(group, context_));
+  for (std::size_t k = 0; k < update_works_.size(); ++k)
+    signatures.push_back(update_works_[k].signature(group, bounded(layout_->representative[k], Pass::update)));
   return updates_.insert(group, update_costs_.get(signatures, [&](std::size_t kind) {
     const Function made = function(static_cast<std::size_t>(layout_->representative[kind].index), Pass::update, group);
     return UpdateCost{made, model_.function(made).total()};

@@ -45,10 +45,10 @@ struct TableKey {
   std::int64_t micro_batch = 1;
   Precision precision;
   std::int64_t io_tiles = 0;
-  double proportion = 0.6;  // available_memory_proportion: see cap_of()
+  Proportions proportion = 0.6;  // available_memory_proportion: see cap_of()
   // If given, not a plan's table, but with the least time of all from this proportion to that one. The loosest is not
   // always the fastest: other slices of a gradient may fit the tiles better, and other tile plans each other.
-  std::optional<double> least_proportion = {};
+  std::optional<Proportions> least_proportion = {};
   bool accumulate = true;
   bool split_activations = false;  // ActivationSharding::throughout
   Serialisation serialisation;
@@ -129,7 +129,7 @@ class UnitTable {
   // model, and, where weights are borrowed, on where the lender is: a run with a borrower in it equals none but itself.
   const EqualRuns& runs() const { return *layout_->runs; }
   std::int64_t tiles() const { return context_.tiles; }
-  const CapRange& caps() const { return layout_->caps; }  // bounds on temporary memory that make the same rows
+  const Caps& caps() const { return layout_->caps; }  // bounds on temporary memory that make the same rows
   const GraphFacts& facts() const { return context_.facts; }
   const GraphSharding& sharding() const { return context_.sharding; }
   const CostModel& model() const { return model_; }
@@ -140,7 +140,7 @@ class UnitTable {
   struct Layout {
     std::vector<std::int32_t> row_of, kind_of;
     std::vector<UnitId> representative;
-    CapRange caps;
+    Caps caps;
     std::vector<Boundary> boundary;
     std::vector<std::int64_t> checkpoints;
     std::vector<std::int32_t> lenders, holders;
@@ -155,7 +155,8 @@ class UnitTable {
   void find_update_works();
   static void classify(Layout& layout);
   static EqualRuns find_runs(const Layout& layout);
-  UnitContext context_;
+  UnitContext bounded(UnitId unit, Pass pass) const;
+  UnitContext context_;  // bounds on temporary memory aside: see bounded()
   const CostModel& model_;
   TableKey key_;
   bool training_;

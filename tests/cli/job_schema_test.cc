@@ -189,9 +189,12 @@ TEST(JobSchema, NumbersOfAnotherFamilyAreRefusedByBoth) {
 
 TEST(JobSchema, ConstantsOfAnotherOptimizerAreRefusedByBoth) {
   const std::vector<std::pair<std::string, std::set<std::string>>> users = {
-      {"momentum", {"sgd_momentum", "lars"}},       {"beta1", {"adam", "adamw", "lamb"}},
-      {"beta2", {"adam", "adamw", "lamb"}},         {"epsilon", {"adam", "adamw", "lamb"}},
-      {"bias_correction", {"adam", "adamw", "lamb"}}, {"trust_coefficient", {"lars"}},
+      {"momentum", {"sgd_momentum", "lars"}},
+      {"beta1", {"adam", "adamw", "lamb"}},
+      {"beta2", {"adam", "adamw", "lamb"}},
+      {"epsilon", {"adam", "adamw", "lamb"}},
+      {"bias_correction", {"adam", "adamw", "lamb"}},
+      {"trust_coefficient", {"lars"}},
       {"weight_decay", {"sgd", "sgd_momentum", "adam", "adamw", "lamb", "lars"}}};
   const json schema = read("schema.json");
   json job = read("every-field.json");
@@ -230,13 +233,18 @@ TEST(JobSchema, ProportionsMayBeAValueAListOrARange) {
         {"model", {{"zoo", "bert-base"}}}, {"machine", "ipu-pod4"}, {"plan", {{"available_memory_proportion", pin}}}};
     return std::pair(schema_error(job), reader_error(job));
   };
-  for (const json& good : {json(0.2), json{0.1, 0.2}, json{{"min", 0.1}, {"max", 0.3}}, json{{"max", 0.3}}})
+  for (const json& good :
+       {json(0.2), json{0.1, 0.2}, json{{"min", 0.1}, {"max", 0.3}}, json{{"max", 0.3}}, json("by_work"),
+        json{{"head", 0.1}}, json{{"head", {{"max", 0.1}}}, {"update", 0.5}}, json{{"other", json::object()}}})
     EXPECT_EQ(errors(good), std::pair(std::string(), std::string())) << good;
-  for (const json& bad : {json(2), json::array(), json{0.0001}, json{{"max", 0}}, json{{"least", 0.3}}}) {
+  for (const json& bad : {json(2), json::array(), json{0.0001}, json{{"max", 0}}, json{{"least", 0.3}}, json("by work"),
+                          json{{"head", 2}}, json{{"head", json{0.1, 0.2}}}, json{{"head", 0.1}, {"max", 0.2}},
+                          json{{"update", {{"max", 0}}}}, json{{"pooler", 0.1}}}) {
     EXPECT_NE(errors(bad).first, "") << bad;
     EXPECT_NE(errors(bad).second, "") << bad;
   }
   EXPECT_THAT(errors({{"min", 0.3}, {"max", 0.2}}).second, testing::HasSubstr("min 0.3 is above max 0.2"));
+  EXPECT_THAT(errors("by work").second, testing::HasSubstr("expected a number, or \"by_work\""));
 }
 
 TEST(JobSchema, SerialisationMayBeAValueAListOrARange) {

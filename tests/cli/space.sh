@@ -20,4 +20,12 @@ assert "replicated_tensor_sharding" in fields
 for name, values in fields.items():
     assert found.get(name) == values, (name, found.get(name), values)
 END
+python3 - "$given" <<'END'
+import json, sys
+job = json.load(open(sys.argv[1]))
+job.setdefault("plan", {})["available_memory_proportion"] = "by_work"
+json.dump(job, open("by-work.json", "w"))
+END
+run plan --space by-work.json
+expect 0 out 'for each kind of work 0.05 to 1'
 finish

@@ -166,19 +166,30 @@ void try_setting(World& world, const Setting& setting, const PinnedCuts& cuts, B
   });
 }
 
-// With each bound on temporary memory that makes another table, from the loosest down, which is the plan's; a pinned
-// one as it is.
+// With each of these bounds on temporary memory that make another table, of one kind of work after the other.
 template <class F>
-void for_each_cap(World& world, Plan plan, F f) {
-  if (!frees_caps(world.job, false)) return f(plan, world.table(plan));
+void for_each_cap(World& world, Plan plan, Caps caps, std::size_t work, const F& f) {
   const Chip& chip = world.job.machine.chip;
-  const CapRange all = free_caps(world.job);
-  for (std::int64_t cap = all.most; cap >= all.least;) {
-    plan.available_memory_proportion = proportion_of({cap, cap}, chip);
-    const UnitTable& table = world.table(plan);
-    f(plan, table);
-    cap = caps_of(table, SettingSpace::just(plan, plan.phased(), world.tables.training())).least - 1;
+  if (work == kWorks.size()) {
+    plan.available_memory_proportion = proportions_of(caps, chip);
+    return f(plan, world.table(plan));
   }
+  const CapRange all = caps.of[work];
+  for (std::int64_t cap = all.most; cap >= all.least;) {
+    caps.one ? caps.of.fill({cap, cap}) : void(caps.of[work] = {cap, cap});
+    for_each_cap(world, plan, caps, caps.one ? kWorks.size() : work + 1, f);
+    plan.available_memory_proportion = proportions_of(caps.loosest(), chip);
+    const SettingSpace space = SettingSpace::just(plan, plan.phased(), world.tables.training());
+    const Caps same = caps_of(world.table(plan), space);
+    cap = (caps.one ? same.common() : same.of[work]).least - 1;
+  }
+}
+
+// From the loosest down, which are the plan's; pinned ones as they are.
+template <class F>
+void for_each_cap(World& world, const Plan& plan, const F& f) {
+  if (!frees_caps(world.job, false)) return f(plan, world.table(plan));
+  for_each_cap(world, plan, free_caps(world.job), 0, f);
 }
 
 BruteForce try_cell(World& world, PinnedCuts& cuts, const Cell& cell) {

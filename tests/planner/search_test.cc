@@ -57,7 +57,7 @@ TEST(Search, TakesTheBestBoundOnTemporaryMemory) {
   }
   EXPECT_GT(rates.size(), 5u);
   EXPECT_GE(best.best[0].samples_per_second, fastest);
-  job["plan"]["available_memory_proportion"] = best.best[0].plan.available_memory_proportion;
+  job["plan"]["available_memory_proportion"] = to_json(best.best[0].plan.available_memory_proportion);
   World same(job);
   EXPECT_EQ(searched(same).best[0].samples_per_second, best.best[0].samples_per_second);
 }
@@ -225,6 +225,11 @@ TEST(Search, RespectsPins) {
       {{{"prefetch_depth", 3}}, [](const Plan& p) { return p.prefetch_depth == 3; }},
       {{{"available_memory_proportion", {0.3, 0.4}}},
        [](const Plan& p) { return p.available_memory_proportion == 0.3 || p.available_memory_proportion == 0.4; }},
+      {{{"available_memory_proportion", {{"head", 0.1}, {"attention", {{"min", 0.2}, {"max", 0.3}}}}}},
+       [](const Plan& p) {
+         const Proportions& all = p.available_memory_proportion;
+         return all[Work::head] == 0.1 && all[Work::attention] >= 0.2 && all[Work::attention] <= 0.3;
+       }},
       {{{"precision", {{"partials", "fp32"}, {"accumulators", "fp32"}}}},
        [](const Plan& p) { return p.precision.partials == DType::fp32 && p.precision.accumulators == DType::fp32; }},
       {{{"serialisation", {{"head", 2}}}}, [](const Plan& p) { return p.serialisation.head == 2; }},

@@ -273,13 +273,13 @@ TEST(Tables, SayForWhichBoundsOnTemporaryMemoryTheyHold) {
       plan.available_memory_proportion = proportion_of({cap, cap}, chip);
       return world.table(plan);
     };
-    const CapRange all = free_caps(world.job);
+    const CapRange all = free_caps(world.job).common();
     SettingSpace space = SettingSpace::just(plan, false, true);
     space.common.replicas = 4;
     space.states = {{Location::in_processor, 1}, {Location::in_processor, 4}};
     for (std::int64_t cap = all.most; cap >= all.least; ++tables) {
       const UnitTable& table = table_at(cap);
-      const CapRange same = caps_of(table, space);
+      const CapRange same = caps_of(table, space).common();
       EXPECT_TRUE(same.contains(CapRange::just(Bytes(cap))));
       const std::int64_t most = std::min(same.most, all.most), lowest = std::max(same.least, all.least);
       const std::vector<std::int64_t> own = numbers_of(table, t);
@@ -363,7 +363,7 @@ TEST(Tables, OfSeveralBoundsTakeNoMoreTimeOrCodeThanAny) {
       "gpt2-small", {{"layers", 2}, {"hidden", 1024}, {"heads", 8}, {"vocabulary", 50000}, {"sequence_length", 512}},
       "ipu-pod16"));
   const Chip& chip = world.job.machine.chip;
-  const CapRange all = free_caps(world.job);
+  const CapRange all = free_caps(world.job).common();
   int slower = 0;
   TableKey whole, loaded, shards;
   loaded.micro_batch = 4;
@@ -380,7 +380,7 @@ TEST(Tables, OfSeveralBoundsTakeNoMoreTimeOrCodeThanAny) {
     for (std::int64_t cap = all.most; cap >= all.least;) {
       const UnitTable& table = table_of(cap, cap);
       tables.emplace_back(cap, cost_by_pass(table));
-      cap = table.caps().least - 1;
+      cap = table.caps().common().least - 1;
     }
     for (int k = 0; k < 60; ++k) {
       const auto n = static_cast<std::int64_t>(tables.size());

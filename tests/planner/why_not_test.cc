@@ -42,10 +42,17 @@ TEST(WhyNot, KnowsWhichPinsAPlanHas) {
                                            {{"phases", 2}},
                                            {{"stages", {0, 3}}},
                                            {{"recompute", "layer"}},
+                                           {{"available_memory_proportion", "by_work"}},
+                                           {{"available_memory_proportion", {{"head", 0.6}, {"other", {{"max", 1}}}}}},
                                            {{"activation_sharding", false}},
                                            {{"location", {{"weights", {"streaming", "remote_ipu"}}}}}})
     EXPECT_THAT(pins_not_had(p, had), IsEmpty()) << had;
   EXPECT_THAT(pins_not_had(p, {{"replicas", {{"min", 5}}}}), ElementsAre("/replicas"));
+  EXPECT_THAT(pins_not_had(p, {{"available_memory_proportion", {{"head", 0.5}}}}),
+              ElementsAre("/available_memory_proportion"));
+  p.available_memory_proportion[Work::head] = 0.5;
+  EXPECT_THAT(pins_not_had(p, {{"available_memory_proportion", {{"head", 0.5}}}}), IsEmpty());
+  EXPECT_THAT(pins_not_had(p, {{"available_memory_proportion", 0.6}}), ElementsAre("/available_memory_proportion"));
   for (const char* of_phases : {"grouped", "interleaved"})
     EXPECT_THAT(pins_not_had(p, {{"schedule", of_phases}}), IsEmpty()) << "of no effect";
   EXPECT_THAT(pins_not_had(p, {{"replicas", {{"max", 3}}}}), ElementsAre("/replicas"));

@@ -113,6 +113,14 @@ TEST_F(Settings, OfAPlanThatEveryPipelineCanHave) {
                     HasSubstr("RecomputationType.Pipeline"), Not(HasSubstr("StochasticRounding"))));
 }
 
+TEST_F(Settings, OfBoundsByKindOfWorkAreTheTightestOfAnyProduct) {
+  const json shares = {{"embedding", 0.3}, {"attention", 0.3}, {"feed_forward", 0.2},
+                       {"head", 0.15},     {"other", 0.3},     {"update", 0.05}};
+  EXPECT_THAT(written("poptorch", with(plan(), "/available_memory_proportion", shares)),
+              AllOf(HasSubstr("setAvailableMemoryProportion({\"IPU0\": 0.15, \"IPU1\": 0.15})"),
+                    HasSubstr("# Available memory proportion of the plan: attention 0.3, embedding 0.3, ")));
+}
+
 TEST_F(Settings, OfCutsWithinALayerNameItsModule) {
   EXPECT_THAT(written("poptorch", with(plan(), "/stages", {0, 5})),
               HasSubstr("\"begins\": \"bert.encoder.layer.1.intermediate\""));

@@ -75,6 +75,22 @@ std::vector<std::string> headline_of(const report::Index& index) {
   return out;
 }
 
+// By kind of work the tightest, so that what fits in the plan does so here.
+void read_proportion(const json& value, PlanSettings& out) {
+  if (!value.is_object()) {
+    value.get_to(out.available_memory_proportion);
+    return;
+  }
+  std::string each;
+  out.available_memory_proportion = 1;
+  for (const auto& [work, share] : value.items()) {
+    if (work == "update") continue;  // no product has a part in one
+    out.available_memory_proportion = std::min(out.available_memory_proportion, share.get<double>());
+    each += (each.empty() ? "" : ", ") + work + " " + share.dump();
+  }
+  out.headline.push_back("Available memory proportion of the plan: " + each + "; here the least for all.");
+}
+
 void read_plan(const json& plan, PlanSettings& out) {
   const json& t = plan.at("tensor_parallel");
   out.t1 = t.is_array() ? t.at(0).get<std::int64_t>() : t.get<std::int64_t>();
@@ -92,7 +108,7 @@ void read_plan(const json& plan, PlanSettings& out) {
   (load.is_object() ? load.at("weights") : load).get_to(out.load);
   plan.at("io_tiles").get_to(out.io_tiles);
   plan.at("prefetch_depth").get_to(out.prefetch_depth);
-  plan.at("available_memory_proportion").get_to(out.available_memory_proportion);
+  read_proportion(plan.at("available_memory_proportion"), out);
   out.phases = static_cast<std::int64_t>(plan.at("phases").size());
   out.shards = numbers_of(plan.at("replicated_tensor_sharding"));
   out.shard_groups = plan.at("replicated_tensor_sharding").at("groups");
@@ -165,6 +181,7 @@ PlanSettings read_settings(const ReportFile& report) {
     throw Error(out.where, "has no plan, so there are no settings to write; `plan` and `estimate` write one");
   const json plan = read_object(index.plan().plan_json(), out.where, "plan");
   const json job = read_object(index.job_json(), out.where, "job");
+  out.headline = headline_of(index);
   try {
     read_plan(plan, out);
     read_job(job, out);
@@ -176,7 +193,6 @@ PlanSettings read_settings(const ReportFile& report) {
   } catch (const json::exception& e) {
     throw Error(out.where, std::string("its plan or job cannot be read (") + e.what() + "); write the report again");
   }
-  out.headline = headline_of(index);
   return out;
 }
 

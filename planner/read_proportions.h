@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// available_memory_proportion as a job pins it.
+#pragma once
+
+#include "model/json_reader.h"
+#include "planner/job.h"
+
+namespace superstep {
+
+// `r`: of a plan that has the field. Throws Error where it is no value, list or range, for all work or for kinds of it.
+void read_proportions(JsonReader& r, Pins& pins);
+
+}  // namespace superstep
