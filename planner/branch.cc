@@ -115,13 +115,12 @@ Branches divide_caps(Tables& tables, const Branch& branch) {
   Caps rest = from.caps;
   for (const Work work : kDivided) {
     const CapRange all = rest[work], middle = same[work];
-    const auto set = [&](const CapRange& caps) { from.caps.one ? rest.of.fill(caps) : void(rest[work] = caps); };
     for (const CapRange& caps : {CapRange{all.least, middle.least - 1}, CapRange{middle.most + 1, all.most}}) {
       if (caps.least > caps.most) continue;
-      set(caps);
+      rest.set(work, caps);
       append(out, branches_of(tables, within(space, rest)));
     }
-    set(middle);
+    rest.set(work, middle);
   }
   return out;
 }

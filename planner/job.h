@@ -133,8 +133,6 @@ Job load_job(const std::string& path);
 Job read_job(const nlohmann::json& json, const std::string& name);
 // Whether a field of cuts (kCutFields) is pinned to several.
 bool is_list_of_cuts(const nlohmann::json& pin);
-// Of available_memory_proportion: bounds of their own for kinds of work, some or all of them free.
-bool is_by_work(const nlohmann::json& pin);
 inline constexpr std::array<const char*, 5> kCutFields = {"stages", "layers_per_stage", "stage_ipu", "recompute",
                                                           "phases"};
 // Pins alone, as a job's "plan" has them; messages point into `name`, below `pointer`.

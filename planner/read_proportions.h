@@ -10,4 +10,7 @@ namespace superstep {
 // `r`: of a plan that has the field. Throws Error where it is no value, list or range, for all work or for kinds of it.
 void read_proportions(JsonReader& r, Pins& pins);
 
+// Whether kinds of work have bounds of their own; else there is one for all.
+bool is_by_work(const nlohmann::json& pin);
+
 }  // namespace superstep

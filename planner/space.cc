@@ -9,6 +9,7 @@
 
 #include "model/error.h"
 #include "model/graph/statistics.h"
+#include "planner/read_proportions.h"
 
 namespace superstep {
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "planner/read_proportions.h"
+
 namespace superstep {
 namespace {
 

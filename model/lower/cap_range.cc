@@ -24,6 +24,13 @@ CapParts parts_within(Bytes bytes, Bytes cap) {
   return {parts, caps};
 }
 
+void Caps::set(Work work, const CapRange& caps) {
+  if (one)
+    of.fill(caps);
+  else
+    (*this)[work] = caps;
+}
+
 bool Caps::contains(const Caps& other) const {
   if (one && !other.one) return false;
   return std::ranges::all_of(kWorks, [&](Work w) { return (*this)[w].contains(other[w]); });

@@ -52,7 +52,8 @@ struct ByWork {
 // Shares of a tile's memory, and ranges of bounds.
 using Proportions = ByWork<double>;
 struct Caps : ByWork<CapRange> {
-  bool one = false;  // all work has the same bound: the ranges are equal
+  bool one = false;                           // all work has the same bound: the ranges are equal
+  void set(Work work, const CapRange& caps);  // for all work where it has one
   bool contains(const Caps& other) const;
   double size() const;             // bounds; of work that has its own, each with each of the others'
   void narrow(const Caps& other);  // where all work has one bound, to what all may have

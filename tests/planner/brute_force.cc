@@ -176,7 +176,7 @@ void for_each_cap(World& world, Plan plan, Caps caps, std::size_t work, const F&
   }
   const CapRange all = caps.of[work];
   for (std::int64_t cap = all.most; cap >= all.least;) {
-    caps.one ? caps.of.fill({cap, cap}) : void(caps.of[work] = {cap, cap});
+    caps.set(kWorks[work], {cap, cap});
     for_each_cap(world, plan, caps, caps.one ? kWorks.size() : work + 1, f);
     plan.available_memory_proportion = proportions_of(caps.loosest(), chip);
     const SettingSpace space = SettingSpace::just(plan, plan.phased(), world.tables.training());
