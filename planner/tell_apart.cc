@@ -8,9 +8,18 @@ namespace {
 
 using nlohmann::json;
 
+// Some fields are a value or have members, and not always the same ones.
+bool same_members(const json& a, const json& b) {
+  if (!a.is_object() || !b.is_object() || a.size() != b.size()) return false;
+  for (const auto& [key, value] : a.items()) {
+    if (!b.contains(key)) return false;
+  }
+  return true;
+}
+
 void compare(const json& a, const json& b, const std::string& prefix, std::vector<DifferentField>& out) {
   for (const auto& [key, value] : a.items()) {
-    if (value.is_object())
+    if (same_members(value, b.at(key)))
       compare(value, b.at(key), prefix + key + ".", out);
     else if (value != b.at(key))
       out.push_back({prefix + key, value, b.at(key)});
@@ -29,6 +38,11 @@ std::string words_of(const DifferentField& f) {
   if (name == "optimizer_state") name = "state";
   if (f.field.starts_with("replicated_tensor_sharding.")) return name + " over " + f.second.dump();
   if (f.second.is_array()) return "other " + name;
+  if (f.second.is_object()) {
+    for (const auto& [member, value] : f.second.items())
+      name += " " + member + " " + (value.is_string() ? value.get<std::string>() : value.dump());
+    return name;
+  }
   return name + " " + (f.second.is_string() ? f.second.get<std::string>() : f.second.dump());
 }
 

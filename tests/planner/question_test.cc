@@ -143,5 +143,15 @@ TEST(DistinctLabels, SayWhatDiffersWhereLabelsDoNot) {
   EXPECT_THAT(distinct_labels({&a, &b}), ElementsAre(label(a), label(a) + ", state streaming, recompute layer"));
 }
 
+// A proportion is a number in one plan and has members in another; so has a load.
+TEST(DistinctLabels, SayWhichBoundsAndLoadsDiffer) {
+  Plan number, by_work;
+  by_work.available_memory_proportion[Work::head] = 0.1;
+  by_work.load.weights = LoadSchedule::preload;
+  EXPECT_THAT(distinct_labels({&by_work, &number}),
+              ElementsAre(label(number), label(number) + ", available_memory_proportion 0.6, load on_demand"));
+  EXPECT_EQ(different_fields(number, by_work).at(0).field, "available_memory_proportion");
+}
+
 }  // namespace
 }  // namespace superstep
