@@ -102,11 +102,22 @@ void append(Branches& all, Branches more) {
   all.left_out += more.left_out;
 }
 
-// The bounds that make the table in the middle, those below and those above. Where work has bounds of its own that is
-// so for one kind of work after the other, where kinds before have bounds that make the middle's and kinds after any.
+// First by what bounds count. Then those that make the table in the middle, those below and those above. Where work has
+// bounds of its own that is so for one kind of work after the other, where kinds before have bounds that make the
+// middle's and kinds after any.
 Branches divide_caps(Tables& tables, const Branch& branch) {
   const SettingSpace& from = branch.parts->space();
   SettingSpace space = SettingSpace::just(from.plan(branch.part.begin), from.phased, from.training);
+  if (!from.caps.one_live()) {
+    Branches out;
+    for (const Live live : kLives) {
+      if (!from.caps.may_count(live)) continue;
+      space.caps = from.caps;
+      space.caps.count(live);
+      append(out, branches_of(tables, space));
+    }
+    return out;
+  }
   const UnitTable& table = tables.table(branch.middle(chip_of(tables)));
   space.caps = from.caps;
   Caps same = from.caps;

@@ -344,24 +344,6 @@ std::vector<bool> CellBounds::find_dominated(const std::vector<Cell>& cells) con
   return out;
 }
 
-namespace {
-
-// The tightest bounds on temporary memory that are pinned or may be chosen, and the loosest.
-std::pair<Proportions, Proportions> ends_of_proportions(const Job& job) {
-  Proportions low, high;
-  const ByWork<ProportionRange> free = free_proportions(job);
-  const std::vector<Proportions>& pins = job.pins.available_memory_proportion;
-  for (const Work w : kWorks) {
-    low[w] = free[w].low, high[w] = free[w].high;
-    if (pins.empty()) continue;
-    const auto of_work = [&](const Proportions& p) { return p[w]; };
-    low[w] = std::ranges::min(pins, {}, of_work)[w], high[w] = std::ranges::max(pins, {}, of_work)[w];
-  }
-  return {low, high};
-}
-
-}  // namespace
-
 // Of all tables of the cell's settings those that bound the others, for each way to hold activations. A looser bound on
 // temporary memory and more tiles give no more work. A tighter bound takes no more memory on as many tiles, but on
 // fewer tiles another plan is the fastest, which may take less.

@@ -102,6 +102,12 @@ std::string compact(double value) {
   return text;
 }
 
+std::string text_of(const Proportions& shares) {
+  if (!shares.same()) return "by work";
+  return compact(shares.of[0]) +
+         (shares.live == Live::none ? "" : " with what is live in the " + std::string(name_of(shares.live)));
+}
+
 struct Neighbour {
   std::string field, from, to;
   Plan plan;
@@ -117,7 +123,7 @@ class Neighbours {
       Plan p = plan_;
       p.available_memory_proportion = share;
       const Proportions& now = plan_.available_memory_proportion;
-      offer("available_memory_proportion", now.same() ? compact(now.of[0]) : "by work", compact(share), p);
+      offer("available_memory_proportion", text_of(now), compact(share), p);
     }
     if (!training) return std::move(list_);
     for (Recompute r : {Recompute::none, Recompute::layer, Recompute::stage}) {

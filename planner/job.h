@@ -63,6 +63,7 @@ struct Pins {
   Precision precision;  // always given; defaults are fp16 with fp32 moments; of lists the first (job_parts.h)
   std::vector<Proportions> available_memory_proportion;  // empty: free, or ranges
   std::optional<ByWork<ProportionRange>> proportion_ranges;
+  std::optional<Live> live;          // of those ranges, or free ones
   bool proportions_by_work = false;  // each kind of work has a bound of its own; else all have one
   Serialisation serialisation;       // of lists the first
 

@@ -2,7 +2,9 @@
 #include "planner/read_proportions.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <vector>
 
 #include "model/error.h"
 
@@ -37,6 +39,36 @@ ByWork<ProportionRange> read_proportions_by_work(JsonReader works) {
   return out;
 }
 
+// Numbers, all of which count the same live tensors.
+std::vector<Proportions> read_list(JsonReader& r, const char* key, Live live) {
+  const nlohmann::json& v = r.raw(key);
+  if (v.empty()) throw Error(r.at(key), "found an empty list, expected a number or more");
+  std::vector<Proportions> out;
+  for (const auto& x : v) {
+    if (!x.is_number() || !(x.get<double>() >= kLeastShare) || x.get<double>() > 1)
+      throw Error(r.at(key), "found " + describe(x) + ", expected numbers from 0.001 to 1");
+    out.emplace_back(x.get<double>(), live);
+  }
+  return out;
+}
+
+// Of bounds that count live tensors: a value, a list, a range, or free.
+void read_beside_live(JsonReader r, Pins& pins) {
+  const std::array<std::string, kLives.size()> names{std::string(name_of(Live::none)), std::string(name_of(Live::unit)),
+                                                     std::string(name_of(Live::layer))};
+  pins.live = static_cast<Live>(std::ranges::find(names, r.name("live", names)) - names.begin());
+  constexpr const char* kShare = "proportion";
+  if (r.has(kShare)) {
+    if (r.raw(kShare).is_object())
+      pins.proportion_ranges = ByWork(read_range(r.object(kShare)));
+    else if (r.raw(kShare).is_array())
+      pins.available_memory_proportion = read_list(r, kShare, *pins.live);
+    else
+      pins.available_memory_proportion.emplace_back(r.number(kShare, kLeastShare, 1), *pins.live);
+  }
+  r.finish();
+}
+
 }  // namespace
 
 void read_proportions(JsonReader& r, Pins& pins) {
@@ -44,6 +76,8 @@ void read_proportions(JsonReader& r, Pins& pins) {
   const nlohmann::json& v = r.raw(kField);
   if (v == kByWork) {
     pins.proportions_by_work = true;
+  } else if (v.is_object() && v.contains("live")) {
+    read_beside_live(r.object(kField), pins);
   } else if (v.is_object() && !is_by_work(v)) {
     pins.proportion_ranges = ByWork(read_range(r.object(kField)));
   } else if (v.is_object()) {
@@ -56,12 +90,7 @@ void read_proportions(JsonReader& r, Pins& pins) {
       pins.proportions_by_work = true;
     }
   } else if (v.is_array()) {
-    if (v.empty()) throw Error(r.at(kField), "found an empty list, expected a number or more");
-    for (const auto& x : v) {
-      if (!x.is_number() || !(x.get<double>() >= kLeastShare) || x.get<double>() > 1)
-        throw Error(r.at(kField), "found " + describe(x) + ", expected numbers from 0.001 to 1");
-      pins.available_memory_proportion.emplace_back(x.get<double>());
-    }
+    pins.available_memory_proportion = read_list(r, kField, Live::none);
   } else if (v.is_string()) {
     throw Error(r.at(kField), "found " + describe(v) + ", expected a number, or \"by_work\"");
   } else {
@@ -70,7 +99,8 @@ void read_proportions(JsonReader& r, Pins& pins) {
 }
 
 bool is_by_work(const nlohmann::json& pin) {
-  return pin == kByWork || (pin.is_object() && !pin.empty() && !pin.contains("min") && !pin.contains("max"));
+  const auto none = [&](const char* key) { return !pin.contains(key); };
+  return pin == kByWork || (pin.is_object() && !pin.empty() && none("min") && none("max") && none("live"));
 }
 
 }  // namespace superstep

@@ -320,13 +320,10 @@ void narrow(SpaceField& field, const nlohmann::json& job) {
   const nlohmann::json::json_pointer at("/plan/" + field.name);
   if (!job.contains(at)) return;
   const nlohmann::json& pin = job.at(at);
-  if (pin.is_string() && is_by_work(pin)) {
-    field.values = "for each kind of work " + field.values;
-    return;
-  }
+  if (pin.is_string() && is_by_work(pin)) return;  // said where the field is described
   std::string text = pin.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::erase(text, '"');
-  const bool has_members = pin.is_object() && !pin.contains("min") && !pin.contains("max");
+  const bool has_members = pin.is_object() && !pin.contains("min") && !pin.contains("max") && !pin.contains("live");
   field.values = has_members ? "pinned " + text + "; of others: " + field.values : "pinned " + text;
 }
 
@@ -388,9 +385,12 @@ std::vector<SpaceField> describe_space(const Job& job, const std::vector<Cell>& 
   f.push_back({"io_tiles", list(io_tiles) + " (phases)"});
   f.push_back({"load", "weights and code: on_demand; preload with io_tiles (phases)"});
   f.push_back({"prefetch_depth", list(kPrefetch)});
+  const bool by_work = job.pins.proportions_by_work;
   f.push_back({"available_memory_proportion",
-               list(std::vector{kLeastProportion}) + " to " + list(std::vector{kMostProportion}) +
-                   ", wherever an op's tile plan changes (chosen like cuts, not counted)"});
+               (by_work ? "for each kind of work " : "") + list(std::vector{kLeastProportion}) + " to " +
+                   list(std::vector{kMostProportion}) + " of a tile for temporary memory, " +
+                   (by_work ? "" : "or for it and what is live in the unit or in its layer, ") +
+                   "wherever an op's tile plan changes (chosen like cuts, not counted)"});
   for (std::size_t i = listed; i < f.size(); ++i) narrow(f[i], job.json);
   return f;
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "model/lower/product_fronts.h"
@@ -60,6 +61,8 @@ std::vector<Plan> settings(const Job& job, const Cell& cell, bool defaults);
 // Whether bounds on temporary memory are searched, and the bounds then.
 bool frees_caps(const Job& job, bool defaults);
 Caps free_caps(const Job& job);
+// The tightest ones that are pinned or may be chosen, and the loosest.
+std::pair<Proportions, Proportions> ends_of_proportions(const Job& job);
 // The same in proportion: what a range leaves of all that are searched; its high end where that is nothing.
 ByWork<ProportionRange> free_proportions(const Job& job);
 

@@ -249,6 +249,7 @@ class SettingLists {
       space_.common.activation_sharding = space_.stashes[0].sharding;
       const ByWork<ProportionRange> free = free_proportions(job_);
       Proportions high, usual;
+      high.live = usual.live = free_caps(job_).least_live();
       for (const Work w : kWorks) {
         high[w] = free[w].high;
         usual[w] = std::clamp(kUsualProportion, free[w].low, free[w].high);
@@ -277,13 +278,43 @@ ByWork<ProportionRange> free_proportions(const Job& job) {
   return out;
 }
 
+namespace {
+
+// A number, a range of them or bounds by kind of work are the vendor's; so much may be pinned of any other.
+std::uint8_t lives(const Job& job) {
+  Caps caps;
+  if (job.pins.live) {
+    caps.count(*job.pins.live);
+  } else if (!job.pins.proportion_ranges && !job.pins.proportions_by_work) {
+    for (const Live live : kLives) caps.lives |= static_cast<std::uint8_t>(1U << static_cast<unsigned>(live));
+  }
+  return caps.lives;
+}
+
+}  // namespace
+
 Caps free_caps(const Job& job) {
   const ByWork<ProportionRange> free = free_proportions(job);
   const Chip& chip = job.machine.chip;
   Caps caps;
   caps.one = !job.pins.proportions_by_work;
+  caps.lives = lives(job);
   for (const Work w : kWorks) caps[w] = {cap_of(free[w].low, chip).value, cap_of(free[w].high, chip).value};
   return caps;
+}
+
+std::pair<Proportions, Proportions> ends_of_proportions(const Job& job) {
+  Proportions low, high;
+  const ByWork<ProportionRange> free = free_proportions(job);
+  const std::vector<Proportions>& pins = job.pins.available_memory_proportion;
+  low.live = high.live = pins.empty() ? free_caps(job).least_live() : pins[0].live;
+  for (const Work w : kWorks) {
+    low[w] = free[w].low, high[w] = free[w].high;
+    if (pins.empty()) continue;
+    const auto of_work = [&](const Proportions& p) { return p[w]; };
+    low[w] = std::ranges::min(pins, {}, of_work)[w], high[w] = std::ranges::max(pins, {}, of_work)[w];
+  }
+  return {low, high};
 }
 
 std::vector<SettingSpace> setting_spaces(const Job& job, const Cell& cell, bool defaults,

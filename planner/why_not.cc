@@ -30,11 +30,17 @@ bool allows(const std::string& field, const json& pin, const json& has) {
   if (field == "tensor_parallel" && pin.is_array() && pin.size() == 2 && !pin[0].is_array())
     return pin[1] == 1 && pin[0] == has;  // [8, 1] is one mesh, and written 8
   if (field == "available_memory_proportion" && is_by_work(pin)) {
+    if (has.is_object() && has.contains("live")) return false;
     if (pin.is_string()) return true;
     for (const auto& [work, value] : pin.items()) {
       if (!allows(field, value, has.is_object() ? has.at(work) : has)) return false;
     }
     return true;
+  }
+  if (pin.is_object() && pin.contains("live")) {
+    const bool plain = !has.is_object() || !has.contains("live");
+    if (pin["live"] != (plain ? json(name_of(Live::none)) : has["live"])) return false;
+    return !pin.contains("proportion") || allows(field, pin["proportion"], plain ? has : has["proportion"]);
   }
   if (pin.is_object()) {
     return has.is_number() && (!pin.contains("min") || has >= pin["min"]) &&

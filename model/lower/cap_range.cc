@@ -15,6 +15,13 @@ static_assert(static_cast<int>(Work::head) == static_cast<int>(UnitRole::head));
 
 Work work_of(UnitRole role, Pass pass) { return pass == Pass::update ? Work::update : static_cast<Work>(role); }
 
+std::string_view name_of(Live live) {
+  constexpr std::array<std::string_view, kLives.size()> kNames = {"none", "unit", "layer"};
+  return kNames[static_cast<std::size_t>(live)];
+}
+
+Bytes least_cap(const Chip& chip) { return cap_of(kLeastProportion, chip); }
+
 CapParts parts_within(Bytes bytes, Bytes cap) {
   const std::int64_t whole = std::max<std::int64_t>(1, bytes.value);
   const std::int64_t parts = ceil_div(whole, std::max<std::int64_t>(1, cap.value));
@@ -32,18 +39,19 @@ void Caps::set(Work work, const CapRange& caps) {
 }
 
 bool Caps::contains(const Caps& other) const {
-  if (one && !other.one) return false;
+  if ((one && !other.one) || (other.lives & ~lives) != 0) return false;
   return std::ranges::all_of(kWorks, [&](Work w) { return (*this)[w].contains(other[w]); });
 }
 
 double Caps::size() const {
-  if (one) return of[0].size();
-  double product = 1;
+  double product = std::popcount(lives);
+  if (one) return product * of[0].size();
   for (const CapRange& caps : of) product *= caps.size();
   return product;
 }
 
 void Caps::narrow(const Caps& other) {
+  lives &= other.lives;
   for (const Work w : kWorks) (*this)[w].narrow(other[w]);
   if (one) of.fill(common());
 }
@@ -84,12 +92,14 @@ double proportion_of(const CapRange& caps, const Chip& chip) {
 Caps caps_of(const Proportions& proportions, const Chip& chip) {
   Caps caps;
   caps.one = proportions.same();
+  caps.count(proportions.live);
   for (const Work w : kWorks) caps[w] = CapRange::just(cap_of(proportions[w], chip));
   return caps;
 }
 
 Proportions proportions_of(const Caps& caps, const Chip& chip) {
   Proportions out;
+  out.live = caps.least_live();
   std::vector<Work> left(kWorks.begin(), kWorks.end());
   while (!left.empty()) {
     // What most have in common is in common at the least bound of one of them.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <string_view>
@@ -49,17 +50,38 @@ struct ByWork {
   friend auto operator<=>(const ByWork&, const ByWork&) = default;
 };
 
-// Shares of a tile's memory, and ranges of bounds.
-using Proportions = ByWork<double>;
+// Which live tensors stand within a bound of layers, and leave an op the rest of it for temporary memory: none; those
+// of its unit, and at least a floor (least_cap()) beside them; or also what its layer keeps for the backward pass until
+// the unit, as where layers run their forward again. Updates have all of their bound.
+enum class Live : std::uint8_t { none, unit, layer };
+inline constexpr std::array kLives = {Live::none, Live::unit, Live::layer};
+std::string_view name_of(Live live);
+
+// Shares of a tile's memory.
+struct Proportions : ByWork<double> {
+  Live live = Live::none;
+  using ByWork::ByWork;
+  Proportions() = default;
+  Proportions(const ByWork<double>& shares, Live counted) : ByWork(shares), live(counted) {}
+  friend auto operator<=>(const Proportions&, const Proportions&) = default;
+};
+
+// Ranges of bounds.
 struct Caps : ByWork<CapRange> {
-  bool one = false;                           // all work has the same bound: the ranges are equal
+  bool one = false;        // all work has the same bound: the ranges are equal
+  std::uint8_t lives = 1;  // what the bounds may count: a bit for each Live
+  bool may_count(Live live) const { return ((lives >> static_cast<unsigned>(live)) & 1U) != 0; }
+  bool one_live() const { return std::has_single_bit(lives); }
+  Live least_live() const { return static_cast<Live>(std::countr_zero(lives)); }
+  void count(Live live) { lives = static_cast<std::uint8_t>(1U << static_cast<unsigned>(live)); }  // it alone
   void set(Work work, const CapRange& caps);  // for all work where it has one
   bool contains(const Caps& other) const;
-  double size() const;             // bounds; of work that has its own, each with each of the others'
+  double size() const;             // bounds; of work that has its own, each with each of the others'; of each Live
   void narrow(const Caps& other);  // where all work has one bound, to what all may have
   CapRange common() const;         // what all work may have
   Caps tightest() const;           // one of each kind
   Caps loosest() const;
+  friend auto operator<=>(const Caps&, const Caps&) = default;
 };
 
 // How many parts bytes are cut into so that one is within the cap, and the caps that make as many.
@@ -68,6 +90,11 @@ struct CapParts {
   CapRange caps;
 };
 CapParts parts_within(Bytes bytes, Bytes cap);
+
+// Of a tile's memory, the least share that temporary memory is bound to but by a pin; tighter ones take longer to
+// search.
+inline constexpr double kLeastProportion = 0.05;
+Bytes least_cap(const Chip& chip);
 
 // The bound that a share (available_memory_proportion) stands for, and the roundest share that stands for one of
 // `caps`, of which there is one.

@@ -21,16 +21,17 @@ CapParts gradient_slices(const UnitContext& c, TensorId t, Bytes cap) {
 }
 
 // Each number with the loosest bound. Where they are many, no number takes less than one slice with no bound.
-QuickestSlices quickest_slices(const UnitContext& c, TensorId t, const ProductShape& product) {
-  const std::int64_t fewest = gradient_slices(c, t, Bytes(c.least_time_of.most)).parts;
-  const std::int64_t most = gradient_slices(c, t, Bytes(c.least_time_of.least)).parts;
+QuickestSlices quickest_slices(const UnitContext& c, TensorId t, const ProductShape& product, const CapRange& caps,
+                               Bytes cap) {
+  const std::int64_t fewest = gradient_slices(c, t, Bytes(caps.most)).parts;
+  const std::int64_t most = gradient_slices(c, t, Bytes(caps.least)).parts;
   if (most - fewest >= kFew) return {1, Bytes(INT64_MAX), 1, 0};
-  QuickestSlices quickest{1, c.temporary_cap, fewest, most};
+  QuickestSlices quickest{1, cap, fewest, most};
   Cycles least(INT64_MAX);
   for (std::int64_t slices = fewest; slices <= most; ++slices) {
     ProductShape part = product;
     part.columns = ceil_div(part.columns, slices);
-    const Cycles total = c.fronts.fastest(part, c.temporary_cap).plan.total * slices;
+    const Cycles total = c.fronts.fastest(part, cap).plan.total * slices;
     if (total < least) quickest.slices = slices, least = total;
   }
   return quickest;

@@ -89,15 +89,39 @@ class UnitLowering {
   bool second_sum_ = false;  // of a normalisation that goes on over replicas
   Function f_;
   std::map<TensorId, Layouts> layouts_;
+  CapRange room_;                   // of this op's temporary memory: what the bound leaves it
+  CapRange room_of_slices_;         // the same before its results were there
+  std::int64_t slices_ = 1;         // of this op's result, if that is a gradient of a weight
+  std::int64_t beside_ = 0;         // bytes that the bound counts beside it
   Bytes in_slices_;                 // of gradients of weights that are read again, no less than is live of them
   std::int64_t by_tile_plans_ = 0;  // exchanges that other tile plans of several bounds do without
 
   bool contributes(TensorId t) const { return c_.facts.contributes[static_cast<std::size_t>(t.index)]; }
 
-  std::int64_t noted(const CapParts& made) {
-    f_.caps.narrow(made.caps);
-    return made.parts;
+  // What bounds leave an op for temporary memory beside what is live now; of that, `in_slices` may be less with others.
+  void find_room(Bytes in_slices) {
+    room_ = c_.least_time_of;
+    if (!counts_live()) return;
+    const bool keeping = c_.live == Live::layer && pass_ == Pass::forward;
+    beside_ = ((keeping ? memory_.live_keeping() : memory_.live()) + c_.held).value;
+    room_.least = std::max(floor(room_.least), room_.least - beside_);
+    room_.most = std::max(floor(room_.most), room_.most - beside_ + (c_.bounds() ? in_slices.value : 0));
   }
+  bool counts_live() const { return c_.live != Live::none && pass_ != Pass::update; }
+  // What a bound leaves an op whatever is live.
+  std::int64_t floor(std::int64_t bound) const { return std::min(least_cap(c_.chip).value, bound); }
+  Bytes slice_room() const { return c_.slice_cap(Bytes(room_.most)); }
+
+  // The room `caps` is that of other bounds too.
+  void note(CapRange caps) {
+    if (counts_live() && !c_.bounds()) {
+      const std::int64_t least = floor(c_.temporary_cap.value);
+      caps.least = caps.least <= least ? least : caps.least + beside_;
+      if (caps.most < INT64_MAX - beside_) caps.most += beside_;
+    }
+    f_.caps.narrow(caps);
+  }
+  std::int64_t noted(const CapParts& made) { return note(made.caps), made.parts; }
   Bytes tile_bytes(TensorId t) const { return per_tile(c_.facts, c_.sharding, t, c_.tiles); }
 
   static Bytes code_of_exchange(const ExchangeFabric& x, std::int64_t fragments) {
@@ -130,7 +154,7 @@ class UnitLowering {
   // as many slices as the bound on temporary memory asks for.
   void relayout(std::int32_t k, double per_half, std::size_t position) {
     const Bytes bytes = tile_bytes(g_.ops[ops_[position]].inputs[static_cast<std::size_t>(k)]);
-    const std::int64_t slices = noted(parts_within(bytes, c_.slice_cap()));
+    const std::int64_t slices = noted(parts_within(bytes, slice_room()));
     const Bytes slice = share(bytes, slices);
     Step move = make_.exchange(Term::relayout, {k}, slice);
     move.times = slices;
@@ -207,6 +231,7 @@ class UnitLowering {
     note_standing(Bytes(0));
     const Bytes whole = gathered(op, sharding);
     memory_.gather(op.outputs.empty() ? TensorId() : op.outputs[0], whole);
+    find_room(in_slices_);
     collectives(sharding, true, position);
     if (op.def->view) {
       layouts_[op.outputs[0]] = layouts_of(op.inputs[0]);
@@ -214,7 +239,10 @@ class UnitLowering {
       const auto& [call, space, extents] = c_.facts.sharding.uses.of(id);
       std::vector<std::int64_t> local = local_extents(extents, sharding, c_.sharding.mesh);
       if (pass_ == Pass::update) split_for_update(space, local, update_slices(op));
+      slices_ = gradient_slices(op);
       allocate(op, position);
+      room_of_slices_ = room_;
+      find_room(in_slices_ + new_in_slices(op));
       if (op.def->uses_amp && !contributes(op.outputs[0])) note_standing(whole);
       if (op.def->uses_amp)
         lower_product(op, *call, local, position);
@@ -232,9 +260,16 @@ class UnitLowering {
     }
     memory_.drop_gathered();
     memory_.release(op, position);
+    in_slices_ += new_in_slices(op);
+  }
+
+  // Results that are gradients of weights.
+  Bytes new_in_slices(const Op& op) const {
+    Bytes sum(0);
     for (TensorId t : op.outputs) {
-      if (contributes(t) && memory_.holds(t)) in_slices_ += tile_bytes(t);
+      if (contributes(t) && memory_.holds(t)) sum += tile_bytes(t);
     }
+    return sum;
   }
 
   // What is live between two ops, or in a product, which never takes an operand's place, is so with any bound on
@@ -261,7 +296,7 @@ class UnitLowering {
   }
 
   std::int64_t update_slices(const Op& op) {
-    return noted(superstep::update_slices(tile_bytes(op.outputs[0]), c_.update_group, c_.slice_cap()));
+    return noted(superstep::update_slices(tile_bytes(op.outputs[0]), c_.update_group, slice_room()));
   }
   // The shards of an update share its elements, largest axis first.
   void split_for_update(const Space& space, std::vector<std::int64_t>& local, std::int64_t slices) const {
@@ -284,7 +319,7 @@ class UnitLowering {
       const bool in_accumulator = pass_ == Pass::backward && contributes(t) && op.def->name == "scatter_add";
       if (in_accumulator) continue;
       const std::int64_t parts = pass_ == Pass::update                       ? c_.update_group.size * update_slices(op)
-                                 : pass_ == Pass::backward && contributes(t) ? gradient_slices(t)
+                                 : pass_ == Pass::backward && contributes(t) ? slices_
                                                                              : 1;
       memory_.hold_result(t, share(tile_bytes(t), parts), position, op.def->uses_amp ? nullptr : &op);
     }
@@ -292,31 +327,32 @@ class UnitLowering {
   // The gradient of a weight joins its accumulator, whose arrangement is the weight's, slice by slice.
   void accumulate(std::size_t k, std::size_t position) {
     const TensorId t = g_.ops[ops_[position]].outputs[k];
-    const std::int64_t slices = gradient_slices(t);
-    const Bytes bytes = share(tile_bytes(t), slices);
+    const Bytes bytes = share(tile_bytes(t), slices_);
     Step move = make_.exchange(Term::relayout, {-1 - static_cast<std::int32_t>(k)}, bytes);
-    move.times = slices;
+    move.times = slices_;
     move.temporary = bytes;
     add_step(move, position);
     if (!c_.accumulate) return;
     Step add = make_.vector(Term::accumulate, add_in_place(bytes.value, c_.chip.workers));
-    add.times = slices;
+    add.times = slices_;
     add_step(add, position);
   }
-  std::int64_t gradient_slices(TensorId t) {
-    const OpId producer = g_.tensors[t].producer;
-    if (!producer.valid() || !g_.ops[producer].def->uses_amp) return 1;
-    if (const std::int64_t forced = forced_parts(c_.facts, c_.serialisation, producer); forced > 0) return forced;
-    return noted(superstep::gradient_slices(c_, t, c_.slice_cap()));
+  // In which a product makes a gradient of a weight.
+  std::int64_t gradient_slices(const Op& op) {
+    if (pass_ != Pass::backward || !op.def->uses_amp || !contributes(op.outputs[0])) return 1;
+    const std::int64_t forced = forced_parts(c_.facts, c_.serialisation, g_.tensors[op.outputs[0]].producer);
+    if (forced > 0) return forced;
+    return noted(superstep::gradient_slices(c_, op.outputs[0], slice_room()));
   }
 
   void lower_product(const Op& op, const OpCall& call, const std::vector<std::int64_t>& local, std::size_t position) {
     ProductShape shape = product_shape(call, local, c_.partials);
     const bool gradient = contributes(op.outputs[0]);
     const std::int64_t forced = forced_parts(c_.facts, c_.serialisation, ops_[position]);
-    QuickestSlices made{gradient ? gradient_slices(op.outputs[0]) : 1, c_.temporary_cap};
+    QuickestSlices made{slices_, Bytes(room_.most)};
     made.fewest = made.most = made.slices;
-    if (gradient && forced == 0 && c_.bounds()) made = quickest_slices(c_, op.outputs[0], shape);
+    if (gradient && forced == 0 && c_.bounds())
+      made = quickest_slices(c_, op.outputs[0], shape, room_of_slices_, Bytes(room_.most));
     const std::int64_t slices = made.slices, parts = gradient && forced > 0 ? 1 : forced;
     const AllPlans all = all_plans(shape, made, parts);
     shape.columns = ceil_div(shape.columns, slices);
@@ -334,7 +370,7 @@ class UnitLowering {
     const ProductChoice choice =
         parts == 0 ? c_.fronts.fastest(shape, made.cap) : c_.fronts.fastest_in(parts, shape, made.cap);
     const ProductPlan& p = choice.plan;
-    f_.caps.narrow(choice.caps);
+    note(choice.caps);
     if (p.pk > 1 && !all.add_partials) ++by_tile_plans_;
     for (Step& step : make_.product(p, slices, all_inputs(op))) add_step(std::move(step), position);
     layouts_[op.outputs[0]] = c_.bounds() ? all.layouts : Layouts{layout_of(p)};
@@ -352,7 +388,7 @@ class UnitLowering {
     for (std::int64_t slices = made.fewest; slices <= made.most; ++slices) {
       ProductShape slice = shape;
       slice.columns = ceil_div(slice.columns, slices);
-      for (const ProductPlan& p : c_.fronts.all_within(slice, c_.least_time_of, parts)) {
+      for (const ProductPlan& p : c_.fronts.all_within(slice, room_, parts)) {
         all.layouts.push_back(layout_of(p));
         all.add_partials = all.add_partials && p.pk > 1;
       }
@@ -441,10 +477,8 @@ class UnitLowering {
   void finish() {
     f_.live = memory_.take_ranges();
     if (pass_ == Pass::forward) {
-      memory_.for_kept([&](TensorId r, bool own) {
-        if (!g_.tensors[r].producer.valid() || g_.ops[g_.tensors[r].producer].unit != f_.unit) return;
-        (own ? f_.kept : f_.crossing) += tile_bytes(r);
-      });
+      const UnitMemory::Kept kept = memory_.kept([&](TensorId t) { return tile_bytes(t); });
+      f_.kept = kept.own, f_.crossing = kept.crossing;
     }
     const ExchangeFabric& x = c_.chip.exchange;
     for (const Step& s : f_.steps) {

@@ -17,7 +17,9 @@ struct UnitContext {
   ProductFronts& fronts;
   std::int64_t tiles = 0;  // compute tiles
   Bytes temporary_cap;     // per op and tile
-  CapRange least_time_of;  // several bounds: not a program's, see TableKey
+  CapRange least_time_of;  // just that, or several bounds: not a program's, see TableKey
+  Live live = Live::none;  // that these bounds count, not of an update
+  Bytes held;              // of them what the layer keeps beside the unit, per tile
   DType partials = DType::fp16;
   bool accumulate = true;  // gradients are added to an accumulator (several micro-batches per step)
   Serialisation serialisation;
@@ -27,7 +29,7 @@ struct UnitContext {
 
   bool bounds() const { return least_time_of.size() > 1; }
   // What is made in slices is made in as many as this asks for.
-  Bytes slice_cap() const { return bounds() ? Bytes(INT64_MAX / 8) : temporary_cap; }
+  Bytes slice_cap(Bytes cap) const { return bounds() ? Bytes(INT64_MAX / 8) : cap; }
 };
 
 Function lower_unit(const UnitContext& context, UnitId unit, Pass pass);

@@ -82,9 +82,8 @@ ProductChoice choice_of(const std::vector<ProductPlan>& front, Bytes cap) {
 }  // namespace
 
 const std::vector<ProductPlan>& ProductFronts::State::front(const ProductShape& shape, bool usual) {
-  return found(shape, usual ? 0 : -1, [&] {
-    return product_front(shape, tiles, chip, calibration, usual ? cap_of(kLeastProportion, chip) : Bytes(0));
-  });
+  return found(shape, usual ? 0 : -1,
+               [&] { return product_front(shape, tiles, chip, calibration, usual ? least_cap(chip) : Bytes(0)); });
 }
 
 const std::vector<ProductPlan>& ProductFronts::State::front_in(std::int64_t times, const ProductShape& shape) {
@@ -92,7 +91,7 @@ const std::vector<ProductPlan>& ProductFronts::State::front_in(std::int64_t time
 }
 
 ProductChoice ProductFronts::fastest(const ProductShape& shape, Bytes cap) {
-  const Bytes least = cap_of(kLeastProportion, state_->chip);
+  const Bytes least = least_cap(state_->chip);
   const bool usual = cap >= least;
   ProductChoice choice = choice_of(state_->front(shape, usual), cap);
   choice.caps.narrow(usual ? CapRange{least.value, INT64_MAX} : CapRange{0, least.value - 1});
@@ -105,7 +104,7 @@ ProductChoice ProductFronts::fastest_in(std::int64_t times, const ProductShape& 
 
 std::span<const ProductPlan> ProductFronts::all_within(const ProductShape& shape, const CapRange& caps,
                                                        std::int64_t times) {
-  const bool usual = caps.least >= cap_of(kLeastProportion, state_->chip).value;
+  const bool usual = caps.least >= least_cap(state_->chip).value;
   const std::vector<ProductPlan>& front = times == 0 ? state_->front(shape, usual) : state_->front_in(times, shape);
   const std::size_t first = within(front, caps.most), last = within(front, caps.least);
   return std::span(front).subspan(first, last - first + 1);

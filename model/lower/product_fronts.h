@@ -12,10 +12,6 @@
 
 namespace superstep {
 
-// Of a tile's memory, the least share that temporary memory is bound to but by a pin; tighter ones take longer to
-// search.
-inline constexpr double kLeastProportion = 0.05;
-
 // Fronts that others have searched, for the same chip, tile count and calibration. Called by any number of threads.
 class FrontStore {
  public:

@@ -174,6 +174,32 @@ void UnitMemory::release(const Op& op, std::size_t position) {
   }
 }
 
+UnitMemory::Kept UnitMemory::kept(const std::function<Bytes(TensorId)>& bytes_of) const {
+  Kept kept{Bytes(0), Bytes(0)};
+  const Graph& graph = facts_.graph;
+  for (const Root& r : roots_) {
+    const OpId producer = graph.tensors[r.tensor].producer;
+    if (!r.stays || !producer.valid() || graph.ops[producer].unit != unit_) continue;
+    (r.own ? kept.own : kept.crossing) += bytes_of(r.tensor);
+  }
+  return kept;
+}
+
+Bytes held_by_layer(const GraphFacts& facts, UnitId unit, Pass pass, const std::function<Bytes(TensorId)>& bytes_of) {
+  if (pass == Pass::update) return Bytes(0);
+  const auto checkpoint = [&](std::int64_t u) {
+    return checkpoint_of(facts.graph.units[UnitId(static_cast<std::size_t>(u))]);
+  };
+  const std::int64_t last = unit.index, layer = checkpoint(last);
+  Bytes sum(0);
+  for (std::int64_t u = last; u >= 0 && (u == last || (layer >= 0 && checkpoint(u) == layer)); --u) {
+    if (u == last && pass == Pass::forward) continue;
+    const UnitMemory::Kept kept = UnitMemory(facts, UnitId(static_cast<std::size_t>(u)), Pass::forward).kept(bytes_of);
+    sum += kept.own + (u < last ? kept.crossing : Bytes(0));
+  }
+  return sum;
+}
+
 // As lower_unit() goes over the ops, where it notes Footprint::standing.
 Bytes standing_alone(const GraphFacts& facts, UnitId unit, Pass pass, const std::function<Bytes(TensorId)>& bytes_of) {
   const Graph& graph = facts.graph;

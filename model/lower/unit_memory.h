@@ -43,13 +43,12 @@ class UnitMemory {
   // What was there, step by step. Afterwards there is nothing more.
   std::vector<LiveRange> take_ranges();
 
-  // Roots made here that stay: calls f(root, whether this unit's backward pass reads it).
-  template <class F>
-  void for_kept(F f) const {
-    for (const Root& r : roots_) {
-      if (r.stays) f(r.tensor, r.own);
-    }
-  }
+  // What the forward pass makes that stays, by root, in what `bytes_of` counts tensors in.
+  struct Kept {
+    Bytes own;       // that this unit's backward pass reads
+    Bytes crossing;  // that only others read
+  };
+  Kept kept(const std::function<Bytes(TensorId)>& bytes_of) const;
 
  private:
   static constexpr std::int64_t kNever = -1;
@@ -89,5 +88,10 @@ class UnitMemory {
 // counts tensors in: bytes per tile, or of the IPU. If tensors are split over t IPUs, one of them has the t-th part or
 // more: each tensor is somewhere. Without weights, their gradients, and what is gathered.
 Bytes standing_alone(const GraphFacts& facts, UnitId unit, Pass pass, const std::function<Bytes(TensorId)>& bytes_of);
+
+// What the layer of a unit keeps while a pass of the unit runs, where the layer's forward pass is run again just before
+// its backward pass: in the forward pass of the units in front, in the backward pass of the unit as well. Units that
+// share a checkpoint are a layer.
+Bytes held_by_layer(const GraphFacts& facts, UnitId unit, Pass pass, const std::function<Bytes(TensorId)>& bytes_of);
 
 }  // namespace superstep

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "model/error.h"
+#include "model/lower/unit_memory.h"
 #include "model/ops/op.h"
 #include "model/parallel.h"
 
@@ -33,6 +34,8 @@ UnitContext context_of(const GraphFacts& facts, const GraphSharding& sharding, c
           chip.tiles - key.io_tiles,
           Bytes(0),
           {},
+          Live::none,
+          Bytes(0),
           key.precision.partials,
           key.accumulate,
           key.serialisation,
@@ -56,14 +59,18 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
   for (std::size_t u = 0; u < facts.graph.units.size(); ++u) {
     const auto [it, fresh] =
         index.try_emplace(facts.signatures[u], static_cast<std::int32_t>(layout.representative.size()));
-    if (fresh) layout.representative.push_back(UnitId(u));
+    if (fresh) layout.representative.push_back(UnitId(u)), layout.held.push_back(find_held(UnitId(u)));
     if (fresh || !key.collapse) first_of_row.push_back(UnitId(u));
     layout.kind_of.push_back(it->second);
     layout.row_of.push_back(key.collapse ? it->second : static_cast<std::int32_t>(u));
     layout.checkpoints.push_back(checkpoint_of(facts.graph.units[UnitId(u)]));
   }
   rows_.resize(first_of_row.size());
-  share(rows_.size(), [&](std::size_t i) { rows_[i] = make_row(first_of_row[i]); });
+  const auto kind_of_row = [&](std::size_t i) {
+    return static_cast<std::size_t>(layout.kind_of[static_cast<std::size_t>(first_of_row[i].index)]);
+  };
+  share(rows_.size(), [&](std::size_t i) { rows_[i] = make_row(first_of_row[i], layout.held[kind_of_row(i)]); });
+  layout.caps.count(key.proportion.live);
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     CapRange& caps = layout.caps[work_of(facts.graph.units[first_of_row[i]].role, Pass::forward)];
     caps.narrow(rows_[i].forward.caps), caps.narrow(rows_[i].backward.caps);
@@ -177,9 +184,22 @@ std::vector<MeshCollective> mesh_collectives(const Function& f) {
 
 }  // namespace
 
+UnitTable::Held UnitTable::find_held(UnitId unit) const {
+  Held held{};
+  if (key_.proportion.live != Live::layer) return held;
+  for (const Pass pass : {Pass::forward, Pass::backward}) {
+    held[static_cast<std::size_t>(pass)] = held_by_layer(context_.facts, unit, pass, [&](TensorId t) {
+      return per_tile(context_.facts, context_.sharding, t, context_.tiles);
+    });
+  }
+  return held;
+}
+
 // Units of one kind have one role.
-UnitContext UnitTable::bounded(UnitId unit, Pass pass) const {
+UnitContext UnitTable::bounded(UnitId unit, Pass pass, const Held& held) const {
   UnitContext context = context_;
+  context.live = key_.proportion.live;
+  context.held = held[static_cast<std::size_t>(pass)];
   const Work work = work_of(context.facts.graph.units[unit].role, pass);
   context.temporary_cap = cap_of(key_.proportion[work], context.chip);
   const Bytes least = cap_of(key_.least_proportion.value_or(key_.proportion)[work], context.chip);
@@ -187,17 +207,16 @@ UnitContext UnitTable::bounded(UnitId unit, Pass pass) const {
   return context;
 }
 
-UnitRow UnitTable::make_row(UnitId unit) const {
+UnitRow UnitTable::make_row(UnitId unit, const Held& held) const {
   UnitRow row;
   const GraphFacts& facts = context_.facts;
   const auto u = static_cast<std::size_t>(unit.index);
-  const UnitContext context = bounded(unit, Pass::forward);
-  const Function forward = lower_unit(context, unit, Pass::forward);
+  const Function forward = lower_unit(bounded(unit, Pass::forward, held), unit, Pass::forward);
   row.forward = forward;
   row.forward_cycles = model_.function(forward);
   row.forward_mesh = mesh_collectives(forward);
   if (training_) {
-    const Function backward = lower_unit(context, unit, Pass::backward);
+    const Function backward = lower_unit(bounded(unit, Pass::backward, held), unit, Pass::backward);
     row.backward = backward;
     row.backward_cycles = model_.function(backward);
     row.backward_mesh = mesh_collectives(backward);
@@ -226,8 +245,9 @@ UnitRow UnitTable::make_row(UnitId unit) const {
 }
 
 Function UnitTable::function(std::size_t unit, Pass pass, GroupShape group) const {
-  const UnitId first = layout_->representative[static_cast<std::size_t>(kind(unit))];
-  UnitContext context = bounded(first, pass);
+  const auto of = static_cast<std::size_t>(kind(unit));
+  const UnitId first = layout_->representative[of];
+  UnitContext context = bounded(first, pass, layout_->held[of]);
   context.update_group = group;
   return lower_unit(context, first, pass);
 }
@@ -236,7 +256,8 @@ const UnitTable::Updates& UnitTable::updates(GroupShape group) const {
   if (const Updates* known = updates_.find(group)) return *known;
   std::vector<std::uint64_t> signatures;
   for (std::size_t k = 0; k < update_works_.size(); ++k)
-    signatures.push_back(update_works_[k].signature(group, bounded(layout_->representative[k], Pass::update)));
+    signatures.push_back(
+        update_works_[k].signature(group, bounded(layout_->representative[k], Pass::update, layout_->held[k])));
   return updates_.insert(group, update_costs_.get(signatures, [&](std::size_t kind) {
     const Function made = function(static_cast<std::size_t>(layout_->representative[kind].index), Pass::update, group);
     return UpdateCost{made, model_.function(made).total()};

@@ -3,6 +3,7 @@
 // temporary cap): footprints and costs of the functions that a lowered program calls. Equal units share a row.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -136,10 +137,12 @@ class UnitTable {
   bool training() const { return training_; }
 
  private:
+  using Held = std::array<Bytes, 3>;  // by pass: UnitContext::held
   // What does not depend on how far apart ranks are.
   struct Layout {
     std::vector<std::int32_t> row_of, kind_of;
-    std::vector<UnitId> representative;
+    std::vector<UnitId> representative;  // by kind, as what follows
+    std::vector<Held> held;
     Caps caps;
     std::vector<Boundary> boundary;
     std::vector<std::int64_t> checkpoints;
@@ -149,13 +152,14 @@ class UnitTable {
     std::vector<std::size_t> first_of_class;
     std::optional<EqualRuns> runs;  // once classified
   };
-  UnitRow make_row(UnitId unit) const;
+  UnitRow make_row(UnitId unit, const Held& held) const;
   Boundary make_boundary(std::size_t unit) const;
   void find_lenders(Layout& layout) const;
   void find_update_works();
   static void classify(Layout& layout);
   static EqualRuns find_runs(const Layout& layout);
-  UnitContext bounded(UnitId unit, Pass pass) const;
+  Held find_held(UnitId unit) const;
+  UnitContext bounded(UnitId unit, Pass pass, const Held& held) const;
   UnitContext context_;  // bounds on temporary memory aside: see bounded()
   const CostModel& model_;
   TableKey key_;

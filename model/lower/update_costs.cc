@@ -59,7 +59,7 @@ UpdateWork::UpdateWork(const UnitContext& c, UnitId unit) {
 std::uint64_t UpdateWork::signature(GroupShape group, const UnitContext& c) const {
   Signature s(base_);
   s.add(group.size), s.add(group.stride);
-  for (Bytes result : results_) s.add(update_slices(result, group, c.slice_cap()).parts);
+  for (Bytes result : results_) s.add(update_slices(result, group, c.slice_cap(c.temporary_cap)).parts);
   if (plans_products_) s.add(c.temporary_cap.value), s.add(c.least_time_of.least);
   return s.value();
 }

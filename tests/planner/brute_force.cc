@@ -80,7 +80,14 @@ void maybe(Draw& draw, std::int64_t percent, json& at, const char* key, const st
 json draw_pins(Draw& draw, bool training) {
   json plan = json::object();
   maybe<json>(draw, 80, plan, "available_memory_proportion",
-              {0.05, 0.1, 0.25, 0.4, {0.08, 0.4}, {{"min", 0.1}, {"max", 0.12}}});
+              {0.05,
+               0.1,
+               0.25,
+               0.4,
+               {0.08, 0.4},
+               {{"min", 0.1}, {"max", 0.12}},
+               {{"live", "unit"}, {"proportion", 0.3}},
+               {{"live", "layer"}, {"proportion", {{"min", 0.2}, {"max", 0.6}}}}});
   maybe<json>(draw, 50, plan, "io_tiles", {0, 1, 2, 32, {{"min", 0}, {"max", 32}}});
   maybe<json>(draw, 40, plan, "micro_batch", {1, 2, {1, 4}, {{"min", 2}}});
   maybe<json>(draw, 20, plan, "tensor_parallel", {1, 2, {{"min", 1}, {"max", 3}}});
@@ -185,11 +192,16 @@ void for_each_cap(World& world, Plan plan, Caps caps, std::size_t work, const F&
   }
 }
 
-// From the loosest down, which are the plan's; pinned ones as they are.
+// From the loosest down, which are the plan's, whatever they may count; pinned ones as they are.
 template <class F>
 void for_each_cap(World& world, const Plan& plan, const F& f) {
   if (!frees_caps(world.job, false)) return f(plan, world.table(plan));
-  for_each_cap(world, plan, free_caps(world.job), 0, f);
+  Caps caps = free_caps(world.job);
+  for (const Live live : kLives) {
+    if (!free_caps(world.job).may_count(live)) continue;
+    caps.count(live);
+    for_each_cap(world, plan, caps, 0, f);
+  }
 }
 
 BruteForce try_cell(World& world, PinnedCuts& cuts, const Cell& cell) {

@@ -99,6 +99,31 @@ TEST(BruteForce, AgreesWithTheSearchWhereWorkHasBoundsOfItsOwn) {
   }
 }
 
+// Where a bound on temporary memory alone has to be tight for layers that have much live beside it.
+TEST(BruteForce, AgreesWithTheSearchWhereBoundsCountWhatIsLive) {
+  int faster = 0;
+  for (const int kib : {30, 34}) {
+    SCOPED_TRACE(kib);
+    nlohmann::json job = two_layers(32, 128, 64, (std::to_string(kib) + " KiB").c_str(), 1);
+    job["optimizer"] = {{"kind", "sgd_momentum"}};
+    job["batch"] = {{"global", 4}};
+    job["plan"] = {{"io_tiles", 0}, {"placement", "t-p-r"}, {"load", "on_demand"}, {"prefetch_depth", 1}};
+    const auto best = [&](const nlohmann::json& bounds) {
+      job["plan"].erase("available_memory_proportion");
+      if (!bounds.is_null()) job["plan"]["available_memory_proportion"] = bounds;
+      World world(job);
+      const SearchStats found = searched(world, false).stats;
+      EXPECT_TRUE(found.optimal);
+      return found.best;
+    };
+    const double all = best({}), none = best({{"live", "none"}});
+    EXPECT_EQ(all, std::max({none, best({{"live", "unit"}}), best({{"live", "layer"}})}));
+    if (all > none) ++faster;
+    expect_agreement(job);
+  }
+  EXPECT_GT(faster, 0);
+}
+
 // What other IPUs' tiles hold for phases, and these for them, takes room beside every phase.
 TEST(BruteForce, AgreesWithTheSearchWhereOtherIpusHoldWeights) {
   int fit = 0, none = 0;

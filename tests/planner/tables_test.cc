@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "model/cost/step_timer.h"
+#include "model/lower/unit_memory.h"
 #include "planner/branch.h"
 #include "planner/make_report.h"
 #include "planner/space.h"
@@ -265,12 +266,17 @@ TEST(Tables, SayForWhichBoundsOnTemporaryMemoryTheyHold) {
       "ipu-pod16"));
   const Chip& chip = world.job.machine.chip;
   int tables = 0;
-  for (const std::int64_t t : {1, 2}) {
+  for (const auto& [t, live] : {std::pair<std::int64_t, Live>{1, Live::none},
+                                {2, Live::none},
+                                {1, Live::unit},
+                                {2, Live::unit},
+                                {1, Live::layer}}) {
+    SCOPED_TRACE(testing::Message() << t << ", " << name_of(live));
     Plan plan;
     plan.tensor_parallel = {t, 1};
     plan.micro_batch = 4;
-    const auto table_at = [&](std::int64_t cap) -> const UnitTable& {
-      plan.available_memory_proportion = proportion_of({cap, cap}, chip);
+    const auto table_at = [&, of = live](std::int64_t cap) -> const UnitTable& {
+      plan.available_memory_proportion = {proportion_of({cap, cap}, chip), of};
       return world.table(plan);
     };
     const CapRange all = free_caps(world.job).common();
@@ -289,6 +295,46 @@ TEST(Tables, SayForWhichBoundsOnTemporaryMemoryTheyHold) {
     }
   }
   EXPECT_GT(tables, 40);
+}
+
+// Where bounds count what is live, a product and what is moved for it take no more than that leaves, or what any op
+// may.
+TEST(Tables, BoundsThatCountWhatIsLiveLeaveOpsTheRest) {
+  World world(test::small_job(
+      "gpt2-small", {{"layers", 2}, {"hidden", 1024}, {"heads", 8}, {"vocabulary", 8000}, {"sequence_length", 256}},
+      "ipu-pod16"));
+  const Chip& chip = world.job.machine.chip;
+  const auto held = [](const UnitTable& table, std::size_t u, Pass pass) {
+    return held_by_layer(table.facts(), UnitId(u), pass,
+                         [&](TensorId t) { return per_tile(table.facts(), table.sharding(), t, table.tiles()); });
+  };
+  int wide = 0;
+  Bytes most_held(0);
+  for (const Live live : {Live::unit, Live::layer}) {
+    for (const double share : {0.2, 0.35, 0.5, 0.8}) {
+      Plan plan;
+      plan.micro_batch = 4;
+      plan.available_memory_proportion = {share, live};
+      const UnitTable& table = world.table(plan);
+      for (std::size_t u : table.first_of_class()) {
+        for (const Pass pass : {Pass::forward, Pass::backward}) {
+          if (u == table.units()) continue;
+          const Bytes beside = live == Live::layer ? held(table, u, pass) : Bytes(0);
+          most_held = std::max(most_held, beside);
+          const auto& ops = table.facts().graph.units[UnitId(u)].ops[static_cast<std::size_t>(pass)];
+          for (const Step& s : table.function(u, pass).steps) {
+            const Op& op = table.facts().graph.ops[ops[static_cast<std::size_t>(s.op)]];
+            if (!op.def->uses_amp || s.kind == StepKind::collective || s.temporary <= least_cap(chip)) continue;
+            const Bytes keeping = live == Live::layer && pass == Pass::forward ? s.keeping : Bytes(0);
+            EXPECT_LE(s.live + keeping + beside + s.temporary, cap_of(share, chip)) << u << ", " << share;
+            ++wide;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(wide, 100);
+  EXPECT_GT(most_held, Bytes(10000));
 }
 
 // Of convolutions, recurrences and transformers, with one table for several bounds too.
@@ -369,10 +415,15 @@ TEST(Tables, OfSeveralBoundsTakeNoMoreTimeOrCodeThanAny) {
   loaded.micro_batch = 4;
   shards.mesh = {8, 1};
   shards.split_activations = true;
-  for (const TableKey& key : {whole, loaded, shards}) {
+  std::vector<TableKey> keys = {whole, loaded, shards};
+  for (const Live live : {Live::unit, Live::layer}) {
+    keys.push_back(loaded);
+    keys.back().proportion.live = live;
+  }
+  for (const TableKey& key : keys) {
     const auto table_of = [&](std::int64_t cap, std::int64_t least_cap) -> const UnitTable& {
       TableKey bounds = key;
-      bounds.proportion = proportion_of({cap, cap}, chip);
+      bounds.proportion = {proportion_of({cap, cap}, chip), key.proportion.live};
       if (least_cap < cap) bounds.least_proportion = proportion_of({least_cap, least_cap}, chip);
       return world.tables.table(bounds);
     };

@@ -53,6 +53,19 @@ TEST(WhyNot, KnowsWhichPinsAPlanHas) {
   p.available_memory_proportion[Work::head] = 0.5;
   EXPECT_THAT(pins_not_had(p, {{"available_memory_proportion", {{"head", 0.5}}}}), IsEmpty());
   EXPECT_THAT(pins_not_had(p, {{"available_memory_proportion", 0.6}}), ElementsAre("/available_memory_proportion"));
+  const auto missing = [&](const json& pin) {
+    return !pins_not_had(p, {{"available_memory_proportion", pin}}).empty();
+  };
+  const json unit = {{"live", "unit"}}, between = {{"live", "unit"}, {"proportion", {{"min", 0.2}, {"max", 0.6}}}};
+  p.available_memory_proportion = {0.5, Live::unit};
+  for (const json& had : {unit, between, json{{"live", "unit"}, {"proportion", {0.4, 0.5}}}})
+    EXPECT_FALSE(missing(had)) << had;
+  for (const json& other : {json(0.5), json{{"live", "none"}}, json{{"live", "unit"}, {"proportion", 0.6}},
+                            json{{"max", 0.6}}, json("by_work"), json{{"head", 0.5}}})
+    EXPECT_TRUE(missing(other)) << other;
+  p.available_memory_proportion = 0.5;
+  EXPECT_FALSE(missing({{"live", "none"}, {"proportion", 0.5}}));
+  EXPECT_TRUE(missing(unit));
   for (const char* of_phases : {"grouped", "interleaved"})
     EXPECT_THAT(pins_not_had(p, {{"schedule", of_phases}}), IsEmpty()) << "of no effect";
   EXPECT_THAT(pins_not_had(p, {{"replicas", {{"max", 3}}}}), ElementsAre("/replicas"));

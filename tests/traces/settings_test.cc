@@ -121,6 +121,14 @@ TEST_F(Settings, OfBoundsByKindOfWorkAreTheTightestOfAnyProduct) {
                     HasSubstr("# Available memory proportion of the plan: attention 0.3, embedding 0.3, ")));
 }
 
+TEST_F(Settings, OfBoundsThatCountWhatIsLiveAreTheLeastOfAnyProduct) {
+  const json bound = {{"live", "layer"}, {"proportion", 0.6}};
+  EXPECT_THAT(written("poptorch", with(plan(), "/available_memory_proportion", bound)),
+              AllOf(HasSubstr("setAvailableMemoryProportion({\"IPU0\": 0.05, \"IPU1\": 0.05})"),
+                    HasSubstr("# In the plan an op may take 0.6 of a tile together with what is live in its layer; "),
+                    HasSubstr("{\"live\": \"none\"}")));
+}
+
 TEST_F(Settings, OfCutsWithinALayerNameItsModule) {
   EXPECT_THAT(written("poptorch", with(plan(), "/stages", {0, 5})),
               HasSubstr("\"begins\": \"bert.encoder.layer.1.intermediate\""));

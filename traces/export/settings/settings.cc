@@ -75,10 +75,21 @@ std::vector<std::string> headline_of(const report::Index& index) {
   return out;
 }
 
-// By kind of work the tightest, so that what fits in the plan does so here.
+// Of several the tightest, so that what fits in the plan does so here.
 void read_proportion(const json& value, PlanSettings& out) {
   if (!value.is_object()) {
     value.get_to(out.available_memory_proportion);
+    return;
+  }
+  if (value.contains("live")) {
+    constexpr double kLeast = 0.05;  // that an op has, however much is live
+    const auto share = value.at("proportion").get<double>();
+    out.available_memory_proportion = std::min(share, kLeast);
+    out.headline.push_back("In the plan an op may take " + value.at("proportion").dump() +
+                           " of a tile together with what is live in its " + value.at("live").get<std::string>() +
+                           "; here the least that any has.");
+    out.headline.push_back(
+        R"(One number describes plans of "plan": {"available_memory_proportion": {"live": "none"}}.)");
     return;
   }
   std::string each;
