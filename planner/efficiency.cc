@@ -121,8 +121,8 @@ class Neighbours {
     micro_batches();
     for (double share : {0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0}) {
       Plan p = plan_;
-      p.available_memory_proportion = share;
       const Proportions& now = plan_.available_memory_proportion;
+      p.available_memory_proportion = {share, now.live};
       offer("available_memory_proportion", text_of(now), compact(share), p);
     }
     if (!training) return std::move(list_);
