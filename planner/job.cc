@@ -427,6 +427,10 @@ bool may_be_phased(const Job& job) {
          (!pins.has_stage_modes() || pins.has_stages());
 }
 
+bool has_members(const nlohmann::json& pin) {
+  return pin.is_object() && !pin.contains("min") && !pin.contains("max") && !pin.contains("live");
+}
+
 bool is_list_of_cuts(const nlohmann::json& pin) {
   return pin.is_array() && std::ranges::any_of(pin, [](const nlohmann::json& v) { return v.is_array(); });
 }

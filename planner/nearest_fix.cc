@@ -179,10 +179,7 @@ std::vector<FreedField> fields_to_free(const Job& job) {
   for (const auto& [key, value] : plan->items()) {
     const std::string at = "/plan/" + key;
     if (std::find(cuts.pointers.begin(), cuts.pointers.end(), at) != cuts.pointers.end()) continue;
-    // Not one of a range, or of a bound that counts what is live.
-    const bool has_members =
-        value.is_object() && !value.contains("min") && !value.contains("max") && !value.contains("live");
-    if (!has_members) {
+    if (!has_members(value)) {
       fields.push_back({key, {at}});
       continue;
     }

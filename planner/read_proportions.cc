@@ -98,9 +98,6 @@ void read_proportions(JsonReader& r, Pins& pins) {
   }
 }
 
-bool is_by_work(const nlohmann::json& pin) {
-  const auto none = [&](const char* key) { return !pin.contains(key); };
-  return pin == kByWork || (pin.is_object() && !pin.empty() && none("min") && none("max") && none("live"));
-}
+bool is_by_work(const nlohmann::json& pin) { return pin == kByWork || (has_members(pin) && !pin.empty()); }
 
 }  // namespace superstep

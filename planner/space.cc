@@ -323,8 +323,7 @@ void narrow(SpaceField& field, const nlohmann::json& job) {
   if (pin.is_string() && is_by_work(pin)) return;  // said where the field is described
   std::string text = pin.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::erase(text, '"');
-  const bool has_members = pin.is_object() && !pin.contains("min") && !pin.contains("max") && !pin.contains("live");
-  field.values = has_members ? "pinned " + text + "; of others: " + field.values : "pinned " + text;
+  field.values = has_members(pin) ? "pinned " + text + "; of others: " + field.values : "pinned " + text;
 }
 
 }  // namespace

@@ -247,13 +247,9 @@ class SettingLists {
       const double size = stores_ * space_.others(space_.all());  // whatever the bound on temporary memory is
       if (size == 0) continue;
       space_.common.activation_sharding = space_.stashes[0].sharding;
-      const ByWork<ProportionRange> free = free_proportions(job_);
-      Proportions high, usual;
-      high.live = usual.live = free_caps(job_).least_live();
-      for (const Work w : kWorks) {
-        high[w] = free[w].high;
-        usual[w] = std::clamp(kUsualProportion, free[w].low, free[w].high);
-      }
+      const auto [low, high] = ends_of_proportions(job_);
+      Proportions usual = high;
+      for (const Work w : kWorks) usual[w] = std::clamp(kUsualProportion, low[w], high[w]);
       for (const Proportions& proportion : choices(pins_.available_memory_proportion, {high}, usual, defaults_)) {
         space_.common.available_memory_proportion = proportion;
         space_.caps = frees_caps(job_, defaults_) ? free_caps(job_) : caps_of(proportion, job_.machine.chip);
@@ -278,27 +274,16 @@ ByWork<ProportionRange> free_proportions(const Job& job) {
   return out;
 }
 
-namespace {
-
-// A number, a range of them or bounds by kind of work are the vendor's; so much may be pinned of any other.
-std::uint8_t lives(const Job& job) {
-  Caps caps;
-  if (job.pins.live) {
-    caps.count(*job.pins.live);
-  } else if (!job.pins.proportion_ranges && !job.pins.proportions_by_work) {
-    for (const Live live : kLives) caps.lives |= static_cast<std::uint8_t>(1U << static_cast<unsigned>(live));
-  }
-  return caps.lives;
-}
-
-}  // namespace
-
+// Ranges of numbers, and bounds by kind of work, are of temporary memory alone, as vendor tools have them.
 Caps free_caps(const Job& job) {
   const ByWork<ProportionRange> free = free_proportions(job);
   const Chip& chip = job.machine.chip;
   Caps caps;
   caps.one = !job.pins.proportions_by_work;
-  caps.lives = lives(job);
+  if (job.pins.live)
+    caps.count(*job.pins.live);
+  else if (!job.pins.proportion_ranges && !job.pins.proportions_by_work)
+    caps.lives = (1U << kLives.size()) - 1;  // any
   for (const Work w : kWorks) caps[w] = {cap_of(free[w].low, chip).value, cap_of(free[w].high, chip).value};
   return caps;
 }

@@ -239,7 +239,7 @@ class UnitLowering {
       const auto& [call, space, extents] = c_.facts.sharding.uses.of(id);
       std::vector<std::int64_t> local = local_extents(extents, sharding, c_.sharding.mesh);
       if (pass_ == Pass::update) split_for_update(space, local, update_slices(op));
-      slices_ = gradient_slices(op);
+      slices_ = gradient_slices(op, id);
       allocate(op, position);
       room_of_slices_ = room_;
       find_room(in_slices_ + new_in_slices(op));
@@ -338,10 +338,9 @@ class UnitLowering {
     add_step(add, position);
   }
   // In which a product makes a gradient of a weight.
-  std::int64_t gradient_slices(const Op& op) {
+  std::int64_t gradient_slices(const Op& op, OpId id) {
     if (pass_ != Pass::backward || !op.def->uses_amp || !contributes(op.outputs[0])) return 1;
-    const std::int64_t forced = forced_parts(c_.facts, c_.serialisation, g_.tensors[op.outputs[0]].producer);
-    if (forced > 0) return forced;
+    if (const std::int64_t forced = forced_parts(c_.facts, c_.serialisation, id); forced > 0) return forced;
     return noted(superstep::gradient_slices(c_, op.outputs[0], slice_room()));
   }
 

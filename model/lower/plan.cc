@@ -94,8 +94,8 @@ std::string label(const Plan& plan) {
 }
 
 nlohmann::json to_json(const Proportions& proportions) {
-  if (proportions.same() && proportions.live == Live::none) return proportions.of[0];
   if (proportions.live != Live::none) return {{"live", name_of(proportions.live)}, {"proportion", proportions.of[0]}};
+  if (proportions.same()) return proportions.of[0];
   nlohmann::json j;
   for (const Work w : kWorks) j[std::string(name_of(w))] = proportions[w];
   return j;

@@ -82,7 +82,7 @@ void read_proportion(const json& value, PlanSettings& out) {
     return;
   }
   if (value.contains("live")) {
-    constexpr double kLeast = 0.05;  // that an op has, however much is live
+    constexpr double kLeast = 0.05;  // kLeastProportion of the model, which reports do without
     const auto share = value.at("proportion").get<double>();
     out.available_memory_proportion = std::min(share, kLeast);
     out.headline.push_back("In the plan an op may take " + value.at("proportion").dump() +
