@@ -102,12 +102,6 @@ std::string compact(double value) {
   return text;
 }
 
-std::string text_of(const Proportions& shares) {
-  if (!shares.same()) return "by work";
-  return compact(shares.of[0]) +
-         (shares.live == Live::none ? "" : " with what is live in the " + std::string(name_of(shares.live)));
-}
-
 struct Neighbour {
   std::string field, from, to;
   Plan plan;
@@ -119,11 +113,13 @@ class Neighbours {
 
   std::vector<Neighbour> take(bool training) {
     micro_batches();
+    const Proportions& now = plan_.available_memory_proportion;
+    const std::string bound = "available_memory_proportion";
     for (double share : {0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0}) {
       Plan p = plan_;
-      const Proportions& now = plan_.available_memory_proportion;
       p.available_memory_proportion = {share, now.live};
-      offer("available_memory_proportion", text_of(now), compact(share), p);
+      offer(now.live == Live::none ? bound : bound + ".proportion", now.same() ? compact(now.of[0]) : "by work",
+            compact(share), p);
     }
     if (!training) return std::move(list_);
     for (Recompute r : {Recompute::none, Recompute::layer, Recompute::stage}) {

@@ -124,6 +124,9 @@ TEST(SummaryNumbers, AChangeIsMadeInThePlan) {
   EXPECT_EQ(changed_plan(plan, change),
             R"({"gradient_accumulation":8,"location":{"activations":"in_processor"},"micro_batch":3})")
       << "the batch stays";
+  plan.set_plan_json(R"({"available_memory_proportion":{"live":"layer","proportion":0.7}})");
+  change.set_field("available_memory_proportion.proportion"), change.set_to("0.8");
+  EXPECT_EQ(changed_plan(plan, change), R"({"available_memory_proportion":{"live":"layer","proportion":0.8}})");
   change.set_field("sharding of optimizer_state");
   EXPECT_EQ(changed_plan(plan, change), "") << "no field of a plan";
 }

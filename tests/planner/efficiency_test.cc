@@ -98,6 +98,22 @@ TEST(Efficiency, EveryChangeIsOneFieldAndAsFastAsItSays) {
   EXPECT_DOUBLE_EQ(evaluate_in_full(world.tables, plan).step_seconds, micro->step_seconds);
 }
 
+// A bound stays of its kind, and is named as the plan has it.
+TEST(Efficiency, OtherBoundsCountTheSameLiveTensors) {
+  nlohmann::json job = two_layers();
+  job["model"].update({{"hidden", 1024}, {"heads", 8}, {"vocabulary", 8000}, {"sequence_length", 256}});
+  job["plan"].update({{"micro_batch", 4}, {"gradient_accumulation", 4}});
+  World world(job);
+  Plan plan = evaluate_pinned(world.tables, 1).plan;
+  plan.available_memory_proportion = {0.1, Live::unit};
+  const std::vector<PlanChange> changes = helpful_changes(evaluate_in_full(world.tables, plan), world.tables);
+  const auto bound = std::ranges::find(changes, "available_memory_proportion.proportion", &PlanChange::field);
+  ASSERT_NE(bound, changes.end());
+  EXPECT_EQ(bound->from, "0.1");
+  plan.available_memory_proportion = {std::stod(bound->to), Live::unit};
+  EXPECT_DOUBLE_EQ(evaluate_in_full(world.tables, plan).step_seconds, bound->step_seconds);
+}
+
 TEST(Efficiency, NothingThatFitsIsFasterThanTheBestPlan) {
   nlohmann::json job = two_layers();
   job.erase("plan");
