@@ -253,7 +253,7 @@ void PhaseProgramme::append(std::vector<Head>& to, const Head& from, const Start
 }
 
 // Whether tracked accounts keep their limits, with what is still to come.
-bool PhaseProgramme::within_limits(const Head& from, const Phase& phase, const Place& place, Sizes& sums) const {
+bool PhaseProgramme::within_limits(const Head& from, const Phase& phase, const Place& place, Sizes& sums) {
   std::int64_t room = 0;
   std::size_t tracked = 0;
   for (std::size_t i = 0, next = 0; i < state_.size(); i = next) {

@@ -153,7 +153,7 @@ class PhaseProgramme {
   bool exhausted() const { return (most_work_ > 0 && work_ > most_work_) || late(); }
   template <class Label>
   void offer_with(std::vector<Label>& to, Label&& label, const Holdings* a, const Holdings* b);
-  bool within_limits(const Head& from, const Phase& phase, const Place& place, Sizes& sums) const;
+  bool within_limits(const Head& from, const Phase& phase, const Place& place, Sizes& sums);
   phase_labels::Held held_on(const Cell& cell, std::int64_t ipu);
   bool room_on_tiles(Holdings& all, std::int64_t end);
   bool room_for_rest(const Holdings& all, std::int64_t end);

@@ -209,10 +209,11 @@ std::uint64_t PhaseStages::shared_on(const Cell& cell, std::int64_t ipu) const {
   return shared;
 }
 
-std::int64_t PhaseStages::limit(std::int64_t account, std::uint64_t rows, std::uint64_t shared) const {
-  const std::int64_t limit = account < ipus_ ? limits_.ddr - s_.stored_code(promise_->present[at(account)] | rows)
-                                             : promise_->most_lent[at(ipu_of(account))];
-  return limit - shared_taken(account, shared);
+std::int64_t PhaseStages::limit(std::int64_t account, std::uint64_t rows, std::uint64_t shared) {
+  std::int64_t bytes = limit(account);
+  if (account < ipus_ && rows != 0 && s_.stores_code())
+    bytes = limits_.ddr - s_.tiles() * code_(promise_->present[at(account)] | rows);
+  return shared == 0 ? bytes : bytes - shared_taken(account, shared);
 }
 
 // A gradient that another stage of the phase takes over does not leave the tiles.

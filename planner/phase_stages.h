@@ -93,7 +93,7 @@ class PhaseStages {
   // Beside the code that was promised, or as was promised.
   std::int64_t limit(std::int64_t account) const { return limits_of_[static_cast<std::size_t>(account)]; }
   // Beside this code and these shared weights as well.
-  std::int64_t limit(std::int64_t account, std::uint64_t rows, std::uint64_t shared) const;
+  std::int64_t limit(std::int64_t account, std::uint64_t rows, std::uint64_t shared);
   // Of a stage of a phase that begins with unit `phase` on the account's IPU group, shared weights excluded.
   std::int64_t taken(std::int64_t account, const Cell& cell, std::int64_t phase) const;
   // The least that it adds, whatever its IPU group keeps for other stages.

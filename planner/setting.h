@@ -121,7 +121,8 @@ class Setting {
   // Bytes of code that a set of table rows needs, per tile.
   std::int64_t code(std::uint64_t rows) const;
   // Phased: bytes per IPU of Streaming Memory, or of another IPU's tiles, that it takes where it is kept there.
-  std::int64_t stored_code(std::uint64_t rows) const { return code_ddr_ ? code(rows) * tiles_ : 0; }
+  std::int64_t stored_code(std::uint64_t rows) const { return stores_code() ? code(rows) * tiles_ : 0; }
+  bool stores_code() const { return code_ddr_; }
   std::int64_t lent_code(std::uint64_t rows) const { return lends_code() ? code(rows) * tiles_ : 0; }
   bool lends_code() const { return code_lent_; }
   // Phased: bytes per IPU that a unit, or all of them, keep on other IPUs' tiles, which keep as much on theirs, however

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/lower/vertex_code.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 
@@ -8,18 +10,30 @@
 #include "model/ops/op.h"
 
 namespace superstep {
+namespace {
+
+// By position in all_ops(), next to each other: searches ask for them often.
+using Sizes = std::array<std::int64_t, VertexSet().size()>;
+Sizes sizes_of_ops() {
+  const auto ops = all_ops();
+  Sizes sizes{};
+  SUPERSTEP_CHECK(ops.size() <= sizes.size(), "more ops than a VertexSet holds");
+  std::ranges::transform(ops, sizes.begin(), [](const OpDef* op) { return op->vertex_code.value; });
+  return sizes;
+}
+
+}  // namespace
 
 Bytes vertex_code(const VertexSet& kinds) {
   constexpr std::size_t kWord = 64;
   static const VertexSet kLow(UINT64_MAX);
-  const auto ops = all_ops();
-  SUPERSTEP_CHECK(ops.size() <= kinds.size(), "more ops than a VertexSet holds");
-  Bytes total(0);
-  for (std::size_t first = 0; first < ops.size(); first += kWord) {
+  static const Sizes kSizes = sizes_of_ops();
+  std::int64_t total = 0;
+  for (std::size_t first = 0; first < kinds.size(); first += kWord) {
     for (std::uint64_t left = ((kinds >> first) & kLow).to_ullong(); left != 0; left &= left - 1)
-      total += ops[first + static_cast<std::size_t>(std::countr_zero(left))]->vertex_code;
+      total += kSizes[first + static_cast<std::size_t>(std::countr_zero(left))];
   }
-  return total;
+  return Bytes(total);
 }
 
 }  // namespace superstep
