@@ -105,12 +105,13 @@ class PhaseCut {
   std::optional<Cuts> found_;
   int programmes_ = 0;
   int most_programmes_ = kMostProgrammes;
-  std::vector<std::int64_t> tracked_;  // accounts of which more than the limit has been taken
-  std::vector<std::int64_t> counted_;  // IPU groups of which labels hold all that they keep
-  bool divides_ = true;                // else all that keep too much become such ones
-  Prices prices_;                      // of them, in the case at hand
-  Ways ways_;                          // of the case at hand
-  Promise first_;                      // what the first case promises: nothing that a cut need not keep
+  std::vector<std::int64_t> tracked_;            // accounts of which more than the limit has been taken
+  std::vector<std::int64_t> counted_;            // IPU groups of which labels hold all that they keep
+  bool divides_ = true;                          // else all that keep too much become such ones
+  Prices prices_;                                // of them, in the case at hand
+  Ways ways_;                                    // of the case at hand
+  std::vector<std::vector<std::int64_t>> rest_;  // Prices::rest where nothing has a price; empty: not known
+  Promise first_;                                // what the first case promises: nothing that a cut need not keep
   Ways first_ways_;
   bool first_lacks_ = false;
 
@@ -199,12 +200,27 @@ class PhaseCut {
     tracked_.clear();
     counted_.clear();
     Prices none{std::vector<double>(at(stages_.accounts()))};  // the cuts take all they like
-    prices_ = none;
     programme_.set(ways_, tracked_, counted_);
+    std::optional<PhaseProgramme::Found> known;
+    if (at_hand.is_first) known = find_rest();
+    none.rest = rest_;
+    prices_ = none;
     std::optional<Misfit> misfit;
     do {
-      misfit = settle_case();
+      misfit = settle_case(std::exchange(known, std::nullopt));
     } while (misfit && look_closer(promise, *misfit, none));
+  }
+
+  // The least cuts of the first case, of which what follows a phase bounds that of all others: they promise more. None:
+  // it takes more work than there is.
+  std::optional<PhaseProgramme::Found> find_rest() {
+    rest_.clear();
+    Prices none{std::vector<double>(at(stages_.accounts()))};
+    if (!programme_.find_least_sum(none, best_)) return std::nullopt;
+    PhaseProgramme::Found found;
+    if (none.bound < kNever) found.cuts = std::move(none.least);
+    rest_ = std::move(none.rest);
+    return found;
   }
 
   // Cuts that need more than was counted, what bounds all cuts of the case, the code of each IPU group, and the group
@@ -252,11 +268,13 @@ class PhaseCut {
   }
 
   // The least cuts of the case are found_, but for what is open, unless they turn out to need more than was counted.
-  std::optional<Misfit> settle_case() {
+  // `known`: what a programme finds first, if that is known.
+  std::optional<Misfit> settle_case(std::optional<PhaseProgramme::Found> known) {
     const std::int64_t open = open_;
     for (const std::size_t labels : kMostLabels) {
       if (!counted_.empty() && labels > kMostCodeLabels) break;
-      PhaseProgramme::Found least = programme_.least_cycles(prices_, best_, labels);
+      const PhaseProgramme::Found least =
+          known ? *std::exchange(known, std::nullopt) : programme_.least_cycles(prices_, best_, labels);
       if (least.cuts) {
         Misfit misfit{*least.cuts, std::min(least.cuts->cycles, least.left_out), kept_by(*least.cuts), -1};
         misfit.full = settle_modes(misfit.cuts, misfit.kept);
@@ -440,6 +458,7 @@ class PhaseCut {
     for (int step = 0; step < kMostPrices && high.over > 0 && best.bound < best_; ++step) {
       const double rise = std::clamp((low.cycles - high.cycles) / (high.over - low.over), 0.0, most);
       Prices next{from.of};
+      next.rest = rest_;
       for (std::int64_t a : rising) next.of[at(a)] += rise;
       if (!programme_.find_least_sum(next, best_)) break;
       if (next.bound == kNever) return next;

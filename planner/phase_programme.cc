@@ -120,7 +120,8 @@ bool PhaseProgramme::find_least_sum(Prices& prices, std::int64_t best) {
     const double of_limit = prices.of[at(account)] * static_cast<double>(stages_.limit(account));
     prices.of_limits += static_cast<std::int64_t>(std::ceil(of_limit));
   }
-  const Prices none{prices.of};  // lets nothing fall
+  Prices none{prices.of};  // lets nothing fall but by what follows at least
+  none.rest = prices.rest;
   prices_ = &none;
   pricing_ = true;
   state_.clear();
@@ -219,11 +220,8 @@ void PhaseProgramme::append(std::vector<Head>& to, const Head& from, const Start
   h.forward = phase.forward;
   h.load = phase.load;
   h.price = from.price + phase.price;
-  h.bound = later(h.cycles + h.forward, rest_.from(place.end));
-  if (!prices_->rest.empty()) {
-    const std::int64_t rest = prices_->rest[at((place.group + 1) % groups_)][at(place.end)];
-    h.bound = std::max(h.bound, later(h.cycles + h.forward + h.price - prices_->of_limits, rest));
-  }
+  h.bound = std::max(later(h.cycles + h.forward, rest_.from(place.end)),
+                     with_rest(h.cycles + h.forward + h.price, place.group, place.end));
   if (h.bound >= best_) return;
   work_ += kWorkOfLabel + std::ssize(to);
   if (!within_limits(from, phase, place, h.taken)) return;

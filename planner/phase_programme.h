@@ -27,7 +27,7 @@ struct Prices {
   Cuts least;                  // the cuts with the least sum
   std::int64_t bound = 0;      // cycles of all cuts that keep the limits: that sum, less the limits' price
   // By phase group and unit: the least sum for what follows a phase that ends there, kNever where nothing better than
-  // the best cuts does. Loads are left out: they overlap with what is counted. Empty: nothing has a price.
+  // the best cuts does. Loads are left out: they overlap with what is counted. Empty: not known.
   std::vector<std::vector<std::int64_t>> rest;
 };
 
@@ -59,7 +59,8 @@ class PhaseProgramme {
   // Cycles of the cuts that take least if limits are no matter; kNever: none takes less than `best`; none: it takes
   // more work than there is.
   std::optional<std::int64_t> least_sum(std::int64_t best);
-  // The cuts with the least sum of cycles and price, whatever they take, and what it bounds.
+  // The cuts with the least sum of cycles and price, whatever they take, and what it bounds. What `prices.rest` says
+  // before must hold where nothing has a price.
   // `bound` kNever: no cuts that keep the limits take less than `best`. False: it takes more work than there is.
   bool find_least_sum(Prices& prices, std::int64_t best);
 
@@ -148,6 +149,12 @@ class PhaseProgramme {
   };
   static Heads& spare_heads();
   const Head* run();
+  // No cuts take less that begin with phases up to `end`, the last on `group`, of so many cycles and price.
+  std::int64_t with_rest(std::int64_t cycles, std::int64_t group, std::int64_t end) const {
+    if (prices_->rest.empty()) return 0;
+    const std::vector<std::int64_t>& rest = prices_->rest[static_cast<std::size_t>((group + 1) % groups_)];
+    return phase_labels::later(cycles - prices_->of_limits, rest[static_cast<std::size_t>(end)]);
+  }
   void extend(std::int64_t u, std::int64_t group);
   bool limits_labels() const { return !state_.empty() || !held_state_.empty(); }
   bool exhausted() const { return (most_work_ > 0 && work_ > most_work_) || late(); }

@@ -44,6 +44,9 @@ bool PhaseProgramme::covers(const Start& known, std::int64_t u, std::int64_t gro
     if (later(known.before, there[at(length)]) > later(before, here[at(length)]) ||
         later(known.before, rest_.from(known.begin + length)) > later(before, rest_.from(u + length)))
       return false;
+    if (prices_->rest.empty()) continue;
+    const std::vector<std::int64_t>& rest = prices_->rest[at((group + 1) % groups_)];
+    if (later(known.before, rest[at(known.begin + length)]) > later(before, rest[at(u + length)])) return false;
   }
   for (std::int64_t ipu = group * depth_; ipu < (group + 1) * depth_; ++ipu) {
     const PhaseStages::WaysOn& on = ways_on_[at(ipu)];
@@ -65,15 +68,18 @@ void PhaseProgramme::find_phases(Start& start, std::int64_t group) {
   for (std::int64_t i = 0; i < depth_; ++i) {
     const std::int64_t ipu = group * depth_ + i, slots = (g_ + i) * repeats_;
     start.parts[at(i)].for_each([&](std::int64_t w, const std::vector<Part>& parts) {
-      stages_.for_stages(ipu, w, start.last, [&](const Cell& cell, int mode) {
-        const std::int64_t v = cell.end;
+      stages_.for_stages(ipu, w, start.last, [&](const Cell& cell) {
+        const std::int64_t v = cell.end, least = start.before + slots * busy(cell.stage);
         // A longer stage takes no less, and behind it no less is left.
-        if (later(start.before + slots * busy(cell.stage), behind[at(v - u)]) >= best_) return false;
+        if (later(least, behind[at(v - u)]) >= best_) return false;
         const std::uint8_t on = ways_on_[at(ipu)][at(v)];
         const bool goes_on = (on & PhaseStages::kGoesOn) != 0;
         // One phase alone is a pipeline, not phased execution.
-        const bool closes = (on & PhaseStages::kEnds) != 0 && !(u == 0 && v == n_);
+        const bool closes =
+            (on & PhaseStages::kEnds) != 0 && !(u == 0 && v == n_) && with_rest(least, group, v) < best_;
         if (!goes_on && !closes) return true;
+        const int mode = stages_.mode_on(cell, ipu);
+        if (mode < 0) return true;
         Part stage;
         stage.from = static_cast<std::int32_t>(cell.begin);
         stage.mode = stages_.mode(mode);
@@ -92,7 +98,7 @@ void PhaseProgramme::find_phases(Start& start, std::int64_t group) {
           stage.held = &all;
         }
         if (goes_on) join(start, parts, cell.stage, stage, v, i);
-        if (closes) close(start, parts, cell.stage, stage, v, i);
+        if (closes) close(start, parts, cell.stage, stage, v, ipu);
         return true;
       });
     });
@@ -164,7 +170,8 @@ void PhaseProgramme::join(Start& start, const std::vector<Part>& parts, const Se
 
 // Phases whose last stage ends at `v`: only they know what leaves the phase.
 void PhaseProgramme::close(Start& start, const std::vector<Part>& parts, Setting::Stage x, const Part& stage,
-                           std::int64_t v, std::int64_t i) {
+                           std::int64_t v, std::int64_t ipu) {
+  const std::int64_t i = ipu % depth_;
   std::vector<Phase>& to = start.phases[v];
   s_.leave_phase(x, v, v < n_);
   for (std::size_t k = 0; k < parts.size(); ++k) {
@@ -184,7 +191,8 @@ void PhaseProgramme::close(Start& start, const std::vector<Part>& parts, Setting
       phase.fixed += phase.backward + (training_ ? p.load : phase.load);
       phase.backward = 0;
     }
-    if (later(start.before + phase.fixed + phase.forward + phase.backward, rest_.from(v)) >= best_) continue;
+    const std::int64_t least = start.before + phase.fixed + phase.forward + phase.backward;
+    if (later(least, rest_.from(v)) >= best_ || with_rest(least + p.price, ipu / depth_, v) >= best_) continue;
     phase.taken = p.taken;
     phase.price = p.price;
     phase.stages = i + 1;

@@ -331,7 +331,8 @@ std::vector<std::int64_t> PhaseStages::follow(const Ways& ways, const std::vecto
   for (std::int64_t ipu = 0, w = 0; w < n_;) {
     double least = kNoWay;
     std::int64_t next_ipu = 0, next = n_;
-    for_stages(ipu, w, n_, [&](const Cell& cell, int) {
+    for_stages(ipu, w, n_, [&](const Cell& cell) {
+      if (mode_on(cell, ipu) < 0) return true;
       const double within = least_within(ways, ipu, cell.end), behind = least_behind(ways, ipu, cell.end);
       const double sum = std::min(within, behind) + weighted(cell, ipu, weights);
       if (sum < least) {

@@ -72,18 +72,19 @@ class PhaseStages {
 
   // What follows depends on the promise; it must outlive its use.
   void keep(const Promise& promise);
-  // Calls f(cell, mode) for the stages that may begin at `begin` on an IPU group and end at `last` or before, shorter
-  // ones first, while it returns true.
+  // Calls f(cell) for the stages that may begin at `begin` on an IPU group and end at `last` or before, shorter ones
+  // first, while it returns true. Whether they fit there is for mode_on() to say.
   template <class F>
   void for_stages(std::int64_t ipu, std::int64_t begin, std::int64_t last, F f) {
     const bool first = ipu % depth_ == 0;
     if (first ? !may_begin_phase(begin) : !may_continue_phase(begin)) return;
     const Ends& ends = ends_[static_cast<std::size_t>(begin)];
     for (std::int64_t end = ends.least; end <= std::min(last, ends.most); ++end) {
-      const Cell stage = cell_of(begin, end, first);
-      if (const int mode = mode_on(stage, ipu); mode >= 0 && !f(stage, mode)) return;
+      if (!f(cell_of(begin, end, first))) return;
     }
   }
+  // The first mode that fits; -1: none.
+  int mode_on(const Cell& cell, std::int64_t ipu);
 
   // Bytes per IPU that the stages of an IPU group keep outside of its tiles, of which there is so much: of Streaming
   // Memory, an account for each IPU group; then, where they keep something there, of other IPUs' tiles.
@@ -195,7 +196,6 @@ class PhaseStages {
   void tabulate();
   Ends find_ends(std::int64_t begin);
   void add_run(std::int64_t begin, std::int64_t end);
-  int mode_on(const Cell& cell, std::int64_t ipu);
   std::int64_t needs(const Cell& cell, std::size_t mode);
   std::int64_t moved_code(const Cell& cell) { return s_.code_moves() ? code_(cell.stage.rows) : 0; }
   void find_sharers();
