@@ -167,7 +167,9 @@ class Climb {
       plan = space.plan(at);
       if (world_.job.pins.available_memory_proportion.empty())
         plan.available_memory_proportion =
-            best_ && draw_.chance(50) ? best_->available_memory_proportion : draw_.of<double>({0.08, 0.15, 0.25, 0.5});
+            best_ && draw_.chance(50) ? best_->available_memory_proportion
+                                      : Proportions(ByWork<double>(draw_.of<double>({0.08, 0.15, 0.25, 0.5, 0.75})),
+                                                    draw_.of<Live>({Live::none, Live::unit, Live::layer}));
       return true;
     }
     return false;
@@ -298,9 +300,9 @@ TEST(ClimbLong, FindsNoBetterPlan) {
   EXPECT_GE(reached, 5);
 }
 
-// Tiles of 136 KiB, on which thousands of settings that keep something on other IPUs' tiles just do not fit.
+// Tiles of 140 KiB, on which thousands of settings that keep something on other IPUs' tiles just do not fit.
 TEST(ClimbLong, SaysWhereARunnerUpMayBeMissing) {
-  World world(job_of({{"zoo", "t5-small"}, {"layers", 3}}, small("ipu-pod4", 136, 136), 32));
+  World world(job_of({{"zoo", "t5-small"}, {"layers", 4}}, small("ipu-pod4", 140, 140), 32));
   SearchOptions options;
   options.pareto = false, options.find_fix = false, options.explain = false;
   const SearchResult result = search(world.tables, options);
