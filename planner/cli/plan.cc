@@ -151,6 +151,8 @@ void add_plan(CLI::App& app, CommonOptions& common, Run& run) {
       ->check(CLI::Range(0, 99'999))
       ->type_name("N");
   sub->add_option("-o,--output", a->report, "Write a report for the viewer")->type_name("REPORT.ssr");
+  CLI::Option* space =
+      sub->add_flag("--space", a->space, "Print what each field draws from and how many plans there are, and stop");
   sub->add_option("--top", a->options.top, "Plans to list, different in kind")
       ->check(CLI::Range(1, 100))
       ->type_name("K");
@@ -165,8 +167,6 @@ void add_plan(CLI::App& app, CommonOptions& common, Run& run) {
   add_cache(*sub, common);
   sub->add_flag("--verify", a->verify,
                 "Run the best plan on numbers with a scaled-down model, and compare with the plain model");
-  CLI::Option* space =
-      sub->add_flag("--space", a->space, "Print what each field draws from and how many plans there are, and stop");
   for (const char* of_plans : {"--output", "--rank", "--why", "--verify"}) space->excludes(of_plans);
   sub->callback([a, &common, &run] { run = [a, &common] { return run_plan(*a, common); }; });
 }

@@ -29,5 +29,5 @@ END
 run plan --space by-work.json
 expect 0 out 'for each kind of work 0.05 to 1'
 run plan --space "$given" --why '{"pipeline_stages": 2}'
-expect 2 err '--why excludes --space'
+expect 2 err '--space excludes --why'
 finish
