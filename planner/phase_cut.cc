@@ -202,7 +202,7 @@ class PhaseCut {
     Prices none{std::vector<double>(at(stages_.accounts()))};  // the cuts take all they like
     programme_.set(ways_, tracked_, counted_);
     std::optional<PhaseProgramme::Found> known;
-    if (at_hand.is_first) known = find_rest();
+    if (at_hand.is_first) known = find_rest(none);
     none.rest = rest_;
     prices_ = none;
     std::optional<Misfit> misfit;
@@ -213,9 +213,8 @@ class PhaseCut {
 
   // The least cuts of the first case, of which what follows a phase bounds that of all others: they promise more. None:
   // it takes more work than there is.
-  std::optional<PhaseProgramme::Found> find_rest() {
+  std::optional<PhaseProgramme::Found> find_rest(Prices none) {
     rest_.clear();
-    Prices none{std::vector<double>(at(stages_.accounts()))};
     if (!programme_.find_least_sum(none, best_)) return std::nullopt;
     PhaseProgramme::Found found;
     if (none.bound < kNever) found.cuts = std::move(none.least);
