@@ -139,42 +139,6 @@ std::vector<Job> job_parts(const Job& job) {
   return out;
 }
 
-std::vector<SpaceField> describe_parts(const Job& job, const std::vector<Job>& parts, std::int64_t statistics_group) {
-  std::vector<Cell> all_cells;
-  for (const Job& part : parts)
-    std::ranges::copy(uncounted_cells(part, statistics_group), std::back_inserter(all_cells));
-  std::vector<SpaceField> out = describe_space(parts[0], all_cells, statistics_group);
-  std::vector<std::int64_t> sizes;
-  for (const Job& part : parts) {
-    if (std::find(sizes.begin(), sizes.end(), part.machine.ipus) == sizes.end()) sizes.push_back(part.machine.ipus);
-  }
-  const auto listed = [](const auto& values, const auto& text) {
-    std::string all;
-    for (const auto& v : values) all += (all.empty() ? "" : ", ") + text(v);
-    return all;
-  };
-  const auto had = [&](const json::json_pointer& at) {
-    json values = json::array();
-    for (const Job& part : parts) {
-      if (std::ranges::find(values, part.json.at(at)) == values.end()) values.push_back(part.json.at(at));
-    }
-    return values;
-  };
-  if (sizes.size() > 1) out.push_back({"ipus", listed(sizes, [](std::int64_t n) { return std::to_string(n); })});
-  for (const json::json_pointer& at : lists_of(job.json)) {
-    const auto text = [](const json& v) { return v.is_string() ? v.get<std::string>() : v.dump(); };
-    const json& pin = job.json.at(at);
-    const std::string group = at.parent_pointer().back(), values = listed(pin.is_object() ? had(at) : pin, text);
-    const bool is_member = group != "plan";
-    const auto known = std::ranges::find(out, at.back(), &SpaceField::name);
-    if (is_member || known == out.end())
-      out.push_back({(is_member ? group + "." : "") + at.back(), values});
-    else
-      known->values = "pinned " + values;
-  }
-  return out;
-}
-
 SearchStats operator+(const SearchStats& a, const SearchStats& b) {
   SearchStats sum = a;
   sum.explored += b.explored, sum.pruned += b.pruned, sum.feasible += b.feasible;

@@ -36,9 +36,6 @@ Job on_partition(const Job& job, std::int64_t ipus);
 // Those without a legal cell are left out; where all are, the first is given, whose search says why.
 std::vector<Job> job_parts(const Job& job);
 
-// What each field draws from in any of the parts, and in what they differ.
-std::vector<SpaceField> describe_parts(const Job& job, const std::vector<Job>& parts, std::int64_t statistics_group);
-
 // What was searched of two parts.
 SearchStats operator+(const SearchStats& a, const SearchStats& b);
 

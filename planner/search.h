@@ -20,12 +20,6 @@ namespace superstep {
 
 class WarmTables;
 
-// The finite list each field draws from, after the job's pins.
-struct SpaceField {
-  std::string name;
-  std::string values;  // "1, 2, 4, 8"
-};
-
 struct Candidate {
   Plan plan;
   Estimate estimate;  // by the tables

@@ -5,11 +5,9 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <sstream>
 
 #include "model/error.h"
 #include "model/graph/statistics.h"
-#include "planner/read_proportions.h"
 
 namespace superstep {
 
@@ -25,13 +23,6 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
 }
 
 namespace {
-
-template <class Value>
-std::string list(const std::vector<Value>& values) {
-  std::ostringstream s;
-  for (std::size_t i = 0; i < values.size(); ++i) s << (i == 0 ? "" : ", ") << values[i];
-  return s.str();
-}
 
 std::string pin_place(const Job& job, const std::string& field) { return job.source + "#/plan/" + field; }
 
@@ -313,85 +304,11 @@ std::vector<Cell> uncounted_cells(const Job& job, std::int64_t statistics_group)
   return out;
 }
 
-namespace {
-
-// Says of a field what the job pins of it.
-void narrow(SpaceField& field, const nlohmann::json& job) {
-  const nlohmann::json::json_pointer at("/plan/" + field.name);
-  if (!job.contains(at)) return;
-  const nlohmann::json& pin = job.at(at);
-  if (pin.is_string() && is_by_work(pin)) return;  // said where the field is described
-  std::string text = pin.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  std::erase(text, '"');
-  field.values = has_members(pin) ? "pinned " + text + "; of others: " + field.values : "pinned " + text;
-}
-
-}  // namespace
-
-std::vector<SpaceField> describe_space(const Job& job, const std::vector<Cell>& cells, std::int64_t statistics_group) {
-  std::vector<SpaceField> f;
-  std::string mesh_text;
-  for (const TensorParallel& t : meshes(job)) {
-    mesh_text.append(mesh_text.empty() ? "" : ", ").append(std::to_string(t.t1));
-    if (t.t2 > 1) mesh_text.append("x").append(std::to_string(t.t2));
-  }
-  std::vector<std::int64_t> ps, rs, ms, gs;
-  std::set<Placement> placed;
-  std::set<ShardGroups> grouped;
-  for (const Cell& c : cells) {
-    ps.push_back(c.stages), rs.push_back(c.replicas), ms.push_back(c.micro_batch), gs.push_back(c.accumulation);
-    placed.insert(c.placement);
-    grouped.insert(c.groups);
-  }
-  std::vector<std::string_view> orders, groups;
-  for (const Placement placement : placed) orders.push_back(name_of(placement));
-  for (const ShardGroups g : grouped) groups.push_back(name_of(g));
-  auto unique = [](std::vector<std::int64_t> v) {
-    std::sort(v.begin(), v.end());
-    v.erase(std::unique(v.begin(), v.end()), v.end());
-    return list(v);
-  };
-  f.push_back({"tensor_parallel", mesh_text});
-  f.push_back({"pipeline_stages", unique(ps)});
-  f.push_back({"replicas", unique(rs)});
-  f.push_back({"placement", list(orders) + (orders.size() > 1 ? " (innermost first)" : "")});
-  f.push_back({"micro_batch", unique(ms)});
-  f.push_back({"gradient_accumulation", unique(gs)});
-  if (statistics_group > 0) {
-    std::vector<Cell> all = all_cells(job, false);
-    GroupFilter filter{statistics_group, {}, {}};
-    filter.apply(all);
-    f.push_back({"statistics_group", filter.text()});
-  }
-  const bool pinned = job.pins.stages || job.pins.layers_per_stage;
-  f.push_back(
-      {"stages", pinned ? "as pinned" : "every contiguous cut at op boundaries; the last stage may return to IPU 0"});
-  const std::size_t listed = f.size();
-  f.push_back({"schedule", "sequential, interleaved, grouped"});
-  f.push_back({"recompute", "none, layer, stage, each stage its own"});
-  f.push_back({"phases", "none, or every contiguous cut; phase_outer, micro_batch_outer; 1 or 2 groups"});
-  f.push_back({"replicated_tensor_sharding",
-               "every divisor of replicas: of weights and optimizer_state; of gradients in pipelines and with "
-               "micro_batch_outer; groups: " +
-                   list(groups)});
-  f.push_back({"activation_sharding", "none, stored, throughout"});
-  f.push_back(
-      {"location",
-       "gradients, optimizer_state and stash: in_processor (pipelines), streaming, remote_machine, remote_ipu; "
-       "weights: in_processor in pipelines, elsewhere with phases; code: in_processor, with phases elsewhere too"});
-  std::vector<std::int64_t> io_tiles = kIoTiles;
-  std::erase_if(io_tiles, [&](std::int64_t v) { return v >= job.machine.chip.tiles; });
-  f.push_back({"io_tiles", list(io_tiles) + " (phases)"});
-  f.push_back({"load", "weights and code: on_demand; preload with io_tiles (phases)"});
-  f.push_back({"prefetch_depth", list(kPrefetch)});
-  const bool by_work = job.pins.proportions_by_work;
-  f.push_back({"available_memory_proportion",
-               (by_work ? "for each kind of work " : "") + list(std::vector{kLeastProportion}) + " to " +
-                   list(std::vector{kMostProportion}) + " of a tile for temporary memory, " +
-                   (by_work ? "" : "or for it and what is live in the unit or in its layer, ") +
-                   "wherever an op's tile plan changes (chosen like cuts, not counted)"});
-  for (std::size_t i = listed; i < f.size(); ++i) narrow(f[i], job.json);
-  return f;
+std::string micro_batches_of_groups(const Job& job, std::int64_t statistics_group) {
+  std::vector<Cell> all = all_cells(job, false);
+  GroupFilter filter{statistics_group, {}, {}};
+  filter.apply(all);
+  return filter.text();
 }
 
 std::vector<std::int64_t> pinned_stages(const Job& job, const Graph& graph) {

@@ -66,8 +66,8 @@ std::pair<Proportions, Proportions> ends_of_proportions(const Job& job);
 // The same in proportion: what a range leaves of all that are searched; its high end where that is nothing.
 ByWork<ProportionRange> free_proportions(const Job& job);
 
-// What each field draws from, for people. `cells`: all of the job.
-std::vector<SpaceField> describe_space(const Job& job, const std::vector<Cell>& cells, std::int64_t statistics_group);
+// Which micro-batches statistics groups of so many samples leave out, and why: for people.
+std::string micro_batches_of_groups(const Job& job, std::int64_t statistics_group);
 
 // The pinned first units of all stages for a graph with these units (from stages or layers_per_stage); empty: free.
 std::vector<std::int64_t> pinned_stages(const Job& job, const Graph& graph);

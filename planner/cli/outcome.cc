@@ -342,7 +342,7 @@ Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& commo
   add_fewer_ipus_note(*all, job, parts[0].machine.ipus, best_of_largest);
   all->asked = job;
   all->estimated = options.estimate;
-  all->space = describe_parts(job, parts, all->tables->statistics_group());
+  all->space = space_fields(job, parts, all->tables->statistics_group());
   keep_front(all->pareto, job.pareto);
   name_apart(all->best);
   name_apart(all->pareto);

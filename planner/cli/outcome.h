@@ -8,6 +8,7 @@
 
 #include "planner/cli/options.h"
 #include "planner/make_report.h"
+#include "planner/space_fields.h"
 #include "planner/warm_tables.h"
 
 namespace superstep {

@@ -19,6 +19,7 @@
 #include "planner/job_parts.h"
 #include "planner/space.h"
 #include "planner/space_count.h"
+#include "planner/space_fields.h"
 #include "planner/sweep.h"
 #include "planner/verify.h"
 #include "traces/summary_text.h"
@@ -71,7 +72,7 @@ std::string space_table(const std::vector<SpaceField>& rows, const TextStyle& st
   for (const SpaceField& row : rows) name = std::max(name, text_width(row.name));
   for (const SpaceField& row : rows) {
     std::string first = row.name;
-    for (const std::string& line : wrapped(row.values, style.columns - table.indent - name - table.gap))
+    for (const std::string& line : wrapped(row.text(), style.columns - table.indent - name - table.gap))
       table.add({std::exchange(first, ""), line});
   }
   return table.to_string(style);
@@ -86,7 +87,7 @@ int print_space(const PlanArguments& a, const CommonOptions& common) {
     const std::int64_t micro_batch = cells(part, group).front().micro_batch;
     count = count + count_space(part, build_graph(part, micro_batch), group);
   }
-  std::vector<SpaceField> rows = describe_parts(job, parts, group);
+  std::vector<SpaceField> rows = space_fields(job, parts, group);
   nlohmann::json j = nlohmann::json::object();
   for (const SpaceField& f : rows) j[f.name] = f.values;
   j["space_points"] = count.points;

@@ -16,6 +16,7 @@
 #include "planner/front.h"
 #include "planner/plan_job.h"
 #include "planner/setting_space.h"
+#include "planner/space_fields.h"
 #include "planner/why_not.h"
 #include "tests/planner/world.h"
 
@@ -344,8 +345,9 @@ TEST(Parts, ListsOfFormatsAndSerialisationAreSearchedValueByValue) {
   EXPECT_EQ(plan_job(World(job).job, {}).samples_per_second, best);
 
   std::string fields;
-  for (const SpaceField& f : describe_parts(World(job).job, parts, 0)) {
-    if (f.name.find('.') != std::string::npos) fields += f.name + ": " + f.values + "\n";
+  for (const SpaceField& f : space_fields(World(job).job, parts, 0)) {
+    if (f.name.starts_with("precision.") || f.name.starts_with("serialisation."))
+      fields += f.name + ": " + f.text() + "\n";
   }
   EXPECT_EQ(fields, "precision.partials: fp16, fp32\nprecision.weights: fp16, fp32\nserialisation.head: 0, 4\n");
 }

@@ -7,9 +7,11 @@
 #include <cmath>
 #include <filesystem>
 
+#include "planner/job_parts.h"
 #include "planner/pinned_cuts.h"
 #include "planner/search.h"
 #include "planner/space.h"
+#include "planner/space_fields.h"
 #include "tests/planner/all_cuts.h"
 #include "tests/planner/world.h"
 
@@ -70,15 +72,49 @@ TEST(SpaceCount, RangesOfMicroBatchesHaveNoneThatAFreeOneHasNot) {
   EXPECT_EQ(of({{"min", 5}, {"max", 7}}), std::set<std::int64_t>{5});
 }
 
-TEST(SpaceCount, FieldsSayWhatIsPinned) {
-  const Job job = read_job(
-      transformer({}, "ipu-pod4", 16, {{"schedule", {"grouped", "sequential"}}, {"location", {{"code", "streaming"}}}}),
-      "test");
-  std::map<std::string, std::string> text;
-  for (const SpaceField& f : describe_space(job, cells(job), 0)) text[f.name] = f.values;
-  EXPECT_EQ(text.at("schedule"), "pinned [grouped,sequential]");
-  EXPECT_EQ(text.at("location").find("pinned {code:streaming}; of others: gradients"), 0);
-  EXPECT_EQ(text.at("recompute"), "none, layer, stage, each stage its own");
+std::map<std::string, json> fields_of(const json& plan) {
+  const Job job = read_job(transformer({}, "ipu-pod4", 16, plan), "test");
+  std::map<std::string, json> out;
+  for (const SpaceField& f : space_fields(job, job_parts(job), 0)) out[f.name] = f.values;
+  return out;
+}
+
+TEST(SpaceFields, HaveWhatPinsLeave) {
+  const auto pinned = fields_of({{"schedule", {"grouped", "sequential"}},
+                                 {"location", {{"code", "streaming"}}},
+                                 {"replicas", {{"min", 2}}},
+                                 {"io_tiles", {{"min", 40}}},
+                                 {"replicated_tensor_sharding", {{"weights", {{"max", 2}}}}},
+                                 {"prefetch_depth", 2},
+                                 {"recompute", "layer"},
+                                 {"phases", {{"min", 3}}},
+                                 {"available_memory_proportion", {{"min", 0.1}, {"max", 0.3}}}});
+  EXPECT_EQ(pinned.at("schedule"), json({"grouped"}));  // that of phases, all of one direction
+  EXPECT_EQ(pinned.at("location.code"), json({"streaming"}));
+  EXPECT_EQ(pinned.at("location.weights"), json({"streaming", "remote_ipu"}));
+  EXPECT_EQ(pinned.at("replicas"), json({2, 4}));
+  EXPECT_EQ(pinned.at("io_tiles"), json({64, 128}));
+  EXPECT_EQ(pinned.at("replicated_tensor_sharding.weights"), json({1, 2}));
+  EXPECT_EQ(pinned.at("prefetch_depth"), json({2}));
+  EXPECT_EQ(pinned.at("recompute"), json({"layer"}));
+  EXPECT_EQ(pinned.at("phases"), "every contiguous cut into 3 or more");
+  EXPECT_EQ(pinned.at("available_memory_proportion").get<std::string>().find("0.1 to 0.3 of a tile for temporary"), 0);
+}
+
+TEST(SpaceFields, AreListsWhereTheyAreFree) {
+  const auto free = fields_of(json::object());
+  EXPECT_EQ(free.at("schedule"), json({"sequential", "interleaved", "grouped"}));
+  EXPECT_EQ(free.at("location.weights"), json({"in_processor", "streaming", "remote_ipu"}));
+  EXPECT_EQ(free.at("replicated_tensor_sharding.optimizer_state"), json({1, 2, 4}));
+  EXPECT_EQ(free.at("phase_order"), json({"phase_outer", "micro_batch_outer"}));
+  EXPECT_EQ(free.at("phases"), "none, or every contiguous cut");
+  EXPECT_EQ(free.at("recompute"), "none, layer, stage, each stage its own");
+  EXPECT_EQ(fields_of({{"phases", 1}}).count("phase_order"), 0U);
+  EXPECT_EQ(fields_of({{"phases", {1, 4, 6}}}).at("phases"), "none, or every contiguous cut into 4, 6");
+  EXPECT_EQ(fields_of({{"phases", {{"min", 3}, {"max", 5}}}}).at("phases"), "every contiguous cut into 3 to 5");
+  EXPECT_EQ(fields_of({{"available_memory_proportion", {0.1, 0.25}}}).at("available_memory_proportion"),
+            json({0.1, 0.25}));
+  EXPECT_EQ(fields_of({{"stages", {{0, 3}, {0, 5}}}}).at("stages"), json({{0, 3}, {0, 5}}));
 }
 
 json normalised_images(const json& machine, std::int64_t batch, const json& plan) {

@@ -7,6 +7,7 @@
 #include "planner/job_parts.h"
 #include "planner/run.h"
 #include "planner/space.h"
+#include "planner/space_fields.h"
 #include "planner/verify.h"
 #include "tests/planner/world.h"
 
@@ -105,11 +106,11 @@ TEST(StatisticsGroups, DecideWhatTheSearchOffers) {
   const SearchResult found = search(world.tables, {.pareto = false});
   ASSERT_FALSE(found.best.empty());
   for (const Candidate& c : found.best) EXPECT_EQ(world.problem(c.plan), "") << label(c.plan);
-  const std::vector<SpaceField> space = describe_parts(world.job, {world.job}, world.tables.statistics_group());
+  const std::vector<SpaceField> space = space_fields(world.job, {world.job}, world.tables.statistics_group());
   const auto field =
       std::find_if(space.begin(), space.end(), [](const SpaceField& f) { return f.name == "statistics_group"; });
   ASSERT_NE(field, space.end());
-  EXPECT_THAT(field->values, HasSubstr("8 samples; without micro_batch 1: a statistics group of 8 samples"));
+  EXPECT_THAT(field->text(), HasSubstr("8 samples; without micro_batch 1: a statistics group of 8 samples"));
 }
 
 // Cycles of a step: by the tables, and of the lowered program.
