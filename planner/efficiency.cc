@@ -186,6 +186,9 @@ bool legal(const Plan& plan, Tables& tables) {
   }
 }
 
+// Of a step: less is shown as 0.0 %.
+constexpr double kNoticeable = 0.0005;
+
 bool better(const PlanChange& a, const PlanChange& b) {
   return std::pair(a.over, a.step_seconds) < std::pair(b.over, b.step_seconds);
 }
@@ -210,7 +213,7 @@ std::vector<PlanChange> helpful_changes(const Evaluated& e, Tables& tables) {
   for (const Neighbour& c : Neighbours(e.plan).take(tables.training())) {
     if (!legal(c.plan, tables)) continue;
     const Evaluated other = evaluate_in_full(tables, c.plan);
-    if (other.step_seconds >= e.step_seconds) continue;
+    if (other.step_seconds > (1 - kNoticeable) * e.step_seconds) continue;
     PlanChange change{c.field, c.from, c.to, other.step_seconds, other.fits, {}, {}};
     if (!other.overflows.empty()) {
       const Overflow& o = other.overflows.front();

@@ -85,7 +85,7 @@ TEST(Efficiency, EveryChangeIsOneFieldAndAsFastAsItSays) {
   std::set<std::string> fields;
   for (const PlanChange& change : changes) {
     EXPECT_TRUE(fields.insert(change.field).second) << change.field;
-    EXPECT_LT(change.step_seconds, e.step_seconds) << change.field;
+    EXPECT_LE(change.step_seconds, 0.9995 * e.step_seconds) << change.field;  // else it is shown as 0.0 %
     EXPECT_EQ(change.overflow.empty(), change.over.value == 0) << change.field;
   }
   const auto micro = std::find_if(changes.begin(), changes.end(),
