@@ -140,7 +140,7 @@ Branches divide_caps(Tables& tables, const Branch& branch) {
 
 Caps caps_of(const UnitTable& table, const SettingSpace& space) {
   Caps caps = table.caps();
-  if (!table.training()) return caps;
+  if (!table.training() || !table.key().stage_bounds.empty()) return caps;
   std::set<std::int64_t> degrees;
   for (const Storage& state : space.states) degrees.insert(state.degree);
   for (const std::int64_t degree : degrees) {

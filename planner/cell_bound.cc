@@ -358,6 +358,7 @@ std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c, Execution execu
   key.accumulate = c.accumulation > 1;
   const Pins& pins = job_.pins;
   const auto [lowest, highest] = ends_of_proportions(job_);
+  if (!pins.stage_proportions.empty()) key.stage_bounds = stage_bounds(*pins.stages, pins.stage_proportions);
   std::vector<std::int64_t> io_tiles = {0};
   if (execution == Execution::phases) io_tiles = kIoTiles;
   if (pins.io_tiles && pins.io_tiles->values.empty()) io_tiles.push_back(pins.io_tiles->low);
@@ -370,7 +371,7 @@ std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c, Execution execu
     key.split_activations = split_activations;
     Ends& ends = out.emplace_back(Ends{key, {}});
     ends.fastest.proportion = highest;
-    ends.fastest.least_proportion = lowest;
+    if (key.stage_bounds.empty()) ends.fastest.least_proportion = lowest;
     for (const std::int64_t io : io_tiles) {
       TableKey& lean = ends.leanest.emplace_back(key);
       lean.proportion = lowest;

@@ -102,6 +102,12 @@ class PinCheck {
         fail("stage_ipu", "found IPU group " + number(highest) + ", but the " + number(p) +
                               " pipeline_stages are groups 0 to " + number(p - 1));
     }
+    if (const auto bounds = std::ssize(pins_.stage_proportions); bounds > 0) {
+      const std::string field = "available_memory_proportion/stages";
+      if (!pins_.stages) fail(field, "found without stages, expected both");
+      if (bounds != stages)
+        fail(field, "found " + number(bounds) + " bounds for " + number(stages) + " stages, expected one each");
+    }
     if (!pins_.has_stage_modes()) return;
     const auto modes = std::ssize(pins_.recompute);
     if (stages > 0 && modes != stages)

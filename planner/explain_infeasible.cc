@@ -117,6 +117,7 @@ void cut_anyhow(Plan& plan, std::int64_t stages) {
   for (std::int64_t i = 0; i < stages; ++i)
     plan.stages.push_back(i), plan.stage_ipu.push_back(i % plan.pipeline_stages);
   plan.recompute = {Recompute::layer};
+  plan.stage_proportions.clear();
 }
 
 void closest_of(const Problem& p, const Plan& plan, Closest& closest) {

@@ -63,6 +63,7 @@ class PinnedInFull {
     p.prefetch_depth = only(pins_.prefetch_depth, "prefetch_depth");
     p.precision = pins_.precision;
     p.available_memory_proportion = only(pins_.available_memory_proportion, "available_memory_proportion");
+    p.stage_proportions = pins_.stage_proportions;
     p.serialisation = pins_.serialisation;
     return p;
   }
@@ -99,9 +100,9 @@ json question_of(const json& line) {
   return question;
 }
 
-// What a Setting is made of: all but the cuts.
+// What a Setting is made of: all but the cuts, if stages have no bounds of their own.
 Plan without_cuts(Plan plan) {
-  plan.stages.clear();
+  if (plan.stage_proportions.empty()) plan.stages.clear();
   plan.stage_ipu.clear();
   plan.recompute = {Recompute::none};
   plan.phases = plan.phased() ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0};

@@ -13,4 +13,7 @@ void read_proportions(JsonReader& r, Pins& pins);
 // Whether kinds of work have bounds of their own; else there is one for all.
 bool is_by_work(const nlohmann::json& pin);
 
+// Whether each stage has a bound of its own.
+bool is_by_stage(const nlohmann::json& pin);
+
 }  // namespace superstep

@@ -171,6 +171,7 @@ std::string_view counted_by(Live live) {
 }
 
 json proportion_values(const Job& job) {
+  if (!job.pins.stage_proportions.empty()) return "as pinned, stage by stage";
   if (!frees_caps(job, false)) {
     json out = json::array();
     for (const Proportions& p : job.pins.available_memory_proportion) out.push_back(to_json(p));

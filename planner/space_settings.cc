@@ -46,6 +46,8 @@ class SettingLists {
     Plan& p = space_.common;
     p = c_.plan();
     p.precision = pins_.precision;
+    p.stage_proportions = pins_.stage_proportions;
+    if (!p.stage_proportions.empty()) p.stages = *pins_.stages;  // what has which bound
     p.serialisation = pins_.serialisation;
     for (const Location l : {Location::streaming, Location::remote_machine, Location::remote_ipu}) {
       if (streaming_ && has_lender(p, l, job.machine)) outside_.push_back(l);

@@ -17,7 +17,8 @@ namespace superstep {
 namespace {
 
 using MeshKey = std::tuple<std::int64_t, TensorParallel, bool>;  // micro-batch, mesh, activation sharding
-using UnitKey = std::tuple<MeshKey, std::int64_t, Caps, Caps, bool, DType, Serialisation, std::int64_t, std::int64_t>;
+using UnitKey = std::tuple<MeshKey, std::int64_t, Caps, Caps, std::vector<std::pair<std::int64_t, Caps>>, bool, DType,
+                           Serialisation, std::int64_t, std::int64_t>;
 
 MeshKey mesh_key(const TableKey& key) { return {key.micro_batch, key.mesh, key.split_activations}; }
 
@@ -149,6 +150,7 @@ TableKey table_key(const Plan& plan) {
   key.precision = plan.precision;
   key.io_tiles = plan.io_tiles;
   key.proportion = plan.available_memory_proportion;
+  key.stage_bounds = stage_bounds(plan.stages, plan.stage_proportions);
   key.accumulate = plan.gradient_accumulation > 1;
   key.serialisation = plan.serialisation;
   key.rank_stride = plan.strides().rank;
@@ -252,8 +254,11 @@ TableKey normal(TableKey key, const Graph& graph) {
 UnitKey unit_key(const TableKey& key, const Chip& chip) {
   const Caps cap = caps_of(key.proportion, chip);
   const Caps least = key.least_proportion ? caps_of(*key.least_proportion, chip) : cap;
-  return {mesh_key(key),   key.io_tiles,      cap, least, key.accumulate, key.precision.partials, key.serialisation,
-          key.rank_stride, key.replica_stride};
+  std::vector<std::pair<std::int64_t, Caps>> stages;
+  for (const StageBound& b : key.stage_bounds) stages.emplace_back(b.begin, caps_of(b.proportion, chip));
+  return {
+      mesh_key(key),   key.io_tiles,      cap, least, stages, key.accumulate, key.precision.partials, key.serialisation,
+      key.rank_stride, key.replica_stride};
 }
 
 }  // namespace

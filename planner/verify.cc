@@ -274,11 +274,15 @@ class Scaling {
     const std::int64_t stages = std::min(kept * (plan_.pipeline_stages + std::max<std::int64_t>(beyond, 0)), units_);
     if (kept == phases && plan_.pipeline_stages == from_.pipeline_stages && units_ == old_units()) return;
     plan_.stages.clear(), plan_.stage_ipu.clear(), plan_.recompute.clear(), plan_.phases.clear();
+    plan_.stage_proportions.clear();
     for (std::int64_t s = 0; s < stages; ++s) {
       plan_.stages.push_back(s * units_ / stages);
       plan_.stage_ipu.push_back(s % plan_.pipeline_stages);
-      const auto like = static_cast<std::size_t>(s) * from_.recompute.size() / static_cast<std::size_t>(stages);
-      plan_.recompute.push_back(from_.recompute[like]);
+      const auto like = [&](const auto& list) {
+        return list[static_cast<std::size_t>(s) * list.size() / static_cast<std::size_t>(stages)];
+      };
+      plan_.recompute.push_back(like(from_.recompute));
+      if (!from_.stage_proportions.empty()) plan_.stage_proportions.push_back(like(from_.stage_proportions));
       if (s % (stages / kept) == 0 && static_cast<std::int64_t>(plan_.phases.size()) < kept) plan_.phases.push_back(s);
     }
   }

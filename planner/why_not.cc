@@ -29,6 +29,8 @@ bool allows(const std::string& field, const json& pin, const json& has) {
   if (field == "activation_sharding" && pin.is_boolean()) return has == (pin.get<bool>() ? "stored" : "none");
   if (field == "tensor_parallel" && pin.is_array() && pin.size() == 2 && !pin[0].is_array())
     return pin[1] == 1 && pin[0] == has;  // [8, 1] is one mesh, and written 8
+  if (field == "available_memory_proportion" && is_by_stage(has) && !is_by_stage(pin))
+    return std::ranges::all_of(has["stages"], [&](const json& one) { return allows(field, pin, one); });
   if (field == "available_memory_proportion" && is_by_work(pin)) {
     if (has.is_object() && has.contains("live")) return false;
     if (pin.is_string()) return true;

@@ -153,6 +153,11 @@ nlohmann::json to_json(const Plan& plan) {
                     {"second_moment", name_of(p.second_moment)},
                     {"master", p.master}};
   j["available_memory_proportion"] = to_json(plan.available_memory_proportion);
+  if (!plan.stage_proportions.empty()) {
+    nlohmann::json each = nlohmann::json::array();
+    for (const Proportions& of_stage : plan.stage_proportions) each.push_back(to_json(of_stage));
+    j["available_memory_proportion"] = {{"stages", each}};
+  }
   const Serialisation& s = plan.serialisation;
   j["serialisation"] = {
       {"embedding", s.embedding}, {"head", s.head}, {"attention", s.attention}, {"feed_forward", s.feed_forward}};

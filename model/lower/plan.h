@@ -114,6 +114,7 @@ struct Plan {
   std::int64_t prefetch_depth = 1;
   Precision precision;
   Proportions available_memory_proportion = 0.6;
+  std::vector<Proportions> stage_proportions;  // one for each stage in its place; empty: all stages have that
   Serialisation serialisation;
 
   std::int64_t ipus() const { return tensor_parallel.size() * pipeline_stages * replicas; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <tuple>
 
 #include "model/error.h"
@@ -54,11 +55,11 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
       training_(training),
       update_costs_(shared.updates) {
   Layout layout;
-  std::map<std::uint64_t, std::int32_t> index;
+  std::map<std::pair<std::uint64_t, Proportions>, std::int32_t> index;
   std::vector<UnitId> first_of_row;
   for (std::size_t u = 0; u < facts.graph.units.size(); ++u) {
-    const auto [it, fresh] =
-        index.try_emplace(facts.signatures[u], static_cast<std::int32_t>(layout.representative.size()));
+    const auto [it, fresh] = index.try_emplace({facts.signatures[u], proportion(UnitId(u))},
+                                               static_cast<std::int32_t>(layout.representative.size()));
     if (fresh) layout.representative.push_back(UnitId(u)), layout.held.push_back(find_held(UnitId(u)));
     if (fresh || !key.collapse) first_of_row.push_back(UnitId(u));
     layout.kind_of.push_back(it->second);
@@ -70,8 +71,9 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
     return static_cast<std::size_t>(layout.kind_of[static_cast<std::size_t>(first_of_row[i].index)]);
   };
   share(rows_.size(), [&](std::size_t i) { rows_[i] = make_row(first_of_row[i], layout.held[kind_of_row(i)]); });
+  if (!key.stage_bounds.empty()) layout.caps = caps_of(key.proportion, context_.chip);
   layout.caps.count(key.proportion.live);
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
+  for (std::size_t i = 0; i < rows_.size() && key.stage_bounds.empty(); ++i) {
     CapRange& caps = layout.caps[work_of(facts.graph.units[first_of_row[i]].role, Pass::forward)];
     caps.narrow(rows_[i].forward.caps), caps.narrow(rows_[i].backward.caps);
   }
@@ -184,9 +186,22 @@ std::vector<MeshCollective> mesh_collectives(const Function& f) {
 
 }  // namespace
 
+std::vector<StageBound> stage_bounds(const std::vector<std::int64_t>& stages, const std::vector<Proportions>& of_each) {
+  SUPERSTEP_CHECK(of_each.empty() || of_each.size() == stages.size(), "each stage has a bound, or none has its own");
+  std::vector<StageBound> out;
+  for (std::size_t i = 0; i < of_each.size(); ++i) out.push_back({stages[i], of_each[i]});
+  return out;
+}
+
+const Proportions& UnitTable::proportion(UnitId unit) const {
+  const std::vector<StageBound>& bounds = key_.stage_bounds;
+  const auto next = std::ranges::upper_bound(bounds, std::int64_t{unit.index}, {}, &StageBound::begin);
+  return next == bounds.begin() ? key_.proportion : std::prev(next)->proportion;
+}
+
 UnitTable::Held UnitTable::find_held(UnitId unit) const {
   Held held{};
-  if (key_.proportion.live != Live::layer) return held;
+  if (proportion(unit).live != Live::layer) return held;
   for (const Pass pass : {Pass::forward, Pass::backward}) {
     held[static_cast<std::size_t>(pass)] = held_by_layer(context_.facts, unit, pass, [&](TensorId t) {
       return per_tile(context_.facts, context_.sharding, t, context_.tiles);
@@ -198,11 +213,12 @@ UnitTable::Held UnitTable::find_held(UnitId unit) const {
 // Units of one kind have one role.
 UnitContext UnitTable::bounded(UnitId unit, Pass pass, const Held& held) const {
   UnitContext context = context_;
-  context.live = key_.proportion.live;
+  const Proportions& most = proportion(unit);
+  context.live = most.live;
   context.held = held[static_cast<std::size_t>(pass)];
   const Work work = work_of(context.facts.graph.units[unit].role, pass);
-  context.temporary_cap = cap_of(key_.proportion[work], context.chip);
-  const Bytes least = cap_of(key_.least_proportion.value_or(key_.proportion)[work], context.chip);
+  context.temporary_cap = cap_of(most[work], context.chip);
+  const Bytes least = cap_of(key_.least_proportion.value_or(most)[work], context.chip);
   context.least_time_of = {least.value, context.temporary_cap.value};
   return context;
 }

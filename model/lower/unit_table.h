@@ -41,6 +41,15 @@ struct UnitRow {
   Bytes weight_tile, borrowed_tile, feed_tile;
 };
 
+// What units from `begin` on have, until the next one.
+struct StageBound {
+  std::int64_t begin = 0;
+  Proportions proportion;
+  friend bool operator==(const StageBound&, const StageBound&) = default;
+};
+// Of the first units of stages, and what each has; empty: none has its own.
+std::vector<StageBound> stage_bounds(const std::vector<std::int64_t>& stages, const std::vector<Proportions>& of_each);
+
 struct TableKey {
   TensorParallel mesh;
   std::int64_t micro_batch = 1;
@@ -56,6 +65,7 @@ struct TableKey {
   std::int64_t rank_stride = 1;
   std::int64_t replica_stride = 1;  // counts where statistics groups go on over replicas
   bool collapse = true;  // equal units share a row; false: each is lowered and costed on its own, for comparison
+  std::vector<StageBound> stage_bounds = {};  // if given, in place of `proportion`: the first one begins with unit 0
   friend bool operator==(const TableKey&, const TableKey&) = default;
 };
 
@@ -89,7 +99,7 @@ class UnitTable {
   const TableKey& key() const { return key_; }
   std::size_t units() const { return layout_->row_of.size(); }
   const UnitRow& row(std::size_t unit) const { return rows_[static_cast<std::size_t>(layout_->row_of[unit])]; }
-  // Units of one kind run the same functions.
+  // Units of one kind run the same functions, within the same bound.
   std::int32_t kind(std::size_t unit) const { return layout_->kind_of[unit]; }
   std::size_t kinds() const { return layout_->representative.size(); }
   // Forward results that cross into `unit`, one IPU and one tile; unit == units(): none.
@@ -130,7 +140,8 @@ class UnitTable {
   // model, and, where weights are borrowed, on where the lender is: a run with a borrower in it equals none but itself.
   const EqualRuns& runs() const { return *layout_->runs; }
   std::int64_t tiles() const { return context_.tiles; }
-  const Caps& caps() const { return layout_->caps; }  // bounds on temporary memory that make the same rows
+  // Bounds on temporary memory that make the same rows; where stages have their own, that of `proportion` alone.
+  const Caps& caps() const { return layout_->caps; }
   const GraphFacts& facts() const { return context_.facts; }
   const GraphSharding& sharding() const { return context_.sharding; }
   const CostModel& model() const { return model_; }
@@ -152,6 +163,7 @@ class UnitTable {
     std::vector<std::size_t> first_of_class;
     std::optional<EqualRuns> runs;  // once classified
   };
+  const Proportions& proportion(UnitId unit) const;
   UnitRow make_row(UnitId unit, const Held& held) const;
   Boundary make_boundary(std::size_t unit) const;
   void find_lenders(Layout& layout) const;

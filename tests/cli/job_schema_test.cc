@@ -251,6 +251,26 @@ TEST(JobSchema, ProportionsMayBeAValueAListOrARange) {
   EXPECT_THAT(errors("by work").second, testing::HasSubstr("expected a number, or \"by_work\""));
 }
 
+TEST(JobSchema, EachPinnedStageMayHaveAProportion) {
+  const auto errors = [](const json& bounds) {
+    const json job = {
+        {"model", {{"zoo", "bert-base"}}},
+        {"machine", "ipu-pod4"},
+        {"plan", {{"pipeline_stages", 2}, {"stages", {0, 20}}, {"available_memory_proportion", {{"stages", bounds}}}}}};
+    return std::pair(schema_error(job), reader_error(job));
+  };
+  const json live = {{"live", "layer"}, {"proportion", 0.5}};
+  for (const json& good : {json{0.1, 0.2}, json::array({0.1, live})})
+    EXPECT_EQ(errors(good), std::pair(std::string(), std::string())) << good;
+  for (const json& bad : {json::array(), json(0.2), json{0.1, 2}, json::array({0.1, {{"live", "unit"}}}),
+                          json::array({0.1, {{"min", 0.1}}}), json::array({0.1, "by_work"})}) {
+    EXPECT_NE(errors(bad).first, "") << bad;
+    EXPECT_NE(errors(bad).second, "") << bad;
+  }
+  EXPECT_THAT(errors(json::array({0.1, {{"live", "unit"}}})).second,
+              testing::HasSubstr("/available_memory_proportion/stages/1: found"));
+}
+
 TEST(JobSchema, SerialisationMayBeAValueAListOrARange) {
   const auto errors = [](const json& pin) {
     const json job = {

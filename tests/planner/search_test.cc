@@ -162,6 +162,10 @@ TEST(Search, RespectsPins) {
        [](const Plan& p) {
          return p.stages == std::vector<std::int64_t>{0, 3};
        }},
+      {{{"pipeline_stages", 2}, {"stages", {0, 3}}, {"available_memory_proportion", {{"stages", {0.1, 0.3}}}}},
+       [](const Plan& p) {
+         return p.stage_proportions == std::vector<Proportions>{0.1, 0.3};
+       }},
       {{{"pipeline_stages", 2}, {"layers_per_stage", {1, 1}}},
        [](const Plan& p) {
          return p.stages == std::vector<std::int64_t>{0, 4};

@@ -98,6 +98,35 @@ TEST(Tables, AgreeWithLoweredPhases) {
   }
 }
 
+// A stage's functions are those of a plan that has its bound alone.
+TEST(Tables, AgreeWhereStagesHaveBoundsOfTheirOwn) {
+  Draw draw(23);
+  const std::vector<Proportions> bounds = {0.005, 0.02, 0.2, {0.1, Live::unit}, {0.1, Live::layer}};
+  int differ = 0;
+  for (const auto& world : worlds()) {
+    for (int i = 0; i < kPlans; ++i) {
+      Plan plan = i % 2 == 0 ? test::draw_pipeline(*world, draw) : test::draw_phases(*world, draw);
+      for (std::size_t s = 0; s < plan.stages.size(); ++s) plan.stage_proportions.push_back(draw.of(bounds));
+      plan.available_memory_proportion = plan.stage_proportions[0];
+      expect_equal(*world, plan);
+      const UnitTable& table = world->table(plan);
+      for (std::size_t u = 0; u < table.units(); ++u) {
+        const auto stage =
+            std::ranges::upper_bound(plan.stages, static_cast<std::int64_t>(u)) - plan.stages.begin() - 1;
+        Plan alike = plan;
+        alike.stage_proportions.clear();
+        alike.available_memory_proportion = plan.stage_proportions[static_cast<std::size_t>(stage)];
+        const UnitRow &own = table.row(u), &other = world->table(alike).row(u);
+        EXPECT_EQ(own.backward_cycles.total(), other.backward_cycles.total()) << u;
+        EXPECT_EQ(own.backward.peak, other.backward.peak) << u;
+        alike.available_memory_proportion = plan.available_memory_proportion;
+        differ += own.backward_cycles.total() != world->table(alike).row(u).backward_cycles.total() ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(differ, 100);
+}
+
 // Words and relative positions of a T5 are borrowed by many units, several of them in one stage or on one IPU group.
 TEST(Tables, AgreeWhereManyUnitsBorrow) {
   Draw draw(14);

@@ -129,6 +129,13 @@ TEST_F(Settings, OfBoundsThatCountWhatIsLiveAreTheLeastOfAnyProduct) {
                     HasSubstr("{\"live\": \"none\"}")));
 }
 
+TEST_F(Settings, OfABoundForEachStageAreEachIpus) {
+  const json bounds = {{"stages", {0.3, {{"live", "unit"}, {"proportion", 0.5}}}}};
+  EXPECT_THAT(written("poptorch", with(plan(), "/available_memory_proportion", bounds)),
+              AllOf(HasSubstr("setAvailableMemoryProportion({\"IPU0\": 0.3, \"IPU1\": 0.05})"),
+                    HasSubstr("# Each stage of the plan has an available memory proportion of its own; ")));
+}
+
 TEST_F(Settings, OfCutsWithinALayerNameItsModule) {
   EXPECT_THAT(written("poptorch", with(plan(), "/stages", {0, 5})),
               HasSubstr("\"begins\": \"bert.encoder.layer.1.intermediate\""));

@@ -34,8 +34,9 @@ std::string python_proportions(const PlanSettings& plan, const char* prefix) {
   std::string out = "{";
   for (std::int64_t i = 0; i < plan.pipeline_stages; ++i) {
     const std::string ipu = std::to_string(i);
+    const auto own = plan.ipu_proportions.find(i);
     out += (i == 0 ? "" : ", ") + (*prefix == '\0' ? ipu : python(prefix + ipu)) + ": " +
-           python(plan.available_memory_proportion);
+           python(own != plan.ipu_proportions.end() ? own->second : plan.available_memory_proportion);
   }
   return out + "}";
 }

@@ -76,30 +76,51 @@ std::vector<std::string> headline_of(const report::Index& index) {
 }
 
 // Of several the tightest, so that what fits in the plan does so here.
-void read_proportion(const json& value, PlanSettings& out) {
-  if (!value.is_object()) {
-    value.get_to(out.available_memory_proportion);
-    return;
+double least_share(const json& bound) {
+  constexpr double kLeast = 0.05;  // kLeastProportion of the model, which reports do without
+  if (!bound.is_object()) return bound.get<double>();
+  if (bound.contains("live")) return std::min(bound.at("proportion").get<double>(), kLeast);
+  double least = 1;
+  for (const auto& [work, share] : bound.items()) {
+    if (work != "update") least = std::min(least, share.get<double>());  // no product has a part in one
   }
-  if (value.contains("live")) {
-    constexpr double kLeast = 0.05;  // kLeastProportion of the model, which reports do without
-    const auto share = value.at("proportion").get<double>();
-    out.available_memory_proportion = std::min(share, kLeast);
-    out.headline.push_back("In the plan an op may take " + value.at("proportion").dump() +
-                           " of a tile together with what is live in its " + value.at("live").get<std::string>() +
+  return least;
+}
+
+// What is said of a bound that is more than the number here.
+void explain_bound(const json& bound, PlanSettings& out) {
+  if (!bound.is_object()) return;
+  if (bound.contains("live")) {
+    out.headline.push_back("In the plan an op may take " + bound.at("proportion").dump() +
+                           " of a tile together with what is live in its " + bound.at("live").get<std::string>() +
                            "; here the least that any has.");
     out.headline.push_back(
         R"(One number describes plans of "plan": {"available_memory_proportion": {"live": "none"}}.)");
     return;
   }
   std::string each;
-  out.available_memory_proportion = 1;
-  for (const auto& [work, share] : value.items()) {
-    if (work == "update") continue;  // no product has a part in one
-    out.available_memory_proportion = std::min(out.available_memory_proportion, share.get<double>());
-    each += (each.empty() ? "" : ", ") + work + " " + share.dump();
+  for (const auto& [work, share] : bound.items()) {
+    if (work != "update") each += (each.empty() ? "" : ", ") + work + " " + share.dump();
   }
   out.headline.push_back("Available memory proportion of the plan: " + each + "; here the least for all.");
+}
+
+void read_proportions(const json& plan, PlanSettings& out) {
+  const json& bound = plan.at("available_memory_proportion");
+  if (!bound.is_object() || !bound.contains("stages")) {
+    out.available_memory_proportion = least_share(bound);
+    return explain_bound(bound, out);
+  }
+  out.available_memory_proportion = 1;
+  for (std::size_t s = 0; s < bound.at("stages").size(); ++s) {
+    const double share = least_share(bound.at("stages").at(s));
+    double& of_ipu = out.ipu_proportions.try_emplace(plan.at("stage_ipu").at(s), share).first->second;
+    of_ipu = std::min(of_ipu, share);
+    out.available_memory_proportion = std::min(out.available_memory_proportion, share);
+  }
+  out.headline.push_back(
+      "Each stage of the plan has an available memory proportion of its own; here the least of an IPU's,");
+  out.headline.push_back("where it counts live tensors the least that an op may have.");
 }
 
 void read_plan(const json& plan, PlanSettings& out) {
@@ -119,7 +140,7 @@ void read_plan(const json& plan, PlanSettings& out) {
   (load.is_object() ? load.at("weights") : load).get_to(out.load);
   plan.at("io_tiles").get_to(out.io_tiles);
   plan.at("prefetch_depth").get_to(out.prefetch_depth);
-  read_proportion(plan.at("available_memory_proportion"), out);
+  read_proportions(plan, out);
   out.phases = static_cast<std::int64_t>(plan.at("phases").size());
   out.shards = numbers_of(plan.at("replicated_tensor_sharding"));
   out.shard_groups = plan.at("replicated_tensor_sharding").at("groups");

@@ -40,11 +40,12 @@ struct PlanSettings {
   std::map<std::string, std::int64_t> serialisation;  // embedding, head, attention, feed_forward; 0: as it comes
   bool master_weights = false;
   std::int64_t io_tiles = 0, prefetch_depth = 1, instances = 1;
-  double available_memory_proportion = 0;
-  nlohmann::json optimizer;             // as the job says
-  bool stochastic_rounding = false;     // of the job's run
-  bool automatic_loss_scaling = false;  // the same
-  double loss_scaling = 0;              // 0: the job does not say
+  double available_memory_proportion = 0;          // the least of all
+  std::map<std::int64_t, double> ipu_proportions;  // of IPUs of the pipeline, where stages have their own
+  nlohmann::json optimizer;                        // as the job says
+  bool stochastic_rounding = false;                // of the job's run
+  bool automatic_loss_scaling = false;             // the same
+  double loss_scaling = 0;                         // 0: the job does not say
 
   std::int64_t tensor_parallel() const { return t1 * t2; }
   std::int64_t ipus() const { return t1 * t2 * pipeline_stages * replicas; }
