@@ -6,6 +6,7 @@
 
 #include "model/error.h"
 #include "planner/job_parts.h"
+#include "planner/read_proportions.h"
 #include "planner/warm_tables.h"
 #include "traces/text_table.h"
 
@@ -173,6 +174,11 @@ std::vector<FreedField> fields_to_free(const Job& job) {
   FreedField cuts{"cuts", {}};
   for (const char* key : {"stages", "layers_per_stage", "stage_ipu", "phases"}) {
     if (plan->contains(key)) cuts.pointers.push_back("/plan/" + std::string(key));
+  }
+  const std::string proportion = "available_memory_proportion";
+  if (is_by_stage(plan->value(proportion, nlohmann::json()))) {
+    fields.push_back({proportion, {"/plan/" + proportion}});
+    cuts.pointers.push_back("/plan/" + proportion);
   }
   if (!cuts.pointers.empty()) fields.push_back(cuts);
   std::vector<FreedField> groups;

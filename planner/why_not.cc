@@ -10,6 +10,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* kProportion = "available_memory_proportion";
+
 bool has_members(const std::string& field) {
   return field == "location" || field == "replicated_tensor_sharding" || field == "load" || field == "precision" ||
          field == "serialisation";
@@ -29,9 +31,9 @@ bool allows(const std::string& field, const json& pin, const json& has) {
   if (field == "activation_sharding" && pin.is_boolean()) return has == (pin.get<bool>() ? "stored" : "none");
   if (field == "tensor_parallel" && pin.is_array() && pin.size() == 2 && !pin[0].is_array())
     return pin[1] == 1 && pin[0] == has;  // [8, 1] is one mesh, and written 8
-  if (field == "available_memory_proportion" && is_by_stage(has) && !is_by_stage(pin))
+  if (field == kProportion && is_by_stage(has) && !is_by_stage(pin))
     return std::ranges::all_of(has["stages"], [&](const json& one) { return allows(field, pin, one); });
-  if (field == "available_memory_proportion" && is_by_work(pin)) {
+  if (field == kProportion && is_by_work(pin)) {
     if (has.is_object() && has.contains("live")) return false;
     if (pin.is_string()) return true;
     for (const auto& [work, value] : pin.items()) {
@@ -70,6 +72,7 @@ json with_pins(json job, const json& pins) {
   const bool cuts = pins.contains("stages") || pins.contains("layers_per_stage");
   if (cuts) {
     for (const char* key : {"stages", "layers_per_stage", "stage_ipu"}) plan.erase(key);
+    if (is_by_stage(plan.value(kProportion, json()))) plan.erase(kProportion);  // of other stages
   }
   for (const auto& [key, value] : pins.items()) {
     if (key == "load" && plan.contains(key)) plan[key] = by_kind(plan[key]);

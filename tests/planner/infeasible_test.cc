@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "model/error.h"
 #include "planner/job_parts.h"
 #include "planner/make_report.h"
@@ -116,6 +118,18 @@ TEST(Search, ItsNearestFixMayTakeTwoFields) {
     World other(freed);
     EXPECT_TRUE(searched(other, false).best.empty()) << field;
   }
+}
+
+// Bounds of stages are freed alone, and with the stages that have them.
+TEST(Search, ItsNearestFixFreesBoundsOfStages) {
+  nlohmann::json job = test::small_gpt({{"pipeline_stages", 2}, {"stages", {0, 3}}});
+  job["plan"]["available_memory_proportion"] = {{"stages", {0.1, 0.2}}};
+  std::map<std::string, std::vector<std::string>> pointers;
+  for (const FreedField& f : fields_to_free(World(job).job)) pointers[f.name] = f.pointers;
+  const std::string bounds = "/plan/available_memory_proportion";
+  EXPECT_EQ(pointers.at("available_memory_proportion"), std::vector{bounds});
+  EXPECT_EQ(pointers.at("cuts"), (std::vector<std::string>{"/plan/stages", bounds}));
+  EXPECT_EQ(pointers.size(), 3U);
 }
 
 TEST(Search, SaysThatNoFixExists) {

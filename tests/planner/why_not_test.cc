@@ -25,6 +25,27 @@ TEST(WhyNot, PinsTakeThePlaceOfTheJobs) {
                   {"stages", {0, 3}},
                   {"location", {{"weights", "in_processor"}, {"activations", "streaming"}}}}));
   EXPECT_EQ(with_pins(json::object(), pins)["plan"], pins);
+  // Bounds of stages are of those stages; one for all stays.
+  const json by_stage = {{"stages", {0, 4}}, {"available_memory_proportion", {{"stages", {0.1, 0.2}}}}};
+  EXPECT_EQ(with_pins({{"plan", by_stage}}, {{"stages", {0, 3}}})["plan"], (json{{"stages", {0, 3}}}));
+  EXPECT_EQ(with_pins({{"plan", {{"available_memory_proportion", 0.1}}}}, {{"stages", {0, 3}}})["plan"],
+            (json{{"stages", {0, 3}}, {"available_memory_proportion", 0.1}}));
+}
+
+TEST(WhyNot, BoundsOfStagesAreHadIfEachIs) {
+  Plan p;
+  p.stages = {0, 3}, p.stage_ipu = {0, 1};
+  p.stage_proportions = {0.1, {0.5, Live::unit}};
+  const auto had = [&](const json& pin) { return pins_not_had(p, {{"available_memory_proportion", pin}}).empty(); };
+  const json unit = {{"live", "unit"}, {"proportion", 0.5}};
+  EXPECT_TRUE(had({{"stages", {0.1, unit}}}));
+  EXPECT_FALSE(had({{"stages", {0.2, unit}}}));
+  EXPECT_FALSE(had(0.1));
+  EXPECT_FALSE(had(unit));
+  p.stage_proportions = {0.1, 0.2};
+  EXPECT_TRUE(had({{"min", 0.1}, {"max", 0.2}}));
+  EXPECT_TRUE(had({{"live", "none"}}));
+  EXPECT_FALSE(had({{"max", 0.1}}));
 }
 
 TEST(WhyNot, KnowsWhichPinsAPlanHas) {
