@@ -55,8 +55,8 @@ std::vector<Proportions> read_list(const nlohmann::json& v, const std::string& w
 
 // Of bounds that count live tensors: a value, a list, a range, or free.
 void read_beside_live(JsonReader r, Pins& pins) {
-  const std::array<std::string, kLives.size()> names{std::string(name_of(Live::none)), std::string(name_of(Live::unit)),
-                                                     std::string(name_of(Live::layer))};
+  std::vector<std::string> names;
+  for (const Live live : kLives) names.emplace_back(name_of(live));
   pins.live = static_cast<Live>(std::ranges::find(names, r.name("live", names)) - names.begin());
   constexpr const char* kShare = "proportion";
   if (r.has(kShare)) {

@@ -166,6 +166,8 @@ std::string_view counted_by(Live live) {
       return "it and what is live in the unit";
     case Live::layer:
       return "it and what is live in the layer";
+    case Live::weights:
+      return "it, what is live in the unit and its weights and gradients";
   }
   return "";
 }

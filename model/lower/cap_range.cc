@@ -16,7 +16,7 @@ static_assert(static_cast<int>(Work::head) == static_cast<int>(UnitRole::head));
 Work work_of(UnitRole role, Pass pass) { return pass == Pass::update ? Work::update : static_cast<Work>(role); }
 
 std::string_view name_of(Live live) {
-  constexpr std::array<std::string_view, kLives.size()> kNames = {"none", "unit", "layer"};
+  constexpr std::array<std::string_view, kLives.size()> kNames = {"none", "unit", "layer", "weights"};
   return kNames[static_cast<std::size_t>(live)];
 }
 

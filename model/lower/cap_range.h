@@ -52,9 +52,10 @@ struct ByWork {
 
 // Which live tensors stand within a bound of layers, and leave an op the rest of it for temporary memory: none; those
 // of its unit, and at least a floor (least_cap()) beside them; or also what its layer keeps for the backward pass until
-// the unit, as where layers run their forward again. Updates have all of their bound.
-enum class Live : std::uint8_t { none, unit, layer };
-inline constexpr std::array kLives = {Live::none, Live::unit, Live::layer};
+// the unit, as where layers run their forward again; or those of its unit with the unit's weights and their gradients,
+// as where it is alone on the tiles. Updates have all of their bound.
+enum class Live : std::uint8_t { none, unit, layer, weights };
+inline constexpr std::array kLives = {Live::none, Live::unit, Live::layer, Live::weights};
 std::string_view name_of(Live live);
 
 // Shares of a tile's memory.

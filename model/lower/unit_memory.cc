@@ -200,6 +200,20 @@ Bytes held_by_layer(const GraphFacts& facts, UnitId unit, Pass pass, const std::
   return sum;
 }
 
+Bytes weights_of_unit(const GraphFacts& facts, UnitId unit, std::optional<DType> gradients,
+                      const std::function<Bytes(TensorId)>& bytes_of) {
+  Bytes sum(0);
+  for (const auto* of_units : {&facts.weights, &facts.borrowed}) {
+    for (const TensorId w : (*of_units)[static_cast<std::size_t>(unit.index)]) {
+      const Bytes bytes = bytes_of(w);
+      sum += bytes;
+      if (gradients && facts.trained(w))
+        sum += Bytes(bytes.value * size_of(*gradients) / size_of(facts.graph.info(w).type));
+    }
+  }
+  return sum;
+}
+
 // As lower_unit() goes over the ops, where it notes Footprint::standing.
 Bytes standing_alone(const GraphFacts& facts, UnitId unit, Pass pass, const std::function<Bytes(TensorId)>& bytes_of) {
   const Graph& graph = facts.graph;

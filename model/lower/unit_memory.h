@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "model/lower/graph_facts.h"
@@ -93,5 +94,10 @@ Bytes standing_alone(const GraphFacts& facts, UnitId unit, Pass pass, const std:
 // its backward pass: in the forward pass of the units in front, in the backward pass of the unit as well. Units that
 // share a checkpoint are a layer.
 Bytes held_by_layer(const GraphFacts& facts, UnitId unit, Pass pass, const std::function<Bytes(TensorId)>& bytes_of);
+
+// The weights of a unit, those that it borrows too, and where they are trained (`gradients`: their type) their
+// gradients.
+Bytes weights_of_unit(const GraphFacts& facts, UnitId unit, std::optional<DType> gradients,
+                      const std::function<Bytes(TensorId)>& bytes_of);
 
 }  // namespace superstep

@@ -201,11 +201,14 @@ const Proportions& UnitTable::proportion(UnitId unit) const {
 
 UnitTable::Held UnitTable::find_held(UnitId unit) const {
   Held held{};
-  if (proportion(unit).live != Live::layer) return held;
+  const Live live = proportion(unit).live;
+  const auto bytes_of = [&](TensorId t) { return per_tile(context_.facts, context_.sharding, t, context_.tiles); };
   for (const Pass pass : {Pass::forward, Pass::backward}) {
-    held[static_cast<std::size_t>(pass)] = held_by_layer(context_.facts, unit, pass, [&](TensorId t) {
-      return per_tile(context_.facts, context_.sharding, t, context_.tiles);
-    });
+    Bytes& of_pass = held[static_cast<std::size_t>(pass)];
+    if (live == Live::layer) of_pass = held_by_layer(context_.facts, unit, pass, bytes_of);
+    if (live == Live::weights)
+      of_pass = weights_of_unit(context_.facts, unit,
+                                training_ ? std::optional(key_.precision.accumulators) : std::nullopt, bytes_of);
   }
   return held;
 }

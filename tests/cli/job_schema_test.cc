@@ -236,7 +236,7 @@ TEST(JobSchema, ProportionsMayBeAValueAListOrARange) {
   for (const json& good :
        {json(0.2), json{0.1, 0.2}, json{{"min", 0.1}, {"max", 0.3}}, json{{"max", 0.3}}, json("by_work"),
         json{{"head", 0.1}}, json{{"head", {{"max", 0.1}}}, {"update", 0.5}}, json{{"other", json::object()}},
-        json{{"live", "unit"}}, json{{"live", "layer"}, {"proportion", 0.5}},
+        json{{"live", "unit"}}, json{{"live", "layer"}, {"proportion", 0.5}}, json{{"live", "weights"}},
         json{{"live", "none"}, {"proportion", {0.1, 0.2}}}, json{{"live", "unit"}, {"proportion", {{"min", 0.1}}}}})
     EXPECT_EQ(errors(good), std::pair(std::string(), std::string())) << good;
   for (const json& bad : {json(2), json::array(), json{0.0001}, json{{"max", 0}}, json{{"least", 0.3}}, json("by work"),

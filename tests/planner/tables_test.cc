@@ -299,7 +299,8 @@ TEST(Tables, SayForWhichBoundsOnTemporaryMemoryTheyHold) {
                                 {2, Live::none},
                                 {1, Live::unit},
                                 {2, Live::unit},
-                                {1, Live::layer}}) {
+                                {1, Live::layer},
+                                {1, Live::weights}}) {
     SCOPED_TRACE(testing::Message() << t << ", " << name_of(live));
     Plan plan;
     plan.tensor_parallel = {t, 1};
@@ -337,9 +338,13 @@ TEST(Tables, BoundsThatCountWhatIsLiveLeaveOpsTheRest) {
     return held_by_layer(table.facts(), UnitId(u), pass,
                          [&](TensorId t) { return per_tile(table.facts(), table.sharding(), t, table.tiles()); });
   };
+  // What a tile has of weights, and as much of gradients in the same format.
+  const auto own = [](const UnitTable& table, std::size_t u) {
+    return 2 * (table.row(u).weight_tile + table.row(u).borrowed_tile);
+  };
   int wide = 0;
   Bytes most_held(0);
-  for (const Live live : {Live::unit, Live::layer}) {
+  for (const Live live : {Live::unit, Live::layer, Live::weights}) {
     for (const double share : {0.2, 0.35, 0.5, 0.8}) {
       Plan plan;
       plan.micro_batch = 4;
@@ -348,7 +353,9 @@ TEST(Tables, BoundsThatCountWhatIsLiveLeaveOpsTheRest) {
       for (std::size_t u : table.first_of_class()) {
         for (const Pass pass : {Pass::forward, Pass::backward}) {
           if (u == table.units()) continue;
-          const Bytes beside = live == Live::layer ? held(table, u, pass) : Bytes(0);
+          const Bytes beside = live == Live::layer     ? held(table, u, pass)
+                               : live == Live::weights ? own(table, u)
+                                                       : Bytes(0);
           most_held = std::max(most_held, beside);
           const auto& ops = table.facts().graph.units[UnitId(u)].ops[static_cast<std::size_t>(pass)];
           for (const Step& s : table.function(u, pass).steps) {
@@ -445,7 +452,7 @@ TEST(Tables, OfSeveralBoundsTakeNoMoreTimeOrCodeThanAny) {
   shards.mesh = {8, 1};
   shards.split_activations = true;
   std::vector<TableKey> keys = {whole, loaded, shards};
-  for (const Live live : {Live::unit, Live::layer}) {
+  for (const Live live : {Live::unit, Live::layer, Live::weights}) {
     keys.push_back(loaded);
     keys.back().proportion.live = live;
   }

@@ -127,6 +127,9 @@ TEST_F(Settings, OfBoundsThatCountWhatIsLiveAreTheLeastOfAnyProduct) {
               AllOf(HasSubstr("setAvailableMemoryProportion({\"IPU0\": 0.05, \"IPU1\": 0.05})"),
                     HasSubstr("# In the plan an op may take 0.6 of a tile together with what is live in its layer; "),
                     HasSubstr("{\"live\": \"none\"}")));
+  EXPECT_THAT(
+      written("poptorch", with(plan(), "/available_memory_proportion", {{"live", "weights"}, {"proportion", 0.6}})),
+      HasSubstr("what is live in its unit, and the unit's weights and gradients; here"));
 }
 
 TEST_F(Settings, OfABoundForEachStageAreEachIpus) {

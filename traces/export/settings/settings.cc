@@ -91,8 +91,10 @@ double least_share(const json& bound) {
 void explain_bound(const json& bound, PlanSettings& out) {
   if (!bound.is_object()) return;
   if (bound.contains("live")) {
-    out.headline.push_back("In the plan an op may take " + bound.at("proportion").dump() +
-                           " of a tile together with what is live in its " + bound.at("live").get<std::string>() +
+    out.headline.push_back("In the plan an op may take " + bound.at("proportion").dump() + " of a tile together with " +
+                           (bound.at("live") == "weights"
+                                ? "what is live in its unit, and the unit's weights and gradients"
+                                : "what is live in its " + bound.at("live").get<std::string>()) +
                            "; here the least that any has.");
     out.headline.push_back(
         R"(One number describes plans of "plan": {"available_memory_proportion": {"live": "none"}}.)");
