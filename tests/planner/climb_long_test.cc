@@ -289,7 +289,7 @@ TEST(ClimbLong, FindsNoBetterPlan) {
     const Candidate& best = result.best[0];
     Climb climb(world, &best.plan,
                 static_cast<double>(best.estimate.cycles) / static_cast<double>(best.plan.global_batch()), 1);
-    climb.run(400);
+    climb.run(1600);
     EXPECT_FALSE(climb.better) << as_json << "\n" << to_json(*climb.better) << "\ninstead of\n" << to_json(best.plan);
     evaluations += climb.evaluations;
     fitting += climb.fitting;
