@@ -71,11 +71,14 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
     return static_cast<std::size_t>(layout.kind_of[static_cast<std::size_t>(first_of_row[i].index)]);
   };
   share(rows_.size(), [&](std::size_t i) { rows_[i] = make_row(first_of_row[i], layout.held[kind_of_row(i)]); });
-  if (!key.stage_bounds.empty()) layout.caps = caps_of(key.proportion, context_.chip);
-  layout.caps.count(key.proportion.live);
-  for (std::size_t i = 0; i < rows_.size() && key.stage_bounds.empty(); ++i) {
-    CapRange& caps = layout.caps[work_of(facts.graph.units[first_of_row[i]].role, Pass::forward)];
-    caps.narrow(rows_[i].forward.caps), caps.narrow(rows_[i].backward.caps);
+  if (key.stage_bounds.empty()) {
+    layout.caps.count(key.proportion.live);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      CapRange& caps = layout.caps[work_of(facts.graph.units[first_of_row[i]].role, Pass::forward)];
+      caps.narrow(rows_[i].forward.caps), caps.narrow(rows_[i].backward.caps);
+    }
+  } else {
+    layout.caps = caps_of(key.proportion, context_.chip);
   }
   for (std::size_t u = 0; u <= facts.graph.units.size(); ++u) layout.boundary.push_back(make_boundary(u));
   find_lenders(layout);
