@@ -53,10 +53,10 @@ const std::array<TermExplanation, kTerms>& table() {
         "/gateway/efficiency"},
        {"gateway_factor"}},
       {"optimiser ops on the shard x vector_factor", {"/chip/workers", "/chip/clock"}, {"vector_factor"}},
-      {"bytes loaded / (DDR rate of one IPU x streaming_factor)",
+      {"bytes loaded / (DDR rate of one IPU x streaming_factor); beside work: what that does not hide",
        {"/streaming/ipu_rate", "/streaming/machine_rate"},
        {"streaming_factor"}},
-      {"bytes stored / (DDR rate of one IPU x streaming_factor)",
+      {"bytes stored / (DDR rate of one IPU x streaming_factor); beside work: what that does not hide",
        {"/streaming/ipu_rate", "/streaming/machine_rate"},
        {"streaming_factor"}},
       {"bytes of one micro-batch / (DDR rate of one IPU x streaming_factor); where reading them ahead takes longer "

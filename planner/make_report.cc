@@ -373,8 +373,7 @@ std::vector<WaterfallRow> waterfall(const Evaluated& e, Tables& tables) {
   };
   const double useful = model.seconds(Cycles(e.timeline.step[Term::amp_rows])).value;
   add(kStageImbalance, kind_of(Term::imbalance),
-      "AMP rows on the slowest IPU beyond an even share, lower-rate types included; below 0 where it has fewer, or "
-      "where streaming hides them",
+      "AMP rows on the slowest IPU beyond an even share, lower-rate types included; below 0 where it has fewer",
       useful - ideal);
   for (int i = 0; i < kTerms; ++i) {
     const Term term = static_cast<Term>(i);

@@ -27,6 +27,20 @@ TermCycles TermCycles::as(Term term) const {
   return t;
 }
 
+// Running sums are rounded, not the terms: so they add up.
+TermCycles TermCycles::part(std::int64_t cycles) const {
+  TermCycles out;
+  const double share = cycles == 0 ? 0 : static_cast<double>(cycles) / static_cast<double>(total().value);
+  std::int64_t all = 0, taken = 0;
+  for (std::size_t i = 0; i < by.size(); ++i) {
+    all += by[i];
+    const std::int64_t up_to = all == total().value ? cycles : std::llround(share * static_cast<double>(all));
+    out.by[i] = up_to - taken;
+    taken = up_to;
+  }
+  return out;
+}
+
 CostModel::CostModel(const Machine& machine, Calibration calibration)
     : CostModel(machine, std::move(calibration), std::make_shared<LinkGraph>(machine)) {}
 CostModel::CostModel(Machine machine, Calibration calibration, std::shared_ptr<const LinkGraph> links)

@@ -29,6 +29,8 @@ struct TermCycles {
   friend bool operator==(const TermCycles&, const TermCycles&) = default;
   // Everything under one term: a forward pass run again is recompute, whatever it consists of.
   TermCycles as(Term term) const;
+  // So many of them, 0 up to all, in the same proportions but for rounding.
+  TermCycles part(std::int64_t cycles) const;
 };
 
 // A machine with its calibration and routes; what every cost function needs. Safe to share between threads.

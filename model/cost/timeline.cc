@@ -28,12 +28,15 @@ struct Traversal {
     generic += o.generic * times;
     fed += o.fed * times;
     for (const auto& [ipu, cycles] : o.busy) busy[ipu] += cycles * times;
+    add_traffic(o, times);
+  }
+  void add(Term term, std::int64_t cycles) { time[term] += cycles; }
+  void add_traffic(const Traversal& o, std::int64_t times) {
     for (const auto& [key, traffic] : o.collectives) {
       collectives[key].count += traffic.count * times;
       collectives[key].bytes += traffic.bytes * times;
     }
   }
-  void add(Term term, std::int64_t cycles) { time[term] += cycles; }
   void becomes(Term term) { time = time.as(term); }
   void note_busy(std::int64_t ipu) {
     if (ipu >= 0) busy[ipu] = std::max(busy[ipu], total());
@@ -91,6 +94,7 @@ class Clock {
   }
 
   Traversal parallel(const Node& n) const {
+    if (n.streams_beside()) return work_and_streams(n);
     Traversal slowest, beside;
     for (const Node& c : n.children) {
       Traversal sum = node(c);
@@ -100,6 +104,17 @@ class Clock {
     slowest.take_beside(std::move(beside));
     slowest.note_busy(n.ipu);
     return slowest;
+  }
+
+  // The work counts in full, and of what is streamed what the work does not hide.
+  Traversal work_and_streams(const Node& n) const {
+    Traversal both = node(n.children[0]);
+    const Traversal streams = node(n.children[1]);
+    both.time += streams.time.part(std::max<std::int64_t>(0, streams.total() - both.total()));
+    both.add_traffic(streams, 1);
+    both.add_beside(streams);
+    both.note_busy(n.ipu);
+    return both;
   }
 
   Traversal repeat(const Node& n) const {

@@ -176,6 +176,9 @@ struct Node {
   bool keeps = false;          // call of a forward: what the backward pass reads stays until its backward call,
   bool keeps_results = false;  // and so do the results that the next unit of its block reads
   Step step;                   // kind step
+
+  // Of a parallel: its children are work, and what the same IPUs stream meanwhile; else they are IPU groups.
+  bool streams_beside() const { return children.size() == 2 && children[0].ipu == children[1].ipu; }
 };
 
 // What one IPU of a group holds all through a phase (without phases: for good), per tile.

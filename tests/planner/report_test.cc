@@ -202,5 +202,52 @@ TEST(Report, NoPhaseComputesLongerThanItTakes) {
   EXPECT_GT(rows[0].load_cycles, 0);  // phase 1's, joined from four shards
 }
 
+// However slow Streaming Memory is, work beside it takes what it takes: of the streams counts what that does not hide.
+TEST(Report, StreamsBesideWorkCountByWhatItDoesNotHide) {
+  nlohmann::json job = test::small_job(
+      "gpt2-small", {{"layers", 4}, {"hidden", 256}, {"heads", 4}, {"vocabulary", 2000}, {"sequence_length", 64}},
+      "ipu-pod16");
+  job["batch"] = {{"global", 64}};
+  job["plan"] = {{"tensor_parallel", 2},
+                 {"pipeline_stages", 1},
+                 {"micro_batch", 1},
+                 {"phases", 4},
+                 {"io_tiles", 32},
+                 {"load", "preload"},
+                 {"activation_sharding", "none"},
+                 {"replicated_tensor_sharding", {{"weights", 1}}}};
+  World fast(job);
+  const Evaluated quick = evaluate_pinned(fast.tables, 1);
+  job["machine"] = {{"base", "ipu-pod16"}, {"override", {{"streaming", {{"ipu_rate", "50 MB/s"}}}}}};
+  World slow(job);
+  const Evaluated late = evaluate_in_full(slow.tables, quick.plan);
+  const TermCycles a = quick.timeline.step, b = late.timeline.step;
+  for (int i = 0; i < kTerms; ++i) {
+    const Term term = static_cast<Term>(i);
+    if (term == Term::load || term == Term::store) {
+      EXPECT_LT(a[term], b[term]) << name_of(term);
+    } else if (term != Term::host) {
+      EXPECT_EQ(a[term], b[term]) << name_of(term);
+    }
+  }
+  for (const auto& [e, world] : {std::pair(&quick, &fast), std::pair(&late, &slow)}) {
+    const std::vector<WaterfallRow> rows = waterfall(*e, world->tables);
+    for (const WaterfallRow& row : rows) EXPECT_GE(row.seconds, 0) << row.name;
+  }
+}
+
+TEST(TermCycles, PartsKeepTheProportionsAndAddUp) {
+  TermCycles all;
+  all[Term::amp_rows] = 10, all[Term::load] = 1000, all[Term::store] = 2000;
+  for (const std::int64_t cycles : {0, 1, 2, 7, 1505, 3009, 3010}) {
+    const TermCycles part = all.part(cycles);
+    EXPECT_EQ(part.total().value, cycles);
+    for (std::size_t i = 0; i < all.by.size(); ++i)
+      EXPECT_NEAR(static_cast<double>(part.by[i]), static_cast<double>(all.by[i]) * cycles / 3010, 1) << cycles;
+  }
+  EXPECT_EQ(all.part(3010), all);
+  EXPECT_EQ(TermCycles{}.part(0), TermCycles{});
+}
+
 }  // namespace
 }  // namespace superstep
