@@ -106,7 +106,9 @@ void BestFirst::find_best(const Sweep& how) {
 }
 
 void BestFirst::find_runners_up() {
-  stopped_ = false;  // there may be more time
+  wants_one_ = std::exchange(stopped_, false);  // there may be more time: for the best plan first
+  if (wants_one_) work(*open_);
+  wants_one_ = false;
   work(*open_);
   conclude();
   open_->release();

@@ -152,6 +152,10 @@ SearchStats operator+(const SearchStats& a, const SearchStats& b) {
   return sum;
 }
 
+// Of the time that is left what a part may take to its proof while others follow: one that is not looked at has no
+// bound worth telling.
+constexpr double kShare = 0.85;
+
 double TimeLeft::used() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
@@ -199,8 +203,9 @@ void PartSearch::search(const std::vector<Tables*>& parts) {
   parallel_for(parts.size() - 1, options_.threads, [&](std::size_t i) { prepare(*steps_[begin + 1 + i]); });
   std::vector<std::ptrdiff_t> told;  // of known_, to each of these, its own plans included
   for (std::size_t i = begin; i < steps_.size(); ++i) {
+    const bool last = i + 1 == parts_;
     const double seconds = left_.seconds();
-    steps_[i]->set_time(seconds, i + 1 < parts_ && known_.empty() ? seconds / 2 : 0);
+    steps_[i]->set_time(last ? seconds : kShare * seconds, !last && known_.empty() ? seconds / 2 : 0);
     steps_[i]->find_best(known_);
     add_known(steps_[i]->found());
     told.push_back(std::ssize(known_));
