@@ -22,6 +22,10 @@ namespace {
 using nlohmann::json;
 using namespace nlohmann::literals;
 
+// Of the time that is left what a part may take to its proof while others follow: one that is not looked at has no
+// bound worth telling.
+constexpr double kShare = 0.85;
+
 // Those of a range in plan.serialisation that the model allows; none: the least, whose search says why.
 json factors_of(const Job& job, const std::string& kind, const json& range) {
   const Graph graph = build_graph(job, std::max<std::int64_t>(1, statistics_group(job)));
@@ -151,10 +155,6 @@ SearchStats operator+(const SearchStats& a, const SearchStats& b) {
   sum.optimal = sum.best > 0 ? sum.gap <= 1e-9 : a.optimal && b.optimal;
   return sum;
 }
-
-// Of the time that is left what a part may take to its proof while others follow: one that is not looked at has no
-// bound worth telling.
-constexpr double kShare = 0.85;
 
 double TimeLeft::used() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();

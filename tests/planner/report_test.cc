@@ -18,6 +18,14 @@ namespace {
 
 using test::World;
 
+nlohmann::json gpt_on_pod16() {
+  nlohmann::json job = test::small_job(
+      "gpt2-small", {{"layers", 4}, {"hidden", 256}, {"heads", 4}, {"vocabulary", 2000}, {"sequence_length", 64}},
+      "ipu-pod16");
+  job["batch"] = {{"global", 64}};
+  return job;
+}
+
 TEST(Report, NamesThePassOfEveryColumnOfTheHeatMap) {
   nlohmann::json job = test::small_job(
       "gpt2-small", {{"layers", 2}, {"hidden", 128}, {"heads", 4}, {"vocabulary", 2000}, {"sequence_length", 64}},
@@ -175,10 +183,7 @@ TEST(Report, TellsPhasesApartByWhatBindsThem) {
 
 // Weights joined from shards while others compute are no computing.
 TEST(Report, NoPhaseComputesLongerThanItTakes) {
-  nlohmann::json job = test::small_job(
-      "gpt2-small", {{"layers", 4}, {"hidden", 256}, {"heads", 4}, {"vocabulary", 2000}, {"sequence_length", 64}},
-      "ipu-pod16");
-  job["batch"] = {{"global", 64}};
+  nlohmann::json job = gpt_on_pod16();
   job["plan"] = {{"tensor_parallel", 2},
                  {"pipeline_stages", 2},
                  {"replicas", 4},
@@ -204,10 +209,7 @@ TEST(Report, NoPhaseComputesLongerThanItTakes) {
 
 // However slow Streaming Memory is, work beside it takes what it takes: of the streams counts what that does not hide.
 TEST(Report, StreamsBesideWorkCountByWhatItDoesNotHide) {
-  nlohmann::json job = test::small_job(
-      "gpt2-small", {{"layers", 4}, {"hidden", 256}, {"heads", 4}, {"vocabulary", 2000}, {"sequence_length", 64}},
-      "ipu-pod16");
-  job["batch"] = {{"global", 64}};
+  nlohmann::json job = gpt_on_pod16();
   job["plan"] = {{"tensor_parallel", 2},
                  {"pipeline_stages", 1},
                  {"micro_batch", 1},
