@@ -3,6 +3,8 @@
 #include "planner/cuts.h"
 
 #include <algorithm>
+#include <set>
+#include <span>
 
 #include "planner/pipeline_stages.h"
 #include "planner/uneven_cut.h"
@@ -23,16 +25,18 @@ bool no_worse(const Label& a, const Label& b) {
          a.weights <= b.weights && a.ties <= b.ties;
 }
 
-// Ways to run units [u, end) in k + 1 stages, in rows by k, each row of neighbouring units from the last one down.
+// Ways to run units [u, end) in k + 1 stages, in rows by k.
 class Labels {
  public:
-  void clear() { labels_.clear(), rows_.clear(), starts_.assign(1, 0); }
-  // A row of units up to `last`; no places for their labels yet.
-  void begin_row(std::int64_t last) { rows_.push_back({last, starts_.size() - 1}); }
-  // Those offered since the place before are of the row's next unit.
-  void end_place() { starts_.push_back(labels_.size()); }
+  void clear() { labels_.clear(), places_.clear(), rows_.clear(), first_ = 0; }
+  void begin_row() { rows_.push_back(places_.size()); }
+  // Those offered since the place before are of unit `u`, which in a row is less than the one before.
+  void end_place(std::int64_t u) {
+    if (first_ < labels_.size()) places_.push_back({u, first_, labels_.size()});
+    first_ = labels_.size();
+  }
   void offer(const Label& label) {
-    const auto first = labels_.begin() + static_cast<std::ptrdiff_t>(starts_.back());
+    const auto first = labels_.begin() + static_cast<std::ptrdiff_t>(first_);
     for (auto l = first; l != labels_.end(); ++l) {
       if (no_worse(*l, label)) return;
     }
@@ -41,28 +45,31 @@ class Labels {
     labels_.push_back(label);
   }
 
-  // Labels of units [u, end) in k + 1 stages by number.
+  // Labels of units [u, end) in k + 1 stages, by number.
   struct Place {
-    std::size_t begin = 0, end = 0;
-    bool empty() const { return begin == end; }
+    std::int64_t u;
+    std::size_t begin, end;
   };
-  Place at(std::int64_t k, std::int64_t u) const {
+  // Of row k the places with units [begin, last] that have labels, from the last one down.
+  std::span<const Place> from(std::int64_t k, std::int64_t begin) const {
     const auto row = static_cast<std::size_t>(k);
-    const std::size_t place = rows_[row].place + static_cast<std::size_t>(rows_[row].last - u);
-    const std::size_t behind = row + 1 < rows_.size() ? rows_[row + 1].place : starts_.size() - 1;
-    if (u > rows_[row].last || place >= behind) return {};
-    return {starts_[place], starts_[place + 1]};
+    const std::size_t end = row + 1 < rows_.size() ? rows_[row + 1] : places_.size();
+    const std::span all(places_.data() + rows_[row], end - rows_[row]);
+    const auto below = std::ranges::partition_point(all, [&](const Place& p) { return p.u >= begin; });
+    return all.first(static_cast<std::size_t>(below - all.begin()));
+  }
+  // Of unit u; empty: none.
+  Place at(std::int64_t k, std::int64_t u) const {
+    const std::span<const Place> places = from(k, u);
+    return !places.empty() && places.back().u == u ? places.back() : Place{u, 0, 0};
   }
   const Label& operator[](std::size_t i) const { return labels_[i]; }
 
  private:
-  struct Row {
-    std::int64_t last;  // unit
-    std::size_t place;  // its
-  };
   std::vector<Label> labels_;
-  std::vector<Row> rows_;
-  std::vector<std::size_t> starts_;  // of each place, and the end of the last one
+  std::vector<Place> places_;
+  std::vector<std::size_t> rows_;  // the first place of each
+  std::size_t first_ = 0;          // label of the place at hand
 };
 
 class PipelineCut {
@@ -76,6 +83,7 @@ class PipelineCut {
         stages_(ways.count()),
         serial_(ways.serial()),
         best_(limits.best),
+        least_copy_(ways_.least_copy()),
         deadline_(limits) {
     grouped_ = s_.plan().schedule == Schedule::grouped;
     copies_ = s_.table().training() ? 2 : 1;
@@ -98,14 +106,17 @@ class PipelineCut {
   PipelineStages& ways_;
   std::int64_t n_, stages_, copies_ = 1;
   bool grouped_ = false, serial_;
-  std::int64_t best_;
-  std::optional<Cuts> found_;  // of these cycles; none: no cut yet
+  std::int64_t best_, least_copy_;
+  std::optional<Cuts> found_;       // of these cycles; none: no cut yet
+  std::int64_t longest_found_ = 0;  // cycles of its longest stage, one micro-batch
+  // No better cut has a shorter one, and ties of fewer cycles.
+  std::int64_t least_longest_ = 0, least_ties_ = 0;
   Deadline deadline_;
   Labels labels_;
 
   void search() {
     begin_with_even_stages();
-    if (!rules_.wrap) straight();
+    if (!rules_.wrap && (serial_ || may_be_better())) straight();
     // The returning stage: the head alone or with units before it, and the first stage it shares its IPU with.
     for (std::int64_t w = n_ - 1; rules_.wrap && w >= stages_ - 1; --w) {
       if (!ways_.pinned_other(stages_ - 1, w) && !wrapped(w)) break;
@@ -114,15 +125,57 @@ class PipelineCut {
 
   // Cycles of a cut, or of any that a partial one is the end of.
   std::int64_t objective(const Label& l) const {
-    const std::int64_t work = serial_ || grouped_ ? l.forward : l.forward + l.backward;
-    const std::int64_t copy = std::max(l.copy, ways_.least_copy());
-    return ways_.cycles() * work +
-           ways_.beside(serial_ ? copy * copies_ : copy, l.weights, std::max(l.update, ways_.least_update())) + l.ties;
+    return ways_.cycles() * std::max(work(l), least_longest_) + beside(l);
+  }
+  std::int64_t work(const Label& l) const { return serial_ || grouped_ ? l.forward : l.forward + l.backward; }
+  std::int64_t beside(const Label& l) const {
+    const std::int64_t copy = std::max(l.copy, least_copy_);
+    return ways_.beside(serial_ ? copy * copies_ : copy, l.weights, std::max(l.update, ways_.least_update())) +
+           std::max(l.ties, least_ties_);
   }
 
   // Of a stage of cuts that are of interest, and of an IPU's. All stages' together do not overflow.
   std::int64_t longest() const {
-    return std::min((best_ - objective(Label{})) / ways_.cycles(), INT64_MAX / (stages_ + 1));
+    return std::min((best_ - beside(Label{})) / ways_.cycles(), INT64_MAX / (stages_ + 1));
+  }
+  // Raises what no better cut has less of. One that is better has shorter stages, narrower copies or shorter updates.
+  // False: there is none.
+  bool may_be_better() {
+    least_ties_ = ways_.least_ties(longest());
+    std::set<std::int64_t> copies;
+    for (std::int64_t u = 1; u < n_; ++u) copies.insert(s_.copy_cycles(u));
+    for (const std::int64_t copy : copies) {
+      least_copy_ = std::max(least_copy_, copy);
+      if (may_be_cut(longest(), copy, most_update())) break;
+    }
+    if (found_ && !may_be_cut(longest_found_ - 1, INT64_MAX, most_update())) least_longest_ = longest_found_;
+    return may_be_cut(longest(), INT64_MAX, most_update());
+  }
+  std::int64_t most_update() const {
+    const std::int64_t others = ways_.cycles() * least_longest_ + beside(Label{}) - ways_.least_update();
+    return s_.table().training() ? best_ - 1 - others : INT64_MAX;
+  }
+  // Whether stages, one on each IPU, might all take no more cycles: of work, of copies and of updates. With room for
+  // any the longest ones reach farthest; but a last one may take less than a shorter one, which begins at another
+  // boundary.
+  bool may_be_cut(std::int64_t most, std::int64_t copy, std::int64_t most_update) {
+    std::int64_t begin = 0;
+    for (std::int64_t j = 1; j < stages_; ++j) {
+      std::int64_t next = begin, update = 0;
+      for (std::int64_t v = begin + 1; v < n_ && ways_.work_before_last(begin, v) <= most; ++v) {
+        update += s_.update(v - 1);
+        if (update > most_update) break;
+        if (s_.copy_cycles(v) <= copy) next = v;
+      }
+      begin = next;
+    }
+    std::int64_t update = 0;
+    for (std::int64_t u = n_; u-- > 0 && ways_.work({u, n_}, 0) <= most;) {
+      update += s_.update(u);
+      if (update > most_update) return false;
+      if (u <= begin && ways_.least_time({u, n_}, true) <= most) return true;
+    }
+    return false;
   }
 
   // A cut, or the stages of it so far.
@@ -137,6 +190,7 @@ class PipelineCut {
     if (cycles >= best_) return;
     best_ = cycles;
     found_ = chain.cuts;
+    longest_found_ = work(chain.all);
   }
 
   // Cuts are no slower than those into stages of about the same work, where these fit. A stage that returns to the
@@ -271,10 +325,10 @@ class PipelineCut {
       const std::int64_t behind = nearest;
       while (nearest > begin && ways_.work({nearest - 1, behind}, from_end) <= most) --nearest;
       const std::int64_t first = std::min(farthest[static_cast<std::size_t>(in_front)], end - 1 - k);
-      labels_.begin_row(first);
+      labels_.begin_row();
       for (std::int64_t u = first; u >= nearest; --u) {
         if (!ways_.pinned_other(in_front, u)) extend(k, u, end, from_end, most);
-        labels_.end_place();
+        labels_.end_place(u);
       }
     }
   }
@@ -294,10 +348,11 @@ class PipelineCut {
   void extend(std::int64_t k, std::int64_t u, std::int64_t end, std::int64_t from_end, std::int64_t most) {
     deadline_.check();
     const bool copies = u > 0 && stages_ > 1;
-    for (std::int64_t v = k == 0 ? end : u + 1; v <= end - k; ++v) {
+    const Labels::Place none{end, 0, 0};
+    const std::span<const Labels::Place> ends = k == 0 ? std::span(&none, 1) : labels_.from(k - 1, u + 1);
+    for (auto behind = ends.rbegin(); behind != ends.rend(); ++behind) {
+      const std::int64_t v = behind->u;
       if (ways_.work({u, v}, from_end) > most) return;  // longer stages do no less
-      const Labels::Place behind = k == 0 ? Labels::Place{} : labels_.at(k - 1, v);
-      if (k > 0 && behind.empty()) continue;
       const std::int64_t ties = ways_.ties({u, v});
       const bool may_go_on = ways_.for_each({u, v}, from_end, most, [&](const Setting::Stage& x, Recompute mode) {
         const auto add = [&](const Label& rest, std::int32_t next) {
@@ -306,7 +361,7 @@ class PipelineCut {
           if (objective(l) < best_) labels_.offer(l);
         };
         if (k == 0) add({}, -1);
-        for (std::size_t i = behind.begin; i < behind.end; ++i) add(labels_[i], static_cast<std::int32_t>(i));
+        for (std::size_t i = behind->begin; i < behind->end; ++i) add(labels_[i], static_cast<std::int32_t>(i));
       });
       if (!may_go_on) return;
     }

@@ -47,6 +47,12 @@ class PipelineStages {
     }
     return cycles;
   }
+  // What the stages of a pipeline without one that returns take so at least, where none has more work than `most`.
+  std::int64_t least_ties(std::int64_t most) const {
+    std::int64_t cycles = 0;
+    for (const Borrower& b : borrowers_) cycles += work(b.before, b.unit + 1) > most ? b.cycles : 0;
+    return cycles;
+  }
   // No cut has a widest copy (one after the other: all copies) or a longest update of fewer cycles.
   std::int64_t least_copy() const { return least_copy_; }
   std::int64_t least_update() const { return least_update_; }
@@ -57,6 +63,15 @@ class PipelineStages {
   bool other_mode(std::int64_t stage, Recompute mode) const {
     return rules_.stage_modes && stage < static_cast<std::int64_t>(rules_.stage_modes->size()) &&
            (*rules_.stage_modes)[static_cast<std::size_t>(stage)] != mode;
+  }
+  // Cycles of one micro-batch, both passes, that these units take at least as a stage, be there room for it or not.
+  std::int64_t least_time(Range units, bool last) {
+    std::int64_t least = INT64_MAX;
+    for (const Recompute mode : rules_.modes) {
+      const Setting::Stage& x = known(units, last, mode).stage;
+      least = std::min(least, x.forward + x.backward);
+    }
+    return least;
   }
   // Calls f(stage without its stash, mode) for the ways to run these units as the from_end-th stage from the end, alone
   // on its IPU, that fit, take at most so many cycles and of which no other is as fast in both passes. False: none
