@@ -22,7 +22,7 @@ class CodeMemo {
   }
 
  private:
-  static constexpr std::size_t kBits = 6;
+  static constexpr std::size_t kBits = 8;
   struct Code {
     std::uint64_t rows;
     std::int64_t bytes;

@@ -45,6 +45,7 @@ PhaseProgramme::PhaseProgramme(const Setting& s, const CutRules& rules, const Cu
       start_(depth_),
       recurs_(at(n_)) {
   heads_ = std::move(spare_heads());
+  if (training_) find_borrowers();
   if (rules.stages || rules.phases) return;  // there it depends on the place
   std::map<std::size_t, std::int64_t> count;
   for (std::int64_t u = 0; u < n_; ++u) ++count[runs_.number(u, u + 1)];
@@ -309,15 +310,12 @@ bool PhaseProgramme::room_for_rest(const Holdings& all, std::int64_t end) {
     rows |= held.kept.rows;
   }
   if (stages_.code(rows) > room) return false;
-  for (std::int64_t u = end; u < n_ && !rules_.stages; ++u) {  // pinned stages are not single units
-    const Cell cell = stages_.cell(0, u, u + 1);
-    const std::int64_t needs = stages_.least_needs(cell);
-    if (std::ranges::none_of(all, [&](const Held& held) {
-          return stages_.fits_beside(std::max(needs, held.needs), with(held.kept, {cell.stage.rows}));
-        }))
-      return false;
-  }
-  return true;
+  if (rules_.stages) return true;  // they are not single units
+  return std::ranges::all_of(stages_.needs_from(end), [&](const PhaseStages::Need& need) {
+    return std::ranges::any_of(all, [&](const Held& held) {
+      return stages_.fits_beside(std::max(need.bytes, held.needs), with(held.kept, {need.rows}));
+    });
+  });
 }
 
 Cuts PhaseProgramme::cuts_of(const Head& last) const {

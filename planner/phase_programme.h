@@ -103,6 +103,12 @@ class PhaseProgramme {
   std::vector<Ways> least_tracked_;                       // of each tracked account
   Ways least_together_;                                   // of all of them
   std::vector<std::optional<PhaseRest::Within>> within_;  // by where a phase began
+  // A unit that uses a weight of an earlier one, and cycles per step that it takes where that is in its phase, or in an
+  // earlier one on its IPU group or on another.
+  struct Borrower {
+    std::int64_t unit, owner, in_phase, on_ipu, elsewhere;
+  };
+  std::vector<Borrower> borrowers_;  // in order; in training
   // Of the run at hand.
   const Prices* prices_ = nullptr;
   bool pricing_ = false;  // the price is part of the cycles
@@ -148,6 +154,7 @@ class PhaseProgramme {
     std::size_t count, head;
   };
   static Heads& spare_heads();
+  void find_borrowers();
   const Head* run();
   // No cuts take less that begin with phases up to `end`, the last on `group`, of so many cycles and price.
   std::int64_t with_rest(std::int64_t cycles, std::int64_t group, std::int64_t end) const {

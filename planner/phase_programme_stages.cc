@@ -112,16 +112,35 @@ std::int64_t PhaseProgramme::taken(const Entry& e, const Cell& cell, std::int64_
   return (stages_.kept_on(cell, ipu).shared & e.shared) != 0 ? 1 : 0;
 }
 
+// Those of equal units are known once.
+void PhaseProgramme::find_borrowers() {
+  for (const TiedUnit& t : s_.table().facts().tied) {
+    const auto like = [&](const Borrower& b) { return s_.class_of(b.unit) == s_.class_of(t.borrower); };
+    const auto known = std::ranges::find_if(borrowers_, like);
+    if (known != borrowers_.end()) {
+      Borrower b = *known;
+      b.unit = t.borrower, b.owner = t.owner;
+      borrowers_.push_back(b);
+    } else {
+      borrowers_.push_back({t.borrower, t.owner, s_.tied_cycles({t.owner, t.borrower, 0, 1}),
+                            s_.tied_cycles({t.owner, t.borrower, 0, 0, false, 0, 1}),
+                            s_.tied_cycles({t.owner, t.borrower, 0, 1, false, 0, 1})});
+    }
+  }
+  std::ranges::stable_sort(borrowers_, {}, &Borrower::unit);
+}
+
 // In a phase that begins at `phase`. The first unit is on the first IPU group; other owners in an earlier phase may be
 // on any, so that nothing is said to go there: it bounds the cuts.
 std::int64_t PhaseProgramme::tied_cycles(std::int64_t phase, const Cell& cell, std::int64_t ipu) const {
   std::int64_t cycles = 0;
-  for (const TiedUnit& t : s_.table().facts().tied) {
-    const bool inside = t.borrower >= cell.begin && t.borrower < cell.end;
-    if (!inside || !s_.borrows(t.borrower, cell.begin)) continue;
-    const bool same_phase = t.owner >= phase;  // then another stage, and IPU group, of it has the owner
-    const std::int64_t owner_ipu = same_phase ? -1 : t.owner == 0 ? 0 : ipu;
-    cycles += s_.tied_cycles({t.owner, t.borrower, owner_ipu, ipu, same_phase, 0, same_phase ? 0 : 1});
+  for (auto b = std::ranges::lower_bound(borrowers_, cell.begin, {}, &Borrower::unit);
+       b != borrowers_.end() && b->unit < cell.end; ++b) {
+    if (!s_.borrows(b->unit, cell.begin)) continue;
+    if (b->owner >= phase)  // another stage, and IPU group, of the phase has it
+      cycles += b->in_phase;
+    else
+      cycles += b->owner == 0 && ipu != 0 ? b->elsewhere : b->on_ipu;
   }
   return cycles;
 }

@@ -104,6 +104,21 @@ std::int64_t PhaseStages::least_needs(const Cell& cell) {
   return least + moved_code(cell);
 }
 
+const std::vector<PhaseStages::Need>& PhaseStages::needs_from(std::int64_t begin) {
+  if (tail_needs_.empty()) {
+    tail_needs_.resize(at(n_) + 1);
+    for (std::int64_t u = n_; u-- > 0;) {
+      std::vector<Need>& needs = tail_needs_[at(u)] = tail_needs_[at(u) + 1];
+      const Cell alone = cell(0, u, u + 1);
+      const Need need{least_needs(alone), alone.stage.rows};
+      if (std::ranges::any_of(needs, [&](const Need& o) { return o.covers(need); })) continue;
+      std::erase_if(needs, [&](const Need& o) { return need.covers(o); });
+      needs.push_back(need);
+    }
+  }
+  return tail_needs_[at(begin)];
+}
+
 int PhaseStages::mode_on(const Cell& cell, std::int64_t ipu) {
   const std::uint64_t present = promise_->present[at(ipu)], absent = promise_->absent[at(ipu)];
   const std::int64_t lent = promise_->least_lent[at(ipu)];
@@ -163,10 +178,15 @@ void PhaseStages::find_sharers() {
   for (const std::int64_t u : s_.table().borrowers()) borrowers[s_.lender(u)].push_back(u);
   for (const auto& [owner, units] : borrowers) share(owner, units);
   std::ranges::sort(sharers_, {}, &Sharer::unit);
+  for (std::int64_t u = 0; u <= n_; ++u) {
+    const auto behind = std::ranges::lower_bound(sharers_, u, {}, &Sharer::unit);
+    sharers_before_.push_back(at(behind - sharers_.begin()));
+  }
   tail_shared_.assign(at(n_) + 1, 0);
   for (std::int64_t u = n_; u-- > 0;) {
     tail_shared_[at(u)] = tail_shared_[at(u) + 1];
-    for (const Sharer& x : sharers_) tail_shared_[at(u)] |= x.unit == u ? x.bit : 0;
+    for (std::size_t i = sharers_before_[at(u)]; i < sharers_before_[at(u) + 1]; ++i)
+      tail_shared_[at(u)] |= sharers_[i].bit;
   }
 }
 
@@ -188,8 +208,9 @@ void PhaseStages::share(std::int64_t owner, const std::vector<std::int64_t>& bor
 // Those that a stage of its own units alone does not have once already.
 template <class F>
 void PhaseStages::for_sharers(const Cell& cell, F f) const {
-  for (const Sharer& x : sharers_) {
-    if (x.unit >= cell.begin && x.unit < cell.end && (x.unit == x.owner || s_.borrows(x.unit, cell.begin))) f(x);
+  for (std::size_t i = sharers_before_[at(cell.begin)]; i < sharers_before_[at(cell.end)]; ++i) {
+    const Sharer& x = sharers_[i];
+    if (x.unit == x.owner || s_.borrows(x.unit, cell.begin)) f(x);
   }
 }
 
@@ -247,8 +268,10 @@ PhaseStages::Bytes PhaseStages::sum_of(std::uint64_t shared) const {
 }
 
 bool PhaseStages::owns_shared(std::int64_t begin, std::int64_t end) const {
-  return std::ranges::any_of(sharers_,
-                             [&](const Sharer& x) { return x.unit == x.owner && x.unit >= begin && x.unit < end; });
+  for (std::size_t i = sharers_before_[at(begin)]; i < sharers_before_[at(end)]; ++i) {
+    if (sharers_[i].unit == sharers_[i].owner) return true;
+  }
+  return false;
 }
 
 PhaseStages::Ways PhaseStages::find_ways(const std::vector<double>& weights) {

@@ -56,6 +56,14 @@ class PhaseStages {
   int mode_beside(const Cell& cell, const Kept& kept);
   // What the leanest mode needs: code that comes with the phase included, code that stays excluded.
   std::int64_t least_needs(const Cell& cell);
+  // What a unit alone needs so at least, and its code.
+  struct Need {
+    std::int64_t bytes;
+    std::uint64_t rows;
+    bool covers(const Need& o) const { return bytes >= o.bytes && (o.rows & ~rows) == 0; }
+  };
+  // Of units [begin, end of the model), those left out that need no more than another one.
+  const std::vector<Need>& needs_from(std::int64_t begin);
   // Whether a stage that needs so much fits beside what its IPU group keeps.
   bool fits_beside(std::int64_t needs, const Kept& kept) {
     return (s_.code_moves() || code_(kept.rows) <= limits_.executable) && needs <= room_beside(kept);
@@ -157,6 +165,7 @@ class PhaseStages {
   std::vector<Ends> ends_;
   std::vector<std::int64_t> tail_ddr_, tail_lent_, tail_least_lent_;
   std::vector<std::uint64_t> tail_rows_, tail_shared_;
+  std::vector<std::vector<Need>> tail_needs_;  // empty: not yet asked for
   const bool lends_;
   const std::int64_t least_lent_;  // by each IPU group; bytes per IPU
   // Per IPU.
@@ -173,7 +182,8 @@ class PhaseStages {
     std::uint64_t bit = 0;  // of `shared_`; 0: not among them
     bool is_first = false;  // no unit of another stage on its IPU group has them before
   };
-  std::vector<Sharer> sharers_;  // in order
+  std::vector<Sharer> sharers_;              // in order
+  std::vector<std::size_t> sharers_before_;  // each unit, and the end of the model: how many
   bool shares_unevenly_ = false;
   CodeMemo code_;
   std::vector<std::int64_t> limits_of_;  // accounts
