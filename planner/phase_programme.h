@@ -106,7 +106,7 @@ class PhaseProgramme {
   // A unit that uses a weight of an earlier one, and cycles per step that it takes where that is in its phase, or in an
   // earlier one on its IPU group or on another.
   struct Borrower {
-    std::int64_t unit, owner, in_phase, on_ipu, elsewhere;
+    std::int64_t unit = 0, owner = 0, in_phase = 0, on_ipu = 0, elsewhere = 0;
   };
   std::vector<Borrower> borrowers_;  // in order; in training
   // Of the run at hand.

@@ -117,15 +117,15 @@ void PhaseProgramme::find_borrowers() {
   for (const TiedUnit& t : s_.table().facts().tied) {
     const auto like = [&](const Borrower& b) { return s_.class_of(b.unit) == s_.class_of(t.borrower); };
     const auto known = std::ranges::find_if(borrowers_, like);
+    Borrower b{t.borrower, t.owner};
     if (known != borrowers_.end()) {
-      Borrower b = *known;
-      b.unit = t.borrower, b.owner = t.owner;
-      borrowers_.push_back(b);
+      b.in_phase = known->in_phase, b.on_ipu = known->on_ipu, b.elsewhere = known->elsewhere;
     } else {
-      borrowers_.push_back({t.borrower, t.owner, s_.tied_cycles({t.owner, t.borrower, 0, 1}),
-                            s_.tied_cycles({t.owner, t.borrower, 0, 0, false, 0, 1}),
-                            s_.tied_cycles({t.owner, t.borrower, 0, 1, false, 0, 1})});
+      b.in_phase = s_.tied_cycles({t.owner, t.borrower, 0, 1});
+      b.on_ipu = s_.tied_cycles({t.owner, t.borrower, 0, 0, false, 0, 1});
+      b.elsewhere = s_.tied_cycles({t.owner, t.borrower, 0, 1, false, 0, 1});
     }
+    borrowers_.push_back(b);
   }
   std::ranges::stable_sort(borrowers_, {}, &Borrower::unit);
 }

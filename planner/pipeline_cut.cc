@@ -146,10 +146,10 @@ class PipelineCut {
     for (std::int64_t u = 1; u < n_; ++u) copies.insert(s_.copy_cycles(u));
     for (const std::int64_t copy : copies) {
       least_copy_ = std::max(least_copy_, copy);
-      if (may_be_cut(longest(), copy, most_update())) break;
+      if (may_keep_to(longest(), copy, most_update())) break;
     }
-    if (found_ && !may_be_cut(longest_found_ - 1, INT64_MAX, most_update())) least_longest_ = longest_found_;
-    return may_be_cut(longest(), INT64_MAX, most_update());
+    if (found_ && !may_keep_to(longest_found_ - 1, INT64_MAX, most_update())) least_longest_ = longest_found_;
+    return may_keep_to(longest(), INT64_MAX, most_update());
   }
   std::int64_t most_update() const {
     const std::int64_t others = ways_.cycles() * least_longest_ + beside(Label{}) - ways_.least_update();
@@ -158,7 +158,7 @@ class PipelineCut {
   // Whether stages, one on each IPU, might all take no more cycles: of work, of copies and of updates. With room for
   // any the longest ones reach farthest; but a last one may take less than a shorter one, which begins at another
   // boundary.
-  bool may_be_cut(std::int64_t most, std::int64_t copy, std::int64_t most_update) {
+  bool may_keep_to(std::int64_t most, std::int64_t copy, std::int64_t most_update) {
     std::int64_t begin = 0;
     for (std::int64_t j = 1; j < stages_; ++j) {
       std::int64_t next = begin, update = 0;
@@ -173,7 +173,7 @@ class PipelineCut {
     for (std::int64_t u = n_; u-- > 0 && ways_.work({u, n_}, 0) <= most;) {
       update += s_.update(u);
       if (update > most_update) return false;
-      if (u <= begin && ways_.least_time({u, n_}, true) <= most) return true;
+      if (u <= begin && ways_.least_last(u) <= most) return true;
     }
     return false;
   }

@@ -64,11 +64,12 @@ class PipelineStages {
     return rules_.stage_modes && stage < static_cast<std::int64_t>(rules_.stage_modes->size()) &&
            (*rules_.stage_modes)[static_cast<std::size_t>(stage)] != mode;
   }
-  // Cycles of one micro-batch, both passes, that these units take at least as a stage, be there room for it or not.
-  std::int64_t least_time(Range units, bool last) {
+  // Cycles of one micro-batch, both passes, that a last stage from unit `begin` on takes at least, be there room for it
+  // or not.
+  std::int64_t least_last(std::int64_t begin) {
     std::int64_t least = INT64_MAX;
     for (const Recompute mode : rules_.modes) {
-      const Setting::Stage& x = known(units, last, mode).stage;
+      const Setting::Stage& x = known({begin, s_.units()}, true, mode).stage;
       least = std::min(least, x.forward + x.backward);
     }
     return least;
