@@ -24,7 +24,7 @@ struct Call {
 };
 
 // What a call leaves for its backward call.
-struct Kept {
+struct CallStash {
   std::string name;  // of the unit
   std::int64_t ipu = 0;
   Bytes bytes;
@@ -36,13 +36,13 @@ class CallList {
   CallList(const Program& program, const Graph& graph);
 
   const std::vector<Call>& calls() const { return calls_; }
-  const std::vector<Kept>& kept() const { return kept_; }
+  const std::vector<CallStash>& kept() const { return kept_; }
 
  private:
   const Program& program_;
   const Graph& graph_;
   std::vector<Call> calls_;
-  std::vector<Kept> kept_;
+  std::vector<CallStash> kept_;
   std::vector<std::vector<std::pair<UnitId, std::size_t>>> held_;  // by IPU group: entries of kept_
 
   void visit(const Node& n, std::int64_t ipu, std::int64_t phase, std::int64_t repeats);

@@ -71,7 +71,7 @@ void add_variables(ReportWriter& writer, const Evaluated& e, const Holdings& hol
         rows.add(v.name, v.category, ipu, v.bytes, run.first, run.last, run.before);
     }
   }
-  for (const Kept& k : calls.kept()) {
+  for (const CallStash& k : calls.kept()) {
     if (k.bytes.value > 0) rows.add(k.name + " kept for backward", "activations", k.ipu, k.bytes, k.first, k.last, -2);
   }
   rows.write(writer);

@@ -25,8 +25,8 @@ constexpr std::int64_t kLentSteps = 8;  // of all that they keep: what an IPU gr
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// Run with promises about what each IPU group keeps: without any each stage counts its own only, which bounds every
-// cut; where the result does not fit, promises about its fullest IPU group divide the cuts in cases.
+// Run with assumptions about what each IPU group keeps: without any each stage counts its own only, which bounds every
+// cut; where the result does not fit, assumptions about its fullest IPU group divide the cuts in cases.
 class PhaseCut {
  public:
   PhaseCut(const Setting& s, const CutRules& rules, const CutLimits& limits)
@@ -94,9 +94,9 @@ class PhaseCut {
   std::int64_t best_ = 0;       // cycles that a cut must beat
   std::int64_t least_ = 0;      // cycles that none takes less than
   std::int64_t open_ = kNever;  // bound on cuts that were left out
-  // Cuts that keep a promise, and cycles that none of them takes less than.
+  // Cuts that agree with an assumption, and cycles that none of them takes less than.
   struct Case {
-    Promise promise;
+    Assumption assumption;
     std::int64_t bound;
     bool is_first = false;
   };
@@ -111,7 +111,7 @@ class PhaseCut {
   Prices prices_;                                // of them, in the case at hand
   Ways ways_;                                    // of the case at hand
   std::vector<std::vector<std::int64_t>> rest_;  // Prices::rest where nothing has a price; empty: not known
-  Promise first_;                                // what the first case promises: nothing that a cut need not keep
+  Assumption first_;                             // of the first case: nothing that a cut need not keep
   Ways first_ways_;
   bool first_lacks_ = false;
 
@@ -189,8 +189,8 @@ class PhaseCut {
   }
 
   void explore(const Case& at_hand) {
-    const Promise& promise = at_hand.promise;
-    stages_.keep(promise);
+    const Assumption& assumption = at_hand.assumption;
+    stages_.keep(assumption);
     case_bound_ = at_hand.bound;
     ways_ = at_hand.is_first ? first_ways_ : find_ways();
     if (ways_[0][0] >= PhaseStages::kNoWay || (at_hand.is_first ? first_lacks_ : stages_.lacks())) return;
@@ -208,10 +208,10 @@ class PhaseCut {
     std::optional<Misfit> misfit;
     do {
       misfit = settle_case(std::exchange(known, std::nullopt));
-    } while (misfit && look_closer(promise, *misfit, none));
+    } while (misfit && look_closer(assumption, *misfit, none));
   }
 
-  // The least cuts of the first case, of which what follows a phase bounds that of all others: they promise more. None:
+  // The least cuts of the first case, of which what follows a phase bounds that of all others: they assume more. None:
   // it takes more work than there is.
   std::optional<PhaseProgramme::Found> find_rest(Prices none) {
     rest_.clear();
@@ -227,12 +227,12 @@ class PhaseCut {
   struct Misfit {
     Cuts cuts;
     std::int64_t bound;
-    std::vector<Kept> kept;
+    std::vector<GroupLoad> kept;
     std::int64_t full;
   };
 
   // Counts what is too much from now on, or divides the case by it. False: the case is done with.
-  bool look_closer(const Promise& promise, const Misfit& misfit, Prices& none) {
+  bool look_closer(const Assumption& assumption, const Misfit& misfit, Prices& none) {
     const std::int64_t account = overdrawn(misfit);
     const bool is_tracked = std::ranges::count(tracked_, account) > 0;
     // With its Streaming Memory tracked, it is the code that is too much.
@@ -243,12 +243,12 @@ class PhaseCut {
       return false;
     }
     SUPERSTEP_CHECK(!is_counted, "labels hold what an IPU group keeps, and it is too much");
-    if (account < 0 && divides_ && may_divide_lent(promise, full)) {
-      divide_lent(promise, full, misfit.bound);
+    if (account < 0 && divides_ && may_divide_lent(assumption, full)) {
+      divide_lent(assumption, full, misfit.bound);
       return false;
     }
-    if (full >= 0 && divides_ && !(account < 0 && lends_too_much(promise, full, misfit))) {
-      divide(promise, full, misfit.kept[at(full)].rows, misfit.bound);
+    if (full >= 0 && divides_ && !(account < 0 && lends_too_much(assumption, full, misfit))) {
+      divide(assumption, full, misfit.kept[at(full)].rows, misfit.bound);
       return false;
     }
     case_bound_ = std::max(case_bound_, misfit.bound);
@@ -304,32 +304,32 @@ class PhaseCut {
   void leave_open(std::int64_t bound) { open_ = std::min(open_, std::max(bound, case_bound_)); }
 
   // By IPU group.
-  std::vector<Kept> kept_by(const Cuts& cuts) {
-    std::vector<Kept> out(at(ipus_));
+  std::vector<GroupLoad> kept_by(const Cuts& cuts) {
+    std::vector<GroupLoad> out(at(ipus_));
     for (std::size_t i = 0; i < cuts.stages.size(); ++i) {
       const Cell cell = stage_of(cuts, i);
-      Kept& kept = out[at(cuts.stage_ipu[i])];
+      GroupLoad& kept = out[at(cuts.stage_ipu[i])];
       kept = with(kept, stages_.kept_on(cell, cuts.stage_ipu[i]));
     }
     return out;
   }
 
   // Each IPU group keeps what all others cannot.
-  void expect_lent(Promise& promise) {
+  void expect_lent(Assumption& assumption) {
     const std::int64_t all = stages_.least_lent(0);
     std::int64_t most = 0;
-    for (const std::int64_t bytes : promise.most_lent) most += bytes;
+    for (const std::int64_t bytes : assumption.most_lent) most += bytes;
     for (std::int64_t i = 0; i < ipus_; ++i) {
-      const std::int64_t least = all - (most - promise.most_lent[at(i)]);
-      promise.least_lent[at(i)] = std::max(promise.least_lent[at(i)], least);
+      const std::int64_t least = all - (most - assumption.most_lent[at(i)]);
+      assumption.least_lent[at(i)] = std::max(assumption.least_lent[at(i)], least);
     }
   }
 
   // Whether an IPU group has room for its code, so that it is what others keep for it, and it for them, that is too
   // much.
-  bool lends_too_much(const Promise& promise, std::int64_t full, const Misfit& misfit) {
+  bool lends_too_much(const Assumption& assumption, std::int64_t full, const Misfit& misfit) {
     if (!stages_.lends()) return false;
-    const Kept kept{misfit.kept[at(full)].rows, promise.least_lent[at(full)]};
+    const GroupLoad kept{misfit.kept[at(full)].rows, assumption.least_lent[at(full)]};
     for (std::size_t i = 0; i < misfit.cuts.stages.size(); ++i) {
       if (misfit.cuts.stage_ipu[i] != full) continue;
       if (stages_.mode_beside(stage_of(misfit.cuts, i), kept) < 0) return false;
@@ -337,33 +337,34 @@ class PhaseCut {
     return true;
   }
 
-  bool may_divide_lent(const Promise& promise, std::int64_t full) const {
-    return lent_step_ > 0 && promise.most_lent[at(full)] - promise.least_lent[at(full)] > lent_step_;
+  bool may_divide_lent(const Assumption& assumption, std::int64_t full) const {
+    return lent_step_ > 0 && assumption.most_lent[at(full)] - assumption.least_lent[at(full)] > lent_step_;
   }
 
   // Cuts of which IPU group `full` keeps more, and those of which it keeps less, so that others keep more.
-  void divide_lent(const Promise& promise, std::int64_t full, std::int64_t bound) {
-    const std::int64_t least = promise.least_lent[at(full)], middle = least + (promise.most_lent[at(full)] - least) / 2;
-    Case more{promise, bound}, less{promise, bound};
-    more.promise.least_lent[at(full)] = middle + 1;
+  void divide_lent(const Assumption& assumption, std::int64_t full, std::int64_t bound) {
+    const std::int64_t least = assumption.least_lent[at(full)],
+                       middle = least + (assumption.most_lent[at(full)] - least) / 2;
+    Case more{assumption, bound}, less{assumption, bound};
+    more.assumption.least_lent[at(full)] = middle + 1;
     cases_.push_back(std::move(more));
-    less.promise.most_lent[at(full)] = middle;
-    expect_lent(less.promise);
-    if (less.promise.least_lent[at(full)] <= middle) cases_.push_back(std::move(less));
+    less.assumption.most_lent[at(full)] = middle;
+    expect_lent(less.assumption);
+    if (less.assumption.least_lent[at(full)] <= middle) cases_.push_back(std::move(less));
   }
 
   // IPU group `full` has not enough room for the code of `rows`. First all of it counted; then, row by row, the
   // cuts that hold one of them less.
-  void divide(const Promise& promise, std::int64_t full, std::uint64_t rows, std::int64_t bound) {
-    std::uint64_t left = rows & ~promise.present[at(full)];
-    SUPERSTEP_CHECK(left != 0, "a stage fits beside the code that was promised but not beside less");
-    std::vector<Case> cases(1, {promise, bound});
-    cases[0].promise.present[at(full)] |= left;
-    Promise some = promise;
+  void divide(const Assumption& assumption, std::int64_t full, std::uint64_t rows, std::int64_t bound) {
+    std::uint64_t left = rows & ~assumption.present[at(full)];
+    SUPERSTEP_CHECK(left != 0, "a stage fits beside the code that is assumed but not beside less");
+    std::vector<Case> cases(1, {assumption, bound});
+    cases[0].assumption.present[at(full)] |= left;
+    Assumption some = assumption;
     for (; left != 0; left &= left - 1) {
       const std::uint64_t row = left & -left;
       cases.push_back({some, bound});
-      cases.back().promise.absent[at(full)] |= row;
+      cases.back().assumption.absent[at(full)] |= row;
       some.present[at(full)] |= row;
     }
     std::move(cases.rbegin(), cases.rend(), std::back_inserter(cases_));
@@ -371,7 +372,7 @@ class PhaseCut {
 
   // Gives each stage the first mode that fits beside all that its IPU keeps. Returns an IPU group where none does, -1
   // when all do.
-  std::int64_t settle_modes(Cuts& cuts, const std::vector<Kept>& kept) {
+  std::int64_t settle_modes(Cuts& cuts, const std::vector<GroupLoad>& kept) {
     if (s_.code_moves() && !stages_.lends()) return -1;  // each phase brings its own
     for (std::size_t i = 0; i < cuts.stages.size(); ++i) {
       const int mode = stages_.mode_beside(stage_of(cuts, i), kept[at(cuts.stage_ipu[i])]);
@@ -386,7 +387,7 @@ class PhaseCut {
   }
 
   // By account, code excluded.
-  std::vector<std::int64_t> taken_by(const Cuts& cuts, const std::vector<Kept>& kept) {
+  std::vector<std::int64_t> taken_by(const Cuts& cuts, const std::vector<GroupLoad>& kept) {
     std::vector<std::int64_t> bytes(at(stages_.accounts()));
     for (std::size_t i = 0, phase = 0; i < cuts.stages.size(); ++i) {
       if (std::ranges::binary_search(cuts.phases, static_cast<std::int64_t>(i))) phase = i;
@@ -399,7 +400,7 @@ class PhaseCut {
     return bytes;
   }
 
-  // The account that is most over its limit: of what was promised, else of Streaming Memory if that is what is too
+  // The account that is most over its limit: of what is assumed, else of Streaming Memory if that is what is too
   // little; -1: none.
   std::int64_t overdrawn(const Misfit& misfit) {
     std::vector<std::int64_t> bytes = taken_by(misfit.cuts, misfit.kept);

@@ -31,7 +31,7 @@ inline std::int64_t above(std::int64_t a, std::int64_t b) { return std::max<std:
 // What an IPU group holds for all its phases, and the most that one of its stages needs beside that; of IPU groups
 // where it has been seen to be too much.
 struct Held {
-  Kept kept;
+  GroupLoad kept;
   std::int64_t needs = 0;  // bytes per tile
 };
 using Holdings = std::vector<Held>;
@@ -39,7 +39,7 @@ using Holdings = std::vector<Held>;
 // Seldom called, and not to be where the other comparisons are.
 [[gnu::noinline]] inline bool covers(const Holdings& a, const Holdings& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const Kept &less = a[i].kept, &more = b[i].kept;
+    const GroupLoad &less = a[i].kept, &more = b[i].kept;
     if ((less.rows & ~more.rows) != 0 || (less.shared & ~more.shared) != 0 || less.lent > more.lent ||
         a[i].needs > b[i].needs)
       return false;

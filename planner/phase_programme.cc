@@ -284,7 +284,7 @@ bool PhaseProgramme::room_on_tiles(Holdings& all, std::int64_t end) {
   for (Held& held : all) {
     if (!stages_.fits_beside(held.needs, held.kept)) return false;
     // What can no longer be too much is all the same.
-    const Kept most = with(held.kept, {stages_.rows_from(end), stages_.most_lent(end)});
+    const GroupLoad most = with(held.kept, {stages_.rows_from(end), stages_.most_lent(end)});
     held.needs = std::max(held.needs, stages_.room_beside(most));
   }
   return true;

@@ -43,9 +43,9 @@ class PhaseProgramme {
   std::int64_t work() const { return work_; }  // of all runs, as comparisons of two partial cuts
   bool late() const { return std::chrono::steady_clock::now() > deadline_; }
 
-  // What all runs have until the next call: stages by a promise that stages() keeps, of which `ways` lead to the end,
-  // the accounts `tracked` whose limits count, without a price or with one, and the IPU groups `counted` of
-  // which all that is kept through the phases does: of others each stage counts its own.
+  // What all runs have until the next call: stages by an assumption that stages() keeps, of which `ways` lead to the
+  // end, the accounts `tracked` whose limits count, without a price or with one, and the IPU groups `counted` of which
+  // all that is kept through the phases does: of others each stage counts its own.
   void set(const PhaseStages::Ways& ways, const std::vector<std::int64_t>& tracked,
            const std::vector<std::int64_t>& counted = {});
 

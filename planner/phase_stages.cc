@@ -49,17 +49,17 @@ bool PhaseStages::other_mode(std::int64_t u, Recompute mode) const {
   return stage < modes && (*rules_.stage_modes)[at(stage)] != mode;
 }
 
-void PhaseStages::keep(const Promise& promise) {
-  promise_ = &promise;
+void PhaseStages::keep(const Assumption& assumption) {
+  assumption_ = &assumption;
   const auto some = [](std::uint64_t rows) { return rows != 0; };
-  promises_ = std::ranges::any_of(promise.present, some) || std::ranges::any_of(promise.absent, some) ||
-              std::ranges::max(promise.least_lent) > least_lent_;
+  assumes_ = std::ranges::any_of(assumption.present, some) || std::ranges::any_of(assumption.absent, some) ||
+             std::ranges::max(assumption.least_lent) > least_lent_;
   limits_of_.clear();
-  for (const std::uint64_t rows : promise.present) limits_of_.push_back(limits_.ddr - s_.stored_code(rows));
-  if (lends_) limits_of_.insert(limits_of_.end(), promise.most_lent.begin(), promise.most_lent.end());
+  for (const std::uint64_t rows : assumption.present) limits_of_.push_back(limits_.ddr - s_.stored_code(rows));
+  if (lends_) limits_of_.insert(limits_of_.end(), assumption.most_lent.begin(), assumption.most_lent.end());
 }
 
-int PhaseStages::mode_beside(const Cell& cell, const Kept& kept) {
+int PhaseStages::mode_beside(const Cell& cell, const GroupLoad& kept) {
   const std::int64_t moved = moved_code(cell);
   if ((s_.code_moves() ? moved : code_(kept.rows)) > limits_.executable) return -1;
   const std::int64_t room = room_beside(kept) - moved;
@@ -69,7 +69,7 @@ int PhaseStages::mode_beside(const Cell& cell, const Kept& kept) {
   return -1;
 }
 
-std::int64_t PhaseStages::room_beside(const Kept& kept) {
+std::int64_t PhaseStages::room_beside(const GroupLoad& kept) {
   const std::int64_t room = limits_.tile - (s_.code_moves() ? 0 : code_(kept.rows));
   if (!lends_) return room;
   const std::int64_t lent_code = s_.lends_code() ? code_(kept.rows) : 0;
@@ -120,8 +120,8 @@ const std::vector<PhaseStages::Need>& PhaseStages::needs_from(std::int64_t begin
 }
 
 int PhaseStages::mode_on(const Cell& cell, std::int64_t ipu) {
-  const std::uint64_t present = promise_->present[at(ipu)], absent = promise_->absent[at(ipu)];
-  const std::int64_t lent = promise_->least_lent[at(ipu)];
+  const std::uint64_t present = assumption_->present[at(ipu)], absent = assumption_->absent[at(ipu)];
+  const std::int64_t lent = assumption_->least_lent[at(ipu)];
   if (cell.run.mode < 0 || (present == 0 && absent == 0 && lent <= least_lent_)) return cell.run.mode;
   if (cell.stage.rows & absent) return -1;
   if (s_.code_moves() && !lends_) return cell.run.mode;
@@ -233,7 +233,7 @@ std::uint64_t PhaseStages::shared_on(const Cell& cell, std::int64_t ipu) const {
 std::int64_t PhaseStages::limit(std::int64_t account, std::uint64_t rows, std::uint64_t shared) {
   std::int64_t bytes = limit(account);
   if (account < ipus_ && rows != 0 && s_.stores_code())
-    bytes = limits_.ddr - s_.tiles() * code_(promise_->present[at(account)] | rows);
+    bytes = limits_.ddr - s_.tiles() * code_(assumption_->present[at(account)] | rows);
   return shared == 0 ? bytes : bytes - shared_taken(account, shared);
 }
 
@@ -304,7 +304,7 @@ void PhaseStages::take_least(const Cell& cell, std::int64_t begin, std::int64_t 
                              const double* behind, std::vector<double>& least) {
   for (std::int64_t group = 0; group < ipus_; group += depth_) {
     for (std::int64_t ipu = group + begin; ipu < group + end; ++ipu) {
-      if (promises_ && mode_on(cell, ipu) < 0) continue;
+      if (assumes_ && mode_on(cell, ipu) < 0) continue;
       least[at(ipu)] = std::min(least[at(ipu)], behind[ipu] + weighted(cell, ipu, weights));
     }
   }

@@ -13,23 +13,25 @@
 namespace superstep {
 
 // The code of all phases of an IPU stays there, on its tiles or in Streaming Memory, so that whether a stage fits
-// depends on all others of its IPU. A promise says by IPU group which table rows are counted as present whether or not
-// they are, and which must not be. Without promises a stage counts its own code only.
+// depends on all others of its IPU. An assumption says by IPU group which table rows are counted as present whether or
+// not they are, and which must not be. Without assumptions a stage counts its own code only.
 //
-// So does what other IPUs keep for one, and it for them: a promise says between which bytes that is.
-struct Promise {
+// So does what other IPUs keep for one, and it for them: an assumption says between which bytes that is.
+struct Assumption {
   std::vector<std::uint64_t> present, absent;
   std::vector<std::int64_t> least_lent, most_lent;  // bytes per IPU
 };
 
 // What an IPU group keeps through all phases: on its tiles code of table rows where that stays, and as much as others
 // keep for it on theirs.
-struct Kept {
+struct GroupLoad {
   std::uint64_t rows = 0;
   std::int64_t lent = 0;     // bytes per IPU, code and shared weights excluded
   std::uint64_t shared = 0;  // weights that several of its stages use, each kept once: bits of PhaseStages
 };
-inline Kept with(const Kept& a, const Kept& b) { return {a.rows | b.rows, a.lent + b.lent, a.shared | b.shared}; }
+inline GroupLoad with(const GroupLoad& a, const GroupLoad& b) {
+  return {a.rows | b.rows, a.lent + b.lent, a.shared | b.shared};
+}
 
 // IPU groups are numbered as a plan does: with two phase groups the second's positions follow the first's.
 class PhaseStages {
@@ -53,7 +55,7 @@ class PhaseStages {
   Cell cell(std::int64_t ipu, std::int64_t begin, std::int64_t end) { return cell_of(begin, end, ipu % depth_ == 0); }
   Recompute mode(int k) const { return modes_[static_cast<std::size_t>(k)]; }
   // The first mode that fits beside what its IPU group keeps; -1: none.
-  int mode_beside(const Cell& cell, const Kept& kept);
+  int mode_beside(const Cell& cell, const GroupLoad& kept);
   // What the leanest mode needs: code that comes with the phase included, code that stays excluded.
   std::int64_t least_needs(const Cell& cell);
   // What a unit alone needs so at least, and its code.
@@ -65,11 +67,11 @@ class PhaseStages {
   // Of units [begin, end of the model), those left out that need no more than another one.
   const std::vector<Need>& needs_from(std::int64_t begin);
   // Whether a stage that needs so much fits beside what its IPU group keeps.
-  bool fits_beside(std::int64_t needs, const Kept& kept) {
+  bool fits_beside(std::int64_t needs, const GroupLoad& kept) {
     return (s_.code_moves() || code_(kept.rows) <= limits_.executable) && needs <= room_beside(kept);
   }
   // Bytes per tile.
-  std::int64_t room_beside(const Kept& kept);
+  std::int64_t room_beside(const GroupLoad& kept);
   // The most of it beside one stage.
   std::int64_t most_room();
   std::int64_t code(std::uint64_t rows) { return code_(rows); }
@@ -78,8 +80,8 @@ class PhaseStages {
   // Of all units from there on.
   std::uint64_t rows_from(std::int64_t begin) const { return tail_rows_[static_cast<std::size_t>(begin)]; }
 
-  // What follows depends on the promise; it must outlive its use.
-  void keep(const Promise& promise);
+  // What follows depends on the assumption; it must outlive its use.
+  void keep(const Assumption& assumption);
   // Calls f(cell) for the stages that may begin at `begin` on an IPU group and end at `last` or before, shorter ones
   // first, while it returns true. Whether they fit there is for mode_on() to say.
   template <class F>
@@ -99,7 +101,7 @@ class PhaseStages {
   std::int64_t accounts() const { return lends_ ? 2 * ipus_ : ipus_; }
   std::int64_t account_of_lent(std::int64_t ipu) const { return ipus_ + ipu; }
   std::int64_t ipu_of(std::int64_t account) const { return account < ipus_ ? account : account - ipus_; }
-  // Beside the code that was promised, or as was promised.
+  // Beside the code that is assumed present, or as assumed.
   std::int64_t limit(std::int64_t account) const { return limits_of_[static_cast<std::size_t>(account)]; }
   // Beside this code and these shared weights as well.
   std::int64_t limit(std::int64_t account, std::uint64_t rows, std::uint64_t shared);
@@ -112,7 +114,7 @@ class PhaseStages {
     return (account < ipus_ ? tail_ddr_ : tail_lent_)[static_cast<std::size_t>(begin)];
   }
   // What a stage adds to what its IPU group keeps.
-  Kept kept_on(const Cell& cell, std::int64_t ipu) const {
+  GroupLoad kept_on(const Cell& cell, std::int64_t ipu) const {
     return {cell.stage.rows, outside(cell, ipu).lent, shared_on(cell, ipu)};
   }
   // Bytes per IPU of shared weights that the account holds, or that are on other IPUs' tiles.
@@ -187,8 +189,8 @@ class PhaseStages {
   bool shares_unevenly_ = false;
   CodeMemo code_;
   std::vector<std::int64_t> limits_of_;  // accounts
-  const Promise* promise_ = nullptr;
-  bool promises_ = false;  // anything
+  const Assumption* assumption_ = nullptr;
+  bool assumes_ = false;  // anything
 
   bool pinned_out(std::int64_t u) const;
   bool begins_phase(std::int64_t u) const;

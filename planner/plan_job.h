@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "planner/make_report.h"
-#include "planner/uncertainty.h"
+#include "traces/band.h"
 
 namespace superstep {
 

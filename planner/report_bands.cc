@@ -2,6 +2,7 @@
 #include "planner/report_bands.h"
 
 #include "planner/uncertainty.h"
+#include "traces/band.h"
 
 namespace superstep {
 namespace {

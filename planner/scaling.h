@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "planner/make_report.h"
+#include "traces/band.h"
 #include "traces/line_plot.h"
 
 namespace superstep {

@@ -64,7 +64,7 @@ void StageChoices::tabulate() {
       for (const Choice& c : at(k, u)) {
         const Least& then = least(k + 1, c.end);
         if (then.added == kNever) continue;
-        const Promise p = takes(c);
+        const StageCap p = takes(c);
         const std::int64_t behind = ends_model ? 0 : c.both();
         here.x = std::min(here.x, std::max(p.x, then.x));
         here.y = std::min(here.y, std::max(p.y, then.y));

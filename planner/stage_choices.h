@@ -18,10 +18,11 @@ struct Passes {
   std::int64_t both() const { return forward + backward; }
 };
 
-// What no stage takes longer than: both passes, or with an interleaved schedule forward (x) and backward (y).
-struct Promise {
+// Upper limit on the cycles of every later stage: of both passes in x, or with an interleaved schedule of the forward
+// pass in x and of the backward pass in y.
+struct StageCap {
   std::int64_t x = 0, y = 0;
-  friend auto operator<=>(const Promise&, const Promise&) = default;
+  friend auto operator<=>(const StageCap&, const StageCap&) = default;
 };
 
 class StageChoices {
@@ -42,7 +43,7 @@ class StageChoices {
   const std::vector<Choice>& at(std::int64_t stage, std::int64_t unit) const {
     return choices_[static_cast<std::size_t>(stage)][static_cast<std::size_t>(unit)];
   }
-  Promise takes(const Passes& p) const { return grouped_ ? Promise{p.both(), 0} : Promise{p.forward, p.backward}; }
+  StageCap takes(const Passes& p) const { return grouped_ ? StageCap{p.both(), 0} : StageCap{p.forward, p.backward}; }
 
   // What stages from one on that begins with a unit take at least, each number for itself: their slowest, in x, y and
   // both passes, and what they add to the boundaries of the pipeline, with and without the one in front of them.
@@ -54,12 +55,12 @@ class StageChoices {
     return least_[static_cast<std::size_t>(stage)][static_cast<std::size_t>(unit)];
   }
 
-  // Calls f for all promises between two that some stage would take in full.
+  // Calls f for each cap between `low` and `most` that some stage reaches exactly.
   template <class F>
-  void for_each_promise(const Promise& low, const Promise& most, F f) const {
+  void for_each_cap(const StageCap& low, const StageCap& most, F f) const {
     for (auto x = std::lower_bound(xs_.begin(), xs_.end(), low.x); x != xs_.end() && *x <= most.x; ++x) {
       for (auto y = std::lower_bound(ys_.begin(), ys_.end(), low.y); y != ys_.end() && *y <= most.y; ++y)
-        f(Promise{*x, *y});
+        f(StageCap{*x, *y});
     }
   }
 
@@ -79,7 +80,7 @@ class StageChoices {
   Range stages_{}, units_{};
   std::vector<std::vector<std::vector<Choice>>> choices_;  // by stage, first unit
   std::vector<std::vector<Least>> least_;                  // by stage, first unit
-  std::vector<std::int64_t> xs_, ys_;                      // what may be promised, ascending
+  std::vector<std::int64_t> xs_, ys_;                      // the caps that are worth trying, ascending
 };
 
 }  // namespace superstep

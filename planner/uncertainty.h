@@ -29,10 +29,4 @@ struct PartsInWorlds {
 };
 PartsInWorlds parts_in_worlds(const Program& program, const CostModel& model, const Subject& subject);
 
-// The middle 95 % of the worlds.
-struct Band {
-  double low = 0, high = 0;
-};
-Band band_of(std::vector<double> values);
-
 }  // namespace superstep

@@ -9,8 +9,8 @@
 //   interleaved  T = (g - (S - 1)) (x_0 + y_0) + sum over boundaries of f + w + x + y
 //
 // and all of it with the ends' times beside these where the last stage stands on the first one's IPU. f and w are known
-// from the left, x and y are not: a label promises them, no later stage takes longer, and may promise less behind a
-// stage that takes all of it. That loses nothing: the promises that hold with equality are among those tried, and the
+// from the left, x and y are not: a label caps them, no later stage takes longer, and the cap may fall behind a
+// stage that reaches it. That loses nothing: the caps that hold with equality are among those tried, and the
 // others cost more than their cuts take.
 #include "planner/uneven_cut.h"
 
@@ -41,7 +41,7 @@ struct Ends {
 struct Label {
   Passes before;                                               // the slowest
   std::int64_t cycles = 0, copy = 0, update = 0, weights = 0;  // cycles: of the boundaries so far, and of ties
-  Promise promise;                                             // of the stages behind
+  StageCap cap;                                                // of the stages behind
   std::int32_t begin = 0, option = 0, from = 0;                // its last stage, and the label in front of that
   bool dropped = false;
 };
@@ -55,13 +55,13 @@ bool no_worse(const Label& a, const Label& b) {
 struct Layer {
   struct Place {
     std::vector<Label> labels;
-    std::map<Promise, std::vector<std::int32_t>> by_promise;
+    std::map<StageCap, std::vector<std::int32_t>> by_cap;
   };
   std::vector<Place> places;
 
   void offer(std::int64_t unit, const Label& label) {
     Place& place = places[at(unit)];
-    std::vector<std::int32_t>& rivals = place.by_promise[label.promise];
+    std::vector<std::int32_t>& rivals = place.by_cap[label.cap];
     for (const std::int32_t i : rivals) {
       if (no_worse(place.labels[at(i)], label)) return;
     }
@@ -125,12 +125,12 @@ class UnevenCut {
 
   // ---- times
 
-  std::int64_t full_cycle(const Ends& e, const Promise& p) const {
+  std::int64_t full_cycle(const Ends& e, const StageCap& p) const {
     if (grouped_) return std::max(e.first.both() + e.last.both(), p.x);
     return std::max(e.first.forward + e.last.forward, p.x) + std::max(e.first.backward + e.last.backward, p.y);
   }
   // The cycles of fill and drain that belong to a boundary.
-  std::int64_t boundary(const Ends& e, const Passes& before, const Promise& p) const {
+  std::int64_t boundary(const Ends& e, const Passes& before, const StageCap& p) const {
     const std::int64_t forward = std::max(e.first.forward, before.forward),
                        backward = std::max(e.first.backward, before.backward);
     if (!grouped_) return forward + backward + std::max(e.last.forward, p.x) + std::max(e.last.backward, p.y);
@@ -202,8 +202,8 @@ class UnevenCut {
     Label label;
     label.copy = ends.copy, label.update = ends.update, label.weights = ends.weights;
     const StageChoices::Least& rest = choices_.least(0, u);
-    choices_.for_each_promise({rest.x, rest.y}, {kNever, kNever}, [&](const Promise& p) {
-      label.promise = p;
+    choices_.for_each_cap({rest.x, rest.y}, {kNever, kNever}, [&](const StageCap& p) {
+      label.cap = p;
       label.cycles = full_ * full_cycle(ends, p) + (returns() ? boundary(ends, {}, p) : 0) + ends.ties;
       offer(ends, 0, u, label);
     });
@@ -236,8 +236,8 @@ class UnevenCut {
     for (std::size_t i = 0; i < labels.size(); ++i) {
       if (labels[i].dropped) continue;
       for (std::size_t j = 0; j < options.size(); ++j) {
-        const Promise p = choices_.takes(options[j]);
-        if (p.x <= labels[i].promise.x && p.y <= labels[i].promise.y)
+        const StageCap p = choices_.takes(options[j]);
+        if (p.x <= labels[i].cap.x && p.y <= labels[i].cap.y)
           f(options[j], static_cast<std::int32_t>(j), labels[i], static_cast<std::int32_t>(i));
       }
     }
@@ -247,13 +247,13 @@ class UnevenCut {
     deadline_.check();
     for_each_pair(k, u, [&](const Choice& o, std::int32_t option, const Label& l, std::int32_t from) {
       const StageChoices::Least& rest = choices_.least(k + 1, o.end);
-      if (rest.added == kNever || rest.x > l.promise.x || rest.y > l.promise.y) return;
+      if (rest.added == kNever || rest.x > l.cap.x || rest.y > l.cap.y) return;
       Label label = with(l, u, o, option, from);
-      const Promise taken = choices_.takes(o), &most = l.promise;
+      const StageCap taken = choices_.takes(o), &most = l.cap;
       const std::int64_t cycles = label.cycles;
-      const Promise low{taken.x == most.x ? rest.x : most.x, taken.y == most.y ? rest.y : most.y};
-      choices_.for_each_promise(low, most, [&](const Promise& p) {
-        label.promise = p;
+      const StageCap low{taken.x == most.x ? rest.x : most.x, taken.y == most.y ? rest.y : most.y};
+      choices_.for_each_cap(low, most, [&](const StageCap& p) {
+        label.cap = p;
         label.cycles = cycles + boundary(ends, label.before, p);
         offer(ends, k + 1, o.end, label);
       });
@@ -288,7 +288,7 @@ class UnevenCut {
     return stages;
   }
 
-  // The last stage is [w, end of the model), on the first one's IPU. Pairs that promise most come first.
+  // The last stage is [w, end of the model), on the first one's IPU. Pairs with the lowest bound come first.
   void returning(std::int64_t w) {
     choices_.open({1, stages_ - 1}, {1, w}, least_);
     struct Pair {

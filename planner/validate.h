@@ -10,6 +10,7 @@
 
 #include "planner/make_report.h"
 #include "planner/published.h"
+#include "traces/band.h"
 
 namespace superstep {
 

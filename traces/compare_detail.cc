@@ -8,16 +8,6 @@
 namespace superstep {
 namespace {
 
-// 95 % of the values lie between; the nearest ranks.
-Band band_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const auto at = [&](double share) {
-    const double rank = std::round(share * static_cast<double>(values.size() - 1));
-    return values[static_cast<std::size_t>(rank)];
-  };
-  return {at(0.025), at(0.975)};
-}
-
 // World by world; none where the two were not drawn in the same worlds.
 template <class Of>
 std::optional<Band> band_over_worlds(const report::Index& target, const report::Index& source, Of of) {

@@ -9,13 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "traces/band.h"
 #include "traces/compare.h"
 
 namespace superstep {
-
-struct Band {
-  double low = 0, high = 0;  // 95 %: between the 2.5th and 97.5th percentile over the worlds
-};
 
 // Samples/s of the target against the source: 0.12 is 12 % more. No band: the reports have no common worlds.
 struct SpeedChange {

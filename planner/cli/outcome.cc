@@ -17,6 +17,7 @@
 #include "planner/space.h"
 #include "planner/tell_apart.h"
 #include "planner/weight_gathers.h"
+#include "traces/band.h"
 #include "traces/compare.h"
 
 namespace superstep {

@@ -10,6 +10,7 @@
 
 #include "planner/make_report.h"
 #include "tests/planner/world.h"
+#include "traces/band.h"
 #include "traces/compare.h"
 #include "traces/report_io.h"
 
