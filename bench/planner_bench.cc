@@ -5,9 +5,9 @@
 
 #include <memory>
 
-#include "planner/cuts.h"
-#include "planner/make_report.h"
-#include "planner/search.h"
+#include "planner/cuts/cuts.h"
+#include "planner/report/make_report.h"
+#include "planner/search/search.h"
 
 namespace superstep {
 namespace {

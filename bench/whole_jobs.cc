@@ -9,8 +9,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "planner/make_report.h"
-#include "planner/search.h"
+#include "planner/report/make_report.h"
+#include "planner/search/search.h"
 
 namespace superstep {
 namespace {

@@ -11,7 +11,7 @@
 #include "model/error.h"
 #include "model/quantity_text.h"
 #include "planner/cli/options.h"
-#include "planner/given_plans.h"
+#include "planner/validate/given_plans.h"
 
 namespace superstep {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/calibrate.h"
+#include "planner/validate/calibrate.h"
 
 #include <fstream>
 #include <iostream>

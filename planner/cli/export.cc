@@ -8,7 +8,7 @@
 #include "model/error.h"
 #include "planner/cli/options.h"
 #include "planner/cli/pictures.h"
-#include "planner/export_onnx.h"
+#include "planner/report/export_onnx.h"
 #include "traces/export/formats.h"
 
 namespace superstep {

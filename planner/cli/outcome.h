@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/cli/options.h"
-#include "planner/make_report.h"
-#include "planner/space_fields.h"
-#include "planner/warm_tables.h"
+#include "planner/cost/warm_tables.h"
+#include "planner/report/make_report.h"
+#include "planner/space/space_fields.h"
 
 namespace superstep {
 

@@ -7,7 +7,7 @@
 
 #include "model/error.h"
 #include "model/quantity_text.h"
-#include "planner/job_parts.h"
+#include "planner/search/job_parts.h"
 
 namespace superstep {
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/cli/outcome.h"
-#include "planner/rank.h"
+#include "planner/search/rank.h"
 
 namespace superstep {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/run.h"
+#include "planner/run/run.h"
 
 #include <cmath>
 #include <iostream>

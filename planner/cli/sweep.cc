@@ -11,7 +11,7 @@
 #include "planner/cli/sweep_grid.h"
 #include "planner/cli/sweep_ranks.h"
 #include "planner/cli/sweep_sensitivity.h"
-#include "planner/scaling.h"
+#include "planner/sweep/scaling.h"
 
 namespace superstep {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "model/error.h"
 #include "planner/cli/sweep_ranks.h"
-#include "planner/sweep_table.h"
+#include "planner/sweep/sweep_table.h"
 
 namespace superstep {
 namespace {

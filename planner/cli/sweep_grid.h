@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "planner/cli/options.h"
-#include "planner/sweep.h"
+#include "planner/sweep/sweep.h"
 
 namespace superstep {
 

@@ -16,8 +16,8 @@
 
 #include "model/error.h"
 #include "planner/cli/ranks.h"
-#include "planner/sweep_board.h"
-#include "planner/sweep_item.h"
+#include "planner/sweep/sweep_board.h"
+#include "planner/sweep/sweep_item.h"
 
 namespace superstep {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/cli/sweep_grid.h"
-#include "planner/sensitivity.h"
+#include "planner/sweep/sensitivity.h"
 
 namespace superstep {
 namespace {

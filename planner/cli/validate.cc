@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/validate.h"
+#include "planner/validate/validate.h"
 
 #include <cmath>
 #include <iostream>

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "model/quantity_text.h"
-#include "planner/against.h"
+#include "planner/validate/against.h"
 
 namespace superstep {
 namespace {

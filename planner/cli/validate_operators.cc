@@ -5,7 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "planner/operators.h"
+#include "planner/validate/operators.h"
 
 namespace superstep {
 namespace {

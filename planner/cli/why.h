@@ -7,7 +7,7 @@
 #include <string>
 
 #include "planner/cli/outcome.h"
-#include "planner/why_not.h"
+#include "planner/infeasible/why_not.h"
 
 namespace superstep {
 

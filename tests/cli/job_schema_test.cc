@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// data/jobs/schema.json against the reader in planner/job.cc: both know the same fields and values.
+// data/jobs/schema.json against the reader in planner/job/job.cc: both know the same fields and values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 #include "model/error.h"
 #include "model/json_reader.h"
 #include "model/machine/load_machine.h"
-#include "planner/job.h"
+#include "planner/job/job.h"
 
 namespace superstep {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// data/sweeps/schema.json against the reader in planner/sweep.cc: they accept and refuse the same.
+// data/sweeps/schema.json against the reader in planner/sweep/sweep.cc: they accept and refuse the same.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 
 #include "model/error.h"
 #include "model/json_reader.h"
-#include "planner/sweep.h"
+#include "planner/sweep/sweep.h"
 
 namespace superstep {
 namespace {

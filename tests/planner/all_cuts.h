@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "planner/cuts.h"
-#include "planner/pinned_cuts.h"
+#include "planner/cuts/cuts.h"
+#include "planner/cuts/pinned_cuts.h"
 
 namespace superstep::test {
 

@@ -7,13 +7,13 @@
 #include <cmath>
 
 #include "model/error.h"
-#include "planner/branch.h"
-#include "planner/cell_bound.h"
-#include "planner/check_pins.h"
-#include "planner/pinned_cuts.h"
-#include "planner/search.h"
-#include "planner/space.h"
-#include "planner/space_count.h"
+#include "planner/cuts/pinned_cuts.h"
+#include "planner/job/check_pins.h"
+#include "planner/search/branch.h"
+#include "planner/search/cell_bound.h"
+#include "planner/search/search.h"
+#include "planner/space/space.h"
+#include "planner/space/space_count.h"
 #include "tests/planner/all_cuts.h"
 #include "tests/planner/world.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/setting_space.h"
+#include "planner/space/setting_space.h"
 
 namespace superstep::test {
 

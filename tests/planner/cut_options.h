@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/cuts.h"
+#include "planner/cuts/cuts.h"
 #include "tests/planner/world.h"
 
 namespace superstep::test {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/run.h"
+#include "planner/run/run.h"
 
 namespace superstep::test {
 

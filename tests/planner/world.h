@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "model/lower/lower.h"
-#include "planner/evaluate.h"
-#include "planner/job.h"
-#include "planner/search.h"
-#include "planner/tables.h"
+#include "planner/cost/evaluate.h"
+#include "planner/cost/tables.h"
+#include "planner/job/job.h"
+#include "planner/search/search.h"
 
 namespace superstep::test {
 

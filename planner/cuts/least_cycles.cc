@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "planner/cuts/cuts.h"
+#include "planner/cuts/phase_rest.h"
+
+namespace superstep {
+namespace {
+
+// What all units hold together must fit on all IPUs beside the least code and the least peak.
+bool may_fit(const Setting& s, const CutLimits& limits) {
+  const std::int64_t code = s.code(0);
+  std::int64_t held = 0, least = INT64_MAX;
+  for (std::int64_t u = 0; u < s.units(); ++u) {
+    held += s.resident(u);
+    least = std::min(least, s.least_memory(u) - s.resident(u));
+    if (s.least_memory(u) + code > limits.tile) return false;
+  }
+  return held <= s.plan().pipeline_stages * (limits.tile - least - code);
+}
+
+}  // namespace
+
+// The work of one micro-batch spread evenly over the stages, in a pipeline that fills.
+std::int64_t least_cycles(const Setting& s, const CutLimits& limits) {
+  const Plan& plan = s.plan();
+  if (plan.phased()) return PhaseRest(s, limits).least();
+  if (plan.pipeline_stages > s.units() || !may_fit(s, limits)) return INT64_MAX;
+  const std::int64_t work = s.work(0, s.units());
+  const std::int64_t update = s.table().training() ? s.update_fixed() : 0;
+  if (plan.pipeline_stages == 1 || plan.schedule == Schedule::sequential)
+    return plan.gradient_accumulation * (work + s.micro_batch_fixed()) + update;
+  const std::int64_t ramp = plan.pipeline_stages - 1;
+  const std::int64_t cycles = plan.gradient_accumulation + (s.table().training() ? 2 : 1) * ramp;
+  // Where fill and drain are uneven (uneven_cut.cc), f + w at a boundary are no less than the work of any stage before
+  // it, the two maxima than twice that of any stage behind it, x_0 than that of any: g + S - 1 times a stage's work,
+  // which can be shared out evenly over the stages as g >= 2 S - 1. With an interleaved schedule the same holds for
+  // each pass, and a stage that returns to the first IPU is part of the first.
+  const std::int64_t full = s.uneven_fill() ? plan.gradient_accumulation + ramp : cycles;
+  return full * (work / plan.pipeline_stages) + cycles * (s.micro_batch_fixed() + s.cycle_fixed()) + update;
+}
+
+}  // namespace superstep

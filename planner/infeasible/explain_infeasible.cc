@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/infeasible/explain_infeasible.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "model/parallel.h"
+#include "planner/cuts/pipeline_stages.h"
+#include "planner/infeasible/nearest_fix.h"
+
+namespace superstep {
+namespace {
+
+// Enough to name what is in the way; more settings seldom come much closer. Work of cut programmes: stages by squares
+// of units.
+constexpr std::size_t kCellsAtATime = 8;
+constexpr std::int64_t kMostProgrammes = 250, kMostWork = 25'000'000;
+// While all that fits is no plan.
+constexpr std::int64_t kMostIllegal = 32;
+
+// What limits are taken times.
+constexpr std::array kFactors = {1.0, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0, 12.0, 30.0, 100.0};
+
+// Plans that are tried side by side: as many for any number of threads, so that what comes of them is the same too.
+constexpr std::size_t kPlansAtATime = 8;
+
+struct Problem {
+  Tables& tables;
+  const Job& job;
+  const SearchOptions& options;
+  const std::vector<Cell>& cells;
+  PinnedCuts& cuts;
+};
+
+// The plan that exceeds memory least, and of those the fastest: cut with ever larger limits.
+struct Closest {
+  std::optional<Plan> plan;
+  double factor = 1e300;  // of all limits
+  double rate = 0;        // samples per cycle
+  std::int64_t evaluations = 0, work = 0;
+  bool tried = false;   // any setting
+  std::string illegal;  // why cuts that fit are no plan
+  bool enough() const {
+    if (!plan) return !illegal.empty() && evaluations >= kMostIllegal;
+    return evaluations >= kMostProgrammes || work >= kMostWork;
+  }
+};
+
+// No cut fits its tiles with a limit of fewer times what it is: wherever a unit is, its weights and what is live stand
+// there; and the fullest stage of a pipeline has what all have on average.
+double least_tile_factor(const Setting& s) {
+  std::int64_t least = 0;
+  for (std::int64_t u = 0; u < s.units(); ++u) {
+    const UnitRow& row = s.table().row(static_cast<std::size_t>(u));
+    least = std::max(least, (row.weight_tile + std::max(row.forward.standing, row.backward.standing)).value);
+  }
+  if (!s.phased()) {
+    const Setting::Stage all = s.stage_without_stash(0, s.units(), true, Recompute::layer);
+    least = std::max(least, all.always / s.plan().pipeline_stages);
+  }
+  return static_cast<double>(least) / static_cast<double>(std::max<std::int64_t>(1, s.limit()));
+}
+
+void check_stop(const Problem& p) {
+  if (p.options.stop && p.options.stop()) throw Stopped();
+}
+
+// Empty: it is.
+std::string why_not_legal(const Problem& p, const Plan& plan) {
+  return check_plan(plan, p.tables.facts(plan.micro_batch), p.job.machine, p.tables.training());
+}
+
+// Cuts with limits times `factor`, one of them before all: what is named then is what is in the way. False: larger
+// limits may help. No tile limit of fewer than `least_tile` times what it is will do. `stages`: of the setting, what is
+// known of them stays from one factor to the next.
+bool relax(const Problem& p, PipelineStages& stages, double factor, double least_tile, Closest& closest) {
+  const Setting& setting = stages.setting();
+  const Plan& plan = setting.plan();
+  using Ways = std::vector<std::pair<double, double>>;
+  const Ways ways = factor == 1 ? Ways{{1, 1}} : Ways{{1, factor}, {factor, 1}, {factor, factor}};
+  const auto times = [](double by, std::int64_t limit) {
+    return static_cast<std::int64_t>(by * static_cast<double>(std::max<std::int64_t>(1, limit)));
+  };
+  for (const auto& [tile, ddr] : ways) {
+    if (tile < least_tile) continue;
+    CutLimits limits;
+    limits.tile = times(tile, setting.limit());
+    limits.executable = times(tile, setting.executable_limit());
+    limits.io_tile = limits.tile;
+    limits.ddr = times(ddr, setting.ddr_limit());
+    if (factor == closest.factor)
+      limits.best = static_cast<std::int64_t>(static_cast<double>(plan.global_batch()) / closest.rate);
+    ++closest.evaluations;
+    closest.work += setting.units() * setting.units() * plan.pipeline_stages;
+    if (least_cycles(setting, limits) >= limits.best) continue;
+    std::optional<Cuts> cuts = p.cuts.searches_phases(plan) ? cut_phases(setting, stages.rules(), limits, nullptr)
+                                                            : cut_pipeline(stages, limits);
+    if (!cuts) continue;
+    Plan found = with_cuts(plan, *cuts);
+    closest.illegal = why_not_legal(p, found);
+    if (!closest.illegal.empty()) return true;  // larger limits would not change that
+    const double rate = static_cast<double>(plan.global_batch()) / static_cast<double>(cuts->cycles);
+    if (factor < closest.factor || rate > closest.rate) {
+      closest.factor = factor;
+      closest.rate = rate;
+      closest.plan = std::move(found);
+    }
+    return true;
+  }
+  return false;
+}
+
+// The first units are stages of their own.
+void cut_anyhow(Plan& plan, std::int64_t stages) {
+  plan.stages.clear(), plan.stage_ipu.clear();
+  for (std::int64_t i = 0; i < stages; ++i)
+    plan.stages.push_back(i), plan.stage_ipu.push_back(i % plan.pipeline_stages);
+  plan.recompute = {Recompute::layer};
+  plan.stage_proportions.clear();
+}
+
+void closest_of(const Problem& p, const Plan& plan, Closest& closest) {
+  const Setting setting(p.tables.table(table_key(plan)), plan, p.job.optimizer, p.cuts.searches_phases(plan));
+  const double least_tile = least_tile_factor(setting);
+  closest.tried = true;
+  for (const CutRules& rules : p.cuts.rules_for(plan)) {
+    PipelineStages stages(setting, rules);
+    const auto fits = [&](double factor) { return relax(p, stages, factor, least_tile, closest); };
+    // What fits does with larger limits. First with less than those of the closest plan, which most do not come near;
+    // within the same it has to be faster.
+    auto end = std::ranges::lower_bound(kFactors, closest.factor);
+    if (end == kFactors.begin() || !fits(*std::prev(end))) {
+      if (end != kFactors.end()) fits(*end);
+      continue;
+    }
+    for (auto begin = kFactors.begin(); begin + 1 < end;) {
+      const auto middle = begin + (end - 1 - begin) / 2;
+      if (fits(*middle))
+        end = middle + 1;
+      else
+        begin = middle + 1;
+    }
+  }
+}
+
+// Each against the closest of those that came before all of them.
+void try_plans(const Problem& p, std::vector<Plan> plans, Closest& closest) {
+  for (const Plan& plan : plans) p.cuts.prepare(plan);
+  std::erase_if(plans, [&](const Plan& plan) { return p.cuts.rules_for(plan).empty(); });
+  std::vector<Closest> found(plans.size(), closest);
+  parallel_for(plans.size(), p.options.threads, [&](std::size_t i) {
+    check_stop(p);
+    found[i].evaluations = found[i].work = 0;
+    closest_of(p, plans[i], found[i]);
+  });
+  for (Closest& f : found) {
+    closest.evaluations += f.evaluations, closest.work += f.work;
+    closest.tried |= f.tried;
+    if (closest.illegal.empty()) closest.illegal = f.illegal;
+    if (std::pair(f.factor, -f.rate) < std::pair(closest.factor, -closest.rate))
+      closest.plan = std::move(f.plan), closest.factor = f.factor, closest.rate = f.rate;
+  }
+}
+
+// Of a space: the setting with as much as it can have sharded and in Streaming Memory, and a legal one, both with as
+// little temporary memory as may be.
+std::vector<Plan> leanest(const SettingSpace& space, const Chip& chip) {
+  using Values = std::array<std::size_t, SettingSpace::kAxes>;
+  Values first{}, lean{};
+  while (!space.legal(first) && first[SettingSpace::state_axis] + 1 < space.states.size())
+    ++first[SettingSpace::state_axis];
+  // Streaming Memory holds what another IPU's tiles would have to.
+  const auto last_there = [](const auto& list) {
+    std::size_t best = 0;
+    for (std::size_t v = 1; v < list.size(); ++v) {
+      if (list[v].at <= Location::streaming) best = v;
+    }
+    return best;
+  };
+  lean[SettingSpace::stash_axis] = last_there(space.stashes);
+  lean[SettingSpace::weight_axis] = last_there(space.weights);
+  lean[SettingSpace::gradient_axis] = last_there(space.gradients);
+  lean[SettingSpace::state_axis] = last_there(space.states);
+  std::vector<Plan> out;
+  for (const Values& values : {lean, first}) {
+    if (!space.legal(values) || (!out.empty() && values == lean)) continue;
+    out.push_back(space.plan(values));
+    if (space.caps.size() > 1) out.back().available_memory_proportion = proportions_of(space.caps.tightest(), chip);
+  }
+  return out;
+}
+
+// Some settings of each cell at a time.
+Closest find_closest(const Problem& p) {
+  Closest closest;
+  for (std::size_t begin = 0; begin < p.cells.size(); begin += kCellsAtATime) {
+    std::vector<std::vector<SettingSpace>> spaces;
+    std::size_t most = 0;
+    for (std::size_t i = begin; i < std::min(p.cells.size(), begin + kCellsAtATime); ++i) {
+      spaces.push_back(setting_spaces(p.job, p.cells[i], p.options.defaults));
+      most = std::max(most, spaces.back().size());
+    }
+    std::vector<Plan> plans;
+    for (std::size_t k = 0; k < most; ++k) {
+      for (const std::vector<SettingSpace>& of_cell : spaces) {
+        if (k < of_cell.size()) std::ranges::copy(leanest(of_cell[k], p.job.machine.chip), std::back_inserter(plans));
+        if (plans.size() < kPlansAtATime) continue;
+        try_plans(p, std::exchange(plans, {}), closest);
+        if (closest.enough()) return closest;
+      }
+    }
+    try_plans(p, std::move(plans), closest);
+    if (closest.enough()) return closest;
+  }
+  return closest;
+}
+
+// Sharding degrees that no setting can join; empty: that is not it.
+std::string sharding_clash(const Pins& pins) {
+  const auto text = [](const std::optional<IntegerPin>& pin) {
+    if (!pin) return std::string("free");
+    if (pin->values.empty()) return std::to_string(pin->low) + " to " + std::to_string(pin->high);
+    std::string all;
+    for (std::int64_t v : pin->values) all += (all.empty() ? "" : ", ") + std::to_string(v);
+    return all;
+  };
+  if (!pins.rts_weights && !pins.rts_gradients && !pins.rts_optimizer_state) return "";
+  return "replicated_tensor_sharding: no degrees of weights (" + text(pins.rts_weights) + "), gradients (" +
+         text(pins.rts_gradients) + ") and optimizer_state (" + text(pins.rts_optimizer_state) +
+         ") go together: each divides the replicas, and weights divides optimizer_state, since a shard of the update "
+         "must lie inside a shard of the weights";
+}
+
+// A plan of the cell with the first of each pinned place, legal or not.
+Plan with_pinned_places(const Pins& pins, const Cell& cell) {
+  Plan plan = cell.plan();
+  const auto put = [](Location& at, const std::vector<Location>& pinned) {
+    if (!pinned.empty()) at = pinned[0];
+  };
+  put(plan.location.weights, pins.weights);
+  put(plan.location.gradients, pins.gradients);
+  put(plan.location.optimizer_state, pins.optimizer_state);
+  put(plan.location.activations, pins.activations);
+  put(plan.location.code, pins.code);
+  const bool phased = plan.location.weights != Location::in_processor && !pins.one_phase();
+  if (phased && pins.optimizer_state.empty()) plan.location.optimizer_state = Location::streaming;
+  cut_anyhow(plan, cell.stages * (phased ? 2 : 1));
+  plan.phases = phased ? std::vector<std::int64_t>{0, cell.stages} : std::vector<std::int64_t>{0};
+  return plan;
+}
+
+// Where no setting could be tried: what is wrong with all cells, or else with how their fields go together.
+std::string structural_reason(const Problem& p) {
+  std::string first;
+  for (const Cell& cell : p.cells) {
+    const GraphFacts& facts = p.tables.facts(cell.micro_batch);
+    const auto units = static_cast<std::int64_t>(facts.graph.units.size());
+    const std::string why = cell.stages > units
+                                ? "pipeline_stages " + std::to_string(cell.stages) + " is more than the " +
+                                      std::to_string(units) + " units between cut points"
+                                : why_not_legal(p, with_pinned_places(p.job.pins, cell));
+    if (first.empty()) first = why;
+    if (!why.empty()) continue;
+    const std::string clash = sharding_clash(p.job.pins);
+    return clash.empty() ? "no setting of the pinned fields is legal" : clash;
+  }
+  return first;
+}
+
+// Where none came close.
+Overflow without_closest(const Problem& p, const Closest& closest) {
+  if (!closest.tried) return {"structure", "the pinned plan", Bytes(0), structural_reason(p)};
+  if (!closest.illegal.empty()) return {"structure", "the pinned plan", Bytes(0), closest.illegal};
+  return {"memory", "every plan that was tried", Bytes(0),
+          "a tile, or Streaming Memory, would have to be more than " +
+              std::to_string(static_cast<int>(kFactors.back())) + " times as large"};
+}
+
+std::vector<Overflow> overflows_of(const Problem& p, const Plan& plan) {
+  const UnitTable& table = p.tables.table(table_key(plan));
+  const Program program = lower(table, plan, p.job.optimizer);
+  std::vector<Overflow> overflows = find_overflows(program, cost(program, p.tables.model()), table);
+  if (!overflows.empty()) return overflows;
+  return {Overflow{"tile memory", "by the tables' upper bound", Bytes(0),
+                   "the lowered plan fits; the tables refuse it by less than 3 %"}};
+}
+
+}  // namespace
+
+Overflow stopped_early() {
+  return {"", "", Bytes(0),
+          "the search stopped before it had one; --time-limit S gives it longer (0: until it is done)"};
+}
+
+void explain_infeasible(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells, PinnedCuts& cuts,
+                        SearchResult& result) {
+  const Problem p{tables, tables.job(), options, cells, cuts};
+  Closest closest = find_closest(p);
+  result.stats.evaluations += closest.evaluations;
+  if (closest.plan)
+    result.overflows = overflows_of(p, *closest.plan);
+  else
+    result.overflows = {without_closest(p, closest)};
+  result.closest = std::move(closest.plan);
+  if (options.find_fix) result.nearest_fix = find_nearest_fix(tables, options).text();
+}
+
+}  // namespace superstep

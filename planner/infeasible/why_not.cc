@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/infeasible/why_not.h"
+
+#include <algorithm>
+
+#include "planner/job/read_proportions.h"
+
+namespace superstep {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kProportion = "available_memory_proportion";
+
+bool has_members(const std::string& field) {
+  return field == "location" || field == "replicated_tensor_sharding" || field == "load" || field == "precision" ||
+         field == "serialisation";
+}
+
+// Whether a pin, a value, a list or a range, allows what the plan has.
+bool allows(const std::string& field, const json& pin, const json& has) {
+  if (pin == has) return true;
+  const bool of_cuts = std::ranges::find(kCutFields, field) != kCutFields.end();
+  const auto any = [&] {
+    return std::any_of(pin.begin(), pin.end(), [&](const json& v) { return allows(field, v, has); });
+  };
+  if (of_cuts && is_list_of_cuts(pin)) return any();
+  // Numbers of phases; cuts begin with the first stage.
+  if (field == "phases" && has.is_array())
+    return !(pin.is_array() && !pin.empty() && pin[0] == 0) && allows(field, pin, has.size());
+  if (field == "activation_sharding" && pin.is_boolean()) return has == (pin.get<bool>() ? "stored" : "none");
+  if (field == "tensor_parallel" && pin.is_array() && pin.size() == 2 && !pin[0].is_array())
+    return pin[1] == 1 && pin[0] == has;  // [8, 1] is one mesh, and written 8
+  if (field == kProportion && is_by_stage(has) && !is_by_stage(pin))
+    return std::ranges::all_of(has["stages"], [&](const json& one) { return allows(field, pin, one); });
+  if (field == kProportion && is_by_work(pin)) {
+    if (has.is_object() && has.contains("live")) return false;
+    if (pin.is_string()) return true;
+    for (const auto& [work, value] : pin.items()) {
+      if (!allows(field, value, has.is_object() ? has.at(work) : has)) return false;
+    }
+    return true;
+  }
+  if (pin.is_object() && pin.contains("live")) {
+    const bool plain = !has.is_object() || !has.contains("live");
+    if (pin["live"] != (plain ? json(name_of(Live::none)) : has["live"])) return false;
+    return !pin.contains("proportion") || allows(field, pin["proportion"], plain ? has : has["proportion"]);
+  }
+  if (pin.is_object()) {
+    return has.is_number() && (!pin.contains("min") || has >= pin["min"]) &&
+           (!pin.contains("max") || has <= pin["max"]);
+  }
+  const bool alternatives = !of_cuts || (field == "phases" && has.is_number());
+  return alternatives && pin.is_array() && any();
+}
+
+// All phases run in one direction; only phases are loaded, their code where it does not stay.
+bool is_idle(const std::string& field, const Plan& plan) {
+  if (field == "schedule") return plan.phased();
+  if (field == "load/code") return !plan.phased() || plan.location.code == Location::in_processor;
+  return field == "load/weights" && !plan.phased();
+}
+
+// Schedules of loads by kind; written without kinds they are for all.
+json by_kind(const json& load) { return load.is_object() ? load : json{{"weights", load}, {"code", load}}; }
+
+}  // namespace
+
+json with_pins(json job, const json& pins) {
+  json& plan = job["plan"];
+  if (!plan.is_object()) plan = json::object();
+  const bool cuts = pins.contains("stages") || pins.contains("layers_per_stage");
+  if (cuts) {
+    for (const char* key : {"stages", "layers_per_stage", "stage_ipu"}) plan.erase(key);
+    if (is_by_stage(plan.value(kProportion, json()))) plan.erase(kProportion);  // of other stages
+  }
+  for (const auto& [key, value] : pins.items()) {
+    if (key == "load" && plan.contains(key)) plan[key] = by_kind(plan[key]);
+    if (has_members(key) && plan.contains(key) && plan[key].is_object() && value.is_object())
+      plan[key].update(value);
+    else
+      plan[key] = value;
+  }
+  return job;
+}
+
+std::vector<std::string> pins_not_had(const Plan& plan, const json& pins) {
+  json has = to_json(plan);
+  has["load"] = by_kind(has["load"]);
+  std::vector<std::string> missing;
+  for (const auto& [key, pin] : pins.items()) {
+    if (has_members(key) && (pin.is_object() || key == "load")) {
+      const json members = key == "load" ? by_kind(pin) : pin;
+      for (const auto& [member, value] : members.items()) {
+        const bool unset = (key == "serialisation" && value == 0) || is_idle(key + "/" + member, plan);
+        if (!unset && !allows(member, value, has[key].value(member, json())))
+          missing.push_back("/" + key + "/" + member);
+      }
+    } else if (!is_idle(key, plan) && (!has.contains(key) || !allows(key, pin, has[key]))) {
+      missing.push_back("/" + key);
+    }
+  }
+  return missing;
+}
+
+std::vector<LostTime> time_lost(const std::vector<WaterfallRow>& first, const std::vector<WaterfallRow>& second,
+                                double scale) {
+  std::vector<LostTime> out;
+  for (const WaterfallRow& row : first) out.push_back({row.name, row.kind, row.seconds, 0});
+  for (const WaterfallRow& row : second) {
+    auto same = std::find_if(out.begin(), out.end(), [&](const LostTime& t) { return t.name == row.name; });
+    if (same == out.end()) same = out.insert(out.end(), {row.name, row.kind, 0, 0});
+    same->second += scale * row.seconds;
+  }
+  std::stable_sort(out.begin(), out.end(), [](const LostTime& a, const LostTime& b) { return a.lost() > b.lost(); });
+  return out;
+}
+
+}  // namespace superstep

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/job/check_pins.h"
+
+#include <algorithm>
+
+#include "model/error.h"
+
+namespace superstep {
+namespace {
+
+std::string number(std::int64_t v) { return std::to_string(v); }
+
+class PinCheck {
+ public:
+  PinCheck(const Job& job, std::int64_t units) : job_(job), pins_(job.pins), units_(units) {}
+
+  void run() const {
+    check_numbers();
+    check_locations();
+    check_sharding();
+    check_stages();
+    check_phases();
+  }
+
+ private:
+  const Job& job_;
+  const Pins& pins_;
+  std::int64_t units_;
+
+  [[noreturn]] void fail(const std::string& field, const std::string& message) const {
+    throw Error(job_.source + "#/plan/" + field, message);
+  }
+
+  // The only value of a pin; 0: free or several.
+  static std::int64_t single(const std::optional<IntegerPin>& pin) {
+    return pin && pin->values.size() == 1 ? pin->values[0] : 0;
+  }
+
+  bool must_be_phased() const {
+    if (pins_.one_phase()) return false;
+    const std::vector<PhaseOrder>& orders = pins_.phase_order;
+    return !pins_.may_be_one_phase() ||
+           (!pins_.weights.empty() && std::ranges::count(pins_.weights, Location::in_processor) == 0) ||
+           (!orders.empty() && std::ranges::count(orders, PhaseOrder::phase_outer) == 0);
+  }
+
+  void check_numbers() const {
+    const std::int64_t tiles = job_.machine.chip.tiles;
+    if (pins_.io_tiles) {
+      for (std::int64_t v : pins_.io_tiles->values) {
+        if (v >= tiles)
+          fail("io_tiles", "found " + number(v) + ", expected fewer than the " + number(tiles) + " tiles of " +
+                               job_.machine.chip.name);
+      }
+    }
+    const std::int64_t p = single(pins_.pipeline_stages);
+    if (p > units_ && !may_be_phased(job_))  // a phase need not take all IPU groups
+      fail("pipeline_stages", "found " + number(p) + ", but " + job_.model.name() + " has only " + number(units_) +
+                                  " units between cut points");
+  }
+
+  void check_locations() const {
+    if (job_.machine.has_streaming()) return;
+    for (const auto* places :
+         {&pins_.weights, &pins_.gradients, &pins_.optimizer_state, &pins_.activations, &pins_.code}) {
+      for (Location l : *places) {
+        if (l != Location::in_processor)
+          fail("location",
+               "found " + std::string(name_of(l)) + ", but " + job_.machine.name + " has no Streaming Memory");
+      }
+    }
+  }
+
+  void check_sharding() const {
+    const std::int64_t r = single(pins_.replicas);
+    if (r == 0) return;
+    for (const auto& [name, pin] : {std::pair{"weights", pins_.rts_weights},
+                                    {"gradients", pins_.rts_gradients},
+                                    {"optimizer_state", pins_.rts_optimizer_state}}) {
+      if (!pin || pin->values.empty()) continue;
+      if (std::any_of(pin->values.begin(), pin->values.end(), [&](std::int64_t v) { return r % v == 0; })) continue;
+      fail("replicated_tensor_sharding/" + std::string(name),
+           "found " + number(pin->values[0]) + ", which does not divide the " + number(r) + " replicas");
+    }
+  }
+
+  void check_stages() const {
+    if (pins_.stages && pins_.stages->back() >= units_) {
+      fail("stages", "found unit " + number(pins_.stages->back()) + ", but the last unit of " + job_.model.name() +
+                         " is " + number(units_ - 1));
+    }
+    const std::int64_t stages = pins_.has_stages() ? pins_.stage_count() : 0;
+    if (pins_.stage_ipu) {
+      if (stages == 0) fail("stage_ipu", "found without stages, expected both");
+      if (static_cast<std::int64_t>(pins_.stage_ipu->size()) != stages) {
+        fail("stage_ipu", "found " + number(static_cast<std::int64_t>(pins_.stage_ipu->size())) + " IPU groups for " +
+                              number(stages) + " stages, expected one each");
+      }
+      const std::int64_t p = single(pins_.pipeline_stages);
+      const std::int64_t highest = *std::max_element(pins_.stage_ipu->begin(), pins_.stage_ipu->end());
+      if (p > 0 && highest >= p)
+        fail("stage_ipu", "found IPU group " + number(highest) + ", but the " + number(p) +
+                              " pipeline_stages are groups 0 to " + number(p - 1));
+    }
+    if (const auto bounds = std::ssize(pins_.stage_proportions); bounds > 0) {
+      const std::string field = "available_memory_proportion/stages";
+      if (!pins_.stages) fail(field, "found without stages, expected both");
+      if (bounds != stages)
+        fail(field, "found " + number(bounds) + " bounds for " + number(stages) + " stages, expected one each");
+    }
+    if (!pins_.has_stage_modes()) return;
+    const auto modes = std::ssize(pins_.recompute);
+    if (stages > 0 && modes != stages)
+      fail("recompute",
+           "found " + number(modes) + " modes for " + number(stages) + " stages, expected one each or one for all");
+    if (stages == 0 && must_be_phased())
+      fail("recompute", "found one mode per stage without stages, expected both with phases, or one mode for all");
+  }
+
+  void check_phases() const {
+    const auto stages = static_cast<std::int64_t>(pins_.stages ? pins_.stages->size() : 0);
+    if (pins_.phases && pins_.phases->size() > 1) {
+      if (stages == 0)
+        fail("phases", "found first stages of phases without stages, expected both, or a number of phases");
+      if (pins_.phases->back() >= stages)
+        fail("phases", "found stage " + number(pins_.phases->back()) + ", but the last stage is " + number(stages - 1));
+    }
+    const std::int64_t all_stages = pins_.has_stages() ? pins_.stage_count() : 0;
+    if (pins_.phase_count && all_stages > 0 && pins_.phase_count->least() > all_stages)
+      fail("phases", "found " + number(pins_.phase_count->least()) + " phases of " + number(all_stages) +
+                         (all_stages == 1 ? " stage" : " stages") + ", expected at least a stage in each");
+    if (pins_.phase_count && pins_.phase_count->least() > units_)
+      fail("phases", "found " + number(pins_.phase_count->least()) + ", but " + job_.model.name() + " has only " +
+                         number(units_) + " units between cut points");
+    if (pins_.may_be_one_phase()) return;
+    auto only_inside = [](const std::vector<Location>& places) {
+      return !places.empty() &&
+             std::all_of(places.begin(), places.end(), [](Location l) { return l == Location::in_processor; });
+    };
+    if (only_inside(pins_.weights))
+      fail("location/weights",
+           "found in_processor with several phases, whose weights come from outside the processor; expected streaming");
+    if (job_.task == Task::training && only_inside(pins_.optimizer_state))
+      fail("location/optimizer_state", "found in_processor with several phases, expected streaming");
+    if (!job_.machine.has_streaming())
+      fail("phases", "found several, but " + job_.machine.name + " has no Streaming Memory to load them from");
+  }
+};
+
+}  // namespace
+
+void check_pins(const Job& job, std::int64_t units) { PinCheck(job, units).run(); }
+
+}  // namespace superstep

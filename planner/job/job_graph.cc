@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job's model as a graph.
+#include "model/error.h"
+#include "model/graph/samples.h"
+#include "model/onnx/import.h"
+#include "planner/job/job.h"
+
+namespace superstep {
+namespace {
+
+// Weights that are drawn anyway are not looked for.
+[[noreturn]] void refuse(const std::string& file, const std::vector<UnsupportedNode>& nodes) {
+  const UnsupportedNode& first = nodes.front();
+  const std::string others =
+      nodes.size() > 1 ? "; " + std::to_string(nodes.size() - 1) + " more: see superstep import " + file : "";
+  throw Unsupported(file, "node \"" + first.name + "\" (" + first.op_type + "): " + first.why + others);
+}
+
+Graph import_model(const Job& job, std::int64_t micro_batch) {
+  const ImportOptions options{.micro_batch = micro_batch,
+                              .batch_dimension = job.model.batch_dimension,
+                              .statistics_group = job.model.statistics_group,
+                              .precision = job.pins.precision.weights,
+                              .read_weights = !job.run.random_weights};
+  try {
+    ImportResult result = import_onnx(job.model.onnx, options);
+    if (!result.unsupported.empty()) refuse(job.model.onnx, result.unsupported);
+    return std::move(result.graph);
+  } catch (const Unsupported&) {
+    throw;
+  } catch (const Error& e) {
+    const std::string message = e.what();
+    if (message.find("external data") == std::string::npos || message.find("not found") == std::string::npos) throw;
+    throw Error("", message + "; \"run\": {\"weights\": \"random\"} draws all weights by the seed");
+  }
+}
+
+}  // namespace
+
+std::int64_t statistics_group(const Job& job) {
+  if (job.model.zoo) {
+    ZooSpec spec = *job.model.zoo;
+    const std::int64_t* group = statistics_group_of(spec);
+    return group && job.task == Task::training ? *group : 0;
+  }
+  const ImportResult file = import_onnx(
+      job.model.onnx,
+      {.batch_dimension = job.model.batch_dimension, .precision = job.pins.precision.weights, .read_weights = false});
+  if (file.graph.statistics_group == 0) return 0;
+  return job.model.statistics_group > 0 ? job.model.statistics_group : file.samples;
+}
+
+Graph build_graph(const Job& job, std::int64_t micro_batch) {
+  const GraphUse use = job.task == Task::training ? GraphUse::training : GraphUse::inference;
+  Graph graph = job.model.zoo ? build(*job.model.zoo, micro_batch, job.pins.precision.weights, use)
+                              : import_model(job, micro_batch);
+  if (job.task == Task::training) {
+    if (!graph.loss.valid())
+      throw Error(job.source, "the model " + job.model.name() +
+                                  " has no scalar loss; training needs one (task \"inference\" does not)");
+    count_samples_in_loss(graph);
+    const bool fed = job.run.scales_loss() || job.optimizer.clip_norm > 0;
+    const LossScaling scaling = fed ? LossScaling::fed : LossScaling::none;
+    add_optimizer(graph, add_gradients(graph, scaling), job.optimizer, scaling);
+  }
+  return graph;
+}
+
+}  // namespace superstep

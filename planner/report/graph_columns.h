@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "planner/report/make_report.h"
+
+namespace superstep {
+
+// The model graph as the unit.* and edge.* columns that report.proto lists.
+void add_graph_columns(ReportWriter& writer, const Evaluated& e, const UnitTable& table);
+
+}  // namespace superstep

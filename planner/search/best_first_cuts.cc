@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cuts in a search: bounds of branches, the best plans of leaves, and first plans that are guessed, each by as much
+// work as it is worth.
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <utility>
+
+#include "planner/search/frontier.h"
+
+namespace superstep {
+namespace {
+
+// For a guess, and for a branch's bound while no plan is known, against which it could end early.
+constexpr std::int64_t kThriftyWork = 4'800'000;
+
+// Plans that are guessed of a cell's branches, at most: of those with the highest bounds.
+constexpr std::size_t kGuesses = 4;
+
+// For a leaf while other settings may be better, and for a bound by prices: a second or two, but little where something
+// is on other IPUs' tiles.
+std::int64_t thrifty_work(const Setting& setting) { return setting.lends() ? kThriftyWork : 250'000'000; }
+
+}  // namespace
+
+CutLimits BestFirst::limits_of(const Setting& s, double least) const {
+  CutLimits limits;
+  limits.tile = std::min(how_.tile, job_.machine.chip.tile_memory.value);
+  limits.executable = s.executable_limit();
+  limits.io_tile = s.limit();
+  limits.ddr = s.ddr_limit();
+  limits.best = how_.below_cycles;
+  if (options_.time_limit > 0) {
+    using Clock = std::chrono::steady_clock;
+    limits.deadline =
+        start_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.time_limit));
+  }
+  if (least > 0) limits.best = std::min(limits.best, cycles_of(s.plan().global_batch(), least));
+  return limits;
+}
+
+// Of a step with this score, rounded down.
+std::int64_t BestFirst::cycles_of(std::int64_t global_batch, double score) const {
+  const double cycles = how_.goal.step_seconds(global_batch, score) * job_.machine.chip.clock.value;
+  return cycles < static_cast<double>(INT64_MAX) ? static_cast<std::int64_t>(cycles) : INT64_MAX;
+}
+
+// A bound on all settings of a branch, by the best cuts of the setting that bounds them. Cuts that have room for the
+// code of all phases are looked for once the branch is one setting, which saves tables, or where they are worth work.
+BestFirst::Visit BestFirst::bound(const Branch& branch, double least, std::int64_t most_work) const {
+  Visit out;
+  const Setting setting = branch.setting();
+  CutLimits limits = limits_of(setting, least);
+  const std::int64_t none = limits.best;
+  for (const CutRules& rules : cuts_.rules_for(setting.plan())) {
+    ++out.programmes;
+    CutLimits some = limits;
+    if (least == 0)
+      some.most_work = kThriftyWork;
+    else if (branch.part.single())
+      some.most_work = thrifty_work(setting);
+    std::int64_t cycles = INT64_MAX;
+    std::optional<Cuts> cuts;
+    if (!setting.plan().phased())
+      cuts = cut_pipeline(setting, rules, limits, &cycles);
+    else if (branch.part.single())
+      cycles = bound_phases_by_prices(setting, rules, some);
+    else
+      cycles = tables_.phase_bounds().bound(setting, rules, some);
+    if (most_work > 0 && cycles < limits.best) {
+      CutLimits more = limits;
+      more.least = cycles;
+      more.most_work = most_work;
+      std::int64_t work = 0;
+      cycles = INT64_MAX;
+      cuts = cut_phases(setting, rules, more, &cycles, &work);
+      out.work += work;
+    }
+    limits.best = std::min({limits.best, cycles, cuts ? cuts->cycles : INT64_MAX});
+  }
+  out.least = limits.best;
+  if (limits.best < none) out.bound = score(setting.plan().global_batch(), limits.best);
+  return out;
+}
+
+BestFirst::Visit BestFirst::leaf(const Setting& setting, CutLimits limits) const {
+  Visit out;
+  if (limits.thrifty) limits.most_work = thrifty_work(setting);
+  const Plan& plan = setting.plan();
+  for (const CutRules& rules : cuts_.rules_for(plan)) {
+    ++out.programmes;
+    std::int64_t open = INT64_MAX, work = 0;
+    const std::optional<Cuts> cuts =
+        plan.phased() ? cut_phases(setting, rules, limits, &open, &work) : cut_pipeline(setting, rules, limits, &open);
+    out.work += work;
+    if (open < INT64_MAX) out.open_bound = std::max(out.open_bound, score(plan.global_batch(), open));
+    if (!cuts) continue;
+    Candidate c;
+    c.plan = with_cuts(plan, *cuts);
+    if (job_.pins.stage_ipu && job_.pins.stage_ipu->size() == c.plan.stage_ipu.size())
+      c.plan.stage_ipu = *job_.pins.stage_ipu;
+    if (!check_plan(c.plan, setting.table().facts(), job_.machine, tables_.training()).empty()) continue;
+    ++out.evaluations;
+    c.estimate = evaluate(setting, c.plan);
+    c.fits = c.estimate.tile_peak <= limits.tile && c.estimate.fits(setting);
+    c.samples_per_second = static_cast<double>(c.plan.global_batch()) /
+                           (static_cast<double>(c.estimate.cycles) / job_.machine.chip.clock.value);
+    (c.fits ? out.feasible : out.refused) = true;
+    if (!c.fits) {
+      out.open_bound = std::max(out.open_bound, score(c));  // others of the setting may fit
+      continue;
+    }
+    limits.best = std::min(limits.best, c.estimate.cycles);
+    out.found.push_back(std::move(c));
+  }
+  return out;
+}
+
+// Plans of a cell's branches that take little work to find, each better than what was found before.
+void BestFirst::guess_plans(const Task& task, Visit& out) const {
+  double least = task.least;
+  std::vector<const Open*> first;
+  for (const Open& child : out.children) first.push_back(&child);
+  std::ranges::stable_sort(first, std::greater<>(), &Open::bound);
+  if (first.size() > kGuesses) first.resize(kGuesses);
+  for (const Open* child : first) {
+    if (child->bound <= least || late()) return;
+    const std::optional<Branch> likely = child->branch.guess(tables_, limits_of(child->branch.setting(), 0));
+    if (!likely) continue;
+    const Setting setting = likely->setting();
+    CutLimits limits = limits_of(setting, least);
+    limits.most_work = kThriftyWork;
+    Visit visit = leaf(setting, limits);
+    out.programmes += visit.programmes;
+    out.evaluations += visit.evaluations;
+    for (Candidate& c : visit.found) {
+      least = std::max(least, score(c));
+      out.found.push_back(std::move(c));
+    }
+  }
+}
+
+}  // namespace superstep

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/search/branch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace superstep {
+namespace {
+
+// In the order their bounds are divided: most of the time is in the first.
+constexpr std::array kDivided = {Work::feed_forward, Work::attention, Work::other,
+                                 Work::head,         Work::embedding, Work::update};
+
+const Chip& chip_of(Tables& tables) { return tables.model().machine().chip; }
+
+TableKey key_at(const SettingSpace& space, const Caps& caps, const Chip& chip) {
+  TableKey key = table_key(space.common);
+  key.proportion = proportions_of(caps, chip);
+  return key;
+}
+
+SettingSpace within(SettingSpace space, const Caps& caps) {
+  space.caps = caps;
+  return space;
+}
+
+std::shared_ptr<SettingParts> parts_of(Tables& tables, const SettingSpace& space, const UnitTable& fastest,
+                                       const UnitTable& leanest) {
+  const ShardCosts& costs = tables.shard_costs(replicas_of(space.common));
+  auto parts = std::make_shared<SettingParts>(fastest, leanest, costs, space, tables.job().optimizer);
+  if (space.groups_matter) {
+    Replicas consecutive = replicas_of(space.common);
+    consecutive.groups = ShardGroups::consecutive;
+    parts->drop_idle_groups(tables.shard_costs(consecutive));
+  }
+  parts->drop_dominated();
+  return parts;
+}
+
+// Leaves out what phases cannot keep on other IPUs' tiles, however they are cut: these have as many to keep theirs on.
+void drop_overfull(SettingSpace& space, const UnitTable& table, const OptimizerSpec& optimizer) {
+  std::int64_t weights = 0, parameters = 0;
+  for (std::size_t u = 0; u < table.units(); ++u) {
+    weights += table.row(u).weight_bytes.value;
+    parameters += table.row(u).parameters;
+  }
+  const Chip& chip = table.model().machine().chip;
+  const std::int64_t tile = (chip.tile_memory - chip.control_code).value;
+  const std::int64_t room = space.common.pipeline_stages * table.tiles() * tile;
+  const auto drop = [&](std::vector<Storage>& list, std::int64_t bytes) {
+    std::erase_if(list, [&](const Storage& s) { return s.at == Location::remote_ipu && bytes / s.degree > room; });
+  };
+  drop(space.weights, weights);
+  if (!space.training) return;
+  drop(space.states, parameters * state_bytes_per_parameter(optimizer));
+  drop(space.gradients, parameters * size_of(space.common.precision.accumulators));
+}
+
+// Of bounds on temporary memory whose tables take no less time than the one and no less memory than the other.
+Branches between(Tables& tables, SettingSpace space, const UnitTable& fastest, const UnitTable& leanest) {
+  Branches out{{}, space.size() * space.caps.size()};
+  if (space.phased) drop_overfull(space, leanest, tables.job().optimizer);
+  if (space.size() == 0) return out;
+  const auto parts = parts_of(tables, space, fastest, leanest);
+  const double size = parts->space().size() * space.caps.size();
+  if (size == 0) return out;  // nothing that orthogonal groups make faster
+  out.list.push_back({parts, parts->space().all(), size});
+  out.left_out -= size;
+  return out;
+}
+
+Branches of_table(Tables& tables, SettingSpace space, const UnitTable& table) {
+  const Chip& chip = chip_of(tables);
+  Proportions& proportions = space.common.available_memory_proportion;
+  if (!space.caps.contains(caps_of(proportions, chip))) proportions = proportions_of(space.caps, chip);
+  return between(tables, space, table, table);
+}
+
+// Of fields that are kept somewhere.
+Location place(const SettingSpace& space, SettingSpace::Axis axis, std::size_t v) {
+  switch (axis) {
+    case SettingSpace::stash_axis:
+      return space.stashes[v].at;
+    case SettingSpace::weight_axis:
+      return space.weights[v].at;
+    case SettingSpace::gradient_axis:
+      return space.gradients[v].at;
+    case SettingSpace::state_axis:
+      return space.states[v].at;
+    default:
+      return space.codes[v];
+  }
+}
+
+void append(Branches& all, Branches more) {
+  std::ranges::move(more.list, std::back_inserter(all.list));
+  all.left_out += more.left_out;
+}
+
+// First by what bounds count. Then those that make the table in the middle, those below and those above. Where work has
+// bounds of its own that is so for one kind of work after the other, where kinds before have bounds that make the
+// middle's and kinds after any.
+Branches divide_caps(Tables& tables, const Branch& branch) {
+  const SettingSpace& from = branch.parts->space();
+  SettingSpace space = SettingSpace::just(from.plan(branch.part.begin), from.phased, from.training);
+  if (!from.caps.one_live()) {
+    Branches out;
+    for (const Live live : kLives) {
+      if (!from.caps.may_count(live)) continue;
+      space.caps = from.caps;
+      space.caps.count(live);
+      append(out, branches_of(tables, space));
+    }
+    return out;
+  }
+  const UnitTable& table = tables.table(branch.middle(chip_of(tables)));
+  space.caps = from.caps;
+  Caps same = from.caps;
+  same.narrow(caps_of(table, space));
+  Branches out = of_table(tables, within(space, same), table);
+  Caps rest = from.caps;
+  for (const Work work : kDivided) {
+    const CapRange all = rest[work], middle = same[work];
+    for (const CapRange& caps : {CapRange{all.least, middle.least - 1}, CapRange{middle.most + 1, all.most}}) {
+      if (caps.least > caps.most) continue;
+      rest.set(work, caps);
+      append(out, branches_of(tables, within(space, rest)));
+    }
+    rest.set(work, middle);
+  }
+  return out;
+}
+
+}  // namespace
+
+Caps caps_of(const UnitTable& table, const SettingSpace& space) {
+  Caps caps = table.caps();
+  if (!table.training() || !table.key().stage_bounds.empty()) return caps;
+  std::set<std::int64_t> degrees;
+  for (const Storage& state : space.states) degrees.insert(state.degree);
+  for (const std::int64_t degree : degrees) {
+    const UnitTable::Updates& updates = table.updates(shard_group(space.common, degree));
+    for (std::size_t u : table.first_of_class()) {
+      if (u == table.units() || table.row(u).parameters == 0) continue;
+      caps[Work::update].narrow(table.update(updates, u).footprint.caps);
+    }
+  }
+  return caps;
+}
+
+// Tables are closer together where bounds are tight.
+TableKey Branch::middle(const Chip& chip) const {
+  Caps middle = parts->space().caps;
+  for (CapRange& caps : middle.of) {
+    const double cap = std::sqrt(static_cast<double>(caps.least) * static_cast<double>(caps.most));
+    caps = CapRange::just(Bytes(static_cast<std::int64_t>(cap)));
+  }
+  return key_at(parts->space(), middle, chip);
+}
+
+Ends ends_of(const SettingSpace& space, const Chip& chip) {
+  Ends ends{key_at(space, space.caps.loosest(), chip), key_at(space, space.caps.tightest(), chip)};
+  ends.fastest.least_proportion = ends.leanest.proportion;
+  return ends;
+}
+
+Branches branches_of(Tables& tables, const SettingSpace& space) {
+  const Ends ends = ends_of(space, chip_of(tables));
+  const UnitTable& leanest = tables.table(ends.leanest);
+  if (caps_of(leanest, space).contains(space.caps)) return of_table(tables, space, leanest);
+  return between(tables, space, tables.table(ends.fastest), leanest);
+}
+
+std::optional<Branch> Branch::guess(Tables& tables, const CutLimits& limits) const {
+  const SettingSpace& space = parts->space();
+  const auto elsewhere = [&](SettingSpace::Axis axis, std::size_t v) {
+    if (axis == SettingSpace::load_axis || axis == SettingSpace::prefetch_depth_axis) return false;
+    return place(space, axis, v) != Location::streaming;
+  };
+  Branch out = *this;
+  for (const auto axis :
+       {SettingSpace::code_axis, SettingSpace::stash_axis, SettingSpace::weight_axis, SettingSpace::state_axis,
+        SettingSpace::gradient_axis, SettingSpace::load_axis, SettingSpace::prefetch_depth_axis}) {
+    std::optional<std::tuple<bool, std::int64_t, std::size_t>> best;
+    for (std::size_t v = part.begin[axis]; v < part.end[axis]; ++v) {
+      Branch one = out;
+      one.part.begin[axis] = v, one.part.end[axis] = v + 1;
+      if (space.size(one.part) == 0) continue;
+      const std::tuple key(elsewhere(axis, v), least_cycles(one.setting(), limits), v);
+      if (!best || key < *best) best = key;
+    }
+    if (!best) return std::nullopt;
+    out.part.begin[axis] = std::get<2>(*best), out.part.end[axis] = out.part.begin[axis] + 1;
+  }
+  if (out.leaf()) return out;
+  SettingSpace just = SettingSpace::just(space.plan(out.part.begin), space.phased, space.training);
+  const UnitTable& leanest = tables.table(ends_of(space, chip_of(tables)).leanest);
+  just.caps = space.caps;
+  just.caps.narrow(caps_of(leanest, just));
+  const Branches made = of_table(tables, just, leanest);
+  return made.list.empty() ? std::nullopt : std::optional(made.list.front());
+}
+
+// Divided by the first place of memory that differs, then by the other values one after the other: first where code is,
+// as one that neither takes room nor is loaded is what lets most branches fit that have no plan that does.
+Branches Branch::children(Tables& tables) const {
+  if (part.single()) return divide_caps(tables, *this);
+  const SettingSpace& space = parts->space();
+  std::vector<Branch> out;
+  const auto divide = [&](SettingSpace::Axis axis, const auto& differs) {
+    for (std::size_t v = part.begin[axis]; v < part.end[axis]; ++v) {
+      if (out.empty() || differs(v - 1, v)) {
+        out.push_back(*this);
+        out.back().part.begin[axis] = v;
+      }
+      out.back().part.end[axis] = v + 1;
+    }
+  };
+  for (const auto axis :
+       {SettingSpace::weight_axis, SettingSpace::stash_axis, SettingSpace::state_axis, SettingSpace::gradient_axis}) {
+    if (place(space, axis, part.begin[axis]) == place(space, axis, part.end[axis] - 1)) continue;
+    divide(axis, [&](std::size_t a, std::size_t b) { return place(space, axis, a) != place(space, axis, b); });
+    break;
+  }
+  for (const auto axis :
+       {SettingSpace::code_axis, SettingSpace::load_axis, SettingSpace::weight_axis, SettingSpace::stash_axis,
+        SettingSpace::state_axis, SettingSpace::gradient_axis, SettingSpace::prefetch_depth_axis}) {
+    if (!out.empty()) break;
+    if (part.end[axis] - part.begin[axis] > 1) divide(axis, [](std::size_t, std::size_t) { return true; });
+  }
+  for (Branch& b : out) b.size = space.size(b.part) * space.caps.size();
+  std::erase_if(out, [](const Branch& b) { return b.size == 0; });
+  return {std::move(out), 0};
+}
+
+}  // namespace superstep

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/search/front.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace superstep {
+namespace {
+
+// Fronts against memory are traced at these shares of a tile's, and those against latency at this share of the point
+// before, each by a sweep of its own.
+const std::vector<double> kMemoryShares = {0.9, 0.8, 0.65, 0.5};
+constexpr double kLatencyShare = 0.5;
+constexpr int kMostLatencies = 10;
+
+// Of memory against IPUs or power: how near to the least of all plans a machine's point comes, as a share of it.
+constexpr double kNearLeast = 0.01;
+
+// Points that are slower than this share of the fastest are nothing anybody would run.
+constexpr double kOfInterest = 0.05;
+
+using Sweep = BestFirst::Sweep;
+
+bool is_rate(Measure m) { return m == Measure::throughput || m == Measure::time_to_train; }
+
+Goal goal_of(Measure m, const Goal& job) {
+  if (m == Measure::latency) return {Objective::latency, 0};
+  return is_rate(m) ? Goal{Objective::throughput, 0} : job;
+}
+
+// The points of a front of two measures on one machine. IPUs and power are the same for all plans on it: then one point
+// is the best of the other measure, within kNearLeast of it where that is memory.
+class Front {
+ public:
+  Front(BestFirst& space, const Job& job, const Candidate& best, FrontBoard* board, std::size_t part)
+      : space_(space), job_(job), board_(board), part_(part), out_{best} {}
+
+  std::vector<Candidate> trace() {
+    const auto [a, b] = job_.pareto;
+    const bool memory = a == Measure::memory || b == Measure::memory;
+    const Measure other = a == Measure::memory || a == Measure::ipus || a == Measure::power ? b : a;
+    const Goal goal = goal_of(other, job_.goal);
+    if (goal.objective != job_.goal.objective) {
+      learn(0, 1);
+      out_.assign(1, fastest({goal, true}).value_or(out_[0]));
+    } else {
+      tell(out_[0]);
+    }
+    if (memory && !is_rate(other) && other != Measure::latency)
+      least_memory(goal);
+    else if (memory)
+      against_memory(goal);
+    else if ((is_rate(a) && b == Measure::latency) || (is_rate(b) && a == Measure::latency))
+      rate_against_latency();
+    return std::move(out_);
+  }
+
+ private:
+  BestFirst& space_;
+  const Job& job_;
+  FrontBoard* const board_;
+  const std::size_t part_;
+  std::vector<Candidate> out_;
+
+  // Step 0 is the best of the other measure, the next ones are those of memory, whether they take a sweep or not.
+  void learn(std::size_t first, std::size_t end) {
+    if (board_ != nullptr) space_.know(board_->before(part_, first, end));
+  }
+  void tell(std::optional<Candidate> found) {
+    if (board_ != nullptr) board_->add(part_, std::move(found));
+  }
+
+  std::optional<Candidate> fastest(const Sweep& sweep) {
+    constexpr double kRest = 1 - BestFirst::kFirstSweep;
+    space_.report(BestFirst::kFirstSweep + kRest * static_cast<double>(out_.size()) / kMostLatencies,
+                  "tracing the front");
+    space_.sweep(sweep);
+    const std::vector<Candidate> all = space_.best();
+    const std::optional<Candidate> best = all.empty() ? std::nullopt : std::optional(all[0]);
+    tell(best);
+    return best;
+  }
+
+  void against_memory(const Goal& goal) {
+    for (std::size_t i = 0; i < kMemoryShares.size(); ++i) {
+      const double tile = static_cast<double>(job_.machine.chip.tile_memory.value);
+      const auto most = static_cast<std::int64_t>(kMemoryShares[i] * tile);
+      if (out_.back().estimate.tile_peak <= most) {
+        tell({});
+        continue;
+      }
+      learn(i + 1, i + 2);
+      std::optional<Candidate> best = fastest({goal, true, most});
+      if (!best || best->samples_per_second < kOfInterest * out_[0].samples_per_second) break;
+      out_.push_back(*std::move(best));
+    }
+  }
+
+  // Half and half again, then bisected. Of no other part: where IPUs count, none shares its points.
+  void least_memory(const Goal& goal) {
+    std::int64_t none = 0;  // of interest fits so little
+    const auto close = [&](std::int64_t most) { return static_cast<double>(most - none) <= kNearLeast * most; };
+    while (!close(out_.back().estimate.tile_peak)) {
+      const std::int64_t most = none + (out_.back().estimate.tile_peak - none) / 2;
+      std::optional<Candidate> best = fastest({goal, true, most, true});
+      if (best && best->samples_per_second >= kOfInterest * out_[0].samples_per_second)
+        out_.push_back(*std::move(best));
+      else
+        none = most;
+    }
+  }
+
+  void rate_against_latency() {
+    if (job_.global_batch > 0) return;  // the step decides both
+    learn(0, FrontBoard::kEnd);
+    const Goal rate{Objective::throughput, 0};
+    const std::optional<Candidate> quickest = fastest({{Objective::latency, 0}, true});
+    out_.assign(1, fastest({rate, true}).value_or(out_[0]));
+    while (out_.size() < kMostLatencies) {
+      const auto below = static_cast<std::int64_t>(kLatencyShare * static_cast<double>(out_.back().estimate.cycles));
+      std::optional<Candidate> best = fastest({.goal = rate, .front = true, .below_cycles = below});
+      if (!best) break;
+      out_.push_back(std::move(*best));
+    }
+    if (!quickest || quickest->estimate.cycles >= out_.back().estimate.cycles) return;
+    // Of those as quick.
+    if (auto best = fastest({.goal = rate, .front = true, .below_cycles = quickest->estimate.cycles + 1}))
+      out_.push_back(std::move(*best));
+  }
+};
+
+// The higher the better.
+double value_of(const Evaluated& e, Measure m) {
+  switch (m) {
+    case Measure::throughput:
+    case Measure::time_to_train:
+      return e.samples_per_second;
+    case Measure::latency:
+      return -e.step_seconds;
+    case Measure::memory:
+      return -static_cast<double>(e.tile_peak);
+    case Measure::ipus:
+      return -static_cast<double>(e.plan.ipus());
+    case Measure::power:
+      return -e.rated_power;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<Candidate> trace_front(BestFirst& space, const Job& job, const Candidate& best, FrontBoard* board,
+                                   std::size_t part) {
+  return Front(space, job, best, board, part).trace();
+}
+
+void keep_front(std::vector<Evaluated>& plans, const std::array<Measure, 2>& measures) {
+  const auto values = [&](const Evaluated& e) { return std::pair(value_of(e, measures[0]), value_of(e, measures[1])); };
+  std::stable_sort(plans.begin(), plans.end(),
+                   [&](const Evaluated& a, const Evaluated& b) { return values(a) > values(b); });
+  std::vector<Evaluated> front;
+  for (Evaluated& e : plans) {
+    if (front.empty() || values(e).second > values(front.back()).second) front.push_back(std::move(e));
+  }
+  plans = std::move(front);
+}
+
+}  // namespace superstep

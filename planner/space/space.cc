@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/space/space.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "model/error.h"
+#include "model/graph/statistics.h"
+
+namespace superstep {
+
+std::vector<std::int64_t> divisors(std::int64_t n) {
+  std::vector<std::int64_t> low, high;
+  for (std::int64_t d = 1; d * d <= n; ++d) {
+    if (n % d != 0) continue;
+    low.push_back(d);
+    if (d * d != n) high.push_back(n / d);
+  }
+  low.insert(low.end(), high.rbegin(), high.rend());
+  return low;
+}
+
+namespace {
+
+std::string pin_place(const Job& job, const std::string& field) { return job.source + "#/plan/" + field; }
+
+// Meshes that the model can be split by: heads by t1, the width by t2; 2-D ones are searched from 16 IPUs on.
+std::vector<TensorParallel> meshes(const Job& job) {
+  const Machine& m = job.machine;
+  const std::int64_t most = std::min({m.links.domain_ipus, m.control_domain_ipus, m.ipus});
+  auto why_not = [&](const TensorParallel& t) -> std::string {
+    if (t.size() > most)
+      return "tensor_parallel " + std::to_string(t.size()) + " is more than the " + std::to_string(most) +
+             " IPUs of one IPU-Link domain of " + m.name;
+    if (m.ipus % t.size() != 0)
+      return "tensor_parallel " + std::to_string(t.size()) + " does not divide the " + std::to_string(m.ipus) +
+             " IPUs of " + m.name;
+    const auto* spec = job.model.zoo ? std::get_if<TransformerSpec>(&*job.model.zoo) : nullptr;
+    if (spec && spec->heads % t.t1 != 0)
+      return "tensor_parallel " + std::to_string(t.t1) + " does not divide the " + std::to_string(spec->heads) +
+             " heads of " + job.model.name();
+    if (spec && spec->hidden % (t.t1 * t.t2) != 0)
+      return "tensor_parallel " + std::to_string(t.t1 * t.t2) + " does not divide the hidden size " +
+             std::to_string(spec->hidden) + " of " + job.model.name();
+    return "";
+  };
+  std::vector<TensorParallel> out;
+  if (!job.pins.tensor_parallel.empty()) {
+    std::string last;
+    for (const TensorParallel& t : job.pins.tensor_parallel) {
+      const std::string why = why_not(t);
+      if (why.empty())
+        out.push_back(t);
+      else if (last.empty())
+        last = why;
+    }
+    if (out.empty()) throw Error(pin_place(job, "tensor_parallel"), last);
+    return out;
+  }
+  for (std::int64_t t : divisors(m.ipus)) {
+    if (t <= most && why_not({t, 1}).empty()) out.push_back({t, 1});
+  }
+  for (std::int64_t t : kSquareMeshes) {
+    if (why_not({t, t}).empty()) out.push_back({t, t});
+  }
+  return out;
+}
+
+// With a free global batch: of a range its low end, doublings of it (ten at most) and its high end.
+std::vector<std::int64_t> accumulations_of(const IntegerPin& pin) {
+  if (!pin.values.empty()) return pin.values;
+  std::vector<std::int64_t> out;
+  const std::int64_t high = std::min<std::int64_t>(pin.high, pin.low * 1024);
+  for (std::int64_t v = pin.low; v < high; v *= 2) out.push_back(v);
+  out.push_back(high);
+  return out;
+}
+
+// With a free global batch: 1 and its doublings, of which a range leaves those within it; its low end where none is.
+std::vector<std::int64_t> micro_batches_of(const std::optional<IntegerPin>& pin) {
+  if (pin && !pin->values.empty()) return pin->values;
+  std::vector<std::int64_t> out;
+  for (std::int64_t m = 1; m <= kMostMicroBatch; m *= 2) {
+    if (allows(pin, m)) out.push_back(m);
+  }
+  if (out.empty()) out.push_back(pin->low);
+  return out;
+}
+
+// Without a pin. A free global batch is inference's alone, but for defaults.
+IntegerPin free_accumulations(const Job& job, const Cell& base, bool defaults) {
+  if (job.task == Task::training) return {{std::max<std::int64_t>(1, 8 * base.stages)}};
+  return defaults ? IntegerPin{{1}} : IntegerPin{};
+}
+
+// m and g for a replica batch; with a free global batch g decides.
+void micro_batches(const Job& job, const Cell& base, bool defaults, std::vector<Cell>& out) {
+  const Pins& pins = job.pins;
+  if (job.global_batch > 0) {
+    if (job.global_batch % base.replicas != 0) return;
+    const std::int64_t b = job.global_batch / base.replicas;
+    for (std::int64_t m : divisors(b)) {
+      if (m > kMostMicroBatch && !(pins.micro_batch && !pins.micro_batch->values.empty())) break;
+      if (!allows(pins.micro_batch, m) || !allows(pins.gradient_accumulation, b / m)) continue;
+      Cell c = base;
+      c.micro_batch = m;
+      c.accumulation = b / m;
+      out.push_back(c);
+    }
+    return;
+  }
+  const IntegerPin accumulations = pins.gradient_accumulation.value_or(free_accumulations(job, base, defaults));
+  for (std::int64_t m : micro_batches_of(pins.micro_batch)) {
+    for (std::int64_t g : accumulations_of(accumulations)) {
+      Cell c = base;
+      c.micro_batch = m;
+      c.accumulation = g;
+      out.push_back(c);
+    }
+  }
+}
+
+// Leaves out cells whose micro-batches would split a statistics group.
+struct GroupFilter {
+  std::int64_t group = 0;
+  GroupFault first;                         // of those left out
+  std::map<std::int64_t, std::string> why;  // micro-batches with none left, and why
+
+  void apply(std::vector<Cell>& cells) {
+    std::set<std::int64_t> legal;
+    std::erase_if(cells, [&](const Cell& c) {
+      const GroupFault fault = check_group(group, c.micro_batch, c.replicas);
+      if (fault.field.empty()) legal.insert(c.micro_batch);
+      if (first.field.empty()) first = fault;
+      if (!fault.field.empty()) why.try_emplace(c.micro_batch, fault.why);
+      return !fault.field.empty();
+    });
+    std::erase_if(why, [&](const auto& left_out) { return legal.count(left_out.first) > 0; });
+  }
+  std::string text() const {
+    std::string left_out;
+    for (const auto& [m, reason] : why)
+      left_out += (left_out.empty() ? "; without micro_batch " : ", ") + std::to_string(m);
+    return std::to_string(group) + " samples" + left_out + (why.empty() ? "" : ": " + why.begin()->second);
+  }
+};
+
+// IPUs of one program and one IPU-Link domain.
+std::int64_t together(const Machine& machine) {
+  return std::min(machine.links.domain_ipus, machine.control_domain_ipus);
+}
+
+[[noreturn]] void no_cells(const Job& job, const std::vector<TensorParallel>& mesh_list) {
+  const Pins& pins = job.pins;
+  const std::int64_t n = job.machine.ipus;
+  auto single = [](const std::optional<IntegerPin>& p) { return p && p->values.size() == 1; };
+  if (mesh_list.size() == 1 && single(pins.pipeline_stages) && single(pins.replicas)) {
+    const std::int64_t product = mesh_list[0].size() * pins.pipeline_stages->values[0] * pins.replicas->values[0];
+    if (product != n) {
+      throw Error(job.source + "#/plan", "tensor_parallel x pipeline_stages x replicas = " + std::to_string(product) +
+                                             ", but " + job.machine.name + " has " + std::to_string(n) +
+                                             " IPUs (a partition is written {\"base\": \"" + job.machine.name +
+                                             "\", \"partition\": " + std::to_string(product) + "})");
+    }
+  }
+  if (single(pins.pipeline_stages) && n % pins.pipeline_stages->values[0] != 0) {
+    throw Error(pin_place(job, "pipeline_stages"), "found " + std::to_string(pins.pipeline_stages->values[0]) +
+                                                       ", which does not divide the " + std::to_string(n) +
+                                                       " IPUs of " + job.machine.name);
+  }
+  if (single(pins.replicas) && n % pins.replicas->values[0] != 0) {
+    throw Error(pin_place(job, "replicas"), "found " + std::to_string(pins.replicas->values[0]) +
+                                                ", which does not divide the " + std::to_string(n) + " IPUs of " +
+                                                job.machine.name);
+  }
+  if (job.global_batch > 0 && single(pins.replicas) && job.global_batch % pins.replicas->values[0] != 0) {
+    throw Error(job.source + "#/batch/global", "found " + std::to_string(job.global_batch) + ", which " +
+                                                   std::to_string(pins.replicas->values[0]) +
+                                                   " replicas do not divide");
+  }
+  if (job.global_batch > 0 && single(pins.micro_batch)) {
+    throw Error(pin_place(job, "micro_batch"), "found " + std::to_string(pins.micro_batch->values[0]) +
+                                                   ", which does not divide any replica batch of global batch " +
+                                                   std::to_string(job.global_batch) + " with the other pins");
+  }
+  if (pins.placement.size() == 1 && pins.placement[0] != Placement::t_p_r) {
+    throw Error(pin_place(job, "placement"), "found " + std::string(name_of(pins.placement[0])) +
+                                                 ", but with it no replica that the other pins " +
+                                                 "leave lies within the " + std::to_string(together(job.machine)) +
+                                                 " IPUs of one program and one IPU-Link domain; expected t-p-r");
+  }
+  throw Error(job.source + "#/plan",
+              "the pins leave no legal combination of tensor_parallel, pipeline_stages, replicas, micro_batch and "
+              "gradient_accumulation for " +
+                  std::to_string(n) + " IPUs" +
+                  (job.global_batch > 0 ? " and global batch " + std::to_string(job.global_batch) : ""));
+}
+
+// Of a job that has no plans in phases. Throws Error where no cell has as many stages as are pinned.
+void check_stage_count(const Job& job, const std::vector<Cell>& cells) {
+  const Pins& pins = job.pins;
+  if (std::ranges::any_of(cells, [&](const Cell& c) { return pins.allow_pipeline(c.stages); })) return;
+  std::set<std::int64_t> lengths;
+  for (const Cell& c : cells) lengths.insert(c.stages);
+  std::string all;
+  for (const std::int64_t p : lengths) all += (all.empty() ? "" : ", ") + std::to_string(p);
+  const bool modes = !pins.has_stages();
+  throw Error(pin_place(job, pins.stages ? "stages"
+                             : modes     ? "recompute"
+                                         : "layers_per_stage"),
+              "found " + std::to_string(pins.stage_count()) + (modes ? " modes" : " stages") +
+                  ", expected pipeline_stages (" + all + ") or one more, whose last returns to IPU 0" +
+                  (modes ? "; or one mode for all" : ""));
+}
+
+// Those of a pin stand for the first that has their strides.
+std::vector<Placement> legal_placements(const Job& job, bool defaults, std::int64_t t, std::int64_t p, std::int64_t r) {
+  const std::vector<Placement>& pinned = job.pins.placement;
+  std::vector<Placement> out = placements(t, p, r);
+  std::erase_if(out, [&](Placement placement) {
+    const auto same = [&](Placement pin) { return strides(pin, t, p, r) == strides(placement, t, p, r); };
+    const bool asked = pinned.empty() ? !defaults || placement == Placement::t_p_r : std::ranges::any_of(pinned, same);
+    return !asked || !lies_within(together(job.machine), placement, t, p, r);
+  });
+  return out;
+}
+
+// What the cells of these degrees draw from. Where both are searched, orthogonal groups are for what they change.
+std::vector<ShardGroups> shard_groups(const Job& job, bool defaults, std::int64_t r) {
+  using enum ShardGroups;
+  if (divisors(r).size() <= 2) return {consecutive};
+  std::vector<ShardGroups> out = {consecutive, orthogonal};
+  const std::vector<ShardGroups>& pinned = job.pins.rts_groups;
+  std::erase_if(out, [&](ShardGroups groups) {
+    return pinned.empty() ? defaults && groups == orthogonal : std::ranges::count(pinned, groups) == 0;
+  });
+  return out;
+}
+
+// Calls f(cell) for all degrees, placements and groups, whose micro-batches and settings are still to be found.
+template <class F>
+void for_degrees(const Job& job, const std::vector<TensorParallel>& mesh_list, bool defaults, const F& f) {
+  for (const TensorParallel& t : mesh_list) {
+    for (std::int64_t p : divisors(job.machine.ipus / t.size())) {
+      const std::int64_t r = job.machine.ipus / t.size() / p;
+      if (!allows(job.pins.pipeline_stages, p) || !allows(job.pins.replicas, r)) continue;
+      if (t.size() * p > job.machine.control_domain_ipus) continue;
+      if (job.machine.power_of_two_ipus && ((t.size() * p) & (t.size() * p - 1)) != 0) continue;
+      const std::vector<ShardGroups> all_groups = shard_groups(job, defaults, r);
+      for (const Placement placement : legal_placements(job, defaults, t.size(), p, r)) {
+        for (const ShardGroups groups : all_groups) f(Cell{t, p, r, 1, 1, placement, groups, groups != all_groups[0]});
+      }
+    }
+  }
+}
+
+std::vector<Cell> all_cells(const Job& job, bool defaults) {
+  const std::vector<TensorParallel> mesh_list = meshes(job);
+  std::vector<Cell> out;
+  for_degrees(job, mesh_list, defaults, [&](Cell cell) {
+    cell.settings = count_settings(job, cell, defaults);  // whatever m and g are
+    if (!cell.groups_matter || cell.all_settings() > 0) micro_batches(job, cell, defaults, out);
+  });
+  if (out.empty()) no_cells(job, mesh_list);
+  const bool no_settings = std::ranges::all_of(out, [](const Cell& c) { return c.all_settings() == 0; });
+  if (no_settings && (defaults || !may_be_phased(job))) check_stage_count(job, out);
+  return out;
+}
+
+}  // namespace
+
+Plan Cell::plan() const {
+  Plan out;
+  out.tensor_parallel = mesh;
+  out.pipeline_stages = stages;
+  out.replicas = replicas;
+  out.placement = placement;
+  out.replicated_tensor_sharding.groups = groups;
+  out.micro_batch = micro_batch;
+  out.gradient_accumulation = accumulation;
+  return out;
+}
+
+std::vector<Cell> cells(const Job& job, std::int64_t statistics_group, bool defaults) {
+  std::vector<Cell> out = all_cells(job, defaults);
+  GroupFilter filter{statistics_group, {}, {}};
+  filter.apply(out);
+  if (out.empty()) throw Error(pin_place(job, filter.first.field), filter.first.why);
+  return out;
+}
+
+std::vector<Cell> uncounted_cells(const Job& job, std::int64_t statistics_group) {
+  std::vector<Cell> out;
+  try {
+    for_degrees(job, meshes(job), false, [&](const Cell& cell) {
+      if (job.pins.allow_pipeline(cell.stages) || may_be_phased(job)) micro_batches(job, cell, false, out);
+    });
+  } catch (const Error&) {
+    return {};  // no mesh
+  }
+  GroupFilter{statistics_group, {}, {}}.apply(out);
+  return out;
+}
+
+std::string micro_batches_of_groups(const Job& job, std::int64_t statistics_group) {
+  std::vector<Cell> all = all_cells(job, false);
+  GroupFilter filter{statistics_group, {}, {}};
+  filter.apply(all);
+  return filter.text();
+}
+
+std::vector<std::int64_t> pinned_stages(const Job& job, const Graph& graph) {
+  if (job.pins.stages) return *job.pins.stages;
+  if (!job.pins.layers_per_stage) return {};
+  // Layers in order; what comes before the first goes with the first stage, what follows the last with
+  // the last. A stage of no layers holds what stands there: the embedding in front, the head at the end.
+  std::vector<std::int64_t> first_unit;  // of each layer
+  for (std::size_t u = 0; u < graph.units.size(); ++u) {
+    const std::int64_t layer = graph.units[UnitId(u)].layer;
+    if (layer >= 0 && (u == 0 || graph.units[UnitId(u - 1)].layer != layer))
+      first_unit.push_back(static_cast<std::int64_t>(u));
+  }
+  const std::vector<std::int64_t>& counts = *job.pins.layers_per_stage;
+  const auto layers = static_cast<std::int64_t>(first_unit.size());
+  if (std::accumulate(counts.begin(), counts.end(), std::int64_t{0}) != layers) {
+    throw Error(pin_place(job, "layers_per_stage"),
+                "found " + std::to_string(std::accumulate(counts.begin(), counts.end(), std::int64_t{0})) +
+                    " layers in all, expected the model's " + std::to_string(layers));
+  }
+  std::int64_t tail = static_cast<std::int64_t>(graph.units.size());
+  for (std::size_t u = graph.units.size(); u-- > 0 && graph.units[UnitId(u)].layer < 0;)
+    tail = static_cast<std::int64_t>(u);
+  std::vector<std::int64_t> stages = {0};
+  std::int64_t done = counts[0];
+  for (std::size_t s = 1; s < counts.size(); ++s) {
+    stages.push_back(done < layers ? first_unit[static_cast<std::size_t>(done)] : tail);
+    done += counts[s];
+  }
+  for (std::size_t s = 1; s < stages.size(); ++s) {
+    if (stages[s] <= stages[s - 1])
+      throw Error(pin_place(job, "layers_per_stage") + "/" + std::to_string(s),
+                  "found a stage that would hold nothing");
+  }
+  return stages;
+}
+
+}  // namespace superstep

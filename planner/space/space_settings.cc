@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lists that the fields of a cell's settings draw from.
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <set>
+
+#include "model/lower/placement.h"
+#include "planner/space/space.h"
+
+namespace superstep {
+namespace {
+
+template <class E>
+bool has(const std::vector<E>& list, E value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+template <class E>
+std::vector<E> choices(const std::vector<E>& pinned, const std::vector<E>& free, const E& fallback, bool defaults) {
+  if (!pinned.empty()) return pinned;
+  return defaults ? std::vector<E>{fallback} : free;
+}
+
+// A list that is pinned need not be in the free one; a range chooses from it.
+std::vector<std::int64_t> integers(const std::optional<IntegerPin>& pin, const std::vector<std::int64_t>& free) {
+  if (pin && !pin->values.empty()) return pin->values;
+  std::vector<std::int64_t> out = free;
+  std::erase_if(out, [&](std::int64_t v) { return pin && !pin->allows(v); });
+  return out;
+}
+
+// As many replicas as lie in one IPU-Link domain: shards that are gathered without leaving it.
+std::int64_t replicas_inside(const Job& job, const Cell& c) {
+  const std::int64_t per_domain = std::max<std::int64_t>(1, job.machine.links.domain_ipus / (c.mesh.size() * c.stages));
+  return std::gcd(c.replicas, per_domain);
+}
+
+class SettingLists {
+ public:
+  SettingLists(const Job& job, const Cell& cell, bool defaults)
+      : job_(job), pins_(job.pins), c_(cell), defaults_(defaults), free_degrees_(divisors(cell.replicas)) {
+    streaming_ = job.machine.has_streaming();
+    space_.training = job.task == Task::training;
+    space_.groups_matter = c_.groups_matter;
+    Plan& p = space_.common;
+    p = c_.plan();
+    p.precision = pins_.precision;
+    p.stage_proportions = pins_.stage_proportions;
+    if (!p.stage_proportions.empty()) p.stages = *pins_.stages;  // what has which bound
+    p.serialisation = pins_.serialisation;
+    for (const Location l : {Location::streaming, Location::remote_machine, Location::remote_ipu}) {
+      if (streaming_ && has_lender(p, l, job.machine)) outside_.push_back(l);
+    }
+    everywhere_ = outside_;
+    everywhere_.insert(everywhere_.begin(), Location::in_processor);
+    space_.prefetch_depths = defaults ? integers(pins_.prefetch_depth, {1}) : integers(pins_.prefetch_depth, kPrefetch);
+    if (pins_.prefetch_depth && space_.prefetch_depths.empty()) space_.prefetch_depths = {pins_.prefetch_depth->low};
+  }
+
+  std::array<double, kExecutions.size()> count() {
+    counts_ = true;
+    make();
+    return settings_;
+  }
+
+  std::vector<SettingSpace> make(std::optional<Execution> only = {}) {
+    only_ = only;
+    const bool one = pins_.one_phase();
+    // Weights that are pinned outside come and go with phases, unless all of the model is one.
+    const bool stay = pins_.weights.empty() || has(pins_.weights, Location::in_processor);
+    const bool phases_alone = !pins_.phase_order.empty() && !has(pins_.phase_order, PhaseOrder::phase_outer);
+    if (pins_.allow_pipeline(c_.stages) && (one || (pins_.may_be_one_phase() && stay && !phases_alone))) pipelines(one);
+    if (may_be_phased(job_) && (pins_.phased() || !defaults_ || !stay)) phases();
+    return std::move(out_);
+  }
+
+ private:
+  const Job& job_;
+  const Pins& pins_;
+  const Cell& c_;
+  bool defaults_, streaming_;
+  std::vector<std::int64_t> free_degrees_;
+  std::vector<Location> outside_, everywhere_;  // places that there are: outside of the processor, with it
+  SettingSpace space_;
+  double stores_ = 0;  // of the space's weights, gradients and states, which many tables share
+  std::vector<SettingSpace> out_;
+  bool counts_ = false;  // but keeps none
+  std::array<double, kExecutions.size()> settings_{};
+  std::optional<Execution> only_;
+
+  std::vector<Storage> storage(const std::vector<Location>& places, const std::optional<IntegerPin>& pin,
+                               const std::vector<std::int64_t>& free) const {
+    std::vector<Storage> out;
+    for (const Location at : places) {
+      for (const std::int64_t degree : integers(pin, free)) {
+        const Storage s{at, degree};
+        if (c_.replicas % degree == 0 && !has(out, s)) out.push_back(s);
+      }
+    }
+    return out;
+  }
+
+  // Of pinned places those that there are.
+  std::vector<Location> places(const std::vector<Location>& pinned, const std::vector<Location>& free,
+                               Location fallback) const {
+    std::vector<Location> out = choices(pinned, free, fallback, defaults_);
+    std::erase_if(out, [&](Location at) { return !has(everywhere_, at); });
+    return out;
+  }
+
+  // By default as the weights: a degree below theirs is not legal. Nothing is updated in inference.
+  void set_states(const std::vector<Location>& free) {
+    space_.states = {Storage{}};
+    if (!space_.training) return;
+    std::vector<std::int64_t> degrees = free_degrees_;
+    if (defaults_) {
+      degrees.clear();
+      for (const Storage& w : space_.weights) degrees.push_back(w.degree);
+    }
+    std::vector<Location> at = places(pins_.optimizer_state, free, free.front());
+    if (space_.phased) std::erase(at, Location::in_processor);
+    space_.states = storage(at, pins_.rts_optimizer_state, degrees);
+  }
+
+  void set_gradients(const std::vector<Location>& free, const std::vector<std::int64_t>& degrees) {
+    space_.gradients = storage(places(pins_.gradients, free, Location::in_processor), pins_.rts_gradients,
+                               defaults_ ? std::vector<std::int64_t>{1} : degrees);
+  }
+
+  void pipelines(bool one_phase) {
+    space_.phased = false;
+    space_.codes = places(pins_.code, {Location::in_processor}, Location::in_processor);
+    space_.loads = {load_schedules(false)[0]};  // nothing is loaded by phases
+    const std::vector<Location> weights_at =
+        one_phase ? places(pins_.weights, {Location::in_processor}, Location::in_processor)
+                  : std::vector{Location::in_processor};
+    const std::vector<Storage> weights = storage(
+        weights_at, pins_.rts_weights, defaults_ && !pins_.rts_weights ? std::vector<std::int64_t>{1} : free_degrees_);
+    // Apart: bounds on both would have the time of whole weights and the memory of shards.
+    for (const bool gathered : {false, true}) {
+      space_.weights.clear();
+      std::ranges::copy_if(weights, std::back_inserter(space_.weights),
+                           [&](const Storage& s) { return (s.degree > 1) == gathered; });
+      if (!space_.weights.empty()) schedules();
+    }
+  }
+
+  // Of pipelines.
+  void schedules() {
+    if (space_.training)
+      set_gradients(everywhere_, free_degrees_);
+    else
+      set_gradients({Location::in_processor}, {1});
+    set_states(everywhere_);
+    stores_ = space_.stores(space_.all());
+    std::vector<Schedule> all = choices(
+        pins_.schedule, {Schedule::grouped, Schedule::interleaved, Schedule::sequential}, Schedule::grouped, defaults_);
+    if (c_.stages == 1) all = {Schedule::sequential};
+    const bool stashes = space_.training && streaming_;
+    const std::vector<Location> stash_at =
+        places(pins_.activations, stashes ? everywhere_ : std::vector{Location::in_processor}, Location::in_processor);
+    for (const Schedule schedule : all) {
+      space_.common.schedule = schedule;
+      for (const std::int64_t io : integers(pins_.io_tiles, {pins_.io_tiles ? pins_.io_tiles->low : 0})) {
+        space_.common.io_tiles = io;
+        tables(stash_at, ActivationSharding::none);
+      }
+    }
+  }
+
+  void phases() {
+    space_.phased = true;
+    space_.codes = places(pins_.code, everywhere_, Location::in_processor);
+    std::vector<Location> weights_at = places(pins_.weights, outside_, Location::streaming);
+    std::erase(weights_at, Location::in_processor);
+    if (weights_at.empty()) return;
+    // By default as wide as a rack, as far as a pinned degree of the optimiser state can follow.
+    const bool follows = pins_.rts_optimizer_state && pins_.rts_optimizer_state->values.size() == 1;
+    const std::int64_t inside = replicas_inside(job_, c_);
+    const std::int64_t usual = follows ? std::gcd(inside, pins_.rts_optimizer_state->values[0]) : inside;
+    space_.weights = storage(defaults_ ? std::vector{weights_at.back()} : weights_at, pins_.rts_weights,
+                             defaults_ ? std::vector<std::int64_t>{usual} : free_degrees_);
+    set_states(outside_);
+    space_.common.schedule = pins_.schedule.empty() ? Schedule::grouped : pins_.schedule[0];  // all of one direction
+    const std::vector<Location> stash_at = places(pins_.activations, outside_, Location::streaming);
+    for (const PhaseOrder order : choices(pins_.phase_order, {PhaseOrder::phase_outer, PhaseOrder::micro_batch_outer},
+                                          PhaseOrder::phase_outer, defaults_)) {
+      space_.common.phase_order = order;
+      // With all micro-batches at once, gradients never leave their tiles.
+      const bool leave = order == PhaseOrder::micro_batch_outer && space_.training && !defaults_;
+      set_gradients(leave ? outside_ : std::vector{Location::in_processor},
+                    leave ? free_degrees_ : std::vector<std::int64_t>{1});
+      stores_ = space_.stores(space_.all());
+      for (const std::int64_t groups :
+           defaults_ ? integers(pins_.phase_groups, {1}) : integers(pins_.phase_groups, {1, 2})) {
+        if (c_.stages % groups != 0) continue;
+        space_.common.phase_groups = groups;
+        loads(stash_at);
+      }
+    }
+    space_.common.phase_order = PhaseOrder::phase_outer;
+    space_.common.phase_groups = 1;
+  }
+
+  void loads(const std::vector<Location>& stash_at) {
+    for (const std::int64_t io : integers(pins_.io_tiles, defaults_ ? std::vector<std::int64_t>{0} : kIoTiles)) {
+      if (io >= job_.machine.chip.tiles) continue;
+      space_.common.io_tiles = io;
+      // A second group of IPUs takes what comes ahead; without it and without IO tiles there is nowhere to preload to.
+      space_.loads = load_schedules(io > 0 && space_.common.phase_groups == 1);
+      tables(stash_at, ActivationSharding::stored);
+    }
+  }
+
+  // Those alike for weights and code first.
+  std::vector<LoadSchedules> load_schedules(bool matter) const {
+    using enum LoadSchedule;
+    const auto of = [&](const std::vector<LoadSchedule>& pinned) {
+      return choices(pinned, matter ? std::vector{on_demand, preload} : std::vector{on_demand}, on_demand, defaults_);
+    };
+    std::vector<LoadSchedules> out;
+    for (const bool alike : {true, false}) {
+      for (const LoadSchedule weights : of(pins_.load_weights)) {
+        for (const LoadSchedule code : of(pins_.load_code)) {
+          if ((weights == code) == alike) out.push_back({weights, code});
+        }
+      }
+    }
+    return out;
+  }
+
+  // A space for each table, or for all that differ in a free bound on temporary memory.
+  void tables(const std::vector<Location>& stash_at, ActivationSharding fallback) {
+    using enum ActivationSharding;
+    std::vector<ActivationSharding> shardings =
+        choices(pins_.activation_sharding, {throughout, stored, none}, fallback, defaults_);
+    if (c_.mesh.size() == 1 && pins_.activation_sharding.size() != 1) shardings = {none};
+    for (const bool throughout_all : {true, false}) {
+      space_.stashes.clear();
+      for (const Location at : stash_at) {
+        for (const ActivationSharding sharding : shardings) {
+          if ((sharding == throughout) == throughout_all) space_.stashes.push_back({at, sharding});
+        }
+      }
+      if (space_.stashes.empty()) continue;
+      const Execution execution = space_.execution();
+      if (only_.value_or(execution) != execution) continue;
+      const double size = stores_ * space_.others(space_.all());  // whatever the bound on temporary memory is
+      if (size == 0) continue;
+      space_.common.activation_sharding = space_.stashes[0].sharding;
+      const auto [low, high] = ends_of_proportions(job_);
+      Proportions usual = high;
+      for (const Work w : kWorks) usual[w] = std::clamp(kUsualProportion, low[w], high[w]);
+      for (const Proportions& proportion : choices(pins_.available_memory_proportion, {high}, usual, defaults_)) {
+        space_.common.available_memory_proportion = proportion;
+        space_.caps = frees_caps(job_, defaults_) ? free_caps(job_) : caps_of(proportion, job_.machine.chip);
+        settings_[static_cast<std::size_t>(execution)] += size;
+        if (!counts_) out_.push_back(space_);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+bool frees_caps(const Job& job, bool defaults) { return !defaults && job.pins.available_memory_proportion.empty(); }
+
+ByWork<ProportionRange> free_proportions(const Job& job) {
+  ByWork<ProportionRange> out =
+      job.pins.proportion_ranges.value_or(ByWork(ProportionRange{kLeastProportion, kMostProportion}));
+  for (ProportionRange& asked : out.of) {
+    const double high = std::min(asked.high, kMostProportion);
+    asked = {std::min(std::max(asked.low, kLeastProportion), high), high};
+  }
+  return out;
+}
+
+// Ranges of numbers, and bounds by kind of work, are of temporary memory alone, as vendor tools have them.
+Caps free_caps(const Job& job) {
+  const ByWork<ProportionRange> free = free_proportions(job);
+  const Chip& chip = job.machine.chip;
+  Caps caps;
+  caps.one = !job.pins.proportions_by_work;
+  if (job.pins.live)
+    caps.count(*job.pins.live);
+  else if (!job.pins.proportion_ranges && !job.pins.proportions_by_work)
+    caps.lives = (1U << kLives.size()) - 1;  // any
+  for (const Work w : kWorks) caps[w] = {cap_of(free[w].low, chip).value, cap_of(free[w].high, chip).value};
+  return caps;
+}
+
+std::pair<Proportions, Proportions> ends_of_proportions(const Job& job) {
+  Proportions low, high;
+  const ByWork<ProportionRange> free = free_proportions(job);
+  const std::vector<Proportions>& pins = job.pins.available_memory_proportion;
+  low.live = high.live = pins.empty() ? free_caps(job).least_live() : pins[0].live;
+  for (const Work w : kWorks) {
+    low[w] = free[w].low, high[w] = free[w].high;
+    if (pins.empty()) continue;
+    const auto of_work = [&](const Proportions& p) { return p[w]; };
+    low[w] = std::ranges::min(pins, {}, of_work)[w], high[w] = std::ranges::max(pins, {}, of_work)[w];
+  }
+  return {low, high};
+}
+
+std::vector<SettingSpace> setting_spaces(const Job& job, const Cell& cell, bool defaults,
+                                         std::optional<Execution> only) {
+  return SettingLists(job, cell, defaults).make(only);
+}
+
+std::array<double, kExecutions.size()> count_settings(const Job& job, const Cell& cell, bool defaults) {
+  return SettingLists(job, cell, defaults).count();
+}
+
+std::vector<std::string> kinds_of(const Job& job, const Cell& cell, bool defaults, std::optional<Execution> only) {
+  std::set<std::string> all;
+  for (const SettingSpace& space : setting_spaces(job, cell, defaults, only)) {
+    for (std::string& kind : space.kinds(space.all())) all.insert(std::move(kind));
+  }
+  return {all.begin(), all.end()};
+}
+
+std::vector<Plan> settings(const Job& job, const Cell& cell, bool defaults) {
+  std::vector<Plan> out;
+  for (const SettingSpace& space : setting_spaces(job, cell, defaults)) {
+    space.for_each([&](const auto& values) { out.push_back(space.plan(values)); });
+  }
+  return out;
+}
+
+}  // namespace superstep
