@@ -10,6 +10,7 @@
 #include "model/error.h"
 #include "planner/cli/options.h"
 #include "planner/cli/outcome.h"
+#include "planner/report/make_report.h"
 
 namespace superstep {
 namespace {

@@ -10,10 +10,15 @@
 #include "model/machine/load_machine.h"
 #include "model/parallel.h"
 #include "model/quantity_text.h"
+#include "planner/infeasible/explain_infeasible.h"
+#include "planner/job/partitions.h"
 #include "planner/job/tell_apart.h"
+#include "planner/report/evaluated.h"
+#include "planner/report/waterfall.h"
 #include "planner/report/weight_gathers.h"
 #include "planner/search/front.h"
-#include "planner/search/job_parts.h"
+#include "planner/search/part_search.h"
+#include "planner/space/job_parts.h"
 #include "planner/space/setting_space.h"
 #include "planner/space/space.h"
 #include "planner/sweep/plan_job.h"
@@ -54,7 +59,7 @@ json memory_json(const Evaluated& e, const Machine& m) {
 
 json plan_result(const Evaluated& e, Tables& tables) {
   json rows = json::array();
-  for (const WaterfallRow& w : waterfall(e, tables))
+  for (const WaterfallRow& w : waterfall(e, tables.model()))
     rows.push_back({{"name", w.name}, {"kind", w.kind}, {"seconds", w.seconds}});
   json collectives = json::array();
   for (const auto& [key, traffic] : e.timeline.collectives) {
@@ -230,6 +235,7 @@ namespace {
 
 SearchOptions search_options(const OutcomeOptions& options, const CommonOptions& common, WarmTables& warm) {
   SearchOptions out;
+  out.explain = explain_infeasible;
   out.warm = &warm;
   out.top = options.estimate ? 1 : options.top;
   out.time_limit = options.time_limit;

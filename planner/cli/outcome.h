@@ -8,6 +8,7 @@
 
 #include "planner/cli/options.h"
 #include "planner/cost/warm_tables.h"
+#include "planner/report/evaluated.h"
 #include "planner/report/make_report.h"
 #include "planner/space/space_fields.h"
 

@@ -7,7 +7,9 @@
 
 #include "model/error.h"
 #include "model/quantity_text.h"
-#include "planner/search/job_parts.h"
+#include "planner/report/evaluated.h"
+#include "planner/search/part_search.h"
+#include "planner/space/job_parts.h"
 
 namespace superstep {
 

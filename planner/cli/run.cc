@@ -11,6 +11,7 @@
 #include "model/quantity_text.h"
 #include "planner/cli/options.h"
 #include "planner/cli/outcome.h"
+#include "planner/report/evaluated.h"
 
 namespace superstep {
 namespace {

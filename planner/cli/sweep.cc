@@ -134,7 +134,7 @@ int run_sweep_command(const SweepArguments& a, const CommonOptions& common) {
   GridArguments grid = a.grid;
   grid.results = a.output;
   grid.time_limit = a.options.time_limit;
-  return run_grid(grid, common);
+  return started_as_rank() ? run_grid_on_ranks(grid, common) : run_grid(grid, common);
 }
 
 }  // namespace

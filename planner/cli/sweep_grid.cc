@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "model/error.h"
-#include "planner/cli/sweep_ranks.h"
 #include "planner/sweep/sweep_table.h"
 
 namespace superstep {
@@ -113,7 +112,6 @@ int finish_grid(const GridArguments& a, const CommonOptions& common, const Sweep
 }
 
 int run_grid(const GridArguments& a, const CommonOptions& common) {
-  if (started_as_rank()) return run_grid_on_ranks(a, common);
   check_output(a.results);
   check_output(common.json);
   const Sweep sweep = load_sweep(a.sweep);

@@ -7,6 +7,9 @@
 #include "model/error.h"
 #include "model/json_reader.h"
 #include "model/quantity_text.h"
+#include "planner/job/pins.h"
+#include "planner/report/evaluated.h"
+#include "planner/report/waterfall.h"
 #include "traces/compare.h"
 
 namespace superstep {
@@ -31,7 +34,7 @@ void compare_with_winner(WhyNot& w, const Outcome& free, const Outcome& pinned) 
   const double scale =
       steps ? 1 : static_cast<double>(winner.plan.global_batch()) / static_cast<double>(best.plan.global_batch());
   w.best_step_time = scale * best.step_seconds;
-  w.lost = time_lost(waterfall(winner, *free.tables), waterfall(best, *pinned.tables), scale);
+  w.lost = time_lost(waterfall(winner, free.tables->model()), waterfall(best, pinned.tables->model()), scale);
   w.different = different_fields(winner.plan, best.plan);
   std::vector<double> worlds = best.worlds;
   for (double& seconds : worlds) seconds *= scale;

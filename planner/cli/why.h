@@ -7,7 +7,8 @@
 #include <string>
 
 #include "planner/cli/outcome.h"
-#include "planner/infeasible/why_not.h"
+#include "planner/report/evaluated.h"
+#include "planner/report/time_lost.h"
 
 namespace superstep {
 

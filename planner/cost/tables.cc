@@ -10,7 +10,7 @@
 
 #include "model/error.h"
 #include "model/graph/statistics.h"
-#include "planner/search/proved_bests.h"
+#include "planner/job/divisors.h"
 #include "planner/space/space.h"
 
 namespace superstep {
@@ -96,8 +96,6 @@ struct Tables::State {
   Lazy<std::int64_t, SharedCosts> shared;                          // by compute tiles
   Lazy<UnitKey, UnitTable> tables;
   Lazy<Replicas, ShardCosts> shard_costs;
-  PhaseBounds phase_bounds;
-  ProvedBests proved_bests;
   std::shared_ptr<const State> alike;  // another partition with the same domains; may be null
   std::atomic<double> seconds = 0;
 
@@ -194,9 +192,6 @@ std::string graph_key(const Job& job) {
   key.erase("machine");
   return key.dump();
 }
-
-PhaseBounds& Tables::phase_bounds() { return state_->phase_bounds; }
-ProvedBests& Tables::proved_bests() { return state_->proved_bests; }
 
 bool Tables::training() const { return job_.task == Task::training; }
 

@@ -10,7 +10,6 @@
 #include "model/lower/unit_table.h"
 #include "planner/cost/front_cache.h"
 #include "planner/cost/shard_costs.h"
-#include "planner/cuts/phase_bounds.h"
 #include "planner/job/job.h"
 
 namespace superstep {
@@ -30,8 +29,6 @@ std::string graph_key(const Job& job);
 
 // Of the table that a plan is evaluated by.
 TableKey table_key(const Plan& plan);
-
-class ProvedBests;
 
 class Tables {
  public:
@@ -60,8 +57,6 @@ class Tables {
   // made from the same graph, splits or tile plans, which are not there either.
   bool wait_for_each_other(const TableKey& a, const TableKey& b);
   const ShardCosts& shard_costs(const Replicas& replicas);
-  PhaseBounds& phase_bounds();
-  ProvedBests& proved_bests();
   bool training() const;
   std::int64_t statistics_group();  // of the job's model
   const Job& job() const { return job_; }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/parallel.h"
+#include "planner/cuts/pinned_cuts.h"
 #include "planner/cuts/pipeline_stages.h"
 #include "planner/infeasible/nearest_fix.h"
 
@@ -288,13 +289,9 @@ std::vector<Overflow> overflows_of(const Problem& p, const Plan& plan) {
 
 }  // namespace
 
-Overflow stopped_early() {
-  return {"", "", Bytes(0),
-          "the search stopped before it had one; --time-limit S gives it longer (0: until it is done)"};
-}
-
-void explain_infeasible(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells, PinnedCuts& cuts,
+void explain_infeasible(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells,
                         SearchResult& result) {
+  PinnedCuts cuts(tables, options.defaults);
   const Problem p{tables, tables.job(), options, cells, cuts};
   Closest closest = find_closest(p);
   result.stats.evaluations += closest.evaluations;

@@ -4,18 +4,13 @@
 
 #include <vector>
 
-#include "planner/cuts/pinned_cuts.h"
 #include "planner/search/search.h"
-#include "planner/space/space.h"
 
 namespace superstep {
 
-// In the place of an overflow, where a search stopped before it found a plan.
-Overflow stopped_early();
-
-// Fills what a result without a plan says: `closest`, what it runs into, and the nearest fix where the options ask for
-// one. `cells`: from the most promising; the search that found nothing is over.
-void explain_infeasible(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells, PinnedCuts& cuts,
+// For SearchOptions::explain. Takes the plan that exceeds memory least, says what it exceeds, and looks for the nearest
+// fix where the options ask for one.
+void explain_infeasible(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells,
                         SearchResult& result);
 
 }  // namespace superstep

@@ -7,7 +7,8 @@
 #include "model/error.h"
 #include "planner/cost/warm_tables.h"
 #include "planner/job/read_proportions.h"
-#include "planner/search/job_parts.h"
+#include "planner/search/part_search.h"
+#include "planner/space/job_parts.h"
 #include "traces/text_table.h"
 
 namespace superstep {
@@ -90,7 +91,7 @@ class FixFinder {
     for (const Job& part : parts) tables.push_back(lent.emplace_back(tables_of(part)).tables.get());
     SearchOptions options;
     options.top = 1;
-    options.pareto = options.find_fix = options.explain = false;
+    options.pareto = options.find_fix = false;
     options.threads = options_.threads;
     options.stop = options_.stop;
     options.time_limit = std::min(kMostSecondsPerTrial, left());

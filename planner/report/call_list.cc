@@ -13,7 +13,6 @@ CallList::CallList(const Program& program, const Graph& graph)
 
 void CallList::visit(const Node& n, std::int64_t ipu, std::int64_t phase, std::int64_t repeats) {
   if (n.ipu >= 0) ipu = n.ipu;
-  if (n.ramp) return;
   if (n.phase >= 0) phase = n.phase;
   if (n.kind == Node::Kind::repeat) repeats *= n.micro_batches;
   if (n.kind == Node::Kind::call && ipu >= 0) call(n, ipu, phase, repeats);

@@ -19,7 +19,6 @@ std::vector<std::pair<FunctionId, std::int64_t>> calls_on(const Program& program
   std::vector<std::pair<FunctionId, std::int64_t>> calls;
   const std::function<void(const Node&, std::int64_t, std::int64_t)> visit = [&](const Node& n, std::int64_t ipu,
                                                                                  std::int64_t repeats) {
-    if (n.ramp) return;
     if (n.ipu >= 0) ipu = n.ipu;
     if (n.kind == Node::Kind::repeat) repeats *= n.micro_batches;
     if (n.kind == Node::Kind::call && ipu == wanted) {

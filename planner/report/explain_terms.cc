@@ -67,9 +67,7 @@ const std::array<TermExplanation, kTerms>& table() {
       {"micro_batch_fixed per micro-batch + pipeline_cycle_fixed per pipeline cycle",
        clock,
        {"micro_batch_fixed", "pipeline_cycle_fixed"}},
-      {"(2 stages - 2) x pipeline cycle; where full_cost_fill is false: all cycles, less one full one per micro-batch",
-       {"/chip/clock", "/full_cost_fill"},
-       {}},
+      {"(2 stages - 2) x pipeline cycle", clock, {}},
   }};
   return all;
 }

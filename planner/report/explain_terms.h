@@ -5,7 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "planner/report/make_report.h"
+#include "planner/report/evaluated.h"
+#include "traces/report_io.h"
 
 namespace superstep {
 

@@ -13,49 +13,12 @@
 #include "planner/report/report_bands.h"
 #include "planner/report/report_columns.h"
 #include "planner/report/search_columns.h"
-#include "planner/sweep/sensitivity.h"
+#include "planner/report/sensitive_numbers.h"
+#include "planner/report/waterfall.h"
 #include "traces/verdict.h"
 
 namespace superstep {
 namespace {
-
-double model_flops(const UnitTable& table, const Plan& plan) {
-  double flops = 0;
-  for (std::size_t u = 0; u < table.units(); ++u) flops += table.row(u).flops;
-  return flops * static_cast<double>(plan.gradient_accumulation) * static_cast<double>(plan.replicas);
-}
-
-double peak_flops(const Machine& m) {
-  return static_cast<double>(m.ipus) * static_cast<double>(m.chip.tiles) * 2 *
-         static_cast<double>(m.chip.amp.fp16_16_macs_per_cycle) * m.chip.clock.value;
-}
-
-std::vector<std::string> mechanisms_not_measured(const Plan& p, const Machine& m, bool training) {
-  std::vector<std::string> out;
-  if (p.phased()) out.push_back("phased execution");
-  if (p.tensor_parallel.size() > 1) out.push_back("tensor parallelism");
-  if (p.placement != Placement::t_p_r) out.push_back("placement " + std::string(name_of(p.placement)));
-  const ReplicatedTensorSharding& rts = p.replicated_tensor_sharding;
-  const bool grouped = std::ranges::any_of(std::array{rts.weights, rts.gradients, rts.optimizer_state},
-                                           [&](std::int64_t degree) { return degree > 1 && degree < p.replicas; });
-  if (grouped && rts.groups == ShardGroups::orthogonal) out.emplace_back("orthogonal groups of shards");
-  if (p.location.weights != Location::in_processor && !p.phased()) out.push_back("weights outside the processor");
-  if (rts.weights > 1) out.push_back("sharded weights");
-  if (rts.gradients > 1) out.push_back("sharded gradients");
-  if (p.location.activations != Location::in_processor && !p.phased()) out.push_back("stash outside the processor");
-  const Locations& l = p.location;
-  for (Location place : {l.weights, l.gradients, l.optimizer_state, l.activations, l.code}) {
-    if ((place == Location::remote_machine || place == Location::remote_ipu) &&
-        (out.empty() || out.back() != "remote memory"))
-      out.push_back("remote memory");
-  }
-  if (p.schedule == Schedule::interleaved) out.push_back("interleaved schedule");
-  if (!m.full_cost_fill && training && p.pipeline_stages > 1 && !p.phased())
-    out.push_back("fill and drain in lockstep");
-  if (m.domains() > 2) out.push_back("updates across more than two racks");
-  if (!training) out.push_back("inference");
-  return out;
-}
 
 // "embedding, layers 0 to 6, head"
 std::string contents_of(const UnitTable& table, const Plan& plan, std::int64_t ipu) {
@@ -278,9 +241,7 @@ report::ProgramNode node_of(const Node& n, const Program& program, const CostMod
   out.set_name(n.name);
   out.set_kind(kKinds[static_cast<std::size_t>(n.kind)]);
   out.set_count(n.kind == Node::Kind::repeat ? n.count : 1);
-  out.set_first(n.first);
   out.set_micro_batches(n.kind == Node::Kind::repeat ? n.micro_batches : 0);
-  out.set_ramp(n.ramp);
   out.set_function(n.kind == Node::Kind::call ? n.function.index : -1);
   out.set_ipu_class(n.ipu);
   out.set_work(std::string(work_of(n, program)));
@@ -318,74 +279,6 @@ report::ProgramNode program_of(const Evaluated& e, const CostModel& model) {
   root.set_cycles(root.cycles() + unhidden);
   return root;
 }
-
-}  // namespace
-
-Evaluated evaluate_in_full(Tables& tables, const Plan& plan) {
-  const UnitTable& table = tables.table(table_key(plan));
-  const Machine& m = tables.job().machine;
-  Evaluated e;
-  e.plan = plan;
-  e.label = label(plan);
-  e.program = lower(table, plan, tables.job().optimizer);
-  e.timeline = cost(e.program, tables.model());
-  e.step_seconds = tables.model().seconds(e.timeline.step.total()).value;
-  e.samples_per_second = static_cast<double>(plan.global_batch()) / e.step_seconds;
-  e.score = tables.job().goal.score(plan.global_batch(), e.step_seconds);
-  e.rated_power = m.rated_power.value;
-  if (const std::int64_t samples = tables.job().goal.samples; samples > 0)
-    e.time_to_train = e.step_seconds * static_cast<double>(ceil_div(samples, plan.global_batch()));
-  e.flop_utilisation = model_flops(table, plan) / (peak_flops(m) * e.step_seconds);
-  for (std::size_t i = 0; i < e.program.ipus(); ++i) {
-    e.tile_peak = std::max(e.tile_peak, e.timeline.tile_peak(i).value);
-    e.ddr_per_ipu = std::max(e.ddr_per_ipu, e.program.ddr[i].total().value);
-  }
-  e.overflows = find_overflows(e.program, e.timeline, table);
-  e.fits = fit_word(e.overflows.empty() ? fit_in(e.tile_peak, m.chip.tile_memory.value) : Fit::does_not_fit);
-  e.not_validated = mechanisms_not_measured(plan, m, tables.training());
-  return e;
-}
-
-Evaluated evaluate_pinned(Tables& tables, int threads) {
-  SearchOptions options;
-  options.top = 1;
-  options.defaults = true;
-  options.pareto = options.find_fix = false;
-  options.threads = threads;
-  const SearchResult r = search(tables, options);
-  if (r.best.empty() && !r.closest)
-    throw Error(tables.job().source + "#/plan",
-                !r.overflows.empty() ? r.overflows.front().detail : "the pinned plan is not legal");
-  return evaluate_in_full(tables, r.best.empty() ? *r.closest : r.best[0].plan);
-}
-
-std::vector<WaterfallRow> waterfall(const Evaluated& e, Tables& tables) {
-  const CostModel& model = tables.model();
-  const UnitTable& table = tables.table(table_key(e.plan));
-  const double ideal = model_flops(table, e.plan) / peak_flops(model.machine());
-  std::vector<WaterfallRow> rows;
-  rows.push_back({"ideal at FP16.16 peak", "compute", "model FLOPs of the step / peak of all IPUs", ideal});
-  double sum = ideal;
-  auto add = [&](const std::string& name, std::string_view kind, const std::string& why, double seconds) {
-    if (seconds == 0) return;
-    rows.push_back({name, std::string(kind), why, seconds});
-    sum += seconds;
-  };
-  const double useful = model.seconds(Cycles(e.timeline.step[Term::amp_rows])).value;
-  add(kStageImbalance, kind_of(Term::imbalance),
-      "AMP rows on the slowest IPU beyond an even share, lower-rate types included; below 0 where it has fewer",
-      useful - ideal);
-  for (int i = 0; i < kTerms; ++i) {
-    const Term term = static_cast<Term>(i);
-    if (term == Term::amp_rows) continue;
-    add(std::string(name_of(term)), kind_of(term), std::string(explain_term(term).formula),
-        model.seconds(Cycles(e.timeline.step[term])).value);
-  }
-  rows.back().seconds += e.step_seconds - sum;  // rounding of the last place only
-  return rows;
-}
-
-namespace {
 
 // Those that a sensitivity changes: what can be asked of a machine is one list.
 void add_machine_numbers(report::Index& index, const Machine& machine) {
@@ -429,7 +322,7 @@ report::Index make_index(Tables& tables, const ReportParts& parts) {
   const UnitTable& table = tables.table(table_key(e.plan));
   *index.mutable_plan() = summary_of(e, job.machine);
   add_facts(index, tables, e);
-  for (const WaterfallRow& w : waterfall(e, tables)) {
+  for (const WaterfallRow& w : waterfall(e, tables.model())) {
     report::WaterfallTerm* t = index.add_waterfall();
     t->set_name(w.name);
     t->set_kind(w.kind);

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "planner/report/call_list.h"
-#include "planner/report/make_report.h"
+#include "planner/report/evaluated.h"
+#include "traces/report_io.h"
 
 namespace superstep {
 

@@ -2,14 +2,11 @@
 #include "planner/report/report_bands.h"
 
 #include "planner/report/uncertainty.h"
+#include "planner/report/waterfall.h"
 #include "traces/band.h"
 
 namespace superstep {
 namespace {
-
-Subject subject_of(const Tables& tables, const Evaluated& e) {
-  return {tables.job().model.name(), label(e.plan), e.not_validated.empty()};
-}
 
 void set_band(report::WaterfallTerm& row, const std::vector<double>& seconds) {
   const Band band = band_of(seconds);
@@ -17,10 +14,6 @@ void set_band(report::WaterfallTerm& row, const std::vector<double>& seconds) {
 }
 
 }  // namespace
-
-void draw_worlds(Tables& tables, Evaluated& e) {
-  e.worlds = step_seconds_in_worlds(e.program, tables.model(), subject_of(tables, e));
-}
 
 void add_bands(report::Index& index, const Evaluated& e, const Tables& tables) {
   if (e.worlds.empty()) return;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "planner/report/make_report.h"
+#include "planner/report/evaluated.h"
+#include "traces/report_io.h"
 
 namespace superstep {
-
-// The waterfall's term that is no Term: what the useful rows take beyond the ideal.
-inline constexpr const char* kStageImbalance = "stage imbalance";
 
 // How sure the waterfall's terms and the functions' times are, by the worlds that were drawn of the step; none:
 // nothing.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "planner/report/make_report.h"
+#include "planner/report/evaluated.h"
+#include "traces/report_io.h"
 
 namespace superstep {
 

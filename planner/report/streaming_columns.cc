@@ -64,7 +64,6 @@ class StretchList {
   }
 
   void visit(const Node& n, Stretch& s, std::int64_t ipu, std::int64_t times, const std::string& ahead) {
-    if (n.ramp) return;
     if (n.ipu >= 0) ipu = n.ipu;
     if (n.kind == Node::Kind::repeat) times *= n.micro_batches;
     if (n.kind == Node::Kind::step && in_streaming_memory(n.step)) move(n.step, s, ipu, times, ahead);

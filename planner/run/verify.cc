@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "model/error.h"
-#include "planner/report/make_report.h"
+#include "planner/report/evaluated.h"
 
 namespace superstep {
 namespace {

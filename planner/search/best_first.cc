@@ -4,9 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "planner/infeasible/why_not.h"
-#include "planner/search/frontier.h"
-
 namespace superstep {
 namespace {
 
@@ -55,20 +52,6 @@ bool BestFirst::time_is_up() {
   return stopped_;
 }
 
-void BestFirst::try_first(const Plan& plan) {
-  cuts_.prepare(plan);
-  const Setting setting(tables_.table(table_key(plan)), plan, job_.optimizer, plan.phased());
-  CutLimits limits = limits_of(setting, 0);
-  limits.thrifty = true;
-  const Visit visit = leaf(setting, limits);
-  stats_.programmes += visit.programmes;
-  stats_.evaluations += visit.evaluations;
-  const nlohmann::json pins = job_.json.value("plan", nlohmann::json::object());
-  for (const Candidate& c : visit.found) {
-    if (pins_not_had(c.plan, pins).empty()) keep(c);
-  }
-}
-
 // ---- best first
 
 // Of what was found before the sweep knows what its limits allow.
@@ -113,20 +96,20 @@ void BestFirst::find_runners_up() {
   conclude();
   open_->release();
   for (auto* queue : {&open_->cells, &open_->branches}) {
-    for (const Open& o : *queue) leave(o);
+    for (const OpenNode& o : *queue) leave(o);
   }
   open_.reset();
   count_all();
 }
 
-BestFirst::Frontier BestFirst::all_cells() {
+Frontier BestFirst::all_cells() {
   Frontier open;
   for (std::size_t i = 0; i < cells_.size(); ++i)
     open.cells.insert({bound_of(cells_[i]), made_++, i, {}, options_.defaults || cells_[i].settled});
   return open;
 }
 
-void BestFirst::leave(const Open& o) {
+void BestFirst::leave(const OpenNode& o) {
   if (!o.counted) stats_.pruned += o.branch.parts ? o.branch.size : size_of(cells_[o.cell]);
   if (!stopped_ || options_.rank_of == 0 || o.bound <= options_.rank_of) return;
   const CellPart& cell = cells_[o.cell];
@@ -142,9 +125,6 @@ void BestFirst::conclude() {
   const double bound = std::max({best, open_bound_, stopped_ ? left : 0});
   stats_.best = best, stats_.bound = bound;
   if (bound > 0) stats_.gap = 1 - best / bound;  // 1: no plan was found, though there may be one
-  // Of what was opened the rest is no better than what was found or asked for; else no better than its bounds.
-  const bool opened = std::ranges::any_of(cells_, &CellPart::opened);
-  ceiling_ = std::min(how_.ceiling, opened ? std::max(bound, options_.at_least) : left);
   stats_.optimal = best > 0 ? stats_.gap <= 1e-9 : !stopped_ && open_bound_ == 0;
 }
 
@@ -168,16 +148,16 @@ std::int64_t BestFirst::quick_bound(const Branch& b) const {
 }
 
 // A branch of `from` that takes `least` cycles or more.
-BestFirst::Open BestFirst::branch(const Open& from, const Branch& b, std::int64_t least) const {
-  Open o{from.bound, 0, from.cell, b};
+OpenNode BestFirst::branch(const OpenNode& from, const Branch& b, std::int64_t least) const {
+  OpenNode o{from.bound, 0, from.cell, b};
   if (from.branch.parts && from.branch.divides_caps()) o.setting = from.setting;
   o.bound = least >= how_.below_cycles ? 0 : std::min(o.bound, score(b.parts->space().common.global_batch(), least));
   return o;
 }
 
 // Those that may be of interest.
-void BestFirst::push(std::vector<Open>& branches, Frontier& open) {
-  for (Open& o : branches) {
+void BestFirst::push(std::vector<OpenNode>& branches, Frontier& open) {
+  for (OpenNode& o : branches) {
     o.order = made_++;
     if (o.setting == 0) o.setting = o.order + 1;
     if (o.bound > std::max(floor(), floor_of_kinds(o)))
@@ -194,10 +174,10 @@ bool BestFirst::late() const {
   return limit > 0 && seconds() > limit;
 }
 
-BestFirst::Visit BestFirst::visit(const Task& task) const {
-  const Open& o = task.open;
+NodeResult BestFirst::visit(const NodeTask& task) const {
+  const OpenNode& o = task.open;
   if (o.sure && !o.branch.leaf()) {
-    Visit out;
+    NodeResult out;
     const Branches parts = o.branch.children(tables_);
     for (const Branch& part : parts.list) out.children.push_back(branch(o, part, quick_bound(part)));
     out.left_out = parts.left_out;
@@ -212,11 +192,11 @@ BestFirst::Visit BestFirst::visit(const Task& task) const {
   return leaf(setting, limits);
 }
 
-void BestFirst::settle(Task& task, Frontier& open) {
-  Open& o = task.open;
+void BestFirst::settle(NodeTask& task, Frontier& open) {
+  OpenNode& o = task.open;
   if (task.is_cell()) return settle_cell(task, open);
   task.visit.open_bound = std::min(task.visit.open_bound, o.bound);
-  if (o.branch.leaf() && !o.again && task.visit.open_bound > worth_it()) return cut_again(task, open);
+  if (o.branch.leaf() && !o.again && task.visit.open_bound > score_to_beat()) return cut_again(task, open);
   if (task.for_best && !o.sure && task.visit.bound <= 0 && task.visit.found.empty()) return look_later(task, open);
   merge(o, task.visit);
   raise(o.root, task.visit.least);
@@ -231,8 +211,8 @@ void BestFirst::settle(Task& task, Frontier& open) {
 }
 
 // A leaf of which some of the work has left open what may be better: when its turn comes again, with all of it.
-void BestFirst::cut_again(Task& task, Frontier& open) {
-  Open& o = task.open;
+void BestFirst::cut_again(NodeTask& task, Frontier& open) {
+  OpenNode& o = task.open;
   merge(o, {.feasible = task.visit.feasible,
             .programmes = task.visit.programmes,
             .evaluations = task.visit.evaluations,
@@ -244,8 +224,8 @@ void BestFirst::cut_again(Task& task, Frontier& open) {
 }
 
 // Nothing of it is better than the best plan, but perhaps than other runners-up: when these are looked for.
-void BestFirst::look_later(Task& task, Frontier& open) {
-  Open& o = task.open;
+void BestFirst::look_later(NodeTask& task, Frontier& open) {
+  OpenNode& o = task.open;
   count(o, task.visit);
   open_bound_ = std::max(open_bound_, task.visit.open_bound);
   credit_ += o.branch.leaf() ? task.visit.work : 0;
@@ -264,7 +244,7 @@ double BestFirst::incumbent() const {
 }
 
 // Score: a leaf that may be better is worth all the work; runners-up are not.
-double BestFirst::worth_it() const {
+double BestFirst::score_to_beat() const {
   return options_.rank_of > 0 ? options_.rank_of : std::max(options_.at_least, incumbent());
 }
 
@@ -284,7 +264,7 @@ double BestFirst::floor() const {
 
 // Of each kind one plan counts, so that a branch must be better than the best known of one of its kinds. For a rank,
 // that one of a kind of the cell is better is all there is to know.
-double BestFirst::floor_of_kinds(const Open& o) const {
+double BestFirst::floor_of_kinds(const OpenNode& o) const {
   if (how_.front) return 0;
   double least = std::numeric_limits<double>::infinity();
   for (const std::string& kind : o.branch.kinds()) {
@@ -293,7 +273,7 @@ double BestFirst::floor_of_kinds(const Open& o) const {
       continue;
     }
     const auto it = by_kind_.find(kind);
-    least = std::min(least, it != by_kind_.end() ? score(it->second) : gave_up(kind) ? worth_it() : 0);
+    least = std::min(least, it != by_kind_.end() ? score(it->second) : gave_up(kind) ? score_to_beat() : 0);
   }
   return least;
 }
@@ -304,9 +284,9 @@ bool BestFirst::gave_up(const std::string& kind) const {
 }
 
 // Nothing of the branch that is worth it, but perhaps runners-up.
-void BestFirst::note_given_up(const Open& o) {
+void BestFirst::note_given_up(const OpenNode& o) {
   for (const std::string& kind : o.branch.kinds()) {
-    if (gave_up(kind)) leave_open(kind, std::min(o.bound, worth_it()));
+    if (gave_up(kind)) leave_open(kind, std::min(o.bound, score_to_beat()));
   }
 }
 
@@ -314,7 +294,7 @@ void BestFirst::leave_open(const std::string& kind, double bound) { left_of_[kin
 
 // ---- what was found
 
-void BestFirst::merge(Open& o, const Visit& v) {
+void BestFirst::merge(OpenNode& o, const NodeResult& v) {
   count(o, v);
   const bool leaf = o.branch.leaf(), was_cut = v.programmes > 0;
   if (!how_.front) {
@@ -333,7 +313,7 @@ void BestFirst::merge(Open& o, const Visit& v) {
 }
 
 // A setting of which some bounds on temporary memory were cut, and others were not needed, counts as explored.
-void BestFirst::count(Open& o, const Visit& v) {
+void BestFirst::count(OpenNode& o, const NodeResult& v) {
   stats_.programmes += v.programmes;
   stats_.evaluations += v.evaluations;
   if (how_.front || !o.branch.leaf() || v.programmes == 0) return;
@@ -343,7 +323,7 @@ void BestFirst::count(Open& o, const Visit& v) {
   if (v.feasible) settings_fit_.insert(o.setting);
 }
 
-void BestFirst::note_faster(const Open& o, const Visit& v) {
+void BestFirst::note_faster(const OpenNode& o, const NodeResult& v) {
   const std::pair<std::size_t, std::string> kind(cells_[o.cell].of, o.branch.kinds().at(0));
   if (std::any_of(v.found.begin(), v.found.end(), [&](const Candidate& c) { return score(c) > options_.rank_of; }))
     faster_.insert(kind);

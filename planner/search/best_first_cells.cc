@@ -8,7 +8,7 @@
 
 #include "model/parallel.h"
 #include "planner/job/check_pins.h"
-#include "planner/search/frontier.h"
+#include "planner/search/best_first.h"
 
 namespace superstep {
 namespace {
@@ -49,7 +49,7 @@ void BestFirst::order_cells(const std::vector<Cell>& list) {
     if (!opens) stats_.pruned += size_of(part);
     (opens ? cells_ : held_back_).push_back(std::move(part));
   }
-  if (cells_.empty() && !held_back_.empty() && options_.explain) cells_.push_back(widest());
+  if (cells_.empty() && !held_back_.empty() && options_.explain != nullptr) cells_.push_back(widest());
   std::stable_sort(cells_.begin(), cells_.end(),
                    [&](const CellPart& a, const CellPart& b) { return bound_of(a) > bound_of(b); });
 }
@@ -118,13 +118,13 @@ double BestFirst::cells_done(const Frontier& open) const {
 }
 
 // `root` may be null.
-void BestFirst::raise(Root* root, std::int64_t least) const {
+void BestFirst::raise(RootBranch* root, std::int64_t least) const {
   if (root != nullptr && !how_.probes) root->least = std::max(root->least, least);
 }
 
 // Of the cell on top, which it takes.
-BestFirst::Task BestFirst::cell_task(Frontier& open) {
-  Task task{open.cells.pop()};
+NodeTask BestFirst::cell_task(Frontier& open) {
+  NodeTask task{open.cells.pop()};
   const CellPart& cell = cells_[task.open.cell];
   if (!task.open.sure) {
     if (!how_.front) report(cells_done(open), "tabulating " + std::to_string(open.cells.size()) + " cells");
@@ -132,8 +132,8 @@ BestFirst::Task BestFirst::cell_task(Frontier& open) {
   } else if (cell.roots.empty()) {
     task.spaces = setting_spaces(job_, cell.cell, options_.defaults, cell.execution);
     if (!how_.front && !task.spaces.empty()) report(cells_done(open), "searching " + label(task.spaces.front().common));
-    task.guesses = cell.execution == Execution::phases && dives();
-    task.least = worth_it();
+    task.guesses = cell.execution == Execution::phases && is_seeking_first_plan();
+    task.least = score_to_beat();
     for (const SettingSpace& space : task.spaces) {
       const Ends ends = ends_of(space, job_.machine.chip);
       task.tables.insert(task.tables.end(), {ends.fastest, ends.leanest});
@@ -143,7 +143,7 @@ BestFirst::Task BestFirst::cell_task(Frontier& open) {
   return task;
 }
 
-BestFirst::Visit BestFirst::visit_cell(Task& task) {
+NodeResult BestFirst::visit_cell(NodeTask& task) {
   if (late()) return {};  // it stays as it is
   if (task.open.sure) return open_cell(task);
   CellPart& cell = cells_[task.open.cell];  // also for the sweeps that follow
@@ -156,8 +156,8 @@ BestFirst::Visit BestFirst::visit_cell(Task& task) {
   return {};
 }
 
-BestFirst::Visit BestFirst::open_cell(const Task& task) {
-  Visit out;
+NodeResult BestFirst::open_cell(const NodeTask& task) {
+  NodeResult out;
   out.opened = true;
   CellPart& cell = cells_[task.open.cell];
   cell.opened = true;
@@ -166,7 +166,7 @@ BestFirst::Visit BestFirst::open_cell(const Task& task) {
     out.left_out += made.left_out;
     for (Branch& b : made.list) cell.roots.push_back({std::move(b)});
   }
-  for (Root& root : cell.roots) {
+  for (RootBranch& root : cell.roots) {
     const std::int64_t least = root.least > 0 ? root.least : quick_bound(root.branch);
     raise(&root, least);
     out.children.push_back(branch(task.open, root.branch, least));
@@ -176,8 +176,8 @@ BestFirst::Visit BestFirst::open_cell(const Task& task) {
   return out;
 }
 
-void BestFirst::settle_cell(Task& task, Frontier& open) {
-  Open& o = task.open;
+void BestFirst::settle_cell(NodeTask& task, Frontier& open) {
+  OpenNode& o = task.open;
   CellPart& cell = cells_[o.cell];
   if (!task.visit.opened) {
     open.cells.insert(std::move(o));
@@ -187,7 +187,7 @@ void BestFirst::settle_cell(Task& task, Frontier& open) {
   const bool first = !task.spaces.empty();
   const bool keeps = !first || (kept_cells_ < kKeptCells && !cell.roots.empty());
   if (first && keeps) ++kept_cells_;
-  for (Open& child : task.visit.children) {
+  for (OpenNode& child : task.visit.children) {
     if (!keeps) child.root = nullptr;
   }
   stats_.programmes += task.visit.programmes;

@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include "planner/search/frontier.h"
+#include "planner/search/best_first.h"
 
 namespace superstep {
 namespace {
@@ -47,8 +47,8 @@ std::int64_t BestFirst::cycles_of(std::int64_t global_batch, double score) const
 
 // A bound on all settings of a branch, by the best cuts of the setting that bounds them. Cuts that have room for the
 // code of all phases are looked for once the branch is one setting, which saves tables, or where they are worth work.
-BestFirst::Visit BestFirst::bound(const Branch& branch, double least, std::int64_t most_work) const {
-  Visit out;
+NodeResult BestFirst::bound(const Branch& branch, double least, std::int64_t most_work) const {
+  NodeResult out;
   const Setting setting = branch.setting();
   CutLimits limits = limits_of(setting, least);
   const std::int64_t none = limits.best;
@@ -66,7 +66,7 @@ BestFirst::Visit BestFirst::bound(const Branch& branch, double least, std::int64
     else if (branch.part.single())
       cycles = bound_phases_by_prices(setting, rules, some);
     else
-      cycles = tables_.phase_bounds().bound(setting, rules, some);
+      cycles = phase_bounds_.bound(setting, rules, some);
     if (most_work > 0 && cycles < limits.best) {
       CutLimits more = limits;
       more.least = cycles;
@@ -83,8 +83,8 @@ BestFirst::Visit BestFirst::bound(const Branch& branch, double least, std::int64
   return out;
 }
 
-BestFirst::Visit BestFirst::leaf(const Setting& setting, CutLimits limits) const {
-  Visit out;
+NodeResult BestFirst::leaf(const Setting& setting, CutLimits limits) const {
+  NodeResult out;
   if (limits.thrifty) limits.most_work = thrifty_work(setting);
   const Plan& plan = setting.plan();
   for (const CutRules& rules : cuts_.rules_for(plan)) {
@@ -117,20 +117,20 @@ BestFirst::Visit BestFirst::leaf(const Setting& setting, CutLimits limits) const
 }
 
 // Plans of a cell's branches that take little work to find, each better than what was found before.
-void BestFirst::guess_plans(const Task& task, Visit& out) const {
+void BestFirst::guess_plans(const NodeTask& task, NodeResult& out) const {
   double least = task.least;
-  std::vector<const Open*> first;
-  for (const Open& child : out.children) first.push_back(&child);
-  std::ranges::stable_sort(first, std::greater<>(), &Open::bound);
+  std::vector<const OpenNode*> first;
+  for (const OpenNode& child : out.children) first.push_back(&child);
+  std::ranges::stable_sort(first, std::greater<>(), &OpenNode::bound);
   if (first.size() > kGuesses) first.resize(kGuesses);
-  for (const Open* child : first) {
+  for (const OpenNode* child : first) {
     if (child->bound <= least || late()) return;
     const std::optional<Branch> likely = child->branch.guess(tables_, limits_of(child->branch.setting(), 0));
     if (!likely) continue;
     const Setting setting = likely->setting();
     CutLimits limits = limits_of(setting, least);
     limits.most_work = kThriftyWork;
-    Visit visit = leaf(setting, limits);
+    NodeResult visit = leaf(setting, limits);
     out.programmes += visit.programmes;
     out.evaluations += visit.evaluations;
     for (Candidate& c : visit.found) {

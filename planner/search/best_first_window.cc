@@ -5,13 +5,13 @@
 #include <ranges>
 
 #include "model/parallel.h"
-#include "planner/search/frontier.h"
+#include "planner/search/best_first.h"
 
 namespace superstep {
 namespace {
 
 // While no plan is known but guesses: branches of at least this share of the best cell's bound come before it.
-constexpr double kWorthDiving = 0.85;
+constexpr double kFirstPlanShare = 0.85;
 
 // Work (CutLimits) that was in vain for leaves, before as much is spent on branches: one proof that nothing fits may
 // save many.
@@ -32,18 +32,18 @@ constexpr std::size_t kTablesAhead = 8;
 bool BestFirst::branch_comes_first(const Frontier& open) const {
   const bool branch = !open.branches.empty() && open.branches.top().bound > enough();
   const bool cell = !open.cells.empty() && open.cells.top().bound > enough();
-  const double share = dives() && options_.rank_of == 0 ? kWorthDiving : 1;
+  const double share = is_seeking_first_plan() && options_.rank_of == 0 ? kFirstPlanShare : 1;
   return branch && (!cell || open.branches.top().bound >= share * open.cells.top().bound);
 }
 
 // Whatever is on top is worked on. What comes of it is merged when all before it are, and only then the next is taken:
 // in the same order, against the same plans, for any number of threads.
 void BestFirst::work(Frontier& open) {
-  Window window;
+  TaskWindow window;
   take(open, window);
   parallel_for(std::min(kAhead, thread_count(options_.threads)), options_.threads, [&](std::size_t) {
     try {
-      while (const Piece piece = wait_for_piece(open, window)) {
+      while (const WorkPiece piece = wait_for_piece(open, window)) {
         work_on(piece);
         settle_all(piece, window, open);
         wake_helpers();
@@ -57,8 +57,8 @@ void BestFirst::work(Frontier& open) {
 }
 
 // None: there is nothing left to do. Whoever has to wait makes rows of others' tables, or works on what comes later.
-BestFirst::Piece BestFirst::wait_for_piece(const Frontier& open, Window& window) {
-  Piece piece;
+WorkPiece BestFirst::wait_for_piece(const Frontier& open, TaskWindow& window) {
+  WorkPiece piece;
   const auto next = [&] {
     const auto lock = lock_soon(window.mutex);
     if (!window.failed) piece = next_piece(open, window);
@@ -74,9 +74,9 @@ BestFirst::Piece BestFirst::wait_for_piece(const Frontier& open, Window& window)
   return piece;
 }
 
-void BestFirst::take(Frontier& open, Window& window) {
-  while (window.tasks.size() < kAhead && std::min(open.bound(), how_.ceiling) > enough() && !time_is_up()) {
-    if (!dives()) open.release();
+void BestFirst::take(Frontier& open, TaskWindow& window) {
+  while (window.tasks.size() < kAhead && open.bound() > enough() && !time_is_up()) {
+    if (!is_seeking_first_plan()) open.release();
     if (branch_comes_first(open)) {
       take_branch(open, window);
     } else if (!open.cells.empty() && open.cells.top().bound > enough()) {
@@ -91,12 +91,12 @@ void BestFirst::take(Frontier& open, Window& window) {
 
 // Where tiles are small, most settings that keep something on other IPUs' tiles do not fit and have the highest bounds:
 // they wait until there is a plan, or nothing else.
-bool BestFirst::puts_off(const Open& o) const { return dives() && !o.waited && o.branch.lends(); }
+bool BestFirst::puts_off(const OpenNode& o) const { return is_seeking_first_plan() && !o.waited && o.branch.lends(); }
 
-void BestFirst::take_branch(Frontier& open, Window& window) {
+void BestFirst::take_branch(Frontier& open, TaskWindow& window) {
   if (puts_off(open.branches.top())) return open.put_off();
-  Task task = branch_task(open.branches.pop());
-  const auto early = std::ranges::find_if(window.early, [&](const Task& t) { return t.is_turn_of(task.open); });
+  NodeTask task = branch_task(open.branches.pop());
+  const auto early = std::ranges::find_if(window.early, [&](const NodeTask& t) { return t.is_turn_of(task.open); });
   if (early != window.early.end() && early->least == task.least && early->for_best == task.for_best &&
       early->most_work == task.most_work)
     return window.tasks.splice(window.tasks.end(), window.early, early);
@@ -105,11 +105,11 @@ void BestFirst::take_branch(Frontier& open, Window& window) {
 }
 
 // As it stands now.
-BestFirst::Task BestFirst::branch_task(Open o) const {
+NodeTask BestFirst::branch_task(OpenNode o) const {
   const double least = std::max(floor(), floor_of_kinds(o));
-  Task task{std::move(o)};
+  NodeTask task{std::move(o)};
   const bool for_best = wants_one_ || task.open.again;
-  task.least = for_best ? std::max(least, worth_it()) : least;
+  task.least = for_best ? std::max(least, score_to_beat()) : least;
   task.for_best = wants_one_ && task.least > least;
   if (credit_ >= kLeastCredit && task.open.branch.lends()) task.most_work = std::min(credit_, kMostCredit);
   return task;
@@ -117,11 +117,11 @@ BestFirst::Task BestFirst::branch_task(Open o) const {
 
 // The first branch that is not taken, and that may be if nothing better comes of those that are. What comes of it
 // counts if it is the same task then.
-BestFirst::Task* BestFirst::begin_early(const Frontier& open, Window& window) const {
+NodeTask* BestFirst::begin_early(const Frontier& open, TaskWindow& window) const {
   if (window.early.size() >= kEarly) return nullptr;
-  for (const Open& o : open.branches) {
+  for (const OpenNode& o : open.branches) {
     if (o.bound <= enough()) break;
-    if (puts_off(o) || std::ranges::any_of(window.early, [&](const Task& t) { return t.is_turn_of(o); })) continue;
+    if (puts_off(o) || std::ranges::any_of(window.early, [&](const NodeTask& t) { return t.is_turn_of(o); })) continue;
     window.early.push_back(branch_task(o));
     window.early.back().begun = true;
     return &window.early.back();
@@ -131,9 +131,9 @@ BestFirst::Task* BestFirst::begin_early(const Frontier& open, Window& window) co
 
 // Of the first task for which something can be done. While those that are left wait for others' tables, a table that
 // may be needed next.
-BestFirst::Piece BestFirst::next_piece(const Frontier& open, Window& window) {
+WorkPiece BestFirst::next_piece(const Frontier& open, TaskWindow& window) {
   bool waits = false;
-  for (Task& task : window.tasks) {
+  for (NodeTask& task : window.tasks) {
     if (task.begun) continue;
     std::erase_if(task.tables, [&](const TableKey& key) { return tables_.has(key); });
     if (task.tables.empty() || late()) {
@@ -152,8 +152,8 @@ BestFirst::Piece BestFirst::next_piece(const Frontier& open, Window& window) {
   return {nullptr, ahead};
 }
 
-std::optional<TableKey> BestFirst::table_ahead(const Frontier& open, const Window& window) {
-  for (const Open& o : open.cells | std::views::take(kTablesAhead)) {
+std::optional<TableKey> BestFirst::table_ahead(const Frontier& open, const TaskWindow& window) {
+  for (const OpenNode& o : open.cells | std::views::take(kTablesAhead)) {
     const CellPart& cell = cells_[o.cell];
     if (o.sure || o.bound <= floor()) continue;
     for (const TableKey& key : bounds_.tables_of(cell.cell, cell.execution, cell.step)) {
@@ -163,7 +163,7 @@ std::optional<TableKey> BestFirst::table_ahead(const Frontier& open, const Windo
   return std::nullopt;
 }
 
-void BestFirst::work_on(const Piece& piece) {
+void BestFirst::work_on(const WorkPiece& piece) {
   check_stop();
   if (piece.table)
     tables_.table(*piece.table);
@@ -172,13 +172,13 @@ void BestFirst::work_on(const Piece& piece) {
 }
 
 // The piece is done, and with it the tasks that waited for nothing else.
-void BestFirst::settle_all(const Piece& piece, Window& window, Frontier& open) {
+void BestFirst::settle_all(const WorkPiece& piece, TaskWindow& window, Frontier& open) {
   const auto lock = lock_soon(window.mutex);
   if (piece.table)
     std::erase(window.making, *piece.table);
   else
     piece.task->done = true;
-  window.early.remove_if([](const Task& t) { return t.in_vain && t.done; });
+  window.early.remove_if([](const NodeTask& t) { return t.in_vain && t.done; });
   while (!window.tasks.empty() && window.tasks.front().done) {
     settle(window.tasks.front(), open);
     window.tasks.pop_front();

@@ -12,6 +12,7 @@
 #include "model/lower/unit_memory.h"
 #include "model/parallel.h"
 #include "planner/cuts/phase_rest.h"
+#include "planner/job/divisors.h"
 
 namespace superstep {
 namespace {

@@ -131,40 +131,11 @@ class Front {
   }
 };
 
-// The higher the better.
-double value_of(const Evaluated& e, Measure m) {
-  switch (m) {
-    case Measure::throughput:
-    case Measure::time_to_train:
-      return e.samples_per_second;
-    case Measure::latency:
-      return -e.step_seconds;
-    case Measure::memory:
-      return -static_cast<double>(e.tile_peak);
-    case Measure::ipus:
-      return -static_cast<double>(e.plan.ipus());
-    case Measure::power:
-      return -e.rated_power;
-  }
-  return 0;
-}
-
 }  // namespace
 
 std::vector<Candidate> trace_front(BestFirst& space, const Job& job, const Candidate& best, FrontBoard* board,
                                    std::size_t part) {
   return Front(space, job, best, board, part).trace();
-}
-
-void keep_front(std::vector<Evaluated>& plans, const std::array<Measure, 2>& measures) {
-  const auto values = [&](const Evaluated& e) { return std::pair(value_of(e, measures[0]), value_of(e, measures[1])); };
-  std::stable_sort(plans.begin(), plans.end(),
-                   [&](const Evaluated& a, const Evaluated& b) { return values(a) > values(b); });
-  std::vector<Evaluated> front;
-  for (Evaluated& e : plans) {
-    if (front.empty() || values(e).second > values(front.back()).second) front.push_back(std::move(e));
-  }
-  plans = std::move(front);
 }
 
 }  // namespace superstep

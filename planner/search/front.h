@@ -2,11 +2,9 @@
 // Fronts of two measures: plans none of which is better than another in both.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <vector>
 
-#include "planner/report/make_report.h"
 #include "planner/search/best_first.h"
 #include "planner/search/front_board.h"
 
@@ -16,8 +14,5 @@ namespace superstep {
 // `board`: where it is a part of a job, which no other part need share; may be null.
 std::vector<Candidate> trace_front(BestFirst& space, const Job& job, const Candidate& best, FrontBoard* board = nullptr,
                                    std::size_t part = 0);
-
-// Leaves the plans that no other is better than in one measure and no worse in the other, sorted by the first.
-void keep_front(std::vector<Evaluated>& plans, const std::array<Measure, 2>& measures);
 
 }  // namespace superstep

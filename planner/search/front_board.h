@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "planner/search/search.h"
+#include "planner/search/search_result.h"
 
 namespace superstep {
 

@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "model/lower/placement.h"
 #include "model/lower/product_fronts.h"
-#include "planner/search/search.h"
+#include "planner/job/job.h"
 #include "planner/space/setting_space.h"
 
 namespace superstep {
@@ -21,9 +22,6 @@ inline const std::vector<std::int64_t> kIoTiles = {0, 32, 64, 128};
 inline const std::vector<std::int64_t> kPrefetch = {1, 2, 4};  // micro-batches
 inline constexpr double kMostProportion = 1;  // of temporary memory, the loosest bound; the tightest: kLeastProportion
 inline constexpr double kUsualProportion = 0.25;  // where only pinned fields vary
-
-// Of n > 0, ascending.
-std::vector<std::int64_t> divisors(std::int64_t n);
 
 // One (t, p, r, m, g) and how it lies on the links; everything else is chosen inside it.
 struct Cell {

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "planner/search/job_parts.h"
+#include "planner/job/partitions.h"
 #include "planner/space/space.h"
 
 namespace superstep {

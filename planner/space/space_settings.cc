@@ -6,6 +6,7 @@
 #include <set>
 
 #include "model/lower/placement.h"
+#include "planner/job/divisors.h"
 #include "planner/space/space.h"
 
 namespace superstep {

@@ -11,7 +11,10 @@
 #include "model/error.h"
 #include "model/parallel.h"
 #include "planner/cost/warm_tables.h"
-#include "planner/search/job_parts.h"
+#include "planner/infeasible/explain_infeasible.h"
+#include "planner/report/evaluated.h"
+#include "planner/search/part_search.h"
+#include "planner/space/job_parts.h"
 #include "traces/text_table.h"
 
 namespace superstep {
@@ -141,6 +144,7 @@ PlannedJob planned_by(Tables& tables, const SearchResult& found) {
 PlannedJob plan_job(const Job& job, SearchOptions options) {
   WarmTables warm;
   options.warm = &warm;
+  options.explain = explain_infeasible;
   const std::vector<Job> parts = job_parts(job);
   PartSearch search(job, parts.size(), options);
   std::vector<WarmTables::Lent> lent;

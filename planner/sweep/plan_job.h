@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/report/make_report.h"
+#include "planner/search/search.h"
 #include "traces/band.h"
 
 namespace superstep {

@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/report/make_report.h"
+#include "planner/job/job.h"
+#include "planner/report/evaluated.h"
 #include "traces/band.h"
 #include "traces/line_plot.h"
 

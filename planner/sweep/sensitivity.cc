@@ -9,8 +9,9 @@
 
 #include "model/error.h"
 #include "model/quantity_text.h"
-#include "planner/report/explain_terms.h"
-#include "planner/search/job_parts.h"
+#include "planner/job/partitions.h"
+#include "planner/report/evaluated.h"
+#include "planner/report/sensitive_numbers.h"
 #include "planner/sweep/sweep.h"
 #include "traces/text_table.h"
 
@@ -18,10 +19,6 @@ namespace superstep {
 namespace {
 
 using nlohmann::json;
-
-// No waterfall term reads these, but they decide what fits.
-constexpr std::array<std::string_view, 3> kLimits = {"/chip/tile_memory", "/chip/executable_memory",
-                                                     "/streaming/capacity"};
 
 // For people: four digits; a tile's memory in KiB, other bytes in their largest unit.
 std::string shown(const json& value) {
@@ -257,22 +254,6 @@ std::optional<json> scaled_number(const std::string& pointer, const std::string&
   const bool is_efficiency = n->unit.empty() && !n->whole;
   if (!is_near || n->value == before || (is_efficiency && n->value > 1)) return std::nullopt;
   return written(*n);
-}
-
-std::vector<std::string> sensitive_numbers(const Machine& machine) {
-  std::vector<std::string> pointers;
-  for (const SourcedRow& row : machine.rows) {
-    if (row.pointer.starts_with("/gateway/") && machine.domains() == 1) continue;
-    if (row.pointer.starts_with("/links/") && machine.ipus == 1) continue;
-    bool read = std::find(kLimits.begin(), kLimits.end(), row.pointer) != kLimits.end();
-    for (int t = 0; t < kTerms && !read; ++t) {
-      const std::vector<std::string_view>& rows = explain_term(static_cast<Term>(t)).machine_rows;
-      read = std::find(rows.begin(), rows.end(), row.pointer) != rows.end();
-    }
-    const bool is_zero = std::strtod(row.text.c_str(), nullptr) == 0;  // stays what it is
-    if (read && !is_zero) pointers.push_back(row.pointer);
-  }
-  return pointers;
 }
 
 Sensitivities find_sensitivities(const Job& job, const SensitivityOptions& options) {

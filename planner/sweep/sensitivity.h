@@ -56,8 +56,6 @@ struct SensitivityOptions {
 // number whose change made another plan win is bisected, by kBisections searches at most.
 Sensitivities find_sensitivities(const Job& job, const SensitivityOptions& options);
 
-// Pointers of the machine's numbers that any term of the step time reads, and of those that decide what fits.
-std::vector<std::string> sensitive_numbers(const Machine& machine);
 // A number of a machine file times `factor`, as a job overrides it; empty where that is no number of a machine: half of
 // a worker, an efficiency above one. Bytes and cycles are rounded where that makes no difference to speak of.
 std::optional<nlohmann::json> scaled_number(const std::string& pointer, const std::string& text, double factor);

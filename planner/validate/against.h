@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "model/units.h"
-#include "planner/report/make_report.h"
 #include "planner/validate/published.h"
+#include "traces/band.h"
 
 namespace superstep {
 

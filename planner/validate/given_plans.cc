@@ -9,7 +9,7 @@
 #include "model/error.h"
 #include "model/json_reader.h"
 #include "model/parallel.h"
-#include "planner/search/job_parts.h"
+#include "planner/job/partitions.h"
 #include "planner/search/search.h"
 
 namespace superstep {

@@ -10,6 +10,8 @@
 
 #include "model/error.h"
 #include "model/parallel.h"
+#include "planner/infeasible/evaluate_pinned.h"
+#include "planner/report/evaluated.h"
 
 namespace superstep {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/report/make_report.h"
+#include "planner/report/evaluated.h"
 #include "planner/validate/published.h"
 #include "traces/band.h"
 

@@ -330,7 +330,6 @@ json draw_small_job(std::uint64_t seed, double most_plans) {
     if (question.chance(job.contains("batch") ? 10 : 60)) job["objective"] = "latency";
     maybe<json>(question, 40, job, "pareto",
                 {{"throughput", "latency"}, {"latency", "memory"}, {"memory", "throughput"}});
-    if (question.chance(30)) job["machine"]["override"]["full_cost_fill"] = false;
     return job;
   }
 }
@@ -361,7 +360,7 @@ BruteForce try_all(const json& job) {
 Agreement compare_search(const json& job) {
   Agreement out;
   out.all = try_all(job);
-  SearchOptions options{.find_fix = false, .explain = false};
+  SearchOptions options{.find_fix = false};
   options.threads = 1;
   World one(job), two(job);
   const SearchResult found = search(one.tables, options);

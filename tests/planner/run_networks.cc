@@ -9,7 +9,7 @@
 
 #include "model/error.h"
 #include "model/json_reader.h"
-#include "planner/report/make_report.h"
+#include "planner/report/evaluated.h"
 #include "tests/planner/world.h"
 
 namespace superstep::test {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "planner/infeasible/explain_infeasible.h"
+
 namespace superstep::test {
 
 World::World(const nlohmann::json& json, const Calibration& calibration)
@@ -17,6 +19,7 @@ SearchResult searched(World& world, bool fix) {
   SearchOptions options;
   options.pareto = false;
   options.find_fix = fix;
+  options.explain = explain_infeasible;
   return search(world.tables, options);
 }
 

@@ -11,7 +11,7 @@
 
 #include "model/error.h"
 #include "planner/cost/warm_tables.h"
-#include "planner/search/job_parts.h"
+#include "planner/job/partitions.h"
 #include "tests/planner/world.h"
 
 namespace superstep {

@@ -8,8 +8,8 @@
 #include "model/error.h"
 #include "planner/cost/warm_tables.h"
 #include "planner/infeasible/nearest_fix.h"
-#include "planner/report/make_report.h"
-#include "planner/search/job_parts.h"
+#include "planner/job/partitions.h"
+#include "planner/report/evaluated.h"
 #include "planner/search/search.h"
 #include "tests/planner/world.h"
 

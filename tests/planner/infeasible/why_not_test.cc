@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/infeasible/why_not.h"
+#include "planner/job/pins.h"
+#include "planner/report/time_lost.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/report/evaluated.h"
+#include "planner/report/waterfall.h"
 #include "tests/planner/world.h"
 
 namespace superstep {

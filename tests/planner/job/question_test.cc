@@ -5,9 +5,10 @@
 
 #include "model/machine/load_machine.h"
 #include "planner/job/tell_apart.h"
+#include "planner/report/evaluated.h"
 #include "planner/search/best_first.h"
 #include "planner/search/front.h"
-#include "planner/search/job_parts.h"
+#include "planner/space/job_parts.h"
 #include "tests/planner/world.h"
 
 namespace superstep {

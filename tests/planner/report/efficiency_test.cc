@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <set>
 
+#include "planner/infeasible/evaluate_pinned.h"
 #include "planner/report/efficiency.h"
+#include "planner/report/evaluated.h"
 #include "tests/planner/world.h"
 
 namespace superstep {

@@ -13,6 +13,8 @@
 #include "model/json_reader.h"
 #include "model/machine/load_machine.h"
 #include "model/quantity_text.h"
+#include "planner/infeasible/evaluate_pinned.h"
+#include "planner/report/evaluated.h"
 #include "planner/search/rank.h"
 #include "planner/space/space.h"
 #include "planner/validate/validate.h"

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 
+#include "planner/report/evaluated.h"
 #include "planner/report/make_report.h"
 #include "tests/planner/world.h"
 #include "traces/report_io.h"

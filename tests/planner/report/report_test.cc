@@ -7,7 +7,11 @@
 #include <filesystem>
 #include <set>
 
+#include "planner/infeasible/evaluate_pinned.h"
+#include "planner/report/evaluated.h"
 #include "planner/report/make_report.h"
+#include "planner/report/sensitive_numbers.h"
+#include "planner/report/waterfall.h"
 #include "planner/sweep/sensitivity.h"
 #include "tests/planner/world.h"
 #include "traces/phases_text.h"

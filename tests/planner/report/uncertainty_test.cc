@@ -8,7 +8,10 @@
 #include <cmath>
 #include <cstdio>
 
+#include "planner/infeasible/evaluate_pinned.h"
+#include "planner/report/evaluated.h"
 #include "planner/report/make_report.h"
+#include "planner/report/waterfall.h"
 #include "tests/planner/world.h"
 #include "traces/band.h"
 #include "traces/compare.h"

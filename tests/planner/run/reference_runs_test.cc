@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "model/json_reader.h"
-#include "planner/report/make_report.h"
+#include "planner/report/evaluated.h"
 #include "planner/run/run.h"
 #include "tests/planner/world.h"
 

@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "model/error.h"
-#include "planner/report/make_report.h"
+#include "planner/report/evaluated.h"
 #include "tests/planner/world.h"
 
 namespace superstep::test {

@@ -6,7 +6,6 @@
 #include "model/error.h"
 #include "planner/run/run.h"
 #include "planner/run/verify.h"
-#include "planner/search/job_parts.h"
 #include "planner/space/space.h"
 #include "planner/space/space_fields.h"
 #include "tests/planner/world.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/report/make_report.h"
+#include "planner/report/evaluated.h"
 #include "tests/planner/world.h"
 
 namespace superstep::test {

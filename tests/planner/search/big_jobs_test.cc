@@ -2,7 +2,7 @@
 // The jobs of issue 2 that name an outcome, as they lie in data/jobs.
 #include <gtest/gtest.h>
 
-#include "planner/report/make_report.h"
+#include "planner/report/evaluated.h"
 #include "planner/sweep/plan_job.h"
 #include "tests/planner/world.h"
 

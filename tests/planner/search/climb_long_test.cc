@@ -282,7 +282,7 @@ TEST(ClimbLong, FindsNoBetterPlan) {
   for (const json& as_json : jobs()) {
     World world(as_json);
     SearchOptions options;
-    options.top = 1, options.pareto = false, options.find_fix = false, options.explain = false;
+    options.top = 1, options.pareto = false, options.find_fix = false;
     const SearchResult result = search(world.tables, options);
     ASSERT_FALSE(result.best.empty()) << as_json;
     EXPECT_TRUE(result.stats.optimal) << as_json;
@@ -305,7 +305,7 @@ TEST(ClimbLong, FindsNoBetterPlan) {
 TEST(ClimbLong, SaysWhereARunnerUpMayBeMissing) {
   World world(job_of({{"zoo", "t5-small"}, {"layers", 4}}, small("ipu-pod4", 140, 140), 32));
   SearchOptions options;
-  options.pareto = false, options.find_fix = false, options.explain = false;
+  options.pareto = false, options.find_fix = false;
   const SearchResult result = search(world.tables, options);
   EXPECT_TRUE(result.stats.optimal);
   EXPECT_LT(std::ssize(result.best), options.top);

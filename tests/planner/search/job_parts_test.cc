@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job as several: partitions, and what is searched value by value.
-#include "planner/search/job_parts.h"
+#include "planner/space/job_parts.h"
+#include "planner/job/partitions.h"
+#include "planner/search/part_search.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +14,7 @@
 #include <stdexcept>
 
 #include "model/error.h"
-#include "planner/infeasible/why_not.h"
+#include "planner/job/pins.h"
 #include "planner/search/best_first.h"
 #include "planner/search/front.h"
 #include "planner/space/setting_space.h"
@@ -245,7 +247,7 @@ TEST(Parts, AnswerWithWhatWasProvedOfThem) {
   std::deque<World> worlds;
   for (const Job& part : job_parts(World(job).job)) worlds.emplace_back(part.json);
   SearchOptions options;
-  options.pareto = options.find_fix = options.explain = false;
+  options.pareto = options.find_fix = false;
   options.top = 1;
   const auto best_of = [&](const Job& of,
                            const std::function<SearchResult(PartSearch&, std::size_t, const Job&)>& ask) {

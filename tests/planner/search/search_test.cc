@@ -8,8 +8,9 @@
 #include <set>
 
 #include "model/error.h"
-#include "planner/infeasible/why_not.h"
-#include "planner/report/make_report.h"
+#include "planner/infeasible/evaluate_pinned.h"
+#include "planner/job/pins.h"
+#include "planner/report/evaluated.h"
 #include "planner/space/space.h"
 #include "tests/planner/world.h"
 

@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "planner/cuts/pinned_cuts.h"
-#include "planner/search/job_parts.h"
 #include "planner/search/search.h"
+#include "planner/space/job_parts.h"
 #include "planner/space/space.h"
 #include "planner/space/space_fields.h"
 #include "tests/planner/all_cuts.h"
@@ -246,7 +246,7 @@ TEST(SpaceCount, IsThatOfTheListingForAllExampleJobs) {
 
 // What a search explored and what it left out by its bounds, to the last point.
 void expect_all_accounted(Tables& tables, const std::string& name) {
-  const SearchResult r = search(tables, {.pareto = false, .find_fix = false, .explain = false});
+  const SearchResult r = search(tables, {.pareto = false, .find_fix = false});
   EXPECT_EQ(r.stats.explored + r.stats.pruned, static_cast<double>(count_of(tables).points)) << name;
   EXPECT_TRUE(r.stats.optimal) << name;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "model/error.h"
+#include "planner/report/sensitive_numbers.h"
 #include "tests/planner/world.h"
 
 namespace superstep {

@@ -9,6 +9,7 @@
 
 #include "model/error.h"
 #include "model/machine/load_machine.h"
+#include "planner/report/evaluated.h"
 #include "tests/planner/world.h"
 
 namespace superstep {

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "model/error.h"
-#include "planner/report/make_report.h"
+#include "planner/report/evaluated.h"
 #include "tests/planner/world.h"
 
 namespace superstep {

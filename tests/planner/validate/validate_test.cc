@@ -9,6 +9,8 @@
 #include <fstream>
 
 #include "model/error.h"
+#include "planner/infeasible/evaluate_pinned.h"
+#include "planner/report/evaluated.h"
 #include "tests/planner/world.h"
 
 namespace superstep {

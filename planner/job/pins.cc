@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/infeasible/why_not.h"
+#include "planner/job/pins.h"
 
 #include <algorithm>
 
@@ -101,19 +101,6 @@ std::vector<std::string> pins_not_had(const Plan& plan, const json& pins) {
     }
   }
   return missing;
-}
-
-std::vector<LostTime> time_lost(const std::vector<WaterfallRow>& first, const std::vector<WaterfallRow>& second,
-                                double scale) {
-  std::vector<LostTime> out;
-  for (const WaterfallRow& row : first) out.push_back({row.name, row.kind, row.seconds, 0});
-  for (const WaterfallRow& row : second) {
-    auto same = std::find_if(out.begin(), out.end(), [&](const LostTime& t) { return t.name == row.name; });
-    if (same == out.end()) same = out.insert(out.end(), {row.name, row.kind, 0, 0});
-    same->second += scale * row.seconds;
-  }
-  std::stable_sort(out.begin(), out.end(), [](const LostTime& a, const LostTime& b) { return a.lost() > b.lost(); });
-  return out;
 }
 
 }  // namespace superstep

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job as several, each searched by itself: fewer IPUs than the machine has, and fields that are one value in all of a
-// search's tables.
+// The search of a job that is divided into parts (space/job_parts.h).
 #pragma once
 
 #include <atomic>
@@ -17,27 +16,6 @@
 #include "planner/search/search.h"
 
 namespace superstep {
-
-// Where a job has lists of values that are searched one by one: formats, serialisation (lists and ranges), cuts.
-std::vector<nlohmann::json::json_pointer> lists_of(const nlohmann::json& job);
-
-// The sizes of the job's machine and its partitions that its limits allow, the largest first. Throws Error where none
-// is.
-std::vector<std::int64_t> partition_sizes(const Job& job);
-
-// The same job on so many IPUs of its machine, one of its partition_sizes().
-Job on_partition(const Job& job, std::int64_t ipus);
-
-// One job for each choice of
-// * one of the partition_sizes();
-// * a value of each list in plan.precision and plan.serialisation, and of each list of cuts, the last list changing
-//   first; of a range in plan.serialisation those that cut the model's products into equal parts, or else the least.
-//   Cuts whose lengths differ are left out if others are left.
-// Those without a legal cell are left out; where all are, the first is given, whose search says why.
-std::vector<Job> job_parts(const Job& job);
-
-// What was searched of two parts.
-SearchStats operator+(const SearchStats& a, const SearchStats& b);
 
 // Of searches one after the other that share a time limit.
 class TimeLeft {
@@ -59,7 +37,7 @@ class TimeLeft {
 class PartSearch {
  public:
   PartSearch(const Job& job, std::size_t parts, SearchOptions options);
-  // The best plans of the next parts; what is in the way of several is not explained.
+  // The best plans of the next parts; why several have none is not explained.
   void search(const std::vector<Tables*>& parts);
   // The rest of all that were searched. `done` is given the result of each by its number, by any thread; not null.
   void finish(const std::function<void(std::size_t part, SearchResult)>& done);
@@ -69,7 +47,8 @@ class PartSearch {
 
  private:
   const std::size_t parts_;
-  const bool shares_, explains_;
+  const bool shares_;
+  const ExplainInfeasible explain_;
   const TimeLeft left_;
   SearchOptions options_;
   std::atomic<bool> given_up_ = false;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/job/partitions.h"
+
+#include <algorithm>
+
+#include "model/error.h"
+#include "model/machine/load_machine.h"
+#include "planner/job/divisors.h"
+
+namespace superstep {
+
+using nlohmann::json;
+using namespace nlohmann::literals;
+
+std::vector<json::json_pointer> lists_of(const json& job) {
+  std::vector<json::json_pointer> out;
+  for (const char* field : {"/plan/precision", "/plan/serialisation"}) {
+    const json::json_pointer at(field);
+    if (!job.contains(at) || !job.at(at).is_object()) continue;
+    for (const auto& [key, value] : job.at(at).items()) {
+      if (value.is_structured()) out.push_back(at / key);
+    }
+  }
+  for (const char* field : kCutFields) {
+    const json::json_pointer at = "/plan"_json_pointer / field;
+    if (job.contains(at) && is_list_of_cuts(job.at(at))) out.push_back(at);
+  }
+  return out;
+}
+
+std::vector<std::int64_t> partition_sizes(const Job& job) {
+  std::vector<std::int64_t> sizes = divisors(job.machine.ipus);
+  std::erase_if(sizes, [&](std::int64_t n) { return !allows(job.ipus, n) || !is_partition(job.machine, n); });
+  std::reverse(sizes.begin(), sizes.end());
+  if (sizes.empty()) {
+    const json limit = job.json.at("limits").at("ipus");
+    throw Error(job.source + "#/limits/ipus", "found " + limit.dump() + ", which no partition of " + job.machine.name +
+                                                  " with " + std::to_string(job.machine.ipus) + " IPUs has");
+  }
+  return sizes;
+}
+
+Job on_partition(const Job& job, std::int64_t ipus) {
+  Job part = job;
+  if (ipus == job.machine.ipus) return part;
+  json& machine = part.json["machine"];
+  const bool named = machine.is_string();
+  if (named) machine = {{"base", machine}};
+  machine["partition"] = ipus;
+  if (!named) return read_job(part.json, job.source);
+  part.machine = partition_of(job.machine, ipus);
+  return part;
+}
+
+}  // namespace superstep

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the time of a step goes, from the ideal to what it takes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/report/evaluated.h"
+
+namespace superstep {
+
+// The term that is no Term: what the useful rows take beyond the ideal.
+inline constexpr const char* kStageImbalance = "stage imbalance";
+
+struct WaterfallRow {
+  std::string name, kind, explanation;
+  double seconds = 0;
+};
+// Returns the terms that are not 0, from the ideal on. They sum to the step time exactly.
+std::vector<WaterfallRow> waterfall(const Evaluated& e, const CostModel& model);
+
+}  // namespace superstep

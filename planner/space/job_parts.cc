@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/space/job_parts.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "model/error.h"
+#include "model/lower/graph_facts.h"
+#include "model/lower/serialise.h"
+#include "planner/job/partitions.h"
+#include "planner/space/space.h"
+
+namespace superstep {
+namespace {
+
+using nlohmann::json;
+using namespace nlohmann::literals;
+
+// Those of a range in plan.serialisation that the model allows; none: the least, whose search says why.
+json factors_of(const Job& job, const std::string& kind, const json& range) {
+  const Graph graph = build_graph(job, std::max<std::int64_t>(1, statistics_group(job)));
+  const GraphFacts facts(graph);
+  const std::int64_t least = range.value("min", std::int64_t{1});
+  const std::vector<std::int64_t> out = possible_factors(facts, kind, least, range.value("max", kMostParts));
+  return out.empty() ? json::array({least}) : json(out);
+}
+
+std::vector<json> one_by_one(const Job& job) {
+  std::vector<json> out = {job.json};
+  for (const json::json_pointer& at : lists_of(job.json)) {
+    const json& pin = job.json.at(at);
+    std::vector<json> more;
+    const json values = pin.is_object() ? factors_of(job, at.back(), pin) : pin;
+    for (const json& of : out) {
+      for (const json& value : values) {
+        more.push_back(of);
+        more.back()[at] = value;
+      }
+    }
+    out = std::move(more);
+  }
+  return out;
+}
+
+// Products need operands of one type.
+bool types_agree(const json& job) {
+  const json precision = job.value("/plan/precision"_json_pointer, json::object());
+  return !precision.contains("activations") || precision["activations"] == precision.value("weights", "fp16");
+}
+
+// What is said of each stage is said of as many.
+bool lengths_agree(const json& job) {
+  std::set<std::size_t> lengths;
+  const json plan = job.value("plan", json::object());
+  for (const char* field : kCutFields) {
+    const bool of_stages = field != std::string("phases") && plan.contains(field) && plan[field].is_array();
+    if (of_stages && (field != std::string("recompute") || plan[field].size() > 1)) lengths.insert(plan[field].size());
+  }
+  return lengths.size() <= 1;
+}
+
+}  // namespace
+
+std::vector<Job> job_parts(const Job& job) {
+  const std::vector<std::int64_t> sizes = partition_sizes(job);
+  std::vector<json> values = one_by_one(job);
+  std::erase_if(values, [](const json& v) { return !types_agree(v); });
+  if (values.empty())
+    throw Error(job.source + "#/plan/precision/activations",
+                "found no type that weights may have too; matrix products need operands of one type");
+  if (std::ranges::any_of(values, lengths_agree)) std::erase_if(values, std::not_fn(lengths_agree));
+  if (values.size() == 1 && lists_of(job.json).empty() && sizes.size() == 1 && sizes[0] == job.machine.ipus)
+    return {job};
+  const std::int64_t group = statistics_group(job);
+  std::vector<Job> all;  // on the whole machine
+  for (json& value : values) {
+    if (value.contains("limits")) value["limits"].erase("ipus");
+    all.push_back(read_job(value, job.source));
+  }
+  std::vector<Job> out;
+  for (const std::int64_t ipus : sizes) {
+    for (const Job& whole : all) {
+      Job part = on_partition(whole, ipus);
+      if (!uncounted_cells(part, group).empty()) out.push_back(std::move(part));
+    }
+  }
+  if (out.empty()) out.push_back(on_partition(all.front(), sizes.front()));
+  return out;
+}
+
+}  // namespace superstep
