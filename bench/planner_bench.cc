@@ -6,16 +6,15 @@
 #include <memory>
 
 #include "planner/cuts/cuts.h"
-#include "planner/report/make_report.h"
 #include "planner/search/search.h"
 
 namespace superstep {
 namespace {
 
 struct World {
-  explicit World(const std::string& name, bool full_cost_fill = true)
+  explicit World(const std::string& name)
       : job(load_job(SUPERSTEP_SOURCE "/data/jobs/" + name + ".json")),
-        model((job.machine.full_cost_fill = full_cost_fill, job.machine), load_calibration()),
+        model(job.machine, load_calibration()),
         tables(job, model) {}
   Job job;
   CostModel model;
@@ -223,16 +222,14 @@ bool cut_layers(World& world, std::int64_t stages, std::int64_t micro_batches) {
 }
 
 void cut_96_layers(benchmark::State& state) {
-  static World lockstep("gpt3-175b-pod256", false);
-  World& world = state.range(2) != 0 ? gpt3() : lockstep;
   bool found = false;
-  for (auto _ : state) found = cut_layers(world, state.range(0), state.range(0) * state.range(1));
+  for (auto _ : state) found = cut_layers(gpt3(), state.range(0), state.range(0) * state.range(1));
   state.counters["found"] = found;
 }
 BENCHMARK(cut_96_layers)
     ->Unit(benchmark::kMillisecond)
-    ->ArgNames({"stages", "each", "full"})
-    ->ArgsProduct({{4, 8, 16, 32, 64}, {2, 4, 16}, {0, 1}});
+    ->ArgNames({"stages", "each"})
+    ->ArgsProduct({{4, 8, 16, 32, 64}, {2, 4, 16}});
 
 // The same in every number of stages that 256 IPUs offer, one after the other, or in every one there is; 256
 // micro-batches, full cycles.

@@ -9,7 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "planner/report/make_report.h"
+#include "planner/report/evaluated.h"
 #include "planner/search/search.h"
 
 namespace superstep {

@@ -37,7 +37,7 @@ class StepTimer::Builder {
     if (node.kind == Node::Kind::step) return step(node.step);
     if (node.kind == Node::Kind::call) return functions_[static_cast<std::size_t>(node.function.index)];
     Part part{node.kind};
-    if (node.kind == Node::Kind::repeat) part.count = node.count, part.counted = node.ramp ? 0 : node.micro_batches;
+    if (node.kind == Node::Kind::repeat) part.count = node.count, part.counted = node.micro_batches;
     for (const Node& child : node.children) add(part, this->node(child));
     return place(std::move(part));
   }

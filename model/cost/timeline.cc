@@ -120,13 +120,11 @@ class Clock {
   Traversal repeat(const Node& n) const {
     Traversal full;
     for (const Node& c : n.children) full.add(node(c), 1);
-    const std::int64_t counted = n.ramp ? 0 : n.micro_batches;
     Traversal sum;
-    sum.add(full, counted);
+    sum.add(full, n.micro_batches);
     // The iterations beyond one per micro-batch are the pipeline's fill and drain. They take as long as full
     // ones, although some calls have nothing to do: this fits measured runs of 16 to 192 micro-batches better.
-    // Or else there are fewer full ones than micro-batches, and ramps.
-    sum.add(Term::bubble, full.total() * (n.count - counted));
+    sum.add(Term::bubble, full.total() * (n.count - n.micro_batches));
     return sum;
   }
 };
@@ -143,7 +141,6 @@ class MemoryWalk {
   }
 
   void visit(const Node& n, std::int64_t ipu, std::int64_t phase) {
-    if (n.ramp) return;
     if (n.ipu >= 0) ipu = n.ipu;
     if (n.phase >= 0) phase = n.phase;
     if (n.kind == Node::Kind::call && ipu >= 0) call(n, static_cast<std::size_t>(ipu), static_cast<std::size_t>(phase));

@@ -96,7 +96,7 @@ class Walk {
     inner.micro_batches = node.micro_batches;
     inner.in_loop = true;
     inner.before = (place.before + place.iteration) * node.micro_batches;
-    for (inner.iteration = node.first; inner.iteration < node.first + node.count; ++inner.iteration) {
+    for (inner.iteration = 0; inner.iteration < node.count; ++inner.iteration) {
       for (const Node& child : node.children) visit(child, inner);
     }
   }

@@ -9,25 +9,20 @@
 namespace superstep {
 namespace {
 
-// Iterations of a pipeline, and the number of one of them: of which only the calls that have a micro-batch then.
-constexpr std::int64_t kAllIterations = -1;
-
-Node stage_branches(Lowering& l, bool forward, bool backward, std::int64_t iteration) {
+// Returns what the stages of each IPU do in one iteration of a pipeline.
+Node stage_branches(Lowering& l, bool forward, bool backward) {
   Node cycle = parallel("pipeline cycle");
-  const auto works = [&](std::int64_t lag) {
-    return iteration == kAllIterations || (lag <= iteration && iteration < lag + l.plan.gradient_accumulation);
-  };
   const std::int64_t last = static_cast<std::int64_t>(l.held.spans.size()) - 1;
   for (std::int64_t i = 0; i < l.plan.pipeline_stages; ++i) {
     Node branch = sequence("IPU " + std::to_string(i));
     branch.ipu = i;
     for (std::int64_t s = 0; forward && s <= last; ++s) {
       const StageSpan& span = l.held.spans[static_cast<std::size_t>(s)];
-      if (span.ipu == i && works(s)) forward_calls(l, branch, span, s, s == last && backward);
+      if (span.ipu == i) forward_calls(l, branch, span, s, s == last && backward);
     }
     for (std::int64_t s = last; backward && s >= 0; --s) {
       const StageSpan& span = l.held.spans[static_cast<std::size_t>(s)];
-      if (span.ipu == i && works(2 * last - s)) backward_calls(l, branch, span, 2 * last - s, s == last && forward);
+      if (span.ipu == i) backward_calls(l, branch, span, 2 * last - s, s == last && forward);
     }
     cycle.children.push_back(std::move(branch));
   }
@@ -102,15 +97,15 @@ Node update_all(Lowering& l) {
 bool overlaps(const Lowering& l) { return l.plan.schedule != Schedule::sequential && l.held.spans.size() > 1; }
 
 // What all stages do in one iteration, with the copies between them.
-void add_cycle(Lowering& l, Node& loop, std::int64_t iteration) {
+void add_cycle(Lowering& l, Node& loop) {
   if (!overlaps(l)) {
     serial_stages(l, loop);
   } else if (l.plan.schedule == Schedule::interleaved) {
     // All forwards, then all backwards: balanced separately, with half the stash.
-    loop.children.push_back(stage_branches(l, true, false, iteration));
-    if (l.table.training()) loop.children.push_back(stage_branches(l, false, true, iteration));
+    loop.children.push_back(stage_branches(l, true, false));
+    if (l.table.training()) loop.children.push_back(stage_branches(l, false, true));
   } else {
-    loop.children.push_back(stage_branches(l, true, l.table.training(), iteration));
+    loop.children.push_back(stage_branches(l, true, l.table.training()));
   }
   if (overlaps(l)) boundary_copies(l, loop);
   const Calibration& fitted = l.table.model().calibration();
@@ -118,32 +113,14 @@ void add_cycle(Lowering& l, Node& loop, std::int64_t iteration) {
   if (l.held.spans.size() > 1) loop.children.push_back(fixed("per pipeline cycle", fitted.pipeline_cycle_fixed));
 }
 
-// Each iteration from `begin` on by itself, with the calls that have a micro-batch then.
-void add_ramp(Lowering& l, const char* name, std::int64_t begin, std::int64_t count) {
-  for (std::int64_t i = begin; i < begin + count; ++i) {
-    Node cycle = repeat(name, 1, l.plan.gradient_accumulation);
-    cycle.first = i;
-    cycle.ramp = true;
-    add_cycle(l, cycle, i);
-    l.program.root.children.push_back(std::move(cycle));
-  }
-}
-
 void add_micro_batches(Lowering& l) {
   const std::int64_t g = l.plan.gradient_accumulation, last = static_cast<std::int64_t>(l.held.spans.size()) - 1;
   const std::int64_t drain = !overlaps(l) ? 0 : l.table.training() ? 2 * last : last;
-  const bool ramps = drain > 0 && l.table.training() && !l.table.model().machine().full_cost_fill;
   Node loop =
       repeat(l.plan.schedule == Schedule::interleaved && overlaps(l) ? "interleaved micro-batches" : "micro-batches",
              g + drain, g);
-  if (ramps) {
-    loop.first = drain;
-    loop.count = g - drain;
-    add_ramp(l, "fill", 0, drain);
-  }
-  add_cycle(l, loop, kAllIterations);
+  add_cycle(l, loop);
   l.program.root.children.push_back(std::move(loop));
-  if (ramps) add_ramp(l, "drain", g, drain);
 }
 
 void lower_pipeline(Lowering& l) {

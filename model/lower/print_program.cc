@@ -154,7 +154,6 @@ void print_node(std::ostream& out, const Program& program, const Graph& graph, c
       break;
     case Node::Kind::repeat:
       out << n.name << ": repeat " << n.count << ", " << n.micro_batches << " micro-batches";
-      if (n.first > 0) out << ", from iteration " << n.first;
       break;
     case Node::Kind::call:
       out << "call " << n.name << " [" << program.functions[n.function].name << "]";

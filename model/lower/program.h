@@ -154,18 +154,14 @@ struct Function : Footprint {
 
 using FunctionId = Id<struct FunctionTag>;
 
-// The tree. A repeat runs its children `count` times; in iteration i, from `first` on, a call below it works on
-// micro-batch i - lag and does nothing unless that is one of the repeat's micro-batches. That one rule
-// gives pipelines their fill and drain; on the clock every iteration takes as long as a full one. Where fill and drain
-// are not to (Machine::full_cost_fill), each of their iterations is a repeat of its own, a `ramp`: without the calls
-// that do nothing, and what it runs is counted with the full iterations between them, for all micro-batches.
+// The tree. A repeat runs its children `count` times; in iteration i a call below it works on micro-batch
+// i - lag and does nothing unless that is one of the repeat's micro-batches. That one rule gives pipelines their fill
+// and drain; on the clock every iteration takes as long as a full one.
 struct Node {
   enum class Kind : std::uint8_t { sequence, repeat, parallel, call, step } kind = Kind::sequence;
   std::string name;
   std::int64_t count = 1;          // repeat: iterations
-  std::int64_t first = 0;          // repeat: number of its first iteration
   std::int64_t micro_batches = 1;  // repeat: how many there are
-  bool ramp = false;               // repeat: fill or drain by itself
   std::vector<Node> children;
   std::int64_t ipu = -1;       // child of a parallel: the IPU group (0 .. p-1) it runs on
   std::int64_t phase = -1;     // of phased execution: whose residents stand meanwhile; -1: as the parent says

@@ -127,7 +127,6 @@ void read_system(SourcedValues& values, Machine& machine) {
   machine.ipus_per_machine = values.integer("/ipus_per_machine", 1, 1024);
   machine.control_domain_ipus = values.integer("/control_domain_ipus", 1, kMostIpus);
   machine.power_of_two_ipus = values.boolean("/power_of_two_ipus");
-  machine.full_cost_fill = !values.has("/full_cost_fill") || values.boolean("/full_cost_fill");
   machine.links = read_links(values);
   machine.gateway = read_gateway(values);
   machine.streaming = read_streaming(values);

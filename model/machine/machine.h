@@ -121,10 +121,7 @@ struct Machine {
   std::int64_t ipus = 0;
   std::int64_t ipus_per_machine = 0;
   std::int64_t control_domain_ipus = 0;  // largest one-IPU target: what one graph can span by t and p
-  bool power_of_two_ipus = false;        // refuse replica sizes (t p) that are not powers of two
-  // Cycles in which a training pipeline fills and drains take as long as those in which all stages work; else as long
-  // as the slowest of the stages that do.
-  bool full_cost_fill = true;
+  bool power_of_two_ipus = false;
   IpuLinks links;
   GwLinks gateway;
   StreamingMemory streaming;

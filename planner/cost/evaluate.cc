@@ -7,7 +7,6 @@
 #include "model/error.h"
 #include "planner/cost/phase_sum.h"
 #include "planner/cost/stage_memo.h"
-#include "planner/cost/uneven_fill.h"
 #include "planner/cuts/code_memo.h"
 
 namespace superstep {
@@ -57,10 +56,6 @@ class UnitByUnit {
     ipus.assign(at(count), {});
     return ipus;
   }
-  UnevenFill& fill() const {
-    thread_local UnevenFill fill;
-    return fill;
-  }
 
   const Setting& setting;
 };
@@ -93,8 +88,6 @@ Estimate evaluate_pipeline(Stages& stages, const Plan& plan) {
   auto& ipus = stages.template ipus<PipelineIpu>(plan.pipeline_stages);
   const std::int64_t last = static_cast<std::int64_t>(plan.stages.size()) - 1;
   std::int64_t serial = 0, widest = 0, copies = 0;
-  UnevenFill& fill = stages.fill();
-  fill.clear();
   for (std::size_t i = 0; i < plan.stages.size(); ++i) {
     const Setting::Stage x = placed_stage(stages, plan, i);
     PipelineIpu& ipu = ipus[at(plan.stage_ipu[i])];
@@ -107,7 +100,6 @@ Estimate evaluate_pipeline(Stages& stages, const Plan& plan) {
     ipu.weights += x.weights;
     ipu.rows |= x.rows;
     serial += x.forward + x.backward;
-    if (s.uneven_fill()) fill.add({plan.stage_ipu[i], x.forward, x.backward});
     if (i > 0 && plan.stage_ipu[i] != plan.stage_ipu[i - 1]) {
       widest = std::max(widest, s.copy_cycles(plan.stages[i]));
       copies += s.copy_cycles(plan.stages[i]);
@@ -130,9 +122,8 @@ Estimate evaluate_pipeline(Stages& stages, const Plan& plan) {
   const bool interleaved = plan.schedule == Schedule::interleaved;
   const std::int64_t g = plan.gradient_accumulation, cycles = g + (serially ? 0 : training ? 2 * last : last);
   const std::int64_t cycle = serially ? serial : interleaved ? forward + backward : both;
-  const std::int64_t work = s.uneven_fill() && last > 0 ? fill.cycles(interleaved, g) : cycles * cycle;
   const std::int64_t copy = serially ? copies * (training ? 2 : 1) : widest;
-  e.cycles = work + cycles * (copy + s.micro_batch_fixed() + (last > 0 ? s.cycle_fixed() : 0)) +
+  e.cycles = cycles * (cycle + copy + s.micro_batch_fixed() + (last > 0 ? s.cycle_fixed() : 0)) +
              s.whole_weights_cycles(weights) + (training ? update + s.update_fixed() : 0);
   return e;
 }
@@ -224,7 +215,6 @@ class Evaluator::Known {
         pipelines_(s.phased() ? 1 : kModes * 2 * runs_.count()),
         codes_(s),
         fed_(s.fed()) {
-    if (s.uneven_fill()) fill_.reserve(s.plan().pipeline_stages);
     phase_ipus_.reserve(at(s.plan().pipeline_stages));
     pipeline_ipus_.reserve(at(s.plan().pipeline_stages));
     for (const TiedUnit& t : s.table().facts().tied) {
@@ -271,7 +261,6 @@ class Evaluator::Known {
   std::int64_t fed() const { return fed_; }
   template <class Ipu>
   std::vector<Ipu>& ipus(std::int64_t count);
-  UnevenFill& fill() { return fill_; }
 
   const Setting& setting;
 
@@ -319,7 +308,6 @@ class Evaluator::Known {
   std::vector<std::int64_t> tied_;
   std::vector<PhaseIpu> phase_ipus_;
   std::vector<PipelineIpu> pipeline_ipus_;
-  UnevenFill fill_;
 };
 
 // How many phases behind phase j are equal to it, none of them the last. Eight at a time, then one by one.

@@ -2,11 +2,9 @@
 #include "planner/cost/setting.h"
 
 #include <bit>
-#include <set>
 
 #include "model/hash.h"
 #include "model/lower/vertex_code.h"
-#include "planner/cost/setting_parts.h"
 
 namespace superstep {
 namespace {
@@ -14,14 +12,6 @@ namespace {
 std::int64_t shard_of(std::int64_t bytes, std::int64_t degree) { return ceil_div(bytes, degree); }
 
 }  // namespace
-
-Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& optimizer, bool phased) {
-  const ReplicatedTensorSharding& shards = plan.replicated_tensor_sharding;
-  const std::set<std::int64_t> degrees = {1, shards.weights, shards.gradients, shards.optimizer_state};
-  const ShardCosts costs(table.model(), replicas_of(plan), {degrees.begin(), degrees.end()});
-  const SettingParts parts(table, costs, SettingSpace::just(plan, phased, table.training()), optimizer);
-  *this = parts.setting(parts.space().all());
-}
 
 std::size_t Setting::hash() const {
   std::uint64_t h = 0;

@@ -58,8 +58,6 @@ class Setting {
   std::int64_t executable_limit() const { return executable_limit_; }
   std::int64_t ddr_limit() const { return ddr_limit_; }  // per IPU
   bool phased() const { return phased_; }
-  // A pipeline whose stages overlap, and whose fill and drain take as long as the slowest stage that works.
-  bool uneven_fill() const { return uneven_fill_ && plan_.schedule != Schedule::sequential; }
   // Units of one class have equal numbers; units() has one too, of its boundary alone.
   std::int32_t class_of(std::int64_t unit) const { return (*class_of_)[static_cast<std::size_t>(unit)]; }
 
@@ -218,7 +216,7 @@ class Setting {
   Plan plan_;
   std::int64_t n_ = 0, limit_ = 0, executable_limit_ = 0, ddr_limit_ = 0, tiles_ = 0;
   std::int64_t micro_fixed_ = 0, cycle_fixed_ = 0, update_fixed_ = 0;
-  bool training_ = false, phased_ = false, uneven_fill_ = false;
+  bool training_ = false, phased_ = false;
   bool goes_back_at_once_ = false;  // the last stage goes straight from its last block's forward to its backward
   bool joins_weights_ = false, joins_gradients_ = false;  // a place on each tile for the largest unit's
   bool moves_overlap_ = false;

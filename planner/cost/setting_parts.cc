@@ -5,6 +5,7 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -60,6 +61,14 @@ void take_less(LinearCycles& a, const LinearCycles& b) {
 
 }  // namespace
 
+Setting::Setting(const UnitTable& table, const Plan& plan, const OptimizerSpec& optimizer, bool phased) {
+  const ReplicatedTensorSharding& shards = plan.replicated_tensor_sharding;
+  const std::set<std::int64_t> degrees = {1, shards.weights, shards.gradients, shards.optimizer_state};
+  const ShardCosts costs(table.model(), replicas_of(plan), {degrees.begin(), degrees.end()});
+  const SettingParts parts(table, costs, SettingSpace::just(plan, phased, table.training()), optimizer);
+  *this = parts.setting(parts.space().all());
+}
+
 // ---- construction
 
 SettingParts::SettingParts(const UnitTable& table, const UnitTable& tightest, const ShardCosts& costs,
@@ -80,7 +89,6 @@ SettingParts::SettingParts(const UnitTable& table, const UnitTable& tightest, co
   s.cycle_fixed_ = model.calibration().pipeline_cycle_fixed.value;
   s.training_ = table.training();
   s.phased_ = space_.phased;
-  s.uneven_fill_ = s.training_ && !s.phased_ && !model.machine().full_cost_fill;
   s.class_of_ = table.classes();
   s.goes_back_at_once_ = !s.phased_ && (s.plan_.schedule != Schedule::interleaved || s.plan_.pipeline_stages == 1);
   s.moves_overlap_ = s.plan_.io_tiles > 0;

@@ -52,7 +52,7 @@ std::int64_t least_cycles(const Setting& setting, const CutLimits& limits);
 // The cuts with least time that fit, for stages one after the other in a pipeline. Exact: a label holds
 // the slowest stage, the widest copy and the longest update so far, and is dropped only when another
 // label of the same cut is no worse in all of them. A cut that is better than one of even stages must be so in one of
-// these, which bounds the others. Where fill and drain are uneven a label holds more (uneven_cut.cc).
+// these, which bounds the others.
 // At the deadline they are the best so far: `open`, when given, then receives cycles that none takes less than. Else it
 // is not touched.
 std::optional<Cuts> cut_pipeline(const Setting& setting, const CutRules& rules, const CutLimits& limits,

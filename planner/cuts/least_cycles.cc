@@ -32,12 +32,7 @@ std::int64_t least_cycles(const Setting& s, const CutLimits& limits) {
     return plan.gradient_accumulation * (work + s.micro_batch_fixed()) + update;
   const std::int64_t ramp = plan.pipeline_stages - 1;
   const std::int64_t cycles = plan.gradient_accumulation + (s.table().training() ? 2 : 1) * ramp;
-  // Where fill and drain are uneven (uneven_cut.cc), f + w at a boundary are no less than the work of any stage before
-  // it, the two maxima than twice that of any stage behind it, x_0 than that of any: g + S - 1 times a stage's work,
-  // which can be shared out evenly over the stages as g >= 2 S - 1. With an interleaved schedule the same holds for
-  // each pass, and a stage that returns to the first IPU is part of the first.
-  const std::int64_t full = s.uneven_fill() ? plan.gradient_accumulation + ramp : cycles;
-  return full * (work / plan.pipeline_stages) + cycles * (s.micro_batch_fixed() + s.cycle_fixed()) + update;
+  return cycles * (work / plan.pipeline_stages + s.micro_batch_fixed() + s.cycle_fixed()) + update;
 }
 
 }  // namespace superstep

@@ -7,7 +7,6 @@
 #include <span>
 
 #include "planner/cuts/pipeline_stages.h"
-#include "planner/cuts/uneven_cut.h"
 
 namespace superstep {
 namespace {
@@ -431,12 +430,8 @@ bool may_be_cut(const Setting& setting, const CutRules& rules, const CutLimits& 
 
 std::optional<Cuts> cut(PipelineStages& stages, const CutLimits& limits, std::int64_t* open) {
   stages.keep_within(limits);
-  const bool uneven = stages.setting().uneven_fill() && stages.count() > 1;
-  CutLimits even = limits;
-  if (uneven) even.best = INT64_MAX;
   bool late = false;
-  std::optional<Cuts> found = PipelineCut(stages, even).run(late);
-  if (uneven && found) found = cut_unevenly(stages, limits, *found, late);
+  std::optional<Cuts> found = PipelineCut(stages, limits).run(late);
   if (late && open != nullptr) *open = std::max(limits.least, least_cycles(stages.setting(), limits));
   return found;
 }

@@ -135,11 +135,8 @@ struct Lowered::Tables {
   static bool splits(const Plan& plan) { return plan.activation_sharding == ActivationSharding::throughout; }
   static ShardRules rules(const Plan& plan) { return {kSmall, splits(plan), Bytes(1 << 20)}; }
 
-  // Every other pipeline is lowered with its fill and drain by themselves, of which no result tells.
   static Machine machine_for(const Plan& plan) {
-    Machine machine = load_machine(nlohmann::json{{"base", "toy"}, {"partition", round_up(plan.ipus(), 4)}}, "test");
-    machine.full_cost_fill = plan.gradient_accumulation % 2 == 0;
-    return machine;
+    return load_machine(nlohmann::json{{"base", "toy"}, {"partition", round_up(plan.ipus(), 4)}}, "test");
   }
 
   Tables(const Graph& graph, const Plan& plan)

@@ -55,12 +55,6 @@ TEST(ToyStep, UnitsOfTwoLayersByHand) {
   EXPECT_EQ(l.table.update(1, {}).cycles, Cycles(1084));
 }
 
-Machine lockstep_alone() {
-  Machine machine = test::toy(2);
-  machine.full_cost_fill = false;
-  return machine;
-}
-
 Plan two_stages(std::int64_t g) {
   Plan plan;
   plan.pipeline_stages = 2;
@@ -83,33 +77,6 @@ TEST(ToyStep, PipelineOfTwoStagesByHand) {
   EXPECT_EQ(timeline.step[Term::copy], 5 * 552);
   EXPECT_EQ(timeline.busy[0], Cycles(5 * 3682 + 1084));
   EXPECT_EQ(timeline.busy[1], Cycles(5 * 3735 + 1084));
-}
-
-// The same with ramps: f and w are IPU 0's passes, and the drain's and the fill's other cycles those of IPU 1.
-TEST(ToyStep, UnevenFillOfTwoStagesByHand) {
-  const Lowered l(two_layers(), lockstep_alone(), {1, 1}, true);
-  Plan plan = two_stages(5);
-  Program program = lower(l.table, plan, OptimizerSpec{});
-  Timeline timeline = cost(program, l.model);
-  // Forward of IPU 0 1278, of both 1278 beside 3735; five micro-batches are in three full cycles; backward 2404 beside
-  // 3735, alone 2404.
-  EXPECT_EQ(timeline.step.total(), Cycles(1278 + 5 * 3735 + 2404 + 7 * 552 + 1084));
-  EXPECT_EQ(StepTimer(program).step(l.model), timeline.step.total());
-  EXPECT_EQ(cost_of(program.root, program, l.model).total(), timeline.step.total());
-  EXPECT_EQ(timeline.step[Term::bubble], 1278 + 2404 + 2 * 552);
-  EXPECT_EQ(timeline.step[Term::copy], 5 * 552);
-  EXPECT_EQ(timeline.busy[0], Cycles(5 * 3682 + 1084));
-  // Memory is that of full cycles.
-  const Lowered full(two_layers(), 2, {1, 1}, true);
-  const Timeline other = cost(lower(full.table, plan, OptimizerSpec{}), full.model);
-  for (std::size_t i : {0, 1}) EXPECT_EQ(timeline.tile_peak(i), other.tile_peak(i));
-  // All forwards, then all backwards; IPU 1 has 543 and 3192, and runs nothing again if its last block keeps.
-  plan.schedule = Schedule::interleaved;
-  program = lower(l.table, plan, OptimizerSpec{});
-  timeline = cost(program, l.model);
-  const std::int64_t forward[] = {1278, 543}, backward[] = {2404, 3192 + 543};
-  EXPECT_EQ(timeline.step.total(),
-            Cycles(5 * forward[0] + forward[1] + 5 * backward[1] + backward[0] + 7 * 552 + 1084));
 }
 
 TEST(ToyStep, MemoryOfTwoStagesByHand) {
@@ -353,29 +320,6 @@ TEST(Timeline, FillAndDrainTakeAsLongAsFullCycles) {
     const TermCycles step = cost(program, l.model).step;
     EXPECT_GE(step.total(), Cycles(uneven));
     EXPECT_LE(step.total() - Cycles(step[Term::bubble]), Cycles(uneven));
-  }
-}
-
-TEST(Timeline, UnevenFillAndDrainTakeWhatTheirCallsTake) {
-  const Lowered full(small_gpt(), 8, {1, 1}, true);
-  Machine lockstep = test::toy(8);
-  lockstep.full_cost_fill = false;
-  const Lowered ramps(small_gpt(), lockstep, {1, 1}, true);
-  std::mt19937_64 engine(9);
-  for (int i = 0; i < 60; ++i) {
-    const Plan plan = draw(engine, false);
-    const Program program = lower(ramps.table, plan, OptimizerSpec{.kind = "adam"});
-    const Program repeated = lower(full.table, plan, OptimizerSpec{.kind = "adam"});
-    const Timeline timeline = cost(program, ramps.model), even = cost(repeated, full.model);
-    EXPECT_EQ(timeline.step.total(), Cycles(Unrolled(repeated, full.model, true).run(repeated.root, -1, 1)))
-        << to_json(plan).dump();
-    // All but the bubble is what it was.
-    TermCycles step = timeline.step;
-    step[Term::bubble] = even.step[Term::bubble];
-    EXPECT_EQ(step, even.step);
-    EXPECT_EQ(timeline.busy, even.busy);
-    EXPECT_GE(timeline.step[Term::bubble], 0);
-    EXPECT_LE(timeline.step[Term::bubble], even.step[Term::bubble]);
   }
 }
 

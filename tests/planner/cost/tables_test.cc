@@ -9,7 +9,8 @@
 
 #include "model/cost/step_timer.h"
 #include "model/lower/unit_memory.h"
-#include "planner/report/make_report.h"
+#include "planner/infeasible/evaluate_pinned.h"
+#include "planner/report/evaluated.h"
 #include "planner/search/branch.h"
 #include "planner/space/space.h"
 #include "tests/planner/world.h"
@@ -72,17 +73,6 @@ void expect_equal(World& world, const Plan& plan) {
 }
 
 constexpr int kPlans = 50;  // of each kind and world
-
-// Whose training pipelines fill and drain in lockstep alone.
-nlohmann::json lockstep(const char* base) { return {{"base", base}, {"override", {{"full_cost_fill", false}}}}; }
-
-TEST(Tables, AgreeWithLoweredPipelinesThatFillUnevenly) {
-  Draw draw(10);
-  const nlohmann::json gpt = {{"layers", 4}, {"hidden", 192},      {"heads", 12},
-                              {"ffn", 768},  {"vocabulary", 1000}, {"sequence_length", 96}};
-  World world(test::small_job("gpt2-small", gpt, lockstep("ipu-pod16")));
-  for (int i = 0; i < 2 * kPlans; ++i) expect_equal(world, test::draw_pipeline(world, draw));
-}
 
 TEST(Tables, AgreeWithLoweredPipelines) {
   Draw draw(1);
