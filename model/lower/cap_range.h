@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "model/graph/graph.h"
 #include "model/machine/machine.h"
 
 namespace superstep {
@@ -28,28 +27,6 @@ struct CapRange {
   friend auto operator<=>(const CapRange&, const CapRange&) = default;
 };
 
-// What may have bounds on temporary memory of its own: the forward and backward ops of a unit, by its role; and
-// updates, which run when no activation is live.
-enum class Work : std::uint8_t { other, embedding, attention, feed_forward, head, update };
-inline constexpr std::array kWorks = {Work::other,        Work::embedding, Work::attention,
-                                      Work::feed_forward, Work::head,      Work::update};
-std::string_view name_of(Work work);
-Work work_of(UnitRole role, Pass pass);
-
-// A value for each kind of work.
-template <class T>
-struct ByWork {
-  std::array<T, kWorks.size()> of{};
-  ByWork() = default;
-  ByWork(const T& all) { of.fill(all); }  // NOLINT: most often all have the same
-  T& operator[](Work work) { return of[static_cast<std::size_t>(work)]; }
-  const T& operator[](Work work) const { return of[static_cast<std::size_t>(work)]; }
-  bool same() const {
-    return std::ranges::all_of(of, [&](const T& v) { return v == of[0]; });
-  }
-  friend auto operator<=>(const ByWork&, const ByWork&) = default;
-};
-
 // Which live tensors stand within a bound of layers, and leave an op the rest of it for temporary memory: none; those
 // of its unit, and at least a floor (least_cap()) beside them; or also what its layer keeps for the backward pass until
 // the unit, as where layers run their forward again; or those of its unit with the unit's weights and their gradients,
@@ -58,30 +35,29 @@ enum class Live : std::uint8_t { none, unit, layer, weights };
 inline constexpr std::array kLives = {Live::none, Live::unit, Live::layer, Live::weights};
 std::string_view name_of(Live live);
 
-// Shares of a tile's memory.
-struct Proportions : ByWork<double> {
+// A bound on temporary memory as a job gives it: a share of a tile's memory, for all work.
+struct Proportion {
+  double share = 0;
   Live live = Live::none;
-  using ByWork::ByWork;
-  Proportions() = default;
-  Proportions(const ByWork<double>& shares, Live counted) : ByWork(shares), live(counted) {}
-  friend auto operator<=>(const Proportions&, const Proportions&) = default;
+  Proportion() = default;
+  Proportion(double of_tile, Live counted = Live::none)
+      : share(of_tile), live(counted) {}  // NOLINT: most often a share
+  friend auto operator<=>(const Proportion&, const Proportion&) = default;
 };
 
-// Ranges of bounds.
-struct Caps : ByWork<CapRange> {
-  bool one = false;        // all work has the same bound: the ranges are equal
-  std::uint8_t lives = 1;  // what the bounds may count: a bit for each Live
+// A range of bounds, and which of the live tensors they may count.
+struct Caps {
+  CapRange range;
+  std::uint8_t lives = 1;  // a bit for each Live
   bool may_count(Live live) const { return ((lives >> static_cast<unsigned>(live)) & 1U) != 0; }
   bool one_live() const { return std::has_single_bit(lives); }
   Live least_live() const { return static_cast<Live>(std::countr_zero(lives)); }
   void count(Live live) { lives = static_cast<std::uint8_t>(1U << static_cast<unsigned>(live)); }  // it alone
-  void set(Work work, const CapRange& caps);  // for all work where it has one
-  bool contains(const Caps& other) const;
-  double size() const;             // bounds; of work that has its own, each with each of the others'; of each Live
-  void narrow(const Caps& other);  // where all work has one bound, to what all may have
-  CapRange common() const;         // what all work may have
-  Caps tightest() const;           // one of each kind
-  Caps loosest() const;
+  bool contains(const Caps& other) const { return (other.lives & ~lives) == 0 && range.contains(other.range); }
+  double size() const { return std::popcount(lives) * range.size(); }  // bounds, of each Live
+  void narrow(const Caps& other) { lives &= other.lives, range.narrow(other.range); }
+  Caps tightest() const { return {{range.least, range.least}, lives}; }
+  Caps loosest() const { return {{range.most, range.most}, lives}; }
   friend auto operator<=>(const Caps&, const Caps&) = default;
 };
 
@@ -101,8 +77,8 @@ Bytes least_cap(const Chip& chip);
 // `caps`, of which there is one.
 Bytes cap_of(double proportion, const Chip& chip);
 double proportion_of(const CapRange& caps, const Chip& chip);
-// The same for each kind of work; of shares that stand for them those of which most are equal.
-Caps caps_of(const Proportions& proportions, const Chip& chip);
-Proportions proportions_of(const Caps& caps, const Chip& chip);
+// The same with the live tensors that count.
+Caps caps_of(const Proportion& proportion, const Chip& chip);
+Proportion proportion_of(const Caps& caps, const Chip& chip);
 
 }  // namespace superstep

@@ -93,12 +93,9 @@ std::string label(const Plan& plan) {
   return s;
 }
 
-nlohmann::json to_json(const Proportions& proportions) {
-  if (proportions.live != Live::none) return {{"live", name_of(proportions.live)}, {"proportion", proportions.of[0]}};
-  if (proportions.same()) return proportions.of[0];
-  nlohmann::json j;
-  for (const Work w : kWorks) j[std::string(name_of(w))] = proportions[w];
-  return j;
+nlohmann::json to_json(const Proportion& proportion) {
+  if (proportion.live == Live::none) return proportion.share;
+  return {{"live", name_of(proportion.live)}, {"proportion", proportion.share}};
 }
 
 nlohmann::json to_json(const Plan& plan) {
@@ -155,7 +152,7 @@ nlohmann::json to_json(const Plan& plan) {
   j["available_memory_proportion"] = to_json(plan.available_memory_proportion);
   if (!plan.stage_proportions.empty()) {
     nlohmann::json each = nlohmann::json::array();
-    for (const Proportions& of_stage : plan.stage_proportions) each.push_back(to_json(of_stage));
+    for (const Proportion& of_stage : plan.stage_proportions) each.push_back(to_json(of_stage));
     j["available_memory_proportion"] = {{"stages", each}};
   }
   const Serialisation& s = plan.serialisation;

@@ -113,8 +113,8 @@ struct Plan {
   LoadSchedules load;
   std::int64_t prefetch_depth = 1;
   Precision precision;
-  Proportions available_memory_proportion = 0.6;
-  std::vector<Proportions> stage_proportions;  // one for each stage in its place; empty: all stages have that
+  Proportion available_memory_proportion = 0.6;
+  std::vector<Proportion> stage_proportions;  // one for each stage in its place; empty: all stages have that
   Serialisation serialisation;
 
   std::int64_t ipus() const { return tensor_parallel.size() * pipeline_stages * replicas; }
@@ -132,7 +132,7 @@ std::string label(const Plan& plan);
 
 // The fields as a job pins them.
 nlohmann::json to_json(const Plan& plan);
-nlohmann::json to_json(const Proportions& proportions);
+nlohmann::json to_json(const Proportion& proportions);
 
 std::string_view name_of(Placement v);
 std::string_view name_of(ShardGroups v);

@@ -55,7 +55,7 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
       training_(training),
       update_costs_(shared.updates) {
   Layout layout;
-  std::map<std::pair<std::uint64_t, Proportions>, std::int32_t> index;
+  std::map<std::pair<std::uint64_t, Proportion>, std::int32_t> index;
   std::vector<UnitId> first_of_row;
   for (std::size_t u = 0; u < facts.graph.units.size(); ++u) {
     const auto [it, fresh] = index.try_emplace({facts.signatures[u], proportion(UnitId(u))},
@@ -74,8 +74,7 @@ UnitTable::UnitTable(const GraphFacts& facts, const GraphSharding& sharding, con
   if (key.stage_bounds.empty()) {
     layout.caps.count(key.proportion.live);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      CapRange& caps = layout.caps[work_of(facts.graph.units[first_of_row[i]].role, Pass::forward)];
-      caps.narrow(rows_[i].forward.caps), caps.narrow(rows_[i].backward.caps);
+      layout.caps.range.narrow(rows_[i].forward.caps), layout.caps.range.narrow(rows_[i].backward.caps);
     }
   } else {
     layout.caps = caps_of(key.proportion, context_.chip);
@@ -189,14 +188,14 @@ std::vector<MeshCollective> mesh_collectives(const Function& f) {
 
 }  // namespace
 
-std::vector<StageBound> stage_bounds(const std::vector<std::int64_t>& stages, const std::vector<Proportions>& of_each) {
+std::vector<StageBound> stage_bounds(const std::vector<std::int64_t>& stages, const std::vector<Proportion>& of_each) {
   SUPERSTEP_CHECK(of_each.empty() || of_each.size() == stages.size(), "each stage has a bound, or none has its own");
   std::vector<StageBound> out;
   for (std::size_t i = 0; i < of_each.size(); ++i) out.push_back({stages[i], of_each[i]});
   return out;
 }
 
-const Proportions& UnitTable::proportion(UnitId unit) const {
+const Proportion& UnitTable::proportion(UnitId unit) const {
   const std::vector<StageBound>& bounds = key_.stage_bounds;
   const auto next = std::ranges::upper_bound(bounds, std::int64_t{unit.index}, {}, &StageBound::begin);
   return next == bounds.begin() ? key_.proportion : std::prev(next)->proportion;
@@ -216,15 +215,13 @@ UnitTable::Held UnitTable::find_held(UnitId unit) const {
   return held;
 }
 
-// Units of one kind have one role.
 UnitContext UnitTable::bounded(UnitId unit, Pass pass, const Held& held) const {
   UnitContext context = context_;
-  const Proportions& most = proportion(unit);
+  const Proportion& most = proportion(unit);
   context.live = most.live;
   context.held = held[static_cast<std::size_t>(pass)];
-  const Work work = work_of(context.facts.graph.units[unit].role, pass);
-  context.temporary_cap = cap_of(most[work], context.chip);
-  const Bytes least = cap_of(key_.least_proportion.value_or(most)[work], context.chip);
+  context.temporary_cap = cap_of(most.share, context.chip);
+  const Bytes least = cap_of(key_.least_proportion.value_or(most).share, context.chip);
   context.least_time_of = {least.value, context.temporary_cap.value};
   return context;
 }

@@ -44,21 +44,21 @@ struct UnitRow {
 // What units from `begin` on have, until the next one.
 struct StageBound {
   std::int64_t begin = 0;
-  Proportions proportion;
+  Proportion proportion;
   friend bool operator==(const StageBound&, const StageBound&) = default;
 };
 // Of the first units of stages, and what each has; empty: none has its own.
-std::vector<StageBound> stage_bounds(const std::vector<std::int64_t>& stages, const std::vector<Proportions>& of_each);
+std::vector<StageBound> stage_bounds(const std::vector<std::int64_t>& stages, const std::vector<Proportion>& of_each);
 
 struct TableKey {
   TensorParallel mesh;
   std::int64_t micro_batch = 1;
   Precision precision;
   std::int64_t io_tiles = 0;
-  Proportions proportion = 0.6;  // available_memory_proportion: see cap_of()
+  Proportion proportion = 0.6;  // available_memory_proportion: see cap_of()
   // If given, not a plan's table, but with the least time of all from this proportion to that one. The loosest is not
   // always the fastest: other slices of a gradient may fit the tiles better, and other tile plans each other.
-  std::optional<Proportions> least_proportion = {};
+  std::optional<Proportion> least_proportion = {};
   bool accumulate = true;
   bool split_activations = false;  // ActivationSharding::throughout
   Serialisation serialisation;
@@ -163,7 +163,7 @@ class UnitTable {
     std::vector<std::size_t> first_of_class;
     std::optional<EqualRuns> runs;  // once classified
   };
-  const Proportions& proportion(UnitId unit) const;
+  const Proportion& proportion(UnitId unit) const;
   UnitRow make_row(UnitId unit, const Held& held) const;
   Boundary make_boundary(std::size_t unit) const;
   void find_lenders(Layout& layout) const;

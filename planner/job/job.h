@@ -61,12 +61,11 @@ struct Pins {
   std::vector<Location> weights, gradients, optimizer_state, activations, code;  // empty: free
   std::vector<LoadSchedule> load_weights, load_code;
   Precision precision;  // always given; defaults are fp16 with fp32 moments; of lists the first (job_parts.h)
-  std::vector<Proportions> available_memory_proportion;  // empty: free, or ranges
-  std::optional<ByWork<ProportionRange>> proportion_ranges;
-  std::optional<Live> live;                    // of those ranges, or free ones
-  std::vector<Proportions> stage_proportions;  // of each of the pinned stages; empty: all have the same
-  bool proportions_by_work = false;            // each kind of work has a bound of its own; else all have one
-  Serialisation serialisation;                 // of lists the first
+  std::vector<Proportion> available_memory_proportion;  // empty: free, or ranges
+  std::optional<ProportionRange> proportion_range;
+  std::optional<Live> live;                   // of those ranges, or free ones
+  std::vector<Proportion> stage_proportions;  // of each of the pinned stages; empty: all have the same
+  Serialisation serialisation;                // of lists the first
 
   // Of a cut, as what is pinned stage by stage says; 0: nothing does.
   std::int64_t stage_count() const;

@@ -33,14 +33,6 @@ bool allows(const std::string& field, const json& pin, const json& has) {
     return pin[1] == 1 && pin[0] == has;  // [8, 1] is one mesh, and written 8
   if (field == kProportion && is_by_stage(has) && !is_by_stage(pin))
     return std::ranges::all_of(has["stages"], [&](const json& one) { return allows(field, pin, one); });
-  if (field == kProportion && is_by_work(pin)) {
-    if (has.is_object() && has.contains("live")) return false;
-    if (pin.is_string()) return true;
-    for (const auto& [work, value] : pin.items()) {
-      if (!allows(field, value, has.is_object() ? has.at(work) : has)) return false;
-    }
-    return true;
-  }
   if (pin.is_object() && pin.contains("live")) {
     const bool plain = !has.is_object() || !has.contains("live");
     if (pin["live"] != (plain ? json(name_of(Live::none)) : has["live"])) return false;

@@ -13,7 +13,6 @@ namespace {
 
 constexpr double kLeastShare = 0.001;
 constexpr const char* kField = "available_memory_proportion";
-constexpr const char* kByWork = "by_work";
 constexpr const char* kByStage = "stages";
 
 ProportionRange read_range(JsonReader range) {
@@ -25,26 +24,10 @@ ProportionRange read_range(JsonReader range) {
   return out;
 }
 
-// A value or a range for kinds of work; the others are free.
-ByWork<ProportionRange> read_proportions_by_work(JsonReader works) {
-  ByWork<ProportionRange> out(ProportionRange{kLeastShare, 1});
-  for (const Work w : kWorks) {
-    const std::string name(name_of(w));
-    if (!works.has(name)) continue;
-    if (works.raw(name).is_object()) {
-      out[w] = read_range(works.object(name));
-    } else {
-      out[w].low = out[w].high = works.number(name, kLeastShare, 1);
-    }
-  }
-  works.finish();
-  return out;
-}
-
 // Numbers, all of which count the same live tensors.
-std::vector<Proportions> read_list(const nlohmann::json& v, const std::string& where, Live live) {
+std::vector<Proportion> read_list(const nlohmann::json& v, const std::string& where, Live live) {
   if (v.empty()) throw Error(where, "found an empty list, expected a number or more");
-  std::vector<Proportions> out;
+  std::vector<Proportion> out;
   for (const auto& x : v) {
     if (!x.is_number() || !(x.get<double>() >= kLeastShare) || x.get<double>() > 1)
       throw Error(where, "found " + describe(x) + ", expected numbers from 0.001 to 1");
@@ -61,7 +44,7 @@ void read_beside_live(JsonReader r, Pins& pins) {
   constexpr const char* kShare = "proportion";
   if (r.has(kShare)) {
     if (r.raw(kShare).is_object())
-      pins.proportion_ranges = ByWork(read_range(r.object(kShare)));
+      pins.proportion_range = read_range(r.object(kShare));
     else if (r.raw(kShare).is_array())
       pins.available_memory_proportion = read_list(r.raw(kShare), r.at(kShare), *pins.live);
     else
@@ -97,32 +80,15 @@ void read_by_stage(JsonReader r, Pins& pins) {
 void read_proportions(JsonReader& r, Pins& pins) {
   const nlohmann::json& v = r.raw(kField);
   if (is_by_stage(v)) return read_by_stage(r.object(kField), pins);
-  if (v == kByWork) {
-    pins.proportions_by_work = true;
-  } else if (v.is_object() && v.contains("live")) {
+  if (v.is_object() && v.contains("live")) {
     read_beside_live(r.object(kField), pins);
-  } else if (v.is_object() && !is_by_work(v)) {
-    pins.proportion_ranges = ByWork(read_range(r.object(kField)));
   } else if (v.is_object()) {
-    const ByWork<ProportionRange> ranges = read_proportions_by_work(r.object(kField));
-    if (std::ranges::all_of(ranges.of, [](const ProportionRange& range) { return range.low == range.high; })) {
-      Proportions& one = pins.available_memory_proportion.emplace_back();
-      for (const Work w : kWorks) one[w] = ranges[w].low;
-    } else {
-      pins.proportion_ranges = ranges;
-      pins.proportions_by_work = true;
-    }
+    pins.proportion_range = read_range(r.object(kField));
   } else if (v.is_array()) {
     pins.available_memory_proportion = read_list(v, r.at(kField), Live::none);
-  } else if (v.is_string()) {
-    throw Error(r.at(kField), "found " + describe(v) + ", expected a number, or \"by_work\"");
   } else {
     pins.available_memory_proportion = {r.number(kField, kLeastShare, 1)};
   }
-}
-
-bool is_by_work(const nlohmann::json& pin) {
-  return pin == kByWork || (has_members(pin) && !pin.empty() && !is_by_stage(pin));
 }
 
 bool is_by_stage(const nlohmann::json& pin) { return pin.is_object() && pin.contains(kByStage); }

@@ -112,12 +112,12 @@ class Neighbours {
 
   std::vector<Neighbour> take(bool training) {
     micro_batches();
-    const Proportions& now = plan_.available_memory_proportion;
+    const Proportion& now = plan_.available_memory_proportion;
     const bool by_stage = !plan_.stage_proportions.empty();
     const Live live = by_stage ? Live::none : now.live;
     const std::string bound =
         live == Live::none ? "available_memory_proportion" : "available_memory_proportion.proportion";
-    const std::string of_now = by_stage ? "by stage" : now.same() ? compact(now.of[0]) : "by work";
+    const std::string of_now = by_stage ? "by stage" : compact(now.share);
     for (double share : {0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0}) {
       Plan p = plan_;
       p.available_memory_proportion = {share, live};

@@ -12,15 +12,11 @@
 namespace superstep {
 namespace {
 
-// In the order their bounds are divided: most of the time is in the first.
-constexpr std::array kDivided = {Work::feed_forward, Work::attention, Work::other,
-                                 Work::head,         Work::embedding, Work::update};
-
 const Chip& chip_of(Tables& tables) { return tables.model().machine().chip; }
 
 TableKey key_at(const SettingSpace& space, const Caps& caps, const Chip& chip) {
   TableKey key = table_key(space.common);
-  key.proportion = proportions_of(caps, chip);
+  key.proportion = proportion_of(caps, chip);
   return key;
 }
 
@@ -76,8 +72,8 @@ Branches between(Tables& tables, SettingSpace space, const UnitTable& fastest, c
 
 Branches of_table(Tables& tables, SettingSpace space, const UnitTable& table) {
   const Chip& chip = chip_of(tables);
-  Proportions& proportions = space.common.available_memory_proportion;
-  if (!space.caps.contains(caps_of(proportions, chip))) proportions = proportions_of(space.caps, chip);
+  Proportion& proportion = space.common.available_memory_proportion;
+  if (!space.caps.contains(caps_of(proportion, chip))) proportion = proportion_of(space.caps, chip);
   return between(tables, space, table, table);
 }
 
@@ -102,9 +98,7 @@ void append(Branches& all, Branches more) {
   all.left_out += more.left_out;
 }
 
-// First by what bounds count. Then those that make the table in the middle, those below and those above. Where work has
-// bounds of its own that is so for one kind of work after the other, where kinds before have bounds that make the
-// middle's and kinds after any.
+// First by what bounds count. Then those that make the table in the middle, those below and those above.
 Branches divide_caps(Tables& tables, const Branch& branch) {
   const SettingSpace& from = branch.parts->space();
   SettingSpace space = SettingSpace::just(from.plan(branch.part.begin), from.phased, from.training);
@@ -123,15 +117,9 @@ Branches divide_caps(Tables& tables, const Branch& branch) {
   Caps same = from.caps;
   same.narrow(caps_of(table, space));
   Branches out = of_table(tables, within(space, same), table);
-  Caps rest = from.caps;
-  for (const Work work : kDivided) {
-    const CapRange all = rest[work], middle = same[work];
-    for (const CapRange& caps : {CapRange{all.least, middle.least - 1}, CapRange{middle.most + 1, all.most}}) {
-      if (caps.least > caps.most) continue;
-      rest.set(work, caps);
-      append(out, branches_of(tables, within(space, rest)));
-    }
-    rest.set(work, middle);
+  const CapRange all = from.caps.range, middle = same.range;
+  for (const CapRange& caps : {CapRange{all.least, middle.least - 1}, CapRange{middle.most + 1, all.most}}) {
+    if (caps.least <= caps.most) append(out, branches_of(tables, within(space, {caps, from.caps.lives})));
   }
   return out;
 }
@@ -147,7 +135,7 @@ Caps caps_of(const UnitTable& table, const SettingSpace& space) {
     const UnitTable::Updates& updates = table.updates(shard_group(space.common, degree));
     for (std::size_t u : table.first_of_class()) {
       if (u == table.units() || table.row(u).parameters == 0) continue;
-      caps[Work::update].narrow(table.update(updates, u).footprint.caps);
+      caps.range.narrow(table.update(updates, u).footprint.caps);
     }
   }
   return caps;
@@ -156,10 +144,8 @@ Caps caps_of(const UnitTable& table, const SettingSpace& space) {
 // Tables are closer together where bounds are tight.
 TableKey Branch::middle(const Chip& chip) const {
   Caps middle = parts->space().caps;
-  for (CapRange& caps : middle.of) {
-    const double cap = std::sqrt(static_cast<double>(caps.least) * static_cast<double>(caps.most));
-    caps = CapRange::just(Bytes(static_cast<std::int64_t>(cap)));
-  }
+  const double cap = std::sqrt(static_cast<double>(middle.range.least) * static_cast<double>(middle.range.most));
+  middle.range = CapRange::just(Bytes(static_cast<std::int64_t>(cap)));
   return key_at(parts->space(), middle, chip);
 }
 

@@ -60,9 +60,9 @@ std::vector<Plan> settings(const Job& job, const Cell& cell, bool defaults);
 bool frees_caps(const Job& job, bool defaults);
 Caps free_caps(const Job& job);
 // The tightest ones that are pinned or may be chosen, and the loosest.
-std::pair<Proportions, Proportions> ends_of_proportions(const Job& job);
+std::pair<Proportion, Proportion> ends_of_proportions(const Job& job);
 // The same in proportion: what a range leaves of all that are searched; its high end where that is nothing.
-ByWork<ProportionRange> free_proportions(const Job& job);
+ProportionRange free_proportions(const Job& job);
 
 // Which micro-batches statistics groups of so many samples leave out, and why: for people.
 std::string micro_batches_of_groups(const Job& job, std::int64_t statistics_group);

@@ -176,20 +176,11 @@ json proportion_values(const Job& job) {
   if (!job.pins.stage_proportions.empty()) return "as pinned, stage by stage";
   if (!frees_caps(job, false)) {
     json out = json::array();
-    for (const Proportions& p : job.pins.available_memory_proportion) out.push_back(to_json(p));
+    for (const Proportion& p : job.pins.available_memory_proportion) out.push_back(to_json(p));
     return out;
   }
-  const ByWork<ProportionRange> free = free_proportions(job);
-  const auto range = [](const ProportionRange& r) {
-    return r.low == r.high ? number(r.low) : number(r.low) + " to " + number(r.high);
-  };
-  std::string bounds;
-  if (free.same()) {
-    bounds = (job.pins.proportions_by_work ? "for each kind of work " : "") + range(free[Work::other]);
-  } else {
-    for (const Work w : kWorks)
-      bounds.append(bounds.empty() ? "" : ", ").append(name_of(w)).append(" ").append(range(free[w]));
-  }
+  const ProportionRange free = free_proportions(job);
+  const std::string bounds = free.low == free.high ? number(free.low) : number(free.low) + " to " + number(free.high);
   std::string kinds;
   const Caps caps = free_caps(job);
   for (const Live live : kLives) {

@@ -251,9 +251,8 @@ class SettingLists {
       if (size == 0) continue;
       space_.common.activation_sharding = space_.stashes[0].sharding;
       const auto [low, high] = ends_of_proportions(job_);
-      Proportions usual = high;
-      for (const Work w : kWorks) usual[w] = std::clamp(kUsualProportion, low[w], high[w]);
-      for (const Proportions& proportion : choices(pins_.available_memory_proportion, {high}, usual, defaults_)) {
+      const Proportion usual{std::clamp(kUsualProportion, low.share, high.share), high.live};
+      for (const Proportion& proportion : choices(pins_.available_memory_proportion, {high}, usual, defaults_)) {
         space_.common.available_memory_proportion = proportion;
         space_.caps = frees_caps(job_, defaults_) ? free_caps(job_) : caps_of(proportion, job_.machine.chip);
         settings_[static_cast<std::size_t>(execution)] += size;
@@ -267,42 +266,32 @@ class SettingLists {
 
 bool frees_caps(const Job& job, bool defaults) { return !defaults && job.pins.available_memory_proportion.empty(); }
 
-ByWork<ProportionRange> free_proportions(const Job& job) {
-  ByWork<ProportionRange> out =
-      job.pins.proportion_ranges.value_or(ByWork(ProportionRange{kLeastProportion, kMostProportion}));
-  for (ProportionRange& asked : out.of) {
-    const double high = std::min(asked.high, kMostProportion);
-    asked = {std::min(std::max(asked.low, kLeastProportion), high), high};
-  }
-  return out;
+ProportionRange free_proportions(const Job& job) {
+  const ProportionRange asked = job.pins.proportion_range.value_or(ProportionRange{kLeastProportion, kMostProportion});
+  const double high = std::min(asked.high, kMostProportion);
+  return {std::min(std::max(asked.low, kLeastProportion), high), high};
 }
 
-// Ranges of numbers, and bounds by kind of work, are of temporary memory alone, as vendor tools have them.
+// Ranges of numbers are of temporary memory alone, as vendor tools have them.
 Caps free_caps(const Job& job) {
-  const ByWork<ProportionRange> free = free_proportions(job);
+  const ProportionRange free = free_proportions(job);
   const Chip& chip = job.machine.chip;
-  Caps caps;
-  caps.one = !job.pins.proportions_by_work;
+  Caps caps{{cap_of(free.low, chip).value, cap_of(free.high, chip).value}};
   if (job.pins.live)
     caps.count(*job.pins.live);
-  else if (!job.pins.proportion_ranges && !job.pins.proportions_by_work)
+  else if (!job.pins.proportion_range)
     caps.lives = (1U << kLives.size()) - 1;  // any
-  for (const Work w : kWorks) caps[w] = {cap_of(free[w].low, chip).value, cap_of(free[w].high, chip).value};
   return caps;
 }
 
-std::pair<Proportions, Proportions> ends_of_proportions(const Job& job) {
-  Proportions low, high;
-  const ByWork<ProportionRange> free = free_proportions(job);
-  const std::vector<Proportions>& pins = job.pins.available_memory_proportion;
-  low.live = high.live = pins.empty() ? free_caps(job).least_live() : pins[0].live;
-  for (const Work w : kWorks) {
-    low[w] = free[w].low, high[w] = free[w].high;
-    if (pins.empty()) continue;
-    const auto of_work = [&](const Proportions& p) { return p[w]; };
-    low[w] = std::ranges::min(pins, {}, of_work)[w], high[w] = std::ranges::max(pins, {}, of_work)[w];
-  }
-  return {low, high};
+std::pair<Proportion, Proportion> ends_of_proportions(const Job& job) {
+  const std::vector<Proportion>& pins = job.pins.available_memory_proportion;
+  if (!pins.empty())
+    return {{std::ranges::min(pins, {}, &Proportion::share).share, pins[0].live},
+            {std::ranges::max(pins, {}, &Proportion::share).share, pins[0].live}};
+  const ProportionRange free = free_proportions(job);
+  const Live live = free_caps(job).least_live();
+  return {{free.low, live}, {free.high, live}};
 }
 
 std::vector<SettingSpace> setting_spaces(const Job& job, const Cell& cell, bool defaults,

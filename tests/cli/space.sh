@@ -22,14 +22,6 @@ def text(values):
 for name, values in fields.items():
     assert found.get(name) == text(values), (name, found.get(name), values)
 END
-python3 - "$given" <<'END'
-import json, sys
-job = json.load(open(sys.argv[1]))
-job.setdefault("plan", {})["available_memory_proportion"] = "by_work"
-json.dump(job, open("by-work.json", "w"))
-END
-run plan --space by-work.json
-expect 0 out 'for each kind of work 0.05 to 1'
 run plan --space "$given" --why '{"pipeline_stages": 2}'
 expect 2 err '--space excludes --why'
 finish

@@ -40,44 +40,30 @@ TEST(CapRange, TheRoundestShareIsOneOfThem) {
   }
 }
 
-TEST(Caps, OfOneBoundHoldOnlyWhatAllWorkMayHave) {
-  Caps all;
-  all.one = true;
-  all.of.fill({100, 200});
-  Caps own;
-  own.of.fill({100, 200});
-  EXPECT_EQ(all.size(), 101);
-  EXPECT_EQ(own.size(), std::pow(101, 6));
-  EXPECT_TRUE(own.contains(all));
-  EXPECT_FALSE(all.contains(own));
-  Caps table;
-  table[Work::head] = {120, 150};
-  table[Work::update] = {140, 300};
-  all.narrow(table);
-  for (const CapRange& caps : all.of) EXPECT_EQ(caps, (CapRange{140, 150}));
-  own.narrow(table);
-  EXPECT_EQ(own[Work::head], (CapRange{120, 150}));
-  EXPECT_EQ(own[Work::update], (CapRange{140, 200}));
-  EXPECT_EQ(own[Work::other], (CapRange{100, 200}));
-  EXPECT_EQ(own.common(), (CapRange{140, 150}));
-  EXPECT_EQ(own.tightest()[Work::head], (CapRange{120, 120}));
-  EXPECT_EQ(own.loosest()[Work::head], (CapRange{150, 150}));
+TEST(Caps, NarrowTheirRangeAndWhatTheyMayCount) {
+  Caps all{{100, 200}, 0b111};
+  EXPECT_EQ(all.size(), 3 * 101);
+  EXPECT_FALSE(all.one_live());
+  Caps unit{{120, 300}};
+  unit.count(Live::unit);
+  EXPECT_FALSE(all.contains(unit));
+  EXPECT_TRUE(all.contains({{120, 200}, unit.lives}));
+  EXPECT_FALSE(unit.contains({{120, 200}, all.lives}));
+  all.narrow(unit);
+  EXPECT_EQ(all, (Caps{{120, 200}, unit.lives}));
+  EXPECT_EQ(all.least_live(), Live::unit);
+  EXPECT_EQ(all.tightest().range, (CapRange{120, 120}));
+  EXPECT_EQ(all.loosest().range, (CapRange{200, 200}));
 }
 
-TEST(Caps, SharesOfThemAreEqualWhereTheyMayBe) {
+TEST(Caps, AreThoseOfTheirShare) {
   const Chip chip = load_machine("ipu-pod4").chip;
-  Caps caps;
-  caps.of.fill({150000, 638976});
-  caps[Work::head] = {60000, 100000};
-  caps[Work::feed_forward] = {300000, 400000};
-  const Proportions shares = proportions_of(caps, chip);
-  for (const Work w : {Work::other, Work::embedding, Work::attention, Work::update})
-    EXPECT_EQ(shares[w], shares[Work::feed_forward]);
-  EXPECT_EQ(shares[Work::feed_forward], proportion_of({300000, 400000}, chip));
-  EXPECT_EQ(shares[Work::head], proportion_of({60000, 100000}, chip));
-  EXPECT_TRUE(caps.contains(caps_of(shares, chip)));
-  EXPECT_TRUE(caps_of(0.25, chip).one);
-  EXPECT_FALSE(caps_of(shares, chip).one);
+  Caps caps{{150000, 638976}};
+  caps.count(Live::layer);
+  const Proportion share = proportion_of(caps, chip);
+  EXPECT_EQ(share.share, proportion_of(caps.range, chip));
+  EXPECT_EQ(share.live, Live::layer);
+  EXPECT_TRUE(caps.contains(caps_of(share, chip)));
 }
 
 // Shares of some sizes of memory have few decimals, which a binary number may fall short of.

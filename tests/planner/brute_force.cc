@@ -173,22 +173,15 @@ void try_setting(World& world, const Setting& setting, const PinnedCuts& cuts, B
   });
 }
 
-// With each of these bounds on temporary memory that make another table, of one kind of work after the other.
+// With each of these bounds on temporary memory that make another table.
 template <class F>
-void for_each_cap(World& world, Plan plan, Caps caps, std::size_t work, const F& f) {
+void for_each_cap(World& world, Plan plan, const Caps& caps, const F& f) {
   const Chip& chip = world.job.machine.chip;
-  if (work == kWorks.size()) {
-    plan.available_memory_proportion = proportions_of(caps, chip);
-    return f(plan, world.table(plan));
-  }
-  const CapRange all = caps.of[work];
-  for (std::int64_t cap = all.most; cap >= all.least;) {
-    caps.set(kWorks[work], {cap, cap});
-    for_each_cap(world, plan, caps, caps.one ? kWorks.size() : work + 1, f);
-    plan.available_memory_proportion = proportions_of(caps.loosest(), chip);
+  for (std::int64_t cap = caps.range.most; cap >= caps.range.least;) {
+    plan.available_memory_proportion = proportion_of(Caps{{cap, cap}, caps.lives}, chip);
+    f(plan, world.table(plan));
     const SettingSpace space = SettingSpace::just(plan, plan.phased(), world.tables.training());
-    const Caps same = caps_of(world.table(plan), space);
-    cap = (caps.one ? same.common() : same.of[work]).least - 1;
+    cap = caps_of(world.table(plan), space).range.least - 1;
   }
 }
 
@@ -200,7 +193,7 @@ void for_each_cap(World& world, const Plan& plan, const F& f) {
   for (const Live live : kLives) {
     if (!free_caps(world.job).may_count(live)) continue;
     caps.count(live);
-    for_each_cap(world, plan, caps, 0, f);
+    for_each_cap(world, plan, caps, f);
   }
 }
 

@@ -91,7 +91,7 @@ TEST(Tables, AgreeWithLoweredPhases) {
 // A stage's functions are those of a plan that has its bound alone.
 TEST(Tables, AgreeWhereStagesHaveBoundsOfTheirOwn) {
   Draw draw(23);
-  const std::vector<Proportions> bounds = {0.005, 0.02, 0.2, {0.1, Live::unit}, {0.1, Live::layer}};
+  const std::vector<Proportion> bounds = {0.005, 0.02, 0.2, {0.1, Live::unit}, {0.1, Live::layer}};
   int differ = 0;
   for (const auto& world : worlds()) {
     for (int i = 0; i < kPlans; ++i) {

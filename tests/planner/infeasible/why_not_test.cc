@@ -66,16 +66,13 @@ TEST(WhyNot, KnowsWhichPinsAPlanHas) {
                                            {{"phases", 2}},
                                            {{"stages", {0, 3}}},
                                            {{"recompute", "layer"}},
-                                           {{"available_memory_proportion", "by_work"}},
-                                           {{"available_memory_proportion", {{"head", 0.6}, {"other", {{"max", 1}}}}}},
+                                           {{"available_memory_proportion", {{"max", 1}}}},
                                            {{"activation_sharding", false}},
                                            {{"location", {{"weights", {"streaming", "remote_ipu"}}}}}})
     EXPECT_THAT(pins_not_had(p, had), IsEmpty()) << had;
   EXPECT_THAT(pins_not_had(p, {{"replicas", {{"min", 5}}}}), ElementsAre("/replicas"));
-  EXPECT_THAT(pins_not_had(p, {{"available_memory_proportion", {{"head", 0.5}}}}),
-              ElementsAre("/available_memory_proportion"));
-  p.available_memory_proportion[Work::head] = 0.5;
-  EXPECT_THAT(pins_not_had(p, {{"available_memory_proportion", {{"head", 0.5}}}}), IsEmpty());
+  p.available_memory_proportion = 0.5;
+  EXPECT_THAT(pins_not_had(p, {{"available_memory_proportion", 0.5}}), IsEmpty());
   EXPECT_THAT(pins_not_had(p, {{"available_memory_proportion", 0.6}}), ElementsAre("/available_memory_proportion"));
   const auto missing = [&](const json& pin) {
     return !pins_not_had(p, {{"available_memory_proportion", pin}}).empty();
@@ -84,8 +81,8 @@ TEST(WhyNot, KnowsWhichPinsAPlanHas) {
   p.available_memory_proportion = {0.5, Live::unit};
   for (const json& had : {unit, between, json{{"live", "unit"}, {"proportion", {0.4, 0.5}}}})
     EXPECT_FALSE(missing(had)) << had;
-  for (const json& other : {json(0.5), json{{"live", "none"}}, json{{"live", "unit"}, {"proportion", 0.6}},
-                            json{{"max", 0.6}}, json("by_work"), json{{"head", 0.5}}})
+  for (const json& other :
+       {json(0.5), json{{"live", "none"}}, json{{"live", "unit"}, {"proportion", 0.6}}, json{{"max", 0.6}}})
     EXPECT_TRUE(missing(other)) << other;
   p.available_memory_proportion = 0.5;
   EXPECT_FALSE(missing({{"live", "none"}, {"proportion", 0.5}}));

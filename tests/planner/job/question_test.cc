@@ -146,17 +146,17 @@ TEST(DistinctLabels, SayWhatDiffersWhereLabelsDoNot) {
 
 // A proportion is a number in one plan and has members in another; so has a load.
 TEST(DistinctLabels, SayWhichBoundsAndLoadsDiffer) {
-  Plan number, live, by_work;
+  Plan number, live, tight;
   live.available_memory_proportion = {0.5, Live::layer};
-  by_work.available_memory_proportion[Work::head] = 0.1;
-  live.load.weights = by_work.load.weights = LoadSchedule::preload;
+  tight.available_memory_proportion = 0.1;
+  live.load.weights = tight.load.weights = LoadSchedule::preload;
   const std::string name = label(number);
   EXPECT_THAT(distinct_labels({&number, &live}),
               ElementsAre(name, name + ", available_memory_proportion live layer proportion 0.5, load code on_demand "
                                        "weights preload"));
   EXPECT_THAT(distinct_labels({&live, &number}),
               ElementsAre(name, name + ", available_memory_proportion 0.6, load on_demand"));
-  EXPECT_EQ(different_fields(live, by_work).at(0).field, "available_memory_proportion");
+  EXPECT_EQ(different_fields(live, tight).at(0).field, "available_memory_proportion");
   live.available_memory_proportion = {0.4, Live::layer};
   Plan other = live;
   other.available_memory_proportion = {0.5, Live::layer};

@@ -69,36 +69,6 @@ TEST(BruteForce, AgreesWithTheSearchWhereStashesAreJoined) {
   expect_agreement(job);
 }
 
-// Where one bound for all work has to be tight for the feed-forward layers, or loose for updates.
-TEST(BruteForce, AgreesWithTheSearchWhereWorkHasBoundsOfItsOwn) {
-  struct Toy {
-    int hidden, vocabulary, ipus;
-  };
-  for (const auto& [hidden, vocabulary, ipus] : {Toy{16, 256, 1}, Toy{32, 64, 2}}) {
-    SCOPED_TRACE(testing::Message() << hidden << ", " << vocabulary << ", " << ipus);
-    nlohmann::json job = two_layers(hidden, 128, vocabulary, "34 KiB", ipus);
-    job["optimizer"] = {{"kind", "sgd_momentum"}};
-    job["batch"] = {{"global", 4}};
-    job["plan"] = {{"io_tiles", 0}, {"placement", "t-p-r"}, {"recompute", "layer"},  {"load", "on_demand"},
-                   {"replicas", 1}, {"prefetch_depth", 1},  {"schedule", "grouped"}, {"activation_sharding", "none"}};
-    const auto best = [&](const nlohmann::json& bounds) {
-      job["plan"]["available_memory_proportion"] = bounds;
-      World world(job);
-      const SearchStats found = searched(world, false).stats;
-      EXPECT_TRUE(found.optimal);
-      return found.best;
-    };
-    const nlohmann::json range = {{"min", 0.05}, {"max", 0.6}};
-    nlohmann::json two = {{"feed_forward", range}, {"update", range}};
-    for (const char* pinned : {"embedding", "attention", "head", "other"}) two[pinned] = 0.3;
-    const double of_two = best(two), of_one = best(range), of_all = best("by_work");
-    EXPECT_GT(of_all, of_one);
-    EXPECT_GE(of_all, of_two);
-    job["plan"]["available_memory_proportion"] = two;
-    expect_agreement(job);
-  }
-}
-
 // Where a bound on temporary memory alone has to be tight for layers that have much live beside it.
 TEST(BruteForce, AgreesWithTheSearchWhereBoundsCountWhatIsLive) {
   int faster = 0;

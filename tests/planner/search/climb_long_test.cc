@@ -169,8 +169,8 @@ class Climb {
         plan.available_memory_proportion =
             best_ && draw_.chance(50)
                 ? best_->available_memory_proportion
-                : Proportions(ByWork<double>(draw_.of<double>({0.08, 0.15, 0.25, 0.5, 0.75})),
-                              draw_.of<Live>({Live::none, Live::unit, Live::layer, Live::weights}));
+                : Proportion(draw_.of<double>({0.08, 0.15, 0.25, 0.5, 0.75}),
+                             draw_.of<Live>({Live::none, Live::unit, Live::layer, Live::weights}));
       return true;
     }
     return false;
