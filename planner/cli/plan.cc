@@ -4,6 +4,7 @@
 #include <iomanip>
 #include <iostream>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -60,7 +61,6 @@ Job job_of(const PlanArguments& a) {
 
 std::vector<SpaceField> rows_of(const SpaceCount& count) {
   return {{"points", with_thousands(count.points) + ", without the cuts; a field without effect counts once"},
-          {"", with_thousands(count.products) + " where it counts with all values"},
           {"plans", power_of_ten(count.log10_with_cuts) + ", with all cuts and modes of recompute"}};
 }
 
@@ -83,7 +83,7 @@ int print_space(const PlanArguments& a, const CommonOptions& common) {
   const Job job = job_of(a);
   const std::vector<Job> parts = job_parts(job);
   const std::int64_t group = statistics_group(parts[0]);
-  SpaceCount count = kEmptySpace;
+  SpaceCount count{0, -std::numeric_limits<double>::infinity()};
   for (const Job& part : parts) {
     const std::int64_t micro_batch = cells(part, group).front().micro_batch;
     count = count + count_space(part, build_graph(part, micro_batch), group);
@@ -92,7 +92,6 @@ int print_space(const PlanArguments& a, const CommonOptions& common) {
   nlohmann::json j = nlohmann::json::object();
   for (const SpaceField& f : rows) j[f.name] = f.values;
   j["space_points"] = count.points;
-  j["space_products"] = count.products;
   const bool none = !std::isfinite(count.log10_with_cuts);
   j["space_plans_log10"] = none ? nlohmann::json() : nlohmann::json(count.log10_with_cuts);
   std::ranges::move(rows_of(count), std::back_inserter(rows));
