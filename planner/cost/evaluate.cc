@@ -7,7 +7,7 @@
 #include "model/error.h"
 #include "planner/cost/phase_sum.h"
 #include "planner/cost/stage_memo.h"
-#include "planner/cuts/code_memo.h"
+#include "planner/cost/code_memo.h"
 
 namespace superstep {
 namespace {

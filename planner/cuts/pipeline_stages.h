@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "planner/cuts/code_memo.h"
+#include "planner/cost/code_memo.h"
 #include "planner/cuts/cuts.h"
 
 namespace superstep {
