@@ -5,9 +5,9 @@
 #include <tuple>
 
 #include "model/error.h"
+#include "planner/cost/code_memo.h"
 #include "planner/cost/phase_sum.h"
 #include "planner/cost/stage_memo.h"
-#include "planner/cost/code_memo.h"
 
 namespace superstep {
 namespace {

@@ -3,6 +3,7 @@
 #include "planner/cuts/cuts.h"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <span>
 
@@ -10,6 +11,22 @@
 
 namespace superstep {
 namespace {
+
+// The time at which a search ends with the best cut so far.
+struct TimeIsUp {};
+class Deadline {
+ public:
+  explicit Deadline(const CutLimits& limits) : at_(limits.deadline) {}
+  // Throws TimeIsUp. The clock is asked now and then.
+  void check() {
+    constexpr int kCallsPerLook = 64;
+    if (calls_++ % kCallsPerLook == 0 && std::chrono::steady_clock::now() > at_) throw TimeIsUp();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point at_;
+  unsigned calls_ = 0;
+};
 
 // The state of a partial cut. `ties` is a sum, the others maxima; for sequential schedules so are `forward` and `copy`.
 struct Label {
