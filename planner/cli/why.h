@@ -7,6 +7,7 @@
 #include <string>
 
 #include "planner/cli/outcome.h"
+#include "planner/job/tell_apart.h"
 #include "planner/report/evaluated.h"
 #include "planner/report/time_lost.h"
 

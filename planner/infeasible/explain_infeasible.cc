@@ -187,7 +187,7 @@ std::vector<Plan> leanest(const SettingSpace& space, const Chip& chip) {
   for (const Values& values : {lean, first}) {
     if (!space.legal(values) || (!out.empty() && values == lean)) continue;
     out.push_back(space.plan(values));
-    if (space.caps.size() > 1) out.back().available_memory_proportion = proportions_of(space.caps.tightest(), chip);
+    if (space.caps.size() > 1) out.back().available_memory_proportion = proportion_of(space.caps.tightest(), chip);
   }
   return out;
 }
