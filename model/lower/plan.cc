@@ -2,7 +2,6 @@
 #include "model/lower/plan.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 namespace superstep {
 
@@ -91,74 +90,6 @@ std::string label(const Plan& plan) {
   if (plan.placement != Placement::t_p_r) s += " " + std::string(name_of(plan.placement));
   if (plan.phases.size() > 1) s += ", " + std::to_string(plan.phases.size()) + " phases";
   return s;
-}
-
-nlohmann::json to_json(const Proportion& proportion) {
-  if (proportion.live == Live::none) return proportion.share;
-  return {{"live", name_of(proportion.live)}, {"proportion", proportion.share}};
-}
-
-nlohmann::json to_json(const Plan& plan) {
-  nlohmann::json j;
-  const TensorParallel& t = plan.tensor_parallel;
-  if (t.t2 > 1)
-    j["tensor_parallel"] = {t.t1, t.t2};
-  else
-    j["tensor_parallel"] = t.t1;
-  j["pipeline_stages"] = plan.pipeline_stages;
-  j["replicas"] = plan.replicas;
-  j["placement"] = name_of(plan.placement);
-  j["micro_batch"] = plan.micro_batch;
-  j["gradient_accumulation"] = plan.gradient_accumulation;
-  j["stages"] = plan.stages;
-  j["stage_ipu"] = plan.stage_ipu;
-  j["schedule"] = name_of(plan.schedule);
-  nlohmann::json recompute = nlohmann::json::array();
-  bool same = true;
-  for (Recompute r : plan.recompute) {
-    recompute.push_back(name_of(r));
-    same = same && r == plan.recompute.front();
-  }
-  j["recompute"] = same ? recompute.front() : recompute;
-  j["phases"] = plan.phases;
-  j["phase_order"] = name_of(plan.phase_order);
-  j["phase_groups"] = plan.phase_groups;
-  const auto& rts = plan.replicated_tensor_sharding;
-  j["replicated_tensor_sharding"] = {{"weights", rts.weights},
-                                     {"gradients", rts.gradients},
-                                     {"optimizer_state", rts.optimizer_state},
-                                     {"groups", name_of(rts.groups)}};
-  j["activation_sharding"] = name_of(plan.activation_sharding);
-  const Locations& l = plan.location;
-  j["location"] = {{"weights", name_of(l.weights)},
-                   {"gradients", name_of(l.gradients)},
-                   {"optimizer_state", name_of(l.optimizer_state)},
-                   {"activations", name_of(l.activations)},
-                   {"code", name_of(l.code)}};
-  j["io_tiles"] = plan.io_tiles;
-  if (plan.load.weights == plan.load.code)
-    j["load"] = name_of(plan.load.weights);
-  else
-    j["load"] = {{"weights", name_of(plan.load.weights)}, {"code", name_of(plan.load.code)}};
-  j["prefetch_depth"] = plan.prefetch_depth;
-  const Precision& p = plan.precision;
-  j["precision"] = {{"weights", name_of(p.weights)},
-                    {"activations", name_of(p.activations)},
-                    {"partials", name_of(p.partials)},
-                    {"accumulators", name_of(p.accumulators)},
-                    {"first_moment", name_of(p.first_moment)},
-                    {"second_moment", name_of(p.second_moment)},
-                    {"master", p.master}};
-  j["available_memory_proportion"] = to_json(plan.available_memory_proportion);
-  if (!plan.stage_proportions.empty()) {
-    nlohmann::json each = nlohmann::json::array();
-    for (const Proportion& of_stage : plan.stage_proportions) each.push_back(to_json(of_stage));
-    j["available_memory_proportion"] = {{"stages", each}};
-  }
-  const Serialisation& s = plan.serialisation;
-  j["serialisation"] = {
-      {"embedding", s.embedding}, {"head", s.head}, {"attention", s.attention}, {"feed_forward", s.feed_forward}};
-  return j;
 }
 
 }  // namespace superstep

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -129,10 +128,6 @@ struct Plan {
 
 // "t=8 p=8 r=4 m=1 g=128, 37 phases": short and unique enough for a table row.
 std::string label(const Plan& plan);
-
-// The fields as a job pins them.
-nlohmann::json to_json(const Plan& plan);
-nlohmann::json to_json(const Proportion& proportions);
 
 std::string_view name_of(Placement v);
 std::string_view name_of(ShardGroups v);

@@ -18,6 +18,7 @@
 #include "model/ops/op.h"
 #include "model/zoo/zoo.h"
 #include "planner/job/goal.h"
+#include "planner/job/plan_json.h"
 
 namespace superstep {
 
