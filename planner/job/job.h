@@ -133,12 +133,10 @@ bool may_be_phased(const Job& job);
 // Reads and checks a job; see data/jobs/schema.json. Throws Error with file and JSON pointer.
 Job load_job(const std::string& path);
 Job read_job(const nlohmann::json& json, const std::string& name);
-// Whether a field of cuts (kCutFields) is pinned to several.
+// Whether a field of cuts is pinned to several.
 bool is_list_of_cuts(const nlohmann::json& pin);
 // Of an object: whether its members have pins of their own; a range, or a bound that counts what is live, is one pin.
 bool has_members(const nlohmann::json& pin);
-inline constexpr std::array<const char*, 5> kCutFields = {"stages", "layers_per_stage", "stage_ipu", "recompute",
-                                                          "phases"};
 // Pins alone, as a job's "plan" has them; messages point into `name`, below `pointer`.
 Pins read_pins(const nlohmann::json& plan, const std::string& name, const std::string& pointer = "");
 // Throws Error where a training job does not say how many samples a step has.

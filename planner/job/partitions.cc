@@ -6,6 +6,7 @@
 #include "model/error.h"
 #include "model/machine/load_machine.h"
 #include "planner/job/divisors.h"
+#include "planner/job/plan_fields.h"
 
 namespace superstep {
 
@@ -14,16 +15,18 @@ using namespace nlohmann::literals;
 
 std::vector<json::json_pointer> lists_of(const json& job) {
   std::vector<json::json_pointer> out;
-  for (const char* field : {"/plan/precision", "/plan/serialisation"}) {
-    const json::json_pointer at(field);
-    if (!job.contains(at) || !job.at(at).is_object()) continue;
-    for (const auto& [key, value] : job.at(at).items()) {
-      if (value.is_structured()) out.push_back(at / key);
+  for (const auto search : {PlanField::Search::part, PlanField::Search::cut}) {
+    for (const PlanField& field : plan_fields()) {
+      const json::json_pointer at = "/plan"_json_pointer / std::string(field.name);
+      if (field.search != search || !job.contains(at)) continue;
+      if (search == PlanField::Search::cut) {
+        if (is_list_of_cuts(job.at(at))) out.push_back(at);
+      } else if (job.at(at).is_object()) {
+        for (const auto& [key, value] : job.at(at).items()) {
+          if (value.is_structured()) out.push_back(at / key);
+        }
+      }
     }
-  }
-  for (const char* field : kCutFields) {
-    const json::json_pointer at = "/plan"_json_pointer / field;
-    if (job.contains(at) && is_list_of_cuts(job.at(at))) out.push_back(at);
   }
   return out;
 }

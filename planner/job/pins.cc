@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "planner/job/plan_fields.h"
 #include "planner/job/read_proportions.h"
 
 namespace superstep {
@@ -13,14 +14,15 @@ using nlohmann::json;
 constexpr const char* kProportion = "available_memory_proportion";
 
 bool has_members(const std::string& field) {
-  return field == "location" || field == "replicated_tensor_sharding" || field == "load" || field == "precision" ||
-         field == "serialisation";
+  const PlanField* known = find_plan_field(field);
+  return known != nullptr && known->has_members();
 }
 
 // Whether a pin, a value, a list or a range, allows what the plan has.
 bool allows(const std::string& field, const json& pin, const json& has) {
   if (pin == has) return true;
-  const bool of_cuts = std::ranges::find(kCutFields, field) != kCutFields.end();
+  const PlanField* known = find_plan_field(field);
+  const bool of_cuts = known != nullptr && known->search == PlanField::Search::cut;
   const auto any = [&] {
     return std::any_of(pin.begin(), pin.end(), [&](const json& v) { return allows(field, v, has); });
   };

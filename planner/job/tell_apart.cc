@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "planner/job/plan_fields.h"
+
 namespace superstep {
 namespace {
 
@@ -28,9 +30,8 @@ void compare(const json& a, const json& b, const std::string& prefix, std::vecto
 
 // What makes a plan another kind of plan comes first, cuts last.
 int weight_of(const DifferentField& f) {
-  if (f.field.starts_with("location.") || f.field == "schedule" || f.field == "phase_order") return 0;
-  if (f.second.is_array()) return 3;
-  return f.field.starts_with("replicated_tensor_sharding.") ? 1 : 2;
+  const PlanField* field = find_plan_field(f.field.substr(0, f.field.find('.')));
+  return f.second.is_array() || field == nullptr ? 3 : field->rank;
 }
 
 std::string words_of(const DifferentField& f) {

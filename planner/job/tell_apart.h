@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/lower/plan.h"
+#include "planner/job/plan_json.h"
 
 namespace superstep {
 

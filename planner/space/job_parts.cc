@@ -10,6 +10,7 @@
 #include "model/lower/graph_facts.h"
 #include "model/lower/serialise.h"
 #include "planner/job/partitions.h"
+#include "planner/job/plan_fields.h"
 #include "planner/space/space.h"
 
 namespace superstep {
@@ -54,9 +55,11 @@ bool types_agree(const json& job) {
 bool lengths_agree(const json& job) {
   std::set<std::size_t> lengths;
   const json plan = job.value("plan", json::object());
-  for (const char* field : kCutFields) {
-    const bool of_stages = field != std::string("phases") && plan.contains(field) && plan[field].is_array();
-    if (of_stages && (field != std::string("recompute") || plan[field].size() > 1)) lengths.insert(plan[field].size());
+  for (const PlanField& field : plan_fields()) {
+    const std::string key(field.name);
+    if (field.search != PlanField::Search::cut || key == "phases" || !plan.contains(key)) continue;
+    const json& pin = plan[key];
+    if (pin.is_array() && (key != "recompute" || pin.size() > 1)) lengths.insert(pin.size());
   }
   return lengths.size() <= 1;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 namespace superstep {
 namespace {
@@ -43,6 +44,13 @@ SettingSpace SettingSpace::just(const Plan& plan, bool phased, bool training) {
 std::array<std::size_t, SettingSpace::kAxes> SettingSpace::lengths() const {
   return {loads.size(),  stashes.size(),         weights.size(), gradients.size(),
           states.size(), prefetch_depths.size(), codes.size()};
+}
+
+bool SettingSpace::has_lists_of(const SettingSpace& other) const {
+  const auto lists = [](const SettingSpace& s) {
+    return std::tie(s.loads, s.stashes, s.weights, s.gradients, s.states, s.prefetch_depths, s.codes);
+  };
+  return lists(*this) == lists(other);
 }
 
 bool SettingSpace::go_together(std::size_t load, Location code) const {

@@ -68,6 +68,8 @@ struct SettingSpace {
   };
   static constexpr std::size_t kAxes = 7;
   std::array<std::size_t, kAxes> lengths() const;
+  // Whether another space draws from the same lists.
+  bool has_lists_of(const SettingSpace& other) const;
 
   // A shard of the update lies inside a shard of the weights, and takes the gradients of just that shard.
   bool go_together(const Storage& weight, const Storage& state) const {

@@ -2,34 +2,22 @@
 #include "planner/space/space_fields.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
-#include <iterator>
+#include <map>
 #include <set>
 #include <sstream>
 #include <tuple>
 #include <utility>
 
 #include "planner/job/partitions.h"
+#include "planner/job/plan_fields.h"
 #include "planner/space/space.h"
 
 namespace superstep {
 namespace {
 
 using nlohmann::json;
-
-json to_value(std::int64_t v) { return v; }
-json to_value(const TensorParallel& t) { return t.t2 > 1 ? json{t.t1, t.t2} : json(t.t1); }
-template <class Enum>
-json to_value(Enum v) {
-  return name_of(v);
-}
-
-template <class T>
-json to_list(const std::set<T>& values) {
-  json out = json::array();
-  for (const T& v : values) out.push_back(to_value(v));
-  return out;
-}
 
 std::string value_text(const json& v) {
   if (v.is_string()) return v.get<std::string>();
@@ -44,93 +32,76 @@ std::string number(double v) {
   return s.str();
 }
 
-// The values that fields of settings have.
+// The values that fields, or their members, have in the space: by their names, "location.weights".
 class Values {
  public:
   void add(const Job& job, std::int64_t statistics_group) {
-    std::set<std::tuple<TensorParallel, std::int64_t, std::int64_t, Placement>> seen;
+    std::set<std::tuple<TensorParallel, std::int64_t, std::int64_t, Placement, ShardGroups>> seen;
     for (const Cell& c : uncounted_cells(job, statistics_group)) {
-      meshes_.insert(c.mesh);
-      stages_.insert(c.stages), replicas_.insert(c.replicas);
-      micro_batches_.insert(c.micro_batch), accumulations_.insert(c.accumulation);
-      placements_.insert(c.placement);
-      groups_.insert(c.groups);
+      add(c.plan(), PlanField::Search::cell);
       // Settings are the same whatever the batch is.
-      if (!seen.insert({c.mesh, c.stages, c.replicas, c.placement}).second) continue;
+      if (!seen.insert({c.mesh, c.stages, c.replicas, c.placement, c.groups}).second) continue;
       const SettingSpace* before = nullptr;
       const std::vector<SettingSpace> spaces = setting_spaces(job, c, false);
       for (const SettingSpace& space : spaces) add(space, std::exchange(before, &space));
     }
   }
 
-  std::vector<SpaceField> of_cells() const {
-    return {{"tensor_parallel", to_list(meshes_)},    {"pipeline_stages", to_list(stages_)},
-            {"replicas", to_list(replicas_)},         {"placement", to_list(placements_)},
-            {"micro_batch", to_list(micro_batches_)}, {"gradient_accumulation", to_list(accumulations_)}};
-  }
-
-  std::vector<SpaceField> of_settings() const {
-    std::vector<SpaceField> out = {{"schedule", to_list(schedules_)}};
-    if (phased_) {
-      out.push_back({"phase_order", to_list(orders_)});
-      out.push_back({"phase_groups", to_list(phase_groups_)});
+  // Appends the values of a field: of all, or of its members, but for those that no plan of the space uses.
+  void list(const PlanField& field, std::vector<SpaceField>& out) const {
+    if (field.is_of_phases_alone && !phased_) return;
+    for (const PlanValue& v : field.values) {
+      const bool of_training = v.member == "gradients" || v.member == "optimizer_state";
+      if (of_training && !training_) continue;
+      const std::string name = name_of(field, v);
+      const auto known = values_.find(name);
+      std::vector<json> values;
+      if (known != values_.end()) values.assign(known->second.begin(), known->second.end());
+      std::ranges::stable_sort(values, {}, [&](const json& value) { return place(field, value); });
+      out.push_back({name, json(std::move(values))});
     }
-    out.push_back({"replicated_tensor_sharding.weights", to_list(weight_degrees_)});
-    if (training_) {
-      out.push_back({"replicated_tensor_sharding.gradients", to_list(gradient_degrees_)});
-      out.push_back({"replicated_tensor_sharding.optimizer_state", to_list(state_degrees_)});
-    }
-    out.push_back({"replicated_tensor_sharding.groups", to_list(groups_)});
-    out.push_back({"activation_sharding", to_list(shardings_)});
-    out.push_back({"location.weights", to_list(weights_)});
-    if (training_) {
-      out.push_back({"location.gradients", to_list(gradients_)});
-      out.push_back({"location.optimizer_state", to_list(states_)});
-    }
-    out.push_back({"location.activations", to_list(activations_)});
-    out.push_back({"location.code", to_list(codes_)});
-    out.push_back({"io_tiles", to_list(io_tiles_)});
-    out.push_back({"load.weights", to_list(weight_loads_)});
-    out.push_back({"load.code", to_list(code_loads_)});
-    out.push_back({"prefetch_depth", to_list(prefetch_depths_)});
-    return out;
   }
 
   bool phased() const { return phased_; }
   bool pipelined() const { return pipelined_; }
 
  private:
-  std::set<TensorParallel> meshes_;
-  std::set<std::int64_t> stages_, replicas_, micro_batches_, accumulations_, phase_groups_, io_tiles_, prefetch_depths_;
-  std::set<std::int64_t> weight_degrees_, gradient_degrees_, state_degrees_;
-  std::set<Placement> placements_;
-  std::set<ShardGroups> groups_;
-  std::set<Schedule> schedules_;
-  std::set<PhaseOrder> orders_;
-  std::set<ActivationSharding> shardings_;
-  std::set<Location> weights_, gradients_, states_, activations_, codes_;
-  std::set<LoadSchedule> weight_loads_, code_loads_;
+  std::map<std::string, std::set<json>> values_;
   bool phased_ = false, pipelined_ = false, training_ = false;
+
+  static std::string name_of(const PlanField& field, const PlanValue& v) {
+    return std::string(field.name) + (v.member.empty() ? "" : ".") + std::string(v.member);
+  }
+
+  // Names in the order of the field's row; meshes by their first number, as degrees are.
+  static std::pair<std::int64_t, std::int64_t> place(const PlanField& field, const json& value) {
+    if (value.is_string())
+      return {std::ranges::find(field.choices, value.get<std::string>()) - field.choices.begin(), 0};
+    return value.is_array() ? std::pair(value[0].get<std::int64_t>(), value[1].get<std::int64_t>())
+                            : std::pair(value.get<std::int64_t>(), std::int64_t{1});
+  }
+
+  void add(const Plan& plan, PlanField::Search search) {
+    for (const PlanField& field : plan_fields()) {
+      if (field.search != search) continue;
+      for (const PlanValue& v : field.values) values_[name_of(field, v)].insert(v.get(plan));
+    }
+  }
 
   // `before`: added before it; null: none. Most lists are the same.
   void add(const SettingSpace& space, const SettingSpace* before) {
-    const auto for_new = [&](auto list, auto f) {
-      if (before == nullptr || before->*list != space.*list) std::ranges::for_each(space.*list, f);
-    };
-    const Plan& p = space.common;
     (space.phased ? phased_ : pipelined_) = true;
     training_ = space.training;
-    schedules_.insert(p.schedule);
-    if (space.phased) orders_.insert(p.phase_order), phase_groups_.insert(p.phase_groups);
-    io_tiles_.insert(p.io_tiles);
-    for_new(&SettingSpace::stashes, [&](const Stash& s) { activations_.insert(s.at), shardings_.insert(s.sharding); });
-    for_new(&SettingSpace::weights, [&](const Storage& s) { weights_.insert(s.at), weight_degrees_.insert(s.degree); });
-    for_new(&SettingSpace::gradients,
-            [&](const Storage& s) { gradients_.insert(s.at), gradient_degrees_.insert(s.degree); });
-    for_new(&SettingSpace::states, [&](const Storage& s) { states_.insert(s.at), state_degrees_.insert(s.degree); });
-    for (const LoadSchedules& l : space.loads) weight_loads_.insert(l.weights), code_loads_.insert(l.code);
-    codes_.insert(space.codes.begin(), space.codes.end());
-    prefetch_depths_.insert(space.prefetch_depths.begin(), space.prefetch_depths.end());
+    const auto lengths = space.lengths();
+    const bool same = before != nullptr && before->has_lists_of(space);
+    for (std::size_t axis = 0; axis < lengths.size(); ++axis) {
+      for (std::size_t v = 0; v < (same ? 1 : lengths[axis]); ++v) {
+        std::array<std::size_t, SettingSpace::kAxes> values{};
+        values[axis] = v;
+        add(space.plan(values), PlanField::Search::setting);
+      }
+      if (same) break;
+    }
   }
 };
 
@@ -189,6 +160,16 @@ json proportion_values(const Job& job) {
   return bounds + " of a tile for " + kinds + ", wherever an op's tile plan changes (chosen like cuts, not counted)";
 }
 
+// Returns what a field draws from that has no list; null: nothing is said of it.
+json in_words(const PlanField& field, const Job& job, const Values& values) {
+  if (field.name == "stages")
+    return job.pins.has_stages() ? "as pinned"
+                                 : "every contiguous cut at op boundaries; the last stage may return to IPU 0";
+  if (field.name == "recompute") return recompute_values(job.pins);
+  if (field.name == "phases") return phase_values(job, values);
+  return field.search == PlanField::Search::bound ? proportion_values(job) : json();
+}
+
 // Values of a field in which parts differ, each once.
 json values_of(const std::vector<Job>& parts, const json::json_pointer& field) {
   json values = json::array();
@@ -211,16 +192,15 @@ std::vector<SpaceField> space_fields(const Job& job, const std::vector<Job>& par
   Values values;
   std::set<std::int64_t, std::greater<>> sizes;
   for (const Job& part : parts) values.add(part, statistics_group), sizes.insert(part.machine.ipus);
-  const Pins& pins = parts[0].pins;
-  std::vector<SpaceField> out = values.of_cells();
-  if (statistics_group > 0) out.push_back({"statistics_group", micro_batches_of_groups(parts[0], statistics_group)});
-  out.push_back({"stages", pins.has_stages()
-                               ? "as pinned"
-                               : "every contiguous cut at op boundaries; the last stage may return to IPU 0"});
-  out.push_back({"recompute", recompute_values(pins)});
-  out.push_back({"phases", phase_values(parts[0], values)});
-  std::ranges::move(values.of_settings(), std::back_inserter(out));
-  out.push_back({"available_memory_proportion", proportion_values(parts[0])});
+  std::vector<SpaceField> out;
+  for (const PlanField& field : plan_fields()) {
+    if (field.search == PlanField::Search::cell || field.search == PlanField::Search::setting)
+      values.list(field, out);
+    else if (const json said = in_words(field, parts[0], values); !said.is_null())
+      out.push_back({std::string(field.name), said});
+    if (field.name == "gradient_accumulation" && statistics_group > 0)
+      out.push_back({"statistics_group", micro_batches_of_groups(parts[0], statistics_group)});
+  }
   if (sizes.size() > 1) {
     json list = json::array();
     for (const std::int64_t n : sizes) list.push_back(n);

@@ -10,6 +10,7 @@
 #include "model/json_reader.h"
 #include "model/parallel.h"
 #include "planner/job/partitions.h"
+#include "planner/job/plan_fields.h"
 #include "planner/search/search.h"
 
 namespace superstep {
@@ -27,69 +28,6 @@ double core_seconds() {
   throw Error(where + "#" + pointer,
               std::string("found ") + found + ", expected one value: a plan in full, as superstep plan --json has it");
 }
-
-// Fields of a plan out of pins, each of which must leave one value.
-class PinnedInFull {
- public:
-  PinnedInFull(const Pins& pins, std::string where) : pins_(pins), where_(std::move(where)) {}
-
-  Plan plan() const {
-    Plan p;
-    p.tensor_parallel = only(pins_.tensor_parallel, "tensor_parallel");
-    p.pipeline_stages = only(pins_.pipeline_stages, "pipeline_stages");
-    p.replicas = only(pins_.replicas, "replicas");
-    if (!pins_.placement.empty()) p.placement = only(pins_.placement, "placement");
-    p.micro_batch = only(pins_.micro_batch, "micro_batch");
-    p.gradient_accumulation = only(pins_.gradient_accumulation, "gradient_accumulation");
-    p.stages = given(pins_.stages, "stages");
-    p.stage_ipu = given(pins_.stage_ipu, "stage_ipu");
-    p.schedule = only(pins_.schedule, "schedule");
-    if (pins_.recompute.empty()) fail("recompute", "none");
-    p.recompute = pins_.recompute;
-    p.phases = given(pins_.phases, "phases");
-    p.phase_order = only(pins_.phase_order, "phase_order");
-    p.phase_groups = only(pins_.phase_groups, "phase_groups");
-    p.replicated_tensor_sharding = {only(pins_.rts_weights, "replicated_tensor_sharding/weights"),
-                                    only(pins_.rts_gradients, "replicated_tensor_sharding/gradients"),
-                                    only(pins_.rts_optimizer_state, "replicated_tensor_sharding/optimizer_state")};
-    if (!pins_.rts_groups.empty())
-      p.replicated_tensor_sharding.groups = only(pins_.rts_groups, "replicated_tensor_sharding/groups");
-    p.activation_sharding = only(pins_.activation_sharding, "activation_sharding");
-    p.location = {only(pins_.weights, "location/weights"), only(pins_.gradients, "location/gradients"),
-                  only(pins_.optimizer_state, "location/optimizer_state"),
-                  only(pins_.activations, "location/activations"), only(pins_.code, "location/code")};
-    p.io_tiles = only(pins_.io_tiles, "io_tiles");
-    p.load = {only(pins_.load_weights, "load/weights"), only(pins_.load_code, "load/code")};
-    p.prefetch_depth = only(pins_.prefetch_depth, "prefetch_depth");
-    p.precision = pins_.precision;
-    p.available_memory_proportion = only(pins_.available_memory_proportion, "available_memory_proportion");
-    p.stage_proportions = pins_.stage_proportions;
-    p.serialisation = pins_.serialisation;
-    return p;
-  }
-
- private:
-  [[noreturn]] void fail(const char* field, const char* found) const {
-    not_one_value(where_, std::string("/plan/") + field, found);
-  }
-  template <class T>
-  const T& only(const std::vector<T>& values, const char* field) const {
-    if (values.size() != 1) fail(field, values.empty() ? "none" : "several");
-    return values[0];
-  }
-  std::int64_t only(const std::optional<IntegerPin>& pin, const char* field) const {
-    if (!pin) fail(field, "none");
-    if (pin->values.empty()) fail(field, "a range");
-    return only(pin->values, field);
-  }
-  std::vector<std::int64_t> given(const std::optional<std::vector<std::int64_t>>& list, const char* field) const {
-    if (!list) fail(field, "no list");
-    return *list;
-  }
-
-  const Pins& pins_;
-  const std::string where_;
-};
 
 // A job without what differs from plan to plan, for reading it once.
 json question_of(const json& line) {
@@ -122,7 +60,7 @@ class LineReader {
                                         : "found none, expected a plan in full");
     for (const json::json_pointer& list : lists_of(line)) not_one_value(where, list.to_string(), "several");
     const Question& question = question_for(line, where);
-    const Plan plan = PinnedInFull(read_pins(line["plan"], where, "/plan"), where).plan();
+    const Plan plan = plan_of(read_pins(line["plan"], where, "/plan"), where);
     check(plan, question, where);
     GivenSetting& setting = setting_for(*question.world, plan);
     setting.lines.push_back(number);

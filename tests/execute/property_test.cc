@@ -7,6 +7,8 @@
 
 #include "random_pair.h"
 
+#include "planner/job/plan_json.h"
+
 namespace superstep {
 namespace {
 

@@ -9,6 +9,8 @@
 #include "model/error.h"
 #include "model/ops/op.h"
 
+#include "planner/job/plan_json.h"
+
 namespace superstep {
 namespace {
 
