@@ -35,6 +35,22 @@ Graph import_model(const Job& job, std::int64_t micro_batch) {
   }
 }
 
+// A plan spreads work over tiles: throws Error where there is none.
+void check_work(const Job& job, const Graph& graph) {
+  const std::string where = job.source + "#/model", of = " in " + job.model.name();
+  if (graph.ops.empty() || graph.units.empty())
+    throw Error(where, "found no op to run" + of + ": each of its results is an input or a constant; expected an op");
+  for (const Op& op : graph.ops) {
+    for (const auto* tensors : {&op.inputs, &op.outputs}) {
+      for (const TensorId t : *tensors) {
+        if (t.valid() && graph.info(t).elements() == 0)
+          throw Error(where, "found tensor \"" + graph.tensors[t].name + "\" of shape " + to_text(graph.info(t).shape) + of +
+                                 ", which has no elements; expected at least one in each dimension");
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::int64_t statistics_group(const Job& job) {
@@ -54,6 +70,7 @@ Graph build_graph(const Job& job, std::int64_t micro_batch) {
   const GraphUse use = job.task == Task::training ? GraphUse::training : GraphUse::inference;
   Graph graph = job.model.zoo ? build(*job.model.zoo, micro_batch, job.pins.precision.weights, use)
                               : import_model(job, micro_batch);
+  check_work(job, graph);
   if (job.task == Task::training) {
     if (!graph.loss.valid())
       throw Error(job.source, "the model " + job.model.name() +
