@@ -23,17 +23,12 @@ constexpr double kTransposeCyclesPerHalf = 1.0;
 // Exchange code: fragments a tile receives per exchange step; a plain re-layout gathers from several tiles.
 constexpr std::int64_t kFragments = 4;
 
-using LayoutId = std::int64_t;
-constexpr LayoutId kLinear = 0;  // contiguous shares in row-major order
+constexpr TileLayout kLinear = {};  // contiguous shares in row-major order
 // Where several bounds on temporary memory are one table: all that a tensor may have. None: it may have any.
-using Layouts = std::vector<LayoutId>;
+using Layouts = std::vector<TileLayout>;
 
 bool may_agree(const Layouts& a, const Layouts& b) {
   return a.empty() || b.empty() || std::ranges::find_first_of(a, b) != a.end();
-}
-
-LayoutId layout_of(const ProductPlan& p) {
-  return 1 + static_cast<LayoutId>(((p.pg * 4099 + p.pm) * 4099 + p.pn) * 2 + (p.swapped ? 1 : 0));
 }
 
 std::size_t vertex_index(const OpDef& def) {

@@ -50,6 +50,16 @@ struct ProductPlan {
   Cycles total;         // all of it, all runs, supersteps and calibrated factor included
 };
 
+// How the elements of a tensor are spread over the tiles of an IPU. Layouts that are equal need no exchange in between.
+struct TileLayout {
+  std::int64_t batch = 0, rows = 0,
+               columns = 0;  // parts of the product that made it; 0: row-major shares of no product
+  bool swapped = false;
+  friend bool operator==(const TileLayout&, const TileLayout&) = default;
+};
+// Of the product's result, which the parts of the contraction do not change.
+inline TileLayout layout_of(const ProductPlan& p) { return {p.pg, p.pm, p.pn, p.swapped}; }
+
 // Into how many parts each extent of a product is cut.
 struct ProductSplit {
   std::int64_t batch = 1, rows = 1, columns = 1, contracted = 1;

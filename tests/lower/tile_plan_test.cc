@@ -196,5 +196,23 @@ TEST(TilePlan, ConvolutionsOfSingleChannelsAreNeitherFreeNorPaddedToSixteen) {
   }
 }
 
+ProductPlan cut_into(std::int64_t batch, std::int64_t rows, std::int64_t columns, std::int64_t contracted) {
+  ProductPlan plan;
+  plan.pg = batch, plan.pm = rows, plan.pn = columns, plan.pk = contracted;
+  return plan;
+}
+
+// Parts go up to the tiles of an IPU, a million in a machine file: more than any base that was thought of.
+TEST(TilePlan, LayoutsOfDifferentPartsDifferHoweverManyPartsThereAre) {
+  EXPECT_NE(layout_of(cut_into(1, 1, 4101, 1)), layout_of(cut_into(1, 2, 2, 1)));
+  EXPECT_NE(layout_of(cut_into(1, 4101, 7, 1)), layout_of(cut_into(2, 2, 7, 1)));
+  EXPECT_NE(layout_of(cut_into(1, 1, 1'000'000, 1)), layout_of(cut_into(1, 1'000'000, 1, 1)));
+  EXPECT_NE(layout_of(cut_into(1, 1, 1, 1)), TileLayout{}) << "a product's shares are not row-major ones";
+  ProductPlan swapped = cut_into(1, 3, 5, 1);
+  swapped.swapped = true;
+  EXPECT_NE(layout_of(cut_into(1, 3, 5, 1)), layout_of(swapped));
+  EXPECT_EQ(layout_of(cut_into(2, 3, 5, 1)), layout_of(cut_into(2, 3, 5, 7)));
+}
+
 }  // namespace
 }  // namespace superstep
