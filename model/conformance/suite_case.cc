@@ -65,7 +65,7 @@ std::string random_op(const ImportResult& imported) {
     if (all.contains(op_type)) return op_type;
   }
   for (const Op& op : imported.graph.ops) {
-    if (op.def->name == "dropout") return "Dropout";
+    if (op.def->random) return "Dropout";
   }
   return "";
 }

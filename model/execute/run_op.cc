@@ -11,7 +11,7 @@ namespace {
 // The type in which tiles hold what they have of a result.
 DType partial_type(const OpCall& call, const Space& space, DType result, const KernelContext& context) {
   if (space.reduction == Reduction::none || result != DType::fp16) return result;
-  const bool half = call.def.uses_amp && context.partials == numerics::Partials::fp16;
+  const bool half = call.def.product && context.partials == numerics::Partials::fp16;
   return half || call.def.summation == Summation::plain ? DType::fp16 : DType::fp32;
 }
 

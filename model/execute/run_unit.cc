@@ -370,7 +370,7 @@ UnitRunner::Pieces UnitRunner::results(OpId op, std::span<const Step> steps, std
     }
     std::vector<LocalPtr> in;
     for (std::size_t k = 0; k < operands.size(); ++k) {
-      const bool there = call->def.view || arrives(steps, k, call->def.uses_amp);
+      const bool there = call->def.view || arrives(steps, k, call->def.product != nullptr);
       in.push_back(there ? operands[k][static_cast<std::size_t>(rank)] : nullptr);
     }
     std::vector<Local> out =

@@ -59,7 +59,7 @@ Bytes Standing::during(std::size_t position, const BytesOf& bytes_of) {
   for (TensorId t : op.outputs) {
     if (op.def->view || replaces_old(t, position)) continue;
     const Bytes bytes = bytes_of(t);
-    if (!op.def->uses_amp) take_place(op, position, bytes);
+    if (!op.def->product) take_place(op, position, bytes);
     standing_[t] = bytes;
   }
   return std::accumulate(standing_.begin(), standing_.end(), Bytes(0),

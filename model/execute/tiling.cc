@@ -3,7 +3,7 @@
 
 #include "model/error.h"
 #include "model/execute/local.h"
-#include "model/ops/matmul.h"
+#include "model/ops/product_def.h"
 
 namespace superstep {
 
@@ -51,12 +51,12 @@ void add_boxes(const std::vector<int>& axes, std::size_t at, Range range, Block 
 }
 
 std::vector<Group> product_groups(const OpCall& call, const Step& step) {
-  const MatmulAxes axes = matmul_axes(call);
+  const ProductAxes axes = call.def.product->axes(call);
   const std::vector<std::int64_t>& grid = step.grid;
   return {{axes.batch, grid[0], 1},
           {axes.rows, grid[1], 1},
           {axes.columns, grid[2], step.times},
-          {{axes.contracted}, grid[3], 1}};
+          {axes.contracted, grid[3], 1}};
 }
 
 std::vector<Group> share_groups(const Space& space, std::int64_t parallel_parts, std::int64_t reduce_parts) {
@@ -70,10 +70,10 @@ std::vector<Group> share_groups(const Space& space, std::int64_t parallel_parts,
 
 std::vector<Group> groups_of(const OpCall& call, const Space& space, const Step& step) {
   const std::vector<std::int64_t>& grid = step.grid;
-  SUPERSTEP_CHECK(grid.size() == (call.def.uses_amp ? 4U : 2U),
+  SUPERSTEP_CHECK(grid.size() == (call.def.product ? 4U : 2U),
                   "a grid of the wrong rank for " + std::string(call.def.name));
-  if (!call.def.uses_amp) return share_groups(space, grid[0], grid[1]);
-  if (call.def.name == "matmul") return product_groups(call, step);
+  if (!call.def.product) return share_groups(space, grid[0], grid[1]);
+  if (!call.def.product->convolution) return product_groups(call, step);
   return share_groups(space, grid[0] * grid[1] * grid[2], grid[3]);
 }
 

@@ -28,7 +28,7 @@ std::vector<TensorId> weights(const Graph& graph) {
 // Tensors whose values depend on one that is marked, these among them: a path ends where a gradient is stopped.
 std::vector<bool> depends_on(const Graph& graph, std::vector<bool> depends) {
   for (const Op& op : graph.ops) {
-    if (op.def->name == "stop_gradient") continue;
+    if (stops_gradients(*op.def)) continue;
     bool any = false;
     for (TensorId t : op.inputs) any = any || (t.valid() && depends[static_cast<std::size_t>(t.index)]);
     if (!any) continue;

@@ -34,7 +34,7 @@ void complete_attributes(const OpDef& def, Attributes& attrs) {
 }
 
 bool can_fold(const OpDef& def, const std::vector<const Array*>& values, const std::vector<TensorInfo>& results) {
-  if (!def.kernel || def.name == "dropout" || def.name == "copy") return false;  // a copy is asked for as such
+  if (!def.kernel || def.random || !def.folds) return false;
   for (const Array* value : values) {
     if (!value) return false;
   }
@@ -239,7 +239,7 @@ TensorId GraphBuilder::reduce(std::string_view kind, TensorId a, std::vector<std
 
 TensorId GraphBuilder::reshape(TensorId a, Shape shape) {
   const OpId producer = graph_.tensors[a].producer;
-  if (producer.valid() && graph_.ops[producer].def->name == "reshape") a = graph_.ops[producer].inputs[0];
+  if (producer.valid() && graph_.ops[producer].def->regroups) a = graph_.ops[producer].inputs[0];
   const std::int64_t known = std::accumulate(shape.begin(), shape.end(), std::int64_t{1},
                                              [](std::int64_t p, std::int64_t e) { return e < 0 ? p : p * e; });
   for (std::int64_t& extent : shape) {

@@ -18,7 +18,7 @@ DType statistics_type(DType type) { return type == DType::fp16 ? DType::fp32 : t
 const Attributes& statistics_of(GraphBuilder& b, TensorId y) {
   const Graph& graph = b.graph();
   OpId op = graph.tensors[graph.ops[graph.tensors[y].producer].inputs[1]].producer;
-  while (graph.ops[op].def->name != "reduce") op = graph.tensors[graph.ops[op].inputs[0]].producer;
+  while (!graph.ops[op].def->statistic) op = graph.tensors[graph.ops[op].inputs[0]].producer;
   return graph.ops[op].attrs;
 }
 std::vector<std::int64_t> statistics_axes(GraphBuilder& b, TensorId y) { return statistics_of(b, y).integers("axes"); }
@@ -79,7 +79,7 @@ TensorId GraphBuilder::group_statistic(TensorId t, std::int64_t across) {
   const OpId producer = graph_.tensors[t].producer;
   if (!producer.valid() || across == 0) return t;  // a constant is the same in every group
   Op& op = graph_.ops[producer];
-  SUPERSTEP_CHECK(op.def->name == "reduce", "a statistic is the result of a reduction");
+  SUPERSTEP_CHECK(op.def->statistic, "a statistic is the result of a reduction");
   op.attrs.set("across", across);
   if (op.attrs.integer("mean")) {
     const std::int64_t counted = info(op.inputs[0]).elements() / std::max<std::int64_t>(info(t).elements(), 1);

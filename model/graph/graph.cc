@@ -78,9 +78,10 @@ std::uint64_t mix_bits(std::uint64_t hash, const std::vector<T>& values) {
   return mix(hash, values.size());
 }
 
-std::uint64_t mix(std::uint64_t hash, const Attributes& attrs) {
+std::uint64_t mix(std::uint64_t hash, const OpDef& def, const Attributes& attrs) {
   for (const auto& [name, value] : attrs.items()) {
-    if (name == "key" || name == "ratio") continue;  // of random numbers: whichever they are, the work is the same
+    const auto spec = std::ranges::find(def.attrs, name, &AttrSpec::name);
+    if (spec != def.attrs.end() && !spec->of_work) continue;
     hash = std::visit([h = mix(hash, std::string_view(name))](const auto& v) { return mix_bits(h, v); }, value);
   }
   return hash;
@@ -117,7 +118,7 @@ std::uint64_t signature(const Graph& graph, UnitId unit, std::span<const Pass> p
     hash = mix(hash, ops.size());
     for (OpId id : ops) {
       const Op& op = graph.ops[id];
-      hash = mix(mix(hash, op.def->name), op.attrs);
+      hash = mix(mix(hash, op.def->name), *op.def, op.attrs);
       for (TensorId t : op.inputs) visit(t);
       for (TensorId t : op.outputs) visit(t);
     }

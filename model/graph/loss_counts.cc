@@ -29,8 +29,8 @@ std::vector<OpId> means_in_loss(const Graph& graph) {
     const OpId id = graph.tensors[t].producer;
     if (!id.valid()) continue;
     const Op& op = graph.ops[id];
-    const bool reduce = op.def->name == "reduce" && samples.ops[id].reduces;
-    if (reduce && op.attrs.integer("mean") && !op.attrs.integer("across")) means.push_back(id);
+    const Statistic statistic = statistic_of(op);
+    if (samples.ops[id].reduces && statistic.mean && statistic.across == 0) means.push_back(id);
     if (!has_along(op, samples)) open.insert(open.end(), op.inputs.begin(), op.inputs.end());
   }
   std::sort(means.begin(), means.end());

@@ -18,8 +18,7 @@ int axis_through(const Space& space, const DimMap& map, std::int64_t extent, std
 
 // Rows of a table are looked up by number: they are not walked through.
 bool looks_up(const OpCall& call, const Space& space, int axis) {
-  const bool lookup = call.def.name == "gather" || call.def.name == "pick";
-  return lookup && space.axes[static_cast<std::size_t>(axis)].kind == AxisKind::reduce;
+  return call.def.lookup == Lookup::takes && space.axes[static_cast<std::size_t>(axis)].kind == AxisKind::reduce;
 }
 
 int axis_of(const OpCall& call, const Space& space, std::size_t k, SamplePlace place) {
@@ -45,23 +44,6 @@ SamplePlaces common(const SamplePlaces& a, const SamplePlaces& b) {
   SamplePlaces both;
   std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
   return both;
-}
-
-Space space_with_unit_axes(const OpCall& call) {
-  Space space = call.def.space(call);
-  if (call.def.name != "matmul") return space;
-  const std::size_t rank = space.out[0].size();
-  for (std::size_t d = 0; d + 2 < rank; ++d) {
-    if (space.out[0][d].axis >= 0 || call.out[0].shape[d] != 1) continue;
-    const int axis = static_cast<int>(space.axes.size());
-    space.axes.push_back({"one", 1, AxisKind::parallel});
-    space.out[0][d].axis = axis;
-    for (std::size_t k = 0; k < 2; ++k) {
-      const std::size_t own = space.in[k].size();
-      if (d + own >= rank) space.in[k][d + own - rank].axis = axis;
-    }
-  }
-  return space;
 }
 
 SamplePlaces axes_of_operand(const OpCall& call, const Space& space, std::size_t k, const SamplePlaces& dimensions) {

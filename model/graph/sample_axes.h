@@ -14,9 +14,6 @@ namespace superstep {
 using SamplePlaces = std::vector<SamplePlace>;  // ascending
 SamplePlaces common(const SamplePlaces& a, const SamplePlaces& b);
 
-// The space of an op, with an axis also for leading dimensions of matrix products that have extent 1.
-Space space_with_unit_axes(const OpCall& call);
-
 // The axes that run over the samples, if they are in one of `dimensions` of operand `k`. An axis is left out when
 // a step of it is not one element or a run within one sample: slices, windows, looked-up rows, whole dimensions.
 SamplePlaces axes_of_operand(const OpCall& call, const Space& space, std::size_t k, const SamplePlaces& dimensions);

@@ -119,7 +119,7 @@ class Analysis {
   }
 
   bool early(const Op& op) {
-    return op.def->name != "dropout" &&
+    return !op.def->random &&
            std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) { return !t.valid() || state(t).early; });
   }
 
@@ -146,12 +146,15 @@ class Analysis {
 
   const Space& space(OpId id) {
     auto& space = spaces_[static_cast<std::size_t>(id.index)];
-    if (!space) space = space_with_unit_axes(*CallOf(g_, id));
+    if (!space) {
+      const CallOf call(g_, id);
+      space = (call->def.full_space ? call->def.full_space : call->def.space)(*call);
+    }
     return *space;
   }
 
   // Zero whatever else happens, so that it may be added to sums once per micro-batch.
-  bool is_zero(TensorId t) const {
+  bool is_zero(TensorId t) {
     const Tensor& tensor = g_.tensors[t];
     if (tensor.kind == TensorKind::constant) {
       for (std::int64_t i = 0; i < tensor.info.elements(); ++i) {
@@ -161,7 +164,11 @@ class Analysis {
     }
     if (!tensor.producer.valid()) return false;
     const Op& op = g_.ops[tensor.producer];
-    return (op.def->name == "expand" || op.def->view) && is_zero(op.inputs[0]);
+    const std::uint32_t linear = op.def->moves ? space(tensor.producer).linear : 0;
+    for (std::size_t k = 0; k < op.inputs.size(); ++k) {
+      if (k >= 32 || !(linear >> k & 1) || !is_zero(op.inputs[k])) return false;
+    }
+    return linear != 0;
   }
 
   // Linear in the operands for which `summed` holds, the others being factors and zeros. A narrower type
@@ -169,11 +176,11 @@ class Analysis {
   template <class Summed>
   bool linear_in(OpId id, Summed&& summed) {
     const Op& op = g_.ops[id];
-    const std::string_view name = op.def->name;
-    const auto count =
-        std::count_if(op.inputs.begin(), op.inputs.end(), [&](TensorId t) { return t.valid() && summed(t); });
-    if (name == "mul" || name == "matmul") return count == 1;
-    if (name == "cast") return is_float(g_.info(op.outputs[0]).type);
+    if (op.def->linear_in) {
+      std::uint32_t set = 0;
+      for (std::size_t k = 0; k < op.inputs.size(); ++k) set |= summed(op.inputs[k]) ? 1u << k : 0u;
+      return op.def->linear_in(*CallOf(g_, id), set);
+    }
     const std::uint32_t linear = space(id).linear;
     const bool jointly = std::popcount(linear) > 1;
     for (std::size_t k = 0; k < op.inputs.size(); ++k) {
@@ -181,7 +188,7 @@ class Analysis {
       const bool bit = k < 32 && (linear >> k & 1);
       if (t.valid() && summed(t) != bit && !(jointly && bit && is_zero(t))) return false;
     }
-    return count > 0;
+    return std::ranges::any_of(op.inputs, [&](TensorId t) { return t.valid() && summed(t); });
   }
   bool linear_in_sums(OpId id) {
     return linear_in(id, [&](TensorId t) { return is(t, SampleRole::sum); });
@@ -194,7 +201,7 @@ class Analysis {
       if (!joins || !sum_one_sample(id)) refuse_sum(id);
       return;
     }
-    if (op.def->name == "reshape") {
+    if (op.def->regroups) {
       visit_reshape(id);
     } else {
       follow_axes(id);
@@ -235,7 +242,7 @@ class Analysis {
   void return_to_operands(OpId id) {
     const Op& op = g_.ops[id];
     if (!is(op.outputs[0], SampleRole::along) || any(op, SampleRole::unknown)) return;
-    if (op.def->name == "reshape") {
+    if (op.def->regroups) {
       const TensorId x = op.inputs[0];
       SamplePlaces left;
       for (SamplePlace place : state(x).places) {
@@ -289,7 +296,7 @@ class Analysis {
     found_.ops[id].axis = axes.front().at;
     found_.ops[id].outer = axes.front().outer;
     if (!stays) return reduce_samples(id, axes.front());
-    if (settle_ && op.def->name == "dropout" && !numbered_by_sample(op, axes.front()))
+    if (settle_ && op.def->random && !numbered_by_sample(op, axes.front()))
       return fault(id, op.inputs[0],
                    "the random numbers of " + named(id) + " are not numbered by the samples of " + named(op.inputs[0]));
     for (std::size_t k = 0; k < op.outputs.size(); ++k)
@@ -317,9 +324,9 @@ class Analysis {
       return fault(id, op.inputs[0], named(id) + " takes an extremum over the samples of " + named(op.inputs[0]));
     found.reduces = true;
     found.contiguous = outermost_reduced(space(id), axis);
-    const bool is_reduce = op.def->name == "reduce";
-    if (is_reduce && op.attrs.integer("across") > 0) return set(op, {SampleRole::statistics});
-    if (is_reduce && op.attrs.integer("mean") != 0)
+    const Statistic statistic = statistic_of(op);
+    if (statistic.across > 0) return set(op, {SampleRole::statistics});
+    if (statistic.mean)
       return fault(
           id, op.inputs[0],
           named(id) + " takes a mean over the samples of " + named(op.inputs[0]) + " in the micro-batch alone");
@@ -351,7 +358,7 @@ class Analysis {
     const OpId id = g_.tensors[t].producer;
     if (!id.valid()) return false;
     const Op& op = g_.ops[id];
-    if (op.def->name == "reshape" && is(op.inputs[0], SampleRole::along) &&
+    if (op.def->regroups && is(op.inputs[0], SampleRole::along) &&
         drops_one(g_.info(op.inputs[0]).shape, g_.info(t).shape)) {
       return mark_one_sample(t);
     }

@@ -134,7 +134,7 @@ void GraphFacts::find_gradients() {
 
 bool joins_summands(const GraphFacts& facts, const Op& op) {
   const auto contributes = [&](TensorId t) { return facts.contributes[static_cast<std::size_t>(t.index)]; };
-  return op.pass == Pass::backward && op.def->name == "add" && contributes(op.outputs[0]) &&
+  return op.pass == Pass::backward && op.def->joins == Joins::sum && contributes(op.outputs[0]) &&
          std::all_of(op.inputs.begin(), op.inputs.end(), contributes);
 }
 
@@ -143,7 +143,7 @@ void GraphFacts::find_remade() {
   // The operand that a scale or shift by weights acts on; invalid: the op is something else.
   auto scaled_operand = [&](const Op& op) {
     TensorId full;
-    if (op.def->name != "add" && op.def->name != "mul") return TensorId();
+    if (op.def->joins == Joins::other) return TensorId();
     for (TensorId in : op.inputs) {
       if (graph.tensors[in].kind == TensorKind::weight) continue;
       if (full.valid() || graph.info(in).elements() != graph.info(op.outputs[0]).elements()) return TensorId();

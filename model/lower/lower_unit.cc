@@ -10,7 +10,7 @@
 #include "model/lower/serialise.h"
 #include "model/lower/unit_memory.h"
 #include "model/lower/update_costs.h"
-#include "model/ops/op.h"
+#include "model/ops/product_def.h"
 #include "model/ops/vertex.h"
 
 namespace superstep {
@@ -238,19 +238,19 @@ class UnitLowering {
       allocate(op, position);
       room_of_slices_ = room_;
       find_room(in_slices_ + new_in_slices(op));
-      if (op.def->uses_amp && !contributes(op.outputs[0])) note_standing(whole);
-      if (op.def->uses_amp)
+      if (op.def->product && !contributes(op.outputs[0])) note_standing(whole);
+      if (op.def->product)
         lower_product(op, *call, local, position);
       else
         lower_share(op, *call, space, local, position);
       if (pass_ == Pass::update)
         join_update_sums(op, space, position);
-      else if (op.def->name == "reduce" && op.attrs.integer("across") > 1)
-        join_replicas(Data::statistics, {op.attrs.integer("across"), c_.replica_stride}, 0, position);
+      else if (const std::int64_t across = statistic_of(op).across; across > 1)
+        join_replicas(Data::statistics, {across, c_.replica_stride}, 0, position);
     }
     collectives(sharding, false, position);
     for (std::size_t k = 0; k < op.outputs.size(); ++k) {
-      if (pass_ == Pass::backward && contributes(op.outputs[k]) && op.def->name != "scatter_add")
+      if (pass_ == Pass::backward && contributes(op.outputs[k]) && op.def->lookup != Lookup::adds)
         accumulate(k, position);
     }
     memory_.drop_gathered();
@@ -311,12 +311,12 @@ class UnitLowering {
 
   void allocate(const Op& op, std::size_t position) {
     for (TensorId t : op.outputs) {
-      const bool in_accumulator = pass_ == Pass::backward && contributes(t) && op.def->name == "scatter_add";
+      const bool in_accumulator = pass_ == Pass::backward && contributes(t) && op.def->lookup == Lookup::adds;
       if (in_accumulator) continue;
       const std::int64_t parts = pass_ == Pass::update                       ? c_.update_group.size * update_slices(op)
                                  : pass_ == Pass::backward && contributes(t) ? slices_
                                                                              : 1;
-      memory_.hold_result(t, share(tile_bytes(t), parts), position, op.def->uses_amp ? nullptr : &op);
+      memory_.hold_result(t, share(tile_bytes(t), parts), position, op.def->product ? nullptr : &op);
     }
   }
   // The gradient of a weight joins its accumulator, whose arrangement is the weight's, slice by slice.
@@ -334,9 +334,20 @@ class UnitLowering {
   }
   // In which a product makes a gradient of a weight.
   std::int64_t gradient_slices(const Op& op, OpId id) {
-    if (pass_ != Pass::backward || !op.def->uses_amp || !contributes(op.outputs[0])) return 1;
+    if (pass_ != Pass::backward || !op.def->product || !contributes(op.outputs[0])) return 1;
     if (const std::int64_t forced = forced_parts(c_.facts, c_.serialisation, id); forced > 0) return forced;
     return noted(superstep::gradient_slices(c_, op.outputs[0], slice_room()));
+  }
+
+  // Operands whose contraction does not run along their rows. Those of convolutions are whole grains of channels.
+  void turn_operands(const Op& op, const OpCall& call, bool gradient, std::size_t position) {
+    const ProductDef& product = *op.def->product;
+    const std::uint32_t turned = product.turned(call, {pass_ == Pass::backward, gradient});
+    for (std::size_t k = 0; k < op.inputs.size(); ++k) {
+      if (!(turned >> k & 1)) continue;
+      relayout(static_cast<std::int32_t>(k),
+               product.convolution ? kTransposeCyclesPerHalf : turn_cycles_per_half(op.inputs[k]), position);
+    }
   }
 
   void lower_product(const Op& op, const OpCall& call, const std::vector<std::int64_t>& local, std::size_t position) {
@@ -350,17 +361,7 @@ class UnitLowering {
     const std::int64_t slices = made.slices, parts = gradient && forced > 0 ? 1 : forced;
     const AllPlans all = all_plans(shape, made, parts);
     shape.columns = ceil_div(shape.columns, slices);
-    // Operands whose contraction does not run along their rows are turned first; for a weight's
-    // gradient that is both of them, since samples and positions are contracted.
-    if (op.def->name == "matmul") {
-      if (gradient || call.attrs.integer("transpose_a")) relayout(0, turn_cycles_per_half(op.inputs[0]), position);
-      if (gradient || call.attrs.integer("transpose_b")) relayout(1, turn_cycles_per_half(op.inputs[1]), position);
-    } else if (pass_ == Pass::backward) {
-      // The gradient of a convolution's operand is a convolution of the result's, whose channels lie together already;
-      // its weights are turned.
-      if (gradient) relayout(0, kTransposeCyclesPerHalf, position);
-      relayout(1, kTransposeCyclesPerHalf, position);
-    }
+    turn_operands(op, call, gradient, position);
     const ProductChoice choice =
         parts == 0 ? c_.fronts.fastest(shape, made.cap) : c_.fronts.fastest_in(parts, shape, made.cap);
     const ProductPlan& p = choice.plan;

@@ -5,9 +5,7 @@
 #include <array>
 #include <set>
 
-#include "model/ops/conv.h"
-#include "model/ops/matmul.h"
-#include "model/ops/op.h"
+#include "model/ops/product_def.h"
 
 namespace superstep {
 namespace {
@@ -59,13 +57,13 @@ bool obeys(const GraphFacts& facts, UnitRole role, const Op& op) {
   const TensorId weight = weight_of(facts, op);
   switch (role) {
     case UnitRole::embedding:
-      return (op.def->name == "gather" || op.def->name == "scatter_add") && weight.valid();
+      return op.def->lookup != Lookup::none && weight.valid();
     case UnitRole::head:
-      return op.def->uses_amp && weight.valid() && weight == largest_weight(facts, op.unit);
+      return op.def->product && weight.valid() && weight == largest_weight(facts, op.unit);
     case UnitRole::attention:
-      return op.def->uses_amp && !weight.valid();
+      return op.def->product && !weight.valid();
     case UnitRole::feed_forward:
-      return op.def->uses_amp;
+      return op.def->product;
     case UnitRole::other:
       break;
   }
@@ -82,13 +80,8 @@ std::vector<std::int64_t> axes_cut(const GraphFacts& facts, OpId id) {
     for (int a : axes) n *= space.axes[static_cast<std::size_t>(a)].extent;
     return n;
   };
-  if (!op.def->uses_amp) return {space.axes[feature_axis(space)].extent};
-  if (op.def->name == "matmul") {
-    const MatmulAxes axes = matmul_axes(*use.call);
-    if (facts.contributes[static_cast<std::size_t>(op.outputs[0].index)]) return {extent(axes.columns)};
-    return {extent(axes.columns), extent({axes.contracted})};
-  }
-  const ConvAxes axes = conv_axes(*use.call);
+  if (!op.def->product) return {space.axes[feature_axis(space)].extent};
+  const ProductAxes axes = op.def->product->axes(*use.call);
   if (facts.contributes[static_cast<std::size_t>(op.outputs[0].index)]) return {extent(axes.columns)};
   return {extent(axes.columns), extent(axes.contracted)};
 }

@@ -189,12 +189,14 @@ std::vector<TensorId> gradient_summands(const Graph& graph) {
     const TensorId t = open.back();
     open.pop_back();
     const OpId producer = graph.tensors[t].producer;
-    if (!producer.valid() || (graph.ops[producer].def->name != "add" && !graph.ops[producer].def->view)) continue;
+    if (!producer.valid()) continue;
+    const OpDef& def = *graph.ops[producer].def;
+    if (def.joins != Joins::sum && !def.view) continue;
     for (TensorId in : graph.ops[producer].inputs) {
       if (!in.valid() || !graph.tensors[in].producer.valid()) continue;
       const Op& made_by = graph.ops[graph.tensors[in].producer];
       // A view of another unit's result comes from there.
-      const bool here = !graph.ops[producer].def->view || made_by.unit == graph.ops[producer].unit;
+      const bool here = !def.view || made_by.unit == graph.ops[producer].unit;
       if (made_by.pass != Pass::backward || !here || graph.info(in).elements() != graph.info(t).elements() ||
           readers[static_cast<std::size_t>(in.index)] != 1)
         continue;

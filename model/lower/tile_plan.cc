@@ -327,21 +327,18 @@ ProductShape product_shape(const OpCall& call, std::span<const std::int64_t> loc
     for (int a : axes) n *= local_extents[static_cast<std::size_t>(a)];
     return n;
   };
-  if (call.def.name != "matmul") {
-    const ConvAxes axes = conv_axes(call);
-    s.batch = local_extents[static_cast<std::size_t>(axes.groups)];
-    s.rows = product(axes.rows), s.columns = product(axes.columns), s.contracted = product(axes.contracted);
-    s.depthwise = depthwise_conv(call, local_extents);
-    // Each input is received once, with its halo, not once per position of the window.
-    const ConvWindow window = conv_window(call, local_extents);
-    s.distinct = static_cast<double>(window.new_places()) / static_cast<double>(window.places());
-    if (s.distinct < 1) s.halo = kHalo * s.distinct;
-    if (window.fills_badly(AmpWindowVertex(Amp{}, 1, s.operands, s.partials).depth())) s.window = window;
-    return s;
-  }
-  const MatmulAxes axes = matmul_axes(call);
+  const ProductDef& def = *call.def.product;
+  const ProductAxes axes = def.axes(call);
   s.batch = product(axes.batch), s.rows = product(axes.rows), s.columns = product(axes.columns);
-  s.contracted = local_extents[static_cast<std::size_t>(axes.contracted)];
+  s.contracted = product(axes.contracted);
+  if (!def.convolution) return s;
+  const Convolution conv = def.convolution(call, local_extents);
+  s.depthwise = conv.depthwise;
+  // Each input is received once, with its halo, not once per position of the window.
+  const ConvWindow& window = conv.window;
+  s.distinct = static_cast<double>(window.new_places()) / static_cast<double>(window.places());
+  if (s.distinct < 1) s.halo = kHalo * s.distinct;
+  if (window.fills_badly(AmpWindowVertex(Amp{}, 1, s.operands, s.partials).depth())) s.window = window;
   return s;
 }
 

@@ -232,7 +232,7 @@ Bytes standing_alone(const GraphFacts& facts, UnitId unit, Pass pass, const std:
     if (!op.def->view) {
       for (TensorId t : op.outputs) memory.hold_result(t, contributes(t) ? Bytes(0) : bytes_of(t), i, nullptr);
     }
-    if (op.def->uses_amp) most = std::max(most, memory.live());
+    if (op.def->product) most = std::max(most, memory.live());
     memory.release(op, i);
   }
   return most;

@@ -16,7 +16,7 @@ double product_flops(const GraphFacts& facts, UnitId unit, Pass pass) {
   double flops = 0;
   const Graph& g = facts.graph;
   for (OpId id : g.units[unit].ops[static_cast<std::size_t>(pass)]) {
-    if (!g.ops[id].def->uses_amp) continue;
+    if (!g.ops[id].def->product) continue;
     double volume_of_space = 2;
     for (std::int64_t extent : facts.sharding.uses.of(id).extents) volume_of_space *= static_cast<double>(extent);
     flops += volume_of_space;
@@ -295,11 +295,11 @@ WorkTime work_time(const Graph& graph, const Chip& chip) {
     const double tiles = static_cast<double>(chip.tiles);
     // Vector work: about three slots per four elements (hardware facts, section 3).
     double cycles = 0.75 * volume_of_space / tiles;
-    if (op.def->uses_amp) {
+    if (op.def->product) {
       const bool half = graph.info(op.inputs[0]).type == DType::fp16;
       cycles = volume_of_space / tiles /
                static_cast<double>(half ? chip.amp.fp16_16_macs_per_cycle : chip.amp.fp32_macs_per_cycle);
-    } else if (op.def->name == "gather" || op.def->name == "scatter_add" || op.def->name == "pick") {
+    } else if (op.def->lookup != Lookup::none) {
       cycles = static_cast<double>(graph.info(op.outputs[0]).elements()) / tiles;  // a lookup touches what it returns
     }
     return Seconds(cycles / chip.clock.value);

@@ -49,7 +49,7 @@ UpdateWork::UpdateWork(const UnitContext& c, UnitId unit) {
       s.add(static_cast<std::int64_t>(v.kind)), s.add(v.mesh), s.add(v.bytes.value), s.add(v.operand);
     for (TensorId t : op.inputs) add_tensor(t);
     for (TensorId t : op.outputs) add_tensor(t);
-    plans_products_ = plans_products_ || op.def->uses_amp;
+    plans_products_ = plans_products_ || op.def->product;
     if (!op.outputs.empty()) results_.push_back(per_tile(c.facts, c.sharding, op.outputs[0], c.tiles));
   }
   s.add(static_cast<std::int64_t>(c.partials));

@@ -104,7 +104,7 @@ class Arranger {
       if (!roles_.live[i]) continue;
       std::set<std::size_t>& own = units_of_[i];
       if (own.empty()) own.insert(0);  // only an output of the graph
-      if (op.def->uses_amp) own = {*own.begin()};
+      if (op.def->product) own = {*own.begin()};
       for (TensorId t : op.inputs) {
         const OpId producer = t.valid() ? g_.tensors[t].producer : OpId{};
         if (producer.valid() && !roles_.path[at(producer)]) units_of_[at(producer)].insert(own.begin(), own.end());

@@ -22,11 +22,6 @@ struct Segment {
 
 enum class Place { last, after_activation, after_addition };
 
-bool is_activation(const Op& op) {
-  constexpr std::string_view kNames[] = {"relu", "gelu", "tanh", "sigmoid", "softplus", "max_pool"};
-  return std::find(std::begin(kNames), std::end(kNames), op.def->name) != std::end(kNames);
-}
-
 class Cutter {
  public:
   Cutter(const Graph& graph, const std::vector<OpId>& path, const Roles& roles)
@@ -79,8 +74,8 @@ class Cutter {
     Segment segment{begin, end};
     for (std::size_t i = begin; i < end; ++i) {
       const Op& op = g_.ops[path_[i]];
-      segment.product = segment.product || op.def->uses_amp;
-      const bool from_weights = op.def->name == "gather" && g_.tensors[op.inputs[0]].kind == TensorKind::weight;
+      segment.product = segment.product || op.def->product;
+      const bool from_weights = op.def->lookup == Lookup::takes && g_.tensors[op.inputs[0]].kind == TensorKind::weight;
       segment.lookup = segment.lookup || from_weights;
     }
     return segment;
@@ -88,8 +83,8 @@ class Cutter {
 
   bool ends_with(const Segment& segment, Place place) const {
     const Op& op = g_.ops[path_[segment.end - 1]];
-    if (place == Place::after_activation) return is_activation(op);
-    return op.def->name == "add" && on_path(op.inputs[0]) && on_path(op.inputs[1]);
+    if (place == Place::after_activation) return op.def->activation;
+    return op.def->joins == Joins::sum && on_path(op.inputs[0]) && on_path(op.inputs[1]);
   }
 
   // The segment after which to cut, out of [first, last].

@@ -89,8 +89,7 @@ int find_batch_dimension(const ModelFile& file, Conversion as_in_file) {
 }
 
 bool takes_statistics(const Graph& graph) {
-  return std::any_of(graph.ops.begin(), graph.ops.end(),
-                     [](const Op& op) { return op.def->name == "reduce" && op.attrs.integer("across") > 0; });
+  return std::any_of(graph.ops.begin(), graph.ops.end(), [](const Op& op) { return statistic_of(op).across > 0; });
 }
 
 Conversion convert_file(const ModelFile& file, const ImportOptions& options) {

@@ -209,7 +209,16 @@ std::vector<OpDef> make_binary() {
       comparison<Xor>("xor"),
   };
   for (OpDef& def : defs) {
-    if (def.name == "div") def.space = div_space;
+    if (def.name == "add") def.joins = Joins::sum;
+    if (def.name == "mul") {
+      def.joins = Joins::product;
+      def.linear_in = linear_in_one;
+      def.weight_roles = {WeightRole::factor};
+    }
+    if (def.name == "div") {
+      def.space = div_space;
+      def.weight_roles = {WeightRole::summand, WeightRole::factor};
+    }
   }
   return defs;
 }

@@ -125,6 +125,36 @@ std::vector<TensorId> gradient(GraphBuilder& b, OpId id, std::span<const TensorI
   return grads;
 }
 
+ProductAxes product_axes(const OpCall& call) {
+  const ConvGeometry g = conv_geometry(call);
+  std::vector<int> positions{kConvN}, taps;
+  for (int i = 0; i < static_cast<int>(g.windows.dims); ++i) {
+    positions.push_back(kConvPositions + i);
+    taps.push_back(kConvPositions + static_cast<int>(g.windows.dims) + i);
+  }
+  const auto with_taps = [&](int channel) {
+    std::vector<int> all{channel};
+    all.insert(all.end(), taps.begin(), taps.end());
+    return all;
+  };
+  if (g.role == ConvRole::forward) return {{kConvG}, positions, {kConvO}, with_taps(kConvC)};
+  if (g.role == ConvRole::weight_grad) return {{kConvG}, with_taps(kConvC), {kConvO}, positions};
+  return {{kConvG}, positions, {kConvC}, with_taps(kConvO)};
+}
+
+// The gradient of a convolution's operand is a convolution of the result's, whose channels lie together already. Its
+// weights are turned.
+std::uint32_t turned(const OpCall&, ProductUse use) {
+  if (!use.backward) return 0;
+  return use.weight_gradient ? 3 : 2;
+}
+
+Convolution convolution(const OpCall& call, std::span<const std::int64_t> extents) {
+  return {conv_window(call, extents), depthwise_conv(call, extents)};
+}
+
+constexpr ProductDef kProduct{product_axes, turned, convolution};
+
 OpDef make(std::string_view name, const char* extra) {
   OpDef def;
   def.name = name;
@@ -138,7 +168,9 @@ OpDef make(std::string_view name, const char* extra) {
   def.summation = Summation::contraction;
   def.cycles = cycles;
   def.gradient = extra ? nullptr : gradient;
-  def.uses_amp = true;
+  def.product = &kProduct;
+  if (!extra) def.weight_roles = {WeightRole::window};
+  def.linear_in = linear_in_one;
   def.vertex_code = Bytes(4096);  // as matmul
   return def;
 }
@@ -172,23 +204,6 @@ std::optional<DepthwiseConv> depthwise_conv(const OpCall& call, std::span<const 
   const ConvGeometry g = conv_geometry(call);
   if (g.in_channels() != 1 || g.out_channels() != 1 || g.groups == 1 || size_of(call.in[0].type) > 2) return {};
   return depthwise_of(g, extents);
-}
-
-ConvAxes conv_axes(const OpCall& call) {
-  const ConvGeometry g = conv_geometry(call);
-  std::vector<int> positions{kConvN}, taps;
-  for (int i = 0; i < static_cast<int>(g.windows.dims); ++i) {
-    positions.push_back(kConvPositions + i);
-    taps.push_back(kConvPositions + static_cast<int>(g.windows.dims) + i);
-  }
-  const auto with_taps = [&](int channel) {
-    std::vector<int> all{channel};
-    all.insert(all.end(), taps.begin(), taps.end());
-    return all;
-  };
-  if (g.role == ConvRole::forward) return {kConvG, positions, {kConvO}, with_taps(kConvC)};
-  if (g.role == ConvRole::weight_grad) return {kConvG, with_taps(kConvC), {kConvO}, positions};
-  return {kConvG, positions, {kConvC}, with_taps(kConvO)};
 }
 
 namespace ops {

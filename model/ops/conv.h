@@ -10,7 +10,6 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "model/ops/depthwise_vertex.h"
 #include "model/ops/matmul.h"
@@ -48,11 +47,10 @@ struct DepthwiseConv {
 };
 std::optional<DepthwiseConv> depthwise_conv(const OpCall& call, std::span<const std::int64_t> extents);
 
-// The axes of the op's Space that make up the dimensions of the product.
-struct ConvAxes {
-  int groups = 1;
-  std::vector<int> rows, columns, contracted;
+// What a product is of a convolution.
+struct Convolution {
+  ConvWindow window;
+  std::optional<DepthwiseConv> depthwise = {};
 };
-ConvAxes conv_axes(const OpCall& call);
 
 }  // namespace superstep

@@ -232,3 +232,9 @@ std::vector<TensorId> no_gradient(GraphBuilder& b, OpId op, std::span<const Tens
 }
 
 }  // namespace superstep::ops
+
+namespace superstep {
+
+bool stops_gradients(const OpDef& def) { return def.gradient == ops::no_gradient; }
+
+}  // namespace superstep

@@ -301,6 +301,8 @@ OpDef make_gather() {
   def.kernel = gather_kernel;
   def.cycles = gather_cycles;
   def.gradient = gather_gradient;
+  def.lookup = Lookup::takes;
+  def.weight_roles = {WeightRole::matrix, WeightRole::summand};
   return def;
 }
 
@@ -316,6 +318,7 @@ OpDef make_scatter_add() {
   def.add_terms = scatter_terms;
   def.cycles = scatter_cycles;
   def.gradient = scatter_gradient;
+  def.lookup = Lookup::adds;
   return def;
 }
 

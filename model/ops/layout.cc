@@ -114,6 +114,7 @@ OpDef make_reshape() {
   def.cycles = no_cycles;
   def.gradient = unary_gradient<reshape_dx>;
   def.view = true;
+  def.regroups = true;
   def.vertex_code = Bytes(0);
   return def;
 }
@@ -161,6 +162,7 @@ OpDef make_copy() {
   OpDef def = make_stop_gradient();
   def.name = "copy";
   def.cycles = copy_cycles;
+  def.folds = false;
   def.gradient = unary_gradient<copy_dx>;
   def.broadcast_gradient = true;
   def.view = false;

@@ -203,13 +203,48 @@ void kernel(const OpCall& call, const Block& block, std::span<const ConstView> i
   });
 }
 
+ProductAxes product_axes(const OpCall& call) {
+  const Layout l = layout(call);
+  ProductAxes axes{{}, {}, {}, {l.k}};
+  for (std::size_t i = 0; i < l.letter.size(); ++i) {
+    (l.letter[i] == 'b' ? axes.batch : l.letter[i] == 'm' ? axes.rows : axes.columns).push_back(static_cast<int>(i));
+  }
+  axes.rows.push_back(l.m);
+  axes.columns.push_back(l.n);
+  return axes;
+}
+
+// For a weight's gradient both: samples and positions are contracted.
+std::uint32_t turned(const OpCall& call, ProductUse use) {
+  if (use.weight_gradient) return 3;
+  return (flag(call, "transpose_a") ? 1u : 0u) | (flag(call, "transpose_b") ? 2u : 0u);
+}
+
+constexpr ProductDef kProduct{product_axes, turned, nullptr};
+
+// Leading dimensions are aligned at the end.
+Space full_space(const OpCall& call) {
+  Space s = space(call);
+  const std::size_t rank = s.out[0].size();
+  for (std::size_t d = 0; d + 2 < rank; ++d) {
+    if (s.out[0][d].axis >= 0 || call.out[0].shape[d] != 1) continue;
+    const int axis = static_cast<int>(s.axes.size());
+    s.axes.push_back({"one", 1, AxisKind::parallel});
+    s.out[0][d].axis = axis;
+    for (Projection& operand : s.in) {
+      if (d + operand.size() >= rank) operand[d + operand.size() - rank].axis = axis;
+    }
+  }
+  return s;
+}
+
 Cycles cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
-  const MatmulAxes axes = matmul_axes(call);
+  const ProductAxes axes = product_axes(call);
   MatmulDims share;
   for (int axis : axes.batch) share.batch *= extents[static_cast<std::size_t>(axis)];
   for (int axis : axes.rows) share.rows *= extents[static_cast<std::size_t>(axis)];
   for (int axis : axes.columns) share.columns *= extents[static_cast<std::size_t>(axis)];
-  share.contracted = extents[static_cast<std::size_t>(axes.contracted)];
+  share.contracted = extents[static_cast<std::size_t>(axes.contracted[0])];
   return matrix_unit_cycles(costs, call.in[0].type, share);
 }
 
@@ -276,24 +311,15 @@ OpDef make_matmul() {
   def.summation = Summation::contraction;
   def.cycles = cycles;
   def.gradient = gradient;
-  def.uses_amp = true;
+  def.product = &kProduct;
+  def.weight_roles = {WeightRole::matrix};
+  def.linear_in = linear_in_one;
+  def.full_space = full_space;
   def.vertex_code = Bytes(4096);  // estimated: supervisor and worker code of one AMP vertex
   return def;
 }
 
 }  // namespace
-
-MatmulAxes matmul_axes(const OpCall& call) {
-  const Layout l = layout(call);
-  MatmulAxes axes;
-  for (std::size_t i = 0; i < l.letter.size(); ++i) {
-    (l.letter[i] == 'b' ? axes.batch : l.letter[i] == 'm' ? axes.rows : axes.columns).push_back(static_cast<int>(i));
-  }
-  axes.rows.push_back(l.m);
-  axes.columns.push_back(l.n);
-  axes.contracted = l.k;
-  return axes;
-}
 
 MatmulDims matmul_dims(const OpCall& call) {
   const Layout l = layout(call);

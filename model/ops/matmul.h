@@ -5,9 +5,7 @@
 // alone; n0, n1, ... those of `b` alone; then m, n, and k (contracted).
 #pragma once
 
-#include <vector>
-
-#include "model/ops/op.h"
+#include "model/ops/product_def.h"
 
 namespace superstep {
 
@@ -21,13 +19,6 @@ struct MatmulDims {
   friend bool operator==(const MatmulDims&, const MatmulDims&) = default;
 };
 MatmulDims matmul_dims(const OpCall& call);
-
-// The axes of the op's Space that make up each of these, outermost first.
-struct MatmulAxes {
-  std::vector<int> batch, rows, columns;
-  int contracted = -1;
-};
-MatmulAxes matmul_axes(const OpCall& call);
 
 // Tile cycles of one vertex call: `groups` products of rows x contracted by contracted x columns.
 // Source: facts/cost-study.md section 4.1, facts/hardware.md sections 2.2 and 2.3.

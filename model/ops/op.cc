@@ -43,6 +43,13 @@ std::uint64_t key_of(std::string_view tensor_name) {
   return key;
 }
 
+WeightRole weight_role(const OpDef& def, std::size_t k) {
+  if (def.weight_roles.empty()) return def.moves ? WeightRole::passed_on : WeightRole::summand;
+  return def.weight_roles[std::min(k, def.weight_roles.size() - 1)];
+}
+
+Statistic statistic_of(const Op& op) { return op.def->statistic ? op.def->statistic(op.attrs) : Statistic{}; }
+
 namespace {
 const TensorInfo kLeftOut{DType::fp32, {0}};
 }

@@ -21,6 +21,7 @@
 namespace superstep {
 
 class GraphBuilder;
+struct ProductDef;
 namespace numerics {
 class Blas;
 class Team;
@@ -154,7 +155,32 @@ struct TileCosts {
 
 struct AttrSpec {
   std::string_view name;
-  AttrValue fallback;  // its alternative is the attribute's type
+  AttrValue fallback;   // its alternative is the attribute's type
+  bool of_work = true;  // false: whatever its value, the work is the same
+};
+
+// What the integers of operand 1 name. takes: the elements of operand 0, a table, that make up the result. The table is
+// walked through along the reduce axis, of which at most one step adds to an element of the result. adds: the elements
+// of the result that those of operand 0 are added to; all others stay as they are.
+enum class Lookup : std::uint8_t { none, takes, adds };
+
+// What an element of the result is of the elements of the operands at its place, which broadcast.
+enum class Joins : std::uint8_t { other, sum, product };
+
+// What a weight at an operand is to the op. Values for a weight that has none are drawn by it (initial_values.h).
+enum class WeightRole : std::uint8_t {
+  summand,    // and all else for which zero is a value to start from
+  factor,     // multiplies, divides, or is read where zero has no finite value or slope
+  matrix,     // of a matrix product or of a table
+  window,     // of a convolution
+  passed_on,  // the result holds the same values, in other places or types or a little shifted
+};
+
+// What an op that sums makes of its sum over samples.
+struct Statistic {
+  bool mean = false;        // divided by how many were summed
+  std::int64_t across = 0;  // 0: of no statistics group. 1: of a group within the micro-batch. More: of a group that so
+                            // many consecutive replicas share, whose results are to be summed
 };
 
 struct OpDef {
@@ -187,19 +213,50 @@ struct OpDef {
   // True when out_grads may come in any shape that broadcasts to the result's, and in another
   // floating type: gradients of sums then stay small. False: they have the result's shape and type.
   bool broadcast_gradient = false;
-  // True for matrix products, whose tile split is searched (multiply, exchange and reduction together).
-  bool uses_amp = false;
+  // What lowering asks of matrix products, whose tile split is searched (multiply, exchange and reduction together).
+  // Null: the op does not use the AMP.
+  const ProductDef* product = nullptr;
   // True when the result is the operand's bytes, or a part of them, under other indices (reshape,
   // squeeze, slice): no work on the device until someone reads it; neither costed nor given memory.
   bool view = false;
   // True when results are operands' bits at other places (transpose, concat): nothing is rounded.
   bool moves = false;
+  // True when the elements of the operand come out in the same row-major order under another shape. Dimensions of the
+  // result may begin and end in the midst of the operand's.
+  bool regroups = false;
+  // True when results depend on the keys of a KernelContext and on where elements lie in the global batch. Attribute
+  // `samples` says how many samples there are; 0: elements are not numbered by sample.
+  bool random = false;
+  // False: stays in the graph where all operands are constants, as the op is there for a tensor of its own. Random ops
+  // stay as well.
+  bool folds = true;
+  // True for non-linearities that end a layer of a network, and for pooling in place of one: imported models are cut
+  // behind them.
+  bool activation = false;
+  Lookup lookup = Lookup::none;
+  Joins joins = Joins::other;
+  // Per operand, the last one for all that follow. Empty: passed_on where `moves`, else summand.
+  std::vector<WeightRole> weight_roles;
+  // Returns whether the result is linear in the operands of `set` together, a bit each, while the others are held.
+  // Rounding of the result does not count, unlike in Space::linear, where sums of rounded parts must do. Null: the set
+  // is to be that of Space::linear.
+  bool (*linear_in)(const OpCall&, std::uint32_t set) = nullptr;
+  // As `space`, with an axis also for each leading dimension of the result whose extent is 1: samples may lie along it.
+  // Null: `space` has all that there are.
+  Space (*full_space)(const OpCall&) = nullptr;
+  Statistic (*statistic)(const Attributes&) = nullptr;  // null: the op takes none
   // Bytes of vertex code per tile that runs it; shared by all uses of the op with the same types.
   Bytes vertex_code{1024};
   // False: evaluated as a whole, never split; costed as all bytes moved and one vector slot per
   // element, and marked generic in reports.
   bool core = true;
 };
+
+// What a weight at operand `k` is to the op.
+WeightRole weight_role(const OpDef& def, std::size_t k);
+// True when no gradient flows to any operand: results are constant almost everywhere, or gradients are to end here.
+bool stops_gradients(const OpDef& def);
+Statistic statistic_of(const Op& op);
 
 // All ops, by name; the hand-written list is registry.cc.
 std::span<const OpDef* const> all_ops();

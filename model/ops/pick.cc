@@ -124,6 +124,7 @@ OpDef make_pick() {
   def.kernel = pick_kernel;
   def.cycles = pick_cycles;
   def.gradient = pick_gradient;
+  def.lookup = Lookup::takes;
   return def;
 }
 

@@ -272,6 +272,7 @@ OpDef make_forward(std::string_view name) {
   def.attrs = window_attributes();
   def.attrs.push_back({"window", std::vector<std::int64_t>{}});
   if (name == "average_pool") def.attrs.push_back({"count_include_pad", std::int64_t{0}});
+  def.activation = name == "max_pool";
   def.infer = infer;
   def.space = space;
   def.kernel = kernel;
@@ -289,6 +290,7 @@ OpDef make_gradient(std::string_view name, std::string_view of, int operands) {
   def.space = gradient_space;
   def.kernel = gradient_kernel;
   def.cycles = gradient_cycles;
+  def.activation = false;
   def.gradient = nullptr;
   return def;
 }

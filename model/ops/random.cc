@@ -68,12 +68,13 @@ TensorId dropout_dx(GraphBuilder& b, TensorId, TensorId y, TensorId dy) {
 OpDef make_dropout() {
   OpDef def;
   def.name = "dropout";
-  def.attrs = {{"ratio", 0.1}, {"samples", std::int64_t{0}}, {"key", std::int64_t{0}}};
+  def.attrs = {{"ratio", 0.1, false}, {"samples", std::int64_t{0}}, {"key", std::int64_t{0}, false}};
   def.infer = same_as_first;
   def.space = elementwise_space<1>;
   def.kernel = dropout_kernel;
   def.cycles = flat_cycles<LoopCost{27, 2, 2}>;  // 6 * 24 + 2 ceil(N / v), a vector costing all workers' slots
   def.gradient = unary_gradient<dropout_dx>;
+  def.random = true;
   return def;
 }
 

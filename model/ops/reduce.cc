@@ -239,6 +239,8 @@ std::vector<TensorId> gradient(GraphBuilder& b, OpId op, std::span<const TensorI
   return {times(b, b.binary("div", b.cast(dy, type), count), hit, c.in[0])};
 }
 
+Statistic statistic(const Attributes& attrs) { return {attrs.integer("mean") != 0, attrs.integer("across")}; }
+
 OpDef make_reduce() {
   OpDef def;
   def.name = "reduce";
@@ -251,6 +253,7 @@ OpDef make_reduce() {
   def.summation = Summation::exact;
   def.add_terms = add_terms;
   def.finish = finish;
+  def.statistic = statistic;
   def.cycles = cycles;
   def.gradient = gradient;
   def.broadcast_gradient = true;

@@ -2,6 +2,7 @@
 #include "model/ops/space.h"
 
 #include <array>
+#include <bit>
 
 #include "model/error.h"
 
@@ -73,6 +74,8 @@ DType parse_type(const std::string& name) {
 }
 
 bool is_integer(DType type) { return !is_float(type); }
+
+bool linear_in_one(const OpCall&, std::uint32_t set) { return std::has_single_bit(set); }
 
 std::vector<TensorInfo> same_as_first(const OpCall& call) { return {call.in[0]}; }
 

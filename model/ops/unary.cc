@@ -164,8 +164,13 @@ std::vector<OpDef> make_unary() {
       unary<UnaryRows<Not>, LoopCost{17, 4, 4}>("not", no_gradient),
       unary<UnaryRows<IsNan>, LoopCost{17, 4, 4}>("is_nan", no_gradient),
   };
+  const auto is_one_of = [](const OpDef& def, std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), def.name) != names.end();
+  };
   for (OpDef& def : defs) {
-    if (def.name == "not" || def.name == "is_nan") def.infer = infer_truth;
+    if (is_one_of(def, {"not", "is_nan"})) def.infer = infer_truth;
+    if (is_one_of(def, {"sqrt", "rsqrt", "reciprocal", "log"})) def.weight_roles = {WeightRole::factor};
+    def.activation = is_one_of(def, {"relu", "tanh", "sigmoid", "softplus"});
   }
   return defs;
 }
@@ -190,6 +195,7 @@ std::vector<TensorId> affine_gradient(GraphBuilder& b, OpId op, std::span<const 
 OpDef make_affine() {
   OpDef def;
   def.name = "affine";
+  def.weight_roles = {WeightRole::passed_on};
   def.attrs = {{"scale", 1.0}, {"shift", 0.0}};
   def.infer = same_as_first;
   def.space = affine_space;
@@ -217,6 +223,8 @@ Space cast_space(const OpCall& call) {
   return elementwise_space(call, is_float(from) && is_float(to) && size_of(to) >= size_of(from) ? 1u : 0u);
 }
 
+bool cast_is_linear(const OpCall& call, std::uint32_t) { return is_float(call.out[0].type); }
+
 Cycles cast_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
   const auto [rows, columns] = rows_of(extents);
   const bool widening = size_of(call.out[0].type) > size_of(call.in[0].type);
@@ -233,6 +241,8 @@ std::vector<TensorId> cast_gradient(GraphBuilder& b, OpId op, std::span<const Te
 OpDef make_cast() {
   OpDef def;
   def.name = "cast";
+  def.weight_roles = {WeightRole::passed_on};
+  def.linear_in = cast_is_linear;
   def.attrs = {{"type", std::string("fp32")}};
   def.infer = cast_infer;
   def.space = cast_space;
@@ -302,6 +312,7 @@ std::vector<TensorId> gelu_gradient(GraphBuilder& b, OpId op, std::span<const Te
 OpDef make_gelu() {
   OpDef def;
   def.name = "gelu";
+  def.activation = true;
   def.attrs = {{"approximate", std::string("tanh")}};
   def.infer = same_as_first;
   def.space = elementwise_space<0>;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 #include <vector>
 
 #include "model/error.h"
@@ -20,20 +19,10 @@ struct Use {
   bool product = false, convolution = false, factor = false;
 };
 
-bool one_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// The same values in other places, in another type, or a little shifted.
-bool passes_on(const OpDef& def) {
-  return def.view || one_of(def.name, {"cast", "expand", "transpose", "copy", "concat", "split", "affine"});
-}
-
-void note_use(const OpDef& def, std::size_t operand, Use& use) {
-  if (def.name == "conv") use.convolution = true;
-  if (def.name == "matmul" || (def.name == "gather" && operand == 0)) use.product = true;
-  if (def.name == "mul" || (def.name == "div" && operand == 1)) use.factor = true;
-  if (one_of(def.name, {"sqrt", "rsqrt", "reciprocal", "log"})) use.factor = true;
+void note_use(WeightRole role, Use& use) {
+  use.convolution = use.convolution || role == WeightRole::window;
+  use.product = use.product || role == WeightRole::matrix;
+  use.factor = use.factor || role == WeightRole::factor;
 }
 
 Use use_of(const Graph& graph, TensorId weight) {
@@ -44,8 +33,9 @@ Use use_of(const Graph& graph, TensorId weight) {
     if (op.pass != Pass::forward) continue;
     for (std::size_t k = 0; k < op.inputs.size(); ++k) {
       if (!op.inputs[k].valid() || !reached[static_cast<std::size_t>(op.inputs[k].index)]) continue;
-      note_use(*op.def, k, use);
-      if (!passes_on(*op.def)) continue;
+      const WeightRole role = weight_role(*op.def, k);
+      note_use(role, use);
+      if (role != WeightRole::passed_on) continue;
       for (TensorId t : op.outputs) reached[static_cast<std::size_t>(t.index)] = true;
     }
   }

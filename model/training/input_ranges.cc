@@ -15,12 +15,11 @@ constexpr std::int64_t kFlags = 2;
 bool holds_integers(DType type) { return !is_float(type) && type != DType::boolean; }
 
 // What operand k of an op picks from; 0: it does not pick.
-std::int64_t picked_extent(const Graph& graph, const Op& op, std::size_t k) {
-  if (k != 1 || (op.def->name != "gather" && op.def->name != "pick")) return 0;
-  const Shape& from = graph.info(op.inputs[0]).shape;
-  if (op.def->name == "pick") return from.back();
-  const std::int64_t axis = op.attrs.integer("axis");
-  return from[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(from.size()) : axis)];
+std::int64_t picked_extent(const Graph& graph, OpId id, std::size_t k) {
+  const OpDef& def = *graph.ops[id].def;
+  if (k != 1 || def.lookup != Lookup::takes) return 0;
+  const std::vector<Axis> axes = def.space(*CallOf(graph, id)).axes;
+  return std::ranges::find(axes, AxisKind::reduce, &Axis::kind)->extent;
 }
 
 }  // namespace
@@ -29,12 +28,13 @@ std::int64_t integer_range(const Graph& graph, TensorId input) {
   std::vector<bool> reached(graph.tensors.size());
   reached[static_cast<std::size_t>(input.index)] = true;
   std::int64_t least = 0;
-  for (const Op& op : graph.ops) {
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    const Op& op = graph.ops[OpId(i)];
     if (op.pass != Pass::forward) continue;
     bool any = false;
     for (std::size_t k = 0; k < op.inputs.size(); ++k) {
       if (!op.inputs[k].valid() || !reached[static_cast<std::size_t>(op.inputs[k].index)]) continue;
-      const std::int64_t extent = picked_extent(graph, op, k);
+      const std::int64_t extent = picked_extent(graph, OpId(i), k);
       if (extent > 0) least = least == 0 ? extent : std::min(least, extent);
       any = any || extent == 0;  // picked values are others
     }

@@ -49,7 +49,7 @@ class Rows {
     std::map<std::int32_t, std::vector<const Step*>> products;
     std::int64_t other = 0;
     for (const Step& s : f.steps) {
-      if (s.op >= 0 && graph().ops[ops[static_cast<std::size_t>(s.op)]].def->uses_amp)
+      if (s.op >= 0 && graph().ops[ops[static_cast<std::size_t>(s.op)]].def->product)
         products[s.op].push_back(&s);
       else
         other += model().step(s).total().value;

@@ -122,7 +122,7 @@ double vector_cycles(GraphBuilder& b, std::size_t first, Pass pass) {
   double total = 0;
   for (std::size_t i = first; i < b.graph().ops.size(); ++i) {
     const Op& op = b.graph().ops[OpId(i)];
-    if (op.pass == pass && !op.def->uses_amp) total += static_cast<double>(cycles_of(b, op.outputs[0]).value);
+    if (op.pass == pass && !op.def->product) total += static_cast<double>(cycles_of(b, op.outputs[0]).value);
   }
   return total / (400 * 1024);
 }

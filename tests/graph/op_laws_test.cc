@@ -290,7 +290,7 @@ TEST_P(OpLaws, MatrixProductsAreTheProductOfTheirAxes) {
   const Call c(GetParam(), 13);
   if (c.def.name != "matmul") return;  // not a matrix product
   const Space space = c.def.space(c.call());
-  const MatmulAxes axes = matmul_axes(c.call());
+  const ProductAxes axes = c.def.product->axes(c.call());
   const MatmulDims dims = matmul_dims(c.call());
   const auto product = [&](const std::vector<int>& of) {
     std::int64_t p = 1;
@@ -300,7 +300,7 @@ TEST_P(OpLaws, MatrixProductsAreTheProductOfTheirAxes) {
   EXPECT_EQ(dims.batch, product(axes.batch));
   EXPECT_EQ(dims.rows, product(axes.rows));
   EXPECT_EQ(dims.columns, product(axes.columns));
-  EXPECT_EQ(dims.contracted, space.axes[static_cast<std::size_t>(axes.contracted)].extent);
+  EXPECT_EQ(dims.contracted, product(axes.contracted));
   EXPECT_EQ(axes.batch.size() + axes.rows.size() + axes.columns.size() + 1, space.axes.size());
 }
 

@@ -236,7 +236,7 @@ TEST(Zoo, ResNet50HasTheMultiplyAddsOfVersionOneAndAHalf) {
   double multiply_adds = 0;
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const Op& op = graph.ops[OpId(i)];
-    if (!op.def->uses_amp) continue;
+    if (!op.def->product) continue;
     // A result element for each of its own; contracted are the weight's other elements.
     const TensorId weight = op.inputs[1], result = op.outputs[0];
     const std::size_t columns = op.def->name == "conv" ? 0 : 1;

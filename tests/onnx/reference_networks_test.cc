@@ -45,7 +45,7 @@ TEST(ReferenceNetworks, BatchesCanBeCutIntoMicroBatches) {
       }
       for (std::size_t i = 0; i < graph.ops.size(); ++i) {
         const OpSamples& op = samples.ops[OpId(i)];
-        const bool product = op.reduces && graph.ops[OpId(i)].def->uses_amp;
+        const bool product = op.reduces && graph.ops[OpId(i)].def->product;
         EXPECT_TRUE(!product || op.contiguous) << graph.ops[OpId(i)].name;
       }
     }

@@ -350,7 +350,7 @@ TEST(Tables, BoundsThatCountWhatIsLiveLeaveOpsTheRest) {
           const auto& ops = table.facts().graph.units[UnitId(u)].ops[static_cast<std::size_t>(pass)];
           for (const Step& s : table.function(u, pass).steps) {
             const Op& op = table.facts().graph.ops[ops[static_cast<std::size_t>(s.op)]];
-            if (!op.def->uses_amp || s.kind == StepKind::collective || s.temporary <= least_cap(chip)) continue;
+            if (!op.def->product || s.kind == StepKind::collective || s.temporary <= least_cap(chip)) continue;
             const Bytes keeping = live == Live::layer && pass == Pass::forward ? s.keeping : Bytes(0);
             EXPECT_LE(s.live + keeping + beside + s.temporary, cap_of(share, chip)) << u << ", " << share;
             ++wide;
