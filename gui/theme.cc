@@ -200,38 +200,44 @@ Fill edged(Fill fill) {
   return fill;
 }
 
+Fill term_fill(TermKind kind) {
+  const TermKindDef& def = def_of(kind);
+  return {rgb(def.fill), def.hatch, def.hatch == Hatch::none ? QColor() : rgb(def.line),
+          def.outline ? rgb(*def.outline) : QColor(0, 0, 0, 110)};
+}
+
+// Steps and lanes that are drawn as a kind of terms.
+constexpr std::array<std::pair<const char*, TermKind>, 5> kDrawnAs{{{"copy", TermKind::exchange},
+                                                                    {"collective", TermKind::links},
+                                                                    {"load", TermKind::ddr},
+                                                                    {"store", TermKind::host},
+                                                                    {"ramp-up", TermKind::waiting}}};
+
 Fill kind_fill(const std::string& kind) {
-  const QColor red = rgb(0xE0475A);
-  const QColor edge(0, 0, 0, 110);
-  if (kind == "compute") return {red, Hatch::none, {}, edge};
+  if (const TermKindDef* def = find_term_kind(kind)) return term_fill(def->id);
+  for (const auto& [name, as] : kDrawnAs) {
+    if (kind == name) return term_fill(as);
+  }
+  const Fill waiting = term_fill(TermKind::waiting);
+  const QColor late = term_fill(TermKind::host).color, edge = term_fill(TermKind::compute).outline;
+  if (kind == "ramp-down") return {waiting.color, Hatch::falling, waiting.line, waiting.outline};
+  if (kind == "imbalance") return {waiting.color, Hatch::level, waiting.line, waiting.outline};
+  if (kind == "DDR late") return {waiting.color, Hatch::rising, late, late};
+  if (kind == "no part") return {waiting.color, Hatch::upright, waiting.outline, waiting.outline};
   if (kind == "forward") return {rgb(0xF4B8C0), Hatch::none, {}, edge};
-  if (kind == "recompute") return {rgb(0xFBE3E6), Hatch::rising, red, red};
-  if (kind == "exchange" || kind == "copy") return {rgb(0x8FD3EE), Hatch::none, {}, edge};
-  if (kind == "links" || kind == "collective") return {rgb(0x1F4FA8), Hatch::none, {}, edge};
-  if (kind == "ddr" || kind == "load") return {rgb(0xF2A35E), Hatch::none, {}, edge};
-  if (kind == "store" || kind == "host") return {rgb(0xB85F1E), Hatch::none, {}, edge};
-  if (kind == "sync") return {rgb(0xFBEFB0), Hatch::none, {}, edge};
-  if (kind == "waiting" || kind == "ramp-up") return {rgb(0xFFFFFF), Hatch::rising, rgb(0x3F444A), rgb(0x8A9299)};
-  if (kind == "ramp-down") return {rgb(0xFFFFFF), Hatch::falling, rgb(0x3F444A), rgb(0x8A9299)};
-  if (kind == "imbalance") return {rgb(0xFFFFFF), Hatch::level, rgb(0x3F444A), rgb(0x8A9299)};
-  if (kind == "DDR late") return {rgb(0xFFFFFF), Hatch::rising, rgb(0xB85F1E), rgb(0xB85F1E)};
-  if (kind == "no part") return {rgb(0xFFFFFF), Hatch::upright, rgb(0x8A9299), rgb(0x8A9299)};
-  if (kind == "update") return {rgb(0xA98BD6), Hatch::none, {}, edge};
   // Of the program: what holds others, and what runs a function.
   if (kind == "sequence") return {rgb(0xC9CED3), Hatch::none, {}, edge};
   if (kind == "repeat") return {rgb(0x5F8F6B), Hatch::none, {}, edge};
   if (kind == "parallel") return {rgb(0xC2B04E), Hatch::none, {}, edge};
   if (kind == "call") return {rgb(0x7A6A8F), Hatch::none, {}, edge};
   if (kind == "step") return {rgb(0x8A9299), Hatch::level, rgb(0xE7EAED), edge};
-  if (kind == "fixed") return {rgb(0xE3DAF2), Hatch::falling, rgb(0x8A6FC0), rgb(0x8A6FC0)};
   return {rgb(0xB4BBC2), Hatch::none, {}, edge};
 }
 
 }  // namespace
 
+Fill fill_of(TermKind kind) { return edged(term_fill(kind)); }
 Fill fill_of_kind(const std::string& kind) { return edged(kind_fill(kind)); }
-Fill ideal_fill() { return edged({rgb(0x7C8691), Hatch::none, {}, rgb(0x525B65)}); }
-Fill total_fill() { return edged({rgb(0xC9CED3), Hatch::none, {}, rgb(0x7C8691)}); }
 
 int memory_order(const std::string& category) {
   if (category == "code") return memory_order("vertex code");  // of all kinds, in Streaming Memory

@@ -10,6 +10,7 @@
 #include <QString>
 #include <string>
 
+#include "model/term_kind.h"
 #include "traces/verdict.h"
 
 class QApplication;
@@ -43,8 +44,6 @@ const Theme& theme_of(const QWidget* widget);
 QPalette palette_of(const Theme& theme);
 void apply_theme(QApplication& app, const Theme& theme);  // palette, style sheet, font
 
-enum class Hatch { none, rising, falling, level, upright };
-
 struct Fill {
   QColor color;
   Hatch hatch = Hatch::none;
@@ -53,9 +52,8 @@ struct Fill {
   Qt::PenStyle outline_style = Qt::SolidLine;
 };
 
-Fill fill_of_kind(const std::string& kind);           // of a waterfall term or a step
-Fill ideal_fill();                                    // the first bar of a waterfall
-Fill total_fill();                                    // its last
+Fill fill_of(TermKind kind);
+Fill fill_of_kind(const std::string& kind);           // a TermKind by name, a kind of step or of waiting; grey: unknown
 Fill fill_of_memory(const std::string& category);     // unknown categories are grey
 int memory_order(const std::string& category);        // place in a stack, from its base; unknown last
 QColor ipu_color(const Theme& theme, int ipu_class);  // of one hue in each theme; repeats after eight

@@ -82,10 +82,13 @@ std::string waterfalls_text(const Comparison& c, const TextStyle& style) {
     }
     return text + "\n";
   };
-  for (const auto& row : c.waterfall) out += line(row.name, ink_of_kind(row.kind), row.seconds);
+  for (std::size_t i = 0; i < c.waterfall.size(); ++i) {
+    const ComparedTerm& row = c.waterfall[i];
+    out += line(row.name, ink_of_kind(kind_of_bar(static_cast<int>(i), row.kind)), row.seconds);
+  }
   std::fill(from.begin(), from.end(), 0.0);
   out += "  " + inked(rule(style.columns - 4, style), Ink::faint, style) + "\n";
-  return out + line("predicted step time", Ink::waiting, {c.step_time_s.begin(), c.step_time_s.end()});
+  return out + line("predicted step time", ink_of(TermKind::total), {c.step_time_s.begin(), c.step_time_s.end()});
 }
 
 // One row per report: their names are longer than what is said about them.

@@ -83,7 +83,7 @@ std::string phases_text(const report::Index& index, const TextStyle& style) {
     const std::int64_t stream = row.load_cycles + row.store_cycles;
     table.add({row.name, row.contents, ms(row.cycles), ms(row.compute_cycles), ms(row.load_cycles),
                ms(row.store_cycles), stream > row.compute_cycles ? "Streaming Memory" : "computing"},
-              stream > row.compute_cycles ? Ink::ddr : Ink::compute);
+              ink_of(stream > row.compute_cycles ? TermKind::ddr : TermKind::compute));
   }
   return table.to_string(style);
 }

@@ -2,7 +2,6 @@
 #include "traces/summary_text.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -53,21 +52,9 @@ std::string ms(double seconds, double total) {
 
 }  // namespace
 
-Ink ink_of_kind(const std::string& kind) {
-  static const std::array<std::pair<const char*, Ink>, 10> kInks{{{"compute", Ink::compute},
-                                                                  {"recompute", Ink::compute},
-                                                                  {"exchange", Ink::exchange},
-                                                                  {"links", Ink::links},
-                                                                  {"ddr", Ink::ddr},
-                                                                  {"host", Ink::ddr},
-                                                                  {"sync", Ink::sync},
-                                                                  {"waiting", Ink::waiting},
-                                                                  {"update", Ink::update},
-                                                                  {"fixed", Ink::update}}};
-  for (const auto& [name, ink] : kInks) {
-    if (kind == name) return ink;
-  }
-  return Ink::plain;
+Ink ink_of_kind(std::string_view kind) {
+  const TermKindDef* def = find_term_kind(kind);
+  return def ? ink_of(def->id) : Ink::plain;
 }
 
 std::string plan_text(const report::Index& index, const TextStyle& style) {
@@ -117,12 +104,13 @@ std::string waterfall_text(const report::Index& index, const TextStyle& style) {
            inked(drawn.substr(0, drawn.find_last_not_of(' ') + 1), bar_ink, style) + "\n";
   };
   double from = 0;
-  for (const auto& term : index.waterfall()) {
-    out += line(term.name(), from, term.seconds(), Ink::plain, ink_of_kind(term.kind()));
+  for (int i = 0; i < index.waterfall_size(); ++i) {
+    const auto& term = index.waterfall(i);
+    out += line(term.name(), from, term.seconds(), Ink::plain, ink_of_kind(kind_of_bar(i, term.kind())));
     from += term.seconds();
   }
   out += "  " + inked(rule(style.columns - 4, style), Ink::faint, style) + "\n";
-  return out + line("predicted step time", 0, total, Ink::strong, Ink::waiting);
+  return out + line("predicted step time", 0, total, Ink::strong, ink_of(TermKind::total));
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "traces/report.pb.h"
 #include "traces/text_table.h"
@@ -18,6 +19,6 @@ std::string waterfall_text(const report::Index& index, const TextStyle& style);
 std::string memory_text(const report::Index& index, const TextStyle& style);
 std::string plans_text(const report::Index& index, const TextStyle& style);  // runners-up against the plan
 
-Ink ink_of_kind(const std::string& kind);  // of a waterfall term
+Ink ink_of_kind(std::string_view kind);  // plain for one that is not known
 
 }  // namespace superstep

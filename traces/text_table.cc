@@ -18,10 +18,29 @@ std::string printed(const char* format, double value) {
   return text;
 }
 
-const char* ansi(Ink ink) {
+// Squared, over the three channels.
+int distance(Rgb a, Rgb b) {
+  int sum = 0;
+  for (const int shift : {16, 8, 0}) {
+    const int apart = static_cast<int>(a >> shift & 0xFF) - static_cast<int>(b >> shift & 0xFF);
+    sum += apart * apart;
+  }
+  return sum;
+}
+
+Rgb color_of_terminal(int number) {
+  if (number >= 232) return static_cast<Rgb>(8 + 10 * (number - 232)) * 0x010101;
+  const auto level = [](int step) { return static_cast<Rgb>(step == 0 ? 0 : 55 + 40 * step); };
+  const int cube = number - 16;
+  return level(cube / 36) << 16 | level(cube / 6 % 6) << 8 | level(cube % 6);
+}
+
+std::string ansi(Ink ink) {
+  if (ink >= Ink::kind) {
+    const auto kind = static_cast<TermKind>(static_cast<int>(ink) - static_cast<int>(Ink::kind));
+    return "\033[38;5;" + std::to_string(terminal_color(solid_color(def_of(kind)))) + "m";
+  }
   switch (ink) {
-    case Ink::plain:
-      return "";
     case Ink::strong:
       return "\033[1m";
     case Ink::faint:
@@ -32,25 +51,20 @@ const char* ansi(Ink ink) {
       return "\033[1;38;5;172m";
     case Ink::bad:
       return "\033[1;38;5;162m";
-    case Ink::compute:
-      return "\033[38;5;167m";
-    case Ink::exchange:
-      return "\033[38;5;117m";
-    case Ink::links:
-      return "\033[38;5;26m";
-    case Ink::ddr:
-      return "\033[38;5;215m";
-    case Ink::sync:
-      return "\033[38;5;229m";
-    case Ink::waiting:
-      return "\033[38;5;244m";
-    case Ink::update:
-      return "\033[38;5;140m";
+    default:
+      return "";
   }
-  return "";
 }
 
 }  // namespace
+
+int terminal_color(Rgb color) {
+  int nearest = 16;
+  for (int number = 17; number < 256; ++number) {
+    if (distance(color, color_of_terminal(number)) < distance(color, color_of_terminal(nearest))) nearest = number;
+  }
+  return nearest;
+}
 
 int text_width(std::string_view text) {
   return static_cast<int>(std::count_if(text.begin(), text.end(), starts_code_point));

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/term_kind.h"
+
 namespace superstep {
 
 struct TextStyle {
@@ -16,7 +18,10 @@ struct TextStyle {
   bool unicode = true;  // false: bars of '#', rules of '-'
 };
 
-enum class Ink { plain, strong, faint, good, warning, bad, compute, exchange, links, ddr, sync, waiting, update };
+// From `kind` on: the kinds of terms, see ink_of().
+enum class Ink { plain, strong, faint, good, warning, bad, kind };
+constexpr Ink ink_of(TermKind kind) { return static_cast<Ink>(static_cast<int>(Ink::kind) + static_cast<int>(kind)); }
+int terminal_color(Rgb color);  // of xterm's colour cube and greys, 16 to 255: the nearest
 
 int text_width(std::string_view text);
 std::string left_aligned(std::string_view text, int width);          // padded at the right, cut with an ellipsis

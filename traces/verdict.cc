@@ -128,6 +128,10 @@ std::int64_t always_live_bytes(const report::IpuClass& c) {
   });
 }
 
+std::string_view kind_of_bar(int row, std::string_view kind_of_term) {
+  return row == 0 ? name_of(TermKind::ideal) : kind_of_term;
+}
+
 double waterfall_seconds(const report::Index& index) {
   return std::accumulate(index.waterfall().begin(), index.waterfall().end(), 0.0,
                          [](double sum, const auto& term) { return sum + term.seconds(); });

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "model/term_kind.h"
 #include "traces/report.pb.h"
 
 namespace superstep {
@@ -27,6 +29,8 @@ std::int64_t margin_bytes(const report::IpuClass& ipu_class);
 std::int64_t always_live_bytes(const report::IpuClass& ipu_class);  // its always-live categories
 
 double waterfall_seconds(const report::Index& index);  // the sum of its terms
+// The name of the TermKind that bar `row` of a waterfall is drawn as: the first one is the ideal, whatever its term's.
+std::string_view kind_of_bar(int row, std::string_view kind_of_term);
 
 // "782 samples/s at 19.9 % of peak. It fits, but tightly: 14.6 KiB to spare on the fullest tile."
 std::string verdict_sentence(const report::Index& index);

@@ -7,6 +7,7 @@
 #include "gui/models/meanings.h"
 #include "gui/models/plan_meanings.h"
 #include "gui/models/table_columns.h"
+#include "traces/verdict.h"
 
 namespace superstep::gui {
 namespace {
@@ -250,9 +251,9 @@ TableContents terms_comparison(const ComparedPointer& c, bool hide_equal) {
                          {},
                          {},
                          [=](int row) {
-                           return row == rows                                    ? QString("total")
-                                  : (*shown)[static_cast<std::size_t>(row)] == 0 ? QString("ideal")
-                                                                                 : text(term(row).kind);
+                           if (row == rows) return text(std::string(name_of(TermKind::total)));
+                           const int bar = (*shown)[static_cast<std::size_t>(row)];
+                           return text(std::string(kind_of_bar(bar, term(row).kind)));
                          }});
   add_sides(out, c, {"ms", means::kTermMs}, ms, [](double v) { return fixed_decimals(v, 1); });
   for (int t = 1; t < c->size(); ++t) {

@@ -61,9 +61,10 @@ TableContents waterfall_table(const ReportPointer& report) {
        },
        {},
        {},
-       [=](int row) { return row == 0      ? "ideal"
-                             : row < terms ? text(index->waterfall(row).kind())
-                                           : "total"; }},
+       [=](int row) {
+         return text(
+             std::string(row < terms ? kind_of_bar(row, index->waterfall(row).kind()) : name_of(TermKind::total)));
+       }},
       {{"Kind", means::kTermKind},
        false,
        [=](int row) { return row < terms ? text(index->waterfall(row).kind()) : QString(); }},

@@ -167,7 +167,7 @@ void MemoryView::rebuildLegend() {
     const std::string& name = liveness_->categories[c];
     if (name != "activations") entries.push_back({fill_of_memory(name), QString::fromStdString(name)});
   }
-  if (!told && liveness_->tile >= 0) entries.push_back({total_fill(), tr("resident")});
+  if (!told && liveness_->tile >= 0) entries.push_back({fill_of(TermKind::total), tr("resident")});
   if (!told && liveness_->tile < 0 && builtClass_ >= 0 && alwaysLive_->isChecked()) {
     const MemoryStack stack = memory_stack(report->index().ipu_classes(builtClass_));
     for (const auto* category : stack.categories) {
@@ -178,7 +178,7 @@ void MemoryView::rebuildLegend() {
   const bool phased = std::any_of(liveness_->points.begin(), liveness_->points.end(),
                                   [&](const auto& p) { return p.resident_bytes < liveness_->always_live; });
   if (phased && !told && liveness_->tile < 0 && alwaysLive_->isChecked())
-    entries.push_back({total_fill(), tr("resident in a phase that holds less")});
+    entries.push_back({fill_of(TermKind::total), tr("resident in a phase that holds less")});
   entries.push_back(
       {fill_of_memory("activations"), split ? tr("results and what is kept") : tr("kept by earlier calls")});
   entries.push_back({fill_of_memory("temporaries"), split ? tr("temporaries") : tr("live in the superstep")});

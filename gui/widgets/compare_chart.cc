@@ -151,8 +151,7 @@ void CompareChart::paintRow(QPainter& painter, const CompareLayout& layout, int 
   painter.setPen(theme.text);
   painter.setFont(number_font(total || selected));
   draw_text(painter, QRectF(kMargin, whole.top(), layout.label_width, whole.height()), name);
-  const std::string kind = model_.index(row, 0).data(kKindRole).toString().toStdString();
-  const Fill fill = total ? total_fill() : kind == "ideal" ? ideal_fill() : fill_of_kind(kind);
+  const Fill fill = fill_of_kind(model_.index(row, 0).data(kKindRole).toString().toStdString());
   for (int r = 0; r < compared_->size(); ++r) {
     draw_fill(painter, layout.bar(r, row), fill);
     painter.setPen(theme.text);

@@ -77,8 +77,6 @@ class CellDelegate : public QStyledItemDelegate {
     const QString memory = index.data(kMemoryRole).toString();
     if (!memory.isEmpty()) return fill_of_memory(memory.toStdString());
     const QString kind = index.data(kKindRole).toString();
-    if (kind == "ideal") return ideal_fill();
-    if (kind == "total") return total_fill();
     if (!kind.isEmpty()) return fill_of_kind(kind.toStdString());
     return std::nullopt;
   }

@@ -90,7 +90,7 @@ void LivenessChart::paintStands(QPainter& painter, const LivenessLayout& layout)
       paintResident(painter, layout, left, left + wide);
       fill(liveness.always_live, resident, fill_of_memory("activations"));
     } else {
-      fill(0, resident, {total_fill().color});
+      fill(0, resident, {fill_of(TermKind::total).color});
     }
     i = end;
   }

@@ -136,7 +136,7 @@ void WaterfallChart::paintEvent(QPaintEvent*) {
     draw_text(painter, QRectF(kMargin, whole.top(), layout.label_width, whole.height()), cell(row, kTerm));
     const QRectF bar = layout.bar(row);
     const QString kind = model_.index(row, kTerm).data(kKindRole).toString();
-    draw_fill(painter, bar, is_total ? total_fill() : row == 0 ? ideal_fill() : fill_of_kind(kind.toStdString()));
+    draw_fill(painter, bar, fill_of_kind(kind.toStdString()));
     if (row + 2 < layout.rows()) {  // down to where the next bar starts
       painter.setPen(theme.secondary);
       const double x = std::floor(std::min(bar.right(), layout.scale.end - 1)) + 0.5;

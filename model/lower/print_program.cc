@@ -7,68 +7,6 @@
 
 namespace superstep {
 
-std::string_view name_of(Term term) {
-  static constexpr std::array<std::string_view, kTerms> kNames = {"AMP rows",
-                                                                  "matmul padding",
-                                                                  "AMP fixed cost",
-                                                                  "vector ops",
-                                                                  "operand exchange",
-                                                                  "partials exchange",
-                                                                  "reduction of partials",
-                                                                  "re-layout",
-                                                                  "supersteps and sync",
-                                                                  "gradient accumulate",
-                                                                  "tensor-parallel collectives",
-                                                                  "recompute",
-                                                                  "imbalance",
-                                                                  "inter-IPU copies",
-                                                                  "gradient collectives",
-                                                                  "weight update",
-                                                                  "streaming loads",
-                                                                  "streaming stores",
-                                                                  "host input",
-                                                                  "fixed cost",
-                                                                  "bubble: fill and drain"};
-  return kNames[static_cast<std::size_t>(term)];
-}
-
-std::string_view kind_of(Term term) {
-  switch (term) {
-    case Term::amp_rows:
-    case Term::amp_padding:
-    case Term::amp_fixed:
-    case Term::vector:
-    case Term::reduction:
-    case Term::accumulate:
-      return "compute";
-    case Term::operand_exchange:
-    case Term::partials_exchange:
-    case Term::relayout:
-      return "exchange";
-    case Term::superstep:
-      return "sync";
-    case Term::tensor_collective:
-    case Term::copy:
-    case Term::gradient_collective:
-      return "links";
-    case Term::recompute:
-      return "recompute";
-    case Term::imbalance:
-    case Term::bubble:
-      return "waiting";
-    case Term::update:
-      return "update";
-    case Term::load:
-    case Term::store:
-      return "ddr";
-    case Term::host:
-      return "host";
-    case Term::fixed:
-      return "fixed";
-  }
-  return "";
-}
-
 std::string_view name_of(Data data) {
   static constexpr std::array<std::string_view, 20> kNames = {"",
                                                               "operands",

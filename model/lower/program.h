@@ -14,6 +14,7 @@
 #include "model/lower/cap_range.h"
 #include "model/lower/plan.h"
 #include "model/lower/shard.h"
+#include "model/lower/terms.h"
 #include "model/machine/links.h"
 #include "model/units.h"
 
@@ -54,35 +55,6 @@ enum class Data : std::uint8_t {
   code,
 };
 std::string_view name_of(Data data);
-
-// The terms that times are added up under; the order of the waterfall.
-enum class Term : std::uint8_t {
-  amp_rows,
-  amp_padding,
-  amp_fixed,
-  vector,
-  operand_exchange,
-  partials_exchange,
-  reduction,
-  relayout,
-  superstep,
-  accumulate,
-  tensor_collective,
-  recompute,
-  imbalance,
-  copy,
-  gradient_collective,
-  update,
-  load,
-  store,
-  host,
-  fixed,
-  bubble,
-};
-inline constexpr int kTerms = static_cast<int>(Term::bubble) + 1;
-std::string_view name_of(Term term);
-// compute, recompute, exchange, links, ddr, host, sync, waiting, update, fixed: the colour group of a term.
-std::string_view kind_of(Term term);
 
 // One superstep of one IPU. What is done, not how long it takes: cost() says that.
 struct Step {

@@ -1,78 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/report/explain_terms.h"
 
-#include <array>
-
 #include "model/quantity_text.h"
 
 namespace superstep {
 namespace {
 
-using Rows = std::vector<std::string_view>;
-
-// By Term, in its order.
-const std::array<TermExplanation, kTerms>& table() {
-  static const Rows clock = {"/chip/clock"};
-  static const std::array<TermExplanation, kTerms> all = {{
-      {"sum over matrix products of useful blocks x rows x cycles per row (256 / MACs per cycle)",
-       {"/chip/amp/fp16_16_macs_per_cycle", "/chip/amp/fp32_macs_per_cycle", "/chip/tiles", "/chip/clock"},
-       {}},
-      {"shares rounded up to 16 channels and 6 rows, less the useful rows",
-       {"/chip/amp/block_channels", "/chip/workers", "/chip/clock"},
-       {}},
-      {"half with half partials: block_fixed per 16 x 16 weight block + call_fixed per call; else vendor vertex "
-       "formula",
-       {"/chip/amp/block_fixed", "/chip/amp/call_fixed", "/chip/amp/weight_load", "/chip/clock"},
-       {}},
-      {"vendor vertex formulas x vector_factor",
-       {"/chip/workers", "/chip/vertex_launch", "/chip/clock"},
-       {"vector_factor"}},
-      {"bytes the busiest tile receives / receive rate; pairs share a stream where they can",
-       {"/chip/exchange/receive", "/chip/exchange/paired_receive", "/chip/clock"},
-       {}},
-      {"partial sums received / receive rate", {"/chip/exchange/receive", "/chip/clock"}, {}},
-      {"33 + 6 (20 + (2 parts + 8) ceil(n / 48)) cycles x vector_factor",
-       {"/chip/workers", "/chip/clock"},
-       {"vector_factor"}},
-      {"(bytes / receive rate + copy) x vector_factor", {"/chip/exchange/receive", "/chip/clock"}, {"vector_factor"}},
-      {"supersteps x cycles of sync, launch and route", {"/chip/exchange/superstep", "/chip/clock"}, {}},
-      {"scaledAdd of each weight gradient into its accumulator x vector_factor",
-       {"/chip/workers", "/chip/clock"},
-       {"vector_factor"}},
-      {"ring: 2 (n-1)/n bytes / ring rate + 2 (n-1) hops; half for gather or scatter",
-       {"/links/rate", "/links/efficiency", "/links/rail_links", "/links/rung_links", "/links/hop_latency",
-        "/links/external_sync"},
-       {"gateway_factor"}},
-      {"forward passes run again for the backward pass, all their parts", clock, {"vector_factor"}},
-      {"slowest IPU beyond an even share", clock, {}},
-      {"widest stage boundary / link rate, both directions at once, + 2 hops + external sync",
-       {"/links/rate", "/links/efficiency", "/links/rail_links", "/links/hop_latency", "/links/external_sync"},
-       {}},
-      {"ring over the replicas of one stage: reduce-scatter and all-gather of the fullest IPU's gradients",
-       {"/links/rate", "/links/efficiency", "/links/rail_links", "/links/hop_latency", "/gateway/rate",
-        "/gateway/efficiency"},
-       {"gateway_factor"}},
-      {"optimiser ops on the shard x vector_factor", {"/chip/workers", "/chip/clock"}, {"vector_factor"}},
-      {"bytes loaded / (DDR rate of one IPU x streaming_factor); beside work: what that does not hide",
-       {"/streaming/ipu_rate", "/streaming/machine_rate"},
-       {"streaming_factor"}},
-      {"bytes stored / (DDR rate of one IPU x streaming_factor); beside work: what that does not hide",
-       {"/streaming/ipu_rate", "/streaming/machine_rate"},
-       {"streaming_factor"}},
-      {"bytes of one micro-batch / (DDR rate of one IPU x streaming_factor); where reading them ahead takes longer "
-       "than "
-       "the step, the rest of that: bytes / network share; with copying_programs, a step's bytes of each / copy_rate",
-       {"/host/rate", "/streaming/ipu_rate", "/streaming/machine_rate", "/host/copy_rate", "/host/copying_programs"},
-       {"streaming_factor", "host_copy_factor"}},
-      {"micro_batch_fixed per micro-batch + pipeline_cycle_fixed per pipeline cycle",
-       clock,
-       {"micro_batch_fixed", "pipeline_cycle_fixed"}},
-      {"(2 stages - 2) x pipeline cycle", clock, {}},
-  }};
-  return all;
-}
-
-void add_rows(report::Explanation& out, const TermExplanation& e, const CostModel& model) {
+void add_rows(report::Explanation& out, const TermDef& e, const CostModel& model) {
   for (std::string_view pointer : e.machine_rows) {
     for (const SourcedRow& row : model.machine().rows) {
       if (row.pointer != pointer) continue;
@@ -111,8 +45,6 @@ void term(report::Explanation* x, const std::string& name, const std::string& va
 
 }  // namespace
 
-const TermExplanation& explain_term(Term term_of) { return table()[static_cast<std::size_t>(term_of)]; }
-
 void add_explanations(report::Index& index, const Evaluated& e, const UnitTable& table_of) {
   const CostModel& model = table_of.model();
   report::Explanation* step = start(index, "step_time_s", to_text(Seconds(e.step_seconds)), "sum of the waterfall");
@@ -127,9 +59,9 @@ void add_explanations(report::Index& index, const Evaluated& e, const UnitTable&
     if (e.timeline.step[t] == 0) continue;
     const Cycles cycles(e.timeline.step[t]);
     report::Explanation* x = start(index, "waterfall/" + std::string(name_of(t)), to_text(model.seconds(cycles)),
-                                   std::string(explain_term(t).formula));
+                                   std::string(def_of(t).formula));
     term(x, "cycles per step on the critical path", with_thousands(cycles.value), "lowered program, timed");
-    add_rows(*x, explain_term(t), model);
+    add_rows(*x, def_of(t), model);
   }
   for (const report::IpuClass& c : index.ipu_classes()) {
     report::Explanation* x = start(index, "memory/" + c.name(), to_text(Bytes(c.tile_peak_bytes())),

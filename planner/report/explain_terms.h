@@ -2,20 +2,10 @@
 // Where numbers come from: the formula of each waterfall term and the machine-file rows in it.
 #pragma once
 
-#include <string_view>
-#include <vector>
-
 #include "planner/report/evaluated.h"
 #include "traces/report_io.h"
 
 namespace superstep {
-
-struct TermExplanation {
-  std::string_view formula;
-  std::vector<std::string_view> machine_rows;  // JSON pointers of the machine file
-  std::vector<std::string_view> calibration_rows;
-};
-const TermExplanation& explain_term(Term term);
 
 // Explanations of the step time, each waterfall term, memory categories and Streaming Memory.
 void add_explanations(report::Index& index, const Evaluated& e, const UnitTable& table);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/report/report_bands.h"
 
+#include "model/lower/terms.h"
 #include "planner/report/uncertainty.h"
-#include "planner/report/waterfall.h"
 #include "traces/band.h"
 
 namespace superstep {
@@ -22,7 +22,7 @@ void add_bands(report::Index& index, const Evaluated& e, const Tables& tables) {
   const auto in_worlds = [&](Term term) -> std::vector<double>& { return parts.terms[static_cast<std::size_t>(term)]; };
   for (report::WaterfallTerm& row : *index.mutable_waterfall()) {
     if (&row == &index.waterfall(0)) continue;  // the ideal is no estimate
-    if (row.name() == kStageImbalance) {
+    if (row.name() == stage_imbalance_bar().name) {
       // Of the useful rows' time its share: the ideal in them is exact.
       std::vector<double> seconds = in_worlds(Term::amp_rows);
       const double share = row.seconds() / (index.waterfall(0).seconds() + row.seconds());

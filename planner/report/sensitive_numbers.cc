@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "planner/report/explain_terms.h"
+#include "model/lower/terms.h"
 
 namespace superstep {
 namespace {
@@ -24,7 +24,7 @@ std::vector<std::string> sensitive_numbers(const Machine& machine) {
     if (row.pointer.starts_with("/links/") && machine.ipus == 1) continue;
     bool read = std::find(kLimits.begin(), kLimits.end(), row.pointer) != kLimits.end();
     for (int t = 0; t < kTerms && !read; ++t) {
-      const std::vector<std::string_view>& rows = explain_term(static_cast<Term>(t)).machine_rows;
+      const std::vector<std::string_view>& rows = def_of(static_cast<Term>(t)).machine_rows;
       read = std::find(rows.begin(), rows.end(), row.pointer) != rows.end();
     }
     const bool is_zero = std::strtod(row.text.c_str(), nullptr) == 0;  // stays what it is

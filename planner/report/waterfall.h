@@ -9,9 +9,6 @@
 
 namespace superstep {
 
-// The term that is no Term: what the useful rows take beyond the ideal.
-inline constexpr const char* kStageImbalance = "stage imbalance";
-
 struct WaterfallRow {
   std::string name, kind, explanation;
   double seconds = 0;

@@ -7,10 +7,12 @@
 #include <QImage>
 #include <QProcess>
 #include <QSvgRenderer>
+#include <set>
 
 #include "gui/main_window.h"
 #include "model/error.h"
 #include "tests/traces/example_report.h"
+#include "traces/verdict.h"
 
 namespace superstep::gui {
 namespace {
@@ -56,6 +58,26 @@ TEST_F(Export, PicturesHaveTheSizeAsked) {
     QSvgRenderer svg(file("a.svg"));
     EXPECT_TRUE(svg.isValid()) << def.id;
     EXPECT_EQ(svg.viewBox().size(), kExportSize);
+  }
+}
+
+// The bars of the waterfall, in vectors and in pixels.
+TEST_F(Export, TermsHaveTheColoursOfTheirKinds) {
+  export_view(session_, *find_view("summary"), file("a.svg"));
+  export_view(session_, *find_view("summary"), file("a.png"));
+  const QString svg = bytes(file("a.svg"));
+  const QImage image(file("a.png"));
+  std::set<QRgb> pixels;
+  for (int y = 0; y < image.height(); ++y) {
+    for (int x = 0; x < image.width(); ++x) pixels.insert(image.pixel(x, y));
+  }
+  const auto& terms = session_.report()->index().waterfall();
+  for (int i = 0; i < terms.size(); ++i) {
+    const TermKindDef* kind = find_term_kind(kind_of_bar(i, terms[i].kind()));
+    ASSERT_NE(kind, nullptr);
+    const QColor color = QColor::fromRgb(kind->fill);
+    EXPECT_TRUE(svg.contains(color.name(), Qt::CaseInsensitive)) << kind->name;
+    EXPECT_TRUE(pixels.contains(color.rgb())) << kind->name;
   }
 }
 

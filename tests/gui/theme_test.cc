@@ -80,6 +80,23 @@ TEST(Theme, HighContrastEdgesAllData) {
   EXPECT_EQ(fill_of_memory("code").color, fill_of_memory("vertex code").color);
 }
 
+TEST(Theme, KindsOfTermsAreDrawnByTheirTable) {
+  for (const TermKindDef& kind : term_kinds()) {
+    const Fill fill = fill_of_kind(std::string(kind.name));
+    EXPECT_EQ(fill.color, QColor::fromRgb(kind.fill)) << kind.name;
+    EXPECT_EQ(fill.hatch, kind.hatch) << kind.name;
+    if (kind.hatch != Hatch::none) {
+      EXPECT_EQ(fill.line, QColor::fromRgb(kind.line)) << kind.name;
+    }
+    if (kind.outline) {
+      EXPECT_EQ(fill.outline, QColor::fromRgb(*kind.outline)) << kind.name;
+    }
+    EXPECT_EQ(fill_of(kind.id).color, fill.color);
+  }
+  EXPECT_EQ(fill_of_kind("copy").color, fill_of(TermKind::exchange).color);
+  EXPECT_EQ(fill_of_kind("collective").color, fill_of(TermKind::links).color);
+}
+
 TEST(Elided, NeverShowsHalfANumber) {
   const QFontMetricsF metrics(ui_font(12));
   const QString text = QString::fromUtf8("sums to 141\u202F027.7 ms");

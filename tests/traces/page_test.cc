@@ -5,10 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <regex>
 #include <set>
 #include <sstream>
 
+#include "model/term_kind.h"
 #include "tests/traces/example_report.h"
 #include "traces/export/formats.h"
 #include "traces/verdict.h"
@@ -95,6 +97,20 @@ TEST(Page, BarsAreTheWaterfallEndToEnd) {
     return;
   }
   FAIL() << "no table has bars";
+}
+
+TEST(Page, BarsHaveTheColoursOfTheirKinds) {
+  const report::Index index = example(Example::tight);
+  const std::string html = written("html", index);
+  for (const TermKindDef& kind : term_kinds()) {
+    char rule[64];
+    std::snprintf(rule, sizeof rule, ".%s { fill: #%06x;", std::string(kind.name).c_str(), kind.fill);
+    EXPECT_THAT(html, HasSubstr(rule));
+  }
+  EXPECT_THAT(html, HasSubstr(".recompute { fill: #fbe3e6; stroke: #e0475a; }"));
+  for (int i = 0; i < index.waterfall_size(); ++i)
+    EXPECT_THAT(html, HasSubstr("<rect class=\"" + (i == 0 ? "ideal" : index.waterfall(i).kind()) + '"'));
+  EXPECT_THAT(html, HasSubstr("<rect class=\"total\""));
 }
 
 TEST(Page, IsWellFormed) {

@@ -85,6 +85,19 @@ TEST(SummaryText, TheWaterfallEndsAtTheStepTime) {
   EXPECT_THAT(lines.back(), HasSubstr("1962.0  100.0 %"));
 }
 
+TEST(SummaryText, BarsHaveTheColoursOfTheirKinds) {
+  const report::Index index = example_report(Example::tight).index;
+  const auto lines = lines_of(waterfall_text(index, {.color = true}));
+  const std::size_t first = 2;  // below an empty line and the heading
+  for (int i = 0; i < index.waterfall_size(); ++i) {
+    const TermKindDef* kind = find_term_kind(i == 0 ? "ideal" : index.waterfall(i).kind());
+    ASSERT_NE(kind, nullptr);
+    const std::string color = std::to_string(terminal_color(solid_color(*kind)));
+    EXPECT_THAT(lines.at(first + static_cast<std::size_t>(i)), HasSubstr("\033[38;5;" + color + "m"));
+  }
+  EXPECT_EQ(ink_of_kind("of a later version"), Ink::plain);
+}
+
 TEST(SummaryText, PlainTextHasNoEscapes) {
   const report::Index index = example_report(Example::tight).index;
   EXPECT_THAT(summary_text(index), Not(HasSubstr("\033")));

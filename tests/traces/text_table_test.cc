@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <set>
 
 namespace superstep {
 namespace {
@@ -74,6 +75,38 @@ TEST(TextTable, NumbersAlignRightAndTheFirstColumnGivesWay) {
   TextTable wide;
   wide.add({std::string(120, 'x'), "1"});
   EXPECT_EQ(text_width(wide.to_string({.columns = 60})), 61);
+}
+
+// Levels of the cube are 0, 95, 135, 175, 215, 255; greys are 8, 18, ... 238.
+TEST(TextTable, TerminalsShowTheNearestColourThatTheyHave) {
+  EXPECT_EQ(terminal_color(0x000000), 16);
+  EXPECT_EQ(terminal_color(0xFFFFFF), 231);
+  EXPECT_EQ(terminal_color(0x5F87AF), 16 + 36 * 1 + 6 * 2 + 3);
+  EXPECT_EQ(terminal_color(0x121212), 233);
+  EXPECT_EQ(terminal_color(0xE0475A), 167) << "215, 95, 95";
+}
+
+TEST(TextTable, EveryKindOfTermsHasItsColour) {
+  std::set<std::string> all;
+  for (const TermKindDef& kind : term_kinds()) {
+    const std::string text = inked("x", ink_of(kind.id), {.color = true});
+    EXPECT_EQ(text, "\033[38;5;" + std::to_string(terminal_color(solid_color(kind))) + "mx\033[0m") << kind.name;
+    EXPECT_TRUE(all.insert(text).second) << kind.name << " looks like another kind";
+  }
+}
+
+// Two parts of 0xFBE3E6, one of 0xE0475A.
+TEST(TermKinds, AHatchIsMixedWhereThereIsNone) {
+  EXPECT_EQ(solid_color(def_of(TermKind::recompute)), 0xF2AFB7u);
+  EXPECT_EQ(solid_color(def_of(TermKind::compute)), 0xE0475Au);
+}
+
+TEST(TermKinds, AreFoundByTheirNamesInReports) {
+  for (const TermKindDef& kind : term_kinds()) {
+    EXPECT_EQ(&def_of(kind.id), &kind);
+    EXPECT_EQ(find_term_kind(kind.name), &kind);
+  }
+  EXPECT_EQ(find_term_kind("of a later version"), nullptr);
 }
 
 TEST(TextTable, ColoursOnlyWhenAsked) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <ostream>
 
+#include "model/term_kind.h"
 #include "traces/export/formats.h"
 #include "traces/export/page/page.h"
 #include "traces/markup.h"
@@ -17,9 +18,9 @@ constexpr const char* kHead = R"(<meta charset="utf-8"/>
 <meta name="viewport" content="width=device-width, initial-scale=1"/>
 <meta name="color-scheme" content="light dark"/>
 <style>
-:root { --ground: #ffffff; --text: #1b2127; --faint: #55606b; --line: #d3d8dd; --total: #7c8691; }
+:root { --ground: #ffffff; --text: #1b2127; --faint: #55606b; --line: #d3d8dd; }
 @media (prefers-color-scheme: dark) {
-  :root { --ground: #1b1f24; --text: #e6eaee; --faint: #a5afb9; --line: #3a424b; --total: #a5afb9; }
+  :root { --ground: #1b1f24; --text: #e6eaee; --faint: #a5afb9; --line: #3a424b; }
 }
 body { background: var(--ground); color: var(--text); font: 15px/1.5 sans-serif; margin: 2em auto; max-width: 72em;
   padding: 0 1em; }
@@ -37,11 +38,24 @@ summary { cursor: pointer; }
 footer { color: var(--faint); margin-top: 3em; }
 svg { display: block; height: 1.2em; width: 15em; }
 rect { fill: #b4bbc2; stroke: var(--faint); stroke-width: 1; vector-effect: non-scaling-stroke; }
-.compute { fill: #e0475a; } .recompute { fill: #f4b8c0; } .exchange { fill: #8fd3ee; } .links { fill: #1f4fa8; }
-.ddr { fill: #f2a35e; } .host { fill: #b85f1e; } .sync { fill: #fbefb0; } .waiting { fill: var(--ground); }
-.update { fill: #a98bd6; } .fixed { fill: #e3daf2; } .total { fill: var(--total); }
-</style>
 )";
+
+std::string css_color(Rgb color) {
+  char text[8];
+  std::snprintf(text, sizeof text, "#%06x", color);
+  return text;
+}
+
+// Classes by kind, the edge in the colour of the hatch's lines. A hatch would be drawn out with the bars.
+std::string kind_styles() {
+  std::string out;
+  for (const TermKindDef& kind : term_kinds()) {
+    out += "." + std::string(kind.name) + " { fill: " + css_color(kind.fill) + ";";
+    if (kind.outline) out += " stroke: " + css_color(*kind.outline) + ";";
+    out += " }\n";
+  }
+  return out;
+}
 
 // A thousand wide; a kind is one word, whatever the report says.
 std::string svg(const Bar& bar, const std::string& name) {
@@ -104,7 +118,7 @@ struct Writer {
 void write_html(const ReportPointer& report, const Options&, std::ostream& out) {
   const Page page = page_of(report->index());
   out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>" << in_markup(page.title) << "</title>\n"
-      << kHead << "</head>\n<body>\n<h1>" << in_markup(page.title) << "</h1>\n";
+      << kHead << kind_styles() << "</style>\n</head>\n<body>\n<h1>" << in_markup(page.title) << "</h1>\n";
   for (const Part& part : page.parts) std::visit(Writer{out}, part);
   out << "<footer>" << in_markup(page.foot) << "</footer>\n</body>\n</html>\n";
 }

@@ -61,17 +61,18 @@ void add_waterfall(const report::Index& index, Page& page) {
   page.parts.emplace_back(Heading{"From ideal to predicted"});
   Table table{{"term", "ms", "share", "95 % band, ms", "what it is"}, {}, {4}};
   double from = 0;
-  for (const report::WaterfallTerm& term : index.waterfall()) {
+  for (int i = 0; i < index.waterfall_size(); ++i) {
+    const report::WaterfallTerm& term = index.waterfall(i);
     const std::string band =
         term.has_low_s() && term.has_high_s() ? milliseconds(term.low_s()) + " to " + milliseconds(term.high_s()) : "";
     table.rows.push_back(
         {term.name(), milliseconds(term.seconds()), percent(term.seconds() / total), band, term.explanation()});
-    table.bars.push_back({from / total, (from + term.seconds()) / total, term.kind()});
+    table.bars.push_back({from / total, (from + term.seconds()) / total, std::string(kind_of_bar(i, term.kind()))});
     from += term.seconds();
   }
   table.strong.push_back(static_cast<int>(table.rows.size()));
   table.rows.push_back({"predicted step time", milliseconds(total), percent(1), "", ""});
-  table.bars.push_back({0, 1, "total"});
+  table.bars.push_back({0, 1, std::string(name_of(TermKind::total))});
   page.parts.emplace_back(std::move(table));
 }
 

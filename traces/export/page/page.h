@@ -20,8 +20,7 @@ struct Paragraph {
 struct Code {
   std::string text;
 };
-// A stretch of a bar, as shares of its width, backwards where a term is below 0; `kind` is that of a waterfall term and
-// says the colour.
+// A stretch of a bar, as shares of its width, backwards where a term is below 0; `kind` is the name of a TermKind.
 struct Bar {
   double from = 0, to = 0;
   std::string kind;
