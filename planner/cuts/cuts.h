@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/cost/evaluate.h"
+#include "planner/cuts/search_budget.h"
 
 namespace superstep {
 
@@ -21,13 +22,13 @@ struct CutLimits {
   std::int64_t ddr = 0;           // Streaming Memory per IPU
   std::int64_t best = INT64_MAX;  // cycles: plans that take longer are of no interest
   std::int64_t least = 0;         // cycles that no cuts take less than, as far as that is known
-  bool thrifty = false;           // phases: what is left after some of the work stays open
+  bool reduced_budget = false;    // phases: what is left after some of the work stays open
   std::int64_t most_work = 0;     // phases: what is left after so much stays open, see PhaseProgramme; 0: no limit
   // What is left by then stays open.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   // Of what code the IPU groups hold for their phases: so many are looked at before labels hold it, since few are less
   // work.
-  int few_cases = 40;
+  int few_cases = kBudget.few_cases;
 };
 
 struct CutRules {

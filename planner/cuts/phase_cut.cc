@@ -8,20 +8,10 @@
 
 #include "model/error.h"
 #include "planner/cuts/phase_programme.h"
+#include "planner/cuts/search_budget.h"
 
 namespace superstep {
 namespace {
-
-// Beyond these the rest is left unsearched, and its bound is told to the caller.
-constexpr int kMostProgrammes = 400;  // runs with different limits on code, for one setting
-// Of one partial cut, where Streaming Memory binds, one after the other: what few of them find lets most others fall.
-constexpr std::size_t kMostLabels[] = {50, 500, 5000};
-constexpr std::size_t kMostCodeLabels = 500;  // that hold code: more of them are more work than kMostProgrammes
-constexpr int kMostPrices = 12;               // of it that are tried one after the other
-constexpr std::int64_t kMostRise = 64;        // of cycles, by the price of all of it
-// Where other IPUs' tiles keep something.
-constexpr int kFewLent = 3;             // runs for a bound
-constexpr std::int64_t kLentSteps = 8;  // of all that they keep: what an IPU group keeps of it is told apart by these
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -36,7 +26,7 @@ class PhaseCut {
         stages_(programme_.stages()),
         ipus_(s.plan().pipeline_stages),
         n_(s.units()),
-        lent_step_(ipus_ > 1 ? s.lent() / kLentSteps : 0),
+        lent_step_(ipus_ > 1 ? s.lent() / kBudget.remote_steps : 0),
         least_(limits.least) {}
 
   // The least cycles of cuts of which each stage is counted with what it keeps itself; kNever: none fits.
@@ -104,7 +94,7 @@ class PhaseCut {
   std::int64_t case_bound_ = 0;  // bound on the cuts of the case at hand
   std::optional<Cuts> found_;
   int programmes_ = 0;
-  int most_programmes_ = kMostProgrammes;
+  int most_programmes_ = kBudget.cases;
   std::vector<std::int64_t> tracked_;            // accounts of which more than the limit has been taken
   std::vector<std::int64_t> counted_;            // IPU groups of which labels hold all that they keep
   bool divides_ = true;                          // else all that keep too much become such ones
@@ -146,11 +136,12 @@ class PhaseCut {
 
   void try_below(std::int64_t cycles) {
     best_ = cycles;
-    if (stages_.lends() && by_prices_) return explore_all(true, kFewLent);
+    if (stages_.lends() && by_prices_) return explore_all(true, kBudget.few_cases_with_remote);
     explore_all(true, limits_.few_cases);
     if (!ran_out() || programmes_ < limits_.few_cases) return;
     explore_again(false, 1);
-    if (ran_out() && !by_prices_ && !limits_.thrifty && limits_.most_work == 0) explore_again(true, kMostProgrammes);
+    if (ran_out() && !by_prices_ && !limits_.reduced_budget && limits_.most_work == 0)
+      explore_again(true, kBudget.cases);
   }
 
   // Another way to see the same cuts: what either leaves open, the other bounds too.
@@ -270,8 +261,8 @@ class PhaseCut {
   // `known`: what a programme finds first, if that is known.
   std::optional<Misfit> settle_case(std::optional<PhaseProgramme::Found> known) {
     const std::int64_t open = open_;
-    for (const std::size_t labels : kMostLabels) {
-      if (!counted_.empty() && labels > kMostCodeLabels) break;
+    for (const std::size_t labels : kBudget.labels) {
+      if (!counted_.empty() && labels > kBudget.labels_with_code) break;
       const PhaseProgramme::Found least =
           known ? *std::exchange(known, std::nullopt) : programme_.least_cycles(prices_, best_, labels);
       if (least.cuts) {
@@ -451,11 +442,11 @@ class PhaseCut {
   Prices raised(const Prices& from, const std::vector<std::int64_t>& rising) {
     Prices best = from;
     Point high = point_of(from.least, from.of, rising);
-    Point low{static_cast<double>(std::min(best_, kMostRise * from.least.cycles)), 0};
+    Point low{static_cast<double>(std::min(best_, kBudget.price_rise * from.least.cycles)), 0};
     std::int64_t limit = INT64_MAX;
     for (std::int64_t a : rising) limit = std::min(limit, stages_.limit(a));
-    const double most = kMostRise * high.cycles / std::max(1.0, static_cast<double>(limit));
-    for (int step = 0; step < kMostPrices && high.over > 0 && best.bound < best_; ++step) {
+    const double most = kBudget.price_rise * high.cycles / std::max(1.0, static_cast<double>(limit));
+    for (int step = 0; step < kBudget.prices && high.over > 0 && best.bound < best_; ++step) {
       const double rise = std::clamp((low.cycles - high.cycles) / (high.over - low.over), 0.0, most);
       Prices next{from.of};
       next.rest = rest_;

@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 
+#include "planner/cuts/search_budget.h"
+
 namespace superstep {
 namespace {
 
@@ -329,11 +331,10 @@ bool PhaseStages::lacks() { return lacks(0) || (lends_ && lacks(ipus_)); }
 // Of Streaming Memory, or of other IPUs' tiles. Nothing fits where the least weighted sum is more than the limits'
 // weighted sum, whatever the weights. They grow where the leanest cut by the last ones has too little.
 bool PhaseStages::lacks(std::int64_t first) {
-  constexpr int kSteps = 50;
   std::vector<double> weights(at(accounts())), limits(at(accounts()));
   for (std::int64_t a = first; a < first + ipus_; ++a)
     weights[at(a)] = 1, limits[at(a)] = static_cast<double>(limit(a));
-  for (int step = 1; step <= kSteps; ++step) {
+  for (int step = 1; step <= kBudget.infeasibility_steps; ++step) {
     const Ways ways = find_ways(weights);
     if (ways[0][0] > std::inner_product(weights.begin(), weights.end(), limits.begin(), 0.0) * (1 + 1e-9)) return true;
     const std::vector<std::int64_t> bytes = follow(ways, weights);

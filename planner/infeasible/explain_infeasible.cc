@@ -13,18 +13,8 @@
 namespace superstep {
 namespace {
 
-// Enough to name what is in the way; more settings seldom come much closer. Work of cut programmes: stages by squares
-// of units.
-constexpr std::size_t kCellsAtATime = 8;
-constexpr std::int64_t kMostProgrammes = 250, kMostWork = 25'000'000;
-// While all that fits is no plan.
-constexpr std::int64_t kMostIllegal = 32;
-
 // What limits are taken times.
 constexpr std::array kFactors = {1.0, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0, 12.0, 30.0, 100.0};
-
-// Plans that are tried side by side: as many for any number of threads, so that what comes of them is the same too.
-constexpr std::size_t kPlansAtATime = 8;
 
 struct Problem {
   Tables& tables;
@@ -43,8 +33,8 @@ struct Closest {
   bool tried = false;   // any setting
   std::string illegal;  // why cuts that fit are no plan
   bool enough() const {
-    if (!plan) return !illegal.empty() && evaluations >= kMostIllegal;
-    return evaluations >= kMostProgrammes || work >= kMostWork;
+    if (!plan) return !illegal.empty() && evaluations >= kBudget.explained_illegal;
+    return evaluations >= kBudget.explained_programmes || work >= kBudget.explained_work;
   }
 };
 
@@ -195,10 +185,10 @@ std::vector<Plan> leanest(const SettingSpace& space, const Chip& chip) {
 // Some settings of each cell at a time.
 Closest find_closest(const Problem& p) {
   Closest closest;
-  for (std::size_t begin = 0; begin < p.cells.size(); begin += kCellsAtATime) {
+  for (std::size_t begin = 0; begin < p.cells.size(); begin += kBudget.explained_cells_at_a_time) {
     std::vector<std::vector<SettingSpace>> spaces;
     std::size_t most = 0;
-    for (std::size_t i = begin; i < std::min(p.cells.size(), begin + kCellsAtATime); ++i) {
+    for (std::size_t i = begin; i < std::min(p.cells.size(), begin + kBudget.explained_cells_at_a_time); ++i) {
       spaces.push_back(setting_spaces(p.job, p.cells[i], p.options.defaults));
       most = std::max(most, spaces.back().size());
     }
@@ -206,7 +196,7 @@ Closest find_closest(const Problem& p) {
     for (std::size_t k = 0; k < most; ++k) {
       for (const std::vector<SettingSpace>& of_cell : spaces) {
         if (k < of_cell.size()) std::ranges::copy(leanest(of_cell[k], p.job.machine.chip), std::back_inserter(plans));
-        if (plans.size() < kPlansAtATime) continue;
+        if (plans.size() < kBudget.explained_plans_at_a_time) continue;
         try_plans(p, std::exchange(plans, {}), closest);
         if (closest.enough()) return closest;
       }

@@ -6,6 +6,7 @@
 
 #include "model/error.h"
 #include "planner/cost/warm_tables.h"
+#include "planner/cuts/search_budget.h"
 #include "planner/job/read_proportions.h"
 #include "planner/search/part_search.h"
 #include "planner/space/job_parts.h"
@@ -16,8 +17,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using Pointer = nlohmann::json::json_pointer;
-
-constexpr double kMostSeconds = 30, kMostSecondsPerTrial = 10;
 
 class FixFinder {
  public:
@@ -49,7 +48,8 @@ class FixFinder {
   const Job& job_;
   WarmTables own_;  // where options have none
   Clock::time_point start_ = Clock::now();
-  const double most_seconds_ = options_.time_limit > 0 ? std::min(kMostSeconds, options_.time_limit) : kMostSeconds;
+  const double most_seconds_ = options_.time_limit > 0 ? std::min(kBudget.fix_seconds, options_.time_limit)
+                                                       : kBudget.fix_seconds;
   NearestFix fix_;
 
   double left() const { return most_seconds_ - std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -94,7 +94,7 @@ class FixFinder {
     options.pareto = options.find_fix = false;
     options.threads = options_.threads;
     options.stop = options_.stop;
-    options.time_limit = std::min(kMostSecondsPerTrial, left());
+    options.time_limit = std::min(kBudget.fix_seconds_per_trial, left());
     options.at_least = fix_.best ? score(job_, *fix_.best) : 0;
     PartSearch search(job, parts.size(), options);
     search.search(tables);

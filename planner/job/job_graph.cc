@@ -44,8 +44,8 @@ void check_work(const Job& job, const Graph& graph) {
     for (const auto* tensors : {&op.inputs, &op.outputs}) {
       for (const TensorId t : *tensors) {
         if (t.valid() && graph.info(t).elements() == 0)
-          throw Error(where, "found tensor \"" + graph.tensors[t].name + "\" of shape " + to_text(graph.info(t).shape) + of +
-                                 ", which has no elements; expected at least one in each dimension");
+          throw Error(where, "found tensor \"" + graph.tensors[t].name + "\" of shape " + to_text(graph.info(t).shape) +
+                                 of + ", which has no elements; expected at least one in each dimension");
       }
     }
   }

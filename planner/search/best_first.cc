@@ -5,15 +5,6 @@
 #include <limits>
 
 namespace superstep {
-namespace {
-
-// Runners-up that are no better than this share of the best are nothing anybody would run.
-constexpr double kOfInterest = 0.5;
-
-// Work (CutLimits) in vain for leaves of a kind of which no plan is known, before no more goes into a runner-up.
-constexpr std::int64_t kMostInVain = 16'000'000;
-
-}  // namespace
 
 BestFirst::BestFirst(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells)
     : tables_(tables), job_(tables.job()), options_(options), cuts_(tables, options.defaults), bounds_(tables) {
@@ -188,7 +179,7 @@ NodeResult BestFirst::visit(const NodeTask& task) const {
   const Setting setting = o.branch.setting();
   CutLimits limits = limits_of(setting, task.least);
   limits.least = cycles_of(setting.plan().global_batch(), o.bound);
-  limits.thrifty = !o.again;
+  limits.reduced_budget = !o.again;
   return leaf(setting, limits);
 }
 
@@ -259,7 +250,7 @@ double BestFirst::floor() const {
     std::nth_element(scores.begin(), scores.begin() + (options_.top - 1), scores.end(), std::greater<>());
     kth = scores[static_cast<std::size_t>(options_.top) - 1];
   }
-  return std::max({options_.at_least, kth, kOfInterest * incumbent()});
+  return std::max({options_.at_least, kth, kBudget.runner_up_share * incumbent()});
 }
 
 // Of each kind one plan counts, so that a branch must be better than the best known of one of its kinds. For a rank,
@@ -280,7 +271,7 @@ double BestFirst::floor_of_kinds(const OpenNode& o) const {
 
 bool BestFirst::gave_up(const std::string& kind) const {
   const auto in_vain = in_vain_of_.find(kind);
-  return in_vain != in_vain_of_.end() && in_vain->second >= kMostInVain && by_kind_.count(kind) == 0;
+  return in_vain != in_vain_of_.end() && in_vain->second >= kBudget.vain_work_of_kind && by_kind_.count(kind) == 0;
 }
 
 // Nothing of the branch that is worth it, but perhaps runners-up.
@@ -347,7 +338,7 @@ bool BestFirst::better(const Candidate& a, const Candidate& b) const {
 
 std::vector<Candidate> BestFirst::best() const {
   std::vector<Candidate> out;
-  const double least = kOfInterest * incumbent();
+  const double least = kBudget.runner_up_share * incumbent();
   for (const auto& [kind, c] : by_kind_) {
     if (score(c) > least) out.push_back(c);  // as bounds are: what is just as bad may not have been looked for
   }

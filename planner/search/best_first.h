@@ -19,6 +19,7 @@
 
 #include "planner/cuts/cuts.h"
 #include "planner/cuts/phase_bounds.h"
+#include "planner/cuts/search_budget.h"
 #include "planner/search/branch.h"
 #include "planner/search/cell_bound.h"
 #include "planner/search/frontier.h"

@@ -11,12 +11,6 @@
 #include "planner/search/best_first.h"
 
 namespace superstep {
-namespace {
-
-// Parts of cells whose branches are kept for the sweeps that follow: the most promising ones, which those open again.
-constexpr int kKeptCells = 160;
-
-}  // namespace
 
 double BestFirst::bound_of(const CellPart& c) const {
   if (c.least >= how_.below_cycles) return 0;
@@ -185,7 +179,7 @@ void BestFirst::settle_cell(NodeTask& task, Frontier& open) {
   }
   if (!how_.front) stats_.pruned += task.visit.left_out;
   const bool first = !task.spaces.empty();
-  const bool keeps = !first || (kept_cells_ < kKeptCells && !cell.roots.empty());
+  const bool keeps = !first || (kept_cells_ < kBudget.kept_cells && !cell.roots.empty());
   if (first && keeps) ++kept_cells_;
   for (OpenNode& child : task.visit.children) {
     if (!keeps) child.root = nullptr;

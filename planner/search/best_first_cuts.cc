@@ -11,15 +11,10 @@
 namespace superstep {
 namespace {
 
-// For a guess, and for a branch's bound while no plan is known, against which it could end early.
-constexpr std::int64_t kThriftyWork = 4'800'000;
-
-// Plans that are guessed of a cell's branches, at most: of those with the highest bounds.
-constexpr std::size_t kGuesses = 4;
-
-// For a leaf while other settings may be better, and for a bound by prices: a second or two, but little where something
-// is on other IPUs' tiles.
-std::int64_t thrifty_work(const Setting& setting) { return setting.lends() ? kThriftyWork : 250'000'000; }
+// Work for a leaf while other settings may be better: little where something is on other IPUs' tiles.
+std::int64_t reduced_work(const Setting& setting) {
+  return setting.lends() ? kBudget.first_work : kBudget.reduced_work;
+}
 
 }  // namespace
 
@@ -56,9 +51,9 @@ NodeResult BestFirst::bound(const Branch& branch, double least, std::int64_t mos
     ++out.programmes;
     CutLimits some = limits;
     if (least == 0)
-      some.most_work = kThriftyWork;
+      some.most_work = kBudget.first_work;
     else if (branch.part.single())
-      some.most_work = thrifty_work(setting);
+      some.most_work = reduced_work(setting);
     std::int64_t cycles = INT64_MAX;
     std::optional<Cuts> cuts;
     if (!setting.plan().phased())
@@ -85,7 +80,7 @@ NodeResult BestFirst::bound(const Branch& branch, double least, std::int64_t mos
 
 NodeResult BestFirst::leaf(const Setting& setting, CutLimits limits) const {
   NodeResult out;
-  if (limits.thrifty) limits.most_work = thrifty_work(setting);
+  if (limits.reduced_budget) limits.most_work = reduced_work(setting);
   const Plan& plan = setting.plan();
   for (const CutRules& rules : cuts_.rules_for(plan)) {
     ++out.programmes;
@@ -122,14 +117,14 @@ void BestFirst::guess_plans(const NodeTask& task, NodeResult& out) const {
   std::vector<const OpenNode*> first;
   for (const OpenNode& child : out.children) first.push_back(&child);
   std::ranges::stable_sort(first, std::greater<>(), &OpenNode::bound);
-  if (first.size() > kGuesses) first.resize(kGuesses);
+  if (first.size() > kBudget.guesses) first.resize(kBudget.guesses);
   for (const OpenNode* child : first) {
     if (child->bound <= least || late()) return;
     const std::optional<Branch> likely = child->branch.guess(tables_, limits_of(child->branch.setting(), 0));
     if (!likely) continue;
     const Setting setting = likely->setting();
     CutLimits limits = limits_of(setting, least);
-    limits.most_work = kThriftyWork;
+    limits.most_work = kBudget.first_work;
     NodeResult visit = leaf(setting, limits);
     out.programmes += visit.programmes;
     out.evaluations += visit.evaluations;

@@ -8,31 +8,10 @@
 #include "planner/search/best_first.h"
 
 namespace superstep {
-namespace {
-
-// While no plan is known but guesses: branches of at least this share of the best cell's bound come before it.
-constexpr double kFirstPlanShare = 0.85;
-
-// Work (CutLimits) that was in vain for leaves, before as much is spent on branches: one proof that nothing fits may
-// save many.
-constexpr std::int64_t kLeastCredit = 1'600'000;
-// For one branch: others wait for what comes of it.
-constexpr std::int64_t kMostCredit = 25'000'000;
-
-// Branches that are worked on side by side: each against the best plans of those that came so many places before it. As
-// many for any number of threads: what comes of them is then the same too.
-constexpr std::size_t kAhead = 16;
-// Those that come after them, on which threads work that would have to wait.
-constexpr std::size_t kEarly = 64;
-// Cells that come after them, whose tables are made by threads that would have to wait.
-constexpr std::size_t kTablesAhead = 8;
-
-}  // namespace
-
 bool BestFirst::branch_comes_first(const Frontier& open) const {
   const bool branch = !open.branches.empty() && open.branches.top().bound > enough();
   const bool cell = !open.cells.empty() && open.cells.top().bound > enough();
-  const double share = is_seeking_first_plan() && options_.rank_of == 0 ? kFirstPlanShare : 1;
+  const double share = is_seeking_first_plan() && options_.rank_of == 0 ? kBudget.first_plan_share : 1;
   return branch && (!cell || open.branches.top().bound >= share * open.cells.top().bound);
 }
 
@@ -41,7 +20,7 @@ bool BestFirst::branch_comes_first(const Frontier& open) const {
 void BestFirst::work(Frontier& open) {
   TaskWindow window;
   take(open, window);
-  parallel_for(std::min(kAhead, thread_count(options_.threads)), options_.threads, [&](std::size_t) {
+  parallel_for(std::min(kBudget.nodes_at_a_time, thread_count(options_.threads)), options_.threads, [&](std::size_t) {
     try {
       while (const WorkPiece piece = wait_for_piece(open, window)) {
         work_on(piece);
@@ -75,7 +54,7 @@ WorkPiece BestFirst::wait_for_piece(const Frontier& open, TaskWindow& window) {
 }
 
 void BestFirst::take(Frontier& open, TaskWindow& window) {
-  while (window.tasks.size() < kAhead && open.bound() > enough() && !time_is_up()) {
+  while (window.tasks.size() < kBudget.nodes_at_a_time && open.bound() > enough() && !time_is_up()) {
     if (!is_seeking_first_plan()) open.release();
     if (branch_comes_first(open)) {
       take_branch(open, window);
@@ -111,14 +90,15 @@ NodeTask BestFirst::branch_task(OpenNode o) const {
   const bool for_best = wants_one_ || task.open.again;
   task.least = for_best ? std::max(least, score_to_beat()) : least;
   task.for_best = wants_one_ && task.least > least;
-  if (credit_ >= kLeastCredit && task.open.branch.lends()) task.most_work = std::min(credit_, kMostCredit);
+  if (credit_ >= kBudget.least_credit && task.open.branch.lends())
+    task.most_work = std::min(credit_, kBudget.most_credit);
   return task;
 }
 
 // The first branch that is not taken, and that may be if nothing better comes of those that are. What comes of it
 // counts if it is the same task then.
 NodeTask* BestFirst::begin_early(const Frontier& open, TaskWindow& window) const {
-  if (window.early.size() >= kEarly) return nullptr;
+  if (window.early.size() >= kBudget.nodes_ahead) return nullptr;
   for (const OpenNode& o : open.branches) {
     if (o.bound <= enough()) break;
     if (puts_off(o) || std::ranges::any_of(window.early, [&](const NodeTask& t) { return t.is_turn_of(o); })) continue;
@@ -153,7 +133,7 @@ WorkPiece BestFirst::next_piece(const Frontier& open, TaskWindow& window) {
 }
 
 std::optional<TableKey> BestFirst::table_ahead(const Frontier& open, const TaskWindow& window) {
-  for (const OpenNode& o : open.cells | std::views::take(kTablesAhead)) {
+  for (const OpenNode& o : open.cells | std::views::take(kBudget.tables_ahead)) {
     const CellPart& cell = cells_[o.cell];
     if (o.sure || o.bound <= floor()) continue;
     for (const TableKey& key : bounds_.tables_of(cell.cell, cell.execution, cell.step)) {

@@ -9,18 +9,6 @@
 namespace superstep {
 namespace {
 
-// Fronts against memory are traced at these shares of a tile's, and those against latency at this share of the point
-// before, each by a sweep of its own.
-const std::vector<double> kMemoryShares = {0.9, 0.8, 0.65, 0.5};
-constexpr double kLatencyShare = 0.5;
-constexpr int kMostLatencies = 10;
-
-// Of memory against IPUs or power: how near to the least of all plans a machine's point comes, as a share of it.
-constexpr double kNearLeast = 0.01;
-
-// Points that are slower than this share of the fastest are nothing anybody would run.
-constexpr double kOfInterest = 0.05;
-
 using Sweep = BestFirst::Sweep;
 
 bool is_rate(Measure m) { return m == Measure::throughput || m == Measure::time_to_train; }
@@ -31,7 +19,7 @@ Goal goal_of(Measure m, const Goal& job) {
 }
 
 // The points of a front of two measures on one machine. IPUs and power are the same for all plans on it: then one point
-// is the best of the other measure, within kNearLeast of it where that is memory.
+// is the best of the other measure, within kBudget.near_least_share of it where that is memory.
 class Front {
  public:
   Front(BestFirst& space, const Job& job, const Candidate& best, FrontBoard* board, std::size_t part)
@@ -74,7 +62,7 @@ class Front {
 
   std::optional<Candidate> fastest(const Sweep& sweep) {
     constexpr double kRest = 1 - BestFirst::kFirstSweep;
-    space_.report(BestFirst::kFirstSweep + kRest * static_cast<double>(out_.size()) / kMostLatencies,
+    space_.report(BestFirst::kFirstSweep + kRest * static_cast<double>(out_.size()) / kBudget.latencies,
                   "tracing the front");
     space_.sweep(sweep);
     const std::vector<Candidate> all = space_.best();
@@ -84,16 +72,16 @@ class Front {
   }
 
   void against_memory(const Goal& goal) {
-    for (std::size_t i = 0; i < kMemoryShares.size(); ++i) {
+    for (std::size_t i = 0; i < kBudget.memory_shares.size(); ++i) {
       const double tile = static_cast<double>(job_.machine.chip.tile_memory.value);
-      const auto most = static_cast<std::int64_t>(kMemoryShares[i] * tile);
+      const auto most = static_cast<std::int64_t>(kBudget.memory_shares[i] * tile);
       if (out_.back().estimate.tile_peak <= most) {
         tell({});
         continue;
       }
       learn(i + 1, i + 2);
       std::optional<Candidate> best = fastest({goal, true, most});
-      if (!best || best->samples_per_second < kOfInterest * out_[0].samples_per_second) break;
+      if (!best || best->samples_per_second < kBudget.front_share * out_[0].samples_per_second) break;
       out_.push_back(*std::move(best));
     }
   }
@@ -101,11 +89,13 @@ class Front {
   // Half and half again, then bisected. Of no other part: where IPUs count, none shares its points.
   void least_memory(const Goal& goal) {
     std::int64_t none = 0;  // of interest fits so little
-    const auto close = [&](std::int64_t most) { return static_cast<double>(most - none) <= kNearLeast * most; };
+    const auto close = [&](std::int64_t most) {
+      return static_cast<double>(most - none) <= kBudget.near_least_share * most;
+    };
     while (!close(out_.back().estimate.tile_peak)) {
       const std::int64_t most = none + (out_.back().estimate.tile_peak - none) / 2;
       std::optional<Candidate> best = fastest({goal, true, most, true});
-      if (best && best->samples_per_second >= kOfInterest * out_[0].samples_per_second)
+      if (best && best->samples_per_second >= kBudget.front_share * out_[0].samples_per_second)
         out_.push_back(*std::move(best));
       else
         none = most;
@@ -118,8 +108,9 @@ class Front {
     const Goal rate{Objective::throughput, 0};
     const std::optional<Candidate> quickest = fastest({{Objective::latency, 0}, true});
     out_.assign(1, fastest({rate, true}).value_or(out_[0]));
-    while (out_.size() < kMostLatencies) {
-      const auto below = static_cast<std::int64_t>(kLatencyShare * static_cast<double>(out_.back().estimate.cycles));
+    while (out_.size() < kBudget.latencies) {
+      const auto below =
+          static_cast<std::int64_t>(kBudget.latency_share * static_cast<double>(out_.back().estimate.cycles));
       std::optional<Candidate> best = fastest({.goal = rate, .front = true, .below_cycles = below});
       if (!best) break;
       out_.push_back(std::move(*best));

@@ -9,12 +9,10 @@
 
 #include "model/parallel.h"
 
+#include "planner/cuts/search_budget.h"
+
 namespace superstep {
 namespace {
-
-// Of the time that is left what a part may take to its proof while others follow: one that is not looked at has no
-// bound worth telling.
-constexpr double kShare = 0.85;
 
 bool front_counts_ipus(const Job& job) {
   return std::any_of(job.pareto.begin(), job.pareto.end(),
@@ -72,7 +70,7 @@ void PartSearch::search(const std::vector<Tables*>& parts) {
   for (std::size_t i = begin; i < steps_.size(); ++i) {
     const bool last = i + 1 == parts_;
     const double seconds = left_.seconds();
-    steps_[i]->set_time(last ? seconds : kShare * seconds, !last && known_.empty() ? seconds / 2 : 0);
+    steps_[i]->set_time(last ? seconds : kBudget.part_share * seconds, !last && known_.empty() ? seconds / 2 : 0);
     steps_[i]->find_best(known_);
     add_known(steps_[i]->found());
     told.push_back(std::ssize(known_));

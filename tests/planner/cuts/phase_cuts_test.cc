@@ -89,11 +89,11 @@ BoundsMet try_phases(const PhaseKind& kind, const nlohmann::json& job, const std
       CutLimits by_labels = limits;
       by_labels.few_cases = 1;
       expect_best(setting, options, by_labels, cut_phases(setting, rules, by_labels, nullptr));
-      CutLimits thrifty = limits, little_work = limits, some_work = limits, too_late = limits;
-      thrifty.thrifty = true;
+      CutLimits reduced = limits, little_work = limits, some_work = limits, too_late = limits;
+      reduced.reduced_budget = true;
       little_work.most_work = 160, some_work.most_work = 4800;
       too_late.deadline = std::chrono::steady_clock::time_point::min();
-      for (const CutLimits& less : {thrifty, little_work, some_work, too_late}) {
+      for (const CutLimits& less : {reduced, little_work, some_work, too_late}) {
         open = INT64_MAX;
         const std::optional<Cuts> cuts = cut_phases(setting, rules, less, &open);
         const std::int64_t first = cuts ? cuts->cycles : INT64_MAX, least = found ? found->cycles : INT64_MAX;
