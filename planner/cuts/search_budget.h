@@ -43,7 +43,7 @@ struct SearchBudget {
   // ---- fronts of two measures
   std::array<double, 4> memory_shares{0.9, 0.8, 0.65, 0.5};  // of a tile: a point against memory for each
   double latency_share = 0.5;  // of the latency of the point before it: the next point against latency
-  int latencies = 10;          // points against latency
+  std::size_t latencies = 10;  // points against latency
   double near_least_share =
       0.01;                   // of the least memory: a machine's point of memory against IPUs or power is that near
   double front_share = 0.05;  // of the fastest point: slower points are left out

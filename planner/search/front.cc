@@ -62,8 +62,9 @@ class Front {
 
   std::optional<Candidate> fastest(const Sweep& sweep) {
     constexpr double kRest = 1 - BestFirst::kFirstSweep;
-    space_.report(BestFirst::kFirstSweep + kRest * static_cast<double>(out_.size()) / kBudget.latencies,
-                  "tracing the front");
+    space_.report(
+        BestFirst::kFirstSweep + kRest * static_cast<double>(out_.size()) / static_cast<double>(kBudget.latencies),
+        "tracing the front");
     space_.sweep(sweep);
     const std::vector<Candidate> all = space_.best();
     const std::optional<Candidate> best = all.empty() ? std::nullopt : std::optional(all[0]);

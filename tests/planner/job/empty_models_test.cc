@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Valid graphs that leave nothing to run, and tensors without elements: an error that says so.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/error.h"
+#include "planner/sweep/plan_job.h"
+#include "tests/onnx/onnx_file_maker.h"
+#include "tests/planner/world.h"
+
+namespace superstep {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using testing::FileMaker;
+using ::testing::HasSubstr;
+
+// What planning the file for inference says.
+std::string answer(const FileMaker& file) {
+  const json job = {
+      {"model", {{"onnx", file.write()}}}, {"machine", "toy"}, {"task", "inference"}, {"batch", {{"global", 2}}}};
+  try {
+    plan_job(read_job(job, "job"), {});
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "planned";
+}
+
+FileMaker one_node(const char* op_type, const testing::Extents& shape, int type = testing::kFloat) {
+  FileMaker file(15);
+  file.input("x", shape).output("y", type);
+  file.node(op_type, {"x"}, {"y"});
+  return file;
+}
+
+TEST(EmptyModels, LeaveNothingToRun) {
+  const auto nothing = AllOf(HasSubstr("job#/model: found no op to run in model.onnx"), HasSubstr("expected an op"));
+  EXPECT_THAT(answer(one_node("Identity", {2, 3})), nothing);
+  EXPECT_THAT(answer(one_node("Dropout", {2, 3})), nothing) << "inference drops nothing";
+  EXPECT_THAT(answer(one_node("Shape", {2, 3}, testing::kInt64)), nothing) << "known while importing";
+  FileMaker cast = one_node("CastLike", {2, 3});
+  cast.model.mutable_graph()->mutable_node(0)->add_input("like");
+  cast.input("like", {1});
+  EXPECT_THAT(answer(cast), nothing) << "of the same type";
+}
+
+TEST(EmptyModels, HaveTensorsWithoutElements) {
+  EXPECT_THAT(answer(one_node("Relu", {2, 0})),
+              AllOf(HasSubstr("job#/model: found tensor \"x\" of shape [2, 0]"), HasSubstr("expected at least one")));
+}
+
+TEST(EmptyModels, AreNotThoseOfOneOp) { EXPECT_EQ(answer(one_node("Relu", {2, 1})), "planned"); }
+
+}  // namespace
+}  // namespace superstep
