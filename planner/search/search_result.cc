@@ -17,18 +17,17 @@ std::vector<std::string> left_notes(const SearchStats& s) {
   if (s.gap > 0 && s.stopped)
     out.push_back("the search stopped early: --time-limit S gives it longer (0: until it is done)");
   else if (s.gap > 0)
-    out.push_back(
-        "what may be faster are cuts into phases that are more work than a search gives them; pins leave fewer");
+    out.push_back("not proved optimal: the phase-cut budget was exhausted; more pins leave fewer cuts to search");
   else if (s.stopped)
     out.push_back(
         "the search stopped before it had all runners-up and the front: --time-limit S gives it longer (0: "
         "until it is done)");
   if (s.kinds_left > 0 && s.best > 0)
-    out.push_back("a runner-up may be missing: of " + many(s.kinds_left, "kind") +
-                  " of plan none was found that fits, after much work; none of them is better than the best plan");
+    out.push_back("a runner-up may be missing: the search budget of " + many(s.kinds_left, "kind") +
+                  " of plan was exhausted before one fitted; none of these is better than the best plan");
   if (s.points_left > 0)
-    out.push_back("the front may be incomplete: " + many(s.points_left, "point") +
-                  " of it may be slower than what cuts into phases allow that are more work than a search gives them");
+    out.push_back("the front may be incomplete: for " + many(s.points_left, "point") +
+                  " the phase-cut budget was exhausted, so that a faster plan may exist");
   return out;
 }
 
@@ -47,7 +46,7 @@ SearchStats operator+(const SearchStats& a, const SearchStats& b) {
 
 Overflow stopped_early() {
   return {"", "", Bytes(0),
-          "the search stopped before it had one; --time-limit S gives it longer (0: until it is done)"};
+          "the search stopped before it found one; --time-limit S gives it longer (0: until it is done)"};
 }
 
 }  // namespace superstep

@@ -7,6 +7,7 @@
 
 #include "model/error.h"
 #include "planner/cost/warm_tables.h"
+#include "planner/infeasible/explain_infeasible.h"
 #include "planner/infeasible/nearest_fix.h"
 #include "planner/job/partitions.h"
 #include "planner/report/evaluated.h"
@@ -61,7 +62,7 @@ TEST(Search, SaysWhyNothingFitsTheSameForAnyNumberOfThreads) {
   std::string one;
   for (const int threads : {1, 2, 3}) {
     World world(job);
-    SearchOptions options{.time_limit = 0, .find_fix = false};
+    SearchOptions options{.time_limit = 0, .find_fix = false, .explain = explain_infeasible};
     options.threads = threads;
     const SearchResult r = search(world.tables, options);
     ASSERT_TRUE(r.closest);
@@ -171,7 +172,7 @@ TEST(Search, SaysThatASerialisationDividesNothing) {
   nlohmann::json job = test::small_gpt({{"serialisation", {{"head", 7}}}});
   job["model"]["vocabulary"] = 500;
   World world(job);
-  const SearchResult r = search(world.tables, SearchOptions{});
+  const SearchResult r = search(world.tables, {.explain = explain_infeasible});
   EXPECT_TRUE(r.best.empty());
   EXPECT_TRUE(r.stats.optimal);
   EXPECT_EQ(r.stats.explored, 0);
@@ -214,6 +215,7 @@ TEST(Search, ItsNearestFixMayTakeFewerIpus) {
 TEST(Search, SaysThatItStoppedBeforeItHadAPlan) {
   World world(test::small_gpt({}));
   SearchOptions options;
+  options.explain = explain_infeasible;
   options.time_limit = 1e-9;
   const SearchResult r = search(world.tables, options);
   EXPECT_TRUE(r.best.empty());
@@ -291,6 +293,7 @@ TEST(Search, SchedulesThatTooFewMicroBatchesFillTakeNoWork) {
   World world(test::small_gpt(
       {{"pipeline_stages", 2}, {"gradient_accumulation", 2}, {"phases", 1}, {"schedule", {"grouped", "interleaved"}}}));
   SearchOptions options;
+  options.explain = explain_infeasible;
   options.find_fix = false;
   const SearchResult r = search(world.tables, options);
   EXPECT_TRUE(r.best.empty());

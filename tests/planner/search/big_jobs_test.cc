@@ -2,6 +2,7 @@
 // The jobs of issue 2 that name an outcome, as they lie in data/jobs.
 #include <gtest/gtest.h>
 
+#include "planner/infeasible/explain_infeasible.h"
 #include "planner/report/evaluated.h"
 #include "planner/sweep/plan_job.h"
 #include "tests/planner/world.h"
@@ -14,6 +15,7 @@ SearchResult run(const std::string& name, std::string* fits, std::int64_t* peak)
   const CostModel model(job.machine, load_calibration());
   Tables tables(job, model);
   SearchOptions options;
+  options.explain = explain_infeasible;
   options.top = 1;
   options.pareto = options.find_fix = false;
   SearchResult r = search(tables, options);
