@@ -32,7 +32,7 @@ SearchSteps::~SearchSteps() = default;
 void SearchSteps::set_time(double limit, double patience) {
   options_.time_limit = limit;
   options_.patience = patience;
-  space_->start_clock();
+  if (space_) space_->start_clock();
 }
 
 void SearchSteps::prepare() {

@@ -296,16 +296,16 @@ TEST(Tables, SayForWhichBoundsOnTemporaryMemoryTheyHold) {
     plan.tensor_parallel = {t, 1};
     plan.micro_batch = 4;
     const auto table_at = [&, of = live](std::int64_t cap) -> const UnitTable& {
-      plan.available_memory_proportion = {proportion_of({cap, cap}, chip), of};
+      plan.available_memory_proportion = {proportion_of(CapRange{cap, cap}, chip), of};
       return world.table(plan);
     };
-    const CapRange all = free_caps(world.job).common();
+    const CapRange all = free_caps(world.job).range;
     SettingSpace space = SettingSpace::just(plan, false, true);
     space.common.replicas = 4;
     space.states = {{Location::in_processor, 1}, {Location::in_processor, 4}};
     for (std::int64_t cap = all.most; cap >= all.least; ++tables) {
       const UnitTable& table = table_at(cap);
-      const CapRange same = caps_of(table, space).common();
+      const CapRange same = caps_of(table, space).range;
       EXPECT_TRUE(same.contains(CapRange::just(Bytes(cap))));
       const std::int64_t most = std::min(same.most, all.most), lowest = std::max(same.least, all.least);
       const std::vector<std::int64_t> own = numbers_of(table, t);
@@ -435,7 +435,7 @@ TEST(Tables, OfSeveralBoundsTakeNoMoreTimeOrCodeThanAny) {
       "gpt2-small", {{"layers", 2}, {"hidden", 1024}, {"heads", 8}, {"vocabulary", 50000}, {"sequence_length", 512}},
       "ipu-pod16"));
   const Chip& chip = world.job.machine.chip;
-  const CapRange all = free_caps(world.job).common();
+  const CapRange all = free_caps(world.job).range;
   int slower = 0;
   TableKey whole, loaded, shards;
   loaded.micro_batch = 4;
@@ -449,15 +449,15 @@ TEST(Tables, OfSeveralBoundsTakeNoMoreTimeOrCodeThanAny) {
   for (const TableKey& key : keys) {
     const auto table_of = [&](std::int64_t cap, std::int64_t least_cap) -> const UnitTable& {
       TableKey bounds = key;
-      bounds.proportion = {proportion_of({cap, cap}, chip), key.proportion.live};
-      if (least_cap < cap) bounds.least_proportion = proportion_of({least_cap, least_cap}, chip);
+      bounds.proportion = {proportion_of(CapRange{cap, cap}, chip), key.proportion.live};
+      if (least_cap < cap) bounds.least_proportion = proportion_of(CapRange{least_cap, least_cap}, chip);
       return world.tables.table(bounds);
     };
     std::vector<std::pair<std::int64_t, std::vector<std::int64_t>>> tables;  // bound, cost
     for (std::int64_t cap = all.most; cap >= all.least;) {
       const UnitTable& table = table_of(cap, cap);
       tables.emplace_back(cap, cost_by_pass(table));
-      cap = table.caps().common().least - 1;
+      cap = table.caps().range.least - 1;
     }
     for (int k = 0; k < 60; ++k) {
       const auto n = static_cast<std::int64_t>(tables.size());

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/job/pins.h"
-#include "planner/report/time_lost.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/job/pins.h"
+#include "planner/job/tell_apart.h"
 #include "planner/report/evaluated.h"
+#include "planner/report/time_lost.h"
 #include "planner/report/waterfall.h"
 #include "tests/planner/world.h"
 
@@ -114,7 +114,7 @@ TEST(WhyNot, LossesSumToTheDifferenceOfStepTimes) {
   b.micro_batch = 2, b.gradient_accumulation = 4;
   b.location.optimizer_state = Location::streaming;
   const Evaluated first = evaluate_in_full(world.tables, a), second = evaluate_in_full(world.tables, b);
-  const std::vector<LostTime> lost = time_lost(waterfall(first, world.tables), waterfall(second, world.tables), 1);
+  const std::vector<LostTime> lost = time_lost(waterfall(first, world.model), waterfall(second, world.model), 1);
   double sum = 0;
   for (std::size_t i = 0; i < lost.size(); ++i) {
     sum += lost[i].lost();

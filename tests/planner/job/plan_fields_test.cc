@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "model/error.h"
 #include "tests/planner/world.h"
 
 namespace superstep {

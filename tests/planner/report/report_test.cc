@@ -237,7 +237,7 @@ TEST(Report, StreamsBesideWorkCountByWhatItDoesNotHide) {
     }
   }
   for (const auto& [e, world] : {std::pair(&quick, &fast), std::pair(&late, &slow)}) {
-    const std::vector<WaterfallRow> rows = waterfall(*e, world->tables);
+    const std::vector<WaterfallRow> rows = waterfall(*e, world->model);
     for (const WaterfallRow& row : rows) EXPECT_GE(row.seconds, 0) << row.name;
   }
 }
