@@ -14,7 +14,7 @@ struct Meaning {
   const char* what = nullptr;  // null: not said, which the walk through all views finds
   const char* unit = "";
   const char* how = "";         // the formula, or what of the report it is
-  const char* where = nullptr;  // "docs/cost-model.md: 7. Memory of a tile", file and heading
+  const char* where = nullptr;  // "docs/explanation/cost-model.md: 7. Memory of a tile", file and heading
 };
 
 struct ColumnTitle {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the columns of all tables mean, in the words of docs/cost-model.md: one row each, so that a term has the same
-// words wherever it stands. A column names its row beside its title.
+// What the columns of all tables mean, in the words of docs/explanation/cost-model.md: one row each, so that a term has
+// the same words wherever it stands. A column names its row beside its title.
 #pragma once
 
 #include "gui/models/meaning.h"
@@ -8,19 +8,19 @@
 namespace superstep::gui::means {
 
 namespace where {
-inline constexpr auto kSteps = "docs/cost-model.md: 1. Steps";
-inline constexpr auto kProducts = "docs/cost-model.md: 2. Matrix products";
-inline constexpr auto kTime = "docs/cost-model.md: 5. From steps to the step time";
-inline constexpr auto kStreaming = "docs/cost-model.md: 6. Streaming Memory and host";
-inline constexpr auto kMemory = "docs/cost-model.md: 7. Memory of a tile";
-inline constexpr auto kSure = "docs/cost-model.md: 8. How good it is";
-inline constexpr auto kSpace = "docs/space.md: The declared space";
-inline constexpr auto kSearch = "docs/search.md: How the search goes";
-inline constexpr auto kMachines = "docs/machines.md: Machines";
-inline constexpr auto kSweeps = "docs/sweeps.md: Sweeps";
-inline constexpr auto kViewer = "docs/viewer.md: What the numbers are";
-inline constexpr auto kMarks = "docs/viewer.md: Marks and layouts";
-inline constexpr auto kBatch = "docs/viewer.md: The batch page";
+inline constexpr auto kSteps = "docs/explanation/cost-model.md: 1. Steps";
+inline constexpr auto kProducts = "docs/explanation/cost-model.md: 2. Matrix products";
+inline constexpr auto kTime = "docs/explanation/cost-model.md: 5. From steps to the step time";
+inline constexpr auto kStreaming = "docs/explanation/cost-model.md: 6. Streaming Memory and host";
+inline constexpr auto kMemory = "docs/explanation/cost-model.md: 7. Memory of a tile";
+inline constexpr auto kSure = "docs/explanation/cost-model.md: 8. How good it is";
+inline constexpr auto kSpace = "docs/explanation/space.md: The declared space";
+inline constexpr auto kSearch = "docs/explanation/search.md: How the search goes";
+inline constexpr auto kMachines = "docs/explanation/machines.md: Machines";
+inline constexpr auto kSweeps = "docs/reference/sweeps.md: Sweeps";
+inline constexpr auto kViewer = "docs/reference/viewer.md: What the numbers are";
+inline constexpr auto kMarks = "docs/reference/viewer.md: Marks and layouts";
+inline constexpr auto kBatch = "docs/reference/viewer.md: The batch page";
 }  // namespace where
 
 // Names.

@@ -44,7 +44,7 @@ struct WhatIfNumber {
 // offered.
 std::vector<WhatIfNumber> whatif_numbers(const report::Index& index);
 
-// A request of docs/serve.md. Empty where the report's job cannot be read.
+// A request of docs/reference/serve.md. Empty where the report's job cannot be read.
 QJsonObject whatif_request(const report::Index& index, const WhatIf& changes);
 // The pins as a job's `plan` has them, with those that the job has already.
 QJsonObject whatif_job_pins(const report::Index& index, const WhatIf& changes);

@@ -32,7 +32,7 @@ QString parts_table(const Theme& theme, const std::vector<Part>& parts) {
   return parts.empty() ? QString() : out + "</table>";
 }
 
-// "docs/cost-model.md: 7. Memory of a tile" as file and section.
+// "docs/explanation/cost-model.md: 7. Memory of a tile" as file and section.
 QString where_text(const QString& where) {
   const QString file = where.section(": ", 0, 0), section = where.section(": ", 1);
   return section.isEmpty() ? escaped(file) : escaped(file) + ", “" + escaped(section) + "”";

@@ -12,8 +12,9 @@
 
 namespace superstep {
 
-// exact: sums that the plan cuts are joined unrounded, in the order of the un-split model (docs/numerics.md). device:
-// each tile computes from what exchange brought it, and sums are added as the program adds them.
+// exact: sums that the plan cuts are joined unrounded, in the order of the un-split model
+// (docs/explanation/numerics.md). device: each tile computes from what exchange brought it, and sums are added as the
+// program adds them.
 enum class Arithmetic : std::uint8_t { exact, device };
 
 struct Executed {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cycles of one call of the matrix unit (AMP) on a tile. Two forms: what was measured on silicon, so many cycles per
-// weight block and call, and the vendor's own estimate of its vertex; docs/cost-model.md, section 2, says which is
-// when.
+// weight block and call, and the vendor's own estimate of its vertex; docs/explanation/cost-model.md, section 2, says
+// which is when.
 #pragma once
 
 #include <array>

@@ -63,7 +63,7 @@ using Projection = std::vector<DimMap>;  // one per dimension of the operand
 
 enum class Reduction : std::uint8_t { none, sum, max, min };
 
-// How a sum over reduce axes comes to the same bits in whatever way the axes are cut (docs/numerics.md).
+// How a sum over reduce axes comes to the same bits in whatever way the axes are cut (docs/explanation/numerics.md).
 enum class Summation : std::uint8_t {
   plain,        // combined as they come: max, min, and sums where at most one block adds anything but zero (lookups)
   contraction,  // in the order of a ContractionTree over the reduce axes, row-major in the order of Space::axes

@@ -49,8 +49,8 @@ struct AgainstOptions {
   std::function<void(double share, const std::string& what)> progress;  // may be empty
 };
 
-// What a file lists; docs/comparison.md says how it looks. `published`: where its points and announced figures are.
-// Throws Error for a file that is wrong; a job that cannot be planned is a line that says why.
+// What a file lists; docs/results/comparison.md says how it looks. `published`: where its points and announced figures
+// are. Throws Error for a file that is wrong; a job that cannot be planned is a line that says why.
 std::vector<SystemComparison> read_comparisons(const std::string& file, const PublishedPoints& published,
                                                const AgainstOptions& options);
 // data/comparisons/<baseline>.json. Throws Error for a name that has no file, with what there is.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constants of the calibration, from measured step times. docs/calibration.md says what is minimised.
+// The constants of the calibration, from measured step times. docs/explanation/calibration.md says what is minimised.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known of single operators, and what the cost model says of them: vertices, exchanges, products. Ours is
-// computed by what costs a plan, never by a formula of its own. docs/operators.md says how a file of facts looks.
+// computed by what costs a plan, never by a formula of its own. docs/explanation/operators.md says how a file of facts
+// looks.
 #pragma once
 
 #include <cstdint>

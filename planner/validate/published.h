@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published measurements: the job with the plan that was run, and what was measured. docs/validation.md says how a
-// file of them looks.
+// Published measurements: the job with the plan that was run, and what was measured. docs/explanation/validation.md
+// says how a file of them looks.
 #pragma once
 
 #include <cstdint>

@@ -58,7 +58,7 @@ class Explain : public ::testing::Test {
 TEST_F(Explain, ABarOfTheWaterfall) {
   const auto* chart = window_.findChild<WaterfallChart*>();
   explain_at(*chart, chart->layoutNow().bar(1).center());
-  EXPECT_THAT(text(), AllOf(HasSubstr("time of a term"), HasSubstr("ms"), HasSubstr("docs/cost-model.md")));
+  EXPECT_THAT(text(), AllOf(HasSubstr("time of a term"), HasSubstr("ms"), HasSubstr("docs/explanation/cost-model.md")));
 }
 
 TEST_F(Explain, TheKeyExplainsTheCellWithTheFocus) {

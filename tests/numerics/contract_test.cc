@@ -24,8 +24,8 @@ SumOf<T> widen(T value) {
     return value;
 }
 
-// An element of a product by the definition in docs/numerics.md: chunk counts are halved, the left half has the odd
-// one.
+// An element of a product by the definition in docs/explanation/numerics.md: chunk counts are halved, the left half has
+// the odd one.
 template <class Real>
 Real sum_of(const std::vector<Real>& a, const std::vector<Real>& b, std::size_t begin, std::size_t end,
             std::size_t chunk, Partials partials) {

@@ -28,7 +28,7 @@ class Explanations : public ::testing::TestWithParam<std::string> {
   Session session_;
 };
 
-// "docs/cost-model.md: 7. Memory of a tile" is a file with that heading.
+// "docs/explanation/cost-model.md: 7. Memory of a tile" is a file with that heading.
 bool is_documented(const QString& where) {
   static std::set<QString> known;
   if (known.contains(where)) return true;

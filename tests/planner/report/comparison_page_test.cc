@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IPU systems against a DGX A100. The tables of docs/comparison.md are written from here:
+// IPU systems against a DGX A100. The tables of docs/results/comparison.md are written from here:
 //   SUPERSTEP_UPDATE=1 build/dev/tests/planner_long_test --gtest_filter=ComparisonPage.*
 #include <gtest/gtest.h>
 
@@ -44,8 +44,8 @@ std::string tables() {
 }
 
 TEST(ComparisonPage, IsAsItIsModelled) {
-  test::expect_on_page(SUPERSTEP_SOURCE "/docs/comparison.md", "<!-- tables: begin -->\n", "<!-- tables: end -->\n",
-                       tables());
+  test::expect_on_page(SUPERSTEP_SOURCE "/docs/results/comparison.md", "<!-- tables: begin -->\n",
+                       "<!-- tables: end -->\n", tables());
 }
 
 // Where the same thing was measured or announced as a rate and is modelled, both are near each other.

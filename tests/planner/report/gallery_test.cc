@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Public configurations: predicted, measured, fit and rank. The table of docs/gallery.md is written from here:
+// Public configurations: predicted, measured, fit and rank. The table of docs/results/gallery.md is written from here:
 //   SUPERSTEP_UPDATE=1 build/dev/tests/planner_long_test --gtest_filter=Gallery.*
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr const char* kPage = SUPERSTEP_SOURCE "/docs/gallery.md";
+constexpr const char* kPage = SUPERSTEP_SOURCE "/docs/results/gallery.md";
 constexpr std::int64_t kProgrammes = 1000;  // for the rank among all plans
 constexpr double kSmallSpace = 2200;        // settings of a space that is ranked in every run
 
@@ -156,7 +156,7 @@ void write_rows(std::ostream& out) {
     const Prediction& p = e.prediction;
     const auto rate = [&](double seconds) { return figure(static_cast<double>(p.global_batch) / seconds); };
     const auto [among_pipelines, among_all] = rank_cells(e);
-    out << "| [" << e.id << "](../data/jobs/gallery/" << e.id << ".json) | " << p.plan << " | "
+    out << "| [" << e.id << "](../../data/jobs/gallery/" << e.id << ".json) | " << p.plan << " | "
         << figure(p.samples_per_second) << " /s | " << rate(p.step_band->high) << " to " << rate(p.step_band->low)
         << " | " << measured_text(e) << " | " << error_text(e) << " | " << p.fits
         << (p.not_validated.empty() ? "" : ", not validated") << " | " << kib(p.tile_limit - p.tile_peak) << " | "

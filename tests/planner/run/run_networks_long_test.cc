@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The larger reference networks, where they lie beside the repository, under all plans of run_networks.json:
-// docs/run-networks.md is written from here.
+// docs/results/run-networks.md is written from here.
 //   SUPERSTEP_UPDATE=1 build/dev/tests/planner_long_test --gtest_filter=RunNetworks.*
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ std::string section(const std::string& network, const std::vector<NetworkRun>& r
   return text;
 }
 
-const std::string kPage = SUPERSTEP_SOURCE "/docs/run-networks.md";
+const std::string kPage = SUPERSTEP_SOURCE "/docs/results/run-networks.md";
 
 std::string page() {
   std::ifstream in(kPage, std::ios::binary);
@@ -68,7 +68,7 @@ void expect_all(const NetworkCase& as, const std::string& network) {
   expect_plain(network, runs, 9);
   const std::string expected = section(network, runs);
   if (std::getenv("SUPERSTEP_UPDATE") != nullptr) update(network, expected);
-  EXPECT_NE(page().find(expected), std::string::npos) << "docs/run-networks.md is old; now:\n" << expected;
+  EXPECT_NE(page().find(expected), std::string::npos) << "docs/results/run-networks.md is old; now:\n" << expected;
 }
 
 TEST(RunNetworks, BertHasThePlainModelsBits) { expect_all({.list = "plans"}, "bert_l2_h128"); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scaling over sizes of machines. The tables of docs/scaling.md and its pictures are written from here:
+// Scaling over sizes of machines. The tables of docs/results/scaling.md and its pictures are written from here:
 //   SUPERSTEP_UPDATE=1 build/dev/tests/planner_long_test --gtest_filter=ScalingPage.*
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ std::string tables() {
   for (const char* job : kJobs) {
     const Scaling& scaling = scaling_of(job);
     out << "## " << scaling.model << "\n\n`superstep sweep --scaling data/jobs/" << job << ".json`\n\n![Throughput of "
-        << scaling.model << " over IPUs](pictures/" << job << ".svg)\n\n";
+        << scaling.model << " over IPUs](../pictures/" << job << ".svg)\n\n";
     write_rows(out, scaling);
     out << "\n";
     write_measured(out, scaling, published);
@@ -88,8 +88,8 @@ std::string tables() {
 }
 
 TEST(ScalingPage, IsAsItIsPlanned) {
-  test::expect_on_page(SUPERSTEP_SOURCE "/docs/scaling.md", "<!-- tables: begin -->\n", "<!-- tables: end -->\n",
-                       tables());
+  test::expect_on_page(SUPERSTEP_SOURCE "/docs/results/scaling.md", "<!-- tables: begin -->\n",
+                       "<!-- tables: end -->\n", tables());
 }
 
 TEST(ScalingPage, PicturesAreAsTheyArePlanned) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost model of single operators against what is known of them. The tables of docs/operators.md are written here:
+// The cost model of single operators against what is known of them. The tables of docs/explanation/operators.md are
+// written here:
 //   SUPERSTEP_UPDATE=1 build/dev/tests/planner_test --gtest_filter=Operators.*
 #include "planner/validate/operators.h"
 
@@ -188,7 +189,7 @@ std::string tables() {
 }
 
 TEST(Operators, PageShowsWhatIsComputed) {
-  const std::string page = SUPERSTEP_SOURCE "/docs/operators.md";
+  const std::string page = SUPERSTEP_SOURCE "/docs/explanation/operators.md";
   const std::string begin = "<!-- tables: begin -->\n", end = "<!-- tables: end -->\n";
   std::stringstream read;
   read << std::ifstream(page, std::ios::binary).rdbuf();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether published plans fit by our accounting, and by how much: docs/published-plans.md is written from here.
+// Whether published plans fit by our accounting, and by how much: docs/results/published-plans.md is written from here.
 //   SUPERSTEP_UPDATE=1 build/dev/tests/planner_long_test --gtest_filter=PublishedPlans.*
 #include <gtest/gtest.h>
 
@@ -159,8 +159,8 @@ std::string page() {
          "| job | plan | fit | fullest tile | to spare | study | state in-processor: to spare | study |\n"
          "|---|---|---|---:|---:|---:|---:|---:|\n";
   for (const PublishedPlan& p : published_plans()) {
-    out << "| [" << fs::path(p.job).stem().string() << "](../data/jobs/" << p.job << ") | " << p.as_run.label << " | "
-        << p.as_run.fits << " | " << kib(p.as_run.tile_peak) << " | " << kib(p.as_run.margin()) << " | "
+    out << "| [" << fs::path(p.job).stem().string() << "](../../data/jobs/" << p.job << ") | " << p.as_run.label
+        << " | " << p.as_run.fits << " | " << kib(p.as_run.tile_peak) << " | " << kib(p.as_run.margin()) << " | "
         << study_text(p.study_as_run) << " | " << (p.in_processor ? kib(p.in_processor->margin()) : "-") << " | "
         << study_text(p.study_in_processor) << " |\n";
   }
@@ -206,7 +206,7 @@ TEST(PublishedPlans, NeighboursNeedMore) {
 }
 
 TEST(PublishedPlans, AreOnThePageAsTheyAreCounted) {
-  test::expect_file(SUPERSTEP_SOURCE "/docs/published-plans.md", page());
+  test::expect_file(SUPERSTEP_SOURCE "/docs/results/published-plans.md", page());
 }
 
 }  // namespace

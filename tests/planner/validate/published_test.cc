@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicted against published. The tables of docs/validation.md and docs/calibration.md are written from here:
+// Predicted against published. The tables of docs/explanation/validation.md and docs/explanation/calibration.md are
+// written from here:
 //   SUPERSTEP_UPDATE=1 build/dev/tests/planner_long_test --gtest_filter=Published.*
 #include <gtest/gtest.h>
 
@@ -23,7 +24,7 @@ namespace {
 
 using test::expect_on_page;
 
-constexpr const char* kPage = SUPERSTEP_SOURCE "/docs/validation.md";
+constexpr const char* kPage = SUPERSTEP_SOURCE "/docs/explanation/validation.md";
 
 const PublishedPoints& published() {
   static const PublishedPoints points = load_published({published_folder()});
@@ -35,7 +36,7 @@ const Validation& validation() {
   return v;
 }
 
-// Vision transformers are too fast, EfficientNet is too slow: docs/known-gaps.md.
+// Vision transformers are too fast, EfficientNet is too slow: docs/explanation/known-gaps.md.
 TEST(Published, EveryPointIsPredictedWithin15Percent) {
   const std::map<std::string, double> wider = {{"vit", 0.35}, {"efficientnet", 0.2}};
   EXPECT_EQ(validation().points.size(), 38u);
@@ -229,8 +230,8 @@ std::string constants_page() {
 }
 
 TEST(Published, TheConstantsAreOnTheirPage) {
-  expect_on_page(SUPERSTEP_SOURCE "/docs/calibration.md", "<!-- constants: begin -->\n", "<!-- constants: end -->\n",
-                 constants_page());
+  expect_on_page(SUPERSTEP_SOURCE "/docs/explanation/calibration.md", "<!-- constants: begin -->\n",
+                 "<!-- constants: end -->\n", constants_page());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A report's plan in the words of real IPU systems. What a target cannot say is refused, field by field, with the pin
-// that it could say. Where a setting is from: docs/exports.md.
+// that it could say. Where a setting is from: docs/reference/exports.md.
 #pragma once
 
 #include <cstdint>
