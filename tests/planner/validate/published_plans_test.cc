@@ -147,11 +147,12 @@ void write_neighbours(std::ostream& out) {
 std::string page() {
   std::ostringstream out;
   out << "# Published plans: do they fit?\n\n"
-         "Plans that Graphcore and others published and ran, by our accounting. KiB to spare on the fullest tile of "
-         "624;\n"
-         "negative: over. \"State in-processor\" is the same plan with the optimizer's state on the tiles instead of "
-         "in\n"
-         "Streaming Memory. \"Study\" is what the project's cost study gives, as a mean over tiles.\n\n"
+         "You see whether plans that Graphcore and others published and ran fit by our accounting, and by how much.\n"
+         "Columns are KiB to spare on the fullest tile of 624; negative: over. \"State in-processor\" is the same "
+         "plan\n"
+         "with the optimizer's state on the tiles instead of in Streaming Memory. \"Study\" is what the project's "
+         "cost\n"
+         "study gives, as a mean over tiles.\n\n"
          "Written by `SUPERSTEP_UPDATE=1 build/dev/tests/planner_long_test --gtest_filter='PublishedPlans.*'`; one "
          "plan:\n"
          "`superstep estimate data/jobs/gallery/JOB.json`, several: `superstep compare data/jobs/gallery/JOB.json "
@@ -167,16 +168,13 @@ std::string page() {
   const auto moved = std::count_if(published_plans().begin(), published_plans().end(),
                                    [](const PublishedPlan& p) { return p.in_processor.has_value(); });
   const auto had_to = std::count_if(published_plans().begin(), published_plans().end(), over_in_processor);
-  out << "\nThe study takes the whole available memory proportion as used, where we count what the chosen tile plans "
-         "need (it\n"
-         "says itself that the 384-token plan, over by its count, then needs about 840 MiB); it guesses code at 20 % "
-         "of a\n"
-         "tile, where we count vertex, exchange and control code; it averages over tiles, where we take the "
-         "fullest.\n\n"
-         "It explains every choice of Streaming Memory by an overflow. By our accounting "
+  out << "\nThe study takes the whole available memory proportion as used, where we count what the chosen tile plans\n"
+         "need. It guesses code at 20 % of a tile, where we count vertex, exchange and control code. It averages over\n"
+         "tiles, where we take the fullest.\n\n"
+         "The study explains every choice of Streaming Memory by an overflow. By our accounting "
       << had_to << " of " << moved
-      << " such plans would not\nfit with their state in-processor. Of the others, v1.1 ran with a first moment in "
-         "fp16 (6 bytes of state per\nparameter, where the study took 8); for the rest our count may be too small.\n";
+      << " such plans\nwould not fit with their state in-processor. Of the others, v1.1 ran with a first moment in "
+         "fp16: 6 bytes of\nstate per parameter, where the study took 8. For the rest our count may be too small.\n";
   write_neighbours(out);
   return out.str();
 }
