@@ -27,6 +27,7 @@ def on_page_markdown(markdown, page, **_):
     for line in markdown.split("\n"):
         if FENCE.match(line):
             fenced = not fenced
+            line = re.sub(r"^```sh \w+$", "```sh", line)  # words for .ci/pages, which Markdown does not know
         lines.append(line if fenced else LINK.sub(rewritten, line))
     return "\n".join(lines)
 
