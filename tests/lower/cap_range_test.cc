@@ -29,12 +29,12 @@ TEST(CapRange, PartsAndTheCapsThatMakeAsMany) {
 TEST(CapRange, TheRoundestShareIsOneOfThem) {
   const Chip chip = load_machine("ipu-pod4").chip;  // 624 KiB: 638,976 bytes
   EXPECT_EQ(cap_of(0.25, chip), Bytes(159744));
-  EXPECT_EQ(proportion_of({159744, 159744}, chip), 0.25);
-  EXPECT_EQ(proportion_of({150000, 170000}, chip), 0.24);  // 153,354 bytes
-  EXPECT_EQ(proportion_of({242000, 242500}, chip), 0.379);
-  EXPECT_EQ(proportion_of({0, 638976}, chip), 0);
+  EXPECT_EQ(proportion_of(CapRange{159744, 159744}, chip), 0.25);
+  EXPECT_EQ(proportion_of(CapRange{150000, 170000}, chip), 0.24);  // 153,354 bytes
+  EXPECT_EQ(proportion_of(CapRange{242000, 242500}, chip), 0.379);
+  EXPECT_EQ(proportion_of(CapRange{0, 638976}, chip), 0);
   for (std::int64_t cap = 1; cap <= 638976; cap += cap < 1000 ? 1 : 997) {
-    const double share = proportion_of({cap, cap}, chip);
+    const double share = proportion_of(CapRange{cap, cap}, chip);
     EXPECT_EQ(cap_of(share, chip).value, cap) << share;
     EXPECT_LE(share, 1);
   }
@@ -72,7 +72,7 @@ TEST(CapRange, EveryBoundHasAShareWhateverTheMemory) {
   for (const std::int64_t kib : {32, 48, 100, 125, 250, 500, 1000}) {
     chip.tile_memory = Bytes(kib * 1024);
     for (std::int64_t cap = 1; cap <= chip.tile_memory.value; cap += 1 + cap / 5000)
-      ASSERT_EQ(cap_of(proportion_of({cap, cap}, chip), chip).value, cap) << kib;
+      ASSERT_EQ(cap_of(proportion_of(CapRange{cap, cap}, chip), chip).value, cap) << kib;
   }
 }
 
