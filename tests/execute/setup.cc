@@ -87,7 +87,7 @@ void add_collectives(const Program& program, const Node& node, Turn turn,
   const bool repeats = node.kind == Node::Kind::repeat;
   for (std::int64_t i = 0; i < (repeats ? node.count : 1); ++i) {
     for (const Node& child : node.children)
-      add_collectives(program, child, repeats ? Turn{node.first + i, node.micro_batches} : turn, all);
+      add_collectives(program, child, repeats ? Turn{i, node.micro_batches} : turn, all);
   }
 }
 
