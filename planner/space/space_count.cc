@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "model/lower/serialise.h"
@@ -16,23 +17,44 @@ constexpr double kMostPoints = 9223372036854774784.0;  // the largest double bel
 
 std::int64_t whole(double points) { return points > kMostPoints ? INT64_MAX : static_cast<std::int64_t>(points); }
 
-// Returns the cuts of one setting of a space, modes of recompute included.
-long double cuts_of(const SettingSpace& space, const CutCounter& cuts) {
-  const Plan& plan = space.common;
-  if (space.phased) return cuts.phases(plan.pipeline_stages / plan.phase_groups);
-  // The last stage may return to IPU 0. Stages that work side by side need micro-batches to fill and drain.
-  const bool fills = space.training && plan.schedule != Schedule::sequential;
-  long double sum = 0;
-  for (std::int64_t stages = plan.pipeline_stages; stages <= plan.pipeline_stages + (plan.pipeline_stages > 1);
-       ++stages)
-    if (plan.gradient_accumulation >= (fills ? 2 * stages - 1 : 1)) sum += cuts.pipelines(stages);
-  return sum;
-}
+// The cuts of settings, each number of stages counted once.
+class CutsOfSettings {
+ public:
+  CutsOfSettings(const Job& job, const Graph& graph) : counter_(job, graph) {}
+
+  // Returns the cuts of one setting of a space, modes of recompute included.
+  long double of(const SettingSpace& space) {
+    const Plan& plan = space.common;
+    if (space.phased) return phases(plan.pipeline_stages / plan.phase_groups);
+    // The last stage may return to IPU 0. Stages that work side by side need micro-batches to fill and drain.
+    const bool fills = space.training && plan.schedule != Schedule::sequential;
+    const std::int64_t most = plan.pipeline_stages + (plan.pipeline_stages > 1 ? 1 : 0);
+    long double sum = 0;
+    for (std::int64_t stages = plan.pipeline_stages; stages <= most; ++stages)
+      if (plan.gradient_accumulation >= (fills ? 2 * stages - 1 : 1)) sum += pipelines(stages);
+    return sum;
+  }
+
+ private:
+  CutCounter counter_;
+  std::map<std::int64_t, long double> pipelines_, phases_;
+
+  long double pipelines(std::int64_t stages) {
+    const auto [it, fresh] = pipelines_.try_emplace(stages);
+    if (fresh) it->second = counter_.pipelines(stages);
+    return it->second;
+  }
+  long double phases(std::int64_t depth) {
+    const auto [it, fresh] = phases_.try_emplace(depth);
+    if (fresh) it->second = counter_.phases(depth);
+    return it->second;
+  }
+};
 
 }  // namespace
 
 SpaceCount count_space(const Job& job, const Graph& graph, std::int64_t statistics_group) {
-  const CutCounter cuts(job, graph);
+  CutsOfSettings cuts(job, graph);
   std::optional<GraphFacts> facts;
   if (job.pins.serialisation != Serialisation{}) facts.emplace(graph);
   double points = 0;
@@ -40,7 +62,7 @@ SpaceCount count_space(const Job& job, const Graph& graph, std::int64_t statisti
   for (const Cell& cell : cells(job, statistics_group)) {
     for (const SettingSpace& space : setting_spaces(job, cell, false)) {
       points += space.size();
-      if (!facts || check_serialisation(*facts, space.common).empty()) plans += space.size() * cuts_of(space, cuts);
+      if (!facts || check_serialisation(*facts, space.common).empty()) plans += space.size() * cuts.of(space);
     }
   }
   return {whole(points), static_cast<double>(std::log10(plans))};

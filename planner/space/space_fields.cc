@@ -41,9 +41,7 @@ class Values {
       add(c.plan(), PlanField::Search::cell);
       // Settings are the same whatever the batch is.
       if (!seen.insert({c.mesh, c.stages, c.replicas, c.placement, c.groups}).second) continue;
-      const SettingSpace* before = nullptr;
-      const std::vector<SettingSpace> spaces = setting_spaces(job, c, false);
-      for (const SettingSpace& space : spaces) add(space, std::exchange(before, &space));
+      for (const SettingSpace& space : setting_spaces(job, c, false)) add(space);
     }
   }
 
@@ -88,19 +86,33 @@ class Values {
     }
   }
 
-  // `before`: added before it; null: none. Most lists are the same.
-  void add(const SettingSpace& space, const SettingSpace* before) {
+  // Spaces that were added, their cells' fields left out: most come again and again. By some fields of their plans.
+  using Key = std::tuple<Schedule, PhaseOrder, std::int64_t, std::int64_t, ActivationSharding, bool>;
+  std::map<Key, std::vector<SettingSpace>> added_;
+
+  bool was_added(SettingSpace space) {
+    Plan& p = space.common;
+    p.tensor_parallel = {}, p.placement = {};
+    p.pipeline_stages = p.replicas = p.micro_batch = p.gradient_accumulation = 1;
+    std::vector<SettingSpace>& alike =
+        added_[{p.schedule, p.phase_order, p.phase_groups, p.io_tiles, p.activation_sharding, space.phased}];
+    const auto same = [&](const SettingSpace& s) { return s.common == p && s.has_lists_of(space); };
+    if (std::ranges::any_of(alike, same)) return true;
+    alike.push_back(std::move(space));
+    return false;
+  }
+
+  void add(const SettingSpace& space) {
     (space.phased ? phased_ : pipelined_) = true;
     training_ = space.training;
+    if (was_added(space)) return;
     const auto lengths = space.lengths();
-    const bool same = before != nullptr && before->has_lists_of(space);
     for (std::size_t axis = 0; axis < lengths.size(); ++axis) {
-      for (std::size_t v = 0; v < (same ? 1 : lengths[axis]); ++v) {
+      for (std::size_t v = 0; v < lengths[axis]; ++v) {
         std::array<std::size_t, SettingSpace::kAxes> values{};
         values[axis] = v;
         add(space.plan(values), PlanField::Search::setting);
       }
-      if (same) break;
     }
   }
 };
