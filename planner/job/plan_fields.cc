@@ -54,11 +54,6 @@ std::vector<std::string_view> choices_of() {
 
 // ---- the only value that a pin leaves
 
-[[noreturn]] void not_one_value(const std::string& where, const char* found) {
-  throw Error(where,
-              std::string("found ") + found + ", expected one value: a plan in full, as superstep plan --json has it");
-}
-
 template <class T>
 const T& only(const std::vector<T>& values, const std::string& where) {
   if (values.size() != 1) not_one_value(where, values.empty() ? "none" : "several");
@@ -427,6 +422,11 @@ void read_members(const PlanField& field, JsonReader& plan, Pins& pins) {
 }
 
 }  // namespace
+
+void not_one_value(const std::string& where, const char* found) {
+  throw Error(where,
+              std::string("found ") + found + ", expected one value: a plan in full, as superstep plan --json has it");
+}
 
 const std::vector<PlanField>& plan_fields() {
   static const std::vector<PlanField> fields = make_fields();

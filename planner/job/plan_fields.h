@@ -54,6 +54,9 @@ const PlanField* find_plan_field(std::string_view name);
 // Returns the field of a plan as JSON: a value, or an object of its members.
 nlohmann::json value_of(const PlanField& field, const Plan& plan);
 
+// Throws Error for a pin that does not leave one value. `found`: what it leaves.
+[[noreturn]] void not_one_value(const std::string& where, const char* found);
+
 // Returns the plan whose fields all have one pinned value. Throws Error at `where`, below /plan, for any other pins.
 Plan plan_of(const Pins& pins, const std::string& where);
 

@@ -24,11 +24,6 @@ double core_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-[[noreturn]] void not_one_value(const std::string& where, const std::string& pointer, const char* found) {
-  throw Error(where + "#" + pointer,
-              std::string("found ") + found + ", expected one value: a plan in full, as superstep plan --json has it");
-}
-
 // A job without what differs from plan to plan, for reading it once.
 json question_of(const json& line) {
   json question = line;
@@ -58,7 +53,7 @@ class LineReader {
       throw Error(where + "#/plan", line.contains("plan")
                                         ? "found " + describe(line["plan"]) + ", expected a plan in full"
                                         : "found none, expected a plan in full");
-    for (const json::json_pointer& list : lists_of(line)) not_one_value(where, list.to_string(), "several");
+    for (const json::json_pointer& list : lists_of(line)) not_one_value(where + "#" + list.to_string(), "several");
     const Question& question = question_for(line, where);
     const Plan plan = plan_of(read_pins(line["plan"], where, "/plan"), where);
     check(plan, question, where);
