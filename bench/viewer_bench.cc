@@ -19,9 +19,9 @@
 #include <string>
 
 #include "bench/viewer_reports.h"
+#include "gui/base/theme.h"
 #include "gui/main_window.h"
-#include "gui/theme.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 #include "gui/views/whatif.h"
 
 namespace superstep::gui {

@@ -10,12 +10,12 @@
 #include <cstdio>
 #include <cstring>
 
+#include "gui/base/theme.h"
 #include "gui/batch/files.h"
 #include "gui/batch/queue.h"
-#include "gui/export.h"
 #include "gui/main_window.h"
 #include "gui/models/batch_export.h"
-#include "gui/theme.h"
+#include "gui/session/export.h"
 #include "model/error.h"
 
 namespace superstep::gui {

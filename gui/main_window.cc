@@ -17,12 +17,12 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "gui/base/theme.h"
 #include "gui/batch/files.h"
 #include "gui/batch/queue.h"
-#include "gui/export.h"
-#include "gui/share.h"
-#include "gui/theme.h"
-#include "gui/view.h"
+#include "gui/session/export.h"
+#include "gui/session/share.h"
+#include "gui/session/view.h"
 #include "gui/widgets/chips.h"
 #include "gui/widgets/side_bar.h"
 #include "gui/widgets/start_page.h"

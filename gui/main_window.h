@@ -7,13 +7,13 @@
 #include <QString>
 #include <vector>
 
-#include "gui/demo.h"
-#include "gui/explain.h"
-#include "gui/find.h"
-#include "gui/marks.h"
-#include "gui/preferences.h"
-#include "gui/report_export.h"
-#include "gui/session.h"
+#include "gui/base/preferences.h"
+#include "gui/session/demo.h"
+#include "gui/session/explain.h"
+#include "gui/session/find.h"
+#include "gui/session/marks.h"
+#include "gui/session/report_export.h"
+#include "gui/session/session.h"
 
 class QComboBox;
 class QDockWidget;

@@ -10,9 +10,9 @@
 #include <QToolBar>
 #include <QToolButton>
 
+#include "gui/base/theme.h"
 #include "gui/main_window.h"
-#include "gui/theme.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 #include "gui/widgets/chips.h"
 #include "gui/widgets/elided_combo.h"
 

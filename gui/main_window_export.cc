@@ -6,7 +6,7 @@
 #include <QMenu>
 
 #include "gui/main_window.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 #include "traces/export/formats.h"
 
 namespace superstep::gui {

@@ -6,7 +6,7 @@
 #include <QStatusBar>
 
 #include "gui/main_window.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 #include "gui/widgets/chips.h"
 #include "gui/widgets/command_palette.h"
 

@@ -7,9 +7,9 @@
 #include <QMenu>
 #include <QSaveFile>
 
-#include "gui/export.h"
 #include "gui/main_window.h"
-#include "gui/view.h"
+#include "gui/session/export.h"
+#include "gui/session/view.h"
 #include "gui/widgets/marks_panel.h"
 #include "model/error.h"
 

@@ -7,8 +7,8 @@
 #include <QMenu>
 
 #include "gui/main_window.h"
-#include "gui/share.h"
-#include "gui/view.h"
+#include "gui/session/share.h"
+#include "gui/session/view.h"
 #include "gui/widgets/chips.h"
 #include "model/error.h"
 

@@ -15,10 +15,10 @@
 #include <QToolTip>
 #include <QVBoxLayout>
 
-#include "gui/explain.h"
 #include "gui/main_window.h"
 #include "gui/models/key_numbers.h"
-#include "gui/view.h"
+#include "gui/session/explain.h"
+#include "gui/session/view.h"
 #include "gui/views/whatif.h"
 #include "gui/widgets/chips.h"
 #include "gui/widgets/explain_panel.h"

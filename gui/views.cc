@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "gui/view.h"
+#include "gui/session/view.h"
 #include "gui/views/batch.h"
 #include "gui/views/compare.h"
 #include "gui/views/graph.h"

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
 #include "model/error.h"
 #include "traces/report_io.h"
 

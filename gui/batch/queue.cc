@@ -6,8 +6,8 @@
 #include <QThread>
 #include <algorithm>
 
+#include "gui/base/child_program.h"
 #include "gui/batch/files.h"
-#include "gui/child_program.h"
 #include "model/error.h"
 
 namespace superstep::gui {

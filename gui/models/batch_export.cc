@@ -9,7 +9,7 @@
 #include <QXmlStreamWriter>
 #include <algorithm>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
 #include "model/error.h"
 
 namespace superstep::gui {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "gui/base/format.h"
 #include "gui/batch/queue.h"
-#include "gui/format.h"
 #include "gui/models/table_model.h"
 
 namespace superstep::gui {

@@ -5,11 +5,11 @@
 #include <map>
 #include <set>
 
+#include "gui/base/theme.h"
 #include "gui/models/meanings.h"
 #include "gui/models/operations.h"
 #include "gui/models/placement.h"
 #include "gui/models/table_columns.h"
-#include "gui/theme.h"
 #include "traces/verdict.h"
 
 namespace superstep::gui {

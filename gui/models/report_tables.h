@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
 #include "gui/models/table_model.h"
 #include "traces/report_io.h"
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
 #include "gui/models/table_model.h"
 
 namespace superstep::gui {

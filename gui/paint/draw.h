@@ -8,7 +8,7 @@
 #include <QRectF>
 #include <QString>
 
-#include "gui/theme.h"
+#include "gui/base/theme.h"
 
 namespace superstep::gui {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/theme.h"
+#include "gui/base/theme.h"
 
 namespace superstep::gui {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gui/models/batch_table.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 
 class QBoxLayout;
 class QLineEdit;

@@ -4,8 +4,8 @@
 #include <QFileDialog>
 #include <QFileInfo>
 
-#include "gui/export.h"
 #include "gui/models/batch_export.h"
+#include "gui/session/export.h"
 #include "gui/views/batch.h"
 #include "model/error.h"
 

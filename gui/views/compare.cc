@@ -14,7 +14,7 @@
 #include <QToolButton>
 #include <algorithm>
 
-#include "gui/theme.h"
+#include "gui/base/theme.h"
 #include "gui/widgets/column_menu.h"
 #include "gui/widgets/compare_chart.h"
 #include "gui/widgets/compare_headline.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gui/models/compare_tables.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 
 class QCheckBox;
 class QGridLayout;

@@ -11,7 +11,7 @@
 #include <QToolButton>
 #include <algorithm>
 
-#include "gui/theme.h"
+#include "gui/base/theme.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/graph_chart.h"
 #include "gui/widgets/legend.h"

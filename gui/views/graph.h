@@ -4,7 +4,7 @@
 
 #include "gui/models/graph_tables.h"
 #include "gui/models/table_model.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 
 class QScrollArea;
 

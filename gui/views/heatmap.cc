@@ -9,8 +9,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/base/theme.h"
 #include "gui/models/tile_tables.h"
-#include "gui/theme.h"
 #include "gui/widgets/chip_grid.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/heat_legend.h"

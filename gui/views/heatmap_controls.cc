@@ -6,8 +6,8 @@
 #include <QToolButton>
 #include <algorithm>
 
+#include "gui/base/theme.h"
 #include "gui/paint/color_map.h"
-#include "gui/theme.h"
 #include "gui/views/heatmap.h"
 #include "gui/widgets/elided_combo.h"
 #include "gui/widgets/heat_map.h"

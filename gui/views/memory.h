@@ -7,7 +7,7 @@
 #include "gui/models/streaming.h"
 #include "gui/models/table_model.h"
 #include "gui/models/tile_list.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 
 class QButtonGroup;
 class QCheckBox;

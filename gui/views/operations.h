@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gui/models/operations.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 
 class QButtonGroup;
 class QComboBox;

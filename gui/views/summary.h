@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gui/models/table_model.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 
 class QLabel;
 class QToolButton;

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/theme.h"
+#include "gui/base/theme.h"
 #include "model/quantity_text.h"
 #include "traces/compare_detail.h"
 #include "traces/text_table.h"

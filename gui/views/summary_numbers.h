@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
 #include "gui/widgets/legend.h"
 #include "gui/widgets/verdict_banner.h"
 #include "traces/report.pb.h"

@@ -14,8 +14,8 @@
 #include <QToolButton>
 #include <cmath>
 
+#include "gui/base/theme.h"
 #include "gui/batch/queue.h"
-#include "gui/theme.h"
 #include "gui/widgets/chips.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/difference_bars.h"

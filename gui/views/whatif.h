@@ -3,8 +3,8 @@
 #pragma once
 
 #include "gui/models/whatif.h"
-#include "gui/serve_client.h"
-#include "gui/view.h"
+#include "gui/session/serve_client.h"
+#include "gui/session/view.h"
 
 class QBoxLayout;
 class QGraphicsOpacityEffect;

@@ -4,8 +4,8 @@
 #include <QPlainTextEdit>
 #include <QVBoxLayout>
 
+#include "gui/base/theme.h"
 #include "gui/models/batch_table.h"
-#include "gui/theme.h"
 #include "gui/widgets/data_table.h"
 
 namespace superstep::gui {

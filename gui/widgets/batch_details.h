@@ -4,8 +4,8 @@
 
 #include <QWidget>
 
+#include "gui/base/format.h"
 #include "gui/batch/item.h"
-#include "gui/format.h"
 #include "gui/models/table_model.h"
 
 class QPlainTextEdit;

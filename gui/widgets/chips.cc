@@ -7,9 +7,9 @@
 #include <cmath>
 #include <tuple>
 
+#include "gui/base/theme.h"
 #include "gui/models/meanings.h"
 #include "gui/paint/draw.h"
-#include "gui/theme.h"
 #include "traces/verdict.h"
 
 namespace superstep::gui {

@@ -6,8 +6,8 @@
 #include <QLabel>
 #include <QWidget>
 
-#include "gui/explain.h"
 #include "gui/models/report_tables.h"
+#include "gui/session/explain.h"
 
 namespace superstep::gui {
 

@@ -11,11 +11,11 @@
 #include <QToolButton>
 #include <cmath>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
+#include "gui/base/theme.h"
 #include "gui/models/search_pattern.h"
 #include "gui/models/table_model.h"
 #include "gui/paint/draw.h"
-#include "gui/theme.h"
 #include "gui/widgets/data_table.h"
 
 namespace superstep::gui {

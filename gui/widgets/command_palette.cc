@@ -15,8 +15,8 @@
 #include <algorithm>
 #include <set>
 
+#include "gui/base/theme.h"
 #include "gui/paint/draw.h"
-#include "gui/theme.h"
 
 namespace superstep::gui {
 namespace {

@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/base/theme.h"
 #include "gui/models/table_model.h"
 #include "gui/paint/draw.h"
-#include "gui/theme.h"
 
 namespace superstep::gui {
 namespace {

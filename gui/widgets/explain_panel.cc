@@ -4,7 +4,7 @@
 #include <QEvent>
 #include <QRegularExpression>
 
-#include "gui/theme.h"
+#include "gui/base/theme.h"
 
 namespace superstep::gui {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <QTextBrowser>
 
-#include "gui/explain.h"
+#include "gui/session/explain.h"
 
 namespace superstep::gui {
 

@@ -7,7 +7,7 @@
 #include <QToolTip>
 #include <algorithm>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
 #include "gui/paint/draw.h"
 #include "gui/paint/stack_layout.h"
 #include "traces/verdict.h"

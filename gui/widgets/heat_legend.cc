@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
 #include "gui/paint/color_map.h"
 #include "gui/paint/draw.h"
 #include "gui/widgets/heat_map.h"

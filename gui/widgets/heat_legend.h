@@ -3,7 +3,7 @@
 
 #include <QWidget>
 
-#include "gui/session.h"
+#include "gui/session/session.h"
 
 namespace superstep::gui {
 

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
 #include "gui/models/meanings.h"
 
 namespace superstep::gui {

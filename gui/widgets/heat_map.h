@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "gui/paint/heat_layout.h"
-#include "gui/session.h"
+#include "gui/session/session.h"
 
 class QThread;
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
 #include "gui/paint/axis.h"
 #include "gui/paint/color_map.h"
 #include "gui/paint/draw.h"

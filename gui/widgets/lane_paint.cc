@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
 #include "gui/paint/draw.h"
 
 namespace superstep::gui {

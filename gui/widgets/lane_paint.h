@@ -5,9 +5,9 @@
 #include <QPainter>
 #include <functional>
 
+#include "gui/base/theme.h"
 #include "gui/models/pipeline_tables.h"
 #include "gui/paint/time_axis.h"
-#include "gui/theme.h"
 
 namespace superstep::gui {
 

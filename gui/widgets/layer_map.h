@@ -8,7 +8,7 @@
 
 #include "gui/models/layer_heat.h"
 #include "gui/paint/grid_layout.h"
-#include "gui/session.h"
+#include "gui/session/session.h"
 
 namespace superstep::gui {
 

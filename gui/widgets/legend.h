@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "gui/theme.h"
+#include "gui/base/theme.h"
 
 namespace superstep::gui {
 

@@ -6,7 +6,7 @@
 #include <QLineEdit>
 #include <QVBoxLayout>
 
-#include "gui/theme.h"
+#include "gui/base/theme.h"
 #include "gui/widgets/chips.h"
 #include "gui/widgets/data_table.h"
 

@@ -6,8 +6,8 @@
 #include <QStackedLayout>
 #include <QToolButton>
 
+#include "gui/base/theme.h"
 #include "gui/paint/draw.h"
-#include "gui/theme.h"
 
 namespace superstep::gui {
 

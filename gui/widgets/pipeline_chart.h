@@ -6,9 +6,9 @@
 #include <optional>
 #include <set>
 
+#include "gui/base/theme.h"
 #include "gui/models/micro_batch_path.h"
 #include "gui/paint/pipeline_layout.h"
-#include "gui/theme.h"
 #include "gui/widgets/lane_paint.h"
 #include "gui/widgets/time_chart.h"
 

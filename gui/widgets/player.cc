@@ -9,7 +9,7 @@
 #include <array>
 #include <cmath>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
 
 namespace superstep::gui {
 namespace {

@@ -7,8 +7,8 @@
 #include <QKeyEvent>
 #include <QPainter>
 
+#include "gui/base/theme.h"
 #include "gui/models/table_model.h"
-#include "gui/theme.h"
 #include "gui/widgets/data_table.h"
 
 namespace superstep::gui {

@@ -5,9 +5,9 @@
 #include <QPainter>
 #include <QStyledItemDelegate>
 
+#include "gui/base/theme.h"
 #include "gui/paint/draw.h"
-#include "gui/theme.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 
 namespace superstep::gui {
 namespace {

@@ -5,7 +5,7 @@
 #include <QListWidget>
 #include <QWidget>
 
-#include "gui/session.h"
+#include "gui/session/session.h"
 
 namespace superstep::gui {
 

@@ -8,8 +8,8 @@
 #include <QScrollArea>
 #include <QVBoxLayout>
 
-#include "gui/demo.h"
-#include "gui/theme.h"
+#include "gui/base/theme.h"
+#include "gui/session/demo.h"
 
 namespace superstep::gui {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "gui/models/pipeline_tables.h"
 #include "gui/paint/time_axis.h"
-#include "gui/session.h"
+#include "gui/session/session.h"
 
 namespace superstep::gui {
 

@@ -6,7 +6,7 @@
 #include <QScrollArea>
 #include <QToolButton>
 
-#include "gui/theme.h"
+#include "gui/base/theme.h"
 #include "gui/widgets/time_chart.h"
 
 namespace superstep::gui {

@@ -4,7 +4,7 @@
 
 #include <QWidget>
 
-#include "gui/session.h"
+#include "gui/session/session.h"
 
 class QAbstractButton;
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "gui/theme.h"
+#include "gui/base/theme.h"
 #include "gui/widgets/lane_paint.h"
 #include "gui/widgets/time_chart.h"
 

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
+#include "gui/base/theme.h"
 #include "gui/paint/draw.h"
-#include "gui/theme.h"
 
 namespace superstep::gui {
 namespace {

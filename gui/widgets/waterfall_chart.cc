@@ -7,7 +7,7 @@
 #include <QToolTip>
 #include <algorithm>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
 #include "gui/models/report_tables.h"
 #include "gui/paint/draw.h"
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "gui/main_window.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 #include "tests/traces/example_report.h"
 
 namespace superstep::gui {

@@ -16,8 +16,8 @@
 #include <QTest>
 #include <QToolButton>
 
+#include "gui/base/theme.h"
 #include "gui/main_window.h"
-#include "gui/theme.h"
 #include "gui/widgets/batch_details.h"
 #include "gui/widgets/data_table.h"
 #include "tests/gui/batch_example.h"

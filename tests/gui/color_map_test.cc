@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gui/theme.h"
+#include "gui/base/theme.h"
 
 namespace superstep::gui {
 namespace {

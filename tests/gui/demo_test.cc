@@ -8,7 +8,7 @@
 #include <QTest>
 
 #include "gui/main_window.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 #include "tests/traces/example_report.h"
 
 namespace superstep::gui {

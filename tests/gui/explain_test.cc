@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/explain.h"
+#include "gui/session/explain.h"
 
 #include <gmock/gmock.h>
 
@@ -12,8 +12,8 @@
 #include <QTest>
 #include <QToolTip>
 
+#include "gui/base/theme.h"
 #include "gui/main_window.h"
-#include "gui/theme.h"
 #include "gui/widgets/chips.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/explain_panel.h"

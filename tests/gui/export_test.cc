@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/export.h"
+#include "gui/session/export.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One search over all views.
-#include "gui/find.h"
+#include "gui/session/find.h"
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,7 @@
 #include <map>
 
 #include "gui/main_window.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 #include "gui/widgets/command_palette.h"
 #include "tests/traces/example_report.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/format.h"
+#include "gui/base/format.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 
 #include "gui/models/table_model.h"
 #include "gui/paint/color_map.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 #include "gui/views/heatmap.h"
 #include "gui/widgets/chip_grid.h"
 #include "gui/widgets/heat_map.h"

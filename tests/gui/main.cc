@@ -4,7 +4,7 @@
 
 #include <QApplication>
 
-#include "gui/theme.h"
+#include "gui/base/theme.h"
 
 int main(int argc, char** argv) {
   if (!qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");

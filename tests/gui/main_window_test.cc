@@ -12,8 +12,8 @@
 #include <QTest>
 #include <fstream>
 
-#include "gui/theme.h"
-#include "gui/view.h"
+#include "gui/base/theme.h"
+#include "gui/session/view.h"
 #include "gui/views/whatif.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/side_bar.h"

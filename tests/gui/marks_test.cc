@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/marks.h"
+#include "gui/session/marks.h"
 
 #include <gmock/gmock.h>
 
@@ -11,8 +11,8 @@
 #include <QTest>
 #include <fstream>
 
-#include "gui/export.h"
 #include "gui/main_window.h"
+#include "gui/session/export.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/marks_panel.h"
 #include "model/error.h"

@@ -7,7 +7,7 @@
 #include <QToolButton>
 
 #include "gui/models/table_model.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 #include "gui/widgets/lost_time_bar.h"
 #include "gui/widgets/pipeline_chart.h"
 #include "tests/traces/example_report.h"

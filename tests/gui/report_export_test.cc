@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The report in other programs' formats, by the menu: the child process writes it, or says why not.
-#include "gui/report_export.h"
+#include "gui/session/report_export.h"
 
 #include <gmock/gmock.h>
 

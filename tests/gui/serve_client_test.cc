@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/serve_client.h"
+#include "gui/session/serve_client.h"
 
 #include <gmock/gmock.h>
 

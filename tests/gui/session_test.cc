@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/session.h"
+#include "gui/session/session.h"
 
 #include <gmock/gmock.h>
 

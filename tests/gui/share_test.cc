@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One file with a report, its marks, the view and the layouts.
-#include "gui/share.h"
+#include "gui/session/share.h"
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,7 @@
 #include <QFile>
 
 #include "gui/main_window.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 #include "model/error.h"
 #include "tests/traces/example_report.h"
 

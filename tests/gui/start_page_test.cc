@@ -15,9 +15,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "gui/base/theme.h"
 #include "gui/main_window.h"
-#include "gui/theme.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 #include "tests/traces/example_report.h"
 
 namespace superstep::gui {

@@ -7,7 +7,7 @@
 #include <QToolButton>
 
 #include "gui/models/key_numbers.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 #include "gui/views/summary_numbers.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/fill_histogram.h"

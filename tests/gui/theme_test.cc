@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/theme.h"
+#include "gui/base/theme.h"
 
 #include <gtest/gtest.h>
 

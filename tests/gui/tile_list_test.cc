@@ -5,7 +5,7 @@
 
 #include <QAbstractItemModelTester>
 
-#include "gui/session.h"
+#include "gui/session/session.h"
 #include "tests/traces/example_report.h"
 
 namespace superstep::gui {

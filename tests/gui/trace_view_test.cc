@@ -9,7 +9,7 @@
 
 #include "gui/models/table_model.h"
 #include "gui/models/trace_tables.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 #include "gui/widgets/pipeline_chart.h"
 #include "gui/widgets/proportion_bars.h"
 #include "gui/widgets/trace_chart.h"

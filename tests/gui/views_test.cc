@@ -6,9 +6,9 @@
 #include <QTest>
 #include <QToolButton>
 
+#include "gui/base/theme.h"
 #include "gui/models/table_model.h"
-#include "gui/theme.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 #include "gui/views/heatmap.h"
 #include "gui/widgets/data_table.h"
 #include "gui/widgets/fit_bars.h"

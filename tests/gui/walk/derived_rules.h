@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "gui/session.h"
+#include "gui/session/session.h"
 #include "tests/gui/walk/seen_table.h"
 
 namespace superstep::gui {

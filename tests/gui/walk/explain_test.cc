@@ -11,9 +11,9 @@
 #include <memory>
 #include <set>
 
-#include "gui/explain.h"
 #include "gui/models/key_numbers.h"
 #include "gui/paint/painted_text.h"
+#include "gui/session/explain.h"
 #include "tests/gui/walk/reports.h"
 
 namespace superstep::gui {

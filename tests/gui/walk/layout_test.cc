@@ -9,9 +9,9 @@
 #include <QDir>
 #include <QDockWidget>
 
+#include "gui/base/theme.h"
 #include "gui/main_window.h"
-#include "gui/theme.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 #include "gui/widgets/waterfall_chart.h"
 #include "tests/gui/walk/painted_text.h"
 #include "tests/gui/walk/reports.h"

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "gui/models/table_model.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 #include "tests/gui/walk/derived.h"
 #include "tests/gui/walk/painted_text.h"
 #include "tests/gui/walk/report_numbers.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/view.h"
+#include "gui/session/view.h"
 
 namespace superstep::gui {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/preferences.h"
+#include "gui/base/preferences.h"
 
 #include <QFileInfo>
 #include <QSettings>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gui/models/table_model.h"
-#include "gui/view.h"
+#include "gui/session/view.h"
 
 namespace superstep::gui {
 

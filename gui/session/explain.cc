@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/explain.h"
+#include "gui/session/explain.h"
 
 #include <QAbstractItemView>
 #include <QAbstractProxyModel>
@@ -9,7 +9,7 @@
 #include <array>
 #include <cmath>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
 #include "gui/models/meanings.h"
 #include "gui/paint/painted_text.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/demo.h"
+#include "gui/session/demo.h"
 
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
 #include <utility>
 
-#include "gui/child_program.h"
+#include "gui/base/child_program.h"
 
 // Of a static library, whose resources are there only when asked for; not in a namespace.
 static void register_jobs() { Q_INIT_RESOURCE(demo); }

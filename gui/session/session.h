@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
 #include "gui/models/graph_data.h"
 #include "gui/models/heat_data.h"
 #include "gui/models/lifetimes.h"

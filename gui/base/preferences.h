@@ -5,7 +5,7 @@
 #include <QString>
 #include <QStringList>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
 
 namespace superstep::gui {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/report_export.h"
+#include "gui/session/report_export.h"
 
 #include <QFile>
 
-#include "gui/child_program.h"
+#include "gui/base/child_program.h"
 
 namespace superstep::gui {
 

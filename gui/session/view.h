@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gui/session.h"
+#include "gui/session/session.h"
 
 namespace superstep::gui {
 

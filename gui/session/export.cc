@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/export.h"
+#include "gui/session/export.h"
 
 #include <QApplication>
 #include <QBuffer>
@@ -10,9 +10,9 @@
 #include <QVBoxLayout>
 #include <memory>
 
+#include "gui/base/theme.h"
 #include "gui/models/table_model.h"
 #include "gui/paint/draw.h"
-#include "gui/theme.h"
 #include "model/error.h"
 #include "traces/export/csv_text.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/serve_client.h"
+#include "gui/session/serve_client.h"
 
 #include <QJsonDocument>
 
-#include "gui/child_program.h"
+#include "gui/base/child_program.h"
 
 namespace superstep::gui {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "gui/session.h"
+#include "gui/session/session.h"
 
 namespace superstep::gui {
 

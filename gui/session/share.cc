@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/share.h"
+#include "gui/session/share.h"
 
 #include <QFile>
 #include <QFileInfo>
@@ -7,7 +7,7 @@
 #include <QJsonObject>
 #include <QSaveFile>
 
-#include "gui/marks.h"
+#include "gui/session/marks.h"
 #include "model/error.h"
 
 namespace superstep::gui {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/marks.h"
+#include "gui/session/marks.h"
 
 #include <QFile>
 #include <QJsonArray>

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "gui/session.h"
+#include "gui/session/session.h"
 
 namespace superstep::gui {
 

@@ -5,7 +5,7 @@
 #include <QSize>
 #include <QString>
 
-#include "gui/view.h"
+#include "gui/session/view.h"
 
 namespace superstep::gui {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/find.h"
+#include "gui/session/find.h"
 
 #include <QRegularExpression>
 #include <QSet>
 #include <algorithm>
 
-#include "gui/format.h"
+#include "gui/base/format.h"
 #include "gui/models/search_pattern.h"
 #include "traces/verdict.h"
 
