@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job's model as a graph.
+#include <algorithm>
+
 #include "model/error.h"
 #include "model/graph/samples.h"
 #include "model/onnx/import.h"
@@ -35,7 +37,8 @@ Graph import_model(const Job& job, std::int64_t micro_batch) {
   }
 }
 
-// A plan spreads work over tiles: throws Error where there is none.
+// Throws Error where there is no work to spread over tiles. The message does not name sizes that depend on the
+// micro-batch: several are looked at, in any order.
 void check_work(const Job& job, const Graph& graph) {
   const std::string where = job.source + "#/model", of = " in " + job.model.name();
   if (graph.ops.empty() || graph.units.empty())
@@ -43,9 +46,11 @@ void check_work(const Job& job, const Graph& graph) {
   for (const Op& op : graph.ops) {
     for (const auto* tensors : {&op.inputs, &op.outputs}) {
       for (const TensorId t : *tensors) {
-        if (t.valid() && graph.info(t).elements() == 0)
-          throw Error(where, "found tensor \"" + graph.tensors[t].name + "\" of shape " + to_text(graph.info(t).shape) +
-                                 of + ", which has no elements; expected at least one in each dimension");
+        if (!t.valid() || graph.info(t).elements() > 0) continue;
+        const Shape& shape = graph.info(t).shape;
+        const auto dimension = std::ranges::find(shape, 0) - shape.begin();
+        throw Error(where, "found size 0 of dimension " + std::to_string(dimension) + " of tensor \"" +
+                               graph.tensors[t].name + "\"" + of + "; expected at least 1");
       }
     }
   }

@@ -30,18 +30,18 @@ struct PlanField {
   enum class Search : std::uint8_t { cell, setting, cut, bound, part };
 
   std::string_view name;     // its key in a job's "plan"
-  std::string_view meaning;  // for readers: one line
+  std::string_view meaning;  // one line for readers
   Search search = Search::setting;
-  int rank = 2;  // in a label of plans that differ, the lowest first: 0: another kind of plan, 1: how it is stored
+  int rank = 2;  // which differences of two plans a label names first: 0: of kind, 1: of storage, 2: of others
   std::vector<std::string_view> choices;  // the names that it or its members may have, in order; empty: numbers
   std::vector<PlanValue> values;          // one for each member
   // Reads the pin of a field that may also be written otherwise than by its members; null: as they are.
   void (*read_whole)(JsonReader& plan, Pins& pins) = nullptr;
   // Completes what the members said and throws Error where they contradict each other; null: they cannot.
   void (*check)(JsonReader& members, Pins& pins) = nullptr;
-  bool is_short_form = false;       // of another field, which plans have
-  bool is_one_if_equal = false;     // written as one value where all members have the same
-  bool is_of_phases_alone = false;  // listed by `plan --space` where there are phases
+  bool is_short_form = false;       // another way to pin a field: plans have no such key
+  bool is_one_if_equal = false;     // a plan writes one value where all members have the same value
+  bool is_of_phases_alone = false;  // `plan --space` lists the field only where there are phases
 
   bool has_members() const { return values.size() > 1; }
 };

@@ -19,7 +19,7 @@
 
 namespace superstep {
 
-// A branch of a cell, kept for the sweeps that follow, and a lower bound in cycles on all of its plans in any of them.
+// A branch of a cell that later sweeps start from, with a lower bound in cycles on its plans in any of these sweeps.
 struct RootBranch {
   Branch branch;
   std::int64_t least = 0;
@@ -27,29 +27,30 @@ struct RootBranch {
 
 // An open node: a cell whose branches are not known yet, or a branch of a cell.
 struct OpenNode {
-  double bound = 0;       // score that no plan of it exceeds
+  double bound = 0;       // score that no plan of the node exceeds
   std::size_t order = 0;  // of equal bounds the first comes first
-  std::size_t cell = 0;
-  Branch branch;            // without parts: a cell
-  bool sure = false;        // the bound is from all of a cell's tables or from a branch's cuts; else from less work
-  std::size_t setting = 0;  // of branches of one setting with some of its bounds on temporary memory: the same; 0: none
-  RootBranch* root = nullptr;  // of a branch that the sweeps that follow have too, until it is divided
-  bool waited = false;         // for others, as no plan was known
-  bool again = false;          // of a leaf: it was cut with some of the work, which left something open
-  bool counted = false;        // of a leaf: as explored
+  std::size_t cell = 0;   // number of the cell part in BestFirst
+  Branch branch;          // without parts where the node is a cell
+  bool sure = false;      // the bound is the tightest: by all of a cell's tables, or by a branch's cut programme
+  // A number that all branches of one setting share, which differ in bounds on temporary memory; 0: none.
+  std::size_t setting = 0;
+  RootBranch* root = nullptr;  // of a branch that is not divided yet; null: later sweeps do not start from the branch
+  bool waited = false;         // the node was put off while no plan was known
+  bool again = false;          // a leaf that the reduced budget left open: its next turn has the full budget
+  bool counted = false;        // a leaf that statistics count as explored
   friend bool operator>(const OpenNode& a, const OpenNode& b) {
     return a.bound != b.bound ? a.bound > b.bound : a.order < b.order;
   }
 };
 
-// The highest bounds first.
+// The queue of open nodes, those with the highest bounds first.
 struct Frontier {
   struct Queue : std::set<OpenNode, std::greater<>> {
     const OpenNode& top() const { return *begin(); }
     OpenNode pop() { return std::move(extract(begin()).value()); }
   };
   Queue cells, branches;
-  std::vector<OpenNode> waiting;  // branches that are last as long as no plan is known but guesses
+  std::vector<OpenNode> waiting;  // branches that are put off until a plan is known that was not guessed
   double most_waiting = 0;        // the highest bound of these
   double bound() const {
     return std::max({cells.empty() ? 0 : cells.top().bound, branches.empty() ? 0 : branches.top().bound, most_waiting});
@@ -65,44 +66,45 @@ struct Frontier {
   }
 };
 
-// What came of a branch: a bound on all of its plans, its parts, or a leaf's best cuts.
+// What work on a node gave: a bound on its plans, its children, or the best plans of a leaf.
 struct NodeResult {
-  double bound = 0;        // score; 0: no plan of it fits and is better than the floor
-  std::int64_t least = 0;  // cycles: no plan of it takes less
-  bool feasible = false;
-  bool refused = false;  // its fastest cut does not fit by evaluate(): a slower one might
+  double bound = 0;        // score that no plan exceeds; 0: no plan fits and beats the floor
+  std::int64_t least = 0;  // cycles that no plan takes less than
+  bool feasible = false;   // a plan fits
+  bool refused = false;    // the fastest cut does not fit by evaluate(); a slower one might
   std::int64_t programmes = 0, evaluations = 0;
-  std::int64_t work = 0;  // of cuts into phases (CutLimits)
-  double open_bound = 0;  // score: no cut that was left out is better
-  double left_out = 0;    // as sizes of branches, of one that has been divided, or of a cell that has been opened
-  std::vector<Candidate> found;
-  bool opened = false;             // of a cell
-  std::vector<OpenNode> children;  // of a branch that has been cut before, or of a cell that has been opened
+  std::int64_t work = 0;           // steps of cut programmes over phases (CutLimits::most_work)
+  double open_bound = 0;           // score that no cut exceeds which a budget left out
+  double left_out = 0;             // settings that dominance left out while the node was divided or opened
+  std::vector<Candidate> found;    // plans that fit
+  bool opened = false;             // the node was a cell and is opened
+  std::vector<OpenNode> children;  // of a branch that was divided, or of a cell that was opened
 };
 
-// What is worked on: a branch; or a cell, which is bounded by the tables of its next step, or opened if there is none.
+// Work on one node. A branch is bounded or divided. A cell is bounded by the tables of its next step, or opened after
+// the last step.
 struct NodeTask {
   OpenNode open;
-  double least = 0;                       // score: what is no better is of no interest
-  bool for_best = false;                  // though it might be a runner-up
-  std::vector<TableKey> tables = {};      // that a cell takes, and that are not known to be there
+  double least = 0;                       // score that a plan must exceed
+  bool for_best = false;                  // `least` is the incumbent's score; a runner-up might be below it
+  std::vector<TableKey> tables = {};      // that a cell needs and that may not be made yet
   std::vector<SettingSpace> spaces = {};  // of a cell that is opened for the first time
-  bool guesses = false;                   // of a cell that is opened: no plan is known but such
-  std::int64_t most_work = 0;             // that cuts of a branch are worth (CutLimits); 0: none, a bound will do
+  bool guesses = false;                   // a cell guesses plans when it is opened, as no other plan is known
+  std::int64_t most_work = 0;             // budget of a branch's cuts (CutLimits); 0: a bound suffices
   NodeResult visit = {};
   bool begun = false, done = false;
-  bool in_vain = false;  // begun early, and taken as another task
+  bool in_vain = false;  // begun ahead of its turn, against another incumbent
   bool is_cell() const { return !open.branch.parts; }
   bool is_turn_of(const OpenNode& o) const {
     return open.order == o.order && open.sure == o.sure && open.again == o.again;
   }
 };
 
-// What all threads work on.
+// The tasks that threads work on at the same time.
 struct TaskWindow {
   std::list<NodeTask> tasks;     // in the order they were taken
-  std::list<NodeTask> early;     // branches that were begun before they are
-  std::vector<TableKey> making;  // those that are being made
+  std::list<NodeTask> early;     // branches that were begun ahead of their turn
+  std::vector<TableKey> making;  // tables that are being made
   std::mutex mutex;
   bool failed = false;
 
@@ -116,7 +118,7 @@ struct TaskWindow {
   }
 };
 
-// A task whose tables are all there, or a table that one takes; neither: nothing can be done yet.
+// Work for one thread: a task whose tables are all made, or a table to make; neither: nothing can be done yet.
 struct WorkPiece {
   NodeTask* task = nullptr;
   std::optional<TableKey> table;

@@ -17,31 +17,31 @@
 
 namespace superstep {
 
-// Of searches one after the other that share a time limit.
+// A time limit that several searches share, one after the other.
 class TimeLeft {
  public:
   explicit TimeLeft(double limit) : limit_(limit) {}
-  // For SearchOptions::time_limit: where nothing is left next to nothing, as 0 is no limit.
+  // Returns the seconds that are left, for SearchOptions::time_limit: 0 without a limit, and never 0 with one.
   double seconds() const;
-  double used() const;
+  double used() const;  // seconds since this was made
 
  private:
   const double limit_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Searches one part after the other, for the best plan and then for runners-up: each knows what others found, unless
-// the front needs the best of every partition, and has the time that they left; half of that while nothing is found.
-// The job lives as long.
-// What else is asked of them, their fronts first of all, is done side by side.
+// Searches the parts of a job one after the other, for the best plan and then for runners-up. A part knows what the
+// others found, unless the front needs the best plan of every partition. A part has the time that the others left, and
+// half of that while no plan is known. The fronts of all parts are traced side by side. The job must outlive the
+// search.
 class PartSearch {
  public:
   PartSearch(const Job& job, std::size_t parts, SearchOptions options);
-  // The best plans of the next parts; why several have none is not explained.
+  // Finds the best plans of the next parts. Of several parts, none is explained that has no plan.
   void search(const std::vector<Tables*>& parts);
-  // The rest of all that were searched. `done` is given the result of each by its number, by any thread; not null.
+  // Completes the parts that were searched. `done` receives the result of each with its number, from any thread.
   void finish(const std::function<void(std::size_t part, SearchResult)>& done);
-  // When no part has a plan: what is in the way of one.
+  // Explains why no part has a plan, by the part with these tables.
   SearchResult explain(Tables& tables);
   SearchStats stats() const;  // of all parts that are finished
 
