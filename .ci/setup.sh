@@ -123,13 +123,29 @@ configure() {
   touch "$folder/.configured"
 }
 
-# build PRESET TARGET...: one line of progress on a terminal; what the compiler said only if it failed.
+# time_left SECONDS_SO_FAR DONE ALL: for people; empty before it can be told.
+time_left() {
+  local seconds
+  (($1 >= 5 && $2 > 0)) || return 0
+  seconds=$(($1 * ($3 - $2) / $2))
+  if ((seconds >= 90)); then printf ', some %d minutes left' $(((seconds + 30) / 60)); else printf ', %d seconds left' "$seconds"; fi
+}
+
+# build PRESET TARGET...: progress, as one line on a terminal and as a line each half minute elsewhere; what the
+# compiler said only if it failed.
 build() {
-  local preset=$1 folder="$root/build/$1" log="$root/build/$1/build.log" line
+  local preset=$1 folder="$root/build/$1" log="$root/build/$1/build.log" line start=$SECONDS spoke=$SECONDS all now
   shift
   if ! NINJA_STATUS='[%f/%t] ' ninja -C "$folder" "$@" 2>&1 | tee "$log" |
     while IFS= read -r line; do
-      [[ $line != \[*/*\]* ]] || progress "building $preset ${line%%]*}]"
+      [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+      now="building $preset: ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} files"
+      all=$now$(time_left $((SECONDS - start)) "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}")
+      progress "$all"
+      if [[ ! -t 2 ]] && ((SECONDS - spoke >= 30)); then
+        say "$all"
+        spoke=$SECONDS
+      fi
     done; then
     progress_done
     sed -n '/^FAILED:/,$p; /^ninja: error/p' "$log" | head -n 60 >&2

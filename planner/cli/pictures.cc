@@ -19,7 +19,7 @@ extern char** environ;
 namespace superstep {
 namespace {
 
-// A folder of its own, which goes with it.
+// A temporary folder that is removed with the object.
 struct OwnFolder {
   OwnFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "superstep-XXXXXX").string();
@@ -35,13 +35,14 @@ struct OwnFolder {
   std::filesystem::path path;
 };
 
-std::string text_of(const std::filesystem::path& path) {
+std::string contents_of(const std::filesystem::path& path) {
   std::ostringstream out;
   out << std::ifstream(path, std::ios::binary).rdbuf();
   return out.str();
 }
 
-// The program's exit code; what it says on either output goes to `said`. -1: it was ended by a signal.
+// Runs a program and returns its exit code; -1 if a signal ended the program. Both outputs of the program go to the
+// file `said`.
 int run_program(std::vector<std::string> arguments, const std::filesystem::path& said) {
   std::vector<char*> argv;
   for (std::string& a : arguments) argv.push_back(a.data());
@@ -64,7 +65,8 @@ int run_program(std::vector<std::string> arguments, const std::filesystem::path&
 
 std::filesystem::path viewer_program() {
   const std::filesystem::path viewer = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "superstep-view";
-  if (!std::filesystem::exists(viewer)) throw Error("view", "the viewer was not built (SUPERSTEP_GUI is off)");
+  if (!std::filesystem::exists(viewer))
+    throw Error("view", "found no viewer beside this program; ./superstep view builds it");
   return viewer;
 }
 
@@ -75,7 +77,7 @@ void write_picture(const std::filesystem::path& report, const std::string& view,
   const std::string viewer = viewer_program().string();
   const int code = run_program({viewer, report.string(), "--export", view, "-o", picture.string()}, said);
   if (code != 0 || !std::filesystem::exists(picture)) {
-    std::string text = text_of(said);
+    std::string text = contents_of(said);
     const std::string name = "superstep-view: ";
     if (const std::size_t from = text.find(name); from != std::string::npos) text.erase(0, from + name.size());
     throw Error("", text.empty() ? viewer + " ended before the picture was written" : text);

@@ -73,7 +73,7 @@ if [[ -x ${superstep%/*}/superstep-view ]]; then
   expect 2 err 'found "total", expected one of: liveness, totals'
 else
   run export toy.ssr --to svg -o toy.svg
-  expect 2 err 'the viewer was not built'
+  expect 2 err 'found no viewer'
 fi
 
 run export toy.ssr --to dot --json - -o toy.dot
