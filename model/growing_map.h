@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A map that only grows, for what is made once and looked up all the time by several threads.
+// A hash map that only grows, for values that are made once and looked up often by several threads.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace superstep {
 
-// A look takes no lock and writes nothing, so that it never takes a cache line from another thread. Of at most a few
-// times kChains keys; std::hash<Key> must be there.
+// Hash map with kChains chains, meant for at most a few times kChains keys. A look-up takes no lock and writes nothing,
+// so threads never take cache lines from each other. std::hash<Key> must exist.
 template <class Key, class Value, std::size_t kChains>
 class GrowingMap {
  public:
@@ -27,12 +27,13 @@ class GrowingMap {
     }
   }
 
-  // Null: not there. What is there stays where it is.
+  // Returns the value of the key; null: the map does not contain the key. The pointer stays valid as long as the map.
   const Value* find(const Key& key) const {
     return in_chain(chains_[chain_of(key)].load(std::memory_order_acquire), key);
   }
 
-  // What is there afterwards: if another thread was first, its value.
+  // Adds a value and returns a reference to the stored value. If the key is present already, the earlier value stays
+  // and is returned.
   const Value& insert(const Key& key, Value value) {
     auto node = std::make_unique<Node>(key, std::move(value));
     std::atomic<Node*>& chain = chains_[chain_of(key)];

@@ -11,9 +11,10 @@
 
 namespace superstep {
 
+// The index of an element in the IdVector of its kind. Each Tag is a type of its own.
 template <class Tag>
 struct Id {
-  std::int32_t index = -1;  // -1: no such thing
+  std::int32_t index = -1;  // -1: invalid, refers to no element
   constexpr Id() = default;
   constexpr explicit Id(std::int32_t i) : index(i) {}
   constexpr explicit Id(std::size_t i) : index(static_cast<std::int32_t>(i)) {}
@@ -21,6 +22,13 @@ struct Id {
   friend constexpr auto operator<=>(Id, Id) = default;
 };
 
+// The index of an id, for vectors that ids do not index.
+template <class Tag>
+constexpr std::size_t at(Id<Tag> id) {
+  return static_cast<std::size_t>(id.index);
+}
+
+// A vector that only ids of type IdT index. push_back() and last() return the id of the last element.
 template <class IdT, class T>
 class IdVector {
  public:

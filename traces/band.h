@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 95 % band of a number that was computed in many worlds.
+// The 95 % band of a number that was computed in many worlds (random draws of uncertain constants).
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ struct Band {
   double low = 0, high = 0;
 };
 
-// Takes the nearest ranks. Expects at least one value.
+// Returns the band of the values, by nearest ranks. There must be at least one value.
 Band band_of(std::vector<double> values);
 
 }  // namespace superstep

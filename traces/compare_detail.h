@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a comparison says beyond its tables: how sure the difference in speed is, what makes most of it, and the
-// phases of the reports side by side.
+// Details of a comparison beyond its tables: bands of differences in speed, the largest differences between terms, and
+// phases or layers matched by name.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +14,36 @@
 
 namespace superstep {
 
-// Samples/s of the target against the source: 0.12 is 12 % more. No band: the reports have no common worlds.
+// Relative change of samples/s from the source to the target: 0.12 is 12 % more.
 struct SpeedChange {
   double change = 0;
-  std::optional<Band> band;
+  std::optional<Band> band;  // of the change; none: the reports have no common worlds
 };
-std::optional<SpeedChange> speed_change(const report::Index& target, const report::Index& source);  // none: no plan
+// Returns the change in speed; none: a report has no plan, or a plan has no finite speed.
+std::optional<SpeedChange> speed_change(const report::Index& target, const report::Index& source);
 
-// Of the step time itself, in seconds. None: the report has no worlds.
+// Returns the band of the step time in seconds; none: the report has no worlds.
 std::optional<Band> step_time_band(const report::Index& index);
 
-// Of the step time of the target less that of the source, in seconds. None: no common worlds.
+// Returns the band of the target's step time less the source's, in seconds; none: no common worlds.
 std::optional<Band> step_difference_band(const report::Index& target, const report::Index& source);
 
-// "Largest differences: fixed cost +182.1 ms, weight update -14.2 ms." Empty where nothing differs.
+// Returns "Largest differences: fixed cost +182.1 ms, weight update -14.2 ms." for report number `target` against
+// report 0, with at most `count` terms. Empty: no term differs by 0.05 ms.
 std::string differences_sentence(const Comparison& comparison, std::size_t target, std::size_t count = 3);
 
-// Cycles of a step by the name of a layer and phase, or of anything else that has a name.
+// Cycles per optimiser step of a named part of a report, such as a layer and phase.
 struct NamedCycles {
   std::string name;
   std::int64_t cycles = 0;
 };
 struct ComparedCycles {
   std::string name;
-  std::vector<std::optional<std::int64_t>> cycles;  // one per report; none: it has nothing of that name
-  bool matched() const;                             // every report has it
+  std::vector<std::optional<std::int64_t>> cycles;  // one per report; none: the report has no part of that name
+  bool matched() const;                             // true if every report has a part of that name
 };
-// Equal names of a report are added up. First what all reports have, then the rest, each in order of appearance.
+// Matches parts by name. Cycles of equal names of a report are added up. Names that all reports have come first, then
+// all other names; both in order of appearance.
 std::vector<ComparedCycles> match_cycles(std::span<const std::vector<NamedCycles>> reports);
 
 }  // namespace superstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of a report whose columns do not go together.
+// Errors for reports whose columns contradict each other.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace superstep {
 
+// Throws Error that the report is damaged; `what` says in which way.
 [[noreturn]] inline void damaged(const ReportFile& report, const std::string& what) {
   throw Error(report.path().string(), "damaged report: " + what);
 }
 
-// Throws Error unless `columns`, which `of` names ("tile.*"), have `rows` rows each.
+// Throws Error unless each of `columns` has `rows` rows. `of` names the columns in the message ("tile.*").
 template <class... Columns>
 void check_rows(const ReportFile& report, const char* of, std::size_t rows, const Columns&... columns) {
   if (((columns.size() != rows) || ...)) damaged(report, std::string("the ") + of + " columns differ in length");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why the peak is not reached, as a table for the terminal.
+// Table for the terminal of the reasons why the plan does not reach the machine's peak.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace superstep {
 
-// Complete lines; empty where the report has no such rows.
+// Returns complete lines; empty if the report has no such rows.
 std::string efficiency_text(const report::Index& index, const TextStyle& style);
 
 }  // namespace superstep

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text in SVG, HTML and their attributes.
+// Escaping of text for SVG, HTML and their attributes.
 #pragma once
 
 #include <string>
 
 namespace superstep {
 
+// Returns the text with &, <, > and " written as entities.
 inline std::string in_markup(const std::string& text) {
   std::string out;
   for (const char c : text) {

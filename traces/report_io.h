@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Report file, little-endian:
+// Writes and reads report files. A report file is little-endian:
 //
 //   "SSREPORT"                     8 bytes
 //   columns                        each a serialized report.Column, one after another
-//   index                          a serialized report.Index, which says where each column stands
+//   index                          a serialized report.Index, with the place of each column
 //   trailer                        u64 index offset, u64 index size, u64 CRC-32 of the index, "SSREPORT"
 //
-// Opening reads the trailer and the index; a column is read when it is asked for. Offsets count
-// from the start of the file, sizes are bytes, checksums are CRC-32 as in zlib.
+// Opening a file reads the trailer and the index. A column is read when asked for. Offsets count from the start of the
+// file, sizes are bytes, checksums are CRC-32 as in zlib.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +26,17 @@ namespace superstep {
 inline constexpr std::string_view kReportMagic = "SSREPORT";
 inline constexpr int kReportFormatVersion = 1;
 
-// Collects columns, then writes everything at once. Column names are unique; a second column of
-// the same name is an internal error.
+// Collects columns, then writes the whole file. Column names are unique. A second column of the same name is an
+// InternalError.
 class ReportWriter {
  public:
   void add_integers(const std::string& name, const std::string& unit, std::span<const std::int64_t> values);
   void add_reals(const std::string& name, const std::string& unit, std::span<const double> values);
-  void add_texts(const std::string& name, std::span<const std::string> values);  // unit "text"; equal texts once
+  void add_texts(const std::string& name, std::span<const std::string> values);  // unit "text"; stores each text once
 
-  // Fills in the index's format_version and columns and writes the file under a temporary name,
-  // renamed when complete: a report is never half there. Throws Error(path) when it cannot be
-  // written. May be called again, for another path or index.
+  // Fills in the index's format_version and columns, and writes the file. The file has a temporary name until complete,
+  // so a report is never half written. Throws Error(path) if the file cannot be written. May be called again, for
+  // another path or index.
   void finish(report::Index index, const std::filesystem::path& path) const;
 
  private:
@@ -55,9 +55,9 @@ struct TextColumn {
   const std::string& operator[](std::size_t row) const { return texts[rows[row]]; }
 };
 
-// An open report. Keeps its file handle, so that a report that is replaced meanwhile stays whole.
-// Whatever is wrong with the file throws Error, whose place names the file and the byte offset:
-// foreign, truncated, damaged, or written by a newer program. Not for several threads at once.
+// An open report. The file stays open, so a report that is replaced meanwhile stays readable. A file that is foreign,
+// truncated, damaged, or written by a newer program throws Error, with the file and the byte offset. Not safe for use
+// by several threads at once.
 class ReportFile {
  public:
   static ReportFile open(const std::filesystem::path& path);
@@ -66,17 +66,18 @@ class ReportFile {
   const report::Index& index() const { return index_; }
 
   bool has_column(std::string_view name) const { return find(name) != nullptr; }
-  // Rows as many as the index says. A column that does not exist throws Error with the nearest
-  // name; one of another kind (texts for integers) too, unless it has no rows.
+  // Return a whole column, with as many rows as the index says. A column that does not exist throws Error with the
+  // nearest name. A column of another type (texts for integers) throws Error unless it has no rows.
   std::vector<std::int64_t> column_integers(std::string_view name) const;
   std::vector<double> column_reals(std::string_view name) const;
   TextColumn column_texts(std::string_view name) const;
 
-  // The same, some thousand rows at a time, so that nothing of a long column but what the caller keeps is in memory. A
-  // damaged column is noticed at its end, by Error: what was taken before is worth nothing then.
-  std::uint64_t rows(std::string_view name) const;
+  std::uint64_t rows(std::string_view name) const;  // number of rows of a column
+  // Calls `take` for all rows of a column, some thousand rows at a time. A long column is never in memory as a whole.
+  // Throws Error at the end of a damaged column. The caller must then discard the rows taken before.
   void visit_integers(std::string_view name, const std::function<void(std::span<const std::int64_t>)>& take) const;
-  // Returns the texts, which rows are less than the size of.
+  // Calls `take` for all rows of a text column, as visit_integers() does. Returns the texts, which the rows are
+  // indices into.
   std::vector<std::string> visit_text_rows(std::string_view name,
                                            const std::function<void(std::span<const std::uint32_t>)>& take) const;
 
@@ -97,7 +98,7 @@ class ReportFile {
   report::Index index_;
 };
 
-// CRC-32 (IEEE 802.3, as zlib's crc32).
+// Returns the CRC-32 of the bytes (IEEE 802.3, as zlib's crc32).
 std::uint32_t checksum(std::string_view bytes);
 
 }  // namespace superstep

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few constants that were fitted to measured systems rather than read from a source; each stands
-// in data/calibration/default.json with what it was fitted to.
+// The few constants that are fitted to measured systems rather than read from a source. Each stands in
+// data/calibration/default.json with the measurements behind the fit.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,44 +13,48 @@
 
 namespace superstep {
 
+// Factors multiply the number that the comment names; 1 leaves the number as modelled.
 struct Calibration {
-  double vector_factor = 1;            // on vertex cycles of vector, reduction and re-layout work
-  Cycles micro_batch_fixed;            // per micro-batch: host stream and loop overhead, small supersteps not modelled
-  Cycles pipeline_cycle_fixed;         // more per pipeline cycle when there are several stages
-  double streaming_factor = 1;         // on the rate of Streaming Memory
-  double gateway_factor = 1;           // on the rate between racks, of collectives
-  double host_copy_factor = 1;         // on the rate of host programs that copy a step's inputs first
-  double relative_band = 0.08;         // 95 % band of step time for models like those fitted to
-  double relative_band_other = 0.18;   // for model families and mechanisms never measured
-  std::int64_t memory_band_bytes = 0;  // 95 % band of the fullest tile's bytes
+  double vector_factor = 1;     // vertex cycles of vector, reduction and re-layout work
+  Cycles micro_batch_fixed;     // per micro-batch: host stream and loop overhead, small supersteps not modelled
+  Cycles pipeline_cycle_fixed;  // added per pipeline cycle if there are several stages
+  double streaming_factor = 1;  // rate of Streaming Memory
+  double gateway_factor = 1;    // rate of collectives between racks
+  double host_copy_factor = 1;  // rate of host programs that copy a step's inputs before the step
+  // Half widths of the 95 % band of step times that the fit leaves unexplained, relative to the step time.
+  double relative_band = 0.08;         // for plans whose mechanisms are all covered by measured points
+  double relative_band_other = 0.18;   // for plans with a mechanism that no measured point covers
+  std::int64_t memory_band_bytes = 0;  // half width of the 95 % band of the fullest tile's bytes
+  // One value of the file, as `superstep explain` prints it.
   struct Row {
     std::string name, text, source, fitted_to;
     friend bool operator==(const Row&, const Row&) = default;
   };
   std::vector<Row> rows;
-  // How well the fit knows the constants of fitted_constants(): none, or 95 % bands in their order, and correlations
-  // row by row.
+  // Uncertainty of the fit: half widths of 95 % bands in the order of fitted_constants(), and the matrix of
+  // correlations row by row. Both are empty if not known.
   std::vector<double> uncertainty, correlation;
   friend bool operator==(const Calibration&, const Calibration&) = default;
 };
 
-// A constant that measured times decide. Nothing in it is of one model or pod.
+// A constant that is fitted to measured step times. One value serves for all models and pods.
 struct FittedConstant {
-  std::string_view name;  // its key in the file
+  std::string_view name;  // key in the file
   std::string_view unit;  // "cycles"; empty: a factor
   std::string_view meaning;
-  double least, most;  // what a fit may find
-  double expected;     // from what it stands for, without measured steps
-  double spread;       // how far off that may be, in parts of it: weighs against the measurements
-  bool is_rate;        // times go with its inverse
+  double least, most;  // range that a fit may find
+  double expected;     // value expected from the meaning alone, without measured steps
+  double spread;       // relative uncertainty of `expected`, which weighs against the measurements
+  bool is_rate;        // true: times are proportional to the inverse of the constant
   double (*get)(const Calibration&);
   void (*set)(Calibration&, double);
 };
+// Returns all fitted constants, in the order of Calibration::uncertainty.
 std::span<const FittedConstant> fitted_constants();
 
-// `name` is for messages.
+// Reads the JSON of a calibration file. Throws Error on a missing, unknown or invalid value; `name` is for messages.
 Calibration read_calibration(const nlohmann::json& json, const std::string& name);
-// From data/calibration/<name>.json; throws Error as load_machine does.
+// Reads data/calibration/<name>.json. Throws Error as read_calibration() does, or if the file cannot be read.
 Calibration load_calibration(const std::string& name = "default");
 
 }  // namespace superstep

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program read with the clock. All times are integer cycles of the chip's clock, so that sums do
-// not depend on their order; every number is a sum of named terms.
+// Times and memory of a program. All times are integer cycles of the chip's clock, so that sums do not depend on their
+// order. Every time is a sum of named terms.
 #pragma once
 
 #include <array>
@@ -27,57 +27,61 @@ struct TermCycles {
   TermCycles& operator+=(const TermCycles& o);
   friend TermCycles operator*(TermCycles a, std::int64_t n);
   friend bool operator==(const TermCycles&, const TermCycles&) = default;
-  // Everything under one term: a forward pass run again is recompute, whatever it consists of.
+  // Returns the total under one term. (A forward pass that runs again counts as recompute, whatever its terms.)
   TermCycles as(Term term) const;
-  // So many of them, 0 up to all, in the same proportions but for rounding.
+  // Returns terms that sum to `cycles`, from 0 to total(), in the proportions of these terms but for rounding.
   TermCycles part(std::int64_t cycles) const;
 };
 
-// A machine with its calibration and routes; what every cost function needs. Safe to share between threads.
+// A machine with its calibration and routes, and the cost functions that depend on these. Safe to share between
+// threads.
 class CostModel {
  public:
   CostModel(const Machine& machine, Calibration calibration);
   ~CostModel();
   CostModel(const CostModel&) = delete;
   CostModel& operator=(const CostModel&) = delete;
-  // Other numbers on the same routes: the machine has the same links and link rates.
+  // Returns a model with another machine and calibration that shares the routes of this model. The machine must have
+  // the same links and link rates.
   CostModel with(Machine machine, Calibration calibration) const;
 
   const Machine& machine() const { return machine_; }
   const Calibration& calibration() const { return calibration_; }
 
-  // `bytes` is the tensor at its larger end, as one IPU holds it: all of an all-reduce's operand, the
-  // operand of a reduce-scatter, the result of an all-gather.
-  // `along`: it travels with another one, whose hops and sync serve both.
+  // Returns the cycles of a collective; 0 for a group of one IPU or no bytes. `bytes`: size on one IPU of the tensor at
+  // its larger end (operand of an all-reduce or a reduce-scatter, result of an all-gather). `along`: the bytes travel
+  // with another collective, whose hops and sync serve both.
   Cycles collective(CollectiveKind kind, GroupShape group, Bytes bytes, bool along = false) const;
-  // For many over one group, whose path is looked up once.
+  // Returns the cycles of a collective over the group of `path`. For callers that look the path up once.
   Cycles collective(CollectiveKind kind, const CollectivePath& path, Bytes bytes, bool along = false) const;
   CollectivePath path(GroupShape group) const;
-  // Whether no collective over `a` takes less than the same over `b`, which has as many members.
+  // True if no collective over `a` takes less time than the same collective over `b`. Both groups have equally many
+  // members.
   bool is_no_faster(GroupShape a, GroupShape b) const;
-  // Whether no copy does from neighbours `a` apart than from those `b` apart, where the holders are the same.
+  // True if no copy over a stride of `a` IPUs takes less time than over a stride of `b` IPUs, with equal holders.
   bool is_no_faster(std::int64_t a, std::int64_t b) const;
-  // Pipeline boundary: every IPU sends `bytes` to the IPU `stride` further, both directions at once; `holders` are the
-  // IPUs that hold the same.
+  // Returns the cycles of a pipeline boundary: every IPU sends `bytes` to the IPU `stride` further on, in both
+  // directions at once. `holders` are the IPUs that hold the same bytes, and so may each send a slice.
   Cycles copy(Bytes bytes, std::int64_t stride, GroupShape holders) const;
-  // One IPU, one direction; not in_processor. Remote memory is `stride` IPUs further (lender_stride), for all IPUs at
-  // once.
+  // Returns the cycles in which one IPU moves `bytes` to or from a memory other than in_processor, in one direction.
+  // Remote memory is `stride` IPUs further on (lender_stride()). All IPUs stream at the same time.
   Cycles streaming(Bytes bytes, Location from, std::int64_t stride) const;
   BytesPerSecond streaming_rate(Location from, std::int64_t stride) const;
-  // One IPU's host stream. The machine's Streaming Memory has it already: it is read ahead over the network. A machine
-  // without has it from the host.
+  // Returns the cycles of one IPU's host input of `bytes`. The input comes from Streaming Memory, where the network has
+  // put it ahead of time. On a machine without Streaming Memory the input comes from the host.
   Cycles host(Bytes bytes) const;
-  // What reading ahead takes, which a step cannot be faster than: `bytes` of one IPU of each of the `groups` of a
-  // replica, while the other IPUs of the machine read theirs.
+  // Returns the cycles in which the network reads the inputs of a step ahead, a lower bound on the step time. `bytes`:
+  // sum over the `groups` IPU groups of a replica, one IPU each. The other IPUs of the machine read at the same time.
   Cycles network(Bytes bytes, std::int64_t groups) const;
-  // Ahead of a step, where host programs copy its inputs first: `bytes` of one IPU of each of the `groups` of a
-  // replica.
+  // Returns the cycles in which host programs copy the inputs of a step before the step; 0 if no programs copy.
+  // `bytes`: sum over the `groups` IPU groups of a replica, one IPU each.
   Cycles host_copies(Bytes bytes, std::int64_t groups) const;
   Cycles cycles(Seconds s) const { return cycles_in(s, machine_.chip.clock); }
   Seconds seconds(Cycles c) const { return at_clock(c, machine_.chip.clock); }
 
+  // Returns the cycles of all runs (Step::times) of a step.
   TermCycles step(const Step& step) const;
-  // What step() looks at: steps equal in it take the same.
+  // Returns the fields of a step that step() reads. Steps with equal fields take equal time.
   static auto inputs_of_step(const Step& s) {
     return std::tie(s.kind, s.term, s.times, s.rows, s.padding, s.amp_fixed, s.vector, s.tile_bytes, s.paired_bytes,
                     s.pieces, s.collective, s.along, s.group, s.holders, s.location);
@@ -91,37 +95,39 @@ class CostModel {
   CostModel(Machine machine, Calibration calibration, std::shared_ptr<const LinkGraph> links);
 };
 
-// What lives on a tile of one IPU group only for a while, at the worst moment of the step.
+// Bytes per tile of one IPU group that are held only for a part of the optimiser step, at the moment of the peak.
 struct Transient {
   Bytes activations;       // results held for later ops
-  Bytes temporaries;       // of the step at the peak
-  FunctionId function;     // where the peak is
-  std::int64_t step = -1;  // in that function
-  std::int64_t call = -1;  // of all calls on IPU groups, in program order
+  Bytes temporaries;       // temporary memory of the superstep at the peak
+  FunctionId function;     // function that runs at the peak
+  std::int64_t step = -1;  // superstep at the peak: position in the function
+  std::int64_t call = -1;  // call at the peak: position among all calls on IPU groups, in program order
   Bytes total() const { return activations + temporaries; }
 };
 
-// What a walk over the program's tree finds.
+// Times and memory of a whole program.
 struct Timeline {
   TermCycles step;  // one optimiser step, by term, along the critical path
-  Cycles generic;   // of it, in ops outside the core, costed as all bytes moved and one vector slot per element
-  std::vector<Cycles> busy;  // by IPU group: cycles per step in which it does not wait
-  // By IPU group, at its fullest moment: phases take turns on the tiles, so both belong to the same phase.
+  // The part of `step` in ops outside the core, which are costed as all bytes moved and one vector slot per element.
+  Cycles generic;
+  std::vector<Cycles> busy;  // by IPU group: cycles per step in which the group does not wait
+  // By IPU group, at its fullest moment. Both belong to the same phase, since phases take turns on the tiles.
   std::vector<Residents> residents;
   std::vector<Transient> transient;
   struct Traffic {
     std::int64_t count = 0;  // per IPU and step
-    Bytes bytes;             // sum of the operands, larger end
+    Bytes bytes;             // per IPU and step: sum of the tensors at their larger end
   };
   std::map<std::pair<CollectiveKind, Term>, Traffic> collectives;  // along the critical path
   Bytes tile_peak(std::size_t ipu) const { return residents[ipu].total() + transient[ipu].total(); }
 };
 Timeline cost(const Program& program, const CostModel& model);
-// What a step of so many cycles, of whose IPU groups each reads `fed` bytes, waits for the host beside them.
+// Returns the cycles that an optimiser step waits for host input beyond its own `step` cycles. `fed`: bytes that the
+// host feeds per step, summed over the IPU groups of a replica, one IPU each.
 Cycles host_wait(Bytes fed, Cycles step, const Program& program, const CostModel& model);
 
-// Cycles of one subtree on its critical path, all iterations included; the program tree view and the
-// report read times through this.
+// Returns the cycles of one subtree on its critical path, all iterations included. The program tree view and the report
+// read times through this function.
 TermCycles cost_of(const Node& node, const Program& program, const CostModel& model);
 
 }  // namespace superstep

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program made ready to be timed again and again, at other rates: equal steps are priced once, and equal parts of it,
-// as most of its phases are, added up once.
+// A program prepared for repeated timing at different rates. Equal steps are priced once, and equal parts of the
+// program, such as most phases, are summed once.
 #pragma once
 
 #include <compare>
@@ -14,39 +14,40 @@ namespace superstep {
 
 class StepTimer {
  public:
+  // `program` must outlive the timer.
   explicit StepTimer(const Program& program);
 
-  // As cost(program, model).step.total().
+  // Returns the cycles of an optimiser step: the same number as cost(program, model).step.total().
   Cycles step(const CostModel& model) const;
 
  private:
   struct Sum {
-    std::int64_t cycles = 0, fed = 0;  // fed: bytes from the host
+    std::int64_t cycles = 0, fed = 0;  // fed: bytes that the host feeds
     void add(const Sum& o, std::int64_t times) {
       cycles += o.cycles * times;
       fed += o.fed * times;
     }
   };
-  // A part that runs several times in a row.
+  // A part and how often it runs in a row.
   struct Run {
     std::uint32_t part = 0;
     std::int64_t times = 1;
     friend auto operator<=>(const Run&, const Run&) = default;
   };
-  // What a node of the program's tree is, or a function.
+  // A node of the program's tree, or a function as a sequence of its steps. Equal nodes are one part.
   struct Part {
     Node::Kind kind = Node::Kind::sequence;
-    std::uint32_t step = 0;               // its place among the unlike ones
-    std::int64_t count = 1, counted = 1;  // repeat: iterations, and how many are one for each micro-batch
-    std::vector<Run> children;            // those of a function are its steps
+    std::uint32_t step = 0;               // kind step: index into steps_
+    std::int64_t count = 1, counted = 1;  // kind repeat: iterations, and micro-batches (iterations that feed bytes)
+    std::vector<Run> children;
     friend auto operator<=>(const Part&, const Part&) = default;
   };
   class Builder;
 
   const Program& program_;
-  std::vector<const Step*> steps_;  // unlike ones
-  std::vector<Part> parts_;         // unlike ones, each behind its children
-  std::uint32_t root_ = 0;          // the part that is the program
+  std::vector<const Step*> steps_;  // steps of different prices
+  std::vector<Part> parts_;         // different parts, each after its children
+  std::uint32_t root_ = 0;          // index of the part that is the whole program
 
   static Sum sum_of(const Part& part, const std::vector<Sum>& steps, const std::vector<Sum>& parts);
 };

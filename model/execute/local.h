@@ -26,6 +26,8 @@ using LocalPtr = std::shared_ptr<const Local>;
 
 // Part `part` of `parts` even shares of a range; the last ones may be short or empty.
 Range share_of(Range range, std::int64_t part, std::int64_t parts);
+// True if `outer` contains all of `inner`, of the same rank.
+bool contains(const Block& outer, const Block& inner);
 // The region that an IPU of the mesh holds of a tensor.
 Block shard_region(const Shape& shape, const Sharding& sharding, TensorParallel mesh, std::int64_t rank);
 // An IPU's place on one mesh dimension, and the ranks that differ from it there only.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds a Graph op by op. Shapes are inferred as ops are added; ops whose inputs are all constants
-// and small are evaluated at once (so shape arithmetic disappears); reshape chains fold.
+// Builds a Graph op by op. Shapes are inferred as ops are added. Ops with small constant inputs only are evaluated at
+// once, so shape arithmetic disappears. Chains of reshapes become one reshape.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ class GraphBuilder {
 
   Graph& graph() { return graph_; }
 
-  // Names: everything added until the scope ends is named "outer/inner/...".
+  // Prefix of names: everything added during the scope's lifetime is named "outer/inner/...".
   class Scope {
    public:
     Scope(GraphBuilder& b, std::string name);
@@ -35,7 +35,7 @@ class GraphBuilder {
     std::size_t length_;
   };
 
-  // Ops added from here on belong to a new unit.
+  // Begins a new unit, which all ops added afterwards belong to. Returns the unit.
   UnitId begin_unit(std::string name, std::int64_t layer = -1, UnitRole role = UnitRole::other);
   void set_unit(UnitId unit) { unit_ = unit; }
   void set_pass(Pass pass) { pass_ = pass; }
@@ -44,29 +44,30 @@ class GraphBuilder {
   TensorId weight(std::string name, DType type, Shape shape);
   TensorId optimizer_state(std::string name, DType type, Shape shape, TensorId weight);
   TensorId constant(Array value, std::string name = "");
-  TensorId constant(std::shared_ptr<const Array> value, std::string name = "");  // that other graphs may have too
-  TensorId scalar(DType type, double value);
+  TensorId constant(std::shared_ptr<const Array> value, std::string name = "");  // may be shared with other graphs
+  TensorId scalar(DType type, double value);  // one constant for all equal scalars of the builder
 
-  // Adds an op; unnamed attributes take their defaults. Throws Error with the op's name when the
-  // operands do not match. Returns its results.
+  // Adds an op and returns its results. Attributes that are not given take their defaults. Throws Error with the op's
+  // name when the operands do not match.
   std::vector<TensorId> add(std::string_view op, std::vector<TensorId> inputs, Attributes attrs = {},
                             std::string_view name = "");
-  // The same for ops with one result.
+  // Adds an op as add() does, and returns its first result. For ops with one result.
   TensorId one(std::string_view op, std::vector<TensorId> inputs, Attributes attrs = {}, std::string_view name = "");
 
-  // From here on wants() is true only of the tensors marked; without a mark, of all.
+  // Sets the tensors that wants() is true for, as flags by tensor. Null: all tensors.
   void set_wanted(const std::vector<bool>* wanted) { wanted_ = wanted; }
-  // True when somebody asks for the gradient of `t`: gradient functions skip the others.
+  // True if `t` is a floating-point tensor whose gradient is asked for. Gradient functions skip all other tensors.
   bool wants(TensorId t) const;
-  // From here on place_of_samples() knows the tensors that `samples` has; null: none.
+  // Sets the analysis that place_of_samples() reads. Null: place_of_samples() returns none for every tensor.
   void set_samples(const Samples* samples) { samples_ = samples; }
-  // Where the samples lie in `t`; none when that is not known, or it has none.
+  // Returns the dimension of `t` that holds the samples. None: `t` has no such dimension, or the analysis lacks `t`.
   std::optional<SamplePlace> place_of_samples(TensorId t) const;
-  // The gradient of `result` flows to `operand` by `rule`, not through the ops in between.
+  // Sets that the gradient of `result` flows to `operand` by `rule`, not through the ops in between. No effect on a
+  // constant.
   void set_gradient_rule(TensorId result, TensorId operand, const GradientRule& rule);
 
-  // The vocabulary that the zoo, the gradients and the importer share. Elementwise operands
-  // broadcast as in NumPy. Floating-point results take the type of the first floating operand.
+  // Core ops, shared by the zoo, the gradients and the importer. Elementwise operands broadcast as in NumPy.
+  // Floating-point results take the type of the first floating-point operand.
   TensorId matmul(TensorId a, TensorId b, bool transpose_a = false, bool transpose_b = false,
                   std::string_view name = "");
   TensorId binary(std::string_view op, TensorId a, TensorId b) {
@@ -75,50 +76,54 @@ class GraphBuilder {
   TensorId unary(std::string_view op, TensorId a) { return one(op, {a}); }  // exp log sqrt rsqrt tanh erf gelu neg ...
   TensorId scale(TensorId a, double factor);                                // a * factor
   TensorId shift(TensorId a, double term);                                  // a + term
-  // kind: sum, mean, max, min, sum_square. axes negative from the end; keep: reduced dims stay as 1.
-  // also mean_square, prod; the result may have another type (statistics of fp16 values in fp32).
+  // Reduces `a` over `axes`; negative axes count from the end. Kinds: sum, mean, max, min, sum_square, mean_square,
+  // prod. `keep`: reduced dimensions stay, with extent 1. The result has the type of `a`, or `type` where given
+  // (statistics of fp16 values are kept in fp32).
   TensorId reduce(std::string_view kind, TensorId a, std::vector<std::int64_t> axes, bool keep);
   TensorId reduce(std::string_view kind, TensorId a, std::vector<std::int64_t> axes, bool keep, DType type);
   TensorId reshape(TensorId a, Shape shape);  // one extent may be -1
   TensorId transpose(TensorId a, std::vector<std::int64_t> permutation);
-  TensorId cast(TensorId a, DType type);  // a itself when it has the type
+  TensorId cast(TensorId a, DType type);  // a itself if its type is `type` already
   TensorId slice(TensorId a, std::int64_t axis, std::int64_t begin, std::int64_t end);
   TensorId concat(std::vector<TensorId> parts, std::int64_t axis);
-  // Runs of `sizes` along an axis, which they sum to; one alone is the operand itself.
+  // Cuts `a` along an axis into parts of the given sizes, which must sum to the extent. A single size returns `a`.
   std::vector<TensorId> split(TensorId a, std::int64_t axis, std::vector<std::int64_t> sizes);
   TensorId gather(TensorId table, TensorId indices);  // rows of dimension 0
-  TensorId expand(TensorId a, Shape shape);           // broadcast as in NumPy; a itself when it has the shape
-  TensorId stop_gradient(TensorId a);                 // a, of which no gradient is taken
+  TensorId expand(TensorId a, Shape shape);           // broadcast as in NumPy; a itself if its shape is `shape`
+  TensorId stop_gradient(TensorId a);                 // a as a constant for the backward pass: no gradient flows to a
 
   // Compound operations, expanded into core ops.
   TensorId softmax(TensorId a, std::int64_t axis = -1);
   TensorId log_softmax(TensorId a, std::int64_t axis = -1);
-  // Mean 0, variance 1 over axes. across: 0, or `axes` has the samples of a statistics group (see group_statistic).
+  // Normalises `a` to mean 0 and variance 1 over `axes`. `across`: as in group_statistic(), where `axes` hold the
+  // samples of a statistics group; else 0.
   TensorId normalize(TensorId a, std::vector<std::int64_t> axes, double epsilon, std::int64_t across = 0);
-  // Marks the result of a reduction as a statistic of a group of samples that lies within the micro-batch (1) or
-  // goes on over `across` consecutive replicas; 0: as it is. A mean then counts the whole group. Returns `t`.
+  // Marks `t`, the result of a reduction, as a statistic of a group of samples, and returns `t`. `across` is the number
+  // of consecutive replicas that hold the group: 1 if the group lies within the micro-batch. 0: no mark. A mean is
+  // divided by the size of the whole group.
   TensorId group_statistic(TensorId t, std::int64_t across);
   TensorId layer_norm(TensorId a, TensorId gamma, TensorId beta, double epsilon, std::int64_t axis = -1);
-  // What batch norm in training mode takes statistics over: all dimensions but the channels', within a statistics
-  // group.
+  // Operand and axes of the statistics that batch norm takes in training mode: over all dimensions of a statistics
+  // group but the channels.
   struct BatchGroups {
-    TensorId values;                 // [n, channels, ...], or [groups, samples, channels, ...] where there are several
-    std::vector<std::int64_t> axes;  // of one group
-    std::int64_t across = 1;         // replicas that it goes on over
+    TensorId values;                 // [n, channels, ...], or [groups, samples, channels, ...] for several groups
+    std::vector<std::int64_t> axes;  // axes of `values` that one statistic reduces
+    std::int64_t across = 1;         // replicas that hold one group
   };
-  // Of a [n, channels, ...]. Throws Error when the micro-batch does not go with Graph::statistics_group.
+  // Returns the groups of `a` [n, channels, ...]. Throws Error if the micro-batch and Graph::statistics_group are not
+  // multiples of each other.
   BatchGroups batch_groups(TensorId a);
   // Batch normalisation in training mode over all dimensions but 1; gamma and beta [channels].
   TensorId batch_norm(TensorId a, TensorId gamma, TensorId beta, double epsilon);
   TensorId linear(TensorId a, TensorId weight, TensorId bias);  // a W + bias; bias may be invalid
   TensorId dropout(TensorId a, double ratio);                   // ratio 0: a itself
-  // Mean over rows whose label is not `ignore` of -log softmax(logits)[label]; logits [rows, classes].
+  // Mean of -log softmax(logits)[label] over the rows whose label is not `ignore`. `logits`: [rows, classes].
   TensorId cross_entropy(TensorId logits, TensorId labels, std::int64_t ignore = -100);
 
-  // Sums the operand over dimensions until it has `shape` (the adjoint of broadcasting). of_each_sample: each sample
-  // has a sum of its own; else a micro-batch of one sample is summed over as one of several would be, but that a sum
-  // over nothing else is left out where `may_be_view`: it is then a view, which whatever adds up micro-batches makes a
-  // sum of.
+  // Sums `a` over dimensions until the result has `shape` (the adjoint of broadcasting).
+  // `of_each_sample`: each sample has a sum of its own. Else the sample dimension is summed over even if the
+  // micro-batch has one sample, so that the ops are as for several samples. `may_be_view`: a sum over nothing but
+  // dimensions of extent 1 becomes a view. Adding up micro-batches completes such a sum.
   TensorId sum_to(TensorId a, const Shape& shape, bool of_each_sample = false, bool may_be_view = true);
 
   const TensorInfo& info(TensorId t) const { return graph_.info(t); }
@@ -133,7 +138,7 @@ class GraphBuilder {
   std::string scope_;
   UnitId unit_;
   Pass pass_ = Pass::forward;
-  std::unordered_map<std::string, std::int64_t> counts_;  // of fresh names, by the name without its number
+  std::unordered_map<std::string, std::int64_t> counts_;  // number of fresh names, by the name without its number
   const std::vector<bool>* wanted_ = nullptr;
   const Samples* samples_ = nullptr;
   std::map<std::pair<DType, double>, TensorId> scalars_;

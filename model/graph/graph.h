@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model as ops and tensors, for one micro-batch. Autodiff and optimisers extend it with ordinary
-// ops. Plain data: ops stand in an order in which they can run.
+// A model as ops and tensors, for one micro-batch. Autodiff and optimisers extend the graph with ordinary ops. Plain
+// data. Ops are listed in an order in which they can run.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ using UnitId = Id<struct UnitTag>;
 
 using AttrValue = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
 
-// Attributes of one op, sorted by name. Every attribute an OpDef declares is present.
+// Attributes of one op, sorted by name. Every attribute that the OpDef declares is present.
 class Attributes {
  public:
-  const AttrValue* find(std::string_view name) const;  // nullptr when absent
+  const AttrValue* find(std::string_view name) const;  // null if absent
   std::int64_t integer(std::string_view name) const;
   double number(std::string_view name) const;
   const std::string& text(std::string_view name) const;
@@ -43,7 +43,7 @@ class Attributes {
 };
 
 enum class TensorKind : std::uint8_t {
-  input,            // fed for each micro-batch; Graph::sample_dimension carries samples
+  input,            // fed for each micro-batch; Graph::sample_dimension holds the samples
   constant,         // known when the graph is built
   weight,           // trained
   weight_gradient,  // gradient of a weight for one micro-batch; accumulated over micro-batches
@@ -56,11 +56,11 @@ struct Tensor {
   TensorInfo info;
   TensorKind kind = TensorKind::activation;
   OpId producer;                      // invalid: input, constant, weight, optimizer state
-  TensorId weight;                    // of weight_gradient and optimizer_state: the weight it belongs to
-  TensorId gradient_of;               // of a backward result: the tensor whose gradient it is, or a summand of that
-  std::shared_ptr<const Array> data;  // constants; weights and states when their values are known; else null
-  // Of a constant: a number of samples in the micro-batch, or of something each has as many of. A batch of M
-  // micro-batches has M times as many.
+  TensorId weight;                    // weight_gradient, optimizer_state: the weight the tensor belongs to
+  TensorId gradient_of;               // backward result: the tensor whose gradient this is, or is a summand of
+  std::shared_ptr<const Array> data;  // values of a constant, or of a weight or state where known; else null
+  // True if the tensor is a constant in proportion to the number of samples in the micro-batch. For a batch of M
+  // micro-batches the constant is M times as large.
   bool counts_samples = false;
 };
 
@@ -69,8 +69,8 @@ inline constexpr Pass kPasses[] = {Pass::forward, Pass::backward, Pass::update};
 
 class GraphBuilder;
 
-// The gradient of a value reached over several ops, in a leaner form than theirs (softmax needs only
-// its result, not the exponentials). It flows from the last of these ops straight to `operand`.
+// A gradient function for a chain of several ops, leaner than the ops' own gradients. (Softmax needs only its result,
+// not the exponentials.) The gradient flows from the last op of the chain straight to `operand`.
 struct GradientRule {
   std::string_view name;
   TensorId (*gradient)(GraphBuilder&, TensorId operand, TensorId result, TensorId result_gradient);
@@ -82,12 +82,12 @@ struct Op {
   std::vector<TensorId> inputs, outputs;  // an invalid input id: an optional operand left out
   std::string name;                       // "layer3/attention/query/matmul"
   Pass pass = Pass::forward;
-  UnitId unit;  // the cut unit the op belongs to; backward and update ops share their forward op's unit
-  const GradientRule* gradient_rule = nullptr;  // if set, taken instead of def->gradient
-  TensorId gradient_operand;                    // of gradient_rule
+  UnitId unit;  // the unit the op belongs to; backward and update ops belong to their forward op's unit
+  const GradientRule* gradient_rule = nullptr;  // used in place of def->gradient; null: def->gradient is used
+  TensorId gradient_operand;                    // operand of gradient_rule
 };
 
-// What a unit is in a transformer, where its maker says so.
+// The part of a transformer that a unit is. `other`: not known, or no such part.
 enum class UnitRole : std::uint8_t { other, embedding, attention, feed_forward, head };
 std::string_view name_of(UnitRole role);
 
@@ -96,12 +96,14 @@ struct Unit {
   std::string name;  // "layer3/ffn_up", "embedding", "head"
   UnitRole role = UnitRole::other;
   std::int64_t layer = -1;  // -1: not part of a layer
-  // Neighbours that share a recompute checkpoint have the same; -1: those of one layer do.
+  // Number of the recompute checkpoint, equal for neighbouring units that share the checkpoint. -1: the units of a
+  // layer share a checkpoint.
   std::int64_t checkpoint = -1;
-  std::vector<OpId> ops[3];  // by Pass, in order
+  std::vector<OpId> ops[3];  // by Pass, in the order they run
 };
 
-// Units x and x + 1 share a checkpoint if this is equal and not -1.
+// Returns the number of the unit's recompute checkpoint. Units x and x + 1 share a checkpoint if their numbers are
+// equal and not -1.
 inline std::int64_t checkpoint_of(const Unit& unit) { return unit.checkpoint >= 0 ? unit.checkpoint : unit.layer; }
 
 struct Graph {
@@ -111,13 +113,13 @@ struct Graph {
   IdVector<UnitId, Unit> units;   // in forward order
   std::vector<TensorId> inputs;   // kind input
   std::vector<TensorId> outputs;  // results of interest, the loss first in training
-  TensorId loss;                  // invalid for inference
-  // Weight updates: {old value, new value} for weights and optimizer states.
+  TensorId loss;                  // invalid: inference
+  // Pairs {old value, new value} of weights and optimiser states.
   std::vector<std::pair<TensorId, TensorId>> updates;
   std::int64_t micro_batch = 1;  // samples per run of this graph
-  int sample_dimension = 0;      // of the inputs: the dimension that holds the samples
-  // Samples that batch norm takes one mean and variance over (model/graph/statistics.h); 0: the micro-batch's, or there
-  // is no batch norm.
+  int sample_dimension = 0;      // dimension of the inputs that holds the samples
+  // Number of samples that batch norm takes one mean and variance over (model/graph/statistics.h). 0: all samples of
+  // the micro-batch, or no batch norm.
   std::int64_t statistics_group = 0;
 
   const TensorInfo& info(TensorId t) const { return tensors[t].info; }
@@ -126,11 +128,11 @@ struct Graph {
 
 void print(std::ostream& out, const Graph& graph);
 
-// A number equal for units that do the same work in these passes: same role, ops, attributes, types, shapes and wiring.
-// Names and positions do not count.
+// Returns a number that is equal for units that do the same work in these passes: same role, ops, attributes, types,
+// shapes and wiring. Names and positions do not count.
 std::uint64_t signature(const Graph& graph, UnitId unit, std::span<const Pass> passes = kPasses);
 
-// Throws InternalError with the place when an invariant of Graph does not hold.
+// Throws InternalError with the place if an invariant of Graph does not hold.
 void check(const Graph& graph);
 
 }  // namespace superstep

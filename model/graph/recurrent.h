@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent layers, unrolled over their steps.
+// Recurrent layers as core ops, unrolled over their steps.
 #pragma once
 
 #include "model/graph/builder.h"
@@ -13,13 +13,13 @@ struct LstmWeights {
 };
 
 struct LstmResult {
-  TensorId all;   // [steps, batch, h]
+  TensorId all;   // hidden states after each step, [steps, batch, h]
   TensorId last;  // hidden state after the last step, [batch, h]
-  TensorId cell;  // [batch, h]
+  TensorId cell;  // cell state after the last step, [batch, h]
 };
 
-// One direction over x [steps, batch, inputs]. Initial states [batch, h] may be invalid: zero. In reverse
-// the steps are taken from the end; `all` stays in the order of x.
+// Adds one direction of an LSTM over x [steps, batch, inputs]. `hidden` and `cell` are the initial states [batch, h];
+// invalid: zero. `reverse`: steps run from the end, but `all` stays in the order of x.
 LstmResult lstm(GraphBuilder& b, TensorId x, const LstmWeights& weights, TensorId hidden, TensorId cell, bool reverse);
 
 }  // namespace superstep

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the samples go from the operands of one op to its results. Places come as sets: of a micro-batch of one
-// sample several dimensions of extent 1 may be the samples' until another operand decides.
+// Follows the samples of a micro-batch through one op, from dimensions of operands over axes to dimensions of results.
+// Places come as sets. In a micro-batch of one sample, several dimensions of extent 1 may hold the sample until another
+// operand decides.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +12,28 @@
 
 namespace superstep {
 
-using SamplePlaces = std::vector<SamplePlace>;  // ascending
+using SamplePlaces = std::vector<SamplePlace>;  // ascending, without repetition
+// Returns the places in both sets.
 SamplePlaces common(const SamplePlaces& a, const SamplePlaces& b);
 
-// The axes that run over the samples, if they are in one of `dimensions` of operand `k`. An axis is left out when
-// a step of it is not one element or a run within one sample: slices, windows, looked-up rows, whole dimensions.
+// Returns the axes that run over the samples if one of `dimensions` of operand `k` holds the samples. An axis counts
+// only if each of its steps is one element, or a run within one sample. Slices, windows, looked-up rows and whole
+// dimensions therefore give no axis.
 SamplePlaces axes_of_operand(const OpCall& call, const Space& space, std::size_t k, const SamplePlaces& dimensions);
 
-// Those of `dimensions` of operand `k` that one of `axes` runs over.
+// Returns the subset of `dimensions` of operand `k` that one of `axes` runs over.
 SamplePlaces dimensions_of_operand(const OpCall& call, const Space& space, std::size_t k,
                                    const SamplePlaces& dimensions, const SamplePlaces& axes);
 
-// The dimensions of result `k` that hold the samples if one of `axes` runs over them.
+// Returns the dimensions of result `k` that hold the samples if one of `axes` runs over the samples.
 SamplePlaces dimensions_of_result(const OpCall& call, const Space& space, std::size_t k, const SamplePlaces& axes);
 
-// The same for a reshape: the elements before the samples in `from` are before them in `to`.
+// Returns the dimensions of a reshaped tensor that hold the samples if one of `dimensions` of the operand does. A
+// reshape keeps the row-major order, so as many elements lie before the samples in `to` as in `from`.
 SamplePlaces reshaped_dimensions(const Shape& from, const Shape& to, const SamplePlaces& dimensions,
                                  std::int64_t samples);
 
-// Samples are outermost among the reduce axes when they are at `axis`.
+// True if samples at `axis` are outermost among the reduce axes.
 bool outermost_reduced(const Space& space, SamplePlace axis);
 
 }  // namespace superstep

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the values of a graph built for one micro-batch depend on its samples: what a micro-batch has of the whole
-// batch, and whether the batch can be cut into micro-batches at all.
+// Analysis of how the values of a graph, built for one micro-batch, depend on the samples. The result relates the
+// values of a micro-batch to the values of the whole batch, or says why the batch cannot be cut into micro-batches.
 //
-// The whole batch is the same graph built for all its samples. Micro-batch i of M holds samples
+// The graph of the whole batch is the same graph built for all samples. Micro-batch i of M holds samples
 // [i * n, (i + 1) * n) of M * n, with n = Graph::micro_batch.
 #pragma once
 
@@ -14,83 +14,87 @@
 
 namespace superstep {
 
-// A dimension or an axis whose element (o * samples + s) * inner + i, o < outer, belongs to sample s.
+// A dimension or an axis that holds the samples. Its element (o * samples + s) * inner + i, o < outer, belongs to
+// sample s.
 struct SamplePlace {
-  int at = 0;
+  int at = 0;  // number of the dimension or axis
   std::int64_t outer = 1;
   friend auto operator<=>(const SamplePlace&, const SamplePlace&) = default;
 };
+// Relation of a tensor's value for one micro-batch to its value for the whole batch.
 enum class SampleRole : std::uint8_t {
-  none,   // the same for every micro-batch: weights, constants, what comes from them alone, results of the update
-  along,  // a dimension holds the samples: the micro-batch's value is a slice of the whole batch's
+  none,   // equal for every micro-batch: weights, constants, results made of these alone, results of the update
+  along,  // a dimension holds the samples: the micro-batch's value is a slice of the whole batch's value
   // The whole batch's value is the sum of the micro-batches' values: a reduction over samples, or linear in such
-  // sums. An op with a sum among its operands may as well run once, on the whole batch's sums.
+  // sums. An op with such an operand may as well run once, on the whole batch's sums.
   sum,
-  // A sum over samples that graph inputs and constants alone decide, or made of such sums and of what is the
-  // same for every micro-batch: to be known before the first micro-batch (how many labels count).
+  // A sum over samples that depends on graph inputs and constants alone (how many labels count). Also a value made of
+  // such sums and of values with role none. Must be known before the first micro-batch runs.
   ahead,
-  // Over the samples of one statistics group (batch norm): used by the samples of this micro-batch at once.
+  // A sum over the samples of one statistics group (batch norm). The samples of this micro-batch use the value at once.
   statistics,
-  unknown,
+  unknown,  // result of an op with a fault, or made of such a result
 };
 std::string_view name_of(SampleRole role);
 
 struct TensorSamples {
   SampleRole role = SampleRole::none;
-  // along: the dimension that holds the samples: element (o * samples + s) * inner + i of it, o < outer, belongs to
-  // sample s, so that samples are outermost within it where `outer` is 1. Groups of samples where statistics
-  // groups lie along it. -1: of another role.
+  // Role along: the dimension that holds the samples, as in SamplePlace. Samples are outermost within the dimension if
+  // `outer` is 1. If the dimension holds whole statistics groups, its elements are groups of samples. -1: another role.
   int dimension = -1;
   std::int64_t outer = 1;
-  // Made of graph inputs and constants alone, without random numbers: can be computed before the batch starts.
+  // True if the value is made of graph inputs and constants alone, without random numbers. Such a value can be computed
+  // before the batch starts.
   bool early = false;
   friend bool operator==(const TensorSamples&, const TensorSamples&) = default;
 };
 
 struct OpSamples {
-  // Of the op's space: the axis that holds the samples, as a dimension does; -1: none (also of reshapes, which copy
-  // whole runs).
+  // The axis of the op's space that holds the samples, with `outer` as in SamplePlace. -1: no axis; also for reshapes,
+  // which copy whole runs.
   int axis = -1;
   std::int64_t outer = 1;
-  // The values of the micro-batches join here: the results (sum, ahead or statistics) are summed over samples. Where
-  // `axis` is -1 as well, the micro-batch's values are the summands as they stand (one sample's gradient).
+  // True if the op sums over samples: its results have role sum, ahead or statistics. If `axis` is -1 as well, each
+  // micro-batch's value is a summand as it stands (the gradient of a micro-batch of one sample).
   bool reduces = false;
-  // Of such an op: samples are outermost in the row-major order of its reduce axes, so that micro-batch i of M
-  // has steps [i * K, (i + 1) * K) of the M * K of the whole batch.
+  // True if the op sums over samples and samples are outermost in the row-major order of its reduce axes. Micro-batch i
+  // of M then has steps [i * K, (i + 1) * K) of the M * K steps of the whole batch.
   bool contiguous = false;
   friend bool operator==(const OpSamples&, const OpSamples&) = default;
 };
 
-// Why a batch cannot be cut into micro-batches.
+// A reason why a batch cannot be cut into micro-batches.
 struct SampleFault {
   OpId op;
-  TensorId tensor;  // the operand that is the trouble
+  TensorId tensor;  // the operand that causes the fault
   std::string why;  // "the batch cannot be cut into micro-batches because ..."
 };
 
 struct Samples {
   IdVector<TensorId, TensorSamples> tensors;
   IdVector<OpId, OpSamples> ops;
-  std::vector<SampleFault> faults;  // in the order of their ops; what follows from a fault is not told again
+  std::vector<SampleFault> faults;  // in the order of their ops; without faults that follow from earlier ones
 
   const TensorSamples& of(TensorId t) const { return tensors[t]; }
 };
 
-// Of all ops: forward, backward and update.
+// Analyses all ops of the graph: forward, backward and update.
 Samples find_samples(const Graph& graph);
 
-// Makes of means over samples in the loss sums divided by a constant that counts (Tensor::counts_samples), so that
-// the losses and gradients of micro-batches add up to the batch's when they are given its count. For the forward
-// graph, before gradients are added. Means that samples read are left alone: find_samples refuses them.
+// Replaces means over samples in the loss by sums, divided by a constant that counts samples (Tensor::counts_samples).
+// Given the count of the whole batch, losses and gradients of micro-batches then add up to the batch's. Call this on
+// the forward graph, before gradients are added. Means that ops on samples read are not replaced; find_samples()
+// reports them as faults.
 void count_samples_in_loss(Graph& graph);
 
-// What has to be known of the whole batch before its first micro-batch runs.
+// Values of the whole batch that must be known before its first micro-batch runs.
 struct AheadOfBatch {
-  // To be run on each micro-batch's inputs, in order; the others with role ahead follow from their results.
+  // Ops to run on the inputs of each micro-batch, in this order. All other tensors with role ahead follow from the
+  // results of these ops.
   std::vector<OpId> ops;
-  // Results of those ops that reduce over samples: their sums over all micro-batches go into every micro-batch.
+  // Results of the ops that reduce over samples. Every micro-batch gets their sums over all micro-batches.
   std::vector<TensorId> sums;
-  // Constants that count samples: M times their value goes into every micro-batch of M.
+  // Constants that count samples. Every micro-batch of M gets M times their value.
   std::vector<TensorId> counts;
   friend bool operator==(const AheadOfBatch&, const AheadOfBatch&) = default;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics groups: the samples that one mean and variance of batch norm is taken over. A group lies within a
-// micro-batch, which then has one or several, or goes on over the same micro-batch of consecutive replicas.
+// Statistics groups of batch norm: a group is the samples that one mean and variance is taken over. A micro-batch holds
+// one or several whole groups, or a group extends over the same micro-batch of several consecutive replicas.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,18 @@
 
 namespace superstep {
 
-// Replicas that one group goes on over; 1: it lies within a micro-batch. A group of 0 is the micro-batch. Throws Error
-// when micro-batches of this size cannot be cut into such groups, nor such groups into them.
+// Returns the number of replicas that one group of `group` samples extends over; 1: the group lies within a
+// micro-batch. A group of 0 is the whole micro-batch. Throws Error if neither number of samples divides the other.
 std::int64_t replicas_of_group(std::int64_t group, std::int64_t micro_batch);
-// The same of a graph.
+// Returns the number of replicas for Graph::statistics_group and Graph::micro_batch.
 std::int64_t replicas_of_group(const Graph& graph);
 
+// A reason why a plan does not go with a statistics group.
 struct GroupFault {
-  std::string field;  // of the plan; empty: there is none
-  std::string why;
+  std::string field;  // field of the plan that is at fault; empty: no fault
+  std::string why;    // in words; empty: no fault
 };
-// Why a plan would split a group over micro-batches that do not run at the same time.
+// Checks that the samples of each group run at the same time: sizes divide each other, and replicas hold whole groups.
 GroupFault check_group(std::int64_t group, std::int64_t micro_batch, std::int64_t replicas);
 
 }  // namespace superstep

@@ -25,7 +25,7 @@ using Shape = std::vector<std::int64_t>;  // extents, outermost first; empty: a 
 std::int64_t volume(const Shape& shape);  // product of extents; 1 for a scalar
 std::string to_text(const Shape& shape);  // "[2, 512, 1024]"
 
-// What is known of a tensor without its values.
+// Type and shape of a tensor.
 struct TensorInfo {
   DType type = DType::fp32;
   Shape shape;
@@ -33,8 +33,9 @@ struct TensorInfo {
   Bytes bytes() const { return Bytes(elements() * size_of(type)); }
   friend bool operator==(const TensorInfo&, const TensorInfo&) = default;
 };
+std::string to_text(const TensorInfo& info);  // "fp16[2, 512, 1024]"
 
-// Bytes whose number is fixed when they are made, with what the memory held before or copied from others.
+// A buffer of bytes whose size is fixed at construction. Contents are not initialised, or copied from another buffer.
 class RawBytes {
  public:
   RawBytes() = default;
@@ -63,20 +64,20 @@ class RawBytes {
 // Dense values in row-major order. fp16 is held as its 16 bits; boolean as one byte, 0 or 1.
 struct Array {
   TensorInfo info;
-  RawBytes data;  // info.bytes() long
+  RawBytes data;  // of size info.bytes()
 
   Array() = default;
-  explicit Array(TensorInfo i);            // zeros
-  static Array unfilled(TensorInfo info);  // of any values, to be written
+  explicit Array(TensorInfo i);            // filled with zeros
+  static Array unfilled(TensorInfo info);  // not initialised: the caller writes all values
   static Array from(DType type, Shape shape, const std::vector<double>& values);
 
-  double at(std::int64_t element) const;         // any type, widened
-  void set(std::int64_t element, double value);  // rounded to the type, to nearest even
+  double at(std::int64_t element) const;         // the value of any type as a double
+  void set(std::int64_t element, double value);  // rounds to the element type, to nearest even
   std::vector<double> values() const;
   friend bool operator==(const Array&, const Array&) = default;
 };
 
-// Element access by type, shared by Array and by the views that kernels get.
+// Read and write one element by type. Shared by Array and the views that kernels get.
 double load_element(const std::byte* data, DType type, std::int64_t index);
 void store_element(std::byte* data, DType type, std::int64_t index, double value);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds on the temporary memory of an op, and the share of a tile's memory that people give for one.
+// Bounds on the temporary memory of an op (caps, in bytes per tile), and the shares of tile memory that jobs give for
+// such bounds.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +14,15 @@
 
 namespace superstep {
 
-// From `least` to `most`, both included: bytes per tile.
+// A range of bounds on temporary memory, from `least` to `most` bytes per tile, both included. The default is all
+// bounds.
 struct CapRange {
   std::int64_t least = 0, most = INT64_MAX;
 
   static CapRange just(Bytes cap) { return {cap.value, cap.value}; }
   bool contains(const CapRange& other) const { return least <= other.least && other.most <= most; }
-  double size() const { return static_cast<double>(most - least + 1); }  // bounds
+  double size() const { return static_cast<double>(most - least + 1); }  // number of bounds in the range
+  // Intersects the range with another range.
   void narrow(const CapRange& other) {
     least = std::max(least, other.least);
     most = std::min(most, other.most);
@@ -27,58 +30,67 @@ struct CapRange {
   friend auto operator<=>(const CapRange&, const CapRange&) = default;
 };
 
-// Which live tensors stand within a bound of layers, and leave an op the rest of it for temporary memory: none; those
-// of its unit, and at least a floor (least_cap()) beside them; or also what its layer keeps for the backward pass until
-// the unit, as where layers run their forward again; or those of its unit with the unit's weights and their gradients,
-// as where it is alone on the tiles. Updates have all of their bound.
-enum class Live : std::uint8_t { none, unit, layer, weights };
+// Kind of a bound by the live tensors that count against the bound. An op has the rest of the bound for temporary
+// memory, but at least least_cap(). Updates have the whole bound, whatever the kind.
+enum class Live : std::uint8_t {
+  none,    // no live tensors count
+  unit,    // live tensors of the op's unit
+  layer,   // as unit, and tensors that the layer keeps for backward up to the unit (for layers that are recomputed)
+  weights  // as unit, and the weights of the unit and their gradients (for phases of a single unit)
+};
 inline constexpr std::array kLives = {Live::none, Live::unit, Live::layer, Live::weights};
 std::string_view name_of(Live live);
 
-// A bound on temporary memory as a job gives it: a share of a tile's memory, for all work.
+// A bound on temporary memory as a job gives it: a share of tile memory from 0 to 1, for all work.
 struct Proportion {
   double share = 0;
   Live live = Live::none;
   Proportion() = default;
   Proportion(double of_tile, Live counted = Live::none)
-      : share(of_tile), live(counted) {}  // NOLINT: most often a share
+      : share(of_tile), live(counted) {}  // NOLINT: implicit, since most bounds are a share alone
   friend auto operator<=>(const Proportion&, const Proportion&) = default;
 };
 
-// A range of bounds, and which of the live tensors they may count.
+// A range of bounds, and the set of kinds (Live) that the bounds may be of.
 struct Caps {
   CapRange range;
-  std::uint8_t lives = 1;  // a bit for each Live
+  std::uint8_t lives = 1;  // the set of kinds, one bit per Live
   bool may_count(Live live) const { return ((lives >> static_cast<unsigned>(live)) & 1U) != 0; }
   bool one_live() const { return std::has_single_bit(lives); }
   Live least_live() const { return static_cast<Live>(std::countr_zero(lives)); }
-  void count(Live live) { lives = static_cast<std::uint8_t>(1U << static_cast<unsigned>(live)); }  // it alone
+  // Makes `live` the only kind of the set.
+  void count(Live live) { lives = static_cast<std::uint8_t>(1U << static_cast<unsigned>(live)); }
   bool contains(const Caps& other) const { return (other.lives & ~lives) == 0 && range.contains(other.range); }
-  double size() const { return std::popcount(lives) * range.size(); }  // bounds, of each Live
+  double size() const { return std::popcount(lives) * range.size(); }  // number of bounds, over all kinds of the set
+  // Intersects range and set with those of `other`.
   void narrow(const Caps& other) { lives &= other.lives, range.narrow(other.range); }
+  // The one tightest and the one loosest bound of the range, with the same set of kinds.
   Caps tightest() const { return {{range.least, range.least}, lives}; }
   Caps loosest() const { return {{range.most, range.most}, lives}; }
   friend auto operator<=>(const Caps&, const Caps&) = default;
 };
 
-// How many parts bytes are cut into so that one is within the cap, and the caps that make as many.
+// A number of parts, and all caps that lead to the same number.
 struct CapParts {
   std::int64_t parts = 1;
   CapRange caps;
 };
+// Returns the fewest parts that `bytes` can be cut into so that a part is at most `cap`.
 CapParts parts_within(Bytes bytes, Bytes cap);
 
-// Of a tile's memory, the least share that temporary memory is bound to but by a pin; tighter ones take longer to
-// search.
+// Least share of tile memory that is searched as a bound on temporary memory. A job may pin a lower share. Tighter
+// bounds take longer to search.
 inline constexpr double kLeastProportion = 0.05;
+// Returns the bound in bytes per tile that kLeastProportion stands for.
 Bytes least_cap(const Chip& chip);
 
-// The bound that a share (available_memory_proportion) stands for, and the roundest share that stands for one of
-// `caps`, of which there is one.
+// Returns the bound in bytes per tile that a share of tile memory (available_memory_proportion) stands for.
 Bytes cap_of(double proportion, const Chip& chip);
+// Returns the share with the fewest digits whose bound is one of `caps`. Such a share must exist.
 double proportion_of(const CapRange& caps, const Chip& chip);
-// The same with the live tensors that count.
+// Returns the single bound, of a single kind, that a proportion stands for.
 Caps caps_of(const Proportion& proportion, const Chip& chip);
+// Returns the proportion with the fewest digits whose bound is one of `caps`, of the first kind of the set.
 Proportion proportion_of(const Caps& caps, const Chip& chip);
 
 }  // namespace superstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts of a graph that lowering asks for again and again.
+// Facts of a graph that do not depend on a plan, found once for all lowerings.
 #pragma once
 
 #include <cstdint>
@@ -12,36 +12,41 @@
 
 namespace superstep {
 
-// A weight in a unit that is not the first to use it. A unit that borrows several is known by the first of them.
+// A unit (borrower) that uses a weight which another unit (owner) uses first. Only the first of several borrowed
+// weights is recorded.
 struct TiedUnit {
   TensorId weight;
   std::int64_t owner, borrower;
-  std::int64_t before;  // of those that borrow the same one before it the last, by its place in the list; -1: none
+  std::int64_t before;  // index in GraphFacts::tied of the previous borrower of the weight; -1: none
 };
 
 struct GraphFacts {
   explicit GraphFacts(const Graph& graph);
   const Graph& graph;
   ShardFacts sharding;
-  std::vector<std::uint64_t> signatures;            // by unit: equal for the same work beside the same tensors
-  std::vector<std::uint64_t> update_signatures;     // by unit: signature() of its update
-  std::vector<std::vector<TensorId>> weights;       // by unit: weights first used there
-  std::vector<std::vector<TensorId>> borrowed;      // by unit: weights of earlier units it uses as well (tied)
-  std::vector<TiedUnit> tied;                       // by borrower
-  std::vector<std::vector<TensorId>> boundary;      // by unit: forward results of earlier units read in it or after it
-  std::map<TensorId, std::vector<TensorId>> views;  // of a forward result, however many lie between
-  // By unit: backward results of it or later units, and views of them, as earlier units read them.
+  std::vector<std::uint64_t> signatures;         // by unit: equal for equal work with equal boundaries
+  std::vector<std::uint64_t> update_signatures;  // by unit: signature() of the update
+  std::vector<std::vector<TensorId>> weights;    // by unit: weights that the unit is the first to use
+  std::vector<std::vector<TensorId>> borrowed;   // by unit: weights of earlier units that the unit uses too (tied)
+  std::vector<TiedUnit> tied;                    // ascending by borrower
+  // By unit u, and for the end of the model: forward results of units before u that unit u or a later unit reads.
+  std::vector<std::vector<TensorId>> boundary;
+  std::map<TensorId, std::vector<TensorId>> views;  // by root: all direct and indirect views of a forward result
+  // By unit u, and for the end of the model: backward results of unit u or later units that units before u read. A view
+  // is listed as itself, not as its root.
   std::vector<std::vector<TensorId>> gradients;
-  std::vector<std::vector<TensorId>> feeds;  // by unit: graph inputs first read there
-  std::vector<bool> contributes;             // by tensor: summand of a weight's gradient, added to the accumulator
-  std::vector<bool> read_in_backward;        // by tensor: forward result that a backward op of its own unit reads
-  // By tensor: forward ops that make it again from what is kept, in order, where that is a scale and a
-  // shift of a kept tensor (the result of a normalisation); empty: it is kept when the backward reads it.
+  std::vector<std::vector<TensorId>> feeds;  // by unit: graph inputs that the unit is the first to read
+  std::vector<bool> contributes;       // by tensor: true if a summand of a weight's gradient (see joins_summands())
+  std::vector<bool> read_in_backward;  // by tensor: true if a forward result kept for its own unit's backward pass
+  // Forward ops that make a tensor again for the backward pass, in order, by tensor. Such a tensor is a scale and a
+  // shift of a kept tensor (the result of a normalisation), and is not kept itself. Other tensors have no entry.
   std::map<TensorId, std::vector<OpId>> remade;
-  // The tensor that a view shows, however many views lie between; a tensor that is no view itself.
+  // Returns the tensor whose elements a direct or indirect view shows. A tensor that is no view is its own root.
   TensorId root(TensorId t) const { return roots_[static_cast<std::size_t>(t.index)]; }
+  // True if the graph makes a gradient of the weight.
   bool trained(TensorId weight) const { return trained_[static_cast<std::size_t>(weight.index)]; }
-  std::vector<bool> leaves_unit;  // by tensor: read by another unit in the same pass, or a result
+  // By tensor: true if read by another unit in the same pass. Also true of the loss, or in inference of all outputs.
+  std::vector<bool> leaves_unit;
 
  private:
   std::vector<bool> trained_;
@@ -52,13 +57,15 @@ struct GraphFacts {
   void find_update_signatures();
 };
 
-// A sum of summands of one weight's gradient: no work of its own, since the accumulator takes them one by one.
+// True if the op only sums summands of a weight's gradient. Such an op is no work, since each summand is added to the
+// accumulator by itself.
 bool joins_summands(const GraphFacts& facts, const Op& op);
 
-// Bytes per tile of what is spread over the tiles of an IPU in 8-byte grains.
+// Returns the bytes per tile of `on_ipu` bytes that are spread evenly over `tiles` tiles, rounded up to 8 bytes.
 Bytes per_tile(Bytes on_ipu, std::int64_t tiles);
+// Returns the bytes per tile of a tensor's part on one IPU.
 Bytes per_tile(const GraphFacts& facts, const GraphSharding& sharding, TensorId tensor, std::int64_t tiles);
-// Bytes one IPU holds of it.
+// Returns the bytes of a tensor's part on one IPU.
 Bytes on_ipu(const GraphFacts& facts, const GraphSharding& sharding, TensorId tensor);
 
 }  // namespace superstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan as a program: who holds what, and when each unit runs.
+// Turns a plan into a program, and checks that a plan is legal.
 #pragma once
 
 #include <string>
@@ -11,15 +11,16 @@
 
 namespace superstep {
 
-// The program of one optimiser step (training) or one replica batch (inference). The table was made
-// with the plan's mesh, micro-batch, precision, IO tiles and proportion; the plan is legal
-// (check_plan). Every field of the plan has an effect here.
+// Returns the program of one optimiser step (training) or one replica batch (inference). The table must be made with
+// the plan's mesh, micro-batch, precision, IO tiles and proportion. The plan must be legal (check_plan()). Every field
+// of the plan has an effect here.
 Program lower(const UnitTable& table, const Plan& plan, const OptimizerSpec& optimizer);
 
-// Why a plan is not legal for a graph, machine and task, in words ("tensor_parallel 5 does not divide
-// 16 heads"); empty: it is. Legality is about degrees and structure; whether it fits is another question.
+// Returns why a plan is not legal for a graph, machine and task, in words ("tensor_parallel 5 does not divide 16
+// heads"). Empty: the plan is legal. Only degrees and structure are checked, not memory.
 std::string check_plan(const Plan& plan, const GraphFacts& facts, const Machine& machine, bool training);
-// Of it: micro-batches that so many stages of a pipeline, all of them counted, need to fill and drain.
+// Returns the least number of micro-batches of a legal plan with `stages` pipeline stages: as many as the pipeline
+// needs to fill and drain.
 std::int64_t least_accumulation(Schedule schedule, std::int64_t stages, bool training);
 
 }  // namespace superstep

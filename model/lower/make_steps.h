@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of a unit, of whatever op: what exchanges, what computes, and the row of both that a matrix product is.
+// Makes the steps of a unit: exchanges, compute steps, collectives, and the sequence of steps of a matrix product.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,17 @@
 
 namespace superstep {
 
-// On so many compute tiles.
 struct MakeSteps {
-  std::int64_t tiles = 0;
+  std::int64_t tiles = 0;  // compute tiles
 
-  // Each tile receives `plain` bytes, and `paired` at the paired rate.
+  // Exchange in which each tile receives `plain` bytes at the plain rate and `paired` bytes at the paired rate.
   Step exchange(Term term, std::vector<std::int32_t> operands, Bytes plain, Bytes paired = Bytes(0)) const;
+  // Compute step of vector work. `cycles`: of the busiest tile, before the calibrated factor.
   Step vector(Term term, Cycles cycles) const;
-  // Of one operand or result, `bytes` on each IPU of the group.
+  // Collective over one operand or result. `operand`: as in Step::operands. `bytes`: as in CostModel::collective().
   static Step collective(Term term, CollectiveKind kind, std::int32_t operand, Bytes bytes, GroupShape group);
-  // `slices` products one after the other, as a tile plan says: operands in, multiplied, partials summed up.
+  // Steps of `slices` equal products, one after the other, by a tile plan: operands are received and multiplied,
+  // partial sums are exchanged and added.
   std::vector<Step> product(const ProductPlan& plan, std::int64_t slices, std::vector<std::int32_t> operands) const;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes that a program's tree is built of. For lower() alone.
+// Makes the nodes of a program's tree. For lower() alone.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace superstep {
 
-// What a step outside of functions moves, and whose.
+// The data that a step outside of functions moves, and the units whose data it is.
 struct Cargo {
   Data data = Data::none;
   std::vector<UnitId> units;
@@ -21,11 +21,12 @@ Node parallel(std::string name);
 Node repeat(std::string name, std::int64_t count, std::int64_t micro_batches);
 Node step(std::string name, StepKind kind, Term term, Bytes bytes, Cargo cargo = {});
 Node fixed(std::string name, Cycles cycles);
-// Nothing to move, or nobody to move it to: no step.
+// Adds a collective step to `to`. No step if there are no bytes, or the group is a single IPU.
 void add_collective(Node& to, std::string name, CollectiveKind kind, Term term, GroupShape group, Bytes bytes,
                     Cargo cargo = {});
 
 inline UnitId unit_id(std::int64_t unit) { return UnitId(static_cast<std::int32_t>(unit)); }
+// Returns the units [begin, end).
 std::vector<UnitId> run_of(std::int64_t begin, std::int64_t end);
 
 }  // namespace superstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops of a graph with their iteration spaces, which every split and every table asks for again.
+// Ops of a graph with their iteration spaces, kept because every split and every table needs them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ struct OpUse {
   std::vector<std::int64_t> extents;  // of the axes of `space`
 };
 
-// Each made when it is asked for first, by any number of threads: of units that equal others none is.
+// The OpUse of every op, made when first asked for, by any number of threads. Ops of a unit that equals an earlier unit
+// are normally never asked for.
 class OpUses {
  public:
   explicit OpUses(const Graph& graph);

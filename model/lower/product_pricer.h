@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a split of a product over tiles takes, and bounds on what splits take that share something: of the search for
-// tile plans alone.
+// Time and temporary memory of a split of a product over tiles, and lower bounds for sets of splits. For the search for
+// tile plans alone (tile_plan.cc).
 #pragma once
 
 #include <algorithm>
@@ -15,20 +15,21 @@
 
 namespace superstep {
 
-// The fewest parts, at most `limit`, with the smallest share ceil(n / parts). Part counts that make the same
-// share are one class: `fewest_parts(n, parts - 1)` is the next one, with larger shares; 0: none.
+// Returns the fewest parts whose share ceil(n / parts) is the smallest that at most `limit` parts can have; 0 if
+// `limit` is less than 1. Part counts with equal shares are equivalent. fewest_parts(n, parts - 1) gives the next
+// larger share.
 inline std::int64_t fewest_parts(std::int64_t n, std::int64_t limit) {
   return limit < 1 ? 0 : ceil_div(n, ceil_div(n, std::min(n, limit)));
 }
 
-// The cuts of an axis that make different shares: most parts first, each the fewest that make its share.
+// The cuts of an axis with different shares, most parts first. Each cut has the fewest parts that give its share.
 class AxisCuts {
  public:
   struct Cut {
     std::int64_t parts, share;
   };
   AxisCuts(std::int64_t extent, std::int64_t tiles);
-  // Those that `others` parts of other axes leave tiles for.
+  // Returns the cuts with few enough parts for the tiles, if the other axes are cut into `others` parts.
   std::span<const Cut> beside(std::int64_t others) const {
     return std::span(cuts_).subspan(first_[static_cast<std::size_t>(tiles_ / others)]);
   }
@@ -36,17 +37,20 @@ class AxisCuts {
  private:
   std::int64_t tiles_;
   std::vector<Cut> cuts_;
-  std::vector<std::uint32_t> first_;  // cut by the number of tiles that there are for it
+  std::vector<std::uint32_t> first_;  // by number of tiles for the axis: index of the first cut that is possible
 };
 
+// Prices the splits of one product that is read in one way.
 struct ProductPricer {
   const Chip& chip;
   const Calibration& calibration;
   Reading reading;
   AmpVertex vertex;
   AmpWindowVertex window_vertex;
+  // chip_tiles: compute tiles. operand_size, partial_size: bytes of an operand element and of a partial sum. channels:
+  // of a weight block. inputs_spread, weights_spread: bytes of an operand on a tile if it is spread evenly.
   std::int64_t chip_tiles, operand_size, partial_size, channels, inputs_spread, weights_spread;
-  double per_byte, per_paired_byte;  // cycles to receive one
+  double per_byte, per_paired_byte;  // cycles to receive a byte, at the plain and at the paired rate
 
   ProductPricer(const ProductShape& s, const Reading& how, std::int64_t tiles, const Chip& c, const Calibration& k)
       : chip(c),
@@ -65,12 +69,14 @@ struct ProductPricer {
         per_byte(1 / c.exchange.receive.value),
         per_paired_byte(1 / c.exchange.paired_receive.value) {}
 
-  // What a tile has of the product.
+  // Returns the busiest tile's share of the product.
   AmpShare share_of(const ProductShape& s, const ProductSplit& p) const {
     return {ceil_div(s.batch, p.batch), ceil_div(s.rows, p.rows), ceil_div(ceil_div(s.columns, channels), p.columns),
             ceil_div(reading.blocks, p.contracted)};
   }
 
+  // cycles() returns the cycles of the vertex call for a share, and row_work() those of multiplying alone. The result
+  // of least_cycles() is a lower bound on cycles() of any share with as many groups and blocks and no fewer rows.
   std::int64_t window_cycles(const AmpShare& s) const {
     return window_vertex.cycles(*reading.window, {s.groups, s.rows, s.columns, s.contracted});
   }
@@ -82,32 +88,36 @@ struct ProductPricer {
     return reading.window ? window_vertex.row_work({s.groups, s.rows, s.columns, s.contracted}) : vertex.row_work(s);
   }
 
+  // Bytes of operands that a share needs, whether received or already on the tile.
   std::int64_t input_bytes(const AmpShare& s) const {
     const std::int64_t all = s.groups * s.rows * s.contracted * reading.depth * operand_size;
     return reading.received == 1 ? all : static_cast<std::int64_t>(static_cast<double>(all) * reading.received);
   }
   std::int64_t weight_bytes(const AmpShare& s) const { return s.blocks() * reading.depth * channels * operand_size; }
 
-  // Elements of operands that a tile copies into the arrangement that the vertex reads. One a cycle, as the vendor's
-  // planner takes it (poplibs, ConvPlan), and as packing for the matrix unit was measured (hardware.md section 3).
+  // Returns the number of operand elements that a tile copies into the arrangement that the vertex reads.
   std::int64_t copied(const AmpShare& s) const {
     return static_cast<std::int64_t>(reading.copied *
                                      static_cast<double>(s.groups * s.rows * s.contracted * reading.depth));
   }
+  // Returns the cycles of copying, at one element per cycle. The vendor's planner takes the same rate (poplibs,
+  // ConvPlan), and packing for the matrix unit was measured at this rate (hardware.md section 3).
   Cycles arrange(std::int64_t elements) const { return chip.vertex_launch + Cycles(elements); }
 
-  static constexpr std::int64_t kRounded = 4;  // cycles that quick() may round down
-  // Time and temporary memory alone, for splits that the front will mostly refuse.
+  static constexpr std::int64_t kRounded = 4;  // most cycles that quick() loses by rounding down
+  // Time and temporary memory alone, since the front refuses most splits.
   struct Quick {
-    std::int64_t total, temporary;
+    std::int64_t total, temporary;  // cycles; bytes per tile
   };
-  // Of a tile's own partial sums and those it receives, of at least so many columns of weight blocks by rows, in
-  // `fewest` parts to `most`: add_partials() of results / parts elements, without what it rounds up: (2 parts + 8) / 8
-  // cycles for each.
+  // Lower bounds for the partial sums of a tile: cycles to receive and add the sums, and bytes of own and received
+  // sums.
   struct Partials {
     double cycles = 0;
-    std::int64_t own = 0, received = 0;  // bytes
+    std::int64_t own = 0, received = 0;
   };
+  // Returns lower bounds if the contraction is cut into `fewest` to `most` parts. `columns_by_rows`: columns of weight
+  // blocks times rows of a share, or fewer. Adding takes add_partials() of results / parts elements without its
+  // rounding: (2 parts + 8) / 8 cycles per element.
   Partials least_partials(std::int64_t columns_by_rows, std::int64_t fewest, std::int64_t most) const {
     const auto results = static_cast<double>(columns_by_rows * channels);
     const std::int64_t own = columns_by_rows * channels * partial_size;
@@ -116,7 +126,7 @@ struct ProductPricer {
     return {received * per_byte + added + static_cast<double>(chip.exchange.piece.value * (fewest - 1)), own,
             static_cast<std::int64_t>(received)};
   }
-  // No less than this, as quick() says with `any_pm`; without its divisions. `least`: cycles of the vertex.
+  // Returns a lower bound on quick() with `any_pm`, computed without divisions. `least`: cycles of the vertex.
   Quick least(const AmpShare& share, const ProductSplit& split, std::int64_t least) const {
     const std::int64_t inputs_in = std::max<std::int64_t>(0, input_bytes(share) - inputs_spread),
                        weights_in = std::max<std::int64_t>(0, weight_bytes(share) - weights_spread),
@@ -130,15 +140,17 @@ struct ProductPricer {
     return {least + static_cast<std::int64_t>(total + partials.cycles) - kRounded,
             partials.own + std::max(inputs_in + weights_in + copies * operand_size, partials.received)};
   }
-  // Splits whose shares of columns and weight blocks, and parts of the contraction, lie between two.
+  // A set of splits whose cuts of columns and of weight blocks (the contraction) lie between two cuts each.
   struct Between {
-    std::int64_t groups, work;  // a tile has so many groups, and columns x rows x weight blocks of each or more
-    AxisCuts::Cut least_columns, most_columns, least_blocks, most_blocks;
-    bool paired = true;
+    // groups: of a tile's share. work: lower bound on columns x rows x weight blocks of a group of the share.
+    std::int64_t groups, work;
+    AxisCuts::Cut least_columns, most_columns, least_blocks, most_blocks;  // cuts with the least and the most share
+    bool paired = true;  // false: no split of the set receives inputs at the paired rate
   };
+  // Returns a lower bound on quick() for all splits of the set.
   Quick least(const ProductShape& s, const Between& b) const {
     const std::int64_t blocks = b.groups * std::max(b.least_columns.share * b.least_blocks.share, b.work / s.rows);
-    AmpShare share;  // as many operands as a row and a column of so many weight blocks has
+    AmpShare share;  // one group and row: `contracted` counts rows x weight blocks of all groups, then weight blocks
     share.contracted = b.groups * (b.work / b.most_columns.share);
     const std::int64_t inputs_in = std::max<std::int64_t>(0, input_bytes(share) - inputs_spread),
                        copies = copied(share);
@@ -155,8 +167,8 @@ struct ProductPricer {
     return {multiplied + static_cast<std::int64_t>(total + partials.cycles) - kRounded,
             partials.own + std::max(inputs_in + weights_in + copies * operand_size, partials.received)};
   }
-  // `any_pm`: a bound for every split of the rows with shares no smaller than this one's; what already lies on the tile
-  // then counts as if pm were 1.
+  // Returns time and temporary memory of a split. `any_pm`: a lower bound for every split of the rows whose shares are
+  // no smaller. Weights that already lie on the tile then count as if rows were in one part (pm = 1).
   Quick quick(const AmpShare& share, const ProductSplit& split, bool any_pm) const {
     const std::int64_t inputs = input_bytes(share), weights = weight_bytes(share);
     const std::int64_t inputs_in = inputs - std::min(inputs / split.columns, inputs_spread),
@@ -184,7 +196,9 @@ struct ProductPricer {
     return {total, own + std::max(inputs_in + weights_in + copies * operand_size, partials_in)};
   }
 
+  // Returns the plan of a split, with all its numbers.
   ProductPlan price(const ProductShape& s, const ProductSplit& split) const;
+  // Returns the total cycles of one run of a plan.
   Cycles cost(const ProductPlan& p) const;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lowered program: supersteps grouped in functions that equal layers share, and a tree of
-// repeats and calls. Read with the clock it gives a Timeline, read with tensors it gives Values.
+// The lowered program: supersteps grouped in functions that equal layers share, and a tree of repeats and calls. The
+// cost model computes times and memory (Timeline) from a program. The executor computes tensors (Values) from a
+// program.
 #pragma once
 
 #include <array>
@@ -21,138 +22,142 @@
 namespace superstep {
 
 enum class StepKind : std::uint8_t {
-  compute,     // vertices on tiles
-  exchange,    // tiles of one IPU
-  collective,  // IPUs of a group
-  copy,        // IPU to IPU, pipeline boundary
-  load,        // Streaming Memory to tiles
-  store,       // tiles to Streaming Memory
-  host,        // host stream
+  compute,     // vertices on the tiles of one IPU
+  exchange,    // between tiles of one IPU
+  collective,  // between the IPUs of a group
+  copy,        // from IPU to IPU, at a pipeline boundary
+  load,        // to tiles, from Streaming Memory or another IPU
+  store,       // from tiles, to Streaming Memory or another IPU
+  host,        // host stream to tiles
   fixed,       // fitted cost that no modelled step explains
 };
 
-// What a step moves. Of a step inside a function, `operands` say which tensors; of one outside, `units` say whose.
+// Data that a step moves. Inside a function, Step::operands name the tensors; outside, Step::units name the units whose
+// data moves.
 enum class Data : std::uint8_t {
   none,
-  operands,              // of the step's op
-  remade,                // operands of ops of the forward pass that make again what the step's op reads
-  update_sums,           // sums over slices of a sharded update, of all replicas that share it
-  statistics,            // sums over samples of one statistics group, of the replicas that share it
-  inputs,                // of the micro-batch
-  activations,           // what crosses into each of the units, forward
-  activation_gradients,  // the same, backward
-  boundaries,            // both, one each way
-  stash,                 // what a stage stores from its forward to its backward
-  stash_shards,          // activations that cross into the units, of which each IPU keeps a part: to be whole again
-  gradient_shards,       // the same of their gradients
-  weights,               // for the units' forward and backward
-  new_weights,           // that the units' update made
-  tied_weights,          // new values of weights that the units borrow, from their owners
-  gradients,             // of the units' weights: all that the phase's accumulators on the IPU hold
-  tied_gradients,        // accumulators of weights that the units borrow, to their owners
-  accumulators,          // the units', out of the processor and back
+  operands,              // operands or results of the step's op
+  remade,                // operands of forward ops that run again to remake a tensor that the step's op reads
+  update_sums,           // sums over the slices of a sharded update, of all replicas that share the update
+  statistics,            // sums over the samples of a statistics group, of all replicas that hold the group
+  inputs,                // host inputs of the micro-batch
+  activations,           // boundaries into the units, forward
+  activation_gradients,  // gradients of the boundaries into the units, backward
+  boundaries,            // activations one way and activation gradients the other way, at once
+  stash,                 // tensors that a stage stores from its forward to its backward
+  stash_shards,          // boundaries into the units, which are gathered from the shards that each IPU keeps
+  gradient_shards,       // gradients of the boundaries into the units, gathered from shards
+  weights,               // weights for the units' forward and backward
+  new_weights,           // new values that the units' update made
+  tied_weights,          // new values of weights that the units borrow, sent by the owners
+  gradients,             // gradients of the units' weights: all that the phase's accumulators on the IPU hold
+  tied_gradients,        // accumulators of weights that the units borrow, sent to the owners
+  accumulators,          // accumulators of the units, on the way out of the processor or back
   optimizer_state,
   code,
 };
 std::string_view name_of(Data data);
 
-// One superstep of one IPU. What is done, not how long it takes: cost() says that.
+// One superstep of one IPU. A step says what is done, not how long it takes (see cost()). A field whose comment names
+// kinds of steps has no meaning for other kinds.
 struct Step {
   StepKind kind = StepKind::compute;
   Term term = Term::vector;
   std::int32_t op = -1;    // position in the unit's op list of the function's pass; -1: none
-  std::int64_t times = 1;  // serialisation: runs this often, one after the other
+  std::int64_t times = 1;  // serialisation: number of runs, one after the other
   Data data = Data::none;
-  // k: input k of the op, -1 - k: its output k. exchange: those it brings to the tiles; compute with a grid: inputs
-  // that lie on its tiles already; collective: the one it converts.
+  // Inputs (k) and outputs (-1 - k) of the op. exchange: tensors that are brought to the tiles. compute with a grid:
+  // inputs that lie on their tiles already. collective: the tensor that is converted.
   std::vector<std::int32_t> operands;
   std::vector<UnitId> units;
 
-  // compute: the busiest tile. exchange: bytes its busiest tile receives, and whether pairs share the stream.
-  Cycles rows;     // AMP cycles that multiply useful rows
-  Cycles padding;  // AMP cycles spent on padded rows and channels
-  Cycles amp_fixed;
-  Cycles vector;            // vertex cycles by the vendor's formulas, before the calibrated factor
-  Bytes tile_bytes;         // exchange: plain receive; collective, copy, load, store, host: of the IPU in total
-  Bytes paired_bytes;       // exchange: received at the paired rate
-  std::int64_t pieces = 0;  // exchange: runs of partial sums that it receives, each from another tile
+  Cycles rows;         // compute, on the busiest tile: AMP cycles that multiply useful rows
+  Cycles padding;      // compute, on the busiest tile: AMP cycles spent on padded rows and channels
+  Cycles amp_fixed;    // compute, on the busiest tile: AMP cycles of weight loads and calls
+  Cycles vector;       // compute, on the busiest tile: vertex cycles before the calibrated factor; fixed: the cycles
+  Bytes tile_bytes;    // exchange: bytes the busiest tile receives at the plain rate; other transfers: per IPU
+  Bytes paired_bytes;  // exchange: bytes the busiest tile receives at the paired rate
+  std::int64_t pieces = 0;  // exchange: runs of partial sums that the busiest tile receives, each from another tile
   std::int64_t tiles = 0;   // tiles that take part
   CollectiveKind collective = CollectiveKind::all_reduce;
-  bool along = false;                       // collective: its bytes travel with those of another one
-  GroupShape group;                         // collective: who takes part; copy, remote load and store: the stride
-  GroupShape holders;                       // copy: IPUs that hold the same, and may send slices of it
-  Location location = Location::streaming;  // load, store: the other end
-  Bytes temporary;                          // per tile, while the step runs
-  Bytes live;                               // activations live on a tile while it runs, temporaries excluded
-  Bytes keeping;                            // beside them in a call that keeps: what backward reads and nobody else
-  std::vector<std::int64_t> grid;           // compute: parts per axis of the op's iteration space, tiles row-major
-  bool generic = false;                     // costed as an opaque op
+  bool along = false;  // collective: true if the bytes travel with another collective, whose hops and sync serve both
+  GroupShape group;    // collective: members; copy, remote load and store: the stride to the other IPU
+  GroupShape holders;  // copy: IPUs that hold the same bytes, and may each send a slice
+  Location location = Location::streaming;  // load, store: the memory at the other end
+  Bytes temporary;                          // temporary memory of the step, bytes per tile
+  Bytes live;                               // bytes per tile of tensors live during the step, without `temporary`
+  Bytes keeping;  // bytes per tile beside `live` in a call that keeps (Node::keeps): tensors that only backward reads
+  // compute: number of parts, in the row-major order of tiles. A matrix product has parts of batch, rows, columns and
+  // contraction. Any other op has parts of its parallel axes and parts of its reduce axes.
+  std::vector<std::int64_t> grid;
+  bool generic = false;  // true: costed as an opaque op
 };
 
-// Ops by their position in all_ops(): equal kinds of vertex share their code.
+// A set of ops by position in all_ops(). All vertices of an op share their code.
 using VertexSet = std::bitset<256>;
 
-// Bytes that stand on a tile during some steps of a function: of those that overlap, with the step's temporary, its
-// live memory is the sum.
+// Bytes that are live on a tile during a range of steps of a function. The memory of a step is the sum of all ranges
+// that include the step, and of its temporary memory.
 struct LiveRange {
-  TensorId tensor;        // root; of what is gathered for an op: its first output
-  bool gathered = false;  // operands gathered for an op, and results before they are scattered
-  bool stays = false;     // in a call that keeps, until the function's end and beyond
+  TensorId tensor;        // root of the tensor; `gathered`: the first output of the op
+  bool gathered = false;  // true: operands gathered for an op, and results before they are scattered
+  bool stays = false;     // true: in a call that keeps (Node::keeps), the range lasts beyond the end of the function
   Bytes bytes;
-  std::int32_t first = 0, last = 0;  // steps
+  std::int32_t first = 0, last = 0;  // steps, both included
 };
 
-// What running a function needs on a tile.
+// Memory that a function needs on a tile, in bytes per tile.
 struct Footprint {
-  Bytes peak;           // largest live + temporary per tile, results freed after their last use in this pass
-  Bytes standing;       // no bound on temporary memory makes the peak smaller, nor do fewer tiles
-  Bytes peak_keeping;   // forward: the same when all that the backward pass reads stays
-  Bytes kept;           // forward: what this unit's backward pass reads of it, per tile
-  Bytes crossing;       // forward: results beside those that later units read, per tile
-  Bytes incoming;       // live from the start, per tile: forward results of earlier units, or their gradients
-  Bytes exchange_code;  // of these steps, per tile; with several bounds on temporary memory of those that all make
-  VertexSet vertices;   // the kinds of vertex it runs
-  CapRange caps;        // bounds on temporary memory that give just these steps
+  Bytes peak;           // largest live + temporary, if results are freed after their last use in this pass
+  Bytes standing;       // lower bound on `peak` for any bound on temporary memory, and for any smaller number of tiles
+  Bytes peak_keeping;   // forward: `peak` if all tensors that the backward pass reads stay
+  Bytes kept;           // forward: results that this unit's backward pass reads
+  Bytes crossing;       // forward: results that only later units read
+  Bytes incoming;       // live from the start: forward results of earlier units, or gradients from later units
+  Bytes exchange_code;  // code of exchanges and collectives; for a range of bounds, of those that all bounds lead to
+  VertexSet vertices;   // kinds of vertex that run
+  CapRange caps;        // all bounds on temporary memory that give exactly these steps
 };
 
 // The supersteps of one unit in one pass on one IPU. Equal units call the same function.
 struct Function : Footprint {
   std::string name;
-  UnitId unit;  // a representative; the caller binds its own unit's tensors by position
+  UnitId unit;  // a representative of the equal units; a call binds the tensors of its own unit by position
   Pass pass = Pass::forward;
   std::vector<Step> steps;
-  std::vector<LiveRange> live;  // by first step
+  std::vector<LiveRange> live;  // in the order of their first steps
 };
 
 using FunctionId = Id<struct FunctionTag>;
 
-// The tree. A repeat runs its children `count` times; in iteration i a call below it works on micro-batch
-// i - lag and does nothing unless that is one of the repeat's micro-batches. That one rule gives pipelines their fill
-// and drain; on the clock every iteration takes as long as a full one.
+// A node of the program's tree. A repeat runs its children `count` times. In iteration i a call below the repeat works
+// on micro-batch i - lag, and does nothing if the repeat has no such micro-batch. This rule gives pipelines their fill
+// and drain. In the cost model every iteration takes as long as a full iteration.
 struct Node {
   enum class Kind : std::uint8_t { sequence, repeat, parallel, call, step } kind = Kind::sequence;
   std::string name;
   std::int64_t count = 1;          // repeat: iterations
-  std::int64_t micro_batches = 1;  // repeat: how many there are
+  std::int64_t micro_batches = 1;  // repeat: micro-batches, at most `count`
   std::vector<Node> children;
-  std::int64_t ipu = -1;       // child of a parallel: the IPU group (0 .. p-1) it runs on
-  std::int64_t phase = -1;     // of phased execution: whose residents stand meanwhile; -1: as the parent says
-  FunctionId function;         // call
-  UnitId unit;                 // call: whose tensors
-  std::int64_t lag = 0;        // call
-  bool recompute = false;      // call: a forward run again
-  bool keeps = false;          // call of a forward: what the backward pass reads stays until its backward call,
-  bool keeps_results = false;  // and so do the results that the next unit of its block reads
-  Step step;                   // kind step
+  std::int64_t ipu = -1;       // IPU group (0 .. p-1) that runs the node; -1: as the parent says
+  std::int64_t phase = -1;     // phase whose residents are on the tiles meanwhile; -1: as the parent says
+  FunctionId function;         // call: the function that is called
+  UnitId unit;                 // call: the unit whose tensors the function works on
+  std::int64_t lag = 0;        // call: iterations from the start of a micro-batch to this call
+  bool recompute = false;      // call: true if a forward pass runs again
+  bool keeps = false;          // call of a forward: true if tensors that backward reads stay until the backward call
+  bool keeps_results = false;  // call that keeps: true if results that the next unit of its block reads stay too
+  Step step;                   // step: the step
 
-  // Of a parallel: its children are work, and what the same IPUs stream meanwhile; else they are IPU groups.
+  // True for a parallel of two children on the same IPUs: work, and transfers beside the work. Children of any other
+  // parallel run on different IPU groups.
   bool streams_beside() const { return children.size() == 2 && children[0].ipu == children[1].ipu; }
 };
 
-// What one IPU of a group holds all through a phase (without phases: for good), per tile.
+// Bytes per tile that one IPU of a group holds all through a phase; without phases, for the whole step.
 struct Residents {
   Bytes weights, gradients, optimizer_state, stash, vertex_code, exchange_code, control_code, io;
-  Bytes lent;  // held for another IPU, whose location says remote_ipu
+  Bytes lent;  // held for another IPU whose plan location is remote_ipu
   Bytes total() const {
     return weights + gradients + optimizer_state + stash + vertex_code + exchange_code + control_code + io + lent;
   }
@@ -160,13 +165,15 @@ struct Residents {
   friend bool operator==(const Residents&, const Residents&) = default;
 };
 
-// Streaming Memory held for one IPU: its own, or as much for the IPU that lends it remote_machine from here.
+// Bytes of Streaming Memory used per IPU. Memory of location remote_machine counts too: an IPU borrows as much of
+// another machine as its own machine lends.
 struct StreamingUse {
   Bytes weights, gradients, optimizer_state, activations, host, code;
   Bytes total() const { return weights + gradients + optimizer_state + activations + host + code; }
 };
 
-// What waits on the IO tiles of an IPU until the phase before is done: the most there is of it, on all of them.
+// Bytes that wait on the IO tiles of an IPU, all tiles together, until the phase before is done. The phase with most
+// such bytes counts.
 struct Preloaded {
   Bytes weights, code;
   Bytes total() const { return weights + code; }
@@ -175,13 +182,13 @@ struct Preloaded {
 struct Program {
   IdVector<FunctionId, Function> functions;
   Node root;
-  std::vector<std::vector<Residents>> residents;  // by IPU group, then phase; one entry without phases
+  std::vector<std::vector<Residents>> residents;  // by IPU group, then by phase; one entry without phases
   std::vector<StreamingUse> ddr;                  // by IPU group
-  std::vector<Preloaded> preloaded;               // by IPU group; empty: nothing waits
+  std::vector<Preloaded> preloaded;               // by IPU group; empty: no phase is preloaded
   std::int64_t compute_tiles = 0;
 
-  std::size_t ipus() const { return residents.size(); }  // IPU groups
-  Bytes executable(std::size_t ipu) const;               // code, in the phase that has most
+  std::size_t ipus() const { return residents.size(); }  // number of IPU groups
+  Bytes executable(std::size_t ipu) const;               // code bytes per tile, in the phase with most code
 };
 
 void print(std::ostream& out, const Program& program, const Graph& graph);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plan::serialisation: which ops a factor runs in parts, and along which axes that is possible.
+// Plan::serialisation: the ops that each factor runs in parts, and the axes that the parts cut.
 //
-// embedding: lookups in weight tables and their gradients, in parts of the features. head: products with the unit's
+// embedding: look-ups in weight tables and their gradients, in parts of the features. head: products with the unit's
 // largest weight. attention: products of activations with each other (scores, context). feed_forward: all products.
 // Products run in parts of their columns or of their contraction, gradients of weights in parts of their columns.
 #pragma once
@@ -15,20 +15,21 @@
 
 namespace superstep {
 
-constexpr std::int64_t kMostParts = 4096;  // that a factor may ask for
+constexpr std::int64_t kMostParts = 4096;  // largest factor that a plan may have
 
-// In how many parts the op is to run; 0: the tile planner decides.
+// Returns the number of parts in which the plan runs the op; 0: the tile planner decides.
 std::int64_t forced_parts(const GraphFacts& facts, const Serialisation& factors, OpId op);
 
-// The axis of a lookup's space that its parts cut.
+// Returns the axis of a look-up's space that parts cut.
 std::size_t feature_axis(const Space& space);
 
-// The factors from `least` to `most` that a kind of op, as plans name it, can have on one IPU. What one IPU cannot run
-// in equal parts, shares of several cannot be either.
+// Returns the factors from `least` to `most` that are possible for a kind of op without tensor parallelism. `kind` is
+// the name of a field of Serialisation. A factor that is impossible on one IPU is impossible for shares of several IPUs
+// too.
 std::vector<std::int64_t> possible_factors(const GraphFacts& facts, std::string_view kind, std::int64_t least,
                                            std::int64_t most);
 
-// Why the factors cannot be had, in words; empty: they can.
+// Returns why a factor of the plan is impossible, in words; empty: all are possible.
 std::string check_serialisation(const GraphFacts& facts, const Plan& plan);
 
 }  // namespace superstep

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What shard() asks of a graph whatever the mesh: found once for all degrees of tensor parallelism.
+// Facts of a graph that shard() needs and that do not depend on the mesh. Found once for all degrees of tensor
+// parallelism.
 #pragma once
 
 #include <array>
@@ -16,32 +17,35 @@ struct ShardFacts {
   explicit ShardFacts(const Graph& graph);
   OpUses uses;
 
-  // All units of one layer, or one unit that is in no layer.
+  // The unit of solving: all units of one layer, or one unit that is in no layer.
   struct Block {
     std::vector<UnitId> units;
-    std::uint64_t signature = 0;                            // of the signatures of its units
+    std::uint64_t signature = 0;                            // hash of the signatures of the units
     std::array<std::vector<OpId>, std::size(kPasses)> ops;  // by pass, in the order they run
-    // What its update reads and does not make, with the weight that each lies as; invalid: it lies whole.
+    // Tensors that the block's update reads but does not make, each with the weight whose sharding it has. Invalid
+    // weight: the tensor is replicated.
     std::vector<std::pair<TensorId, TensorId>> states;
   };
   std::vector<std::vector<bool>> data;    // data_dimensions()
   std::vector<std::uint64_t> signatures;  // unit_signatures()
   std::vector<Block> blocks;
   std::vector<TensorId> summand_of;  // gradient_summands()
-  // By tensor: forward result that a backward op reads; read by another block in the pass that makes it, or a result;
-  // weight or state that it is the next value of (invalid: of none).
+  // By tensor. kept: true for forward results that a backward op reads. crosses: true if another block reads the
+  // tensor, or if the tensor is a result of the graph.
   std::vector<bool> kept, crosses;
-  std::vector<TensorId> replaces;
+  std::vector<TensorId> replaces;  // by tensor: the weight or state whose new value the tensor is; invalid: none
 };
 
-// Per tensor and dimension: does it carry samples or positions (data), as opposed to features.
+// Returns, by tensor and dimension, true if the dimension carries samples or positions (data) rather than features.
 std::vector<std::vector<bool>> data_dimensions(const Graph& graph);
 
-// Of each unit: equal for units that do the same work on tensors of the same data dimensions, borrow the same weights,
-// are in equal blocks, and of whose results the same ones are read outside: those whose ops are split alike.
+// Returns a number for each unit, equal for units whose ops are split alike. Such units do the same work on tensors of
+// the same data dimensions, borrow the same weights, and are in equal blocks. Such units also have the same results
+// read by other units.
 std::vector<std::uint64_t> unit_signatures(const Graph& graph, const std::vector<std::vector<bool>>& data);
 
-// By tensor: the weight whose gradient it is or is added into (through sums and views); invalid: none.
+// Returns, by tensor, the weight whose gradient the tensor is, or is added into (through sums and views). Invalid:
+// none.
 std::vector<TensorId> gradient_summands(const Graph& graph);
 
 }  // namespace superstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of a graph before its splits are chosen. For shard() alone.
+// The inputs of the search for splits: graph, mesh, times and rules. For shard() alone.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,14 @@ struct ShardProblem {
   const WorkTime& work;
   ShardRules rules;
   bool training;
-  std::vector<std::int8_t> data_dimension;  // by tensor: where its activations are split; replicated: nowhere
+  // By tensor: the data dimension that split_activations splits over t1; Sharding::replicated: none.
+  std::vector<std::int8_t> data_dimension;
 
-  std::int64_t size(int j) const { return j == 0 ? mesh.t1 : mesh.t2; }
+  std::int64_t size(int j) const { return j == 0 ? mesh.t1 : mesh.t2; }  // IPUs along mesh dimension j
 };
 
-// Shares must be equal, or so large that rounding up the last one hardly counts: a vocabulary of 50257.
+// True if an extent may be split into `parts`: shares are equal, or so large that rounding hardly counts (a vocabulary
+// of 50257).
 inline bool divides(std::int64_t extent, std::int64_t parts) { return extent % parts == 0 || extent >= 256 * parts; }
 
 }  // namespace superstep

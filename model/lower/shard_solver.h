@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dynamic programme over the ops of a block: which split each op takes, and how tensors lie between them.
-// For shard() alone.
+// The dynamic programme over the ops of a block. Chooses the split of each op and the sharding of each tensor between
+// ops, so that work and collectives take least time. For shard() alone.
 #pragma once
 
 #include <map>
@@ -12,22 +12,22 @@
 
 namespace superstep {
 
-// Decides ops and tensors block by block; what is decided is a constant of the blocks that follow.
+// Decides the splits of ops and the shardings of tensors block by block. Decisions are constants of later blocks.
 class ShardSolver {
  public:
   explicit ShardSolver(const ShardProblem& problem);
 
-  // Forgets every decision. `forced`: weights of several blocks, and the dimension they are split along.
+  // Forgets every decision. `forced`: weights that several blocks use, with the dimension each is split along.
   void restart(const std::map<TensorId, int>& forced, Bytes gather_limit);
 
-  // The dynamic programme over `ops`, a list of problem().facts. Tensors already decided are constants of it.
-  // Afterwards every op of `ops` and every tensor they produce or first use is decided. Returns its seconds; `beam`:
-  // states of an op, where more would leave out those that promise least. What was found of `ops` before is taken again
-  // where it would be found again.
+  // Decides every op of `ops`, and every tensor that these ops make or are the first to use. Returns the seconds of the
+  // ops and their collectives. `ops` must be a list of problem().facts. Tensors that are decided already are constants.
+  // `beam`: if an op leads to more states than this, some are dropped, and the result may not be optimal. An earlier
+  // solution for `ops` is reused if the programme would find the same solution again.
   double solve(const std::vector<OpId>& ops, std::size_t beam);
-  // Copies decisions to a block that does the same work, op by op.
+  // Copies the decisions of a block to a block with the same signature, op by op.
   void apply(const std::vector<OpId>& from, const std::vector<OpId>& to);
-  // Optimizer state lies as its weight does; nothing is left to choose.
+  // Decides optimiser states of the block: each has the sharding of its weight.
   void place_states(const ShardFacts::Block& block);
 
   const ShardProblem& problem() const { return p_; }
@@ -36,32 +36,32 @@ class ShardSolver {
  private:
   const ShardProblem& p_;
   GraphSharding result_;
-  std::vector<bool> decided_;       // by tensor: result_.tensors holds its sharding
+  std::vector<bool> decided_;       // by tensor: true if result_.tensors holds its sharding
   std::map<TensorId, int> forced_;  // see restart()
   Bytes gather_limit_;
 
-  std::vector<std::optional<OpSplits>> splits_;  // by op; found once
+  std::vector<std::optional<OpSplits>> splits_;  // by op; found when first asked for
 
-  // What the splits of some ops depend on beside the limit on gathered weights, and what they leave to decide.
+  // Facts about tensors around a list of ops that the solution depends on, apart from the limit on gathered weights.
   struct Surroundings {
-    std::vector<std::int8_t> lies;  // of tensors they touch: how those lie that are decided, what is forced of others
-    std::vector<TensorId> open;     // results, and inputs that are not decided
+    std::vector<std::int8_t> lies;  // of each tensor the ops touch: its decided sharding, or the forced dimension
+    std::vector<TensorId> open;     // tensors to decide: results, and undecided inputs
   };
   struct Solution {
-    std::vector<std::int8_t> lies;  // of its Surroundings
-    Bytes least_limit, most_limit;  // any between them gives it
+    std::vector<std::int8_t> lies;  // of the Surroundings
+    Bytes least_limit, most_limit;  // range of gather limits that lead to the solution
     double seconds = 0;
     std::vector<OpSharding> ops;
-    std::vector<Sharding> open;
+    std::vector<Sharding> open;  // shardings of Surroundings::open
   };
-  std::map<const std::vector<OpId>*, std::vector<Solution>> known_;  // by the ops
+  std::map<const std::vector<OpId>*, std::vector<Solution>> known_;  // by the address of the list of ops
 
-  // What it takes to read an input that lies in one way.
+  // Cost of reading an input that is stored in one sharding.
   struct Read {
     bool possible = false;
-    std::array<double, 2> conversions = {};  // seconds of each
-    double penalty = 0, adjoint = 0;
-    std::array<bool, 2> grounded = {};  // by mesh dimension: starts_at_split()
+    std::array<double, 2> conversions = {};  // seconds of each conversion
+    double penalty = 0, adjoint = 0;         // seconds of gather_penalty() and adjoint()
+    std::array<bool, 2> grounded = {};       // by mesh dimension: starts_at_split()
   };
   struct Stage;
   struct Step;
@@ -91,7 +91,7 @@ class ShardSolver {
   std::optional<Sharding> wanted_for(TensorId t) const;
 };
 
-// An operand of the op that is a weight is gathered for it.
+// True if a weight is gathered for the op.
 bool gathers_weight(const Graph& graph, const Op& op, const OpSharding& sharding);
 
 }  // namespace superstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The terms that times are added up under: all that is known of each is its row of one table.
+// The terms that every time is a sum of. Each term is a row of one table.
 #pragma once
 
 #include <cstdint>
@@ -38,16 +38,16 @@ inline constexpr int kTerms = static_cast<int>(Term::bubble) + 1;
 
 struct TermDef {
   Term id;
-  std::string_view name;  // in reports, by which they are compared
+  std::string_view name;  // as in reports; terms of different reports are matched by name
   TermKind kind;
   std::string_view formula;                        // in words
-  std::vector<std::string_view> machine_rows;      // that the formula reads: JSON pointers of the machine file
-  std::vector<std::string_view> calibration_rows;  // the same of the calibration
+  std::vector<std::string_view> machine_rows;      // JSON pointers of the machine values that the formula reads
+  std::vector<std::string_view> calibration_rows;  // keys of the calibration values that the formula reads
 };
 const TermDef& def_of(Term term);
 inline std::string_view name_of(Term term) { return def_of(term).name; }
 
-// The two bars of a waterfall that stand for AMP rows: what they would take at the peak, and the rest.
+// The two bars of a waterfall that replace AMP rows: their time at the peak of all IPUs, and the rest.
 const TermDef& ideal_bar();
 const TermDef& stage_imbalance_bar();
 

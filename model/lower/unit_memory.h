@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands on a tile while the ops of a unit run, in one pass.
+// Memory that tensors take on a tile while the ops of a unit run, in one pass.
 #pragma once
 
 #include <cstdint>
@@ -12,57 +12,58 @@
 
 namespace superstep {
 
-// Counts results from the op that makes them to their last reader in this pass; what is read after the pass stays. A
-// view has no bytes of its own: tensors are counted by their root.
+// Tracks the live bytes of a unit's tensors, op by op. A result is live from the op that makes it to its last reader in
+// this pass. A result that is read after the pass stays live. Tensors are counted by their root, since a view has no
+// bytes of its own.
 class UnitMemory {
  public:
   UnitMemory(const GraphFacts& facts, UnitId unit, Pass pass);
 
-  Bytes live() const { return live_bytes_; }
-  Bytes live_keeping() const { return live_keeping_; }  // forward: when all that the backward pass reads stays
-  bool holds(TensorId t) const;
+  Bytes live() const { return live_bytes_; }            // live bytes now
+  Bytes live_keeping() const { return live_keeping_; }  // forward: live bytes if all tensors that backward reads stay
+  bool holds(TensorId t) const;                         // true if the root of `t` is live
 
-  // What crosses into this pass of the unit stands there all the while: of views of one tensor the largest. Returns the
-  // sum of these.
+  // Adds the tensors that cross into this pass of the unit, which are live all the time. If a tensor crosses as several
+  // views, the largest counts. Returns the sum of the bytes added.
   Bytes add_incoming(const std::function<Bytes(TensorId)>& bytes_of);
-  // Ops that make again what `t` shows, which the forward pass of the unit did not keep; null: it is there, or kept.
+  // Returns the ops that make the root of `t` again (GraphFacts::remade). Null: the root is live, or needs no such ops.
   const std::vector<OpId>* to_remake(TensorId t) const;
-  // What is gathered for the op that makes `t` stands beside the tensors, until it is taken away.
+  // Adds bytes that are gathered for the op that makes `t`, until drop_gathered().
   void gather(TensorId t, Bytes bytes);
   void drop_gathered();
-  // From now on the root of `t`, which an op here reads or makes, is there.
+  // Makes the root of `t` live with `bytes`. An op of this pass must read or make the root.
   void hold(TensorId t, Bytes bytes);
-  // A result of the op at `position`. `replaces`: an elementwise op, whose result takes the place of an operand that
-  // dies there; null: it needs a place of its own. A new value of a weight or a state takes the place of the old one if
-  // nobody reads that any more.
+  // Makes a result of the op at `position` live. `replaces`: the op, if its result may take the place of an operand of
+  // equal size that is read last there. Null: the result needs memory of its own. A new value of a weight or a state
+  // takes the place of the old value if no later op reads the old value.
   void hold_result(TensorId t, Bytes bytes, std::size_t position, const Op* replaces);
-  // Frees what the op at `position` was the last to read.
+  // Frees operands and results of the op at `position` that no later op of the pass reads, and that do not stay.
   void release(const Op& op, std::size_t position);
 
-  // The function has one step more; what is held and released from now on is so for the next one.
+  // Notes that a step was added to the function. Later changes count from the next step on.
   void next_step() { ++step_; }
-  // What was there, step by step. Afterwards there is nothing more.
+  // Returns all live ranges in the order of their first steps, and ends tracking.
   std::vector<LiveRange> take_ranges();
 
-  // What the forward pass makes that stays, by root, in what `bytes_of` counts tensors in.
+  // Bytes of results of the forward pass that stay after the pass. Each root counts once, in the unit of `bytes_of`.
   struct Kept {
-    Bytes own;       // that this unit's backward pass reads
-    Bytes crossing;  // that only others read
+    Bytes own;       // read by this unit's backward pass
+    Bytes crossing;  // read by other units only
   };
   Kept kept(const std::function<Bytes(TensorId)>& bytes_of) const;
 
  private:
   static constexpr std::int64_t kNever = -1;
-  // What ops here read or make.
+  // A root that ops of this pass read or make.
   struct Root {
     TensorId tensor;
-    std::int64_t last_use = kNever;  // position of its last reader here
-    bool stays = false;              // read after this function, by this pass or (forward) only backward
-    bool own = false;                // of those that stay: this unit's backward pass reads it
-    bool only_backward = false;      // of those that stay: nobody else reads it
-    bool live = false;               // there
+    std::int64_t last_use = kNever;  // position of the last reader in this pass
+    bool stays = false;              // true: read after this function, in the same pass or in the backward pass
+    bool own = false;                // true: stays, and this unit's backward pass reads the root
+    bool only_backward = false;      // true: stays for the backward pass alone, no other unit reads it in this pass
+    bool live = false;
     Bytes bytes;
-    std::int32_t first = 0;  // step from which it is there
+    std::int32_t first = 0;  // first step of the current live range
 
     bool dies_at(std::size_t position) const {
       return last_use == static_cast<std::int64_t>(position) && (!stays || only_backward);
@@ -72,31 +73,33 @@ class UnitMemory {
   const GraphFacts& facts_;
   UnitId unit_;
   Pass pass_;
-  std::vector<Root> roots_;  // by tensor
+  std::vector<Root> roots_;  // ascending by tensor
   Bytes live_bytes_, live_keeping_;
   std::vector<LiveRange> always_, ended_;
   LiveRange gathered_;
   std::int32_t step_ = 0;
 
   std::vector<TensorId> incoming() const;
-  const Root* find(TensorId t) const;  // of `t`; null: no op here reads or makes it
+  const Root* find(TensorId t) const;  // the root of `t`; null: no op of this pass reads or makes the root
   Root& at(TensorId t);
   void free_root(Root& r);
   void end(LiveRange range);
 };
 
-// What stands at one time while one IPU runs a pass of the unit by itself, whatever its tile plans, in what `bytes_of`
-// counts tensors in: bytes per tile, or of the IPU. If tensors are split over t IPUs, one of them has the t-th part or
-// more: each tensor is somewhere. Without weights, their gradients, and what is gathered.
+// Returns a lower bound on the peak of live bytes while one IPU alone runs a pass of the unit, for any tile plans. The
+// result is in the unit of `bytes_of`: bytes per tile, or per IPU. If tensors are split over t IPUs, one of these IPUs
+// has at least 1/t of the result, since each tensor lies on some IPU. Weights, their gradients and gathered bytes do
+// not count.
 Bytes standing_alone(const GraphFacts& facts, UnitId unit, Pass pass, const std::function<Bytes(TensorId)>& bytes_of);
 
-// What the layer of a unit keeps while a pass of the unit runs, where the layer's forward pass is run again just before
-// its backward pass: in the forward pass of the units in front, in the backward pass of the unit as well. Units that
-// share a checkpoint are a layer.
+// Returns the bytes that the layer of a unit keeps while a pass of the unit runs. The layer is recomputed: its forward
+// pass runs again just before its backward pass. Results of earlier units of the layer count. For the backward pass the
+// unit's own results count too. Units that share a checkpoint are a layer. The result is in the unit of `bytes_of`; 0
+// for the update.
 Bytes held_by_layer(const GraphFacts& facts, UnitId unit, Pass pass, const std::function<Bytes(TensorId)>& bytes_of);
 
-// The weights of a unit, those that it borrows too, and where they are trained (`gradients`: their type) their
-// gradients.
+// Returns the bytes of a unit's weights, borrowed weights included, and of the gradients of trained weights.
+// `gradients`: type of the gradients; none: gradients do not count. The result is in the unit of `bytes_of`.
 Bytes weights_of_unit(const GraphFacts& facts, UnitId unit, std::optional<DType> gradients,
                       const std::function<Bytes(TensorId)>& bytes_of);
 

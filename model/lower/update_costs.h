@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weight updates cost, by the work they are. Most of what tables differ in (micro-batch, schedule, bounds on
-// temporary memory that slice no weight) leaves an update as it is, so that tables share these.
+// Costs of weight updates, shared by tables. Most differences between tables do not change an update: micro-batch,
+// schedule, and bounds on temporary memory that slice no weight.
 #pragma once
 
 #include <atomic>
@@ -16,21 +16,21 @@
 
 namespace superstep {
 
-// In how many slices an elementwise update makes its result, so that four of them fit the bound on temporary memory.
-// `result`: per tile, before the replicas of `group` share it.
+// Returns the number of slices in which an elementwise update makes its result, so that four slices fit the bound on
+// temporary memory. `result`: bytes per tile, before the replicas of `group` share the update.
 CapParts update_slices(Bytes result, GroupShape group, Bytes temporary_cap);
 
-// The update of one unit on one IPU, whoever shares it.
+// The update of one unit on one IPU, for any group of replicas that share the update.
 class UpdateWork {
  public:
   UpdateWork(const UnitContext& context, UnitId unit);
-  // Equal for equal work: the same function, but for names.
+  // Returns a number that is equal for equal work: updates whose functions are equal but for names.
   std::uint64_t signature(GroupShape group, const UnitContext& context) const;
 
  private:
   std::uint64_t base_ = 0;
-  bool plans_products_ = false;  // by the bound on temporary memory itself
-  std::vector<Bytes> results_;   // per tile, by op
+  bool plans_products_ = false;  // true: the update has products, whose tile plans depend on the bound itself
+  std::vector<Bytes> results_;   // by op: bytes per tile of the first result
 };
 
 struct UpdateCost {
@@ -38,11 +38,12 @@ struct UpdateCost {
   Cycles cycles;
 };
 
-// By signature; of one cost model and one number of compute tiles. Safe to share between threads.
+// Costs of updates by signature, for one cost model and one number of compute tiles. Safe to share between threads.
 class UpdateCosts {
  public:
-  // Those of several signatures. `make`: of the one at a place, called for what nobody has made yet. Threads that want
-  // the same make them together, each those that no other one has begun.
+  // Returns the costs of several signatures. make(i) computes the cost of signatures[i], and is called for each
+  // signature without a known cost. Threads that ask for the same signatures share the work: each computes costs that
+  // no other thread has begun.
   std::vector<const UpdateCost*> get(std::span<const std::uint64_t> signatures,
                                      const std::function<UpdateCost(std::size_t)>& make);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands on the tiles of an IPU group all through a phase, and what it keeps in Streaming Memory, by name.
+// The named variables behind Residents: tensors and code on the tiles of an IPU group all through a phase.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ struct Variable {
   Bytes bytes;                // per tile, of the fullest tile
 };
 
-// Category by category, the bytes of a variable sum to those of `r`, which residents_of() says for that phase.
+// Returns all variables of an IPU group in a phase. `r` must be the entry of residents_of() for the phase. In each
+// category the bytes of the variables sum to the bytes in `r`.
 std::vector<Variable> resident_variables(const Holdings& h, std::int64_t ipu, std::int64_t phase, const Residents& r);
 
 }  // namespace superstep

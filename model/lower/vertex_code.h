@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// Size of vertex code.
 #pragma once
 
 #include "model/lower/program.h"
 
 namespace superstep {
 
-// Vertex code that a tile holds to run these kinds of vertex.
+// Returns the bytes of code per tile that the vertices of these ops take. Each op counts once.
 Bytes vertex_code(const VertexSet& kinds);
 
 }  // namespace superstep

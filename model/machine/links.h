@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routes, rings and bisection, computed on the graph of the IPUs and links of one IPU-Link domain
-// (Boost.Graph inside links.cc); all domains are alike, and any two machines of different domains
-// meet through their gateways. Safe to use from several threads.
+// Routes, rings and bisection, computed on the graph of the IPUs and links of one IPU-Link domain (Boost.Graph inside
+// links.cc). All domains are alike. Any two machines of different domains meet through their gateways. Safe to use from
+// several threads.
 #pragma once
 
 #include <cstddef>
@@ -15,28 +15,29 @@
 
 namespace superstep {
 
-// The members of a communicator are first, first + stride, ... (size of them); all such groups of a
-// machine are active at once.
+// Shape of the groups of a communicator. A group is the IPUs first, first + stride, ..., `size` in number. All groups
+// of the shape that the machine has are active at once.
 struct GroupShape {
   std::int64_t size = 1;
   std::int64_t stride = 1;
   friend auto operator<=>(const GroupShape&, const GroupShape&) = default;
 };
 
-// What a ring collective over a group gets, all groups of that shape being active at once.
+// Rates and hops of a ring collective over a group, while all groups of the same shape are active.
 struct CollectivePath {
   std::int64_t inside = 1;   // members inside one IPU-Link domain
   std::int64_t domains = 1;  // IPU-Link domains the group spans
-  // What each step of one ring gets inside a domain, after efficiency and after sharing links with the rings of all
-  // other groups; infinite when inside == 1 (nothing moves).
+  // Rate of each step of one ring inside a domain, after efficiency and after sharing links with the rings of all other
+  // groups. Infinite if inside == 1, since nothing moves.
   BytesPerSecond ring_rate;
-  // 2 when the opposite ring can run at the same time without slowing the first (it uses the other direction of the
-  // links); 1 when the ring's way back already takes that direction. The rate of a group is ring_rate x rings.
+  // 2 if a ring in the opposite direction can run at the same time without slowing the first ring. 1 if the first ring
+  // uses both directions of some links already. The rate of a group would be ring_rate x rings.
   std::int64_t rings = 1;
-  std::int64_t ring_hops = 1;   // IPU-Link hops of the longest step of the ring; 0 when inside == 1
-  BytesPerSecond gateway_rate;  // per IPU and direction across domains; 0 when domains == 1
+  std::int64_t ring_hops = 1;   // IPU-Link hops of the longest step of the ring; 0 if inside == 1
+  BytesPerSecond gateway_rate;  // per IPU and direction across domains; 0 if domains == 1
 };
 
+// The links of a machine. Results are computed when first asked for, and kept.
 class LinkGraph {
  public:
   explicit LinkGraph(const Machine& machine);
@@ -44,20 +45,20 @@ class LinkGraph {
   LinkGraph(LinkGraph&&) noexcept;
   LinkGraph& operator=(LinkGraph&&) noexcept;
 
-  // `group.size * group.stride` is at most the number of IPUs.
+  // Returns the path of a collective. The group must fit the machine: (size - 1) * stride is less than its IPUs.
   CollectivePath collective_path(GroupShape group) const;
-  // IPU indices on a route with the fewest hops, rung first then rail; ends included. Between domains: through the
-  // gateways of the two machines, so only the ends.
+  // Returns the IPUs on a route with the fewest hops, rungs before rails, both ends included. A route between domains
+  // goes through the gateways of the two machines, so only the ends are returned.
   std::vector<std::int64_t> route(std::int64_t from, std::int64_t to) const;
-  // Rate per direction of the slowest pair of IPU i and IPU i + stride when all such pairs talk at once (pipeline
-  // stage to stage), after efficiency and sharing. Pairs inside a domain, since a pipeline never leaves it, or, when
-  // stride spans a domain, pairs that meet through gateways. Infinite when there is no such pair.
+  // Returns the rate per direction of the slowest pair of IPU i and IPU i + stride, after efficiency and sharing. All
+  // such pairs communicate at once (pipeline stage to stage). Only pairs inside a domain count, since a pipeline never
+  // leaves a domain. If the stride spans a domain, pairs meet through gateways. Infinite: no such pair exists.
   BytesPerSecond neighbour_rate(std::int64_t stride) const;
-  // Rate per direction that every IPU i gets to and from IPU i + stride when all talk at once, the last ones to the
-  // first: after efficiency and sharing; pairs of different domains through gateways.
-  // Infinite when there is no other.
+  // Returns the rate per direction between IPU i and IPU i + stride while all IPUs do this, after efficiency and
+  // sharing. The last IPUs communicate with the first. Pairs of different domains meet through gateways. Infinite: the
+  // stride is not less than the number of IPUs.
   BytesPerSecond shifted_rate(std::int64_t stride) const;
-  // Rate across the worst halving cut of one IPU-Link domain, per direction; 0 for a single IPU.
+  // Returns the rate per direction across the worst cut of one IPU-Link domain into halves; 0 for a single IPU.
   BytesPerSecond bisection() const;
 
  private:

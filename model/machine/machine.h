@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program runs on: chips, tiles, memories, links. Plain data, read from data/machines/*.json,
-// where every number carries its unit and its source. A difference between generations is a field.
+// The machine a program runs on: chips, tiles, memories, links. Plain data, read from data/machines/*.json, where every
+// number carries its unit and its source. Generations of machines differ in values of fields only.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,13 @@ struct Amp {
   std::int64_t fp16_32_macs_per_cycle = 0;  // half inputs, float partials
   std::int64_t fp32_macs_per_cycle = 0;
   std::int64_t block_channels = 0;  // a weight block is block_channels x block_channels (16)
-  Cycles block_fixed;               // measured, per weight block and row group: weight load, launch, retained state
-  Cycles call_fixed;                // measured, per vertex call
-  BytesPerCycle weight_load{0};  // into the unit, for the vendor's estimate; 0: what was measured serves for all types
-  bool estimated_fp16_16 = false;  // the vendor's estimate also for half inputs and partials, as for the other types
+  // Measured fixed costs: block_fixed per weight block and row group (weight load, launch, retained state), call_fixed
+  // per vertex call.
+  Cycles block_fixed;
+  Cycles call_fixed;
+  // Rate at which weights are loaded into the unit, for the vendor's estimate. 0: measured costs serve for all types.
+  BytesPerCycle weight_load{0};
+  bool estimated_fp16_16 = false;  // true: the estimate replaces measured costs for half inputs with half partials too
   friend bool operator==(const Amp&, const Amp&) = default;
 };
 
@@ -30,42 +33,43 @@ struct Amp {
 struct ExchangeFabric {
   BytesPerCycle send;            // per tile
   BytesPerCycle receive;         // per tile
-  BytesPerCycle paired_receive;  // both tiles of a pair take the same stream
-  Cycles piece;                  // lost for each run that a tile receives from another one, beside its bytes
+  BytesPerCycle paired_receive;  // per tile, if both tiles of a pair receive the same stream
+  Cycles piece;                  // lost per run of bytes that a tile receives from another tile, beside the transfer
   Cycles superstep;              // sync, launch and route latency of one compute or exchange superstep
   Bytes code_per_fragment;       // exchange code per transfer fragment and tile
   Bytes code_per_phase;          // exchange code per exchange phase and tile
   friend bool operator==(const ExchangeFabric&, const ExchangeFabric&) = default;
 };
 
+// One IPU.
 struct Chip {
   std::string name;  // "GC200"
   std::int64_t tiles = 0;
   std::int64_t workers = 0;
   Hertz clock;
   Bytes tile_memory;        // In-Processor Memory per tile
-  Bytes executable_memory;  // the part of tile_memory instructions can be fetched from
+  Bytes executable_memory;  // the part of tile_memory that can hold instructions
   Amp amp;
   ExchangeFabric exchange;
   Cycles vertex_launch;  // supervisor overhead of one MultiVertex
   Bytes control_code;    // per tile: supervisor program, stacks, loader-unusable tail
   friend bool operator==(const Chip&, const Chip&) = default;
 };
-// IPU-Links: two columns of IPUs joined as a ladder; a rung joins the pair, a rail joins neighbours
-// of a column. All rates are per direction.
+// IPU-Links, which join two columns of IPUs as a ladder. A rung joins the two IPUs of a row, a rail joins neighbours of
+// a column. All rates are per direction.
 struct IpuLinks {
   BytesPerSecond rate;    // one link
   double efficiency = 0;  // payload share of the raw rate
   std::int64_t rung_links = 0;
   std::int64_t rail_links = 0;
-  bool torus = false;            // the ends of the rails are looped, in a full domain
+  bool torus = false;            // true: in a full domain the ends of each rail are joined
   std::int64_t domain_ipus = 0;  // IPUs one IPU-Link domain (rack) can join
   Seconds hop_latency;           // one step of a ring: launch, sync and one hop of a message
   Cycles external_sync;          // one superstep that syncs several IPUs
   friend bool operator==(const IpuLinks&, const IpuLinks&) = default;
 };
 
-// Gateway links between racks; rates per IPU-Machine and direction.
+// Gateway links between racks. Rates are per IPU-Machine and direction.
 struct GwLinks {
   BytesPerSecond rate;
   double efficiency = 0;
@@ -76,39 +80,39 @@ struct GwLinks {
 
 // Streaming Memory of one IPU-Machine.
 struct StreamingMemory {
-  Bytes capacity;               // per machine, or as much as a job may use
+  Bytes capacity;               // per machine, or the limit that a job sets
   BytesPerSecond ipu_rate;      // per IPU and direction; 0: the machine has none
   BytesPerSecond machine_rate;  // shared by the IPUs of a machine, per direction
   friend bool operator==(const StreamingMemory&, const StreamingMemory&) = default;
 };
 
+// Connection of an IPU-Machine to its host.
 struct HostLink {
   BytesPerSecond rate;       // per machine
   Seconds latency;           // per transfer
-  BytesPerSecond copy_rate;  // of one host program that copies a step's inputs
-  // Host programs that copy a step's inputs before the device starts on them, each for an equal share of the IPUs; 0:
-  // inputs are streamed while the device runs.
+  BytesPerSecond copy_rate;  // per host program that copies the inputs of a step
+  // Number of host programs that copy the inputs of a step before the device starts. Each copies for an equal share of
+  // the IPUs. 0: inputs are streamed while the device runs.
   std::int64_t copying_programs = 0;
   friend bool operator==(const HostLink&, const HostLink&) = default;
 };
 
-// One sourced row of a machine file, for `superstep explain`: what it says, where from, and, where
-// sources conflict, with what.
+// One value of a machine file with its source, for `superstep explain`.
 struct SourcedRow {
   std::string pointer;  // "/chip/clock"
   std::string text;     // "1.325 GHz"
   std::string source;
-  std::string conflict;  // empty: sources agree
-  std::string file;      // machine file the row stands in; "job" when overridden there
+  std::string conflict;  // the value of another source; empty: sources agree
+  std::string file;      // machine file that has the value; "job": a job overrides the value
   friend bool operator==(const SourcedRow&, const SourcedRow&) = default;
 };
 
-// A measured figure of the machine, used for comparison only (DGX-A100).
+// A published figure of the machine, used for comparison only (DGX-A100).
 struct Baseline {
   std::string id;     // as in data/published
   std::string model;  // zoo name
   std::string metric, unit, source;
-  std::int64_t accelerators = 0;  // the figure is for so many, in one or more systems
+  std::int64_t accelerators = 0;  // number of accelerators of the figure, in one or more systems
   double value = 0;
   friend bool operator==(const Baseline&, const Baseline&) = default;
 };
@@ -120,8 +124,8 @@ struct Machine {
   Chip chip;
   std::int64_t ipus = 0;
   std::int64_t ipus_per_machine = 0;
-  std::int64_t control_domain_ipus = 0;  // largest one-IPU target: what one graph can span by t and p
-  bool power_of_two_ipus = false;
+  std::int64_t control_domain_ipus = 0;  // most IPUs that one program can span by t and p
+  bool power_of_two_ipus = false;        // true: the IPUs of a replica must be a power of two
   IpuLinks links;
   GwLinks gateway;
   StreamingMemory streaming;
@@ -140,15 +144,15 @@ struct Machine {
   friend bool operator==(const Machine&, const Machine&) = default;
 };
 
-// Whether a group of IPUs that both have finds the same links, Streaming Memory and hosts: the machines differ at most
-// in how many whole IPU-Link domains they have. Chips are not compared.
+// True if the machines differ at most in how many whole IPU-Link domains they have. A group of IPUs that both machines
+// have then finds the same links, Streaming Memory and hosts. Chips are not compared.
 bool have_same_domains(const Machine& a, const Machine& b);
 
-// The rate of a whole chip whose tiles all do `macs_per_cycle` multiply-adds (one of Amp's) in each cycle.
+// Returns the rate of a whole chip if each tile does `macs_per_cycle` multiply-adds per cycle (one of the rates of
+// Amp).
 FlopsPerSecond peak(const Chip& chip, std::int64_t macs_per_cycle);
 
-// Title, size, derived facts, then every row with its source.
-
+// Prints title, size and derived facts, then every row with its source.
 void print(std::ostream& out, const Machine& machine);
 
 }  // namespace superstep

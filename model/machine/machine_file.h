@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine files as a flat list of sourced values: bases are read first, later files override earlier
-// ones value by value, the job comes last. Internal to load_machine.cc.
+// Reads machine files into a flat list of values with sources. Bases are read first. Later files override earlier files
+// value by value, and the job comes last. For load_machine.cc alone.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,16 @@
 
 namespace superstep {
 
+// The values of a machine by JSON pointer. Call finish() once all known values were asked for.
 class SourcedValues {
  public:
-  // Reads a file and, before it, its bases.
+  // Reads the bases of a file, then the file. `label` stands for the file in SourcedRow::file.
   void add_file(const std::string& path, const std::string& label);
-  // Overrides from a job: plain values are allowed, their source is then the job.
+  // Overrides values from a job. Plain values are allowed; their source is then the job.
   void add_job(const nlohmann::json& override_object, const std::string& where);
 
-  // Each asks for one value by its JSON pointer, checks unit and range, and notes the row. A value
-  // that is absent, of another kind, or out of range is an Error at the place where it stands.
+  // Each function returns one value by its JSON pointer, checks unit and range, and adds a row to rows(). A value that
+  // is absent, of another kind, or out of range is an Error at the place of the value.
   std::int64_t integer(const std::string& pointer, std::int64_t low, std::int64_t high);
   double fraction(const std::string& pointer);  // in (0, 1]
   bool boolean(const std::string& pointer);
@@ -35,24 +36,24 @@ class SourcedValues {
   Watts watts(const std::string& pointer);
   Dollars dollars(const std::string& pointer);
 
-  // Unsourced: names and lists.
+  // Each function returns a value without a source, such as a name or a list.
   std::string text(const std::string& pointer);
   bool flag_or(const std::string& pointer, bool fallback);
   const nlohmann::json* raw_or_null(const std::string& pointer);
 
-  bool has(const std::string& pointer) const;  // a value or anything below it
-  // "file#/pointer" of the value, or of the last file read when there is none.
+  bool has(const std::string& pointer) const;  // true if there is a value at or below the pointer
+  // Returns "file#/pointer" of the value, or the path of the last file read if there is no such value.
   std::string place_of(const std::string& pointer) const;
   const std::vector<SourcedRow>& rows() const { return rows_; }
-  // A value that was never asked for is an Error with the nearest valid name.
+  // Throws Error, with the nearest valid name, if a value was never asked for.
   void finish() const;
 
  private:
   struct Entry {
     nlohmann::json value;
     std::string source, conflict;
-    std::string label;  // which file, for SourcedRow
-    std::string place;
+    std::string label;  // of the file, for SourcedRow::file
+    std::string place;  // "file#/pointer"
     bool sourced = false;
   };
   void add(const nlohmann::json& object, const std::string& pointer, const std::string& file, const std::string& prefix,
@@ -60,19 +61,20 @@ class SourcedValues {
   const Entry& ask(const std::string& pointer);
   [[noreturn]] void fail_missing(const std::string& pointer) const;
   const Entry& ask_sourced(const std::string& pointer);
-  // The text of a quantity, for its parser.
+  // Returns the text of a quantity, to be parsed.
   std::string quantity_text(const std::string& pointer, std::string_view example);
   template <class Q>
   Q in_range(const std::string& pointer, Q found, Q low, Q high) const;
 
   std::map<std::string, Entry> entries_;
   std::vector<std::string> asked_;
-  std::vector<std::string> reading_;  // files being read, innermost last: a base must not lead back here
+  std::vector<std::string> reading_;  // files being read, innermost last; a base in this list would be a cycle
   std::vector<SourcedRow> rows_;
   std::string last_file_;
 };
 
-// The file that a machine name or path stands for; `from` is the file or job that names it.
+// Returns the file that a machine name or path stands for. `from` is the file or job that names the machine, `where`
+// the place for messages. Throws Error if there is no such machine.
 std::string machine_path(const std::string& name, const std::string& from, const std::string& where);
 
 }  // namespace superstep

@@ -25,6 +25,8 @@ std::span<const Handler> select_handlers();
 std::span<const Handler> opaque_handlers();
 std::span<const Handler> training_handlers();  // of kTrainingDomain
 
+constexpr std::size_t kMany = 1 << 16;  // most operands of a handler that takes any number
+
 // An Array of int64 as a constant of the graph.
 TensorId integer_constant(GraphBuilder& b, Shape shape, const std::vector<std::int64_t>& values);
 // 0, 1, ... as a list of int64.

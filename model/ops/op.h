@@ -262,6 +262,8 @@ Statistic statistic_of(const Op& op);
 std::span<const OpDef* const> all_ops();
 const OpDef* find_op(std::string_view name);  // nullptr when unknown
 
+inline const TensorInfo kLeftOut{DType::fp32, {0}};  // of an operand that a call leaves out
+
 // The pieces of an OpCall for an op of a graph, kept alive together.
 class CallOf {
  public:

@@ -10,7 +10,7 @@
 
 namespace superstep::ops {
 
-// "d0", "d1", ...: names of axes by letter ('d', 'b', 'm', 'i', 'r', 'e', 'c', 'k') and number (0 to 15).
+// Returns the name of an axis, "d0", "d1", ..., by a small letter and a number. Throws Error for a number above 63.
 std::string_view axis_name(char letter, std::size_t number);
 
 // NumPy broadcasting; throws Error when the shapes do not go together.

@@ -25,6 +25,8 @@ struct Windows {
   }
 };
 
+Shape spatial(const Shape& shape);  // the extents behind the first two
+
 // The attributes that windows are read from: strides, dilations, pads_begin, pads_end (empty: 1, 1, 0, 0).
 std::vector<AttrSpec> window_attributes();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cells of CSV (RFC 4180), the same for what the command line and the viewer write.
+// Cells of CSV (RFC 4180), shared by the command line and the viewer.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace superstep::exports {
 
-std::string csv_cell(std::string_view text);  // quoted where it must be
-std::string csv_cell(double value);           // as many digits as tell it from its neighbours
+std::string csv_cell(std::string_view text);  // quoted if the text has a comma, a quote or a line break
+std::string csv_cell(double value);           // the fewest digits that read back as the same number
 
 }  // namespace superstep::exports

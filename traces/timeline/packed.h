@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long columns in few bytes: whole numbers in 1, 2, 4 or 8 bytes a row, whatever the largest needs; sums over any
-// stretch of one by a sum every 64 rows. Copies share what they hold.
+// Long columns in few bytes. Integers take 1, 2, 4 or 8 bytes a row, as many as the largest integer needs. A sum stored
+// every 64 rows gives sums over any range of rows. Copies share their memory.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class PackedIntegers {
   void push_back(std::int64_t value);
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  // use(value), where value(row) is the number in the row: asks only once how wide they are.
+  // Returns use(value), where value(row) is the integer in a row. The width is looked up once for all rows.
   template <class Use>
   auto read(const Use& use) const {
     const auto as = [this]<class T>(T) { return [this](std::size_t row) -> std::int64_t { return at<T>(row); }; };
@@ -49,7 +49,7 @@ class PackedIntegers {
   void widen(std::size_t width);
 
   std::shared_ptr<std::vector<unsigned char>> bytes_ = std::make_shared<std::vector<unsigned char>>();
-  const unsigned char* data_ = nullptr;  // of bytes_
+  const unsigned char* data_ = nullptr;  // bytes_->data()
   std::size_t size_ = 0, reserved_ = 0, width_ = 1;
 };
 
@@ -62,10 +62,11 @@ struct PackedTexts {
   const std::string& operator[](std::size_t row) const { return texts[static_cast<std::size_t>(rows[row])]; }
 };
 
+// Return a column of the report. Throw Error as ReportFile does.
 PackedIntegers read_integers(const ReportFile& report, std::string_view column);
 PackedTexts read_texts(const ReportFile& report, std::string_view column);
 
-// The values of rows, none of them negative, and the sum of all ahead of any row.
+// A column of integers that are not negative, with sums over all rows before any row.
 class Sums {
  public:
   Sums() = default;
@@ -76,23 +77,24 @@ class Sums {
   std::int64_t size() const { return static_cast<std::int64_t>(values_.size()); }
   bool empty() const { return values_.empty(); }
   std::int64_t value(std::int64_t row) const { return values_[static_cast<std::size_t>(row)]; }
-  std::int64_t before(std::int64_t row) const;  // 0 to size()
-  // The first row in [from, end) with before(row) >= sum, and > sum; end: none.
+  std::int64_t before(std::int64_t row) const;  // sum of the rows before `row`, which is from 0 to size()
+  // Return the first row in [from, end) with before(row) >= sum (first_from) or > sum (first_above); `end`: none.
   std::int64_t first_from(std::int64_t from, std::int64_t end, std::int64_t sum) const {
     return find_from(from, end, sum).row;
   }
   struct Found {
     std::int64_t row = 0, before = 0;
   };
-  Found find_from(std::int64_t from, std::int64_t end, std::int64_t sum) const;  // with before(row)
+  // Returns the row of first_from(), with before(row).
+  Found find_from(std::int64_t from, std::int64_t end, std::int64_t sum) const;
   std::int64_t first_above(std::int64_t from, std::int64_t end, std::int64_t sum) const {
     return first_from(from, end, sum + 1);
   }
 
  private:
   PackedIntegers values_;
-  std::vector<std::int64_t> sums_{0};  // ahead of every 64th row
-  std::int64_t sum_ = 0;
+  std::vector<std::int64_t> sums_{0};  // sum of the rows before every 64th row
+  std::int64_t sum_ = 0;               // sum of all rows
 };
 
 }  // namespace superstep::trace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of the functions with sums of their times: a step is found by search, the sums of any stretch are two
-// look-ups. Ten million steps take some 160 MB and one pass over six columns.
+// The supersteps (steps) of all functions of a report, with sums of their times. A step is found by binary search, and
+// sums over any range take two look-ups. Ten million steps take some 160 MB and one pass over six columns.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +13,34 @@
 
 namespace superstep::trace {
 
-// The columns of the steps.
+// The step columns of a report.
 struct Steps {
   PackedTexts name, kind, term;
   PackedIntegers function, cycles, compute_cycles, exchange_cycles, sync_cycles, bytes, live_bytes;
-  // Empty in old reports: of live_bytes, what only the step needs; what a call that keeps has beside them; tiles that
-  // take part, 0 for all.
+  // Empty in old reports. temporary_bytes: the part of live_bytes that only the step needs. keeping_bytes: bytes beside
+  // live_bytes in a call that keeps (Node::keeps). tiles: tiles that take part; 0: all.
   PackedIntegers temporary_bytes, keeping_bytes, tiles;
 };
 
 struct StepTrace {
   struct Function {
-    std::int64_t first = 0, steps = 0;
-    std::int64_t begin = 0, cycles = 0;  // of all rows ahead of it, and its own
+    std::int64_t first = 0, steps = 0;   // first row, and number of rows
+    std::int64_t begin = 0, cycles = 0;  // cycles of all rows before `first`, and of the function's rows
   };
   std::vector<Function> functions;
   PackedTexts name, term, kind;
-  Sums start, compute, exchange;
-  Sums collective;       // empty: none is
-  PackedIntegers tiles;  // that take part, 0: all; empty: an older report does not say
+  Sums start, compute, exchange;  // cycles of each step: all, compute, exchange; start.before(row) is the step's start
+  Sums collective;                // cycles of each step; empty: no step moves data between IPUs
+  PackedIntegers tiles;           // tiles that take part; 0: all; empty: an older report does not say
 
   std::int64_t rows() const { return start.size(); }
-  std::int64_t cycles(int function) const;
-  WorkCycles step_sums(std::int64_t row) const;  // compute, exchange, sync, collective
-  // Of [from, to) counted from the function's start; a step cut by it counts in the order exchange, compute, sync.
+  std::int64_t cycles(int function) const;       // of one call; -1: no such function
+  WorkCycles step_sums(std::int64_t row) const;  // cycles of one step: compute, exchange, collective, sync
+  // Returns the cycles of [from, to), counted from the start of the function. A step that the range cuts counts in the
+  // order exchange, collective, compute, sync.
   WorkCycles sums(int function, std::int64_t from, std::int64_t to) const;
-  // Steps that meet [from, to); neighbours shorter than `least` joined, as row -1.
+  // Calls `take` for the steps that overlap [from, to). Neighbouring steps shorter than `least` cycles are joined, with
+  // row -1.
   void visit(int function, std::int64_t from, std::int64_t to, std::int64_t least,
              const std::function<void(std::int64_t row, std::int64_t from, std::int64_t to)>& take) const;
 
@@ -47,8 +49,9 @@ struct StepTrace {
   std::int64_t row_at(const Function& f, std::int64_t cycle) const;
 };
 
-// Throws Error when the columns disagree, or functions have rows that do not exist. What `known` has of the same report
-// is shared with it, not read again; null: nothing is known.
+// Loads the steps of a report; empty if the report has no steps. Columns in `known`, of the same report, are shared
+// rather than read again; null: none are known. Throws Error if columns disagree, or a function has rows that do not
+// exist.
 StepTrace load_step_trace(const ReportFile& report, const Steps* known = nullptr);
 
 }  // namespace superstep::trace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report as a page for people who have no viewer: one content, written as Markdown and as HTML.
+// A report as a page for readers without the viewer. The same content is written as Markdown and as HTML.
 #pragma once
 
 #include <string>
@@ -20,7 +20,8 @@ struct Paragraph {
 struct Code {
   std::string text;
 };
-// A stretch of a bar, as shares of its width, backwards where a term is below 0; `kind` is the name of a TermKind.
+// The bar of a waterfall term, from and to as shares of the total width. `to` is less than `from` if the term is
+// negative. `kind` is the name of a TermKind.
 struct Bar {
   double from = 0, to = 0;
   std::string kind;
@@ -28,11 +29,11 @@ struct Bar {
 struct Table {
   std::vector<std::string> headings;
   std::vector<std::vector<std::string>> rows;  // as long as headings
-  std::vector<int> texts;                      // columns that are not numbers, beside the first
-  std::vector<Bar> bars;                       // one a row, or none at all
-  std::vector<int> strong;                     // rows
+  std::vector<int> texts;                      // columns of text rather than numbers, besides the first
+  std::vector<Bar> bars;                       // one per row, or empty
+  std::vector<int> strong;                     // rows in bold
 };
-// What is folded away where that can be.
+// A table that is folded away in formats that can fold.
 struct Folded {
   std::string title;
   std::string text;
@@ -46,7 +47,7 @@ struct Page {
   std::vector<Part> parts;
 };
 
-// Parts that the report lacks are left out.
+// Returns the page of a report. Parts that the report lacks are left out.
 Page page_of(const report::Index& index);
 
 }  // namespace superstep::exports

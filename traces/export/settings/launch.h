@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PopRun and V-IPU see of a plan: replicas as Poplar counts them, and partitions.
+// Replicas and partitions of a plan, as PopRun and V-IPU count them.
 #pragma once
 
 #include "traces/export/settings/settings.h"
 
 namespace superstep::exports {
 
-// How PopRun counts: replicas, and the IPUs of each, which follow each other. Without pipelines, and where a pipeline's
-// IPUs follow each other, each IPU of a tensor-parallel group is a replica of its own, as PopXL has it; else the
-// program places a whole replica of the model.
+// Replicas as PopRun counts them, and the number of consecutive IPUs of each. Without a pipeline, or if a pipeline's
+// IPUs are consecutive, each IPU of a tensor-parallel group is a replica, as in PopXL. Else a replica is a whole
+// replica of the model, whose IPUs the program places.
 struct Launch {
   std::int64_t replicas = 1, ipus_per_replica = 1;
 };
 Launch launch_of(const PlanSettings& plan);
 
-// IPU-Link domains that the plan's IPUs fill: V-IPU's end at a POD64.
+// Returns the number of IPU-Link domains that the plan's IPUs fill. A domain of V-IPU is a POD64.
 std::int64_t link_domains(const PlanSettings& plan);
 
-// Replicas are numbered last; instances have equal shares of them.
+// Adds a refusal unless the IPUs of each replica are consecutive, and one unless instances have equally many replicas.
 void refuse_numbering(const PlanSettings& plan, Refusals& no);
 
 }  // namespace superstep::exports

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report's plan in the words of real IPU systems. What a target cannot say is refused, field by field, with the pin
-// that it could say. Where a setting is from: docs/reference/exports.md.
+// A report's plan as settings of other IPU software (targets: PopTorch, PopART, PopXL, PopRun, V-IPU). A field that a
+// target cannot express is refused, with a pin that the target can express. Sources: docs/reference/exports.md.
 #pragma once
 
 #include <cstdint>
@@ -14,38 +14,41 @@
 namespace superstep::exports {
 
 struct StageSettings {
-  std::int64_t ipu = 0;                          // within the replica
-  std::int64_t phase = 0;                        // of phased execution, from 1; 0: none
-  std::string recompute;                         // none, layer, stage
-  std::vector<std::string> units;                // "layer3/ffn_up"
-  std::vector<std::int64_t> layers;              // of each unit; -1: of none
-  std::vector<std::int64_t> runs;                // of units that share a checkpoint, mostly layers; -1: of none
-  std::vector<std::string> checkpoints() const;  // of recompute layer: the last units of its runs but the last
+  std::int64_t ipu = 0;              // within the replica
+  std::int64_t phase = 0;            // of phased execution, from 1; 0: not phased
+  std::string recompute;             // none, layer, stage
+  std::vector<std::string> units;    // "layer3/ffn_up"
+  std::vector<std::int64_t> layers;  // by unit: layer; -1: in no layer
+  std::vector<std::int64_t> runs;    // by unit: number of the recompute checkpoint, mostly the layer; -1: none
+  // Returns the last unit of each run of units that share a checkpoint, without the last run. Empty unless recompute is
+  // "layer".
+  std::vector<std::string> checkpoints() const;
 };
 
-// Fields are those of a plan in a job (data/jobs/schema.json).
+// The plan of a report. Fields are as in a job (data/jobs/schema.json).
 struct PlanSettings {
-  std::string where;                  // the report's file
-  std::vector<std::string> headline;  // which plan it is and what is predicted of it, without line ends
-  std::string model;                  // "bert-large"; empty: not of the zoo
+  std::string where;                  // path of the report
+  std::vector<std::string> headline;  // description of the plan and its predictions, one line each without line ends
+  std::string model;                  // "bert-large"; empty: a model that is not in the zoo
   bool training = true;
   std::int64_t t1 = 1, t2 = 1, pipeline_stages = 1, replicas = 1, micro_batch = 1, gradient_accumulation = 1;
   std::string placement, schedule, phase_order, shard_groups, activation_sharding;
-  std::string load;  // of weights
+  std::string load;  // load schedule of weights
   std::vector<StageSettings> stages;
   std::int64_t phases = 1, phase_groups = 1;
-  std::map<std::string, std::int64_t> shards;         // weights, gradients, optimizer_state
-  std::map<std::string, std::string> location;        // and activations, code
-  std::map<std::string, std::string> precision;       // fp16, fp32
-  std::map<std::string, std::int64_t> serialisation;  // embedding, head, attention, feed_forward; 0: as it comes
+  std::map<std::string, std::int64_t> shards;    // shard degrees: weights, gradients, optimizer_state
+  std::map<std::string, std::string> location;   // weights, gradients, optimizer_state, activations, code
+  std::map<std::string, std::string> precision;  // "fp16" or "fp32" by class of data
+  // Factors of embedding, head, attention, feed_forward; 0: the tile planner decides.
+  std::map<std::string, std::int64_t> serialisation;
   bool master_weights = false;
   std::int64_t io_tiles = 0, prefetch_depth = 1, instances = 1;
-  double available_memory_proportion = 0;          // the least of all
-  std::map<std::int64_t, double> ipu_proportions;  // of IPUs of the pipeline, where stages have their own
-  nlohmann::json optimizer;                        // as the job says
-  bool stochastic_rounding = false;                // of the job's run
-  bool automatic_loss_scaling = false;             // the same
-  double loss_scaling = 0;                         // 0: the job does not say
+  double available_memory_proportion = 0;          // the least proportion that any op has
+  std::map<std::int64_t, double> ipu_proportions;  // by IPU of the pipeline; empty: no stage has a bound of its own
+  nlohmann::json optimizer;                        // as in the job
+  bool stochastic_rounding = false;                // as in the job's run
+  bool automatic_loss_scaling = false;             // as in the job's run
+  double loss_scaling = 0;                         // as in the job's run; 0: not given
 
   std::int64_t tensor_parallel() const { return t1 * t2; }
   std::int64_t ipus() const { return t1 * t2 * pipeline_stages * replicas; }
@@ -56,29 +59,32 @@ struct PlanSettings {
   }
 };
 
-// The plan or job that a report gives as JSON; throws Error where it is no object.
+// Returns the JSON object of a report's plan or job (`what`). Throws Error if the text is no JSON object.
 nlohmann::json read_object(const std::string& text, const std::string& where, const char* what);
 
-// Throws Error when the report has no plan, or none that can be read.
+// Returns the plan of a report. Throws Error if the report has no plan, or a plan that cannot be read.
 PlanSettings read_settings(const ReportFile& report);
 
-// PopART's RecomputationType: "NoRecompute"; "Pipeline": inputs of stages and checkpoints are kept; "RecomputeAll": the
-// same of what is no pipeline. Empty: mixed, which it cannot say.
+// Returns PopART's RecomputationType. "NoRecompute": all tensors are kept. "Pipeline": inputs of stages and checkpoints
+// are kept. "RecomputeAll": checkpoints are kept, without a pipeline. Empty: stages differ in a way that PopART cannot
+// express.
 std::string recomputation(const PlanSettings& plan);
 
-// Collects what the target cannot say.
+// Collects the fields of a plan that the target cannot express.
 class Refusals {
  public:
   Refusals(const PlanSettings& plan, std::string target) : plan_(plan), target_(std::move(target)) {}
-  // `pin` is a value of the field that the target can say; empty: there is none.
+  // Adds a refusal of the field unless `holds`. `pin`: a value of the field that the target can express; empty: none.
   void unless(bool holds, const std::string& field, const std::string& found, const std::string& why,
               const std::string& pin);
-  // Replicas side by side, shards in consecutive groups, everything on its own IPU or in Streaming Memory.
+  // Adds refusals that most targets share. Accepted are placement t-p-r, consecutive shard groups, tensors on the own
+  // IPU or in Streaming Memory, code on the own IPU, and no master weights.
   void common();
+  // Adds refusals of tensor parallelism and of activation sharding.
   void no_tensor_parallel();
-  // Shards over all replicas or none: the field's degree.
+  // Adds refusals of shard degrees other than 1 and the number of replicas.
   void all_or_none(const std::string& why);
-  // Throws Unsupported, with all that was found.
+  // Throws Unsupported with all refusals, if there are any.
   void check() const;
 
  private:
@@ -87,7 +93,7 @@ class Refusals {
   std::vector<std::string> found_;
 };
 
-// The headline as lines of a comment, which "#" begins.
+// Returns the headline as comment lines that begin with "#".
 std::string comment_lines(const PlanSettings& plan);
 
 }  // namespace superstep::exports
