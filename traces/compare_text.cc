@@ -20,10 +20,6 @@ std::string difference_text(double difference, const std::string& text) {
   return difference > 0 ? "+" + text : text;
 }
 
-std::string heading(const std::string& title, const std::string& note, const TextStyle& style) {
-  return "\n" + inked(title, Ink::strong, style) + "  " + inked(note, Ink::faint, style) + "\n";
-}
-
 std::string key_figures_text(const Comparison& c, const TextStyle& style) {
   TextTable table;
   table.headings = {"", c.labels[0]};

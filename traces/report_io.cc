@@ -278,29 +278,29 @@ class CheckedBytes : public google::protobuf::io::ZeroCopyInputStream {
   bool short_ = false;
 };
 
-// Rows in batches.
-template <class Value>
-struct Batch {
-  std::function<void(std::span<const Value>)> take;
-  std::array<Value, 4096> values{};
-  std::size_t size = 0;
-  std::uint64_t rows = 0;
-
-  void add(Value value) {
-    values[size++] = value;
-    if (size == values.size()) flush();
-  }
-  void flush() {
-    rows += size;
-    if (size > 0 && take) take({values.data(), size});
-    size = 0;
-  }
-};
-
 }  // namespace
 
 // What a column of the schema holds, field by field (report.proto).
 struct ReportFile::Visitor {
+  // Rows in batches.
+  template <class Value>
+  struct Batch {
+    std::function<void(std::span<const Value>)> take;
+    std::array<Value, 4096> values{};
+    std::size_t size = 0;
+    std::uint64_t rows = 0;
+
+    void add(Value value) {
+      values[size++] = value;
+      if (size == values.size()) flush();
+    }
+    void flush() {
+      rows += size;
+      if (size > 0 && take) take({values.data(), size});
+      size = 0;
+    }
+  };
+
   Batch<std::int64_t> integers;
   Batch<double> reals;
   Batch<std::uint32_t> text_rows;

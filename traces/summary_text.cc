@@ -18,12 +18,6 @@ Ink ink_of(Fit fit) {
   return fit == Fit::tight ? Ink::warning : Ink::bad;
 }
 
-std::string heading(const std::string& title, const std::string& note, const TextStyle& style) {
-  std::string out = "\n" + inked(title, Ink::strong, style);
-  if (!note.empty()) out += "  " + inked(note, Ink::faint, style);
-  return out + "\n";
-}
-
 std::string paragraph(const std::string& text, int indent, Ink ink, const TextStyle& style) {
   std::string out;
   for (const auto& line : wrapped(text, style.columns - indent)) {

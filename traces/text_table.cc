@@ -123,6 +123,12 @@ std::string inked(std::string_view text, Ink ink, const TextStyle& style) {
   return ansi(ink) + std::string(text) + "\033[0m";
 }
 
+std::string heading(const std::string& title, const std::string& note, const TextStyle& style) {
+  std::string out = "\n" + inked(title, Ink::strong, style);
+  if (!note.empty()) out += "  " + inked(note, Ink::faint, style);
+  return out + "\n";
+}
+
 std::string bar(double from, double to, int width, const TextStyle& style) {
   if (!(from >= 0) || !(to > from) || width <= 0) return std::string(static_cast<std::size_t>(std::max(width, 0)), ' ');
   const double halves = 2.0 * width;

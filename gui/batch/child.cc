@@ -9,9 +9,9 @@ namespace superstep::gui {
 namespace {
 
 constexpr qsizetype kMostOutput = 256 << 20;  // a sweep of 100 000 items has some 100 MB
-constexpr qsizetype kLongestLine = 1 << 20;
-constexpr qsizetype kMostSaid = 16 << 10;
-constexpr int kPatience = 2000;  // ms, for a child to end
+constexpr qsizetype kLongestChildLine = 1 << 20;
+constexpr qsizetype kMostErrorText = 16 << 10;
+constexpr int kChildPatience = 2000;  // ms, for a child to end
 
 BatchProgress progress_of(const QJsonObject& line) {
   BatchProgress out;
@@ -47,7 +47,7 @@ void BatchChild::kill() {
   process_.disconnect(this);
   if (process_.state() == QProcess::NotRunning) return;
   process_.kill();
-  process_.waitForFinished(kPatience);
+  process_.waitForFinished(kChildPatience);
 }
 
 void BatchChild::start(const QString& program, const QStringList& arguments) { process_.start(program, arguments); }
@@ -58,7 +58,7 @@ void BatchChild::readErrors(bool all) {
     take(errors_.left(end));
     errors_.remove(0, end + 1);
   }
-  if (!all && errors_.size() <= kLongestLine) return;
+  if (!all && errors_.size() <= kLongestChildLine) return;
   take(errors_);
   errors_.clear();
 }
@@ -77,8 +77,8 @@ void BatchChild::take(const QByteArray& line) {
 void BatchChild::keep(const QByteArray& text) {
   QString line = QString::fromUtf8(text).trimmed();
   if (line.startsWith("superstep: ")) line.remove(0, qstrlen("superstep: "));
-  if (line.isEmpty() || end_.said.size() > kMostSaid) return;
-  end_.said += (end_.said.isEmpty() ? "" : "\n") + line.left(kMostSaid);
+  if (line.isEmpty() || end_.said.size() > kMostErrorText) return;
+  end_.said += (end_.said.isEmpty() ? "" : "\n") + line.left(kMostErrorText);
 }
 
 void BatchChild::readOutput() {

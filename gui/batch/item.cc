@@ -16,8 +16,8 @@
 namespace superstep::gui {
 namespace {
 
-constexpr double kSilence = 20;  // seconds after which it is worth a word
-constexpr int kMostShown = 300;  // characters of what is no result
+constexpr double kSilence = 20;     // seconds after which it is worth a word
+constexpr int kMostItemText = 300;  // characters of what is no result
 
 QString tr(const char* text) { return QCoreApplication::translate("Batch", text); }
 
@@ -186,7 +186,7 @@ BatchResult sweep_row(const QJsonObject& row) {
 std::vector<BatchResult> results_of_sweep(const QByteArray& json) {
   const QJsonDocument document = QJsonDocument::fromJson(json);
   if (!document.isObject() || !document.object()["items"].isArray()) {
-    const QString found = QString::fromUtf8(json.left(kMostShown)).trimmed();
+    const QString found = QString::fromUtf8(json.left(kMostItemText)).trimmed();
     throw Error("", "It wrote what is no result of a sweep: " +
                         (found.isEmpty() ? std::string("nothing") : found.toStdString()));
   }

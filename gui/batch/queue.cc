@@ -13,8 +13,8 @@
 namespace superstep::gui {
 namespace {
 
-constexpr int kTick = 500;    // ms
-constexpr int kMostSaid = 4;  // files that were left out, by name
+constexpr int kTick = 500;     // ms
+constexpr int kMostNamed = 4;  // files that were left out, by name
 
 qint64 written(const QString& path) {
   const QFileInfo file(path);
@@ -129,9 +129,9 @@ QString BatchQueue::addAll(const QStringList& paths) {
       messages << QString::fromUtf8(error.what());
     }
   }
-  const auto more = messages.size() - kMostSaid;
+  const auto more = messages.size() - kMostNamed;
   if (more > 0) {
-    messages.resize(kMostSaid);
+    messages.resize(kMostNamed);
     messages << tr("and %1 more that are neither jobs nor sweeps").arg(more);
   }
   return messages.join('\n');

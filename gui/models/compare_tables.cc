@@ -12,7 +12,7 @@
 namespace superstep::gui {
 namespace {
 
-const QString kNone = QStringLiteral("–");
+const QString kDash = QStringLiteral("–");
 const QString kEqual = QStringLiteral("=");
 
 // "+31.2", "−4.0", and "=" for what rounds to no difference at all.
@@ -58,7 +58,7 @@ void add_sides(TableContents& out, const ComparedPointer& c, const ColumnTitle& 
                            true,
                            [=](int row) {
                              const auto v = value(row, r);
-                             return v ? spell(*v) : kNone;
+                             return v ? spell(*v) : kDash;
                            },
                            [=](int row) {
                              const auto v = value(row, r);
@@ -261,7 +261,7 @@ TableContents terms_comparison(const ComparedPointer& c, bool hide_equal) {
     const auto share = [=](int row) { return percent_of(ms(row, 0), ms(row, t)); };
     TableColumn percent{{difference_title(*c, t, "%"), means::kTermDifferenceShare},
                         true,
-                        [=](int row) { return share(row) ? signed_number(*share(row), 1) : kNone; },
+                        [=](int row) { return share(row) ? signed_number(*share(row), 1) : kDash; },
                         [=](int row) { return share(row) ? QVariant(*share(row)) : QVariant(QString()); }};
     percent.better = out.columns.back().better;
     out.columns.push_back(std::move(percent));
@@ -328,7 +328,7 @@ TableContents fits_comparison(const ComparedPointer& c, Units units) {
     return TableColumn{title + ", " + unit_name(units), true,
                        [=](int row) {
                          const auto& bytes = fit(row).*field;
-                         return bytes ? tile_bytes(*bytes, units) : kNone;
+                         return bytes ? tile_bytes(*bytes, units) : kDash;
                        },
                        [=](int row) {
                          const auto& bytes = fit(row).*field;
@@ -343,7 +343,7 @@ TableContents fits_comparison(const ComparedPointer& c, Units units) {
                  {{"Fit", means::kFit}, false, [=](int row) { return QString(fit_words(fit(row).fit)); }},
                  {{"P(faster than source)", means::kFaster}, true, [=](int row) {
                     const auto& p = c->comparison.probability_faster[static_cast<std::size_t>(row)];
-                    return row > 0 && p ? QString::number(*p) : kNone;
+                    return row > 0 && p ? QString::number(*p) : kDash;
                   }}};
   return out;
 }
@@ -408,7 +408,7 @@ TableContents phases_comparison(const ComparedPointer& c, bool hide_equal) {
     const auto cycles = [=](int row) { return phase(row).cycles[static_cast<std::size_t>(r)]; };
     out.columns.push_back({{side_title(*c, r, "cycles"), means::kPhaseCycles},
                            true,
-                           [=](int row) { return cycles(row) ? grouped(*cycles(row)) : kNone; },
+                           [=](int row) { return cycles(row) ? grouped(*cycles(row)) : kDash; },
                            [=](int row) {
                              return cycles(row) ? QVariant::fromValue(static_cast<qlonglong>(*cycles(row)))
                                                 : QVariant(QString());

@@ -18,9 +18,9 @@ struct Range {
   int first = 0, end = 0;
 };
 
-class Builder {
+class LifetimesBuilder {
  public:
-  Builder(const report::Index& index, const Liveness& liveness, const Steps& steps, const HeatData& heat)
+  LifetimesBuilder(const report::Index& index, const Liveness& liveness, const Steps& steps, const HeatData& heat)
       : index_(index), liveness_(liveness), steps_(steps), heat_(heat), of_phase_(heat.phases.size()) {
     for (std::size_t i = 0; i < liveness.points.size(); ++i) {
       Range& range = of_phase_[static_cast<std::size_t>(liveness.points[i].phase)];
@@ -130,7 +130,7 @@ Lifetimes lifetimes_of(const report::Index& index, const Liveness& liveness, con
   Lifetimes out;
   if (!variables.have_lifetimes() || steps.temporary_bytes.empty() || liveness.points.empty()) return out;
   out.points = static_cast<int>(liveness.points.size());
-  Builder builder(index, liveness, steps, heat);
+  LifetimesBuilder builder(index, liveness, steps, heat);
   builder.add_variables(variables);
   builder.add_results(results);
   out.rows = builder.take();

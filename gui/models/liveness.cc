@@ -9,6 +9,7 @@
 #include "gui/models/meanings.h"
 #include "gui/models/operations.h"
 #include "gui/models/placement.h"
+#include "gui/models/steps.h"
 #include "gui/models/table_columns.h"
 #include "traces/verdict.h"
 
@@ -76,10 +77,7 @@ void add_phase(Liveness& out, const report::Index& index, const Steps& steps, co
 
 std::pair<std::int64_t, std::int64_t> steps_of_function(const report::Index& index, const Steps& steps, int function) {
   if (function < 0) return {0, 0};
-  const report::Function& f = index.functions(function);
-  const auto rows = static_cast<std::int64_t>(steps.name.size());
-  const std::int64_t first = std::clamp<std::int64_t>(f.first_step(), 0, rows);
-  return {first, std::clamp<std::int64_t>(first + f.steps(), first, rows)};
+  return steps_of(index.functions(function), steps);
 }
 
 std::int64_t Liveness::kept(int point) const {

@@ -66,7 +66,7 @@ void add_copy(const Timeline& timeline, const PathBox& sender, const PathBox& re
   });
 }
 
-TableColumn count(ColumnTitle title, std::function<std::int64_t(int)> value) {
+TableColumn count_or_blank(ColumnTitle title, std::function<std::int64_t(int)> value) {
   TableColumn column{std::move(title), true};
   column.text = [value](int row) { return value(row) < 0 ? QString() : grouped(value(row)); };
   column.exact = [value](int row) { return QVariant::fromValue<qint64>(value(row)); };
@@ -146,8 +146,9 @@ TableContents path_table(const TimelinePointer& timeline, std::int64_t micro_bat
   out.columns.push_back(ms_column(timeline, {"From, ms", means::kFromMs}, [at](int row) { return at(row).from; }));
   out.columns.push_back(
       ms_column(timeline, {"ms", means::kTakesMs}, [at](int row) { return at(row).to - at(row).from; }));
-  out.columns.push_back(count({"Cycles", means::kTakesCycles}, [at](int row) { return at(row).to - at(row).from; }));
-  out.columns.push_back(count({"Bytes", means::kCopyBytes}, [at](int row) { return at(row).bytes; }));
+  out.columns.push_back(
+      count_or_blank({"Cycles", means::kTakesCycles}, [at](int row) { return at(row).to - at(row).from; }));
+  out.columns.push_back(count_or_blank({"Bytes", means::kCopyBytes}, [at](int row) { return at(row).bytes; }));
   return out;
 }
 
@@ -162,12 +163,14 @@ TableContents copies_table(const TimelinePointer& timeline, std::int64_t time) {
   out.columns.push_back(
       words_column({"To", means::kCopyTo}, [=](int row) { return name_of_lane(*timeline, at(row).to_lane); }));
   out.columns.push_back(words_column({"What", means::kCopied}, [at](int row) { return sent(at(row)); }));
-  out.columns.push_back(count({"Micro-batch", means::kMicroBatch}, [at](int row) { return at(row).micro_batch; }));
+  out.columns.push_back(
+      count_or_blank({"Micro-batch", means::kMicroBatch}, [at](int row) { return at(row).micro_batch; }));
   out.columns.push_back(ms_column(timeline, {"From, ms", means::kFromMs}, [at](int row) { return at(row).from; }));
   out.columns.push_back(
       ms_column(timeline, {"ms", means::kTakesMs}, [at](int row) { return at(row).to - at(row).from; }));
-  out.columns.push_back(count({"Cycles", means::kTakesCycles}, [at](int row) { return at(row).to - at(row).from; }));
-  out.columns.push_back(count({"Bytes", means::kCopyBytes}, [at](int row) { return at(row).bytes; }));
+  out.columns.push_back(
+      count_or_blank({"Cycles", means::kTakesCycles}, [at](int row) { return at(row).to - at(row).from; }));
+  out.columns.push_back(count_or_blank({"Bytes", means::kCopyBytes}, [at](int row) { return at(row).bytes; }));
   return out;
 }
 

@@ -37,14 +37,6 @@ const report::EfficiencyRow* efficiency_of(const report::Index& index, const std
   return nullptr;
 }
 
-// The steps of a function that the columns really have.
-std::pair<std::size_t, std::size_t> steps_of(const report::Function& function, const Steps& steps) {
-  const auto rows = static_cast<std::int64_t>(steps.name.size());
-  const std::int64_t first = std::clamp<std::int64_t>(function.first_step(), 0, rows);
-  const std::int64_t end = std::clamp<std::int64_t>(first + function.steps(), first, rows);
-  return {static_cast<std::size_t>(first), static_cast<std::size_t>(end)};
-}
-
 // Rows by name, in order of first appearance.
 class Collected {
  public:
@@ -76,7 +68,7 @@ std::vector<OperationRow> layer_rows(const report::Index& index, const Steps& st
     }
     row.unit = index.functions(f).name();
     const auto [first, end] = steps_of(index.functions(f), steps);
-    for (std::size_t s = first; s < end; ++s) add(row, steps, s, phase.repeats);
+    for (std::int64_t s = first; s < end; ++s) add(row, steps, static_cast<std::size_t>(s), phase.repeats);
   }
   return out.take();
 }
@@ -121,7 +113,7 @@ std::vector<OperationRow> operation_rows(const report::Index& index, const Steps
     if (times == 0) continue;  // not on this IPU
     const auto [first, end] = steps_of(function, steps);
     std::string counted;  // the op whose calls are counted already, since its steps follow one another
-    for (std::size_t s = first; s < end; ++s) {
+    for (auto s = static_cast<std::size_t>(first); s < static_cast<std::size_t>(end); ++s) {
       const std::string& op = steps.name[s];
       const bool by_kind = group == OperationGroup::kind;
       const std::string kind = kind_of_op(op);
@@ -219,7 +211,7 @@ TableContents operation_steps_table(const ReportPointer& report, std::shared_ptr
   auto rows = std::make_shared<std::vector<std::size_t>>();
   if (function >= 0 && function < report->index().functions_size()) {
     const auto [first, end] = steps_of(report->index().functions(function), *steps);
-    for (std::size_t s = first; s < end; ++s) {
+    for (auto s = static_cast<std::size_t>(first); s < static_cast<std::size_t>(end); ++s) {
       if (op.empty() || steps->name[s] == op) rows->push_back(s);
     }
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include "gui/models/meanings.h"
 #include "gui/models/search_pattern.h"
+#include "gui/models/steps.h"
 #include "gui/models/table_columns.h"
 
 namespace superstep::gui {
@@ -12,13 +13,6 @@ namespace {
 const report::Function* function_of(const report::Index& index, const report::ProgramNode& node) {
   const bool calls = node.kind() == "call" && node.function() >= 0 && node.function() < index.functions_size();
   return calls ? &index.functions(static_cast<int>(node.function())) : nullptr;
-}
-
-// Rows of the step columns that a call runs.
-std::pair<std::int64_t, std::int64_t> steps_of(const report::Function& function, const Steps& steps) {
-  const auto rows = static_cast<std::int64_t>(steps.name.size());
-  const std::int64_t first = std::clamp<std::int64_t>(function.first_step(), 0, rows);
-  return {first, std::clamp<std::int64_t>(first + function.steps(), first, rows)};
 }
 
 const Meaning& column_meaning(int column) {

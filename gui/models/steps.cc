@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/models/steps.h"
 
+#include <algorithm>
 #include <array>
 
 #include "gui/models/meanings.h"
@@ -39,6 +40,12 @@ Steps load_steps(const ReportFile& report, const StepTrace* known) {
     check_rows(report, "step.*", s.name.size(), s.temporary_bytes, s.keeping_bytes, s.tiles);
   }
   return s;
+}
+
+std::pair<std::int64_t, std::int64_t> steps_of(const report::Function& function, const Steps& steps) {
+  const auto rows = static_cast<std::int64_t>(steps.name.size());
+  const std::int64_t first = std::clamp<std::int64_t>(function.first_step(), 0, rows);
+  return {first, std::clamp<std::int64_t>(first + function.steps(), first, rows)};
 }
 
 QString tiles_text(std::int64_t tiles) { return tiles == 0 ? QStringLiteral("all") : grouped(tiles); }

@@ -86,10 +86,6 @@ StreamingMemory load_streaming_memory(const ReportFile& report, int ipu_class) {
 
 namespace {
 
-TableColumn count(const ColumnTitle& title, std::function<std::int64_t(int)> get) {
-  return {title, true, [=](int row) { return grouped(get(row)); }, [=](int row) { return exact(get(row)); }};
-}
-
 TableColumn real(const ColumnTitle& title, int decimals, std::function<double(int)> get) {
   return {title, true, [=](int row) { return fixed_decimals(get(row), decimals); },
           [=](int row) { return QVariant(get(row)); }};
@@ -108,9 +104,9 @@ TableContents streaming_memory_table(std::shared_ptr<const StreamingMemory> memo
       {{"Stretch of the step", means::kStretch}, false, [=](int row) { return text(at(row).name); }},
       real({"From, ms", means::kFromMs}, 2, [=](int row) { return ms(at(row).begin); }),
       real({"Takes, ms", means::kTakesMs}, 2, [=](int row) { return ms(at(row).cycles); }),
-      count({"Held, bytes", means::kHeldNow}, [=](int row) { return memory->held_at(row); }),
-      count({"Loaded, bytes", means::kLoadedBytes}, [=](int row) { return at(row).load_bytes; }),
-      count({"Stored, bytes", means::kStoredBytes}, [=](int row) { return at(row).store_bytes; }),
+      count_column({"Held, bytes", means::kHeldNow}, [=](int row) { return memory->held_at(row); }),
+      count_column({"Loaded, bytes", means::kLoadedBytes}, [=](int row) { return at(row).load_bytes; }),
+      count_column({"Stored, bytes", means::kStoredBytes}, [=](int row) { return at(row).store_bytes; }),
       real({"Mean, GB/s", means::kMeanRate}, 2,
            [=](int row) { return memory->rate(at(row).load_bytes + at(row).store_bytes, at(row).cycles) / 1e9; }),
       real({"% of roof", means::kRoofShare}, 1,
@@ -119,10 +115,10 @@ TableContents streaming_memory_table(std::shared_ptr<const StreamingMemory> memo
              return memory->roof > 0 ? rate / memory->roof * 100 : 0.0;
            }),
       {{"Loads ahead", means::kAhead}, false, [=](int row) { return text(at(row).ahead); }},
-      count({"Ahead, bytes", means::kAheadBytes}, [=](int row) { return at(row).ahead_bytes; }),
-      count({"Loading, cycles", means::kLoadingCycles}, [=](int row) { return at(row).load_cycles; }),
-      count({"Storing, cycles", means::kStoringCycles}, [=](int row) { return at(row).store_cycles; }),
-      count({"Takes, cycles", means::kTakesCycles}, [=](int row) { return at(row).cycles; })};
+      count_column({"Ahead, bytes", means::kAheadBytes}, [=](int row) { return at(row).ahead_bytes; }),
+      count_column({"Loading, cycles", means::kLoadingCycles}, [=](int row) { return at(row).load_cycles; }),
+      count_column({"Storing, cycles", means::kStoringCycles}, [=](int row) { return at(row).store_cycles; }),
+      count_column({"Takes, cycles", means::kTakesCycles}, [=](int row) { return at(row).cycles; })};
   return out;
 }
 
@@ -140,7 +136,7 @@ TableContents held_table(std::shared_ptr<const StreamingMemory> memory) {
       {{"In Streaming Memory", means::kHeldName}, false, [=](int row) { return text(at(row).name); }},
       {.title = {"Category", means::kCategory}, .text = category, .memory = category},
       real({"MiB", means::kHeldMib}, 1, [=](int row) { return static_cast<double>(at(row).bytes) / (1 << 20); }),
-      count({"Bytes", means::kHeldBytes}, [=](int row) { return at(row).bytes; }),
+      count_column({"Bytes", means::kHeldBytes}, [=](int row) { return at(row).bytes; }),
       {{"From", means::kHeldFrom}, false, [=](int row) { return stretch(at(row).first); }},
       {{"To", means::kHeldTo}, false, [=](int row) { return stretch(at(row).last); }}};
   TableColumn lane{.title = {"Held, stretches", means::kHeldStretches}, .memory = category};

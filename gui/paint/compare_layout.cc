@@ -8,7 +8,7 @@ namespace superstep::gui {
 namespace {
 
 constexpr double kMargin = 12;
-constexpr double kGap = 14;
+constexpr double kSideGap = 14;
 constexpr double kDifferenceShare = 0.8;  // of the width of a waterfall
 
 // The furthest that the bars of any report reach.
@@ -43,16 +43,16 @@ CompareLayout CompareLayout::of(Input in) {
   out.row_height = std::clamp(std::floor((out.input.height - kHead) / out.rows()), kLeastRow, kMostRow);
   // Bars get what labels and numbers leave.
   const double numbers = reports * (out.input.number + 8) + (reports - 1) * (out.input.difference + 8);
-  const double gaps = 2 * kMargin + (2 * reports - 1) * kGap;
+  const double gaps = 2 * kMargin + (2 * reports - 1) * kSideGap;
   const double parts = reports + (reports - 1) * kDifferenceShare;
   out.label_width = std::clamp(out.input.label, 60.0, std::max(60.0, width - numbers - gaps - parts * 60));
   const double unit = std::max(20.0, (width - out.label_width - numbers - gaps) / parts);
   const double most = furthest(out.input);
-  double x = kMargin + out.label_width + kGap;
+  double x = kMargin + out.label_width + kSideGap;
   for (std::size_t r = 0; r < out.input.seconds.size(); ++r) {
     const double number_right = x + unit + 8 + out.input.number;
     out.waterfalls.push_back({x, {most, x, x + unit}, number_right});
-    x = number_right + kGap;
+    x = number_right + kSideGap;
   }
   for (std::size_t t = 1; t < out.input.seconds.size(); ++t) {
     SignedScale scale;
@@ -68,7 +68,7 @@ CompareLayout CompareLayout::of(Input in) {
     scale.begin = x;
     scale.end = x + bars;
     out.differences.push_back({x, scale, x + bars + 8 + out.input.difference});
-    x = out.differences.back().number_right + kGap;
+    x = out.differences.back().number_right + kSideGap;
   }
   return out;
 }

@@ -8,7 +8,7 @@ namespace superstep::gui {
 namespace {
 
 constexpr int kFewestRepeats = 4;
-constexpr double kLeastBlock = 92, kMostBlock = 168, kGap = 18;
+constexpr double kLeastBlock = 92, kMostBlock = 168, kBlockGap = 18;
 constexpr double kLeastLine = 58, kMostLine = 96;  // a line of blocks, with its frame's title and the gap below
 constexpr double kFrameTitle = 15, kBelow = 9;
 
@@ -19,10 +19,10 @@ std::string prefix_of(const std::string& name) {
 
 std::string kind_of(const std::string& name) { return name.substr(name.find('/') + 1); }
 
-using Units = std::vector<LayoutUnit>;
+using LayoutUnits = std::vector<LayoutUnit>;
 
 // One past the last unit of the layer that begins at `first`.
-int layer_end(const Units& units, int first) {
+int layer_end(const LayoutUnits& units, int first) {
   int end = first;
   while (end < static_cast<int>(units.size()) &&
          units[static_cast<std::size_t>(end)].layer == units[static_cast<std::size_t>(first)].layer) {
@@ -31,7 +31,7 @@ int layer_end(const Units& units, int first) {
   return end;
 }
 
-bool equal_kinds(const Units& units, int a, int b, int kinds) {
+bool equal_kinds(const LayoutUnits& units, int a, int b, int kinds) {
   for (int i = 0; i < kinds; ++i) {
     const auto& left = units[static_cast<std::size_t>(a + i)].name;
     const auto& right = units[static_cast<std::size_t>(b + i)].name;
@@ -47,7 +47,7 @@ struct Group {
 };
 
 // By what stands before the slash; a unit without joins the row that follows, or the last.
-std::vector<Group> groups_of(const Units& units, int first, int end) {
+std::vector<Group> groups_of(const LayoutUnits& units, int first, int end) {
   std::vector<Group> out;
   std::string prefix;
   for (int i = first; i < end; ++i) {
@@ -65,9 +65,9 @@ std::vector<Group> groups_of(const Units& units, int first, int end) {
   return out;
 }
 
-class Builder {
+class GraphLayoutBuilder {
  public:
-  Builder(const Units& units, double width, double height) : units_(units), width_(width) {
+  GraphLayoutBuilder(const LayoutUnits& units, double width, double height) : units_(units), width_(width) {
     fold_ = repeated_layers(units);
     out_.blocks.resize(units.size());
     plan(height);
@@ -85,7 +85,7 @@ class Builder {
   }
 
  private:
-  int perLine() const { return std::max(1, static_cast<int>((room() + kGap) / (kLeastBlock + kGap))); }
+  int perLine() const { return std::max(1, static_cast<int>((room() + kBlockGap) / (kLeastBlock + kBlockGap))); }
   double room() const { return std::max(60.0, width_ - GraphLayout::kLeft - 28); }
   int linesOf(int count) const { return (count + perLine() - 1) / perLine(); }
 
@@ -106,10 +106,10 @@ class Builder {
   // Places `count` rectangles side by side and returns them.
   std::vector<QRectF> line(int count) {
     const int places = std::max(1, count);
-    const double width = std::min(kMostBlock, (room() + kGap) / places - kGap);
+    const double width = std::min(kMostBlock, (room() + kBlockGap) / places - kBlockGap);
     std::vector<QRectF> out;
     for (int i = 0; i < count; ++i) {
-      out.emplace_back(GraphLayout::kLeft + 6 + i * (width + kGap), y_ + kFrameTitle, width,
+      out.emplace_back(GraphLayout::kLeft + 6 + i * (width + kBlockGap), y_ + kFrameTitle, width,
                        line_ - kFrameTitle - kBelow);
     }
     y_ += line_;
@@ -222,7 +222,7 @@ class Builder {
     }
   }
 
-  const Units& units_;
+  const LayoutUnits& units_;
   double width_ = 0, height_ = 0, y_ = 4, line_ = kLeastLine;
   int lineNumber_ = 0;
   FoldRange fold_;
@@ -254,7 +254,7 @@ FoldRange repeated_layers(const std::vector<LayoutUnit>& units) {
 
 GraphLayout GraphLayout::of(const std::vector<LayoutUnit>& units, double width, double height) {
   if (units.empty()) return {};
-  return Builder(units, width, height).build();
+  return GraphLayoutBuilder(units, width, height).build();
 }
 
 int GraphLayout::unit_at(QPointF point) const {

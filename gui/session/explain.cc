@@ -16,7 +16,7 @@
 namespace superstep::gui {
 namespace {
 
-constexpr int kMostRows = 20'000;  // of a table that are searched for a number
+constexpr int kMostSearchedRows = 20'000;  // of a table that are searched for a number
 constexpr std::size_t kMostCells = 8;
 
 bool is_number(const QVariant& v) {
@@ -106,7 +106,7 @@ std::vector<QPersistentModelIndex> cells_of_text(const std::vector<NamedTable>& 
   const std::vector<Token> wanted = tokens(text);
   const QString words = text.trimmed();
   for (const NamedTable& table : tables) {
-    const int rows = std::min(table.model->rowCount(), kMostRows);
+    const int rows = std::min(table.model->rowCount(), kMostSearchedRows);
     for (int c = 0; c < table.model->columnCount() && !wanted.empty(); ++c) {
       for (int r = 0; r < rows; ++r) {
         const QModelIndex cell = table.model->index(r, c);

@@ -24,7 +24,7 @@ constexpr std::array<std::pair<const char*, QString Mark::*>, 7> kTexts{{{"ipu",
                                                                          {"op", &Mark::op},
                                                                          {"view", &Mark::view},
                                                                          {"note", &Mark::note}}};
-constexpr std::array<std::pair<const char*, std::int64_t Mark::*>, 3> kNumbers{
+constexpr std::array<std::pair<const char*, std::int64_t Mark::*>, 3> kMarkNumbers{
     {{"tile", &Mark::tile}, {"time", &Mark::time}, {"micro_batch", &Mark::micro_batch}}};
 
 }  // namespace
@@ -103,7 +103,7 @@ std::vector<Mark> load_marks(const QString& report) {
     const QJsonObject object = value.toObject();
     Mark mark;
     for (const auto& [name, field] : kTexts) mark.*field = object[name].toString();
-    for (const auto& [name, field] : kNumbers) mark.*field = object[name].toInteger(-1);
+    for (const auto& [name, field] : kMarkNumbers) mark.*field = object[name].toInteger(-1);
     out.push_back(std::move(mark));
   }
   return out;
@@ -121,7 +121,7 @@ void save_marks(const QString& report, const std::vector<Mark>& marks) {
     for (const auto& [name, field] : kTexts) {
       if (!(mark.*field).isEmpty()) object[name] = mark.*field;
     }
-    for (const auto& [name, field] : kNumbers) {
+    for (const auto& [name, field] : kMarkNumbers) {
       if (mark.*field >= 0) object[name] = static_cast<qint64>(mark.*field);
     }
     list << object;

@@ -8,9 +8,9 @@
 namespace superstep::gui {
 namespace {
 
-constexpr qint64 kLongestLine = 64 << 20;
-constexpr int kMostShown = 300;  // characters of what a child said
-constexpr int kPatience = 2000;  // ms, for a child to end
+constexpr qint64 kLongestAnswer = 64 << 20;
+constexpr int kMostShown = 300;       // characters of what a child said
+constexpr int kServePatience = 2000;  // ms, for a child to end
 
 QString shortened(const QByteArray& text) {
   const QString trimmed = QString::fromUtf8(text).trimmed();
@@ -84,7 +84,7 @@ bool ServeClient::start() {
     if (child_) ended(status == QProcess::CrashExit ? tr("crashed") : tr("ended with exit code %1").arg(code));
   });
   child_->start(program_, arguments_);
-  if (child_->waitForStarted(kPatience)) return true;
+  if (child_->waitForStarted(kServePatience)) return true;
   fail(tr("%1 cannot be started: %2.").arg(program_, child_->errorString()));
   return false;
 }
@@ -101,7 +101,7 @@ void ServeClient::cancelOpen() {
 
 void ServeClient::read() {
   while (child_ && child_->canReadLine()) take(child_->readLine());
-  if (child_ && child_->bytesAvailable() > kLongestLine) fail(tr("It wrote a line without an end."));
+  if (child_ && child_->bytesAvailable() > kLongestAnswer) fail(tr("It wrote a line without an end."));
 }
 
 void ServeClient::take(const QByteArray& line) {
@@ -156,7 +156,7 @@ void ServeClient::endChild() {
   child->disconnect(this);
   if (child->state() != QProcess::NotRunning) {
     child->kill();  // it holds nothing that could be lost
-    child->waitForFinished(kPatience);
+    child->waitForFinished(kServePatience);
   }
   child->deleteLater();
 }

@@ -21,7 +21,7 @@
 namespace superstep::gui {
 namespace {
 
-constexpr int kLeastWidth = 930;  // narrower maps have no room for the numbers of their scale
+constexpr int kLeastMapWidth = 930;  // narrower maps have no room for the numbers of their scale
 
 QString quantity_title(HeatQuantity quantity, bool by_layers) {
   const QString of = by_layers ? HeatmapView::tr("layer and phase, fullest tile") : HeatmapView::tr("tile and phase");
@@ -63,7 +63,7 @@ HeatmapView::HeatmapView(Session& session, QWidget* parent) : View(parent), sess
   chart_layout->addWidget(maps_, 1);
   chart_layout->addWidget(legend_);
   mapPanel_ = new Panel(quantity_title(HeatQuantity::memory, false));
-  setProperty("leastWidth", kLeastWidth);
+  setProperty("leastWidth", kLeastMapWidth);
   mapPanel_->setContent(chart);
   twins_ = new QStackedWidget;
   for (TableModel* model : {&tiles_, &layers_}) {

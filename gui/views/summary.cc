@@ -21,7 +21,7 @@
 namespace superstep::gui {
 namespace {
 
-constexpr int kLeastWidth = 1100;  // narrower columns would cut their names; beside docks it scrolls
+constexpr int kLeastSummaryWidth = 1100;  // narrower columns would cut their names; beside docks it scrolls
 
 QLabel* text_label(const char* name) {
   auto* label = new QLabel;
@@ -49,7 +49,7 @@ QWidget* with_legend(QWidget* chart, Legend* legend, bool compact) {
 }  // namespace
 
 SummaryView::SummaryView(Session& session, QWidget* parent) : View(parent), session_(session) {
-  setProperty("leastWidth", kLeastWidth);
+  setProperty("leastWidth", kLeastSummaryWidth);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(12, 12, 12, 12);
   layout->setSpacing(12);

@@ -25,7 +25,7 @@
 namespace superstep::gui {
 namespace {
 
-constexpr int kMostRows = 4000;  // of the table of steps; shorter ones are joined
+constexpr int kMostStepRows = 4000;  // of the table of steps; shorter ones are joined
 
 std::vector<LegendEntry> legend_of(const Timeline& trace) {
   WorkCycles all;
@@ -242,7 +242,7 @@ void TraceView::fillSteps() const {
   const TimelinePointer trace = session_.trace();
   const TimeWindow window = session_.timeState().trace.resolved(static_cast<double>(trace->cycles));
   steps_.setContents(trace_table(trace, chart_->shownLane(), static_cast<std::int64_t>(window.from),
-                                 static_cast<std::int64_t>(window.to), kMostRows));
+                                 static_cast<std::int64_t>(window.to), kMostStepRows));
 }
 
 void TraceView::showSelection() {

@@ -16,7 +16,7 @@
 namespace superstep::gui {
 namespace {
 
-constexpr double kNumbers = 40;  // of tiles, at the left
+constexpr double kTileNumbers = 40;  // of tiles, at the left
 constexpr int kRowsPerNumber = 8;
 
 }  // namespace
@@ -34,7 +34,7 @@ void ChipGrid::setPhase(int phase) {
 }
 
 ChipLayout ChipGrid::layoutNow() const {
-  return ChipLayout::of(QRectF(rect()).adjusted(kNumbers, 8, -12, -4), session_.heat()->tiles);
+  return ChipLayout::of(QRectF(rect()).adjusted(kTileNumbers, 8, -12, -4), session_.heat()->tiles);
 }
 
 void ChipGrid::paintEvent(QPaintEvent*) {
@@ -65,7 +65,7 @@ void ChipGrid::paintEvent(QPaintEvent*) {
   painter.setPen(theme.secondary);
   const int step = std::max(1, static_cast<int>(std::ceil(14 / layout.cell_size)));
   for (std::int64_t row = 0; row < layout.rows(); row += std::max(step, kRowsPerNumber))
-    draw_number(painter, QRectF(0, layout.cell(row * layout.columns).center().y() - 7, kNumbers - 6, 14),
+    draw_number(painter, QRectF(0, layout.cell(row * layout.columns).center().y() - 7, kTileNumbers - 6, 14),
                 grouped(row * layout.columns));
   const std::int64_t selected = session_.selection().tile;
   if (selected >= 0 && selected < layout.tiles) draw_selection(painter, layout.cell(selected).adjusted(-2, -2, 1, 1));

@@ -14,8 +14,8 @@
 namespace superstep::gui {
 namespace {
 
-constexpr double kMargin = 12;
-constexpr double kNames = 22;
+constexpr double kCompareMargin = 12;
+constexpr double kCompareNames = 22;
 
 QFont number_font(bool strong) { return ui_font(12, strong ? QFont::DemiBold : QFont::Normal); }
 
@@ -94,7 +94,7 @@ void CompareChart::paintHeads(QPainter& painter, const CompareLayout& layout) co
   const double bottom = layout.row(layout.rows() - 1).bottom();
   for (int r = 0; r < compared_->size(); ++r) {
     const auto& side = layout.waterfalls[static_cast<std::size_t>(r)];
-    const QRectF head(side.left, 1, side.number_right - side.left, kNames - 2);
+    const QRectF head(side.left, 1, side.number_right - side.left, kCompareNames - 2);
     painter.fillRect(head, r == 0 ? text_ground(theme) : theme.title_row);
     painter.setPen(theme.text);
     painter.setFont(ui_font(11.5, QFont::DemiBold));
@@ -110,13 +110,13 @@ void CompareChart::paintHeads(QPainter& painter, const CompareLayout& layout) co
       painter.drawLine(QPointF(x, CompareLayout::kHead), QPointF(x, bottom));
       painter.setPen(theme.secondary);
       const QString number = fixed_decimals(tick, tick != std::floor(tick) ? 1 : 0);
-      draw_number(painter, QRectF(x - 30, kNames, 60, CompareLayout::kHead - kNames), number,
+      draw_number(painter, QRectF(x - 30, kCompareNames, 60, CompareLayout::kHead - kCompareNames), number,
                   Qt::AlignHCenter | Qt::AlignVCenter);
     }
   }
   for (int t = 1; t < compared_->size(); ++t) {
     const auto& side = layout.differences[static_cast<std::size_t>(t - 1)];
-    const QRectF head(side.left, 1, side.number_right - side.left, kNames - 2);
+    const QRectF head(side.left, 1, side.number_right - side.left, kCompareNames - 2);
     painter.setPen(theme.text);
     painter.setFont(ui_font(11.5, QFont::DemiBold));
     const QString name = compared_->size() == 2 ? tr("Target − Source") : tr("%1 − Source").arg(compared_->side(t));
@@ -125,7 +125,7 @@ void CompareChart::paintHeads(QPainter& painter, const CompareLayout& layout) co
     painter.setFont(ui_font(11));
     draw_number(painter, head, percent_ ? QString("%") : tr("ms"));
     const double zero = std::floor(side.scale.at(0)) + 0.5;
-    const QRectF below(side.left, kNames, side.number_right - side.left, CompareLayout::kHead - kNames);
+    const QRectF below(side.left, kCompareNames, side.number_right - side.left, CompareLayout::kHead - kCompareNames);
     painter.setFont(ui_font(10));
     const QString faster = tr("◂ faster"), slower = tr("slower ▸");
     painter.setPen(difference_color(theme, -1));
@@ -133,7 +133,7 @@ void CompareChart::paintHeads(QPainter& painter, const CompareLayout& layout) co
     // Where the zero stands too far left, the arrow to the right says enough.
     if (zero - below.left() > text_width(painter.font(), faster) + 5) {
       painter.setPen(difference_color(theme, 1));
-      draw_text(painter, QRectF(below.left(), kNames, zero - below.left() - 4, below.height()), faster,
+      draw_text(painter, QRectF(below.left(), kCompareNames, zero - below.left() - 4, below.height()), faster,
                 Qt::AlignRight | Qt::AlignVCenter);
     }
     painter.setPen(theme.secondary);
@@ -150,7 +150,7 @@ void CompareChart::paintRow(QPainter& painter, const CompareLayout& layout, int 
   if (selected) painter.fillRect(QRectF(0, whole.top(), 3, whole.height()), theme.accent);
   painter.setPen(theme.text);
   painter.setFont(number_font(total || selected));
-  draw_text(painter, QRectF(kMargin, whole.top(), layout.label_width, whole.height()), name);
+  draw_text(painter, QRectF(kCompareMargin, whole.top(), layout.label_width, whole.height()), name);
   const Fill fill = fill_of_kind(model_.index(row, 0).data(kKindRole).toString().toStdString());
   for (int r = 0; r < compared_->size(); ++r) {
     draw_fill(painter, layout.bar(r, row), fill);
@@ -188,7 +188,7 @@ void CompareChart::paintEvent(QPaintEvent*) {
   for (int row = 0; row < layout.rows(); ++row) paintRow(painter, layout, row);
   const double y = std::floor(layout.row(layout.rows() - 1).top()) + 0.5;
   painter.setPen(theme.secondary);
-  painter.drawLine(QPointF(kMargin, y), QPointF(width() - kMargin, y));
+  painter.drawLine(QPointF(kCompareMargin, y), QPointF(width() - kCompareMargin, y));
 }
 
 QString CompareChart::tipText(int row) const {

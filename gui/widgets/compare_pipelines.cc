@@ -14,8 +14,8 @@
 namespace superstep::gui {
 namespace {
 
-constexpr double kLeft = 84, kRight = 14, kTop = 4;
-constexpr double kLeastBox = 3;  // pixels
+constexpr double kPipelinesLeft = 84, kPipelinesRight = 14, kPipelinesTop = 4;
+constexpr double kLeastPipelinesBox = 3;  // pixels
 
 }  // namespace
 
@@ -80,15 +80,17 @@ std::vector<int> ComparePipelines::laneCounts() const {
 }
 
 QSize ComparePipelines::minimumSizeHint() const {
-  return {400, isEmpty() ? 90 : static_cast<int>(std::ceil(SharedRows::least_height(laneCounts()) + kTop))};
+  return {400, isEmpty() ? 90 : static_cast<int>(std::ceil(SharedRows::least_height(laneCounts()) + kPipelinesTop))};
 }
 
 SharedTime ComparePipelines::timeNow() const {
-  return {nanoseconds_, window_, kLeft, std::max(kLeft + 20, width() - kRight)};
+  return {nanoseconds_, window_, kPipelinesLeft, std::max(kPipelinesLeft + 20, width() - kPipelinesRight)};
 }
 
 SharedRows ComparePipelines::rowsNow() const {
-  return SharedRows::of(QRectF(kLeft, kTop, std::max(20.0, width() - kLeft - kRight), height() - kTop), laneCounts());
+  return SharedRows::of(QRectF(kPipelinesLeft, kPipelinesTop,
+                               std::max(20.0, width() - kPipelinesLeft - kPipelinesRight), height() - kPipelinesTop),
+                        laneCounts());
 }
 
 void ComparePipelines::setWindow(const TimeWindow& seen) {
@@ -104,7 +106,7 @@ void ComparePipelines::hide(const std::set<int>& works) {
 }
 
 std::optional<ComparePipelines::Place> ComparePipelines::placeAt(const QPointF& at) const {
-  if (isEmpty() || at.x() < kLeft) return std::nullopt;
+  if (isEmpty() || at.x() < kPipelinesLeft) return std::nullopt;
   const SharedRows rows = rowsNow();
   for (int side = 0; side < std::ssize(timelines_); ++side) {
     const Timeline& timeline = timelines_[static_cast<std::size_t>(side)];
@@ -116,7 +118,7 @@ std::optional<ComparePipelines::Place> ComparePipelines::placeAt(const QPointF& 
       const std::int64_t time = axis.time_at(at.x());
       if (time >= timeline.cycles) return std::nullopt;
       const Slice slice = timeline.lanes[static_cast<std::size_t>(lanes[i])].at(time, Lane::Depth::boxes);
-      if (slice.node < 0 || axis.x_of(slice.to) - axis.x_of(slice.from) < kLeastBox) return std::nullopt;
+      if (slice.node < 0 || axis.x_of(slice.to) - axis.x_of(slice.from) < kLeastPipelinesBox) return std::nullopt;
       return Place{side, lanes[i], slice};
     }
   }
@@ -196,7 +198,7 @@ void ComparePipelines::paintLane(QPainter& painter, int side, int lane_number, c
                                  const TimeAxis& axis) const {
   const Timeline& timeline = timelines_[static_cast<std::size_t>(side)];
   const Lane& lane = timeline.lanes[static_cast<std::size_t>(lane_number)];
-  const auto least = static_cast<std::int64_t>(axis.per_pixel() * kLeastBox);
+  const auto least = static_cast<std::int64_t>(axis.per_pixel() * kLeastPipelinesBox);
   const std::int64_t from = axis.time_at(axis.left), to = std::min(timeline.cycles, axis.time_at(axis.right) + 1);
   painter.setFont(ui_font(10));
   const auto fill_of = [&](Work work) {
@@ -242,10 +244,10 @@ void ComparePipelines::paintEvent(QPaintEvent*) {
       painter.setFont(ui_font(10));
       painter.setPen(theme.secondary);
       painter.fillRect(QRectF(12, row.top(), 3, row.height()), ipu_color(theme, ipu));
-      draw_text(painter, QRectF(20, row.center().y() - 7, kLeft - 26, 14),
+      draw_text(painter, QRectF(20, row.center().y() - 7, kPipelinesLeft - 26, 14),
                 QString::fromStdString(timeline.report->index().ipu_classes(ipu).name()));
       painter.save();
-      painter.setClipRect(QRectF(kLeft, row.top(), axis.right - kLeft, row.height()));
+      painter.setClipRect(QRectF(kPipelinesLeft, row.top(), axis.right - kPipelinesLeft, row.height()));
       painter.fillRect(row, theme.track);
       paintLane(painter, side, lanes[i], row, axis);
       painter.restore();

@@ -18,8 +18,8 @@ namespace superstep::gui {
 namespace {
 
 constexpr int kRowHeight = 23;
-constexpr int kMargin = 8;
-constexpr int kSwatch = 10;
+constexpr int kCellMargin = 8;
+constexpr int kCellSwatch = 10;
 constexpr int kMeasuredRows = 300;  // of long tables, for column widths
 
 class CellDelegate : public QStyledItemDelegate {
@@ -37,7 +37,7 @@ class CellDelegate : public QStyledItemDelegate {
                                                           : theme.panel);
     if (selected && index.column() == 0)
       painter->fillRect(QRect(cell.left(), cell.top(), 3, cell.height()), theme.accent);
-    QRectF inner = QRectF(cell).adjusted(kMargin, 0, -kMargin, 0);
+    QRectF inner = QRectF(cell).adjusted(kCellMargin, 0, -kCellMargin, 0);
     if (index.data(kShareRole).isValid()) {
       draw_share(*painter, inner, index, theme, strong);
       return;
@@ -47,8 +47,9 @@ class CellDelegate : public QStyledItemDelegate {
       return;
     }
     if (const auto fill = swatch(index)) {
-      draw_fill(*painter, QRectF(inner.left(), inner.center().y() - kSwatch / 2.0, kSwatch, kSwatch), *fill);
-      inner.setLeft(inner.left() + kSwatch + 7);
+      draw_fill(*painter, QRectF(inner.left(), inner.center().y() - kCellSwatch / 2.0, kCellSwatch, kCellSwatch),
+                *fill);
+      inner.setLeft(inner.left() + kCellSwatch + 7);
     }
     const QVariant better = index.data(kBetterRole);
     painter->setPen(better.isValid() ? difference_color(theme, better.toInt()) : theme.text);
@@ -67,8 +68,8 @@ class CellDelegate : public QStyledItemDelegate {
   QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex& index) const override {
     if (index.data(kShareRole).isValid() || index.data(kSpanRole).isValid()) return {72, kRowHeight};
     const QFont font = ui_font(12, index.data(kStrongRole).toBool() ? QFont::DemiBold : QFont::Normal);
-    double width = number_width(font, index.data().toString()) + 2 * kMargin + 2;
-    if (swatch(index)) width += kSwatch + 7;
+    double width = number_width(font, index.data().toString()) + 2 * kCellMargin + 2;
+    if (swatch(index)) width += kCellSwatch + 7;
     return {static_cast<int>(std::ceil(width)), kRowHeight};
   }
 

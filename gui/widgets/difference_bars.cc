@@ -9,8 +9,8 @@
 namespace superstep::gui {
 namespace {
 
-constexpr double kMargin = 12;
-constexpr double kHead = 20;
+constexpr double kBarsMargin = 12;
+constexpr double kBarsHead = 20;
 
 QFont row_font(bool strong) { return ui_font(11.5, strong ? QFont::DemiBold : QFont::Normal); }
 
@@ -26,7 +26,7 @@ DifferenceBars::DifferenceBars(const TableModel& model, QWidget* parent) : QWidg
 }
 
 QSize DifferenceBars::minimumSizeHint() const {
-  return {300, static_cast<int>(kHead + 14.0 * std::max(4, model_.rowCount()) + 8)};
+  return {300, static_cast<int>(kBarsHead + 14.0 * std::max(4, model_.rowCount()) + 8)};
 }
 
 DifferenceLayout DifferenceBars::layoutNow() const {
@@ -35,8 +35,8 @@ DifferenceLayout DifferenceBars::layoutNow() const {
     names = std::max(names, text_width(row_font(true), cell(row, 0)));
     numbers = std::max(numbers, number_width(row_font(true), cell(row, kWhatIfDifference)));
   }
-  const double left = kMargin + names + 12, right = width() - kMargin - numbers - 10;
-  const QRectF area(left, kHead, std::max(20.0, right - left), height() - kHead - 6);
+  const double left = kBarsMargin + names + 12, right = width() - kBarsMargin - numbers - 10;
+  const QRectF area(left, kBarsHead, std::max(20.0, right - left), height() - kBarsHead - 6);
   std::vector<double> differences;
   const auto ms = [&](int row) { return model_.index(row, kWhatIfDifference).data(kExactRole).toDouble(); };
   for (int row = 0; row + 1 < model_.rowCount(); ++row) differences.push_back(ms(row));
@@ -55,20 +55,22 @@ void DifferenceBars::paintEvent(QPaintEvent*) {
   const double zero = std::floor(layout.scale.at(0)) + 0.5;
   painter.setFont(ui_font(11));
   painter.setPen(theme.secondary);
-  draw_number(painter, QRectF(0, 1, width() - kMargin, kHead - 3), tr("ms"));
-  draw_text(painter, QRectF(kMargin, 1, width() - 60, kHead - 3), tr("to the left faster, to the right slower"));
+  draw_number(painter, QRectF(0, 1, width() - kBarsMargin, kBarsHead - 3), tr("ms"));
+  draw_text(painter, QRectF(kBarsMargin, 1, width() - 60, kBarsHead - 3),
+            tr("to the left faster, to the right slower"));
   painter.setPen(theme.frame);
-  painter.drawLine(QPointF(zero, kHead), QPointF(zero, kHead + layout.rows() * layout.row_height));
+  painter.drawLine(QPointF(zero, kBarsHead), QPointF(zero, kBarsHead + layout.rows() * layout.row_height));
   for (int row = 0; row < layout.rows(); ++row) {
     const bool total = row + 1 == layout.rows();
     const int better = model_.index(row, kWhatIfDifference).data(kBetterRole).toInt();
-    const double top = kHead + row * layout.row_height;
+    const double top = kBarsHead + row * layout.row_height;
     painter.setFont(row_font(total));
     painter.setPen(theme.text);
-    draw_text(painter, QRectF(kMargin, top, layout.area.left() - kMargin - 6, layout.row_height), cell(row, 0));
+    draw_text(painter, QRectF(kBarsMargin, top, layout.area.left() - kBarsMargin - 6, layout.row_height), cell(row, 0));
     draw_fill(painter, layout.bar(row), difference_fill(theme, better));
     painter.setPen(difference_color(theme, better));
-    draw_number(painter, QRectF(layout.area.right(), top, width() - kMargin - layout.area.right(), layout.row_height),
+    draw_number(painter,
+                QRectF(layout.area.right(), top, width() - kBarsMargin - layout.area.right(), layout.row_height),
                 cell(row, kWhatIfDifference));
   }
 }

@@ -13,10 +13,10 @@
 namespace superstep::gui {
 namespace {
 
-constexpr double kNames = 18;   // of layers, below
-constexpr double kLegend = 20;  // above
+constexpr double kDifferenceNames = 18;  // of layers, below
+constexpr double kLegend = 20;           // above
 
-QColor mixed(const QColor& from, const QColor& to, double share) {
+QColor color_between(const QColor& from, const QColor& to, double share) {
   const auto mix = [&](int a, int b) { return static_cast<int>(std::lround(a + (b - a) * share)); };
   return {mix(from.red(), to.red()), mix(from.green(), to.green()), mix(from.blue(), to.blue())};
 }
@@ -46,7 +46,8 @@ GridLayout DifferenceMap::layoutNow() const {
   double names = 0;
   for (const QString& name : grid_.rows) names = std::max(names, text_width(ui_font(10.5), name));
   names = std::min(names, width() * 0.4) + 20;
-  return {QRectF(names, kLegend, std::max(10.0, width() - names - 12), std::max(10.0, height() - kLegend - kNames)),
+  return {QRectF(names, kLegend, std::max(10.0, width() - names - 12),
+                 std::max(10.0, height() - kLegend - kDifferenceNames)),
           static_cast<int>(grid_.rows.size()), static_cast<int>(grid_.columns.size())};
 }
 
@@ -78,8 +79,8 @@ void DifferenceMap::paintEvent(QPaintEvent*) {
         continue;
       }
       const double share = most_ > 0 ? std::abs(*ms) / most_ : 0;
-      painter.fillRect(
-          at, mixed(theme.track, difference_fill(theme, *ms < 0 ? 1 : -1).color, *ms == 0 ? 0 : 0.15 + 0.85 * share));
+      painter.fillRect(at, color_between(theme.track, difference_fill(theme, *ms < 0 ? 1 : -1).color,
+                                         *ms == 0 ? 0 : 0.15 + 0.85 * share));
     }
   }
   const int every = layout.name_every(26);
@@ -89,7 +90,7 @@ void DifferenceMap::paintEvent(QPaintEvent*) {
     painter.setFont(ui_font(10));
     const QString name = grid_.columns[column];
     const QRectF below(cell.left(), layout.cells.bottom() + 2,
-                       std::min(cell.width() * every, layout.cells.right() - cell.left()), kNames - 3);
+                       std::min(cell.width() * every, layout.cells.right() - cell.left()), kDifferenceNames - 3);
     draw_text(painter, below, name);
   }
   // The scale: from the best to the worst.
@@ -101,8 +102,9 @@ void DifferenceMap::paintEvent(QPaintEvent*) {
   draw_number(painter, QRectF(right - wide, 0, wide, kLegend - 2), "+" + text);
   for (int i = 0; i < static_cast<int>(bar); ++i) {
     const double at = i / bar * 2 - 1;
-    painter.fillRect(QRectF(right - wide - 14 - bar + i, 5, 1, 8),
-                     mixed(theme.track, difference_fill(theme, at < 0 ? 1 : -1).color, 0.15 + 0.85 * std::abs(at)));
+    painter.fillRect(
+        QRectF(right - wide - 14 - bar + i, 5, 1, 8),
+        color_between(theme.track, difference_fill(theme, at < 0 ? 1 : -1).color, 0.15 + 0.85 * std::abs(at)));
   }
   painter.setPen(theme.secondary);
   draw_number(painter, QRectF(right - 2 * wide - bar - 32, 0, wide + 12, kLegend - 2), QChar(0x2212) + text);

@@ -14,7 +14,7 @@
 namespace superstep::gui {
 namespace {
 
-constexpr double kAxis = 18, kTop = 16, kMargin = 12;
+constexpr double kFillAxis = 18, kFillTop = 16, kFillMargin = 12;
 const QColor kBar(0x7F, 0x9E, 0xA3);
 
 QFont axis_font() { return ui_font(10.5); }
@@ -46,12 +46,13 @@ void FillHistogram::setSelected(int ipu_class, std::int64_t tile) {
 HistogramLayout FillHistogram::layoutNow() const {
   std::int64_t most = 1;
   for (const FillBin& bin : fill_->bins) most = std::max(most, bin.tiles);
-  const double left = kMargin + number_width(axis_font(), grouped(std::llround(count_ticks(most).back()))) + 6;
+  const double left = kFillMargin + number_width(axis_font(), grouped(std::llround(count_ticks(most).back()))) + 6;
   const auto first = static_cast<double>(std::max<std::int64_t>(0, fill_->bins.front().from));
   const auto last = static_cast<double>(fill_->bins.back().to);
   // Air behind the limit, so that it does not stand on the edge.
-  return HistogramLayout::of(QRectF(left, kTop, width() - left - kMargin, std::max(20.0, height() - kTop - kAxis)),
-                             first, last + (last - first) * 0.04, most);
+  return HistogramLayout::of(
+      QRectF(left, kFillTop, width() - left - kFillMargin, std::max(20.0, height() - kFillTop - kFillAxis)), first,
+      last + (last - first) * 0.04, most);
 }
 
 QRectF FillHistogram::bar(int bin) const {
@@ -64,7 +65,7 @@ int FillHistogram::binAt(const QPointF& at) const {
   const QRectF plot = layoutNow().plot;
   for (int i = 0; i < std::ssize(fill_->bins); ++i) {
     const QRectF place = bar(i);
-    const bool under = at.x() >= place.left() - 1 && at.x() <= place.right() + 1 && at.y() >= plot.top() - kTop;
+    const bool under = at.x() >= place.left() - 1 && at.x() <= place.right() + 1 && at.y() >= plot.top() - kFillTop;
     if (under && at.y() <= plot.bottom() + 2 && fill_->bins[static_cast<std::size_t>(i)].tiles > 0) return i;
   }
   return -1;
@@ -91,12 +92,12 @@ void FillHistogram::paintAxes(QPainter& painter, const HistogramLayout& layout) 
     const QString text = grouped(std::llround(tick));
     const double half = number_width(axis_font(), text) / 2, x = in_units.x(tick);
     if (std::abs(x - limit_x) < half + limit_half || x + half > width() || x - half < 0) continue;
-    draw_number(painter, QRectF(x - 40, layout.plot.bottom() + 2, 80, kAxis - 2), text,
+    draw_number(painter, QRectF(x - 40, layout.plot.bottom() + 2, 80, kFillAxis - 2), text,
                 Qt::AlignHCenter | Qt::AlignVCenter);
   }
   painter.setPen(theme.limit);
   const double left = std::min(limit_x - limit_half + 8, width() - 2 * limit_half + 12);
-  draw_number(painter, QRectF(left, layout.plot.bottom() + 2, 2 * limit_half, kAxis - 2), limit,
+  draw_number(painter, QRectF(left, layout.plot.bottom() + 2, 2 * limit_half, kFillAxis - 2), limit,
               Qt::AlignLeft | Qt::AlignVCenter);
 }
 

@@ -15,10 +15,10 @@
 namespace superstep::gui {
 namespace {
 
-constexpr int kMargin = 12;
+constexpr int kFitMargin = 12;
 constexpr int kLeastRow = 38;
 constexpr int kMostRow = 58;
-constexpr int kAxis = 24;
+constexpr int kFitAxis = 24;
 
 }  // namespace
 
@@ -56,12 +56,12 @@ void FitBars::setSelectedClass(int ipu_class) {
   update();
 }
 
-QSize FitBars::sizeHint() const { return {360, 6 + kMostRow * std::max(1, rows()) + kAxis}; }
+QSize FitBars::sizeHint() const { return {360, 6 + kMostRow * std::max(1, rows()) + kFitAxis}; }
 
-QSize FitBars::minimumSizeHint() const { return {240, 6 + kLeastRow * std::max(1, rows()) + kAxis}; }
+QSize FitBars::minimumSizeHint() const { return {240, 6 + kLeastRow * std::max(1, rows()) + kFitAxis}; }
 
 double FitBars::rowHeight() const {
-  return std::clamp((height() - 6.0 - kAxis) / std::max(1, rows()), double{kLeastRow}, double{kMostRow});
+  return std::clamp((height() - 6.0 - kFitAxis) / std::max(1, rows()), double{kLeastRow}, double{kMostRow});
 }
 
 int FitBars::rowAt(double y) const {
@@ -136,9 +136,9 @@ void FitBars::paintEvent(QPaintEvent*) {
   }
   const double full = std::max(static_cast<double>(limit) * 1.06, static_cast<double>(most) * 1.02);
   for (int row = 0; row < rows(); ++row) {
-    paintRow(painter, row, QRectF(kMargin, 6 + row * rowHeight(), width() - 2 * kMargin, rowHeight()), full);
+    paintRow(painter, row, QRectF(kFitMargin, 6 + row * rowHeight(), width() - 2 * kFitMargin, rowHeight()), full);
   }
-  const LinearScale scale{full, double{kMargin}, static_cast<double>(width() - kMargin)};
+  const LinearScale scale{full, double{kFitMargin}, static_cast<double>(width() - kFitMargin)};
   painter.setFont(ui_font(10.5));
   const double axis = 6 + rows() * rowHeight() - 6;
   for (const std::int64_t tick : {std::int64_t{0}, limit / 2, limit}) {
@@ -146,8 +146,8 @@ void FitBars::paintEvent(QPaintEvent*) {
     painter.setPen(tick == limit ? theme.limit : theme.secondary);
     const QString text = units_ == Units::kib ? fixed_decimals(static_cast<double>(tick) / 1024, 0) : grouped(tick);
     const double w = number_width(painter.font(), text);
-    const double left = std::clamp(x - w / 2, double{kMargin}, width() - kMargin - w);
-    draw_number(painter, QRectF(left, axis, w, kAxis - 4), text, Qt::AlignLeft | Qt::AlignVCenter);
+    const double left = std::clamp(x - w / 2, double{kFitMargin}, width() - kFitMargin - w);
+    draw_number(painter, QRectF(left, axis, w, kFitAxis - 4), text, Qt::AlignLeft | Qt::AlignVCenter);
   }
 }
 

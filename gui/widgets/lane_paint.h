@@ -2,6 +2,7 @@
 // How stretches of lanes are drawn that are too short to be told apart, and axes of time.
 #pragma once
 
+#include <QColor>
 #include <QPainter>
 #include <functional>
 
@@ -10,6 +11,8 @@
 #include "gui/paint/time_axis.h"
 
 namespace superstep::gui {
+
+inline const QColor kDarkText(0x1B, 0x21, 0x27);  // of texts in light boxes
 
 using FillOfWork = std::function<Fill(Work)>;
 Fill plain_fill(Work work);

@@ -13,8 +13,8 @@
 namespace superstep::gui {
 namespace {
 
-constexpr double kNames = 20;  // of layers, below
-constexpr double kTop = 10, kRight = 16;
+constexpr double kLayerNames = 20;  // of layers, below
+constexpr double kLayersTop = 10, kLayersRight = 16;
 
 }  // namespace
 
@@ -43,9 +43,9 @@ GridLayout LayerMap::layoutNow() const {
   double names = 0;
   for (const QString& name : grid.rows) names = std::max(names, text_width(ui_font(11), name));
   names = std::min(names, width() * 0.4) + 22;
-  GridLayout out{
-      QRectF(names, kTop, std::max(10.0, width() - names - kRight), std::max(10.0, height() - kTop - kNames)),
-      static_cast<int>(grid.rows.size()), static_cast<int>(grid.columns.size())};
+  GridLayout out{QRectF(names, kLayersTop, std::max(10.0, width() - names - kLayersRight),
+                        std::max(10.0, height() - kLayersTop - kLayerNames)),
+                 static_cast<int>(grid.rows.size()), static_cast<int>(grid.columns.size())};
   if (!session_.heatState().by_cycles) return out;
   std::vector<double> ends{0};
   for (int column = 0; column < out.columns; ++column)
@@ -95,7 +95,7 @@ void LayerMap::paintNames(QPainter& painter, const GridLayout& layout) const {
     const double need = text_width(painter.font(), name) + 4;
     const double begin = std::min(left + (wide - need) / 2, layout.cells.right() - need);
     if (begin < free || begin < layout.cells.left() - need / 2) continue;
-    painter.drawText(QRectF(begin, layout.cells.bottom() + 2, need, kNames - 4), Qt::AlignCenter, name);
+    painter.drawText(QRectF(begin, layout.cells.bottom() + 2, need, kLayerNames - 4), Qt::AlignCenter, name);
     free = begin + need + 4;
   }
 }

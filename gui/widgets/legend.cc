@@ -10,19 +10,19 @@
 namespace superstep::gui {
 namespace {
 
-constexpr int kRow = 18;
-constexpr int kMargin = 12;
-constexpr int kSwatch = 11;
+constexpr int kLegendRow = 18;
+constexpr int kLegendMargin = 12;
+constexpr int kLegendSwatch = 11;
 constexpr int kGap = 13;
 
 int entry_width(const QString& text) {
-  return kSwatch + 6 + static_cast<int>(std::ceil(text_width(ui_font(11), text)));
+  return kLegendSwatch + 6 + static_cast<int>(std::ceil(text_width(ui_font(11), text)));
 }
 
 void draw_entry(QPainter& painter, const QPointF& at, const LegendEntry& entry, bool shown, double width) {
   Fill fill = entry.fill;
   if (!fill.outline.isValid()) fill.outline = QColor(0, 0, 0, 60);
-  const QRectF swatch(at.x(), at.y() + 3, kSwatch, kSwatch);
+  const QRectF swatch(at.x(), at.y() + 3, kLegendSwatch, kLegendSwatch);
   if (shown) {
     draw_fill(painter, swatch, fill);
   } else {
@@ -31,7 +31,7 @@ void draw_entry(QPainter& painter, const QPointF& at, const LegendEntry& entry, 
     painter.drawRect(swatch.adjusted(0.5, 0.5, -0.5, -0.5));
     painter.restore();
   }
-  draw_text(painter, QRectF(at.x() + kSwatch + 6, at.y(), width, kRow), entry.text);
+  draw_text(painter, QRectF(at.x() + kLegendSwatch + 6, at.y(), width, kLegendRow), entry.text);
 }
 
 // A tick in a swatch, on whatever colour and hatch it has.
@@ -103,7 +103,8 @@ void Legend::setEntries(std::vector<LegendEntry> entries) {
 void Legend::arrange() {
   const auto places = placed(width());
   for (std::size_t i = 0; i < boxes_.size(); ++i) {
-    if (boxes_[i]) boxes_[i]->setGeometry(places[i].x() - 2, places[i].y(), entry_width(entries_[i].text) + 6, kRow);
+    if (boxes_[i])
+      boxes_[i]->setGeometry(places[i].x() - 2, places[i].y(), entry_width(entries_[i].text) + 6, kLegendRow);
   }
 }
 
@@ -114,13 +115,13 @@ void Legend::resizeEvent(QResizeEvent*) {
 
 std::vector<QPoint> Legend::placed(int width) const {
   std::vector<QPoint> out;
-  int x = kMargin;
+  int x = kLegendMargin;
   int y = 3;
   for (const LegendEntry& entry : entries_) {
     const int need = entry_width(entry.text);
-    if (x > kMargin && x + need > width - kMargin) {
-      x = kMargin;
-      y += kRow;
+    if (x > kLegendMargin && x + need > width - kLegendMargin) {
+      x = kLegendMargin;
+      y += kLegendRow;
     }
     out.emplace_back(x, y);
     x += need + kGap;
@@ -130,7 +131,7 @@ std::vector<QPoint> Legend::placed(int width) const {
 
 int Legend::neededHeight(int width) const {
   const auto places = placed(width);
-  return places.empty() ? 0 : places.back().y() + kRow + 5;
+  return places.empty() ? 0 : places.back().y() + kLegendRow + 5;
 }
 
 void Legend::paintEvent(QPaintEvent*) {

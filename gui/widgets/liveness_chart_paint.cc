@@ -11,10 +11,10 @@
 namespace superstep::gui {
 namespace {
 
-constexpr double kAxisWidth = 58;
-constexpr double kHead = 17;     // passes, above
-constexpr double kPeakBox = 40;  // between the passes and the plot
-constexpr double kLayers = 20;   // names below
+constexpr double kLivenessAxisWidth = 58;
+constexpr double kLivenessHead = 17;  // passes, above
+constexpr double kPeakBox = 40;       // between the passes and the plot
+constexpr double kLayers = 20;        // names below
 
 bool is_again(const HeatPhase& phase) { return phase.name.ends_with(" recompute"); }
 
@@ -39,8 +39,8 @@ double LivenessChart::y(const LivenessLayout& layout, std::int64_t bytes) const 
 }
 
 LivenessLayout LivenessChart::layoutNow() const {
-  const QRectF plot(kAxisWidth, kHead + kPeakBox, std::max(20.0, width() - kAxisWidth - 16),
-                    std::max(20.0, height() - kHead - kPeakBox - kLayers));
+  const QRectF plot(kLivenessAxisWidth, kLivenessHead + kPeakBox, std::max(20.0, width() - kLivenessAxisWidth - 16),
+                    std::max(20.0, height() - kLivenessHead - kPeakBox - kLayers));
   if (isEmpty()) return LivenessLayout::of(plot, 0, 1);
   std::int64_t most = std::max(data_.liveness->limit, totals_[static_cast<std::size_t>(data_.liveness->peak)]);
   for (const std::int64_t total : line_) most = std::max(most, total);
@@ -162,14 +162,14 @@ void LivenessChart::paintAxis(QPainter& painter, const LivenessLayout& layout) c
     painter.drawLine(QPointF(layout.plot.left(), at), QPointF(layout.plot.right(), at));
     if (std::abs(at - limit_y) < 15) continue;
     painter.setPen(theme.secondary);
-    draw_number(painter, QRectF(0, at - 8, kAxisWidth - 8, 16), fixed_decimals(tick, 0));
+    draw_number(painter, QRectF(0, at - 8, kLivenessAxisWidth - 8, 16), fixed_decimals(tick, 0));
   }
   painter.setPen(theme.limit);
   painter.setFont(ui_font(10.5, QFont::Medium));
   const std::int64_t shown = data_.liveness->limit - base();
-  draw_number(painter, QRectF(0, limit_y - 8, kAxisWidth - 8, 16),
+  draw_number(painter, QRectF(0, limit_y - 8, kLivenessAxisWidth - 8, 16),
               units_ == Units::kib ? fixed_decimals(static_cast<double>(shown) / 1024, 0) : grouped(shown));
-  draw_number(painter, QRectF(0, limit_y - 22, kAxisWidth - 8, 16), alwaysShown_ ? tr("limit") : tr("left"));
+  draw_number(painter, QRectF(0, limit_y - 22, kLivenessAxisWidth - 8, 16), alwaysShown_ ? tr("limit") : tr("left"));
 }
 
 void LivenessChart::paintHeads(QPainter& painter, const LivenessLayout& layout) const {
@@ -186,7 +186,7 @@ void LivenessChart::paintHeads(QPainter& painter, const LivenessLayout& layout) 
     return back && recomputes ? "recompute and backward" : phase(p).group;
   };
   runs(*data_.liveness, pass, [&](int first, int end, const std::string& group) {
-    const QRectF head(layout.x(first) + 0.5, 0, layout.x(end) - layout.x(first) - 1, kHead);
+    const QRectF head(layout.x(first) + 0.5, 0, layout.x(end) - layout.x(first) - 1, kLivenessHead);
     draw_pass_head(painter, head, group);
   });
   painter.setFont(ui_font(10));
@@ -242,7 +242,7 @@ void LivenessChart::paintPeak(QPainter& painter, const LivenessLayout& layout) c
   const double wide =
       std::min(layout.plot.width(), std::max(text_width(strong, peakText()), text_width(plain, peakDetail())) + 22);
   const double left = std::clamp(at.x() + 10, layout.plot.left(), layout.plot.right() - wide);
-  const QRectF box(left, kHead + 3, wide, kPeakBox - 7);
+  const QRectF box(left, kLivenessHead + 3, wide, kPeakBox - 7);
   painter.fillRect(box, theme.panel);
   painter.setPen(theme.frame);
   painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));

@@ -12,7 +12,7 @@
 namespace superstep::gui {
 namespace {
 
-constexpr double kTop = 3;
+constexpr double kLostTimeTop = 3;
 constexpr double kHeight = 18;
 
 double all_cycles(const Timeline& timeline) {
@@ -54,7 +54,7 @@ QRectF LostTimeBar::segment(std::size_t i) const {
   }
   const double plot = width() - PipelineLayout::kLeft - PipelineLayout::kRight;
   const double left = PipelineLayout::kLeft + before / sum * plot;
-  return {left, kTop, static_cast<double>(causes_[i].cycles) / sum * plot, kHeight};
+  return {left, kLostTimeTop, static_cast<double>(causes_[i].cycles) / sum * plot, kHeight};
 }
 
 int LostTimeBar::causeAt(const QPointF& at) const {
@@ -102,7 +102,7 @@ void LostTimeBar::paintEvent(QPaintEvent*) {
   painter.fillRect(rect(), theme.panel);
   painter.setFont(ui_font(11.5, QFont::DemiBold));
   painter.setPen(hasFocus() ? theme.accent : theme.text);
-  draw_text(painter, QRectF(12, kTop, PipelineLayout::kLeft - 16, kHeight), tr("Lost time"));
+  draw_text(painter, QRectF(12, kLostTimeTop, PipelineLayout::kLeft - 16, kHeight), tr("Lost time"));
   painter.setFont(ui_font(10.5));
   for (std::size_t i = 0; i < causes_.size(); ++i) {
     const QRectF box = segment(i);

@@ -15,9 +15,9 @@
 namespace superstep::gui {
 namespace {
 
-constexpr double kAxisWidth = 58;
+constexpr double kColumnsAxisWidth = 58;
 constexpr double kAbove = 26;
-constexpr double kNames = 70;  // name, contents, to spare, always live
+constexpr double kColumnNames = 70;  // name, contents, to spare, always live
 
 QString axis_text(std::int64_t bytes, Units units) {
   return units == Units::kib ? fixed_decimals(static_cast<double>(bytes) / 1024, 0) : grouped(bytes);
@@ -55,8 +55,8 @@ ColumnLayout MemoryColumns::layoutNow() const {
   if (report_) {
     for (const auto& ipu : report_->index().ipu_classes()) most = std::max<std::int64_t>(most, memory_stack(ipu).top);
   }
-  const QRectF plot(kAxisWidth, kAbove, std::max(20.0, width() - kAxisWidth - 16),
-                    std::max(40.0, height() - kAbove - kNames));
+  const QRectF plot(kColumnsAxisWidth, kAbove, std::max(20.0, width() - kColumnsAxisWidth - 16),
+                    std::max(40.0, height() - kAbove - kColumnNames));
   return ColumnLayout::of(plot, classes(), static_cast<double>(most) * 1.03);
 }
 
@@ -71,13 +71,13 @@ void MemoryColumns::paintAxis(QPainter& painter, const ColumnLayout& layout) con
     painter.drawLine(QPointF(layout.plot.left(), y), QPointF(layout.plot.right(), y));
     if (std::abs(y - limit_y) < 15) continue;
     painter.setPen(theme.secondary);
-    draw_number(painter, QRectF(0, y - 8, kAxisWidth - 8, 16),
+    draw_number(painter, QRectF(0, y - 8, kColumnsAxisWidth - 8, 16),
                 axis_text(static_cast<std::int64_t>(tick * unit), units_));
   }
   painter.setPen(theme.limit);
   painter.setFont(ui_font(10.5, QFont::Medium));
-  draw_number(painter, QRectF(0, limit_y - 8, kAxisWidth - 8, 16), axis_text(limit(), units_));
-  draw_number(painter, QRectF(0, limit_y - 22, kAxisWidth - 8, 16), tr("limit"));
+  draw_number(painter, QRectF(0, limit_y - 8, kColumnsAxisWidth - 8, 16), axis_text(limit(), units_));
+  draw_number(painter, QRectF(0, limit_y - 22, kColumnsAxisWidth - 8, 16), tr("limit"));
 }
 
 void MemoryColumns::paintMarks(QPainter& painter, const ColumnLayout& layout, int column,
@@ -133,7 +133,7 @@ void MemoryColumns::paintColumn(QPainter& painter, const ColumnLayout& layout, i
     draw_number(painter, QRectF(bar.left(), y, bar.width(), 16), peak, Qt::AlignHCenter | Qt::AlignVCenter);
   }
   if (column == selectedClass_)
-    painter.fillRect(QRectF(slot.left(), layout.plot.bottom() + 2, slot.width(), kNames - 4), theme.accent_fill);
+    painter.fillRect(QRectF(slot.left(), layout.plot.bottom() + 2, slot.width(), kColumnNames - 4), theme.accent_fill);
   double y = layout.plot.bottom() + 3;
   painter.setPen(theme.text);
   draw_text(painter, QRectF(slot.left(), y, slot.width(), 16), QString::fromStdString(ipu.name()),

@@ -14,17 +14,17 @@
 namespace superstep::gui {
 namespace {
 
-struct Lane {
+struct PhaseLane {
   const char* name;
   const char* kind;  // its colour
   std::int64_t PhaseRow::*work;
 };
 
-constexpr std::array<Lane, 3> kLanes{{{"computing", "compute", &PhaseRow::compute_cycles},
-                                      {"loading", "load", &PhaseRow::load_cycles},
-                                      {"storing", "store", &PhaseRow::store_cycles}}};
+constexpr std::array<PhaseLane, 3> kLanes{{{"computing", "compute", &PhaseRow::compute_cycles},
+                                           {"loading", "load", &PhaseRow::load_cycles},
+                                           {"storing", "store", &PhaseRow::store_cycles}}};
 
-constexpr double kLeft = 84, kTop = 20, kBottom = 26;
+constexpr double kLanesLeft = 84, kLanesTop = 20, kLanesBottom = 26;
 
 QString percent_of(std::int64_t part, std::int64_t whole) {
   return share_percent(static_cast<double>(part), static_cast<double>(whole));
@@ -45,7 +45,8 @@ void PhaseLanes::setPhases(ReportPointer report, PhaseRows rows) {
 
 PhaseLayout PhaseLanes::layoutNow() const {
   PhaseLayout out;
-  out.plot = QRectF(kLeft, kTop, std::max(20.0, width() - kLeft - 16), std::max(30.0, height() - kTop - kBottom));
+  out.plot = QRectF(kLanesLeft, kLanesTop, std::max(20.0, width() - kLanesLeft - 16),
+                    std::max(30.0, height() - kLanesTop - kLanesBottom));
   out.lanes = static_cast<int>(kLanes.size());
   if (isEmpty()) return out;
   for (const PhaseRow& row : *rows_) out.cycles.push_back(row.cycles);
@@ -56,7 +57,7 @@ QString PhaseLanes::tipText(int phase) const {
   const PhaseRow& row = (*rows_)[static_cast<std::size_t>(phase)];
   QString tip = "<b>" + QString::fromStdString(row.name).toHtmlEscaped() + "</b><br>" +
                 QString::fromStdString(row.contents).toHtmlEscaped() + "<br>" + grouped(row.cycles) + tr(" cycles");
-  for (const Lane& lane : kLanes) {
+  for (const PhaseLane& lane : kLanes) {
     tip += QString("<br>%1: %2 cycles, %3 %")
                .arg(tr(lane.name), grouped(row.*lane.work), percent_of(row.*lane.work, row.cycles));
   }
@@ -78,7 +79,7 @@ void PhaseLanes::paintEvent(QPaintEvent*) {
     const QRectF first = layout.cell(lane, 0);
     painter.setPen(theme.text);
     painter.setFont(ui_font(11.5));
-    draw_text(painter, QRectF(12, first.top(), kLeft - 20, first.height()), tr(kLanes[l].name));
+    draw_text(painter, QRectF(12, first.top(), kLanesLeft - 20, first.height()), tr(kLanes[l].name));
     painter.fillRect(QRectF(layout.plot.left(), first.top() + 4, layout.plot.width(), first.height() - 8), theme.track);
     painter.setFont(ui_font(10));
     for (int phase = 0; phase < static_cast<int>(rows_->size()); ++phase) {
@@ -105,7 +106,7 @@ void PhaseLanes::paintEvent(QPaintEvent*) {
     const double wide = text_width(painter.font(), name) + 2;
     const double at = cell.center().x() - wide / 2;
     if (at < free + 3) continue;
-    draw_text(painter, QRectF(at, 1, wide, kTop - 2), name);
+    draw_text(painter, QRectF(at, 1, wide, kLanesTop - 2), name);
     free = at + wide;
   }
   const double clock = report_->index().clock_hz();

@@ -15,7 +15,7 @@
 namespace superstep::gui {
 namespace {
 
-constexpr double kLeft = 84, kRight = 16, kHeads = 16, kStrip = 20, kAxis = 22;
+constexpr double kSliderLeft = 84, kSliderRight = 16, kHeads = 16, kStrip = 20, kSliderAxis = 22;
 
 std::string kind_of_pass(const std::string& pass) { return pass == "backward" ? "compute" : pass; }
 
@@ -48,7 +48,8 @@ void PhaseSlider::setCursor(std::int64_t cycle) {
 }
 
 QRectF PhaseSlider::plot() const {
-  return {kLeft, kHeads, std::max(20.0, width() - kLeft - kRight), std::max(40.0, height() - kHeads - kAxis)};
+  return {kSliderLeft, kHeads, std::max(20.0, width() - kSliderLeft - kSliderRight),
+          std::max(40.0, height() - kHeads - kSliderAxis)};
 }
 
 double PhaseSlider::xOf(std::int64_t cycle) const {
@@ -146,7 +147,7 @@ void PhaseSlider::paintLane(QPainter& painter, std::size_t index) const {
   }
   painter.setPen(theme.text);
   painter.setFont(ui_font(std::clamp(rect.height() + 2, 9.0, 11.5)));
-  if (rect.height() >= 6) draw_text(painter, QRectF(12, rect.center().y() - 8, kLeft - 18, 16), lane.name);
+  if (rect.height() >= 6) draw_text(painter, QRectF(12, rect.center().y() - 8, kSliderLeft - 18, 16), lane.name);
 }
 
 void PhaseSlider::paintAxis(QPainter& painter) const {
@@ -154,7 +155,7 @@ void PhaseSlider::paintAxis(QPainter& painter) const {
   const LinearScale time{shown_.ms(shown_.phases->total()), plot().left(), plot().right()};
   painter.setFont(ui_font(10.5));
   painter.setPen(theme.secondary);
-  draw_text(painter, QRectF(12, plot().bottom() + 5, kLeft - 30, 15), tr("ms"));
+  draw_text(painter, QRectF(12, plot().bottom() + 5, kSliderLeft - 30, 15), tr("ms"));
   if (!(time.full > 0)) return;
   const auto ticks = nice_ticks(time.full, std::max(2, static_cast<int>(plot().width() / 90)));
   const double step = ticks.size() > 1 ? ticks[1] - ticks[0] : 1;
@@ -185,7 +186,8 @@ void PhaseSlider::paintEvent(QPaintEvent*) {
   }
   painter.setPen(theme.text);
   painter.setFont(ui_font(11.5));
-  draw_text(painter, QRectF(12, plot().top(), kLeft - 18, kStrip), shown_.phases->calls ? tr("call") : tr("phase"));
+  draw_text(painter, QRectF(12, plot().top(), kSliderLeft - 18, kStrip),
+            shown_.phases->calls ? tr("call") : tr("phase"));
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) paintLane(painter, lane);
   paintStrip(painter);
   paintAxis(painter);

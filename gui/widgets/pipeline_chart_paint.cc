@@ -15,7 +15,6 @@ namespace {
 
 constexpr double kLeastBox = 3;   // pixels
 constexpr double kLeastPart = 4;  // of a box drawn part by part, on average
-const QColor kDark(0x1B, 0x21, 0x27);
 
 }  // namespace
 
@@ -220,7 +219,7 @@ void PipelineChart::paintBox(Frame& f, const PipelineLayout::Row& row, const Sli
     if (row.rect.height() < 14 || box.width() < text_width(f.painter.font(), text) + 10) return;
     const bool dark =
         s.work == Work::collective || s.work == Work::copy || s.work == Work::store || s.work == Work::host;
-    f.painter.setPen(dark ? QColor(Qt::white) : kDark);
+    f.painter.setPen(dark ? QColor(Qt::white) : kDarkText);
     draw_text(f.painter, box, text, Qt::AlignCenter);
     return;
   }
@@ -237,7 +236,7 @@ void PipelineChart::paintBox(Frame& f, const PipelineLayout::Row& row, const Sli
     const double need = number_width(f.painter.font(), text) + 8;
     f.painter.fillRect(QRectF(room.center().x() - need / 2, room.center().y() - 8, need, 16), fillOf(s.work).color);
   }
-  f.painter.setPen(s.work == Work::forward ? kDark : QColor(Qt::white));
+  f.painter.setPen(s.work == Work::forward ? kDarkText : QColor(Qt::white));
   draw_number(f.painter, room, text, Qt::AlignHCenter | Qt::AlignVCenter);
   painted_.push_back(text);
 }

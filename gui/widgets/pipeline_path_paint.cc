@@ -12,7 +12,7 @@ namespace superstep::gui {
 namespace {
 
 constexpr double kToldApart = 70;  // pixels of a round, from which on all its copies are drawn
-constexpr double kHead = 5;        // of an arrow
+constexpr double kArrowHead = 5;   // of an arrow
 
 }  // namespace
 
@@ -67,8 +67,8 @@ void PipelineChart::paintCopy(Frame& f, const CopyArrow& copy, bool lit) {
     f.painter.setPen(QPen(line, width));
     f.painter.setBrush(line);
     f.painter.drawLine(tail, head);
-    const double back = down ? -kHead : kHead;
-    f.painter.drawPolygon(QPolygonF{head, head + QPointF(-kHead / 2, back), head + QPointF(kHead / 2, back)});
+    const double back = down ? -kArrowHead : kArrowHead;
+    f.painter.drawPolygon(QPolygonF{head, head + QPointF(-kArrowHead / 2, back), head + QPointF(kArrowHead / 2, back)});
   }
   f.painter.restore();
   copies_.push_back(copy);

@@ -11,9 +11,9 @@
 namespace superstep::gui {
 namespace {
 
-constexpr double kLeft = 56;
-constexpr double kRow = 24;
-constexpr double kTop = 6;
+constexpr double kProportionLeft = 56;
+constexpr double kProportionRow = 24;
+constexpr double kProportionTop = 6;
 
 Fill fill_of(const Proportion& part) { return plain_fill(part.work); }
 
@@ -34,18 +34,18 @@ void ProportionBars::setTrace(const TimelinePointer& trace) {
     sums_.push_back(lane.sums(0, trace->cycles));
     names_.push_back(QString::fromStdString(trace->report->index().ipu_classes(lane.ipu_class).name()));
   }
-  setFixedHeight(static_cast<int>(kTop + kRow * static_cast<double>(sums_.size()) + 4));
+  setFixedHeight(static_cast<int>(kProportionTop + kProportionRow * static_cast<double>(sums_.size()) + 4));
   update();
 }
 
 QRectF ProportionBars::segment(int bar, std::size_t part) const {
   const WorkCycles& sums = sums_[static_cast<std::size_t>(bar)];
-  const double plot = std::max(20.0, width() - kLeft - 12);
+  const double plot = std::max(20.0, width() - kProportionLeft - 12);
   const auto all = static_cast<double>(std::max<std::int64_t>(1, trace_->cycles));
   double before = 0;
   for (std::size_t i = 0; i < part; ++i) before += static_cast<double>(proportions()[i].of(sums));
-  return {kLeft + before / all * plot, kTop + bar * kRow,
-          static_cast<double>(proportions()[part].of(sums)) / all * plot, kRow - 5};
+  return {kProportionLeft + before / all * plot, kProportionTop + bar * kProportionRow,
+          static_cast<double>(proportions()[part].of(sums)) / all * plot, kProportionRow - 5};
 }
 
 void ProportionBars::mouseMoveEvent(QMouseEvent* event) {
@@ -68,8 +68,8 @@ void ProportionBars::paintEvent(QPaintEvent*) {
   for (int bar = 0; bar < bars(); ++bar) {
     painter.setFont(ui_font(11));
     painter.setPen(theme.text);
-    const double y = kTop + bar * kRow;
-    draw_text(painter, QRectF(10, y, kLeft - 14, kRow - 5), names_[static_cast<std::size_t>(bar)]);
+    const double y = kProportionTop + bar * kProportionRow;
+    draw_text(painter, QRectF(10, y, kProportionLeft - 14, kProportionRow - 5), names_[static_cast<std::size_t>(bar)]);
     painter.setFont(ui_font(10.5));
     for (std::size_t i = 0; i < proportions().size(); ++i) {
       const QRectF box = segment(bar, i);

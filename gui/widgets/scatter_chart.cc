@@ -16,9 +16,9 @@
 namespace superstep::gui {
 namespace {
 
-constexpr double kLeft = 70;
-constexpr double kTop = 22;
-constexpr double kBottom = 44;
+constexpr double kScatterLeft = 70;
+constexpr double kScatterTop = 22;
+constexpr double kScatterBottom = 44;
 constexpr double kReach = 12;  // of a click
 
 const LandscapeAxis& axis_of(int axis) { return landscape_axes()[static_cast<std::size_t>(axis)]; }
@@ -76,7 +76,8 @@ double ScatterChart::limit() const {
 }
 
 ScatterLayout ScatterChart::layoutNow() const {
-  const QRectF plot(kLeft, kTop, std::max(40.0, width() - kLeft - 18), std::max(40.0, height() - kTop - kBottom));
+  const QRectF plot(kScatterLeft, kScatterTop, std::max(40.0, width() - kScatterLeft - 18),
+                    std::max(40.0, height() - kScatterTop - kScatterBottom));
   std::vector<double> xs, ys;
   if (isEmpty()) return ScatterLayout::of(plot, xs, ys, 0, 0);
   for (int i = 0; i < static_cast<int>(plans_->size()); ++i) {
@@ -105,7 +106,7 @@ void ScatterChart::paintAxes(QPainter& painter, const ScatterLayout& layout) con
     painter.setPen(theme.grid);
     painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
     painter.setPen(theme.secondary);
-    draw_number(painter, QRectF(0, y - 8, kLeft - 8, 16), tick_text(tick));
+    draw_number(painter, QRectF(0, y - 8, kScatterLeft - 8, 16), tick_text(tick));
   }
   painter.setPen(theme.secondary);
   painter.drawLine(plot.bottomLeft(), plot.bottomRight());

@@ -12,8 +12,8 @@
 namespace superstep::gui {
 namespace {
 
-constexpr int kRow = 20;
-constexpr int kHead = 34;
+constexpr int kSideBarRow = 20;
+constexpr int kSideBarHead = 34;
 
 class ViewDelegate : public QStyledItemDelegate {
  public:
@@ -62,7 +62,7 @@ ViewList::ViewList(QWidget* parent) : QListWidget(parent) {
 SelectionCard::SelectionCard(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
   setObjectName("selectionCard");
   setAccessibleName(tr("Selection"));
-  setFixedHeight(kHead + 8 * kRow + 6);
+  setFixedHeight(kSideBarHead + 8 * kSideBarRow + 6);
   const auto refresh = [this] {
     QStringList lines;
     for (const Entry& entry : entries()) lines << entry.name + ": " + entry.value;
@@ -117,11 +117,11 @@ void SelectionCard::paintEvent(QPaintEvent*) {
   painter.setFont(ui_font(11.5));
   if (all.empty()) {
     painter.setPen(theme.faint);
-    painter.drawText(QRectF(14, kHead, width() - 28, 40), Qt::AlignTop | Qt::TextWordWrap,
+    painter.drawText(QRectF(14, kSideBarHead, width() - 28, 40), Qt::AlignTop | Qt::TextWordWrap,
                      tr("Click a bar, a tile or a term."));
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const QRectF row(14, kHead + static_cast<double>(i) * kRow, width() - 28, kRow);
+    const QRectF row(14, kSideBarHead + static_cast<double>(i) * kSideBarRow, width() - 28, kSideBarRow);
     painter.setPen(theme.secondary);
     painter.setFont(ui_font(11));
     draw_text(painter, row, all[i].name);
@@ -133,8 +133,8 @@ void SelectionCard::paintEvent(QPaintEvent*) {
 
 void SelectionCard::mousePressEvent(QMouseEvent* event) {
   const auto all = entries();
-  const auto row = static_cast<int>((event->position().y() - kHead) / kRow);
-  if (event->position().y() >= kHead && row < static_cast<int>(all.size()))
+  const auto row = static_cast<int>((event->position().y() - kSideBarHead) / kSideBarRow);
+  if (event->position().y() >= kSideBarHead && row < static_cast<int>(all.size()))
     session_.select(all[static_cast<std::size_t>(row)].without);
 }
 

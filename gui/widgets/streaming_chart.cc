@@ -12,7 +12,7 @@
 namespace superstep::gui {
 namespace {
 
-constexpr double kLeft = 84, kRight = 16, kBottom = 24;
+constexpr double kStreamingLeft = 84, kStreamingRight = 16, kStreamingBottom = 24;
 constexpr double kMebi = 1 << 20;
 
 }  // namespace
@@ -29,7 +29,8 @@ void StreamingChart::setMemory(std::shared_ptr<const StreamingMemory> memory) {
 }
 
 StreamingLayout StreamingChart::layoutNow() const {
-  const QRectF area(kLeft, 0, std::max(20.0, width() - kLeft - kRight), std::max(60.0, height() - kBottom));
+  const QRectF area(kStreamingLeft, 0, std::max(20.0, width() - kStreamingLeft - kStreamingRight),
+                    std::max(60.0, height() - kStreamingBottom));
   if (isEmpty()) return StreamingLayout::of(area, 1, 1, 1);
   // Loads beside computing and what computing itself moves are counted at a full rate each: together they may pass it.
   double most = memory_->roof;
@@ -127,7 +128,8 @@ void StreamingChart::paintAxes(QPainter& painter, const StreamingLayout& layout)
       painter.setPen(theme.grid);
       painter.drawLine(QPointF(of.left(), y), QPointF(of.right(), y));
       painter.setPen(theme.secondary);
-      draw_number(painter, QRectF(0, y - 8, kLeft - 8, 16), fixed_decimals(tick, tick != std::floor(tick) ? 1 : 0));
+      draw_number(painter, QRectF(0, y - 8, kStreamingLeft - 8, 16),
+                  fixed_decimals(tick, tick != std::floor(tick) ? 1 : 0));
     }
   };
   ticks(layout.held, layout.bytes, kMebi);

@@ -11,10 +11,10 @@
 namespace superstep::gui {
 namespace {
 
-constexpr double kLeft = 92;
+constexpr double kTraceLeft = 92;
 constexpr double kActive = 40;  // lane of active tiles
-constexpr double kRight = 12;
-constexpr double kTop = 34;  // below the overview
+constexpr double kTraceRight = 12;
+constexpr double kTraceTop = 34;  // below the overview
 constexpr double kFlame = 20;
 constexpr double kLane = 30;
 constexpr double kLeastLane = 22;
@@ -54,9 +54,9 @@ void TraceChart::refresh() {
   update();
 }
 
-double TraceChart::contentTop() const { return kTop; }
+double TraceChart::contentTop() const { return kTraceTop; }
 
-double TraceChart::left() const { return session_.timeState().with_pipeline ? PipelineLayout::kLeft : kLeft; }
+double TraceChart::left() const { return session_.timeState().with_pipeline ? PipelineLayout::kLeft : kTraceLeft; }
 
 int TraceChart::shownLane() const {
   const int lane = timeline_->lane_of(session_.selection().ipu_class);
@@ -71,7 +71,7 @@ int TraceChart::shownLane() const {
 }
 
 QSize TraceChart::minimumSizeHint() const {
-  double height = kTop + 34;
+  double height = kTraceTop + 34;
   if (mode() == TraceMode::flame) height += 4 * kFlame + 8;
   for (const Lane& lane : timeline_->lanes) {
     height += !lane.name.empty() ? kStream : mode() == TraceMode::bsp ? 3 * kBand + 8 : kLeastLane;
@@ -84,7 +84,7 @@ std::vector<TraceRow> TraceChart::rowsNow() const {
   using Kind = TraceRow::Kind;
   std::vector<TraceRow> rows;
   if (timeline_->empty()) return rows;
-  const double plot = std::max(60.0, width() - left() - kRight);
+  const double plot = std::max(60.0, width() - left() - kTraceRight);
   double y = contentTop();
   const auto add = [&](Kind kind, int lane, double height, const QString& label) {
     rows.push_back({kind, lane, QRectF(left(), y, plot, height - 1), label});
@@ -128,7 +128,7 @@ std::vector<TraceRow> TraceChart::rowsNow() const {
 }
 
 TimeAxis TraceChart::axisNow() const {
-  return TimeAxis::of(timeline_->cycles, {}, window(), left(), std::max(left() + 60.0, width() - kRight));
+  return TimeAxis::of(timeline_->cycles, {}, window(), left(), std::max(left() + 60.0, width() - kTraceRight));
 }
 
 void TraceChart::setWindow(const TimeWindow& window) {

@@ -12,7 +12,6 @@ namespace superstep::gui {
 namespace {
 
 constexpr double kLeastSlice = 2;  // pixels
-const QColor kDark(0x1B, 0x21, 0x27);
 
 // The flame's colours: the work's, paler row by row.
 QColor paler(const QColor& color, double share) {
@@ -150,7 +149,7 @@ void TraceChart::paintActive(Frame& f, const TraceRow& row) {
     x = end;
   }
   const QString most = tr("of %1").arg(grouped(static_cast<std::int64_t>(all)));
-  f.painter.setPen(kDark);
+  f.painter.setPen(kDarkText);
   const double need = text_width(f.painter.font(), most) + 8;
   const QRectF label(right - need - 2, row.rect.top() + 2, need, 14);
   f.painter.fillRect(label, QColor(255, 255, 255, 210));
@@ -184,7 +183,7 @@ void TraceChart::paintFlame(Frame& f, const TraceRow& row, const TraceSlice& s, 
     const double need = text_width(f.painter.font(), text) + 4;
     f.painter.fillRect(QRectF(at.left() - 2, at.top() + 3, need, at.height() - 6), fill.color);
   }
-  f.painter.setPen(fill.color.lightness() < 150 && fill.color.red() < 240 ? QColor(Qt::white) : kDark);
+  f.painter.setPen(fill.color.lightness() < 150 && fill.color.red() < 240 ? QColor(Qt::white) : kDarkText);
   draw_text(f.painter, at, text);
 }
 
@@ -205,7 +204,7 @@ void TraceChart::paintStep(Frame& f, const TraceRow& row, const TraceSlice& s, c
     if (need > seen.width()) return;
     const QRectF label(seen.center().x() - need / 2, seen.top() + 2, need, seen.height() - 4);
     f.painter.fillRect(label, QColor(Qt::white));
-    f.painter.setPen(kDark);
+    f.painter.setPen(kDarkText);
     draw_text(f.painter, label, text, Qt::AlignCenter);
     return;
   }

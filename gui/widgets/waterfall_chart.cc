@@ -19,7 +19,7 @@ constexpr int kTerm = 0;
 constexpr int kMs = 2;
 constexpr int kPercent = 3;
 constexpr int kSeconds = 4;
-constexpr double kMargin = 12;
+constexpr double kWaterfallMargin = 12;
 
 }  // namespace
 
@@ -129,11 +129,11 @@ void WaterfallChart::paintEvent(QPaintEvent*) {
     if (!selectedTerm_.isEmpty() && cell(row, kTerm) == selectedTerm_) painter.fillRect(whole, theme.accent_fill);
     if (is_total) {
       painter.setPen(theme.frame);
-      painter.drawLine(QPointF(kMargin, whole.top()), QPointF(layout.percent_right, whole.top()));
+      painter.drawLine(QPointF(kWaterfallMargin, whole.top()), QPointF(layout.percent_right, whole.top()));
     }
     painter.setPen(theme.text);
     painter.setFont(ui_font(12, is_total ? QFont::DemiBold : QFont::Normal));
-    draw_text(painter, QRectF(kMargin, whole.top(), layout.label_width, whole.height()), cell(row, kTerm));
+    draw_text(painter, QRectF(kWaterfallMargin, whole.top(), layout.label_width, whole.height()), cell(row, kTerm));
     const QRectF bar = layout.bar(row);
     const QString kind = model_.index(row, kTerm).data(kKindRole).toString();
     draw_fill(painter, bar, fill_of_kind(kind.toStdString()));

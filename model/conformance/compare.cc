@@ -23,8 +23,6 @@ std::string text(double value) {
   return digits;
 }
 
-std::string text(const TensorInfo& info) { return std::string(name_of(info.type)) + to_text(info.shape); }
-
 }  // namespace
 
 Array load_tensor(const std::filesystem::path& path) {
@@ -42,7 +40,7 @@ Array load_tensor(const std::filesystem::path& path) {
 }
 
 std::string difference(const Array& found, const Array& expected, Tolerance tolerance) {
-  if (found.info != expected.info) return "is " + text(found.info) + ", expected " + text(expected.info);
+  if (found.info != expected.info) return "is " + to_text(found.info) + ", expected " + to_text(expected.info);
   const bool floating = is_float(expected.info.type);
   std::int64_t different = 0, first = 0;
   for (std::int64_t i = 0; i < expected.info.elements(); ++i) {

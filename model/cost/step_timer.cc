@@ -6,15 +6,6 @@
 #include <utility>
 
 namespace superstep {
-namespace {
-
-struct PricedAlike {
-  bool operator()(const Step* a, const Step* b) const {
-    return CostModel::inputs_of_step(*a) < CostModel::inputs_of_step(*b);
-  }
-};
-
-}  // namespace
 
 // Finds what is alike.
 class StepTimer::Builder {
@@ -43,6 +34,12 @@ class StepTimer::Builder {
   }
 
  private:
+  struct PricedAlike {
+    bool operator()(const Step* a, const Step* b) const {
+      return CostModel::inputs_of_step(*a) < CostModel::inputs_of_step(*b);
+    }
+  };
+
   StepTimer& timer_;
   std::map<const Step*, std::uint32_t, PricedAlike> steps_;
   std::map<Part, std::uint32_t> known_;

@@ -23,6 +23,13 @@ Block overlap(const Block& a, const Block& b) {
 
 }  // namespace
 
+bool contains(const Block& outer, const Block& inner) {
+  for (std::size_t d = 0; d < outer.size(); ++d) {
+    if (inner[d].begin < outer[d].begin || inner[d].end > outer[d].end) return false;
+  }
+  return true;
+}
+
 void for_common(const Local& from, const Local& to,
                 const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& run) {
   SUPERSTEP_CHECK(from.region.size() == to.region.size(), "pieces of tensors of different rank");

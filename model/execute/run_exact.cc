@@ -13,13 +13,6 @@ namespace {
 using numerics::ContractionTree;
 using numerics::StepRange;
 
-bool contains(const Block& outer, const Block& inner) {
-  for (std::size_t d = 0; d < outer.size(); ++d) {
-    if (inner[d].begin < outer[d].begin || inner[d].end > outer[d].end) return false;
-  }
-  return true;
-}
-
 bool given(const OpCall& call, std::size_t k) { return call.in[k].shape != Shape{0}; }
 
 bool brought(const OpCall& call, const Space& space, const Block& block, const std::vector<LocalPtr>& operands) {

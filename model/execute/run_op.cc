@@ -35,13 +35,6 @@ struct Meeting {
   }
 };
 
-bool contains(const Block& outer, const Block& inner) {
-  for (std::size_t d = 0; d < outer.size(); ++d) {
-    if (inner[d].begin < outer[d].begin || inner[d].end > outer[d].end) return false;
-  }
-  return true;
-}
-
 Local tile_copy(const LocalPtr& operand, const TensorInfo& info, const Block& region) {
   Local buffer = poisoned(info.type, region);
   if (operand) copy_overlap(*operand, buffer);

@@ -10,8 +10,6 @@ namespace superstep {
 
 namespace {
 
-std::size_t at(TensorId t) { return static_cast<std::size_t>(t.index); }
-
 std::set<OpId> joining_ops(const GraphFacts& facts) {
   std::set<OpId> joins;
   for (std::size_t i = 0; i < facts.graph.ops.size(); ++i) {

@@ -15,8 +15,6 @@ namespace {
 // Constants up to this size are computed when the graph is built.
 constexpr std::int64_t kFoldLimit = 4096;
 
-const TensorInfo kLeftOut{DType::fp32, {0}};
-
 void complete_attributes(const OpDef& def, Attributes& attrs) {
   std::size_t given = 0;
   for (const AttrSpec& spec : def.attrs) {

@@ -11,12 +11,12 @@ std::vector<TensorId> parts(GraphBuilder& b, TensorId x, std::int64_t axis, std:
   return b.split(x, axis, std::vector<std::int64_t>(static_cast<std::size_t>(count), each));
 }
 
-struct State {
+struct LstmState {
   TensorId hidden, cell;
 };
 
 // gates: the inputs' part of the sums, [batch, 4 h].
-State step(GraphBuilder& b, TensorId gates, TensorId recurrent, State state) {
+LstmState step(GraphBuilder& b, TensorId gates, TensorId recurrent, LstmState state) {
   if (state.hidden.valid()) gates = b.binary("add", gates, b.matmul(state.hidden, recurrent, false, true));
   const std::vector<TensorId> gate = parts(b, gates, 1, 4);
   TensorId cell = b.binary("mul", b.unary("sigmoid", gate[0]), b.unary("tanh", gate[3]));
@@ -33,7 +33,7 @@ LstmResult lstm(GraphBuilder& b, TensorId x, const LstmWeights& weights, TensorI
   if (weights.bias.valid()) sums = b.binary("add", sums, weights.bias);
   const std::vector<TensorId> by_step = parts(b, sums, 0, steps);
 
-  State state{hidden, cell};
+  LstmState state{hidden, cell};
   std::vector<TensorId> all(static_cast<std::size_t>(steps));
   for (std::int64_t i = 0; i < steps; ++i) {
     const auto t = static_cast<std::size_t>(reverse ? steps - 1 - i : i);

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kCannot = "the batch cannot be cut into micro-batches because ";
 
 // Of a tensor while dimensions are still being ruled out.
-struct State {
+struct SampleState {
   SampleRole role = SampleRole::none;
   SamplePlaces places;  // along: dimensions that may hold the samples
   bool early = false;
@@ -65,7 +65,7 @@ class Analysis {
     settle_ = true;
     pass();
     for (std::size_t t = 0; t < states_.size(); ++t) {
-      const State& s = states_[t];
+      const SampleState& s = states_[t];
       TensorSamples& found = found_.tensors[TensorId(t)];
       found = {.role = s.role, .early = s.early};
       if (s.role != SampleRole::along) continue;
@@ -76,7 +76,7 @@ class Analysis {
   }
 
  private:
-  State& state(TensorId t) { return states_[static_cast<std::size_t>(t.index)]; }
+  SampleState& state(TensorId t) { return states_[static_cast<std::size_t>(t.index)]; }
   bool is(TensorId t, SampleRole role) { return t.valid() && state(t).role == role; }
   bool any(const Op& op, SampleRole role) {
     return std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) { return is(t, role); });
@@ -93,7 +93,7 @@ class Analysis {
     add_up_gradients();
   }
 
-  State source(const Tensor& tensor) const {
+  SampleState source(const Tensor& tensor) const {
     if (tensor.kind == TensorKind::constant) return {.early = true};
     if (tensor.kind != TensorKind::input) return {};
     const auto d = static_cast<std::size_t>(g_.sample_dimension);
@@ -123,7 +123,7 @@ class Analysis {
            std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) { return !t.valid() || state(t).early; });
   }
 
-  void set(const Op& op, State s) {
+  void set(const Op& op, SampleState s) {
     for (TensorId t : op.outputs) state(t) = s;
   }
 
@@ -310,7 +310,7 @@ class Analysis {
   bool in_all_results(const OpCall& call, OpId id, SamplePlace axis) {
     if (space(id).axes[static_cast<std::size_t>(axis.at)].kind != AxisKind::parallel) return false;
     for (std::size_t k = 0; k < g_.ops[id].outputs.size(); ++k) {
-      const State& result = state(g_.ops[id].outputs[k]);
+      const SampleState& result = state(g_.ops[id].outputs[k]);
       const SamplePlaces there = dimensions_of_result(call, space(id), k, {axis});
       if (there.empty() || (result.role == SampleRole::along && common(there, result.places).empty())) return false;
     }
@@ -392,7 +392,7 @@ class Analysis {
   void add_up_gradients() {
     for (std::size_t i = 0; i < g_.tensors.size(); ++i) {
       const Tensor& tensor = g_.tensors[TensorId(i)];
-      State& s = states_[i];
+      SampleState& s = states_[i];
       if (tensor.kind != TensorKind::weight_gradient) continue;
       if (s.role != SampleRole::none && s.role != SampleRole::ahead) continue;
       s = {SampleRole::sum};
@@ -401,7 +401,7 @@ class Analysis {
   }
 
   const Graph& g_;
-  std::vector<State> states_;
+  std::vector<SampleState> states_;
   std::vector<std::optional<SamplePlaces>> allowed_;  // by tensor: what its readers leave; none: anything
   std::vector<bool> one_sample_;                      // by tensor: made where one sample's value becomes a summand
   std::vector<std::optional<Space>> spaces_;

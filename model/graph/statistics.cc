@@ -7,15 +7,13 @@ namespace superstep {
 
 namespace {
 
-std::string number(std::int64_t v) { return std::to_string(v); }
-
 bool fits(std::int64_t group, std::int64_t micro_batch) {
   return group == 0 || micro_batch % group == 0 || group % micro_batch == 0;
 }
 
 std::string why_not(std::int64_t group, std::int64_t micro_batch) {
-  return "a statistics group of " + number(group) + " samples cannot be cut into micro-batches of " +
-         number(micro_batch) + "; expected a multiple or a divisor";
+  return "a statistics group of " + std::to_string(group) + " samples cannot be cut into micro-batches of " +
+         std::to_string(micro_batch) + "; expected a multiple or a divisor";
 }
 
 }  // namespace
@@ -33,10 +31,11 @@ GroupFault check_group(std::int64_t group, std::int64_t micro_batch, std::int64_
   if (!fits(group, micro_batch)) return {"micro_batch", why_not(group, micro_batch)};
   const std::int64_t across = replicas_of_group(group, micro_batch);
   if (across == 1) return {};
-  const std::string part = "a statistics group of " + number(group) + " samples takes micro-batches of " +
-                           number(micro_batch) + " on " + number(across) + " replicas at once; found ";
+  const std::string part = "a statistics group of " + std::to_string(group) + " samples takes micro-batches of " +
+                           std::to_string(micro_batch) + " on " + std::to_string(across) + " replicas at once; found ";
   if (replicas % across != 0)
-    return {"replicas", part + number(replicas) + " replicas, expected a multiple of " + number(across)};
+    return {"replicas",
+            part + std::to_string(replicas) + " replicas, expected a multiple of " + std::to_string(across)};
   return {};
 }
 

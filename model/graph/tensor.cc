@@ -18,7 +18,7 @@ struct TypeRow {
   std::string_view name;
   std::int64_t size;
 };
-constexpr std::array<TypeRow, 8> kTypes = {
+constexpr std::array<TypeRow, 8> kTypeRows = {
     {{"fp16", 2}, {"fp32", 4}, {"fp64", 8}, {"int8", 1}, {"int32", 4}, {"int64", 8}, {"uint8", 1}, {"bool", 1}}};
 
 template <class T>
@@ -45,8 +45,8 @@ T to_integer(double value) {
 
 }  // namespace
 
-std::int64_t size_of(DType type) { return kTypes[static_cast<std::size_t>(type)].size; }
-std::string_view name_of(DType type) { return kTypes[static_cast<std::size_t>(type)].name; }
+std::int64_t size_of(DType type) { return kTypeRows[static_cast<std::size_t>(type)].size; }
+std::string_view name_of(DType type) { return kTypeRows[static_cast<std::size_t>(type)].name; }
 bool is_float(DType type) { return type <= DType::fp64; }
 
 std::int64_t volume(const Shape& shape) {
@@ -60,6 +60,8 @@ std::string to_text(const Shape& shape) {
   for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
   return text + "]";
 }
+
+std::string to_text(const TensorInfo& info) { return std::string(name_of(info.type)) + to_text(info.shape); }
 
 RawBytes::RawBytes(const RawBytes& other) : RawBytes(other.size_) { std::copy(other.begin(), other.end(), begin()); }
 

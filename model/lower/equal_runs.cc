@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "model/units.h"
+
 namespace superstep {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // By start behind `from`: how many letters from there on are those from `from` on (the Z-function).
 std::vector<std::int64_t> equal_to(const std::vector<std::int64_t>& letters, std::int64_t from) {

@@ -91,19 +91,18 @@ Bytes Holdings::stash_boundary(std::int64_t unit, bool tile) const {
 std::vector<StashPart> Holdings::stash_parts(const StageSpan& s, bool tile) const {
   std::vector<StashPart> parts;
   if (s.recompute == Recompute::none) {
-    parts.push_back({s.begin, StashPart::What::input, stash_boundary(s.begin, tile)});
+    parts.push_back({s.begin, StashKind::input, stash_boundary(s.begin, tile)});
     for (std::int64_t u = s.begin; u < s.end; ++u) {
       const Footprint& f = table.row(static_cast<std::size_t>(u)).forward;
       const Bytes kept = f.kept + (u + 1 < s.end ? f.crossing : Bytes(0));
-      parts.push_back({u, StashPart::What::kept, tile ? kept : kept * table.tiles()});
+      parts.push_back({u, StashKind::kept, tile ? kept : kept * table.tiles()});
     }
   } else {
-    for (const auto& [first, last] : blocks(s))
-      parts.push_back({first, StashPart::What::input, stash_boundary(first, tile)});
+    for (const auto& [first, last] : blocks(s)) parts.push_back({first, StashKind::input, stash_boundary(first, tile)});
   }
   for (std::int64_t u = s.begin; u < s.end; ++u) {
     const UnitRow& row = table.row(static_cast<std::size_t>(u));
-    parts.push_back({u, StashPart::What::feed, tile ? row.feed_tile : row.feed_bytes});
+    parts.push_back({u, StashKind::feed, tile ? row.feed_tile : row.feed_bytes});
   }
   return parts;
 }

@@ -87,7 +87,7 @@ std::vector<std::int64_t> axes_cut(const GraphFacts& facts, OpId id) {
 }
 
 // Whether an axis, or the share of it that one IPU of a tensor-parallel group has, falls in equal parts.
-bool divides(std::int64_t parts, std::int64_t axis, std::int64_t t) {
+bool divides_axis(std::int64_t parts, std::int64_t axis, std::int64_t t) {
   return (axis % t == 0 ? axis / t : axis) % parts == 0;
 }
 
@@ -132,7 +132,7 @@ std::string check_serialisation(const GraphFacts& facts, const Plan& plan) {
           if (!obeys(facts, f.role, g.ops[id])) continue;
           any = true;
           const std::vector<std::int64_t> axes = axes_cut(facts, id);
-          if (std::any_of(axes.begin(), axes.end(), [&](std::int64_t axis) { return divides(parts, axis, t); }))
+          if (std::any_of(axes.begin(), axes.end(), [&](std::int64_t axis) { return divides_axis(parts, axis, t); }))
             continue;
           std::string text;
           for (std::int64_t axis : axes) text += (text.empty() ? "" : " or ") + std::to_string(axis);

@@ -32,12 +32,6 @@ struct HashOfLies {
   }
 };
 
-// Where an op finds how an operand lies: decided before, in the state, or as the op itself first uses it.
-struct Source {
-  enum Kind : std::uint8_t { none, decided, live, own } kind = none;
-  std::size_t index = 0;  // of the live list; of own tensors
-};
-
 }  // namespace
 
 // States after an op, by how the tensors of `live` lie.
@@ -60,6 +54,11 @@ struct ShardSolver::Stage {
 
 // How an op finds its inputs, and what of the state after it comes from where.
 struct ShardSolver::Step {
+  // Where an op finds how an operand lies: decided before, in the state, or as the op itself first uses it.
+  struct Source {
+    enum Kind : std::uint8_t { none, decided, live, own } kind = none;
+    std::size_t index = 0;  // of the live list; of own tensors
+  };
   std::vector<Source> inputs, after;  // of the live list after it
   std::vector<TensorId> own;          // tensors that the op makes, or is the first to use
   std::vector<std::size_t> made;      // of results, in `own`
@@ -82,14 +81,14 @@ struct ShardSolver::Candidate {
 
 ShardSolver::Step ShardSolver::step(const Stage& before, const Op& op, const std::vector<TensorId>& after) const {
   Step step;
-  const auto find = [&](TensorId t) -> Source {
+  const auto find = [&](TensorId t) -> Step::Source {
     if (!t.valid()) return {};
-    if (is_decided(t)) return {Source::decided};
-    if (const auto slot = before.slot(t)) return {Source::live, *slot};
+    if (is_decided(t)) return {Step::Source::decided};
+    if (const auto slot = before.slot(t)) return {Step::Source::live, *slot};
     const auto it = std::ranges::find(step.own, t);
     const auto index = static_cast<std::size_t>(it - step.own.begin());
     if (it == step.own.end()) step.own.push_back(t);
-    return {Source::own, index};
+    return {Step::Source::own, index};
   };
   for (TensorId t : op.inputs) step.inputs.push_back(find(t));
   for (TensorId t : op.outputs) {
@@ -97,10 +96,10 @@ ShardSolver::Step ShardSolver::step(const Stage& before, const Op& op, const std
     step.own.push_back(t);
   }
   for (TensorId t : after) step.after.push_back(find(t));
-  for (const Source& input : step.inputs) {
+  for (const Step::Source& input : step.inputs) {
     std::vector<Sharding>& lies = step.lies.emplace_back();
     std::vector<std::uint16_t>& lie = step.lie.emplace_back();
-    if (input.kind != Source::live) continue;
+    if (input.kind != Step::Source::live) continue;
     for (const Stage::State& state : before.states) {
       const auto it = std::ranges::find(lies, state.lies[input.index]);
       lie.push_back(static_cast<std::uint16_t>(it - lies.begin()));
@@ -117,11 +116,11 @@ ShardSolver::Candidate ShardSolver::candidate(const Step& step, const Op& op, co
   std::vector<bool> placed(own.size(), false);
   for (std::size_t k = 0; k < step.inputs.size(); ++k) {
     const TensorId t = op.inputs[k];
-    const Source& input = step.inputs[k];
+    const Step::Source& input = step.inputs[k];
     std::vector<Read>& reads = c.reads.emplace_back();
-    if (input.kind == Source::decided) reads.push_back(read(t, result_.of(t), k, op, split));
+    if (input.kind == Step::Source::decided) reads.push_back(read(t, result_.of(t), k, op, split));
     for (const Sharding& s : step.lies[k]) reads.push_back(read(t, s, k, op, split));
-    if (input.kind != Source::own) continue;
+    if (input.kind != Step::Source::own) continue;
     if (!placed[input.index] && p_.graph.tensors[t].kind == TensorKind::weight)
       own[input.index] = storage(t, split.need[k]);  // never partial sums
     placed[input.index] = true;
@@ -208,8 +207,8 @@ ShardSolver::Stage ShardSolver::extend(const Stage& before, OpId id, Stage next,
       std::array<bool, 2> grounded = candidate.creates;
       bool possible = true;
       for (std::size_t k = 0; k < step.inputs.size() && possible; ++k) {
-        if (step.inputs[k].kind == Source::none) continue;
-        const Read& r = candidate.reads[k][step.inputs[k].kind == Source::live ? step.lie[k][p] : 0];
+        if (step.inputs[k].kind == Step::Source::none) continue;
+        const Read& r = candidate.reads[k][step.inputs[k].kind == Step::Source::live ? step.lie[k][p] : 0];
         possible = r.possible;
         for (double s : {r.conversions[0], r.conversions[1], r.penalty, r.adjoint}) seconds += s;
         for (std::size_t j = 0; j < 2; ++j) grounded[j] = grounded[j] || r.grounded[j];
@@ -219,8 +218,8 @@ ShardSolver::Stage ShardSolver::extend(const Stage& before, OpId id, Stage next,
         double total = seconds;
         for (double s : leaves.seconds) total += s;
         for (std::size_t s = 0; s < lies.size(); ++s) {
-          const Source& from = step.after[s];
-          lies[s] = from.kind == Source::live ? state.lies[from.index] : leaves.own[from.index];
+          const Step::Source& from = step.after[s];
+          lies[s] = from.kind == Step::Source::live ? state.lies[from.index] : leaves.own[from.index];
         }
         auto [it, fresh] = best.try_emplace(lies);
         if (!fresh && total >= it->second.seconds) continue;

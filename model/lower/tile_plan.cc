@@ -250,15 +250,15 @@ ProductShape swap_roles(ProductShape s) {
 constexpr std::array<std::int64_t, 14> kTimes = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
 
 // Which parts a degree of serialisation may make of an axis.
-enum class Parts : std::uint8_t { of_whole_blocks, equal, any };
+enum class AllowedParts : std::uint8_t { of_whole_blocks, equal, any };
 
-bool may_cut(std::int64_t axis, std::int64_t times, std::int64_t block, Parts parts) {
-  if (times == 1 || parts == Parts::any) return true;
-  return parts == Parts::equal ? axis % times == 0 : axis >= times * block;
+bool may_cut(std::int64_t axis, std::int64_t times, std::int64_t block, AllowedParts parts) {
+  if (times == 1 || parts == AllowedParts::any) return true;
+  return parts == AllowedParts::equal ? axis % times == 0 : axis >= times * block;
 }
 
 // Adds the points of one degree of serialisation: columns in parts, or the contraction with accumulation.
-void add_level(const ProductShape& shape, std::int64_t times, Parts parts, Ground& ground, Front& front) {
+void add_level(const ProductShape& shape, std::int64_t times, AllowedParts parts, Ground& ground, Front& front) {
   const Chip& chip = ground.chip;
   for (bool split_contracted : {false, true}) {
     if (times == 1 && split_contracted) continue;
@@ -304,7 +304,7 @@ std::vector<ProductPlan> product_front(const ProductShape& shape, std::int64_t t
   Front front(enough);
   if (shape.depthwise) DepthwisePricer(shape, tiles, chip, calibration).offer_all(front);
   Ground ground{tiles, chip, calibration};
-  for (std::int64_t times : kTimes) add_level(shape, times, Parts::of_whole_blocks, ground, front);
+  for (std::int64_t times : kTimes) add_level(shape, times, AllowedParts::of_whole_blocks, ground, front);
   return front.take();
 }
 
@@ -312,7 +312,8 @@ std::vector<ProductPlan> product_front_in(std::int64_t times, const ProductShape
                                           const Chip& chip, const Calibration& calibration) {
   Front front;
   Ground ground{tiles, chip, calibration};
-  for (Parts parts : {Parts::equal, Parts::any}) {  // the shares of IPUs that round up may have no equal parts
+  for (AllowedParts parts :
+       {AllowedParts::equal, AllowedParts::any}) {  // the shares of IPUs that round up may have no equal parts
     if (front.empty()) add_level(shape, times, parts, ground, front);
   }
   return front.take();

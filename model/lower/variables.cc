@@ -9,7 +9,7 @@
 namespace superstep {
 namespace {
 
-using Parts = std::vector<std::pair<std::string, Bytes>>;
+using NamedParts = std::vector<std::pair<std::string, Bytes>>;
 
 class VariableList {
  public:
@@ -21,7 +21,7 @@ class VariableList {
   }
   // `total` in proportion to the parts. Sharded or summed before they were rounded up, they need not sum to it: bytes
   // are dealt out by running sums, so that none is lost.
-  void split(std::string_view category, Bytes total, const Parts& parts) {
+  void split(std::string_view category, Bytes total, const NamedParts& parts) {
     Bytes all(0), before(0), dealt(0);
     for (const auto& [name, bytes] : parts) all += bytes;
     for (const auto& [name, bytes] : parts) {
@@ -33,7 +33,7 @@ class VariableList {
     if (all.value == 0) one(std::string(category), category, total);
   }
   void weights(Bytes total) {
-    Parts parts;
+    NamedParts parts;
     const GraphFacts& facts = h_.table.facts();
     each_unit([&](std::size_t u) {
       for (TensorId w : facts.weights[u]) add_tensor(parts, w);
@@ -61,22 +61,22 @@ class VariableList {
     if (total.value > 0) split("optimizer state", total, per_parameter(" optimizer state", false));
   }
   void io(Bytes total) {
-    Parts parts;
+    NamedParts parts;
     each_unit([&](std::size_t u) {
       for (TensorId t : h_.table.facts().feeds[u]) add_tensor(parts, t);
     });
     split("IO", total, parts);
   }
   void stash(Bytes total) {
-    static constexpr const char* kWhat[] = {" input", " kept for backward", " host input"};
-    Parts parts;
+    static constexpr const char* kNames[] = {" input", " kept for backward", " host input"};
+    NamedParts parts;
     for (const StageSpan& s : h_.spans) {
       if (s.ipu != ipu_) continue;
       const std::int64_t depth = stash_depth(h_.plan.schedule, s.from_end);
       const bool elsewhere = h_.plan.location.activations != Location::in_processor;
       const std::int64_t entries = elsewhere ? std::min<std::int64_t>(depth, 2) : depth;
       for (const StashPart& part : h_.stash_parts(s, true)) {
-        parts.push_back({unit_name(static_cast<std::size_t>(part.unit)) + kWhat[static_cast<std::size_t>(part.what)] +
+        parts.push_back({unit_name(static_cast<std::size_t>(part.unit)) + kNames[static_cast<std::size_t>(part.kind)] +
                              ", " + std::to_string(entries) + (entries == 1 ? " entry" : " entries"),
                          part.bytes * entries});
       }
@@ -94,12 +94,12 @@ class VariableList {
     h_.for_units(ipu_, phase_, f);
   }
   std::string unit_name(std::size_t u) const { return h_.table.facts().graph.units[UnitId(u)].name; }
-  void add_tensor(Parts& parts, TensorId t) const {
+  void add_tensor(NamedParts& parts, TensorId t) const {
     parts.push_back(
         {h_.table.facts().graph.tensors[t].name, per_tile(h_.table.facts(), h_.table.sharding(), t, h_.table.tiles())});
   }
-  Parts per_parameter(const char* what, bool with_borrowed) const {
-    Parts parts;
+  NamedParts per_parameter(const char* what, bool with_borrowed) const {
+    NamedParts parts;
     each_unit([&](std::size_t u) {
       const UnitRow& row = h_.table.row(u);
       const bool borrows = with_borrowed && h_.borrows(u, ipu_, phase_);

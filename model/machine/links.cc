@@ -12,27 +12,29 @@
 #include "model/growing_map.h"
 
 namespace superstep {
-namespace {
-
-constexpr BytesPerSecond kNothingMoves(std::numeric_limits<double>::infinity());
 
 // One direction of the links that join two IPUs.
 struct Wire {
   double rate = 0;
   std::size_t index = 0;  // into the list of loads
 };
-using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Wire>;
-using Edge = boost::graph_traits<Graph>::edge_descriptor;
+
+namespace {
+
+constexpr BytesPerSecond kNothingMoves(std::numeric_limits<double>::infinity());
+
+using Ladder = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Wire>;
+using Edge = boost::graph_traits<Ladder>::edge_descriptor;
 using Loads = std::vector<std::int64_t>;  // flows per wire
 
 // IPU i stands in row i / 2 and column i % 2 of the ladder.
-void join(Graph& graph, std::int64_t a, std::int64_t b, double rate) {
+void join(Ladder& graph, std::int64_t a, std::int64_t b, double rate) {
   boost::add_edge(a, b, Wire{rate, boost::num_edges(graph)}, graph);
 }
 
 // Out-edges are added rung first, then up, then down: routes prefer them in this order.
-Graph ladder(const IpuLinks& links, std::int64_t ipus, bool torus) {
-  Graph graph(ipus);
+Ladder ladder(const IpuLinks& links, std::int64_t ipus, bool torus) {
+  Ladder graph(ipus);
   const double rung = links.rate.value * links.efficiency * static_cast<double>(links.rung_links);
   const double rail = links.rate.value * links.efficiency * static_cast<double>(links.rail_links);
   const std::int64_t rows = ceil_div(ipus, 2);
@@ -109,7 +111,7 @@ struct LinkGraph::State {
   }
 
   std::int64_t ipus, domain;
-  Graph graph;  // of one domain
+  Ladder graph;  // of one domain
   double gateway_per_ipu;
   std::map<std::int64_t, std::vector<int>> hops;  // by target
   std::mutex mutex;                               // guards the hops, and what is made from them
@@ -252,7 +254,7 @@ BytesPerSecond LinkGraph::shifted_rate(std::int64_t stride) const {
 
 // On a ladder the least halving cut separates the first half of the rows, or the columns; tests compare with all cuts.
 BytesPerSecond LinkGraph::bisection() const {
-  const Graph& graph = state_->graph;
+  const Ladder& graph = state_->graph;
   const std::int64_t domain = state_->domain;
   if (domain < 2) return BytesPerSecond(0);
   const auto cut = [&](auto in_half) {

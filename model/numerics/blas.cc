@@ -84,11 +84,12 @@ StepRange share(std::int64_t extent, int i, int n) { return {extent * i / n, ext
 
 // Rows and columns of one product of the batch, for one member of the team.
 template <class T>
-class Rectangle {
+class BlasRectangle {
  public:
   using Real = SumOf<T>;
 
-  Rectangle(Blas::Gemm<Real> gemm, std::int64_t rows, std::int64_t columns, std::int64_t steps, Workspace& workspace)
+  BlasRectangle(Blas::Gemm<Real> gemm, std::int64_t rows, std::int64_t columns, std::int64_t steps,
+                Workspace& workspace)
       : gemm_(gemm), rows_(rows), columns_(columns), steps_(steps) {
     block_ = std::clamp<std::int64_t>(kPackedBytes / static_cast<std::int64_t>(sizeof(Real)) / steps, 64, columns);
     block_ = std::min(block_, columns);
@@ -180,7 +181,7 @@ void Blas::multiply(Team& team, const Product& product, Matrix<const T> a, Matri
     const StepRange batch = mine(by_batch, product.batch), rows = mine(by_rows, product.rows);
     const StepRange columns = mine(!by_batch && !by_rows, product.columns);
     if (batch.extent() == 0 || rows.extent() == 0 || columns.extent() == 0) return;
-    Rectangle<T> rectangle(gemm, rows.extent(), columns.extent(), steps, workspace);
+    BlasRectangle<T> rectangle(gemm, rows.extent(), columns.extent(), steps, workspace);
     for (std::int64_t i = batch.begin; i < batch.end; ++i) {
       const auto of = [&](auto m, std::int64_t row, std::int64_t column) {
         m.data += i * m.batch_step;

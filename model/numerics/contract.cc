@@ -24,7 +24,7 @@ constexpr std::int64_t kWaitingRows = 2048;         // of blocks of sums that wa
 
 // One task of a member of the team: a rectangle of one product of the batch.
 template <class T>
-struct Rectangle {
+struct ProductTask {
   Lanes<T> a, b;  // at its first row, its first column, the first step of the part
   Matrix<SumOf<T>> c;
   std::int64_t rows, columns;
@@ -91,10 +91,10 @@ class BlockedProduct {
     for (int i = 0; i < depth; ++i) waiting_.push_back(packed_a_ + lines(packed_rows) + i * one_waiting);
   }
 
-  void run(const Rectangle<T>& all) {
+  void run(const ProductTask<T>& all) {
     for (std::int64_t row = 0; row < all.rows; row += block_rows_) {
       for (std::int64_t column = 0; column < all.columns; column += block_columns_) {
-        Rectangle<T> block = all;
+        ProductTask<T> block = all;
         block.rows = std::min(block_rows_, all.rows - row);
         block.columns = std::min(block_columns_, all.columns - column);
         block.a = all.a.from(row, 0);
@@ -120,7 +120,7 @@ class BlockedProduct {
   std::vector<Real*> waiting_;
 
   // One step of the tree after another; each joins what waits for it and waits itself, the last one in the result.
-  void run_block(const Rectangle<T>& block) {
+  void run_block(const ProductTask<T>& block) {
     int depth = 0;
     const std::uint8_t* joins = chunk_joins_.data();
     for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -144,7 +144,7 @@ class BlockedProduct {
     }
   }
 
-  void run_step(const Rectangle<T>& block, std::int64_t first_step, const TileProduct<Real>& pattern,
+  void run_step(const ProductTask<T>& block, std::int64_t first_step, const TileProduct<Real>& pattern,
                 std::span<const Real* const> earlier, const std::int64_t* column_at) {
     const std::int64_t steps = pattern.steps;
     for (std::int64_t column = 0; column < block.columns; column += width_) {
@@ -204,7 +204,7 @@ class BlockedProduct {
 };
 
 // Part i of n of an extent, cut at multiples of `unit`.
-std::pair<std::int64_t, std::int64_t> share(std::int64_t extent, std::int64_t unit, int i, int n) {
+std::pair<std::int64_t, std::int64_t> share_of_units(std::int64_t extent, std::int64_t unit, int i, int n) {
   const std::int64_t units = (extent + unit - 1) / unit;
   const auto border = [&](std::int64_t at) { return std::min(extent, units * at / n * unit); };
   return {border(i), border(i + 1)};
@@ -239,11 +239,11 @@ void contract(Team& team, const Product& given, Matrix<const T> a, Matrix<const 
   if (product.part.extent() == 0) a = b = {nullptr, 0, 0};  // nothing to read: the sums are zero
 
   const std::int64_t width = std::is_same_v<Real, float> ? kernels.float_tile_width : kernels.double_tile_width;
-  Rectangle<T> whole = {{a.data, a.row_step, a.column_step, a.row_at, a.column_at},
-                        {b.data, b.column_step, b.row_step, b.column_at, b.row_at},
-                        c,
-                        product.rows,
-                        product.columns};
+  ProductTask<T> whole = {{a.data, a.row_step, a.column_step, a.row_at, a.column_at},
+                          {b.data, b.column_step, b.row_step, b.column_at, b.row_at},
+                          c,
+                          product.rows,
+                          product.columns};
   std::int64_t a_batch = a.batch_step, b_batch = b.batch_step;
   if (c.column_at == nullptr && better_transposed(product, c.row_step, c.column_step, width)) {
     std::swap(whole.a, whole.b);
@@ -257,7 +257,7 @@ void contract(Team& team, const Product& given, Matrix<const T> a, Matrix<const 
   const bool by_rows = !by_batch && whole.rows >= whole.columns;
   team.run([&](int member, Workspace& workspace) {
     const auto mine = [&](bool cut, std::int64_t extent, std::int64_t unit) {
-      return cut ? share(extent, unit, member, members) : std::pair<std::int64_t, std::int64_t>(0, extent);
+      return cut ? share_of_units(extent, unit, member, members) : std::pair<std::int64_t, std::int64_t>(0, extent);
     };
     const auto [batch, batch_end] = mine(by_batch, product.batch, 1);
     const auto [row, row_end] = mine(by_rows, whole.rows, kernels.tile_height);
@@ -265,7 +265,7 @@ void contract(Team& team, const Product& given, Matrix<const T> a, Matrix<const 
     if (batch == batch_end || row == row_end || column == column_end) return;
     BlockedProduct<T> blocks(product, kernels, workspace, row_end - row, column_end - column);
     for (std::int64_t i = batch; i < batch_end; ++i) {
-      Rectangle<T> part = whole;
+      ProductTask<T> part = whole;
       part.rows = row_end - row;
       part.columns = column_end - column;
       part.a = whole.a.from(row, 0);

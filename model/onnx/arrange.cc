@@ -12,9 +12,6 @@ namespace superstep::onnx_import {
 
 namespace {
 
-std::size_t at(OpId id) { return static_cast<std::size_t>(id.index); }
-std::size_t at(TensorId id) { return static_cast<std::size_t>(id.index); }
-
 std::vector<std::string> parts_of(const std::string& path) {
   std::vector<std::string> parts;
   std::size_t begin = 0;

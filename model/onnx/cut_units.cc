@@ -11,9 +11,6 @@ namespace superstep::onnx_import {
 
 namespace {
 
-std::size_t at(OpId id) { return static_cast<std::size_t>(id.index); }
-std::size_t at(TensorId id) { return static_cast<std::size_t>(id.index); }
-
 // Consecutive ops of the path between two neighbouring places where a cut is possible.
 struct Segment {
   std::size_t begin, end;  // positions in the path

@@ -94,7 +94,7 @@ Results cast_like(Node& n) {
   return {n.b.cast(n.in(0), n.type(1))};
 }
 
-constexpr Handler kHandlers[] = {
+constexpr Handler kConstantHandlers[] = {
     {"Cast", 1, 1, cast},         {"CastLike", 15, 2, cast_like},
     {"Constant", 1, 0, constant}, {"ConstantOfShape", 9, 1, constant_of_shape},
     {"Range", 11, 3, range},      {"Shape", 1, 1, shape},
@@ -103,6 +103,6 @@ constexpr Handler kHandlers[] = {
 
 }  // namespace
 
-std::span<const Handler> constant_handlers() { return kHandlers; }
+std::span<const Handler> constant_handlers() { return kConstantHandlers; }
 
 }  // namespace superstep::onnx_import

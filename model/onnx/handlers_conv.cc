@@ -3,18 +3,18 @@
 #include <algorithm>
 
 #include "model/onnx/handlers.h"
+#include "model/ops/window.h"
 
 namespace superstep::onnx_import {
 
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
+using ops::spatial;
 
 struct Window {
   Numbers extents, strides, dilations, before, after;
 };
-
-Shape spatial(const Shape& shape) { return Shape(shape.begin() + 2, shape.end()); }
 
 Numbers per_dimension(Node& n, std::string_view name, std::int64_t fallback, std::size_t dims) {
   Numbers values = n.integers_attribute(name, Numbers(dims, fallback));
@@ -171,7 +171,7 @@ Results global_pool(Node& n) {
   return {n.b.reduce(n.core, n.in(0), std::move(axes), true)};
 }
 
-constexpr Handler kHandlers[] = {
+constexpr Handler kConvHandlers[] = {
     {"AveragePool", 1, 1, average_pool},         {"Conv", 1, 3, conv},
     {"ConvTranspose", 1, 3, conv_transpose},     {"GlobalAveragePool", 1, 1, global_pool, "mean"},
     {"GlobalMaxPool", 1, 1, global_pool, "max"}, {"MaxPool", 1, 1, max_pool},
@@ -191,6 +191,6 @@ TensorId convolution(Node& n, TensorId x, TensorId w) {
   return n.b.one("conv", {x, w}, std::move(attrs));
 }
 
-std::span<const Handler> conv_handlers() { return kHandlers; }
+std::span<const Handler> conv_handlers() { return kConvHandlers; }
 
 }  // namespace superstep::onnx_import

@@ -185,11 +185,11 @@ Results einsum(Node& n) {
   return {ordered(b, all, result)};
 }
 
-constexpr std::size_t kMany = 64;
-constexpr Handler kHandlers[] = {{"Einsum", 12, kMany, einsum}};
+constexpr std::size_t kMostTerms = 64;
+constexpr Handler kEinsumHandlers[] = {{"Einsum", 12, kMostTerms, einsum}};
 
 }  // namespace
 
-std::span<const Handler> einsum_handlers() { return kHandlers; }
+std::span<const Handler> einsum_handlers() { return kEinsumHandlers; }
 
 }  // namespace superstep::onnx_import

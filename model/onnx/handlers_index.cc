@@ -128,7 +128,7 @@ Results eye_like(Node& n) {
   return {b.cast(diagonal, type)};
 }
 
-constexpr Handler kHandlers[] = {
+constexpr Handler kIndexHandlers[] = {
     {"EyeLike", 9, 1, eye_like},    {"Gather", 1, 2, gather},  {"GatherElements", 11, 2, gather_elements},
     {"GatherND", 11, 2, gather_nd}, {"OneHot", 9, 3, one_hot}, {"Trilu", 14, 2, trilu},
     {"Where", 9, 3, where},
@@ -136,6 +136,6 @@ constexpr Handler kHandlers[] = {
 
 }  // namespace
 
-std::span<const Handler> index_handlers() { return kHandlers; }
+std::span<const Handler> index_handlers() { return kIndexHandlers; }
 
 }  // namespace superstep::onnx_import

@@ -68,13 +68,13 @@ Results nll_loss(Node& n) {
   return {negative_log_likelihood(n.b, l, l.rows)};
 }
 
-constexpr Handler kHandlers[] = {
+constexpr Handler kLossHandlers[] = {
     {"NegativeLogLikelihoodLoss", 12, 3, nll_loss},
     {"SoftmaxCrossEntropyLoss", 12, 3, cross_entropy},
 };
 
 }  // namespace
 
-std::span<const Handler> loss_handlers() { return kHandlers; }
+std::span<const Handler> loss_handlers() { return kLossHandlers; }
 
 }  // namespace superstep::onnx_import

@@ -220,9 +220,7 @@ Results is_inf(Node& n) {
   return {b.binary("equal", up ? x : b.unary("neg", x), bound)};
 }
 
-constexpr std::size_t kMany = 1 << 16;
-
-constexpr Handler kHandlers[] = {
+constexpr Handler kMathHandlers[] = {
     {"Abs", 1, 1, plain, "abs"},
     {"Acos", 7, 1, plain, "acos"},
     {"Acosh", 9, 1, plain, "acosh"},
@@ -288,6 +286,6 @@ constexpr Handler kHandlers[] = {
 
 }  // namespace
 
-std::span<const Handler> math_handlers() { return kHandlers; }
+std::span<const Handler> math_handlers() { return kMathHandlers; }
 
 }  // namespace superstep::onnx_import

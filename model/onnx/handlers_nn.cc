@@ -273,7 +273,7 @@ Results dropout(Node& n) {
   return {y, b.expand(b.constant(Array::from(mask, {}, {1})), n.shape(0))};
 }
 
-constexpr Handler kHandlers[] = {
+constexpr Handler kNnHandlers[] = {
     {"BatchNormalization", 1, 5, batch_normalization},
     {"Dropout", 1, 3, dropout},
     {"Gemm", 1, 3, gemm},
@@ -292,6 +292,6 @@ constexpr Handler kHandlers[] = {
 
 }  // namespace
 
-std::span<const Handler> nn_handlers() { return kHandlers; }
+std::span<const Handler> nn_handlers() { return kNnHandlers; }
 
 }  // namespace superstep::onnx_import

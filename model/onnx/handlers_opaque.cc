@@ -148,7 +148,7 @@ Results bit_shift(Node& n) {
   return {b.cast(b.binary("mod", b.binary("mul", x, power), b.scalar(DType::fp64, 256)), DType::uint8)};
 }
 
-constexpr Handler kHandlers[] = {
+constexpr Handler kOpaqueHandlers[] = {
     {"BitShift", 11, 2, bit_shift},
     {"Det", 11, 1, determinant},
     {"GridSample", 16, 2, grid_sample},
@@ -164,6 +164,6 @@ constexpr Handler kHandlers[] = {
 
 }  // namespace
 
-std::span<const Handler> opaque_handlers() { return kHandlers; }
+std::span<const Handler> opaque_handlers() { return kOpaqueHandlers; }
 
 }  // namespace superstep::onnx_import

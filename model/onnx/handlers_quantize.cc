@@ -131,7 +131,7 @@ Results quantized_conv(Node& n) {
   return rescaled(n, product, 1);
 }
 
-constexpr Handler kHandlers[] = {
+constexpr Handler kQuantizeHandlers[] = {
     {"ConvInteger", 10, 4, integer_conv},
     {"DequantizeLinear", 10, 3, dequantize},
     {"DynamicQuantizeLinear", 11, 1, dynamic_quantize},
@@ -143,6 +143,6 @@ constexpr Handler kHandlers[] = {
 
 }  // namespace
 
-std::span<const Handler> quantize_handlers() { return kHandlers; }
+std::span<const Handler> quantize_handlers() { return kQuantizeHandlers; }
 
 }  // namespace superstep::onnx_import

@@ -128,7 +128,7 @@ Results cumulative_sum(Node& n) {
   return {axis_from_last(b, b.reshape(sums, moved), axis)};
 }
 
-constexpr Handler kHandlers[] = {
+constexpr Handler kReduceHandlers[] = {
     {"ArgMax", 1, 1, arg_extremum, "max"},
     {"ArgMin", 1, 1, arg_extremum, "min"},
     {"CumSum", 11, 2, cumulative_sum},
@@ -146,6 +146,6 @@ constexpr Handler kHandlers[] = {
 
 }  // namespace
 
-std::span<const Handler> reduce_handlers() { return kHandlers; }
+std::span<const Handler> reduce_handlers() { return kReduceHandlers; }
 
 }  // namespace superstep::onnx_import

@@ -24,7 +24,7 @@ struct AxisTaps {
   bool any_outside() const { return std::find(outside.begin(), outside.end(), true) != outside.end(); }
 };
 
-struct Rule {
+struct ResizeRule {
   std::string mode, coordinates, nearest;
   double cubic = -0.75, extrapolation = 0;
   bool exclude_outside = false;
@@ -36,7 +36,7 @@ struct AxisSize {
   double roi_begin = 0, roi_end = 1;
 };
 
-double source_of(const Rule& rule, const AxisSize& a, double i) {
+double source_of(const ResizeRule& rule, const AxisSize& a, double i) {
   const double last = static_cast<double>(a.from) - 1, wide = a.scale * static_cast<double>(a.from);
   if (rule.coordinates == "align_corners") return wide == 1 ? 0 : i * last / (wide - 1);
   if (rule.coordinates == "asymmetric") return i / a.scale;
@@ -63,7 +63,7 @@ std::array<double, 4> cubic_weights(double t, double a) {
 }
 
 // The pixels around x; those outside are the ones at the border, or left out.
-std::vector<Tap> taps_at(const Rule& rule, double x, std::int64_t extent) {
+std::vector<Tap> taps_at(const ResizeRule& rule, double x, std::int64_t extent) {
   std::vector<Tap> taps;
   const auto put = [&](double place, double weight) {
     const auto at = static_cast<std::int64_t>(place);
@@ -88,7 +88,7 @@ std::vector<Tap> taps_at(const Rule& rule, double x, std::int64_t extent) {
   return taps;
 }
 
-AxisTaps axis_taps(const Rule& rule, const AxisSize& a) {
+AxisTaps axis_taps(const ResizeRule& rule, const AxisSize& a) {
   AxisTaps all;
   for (std::int64_t i = 0; i < a.to; ++i) {
     const double x = source_of(rule, a, static_cast<double>(i));
@@ -138,7 +138,7 @@ TensorId with_extrapolation(GraphBuilder& b, TensorId y, std::int64_t axis, cons
   return b.one("where", {with_ones(b, mask, 1, after), b.scalar(b.info(y).type, value), y});
 }
 
-Results resample_all(Node& n, const Rule& rule, const std::vector<AxisSize>& sizes) {
+Results resample_all(Node& n, const ResizeRule& rule, const std::vector<AxisSize>& sizes) {
   GraphBuilder& b = n.b;
   TensorId y = n.in(0);
   std::vector<AxisTaps> all;
@@ -180,7 +180,7 @@ std::vector<AxisSize> axis_sizes(const Node& n, const std::vector<double>& scale
 
 Results resize(Node& n) {
   const bool first = n.opset < 11;  // operands x, scales; since 11 x, roi, scales, sizes
-  Rule rule;
+  ResizeRule rule;
   rule.mode = n.text_attribute("mode", "nearest");
   rule.coordinates = n.text_attribute("coordinate_transformation_mode", first ? "asymmetric" : "half_pixel");
   rule.nearest = n.text_attribute("nearest_mode", first ? "floor" : "round_prefer_floor");
@@ -203,7 +203,7 @@ Results resize(Node& n) {
 
 // Before Resize: asymmetric coordinates; scales an attribute until operator set 9.
 Results upsample(Node& n) {
-  Rule rule;
+  ResizeRule rule;
   rule.mode = n.text_attribute("mode", "nearest");
   rule.coordinates = "asymmetric";
   rule.nearest = "floor";
@@ -213,10 +213,10 @@ Results upsample(Node& n) {
                       axis_sizes(n, n.opset < 9 ? n.numbers_attribute("scales") : known_numbers(n, 1, "scales"), {}));
 }
 
-constexpr Handler kHandlers[] = {{"Resize", 10, 4, resize}, {"Upsample", 7, 2, upsample}};
+constexpr Handler kResizeHandlers[] = {{"Resize", 10, 4, resize}, {"Upsample", 7, 2, upsample}};
 
 }  // namespace
 
-std::span<const Handler> resize_handlers() { return kHandlers; }
+std::span<const Handler> resize_handlers() { return kResizeHandlers; }
 
 }  // namespace superstep::onnx_import

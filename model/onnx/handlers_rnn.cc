@@ -261,7 +261,7 @@ Results rnn(Node& n) { return Layer(n, kRnn).run(); }
 Results gru(Node& n) { return Layer(n, kGru).run(); }
 Results lstm(Node& n) { return Layer(n, kLstm).run(); }
 
-constexpr Handler kHandlers[] = {
+constexpr Handler kRnnHandlers[] = {
     {"GRU", 1, 6, gru},
     {"LSTM", 1, 8, lstm},
     {"RNN", 1, 6, rnn},
@@ -269,6 +269,6 @@ constexpr Handler kHandlers[] = {
 
 }  // namespace
 
-std::span<const Handler> rnn_handlers() { return kHandlers; }
+std::span<const Handler> rnn_handlers() { return kRnnHandlers; }
 
 }  // namespace superstep::onnx_import

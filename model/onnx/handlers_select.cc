@@ -149,7 +149,7 @@ Results non_max_suppression(Node& n) {
   return {integer_constant(n.b, {static_cast<std::int64_t>(found.size()) / 3, 3}, found)};
 }
 
-constexpr Handler kHandlers[] = {
+constexpr Handler kSelectHandlers[] = {
     {"Compress", 9, 2, compress},
     {"NonMaxSuppression", 10, 5, non_max_suppression},
     {"NonZero", 9, 1, non_zero},
@@ -158,6 +158,6 @@ constexpr Handler kHandlers[] = {
 
 }  // namespace
 
-std::span<const Handler> select_handlers() { return kHandlers; }
+std::span<const Handler> select_handlers() { return kSelectHandlers; }
 
 }  // namespace superstep::onnx_import

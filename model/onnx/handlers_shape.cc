@@ -404,9 +404,7 @@ Results space_to_depth(Node& n) {
   return {n.b.reshape(n.b.transpose(apart, {0, 3, 5, 1, 2, 4}), {x[0], x[1] * s * s, x[2] / s, x[3] / s})};
 }
 
-constexpr std::size_t kMany = 1 << 16;
-
-constexpr Handler kHandlers[] = {
+constexpr Handler kShapeHandlers[] = {
     {"Concat", 1, kMany, concat},
     {"DepthToSpace", 1, 1, depth_to_space},
     {"Expand", 8, 2, expand},
@@ -425,6 +423,6 @@ constexpr Handler kHandlers[] = {
 
 }  // namespace
 
-std::span<const Handler> shape_handlers() { return kHandlers; }
+std::span<const Handler> shape_handlers() { return kShapeHandlers; }
 
 }  // namespace superstep::onnx_import

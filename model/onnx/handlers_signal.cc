@@ -18,12 +18,12 @@ DType wanted_type(Node& n, std::string_view attribute) {
   return n.context.float_type(*our_type(file_type));
 }
 
-constexpr double kMost = 1 << 20;
+constexpr double kLongestSignal = 1 << 20;
 
 // a - b cos(2 pi i / n) + c cos(4 pi i / n)
 Results cosine_window(Node& n, double a, double b, double c) {
   const double size = n.number(0, "size");
-  if (!(size >= 0 && size <= kMost)) Node::fail("a window of " + std::to_string(size) + " elements");
+  if (!(size >= 0 && size <= kLongestSignal)) Node::fail("a window of " + std::to_string(size) + " elements");
   const bool periodic = n.integer_attribute("periodic", 1) != 0;
   const DType type = wanted_type(n, "output_datatype");
   const double turns = periodic ? size : size - 1;
@@ -44,7 +44,8 @@ Results mel_weights(Node& n) {
   const double mels = n.number(0, "num_mel_bins"), length = n.number(1, "dft_length"),
                rate = n.number(2, "sample_rate");
   const double low = n.number(3, "lower_edge_hertz"), high = n.number(4, "upper_edge_hertz");
-  if (!(mels >= 1 && length >= 1 && mels <= kMost && length <= kMost && mels * length <= kMost && rate > 0)) {
+  if (!(mels >= 1 && length >= 1 && mels <= kLongestSignal && length <= kLongestSignal &&
+        mels * length <= kLongestSignal && rate > 0)) {
     Node::fail("mel bins of a transform of " + std::to_string(length));
   }
   const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
@@ -80,7 +81,7 @@ TensorId transformed(GraphBuilder& b, TensorId x, const Transform& t) {
   const auto rank = static_cast<std::int64_t>(info.shape.size());
   const std::int64_t samples = std::min(info.shape[info.shape.size() - 2], t.length), parts = info.shape.back();
   if (parts != 1 && parts != 2) Node::fail("operand 0 has shape " + to_text(info.shape) + ", expected real or complex");
-  if (static_cast<double>(samples * parts) * static_cast<double>(t.bins) > 16 * kMost) {
+  if (static_cast<double>(samples * parts) * static_cast<double>(t.bins) > 16 * kLongestSignal) {
     Node::not_supported("a transform of " + std::to_string(t.length) + " samples");
   }
   // Row (sample, part), column (bin, part).
@@ -116,7 +117,7 @@ Results dft(Node& n) {
   const bool inverse = n.integer_attribute("inverse", 0) != 0, half = n.integer_attribute("onesided", 0) != 0;
   std::int64_t length = n.shape(0)[static_cast<std::size_t>(axis)];
   if (n.has(1)) length = static_cast<std::int64_t>(n.number(1, "dft_length"));
-  if (length < 1 || static_cast<double>(length) > kMost) Node::fail("dft_length " + std::to_string(length));
+  if (length < 1 || static_cast<double>(length) > kLongestSignal) Node::fail("dft_length " + std::to_string(length));
   // The transformed axis next to the parts, and back.
   std::vector<std::int64_t> order, back(n.shape(0).size());
   for (std::int64_t d = 0; d < n.rank(0); ++d) {
@@ -153,13 +154,13 @@ Results stft(Node& n) {
   return {transformed(b, cut, {length, half ? length / 2 + 1 : length, false})};
 }
 
-constexpr Handler kHandlers[] = {
+constexpr Handler kSignalHandlers[] = {
     {"BlackmanWindow", 17, 1, blackman}, {"DFT", 17, 3, dft},   {"HammingWindow", 17, 1, hamming},
     {"HannWindow", 17, 1, hann},         {"STFT", 17, 4, stft}, {"MelWeightMatrix", 17, 5, mel_weights},
 };
 
 }  // namespace
 
-std::span<const Handler> signal_handlers() { return kHandlers; }
+std::span<const Handler> signal_handlers() { return kSignalHandlers; }
 
 }  // namespace superstep::onnx_import

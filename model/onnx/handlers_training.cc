@@ -29,11 +29,11 @@ struct Update {
   }
 };
 
-using Rule = std::vector<TensorId> (*)(Node&, const Update&, TensorId weight, TensorId gradient,
-                                       const std::vector<TensorId>& states);
+using UpdateRule = std::vector<TensorId> (*)(Node&, const Update&, TensorId weight, TensorId gradient,
+                                             const std::vector<TensorId>& states);
 
 // New weights, then new states, in the order of the operands.
-Results update(Node& n, std::size_t states, Rule rule) {
+Results update(Node& n, std::size_t states, UpdateRule rule) {
   constexpr std::size_t kShared = 2;
   const std::size_t kinds = 2 + states;
   if (n.operands() < kShared + kinds || (n.operands() - kShared) % kinds != 0) {
@@ -115,9 +115,7 @@ Results gradient(Node& n) {
   return add_derivatives(n.b, result->second, xs);
 }
 
-constexpr std::size_t kMany = 1 << 16;
-
-constexpr Handler kHandlers[] = {
+constexpr Handler kTrainingHandlers[] = {
     {"Adagrad", 1, kMany, adagrad},
     {"Adam", 1, kMany, adam},
     {"Gradient", 1, kMany, gradient},
@@ -126,6 +124,6 @@ constexpr Handler kHandlers[] = {
 
 }  // namespace
 
-std::span<const Handler> training_handlers() { return kHandlers; }
+std::span<const Handler> training_handlers() { return kTrainingHandlers; }
 
 }  // namespace superstep::onnx_import

@@ -13,8 +13,6 @@ namespace superstep {
 
 namespace {
 
-using namespace onnx_import;
-
 bool is_scalar_number(const Graph& graph, TensorId t) {
   return graph.info(t).shape.empty() && is_float(graph.info(t).type);
 }
@@ -45,7 +43,7 @@ void set_outputs(Graph& graph, const ImportResult& result) {
 }
 
 // The file's outputs and loss, before anything is arranged.
-void set_outputs(const ModelFile& file, Conversion& converted) {
+void set_outputs(const onnx_import::ModelFile& file, onnx_import::Conversion& converted) {
   std::vector<std::string> names;
   for (const auto& output : file.model.graph().output()) {
     const auto at = converted.names.find(output.name());
@@ -77,7 +75,7 @@ bool is_batch_dimension(Graph graph, int dimension) {
   return !graph.outputs.empty() && samples.of(graph.outputs[0]).role == SampleRole::along;
 }
 
-int find_batch_dimension(const ModelFile& file, Conversion as_in_file) {
+int find_batch_dimension(const onnx_import::ModelFile& file, onnx_import::Conversion as_in_file) {
   if (!as_in_file.unsupported.empty()) return 0;
   set_outputs(file, as_in_file);
   std::size_t rank = 0;
@@ -92,8 +90,8 @@ bool takes_statistics(const Graph& graph) {
   return std::any_of(graph.ops.begin(), graph.ops.end(), [](const Op& op) { return statistic_of(op).across > 0; });
 }
 
-Conversion convert_file(const ModelFile& file, const ImportOptions& options) {
-  const NodeOrder order = running_order(file);
+onnx_import::Conversion convert_file(const onnx_import::ModelFile& file, const ImportOptions& options) {
+  const onnx_import::NodeOrder order = running_order(file);
   ImportOptions own = options;
   own.batch_dimension = std::max(options.batch_dimension, 0);
   const bool as_it_is = options.micro_batch == 0 && options.statistics_group == 0;
@@ -101,7 +99,7 @@ Conversion convert_file(const ModelFile& file, const ImportOptions& options) {
   ImportOptions as_file = own;
   as_file.micro_batch = as_file.statistics_group = 0;
   as_file.read_weights = as_it_is && options.read_weights;
-  Conversion before = convert(file, order, as_file, nullptr);
+  onnx_import::Conversion before = convert(file, order, as_file, nullptr);
   if (options.batch_dimension < 0) own.batch_dimension = find_batch_dimension(file, before);
   if (own.batch_dimension != as_file.batch_dimension) {
     before.file_batch = input_extent(before.graph, own.batch_dimension);
@@ -118,7 +116,7 @@ Conversion convert_file(const ModelFile& file, const ImportOptions& options) {
   return convert(file, order, own, same ? nullptr : &before);
 }
 
-ImportResult finish(const ModelFile& file, Conversion converted) {
+ImportResult finish(const onnx_import::ModelFile& file, onnx_import::Conversion converted) {
   ImportResult result;
   result.samples = converted.file_batch;
   result.producer = file.model.producer_name();
@@ -134,7 +132,7 @@ ImportResult finish(const ModelFile& file, Conversion converted) {
   for (const std::string& name : result.outputs) {
     if (converted.names.contains(name)) roots.push_back(converted.names.at(name));
   }
-  Arrangement arranged = arrange(converted.graph, roots);
+  onnx_import::Arrangement arranged = onnx_import::arrange(converted.graph, roots);
   for (const auto& [name, t] : converted.names) {
     const TensorId moved = arranged.moved[static_cast<std::size_t>(t.index)];
     if (moved.valid()) result.names[name] = moved;
@@ -150,7 +148,7 @@ ImportResult finish(const ModelFile& file, Conversion converted) {
 }  // namespace
 
 ImportResult import_onnx(const std::string& path, const ImportOptions& options) {
-  ModelFile file = read_model(path);
+  onnx_import::ModelFile file = onnx_import::read_model(path);
   expand_functions(file);
   return finish(file, convert_file(file, options));
 }

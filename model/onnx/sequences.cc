@@ -36,7 +36,7 @@ SequenceResult empty(Node& n, const Sequence*) {
   return {Sequence{}, {}};
 }
 
-SequenceResult at(Node& n, const Sequence* sequence) {
+SequenceResult sequence_at(Node& n, const Sequence* sequence) {
   const Sequence& all = wanted(sequence);
   return {std::nullopt, all[static_cast<std::size_t>(place(n, 1, all.size()))]};
 }
@@ -63,7 +63,7 @@ SequenceResult length(Node& n, const Sequence* sequence) {
   return {std::nullopt, integer_constant(n.b, {}, {static_cast<std::int64_t>(wanted(sequence).size())})};
 }
 
-SequenceResult concat(Node& n, const Sequence* sequence) {
+SequenceResult concat_from_sequence(Node& n, const Sequence* sequence) {
   Sequence all = wanted(sequence);
   if (all.empty()) Node::fail("nothing to concatenate");
   const bool stacks = n.integer_attribute("new_axis", 0) != 0;
@@ -76,7 +76,7 @@ SequenceResult concat(Node& n, const Sequence* sequence) {
 }
 
 // Into slices of 1, of one length (the last may be shorter), or of given lengths.
-SequenceResult split(Node& n, const Sequence*) {
+SequenceResult split_to_sequence(Node& n, const Sequence*) {
   const std::int64_t axis = n.axis(n.integer_attribute("axis", 0), n.rank(0));
   const std::int64_t extent = n.shape(0)[static_cast<std::size_t>(axis)];
   const bool keeps = n.integer_attribute("keepdims", 1) != 0 || n.has(1);
@@ -109,11 +109,16 @@ SequenceResult split(Node& n, const Sequence*) {
 
 using Run = SequenceResult (*)(Node&, const Sequence*);
 
-const std::map<std::string, Run>& all_ops() {
+const std::map<std::string, Run>& sequence_ops() {
   static const std::map<std::string, Run> all = {
-      {"ConcatFromSequence", concat}, {"SequenceAt", at},         {"SequenceConstruct", construct},
-      {"SequenceEmpty", empty},       {"SequenceErase", erase},   {"SequenceInsert", insert},
-      {"SequenceLength", length},     {"SplitToSequence", split},
+      {"ConcatFromSequence", concat_from_sequence},
+      {"SequenceAt", sequence_at},
+      {"SequenceConstruct", construct},
+      {"SequenceEmpty", empty},
+      {"SequenceErase", erase},
+      {"SequenceInsert", insert},
+      {"SequenceLength", length},
+      {"SplitToSequence", split_to_sequence},
   };
   return all;
 }
@@ -121,11 +126,11 @@ const std::map<std::string, Run>& all_ops() {
 }  // namespace
 
 bool is_sequence_op(const std::string& domain, const std::string& op_type) {
-  return domain.empty() && all_ops().contains(op_type);
+  return domain.empty() && sequence_ops().contains(op_type);
 }
 
 SequenceResult run_sequence_op(Node& n, const std::string& op_type, const Sequence* sequence) {
-  return all_ops().at(op_type)(n, sequence);
+  return sequence_ops().at(op_type)(n, sequence);
 }
 
 }  // namespace superstep::onnx_import

@@ -66,7 +66,7 @@ void double_row_of_two(const OpCall&, std::span<const double* const> in, double*
   for (std::int64_t i = 0; i < n; ++i) out[i] = F(in[0][i], in[1][i]);
 }
 template <double (*F)(double, double)>
-using InDouble = RowKernel<double_row_of_two<F>>;
+using InDoubleOfTwo = RowKernel<double_row_of_two<F>>;
 
 template <class F, numerics::Functions::MapTwo numerics::Functions::*Function>
 using ArithmeticRows = RowKernel<binary_row<F, double>, function_row_of_two<Function>>;
@@ -195,9 +195,9 @@ std::vector<OpDef> make_binary() {
       binary<RowKernel<div_row<double>, div_row<float>>, LoopCost{26, 21, 10}>("div", div_gradient),
       binary<BinaryRows<Max>, LoopCost{26, 4, 3}>("max", extremum_gradient),
       binary<BinaryRows<Min>, LoopCost{26, 4, 3}>("min", extremum_gradient),
-      binary<InDouble<f_pow>, LoopCost{26, 240, 120}>("pow", pow_gradient),  // library code (estimated)
-      binary<InDouble<f_mod>, LoopCost{26, 120, 60}>("mod", nullptr),
-      binary<InDouble<f_fmod>, LoopCost{26, 120, 60}>("fmod", nullptr),
+      binary<InDoubleOfTwo<f_pow>, LoopCost{26, 240, 120}>("pow", pow_gradient),  // library code (estimated)
+      binary<InDoubleOfTwo<f_mod>, LoopCost{26, 120, 60}>("mod", nullptr),
+      binary<InDoubleOfTwo<f_fmod>, LoopCost{26, 120, 60}>("fmod", nullptr),
       comparison<Equal>("equal"),
       comparison<NotEqual>("not_equal"),
       comparison<Less>("less"),

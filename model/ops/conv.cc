@@ -11,13 +11,11 @@
 
 namespace superstep {
 
+namespace ops {
+
 namespace {
 
-using namespace ops;
-
-Shape spatial(const Shape& shape) { return Shape(shape.begin() + 2, shape.end()); }
-
-std::vector<TensorInfo> infer(const OpCall& call) {
+std::vector<TensorInfo> infer_conv(const OpCall& call) {
   const ConvGeometry g = conv_geometry(call);
   const DType type = call.in[0].type;
   if (g.role == ConvRole::forward) return {{type, g.y}};
@@ -88,7 +86,7 @@ Cycles window_cycles(const TileCosts& costs, DType type, const ConvWindow& w, co
   return Cycles(least);
 }
 
-Cycles cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
+Cycles conv_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
   const DType type = size_of(call.in[0].type) <= 2 ? DType::fp16 : DType::fp32;
   const MatmulDims product = product_of(conv_geometry(call), extents);
   std::vector<std::int64_t> all;
@@ -110,7 +108,7 @@ Attributes gradient_attributes(const Attributes& forward, const char* extra, Sha
   return attrs;
 }
 
-std::vector<TensorId> gradient(GraphBuilder& b, OpId id, std::span<const TensorId> out_grads) {
+std::vector<TensorId> conv_gradient(GraphBuilder& b, OpId id, std::span<const TensorId> out_grads) {
   const TensorId x = b.graph().ops[id].inputs[0], w = b.graph().ops[id].inputs[1];
   const Attributes attrs = b.graph().ops[id].attrs;
   std::vector<TensorId> grads(2);
@@ -125,7 +123,7 @@ std::vector<TensorId> gradient(GraphBuilder& b, OpId id, std::span<const TensorI
   return grads;
 }
 
-ProductAxes product_axes(const OpCall& call) {
+ProductAxes conv_product_axes(const OpCall& call) {
   const ConvGeometry g = conv_geometry(call);
   std::vector<int> positions{kConvN}, taps;
   for (int i = 0; i < static_cast<int>(g.windows.dims); ++i) {
@@ -144,7 +142,7 @@ ProductAxes product_axes(const OpCall& call) {
 
 // The gradient of a convolution's operand is a convolution of the result's, whose channels lie together already. Its
 // weights are turned.
-std::uint32_t turned(const OpCall&, ProductUse use) {
+std::uint32_t turned_conv_operands(const OpCall&, ProductUse use) {
   if (!use.backward) return 0;
   return use.weight_gradient ? 3 : 2;
 }
@@ -153,22 +151,22 @@ Convolution convolution(const OpCall& call, std::span<const std::int64_t> extent
   return {conv_window(call, extents), depthwise_conv(call, extents)};
 }
 
-constexpr ProductDef kProduct{product_axes, turned, convolution};
+constexpr ProductDef kConvProduct{conv_product_axes, turned_conv_operands, convolution};
 
-OpDef make(std::string_view name, const char* extra) {
+OpDef make_conv(std::string_view name, const char* extra) {
   OpDef def;
   def.name = name;
   def.attrs = window_attributes();
   def.attrs.push_back({"groups", std::int64_t{1}});
   if (extra) def.attrs.push_back({extra, std::vector<std::int64_t>{}});
   def.min_inputs = def.max_inputs = 2;
-  def.infer = infer;
+  def.infer = infer_conv;
   def.space = conv_space;
   def.kernel = conv_kernel;
   def.summation = Summation::contraction;
-  def.cycles = cycles;
-  def.gradient = extra ? nullptr : gradient;
-  def.product = &kProduct;
+  def.cycles = conv_cycles;
+  def.gradient = extra ? nullptr : conv_gradient;
+  def.product = &kConvProduct;
   if (!extra) def.weight_roles = {WeightRole::window};
   def.linear_in = linear_in_one;
   def.vertex_code = Bytes(4096);  // as matmul
@@ -177,23 +175,31 @@ OpDef make(std::string_view name, const char* extra) {
 
 }  // namespace
 
+std::vector<const OpDef*> conv_ops() {
+  static const OpDef defs[] = {make_conv("conv", nullptr), make_conv("conv_input_grad", "spatial"),
+                               make_conv("conv_weight_grad", "window")};
+  return {&defs[0], &defs[1], &defs[2]};
+}
+
+}  // namespace ops
+
 MatmulDims conv_product(const OpCall& call) {
   std::vector<std::int64_t> extents;
-  for (const Axis& axis : conv_space(call).axes) extents.push_back(axis.extent);
-  return product_of(conv_geometry(call), extents);
+  for (const Axis& axis : ops::conv_space(call).axes) extents.push_back(axis.extent);
+  return ops::product_of(ops::conv_geometry(call), extents);
 }
 
 ConvWindow conv_window(const OpCall& call, std::span<const std::int64_t> extents) {
-  const ConvGeometry g = conv_geometry(call);
+  const ops::ConvGeometry g = ops::conv_geometry(call);
   const std::size_t dims = g.windows.dims;
   ConvWindow w;
-  w.channels = extents[g.role == ConvRole::input_grad ? kConvO : kConvC];
-  w.slides = g.role != ConvRole::weight_grad;
-  w.line = extents[kConvPositions + dims - 1];
+  w.channels = extents[g.role == ops::ConvRole::input_grad ? ops::kConvO : ops::kConvC];
+  w.slides = g.role != ops::ConvRole::weight_grad;
+  w.line = extents[ops::kConvPositions + dims - 1];
   for (std::size_t i = 0; i < dims; ++i) {
     const std::int64_t stride = g.windows.stride[g.windows.first() + i];
-    const std::int64_t places = extents[kConvPositions + dims + i];
-    const bool steps = g.role == ConvRole::input_grad;
+    const std::int64_t places = extents[ops::kConvPositions + dims + i];
+    const bool steps = g.role == ops::ConvRole::input_grad;
     (i == 0 ? w.rows : w.columns) *= places;
     (i == 0 ? w.new_rows : w.new_columns) *= steps ? 1 : std::min(stride, places);
   }
@@ -201,17 +207,9 @@ ConvWindow conv_window(const OpCall& call, std::span<const std::int64_t> extents
 }
 
 std::optional<DepthwiseConv> depthwise_conv(const OpCall& call, std::span<const std::int64_t> extents) {
-  const ConvGeometry g = conv_geometry(call);
+  const ops::ConvGeometry g = ops::conv_geometry(call);
   if (g.in_channels() != 1 || g.out_channels() != 1 || g.groups == 1 || size_of(call.in[0].type) > 2) return {};
-  return depthwise_of(g, extents);
+  return ops::depthwise_of(g, extents);
 }
-
-namespace ops {
-std::vector<const OpDef*> conv_ops() {
-  static const OpDef defs[] = {make("conv", nullptr), make("conv_input_grad", "spatial"),
-                               make("conv_weight_grad", "window")};
-  return {&defs[0], &defs[1], &defs[2]};
-}
-}  // namespace ops
 
 }  // namespace superstep

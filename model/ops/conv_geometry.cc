@@ -14,8 +14,6 @@ ConvRole role_of(const OpCall& call) {
                                               : ConvRole::weight_grad;
 }
 
-Shape spatial(const Shape& shape) { return Shape(shape.begin() + 2, shape.end()); }
-
 Shape joined(std::int64_t a, std::int64_t b, const Shape& rest) {
   Shape shape{a, b};
   shape.insert(shape.end(), rest.begin(), rest.end());

@@ -37,14 +37,14 @@ std::size_t table_axis(const OpCall& call) {
 }
 
 // `values` is the gathered tensor: result of gather, operand of scatter_add.
-struct Layout {
+struct LookupLayout {
   Parts parts;
   Space space;
   Projection table, values, indices;
 };
 
-Layout make_layout(const Parts& p, const Shape& values, std::int64_t rows) {
-  Layout l{p, {}, {}, {}, {}};
+LookupLayout make_layout(const Parts& p, const Shape& values, std::int64_t rows) {
+  LookupLayout l{p, {}, {}, {}, {}};
   const auto add = [&](char letter, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t axis = l.space.axes.size();
@@ -70,21 +70,21 @@ Layout make_layout(const Parts& p, const Shape& values, std::int64_t rows) {
   return l;
 }
 
-Layout gather_layout(const OpCall& call) {
+LookupLayout gather_layout(const OpCall& call) {
   const std::size_t axis = table_axis(call), batch = batch_dims(call);
   const Parts parts{batch, axis - batch, call.in[1].shape.size() - batch, call.in[0].shape.size() - axis - 1};
-  Layout l = make_layout(parts, call.out[0].shape, call.in[0].shape[axis]);
+  LookupLayout l = make_layout(parts, call.out[0].shape, call.in[0].shape[axis]);
   l.space.axes.back().kind = AxisKind::reduce;
   l.space.in = {l.table, l.indices};
   l.space.out = {l.values};
   return l;
 }
 
-Layout scatter_layout(const OpCall& call) {
+LookupLayout scatter_layout(const OpCall& call) {
   const std::size_t axis = static_cast<std::size_t>(call.attrs.integer("axis")), batch = batch_dims(call);
   const std::size_t index = call.in[1].shape.size() - batch;
   const Parts parts{batch, axis - batch, index, call.in[0].shape.size() - axis - index};
-  Layout l = make_layout(parts, call.in[0].shape, call.attrs.integer("rows"));
+  LookupLayout l = make_layout(parts, call.in[0].shape, call.attrs.integer("rows"));
   for (std::size_t i = 0; i < index; ++i) l.space.axes[parts.batch + parts.outer + i].kind = AxisKind::reduce;
   l.space.in = {l.values, l.indices};
   l.space.out = {l.table};
@@ -123,7 +123,7 @@ std::vector<TensorInfo> scatter_infer(const OpCall& call) {
 // Visits every row of inner elements of a block: row(first, n, table_row) with the elements of
 // {values, indices, table without its row} and the row that the index names, when the block has it.
 template <class Row>
-void visit(const Layout& l, const Block& block, std::int64_t rows, const Block& values, const Block& indices,
+void visit(const LookupLayout& l, const Block& block, std::int64_t rows, const Block& values, const Block& indices,
            const std::byte* index_data, DType index_type, const Block& table, Row&& row) {
   const Strided all[] = {follow(l.values, values, block), follow(l.indices, indices, block),
                          follow(l.table, table, block)};
@@ -138,13 +138,13 @@ void visit(const Layout& l, const Block& block, std::int64_t rows, const Block& 
   });
 }
 
-std::int64_t inner_step(const Layout& l, const Projection& p, const Block& region, const Block& block) {
+std::int64_t inner_step(const LookupLayout& l, const Projection& p, const Block& region, const Block& block) {
   return l.parts.inner == 0 ? 0 : follow(p, region, block).step[l.parts.row() - 1];
 }
 
 void gather_kernel(const OpCall& call, const Block& block, std::span<const ConstView> in, std::span<const View> out,
                    const KernelContext&) {
-  const Layout l = gather_layout(call);
+  const LookupLayout l = gather_layout(call);
   const std::int64_t rows = l.space.axes.back().extent;
   const std::int64_t from = inner_step(l, l.table, in[0].region, block),
                      to = inner_step(l, l.values, out[0].region, block);
@@ -170,7 +170,7 @@ struct Update {
 };
 
 // The updates of a block, by the elements of `region` that they go to.
-std::vector<Update> updates_of(const Layout& l, const Block& block, std::span<const ConstView> in,
+std::vector<Update> updates_of(const LookupLayout& l, const Block& block, std::span<const ConstView> in,
                                const Block& region) {
   std::vector<Update> updates;
   visit(l, block, l.space.axes.back().extent, in[0].region, in[1].region, in[1].data, in[1].type, region,
@@ -183,12 +183,12 @@ std::vector<Update> updates_of(const Layout& l, const Block& block, std::span<co
 }
 
 // The elements of one update.
-std::int64_t run_of(const Layout& l, const Block& block) {
+std::int64_t run_of(const LookupLayout& l, const Block& block) {
   return l.parts.inner == 0 ? 1 : block[l.parts.row() - 1].extent();
 }
 
 template <class Real>
-void store_sums(const Layout& l, const Block& block, std::span<const ConstView> in, const View& out) {
+void store_sums(const LookupLayout& l, const Block& block, std::span<const ConstView> in, const View& out) {
   const std::vector<Update> updates = updates_of(l, block, in, out.region);
   const std::int64_t n = run_of(l, block);
   const std::int64_t from = inner_step(l, l.values, in[0].region, block),
@@ -211,7 +211,7 @@ void scatter_kernel(const OpCall& call, const Block& block, std::span<const Cons
 }
 
 template <class Real>
-void add_updates(const Layout& l, const Block& block, std::span<const ConstView> in, const Block& region,
+void add_updates(const LookupLayout& l, const Block& block, std::span<const ConstView> in, const Block& region,
                  std::vector<numerics::ExactSum<Real>>& sums) {
   sums.resize(static_cast<std::size_t>(volume(region)));
   const std::int64_t from = inner_step(l, l.values, in[0].region, block), to = inner_step(l, l.table, region, block);
@@ -224,7 +224,7 @@ void add_updates(const Layout& l, const Block& block, std::span<const ConstView>
 }
 
 void scatter_terms(const OpCall& call, const Block& block, std::span<const ConstView> in, ExactSums& sums) {
-  const Layout l = scatter_layout(call);
+  const LookupLayout l = scatter_layout(call);
   if (sums_are_of_floats(in[0].type, false))
     add_updates(l, block, in, sums.region, sums.of_floats);
   else
@@ -236,7 +236,7 @@ struct Share {
 };
 
 // Indices are taken to be spread evenly over the table.
-Share share_of(const Layout& l, std::span<const std::int64_t> extents) {
+Share share_of(const LookupLayout& l, std::span<const std::int64_t> extents) {
   Share share;
   std::int64_t lookups = 1;
   for (std::size_t a = 0; a < l.parts.row(); ++a) {
@@ -258,7 +258,7 @@ Cycles gather_cycles(const TileCosts& costs, const OpCall& call, std::span<const
 // multiUpdateAdd: 3 + 30 + 4 + hits (13 + 3 (E / a - 1)) + misses 5, a elements per 32-bit store; after
 // the result is filled with zeros, 64 bits a step.
 Cycles scatter_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
-  const Layout l = scatter_layout(call);
+  const LookupLayout l = scatter_layout(call);
   const Share share = share_of(l, extents);
   const std::int64_t stores = ceil_div(share.inner * size_of(call.in[0].type), 4);
   const std::int64_t per_hit = 13 + 3 * std::max<std::int64_t>(stores - 1, 0);

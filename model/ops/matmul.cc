@@ -11,9 +11,9 @@
 
 namespace superstep {
 
-namespace {
+namespace ops {
 
-using namespace ops;
+namespace {
 
 bool flag(const OpCall& call, std::string_view name) { return call.attrs.integer(name) != 0; }
 
@@ -31,7 +31,7 @@ Inner inner_extents(const OpCall& call) {
 
 Shape leading(const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); }
 
-std::vector<TensorInfo> infer(const OpCall& call) {
+std::vector<TensorInfo> infer_matmul(const OpCall& call) {
   const Shape &a = call.in[0].shape, &b = call.in[1].shape;
   if (a.size() < 2 || b.size() < 2) {
     throw Error("", "matmul of " + to_text(a) + " and " + to_text(b) + ": rank below 2");
@@ -60,7 +60,7 @@ std::vector<From> origin(const OpCall& call) {
   return from;
 }
 
-struct Layout {
+struct MatmulLayout {
   std::vector<From> from;    // per leading dimension
   std::vector<int> axis;     // its axis, -1 where the extent is 1
   std::vector<char> letter;  // of each leading axis
@@ -68,8 +68,8 @@ struct Layout {
   int m = 0, n = 0, k = 0;
 };
 
-Layout layout(const OpCall& call) {
-  Layout l;
+MatmulLayout matmul_layout(const OpCall& call) {
+  MatmulLayout l;
   l.from = origin(call);
   l.axis.assign(l.from.size(), -1);
   const Shape a = leading(call.in[0].shape), b = leading(call.in[1].shape);
@@ -90,7 +90,7 @@ Layout layout(const OpCall& call) {
   return l;
 }
 
-Projection operand(const Layout& l, std::size_t rank, From own, int row_axis, int column_axis, bool transposed) {
+Projection operand(const MatmulLayout& l, std::size_t rank, From own, int row_axis, int column_axis, bool transposed) {
   Projection p(rank);
   for (std::size_t d = 0; d + 2 < rank; ++d) {
     const std::size_t of_result = d + l.from.size() + 2 - rank;
@@ -101,8 +101,8 @@ Projection operand(const Layout& l, std::size_t rank, From own, int row_axis, in
   return p;
 }
 
-Space space(const OpCall& call) {
-  const Layout l = layout(call);
+Space matmul_space(const OpCall& call) {
+  const MatmulLayout l = matmul_layout(call);
   const Inner inner = inner_extents(call);
   Space s;
   std::size_t counts[256] = {};
@@ -189,9 +189,9 @@ void multiply(const Loops& loops, const ContractionPart& part, const T* a, const
                [&](std::span<const std::int64_t> first, std::int64_t) { run(first[0], first[1], first[2]); });
 }
 
-void kernel(const OpCall& call, const Block& block, std::span<const ConstView> in, std::span<const View> out,
-            const KernelContext& context) {
-  const Space s = space(call);
+void matmul_kernel(const OpCall& call, const Block& block, std::span<const ConstView> in, std::span<const View> out,
+                   const KernelContext& context) {
+  const Space s = matmul_space(call);
   with_product_type(in[0].type, in[1].type, [&]<class T>(T) {
     const OperandValues<T> a(in[0]), b(in[1]);
     ResultValues<numerics::SumOf<T>> c(out[0], project(s.out[0], call.out[0].shape, block));
@@ -203,8 +203,8 @@ void kernel(const OpCall& call, const Block& block, std::span<const ConstView> i
   });
 }
 
-ProductAxes product_axes(const OpCall& call) {
-  const Layout l = layout(call);
+ProductAxes matmul_product_axes(const OpCall& call) {
+  const MatmulLayout l = matmul_layout(call);
   ProductAxes axes{{}, {}, {}, {l.k}};
   for (std::size_t i = 0; i < l.letter.size(); ++i) {
     (l.letter[i] == 'b' ? axes.batch : l.letter[i] == 'm' ? axes.rows : axes.columns).push_back(static_cast<int>(i));
@@ -215,16 +215,16 @@ ProductAxes product_axes(const OpCall& call) {
 }
 
 // For a weight's gradient both: samples and positions are contracted.
-std::uint32_t turned(const OpCall& call, ProductUse use) {
+std::uint32_t turned_matmul_operands(const OpCall& call, ProductUse use) {
   if (use.weight_gradient) return 3;
   return (flag(call, "transpose_a") ? 1u : 0u) | (flag(call, "transpose_b") ? 2u : 0u);
 }
 
-constexpr ProductDef kProduct{product_axes, turned, nullptr};
+constexpr ProductDef kMatmulProduct{matmul_product_axes, turned_matmul_operands, nullptr};
 
 // Leading dimensions are aligned at the end.
 Space full_space(const OpCall& call) {
-  Space s = space(call);
+  Space s = matmul_space(call);
   const std::size_t rank = s.out[0].size();
   for (std::size_t d = 0; d + 2 < rank; ++d) {
     if (s.out[0][d].axis >= 0 || call.out[0].shape[d] != 1) continue;
@@ -238,8 +238,8 @@ Space full_space(const OpCall& call) {
   return s;
 }
 
-Cycles cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
-  const ProductAxes axes = product_axes(call);
+Cycles matmul_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
+  const ProductAxes axes = matmul_product_axes(call);
   MatmulDims share;
   for (int axis : axes.batch) share.batch *= extents[static_cast<std::size_t>(axis)];
   for (int axis : axes.rows) share.rows *= extents[static_cast<std::size_t>(axis)];
@@ -290,7 +290,7 @@ TensorId gradient_of_b(GraphBuilder& g, const Operands& o, TensorId dy) {
   return to_shape(g, o.tb ? g.matmul(dy, o.a, true, o.ta) : g.matmul(o.a, dy, !o.ta, false), o.b);
 }
 
-std::vector<TensorId> gradient(GraphBuilder& g, OpId id, std::span<const TensorId> out_grads) {
+std::vector<TensorId> matmul_gradient(GraphBuilder& g, OpId id, std::span<const TensorId> out_grads) {
   const Op& op = g.graph().ops[id];
   const Operands o{op.inputs[0], op.inputs[1], op.attrs.integer("transpose_a") != 0,
                    op.attrs.integer("transpose_b") != 0};
@@ -305,13 +305,13 @@ OpDef make_matmul() {
   def.name = "matmul";
   def.attrs = {{"transpose_a", std::int64_t{0}}, {"transpose_b", std::int64_t{0}}};
   def.min_inputs = def.max_inputs = 2;
-  def.infer = infer;
-  def.space = space;
-  def.kernel = kernel;
+  def.infer = infer_matmul;
+  def.space = matmul_space;
+  def.kernel = matmul_kernel;
   def.summation = Summation::contraction;
-  def.cycles = cycles;
-  def.gradient = gradient;
-  def.product = &kProduct;
+  def.cycles = matmul_cycles;
+  def.gradient = matmul_gradient;
+  def.product = &kMatmulProduct;
   def.weight_roles = {WeightRole::matrix};
   def.linear_in = linear_in_one;
   def.full_space = full_space;
@@ -321,9 +321,16 @@ OpDef make_matmul() {
 
 }  // namespace
 
+std::vector<const OpDef*> matmul_ops() {
+  static const OpDef matmul = make_matmul();
+  return {&matmul};
+}
+
+}  // namespace ops
+
 MatmulDims matmul_dims(const OpCall& call) {
-  const Layout l = layout(call);
-  const Inner inner = inner_extents(call);
+  const ops::MatmulLayout l = ops::matmul_layout(call);
+  const ops::Inner inner = ops::inner_extents(call);
   MatmulDims dims{1, inner.m, inner.n, inner.ka};
   for (std::size_t i = 0; i < l.letter.size(); ++i) {
     (l.letter[i] == 'b' ? dims.batch : l.letter[i] == 'm' ? dims.rows : dims.columns) *= l.extent[i];
@@ -338,12 +345,5 @@ Cycles matrix_unit_cycles(const TileCosts& costs, DType type, const MatmulDims& 
   return Cycles(
       vertex.cycles({share.batch, share.rows, ceil_div(share.columns, block), ceil_div(share.contracted, block)}));
 }
-
-namespace ops {
-std::vector<const OpDef*> matmul_ops() {
-  static const OpDef matmul = make_matmul();
-  return {&matmul};
-}
-}  // namespace ops
 
 }  // namespace superstep

@@ -50,10 +50,6 @@ WeightRole weight_role(const OpDef& def, std::size_t k) {
 
 Statistic statistic_of(const Op& op) { return op.def->statistic ? op.def->statistic(op.attrs) : Statistic{}; }
 
-namespace {
-const TensorInfo kLeftOut{DType::fp32, {0}};
-}
-
 CallOf::CallOf(const Graph& graph, OpId op) : call_{*graph.ops[op].def, graph.ops[op].attrs, {}, {}, {}} {
   const Op& use = graph.ops[op];
   in_.reserve(use.inputs.size());

@@ -22,8 +22,6 @@ namespace {
 
 constexpr std::size_t kPositions = 2;
 
-Shape spatial(const Shape& shape) { return Shape(shape.begin() + 2, shape.end()); }
-
 void check_rank(const OpCall& call) {
   if (call.in[0].shape.size() < 3) throw Error("", "pooling of " + to_text(call.in[0].shape) + ": rank below 3");
 }
@@ -33,14 +31,14 @@ Windows forward_windows(const OpCall& call) {
   return make_windows(call.attrs, spatial(call.in[0].shape), call.attrs.integers("window"));
 }
 
-std::vector<TensorInfo> infer(const OpCall& call) {
+std::vector<TensorInfo> infer_pool(const OpCall& call) {
   const Windows w = forward_windows(call);
   TensorInfo result = call.in[0];
   for (std::size_t d = 0; d < w.dims; ++d) result.shape[kPositions + d] = w.to[w.first() + d];
   return {result};
 }
 
-Space space(const OpCall& call) {
+Space pool_space(const OpCall& call) {
   const Windows w = forward_windows(call);
   Space s;
   s.axes = {{"n", call.in[0].shape[0]}, {"c", call.in[0].shape[1]}};
@@ -131,8 +129,8 @@ double sum(const Plane& x, const Windows& w, const Extents& y, const Taps& taps)
   return value;
 }
 
-void kernel(const OpCall& call, const Block& block, std::span<const ConstView> in, std::span<const View> out,
-            const KernelContext& context) {
+void pool_kernel(const OpCall& call, const Block& block, std::span<const ConstView> in, std::span<const View> out,
+                 const KernelContext& context) {
   const Windows w = forward_windows(call);
   const bool is_max = call.def.name == "max_pool";
   const Block written = project(identity(kPositions + w.dims), call.out[0].shape, block);
@@ -247,15 +245,15 @@ Cycles pool_cycles(const TileCosts& costs, const OpCall& call, std::span<const s
                 (kPerRow * ceil_div(rows, costs.workers) + per_vector * ceil_div(vectors, costs.workers)));
 }
 
-Cycles cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
+Cycles forward_pool_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
   return pool_cycles(costs, call, extents, volume(call.attrs.integers("window")), 3);
 }
 
-Cycles gradient_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
+Cycles pool_gradient_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
   return pool_cycles(costs, call, extents, volume(call.attrs.integers("window")), 5);
 }
 
-std::vector<TensorId> gradient(GraphBuilder& b, OpId id, std::span<const TensorId> out_grads) {
+std::vector<TensorId> pool_gradient(GraphBuilder& b, OpId id, std::span<const TensorId> out_grads) {
   const Op& op = b.graph().ops[id];
   const TensorId x = op.inputs[0];
   if (!b.wants(x)) return {TensorId{}};
@@ -273,11 +271,11 @@ OpDef make_forward(std::string_view name) {
   def.attrs.push_back({"window", std::vector<std::int64_t>{}});
   if (name == "average_pool") def.attrs.push_back({"count_include_pad", std::int64_t{0}});
   def.activation = name == "max_pool";
-  def.infer = infer;
-  def.space = space;
-  def.kernel = kernel;
-  def.cycles = cycles;
-  def.gradient = gradient;
+  def.infer = infer_pool;
+  def.space = pool_space;
+  def.kernel = pool_kernel;
+  def.cycles = forward_pool_cycles;
+  def.gradient = pool_gradient;
   return def;
 }
 
@@ -289,7 +287,7 @@ OpDef make_gradient(std::string_view name, std::string_view of, int operands) {
   def.infer = gradient_infer;
   def.space = gradient_space;
   def.kernel = gradient_kernel;
-  def.cycles = gradient_cycles;
+  def.cycles = pool_gradient_cycles;
   def.activation = false;
   def.gradient = nullptr;
   return def;

@@ -40,7 +40,7 @@ std::vector<bool> reduced_dimensions(const OpCall& call) {
   return reduced;
 }
 
-std::vector<TensorInfo> infer(const OpCall& call) {
+std::vector<TensorInfo> infer_reduce(const OpCall& call) {
   kind_of(call);
   const std::vector<bool> reduced = reduced_dimensions(call);
   const std::string& type = call.attrs.text("type");
@@ -52,7 +52,7 @@ std::vector<TensorInfo> infer(const OpCall& call) {
   return {result};
 }
 
-Space space(const OpCall& call) {
+Space reduce_space(const OpCall& call) {
   const Kind kind = kind_of(call);
   const std::vector<bool> reduced = reduced_dimensions(call);
   const bool keep = call.attrs.integer("keep") != 0;
@@ -122,9 +122,9 @@ void extremes_of_rows(const SumLoops& loops, const float* in, bool minimum, cons
   });
 }
 
-void kernel(const OpCall& call, const Block& block, std::span<const ConstView> in, std::span<const View> out,
-            const KernelContext& context) {
-  const Space s = space(call);
+void reduce_kernel(const OpCall& call, const Block& block, std::span<const ConstView> in, std::span<const View> out,
+                   const KernelContext& context) {
+  const Space s = reduce_space(call);
   const Kind kind = kind_of(call);
   SumLoops loops = sum_loops(s, block, in[0].region, out[0].region);
   loops.squares = kind == Kind::sum_square;
@@ -158,7 +158,7 @@ void kernel(const OpCall& call, const Block& block, std::span<const ConstView> i
 
 void add_terms(const OpCall& call, const Block& block, std::span<const ConstView> in, ExactSums& sums) {
   const bool squares = kind_of(call) == Kind::sum_square;
-  SumLoops loops = sum_loops(space(call), block, in[0].region, sums.region);
+  SumLoops loops = sum_loops(reduce_space(call), block, in[0].region, sums.region);
   loops.squares = squares;
   const auto count = static_cast<std::size_t>(volume(sums.region));
   if (sums_are_of_floats(call.in[0].type, squares)) {
@@ -193,7 +193,7 @@ Cycles strided(const TileCosts& costs, std::int64_t outputs, std::int64_t partia
   return costs.launch + Cycles(costs.workers * (pieces > 1 ? std::min(whole, cut) : whole));
 }
 
-Cycles cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
+Cycles reduce_cycles(const TileCosts& costs, const OpCall& call, std::span<const std::int64_t> extents) {
   const std::vector<bool> reduced = reduced_dimensions(call);
   std::int64_t outputs = 1, partials = 1;
   for (std::size_t d = 0; d < reduced.size(); ++d) (reduced[d] ? partials : outputs) *= extents[d];
@@ -219,7 +219,7 @@ TensorId with_kept_dimensions(const Chain& c, const std::vector<std::int64_t>& a
   return c.b.reshape(t, kept);
 }
 
-std::vector<TensorId> gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {
+std::vector<TensorId> reduce_gradient(GraphBuilder& b, OpId op, std::span<const TensorId> out_grads) {
   const Chain c(b, op, out_grads);
   if (!b.wants(c.in[0])) return {TensorId{}};
   const std::string kind = c.op.attrs.text("kind");
@@ -247,15 +247,15 @@ OpDef make_reduce() {
   def.attrs = {
       {"kind", std::string("sum")}, {"axes", std::vector<std::int64_t>{}}, {"keep", std::int64_t{0}}, {"scale", 1.0},
       {"mean", std::int64_t{0}},    {"across", std::int64_t{0}},           {"type", std::string()}};
-  def.infer = infer;
-  def.space = space;
-  def.kernel = kernel;
+  def.infer = infer_reduce;
+  def.space = reduce_space;
+  def.kernel = reduce_kernel;
   def.summation = Summation::exact;
   def.add_terms = add_terms;
   def.finish = finish;
   def.statistic = statistic;
-  def.cycles = cycles;
-  def.gradient = gradient;
+  def.cycles = reduce_cycles;
+  def.gradient = reduce_gradient;
   def.broadcast_gradient = true;
   return def;
 }

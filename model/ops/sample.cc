@@ -14,7 +14,7 @@ namespace superstep::ops {
 namespace {
 
 // A plane of pixels.
-struct Plane {
+struct PixelPlane {
   const double* data;
   std::int64_t height, width;
   double at(std::int64_t y, std::int64_t x) const { return data[y * width + x]; }
@@ -23,7 +23,7 @@ struct Plane {
   }
 };
 
-Plane plane(const Dense& x, std::int64_t n, std::int64_t c) {
+PixelPlane plane(const Dense& x, std::int64_t n, std::int64_t c) {
   const std::int64_t height = x.shape[2], width = x.shape[3];
   return {x.values.data() + (n * x.shape[1] + c) * height * width, height, width};
 }
@@ -65,11 +65,11 @@ struct Sampler {
     return outside == Outside::zero ? at : std::clamp(at, 0.0, last);
   }
 
-  double pixel(const Plane& p, double y, double x) const {
+  double pixel(const PixelPlane& p, double y, double x) const {
     return p.or_zero(static_cast<std::int64_t>(inside(y, p.height)), static_cast<std::int64_t>(inside(x, p.width)));
   }
 
-  double sample(const Plane& p, double y, double x) const {
+  double sample(const PixelPlane& p, double y, double x) const {
     // Far outside every mode reads the same as just outside; keeps the conversion to integers defined.
     constexpr double kFar = 1e9;
     y = std::clamp(std::isnan(y) ? -1.0 : y, -kFar, kFar);
@@ -92,7 +92,7 @@ struct Sampler {
     return {far(t + 1), near(t), near(1 - t), far(2 - t)};
   }
 
-  double cubic(const Plane& p, double y, double x) const {
+  double cubic(const PixelPlane& p, double y, double x) const {
     const double y0 = std::floor(y), x0 = std::floor(x);
     const auto wy = weights(y - y0), wx = weights(x - x0);
     double sum = 0;
@@ -116,7 +116,7 @@ void grid_sample(const OpCall& call, std::span<const Dense> in, std::span<Dense>
   const std::int64_t places = grid.shape[1] * grid.shape[2];
   for (std::int64_t n = 0; n < x.shape[0]; ++n) {
     for (std::int64_t c = 0; c < x.shape[1]; ++c) {
-      const Plane p = plane(x, n, c);
+      const PixelPlane p = plane(x, n, c);
       for (std::int64_t i = 0; i < places; ++i) {
         const double* at = grid.values.data() + (n * places + i) * 2;
         out[0].values[static_cast<std::size_t>((n * x.shape[1] + c) * places + i)] =
@@ -138,7 +138,7 @@ std::vector<TensorInfo> roi_infer(const OpCall& call) {
 }
 
 // Zero more than a pixel outside, else at the nearest place inside.
-double bilinear(const Plane& p, double y, double x, bool maximum) {
+double bilinear(const PixelPlane& p, double y, double x, bool maximum) {
   if (!(y >= -1 && y <= static_cast<double>(p.height) && x >= -1 && x <= static_cast<double>(p.width))) return 0;
   const auto split = [](double at, std::int64_t extent) {
     at = std::clamp(at, 0.0, static_cast<double>(extent - 1));
@@ -179,7 +179,7 @@ void roi_align(const OpCall& call, std::span<const Dense> in, std::span<Dense> o
     const std::int64_t samples_y = ratio > 0 ? ratio : static_cast<std::int64_t>(std::ceil(bin_h));
     const std::int64_t samples_x = ratio > 0 ? ratio : static_cast<std::int64_t>(std::ceil(bin_w));
     for (std::int64_t c = 0; c < x.shape[1]; ++c) {
-      const Plane p = plane(x, n, c);
+      const PixelPlane p = plane(x, n, c);
       for (std::int64_t bin = 0; bin < height * width; ++bin) {
         double value = maximum ? -HUGE_VAL : 0;
         for (std::int64_t i = 0; i < samples_y * samples_x; ++i) {

@@ -8,16 +8,23 @@
 
 namespace superstep::ops {
 
+namespace {
+constexpr std::size_t kMostDimensions = 64;  // of a tensor, as in PyTorch
+}  // namespace
+
 std::string_view axis_name(char letter, std::size_t number) {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
     for (char c = 'a'; c <= 'z'; ++c) {
-      for (int n = 0; n < 16; ++n) all.push_back(c + std::to_string(n));
+      for (std::size_t n = 0; n < kMostDimensions; ++n) all.push_back(c + std::to_string(n));
     }
     return all;
   }();
-  SUPERSTEP_CHECK(letter >= 'a' && letter <= 'z' && number < 16, "axis name");
-  return names[static_cast<std::size_t>(letter - 'a') * 16 + number];
+  SUPERSTEP_CHECK(letter >= 'a' && letter <= 'z', "axis name");
+  if (number >= kMostDimensions)
+    throw Error("", "found more than " + std::to_string(kMostDimensions) +
+                        " dimensions in one tensor; expected at most as many");
+  return names[static_cast<std::size_t>(letter - 'a') * kMostDimensions + number];
 }
 
 Shape broadcast(const Shape& a, const Shape& b) {

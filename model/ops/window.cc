@@ -23,6 +23,8 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b :
 
 }  // namespace
 
+Shape spatial(const Shape& shape) { return Shape(shape.begin() + 2, shape.end()); }
+
 std::vector<AttrSpec> window_attributes() {
   const std::vector<std::int64_t> none;
   return {{"strides", none}, {"dilations", none}, {"pads_begin", none}, {"pads_end", none}};

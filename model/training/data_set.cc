@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string text(const TensorInfo& info) { return std::string(name_of(info.type)) + to_text(info.shape); }
-
 // The first op that reads a tensor, for messages.
 std::string reader_of(const Graph& graph, TensorId t) {
   for (const Op& op : graph.ops) {
@@ -50,16 +48,17 @@ void check_shape(const Graph& graph, TensorId t, const Array& found, const Tenso
                  const std::string& file) {
   const std::string what = "input \"" + graph.tensors[t].name + "\", read by " + reader_of(graph, t) + ", ";
   if (is_float(found.info.type) != is_float(sample.type))
-    throw Error(file, what + "found " + text(found.info) + ", expected values of " + std::string(name_of(sample.type)));
+    throw Error(file,
+                what + "found " + to_text(found.info) + ", expected values of " + std::string(name_of(sample.type)));
   if (found.info.shape.size() != sample.shape.size())
-    throw Error(file, what + "found " + std::to_string(found.info.shape.size()) + " axes in " + text(found.info) +
+    throw Error(file, what + "found " + std::to_string(found.info.shape.size()) + " axes in " + to_text(found.info) +
                           ", expected " + std::to_string(sample.shape.size()));
   for (std::size_t axis = 0; axis < sample.shape.size(); ++axis) {
     const std::int64_t have = found.info.shape[axis], want = sample.shape[axis];
     const bool fits = axis == samples ? have > 0 && have % want == 0 : have == want;
     if (!fits)
       throw Error(file, what + "axis " + std::to_string(axis) + ": found " + std::to_string(have) + " in " +
-                            text(found.info) + ", expected " + (axis == samples ? "a multiple of " : "") +
+                            to_text(found.info) + ", expected " + (axis == samples ? "a multiple of " : "") +
                             std::to_string(want));
   }
 }
@@ -80,7 +79,7 @@ DataSet::Input DataSet::input_of(const Graph& graph, TensorId t) const {
   input.sample = graph.info(t);
   input.axis = static_cast<std::size_t>(graph.sample_dimension);
   if (input.sample.shape.size() <= input.axis || input.sample.shape[input.axis] % graph.micro_batch != 0)
-    throw Error(graph.name, "input \"" + input.name + "\" is " + text(input.sample) + ": axis " +
+    throw Error(graph.name, "input \"" + input.name + "\" is " + to_text(input.sample) + ": axis " +
                                 std::to_string(input.axis) + ", expected a multiple of the batch of " +
                                 std::to_string(graph.micro_batch));
   input.sample.shape[input.axis] /= graph.micro_batch;

@@ -23,13 +23,13 @@ static_assert(std::endian::native == std::endian::little);
 constexpr std::uint64_t kLongestHeader = 100'000'000;  // of the format
 constexpr const char* kMetadata = "__metadata__";
 
-const std::vector<std::pair<std::string, DType>> kTypes = {
+const std::vector<std::pair<std::string, DType>> kTypesInFile = {
     {"F16", DType::fp16},  {"F32", DType::fp32},  {"F64", DType::fp64}, {"I8", DType::int8},
     {"I32", DType::int32}, {"I64", DType::int64}, {"U8", DType::uint8}, {"BOOL", DType::boolean}};
 
 std::string name_in_file(DType type) {
   const auto same = [type](const auto& entry) { return entry.second == type; };
-  return std::find_if(kTypes.begin(), kTypes.end(), same)->first;
+  return std::find_if(kTypesInFile.begin(), kTypesInFile.end(), same)->first;
 }
 
 std::string header_of(const TensorFile& file) {
@@ -57,10 +57,10 @@ Entry entry_of(JsonReader all, const std::string& name) {
   constexpr std::int64_t kMost = std::int64_t{1} << 50;
   JsonReader r = all.object(name);
   std::vector<std::string> types;
-  for (const auto& [type, ours] : kTypes) types.push_back(type);
+  for (const auto& [type, ours] : kTypesInFile) types.push_back(type);
   const std::string type = r.name("dtype", types);
   Entry entry{.name = name};
-  for (const auto& [known, ours] : kTypes) {
+  for (const auto& [known, ours] : kTypesInFile) {
     if (known == type) entry.info.type = ours;
   }
   const auto numbers = [&](const char* key) {

@@ -16,8 +16,6 @@ bool is_state(const Tensor& tensor) {
   return tensor.kind == TensorKind::weight || tensor.kind == TensorKind::optimizer_state;
 }
 
-std::string text(const TensorInfo& info) { return std::string(name_of(info.type)) + to_text(info.shape); }
-
 void check_state(const Graph& graph, const TrainingState& state) {
   std::size_t expected = 0;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
@@ -26,10 +24,10 @@ void check_state(const Graph& graph, const TrainingState& state) {
     ++expected;
     const auto at = state.tensors.find(tensor.name);
     if (at == state.tensors.end())
-      throw Error("", "found no values for tensor \"" + tensor.name + "\", expected " + text(tensor.info));
+      throw Error("", "found no values for tensor \"" + tensor.name + "\", expected " + to_text(tensor.info));
     if (at->second.info != tensor.info)
-      throw Error("",
-                  "tensor \"" + tensor.name + "\": found " + text(at->second.info) + ", expected " + text(tensor.info));
+      throw Error("", "tensor \"" + tensor.name + "\": found " + to_text(at->second.info) + ", expected " +
+                          to_text(tensor.info));
   }
   if (state.tensors.size() != expected)
     throw Error("", "found " + std::to_string(state.tensors.size()) + " tensors, expected " + std::to_string(expected));

@@ -30,7 +30,7 @@ Inputs inputs(const Context& c) {
   return in;
 }
 
-TensorId embedding(const Context& c, const Inputs& in, TensorId words) {
+TensorId bert_embedding(const Context& c, const Inputs& in, TensorId words) {
   GraphBuilder& b = c.b;
   GraphBuilder::Scope scope(b, "embedding");
   const TensorId positions = b.weight("positions", c.type, {c.spec.positions, c.spec.hidden});
@@ -52,7 +52,7 @@ TensorId score_mask(const Context& c, const Inputs& in) {
   return b.one("where", {same, b.scalar(c.type, 0), b.scalar(c.type, kMasked)});
 }
 
-TensorId layer(const Context& c, std::int64_t number, TensorId x, const Inputs& in) {
+TensorId bert_layer(const Context& c, std::int64_t number, TensorId x, const Inputs& in) {
   GraphBuilder& b = c.b;
   const std::string name = "layer" + std::to_string(number);
   b.begin_unit(name + "/attention", number, UnitRole::attention);
@@ -119,8 +119,8 @@ Graph build_bert(const TransformerSpec& spec, std::int64_t micro_batch, DType pr
   b.begin_unit("embedding", -1, UnitRole::embedding);
   const Inputs in = inputs(c);
   const TensorId words = b.weight("embedding/words", precision, {spec.vocabulary, spec.hidden});
-  TensorId x = embedding(c, in, words);
-  for (std::int64_t i = 0; i < spec.layers; ++i) x = layer(c, i, x, in);
+  TensorId x = bert_embedding(c, in, words);
+  for (std::int64_t i = 0; i < spec.layers; ++i) x = bert_layer(c, i, x, in);
 
   b.begin_unit("head", -1, UnitRole::head);
   graph.loss = masked_language_loss(c, x, words);

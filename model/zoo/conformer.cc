@@ -16,12 +16,12 @@ namespace {
 
 constexpr const char* kConformer =
     "Gulati et al. 2020 (arXiv 2005.08100); WeNet for AISHELL, as in Graphcore's examples";
-constexpr double kEpsilon = 1e-5;
-constexpr double kUncounted = 1000;               // taken from scores that do not count
-constexpr std::int64_t kWindow = 3, kStride = 2;  // of the two convolutions that make frames fewer
+constexpr double kConformerEpsilon = 1e-5;
+constexpr double kUncounted = 1000;                         // taken from scores that do not count
+constexpr std::int64_t kFrameWindow = 3, kFrameStride = 2;  // of the two convolutions that make frames fewer
 
 std::int64_t after_convolutions(std::int64_t n) {
-  for (int i = 0; i < 2; ++i) n = (n - kWindow) / kStride + 1;
+  for (int i = 0; i < 2; ++i) n = (n - kFrameWindow) / kFrameStride + 1;
   return n;
 }
 
@@ -37,7 +37,7 @@ Array positions(DType type, std::int64_t rows, std::int64_t width) {
   return table;
 }
 
-struct Network {
+struct Conformer {
   GraphBuilder& b;
   const ConformerSpec& spec;
   std::int64_t micro_batch;
@@ -54,7 +54,7 @@ struct Network {
   TensorId norm(const std::string& name, TensorId x) const {
     const std::int64_t width = b.info(x).shape.back();
     const TensorId gamma = b.weight(name + "_gamma", type, {width});
-    return b.layer_norm(x, gamma, b.weight(name + "_beta", type, {width}), kEpsilon);
+    return b.layer_norm(x, gamma, b.weight(name + "_beta", type, {width}), kConformerEpsilon);
   }
 
   // What a part makes of x, added to it.
@@ -70,7 +70,7 @@ struct Network {
     return b.cast(below, type);
   }
 
-  TensorId frame_mask() const { return counted(frame_lengths, frames(), kStride * kStride); }
+  TensorId frame_mask() const { return counted(frame_lengths, frames(), kFrameStride * kFrameStride); }
 
   // Of tokens that count, and no later ones: [m, 1, s, s].
   TensorId token_mask() const {
@@ -142,8 +142,8 @@ struct Network {
     x = b.reshape(x, {micro_batch, 1, spec.frames, spec.features});
     for (const char* name : {"conv1", "conv2"}) {
       Attributes attrs;
-      attrs.set("strides", std::vector<std::int64_t>{kStride, kStride});
-      const TensorId weight = b.weight(name, type, {spec.hidden, b.info(x).shape[1], kWindow, kWindow});
+      attrs.set("strides", std::vector<std::int64_t>{kFrameStride, kFrameStride});
+      const TensorId weight = b.weight(name, type, {spec.hidden, b.info(x).shape[1], kFrameWindow, kFrameWindow});
       const TensorId bias = b.weight(std::string(name) + "_bias", type, {spec.hidden});
       const TensorId y = b.one("conv", {x, weight}, std::move(attrs));
       x = b.unary("relu", b.binary("add", y, b.reshape(bias, {spec.hidden, 1, 1})));
@@ -195,7 +195,7 @@ struct Network {
   }
 };
 
-void check_spec(const ConformerSpec& spec) {
+void check_conformer_spec(const ConformerSpec& spec) {
   const auto positive = [&](const char* field, std::int64_t value) { check_positive(spec.name, field, value); };
   positive("layers", spec.layers);
   positive("decoder_layers", spec.decoder_layers);
@@ -258,7 +258,7 @@ void override_numbers(JsonReader& r, ConformerSpec& s) {
 }
 
 Graph build(const ConformerSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use) {
-  check_spec(spec);
+  check_conformer_spec(spec);
   Graph graph;
   graph.name = spec.name;
   graph.micro_batch = micro_batch;
@@ -268,7 +268,7 @@ Graph build(const ConformerSpec& spec, std::int64_t micro_batch, DType precision
   const TensorId frame_lengths = b.input("frame_lengths", DType::int32, {micro_batch});
   const TensorId token_lengths = b.input("token_lengths", DType::int32, {micro_batch});
   const TensorId target_in = b.input("target_in", DType::int32, of_tokens);
-  const Network network{b, spec, micro_batch, precision, target_in, frame_lengths, token_lengths};
+  const Conformer network{b, spec, micro_batch, precision, target_in, frame_lengths, token_lengths};
   TensorId memory = network.embedding();
   for (std::int64_t i = 0; i < spec.layers; ++i) memory = network.encoder_layer(i, memory);
   TensorId x;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kDeepVoice =
     "Ping et al. 2017 (arXiv 1710.07654); sizes of Graphcore's public VCTK configuration, 80 symbols assumed";
-constexpr std::int64_t kWindow = 5;
+constexpr std::int64_t kConvWindow = 5;
 constexpr double kQueryRate = 1.0, kKeyRate = 1.28;  // of the position encodings
 constexpr double kGuide = 0.2;                       // how far from the diagonal attention may be
 
@@ -46,9 +46,9 @@ Array guide(DType type, std::int64_t frames, std::int64_t text) {
   return values;
 }
 
-class Builder {
+class DeepVoiceBuilder {
  public:
-  Builder(Graph& graph, const DeepVoiceSpec& spec, std::int64_t micro_batch, DType precision)
+  DeepVoiceBuilder(Graph& graph, const DeepVoiceSpec& spec, std::int64_t micro_batch, DType precision)
       : b_(graph), s_(spec), m_(micro_batch), type_(precision) {}
 
   void build(Graph& graph, GraphUse use) {
@@ -91,8 +91,8 @@ class Builder {
   // The halves of the channels: one gates the other.
   std::vector<TensorId> halves(TensorId x) { return b_.split(x, 1, {channels(x) / 2, channels(x) / 2}); }
   TensorId block(TensorId x, bool causal, bool spoken) {
-    const std::vector<TensorId> parts =
-        halves(conv(b_.dropout(x, s_.dropout), "conv", 2 * channels(x), kWindow, causal ? kWindow - 1 : kWindow / 2));
+    const std::vector<TensorId> parts = halves(conv(b_.dropout(x, s_.dropout), "conv", 2 * channels(x), kConvWindow,
+                                                    causal ? kConvWindow - 1 : kConvWindow / 2));
     const TensorId value = spoken ? with_speaker(parts[0], "speaker") : parts[0];
     return b_.scale(b_.binary("add", x, b_.binary("mul", value, b_.unary("sigmoid", parts[1]))), half_power());
   }
@@ -250,7 +250,7 @@ Graph build(const DeepVoiceSpec& spec, std::int64_t micro_batch, DType precision
   Graph graph;
   graph.name = spec.name;
   graph.micro_batch = micro_batch;
-  Builder(graph, spec, micro_batch, precision).build(graph, use);
+  DeepVoiceBuilder(graph, spec, micro_batch, precision).build(graph, use);
   return graph;
 }
 

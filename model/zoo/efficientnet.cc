@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kEfficientNet =
     "Tan and Le 2019 (arXiv 1905.11946) table 1; coefficients of their published code";
 constexpr const char* kGrouped = "Masters et al. 2021 (arXiv 2106.03640); group norm as in Graphcore's examples";
-constexpr double kEpsilon = 1e-3;
+constexpr double kEfficientNetEpsilon = 1e-3;
 constexpr std::int64_t kChannels = 8;  // that widths are multiples of
 constexpr std::int64_t kSqueeze = 4;   // channels given to a block, by those that squeeze and excite make of them
 constexpr std::int64_t kStem = 32, kTop = 1280;
@@ -30,13 +30,13 @@ struct Size {
   std::int64_t window, stride, given, made, blocks;
   bool expands;
 };
-constexpr std::array<Size, 7> kSizes = {{{3, 1, 32, 16, 1, false},
-                                         {3, 2, 16, 24, 2, true},
-                                         {5, 2, 24, 40, 2, true},
-                                         {3, 2, 40, 80, 3, true},
-                                         {5, 1, 80, 112, 3, true},
-                                         {5, 2, 112, 192, 4, true},
-                                         {3, 1, 192, 320, 1, true}}};
+constexpr std::array<Size, 7> kBlockSizes = {{{3, 1, 32, 16, 1, false},
+                                              {3, 2, 16, 24, 2, true},
+                                              {5, 2, 24, 40, 2, true},
+                                              {3, 2, 40, 80, 3, true},
+                                              {5, 1, 80, 112, 3, true},
+                                              {5, 2, 112, 192, 4, true},
+                                              {3, 1, 192, 320, 1, true}}};
 
 // The nearest multiple of kChannels, or the next where that is more than a tenth too narrow.
 std::int64_t scaled_width(const EfficientNetSpec& spec, std::int64_t channels) {
@@ -50,7 +50,7 @@ std::int64_t scaled_depth(const EfficientNetSpec& spec, std::int64_t blocks) {
   return static_cast<std::int64_t>(std::ceil(static_cast<double>(blocks) * spec.depth_coefficient));
 }
 
-struct Network {
+struct EfficientNet {
   GraphBuilder& b;
   const EfficientNetSpec& spec;
   std::int64_t micro_batch;
@@ -63,11 +63,11 @@ struct Network {
       return b.binary("add", y, b.reshape(b.weight(name + "_bias", type, {channels}), {channels, 1, 1}));
     GraphBuilder::Scope scope(b, name);
     const TensorId gamma = b.weight("gamma", type, {channels}), beta = b.weight("beta", type, {channels});
-    if (!group) return b.batch_norm(y, gamma, beta, kEpsilon);
+    if (!group) return b.batch_norm(y, gamma, beta, kEfficientNetEpsilon);
     const Shape shape = b.info(y).shape;
     const std::int64_t groups = std::min(spec.norm_groups, channels);
     y = b.reshape(y, {shape[0], groups, channels / groups, shape[2], shape[3]});
-    y = b.reshape(b.normalize(y, {2, 3, 4}, kEpsilon), shape);
+    y = b.reshape(b.normalize(y, {2, 3, 4}, kEfficientNetEpsilon), shape);
     return b.binary("add", b.binary("mul", y, b.reshape(gamma, {channels, 1, 1})), b.reshape(beta, {channels, 1, 1}));
   }
 
@@ -140,8 +140,8 @@ struct Network {
 
   TensorId blocks(TensorId x) const {
     std::int64_t number = 0;
-    for (std::size_t s = 0; s < kSizes.size(); ++s) {
-      const Size& size = kSizes[s];
+    for (std::size_t s = 0; s < kBlockSizes.size(); ++s) {
+      const Size& size = kBlockSizes[s];
       for (std::int64_t i = 0; i < scaled_depth(spec, size.blocks); ++i) {
         const double dropped = spec.stochastic_depth * static_cast<double>(number) / static_cast<double>(spec.blocks());
         const std::string name = "stage" + std::to_string(s + 1) + "/block" + std::to_string(i);
@@ -152,7 +152,7 @@ struct Network {
   }
 };
 
-void check_spec(const EfficientNetSpec& spec) {
+void check_efficientnet_spec(const EfficientNetSpec& spec) {
   const auto positive = [&](const char* field, std::int64_t value) { check_positive(spec.name, field, value); };
   positive("image_size", spec.image_size);
   positive("classes", spec.classes);
@@ -234,13 +234,13 @@ void override_numbers(JsonReader& r, EfficientNetSpec& s) {
 }
 
 Graph build(const EfficientNetSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use) {
-  check_spec(spec);
+  check_efficientnet_spec(spec);
   Graph graph;
   graph.name = spec.name;
   graph.micro_batch = micro_batch;
   if (use == GraphUse::training && spec.norm == Norm::batch) graph.statistics_group = spec.statistics_group;
   GraphBuilder b(graph);
-  const Network network{b, spec, micro_batch, precision, use};
+  const EfficientNet network{b, spec, micro_batch, precision, use};
   const TensorId scores = network.head(network.blocks(network.stem()));
   graph.outputs = {scores};
   if (use == GraphUse::inference) return graph;
@@ -253,6 +253,6 @@ Graph build(const EfficientNetSpec& spec, std::int64_t micro_batch, DType precis
 
 std::int64_t superstep::EfficientNetSpec::blocks() const {
   std::int64_t all = 0;
-  for (const zoo::Size& size : zoo::kSizes) all += zoo::scaled_depth(*this, size.blocks);
+  for (const zoo::Size& size : zoo::kBlockSizes) all += zoo::scaled_depth(*this, size.blocks);
   return all;
 }

@@ -7,7 +7,7 @@ namespace superstep::zoo {
 
 namespace {
 
-TensorId embedding(const Context& c, TensorId table) {
+TensorId gpt_embedding(const Context& c, TensorId table) {
   GraphBuilder& b = c.b;
   const TensorId tokens = b.input("tokens", DType::int32, c.tokens());
   GraphBuilder::Scope scope(b, "embedding");
@@ -29,7 +29,7 @@ Graph build_gpt(const TransformerSpec& spec, std::int64_t micro_batch, DType pre
   b.begin_unit("embedding", -1, UnitRole::embedding);
   const TensorId table = b.weight("embedding/tokens", precision, {spec.vocabulary, spec.hidden});
   const TensorId mask = b.constant(causal_mask(precision, spec.sequence_length), "causal_mask");
-  TensorId x = embedding(c, table);
+  TensorId x = gpt_embedding(c, table);
   for (std::int64_t i = 0; i < spec.layers; ++i) x = pre_norm_layer(c, i, x, [&] { return mask; });
 
   b.begin_unit("head", -1, UnitRole::head);

@@ -56,7 +56,7 @@ TensorId attend(const Context& c, TensorId x, const Rotation& rotation, TensorId
   return b.dropout(b.matmul(b.reshape(mixed, {m, s, h}), b.weight("out", c.type, {h, h})), c.spec.dropout);
 }
 
-TensorId layer(const Context& c, std::int64_t number, TensorId x, const Rotation& rotation, TensorId mask) {
+TensorId gptj_layer(const Context& c, std::int64_t number, TensorId x, const Rotation& rotation, TensorId mask) {
   GraphBuilder& b = c.b;
   const std::string name = "layer" + std::to_string(number);
   b.begin_unit(name + "/attention", number, UnitRole::attention);
@@ -95,7 +95,7 @@ Graph build_gptj(const TransformerSpec& spec, std::int64_t micro_batch, DType pr
   rotation.cosine = b.constant(turns(precision, spec.sequence_length, rotation.turned / 2, false), "cosines");
   rotation.sine = b.constant(turns(precision, spec.sequence_length, rotation.turned / 2, true), "sines");
   TensorId x = b.dropout(b.gather(table, tokens), spec.dropout);
-  for (std::int64_t i = 0; i < spec.layers; ++i) x = layer(c, i, x, rotation, mask);
+  for (std::int64_t i = 0; i < spec.layers; ++i) x = gptj_layer(c, i, x, rotation, mask);
 
   b.begin_unit("head", -1, UnitRole::head);
   const TensorId labels = b.input("labels", DType::int32, c.tokens());

@@ -19,9 +19,9 @@ constexpr double kFreedom = 2.2, kErrorScale = 100;  // of Student's t distribut
 constexpr double kPriorScale = 200;
 constexpr double kFeatureScale = 0.001;
 
-class Builder {
+class HmcBuilder {
  public:
-  Builder(Graph& graph, const HmcSpec& spec, std::int64_t chains, DType precision)
+  HmcBuilder(Graph& graph, const HmcSpec& spec, std::int64_t chains, DType precision)
       : b_(graph), s_(spec), m_(chains), type_(precision) {}
 
   void build(Graph& graph) {
@@ -142,7 +142,7 @@ Graph build(const HmcSpec& spec, std::int64_t micro_batch, DType precision, Grap
   Graph graph;
   graph.name = spec.name;
   graph.micro_batch = micro_batch;
-  Builder(graph, spec, micro_batch, precision).build(graph);
+  HmcBuilder(graph, spec, micro_batch, precision).build(graph);
   return graph;
 }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kZaremba = "Zaremba et al. 2014 (arXiv 1409.2329) section 4.1, Penn Treebank";
 
 // [m, steps, width] to [m, steps, hidden].
-TensorId layer(GraphBuilder& b, const LstmSpec& spec, std::int64_t number, TensorId x, DType type) {
+TensorId lstm_layer(GraphBuilder& b, const LstmSpec& spec, std::int64_t number, TensorId x, DType type) {
   const std::string name = "layer" + std::to_string(number);
   b.begin_unit(name, number);
   GraphBuilder::Scope scope(b, name);
@@ -67,7 +67,7 @@ Graph build(const LstmSpec& spec, std::int64_t micro_batch, DType precision, Gra
   const TensorId words = b.weight("embedding/words", precision, {spec.vocabulary, spec.hidden});
   const TensorId tokens = b.input("tokens", DType::int32, {micro_batch, spec.steps});
   TensorId x = b.dropout(b.gather(words, tokens), spec.dropout);
-  for (std::int64_t i = 0; i < spec.layers; ++i) x = layer(b, spec, i, x, precision);
+  for (std::int64_t i = 0; i < spec.layers; ++i) x = lstm_layer(b, spec, i, x, precision);
 
   b.begin_unit("head", -1, UnitRole::head);
   GraphBuilder::Scope scope(b, "head");

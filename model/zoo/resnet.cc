@@ -16,11 +16,11 @@ namespace {
 
 constexpr const char* kResNet = "He et al. 2015 (arXiv 1512.03385) table 1; stride as in torchvision and MLPerf";
 constexpr const char* kResNext = "Xie et al. 2016 (arXiv 1611.05431) table 1, 32 x 4d";
-constexpr double kEpsilon = 1e-5;
+constexpr double kResNetEpsilon = 1e-5;
 constexpr std::int64_t kExpansion = 4;  // channels out of a block, by channels within
-constexpr std::size_t kSizes = 4;       // of images within the network
+constexpr std::size_t kImageSizes = 4;  // of images within the network
 
-struct Network {
+struct ResNet {
   GraphBuilder& b;
   const ResNetSpec& spec;
   std::int64_t micro_batch;
@@ -47,7 +47,7 @@ struct Network {
     if (use == GraphUse::inference) return per_channel(name + "_bias", filters, y, "add");
     GraphBuilder::Scope scope(b, name);
     const TensorId gamma = b.weight("gamma", type, {filters}), beta = b.weight("beta", type, {filters});
-    return b.batch_norm(y, gamma, beta, kEpsilon);
+    return b.batch_norm(y, gamma, beta, kResNetEpsilon);
   }
 
   TensorId stem() const {
@@ -101,11 +101,11 @@ void share_checkpoints(const ResNetSpec& spec, Graph& graph) {
   graph.units[UnitId(unit)].checkpoint = graph.units[UnitId(unit - 1)].checkpoint;
 }
 
-void check_spec(const ResNetSpec& spec) {
+void check_resnet_spec(const ResNetSpec& spec) {
   const auto positive = [&](const char* field, std::int64_t value) { check_positive(spec.name, field, value); };
-  if (spec.blocks.size() != kSizes)
-    throw Error(spec.name,
-                "blocks must be " + std::to_string(kSizes) + " numbers, found " + std::to_string(spec.blocks.size()));
+  if (spec.blocks.size() != kImageSizes)
+    throw Error(spec.name, "blocks must be " + std::to_string(kImageSizes) + " numbers, found " +
+                               std::to_string(spec.blocks.size()));
   for (std::int64_t blocks : spec.blocks) positive("blocks", blocks);
   for (std::int64_t count : spec.blocks_per_checkpoint) positive("blocks_per_checkpoint", count);
   if (!spec.blocks_per_checkpoint.empty() && sum(spec.blocks_per_checkpoint) != sum(spec.blocks))
@@ -186,9 +186,10 @@ void override_numbers(JsonReader& r, ResNetSpec& s) {
   s.statistics_group = r.integer_or("statistics_group", 1, 1'000'000'000, s.statistics_group);
   s.pixels = read_pixels(r, s.pixels);
   if (r.has("blocks")) s.blocks = counts(r, "blocks");
-  if (s.blocks.size() != kSizes)
+  if (s.blocks.size() != kImageSizes)
     throw Error(r.at("blocks"), "found " + std::to_string(s.blocks.size()) +
-                                    " numbers, expected the blocks of each of " + std::to_string(kSizes) + " sizes");
+                                    " numbers, expected the blocks of each of " + std::to_string(kImageSizes) +
+                                    " sizes");
   if (!r.has("blocks_per_checkpoint")) return;
   s.blocks_per_checkpoint = counts(r, "blocks_per_checkpoint");
   if (sum(s.blocks_per_checkpoint) != sum(s.blocks))
@@ -198,17 +199,17 @@ void override_numbers(JsonReader& r, ResNetSpec& s) {
 }
 
 Graph build(const ResNetSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use) {
-  check_spec(spec);
+  check_resnet_spec(spec);
   Graph graph;
   graph.name = spec.name;
   graph.micro_batch = micro_batch;
   if (use == GraphUse::training) graph.statistics_group = spec.statistics_group;
   GraphBuilder b(graph);
-  const Network network{b, spec, micro_batch, precision, use};
+  const ResNet network{b, spec, micro_batch, precision, use};
 
   TensorId x = network.stem();
   std::int64_t number = 0, width = spec.width;
-  for (std::size_t size = 0; size < kSizes; ++size, width *= 2) {
+  for (std::size_t size = 0; size < kImageSizes; ++size, width *= 2) {
     for (std::int64_t i = 0; i < spec.blocks[size]; ++i) {
       const std::string name = "stage" + std::to_string(size + 1) + "/block" + std::to_string(i);
       x = network.block(name, number++, x, width, size > 0 && i == 0 ? 2 : 1);

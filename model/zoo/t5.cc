@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kT5 = "Raffel et al. 2019 (arXiv 1910.10683) section 3.2; the published checkpoints";
 constexpr const char* kT511 = "T5 version 1.1 (gated GELU, head of its own); the published checkpoints";
-constexpr double kEpsilon = 1e-6;
+constexpr double kT5Epsilon = 1e-6;
 constexpr std::int64_t kBuckets = 32, kFarthest = 128;
 
 // The row of the table for a key `distance` positions behind its query: half of the rows are for one distance each,
@@ -46,9 +46,9 @@ Array buckets(std::int64_t length, bool both_ways) {
   return rows;
 }
 
-class Builder {
+class T5Builder {
  public:
-  Builder(Graph& graph, const T5Spec& spec, std::int64_t micro_batch, DType precision)
+  T5Builder(Graph& graph, const T5Spec& spec, std::int64_t micro_batch, DType precision)
       : b_(graph), s_(spec), m_(micro_batch), type_(precision) {}
 
   void build(Graph& graph) {
@@ -96,7 +96,7 @@ class Builder {
   TensorId norm(TensorId x) {
     const TensorId gamma = b_.weight("norm_gamma", type_, {s_.hidden});
     const TensorId square = b_.reduce("mean_square", x, {-1}, true, type_ == DType::fp64 ? DType::fp64 : DType::fp32);
-    return b_.binary("mul", b_.binary("mul", x, b_.unary("rsqrt", b_.shift(square, kEpsilon))), gamma);
+    return b_.binary("mul", b_.binary("mul", x, b_.unary("rsqrt", b_.shift(square, kT5Epsilon))), gamma);
   }
   TensorId finish(TensorId x, const std::string& name) {
     GraphBuilder::Scope scope(b_, name);
@@ -224,7 +224,7 @@ Graph build(const T5Spec& spec, std::int64_t micro_batch, DType precision, Graph
   Graph graph;
   graph.name = spec.name;
   graph.micro_batch = micro_batch;
-  Builder(graph, spec, micro_batch, precision).build(graph);
+  T5Builder(graph, spec, micro_batch, precision).build(graph);
   return graph;
 }
 

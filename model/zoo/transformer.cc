@@ -12,7 +12,7 @@ namespace superstep::zoo {
 
 namespace {
 
-constexpr double kEpsilon = 1e-5;
+constexpr double kLayerNormEpsilon = 1e-5;
 
 TensorId cut_heads(const Context& c, TensorId x) {
   const std::int64_t d = c.spec.hidden / c.spec.heads;
@@ -41,7 +41,7 @@ TensorId layer_norm(const Context& c, const std::string& name, TensorId x) {
   const std::int64_t width = c.b.info(x).shape.back();
   const TensorId gamma = c.b.weight(name + "_gamma", c.type, {width});
   const TensorId beta = c.b.weight(name + "_beta", c.type, {width});
-  return c.b.layer_norm(x, gamma, beta, kEpsilon);
+  return c.b.layer_norm(x, gamma, beta, kLayerNormEpsilon);
 }
 
 TensorId attention(const Context& c, TensorId x, const Mask& mask) {
@@ -106,7 +106,7 @@ TensorId pre_norm_layer(const Context& c, std::int64_t number, TensorId x, const
 
 namespace {
 
-void check_spec(const TransformerSpec& spec) {
+void check_transformer_spec(const TransformerSpec& spec) {
   const auto positive = [&](const char* field, std::int64_t value) { check_positive(spec.name, field, value); };
   positive("layers", spec.layers);
   positive("hidden", spec.hidden);
@@ -131,7 +131,7 @@ void check_spec(const TransformerSpec& spec) {
 }  // namespace
 
 Graph build(const TransformerSpec& spec, std::int64_t micro_batch, DType precision, GraphUse) {
-  check_spec(spec);
+  check_transformer_spec(spec);
   if (spec.family == "bert") return build_bert(spec, micro_batch, precision);
   if (spec.name.starts_with("gptj")) return build_gptj(spec, micro_batch, precision);
   if (spec.family == "gpt") return build_gpt(spec, micro_batch, precision);

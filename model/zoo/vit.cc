@@ -24,7 +24,7 @@ TransformerSpec encoder_of(const VitSpec& spec) {
   return encoder;
 }
 
-TensorId embedding(const Context& c, const VitSpec& spec) {
+TensorId vit_embedding(const Context& c, const VitSpec& spec) {
   GraphBuilder& b = c.b;
   const TensorId pixels = images(b, c.micro_batch, spec.image_size, spec.pixels, c.type);
   GraphBuilder::Scope scope(b, "embedding");
@@ -42,7 +42,7 @@ TensorId embedding(const Context& c, const VitSpec& spec) {
   return b.dropout(b.binary("add", all, positions), spec.dropout);
 }
 
-void check_spec(const VitSpec& spec) {
+void check_vit_spec(const VitSpec& spec) {
   const auto positive = [&](const char* field, std::int64_t value) { check_positive(spec.name, field, value); };
   positive("layers", spec.layers);
   positive("heads", spec.heads);
@@ -105,7 +105,7 @@ void override_numbers(JsonReader& r, VitSpec& s) {
 }
 
 Graph build(const VitSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use) {
-  check_spec(spec);
+  check_vit_spec(spec);
   Graph graph;
   graph.name = spec.name;
   graph.micro_batch = micro_batch;
@@ -114,7 +114,7 @@ Graph build(const VitSpec& spec, std::int64_t micro_batch, DType precision, Grap
   const Context c{b, encoder, micro_batch, precision};
 
   b.begin_unit("embedding");
-  TensorId x = embedding(c, spec);
+  TensorId x = vit_embedding(c, spec);
   for (std::int64_t i = 0; i < spec.layers; ++i) x = pre_norm_layer(c, i, x, {});
 
   b.begin_unit("head", -1, UnitRole::head);

@@ -45,7 +45,7 @@ Spec spec_of(const std::string& name, const char* kind) {
   throw Error("", "\"" + name + "\" is no " + kind + name_hint("", names));
 }
 
-std::string joined(const nlohmann::json& numbers) {
+std::string listed_keys(const nlohmann::json& numbers) {
   std::string text;
   for (const auto& [key, value] : numbers.items()) text += (text.empty() ? "" : ", ") + key;
   return text;
@@ -59,7 +59,7 @@ void refuse_other_families(JsonReader& r, const ZooSpec& spec) {
     for (const auto& [key, value] : others.items()) {
       if (own.contains(key) || !r.value().contains(key)) continue;
       throw Error(r.at(key), "found a number of networks such as " + name_of(other) + "; " + name_of(spec) + " has " +
-                                 joined(own));
+                                 listed_keys(own));
     }
   }
 }

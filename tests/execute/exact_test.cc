@@ -10,7 +10,7 @@
 namespace superstep {
 namespace {
 
-constexpr std::int64_t kUnits = 8;
+constexpr std::int64_t kHalfGptUnits = 8;
 
 // Half precision with an fp32 copy of the weights, dropout, and statistics in fp32.
 MakeGraph half_gpt(const OptimizerSpec& optimizer) {
@@ -29,7 +29,7 @@ MakeGraph half_gpt(const OptimizerSpec& optimizer) {
 class Fp16 : public testing::TestWithParam<Rounding> {
  protected:
   static Plan plan(TensorParallel t, std::int64_t p, std::int64_t r, std::int64_t m, std::int64_t g) {
-    Plan plan = plain_plan(kUnits, t, p, r, m, g);
+    Plan plan = plain_plan(kHalfGptUnits, t, p, r, m, g);
     plan.precision.weights = plan.precision.activations = DType::fp16;
     return plan;
   }

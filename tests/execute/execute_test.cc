@@ -9,7 +9,7 @@
 namespace superstep {
 namespace {
 
-constexpr std::int64_t kUnits = 8;  // embedding, 2 x (attention, ffn_up, ffn_down), head
+constexpr std::int64_t kGptUnits = 8;  // embedding, 2 x (attention, ffn_up, ffn_down), head
 
 OptimizerSpec optimizer(const std::string& kind) {
   OptimizerSpec spec;
@@ -34,7 +34,7 @@ MakeGraph gpt(const std::string& kind = "adam", std::int64_t ffn = 32) {
 void expect_equal(const Plan& plan, const std::string& kind = "adam") {
   SCOPED_TRACE(label(plan));
   const Lowered lowered(gpt(kind), plan, optimizer(kind));
-  ASSERT_EQ(static_cast<std::int64_t>(lowered.graph.units.size()), kUnits);
+  ASSERT_EQ(static_cast<std::int64_t>(lowered.graph.units.size()), kGptUnits);
   EXPECT_EQ(lowered.difference(lowered.run()), "");
   EXPECT_EQ(lowered.unequal_bits(lowered.run(Arithmetic::exact)), "");
 }
@@ -42,18 +42,18 @@ void expect_equal(const Plan& plan, const std::string& kind = "adam") {
 TEST(ExecuteGpt, OneIpu) {
   for (const char* kind : {"sgd", "sgd_momentum", "adam", "adamw", "lamb", "lars"}) {
     SCOPED_TRACE(kind);
-    expect_equal(plain_plan(kUnits), kind);
+    expect_equal(plain_plan(kGptUnits), kind);
   }
-  expect_equal(plain_plan(kUnits, {}, 1, 1, 3));
+  expect_equal(plain_plan(kGptUnits, {}, 1, 1, 3));
 }
 
 TEST(ExecuteGpt, GradientAccumulation) {
-  for (std::int64_t g = 2; g <= 6; ++g) expect_equal(plain_plan(kUnits, {}, 1, 1, 1, g));
+  for (std::int64_t g = 2; g <= 6; ++g) expect_equal(plain_plan(kGptUnits, {}, 1, 1, 1, g));
 }
 
 TEST(ExecuteGpt, TensorParallel) {
   for (TensorParallel t : {TensorParallel{2, 1}, TensorParallel{1, 2}, TensorParallel{4, 1}, TensorParallel{2, 2}}) {
-    for (const char* kind : {"sgd", "adam", "lamb"}) expect_equal(plain_plan(kUnits, t, 1, 1, 1, 2), kind);
+    for (const char* kind : {"sgd", "adam", "lamb"}) expect_equal(plain_plan(kGptUnits, t, 1, 1, 1, 2), kind);
   }
 }
 
@@ -61,7 +61,7 @@ TEST(ExecuteGpt, TensorParallel) {
 TEST(ExecuteGpt, ShardedActivations) {
   for (TensorParallel t : {TensorParallel{2, 1}, TensorParallel{4, 1}, TensorParallel{2, 2}}) {
     for (Recompute recompute : {Recompute::none, Recompute::layer}) {
-      Plan plan = plain_plan(kUnits, t, 2, 1, 1, 3);
+      Plan plan = plain_plan(kGptUnits, t, 2, 1, 1, 3);
       plan.activation_sharding = ActivationSharding::throughout;
       plan.recompute = {recompute};
       for (const char* kind : {"adam", "lamb"}) expect_equal(plan, kind);
@@ -71,14 +71,14 @@ TEST(ExecuteGpt, ShardedActivations) {
 
 TEST(ExecuteGpt, Replicas) {
   for (std::int64_t r : {2, 4}) {
-    for (std::int64_t g : {1, 2}) expect_equal(plain_plan(kUnits, {}, 1, r, 1, g));
+    for (std::int64_t g : {1, 2}) expect_equal(plain_plan(kGptUnits, {}, 1, r, 1, g));
   }
 }
 
 TEST(ExecuteGpt, Sharded) {
   for (std::int64_t degree : {2, 4}) {
     for (const char* kind : {"sgd", "adam", "lamb"}) {
-      Plan plan = plain_plan(kUnits, {}, 1, 4, 1, 2);
+      Plan plan = plain_plan(kGptUnits, {}, 1, 4, 1, 2);
       plan.replicated_tensor_sharding.optimizer_state = degree;
       expect_equal(plan, kind);
       plan.replicated_tensor_sharding.gradients = degree;
@@ -90,7 +90,7 @@ TEST(ExecuteGpt, Sharded) {
 }
 
 TEST(ExecuteGpt, ShardedGradientsAlone) {
-  Plan plan = plain_plan(kUnits, {}, 1, 4, 1, 3);
+  Plan plan = plain_plan(kGptUnits, {}, 1, 4, 1, 3);
   plan.replicated_tensor_sharding.gradients = 2;
   expect_equal(plan);
 }
@@ -100,8 +100,8 @@ TEST(ExecuteGpt, Pipelines) {
     for (std::int64_t p : {1, 2, 3}) {
       for (std::int64_t wrap : {0, 1}) {
         SCOPED_TRACE(std::string(name_of(schedule)) + (wrap ? " returning to IPU 0" : ""));
-        Plan plan = plain_plan(kUnits, {}, p, 1, 1, 6);
-        cut_evenly(plan, kUnits, p + wrap);
+        Plan plan = plain_plan(kGptUnits, {}, p, 1, 1, 6);
+        cut_evenly(plan, kGptUnits, p + wrap);
         plan.schedule = schedule;
         expect_equal(plan);
       }
@@ -113,7 +113,7 @@ TEST(ExecuteGpt, Recompute) {
   for (Recompute recompute : {Recompute::none, Recompute::layer, Recompute::stage}) {
     for (Schedule schedule : {Schedule::sequential, Schedule::interleaved, Schedule::grouped}) {
       SCOPED_TRACE(name_of(recompute));
-      Plan plan = plain_plan(kUnits, {}, 2, 1, 1, 5);
+      Plan plan = plain_plan(kGptUnits, {}, 2, 1, 1, 5);
       plan.recompute = {recompute};
       plan.schedule = schedule;
       expect_equal(plan);
@@ -122,8 +122,8 @@ TEST(ExecuteGpt, Recompute) {
 }
 
 Plan phased_plan(std::int64_t p, std::int64_t phases, PhaseOrder order) {
-  Plan plan = plain_plan(kUnits, {}, p, 1, 1, 4);
-  cut_evenly(plan, kUnits, p * phases);
+  Plan plan = plain_plan(kGptUnits, {}, p, 1, 1, 4);
+  cut_evenly(plan, kGptUnits, p * phases);
   plan.phases.clear();
   for (std::int64_t j = 0; j < phases; ++j) plan.phases.push_back(j * p);
   plan.phase_order = order;
@@ -159,8 +159,8 @@ TEST(ExecuteGpt, PhasesWithIoTilesReplicasAndShards) {
 }
 
 TEST(ExecuteGpt, EverythingAtOnce) {
-  Plan plan = plain_plan(kUnits, {2, 1}, 2, 2, 2, 5);
-  cut_evenly(plan, kUnits, 3);
+  Plan plan = plain_plan(kGptUnits, {2, 1}, 2, 2, 2, 5);
+  cut_evenly(plan, kGptUnits, 3);
   plan.recompute = {Recompute::layer};
   plan.replicated_tensor_sharding.optimizer_state = 2;
   expect_equal(plan);
@@ -171,7 +171,7 @@ TEST(ExecuteGpt, EverythingAtOnce) {
 
 // Products too large for the memory they may take run in parts, one after the other.
 TEST(ExecuteGpt, SerialisedProducts) {
-  Plan plan = plain_plan(kUnits, {2, 1}, 1, 1, 2, 2);
+  Plan plan = plain_plan(kGptUnits, {2, 1}, 1, 1, 2, 2);
   plan.available_memory_proportion = 0.0005;
   const Lowered lowered(gpt("adam", 256), plan, optimizer("adam"));
   bool serial = false;
@@ -183,7 +183,7 @@ TEST(ExecuteGpt, SerialisedProducts) {
 }
 
 TEST(ExecuteGpt, PinnedSerialisation) {
-  Plan plan = plain_plan(kUnits, {2, 1}, 1, 1, 2, 2);
+  Plan plan = plain_plan(kGptUnits, {2, 1}, 1, 1, 2, 2);
   plan.serialisation = {2, 4, 2, 8};
   expect_equal(plan);
 }
@@ -233,10 +233,10 @@ void expect_collectives_of_timeline(const Plan& plan, const std::string& kind) {
 
 TEST(ExecuteGpt, CollectivesAreThoseOfTheTimeline) {
   for (TensorParallel t : {TensorParallel{2, 1}, TensorParallel{4, 1}, TensorParallel{2, 2}}) {
-    expect_collectives_of_timeline(plain_plan(kUnits, t, 1, 1, 1, 3), "adam");
+    expect_collectives_of_timeline(plain_plan(kGptUnits, t, 1, 1, 1, 3), "adam");
   }
   for (const char* kind : {"adam", "lamb"}) {
-    Plan plan = plain_plan(kUnits, {2, 1}, 1, 4, 1, 3);
+    Plan plan = plain_plan(kGptUnits, {2, 1}, 1, 4, 1, 3);
     expect_collectives_of_timeline(plan, kind);
     plan.replicated_tensor_sharding.optimizer_state = 2;
     expect_collectives_of_timeline(plan, kind);
@@ -260,7 +260,7 @@ TEST(ExecuteLive, IsWhatWasCosted) {
     for (std::int64_t p : {1, 2}) {
       for (Recompute recompute : {Recompute::none, Recompute::layer, Recompute::stage}) {
         for (ActivationSharding activations : {ActivationSharding::none, ActivationSharding::throughout}) {
-          Plan plan = plain_plan(kUnits, t, p, 1, 2, 3);
+          Plan plan = plain_plan(kGptUnits, t, p, 1, 2, 3);
           plan.recompute = std::vector<Recompute>(static_cast<std::size_t>(p), recompute);
           plan.activation_sharding = activations;
           expect_live_as_costed(Lowered(gpt("adam", 64), plan, optimizer("adam")));
@@ -271,7 +271,7 @@ TEST(ExecuteLive, IsWhatWasCosted) {
 }
 
 TEST(ExecuteLive, OfSerialisedProductsAndShardedUpdates) {
-  Plan plan = plain_plan(kUnits, {2, 1}, 1, 2, 2, 2);
+  Plan plan = plain_plan(kGptUnits, {2, 1}, 1, 2, 2, 2);
   plan.serialisation = {2, 4, 2, 8};
   plan.replicated_tensor_sharding = {2, 2, 2};
   expect_live_as_costed(Lowered(gpt("lamb"), plan, optimizer("lamb")));

@@ -16,7 +16,7 @@
 namespace superstep {
 namespace {
 
-Values random_feeds(const Graph& graph) {
+Values normal_feeds(const Graph& graph) {
   std::mt19937 random(3);
   std::normal_distribution<double> normal(0.1, 0.6);
   Values feeds;
@@ -52,7 +52,7 @@ Fused fused_of(const Graph& graph) {
 }
 
 void expect_same_bits(const Graph& graph, KernelContext context) {
-  const Values feeds = random_feeds(graph);
+  const Values feeds = normal_feeds(graph);
   const Values expected = evaluate(graph, feeds, context);
   std::vector<TensorId> wanted = outcomes(graph);
   for (std::size_t i = 0; i < graph.tensors.size(); i += 7)  // some of those that would pass within a fusion

@@ -11,7 +11,7 @@
 namespace superstep {
 namespace {
 
-MakeGraph gpt(const OptimizerSpec& optimizer = {}) {
+MakeGraph small_gpt(const OptimizerSpec& optimizer = {}) {
   return [optimizer](std::int64_t samples) {
     TransformerSpec spec;
     spec.name = "tiny", spec.family = "gpt";
@@ -74,22 +74,22 @@ void expect_poison_without(const Lowered& lowered, Match match) {
 }
 
 TEST(Poison, TheProgramAsLoweredHasNone) {
-  const Lowered lowered(gpt(), plain_plan(5, {2, 1}, 1, 1, 1, 2));
+  const Lowered lowered(small_gpt(), plain_plan(5, {2, 1}, 1, 1, 1, 2));
   EXPECT_FALSE(lowered.poisoned(lowered.run()));
 }
 
 TEST(Poison, EveryStepThatComputesIsNeeded) {
-  const Lowered lowered(gpt(), plain_plan(5));
+  const Lowered lowered(small_gpt(), plain_plan(5));
   expect_poison_without(lowered, [](const Step& s) { return s.kind == StepKind::compute && !s.grid.empty(); });
 }
 
 TEST(Poison, EveryCollectiveOfTensorParallelismIsNeeded) {
-  const Lowered lowered(gpt(), plain_plan(5, {2, 1}));
+  const Lowered lowered(small_gpt(), plain_plan(5, {2, 1}));
   expect_poison_without(lowered, [](const Step& s) { return s.kind == StepKind::collective; });
 }
 
 TEST(Poison, TilesThatDoNotExistComputeNothing) {
-  const Lowered lowered(gpt(), plain_plan(5));
+  const Lowered lowered(small_gpt(), plain_plan(5));
   Program changed = lowered.program;
   changed.compute_tiles = 3;
   EXPECT_TRUE(lowered.poisoned(lowered.run(changed)));
@@ -103,7 +103,7 @@ TEST(Poison, TilesThatDoNotExistComputeNothing) {
 }
 
 TEST(Poison, AGridOfTheWrongRankIsAnError) {
-  const Lowered lowered(gpt(), plain_plan(5));
+  const Lowered lowered(small_gpt(), plain_plan(5));
   Program changed = lowered.program;
   for (Function& f : changed.functions) {
     for (Step& s : f.steps) {
@@ -114,13 +114,13 @@ TEST(Poison, AGridOfTheWrongRankIsAnError) {
 }
 
 TEST(Poison, EveryExchangeOfOperandsIsNeeded) {
-  const Lowered lowered(gpt(), plain_plan(5));
+  const Lowered lowered(small_gpt(), plain_plan(5));
   expect_poison_without(lowered, [](const Step& s) { return s.term == Term::operand_exchange; });
 }
 
 TEST(Poison, StagesSeeNothingThatWasNotCopied) {
   Plan plan = plain_plan(5, {}, 2, 1, 1, 3);
-  const Lowered lowered(gpt(), plan);
+  const Lowered lowered(small_gpt(), plan);
   Program changed = lowered.program;
   ASSERT_TRUE(erase_node(changed.root, [](const Node& n) {
     return n.kind == Node::Kind::step && n.step.kind == StepKind::copy && n.step.term == Term::copy;
@@ -131,7 +131,7 @@ TEST(Poison, StagesSeeNothingThatWasNotCopied) {
 TEST(Poison, BackwardsReadNothingThatIsNotRecomputed) {
   Plan plan = plain_plan(5, {}, 1, 1, 1, 2);
   plan.recompute = {Recompute::layer};
-  const Lowered lowered(gpt(), plan);
+  const Lowered lowered(small_gpt(), plan);
   EXPECT_FALSE(lowered.poisoned(lowered.run()));
   Program changed = lowered.program;
   ASSERT_TRUE(erase_node(changed.root, [](const Node& n) { return n.kind == Node::Kind::call && n.recompute; }));
@@ -141,7 +141,7 @@ TEST(Poison, BackwardsReadNothingThatIsNotRecomputed) {
 TEST(Poison, SlicesOfAnUpdateAreGathered) {
   Plan plan = plain_plan(5, {}, 1, 2);
   plan.replicated_tensor_sharding.optimizer_state = 2;
-  const Lowered lowered(gpt(), plan);
+  const Lowered lowered(small_gpt(), plan);
   EXPECT_FALSE(lowered.poisoned(lowered.run()));
   Program changed = lowered.program;
   ASSERT_TRUE(erase_node(changed.root, [](const Node& n) { return n.step.data == Data::new_weights; }));
@@ -152,7 +152,7 @@ TEST(Poison, SlicesOfAnUpdateAreGathered) {
 TEST(Poison, EverySerialCopyIsNeeded) {
   Plan plan = plain_plan(5, {}, 2, 1, 1, 2);
   plan.schedule = Schedule::sequential;
-  const Lowered lowered(gpt(), plan);
+  const Lowered lowered(small_gpt(), plan);
   for (Data data : {Data::activations, Data::activation_gradients}) {
     Program changed = lowered.program;
     ASSERT_TRUE(
@@ -163,7 +163,7 @@ TEST(Poison, EverySerialCopyIsNeeded) {
 
 // The output layer is the token table: its gradients and its new values travel between the two IPUs that use it.
 TEST(Poison, TiedWeightsAreSentBack) {
-  const Lowered lowered(gpt(), plain_plan(5, {}, 2, 1, 1, 3));
+  const Lowered lowered(small_gpt(), plain_plan(5, {}, 2, 1, 1, 3));
   EXPECT_EQ(lowered.difference(lowered.run()), "");
   for (Data data : {Data::tied_gradients, Data::tied_weights}) {
     Program changed = lowered.program;
@@ -179,7 +179,7 @@ TEST(Poison, PhasesSeeNothingThatWasNotStored) {
   plan.phases = {0, 2};
   plan.recompute = {Recompute::layer};
   plan.location.weights = plan.location.optimizer_state = plan.location.activations = Location::streaming;
-  const Lowered lowered(gpt(), plan);
+  const Lowered lowered(small_gpt(), plan);
   EXPECT_FALSE(lowered.poisoned(lowered.run()));
   for (Data data : {Data::activations, Data::activation_gradients}) {
     Program changed = lowered.program;
@@ -197,7 +197,7 @@ TEST(Poison, TiedGradientsWaitForTheirOwnersPhase) {
     plan.phase_order = order;
     plan.recompute = {Recompute::layer};
     plan.location.weights = plan.location.optimizer_state = plan.location.activations = Location::streaming;
-    const Lowered lowered(gpt(), plan);
+    const Lowered lowered(small_gpt(), plan);
     EXPECT_EQ(lowered.difference(lowered.run()), "");
     for (StepKind kind : {StepKind::store, StepKind::load}) {
       Program changed = lowered.program;
@@ -214,7 +214,7 @@ TEST(Poison, NormsOfAShardedUpdateAreJoined) {
     const OptimizerSpec spec{.kind = kind, .epsilon = 1e-3};
     Plan plan = plain_plan(5, {}, 1, 2);
     plan.replicated_tensor_sharding.optimizer_state = 2;
-    const Lowered lowered(gpt(spec), plan, spec);
+    const Lowered lowered(small_gpt(spec), plan, spec);
     EXPECT_EQ(lowered.difference(lowered.run()), "");
     Program changed = lowered.program;
     std::size_t joins = 0;
@@ -228,7 +228,7 @@ TEST(Poison, NormsOfAShardedUpdateAreJoined) {
 // The same where each IPU of a tensor-parallel pair has half of a weight.
 TEST(Poison, NormsOfSplitWeightsAreJoined) {
   const OptimizerSpec spec{.kind = "lamb", .epsilon = 1e-3};
-  const Lowered lowered(gpt(spec), plain_plan(5, {2, 1}), spec);
+  const Lowered lowered(small_gpt(spec), plain_plan(5, {2, 1}), spec);
   Program changed = lowered.program;
   std::size_t joins = 0;
   for (Function& f : changed.functions) {
@@ -240,7 +240,7 @@ TEST(Poison, NormsOfSplitWeightsAreJoined) {
 }
 
 TEST(Poison, ReplicasThatDoNotMeetDisagreeWithTheReference) {
-  const Lowered lowered(gpt(), plain_plan(5, {}, 1, 2));
+  const Lowered lowered(small_gpt(), plain_plan(5, {}, 1, 2));
   Program changed = lowered.program;
   ASSERT_TRUE(erase_node(changed.root, [](const Node& n) { return n.step.data == Data::gradients; }));
   EXPECT_NE(lowered.difference(lowered.run(changed)), "");

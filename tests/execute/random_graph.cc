@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "random_graph.h"
+#include "model/units.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,8 +17,6 @@ namespace {
 
 constexpr std::int64_t kClasses = 24;  // tests/execute/setup.cc draws indices below 24
 constexpr std::int64_t kIgnored = 3;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 class Making {
  public:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "random_plan.h"
+#include "model/units.h"
 
 #include <algorithm>
 #include <functional>
@@ -9,8 +10,6 @@
 
 namespace superstep {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 constexpr std::int64_t kIpus = 8;
 

@@ -14,7 +14,7 @@
 namespace superstep {
 namespace {
 
-constexpr std::int64_t kUnits = 3;
+constexpr std::int64_t kNetworkUnits = 3;
 
 TensorId convolved(GraphBuilder& b, TensorId x, const std::string& name, std::int64_t from, std::int64_t to) {
   Attributes conv;
@@ -70,41 +70,41 @@ class Statistics : public testing::Test {
 };
 
 TEST_F(Statistics, OfGroupsWithinAMicroBatch) {
-  expect_same_bits(4, plain_plan(kUnits, {}, 1, 1, 4, 2));
-  expect_same_bits(2, plain_plan(kUnits, {}, 1, 1, 4, 2));
-  expect_same_bits(2, plain_plan(kUnits, {}, 1, 2, 4, 1));
-  expect_same_bits(1, plain_plan(kUnits, {}, 1, 2, 2, 2));
-  expect_same_bits(3, plain_plan(kUnits, {2, 1}, 1, 1, 6, 2));
-  expect_same_bits(2, plain_plan(kUnits, {}, 2, 1, 4, 4));
+  expect_same_bits(4, plain_plan(kNetworkUnits, {}, 1, 1, 4, 2));
+  expect_same_bits(2, plain_plan(kNetworkUnits, {}, 1, 1, 4, 2));
+  expect_same_bits(2, plain_plan(kNetworkUnits, {}, 1, 2, 4, 1));
+  expect_same_bits(1, plain_plan(kNetworkUnits, {}, 1, 2, 2, 2));
+  expect_same_bits(3, plain_plan(kNetworkUnits, {2, 1}, 1, 1, 6, 2));
+  expect_same_bits(2, plain_plan(kNetworkUnits, {}, 2, 1, 4, 4));
 }
 
 TEST_F(Statistics, OfGroupsOverReplicas) {
   for (std::int64_t r : {2, 4}) {
-    expect_same_bits(4, plain_plan(kUnits, {}, 1, r, 2, 1));
-    expect_same_bits(2 * r, plain_plan(kUnits, {}, 1, r, 2, 1));
-    expect_same_bits(r, plain_plan(kUnits, {}, 1, r, 1, 1));
+    expect_same_bits(4, plain_plan(kNetworkUnits, {}, 1, r, 2, 1));
+    expect_same_bits(2 * r, plain_plan(kNetworkUnits, {}, 1, r, 2, 1));
+    expect_same_bits(r, plain_plan(kNetworkUnits, {}, 1, r, 1, 1));
   }
-  expect_same_bits(4, plain_plan(kUnits, {2, 1}, 1, 2, 2, 1));
-  expect_same_bits(4, plain_plan(kUnits, {1, 2}, 1, 4, 2, 1));
-  Plan pipeline = plain_plan(kUnits, {}, 2, 4, 2, 1);
+  expect_same_bits(4, plain_plan(kNetworkUnits, {2, 1}, 1, 2, 2, 1));
+  expect_same_bits(4, plain_plan(kNetworkUnits, {1, 2}, 1, 4, 2, 1));
+  Plan pipeline = plain_plan(kNetworkUnits, {}, 2, 4, 2, 1);
   pipeline.schedule = Schedule::sequential;
   expect_same_bits(4, pipeline);
   pipeline.tensor_parallel = {2, 1};
   pipeline.replicas = 2;
   expect_same_bits(4, pipeline);
-  Plan again = plain_plan(kUnits, {}, 1, 4, 2, 1);
+  Plan again = plain_plan(kNetworkUnits, {}, 1, 4, 2, 1);
   again.recompute = {Recompute::layer};
   again.replicated_tensor_sharding = {1, 1, 2};
   expect_same_bits(4, again);
 }
 
 TEST_F(Statistics, OfHalvesWithStochasticRounding) {
-  expect_same_bits(4, plain_plan(kUnits, {}, 1, 4, 2, 1), DType::fp16);
-  expect_same_bits(2, plain_plan(kUnits, {}, 1, 2, 4, 1), DType::fp16);
+  expect_same_bits(4, plain_plan(kNetworkUnits, {}, 1, 4, 2, 1), DType::fp16);
+  expect_same_bits(2, plain_plan(kNetworkUnits, {}, 1, 2, 4, 1), DType::fp16);
 }
 
 TEST_F(Statistics, AreJoinedInBothPasses) {
-  const Lowered l = lowered(4, plain_plan(kUnits, {}, 1, 2, 2, 1));
+  const Lowered l = lowered(4, plain_plan(kNetworkUnits, {}, 1, 2, 2, 1));
   for (Pass pass : {Pass::forward, Pass::backward}) {
     Program changed = l.program;
     std::size_t joins = 0;
@@ -119,7 +119,7 @@ TEST_F(Statistics, AreJoinedInBothPasses) {
 
 // Neighbours share a group: 0 and 1, 2 and 3. With others the sums are other sums.
 TEST_F(Statistics, AreThoseOfConsecutiveReplicas) {
-  const Lowered l = lowered(4, plain_plan(kUnits, {}, 1, 4, 2, 1));
+  const Lowered l = lowered(4, plain_plan(kNetworkUnits, {}, 1, 4, 2, 1));
   Program changed = l.program;
   for (Function& f : changed.functions) {
     for (Step& s : f.steps) {
@@ -130,7 +130,7 @@ TEST_F(Statistics, AreThoseOfConsecutiveReplicas) {
 }
 
 TEST_F(Statistics, OfAnotherGroupAreOtherStatistics) {
-  const Plan plan = plain_plan(kUnits, {}, 1, 2, 4, 1);
+  const Plan plan = plain_plan(kNetworkUnits, {}, 1, 2, 4, 1);
   const Executed fours = lowered(4, plan).run(Arithmetic::exact), twos = lowered(2, plan).run(Arithmetic::exact);
   const Executed all = lowered(8, plan).run(Arithmetic::exact);
   const auto loss = [](const Executed& e, const Graph& g) { return e.values.at(g.loss).at(0); };
@@ -163,10 +163,10 @@ std::string why_not(std::int64_t group, std::int64_t samples) {
 TEST_F(Statistics, AreRefusedWhereAGroupWouldBeSplit) {
   EXPECT_THAT(why_not(8, 3), testing::HasSubstr("a statistics group of 8 samples cannot be cut into micro-batches of "
                                                 "3; expected a multiple or a divisor"));
-  const Plan legal = plain_plan(kUnits, {}, 1, 4, 2, 1);
+  const Plan legal = plain_plan(kNetworkUnits, {}, 1, 4, 2, 1);
   const Lowered l = lowered(4, legal);
   EXPECT_EQ(check_plan(legal, l.table().facts(), load_machine_of(legal), true), "");
-  const Lowered sixes = lowered(6, plain_plan(kUnits, {}, 1, 3, 2, 1));
+  const Lowered sixes = lowered(6, plain_plan(kNetworkUnits, {}, 1, 3, 2, 1));
   EXPECT_EQ(check_plan(legal, sixes.table().facts(), load_machine_of(legal), true),
             "a statistics group of 6 samples takes micro-batches of 2 on 3 replicas at once; found 4 replicas, "
             "expected a multiple of 3");

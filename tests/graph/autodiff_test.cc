@@ -43,19 +43,6 @@ void expect_gradients(const Graph& graph, const std::map<TensorId, TensorId>& gr
   }
 }
 
-TransformerSpec tiny(const std::string& name) {
-  TransformerSpec spec = transformer_spec(name);
-  spec.layers = 2;
-  spec.hidden = 12;
-  spec.heads = 3;
-  spec.ffn = 20;
-  spec.vocabulary = 17;
-  spec.sequence_length = 6;
-  spec.positions = 8;
-  spec.masked_tokens = std::min<std::int64_t>(spec.masked_tokens, 3);
-  return spec;
-}
-
 class ZooGradients : public testing::TestWithParam<std::string> {};
 
 TEST_P(ZooGradients, EqualFiniteDifferences) {

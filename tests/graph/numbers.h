@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values for tests of graphs.
+// Values and a network for tests of graphs.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <random>
+#include <string>
 
 #include "model/execute/evaluate.h"
+#include "model/zoo/zoo.h"
 
 namespace superstep {
 
@@ -26,6 +29,20 @@ inline Values random_feeds(const Graph& graph, std::uint32_t seed, std::int64_t 
     feeds[TensorId(i)] = std::move(array);
   }
   return feeds;
+}
+
+// A transformer of the zoo with two layers and small extents.
+inline TransformerSpec tiny(const std::string& name) {
+  TransformerSpec spec = transformer_spec(name);
+  spec.layers = 2;
+  spec.hidden = 12;
+  spec.heads = 3;
+  spec.ffn = 20;
+  spec.vocabulary = 17;
+  spec.sequence_length = 6;
+  spec.positions = 8;
+  spec.masked_tokens = std::min<std::int64_t>(spec.masked_tokens, 3);
+  return spec;
 }
 
 }  // namespace superstep

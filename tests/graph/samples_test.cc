@@ -191,19 +191,6 @@ void expect_micro_batches_make_the_batch(const Build& build, std::int64_t sample
   EXPECT_EQ(compared, gradients.size());
 }
 
-TransformerSpec tiny(const std::string& name) {
-  TransformerSpec spec = transformer_spec(name);
-  spec.layers = 2;
-  spec.hidden = 12;
-  spec.heads = 3;
-  spec.ffn = 20;
-  spec.vocabulary = 17;
-  spec.sequence_length = 6;
-  spec.positions = 8;
-  spec.masked_tokens = std::min<std::int64_t>(spec.masked_tokens, 3);
-  return spec;
-}
-
 struct ZooCase {
   std::string name;
   bool packed;

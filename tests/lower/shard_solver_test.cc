@@ -65,17 +65,17 @@ std::size_t gathers(const Graph& graph, const GraphSharding& sharding) {
   return n;
 }
 
-struct Case {
+struct SolverCase {
   TransformerSpec spec;
   TensorParallel mesh;
   std::int64_t micro_batch = 1;
   bool split_activations = false;
 };
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const SolverCase& c, std::ostream* out) {
   *out << c.spec.name << ' ' << c.mesh.t1 << 'x' << c.mesh.t2 << " m=" << c.micro_batch;
 }
 
-class Solver : public testing::TestWithParam<Case> {};
+class Solver : public testing::TestWithParam<SolverCase> {};
 
 TEST_P(Solver, AfterOtherLimitsAndWeightsFindsWhatAFreshOneFinds) {
   TransformerSpec spec = GetParam().spec;
@@ -121,10 +121,10 @@ TransformerSpec narrow() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Transformers, Solver,
-                         testing::Values(Case{transformer_spec("gpt2-small"), {4, 1}},
-                                         Case{transformer_spec("gpt2-small"), {2, 2}},
-                                         Case{transformer_spec("bert-large"), {2, 1}, 2},
-                                         Case{narrow(), {4, 1}, 16, true}));
+                         testing::Values(SolverCase{transformer_spec("gpt2-small"), {4, 1}},
+                                         SolverCase{transformer_spec("gpt2-small"), {2, 2}},
+                                         SolverCase{transformer_spec("bert-large"), {2, 1}, 2},
+                                         SolverCase{narrow(), {4, 1}, 16, true}));
 
 // The steps of a recurrent layer wait for the op that joins them: with each the states double.
 TEST(ShardSolver, FindsInFewStatesWhatAllOfThemHold) {

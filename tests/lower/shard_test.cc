@@ -51,13 +51,13 @@ struct Sharded {
   }
 };
 
-struct Case {
+struct BlocksCase {
   std::string model;
   std::int64_t t, micro_batch;
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << c.model << " t=" << c.t << " m=" << c.micro_batch; }
+void PrintTo(const BlocksCase& c, std::ostream* out) { *out << c.model << " t=" << c.t << " m=" << c.micro_batch; }
 
-class Blocks : public testing::TestWithParam<Case> {};
+class Blocks : public testing::TestWithParam<BlocksCase> {};
 
 TEST_P(Blocks, NeedTwoAllReducesForwardAndTwoBackward) {
   const Sharded s(GetParam().model, {GetParam().t, 1}, GetParam().micro_batch);
@@ -123,8 +123,8 @@ TEST_P(Blocks, SplitGradientsAndStateAsTheWeightsAre) {
   }
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<BlocksCase> cases() {
+  std::vector<BlocksCase> all;
   for (const char* model : {"bert-large", "gpt3-175b"}) {
     for (std::int64_t t : {2, 4, 8, 16}) all.push_back({model, t, t == 4 ? 2 : 1});
   }

@@ -84,7 +84,9 @@ TEST(Parallel, WhoWaitsHelpsOtherBodies) {
   needs_who_waits([](std::size_t count, const auto& body) { parallel_for(count, 2, body); });
 }
 
-TEST(Parallel, WhoWaitsSharesOtherBodiesLoops) { needs_who_waits(share); }
+TEST(Parallel, WhoWaitsSharesOtherBodiesLoops) {
+  needs_who_waits([](std::size_t count, const auto& body) { share(count, body); });
+}
 
 TEST(Parallel, SharedLoopsRunEveryBodyOnceAndThrow) {
   for (const std::size_t count : {0, 1, 9}) {

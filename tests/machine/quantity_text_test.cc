@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string message_of(const std::function<void()>& parse) {
+std::string refusal_of(const std::function<void()>& parse) {
   try {
     parse();
   } catch (const Error& e) {
@@ -37,7 +37,7 @@ TEST(QuantityText, ParsesDecimalAndBinaryUnits) {
 }
 
 TEST(QuantityText, RefusesWhatIsNoQuantity) {
-  const auto bytes = [](const char* text) { return message_of([=] { parse_bytes(text, "m.json#/x"); }); };
+  const auto bytes = [](const char* text) { return refusal_of([=] { parse_bytes(text, "m.json#/x"); }); };
   EXPECT_THAT(bytes("624"), HasSubstr("m.json#/x: found \"624\", expected a number and a unit, one of: B, kB"));
   EXPECT_THAT(bytes("624 Kib"), HasSubstr("did you mean \"KiB\"?"));
   EXPECT_THAT(bytes("KiB"), HasSubstr("expected a number and a unit"));
@@ -49,7 +49,7 @@ TEST(QuantityText, RefusesWhatIsNoQuantity) {
   EXPECT_THAT(bytes("1e999 B"), HasSubstr("out of range"));
   EXPECT_THAT(bytes("0.5 B"), HasSubstr("not a whole number of B"));
   EXPECT_THAT(bytes("12 34 B"), HasSubstr("expected a number and a unit"));
-  EXPECT_THAT(message_of([] { parse_hertz("1.85 GB/s", ""); }), HasSubstr("Hz, kHz, MHz, GHz"));
+  EXPECT_THAT(refusal_of([] { parse_hertz("1.85 GB/s", ""); }), HasSubstr("Hz, kHz, MHz, GHz"));
 }
 
 TEST(QuantityText, WritesWhatPeopleRead) {

@@ -16,7 +16,6 @@ namespace superstep::numerics {
 namespace {
 
 using Whole = boost::multiprecision::cpp_int;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // In units of 2^-1074, the smallest double.
 Whole whole_of(double value) {
@@ -219,7 +218,7 @@ TEST(ExactSum, OfColumnsAndOfStridedTermsIsThatOfEachColumn) {
   const std::int64_t rows = 700, columns = 37, row_step = 41;
   std::vector<float> matrix(static_cast<std::size_t>(rows * row_step));
   for (float& value : matrix) value = normal(random);
-  matrix[5] = kInfinity;
+  matrix[5] = std::numeric_limits<float>::infinity();
   std::vector<ExactSum<float>> sums(static_cast<std::size_t>(columns));
   add_columns(matrix.data(), rows, columns, row_step, sums.data());
   for (std::int64_t j = 0; j < columns; ++j) {

@@ -12,7 +12,7 @@
 #include "model/json_reader.h"
 #include "tests/onnx/onnx_file_maker.h"
 
-namespace superstep::testing {
+namespace superstep::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -215,4 +215,4 @@ INSTANTIATE_TEST_SUITE_P(OfTheRepository, References, ::testing::Values("encoder
                          [](const auto& test) { return test.param; });
 
 }  // namespace
-}  // namespace superstep::testing
+}  // namespace superstep::test

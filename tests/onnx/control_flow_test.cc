@@ -6,7 +6,7 @@
 #include "model/error.h"
 #include "tests/onnx/onnx_file_maker.h"
 
-namespace superstep::testing {
+namespace superstep::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -156,4 +156,4 @@ TEST(TrainingDomain, AdamOfSeveralWeights) {
 }
 
 }  // namespace
-}  // namespace superstep::testing
+}  // namespace superstep::test

@@ -7,7 +7,7 @@
 #include "model/error.h"
 #include "tests/onnx/encoder.h"
 
-namespace superstep::testing {
+namespace superstep::test {
 namespace {
 
 // True when the file was refused; anything but a graph or an Error fails the test.
@@ -61,4 +61,4 @@ TEST(Damage, ReplacedBytesNeverCrash) {
 }
 
 }  // namespace
-}  // namespace superstep::testing
+}  // namespace superstep::test

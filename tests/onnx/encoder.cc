@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace superstep::testing {
+namespace superstep::test {
 
 namespace {
 
@@ -196,4 +196,4 @@ class EncoderMaker {
 
 FileMaker encoder_file(const EncoderSpec& spec) { return EncoderMaker(spec).make(); }
 
-}  // namespace superstep::testing
+}  // namespace superstep::test

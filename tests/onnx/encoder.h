@@ -5,7 +5,7 @@
 
 #include "tests/onnx/onnx_file_maker.h"
 
-namespace superstep::testing {
+namespace superstep::test {
 
 struct EncoderSpec {
   std::int64_t opset = 17;
@@ -21,4 +21,4 @@ struct EncoderSpec {
 // Inputs ids [batch, sequence] int64 and mask [batch, sequence]; output logits [batch, sequence, vocabulary].
 FileMaker encoder_file(const EncoderSpec& spec);
 
-}  // namespace superstep::testing
+}  // namespace superstep::test

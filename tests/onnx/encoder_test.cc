@@ -11,7 +11,7 @@
 #include "model/graph/autodiff.h"
 #include "model/ops/op.h"
 
-namespace superstep::testing {
+namespace superstep::test {
 namespace {
 
 std::map<std::string, Array> inputs(const EncoderSpec& spec, std::int64_t batch) {
@@ -112,4 +112,4 @@ TEST(Encoder, InHalfPrecisionTheLossIsNear) {
 }
 
 }  // namespace
-}  // namespace superstep::testing
+}  // namespace superstep::test

@@ -8,7 +8,7 @@
 #include "model/error.h"
 #include "tests/onnx/onnx_file_maker.h"
 
-namespace superstep::testing {
+namespace superstep::test {
 namespace {
 
 using ::testing::AllOf;
@@ -346,4 +346,4 @@ TEST(Unsupported, ResultsThatAreNotMade) {
 TEST(Unsupported, NothingInASoundFile) { EXPECT_THAT(sound().import().unsupported, IsEmpty()); }
 
 }  // namespace
-}  // namespace superstep::testing
+}  // namespace superstep::test

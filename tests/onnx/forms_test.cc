@@ -9,7 +9,7 @@
 #include "model/ops/op.h"
 #include "tests/onnx/onnx_file_maker.h"
 
-namespace superstep::testing {
+namespace superstep::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -289,4 +289,4 @@ TEST(Folding, KnownNumbersBecomeAttributes) {
 }
 
 }  // namespace
-}  // namespace superstep::testing
+}  // namespace superstep::test

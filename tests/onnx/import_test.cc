@@ -9,7 +9,7 @@
 #include "model/ops/op.h"
 #include "tests/onnx/onnx_file_maker.h"
 
-namespace superstep::testing {
+namespace superstep::test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -245,4 +245,4 @@ TEST(Import, FunctionsOfTheFileAreExpanded) {
 }
 
 }  // namespace
-}  // namespace superstep::testing
+}  // namespace superstep::test

@@ -7,7 +7,7 @@
 #include "model/error.h"
 #include "tests/onnx/onnx_file_maker.h"
 
-namespace superstep::testing {
+namespace superstep::test {
 namespace {
 
 constexpr std::int64_t kSteps = 5, kBatch = 2, kInputs = 3, kHidden = 4, kGates = 4;
@@ -180,4 +180,4 @@ TEST(Lstm, LayersAreUnitsThatDoTheSame) {
 }
 
 }  // namespace
-}  // namespace superstep::testing
+}  // namespace superstep::test

@@ -10,7 +10,7 @@
 #include "model/error.h"
 #include "model/execute/evaluate.h"
 
-namespace superstep::testing {
+namespace superstep::test {
 
 onnx_file::AttributeProto& MadeNode::attribute(const std::string& name, int type) {
   onnx_file::AttributeProto& a = *proto.add_attribute();
@@ -169,4 +169,4 @@ double difference(const Array& a, const Array& b) {
   return largest;
 }
 
-}  // namespace superstep::testing
+}  // namespace superstep::test

@@ -10,7 +10,7 @@
 #include "model/onnx/import.h"
 #include "model/onnx/onnx_subset.pb.h"
 
-namespace superstep::testing {
+namespace superstep::test {
 
 using Extents = std::vector<std::int64_t>;
 using Names = std::vector<std::string>;
@@ -71,4 +71,4 @@ Array integers_of(const Extents& shape, const std::vector<std::int64_t>& values)
 // The largest difference between two arrays of one shape.
 double difference(const Array& a, const Array& b);
 
-}  // namespace superstep::testing
+}  // namespace superstep::test

@@ -13,7 +13,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr std::int64_t kBatch = 4, kUnits = 8;
+constexpr std::int64_t kBatch = 4;
 
 OptimizerSpec lamb() { return {.kind = "lamb", .learning_rate = 0.05, .weight_decay = 0.01, .epsilon = 1e-3}; }
 Graph gpt(std::int64_t samples) { return tiny_training("gpt2-small", samples, lamb(), LossScaling::fed); }
@@ -57,8 +57,8 @@ TEST(Checkpoint, TwoStepsAndTwoMoreAreFour) {
 // What one plan wrote goes on under another as it would after that plan's own steps: nothing but state counts.
 TEST(Checkpoint, GoesOnUnderAnotherPlan) {
   const Folder folder;
-  const Lowered split(gpt, plain_plan(kUnits, {2, 1}, 1, 1, kBatch), lamb());
-  const Lowered piped(gpt, plain_plan(kUnits, {}, 2, 1, 1, kBatch), lamb());
+  const Lowered split(gpt, plain_plan(kTinyUnits, {2, 1}, 1, 1, kBatch), lamb());
+  const Lowered piped(gpt, plain_plan(kTinyUnits, {}, 2, 1, 1, kBatch), lamb());
   const auto run_of = [](const Lowered& lowered) -> Trainer::Run {
     return [&lowered](const Values& feeds, const KernelContext& context) {
       return execute(lowered.program, lowered.table(), lowered.plan, feeds, context).values;

@@ -15,6 +15,8 @@
 
 namespace superstep {
 
+constexpr std::int64_t kTinyUnits = 8;  // of tiny("gpt2-small")
+
 inline TransformerSpec tiny(const std::string& name) {
   TransformerSpec spec = transformer_spec(name);
   spec.layers = 2, spec.hidden = 16, spec.heads = 4, spec.ffn = 32, spec.vocabulary = 24;

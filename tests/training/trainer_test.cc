@@ -17,8 +17,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::int64_t kUnits = 8;
-
 OptimizerSpec adam() { return {.kind = "adam", .learning_rate = 0.02, .epsilon = 1e-3}; }
 
 TEST(Trainer, LearnsAFewSamplesByHeart) {
@@ -73,7 +71,7 @@ Difference apart_after(Planned& planned, int steps) {
 }
 
 TEST(Trainer, UnderAPlanStaysWithThePlainModel) {
-  for (const Plan& plan : {plain_plan(kUnits, {2, 1}, 1, 1, 2, 2), plain_plan(kUnits, {}, 2, 2, 1, 3)}) {
+  for (const Plan& plan : {plain_plan(kTinyUnits, {2, 1}, 1, 1, 2, 2), plain_plan(kTinyUnits, {}, 2, 2, 1, 3)}) {
     Planned planned(plan);
     const Difference d = apart_after(planned, 3);
     EXPECT_LT(d.max_relative, 1e-4) << label(plan) << " at " << d.worst;
@@ -81,7 +79,7 @@ TEST(Trainer, UnderAPlanStaysWithThePlainModel) {
 }
 
 TEST(Trainer, OnOneIpuWithOneMicroBatchHasTheBitsOfThePlainModel) {
-  Planned planned(plain_plan(kUnits, {}, 1, 1, 4, 1));
+  Planned planned(plain_plan(kTinyUnits, {}, 1, 1, 4, 1));
   Trainer under_plan = planned.trainer(3), plain = planned.plain(3);
   const NamedValues inputs = DataSet::random(planned.lowered.global, 3, 0).read({0, 4});
   const StepResult a = under_plan.step(inputs), b = plain.step(inputs);
@@ -89,7 +87,7 @@ TEST(Trainer, OnOneIpuWithOneMicroBatchHasTheBitsOfThePlainModel) {
 }
 
 TEST(Trainer, WithAFixedLossScaleOfAPowerOfTwoTrainsAsWithout) {
-  for (const Plan& plan : {plain_plan(kUnits), plain_plan(kUnits, {2, 1}, 2, 1, 1, 3)}) {
+  for (const Plan& plan : {plain_plan(kTinyUnits), plain_plan(kTinyUnits, {2, 1}, 2, 1, 1, 3)}) {
     Planned with(plan, LossScaling::fed), without(plan);
     TrainingState state = fresh_state(with.lowered.graph, 5);
     state.loss_scale.factor = 256;

@@ -10,9 +10,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-class Writer {
+class ChromeWriter {
  public:
-  Writer(const Trace& trace, const Options& options, std::ostream& out) : trace_(trace), options_(options), out_(out) {}
+  ChromeWriter(const Trace& trace, const Options& options, std::ostream& out)
+      : trace_(trace), options_(options), out_(out) {}
 
   void write() {
     const Json about = {{"title", trace_.title}, {"time", time_note(trace_, options_)}};
@@ -77,7 +78,7 @@ class Writer {
 
 void write_chrome(const ReportPointer& report, const Options& options, std::ostream& out) {
   const Trace trace = make_trace(report, options);
-  Writer(trace, options, out).write();
+  ChromeWriter(trace, options, out).write();
 }
 
 }  // namespace superstep::exports

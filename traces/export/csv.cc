@@ -104,7 +104,7 @@ void add_list(std::vector<CsvTable>& tables, const char* name, const List& list)
                     }});
 }
 
-void add_plan(std::vector<CsvTable>& tables, const report::Index& index) {
+void add_plan_tables(std::vector<CsvTable>& tables, const report::Index& index) {
   if (!index.has_plan()) return;
   const report::PlanSummary& plan = index.plan();
   tables.push_back({"plan", [&plan](std::ostream& out) { MessageRows(out, *plan.GetDescriptor(), {}).row(plan); }});
@@ -197,7 +197,7 @@ void add_columns(std::vector<CsvTable>& tables, const ReportFile& report) {
 std::vector<CsvTable> tables_of(const ReportFile& report) {
   const report::Index& index = report.index();
   std::vector<CsvTable> out;
-  add_plan(out, index);
+  add_plan_tables(out, index);
   add_list(out, "facts", index.facts());
   add_list(out, "waterfall", index.waterfall());
   add_list(out, "ipus", index.ipu_classes());

@@ -12,7 +12,7 @@
 namespace superstep::exports {
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string dot_text(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -46,7 +46,8 @@ std::string color(std::int64_t stage) { return "/set312/" + std::to_string(stage
 void write_dot(const ReportPointer& report, const Options&, std::ostream& out) {
   const Units units = units_of(*report);
   const report::Index& index = report->index();
-  out << "digraph " << quoted(index.title()) << " {\n  label=" << quoted(index.title() + "\n" + index.plan().label())
+  out << "digraph " << dot_text(index.title())
+      << " {\n  label=" << dot_text(index.title() + "\n" + index.plan().label())
       << ";\n  labelloc=t;\n  fontname=\"sans-serif\";\n  node [shape=box, style=\"rounded,filled\", "
          "fontname=\"sans-serif\"];\n"
       << "  edge [fontname=\"sans-serif\", fontsize=9];\n";
@@ -63,17 +64,18 @@ void write_dot(const ReportPointer& report, const Options&, std::ostream& out) {
       const auto ipu = static_cast<int>(units.ipu_class[rows[0]]);
       const std::string name = ipu >= 0 && ipu < index.ipu_classes_size() ? index.ipu_classes(ipu).name() : "";
       out << "  subgraph cluster_stage" << stage
-          << " {\n    label=" << quoted("stage " + std::to_string(stage) + (name.empty() ? "" : ", " + name)) << ";\n";
+          << " {\n    label=" << dot_text("stage " + std::to_string(stage) + (name.empty() ? "" : ", " + name))
+          << ";\n";
     }
     const std::string indent = phased ? "      " : "    ";
     if (phased) {
       out << "    subgraph cluster_stage" << stage << "_phase" << key.second
-          << " {\n      label=" << quoted("phase " + std::to_string(key.second)) << ";\n";
+          << " {\n      label=" << dot_text("phase " + std::to_string(key.second)) << ";\n";
     }
     for (const std::size_t i : rows) {
       out << indent << 'u' << i
-          << " [label=" << quoted(units.name[i] + "\n" + to_text(Bytes(units.weights[i])) + " of weights")
-          << ", fillcolor=" << quoted(color(stage)) << "];\n";
+          << " [label=" << dot_text(units.name[i] + "\n" + to_text(Bytes(units.weights[i])) + " of weights")
+          << ", fillcolor=" << dot_text(color(stage)) << "];\n";
     }
     if (phased) out << "    }\n";
   }
@@ -86,7 +88,7 @@ void write_dot(const ReportPointer& report, const Options&, std::ostream& out) {
   };
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (!known(from[i]) || !known(to[i])) damaged(*report, "edges of no unit");
-    out << "  u" << from[i] << " -> u" << to[i] << " [label=" << quoted(to_text(Bytes(bytes[i]))) << "];\n";
+    out << "  u" << from[i] << " -> u" << to[i] << " [label=" << dot_text(to_text(Bytes(bytes[i]))) << "];\n";
   }
   out << "}\n";
 }

@@ -15,9 +15,10 @@ constexpr int kByRank = 3, kBytes = 3;
 constexpr std::uint32_t kSequence = 1;
 constexpr std::uint64_t kRoot = 1;
 
-class Writer {
+class PerfettoWriter {
  public:
-  Writer(const Trace& trace, const Options& options, std::ostream& out) : trace_(trace), options_(options), out_(out) {}
+  PerfettoWriter(const Trace& trace, const Options& options, std::ostream& out)
+      : trace_(trace), options_(options), out_(out) {}
 
   void write() {
     perfetto::TracePacket root = packet(kNamesAnew);
@@ -130,7 +131,7 @@ class Writer {
 
 void write_perfetto(const ReportPointer& report, const Options& options, std::ostream& out) {
   const Trace trace = make_trace(report, options);
-  Writer(trace, options, out).write();
+  PerfettoWriter(trace, options, out).write();
 }
 
 }  // namespace superstep::exports

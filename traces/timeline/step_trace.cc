@@ -3,15 +3,10 @@
 
 #include <algorithm>
 
+#include "model/units.h"
 #include "traces/damaged.h"
 
 namespace superstep::trace {
-namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 std::int64_t StepTrace::cycles(int function) const {
   if (function < 0 || function >= static_cast<int>(functions.size())) return -1;
   return functions[at(function)].cycles;

@@ -2,6 +2,7 @@
 #include "tests/gui/walk/derived.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/gui/walk/derived_rules.h"
 

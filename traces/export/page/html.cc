@@ -68,7 +68,7 @@ std::string svg(const Bar& bar, const std::string& name) {
          "\"><rect class=\"" + kind + text + "</svg>";
 }
 
-void write_table(const Table& table, std::ostream& out) {
+void write_html_table(const Table& table, std::ostream& out) {
   const bool bars = table.bars.size() == table.rows.size() && !table.bars.empty();
   const auto cell = [&](const char* tag, int column, const std::string& text) {
     const bool is_text = std::find(table.texts.begin(), table.texts.end(), column) != table.texts.end();
@@ -97,18 +97,18 @@ void write_table(const Table& table, std::ostream& out) {
   out << "</table></div>\n";
 }
 
-struct Writer {
+struct HtmlWriter {
   std::ostream& out;
   void operator()(const Heading& h) const { out << "<h2>" << in_markup(h.text) << "</h2>\n"; }
   void operator()(const Paragraph& p) const {
     out << (p.strong ? "<p class=\"strong\">" : "<p>") << in_markup(p.text) << "</p>\n";
   }
   void operator()(const Code& c) const { out << "<pre>" << in_markup(c.text) << "</pre>\n"; }
-  void operator()(const Table& t) const { write_table(t, out); }
+  void operator()(const Table& t) const { write_html_table(t, out); }
   void operator()(const Folded& d) const {
     out << "<details><summary>" << in_markup(d.title) << "</summary>\n";
     if (!d.text.empty()) out << "<p>" << in_markup(d.text) << "</p>\n";
-    if (!d.table.rows.empty()) write_table(d.table, out);
+    if (!d.table.rows.empty()) write_html_table(d.table, out);
     out << "</details>\n";
   }
 };
@@ -119,7 +119,7 @@ void write_html(const ReportPointer& report, const Options&, std::ostream& out) 
   const Page page = page_of(report->index());
   out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>" << in_markup(page.title) << "</title>\n"
       << kHead << kind_styles() << "</style>\n</head>\n<body>\n<h1>" << in_markup(page.title) << "</h1>\n";
-  for (const Part& part : page.parts) std::visit(Writer{out}, part);
+  for (const Part& part : page.parts) std::visit(HtmlWriter{out}, part);
   out << "<footer>" << in_markup(page.foot) << "</footer>\n</body>\n</html>\n";
 }
 

@@ -25,7 +25,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-void write_table(const Table& table, std::ostream& out) {
+void write_markdown_table(const Table& table, std::ostream& out) {
   const auto line = [&](const std::vector<std::string>& cells, bool strong) {
     out << '|';
     for (const std::string& cell : cells) {
@@ -47,7 +47,7 @@ void write_table(const Table& table, std::ostream& out) {
   out << '\n';
 }
 
-struct Writer {
+struct MarkdownWriter {
   std::ostream& out;
   void operator()(const Heading& h) const { out << "## " << escaped(h.text) << "\n\n"; }
   void operator()(const Paragraph& p) const {
@@ -55,11 +55,11 @@ struct Writer {
     out << mark << escaped(p.text) << mark << "\n\n";
   }
   void operator()(const Code& c) const { out << "```json\n" << c.text << "\n```\n\n"; }
-  void operator()(const Table& t) const { write_table(t, out); }
+  void operator()(const Table& t) const { write_markdown_table(t, out); }
   void operator()(const Folded& d) const {
     out << "### " << escaped(d.title) << "\n\n";
     if (!d.text.empty()) out << escaped(d.text) << "\n\n";
-    if (!d.table.rows.empty()) write_table(d.table, out);
+    if (!d.table.rows.empty()) write_markdown_table(d.table, out);
   }
 };
 
@@ -68,7 +68,7 @@ struct Writer {
 void write_markdown(const ReportPointer& report, const Options&, std::ostream& out) {
   const Page page = page_of(report->index());
   out << "# " << escaped(page.title) << "\n\n";
-  for (const Part& part : page.parts) std::visit(Writer{out}, part);
+  for (const Part& part : page.parts) std::visit(MarkdownWriter{out}, part);
   out << escaped(page.foot) << "\n";
 }
 

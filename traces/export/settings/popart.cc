@@ -33,7 +33,7 @@ void refuse_phases(const PlanSettings& plan, Refusals& no) {
             "an execution phase is one stage", "\"stages\": one for each phase");
 }
 
-void refuse(const PlanSettings& plan) {
+void refuse_in_popart(const PlanSettings& plan) {
   Refusals no(plan, "PopART");
   no.no_tensor_parallel();
   refuse_phases(plan, no);
@@ -57,7 +57,7 @@ void refuse(const PlanSettings& plan) {
   no.check();
 }
 
-void write_stages(const PlanSettings& plan, std::ostream& out) {
+void write_popart_stages(const PlanSettings& plan, std::ostream& out) {
   const char* place = plan.phased() ? "execution phase" : "pipeline stage";
   out << "# The units of the model, which begin and end where it may be cut: " << (plan.phased() ? "an " : "a ")
       << place << " a line, in order,\n# with the IPU of the replica that runs it.\nSTAGES = [\n";
@@ -75,7 +75,7 @@ void write_stages(const PlanSettings& plan, std::ostream& out) {
   out << python_list(checkpoints, 4) << "\nAVAILABLE_MEMORY_PROPORTION = " << python_proportions(plan, "") << "\n";
 }
 
-std::string location(const PlanSettings& plan, const char* what, bool sharded) {
+std::string popart_location(const PlanSettings& plan, const char* what, bool sharded) {
   const std::string tiles = plan.io_tiles > 0 && streams(plan, what) ? "IO" : "Compute";
   std::string out = "popart.TensorLocationSettings(popart.TensorLocation(\n        popart.TensorStorage.";
   out += streams(plan, what) ? "OffChip" : "OnChip";
@@ -92,7 +92,7 @@ void write_locations(const PlanSettings& plan, std::ostream& out) {
                                       Row{"optimizerState", "optimizer_state"}, Row{"activation", "activations"}}) {
     const auto degree = plan.shards.find(what);
     const std::string name = std::string("    opts.") + setting + "TensorLocationSettings";
-    out << name << " = " << location(plan, what, degree != plan.shards.end() && degree->second > 1);
+    out << name << " = " << popart_location(plan, what, degree != plan.shards.end() && degree->second > 1);
     if (domain > 0 && degree != plan.shards.end()) {
       out << name << ".location.shardingDomain = popart.CommGroup(popart.CommGroupType.Consecutive, " << domain
           << ")\n";
@@ -127,7 +127,7 @@ void write_pipeline(const PlanSettings& plan, std::ostream& out) {
   if (plan.training) out << "    opts.autoRecomputation = popart.RecomputationType." << recomputation(plan) << "\n";
 }
 
-void write_options(const PlanSettings& plan, std::ostream& out) {
+void write_popart_options(const PlanSettings& plan, std::ostream& out) {
   const char* partials = plan.precision.at("partials") == "fp16" ? "half" : "float";
   out << "\n\ndef options():\n    opts = popart.SessionOptions()\n";
   plan.phased() ? write_phases(plan, out) : write_pipeline(plan, out);
@@ -148,7 +148,7 @@ void write_options(const PlanSettings& plan, std::ostream& out) {
   out << "    opts.defaultBufferingDepth = " << plan.prefetch_depth << "\n    return opts\n";
 }
 
-void write_optimizer(const PlanSettings& plan, std::ostream& out) {
+void write_popart_optimizer(const PlanSettings& plan, std::ostream& out) {
   if (!plan.training) return;
   const std::string kind = plan.optimizer.value("kind", "sgd");
   const auto type = [&](const char* what) {
@@ -196,7 +196,7 @@ void write_scope(const PlanSettings& plan, std::ostream& out) {
 
 void write_popart(const ReportPointer& report, const Options&, std::ostream& out) {
   const PlanSettings plan = read_settings(*report);
-  refuse(plan);
+  refuse_in_popart(plan);
   out << comment_lines(plan) << "# Settings for PopART: build the model with unit(builder, name), then\n#   popart."
       << (plan.training ? "TrainingSession(..., optimizer=optimizer(values), userOptions=options())"
                         : "InferenceSession(..., userOptions=options())")
@@ -211,9 +211,9 @@ void write_popart(const ReportPointer& report, const Options&, std::ostream& out
               : "BATCHES_PER_STEP = " + std::to_string(plan.gradient_accumulation) + "  # of popart.DataFlow\n")
       << "WEIGHT_TYPE = " << number_type(plan, "weights", "\"FLOAT16\"", "\"FLOAT\"") << "\n"
       << python_serialisation(plan, "builder.setSerializeMatMul");
-  write_stages(plan, out);
-  write_options(plan, out);
-  write_optimizer(plan, out);
+  write_popart_stages(plan, out);
+  write_popart_options(plan, out);
+  write_popart_optimizer(plan, out);
   write_scope(plan, out);
 }
 

@@ -36,7 +36,7 @@ std::string module_of(const PlanSettings& plan, const std::string& unit, std::in
   return python(m->layer + std::to_string(layer) + part);
 }
 
-void refuse(const PlanSettings& plan) {
+void refuse_in_poptorch(const PlanSettings& plan) {
   Refusals no(plan, "PopTorch");
   no.no_tensor_parallel();
   no.unless(!plan.phased(), "phases", std::to_string(plan.phases),
@@ -60,7 +60,7 @@ void refuse(const PlanSettings& plan) {
   no.check();
 }
 
-void write_stages(const PlanSettings& plan, std::ostream& out) {
+void write_poptorch_stages(const PlanSettings& plan, std::ostream& out) {
   out << "# A stage a line: the IPU of the replica that runs it, and the module that it begins with.\nSTAGES = [\n";
   for (const StageSettings& s : plan.stages) {
     std::vector<std::string> units;
@@ -81,7 +81,7 @@ void write_stages(const PlanSettings& plan, std::ostream& out) {
   out << "}\n";
 }
 
-std::string location(const PlanSettings& plan, const char* what, bool shards) {
+std::string poptorch_location(const PlanSettings& plan, const char* what, bool shards) {
   std::string out = std::string("poptorch.TensorLocationSettings().useOnChipStorage(") +
                     python(plan.location.at(what) == "in_processor") + ")";
   if (shards) out += std::string(".useReplicatedTensorSharding(") + python(plan.shards.at(what) > 1) + ")";
@@ -90,7 +90,7 @@ std::string location(const PlanSettings& plan, const char* what, bool shards) {
   return out;
 }
 
-void write_options(const PlanSettings& plan, std::ostream& out) {
+void write_poptorch_options(const PlanSettings& plan, std::ostream& out) {
   out << "\n\ndef options():\n    opts = poptorch.Options()\n    opts.replicationFactor(" << plan.replicas << ")\n";
   if (plan.training) {
     out << "    opts.Training.gradientAccumulation(" << plan.gradient_accumulation
@@ -108,13 +108,15 @@ void write_options(const PlanSettings& plan, std::ostream& out) {
       << "    opts.Precision.setPartialsType(" << number_type(plan, "partials", "torch.float16", "torch.float32")
       << ")\n";
   if (plan.stochastic_rounding) out << "    opts.Precision.enableStochasticRounding(True)\n";
-  out << "    opts.TensorLocations.setWeightLocation(\n        " << location(plan, "weights", true) << ")\n";
+  out << "    opts.TensorLocations.setWeightLocation(\n        " << poptorch_location(plan, "weights", true) << ")\n";
   if (plan.training) {
-    out << "    opts.TensorLocations.setAccumulatorLocation(\n        " << location(plan, "gradients", true) << ")\n"
-        << "    opts.TensorLocations.setOptimizerLocation(\n        " << location(plan, "optimizer_state", true)
-        << ")\n";
+    out << "    opts.TensorLocations.setAccumulatorLocation(\n        " << poptorch_location(plan, "gradients", true)
+        << ")\n"
+        << "    opts.TensorLocations.setOptimizerLocation(\n        "
+        << poptorch_location(plan, "optimizer_state", true) << ")\n";
   }
-  out << "    opts.TensorLocations.setActivationLocation(\n        " << location(plan, "activations", false) << ")\n";
+  out << "    opts.TensorLocations.setActivationLocation(\n        " << poptorch_location(plan, "activations", false)
+      << ")\n";
   if (plan.io_tiles > 0) out << "    opts.TensorLocations.numIOTiles(" << plan.io_tiles << ")\n";
   out << "    opts._Popart.set(\"defaultBufferingDepth\", " << plan.prefetch_depth << ")\n";
   if (plan.training) {
@@ -123,7 +125,7 @@ void write_options(const PlanSettings& plan, std::ostream& out) {
   out << "    return opts\n";
 }
 
-void write_optimizer(const PlanSettings& plan, std::ostream& out) {
+void write_poptorch_optimizer(const PlanSettings& plan, std::ostream& out) {
   if (!plan.training) return;
   const std::string kind = plan.optimizer.value("kind", "sgd");
   const bool sgd = kind.starts_with("sgd");
@@ -177,7 +179,7 @@ def place(model):
 
 void write_poptorch(const ReportPointer& report, const Options&, std::ostream& out) {
   const PlanSettings plan = read_settings(*report);
-  refuse(plan);
+  refuse_in_poptorch(plan);
   const bool half = plan.precision.at("weights") == "fp16";
   out << comment_lines(plan) << "# Settings for PopTorch:\n#   model = place(model)" << (half ? ".half()" : "")
       << (plan.training
@@ -187,9 +189,9 @@ void write_poptorch(const ReportPointer& report, const Options&, std::ostream& o
   if (plan.training) out << "import popart\n";
   out << "import poptorch\nimport torch\n\nMICRO_BATCH_SIZE = " << plan.micro_batch << "\n"
       << python_serialisation(plan, "poptorch.serializedMatMul");
-  write_stages(plan, out);
-  write_options(plan, out);
-  write_optimizer(plan, out);
+  write_poptorch_stages(plan, out);
+  write_poptorch_options(plan, out);
+  write_poptorch_optimizer(plan, out);
   out << kPlace;
 }
 

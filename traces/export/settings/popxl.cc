@@ -70,7 +70,7 @@ void refuse_memory(const PlanSettings& plan, Refusals& no) {
   }
 }
 
-void refuse(const PlanSettings& plan) {
+void refuse_in_popxl(const PlanSettings& plan) {
   Refusals no(plan, "PopXL's examples");
   const Example* e = example_of(plan);
   no.unless(e != nullptr, "model", plan.model.empty() ? "not of the zoo" : plan.model,
@@ -114,7 +114,7 @@ void refuse(const PlanSettings& plan) {
 
 void write_popxl(const ReportPointer& report, const Options&, std::ostream& out) {
   const PlanSettings plan = read_settings(*report);
-  refuse(plan);
+  refuse_in_popxl(plan);
   const Example& e = *example_of(plan);
   out << comment_lines(plan) << "# Settings for PopXL: what to set in a copy of the model's entry below \"" << e.section
       << "\" in\n# " << e.folder << "/" << e.file << " of github.com/graphcore/examples.\n"

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string quoted(const std::string& text) { return '"' + text + '"'; }
+std::string in_quotes(const std::string& text) { return '"' + text + '"'; }
 
 std::map<std::string, std::string> texts_of(const json& object) {
   std::map<std::string, std::string> out;
@@ -256,7 +256,7 @@ void Refusals::common() {
     unless(place == "in_processor" || (place == "streaming" && what != "code"), "location." + what, place,
            what == "code" ? "code stays in the IPU's own memory"
                           : "tensors are in the IPU's own memory or in Streaming Memory",
-           quoted(what) + ": " + (what == "code" ? "\"in_processor\"" : "\"streaming\""));
+           in_quotes(what) + ": " + (what == "code" ? "\"in_processor\"" : "\"streaming\""));
   }
   unless(!plan_.master_weights, "precision.master", "true", "it keeps one copy of a weight", "\"master\": false");
 }
@@ -272,7 +272,7 @@ void Refusals::all_or_none(const std::string& why) {
   for (const char* what : {"weights", "gradients", "optimizer_state"}) {
     const std::int64_t degree = plan_.shards.at(what);
     unless(degree == 1 || degree == plan_.replicas, std::string("replicated_tensor_sharding.") + what,
-           std::to_string(degree), why, quoted(what) + ": " + std::to_string(plan_.replicas) + " or 1");
+           std::to_string(degree), why, in_quotes(what) + ": " + std::to_string(plan_.replicas) + " or 1");
   }
 }
 
