@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `superstep bench-eval`: how many given plans a core evaluates in a second, and whether a sample of them agrees with
-// their lowered programs.
+// `superstep bench-eval`: measures how many given plans a core evaluates in a second, and checks a sample of the plans
+// against their lowered programs.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -24,7 +24,7 @@ struct BenchArguments {
   int repeat = 5;
 };
 
-// Per second, over the passes.
+// Plans per second, over the passes.
 struct Rate {
   double low = 0, median = 0, high = 0;
 };
@@ -35,7 +35,7 @@ Rate rate_of(double count, std::vector<double> seconds) {
 }
 json to_json(const Rate& r) { return {{"low", r.low}, {"median", r.median}, {"high", r.high}}; }
 
-struct Measured {
+struct SearchTimes {
   GivenPlans given;
   GivenPass last;
   Rate evaluations, with_settings;
@@ -53,12 +53,12 @@ GivenPlans read(const std::string& path) {
   return read_given_plans(in, path);
 }
 
-Measured measure(const BenchArguments& a, const CommonOptions& common) {
+SearchTimes measure(const BenchArguments& a, const CommonOptions& common) {
   const auto progress = progress_of(common);
   const auto tell = [&](double share, const char* what) {
     if (progress) progress(share, what);
   };
-  Measured m;
+  SearchTimes m;
   tell(0, "reading and tabulating");
   m.given = read(a.lines);
   std::vector<double> evaluation, with_settings;
@@ -85,7 +85,7 @@ std::string range(const std::vector<GivenCheck>& checks, double GivenCheck::*num
   return over((*low).*number) + " to " + over((*high).*number);
 }
 
-void print(const Measured& m) {
+void print(const SearchTimes& m) {
   const auto count = [](auto n) { return with_thousands(static_cast<std::int64_t>(n)); };
   const auto rate = [&](const char* what, const Rate& r) {
     std::printf("  %-22s %s a second on one core (%s to %s)\n", what, count(r.median).c_str(), count(r.low).c_str(),
@@ -114,7 +114,7 @@ void print(const Measured& m) {
   std::fflush(stdout);
 }
 
-json to_json(const Measured& m) {
+json to_json(const SearchTimes& m) {
   json checks = json::array();
   for (const GivenCheck& c : m.checks)
     checks.push_back({{"line", c.line},
@@ -132,8 +132,8 @@ json to_json(const Measured& m) {
           {"checks", checks}};
 }
 
-// A line for each line of the input, in its order.
-void write_lines(const std::string& path, const Measured& m) {
+// Writes one line for each line of the input, in the input's order.
+void write_lines(const std::string& path, const SearchTimes& m) {
   if (path.empty()) return;
   std::vector<GivenEstimate> estimates = m.last.estimates;
   std::sort(estimates.begin(), estimates.end(), [](const auto& a, const auto& b) { return a.line < b.line; });
@@ -154,7 +154,7 @@ void write_lines(const std::string& path, const Measured& m) {
 int run_bench_eval(const BenchArguments& a, const CommonOptions& common) {
   check_output(a.output);
   check_output(common.json);
-  const Measured m = measure(a, common);
+  const SearchTimes m = measure(a, common);
   if (prints_text(common)) print(m);
   write_lines(a.output, m);
   write_json(common, to_json(m));

@@ -24,11 +24,11 @@ std::string three_digits(double value) {
   std::snprintf(text, sizeof text, std::abs(value) < 1000 ? "%.3g" : "%.0f", value);
   return text;
 }
-std::string text_of(const FittedConstant& c, double value) {
+std::string value_text(const FittedConstant& c, double value) {
   return three_digits(value) + (c.unit.empty() ? "" : " " + std::string(c.unit));
 }
 
-// "mlperf10-bert-pod16 40 %, ..."
+// Returns up to `most` runs that determine a constant: "mlperf10-bert-pod16 40 %, ...".
 std::string holders(const CalibratedConstant& c, std::size_t most) {
   std::string text;
   for (std::size_t i = 0; i < c.held_by.size() && i < most; ++i) {
@@ -45,7 +45,7 @@ TextTable constants_table(const CalibrationFit& fit, const Calibration& before) 
   const auto all = fitted_constants();
   for (std::size_t k = 0; k < all.size(); ++k) {
     const CalibratedConstant& c = fit.constants[k];
-    table.add({std::string(all[k].name), text_of(all[k], all[k].get(before)), text_of(all[k], c.value),
+    table.add({std::string(all[k].name), value_text(all[k], all[k].get(before)), value_text(all[k], c.value),
                three_digits(c.uncertainty), three_digits(c.low) + " to " + three_digits(c.high), holders(c, 2)});
   }
   return table;

@@ -13,17 +13,17 @@
 namespace superstep {
 namespace {
 
-struct Counts {
+struct FolderCounts {
   int passed = 0, failed = 0, skipped = 0;
   void add(CaseStatus status) {
     ++(status == CaseStatus::passed ? passed : status == CaseStatus::failed ? failed : skipped);
   }
 };
 
-TextTable folder_table(const std::map<std::string, Counts>& folders, const Counts& all) {
+TextTable folder_table(const std::map<std::string, FolderCounts>& folders, const FolderCounts& all) {
   TextTable table;
   table.headings = {"folder", "passed", "failed", "skipped", "cases"};
-  const auto row = [&](const std::string& name, const Counts& c, bool last) {
+  const auto row = [&](const std::string& name, const FolderCounts& c, bool last) {
     table.add({name, std::to_string(c.passed), std::to_string(c.failed), std::to_string(c.skipped),
                std::to_string(c.passed + c.failed + c.skipped)},
               last ? Ink::strong : Ink::plain, last);
@@ -34,9 +34,9 @@ TextTable folder_table(const std::map<std::string, Counts>& folders, const Count
 }
 
 void print_results(const std::vector<ConformanceCase>& cases, const std::vector<CaseResult>& results,
-                   const Counts& all) {
+                   const FolderCounts& all) {
   const TextStyle style = terminal_style();
-  std::map<std::string, Counts> folders;
+  std::map<std::string, FolderCounts> folders;
   std::map<std::string, int> reasons;
   std::string failures;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -71,7 +71,7 @@ int run_conformance(const std::vector<std::string>& folders, const CommonOptions
   check_output(common.json);
   const std::vector<ConformanceCase> cases = find_cases(folders);
   const std::vector<CaseResult> results = run_all(cases, common);
-  Counts all;
+  FolderCounts all;
   nlohmann::json list = nlohmann::json::array();
   for (std::size_t i = 0; i < cases.size(); ++i) {
     all.add(results[i].status);

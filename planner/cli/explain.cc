@@ -13,7 +13,7 @@
 namespace superstep {
 namespace {
 
-// Names that show a table of their own.
+// Names that select a table instead of a number.
 constexpr const char* kEfficiency = "efficiency";
 constexpr const char* kPhases = "phases";
 

@@ -19,7 +19,7 @@ struct Arguments {
   exports::Options options;
 };
 
-// "1000-2000"; either end may be left out.
+// Reads a range of cycles: "1000-2000"; either end may be left out.
 void read_stretch(const std::string& text, exports::Options& options) {
   if (text.empty()) return;
   const auto fail = [&] {
@@ -37,7 +37,7 @@ void read_stretch(const std::string& text, exports::Options& options) {
   if (options.from >= options.to) fail();
 }
 
-// By the format's own writer, or by those that only the command line has.
+// Writes the report with the format's own writer, or with a writer that only the command line has.
 void write_format(const exports::ReportPointer& report, const exports::Format& format, const exports::Options& options,
                   std::ostream& out) {
   const std::string name = format.name;

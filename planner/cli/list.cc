@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// machines and models: what there is, and one of them in full.
+// `superstep machines` and `superstep models`: lists all, or shows a machine or model in full.
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -58,7 +58,7 @@ nlohmann::json model_json(const ZooSpec& spec) {
   return j;
 }
 
-// Of a network that has no such number: nothing.
+// Returns a number of a model; empty if the model has no such number.
 std::string number(const nlohmann::json& model, const char* key) {
   return model.contains(key) ? with_thousands(model[key].get<std::int64_t>()) : "";
 }

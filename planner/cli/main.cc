@@ -17,7 +17,7 @@ constexpr superstep::AddCommand kCommands[] = {
     superstep::add_models, superstep::add_serve,    superstep::add_bench_eval, superstep::add_view,
 };
 
-// One line, whatever a library put into the message.
+// Returns the text as one line, whatever a library put into the message.
 std::string one_line(std::string text) {
   for (char& c : text) {
     if (c == '\n' || c == '\r') c = ' ';
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
   CommonOptions common;
   Run run;
   for (AddCommand add : kCommands) add(app, common, run);
-  if (argc > 1 && argv[1][0] != '-') {  // the parser would only say that a sub-command is missing
+  if (argc > 1 && argv[1][0] != '-') {  // the parser would report a missing sub-command only
     std::vector<std::string> names;
     for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
     if (std::find(names.begin(), names.end(), argv[1]) == names.end()) {

@@ -60,7 +60,7 @@ std::string text_of(const std::filesystem::filesystem_error& error) {
 
 void check_output(const std::string& path) {
   if (path.empty() || path == "-") return;
-  if (path[0] == '-')  // an option behind one whose value is missing
+  if (path[0] == '-')  // the value of an option is missing, and the next option is taken for it
     throw Error(path, "found an option where a file to write is expected; ./" + path + " is a file of that name");
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   if (!parent.empty() && !std::filesystem::is_directory(parent))
@@ -68,22 +68,24 @@ void check_output(const std::string& path) {
   if (std::filesystem::is_directory(path)) throw Error(path, "cannot be written: it is a folder");
 }
 
-void write_json(const CommonOptions& common, const nlohmann::json& json) {
-  if (common.json.empty()) return;
-  const std::string text = json.dump(2) + "\n";
-  if (common.json == "-") {
+void write_text(const std::string& path, const std::string& text) {
+  if (path == "-") {
     std::cout << text << std::flush;
     return;
   }
-  const std::string temporary = common.json + ".part";
+  const std::string temporary = path + ".part";
   std::ofstream out(temporary, std::ios::binary);
   out << text;
   out.close();
   if (!out) {
     std::filesystem::remove(temporary);
-    throw Error(common.json, "cannot be written");
+    throw Error(path, "cannot be written");
   }
-  std::filesystem::rename(temporary, common.json);
+  std::filesystem::rename(temporary, path);
+}
+
+void write_json(const CommonOptions& common, const nlohmann::json& value) {
+  if (!common.json.empty()) write_text(common.json, value.dump(2) + "\n");
 }
 
 std::function<void(double, const std::string&)> progress_of(const CommonOptions& common) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "model/error.h"
@@ -98,7 +99,7 @@ json summary(const Evaluated& e) {
   return j;
 }
 
-// Lowered and timed in full side by side, with their worlds where `drawn`.
+// Lowers and times plans in full, in parallel. Draws their worlds if `drawn`.
 std::vector<Evaluated> in_full(Tables& tables, const std::vector<Candidate>& candidates, bool drawn, int threads) {
   std::vector<Evaluated> out(candidates.size());
   parallel_for(out.size(), threads, [&](std::size_t i) {
@@ -108,7 +109,8 @@ std::vector<Evaluated> in_full(Tables& tables, const std::vector<Candidate>& can
   return out;
 }
 
-// Full times may order plans differently from the tables; a winner that does not fit would be our error.
+// Lowers and times the best plans, and sorts them by full times, which may differ from the tables' order. A best plan
+// that does not fit when lowered is an internal error.
 void lower_best(Outcome& o, int threads) {
   o.best = in_full(*o.tables, o.search.best, true, threads);
   for (const Evaluated& e : o.best) {
@@ -127,14 +129,15 @@ void lower_best(Outcome& o, int threads) {
   draw_worlds(*o.tables, *o.closest);
 }
 
-void name_apart(std::vector<Evaluated>& list) {
+void make_labels_distinct(std::vector<Evaluated>& list) {
   std::vector<const Plan*> plans;
   for (const Evaluated& e : list) plans.push_back(&e.plan);
   const std::vector<std::string> labels = distinct_labels(plans);
   for (std::size_t i = 0; i < list.size(); ++i) list[i].label = labels[i];
 }
 
-// Ops outside the core are costed roughly: worth a word where they weigh.
+// Returns a note on ops outside the core, whose costs are rough, if they take more than 1 % of the step; empty
+// otherwise.
 std::string generic_note(const Graph& graph, const Evaluated& e) {
   const double part = e.timeline.generic / e.timeline.step.total();
   if (part <= 0.01) return "";
@@ -152,7 +155,8 @@ std::string generic_note(const Graph& graph, const Evaluated& e) {
          "): all bytes moved and one vector slot per element, on one tile";
 }
 
-// That the first has the higher score by the job's goal. Step times of different batches say nothing.
+// Returns the probability that the first plan has the higher score by the job's goal. Step times of different batches
+// are not comparable, scores are.
 double probability_better(const Job& job, const Evaluated& first, const Evaluated& second) {
   const auto costs = [&](const Evaluated& e) {
     std::vector<double> out;
@@ -162,7 +166,7 @@ double probability_better(const Job& job, const Evaluated& first, const Evaluate
   return probability_faster(costs(first), costs(second));
 }
 
-// Runners-up that may as well be the better ones.
+// Returns a note on runners-up that may be better than the best plan; empty if there are none.
 std::string tie_note(const Outcome& o) {
   std::string list;
   for (std::size_t i = 1; i < o.best.size(); ++i) {
@@ -205,7 +209,7 @@ ReportParts Outcome::parts() const {
   for (std::size_t i = 1; i < best.size(); ++i) p.runners_up.push_back(&best[i]);
   for (const Evaluated& e : pareto) p.pareto.push_back(&e);
   p.notes = notes;
-  p.job_json = asked.json.dump();
+  p.job_json = asked.json().dump();
   if (estimated) p.search = nullptr;
   return p;
 }
@@ -244,21 +248,23 @@ SearchOptions search_options(const OutcomeOptions& options, const CommonOptions&
   out.threads = common.threads;
   out.defaults = options.estimate;
   out.record = options.record;
+  out.trace = options.trace;
   out.progress = options.progress ? options.progress : progress_of(common);
   out.stop = options.stop;
   return out;
 }
 
-// Of a job that is yet to be searched.
+// Returns an outcome with the job's tables, before the search.
 Outcome with_tables(const Job& job, WarmTables& warm) {
   Outcome o;
-  WarmTables::Lent lent = warm.lend(job);
-  o.model = std::move(lent.model);
-  o.tables = std::move(lent.tables);
+  WarmTables::Lease lease = warm.lease(job);
+  o.model = std::move(lease.model);
+  o.tables = std::move(lease.tables);
   return o;
 }
 
-// The outcome of the part with the better plan, with what the other adds to it.
+// Joins the outcomes of two parts. The result is the outcome of the part with the better plan, with the plans, notes
+// and cells of the other part added.
 Outcome together(Outcome a, Outcome b, std::int64_t top) {
   const bool b_leads = !b.best.empty() && (a.best.empty() || b.best[0].score > a.best[0].score);
   if (b_leads) std::swap(a, b);
@@ -266,7 +272,7 @@ Outcome together(Outcome a, Outcome b, std::int64_t top) {
   append(a.best, b.best);
   std::stable_sort(a.best.begin(), a.best.end(),
                    [](const Evaluated& x, const Evaluated& y) { return x.score > y.score; });
-  std::set<std::string> kinds;  // a kind's best is on one partition
+  std::set<std::string> kinds;  // of a kind, only the best over all partitions stays
   std::erase_if(a.best, [&](const Evaluated& e) { return !kinds.insert(kind_of(e.plan)).second; });
   if (std::ssize(a.best) > top) a.best.erase(a.best.begin() + top, a.best.end());
   append(a.notes, b.notes);
@@ -276,7 +282,7 @@ Outcome together(Outcome a, Outcome b, std::int64_t top) {
   return a;
 }
 
-// What the best plan on a partition has to offer, as the end of a sentence.
+// Describes the best plan on a partition as the end of a sentence.
 std::string best_of(const Outcome& o, bool stopped) {
   if (o.best.empty()) return stopped ? "none was found in time" : "nothing fits";
   const Evaluated& best = o.best.front();
@@ -285,8 +291,8 @@ std::string best_of(const Outcome& o, bool stopped) {
                                                        : figure(best.samples_per_second) + " samples/s");
 }
 
-// Why the best plan does without some of the IPUs. `legal`: the most that a legal plan uses, of which the best is
-// `best`.
+// Adds a note why the best plan uses fewer IPUs than allowed. `legal` is the largest number of IPUs of a legal plan.
+// `best` describes the best plan on these IPUs.
 void add_fewer_ipus_note(Outcome& o, const Job& job, std::int64_t legal, std::string best) {
   const std::int64_t most = partition_sizes(job).front(), used = o.job().machine.ipus;
   if (o.best.empty() || used == most) return;
@@ -302,7 +308,7 @@ void add_fewer_ipus_note(Outcome& o, const Job& job, std::int64_t legal, std::st
                         std::to_string(used) + " of " + all + " IPUs: with all " + all + " " + best);
 }
 
-// The IPUs that an estimate is for, unless the job limits them: those that pinned degrees fill, or else all.
+// Returns the IPUs that an estimate is for, unless the job limits IPUs: the product of pinned degrees, else all IPUs.
 IntegerPin estimated_ipus(const Job& job) {
   const auto single = [](const std::optional<IntegerPin>& pin) { return pin && pin->values.size() == 1; };
   const Pins& pins = job.pins;
@@ -351,8 +357,8 @@ Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& commo
   all->estimated = options.estimate;
   all->space = space_fields(job, parts, all->tables->statistics_group());
   keep_front(all->pareto, job.pareto);
-  name_apart(all->best);
-  name_apart(all->pareto);
+  make_labels_distinct(all->best);
+  make_labels_distinct(all->pareto);
   clear_progress(common);
   add_notes(*all, of_all.threads);
   return std::move(*all);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job searched or estimated, with its best plans lowered and timed in full.
+// The outcome of a job: searched or estimated, with the best plans lowered and timed in full.
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "planner/cli/options.h"
 #include "planner/cost/warm_tables.h"
@@ -18,39 +18,43 @@ struct Outcome {
   std::shared_ptr<const CostModel> model;
   std::unique_ptr<Tables> tables;
   SearchResult search;
-  std::vector<Evaluated> best;  // lowered, in the order of their full times
+  std::vector<Evaluated> best;  // lowered and timed, the best score first
   std::vector<Evaluated> pareto;
-  std::optional<Evaluated> closest;  // when nothing fits
+  std::optional<Evaluated> closest;  // the plan that exceeds memory least; set if no plan fits
   std::vector<std::string> notes;
-  bool estimated = false;
+  bool estimated = false;  // the job was estimated, not searched
 
   const Job& job() const { return tables->job(); }  // on the partition of the best plan
-  Job asked;                                        // as it was given
-  std::vector<SpaceField> space;                    // of all partitions
+  Job asked;                                        // the job as given
+  std::vector<SpaceField> space;                    // over all partitions
+  // Returns the plan to show: the best, else the closest; null if there is none.
   const Evaluated* shown() const { return !best.empty() ? &best[0] : closest ? &*closest : nullptr; }
   ReportParts parts() const;
 };
 
 struct OutcomeOptions {
   std::int64_t top = 5;
-  double time_limit = 50;  // seconds; 0: none
+  double time_limit = 50;  // seconds; 0: no limit
   bool pareto = true;
   bool find_fix = true;
   bool estimate = false;
-  bool record = false;                                                  // see SearchOptions
-  std::function<void(double share, const std::string& what)> progress;  // instead of the command line's
-  std::function<bool()> stop;                                           // see SearchOptions
+  bool record = false;                                                  // as in SearchOptions
+  std::function<void(const SearchStep&)> trace;                         // as in SearchOptions
+  std::function<void(double share, const std::string& what)> progress;  // replaces the command line's progress
+  std::function<bool()> stop;                                           // as in SearchOptions
 };
 
-// For later runs. A cache that cannot be written costs time, not the result: says so.
+// Saves the cache for later runs. A cache that cannot be written gives a warning only, because results do not depend on
+// it.
 void save(const WarmTables& warm);
 
+// Searches or estimates a job. Throws Error for an invalid job.
 Outcome solve(const std::string& job_path, const OutcomeOptions& options, const CommonOptions& common);
 Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& common, WarmTables& warm);
-// Throws Error when what was estimated is no plan at all.
+// Throws Error if an estimated job gave no plan at all.
 void check_estimated(const Outcome& outcome);
 
-// The keys of the JSON result: best, runners_up, pareto, search, space, infeasible, notes.
+// Returns the JSON result, with the keys best, runners_up, pareto, search, space, infeasible, notes.
 nlohmann::json to_json(const Outcome& outcome);
 nlohmann::json to_json(const Overflow& overflow);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of a report as pictures, by the viewer in a process of its own: the planner builds without Qt.
+// Pictures of a report's views. The viewer draws the pictures in its own process, because the planner builds without
+// Qt.
 #pragma once
 
 #include <filesystem>
@@ -8,10 +9,11 @@
 
 namespace superstep {
 
-// Beside this program. Throws Error where it was not built.
+// Returns the path of the viewer, in the folder of this program. Throws Error if the viewer is not there.
 std::filesystem::path viewer_program();
 
-// `ending` is "svg" or "png". Throws Error with what the viewer says.
+// Writes a view of a report to `out`. `ending` is "svg" or "png". Throws Error with the viewer's message if the viewer
+// fails.
 void write_picture(const std::filesystem::path& report, const std::string& view, const std::string& ending,
                    std::ostream& out);
 

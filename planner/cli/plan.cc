@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "planner/cli/options.h"
 #include "planner/cli/outcome.h"
 #include "planner/cli/rank.h"
+#include "planner/cli/search_trace.h"
 #include "planner/cli/why.h"
 #include "planner/report/make_report.h"
 #include "planner/run/verify.h"
@@ -31,13 +33,13 @@ namespace superstep {
 namespace {
 
 struct PlanArguments {
-  std::string job, report, pinned, why;
-  std::optional<std::size_t> item;  // of a sweep, which `job` is then
+  std::string job, report, pinned, why, trace;
+  std::optional<std::size_t> item;  // item of the sweep in `job`; empty: `job` is a job
   bool space = false, verify = false;
   OutcomeOptions options;
 };
 
-// "10^14.2": with all cuts there are more plans than a count is of use for.
+// Returns a power of ten: "10^14.2". The number of plans with all cuts is too large for an exact count.
 std::string power_of_ten(double log10) {
   if (!std::isfinite(log10)) return "0";
   std::ostringstream s;
@@ -64,7 +66,7 @@ std::vector<SpaceField> rows_of(const SpaceCount& count) {
           {"plans", power_of_ten(count.log10_with_cuts) + ", with all cuts and modes of recompute"}};
 }
 
-// What a field draws from is wrapped, so that names stay whole.
+// Returns the table of fields. Lists of values are wrapped, names are not.
 std::string space_table(const std::vector<SpaceField>& rows, const TextStyle& style) {
   TextTable table;
   table.headings = {"field", "draws from"};
@@ -100,20 +102,31 @@ int print_space(const PlanArguments& a, const CommonOptions& common) {
   return kDone;
 }
 
+// Writes the steps of a search to a file or standard output; a line is as wide as it has to be.
+void write_trace(const std::string& path, const std::vector<SearchStep>& steps) {
+  TextStyle style = path == "-" ? terminal_style() : TextStyle();
+  style.columns = 200;
+  write_text(path, trace_text(steps, style));
+}
+
 int run_plan(const PlanArguments& a, const CommonOptions& common) {
   if (!(a.options.time_limit >= 0)) throw Error("--time-limit", "found a number that is none, expected seconds");
   if (a.space) return print_space(a, common);
   check_output(a.report);
   check_output(common.json);
+  check_output(a.trace);
   if (!a.pinned.empty()) check_same_question(job_of(a), load_job(a.pinned));
   const std::optional<nlohmann::json> pins = a.why.empty() ? std::nullopt : std::optional(read_why(a.why));
   check_output(common.cache);
-  // Tables and plans go with the process: one by one they are freed in up to a tenth of a second.
+  // The process ends without freeing tables and plans, because freeing takes up to a tenth of a second.
   static WarmTables& warm = *new WarmTables(common.cache);
   OutcomeOptions options = a.options;
   options.record = !a.report.empty();
+  std::vector<SearchStep> steps;
+  if (!a.trace.empty()) options.trace = [&](const SearchStep& step) { steps.push_back(step); };
   static Outcome& o = *new Outcome(solve(job_of(a), options, common, warm));
   check_estimated(o);
+  if (!a.trace.empty()) write_trace(a.trace, steps);
   std::optional<WhyNot> why;
   if (pins) why = explain_why_not(o, *pins, a.options, common, warm);
   std::optional<Ranked> ranked;
@@ -165,10 +178,12 @@ void add_plan(CLI::App& app, CommonOptions& common, Run& run) {
       ->type_name("PINNED.json");
   sub->add_option("--why", a->why, "Explain why the best plan under further pins lost, or does not fit")
       ->type_name("PINS");
+  sub->add_option("--trace-search", a->trace, "Write each step of the search as a line of text; - for standard output")
+      ->type_name("FILE");
   add_cache(*sub, common);
   sub->add_flag("--verify", a->verify,
                 "Run the best plan on numbers with a scaled-down model, and compare with the plain model");
-  for (const char* of_plans : {"--output", "--rank", "--why", "--verify"}) space->excludes(of_plans);
+  for (const char* of_plans : {"--output", "--rank", "--why", "--trace-search", "--verify"}) space->excludes(of_plans);
   sub->callback([a, &common, &run] { run = [a, &common] { return run_plan(*a, common); }; });
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "model/error.h"
@@ -18,8 +19,8 @@ using namespace nlohmann::literals;
 void check_same_question(const Job& free, const Job& pinned) {
   auto differ = [&](const std::string& pointer, const nlohmann::json::json_pointer& at) {
     const nlohmann::json none;
-    const nlohmann::json& mine = pinned.json.contains(at) ? pinned.json.at(at) : none;
-    const nlohmann::json& theirs = free.json.contains(at) ? free.json.at(at) : none;
+    const nlohmann::json& mine = pinned.json().contains(at) ? pinned.json().at(at) : none;
+    const nlohmann::json& theirs = free.json().contains(at) ? free.json().at(at) : none;
     if (mine == theirs) return;
     throw Error(pinned.source + "#" + pointer, "found " + mine.dump() + ", expected " + theirs.dump() + " as in " +
                                                    free.source +
@@ -49,9 +50,9 @@ Ranked rank_pinned(const Job& job, const Outcome& free, const std::string& pinne
   const double seconds = step_seconds(*pinned.tables, shown->plan);
   const TimeLeft left(options.time_limit);
   for (const Job& part : job_parts(job)) {
-    const WarmTables::Lent lent = warm.lend(part);
+    const WarmTables::Lease lease = warm.lease(part);
     search_options.time_limit = left.seconds();
-    const Rank in_part = rank(*lent.tables, shown->plan.global_batch(), seconds, search_options);
+    const Rank in_part = rank(*lease.tables, shown->plan.global_batch(), seconds, search_options);
     out.rank.samples_per_second = in_part.samples_per_second;
     out.rank.faster += in_part.faster;
     out.rank.undecided += in_part.undecided;

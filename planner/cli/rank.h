@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `plan FREE.json --rank PINNED.json`: where the plan of one job stands among all plans of another.
+// `plan FREE.json --rank PINNED.json`: the rank of one job's plan among all plans of another job.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "planner/cli/outcome.h"
 #include "planner/search/rank.h"
@@ -12,17 +12,18 @@ namespace superstep {
 struct Ranked {
   std::string job;  // file of the pinned job
   std::string label, fits;
-  double best = 0;  // samples per second of the free job's best plan; 0: none fits
+  double best = 0;  // samples per second of the free job's best plan; 0: no plan fits
   Rank rank;
 };
 
-// Throws Error when the two jobs do not ask the same question.
+// Throws Error if the two jobs differ in model, machine, optimiser, batch, task or number formats.
 void check_same_question(const Job& free, const Job& pinned);
-// Among the plans of all parts of `job`, whose outcome is `free`.
+// Ranks the pinned plan among the plans of all parts of `job`, whose outcome is `free`.
 Ranked rank_pinned(const Job& job, const Outcome& free, const std::string& pinned_path, const OutcomeOptions& options,
                    const CommonOptions& common, WarmTables& warm);
 
-// "rank of published (t=8 ...): number 12; of 3,456 settings, 11 are faster ...", for the notes of a report.
+// Returns a note for the report: "rank of published (t=8 ...): number 12; of 3,456 kinds of plan, 11 have one faster
+// ...".
 std::string sentence(const Ranked& ranked);
 nlohmann::json to_json(const Ranked& ranked);
 

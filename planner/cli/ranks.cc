@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -16,8 +17,9 @@
 namespace superstep {
 namespace {
 
-// Open MPI copies messages below 4 KiB into the receiver's memory at once. A longer one is fetched from the sender when
-// it is received, and one whose sender is dead by then would be waited for without end: so messages go in pieces.
+// Bytes of a piece of a message. Open MPI copies messages below 4 KiB into the receiver's memory at once. A longer
+// message is fetched from the sender on receipt; if the sender is dead by then, the receiver waits forever. So messages
+// are sent in pieces.
 constexpr std::size_t kPieceBytes = 2048;
 
 }  // namespace
@@ -53,7 +55,7 @@ void Ranks::drop_sent() {
   });
 }
 
-// A piece begins with the bytes that are still to come after it.
+// Each piece begins with the number of bytes that follow after the piece.
 void Ranks::send(int to, const nlohmann::json& content) {
   drop_sent();
   const std::vector<std::uint8_t> bytes = nlohmann::json::to_msgpack(content);
@@ -99,8 +101,8 @@ void Ranks::end() {
 
 void Ranks::end_without_the_lost(int exit_code) {
   std::cout << std::flush;
-  // Time for the others to hear that they leave alone, too: MPI_Abort of Open MPI 4 ends mpirun, but does not reach
-  // ranks that wait in MPI_Finalize. What was sent to the lost is never gone.
+  // Waits until the other ranks have received the order to leave alone. MPI_Abort of Open MPI 4 ends mpirun but does
+  // not reach ranks that wait in MPI_Finalize. Messages to lost ranks are never delivered, hence the limit on tries.
   constexpr int kTries = 100;
   for (int i = 0; i < kTries && !sent_.empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

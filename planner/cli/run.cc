@@ -23,7 +23,7 @@ struct RunArguments {
   bool no_reference = false, require_identical = false;
 };
 
-// Numbers that JSON has no form for as texts.
+// Returns a number as JSON; NaN and infinities become text, because JSON has no numbers for them.
 json number(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";

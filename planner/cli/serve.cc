@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `superstep serve`: requests as JSON lines on standard input, answers as JSON lines on standard output, tables warm.
+// `superstep serve`: reads requests as JSON lines on standard input and writes answers as JSON lines on standard
+// output. Tables stay in memory between requests.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -26,14 +27,14 @@ struct Request {
   std::string line_name;  // "line 3", for messages
   std::string command = "plan";
   json job;
-  json why;  // null: not asked
+  json why;  // pins of a why question; null: no question
   bool progress = false;
   bool worlds = false;
   OutcomeOptions options;
   std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
 };
 
-// One line each, by any thread.
+// Writes answers, one line each; thread-safe.
 class Answers {
  public:
   void write(const json& answer) {
@@ -48,7 +49,7 @@ class Answers {
   std::mutex mutex_;
 };
 
-// A line is a request, or a job alone, which is planned.
+// Reads a line: a request, or a job alone, which is planned.
 void read_request(const json& value, Request& request) {
   if (value.is_object() && value.contains("model")) {
     request.job = value;
@@ -57,7 +58,7 @@ void read_request(const json& value, Request& request) {
   JsonReader r(value, request.line_name);
   const std::vector<std::string> commands = {"plan", "estimate", "cancel"};
   request.command = r.name_or("command", commands, "plan");
-  r.raw_or_null("id");  // taken before: errors carry it too
+  r.raw_or_null("id");  // read before by the caller, because errors carry the id too
   if (request.command == "cancel") {
     if (request.id.is_null()) throw Error(r.at("id"), "found none, expected the id of the request to cancel");
     r.finish();
@@ -80,7 +81,7 @@ void read_request(const json& value, Request& request) {
   r.finish();
 }
 
-// What waits, and what runs: filled by the thread that reads, emptied by the one that works.
+// The waiting requests and the running request. The reading thread fills the queue, the working thread empties it.
 class Queue {
  public:
   void push(Request request) {
@@ -93,7 +94,7 @@ class Queue {
     closed_ = true;
     changed_.notify_one();
   }
-  // False: no more will come.
+  // Waits for the next request. Returns false if no more requests will come.
   bool pop(Request& request) {
     std::unique_lock lock(mutex_);
     running_.reset();
@@ -105,7 +106,7 @@ class Queue {
     running_id_ = request.id;
     return true;
   }
-  // Marks every request of this id that has no answer yet; false: there is none.
+  // Cancels every request with this id that has no answer yet. Returns false if there is none.
   bool cancel(const json& id) {
     std::lock_guard lock(mutex_);
     bool found = running_ && running_id_ == id;

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "model/error.h"
@@ -109,7 +110,7 @@ int run_scaling(const SweepArguments& a, const CommonOptions& common) {
   return all ? kDone : kFailed;
 }
 
-// An option that the kind of sweep has no use for is not passed over in silence.
+// Throws Error for an option that the kind of sweep does not use.
 void check_options(const SweepArguments& a) {
   const auto refuse = [](bool given, const char* option, const char* where) {
     if (given) throw Error(option, std::string("found for a sweep that has none, expected with ") + where);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "planner/sweep/sweep_table.h"
@@ -14,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPause(5);  // between lines of progress where there is no terminal
+constexpr std::chrono::seconds kPause(5);  // time between progress lines without a terminal
 
 std::string time_text(double seconds) {
   if (seconds < 90) return std::to_string(std::lround(seconds)) + " s";
@@ -61,7 +62,7 @@ std::function<void(const SweepRow&)> row_line(const CommonOptions& common) {
 
 std::function<void(const ManyProgress&)> progress_of_many(const CommonOptions& common) {
   if (common.progress == "json") {
-    // A line for each job that ends, and ten a second between them.
+    // Prints a line for each job that ends, and up to ten lines a second in between.
     auto last = std::make_shared<std::pair<Clock::time_point, std::size_t>>(Clock::time_point(), SIZE_MAX);
     return [last](const ManyProgress& p) {
       if (p.done == last->second && Clock::now() - last->first < std::chrono::milliseconds(100)) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of ranks.cc and sweep_ranks.cc where the program is built without MPI.
+// Replacement of ranks.cc and sweep_ranks.cc for a build without MPI.
 #include "model/error.h"
 #include "planner/cli/sweep_ranks.h"
 

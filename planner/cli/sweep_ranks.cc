@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -25,10 +26,10 @@ namespace {
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kPoll(2);  // MPI has to be asked; asking without a pause would take a core
-// SQLite may wait ten seconds for a reader, and rank 0 says nothing meanwhile.
+constexpr std::chrono::milliseconds kPoll(2);  // MPI must be polled; polling without a pause would occupy a core
+// Seconds that rank 0 may be silent while SQLite waits for a reader.
 constexpr double kWriterPauses = 10;
-constexpr double kBeats = 5;  // in the time after which a silent rank is given up
+constexpr double kBeats = 5;  // beats in the time after which a silent rank is given up
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -37,7 +38,7 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "unknown host";
 }
 
-// Cores that mpirun's binding leaves to this process.
+// Returns the cores that mpirun's binding allows this process.
 int allowed_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -50,7 +51,7 @@ int threads_of(const Ranks& ranks, const CommonOptions& common) {
   return common.threads > 0 ? common.threads : std::min(share_of_host(ranks), allowed_cores());
 }
 
-// Plans items on threads of its own, so that the one that talks with other ranks always can.
+// Plans items on its own threads, so that the thread that talks with other ranks never waits.
 class Planner {
  public:
   ~Planner() {
@@ -61,7 +62,7 @@ class Planner {
     Work& w = *(works_[item.item] = std::make_unique<Work>());
     w.thread = std::thread([this, &w, item] { plan(w, item); });
   }
-  // Messages about what has ended since.
+  // Returns messages about items that have ended since the last call.
   std::vector<json> ended() {
     std::lock_guard lock(mutex_);
     std::vector<json> out;
@@ -90,7 +91,7 @@ class Planner {
     std::thread thread;
     double share = 0;
     std::string what;
-    json result;  // null: not yet
+    json result;  // null: not ended
   };
 
   void plan(Work& w, const SweepItem& item) {
@@ -113,7 +114,7 @@ class Planner {
   std::map<std::int64_t, std::unique_ptr<Work>> works_;  // by item
 };
 
-// What every rank but the first says again and again: that it is there, how far it is, what it can do.
+// Returns the message that every rank but rank 0 sends repeatedly: the rank is alive, its progress, its threads.
 json beat_of(const Ranks& ranks, const CommonOptions& common, Planner& planner) {
   return {{"kind", "beat"},
           {"threads", threads_of(ranks, common)},
@@ -122,7 +123,7 @@ json beat_of(const Ranks& ranks, const CommonOptions& common, Planner& planner) 
           {"shares", planner.shares()}};
 }
 
-// A sweep as rank 0 has read it.
+// A sweep that rank 0 has read.
 struct Opened {
   Sweep sweep;
   std::unique_ptr<SweepStore> store;
@@ -150,7 +151,7 @@ class RankZero {
     stop_others();
     return finish_grid(a_, common_, opened_.sweep, opened_.store->rows(), board_->given_up());
   }
-  // True: all have answered, none plans anything, and all can leave together.
+  // Tells all ranks to stop. Returns true if all ranks have answered, none is planning, and all can leave together.
   bool stop_others() {
     for (int r = 1; r < ranks_.size(); ++r) ranks_.send(r, {{"kind", "stop"}});
     int answers = 1;
@@ -174,7 +175,7 @@ class RankZero {
     bool here = false, lost = false;
   };
 
-  // Read on another thread, because that may take long and the others have to hear something.
+  // Reads the sweep on another thread. Reading may take long, and the other ranks need beats meanwhile.
   void open() {
     auto opened = std::async(std::launch::async, [this] {
       Opened o;
@@ -230,7 +231,7 @@ class RankZero {
     if (kind != "beat") return;
     if (other.here) keep_shares(message.at("shares"));
     if (other.here || !message.at("shares").empty()) return;
-    // New; or given up too early, and done with what it held.
+    // A new rank, or a rank that was given up too early and has finished its items.
     other.here = true;
     other.lost = false;
     board_->join(from, message.at("threads"));
@@ -286,7 +287,7 @@ class RankZero {
     }
   }
 
-  // False: the last one was just now.
+  // Sends a beat to all other ranks. Returns false if the last beat was a short time ago.
   bool beat() {
     if (since(last_beat_) < a_.lost_after / kBeats) return false;
     last_beat_ = Clock::now();
@@ -316,12 +317,12 @@ class RankZero {
   Opened opened_;
   std::unique_ptr<SweepBoard> board_;
   Planner planner_;
-  std::vector<Other> others_;              // by rank; that of rank 0 is not used
-  std::map<std::int64_t, double> shares_;  // of items that are searched now
+  std::vector<Other> others_;              // by rank; the entry of rank 0 is unused
+  std::map<std::int64_t, double> shares_;  // share done of each item that is being planned
   std::string what_;
   std::size_t done_ = 0, without_plan_ = 0;
   std::function<void(const ManyProgress&)> progress_;
-  std::function<void(const SweepRow&)> row_;  // each once it is kept; may be empty
+  std::function<void(const SweepRow&)> row_;  // called with each stored row; may be empty
   Clock::time_point started_ = Clock::now(), last_beat_;
   bool stopped_ = false, noted_binding_ = false;
 };
@@ -345,7 +346,7 @@ int run_rank_zero(Ranks& ranks, const GridArguments& a, const CommonOptions& com
   return code;
 }
 
-// Plans what rank 0 says until it says that all leave.
+// Plans the items that rank 0 sends, until rank 0 tells all ranks to leave.
 int run_other_rank(Ranks& ranks, const GridArguments& a, const CommonOptions& common) {
   Planner planner;
   Clock::time_point heard = Clock::now(), last_beat;

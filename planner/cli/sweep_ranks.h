@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A sweep shared by the ranks of an mpirun.
 #pragma once
 
 #include <cstdlib>
@@ -7,15 +8,17 @@
 
 namespace superstep {
 
-// By what mpirun, or a scheduler that stands for it, leaves in the environment. Nothing of MPI is called without it.
+// True if mpirun, or a scheduler in its place, started this process: both set environment variables. Otherwise no MPI
+// function is called.
 inline bool started_as_rank() {
   const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
   if (size != nullptr) return std::strtol(size, nullptr, 10) > 1;
   return std::getenv("PMIX_RANK") != nullptr;
 }
 
-// The grid worked off by all ranks that mpirun started: rank 0 reads it, hands out items, writes and prints; every rank
-// plans, rank 0 too. A rank that is not heard of for `lost_after` seconds is given up, and others plan what it held.
+// Runs the sweep on all ranks that mpirun started. Rank 0 reads the sweep, hands out items, stores and prints results;
+// every rank plans, rank 0 too. A rank that is silent for `lost_after` seconds is given up, and other ranks plan its
+// items.
 int run_grid_on_ranks(const GridArguments& arguments, const CommonOptions& common);
 
 }  // namespace superstep

@@ -10,7 +10,7 @@
 namespace superstep {
 namespace {
 
-// "-4.2 %" and, where another plan wins, its name.
+// Returns the change of throughput: "-4.2 %"; "no plan" without a plan, empty without a changed machine.
 std::string change_text(const ChangedNumber& c, const PlannedJob& best) {
   if (c.text.empty()) return "";
   if (c.planned.status != PlanStatus::planned) return "no plan";
@@ -32,7 +32,8 @@ TextTable table_of(const Sensitivities& found) {
   return table;
 }
 
-// What planning anew is worth at the far end of a break-point, where it is more than nothing to speak of.
+// Returns the gain from planning anew at the far end of a break point, as the end of a sentence; empty if the changed
+// machine has no plan.
 std::string worth(const ChangedNumber& c) {
   if (c.planned.status != PlanStatus::planned) return "";
   if (c.same_plan_fits.empty() || c.same_plan_fits == "does_not_fit")

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// `sweep --sensitivity JOB.json`.
 #pragma once
 
 #include <string>
@@ -7,7 +8,8 @@
 
 namespace superstep {
 
-// Which numbers of the machine the job's result depends on, and where another plan wins. 1 where the job has no plan.
+// Prints how much the job's result depends on each number of the machine, and where another plan wins. Returns the exit
+// code: kFailed if the job has no plan.
 int run_sensitivity(const std::string& job, double time_limit, const CommonOptions& common);
 
 }  // namespace superstep

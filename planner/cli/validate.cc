@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kTableColumns = 160;  // what the table of points needs
+constexpr int kPointColumns = 160;  // width of the table of points
 
 json to_json(const ErrorGroup& g) {
   json j = to_json(g.model);
@@ -80,13 +80,13 @@ json result_json(const Validation& v, const std::vector<LeftOut>& left_out) {
   return j;
 }
 
-// "+1.4 %"
+// Returns "+1.4 %"; "n/a" if the value is not finite.
 std::string signed_percent(double fraction) {
   return std::isfinite(fraction) ? signed_fixed(fraction * 100, 1) + " %" : "n/a";
 }
 std::string percent_or_none(double fraction) { return std::isfinite(fraction) ? percent(fraction) : "n/a"; }
 
-// "2.16 s", "710 /s": of samples, whatever the source calls them.
+// Returns "2.16 s" or "710 /s". Rates are in samples, whatever the source calls the samples.
 std::string with_unit(double value, const Measured& m) {
   return figure(value) + (m.metric == Metric::step_time ? " " + m.unit : " /s");
 }
@@ -142,7 +142,7 @@ std::string left_out_text(const std::vector<LeftOut>& left_out) {
 
 void print(const Validation& v, const std::vector<LeftOut>& left_out) {
   TextStyle style = terminal_style();
-  style.columns = std::max(style.columns, kTableColumns);
+  style.columns = std::max(style.columns, kPointColumns);
   std::cout << point_table(v).to_string(style) << "\n" << group_table(v).to_string(style) << "\n";
   std::vector<std::string> notes = {
       "errors are fractions of the rate of samples, + means predicted too fast; median, p90 and worst without sign; "
@@ -157,7 +157,7 @@ void print(const Validation& v, const std::vector<LeftOut>& left_out) {
   }
 }
 
-// The first point that failed speaks for all.
+// Throws the first failure, if any. Bad input takes precedence over unsupported ops.
 void report_failures(const Validation& v) {
   const ValidatedPoint* first = nullptr;
   int count = 0;

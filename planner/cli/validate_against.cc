@@ -2,6 +2,7 @@
 #include "planner/cli/validate_against.h"
 
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "model/quantity_text.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// `validate --against SYSTEM`.
 #pragma once
 
 #include <string>
@@ -7,7 +8,7 @@
 
 namespace superstep {
 
-// `validate --against SYSTEM`: what data/comparisons/SYSTEM.json lists, modelled now.
+// Prints the comparisons of data/comparisons/SYSTEM.json, with the IPU systems modelled anew. Returns the exit code.
 int run_validate_against(const std::string& system, const CommonOptions& common);
 
 }  // namespace superstep

@@ -12,10 +12,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kTableColumns = 150;  // what the table of facts needs
+constexpr int kOperatorColumns = 150;  // width of the table of facts
 
 struct Counts {
-  int within = 0, known = 0, outside = 0;  // known: outside with a gap that is written down
+  int within = 0, known = 0, outside = 0;  // known: outside the tolerance, with a stated reason
 };
 Counts count(const std::vector<OperatorResult>& results) {
   Counts c;
@@ -69,7 +69,7 @@ TextTable table_of(const std::vector<OperatorResult>& results, const std::string
 
 void print(const std::vector<OperatorResult>& results) {
   TextStyle style = terminal_style();
-  style.columns = std::max(style.columns, kTableColumns);
+  style.columns = std::max(style.columns, kOperatorColumns);
   std::vector<std::string> groups;
   for (const OperatorResult& r : results) {
     if (std::find(groups.begin(), groups.end(), r.fact.group) == groups.end()) groups.push_back(r.fact.group);

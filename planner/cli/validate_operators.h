@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// validate --operators: single operators against what is known of them.
+// `validate --operators`: single operators beside their known figures.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 namespace superstep {
 namespace {
 
-// Hands over to the viewer, which is a program of its own: the planner builds without Qt.
+// Replaces this process by the viewer. The viewer is a separate program, because the planner builds without Qt.
 int run_view(const std::vector<std::string>& arguments) {
   const std::filesystem::path viewer = viewer_program();
   std::vector<std::string> all = {viewer.string()};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "model/json_reader.h"
@@ -25,11 +26,11 @@ std::string_view name_of(Verdict v) {
   return kNames[static_cast<std::size_t>(v)];
 }
 
-// The winner against the best plan under the pins.
+// Compares the best plan under the pins with the winner, and sets the verdict.
 void compare_with_winner(WhyNot& w, const Outcome& free, const Outcome& pinned) {
   const Evaluated& winner = *free.shown();
   const Evaluated& best = *w.best;
-  // For latency it is the step itself that counts, of however many samples.
+  // For latency the time of a step counts, with any number of samples.
   const bool steps = free.asked.goal.objective == Objective::latency;
   const double scale =
       steps ? 1 : static_cast<double>(winner.plan.global_batch()) / static_cast<double>(best.plan.global_batch());
@@ -117,10 +118,10 @@ WhyNot explain_why_not(const Outcome& free, const json& pins, OutcomeOptions opt
   WhyNot w;
   w.pins = pins;
   const Evaluated* winner = free.best.empty() ? nullptr : free.best.data();
-  if (winner) w.missing = pins_not_had(winner->plan, pins);
+  if (winner) w.missing = unsatisfied_pins(winner->plan, pins);
   if (winner && w.missing.empty()) return w;
   try {
-    Job job = read_job(with_pins(free.asked.json, pins), free.asked.source);
+    Job job = read_job(with_pins(free.asked.json(), pins), free.asked.source);
     job.source += " with --why";
     options.top = 1;
     options.pareto = false;
@@ -139,7 +140,7 @@ WhyNot explain_why_not(const Outcome& free, const json& pins, OutcomeOptions opt
     if (!winner)
       w.verdict = Verdict::only_plan;
     else if (winner->plan == w.best->plan)
-      w.missing.clear();  // fields without effect
+      w.missing.clear();  // the missing pins concern fields without effect
     else
       compare_with_winner(w, free, pinned);
   } catch (const Error& e) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code of sets of table rows, found again in a few instructions.
+// A memo of Setting::code() by set of table rows, with a lookup of a few instructions.
 #pragma once
 
 #include <array>
@@ -9,12 +9,13 @@
 
 namespace superstep {
 
-// Most stages run the same rows as others. Forgets a set where another takes its place.
+// Helps because most stages run the same rows as other stages. Each set of rows has one place, and a new set replaces
+// the set in its place. The setting must outlive the memo.
 class CodeMemo {
  public:
   explicit CodeMemo(const Setting& setting) : setting_(setting) { known_.fill({0, setting.code(0)}); }
 
-  // As Setting::code().
+  // Returns Setting::code(rows): bytes per tile.
   std::int64_t operator()(std::uint64_t rows) {
     Code& code = known_[(rows * 0x9E3779B97F4A7C15u) >> (64 - kBits)];
     if (code.rows != rows) code = {rows, setting_.code(rows)};

@@ -12,8 +12,6 @@
 namespace superstep {
 namespace {
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 Recompute mode_of(const Plan& plan, std::size_t stage) {
   return plan.recompute[std::min(stage, plan.recompute.size() - 1)];
 }
@@ -22,12 +20,13 @@ std::int64_t stage_end(const Setting& s, const Plan& plan, std::size_t stage) {
   return stage + 1 < plan.stages.size() ? plan.stages[stage + 1] : s.units();
 }
 
+// Sums and maxima over the stages of a pipeline on one IPU group: the fields of Setting::Stage.
 struct PipelineIpu {
   std::int64_t forward = 0, backward = 0, always = 0, transient = 0, update = 0, ddr = 0, weights = 0;
   std::uint64_t rows = 0;
 };
 
-// Where numbers come from: here from the setting, each time anew.
+// A source of stage numbers for evaluate_plan(), which computes all numbers from the setting, anew for each call.
 class UnitByUnit {
  public:
   explicit UnitByUnit(const Setting& s) : setting(s) {}
@@ -36,7 +35,7 @@ class UnitByUnit {
     return setting.stage_without_stash(units.begin, units.end, is_last, mode);
   }
   Setting::Places places(Range units, Recompute, bool) const { return setting.places(units.begin, units.end); }
-  // Calls f(stage, its numbers) for the stages of phase j.
+  // Calls f(number of the stage, its PhaseStage) for each stage of phase j.
   template <class F>
   void for_phase(const Plan& plan, std::size_t j, F f) const {
     const bool more = j + 1 < plan.phases.size();
@@ -46,7 +45,7 @@ class UnitByUnit {
       f(i, phase_stage(setting, units, mode_of(plan, i), i == first, more && i + 1 == end));
     }
   }
-  std::int64_t repeats(const Plan&, std::size_t) const { return 0; }  // phases are looked at one by one
+  std::int64_t repeats(const Plan&, std::size_t) const { return 0; }  // phases are evaluated one by one
   std::int64_t code(std::uint64_t rows) const { return setting.code(rows); }
   std::int64_t tied_cycles(std::size_t, const Tie& tie) const { return setting.tied_cycles(tie); }
   std::int64_t fed() const { return setting.fed(); }
@@ -64,7 +63,7 @@ Range units_of(const Setting& s, const Plan& plan, std::size_t stage) {
   return {plan.stages[stage], stage_end(s, plan, stage)};
 }
 
-// The stage with all that depends on where it stands.
+// Returns stage i with everything that depends on its place: another stage on its IPU group, and its stash.
 template <class Stages>
 Setting::Stage placed_stage(Stages& stages, const Plan& plan, std::size_t i) {
   const Setting& s = stages.setting;
@@ -124,11 +123,12 @@ Estimate evaluate_pipeline(Stages& stages, const Plan& plan) {
   const std::int64_t cycle = serially ? serial : interleaved ? forward + backward : both;
   const std::int64_t copy = serially ? copies * (training ? 2 : 1) : widest;
   e.cycles = cycles * (cycle + copy + s.micro_batch_fixed() + (last > 0 ? s.cycle_fixed() : 0)) +
-             s.whole_weights_cycles(weights) + (training ? update + s.update_fixed() : 0);
+             s.weight_load_cycles(weights) + (training ? update + s.update_fixed() : 0);
   return e;
 }
 
-// The stages of phase j: the innermost loop of an evaluation, which leaves out what a setting has none of.
+// Returns the slowest stage of phase j in each number, and adds the stages' memory to `ipus`. This is the innermost
+// loop of an evaluation. The template argument false leaves out numbers that are 0 for the setting.
 template <bool spills_or_preloads_or_loads_code, class Stages>
 PhaseSum::Phase sum_phase(Stages& stages, const Plan& plan, std::size_t j, PhaseIpu* ipus) {
   PhaseSum::Phase p;
@@ -142,7 +142,7 @@ PhaseSum::Phase sum_phase(Stages& stages, const Plan& plan, std::size_t j, Phase
     PhaseIpu& ipu = ipus[ipu_of[i]];
     ipu.peak = std::max(ipu.peak, x.peak);
     ipu.ddr += x.ddr;
-    ipu.lent += x.lent;
+    ipu.remote_tile += x.remote_tile;
     ipu.rows |= x.rows;
     if constexpr (spills_or_preloads_or_loads_code) {
       p.code_load = std::max(p.code_load, x.code_load);
@@ -169,9 +169,9 @@ Estimate evaluate_phases(Stages& stages, const Plan& plan) {
     e.waiting = std::max(e.waiting, phase.waiting);
     if (const std::int64_t repeats = stages.repeats(plan, j); repeats > 0) {
       sum.add(phase, repeats, false, false);
-      stages.for_phase(plan, j, [&](std::size_t i, const PhaseStage& x) {  // what it leaves outside of the tiles
+      stages.for_phase(plan, j, [&](std::size_t i, const PhaseStage& x) {  // memory outside the tiles
         ipus[at(plan.stage_ipu[i])].ddr += repeats * x.ddr;
-        ipus[at(plan.stage_ipu[i])].lent += repeats * x.lent;
+        ipus[at(plan.stage_ipu[i])].remote_tile += repeats * x.remote_tile;
       });
       j += at(repeats);
     }
@@ -179,10 +179,10 @@ Estimate evaluate_phases(Stages& stages, const Plan& plan) {
   take_off_shared(s, plan, ipus);
   e.cycles = sum.cycles();
   for (const PhaseIpu& ipu : ipus) {
-    const std::int64_t shared_code = s.code_moves() ? 0 : stages.code(ipu.rows);  // stays through all phases
-    const std::int64_t lent = ceil_div(ipu.lent + s.lent_code(ipu.rows), s.tiles());
+    const std::int64_t shared_code = s.code_moves() ? 0 : stages.code(ipu.rows);  // code that stays for all phases
+    const std::int64_t remote_tile = ceil_div(ipu.remote_tile + s.remote_tile_code(ipu.rows), s.tiles());
     e.executable = std::max(e.executable, ipu.code + shared_code);
-    e.tile_peak = std::max(e.tile_peak, ipu.peak + lent + shared_code);
+    e.tile_peak = std::max(e.tile_peak, ipu.peak + remote_tile + shared_code);
     e.ddr = std::max(e.ddr, ipu.ddr + s.stored_code(ipu.rows));
   }
   return e;
@@ -205,7 +205,8 @@ Estimate evaluate(const Setting& setting, const Plan& plan) {
   return evaluate_plan(stages, plan);
 }
 
-// Numbers of stages by number of their run of units, mode and place among others.
+// A source of stage numbers for evaluate_plan(), which keeps all numbers. Keys are the run of units
+// (EqualRuns::number()), the mode, and the place in the phase or pipeline.
 class Evaluator::Known {
  public:
   explicit Known(const Setting& s)
@@ -231,7 +232,8 @@ class Evaluator::Known {
   const Setting::Places& places(Range units, Recompute mode, bool is_last) {
     return pipeline(units, mode, is_last).places;
   }
-  // The first and last stages apart: those between are alike but for their units, and many.
+  // Calls f as UnitByUnit::for_phase() does. Handles the first and the last stage apart: the stages between are many,
+  // and differ only in their units.
   template <class F>
   void for_phase(const Plan& plan, std::size_t j, F f) {
     const std::int64_t* stages = plan.stages.data();
@@ -267,7 +269,7 @@ class Evaluator::Known {
  private:
   static constexpr std::size_t kModes = 3;
 
-  // A stage of a pipeline, alone on its IPU and without its stash.
+  // A stage of a pipeline, alone on its IPU group and without its stash, and its places.
   struct PipelineStage {
     Setting::Stage stage;
     Setting::Places places;
@@ -280,7 +282,9 @@ class Evaluator::Known {
     return pipelines_.add(key, {setting.stage_without_stash(units.begin, units.end, is_last, mode),
                                 setting.places(units.begin, units.end)});
   }
-  static constexpr std::size_t kLeaves = 1, kBegins = 2, kPlaces = 4;  // of a stage in its phase
+  // Bits for the place of a stage in its phase. kLeaves: ends a phase that another phase follows. kBegins: begins its
+  // phase. kPlaces: number of combinations.
+  static constexpr std::size_t kLeaves = 1, kBegins = 2, kPlaces = 4;
 
   std::size_t key_of(Recompute mode, std::size_t place) const {
     return (static_cast<std::size_t>(mode) * kPlaces + place) * runs_.count();
@@ -305,17 +309,18 @@ class Evaluator::Known {
   StageMemo<PipelineStage> pipelines_;
   CodeMemo codes_;
   std::int64_t fed_;
-  std::vector<std::int64_t> tied_;
+  std::vector<std::int64_t> tied_;  // cycles of each tied unit, by whether phase and IPU group are the same
   std::vector<PhaseIpu> phase_ipus_;
   std::vector<PipelineIpu> pipeline_ipus_;
 };
 
-// How many phases behind phase j are equal to it, none of them the last. Eight at a time, then one by one.
+// Returns how many phases right behind phase j equal phase j, the last phase of the plan excluded. Compares eight
+// phases at a time, then one by one.
 std::int64_t Evaluator::Known::repeats(const Plan& plan, std::size_t j) const {
   const auto& [phases, stages] = std::tie(plan.phases, plan.stages);
   if (j + 2 >= phases.size() || phases[j + 2] - phases[j + 1] != phases[j + 1] - phases[j]) return 0;
   const std::int64_t begin = stages[at(phases[j])], next = stages[at(phases[j + 1])];
-  // Of their stages the first as well, before all are looked at.
+  // Compares the first stages of the next phases too, before any phase is compared as a whole.
   if (stages[at(phases[j + 2])] - next != next - begin ||
       stages[at(phases[j + 1]) + 1] - stages[at(phases[j]) + 1] != next - begin || !repeat(plan, j, 0, 1))
     return 0;
@@ -331,7 +336,7 @@ std::int64_t Evaluator::Known::repeats(const Plan& plan, std::size_t j) const {
   return static_cast<std::int64_t>(count);
 }
 
-// Whether phases j + from + 1 to j + to are equal to phase j, where those before them are.
+// True if phases j + from + 1 to j + to equal phase j. The caller knows that phases j + 1 to j + from do.
 bool Evaluator::Known::repeat(const Plan& plan, std::size_t j, std::size_t from, std::size_t to) const {
   const std::int64_t* phases = plan.phases.data() + j;
   const std::size_t depth = at(phases[1] - phases[0]);

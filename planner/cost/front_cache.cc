@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kApplication = 0x53535443;  // "SSTC": marks our files for SQLite and file(1)
+constexpr std::int64_t kApplication = 0x53535443;  // "SSTC": marks the cache's files for SQLite and file(1)
 
 constexpr const char* kSchema = R"(
 CREATE TABLE build (id TEXT NOT NULL);
@@ -27,7 +27,8 @@ CREATE TABLE fronts (
 ) WITHOUT ROWID;
 )";
 
-// What the linker signed this program with: another one may plan tiles in another way. Empty: it did not.
+// Returns the build ID from the linker as hexadecimal text, since another build may plan tiles in another way. Empty:
+// the program has no build ID.
 std::string build_id() {
   std::string id;
   const auto look = [](dl_phdr_info* info, std::size_t, void* out) {
@@ -45,7 +46,7 @@ std::string build_id() {
         at = text + padded(note->n_descsz);
       }
     }
-    return 1;  // the first object is the program
+    return 1;  // stops: the first object is the program
   };
   dl_iterate_phdr(look, &id);
   std::string text;
@@ -53,7 +54,8 @@ std::string build_id() {
   return text;
 }
 
-// Every field of what fronts depend on, one after the other: bindings do not compile when there is another one.
+// Fields that a front depends on, one after the other as text. The structured bindings below name every field, so that
+// a struct with a new field does not compile here.
 class FieldText {
  public:
   template <class... Fields>
@@ -149,8 +151,8 @@ struct FrontCache::State {
   sqlite3* handle = nullptr;
   std::mutex mutex;
   std::unique_ptr<Statement> find;
-  using Key = std::pair<std::string, std::string>;  // chip and shape
-  std::map<Key, std::vector<std::uint8_t>> fresh;
+  using Key = std::pair<std::string, std::string>;  // texts of key_of(): chip and shape
+  std::map<Key, std::vector<std::uint8_t>> fresh;   // fronts to be written, as CBOR
 };
 
 class FrontCache::Store : public FrontStore {
@@ -188,7 +190,7 @@ class FrontCache::Store : public FrontStore {
 FrontCache::FrontCache(const std::string& path) : state_(std::make_shared<State>(path)) {
   State& s = *state_;
   if (sqlite3_open(path.c_str(), &s.handle) != SQLITE_OK) fail_as_sqlite(s.handle, s.path);
-  sqlite3_busy_timeout(s.handle, 10'000);  // milliseconds: others write as they end
+  sqlite3_busy_timeout(s.handle, 10'000);  // milliseconds to wait for other processes, which write as they end
   claim_database(s.handle, s.path, kApplication, kSchema, "a cache of tile plans");
   Statement known(s.handle, "SELECT count(*) FROM build WHERE id = ?", s.path);
   (known << s.build).step();
@@ -211,7 +213,7 @@ void FrontCache::save() {
   s.find->reset();
   if (s.fresh.empty()) return;
   s.run("BEGIN IMMEDIATE");
-  // Unless another build has begun to use the file.
+  // Skips the fronts if another build has begun to use the file.
   Statement known(s.handle, "SELECT count(*) FROM build WHERE id = ?", s.path);
   (known << s.build).step();
   const bool ours = known.integer() > 0;

@@ -17,7 +17,7 @@ std::string sum_text(const std::vector<std::pair<std::string, Bytes>>& parts, By
   return s + " of " + to_text(limit) + " per IPU";
 }
 
-// Which step of which function needs most.
+// Sets the function, step and op of the fullest moment.
 void add_moment(Overflow& o, const Program& program, const Transient& peak, const UnitTable& table) {
   const Function& f = program.functions[peak.function];
   o.during = f.name;

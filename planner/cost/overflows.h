@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a machine's memory a lowered plan exceeds.
+// Finds which memory of a machine a lowered plan exceeds.
 #pragma once
 
 #include <string>
@@ -11,21 +11,22 @@
 
 namespace superstep {
 
-// What a plan that comes closest runs into.
+// One limit that a plan exceeds, at the place where it is exceeded most.
 struct Overflow {
-  // Empty: nothing is known to be in the way, `detail` says why there is no plan.
-  std::string constraint;  // "tile memory", "executable tile memory", "IO tile memory", "Streaming Memory", ...
-  std::string where;       // "IPU 1 (layer0/attention to layer6/ffn_down)"
-  Bytes over;              // beyond the limit; 0 when bytes are not the matter
-  std::string detail;      // the sum, named: "weights 5.4 GB ..."
-  std::vector<std::pair<std::string, Bytes>> parts;  // that sum, per IPU
-  std::int64_t ipu = -1;                             // IPU group; -1: no place in memory
+  // Name of the limit: "tile memory", "executable tile memory", "IO tile memory", "Streaming Memory", ... Empty: no
+  // limit is known to be exceeded, and `detail` says why there is no plan.
+  std::string constraint;
+  std::string where;                                 // "IPU 1 (layer0/attention to layer6/ffn_down)"
+  Bytes over;                                        // beyond the limit; 0: the limit is not one of bytes
+  std::string detail;                                // `parts` as text: "weights 5.4 GB ..."
+  std::vector<std::pair<std::string, Bytes>> parts;  // what is in the memory, in bytes per IPU, by name
+  std::int64_t ipu = -1;                             // IPU group; -1: the overflow has no place in memory
   std::string during, op;                            // tile memory: function and op of the fullest moment
-  std::int64_t step = -1;                            // in that function
+  std::int64_t step = -1;                            // step of function `during`; -1: not known
 };
 
-// Where and by how much a lowered plan exceeds the machine, the worst place of each constraint, the worst
-// first; empty when it fits.
+// Returns the worst place of each limit that a lowered plan exceeds, by ratio of use to limit, worst limit first.
+// Empty: the plan fits.
 std::vector<Overflow> find_overflows(const Program& program, const Timeline& timeline, const UnitTable& table);
 
 }  // namespace superstep

@@ -21,7 +21,7 @@ PhaseStage phase_stage(const Setting& s, Range units, Recompute mode, bool first
   out.waiting = s.waiting(x, out.code);
   out.peak = x.always + x.transient + out.code;
   out.ddr = x.ddr;
-  out.lent = x.lent;
+  out.remote_tile = x.remote_tile;
   out.rows = x.rows;
   return out;
 }
@@ -34,7 +34,7 @@ void take_off_shared(const Setting& s, const Plan& plan, std::vector<PhaseIpu>& 
     s.table().for_holders(u, [&](std::int64_t holder) {
       if (plan.stage_ipu[stage_of(plan, holder)] != plan.stage_ipu[i]) return true;
       ipu.ddr -= s.borrowed_ddr(u);
-      ipu.lent -= s.borrowed_lent(u);
+      ipu.remote_tile -= s.borrowed_remote_tile(u);
       return false;
     });
   }

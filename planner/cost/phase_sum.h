@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the phases of a plan add up to, in cycles and on each IPU. For evaluate.cc, which calls it in its innermost
-// loop.
+// Sums up the phases of a plan: cycles of a step, and memory of each IPU. For the innermost loop of evaluate.cc.
 #pragma once
 
 #include <algorithm>
@@ -12,37 +11,40 @@
 
 namespace superstep {
 
-// A stage of a phase; bytes per tile, `ddr` and `lent` per IPU. Cycles that every phase needs the slowest of are whole
-// numbers as double, of which x86-64 has a maximum in one instruction: exact below 2^53, 56 days.
+// Numbers of a stage of a phase. Cycles of which each phase takes the maximum are whole numbers as doubles, since
+// x86-64 has a maximum of doubles in one instruction. Doubles are exact below 2^53 cycles, which is 56 days.
 struct PhaseStage {
-  double forward = 0, backward = 0;  // per micro-batch, boundaries included
-  double load = 0;                   // of weights, and of code that comes with them
-  double update = 0, copy = 0;
-  std::int64_t peak = 0;
-  std::int64_t ddr = 0, lent = 0;
-  std::uint64_t rows = 0;
-  std::int64_t code = 0, code_load = 0;  // what comes with the phase; its load where that is at another time
-  std::int64_t spill = 0;
-  std::int64_t waiting = 0;  // per IO tile
+  double forward = 0, backward = 0;       // cycles per micro-batch, boundary moves included
+  double load = 0;                        // cycles to load weights, and code that is loaded at the same time
+  double update = 0, copy = 0;            // cycles of the update; of the copy in front of the stage
+  std::int64_t peak = 0;                  // bytes per tile, `code` included
+  std::int64_t ddr = 0, remote_tile = 0;  // bytes per IPU in Streaming Memory, on remote tiles
+  std::uint64_t rows = 0;                 // bit set of the table rows that the stage runs
+  std::int64_t code = 0, code_load = 0;   // bytes per tile of code loaded with the phase; cycles, if not in `load`
+  std::int64_t spill = 0;                 // cycles per micro-batch: accumulators out of the processor and back
+  std::int64_t waiting = 0;               // bytes per IO tile that are preloaded
 };
 
-// `first` and `leaves`: it begins its phase; another phase follows it.
+// Returns the numbers of a stage. `first`: the stage begins its phase. `leaves`: the stage ends its phase, and another
+// phase follows.
 PhaseStage phase_stage(const Setting& s, Range units, Recompute mode, bool first, bool leaves);
 
-// What an IPU holds: of the fullest phase, the most code that comes with one, and outside of it.
+// Memory of one IPU over all phases. `peak`: bytes per tile in the fullest phase. `code`: the most bytes per tile that
+// are loaded with a phase. `ddr`, `remote_tile`: bytes per IPU in Streaming Memory and on remote tiles. `rows`: table
+// rows of all its stages.
 struct PhaseIpu {
-  std::int64_t peak = 0, code = 0, ddr = 0, lent = 0;
+  std::int64_t peak = 0, code = 0, ddr = 0, remote_tile = 0;
   std::uint64_t rows = 0;
 };
 
-// Cycles of phases one after the other.
+// Sums up the cycles of phases that run one after the other.
 class PhaseSum {
  public:
-  // The slowest of the stages of a phase, in each.
+  // The maximum over the stages of a phase, for each number of PhaseStage.
   struct Phase {
-    double forward = 0, backward = 0, load = 0, update = 0, widest = 0;
-    std::int64_t depth = 0, code_load = 0, spill = 0;
-    std::int64_t waiting = 0;  // bytes per IO tile
+    double forward = 0, backward = 0, load = 0, update = 0, widest = 0;  // widest: of the copies
+    std::int64_t depth = 0, code_load = 0, spill = 0;                    // depth: the number of stages
+    std::int64_t waiting = 0;                                            // bytes per IO tile
   };
 
   PhaseSum(const Setting& s, const Plan& plan)
@@ -51,18 +53,19 @@ class PhaseSum {
         training_(s.table().training()),
         g_(plan.gradient_accumulation) {}
 
-  // `times` equal phases, none of them the first or last one if there are several.
+  // Adds `times` equal phases, in the order of the plan. `first`, `last`: the phase is the first, the last of the plan;
+  // `times` is then 1.
   void add(const Phase& p, std::int64_t times, bool first, bool last) {
     const auto whole = [](double cycles) { return static_cast<std::int64_t>(cycles); };
     const std::int64_t per_cycle = whole(p.widest) + s_.micro_batch_fixed() + (p.depth > 1 ? s_.cycle_fixed() : 0);
     const std::int64_t rounds = (outer_ ? g_ : 1) + p.depth - 1;
     const std::int64_t forward = rounds * (whole(p.forward) + per_cycle);
     const std::int64_t backward = rounds * (whole(p.backward) + per_cycle), load = whole(p.load);
-    // Loads stand alone or hide behind the neighbouring phase; the last phase stays for its backward.
+    // A load runs alone, or beside the neighbouring phase. The last phase stays on the tiles for its backward pass.
     const auto [ahead, at_once] = s_.weights_come_ahead() ? std::pair(load, p.code_load) : std::pair(p.code_load, load);
     total_ += times * at_once * (training_ && !last ? 2 : 1);
     if (first)
-      (training_ ? once_ : total_) += ahead;  // after its backward it is still there for the next micro-batch
+      (training_ ? once_ : total_) += ahead;  // the first phase runs last backward, and stays for the next micro-batch
     else
       total_ += times * std::max(before_, ahead);
     if (training_) total_ += times * (first ? backward : std::max(backward, previous_load_));
@@ -72,17 +75,20 @@ class PhaseSum {
     before_ = forward;
     previous_load_ = ahead;
   }
+  // Returns the cycles of a step.
   std::int64_t cycles() const { return once_ + total_ * (outer_ ? 1 : g_); }
 
  private:
   const Setting& s_;
   const bool outer_, training_;
   const std::int64_t g_;
+  // Cycles. total_: per step, or per micro-batch with micro_batch_outer. once_: once per step, on top. before_ and
+  // previous_load_: forward pass and overlapping load of the phase added last.
   std::int64_t total_ = 0, once_ = 0, before_ = 0, previous_load_ = 0;
 };
 
-// Weights that stages of several phases have on one IPU stand outside of it once. Gradients of tied weights in one
-// phase are copied, not stored.
+// Subtracts what the sum over stages counts too often outside the tiles. Tied weights of several stages on one IPU are
+// kept there once. Gradients of tied weights within one phase are copied, and need no Streaming Memory.
 void take_off_shared(const Setting& s, const Plan& plan, std::vector<PhaseIpu>& ipus);
 
 }  // namespace superstep

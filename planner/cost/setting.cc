@@ -7,12 +7,6 @@
 #include "model/lower/vertex_code.h"
 
 namespace superstep {
-namespace {
-
-std::int64_t shard_of(std::int64_t bytes, std::int64_t degree) { return ceil_div(bytes, degree); }
-
-}  // namespace
-
 std::size_t Setting::hash() const {
   std::uint64_t h = 0;
   for (const UnitNumbers& u : unit_) {
@@ -42,11 +36,11 @@ std::int64_t Setting::tied_cycles(const Tie& tie) const {
   const std::int64_t stage = plan_.strides().stage;
   const GroupShape mesh = mesh_of(plan_);
   const UnitRow& borrower = table_->row(static_cast<std::size_t>(tie.borrower));
-  const Bytes gradient(shard_of(borrower.borrowed_parameters * size_of(plan_.precision.accumulators), spill_shards_));
+  const Bytes gradient(ceil_div(borrower.borrowed_parameters * size_of(plan_.precision.accumulators), spill_shards_));
   std::int64_t cycles =
       tie.same_phase ? m.copy(gradient, stage, mesh).value : 2 * m.streaming(gradient, Location::streaming, 1).value;
   if (tie.owner_ipu == tie.borrower_ipu) return cycles;
-  const Bytes weight(shard_of(borrower.borrowed_bytes.value, weight_shards_));
+  const Bytes weight(ceil_div(borrower.borrowed_bytes.value, weight_shards_));
   cycles += m.copy(weight, stage, mesh).value;
   return cycles + moved(weight.value, new_weights_rate_);
 }
@@ -58,8 +52,8 @@ Setting::Loads Setting::loads(const Stage& s, std::int64_t code) const {
   return loads;
 }
 
-std::int64_t Setting::whole_weights_cycles(std::int64_t weight_bytes) const {
-  return moved(shard_of(weight_bytes, weight_shards_), weights_rate_);
+std::int64_t Setting::weight_load_cycles(std::int64_t weight_bytes) const {
+  return moved(ceil_div(weight_bytes, weight_shards_), weights_rate_);
 }
 
 std::int64_t Setting::code(std::uint64_t rows) const {
@@ -97,15 +91,15 @@ PhaseNumbers::Unit Setting::phase_unit(std::int64_t unit, bool first) const {
 
 std::int64_t Setting::waiting(const Stage& stage, std::int64_t code) const {
   if (!preloads()) return 0;
-  const std::int64_t weights = weights_wait_ ? shard_of(stage.weights, weight_shards_) : 0;
-  const std::int64_t moved_code = code_waits_ && (code_ddr_ || code_lent_) ? code * tiles_ : 0;
+  const std::int64_t weights = weights_wait_ ? ceil_div(stage.weights, weight_shards_) : 0;
+  const std::int64_t moved_code = code_waits_ && (code_ddr_ || code_remote_tile_) ? code * tiles_ : 0;
   return ceil_div(weights + moved_code, plan_.io_tiles);
 }
 
 std::int64_t Setting::spill_cycles(std::int64_t weight_bytes) const {
   const std::int64_t accumulators =
       weight_bytes / size_of(plan_.precision.weights) * size_of(plan_.precision.accumulators);
-  return scatter_.of(accumulators) + 2 * moved(shard_of(accumulators, spill_shards_), spill_rate_);
+  return scatter_.of(accumulators) + 2 * moved(ceil_div(accumulators, spill_shards_), spill_rate_);
 }
 
 std::int64_t Setting::fed() const {

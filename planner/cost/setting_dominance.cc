@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of fields that are never better than others.
+// Drops values of fields that other values dominate.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -17,7 +17,6 @@ bool no_more_code(const std::vector<CodeOfRow>& a, const std::vector<CodeOfRow>&
     return x.exchange <= y.exchange && (x.vertices & y.vertices) == x.vertices;
   });
 }
-bool no_slower(const LinearCycles& a, const LinearCycles& b) { return a.fixed <= b.fixed && a.per_byte <= b.per_byte; }
 
 }  // namespace
 
@@ -28,7 +27,7 @@ bool SettingParts::no_worse_stash(std::size_t a, std::size_t b) const {
 bool SettingParts::no_worse_weight(std::size_t a, std::size_t b) const {
   const Storage &x = space_.weights[a], &y = space_.weights[b];
   if (!no_slower(rate(x.at), rate(y.at))) return false;
-  // Shards move alike; what is joined takes a place.
+  // Larger degrees move smaller shards; joined weights take a place on each tile.
   const bool waits =
       std::ranges::any_of(space_.loads, [](const LoadSchedules& l) { return l.weights == LoadSchedule::preload; });
   const bool moves = rate(x.at) > 0 || waits || has_lenders();
@@ -107,7 +106,7 @@ bool SettingParts::no_worse(Axis axis, std::size_t a, std::size_t b) const {
   return false;
 }
 
-// Gradients and new values of tied weights travel by themselves.
+// True if a unit borrows weights. Gradients and new values of such weights travel by themselves, in shards.
 bool SettingParts::has_lenders() const {
   for (std::size_t u = 0; u < base_.table_->units(); ++u) {
     if (base_.table_->lender(u) >= 0) return true;
@@ -117,17 +116,19 @@ bool SettingParts::has_lenders() const {
 
 namespace {
 
-// Of positive bytes, no fewer than `least`.
+// True if collective `a` takes fewer cycles than `b` for some number of bytes that is `least` or more. `least`:
+// positive.
 bool may_take_less(const LinearCycles& a, const LinearCycles& b, std::int64_t least) {
   return a.per_byte < b.per_byte || a.of(least) < b.of(least);
 }
 
+// Returns the lesser number; `a` where `b` is not positive.
 std::int64_t least_positive(std::int64_t a, std::int64_t b) { return b > 0 ? std::min(a, b) : a; }
 
 }  // namespace
 
-// Whether anything that the setting does takes less than with the same degrees in consecutive groups. Weights and
-// gradients are joined and scattered by units, or by what a phase has of them.
+// True if any collective of the setting may take less than with the same degrees in consecutive groups. Weights and
+// gradients are joined and scattered by unit or by phase, so never in fewer bytes than the smallest unit has.
 bool SettingParts::groups_help(Usual& usual, std::size_t weight, std::size_t gradient, std::size_t state) const {
   if (space_.is_whole(space_.weights[weight]) && space_.is_whole(space_.gradients[gradient]) &&
       space_.is_whole(space_.states[state]))
@@ -173,9 +174,11 @@ std::vector<SettingParts::UpdateSums> SettingParts::update_sums(std::size_t stat
   return out;
 }
 
-// An update takes as long as on the IPU with most to do, and what it takes once. If each unit takes a share more than
-// with consecutive groups, so does that IPU, which has as much as all have on average: for the units of a pipeline or
-// of all phases together. There are at most as many phases as units to take anything once.
+// True if updates may take less than with consecutive groups. An update takes the cycles of the IPU group with most to
+// do, and fixed cycles once. Suppose that each unit takes at least a fraction `share` more than with consecutive
+// groups. Then the IPU group with most to do takes this fraction more as well. Its cycles are no fewer than the average
+// over IPU groups. This holds for the units of a pipeline, and for all phases together. Fixed cycles count once per
+// phase, and there are at most as many phases as units.
 bool SettingParts::groups_help_updates(Usual& usual, std::size_t weight, std::size_t gradient,
                                        std::size_t state) const {
   if (usual.sums.empty()) usual.sums = update_sums(state);
@@ -183,8 +186,8 @@ bool SettingParts::groups_help_updates(Usual& usual, std::size_t weight, std::si
   const std::size_t s = state_degree_[state], g = gradient_degree_[gradient], w = weight_degree_[weight];
   const LinearCycles &reduced = reduce(state, gradient), &joined = join(state, weight),
                      &usually_reduced = usual.costs.reduce(s, g), &usually_joined = usual.costs.join(s, w);
-  double all = 0;  // cycles that updates of all units usually take
-  double share = std::numeric_limits<double>::infinity();
+  double all = 0;                                          // cycles of all updates with consecutive groups
+  double share = std::numeric_limits<double>::infinity();  // least relative rise of a unit's update
   for (std::size_t k = 0; k < unit_.size(); ++k) {
     const std::size_t unit = unit_[k];
     if (unit == table.units() || table.row(unit).parameters == 0) continue;
@@ -247,7 +250,7 @@ void SettingParts::drop_dominated() {
       }
     }
   }
-  // Searches keep many of these.
+  // Frees memory that only comparisons need, since a search keeps many SettingParts.
   at_ends_ = {};
   for (std::vector<std::int64_t>& adds : adds_) adds.shrink_to_fit();
 }

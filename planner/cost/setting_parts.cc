@@ -15,20 +15,20 @@
 namespace superstep {
 namespace {
 
-constexpr std::size_t kMostRows = 64;  // bits of Stage::rows; more kinds of unit share them
+constexpr std::size_t kMostRows = 64;  // bits of Stage::rows; where there are more kinds of unit, kinds share bits
 
 using Number = std::int64_t UnitNumbers::*;
 
-// The numbers that values of a field add to.
+// Returns the numbers that values of a field add to.
 std::span<const Number> numbers_of(SettingSpace::Axis axis) {
   using U = UnitNumbers;
-  static constexpr Number kStash[] = {&U::boundary, &U::entry_boundary, &U::move, &U::join};
-  static constexpr Number kWeight[] = {&U::forward,           &U::backward, &U::gather,       &U::resident,
-                                       &U::borrowed_resident, &U::ddr,      &U::borrowed_ddr, &U::lent,
-                                       &U::borrowed_lent};
-  static constexpr Number kGradient[] = {&U::backward,     &U::resident, &U::borrowed_resident, &U::ddr,
-                                         &U::borrowed_ddr, &U::lent,     &U::borrowed_lent,     &U::tied_ddr};
-  static constexpr Number kState[] = {&U::resident, &U::ddr, &U::lent, &U::update_peak};
+  static constexpr Number kStash[] = {&U::boundary, &U::boundary_ipu, &U::move, &U::join};
+  static constexpr Number kWeight[] = {&U::forward,      &U::backward,          &U::gather,
+                                       &U::resident,     &U::borrowed_resident, &U::ddr,
+                                       &U::borrowed_ddr, &U::remote_tile,       &U::borrowed_remote_tile};
+  static constexpr Number kGradient[] = {&U::backward,     &U::resident,    &U::borrowed_resident,    &U::ddr,
+                                         &U::borrowed_ddr, &U::remote_tile, &U::borrowed_remote_tile, &U::tied_ddr};
+  static constexpr Number kState[] = {&U::resident, &U::ddr, &U::remote_tile, &U::update_peak};
   static constexpr Number kPrefetchDepth[] = {&U::feed_waiting, &U::ddr};
   switch (axis) {
     case SettingSpace::load_axis:
@@ -48,7 +48,6 @@ std::span<const Number> numbers_of(SettingSpace::Axis axis) {
   return {};
 }
 
-std::int64_t shard_of(std::int64_t bytes, std::int64_t degree) { return ceil_div(bytes, degree); }
 bool remote(Location l) { return l == Location::remote_ipu; }
 bool away(Location l) { return l == Location::streaming || l == Location::remote_machine; }
 std::int64_t whole(double cycles) { return static_cast<std::int64_t>(cycles); }
@@ -78,7 +77,7 @@ SettingParts::SettingParts(const UnitTable& table, const UnitTable& tightest, co
   Setting& s = base_;
   s.table_ = &table;
   s.plan_ = space_.common;
-  if (space_.phased && !s.plan_.phased()) s.plan_.phases = {0, 1};  // several, whichever the cuts will be
+  if (space_.phased && !s.plan_.phased()) s.plan_.phases = {0, 1};  // marks the plan as phased; the cuts come later
   space_.common = s.plan_;
   s.n_ = static_cast<std::int64_t>(table.units());
   s.limit_ = model.machine().chip.tile_memory.value;
@@ -146,9 +145,9 @@ UnitNumbers SettingParts::stash_numbers(const Plan& plan, std::size_t unit) cons
   const Boundary& boundary = base_.table_->boundary(unit);
   const bool shards = plan.activation_sharding != ActivationSharding::none;
   p.boundary = (shards ? boundary.shard_tile : boundary.tile).value;
-  p.entry_boundary = (shards ? boundary.shard : boundary.bytes).value;
+  p.boundary_ipu = (shards ? boundary.shard : boundary.bytes).value;
   const Location at = plan.location.activations;
-  p.move = streaming(p.entry_boundary, at == Location::in_processor ? Location::streaming : at);
+  p.move = streaming(p.boundary_ipu, at == Location::in_processor ? Location::streaming : at);
   if (shards) {
     p.join = join_all_.of(boundary.gather_all.value) + join_rest_.of(boundary.gather_rest.value);
   }
@@ -160,15 +159,15 @@ UnitNumbers SettingParts::weight_numbers(const Plan& plan, const LinearCycles& g
   if (unit == base_.table_->units()) return p;
   const UnitRow& row = base_.table_->row(unit);
   const std::int64_t degree = plan.replicated_tensor_sharding.weights;
-  const std::int64_t bytes = shard_of(row.weight_bytes.value, degree);
-  const std::int64_t borrowed = shard_of(row.borrowed_bytes.value, degree);
+  const std::int64_t bytes = ceil_div(row.weight_bytes.value, degree);
+  const std::int64_t borrowed = ceil_div(row.borrowed_bytes.value, degree);
   if (!base_.phased_) {
     p.gather = p.forward = p.backward = gather.of((row.weight_bytes + row.borrowed_bytes).value);
-    p.resident = shard_of(row.weight_tile.value, degree);
-    p.borrowed_resident = shard_of(row.borrowed_tile.value, degree);
+    p.resident = ceil_div(row.weight_tile.value, degree);
+    p.borrowed_resident = ceil_div(row.borrowed_tile.value, degree);
   }
   if (away(plan.location.weights)) p.ddr = bytes, p.borrowed_ddr = borrowed;
-  if (remote(plan.location.weights)) p.lent = bytes, p.borrowed_lent = borrowed;
+  if (remote(plan.location.weights)) p.remote_tile = bytes, p.borrowed_remote_tile = borrowed;
   return p;
 }
 
@@ -180,17 +179,17 @@ UnitNumbers SettingParts::gradient_numbers(const Plan& plan, const LinearCycles&
   const std::int64_t bytes = size_of(plan.precision.accumulators), shards = gradient_shards(plan);
   const std::int64_t own = row.parameters * bytes, borrowed = row.borrowed_parameters * bytes;
   if (base_.phased_) {
-    p.tied_ddr = shard_of(borrowed, shards);
+    p.tied_ddr = ceil_div(borrowed, shards);
   } else {
     if (shards > 1) p.backward += scatter.of(own + borrowed);
-    p.backward += 2 * streaming(shard_of(own + borrowed, shards), at);
+    p.backward += 2 * streaming(ceil_div(own + borrowed, shards), at);
     if (at == Location::in_processor) {
-      p.resident = shard_of(ceil_div(own, base_.tiles_), shards);
-      p.borrowed_resident = shard_of(ceil_div(borrowed, base_.tiles_), shards);
+      p.resident = ceil_div(ceil_div(own, base_.tiles_), shards);
+      p.borrowed_resident = ceil_div(ceil_div(borrowed, base_.tiles_), shards);
     }
   }
-  if (away(at)) p.ddr = shard_of(own, shards), p.borrowed_ddr = shard_of(borrowed, shards);
-  if (remote(at)) p.lent = shard_of(own, shards), p.borrowed_lent = shard_of(borrowed, shards);
+  if (away(at)) p.ddr = ceil_div(own, shards), p.borrowed_ddr = ceil_div(borrowed, shards);
+  if (remote(at)) p.remote_tile = ceil_div(own, shards), p.borrowed_remote_tile = ceil_div(borrowed, shards);
   return p;
 }
 
@@ -200,10 +199,10 @@ UnitNumbers SettingParts::state_numbers(const Plan& plan, const Updates& updates
   if (!base_.training_ || unit == base_.table_->units()) return p;
   const UnitRow& row = base_.table_->row(unit);
   const std::int64_t shards = plan.replicated_tensor_sharding.optimizer_state;
-  const std::int64_t state = shard_of(row.parameters * state_bytes, shards);
+  const std::int64_t state = ceil_div(row.parameters * state_bytes, shards);
   const Location at = plan.location.optimizer_state;
   if (away(at)) p.ddr = state;
-  if (remote(at)) p.lent = state;
+  if (remote(at)) p.remote_tile = state;
   if (at == Location::in_processor) p.resident = ceil_div(state, base_.tiles_);
   if (row.parameters > 0) p.update_peak = tightest_->update(*updates.tightest, unit).footprint.peak.value;
   return p;
@@ -221,7 +220,7 @@ UnitNumbers SettingParts::prefetch_numbers(const Plan& plan, std::size_t unit) c
 void SettingParts::tabulate(std::int64_t state_bytes) {
   const auto lengths = space_.lengths();
   Plan plan = space_.common;
-  // The common fields and this one.
+  // Gives `plan` one value of an axis, and the first value of every other list.
   const auto set = [&](Axis axis, std::size_t value) {
     std::array<std::size_t, SettingSpace::kAxes> values{};
     values[axis] = value;
@@ -280,7 +279,7 @@ void SettingParts::tabulate_state(const Storage& state, const Updates& updates, 
     const std::int64_t parameters = table.row(unit_[k]).parameters;
     if (parameters == 0) continue;
     update_.back()[k] = table.update(*updates.base, unit_[k]).cycles.value +
-                        2 * streaming(shard_of(parameters * state_bytes, state.degree), state.at);
+                        2 * streaming(ceil_div(parameters * state_bytes, state.degree), state.at);
   }
   code_.push_back(code_with(table, updates.base));
   if (!exact()) at_ends_.push_back(at_ends(state, updates, state_bytes));
@@ -295,7 +294,7 @@ SettingParts::AtEnds SettingParts::at_ends(const Storage& state, const Updates& 
       const UpdateCost& update = table.update(*of, unit);
       out.numbers.push_back(update.footprint.peak.value);
       out.numbers.push_back(update.cycles.value +
-                            2 * streaming(shard_of(table.row(unit).parameters * state_bytes, state.degree), state.at));
+                            2 * streaming(ceil_div(table.row(unit).parameters * state_bytes, state.degree), state.at));
     }
     std::ranges::copy(code_with(table, of), std::back_inserter(out.code));
   };
@@ -338,52 +337,53 @@ std::int64_t SettingParts::streaming(std::int64_t bytes, Location where) const {
 
 // ---- settings, and bounds on them
 
-Setting SettingParts::setting(const SettingSpace::Part& part) const {
+Setting SettingParts::setting(const SettingSpace::Subset& subset) const {
   Setting s = base_;
-  s.plan_ = space_.plan(part.begin);
+  s.plan_ = space_.plan(subset.begin);
   for (const Axis axis : {SettingSpace::stash_axis, SettingSpace::weight_axis, SettingSpace::gradient_axis,
                           SettingSpace::state_axis, SettingSpace::prefetch_depth_axis})
-    add_least(s, axis, part);
-  if (s.training_) add_updates(s, part);
-  set_scalars(s, part);
+    add_least(s, axis, subset);
+  if (s.training_) add_updates(s, subset);
+  set_scalars(s, subset);
   return s;
 }
 
-void SettingParts::add_least(Setting& setting, Axis axis, const SettingSpace::Part& part) const {
+void SettingParts::add_least(Setting& setting, Axis axis, const SettingSpace::Subset& subset) const {
   const std::span<const Number> numbers = numbers_of(axis);
   const std::size_t count = added(axis);
   for (std::size_t i = 0; i < count; ++i) {
     std::int64_t least = INT64_MAX;
-    for (std::size_t v = part.begin[axis]; v < part.end[axis]; ++v) least = std::min(least, adds_[axis][v * count + i]);
+    for (std::size_t v = subset.begin[axis]; v < subset.end[axis]; ++v)
+      least = std::min(least, adds_[axis][v * count + i]);
     setting.unit_[i / numbers.size()].*numbers[i % numbers.size()] += least;
   }
 }
 
-// Updates depend on what the degrees of several fields have to do with each other.
-void SettingParts::add_updates(Setting& setting, const SettingSpace::Part& part) const {
+// Sets the updates, which depend on how the degrees of several fields go together.
+void SettingParts::add_updates(Setting& setting, const SettingSpace::Subset& subset) const {
   double fixed = std::numeric_limits<double>::infinity();
   std::vector<std::int64_t> least(unit_.size(), INT64_MAX);
-  for (std::size_t s = part.begin[SettingSpace::state_axis]; s < part.end[SettingSpace::state_axis]; ++s) {
-    const LeastUpdate of = least_update(s, part);
+  for (std::size_t s = subset.begin[SettingSpace::state_axis]; s < subset.end[SettingSpace::state_axis]; ++s) {
+    const LeastUpdate of = least_update(s, subset);
     if (!of.legal) continue;
     fixed = std::min(fixed, of.fixed);
     for (std::size_t k = 0; k < unit_.size(); ++k) least[k] = std::min(least[k], of.cycles[k]);
   }
-  SUPERSTEP_CHECK(least[0] < INT64_MAX, "no degrees of a part go together");
+  SUPERSTEP_CHECK(least[0] < INT64_MAX, "no degrees of a subset go together");
   setting.update_fixed_ = whole(fixed);
   for (std::size_t k = 0; k < unit_.size(); ++k) setting.unit_[k].update = least[k];
 }
 
-SettingParts::LeastUpdate SettingParts::least_update(std::size_t state, const SettingSpace::Part& part) const {
+SettingParts::LeastUpdate SettingParts::least_update(std::size_t state, const SettingSpace::Subset& subset) const {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   double reduce_fixed = kNone, join_fixed = kNone;
   std::vector<std::int64_t> reduced(unit_.size(), INT64_MAX), joined = reduced;
-  for (std::size_t g = part.begin[SettingSpace::gradient_axis]; g < part.end[SettingSpace::gradient_axis]; ++g) {
+  for (std::size_t g = subset.begin[SettingSpace::gradient_axis]; g < subset.end[SettingSpace::gradient_axis]; ++g) {
     if (!space_.take_gradients(space_.gradients[g], space_.states[state])) continue;
     reduce_fixed = std::min(reduce_fixed, reduce(state, g).fixed);
     for (std::size_t k = 0; k < unit_.size(); ++k) reduced[k] = std::min(reduced[k], reduce_cycles(state, g, k));
   }
-  for (std::size_t w = part.begin[SettingSpace::weight_axis]; w < part.end[SettingSpace::weight_axis]; ++w) {
+  for (std::size_t w = subset.begin[SettingSpace::weight_axis]; w < subset.end[SettingSpace::weight_axis]; ++w) {
     if (!space_.go_together(space_.weights[w], space_.states[state])) continue;
     join_fixed = std::min(join_fixed, join(state, w).fixed);
     for (std::size_t k = 0; k < unit_.size(); ++k) joined[k] = std::min(joined[k], join_cycles(state, w, k));
@@ -396,39 +396,39 @@ SettingParts::LeastUpdate SettingParts::least_update(std::size_t state, const Se
   return out;
 }
 
-// Of an update: gradients on their way to where it happens.
+// Returns the cycles of a unit's gradients on their way to the update.
 std::int64_t SettingParts::reduce_cycles(std::size_t state, std::size_t gradient, std::size_t unit_class) const {
   const std::size_t unit = unit_[unit_class];
   if (unit == base_.table_->units()) return 0;
   const std::int64_t bytes = base_.table_->row(unit).parameters * size_of(base_.plan_.precision.accumulators);
   const Accumulators& from = accumulators_[gradient];
   return whole(reduce(state, gradient).per_byte * static_cast<double>(bytes)) +
-         base_.moved(shard_of(bytes, from.shards), from.rate);
+         base_.moved(ceil_div(bytes, from.shards), from.rate);
 }
 
-// Of an update: new weights on their way from there.
+// Returns the cycles of a unit's new weights on their way from the update to the place of the weights.
 std::int64_t SettingParts::join_cycles(std::size_t state, std::size_t weight, std::size_t unit_class) const {
   const std::size_t unit = unit_[unit_class];
   if (unit == base_.table_->units()) return 0;
   const std::int64_t bytes = base_.table_->row(unit).new_weight_bytes.value;
   const Storage& at = space_.weights[weight];
   return whole(join(state, weight).per_byte * static_cast<double>(bytes)) +
-         streaming(shard_of(bytes, at.degree), at.at) +
-         (update_loads(base_.plan_) ? streaming(shard_of(bytes, space_.states[state].degree), at.at) : 0);
+         streaming(ceil_div(bytes, at.degree), at.at) +
+         (update_loads(base_.plan_) ? streaming(ceil_div(bytes, space_.states[state].degree), at.at) : 0);
 }
 
-void SettingParts::set_scalars(Setting& s, const SettingSpace::Part& part) const {
+void SettingParts::set_scalars(Setting& s, const SettingSpace::Subset& subset) const {
   const bool one_group = s.plan_.phase_groups == 1;
   s.weights_ahead_ = s.code_ahead_ = !one_group;
   s.weights_wait_ = s.code_waits_ = one_group && s.phased_;
-  for (std::size_t l = part.begin[SettingSpace::load_axis]; l < part.end[SettingSpace::load_axis]; ++l) {
+  for (std::size_t l = subset.begin[SettingSpace::load_axis]; l < subset.end[SettingSpace::load_axis]; ++l) {
     const auto waits = [&](LoadSchedule kind) { return kind == LoadSchedule::preload && s.plan_.io_tiles > 0; };
     const bool weights = waits(space_.loads[l].weights), code = waits(space_.loads[l].code);
     s.weights_ahead_ |= weights, s.code_ahead_ |= code;
     s.weights_wait_ &= weights, s.code_waits_ &= code;
   }
   bool first = true;
-  for (std::size_t w = part.begin[SettingSpace::weight_axis]; w < part.end[SettingSpace::weight_axis];
+  for (std::size_t w = subset.begin[SettingSpace::weight_axis]; w < subset.end[SettingSpace::weight_axis];
        ++w, first = false) {
     const Storage& weight = space_.weights[w];
     const bool joins = !s.phased_ && weight.degree > 1;
@@ -441,7 +441,7 @@ void SettingParts::set_scalars(Setting& s, const SettingSpace::Part& part) const
     take_less(s.load_, load_[w]);
   }
   first = true;
-  for (std::size_t g = part.begin[SettingSpace::gradient_axis]; g < part.end[SettingSpace::gradient_axis];
+  for (std::size_t g = subset.begin[SettingSpace::gradient_axis]; g < subset.end[SettingSpace::gradient_axis];
        ++g, first = false) {
     const Accumulators& a = accumulators_[g];
     s.joins_gradients_ = first ? a.joined : s.joins_gradients_ && a.joined;
@@ -451,28 +451,29 @@ void SettingParts::set_scalars(Setting& s, const SettingSpace::Part& part) const
     take_less(s.scatter_, scatter(g));
   }
   first = true;
-  for (std::size_t a = part.begin[SettingSpace::stash_axis]; a < part.end[SettingSpace::stash_axis];
+  for (std::size_t a = subset.begin[SettingSpace::stash_axis]; a < subset.end[SettingSpace::stash_axis];
        ++a, first = false) {
     const Location at = space_.stashes[a].at;
-    const bool lent = remote(at), ddr = s.phased_ ? !lent : away(at);
+    const bool remote_tile = remote(at), ddr = s.phased_ ? !remote_tile : away(at);
     const std::int64_t entries = at == Location::in_processor ? INT64_MAX : 2;
     const double to = s.phased_ ? 0 : rate(at);
-    s.stash_lent_ = first ? lent : s.stash_lent_ && lent;
+    s.stash_remote_tile_ = first ? remote_tile : s.stash_remote_tile_ && remote_tile;
     s.stash_ddr_ = first ? ddr : s.stash_ddr_ && ddr;
     s.stash_entries_ = first ? entries : std::min(s.stash_entries_, entries);
     s.stash_rate_ = first ? to : faster(s.stash_rate_, to);
   }
   first = true;
-  for (std::size_t c = part.begin[SettingSpace::code_axis]; c < part.end[SettingSpace::code_axis]; ++c, first = false) {
+  for (std::size_t c = subset.begin[SettingSpace::code_axis]; c < subset.end[SettingSpace::code_axis];
+       ++c, first = false) {
     const Location at = s.phased_ ? space_.codes[c] : Location::in_processor;
     const bool moves = at != Location::in_processor;
     s.code_moves_ = first ? moves : s.code_moves_ || moves;
     s.code_rate_ = first ? rate(at) : faster(s.code_rate_, rate(at));
     s.code_ddr_ = first ? away(at) : s.code_ddr_ && away(at);
-    s.code_lent_ = first ? remote(at) : s.code_lent_ && remote(at);
+    s.code_remote_tile_ = first ? remote(at) : s.code_remote_tile_ && remote(at);
   }
-  s.code_of_row_ = code_[part.begin[SettingSpace::state_axis]];
-  for (std::size_t v = part.begin[SettingSpace::state_axis] + 1; v < part.end[SettingSpace::state_axis]; ++v) {
+  s.code_of_row_ = code_[subset.begin[SettingSpace::state_axis]];
+  for (std::size_t v = subset.begin[SettingSpace::state_axis] + 1; v < subset.end[SettingSpace::state_axis]; ++v) {
     for (std::size_t k = 0; k < s.code_of_row_.size(); ++k) {
       s.code_of_row_[k].exchange = std::min(s.code_of_row_[k].exchange, code_[v][k].exchange);
       s.code_of_row_[k].vertices &= code_[v][k].vertices;

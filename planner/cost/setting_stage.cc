@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a setting's stages take: sums and maxima over their units.
+// Time and memory of a setting's stages: sums and maxima over their units.
 #include <algorithm>
 
 #include "planner/cost/setting.h"
@@ -27,13 +27,14 @@ void Setting::add_time(Stage& s, std::int64_t begin, std::int64_t end, bool is_l
     const std::int64_t y = block_end(x, end, mode);
     if (!(y == end && direct)) {
       if (!phased_) s.backward += at(x).join;
-      // The last unit's weights are gathered for both its passes.
+      // The last unit of a block gathers its weights once, for the recompute and the backward pass.
       for (std::int64_t u = x; u < y; ++u) s.backward += at(u).again + (u + 1 < y ? at(u).gather : 0);
     }
     x = y;
   }
   if (!phased_) return;
-  // The input is loaded (first of its phase) or stashed; leave_phase() adds what the last one stores.
+  // Counts the moves of the boundary in front of the stage. The first stage of a phase loads its input; other stages
+  // stash theirs. leave_phase() adds what the last stage stores.
   const UnitNumbers& in = at(begin);
   const bool begins = begin == 0;
   if (first)
@@ -55,7 +56,7 @@ Setting::Places Setting::places(std::int64_t begin, std::int64_t end) const {
 }
 
 void Setting::stand_beside(Stage& s, Range own, const Places& places, Range other, const Places& there) const {
-  // They take turns: the larger place of the two serves both.
+  // The stages take turns, so the larger place of the two serves both.
   if (other.begin < own.begin)
     s.always -= std::min(places.weights, there.weights) + std::min(places.gradients, there.gradients);
   for (const std::int64_t u : table_->borrowers()) {
@@ -69,7 +70,7 @@ void Setting::stand_beside(Stage& s, Range own, const Places& places, Range othe
     const UnitNumbers& p = at(u);
     s.always -= p.borrowed_resident;
     s.ddr -= p.borrowed_ddr + p.tied_ddr;
-    s.lent -= p.borrowed_lent;
+    s.remote_tile -= p.borrowed_remote_tile;
     s.weights -= p.borrowed;
   }
 }
@@ -80,14 +81,14 @@ void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompu
     s.always += p.resident + p.feed_waiting;
     s.weights += p.weights;
     s.ddr += p.ddr;
-    s.lent += p.lent;
+    s.remote_tile += p.remote_tile;
     s.rows |= std::uint64_t{1} << p.row;
     s.entry += p.feed;
     s.entry_ipu += p.feed_ipu;
     if (borrows(u, begin)) {
       s.always += p.borrowed_resident;
       s.ddr += p.borrowed_ddr + p.tied_ddr;
-      s.lent += p.borrowed_lent;
+      s.remote_tile += p.borrowed_remote_tile;
       s.weights += p.borrowed;
     }
     s.transient = std::max({s.transient, p.forward_peak, p.update_peak});
@@ -102,26 +103,27 @@ void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompu
     add_stored_boundary(s, begin);
 }
 
-std::int64_t Setting::lent() const {
+std::int64_t Setting::remote_tile() const {
   std::int64_t bytes = 0;
-  for (std::int64_t u = 0; u < n_; ++u) bytes += at(u).lent;
+  for (std::int64_t u = 0; u < n_; ++u) bytes += at(u).remote_tile;
   return bytes;
 }
 
-std::int64_t Setting::least_stored() const {
-  if (!stash_lent_ || n_ < 2) return 0;
+std::int64_t Setting::least_stored_boundary() const {
+  if (!stash_remote_tile_ || n_ < 2) return 0;
   std::int64_t least = INT64_MAX;
-  for (std::int64_t u = 1; u < n_; ++u) least = std::min(least, at(u).entry_boundary);
-  return least * stored();
+  for (std::int64_t u = 1; u < n_; ++u) least = std::min(least, at(u).boundary_ipu);
+  return least * stored_micro_batches();
 }
 
-// In front of a stage of a phase.
+// Phased: adds the boundary in front of a stage, for all micro-batches that are stored at once.
 void Setting::add_stored_boundary(Stage& s, std::int64_t begin) const {
-  if (stash_lent_) s.lent += at(begin).entry_boundary * stored();
-  if (stash_ddr_) s.ddr += at(begin).entry_boundary * stored();
+  if (stash_remote_tile_) s.remote_tile += at(begin).boundary_ipu * stored_micro_batches();
+  if (stash_ddr_) s.ddr += at(begin).boundary_ipu * stored_micro_batches();
 }
 
-// What a micro-batch leaves behind for its backward, and what runs while it is held.
+// Adds the stash entry that a micro-batch leaves for its backward pass, and the peak of the recompute and the backward
+// pass. Without phases, adds the cycles in which the entry leaves the tiles and comes back.
 void Setting::add_entry(Stage& s, std::int64_t begin, std::int64_t end, Recompute mode) const {
   for (std::int64_t x = begin; x < end;) {
     const std::int64_t y = block_end(x, end, mode == Recompute::none ? Recompute::layer : mode);
@@ -135,7 +137,7 @@ void Setting::add_entry(Stage& s, std::int64_t begin, std::int64_t end, Recomput
       }
     } else {
       s.entry += at(x).boundary;
-      s.entry_ipu += at(x).entry_boundary;
+      s.entry_ipu += at(x).boundary_ipu;
       for (std::int64_t u = x; u < y; ++u) {
         s.transient = std::max(s.transient, held + at(u).keeping_peak);
         held += at(u).kept + (u + 1 < y ? at(u).crossing : 0);
@@ -147,7 +149,7 @@ void Setting::add_entry(Stage& s, std::int64_t begin, std::int64_t end, Recomput
     }
     x = y;
   }
-  if (mode == Recompute::none) s.entry += at(begin).boundary, s.entry_ipu += at(begin).entry_boundary;
+  if (mode == Recompute::none) s.entry += at(begin).boundary, s.entry_ipu += at(begin).boundary_ipu;
   if (phased_) return add_stored_boundary(s, begin);
   const std::int64_t move = moved(s.entry_ipu, stash_rate_);
   s.forward += move;

@@ -19,7 +19,7 @@ LinearCycles linear_collective(const CostModel& model, CollectiveKind kind, Grou
 
 ShardCosts::ShardCosts(const CostModel& model, const Replicas& replicas, std::vector<std::int64_t> degrees)
     : degrees_(std::move(degrees)) {
-  std::vector<LinearCycles> over_shards;  // sums of shards joined across the groups that hold them
+  std::vector<LinearCycles> over_shards;  // all-reduce of each shard across the groups
   for (const std::int64_t degree : degrees_) {
     const GroupShape group = replicas.group(degree), across = replicas.group(replicas.count, degree);
     gather_.push_back(linear_collective(model, CollectiveKind::all_gather, group));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers by key, found again in a few instructions.
+// A memo of numbers by key, with a lookup of a few instructions.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace superstep {
 
-// Allocates when it is made and never after: it forgets numbers that it has no room for.
+// A memo for keys below a given count. Allocates only during construction. A full memo forgets everything.
 template <class Numbers>
 class StageMemo {
  public:
@@ -19,11 +19,12 @@ class StageMemo {
     numbers_.emplace_back();
   }
 
-  // Those of a key; null: not there. They stay until the next add().
+  // Returns the numbers of a key, valid until the next add(); null: not there.
   const Numbers* find(std::size_t key) const {
     const std::uint16_t place = places_[key];
     return place == 0 ? nullptr : &numbers_[place];
   }
+  // Keeps the numbers of a key that is not there. The result is valid until the next add().
   const Numbers& add(std::size_t key, const Numbers& numbers) {
     if (numbers_.size() > room_) {
       std::fill(places_.begin(), places_.end(), std::uint16_t{0});
@@ -37,9 +38,9 @@ class StageMemo {
  private:
   static constexpr std::size_t kMostNumbers = std::numeric_limits<std::uint16_t>::max();
 
-  std::vector<std::uint16_t> places_;  // by key; 0: not there
-  std::size_t room_;
-  std::vector<Numbers> numbers_;  // the first is nobody's
+  std::vector<std::uint16_t> places_;  // by key: index in numbers_; 0: not there
+  std::size_t room_;                   // most keys at a time
+  std::vector<Numbers> numbers_;       // the first entry belongs to no key
 };
 
 }  // namespace superstep

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "model/error.h"
@@ -28,7 +29,8 @@ struct GraphAndFacts {
   GraphFacts facts;
 };
 
-// Values by key, each built once, by whoever asks first; others that want it wait, the rest go on.
+// Values by key, each made once, by the first thread that asks for it. Threads that ask for the same value wait; all
+// other threads go on.
 template <class Key, class Value>
 class Lazy {
  public:
@@ -37,7 +39,7 @@ class Lazy {
     Slot* slot = nullptr;
     {
       std::lock_guard lock(mutex_);
-      slot = &slots_[key];  // map nodes stay put
+      slot = &slots_[key];  // pointers to map entries stay valid
     }
     std::call_once(slot->made, [&] {
       slot->value = make();
@@ -57,7 +59,7 @@ class Lazy {
       if (slot.there) visit(*slot.value);
     }
   }
-  // Null: not there.
+  // Returns a value; null: not yet made.
   const Value* find(const Key& key) const {
     std::lock_guard lock(mutex_);
     const auto it = slots_.find(key);
@@ -80,7 +82,7 @@ struct Tables::Graphs {
   Lazy<std::int64_t, GraphAndFacts> by_micro_batch;
   Lazy<std::int64_t, std::vector<Flops>> flops;  // by micro-batch
   std::once_flag group_read;
-  std::int64_t group = 0;
+  std::int64_t group = 0;  // statistics_group(), once read
 };
 
 struct Tables::Fronts {
@@ -96,10 +98,10 @@ struct Tables::State {
   Lazy<std::int64_t, SharedCosts> shared;                          // by compute tiles
   Lazy<UnitKey, UnitTable> tables;
   Lazy<Replicas, ShardCosts> shard_costs;
-  std::shared_ptr<const State> alike;  // another partition with the same domains; may be null
+  std::shared_ptr<const State> alike;  // of another partition with the same domains; may be null
   std::atomic<double> seconds = 0;
 
-  // Their table; null: none has it.
+  // Returns the table of another partition with the same domains; null: none has it.
   const UnitTable* made_elsewhere(const UnitKey& key) const {
     for (const State* other = alike.get(); other != nullptr; other = other->alike.get()) {
       if (const UnitTable* table = other->tables.find(key)) return table;
@@ -107,6 +109,7 @@ struct Tables::State {
     return nullptr;
   }
 
+  // Returns make(), and adds its time to `seconds`.
   template <class Make>
   auto timed(const Make& make) {
     const auto begin = std::chrono::steady_clock::now();
@@ -134,7 +137,8 @@ Tables::Tables(const Job& job, const CostModel& model, const Tables& other)
     state_->fronts = other.state_->fronts;
   else
     state_->fronts->cache = other.state_->fronts->cache;
-  // There are few partitions of one machine; of others the tables would stay for as long as these are asked about.
+  // Links to partitions of one machine only, which are few. Linked tables stay in memory as long as this object is
+  // used.
   const bool same_family = family_key(job) == family_key(other.job());
   if (same_plans && same_family && have_same_domains(model.machine(), other.model().machine()))
     state_->alike = other.state_;
@@ -160,11 +164,11 @@ TableKey table_key(const Plan& plan) {
 namespace {
 
 nlohmann::json json_key(const Job& job) {
-  nlohmann::json key = job.json;
+  nlohmann::json key = job.json();
   for (const char* free : {"$schema", "description", "batch", "objective", "pareto", "plan", "train_for"})
     key.erase(free);
   const nlohmann::json::json_pointer precision("/plan/precision");
-  if (job.json.contains(precision)) key["precision"] = job.json.at(precision);
+  if (job.json().contains(precision)) key["precision"] = job.json().at(precision);
   return key;
 }
 
@@ -240,7 +244,8 @@ const ShardCosts& Tables::shard_costs(const Replicas& replicas) {
 
 namespace {
 
-// Where replicas are is nothing to models whose statistics groups do not go on over replicas.
+// Returns the key with a replica stride of 1 where the stride has no effect: where no statistics group goes on over
+// replicas.
 TableKey normal(TableKey key, const Graph& graph) {
   if (replicas_of_group(graph) == 1) key.replica_stride = 1;
   return key;
@@ -263,7 +268,7 @@ bool Tables::has(const TableKey& key) {
   return state_->tables.has(unit_key(normal(key, facts(key.micro_batch).graph), model_.machine().chip));
 }
 
-// Those that differ in how activations are held have the same products.
+// Keys that differ only in split_activations have the same products.
 bool Tables::wait_for_each_other(const TableKey& a, const TableKey& b) {
   if (a.micro_batch != b.micro_batch) return false;
   if (!state_->graphs->by_micro_batch.has(a.micro_batch)) return true;
@@ -285,7 +290,7 @@ const GraphSharding& Tables::sharding(const TableKey& key, Bytes gather_limit) {
   });
 }
 
-// What tables of so many compute tiles share.
+// Returns what all tables with this number of compute tiles share.
 SharedCosts& Tables::shared(std::int64_t tiles) {
   return state_->shared.get(tiles, [&] {
     return std::make_unique<SharedCosts>(state_->fronts->by_tiles.get(tiles, [&] {

@@ -8,7 +8,7 @@
 
 namespace superstep {
 
-WarmTables::Lent WarmTables::lend(const Job& job) {
+WarmTables::Lease WarmTables::lease(const Job& job) {
   const std::string key = tables_key(job);
   const auto known = std::ranges::find(entries_, key, &Entry::key);
   if (known != entries_.end()) {
@@ -17,11 +17,11 @@ WarmTables::Lent WarmTables::lend(const Job& job) {
     entries_.push_front({key, subject_key(job), make(job)});
     forget_oldest();
   }
-  const Lent& kept = entries_.front().kept;
+  const Lease& kept = entries_.front().kept;
   return {kept.model, std::make_unique<Tables>(job, *kept.tables)};
 }
 
-WarmTables::Lent WarmTables::make(const Job& job) const {
+WarmTables::Lease WarmTables::make(const Job& job) const {
   auto model = std::make_shared<const CostModel>(job.machine, load_calibration(job.machine.calibration));
   const std::string graphs = graph_key(job);
   const auto other =
@@ -32,7 +32,7 @@ WarmTables::Lent WarmTables::make(const Job& job) const {
 }
 
 void WarmTables::forget_oldest() {
-  std::vector<std::string> subjects;  // those asked about last
+  std::vector<std::string> subjects;  // subjects to keep, the latest first
   std::erase_if(entries_, [&](const Entry& e) {
     if (std::ranges::find(subjects, e.subject) != subjects.end()) return false;
     if (subjects.size() == most_) return true;

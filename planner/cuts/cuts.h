@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the model is cut: dynamic programmes over cut points for one setting of all other fields.
+// Finds where to cut the model into stages and phases: dynamic programmes over cut points, for one setting of all other
+// fields.
 #pragma once
 
 #include <chrono>
@@ -15,70 +16,82 @@ namespace superstep {
 class PipelineStages;
 struct IntegerPin;
 
+// Limits that cuts must keep, and the effort that a programme may spend.
 struct CutLimits {
-  std::int64_t tile = 0;          // bytes per tile
-  std::int64_t executable = 0;    // of which code
+  std::int64_t tile = 0;          // bytes per compute tile
+  std::int64_t executable = 0;    // bytes of code per tile; they count towards `tile` as well
   std::int64_t io_tile = 0;       // bytes per IO tile
-  std::int64_t ddr = 0;           // Streaming Memory per IPU
-  std::int64_t best = INT64_MAX;  // cycles: plans that take longer are of no interest
-  std::int64_t least = 0;         // cycles that no cuts take less than, as far as that is known
-  bool reduced_budget = false;    // phases: what is left after some of the work stays open
-  std::int64_t most_work = 0;     // phases: what is left after so much stays open, see PhaseProgramme; 0: no limit
-  // What is left by then stays open.
+  std::int64_t ddr = 0;           // bytes of Streaming Memory per IPU
+  std::int64_t best = INT64_MAX;  // cycles of the incumbent: only faster cuts are looked for
+  std::int64_t least = 0;         // lower bound on the cycles of all cuts; 0: none is known
+  bool reduced_budget = false;    // phases: the full budget of cases is not tried, so that more cuts may stay open
+  // Phases: work after which the programme stops, in comparisons of two labels (PhaseProgramme::work()); 0: no limit.
+  // Cuts that were not looked at stay open.
+  std::int64_t most_work = 0;
+  // Time at which the programme stops. Cuts that were not looked at stay open.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
-  // Of what code the IPU groups hold for their phases: so many are looked at before labels hold it, since few are less
-  // work.
+  // Phases: cases of the code that IPU groups hold, tried before labels hold the code instead. A few cases are less
+  // work than such labels.
   int few_cases = kBudget.few_cases;
 };
 
+// Cuts that the pins of a job allow. The rules do not own what the pointers refer to.
 struct CutRules {
-  std::vector<Recompute> modes = {Recompute::none, Recompute::layer, Recompute::stage};  // allowed per stage
+  std::vector<Recompute> modes = {Recompute::none, Recompute::layer, Recompute::stage};  // allowed for every stage
   const std::vector<Recompute>* stage_modes = nullptr;  // pinned mode of each stage; null: free
-  const std::vector<std::int64_t>* stages = nullptr;    // pinned first units; null: free
-  const std::vector<std::int64_t>* phases = nullptr;    // pinned first stages of phases
-  const IntegerPin* phase_count = nullptr;              // pinned numbers of phases; null: free
-  bool wrap = false;                                    // one stage more than IPU groups: the last returns to IPU 0
+  const std::vector<std::int64_t>* stages = nullptr;    // pinned first unit of each stage; null: free
+  const std::vector<std::int64_t>* phases = nullptr;    // pinned first stage of each phase; null: free
+  const IntegerPin* phase_count = nullptr;              // pinned number of phases; null: free
+  bool wrap = false;  // pipelines: one stage more than IPU groups, so that the last stage returns to IPU group 0
 };
 
+// The fields of a plan that a cut programme decides, and the time of that plan.
 struct Cuts {
-  std::vector<std::int64_t> stages, stage_ipu, phases;
+  std::vector<std::int64_t> stages, stage_ipu, phases;  // as in Plan
   std::vector<Recompute> recompute;
   std::int64_t cycles = 0;  // as evaluate() gives for the plan with these cuts
 };
 
-// Cycles that no cut of a setting takes less than, from little work: the programmes below find it by far more.
-// INT64_MAX: none fits.
+// Returns a lower bound on the cycles of every cut of a setting, without a programme. INT64_MAX: no cut fits.
 std::int64_t least_cycles(const Setting& setting, const CutLimits& limits);
 
-// The cuts with least time that fit, for stages one after the other in a pipeline. Exact: a label holds
-// the slowest stage, the widest copy and the longest update so far, and is dropped only when another
-// label of the same cut is no worse in all of them. A cut that is better than one of even stages must be so in one of
-// these, which bounds the others.
-// At the deadline they are the best so far: `open`, when given, then receives cycles that none takes less than. Else it
-// is not touched.
+// Returns the fastest cut into the stages of one pipeline that keeps the limits. Empty: no such cut takes fewer cycles
+// than limits.best.
+//
+// The result is exact. A label holds the slowest stage, the widest copy and the longest update of a partial cut. A
+// label is dropped only where another label of the same units and number of stages dominates it. A label whose bound is
+// no better than the incumbent is pruned. A cut into even stages is the first incumbent. A better cut must be better in
+// the slowest stage, the widest copy or the longest update, which bounds the other numbers.
+//
+// At the deadline the best cut so far is returned. `open`, when not null, then receives a lower bound on the cycles of
+// all cuts; otherwise `open` is not touched.
 std::optional<Cuts> cut_pipeline(const Setting& setting, const CutRules& rules, const CutLimits& limits,
                                  std::int64_t* open = nullptr);
-// The same for a setting that is cut again and again within other limits.
+// Cuts a setting again within other limits. `stages` keeps the numbers of its stages from call to call.
 std::optional<Cuts> cut_pipeline(PipelineStages& stages, const CutLimits& limits, std::int64_t* open = nullptr);
 
-// The same for phases, each spread over the pipeline. Exact unless its budget runs out too, which can happen where the
-// code that an IPU holds for all its phases, or Streaming Memory, decides what fits: `open` then receives a bound on
-// the cuts left out, if they could be faster. `work`, when given, receives how much it took, in units of
-// CutLimits::most_work.
+// Returns the fastest cut into phases that keeps the limits, each phase a pipeline of stages. Empty: no such cut was
+// found that takes fewer cycles than limits.best.
+//
+// The result is exact unless a budget is exhausted. A budget may be exhausted where the code that an IPU holds for all
+// its phases, or Streaming Memory, decides what fits. `open`, when not null, then receives a lower bound on the cycles
+// of the cuts left out. It is not touched if no such cut could be faster. `work`, when not null, receives the work
+// done, in the unit of CutLimits::most_work.
 std::optional<Cuts> cut_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits,
                                std::int64_t* open, std::int64_t* work = nullptr);
 
-// Cycles that no cut into phases takes less than: the same programme, which leaves out that an IPU holds the code of
-// all its phases. INT64_MAX: none fits and is faster than limits.best. `exact`, when given, receives whether it is the
-// least that the programme finds, not what it had proved when limits.most_work or the time was used up.
+// Returns a lower bound on the cycles of every cut into phases. The programme of cut_phases() runs without cases,
+// and counts for each stage only the stage's own code. INT64_MAX: no cut fits and takes fewer cycles than limits.best.
+// `exact`, when not null, receives true if the result is the least that the programme finds. False: limits.most_work or
+// the time was exhausted first, and the result is the bound that was proved by then.
 std::int64_t bound_phases(const Setting& setting, const CutRules& rules, const CutLimits& limits,
                           bool* exact = nullptr);
 
-// More of it, by more work: that of a cut which has room for the code of all phases and, where Streaming Memory is too
-// little, pays for it.
+// Returns a higher lower bound than bound_phases(), by more work. Cuts have room for the code of all phases, and pay a
+// Lagrangian price for Streaming Memory where there is too little.
 std::int64_t bound_phases_by_prices(const Setting& setting, const CutRules& rules, const CutLimits& limits);
 
-// A copy of the setting's plan with these cuts.
+// Returns a copy of `plan` with the fields of `cuts`.
 inline Plan with_cuts(const Plan& plan, const Cuts& cuts) {
   Plan p = plan;
   p.stages = cuts.stages;

@@ -7,7 +7,8 @@
 namespace superstep {
 namespace {
 
-// What all units hold together must fit on all IPUs beside the least code and the least peak.
+// False only if no cut of a pipeline fits. Each unit must fit on a tile beside the least code. The residents of all
+// units must fit on all IPU groups together, beside the least code and the least peak of a unit.
 bool may_fit(const Setting& s, const CutLimits& limits) {
   const std::int64_t code = s.code(0);
   std::int64_t held = 0, least = INT64_MAX;
@@ -21,7 +22,8 @@ bool may_fit(const Setting& s, const CutLimits& limits) {
 
 }  // namespace
 
-// The work of one micro-batch spread evenly over the stages, in a pipeline that fills.
+// Spreads the work of one micro-batch evenly over the stages of a pipeline, and counts the cycles in which the pipeline
+// fills and drains.
 std::int64_t least_cycles(const Setting& s, const CutLimits& limits) {
   const Plan& plan = s.plan();
   if (plan.phased()) return PhaseRest(s, limits).least();

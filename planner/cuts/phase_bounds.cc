@@ -19,7 +19,8 @@ std::int64_t PhaseBounds::bound(const Setting& setting, const CutRules& rules, c
   const auto counts = rules.phase_count ? std::optional(*rules.phase_count) : std::nullopt;
   Question question{setting, rules.modes, counts, limits.tile, limits.executable, limits.io_tile, limits.ddr};
   const std::size_t hash = setting.hash();
-  // With little work what is found must not depend on what others have found by then.
+  // Reads kept results only where work is not limited. Otherwise the result would depend on what other threads have
+  // stored by then.
   if (limits.most_work == 0) {
     const auto lock = lock_soon(mutex_);
     if (const Known* known = find(hash, question)) {

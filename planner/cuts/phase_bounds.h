@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bounds on phases were found, for the same question asked again: by another branch of a search, or where a later
-// job differs in a pin that leaves a setting as it was.
+// Keeps the results of bound_phases() for questions that are asked again: by another branch of a search, or by a later
+// job whose pins leave the setting unchanged.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,15 @@
 
 namespace superstep {
 
-// Of tables that live as long. Safe to share between threads.
+// A memo of bound_phases(). The tables of all settings asked about must outlive the memo. Safe to share between
+// threads.
 class PhaseBounds {
  public:
-  // bound_phases(), of which only what has no pinned stages is kept.
+  // Returns bound_phases(). Results are kept only where no stages, modes of stages or cuts into phases are pinned.
   std::int64_t bound(const Setting& setting, const CutRules& rules, const CutLimits& limits);
 
  private:
+  // Everything that the bound depends on, apart from limits.best and the budget.
   struct Question {
     Setting setting;
     std::vector<Recompute> modes;
@@ -30,11 +32,12 @@ class PhaseBounds {
   };
   struct Known {
     Question question;
-    std::int64_t cycles = -1;     // the bound; -1: none is known
-    std::int64_t none_below = 0;  // cycles
+    std::int64_t cycles = -1;     // the exact bound; -1: not known
+    std::int64_t none_below = 0;  // lower bound on the cycles of all cuts, from searches below some limits.best
   };
-  static constexpr std::size_t kMost = 8192;  // of some 4 KiB each
+  static constexpr std::size_t kMost = 8192;  // entries of some 4 KiB each; later questions are not kept
 
+  // Returns the entry of a question; null: there is none. The caller holds mutex_.
   Known* find(std::size_t hash, const Question& question);
 
   std::mutex mutex_;

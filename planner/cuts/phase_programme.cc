@@ -9,13 +9,8 @@ namespace superstep {
 
 using namespace phase_labels;
 
-namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
-// A list has an end, if it is beyond what there can be; two phases are the least whatever is pinned.
+// A pinned list of numbers always has a maximum, even one above the number of units. A pinned least of 2 or less needs
+// no rows, as every phased plan has two phases at least.
 PhaseProgramme::RowsOfPhases::RowsOfPhases(const IntegerPin* pinned, std::int64_t units, std::int64_t phase_groups)
     : pin(pinned),
       least(pinned && pinned->least() > 2 ? at(std::min(pinned->least(), units + 1)) : 0),
@@ -34,45 +29,46 @@ PhaseProgramme::PhaseProgramme(const Setting& s, const CutRules& rules, const Cu
       depth_(s.plan().pipeline_stages / groups_),
       rows_(rules.phase_count, n_, groups_),
       outer_(s.plan().phase_order == PhaseOrder::phase_outer),
-      g_(outer_ ? s.plan().gradient_accumulation : 1),
+      micro_batches_(outer_ ? s.plan().gradient_accumulation : 1),
       repeats_(outer_ ? 1 : s.plan().gradient_accumulation),
       overlap_(s.moves_overlap()),
-      hidden_(s.loads_ahead()),
+      loads_hide_(s.loads_ahead()),
       training_(s.table().training()),
       within_(at(n_)),
       most_work_(limits.most_work),
       deadline_(limits.deadline),
       start_(depth_),
       recurs_(at(n_)) {
-  heads_ = std::move(spare_heads());
+  cut_labels_ = std::move(spare_cut_labels());
   if (training_) find_borrowers();
-  if (rules.stages || rules.phases) return;  // there it depends on the place
+  if (rules.stages || rules.phases) return;  // equal units have different pins, so that no phases are kept
   std::map<std::size_t, std::int64_t> count;
   for (std::int64_t u = 0; u < n_; ++u) ++count[runs_.number(u, u + 1)];
   for (std::int64_t u = 0; u < n_; ++u) recurs_[at(u)] = count[runs_.number(u, u + 1)] > 1;
 }
 
-// The room of lists goes on to the next programme of this thread: a short one has hundreds and fills each once. Long
-// ones are few.
+// Leaves the memory of the label lists to the next programme of this thread. A short programme has hundreds of lists
+// and fills each only once, so that allocation would dominate. Long lists are few and are freed.
 PhaseProgramme::~PhaseProgramme() {
   constexpr std::size_t kMostKept = 32;
-  for (std::vector<std::vector<Head>>& row : heads_) {
-    for (std::vector<Head>& list : row) {
+  for (std::vector<std::vector<CutLabel>>& row : cut_labels_) {
+    for (std::vector<CutLabel>& list : row) {
       if (list.capacity() > kMostKept) list = {};
     }
   }
-  spare_heads() = std::move(heads_);
+  spare_cut_labels() = std::move(cut_labels_);
 }
 
-PhaseProgramme::Heads& PhaseProgramme::spare_heads() {
-  thread_local Heads spare;
+// Empty or used lists, whose memory the next programme of this thread takes over.
+PhaseProgramme::CutLabels& PhaseProgramme::spare_cut_labels() {
+  thread_local CutLabels spare;
   return spare;
 }
 
-void PhaseProgramme::set(const Ways& ways, const std::vector<std::int64_t>& tracked,
+void PhaseProgramme::set(const SuffixBounds& bounds, const std::vector<std::int64_t>& tracked,
                          const std::vector<std::int64_t>& counted) {
-  ways_ = ways;
-  ways_on_ = stages_.ways_on(ways);
+  suffix_bounds_ = bounds;
+  continuations_ = stages_.continuations(bounds);
   tracked_ = tracked;
   counted_ = counted;
   least_tracked_.clear();
@@ -80,9 +76,9 @@ void PhaseProgramme::set(const Ways& ways, const std::vector<std::int64_t>& trac
   for (std::int64_t account : tracked) {
     std::vector<double> alone(together.size(), 0);
     alone[at(account)] = together[at(account)] = 1;
-    least_tracked_.push_back(stages_.find_ways(alone));
+    least_tracked_.push_back(stages_.find_suffix_bounds(alone));
   }
-  if (!tracked.empty()) least_together_ = stages_.find_ways(together);
+  if (!tracked.empty()) least_all_tracked_ = stages_.find_suffix_bounds(together);
 }
 
 PhaseProgramme::Found PhaseProgramme::least_cycles(const Prices& prices, std::int64_t best, std::size_t most_labels) {
@@ -98,7 +94,7 @@ PhaseProgramme::Found PhaseProgramme::least_cycles(const Prices& prices, std::in
   best_ = best;
   most_labels_ = most_labels;
   left_out_ = kNever;
-  const Head* last = run();
+  const CutLabel* last = run();
   if (exhausted()) return {std::nullopt, 0};
   return {last ? std::optional(cuts_of(*last)) : std::nullopt, left_out_};
 }
@@ -110,7 +106,7 @@ std::optional<std::int64_t> PhaseProgramme::least_sum(std::int64_t best) {
   state_.clear();
   held_state_.clear();
   best_ = best;
-  const Head* last = run();
+  const CutLabel* last = run();
   if (exhausted()) return std::nullopt;
   return last ? sum(*last) : kNever;
 }
@@ -121,7 +117,7 @@ bool PhaseProgramme::find_least_sum(Prices& prices, std::int64_t best) {
     const double of_limit = prices.of[at(account)] * static_cast<double>(stages_.limit(account));
     prices.of_limits += static_cast<std::int64_t>(std::ceil(of_limit));
   }
-  Prices none{prices.of};  // lets nothing fall but by what follows at least
+  Prices none{prices.of};  // prunes by `rest` alone: `of_limits` is 0, as the least sum is wanted and not its bound
   none.rest = prices.rest;
   prices_ = &none;
   pricing_ = true;
@@ -129,7 +125,7 @@ bool PhaseProgramme::find_least_sum(Prices& prices, std::int64_t best) {
   held_state_.clear();
   best_ = best > kNever - prices.of_limits ? kNever : best + prices.of_limits;
   edges_.clear();
-  const Head* last = run();
+  const CutLabel* last = run();
   prices.bound = last ? sum(*last) - prices.of_limits : kNever;
   if (exhausted()) return false;
   if (!last) return true;
@@ -139,81 +135,86 @@ bool PhaseProgramme::find_least_sum(Prices& prices, std::int64_t best) {
   for (auto e = edges_.rbegin(); e != edges_.rend(); ++e) {
     const std::int64_t behind = prices.rest[at((e->group + 1) % groups_)][at(e->end)];
     std::int64_t& rest = prices.rest[at(e->group)][at(e->begin)];
-    rest = std::min(rest, later(e->sum, behind));
+    rest = std::min(rest, plus_bound(e->sum, behind));
   }
   return true;
 }
 
 // ---- phase after phase
 
-// Of the cuts with the least sum of cycles, prices included where they are part of them; null: there are none.
-const PhaseProgramme::Head* PhaseProgramme::run() {
+// Runs the programme. Returns the label of the whole cuts with the least sum of cycles (and price with pricing_). Null:
+// no cuts below best_ were found. The label stays valid until the next run.
+const PhaseProgramme::CutLabel* PhaseProgramme::run() {
   kept_cuts_.clear();
   for (auto& [place, start] : known_) start.begin = -1;
-  heads_.resize(rows_.count);
-  for (std::vector<std::vector<Head>>& row : heads_) {
+  cut_labels_.resize(rows_.count);
+  for (std::vector<std::vector<CutLabel>>& row : cut_labels_) {
     row.resize(at(n_) + 1);
-    for (std::vector<Head>& list : row) list.clear();
+    for (std::vector<CutLabel>& list : row) list.clear();
   }
-  heads_[0][0].push_back(Head{});
-  heads_[0][0][0].taken.assign(state_.size(), 0);
+  cut_labels_[0][0].push_back(CutLabel{});
+  cut_labels_[0][0][0].taken.assign(state_.size(), 0);
   holdings_.clear();
-  if (!held_state_.empty()) heads_[0][0][0].held = &holdings_.emplace_back(held_state_.size());
+  if (!held_state_.empty()) cut_labels_[0][0][0].held = &holdings_.emplace_back(held_state_.size());
   for (std::int64_t u = 0; u < n_; ++u) {
     for (std::int64_t group = 0; group < groups_; ++group) {
-      if (ways_[at(group * depth_)][at(u)] < PhaseStages::kNoWay) extend(u, group);
+      if (suffix_bounds_[at(group * depth_)][at(u)] < PhaseStages::kInfeasible) extend(u, group);
     }
   }
-  const Head* best = nullptr;
+  const CutLabel* best = nullptr;
   for (std::size_t c = 0; c < rows_.count; ++c) {
     if (!rows_.may_end(c)) continue;
-    for (const Head& h : heads_[c].back()) {
+    for (const CutLabel& h : cut_labels_[c].back()) {
       if (!best || sum(h) < sum(*best)) best = &h;
     }
   }
   return best;
 }
 
-// All phases that begin at `u` on a group of IPU groups, behind every head that ends there.
+// Extends every cut label that ends at unit `u` by every phase that begins there on the phase group `group`.
 void PhaseProgramme::extend(std::int64_t u, std::int64_t group) {
   if (exhausted()) return;
   work_ += kWorkOfLabel;
   const std::size_t end = rows_.extended();
   std::int64_t before = kNever;
   for (auto c = at(group); c < end; c += at(groups_)) {
-    for (const Head& h : heads_[c][at(u)]) before = std::min(before, sum(h));
+    for (const CutLabel& h : cut_labels_[c][at(u)]) before = std::min(before, sum(h));
   }
-  if (before == kNever || later(before, rest_.from(u)) >= best_) return;
+  if (before == kNever || plus_bound(before, rest_.from(u)) >= best_) return;
   if (!within_[at(u)]) within_[at(u)] = rest_.within(u);
-  // No longer phase is part of anything better: the bounds on them rise.
+  // The bound of a phase and what follows never falls when the phase gets longer. All phases that end after `last` are
+  // pruned.
   const std::vector<std::int64_t>& whole = within_[at(u)]->whole;
-  const auto too_long = std::ranges::partition_point(whole, [&](std::int64_t c) { return later(before, c) < best_; });
+  const auto too_long =
+      std::ranges::partition_point(whole, [&](std::int64_t c) { return plus_bound(before, c) < best_; });
   const std::int64_t last = u + (too_long - whole.begin()) - 1;
-  Start& start = phases_from(u, group, before, last);
+  PhasesFrom& start = phases_from(u, group, before, last);
   const auto for_phases = [&](auto f) {
-    start.phases.for_each([&](std::int64_t there, std::vector<Phase>& phases) {
+    start.phases.for_each([&](std::int64_t there, std::vector<PhaseLabel>& phases) {
       const std::int64_t v = there - start.begin + u;
       for (std::size_t k = 0; k < phases.size() && v <= last; ++k) f(v, phases[k]);
     });
   };
   if (pricing_)
-    for_phases([&](std::int64_t v, const Phase& p) {
+    for_phases([&](std::int64_t v, const PhaseLabel& p) {
       edges_.push_back({u, v, group, p.fixed + p.forward + p.backward});
     });
   for (auto c = at(group); c < end; c += at(groups_)) {
     const std::size_t to = rows_.next(c);
-    const std::vector<Head>& from = heads_[c][at(u)];
+    const std::vector<CutLabel>& from = cut_labels_[c][at(u)];
     for (std::size_t k = 0; k < from.size(); ++k) {
-      for_phases([&](std::int64_t v, Phase& phase) {
-        append(heads_[to][at(v)], from[k], start, phase, {u, v, group, c, k});
+      for_phases([&](std::int64_t v, PhaseLabel& phase) {
+        append(cut_labels_[to][at(v)], from[k], start, phase, {u, v, group, c, k});
       });
     }
   }
 }
 
-void PhaseProgramme::append(std::vector<Head>& to, const Head& from, const Start& start, Phase& phase,
+// Makes the label of `from` with one phase more and adds it to the list `to`, unless the label is pruned, infeasible or
+// dominated. A full list drops the label with the highest bound.
+void PhaseProgramme::append(std::vector<CutLabel>& to, const CutLabel& from, const PhasesFrom& start, PhaseLabel& phase,
                             const Place& place) {
-  Head h;
+  CutLabel h;
   h.cycles = phase.fixed;
   if (place.begin > 0)
     h.cycles +=
@@ -221,25 +222,25 @@ void PhaseProgramme::append(std::vector<Head>& to, const Head& from, const Start
   h.forward = phase.forward;
   h.load = phase.load;
   h.price = from.price + phase.price;
-  h.bound = std::max(later(h.cycles + h.forward, rest_.from(place.end)),
+  h.bound = std::max(plus_bound(h.cycles + h.forward, rest_.from(place.end)),
                      with_rest(h.cycles + h.forward + h.price, place.group, place.end));
   if (h.bound >= best_) return;
   work_ += kWorkOfLabel + std::ssize(to);
   if (!within_limits(from, phase, place, h.taken)) return;
-  Holdings held;
+  HeldLoads held;
   if (phase.held != nullptr) {
-    held = with(*from.held, *phase.held);
+    held = combined(*from.held, *phase.held);
     if (!room_on_tiles(held, place.end)) return;
     h.held = &held;
   }
   h.from = place.begin;
   h.count = place.count;
-  h.head = place.head;
-  if (std::any_of(to.begin(), to.end(), [&](const Head& other) { return other.no_worse(h); })) return;
+  h.previous = place.previous;
+  if (std::any_of(to.begin(), to.end(), [&](const CutLabel& other) { return other.no_worse(h); })) return;
   if (h.held != nullptr && !room_for_rest(held, place.end)) return;
-  std::erase_if(to, [&](const Head& other) { return h.no_worse(other); });
+  std::erase_if(to, [&](const CutLabel& other) { return h.no_worse(other); });
   if (limits_labels() && to.size() >= most_labels_) {
-    const auto last = std::ranges::max_element(to, {}, &Head::bound);
+    const auto last = std::ranges::max_element(to, {}, &CutLabel::bound);
     left_out_ = std::min(left_out_, std::max(h.bound, last->bound));
     if (h.bound >= last->bound) return;
     to.erase(last);
@@ -251,8 +252,9 @@ void PhaseProgramme::append(std::vector<Head>& to, const Head& from, const Start
   to.push_back(std::move(h));
 }
 
-// Whether tracked accounts keep their limits, with what is still to come.
-bool PhaseProgramme::within_limits(const Head& from, const Phase& phase, const Place& place, Sizes& sums) {
+// True unless the tracked accounts exceed their limits, each alone or all together. Counts the phases so far and the
+// least bytes of the units that follow. Appends the sizes of the new label to `sums`.
+bool PhaseProgramme::within_limits(const CutLabel& from, const PhaseLabel& phase, const Place& place, Sizes& sums) {
   std::int64_t room = 0;
   std::size_t tracked = 0;
   for (std::size_t i = 0, next = 0; i < state_.size(); i = next) {
@@ -270,57 +272,62 @@ bool PhaseProgramme::within_limits(const Head& from, const Phase& phase, const P
     if (static_cast<double>(left) < stages_.least_behind(least_tracked_[tracked++], place.group * depth_, place.end))
       return false;
     room += left;
-    // What can no longer reach the limit is all the same.
+    // Bytes too few to reach the limit, even with the most that may follow, are all rounded up to the same size. So
+    // more labels dominate each other.
     const std::int64_t least_limit = stages_.limit(account, holds_code ? rows | stages_.rows_from(place.end) : 0,
                                                    shared | stages_.shared_from(place.end));
     sums[i] = std::max(sum, least_limit - stages_.most_taken(account, place.end));
   }
   return state_.empty() ||
-         static_cast<double>(room) >= stages_.least_behind(least_together_, place.group * depth_, place.end);
+         static_cast<double>(room) >= stages_.least_behind(least_all_tracked_, place.group * depth_, place.end);
 }
 
-// The same of the tiles: whether the stages so far fit beside what is kept so far.
-bool PhaseProgramme::room_on_tiles(Holdings& all, std::int64_t end) {
-  for (Held& held : all) {
+// True if on each counted IPU group the stages so far fit on the tiles beside the load so far. Rounds up the needs in
+// `all`, as within_limits() does with bytes.
+bool PhaseProgramme::room_on_tiles(HeldLoads& all, std::int64_t end) {
+  for (HeldLoad& held : all) {
     if (!stages_.fits_beside(held.needs, held.kept)) return false;
-    // What can no longer be too much is all the same.
-    const GroupLoad most = with(held.kept, {stages_.rows_from(end), stages_.most_lent(end)});
+    // Needs small enough for any load that may follow are all rounded up to the same size.
+    const GroupLoad most = combined(held.kept, {stages_.rows_from(end), stages_.most_remote_tile(end)});
     held.needs = std::max(held.needs, stages_.room_beside(most));
   }
   return true;
 }
 
-Held PhaseProgramme::held_on(const Cell& cell, std::int64_t ipu) {
-  return {stages_.kept_on(cell, ipu), stages_.least_needs(cell)};
+// Load that a stage adds to IPU group `ipu`, and bytes per tile that the stage needs beside the load.
+HeldLoad PhaseProgramme::held_on(const StageOption& option, std::int64_t ipu) {
+  return {stages_.kept_on(option, ipu), stages_.least_needs(option)};
 }
 
-// Whether the units behind may still find room: on all IPU groups together for what all units keep, and each of them
-// beside what one IPU group holds.
-bool PhaseProgramme::room_for_rest(const Holdings& all, std::int64_t end) {
+// True if the units from `end` on may still find room beside the loads `all`. Checks all IPU groups together for the
+// load of all these units, and each unit alone beside the load of one IPU group. Always true unless `all` has every IPU
+// group.
+bool PhaseProgramme::room_for_rest(const HeldLoads& all, std::int64_t end) {
   if (std::ssize(all) < depth_ * groups_) return true;
   std::int64_t room = 0;
-  for (const Held& held : all) room += stages_.room_beside(held.kept) - held.needs + 1;  // it was rounded
-  if (s_.tiles() * room < stages_.least_lent(end)) return false;
+  for (const HeldLoad& held : all) room += stages_.room_beside(held.kept) - held.needs + 1;  // was rounded down
+  if (s_.tiles() * room < stages_.least_remote_tile(end)) return false;
   if (s_.code_moves()) return true;
   const std::int64_t none = stages_.code(0);
   room = none;
   std::uint64_t rows = stages_.rows_from(end);
-  for (const Held& held : all) {
+  for (const HeldLoad& held : all) {
     room += stages_.most_code(held.needs) - none;
     rows |= held.kept.rows;
   }
   if (stages_.code(rows) > room) return false;
-  if (rules_.stages) return true;  // they are not single units
+  if (rules_.stages) return true;  // what single units need is only known for free stages
   return std::ranges::all_of(stages_.needs_from(end), [&](const PhaseStages::Need& need) {
-    return std::ranges::any_of(all, [&](const Held& held) {
-      return stages_.fits_beside(std::max(need.bytes, held.needs), with(held.kept, {need.rows}));
+    return std::ranges::any_of(all, [&](const HeldLoad& held) {
+      return stages_.fits_beside(std::max(need.bytes, held.needs), combined(held.kept, {need.rows}));
     });
   });
 }
 
-Cuts PhaseProgramme::cuts_of(const Head& last) const {
-  std::vector<const Head*> phases;
-  for (const Head* h = &last; h->from >= 0; h = &heads_[h->count][at(h->from)][h->head])
+// Cuts of a label that ends at the last unit, with their cycles from evaluate().
+Cuts PhaseProgramme::cuts_of(const CutLabel& last) const {
+  std::vector<const CutLabel*> phases;
+  for (const CutLabel* h = &last; h->from >= 0; h = &cut_labels_[h->count][at(h->from)][h->previous])
     phases.insert(phases.begin(), h);
   Cuts cuts;
   for (std::size_t j = 0; j < phases.size(); ++j) {

@@ -6,12 +6,6 @@
 #include <utility>
 
 namespace superstep {
-namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 PhaseNumbers phase_numbers(const Setting& s, const CutLimits& limits) {
   const Plan& plan = s.plan();
   const bool outer = plan.phase_order == PhaseOrder::phase_outer;
@@ -32,14 +26,15 @@ PhaseNumbers phase_numbers(const Setting& s, const CutLimits& limits) {
     least = std::min(least, s.least_memory(u) - s.resident(u));
     least_memory = std::min(least_memory, s.least_memory(u));
   }
-  // What each IPU group has on others' tiles, and they on its own, as these hold no more of it than room is there
-  // beside their smallest unit; and the same of as many groups as a phase has.
-  const std::int64_t lent = s.lent() / s.tiles();
-  const auto least_lent = [&](std::int64_t groups) {
+  // Bytes per tile that all units keep on remote tiles. An IPU group holds as much for others as it keeps there.
+  const std::int64_t remote_tile = s.remote_tile() / s.tiles();
+  // Returns the least bytes per tile that `groups` IPU groups hold for others together. Each of the remaining IPU
+  // groups holds no more than its room beside the smallest unit.
+  const auto least_remote_tile = [&](std::int64_t groups) {
     return std::max<std::int64_t>(
-        0, lent - (plan.pipeline_stages - groups) * std::max<std::int64_t>(0, room - least_memory));
+        0, remote_tile - (plan.pipeline_stages - groups) * std::max<std::int64_t>(0, room - least_memory));
   };
-  const std::int64_t most = room - least_lent(1);
+  const std::int64_t most = room - least_remote_tile(1);
   const auto of = [&](std::int64_t u, bool first) {
     PhaseNumbers::Unit unit = s.phase_unit(u, first);
     unit.fits = s.least_memory(u) <= most;
@@ -52,9 +47,9 @@ PhaseNumbers phase_numbers(const Setting& s, const CutLimits& limits) {
   m.units.reserve(at(s.units()));
   m.units.push_back(of(0, true));
   for (std::int64_t u = 1; u < s.units(); ++u) m.units.push_back(of_class[at(s.class_of(u))]);
-  m.held = m.depth * (room - least) - least_lent(m.depth);
+  m.held = m.depth * (room - least) - least_remote_tile(m.depth);
   m.groups = plan.phase_groups;
-  m.taken = s.least_stored() / s.tiles();
+  m.taken = s.least_stored_boundary() / s.tiles();
   return m;
 }
 
@@ -66,12 +61,13 @@ PhaseRest::PhaseRest(PhaseNumbers numbers, const EqualRuns& runs)
   if (const auto depth = static_cast<std::uint64_t>(m_.depth); std::has_single_bit(depth))
     shift_ = std::countr_zero(depth);
   add_up();
-  find_ends();
+  find_end_range();
+  // Stored boundaries leave less room, and less room may make more phases necessary. Repeats until nothing changes.
   for (const std::int64_t all = m_.held;;) {
     const std::int64_t left = all - m_.taken * ((fewest_phases() - 1) / m_.groups);
     if (left >= m_.held) break;
     m_.held = left;
-    find_ends();
+    find_end_range();
   }
   find_cycles();
   find_rest();
@@ -92,18 +88,18 @@ void PhaseRest::add_up() {
   }
 }
 
-void PhaseRest::find_ends() {
+void PhaseRest::find_end_range() {
   std::int64_t end = 0;
-  ends_.clear();
-  ends_.reserve(at(n_));
+  end_ranges_.clear();
+  end_ranges_.reserve(at(n_));
   for (std::int64_t u = 0; u < n_; ++u) {
     end = std::max(end, u);
     while (end < n_ && m_.units[at(end)].fits && sum(&PhaseNumbers::Unit::resident, u, end + 1) <= m_.held) ++end;
-    ends_.push_back(end);
+    end_ranges_.push_back(end);
   }
 }
 
-// 1 where nothing fits.
+// Returns a lower bound on the number of phases, where each phase is as long as possible. 1: nothing fits.
 std::int64_t PhaseRest::fewest_phases() const {
   std::int64_t phases = 0;
   for (std::int64_t u = 0; u < n_; ++phases) {
@@ -117,13 +113,14 @@ std::int64_t PhaseRest::fewest_phases() const {
 void PhaseRest::find_cycles() {
   cycles_.resize(runs_.count());
   for (std::int64_t u = 0; u < n_; ++u) {
-    // Shorter ones are equal to some from an earlier unit, which reach as far.
-    for (std::int64_t v = u + runs_.shared(u) + 1; v <= ends_[at(u)]; ++v) cycles_[runs_.number(u, v)] = cycles(u, v);
+    // Shorter runs equal runs from an earlier unit, whose phases reach as far.
+    for (std::int64_t v = u + runs_.shared(u) + 1; v <= end_ranges_[at(u)]; ++v)
+      cycles_[runs_.number(u, v)] = cycles(u, v);
   }
 }
 
 void PhaseRest::find_rest() {
-  // So that sums with it are still numbers, more than any other.
+  // Stands for kNever in sums: greater than any other number, yet small enough that no sum overflows.
   constexpr std::int64_t kMuch = kNever / 2;
   from_.assign(at(n_) + 1, kMuch);
   from_[at(n_)] = 0;
@@ -142,20 +139,22 @@ void PhaseRest::find_rest() {
   }
 }
 
-// Loads of both passes, but for the last phase's, which stays for its backward; the first one's stays for the next
-// step. Those are the longest, so that most is left out.
+// Sums the loads of both passes. The last phase is loaded once, since it stays for its backward pass. The first phase
+// is not counted, since it stays for the next step. Both are taken as long as they may be, so that the sum is a lower
+// bound.
 void PhaseRest::find_loads() {
   const auto load = [&](std::int64_t begin, std::int64_t end) { return sum(&PhaseNumbers::Unit::load, begin, end); };
-  const std::int64_t last = std::ranges::find(ends_, n_) - ends_.begin();
+  const std::int64_t last = std::ranges::find(end_ranges_, n_) - end_ranges_.begin();
   const std::int64_t all = m_.training ? 2 * load(0, n_) - load(last, n_) : load(0, n_);
-  loads_ = std::max<std::int64_t>(0, m_.repeats * share(all - load(0, ends_[0])));
+  loads_ = std::max<std::int64_t>(0, m_.repeats * share(all - load(0, end_ranges_[0])));
 }
 
-// The slowest stage takes no less than the mean of all, i of them no less than `depth`; the longest to load and to
-// update likewise. What moves at the phase's two ends is part of two stages' time, or goes on beside it.
+// Returns a lower bound on the cycles of a phase of units [begin, end). The slowest stage takes no less than the mean
+// of all stages; so do the longest load and the longest update. A phase with fewer stages than m_.depth takes no less.
+// The boundary moves at both ends of the phase are part of two stages' time, or overlap with that time.
 std::int64_t PhaseRest::cycles(std::int64_t begin, std::int64_t end) const {
   const auto of_run = [&](std::int64_t PhaseNumbers::Unit::*number) { return sum(number, begin, end); };
-  std::int64_t forward = 0, backward = 0;  // of moves
+  std::int64_t forward = 0, backward = 0;  // cycles of boundary moves per micro-batch
   if (begin > 0) forward += m_.units[at(begin)].enter_forward;
   if (m_.training) backward += m_.units[at(begin)].enter_backward;
   if (end < n_) {
@@ -181,7 +180,7 @@ std::int64_t PhaseRest::least() const {
 
 PhaseRest::Within PhaseRest::within(std::int64_t begin) const {
   Within out;
-  const std::int64_t longest = ends_[at(begin)] - begin;
+  const std::int64_t longest = end_ranges_[at(begin)] - begin;
   out.whole.assign(at(longest) + 1, kNever);
   out.behind = out.whole;
   for (std::int64_t length = longest; length > 0; --length) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages that a phase programme may use: which fit, in which mode, and what Streaming Memory they need.
+// The stages that PhaseProgramme may use: which stages fit, in which recompute mode, and what memory they take outside
+// of their tiles.
 #pragma once
 
 #include <algorithm>
@@ -12,218 +13,262 @@
 
 namespace superstep {
 
-// The code of all phases of an IPU stays there, on its tiles or in Streaming Memory, so that whether a stage fits
-// depends on all others of its IPU. An assumption says by IPU group which table rows are counted as present whether or
-// not they are, and which must not be. Without assumptions a stage counts its own code only.
-//
-// So does what other IPUs keep for one, and it for them: an assumption says between which bytes that is.
+// What a case of cuts takes for granted about the load of each IPU group. The code of all phases of an IPU stays there,
+// on its tiles or in Streaming Memory. So whether a stage fits depends on the other stages of its IPU. Bytes that other
+// IPUs' tiles hold for an IPU matter likewise: the IPU holds as many for other IPUs. Without assumptions a stage counts
+// only its own load.
 struct Assumption {
+  // By IPU group, sets of table rows. Code of `present` rows counts on the IPU group even if no stage there runs it. No
+  // stage there may run `absent` rows.
   std::vector<std::uint64_t> present, absent;
-  std::vector<std::int64_t> least_lent, most_lent;  // bytes per IPU
+  // By IPU group: range of the bytes per IPU on remote tiles.
+  std::vector<std::int64_t> least_remote_tile, most_remote_tile;
 };
 
-// What an IPU group keeps through all phases: on its tiles code of table rows where that stays, and as much as others
-// keep for it on theirs.
+// Load of an IPU group: what it holds through all its phases.
 struct GroupLoad {
-  std::uint64_t rows = 0;
-  std::int64_t lent = 0;     // bytes per IPU, code and shared weights excluded
-  std::uint64_t shared = 0;  // weights that several of its stages use, each kept once: bits of PhaseStages
+  std::uint64_t rows = 0;        // table rows of its stages: their code, where code stays
+  std::int64_t remote_tile = 0;  // bytes per IPU on remote tiles, code and shared weights excluded
+  std::uint64_t shared = 0;      // shared weights (bits of PhaseStages) that its stages use, each kept once
 };
-inline GroupLoad with(const GroupLoad& a, const GroupLoad& b) {
-  return {a.rows | b.rows, a.lent + b.lent, a.shared | b.shared};
+// Joint load of two sets of stages on one IPU group.
+inline GroupLoad combined(const GroupLoad& a, const GroupLoad& b) {
+  return {a.rows | b.rows, a.remote_tile + b.remote_tile, a.shared | b.shared};
 }
 
-// IPU groups are numbered as a plan does: with two phase groups the second's positions follow the first's.
+// IPU groups are numbered as in Plan::stage_ipu. With two phase groups, the IPU groups of the first phase group come
+// first.
 class PhaseStages {
  public:
   PhaseStages(const Setting& setting, const CutRules& rules, const CutLimits& limits);
 
-  // What equal runs of units have in common as a stage. In a phase all modes take the same time.
+  // Numbers of a stage that are common to equal runs of units. All modes of recompute take the same time in a phase.
   struct Run {
-    Setting::Stage first, behind;  // of its phase; the second only with pipelining, if any mode fits
+    // As the first stage of its phase, and as a later stage. `behind` is only set if phases may have several stages and
+    // a mode fits.
+    Setting::Stage first, behind;
     Setting::Loads loads;
-    std::array<std::int64_t, 3> needs{};  // bytes per tile by mode, code excluded; 0: not yet known
-    int mode = -1;                        // the first that fits with the stage's own code; -1: none
+    std::array<std::int64_t, 3> needs{};  // bytes per tile by index of the mode, code excluded; 0: not computed yet
+    int mode = -1;                        // index of the first mode that fits beside the stage's own load; -1: none
   };
   // Units [begin, end) as a stage.
-  struct Cell {
+  struct StageOption {
     std::int64_t begin, end;
     Run& run;
-    const Setting::Stage& stage;
+    const Setting::Stage& stage;  // run.first or run.behind
   };
-  bool none() const { return ends_.empty() || ends_[0].least > ends_[0].most; }
-  Cell cell(std::int64_t ipu, std::int64_t begin, std::int64_t end) { return cell_of(begin, end, ipu % depth_ == 0); }
+  // True if no stage may begin at the first unit, so that there is no cut.
+  bool has_no_stages() const { return end_ranges_.empty() || end_ranges_[0].least > end_ranges_[0].most; }
+  // Units [begin, end) as a stage on IPU group `ipu`: a stage of for_stages(), or a single unit if stages are free.
+  StageOption option(std::int64_t ipu, std::int64_t begin, std::int64_t end) {
+    return option_of(begin, end, ipu % depth_ == 0);
+  }
+  // The mode with index `k`. Indices count the allowed modes; Recompute::none is not allowed in phases.
   Recompute mode(int k) const { return modes_[static_cast<std::size_t>(k)]; }
-  // The first mode that fits beside what its IPU group keeps; -1: none.
-  int mode_beside(const Cell& cell, const GroupLoad& kept);
-  // What the leanest mode needs: code that comes with the phase included, code that stays excluded.
-  std::int64_t least_needs(const Cell& cell);
-  // What a unit alone needs so at least, and its code.
+  // Index of the first mode that fits beside the load `kept` of the stage's IPU group; -1: no mode fits.
+  int mode_beside(const StageOption& option, const GroupLoad& kept);
+  // Bytes per tile that the stage needs in its leanest mode. Includes code that comes with the phase, but not code that
+  // stays on the tiles.
+  std::int64_t least_needs(const StageOption& option);
+  // What a single unit needs as a stage.
   struct Need {
-    std::int64_t bytes;
-    std::uint64_t rows;
+    std::int64_t bytes;  // per tile, as least_needs()
+    std::uint64_t rows;  // its code
+    // True if a place with room for this need has room for `o` too.
     bool covers(const Need& o) const { return bytes >= o.bytes && (o.rows & ~rows) == 0; }
   };
-  // Of units [begin, end of the model), those left out that need no more than another one.
+  // Needs of the units [begin, end of the model), without needs that another need covers. Only with free stages.
   const std::vector<Need>& needs_from(std::int64_t begin);
-  // Whether a stage that needs so much fits beside what its IPU group keeps.
+  // True if a stage that needs `needs` bytes per tile fits beside the load `kept` of its IPU group.
   bool fits_beside(std::int64_t needs, const GroupLoad& kept) {
     return (s_.code_moves() || code_(kept.rows) <= limits_.executable) && needs <= room_beside(kept);
   }
-  // Bytes per tile.
+  // Bytes per tile left for a stage beside the load `kept`, rounded down. Below 0 if the load alone is too much.
   std::int64_t room_beside(const GroupLoad& kept);
-  // The most of it beside one stage.
+  // Most bytes per tile that an IPU group can have for other IPUs' data beside any of its stages.
   std::int64_t most_room();
+  // Bytes per tile of the code of `rows`.
   std::int64_t code(std::uint64_t rows) { return code_(rows); }
-  // That stands beside a stage that needs so much.
+  // Most bytes per tile of code that fit beside a stage that needs `needs` bytes per tile.
   std::int64_t most_code(std::int64_t needs) const { return std::min(limits_.executable, limits_.tile - needs); }
-  // Of all units from there on.
+  // Table rows of the units [begin, end of the model).
   std::uint64_t rows_from(std::int64_t begin) const { return tail_rows_[static_cast<std::size_t>(begin)]; }
 
-  // What follows depends on the assumption; it must outlive its use.
-  void keep(const Assumption& assumption);
-  // Calls f(cell) for the stages that may begin at `begin` on an IPU group and end at `last` or before, shorter ones
-  // first, while it returns true. Whether they fit there is for mode_on() to say.
+  // Sets the assumption for the functions below until the next call. `assumption` must stay alive meanwhile.
+  void assume(const Assumption& assumption);
+  // Calls f(option) for each stage that may begin at unit `begin` on IPU group `ipu` and end at `last` or before. Calls
+  // come from the shortest stage to the longest and end when f returns false. The stages fit beside their own load;
+  // mode_on() says if they fit under the assumption.
   template <class F>
   void for_stages(std::int64_t ipu, std::int64_t begin, std::int64_t last, F f) {
     const bool first = ipu % depth_ == 0;
     if (first ? !may_begin_phase(begin) : !may_continue_phase(begin)) return;
-    const Ends& ends = ends_[static_cast<std::size_t>(begin)];
+    const EndRange& ends = end_ranges_[static_cast<std::size_t>(begin)];
     for (std::int64_t end = ends.least; end <= std::min(last, ends.most); ++end) {
-      if (!f(cell_of(begin, end, first))) return;
+      if (!f(option_of(begin, end, first))) return;
     }
   }
-  // The first mode that fits; -1: none.
-  int mode_on(const Cell& cell, std::int64_t ipu);
+  // Index of the first mode that fits on IPU group `ipu` under the assumption; -1: no mode fits.
+  int mode_on(const StageOption& option, std::int64_t ipu);
 
-  // Bytes per IPU that the stages of an IPU group keep outside of its tiles, of which there is so much: of Streaming
-  // Memory, an account for each IPU group; then, where they keep something there, of other IPUs' tiles.
-  std::int64_t accounts() const { return lends_ ? 2 * ipus_ : ipus_; }
-  std::int64_t account_of_lent(std::int64_t ipu) const { return ipus_ + ipu; }
+  // An account counts bytes per IPU that the stages of one IPU group keep outside of its tiles, against a limit. The
+  // first accounts are of Streaming Memory, one for each IPU group. Where remote tiles hold anything, one account of
+  // remote-tile bytes for each IPU group follows.
+  std::int64_t accounts() const { return uses_remote_tile_ ? 2 * ipus_ : ipus_; }
+  std::int64_t remote_tile_account(std::int64_t ipu) const { return ipus_ + ipu; }
   std::int64_t ipu_of(std::int64_t account) const { return account < ipus_ ? account : account - ipus_; }
-  // Beside the code that is assumed present, or as assumed.
+  // Bytes per IPU: of Streaming Memory the limit less the stored code that is assumed present, of remote tiles the most
+  // that is assumed.
   std::int64_t limit(std::int64_t account) const { return limits_of_[static_cast<std::size_t>(account)]; }
-  // Beside this code and these shared weights as well.
+  // As above, less the stored code of `rows` and the shared weights `shared`.
   std::int64_t limit(std::int64_t account, std::uint64_t rows, std::uint64_t shared);
-  // Of a stage of a phase that begins with unit `phase` on the account's IPU group, shared weights excluded.
-  std::int64_t taken(std::int64_t account, const Cell& cell, std::int64_t phase) const;
-  // The least that it adds, whatever its IPU group keeps for other stages.
-  std::int64_t least_taken(std::int64_t account, const Cell& cell) const;
-  // The most that units [begin, end of the model) can need.
+  // Bytes per IPU that a stage on the account's IPU group takes, shared weights excluded. Its phase begins with unit
+  // `phase`.
+  std::int64_t taken(std::int64_t account, const StageOption& option, std::int64_t phase) const;
+  // Least bytes per IPU that a stage adds to the account, whatever other stages its IPU group has and wherever its
+  // phase begins.
+  std::int64_t least_taken(std::int64_t account, const StageOption& option) const;
+  // Most bytes per IPU that units [begin, end of the model) may add to the account.
   std::int64_t most_taken(std::int64_t account, std::int64_t begin) const {
-    return (account < ipus_ ? tail_ddr_ : tail_lent_)[static_cast<std::size_t>(begin)];
+    return (account < ipus_ ? tail_ddr_ : tail_remote_tile_)[static_cast<std::size_t>(begin)];
   }
-  // What a stage adds to what its IPU group keeps.
-  GroupLoad kept_on(const Cell& cell, std::int64_t ipu) const {
-    return {cell.stage.rows, outside(cell, ipu).lent, shared_on(cell, ipu)};
+  // Load that a stage adds to its IPU group `ipu`.
+  GroupLoad kept_on(const StageOption& option, std::int64_t ipu) const {
+    return {option.stage.rows, outside(option, ipu).remote_tile, shared_on(option, ipu)};
   }
-  // Bytes per IPU of shared weights that the account holds, or that are on other IPUs' tiles.
+  // Bytes per IPU of the shared weights `shared`: counted in `account`, and on remote tiles.
   std::int64_t shared_taken(std::int64_t account, std::uint64_t shared) const { return of(account, sum_of(shared)); }
-  std::int64_t shared_lent(std::uint64_t shared) const { return sum_of(shared).lent; }
-  // Whether stages may need more than is counted: units use different parts of what another one has.
+  std::int64_t shared_remote_tile(std::uint64_t shared) const { return sum_of(shared).remote_tile; }
+  // True if stages may take more bytes than are counted, as some tied weights have no bit. Either their users use parts
+  // of different sizes, or there are more shared weights than bits.
   bool shares_unevenly() const { return shares_unevenly_; }
-  // Whether one of these units has weights that are shared, unlike others with the same numbers.
+  // True if a unit of [begin, end) other than unit 0 owns tied weights. Phases with such a unit differ from phases of
+  // an equal run, as other shared weights count. Unit 0 is left out, as no run from another unit is equal to its runs.
   bool owns_shared(std::int64_t begin, std::int64_t end) const;
-  // Whether they keep anything.
-  bool lends() const { return lends_; }
-  // What units [begin, end of the model) keep on other IPUs' tiles, however they are cut.
-  std::int64_t least_lent(std::int64_t begin) const { return tail_least_lent_[static_cast<std::size_t>(begin)]; }
+  // True if other IPUs' tiles hold anything for these stages.
+  bool uses_remote_tile() const { return uses_remote_tile_; }
+  // Least bytes per IPU that units [begin, end of the model) keep on remote tiles, however they are cut.
+  std::int64_t least_remote_tile(std::int64_t begin) const {
+    return tail_least_remote_tile_[static_cast<std::size_t>(begin)];
+  }
   // Shared weights that units [begin, end of the model) use.
   std::uint64_t shared_from(std::int64_t begin) const { return tail_shared_[static_cast<std::size_t>(begin)]; }
-  std::int64_t most_lent(std::int64_t begin) const { return tail_lent_[static_cast<std::size_t>(begin)]; }
+  // Most bytes per IPU that units [begin, end of the model) may keep on remote tiles.
+  std::int64_t most_remote_tile(std::int64_t begin) const { return tail_remote_tile_[static_cast<std::size_t>(begin)]; }
 
-  // By IPU group and unit: the least of all accounts, weighted, that the stages from there to the end take; kNoWay: no
-  // stages that fit lead there.
-  using Ways = std::vector<std::vector<double>>;
-  static constexpr double kNoWay = 1e300;
-  Ways find_ways(const std::vector<double>& weights);
-  // After a stage on an IPU group that ends at `end`: when a new phase begins there, or the same goes on.
-  double least_behind(const Ways& ways, std::int64_t ipu, std::int64_t end) const {
-    return end == n_ ? 0 : ways[static_cast<std::size_t>(first_behind(ipu))][static_cast<std::size_t>(end)];
+  // Suffix bounds, by IPU group and unit: least weighted sum of all accounts over the stages from that unit on to the
+  // model's end. The first of these stages is on that IPU group. kInfeasible: no feasible stages reach the model's end.
+  using SuffixBounds = std::vector<std::vector<double>>;
+  static constexpr double kInfeasible = 1e300;
+  // Suffix bounds under the assumption, with a weight for each account.
+  SuffixBounds find_suffix_bounds(const std::vector<double>& weights);
+  // Suffix bound after a stage on IPU group `ipu` that ends at unit `end` and is the last of its phase. 0 at the
+  // model's end.
+  double least_behind(const SuffixBounds& bounds, std::int64_t ipu, std::int64_t end) const {
+    return end == n_ ? 0 : bounds[static_cast<std::size_t>(first_behind(ipu))][static_cast<std::size_t>(end)];
   }
-  double least_within(const Ways& ways, std::int64_t ipu, std::int64_t end) const {
+  // Suffix bound after such a stage if its phase goes on. kInfeasible at the model's end and on the last IPU group of a
+  // phase group.
+  double least_within(const SuffixBounds& bounds, std::int64_t ipu, std::int64_t end) const {
     const bool none = end == n_ || (ipu + 1) % depth_ == 0;
-    return none ? kNoWay : ways[static_cast<std::size_t>(ipu) + 1][static_cast<std::size_t>(end)];
+    return none ? kInfeasible : bounds[static_cast<std::size_t>(ipu) + 1][static_cast<std::size_t>(end)];
   }
-  // By IPU group, and unit in front of which a stage ends: whether its phase may go on, and whether another may follow.
-  using WaysOn = std::vector<std::uint8_t>;
+  // What may follow a stage on one IPU group, by the unit where the stage ends. kGoesOn: its phase may go on. kEnds:
+  // its phase may end there, at the model's end or before another phase.
+  using Continuations = std::vector<std::uint8_t>;
   static constexpr std::uint8_t kGoesOn = 1, kEnds = 2;
-  std::vector<WaysOn> ways_on(const Ways& ways) const;
-  // True only if no cut keeps to the limits.
-  bool lacks();
+  // By IPU group.
+  std::vector<Continuations> continuations(const SuffixBounds& bounds) const;
+  // True only if no cut fits within the limits of the accounts under the assumption. May be false though no cut fits.
+  bool is_infeasible();
 
  private:
   const Setting& s_;
   const CutRules& rules_;
   const CutLimits& limits_;
-  std::int64_t n_, groups_, ipus_, depth_;
-  std::vector<Recompute> modes_;
+  std::int64_t n_, groups_, ipus_, depth_;  // units, phase groups, IPU groups, IPU groups of a phase group
+  std::vector<Recompute> modes_;            // in the order of CutRules::modes, without Recompute::none
   std::vector<Run> runs_;
-  std::vector<std::int32_t> run_of_;  // by number
-  // By first unit: where stages may end, between these two.
-  struct Ends {
+  std::vector<std::int32_t> run_of_;  // position in runs_, by number(); -1: none
+  // Units where a stage may end: from `least` to `most`, both included; `least` > `most`: nowhere.
+  struct EndRange {
     std::int64_t least = 1, most = 0;
   };
-  std::vector<Ends> ends_;
-  std::vector<std::int64_t> tail_ddr_, tail_lent_, tail_least_lent_;
+  std::vector<EndRange> end_ranges_;  // by first unit of the stage
+  // By unit, of units [unit, end of the model). Most bytes per IPU in Streaming Memory and on remote tiles, and least
+  // bytes per IPU on remote tiles. Then table rows, shared weights and needs.
+  std::vector<std::int64_t> tail_ddr_, tail_remote_tile_, tail_least_remote_tile_;
   std::vector<std::uint64_t> tail_rows_, tail_shared_;
-  std::vector<std::vector<Need>> tail_needs_;  // empty: not yet asked for
-  const bool lends_;
-  const std::int64_t least_lent_;  // by each IPU group; bytes per IPU
-  // Per IPU.
+  std::vector<std::vector<Need>> tail_needs_;  // empty: not computed yet
+  const bool uses_remote_tile_;
+  // Bytes per IPU on remote tiles that every cut keeps: of all units if there is one IPU group, else 0.
+  const std::int64_t least_remote_tile_;
+  // Bytes per IPU.
   struct Bytes {
-    std::int64_t ddr = 0, lent = 0;
+    std::int64_t ddr = 0, remote_tile = 0;
     friend bool operator==(const Bytes&, const Bytes&) = default;
   };
-  // Weights of one unit that several stages of an IPU group may use. Those of the first unit are on the first IPU
-  // group, whose stages need not be told; elsewhere nothing is shared unless two others use them.
-  std::vector<Bytes> shared_;
+  // Shared weights: tied weights of one owner that several stages of an IPU group may use, counted once there. The
+  // first IPU group always has the weights of unit 0, so that its stages never count them. On other IPU groups weights
+  // of unit 0 are shared only if two units borrow them.
+  std::vector<Bytes> shared_;  // by position of the weights' bit
+  // A unit that owns or borrows tied weights.
   struct Sharer {
     std::int64_t unit, owner;
-    Bytes bytes;
-    std::uint64_t bit = 0;  // of `shared_`; 0: not among them
-    bool is_first = false;  // no unit of another stage on its IPU group has them before
+    Bytes bytes;            // of the weights
+    std::uint64_t bit = 0;  // bit of the shared weights; 0: the weights are not in shared_
+    bool is_first = false;  // the first user of the weights on its IPU group: the owner, or unit 0's first borrower
   };
-  std::vector<Sharer> sharers_;              // in order
-  std::vector<std::size_t> sharers_before_;  // each unit, and the end of the model: how many
+  std::vector<Sharer> sharers_;              // by growing unit
+  std::vector<std::size_t> sharers_before_;  // by unit, and for the model's end: number of sharers before the unit
   bool shares_unevenly_ = false;
   CodeMemo code_;
-  std::vector<std::int64_t> limits_of_;  // accounts
+  std::vector<std::int64_t> limits_of_;  // limit() by account
   const Assumption* assumption_ = nullptr;
-  bool assumes_ = false;  // anything
+  bool assumes_ = false;  // the assumption may make a stage infeasible that fits beside its own load
 
+  // True if the pinned stages do not let a stage begin at unit `u`.
   bool pinned_out(std::int64_t u) const;
+  // True if a pinned phase begins at unit `u`. Only with pinned phases and stages.
   bool begins_phase(std::int64_t u) const;
+  // True if the pins let a phase's first stage, or a later stage, begin at unit `u`.
   bool may_begin_phase(std::int64_t u) const { return !rules_.stages || !rules_.phases || u == n_ || begins_phase(u); }
   bool may_continue_phase(std::int64_t u) const { return !rules_.stages || !rules_.phases || !begins_phase(u); }
-  bool other_mode(std::int64_t u, Recompute mode) const;
-  // Which modes stages may have depends on where they are if they are pinned, of which each begins with another unit.
+  // True if the pinned stage that begins at unit `u` has a pinned mode other than `mode`.
+  bool pinned_to_other_mode(std::int64_t u, Recompute mode) const;
+  // Index in run_of_ of units [begin, end). Equal runs of free stages have equal numbers. A pinned stage has the number
+  // of its first unit, as its pinned mode depends on its place.
   std::size_t number(std::int64_t begin, std::int64_t end) const {
     return rules_.stages ? static_cast<std::size_t>(begin) : s_.table().runs().number(begin, end);
   }
-  Cell cell_of(std::int64_t begin, std::int64_t end, bool first) {
+  StageOption option_of(std::int64_t begin, std::int64_t end, bool first) {
     Run& run = runs_[static_cast<std::size_t>(run_of_[number(begin, end)])];
     return {begin, end, run, first ? run.first : run.behind};
   }
   void tabulate();
-  Ends find_ends(std::int64_t begin);
+  EndRange find_end_range(std::int64_t begin);
   void add_run(std::int64_t begin, std::int64_t end);
-  std::int64_t needs(const Cell& cell, std::size_t mode);
-  std::int64_t moved_code(const Cell& cell) { return s_.code_moves() ? code_(cell.stage.rows) : 0; }
+  std::int64_t needs(const StageOption& option, std::size_t mode);
+  // Bytes per tile of a stage's code that comes with the phase; 0 if code stays.
+  std::int64_t moved_code(const StageOption& option) { return s_.code_moves() ? code_(option.stage.rows) : 0; }
   void find_sharers();
   void share(std::int64_t owner, const std::vector<std::int64_t>& borrowers);
   template <class F>
-  void for_sharers(const Cell& cell, F f) const;
-  Bytes outside(const Cell& cell, std::int64_t ipu) const;
-  std::uint64_t shared_on(const Cell& cell, std::int64_t ipu) const;
+  void for_sharers(const StageOption& option, F f) const;
+  Bytes outside(const StageOption& option, std::int64_t ipu) const;
+  std::uint64_t shared_on(const StageOption& option, std::int64_t ipu) const;
   Bytes sum_of(std::uint64_t shared) const;
+  // First IPU group of the next phase, after a phase on the phase group of `ipu`.
   std::int64_t first_behind(std::int64_t ipu) const { return (ipu / depth_ + 1) % groups_ * depth_; }
-  std::int64_t of(std::int64_t account, const Bytes& bytes) const { return account < ipus_ ? bytes.ddr : bytes.lent; }
-  double weighted(const Cell& cell, std::int64_t ipu, const std::vector<double>& weights) const;
-  void take_least(const Cell& cell, std::int64_t begin, std::int64_t end, const std::vector<double>& weights,
+  // The bytes that `account` counts.
+  std::int64_t of(std::int64_t account, const Bytes& bytes) const {
+    return account < ipus_ ? bytes.ddr : bytes.remote_tile;
+  }
+  double weighted(const StageOption& option, std::int64_t ipu, const std::vector<double>& weights) const;
+  void take_least(const StageOption& option, std::int64_t begin, std::int64_t end, const std::vector<double>& weights,
                   const double* behind, std::vector<double>& least);
-  bool lacks(std::int64_t first);
-  std::vector<std::int64_t> follow(const Ways& ways, const std::vector<double>& weights);
+  bool is_infeasible(std::int64_t first);
+  std::vector<std::int64_t> follow(const SuffixBounds& bounds, const std::vector<double>& weights);
 };
 
 }  // namespace superstep

@@ -18,7 +18,7 @@ void PinnedCuts::prepare(const Plan& plan) {
 
 const std::vector<std::int64_t>& PinnedCuts::stages_of(const Plan& plan) const {
   const std::lock_guard lock(mutex_);
-  return stages_.at({plan.micro_batch, plan.tensor_parallel});  // map nodes stay put
+  return stages_.at({plan.micro_batch, plan.tensor_parallel});  // references to map entries stay valid
 }
 
 std::vector<CutRules> PinnedCuts::rules_for(const Plan& plan) const {

@@ -15,7 +15,7 @@ PipelineStages::PipelineStages(const Setting& s, const CutRules& rules)
                   "a last stage returns to the first IPU group only where there are others");
   count_ = p.pipeline_stages + (rules.wrap ? 1 : 0);
   serial_ = p.schedule == Schedule::sequential || count_ == 1;
-  cycles_ = p.gradient_accumulation + (serial_ ? 0 : (training_ ? 2 : 1) * (count_ - 1));
+  rounds_ = p.gradient_accumulation + (serial_ ? 0 : (training_ ? 2 : 1) * (count_ - 1));
   fixed_ = s.micro_batch_fixed() + (count_ > 1 ? s.cycle_fixed() : 0);
   if (training_) update_fixed_ = s.update_fixed();
   keeping_is_fastest_ = !s.stash_moves() && p.activation_sharding == ActivationSharding::none;
@@ -53,15 +53,15 @@ void PipelineStages::keep_within(const CutLimits& limits) {
   work_before_last_.clear();
   work_before_last_.reserve(work_.size());
   work_before_last_.push_back(0);
-  std::int64_t kept = 0;  // some stage that keeps all fits and has the units so far
+  std::int64_t kept = 0;  // units [.., kept) are in some stage that fits and recomputes nothing
   for (std::int64_t u = 0; u < s_.units(); ++u) {
     kept = end_of_keeping(u, kept);
     work_before_last_.push_back(work_before_last_.back() + work(u, u + 1) + (u < kept ? 0 : s_.again(u)));
   }
 }
 
-// The longest stage before the last that begins with unit `begin`, runs nothing again and fits, if it ends behind
-// `end`: else `end`. At best it is the one before the last, for it has the smallest stash.
+// Returns where the longest stage from unit `begin` on ends that recomputes nothing, fits and is not the last; at least
+// `end`. Stages are tried just before the last stage, where their stash is the smallest.
 std::int64_t PipelineStages::end_of_keeping(std::int64_t begin, std::int64_t end) {
   if (std::ranges::find(rules_.modes, Recompute::none) == rules_.modes.end()) return end;
   for (std::int64_t v = std::max(begin, end) + 1; v <= s_.units(); end = v++) {
@@ -75,7 +75,7 @@ void PipelineStages::find_places() {
     return Setting::Places{std::max(a.weights, b.weights), std::max(a.gradients, b.gradients)};
   };
   const auto n = static_cast<std::size_t>(s_.units());
-  std::vector<Setting::Places> of;  // each unit
+  std::vector<Setting::Places> of;  // by unit
   for (std::int64_t u = 0; u < s_.units(); ++u) of.push_back(s_.places(u, u + 1));
   places_up_to_.resize(n + 1);
   places_from_.resize(n + 1);
@@ -89,7 +89,7 @@ std::int32_t PipelineStages::add_known(Range units, bool last, Recompute mode) {
   return static_cast<std::int32_t>(known_.size()) - 1;
 }
 
-// Stashes are no smaller farther from the end.
+// Bisects for the farthest place from the pipeline's end: stashes are no smaller farther from the end.
 void PipelineStages::find_farthest(Known& known) {
   const std::int64_t code = code_(known.stage.rows), most = known.last ? 0 : count_ - 1;
   std::int64_t farthest = -1, beyond = most + 1;

@@ -13,7 +13,7 @@
 namespace superstep {
 namespace {
 
-// What limits are taken times.
+// Factors by which memory limits are multiplied, ascending.
 constexpr std::array kFactors = {1.0, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0, 12.0, 30.0, 100.0};
 
 struct Problem {
@@ -24,22 +24,22 @@ struct Problem {
   PinnedCuts& cuts;
 };
 
-// The plan that exceeds memory least, and of those the fastest: cut with ever larger limits.
+// The plan that needs the smallest factor on memory limits, and among such plans the fastest.
 struct Closest {
   std::optional<Plan> plan;
-  double factor = 1e300;  // of all limits
+  double factor = 1e300;  // on the memory limits; 1e300: no plan yet
   double rate = 0;        // samples per cycle
   std::int64_t evaluations = 0, work = 0;
-  bool tried = false;   // any setting
-  std::string illegal;  // why cuts that fit are no plan
+  bool tried = false;   // at least one setting was tried
+  std::string illegal;  // why a cut that fits is no legal plan
   bool enough() const {
     if (!plan) return !illegal.empty() && evaluations >= kBudget.explained_illegal;
     return evaluations >= kBudget.explained_programmes || work >= kBudget.explained_work;
   }
 };
 
-// No cut fits its tiles with a limit of fewer times what it is: wherever a unit is, its weights and what is live stand
-// there; and the fullest stage of a pipeline has what all have on average.
+// Returns a factor on the tile limit below which no cut fits. A unit's weights and live tensors stand on a tile
+// wherever the unit is. The fullest stage of a pipeline holds at least the average of all stages.
 double least_tile_factor(const Setting& s) {
   std::int64_t least = 0;
   for (std::int64_t u = 0; u < s.units(); ++u) {
@@ -57,14 +57,14 @@ void check_stop(const Problem& p) {
   if (p.options.stop && p.options.stop()) throw Stopped();
 }
 
-// Empty: it is.
+// Returns why the plan is not legal; empty if the plan is legal.
 std::string why_not_legal(const Problem& p, const Plan& plan) {
   return check_plan(plan, p.tables.facts(plan.micro_batch), p.job.machine, p.tables.training());
 }
 
-// Cuts with limits times `factor`, one of them before all: what is named then is what is in the way. False: larger
-// limits may help. No tile limit of fewer than `least_tile` times what it is will do. `stages`: of the setting, what is
-// known of them stays from one factor to the next.
+// Cuts the setting of `stages` with memory limits times `factor`. Relaxes one limit alone before all limits together,
+// so that the overflow names the limit in the way. Returns false if larger limits may help. Skips tile factors below
+// `least_tile`. `stages` keeps its results from one factor to the next.
 bool relax(const Problem& p, PipelineStages& stages, double factor, double least_tile, Closest& closest) {
   const Setting& setting = stages.setting();
   const Plan& plan = setting.plan();
@@ -90,7 +90,7 @@ bool relax(const Problem& p, PipelineStages& stages, double factor, double least
     if (!cuts) continue;
     Plan found = with_cuts(plan, *cuts);
     closest.illegal = why_not_legal(p, found);
-    if (!closest.illegal.empty()) return true;  // larger limits would not change that
+    if (!closest.illegal.empty()) return true;  // larger limits would not make the plan legal
     const double rate = static_cast<double>(plan.global_batch()) / static_cast<double>(cuts->cycles);
     if (factor < closest.factor || rate > closest.rate) {
       closest.factor = factor;
@@ -102,8 +102,8 @@ bool relax(const Problem& p, PipelineStages& stages, double factor, double least
   return false;
 }
 
-// The first units are stages of their own.
-void cut_anyhow(Plan& plan, std::int64_t stages) {
+// Gives the plan stages without a search: each of the first units is a stage.
+void cut_arbitrarily(Plan& plan, std::int64_t stages) {
   plan.stages.clear(), plan.stage_ipu.clear();
   for (std::int64_t i = 0; i < stages; ++i)
     plan.stages.push_back(i), plan.stage_ipu.push_back(i % plan.pipeline_stages);
@@ -118,8 +118,8 @@ void closest_of(const Problem& p, const Plan& plan, Closest& closest) {
   for (const CutRules& rules : p.cuts.rules_for(plan)) {
     PipelineStages stages(setting, rules);
     const auto fits = [&](double factor) { return relax(p, stages, factor, least_tile, closest); };
-    // What fits does with larger limits. First with less than those of the closest plan, which most do not come near;
-    // within the same it has to be faster.
+    // A cut that fits also fits with larger limits. The largest factor below the closest plan's factor is tried first,
+    // because most settings fail there. At the closest plan's own factor the cut has to be faster.
     auto end = std::ranges::lower_bound(kFactors, closest.factor);
     if (end == kFactors.begin() || !fits(*std::prev(end))) {
       if (end != kFactors.end()) fits(*end);
@@ -135,7 +135,8 @@ void closest_of(const Problem& p, const Plan& plan, Closest& closest) {
   }
 }
 
-// Each against the closest of those that came before all of them.
+// Tries plans in parallel and merges the results in order. Each plan is compared with the closest plan before the call,
+// so results do not depend on the threads.
 void try_plans(const Problem& p, std::vector<Plan> plans, Closest& closest) {
   for (const Plan& plan : plans) p.cuts.prepare(plan);
   std::erase_if(plans, [&](const Plan& plan) { return p.cuts.rules_for(plan).empty(); });
@@ -154,14 +155,14 @@ void try_plans(const Problem& p, std::vector<Plan> plans, Closest& closest) {
   }
 }
 
-// Of a space: the setting with as much as it can have sharded and in Streaming Memory, and a legal one, both with as
-// little temporary memory as may be.
+// Returns up to two plans of a space, both with the least temporary memory. The first has as much data as possible
+// sharded and in Streaming Memory. The second is the first legal setting.
 std::vector<Plan> leanest(const SettingSpace& space, const Chip& chip) {
   using Values = std::array<std::size_t, SettingSpace::kAxes>;
   Values first{}, lean{};
   while (!space.legal(first) && first[SettingSpace::state_axis] + 1 < space.states.size())
     ++first[SettingSpace::state_axis];
-  // Streaming Memory holds what another IPU's tiles would have to.
+  // Returns the last value that is not remote. Streaming Memory can hold what remote memory would hold.
   const auto last_there = [](const auto& list) {
     std::size_t best = 0;
     for (std::size_t v = 1; v < list.size(); ++v) {
@@ -182,7 +183,7 @@ std::vector<Plan> leanest(const SettingSpace& space, const Chip& chip) {
   return out;
 }
 
-// Some settings of each cell at a time.
+// Searches for the closest plan. Each round tries one setting space of every cell in a group of cells.
 Closest find_closest(const Problem& p) {
   Closest closest;
   for (std::size_t begin = 0; begin < p.cells.size(); begin += kBudget.explained_cells_at_a_time) {
@@ -207,7 +208,7 @@ Closest find_closest(const Problem& p) {
   return closest;
 }
 
-// Sharding degrees that no setting can join; empty: that is not it.
+// Returns a message that the pinned sharding degrees exclude each other; empty if no degree is pinned.
 std::string sharding_clash(const Pins& pins) {
   const auto text = [](const std::optional<IntegerPin>& pin) {
     if (!pin) return std::string("free");
@@ -223,7 +224,7 @@ std::string sharding_clash(const Pins& pins) {
          "must lie inside a shard of the weights";
 }
 
-// A plan of the cell with the first of each pinned place, legal or not.
+// Returns a plan of the cell with the first pinned value of each location. The plan may be illegal.
 Plan with_pinned_places(const Pins& pins, const Cell& cell) {
   Plan plan = cell.plan();
   const auto put = [](Location& at, const std::vector<Location>& pinned) {
@@ -236,12 +237,12 @@ Plan with_pinned_places(const Pins& pins, const Cell& cell) {
   put(plan.location.code, pins.code);
   const bool phased = plan.location.weights != Location::in_processor && !pins.one_phase();
   if (phased && pins.optimizer_state.empty()) plan.location.optimizer_state = Location::streaming;
-  cut_anyhow(plan, cell.stages * (phased ? 2 : 1));
+  cut_arbitrarily(plan, cell.stages * (phased ? 2 : 1));
   plan.phases = phased ? std::vector<std::int64_t>{0, cell.stages} : std::vector<std::int64_t>{0};
   return plan;
 }
 
-// Where no setting could be tried: what is wrong with all cells, or else with how their fields go together.
+// Returns why no setting could be tried: the reason why all cells are illegal, or else a clash between fields.
 std::string structural_reason(const Problem& p) {
   std::string first;
   for (const Cell& cell : p.cells) {
@@ -259,7 +260,7 @@ std::string structural_reason(const Problem& p) {
   return first;
 }
 
-// Where none came close.
+// Returns the overflow to report if no closest plan was found.
 Overflow without_closest(const Problem& p, const Closest& closest) {
   if (!closest.tried) return {"structure", "the pinned plan", Bytes(0), structural_reason(p)};
   if (!closest.illegal.empty()) return {"structure", "the pinned plan", Bytes(0), closest.illegal};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why nothing fits.
+// Why a search found no plan: the plan that exceeds memory least, and the nearest fix.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace superstep {
 
-// For SearchOptions::explain. Takes the plan that exceeds memory least, says what it exceeds, and looks for the nearest
-// fix where the options ask for one.
+// Fills `result` after a search without a plan; callers set this function as SearchOptions::explain. Takes the plan
+// that exceeds memory least and lists its overflows. Looks for the nearest fix if the options ask for a fix.
 void explain_infeasible(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells,
                         SearchResult& result);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "planner/cost/warm_tables.h"
@@ -25,7 +26,7 @@ class FixFinder {
 
   NearestFix find() {
     const std::vector<FreedField> fields = fields_to_free(job_);
-    bool proved = false;  // of the last one: with one field alone, of all
+    bool proved = false;  // proof for the last field tried: no plan fits with the field freed
     for (const FreedField& f : fields) {
       if (!f.several || !fix_.best) proved = try_free({&f});
     }
@@ -46,7 +47,7 @@ class FixFinder {
   const Tables& tables_;
   const SearchOptions& options_;
   const Job& job_;
-  WarmTables own_;  // where options have none
+  WarmTables own_;  // used if the options have no warm tables
   Clock::time_point start_ = Clock::now();
   const double most_seconds_ = options_.time_limit > 0 ? std::min(kBudget.fix_seconds, options_.time_limit)
                                                        : kBudget.fix_seconds;
@@ -56,14 +57,14 @@ class FixFinder {
 
   struct Trial {
     std::optional<Candidate> best;
-    bool proved = false;  // that there is none
+    bool proved = false;  // no plan fits
   };
 
-  // None: the job is not legal without these pins, or time is up.
+  // Searches the job without the freed pins. Returns none if the job is not legal without the pins, or if time is up.
   std::optional<Trial> search_without(const std::vector<const FreedField*>& freed, const std::string& what) {
     if (left() <= 0) return std::nullopt;
     if (options_.progress) options_.progress(0.95, what);
-    nlohmann::json relaxed = job_.json;
+    nlohmann::json relaxed = job_.json();
     for (const FreedField* f : freed) {
       for (const std::string& p : f->pointers) {
         const Pointer at(p);
@@ -79,16 +80,16 @@ class FixFinder {
     }
   }
 
-  WarmTables::Lent tables_of(const Job& part) {
+  WarmTables::Lease tables_of(const Job& part) {
     if (tables_key(part) == tables_key(tables_.job())) return {nullptr, std::make_unique<Tables>(part, tables_)};
-    return (options_.warm != nullptr ? *options_.warm : own_).lend(part);
+    return (options_.warm != nullptr ? *options_.warm : own_).lease(part);
   }
 
   Trial search_parts(const Job& job) {
     const std::vector<Job> parts = options_.asked != nullptr ? job_parts(job) : std::vector{job};
-    std::vector<WarmTables::Lent> lent;
+    std::vector<WarmTables::Lease> leases;
     std::vector<Tables*> tables;
-    for (const Job& part : parts) tables.push_back(lent.emplace_back(tables_of(part)).tables.get());
+    for (const Job& part : parts) tables.push_back(leases.emplace_back(tables_of(part)).tables.get());
     SearchOptions options;
     options.top = 1;
     options.pareto = options.find_fix = false;
@@ -110,7 +111,7 @@ class FixFinder {
     return out;
   }
 
-  // Whether it is proved that nothing fits without them.
+  // Tries a fix and keeps a better plan. Returns true if no plan fits with the fields freed, by proof.
   bool try_free(const std::vector<const FreedField*>& freed) {
     std::string what;
     for (const FreedField* f : freed) what += (what.empty() ? "" : " and ") + f->name;
@@ -125,7 +126,7 @@ class FixFinder {
     return false;
   }
 
-  // Whether nothing fits with all of them freed, so that no two of them can help.
+  // True if no plan fits with all fields freed, by proof. Then no two fields can help.
   bool proved_infeasible(const std::vector<const FreedField*>& all) {
     const std::optional<Trial> r = search_without(all, "looking for the nearest fix: freeing every pin");
     return r && r->proved;
@@ -136,7 +137,7 @@ std::string counted(std::size_t n, const std::string& what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-// What a freed field became; of a limit what the plan takes.
+// Returns the value of a freed field in the plan. For a limit the value is the amount that the plan uses.
 std::string value_of(const std::string& field, const Candidate& best) {
   const Plan& plan = best.plan;
   if (field == "limits.ipus") return std::to_string(plan.ipus());
@@ -166,12 +167,12 @@ NearestFix find_nearest_fix(const Tables& tables, const SearchOptions& options) 
 
 std::vector<FreedField> fields_to_free(const Job& job) {
   std::vector<FreedField> fields;
-  if (const auto limits = job.json.find("limits"); limits != job.json.end()) {
+  if (const auto limits = job.json().find("limits"); limits != job.json().end()) {
     for (const auto& [key, value] : limits->items()) fields.push_back({"limits." + key, {"/limits/" + key}});
   }
-  const auto plan = job.json.find("plan");
-  if (plan == job.json.end()) return fields;
-  // Stages, phases and what is said per stage are one field: the cuts.
+  const auto plan = job.json().find("plan");
+  if (plan == job.json().end()) return fields;
+  // Stages, phases and all values given per stage are one field: the cuts.
   FreedField cuts{"cuts", {}};
   for (const char* key : {"stages", "layers_per_stage", "stage_ipu", "phases"}) {
     if (plan->contains(key)) cuts.pointers.push_back("/plan/" + std::string(key));

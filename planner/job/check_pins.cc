@@ -8,8 +8,6 @@
 namespace superstep {
 namespace {
 
-std::string number(std::int64_t v) { return std::to_string(v); }
-
 class PinCheck {
  public:
   PinCheck(const Job& job, std::int64_t units) : job_(job), pins_(job.pins), units_(units) {}
@@ -31,7 +29,7 @@ class PinCheck {
     throw Error(job_.source + "#/plan/" + field, message);
   }
 
-  // The only value of a pin; 0: free or several.
+  // Returns the only value of a pin; 0 if the pin is absent, a range or a list of several values.
   static std::int64_t single(const std::optional<IntegerPin>& pin) {
     return pin && pin->values.size() == 1 ? pin->values[0] : 0;
   }
@@ -49,14 +47,14 @@ class PinCheck {
     if (pins_.io_tiles) {
       for (std::int64_t v : pins_.io_tiles->values) {
         if (v >= tiles)
-          fail("io_tiles", "found " + number(v) + ", expected fewer than the " + number(tiles) + " tiles of " +
-                               job_.machine.chip.name);
+          fail("io_tiles", "found " + std::to_string(v) + ", expected fewer than the " + std::to_string(tiles) +
+                               " tiles of " + job_.machine.chip.name);
       }
     }
     const std::int64_t p = single(pins_.pipeline_stages);
-    if (p > units_ && !may_be_phased(job_))  // a phase need not take all IPU groups
-      fail("pipeline_stages", "found " + number(p) + ", but " + job_.model.name() + " has only " + number(units_) +
-                                  " units between cut points");
+    if (p > units_ && !may_be_phased(job_))  // phases need not use all IPU groups
+      fail("pipeline_stages", "found " + std::to_string(p) + ", but " + job_.model.name() + " has only " +
+                                  std::to_string(units_) + " units between cut points");
   }
 
   void check_locations() const {
@@ -79,40 +77,42 @@ class PinCheck {
                                     {"optimizer_state", pins_.rts_optimizer_state}}) {
       if (!pin || pin->values.empty()) continue;
       if (std::any_of(pin->values.begin(), pin->values.end(), [&](std::int64_t v) { return r % v == 0; })) continue;
-      fail("replicated_tensor_sharding/" + std::string(name),
-           "found " + number(pin->values[0]) + ", which does not divide the " + number(r) + " replicas");
+      fail(
+          "replicated_tensor_sharding/" + std::string(name),
+          "found " + std::to_string(pin->values[0]) + ", which does not divide the " + std::to_string(r) + " replicas");
     }
   }
 
   void check_stages() const {
     if (pins_.stages && pins_.stages->back() >= units_) {
-      fail("stages", "found unit " + number(pins_.stages->back()) + ", but the last unit of " + job_.model.name() +
-                         " is " + number(units_ - 1));
+      fail("stages", "found unit " + std::to_string(pins_.stages->back()) + ", but the last unit of " +
+                         job_.model.name() + " is " + std::to_string(units_ - 1));
     }
     const std::int64_t stages = pins_.has_stages() ? pins_.stage_count() : 0;
     if (pins_.stage_ipu) {
       if (stages == 0) fail("stage_ipu", "found without stages, expected both");
       if (static_cast<std::int64_t>(pins_.stage_ipu->size()) != stages) {
-        fail("stage_ipu", "found " + number(static_cast<std::int64_t>(pins_.stage_ipu->size())) + " IPU groups for " +
-                              number(stages) + " stages, expected one each");
+        fail("stage_ipu", "found " + std::to_string(static_cast<std::int64_t>(pins_.stage_ipu->size())) +
+                              " IPU groups for " + std::to_string(stages) + " stages, expected one each");
       }
       const std::int64_t p = single(pins_.pipeline_stages);
       const std::int64_t highest = *std::max_element(pins_.stage_ipu->begin(), pins_.stage_ipu->end());
       if (p > 0 && highest >= p)
-        fail("stage_ipu", "found IPU group " + number(highest) + ", but the " + number(p) +
-                              " pipeline_stages are groups 0 to " + number(p - 1));
+        fail("stage_ipu", "found IPU group " + std::to_string(highest) + ", but the " + std::to_string(p) +
+                              " pipeline_stages are groups 0 to " + std::to_string(p - 1));
     }
     if (const auto bounds = std::ssize(pins_.stage_proportions); bounds > 0) {
       const std::string field = "available_memory_proportion/stages";
       if (!pins_.stages) fail(field, "found without stages, expected both");
       if (bounds != stages)
-        fail(field, "found " + number(bounds) + " bounds for " + number(stages) + " stages, expected one each");
+        fail(field, "found " + std::to_string(bounds) + " bounds for " + std::to_string(stages) +
+                        " stages, expected one each");
     }
     if (!pins_.has_stage_modes()) return;
     const auto modes = std::ssize(pins_.recompute);
     if (stages > 0 && modes != stages)
-      fail("recompute",
-           "found " + number(modes) + " modes for " + number(stages) + " stages, expected one each or one for all");
+      fail("recompute", "found " + std::to_string(modes) + " modes for " + std::to_string(stages) +
+                            " stages, expected one each or one for all");
     if (stages == 0 && must_be_phased())
       fail("recompute", "found one mode per stage without stages, expected both with phases, or one mode for all");
   }
@@ -123,15 +123,17 @@ class PinCheck {
       if (stages == 0)
         fail("phases", "found first stages of phases without stages, expected both, or a number of phases");
       if (pins_.phases->back() >= stages)
-        fail("phases", "found stage " + number(pins_.phases->back()) + ", but the last stage is " + number(stages - 1));
+        fail("phases", "found stage " + std::to_string(pins_.phases->back()) + ", but the last stage is " +
+                           std::to_string(stages - 1));
     }
     const std::int64_t all_stages = pins_.has_stages() ? pins_.stage_count() : 0;
     if (pins_.phase_count && all_stages > 0 && pins_.phase_count->least() > all_stages)
-      fail("phases", "found " + number(pins_.phase_count->least()) + " phases of " + number(all_stages) +
-                         (all_stages == 1 ? " stage" : " stages") + ", expected at least a stage in each");
+      fail("phases", "found " + std::to_string(pins_.phase_count->least()) + " phases of " +
+                         std::to_string(all_stages) + (all_stages == 1 ? " stage" : " stages") +
+                         ", expected at least a stage in each");
     if (pins_.phase_count && pins_.phase_count->least() > units_)
-      fail("phases", "found " + number(pins_.phase_count->least()) + ", but " + job_.model.name() + " has only " +
-                         number(units_) + " units between cut points");
+      fail("phases", "found " + std::to_string(pins_.phase_count->least()) + ", but " + job_.model.name() +
+                         " has only " + std::to_string(units_) + " units between cut points");
     if (pins_.may_be_one_phase()) return;
     auto only_inside = [](const std::vector<Location>& places) {
       return !places.empty() &&

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// Check of a job's pins against its model and machine.
 #pragma once
 
 #include "planner/job/job.h"
 
 namespace superstep {
 
-// Refuses pins that no plan for a model of so many units on the job's machine can honour: throws Error
-// with the pin's JSON pointer, what was found and what was expected.
+// Refuses pins that no plan can honour on the job's machine for a model of `units` units. Throws Error with the pin's
+// JSON pointer, the value found and the values expected.
 void check_pins(const Job& job, std::int64_t units);
 
 }  // namespace superstep

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Divisors of an integer: the degrees and partition sizes that a count allows.
 #pragma once
 
 #include <cstdint>

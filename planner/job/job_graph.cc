@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job's model as a graph.
+// Building the graph of a job's model.
 #include <algorithm>
 
 #include "model/error.h"
@@ -10,7 +10,7 @@
 namespace superstep {
 namespace {
 
-// Weights that are drawn anyway are not looked for.
+// Throws Unsupported for the first node that the importer does not support. The message counts further such nodes.
 [[noreturn]] void refuse(const std::string& file, const std::vector<UnsupportedNode>& nodes) {
   const UnsupportedNode& first = nodes.front();
   const std::string others =
@@ -18,6 +18,7 @@ namespace {
   throw Unsupported(file, "node \"" + first.name + "\" (" + first.op_type + "): " + first.why + others);
 }
 
+// Imports the job's ONNX file. Stored weights are not read if all weights are drawn by the seed.
 Graph import_model(const Job& job, std::int64_t micro_batch) {
   const ImportOptions options{.micro_batch = micro_batch,
                               .batch_dimension = job.model.batch_dimension,
@@ -37,8 +38,8 @@ Graph import_model(const Job& job, std::int64_t micro_batch) {
   }
 }
 
-// Throws Error where there is no work to spread over tiles. The message does not name sizes that depend on the
-// micro-batch: several are looked at, in any order.
+// Throws Error if the graph has no op or an empty tensor. The message names no size that depends on the micro-batch,
+// because several micro-batches are tried in any order.
 void check_work(const Job& job, const Graph& graph) {
   const std::string where = job.source + "#/model", of = " in " + job.model.name();
   if (graph.ops.empty() || graph.units.empty())

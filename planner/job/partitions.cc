@@ -2,6 +2,7 @@
 #include "planner/job/partitions.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "model/machine/load_machine.h"
@@ -36,7 +37,7 @@ std::vector<std::int64_t> partition_sizes(const Job& job) {
   std::erase_if(sizes, [&](std::int64_t n) { return !allows(job.ipus, n) || !is_partition(job.machine, n); });
   std::reverse(sizes.begin(), sizes.end());
   if (sizes.empty()) {
-    const json limit = job.json.at("limits").at("ipus");
+    const json limit = job.json().at("limits").at("ipus");
     throw Error(job.source + "#/limits/ipus", "found " + limit.dump() + ", which no partition of " + job.machine.name +
                                                   " with " + std::to_string(job.machine.ipus) + " IPUs has");
   }
@@ -44,13 +45,15 @@ std::vector<std::int64_t> partition_sizes(const Job& job) {
 }
 
 Job on_partition(const Job& job, std::int64_t ipus) {
-  Job part = job;
-  if (ipus == job.machine.ipus) return part;
-  json& machine = part.json["machine"];
+  if (ipus == job.machine.ipus) return job;
+  json given = job.json();
+  json& machine = given["machine"];
   const bool named = machine.is_string();
   if (named) machine = {{"base", machine}};
   machine["partition"] = ipus;
-  if (!named) return read_job(part.json, job.source);
+  if (!named) return read_job(given, job.source);
+  Job part = job;
+  part.given = std::make_shared<const json>(std::move(given));
   part.machine = partition_of(job.machine, ipus);
   return part;
 }

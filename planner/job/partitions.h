@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job on the partitions of its machine, and the lists of values in a job's plan.
+// The partitions of a job's machine on which the job may run, and the lists of values in a job's plan.
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "planner/job/job.h"
 
 namespace superstep {
 
-// Returns where a job has lists of values that are searched one by one: formats, serialisation (lists and ranges),
-// cuts.
-std::vector<nlohmann::json::json_pointer> lists_of(const nlohmann::json& job);
+// Returns JSON pointers to the lists of values that are searched one value at a time: number formats, serialisation
+// (lists and ranges), and cuts.
+std::vector<nlohmann::json_pointer<std::string>> lists_of(const nlohmann::json& job);
 
-// Returns the sizes of the job's machine and its partitions that its limits allow, the largest first. Throws Error
-// where none is.
+// Returns the IPUs of the job's machine and of its partitions, as far as the job's limits allow, in descending order.
+// Throws Error if the limits exclude every size.
 std::vector<std::int64_t> partition_sizes(const Job& job);
 
-// Returns the same job on so many IPUs of its machine, one of its partition_sizes().
+// Returns the same job on a partition of `ipus` IPUs. `ipus` is one of partition_sizes().
 Job on_partition(const Job& job, std::int64_t ipus);
 
 }  // namespace superstep

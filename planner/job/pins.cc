@@ -2,6 +2,7 @@
 #include "planner/job/pins.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "planner/job/plan_fields.h"
 #include "planner/job/read_proportions.h"
@@ -18,7 +19,7 @@ bool has_members(const std::string& field) {
   return known != nullptr && known->has_members();
 }
 
-// Whether a pin, a value, a list or a range, allows what the plan has.
+// True if a pin (a value, a list or a range) allows the value `has` of a plan.
 bool allows(const std::string& field, const json& pin, const json& has) {
   if (pin == has) return true;
   const PlanField* known = find_plan_field(field);
@@ -27,12 +28,12 @@ bool allows(const std::string& field, const json& pin, const json& has) {
     return std::any_of(pin.begin(), pin.end(), [&](const json& v) { return allows(field, v, has); });
   };
   if (of_cuts && is_list_of_cuts(pin)) return any();
-  // Numbers of phases; cuts begin with the first stage.
+  // `phases` pins numbers of phases, unless the list begins with 0: then the pin is the cuts themselves.
   if (field == "phases" && has.is_array())
     return !(pin.is_array() && !pin.empty() && pin[0] == 0) && allows(field, pin, has.size());
   if (field == "activation_sharding" && pin.is_boolean()) return has == (pin.get<bool>() ? "stored" : "none");
   if (field == "tensor_parallel" && pin.is_array() && pin.size() == 2 && !pin[0].is_array())
-    return pin[1] == 1 && pin[0] == has;  // [8, 1] is one mesh, and written 8
+    return pin[1] == 1 && pin[0] == has;  // the mesh [8, 1] is written as 8
   if (field == kProportion && is_by_stage(has) && !is_by_stage(pin))
     return std::ranges::all_of(has["stages"], [&](const json& one) { return allows(field, pin, one); });
   if (pin.is_object() && pin.contains("live")) {
@@ -48,14 +49,15 @@ bool allows(const std::string& field, const json& pin, const json& has) {
   return alternatives && pin.is_array() && any();
 }
 
-// All phases run in one direction; only phases are loaded, their code where it does not stay.
+// True if the field has no effect in the plan. Phases run in one direction, so no schedule applies. Loads exist with
+// phases only, and code is loaded only if code does not stay on its tiles.
 bool is_idle(const std::string& field, const Plan& plan) {
   if (field == "schedule") return plan.phased();
   if (field == "load/code") return !plan.phased() || plan.location.code == Location::in_processor;
   return field == "load/weights" && !plan.phased();
 }
 
-// Schedules of loads by kind; written without kinds they are for all.
+// Returns load schedules by kind. A pin without kinds applies to all kinds.
 json by_kind(const json& load) { return load.is_object() ? load : json{{"weights", load}, {"code", load}}; }
 
 }  // namespace
@@ -66,7 +68,7 @@ json with_pins(json job, const json& pins) {
   const bool cuts = pins.contains("stages") || pins.contains("layers_per_stage");
   if (cuts) {
     for (const char* key : {"stages", "layers_per_stage", "stage_ipu"}) plan.erase(key);
-    if (is_by_stage(plan.value(kProportion, json()))) plan.erase(kProportion);  // of other stages
+    if (is_by_stage(plan.value(kProportion, json()))) plan.erase(kProportion);  // bounds of the replaced stages
   }
   for (const auto& [key, value] : pins.items()) {
     if (key == "load" && plan.contains(key)) plan[key] = by_kind(plan[key]);
@@ -78,7 +80,7 @@ json with_pins(json job, const json& pins) {
   return job;
 }
 
-std::vector<std::string> pins_not_had(const Plan& plan, const json& pins) {
+std::vector<std::string> unsatisfied_pins(const Plan& plan, const json& pins) {
   json has = to_json(plan);
   has["load"] = by_kind(has["load"]);
   std::vector<std::string> missing;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pins of a job's plan as JSON: adding some, and asking which of them a plan has.
+// Pins of a job's plan as JSON: adds pins to a job, and lists the pins that a plan does not satisfy.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -10,12 +10,13 @@
 
 namespace superstep {
 
-// Returns the job with further pins in its plan: each takes the place of the job's pin of that field; locations,
-// sharding degrees, precisions and serialisation member by member. Cuts that the job pins in another form go.
+// Returns the job with further pins in its plan. Each new pin replaces the job's pin of the same field. Fields with
+// members (locations, sharding degrees, precision, serialisation) are replaced member by member. New cuts remove the
+// job's cuts in any other form.
 nlohmann::json with_pins(nlohmann::json job, const nlohmann::json& pins);
 
-// Returns the pins of `pins` that a plan does not have, as "/location/weights". Forms that only a model can tell
-// (layers per stage) count as not had; a field without effect (a schedule with phases) counts as had.
-std::vector<std::string> pins_not_had(const Plan& plan, const nlohmann::json& pins);
+// Returns the pins of `pins` that a plan does not satisfy, as "/location/weights". A pin that only the model can judge
+// (layers per stage) counts as not satisfied. A pin without effect (a schedule with phases) counts as satisfied.
+std::vector<std::string> unsatisfied_pins(const Plan& plan, const nlohmann::json& pins);
 
 }  // namespace superstep

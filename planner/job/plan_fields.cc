@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// ---- enumerations, whose values are 0 to kCount - 1
+// ---- enumerations: values are 0 to kCount - 1
 
 template <class E>
 constexpr int kCount = 0;
@@ -52,7 +52,7 @@ std::vector<std::string_view> choices_of() {
   return out;
 }
 
-// ---- the only value that a pin leaves
+// ---- the only value that a pin leaves; any other pin throws Error
 
 template <class T>
 const T& only(const std::vector<T>& values, const std::string& where) {
@@ -71,7 +71,7 @@ std::vector<std::int64_t> only(const std::optional<std::vector<std::int64_t>>& l
   return *list;
 }
 
-// ---- values of common kinds. `kPath`: pointers to members, from Plan on
+// ---- values of common kinds; `kPath` is a chain of member pointers that starts at Plan
 
 template <auto kFirst, auto... kRest, class Struct>
 auto& follow(Struct& from) {
@@ -98,7 +98,7 @@ PlanValue name(std::string_view member = "") {
       [](const Pins& pins, const std::string& where, Plan& plan) { follow<kPath...>(plan) = only(pins.*kPin, where); }};
 }
 
-// The same for a field that a plan in full may leave out.
+// Like name(), for a field that a plan in full may leave out.
 template <auto kPin, auto... kPath>
 PlanValue name_or_default(std::string_view member = "") {
   PlanValue out = name<kPin, kPath...>(member);
@@ -115,14 +115,14 @@ PlanValue list() {
           [](const Pins& pins, const std::string& where, Plan& plan) { plan.*kField = only(pins.*kPin, where); }};
 }
 
-// ---- fields that are written in ways of their own
+// ---- fields with their own JSON form
 
 json mesh_value(const Plan& plan) {
   const TensorParallel& t = plan.tensor_parallel;
   return t.t2 > 1 ? json{t.t1, t.t2} : json(t.t1);
 }
 
-// A degree, a mesh [t1, t2], a list of these, or a range of degrees.
+// Reads a degree, a mesh [t1, t2], a list of degrees and meshes, or a range of degrees.
 std::vector<TensorParallel> read_meshes(JsonReader& r, const char* key) {
   const json& v = r.raw(key);
   const std::string where = r.at(key);
@@ -133,7 +133,7 @@ std::vector<TensorParallel> read_meshes(JsonReader& r, const char* key) {
                           read_whole(x[1], place + "/1", 1, kMostInteger)};
   };
   if (v.is_array() && v.empty()) throw Error(where, "found an empty list, expected at least one value");
-  // A list with lists, or of more than two numbers, is several alternatives; [8, 8] is one mesh.
+  // A list that contains lists, or more than two numbers, gives alternatives; [8, 8] is one mesh.
   const auto is_list = [](const json& x) { return x.is_array(); };
   if (v.is_array() && (v.size() > 2 || std::any_of(v.begin(), v.end(), is_list))) {
     std::vector<TensorParallel> all;
@@ -183,7 +183,7 @@ std::vector<std::int64_t> read_ipu_groups(const json& v, const std::string& wher
   return read_counts(v, where, "one IPU group per stage");
 }
 
-// Numbers of phases, or the first stage of each, which are cuts and begin with the first stage.
+// Reads numbers of phases, or the first stage of each phase. A list that begins with 0 gives first stages.
 void read_phases(JsonReader& r, const char* key, Pins& pins) {
   const json& v = r.raw(key);
   if (is_list_of_cuts(v) || (v.is_array() && !v.empty() && v[0] == 0))
@@ -200,7 +200,7 @@ void read_activation_sharding(JsonReader& r, const char* key, Pins& pins) {
     pins.activation_sharding = read_names(r, key, names_of<ActivationSharding>());
 }
 
-// One schedule for all that comes with a phase, or one for each kind.
+// Reads one load schedule for all kinds of data that a phase loads.
 void read_load(JsonReader& r, Pins& pins) {
   pins.load_weights = pins.load_code = read_names(r, "load", names_of<LoadSchedule>());
 }
@@ -236,7 +236,8 @@ void read_master(JsonReader& r, const char* key, Pins& pins) {
   });
 }
 
-// Products need operands of one type: activations have the weights' unless the pin says otherwise.
+// Gives activations the type of the weights unless pinned, and checks the two types. Matrix products need operands of
+// one type.
 void check_formats(JsonReader& r, Pins& pins) {
   const bool given = r.has("activations");
   if (!given) pins.precision.activations = pins.precision.weights;
@@ -263,7 +264,7 @@ std::vector<PlanField> make_fields() {
   using enum PlanField::Search;
   return {
       {.name = "tensor_parallel",
-       .meaning = "IPUs that share each layer's tensors: t, or a mesh [t1, t2]",
+       .meaning = "IPUs that share each layer's tensors",
        .search = cell,
        .values = {{"", mesh_value,
                    [](JsonReader& r, const char* key, Pins& pins) { pins.tensor_parallel = read_meshes(r, key); },
@@ -284,11 +285,11 @@ std::vector<PlanField> make_fields() {
        .choices = choices_of<Placement>(),
        .values = {name_or_default<&Pins::placement, &Plan::placement>()}},
       {.name = "micro_batch",
-       .meaning = "samples that go through the model at once",
+       .meaning = "samples that pass through the model at once",
        .search = cell,
        .values = {number<&Pins::micro_batch, &Plan::micro_batch>()}},
       {.name = "gradient_accumulation",
-       .meaning = "micro-batches of a replica in one step",
+       .meaning = "micro-batches of a replica per step",
        .search = cell,
        .values = {number<&Pins::gradient_accumulation, &Plan::gradient_accumulation>()}},
       {.name = "stages",
@@ -296,7 +297,7 @@ std::vector<PlanField> make_fields() {
        .search = cut,
        .values = {list<&Pins::stages, &Plan::stages, read_ascending>()}},
       {.name = "layers_per_stage",
-       .meaning = "layers of each stage: the short form of stages",
+       .meaning = "short form of stages: layers of each stage",
        .search = cut,
        .values = {{"", nullptr, read_layers_per_stage, nullptr}},
        .is_short_form = true},
@@ -315,7 +316,7 @@ std::vector<PlanField> make_fields() {
                    },
                    set_recompute}}},
       {.name = "phases",
-       .meaning = "phased execution: how many phases, or the first stage of each, from 0",
+       .meaning = "phased execution: how many phases",
        .search = cut,
        .values = {{"", [](const Plan& plan) -> json { return plan.phases; }, read_phases,
                    [](const Pins& pins, const std::string& where, Plan& plan) {
@@ -333,11 +334,11 @@ std::vector<PlanField> make_fields() {
        .values = {name<&Pins::phase_order, &Plan::phase_order>()},
        .is_of_phases_alone = true},
       {.name = "phase_groups",
-       .meaning = "groups of IPUs whose phases take turns: 1, or 2 (ping-pong)",
+       .meaning = "groups of IPUs the phases take turns on: 1, or 2",
        .values = {number<&Pins::phase_groups, &Plan::phase_groups>()},
        .is_of_phases_alone = true},
       {.name = "replicated_tensor_sharding",
-       .meaning = "degrees in which equal copies are kept as shards, and which replicas share",
+       .meaning = "degrees in which equal copies are kept as shards",
        .rank = 1,
        .choices = choices_of<ShardGroups>(),
        .values = {number<&Pins::rts_weights, &Plan::replicated_tensor_sharding, &ReplicatedTensorSharding::weights>(
@@ -349,7 +350,7 @@ std::vector<PlanField> make_fields() {
                   name_or_default<&Pins::rts_groups, &Plan::replicated_tensor_sharding,
                                   &ReplicatedTensorSharding::groups>("groups")}},
       {.name = "activation_sharding",
-       .meaning = "what tensor_parallel shares of activations: nothing, what is stored, or all between split products",
+       .meaning = "what tensor_parallel shares of activations",
        .choices = choices_of<ActivationSharding>(),
        .values = {{"", [](const Plan& plan) -> json { return name_of(plan.activation_sharding); },
                    read_activation_sharding,
@@ -397,7 +398,7 @@ std::vector<PlanField> make_fields() {
                    }}},
        .check = check_formats},
       {.name = "available_memory_proportion",
-       .meaning = "share of a tile's memory that one op may use for temporaries",
+       .meaning = "share of a tile's memory that one product may use for temporaries",
        .search = bound,
        .values = {{"", proportion_value, [](JsonReader& r, const char*, Pins& pins) { read_proportions(r, pins); },
                    set_proportion}}},

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A plan as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,7 +8,7 @@
 
 namespace superstep {
 
-// Returns the fields of a plan as a job pins them.
+// Returns a plan's fields, or a proportion alone, in the form in which a job pins them.
 nlohmann::json to_json(const Plan& plan);
 nlohmann::json to_json(const Proportion& proportion);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "model/json_reader.h"
@@ -20,7 +21,7 @@ const Names<Rounding> kRoundings = {{"nearest", Rounding::nearest}, {"stochastic
 const Names<numerics::Overflow> kOverflows = {
     {"infinity", numerics::Overflow::infinity}, {"clip", numerics::Overflow::clip}, {"nan", numerics::Overflow::nan}};
 
-// A path that a job gives: from where the program runs, or from where the job lies.
+// Returns the path of a file that a job names. The file is looked for in the current folder first, then beside the job.
 std::string found_path(const std::string& text, const std::string& job_file) {
   const std::filesystem::path path = text;
   if (path.is_absolute() || std::filesystem::exists(path)) return text;
@@ -51,11 +52,11 @@ ModelChoice read_model(JsonReader r, const std::string& job_file) {
   return m;
 }
 
-// Throws Error where there is one that the kind does not use.
+// Throws Error if the job gives a constant that the optimiser kind does not use.
 void check_constants(JsonReader& r, const std::string& kind) {
   struct Constants {
     std::vector<const char*> names;
-    std::vector<std::string> kinds;  // that use them
+    std::vector<std::string> kinds;  // optimiser kinds that use the constants
   };
   static const std::vector<Constants> all = {
       {{"momentum"}, {"sgd_momentum", "lars"}},
@@ -111,7 +112,7 @@ void read_checkpoints(JsonReader& r, const std::string& job_file, RunChoice& run
 }
 
 RunChoice read_run(JsonReader r, const std::string& job_file) {
-  constexpr std::int64_t kLargestSeed = std::int64_t{1} << 53;  // beyond, JSON readers disagree on integers
+  constexpr std::int64_t kLargestSeed = std::int64_t{1} << 53;  // 2^53: JSON readers disagree on larger integers
   RunChoice run;
   run.data = r.text_or("data", run.data);
   if (run.data.empty()) throw Error(r.at("data"), "found an empty text, expected \"random\" or a folder");
@@ -171,12 +172,12 @@ bool IntegerPin::allows(std::int64_t v) const {
 
 std::string ModelChoice::name() const { return zoo ? name_of(*zoo) : std::filesystem::path(onnx).filename().string(); }
 
-Job read_job(const nlohmann::json& json, const std::string& name) {
-  if (!json.is_object()) throw Error(name, "found " + describe(json) + ", expected an object");
+Job read_job(const nlohmann::json& given, const std::string& name) {
+  if (!given.is_object()) throw Error(name, "found " + describe(given) + ", expected an object");
   Job job;
   job.source = name;
-  job.json = json;
-  JsonReader r(json, name);
+  job.given = std::make_shared<const nlohmann::json>(given);
+  JsonReader r(given, name);
   r.text_or("description", "");
   r.text_or("$schema", "");
   job.model = read_model(r.object("model"), name);

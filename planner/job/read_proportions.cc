@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ ProportionRange read_range(JsonReader range) {
   return out;
 }
 
-// Numbers, all of which count the same live tensors.
+// Reads a list of shares. Every bound counts the same live tensors, `live`.
 std::vector<Proportion> read_list(const nlohmann::json& v, const std::string& where, Live live) {
   if (v.empty()) throw Error(where, "found an empty list, expected a number or more");
   std::vector<Proportion> out;
@@ -36,7 +37,7 @@ std::vector<Proportion> read_list(const nlohmann::json& v, const std::string& wh
   return out;
 }
 
-// Of bounds that count live tensors: a value, a list, a range, or free.
+// Reads a bound that counts live tensors. The share is a value, a list, a range, or free.
 void read_beside_live(JsonReader r, Pins& pins) {
   std::vector<std::string> names;
   for (const Live live : kLives) names.emplace_back(name_of(live));
@@ -53,7 +54,7 @@ void read_beside_live(JsonReader r, Pins& pins) {
   r.finish();
 }
 
-// A bound for each stage: a number, or with the live tensors that it counts.
+// Reads one bound per stage. Each bound is a number, or an object that also names the live tensors it counts.
 void read_by_stage(JsonReader r, Pins& pins) {
   const nlohmann::json& list = r.raw(kByStage);
   const std::string where = r.at(kByStage);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// available_memory_proportion as a job pins it.
+// Reader of available_memory_proportion, as a job pins the field.
 #pragma once
 
 #include "model/json_reader.h"
@@ -7,10 +7,11 @@
 
 namespace superstep {
 
-// `r`: of a plan that has the field. Throws Error where it is no value, list or range, for all stages or for each.
+// Reads the pin from `r`, a plan that has the field. The pin is a value, a list or a range for all stages, or one bound
+// per stage. Throws Error for anything else.
 void read_proportions(JsonReader& r, Pins& pins);
 
-// Whether each stage has a bound of its own.
+// True if the pin gives each stage its own bound.
 bool is_by_stage(const nlohmann::json& pin);
 
 }  // namespace superstep

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kMostSamples = 1'000'000'000'000'000;
 
-// In the order of Measure, of which the first three are those of Objective.
+// Names in the order of Measure, whose first three values are the values of Objective.
 const std::vector<std::string> kMeasures = {"throughput", "time_to_train", "latency", "memory", "ipus", "power"};
 const std::vector<std::string> kObjectives(kMeasures.begin(), kMeasures.begin() + 3);
 
@@ -55,7 +56,7 @@ std::array<Measure, 2> read_pareto(JsonReader& r, std::array<Measure, 2> fallbac
   return out;
 }
 
-// At most so many, or a range.
+// Reads limits.ipus: the most IPUs, or a range.
 IntegerPin read_ipus(JsonReader& r) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   IntegerPin out;

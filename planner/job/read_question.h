@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a job looks for, and within which limits: objective, train_for, pareto, limits.
+// Reader of a job's goal and limits: objective, train_for, pareto, limits.
 #pragma once
 
 #include "model/json_reader.h"
@@ -7,7 +7,8 @@
 
 namespace superstep {
 
-// After the model and the machine were read. Throws Error with file and JSON pointer.
+// Reads the goal and limits into `out`, whose model and machine have been read. Throws Error with file and JSON
+// pointer.
 void read_question(JsonReader& job, Job& out);
 
 }  // namespace superstep

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/job/read_values.h"
 
+#include <nlohmann/json.hpp>
+
 namespace superstep {
 
 std::int64_t read_whole(const nlohmann::json& v, const std::string& where, std::int64_t low, std::int64_t high) {

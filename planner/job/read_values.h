@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of pins as a job writes them. All throw Error with the place, what was found and what was expected.
+// Readers of pinned values as a job writes them. All throw Error with the place, the value found and the values
+// expected.
 #pragma once
 
 #include <cstdint>
@@ -42,20 +43,20 @@ std::vector<E> read_names(JsonReader& r, const char* key, const Names<E>& names)
   return out;
 }
 
-// Reads an integer from `low` to `high`.
+// Reads an integer from `low` to `high`, both included.
 std::int64_t read_whole(const nlohmann::json& v, const std::string& where, std::int64_t low, std::int64_t high);
 
 // Reads an integer, a list of integers, or a range.
 IntegerPin read_integer_pin(JsonReader& r, const char* key, std::int64_t low = 1, std::int64_t most = kMostInteger);
 
-// Reads a list of integers of at least 0. `expected`: for the message.
+// Reads a list of integers of at least 0. `expected` describes the list in the error message.
 std::vector<std::int64_t> read_counts(const nlohmann::json& v, const std::string& where, const std::string& expected);
 
-// Reads a list of ascending integers from 0.
+// Reads a list of ascending integers that begins with 0.
 std::vector<std::int64_t> read_ascending(const nlohmann::json& v, const std::string& where);
 
-// Reads a value, or a list of which the first is returned: all are searched one by one (space/job_parts.h). `read` is
-// given a value and its place.
+// Reads a value, or a list of which the first element is returned. All elements are checked; each is searched as a job
+// part (space/job_parts.h). `read` takes a value and its place.
 template <class Read>
 auto read_first(const nlohmann::json& v, const std::string& where, const Read& read) {
   if (!v.is_array()) return read(v, where);
@@ -65,7 +66,7 @@ auto read_first(const nlohmann::json& v, const std::string& where, const Read& r
   return first;
 }
 
-// The same for a cut, which is itself a list.
+// Reads a cut, or a list of cuts of which the first is returned. A cut is itself a list, hence the separate function.
 template <class Read>
 auto read_first_cut(const nlohmann::json& v, const std::string& where, const Read& read) {
   return is_list_of_cuts(v) ? read_first(v, where, read) : read(v, where);

@@ -2,6 +2,7 @@
 #include "planner/job/tell_apart.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "planner/job/plan_fields.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// Some fields are a value or have members, and not always the same ones.
+// True if both values are objects with the same keys. Some fields are either a value or an object, and keys may vary.
 bool same_members(const json& a, const json& b) {
   if (!a.is_object() || !b.is_object() || a.size() != b.size()) return false;
   for (const auto& [key, value] : a.items()) {
@@ -28,14 +29,14 @@ void compare(const json& a, const json& b, const std::string& prefix, std::vecto
   }
 }
 
-// What makes a plan another kind of plan comes first, cuts last.
+// Returns the rank of a difference in labels: differences that change the kind of plan come first, cuts last.
 int weight_of(const DifferentField& f) {
   const PlanField* field = find_plan_field(f.field.substr(0, f.field.find('.')));
   return f.second.is_array() || field == nullptr ? 3 : field->rank;
 }
 
 std::string words_of(const DifferentField& f) {
-  std::string name = f.field.substr(f.field.rfind('.') + 1);  // members have names of their own
+  std::string name = f.field.substr(f.field.rfind('.') + 1);  // member names are unique across fields
   if (name == "optimizer_state") name = "state";
   if (f.field.starts_with("replicated_tensor_sharding.")) return name + " over " + f.second.dump();
   if (f.second.is_array()) return "other " + name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which fields plans differ, and names that say so.
+// Fields in which plans differ, and labels that name the differences.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,13 +11,14 @@
 namespace superstep {
 
 struct DifferentField {
-  std::string field;  // "location.weights"
+  std::string field;  // path of the field or member: "location.weights"
   nlohmann::json first, second;
 };
+// Returns every field in which the two plans differ.
 std::vector<DifferentField> different_fields(const Plan& first, const Plan& second);
 
-// label() of each; one that an earlier plan has already is followed by what the plan has in other ways than that one,
-// two fields at most: "t=1 p=1 r=16 m=4 g=8, state streaming".
+// Returns the label() of each plan. A label that an earlier plan already has gets a suffix with up to two fields in
+// which the two plans differ. Example: "t=1 p=1 r=16 m=4 g=8, state streaming".
 std::vector<std::string> distinct_labels(const std::vector<const Plan*>& plans);
 
 }  // namespace superstep

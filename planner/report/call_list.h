@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of a program on its IPU groups, in program order: the phases of the heat map, and the axis along which
-// memory is followed.
+// The calls of a program on its IPU groups, in program order. The calls are the phases of the heat map and the axis of
+// memory over time.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,24 @@
 
 namespace superstep {
 
+// One call of a function on an IPU group. Bytes are per tile, on the fullest tile.
 struct Call {
   std::string name;
-  std::int64_t ipu = 0;
-  std::int64_t phase = 0;  // of phased execution: whose residents stand meanwhile
+  std::int64_t ipu = 0;    // IPU group
+  std::int64_t phase = 0;  // phase of phased execution whose residents are in memory during the call
   FunctionId function;
-  Bytes resident;  // what its phase holds
-  Bytes held;      // kept by earlier calls of its block
-  bool keeps = false;
-  std::int64_t repeats = 1;
+  Bytes resident;            // residents of the phase
+  Bytes held;                // stash that earlier calls keep on this IPU group
+  bool keeps = false;        // the call keeps the stash that its backward call reads
+  std::int64_t repeats = 1;  // calls in a step
 };
 
-// What a call leaves for its backward call.
+// The stash that a call keeps until its backward call.
 struct CallStash {
-  std::string name;  // of the unit
-  std::int64_t ipu = 0;
-  Bytes bytes;
-  std::int64_t first = 0, last = 0;  // calls
+  std::string name;                  // name of the unit
+  std::int64_t ipu = 0;              // IPU group
+  Bytes bytes;                       // bytes per tile
+  std::int64_t first = 0, last = 0;  // first and last call with the stash in memory: rows of calls()
 };
 
 class CallList {
@@ -43,7 +44,7 @@ class CallList {
   const Graph& graph_;
   std::vector<Call> calls_;
   std::vector<CallStash> kept_;
-  std::vector<std::vector<std::pair<UnitId, std::size_t>>> held_;  // by IPU group: entries of kept_
+  std::vector<std::vector<std::pair<UnitId, std::size_t>>> held_;  // by IPU group: live entries of kept_
 
   void visit(const Node& n, std::int64_t ipu, std::int64_t phase, std::int64_t repeats);
   void call(const Node& n, std::int64_t ipu, std::int64_t phase, std::int64_t repeats);

@@ -14,7 +14,7 @@
 namespace superstep {
 namespace {
 
-// How often each function runs on an IPU group in a step, in order of the first call.
+// Returns the functions that the IPU group `wanted` calls, with their runs in a step, in order of the first call.
 std::vector<std::pair<FunctionId, std::int64_t>> calls_on(const Program& program, std::int64_t wanted) {
   std::vector<std::pair<FunctionId, std::int64_t>> calls;
   const std::function<void(const Node&, std::int64_t, std::int64_t)> visit = [&](const Node& n, std::int64_t ipu,
@@ -147,7 +147,7 @@ class Neighbours {
     if (!(plan == plan_)) list_.push_back({field, from, to, plan});
   }
 
-  // The next divisors of a replica's batch, up and down.
+  // Offers the next smaller and the next larger divisor of a replica's batch as micro-batch.
   void micro_batches() {
     const std::int64_t batch = plan_.replica_batch();
     for (int way : {-1, 1}) {
@@ -180,7 +180,8 @@ class Neighbours {
   }
 };
 
-// Networks from files, and batch norm over groups of samples, may not exist for another micro-batch.
+// True if the plan is legal. Networks from files, and batch norm over groups of samples, may not exist for another
+// micro-batch.
 bool legal(const Plan& plan, Tables& tables) {
   try {
     return check_plan(plan, tables.facts(plan.micro_batch), tables.job().machine, tables.training()).empty();
@@ -189,7 +190,7 @@ bool legal(const Plan& plan, Tables& tables) {
   }
 }
 
-// Of a step: less is shown as 0.0 %.
+// Smallest gain worth showing, as a share of the step time: less is printed as 0.0 %.
 constexpr double kNoticeable = 0.0005;
 
 bool better(const PlanChange& a, const PlanChange& b) {

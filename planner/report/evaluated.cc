@@ -46,7 +46,7 @@ std::vector<std::string> mechanisms_not_measured(const Plan& p, const Machine& m
   return out;
 }
 
-// The higher the better.
+// Returns the plan's value in a measure; the higher, the better.
 double value_of(const Evaluated& e, Measure m) {
   switch (m) {
     case Measure::throughput:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where numbers come from: the formula of each waterfall term and the machine-file rows in it.
+// Explanations of a report's numbers: the formula of each waterfall term, and the machine-file rows in the formula.
 #pragma once
 
 #include "planner/report/evaluated.h"
@@ -7,7 +7,7 @@
 
 namespace superstep {
 
-// Explanations of the step time, each waterfall term, memory categories and Streaming Memory.
+// Adds explanations of the step time, each waterfall term, memory categories and Streaming Memory.
 void add_explanations(report::Index& index, const Evaluated& e, const UnitTable& table);
 
 }  // namespace superstep

@@ -22,7 +22,8 @@ struct Asked {
   std::int64_t micro_batch = 1;
 };
 
-// The job with the plan's types and without its other pins, which the model does not depend on.
+// Returns the report's job and the plan's micro-batch. Only number formats stay pinned: the model depends on no further
+// pin.
 Asked asked_of(const ReportFile& report) {
   const std::string where = report.path().string();
   const json plan = exports::read_object(report.index().plan().plan_json(), where, "plan");

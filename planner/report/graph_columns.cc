@@ -39,7 +39,7 @@ void add_units(ReportWriter& writer, const Evaluated& e, const UnitTable& table)
   writer.add_integers("unit.weight_bytes", "bytes", weight_bytes);
 }
 
-// What the forward pass of a unit takes from that of another, each tensor once.
+// Adds an edge for each pair of units of which one reads forward results of the other. A tensor counts once per edge.
 void add_edges(ReportWriter& writer, const Graph& g) {
   std::map<TensorId, std::size_t> maker;
   std::map<std::pair<std::size_t, std::size_t>, std::set<TensorId>> taken;

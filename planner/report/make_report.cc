@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "model/error.h"
@@ -20,7 +21,7 @@
 namespace superstep {
 namespace {
 
-// "embedding, layers 0 to 6, head"
+// Returns the units of an IPU group as text: "embedding, layers 0 to 6, head".
 std::string contents_of(const UnitTable& table, const Plan& plan, std::int64_t ipu) {
   const Graph& g = table.facts().graph;
   std::vector<std::string> parts;
@@ -118,7 +119,7 @@ void add_ipus(report::Index& index, const Evaluated& e, const UnitTable& table) 
     c->set_ddr_bytes(e.program.ddr[i].total().value);
     c->set_ddr_limit_bytes(m.streaming_per_ipu().value);
     c->set_busy_s(table.model().seconds(e.timeline.busy[i]).value);
-    c->set_peak_step(-1);  // the columns say where; see add_columns()
+    c->set_peak_step(-1);  // set by add_columns()
     c->set_peak_phase(-1);
   }
 }
@@ -208,8 +209,9 @@ std::string_view work_of(const Node& n, const Program& program) {
   return n.recompute ? "recompute" : kPasses[static_cast<std::size_t>(program.functions[n.function].pass)];
 }
 
-// A step of an IPU waits when the call that it serves does: the next one or else the one before, if it moves that
-// call's tensors. Where neither is so, as in a sequence of streams, all calls of the IPU are of one stage: `else_lag`.
+// Returns the pipeline lag of a node in micro-batches. A call has its own lag. A step has the lag of the call that it
+// serves: the next call, else the call before, if the step moves the call's tensors. Otherwise, as in a sequence of
+// streams, all calls of the IPU are of one stage. Then any call's lag will do; `else_lag` if there is no call.
 std::int64_t lag_of(const std::vector<Node>& siblings, std::size_t at, std::int64_t else_lag) {
   if (siblings[at].kind != Node::Kind::step) return siblings[at].lag;
   const auto is_call = [](const Node& n) { return n.kind == Node::Kind::call; };
@@ -225,6 +227,7 @@ std::int64_t lag_of(const std::vector<Node>& siblings, std::size_t at, std::int6
   return next != siblings.end() ? next->lag : before != siblings.rend() ? before->lag : else_lag;
 }
 
+// Returns the lag of the first call below the node; -1: no call.
 std::int64_t first_lag(const Node& n) {
   if (n.kind == Node::Kind::call) return n.lag;
   for (const Node& c : n.children) {
@@ -233,7 +236,7 @@ std::int64_t first_lag(const Node& n) {
   return -1;
 }
 
-// `lag`: of the first call on the IPU that the node is on; -1: it is on all.
+// Converts a node of the program. `lag` is the lag of the first call on the node's IPU; -1: the node runs on all IPUs.
 report::ProgramNode node_of(const Node& n, const Program& program, const CostModel& model, std::int64_t lag = -1) {
   static constexpr const char* kKinds[] = {"sequence", "repeat", "parallel", "call", "step"};
   if (n.ipu >= 0 && lag < 0) lag = first_lag(n);
@@ -261,7 +264,7 @@ report::ProgramNode node_of(const Node& n, const Program& program, const CostMod
   return out;
 }
 
-// The whole step: what of the host's reading the program does not hide comes ahead of it.
+// Returns the program of the whole step. Host input that the program does not hide comes first, as a step of its own.
 report::ProgramNode program_of(const Evaluated& e, const CostModel& model) {
   report::ProgramNode root = node_of(e.program.root, e.program, model);
   const std::int64_t unhidden = e.timeline.step.total().value - root.cycles();
@@ -280,7 +283,7 @@ report::ProgramNode program_of(const Evaluated& e, const CostModel& model) {
   return root;
 }
 
-// Those that a sensitivity changes: what can be asked of a machine is one list.
+// Adds the machine numbers that sensitivities vary, so that all questions about a machine share one list.
 void add_machine_numbers(report::Index& index, const Machine& machine) {
   for (const std::string& pointer : sensitive_numbers(machine)) {
     for (const SourcedRow& row : machine.rows) {
@@ -300,7 +303,7 @@ report::Index make_index(Tables& tables, const ReportParts& parts) {
   index.set_created_by("superstep 0.1.0");
   index.set_title(job.model.name() + ", " + job.machine.title + ", " +
                   (job.task == Task::training ? "training" : "inference"));
-  index.set_job_json(parts.job_json.empty() ? job.json.dump() : parts.job_json);
+  index.set_job_json(parts.job_json.empty() ? job.json().dump() : parts.job_json);
   index.set_machine_name(job.machine.name);
   index.set_machine_title(job.machine.title);
   index.set_model_name(job.model.name());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From model and planner structs to the Report: the only bridge.
+// Conversion of model and planner structs to a Report. No other code makes Reports.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,18 @@
 
 namespace superstep {
 
-// The whole report. `shown` is what it is about (absent when no plan is even structurally possible).
+// Inputs of a report.
 struct ReportParts {
-  const Evaluated* shown = nullptr;
-  const SearchResult* search = nullptr;  // absent for estimate
+  const Evaluated* shown = nullptr;      // the plan of the report; null: not even one plan is structurally possible
+  const SearchResult* search = nullptr;  // null: an estimate, without a search
   std::vector<const Evaluated*> runners_up;
   std::vector<const Evaluated*> pareto;
   std::vector<std::string> notes;
-  std::string job_json;  // as it was asked; empty: the tables'
+  std::string job_json;  // the job as the user gave it; empty: the job of the tables
 };
+// Returns the report's index without columns, efficiency rows and error bands.
 report::Index make_index(Tables& tables, const ReportParts& parts);
+// Writes the whole report to a file.
 void write_report(Tables& tables, const ReportParts& parts, const std::string& path);
 
 }  // namespace superstep

@@ -12,7 +12,7 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 using Texts = std::vector<std::string>;
 
-// Variables of the same name, category and size that follow one another on an IPU group are one.
+// Rows of variables. Variables of equal name, category and size that follow one another on an IPU group become one row.
 class VariableRows {
  public:
   void add(const std::string& name, std::string_view category, std::int64_t ipu, Bytes bytes, std::int64_t first,
@@ -41,8 +41,8 @@ class VariableRows {
   std::map<std::tuple<std::int64_t, std::string, std::string_view, std::int64_t>, std::size_t> latest_;
 };
 
-// An IPU group's calls without a change of phase, from the first to the last row; `before`: the row of the call that
-// went ahead of them, -1: none did.
+// Consecutive calls of an IPU group in one phase, from row `first` to row `last`. `before` is the row of the group's
+// previous call; -1: none.
 struct Run {
   std::int64_t phase, first, last, before;
 };
@@ -77,7 +77,8 @@ void add_variables(ReportWriter& writer, const Evaluated& e, const Holdings& hol
   rows.write(writer);
 }
 
-// "attention/query/matmul" of "layer0/attention/query/matmul" in unit "layer0".
+// Returns a tensor's name within its unit: "attention/query/matmul" for "layer0/attention/query/matmul" in unit
+// "layer0".
 std::string name_in(const std::string& unit, const std::string& tensor) {
   return tensor.starts_with(unit + "/") ? tensor.substr(unit.size() + 1) : tensor;
 }

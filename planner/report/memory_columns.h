@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Report columns of memory over time.
 #pragma once
 
 #include "planner/report/call_list.h"
@@ -7,8 +8,8 @@
 
 namespace superstep {
 
-// What is live when: variables over calls, and results over the steps of each function. At each step of a call they
-// sum to the heat map's tile.memory_bytes, as report.proto says.
+// Adds variables with their life in calls, and results with their life in the steps of each function. At each step of a
+// call the live variables and results sum to the heat map's tile.memory_bytes, as report.proto says.
 void add_memory_columns(ReportWriter& writer, const Evaluated& e, const UnitTable& table,
                         const OptimizerSpec& optimizer, const CallList& calls);
 

@@ -21,9 +21,10 @@ void add_bands(report::Index& index, const Evaluated& e, const Tables& tables) {
   PartsInWorlds parts = parts_in_worlds(e.program, model, subject_of(tables, e));
   const auto in_worlds = [&](Term term) -> std::vector<double>& { return parts.terms[static_cast<std::size_t>(term)]; };
   for (report::WaterfallTerm& row : *index.mutable_waterfall()) {
-    if (&row == &index.waterfall(0)) continue;  // the ideal is no estimate
+    if (&row == &index.waterfall(0)) continue;  // the ideal is exact
     if (row.name() == stage_imbalance_bar().name) {
-      // Of the useful rows' time its share: the ideal in them is exact.
+      // Stage imbalance gets its share of the uncertainty of useful rows, because the ideal time among the rows is
+      // exact.
       std::vector<double> seconds = in_worlds(Term::amp_rows);
       const double share = row.seconds() / (index.waterfall(0).seconds() + row.seconds());
       for (double& s : seconds) s *= share;

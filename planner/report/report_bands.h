@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Error bands of a report.
 #pragma once
 
 #include "planner/report/evaluated.h"
@@ -6,8 +7,8 @@
 
 namespace superstep {
 
-// How sure the waterfall's terms and the functions' times are, by the worlds that were drawn of the step; none:
-// nothing.
+// Adds error bands of the waterfall's terms and of the functions' times, from the worlds drawn for the step. Adds
+// nothing if no worlds were drawn.
 void add_bands(report::Index& index, const Evaluated& e, const Tables& tables);
 
 }  // namespace superstep

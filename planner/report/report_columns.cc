@@ -66,7 +66,8 @@ void add_steps(ReportWriter& writer, report::Index& index, const Evaluated& e, c
   writer.add_integers("step.tiles", "index", tiles);
 }
 
-// What the tiles [first, first + count) do in a phase; they are alike because the same steps use them.
+// Load of the tiles [first, first + count) in a call, per tile: cycles, bytes received, bytes of memory. The tiles are
+// alike because the same steps use them.
 struct TileRun {
   std::int64_t first, count, compute, exchange, memory;
 };
@@ -97,7 +98,7 @@ std::vector<TileRun> tile_runs(const Function& f, const CostModel& model, std::i
 
 void add_heat(ReportWriter& writer, const Evaluated& e, const UnitTable& table, const CallList& list) {
   const CostModel& model = table.model();
-  static constexpr const char* kGroups[] = {"forward", "backward", "update"};  // of passes
+  static constexpr const char* kGroups[] = {"forward", "backward", "update"};  // by pass
   Texts phase_name, group;
   Integers ipu, cycles, repeats, function, resident_bytes, kept, keeps, phase, first, count, compute, exchange, memory;
   std::map<std::tuple<std::int32_t, std::int64_t, bool>, std::vector<TileRun>> known;

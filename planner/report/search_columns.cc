@@ -2,6 +2,7 @@
 #include "planner/report/search_columns.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace superstep {
 namespace {
@@ -9,10 +10,11 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 using Texts = std::vector<std::string>;
 
-// More candidates than these are sampled: each has its whole plan with it.
+// Limit above which candidates are sampled, because each candidate stores its whole plan.
 constexpr std::size_t kMostCandidates = 2000;
 
-// By throughput, the highest first. All that none is faster than with no more memory, and of the others every so many.
+// Returns candidates by throughput, the highest first. All candidates on the front of throughput and memory are kept.
+// Of the others every n-th is kept.
 std::vector<const Candidate*> sampled(const std::vector<Candidate>& all) {
   std::vector<const Candidate*> list;
   for (const Candidate& c : all) list.push_back(&c);

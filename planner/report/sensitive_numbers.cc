@@ -11,7 +11,7 @@
 namespace superstep {
 namespace {
 
-// No waterfall term reads these, but they decide what fits.
+// Numbers that no waterfall term reads but that decide if a plan fits.
 constexpr std::array<std::string_view, 3> kLimits = {"/chip/tile_memory", "/chip/executable_memory",
                                                      "/streaming/capacity"};
 
@@ -27,7 +27,7 @@ std::vector<std::string> sensitive_numbers(const Machine& machine) {
       const std::vector<std::string_view>& rows = def_of(static_cast<Term>(t)).machine_rows;
       read = std::find(rows.begin(), rows.end(), row.pointer) != rows.end();
     }
-    const bool is_zero = std::strtod(row.text.c_str(), nullptr) == 0;  // stays what it is
+    const bool is_zero = std::strtod(row.text.c_str(), nullptr) == 0;  // scaling leaves 0 unchanged
     if (read && !is_zero) pointers.push_back(row.pointer);
   }
   return pointers;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The numbers of a machine that can change a plan.
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace superstep {
 
-// Returns JSON pointers of the machine's numbers that any term of the step time reads, and of those that decide what
-// fits; none that is 0 or has no effect on this machine.
+// Returns JSON pointers to the machine's numbers that a term of the step time reads, and to the numbers that decide if
+// a plan fits. Numbers that are 0 or have no effect on this machine are left out.
 std::vector<std::string> sensitive_numbers(const Machine& machine);
 
 }  // namespace superstep

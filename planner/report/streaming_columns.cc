@@ -11,12 +11,13 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 using Texts = std::vector<std::string>;
 
+// Traffic between an IPU and Streaming Memory in a stretch. `ahead_bytes` are loaded for the later stretch `ahead`.
 struct Traffic {
   std::int64_t load_bytes = 0, store_bytes = 0, load_cycles = 0, store_cycles = 0, ahead_bytes = 0;
   std::string ahead;
 };
 
-// A part of the step: parts follow one another.
+// A part of the step; stretches follow one another. `begin` is in cycles from the start of the step.
 struct Stretch {
   std::string name;
   std::int64_t phase = -1;
@@ -24,7 +25,8 @@ struct Stretch {
   std::vector<Traffic> ipus;
 };
 
-// Activations of a unit's micro-batches, from where they are first stored to where they are last loaded.
+// Activations of a unit's micro-batches in Streaming Memory. `first` is the stretch of the first store, `last` the
+// stretch of the last load.
 struct Stored {
   std::int64_t bytes = 0, first = 0, last = 0;
 };
@@ -43,7 +45,7 @@ class StretchList {
   }
 
   std::vector<Stretch> stretches;
-  std::map<UnitId, Stored> stored;  // by the unit that they cross into
+  std::map<UnitId, Stored> stored;  // by the unit that reads the activations
 
  private:
   const Program& program_;
@@ -63,6 +65,8 @@ class StretchList {
     stretches.push_back(std::move(s));
   }
 
+  // Adds the traffic below node `n` to stretch `s`. `ipu` is the IPU group, -1: all. `times` counts the runs of the
+  // node.
   void visit(const Node& n, Stretch& s, std::int64_t ipu, std::int64_t times, const std::string& ahead) {
     if (n.ipu >= 0) ipu = n.ipu;
     if (n.kind == Node::Kind::repeat) times *= n.micro_batches;
@@ -91,6 +95,7 @@ class StretchList {
   }
 };
 
+// Rows of the ddr.* columns. Entries of 0 bytes are left out.
 class Held {
  public:
   void add(std::string name, std::string category, std::int64_t ipu, std::int64_t bytes, std::int64_t first,
@@ -139,7 +144,7 @@ void add_held(ReportWriter& writer, const Evaluated& e, const UnitTable& table, 
 void add_streaming_columns(ReportWriter& writer, const Evaluated& e, const UnitTable& table) {
   const CostModel& model = table.model();
   const std::int64_t begin =
-      (e.timeline.step.total() - cost_of(e.program.root, e.program, model).total()).value;  // of the host, not hidden
+      (e.timeline.step.total() - cost_of(e.program.root, e.program, model).total()).value;  // host input not hidden
   const StretchList list(e.program, model, begin);
   Texts names, ahead;
   Integers begins, cycles, ipus, load, store, load_cycles, store_cycles, ahead_bytes, repeats;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Report columns of Streaming Memory.
 #pragma once
 
 #include "planner/report/evaluated.h"
@@ -6,7 +7,7 @@
 
 namespace superstep {
 
-// What lies in Streaming Memory and what moves there and back, stretch by stretch of the step.
+// Adds the contents of Streaming Memory and the traffic to and from it, for each stretch of the step.
 void add_streaming_columns(ReportWriter& writer, const Evaluated& e, const UnitTable& table);
 
 }  // namespace superstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time that a plan loses to another one, by waterfall term.
+// The time that one plan loses to another plan, by waterfall term.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace superstep {
 
-// A waterfall term in two plans, seconds per step; 0 for a term that one of them does not have.
+// A waterfall term in two plans, in seconds per step; 0 in a plan without the term.
 struct LostTime {
   std::string name, kind;
   double first = 0, second = 0;
   double lost() const { return second - first; }
 };
-// Returns all terms by loss, the largest first. The losses sum to the difference of the step times exactly but for
-// rounding. `scale` multiplies the second plan's times: it converts another global batch to the first plan's.
+// Returns all terms, the largest loss first. The losses sum to the difference of the step times, up to rounding.
+// `scale` multiplies the second plan's times; it converts another global batch to the first plan's.
 std::vector<LostTime> time_lost(const std::vector<WaterfallRow>& first, const std::vector<WaterfallRow>& second,
                                 double scale);
 

@@ -14,14 +14,15 @@
 namespace superstep {
 namespace {
 
-// Standard deviation of the logarithm of a machine number that was estimated or is remembered.
+// Standard deviation of the logarithm of a machine number that was estimated or recalled from memory.
 constexpr double kEstimatedSpread = 0.25;
-// Of a residual's variance, what plans of one model have in common. Nothing published tells it apart: half.
+// Share of a residual's variance that all plans of one model have in common. No published data gives the share, hence
+// half.
 constexpr double kCommonVariance = 0.5;
 constexpr double k95 = 1.96;
 
-// Machine numbers that a time is made of after a program is lowered; the links' rates are not among them, since they
-// are published or cancel.
+// Machine numbers that affect a time after lowering. The links' rates are left out: they are published, or cancel
+// between plans.
 struct Drawn {
   const char* pointer;
   void (*scale)(Machine&, double);
@@ -41,13 +42,13 @@ bool is_estimated(const Machine& machine, const std::string& pointer) {
   });
 }
 
-std::uint64_t hash(std::string_view text) {  // FNV-1a: the same in every build
+std::uint64_t hash(std::string_view text) {  // FNV-1a: equal in every build
   std::uint64_t h = 0xcbf29ce484222325u;
   for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return h;
 }
 
-// A standard normal number of a world, by what it is for.
+// Returns a standard normal number of a world, determined by what the number is for.
 double normal(std::string_view what, int world) {
   const std::uint64_t key = hash(what);
   const auto bits = numerics::philox4x32({static_cast<std::uint32_t>(world), 0, 0, 0},
@@ -56,7 +57,7 @@ double normal(std::string_view what, int world) {
   return std::sqrt(-2 * std::log(uniform(bits[0]))) * std::cos(2 * std::numbers::pi * uniform(bits[1]));
 }
 
-// The constants' deviations, as the matrix that turns independent numbers into them.
+// Returns the matrix that turns independent standard normal numbers into deviations of the fitted constants.
 Eigen::MatrixXd spread_of(const Calibration& c) {
   const auto n = static_cast<Eigen::Index>(c.uncertainty.size());
   Eigen::MatrixXd covariance(n, n);
@@ -65,7 +66,7 @@ Eigen::MatrixXd spread_of(const Calibration& c) {
     for (Eigen::Index j = 0; j < n; ++j)
       covariance(i, j) = c.correlation[static_cast<std::size_t>(i * n + j)] / (k95 * k95) *
                          c.uncertainty[static_cast<std::size_t>(i)] * c.uncertainty[static_cast<std::size_t>(j)];
-  // Correlations are rounded in the file: a square root that takes matrices with an eigenvalue just below zero.
+  // Correlations are rounded in the file, so an eigenvalue may lie just below zero. This square root sets it to zero.
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> parts(covariance);
   return parts.eigenvectors() * parts.eigenvalues().cwiseMax(0).cwiseSqrt().asDiagonal();
 }
@@ -77,7 +78,7 @@ Calibration drawn(Calibration c, const Eigen::MatrixXd& spread, int world) {
   for (Eigen::Index i = 0; i < change.size(); ++i) {
     const FittedConstant& constant = fitted_constants()[static_cast<std::size_t>(i)];
     const double now = constant.get(c);
-    // Times go with the inverse of a rate: it is this that was fitted, and that is drawn.
+    // A time goes with the inverse of a rate. The inverse was fitted, so the inverse is drawn.
     const double moved =
         constant.is_rate ? 1 / std::max(1 / now - change[i] / (now * now), 1 / constant.most) : now + change[i];
     constant.set(c, std::clamp(moved, constant.least, constant.most));
@@ -103,12 +104,12 @@ double residual(const Calibration& c, const Subject& subject, int world) {
   return std::exp(deviation * (std::sqrt(kCommonVariance) * common + std::sqrt(1 - kCommonVariance) * own));
 }
 
-// take(world, its cost model, the factor that is left unexplained)
+// Calls take(world, cost model of the world, residual factor) for each world.
 template <class Take>
 void visit_worlds(const CostModel& model, const Subject& subject, const Take& take) {
   const Eigen::MatrixXd spread = spread_of(model.calibration());
   const std::vector<Drawn> numbers = estimated_numbers(model.machine());
-  // Worlds need no sources, which take longer to copy than all else.
+  // Worlds do not need the rows with sources, which take longer to copy than all other data.
   Machine machine = model.machine();
   Calibration c = model.calibration();
   machine.rows.clear(), c.rows.clear();

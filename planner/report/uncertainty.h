@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How sure a step time is: the same program timed in many worlds. What is uncertain differs between them together, for
-// every plan in the same way, so that what two plans have in common cancels when they are compared.
+// Uncertainty of a step time: the same program is timed in many random worlds. A world draws all uncertain numbers
+// anew, with the same draws for every plan. So deviations that two plans share cancel in a comparison.
 #pragma once
 
 #include <string>
@@ -12,20 +12,20 @@ namespace superstep {
 
 constexpr int kWorlds = 200;
 
-// Whose residual error it is: half of its variance is common to all plans of one model.
+// The subject of a residual error. Half of the error's variance is common to all plans of one model.
 struct Subject {
   std::string model, plan;
-  bool validated = true;  // all its mechanisms are covered by measured points
+  bool validated = true;  // measured points cover all mechanisms of the plan
 };
 
-// Seconds of a step in world 0, 1, ... kWorlds - 1: fitted constants as the calibration knows them, machine numbers
-// whose source is an estimate or a memory, and what the model leaves unexplained.
+// Returns the seconds of a step in worlds 0 to kWorlds - 1. Three sources vary: fitted constants with their calibrated
+// uncertainty, machine numbers that are estimated or recalled, and a residual that the model does not explain.
 std::vector<double> step_seconds_in_worlds(const Program& program, const CostModel& model, const Subject& subject);
 
-// The parts of a step in the same worlds. What the model leaves unexplained goes over all of them by their time.
+// Parts of a step in each world. The residual is spread over all parts in proportion to their times.
 struct PartsInWorlds {
-  std::vector<std::vector<double>> terms;      // seconds of a step by Term, world by world
-  std::vector<std::vector<double>> functions;  // seconds of one run of each function of the program
+  std::vector<std::vector<double>> terms;      // seconds of a step, by Term and world
+  std::vector<std::vector<double>> functions;  // seconds of one run, by function of the program and world
 };
 PartsInWorlds parts_in_worlds(const Program& program, const CostModel& model, const Subject& subject);
 

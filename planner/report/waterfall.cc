@@ -20,7 +20,7 @@ std::vector<WaterfallRow> waterfall(const Evaluated& e, const CostModel& model) 
     const double seconds = model.seconds(Cycles(e.timeline.step[term])).value;
     if (term != Term::amp_rows && seconds != 0) add(def_of(term), seconds);
   }
-  rows.back().seconds += e.step_seconds - sum;  // rounding of the last place only
+  rows.back().seconds += e.step_seconds - sum;  // rounding error in the last place only
   return rows;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of a step goes, from the ideal to what it takes.
+// Where the time of a step goes, from the ideal time to the predicted time.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct WaterfallRow {
   std::string name, kind, explanation;
   double seconds = 0;
 };
-// Returns the terms that are not 0, from the ideal on. They sum to the step time exactly.
+// Returns the terms that are not 0, beginning with the ideal. The seconds of all rows sum to the step time exactly.
 std::vector<WaterfallRow> waterfall(const Evaluated& e, const CostModel& model);
 
 }  // namespace superstep

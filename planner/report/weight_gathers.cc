@@ -12,11 +12,11 @@
 namespace superstep {
 namespace {
 
-// What the collectives of one micro-batch move, on one IPU.
+// The collectives of one micro-batch on one IPU.
 struct Moved {
-  Bytes all;
+  Bytes all;                    // bytes of all collectives
   std::set<TensorId> gathered;  // weights
-  Bytes largest;                // of them, whole
+  Bytes largest;                // bytes of the largest gathered weight, whole
 
   Moved(const Graph& graph, const GraphSharding& sharding) {
     for (std::size_t i = 0; i < graph.ops.size(); ++i) {
@@ -39,7 +39,7 @@ std::string weights_text(const Moved& m) {
   return std::to_string(n) + (n == 1 ? " weight" : " weights") + " of up to " + to_text(m.largest);
 }
 
-// Whether any weight exceeds the limit, so that without it other splits might be chosen.
+// True if a weight exceeds the limit, so that other splits might be chosen without the limit.
 bool limit_matters(const Graph& graph, Bytes limit) {
   return std::ranges::any_of(graph.tensors,
                              [&](const Tensor& t) { return t.kind == TensorKind::weight && t.info.bytes() > limit; });
@@ -52,8 +52,8 @@ std::string weight_gathers_note(Tables& tables, const Plan& plan, int threads) {
   const TableKey key = table_key(plan);
   const Bytes limit = shard_rules(key, tables.model().machine().chip).gather_limit;
   const Graph& graph = tables.facts(key.micro_batch).graph;
-  const Moved chosen(graph, tables.table(key).sharding());  // those of the limit
-  std::vector<Bytes> others;                                // limits with other splits
+  const Moved chosen(graph, tables.table(key).sharding());  // splits under the limit
+  std::vector<Bytes> others;                                // gather limits that give other splits
   if (limit_matters(graph, limit)) others.push_back(ShardRules{}.gather_limit);
   if (!chosen.gathered.empty()) others.push_back(Bytes(0));
   parallel_for(others.size(), threads, [&](std::size_t i) { tables.sharding(key, others[i]); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does tensor parallelism move weights to activations, or activations to weights? Said in words for a plan.
+// A note on tensor parallelism: whether weights are gathered or activations joined.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace superstep {
 
-// "24 weights are gathered for each use ...", with the bytes of either way per micro-batch and IPU, or why they are not
-// although that would take less time; empty: joining activations takes least time, or there is nothing to split.
+// Returns "24 weights are gathered for each use ...", with the bytes of both alternatives per micro-batch and IPU. If a
+// memory limit rules out gathering that would be faster, the text says so. Empty: joining activations takes the least
+// time, or nothing is split.
 std::string weight_gathers_note(Tables& tables, const Plan& plan, int threads = 1);
 
 }  // namespace superstep

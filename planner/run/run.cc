@@ -28,7 +28,7 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The same message, with the place it is about.
+// Calls f. Adds `place` to an Error without a place.
 template <class F>
 auto with_place(const std::string& place, F f) {
   try {
@@ -55,7 +55,8 @@ void check_memory(const Job& job, const Graph& graph, const Plan& plan) {
                               " GiB of memory, expected more; a smaller batch, fewer layers or less hidden take less");
 }
 
-// A group's samples follow each other in the plain model; of several micro-batches on several replicas they do not.
+// Throws Error for statistics groups over several replicas with several micro-batches. In the plain model a group's
+// samples follow each other; in such a plan they do not.
 void check_groups(const Job& job, const Graph& graph, const Plan& plan) {
   if (plan.gradient_accumulation == 1 || replicas_of_group(graph) == 1) return;
   throw Error(job.source + "#/plan/gradient_accumulation",
@@ -64,7 +65,8 @@ void check_groups(const Job& job, const Graph& graph, const Plan& plan) {
                   " replicas; run takes such groups with gradient_accumulation 1 only (estimate and plan take more)");
 }
 
-// The model on the global batch. Without a statistics group of its own it has the plan's: a micro-batch.
+// Returns the graph of the model on the global batch. Without a statistics group of its own, the model gets the plan's
+// group: a micro-batch.
 Graph plain_model(Job job, const Plan& plan) {
   if (job.model.zoo) {
     if (std::int64_t* group = statistics_group_of(*job.model.zoo); group && *group == 0) *group = plan.micro_batch;
@@ -160,7 +162,7 @@ class Session {
     return state;
   }
 
-  // One optimizer step, or one batch of inference, under the plan.
+  // Executes one optimiser step, or one batch of inference, under the plan.
   Values execute_step(const Values& feeds, KernelContext context) {
     context.blas = blas_;
     const bool exact = job_.run.mode == RunMode::exact;
@@ -220,7 +222,7 @@ class Session {
     out_.difference.add(row.difference);
   }
 
-  // Outputs that are no list of samples: a plan has one for every micro-batch.
+  // Removes outputs that are not lists of samples: a plan has one such output per micro-batch.
   void leave_out_scalars(StepResult& here, StepResult& there) {
     std::erase_if(there.results, [&](const auto& entry) {
       const auto at = here.results.find(entry.first);
@@ -232,7 +234,7 @@ class Session {
     });
   }
 
-  // Where it began is looked for in the plain model, from the state that led to it.
+  // Records the failure. The first non-finite value is looked for in the plain model, from the state before the step.
   void fail(const TrainingState& before, const StepResult& result, const NamedValues& inputs,
             const std::string& where) {
     RunFailure f{.step = result.step, .tensor = result.not_finite, .value = result.value, .where = where};
@@ -260,12 +262,12 @@ class Session {
   const Program& program_;
   const RunOptions& options_;
   const UnitTable& table_;
-  const Graph& graph_;  // of a micro-batch
-  Graph plain_;         // of the global batch
+  const Graph& graph_;  // graph of a micro-batch
+  Graph plain_;         // graph of the global batch
   const TrainingIdentity identity_;
   const BatchSplit split_;
   numerics::Team team_;
-  const numerics::Blas* blas_;  // null: our own products
+  const numerics::Blas* blas_;  // null: the project's own products
   RunOutcome out_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "planner/report/evaluated.h"
@@ -23,7 +24,7 @@ class Scaling {
   Scaling(const Job& job, const Plan& plan, std::int64_t units) : job_(job), from_(plan), plan_(plan), units_(units) {}
 
   ScaledDown run() {
-    out_.job = job_.json;
+    out_.job = job_.json();
     for (const char* key : {"description", "$schema", "objective", "run"}) out_.job.erase(key);
     degrees();
     if (job_.model.zoo) std::visit([&](const auto& spec) { model(spec); }, *job_.model.zoo);
@@ -32,7 +33,7 @@ class Scaling {
     machine();
     out_.job["batch"] = {{"global", plan_.global_batch()}};
     out_.job["plan"] = to_json(plan_);
-    // One step per chunk: then every cut is one of nodes.
+    // One step per chunk, so that every cut of a contraction lies at a node of its tree and costs no bit.
     out_.job["run"] = {{"steps", kSteps}, {"chunk", 1}};
     if (job_.run.automatic_loss_scale) out_.job["run"]["loss_scale"] = "auto";
     return std::move(out_);
@@ -58,8 +59,9 @@ class Scaling {
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(from_.stages.size() / from_.phases.size()));
   }
 
-  // Groups of batch norm over several replicas are run with one micro-batch, where a pipeline does without more. Sums
-  // of convolutions run over samples and positions: a power of two cuts them at nodes.
+  // Returns the micro-batches of the scaled-down plan. With batch norm groups over several replicas there is one,
+  // unless a pipeline needs more. Sums of convolutions run over samples and positions; a power of two cuts the sums at
+  // nodes.
   std::int64_t micro_batches() const {
     const std::int64_t p = plan_.pipeline_stages;
     const bool pipelined = p > 1 && from_.schedule != Schedule::sequential;
@@ -90,7 +92,7 @@ class Scaling {
       set("serialisation", *factor, 2);
   }
 
-  // Enough for the stages of every phase.
+  // Returns a number of layers that suffices for the stages of every phase.
   std::int64_t layers() const {
     const auto phases = std::min(kMostPhases, static_cast<std::int64_t>(from_.phases.size()));
     return std::max<std::int64_t>(2, phases * (plan_.pipeline_stages + 1));
@@ -125,7 +127,7 @@ class Scaling {
     }
     const std::int64_t t = plan_.tensor_parallel.size();
     set("width", spec.width, t > 1 ? isqrt(kSmallWeight) : 8);  // smaller weights would not begin a split
-    set("groups", spec.groups, 4);                              // still several, of several channels
+    set("groups", spec.groups, 4);                              // still several groups, of several channels each
     set("image_size", spec.image_size, 32);
     set("classes", spec.classes, 16 * t);
     json& m = out_.job["model"];
@@ -145,7 +147,7 @@ class Scaling {
     const std::int64_t t = plan_.tensor_parallel.size();
     const double blocks = static_cast<double>(spec.blocks()) / spec.depth_coefficient;
     set("depth_coefficient", spec.depth_coefficient, static_cast<double>(layers()) / blocks);
-    // As the width of a residual network, of whose blocks the first has half the channels of the stem.
+    // Like the width of a ResNet. The first block has 16 channels, the fewest and half the channels of the stem.
     constexpr double kFewest = 16;
     set("width_coefficient", spec.width_coefficient, t > 1 ? static_cast<double>(isqrt(kSmallWeight)) / kFewest : 0.25);
     set("expansion", spec.expansion, 2);
@@ -251,8 +253,9 @@ class Scaling {
     units_ = 2 + spec.leapfrog_steps;
   }
 
-  // A statistics group still goes on over replicas, fills the micro-batch or shares it with others; in a pipeline of
-  // several micro-batches one over replicas becomes one of a micro-batch.
+  // Scales the statistics group and keeps its relation to the micro-batch: over replicas, a whole micro-batch, or a
+  // part. If the scaled-down plan has several micro-batches (a pipeline), a group over replicas becomes a whole
+  // micro-batch.
   void statistics() {
     std::int64_t group = statistics_group(job_);
     if (group == 0) return;
@@ -265,7 +268,8 @@ class Scaling {
     out_.job["model"]["statistics_group"] = group;
   }
 
-  // As many stages as the degrees leave, evenly cut; a plan that comes back to its first IPU still does.
+  // Cuts the scaled-down model evenly into as many stages as the degrees allow. A pipeline that returns to its first
+  // IPU group still does.
   void cut_stages() {
     const auto phases = static_cast<std::int64_t>(from_.phases.size());
     std::int64_t kept = phases;
@@ -289,7 +293,7 @@ class Scaling {
   std::int64_t old_units() const { return job_.model.zoo ? -1 : units_; }
 
   void machine() {
-    json machine = job_.json.at("machine");
+    json machine = job_.json().at("machine");
     if (!machine.is_object()) machine = {{"base", machine}};
     std::int64_t ipus = from_.ipus();
     set("IPUs", ipus, plan_.ipus());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a plan compute the right thing? It is run on numbers, beside the plain model, with a model small enough to be
-// run and as many IPUs as that takes: the same fields, and every degree above 1 stays above 1.
+// Verification that a plan computes correct results: the plan runs on real numbers, beside the plain model. Model and
+// machine are scaled down until a run is feasible. All plan fields are kept, and every degree above 1 stays above 1.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,11 +12,12 @@
 namespace superstep {
 
 struct ScaledDown {
-  nlohmann::json job;                // to be run again with `superstep run`
+  nlohmann::json job;                // can be run again with `superstep run`
   std::vector<std::string> changes;  // "layers 96 to 6"
 };
 
-// Of an ONNX model the plan alone becomes smaller. `units`: of the job's graph, which the plan's stages cut.
+// Returns the job with model, machine and plan scaled down; for an ONNX model only the plan and machine. `units` is the
+// number of units of the job's graph, which the plan's stages cut.
 ScaledDown scaled_down(const Job& job, const Plan& plan, std::int64_t units);
 
 struct Verification {
@@ -27,7 +28,8 @@ struct Verification {
   std::string sentence() const;
 };
 
-// Throws Error where the scaled-down job cannot be run: an ONNX model that is too large, or whose batch cannot be cut.
+// Scales the job down and runs the result. Throws Error if the scaled-down job cannot be run: an ONNX model is too
+// large, or its batch cannot be divided.
 Verification verify(const Job& job, const Plan& plan, std::int64_t units, int threads);
 nlohmann::json to_json(const Verification& verification);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sweeps over the declared space, from the highest bounds down, until nothing that is left can be better than what was
-// found.
+// Branch and bound over the declared space, in best-first order: the node with the highest bound is taken next. A sweep
+// ends when no open node can improve its result.
 #pragma once
 
 #include <atomic>
@@ -29,95 +29,113 @@ namespace superstep {
 
 class BestFirst {
  public:
-  // Of a search's progress, that of its first sweep; the rest is its front's.
+  // Share of a search's progress that its first sweep takes. The front takes the rest.
   static constexpr double kFirstSweep = 0.9;
 
-  // What a sweep looks for: plans of any kind, of which the best of each are kept, or the one that is fastest within
-  // limits.
+  // The question of a sweep: either the best plan of each kind, or the fastest plan within limits.
   struct Sweep {
-    Goal goal;
-    bool front = false;                     // the one
-    std::int64_t tile = INT64_MAX;          // bytes per tile, at most
-    bool probes = false;                    // limits of the next sweep may be wider; else they are as tight or tighter
-    std::int64_t below_cycles = INT64_MAX;  // of a step
+    Goal goal;                              // scores plans
+    bool front = false;                     // true: one plan is sought, for a point of a front
+    std::int64_t tile = INT64_MAX;          // bytes per tile that a plan may use; INT64_MAX: no limit but the tile
+    bool limits_may_widen = false;          // the next sweep may have wider limits: bounds of this sweep are not kept
+    std::int64_t below_cycles = INT64_MAX;  // a plan's step takes fewer cycles than this; INT64_MAX: no limit
+    // True if a plan is within the limits.
     bool allows(const Candidate& c) const { return c.estimate.tile_peak <= tile && c.estimate.cycles < below_cycles; }
   };
 
-  // Of all cells of the job's space (cells()). Throws Error where pins leave nothing legal.
+  // Bounds `cells`, all cells of the job's space (cells() in space.h), and orders them. Throws Error if the pins leave
+  // nothing legal. `tables` and `options` must outlive this object.
   BestFirst(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells);
   ~BestFirst();
 
-  // Time limits count from now on.
+  // Restarts the clock of the time limits.
   void start_clock() { start_ = std::chrono::steady_clock::now(); }
-  // What other parts of the job found: what is no better is left out.
+  // Adds plans that other parts of the job found. Nodes that are no better than these plans are
+  // pruned.
   void know(std::vector<Candidate> list);
-  // The first sweep, whose work stats() counts and whose kinds are ranked: until no plan that is left can be the best,
-  // and then until none is a runner-up of interest.
+  // Runs the first sweep until no open node can hold the best plan. Only the first sweep counts settings in stats() and
+  // ranks kinds of plan.
   void find_best(const Sweep& how);
+  // Continues the first sweep until no open node can hold a runner-up of interest.
   void find_runners_up();
-  // Others, which start from what was found.
+  // Runs a further sweep, for a point of a front. The plans and root branches of earlier sweeps are its start.
   void sweep(const Sweep& how);
 
-  // By the goal of the last sweep, best first.
+  // Returns the best plan of each kind, ordered by the goal of the last sweep, best first. Plans with no more than
+  // kBudget.runner_up_share of the best score are left out.
   std::vector<Candidate> best() const;
   const SearchStats& stats() const { return stats_; }
+  // True if a limit of time or of programmes ended a sweep early.
   bool stopped() const { return stopped_; }
-  // From the most promising, then from those that spread a model furthest; of placements and groups one.
+  // Returns the searched cells, highest bound first, then the cells held back, widest spread of the model first. Cells
+  // that differ only in placement or shard groups are listed once.
   std::vector<Cell> cells() const;
+  // Returns all plans of all sweeps in the order found, plans from know() included.
   std::vector<Candidate> found() const { return all_found_; }
+  // Returns all cells with their bounds and fates.
   std::vector<SearchedCell> searched_cells() const;
+  // Reports progress: `share` of the whole search, 0 to 1, and the current activity. Calls from other threads than the
+  // sweep's are ignored.
   void report(double share, const std::string& what) const;
 
  private:
-  // The plans of a cell with the same execution, and cycles that none of them takes less than; INT64_MAX: none fits.
+  // The plans of one cell with one execution: a cell node of the search tree.
   struct CellPart {
     Cell cell;
-    std::size_t of = 0;  // the cell's place among all
+    std::size_t of = 0;  // index of the cell in the constructor's list
     Execution execution = Execution::pipeline;
-    std::int64_t least = 0;
-    CellBounds::Step step = CellBounds::Step::times;  // the tables that bound it next
-    bool settled = false, opened = false;             // none does; it has branches
+    std::int64_t least = 0;                           // lower bound in cycles on every plan; INT64_MAX: no plan fits
+    CellBounds::Step step = CellBounds::Step::times;  // tables of the next bound
+    // settled: no further step raises `least`. opened: the part was divided into branches.
+    bool settled = false, opened = false;
+    // Returns the number of settings.
     double settings() const { return cell.settings[static_cast<std::size_t>(execution)]; }
-    std::vector<RootBranch> roots;  // kept for the sweeps that follow; empty: not opened, or not kept
+    std::vector<RootBranch> roots;  // kept for later sweeps; empty: the part is not opened, or its roots are not kept
   };
 
   Tables& tables_;
   const Job& job_;
   const SearchOptions& options_;
   PinnedCuts cuts_;
-  mutable PhaseBounds phase_bounds_;  // of branches of all sweeps
+  mutable PhaseBounds phase_bounds_;  // bounds of branches, reused by all sweeps
   CellBounds bounds_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::vector<CellPart> cells_;
-  std::vector<CellPart> held_back_;  // those of which none fits, or that have no plan better than another cell's
+  std::vector<CellPart> held_back_;  // not searched: no plan fits, or another placement dominates the cell
   SearchStats stats_;
-  Sweep how_;                       // the one that runs
-  std::unique_ptr<Frontier> open_;  // what the first one has left
-  bool wants_one_ = false;          // the best: runners-up are left for later
-  bool stopped_ = false;
-  bool found_one_ = false;                                 // a plan that was not guessed
-  std::thread::id reporter_ = std::this_thread::get_id();  // of progress: who sweeps
-  std::map<std::string, Candidate> by_kind_;               // the best of each, so far
-  // Work of leaves' cuts that found nothing: by kind; and in this sweep, less that of branches' cuts.
+  Sweep how_;                       // the current sweep, or the last sweep
+  std::unique_ptr<Frontier> open_;  // open nodes of the first sweep; null after find_runners_up()
+  bool only_best_ = false;          // only the best plan is sought: runners-up wait for find_runners_up()
+  bool stopped_ = false;            // a limit ended a sweep early
+  bool found_unguessed_ = false;    // a plan is known that was not guessed
+  std::thread::id reporter_ = std::this_thread::get_id();  // thread that runs the sweep and reports progress
+  std::map<std::string, Candidate> by_kind_;               // best plan found so far, by kind (kind_of())
+  // Work of leaf cut programmes that found no plan, by kind. In steps (CutLimits::most_work).
   std::map<std::string, std::int64_t> in_vain_of_;
+  // The work of such programmes in this sweep, less the work on bounds of branches that stayed open
+  // (SearchBudget::least_credit).
   std::int64_t credit_ = 0;
-  std::map<std::string, double> left_of_;  // by kind: score that no plan of it exceeds that was left out
-  std::vector<Candidate> all_found_;
-  double caps_ = 1;      // bounds on temporary memory of a setting
-  double explored_ = 0;  // as sizes of branches, in which the sweep over all kinds counts what it prunes
+  std::map<std::string, double> left_of_;  // by kind: score that no plan of the kind exceeds that was left out
+  std::vector<Candidate> all_found_;       // plans of all sweeps, in the order found
+  double caps_per_setting_ = 1;            // number of bounds on temporary memory that each setting may have
+  // Sum of Branch::size of the leaves that were cut. stats_.pruned has the same unit until count_all().
+  double explored_ = 0;
+  // Numbers of settings (OpenNode::setting): settings with a cut programme run, and settings with a plan that fits.
   std::set<std::size_t> settings_cut_, settings_fit_;
-  std::atomic<bool> found_any_ = false;
-  // Score: where a phase programme ran out of its budget, what was left out; of the first sweep, and of the last one.
+  std::atomic<bool> found_any_ = false;  // a plan is known, guesses included
+  // Score that no cut exceeds which an exhausted budget or evaluate() left out; 0: nothing was left out. First value:
+  // of the first sweep. Second value: of the last sweep of a front.
   double open_bound_ = 0, open_in_front_ = 0;
-  std::size_t made_ = 0;  // OpenNode, so far
-  int kept_cells_ = 0;
-  // With rank_of, by cell: kinds with a plan that is better, and those that may have one.
+  std::size_t made_ = 0;  // number of open nodes made so far, for OpenNode::order
+  int kept_cells_ = 0;    // number of cell parts whose roots are kept
+  // With rank_of, pairs of a cell and a kind: kinds with a plan better than rank_of, and kinds that may have such a
+  // plan.
   std::set<std::pair<std::size_t, std::string>> faster_, maybe_faster_;
 
   double score(std::int64_t global_batch, std::int64_t cycles) const;
   double score(const Candidate& c) const { return score(c.plan.global_batch(), c.estimate.cycles); }
   double bound_of(const CellPart& c) const;
-  double size_of(const CellPart& c) const { return c.settings() * caps_; }  // as of branches
+  double size_of(const CellPart& c) const { return c.settings() * caps_per_setting_; }  // in the unit of Branch::size
   bool better(const Candidate& a, const Candidate& b) const;
   void check_stop() const;
   bool time_is_up();
@@ -139,6 +157,10 @@ class BestFirst {
   void work_on(const WorkPiece& piece);
   void settle_all(const WorkPiece& piece, TaskWindow& window, Frontier& open);
   void settle(NodeTask& task, Frontier& open);
+  void settle_branch(NodeTask& task, Frontier& open);
+  SearchStep step_of(const NodeTask& task) const;
+  std::string name_of(const OpenNode& o) const;
+  std::string outcome_of(const NodeTask& task) const;
   void cut_again(NodeTask& task, Frontier& open);
   void look_later(NodeTask& task, Frontier& open);
   bool late() const;
@@ -160,10 +182,10 @@ class BestFirst {
   NodeResult visit(const NodeTask& task) const;
 
   double incumbent() const;
-  // Until there is a plan that was not guessed, what is likely to give one comes first.
-  bool is_seeking_first_plan() const { return !found_one_; }
+  // True while all known plans are guesses. Nodes that are likely to give a plan then come first.
+  bool is_seeking_first_plan() const { return !found_unguessed_; }
   double floor() const;
-  double enough() const { return wants_one_ ? std::max(floor(), score_to_beat()) : floor(); }
+  double score_to_exceed() const { return only_best_ ? std::max(floor(), score_to_beat()) : floor(); }
   double score_to_beat() const;
   double floor_of_kinds(const OpenNode& o) const;
   bool gave_up(const std::string& kind) const;

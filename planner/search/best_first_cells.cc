@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cells of a search: in which order they come, their bounds by tables, and their branches.
+// The cells of a search: their order, their bounds by tables, and their branches.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -18,7 +18,7 @@ double BestFirst::bound_of(const CellPart& c) const {
 }
 
 void BestFirst::order_cells(const std::vector<Cell>& list) {
-  if (frees_caps(job_, options_.defaults)) caps_ = free_caps(job_).size();
+  if (frees_caps(job_, options_.defaults)) caps_per_setting_ = free_caps(job_).size();
   bounds_.prepare(list, options_.threads, options_.defaults);
   const std::int64_t least = std::ranges::min(list, {}, &Cell::micro_batch).micro_batch;
   check_pins(job_, static_cast<std::int64_t>(tables_.facts(least).graph.units.size()));
@@ -26,7 +26,7 @@ void BestFirst::order_cells(const std::vector<Cell>& list) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     for (const Execution execution : kExecutions) {
       CellPart part{list[i], i, execution};
-      // Without settings one part says for the cell why there are none.
+      // A cell without settings keeps one part, so that a result can say why there are none.
       const bool stands_for_all = execution == Execution::pipeline && list[i].all_settings() == 0;
       if (part.settings() > 0 || stands_for_all) parts.push_back(std::move(part));
     }
@@ -34,12 +34,13 @@ void BestFirst::order_cells(const std::vector<Cell>& list) {
   if (!options_.defaults) {
     parallel_for(parts.size(), options_.threads, [&](std::size_t i) {
       check_stop();
-      parts[i].least = late() ? bounds_.rough(parts[i].cell) : bounds_.quick(parts[i].cell, parts[i].execution);
+      parts[i].least = late() ? bounds_.bound_by_work(parts[i].cell)
+                              : bounds_.bound_without_tables(parts[i].cell, parts[i].execution);
     });
   }
   for (CellPart& part : parts) {
-    const bool opens =
-        part.least < INT64_MAX && (options_.rank_of > 0 || !bounds_.dominated()[part.of]);  // a rank counts all
+    // A rank counts dominated cells too.
+    const bool opens = part.least < INT64_MAX && (options_.rank_of > 0 || !bounds_.dominated()[part.of]);
     if (!opens) stats_.pruned += size_of(part);
     (opens ? cells_ : held_back_).push_back(std::move(part));
   }
@@ -50,7 +51,7 @@ void BestFirst::order_cells(const std::vector<Cell>& list) {
 
 namespace {
 
-// Whether a model has more room, as far as degrees tell.
+// True if `a` gives a model more room: more IPUs per replica, then more IPUs per mesh, then a smaller micro-batch.
 bool spreads_further(const Cell& a, const Cell& b) {
   const auto key = [](const Cell& c) { return std::tuple(c.mesh.size() * c.stages, c.mesh.size(), -c.micro_batch); };
   return key(a) > key(b);
@@ -58,7 +59,8 @@ bool spreads_further(const Cell& a, const Cell& b) {
 
 }  // namespace
 
-// To say what overflows: of the cells held back, one that spreads the model furthest.
+// Takes the part that spreads the model furthest out of the parts held back. The search of this part shows what
+// overflows.
 BestFirst::CellPart BestFirst::widest() {
   const auto widest = std::ranges::min_element(held_back_, spreads_further, &CellPart::cell);
   CellPart out = *widest;
@@ -82,7 +84,7 @@ std::vector<Cell> BestFirst::cells() const {
   return out;
 }
 
-// A cell has the fate of the part that came furthest.
+// The fate of a cell is the furthest fate of its parts.
 std::vector<SearchedCell> BestFirst::searched_cells() const {
   std::vector<SearchedCell> out;
   std::map<std::size_t, std::size_t> row_of;
@@ -106,21 +108,23 @@ std::vector<SearchedCell> BestFirst::searched_cells() const {
   return out;
 }
 
-// The share of all work that is done when only these cells are not open.
+// Returns the progress of the first sweep, 0 to kFirstSweep: the share of cells that have left the queue.
 double BestFirst::cells_done(const Frontier& open) const {
   return kFirstSweep * (1 - static_cast<double>(open.cells.size()) / static_cast<double>(cells_.size()));
 }
 
-// `root` may be null.
+// Raises the lower bound in cycles of a root branch for later sweeps. Does nothing if `root` is null, or if later
+// sweeps may have wider limits.
 void BestFirst::raise(RootBranch* root, std::int64_t least) const {
-  if (root != nullptr && !how_.probes) root->least = std::max(root->least, least);
+  if (root != nullptr && !how_.limits_may_widen) root->least = std::max(root->least, least);
 }
 
-// Of the cell on top, which it takes.
+// Takes the cell with the highest bound from the queue. Returns the task to bound the cell by the tables of its next
+// step, or to open it.
 NodeTask BestFirst::cell_task(Frontier& open) {
   NodeTask task{open.cells.pop()};
   const CellPart& cell = cells_[task.open.cell];
-  if (!task.open.sure) {
+  if (!task.open.is_tightest) {
     if (!how_.front) report(cells_done(open), "tabulating " + std::to_string(open.cells.size()) + " cells");
     task.tables = bounds_.tables_of(cell.cell, cell.execution, cell.step);
   } else if (cell.roots.empty()) {
@@ -129,8 +133,8 @@ NodeTask BestFirst::cell_task(Frontier& open) {
     task.guesses = cell.execution == Execution::phases && is_seeking_first_plan();
     task.least = score_to_beat();
     for (const SettingSpace& space : task.spaces) {
-      const Ends ends = ends_of(space, job_.machine.chip);
-      task.tables.insert(task.tables.end(), {ends.fastest, ends.leanest});
+      const ExtremeTables extremes = extreme_tables_of(space, job_.machine.chip);
+      task.tables.insert(task.tables.end(), {extremes.fastest, extremes.leanest});
       cuts_.prepare(space.common);
     }
   }
@@ -138,18 +142,19 @@ NodeTask BestFirst::cell_task(Frontier& open) {
 }
 
 NodeResult BestFirst::visit_cell(NodeTask& task) {
-  if (late()) return {};  // it stays as it is
-  if (task.open.sure) return open_cell(task);
-  CellPart& cell = cells_[task.open.cell];  // also for the sweeps that follow
-  const CellBounds::Tabulated by = bounds_.tabulated(cell.cell, cell.execution, cell.step);
+  if (late()) return {};  // the node stays unchanged
+  if (task.open.is_tightest) return open_cell(task);
+  CellPart& cell = cells_[task.open.cell];  // later sweeps keep the bound too
+  const CellBounds::Tabulated by = bounds_.bound_of_step(cell.cell, cell.execution, cell.step);
   cell.least = std::max(cell.least, by.least);
   cell.settled = by.settled;
   if (!by.settled) cell.step = CellBounds::next(cell.step);
   task.open.bound = cell.least == INT64_MAX ? 0 : bound_of(cell);
-  task.open.sure = cell.settled;
+  task.open.is_tightest = cell.settled;
   return {};
 }
 
+// Opens a cell into its root branches. While no plan is known, also guesses plans of a cell in phases.
 NodeResult BestFirst::open_cell(const NodeTask& task) {
   NodeResult out;
   out.opened = true;
@@ -170,24 +175,25 @@ NodeResult BestFirst::open_cell(const NodeTask& task) {
   return out;
 }
 
+// Merges the result of a cell's task. A cell that was only bounded goes back into the queue.
 void BestFirst::settle_cell(NodeTask& task, Frontier& open) {
   OpenNode& o = task.open;
   CellPart& cell = cells_[o.cell];
-  if (!task.visit.opened) {
+  if (!task.result.opened) {
     open.cells.insert(std::move(o));
     return;
   }
-  if (!how_.front) stats_.pruned += task.visit.left_out;
+  if (!how_.front) stats_.pruned += task.result.left_out;
   const bool first = !task.spaces.empty();
   const bool keeps = !first || (kept_cells_ < kBudget.kept_cells && !cell.roots.empty());
   if (first && keeps) ++kept_cells_;
-  for (OpenNode& child : task.visit.children) {
+  for (OpenNode& child : task.result.children) {
     if (!keeps) child.root = nullptr;
   }
-  stats_.programmes += task.visit.programmes;
-  stats_.evaluations += task.visit.evaluations;
-  for (const Candidate& c : task.visit.found) keep(c, true);
-  push(task.visit.children, open);
+  stats_.programmes += task.result.programmes;
+  stats_.evaluations += task.result.evaluations;
+  for (const Candidate& c : task.result.found) keep(c, true);
+  push(task.result.children, open);
   if (!keeps) cell.roots.clear();
 }
 

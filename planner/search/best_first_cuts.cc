@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts in a search: bounds of branches, the best plans of leaves, and first plans that are guessed, each by as much
-// work as it is worth.
+// The cut programmes of a search: bounds of branches, best plans of leaves, and guesses of first plans, each with its
+// budget.
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -11,13 +11,16 @@
 namespace superstep {
 namespace {
 
-// Work for a leaf while other settings may be better: little where something is on other IPUs' tiles.
+// Returns the reduced budget of a leaf, in steps (CutLimits::most_work). A setting that uses remote tiles gets less, as
+// most such settings do not fit.
 std::int64_t reduced_work(const Setting& setting) {
-  return setting.lends() ? kBudget.first_work : kBudget.reduced_work;
+  return setting.uses_remote_tile() ? kBudget.first_work : kBudget.reduced_work;
 }
 
 }  // namespace
 
+// Returns the limits of the cut programmes of a setting: memory, deadline, and the cycles that a plan must stay below.
+// `least`: score that plans must exceed; 0: no such score.
 CutLimits BestFirst::limits_of(const Setting& s, double least) const {
   CutLimits limits;
   limits.tile = std::min(how_.tile, job_.machine.chip.tile_memory.value);
@@ -34,14 +37,16 @@ CutLimits BestFirst::limits_of(const Setting& s, double least) const {
   return limits;
 }
 
-// Of a step with this score, rounded down.
+// Returns the cycles of a step with this score, rounded down; at most INT64_MAX.
 std::int64_t BestFirst::cycles_of(std::int64_t global_batch, double score) const {
   const double cycles = how_.goal.step_seconds(global_batch, score) * job_.machine.chip.clock.value;
   return cycles < static_cast<double>(INT64_MAX) ? static_cast<std::int64_t>(cycles) : INT64_MAX;
 }
 
-// A bound on all settings of a branch, by the best cuts of the setting that bounds them. Cuts that have room for the
-// code of all phases are looked for once the branch is one setting, which saves tables, or where they are worth work.
+// Returns a bound on all plans of a branch: the best cut of the setting that bounds the branch. `least`: score that a
+// plan must exceed, 0: none. `most_work`: budget of a full programme over phases, 0: not run.
+// The bound of several settings in phases leaves out that an IPU holds the code of all its phases. The bound of one
+// setting counts this code: a tighter bound saves the tables that dividing the setting would need.
 NodeResult BestFirst::bound(const Branch& branch, double least, std::int64_t most_work) const {
   NodeResult out;
   const Setting setting = branch.setting();
@@ -78,6 +83,7 @@ NodeResult BestFirst::bound(const Branch& branch, double least, std::int64_t mos
   return out;
 }
 
+// Returns the best plan of a setting for each of its cut rules, and the bound on cuts that were left out.
 NodeResult BestFirst::leaf(const Setting& setting, CutLimits limits) const {
   NodeResult out;
   if (limits.reduced_budget) limits.most_work = reduced_work(setting);
@@ -102,7 +108,7 @@ NodeResult BestFirst::leaf(const Setting& setting, CutLimits limits) const {
                            (static_cast<double>(c.estimate.cycles) / job_.machine.chip.clock.value);
     (c.fits ? out.feasible : out.refused) = true;
     if (!c.fits) {
-      out.open_bound = std::max(out.open_bound, score(c));  // others of the setting may fit
+      out.open_bound = std::max(out.open_bound, score(c));  // a slower cut may fit
       continue;
     }
     limits.best = std::min(limits.best, c.estimate.cycles);
@@ -111,7 +117,8 @@ NodeResult BestFirst::leaf(const Setting& setting, CutLimits limits) const {
   return out;
 }
 
-// Plans of a cell's branches that take little work to find, each better than what was found before.
+// Guesses plans of a cell in phases with a small budget: one leaf for each of the branches with the highest bounds.
+// Each plan found is better than the plans before.
 void BestFirst::guess_plans(const NodeTask& task, NodeResult& out) const {
   double least = task.least;
   std::vector<const OpenNode*> first;

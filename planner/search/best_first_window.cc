@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A search by several threads: which branches and cells are worked on next, side by side.
+// The threads of a search: which nodes they work on side by side, and the order in which results are merged.
 #include <algorithm>
 #include <mutex>
 #include <ranges>
@@ -8,15 +8,18 @@
 #include "planner/search/best_first.h"
 
 namespace superstep {
+// True if the next node is a branch. While no plan is known, a branch comes first even where the best cell's bound is a
+// little higher.
 bool BestFirst::branch_comes_first(const Frontier& open) const {
-  const bool branch = !open.branches.empty() && open.branches.top().bound > enough();
-  const bool cell = !open.cells.empty() && open.cells.top().bound > enough();
+  const bool branch = !open.branches.empty() && open.branches.top().bound > score_to_exceed();
+  const bool cell = !open.cells.empty() && open.cells.top().bound > score_to_exceed();
   const double share = is_seeking_first_plan() && options_.rank_of == 0 ? kBudget.first_plan_share : 1;
   return branch && (!cell || open.branches.top().bound >= share * open.cells.top().bound);
 }
 
-// Whatever is on top is worked on. What comes of it is merged when all before it are, and only then the next is taken:
-// in the same order, against the same plans, for any number of threads.
+// Works on the nodes with the highest bounds, kBudget.nodes_at_a_time side by side. Results are merged in the order in
+// which nodes were taken, and new nodes are taken only after a merge. So the order of nodes and the incumbents that
+// they meet are the same for any number of threads.
 void BestFirst::work(Frontier& open) {
   TaskWindow window;
   take(open, window);
@@ -35,7 +38,8 @@ void BestFirst::work(Frontier& open) {
   });
 }
 
-// None: there is nothing left to do. Whoever has to wait makes rows of others' tables, or works on what comes later.
+// Waits for a piece of work and returns it; an empty piece ends the thread's work. A thread that has to wait makes rows
+// of other threads' tables, or begins a node ahead of its turn.
 WorkPiece BestFirst::wait_for_piece(const Frontier& open, TaskWindow& window) {
   WorkPiece piece;
   const auto next = [&] {
@@ -53,25 +57,31 @@ WorkPiece BestFirst::wait_for_piece(const Frontier& open, TaskWindow& window) {
   return piece;
 }
 
+// Fills the window with tasks for the nodes with the highest bounds. Branches that were put off come back once a plan
+// is known, or once no other node is left.
 void BestFirst::take(Frontier& open, TaskWindow& window) {
-  while (window.tasks.size() < kBudget.nodes_at_a_time && open.bound() > enough() && !time_is_up()) {
+  while (window.tasks.size() < kBudget.nodes_at_a_time && open.bound() > score_to_exceed() && !time_is_up()) {
     if (!is_seeking_first_plan()) open.release();
     if (branch_comes_first(open)) {
       take_branch(open, window);
-    } else if (!open.cells.empty() && open.cells.top().bound > enough()) {
+    } else if (!open.cells.empty() && open.cells.top().bound > score_to_exceed()) {
       window.tasks.push_back(cell_task(open));
     } else if (window.tasks.empty()) {
       open.release();
     } else {
-      return;  // what comes of them decides
+      return;  // the results of the tasks in the window decide what comes next
     }
   }
 }
 
-// Where tiles are small, most settings that keep something on other IPUs' tiles do not fit and have the highest bounds:
-// they wait until there is a plan, or nothing else.
-bool BestFirst::puts_off(const OpenNode& o) const { return is_seeking_first_plan() && !o.waited && o.branch.lends(); }
+// True if a branch is put off until a plan is known or no other node is left. Branches that use remote tiles have the
+// highest bounds, but most of them do not fit where tiles are small.
+bool BestFirst::puts_off(const OpenNode& o) const {
+  return is_seeking_first_plan() && !o.waited && o.branch.uses_remote_tile();
+}
 
+// Takes the branch with the highest bound, or puts it off. A task begun ahead of its turn is used only if nothing about
+// it has changed since.
 void BestFirst::take_branch(Frontier& open, TaskWindow& window) {
   if (puts_off(open.branches.top())) return open.put_off();
   NodeTask task = branch_task(open.branches.pop());
@@ -83,24 +93,24 @@ void BestFirst::take_branch(Frontier& open, TaskWindow& window) {
   window.tasks.push_back(std::move(task));
 }
 
-// As it stands now.
+// Returns the task of a branch against the incumbents and the credit of this moment.
 NodeTask BestFirst::branch_task(OpenNode o) const {
   const double least = std::max(floor(), floor_of_kinds(o));
   NodeTask task{std::move(o)};
-  const bool for_best = wants_one_ || task.open.again;
+  const bool for_best = only_best_ || task.open.again;
   task.least = for_best ? std::max(least, score_to_beat()) : least;
-  task.for_best = wants_one_ && task.least > least;
-  if (credit_ >= kBudget.least_credit && task.open.branch.lends())
+  task.for_best = only_best_ && task.least > least;
+  if (credit_ >= kBudget.least_credit && task.open.branch.uses_remote_tile())
     task.most_work = std::min(credit_, kBudget.most_credit);
   return task;
 }
 
-// The first branch that is not taken, and that may be if nothing better comes of those that are. What comes of it
-// counts if it is the same task then.
+// Begins the first branch of the queue that no thread has begun, for a thread that would wait. The result counts if the
+// task is the same at the branch's turn. Returns null if no branch may be begun.
 NodeTask* BestFirst::begin_early(const Frontier& open, TaskWindow& window) const {
   if (window.early.size() >= kBudget.nodes_ahead) return nullptr;
   for (const OpenNode& o : open.branches) {
-    if (o.bound <= enough()) break;
+    if (o.bound <= score_to_exceed()) break;
     if (puts_off(o) || std::ranges::any_of(window.early, [&](const NodeTask& t) { return t.is_turn_of(o); })) continue;
     window.early.push_back(branch_task(o));
     window.early.back().begun = true;
@@ -109,8 +119,8 @@ NodeTask* BestFirst::begin_early(const Frontier& open, TaskWindow& window) const
   return nullptr;
 }
 
-// Of the first task for which something can be done. While those that are left wait for others' tables, a table that
-// may be needed next.
+// Returns work for the first task that can go on: the task itself if its tables are made, else one of its tables. If
+// all tasks wait for tables of other threads, returns a table that a later cell needs. Empty: nothing can be done now.
 WorkPiece BestFirst::next_piece(const Frontier& open, TaskWindow& window) {
   bool waits = false;
   for (NodeTask& task : window.tasks) {
@@ -132,10 +142,11 @@ WorkPiece BestFirst::next_piece(const Frontier& open, TaskWindow& window) {
   return {nullptr, ahead};
 }
 
+// Returns a table that one of the next cells in the queue needs; nullopt: none can be made now.
 std::optional<TableKey> BestFirst::table_ahead(const Frontier& open, const TaskWindow& window) {
   for (const OpenNode& o : open.cells | std::views::take(kBudget.tables_ahead)) {
     const CellPart& cell = cells_[o.cell];
-    if (o.sure || o.bound <= floor()) continue;
+    if (o.is_tightest || o.bound <= floor()) continue;
     for (const TableKey& key : bounds_.tables_of(cell.cell, cell.execution, cell.step)) {
       if (!tables_.has(key) && window.may_make(key, tables_)) return key;
     }
@@ -148,10 +159,10 @@ void BestFirst::work_on(const WorkPiece& piece) {
   if (piece.table)
     tables_.table(*piece.table);
   else
-    piece.task->visit = piece.task->is_cell() ? visit_cell(*piece.task) : visit(*piece.task);
+    piece.task->result = piece.task->is_cell() ? visit_cell(*piece.task) : visit(*piece.task);
 }
 
-// The piece is done, and with it the tasks that waited for nothing else.
+// Marks a piece as done. Then merges the results of finished tasks in order, up to the first unfinished task.
 void BestFirst::settle_all(const WorkPiece& piece, TaskWindow& window, Frontier& open) {
   const auto lock = lock_soon(window.mutex);
   if (piece.table)

@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "model/error.h"
+
 namespace superstep {
 namespace {
 
@@ -38,7 +40,8 @@ std::shared_ptr<SettingParts> parts_of(Tables& tables, const SettingSpace& space
   return parts;
 }
 
-// Leaves out what phases cannot keep on other IPUs' tiles, however they are cut: these have as many to keep theirs on.
+// Removes storage on remote tiles that cannot hold a replica's weights, states or gradients, however phases are cut. A
+// lender borrows as much as it lends, so the room is the tiles of the replica's own stages. Only for phases.
 void drop_overfull(SettingSpace& space, const UnitTable& table, const OptimizerSpec& optimizer) {
   std::int64_t weights = 0, parameters = 0;
   for (std::size_t u = 0; u < table.units(); ++u) {
@@ -57,19 +60,21 @@ void drop_overfull(SettingSpace& space, const UnitTable& table, const OptimizerS
   drop(space.gradients, parameters * size_of(space.common.precision.accumulators));
 }
 
-// Of bounds on temporary memory whose tables take no less time than the one and no less memory than the other.
+// Returns the settings of a space as at most one branch. For all its bounds on temporary memory, no table is faster
+// than `fastest` or takes less memory than `leanest`.
 Branches between(Tables& tables, SettingSpace space, const UnitTable& fastest, const UnitTable& leanest) {
   Branches out{{}, space.size() * space.caps.size()};
   if (space.phased) drop_overfull(space, leanest, tables.job().optimizer);
   if (space.size() == 0) return out;
   const auto parts = parts_of(tables, space, fastest, leanest);
   const double size = parts->space().size() * space.caps.size();
-  if (size == 0) return out;  // nothing that orthogonal groups make faster
+  if (size == 0) return out;  // orthogonal groups make no setting faster
   out.list.push_back({parts, parts->space().all(), size});
   out.left_out -= size;
   return out;
 }
 
+// Returns the settings of a space, all of whose bounds on temporary memory make `table`, as at most one branch.
 Branches of_table(Tables& tables, SettingSpace space, const UnitTable& table) {
   const Chip& chip = chip_of(tables);
   Proportion& proportion = space.common.available_memory_proportion;
@@ -77,7 +82,7 @@ Branches of_table(Tables& tables, SettingSpace space, const UnitTable& table) {
   return between(tables, space, table, table);
 }
 
-// Of fields that are kept somewhere.
+// Returns where value `v` of an axis keeps a tensor or code. Not for load_axis and prefetch_depth_axis.
 Location place(const SettingSpace& space, SettingSpace::Axis axis, std::size_t v) {
   switch (axis) {
     case SettingSpace::stash_axis:
@@ -98,7 +103,8 @@ void append(Branches& all, Branches more) {
   all.left_out += more.left_out;
 }
 
-// First by what bounds count. Then those that make the table in the middle, those below and those above.
+// Divides the bounds on temporary memory of one setting: first by the live tensors that they count (Live). Then into
+// the bounds that make the middle table, the tighter bounds and the looser bounds.
 Branches divide_caps(Tables& tables, const Branch& branch) {
   const SettingSpace& from = branch.parts->space();
   SettingSpace space = SettingSpace::just(from.plan(branch.part.begin), from.phased, from.training);
@@ -141,7 +147,7 @@ Caps caps_of(const UnitTable& table, const SettingSpace& space) {
   return caps;
 }
 
-// Tables are closer together where bounds are tight.
+// The middle is the geometric mean, as tables change at shorter steps where bounds are tight.
 TableKey Branch::middle(const Chip& chip) const {
   Caps middle = parts->space().caps;
   const double cap = std::sqrt(static_cast<double>(middle.range.least) * static_cast<double>(middle.range.most));
@@ -149,17 +155,17 @@ TableKey Branch::middle(const Chip& chip) const {
   return key_at(parts->space(), middle, chip);
 }
 
-Ends ends_of(const SettingSpace& space, const Chip& chip) {
-  Ends ends{key_at(space, space.caps.loosest(), chip), key_at(space, space.caps.tightest(), chip)};
-  ends.fastest.least_proportion = ends.leanest.proportion;
-  return ends;
+ExtremeTables extreme_tables_of(const SettingSpace& space, const Chip& chip) {
+  ExtremeTables extremes{key_at(space, space.caps.loosest(), chip), key_at(space, space.caps.tightest(), chip)};
+  extremes.fastest.least_proportion = extremes.leanest.proportion;
+  return extremes;
 }
 
 Branches branches_of(Tables& tables, const SettingSpace& space) {
-  const Ends ends = ends_of(space, chip_of(tables));
-  const UnitTable& leanest = tables.table(ends.leanest);
+  const ExtremeTables extremes = extreme_tables_of(space, chip_of(tables));
+  const UnitTable& leanest = tables.table(extremes.leanest);
   if (caps_of(leanest, space).contains(space.caps)) return of_table(tables, space, leanest);
-  return between(tables, space, tables.table(ends.fastest), leanest);
+  return between(tables, space, tables.table(extremes.fastest), leanest);
 }
 
 std::optional<Branch> Branch::guess(Tables& tables, const CutLimits& limits) const {
@@ -185,15 +191,16 @@ std::optional<Branch> Branch::guess(Tables& tables, const CutLimits& limits) con
   }
   if (out.leaf()) return out;
   SettingSpace just = SettingSpace::just(space.plan(out.part.begin), space.phased, space.training);
-  const UnitTable& leanest = tables.table(ends_of(space, chip_of(tables)).leanest);
+  const UnitTable& leanest = tables.table(extreme_tables_of(space, chip_of(tables)).leanest);
   just.caps = space.caps;
   just.caps.narrow(caps_of(leanest, just));
   const Branches made = of_table(tables, just, leanest);
   return made.list.empty() ? std::nullopt : std::optional(made.list.front());
 }
 
-// Divided by the first place of memory that differs, then by the other values one after the other: first where code is,
-// as one that neither takes room nor is loaded is what lets most branches fit that have no plan that does.
+// Divides by the first field whose places of memory differ. With equal places, divides by single values, code first.
+// While the place of code is open, the bound counts neither room nor loads for code. Most branches then seem to fit
+// though none of their plans does.
 Branches Branch::children(Tables& tables) const {
   if (part.single()) return divide_caps(tables, *this);
   const SettingSpace& space = parts->space();
@@ -219,6 +226,7 @@ Branches Branch::children(Tables& tables) const {
     if (!out.empty()) break;
     if (part.end[axis] - part.begin[axis] > 1) divide(axis, [](std::size_t, std::size_t) { return true; });
   }
+  SUPERSTEP_CHECK(!out.empty(), "an axis that no branch is divided by");
   for (Branch& b : out) b.size = space.size(b.part) * space.caps.size();
   std::erase_if(out, [](const Branch& b) { return b.size == 0; });
   return {std::move(out), 0};

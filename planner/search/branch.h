@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One (t, p, r, m, g) of the space with all its settings, as branches that are bounded together.
+// Branches of a cell: sets of settings that share a bound, and that are divided until each is one setting, a leaf.
 #pragma once
 
 #include <memory>
@@ -15,42 +15,48 @@ namespace superstep {
 
 struct Branches;
 
-// Settings of one schedule and order of phases, which have a bound in common.
+// A subset of the settings of one SettingSpace, with a common bound. All settings of a branch have one
+// schedule and one order of phases.
 struct Branch {
   std::shared_ptr<const SettingParts> parts;
-  SettingSpace::Part part;
-  double size = 0;  // settings, each times its bounds on temporary memory (SettingSpace::caps)
+  SettingSpace::Subset part;
+  double size = 0;  // number of settings times number of bounds on temporary memory (SettingSpace::caps)
 
+  // True for one setting whose bounds on temporary memory all make one table: a cut programme finds its best plan.
   bool leaf() const { return part.single() && parts->exact(); }
-  // One setting, its bounds on temporary memory to be divided.
+  // True for one setting whose bounds on temporary memory are still to be divided.
   bool divides_caps() const { return part.single() && !parts->exact(); }
-  // Phases: all of its plans keep something on other IPUs' tiles.
-  bool lends() const { return parts->space().phased && parts->space().lends(part); }
-  Setting setting() const { return parts->setting(part); }  // a leaf's, or a bound on all of them
+  // True if all plans are in phases and keep data other than code on other IPUs' tiles.
+  bool uses_remote_tile() const { return parts->space().phased && parts->space().uses_remote_tile(part); }
+  // Returns the setting of a leaf, or a bound on all settings of the branch.
+  Setting setting() const { return parts->setting(part); }
   std::vector<std::string> kinds() const { return parts->space().kinds(part); }
-  // Of no leaf: the settings are divided first, by values of fields, and then the bounds on temporary memory of each.
+  // Divides a branch that is no leaf. Several settings are divided by values of fields; one setting by its bounds on
+  // temporary memory.
   Branches children(Tables& tables) const;
-  // Of phases: a leaf of it that is likely to fit and is fast for one that does, which has all in Streaming Memory that
-  // may be there; none: there is none.
+  // For phases: returns a leaf that is likely to fit, and fast among such leaves. The leaf keeps in Streaming Memory
+  // whatever may be there, and has the tightest bound on temporary memory. nullopt: no such leaf was found.
   std::optional<Branch> guess(Tables& tables, const CutLimits& limits) const;
-  // The table by which those are divided.
+  // Returns the key of the table by which bounds on temporary memory are divided.
   TableKey middle(const Chip& chip) const;
 };
 
 struct Branches {
   std::vector<Branch> list;
-  double left_out = 0;  // of settings that are no better than others, as sizes
+  double left_out = 0;  // sum of Branch::size of settings in no branch: dominated, or too large for remote tiles
 };
 
-// The bounds on temporary memory for which a space's settings are those of this table.
+// Returns the bounds on temporary memory for which `table` gives the exact numbers of the settings of a space.
 Caps caps_of(const UnitTable& table, const SettingSpace& space);
 
-// All settings of a space.
+// Returns the settings of a space as at most one branch. Dominated settings are left out.
 Branches branches_of(Tables& tables, const SettingSpace& space);
-// The tables that takes: with the least time of all its bounds on temporary memory, and the tightest one's.
-struct Ends {
+// The tables that bound all settings of a space. `fastest`: the least time over all bounds on temporary memory.
+// `leanest`: the table of the tightest bound, which has the least memory.
+struct ExtremeTables {
   TableKey fastest, leanest;
 };
-Ends ends_of(const SettingSpace& space, const Chip& chip);
+// Returns the keys of the tables that branches_of() needs.
+ExtremeTables extreme_tables_of(const SettingSpace& space, const Chip& chip);
 
 }  // namespace superstep

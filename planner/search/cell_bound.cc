@@ -44,11 +44,11 @@ void CellBounds::prepare(const std::vector<Cell>& cells, int threads, bool all_g
   std::set<std::int64_t> sizes;
   for (const Cell& cell : cells) {
     sizes.insert(cell.micro_batch);
-    const auto [it, fresh] = ways_.try_emplace(cell.replica_groups());
-    if (fresh) it->second = ways(cell);
+    const auto [it, fresh] = storage_rates_.try_emplace(cell.replica_groups());
+    if (fresh) it->second = storage_rates(cell);
   }
   const std::vector<std::int64_t> micro_batches(sizes.begin(), sizes.end());
-  // Imported graphs may be cut into other units at another size.
+  // Imported graphs may be cut into other units at another micro-batch.
   const bool serialises = job_.pins.serialisation != Serialisation{};
   const bool grow = job_.model.zoo && !all_graphs && !serialises;
   std::vector<Units> made(grow ? std::min<std::size_t>(2, micro_batches.size()) : micro_batches.size());
@@ -77,8 +77,9 @@ void CellBounds::find_not_serialised(const std::vector<Cell>& cells) {
   }
 }
 
-// Of a larger micro-batch than two others. Each tensor and each product grow by as much for each sample, so that what
-// stands at one time, the most of sums of tensors, grows by no less than before.
+// Extrapolates the units of a larger micro-batch from two smaller micro-batches. Each tensor and each product grows by
+// the same amount per sample. Memory live at once is a maximum of sums of tensors: it grows at least as fast as between
+// the smaller two. So the result is a lower bound.
 CellBounds::Units CellBounds::grown(const Units& few, const Units& more, std::int64_t few_samples,
                                     std::int64_t more_samples, std::int64_t samples) {
   std::vector<Unit> out = more.list;
@@ -98,7 +99,7 @@ CellBounds::Units CellBounds::units(std::int64_t micro_batch) const {
   const std::vector<Tables::Flops>& flops = tables_.flops(micro_batch);
   const Chip& chip = job_.machine.chip;
   std::vector<Unit> out;
-  std::map<std::uint64_t, std::int64_t> standing;  // by signature
+  std::map<std::uint64_t, std::int64_t> standing;  // bytes, by signature of the unit
   const auto bytes_on_ipu = [&](TensorId t) { return facts.graph.info(t).bytes(); };
   const double flops_per_cycle =
       2.0 * static_cast<double>(std::max(chip.amp.fp16_16_macs_per_cycle, chip.amp.fp32_macs_per_cycle) * chip.tiles);
@@ -122,8 +123,8 @@ CellBounds::Units CellBounds::units(std::int64_t micro_batch) const {
   return {std::move(out)};
 }
 
-// The weights of each unit, their gradients in training, and what is live have to stand on the tiles at once, split
-// over t at best.
+// True if each unit fits on the tiles of a mesh of `ipus`. The weights of a unit, their gradients in training,
+// and the live tensors are there at once, at best split evenly.
 bool CellBounds::may_fit(const std::vector<Unit>& units, std::int64_t ipus) const {
   const Chip& chip = job_.machine.chip;
   const std::int64_t room = (chip.tile_memory - chip.control_code).value;
@@ -131,8 +132,9 @@ bool CellBounds::may_fit(const std::vector<Unit>& units, std::int64_t ipus) cons
       units, [&](const Unit& u) { return (u.weights + u.gradients + u.standing) / chip.tiles / ipus <= room; });
 }
 
-// Without phases all weights of a replica stand on its tiles, unless they are pinned elsewhere. Those that other
-// replicas have are gathered for each pass.
+// Returns the least cycles that all stages of a pipeline take to gather weights for a micro-batch; kNever: no plan
+// fits. Without phases the tiles of a replica hold its weights, or a shard of them, unless weights are pinned
+// elsewhere. Shards of other replicas are gathered for each pass.
 double CellBounds::pipeline_gather(const Cell& cell, Execution execution) const {
   const auto of_ipu = static_cast<double>(weights_) / static_cast<double>(cell.mesh.size() * cell.stages);
   const bool stand = job_.pins.weights.empty() || only(job_.pins.weights, Location::in_processor);
@@ -147,7 +149,7 @@ double CellBounds::pipeline_gather(const Cell& cell, Execution execution) const 
   return (training_ ? 2 : 1) * least * static_cast<double>(weights_) / static_cast<double>(cell.mesh.size());
 }
 
-// Of a phase what is the same for all its units.
+// Returns phase numbers without units: the fields that depend on the cell alone.
 PhaseNumbers CellBounds::empty_numbers(const Cell& c) const {
   PhaseNumbers m;
   m.depth = c.stages;
@@ -158,13 +160,13 @@ PhaseNumbers CellBounds::empty_numbers(const Cell& c) const {
   return m;
 }
 
-// Bytes per second on the fastest way outside of the processor that a pin leaves to phases, other IPUs' tiles or the
-// other places; 0: there is none.
-double CellBounds::rate(const std::vector<Location>& pinned, const Cell& cell, bool lends) const {
+// Returns the bytes per second of the fastest place outside of the processor that a pin leaves to phases; 0: there is
+// no such place. `uses_remote_tile`: true for other IPUs' tiles, false for all other places.
+double CellBounds::rate(const std::vector<Location>& pinned, const Cell& cell, bool uses_remote_tile) const {
   const Plan plan = cell.plan();
   double fastest = 0;
   for (const Location at : {Location::streaming, Location::remote_machine, Location::remote_ipu}) {
-    if ((at == Location::remote_ipu) != lends || !has_lender(plan, at, job_.machine)) continue;
+    if ((at == Location::remote_ipu) != uses_remote_tile || !has_lender(plan, at, job_.machine)) continue;
     if (!pinned.empty() && std::find(pinned.begin(), pinned.end(), at) == pinned.end()) continue;
     const std::int64_t stride = lender_stride(plan, at, job_.machine.ipus_per_machine);
     fastest = std::max(fastest, tables_.model().streaming_rate(at, stride).value);
@@ -172,31 +174,33 @@ double CellBounds::rate(const std::vector<Location>& pinned, const Cell& cell, b
   return fastest;
 }
 
-CellBounds::Ways CellBounds::ways(const Cell& c) const {
-  Ways out;
+CellBounds::StorageRates CellBounds::storage_rates(const Cell& c) const {
+  StorageRates out;
   if (training_) out.update = cheapest_update(c);
   if (!may_be_phased_) return out;
   const double clock = job_.machine.chip.clock.value;
   // Boundaries that are pinned in the processor go through Streaming Memory.
   std::vector<Location> stash = job_.pins.activations;
   std::replace(stash.begin(), stash.end(), Location::in_processor, Location::streaming);
-  for (const bool lends_weights : {false, true}) {
-    const double loads = rate(job_.pins.weights, c, lends_weights);
+  for (const bool weights_on_remote_tile : {false, true}) {
+    const double loads = rate(job_.pins.weights, c, weights_on_remote_tile);
     if (loads == 0) continue;
-    for (const bool lends_boundaries : {false, true}) {
-      const double moves = rate(stash, c, lends_boundaries);
-      if (moves > 0) out.phases.push_back({clock / moves, cheapest_load(c, loads), lends_boundaries, lends_weights});
+    for (const bool boundaries_on_remote_tile : {false, true}) {
+      const double moves = rate(stash, c, boundaries_on_remote_tile);
+      if (moves > 0)
+        out.phases.push_back(
+            {clock / moves, cheapest_load(c, loads), boundaries_on_remote_tile, weights_on_remote_tile});
     }
   }
-  // Free, a state is shared by so many that it decides nothing; but fewer tables would be made, which questions then
-  // lack.
+  // With a free degree a state has so many shards that its transfer decides nothing, so the transfer is not counted.
+  // Counting would only exclude some cells before their tables are made, and later questions would lack these tables.
   if (!training_ || !job_.pins.rts_optimizer_state) return out;
   out.state_rate = std::max(rate(job_.pins.optimizer_state, c, false), rate(job_.pins.optimizer_state, c, true));
   if (out.state_rate > 0) out.state_degree = largest_degree(job_.pins.rts_optimizer_state, c);
   return out;
 }
 
-// 1: none is allowed.
+// Returns the largest sharding degree that a pin and the replicas allow; 1: no degree is allowed.
 std::int64_t CellBounds::largest_degree(const std::optional<IntegerPin>& pinned, const Cell& c) {
   std::int64_t largest = 1;
   for (const std::int64_t degree : divisors(c.replicas)) {
@@ -205,24 +209,28 @@ std::int64_t CellBounds::largest_degree(const std::optional<IntegerPin>& pinned,
   return largest;
 }
 
-// By the way on which it is least. Of units with the bytes of weights as `load`, of the boundary as `enter_forward`.
+// Returns the least cycles of a step in phases, over all rates and orders of phases; INT64_MAX: nothing fits. Units of
+// `numbers` have bytes in place of cycles: of weights in `load`, of the boundary in `enter_forward`.
 std::int64_t CellBounds::least_phases(const Cell& cell, const PhaseNumbers& numbers, const EqualRuns& runs) const {
   const std::vector<PhaseOrder>& pinned = job_.pins.phase_order;
   std::int64_t least = INT64_MAX;
-  for (const PhaseWays& ways : ways_.at(cell.replica_groups()).phases) {
+  for (const PhaseRates& storage_rates : storage_rates_.at(cell.replica_groups()).phases) {
     for (const PhaseOrder order : {PhaseOrder::phase_outer, PhaseOrder::micro_batch_outer}) {
       if (!pinned.empty() && std::ranges::count(pinned, order) == 0) continue;
-      PhaseNumbers m = by(ways, order, cell, numbers);
-      // There are two phases at least.
+      PhaseNumbers m = in_cycles(storage_rates, order, cell, numbers);
+      // A plan has at least two phases, and the second phase has `taken` bytes per tile less.
       if (m.held > m.taken) least = std::min(least, PhaseRest(std::move(m), runs).least());
-      // With all micro-batches at once nothing takes longer, but other IPUs keep more boundaries.
-      if (order == PhaseOrder::phase_outer && !ways.lends_boundaries) break;
+      // phase_outer (all micro-batches at once) is never slower. But with phase_outer, boundaries on remote tiles take
+      // more room.
+      if (order == PhaseOrder::phase_outer && !storage_rates.boundaries_on_remote_tile) break;
     }
   }
   return least;
 }
 
-PhaseNumbers CellBounds::by(const PhaseWays& ways, PhaseOrder order, const Cell& cell, PhaseNumbers m) const {
+// Returns the numbers of a cell in cycles, with these rates and this order of phases. `m`: see least_phases().
+PhaseNumbers CellBounds::in_cycles(const PhaseRates& storage_rates, PhaseOrder order, const Cell& cell,
+                                   PhaseNumbers m) const {
   const bool outer = order == PhaseOrder::phase_outer;
   m.g = outer ? cell.accumulation : 1;
   m.repeats = outer ? 1 : cell.accumulation;
@@ -231,28 +239,31 @@ PhaseNumbers CellBounds::by(const PhaseWays& ways, PhaseOrder order, const Cell&
     const bool first = &u == &m.units.front();
     weights += u.load;
     if (!first) boundary = std::min(boundary, u.enter_forward);
-    u.load = static_cast<std::int64_t>(ways.load * static_cast<double>(u.load));
-    const auto move = static_cast<std::int64_t>(ways.move * static_cast<double>(u.enter_forward));
+    u.load = static_cast<std::int64_t>(storage_rates.load * static_cast<double>(u.load));
+    const auto move = static_cast<std::int64_t>(storage_rates.move * static_cast<double>(u.enter_forward));
     u.enter_forward = u.leave_forward = u.leave_backward = move;
     u.enter_backward = first ? move : 2 * move;
   }
-  // Whichever IPU groups keep it, those of a phase have no more left than all would have.
+  // Data on remote tiles takes room there. Whichever IPU groups lend, the groups of a phase have no more room left than
+  // all groups of the replica together.
   const std::int64_t tiles = job_.machine.chip.tiles;
-  if (ways.lends_weights) m.held -= weights / largest_degree(job_.pins.rts_weights, cell) / tiles;
-  if (ways.lends_boundaries && boundary < INT64_MAX) m.taken = boundary * m.g / tiles;
+  if (storage_rates.weights_on_remote_tile) m.held -= weights / largest_degree(job_.pins.rts_weights, cell) / tiles;
+  if (storage_rates.boundaries_on_remote_tile && boundary < INT64_MAX) m.taken = boundary * m.g / tiles;
   return m;
 }
 
-// Of phases: a state comes from outside of the processor and goes back.
-std::int64_t CellBounds::state_cycles(std::int64_t parameters, const Ways& ways) const {
-  if (ways.state_rate == 0) return 0;
-  const Bytes shard(ceil_div(parameters * state_bytes_, ways.state_degree));
-  return 2 * tables_.model().cycles(transfer_time(shard, BytesPerSecond(ways.state_rate))).value;
+// For phases: returns the cycles to load a unit's optimiser state from outside of the processor and to store it again;
+// 0: not counted.
+std::int64_t CellBounds::state_cycles(std::int64_t parameters, const StorageRates& storage_rates) const {
+  if (storage_rates.state_rate == 0) return 0;
+  const Bytes shard(ceil_div(parameters * state_bytes_, storage_rates.state_degree));
+  return 2 * tables_.model().cycles(transfer_time(shard, BytesPerSecond(storage_rates.state_rate))).value;
 }
 
 const ShardCosts& CellBounds::shard_costs(const Cell& c) const { return tables_.shard_costs(c.replica_groups()); }
 
-// By the sharding degree for which it is least, from where shards come in at `rate` bytes per second.
+// Returns the least cycles per byte to load weights, over all sharding degrees. Each IPU reads a shard at `rate` bytes
+// per second, then shards are gathered.
 double CellBounds::cheapest_load(const Cell& c, double rate) const {
   const ShardCosts& costs = shard_costs(c);
   double least = kNever;
@@ -263,8 +274,9 @@ double CellBounds::cheapest_load(const Cell& c, double rate) const {
   return least;
 }
 
-// Gradients are scattered over as many replicas as share an update, or as share the gradients, and joined across such
-// groups; neither when it is done nor how often makes that less.
+// Returns the least cycles per byte to reduce gradients, over all sharding degrees. Gradients are scattered over the
+// replicas that share an update or the gradients, then summed across such groups. When and how often gradients are
+// reduced does not make this cheaper.
 double CellBounds::cheapest_update(const Cell& c) const {
   const ShardCosts& costs = shard_costs(c);
   double least = kNever;
@@ -272,12 +284,12 @@ double CellBounds::cheapest_update(const Cell& c) const {
   return least;
 }
 
-std::int64_t CellBounds::quick(const Cell& cell, Execution execution) const {
+std::int64_t CellBounds::bound_without_tables(const Cell& cell, Execution execution) const {
   const auto& [list, runs] = units_.at(cell.micro_batch);
   if (!may_fit(list, cell.mesh.size()) || not_serialised_.contains({cell.micro_batch, cell.mesh.size()}))
     return INT64_MAX;
   const std::int64_t t = cell.mesh.size(), tiles = job_.machine.chip.tiles;
-  const Ways& ways = ways_.at(cell.replica_groups());
+  const StorageRates& storage_rates = storage_rates_.at(cell.replica_groups());
   PhaseNumbers m = empty_numbers(cell);
   m.units.resize(list.size());
   for (std::size_t u = 0; u < list.size(); ++u) {
@@ -285,23 +297,24 @@ std::int64_t CellBounds::quick(const Cell& cell, Execution execution) const {
     m.units[u].forward = static_cast<std::int64_t>(list[u].forward) / t;
     if (training_) m.units[u].backward = static_cast<std::int64_t>(list[u].forward + list[u].backward) / t;
     m.units[u].load = list[u].weights / t;
-    m.units[u].update = static_cast<std::int64_t>(ways.update * static_cast<double>(list[u].gradients / t));
+    m.units[u].update = static_cast<std::int64_t>(storage_rates.update * static_cast<double>(list[u].gradients / t));
     if (execution == Execution::phases)
-      m.units[u].update += state_cycles(list[u].gradients / size_of(job_.pins.precision.accumulators) / t, ways);
+      m.units[u].update +=
+          state_cycles(list[u].gradients / size_of(job_.pins.precision.accumulators) / t, storage_rates);
     m.units[u].enter_forward = list[u].boundary / t;
   }
   if (execution == Execution::phases) return least_phases(cell, m, runs);
   return least_pipeline(cell, m, pipeline_gather(cell, execution));
 }
 
-std::int64_t CellBounds::rough(const Cell& cell) const {
+std::int64_t CellBounds::bound_by_work(const Cell& cell) const {
   double work = 0;
   for (const Unit& u : units_.at(cell.micro_batch).list) work += u.forward + (training_ ? u.backward : 0);
   const double ipus = static_cast<double>(cell.mesh.size() * cell.stages);
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(cell.accumulation) * work / ipus));
 }
 
-// Whatever moves between IPUs has the same size and the same members; how far apart they are decides.
+// Both cells move the same bytes between the same numbers of IPUs. So only the distances between IPUs decide.
 bool CellBounds::is_dominated(const Cell& cell, const Cell& other) const {
   const CostModel& model = tables_.model();
   const Strides s = cell.strides(), o = other.strides();
@@ -313,8 +326,8 @@ bool CellBounds::is_dominated(const Cell& cell, const Cell& other) const {
   if (!no_faster(t.t1, t.t2 * s.rank, t.t2 * o.rank) || !no_faster(t.t2, s.rank, o.rank) ||
       !no_faster(t.size(), s.rank, o.rank))
     return false;
-  // Those that share a shard are next to each other, or as many apart as there are shards. Only replicas that are
-  // outermost lend each other memory.
+  // Only cells whose replicas are outermost have remote memory. Members of a shard group are neighbouring replicas, or
+  // `apart` replicas from each other.
   const auto outermost = [&](const Strides& strides) { return strides.replica == t.size() * cell.stages; };
   if (cell.replicas > 1 && outermost(s) && !outermost(o)) return false;
   const std::vector<std::int64_t> degrees = divisors(cell.replicas);
@@ -328,7 +341,7 @@ bool CellBounds::is_dominated(const Cell& cell, const Cell& other) const {
 std::vector<bool> CellBounds::find_dominated(const std::vector<Cell>& cells) const {
   using Degrees = std::tuple<TensorParallel, std::int64_t, std::int64_t, ShardGroups>;
   const auto degrees_of = [](const Cell& c) { return Degrees(c.mesh, c.stages, c.replicas, c.groups); };
-  std::map<Degrees, std::map<Placement, Cell>> placed;  // m and g make no difference
+  std::map<Degrees, std::map<Placement, Cell>> placed;  // of any m and g, as these make no difference
   for (const Cell& c : cells) placed[degrees_of(c)].try_emplace(c.placement, c);
   std::map<std::pair<Degrees, Placement>, bool> known;
   std::vector<bool> out;
@@ -345,10 +358,11 @@ std::vector<bool> CellBounds::find_dominated(const std::vector<Cell>& cells) con
   return out;
 }
 
-// Of all tables of the cell's settings those that bound the others, for each way to hold activations. A looser bound on
-// temporary memory and more tiles give no more work. A tighter bound takes no more memory on as many tiles, but on
-// fewer tiles another plan is the fastest, which may take less.
-std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c, Execution execution) const {
+// Returns the tables that bound all tables of a cell's settings: one entry for activations split throughout, and one
+// for all others. A looser bound on temporary memory and more compute tiles give no more work, so one table is the
+// fastest. A tighter bound takes no more memory on the same tiles. On fewer tiles another tile plan is the fastest, and
+// may take less memory: there is a leanest table for each number of IO tiles.
+std::vector<CellBounds::ExtremeTables> CellBounds::extreme_tables_of(const Cell& c, Execution execution) const {
   TableKey key;
   key.mesh = c.mesh;
   key.micro_batch = c.micro_batch;
@@ -358,7 +372,7 @@ std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c, Execution execu
   key.serialisation = job_.pins.serialisation;
   key.accumulate = c.accumulation > 1;
   const Pins& pins = job_.pins;
-  const auto [lowest, highest] = ends_of_proportions(job_);
+  const auto [lowest, highest] = extreme_proportions(job_);
   if (!pins.stage_proportions.empty()) key.stage_bounds = stage_bounds(*pins.stages, pins.stage_proportions);
   std::vector<std::int64_t> io_tiles = {0};
   if (execution == Execution::phases) io_tiles = kIoTiles;
@@ -368,20 +382,20 @@ std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c, Execution execu
     return n >= job_.machine.chip.tiles || (pins.io_tiles && !pins.io_tiles->allows(n));
   });
   std::ranges::sort(io_tiles);
-  const auto add = [&](bool split_activations, std::vector<Ends>& out) {
+  const auto add = [&](bool split_activations, std::vector<ExtremeTables>& out) {
     key.split_activations = split_activations;
-    Ends& ends = out.emplace_back(Ends{key, {}});
-    ends.fastest.proportion = highest;
-    if (key.stage_bounds.empty()) ends.fastest.least_proportion = lowest;
+    ExtremeTables& extremes = out.emplace_back(ExtremeTables{key, {}});
+    extremes.fastest.proportion = highest;
+    if (key.stage_bounds.empty()) extremes.fastest.least_proportion = lowest;
     for (const std::int64_t io : io_tiles) {
-      TableKey& lean = ends.leanest.emplace_back(key);
+      TableKey& lean = extremes.leanest.emplace_back(key);
       lean.proportion = lowest;
       lean.io_tiles = io;
     }
   };
   const std::vector<ActivationSharding>& pinned = pins.activation_sharding;
   const auto split = std::count(pinned.begin(), pinned.end(), ActivationSharding::throughout), all = std::ssize(pinned);
-  std::vector<Ends> out;
+  std::vector<ExtremeTables> out;
   if (all == 0 || split < all) add(false, out);
   if (all == 0 ? c.mesh.size() > 1 : split > 0) add(true, out);
   return out;
@@ -389,20 +403,22 @@ std::vector<CellBounds::Ends> CellBounds::ends_of(const Cell& c, Execution execu
 
 std::vector<TableKey> CellBounds::tables_of(const Cell& cell, Execution execution, Step step) const {
   std::vector<TableKey> keys;
-  for (const Ends& ends : ends_of(cell, execution)) {
-    if (step == Step::times) keys.push_back(ends.fastest);
-    const std::size_t lean = step == Step::room ? std::min<std::size_t>(1, ends.leanest.size()) : ends.leanest.size();
-    if (step != Step::times) std::copy_n(ends.leanest.begin(), lean, std::back_inserter(keys));
+  for (const ExtremeTables& extremes : extreme_tables_of(cell, execution)) {
+    if (step == Step::times) keys.push_back(extremes.fastest);
+    const std::size_t lean =
+        step == Step::room ? std::min<std::size_t>(1, extremes.leanest.size()) : extremes.leanest.size();
+    if (step != Step::times) std::copy_n(extremes.leanest.begin(), lean, std::back_inserter(keys));
   }
   return keys;
 }
 
-CellBounds::Tabulated CellBounds::tabulated(const Cell& cell, Execution execution, Step step) {
+CellBounds::Tabulated CellBounds::bound_of_step(const Cell& cell, Execution execution, Step step) {
   if (step == Step::times) return least_time(cell, execution);
   const bool fit = each_fits(tables_of(cell, execution, step), &Footprint::peak);
   return {fit || step != Step::all_room ? 0 : INT64_MAX, fit || step == Step::all_room};
 }
 
+// Step::times: a bound by the least time of each unit. No plan fits if a unit has no room for its live tensors.
 CellBounds::Tabulated CellBounds::least_time(const Cell& cell, Execution execution) {
   const std::vector<TableKey> keys = tables_of(cell, execution, Step::times);
   if (!each_fits(keys, &Footprint::standing)) return {INT64_MAX, true};
@@ -423,7 +439,7 @@ CellBounds::Tabulated CellBounds::least_time(const Cell& cell, Execution executi
 
 PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, Execution execution, const TableKey& fastest) {
   const UnitTable& table = tables_.table(fastest);
-  const Ways& ways = ways_.at(c.replica_groups());
+  const StorageRates& storage_rates = storage_rates_.at(c.replica_groups());
   PhaseNumbers m = empty_numbers(c);
   m.units.resize(table.units());
   for (std::size_t u = 0; u < table.units(); ++u) {
@@ -433,8 +449,8 @@ PhaseNumbers CellBounds::tabulated_numbers(const Cell& c, Execution execution, c
     m.units[u].forward = row.forward_cycles.total().value;
     if (training_) m.units[u].backward = (row.forward_cycles.total() + row.backward_cycles.total()).value;
     m.units[u].load = row.weight_bytes.value;
-    m.units[u].update = static_cast<std::int64_t>(ways.update * static_cast<double>(gradients));
-    if (execution == Execution::phases) m.units[u].update += state_cycles(row.parameters, ways);
+    m.units[u].update = static_cast<std::int64_t>(storage_rates.update * static_cast<double>(gradients));
+    if (execution == Execution::phases) m.units[u].update += state_cycles(row.parameters, storage_rates);
     m.units[u].enter_forward = table.boundary(u).shard.value;
   }
   return m;
@@ -444,13 +460,15 @@ std::int64_t CellBounds::gradient_bytes(const UnitRow& row) const {
   return training_ ? row.parameters * size_of(job_.pins.precision.accumulators) : 0;
 }
 
-// Also where weights are gathered and gradients kept elsewhere there is a place on the tiles for a unit's.
+// Returns the bytes per tile of a unit's weights and gradients. The tiles have a place for both even where weights are
+// gathered and gradients are kept elsewhere.
 std::int64_t CellBounds::resident(const UnitTable& table, std::size_t unit) const {
   const UnitRow& row = table.row(unit);
   return row.weight_tile.value + gradient_bytes(row) / table.tiles();
 }
 
-// Each unit by one of the tables, with that memory of either pass.
+// True if each unit fits on a tile by at least one of the tables. `memory`: the number of a footprint that counts, the
+// larger of both passes.
 bool CellBounds::each_fits(const std::vector<TableKey>& keys, Bytes Footprint::*memory) {
   const Chip& chip = job_.machine.chip;
   const std::int64_t room = (chip.tile_memory - chip.control_code).value;
@@ -466,8 +484,9 @@ bool CellBounds::each_fits(const std::vector<TableKey>& keys, Bytes Footprint::*
   return true;
 }
 
-// The work of one micro-batch, weights gathered in `gather` cycles, spread evenly over the stages, and every pipeline
-// fills; but without its fixed costs, which one stage after the other does not have.
+// Returns the least cycles of a step in a pipeline; INT64_MAX: `gather` is kNever. The work of a micro-batch and
+// `gather` cycles are spread evenly over the stages, and the pipeline fills. Filling has no fixed costs here, as
+// Schedule::sequential has none.
 std::int64_t CellBounds::least_pipeline(const Cell& c, const PhaseNumbers& numbers, double gather) const {
   if (gather == kNever) return INT64_MAX;
   auto work = static_cast<std::int64_t>(gather);

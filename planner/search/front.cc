@@ -18,8 +18,9 @@ Goal goal_of(Measure m, const Goal& job) {
   return is_rate(m) ? Goal{Objective::throughput, 0} : job;
 }
 
-// The points of a front of two measures on one machine. IPUs and power are the same for all plans on it: then one point
-// is the best of the other measure, within kBudget.near_least_share of it where that is memory.
+// Traces a front of two measures on one machine. IPUs and power are the same for all plans of a machine. A front with
+// one of these measures ends at the best plan of the other measure. For memory, the end is within
+// kBudget.near_least_share of the least.
 class Front {
  public:
   Front(BestFirst& space, const Job& job, const Candidate& best, FrontBoard* board, std::size_t part)
@@ -52,7 +53,8 @@ class Front {
   const std::size_t part_;
   std::vector<Candidate> out_;
 
-  // Step 0 is the best of the other measure, the next ones are those of memory, whether they take a sweep or not.
+  // Steps on the board: step 0 is the best point of the other measure, the next steps are the points against memory. A
+  // point that needs no sweep is a step as well, so that all parts count alike.
   void learn(std::size_t first, std::size_t end) {
     if (board_ != nullptr) space_.know(board_->before(part_, first, end));
   }
@@ -60,6 +62,7 @@ class Front {
     if (board_ != nullptr) board_->add(part_, std::move(found));
   }
 
+  // Runs a sweep and returns its best plan; nullopt: no plan is within the sweep's limits.
   std::optional<Candidate> fastest(const Sweep& sweep) {
     constexpr double kRest = 1 - BestFirst::kFirstSweep;
     space_.report(
@@ -87,9 +90,10 @@ class Front {
     }
   }
 
-  // Half and half again, then bisected. Of no other part: where IPUs count, none shares its points.
+  // Halves the memory limit until no plan of interest fits, then bisects. Needs no points of other parts: parts do not
+  // share points where IPUs count.
   void least_memory(const Goal& goal) {
-    std::int64_t none = 0;  // of interest fits so little
+    std::int64_t none = 0;  // bytes per tile within which no plan of interest fits
     const auto close = [&](std::int64_t most) {
       return static_cast<double>(most - none) <= kBudget.near_least_share * most;
     };
@@ -104,7 +108,7 @@ class Front {
   }
 
   void rate_against_latency() {
-    if (job_.global_batch > 0) return;  // the step decides both
+    if (job_.global_batch > 0) return;  // the batch is fixed: the time of a step decides both measures
     learn(0, FrontBoard::kEnd);
     const Goal rate{Objective::throughput, 0};
     const std::optional<Candidate> quickest = fastest({{Objective::latency, 0}, true});
@@ -117,7 +121,7 @@ class Front {
       out_.push_back(std::move(*best));
     }
     if (!quickest || quickest->estimate.cycles >= out_.back().estimate.cycles) return;
-    // Of those as quick.
+    // The last point: the best rate among plans with the least latency.
     if (auto best = fastest({.goal = rate, .front = true, .below_cycles = quickest->estimate.cycles + 1}))
       out_.push_back(std::move(*best));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fronts of two measures: plans none of which is better than another in both.
+// Pareto fronts of two measures: plans that do not dominate each other.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,9 @@
 
 namespace superstep {
 
-// Points of the job's front on its machine, the best of the first measure ahead; `best` is the winner by its goal.
-// `board`: where it is a part of a job, which no other part need share; may be null.
+// Returns the points of the job's front on its machine. The first point is the best of the measure that is not
+// memory, IPUs or power; of rate against latency, the best rate. `best`: the best plan by the job's goal. `board`:
+// exchanges points with the other parts of a job, `part` being the number of this part; null: nothing is exchanged.
 std::vector<Candidate> trace_front(BestFirst& space, const Job& job, const Candidate& best, FrontBoard* board = nullptr,
                                    std::size_t part = 0);
 

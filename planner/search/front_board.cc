@@ -13,12 +13,13 @@ std::vector<Candidate> FrontBoard::before(std::size_t part, std::size_t first, s
   const auto others = std::span(parts_).first(part);
   help_until([&] {
     const std::lock_guard lock(mutex_);
-    return given_up_ || std::ranges::all_of(others, [&](const Part& p) { return p.ended || p.steps.size() >= end; });
+    return given_up_ ||
+           std::ranges::all_of(others, [&](const PartSteps& p) { return p.ended || p.steps.size() >= end; });
   });
   const std::lock_guard lock(mutex_);
   if (given_up_) throw Stopped();
   std::vector<Candidate> out;
-  for (const Part& p : others) {
+  for (const PartSteps& p : others) {
     for (std::size_t step = first; step < std::min(end, p.steps.size()); ++step) {
       if (p.steps[step]) out.push_back(*p.steps[step]);
     }
@@ -27,7 +28,7 @@ std::vector<Candidate> FrontBoard::before(std::size_t part, std::size_t first, s
 }
 
 void FrontBoard::add(std::size_t part, std::optional<Candidate> found) {
-  if (found && found->elsewhere) found.reset();  // who comes after knows it
+  if (found && found->from_other_part) found.reset();  // later parts learn the plan from the part that found it
   {
     const std::lock_guard lock(mutex_);
     parts_[part].steps.push_back(std::move(found));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The exchange of points between the fronts of a job's parts, which threads trace side by side.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +12,29 @@
 
 namespace superstep {
 
-// Points of the fronts of a job's parts, which are traced side by side, each in a body of one parallel_for(), and each
-// with what those before it found.
+// The points of the fronts of a job's parts. Each part runs in one body of a parallel_for(), and learns the points of
+// the parts before it.
 class FrontBoard {
  public:
   explicit FrontBoard(std::size_t parts) : parts_(parts) {}
   static constexpr std::size_t kEnd = SIZE_MAX;
-  // What the parts before this one found at steps [first, end), once they have come so far; kEnd: once they are done.
+  // Waits until each part before `part` has made `end` steps or has ended; with kEnd, until each has ended. Returns the
+  // plans that these parts found at steps [first, end). Throws Stopped after give_up().
   std::vector<Candidate> before(std::size_t part, std::size_t first, std::size_t end);
-  void add(std::size_t part, std::optional<Candidate> found);  // at its next step
-  void end(std::size_t part);                                  // it has no other
-  void give_up();                                              // who waits is told by Stopped
+  // Adds the next step of a part; nullopt: no plan was found.
+  void add(std::size_t part, std::optional<Candidate> found);
+  // Declares that a part makes no further step.
+  void end(std::size_t part);
+  // Makes before() throw Stopped, in threads that already wait too.
+  void give_up();
 
  private:
-  struct Part {
-    std::vector<std::optional<Candidate>> steps;
+  struct PartSteps {
+    std::vector<std::optional<Candidate>> steps;  // nullopt: no plan, or a plan that another part found
     bool ended = false;
   };
   std::mutex mutex_;
-  std::vector<Part> parts_;
+  std::vector<PartSteps> parts_;
   bool given_up_ = false;
 };
 

@@ -27,17 +27,18 @@ struct RootBranch {
 
 // An open node: a cell whose branches are not known yet, or a branch of a cell.
 struct OpenNode {
-  double bound = 0;       // score that no plan of the node exceeds
-  std::size_t order = 0;  // of equal bounds the first comes first
-  std::size_t cell = 0;   // number of the cell part in BestFirst
-  Branch branch;          // without parts where the node is a cell
-  bool sure = false;      // the bound is the tightest: by all of a cell's tables, or by a branch's cut programme
+  double bound = 0;          // score that no plan of the node exceeds
+  std::size_t order = 0;     // of equal bounds the first comes first
+  std::size_t cell = 0;      // number of the cell part in BestFirst
+  Branch branch;             // without parts where the node is a cell
+  bool is_tightest = false;  // the bound is the tightest: by all of a cell's tables, or by a branch's cut programme
   // A number that all branches of one setting share, which differ in bounds on temporary memory; 0: none.
   std::size_t setting = 0;
   RootBranch* root = nullptr;  // of a branch that is not divided yet; null: later sweeps do not start from the branch
   bool waited = false;         // the node was put off while no plan was known
   bool again = false;          // a leaf that the reduced budget left open: its next turn has the full budget
   bool counted = false;        // a leaf that statistics count as explored
+  std::optional<std::size_t> parent;  // order of the node that was opened or divided; nullopt: a cell
   friend bool operator>(const OpenNode& a, const OpenNode& b) {
     return a.bound != b.bound ? a.bound > b.bound : a.order < b.order;
   }
@@ -91,12 +92,16 @@ struct NodeTask {
   std::vector<SettingSpace> spaces = {};  // of a cell that is opened for the first time
   bool guesses = false;                   // a cell guesses plans when it is opened, as no other plan is known
   std::int64_t most_work = 0;             // budget of a branch's cuts (CutLimits); 0: a bound suffices
-  NodeResult visit = {};
+  NodeResult result = {};
   bool begun = false, done = false;
   bool in_vain = false;  // begun ahead of its turn, against another incumbent
   bool is_cell() const { return !open.branch.parts; }
+  // True if the work found no plan that beats the incumbent, but the node may hold a runner-up.
+  bool is_only_for_runners_up() const {
+    return !is_cell() && for_best && !open.is_tightest && result.bound <= 0 && result.found.empty();
+  }
   bool is_turn_of(const OpenNode& o) const {
-    return open.order == o.order && open.sure == o.sure && open.again == o.again;
+    return open.order == o.order && open.is_tightest == o.is_tightest && open.again == o.again;
   }
 };
 

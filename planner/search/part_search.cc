@@ -63,10 +63,10 @@ void PartSearch::search(const std::vector<Tables*>& parts) {
     steps.set_time(left_.seconds(), 0);
     steps.prepare();
   };
-  // The first makes the graphs, which all have, by all threads.
+  // The first part makes the graphs, which all parts share, with all threads.
   prepare(*steps_[begin]);
   parallel_for(parts.size() - 1, options_.threads, [&](std::size_t i) { prepare(*steps_[begin + 1 + i]); });
-  std::vector<std::ptrdiff_t> told;  // of known_, to each of these, its own plans included
+  std::vector<std::ptrdiff_t> told;  // by part: how many plans of known_ the part knows, its own plans included
   for (std::size_t i = begin; i < steps_.size(); ++i) {
     const bool last = i + 1 == parts_;
     const double seconds = left_.seconds();
@@ -98,7 +98,7 @@ void PartSearch::add_known(std::span<const Candidate> found) {
 void PartSearch::finish(const std::function<void(std::size_t part, SearchResult)>& done) {
   stats_.resize(steps_.size());
   std::mutex mutex;
-  std::exception_ptr error;  // the first: what comes of it elsewhere is Stopped
+  std::exception_ptr error;  // the first error; other parts then end with Stopped
   parallel_for(steps_.size(), options_.threads, [&](std::size_t part) {
     if (!steps_[part] || given_up_) return;
     try {
@@ -127,13 +127,15 @@ SearchResult PartSearch::explain(Tables& tables) {
   }
   SearchOptions options = options_of(0);
   options.explain = explain_;
-  options.time_limit = options_.time_limit;  // what was proved within it is proved again
+  options.trace = {};
+  options.time_limit = options_.time_limit;  // the whole limit, as the proof is made again
   SearchResult found = superstep::search(tables, options);
   stats_.back().seconds += found.stats.seconds, stats_.back().table_seconds += found.stats.table_seconds;
   return found;
 }
 
-// Parts that were searched side by side took no longer than all did.
+// Returns the sum of the parts' statistics. Times of parts that ran side by side overlap, so the sum of seconds is
+// limited to the time since the start.
 SearchStats PartSearch::stats() const {
   SearchStats out = std::accumulate(stats_.begin() + 1, stats_.end(), stats_.front());
   out.seconds = std::min(out.seconds, left_.used());

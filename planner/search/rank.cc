@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/search/rank.h"
 
+#include <nlohmann/json.hpp>
+
 #include "planner/space/space.h"
 
 namespace superstep {
 
 nlohmann::json free_job(const Job& job) {
-  nlohmann::json free = job.json;
+  nlohmann::json free = job.json();
   free.erase("plan");
   const nlohmann::json::json_pointer precision("/plan/precision");
-  if (job.json.contains(precision)) free["plan"]["precision"] = job.json.at(precision);
+  if (job.json().contains(precision)) free["plan"]["precision"] = job.json().at(precision);
   return free;
 }
 

@@ -16,7 +16,7 @@ namespace superstep {
 namespace {
 
 void drop_known(std::vector<Candidate>& list) {
-  std::erase_if(list, [](const Candidate& c) { return c.elsewhere; });
+  std::erase_if(list, [](const Candidate& c) { return c.from_other_part; });
 }
 
 using Clock = std::chrono::steady_clock;
@@ -63,7 +63,7 @@ void SearchSteps::find_runners_up(const std::vector<Candidate>& known) {
 void SearchSteps::take_found() {
   out_.best = space_->best();
   if (std::ssize(out_.best) > options_.top) out_.best.resize(static_cast<std::size_t>(options_.top));
-  if (!out_.best.empty() && !out_.best[0].elsewhere) own_best_ = out_.best[0];
+  if (!out_.best.empty() && !out_.best[0].from_other_part) own_best_ = out_.best[0];
   out_.stats = space_->stats();
   out_.candidates = space_->found();
   drop_known(out_.candidates);
@@ -73,7 +73,8 @@ void SearchSteps::complete(FrontBoard* board, std::size_t part) {
   const Clock::time_point start = Clock::now();
   if (options_.pareto && !out_.best.empty() && !space_->stopped()) {
     out_.pareto = trace_front(*space_, tables_.job(), out_.best[0], board, part);
-    if (own_best_ && out_.pareto[0].elsewhere) out_.pareto[0] = *own_best_;  // it may take less memory
+    if (own_best_ && out_.pareto[0].from_other_part)
+      out_.pareto[0] = *own_best_;  // this part's plan may take less memory
     out_.stats.programmes = space_->stats().programmes;
     out_.stats.evaluations = space_->stats().evaluations;
     out_.stats.points_left = space_->stats().points_left;

@@ -11,40 +11,45 @@
 
 namespace superstep {
 
+// Searches a job of one part, by all steps of SearchSteps.
 SearchResult search(Tables& tables, const SearchOptions& options);
 
 class BestFirst;
 class FrontBoard;
 
-// The same in steps: the first and the last of a job's parts may be taken side by side.
+// search() in steps: prepare(), find_best(), find_runners_up(), complete(), result(). Several parts of a job may run
+// prepare() side by side, and complete() too.
 class SearchSteps {
  public:
   SearchSteps(Tables& tables, const SearchOptions& options);
   ~SearchSteps();
-  // What needs no other part. Throws Error where pins leave nothing legal.
+  // Lists and bounds the cells, which needs no other part. Throws Error if the pins leave nothing legal.
   void prepare();
-  // The best plan, and what else is found on the way. `known`: of other parts of the same job; what is no better than
-  // these is left out.
+  // Finds the best plan, and other plans on the way. `known`: plans of other parts of the same job, against
+  // which nodes are pruned.
   void find_best(const std::vector<Candidate>& known = {});
-  // `known`: what they have found since.
+  // Finds the runners-up. `known`: plans that other parts have found since find_best().
   void find_runners_up(const std::vector<Candidate>& known = {});
-  // The front; or what is in the way of a plan. `board`: of this part of a job; may be null.
+  // Traces the front, or explains why no plan fits. `board`: exchanges points with other parts, `part` being the number
+  // of this part; null: nothing is exchanged.
   void complete(FrontBoard* board = nullptr, std::size_t part = 0);
-  // All plans so far, which all fit, in the order they came, but for known ones.
+  // Returns the plans found so far, in the order found, without known plans of other parts. All these plans
+  // fit.
   const std::vector<Candidate>& found() const { return out_.candidates; }
   bool proved() const { return out_.stats.optimal; }
+  // Returns the result, once, after complete().
   SearchResult result();
-  // From now on; as in SearchOptions.
+  // Sets SearchOptions::time_limit and patience, in seconds from now on.
   void set_time(double limit, double patience);
 
  private:
   Tables& tables_;
   SearchOptions options_;
-  std::unique_ptr<BestFirst> space_;  // from prepare() to complete()
-  double of_tables_ = 0, seconds_ = 0;
+  std::unique_ptr<BestFirst> space_;    // from prepare() to complete()
+  double of_tables_ = 0, seconds_ = 0;  // Tables::seconds() at the start; seconds of all steps so far
   SearchResult out_;
-  // The part's, where none that it was told of before is better; it is in the result and a point of the front, whatever
-  // others find later.
+  // The best plan of this part, unless a plan known from another part was better at that time. This plan stays in
+  // the result and in the front, whatever other parts find later.
   std::optional<Candidate> own_best_;
 
   void take_found();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a search is asked, and what it finds.
+// Options and results of a search.
 #pragma once
 
 #include <cstdint>
@@ -21,104 +21,125 @@ namespace superstep {
 
 class WarmTables;
 
+// A plan that a search has found.
 struct Candidate {
   Plan plan;
   Estimate estimate;  // by the tables
   double samples_per_second = 0;
   bool fits = false;
-  bool elsewhere = false;  // known from another part of the job
+  bool from_other_part = false;  // known from another part of the job
 };
 
-// A (t, p, r, m, g), its placement and groups of shards, with all its settings.
+// A cell with all its settings, and how far the search has come in it.
 struct SearchedCell {
-  // excluded: by its bound; dominated: no plan is faster than with another placement. In the order of
-  // how far the search came.
+  // The furthest fate first. excluded: by its bound. dominated: no plan is faster than with another placement.
   enum class Fate : std::uint8_t { opened, excluded, dominated, does_not_fit };
   TensorParallel mesh;
   std::int64_t stages = 1, replicas = 1, micro_batch = 1, accumulation = 1;
   Placement placement = Placement::t_p_r;
   ShardGroups groups = ShardGroups::consecutive;
-  double settings = 0;
-  double bound = 0;  // samples per second that none of its plans exceeds; 0: none fits
+  double settings = 0;  // number of settings
+  double bound = 0;     // samples per second that no plan of the cell exceeds; 0: no plan fits
   Fate fate = Fate::excluded;
 };
 
+// Statistics of a search, and how much it has proved.
 struct SearchStats {
   double explored = 0;           // settings whose cuts were optimised
-  double pruned = 0;             // settings whose bound was no better than the best
+  double pruned = 0;             // all other settings: excluded by a bound, dominated, or left when a limit struck
   double feasible = 0;           // explored settings with a cut that fits
   std::int64_t evaluations = 0;  // plans whose time and memory were computed one by one
-  std::int64_t programmes = 0;   // cut programmes, of settings and of bounds on several
-  // In all, and of tables, the model's graphs among them: on average of all threads.
+  std::int64_t programmes = 0;   // cut programmes that were run, for settings and for bounds of branches
+  // Seconds in all, and seconds spent on tables and the model's graphs, averaged over the threads.
   double seconds = 0, table_seconds = 0;
-  double proof_seconds = 0;  // of PartSearch: of these until the best plan was proved; 0: it is not
-  // With rank_of, kinds of plan (kinds_of()), each cell's counted apart: with a plan that fits and is faster; that may
-  // have one, left out or known by a bound only.
+  double proof_seconds = 0;  // seconds until the best plan was proved, set by PartSearch; 0: not proved
+  // With rank_of, kinds of plan (kinds_of()). faster: kinds with a faster plan that fits. undecided: kinds that may
+  // have a faster plan, left out or known by a bound alone. Kinds of each cell are counted apart.
   double faster = 0, undecided = 0;
-  // Kinds of plan of which a runner-up may have been left out: after much work none fits, and none would be the best.
+  // Kinds of plan whose runner-up may be missing, as much work found no plan of the kind that fits. No such kind has a
+  // plan better than the best plan.
   double kinds_left = 0;
-  // Points of the front that may be missing, or slower than they could be: phases are more work than a search gives
-  // them.
+  // Points of the front that may be missing or too slow: the phase-cut budget was exhausted.
   double points_left = 0;
-  bool stopped = false;  // by a limit: before the proof if there is a gap, else before all runners-up or the front
-  double best = 0, bound = 0;  // scores: of the best plan, and that no other exceeds; 0: none fits
-  bool optimal = false;        // the best is proved best of the declared space by the tables
+  // A limit of time or of programmes struck: before the proof if there is a gap, else before all runners-up or the
+  // front.
+  bool stopped = false;
+  double best = 0, bound = 0;  // score of the best plan, and score that no plan exceeds; 0: no plan fits
+  bool optimal = false;        // proved by the tables: the best plan is the best of the space, or no plan fits
   double gap = 0;              // 1 - best / bound; 1: stopped before any plan was found
 };
 
-// What was searched in two parts of a job.
+// Returns the statistics of two parts of a job together.
 SearchStats operator+(const SearchStats& a, const SearchStats& b);
 
-// For people: what was left out, and whether more time would help.
+// Returns notes for people: what the search left out, and whether more time would help. Empty: nothing was left out.
 std::vector<std::string> left_notes(const SearchStats& stats);
 
 struct SearchResult {
-  std::vector<Candidate> best;        // the winner, then runners-up different in kind
-  std::vector<Candidate> pareto;      // of the job's two measures, the best of the first ahead
-  std::vector<Overflow> overflows;    // not empty when best is
-  std::optional<Plan> closest;        // the plan the overflow belongs to
-  std::string nearest_fix;            // the single-field change with least loss that fits; empty: none found
-  std::vector<Candidate> candidates;  // all plans that were found, which all fit, in the order they came
-  std::vector<SearchedCell> cells;    // with `record`, in the order they came
+  std::vector<Candidate> best;      // the best plan, then runners-up of other kinds
+  std::vector<Candidate> pareto;    // points of the front of the job's two measures (trace_front())
+  std::vector<Overflow> overflows;  // why no plan fits, filled by SearchOptions::explain if `best` is empty
+  std::optional<Plan> closest;      // the plan that has these overflows
+  std::string nearest_fix;  // in words: smallest change of pins and limits with a plan that fits; empty: none found
+  std::vector<Candidate> candidates;  // all plans found, which all fit, in the order found
+  std::vector<SearchedCell> cells;    // with SearchOptions::record: all cells
   SearchStats stats;
   std::vector<std::string> notes;
 };
 
+// One step of a search, for SearchOptions::trace: a node taken from the queue, and what became of the node.
+struct SearchStep {
+  enum class Level : std::uint8_t { cell, branch, leaf };
+  std::int64_t ipus = 0;  // of the machine or partition that is searched
+  std::size_t node = 0;   // nodes are numbered in the order in which they entered the queue, from 0 for each part
+  std::optional<std::size_t> parent;  // the node that was opened or divided; nullopt: a cell
+  Level level = Level::cell;
+  std::string name;       // degrees of a cell, number of settings of a branch, places of storage of a leaf
+  double bound = 0;       // score that no plan of the node exceeds, after the step; 0: no plan fits and is better
+  std::string outcome;    // in words
+  double incumbent = 0;   // score of the best plan after the step; 0: none is known
+  bool for_best = false;  // false: the best plan is proved, and the search looks for runners-up
+};
+
 struct SearchOptions;
 
-// Fills what a result without a plan says: its overflows, the closest plan, and the nearest fix where the options ask
-// for one. `cells`: of the space, the most promising first. See infeasible/explain_infeasible.h.
+// Explains a result without a plan: fills in its overflows, the closest plan, and the nearest fix if the options ask
+// for a fix. `cells`: the cells of the space, the most promising first. See infeasible/explain_infeasible.h.
 using ExplainInfeasible = void (*)(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells,
                                    SearchResult& result);
 
 struct SearchOptions {
-  std::int64_t top = 5;
-  double time_limit = 0;  // seconds; 0: none
-  double patience = 0;    // seconds after which a search that has found nothing ends; 0: the time limit
-  // Cut programmes after which no further cell of the space is opened; 0: none. What is found by then is the same
-  // everywhere, as it is not with a time limit.
+  std::int64_t top = 5;   // the most plans in SearchResult::best
+  double time_limit = 0;  // seconds; 0: no limit
+  double patience = 0;    // seconds after which a search without any plan ends; 0: the time limit
+  // Cut programmes after which the search stops; 0: no limit. Unlike a time limit, this limit gives the same result on
+  // every machine.
   std::int64_t programme_limit = 0;
-  bool pareto = true;
-  bool find_fix = true;
-  ExplainInfeasible explain = nullptr;  // called where no plan fits; null: nobody asks why
-  bool record = false;                  // cells
-  int threads = 0;                      // 0: all cores; the result does not depend on it
+  bool pareto = true;                   // trace the front
+  bool find_fix = true;                 // look for the nearest fix if no plan fits
+  ExplainInfeasible explain = nullptr;  // called if no plan fits; null: no explanation
+  bool record = false;                  // fill SearchResult::cells
+  int threads = 0;                      // 0: all cores; the result does not depend on the number
   bool defaults = false;  // estimate: fields that are not pinned take their default instead of being searched
-  double rank_of = 0;     // score; above 0: count the kinds of plan that are better, instead of the best few
+  double rank_of = 0;     // score; above 0: count the kinds of plan that are better, instead of finding the best few
   double at_least = 0;    // score: plans that are worse are of no interest
-  const Job* asked =
-      nullptr;  // of whose parts (space/job_parts.h) this is one: fixes are looked for in all; null: in itself
-  WarmTables* warm = nullptr;  // where the tables of other parts are; null: they are made for the question
+  // The job of which this search is one part (space/job_parts.h): fixes are sought in all its parts. Null: in this part
+  // alone.
+  const Job* asked = nullptr;
+  WarmTables* warm = nullptr;  // has the tables of other parts; null: a search for fixes makes its own
   std::function<void(double share, const std::string& what)> progress;  // may be empty
+  // May be empty. Called for each step of the first sweep, in the same order for any number of threads, by one thread
+  // at a time.
+  std::function<void(const SearchStep&)> trace;
   std::function<bool()> stop;  // may be empty; asked by all threads: true ends the search with Stopped
 };
 
-// Somebody else's wish, no error: what a search throws that its options told to stop.
+// Thrown by a search that SearchOptions::stop has stopped. This is the caller's wish and no error.
 struct Stopped : std::exception {
   const char* what() const noexcept override { return "stopped"; }
 };
 
-// Stands for an overflow where a search stopped before it found a plan.
+// Returns the entry of SearchResult::overflows for a search that stopped before it found a plan.
 Overflow stopped_early();
 
 // Returns the value of a candidate by the job's goal.

@@ -17,14 +17,14 @@ CutCounter::CutCounter(const Job& job, const Graph& graph)
       n_(static_cast<std::int64_t>(graph.units.size())),
       modes_(std::ssize(pins_.recompute)) {}
 
-// Where the pins say so, the index of the stage that begins at a unit; -1: none may.
+// Returns the index of the pinned stage that begins at a unit; -1: no pinned stage does.
 std::int64_t CutCounter::pinned_index(std::int64_t unit) const {
   const auto at = std::lower_bound(stages_.begin(), stages_.end(), unit);
   return at != stages_.end() && *at == unit ? at - stages_.begin() : -1;
 }
 
-// Modes of recompute of stage `index`; none behind the last one that is pinned. Everything that a phase's forward keeps
-// in the processor is gone before its backward.
+// Returns the number of modes of recompute that stage `index` may have; 0 behind the last pinned mode. Recompute::none
+// is not for phases: whatever a phase's forward keeps in the processor is gone before its backward.
 std::int64_t CutCounter::modes(std::int64_t index, bool phased) const {
   std::set<Recompute> left = {Recompute::layer};
   if (training_) left = {Recompute::none, Recompute::layer, Recompute::stage};
@@ -42,11 +42,13 @@ bool CutCounter::begins_pinned_phase(std::int64_t index) const {
   return pins_.phases && std::binary_search(pins_.phases->begin(), pins_.phases->end(), index);
 }
 
-// Of units before u: the ways that end in stage k of phase c, counted from 1. With a single phase k is the index of
-// the stage; `most_phases` stands for itself alone (`exactly`), or for all beyond as well. Those are counted that end
-// with ends(c, k).
-template <class Ends>
-long double CutCounter::ways(std::int64_t most_stages, std::int64_t most_phases, bool exactly, Ends ends) const {
+// Counts cuts by a dynamic programme over units. The state at unit u is (c, k), counted from 1: stage k of phase c is
+// the last stage of the units before u. Phase `most_phases` is itself alone (`exactly`), or stands for all later phases
+// too. With a single phase, k is also the index of the stage that begins next. Returns the number of cuts whose last
+// state satisfies is_end(c, k).
+template <class IsEnd>
+long double CutCounter::count_cuts(std::int64_t most_stages, std::int64_t most_phases, bool exactly,
+                                   IsEnd is_end) const {
   const bool phased = most_phases > 1;
   const auto index = [&](std::int64_t c, std::int64_t k) {
     return static_cast<std::size_t>((c - 1) * most_stages + k - 1);
@@ -74,22 +76,22 @@ long double CutCounter::ways(std::int64_t most_stages, std::int64_t most_phases,
   }
   long double sum = 0;
   for (std::int64_t c = 1; c <= most_phases; ++c) {
-    for (std::int64_t k = 1; k <= most_stages; ++k) sum += ends(c, k) ? now[index(c, k)] : 0;
+    for (std::int64_t k = 1; k <= most_stages; ++k) sum += is_end(c, k) ? now[index(c, k)] : 0;
   }
   return sum;
 }
 
 long double CutCounter::pipelines(std::int64_t stages) const {
   if (stages > n_ || (modes_ > 1 && modes_ != stages)) return 0;
-  return ways(stages, 1, true, [&](std::int64_t, std::int64_t k) { return k == stages; });
+  return count_cuts(stages, 1, true, [&](std::int64_t, std::int64_t k) { return k == stages; });
 }
 
 long double CutCounter::phases(std::int64_t depth) const {
   const IntegerPin pin = pins_.phase_count.value_or(IntegerPin{});
   const bool open = pin.values.empty() && pin.high >= n_;
   const std::int64_t most = std::clamp<std::int64_t>(open ? pin.low : pin.most(), 2, n_ + 1);
-  return ways(std::min(depth, n_), most, !open,
-              [&](std::int64_t c, std::int64_t) { return c > 1 && (open ? c == most : pin.allows(c)); });
+  return count_cuts(std::min(depth, n_), most, !open,
+                    [&](std::int64_t c, std::int64_t) { return c > 1 && (open ? c == most : pin.allows(c)); });
 }
 
 }  // namespace superstep

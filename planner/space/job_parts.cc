@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -19,7 +20,8 @@ namespace {
 using nlohmann::json;
 using namespace nlohmann::literals;
 
-// Those of a range in plan.serialisation that the model allows; none: the least, whose search says why.
+// Returns the factors of a range in plan.serialisation that the model allows. If the model allows none, returns the
+// least factor of the range, whose search says why.
 json factors_of(const Job& job, const std::string& kind, const json& range) {
   const Graph graph = build_graph(job, std::max<std::int64_t>(1, statistics_group(job)));
   const GraphFacts facts(graph);
@@ -28,10 +30,11 @@ json factors_of(const Job& job, const std::string& kind, const json& range) {
   return out.empty() ? json::array({least}) : json(out);
 }
 
+// Returns the JSON of a job once for each combination of values of its lists, the last list changing first.
 std::vector<json> one_by_one(const Job& job) {
-  std::vector<json> out = {job.json};
-  for (const json::json_pointer& at : lists_of(job.json)) {
-    const json& pin = job.json.at(at);
+  std::vector<json> out = {job.json()};
+  for (const json::json_pointer& at : lists_of(job.json())) {
+    const json& pin = job.json().at(at);
     std::vector<json> more;
     const json values = pin.is_object() ? factors_of(job, at.back(), pin) : pin;
     for (const json& of : out) {
@@ -45,13 +48,13 @@ std::vector<json> one_by_one(const Job& job) {
   return out;
 }
 
-// Products need operands of one type.
+// True if weights and activations have one type, as the operands of a product must.
 bool types_agree(const json& job) {
   const json precision = job.value("/plan/precision"_json_pointer, json::object());
   return !precision.contains("activations") || precision["activations"] == precision.value("weights", "fp16");
 }
 
-// What is said of each stage is said of as many.
+// True if all pins with a value for each stage have the same length.
 bool lengths_agree(const json& job) {
   std::set<std::size_t> lengths;
   const json plan = job.value("plan", json::object());
@@ -74,10 +77,10 @@ std::vector<Job> job_parts(const Job& job) {
     throw Error(job.source + "#/plan/precision/activations",
                 "found no type that weights may have too; matrix products need operands of one type");
   if (std::ranges::any_of(values, lengths_agree)) std::erase_if(values, std::not_fn(lengths_agree));
-  if (values.size() == 1 && lists_of(job.json).empty() && sizes.size() == 1 && sizes[0] == job.machine.ipus)
+  if (values.size() == 1 && lists_of(job.json()).empty() && sizes.size() == 1 && sizes[0] == job.machine.ipus)
     return {job};
   const std::int64_t group = statistics_group(job);
-  std::vector<Job> all;  // on the whole machine
+  std::vector<Job> all;  // one for each combination of values, on the whole machine
   for (json& value : values) {
     if (value.contains("limits")) value["limits"].erase("ipus");
     all.push_back(read_job(value, job.source));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job as several, each searched by itself: fewer IPUs than the machine has, and fields that are one value in all of a
-// search's tables.
+// The division of a job into parts, each searched by itself. There is a part for each partition of the machine and for
+// each value of the fields that all tables of a search share.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,13 @@
 
 namespace superstep {
 
-// Returns one job for each choice of
+// Returns the parts of a job: one job for each choice of
 // * one of the partition_sizes();
 // * a value of each list in plan.precision and plan.serialisation, and of each list of cuts, the last list changing
-//   first; of a range in plan.serialisation those that cut the model's products into equal parts, or else the least.
-//   Cuts whose lengths differ are left out if others are left.
-// Those without a legal cell are left out; where all are, the first is given, whose search says why.
+//   first. A range in plan.serialisation stands for the factors that cut the model's products into equal parts; if
+//   there are none, for its least factor. Cuts that differ in length are left out, unless all do.
+// Parts without a legal cell are left out. If no part has a legal cell, returns the first part, whose search says why.
+// Throws Error if weights and activations have no type in common.
 std::vector<Job> job_parts(const Job& job);
 
 }  // namespace superstep

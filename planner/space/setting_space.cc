@@ -11,7 +11,7 @@ namespace {
 std::string kind_of(const Plan& common, bool phased, Location state, Location stash) {
   const std::string degrees = std::to_string(common.tensor_parallel.t1) + "x" +
                               std::to_string(common.tensor_parallel.t2) + " p" + std::to_string(common.pipeline_stages);
-  if (phased) return degrees + " phased";  // all is elsewhere
+  if (phased) return degrees + " phased";  // state and stash are always outside of the processor
   return degrees + " s" + std::string(name_of(common.schedule)) + " o" + std::string(name_of(kind_of(state))) + " a" +
          std::string(name_of(kind_of(stash)));
 }
@@ -86,7 +86,7 @@ void SettingSpace::set(Plan& p, const std::array<std::size_t, kAxes>& v) const {
   p.location.code = codes[v[code_axis]];
 }
 
-bool SettingSpace::Part::single() const {
+bool SettingSpace::Subset::single() const {
   for (std::size_t a = 0; a < kAxes; ++a) {
     if (end[a] - begin[a] != 1) return false;
   }
@@ -98,36 +98,36 @@ Execution SettingSpace::execution() const {
   return weights[0].degree > 1 ? Execution::gathering_pipeline : Execution::pipeline;
 }
 
-SettingSpace::Part SettingSpace::all() const { return {{}, lengths()}; }
+SettingSpace::Subset SettingSpace::all() const { return {{}, lengths()}; }
 
-std::vector<std::string> SettingSpace::kinds(const Part& part) const {
+std::vector<std::string> SettingSpace::kinds(const Subset& subset) const {
   std::set<std::string> kinds;
-  for (std::size_t s = part.begin[state_axis]; s < part.end[state_axis]; ++s) {
-    for (std::size_t a = part.begin[stash_axis]; a < part.end[stash_axis]; ++a)
+  for (std::size_t s = subset.begin[state_axis]; s < subset.end[state_axis]; ++s) {
+    for (std::size_t a = subset.begin[stash_axis]; a < subset.end[stash_axis]; ++a)
       kinds.insert(kind_of(common, phased, states[s].at, stashes[a].at));
   }
   return {kinds.begin(), kinds.end()};
 }
 
-bool SettingSpace::lends(const Part& part) const {
+bool SettingSpace::uses_remote_tile(const Subset& subset) const {
   const auto all = [&](Axis axis, const auto& list) {
-    return std::all_of(list.begin() + static_cast<std::ptrdiff_t>(part.begin[axis]),
-                       list.begin() + static_cast<std::ptrdiff_t>(part.end[axis]),
+    return std::all_of(list.begin() + static_cast<std::ptrdiff_t>(subset.begin[axis]),
+                       list.begin() + static_cast<std::ptrdiff_t>(subset.end[axis]),
                        [](const auto& s) { return s.at == Location::remote_ipu; });
   };
   return all(weight_axis, weights) || all(stash_axis, stashes) ||
          (training && (all(gradient_axis, gradients) || all(state_axis, states)));
 }
 
-double SettingSpace::stores(const Part& part) const {
+double SettingSpace::storage_combinations(const Subset& subset) const {
   double stored = 0;
-  for (std::size_t s = part.begin[state_axis]; s < part.end[state_axis]; ++s) {
+  for (std::size_t s = subset.begin[state_axis]; s < subset.end[state_axis]; ++s) {
     std::int64_t with_weights = 0, whole_weights = 0, with_gradients = 0, whole_gradients = 0;
-    for (std::size_t w = part.begin[weight_axis]; w < part.end[weight_axis]; ++w) {
+    for (std::size_t w = subset.begin[weight_axis]; w < subset.end[weight_axis]; ++w) {
       with_weights += go_together(weights[w], states[s]) ? 1 : 0;
       whole_weights += go_together(weights[w], states[s]) && is_whole(weights[w]) ? 1 : 0;
     }
-    for (std::size_t g = part.begin[gradient_axis]; g < part.end[gradient_axis]; ++g) {
+    for (std::size_t g = subset.begin[gradient_axis]; g < subset.end[gradient_axis]; ++g) {
       with_gradients += take_gradients(gradients[g], states[s]) ? 1 : 0;
       whole_gradients += take_gradients(gradients[g], states[s]) && is_whole(gradients[g]) ? 1 : 0;
     }
@@ -138,14 +138,14 @@ double SettingSpace::stores(const Part& part) const {
   return stored;
 }
 
-double SettingSpace::others(const Part& part) const {
+double SettingSpace::other_combinations(const Subset& subset) const {
   std::int64_t loaded = 0;
-  for (std::size_t l = part.begin[load_axis]; l < part.end[load_axis]; ++l) {
-    for (std::size_t c = part.begin[code_axis]; c < part.end[code_axis]; ++c)
+  for (std::size_t l = subset.begin[load_axis]; l < subset.end[load_axis]; ++l) {
+    for (std::size_t c = subset.begin[code_axis]; c < subset.end[code_axis]; ++c)
       loaded += go_together(l, codes[c]) ? 1 : 0;
   }
   auto size = static_cast<double>(loaded);
-  for (const Axis a : {stash_axis, prefetch_depth_axis}) size *= static_cast<double>(part.end[a] - part.begin[a]);
+  for (const Axis a : {stash_axis, prefetch_depth_axis}) size *= static_cast<double>(subset.end[a] - subset.begin[a]);
   return size;
 }
 

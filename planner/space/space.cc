@@ -16,7 +16,8 @@ namespace {
 
 std::string pin_place(const Job& job, const std::string& field) { return job.source + "#/plan/" + field; }
 
-// Meshes that the model can be split by: heads by t1, the width by t2; 2-D ones are searched from 16 IPUs on.
+// Returns the meshes that the model can be split over: heads over t1, the hidden size over t1 x t2. Two-dimensional
+// meshes that are not pinned have 16 IPUs or more. Throws Error if no pinned mesh is possible.
 std::vector<TensorParallel> meshes(const Job& job) {
   const Machine& m = job.machine;
   const std::int64_t most = std::min({m.links.domain_ipus, m.control_domain_ipus, m.ipus});
@@ -58,7 +59,8 @@ std::vector<TensorParallel> meshes(const Job& job) {
   return out;
 }
 
-// With a free global batch: of a range its low end, doublings of it (ten at most) and its high end.
+// Returns the accumulations with a free global batch. A range stands for its low end, doublings of its low end, and its
+// high end. All these are at most 1024 times the low end.
 std::vector<std::int64_t> accumulations_of(const IntegerPin& pin) {
   if (!pin.values.empty()) return pin.values;
   std::vector<std::int64_t> out;
@@ -68,7 +70,8 @@ std::vector<std::int64_t> accumulations_of(const IntegerPin& pin) {
   return out;
 }
 
-// With a free global batch: 1 and its doublings, of which a range leaves those within it; its low end where none is.
+// Returns the micro-batches with a free global batch: the powers of two up to kMostMicroBatch that a range allows. If
+// the range allows none of these, returns its low end.
 std::vector<std::int64_t> micro_batches_of(const std::optional<IntegerPin>& pin) {
   if (pin && !pin->values.empty()) return pin->values;
   std::vector<std::int64_t> out;
@@ -79,13 +82,14 @@ std::vector<std::int64_t> micro_batches_of(const std::optional<IntegerPin>& pin)
   return out;
 }
 
-// Without a pin. A free global batch is inference's alone, but for defaults.
+// Returns the accumulations with a free global batch and no pin. Training has a free global batch only with defaults.
 IntegerPin free_accumulations(const Job& job, const Cell& base, bool defaults) {
   if (job.task == Task::training) return {{std::max<std::int64_t>(1, 8 * base.stages)}};
   return defaults ? IntegerPin{{1}} : IntegerPin{};
 }
 
-// m and g for a replica batch; with a free global batch g decides.
+// Appends `base` with each m and g. With a given global batch, m x g is the batch of a replica. With a free global
+// batch, m and g decide the batch.
 void micro_batches(const Job& job, const Cell& base, bool defaults, std::vector<Cell>& out) {
   const Pins& pins = job.pins;
   if (job.global_batch > 0) {
@@ -114,9 +118,9 @@ void micro_batches(const Job& job, const Cell& base, bool defaults, std::vector<
 
 // Leaves out cells whose micro-batches would split a statistics group.
 struct GroupFilter {
-  std::int64_t group = 0;
-  GroupFault first;                         // of those left out
-  std::map<std::int64_t, std::string> why;  // micro-batches with none left, and why
+  std::int64_t group = 0;                   // samples
+  GroupFault first;                         // fault of the first cell that was left out
+  std::map<std::int64_t, std::string> why;  // micro-batches without any legal cell, and why
 
   void apply(std::vector<Cell>& cells) {
     std::set<std::int64_t> legal;
@@ -137,11 +141,12 @@ struct GroupFilter {
   }
 };
 
-// IPUs of one program and one IPU-Link domain.
+// Returns the most IPUs that are within both one program and one IPU-Link domain.
 std::int64_t together(const Machine& machine) {
   return std::min(machine.links.domain_ipus, machine.control_domain_ipus);
 }
 
+// Throws an Error that names the pin that leaves no cell.
 [[noreturn]] void no_cells(const Job& job, const std::vector<TensorParallel>& mesh_list) {
   const Pins& pins = job.pins;
   const std::int64_t n = job.machine.ipus;
@@ -188,7 +193,7 @@ std::int64_t together(const Machine& machine) {
                   (job.global_batch > 0 ? " and global batch " + std::to_string(job.global_batch) : ""));
 }
 
-// Of a job that has no plans in phases. Throws Error where no cell has as many stages as are pinned.
+// Throws Error if no cell has as many stages as are pinned. For a job without plans in phases.
 void check_stage_count(const Job& job, const std::vector<Cell>& cells) {
   const Pins& pins = job.pins;
   if (std::ranges::any_of(cells, [&](const Cell& c) { return pins.allow_pipeline(c.stages); })) return;
@@ -205,7 +210,7 @@ void check_stage_count(const Job& job, const std::vector<Cell>& cells) {
                   (modes ? "; or one mode for all" : ""));
 }
 
-// Those of a pin stand for the first that has their strides.
+// Returns the legal placements of these degrees. A pinned placement stands for the first placement with its strides.
 std::vector<Placement> legal_placements(const Job& job, bool defaults, std::int64_t t, std::int64_t p, std::int64_t r) {
   const std::vector<Placement>& pinned = job.pins.placement;
   std::vector<Placement> out = placements(t, p, r);
@@ -217,7 +222,8 @@ std::vector<Placement> legal_placements(const Job& job, bool defaults, std::int6
   return out;
 }
 
-// What the cells of these degrees draw from. Where both are searched, orthogonal groups are for what they change.
+// Returns the shard groups that cells with r replicas draw from. Where both are searched, cells with orthogonal groups
+// have only the settings that these groups change.
 std::vector<ShardGroups> shard_groups(const Job& job, bool defaults, std::int64_t r) {
   using enum ShardGroups;
   if (divisors(r).size() <= 2) return {consecutive};
@@ -229,7 +235,8 @@ std::vector<ShardGroups> shard_groups(const Job& job, bool defaults, std::int64_
   return out;
 }
 
-// Calls f(cell) for all degrees, placements and groups, whose micro-batches and settings are still to be found.
+// Calls f(cell) for all legal degrees, placements and shard groups. The cell has no micro-batch, accumulation or
+// settings yet.
 template <class F>
 void for_degrees(const Job& job, const std::vector<TensorParallel>& mesh_list, bool defaults, const F& f) {
   for (const TensorParallel& t : mesh_list) {
@@ -250,7 +257,7 @@ std::vector<Cell> all_cells(const Job& job, bool defaults) {
   const std::vector<TensorParallel> mesh_list = meshes(job);
   std::vector<Cell> out;
   for_degrees(job, mesh_list, defaults, [&](Cell cell) {
-    cell.settings = count_settings(job, cell, defaults);  // whatever m and g are
+    cell.settings = count_settings(job, cell, defaults);  // do not depend on m and g
     if (!cell.groups_matter || cell.all_settings() > 0) micro_batches(job, cell, defaults, out);
   });
   if (out.empty()) no_cells(job, mesh_list);
@@ -288,7 +295,7 @@ std::vector<Cell> uncounted_cells(const Job& job, std::int64_t statistics_group)
       if (job.pins.allow_pipeline(cell.stages) || may_be_phased(job)) micro_batches(job, cell, false, out);
     });
   } catch (const Error&) {
-    return {};  // no mesh
+    return {};  // no pinned mesh is possible
   }
   GroupFilter{statistics_group, {}, {}}.apply(out);
   return out;
@@ -304,8 +311,8 @@ std::string micro_batches_of_groups(const Job& job, std::int64_t statistics_grou
 std::vector<std::int64_t> pinned_stages(const Job& job, const Graph& graph) {
   if (job.pins.stages) return *job.pins.stages;
   if (!job.pins.layers_per_stage) return {};
-  // Layers in order; what comes before the first goes with the first stage, what follows the last with
-  // the last. A stage of no layers holds what stands there: the embedding in front, the head at the end.
+  // Stages take layers in order. Units before the first layer go with the first stage, units behind the last layer with
+  // the last stage. A stage of no layers holds the units at its place: the embedding in front, the head at the end.
   std::vector<std::int64_t> first_unit;  // of each layer
   for (std::size_t u = 0; u < graph.units.size(); ++u) {
     const std::int64_t layer = graph.units[UnitId(u)].layer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The declared space: for each field the list it draws from, and the legal settings they make.
+// The declared space: the list that each field draws from, and the legal cells and settings made from these lists.
 #pragma once
 
 #include <array>
@@ -15,59 +15,65 @@
 
 namespace superstep {
 
-// The lists that no rule derives.
-inline constexpr std::int64_t kMostMicroBatch = 1024;  // not listed; with a free global batch 1 and its doublings
-inline const std::vector<std::int64_t> kSquareMeshes = {4, 8};  // t x t
-inline const std::vector<std::int64_t> kIoTiles = {0, 32, 64, 128};
-inline const std::vector<std::int64_t> kPrefetch = {1, 2, 4};  // micro-batches
-inline constexpr double kMostProportion = 1;  // of temporary memory, the loosest bound; the tightest: kLeastProportion
-inline constexpr double kUsualProportion = 0.25;  // where only pinned fields vary
+// Lists and limits that no rule derives.
+inline constexpr std::int64_t kMostMicroBatch = 1024;                // samples; a pinned list may have more
+inline const std::vector<std::int64_t> kSquareMeshes = {4, 8};       // t of meshes of t x t IPUs
+inline const std::vector<std::int64_t> kIoTiles = {0, 32, 64, 128};  // per IPU
+inline const std::vector<std::int64_t> kPrefetch = {1, 2, 4};        // micro-batches
+inline constexpr double kMostProportion = 1;      // loosest bound on temporary memory, of a tile; see kLeastProportion
+inline constexpr double kUsualProportion = 0.25;  // bound on temporary memory where only pinned fields vary
 
-// One (t, p, r, m, g) and how it lies on the links; everything else is chosen inside it.
+// One choice of mesh t, stages p, replicas r, micro-batch m and accumulation g, with its placement and shard groups.
+// All other fields are chosen within a cell.
 struct Cell {
   TensorParallel mesh;
   std::int64_t stages = 1, replicas = 1, micro_batch = 1, accumulation = 1;
   Placement placement = Placement::t_p_r;
   ShardGroups groups = ShardGroups::consecutive;
-  bool groups_matter = false;                         // only settings that differ with other groups
-  std::array<double, kExecutions.size()> settings{};  // of cells(): how many there are of each
+  bool groups_matter = false;                         // the cell has only settings that consecutive groups would change
+  std::array<double, kExecutions.size()> settings{};  // number of settings by execution, set by cells()
   double all_settings() const { return std::accumulate(settings.begin(), settings.end(), 0.0); }
   Strides strides() const { return superstep::strides(placement, mesh.size(), stages, replicas); }
   Replicas replica_groups() const { return {replicas, strides().replica, groups}; }
-  Plan plan() const;  // its fields in a plan, the others as they are by default
+  Plan plan() const;  // a plan with the fields of the cell; all other fields have their defaults
 };
 
-// All legal cells, in canonical order. Throws Error when pins allow none, naming the pin. `statistics_group`: of the
-// model (statistics_group(job)); cells that would split it over micro-batches are not legal. `defaults`: only pinned
-// fields vary.
+// Returns all legal cells, in canonical order. Throws Error if pins allow none, naming the pin. `statistics_group`:
+// samples (statistics_group(job)), 0: none; cells that would split a group over micro-batches are not legal.
+// `defaults`: only pinned fields vary.
 std::vector<Cell> cells(const Job& job, std::int64_t statistics_group = 0, bool defaults = false);
 
-// The same, their settings not counted; none: empty.
+// Returns the cells without counting their settings, so that cells without settings may be among them. Returns an empty
+// list, and throws nothing, if pins allow none.
 std::vector<Cell> uncounted_cells(const Job& job, std::int64_t statistics_group);
 
-// All settings of a cell, each once (fields without effect take their default), as products: one for each table,
-// schedule and order of phases, in canonical order. `defaults`: only pinned fields vary. `only`: none of the others.
+// Returns all settings of a cell, each once, as products of lists. A field without effect takes its default. There is a
+// product for each table, schedule and order of phases, in canonical order. `defaults`: only pinned fields vary.
+// `only`: settings of this execution alone.
 std::vector<SettingSpace> setting_spaces(const Job& job, const Cell& cell, bool defaults,
                                          std::optional<Execution> only = {});
-// How many there are of each execution.
+// Returns the number of settings of a cell by execution.
 std::array<double, kExecutions.size()> count_settings(const Job& job, const Cell& cell, bool defaults);
-// kind_of() the plans of a cell, each once.
+// Returns the kinds (kind_of()) of the plans of a cell, each once.
 std::vector<std::string> kinds_of(const Job& job, const Cell& cell, bool defaults, std::optional<Execution> only = {});
-// One by one: of small spaces.
+// Returns all settings of a cell one by one, as plans. For small spaces.
 std::vector<Plan> settings(const Job& job, const Cell& cell, bool defaults);
 
-// Whether bounds on temporary memory are searched, and the bounds then.
+// True if bounds on temporary memory are searched.
 bool frees_caps(const Job& job, bool defaults);
+// Returns the bounds on temporary memory that are searched where frees_caps(), in bytes per tile.
 Caps free_caps(const Job& job);
-// The tightest ones that are pinned or may be chosen, and the loosest.
-std::pair<Proportion, Proportion> ends_of_proportions(const Job& job);
-// The same in proportion: what a range leaves of all that are searched; its high end where that is nothing.
+// Returns the tightest and the loosest bound on temporary memory that are pinned or may be chosen.
+std::pair<Proportion, Proportion> extreme_proportions(const Job& job);
+// Returns the bounds on temporary memory that are searched, as shares of a tile: the pinned range from kLeastProportion
+// on, up to kMostProportion. If the range lies below, returns its high end alone.
 ProportionRange free_proportions(const Job& job);
 
-// Which micro-batches statistics groups of so many samples leave out, and why: for people.
+// Returns a text for people: the samples of statistics groups, the micro-batches that these groups exclude, and why.
 std::string micro_batches_of_groups(const Job& job, std::int64_t statistics_group);
 
-// The pinned first units of all stages for a graph with these units (from stages or layers_per_stage); empty: free.
+// Returns the first unit of each pinned stage (from stages or layers_per_stage) in this graph; empty: stages are free.
+// Throws Error if layers_per_stage does not fit the graph.
 std::vector<std::int64_t> pinned_stages(const Job& job, const Graph& graph);
 
 }  // namespace superstep

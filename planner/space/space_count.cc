@@ -17,16 +17,17 @@ constexpr double kMostPoints = 9223372036854774784.0;  // the largest double bel
 
 std::int64_t whole(double points) { return points > kMostPoints ? INT64_MAX : static_cast<std::int64_t>(points); }
 
-// The cuts of settings, each number of stages counted once.
+// Counts the cuts of settings. Counts are kept by number of stages, as many settings share them.
 class CutsOfSettings {
  public:
   CutsOfSettings(const Job& job, const Graph& graph) : counter_(job, graph) {}
 
-  // Returns the cuts of one setting of a space, modes of recompute included.
+  // Returns the number of cuts of each setting of a space, modes of recompute included.
   long double of(const SettingSpace& space) {
     const Plan& plan = space.common;
     if (space.phased) return phases(plan.pipeline_stages / plan.phase_groups);
-    // The last stage may return to IPU 0. Stages that work side by side need micro-batches to fill and drain.
+    // There may be one stage more than IPU groups: the last stage then returns to IPU 0. Stages that work side by side
+    // need enough micro-batches to fill and drain the pipeline.
     const bool fills = space.training && plan.schedule != Schedule::sequential;
     const std::int64_t most = plan.pipeline_stages + (plan.pipeline_stages > 1 ? 1 : 0);
     long double sum = 0;

@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <tuple>
@@ -32,20 +33,21 @@ std::string number(double v) {
   return s.str();
 }
 
-// The values that fields, or their members, have in the space: by their names, "location.weights".
+// Collects the values that fields, or their members, have in the space, by names as "location.weights".
 class Values {
  public:
   void add(const Job& job, std::int64_t statistics_group) {
     std::set<std::tuple<TensorParallel, std::int64_t, std::int64_t, Placement, ShardGroups>> seen;
     for (const Cell& c : uncounted_cells(job, statistics_group)) {
       add(c.plan(), PlanField::Search::cell);
-      // Settings are the same whatever the batch is.
+      // Settings do not depend on m and g.
       if (!seen.insert({c.mesh, c.stages, c.replicas, c.placement, c.groups}).second) continue;
       for (const SettingSpace& space : setting_spaces(job, c, false)) add(space);
     }
   }
 
-  // Appends the values of a field: of all, or of its members, but for those that no plan of the space uses.
+  // Appends the values of a field, or of each of its members. Leaves out fields and members that no plan of the space
+  // uses.
   void list(const PlanField& field, std::vector<SpaceField>& out) const {
     if (field.is_of_phases_alone && !phased_) return;
     for (const PlanValue& v : field.values) {
@@ -71,7 +73,8 @@ class Values {
     return std::string(field.name) + (v.member.empty() ? "" : ".") + std::string(v.member);
   }
 
-  // Names in the order of the field's row; meshes by their first number, as degrees are.
+  // Returns the place of a value in a list: names by their order in the field's row, meshes and degrees by their
+  // numbers.
   static std::pair<std::int64_t, std::int64_t> place(const PlanField& field, const json& value) {
     if (value.is_string())
       return {std::ranges::find(field.choices, value.get<std::string>()) - field.choices.begin(), 0};
@@ -86,10 +89,12 @@ class Values {
     }
   }
 
-  // Spaces that were added, their cells' fields left out: most come again and again. By some fields of their plans.
+  // Spaces added so far, with the fields of their cells reset, by some fields of their plans. Most spaces recur in many
+  // cells.
   using Key = std::tuple<Schedule, PhaseOrder, std::int64_t, std::int64_t, ActivationSharding, bool>;
   std::map<Key, std::vector<SettingSpace>> added_;
 
+  // True if the same space was added before, but for the fields of its cell. Otherwise notes the space as added.
   bool was_added(SettingSpace space) {
     Plan& p = space.common;
     p.tensor_parallel = {}, p.placement = {};
@@ -132,7 +137,7 @@ json phase_values(const Job& job, const Values& values) {
   const IntegerPin& count = *pins.phase_count;
   if (count.values.empty())
     return out + "every contiguous cut into " + std::to_string(std::max<std::int64_t>(2, count.low)) +
-           (job.json.at("plan").at("phases").contains("max") ? " to " + std::to_string(count.high) : " or more");
+           (job.json().at("plan").at("phases").contains("max") ? " to " + std::to_string(count.high) : " or more");
   std::string numbers;
   for (const std::int64_t n : count.values) {
     if (n > 1) numbers += (numbers.empty() ? "" : ", ") + std::to_string(n);
@@ -140,7 +145,7 @@ json phase_values(const Job& job, const Values& values) {
   return out + "every contiguous cut into " + numbers;
 }
 
-// What bounds of a kind are on.
+// Returns in words what a bound of this kind counts.
 std::string_view counted_by(Live live) {
   switch (live) {
     case Live::none:
@@ -172,7 +177,7 @@ json proportion_values(const Job& job) {
   return bounds + " of a tile for " + kinds + ", wherever an op's tile plan changes (chosen like cuts, not counted)";
 }
 
-// Returns what a field draws from that has no list; null: nothing is said of it.
+// Returns in words what a field without a list draws from; null: the field is not printed.
 json in_words(const PlanField& field, const Job& job, const Values& values) {
   if (field.name == "stages")
     return job.pins.has_stages() ? "as pinned"
@@ -182,11 +187,11 @@ json in_words(const PlanField& field, const Job& job, const Values& values) {
   return field.search == PlanField::Search::bound ? proportion_values(job) : json();
 }
 
-// Values of a field in which parts differ, each once.
+// Returns the values that a field has in the parts, each once.
 json values_of(const std::vector<Job>& parts, const json::json_pointer& field) {
   json values = json::array();
   for (const Job& part : parts) {
-    if (std::ranges::find(values, part.json.at(field)) == values.end()) values.push_back(part.json.at(field));
+    if (std::ranges::find(values, part.json().at(field)) == values.end()) values.push_back(part.json().at(field));
   }
   return values;
 }
@@ -218,7 +223,7 @@ std::vector<SpaceField> space_fields(const Job& job, const std::vector<Job>& par
     for (const std::int64_t n : sizes) list.push_back(n);
     out.push_back({"ipus", list});
   }
-  for (const json::json_pointer& at : lists_of(job.json)) {
+  for (const json::json_pointer& at : lists_of(job.json())) {
     const std::string group = at.parent_pointer().back();
     const SpaceField field{group == "plan" ? at.back() : group + "." + at.back(), values_of(parts, at)};
     const auto known = std::ranges::find(out, field.name, &SpaceField::name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lists that the fields of a cell's settings draw from.
+// The settings of a cell as products of lists: which lists the fields draw from.
 #include <algorithm>
 #include <iterator>
 #include <numeric>
@@ -17,13 +17,15 @@ bool has(const std::vector<E>& list, E value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
+// Returns the values that a field draws from: the pinned values if there are any, else the fallback alone with
+// `defaults`, else the free values.
 template <class E>
 std::vector<E> choices(const std::vector<E>& pinned, const std::vector<E>& free, const E& fallback, bool defaults) {
   if (!pinned.empty()) return pinned;
   return defaults ? std::vector<E>{fallback} : free;
 }
 
-// A list that is pinned need not be in the free one; a range chooses from it.
+// Returns the values of an integer field. A pinned list is taken as it is; a pinned range selects from the free values.
 std::vector<std::int64_t> integers(const std::optional<IntegerPin>& pin, const std::vector<std::int64_t>& free) {
   if (pin && !pin->values.empty()) return pin->values;
   std::vector<std::int64_t> out = free;
@@ -31,12 +33,14 @@ std::vector<std::int64_t> integers(const std::optional<IntegerPin>& pin, const s
   return out;
 }
 
-// As many replicas as lie in one IPU-Link domain: shards that are gathered without leaving it.
+// Returns how many replicas share one IPU-Link domain, as a divisor of all replicas. Shards of this degree are gathered
+// within the domain.
 std::int64_t replicas_inside(const Job& job, const Cell& c) {
   const std::int64_t per_domain = std::max<std::int64_t>(1, job.machine.links.domain_ipus / (c.mesh.size() * c.stages));
   return std::gcd(c.replicas, per_domain);
 }
 
+// Makes the setting spaces of a cell, or counts their settings.
 class SettingLists {
  public:
   SettingLists(const Job& job, const Cell& cell, bool defaults)
@@ -48,7 +52,7 @@ class SettingLists {
     p = c_.plan();
     p.precision = pins_.precision;
     p.stage_proportions = pins_.stage_proportions;
-    if (!p.stage_proportions.empty()) p.stages = *pins_.stages;  // what has which bound
+    if (!p.stage_proportions.empty()) p.stages = *pins_.stages;  // the stages that these bounds are for
     p.serialisation = pins_.serialisation;
     for (const Location l : {Location::streaming, Location::remote_machine, Location::remote_ipu}) {
       if (streaming_ && has_lender(p, l, job.machine)) outside_.push_back(l);
@@ -68,7 +72,7 @@ class SettingLists {
   std::vector<SettingSpace> make(std::optional<Execution> only = {}) {
     only_ = only;
     const bool one = pins_.one_phase();
-    // Weights that are pinned outside come and go with phases, unless all of the model is one.
+    // Weights that are pinned outside of the processor mean phases, unless the whole model is one phase.
     const bool stay = pins_.weights.empty() || has(pins_.weights, Location::in_processor);
     const bool phases_alone = !pins_.phase_order.empty() && !has(pins_.phase_order, PhaseOrder::phase_outer);
     if (pins_.allow_pipeline(c_.stages) && (one || (pins_.may_be_one_phase() && stay && !phases_alone))) pipelines(one);
@@ -82,14 +86,16 @@ class SettingLists {
   const Cell& c_;
   bool defaults_, streaming_;
   std::vector<std::int64_t> free_degrees_;
-  std::vector<Location> outside_, everywhere_;  // places that there are: outside of the processor, with it
+  // Places of memory that the cell has: without the processor, and with the processor.
+  std::vector<Location> outside_, everywhere_;
   SettingSpace space_;
-  double stores_ = 0;  // of the space's weights, gradients and states, which many tables share
+  double stores_ = 0;  // SettingSpace::stores() of space_, which many tables share
   std::vector<SettingSpace> out_;
-  bool counts_ = false;  // but keeps none
+  bool counts_ = false;  // settings are counted, and no space is kept
   std::array<double, kExecutions.size()> settings_{};
-  std::optional<Execution> only_;
+  std::optional<Execution> only_;  // makes spaces of this execution alone; nullopt: of all
 
+  // Returns each place with each degree that divides the replicas, once.
   std::vector<Storage> storage(const std::vector<Location>& places, const std::optional<IntegerPin>& pin,
                                const std::vector<std::int64_t>& free) const {
     std::vector<Storage> out;
@@ -102,7 +108,7 @@ class SettingLists {
     return out;
   }
 
-  // Of pinned places those that there are.
+  // Returns the places that a field draws from, without places that the cell does not have.
   std::vector<Location> places(const std::vector<Location>& pinned, const std::vector<Location>& free,
                                Location fallback) const {
     std::vector<Location> out = choices(pinned, free, fallback, defaults_);
@@ -110,7 +116,8 @@ class SettingLists {
     return out;
   }
 
-  // By default as the weights: a degree below theirs is not legal. Nothing is updated in inference.
+  // Sets the storage of the optimiser state. With defaults, the state has the degrees of the weights, as a smaller
+  // degree is not legal. Inference updates nothing.
   void set_states(const std::vector<Location>& free) {
     space_.states = {Storage{}};
     if (!space_.training) return;
@@ -132,13 +139,14 @@ class SettingLists {
   void pipelines(bool one_phase) {
     space_.phased = false;
     space_.codes = places(pins_.code, {Location::in_processor}, Location::in_processor);
-    space_.loads = {load_schedules(false)[0]};  // nothing is loaded by phases
+    space_.loads = {load_schedules(false)[0]};  // without effect in a pipeline: the first stands for all
     const std::vector<Location> weights_at =
         one_phase ? places(pins_.weights, {Location::in_processor}, Location::in_processor)
                   : std::vector{Location::in_processor};
     const std::vector<Storage> weights = storage(
         weights_at, pins_.rts_weights, defaults_ && !pins_.rts_weights ? std::vector<std::int64_t>{1} : free_degrees_);
-    // Apart: bounds on both would have the time of whole weights and the memory of shards.
+    // Whole and sharded weights are in separate spaces. A bound on both would have the time of whole weights and the
+    // memory of shards.
     for (const bool gathered : {false, true}) {
       space_.weights.clear();
       std::ranges::copy_if(weights, std::back_inserter(space_.weights),
@@ -147,14 +155,14 @@ class SettingLists {
     }
   }
 
-  // Of pipelines.
+  // Adds the spaces of pipelines with these weights, for each schedule and number of IO tiles.
   void schedules() {
     if (space_.training)
       set_gradients(everywhere_, free_degrees_);
     else
       set_gradients({Location::in_processor}, {1});
     set_states(everywhere_);
-    stores_ = space_.stores(space_.all());
+    stores_ = space_.storage_combinations(space_.all());
     std::vector<Schedule> all = choices(
         pins_.schedule, {Schedule::grouped, Schedule::interleaved, Schedule::sequential}, Schedule::grouped, defaults_);
     if (c_.stages == 1) all = {Schedule::sequential};
@@ -176,23 +184,25 @@ class SettingLists {
     std::vector<Location> weights_at = places(pins_.weights, outside_, Location::streaming);
     std::erase(weights_at, Location::in_processor);
     if (weights_at.empty()) return;
-    // By default as wide as a rack, as far as a pinned degree of the optimiser state can follow.
+    // With defaults, weights have as many shards as one IPU-Link domain has replicas, as far as a pinned degree of the
+    // optimiser state can follow.
     const bool follows = pins_.rts_optimizer_state && pins_.rts_optimizer_state->values.size() == 1;
     const std::int64_t inside = replicas_inside(job_, c_);
     const std::int64_t usual = follows ? std::gcd(inside, pins_.rts_optimizer_state->values[0]) : inside;
     space_.weights = storage(defaults_ ? std::vector{weights_at.back()} : weights_at, pins_.rts_weights,
                              defaults_ ? std::vector<std::int64_t>{usual} : free_degrees_);
     set_states(outside_);
-    space_.common.schedule = pins_.schedule.empty() ? Schedule::grouped : pins_.schedule[0];  // all of one direction
+    // A phase runs one direction at a time: the schedule has no effect, and the first one stands for all.
+    space_.common.schedule = pins_.schedule.empty() ? Schedule::grouped : pins_.schedule[0];
     const std::vector<Location> stash_at = places(pins_.activations, outside_, Location::streaming);
     for (const PhaseOrder order : choices(pins_.phase_order, {PhaseOrder::phase_outer, PhaseOrder::micro_batch_outer},
                                           PhaseOrder::phase_outer, defaults_)) {
       space_.common.phase_order = order;
-      // With all micro-batches at once, gradients never leave their tiles.
+      // With phase_outer, a phase runs all its micro-batches at once, and gradients never leave their tiles.
       const bool leave = order == PhaseOrder::micro_batch_outer && space_.training && !defaults_;
       set_gradients(leave ? outside_ : std::vector{Location::in_processor},
                     leave ? free_degrees_ : std::vector<std::int64_t>{1});
-      stores_ = space_.stores(space_.all());
+      stores_ = space_.storage_combinations(space_.all());
       for (const std::int64_t groups :
            defaults_ ? integers(pins_.phase_groups, {1}) : integers(pins_.phase_groups, {1, 2})) {
         if (c_.stages % groups != 0) continue;
@@ -208,13 +218,15 @@ class SettingLists {
     for (const std::int64_t io : integers(pins_.io_tiles, defaults_ ? std::vector<std::int64_t>{0} : kIoTiles)) {
       if (io >= job_.machine.chip.tiles) continue;
       space_.common.io_tiles = io;
-      // A second group of IPUs takes what comes ahead; without it and without IO tiles there is nowhere to preload to.
+      // With two phase groups, the waiting group itself takes loads ahead. With one phase group and no IO tiles, there
+      // is no place to preload to.
       space_.loads = load_schedules(io > 0 && space_.common.phase_groups == 1);
       tables(stash_at, ActivationSharding::stored);
     }
   }
 
-  // Those alike for weights and code first.
+  // Returns the load schedules, first the schedules that are alike for weights and code. `matter`: false if only pinned
+  // schedules and on_demand count.
   std::vector<LoadSchedules> load_schedules(bool matter) const {
     using enum LoadSchedule;
     const auto of = [&](const std::vector<LoadSchedule>& pinned) {
@@ -231,7 +243,7 @@ class SettingLists {
     return out;
   }
 
-  // A space for each table, or for all that differ in a free bound on temporary memory.
+  // Adds a space for each table. Tables that differ only in a free bound on temporary memory share a space.
   void tables(const std::vector<Location>& stash_at, ActivationSharding fallback) {
     using enum ActivationSharding;
     std::vector<ActivationSharding> shardings =
@@ -247,10 +259,11 @@ class SettingLists {
       if (space_.stashes.empty()) continue;
       const Execution execution = space_.execution();
       if (only_.value_or(execution) != execution) continue;
-      const double size = stores_ * space_.others(space_.all());  // whatever the bound on temporary memory is
+      const double size =
+          stores_ * space_.other_combinations(space_.all());  // the same for any bound on temporary memory
       if (size == 0) continue;
       space_.common.activation_sharding = space_.stashes[0].sharding;
-      const auto [low, high] = ends_of_proportions(job_);
+      const auto [low, high] = extreme_proportions(job_);
       const Proportion usual{std::clamp(kUsualProportion, low.share, high.share), high.live};
       for (const Proportion& proportion : choices(pins_.available_memory_proportion, {high}, usual, defaults_)) {
         space_.common.available_memory_proportion = proportion;
@@ -272,7 +285,7 @@ ProportionRange free_proportions(const Job& job) {
   return {std::min(std::max(asked.low, kLeastProportion), high), high};
 }
 
-// Ranges of numbers are of temporary memory alone, as vendor tools have them.
+// A pinned range of numbers, without `live`, bounds temporary memory alone, as in vendor tools.
 Caps free_caps(const Job& job) {
   const ProportionRange free = free_proportions(job);
   const Chip& chip = job.machine.chip;
@@ -280,11 +293,11 @@ Caps free_caps(const Job& job) {
   if (job.pins.live)
     caps.count(*job.pins.live);
   else if (!job.pins.proportion_range)
-    caps.lives = (1U << kLives.size()) - 1;  // any
+    caps.lives = (1U << kLives.size()) - 1;  // any kind of Live
   return caps;
 }
 
-std::pair<Proportion, Proportion> ends_of_proportions(const Job& job) {
+std::pair<Proportion, Proportion> extreme_proportions(const Job& job) {
   const std::vector<Proportion>& pins = job.pins.available_memory_proportion;
   if (!pins.empty())
     return {{std::ranges::min(pins, {}, &Proportion::share).share, pins[0].live},

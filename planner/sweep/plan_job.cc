@@ -38,7 +38,7 @@ PlannedJob without_plan(PlanStatus status, std::string reason) {
   return out;
 }
 
-// Whatever happens to one job must not end the others.
+// Plans a job, or returns the reason as a failed row: a failure of one job must not end the others.
 PlannedJob plan_or_say_why(const std::function<Job(std::size_t)>& make, std::size_t i, const SearchOptions& options) {
   std::string source;
   try {
@@ -56,7 +56,7 @@ PlannedJob plan_or_say_why(const std::function<Job(std::size_t)>& make, std::siz
   }
 }
 
-// Who works on what: the threads a job gets, and how far all are.
+// Gives each job its threads, and reports the progress of all jobs.
 class Crew {
  public:
   Crew(std::size_t jobs, int threads, std::function<void(const ManyProgress&)> progress)
@@ -66,7 +66,7 @@ class Crew {
 
   int begin() {
     const std::lock_guard lock(mutex_);
-    const std::size_t waiting = state_.jobs - state_.done - running_;  // this one too
+    const std::size_t waiting = state_.jobs - state_.done - running_;  // includes this job
     const std::size_t at_work = std::min(static_cast<std::size_t>(threads_), running_ + waiting);
     ++running_;
     return std::max(1, threads_ / static_cast<int>(at_work));
@@ -147,12 +147,12 @@ PlannedJob plan_job(const Job& job, SearchOptions options) {
   options.explain = explain_infeasible;
   const std::vector<Job> parts = job_parts(job);
   PartSearch search(job, parts.size(), options);
-  std::vector<WarmTables::Lent> lent;
+  std::vector<WarmTables::Lease> leases;
   std::vector<Tables*> tables;
-  for (const Job& part : parts) tables.push_back(lent.emplace_back(warm.lend(part)).tables.get());
+  for (const Job& part : parts) tables.push_back(leases.emplace_back(warm.lease(part)).tables.get());
   search.search(tables);
   std::vector<std::optional<PlannedJob>> planned(parts.size());
-  std::string reason;  // of a part alone
+  std::string reason;  // set if the job has one part only
   search.finish([&](std::size_t i, const SearchResult& found) {
     if (!found.best.empty())
       planned[i] = planned_by(*tables[i], found);

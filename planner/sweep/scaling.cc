@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "model/machine/load_machine.h"
@@ -17,16 +18,16 @@ using nlohmann::json;
 
 constexpr std::array<ScalingKind, 2> kKinds = {ScalingKind::strong, ScalingKind::weak};
 
-// The name of a machine without the number at its end; empty where there is none.
+// Returns a machine's name without the number at its end; empty if there is no such number.
 std::string family_of(const std::string& machine) {
   std::size_t end = machine.size();
   while (end > 0 && std::isdigit(static_cast<unsigned char>(machine[end - 1])) != 0) --end;
   return end == machine.size() ? "" : machine.substr(0, end);
 }
 
-// The machine's name as the job gives it.
+// Returns the machine's name as the job gives the name. Throws Error for a partition of a machine.
 std::string machine_name(const Job& job) {
-  const json& machine = job.json.at("machine");
+  const json& machine = job.json().at("machine");
   if (machine.is_string()) return machine.get<std::string>();
   if (machine.contains("partition"))
     throw Error(job.source + "#/machine/partition", "found a part of a machine, expected whole ones to scale over");
@@ -82,7 +83,8 @@ SearchOptions search_options(const ScalingOptions& options) {
   return out;
 }
 
-// Both kinds have the same job on its own machine, which is planned once: `before` has what is planned already.
+// Returns the planned size. Strong and weak scaling coincide on the job's own machine, which is planned once; `before`
+// holds the sizes planned so far.
 ScaledSize sized(const Job& job, ScalingKind kind, std::int64_t ipus, const std::vector<ScaledSize>& before,
                  const ScalingOptions& options) {
   ScaledSize size;
@@ -153,14 +155,14 @@ std::vector<std::int64_t> sizes_of_family(const Job& job) {
 }
 
 json scaled_job(const Job& job, ScalingKind kind, std::int64_t ipus) {
-  json scaled = job.json;
+  json scaled = job.json();
   json& machine = scaled["machine"];
   (machine.is_string() ? machine : machine["base"]) = family(job).at(ipus);
   if (scaled.contains("plan")) {
     for (const char* key : {"replicas", "gradient_accumulation", "replicated_tensor_sharding"})
       scaled["plan"].erase(key);
   }
-  scaled["limits"]["ipus"] = {{"min", ipus}, {"max", ipus}};  // a size is what is asked about
+  scaled["limits"]["ipus"] = {{"min", ipus}, {"max", ipus}};  // each size is planned as a whole
   if (kind == ScalingKind::strong) return scaled;
   const std::int64_t samples = job.global_batch * ipus;
   if (samples % job.machine.ipus != 0)

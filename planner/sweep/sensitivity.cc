@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "model/quantity_text.h"
@@ -20,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-// For people: four digits; a tile's memory in KiB, other bytes in their largest unit.
+// Returns a number for people: four digits, a tile's memory in KiB, other bytes in their largest unit.
 std::string shown(const json& value) {
   const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
   if (text.ends_with(" B")) {
@@ -35,10 +36,10 @@ std::string shown(const json& value) {
   return value.is_number_integer() ? text : digits + std::string(unit);
 }
 
-// A number of a machine file. Counts, cycles and bytes are whole; rates, times and efficiencies are not.
+// A number of a machine file. Counts, cycles and bytes are whole. Rates, times and efficiencies are not.
 struct Number {
-  double value = 0;  // memory in bytes
-  std::string unit;  // " GB/s"; memory: " B"; a count or an efficiency: none
+  double value = 0;  // memory: bytes
+  std::string unit;  // " GB/s"; " B" for memory; empty for a count or an efficiency
   bool whole = false;
 };
 
@@ -55,7 +56,7 @@ std::optional<Number> read_number(const std::string& pointer, const std::string&
   return n;
 }
 
-// As a job overrides it.
+// Returns the number as a job overrides it.
 json written(const Number& n) {
   if (n.whole) {
     const auto count = static_cast<std::int64_t>(n.value);
@@ -74,9 +75,10 @@ const SourcedRow& row_of(const Machine& machine, std::string_view pointer) {
   return *found;
 }
 
-// Instructions stand in a part of a tile's memory: where less than that part is left, the part shrinks with it.
+// Returns the job with a number of its machine replaced. Instructions occupy part of a tile's memory. If the tile's
+// memory becomes smaller than the part, the part shrinks too.
 json with_number(const Job& job, const std::string& pointer, const json& value) {
-  json changed = job.json;
+  json changed = job.json();
   set_field(changed, "/machine/override" + pointer, value, job.source + "#/machine");
   if (pointer == "/chip/tile_memory" &&
       parse_bytes(value.get<std::string>(), job.source + "#/machine") < job.machine.chip.executable_memory)
@@ -84,7 +86,7 @@ json with_number(const Job& job, const std::string& pointer, const json& value) 
   return changed;
 }
 
-// One search: a number and what it becomes.
+// One search: a number and its new value.
 struct Change {
   std::string pointer;
   json value;
@@ -114,7 +116,8 @@ std::string winner_of(const PlannedJob& planned) {
   return planned.status == PlanStatus::planned ? label(planned.plan) : "";
 }
 
-// The plan as it is, on the changed machine.
+// Times the best plan of the unchanged machine on the changed machine. Leaves `changed` as it is if the plan is not
+// legal there.
 void cost_same_plan(ChangedNumber& changed, const Job& whole, const Plan& plan) {
   const Job job = on_partition(whole, plan.ipus());
   const CostModel model(job.machine, load_calibration(job.machine.calibration));
@@ -153,7 +156,7 @@ void halve_and_double(const Job& job, const SensitivityOptions& options, Sensiti
   for (std::size_t i = 0; i < changes.size(); ++i) {
     ChangedNumber& changed = *places[i];
     changed.planned = planned[i];
-    if (planned[i].status == PlanStatus::failed) changed.text.clear();  // a rate above one, say: no such machine
+    if (planned[i].status == PlanStatus::failed) changed.text.clear();  // no such machine, such as a rate above one
     if (changed.text.empty() || winner_of(planned[i]) == winner_of(out.best)) continue;
     cost_same_plan(changed, read_job(with_number(job, changes[i].pointer, changes[i].value), job.source),
                    out.best.plan);
@@ -161,15 +164,15 @@ void halve_and_double(const Job& job, const SensitivityOptions& options, Sensiti
   for (Sensitivity& s : out.numbers) s.elasticity = elasticity_of(s, out.best.samples_per_second);
 }
 
-// A number between the one where the best plan wins and one where another does.
+// An interval of a number: the best plan wins at the `inside` end, another plan at the `outside` end.
 struct Bracket {
   Sensitivity* row;
   Number inside, outside;
-  std::string winner;   // outside
-  bool closed = false;  // no machine has a number between
+  std::string winner;   // at the outside end
+  bool closed = false;  // no machine has a number in the interval
 };
 
-// The geometric mean; empty where no whole number is between.
+// Returns the geometric mean of the interval's ends; empty if no whole number is between the ends.
 std::optional<Number> middle_of(const Bracket& b) {
   Number middle = b.inside;
   middle.value = std::sqrt(b.inside.value * b.outside.value);
@@ -191,7 +194,7 @@ std::vector<Bracket> brackets_of(Sensitivities& out) {
   return open;
 }
 
-// One search for every bracket that has a number between its ends.
+// Halves every interval that has a number inside, with one search each.
 void bisect_once(const Job& job, const SensitivityOptions& options, const std::string& best,
                  std::vector<Bracket>& brackets, const std::string& stage) {
   std::vector<std::pair<Bracket*, Number>> open;
@@ -250,7 +253,8 @@ std::optional<json> scaled_number(const std::string& pointer, const std::string&
   if (!n) return std::nullopt;
   const double before = n->value, scaled = before * factor;
   n->value = n->whole ? std::round(scaled) : scaled;
-  const bool is_near = std::abs(n->value / scaled - 1) < kBreakPointWidth / 2;  // half of seven is not four
+  // Rounding must not change the factor noticeably: half of 7 would become 4.
+  const bool is_near = std::abs(n->value / scaled - 1) < kBreakPointWidth / 2;
   const bool is_efficiency = n->unit.empty() && !n->whole;
   if (!is_near || n->value == before || (is_efficiency && n->value > 1)) return std::nullopt;
   return written(*n);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "model/error.h"
@@ -19,12 +20,12 @@ using nlohmann::json;
 
 constexpr std::size_t kMostItems = 100'000;
 
-// FNV-1a, 128 bits: the same everywhere, and two of a million items are as good as never alike.
+// FNV-1a with 128 bits: equal on all computers. Collisions among a million items are practically impossible.
 class Hash {
  public:
   Hash& operator<<(const std::string& text) {
     for (const char c : text) add(static_cast<unsigned char>(c));
-    add(0);  // "ab", "c" is not "a", "bc"
+    add(0);  // separates texts: "ab", "c" is not "a", "bc"
     return *this;
   }
   std::string hex() const {
@@ -44,7 +45,7 @@ std::string place_of(const Sweep& sweep, const SweepAxis& axis) {
   return sweep.source + "#/grid/" + pointer_token(axis.pointer);
 }
 
-// The steps of a JSON pointer (RFC 6901).
+// Returns the reference tokens of a JSON pointer (RFC 6901), unescaped.
 std::vector<std::string> steps_of(const std::string& pointer) {
   std::vector<std::string> steps;
   for (std::size_t at = 0; at < pointer.size();) {
@@ -114,7 +115,8 @@ std::vector<SweepAxis> read_grid(JsonReader& reader) {
   return axes;
 }
 
-// A pointer that no job knows would fail with every item: better said at once, where it stands.
+// Throws Error for a pointer that no job has a field for. Every item would fail; one message with the pointer's place
+// is better.
 void check_pointers(const Sweep& sweep) {
   json first = sweep.job(0);
   for (const SweepAxis& axis : sweep.grid) {
@@ -134,7 +136,8 @@ void check_pointers(const Sweep& sweep) {
   }
 }
 
-// One item that can be read is enough: others may be combinations that make no job, and say so in their row.
+// Throws Error if two items are the same job, or if no item is a readable job. One readable item is enough: other
+// combinations may be invalid, and their rows say why.
 void check_items(const Sweep& sweep) {
   std::set<std::string> seen;
   for (std::size_t i = 0; i < sweep.size(); ++i) {
@@ -237,7 +240,7 @@ Sweep read_sweep(const json& value, const std::string& name) {
   Sweep sweep;
   sweep.source = name;
   for (const char* key : {"base", "grid"}) reader.has(key);
-  reader.finish();  // first: a misspelt key is the better message than a missing one
+  reader.finish();  // first: a misspelt key makes a better message than a missing key
   sweep.base = read_base(reader, name, sweep.job_source);
   sweep.grid = read_grid(reader);
   check_pointers(sweep);
@@ -256,7 +259,7 @@ std::string key_of(const json& job_json, const std::string& source) {
       std::ifstream file(job.model.onnx, std::ios::binary);
       hash << std::string(std::istreambuf_iterator<char>(file), {});
     }
-  } catch (const Error&) {  // no job: its row will say why
+  } catch (const Error&) {  // not a job; the item's row will say why
   }
   return hash.hex();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job with lists of values for some of its fields: all combinations, planned and kept in a file.
+// A sweep: a job with lists of values for some fields. All combinations are planned and kept in a file.
 #pragma once
 
 #include <cstddef>
@@ -12,65 +12,66 @@
 
 namespace superstep {
 
-// One field that varies, by its JSON pointer in the job: "/plan/replicas".
+// A field that varies, with its JSON pointer in the job: "/plan/replicas".
 struct SweepAxis {
   std::string pointer;
   std::vector<nlohmann::json> values;
 };
 
-// The items are the product of the axes, which stand in the order of their pointers; the last varies fastest. A pointer
-// may lead below another one, which is then set first.
+// The items of a sweep are the product of its axes. Axes are in the order of their pointers; the last axis varies
+// fastest. If a pointer leads below another pointer, the upper field is set first.
 struct Sweep {
   std::string source;      // the sweep's file
-  std::string job_source;  // where the base stands; paths in it count from there
-  nlohmann::json base;     // a job, perhaps without what the axes give
+  std::string job_source;  // file of the base job; paths in the base are relative to the file
+  nlohmann::json base;     // a job; fields that the axes set may be absent
   std::vector<SweepAxis> grid;
 
   std::size_t size() const;
   std::vector<nlohmann::json> values(std::size_t item) const;  // one per axis
-  // The base with the values of an item. Objects on the way to a field are made where there are none, and a machine
-  // given by its name alone becomes {"base": name}.
+  // Returns the base with the values of an item. Missing objects on the way to a field are made. A machine given by
+  // name alone becomes {"base": name}.
   nlohmann::json job(std::size_t item) const;
 };
 
-// Sets one field of a job as above. Throws Error(where) where the pointer leads below a value that has no fields.
+// Sets one field of a job, like Sweep::job(). Throws Error(where) if the pointer leads below a value without fields.
 void set_field(nlohmann::json& job, const std::string& pointer, const nlohmann::json& value, const std::string& where);
 
-// Reads {"base": a job or the path of one, "grid": {pointer: [values], ...}}; see data/sweeps/schema.json. Throws Error
-// for what is no such thing, for a pointer that names no field of a job, for two items that are the same job, and where
-// no item at all is a job that can be read.
+// Reads {"base": a job or its path, "grid": {pointer: [values], ...}}; see data/sweeps/schema.json. Throws Error for
+// any other JSON, a pointer that names no field of a job, and two items that are the same job. Throws Error too if no
+// item is a readable job.
 Sweep load_sweep(const std::string& path);
 Sweep read_sweep(const nlohmann::json& json, const std::string& name);
 
 struct SweepOptions {
-  double time_limit = 50;                             // seconds, of the search of each item; 0: none
+  double time_limit = 50;                             // seconds per item; 0: no limit
   int threads = 0;                                    // 0: all cores
   std::function<void(const ManyProgress&)> progress;  // may be empty
-  // May be empty. Each row once it is kept, one at a time; where there is something left to plan, those that were there
-  // ahead.
+  // May be empty. Called with each row after the row is stored, by one thread at a time. If items are left to plan,
+  // rows that were stored before come first.
   std::function<void(const SweepRow&)> row;
 };
 
-// What of a sweep is left to plan.
+// The state of a sweep before planning.
 struct SweepWork {
-  std::vector<std::string> keys;           // of all its items
-  std::vector<std::size_t> left;           // items that have no row, by number
-  std::size_t done = 0, without_plan = 0;  // rows that were there, and those of them that say why there is no plan
+  std::vector<std::string> keys;           // of all items
+  std::vector<std::size_t> left;           // items without a row
+  std::size_t done = 0, without_plan = 0;  // rows that were stored before, and the number of such rows without a plan
 };
-// Throws Error where the store holds results of another sweep, or items planned with other numbers, saying what
-// differs.
+// Compares the sweep with the store and returns the work that is left. Throws Error if the store holds results of
+// another sweep, or items planned with other numbers; the message says what differs.
 SweepWork begin_sweep(const Sweep& sweep, SweepStore& store, const SweepOptions& options);
 
-// Plans what the store does not hold yet, and appends each item as it is done. Throws what begin_sweep() does.
+// Plans the items that the store does not hold yet. Appends each item to the store when the item is done. Throws the
+// same errors as begin_sweep().
 void run_sweep(const Sweep& sweep, SweepStore& store, const SweepOptions& options);
 
-// The values of an item by their pointers.
+// Returns the values of an item by pointer.
 nlohmann::json grid_of(const Sweep& sweep, std::size_t item);
-// How an item is searched, by whomever.
+// Returns the options with which an item is searched, by this process or any other.
 ManyOptions item_options(double time_limit, int threads);
 
-// A hash of all that an item's result depends on: its job, the machine's and the calibration's numbers, the model's
-// file.
+// Returns a hash of all inputs of an item's result: the job, the machine's and the calibration's numbers, and the
+// model's file.
 std::string key_of(const nlohmann::json& job, const std::string& source);
 
 }  // namespace superstep

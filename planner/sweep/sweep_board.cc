@@ -42,7 +42,7 @@ int SweepBoard::threads_for(int rank, std::size_t waiting) const {
   const int free = ranks_[static_cast<std::size_t>(rank)].free();
   const auto sharing =
       static_cast<std::size_t>(std::count_if(ranks_.begin(), ranks_.end(), [](const Rank& r) { return r.free() > 0; }));
-  const std::size_t here = (waiting + sharing - 1) / sharing;  // of those that wait, this rank's part
+  const std::size_t here = (waiting + sharing - 1) / sharing;  // this rank's part of the waiting items
   return std::max(1, free / static_cast<int>(std::min<std::size_t>(here, static_cast<std::size_t>(free))));
 }
 
@@ -54,7 +54,7 @@ std::vector<SweepOrder> SweepBoard::hand_out() {
     const int rank = best_rank(item);
     if (rank < 0) {
       left.push_back(item);
-      if (losses_.contains(item)) continue;  // others may go to rank 0
+      if (losses_.contains(item)) continue;  // later items may go to rank 0
       left.insert(left.end(), waiting_.begin() + static_cast<std::ptrdiff_t>(i) + 1, waiting_.end());
       break;
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/sweep/sweep_item.h"
 
+#include <nlohmann/json.hpp>
+
 #include "model/error.h"
 
 namespace superstep {

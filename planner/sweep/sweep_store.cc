@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <sys/file.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <cerrno>
 #include <chrono>
@@ -19,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kApplication = 0x53535753;  // "SSWS": marks our files for SQLite and file(1)
+constexpr std::int64_t kApplication = 0x53535753;  // "SSWS": marks the file for SQLite and file(1)
 
 constexpr const char* kSchema = R"(
 CREATE TABLE sweep (question TEXT NOT NULL);
@@ -51,15 +52,15 @@ struct SweepStore::Database {
   explicit Database(std::string file) : path(std::move(file)) {}
   ~Database() {
     sqlite3_close(handle);
-    if (lock >= 0) close(lock);  // last: closing any descriptor of a file drops the locks that SQLite has on it
+    if (lock >= 0) close(lock);  // last: closing any descriptor of a file drops SQLite's locks on the file
   }
 
-  // The lock goes with the process, however it ends. SQLite's own are taken for each transaction only, so that others
-  // can read meanwhile.
+  // Locks the file for this process. The system frees the lock when the process ends, however it ends. SQLite's own
+  // locks last for one transaction, so that other processes can read in between.
   void take_lock() {
     lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (lock < 0) throw Error(path, std::string("cannot be written: ") + std::strerror(errno));
-    constexpr int kTries = 20;  // one that was killed just now holds the lock until it is gone
+    constexpr int kTries = 20;  // a process that was just killed holds the lock until it is gone
     int failed = flock(lock, LOCK_EX | LOCK_NB);
     for (int i = 1; i < kTries && failed != 0 && errno == EWOULDBLOCK; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -101,7 +102,7 @@ SweepStore::SweepStore(const std::string& path) : path_(path), database_(new Dat
   Database& db = *database_;
   if (!path.empty()) db.take_lock();
   if (sqlite3_open(path.empty() ? ":memory:" : path.c_str(), &db.handle) != SQLITE_OK) fail_as_sqlite(db.handle, path_);
-  sqlite3_busy_timeout(db.handle, 10'000);  // milliseconds: readers lock for as long as they read
+  sqlite3_busy_timeout(db.handle, 10'000);  // milliseconds; a reader locks the file while it reads
   claim_database(db.handle, path_, kApplication, kSchema, "results of a sweep");
 }
 SweepStore::~SweepStore() = default;

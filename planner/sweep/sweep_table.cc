@@ -2,6 +2,7 @@
 #include "planner/sweep/sweep_table.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "model/quantity_text.h"
 
@@ -12,7 +13,7 @@ using nlohmann::json;
 
 std::string plain(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-// As much of each pointer's end as tells them apart.
+// Returns short names of the axes: the shortest end of each pointer that no other axis shares.
 std::vector<std::string> short_names(const std::vector<SweepAxis>& grid) {
   std::vector<std::string> names;
   for (const SweepAxis& axis : grid) {
@@ -92,7 +93,7 @@ TextTable table_of(const Sweep& sweep, const std::vector<SweepRow>& rows) {
   const SweepRow* best = fastest(rows);
   for (const SweepRow& row : rows) {
     std::vector<std::string> cells = cells_of(sweep, row);
-    // A reason is as long as it is; the table stays as narrow as its numbers, and notes below say the rest.
+    // A reason can be long. The cell stays empty to keep the table narrow; notes below the table give the reason.
     if (row.status != PlanStatus::planned) cells[cells.size() - 4] = "";
     table.add(std::move(cells), row.status != PlanStatus::planned ? Ink::bad : &row == best ? Ink::good : Ink::plain);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "model/json_reader.h"
@@ -21,16 +22,16 @@ namespace fs = std::filesystem;
 constexpr double kHour = 3600;
 constexpr double kKilowattHour = 3.6e6;  // joules
 
-// What is wrong, without the file and without the list of what would be right.
+// Returns an error's message without the file and without the list of valid names.
 std::string without_place(const Error& e) {
   std::string message = e.what();
   if (!e.where.empty() && message.starts_with(e.where + ": ")) message.erase(0, e.where.size() + 2);
   return message.substr(0, message.find(" (expected one of"));
 }
 
-class Reading {
+class ComparisonReader {
  public:
-  Reading(std::string file, const PublishedPoints& published, const AgainstOptions& options)
+  ComparisonReader(std::string file, const PublishedPoints& published, const AgainstOptions& options)
       : file_(std::move(file)), published_(published), options_(options) {}
 
   std::vector<SystemComparison> read() {
@@ -127,7 +128,7 @@ class Reading {
     return s;
   }
 
-  // An item takes so many samples of each job, one after another.
+  // Plans each of the given jobs. An item takes `samples` samples of each job, one job after another.
   ComparedSystem read_modelled(JsonReader& r) {
     ComparedSystem s;
     s.basis = Basis::modelled;
@@ -155,7 +156,7 @@ class Reading {
     return s;
   }
 
-  // A job that stands in the file, or the path of one from there.
+  // Plans a job, given as JSON or as a path relative to the comparison's file. Adds the job and its plan to `s`.
   Evaluated plan(const json& given, ComparedSystem& s) {
     const bool is_file = given.is_string();
     const std::string path =
@@ -189,7 +190,7 @@ class Reading {
     return e;
   }
 
-  // Against the first baseline. A ratio that was announced is one of speeds.
+  // Fills speed and thrift, relative to the first baseline. An announced ratio counts as a ratio of speeds.
   void compare(SystemComparison& c) const {
     const ComparedSystem* first = c.baselines.empty() ? nullptr : &c.baselines.front();
     const double power =
@@ -250,7 +251,7 @@ std::optional<double> ComparedSystem::joules_per_item() const {
 
 std::vector<SystemComparison> read_comparisons(const std::string& file, const PublishedPoints& published,
                                                const AgainstOptions& options) {
-  return Reading(file, published, options).read();
+  return ComparisonReader(file, published, options).read();
 }
 
 std::vector<SystemComparison> compare_with(const std::string& baseline, const PublishedPoints& published,

@@ -18,13 +18,14 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// What a model of this kind leaves unexplained of a step time (standard deviation of its logarithm), whatever the
-// constants: the weight of measurements against what is expected of the constants, and where an error is an outlier.
+// Standard deviation of the logarithm of a step time that the model leaves unexplained with any constants. The value
+// weighs measurements against the expected constants, and tells outliers from other errors.
 constexpr double kResidual = 0.04;
-constexpr int kRounds = 8;         // of linearising anew
-constexpr double kSettled = 1e-4;  // change of all constants, in parts of their spreads
+constexpr int kRounds = 8;         // of linearisation
+constexpr double kSettled = 1e-4;  // largest change of a constant, in units of its spread
 
-// Step times are linear in these, but for the choice of the longest among IPUs and tile plans: rates enter as 1 / rate.
+// Converts a constant to the form in which step times are linear, apart from maxima over IPUs and tile plans. Rates
+// enter as 1 / rate.
 double to_linear(const FittedConstant& c, double value) { return c.is_rate ? 1 / value : value; }
 double from_linear(const FittedConstant& c, double linear) {
   if (c.is_rate) linear = std::clamp(linear, 1 / c.most, 1 / c.least);
@@ -56,7 +57,7 @@ struct Parameters {
   }
 };
 
-// Step times of all runs near a point: seconds + slopes (at - point).
+// Step times of all runs near a point: seconds + slopes (x - point).
 struct Linearised {
   VectorXd point, seconds;
   MatrixXd slopes;
@@ -96,7 +97,7 @@ class Fit {
     if (options_.progress) options_.progress(share, what);
   }
 
-  // Step times of all runs under each calibration.
+  // Returns the step times of all runs under each calibration.
   std::vector<VectorXd> predicted(const std::vector<Calibration>& calibrations) const {
     const std::size_t n = runs_.size();
     std::vector<VectorXd> out(calibrations.size(), VectorXd(static_cast<Eigen::Index>(n)));
@@ -107,7 +108,7 @@ class Fit {
   }
 
   Linearised linearised(const VectorXd& x) const {
-    constexpr double kStep = 0.05;  // of the spread, inwards
+    constexpr double kStep = 0.05;  // of the spread, towards the inside of the range
     std::vector<Calibration> calibrations = {parameters_.applied(start_, x)};
     VectorXd steps(parameters_.count());
     for (Eigen::Index k = 0; k < parameters_.count(); ++k) {
@@ -125,8 +126,8 @@ class Fit {
 
   VectorXd all() const { return VectorXd::Ones(measured_.size()); }
 
-  // Errors and their slopes, over kResidual, with the weights that the square loss needs to be Huber's: linear beyond
-  // two residuals.
+  // Errors and their slopes in units of kResidual. The weights turn the square loss into Huber's loss, which is linear
+  // beyond two residuals.
   struct Equations {
     VectorXd errors, weights;
     MatrixXd slopes;
@@ -146,7 +147,8 @@ class Fit {
     return sum;
   }
 
-  // The constants that the counted runs want, times being linear. Those that would leave their range stay at its end.
+  // Returns the constants that fit the runs in `counted`, with linear step times. Constants that would leave their
+  // range stay at its end.
   VectorXd solved(const VectorXd& counted) const {
     VectorXd x = near_.point;
     for (int i = 0; i < 100; ++i) {
@@ -167,7 +169,7 @@ class Fit {
     return x;
   }
 
-  // Fractions of the rate of samples.
+  // Returns errors as fractions of the rate of samples.
   VectorXd errors_at(const VectorXd& times) const { return (measured_.array() / times.array() - 1).matrix(); }
 
   CalibrationFit described(const VectorXd& x) const {
@@ -197,7 +199,7 @@ class Fit {
     out.value = out.low = out.high = from_linear(c, x[k]);
     const double deviation = std::sqrt(covariance(k, k));
     out.uncertainty = 1.96 * (c.is_rate ? deviation * out.value * out.value : deviation);
-    // What the other constants leave of this one's effect on each run.
+    // Effect of this constant on each run, after removing the effect that the other constants can explain.
     const VectorXd own = e.weights.cwiseSqrt().asDiagonal() * (e.slopes * covariance.col(k));
     const double sum = own.squaredNorm();
     for (std::size_t i = 0; sum > 0 && i < runs_.size(); ++i) {
@@ -221,7 +223,7 @@ class Fit {
     return rows;
   }
 
-  // The standard deviation of the logarithms of errors that no choice of the constants takes away.
+  // Returns the standard deviation of the logarithms of errors that remain with the fitted constants.
   double residual() const {
     const double squares = (near_.seconds.array() / measured_.array()).log().square().sum();
     return std::sqrt(squares / static_cast<double>(std::max<Eigen::Index>(1, measured_.size() - parameters_.count())));
@@ -244,7 +246,7 @@ class Fit {
     fit.left_out_runs = statistics_of(errors);
   }
 
-  // Found with linear times, told with true ones.
+  // Fits without each family. Constants are fitted with linear times; errors are computed with true times.
   void leave_families_out(CalibrationFit& fit) const {
     std::set<std::string> families;
     for (const MeasuredRun& r : runs_) families.insert(r.family);
@@ -272,7 +274,7 @@ class Fit {
   }
 };
 
-// Three digits, and no more: "1.27", "618000".
+// Returns the value with three digits: 1.27, 618000.
 double rounded(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);

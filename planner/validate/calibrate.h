@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constants of the calibration, from measured step times. docs/explanation/calibration.md says what is minimised.
+// Fit of the cost model's constants to measured step times. docs/explanation/calibration.md describes the objective.
 #pragma once
 
 #include <functional>
@@ -12,34 +12,34 @@
 
 namespace superstep {
 
-// What a published run says: the estimate of its step is to be so long.
+// A published run, with a measured step time that the estimate should match.
 struct MeasuredRun {
   std::string name, family;
-  double seconds = 0;
-  std::function<double(const Calibration&)> predict;  // seconds; safe to call from several threads
+  double seconds = 0;                                 // measured seconds of a step
+  std::function<double(const Calibration&)> predict;  // returns the estimated seconds of a step; thread-safe
 };
 
-// The runs of the points whose use is "calibration".
+// Returns the runs of the points whose use is "calibration".
 std::vector<MeasuredRun> measured_runs(const std::vector<PublishedPoint>& points);
 
 struct CalibratedConstant {
   double value = 0;
-  double uncertainty = 0;                               // 95 %
-  double low = 0, high = 0;                             // of the fits that leave one run out
-  std::vector<std::pair<std::string, double>> held_by;  // runs, and their shares of what is known of it; most first
+  double uncertainty = 0;                               // half of the 95 % interval
+  double low = 0, high = 0;                             // smallest and largest value of the fits that leave one run out
+  std::vector<std::pair<std::string, double>> held_by;  // runs that determine the constant, by share
 };
 
 struct LeftOutFamily {
   std::string family;
-  std::vector<double> values;  // of the constants, fitted without it
-  ErrorStatistics errors;      // of its runs then
+  std::vector<double> values;  // the constants, fitted without the family
+  ErrorStatistics errors;      // errors of the family's runs with these constants
 };
 
 struct CalibrationFit {
-  Calibration calibration;                             // of the start, with what was fitted
-  std::vector<CalibratedConstant> constants;           // as fitted_constants()
-  std::vector<std::pair<std::string, double>> errors;  // of runs, as fractions of the rate
-  ErrorStatistics fitted, left_out_runs;               // errors with all runs, and of each run when it is left out
+  Calibration calibration;                             // the start, with the fitted constants replaced
+  std::vector<CalibratedConstant> constants;           // in the order of fitted_constants()
+  std::vector<std::pair<std::string, double>> errors;  // by run, as fractions of the rate
+  ErrorStatistics fitted, left_out_runs;               // with all runs; of each run when the run is left out
   std::vector<LeftOutFamily> families;
 };
 
@@ -48,11 +48,12 @@ struct CalibrateOptions {
   std::function<void(double share, const std::string& what)> progress;  // may be empty
 };
 
-// `start` gives what is not fitted; where the fit begins does not matter. Throws Error where there is no run.
+// Fits the constants. `start` gives all other values of the calibration; the fit itself begins at the expected
+// constants. Throws Error if `runs` is empty.
 CalibrationFit calibrate(const std::vector<MeasuredRun>& runs, const Calibration& start,
                          const CalibrateOptions& options);
 
-// The file that load_calibration() reads.
+// Returns the file that load_calibration() reads.
 nlohmann::ordered_json calibration_file(const CalibrationFit& fit);
 
 }  // namespace superstep

@@ -2,6 +2,7 @@
 #include "planner/validate/given_plans.h"
 
 #include <time.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -17,14 +18,14 @@ namespace superstep {
 namespace {
 
 using nlohmann::json;
-// Seconds that a core gave to this thread: others may be busy on the same one.
+// Returns seconds of processor time of this thread; other threads may share the core.
 double core_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// A job without what differs from plan to plan, for reading it once.
+// Returns a job without the fields that differ from plan to plan. Equal questions are read once.
 json question_of(const json& line) {
   json question = line;
   for (const char* key : {"$schema", "description", "plan"}) question.erase(key);
@@ -33,7 +34,8 @@ json question_of(const json& line) {
   return question;
 }
 
-// What a Setting is made of: all but the cuts, if stages have no bounds of their own.
+// Returns the part of a plan that determines a Setting: all fields but the cuts. Stages stay if they have bounds of
+// their own.
 Plan without_cuts(Plan plan) {
   if (plan.stage_proportions.empty()) plan.stages.clear();
   plan.stage_ipu.clear();
@@ -64,7 +66,7 @@ class LineReader {
 
  private:
   struct Question {
-    GivenWorld* world = nullptr;
+    GivenJob* world = nullptr;
     std::int64_t global_batch = 0;  // 0: free
   };
 
@@ -75,8 +77,8 @@ class LineReader {
     try {
       Job job = read_job(question, where);
       at->second.global_batch = job.global_batch;
-      GivenWorld*& world = worlds_[tables_key(job)];
-      if (world == nullptr) world = out_.worlds.emplace_back(std::make_unique<GivenWorld>(std::move(job))).get();
+      GivenJob*& world = worlds_[tables_key(job)];
+      if (world == nullptr) world = out_.worlds.emplace_back(std::make_unique<GivenJob>(std::move(job))).get();
       at->second.world = world;
     } catch (...) {
       questions_.erase(at);
@@ -96,7 +98,7 @@ class LineReader {
     if (!problem.empty()) throw Error(where + "#/plan", problem);
   }
 
-  GivenSetting& setting_for(GivenWorld& world, const Plan& plan) {
+  GivenSetting& setting_for(GivenJob& world, const Plan& plan) {
     const auto [at, fresh] = settings_.try_emplace({&world, to_json(without_cuts(plan)).dump()}, out_.settings.size());
     if (fresh) out_.settings.push_back({&world, plan, {}, {}});
     return out_.settings[at->second];
@@ -104,8 +106,8 @@ class LineReader {
 
   GivenPlans& out_;
   std::map<std::string, Question> questions_;
-  std::map<std::string, GivenWorld*> worlds_;  // by tables_key
-  std::map<std::pair<const GivenWorld*, std::string>, std::size_t> settings_;
+  std::map<std::string, GivenJob*> worlds_;  // by tables_key()
+  std::map<std::pair<const GivenJob*, std::string>, std::size_t> settings_;
 };
 
 Setting make_setting(const GivenSetting& g) {
@@ -116,7 +118,7 @@ double ratio(std::int64_t a, std::int64_t b) {
   return b == 0 ? (a == 0 ? 1 : 1e9) : static_cast<double>(a) / static_cast<double>(b);
 }
 
-GivenCheck check_one(GivenWorld& world, const Plan& plan, const GivenEstimate& given) {
+GivenCheck check_one(GivenJob& world, const Plan& plan, const GivenEstimate& given) {
   const Estimate& estimate = given.estimate;
   const Program program = lower(world.tables.table(table_key(plan)), plan, world.job.optimizer);
   const Timeline timeline = cost(program, world.model);
@@ -132,7 +134,7 @@ GivenCheck check_one(GivenWorld& world, const Plan& plan, const GivenEstimate& g
 
 }  // namespace
 
-GivenWorld::GivenWorld(Job of_line)
+GivenJob::GivenJob(Job of_line)
     : job(std::move(of_line)), model(job.machine, load_calibration(job.machine.calibration)), tables(job, model) {}
 
 void GivenCuts::add(const Plan& plan) {
@@ -179,7 +181,8 @@ GivenPlans read_given_plans(std::istream& lines, const std::string& name) {
 }
 
 GivenPass evaluate_given(const GivenPlans& given) {
-  constexpr std::size_t kSettings = 64;  // that are ready at a time: a clock read between them would count
+  // Settings that are made together. The clock is read once per group, because its own time would count.
+  constexpr std::size_t kSettings = 64;
   GivenPass pass;
   pass.estimates.resize(given.size());
   auto next = pass.estimates.begin();
@@ -191,7 +194,7 @@ GivenPass evaluate_given(const GivenPlans& given) {
     std::vector<Plan> plans;
     settings.reserve(count);
     evaluators.reserve(count);
-    for (std::size_t k = 0; k < count; ++k) {  // tables are not what is measured
+    for (std::size_t k = 0; k < count; ++k) {  // the time of tables is not measured
       chosen[k].world->tables.table(table_key(chosen[k].plan));
       plans.push_back(chosen[k].plan);
     }

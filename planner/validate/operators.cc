@@ -13,7 +13,7 @@
 namespace superstep {
 namespace {
 
-// A graph of one op, and the multiply-adds that are useful in it.
+// A graph with one op, and the op's useful FLOPs.
 struct OneOp {
   Graph graph;
   double flops = 0;
@@ -49,7 +49,7 @@ OneOp graph_of(const ConvolutionWork& c) {
   return one;
 }
 
-// The forward supersteps that a plan would run for the op on one IPU.
+// Returns the cycles of the forward supersteps that a plan would run for the op on one IPU.
 Cycles forward_cycles(const Graph& graph, const CostModel& model, DType partials, double proportion) {
   const GraphFacts facts(graph);
   TableKey key;
@@ -71,7 +71,7 @@ Step exchange_step(Bytes plain, Bytes paired, std::int64_t pieces, Term term) {
   return step;
 }
 
-// Cycles and useful operations of a fact's work.
+// Cycles and useful FLOPs of a fact's work; 0 FLOPs for work without a rate.
 struct Cost {
   Cycles cycles;
   double flops = 0;

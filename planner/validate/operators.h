@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of single operators, and what the cost model says of them: vertices, exchanges, products. Ours is
-// computed by what costs a plan, never by a formula of its own. docs/explanation/operators.md says how a file of facts
-// looks.
+// Known figures of single operators (vertices, exchanges, products) beside the cost model's figures. The cost model's
+// figures come from the code that costs a plan, never from a separate formula. docs/explanation/operators.md describes
+// the file format.
 #pragma once
 
 #include <cstdint>
@@ -13,40 +13,40 @@
 
 namespace superstep {
 
-// One call of the matrix unit: channels, not blocks.
+// One call of the matrix unit. Extents are in channels, not in blocks of channels.
 struct AmpWork {
   std::int64_t groups = 1, rows = 1, contracted = 1, columns = 1;
   DType operands = DType::fp16, partials = DType::fp16;
 };
 
-// Adding partial sums on one tile, before the calibrated factor.
+// Addition of partial sums on one tile, before the calibrated factor.
 struct ReductionWork {
   std::int64_t parts = 2, elements = 1;
 };
 
-// An exchange superstep in which the busiest tile receives so much.
+// An exchange superstep. Bytes are received by the busiest tile.
 struct ExchangeWork {
-  Bytes plain, paired;      // paired: the same as the other tile of its pair
-  std::int64_t pieces = 0;  // that they come in
-  bool rearranges = false;  // a re-layout
+  Bytes plain, paired;      // paired: bytes that the other tile of the pair receives too
+  std::int64_t pieces = 0;  // pieces in which the bytes arrive
+  bool rearranges = false;  // the exchange is a re-layout
 };
 
 enum class ProductPhase : std::uint8_t { operands, partials };
 
-// An exchange superstep of a product that is split in a given way.
+// An exchange superstep of a product with a given split over tiles.
 struct ProductExchangeWork {
   ProductShape shape;
   ProductSplit split;
   ProductPhase phase = ProductPhase::operands;
 };
 
-// A product on one IPU, with its exchanges, under the plan that is best within the bound on temporary memory.
+// A product on one IPU with its exchanges, under the best plan within the bound on temporary memory.
 struct ProductWork {
   ProductShape shape;
   double proportion = 0.6;  // available_memory_proportion
 };
 
-// A forward convolution with a square window, the same way; half operands and partials.
+// A forward convolution with a square window on one IPU, planned like ProductWork; fp16 operands and partials.
 struct ConvolutionWork {
   std::int64_t samples = 1, size = 1, inputs = 1, outputs = 1, window = 1, stride = 1;
   double proportion = 0.6;
@@ -55,33 +55,34 @@ struct ConvolutionWork {
 using OperatorWork =
     std::variant<AmpWork, ReductionWork, ExchangeWork, ProductExchangeWork, ProductWork, ConvolutionWork>;
 
-enum class OperatorUnit : std::uint8_t { cycles, teraflops, share_of_peak };  // the last of the FP16.16 peak
+enum class OperatorUnit : std::uint8_t { cycles, teraflops, share_of_peak };  // share_of_peak: of the FP16.16 peak
 
 struct OperatorFact {
   std::string id, group;
   Machine machine;
-  std::string calibration;  // of data/calibration
+  std::string calibration;  // name of a file in data/calibration
   OperatorWork work;
   OperatorUnit unit = OperatorUnit::cycles;
-  double stated = 0;
-  std::string basis;     // "formula", "measured", "derived" from what was measured, "prototype": for regression only
-  double tolerance = 0;  // on OperatorResult::error, either way
+  double stated = 0;     // in `unit`
+  std::string basis;     // "formula", "measured", "derived" from measurements, "prototype": for regression only
+  double tolerance = 0;  // bound on the absolute value of OperatorResult::error
   std::string source;
   std::string note;  // may be empty
-  std::string gap;   // why ours is known to lie outside the tolerance; empty: it is expected within
+  std::string gap;   // why the model's figure lies outside the tolerance; empty: expected within
 };
 
 struct OperatorResult {
   OperatorFact fact;
-  double ours = 0;   // in the fact's unit
-  double error = 0;  // ours / stated - 1; of shares of the peak ours - stated
-  bool within() const;
+  double ours = 0;      // the model's figure, in the fact's unit
+  double error = 0;     // ours / stated - 1; ours - stated for shares of the peak
+  bool within() const;  // |error| <= tolerance
 };
 
 // Reads files, and the .json files of folders in the order of their names. Throws Error with file and JSON pointer.
 std::vector<OperatorFact> load_operator_facts(const std::vector<std::string>& paths);
-std::string operators_folder();  // the repository's own: data/operators
+std::string operators_folder();  // the repository's own folder: data/operators
 
+// Returns the cost model's figure for a fact's work.
 OperatorResult evaluate(const OperatorFact& fact);
 
 std::string work_text(const OperatorWork& work);  // "64 x 64 x 64 fp16.16"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading of the facts of operators.h.
+// Reader of the files of operators.h.
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kMost = 1 << 30;  // of an extent
+constexpr std::int64_t kMost = 1 << 30;  // largest extent
 
 DType read_type(JsonReader& r, const char* key) {
   static const std::array<std::string, 2> names = {"fp16", "fp32"};
@@ -107,7 +107,7 @@ OperatorFact read_fact(JsonReader r) {
   fact.machine = load_machine(r.raw("machine"), r.at("machine"));
   if (!fact.machine.plannable) r.fail("machine", "found " + fact.machine.name + ", expected a machine of IPUs");
   fact.calibration = r.text_or("calibration", "default");
-  load_calibration(fact.calibration);  // or say now that there is none
+  load_calibration(fact.calibration);  // throws Error now if the calibration does not exist
   fact.work = read_work(r, fact.machine);
   read_stated(r.object("stated"), fact);
   fact.tolerance = r.number("tolerance", 0, 10);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "model/json_reader.h"
@@ -16,13 +17,14 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// "packs/s (512-token packed rows)"
+// True for a rate per second, such as "packs/s (512-token packed rows)".
 bool is_rate(const std::string& unit) {
   const std::size_t at = unit.find("/s");
   return at != std::string::npos && at > 0 && (at + 2 == unit.size() || unit[at + 2] == ' ');
 }
 
-// "samples_per_second", "training throughput (single step)"; "step_time_s", "optimizer step time".
+// Reads a metric by a word in its name: "samples_per_second", "training throughput (single step)"; "step_time_s",
+// "optimizer step time".
 Metric read_metric(JsonReader& r) {
   const std::string text = r.text("metric");
   const auto says = [&](const char* word) { return text.find(word) != std::string::npos; };
@@ -59,7 +61,7 @@ std::vector<std::string> read_texts(JsonReader& r, const char* key) {
   return texts;
 }
 
-// A job stands in the point, or is a file beside the points.
+// Reads a point's job, which is part of the point or a file beside the points.
 void read_place_of_job(JsonReader& r, PublishedPoint& point, const std::string& file) {
   const json& job = r.raw("job");
   if (job.is_object()) {
@@ -106,8 +108,8 @@ LeftOut read_left_out(JsonReader r) {
   return l;
 }
 
-// What all files say together.
-class Reading {
+// Reads all files and checks points across files.
+class PointReader {
  public:
   void read(const std::string& file) {
     const json contents = parse_json_file(file);
@@ -150,7 +152,7 @@ class Reading {
 
   PublishedPoints all_;
   std::map<std::string, std::string> ids_;
-  std::map<std::string, std::size_t> runs_;  // the first point of each
+  std::map<std::string, std::size_t> runs_;  // index of the first point, by run
 };
 
 }  // namespace
@@ -183,7 +185,7 @@ std::vector<std::string> json_files(const std::vector<std::string>& paths, const
 }
 
 PublishedPoints load_published(const std::vector<std::string>& paths) {
-  Reading reading;
+  PointReader reading;
   for (const std::string& file : json_files(paths, "published points")) reading.read(file);
   return reading.take();
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "model/error.h"
@@ -24,14 +25,14 @@ double mean(const std::vector<double>& values) {
   return values.empty() ? kNone : sum / static_cast<double>(values.size());
 }
 
-// A job once estimated, or why it could not be.
+// The estimate of a job, or the reason why there is none.
 struct Attempt {
   std::optional<Prediction> prediction;
   std::string failure;
   bool unsupported = false;
 };
 
-// A message about a job that stands in a point names the place in the points' file.
+// Returns a message with the place in the points' file, for a job that is part of a point.
 std::string placed(const PublishedPoint& point, std::string message) {
   const std::size_t end = point.job_file.size();
   if (point.job_place.empty() || message.compare(0, end, point.job_file) != 0) return message;
@@ -50,7 +51,7 @@ Attempt attempt(const PublishedPoint& point) {
   return a;
 }
 
-// Each different job of the points once.
+// Estimates each different job of the points once.
 class Attempts {
  public:
   void add(const std::vector<PublishedPoint>& points) {
@@ -73,7 +74,8 @@ class Attempts {
   const Attempt& at(const PublishedPoint& p) const { return attempts_[of_.at(key(p))]; }
 
  private:
-  using Key = std::pair<std::string, nlohmann::json>;  // an ONNX model may lie beside the file
+  // File and job. The file counts too, because a path of an ONNX model may be relative to the file.
+  using Key = std::pair<std::string, nlohmann::json>;
   static Key key(const PublishedPoint& p) { return {p.job_file, p.job}; }
 
   std::vector<const PublishedPoint*> jobs_;
@@ -87,7 +89,7 @@ std::vector<PublishedPoint> calibration_points(std::vector<PublishedPoint> point
 }
 
 std::optional<NullModel> fit_to(const std::vector<PublishedPoint>& points, const Attempts& attempts) {
-  std::map<std::string, std::pair<FittedRun, int>> runs;  // sums over the points of a run, and how many
+  std::map<std::string, std::pair<FittedRun, int>> runs;  // by run: sums over points, and their number
   for (const PublishedPoint& point : points) {
     const std::optional<Prediction>& p = attempts.at(point).prediction;
     if (!p) continue;
@@ -131,7 +133,7 @@ ValidatedPoint validated(const PublishedPoint& point, const Attempt& a, const st
   return v;
 }
 
-// A run's error is the mean of its points'.
+// Returns the statistics of a group. A run's error is the mean of its points' errors.
 ErrorGroup group_of(const std::vector<ValidatedPoint>& points, const std::string& use, const std::string& family) {
   std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> runs;
   std::set<std::string> outside;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "planner/cuts/pinned_cuts.h"

@@ -36,4 +36,9 @@ void expect_file(const std::string& path, const std::string& found) {
   EXPECT_EQ(contents_of(path), found) << path << " is old: see the first lines of its test";
 }
 
+const PublishedPoints& published() {
+  static const PublishedPoints points = load_published({published_folder()});
+  return points;
+}
+
 }  // namespace superstep::test

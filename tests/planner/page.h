@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "planner/validate/published.h"
+
 namespace superstep::test {
 
 // What stands between the marks of a page.
@@ -12,5 +14,7 @@ void expect_on_page(const std::string& path, const std::string& begin_mark, cons
                     const std::string& found);
 // A whole file.
 void expect_file(const std::string& path, const std::string& found);
+
+const PublishedPoints& published();  // all that pages compare with, read once
 
 }  // namespace superstep::test

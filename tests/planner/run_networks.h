@@ -2,7 +2,7 @@
 // Imported networks on numbers under the plans of run_networks.json, beside the plain model.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -2,6 +2,7 @@
 #include "tests/planner/world.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "planner/infeasible/explain_infeasible.h"
@@ -21,6 +22,11 @@ SearchResult searched(World& world, bool fix) {
   options.find_fix = fix;
   options.explain = explain_infeasible;
   return search(world.tables, options);
+}
+
+Plan best_of(World& world) {
+  const SearchResult found = search(world.tables, {.top = 1, .pareto = false, .find_fix = false, .defaults = true});
+  return found.best.empty() ? found.closest.value() : found.best[0].plan;
 }
 
 nlohmann::json small_job(const std::string& zoo, const nlohmann::json& numbers, const nlohmann::json& machine) {

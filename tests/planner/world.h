@@ -2,7 +2,7 @@
 // A job with everything that is made from it, for tests; and plans drawn at random.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <random>
 #include <string>
 #include <vector>
@@ -28,6 +28,8 @@ struct World {
 
 // By all of the job's space, without fronts; `fix`: and the nearest fix where nothing fits.
 SearchResult searched(World& world, bool fix = true);
+// The best plan of the default search, or the closest where nothing fits.
+Plan best_of(World& world);
 
 // A small transformer on a machine; `numbers` overrides fields of the zoo's model.
 nlohmann::json small_job(const std::string& zoo, const nlohmann::json& numbers, const nlohmann::json& machine);

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "model/lower/placement.h"
 #include "planner/cost/setting_parts.h"
@@ -22,7 +23,7 @@ using test::Draw;
 using test::World;
 
 // Weights are tied in both of the first: their last units borrow from the first.
-std::vector<std::unique_ptr<World>> worlds() {
+std::vector<std::unique_ptr<World>> evaluated_worlds() {
   std::vector<std::unique_ptr<World>> out;
   const json gpt = {{"layers", 7}, {"hidden", 192},      {"heads", 12},
                     {"ffn", 768},  {"vocabulary", 1000}, {"sequence_length", 96}};
@@ -110,7 +111,7 @@ std::vector<Asked> draw_asked(const std::vector<std::unique_ptr<World>>& worlds,
 }
 
 TEST(Evaluator, AgreesWithSumsOverAllUnits) {
-  const auto all = worlds();
+  const auto all = evaluated_worlds();
   int several_modes = 0, returning = 0, two_groups = 0, in_turn = 0;
   for (const Asked& asked : draw_asked(all, 60, 40)) {
     Evaluator evaluator(*asked.setting);
@@ -128,7 +129,7 @@ TEST(Evaluator, AgreesWithSumsOverAllUnits) {
 
 // A bound on several settings, for an Evaluator as for evaluate().
 TEST(Evaluator, AgreesForBounds) {
-  const auto all = worlds();
+  const auto all = evaluated_worlds();
   Draw draw(12);
   World& world = *all[1];
   for (int i = 0; i < 20; ++i) {
@@ -153,7 +154,7 @@ TEST(Evaluator, AgreesForBounds) {
 TEST(Evaluate, WeightsKeptOutsideOfAPipelineSaveNothing) {
   Draw draw(14);
   int slower = 0, sharded = 0;
-  for (const auto& world : worlds()) {
+  for (const auto& world : evaluated_worlds()) {
     for (int i = 0; i < 300; ++i) {
       Plan plan = test::draw_pipeline(*world, draw);
       if (!world->tables.training()) plan.location = {}, plan.replicated_tensor_sharding = {};
@@ -206,7 +207,7 @@ TEST(Evaluator, AgreesWhereManyUnitsBorrow) {
 }
 
 TEST(Evaluator, DoesNotAllocate) {
-  const auto all = worlds();
+  const auto all = evaluated_worlds();
   for (const Asked& asked : draw_asked(all, 10, 20)) {
     Evaluator evaluator(*asked.setting);
     const std::int64_t before = test::allocations();

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -29,9 +30,9 @@ class FrontCacheTest : public testing::Test {
   };
   Found run(const std::string& machine = "ipu-pod4") const {
     const nlohmann::json pins = {{"tensor_parallel", 1}, {"micro_batch", 2}, {"available_memory_proportion", 0.25}};
-    nlohmann::json json = test::small_gpt(pins);
-    json["machine"] = machine;
-    const Job job = read_job(json, "test job");
+    nlohmann::json given = test::small_gpt(pins);
+    given["machine"] = machine;
+    const Job job = read_job(given, "test job");
     const CostModel model(job.machine, load_calibration());
     const auto cache = std::make_shared<FrontCache>(path_);
     Tables tables(job, model, true, cache);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <sstream>
 #include <thread>
@@ -58,8 +59,8 @@ TEST(Tables, GiveEqualUnitsTheNumbersThatEachHasAlone) {
   nlohmann::json gpt = bert;
   gpt["model"]["zoo"] = "gpt2-small";
   gpt["model"].erase("masked_tokens");
-  for (const nlohmann::json& json : {bert, gpt}) {
-    const Job job = read_job(json, "test");
+  for (const nlohmann::json& given : {bert, gpt}) {
+    const Job job = read_job(given, "test");
     const CostModel cost(job.machine, load_calibration());
     Tables shared(job, cost), alone(job, cost, false);
     for (const TensorParallel mesh : {TensorParallel{1, 1}, {2, 1}, {4, 1}, {2, 2}}) {
@@ -93,10 +94,10 @@ TEST(Tables, GiveEqualUnitsTheNumbersThatEachHasAlone) {
 
 // Groups of IPUs find the same links in as many whole racks as there are, so that tables are copied, not made.
 TEST(Tables, OfPartitionsOfWholeRacksAreThoseOfTheMachine) {
-  nlohmann::json json = test::small_bert(2);
-  json["optimizer"] = {{"kind", "lamb"}};
-  json["machine"] = "ipu-pod256";
-  const Job whole = read_job(json, "test");
+  nlohmann::json given = test::small_bert(2);
+  given["optimizer"] = {{"kind", "lamb"}};
+  given["machine"] = "ipu-pod256";
+  const Job whole = read_job(given, "test");
   const CostModel cost(whole.machine, load_calibration());
   Tables tables(whole, cost);
   for (const std::int64_t ipus : {128, 64, 32}) {
@@ -127,9 +128,9 @@ TEST(Tables, OfPartitionsOfWholeRacksAreThoseOfTheMachine) {
 
 // Ranks that are not neighbours: what tables of other strides share is what each has when it is lowered alone.
 TEST(Tables, OfRanksFurtherApartAreWhatTheyWouldBeAlone) {
-  nlohmann::json json = test::small_bert(2);
-  json["optimizer"] = {{"kind", "lamb"}};  // its norms are sums over the mesh
-  const Job job = read_job(json, "test");
+  nlohmann::json given = test::small_bert(2);
+  given["optimizer"] = {{"kind", "lamb"}};  // its norms are sums over the mesh
+  const Job job = read_job(given, "test");
   const CostModel cost(job.machine, load_calibration());
   Tables tables(job, cost);
   int slower = 0, slower_updates = 0;
@@ -201,20 +202,20 @@ TEST(Tables, UpdatesThatFailAreMadeAgain) {
 TEST(WarmTables, ForgetWhatWasNotAskedAboutLately) {
   WarmTables warm("", 2);
   const auto job = [](const char* machine, std::int64_t layers, std::int64_t ipus, const char* partials) {
-    nlohmann::json json = test::small_bert(layers);
-    json["machine"] = {{"base", machine}, {"partition", ipus}};
-    json["plan"]["precision"]["partials"] = partials;
-    return read_job(json, "test");
+    nlohmann::json given = test::small_bert(layers);
+    given["machine"] = {{"base", machine}, {"partition", ipus}};
+    given["plan"]["precision"]["partials"] = partials;
+    return read_job(given, "test");
   };
   std::vector<Job> kin;
   for (const std::int64_t ipus : {16, 4, 2}) {
     for (const char* partials : {"fp16", "fp32"}) kin.push_back(job("ipu-pod16", 2, ipus, partials));
   }
-  for (const Job& one : kin) warm.lend(one).tables->table({});
-  const auto kept = [&](const Job& one) { return warm.lend(one).tables->has({}); };
+  for (const Job& one : kin) warm.lease(one).tables->table({});
+  const auto kept = [&](const Job& one) { return warm.lease(one).tables->has({}); };
   EXPECT_FALSE(kept(job("ipu-pod16", 3, 16, "fp16")));
   for (const Job& one : kin) EXPECT_TRUE(kept(one)) << one.json.dump();
-  const WarmTables::Lent held = warm.lend(kin[0]);
+  const WarmTables::Lease held = warm.lease(kin[0]);
   EXPECT_FALSE(kept(job("bow-pod16", 2, 16, "fp16")));
   EXPECT_FALSE(kept(job("ipu-pod64", 2, 16, "fp16")));
   for (const Job& one : kin) EXPECT_FALSE(kept(one)) << one.json.dump();

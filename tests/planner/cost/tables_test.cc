@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "model/cost/step_timer.h"
@@ -47,7 +48,7 @@ Compared compare(World& world, const Plan& plan) {
           ratio(estimate.executable, executable), ratio(estimate.ddr, ddr), ratio(estimate.waiting, waiting)};
 }
 
-std::vector<std::unique_ptr<World>> worlds() {
+std::vector<std::unique_ptr<World>> tables_worlds() {
   std::vector<std::unique_ptr<World>> out;
   const nlohmann::json gpt = {{"layers", 4}, {"hidden", 192},      {"heads", 12},
                               {"ffn", 768},  {"vocabulary", 1000}, {"sequence_length", 96}};
@@ -76,14 +77,14 @@ constexpr int kPlans = 50;  // of each kind and world
 
 TEST(Tables, AgreeWithLoweredPipelines) {
   Draw draw(1);
-  for (const auto& world : worlds()) {
+  for (const auto& world : tables_worlds()) {
     for (int i = 0; i < kPlans; ++i) expect_equal(*world, test::draw_pipeline(*world, draw));
   }
 }
 
 TEST(Tables, AgreeWithLoweredPhases) {
   Draw draw(2);
-  for (const auto& world : worlds()) {
+  for (const auto& world : tables_worlds()) {
     for (int i = 0; i < kPlans; ++i) expect_equal(*world, test::draw_phases(*world, draw));
   }
 }
@@ -93,7 +94,7 @@ TEST(Tables, AgreeWhereStagesHaveBoundsOfTheirOwn) {
   Draw draw(23);
   const std::vector<Proportion> bounds = {0.005, 0.02, 0.2, {0.1, Live::unit}, {0.1, Live::layer}};
   int differ = 0;
-  for (const auto& world : worlds()) {
+  for (const auto& world : tables_worlds()) {
     for (int i = 0; i < kPlans; ++i) {
       Plan plan = i % 2 == 0 ? test::draw_pipeline(*world, draw) : test::draw_phases(*world, draw);
       for (std::size_t s = 0; s < plan.stages.size(); ++s) plan.stage_proportions.push_back(draw.of(bounds));
@@ -165,7 +166,7 @@ TEST(Tables, WhatIsPreloadedMustFitOnTheIoTiles) {
 TEST(Tables, PeakOfPhasesIsOfOnePhase) {
   Draw draw(4);
   int less = 0;  // IPU groups whose peak is below the sum of the worst residents and the worst transient
-  for (const auto& world : worlds()) {
+  for (const auto& world : tables_worlds()) {
     for (int i = 0; i < kPlans; ++i) {
       const Plan plan = test::draw_phases(*world, draw);
       const Program program = lower(world->table(plan), plan, world->job.optimizer);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cut programme for phases against every cut there is.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "planner/cuts/cuts.h"
 #include "planner/cuts/phase_bounds.h"
@@ -21,8 +22,8 @@ struct PhaseKind {
   std::int64_t ipus = 1, groups = 1;
   LoadSchedules load;
   Location code = Location::in_processor;
-  bool lends = false;  // which of weights, gradients, states and boundaries other IPUs' tiles hold is drawn
-  bool ddr = false;    // limits on Streaming Memory are drawn as well
+  bool uses_remote_tile = false;  // which of weights, gradients, states and boundaries other IPUs' tiles hold is drawn
+  bool ddr = false;               // limits on Streaming Memory are drawn as well
 };
 
 // How often there are cuts that fit, and how often a bound is the time of the best of them.
@@ -45,8 +46,8 @@ Plan draw_kind(const PhaseKind& kind, World& world, Draw& draw) {
   if (plan.load != LoadSchedules{}) plan.io_tiles = 32;
   plan.location.code = kind.code;
   for (Location* at : {&plan.location.weights, &plan.location.activations})
-    *at = kind.lends && draw.chance(60) ? Location::remote_ipu : Location::streaming;
-  if (kind.lends) {
+    *at = kind.uses_remote_tile && draw.chance(60) ? Location::remote_ipu : Location::streaming;
+  if (kind.uses_remote_tile) {
     plan.location.optimizer_state = draw.of<Location>({Location::streaming, Location::remote_ipu});
     if (plan.phase_order == PhaseOrder::micro_batch_outer)
       plan.location.gradients = draw.of<Location>({Location::streaming, Location::remote_ipu});
@@ -157,11 +158,11 @@ TEST(Cuts, OfPhasesThatBorrowTwiceAreTheBestOfAll) {
 // sixth's, and the fourth's unless that takes none.
 nlohmann::json products(bool evenly) {
   constexpr std::int64_t kWidth = 192;
-  testing::FileMaker file;
+  test::FileMaker file;
   file.input("x0", {-1, kWidth});
   for (const int i : {0, 1, 2, 4, 6})
-    file.floats("w" + std::to_string(i), {kWidth, kWidth}, testing::numbers(kWidth * kWidth, 1));
-  file.floats("bias", {kWidth}, testing::numbers(kWidth, 2));
+    file.floats("w" + std::to_string(i), {kWidth, kWidth}, test::numbers(kWidth * kWidth, 1));
+  file.floats("bias", {kWidth}, test::numbers(kWidth, 2));
   for (int i = 0; i < 7; ++i) {
     const std::string in = "x" + std::to_string(i), sum = "y" + std::to_string(i), out = "x" + std::to_string(i + 1);
     const std::string weights = "w" + std::to_string(i % 2 == 1 ? 1 : i);
@@ -191,7 +192,8 @@ TEST(Cuts, OfPhasesThatBorrowInTheMiddleFit) {
     Draw draw(51);
     for (int k = 0; k < 60; ++k) {
       const std::int64_t ipus = draw.of<std::int64_t>({1, 2, 4});
-      const PhaseKind kind{.ipus = ipus, .groups = ipus > 1 && draw.chance(40) ? 2 : 1, .lends = draw.chance(50)};
+      const PhaseKind kind{
+          .ipus = ipus, .groups = ipus > 1 && draw.chance(40) ? 2 : 1, .uses_remote_tile = draw.chance(50)};
       const Plan plan = draw_kind(kind, world, draw);
       const Setting setting(world.table(plan), plan, world.job.optimizer, true);
       CutRules rules;
@@ -253,18 +255,18 @@ TEST(Cuts, OfPhasesThatOtherIpusHoldAreTheBestOfAll) {
   BoundsMet met;
   for (std::int64_t ipus : {1, 2, 4}) {
     for (std::uint64_t seed : {44, 45, 46}) {
-      const PhaseKind kind{.ipus = ipus, .lends = true};
+      const PhaseKind kind{.ipus = ipus, .uses_remote_tile = true};
       met.add(try_phases(kind, tiny("gpt2-small", 2, 128, 4000), {Recompute::layer}, seed));
       met.add(try_phases(kind, tiny("bert-base", 1, 256, 3000), kPhaseModes, seed));
     }
-    const PhaseKind code{.ipus = ipus, .code = Location::remote_ipu, .lends = true};
+    const PhaseKind code{.ipus = ipus, .code = Location::remote_ipu, .uses_remote_tile = true};
     met.add(try_phases(code, tiny("gpt2-small", 2, 128, 4000), {Recompute::layer}, 47));
-    const PhaseKind little{.ipus = ipus, .lends = true, .ddr = true};
+    const PhaseKind little{.ipus = ipus, .uses_remote_tile = true, .ddr = true};
     met.add(try_phases(little, tiny("gpt2-small", 2, 128, 4000), kPhaseModes, 48));
     if (ipus == 1) continue;
-    const PhaseKind groups{.ipus = ipus, .groups = 2, .lends = true};
+    const PhaseKind groups{.ipus = ipus, .groups = 2, .uses_remote_tile = true};
     met.add(try_phases(groups, tiny("gpt2-small", 2, 128, 4000), kPhaseModes, 49));
-    const PhaseKind twice{.ipus = ipus, .lends = true};
+    const PhaseKind twice{.ipus = ipus, .uses_remote_tile = true};
     met.add(try_phases(twice, tiny("t5-small", 1, 64, 4000), {Recompute::layer}, 50));
   }
   EXPECT_GE(met.of, 600);

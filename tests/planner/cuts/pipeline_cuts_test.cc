@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cut programme for pipelines against every cut there is.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "planner/cuts/cuts.h"
 #include "tests/planner/cut_options.h"

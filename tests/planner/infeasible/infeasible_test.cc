@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "planner/cost/warm_tables.h"
@@ -205,7 +206,7 @@ TEST(Search, ItsNearestFixMayTakeFewerIpus) {
   WarmTables warm;
   options.warm = &warm;
   EXPECT_EQ(find_nearest_fix(world.tables, options).text(), fix.text());
-  const WarmTables::Lent smaller = warm.lend(on_partition(asked, 2));
+  const WarmTables::Lease smaller = warm.lease(on_partition(asked, 2));
   const double made = smaller.tables->seconds();
   EXPECT_GT(made, 0);
   EXPECT_EQ(find_nearest_fix(world.tables, options).text(), fix.text());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "planner/job/pins.h"
 #include "planner/job/tell_apart.h"
@@ -39,7 +40,7 @@ TEST(WhyNot, BoundsOfStagesAreHadIfEachIs) {
   Plan p;
   p.stages = {0, 3}, p.stage_ipu = {0, 1};
   p.stage_proportions = {0.1, {0.5, Live::unit}};
-  const auto had = [&](const json& pin) { return pins_not_had(p, {{"available_memory_proportion", pin}}).empty(); };
+  const auto had = [&](const json& pin) { return unsatisfied_pins(p, {{"available_memory_proportion", pin}}).empty(); };
   const json unit = {{"live", "unit"}, {"proportion", 0.5}};
   EXPECT_TRUE(had({{"stages", {0.1, unit}}}));
   EXPECT_FALSE(had({{"stages", {0.2, unit}}}));
@@ -69,13 +70,13 @@ TEST(WhyNot, KnowsWhichPinsAPlanHas) {
                                            {{"available_memory_proportion", {{"max", 1}}}},
                                            {{"activation_sharding", false}},
                                            {{"location", {{"weights", {"streaming", "remote_ipu"}}}}}})
-    EXPECT_THAT(pins_not_had(p, had), IsEmpty()) << had;
-  EXPECT_THAT(pins_not_had(p, {{"replicas", {{"min", 5}}}}), ElementsAre("/replicas"));
+    EXPECT_THAT(unsatisfied_pins(p, had), IsEmpty()) << had;
+  EXPECT_THAT(unsatisfied_pins(p, {{"replicas", {{"min", 5}}}}), ElementsAre("/replicas"));
   p.available_memory_proportion = 0.5;
-  EXPECT_THAT(pins_not_had(p, {{"available_memory_proportion", 0.5}}), IsEmpty());
-  EXPECT_THAT(pins_not_had(p, {{"available_memory_proportion", 0.6}}), ElementsAre("/available_memory_proportion"));
+  EXPECT_THAT(unsatisfied_pins(p, {{"available_memory_proportion", 0.5}}), IsEmpty());
+  EXPECT_THAT(unsatisfied_pins(p, {{"available_memory_proportion", 0.6}}), ElementsAre("/available_memory_proportion"));
   const auto missing = [&](const json& pin) {
-    return !pins_not_had(p, {{"available_memory_proportion", pin}}).empty();
+    return !unsatisfied_pins(p, {{"available_memory_proportion", pin}}).empty();
   };
   const json unit = {{"live", "unit"}}, between = {{"live", "unit"}, {"proportion", {{"min", 0.2}, {"max", 0.6}}}};
   p.available_memory_proportion = {0.5, Live::unit};
@@ -88,22 +89,22 @@ TEST(WhyNot, KnowsWhichPinsAPlanHas) {
   EXPECT_FALSE(missing({{"live", "none"}, {"proportion", 0.5}}));
   EXPECT_TRUE(missing(unit));
   for (const char* of_phases : {"grouped", "interleaved"})
-    EXPECT_THAT(pins_not_had(p, {{"schedule", of_phases}}), IsEmpty()) << "of no effect";
-  EXPECT_THAT(pins_not_had(p, {{"replicas", {{"max", 3}}}}), ElementsAre("/replicas"));
-  EXPECT_THAT(pins_not_had(p, {{"tensor_parallel", {4, 2}}}), ElementsAre("/tensor_parallel"));
+    EXPECT_THAT(unsatisfied_pins(p, {{"schedule", of_phases}}), IsEmpty()) << "of no effect";
+  EXPECT_THAT(unsatisfied_pins(p, {{"replicas", {{"max", 3}}}}), ElementsAre("/replicas"));
+  EXPECT_THAT(unsatisfied_pins(p, {{"tensor_parallel", {4, 2}}}), ElementsAre("/tensor_parallel"));
   for (const json& two : {json{1, 2}, json{{"min", 2}}, json{0, 1}})
-    EXPECT_THAT(pins_not_had(p, {{"phases", two}}), IsEmpty()) << two;
+    EXPECT_THAT(unsatisfied_pins(p, {{"phases", two}}), IsEmpty()) << two;
   for (const json& others : {json(3), json{1, 3}, json{{"min", 3}}, json{0, 2}, json{0}})
-    EXPECT_THAT(pins_not_had(p, {{"phases", others}}), ElementsAre("/phases")) << others;
-  EXPECT_THAT(pins_not_had(p, {{"stages", {0, 2}}}), ElementsAre("/stages"));
-  EXPECT_THAT(pins_not_had(p, {{"layers_per_stage", {1, 1}}}), ElementsAre("/layers_per_stage"));
-  EXPECT_THAT(pins_not_had(p, {{"location", {{"weights", "in_processor"}}}}), ElementsAre("/location/weights"));
-  EXPECT_THAT(pins_not_had(p, {{"load", "preload"}}), ElementsAre("/load/weights")) << "code stays";
+    EXPECT_THAT(unsatisfied_pins(p, {{"phases", others}}), ElementsAre("/phases")) << others;
+  EXPECT_THAT(unsatisfied_pins(p, {{"stages", {0, 2}}}), ElementsAre("/stages"));
+  EXPECT_THAT(unsatisfied_pins(p, {{"layers_per_stage", {1, 1}}}), ElementsAre("/layers_per_stage"));
+  EXPECT_THAT(unsatisfied_pins(p, {{"location", {{"weights", "in_processor"}}}}), ElementsAre("/location/weights"));
+  EXPECT_THAT(unsatisfied_pins(p, {{"load", "preload"}}), ElementsAre("/load/weights")) << "code stays";
   p.location.code = Location::streaming;
   p.load.weights = LoadSchedule::preload;
-  EXPECT_THAT(pins_not_had(p, {{"load", "preload"}}), ElementsAre("/load/code"));
-  EXPECT_THAT(pins_not_had(p, {{"load", {{"weights", "preload"}}}}), IsEmpty());
-  EXPECT_THAT(pins_not_had(p, {{"load", {{"code", {"on_demand", "preload"}}}}}), IsEmpty());
+  EXPECT_THAT(unsatisfied_pins(p, {{"load", "preload"}}), ElementsAre("/load/code"));
+  EXPECT_THAT(unsatisfied_pins(p, {{"load", {{"weights", "preload"}}}}), IsEmpty());
+  EXPECT_THAT(unsatisfied_pins(p, {{"load", {{"code", {"on_demand", "preload"}}}}}), IsEmpty());
 }
 
 TEST(WhyNot, LossesSumToTheDifferenceOfStepTimes) {

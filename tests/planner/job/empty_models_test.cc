@@ -2,6 +2,7 @@
 // Valid graphs that leave nothing to run, and tensors without elements: an error that says so.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "planner/sweep/plan_job.h"
@@ -12,8 +13,8 @@ namespace superstep {
 namespace {
 
 using nlohmann::json;
+using test::FileMaker;
 using ::testing::AllOf;
-using testing::FileMaker;
 using ::testing::HasSubstr;
 
 // What planning the file for inference says.
@@ -28,7 +29,7 @@ std::string answer(const FileMaker& file) {
   return "planned";
 }
 
-FileMaker one_node(const char* op_type, const testing::Extents& shape, int type = testing::kFloat) {
+FileMaker one_node(const char* op_type, const test::Extents& shape, int type = test::kFloat) {
   FileMaker file(15);
   file.input("x", shape).output("y", type);
   file.node(op_type, {"x"}, {"y"});
@@ -39,7 +40,7 @@ TEST(EmptyModels, LeaveNothingToRun) {
   const auto nothing = AllOf(HasSubstr("job#/model: found no op to run in model.onnx"), HasSubstr("expected an op"));
   EXPECT_THAT(answer(one_node("Identity", {2, 3})), nothing);
   EXPECT_THAT(answer(one_node("Dropout", {2, 3})), nothing) << "inference drops nothing";
-  EXPECT_THAT(answer(one_node("Shape", {2, 3}, testing::kInt64)), nothing) << "known while importing";
+  EXPECT_THAT(answer(one_node("Shape", {2, 3}, test::kInt64)), nothing) << "known while importing";
   FileMaker cast = one_node("CastLike", {2, 3});
   cast.model.mutable_graph()->mutable_node(0)->add_input("like");
   cast.input("like", {1});

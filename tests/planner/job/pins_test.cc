@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What pins leave to a search.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "planner/search/search.h"

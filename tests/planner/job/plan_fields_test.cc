@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -51,6 +52,16 @@ json schema_of_plan() {
   json plan = schema.at("properties").at("plan");
   if (plan.contains("$ref")) plan = resolved(std::move(plan), schema.at("definitions")).at("of");
   return resolved(plan.at("properties"), schema.at("definitions"));
+}
+
+// An editor shows the schema's text, the rest of the program the row's.
+TEST(PlanFields, MeanWhatTheSchemaSays) {
+  const json schema = schema_of_plan();
+  for (const PlanField& field : plan_fields()) {
+    std::string meaning(field.meaning);
+    meaning[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(meaning[0])));
+    EXPECT_THAT(schema.at(std::string(field.name)).at("description").get<std::string>(), testing::StartsWith(meaning));
+  }
 }
 
 TEST(PlanFields, AreThoseOfTheSchema) {

@@ -2,6 +2,7 @@
 // What is asked of a search: goals, fronts, limits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "model/machine/load_machine.h"
 #include "planner/job/tell_apart.h"
@@ -100,8 +101,8 @@ TEST(Front, OfMemoryAndIpusHasThePlansWithLeastMemory) {
   job["pareto"] = {"memory", "ipus"};
   std::int64_t further = 0;
   for (const Job& part : job_parts(World(job).job)) {
-    World world(part.json);
-    const std::vector<Candidate> front = searched(part.json).pareto;
+    World world(part.json());
+    const std::vector<Candidate> front = searched(part.json()).pareto;
     ASSERT_FALSE(front.empty());
     const std::int64_t least =
         std::ranges::min(front, {}, [](const Candidate& c) { return c.estimate.tile_peak; }).estimate.tile_peak;

@@ -29,7 +29,7 @@ void write_row(std::ostream& out, const ComparedSystem& s, const std::string& it
       << s.id << (s.source.empty() ? "" : ": " + s.source) << " |\n";
 }
 
-std::string tables() {
+std::string comparison_tables() {
   std::ostringstream out;
   for (const SystemComparison& c : comparisons()) {
     out << "### " << c.title << "\n\n";
@@ -45,7 +45,7 @@ std::string tables() {
 
 TEST(ComparisonPage, IsAsItIsModelled) {
   test::expect_on_page(SUPERSTEP_SOURCE "/docs/results/comparison.md", "<!-- tables: begin -->\n",
-                       "<!-- tables: end -->\n", tables());
+                       "<!-- tables: end -->\n", comparison_tables());
 }
 
 // Where the same thing was measured or announced as a rate and is modelled, both are near each other.

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
@@ -26,15 +27,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using test::published;
 
-constexpr const char* kPage = SUPERSTEP_SOURCE "/docs/results/gallery.md";
+constexpr const char* kGalleryPage = SUPERSTEP_SOURCE "/docs/results/gallery.md";
 constexpr std::int64_t kProgrammes = 1000;  // for the rank among all plans
 constexpr double kSmallSpace = 2200;        // settings of a space that is ranked in every run
-
-const PublishedPoints& published() {
-  static const PublishedPoints points = load_published({published_folder()});
-  return points;
-}
 
 struct Exhibit {
   std::string id;
@@ -90,7 +87,7 @@ std::string rank_text(const Rank& r) {
   return count(r.faster + 1) + (r.exact() ? "" : " to " + count(r.faster + r.undecided + 1)) + " of " + count(r.of);
 }
 
-bool is_pipeline(const Exhibit& e) { return e.job.json.at("plan").at("location").at("weights") == "in_processor"; }
+bool is_pipeline(const Exhibit& e) { return e.job.json().at("plan").at("location").at("weights") == "in_processor"; }
 
 double settings_of_pipelines(const Exhibit& e) {
   const Job job = read_job(pipelines_only(free_job(e.job)), e.job.source);
@@ -102,7 +99,7 @@ double settings_of_pipelines(const Exhibit& e) {
 // Cells of the page's rows as they stand, by job.
 std::map<std::string, std::vector<std::string>> rows_on_page() {
   std::map<std::string, std::vector<std::string>> rows;
-  std::ifstream in(kPage);
+  std::ifstream in(kGalleryPage);
   for (std::string line; std::getline(in, line);) {
     if (!line.starts_with("| [")) continue;
     std::vector<std::string> cells;
@@ -185,7 +182,7 @@ TEST(Gallery, IsOnThePageAsItIsPredicted) {
   std::ostringstream table;
   write_rows(table);
   write_missing(table);
-  test::expect_on_page(kPage, "<!-- gallery: begin -->\n", "<!-- gallery: end -->\n", table.str());
+  test::expect_on_page(kGalleryPage, "<!-- gallery: begin -->\n", "<!-- gallery: end -->\n", table.str());
 }
 
 // One source of truth: a point's job is one of the gallery, and a job without a point says that nothing was measured.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "planner/infeasible/explain_infeasible.h"

@@ -2,6 +2,7 @@
 // What a report says of memory over time sums to what it says of memory: to the byte, whatever the plan.
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>

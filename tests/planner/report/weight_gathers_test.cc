@@ -2,6 +2,7 @@
 #include "planner/report/weight_gathers.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/planner/world.h"
 

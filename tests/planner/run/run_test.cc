@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "planner/report/evaluated.h"
@@ -47,7 +48,7 @@ RunOutcome run(const json& job, bool reference = true) {
                  {.reference = reference, .threads = 1, .progress = {}});
 }
 
-std::string message_of(const json& job) {
+std::string run_error(const json& job) {
   try {
     run(job);
   } catch (const Error& e) {
@@ -139,7 +140,7 @@ TEST(RunJob, InstancesReadTheSameBatch) {
     return losses(run(gpt_job(4, kReplicas, {{"steps", 2}, {"instances", instances}}), false));
   };
   EXPECT_EQ(curve(4), curve(1));
-  EXPECT_THAT(message_of(gpt_job(4, kReplicas, {{"instances", 3}})),
+  EXPECT_THAT(run_error(gpt_job(4, kReplicas, {{"instances", 3}})),
               HasSubstr("test job#/run/instances: found 3, expected a divisor of the plan's 4 replicas"));
 }
 
@@ -169,12 +170,12 @@ TEST(RunJob, GoesOnFromACheckpointAsIfItHadNotStopped) {
 
   json other = gpt_job(2, kSplit, run_of);
   other["optimizer"]["kind"] = "lamb";
-  EXPECT_THAT(message_of(other), AllOf(HasSubstr(path), HasSubstr("checkpoint of another optimizer")));
+  EXPECT_THAT(run_error(other), AllOf(HasSubstr(path), HasSubstr("checkpoint of another optimizer")));
   other = gpt_job(2, kSplit, run_of);
   other["model"]["ffn"] = 64;
-  EXPECT_THAT(message_of(other), HasSubstr("checkpoint of another model"));
+  EXPECT_THAT(run_error(other), HasSubstr("checkpoint of another model"));
   run_of["resume"] = file("none");
-  EXPECT_THAT(message_of(gpt_job(2, kSplit, run_of)), HasSubstr("cannot be read"));
+  EXPECT_THAT(run_error(gpt_job(2, kSplit, run_of)), HasSubstr("cannot be read"));
 }
 
 // Steps so long that weights leave fp16.
@@ -239,7 +240,7 @@ TEST(RunJob, TrainsAFileWithItsOwnWeightsAndSamples) {
 TEST(RunJob, RefusesSamplesOfAnotherModel) {
   json job = encoder_job({{"steps", 1}});
   job["run"]["data"] = std::string(SUPERSTEP_REFERENCES) + "/images_w8/test_data_set_0";
-  EXPECT_THAT(message_of(job), AllOf(HasSubstr("input_0.pb: input \""), HasSubstr("expected")));
+  EXPECT_THAT(run_error(job), AllOf(HasSubstr("input_0.pb: input \""), HasSubstr("expected")));
 }
 
 TEST(RunJob, ComparesAllSamplesInInference) {
@@ -255,7 +256,7 @@ TEST(RunJob, RefusesWhatThisComputerCannotHold) {
   json job =
       gpt_job(1, {{"tensor_parallel", 1}, {"pipeline_stages", 1}, {"replicas", 1}, {"micro_batch", 1}}, json::object());
   job["batch"]["global"] = 1'000'000'000;
-  EXPECT_THAT(message_of(job), AllOf(HasSubstr("GiB"), HasSubstr("a smaller batch")));
+  EXPECT_THAT(run_error(job), AllOf(HasSubstr("GiB"), HasSubstr("a smaller batch")));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Batch norm in a file: which plans the search offers, what they cost, and that they run to the bits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "planner/run/run.h"
@@ -42,12 +43,7 @@ json pinned_job(std::int64_t t, std::int64_t p, std::int64_t r, std::int64_t m, 
                      {"gradient_accumulation", g}});
 }
 
-Plan best_of(World& world) {
-  const SearchResult found = search(world.tables, {.top = 1, .pareto = false, .find_fix = false, .defaults = true});
-  return found.best.empty() ? found.closest.value() : found.best[0].plan;
-}
-
-std::string message_of(const json& job) {
+std::string search_error(const json& job) {
   try {
     World world(job);
     best_of(world);
@@ -68,10 +64,10 @@ TEST(StatisticsGroups, AreTheBatchOfTheFileOrAsTold) {
 }
 
 TEST(StatisticsGroups, AreNotSplitOverMicroBatches) {
-  EXPECT_THAT(message_of(pinned_job(1, 1, 2, 3, 1)),
+  EXPECT_THAT(search_error(pinned_job(1, 1, 2, 3, 1)),
               HasSubstr("#/plan/micro_batch: a statistics group of 8 samples cannot be cut into micro-batches of 3; "
                         "expected a multiple or a divisor"));
-  EXPECT_THAT(message_of(pinned_job(1, 1, 2, 2, 1)), HasSubstr("#/plan/replicas: "));
+  EXPECT_THAT(search_error(pinned_job(1, 1, 2, 2, 1)), HasSubstr("#/plan/replicas: "));
 }
 
 // Such plans are costed: a join in every micro-batch. To run them, the plain model would need groups of samples that

@@ -2,6 +2,7 @@
 #include "planner/run/verify.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "planner/report/evaluated.h"
 #include "tests/planner/world.h"
@@ -10,11 +11,6 @@ namespace superstep::test {
 namespace {
 
 using nlohmann::json;
-
-Plan best_of(World& world) {
-  const SearchResult found = search(world.tables, {.top = 1, .pareto = false, .find_fix = false, .defaults = true});
-  return found.best.empty() ? *found.closest : found.best[0].plan;
-}
 
 std::int64_t units(World& world, const Plan& plan) {
   return static_cast<std::int64_t>(world.tables.facts(plan.micro_batch).graph.units.size());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The jobs of issue 2 that name an outcome, as they lie in data/jobs.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "planner/infeasible/explain_infeasible.h"
 #include "planner/report/evaluated.h"

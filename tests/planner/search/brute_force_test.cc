@@ -3,6 +3,7 @@
 #include "tests/planner/brute_force.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "planner/space/space.h"
 #include "tests/planner/world.h"

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "planner/cost/evaluate.h"
 #include "tests/planner/world.h"
@@ -75,11 +76,11 @@ TEST(CellBounds, LeaveOutWhatTablesWould) {
   bounds.prepare(list, 1);
   int left_out = 0, by_tables = 0;
   for (const Cell& cell : list) {
-    if (bounds.quick(cell, Execution::phases) == INT64_MAX) {
+    if (bounds.bound_without_tables(cell, Execution::phases) == INT64_MAX) {
       ++left_out;
-      EXPECT_EQ(bounds.tabulated(cell, Execution::phases, CellBounds::Step::times).least, INT64_MAX)
+      EXPECT_EQ(bounds.bound_of_step(cell, Execution::phases, CellBounds::Step::times).least, INT64_MAX)
           << cell.mesh.size() << " IPUs, m=" << cell.micro_batch;
-    } else if (bounds.tabulated(cell, Execution::phases, CellBounds::Step::all_room).least == INT64_MAX) {
+    } else if (bounds.bound_of_step(cell, Execution::phases, CellBounds::Step::all_room).least == INT64_MAX) {
       ++by_tables;
     }
   }
@@ -108,7 +109,8 @@ TEST(CellBounds, LargerMicroBatchesFollowFromSmallerOnes) {
     made.prepare(list, 1, true);
     for (const Cell& cell : list) {
       for (const Execution execution : kExecutions) {
-        const std::int64_t least = grown.quick(cell, execution), of_graph = made.quick(cell, execution);
+        const std::int64_t least = grown.bound_without_tables(cell, execution),
+                           of_graph = made.bound_without_tables(cell, execution);
         EXPECT_LE(least, of_graph) << zoo << " on " << cell.mesh.size() << " IPUs, m=" << cell.micro_batch;
         ++bounded;
         same += least == of_graph ? 1 : 0;
@@ -133,7 +135,8 @@ TEST(CellBounds, KnowHowManyMayShareAState) {
   bounds.prepare(list, 1);
   int tighter = 0, plans = 0;
   for (const Cell& cell : list) {
-    const std::int64_t before = usual.quick(cell, Execution::phases), least = bounds.quick(cell, Execution::phases);
+    const std::int64_t before = usual.bound_without_tables(cell, Execution::phases),
+                       least = bounds.bound_without_tables(cell, Execution::phases);
     EXPECT_GE(least, before);
     tighter += cell.replicas > 1 && least > before ? 1 : 0;
   }
@@ -149,8 +152,8 @@ TEST(CellBounds, KnowHowManyMayShareAState) {
     CellBounds of_cell(pinned.tables);
     of_cell.prepare({cell}, 1);
     const std::int64_t cycles = cycles_of(pinned, plan);
-    EXPECT_LE(of_cell.quick(cell, Execution::phases), cycles) << label(plan);
-    EXPECT_LE(of_cell.tabulated(cell, Execution::phases, CellBounds::Step::times).least, cycles) << label(plan);
+    EXPECT_LE(of_cell.bound_without_tables(cell, Execution::phases), cycles) << label(plan);
+    EXPECT_LE(of_cell.bound_of_step(cell, Execution::phases, CellBounds::Step::times).least, cycles) << label(plan);
     ++plans;
   }
 }

@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "model/error.h"
@@ -36,7 +37,7 @@ struct PartWorlds {
   std::deque<World> worlds;
   std::vector<Tables*> tables;
   explicit PartWorlds(const Job& whole) {
-    for (const Job& part : job_parts(whole)) tables.push_back(&worlds.emplace_back(part.json).tables);
+    for (const Job& part : job_parts(whole)) tables.push_back(&worlds.emplace_back(part.json()).tables);
   }
 };
 
@@ -80,7 +81,7 @@ TEST(Partitions, AreAsAJobNamesThem) {
       job["machine"]["partition"] = ipus;
       const Job part = on_partition(whole, ipus), named = World(job).job;
       EXPECT_EQ(part.machine, named.machine) << ipus;
-      EXPECT_EQ(part.json, named.json) << ipus;
+      EXPECT_EQ(part.json(), named.json()) << ipus;
     }
   }
 }
@@ -129,7 +130,7 @@ TEST(Parts, AreSearchedToTheSameBestPlansAsAlone) {
       }
     };
     for (const Job& part : parts) {
-      World world(part.json);
+      World world(part.json());
       add(alone, superstep::search(world.tables, options));
       add(together, found_by(search, world.tables));
     }
@@ -226,7 +227,7 @@ TEST(Parts, WhatTheyWereToldIsNoProofForOthers) {
     options.top = 20;
     PartSearch search(whole, parts.size(), options);
     for (const Job& part : parts) {
-      World world(part.json), cold(part.json);
+      World world(part.json()), cold(part.json());
       found_by(search, world.tables);
       options.top = 1;
       const SearchResult warm = superstep::search(world.tables, options),
@@ -244,7 +245,7 @@ TEST(Parts, AnswerWithWarmTablesAsWithFreshOnes) {
   job["machine"] = "ipu-pod16";
   job["batch"]["global"] = 12;
   std::deque<World> worlds;
-  for (const Job& part : job_parts(World(job).job)) worlds.emplace_back(part.json);
+  for (const Job& part : job_parts(World(job).job)) worlds.emplace_back(part.json());
   SearchOptions options;
   options.pareto = options.find_fix = false;
   options.top = 1;
@@ -272,7 +273,7 @@ TEST(Parts, AnswerWithWarmTablesAsWithFreshOnes) {
     return found_by(search, tables);
   };
   const auto fresh = [](PartSearch& search, std::size_t, const Job& part) {
-    World world(part.json);
+    World world(part.json());
     return found_by(search, world.tables);
   };
   best_of(World(job).job, warm);
@@ -379,7 +380,7 @@ TEST(Parts, ListsOfCutsAreSearchedOneByOne) {
   EXPECT_GT(best, 0);
   const PlannedJob planned = plan_job(World(job).job, {});
   EXPECT_EQ(planned.samples_per_second, best);
-  EXPECT_THAT(pins_not_had(planned.plan, job["plan"]), IsEmpty());
+  EXPECT_THAT(unsatisfied_pins(planned.plan, job["plan"]), IsEmpty());
 
   // Partitions too small for any of them are left out.
   job.erase("limits");

@@ -6,7 +6,11 @@
 
 #include <atomic>
 #include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
+#include <vector>
 
 #include "model/error.h"
 #include "planner/infeasible/evaluate_pinned.h"
@@ -114,6 +118,51 @@ TEST(Search, GivesTheSameTwice) {
     EXPECT_EQ(to_json(x.best[i].plan), to_json(y.best[i].plan));
     EXPECT_EQ(x.best[i].estimate.cycles, y.best[i].estimate.cycles);
   }
+}
+
+// A trace holds the proof: every node comes from a node before it and is bounded no higher, every plan that becomes the
+// best is within the bound of its leaf, and when runners-up are looked for no node is left above the best plan.
+TEST(Search, TraceHoldsTheProof) {
+  const auto traced = [](int threads, std::vector<SearchStep>& steps) {
+    World world(test::small_gpt({}));
+    SearchOptions options;
+    options.pareto = false;
+    options.threads = threads;
+    options.trace = [&](const SearchStep& step) { steps.push_back(step); };
+    return score(world.job, search(world.tables, options).best.at(0));
+  };
+  std::vector<SearchStep> steps, again;
+  const double best = traced(1, steps);
+  EXPECT_EQ(traced(2, again), best);
+  ASSERT_EQ(steps.size(), again.size());
+  ASSERT_FALSE(steps.empty());
+  std::map<std::size_t, double> bounds;  // of nodes that may be taken again, or have children
+  double incumbent = 0;
+  bool proved = false;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const SearchStep& s = steps[i];
+    EXPECT_EQ(
+        std::tie(s.node, s.parent, s.name, s.outcome, s.bound, s.incumbent),
+        std::tie(again[i].node, again[i].parent, again[i].name, again[i].outcome, again[i].bound, again[i].incumbent));
+    if (s.parent) {
+      ASSERT_TRUE(bounds.contains(*s.parent)) << i;
+      EXPECT_LE(s.bound, bounds[*s.parent]) << i;
+    }
+    if (bounds.contains(s.node)) EXPECT_LE(s.bound, bounds[s.node]) << i;
+    if (s.outcome == "cut: a new best plan") {
+      EXPECT_GT(s.incumbent, incumbent) << i;
+      EXPECT_LE(s.incumbent, s.bound * (1 + 1e-12)) << i;
+    }
+    EXPECT_GE(s.incumbent, incumbent) << i;
+    if (!s.for_best && !proved) {
+      proved = true;
+      EXPECT_EQ(incumbent, best);
+    }
+    EXPECT_TRUE(!proved || !s.for_best) << "the best plan is proved once";
+    incumbent = s.incumbent;
+    bounds[s.node] = s.bound;
+  }
+  EXPECT_EQ(incumbent, best);
 }
 
 // Inference has no optimizer whose state would have to be outside of the processor.
@@ -280,7 +329,7 @@ TEST(Search, GuessesAFirstPlanOfPhases) {
     ASSERT_FALSE(first.best.empty()) << pins;
     EXPECT_FALSE(first.stats.optimal);
     EXPECT_TRUE(first.best[0].fits);
-    EXPECT_THAT(pins_not_had(first.best[0].plan, pins), IsEmpty()) << label(first.best[0].plan);
+    EXPECT_THAT(unsatisfied_pins(first.best[0].plan, pins), IsEmpty()) << label(first.best[0].plan);
     EXPECT_GE(first.best[0].estimate.cycles, all.best[0].estimate.cycles);
     EXPECT_LE(first.stats.bound * (1 - first.stats.gap), all.stats.best * (1 + 1e-9));
     EXPECT_GE(first.stats.bound, all.stats.best);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs that share tables with a wider job: their answers are those of fresh tables.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "planner/job/pins.h"
 #include "tests/planner/world.h"

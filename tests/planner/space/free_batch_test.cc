@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inference may leave its batch free: how many micro-batches go through the pipeline is searched like all else.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "planner/search/search.h"
 #include "planner/space/space.h"

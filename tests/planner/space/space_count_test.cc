@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "planner/cuts/pinned_cuts.h"
 #include "planner/search/search.h"

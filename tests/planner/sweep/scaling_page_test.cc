@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "model/machine/load_machine.h"
@@ -66,7 +67,7 @@ void write_measured(std::ostream& out, const Scaling& scaling, const PublishedPo
   }
 }
 
-std::string tables() {
+std::string scaling_tables() {
   const PublishedPoints published = load_published({published_folder()});
   std::ostringstream out;
   for (const char* job : kJobs) {
@@ -89,7 +90,7 @@ std::string tables() {
 
 TEST(ScalingPage, IsAsItIsPlanned) {
   test::expect_on_page(SUPERSTEP_SOURCE "/docs/results/scaling.md", "<!-- tables: begin -->\n",
-                       "<!-- tables: end -->\n", tables());
+                       "<!-- tables: end -->\n", scaling_tables());
 }
 
 TEST(ScalingPage, PicturesAreAsTheyArePlanned) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "model/machine/load_machine.h"
@@ -26,7 +27,7 @@ json on(const json& machine) {
   return job;
 }
 
-std::string error_of(const json& job, const ScalingOptions& options) {
+std::string scaling_error(const json& job, const ScalingOptions& options) {
   try {
     scale(job_of(job), options);
   } catch (const Error& e) {
@@ -113,13 +114,15 @@ TEST(Scaling, ThePlotHasEachPlanAndItsIdeal) {
 }
 
 TEST(Scaling, RefusesWhatHasNoSizes) {
-  EXPECT_THAT(error_of(on("toy"), {}), StartsWith("test job#/machine: found \"toy\", expected a machine of a family"));
-  EXPECT_THAT(error_of(on({{"base", "ipu-pod16"}, {"partition", 4}}), {}), StartsWith("test job#/machine/partition"));
-  EXPECT_THAT(error_of(on("ipu-pod4"), {.ipus = {4, 32}}),
+  EXPECT_THAT(scaling_error(on("toy"), {}),
+              StartsWith("test job#/machine: found \"toy\", expected a machine of a family"));
+  EXPECT_THAT(scaling_error(on({{"base", "ipu-pod16"}, {"partition", 4}}), {}),
+              StartsWith("test job#/machine/partition"));
+  EXPECT_THAT(scaling_error(on("ipu-pod4"), {.ipus = {4, 32}}),
               testing::StrEq("--sizes: found 32, expected some of 4, 16, 64, 128, 256"));
   json job = on("ipu-pod4");
   job.erase("batch");
-  EXPECT_THAT(error_of(job, {}), StartsWith("test job#/batch/global: found none"));
+  EXPECT_THAT(scaling_error(job, {}), StartsWith("test job#/batch/global: found none"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -25,7 +26,7 @@ using testing::HasSubstr;
 json base() { return small_gpt({{"tensor_parallel", 1}, {"pipeline_stages", 1}}); }
 json sweep_json(const json& grid) { return {{"base", base()}, {"grid", grid}}; }
 
-std::string error_of(const json& sweep) {
+std::string sweep_error(const json& sweep) {
   try {
     read_sweep(sweep, "sweep.json");
   } catch (const Error& e) {
@@ -85,24 +86,25 @@ TEST(Sweep, PointersAreUnescaped) {
 }
 
 TEST(Sweep, WhatIsNoSweepIsRefusedWithThePlaceWhatWasFoundAndTheNearestName) {
-  EXPECT_THAT(error_of(sweep_json({{"/plan/replcas", {1}}})),
+  EXPECT_THAT(sweep_error(sweep_json({{"/plan/replcas", {1}}})),
               AllOf(HasSubstr("sweep.json#/grid/~1plan~1replcas: "), HasSubstr("did you mean \"replicas\"?")));
-  EXPECT_THAT(error_of(sweep_json({{"/machine/override/links/rat", {"8 GB/s"}}})),
+  EXPECT_THAT(sweep_error(sweep_json({{"/machine/override/links/rat", {"8 GB/s"}}})),
               AllOf(HasSubstr("sweep.json#/grid/~1machine~1override~1links~1rat: "), HasSubstr("/links/rate?")));
-  EXPECT_THAT(error_of(sweep_json({{"/plan/tensor_parallel/x", {1}}})), HasSubstr("leads to \"x\" in 1, expected"));
-  EXPECT_THAT(error_of(sweep_json({{"/plan/replicas", {1, 2, 1}}})),
+  EXPECT_THAT(sweep_error(sweep_json({{"/plan/tensor_parallel/x", {1}}})), HasSubstr("leads to \"x\" in 1, expected"));
+  EXPECT_THAT(sweep_error(sweep_json({{"/plan/replicas", {1, 2, 1}}})),
               HasSubstr("sweep.json#/grid/~1plan~1replicas/2: found 1 again"));
-  EXPECT_THAT(error_of(sweep_json({{"/plan", {{{"replicas", 1}}, {{"replicas", 2}}}}, {"/plan/replicas", {4}}})),
+  EXPECT_THAT(sweep_error(sweep_json({{"/plan", {{{"replicas", 1}}, {{"replicas", 2}}}}, {"/plan/replicas", {4}}})),
               HasSubstr("item 1 is the same job as another"));
   json grid;
   for (const char* pointer : {"/plan/replicas", "/plan/micro_batch", "/batch/global", "/plan/gradient_accumulation"})
     for (int i = 1; i <= 30; ++i) grid[pointer].push_back(i);
-  EXPECT_THAT(error_of(sweep_json(grid)), HasSubstr("makes more than 100000 items"));
+  EXPECT_THAT(sweep_error(sweep_json(grid)), HasSubstr("makes more than 100000 items"));
 }
 
 TEST(Sweep, WhereNoItemIsAJobTheFirstOnesErrorIsThatOfTheSweep) {
-  EXPECT_THAT(error_of(sweep_json({{"/machine", {"ipu-pd4", "ipu-pod5"}}})), HasSubstr("did you mean \"ipu-pod4\"?"));
-  EXPECT_EQ(error_of(sweep_json({{"/machine", {"ipu-pd4", "ipu-pod4"}}})), "no error");
+  EXPECT_THAT(sweep_error(sweep_json({{"/machine", {"ipu-pd4", "ipu-pod5"}}})),
+              HasSubstr("did you mean \"ipu-pod4\"?"));
+  EXPECT_EQ(sweep_error(sweep_json({{"/machine", {"ipu-pd4", "ipu-pod4"}}})), "no error");
 }
 
 // A row is what the search finds for its job, whatever the number of threads.

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "model/machine/load_machine.h"
@@ -31,7 +32,7 @@ std::vector<SystemComparison> comparison(const json& baselines, const json& ours
   return read_comparisons(path, load_published({published_folder()}), {.threads = 1});
 }
 
-std::string error_of(const json& baselines, const json& ours) {
+std::string comparison_error(const json& baselines, const json& ours) {
   try {
     comparison(baselines, ours);
   } catch (const Error& e) {
@@ -114,14 +115,14 @@ TEST(Against, WhatCannotBeModelledSaysWhy) {
 }
 
 TEST(Against, RefusesWhatIsNotPublished) {
-  EXPECT_THAT(error_of(list({{"id", "no-such"}}), json::array()),
+  EXPECT_THAT(comparison_error(list({{"id", "no-such"}}), json::array()),
               HasSubstr("#/comparisons/0/baselines/0/id: found \"no-such\", expected a baseline of dgx-a100"));
-  EXPECT_THAT(error_of(json::array(), list({{"point", "no-such"}})), HasSubstr("#/comparisons/0/ours/0/point"));
-  EXPECT_THAT(error_of(json::array(), list({{"point", "mlperf11-bert-pod64-step"}})),
+  EXPECT_THAT(comparison_error(json::array(), list({{"point", "no-such"}})), HasSubstr("#/comparisons/0/ours/0/point"));
+  EXPECT_THAT(comparison_error(json::array(), list({{"point", "mlperf11-bert-pod64-step"}})),
               HasSubstr("a time, expected a rate"));
-  EXPECT_THAT(error_of(json::array(), list({{"announced", "cfg-gpt2m-pod16"}, {"machine", "ipu-pod16"}})),
+  EXPECT_THAT(comparison_error(json::array(), list({{"announced", "cfg-gpt2m-pod16"}, {"machine", "ipu-pod16"}})),
               HasSubstr("#/comparisons/0/ours/0/announced"));
-  EXPECT_THAT(error_of(json::array(), list({{"jbos", 1}})), HasSubstr("jobs"));
+  EXPECT_THAT(comparison_error(json::array(), list({{"jbos", 1}})), HasSubstr("jobs"));
   EXPECT_THROW(compare_with("dgx-a10", load_published({published_folder()}), {}), Error);
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "model/error.h"
@@ -29,7 +30,7 @@ GivenPlans read(const std::vector<json>& lines) {
   return read_given_plans(text, "plans.jsonl");
 }
 
-std::string error_of(const std::string& text) {
+std::string given_plans_error(const std::string& text) {
   std::istringstream lines(text);
   try {
     read_given_plans(lines, "plans.jsonl");
@@ -118,14 +119,14 @@ TEST(GivenPlans, ALineThatIsNoPlanInFullIsNamed) {
   Plan plan;
   plan.replicas = 16;
   const json good = line_of(test::small_bert(3), plan);
-  const auto second = [&](const json& bad) { return error_of(good.dump() + "\n" + bad.dump() + "\n"); };
+  const auto second = [&](const json& bad) { return given_plans_error(good.dump() + "\n" + bad.dump() + "\n"); };
   const auto with = [&](const char* pointer, const json& value) {
     json line = good;
     line[json::json_pointer(pointer)] = value;
     return second(line);
   };
   EXPECT_EQ(second(good), "no error");
-  EXPECT_THAT(error_of(good.dump() + "\n{\"model\": \n"), HasSubstr("plans.jsonl line 2 at byte"));
+  EXPECT_THAT(given_plans_error(good.dump() + "\n{\"model\": \n"), HasSubstr("plans.jsonl line 2 at byte"));
   EXPECT_EQ(second(json::array()), "plans.jsonl line 2: found an array, expected a job");
   EXPECT_THAT(with("/plan/replicaz", 16),
               AllOf(HasSubstr("plans.jsonl line 2#/plan/replicaz"), HasSubstr("did you mean")));
@@ -150,7 +151,7 @@ TEST(GivenPlans, ALineThatIsNoPlanInFullIsNamed) {
   json none = good;
   none.erase("plan");
   EXPECT_THAT(second(none), HasSubstr("line 2#/plan: found none"));
-  EXPECT_THAT(error_of("\n\n"), HasSubstr("found no line"));
+  EXPECT_THAT(given_plans_error("\n\n"), HasSubstr("found no line"));
 }
 
 TEST(GivenPlans, ACheckBoundsTimeAndMemory) {

@@ -23,13 +23,9 @@ namespace superstep {
 namespace {
 
 using test::expect_on_page;
+using test::published;
 
-constexpr const char* kPage = SUPERSTEP_SOURCE "/docs/explanation/validation.md";
-
-const PublishedPoints& published() {
-  static const PublishedPoints points = load_published({published_folder()});
-  return points;
-}
+constexpr const char* kValidationPage = SUPERSTEP_SOURCE "/docs/explanation/validation.md";
 
 const Validation& validation() {
   static const Validation v = validate(published().points, published().points, {});
@@ -166,7 +162,7 @@ void write_left_out(std::ostream& out) {
   }
 }
 
-std::string tables() {
+std::string validation_tables() {
   std::ostringstream out;
   write_points(out);
   out << "\nThe null model uses " << percent(validation().null_model->utilisation) << " of the peak, fitted to "
@@ -178,7 +174,7 @@ std::string tables() {
 }
 
 TEST(Published, IsOnThePageAsItIsPredicted) {
-  expect_on_page(kPage, "<!-- tables: begin -->\n", "<!-- tables: end -->\n", tables());
+  expect_on_page(kValidationPage, "<!-- tables: begin -->\n", "<!-- tables: end -->\n", validation_tables());
 }
 
 TEST(Published, MostMeasuredRunsLieInTheirBands) {

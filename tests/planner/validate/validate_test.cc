@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "model/error.h"
 #include "planner/infeasible/evaluate_pinned.h"
@@ -58,7 +59,7 @@ json point(const std::string& id) {
 }
 
 // What is wrong with a file of one point.
-std::string error_of(const std::function<PublishedPoints()>& load) {
+std::string load_error(const std::function<PublishedPoints()>& load) {
   try {
     load();
     return "";
@@ -260,21 +261,21 @@ TEST_F(ValidateFiles, BadPointsAreToldWithFileKeyFoundAndExpected) {
     json second = point("b");
     bad.spoil(second);
     const std::string file = write("points.json", {{"points", {point("a"), second}}});
-    const std::string error = error_of([&] { return load_published({file}); });
+    const std::string error = load_error([&] { return load_published({file}); });
     EXPECT_THAT(error, HasSubstr(file + "#/points/1"));
     for (const std::string& said : bad.said) EXPECT_THAT(error, HasSubstr(said));
   }
 }
 
 TEST_F(ValidateFiles, BadFilesAreTold) {
-  EXPECT_THAT(error_of([&] { return load_published({folder()}); }), HasSubstr("found no .json file in this folder"));
+  EXPECT_THAT(load_error([&] { return load_published({folder()}); }), HasSubstr("found no .json file in this folder"));
   const std::string list = write("a.json", json::array());
-  EXPECT_THAT(error_of([&] { return load_published({list}); }), HasSubstr(list + "#: expected an object"));
+  EXPECT_THAT(load_error([&] { return load_published({list}); }), HasSubstr(list + "#: expected an object"));
   const std::string none = write("a.json", {{"point", json::array()}});
-  EXPECT_THAT(error_of([&] { return load_published({none}); }),
+  EXPECT_THAT(load_error([&] { return load_published({none}); }),
               HasSubstr("the key \"points\" is missing (did you mean \"points\" by \"point\"?)"));
   const std::string text = write("a.json", {{"points", "x"}});
-  EXPECT_THAT(error_of([&] { return load_published({text}); }),
+  EXPECT_THAT(load_error([&] { return load_published({text}); }),
               HasSubstr(text + "#/points: found \"x\", expected a list"));
 }
 
