@@ -212,10 +212,10 @@ BruteForce try_cell(World& world, PinnedCuts& cuts, const Cell& cell) {
   bounds.prepare({cell}, 1);
   std::map<Execution, std::int64_t> bound_on;
   for (const Execution execution : kExecutions) {
-    bound_on[execution] = bounds.quick(cell, execution);
+    bound_on[execution] = bounds.bound_without_tables(cell, execution);
     using Step = CellBounds::Step;
     for (const Step step : {Step::times, Step::room, Step::all_room})
-      bound_on[execution] = std::max(bound_on[execution], bounds.tabulated(cell, execution, step).least);
+      bound_on[execution] = std::max(bound_on[execution], bounds.bound_of_step(cell, execution, step).least);
   }
   for (const BruteForce::Fitting& f : all.fitting) {
     const std::int64_t least = bound_on[f.execution];

@@ -54,7 +54,7 @@ SettingSpace around(const World& world, const Plan& plan, bool phased) {
   return s;
 }
 
-Values draw_values(const SettingSpace& space, const SettingSubset& part, Draw& draw) {
+Values draw_values(const SettingSpace& space, const SettingSpace::Subset& part, Draw& draw) {
   for (;;) {
     Values v{};
     for (std::size_t a = 0; a < v.size(); ++a)
@@ -64,15 +64,15 @@ Values draw_values(const SettingSpace& space, const SettingSubset& part, Draw& d
   }
 }
 
-SettingSubset just(const Values& values) {
-  SettingSubset part{values, values};
+SettingSpace::Subset just(const Values& values) {
+  SettingSpace::Subset part{values, values};
   for (std::size_t& end : part.end) ++end;
   return part;
 }
 
-SettingSubset draw_part(const SettingSpace& space, Draw& draw) {
+SettingSpace::Subset draw_part(const SettingSpace& space, Draw& draw) {
   for (;;) {
-    SettingSubset part = space.all();
+    SettingSpace::Subset part = space.all();
     for (std::size_t a = 0; a < SettingSpace::kAxes; ++a) {
       if (draw.chance(30)) continue;
       part.begin[a] = static_cast<std::size_t>(draw.below(static_cast<std::int64_t>(part.end[a])));
@@ -114,7 +114,7 @@ void for_each_drawn(int draws, const std::function<void(World&, const Drawn&, Dr
 TEST(SettingParts, ABoundIsOneOnAllItsSettings) {
   for_each_drawn(40, [](World& world, const Drawn& d, Draw& draw) {
     const SettingParts parts(d.table, world.costs(d.space.common), d.space, world.job.optimizer);
-    const SettingSubset part = draw_part(d.space, draw);
+    const SettingSpace::Subset part = draw_part(d.space, draw);
     const Setting bound = parts.setting(part);
     for (int i = 0; i < 10; ++i) {
       const Values values = draw_values(d.space, part, draw);

@@ -214,11 +214,11 @@ TEST(WarmTables, ForgetWhatWasNotAskedAboutLately) {
   for (const Job& one : kin) warm.lease(one).tables->table({});
   const auto kept = [&](const Job& one) { return warm.lease(one).tables->has({}); };
   EXPECT_FALSE(kept(job("ipu-pod16", 3, 16, "fp16")));
-  for (const Job& one : kin) EXPECT_TRUE(kept(one)) << one.json.dump();
+  for (const Job& one : kin) EXPECT_TRUE(kept(one)) << one.json().dump();
   const WarmTables::Lease held = warm.lease(kin[0]);
   EXPECT_FALSE(kept(job("bow-pod16", 2, 16, "fp16")));
   EXPECT_FALSE(kept(job("ipu-pod64", 2, 16, "fp16")));
-  for (const Job& one : kin) EXPECT_FALSE(kept(one)) << one.json.dump();
+  for (const Job& one : kin) EXPECT_FALSE(kept(one)) << one.json().dump();
   EXPECT_TRUE(held.tables->has({}));
 }
 
