@@ -72,15 +72,6 @@ void add_search(std::vector<Row>& rows, const report::SearchSummary& search) {
 
 }  // namespace
 
-void add_reported(Explanation& to, const report::Index& index, const std::string& name) {
-  for (const report::Explanation& known : index.explanations()) {
-    if (known.name() != name) continue;
-    to.how = text(known.formula());
-    for (const auto& term : known.terms())
-      to.parts.push_back({text(term.name()), for_viewer(term.value()), text(term.source())});
-  }
-}
-
 TableContents key_numbers_table(const ReportPointer& report) {
   const report::Index* index = &report->index();
   auto rows = std::make_shared<std::vector<Row>>();

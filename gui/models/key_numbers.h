@@ -13,7 +13,4 @@ inline constexpr int kKeyNumberValue = 1;  // column
 // Name, value, unit; then what was searched, and the report's facts. Without a plan only those.
 TableContents key_numbers_table(const ReportPointer& report);
 
-// What the report itself says of a number: its formula and terms, under a name of `superstep explain`.
-void add_reported(Explanation& to, const report::Index& index, const std::string& name);
-
 }  // namespace superstep::gui

@@ -4,10 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "gui/models/meanings.h"
 #include "gui/models/operations.h"
-#include "gui/models/placement.h"
-#include "gui/models/table_columns.h"
 #include "traces/damaged.h"
 
 namespace superstep::gui {
@@ -134,59 +131,6 @@ Lifetimes lifetimes_of(const report::Index& index, const Liveness& liveness, con
   builder.add_variables(variables);
   builder.add_results(results);
   out.rows = builder.take();
-  return out;
-}
-
-TableContents lifetimes_table(std::shared_ptr<const Lifetimes> lifetimes, int at, bool without_always, int mark,
-                              Units units, std::shared_ptr<const Placement> placement) {
-  auto rows = std::make_shared<std::vector<int>>(lifetimes->at(at, without_always));
-  const auto of = [=](int row) -> const Lifetime& {
-    return lifetimes->rows[static_cast<std::size_t>((*rows)[static_cast<std::size_t>(row)])];
-  };
-  const auto category = [=](int row) { return text(of(row).category); };
-  const int points = std::max(1, lifetimes->points);
-  const auto always = [=](int row) { return of(row).first == 0 && of(row).last == points - 1; };
-  TableContents out;
-  out.rows = static_cast<int>(rows->size());
-  out.columns = {{{"Variable", means::kVariable}, false, [=](int row) { return text(of(row).name); }},
-                 {.title = {"Category", means::kCategory}, .text = category, .memory = category},
-                 {{unit_name(units), means::kVariableBytes},
-                  true,
-                  [=](int row) { return tile_bytes(of(row).bytes, units); },
-                  [=](int row) { return exact(of(row).bytes); }}};
-  if (units == Units::kib) {
-    out.columns.push_back({{"Bytes", means::kVariableBytes},
-                           true,
-                           [=](int row) { return grouped(of(row).bytes); },
-                           [=](int row) { return exact(of(row).bytes); }});
-  }
-  out.columns.push_back(
-      {{"Always", means::kAlways}, false, [=](int row) { return QString(always(row) ? "yes" : ""); }});
-  out.columns.push_back({{"First step", means::kFirstStep},
-                         true,
-                         [=](int row) { return grouped(of(row).first); },
-                         [=](int row) { return exact(of(row).first); }});
-  out.columns.push_back({{"Last step", means::kLastStep},
-                         true,
-                         [=](int row) { return grouped(of(row).last); },
-                         [=](int row) { return exact(of(row).last); }});
-  if (placement) {
-    const auto address = [=](int row) {
-      return placement->address[static_cast<std::size_t>((*rows)[static_cast<std::size_t>(row)])];
-    };
-    out.columns.push_back({{"Address", means::kAddress},
-                           true,
-                           [=](int row) { return grouped(address(row)); },
-                           [=](int row) { return exact(address(row)); }});
-  }
-  TableColumn lane{.title = {"Lifetime, steps", means::kLifetime}, .memory = category};
-  lane.exact = [=](int row) { return exact(of(row).last - of(row).first + 1); };
-  lane.span = [=](int row) {
-    const double all = points;
-    return Span{of(row).first / all, (of(row).last + 1) / all, mark < 0 ? -1 : (mark + 0.5) / all};
-  };
-  out.columns.push_back(std::move(lane));
-  out.source = [=](int row) { return (*rows)[static_cast<std::size_t>(row)]; };
   return out;
 }
 

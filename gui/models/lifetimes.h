@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,11 +37,5 @@ struct Lifetimes {
 // Empty where the report does not say from when to when.
 Lifetimes lifetimes_of(const report::Index& index, const Liveness& liveness, const Steps& steps, const HeatData& heat,
                        const Variables& variables, const Results& results);
-
-struct Placement;
-// Variable, category, bytes, whether always, first and last step, address where it is placed, and a lane with a mark
-// at `mark`. Of those that stand at step `at` (-1: of all), also without those that always do.
-TableContents lifetimes_table(std::shared_ptr<const Lifetimes> lifetimes, int at, bool without_always, int mark,
-                              Units units, std::shared_ptr<const Placement> placement = nullptr);
 
 }  // namespace superstep::gui

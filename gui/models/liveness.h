@@ -4,15 +4,14 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gui/models/heat_data.h"
-#include "gui/models/report_tables.h"
 #include "gui/models/timeline.h"
 #include "gui/models/variables.h"
+#include "traces/report_io.h"
 
 namespace superstep::gui {
 
@@ -48,15 +47,5 @@ Liveness liveness_of(const report::Index& index, const Steps& steps, const HeatD
                      const Variables* variables = nullptr, std::int64_t tile = -1);
 // The rows of the step columns that a function has, [first, end).
 std::pair<std::int64_t, std::int64_t> steps_of_function(const report::Index& index, const Steps& steps, int function);
-
-struct Placement;
-// Program step, phase, superstep, kind, resident, live, total; highest address and gaps where variables are placed. A
-// row per point.
-TableContents liveness_table(const ReportPointer& report, std::shared_ptr<const Liveness> liveness,
-                             std::shared_ptr<const Steps> steps, std::shared_ptr<const HeatData> heat, Units units,
-                             std::shared_ptr<const Placement> placement = nullptr);
-// What is live at one point, as far as the report tells it apart; the columns of memory_table() of one class.
-TableContents liveness_point_table(const ReportPointer& report, std::shared_ptr<const Liveness> liveness, int point,
-                                   Units units);
 
 }  // namespace superstep::gui

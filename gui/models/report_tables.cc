@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "gui/models/key_numbers.h"
 #include "gui/models/meanings.h"
 #include "gui/models/table_columns.h"
 #include "traces/compare_detail.h"

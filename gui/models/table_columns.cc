@@ -25,4 +25,13 @@ TableColumn error_column(const ColumnTitle& title, std::function<double(int)> er
           [error](int row) { return error(row) < 0 ? QVariant() : QVariant(error(row) * 100); }};
 }
 
+void add_reported(Explanation& to, const report::Index& index, const std::string& name) {
+  for (const report::Explanation& known : index.explanations()) {
+    if (known.name() != name) continue;
+    to.how = text(known.formula());
+    for (const auto& term : known.terms())
+      to.parts.push_back({text(term.name()), for_viewer(term.value()), text(term.source())});
+  }
+}
+
 }  // namespace superstep::gui

@@ -7,6 +7,7 @@
 #include <QStackedWidget>
 #include <algorithm>
 
+#include "gui/models/liveness_tables.h"
 #include "gui/models/streaming_memory.h"
 #include "gui/models/variables.h"
 #include "gui/views/memory.h"

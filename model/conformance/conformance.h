@@ -3,26 +3,15 @@
 // test_data_set_N), and training references (train.onnx beside reference.json).
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "model/conformance/case.h"
 
 namespace superstep {
 
-struct ConformanceCase {
-  std::string name;             // "node/test_relu/test_data_set_0", "reference/lstm_l2_h48/train.onnx"
-  std::filesystem::path model;  // model.onnx or train.onnx
-  std::filesystem::path data;   // the test_data_set_N, or the reference.json
-};
-
-enum class CaseStatus : std::uint8_t { passed, failed, skipped };
 std::string_view name_of(CaseStatus status);
-
-struct CaseResult {
-  CaseStatus status = CaseStatus::passed;
-  std::string why;  // empty when passed
-};
 
 // Cases at or below the folders, by name, each once. Throws Error where there is no such folder, or no case below it.
 std::vector<ConformanceCase> find_cases(const std::vector<std::string>& folders);

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "model/conformance/conformance.h"
+#include "model/conformance/case.h"
 #include "model/onnx/import.h"
 
 namespace superstep::conformance {

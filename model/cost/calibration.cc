@@ -7,7 +7,7 @@
 
 #include "model/error.h"
 #include "model/json_reader.h"
-#include "model/machine/load_machine.h"
+#include "model/machine/data_folder.h"
 #include "model/quantity_text.h"
 
 namespace superstep {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "model/cost/calibration.h"
-#include "model/lower/program.h"
 #include "model/machine/links.h"
 #include "model/machine/machine.h"
+#include "model/program/program.h"
 
 namespace superstep {
 

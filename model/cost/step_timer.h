@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/cost/cost.h"
-#include "model/lower/program.h"
+#include "model/program/program.h"
 
 namespace superstep {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "model/error.h"
-#include "model/execute/compute.h"
 #include "model/execute/unfinished.h"
+#include "model/ops/compute.h"
 #include "model/ops/kernel.h"
 
 namespace superstep {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/execute/local.h"
-#include "model/lower/plan.h"
+#include "model/program/plan.h"
 
 namespace superstep {
 

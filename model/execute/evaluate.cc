@@ -5,8 +5,8 @@
 #include <set>
 
 #include "model/error.h"
-#include "model/execute/compute.h"
 #include "model/execute/fusion.h"
+#include "model/ops/compute.h"
 #include "model/ops/kernel.h"
 
 namespace superstep {
@@ -28,13 +28,6 @@ std::vector<ResultPlace> result_places(const Graph& graph, OpId id, const Kernel
   std::vector<ResultPlace> places;
   for (TensorId t : graph.ops[id].outputs) places.push_back(place_of(graph, graph.ops[id], t, context));
   return places;
-}
-
-std::vector<Array> evaluate_op(const OpCall& call, std::span<const Array* const> inputs, const KernelContext& context) {
-  const Space space = call.def.space(call);
-  std::vector<ConstView> in;
-  for (const Array* value : inputs) in.push_back(value ? view_of(*value) : ConstView{});
-  return compute_block(call, space, whole_block(space), in, context);
 }
 
 namespace {

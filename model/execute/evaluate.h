@@ -4,14 +4,11 @@
 #include <map>
 
 #include "model/graph/graph.h"
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 
 namespace superstep {
 
 using Values = std::map<TensorId, Array>;
-
-// Runs one op on whole tensors.
-std::vector<Array> evaluate_op(const OpCall& call, std::span<const Array* const> inputs, const KernelContext& context);
 
 // Where the results of an op lie in the tensors of the whole global batch.
 std::vector<ResultPlace> result_places(const Graph& graph, OpId op, const KernelContext& context);

@@ -8,6 +8,8 @@
 #include "model/error.h"
 #include "model/execute/gradients.h"
 #include "model/execute/run_unit.h"
+#include "model/execute/settle.h"
+#include "model/execute/unfinished.h"
 #include "model/execute/updates.h"
 #include "model/lower/lower.h"
 

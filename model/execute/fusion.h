@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 
 namespace superstep {
 

@@ -6,7 +6,9 @@
 #include <map>
 
 #include "model/error.h"
+#include "model/execute/unfinished.h"
 #include "model/lower/placement.h"
+#include "model/ops/compute.h"
 
 namespace superstep {
 

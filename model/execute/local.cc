@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "model/error.h"
+#include "model/execute/unfinished.h"
+#include "model/ops/compute.h"
 #include "model/ops/kernel.h"
 
 namespace superstep {

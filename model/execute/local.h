@@ -9,20 +9,11 @@
 #include <memory>
 #include <vector>
 
-#include "model/execute/unfinished.h"
-#include "model/lower/shard.h"
-#include "model/ops/op.h"
+#include "model/execute/pieces.h"
+#include "model/graph/op_def.h"
+#include "model/program/sharding.h"
 
 namespace superstep {
-
-// A region of a tensor as one IPU holds it.
-struct Local {
-  Sharding on;
-  Block region;        // in coordinates of the whole tensor
-  Array values;        // row-major within the region; empty while there are `sums`
-  UnfinishedPtr sums;  // exact mode: what there is of a result that lacks summands; else null
-};
-using LocalPtr = std::shared_ptr<const Local>;
 
 // Part `part` of `parts` even shares of a range; the last ones may be short or empty.
 Range share_of(Range range, std::int64_t part, std::int64_t parts);

@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "model/error.h"
+#include "model/execute/unfinished.h"
+#include "model/ops/compute.h"
 
 namespace superstep {
 

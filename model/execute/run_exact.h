@@ -10,17 +10,6 @@
 
 namespace superstep {
 
-struct Share {
-  Block block;                 // of the op's iteration space
-  std::vector<Block> parts;    // of it, as far as the replica does it: slices of an update
-  std::vector<Sharding> lies;  // by result
-  // Of how many micro-batches the results are sums, and which of them this is, in the order of their samples.
-  std::int64_t micro_batches = 1, micro_batch = 0;
-  bool contiguous = true;       // of such a sum: the micro-batch's steps are a run of the whole batch's
-  std::int64_t shares = 1;      // of the results, if they are sums: of micro-batches, IPUs, replicas
-  std::int64_t own_shares = 1;  // those that are left when the operands are whole
-};
-
 // The results, or what there is of them. Poison where an operand lacks what the share reads; null operands are such
 // that were not brought, or left out by the graph.
 std::vector<Local> run_share(const OpCall& call, OpId op, const Space& space, const Share& share,

@@ -3,9 +3,9 @@
 #include <deque>
 #include <map>
 
-#include "model/execute/compute.h"
 #include "model/execute/evaluate.h"
 #include "model/execute/fusion.h"
+#include "model/ops/compute.h"
 #include "model/ops/kernel.h"
 
 namespace superstep {

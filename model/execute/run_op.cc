@@ -2,7 +2,7 @@
 #include "model/execute/run_op.h"
 
 #include "model/error.h"
-#include "model/execute/compute.h"
+#include "model/ops/compute.h"
 
 namespace superstep {
 

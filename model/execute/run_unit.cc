@@ -7,6 +7,8 @@
 #include "model/error.h"
 #include "model/execute/gradients.h"
 #include "model/execute/run_op.h"
+#include "model/execute/settle.h"
+#include "model/ops/compute.h"
 
 namespace superstep {
 

@@ -8,7 +8,7 @@
 
 #include "model/execute/batch.h"
 #include "model/execute/cluster.h"
-#include "model/execute/execute.h"
+#include "model/execute/executed.h"
 #include "model/execute/run_exact.h"
 #include "model/execute/standing.h"
 #include "model/execute/wiring.h"

@@ -4,6 +4,8 @@
 
 #include "model/execute/gradients.h"
 #include "model/execute/run_unit.h"
+#include "model/execute/settle.h"
+#include "model/execute/unfinished.h"
 
 namespace superstep {
 

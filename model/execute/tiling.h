@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/lower/program.h"
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
+#include "model/program/program.h"
 
 namespace superstep {
 

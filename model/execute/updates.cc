@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "model/error.h"
-#include "model/execute/compute.h"
 #include "model/execute/gradients.h"
+#include "model/execute/settle.h"
+#include "model/execute/unfinished.h"
+#include "model/ops/compute.h"
 
 namespace superstep {
 

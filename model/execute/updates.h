@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/execute/cluster.h"
-#include "model/execute/execute.h"
+#include "model/execute/executed.h"
 #include "model/execute/wiring.h"
 #include "model/lower/placement.h"
 

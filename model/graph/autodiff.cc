@@ -4,7 +4,7 @@
 
 #include "model/error.h"
 #include "model/graph/builder.h"
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 
 namespace superstep {
 

@@ -5,8 +5,7 @@
 #include <numeric>
 
 #include "model/error.h"
-#include "model/execute/evaluate.h"
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 
 namespace superstep {
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/graph/graph.h"
+#include "model/graph/sample_place.h"
 #include "model/graph/samples.h"
 
 namespace superstep {

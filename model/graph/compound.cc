@@ -5,8 +5,8 @@
 
 #include "model/error.h"
 #include "model/graph/builder.h"
+#include "model/graph/op_def.h"
 #include "model/graph/statistics.h"
-#include "model/ops/op.h"
 
 namespace superstep {
 

@@ -18,7 +18,7 @@
 
 namespace superstep {
 
-struct OpDef;  // model/ops/op.h
+struct OpDef;  // op_def.h
 
 using TensorId = Id<struct TensorTag>;
 using OpId = Id<struct OpTag>;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/graph/op_def.h"
 #include "model/graph/samples.h"
-#include "model/ops/op.h"
 
 namespace superstep {
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "model/graph/graph.h"
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 
 namespace superstep {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/graph/samples.h"
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
+#include "model/graph/sample_place.h"
 
 namespace superstep {
 

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "model/error.h"
+#include "model/graph/op_def.h"
 #include "model/graph/sample_axes.h"
-#include "model/ops/op.h"
 
 namespace superstep {
 

@@ -6,7 +6,7 @@
 // [i * n, (i + 1) * n) of M * n, with n = Graph::micro_batch.
 #pragma once
 
-#include <compare>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,13 +14,6 @@
 
 namespace superstep {
 
-// A dimension or an axis that holds the samples. Its element (o * samples + s) * inner + i, o < outer, belongs to
-// sample s.
-struct SamplePlace {
-  int at = 0;  // number of the dimension or axis
-  std::int64_t outer = 1;
-  friend auto operator<=>(const SamplePlace&, const SamplePlace&) = default;
-};
 // Relation of a tensor's value for one micro-batch to its value for the whole batch.
 enum class SampleRole : std::uint8_t {
   none,   // equal for every micro-batch: weights, constants, results made of these alone, results of the update

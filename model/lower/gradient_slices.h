@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "model/lower/lower_unit.h"
+#include "model/lower/unit_context.h"
 
 namespace superstep {
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 
 namespace superstep {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/lower/shard.h"
 #include "model/lower/shard_facts.h"
+#include "model/program/sharding.h"
 
 namespace superstep {
 

@@ -6,8 +6,8 @@
 
 #include "model/graph/autodiff.h"
 #include "model/lower/placement.h"
-#include "model/lower/program.h"
 #include "model/lower/unit_table.h"
+#include "model/program/program.h"
 
 namespace superstep {
 

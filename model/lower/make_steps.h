@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/lower/program.h"
 #include "model/lower/tile_plan.h"
+#include "model/program/program.h"
 
 namespace superstep {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/lower/program.h"
+#include "model/program/program.h"
 
 namespace superstep {
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 
 namespace superstep {
 

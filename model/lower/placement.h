@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/lower/program.h"
 #include "model/lower/unit_table.h"
+#include "model/program/program.h"
 
 namespace superstep {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "model/lower/cap_range.h"
 #include "model/lower/tile_plan.h"
+#include "model/program/cap_range.h"
 
 namespace superstep {
 

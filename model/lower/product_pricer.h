@@ -8,8 +8,10 @@
 #include <span>
 #include <vector>
 
+#include "model/cost/calibration.h"
+#include "model/lower/product_plan.h"
 #include "model/lower/product_reading.h"
-#include "model/lower/tile_plan.h"
+#include "model/machine/machine.h"
 #include "model/ops/amp_vertex.h"
 #include "model/ops/amp_window_vertex.h"
 

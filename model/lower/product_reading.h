@@ -6,7 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "model/lower/tile_plan.h"
+#include "model/lower/product_plan.h"
+#include "model/machine/machine.h"
 #include "model/ops/amp_window_vertex.h"
 
 namespace superstep {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/lower/lower_unit.h"
+#include "model/lower/unit_context.h"
 
 namespace superstep {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/lower/shard.h"
 #include "model/lower/shard_facts.h"
+#include "model/lower/shard_rules.h"
 
 namespace superstep {
 

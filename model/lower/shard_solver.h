@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "model/graph/op_def.h"
 #include "model/lower/shard_splits.h"
-#include "model/ops/op.h"
 
 namespace superstep {
 

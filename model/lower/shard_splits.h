@@ -5,8 +5,8 @@
 #include <array>
 #include <vector>
 
+#include "model/graph/op_def.h"
 #include "model/lower/shard_problem.h"
-#include "model/ops/op.h"
 
 namespace superstep {
 

@@ -277,14 +277,6 @@ void add_level(const ProductShape& shape, std::int64_t times, AllowedParts parts
 
 }  // namespace
 
-Cycles add_partials(std::int64_t parts, std::int64_t elements, std::int64_t workers) {
-  return Cycles(33 + workers * (20 + (2 * parts + 8) * ceil_div(elements, 8 * workers)));
-}
-
-Cycles add_in_place(std::int64_t bytes, std::int64_t workers) {
-  return Cycles(60 + workers * (24 + 3 * ceil_div(bytes, 8 * workers)));
-}
-
 ProductPlan product_plan(const ProductShape& shape, const ProductSplit& split, std::int64_t tiles, const Chip& chip,
                          const Calibration& calibration) {
   SUPERSTEP_CHECK(split.parts() > 0 && split.parts() <= tiles, "a product split into more parts than there are tiles");

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "model/error.h"
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 
 namespace superstep {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/lower/graph_facts.h"
-#include "model/lower/program.h"
+#include "model/program/program.h"
 
 namespace superstep {
 

@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "model/error.h"
+#include "model/graph/op_def.h"
 #include "model/lower/unit_memory.h"
-#include "model/ops/op.h"
 #include "model/parallel.h"
 
 namespace superstep {

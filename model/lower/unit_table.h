@@ -14,6 +14,7 @@
 #include "model/growing_map.h"
 #include "model/lower/equal_runs.h"
 #include "model/lower/lower_unit.h"
+#include "model/lower/shard_rules.h"
 #include "model/lower/update_costs.h"
 
 namespace superstep {

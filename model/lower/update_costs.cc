@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "model/graph/op_def.h"
 #include "model/hash.h"
-#include "model/ops/op.h"
 
 namespace superstep {
 namespace {

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/lower/lower_unit.h"
+#include "model/lower/unit_context.h"
 
 namespace superstep {
 

@@ -2,7 +2,7 @@
 // Size of vertex code.
 #pragma once
 
-#include "model/lower/program.h"
+#include "model/program/program.h"
 
 namespace superstep {
 

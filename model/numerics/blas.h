@@ -3,7 +3,8 @@
 // for when it is first asked for, so that the tool neither needs it to be built nor to run.
 #pragma once
 
-#include "model/numerics/contract.h"
+#include "model/numerics/matrix.h"
+#include "model/numerics/team.h"
 
 namespace superstep::numerics {
 

@@ -3,9 +3,9 @@
 // so that no inline function of a header is compiled for a processor that may not be there.
 #pragma once
 
-#include "model/numerics/kernels.h"
-
 namespace superstep::numerics {
+
+struct Kernels;
 
 extern const Kernels kGenericKernels;
 #if defined(__x86_64__)

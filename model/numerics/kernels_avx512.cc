@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "model/numerics/kernel_tables.h"
+#include "model/numerics/kernels.h"
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"))), \

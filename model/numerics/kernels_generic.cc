@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "model/numerics/kernel_tables.h"
+#include "model/numerics/kernels.h"
 
 namespace superstep::numerics {
 

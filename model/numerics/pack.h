@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "model/numerics/contract.h"
+#include "model/numerics/kernels.h"
+#include "model/numerics/matrix.h"
 
 namespace superstep::numerics {
 

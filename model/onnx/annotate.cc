@@ -7,10 +7,10 @@
 #include <set>
 
 #include "model/error.h"
+#include "model/graph/op_def.h"
 #include "model/onnx/model_file.h"
 #include "model/onnx/onnx_subset.pb.h"
 #include "model/onnx/tensors.h"
-#include "model/ops/op.h"
 
 namespace superstep {
 namespace {

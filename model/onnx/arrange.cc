@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 
 namespace superstep::onnx_import {
 

@@ -4,8 +4,8 @@
 #include <set>
 #include <string_view>
 
+#include "model/graph/op_def.h"
 #include "model/onnx/arrange.h"
-#include "model/ops/op.h"
 
 namespace superstep::onnx_import {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "model/error.h"
+#include "model/graph/op_def.h"
 #include "model/graph/samples.h"
 #include "model/onnx/arrange.h"
 #include "model/onnx/conversion.h"
-#include "model/ops/op.h"
 
 namespace superstep {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "model/graph/builder.h"
-#include "model/onnx/import.h"
+#include "model/onnx/import_options.h"
 #include "model/onnx/onnx_subset.pb.h"
 #include "model/onnx/tensors.h"
 

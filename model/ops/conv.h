@@ -11,9 +11,9 @@
 
 #include <optional>
 
+#include "model/graph/op_def.h"
 #include "model/ops/depthwise_vertex.h"
 #include "model/ops/matmul.h"
-#include "model/ops/op.h"
 
 namespace superstep {
 

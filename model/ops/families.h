@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 
 namespace superstep::ops {
 

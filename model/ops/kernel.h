@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "model/graph/op_def.h"
 #include "model/numerics/team.h"
-#include "model/ops/op.h"
 
 namespace superstep::ops {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 
 namespace superstep::ops {
 

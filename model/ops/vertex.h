@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 
 namespace superstep::ops {
 

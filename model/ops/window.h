@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 
 namespace superstep::ops {
 

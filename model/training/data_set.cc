@@ -6,7 +6,7 @@
 
 #include "model/conformance/compare.h"
 #include "model/error.h"
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 #include "model/training/input_ranges.h"
 
 namespace superstep {

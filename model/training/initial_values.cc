@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/error.h"
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 #include "model/training/draw.h"
 
 namespace superstep {

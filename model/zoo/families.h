@@ -2,9 +2,13 @@
 // What every family of networks gives; zoo.cc puts them together.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <vector>
 
-#include "model/zoo/zoo.h"
+#include "model/graph/graph.h"
+#include "model/json_reader.h"
+#include "model/zoo/network_specs.h"
 
 namespace superstep::zoo {
 

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "model/graph/builder.h"
-#include "model/zoo/zoo.h"
+#include "model/json_reader.h"
+#include "model/zoo/network_specs.h"
 
 namespace superstep::zoo {
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "model/machine/data_folder.h"
 #include "model/machine/load_machine.h"
 #include "model/quantity_text.h"
 #include "model/zoo/zoo.h"

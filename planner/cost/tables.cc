@@ -11,6 +11,7 @@
 
 #include "model/error.h"
 #include "model/graph/statistics.h"
+#include "model/lower/shard.h"
 #include "planner/job/divisors.h"
 #include "planner/space/space.h"
 

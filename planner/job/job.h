@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "model/graph/autodiff.h"
-#include "model/lower/plan.h"
+#include "model/graph/op_def.h"
 #include "model/machine/machine.h"
-#include "model/ops/op.h"
+#include "model/program/plan.h"
 #include "model/zoo/zoo.h"
 #include "planner/job/goal.h"
 #include "planner/job/plan_json.h"

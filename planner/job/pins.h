@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/lower/plan.h"
+#include "model/program/plan.h"
 
 namespace superstep {
 

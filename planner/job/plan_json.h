@@ -4,7 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "model/lower/plan.h"
+#include "model/program/plan.h"
 
 namespace superstep {
 

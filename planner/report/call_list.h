@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/lower/program.h"
+#include "model/program/program.h"
 
 namespace superstep {
 

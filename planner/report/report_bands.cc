@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/report/report_bands.h"
 
-#include "model/lower/terms.h"
+#include "model/program/terms.h"
 #include "planner/report/uncertainty.h"
 #include "traces/band.h"
 

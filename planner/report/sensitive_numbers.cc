@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "model/lower/terms.h"
+#include "model/program/terms.h"
 
 namespace superstep {
 namespace {

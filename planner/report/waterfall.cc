@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/report/waterfall.h"
 
-#include "model/lower/terms.h"
+#include "model/program/terms.h"
 
 namespace superstep {
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "model/lower/shard_rules.h"
 #include "model/parallel.h"
 #include "model/quantity_text.h"
 #include "planner/search/search.h"

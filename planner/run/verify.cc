@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/error.h"
+#include "model/lower/shard_rules.h"
 #include "planner/report/evaluated.h"
 
 namespace superstep {

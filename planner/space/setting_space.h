@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "model/lower/cap_range.h"
-#include "model/lower/plan.h"
+#include "model/program/cap_range.h"
+#include "model/program/plan.h"
 
 namespace superstep {
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/error.h"
+#include "model/machine/data_folder.h"
 #include "model/machine/load_machine.h"
 #include "planner/sweep/plan_job.h"
 

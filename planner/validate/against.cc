@@ -7,6 +7,7 @@
 
 #include "model/error.h"
 #include "model/json_reader.h"
+#include "model/machine/data_folder.h"
 #include "model/machine/load_machine.h"
 #include "planner/report/evaluated.h"
 #include "planner/search/search.h"

@@ -5,6 +5,7 @@
 
 #include "model/error.h"
 #include "model/graph/builder.h"
+#include "model/lower/shard.h"
 #include "model/lower/unit_table.h"
 #include "model/ops/amp_vertex.h"
 #include "model/quantity_text.h"

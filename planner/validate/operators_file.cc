@@ -7,6 +7,7 @@
 #include "model/cost/calibration.h"
 #include "model/error.h"
 #include "model/json_reader.h"
+#include "model/machine/data_folder.h"
 #include "model/machine/load_machine.h"
 #include "planner/validate/operators.h"
 #include "planner/validate/published.h"

@@ -17,6 +17,7 @@
 
 #include "model/error.h"
 #include "model/json_reader.h"
+#include "model/machine/data_folder.h"
 #include "model/machine/load_machine.h"
 #include "planner/job/job.h"
 

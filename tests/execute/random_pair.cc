@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "model/error.h"
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 
 #include "planner/job/plan_json.h"
 

@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "model/lower/shard.h"
 #include "model/machine/load_machine.h"
 
 namespace superstep {

@@ -7,8 +7,8 @@
 
 #include "model/error.h"
 #include "model/graph/builder.h"
+#include "model/graph/op_def.h"
 #include "model/machine/load_machine.h"
-#include "model/ops/op.h"
 #include "setup.h"
 
 namespace superstep {

@@ -6,8 +6,8 @@
 
 #include "model/error.h"
 #include "model/graph/builder.h"
+#include "model/graph/op_def.h"
 #include "model/graph/recurrent.h"
-#include "model/ops/op.h"
 #include "model/zoo/zoo.h"
 #include "numbers.h"
 

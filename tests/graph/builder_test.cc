@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "model/error.h"
+#include "model/graph/op_def.h"
 #include "model/graph/recurrent.h"
-#include "model/ops/op.h"
 #include "numbers.h"
 
 namespace superstep {

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "model/graph/builder.h"
+#include "model/graph/op_def.h"
 #include "model/ops/amp_vertex.h"
 #include "model/ops/amp_window_vertex.h"
 #include "model/ops/depthwise_vertex.h"
-#include "model/ops/op.h"
 
 namespace superstep {
 namespace {

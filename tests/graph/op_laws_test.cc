@@ -9,10 +9,10 @@
 #include <random>
 #include <set>
 
-#include "model/execute/compute.h"
 #include "model/execute/evaluate.h"
 #include "model/graph/autodiff.h"
 #include "model/graph/builder.h"
+#include "model/ops/compute.h"
 #include "model/ops/conv.h"
 #include "model/ops/matmul.h"
 #include "op_use.h"

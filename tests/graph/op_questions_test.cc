@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "model/execute/compute.h"
 #include "model/graph/builder.h"
+#include "model/ops/compute.h"
 #include "model/ops/product_def.h"
 #include "op_use.h"
 

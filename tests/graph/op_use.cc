@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "model/execute/compute.h"
+#include "model/ops/compute.h"
 
 namespace superstep {
 

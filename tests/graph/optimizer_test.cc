@@ -9,7 +9,7 @@
 #include "model/error.h"
 #include "model/graph/autodiff.h"
 #include "model/graph/builder.h"
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 #include "numbers.h"
 
 namespace superstep {

@@ -11,9 +11,9 @@
 
 #include "model/graph/autodiff.h"
 #include "model/graph/builder.h"
+#include "model/graph/op_def.h"
 #include "model/graph/recurrent.h"
 #include "model/onnx/import.h"
-#include "model/ops/op.h"
 #include "model/zoo/zoo.h"
 #include "numbers.h"
 

@@ -7,9 +7,9 @@
 #include <limits>
 #include <optional>
 
-#include "model/execute/compute.h"
 #include "model/numerics/contract.h"
 #include "model/numerics/team.h"
+#include "model/ops/compute.h"
 #include "op_use.h"
 
 namespace superstep {

@@ -8,7 +8,7 @@
 
 #include "model/execute/evaluate.h"
 #include "model/graph/builder.h"
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 #include "model/zoo/zoo.h"
 
 namespace superstep {

@@ -6,6 +6,7 @@
 #include <QAbstractItemModelTester>
 #include <numeric>
 
+#include "gui/models/liveness_tables.h"
 #include "gui/models/steps.h"
 #include "gui/models/streaming_memory.h"
 #include "gui/models/variables.h"

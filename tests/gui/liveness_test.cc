@@ -6,6 +6,7 @@
 #include <QAbstractItemModelTester>
 #include <map>
 
+#include "gui/models/liveness_tables.h"
 #include "gui/models/steps.h"
 #include "gui/paint/liveness_layout.h"
 #include "tests/gui/program_example.h"

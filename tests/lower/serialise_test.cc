@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "model/lower/shard.h"
 #include "tests/lower/toy.h"
 
 namespace superstep {

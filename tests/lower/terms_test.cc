@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/lower/terms.h"
+#include "model/program/terms.h"
 
 #include <gtest/gtest.h>
 

@@ -12,6 +12,7 @@
 #include "model/graph/autodiff.h"
 #include "model/graph/builder.h"
 #include "model/lower/lower.h"
+#include "model/lower/shard.h"
 #include "model/machine/load_machine.h"
 #include "model/zoo/zoo.h"
 

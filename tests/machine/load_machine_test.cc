@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "model/error.h"
+#include "model/machine/data_folder.h"
 
 namespace superstep {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "model/graph/autodiff.h"
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 
 namespace superstep::test {
 namespace {

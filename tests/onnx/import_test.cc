@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "model/error.h"
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 #include "tests/onnx/onnx_file_maker.h"
 
 namespace superstep::test {

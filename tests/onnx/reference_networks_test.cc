@@ -6,9 +6,9 @@
 
 #include "model/conformance/conformance.h"
 #include "model/graph/autodiff.h"
+#include "model/graph/op_def.h"
 #include "model/graph/samples.h"
 #include "model/onnx/import.h"
-#include "model/ops/op.h"
 
 namespace superstep {
 namespace {

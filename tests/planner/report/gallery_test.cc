@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "model/json_reader.h"
-#include "model/machine/load_machine.h"
+#include "model/machine/data_folder.h"
 #include "model/quantity_text.h"
 #include "planner/infeasible/evaluate_pinned.h"
 #include "planner/report/evaluated.h"

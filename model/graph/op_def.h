@@ -258,11 +258,14 @@ WeightRole weight_role(const OpDef& def, std::size_t k);
 bool stops_gradients(const OpDef& def);
 Statistic statistic_of(const Op& op);
 
-// All ops, by name; the hand-written list is registry.cc.
+// All ops, by name; the hand-written list is model/ops/registry.cc.
 std::span<const OpDef* const> all_ops();
 const OpDef* find_op(std::string_view name);  // nullptr when unknown
 
 inline const TensorInfo kLeftOut{DType::fp32, {0}};  // of an operand that a call leaves out
+
+// Runs one op on whole tensors; in model/ops/compute.cc.
+std::vector<Array> evaluate_op(const OpCall& call, std::span<const Array* const> inputs, const KernelContext& context);
 
 // The pieces of an OpCall for an op of a graph, kept alive together.
 class CallOf {

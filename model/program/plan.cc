@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/lower/plan.h"
+#include "model/program/plan.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/lower/cap_range.h"
+#include "model/program/cap_range.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/execute/compute.h"
+#include "model/ops/compute.h"
 
 #include <algorithm>
 #include <array>
@@ -167,6 +167,13 @@ Array finish_sums(const OpCall& call, const ExactSums& sums, const KernelContext
     wide.set(i, call.def.finish ? call.def.finish(call, sum) : sum);
   }
   return wide.info.type == type ? wide : rounded(wide, type, sums.region, 0, context);
+}
+
+std::vector<Array> evaluate_op(const OpCall& call, std::span<const Array* const> inputs, const KernelContext& context) {
+  const Space space = call.def.space(call);
+  std::vector<ConstView> in;
+  for (const Array* value : inputs) in.push_back(value ? view_of(*value) : ConstView{});
+  return compute_block(call, space, whole_block(space), in, context);
 }
 
 }  // namespace superstep

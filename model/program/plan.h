@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/graph/tensor.h"
-#include "model/lower/cap_range.h"
+#include "model/program/cap_range.h"
 
 namespace superstep {
 

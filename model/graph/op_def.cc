@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ostream>
 
-#include "model/lower/program.h"
-#include "model/ops/op.h"
+#include "model/graph/op_def.h"
+#include "model/program/program.h"
 #include "model/quantity_text.h"
 
 namespace superstep {

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "model/graph/graph.h"
-#include "model/lower/cap_range.h"
-#include "model/lower/plan.h"
-#include "model/lower/shard.h"
-#include "model/lower/terms.h"
 #include "model/machine/links.h"
+#include "model/program/cap_range.h"
+#include "model/program/plan.h"
+#include "model/program/sharding.h"
+#include "model/program/terms.h"
 #include "model/units.h"
 
 namespace superstep {

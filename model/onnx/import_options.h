@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an import of an ONNX file is told, and what it says of a node that it does not support.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "model/graph/tensor.h"
+
+namespace superstep {
+
+struct ImportOptions {
+  std::int64_t micro_batch = 0;                    // samples per run; 0: as the file says (1 where it says nothing)
+  int batch_dimension = -1;                        // of the inputs: holds the samples; -1: found, as told below
+  std::int64_t statistics_group = 0;               // of batch norm in training mode; 0: as told below
+  DType precision = DType::fp32;                   // floating weights and activations become this type
+  bool keep_types = false;                         // true: types stay as in the file (conformance, import listing)
+  bool read_weights = true;                        // false: weights get a shape only, and external data is not opened
+  std::map<std::string, std::int64_t> dimensions;  // values of symbolic dimensions, by their names
+  std::map<std::string, Shape> input_shapes;       // of inputs; must agree with what the file says of them
+  std::map<std::string, Array> known_inputs;       // graph inputs that become constants
+  bool write_out_control_flow = false;             // If, Loop, Scan: what is known decides; false: not supported
+};
+
+struct UnsupportedNode {
+  std::string name, op_type, domain, why;
+};
+
+}  // namespace superstep
