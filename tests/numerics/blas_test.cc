@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "model/numerics/contract.h"
+
 namespace superstep::numerics {
 namespace {
 

@@ -148,7 +148,9 @@ TEST(Search, TraceHoldsTheProof) {
       ASSERT_TRUE(bounds.contains(*s.parent)) << i;
       EXPECT_LE(s.bound, bounds[*s.parent]) << i;
     }
-    if (bounds.contains(s.node)) EXPECT_LE(s.bound, bounds[s.node]) << i;
+    if (bounds.contains(s.node)) {
+      EXPECT_LE(s.bound, bounds[s.node]) << i;
+    }
     if (s.outcome == "cut: a new best plan") {
       EXPECT_GT(s.incumbent, incumbent) << i;
       EXPECT_LE(s.incumbent, s.bound * (1 + 1e-12)) << i;
