@@ -102,7 +102,7 @@ int print_space(const PlanArguments& a, const CommonOptions& common) {
   return kDone;
 }
 
-// Writes the steps of a search to a file or standard output; a line is as wide as it has to be.
+// Writes the steps of a search to a file or standard output. Lines may be wider than the terminal: names are not cut.
 void write_trace(const std::string& path, const std::vector<SearchStep>& steps) {
   TextStyle style = path == "-" ? terminal_style() : TextStyle();
   style.columns = 200;

@@ -242,7 +242,8 @@ std::string BestFirst::name_of(const OpenNode& o) const {
     const Locations at = space.plan(o.branch.part.begin).location;
     const auto place = [](Location location) { return std::string(superstep::name_of(location)); };
     return "weights " + place(at.weights) + ", states " + place(at.optimizer_state) + ", stash " +
-           place(at.activations) + ", memory cap " + std::to_string(space.caps.range.most) + " bytes";
+           place(at.activations) + ", memory cap " + std::to_string(space.caps.range.most) + " bytes, live " +
+           std::string(superstep::name_of(space.caps.least_live()));
   }
   const std::string order(space.phased ? superstep::name_of(space.common.phase_order)
                                        : superstep::name_of(space.common.schedule));
@@ -258,22 +259,29 @@ std::string BestFirst::outcome_of(const NodeTask& task) const {
     return o.bound > 0 ? "bounded by tables" : "bounded by tables: no plan fits";
   }
   if (o.branch.leaf()) {
-    if (!o.again && std::min(result.open_bound, o.bound) > score_to_beat())
-      return "cut with the reduced budget, put back";
+    if (is_cut_again(task)) return "cut with the reduced budget, put back";
     double best = 0;
     for (const Candidate& c : result.found) best = std::max(best, score(c));
     if (best > 0) return best > incumbent() ? "cut: a new best plan" : "cut: a plan, but no better";
-    return task.is_only_for_runners_up() ? "cut: no better plan, put back for runners-up" : "cut: no better plan";
+  } else if (o.is_tightest) {
+    return result.children.empty() ? "divided: no plan fits" : "divided into ";
+  } else if (result.bound > 0) {
+    return "bounded by a cut programme";
   }
-  if (o.is_tightest) return result.children.empty() ? "divided: no plan fits" : "divided into ";
-  if (result.bound > 0) return "bounded by a cut programme";
-  return task.is_only_for_runners_up() ? "no better plan, put back for runners-up" : "dropped: no better plan";
+  const std::string how = result.programmes == 0 ? "no better bound" : "cut: no better plan";
+  return how + (task.is_only_for_runners_up() ? ", put back for runners-up" : ", dropped");
+}
+
+// True if a leaf's reduced budget left open cuts that may beat the incumbent.
+bool BestFirst::is_cut_again(const NodeTask& task) const {
+  const OpenNode& o = task.open;
+  return o.branch.leaf() && !o.again && std::min(task.result.open_bound, o.bound) > score_to_beat();
 }
 
 void BestFirst::settle_branch(NodeTask& task, Frontier& open) {
   OpenNode& o = task.open;
   task.result.open_bound = std::min(task.result.open_bound, o.bound);
-  if (o.branch.leaf() && !o.again && task.result.open_bound > score_to_beat()) return cut_again(task, open);
+  if (is_cut_again(task)) return cut_again(task, open);
   if (task.is_only_for_runners_up()) return look_later(task, open);
   merge(o, task.result);
   raise(o.root, task.result.least);
@@ -287,8 +295,7 @@ void BestFirst::settle_branch(NodeTask& task, Frontier& open) {
   }
 }
 
-// Puts a leaf back into the queue whose reduced budget left open cuts that may beat the incumbent. The leaf has the
-// full budget at its next turn.
+// Puts a leaf back into the queue, where it has the full budget at its next turn.
 void BestFirst::cut_again(NodeTask& task, Frontier& open) {
   OpenNode& o = task.open;
   merge(o, {.feasible = task.result.feasible,

@@ -161,6 +161,7 @@ class BestFirst {
   SearchStep step_of(const NodeTask& task) const;
   std::string name_of(const OpenNode& o) const;
   std::string outcome_of(const NodeTask& task) const;
+  bool is_cut_again(const NodeTask& task) const;
   void cut_again(NodeTask& task, Frontier& open);
   void look_later(NodeTask& task, Frontier& open);
   bool late() const;
