@@ -134,16 +134,16 @@ time_left() {
 # build PRESET TARGET...: progress, as one line on a terminal and as a line each half minute elsewhere; what the
 # compiler said only if it failed.
 build() {
-  local preset=$1 folder="$root/build/$1" log="$root/build/$1/build.log" line start=$SECONDS spoke=$SECONDS all now
+  local preset=$1 folder="$root/build/$1" log="$root/build/$1/build.log" line start=$SECONDS spoke=$SECONDS now
   shift
   if ! NINJA_STATUS='[%f/%t] ' ninja -C "$folder" "$@" 2>&1 | tee "$log" |
     while IFS= read -r line; do
       [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
       now="building $preset: ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} files"
-      all=$now$(time_left $((SECONDS - start)) "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}")
-      progress "$all"
+      now+=$(time_left $((SECONDS - start)) "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}")
+      progress "$now"
       if [[ ! -t 2 ]] && ((SECONDS - spoke >= 30)); then
-        say "$all"
+        say "$now"
         spoke=$SECONDS
       fi
     done; then

@@ -18,7 +18,7 @@ struct Error : std::runtime_error {
   std::string where;
 };
 
-// Well-formed input that Superstep cannot handle: a model with an op that is not implemented, or a plan that an export
+// Well-formed input that Superstep cannot handle: a model with an op that Superstep lacks, or a plan that an export
 // target cannot express. The command line ends with exit code 1.
 struct Unsupported : Error {
   using Error::Error;
