@@ -110,7 +110,7 @@ TEST(GptOnPod64, IsTheSameWhereEveryUnitIsTabulatedOnItsOwn) {
 // Streaming Memory of several of its eight IPU groups decides, where whole layers are cut one way or another.
 TEST(Gpt3OnPod256, IsProvedWhereStreamingMemoryBinds) {
   nlohmann::json spec = load_job(SUPERSTEP_SOURCE "/data/jobs/gpt3-175b-pod256.json").json();
-  spec["machine"] = {{"base", "ipu-pod256"}, {"override", {{"streaming", {{"capacity", "140 GB"}}}}}};
+  spec["machine"] = {{"base", "ipu-pod256"}, {"override", {{"streaming", {{"capacity", "126 GB"}}}}}};
   const Job job = read_job(spec, "test");
   const CostModel model(job.machine, load_calibration());
   Tables tables(job, model);
