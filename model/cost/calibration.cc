@@ -5,9 +5,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "model/data_folder.h"
 #include "model/error.h"
 #include "model/json_reader.h"
-#include "model/machine/data_folder.h"
 #include "model/quantity_text.h"
 
 namespace superstep {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "model/data_folder.h"
 #include "model/error.h"
 #include "model/json_reader.h"
-#include "model/machine/data_folder.h"
 #include "model/quantity_text.h"
 
 namespace superstep {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "model/machine/data_folder.h"
+#include "model/data_folder.h"
 #include "model/machine/load_machine.h"
 #include "model/quantity_text.h"
 #include "model/zoo/zoo.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/report/graph_columns.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -65,11 +66,33 @@ void add_edges(ReportWriter& writer, const Graph& g) {
   writer.add_integers("edge.bytes", "bytes", bytes);
 }
 
+// Returns the first unit that uses a weight.
+std::int64_t owner_of(const GraphFacts& facts, TensorId weight) {
+  const auto owner = std::find_if(facts.weights.begin(), facts.weights.end(), [&](const std::vector<TensorId>& own) {
+    return std::find(own.begin(), own.end(), weight) != own.end();
+  });
+  return owner - facts.weights.begin();
+}
+
+// Adds a row for each unit that uses a weight of an earlier unit.
+void add_ties(ReportWriter& writer, const GraphFacts& facts) {
+  Integers owners, borrowers;
+  for (std::size_t unit = 0; unit < facts.borrowed.size(); ++unit) {
+    for (TensorId weight : facts.borrowed[unit]) {
+      owners.push_back(owner_of(facts, weight));
+      borrowers.push_back(static_cast<std::int64_t>(unit));
+    }
+  }
+  writer.add_integers("tie.owner", "index", owners);
+  writer.add_integers("tie.borrower", "index", borrowers);
+}
+
 }  // namespace
 
 void add_graph_columns(ReportWriter& writer, const Evaluated& e, const UnitTable& table) {
   add_units(writer, e, table);
   add_edges(writer, table.facts().graph);
+  add_ties(writer, table.facts());
 }
 
 }  // namespace superstep

@@ -7,8 +7,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "model/data_folder.h"
 #include "model/error.h"
-#include "model/machine/data_folder.h"
 #include "model/machine/load_machine.h"
 #include "planner/sweep/plan_job.h"
 

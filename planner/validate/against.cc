@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "model/data_folder.h"
 #include "model/error.h"
 #include "model/json_reader.h"
-#include "model/machine/data_folder.h"
 #include "model/machine/load_machine.h"
 #include "planner/report/evaluated.h"
 #include "planner/search/search.h"

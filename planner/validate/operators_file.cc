@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "model/cost/calibration.h"
+#include "model/data_folder.h"
 #include "model/error.h"
 #include "model/json_reader.h"
-#include "model/machine/data_folder.h"
 #include "model/machine/load_machine.h"
 #include "planner/validate/operators.h"
 #include "planner/validate/published.h"

@@ -15,9 +15,9 @@
 #include <valijson/validator.hpp>
 #include <vector>
 
+#include "model/data_folder.h"
 #include "model/error.h"
 #include "model/json_reader.h"
-#include "model/machine/data_folder.h"
 #include "model/machine/load_machine.h"
 #include "planner/job/job.h"
 

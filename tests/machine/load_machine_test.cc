@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "model/data_folder.h"
 #include "model/error.h"
-#include "model/machine/data_folder.h"
 
 namespace superstep {
 namespace {

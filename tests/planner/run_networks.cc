@@ -58,7 +58,8 @@ json job_of(json job, const json& entry, const NetworkCase& as, const std::strin
 
 NetworkRun run_one(const json& job) {
   World world(job);
-  const SearchResult found = search(world.tables, {.top = 1, .pareto = false, .find_fix = false, .explain = explain_infeasible, .defaults = true});
+  const SearchResult found = search(
+      world.tables, {.top = 1, .pareto = false, .find_fix = false, .explain = explain_infeasible, .defaults = true});
   if (found.best.empty() && !found.closest) throw Error("", "the plan is not legal");
   const Plan plan = found.best.empty() ? found.closest.value() : found.best[0].plan;
   NetworkRun run{.name = {}, .optimizer = job["optimizer"]["kind"], .label = label(plan), .outcome = {}};

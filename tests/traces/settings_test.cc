@@ -9,6 +9,7 @@
 
 #include "model/error.h"
 #include "tests/traces/example_report.h"
+#include "tests/traces/settings_plans.h"
 #include "traces/export/formats.h"
 #include "traces/export/settings/settings.h"
 
@@ -19,41 +20,6 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-// A BERT of four layers: units 0 embedding, 1 to 12 layers, 13 head. Two stages of two layers, three units each.
-json plan() {
-  return json::parse(R"({
-    "tensor_parallel": 1, "pipeline_stages": 2, "replicas": 4, "placement": "t-p-r", "micro_batch": 3,
-    "gradient_accumulation": 8, "stages": [0, 7], "stage_ipu": [0, 1], "schedule": "grouped", "recompute": "layer",
-    "phases": [0], "phase_order": "phase_outer", "phase_groups": 1,
-    "replicated_tensor_sharding": {"weights": 1, "gradients": 1, "optimizer_state": 4, "groups": "consecutive"},
-    "activation_sharding": "none",
-    "location": {"weights": "in_processor", "gradients": "in_processor", "optimizer_state": "streaming",
-                 "activations": "in_processor", "code": "in_processor"},
-    "io_tiles": 0, "load": "on_demand", "prefetch_depth": 1,
-    "precision": {"weights": "fp16", "activations": "fp16", "partials": "fp16", "accumulators": "fp16",
-                  "first_moment": "fp32", "second_moment": "fp32", "master": false},
-    "available_memory_proportion": 0.25,
-    "serialisation": {"embedding": 0, "head": 0, "attention": 0, "feed_forward": 0}})");
-}
-
-json job() {
-  return json::parse(R"({"model": {"zoo": "bert-base"}, "machine": "ipu-pod16", "task": "training",
-                         "optimizer": {"kind": "lamb"}})");
-}
-
-// One layer a phase, all of it in Streaming Memory, as PopXL's examples have it.
-json phased() {
-  json p = plan();
-  p["pipeline_stages"] = 1;
-  p["stages"] = {0, 1, 4, 7, 10, 13};
-  p["stage_ipu"] = {0, 0, 0, 0, 0, 0};
-  p["phases"] = {0, 1, 2, 3, 4, 5};
-  for (const char* what : {"weights", "gradients", "optimizer_state", "activations"}) p["location"][what] = "streaming";
-  for (const char* what : {"weights", "gradients", "optimizer_state"}) p["replicated_tensor_sharding"][what] = 4;
-  p["io_tiles"] = 64;
-  return p;
-}
 
 class Settings : public testing::Test {
  protected:
@@ -97,11 +63,6 @@ class Settings : public testing::Test {
   TemporaryFolder folder_;
   std::vector<std::int64_t> runs_;  // the column unit.checkpoint; empty: an old report
 };
-
-json with(json object, const char* pointer, const json& value) {
-  object[json::json_pointer(pointer)] = value;
-  return object;
-}
 
 TEST_F(Settings, OfAPlanThatEveryPipelineCanHave) {
   for (const char* format : {"poptorch", "popart", "poprun", "vipu"}) {
@@ -150,14 +111,14 @@ TEST_F(Settings, OfCutsWithinALayerNameItsModule) {
 // The last stage goes backward at once: its checkpoint of nothing is no recomputation.
 TEST_F(Settings, OfRecomputation) {
   const auto type = [&](const json& recompute) {
-    return recomputation(read_settings(*report(with(plan(), "/recompute", recompute), job())));
+    return recomputation_type(read_settings(*report(with(plan(), "/recompute", recompute), job())));
   };
   EXPECT_EQ(type("layer"), "Pipeline");
   EXPECT_EQ(type({"stage", "none"}), "Pipeline");
   EXPECT_EQ(type("none"), "NoRecompute");
   EXPECT_EQ(type({"none", "stage"}), "NoRecompute");
-  EXPECT_EQ(type({"none", "layer"}), "");
-  EXPECT_THAT(refusal("popart", with(plan(), "/recompute", {"none", "layer"})), HasSubstr("recompute is mixed"));
+  EXPECT_EQ(type({"none", "layer"}), "mixed");
+  EXPECT_THAT(refusal("popart", with(plan(), "/recompute", {"none", "layer"})), HasSubstr("recompute is mixed, but "));
   json one = with(with(with(plan(), "/stages", {0}), "/stage_ipu", {0}), "/pipeline_stages", 1);
   EXPECT_THAT(written("poptorch", one), HasSubstr("int(popart.RecomputationType.RecomputeAll)"));
   EXPECT_THAT(written("popart", one), HasSubstr("autoRecomputation = popart.RecomputationType.RecomputeAll\n"));
@@ -187,15 +148,16 @@ TEST_F(Settings, AreRefusedWhereTheTargetCannotSayThem) {
            {"/placement", "\"p-t-r\"", "pin \"placement\": \"t-p-r\"", "placement is p-t-r"},
            {"/schedule", "\"interleaved\"", "schedule is interleaved", "pin \"schedule\": \"grouped\""},
            {"/replicated_tensor_sharding/groups", "\"orthogonal\"", "groups is orthogonal", "groups is orthogonal"},
-           {"/replicated_tensor_sharding/optimizer_state", "2", "pin \"optimizer_state\": 4 or 1", "run.instances 2"},
-           {"/location/weights", "\"remote_ipu\"", "location.weights is remote_ipu", "pin \"weights\": \"streaming\""},
+           {"/replicated_tensor_sharding/optimizer_state", "2", "pin \"optimizer_state\": 1 or 4",
+            "shared by all replicas, or by those of one instance"},
+           {"/location/weights", "\"remote_ipu\"", "location.weights is remote_ipu", "or \"streaming\""},
            {"/location/code", "\"streaming\"", "location.code is streaming", "location.code is streaming"},
            {"/location/activations", "\"streaming\"", "location.activations", "location.activations is streaming"},
            {"/load", "\"preload\"", "load is preload", "load is preload"},
            {"/precision/master", "true", "precision.master", "precision.master is true"},
            {"/precision/weights", "\"fp32\"", "precision.activations is fp16", ""},
            {"/location/weights", "\"streaming\"", "", ""},
-           {"/schedule", "\"sequential\"", "used without a pipeline", "used without a pipeline"},
+           {"/schedule", "\"sequential\"", "recompute is layer", "all stages of a pipeline but the last"},
        }) {
     const json changed = with(plan(), c.pointer, json::parse(c.value));
     for (const auto& [format, expected] : {std::pair{"poptorch", c.poptorch}, {"popart", c.popart}}) {
@@ -220,18 +182,33 @@ TEST_F(Settings, OfShardsWithinAnInstance) {
   EXPECT_THAT(written("poprun", halves, with(job(), "/run/instances", 2)), HasSubstr("--num-instances 2 "));
 }
 
+TEST_F(Settings, OfAProcessAmongSeveral) {
+  const json halves = with(plan(), "/replicated_tensor_sharding/optimizer_state", 2);
+  EXPECT_THAT(written("poptorch", halves, with(job(), "/run/instances", 2)),
+              AllOf(HasSubstr("popdist.poptorch.Options(ipus_per_replica=2)"), Not(HasSubstr("replicationFactor")),
+                    HasSubstr("useReplicatedTensorSharding(True)")));
+}
+
 TEST_F(Settings, OfTheJob) {
   json noisy = with(with(job(), "/run/rounding", "stochastic"), "/run/loss_scale", 4096);
   EXPECT_THAT(written("poptorch", plan(), noisy),
               AllOf(HasSubstr("enableStochasticRounding(True)"), HasSubstr("loss_scaling=4096.0")));
   EXPECT_THAT(written("popart", plan(), noisy),
               AllOf(HasSubstr("enableStochasticRounding = True"), HasSubstr("\"lossScaling\": (4096.0, False)")));
-  EXPECT_THAT(written("popart", plan(), with(job(), "/run/loss_scale", "auto")), HasSubstr("automaticLossScaling"));
+  const json automatic = with(job(), "/run/loss_scale", "auto");  // the scale has to be one that may change
+  EXPECT_THAT(written("popart", plan(), automatic),
+              AllOf(HasSubstr("automaticLossScaling"), HasSubstr("\"lossScaling\": (1.0, False)")));
+  EXPECT_THAT(written("poptorch", plan(), automatic), HasSubstr("loss_scaling=1.0"));
   const json clipped = with(with(job(), "/optimizer/clip_norm", 100), "/optimizer/bias_correction", false);
-  EXPECT_THAT(written("poptorch", plan(), clipped),
-              AllOf(HasSubstr("max_grad_norm=100.0"), HasSubstr("bias_correction=False")));
+  EXPECT_THAT(written("poptorch", plan(), with(clipped, "/optimizer/clip_norm", 0)),
+              AllOf(HasSubstr("bias_correction=False"), Not(HasSubstr("max_grad_norm"))));
+  EXPECT_THAT(refusal("poptorch", plan(), clipped), HasSubstr("poptorch.optim.LAMB has no max_grad_norm"));
+  EXPECT_THAT(written("poptorch", plan(), with(with(job(), "/optimizer/kind", "adamw"), "/optimizer/clip_norm", 100)),
+              HasSubstr("max_grad_norm=100.0"));
   EXPECT_THAT(written("popart", plan(), clipped),
-              AllOf(HasSubstr("clipAllWeights(100.0)"), HasSubstr("AdamMode.LambNoBias")));
+              AllOf(HasSubstr("clipAllWeights(100.0)"), HasSubstr("AdamMode.LambNoBias"),
+                    HasSubstr("popart.AccumulateOuterFragmentSchedule.Scheduler")));
+  EXPECT_THAT(written("popart", plan()), Not(HasSubstr("OuterFragment")));
   EXPECT_THAT(refusal("poptorch", plan(), with(clipped, "/optimizer/kind", "adam")), HasSubstr("bias_correction"));
   json inference = job();
   inference["task"] = "inference";
@@ -240,6 +217,9 @@ TEST_F(Settings, OfTheJob) {
               AllOf(HasSubstr("deviceIterations(8)"), Not(HasSubstr("Training")), Not(HasSubstr("def optimizer"))));
   EXPECT_THAT(written("popart", plan(), inference),
               AllOf(HasSubstr("BATCHES_PER_STEP = 8 "), Not(HasSubstr("accumulationFactor"))));
+  // A call has a batch for each stage at least.
+  EXPECT_THAT(written("poptorch", with(plan(), "/gradient_accumulation", 1), inference),
+              HasSubstr("deviceIterations(2)"));
 }
 
 TEST_F(Settings, OfIoTilesAndParts) {
@@ -258,21 +238,25 @@ TEST_F(Settings, OfLoadsByKind) {
 TEST_F(Settings, OfPhasesInPopArt) {
   // A phase's weights are loaded once for all micro-batches, which PopART takes as one batch that it cuts.
   EXPECT_THAT(written("popart", phased()),
-              AllOf(HasSubstr("VirtualGraphMode.ExecutionPhases"), HasSubstr("executionPhaseSettings.phases = 6\n"),
-                    HasSubstr("executionPhaseSettings.stages = 1\n"), HasSubstr("builder.executionPhase(number)"),
-                    HasSubstr("MICRO_BATCH_SIZE = 24 "), HasSubstr("batchSerializationSettings.factor = 8\n"),
-                    HasSubstr("accumulationFactor = 1\n")));
+              AllOf(HasSubstr("VirtualGraphMode.ExecutionPhases"), HasSubstr("executionPhaseSettings.phases = 24\n"),
+                    HasSubstr("executionPhaseSettings.stages = 1\n"),
+                    HasSubstr("builder.executionPhase(number * PHASE_STRIDE)"), HasSubstr("MICRO_BATCH_SIZE = 24 "),
+                    HasSubstr("batchSerializationSettings.factor = 8\n"), HasSubstr("accumulationFactor = 1\n")));
   EXPECT_THAT(written("popart", with(phased(), "/phase_order", "micro_batch_outer")),
               AllOf(HasSubstr("MICRO_BATCH_SIZE = 3 "), HasSubstr("accumulationFactor = 8\n"),
                     Not(HasSubstr("batchSerialization"))));
   EXPECT_THAT(written("popart", with(phased(), "/load", "preload")), HasSubstr("ExecutionPhaseIOSchedule.Preload"));
+  json turns = with(with(phased(), "/phase_groups", 2), "/pipeline_stages", 2);
+  turns["stage_ipu"] = {0, 1, 0, 1, 0, 1};
+  EXPECT_THAT(written("popart", turns), AllOf(HasSubstr("PHASE_STRIDE = 1 "), HasSubstr(".phases = 9\n")));
   EXPECT_THAT(refusal("popart", with(phased(), "/pipeline_stages", 2)), HasSubstr("pin \"pipeline_stages\": 1"));
 }
 
 TEST_F(Settings, OfPhasesInPopXL) {
-  const json adam = with(job(), "/optimizer/kind", "adamw");
+  const json adam = with(with(job(), "/optimizer/kind", "adamw"), "/optimizer/clip_norm", 1);
   EXPECT_THAT(written("popxl", phased(), adam),
-              AllOf(HasSubstr("nlp/bert/popxl/config/pretraining.yml"), HasSubstr("\n      data_parallel: 4\n"),
+              AllOf(HasSubstr("stochastic_rounding: false\n"), HasSubstr("gradient_clipping: 1.0\n"),
+                    HasSubstr("nlp/bert/popxl/config/pretraining.yml"), HasSubstr("\n      data_parallel: 4\n"),
                     HasSubstr("\n      global_batch_size: 96\n"), Not(HasSubstr("tensor_parallel"))));
   const json gpt = with(adam, "/model/zoo", "gpt3-175b");
   const json mesh = with(with(phased(), "/tensor_parallel", {2, 4}), "/activation_sharding", "stored");
@@ -290,20 +274,26 @@ TEST_F(Settings, OfPhasesInPopXL) {
                         {"/load", "\"preload\"", "load is preload"}}) {
     EXPECT_THAT(refusal("popxl", with(phased(), c.pointer, json::parse(c.value)), adam), HasSubstr(c.said));
   }
+  EXPECT_THAT(written("popxl", with(mesh, "/location/code", "streaming"), gpt), HasSubstr("code_load: true\n"));
   EXPECT_THAT(refusal("popxl", phased()), HasSubstr("optimizer.kind is lamb"));
   EXPECT_THAT(refusal("popxl", phased(), with(adam, "/model/zoo", "resnet50")), HasSubstr("model is resnet50"));
 }
 
 TEST_F(Settings, OfPartitions) {
   EXPECT_THAT(written("vipu", plan()), HasSubstr("--size 8 --reconfigurable"));
-  EXPECT_THAT(refusal("vipu", with(plan(), "/replicas", 3)), HasSubstr("replicas is 3 (6 IPUs)"));
+  EXPECT_THAT(refusal("vipu", with(plan(), "/replicas", 3)),
+              HasSubstr("ipus is 6, but the size of a partition is a power of 2"));
   // Where a pipeline's IPUs follow each other, each IPU of a tensor-parallel group is a replica to Poplar.
   const json large = with(with(plan(), "/tensor_parallel", 16), "/placement", "p-t-r");
   EXPECT_THAT(written("vipu", large),
               HasSubstr("--size 128 --sync-type pod-native-default --num-gcds 2 --total-num-replicas 64"));
-  EXPECT_THAT(written("poprun", large), AllOf(HasSubstr("--num-replicas 64 "), HasSubstr("--ipus-per-replica 2 ")));
+  const json two = with(job(), "/run/instances", 2);
+  EXPECT_THAT(refusal("poprun", large), HasSubstr("pin \"instances\": at least 2, a multiple of 2"));
+  EXPECT_THAT(written("poprun", large, two), AllOf(HasSubstr("--num-replicas 64 "), HasSubstr("--ipus-per-replica 2 "),
+                                                   HasSubstr("--num-instances 2 "), HasSubstr("--num-ilds 2 ")));
   const json groups = with(large, "/placement", "t-p-r");
-  EXPECT_THAT(written("poprun", groups), AllOf(HasSubstr("--num-replicas 4 "), HasSubstr("--ipus-per-replica 32 ")));
+  EXPECT_THAT(written("poprun", groups, two),
+              AllOf(HasSubstr("--num-replicas 4 "), HasSubstr("--ipus-per-replica 32 ")));
   EXPECT_THAT(refusal("poprun", with(large, "/placement", "r-t-p")), HasSubstr("pin \"placement\": \"t-p-r\""));
   EXPECT_THAT(refusal("poprun", with(plan(), "/placement", "p-r-t")), HasSubstr("placement is p-r-t"));
   EXPECT_THAT(refusal("poprun", plan(), with(job(), "/run/instances", 3)), HasSubstr("run.instances is 3"));

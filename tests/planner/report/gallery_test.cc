@@ -11,8 +11,8 @@
 #include <set>
 #include <sstream>
 
+#include "model/data_folder.h"
 #include "model/json_reader.h"
-#include "model/machine/data_folder.h"
 #include "model/quantity_text.h"
 #include "planner/infeasible/evaluate_pinned.h"
 #include "planner/report/evaluated.h"

@@ -35,7 +35,8 @@ json reference_job(const std::string& folder, const json& reference, std::int64_
 
 RunOutcome run(const json& job) {
   World world(job);
-  const SearchResult found = search(world.tables, {.top = 1, .pareto = false, .find_fix = false, .explain = explain_infeasible, .defaults = true});
+  const SearchResult found = search(
+      world.tables, {.top = 1, .pareto = false, .find_fix = false, .explain = explain_infeasible, .defaults = true});
   const Plan plan = found.best.empty() ? found.closest.value() : found.best[0].plan;
   return run_job(world.tables, plan, evaluate_in_full(world.tables, plan).program, {});
 }

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "model/machine/data_folder.h"
+#include "model/data_folder.h"
 #include "model/quantity_text.h"
 #include "planner/sweep/scaling.h"
 #include "planner/validate/validate.h"

@@ -12,8 +12,8 @@
 #include <set>
 #include <sstream>
 
+#include "model/data_folder.h"
 #include "model/json_reader.h"
-#include "model/machine/data_folder.h"
 #include "model/machine/load_machine.h"
 #include "model/quantity_text.h"
 #include "planner/infeasible/evaluate_pinned.h"

@@ -16,45 +16,25 @@ bool batch_in_phases(const PlanSettings& plan) {
   return plan.phased() && plan.phase_order == "phase_outer" && plan.gradient_accumulation > 1;
 }
 
+// Distance between the numbers of phases that follow each other. A tensor stays on its IPU for two more phases: where
+// it has to be in Streaming Memory between phases of one IPU, phases are four numbers apart (poptorch
+// popart_compiler/source/Compiler.cpp:1262). Two groups take turns: even numbers on one, odd numbers on the other.
+std::int64_t phase_stride(const PlanSettings& plan) {
+  return plan.phase_groups == 1 && plan.facts.at("streams") == true ? 4 : 1;
+}
+
+// Phases of the forward pass as PopART counts them. Where tensors go to Streaming Memory, three more keep the backward
+// pass from beginning beside the last one (Compiler.cpp:616).
+std::int64_t phase_count(const PlanSettings& plan) {
+  return (plan.phases - 1) * phase_stride(plan) + 1 + (plan.training && plan.facts.at("streams") == true ? 3 : 0);
+}
+
 // Replicas that share a tensor's shards; 0: all.
 std::int64_t sharding_domain(const PlanSettings& plan) {
   for (const auto& [what, degree] : plan.shards) {
     if (degree > 1 && degree < plan.replicas) return degree;
   }
   return 0;
-}
-
-void refuse_phases(const PlanSettings& plan, Refusals& no) {
-  if (!plan.phased()) return;
-  no.unless(plan.pipeline_stages == plan.phase_groups, "pipeline_stages", std::to_string(plan.pipeline_stages),
-            "an execution phase runs on one IPU, and phases alternate between phase_groups IPUs",
-            "\"pipeline_stages\": " + std::to_string(plan.phase_groups));
-  no.unless(static_cast<std::int64_t>(plan.stages.size()) == plan.phases, "stages", std::to_string(plan.stages.size()),
-            "an execution phase is one stage", "\"stages\": one for each phase");
-}
-
-void refuse_in_popart(const PlanSettings& plan) {
-  Refusals no(plan, "PopART");
-  no.no_tensor_parallel();
-  refuse_phases(plan, no);
-  no.unless(plan.schedule != "interleaved" || plan.stages.size() == 1 || plan.phased(), "schedule", plan.schedule,
-            "its pipelines are grouped; without pipelining stages are sequential", "\"schedule\": \"grouped\"");
-  no.unless(plan.phased() || !recomputation(plan).empty(), "recompute", "mixed over stages, or used without a pipeline",
-            "all stages but the last are computed again, or none", "\"recompute\": \"layer\"");
-  no.unless(plan.phased() || !streams(plan, "activations"), "location.activations", "streaming",
-            "activations move between execution phases only", "\"activations\": \"in_processor\"");
-  no.unless(plan.phased() || plan.load == "on_demand" || !streams(plan, "optimizer_state"), "load", plan.load,
-            "when to fetch is a setting of execution phases only", "\"load\": \"on_demand\"");
-  no.unless(plan.optimizer.value("kind", "") != "lars", "optimizer.kind", "lars", "PopART has none", "");
-  for (const auto& [what, degree] : plan.shards) {
-    no.unless(degree == 1 || degree == plan.replicas || degree * plan.instances == plan.replicas,
-              "replicated_tensor_sharding." + what, std::to_string(degree),
-              "shards are shared by all replicas, or by those of one instance",
-              python(what) + ": " + std::to_string(plan.replicas) + ", or run.instances " +
-                  std::to_string(plan.replicas / std::max<std::int64_t>(1, degree)));
-  }
-  no.common();
-  no.check();
 }
 
 void write_popart_stages(const PlanSettings& plan, std::ostream& out) {
@@ -106,7 +86,7 @@ void write_phases(const PlanSettings& plan, std::ostream& out) {
   };
   const bool ahead = plan.load == "preload";
   out << "    opts.virtualGraphMode = popart.VirtualGraphMode.ExecutionPhases\n"
-      << "    opts.executionPhaseSettings.phases = " << plan.phases << "\n"
+      << "    opts.executionPhaseSettings.phases = " << phase_count(plan) << "\n"
       << "    opts.executionPhaseSettings.stages = " << plan.phase_groups << "\n"
       << "    opts.executionPhaseSettings.weightIOSchedule = " << when(ahead) << "\n"
       << "    opts.executionPhaseSettings.activationIOSchedule = " << when(ahead && !batch_in_phases(plan)) << "\n"
@@ -124,7 +104,16 @@ void write_pipeline(const PlanSettings& plan, std::ostream& out) {
     out << "    opts.virtualGraphMode = popart.VirtualGraphMode.Manual\n    opts.enablePipelining = "
         << python(plan.schedule != "sequential") << "\n";
   }
-  if (plan.training) out << "    opts.autoRecomputation = popart.RecomputationType." << recomputation(plan) << "\n";
+  if (plan.training)
+    out << "    opts.autoRecomputation = popart.RecomputationType." << recomputation_type(plan) << "\n";
+}
+
+// In a pipeline the norm of all gradients is not known before the last: weights are updated as they become ready
+// (popart willow/src/transforms/clipweightgradientsbynorm.cpp:490).
+void write_clipping(const PlanSettings& plan, std::ostream& out) {
+  if (plan.facts.at("is_pipelined") == false || plan.optimizer.value("clip_norm", 0.0) <= 0) return;
+  out << "    opts.accumulateOuterFragmentSettings = popart.AccumulateOuterFragmentSettings(\n"
+         "        popart.AccumulateOuterFragmentSchedule.Scheduler, [])\n";
 }
 
 void write_popart_options(const PlanSettings& plan, std::ostream& out) {
@@ -139,6 +128,7 @@ void write_popart_options(const PlanSettings& plan, std::ostream& out) {
         << "\n    opts.accumulationFactor = " << accumulated
         << "\n    opts.accumulationAndReplicationReductionType = popart.ReductionType.Mean\n";
     if (plan.automatic_loss_scaling) out << "    opts.automaticLossScalingSettings.enabled = True\n";
+    write_clipping(plan, out);
   }
   out << "    opts.partialsTypeMatMuls = \"" << partials << "\"\n    opts.convolutionOptions = {\"partialsType\": \""
       << partials << "\"}\n";
@@ -155,8 +145,9 @@ void write_popart_optimizer(const PlanSettings& plan, std::ostream& out) {
     return number_type(plan, what, "popart.DataType.FLOAT16", "popart.DataType.FLOAT");
   };
   out << "\n\ndef optimizer(values):\n    \"\"\"Of values such as {\"defaultLearningRate\": (0.001, False)}.\"\"\"\n";
-  if (plan.loss_scaling > 0)
-    out << "    values = {\"lossScaling\": (" << python(plan.loss_scaling) << ", False), **values}\n";
+  if (plan.loss_scaling > 0 || plan.automatic_loss_scaling)
+    out << "    values = {\"lossScaling\": (" << python(plan.loss_scaling > 0 ? plan.loss_scaling : 1.0)
+        << ", False), **values}\n";
   const double clip = plan.optimizer.value("clip_norm", 0.0);
   if (clip > 0) out << "    clip = [popart.ClipNormSettings.clipAllWeights(" << python(clip) << ")]\n";
   if (kind.starts_with("sgd")) {
@@ -178,7 +169,8 @@ void write_scope(const PlanSettings& plan, std::ostream& out) {
   out << "\n\n@contextlib.contextmanager\ndef unit(builder, name):\n"
          "    \"\"\"Operators that are added inside belong to the unit.\"\"\"\n"
          "    number = next(i for i, stage in enumerate(STAGES) if name in stage[\"units\"])\n"
-      << (plan.phased() ? "    with builder.executionPhase(number), builder.nameScope(name):\n        yield\n"
+      << (plan.phased()
+              ? "    with builder.executionPhase(number * PHASE_STRIDE), builder.nameScope(name):\n        yield\n"
           : plan.stages.size() > 1 ? "    virtual_graph = STAGES[number][\"virtual_graph\"]\n"
                                      "    with builder.virtualGraph(virtual_graph), builder.pipelineStage(number), "
                                      "builder.nameScope(name):\n"
@@ -196,8 +188,9 @@ void write_scope(const PlanSettings& plan, std::ostream& out) {
 
 void write_popart(const ReportPointer& report, const Options&, std::ostream& out) {
   const PlanSettings plan = read_settings(*report);
-  refuse_in_popart(plan);
-  out << comment_lines(plan) << "# Settings for PopART: build the model with unit(builder, name), then\n#   popart."
+  check_rules(plan, "popart");
+  out << comment_lines(plan, "popart")
+      << "# Settings for PopART: build the model with unit(builder, name), then\n#   popart."
       << (plan.training ? "TrainingSession(..., optimizer=optimizer(values), userOptions=options())"
                         : "InferenceSession(..., userOptions=options())")
       << "\n# on popart.DeviceManager().acquireAvailableDevice(IPUS).\nimport contextlib\n\nimport popart\n\nIPUS = "
@@ -206,11 +199,11 @@ void write_popart(const ReportPointer& report, const Options&, std::ostream& out
       << "  # samples in the shapes of the inputs"
       << (batch_in_phases(plan) ? ", which are cut into micro-batches of " + std::to_string(plan.micro_batch) : "")
       << "\n"
-      << (plan.training
-              ? ""
-              : "BATCHES_PER_STEP = " + std::to_string(plan.gradient_accumulation) + "  # of popart.DataFlow\n")
+      << (plan.training ? ""
+                        : "BATCHES_PER_STEP = " + std::to_string(batches_per_call(plan)) + "  # of popart.DataFlow\n")
       << "WEIGHT_TYPE = " << number_type(plan, "weights", "\"FLOAT16\"", "\"FLOAT\"") << "\n"
       << python_serialisation(plan, "builder.setSerializeMatMul");
+  if (plan.phased()) out << "PHASE_STRIDE = " << phase_stride(plan) << "  # between the numbers of phases\n";
   write_popart_stages(plan, out);
   write_popart_options(plan, out);
   write_popart_optimizer(plan, out);

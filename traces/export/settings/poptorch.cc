@@ -36,30 +36,6 @@ std::string module_of(const PlanSettings& plan, const std::string& unit, std::in
   return python(m->layer + std::to_string(layer) + part);
 }
 
-void refuse_in_poptorch(const PlanSettings& plan) {
-  Refusals no(plan, "PopTorch");
-  no.no_tensor_parallel();
-  no.unless(!plan.phased(), "phases", std::to_string(plan.phases),
-            "phased execution is written for PopART and PopXL alone", "\"phases\": 1");
-  no.unless(plan.schedule != "interleaved" || plan.stages.size() == 1, "schedule", plan.schedule,
-            "its pipelines are grouped, and sharded execution is sequential", "\"schedule\": \"grouped\"");
-  no.unless(!recomputation(plan).empty(), "recompute", "mixed over stages, or used without a pipeline",
-            "all stages but the last are computed again, or none", "\"recompute\": \"layer\"");
-  no.unless(plan.location.at("activations") != "streaming", "location.activations", "streaming",
-            "activations of a pipeline stay on their IPU", "\"activations\": \"in_processor\"");
-  no.unless(plan.load == "on_demand" || plan.location.at("optimizer_state") == "in_processor", "load", plan.load,
-            "what is in Streaming Memory is fetched when it is used", "\"load\": \"on_demand\"");
-  no.unless(plan.precision.at("weights") == plan.precision.at("activations"), "precision.activations",
-            plan.precision.at("activations"), "model.half() sets the type of weights and activations",
-            python(std::string("activations")) + ": " + python(plan.precision.at("weights")));
-  no.unless(plan.optimizer.value("kind", "") != "lars", "optimizer.kind", "lars", "poptorch.optim has none", "");
-  no.unless(plan.optimizer.value("kind", "") != "adam" || plan.optimizer.value("bias_correction", true),
-            "optimizer.bias_correction", "false", "poptorch.optim.Adam corrects", "\"kind\": \"adamw\"");
-  no.all_or_none("PopTorch shards over all replicas, or not at all");
-  no.common();
-  no.check();
-}
-
 void write_poptorch_stages(const PlanSettings& plan, std::ostream& out) {
   out << "# A stage a line: the IPU of the replica that runs it, and the module that it begins with.\nSTAGES = [\n";
   for (const StageSettings& s : plan.stages) {
@@ -91,13 +67,19 @@ std::string poptorch_location(const PlanSettings& plan, const char* what, bool s
 }
 
 void write_poptorch_options(const PlanSettings& plan, std::ostream& out) {
-  out << "\n\ndef options():\n    opts = poptorch.Options()\n    opts.replicationFactor(" << plan.replicas << ")\n";
+  out << "\n\ndef options():\n";
+  if (plan.instances > 1)
+    out << "    # PopRun tells each process how many of the " << plan.replicas
+        << " replicas it has; counts are those of a process.\n    opts = popdist.poptorch.Options(ipus_per_replica="
+        << plan.count("ipus_per_replica") << ")\n";
+  else
+    out << "    opts = poptorch.Options()\n    opts.replicationFactor(" << plan.replicas << ")\n";
   if (plan.training) {
     out << "    opts.Training.gradientAccumulation(" << plan.gradient_accumulation
         << ")\n    opts.Training.accumulationAndReplicationReductionType(poptorch.ReductionType.Mean)\n";
     if (plan.automatic_loss_scaling) out << "    opts.Training.setAutomaticLossScaling(True)\n";
   } else {
-    out << "    opts.deviceIterations(" << plan.gradient_accumulation << ")\n";
+    out << "    opts.deviceIterations(" << batches_per_call(plan) << ")\n";
   }
   if (plan.stages.size() > 1) {
     out << "    opts.setExecutionStrategy(poptorch."
@@ -120,7 +102,8 @@ void write_poptorch_options(const PlanSettings& plan, std::ostream& out) {
   if (plan.io_tiles > 0) out << "    opts.TensorLocations.numIOTiles(" << plan.io_tiles << ")\n";
   out << "    opts._Popart.set(\"defaultBufferingDepth\", " << plan.prefetch_depth << ")\n";
   if (plan.training) {
-    out << "    opts._Popart.set(\"autoRecomputation\", int(popart.RecomputationType." << recomputation(plan) << "))\n";
+    out << "    opts._Popart.set(\"autoRecomputation\", int(popart.RecomputationType." << recomputation_type(plan)
+        << "))\n";
   }
   out << "    return opts\n";
 }
@@ -145,7 +128,9 @@ void write_poptorch_optimizer(const PlanSettings& plan, std::ostream& out) {
         << ",\n        first_order_momentum_accum_type=" << type("first_moment")
         << ", second_order_momentum_accum_type=" << type("second_moment");
   }
-  if (plan.loss_scaling > 0) out << ", loss_scaling=" << python(plan.loss_scaling);
+  // A number that is given may change while it trains, as automatic loss scaling needs.
+  if (plan.loss_scaling > 0 || plan.automatic_loss_scaling)
+    out << ", loss_scaling=" << python(plan.loss_scaling > 0 ? plan.loss_scaling : 1.0);
   const double clip = plan.optimizer.value("clip_norm", 0.0);
   if (clip > 0) out << ",\n        max_grad_norm=" << python(clip);
   out << ", **others)\n";
@@ -179,14 +164,16 @@ def place(model):
 
 void write_poptorch(const ReportPointer& report, const Options&, std::ostream& out) {
   const PlanSettings plan = read_settings(*report);
-  refuse_in_poptorch(plan);
+  check_rules(plan, "poptorch");
   const bool half = plan.precision.at("weights") == "fp16";
-  out << comment_lines(plan) << "# Settings for PopTorch:\n#   model = place(model)" << (half ? ".half()" : "")
+  out << comment_lines(plan, "poptorch") << "# Settings for PopTorch:\n#   model = place(model)"
+      << (half ? ".half()" : "")
       << (plan.training
               ? "\n#   model = poptorch.trainingModel(model, options(), optimizer(model.parameters(), learning_rate))\n"
               : "\n#   model = poptorch.inferenceModel(model, options())\n")
       << "#   data = poptorch.DataLoader(options(), data_set, batch_size=MICRO_BATCH_SIZE)\n";
   if (plan.training) out << "import popart\n";
+  if (plan.instances > 1) out << "import popdist.poptorch\n";
   out << "import poptorch\nimport torch\n\nMICRO_BATCH_SIZE = " << plan.micro_batch << "\n"
       << python_serialisation(plan, "poptorch.serializedMatMul");
   write_poptorch_stages(plan, out);

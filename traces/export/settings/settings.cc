@@ -6,6 +6,7 @@
 
 #include "model/error.h"
 #include "model/quantity_text.h"
+#include "model/software/plan_facts.h"
 #include "traces/text_table.h"
 #include "traces/verdict.h"
 
@@ -13,8 +14,6 @@ namespace superstep::exports {
 namespace {
 
 using nlohmann::json;
-
-std::string in_quotes(const std::string& text) { return '"' + text + '"'; }
 
 std::map<std::string, std::string> texts_of(const json& object) {
   std::map<std::string, std::string> out;
@@ -55,6 +54,14 @@ std::vector<StageSettings> stages_of(const json& plan, const ReportFile& report)
     }
     if (out[s].units.empty()) throw std::out_of_range("stages");
   }
+  return out;
+}
+
+UnitFacts unit_facts(const ReportFile& report) {
+  UnitFacts out{.layers = report.column_integers("unit.layer"), .ties = {}};
+  if (!report.has_column("tie.owner")) return out;
+  const auto owners = report.column_integers("tie.owner"), borrowers = report.column_integers("tie.borrower");
+  for (std::size_t i = 0; i < owners.size(); ++i) out.ties.push_back({owners[i], borrowers.at(i)});
   return out;
 }
 
@@ -216,12 +223,14 @@ PlanSettings read_settings(const ReportFile& report) {
   const json plan = read_object(index.plan().plan_json(), out.where, "plan");
   const json job = read_object(index.job_json(), out.where, "job");
   out.headline = headline_of(index);
+  out.streaming_bytes_per_ipu = index.plan().ddr_bytes_per_ipu();
   try {
     read_plan(plan, out);
     read_job(job, out);
     out.stages = stages_of(plan, report);
     check_fields(out);
     check_counts(out);
+    out.facts = plan_facts(plan, job, unit_facts(report));
   } catch (const std::out_of_range&) {
     throw Error(out.where, "its plan and its units do not agree; write the report again");
   } catch (const json::exception& e) {
@@ -230,63 +239,25 @@ PlanSettings read_settings(const ReportFile& report) {
   return out;
 }
 
-std::string recomputation(const PlanSettings& plan) {
-  if (!plan.training) return "NoRecompute";
-  const auto is = [](const char* mode) { return [mode](const StageSettings& s) { return s.recompute == mode; }; };
-  if (plan.stages.size() == 1) return is("layer")(plan.stages.front()) ? "RecomputeAll" : "NoRecompute";
-  // The last stage goes backward at once: what follows its last checkpoint is never computed again.
-  const auto last = plan.stages.end() - 1;
-  if (std::all_of(plan.stages.begin(), last, is("none"))) return is("layer")(*last) ? "" : "NoRecompute";
-  if (std::any_of(plan.stages.begin(), last, is("none")) || plan.schedule == "sequential") return "";
-  return "Pipeline";
-}
+std::string recomputation_type(const PlanSettings& plan) { return plan.facts.at("recomputation"); }
 
-void Refusals::unless(bool holds, const std::string& field, const std::string& found, const std::string& why,
-                      const std::string& pin) {
-  if (holds) return;
-  found_.push_back(field + " is " + found + ", but " + why + (pin.empty() ? "" : " (pin " + pin + ")"));
-}
-
-void Refusals::common() {
-  unless(plan_.placement == "t-p-r", "placement", plan_.placement,
-         "the IPUs of a replica, and in it of a stage, are numbered one after another", "\"placement\": \"t-p-r\"");
-  unless(plan_.shard_groups == "consecutive" || !plan_.sharded(), "replicated_tensor_sharding.groups",
-         plan_.shard_groups, "shards are shared by replicas that follow each other", "\"groups\": \"consecutive\"");
-  for (const auto& [what, place] : plan_.location) {
-    unless(place == "in_processor" || (place == "streaming" && what != "code"), "location." + what, place,
-           what == "code" ? "code stays in the IPU's own memory"
-                          : "tensors are in the IPU's own memory or in Streaming Memory",
-           in_quotes(what) + ": " + (what == "code" ? "\"in_processor\"" : "\"streaming\""));
-  }
-  unless(!plan_.master_weights, "precision.master", "true", "it keeps one copy of a weight", "\"master\": false");
-}
-
-void Refusals::no_tensor_parallel() {
-  unless(plan_.tensor_parallel() == 1, "tensor_parallel", std::to_string(plan_.tensor_parallel()),
-         "an operator runs on one IPU", "\"tensor_parallel\": 1");
-  unless(plan_.activation_sharding == "none", "activation_sharding", plan_.activation_sharding,
-         "activations are kept whole", "\"activation_sharding\": \"none\"");
-}
-
-void Refusals::all_or_none(const std::string& why) {
-  for (const char* what : {"weights", "gradients", "optimizer_state"}) {
-    const std::int64_t degree = plan_.shards.at(what);
-    unless(degree == 1 || degree == plan_.replicas, std::string("replicated_tensor_sharding.") + what,
-           std::to_string(degree), why, in_quotes(what) + ": " + std::to_string(plan_.replicas) + " or 1");
-  }
-}
-
-void Refusals::check() const {
-  if (found_.empty()) return;
+void check_rules(const PlanSettings& plan, const char* software_name) {
+  const Software& rules = software(software_name);
   std::string all;
-  for (const std::string& f : found_) all += (all.empty() ? "" : "; ") + f;
-  throw Unsupported(plan_.where, target_ + " cannot express the plan: " + all);
+  for (const BrokenRule& broken : broken_rules(rules, plan.facts)) all += (all.empty() ? "" : "; ") + to_text(broken);
+  if (!all.empty()) throw Unsupported(plan.where, rules.title + " cannot express the plan: " + all);
 }
 
-std::string comment_lines(const PlanSettings& plan) {
+std::string comment_lines(const PlanSettings& plan, const char* software_name) {
+  const Software& target = software(software_name);
   std::string out;
   for (const std::string& line : plan.headline) out += "# " + line + "\n";
-  return out;
+  return out + "# Written for " + target.title + " " + target.version + ".\n";
+}
+
+std::int64_t batches_per_call(const PlanSettings& plan) {
+  return plan.facts.at("is_pipelined") == true ? std::max(plan.gradient_accumulation, plan.count("pipeline_depth"))
+                                               : plan.gradient_accumulation;
 }
 
 }  // namespace superstep::exports

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/software/rules.h"
 #include "traces/report_io.h"
 
 namespace superstep::exports {
@@ -49,7 +50,10 @@ struct PlanSettings {
   bool stochastic_rounding = false;                // as in the job's run
   bool automatic_loss_scaling = false;             // as in the job's run
   double loss_scaling = 0;                         // as in the job's run; 0: not given
+  std::int64_t streaming_bytes_per_ipu = 0;        // Streaming Memory held for an IPU
+  PlanFacts facts;                                 // what rules of software ask about
 
+  std::int64_t count(const char* fact) const { return facts.at(fact); }
   std::int64_t tensor_parallel() const { return t1 * t2; }
   std::int64_t ipus() const { return t1 * t2 * pipeline_stages * replicas; }
   std::int64_t global_batch() const { return micro_batch * gradient_accumulation * replicas; }
@@ -65,35 +69,16 @@ nlohmann::json read_object(const std::string& text, const std::string& where, co
 // Returns the plan of a report. Throws Error if the report has no plan, or a plan that cannot be read.
 PlanSettings read_settings(const ReportFile& report);
 
-// Returns PopART's RecomputationType. "NoRecompute": all tensors are kept. "Pipeline": inputs of stages and checkpoints
-// are kept. "RecomputeAll": checkpoints are kept, without a pipeline. Empty: stages differ in a way that PopART cannot
-// express.
-std::string recomputation(const PlanSettings& plan);
+// Returns PopART's RecomputationType: the fact "recomputation".
+std::string recomputation_type(const PlanSettings& plan);
 
-// Collects the fields of a plan that the target cannot express.
-class Refusals {
- public:
-  Refusals(const PlanSettings& plan, std::string target) : plan_(plan), target_(std::move(target)) {}
-  // Adds a refusal of the field unless `holds`. `pin`: a value of the field that the target can express; empty: none.
-  void unless(bool holds, const std::string& field, const std::string& found, const std::string& why,
-              const std::string& pin);
-  // Adds refusals that most targets share. Accepted are placement t-p-r, consecutive shard groups, tensors on the own
-  // IPU or in Streaming Memory, code on the own IPU, and no master weights.
-  void common();
-  // Adds refusals of tensor parallelism and of activation sharding.
-  void no_tensor_parallel();
-  // Adds refusals of shard degrees other than 1 and the number of replicas.
-  void all_or_none(const std::string& why);
-  // Throws Unsupported with all refusals, if there are any.
-  void check() const;
+// Throws Unsupported if the plan breaks rules of a software (data/software); the message names each.
+void check_rules(const PlanSettings& plan, const char* software);
 
- private:
-  const PlanSettings& plan_;
-  std::string target_;
-  std::vector<std::string> found_;
-};
+// Returns the headline and the version of the software as comment lines that begin with "#".
+std::string comment_lines(const PlanSettings& plan, const char* software);
 
-// Returns the headline as comment lines that begin with "#".
-std::string comment_lines(const PlanSettings& plan);
+// Returns the batches that one call runs in inference: as many as the plan has, and enough to fill its pipeline.
+std::int64_t batches_per_call(const PlanSettings& plan);
 
 }  // namespace superstep::exports

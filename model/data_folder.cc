@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/machine/data_folder.h"
+#include "model/data_folder.h"
 
 #include <algorithm>
 #include <cstdlib>
