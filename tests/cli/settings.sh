@@ -34,6 +34,6 @@ done <names
 
 # What a target cannot express is refused, and nothing is written.
 run export gpt3-175b.ssr --to poptorch -o refused.py
-expect 1 err 'PopTorch cannot express the plan: tensor_parallel is 64' '(pin "tensor_parallel": 1)' 'phases is 98'
+expect 1 err 'PopTorch cannot express the plan: tensor_parallel is 64' '(pin "tensor_parallel": 1; rule one-ipu-an-operator, popart ' 'phases is 98'
 [[ ! -e refused.py ]] || complain "refused, but written"
 finish

@@ -149,7 +149,7 @@ TEST_F(Settings, AreRefusedWhereTheTargetCannotSayThem) {
            {"/schedule", "\"interleaved\"", "schedule is interleaved", "pin \"schedule\": \"grouped\""},
            {"/replicated_tensor_sharding/groups", "\"orthogonal\"", "groups is orthogonal", "groups is orthogonal"},
            {"/replicated_tensor_sharding/optimizer_state", "2", "pin \"optimizer_state\": 1 or 4",
-            "shared by all replicas, or by those of one instance"},
+            "shared by the replicas of a process"},
            {"/location/weights", "\"remote_ipu\"", "location.weights is remote_ipu", "or \"streaming\""},
            {"/location/code", "\"streaming\"", "location.code is streaming", "location.code is streaming"},
            {"/location/activations", "\"streaming\"", "location.activations", "location.activations is streaming"},
@@ -226,6 +226,8 @@ TEST_F(Settings, OfIoTilesAndParts) {
   const json tiles = with(with(plan(), "/io_tiles", 32), "/serialisation/head", 5);
   EXPECT_THAT(written("poptorch", tiles), AllOf(HasSubstr("numIOTiles(32)"), HasSubstr("useIOTilesToLoad(True)"),
                                                 HasSubstr("SERIALISATION = {\"head\": 5}")));
+  json one = with(with(with(tiles, "/stages", {0}), "/stage_ipu", {0}), "/pipeline_stages", 1);
+  EXPECT_THAT(written("popart", one), HasSubstr("virtualGraphMode = popart.VirtualGraphMode.Auto\n"));
   EXPECT_THAT(written("popart", tiles), AllOf(HasSubstr("numIOTiles = 32"), HasSubstr("popart.TileSet.IO")));
 }
 
@@ -274,7 +276,11 @@ TEST_F(Settings, OfPhasesInPopXL) {
                         {"/load", "\"preload\"", "load is preload"}}) {
     EXPECT_THAT(refusal("popxl", with(phased(), c.pointer, json::parse(c.value)), adam), HasSubstr(c.said));
   }
-  EXPECT_THAT(written("popxl", with(mesh, "/location/code", "streaming"), gpt), HasSubstr("code_load: true\n"));
+  EXPECT_THAT(written("popxl", with(with(phased(), "/activation_sharding", "stored"), "/location/code", "streaming"),
+                      with(adam, "/model/zoo", "gptj-6b")),
+              HasSubstr("code_load: true\n"));
+  EXPECT_THAT(written("popxl", phased(), with(adam, "/optimizer/clip_norm", 0)),
+              HasSubstr("gradient_clipping: 1000000000.0\n"));
   EXPECT_THAT(refusal("popxl", phased()), HasSubstr("optimizer.kind is lamb"));
   EXPECT_THAT(refusal("popxl", phased(), with(adam, "/model/zoo", "resnet50")), HasSubstr("model is resnet50"));
 }

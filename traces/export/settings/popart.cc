@@ -103,6 +103,9 @@ void write_pipeline(const PlanSettings& plan, std::ostream& out) {
   if (plan.stages.size() > 1) {
     out << "    opts.virtualGraphMode = popart.VirtualGraphMode.Manual\n    opts.enablePipelining = "
         << python(plan.schedule != "sequential") << "\n";
+  } else if (plan.io_tiles >
+             0) {  // without virtual graphs they are left out: popart willow/src/popx/irlowering.cpp:2922
+    out << "    opts.virtualGraphMode = popart.VirtualGraphMode.Auto\n";
   }
   if (plan.training)
     out << "    opts.autoRecomputation = popart.RecomputationType." << recomputation_type(plan) << "\n";
@@ -127,6 +130,8 @@ void write_popart_options(const PlanSettings& plan, std::ostream& out) {
     out << "    opts.enableGradientAccumulation = " << python(accumulated > 1)
         << "\n    opts.accumulationFactor = " << accumulated
         << "\n    opts.accumulationAndReplicationReductionType = popart.ReductionType.Mean\n";
+    if (plan.precision.at("accumulators") == "fp16")  // a sum of all would overflow sooner than a mean so far
+      out << "    opts.meanAccumulationAndReplicationReductionStrategy = popart.MeanReductionStrategy.Running\n";
     if (plan.automatic_loss_scaling) out << "    opts.automaticLossScalingSettings.enabled = True\n";
     write_clipping(plan, out);
   }

@@ -28,6 +28,9 @@ constexpr std::array<Example, 7> kExamples{{{"bert-", "nlp/bert/popxl", "config/
 // Streaming Memory of an IPU beyond which extended memory is needed: examples nlp/gpt3_2.7B/popxl/config/config.py:165.
 constexpr std::int64_t kPlainMemory = std::int64_t{16} << 30;
 
+// A norm that no gradients have: the examples always clip, to a norm of 1 where nothing else is said.
+constexpr double kNoClipping = 1e9;
+
 // The example of the plan's model that is nearest to its mesh; null: there is none of the model.
 const Example* example_of(const PlanSettings& plan) {
   const Example* best = nullptr;
@@ -44,6 +47,7 @@ void write_popxl(const ReportPointer& report, const Options&, std::ostream& out)
   const PlanSettings plan = read_settings(*report);
   check_rules(plan, "popxl");
   const Example& e = *example_of(plan);
+  const double clip = plan.optimizer.value("clip_norm", 0.0);
   out << comment_lines(plan, "popxl") << "# Settings for PopXL: what to set in a copy of the model's entry below \""
       << e.section << "\" in\n# " << e.folder << "/" << e.file << " of github.com/graphcore/examples.\n"
       << (e.mesh == 1 && plan.t1 > 1 ? "# The plan stores activations " +
@@ -52,9 +56,9 @@ void write_popxl(const ReportPointer& report, const Options&, std::ostream& out)
                                      : "")
       << e.section << ":\n  superstep:\n    training:\n      global_batch_size: " << plan.global_batch()
       << "\n      stochastic_rounding: " << (plan.stochastic_rounding ? "true" : "false")
-      << "\n      optimizer:\n        name: adamw\n        gradient_clipping: "
-      << python(plan.optimizer.value("clip_norm", 0.0))
-      << "\n    execution:\n      micro_batch_size: " << plan.micro_batch << "\n";
+      << "\n      optimizer:\n        name: \"adamw\"\n        gradient_clipping: "
+      << python(clip > 0 ? clip : kNoClipping) << "\n    execution:\n      micro_batch_size: " << plan.micro_batch
+      << "\n";
   if (plan.loss_scaling > 0) out << "      loss_scaling: " << python(plan.loss_scaling) << "\n";
   out << "      io_tiles: " << plan.io_tiles << "\n      available_memory_proportion: ["
       << python(plan.available_memory_proportion) << "]\n";
