@@ -145,15 +145,15 @@ PlanFacts plan_facts(const json& plan, const json& job, const UnitFacts& units) 
   const std::int64_t instances = std::max<std::int64_t>(1, integer("run.instances"));
   out["local_replicas"] = integer("replicas") / instances;
   out["ipus_per_instance"] = (integer("ipus") + instances - 1) / instances;
-  out["is_training"] = out.at("task") == "training";
+  const bool training = out.at("task") == "training";
   out["is_phased"] = stages.phases.size() > 1;
   out["is_pipelined"] = stages.phases.size() == 1 && stages.begins.size() > 1 && plan.at("schedule") != "sequential";
   add_launch(out);
-  out["pipeline_depth"] = out.at("is_training") ? 2 * stages.steps() - 1 : stages.steps();
+  out["pipeline_depth"] = training ? 2 * stages.steps() - 1 : stages.steps();
   out["stages_per_phase"] = stages.most_per_phase();
   out["tied_ipus"] = tied_ipus(stages, units);
   out["is_phase_per_layer"] = is_phase_per_layer(stages, units.layers);
-  out["recomputation"] = recomputation(plan, stages, out.at("is_training"));
+  out["recomputation"] = recomputation(plan, stages, training);
   const json& shards = plan.at("replicated_tensor_sharding");
   std::int64_t degree = 1;
   for (const auto& [what, value] : shards.items()) {

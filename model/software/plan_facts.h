@@ -31,13 +31,13 @@ struct UnitFacts {
 // * tensor_parallel_2: the second dimension of the mesh
 // * ipus, ipus_per_replica, ipus_per_instance, local_replicas: an instance is one of run.instances processes, which
 //   has the local replicas
-// * is_phased, is_pipelined, is_training: pipelined is several stages that work at a time
+// * is_phased, is_pipelined: pipelined is several stages that work at a time
 // * pipeline_depth: stages forward, and in training backward without the last; stages that follow each other on one IPU
 //   count once
 // * tied_ipus: the most IPUs on which one weight is used
 // * shard_degree: the largest degree of replicated tensor sharding
 // * streams: whether a tensor is in Streaming Memory
-// * recomputation: PopART's name, see recomputation()
+// * recomputation: PopART's RecomputationType (NoRecompute, Pipeline, RecomputeAll); "mixed" if it has none for this
 // * stages_per_phase: the most stages of a phase
 // * launch.replicas, launch.ipus_per_replica: as PopRun and V-IPU count them. Without a pipeline, or if a pipeline's
 //   IPUs follow each other, each IPU of a tensor-parallel group is a replica, as in PopXL. Else a replica is a whole

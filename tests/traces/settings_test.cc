@@ -248,6 +248,9 @@ TEST_F(Settings, OfPhasesInPopArt) {
               AllOf(HasSubstr("MICRO_BATCH_SIZE = 3 "), HasSubstr("accumulationFactor = 8\n"),
                     Not(HasSubstr("batchSerialization"))));
   EXPECT_THAT(written("popart", with(phased(), "/load", "preload")), HasSubstr("ExecutionPhaseIOSchedule.Preload"));
+  EXPECT_THAT(written("popart", with(phased(), "/load", "preload")), HasSubstr("PHASE_STRIDE = 1 "));
+  EXPECT_THAT(written("popart", with(phased(), "/recompute", "none")),
+              AllOf(HasSubstr("RecomputationType.NoRecompute\n"), HasSubstr("explicitRecomputation = False\n")));
   json turns = with(with(phased(), "/phase_groups", 2), "/pipeline_stages", 2);
   turns["stage_ipu"] = {0, 1, 0, 1, 0, 1};
   EXPECT_THAT(written("popart", turns), AllOf(HasSubstr("PHASE_STRIDE = 1 "), HasSubstr(".phases = 9\n")));
@@ -279,6 +282,7 @@ TEST_F(Settings, OfPhasesInPopXL) {
   EXPECT_THAT(written("popxl", with(with(phased(), "/activation_sharding", "stored"), "/location/code", "streaming"),
                       with(adam, "/model/zoo", "gptj-6b")),
               HasSubstr("code_load: true\n"));
+  EXPECT_THAT(written("popxl", phased(), with(adam, "/model/zoo", "t5-xxl")), HasSubstr("\n  xxl_superstep:\n"));
   EXPECT_THAT(written("popxl", phased(), with(adam, "/optimizer/clip_norm", 0)),
               HasSubstr("gradient_clipping: 1000000000.0\n"));
   EXPECT_THAT(refusal("popxl", phased()), HasSubstr("optimizer.kind is lamb"));

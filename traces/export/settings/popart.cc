@@ -18,9 +18,10 @@ bool batch_in_phases(const PlanSettings& plan) {
 
 // Distance between the numbers of phases that follow each other. A tensor stays on its IPU for two more phases: where
 // it has to be in Streaming Memory between phases of one IPU, phases are four numbers apart (poptorch
-// popart_compiler/source/Compiler.cpp:1262). Two groups take turns: even numbers on one, odd numbers on the other.
+// popart_compiler/source/Compiler.cpp:1262). Not so with preload, which loads in the phase before: the IPU has to work
+// in that one. Two groups take turns: even numbers on one, odd numbers on the other.
 std::int64_t phase_stride(const PlanSettings& plan) {
-  return plan.phase_groups == 1 && plan.facts.at("streams") == true ? 4 : 1;
+  return plan.phase_groups == 1 && plan.load == "on_demand" && plan.facts.at("streams") == true ? 4 : 1;
 }
 
 // Phases of the forward pass as PopART counts them. Where tensors go to Streaming Memory, three more keep the backward
@@ -85,6 +86,7 @@ void write_phases(const PlanSettings& plan, std::ostream& out) {
     return std::string("popart.ExecutionPhaseIOSchedule.") + (ahead ? "Preload" : "OnDemand");
   };
   const bool ahead = plan.load == "preload";
+  const bool recomputes = plan.training && plan.facts.at("recompute") != "none";
   out << "    opts.virtualGraphMode = popart.VirtualGraphMode.ExecutionPhases\n"
       << "    opts.executionPhaseSettings.phases = " << phase_count(plan) << "\n"
       << "    opts.executionPhaseSettings.stages = " << plan.phase_groups << "\n"
@@ -92,7 +94,8 @@ void write_phases(const PlanSettings& plan, std::ostream& out) {
       << "    opts.executionPhaseSettings.activationIOSchedule = " << when(ahead && !batch_in_phases(plan)) << "\n"
       << "    opts.executionPhaseSettings.optimizerStateIOSchedule = " << when(false) << "\n"
       << "    opts.executionPhaseSettings.accumulatorIOSchedule = " << when(ahead) << "\n"
-      << "    opts.autoRecomputation = popart.RecomputationType.Standard\n    opts.explicitRecomputation = True\n";
+      << "    opts.autoRecomputation = popart.RecomputationType." << (recomputes ? "Standard" : "NoRecompute")
+      << "\n    opts.explicitRecomputation = " << python(recomputes) << "\n";
   if (!batch_in_phases(plan)) return;
   out << "    opts.batchSerializationSettings.factor = " << plan.gradient_accumulation
       << "\n    opts.batchSerializationSettings.concatOnVirtualGraphChange = False\n"

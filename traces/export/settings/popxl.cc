@@ -25,7 +25,7 @@ constexpr std::array<Example, 7> kExamples{{{"bert-", "nlp/bert/popxl", "config/
                                             {"gptj-", "nlp/gpt_j/popxl", "config/finetuning.yml", "release", 1},
                                             {"t5-", "nlp/t5/popxl", "config/finetuning.yml", "release", 1}}};
 
-// Streaming Memory of an IPU beyond which extended memory is needed: examples nlp/gpt3_2.7B/popxl/config/config.py:165.
+// Bytes of Streaming Memory that an IPU has without extended memory: examples nlp/gpt3_2.7B/popxl/config/config.py:165.
 constexpr std::int64_t kPlainMemory = std::int64_t{16} << 30;
 
 // A norm that no gradients have: the examples always clip, to a norm of 1 where nothing else is said.
@@ -41,6 +41,11 @@ const Example* example_of(const PlanSettings& plan) {
   return best;
 }
 
+// T5's example takes the size of its model from the name of the entry: nlp/t5/popxl/finetuning.py:106.
+std::string entry_name(const PlanSettings& plan) {
+  return (plan.model.starts_with("t5-") ? plan.model.substr(3) + "_" : "") + "superstep";
+}
+
 }  // namespace
 
 void write_popxl(const ReportPointer& report, const Options&, std::ostream& out) {
@@ -54,7 +59,12 @@ void write_popxl(const ReportPointer& report, const Options&, std::ostream& out)
                                            std::string(plan.activation_sharding == "none" ? "whole" : "in shares") +
                                            "; releases of the example differ in that.\n"
                                      : "")
-      << e.section << ":\n  superstep:\n    training:\n      global_batch_size: " << plan.global_batch()
+      << (plan.streaming_bytes_per_ipu > kPlainMemory
+              ? "# An IPU holds more than 16 GiB of Streaming Memory, which needs extended memory:\n"
+                "#   POPLAR_ENGINE_OPTIONS='{\"target.extendedMemory\": \"true\"}'\n"
+              : "")
+      << e.section << ":\n  " << entry_name(plan)
+      << ":\n    training:\n      global_batch_size: " << plan.global_batch()
       << "\n      stochastic_rounding: " << (plan.stochastic_rounding ? "true" : "false")
       << "\n      optimizer:\n        name: \"adamw\"\n        gradient_clipping: "
       << python(clip > 0 ? clip : kNoClipping) << "\n    execution:\n      micro_batch_size: " << plan.micro_batch
@@ -65,7 +75,6 @@ void write_popxl(const ReportPointer& report, const Options&, std::ostream& out)
   if (plan.serialisation.at("attention") > 1)
     out << "      attention_serialisation: " << plan.serialisation.at("attention") << "\n";
   if (plan.location.at("code") == "streaming") out << "      code_load: true\n";
-  if (plan.streaming_bytes_per_ipu > kPlainMemory) out << "      extended_memory: true\n";
   out << "      data_parallel: " << plan.replicas << "\n";
   if (e.mesh == 2)
     out << "      tensor_parallel_1: " << plan.t1 << "\n      tensor_parallel_2: " << plan.t2 << "\n";

@@ -140,7 +140,6 @@ void read_plan(const json& plan, PlanSettings& out) {
   plan.at("replicas").get_to(out.replicas);
   plan.at("micro_batch").get_to(out.micro_batch);
   plan.at("gradient_accumulation").get_to(out.gradient_accumulation);
-  plan.at("placement").get_to(out.placement);
   plan.at("schedule").get_to(out.schedule);
   plan.at("phase_order").get_to(out.phase_order);
   plan.at("phase_groups").get_to(out.phase_groups);
@@ -152,10 +151,8 @@ void read_plan(const json& plan, PlanSettings& out) {
   read_proportions(plan, out);
   out.phases = static_cast<std::int64_t>(plan.at("phases").size());
   out.shards = numbers_of(plan.at("replicated_tensor_sharding"));
-  out.shard_groups = plan.at("replicated_tensor_sharding").at("groups");
   out.location = texts_of(plan.at("location"));
   out.precision = texts_of(plan.at("precision"));
-  out.master_weights = plan.at("precision").at("master");
   out.serialisation = numbers_of(plan.at("serialisation"));
 }
 

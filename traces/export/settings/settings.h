@@ -33,7 +33,7 @@ struct PlanSettings {
   std::string model;                  // "bert-large"; empty: a model that is not in the zoo
   bool training = true;
   std::int64_t t1 = 1, t2 = 1, pipeline_stages = 1, replicas = 1, micro_batch = 1, gradient_accumulation = 1;
-  std::string placement, schedule, phase_order, shard_groups, activation_sharding;
+  std::string schedule, phase_order, activation_sharding;
   std::string load;  // load schedule of weights
   std::vector<StageSettings> stages;
   std::int64_t phases = 1, phase_groups = 1;
@@ -42,7 +42,6 @@ struct PlanSettings {
   std::map<std::string, std::string> precision;  // "fp16" or "fp32" by class of data
   // Factors of embedding, head, attention, feed_forward; 0: the tile planner decides.
   std::map<std::string, std::int64_t> serialisation;
-  bool master_weights = false;
   std::int64_t io_tiles = 0, prefetch_depth = 1, instances = 1;
   double available_memory_proportion = 0;          // the least proportion that any op has
   std::map<std::int64_t, double> ipu_proportions;  // by IPU of the pipeline; empty: no stage has a bound of its own
@@ -58,9 +57,6 @@ struct PlanSettings {
   std::int64_t ipus() const { return t1 * t2 * pipeline_stages * replicas; }
   std::int64_t global_batch() const { return micro_batch * gradient_accumulation * replicas; }
   bool phased() const { return phases > 1; }
-  bool sharded() const {
-    return shards.at("weights") > 1 || shards.at("gradients") > 1 || shards.at("optimizer_state") > 1;
-  }
 };
 
 // Returns the JSON object of a report's plan or job (`what`). Throws Error if the text is no JSON object.
