@@ -19,12 +19,12 @@ TensorId gpt_embedding(const Context& c, TensorId table) {
 
 }  // namespace
 
-Graph build_gpt(const TransformerSpec& spec, std::int64_t micro_batch, DType precision) {
+Graph build_gpt(const TransformerSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use) {
   Graph graph;
   graph.name = spec.name;
   graph.micro_batch = micro_batch;
   GraphBuilder b(graph);
-  const Context c{b, spec, micro_batch, precision};
+  const Context c{b, spec, micro_batch, precision, use};
 
   b.begin_unit("embedding", -1, UnitRole::embedding);
   const TensorId table = b.weight("embedding/tokens", precision, {spec.vocabulary, spec.hidden});
@@ -33,11 +33,10 @@ Graph build_gpt(const TransformerSpec& spec, std::int64_t micro_batch, DType pre
   for (std::int64_t i = 0; i < spec.layers; ++i) x = pre_norm_layer(c, i, x, [&] { return mask; });
 
   b.begin_unit("head", -1, UnitRole::head);
-  const TensorId labels = b.input("labels", DType::int32, c.tokens());
+  const TensorId labels = label_input(b, use, "labels", c.tokens());
   GraphBuilder::Scope scope(b, "head");
   const TensorId logits = b.matmul(layer_norm(c, "norm", x), table, false, true, "logits");
-  graph.loss = b.cross_entropy(logits, labels);
-  graph.outputs = {graph.loss, logits};
+  end_in_next_token(b, {logits, labels});
   return graph;
 }
 

@@ -79,12 +79,12 @@ TensorId gptj_layer(const Context& c, std::int64_t number, TensorId x, const Rot
 
 }  // namespace
 
-Graph build_gptj(const TransformerSpec& spec, std::int64_t micro_batch, DType precision) {
+Graph build_gptj(const TransformerSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use) {
   Graph graph;
   graph.name = spec.name;
   graph.micro_batch = micro_batch;
   GraphBuilder b(graph);
-  const Context c{b, spec, micro_batch, precision};
+  const Context c{b, spec, micro_batch, precision, use};
 
   b.begin_unit("embedding", -1, UnitRole::embedding);
   const TensorId tokens = b.input("tokens", DType::int32, c.tokens());
@@ -98,11 +98,10 @@ Graph build_gptj(const TransformerSpec& spec, std::int64_t micro_batch, DType pr
   for (std::int64_t i = 0; i < spec.layers; ++i) x = gptj_layer(c, i, x, rotation, mask);
 
   b.begin_unit("head", -1, UnitRole::head);
-  const TensorId labels = b.input("labels", DType::int32, c.tokens());
+  const TensorId labels = label_input(b, use, "labels", c.tokens());
   GraphBuilder::Scope scope(b, "head");
   const TensorId logits = dense(c, "words", layer_norm(c, "norm", x), spec.vocabulary);
-  graph.loss = b.cross_entropy(logits, labels);
-  graph.outputs = {graph.loss, logits};
+  end_in_next_token(b, {logits, labels});
   return graph;
 }
 

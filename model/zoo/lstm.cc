@@ -4,6 +4,7 @@
 
 #include "model/graph/recurrent.h"
 #include "model/zoo/families.h"
+#include "model/zoo/transformer.h"
 
 namespace superstep::zoo {
 
@@ -53,7 +54,7 @@ void override_numbers(JsonReader& r, LstmSpec& s) {
   s.dropout = r.number_or("dropout", 0, 0.99, s.dropout);
 }
 
-Graph build(const LstmSpec& spec, std::int64_t micro_batch, DType precision, GraphUse) {
+Graph build(const LstmSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use) {
   const auto positive = [&](const char* field, std::int64_t value) { check_positive(spec.name, field, value); };
   positive("layers", spec.layers);
   positive("hidden", spec.hidden);
@@ -74,8 +75,7 @@ Graph build(const LstmSpec& spec, std::int64_t micro_batch, DType precision, Gra
   const TensorId weight = b.weight("words", precision, {spec.hidden, spec.vocabulary});
   const TensorId bias = b.weight("words_bias", precision, {spec.vocabulary});
   const TensorId logits = b.linear(x, weight, bias);
-  graph.loss = b.cross_entropy(logits, b.input("labels", DType::int32, {micro_batch, spec.steps}));
-  graph.outputs = {graph.loss, logits};
+  end_in_next_token(b, {logits, label_input(b, use, "labels", {micro_batch, spec.steps})});
   return graph;
 }
 

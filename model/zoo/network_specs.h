@@ -9,20 +9,31 @@
 
 namespace superstep {
 
+// What a BERT ends in. Results of inference are the scores, or the vectors of `embeddings`.
+enum class BertHead : std::uint8_t {
+  masked_language,     // the words at the masked positions, and whether one sentence follows the other
+  question_answering,  // where the answer begins and ends, of each token
+  classification,      // a class of each sequence, from its first token
+  embeddings,          // the mean of each sequence's tokens; has no loss
+};
+
 // The numbers of a transformer; a job may override any by its name.
 struct TransformerSpec {
   std::string name;    // "bert-large"
   std::string family;  // "bert" or "gpt"
   std::int64_t layers = 0, hidden = 0, heads = 0, ffn = 0, vocabulary = 0;
-  std::int64_t sequence_length = 0;  // of this job
-  std::int64_t positions = 0;        // rows of the position table, at least sequence_length
-  std::int64_t masked_tokens = 0;    // bert: rows of the masked-language head per sample; 0: no head over all tokens
-  bool packed = false;               // bert: several sequences in one sample, attention mask per pair of positions
-  double dropout = 0.1;              // after embeddings, attention output and feed-forward
-  double attention_dropout = 0.0;    // of the attention's weights
-  double ffn_dropout = 0.0;          // between the two products of the feed-forward part
-  bool next_sentence = true;         // bert: pooler and two-way head
-  std::string source;                // where the numbers come from
+  std::int64_t sequence_length = 0;           // of this job
+  std::int64_t positions = 0;                 // rows of the position table, at least sequence_length
+  BertHead head = BertHead::masked_language;  // bert
+  std::int64_t masked_tokens = 0;             // bert: tokens per sample that the masked-language head predicts; 0: none
+  std::int64_t classes = 2;                   // bert: of the head `classification`
+  bool packed = false;             // bert: several sequences in one sample, attention mask per pair of positions
+  double sequences_per_pack = 0;   // bert, packed: the mean, for rates per sequence; 0: not known
+  double dropout = 0.1;            // after embeddings, attention output and feed-forward
+  double attention_dropout = 0.0;  // of the attention's weights
+  double ffn_dropout = 0.0;        // between the two products of the feed-forward part
+  bool next_sentence = true;       // bert: pooler and two-way head
+  std::string source;              // where the numbers come from
 };
 
 // How images come from the host.
@@ -156,8 +167,9 @@ struct HmcSpec {
 using ZooSpec = std::variant<TransformerSpec, ResNetSpec, EfficientNetSpec, VitSpec, ConformerSpec, T5Spec, LstmSpec,
                              DeepVoiceSpec, HmcSpec>;
 
-// Batch norm takes statistics of the batch in training; for inference it is folded into the convolution ahead, and the
-// graph ends in the scores of the classes. Transformers are the same in both.
+// A graph for training has labels and a loss. One for inference ends in the scores: of classes, or of the next token of
+// a language model. There batch norm, which takes statistics of the batch in training, is folded into the convolution
+// ahead.
 enum class GraphUse : std::uint8_t { training, inference };
 
 }  // namespace superstep

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers of the transformers, with where they come from, and what a job may change of them.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "model/error.h"
@@ -14,6 +15,13 @@ constexpr const char* kGpt2 = "Radford et al. 2019; layers, hidden and heads of 
 constexpr const char* kGpt3 = "Brown et al. 2020 (arXiv 2005.14165) table 2.1";
 constexpr const char* kMegatron = "Narayanan et al. 2021 (arXiv 2104.04473) table 1: 1008 billion parameters";
 constexpr const char* kGptJ = "Wang and Komatsuzaki 2021, the published checkpoint";
+
+// By BertHead.
+const std::vector<std::string>& head_names() {
+  static const std::vector<std::string> names = {"masked_language", "question_answering", "classification",
+                                                 "embeddings"};
+  return names;
+}
 
 TransformerSpec bert(std::string name, std::int64_t layers, std::int64_t hidden, std::int64_t heads) {
   TransformerSpec spec{.name = std::move(name), .family = "bert", .layers = layers, .hidden = hidden, .heads = heads};
@@ -76,11 +84,38 @@ nlohmann::json numbers_of(const TransformerSpec& s) {
                             {"dropout", s.dropout},
                             {"attention_dropout", s.attention_dropout}};
   if (s.family == "bert") {  // nothing of a gpt reads these
+    numbers["head"] = head_names()[static_cast<std::size_t>(s.head)];
     numbers["masked_tokens"] = s.masked_tokens;
+    numbers["classes"] = s.classes;
     numbers["packed"] = s.packed;
+    numbers["sequences_per_pack"] = s.sequences_per_pack;
   }
   return numbers;
 }
+
+namespace {
+
+void override_head(JsonReader& r, TransformerSpec& s) {
+  const std::string& own = head_names()[static_cast<std::size_t>(s.head)];
+  const auto found = std::ranges::find(head_names(), r.name_or("head", head_names(), own));
+  s.head = static_cast<BertHead>(found - head_names().begin());
+  const bool masked = s.head == BertHead::masked_language;
+  if (!masked) s.masked_tokens = 0;
+  s.masked_tokens = r.integer_or("masked_tokens", 0, s.sequence_length, std::min(s.masked_tokens, s.sequence_length));
+  if (!masked && s.masked_tokens > 0)
+    throw Error(r.at("masked_tokens"),
+                "found with the head \"" + *found +
+                    "\", which predicts no masked tokens; expected the head \"masked_language\"");
+  s.classes = r.integer_or("classes", 2, 1 << 24, s.classes);
+  s.packed = r.boolean_or("packed", s.packed);
+  s.sequences_per_pack = r.number_or("sequences_per_pack", 0, 1024, s.sequences_per_pack);
+  if (s.sequences_per_pack > 0 && !s.packed)
+    throw Error(r.at("sequences_per_pack"), "found without \"packed\": true; expected both or neither");
+  if (s.sequences_per_pack > 0 && s.sequences_per_pack < 1)
+    throw Error(r.at("sequences_per_pack"), "found less than 1 sequence, expected at least 1, or 0 if it is not known");
+}
+
+}  // namespace
 
 void override_numbers(JsonReader& r, TransformerSpec& s) {
   s.layers = r.integer_or("layers", 1, 4096, s.layers);
@@ -90,8 +125,7 @@ void override_numbers(JsonReader& r, TransformerSpec& s) {
   s.vocabulary = r.integer_or("vocabulary", 2, 1 << 24, s.vocabulary);
   s.sequence_length = r.integer_or("sequence_length", 1, 1 << 20, s.sequence_length);
   s.positions = r.integer_or("positions", 1, 1 << 20, std::max(s.positions, s.sequence_length));
-  s.masked_tokens = r.integer_or("masked_tokens", 0, s.sequence_length, std::min(s.masked_tokens, s.sequence_length));
-  s.packed = r.boolean_or("packed", s.packed);
+  if (s.family == "bert") override_head(r, s);
   s.dropout = r.number_or("dropout", 0, 0.99, s.dropout);
   s.attention_dropout = r.number_or("attention_dropout", 0, 0.99, s.attention_dropout);
   if (s.hidden % s.heads != 0)

@@ -51,7 +51,7 @@ class T5Builder {
   T5Builder(Graph& graph, const T5Spec& spec, std::int64_t micro_batch, DType precision)
       : b_(graph), s_(spec), m_(micro_batch), type_(precision) {}
 
-  void build(Graph& graph) {
+  void build(GraphUse use) {
     b_.begin_unit("embedding", -1, UnitRole::embedding);
     words_ = b_.weight("embedding/words", type_, {s_.vocabulary, s_.hidden});
     TensorId x = embed("tokens", s_.sequence_length);
@@ -71,7 +71,7 @@ class T5Builder {
       x = cross_attention(i, x, read);
       x = feed_forward(i, x);
     }
-    head(graph, x);
+    head(x, use);
   }
 
  private:
@@ -156,15 +156,14 @@ class T5Builder {
     GraphBuilder::Scope scope(b_, name + "_down");
     return b_.binary("add", x, b_.dropout(b_.matmul(up, b_.weight("down", type_, {s_.ffn, s_.hidden})), s_.dropout));
   }
-  void head(Graph& graph, TensorId x) {
+  void head(TensorId x, GraphUse use) {
     b_.begin_unit("head", -1, UnitRole::head);
     GraphBuilder::Scope scope(b_, "head");
     x = b_.dropout(norm(x), s_.dropout);
     if (s_.tied_head) x = b_.scale(x, 1 / std::sqrt(static_cast<double>(s_.hidden)));
     const TensorId table = s_.tied_head ? words_ : b_.weight("words", type_, {s_.vocabulary, s_.hidden});
     const TensorId logits = b_.matmul(x, table, false, true, "logits");
-    graph.loss = b_.cross_entropy(logits, b_.input("labels", DType::int32, {m_, s_.target_length}));
-    graph.outputs = {graph.loss, logits};
+    end_in_next_token(b_, {logits, label_input(b_, use, "labels", {m_, s_.target_length})});
   }
 };
 
@@ -211,7 +210,7 @@ void override_numbers(JsonReader& r, T5Spec& s) {
   s.dropout = r.number_or("dropout", 0, 0.99, s.dropout);
 }
 
-Graph build(const T5Spec& spec, std::int64_t micro_batch, DType precision, GraphUse) {
+Graph build(const T5Spec& spec, std::int64_t micro_batch, DType precision, GraphUse use) {
   const auto positive = [&](const char* field, std::int64_t value) { check_positive(spec.name, field, value); };
   positive("layers", spec.layers);
   positive("hidden", spec.hidden);
@@ -224,7 +223,7 @@ Graph build(const T5Spec& spec, std::int64_t micro_batch, DType precision, Graph
   Graph graph;
   graph.name = spec.name;
   graph.micro_batch = micro_batch;
-  T5Builder(graph, spec, micro_batch, precision).build(graph);
+  T5Builder(graph, spec, micro_batch, precision).build(use);
   return graph;
 }
 

@@ -104,6 +104,22 @@ TensorId pre_norm_layer(const Context& c, std::int64_t number, TensorId x, const
   return b.binary("add", x, b.dropout(dense(c, "down", up, c.spec.hidden), c.spec.dropout));
 }
 
+TensorId label_input(GraphBuilder& b, GraphUse use, const std::string& name, Shape shape) {
+  return use == GraphUse::training ? b.input(name, DType::int32, std::move(shape)) : TensorId{};
+}
+
+void end_in_next_token(GraphBuilder& b, const Prediction& all) {
+  Graph& graph = b.graph();
+  const TensorId scores = all.scores;
+  if (all.labels.valid()) {
+    graph.loss = b.cross_entropy(scores, all.labels);
+    graph.outputs = {graph.loss, scores};
+    return;
+  }
+  const Shape shape = b.info(scores).shape;
+  graph.outputs = {b.reshape(b.slice(scores, 1, shape[1] - 1, shape[1]), {shape[0], shape[2]})};
+}
+
 namespace {
 
 void check_transformer_spec(const TransformerSpec& spec) {
@@ -122,6 +138,7 @@ void check_transformer_spec(const TransformerSpec& spec) {
     throw Error(spec.name, "sequence_length " + std::to_string(spec.sequence_length) + " exceeds positions " +
                                std::to_string(spec.positions));
   }
+  positive("classes", spec.classes);
   if (spec.masked_tokens < 0 || spec.masked_tokens > spec.sequence_length) {
     throw Error(spec.name,
                 "masked_tokens must be between 0 and sequence_length, found " + std::to_string(spec.masked_tokens));
@@ -130,11 +147,11 @@ void check_transformer_spec(const TransformerSpec& spec) {
 
 }  // namespace
 
-Graph build(const TransformerSpec& spec, std::int64_t micro_batch, DType precision, GraphUse) {
+Graph build(const TransformerSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use) {
   check_transformer_spec(spec);
-  if (spec.family == "bert") return build_bert(spec, micro_batch, precision);
-  if (spec.name.starts_with("gptj")) return build_gptj(spec, micro_batch, precision);
-  if (spec.family == "gpt") return build_gpt(spec, micro_batch, precision);
+  if (spec.family == "bert") return build_bert(spec, micro_batch, precision, use);
+  if (spec.name.starts_with("gptj")) return build_gptj(spec, micro_batch, precision, use);
+  if (spec.family == "gpt") return build_gpt(spec, micro_batch, precision, use);
   throw Error(spec.name, "unknown family \"" + spec.family + "\" (expected one of: bert, gpt)");
 }
 

@@ -111,7 +111,7 @@ Graph build(const VitSpec& spec, std::int64_t micro_batch, DType precision, Grap
   graph.micro_batch = micro_batch;
   GraphBuilder b(graph);
   const TransformerSpec encoder = encoder_of(spec);
-  const Context c{b, encoder, micro_batch, precision};
+  const Context c{b, encoder, micro_batch, precision, use};
 
   b.begin_unit("embedding");
   TensorId x = vit_embedding(c, spec);

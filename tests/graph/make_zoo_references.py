@@ -147,6 +147,69 @@ def conformer(name, layers, decoder_layers, hidden, heads, ffn, kernel, vocabula
     w.report(name, loss)
 
 
+def bert(name, head, packed):
+    """One layer, hidden 8, 2 heads, samples of 6 tokens, no dropout, GELU by its tanh form.
+
+    Sequences of a pack are numbered from 1.
+    """
+    w = Weights()
+    m, length, hidden, heads, vocabulary = 2, 6, 8, 2, 11
+
+    def dense(x, columns):
+        return x @ w(x.shape[-1], columns) + w(columns)
+
+    def norm(x):
+        return F.layer_norm(x, x.shape[-1:], w(hidden), w(hidden), 1e-5)
+
+    tokens = torch.arange(m * length).reshape(m, length) * 5 % vocabulary
+    segments = torch.arange(m * length).reshape(m, length) % 2
+    sequences = torch.tensor([[1, 1, 2, 2, 2, 2], [1, 1, 1, 2, 2, 3]])
+    places = torch.tensor([[0, 1, 0, 1, 2, 3], [0, 1, 2, 0, 1, 0]]) if packed else torch.arange(length)
+    firsts = torch.tensor([[0, 2, 0], [0, 3, 5]]) if packed else torch.zeros(m, 1, dtype=torch.int64)
+    tokens_there = torch.tensor([[1.0] * 6, [1.0] * 4 + [0.0] * 2], dtype=torch.float64)
+    words = w(vocabulary, hidden)
+    x = norm(words[tokens] + w(length, hidden)[places] + w(2, hidden)[segments])
+
+    # The columns of the joint weight lie by head, then query, key, value.
+    query, key, value = dense(x, 3 * hidden).reshape(m, length, heads, 3, hidden // heads).permute(3, 0, 2, 1, 4)
+    scores = query @ key.transpose(-2, -1) / math.sqrt(hidden // heads)
+    if packed:
+        scores = scores + torch.where(sequences[:, None, :, None] == sequences[:, None, None, :], 0.0, -1e4)
+    else:
+        scores = scores + (tokens_there[:, None, None, :] - 1) * 1e4
+    mixed = (torch.softmax(scores, -1) @ value).transpose(1, 2).reshape(m, length, hidden)
+    x = norm(x + dense(mixed, hidden))
+    x = norm(x + dense(F.gelu(dense(x, 12), approximate="tanh"), hidden))
+
+    rows = torch.arange(m)[:, None]
+
+    def of_sequences(classes, labels):
+        scores = dense(torch.tanh(dense(x[rows, firsts], hidden)), classes)
+        return F.cross_entropy(scores.flatten(0, 1), torch.tensor(labels))
+
+    if head == "masked language":
+        masked = torch.tensor([[1, 4], [0, 2]])
+        y = norm(F.gelu(dense(x[rows, masked], hidden), approximate="tanh"))
+        loss = F.cross_entropy((y @ words.T + w(vocabulary)).flatten(0, 1), torch.tensor([3, 10, -100, 7]))
+        loss = loss + of_sequences(2, [1, 0, -100, 0, 1, 1] if packed else [1, 0])
+    elif head == "classification":
+        loss = of_sequences(3, [2, 0, -100, 1, 1, 2] if packed else [2, 1])
+    else:
+        scores = dense(x, 2).transpose(1, 2)[:, :, None, :]
+        starts, ends = [1, 2, -100, 0, 3, 5], [1, 5, -100, 2, 4, 5]
+        if packed:
+            own = sequences[:, None, None, :] == torch.arange(1, 4)[None, None, :, None]
+            scores = torch.where(own, scores, torch.tensor(-1e4, dtype=torch.float64))
+        else:
+            starts, ends = [1, 0], [3, 2]
+        loss = sum(F.cross_entropy(scores[:, i].flatten(0, 1), torch.tensor(labels))
+                   for i, labels in enumerate((starts, ends)))
+    w.report(name, loss)
+
+
+for pack in (False, True):
+    for what in ("masked language", "classification", "question answering"):
+        bert(f"bert, {what}, {'packed' if pack else 'one sequence'}", what, pack)
 conformer("conformer", 2, 2, 8, 2, 12, 3, 9, 31, 11, 5, [28, 17], [5, 3])
 efficientnet("depthwise, batch norm", 64, 6, 1, 0)
 efficientnet("groups of 4, group norm", 64, 2, 4, 4)

@@ -105,5 +105,50 @@ TEST(ZooReference, ConformerWithItsDecoder) {
   expect_near(found, {4946, 2.21716944095, -0.187258938772});
 }
 
+// One layer, samples of 6 tokens; the heads of make_zoo_references.py.
+TransformerSpec small_bert(BertHead head, bool packed) {
+  TransformerSpec spec = transformer_spec("bert-base");
+  spec.layers = 1, spec.hidden = 8, spec.heads = 2, spec.ffn = 12, spec.vocabulary = 11;
+  spec.sequence_length = spec.positions = 6;
+  spec.masked_tokens = 2, spec.classes = head == BertHead::classification ? 3 : 2;
+  spec.head = head, spec.packed = packed;
+  spec.dropout = spec.attention_dropout = 0;
+  return spec;
+}
+
+Array integers(Shape shape, std::vector<double> values) { return Array::from(DType::int32, std::move(shape), values); }
+
+Outcome run_bert(BertHead head, bool packed) {
+  const bool language = head == BertHead::masked_language;
+  std::map<std::string, Array> inputs = {
+      {"tokens", integers({2, 6}, {0, 5, 10, 4, 9, 3, 8, 2, 7, 1, 6, 0})},
+      {"segments", integers({2, 6}, {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1})},
+      {"mask", Array::from(DType::fp64, {2, 6}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0})},
+      {"sequences", integers({2, 6}, {1, 1, 2, 2, 2, 2, 1, 1, 1, 2, 2, 3})},
+      {"positions", integers({2, 6}, {0, 1, 0, 1, 2, 3, 0, 1, 2, 0, 1, 0})},
+      {"first_positions", integers({2, 3}, {0, 2, 0, 0, 3, 5})},
+      {"masked_positions", integers({2, 2}, {1, 4, 0, 2})},
+      {"masked_labels", integers({2, 2}, {3, 10, -100, 7})},
+      {"start_positions", packed ? integers({2, 3}, {1, 2, -100, 0, 3, 5}) : integers({2, 1}, {1, 0})},
+      {"end_positions", packed ? integers({2, 3}, {1, 5, -100, 2, 4, 5}) : integers({2, 1}, {3, 2})}};
+  const std::vector<double> classes =
+      language ? std::vector<double>{1, 0, -100, 0, 1, 1} : std::vector<double>{2, 0, -100, 1, 1, 2};
+  const std::vector<double> alone = language ? std::vector<double>{1, 0} : std::vector<double>{2, 1};
+  inputs[language ? "next_sentence_labels" : "labels"] = packed ? integers({2, 3}, classes) : integers({2, 1}, alone);
+  return run(build(small_bert(head, packed), 2, DType::fp64), inputs);
+}
+
+TEST(ZooReference, HeadsOfBertForOneSequence) {
+  expect_near(run_bert(BertHead::masked_language, false), {889, 3.59438720008, 0.17354011335});
+  expect_near(run_bert(BertHead::classification, false), {799, 1.37493614572, 0.740300951578});
+  expect_near(run_bert(BertHead::question_answering, false), {718, 3.45266778544, -0.440739521069});
+}
+
+TEST(ZooReference, HeadsOfBertForPacks) {
+  expect_near(run_bert(BertHead::masked_language, true), {889, 3.59526783227, -0.435891337518});
+  expect_near(run_bert(BertHead::classification, true), {799, 1.24057731783, 0.378135660033});
+  expect_near(run_bert(BertHead::question_answering, true), {718, 1.54337988321, -0.311020756799});
+}
+
 }  // namespace
 }  // namespace superstep
