@@ -67,13 +67,13 @@ class CostModel {
   // Remote memory is `stride` IPUs further on (lender_stride()). All IPUs stream at the same time.
   Cycles streaming(Bytes bytes, Location from, std::int64_t stride) const;
   BytesPerSecond streaming_rate(Location from, std::int64_t stride) const;
-  // Returns the cycles of one IPU's host input of `bytes`. The input comes from Streaming Memory, where the network has
-  // put it ahead of time. On a machine without Streaming Memory the input comes from the host.
+  // Returns the cycles of one IPU's host input or output of `bytes`. Input comes from Streaming Memory, where the
+  // network has put it ahead of time; output goes there. On a machine without Streaming Memory both are with the host.
   Cycles host(Bytes bytes) const;
-  // Returns the cycles in which the network reads the inputs of a step ahead, a lower bound on the step time. `bytes`:
-  // sum over the `groups` IPU groups of a replica, one IPU each. The other IPUs of the machine read at the same time.
+  // Returns the cycles in which the network moves the inputs and results of a step, a lower bound on the step time.
+  // `bytes`: sum over the `groups` IPU groups of a replica, one IPU each. The other IPUs of the machine do so too.
   Cycles network(Bytes bytes, std::int64_t groups) const;
-  // Returns the cycles in which host programs copy the inputs of a step before the step; 0 if no programs copy.
+  // Returns the cycles in which host programs copy the inputs and results of a step beside it; 0 if no programs copy.
   // `bytes`: sum over the `groups` IPU groups of a replica, one IPU each.
   Cycles host_copies(Bytes bytes, std::int64_t groups) const;
   Cycles cycles(Seconds s) const { return cycles_in(s, machine_.chip.clock); }
@@ -122,9 +122,9 @@ struct Timeline {
   Bytes tile_peak(std::size_t ipu) const { return residents[ipu].total() + transient[ipu].total(); }
 };
 Timeline cost(const Program& program, const CostModel& model);
-// Returns the cycles that an optimiser step waits for host input beyond its own `step` cycles. `fed`: bytes that the
-// host feeds per step, summed over the IPU groups of a replica, one IPU each.
-Cycles host_wait(Bytes fed, Cycles step, const Program& program, const CostModel& model);
+// Returns the cycles that an optimiser step waits for the host beyond its own `step` cycles. `moved`: bytes to and from
+// the host per step, summed over the IPU groups of a replica, one IPU each.
+Cycles host_wait(Bytes moved, Cycles step, const Program& program, const CostModel& model);
 
 // Returns the cycles of one subtree on its critical path, all iterations included. The program tree view and the report
 // read times through this function.

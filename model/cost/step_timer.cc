@@ -71,12 +71,12 @@ StepTimer::Sum StepTimer::sum_of(const Part& part, const std::vector<Sum>& steps
     const Sum& child = parts[run.part];
     if (part.kind == Node::Kind::parallel) {
       sum.cycles = std::max(sum.cycles, child.cycles);
-      sum.fed += child.fed * run.times;
+      sum.hosted += child.hosted * run.times;
     } else {
       sum.add(child, run.times);
     }
   }
-  if (part.kind == Node::Kind::repeat) sum = {sum.cycles * part.count, sum.fed * part.counted};
+  if (part.kind == Node::Kind::repeat) sum = {sum.cycles * part.count, sum.hosted * part.counted};
   return sum;
 }
 
@@ -87,7 +87,7 @@ Cycles StepTimer::step(const CostModel& model) const {
     steps.push_back({model.step(*s).total().value, s->kind == StepKind::host ? (s->tile_bytes * s->times).value : 0});
   for (const Part& part : parts_) parts.push_back(sum_of(part, steps, parts));
   const Sum& sum = parts[root_];
-  return Cycles(sum.cycles) + host_wait(Bytes(sum.fed), Cycles(sum.cycles), program_, model);
+  return Cycles(sum.cycles) + host_wait(Bytes(sum.hosted), Cycles(sum.cycles), program_, model);
 }
 
 }  // namespace superstep

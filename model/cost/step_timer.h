@@ -22,10 +22,10 @@ class StepTimer {
 
  private:
   struct Sum {
-    std::int64_t cycles = 0, fed = 0;  // fed: bytes that the host feeds
+    std::int64_t cycles = 0, hosted = 0;  // hosted: bytes to and from the host
     void add(const Sum& o, std::int64_t times) {
       cycles += o.cycles * times;
-      fed += o.fed * times;
+      hosted += o.hosted * times;
     }
   };
   // A part and how often it runs in a row.
@@ -37,8 +37,9 @@ class StepTimer {
   // A node of the program's tree, or a function as a sequence of its steps. Equal nodes are one part.
   struct Part {
     Node::Kind kind = Node::Kind::sequence;
-    std::uint32_t step = 0;               // kind step: index into steps_
-    std::int64_t count = 1, counted = 1;  // kind repeat: iterations, and micro-batches (iterations that feed bytes)
+    std::uint32_t step = 0;  // kind step: index into steps_
+    std::int64_t count = 1,
+                 counted = 1;  // kind repeat: iterations, and micro-batches (iterations that move bytes of the host)
     std::vector<Run> children;
     friend auto operator<=>(const Part&, const Part&) = default;
   };

@@ -10,14 +10,14 @@ namespace {
 // What a walk over a subtree adds up.
 struct Traversal {
   TermCycles time;
-  std::int64_t generic = 0, fed = 0;          // fed: bytes from the host
+  std::int64_t generic = 0, hosted = 0;       // hosted: bytes to and from the host
   std::map<std::int64_t, std::int64_t> busy;  // IPU group -> cycles
   std::map<std::pair<CollectiveKind, Term>, Timeline::Traffic> collectives;
 
   static Traversal of(const Step& s, const CostModel& model) {
     Traversal t;
     t.time = model.step(s);
-    if (s.kind == StepKind::host) t.fed = (s.tile_bytes * s.times).value;
+    if (s.kind == StepKind::host) t.hosted = (s.tile_bytes * s.times).value;
     if (s.generic) t.generic = t.total();
     if (s.kind == StepKind::collective) t.collectives[{s.collective, s.term}] = {s.times, s.tile_bytes * s.times};
     return t;
@@ -26,7 +26,7 @@ struct Traversal {
   void add(const Traversal& o, std::int64_t times) {
     time += o.time * times;
     generic += o.generic * times;
-    fed += o.fed * times;
+    hosted += o.hosted * times;
     for (const auto& [ipu, cycles] : o.busy) busy[ipu] += cycles * times;
     add_traffic(o, times);
   }
@@ -43,10 +43,10 @@ struct Traversal {
   }
   // Branches run side by side: what counts whichever is the slowest.
   void add_beside(const Traversal& o) {
-    fed += o.fed;
+    hosted += o.hosted;
     for (const auto& [ipu, cycles] : o.busy) busy[ipu] = std::max(busy[ipu], cycles);
   }
-  void take_beside(Traversal o) { fed = o.fed, busy = std::move(o.busy); }
+  void take_beside(Traversal o) { hosted = o.hosted, busy = std::move(o.busy); }
 };
 
 // How long a subtree takes. StepTimer adds up the same cycles, without what they are for.
@@ -198,14 +198,14 @@ class MemoryWalk {
 
 }  // namespace
 
-Cycles host_wait(Bytes fed, Cycles step, const Program& program, const CostModel& model) {
+Cycles host_wait(Bytes moved, Cycles step, const Program& program, const CostModel& model) {
   const auto groups = static_cast<std::int64_t>(program.ipus());
-  return std::max(Cycles(0), model.network(fed, groups) - step) + model.host_copies(fed, groups);
+  return std::max(Cycles(0), model.network(moved, groups) - step) + model.host_copies(moved, groups);
 }
 
 Timeline cost(const Program& program, const CostModel& model) {
   Traversal t = Clock(program, model).node(program.root);
-  t.add(Term::host, host_wait(Bytes(t.fed), Cycles(t.total()), program, model).value);
+  t.add(Term::host, host_wait(Bytes(t.hosted), Cycles(t.total()), program, model).value);
   Timeline out;
   out.step = t.time;
   out.generic = Cycles(t.generic);

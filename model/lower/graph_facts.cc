@@ -34,10 +34,15 @@ GraphFacts::GraphFacts(const Graph& g) : graph(g), sharding(g), signatures(shard
   borrowed.resize(units);
   boundary.resize(units + 1);
   feeds.resize(units);
+  results.resize(units);
   contributes.assign(g.tensors.size(), false);
   read_in_backward.assign(g.tensors.size(), false);
   leaves_unit.assign(g.tensors.size(), false);
   for (TensorId t : g.outputs) leaves_unit[static_cast<std::size_t>(t.index)] = !g.loss.valid() || t == g.loss;
+  for (TensorId t : g.outputs) {
+    const OpId producer = g.tensors[t].producer;
+    if (!g.loss.valid() && producer.valid()) results[static_cast<std::size_t>(g.ops[producer].unit.index)].push_back(t);
+  }
   std::vector<std::int32_t> first_user(g.tensors.size(), -1), last_reader(g.tensors.size(), -1);
   std::set<std::pair<std::int32_t, TensorId>> borrowed_seen;
   for (const Op& op : g.ops) {

@@ -36,6 +36,8 @@ struct GraphFacts {
   // is listed as itself, not as its root.
   std::vector<std::vector<TensorId>> gradients;
   std::vector<std::vector<TensorId>> feeds;  // by unit: graph inputs that the unit is the first to read
+  // By unit: results of the graph that the unit makes and the host reads. None in training, whose result is one number.
+  std::vector<std::vector<TensorId>> results;
   std::vector<bool> contributes;       // by tensor: true if a summand of a weight's gradient (see joins_summands())
   std::vector<bool> read_in_backward;  // by tensor: true if a forward result kept for its own unit's backward pass
   // Forward ops that make a tensor again for the backward pass, in order, by tensor. Such a tensor is a scale and a

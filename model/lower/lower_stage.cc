@@ -49,6 +49,19 @@ void spill_gradients(const Lowering& l, Node& to, std::int64_t u) {
   add_streamed(l, to, "put back accumulators", StepKind::store, b, l.plan.location.gradients, cargo);
 }
 
+// Adds the transfer of the stage's inputs from the host, or of its results to the host.
+void add_host(const Lowering& l, Node& to, const StageSpan& s, Data data) {
+  const bool in = data == Data::inputs;
+  Bytes bytes(0);
+  for (std::int64_t u = s.begin; u < s.end; ++u) {
+    const UnitRow& row = l.table.row(static_cast<std::size_t>(u));
+    bytes += in ? row.feed_bytes : row.result_bytes;
+  }
+  if (bytes.value > 0)
+    to.children.push_back(
+        step(in ? "host input" : "host output", StepKind::host, Term::host, bytes, {data, run_of(s.begin, s.end)}));
+}
+
 void offload(const Lowering& l, Node& to, const StageSpan& s, StepKind kind) {
   if (l.plan.phased() || !l.table.training() || l.plan.location.activations == Location::in_processor) return;
   add_streamed(l, to, kind == StepKind::store ? "stash" : "restore", kind, l.held.stash_entry(s, false),
@@ -58,12 +71,7 @@ void offload(const Lowering& l, Node& to, const StageSpan& s, StepKind kind) {
 }  // namespace
 
 void forward_calls(Lowering& l, Node& to, const StageSpan& s, std::int64_t lag, bool backward_follows) {
-  Bytes feeds(0);
-  for (std::int64_t u = s.begin; u < s.end; ++u) feeds += l.table.row(static_cast<std::size_t>(u)).feed_bytes;
-  if (feeds.value > 0) {
-    to.children.push_back(
-        step("host input", StepKind::host, Term::host, feeds, {Data::inputs, run_of(s.begin, s.end)}));
-  }
+  add_host(l, to, s, Data::inputs);
   const auto list = l.held.blocks(s);
   for (std::size_t b = 0; b < list.size(); ++b) {
     // The block whose backward comes next keeps what it reads: no second run.
@@ -74,6 +82,7 @@ void forward_calls(Lowering& l, Node& to, const StageSpan& s, std::int64_t lag, 
       to.children.back().keeps_results = keeps && u + 1 < list[b].second;
     }
   }
+  add_host(l, to, s, Data::results);
   offload(l, to, s, StepKind::store);
 }
 

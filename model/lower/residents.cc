@@ -8,7 +8,7 @@ namespace {
 
 Bytes io_of(const Holdings& h, std::int64_t ipu, std::int64_t phase) {
   Bytes io(0);
-  h.for_units(ipu, phase, [&](std::size_t u) { io += h.table.row(u).feed_tile * h.plan.prefetch_depth; });
+  h.for_units(ipu, phase, [&](std::size_t u) { io += h.table.row(u).host_tile() * h.plan.prefetch_depth; });
   return io;
 }
 
@@ -136,7 +136,7 @@ StreamingUse ddr_of(const Holdings& h, std::int64_t ipu) {
   for (const StageSpan& s : h.spans) {
     if (s.ipu != ipu) continue;
     for (std::int64_t u = s.begin; u < s.end && h.table.model().machine().has_streaming(); ++u)
-      use.host += h.table.row(static_cast<std::size_t>(u)).feed_bytes * h.plan.prefetch_depth;
+      use.host += h.table.row(static_cast<std::size_t>(u)).host_bytes() * h.plan.prefetch_depth;
     if (h.plan.phased() && h.plan.location.activations != Location::remote_ipu)
       use.activations += stored_boundaries(h, s);
     else if (h.table.training() && away(h.plan.location.activations))

@@ -259,6 +259,10 @@ UnitRow UnitTable::make_row(UnitId unit, const Held& held) const {
     row.feed_bytes += on_ipu(facts, context_.sharding, t);
     row.feed_tile += per_tile(facts, context_.sharding, t, context_.tiles);
   }
+  for (TensorId t : facts.results[u]) {
+    row.result_bytes += on_ipu(facts, context_.sharding, t);
+    row.result_tile += per_tile(facts, context_.sharding, t, context_.tiles);
+  }
   row.flops = product_flops(facts, unit, Pass::forward) + product_flops(facts, unit, Pass::backward);
   return row;
 }

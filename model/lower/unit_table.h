@@ -38,9 +38,14 @@ struct UnitRow {
   std::int64_t parameters = 0;           // elements of the new weights, after the split over t
   std::int64_t borrowed_parameters = 0;  // elements of the trained borrowed weights, after the split over t
   Bytes feed_bytes;                      // graph inputs that the unit is the first to read, per micro-batch
+  Bytes result_bytes;                    // results that the unit makes for the host, per micro-batch
   double flops = 0;  // model floating-point operations of one micro-batch, forward and backward, over all t IPUs
   // Per tile.
-  Bytes weight_tile, borrowed_tile, feed_tile;
+  Bytes weight_tile, borrowed_tile, feed_tile, result_tile;
+
+  // What goes between the unit and the host, per micro-batch: of the IPU, of a tile.
+  Bytes host_bytes() const { return feed_bytes + result_bytes; }
+  Bytes host_tile() const { return feed_tile + result_tile; }
 };
 
 // A bound on temporary memory for the units from `begin` on, up to the `begin` of the next bound.

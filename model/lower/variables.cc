@@ -64,6 +64,7 @@ class VariableList {
     NamedParts parts;
     each_unit([&](std::size_t u) {
       for (TensorId t : h_.table.facts().feeds[u]) add_tensor(parts, t);
+      for (TensorId t : h_.table.facts().results[u]) add_tensor(parts, t);
     });
     split("IO", total, parts);
   }

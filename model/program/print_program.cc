@@ -8,12 +8,13 @@
 namespace superstep {
 
 std::string_view name_of(Data data) {
-  static constexpr std::array<std::string_view, 20> kNames = {"",
+  static constexpr std::array<std::string_view, 21> kNames = {"",
                                                               "operands",
                                                               "operands of what is made again",
                                                               "sums of an update",
                                                               "sums of a statistics group",
                                                               "inputs",
+                                                              "results",
                                                               "activations",
                                                               "gradients of activations",
                                                               "activations and their gradients",

@@ -28,7 +28,7 @@ enum class StepKind : std::uint8_t {
   copy,        // from IPU to IPU, at a pipeline boundary
   load,        // to tiles, from Streaming Memory or another IPU
   store,       // from tiles, to Streaming Memory or another IPU
-  host,        // host stream to tiles
+  host,        // between tiles and the host's stream
   fixed,       // fitted cost that no modelled step explains
 };
 
@@ -41,6 +41,7 @@ enum class Data : std::uint8_t {
   update_sums,           // sums over the slices of a sharded update, of all replicas that share the update
   statistics,            // sums over the samples of a statistics group, of all replicas that hold the group
   inputs,                // host inputs of the micro-batch
+  results,               // results of the micro-batch that the host reads
   activations,           // boundaries into the units, forward
   activation_gradients,  // gradients of the boundaries into the units, backward
   boundaries,            // activations one way and activation gradients the other way, at once

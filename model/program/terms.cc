@@ -115,9 +115,10 @@ const std::array<TermDef, kTerms>& table() {
        {"/streaming/ipu_rate", "/streaming/machine_rate"},
        {"streaming_factor"}},
       {Term::host,
-       "host input",
+       "host input and output",
        TermKind::host,
-       "bytes of one micro-batch / (DDR rate of one IPU x streaming_factor); where reading them ahead takes longer "
+       "bytes of one micro-batch / (DDR rate of one IPU x streaming_factor); where their way over the network takes "
+       "longer "
        "than the step, the rest of that: bytes / network share; with copying_programs, a step's bytes of each / "
        "copy_rate",
        {"/host/rate", "/streaming/ipu_rate", "/streaming/machine_rate", "/host/copy_rate", "/host/copying_programs"},

@@ -48,7 +48,7 @@ class UnitByUnit {
   std::int64_t repeats(const Plan&, std::size_t) const { return 0; }  // phases are evaluated one by one
   std::int64_t code(std::uint64_t rows) const { return setting.code(rows); }
   std::int64_t tied_cycles(std::size_t, const Tie& tie) const { return setting.tied_cycles(tie); }
-  std::int64_t fed() const { return setting.fed(); }
+  std::int64_t host_bytes() const { return setting.host_bytes(); }
   template <class Ipu>
   std::vector<Ipu>& ipus(std::int64_t count) const {
     thread_local std::vector<Ipu> ipus;
@@ -194,7 +194,7 @@ Estimate evaluate_plan(Stages& stages, const Plan& plan) {
   Estimate e = plan.phased() ? evaluate_phases(stages, plan) : evaluate_pipeline(stages, plan);
   const GraphFacts& facts = s.table().facts();
   for (std::size_t k = 0; k < facts.tied.size(); ++k) e.cycles += stages.tied_cycles(k, place_tie(plan, facts, k));
-  e.cycles = s.with_host(e.cycles, plan.gradient_accumulation, stages.fed());
+  e.cycles = s.with_host(e.cycles, plan.gradient_accumulation, stages.host_bytes());
   return e;
 }
 
@@ -215,7 +215,7 @@ class Evaluator::Known {
         phases_(s.phased() ? kModes * kPlaces * runs_.count() : 1),
         pipelines_(s.phased() ? 1 : kModes * 2 * runs_.count()),
         codes_(s),
-        fed_(s.fed()) {
+        host_bytes_(s.host_bytes()) {
     phase_ipus_.reserve(at(s.plan().pipeline_stages));
     pipeline_ipus_.reserve(at(s.plan().pipeline_stages));
     for (const TiedUnit& t : s.table().facts().tied) {
@@ -260,7 +260,7 @@ class Evaluator::Known {
     if (tie.together) return 0;
     return tied_[4 * k + (tie.same_phase ? 2 : 0) + (tie.owner_ipu == tie.borrower_ipu ? 0 : 1)];
   }
-  std::int64_t fed() const { return fed_; }
+  std::int64_t host_bytes() const { return host_bytes_; }
   template <class Ipu>
   std::vector<Ipu>& ipus(std::int64_t count);
 
@@ -308,7 +308,7 @@ class Evaluator::Known {
   StageMemo<PhaseStage> phases_;
   StageMemo<PipelineStage> pipelines_;
   CodeMemo codes_;
-  std::int64_t fed_;
+  std::int64_t host_bytes_;
   std::vector<std::int64_t> tied_;  // cycles of each tied unit, by whether phase and IPU group are the same
   std::vector<PhaseIpu> phase_ipus_;
   std::vector<PipelineIpu> pipeline_ipus_;

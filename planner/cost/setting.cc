@@ -102,14 +102,14 @@ std::int64_t Setting::spill_cycles(std::int64_t weight_bytes) const {
   return scatter_.of(accumulators) + 2 * moved(ceil_div(accumulators, spill_shards_), spill_rate_);
 }
 
-std::int64_t Setting::fed() const {
+std::int64_t Setting::host_bytes() const {
   std::int64_t bytes = 0;
-  for (std::int64_t u = 0; u < n_; ++u) bytes += at(u).feed_ipu;
+  for (std::int64_t u = 0; u < n_; ++u) bytes += at(u).host_ipu;
   return bytes;
 }
 
-std::int64_t Setting::with_host(std::int64_t cycles, std::int64_t micro_batches, std::int64_t fed) const {
-  const Bytes bytes(fed * micro_batches);
+std::int64_t Setting::with_host(std::int64_t cycles, std::int64_t micro_batches, std::int64_t hosted) const {
+  const Bytes bytes(hosted * micro_batches);
   const CostModel& model = table_->model();
   return std::max(cycles, model.network(bytes, plan_.pipeline_stages).value) +
          model.host_copies(bytes, plan_.pipeline_stages).value;

@@ -21,7 +21,7 @@ struct UnitNumbers {
   std::int64_t forward = 0, backward = 0, again = 0;
   // Cycles per micro-batch: gathers sharded weights before the unit runs.
   std::int64_t gather = 0;
-  // Cycles: host input per micro-batch, update per step.
+  // Cycles: host input and output per micro-batch, update per step.
   std::int64_t host = 0, update = 0;
   // Cycles of the boundary: copied to the next stage, moved to or from memory outside the tiles, joined from shards.
   std::int64_t copy = 0, move = 0, join = 0;
@@ -32,12 +32,12 @@ struct UnitNumbers {
   std::int64_t kept = 0, crossing = 0, forward_peak = 0, keeping_peak = 0, backward_peak = 0;
   // Bytes per tile: whole weights, joined from shards while the unit runs; whole gradients of the unit.
   std::int64_t joined_weights = 0, gradient = 0;
-  // Bytes per tile: graph inputs in one stash entry, prefetched inputs, boundary in one stash entry.
-  std::int64_t feed = 0, feed_waiting = 0, boundary = 0;
+  // Bytes per tile: graph inputs in one stash entry, buffers of inputs and results, boundary in one stash entry.
+  std::int64_t feed = 0, host_waiting = 0, boundary = 0;
   // Bytes per IPU: weights that the unit owns, and weights that the unit borrows.
   std::int64_t weights = 0, borrowed = 0;
-  // Bytes per IPU: feed, kept, crossing and boundary.
-  std::int64_t feed_ipu = 0, kept_ipu = 0, crossing_ipu = 0, boundary_ipu = 0;
+  // Bytes per IPU: feed, inputs and results, kept, crossing and boundary.
+  std::int64_t feed_ipu = 0, host_ipu = 0, kept_ipu = 0, crossing_ipu = 0, boundary_ipu = 0;
   // Bytes per IPU kept in Streaming Memory, and on remote tiles.
   std::int64_t ddr = 0, borrowed_ddr = 0, remote_tile = 0, borrowed_remote_tile = 0;
   // Bytes per IPU of Streaming Memory for gradients of borrowed weights, on their way to the owner's phase.
@@ -220,14 +220,14 @@ class Setting {
   // Cycles per step to join the gradients of a tied weight and to send the new value back; all IPUs wait meanwhile. 0
   // in inference, or where owner and borrower are together.
   std::int64_t tied_cycles(const Tie& tie) const;
-  // Returns the cycles of a step with its host input. No step is faster than reading its inputs over the network, and
-  // host programs may copy the inputs first. `cycles`: the step without input. `fed`: bytes of one micro-batch.
+  // Returns the cycles of a step with its host input and output. No step is faster than their way over the network, and
+  // host programs may copy them first. `cycles`: the step without that. `hosted`: host_bytes().
   std::int64_t with_host(std::int64_t cycles, std::int64_t micro_batches) const {
-    return with_host(cycles, micro_batches, fed());
+    return with_host(cycles, micro_batches, host_bytes());
   }
-  std::int64_t with_host(std::int64_t cycles, std::int64_t micro_batches, std::int64_t fed) const;
-  // Bytes of the inputs of one micro-batch, summed over one IPU of each IPU group.
-  std::int64_t fed() const;
+  std::int64_t with_host(std::int64_t cycles, std::int64_t micro_batches, std::int64_t hosted) const;
+  // Bytes of the inputs and results of one micro-batch, summed over one IPU of each IPU group.
+  std::int64_t host_bytes() const;
   // Least bytes per tile that a unit needs alone, whatever its stage, code excluded.
   std::int64_t least_memory(std::int64_t unit) const {
     return resident(unit) + std::max(at(unit).forward_peak, at(unit).backward_peak);

@@ -29,7 +29,7 @@ std::span<const Number> numbers_of(SettingSpace::Axis axis) {
   static constexpr Number kGradient[] = {&U::backward,     &U::resident,    &U::borrowed_resident,    &U::ddr,
                                          &U::borrowed_ddr, &U::remote_tile, &U::borrowed_remote_tile, &U::tied_ddr};
   static constexpr Number kState[] = {&U::resident, &U::ddr, &U::remote_tile, &U::update_peak};
-  static constexpr Number kPrefetchDepth[] = {&U::feed_waiting, &U::ddr};
+  static constexpr Number kPrefetchDepth[] = {&U::host_waiting, &U::ddr};
   switch (axis) {
     case SettingSpace::load_axis:
     case SettingSpace::code_axis:
@@ -118,7 +118,8 @@ UnitNumbers SettingParts::base_numbers(std::size_t unit) const {
   p.row = static_cast<std::int32_t>(static_cast<std::size_t>(table.kind(unit)) % kMostRows);
   p.again = p.forward = row.forward_cycles.total().value;
   p.backward = row.backward_cycles.total().value;
-  p.host = table.model().host(row.feed_bytes).value;
+  p.host = table.model().host(row.feed_bytes).value + table.model().host(row.result_bytes).value;
+  p.host_ipu = row.host_bytes().value;
   p.kept = row.forward.kept.value;
   p.crossing = row.forward.crossing.value;
   p.kept_ipu = p.kept * tiles;
@@ -212,8 +213,8 @@ UnitNumbers SettingParts::prefetch_numbers(const Plan& plan, std::size_t unit) c
   UnitNumbers p;
   if (unit == base_.table_->units()) return p;
   const UnitRow& row = base_.table_->row(unit);
-  p.feed_waiting = row.feed_tile.value * plan.prefetch_depth;
-  if (base_.table_->model().machine().has_streaming()) p.ddr = row.feed_bytes.value * plan.prefetch_depth;
+  p.host_waiting = row.host_tile().value * plan.prefetch_depth;
+  if (base_.table_->model().machine().has_streaming()) p.ddr = row.host_bytes().value * plan.prefetch_depth;
   return p;
 }
 

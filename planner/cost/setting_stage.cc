@@ -78,7 +78,7 @@ void Setting::stand_beside(Stage& s, Range own, const Places& places, Range othe
 void Setting::add_memory(Stage& s, std::int64_t begin, std::int64_t end, Recompute mode, bool first) const {
   for (std::int64_t u = begin; u < end; ++u) {
     const UnitNumbers& p = at(u);
-    s.always += p.resident + p.feed_waiting;
+    s.always += p.resident + p.host_waiting;
     s.weights += p.weights;
     s.ddr += p.ddr;
     s.remote_tile += p.remote_tile;

@@ -126,7 +126,7 @@ void add_held(ReportWriter& writer, const Evaluated& e, const UnitTable& table, 
     held.add("weights", "weights", i, use.weights.value, 0, end);
     held.add("gradients", "gradients", i, use.gradients.value, 0, end);
     held.add("optimizer state", "optimizer state", i, use.optimizer_state.value, 0, end);
-    held.add("host input, read ahead", "IO", i, use.host.value, 0, end);
+    held.add("host input, read ahead, and output", "IO", i, use.host.value, 0, end);
     held.add("code", "code", i, use.code.value, 0, end);
     if (!e.plan.phased()) held.add("stash", "stash", i, use.activations.value, 0, end);
   }
@@ -143,8 +143,8 @@ void add_held(ReportWriter& writer, const Evaluated& e, const UnitTable& table, 
 
 void add_streaming_columns(ReportWriter& writer, const Evaluated& e, const UnitTable& table) {
   const CostModel& model = table.model();
-  const std::int64_t begin =
-      (e.timeline.step.total() - cost_of(e.program.root, e.program, model).total()).value;  // host input not hidden
+  const std::int64_t begin = (e.timeline.step.total() - cost_of(e.program.root, e.program, model).total())
+                                 .value;  // host input and output, not hidden
   const StretchList list(e.program, model, begin);
   Texts names, ahead;
   Integers begins, cycles, ipus, load, store, load_cycles, store_cycles, ahead_bytes, repeats;

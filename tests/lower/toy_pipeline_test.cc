@@ -55,6 +55,44 @@ TEST(ToyStep, UnitsOfTwoLayersByHand) {
   EXPECT_EQ(l.table.update(1, {}).cycles, Cycles(1084));
 }
 
+// Two stages of one relu each, inference: [64 x 4] halves come from the host to the first and go to it from the second.
+Graph two_relus() {
+  Graph graph;
+  GraphBuilder b(graph);
+  b.begin_unit("first", 0);
+  const TensorId h = b.unary("relu", b.input("x", DType::fp16, {64, 4}));
+  b.begin_unit("second", 1);
+  graph.outputs = {b.unary("relu", h)};
+  return graph;
+}
+
+TEST(ToyStep, ResultsToTheHostCostWhatInputsDo) {
+  const Lowered l(two_relus(), 2, {1, 1}, false);
+  EXPECT_EQ(l.table.row(0).feed_bytes, Bytes(512));
+  EXPECT_EQ(l.table.row(0).result_bytes, Bytes(0));
+  EXPECT_EQ(l.table.row(1).feed_bytes, Bytes(0));
+  EXPECT_EQ(l.table.row(1).result_bytes, Bytes(512));
+  Plan plan;
+  plan.stages = plan.stage_ipu = {0};
+  plan.gradient_accumulation = 3;
+  plan.prefetch_depth = 2;
+  const Program one = lower(l.table, plan, {});
+  // A quarter or half of the machine's memory for each of its IPUs: as CostModel::host() says, in and out, for each of
+  // three micro-batches. All of the network's time is hidden.
+  EXPECT_EQ(cost(one, l.model).step[Term::host], 3 * 2 * l.model.host(Bytes(512)).value);
+  // 512 bytes over 4 tiles in two buffers each way.
+  EXPECT_EQ(one.residents[0].back().io, Bytes(2 * 2 * 128));
+  EXPECT_EQ(one.ddr[0].host, Bytes(2 * 2 * 512));
+  // In a pipeline each IPU has one of them: the same buffers on both.
+  plan.pipeline_stages = 2;
+  plan.stages = plan.stage_ipu = {0, 1};
+  const Program two = lower(l.table, plan, {});
+  for (std::size_t ipu = 0; ipu < 2; ++ipu) {
+    EXPECT_EQ(two.residents[ipu].back().io, Bytes(2 * 128));
+    EXPECT_EQ(two.ddr[ipu].host, Bytes(2 * 512));
+  }
+}
+
 Plan two_stages(std::int64_t g) {
   Plan plan;
   plan.pipeline_stages = 2;

@@ -8,9 +8,9 @@ namespace superstep::trace {
 
 std::string_view name_of(Work work) {
   static constexpr std::array<std::string_view, kWorks> kNames{
-      "forward",   "recompute",  "backward", "update",  "inter-IPU copy", "collective", "DDR load",
-      "DDR store", "host input", "fixed",    "compute", "exchange",       "sync",       "ramp-up",
-      "ramp-down", "imbalance",  "DDR late", "no part", "nothing"};
+      "forward",   "recompute", "backward", "update",  "inter-IPU copy", "collective", "DDR load",
+      "DDR store", "host",      "fixed",    "compute", "exchange",       "sync",       "ramp-up",
+      "ramp-down", "imbalance", "DDR late", "no part", "nothing"};
   return kNames[static_cast<std::size_t>(work)];
 }
 
