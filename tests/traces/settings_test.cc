@@ -179,6 +179,9 @@ TEST_F(Settings, OfShardsWithinAnInstance) {
   const json halves = with(plan(), "/replicated_tensor_sharding/optimizer_state", 2);
   const std::string text = written("popart", halves, with(job(), "/run/instances", 2));
   EXPECT_THAT(text, HasSubstr("shardingDomain = popart.CommGroup(popart.CommGroupType.Consecutive, 2)"));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("IPUS = 4  # of a process\n"), HasSubstr("popdist.popart.configureSessionOptions(opts)"),
+                    Not(HasSubstr("replicatedGraphCount"))));
   EXPECT_THAT(written("poprun", halves, with(job(), "/run/instances", 2)), HasSubstr("--num-instances 2 "));
 }
 

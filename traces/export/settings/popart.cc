@@ -126,7 +126,10 @@ void write_popart_options(const PlanSettings& plan, std::ostream& out) {
   const char* partials = plan.precision.at("partials") == "fp16" ? "half" : "float";
   out << "\n\ndef options():\n    opts = popart.SessionOptions()\n";
   plan.phased() ? write_phases(plan, out) : write_pipeline(plan, out);
-  if (plan.replicas > 1)
+  if (plan.instances > 1)
+    out << "    # Of this process, of " << plan.instances << ": replicas here, in all, and the first one's number.\n"
+        << "    popdist.popart.configureSessionOptions(opts)\n";
+  else if (plan.replicas > 1)
     out << "    opts.enableReplicatedGraphs = True\n    opts.replicatedGraphCount = " << plan.replicas << "\n";
   if (plan.training) {
     const std::int64_t accumulated = batch_in_phases(plan) ? 1 : plan.gradient_accumulation;
@@ -192,6 +195,20 @@ void write_scope(const PlanSettings& plan, std::ostream& out) {
          "    return builder.checkpointOutput([output])[0] if name in CHECKPOINTS else output\n";
 }
 
+// The device of the program, or of each of its processes, and what is imported for that.
+std::string device_lines(const PlanSettings& plan) {
+  const std::int64_t ipus = plan.count("ipus_per_instance");
+  if (plan.instances == 1)
+    return "\n# on popart.DeviceManager().acquireAvailableDevice(IPUS).\nimport contextlib\n\nimport popart\n\nIPUS "
+           "= " +
+           std::to_string(ipus);
+  return "\n# on popdist.popart.getDevice(IPUS // popdist.getNumLocalReplicas()), in " +
+         std::to_string(plan.instances) +
+         " processes that PopRun starts.\nimport contextlib\n\nimport popart\nimport popdist\nimport "
+         "popdist.popart\n\nIPUS = " +
+         std::to_string(ipus) + "  # of a process";
+}
+
 }  // namespace
 
 void write_popart(const ReportPointer& report, const Options&, std::ostream& out) {
@@ -201,8 +218,7 @@ void write_popart(const ReportPointer& report, const Options&, std::ostream& out
       << "# Settings for PopART: build the model with unit(builder, name), then\n#   popart."
       << (plan.training ? "TrainingSession(..., optimizer=optimizer(values), userOptions=options())"
                         : "InferenceSession(..., userOptions=options())")
-      << "\n# on popart.DeviceManager().acquireAvailableDevice(IPUS).\nimport contextlib\n\nimport popart\n\nIPUS = "
-      << plan.ipus()
+      << device_lines(plan)
       << "\nMICRO_BATCH_SIZE = " << plan.micro_batch * (batch_in_phases(plan) ? plan.gradient_accumulation : 1)
       << "  # samples in the shapes of the inputs"
       << (batch_in_phases(plan) ? ", which are cut into micro-batches of " + std::to_string(plan.micro_batch) : "")
