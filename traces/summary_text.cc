@@ -36,6 +36,7 @@ std::string verdict_text(const report::Index& index, const TextStyle& style) {
     lead = "  ";
   }
   return out + paragraph(losses_sentence(index), 2, Ink::plain, style) +
+         paragraph(software_sentence(index), 2, Ink::plain, style) +
          paragraph(validation_sentence(index), 2, Ink::plain, style);
 }
 

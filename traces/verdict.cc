@@ -189,4 +189,12 @@ std::string validation_sentence(const report::Index& index) {
   return text.empty() ? "" : upper_first("not validated by a measured point: " + text + ".");
 }
 
+std::string software_sentence(const report::Index& index) {
+  const report::PlanSummary& plan = index.plan();
+  std::string text;
+  for (const std::string& title : plan.software()) text += (text.empty() ? "Runs on " : ", ") + title;
+  if (!text.empty()) return text + ".";
+  return plan.software_refusal().empty() ? "" : "No released software takes it. " + plan.software_refusal() + ".";
+}
+
 }  // namespace superstep

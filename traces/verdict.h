@@ -42,5 +42,7 @@ std::string losses_sentence(const report::Index& index);
 std::string search_sentence(const report::Index& index);
 // Returns "Not validated by a measured point: phases, streamed weights." Empty: all mechanisms are validated.
 std::string validation_sentence(const report::Index& index);
+// Returns which software takes the plan, or why none does; empty: the report does not say.
+std::string software_sentence(const report::Index& index);
 
 }  // namespace superstep

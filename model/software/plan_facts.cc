@@ -104,7 +104,7 @@ void add_job(const json& job, PlanFacts& out) {
   const std::string model = job.at("model").value("zoo", "onnx");
   out["model"] = model;
   out["model_family"] = model.substr(0, model.find('-'));
-  out.insert({{"optimizer.kind", "none"},
+  out.insert({{"optimizer.kind", out["task"] == "training" ? "sgd" : "none"},
               {"optimizer.clip_norm", 0},
               {"optimizer.bias_correction", true},
               {"run.instances", 1},
@@ -114,54 +114,63 @@ void add_job(const json& job, PlanFacts& out) {
   if (job.contains("run")) add_scalars(job.at("run"), "run.", out);
 }
 
-void add_plan(const json& plan, const Stages& stages, PlanFacts& out) {
+// Adds the fields of a plan that say nothing about its cuts.
+void add_setting(json plan, PlanFacts& out) {
+  for (const char* cut : {"stages", "stage_ipu", "phases", "recompute"}) plan.erase(cut);
   add_scalars(plan, "", out);
   const json& t = plan.at("tensor_parallel");
   const std::int64_t t1 = t.is_array() ? t.at(0) : t, t2 = t.is_array() ? t.at(1).get<std::int64_t>() : 1;
   out["tensor_parallel"] = t1 * t2;
   out["tensor_parallel_2"] = t2;
-  out["stages"] = stages.begins.size();
-  out["phases"] = stages.phases.size();
   const json& load = plan.at("load");
   out["load"] = load.is_object() ? load.at("weights") : load;
-  const json& recompute = plan.at("recompute");
-  if (recompute.is_array()) {
-    const bool equal =
-        std::all_of(recompute.begin(), recompute.end(), [&](const json& r) { return r == recompute[0]; });
-    out["recompute"] = equal ? recompute.at(0) : json("mixed");
+  std::int64_t degree = 1;
+  for (const auto& [what, value] : plan.at("replicated_tensor_sharding").items()) {
+    if (value.is_number()) degree = std::max(degree, value.get<std::int64_t>());
   }
+  out["shard_degree"] = degree;
+  const json& location = plan.at("location");
+  out["streams"] = std::any_of(location.begin(), location.end(), [](const json& l) { return l == "streaming"; });
+}
+
+// Adds the mode of recompute of all stages.
+void add_recompute(const json& recompute, PlanFacts& out) {
+  const bool one = recompute.is_string();
+  const bool equal =
+      one || std::all_of(recompute.begin(), recompute.end(), [&](const json& r) { return r == recompute[0]; });
+  out["recompute"] = one ? recompute : equal ? recompute.at(0) : json("mixed");
 }
 
 }  // namespace
 
-PlanFacts plan_facts(const json& plan, const json& job, const UnitFacts& units) {
+PlanFacts setting_facts(const json& plan, const json& job, bool is_phased) {
   PlanFacts out;
-  const Stages stages(plan);
   add_job(job, out);
-  add_plan(plan, stages, out);
+  add_setting(plan, out);
   const auto integer = [&](const char* name) { return out.at(name).get<std::int64_t>(); };
   out["ipus_per_replica"] = integer("tensor_parallel") * integer("pipeline_stages");
   out["ipus"] = integer("ipus_per_replica") * integer("replicas");
   const std::int64_t instances = std::max<std::int64_t>(1, integer("run.instances"));
   out["local_replicas"] = integer("replicas") / instances;
   out["ipus_per_instance"] = (integer("ipus") + instances - 1) / instances;
-  const bool training = out.at("task") == "training";
-  out["is_phased"] = stages.phases.size() > 1;
-  out["is_pipelined"] = stages.phases.size() == 1 && stages.begins.size() > 1 && plan.at("schedule") != "sequential";
+  out["is_phased"] = is_phased;
   add_launch(out);
+  return out;
+}
+
+PlanFacts plan_facts(const json& plan, const json& job, const UnitFacts& units) {
+  const Stages stages(plan);
+  PlanFacts out = setting_facts(plan, job, stages.phases.size() > 1);
+  const bool training = out.at("task") == "training";
+  out["stages"] = stages.begins.size();
+  out["phases"] = stages.phases.size();
+  out["is_pipelined"] = stages.phases.size() == 1 && stages.begins.size() > 1 && plan.at("schedule") != "sequential";
   out["pipeline_depth"] = training ? 2 * stages.steps() - 1 : stages.steps();
   out["stages_per_phase"] = stages.most_per_phase();
   out["tied_ipus"] = tied_ipus(stages, units);
   out["is_phase_per_layer"] = is_phase_per_layer(stages, units.layers);
+  add_recompute(plan.at("recompute"), out);
   out["recomputation"] = recomputation(plan, stages, training);
-  const json& shards = plan.at("replicated_tensor_sharding");
-  std::int64_t degree = 1;
-  for (const auto& [what, value] : shards.items()) {
-    if (value.is_number()) degree = std::max(degree, value.get<std::int64_t>());
-  }
-  out["shard_degree"] = degree;
-  const json& location = plan.at("location");
-  out["streams"] = std::any_of(location.begin(), location.end(), [](const json& l) { return l == "streaming"; });
   return out;
 }
 

@@ -48,4 +48,9 @@ struct UnitFacts {
 // * is_phase_per_layer: whether each layer is one phase, as is what comes before and after the layers
 PlanFacts plan_facts(const nlohmann::json& plan, const nlohmann::json& job, const UnitFacts& units);
 
+// Returns those of the facts that are the same wherever the model is cut: all but stages, phases, recompute,
+// is_pipelined, pipeline_depth, stages_per_phase, tied_ipus, is_phase_per_layer and recomputation. Fields of the plan
+// that say where it is cut are not read.
+PlanFacts setting_facts(const nlohmann::json& plan, const nlohmann::json& job, bool is_phased);
+
 }  // namespace superstep

@@ -66,6 +66,15 @@ bool holds(const json& condition, const json& found, const PlanFacts& facts) {
   return true;
 }
 
+// Adds the names of the facts that a condition's values stand for.
+void add_facts_in(const json& condition, std::vector<std::string>& out) {
+  if (condition.is_structured()) {
+    for (const json& inner : condition) add_facts_in(inner, out);
+  } else if (condition.is_string() && condition.get_ref<const std::string&>().starts_with('$')) {
+    out.push_back(condition.get<std::string>().substr(1));
+  }
+}
+
 // Returns the values joined by " or ", each once.
 std::string joined(const json& values, const PlanFacts& facts) {
   std::vector<std::string> texts;
@@ -138,6 +147,7 @@ Software read_software(const std::string& name) {
   const json file = parse_json_file(path);
   JsonReader r(file, path);
   Software out{.name = name, .title = r.text("title"), .version = r.text("version"), .rules = {}};
+  out.is_launcher = r.boolean_or("is_launcher", false);
   const std::string base = r.text_or("runs_on", "");
   if (!base.empty()) out.rules = software(base).rules;
   std::vector<SoftwareRule> own;
@@ -159,6 +169,12 @@ std::vector<std::string> software_names() {
     if (file.path().extension() == ".json") out.push_back(file.path().stem().string());
   }
   std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::vector<std::string> framework_names() {
+  std::vector<std::string> out = software_names();
+  std::erase_if(out, [](const std::string& name) { return software(name).is_launcher; });
   return out;
 }
 
@@ -189,6 +205,24 @@ std::vector<BrokenRule> broken_rules(const Software& software, const PlanFacts& 
     }
   }
   return out;
+}
+
+const SoftwareRule* certainly_broken(const Software& software, const PlanFacts& some) {
+  const auto known = [&](const std::string& fact, const json& condition) {
+    std::vector<std::string> read = {fact};
+    add_facts_in(condition, read);
+    return std::ranges::all_of(read, [&](const std::string& f) { return some.contains(f); });
+  };
+  const auto certainly = [&](const auto& item, bool truth) {
+    return known(item.key(), item.value()) && holds(item.value(), some.at(item.key()), some) == truth;
+  };
+  for (const SoftwareRule& rule : software.rules) {
+    bool applies = true, broken = false;
+    for (const auto& condition : rule.when.items()) applies = applies && certainly(condition, true);
+    for (const auto& condition : rule.needs.items()) broken = broken || certainly(condition, false);
+    if (applies && broken) return &rule;
+  }
+  return nullptr;
 }
 
 std::string to_text(const BrokenRule& broken) {

@@ -31,15 +31,18 @@ struct SoftwareRule {
 };
 
 struct Software {
-  std::string name;     // "popart": the file's name
-  std::string title;    // "PopART"
-  std::string version;  // of the sources that the rules were read from
+  std::string name;          // "popart": the file's name
+  std::string title;         // "PopART"
+  std::string version;       // of the sources that the rules were read from
+  bool is_launcher = false;  // starts programs, which are written for other software
   // Those of the software that it runs on, then its own. Its own rule takes the place of one with the same id.
   std::vector<SoftwareRule> rules;
 };
 
 // Returns the names of all software in data/software, sorted.
 std::vector<std::string> software_names();
+// Returns the names of all software that models are written for: all but launchers.
+std::vector<std::string> framework_names();
 // Returns a software's rules, read once. Throws Error for an unknown name, and at the place of a mistake in the file.
 const Software& software(const std::string& name);
 
@@ -54,6 +57,9 @@ struct BrokenRule {
 // Returns the rules that the facts break, in the order of the file, one for each fact that is not as needed. Throws
 // Error if a rule names a fact that is not there.
 std::vector<BrokenRule> broken_rules(const Software& software, const PlanFacts& facts);
+
+// Returns the first rule that is broken whatever the facts are that are not given; null: none.
+const SoftwareRule* certainly_broken(const Software& software, const PlanFacts& some);
 
 // Returns "FIELD is FOUND, but WHY (pin ACCEPT; rule ID, SOURCE)".
 std::string to_text(const BrokenRule& broken);

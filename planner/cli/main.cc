@@ -11,10 +11,11 @@
 namespace {
 
 constexpr superstep::AddCommand kCommands[] = {
-    superstep::add_plan,   superstep::add_estimate, superstep::add_run,        superstep::add_compare,
-    superstep::add_sweep,  superstep::add_validate, superstep::add_calibrate,  superstep::add_conformance,
-    superstep::add_import, superstep::add_explain,  superstep::add_export,     superstep::add_machines,
-    superstep::add_models, superstep::add_serve,    superstep::add_bench_eval, superstep::add_view,
+    superstep::add_plan,   superstep::add_estimate, superstep::add_run,       superstep::add_compare,
+    superstep::add_sweep,  superstep::add_validate, superstep::add_calibrate, superstep::add_conformance,
+    superstep::add_import, superstep::add_explain,  superstep::add_export,    superstep::add_machines,
+    superstep::add_models, superstep::add_software, superstep::add_serve,     superstep::add_bench_eval,
+    superstep::add_view,
 };
 
 // Returns the text as one line, whatever a library put into the message.

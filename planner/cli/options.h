@@ -38,6 +38,7 @@ void add_machines(CLI::App& app, CommonOptions& common, Run& run);
 void add_models(CLI::App& app, CommonOptions& common, Run& run);
 void add_explain(CLI::App& app, CommonOptions& common, Run& run);
 void add_run(CLI::App& app, CommonOptions& common, Run& run);
+void add_software(CLI::App& app, CommonOptions& common, Run& run);
 void add_serve(CLI::App& app, CommonOptions& common, Run& run);
 void add_sweep(CLI::App& app, CommonOptions& common, Run& run);
 void add_validate(CLI::App& app, CommonOptions& common, Run& run);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "model/cost/fit_probability.h"
 #include "model/error.h"
 #include "model/machine/load_machine.h"
 #include "model/parallel.h"
@@ -58,7 +59,12 @@ json memory_json(const Evaluated& e, const Machine& m) {
           {"ipus", ipus}};
 }
 
-json plan_result(const Evaluated& e, Tables& tables) {
+double fit_probability(const Evaluated& e, const Tables& tables) {
+  const std::int64_t margin = tables.job().machine.chip.tile_memory.value - e.tile_peak;
+  return superstep::fit_probability(margin, tables.model().calibration());
+}
+
+json plan_result(const Evaluated& e, Tables& tables, const SoftwareVerdict& software) {
   json rows = json::array();
   for (const WaterfallRow& w : waterfall(e, tables.model()))
     rows.push_back({{"name", w.name}, {"kind", w.kind}, {"seconds", w.seconds}});
@@ -80,7 +86,11 @@ json plan_result(const Evaluated& e, Tables& tables) {
             {"memory", memory_json(e, tables.job().machine)},
             {"waterfall", rows},
             {"collectives", collectives},
-            {"not_validated", e.not_validated}};
+            {"not_validated", e.not_validated},
+            {"software", software.accepted_by},
+            {"fit_probability", fit_probability(e, tables)}};
+  if (const double each = tables.job().model.sequences_per_pack; each > 0)
+    j["sequences_per_second"] = each * e.samples_per_second;
   if (e.time_to_train > 0) j["time_to_train_s"] = e.time_to_train;
   for (const Overflow& o : e.overflows) j["overflows"].push_back(to_json(o));
   return j;
@@ -124,6 +134,10 @@ void lower_best(Outcome& o, int threads) {
     o.notes.push_back("timed in full, " + label(o.best[0].plan) + " overtakes " + first +
                       ", which the tables had first");
   o.pareto = in_full(*o.tables, o.search.pareto, false, threads);
+  if (o.search.fastest) {
+    o.fastest = evaluate_in_full(*o.tables, o.search.fastest->plan);
+    draw_worlds(*o.tables, *o.fastest);
+  }
   if (!o.search.closest) return;
   o.closest = evaluate_in_full(*o.tables, *o.search.closest);
   draw_worlds(*o.tables, *o.closest);
@@ -177,8 +191,22 @@ std::string tie_note(const Outcome& o) {
   return list.empty() ? "" : "a tie, by the probability that the first is better: " + list;
 }
 
+// Returns how the best plan's chance to fit compares with what was asked for, and what could be won by betting; empty:
+// the best plan is the fastest, and as likely to fit as was asked for.
+std::string fastest_note(const Outcome& o) {
+  const auto chance = [&](const Evaluated& e) { return percent(fit_probability(e, *o.tables)); };
+  if (!o.is_likely)
+    return "no plan fits with the probability asked for, " + percent(o.asked.fit_probability) +
+           ": the one shown fits with " + chance(o.best[0]);
+  if (!o.fastest) return "";
+  return "fastest by the model: " + label(o.fastest->plan) + ", " + figure(o.fastest->samples_per_second) +
+         " samples/s; it fits with " + chance(*o.fastest) + " (the best plan with " + chance(o.best[0]) +
+         ") and is faster with " + percent(probability_better(o.job(), *o.fastest, o.best[0]));
+}
+
 void add_notes(Outcome& o, int threads) {
   const Evaluated* e = o.shown();
+  if (e) o.software = judge(o.job(), e->plan, o.tables->facts(e->plan.micro_batch));
   for (const std::string& n : o.search.notes) o.notes.push_back(n);
   for (std::string& n : left_notes(o.search.stats)) o.notes.push_back(std::move(n));
   if (!e) return;
@@ -197,6 +225,7 @@ void add_notes(Outcome& o, int threads) {
                     " %; of the fullest tile: +-" + std::to_string(o.model->calibration().memory_band_bytes / 1024) +
                     " KiB");
   if (const std::string ties = tie_note(o); !ties.empty()) o.notes.push_back(ties);
+  if (std::string bet = fastest_note(o); !bet.empty()) o.notes.insert(o.notes.begin(), std::move(bet));
   o.notes.push_back("samples are " + std::string(o.job().model.packed ? "packs of sequences" : "sequences or images"));
 }
 
@@ -237,14 +266,18 @@ Outcome solve(const std::string& job_path, const OutcomeOptions& options, const 
 
 namespace {
 
-SearchOptions search_options(const OutcomeOptions& options, const CommonOptions& common, WarmTables& warm) {
+SearchOptions search_options(const Job& job, const OutcomeOptions& options, const CommonOptions& common,
+                             WarmTables& warm) {
   SearchOptions out;
   out.explain = explain_infeasible;
   out.warm = &warm;
   out.top = options.estimate ? 1 : options.top;
   out.time_limit = options.time_limit;
-  out.pareto = options.pareto && !options.estimate;
+  out.runners_up = options.runners_up && !options.estimate;
+  out.pareto = (options.pareto || job.json().contains("pareto")) && !options.estimate;
   out.find_fix = options.find_fix && !options.estimate;
+  out.fit_probability = options.estimate ? 0 : job.fit_probability;
+  out.find_fastest = options.find_fastest;
   out.threads = common.threads;
   out.defaults = options.estimate;
   out.record = options.record;
@@ -266,7 +299,12 @@ Outcome with_tables(const Job& job, WarmTables& warm) {
 // Joins the outcomes of two parts. The result is the outcome of the part with the better plan, with the plans, notes
 // and cells of the other part added.
 Outcome together(Outcome a, Outcome b, std::int64_t top) {
-  const bool b_leads = !b.best.empty() && (a.best.empty() || b.best[0].score > a.best[0].score);
+  const auto leads = [](const Outcome& one, const Outcome& other) {
+    if (one.best.empty() && other.best.empty())
+      return one.fastest && (!other.fastest || one.fastest->score > other.fastest->score);
+    return !one.best.empty() && (other.best.empty() || one.best[0].score > other.best[0].score);
+  };
+  const bool b_leads = leads(b, a);
   if (b_leads) std::swap(a, b);
   const auto append = [](auto& to, auto& from) { std::move(from.begin(), from.end(), std::back_inserter(to)); };
   append(a.best, b.best);
@@ -275,6 +313,7 @@ Outcome together(Outcome a, Outcome b, std::int64_t top) {
   std::set<std::string> kinds;  // of a kind, only the best over all partitions stays
   std::erase_if(a.best, [&](const Evaluated& e) { return !kinds.insert(kind_of(e.plan)).second; });
   if (std::ssize(a.best) > top) a.best.erase(a.best.begin() + top, a.best.end());
+  if (b.fastest && (!a.fastest || b.fastest->score > a.fastest->score)) a.fastest = std::move(b.fastest);
   append(a.notes, b.notes);
   append(a.pareto, b.pareto);
   append(a.search.candidates, b.search.candidates);
@@ -322,12 +361,13 @@ IntegerPin estimated_ipus(const Job& job) {
 
 }  // namespace
 
-Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& common, WarmTables& warm) {
-  check_batch(job);
-  if (options.estimate && !job.ipus) job.ipus = estimated_ipus(job);
+namespace {
+
+// Searches or estimates a job within the rules of its software.
+Outcome solve_within(const Job& job, const OutcomeOptions& options, const CommonOptions& common, WarmTables& warm) {
   std::vector<Job> parts = job_parts(job);
   if (options.estimate) parts.erase(parts.begin() + 1, parts.end());
-  const SearchOptions of_all = search_options(options, common, warm);
+  const SearchOptions of_all = search_options(job, options, common, warm);
   PartSearch search(job, parts.size(), of_all);
   std::vector<Outcome> each;
   std::vector<Tables*> tables;
@@ -346,7 +386,12 @@ Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& commo
     all = all ? together(std::move(*all), std::move(one), of_all.top) : std::move(one);
     if (largest) best_of_largest = best_of(*all, stopped);
   }
-  if (all->best.empty() && parts.size() > 1) {
+  if (all->best.empty() && all->fastest) {  // no plan fits with the probability asked for
+    all->is_likely = false;
+    all->best.push_back(*std::exchange(all->fastest, std::nullopt));
+  }
+  if (all->fastest && all->fastest->score <= all->best[0].score) all->fastest.reset();
+  if (all->best.empty() && parts.size() > 1 && !none_accepted(search.stats(), job)) {
     all = with_tables(parts[0], warm);
     all->search = search.explain(*all->tables);
     lower_best(*all, of_all.threads);
@@ -364,6 +409,18 @@ Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& commo
   return std::move(*all);
 }
 
+}  // namespace
+
+Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& common, WarmTables& warm) {
+  check_batch(job);
+  if (options.estimate && !job.ipus) job.ipus = estimated_ipus(job);
+  if (options.estimate) job.software = {kAnySoftware};
+  Outcome out = solve_within(job, options, common, warm);
+  if (!none_accepted(out.search.stats, job)) return out;
+  job.software = {kAnySoftware};
+  return solve_within(job, options, common, warm);
+}
+
 json to_json(const Overflow& o) {
   json parts = json::object();
   for (const auto& [name, bytes] : o.parts) parts[name] = bytes.value;
@@ -379,7 +436,13 @@ json to_json(const Overflow& o) {
 
 json to_json(const Outcome& o) {
   json j;
-  if (const Evaluated* e = o.shown(); e && (o.estimated || !o.best.empty())) j["best"] = plan_result(*e, *o.tables);
+  if (const Evaluated* e = o.shown(); e && (o.estimated || !o.best.empty()))
+    j["best"] = plan_result(*e, *o.tables, o.software);
+  if (o.fastest) {
+    const SoftwareVerdict software = judge(o.job(), o.fastest->plan, o.tables->facts(o.fastest->plan.micro_batch));
+    j["fastest_by_model"] = plan_result(*o.fastest, *o.tables, software);
+    j["fastest_by_model"]["probability_faster"] = probability_better(o.job(), *o.fastest, o.best[0]);
+  }
   j["runners_up"] = json::array();
   for (std::size_t i = 1; i < o.best.size(); ++i) {
     j["runners_up"].push_back(summary(o.best[i]));
@@ -400,7 +463,7 @@ json to_json(const Outcome& o) {
     j["infeasible"] = o.search.overflows.empty() ? json::object() : to_json(o.search.overflows.front());
     j["infeasible"]["nearest_fix"] = o.search.nearest_fix;
     for (const Overflow& other : o.search.overflows) j["infeasible"]["all"].push_back(to_json(other));
-    if (o.closest) j["closest"] = plan_result(*o.closest, *o.tables);
+    if (o.closest) j["closest"] = plan_result(*o.closest, *o.tables, o.software);
   }
   j["notes"] = o.notes;
   return j;

@@ -10,6 +10,7 @@
 #include "planner/cost/warm_tables.h"
 #include "planner/report/evaluated.h"
 #include "planner/report/make_report.h"
+#include "planner/space/software_facts.h"
 #include "planner/space/space_fields.h"
 
 namespace superstep {
@@ -20,9 +21,13 @@ struct Outcome {
   SearchResult search;
   std::vector<Evaluated> best;  // lowered and timed, the best score first
   std::vector<Evaluated> pareto;
+  // The fastest plan by the model, if it is another one than the best: it fits with a lower probability than asked for.
+  std::optional<Evaluated> fastest;
+  bool is_likely = true;             // the best plan fits with the probability asked for; false: no plan does
   std::optional<Evaluated> closest;  // the plan that exceeds memory least; set if no plan fits
   std::vector<std::string> notes;
-  bool estimated = false;  // the job was estimated, not searched
+  bool estimated = false;    // the job was estimated, not searched
+  SoftwareVerdict software;  // of the shown plan
 
   const Job& job() const { return tables->job(); }  // on the partition of the best plan
   Job asked;                                        // the job as given
@@ -34,8 +39,10 @@ struct Outcome {
 
 struct OutcomeOptions {
   std::int64_t top = 5;
-  double time_limit = 50;  // seconds; 0: no limit
-  bool pareto = true;
+  double time_limit = 50;    // seconds; 0: no limit
+  bool runners_up = false;   // as in SearchOptions
+  bool pareto = false;       // trace the front of the job's two measures; jobs that name `pareto` ask for it too
+  bool find_fastest = true;  // as in SearchOptions
   bool find_fix = true;
   bool estimate = false;
   bool record = false;                                                  // as in SearchOptions

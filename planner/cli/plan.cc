@@ -167,9 +167,12 @@ void add_plan(CLI::App& app, CommonOptions& common, Run& run) {
   sub->add_option("-o,--output", a->report, "Write a report for the viewer")->type_name("REPORT.ssr");
   CLI::Option* space =
       sub->add_flag("--space", a->space, "Print what each field draws from and how many plans there are, and stop");
-  sub->add_option("--top", a->options.top, "Plans to list, different in kind")
+  sub->add_option("--top", a->options.top, "Go on after the proof for the best K plans, different in kind")
       ->check(CLI::Range(1, 100))
-      ->type_name("K");
+      ->type_name("K")
+      ->each([a](const std::string&) { a->options.runners_up = true; });
+  sub->add_flag("--pareto", a->options.pareto,
+                "Trace the front of the job's two measures: objective and memory unless it names them");
   sub->add_option("--time-limit", a->options.time_limit,
                   "Stop after so many seconds with the best so far and its gap; 0: never")
       ->check(CLI::Range(0.0, 1e6))

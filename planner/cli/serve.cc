@@ -68,6 +68,7 @@ void read_request(const json& value, Request& request) {
   request.progress = r.boolean_or("progress", false);
   request.worlds = r.boolean_or("worlds", false);
   if (request.command == "plan") {
+    request.options.runners_up = r.has("top");
     request.options.top = r.integer_or("top", 1, 100, request.options.top);
     request.options.time_limit = r.number_or("time_limit", 0, 1e6, request.options.time_limit);
     request.options.pareto = r.boolean_or("pareto", request.options.pareto);

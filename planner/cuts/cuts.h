@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "model/software/plan_facts.h"
 #include "planner/cost/evaluate.h"
 #include "planner/cuts/search_budget.h"
 
@@ -35,13 +36,16 @@ struct CutLimits {
   int few_cases = kBudget.few_cases;
 };
 
-// Cuts that the pins of a job allow. The rules do not own what the pointers refer to.
+// Cuts that the pins and the software of a job allow. The rules do not own what the pointers refer to.
 struct CutRules {
   std::vector<Recompute> modes = {Recompute::none, Recompute::layer, Recompute::stage};  // allowed for every stage
+  std::vector<Recompute> last_modes;  // pipelines: allowed for the last stage instead; empty: as `modes`
   const std::vector<Recompute>* stage_modes = nullptr;  // pinned mode of each stage; null: free
   const std::vector<std::int64_t>* stages = nullptr;    // pinned first unit of each stage; null: free
   const std::vector<std::int64_t>* phases = nullptr;    // pinned first stage of each phase; null: free
   const IntegerPin* phase_count = nullptr;              // pinned number of phases; null: free
+  // Pipelines: pairs of units that must be on one IPU group; null: none.
+  const std::vector<UnitFacts::Tie>* together = nullptr;
   bool wrap = false;  // pipelines: one stage more than IPU groups, so that the last stage returns to IPU group 0
 };
 

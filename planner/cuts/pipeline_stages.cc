@@ -20,7 +20,9 @@ PipelineStages::PipelineStages(const Setting& s, const CutRules& rules)
   if (training_) update_fixed_ = s.update_fixed();
   keeping_is_fastest_ = !s.stash_moves() && p.activation_sharding == ActivationSharding::none;
   for (auto& of_modes : index_) {
-    for (const Recompute mode : rules.modes) of_modes[static_cast<std::size_t>(mode)].assign(runs_.count(), -1);
+    for (const bool last : {false, true}) {
+      for (const Recompute mode : modes_of(last)) of_modes[static_cast<std::size_t>(mode)].assign(runs_.count(), -1);
+    }
   }
   const std::int64_t n = s.units();
   work_.reserve(static_cast<std::size_t>(n) + 1);
@@ -117,7 +119,7 @@ Setting::Stage PipelineStages::last_stage(std::int64_t w, std::int64_t end, Reco
 }
 
 bool PipelineStages::may_return(std::int64_t w) {
-  return std::ranges::any_of(rules_.modes, [&](Recompute mode) {
+  return std::ranges::any_of(modes_of(true), [&](Recompute mode) {
     const Setting::Stage x = leanest(w, mode);
     return fits(x, code_(x.rows));
   });

@@ -73,10 +73,22 @@ class PipelineStages {
     return rules_.stage_modes && stage < static_cast<std::int64_t>(rules_.stage_modes->size()) &&
            (*rules_.stage_modes)[static_cast<std::size_t>(stage)] != mode;
   }
+  // The modes that the rules allow for the last stage, or for the others.
+  const std::vector<Recompute>& modes_of(bool last) const {
+    return last && !rules_.last_modes.empty() ? rules_.last_modes : rules_.modes;
+  }
+  // True if an IPU group that runs the units for which is_here(unit) holds would have one unit of a pair that must be
+  // together, without the other.
+  template <class F>
+  bool splits(F is_here) const {
+    return rules_.together && std::ranges::any_of(*rules_.together, [&](const UnitFacts::Tie& tie) {
+             return is_here(tie.owner) != is_here(tie.borrower);
+           });
+  }
   // Least cycles of one micro-batch, both passes, of a last stage from unit `begin` on, whether or not the stage fits.
   std::int64_t least_last(std::int64_t begin) {
     std::int64_t least = INT64_MAX;
-    for (const Recompute mode : rules_.modes) {
+    for (const Recompute mode : modes_of(true)) {
       const Setting::Stage& x = known({begin, s_.units()}, true, mode).stage;
       least = std::min(least, x.forward + x.backward);
     }
@@ -186,9 +198,10 @@ Setting::Stage together(Setting::Stage x, const Setting::Stage& y);
 
 template <class F>
 bool PipelineStages::for_each(Range units, std::int64_t from_end, std::int64_t most, F f) {
+  if (splits([&](std::int64_t u) { return u >= units.begin && u < units.end; })) return true;
   bool any = false;
   std::int64_t forward = INT64_MAX, backward = INT64_MAX;  // cycles of the fastest mode that fits so far
-  for (const Recompute mode : rules_.modes) {
+  for (const Recompute mode : modes_of(from_end == 0)) {
     if (other_mode(count_ - 1 - from_end, mode)) continue;
     const Known& base = known(units, from_end == 0, mode);
     if (base.stage.forward >= forward && base.stage.backward >= backward) continue;
@@ -209,22 +222,24 @@ bool PipelineStages::for_each(Range units, std::int64_t from_end, std::int64_t m
 
 template <class F>
 void PipelineStages::for_each_end_stages(std::int64_t w, Work of_both, F f) {
+  const std::vector<Recompute>& last_modes = modes_of(true);
   std::vector<Setting::Stage> lean, last;
-  for (const Recompute mode : rules_.modes) lean.push_back(leanest(w, mode));
+  for (const Recompute mode : last_modes) lean.push_back(leanest(w, mode));
   const std::int64_t last_work = work(w, s_.units());
   for (std::int64_t v = 1; v < w && work_before_last(0, v) + last_work <= of_both.most; ++v) {
     if (pinned_other(1, v) || work_before_last(0, v) + last_work < of_both.least) continue;
+    if (splits([&](std::int64_t u) { return u < v || u >= w; })) continue;
     last.clear();
-    for (const Recompute mode : rules_.modes) last.push_back(last_stage(w, v, mode));
+    for (const Recompute mode : last_modes) last.push_back(last_stage(w, v, mode));
     bool longer_may_fit = false;
     for (const Recompute mode : rules_.modes) {
       if (other_mode(0, mode)) continue;
       const Setting::Stage first = first_stage(v, w, mode);
       for (std::size_t i = 0; i < last.size(); ++i) {
-        if (other_mode(count_ - 1, rules_.modes[i])) continue;
+        if (other_mode(count_ - 1, last_modes[i])) continue;
         const std::int64_t both = code_(first.rows | last[i].rows);
         longer_may_fit = longer_may_fit || fit_together(first, lean[i], both);
-        if (fit_together(first, last[i], both)) f(EndStages{v, first, last[i], mode, rules_.modes[i]});
+        if (fit_together(first, last[i], both)) f(EndStages{v, first, last[i], mode, last_modes[i]});
       }
     }
     if (!longer_may_fit) return;

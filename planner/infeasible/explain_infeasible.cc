@@ -139,7 +139,7 @@ void closest_of(const Problem& p, const Plan& plan, Closest& closest) {
 // so results do not depend on the threads.
 void try_plans(const Problem& p, std::vector<Plan> plans, Closest& closest) {
   for (const Plan& plan : plans) p.cuts.prepare(plan);
-  std::erase_if(plans, [&](const Plan& plan) { return p.cuts.rules_for(plan).empty(); });
+  std::erase_if(plans, [&](const Plan& plan) { return !p.cuts.accepts(plan) || p.cuts.rules_for(plan).empty(); });
   std::vector<Closest> found(plans.size(), closest);
   parallel_for(plans.size(), p.options.threads, [&](std::size_t i) {
     check_stop(p);

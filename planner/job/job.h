@@ -94,7 +94,8 @@ struct ModelChoice {
   // Samples per statistics group, for an ONNX file with batch norm in training mode; 0: the batch that the file was
   // exported for.
   std::int64_t statistics_group = 0;
-  bool packed = false;  // samples are packs of sequences
+  bool packed = false;            // samples are packs of sequences
+  double sequences_per_pack = 0;  // the mean; 0: not known
   std::string name() const;
 };
 
@@ -119,6 +120,10 @@ struct RunChoice {
   bool scales_loss() const { return automatic_loss_scale || loss_scale != 1; }
 };
 
+// Software that a job has where it names none, and the name of the hardware alone, which has no rules.
+inline constexpr std::array kUsualSoftware = {"popart", "poptorch", "popxl"};
+inline constexpr const char* kAnySoftware = "any";
+
 struct Job {
   std::string source;                           // file that the job came from, for messages
   std::shared_ptr<const nlohmann::json> given;  // the job as given; not null
@@ -132,8 +137,14 @@ struct Job {
   std::array<Measure, 2> pareto = {Measure::throughput, Measure::memory};
   // IPUs of the partitions that are searched. Absent: every partition is searched; `estimate` uses one partition.
   std::optional<IntegerPin> ipus;
+  double fit_probability = 0.95;  // with which a recommended plan fits at least (model/cost/fit_probability.h)
   Pins pins;
   RunChoice run;
+  // Software that plans are to run on, by name (model/software); empty: any of kUsualSoftware. A search has one of them
+  // (space/job_parts.h). Several names, or none: no rules.
+  std::vector<std::string> software;
+  // True if rules of one software restrict the plans.
+  bool is_restricted() const { return software.size() == 1 && software[0] != kAnySoftware; }
 };
 
 // True if the machine and the pins allow plans in phases. Recompute modes that are pinned by stage allow phases only if

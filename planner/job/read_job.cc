@@ -9,6 +9,7 @@
 #include "model/json_reader.h"
 #include "model/lower/serialise.h"
 #include "model/machine/load_machine.h"
+#include "model/software/rules.h"
 #include "planner/job/plan_fields.h"
 #include "planner/job/read_question.h"
 #include "planner/job/read_values.h"
@@ -41,6 +42,7 @@ ModelChoice read_model(JsonReader r, const std::string& job_file) {
     override_numbers(r, *m.zoo);
     const auto* transformer = std::get_if<TransformerSpec>(&*m.zoo);
     m.packed = transformer && transformer->packed;
+    m.sequences_per_pack = m.packed ? transformer->sequences_per_pack : 0;
   } else {
     m.onnx = found_path(r.text("onnx"), job_file);
     m.batch_dimension = static_cast<int>(r.integer_or("batch_dimension", 0, 15, m.batch_dimension));
@@ -172,6 +174,23 @@ bool IntegerPin::allows(std::int64_t v) const {
 
 std::string ModelChoice::name() const { return zoo ? name_of(*zoo) : std::filesystem::path(onnx).filename().string(); }
 
+// Returns the names of a text or a list, each once.
+std::vector<std::string> read_software_names(JsonReader& r) {
+  const std::vector<std::string> known = framework_names();
+  std::vector<std::string> out;
+  const nlohmann::json& given = r.raw("software");
+  for (const nlohmann::json& name : given.is_array() ? given : nlohmann::json::array({given})) {
+    if (!name.is_string() || std::ranges::find(known, name.get<std::string>()) == known.end()) {
+      const std::string hint = name.is_string() ? name_hint(name.get<std::string>(), known) : "";
+      throw Error(r.at("software"),
+                  "found " + describe(name) + ", expected the name of software, or a list of names" + hint);
+    }
+    if (std::ranges::find(out, name.get<std::string>()) == out.end()) out.push_back(name);
+  }
+  if (out.empty()) throw Error(r.at("software"), "found an empty list, expected a name at least");
+  return out;
+}
+
 Job read_job(const nlohmann::json& given, const std::string& name) {
   if (!given.is_object()) throw Error(name, "found " + describe(given) + ", expected an object");
   Job job;
@@ -201,6 +220,7 @@ Job read_job(const nlohmann::json& given, const std::string& name) {
     b.finish();
   }
   if (r.has("run")) job.run = read_run(r.object("run"), name);
+  if (r.has("software")) job.software = read_software_names(r);
   r.finish();
   return job;
 }

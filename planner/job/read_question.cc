@@ -74,8 +74,11 @@ IntegerPin read_ipus(JsonReader& r) {
   return out;
 }
 
+constexpr double kLeastFit = 0.5, kMostFit = 0.9999;  // below, a plan would be recommended that likely does not fit
+
 void read_limits(JsonReader r, Job& job) {
   if (r.has("ipus")) job.ipus = read_ipus(r);
+  job.fit_probability = r.number_or("fit_probability", kLeastFit, kMostFit, job.fit_probability);
   const std::int64_t none = std::numeric_limits<std::int64_t>::max();
   const std::int64_t ddr = r.integer_or("ddr_bytes_per_ipu", 0, none, none);
   Machine& m = job.machine;

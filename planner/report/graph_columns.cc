@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "planner/space/software_facts.h"
+
 namespace superstep {
 namespace {
 
@@ -66,22 +68,12 @@ void add_edges(ReportWriter& writer, const Graph& g) {
   writer.add_integers("edge.bytes", "bytes", bytes);
 }
 
-// Returns the first unit that uses a weight.
-std::int64_t owner_of(const GraphFacts& facts, TensorId weight) {
-  const auto owner = std::find_if(facts.weights.begin(), facts.weights.end(), [&](const std::vector<TensorId>& own) {
-    return std::find(own.begin(), own.end(), weight) != own.end();
-  });
-  return owner - facts.weights.begin();
-}
-
 // Adds a row for each unit that uses a weight of an earlier unit.
 void add_ties(ReportWriter& writer, const GraphFacts& facts) {
   Integers owners, borrowers;
-  for (std::size_t unit = 0; unit < facts.borrowed.size(); ++unit) {
-    for (TensorId weight : facts.borrowed[unit]) {
-      owners.push_back(owner_of(facts, weight));
-      borrowers.push_back(static_cast<std::int64_t>(unit));
-    }
+  for (const UnitFacts::Tie& tie : unit_facts(facts).ties) {
+    owners.push_back(tie.owner);
+    borrowers.push_back(tie.borrower);
   }
   writer.add_integers("tie.owner", "index", owners);
   writer.add_integers("tie.borrower", "index", borrowers);

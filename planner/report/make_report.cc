@@ -16,6 +16,8 @@
 #include "planner/report/search_columns.h"
 #include "planner/report/sensitive_numbers.h"
 #include "planner/report/waterfall.h"
+#include "planner/space/software_facts.h"
+#include "traces/text_table.h"
 #include "traces/verdict.h"
 
 namespace superstep {
@@ -58,6 +60,12 @@ std::string contents_of(const UnitTable& table, const Plan& plan, std::int64_t i
 
 std::string overflow_text(const Overflow& o) {
   return o.constraint + " on " + o.where + ": over by " + to_text(o.over) + " (" + o.detail + ")";
+}
+
+void add_software(const SoftwareVerdict& verdict, report::PlanSummary& out) {
+  for (const std::string& name : verdict.accepted_by) out.add_software(software(name).title);
+  if (verdict.accepted_by.empty() && verdict.broken)
+    out.set_software_refusal(verdict.broken_by + " comes nearest: " + to_text(*verdict.broken));
 }
 
 report::PlanSummary summary_of(const Evaluated& e, const Machine& m) {
@@ -141,7 +149,10 @@ void add_facts(report::Index& index, Tables& tables, const Evaluated& e) {
     if (const nlohmann::json numbers = numbers_of(*job.model.zoo); numbers.contains("image_size"))
       fact("image size", std::to_string(numbers["image_size"].get<std::int64_t>()));
   }
-  if (job.model.packed) fact("samples", "packs of sequences");
+  if (const double each = job.model.sequences_per_pack; each > 0)
+    fact("samples", "packs of " + figure(each) + " sequences: " + figure(each * e.samples_per_second) + " sequences/s");
+  else if (job.model.packed)
+    fact("samples", "packs of sequences");
   if (e.time_to_train > 0) {
     fact("time to train", to_text(Seconds(e.time_to_train)));
     fact("training", with_thousands(job.goal.samples) + " samples");
@@ -270,7 +281,7 @@ report::ProgramNode program_of(const Evaluated& e, const CostModel& model) {
   const std::int64_t unhidden = e.timeline.step.total().value - root.cycles();
   if (unhidden == 0) return root;
   report::ProgramNode wait;
-  wait.set_name("host input that nothing hides");
+  wait.set_name("host input and output that nothing hides");
   wait.set_kind("step");
   wait.set_count(1);
   wait.set_function(-1), wait.set_ipu_class(-1);
@@ -324,6 +335,7 @@ report::Index make_index(Tables& tables, const ReportParts& parts) {
   const Evaluated& e = *parts.shown;
   const UnitTable& table = tables.table(table_key(e.plan));
   *index.mutable_plan() = summary_of(e, job.machine);
+  add_software(judge(job, e.plan, tables.facts(e.plan.micro_batch)), *index.mutable_plan());
   add_facts(index, tables, e);
   for (const WaterfallRow& w : waterfall(e, tables.model())) {
     report::WaterfallTerm* t = index.add_waterfall();

@@ -4,10 +4,27 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/cost/fit_probability.h"
+
 namespace superstep {
 
+namespace {
+
+std::int64_t likely_tile(const Tables& tables, const SearchOptions& options) {
+  const std::int64_t whole = tables.job().machine.chip.tile_memory.value;
+  if (options.fit_probability == 0) return whole;
+  return std::max<std::int64_t>(0, whole - margin_for(options.fit_probability, tables.model().calibration()));
+}
+
+}  // namespace
+
 BestFirst::BestFirst(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells)
-    : tables_(tables), job_(tables.job()), options_(options), cuts_(tables, options.defaults), bounds_(tables) {
+    : tables_(tables),
+      job_(tables.job()),
+      options_(options),
+      likely_tile_(likely_tile(tables, options)),
+      cuts_(tables, options.defaults),
+      bounds_(tables) {
   how_.goal = job_.goal;
   order_cells(cells);
 }
@@ -84,7 +101,7 @@ void BestFirst::find_runners_up() {
   only_best_ = std::exchange(stopped_, false);
   if (only_best_) work(*open_);
   only_best_ = false;
-  work(*open_);
+  if (options_.runners_up) work(*open_);
   conclude();
   open_->release();
   for (auto* queue : {&open_->cells, &open_->branches}) {
@@ -336,17 +353,18 @@ double BestFirst::score_to_beat() const {
 }
 
 // Returns the score that a plan must exceed to be of interest: rank_of for a rank, the incumbent's score for a front.
-// Else the score of the K-th best kind (K: SearchOptions::top), but at least at_least and runner_up_share of the
+// Else the score of the K-th best kind (K: sought_kinds()), but at least at_least and runner_up_share of the
 // incumbent's.
 double BestFirst::floor() const {
   if (options_.rank_of > 0) return options_.rank_of;
   if (how_.front) return incumbent();
   double kth = 0;
-  if (static_cast<std::int64_t>(by_kind_.size()) >= options_.top) {
+  const std::int64_t kinds = sought_kinds();
+  if (std::ssize(by_kind_) >= kinds) {
     std::vector<double> scores;
     for (const auto& [kind, c] : by_kind_) scores.push_back(score(c));
-    std::nth_element(scores.begin(), scores.begin() + (options_.top - 1), scores.end(), std::greater<>());
-    kth = scores[static_cast<std::size_t>(options_.top) - 1];
+    std::nth_element(scores.begin(), scores.begin() + (kinds - 1), scores.end(), std::greater<>());
+    kth = scores[static_cast<std::size_t>(kinds) - 1];
   }
   return std::max({options_.at_least, kth, kBudget.runner_up_share * incumbent()});
 }

@@ -36,7 +36,8 @@ class BestFirst {
   struct Sweep {
     Goal goal;                              // scores plans
     bool front = false;                     // true: one plan is sought, for a point of a front
-    std::int64_t tile = INT64_MAX;          // bytes per tile that a plan may use; INT64_MAX: no limit but the tile
+    std::int64_t tile = INT64_MAX;          // bytes per tile that a plan may use; INT64_MAX: no limit but the options'
+    bool whole_tile = false;                // plans may fill a tile, whatever probability of fitting is asked for
     bool limits_may_widen = false;          // the next sweep may have wider limits: bounds of this sweep are not kept
     std::int64_t below_cycles = INT64_MAX;  // a plan's step takes fewer cycles than this; INT64_MAX: no limit
     // True if a plan is within the limits.
@@ -56,7 +57,8 @@ class BestFirst {
   // Runs the first sweep until no open node can hold the best plan. Only the first sweep counts settings in stats() and
   // ranks kinds of plan.
   void find_best(const Sweep& how);
-  // Continues the first sweep until no open node can hold a runner-up of interest.
+  // Continues the first sweep: for the best plan, if a limit of time stopped it, and then, if the options ask for
+  // runners-up, until no open node can hold one of interest.
   void find_runners_up();
   // Runs a further sweep, for a point of a front. The plans and root branches of earlier sweeps are its start.
   void sweep(const Sweep& how);
@@ -96,6 +98,7 @@ class BestFirst {
   Tables& tables_;
   const Job& job_;
   const SearchOptions& options_;
+  const std::int64_t likely_tile_;  // bytes of a tile that plans may use to fit with the probability asked for
   PinnedCuts cuts_;
   mutable PhaseBounds phase_bounds_;  // bounds of branches, reused by all sweeps
   CellBounds bounds_;
@@ -186,6 +189,7 @@ class BestFirst {
   // True while all known plans are guesses. Nodes that are likely to give a plan then come first.
   bool is_seeking_first_plan() const { return !found_unguessed_; }
   double floor() const;
+  std::int64_t sought_kinds() const { return options_.runners_up ? options_.top : 1; }
   double score_to_exceed() const { return only_best_ ? std::max(floor(), score_to_beat()) : floor(); }
   double score_to_beat() const;
   double floor_of_kinds(const OpenNode& o) const;

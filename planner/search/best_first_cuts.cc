@@ -23,7 +23,7 @@ std::int64_t reduced_work(const Setting& setting) {
 // `least`: score that plans must exceed; 0: no such score.
 CutLimits BestFirst::limits_of(const Setting& s, double least) const {
   CutLimits limits;
-  limits.tile = std::min(how_.tile, job_.machine.chip.tile_memory.value);
+  limits.tile = std::min(how_.tile, how_.whole_tile ? job_.machine.chip.tile_memory.value : likely_tile_);
   limits.executable = s.executable_limit();
   limits.io_tile = s.limit();
   limits.ddr = s.ddr_limit();
@@ -88,6 +88,7 @@ NodeResult BestFirst::leaf(const Setting& setting, CutLimits limits) const {
   NodeResult out;
   if (limits.reduced_budget) limits.most_work = reduced_work(setting);
   const Plan& plan = setting.plan();
+  if (!cuts_.accepts(plan)) return out;
   for (const CutRules& rules : cuts_.rules_for(plan)) {
     ++out.programmes;
     std::int64_t open = INT64_MAX, work = 0;

@@ -69,8 +69,21 @@ void SearchSteps::take_found() {
   drop_known(out_.candidates);
 }
 
+// Finds the fastest plan that fits its tiles with any probability.
+void SearchSteps::find_fastest() {
+  BestFirst::Sweep whole;
+  whole.goal = tables_.job().goal;
+  whole.front = whole.whole_tile = true;
+  space_->sweep(whole);
+  const std::vector<Candidate> all = space_->best();
+  if (all.empty() || all[0].from_other_part) return;
+  if (out_.best.empty() || score(tables_.job(), all[0]) > score(tables_.job(), out_.best[0])) out_.fastest = all[0];
+}
+
 void SearchSteps::complete(FrontBoard* board, std::size_t part) {
   const Clock::time_point start = Clock::now();
+  const bool wants_fastest = options_.find_fastest || out_.best.empty();
+  if (wants_fastest && options_.fit_probability > 0 && !space_->stopped()) find_fastest();
   if (options_.pareto && !out_.best.empty() && !space_->stopped()) {
     out_.pareto = trace_front(*space_, tables_.job(), out_.best[0], board, part);
     if (own_best_ && out_.pareto[0].from_other_part)
@@ -80,7 +93,9 @@ void SearchSteps::complete(FrontBoard* board, std::size_t part) {
     out_.stats.points_left = space_->stats().points_left;
     out_.candidates = space_->found();
   }
-  if (out_.best.empty() && options_.rank_of == 0 && options_.explain != nullptr) {
+  // Where the software accepts no plan at all, others are asked.
+  const bool asks_others = tables_.job().is_restricted() && none_accepted(space_->stats(), tables_.job());
+  if (out_.best.empty() && !out_.fastest && options_.rank_of == 0 && options_.explain != nullptr && !asks_others) {
     if (space_->stopped())
       out_.overflows = {stopped_early()};
     else

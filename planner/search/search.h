@@ -53,6 +53,7 @@ class SearchSteps {
   std::optional<Candidate> own_best_;
 
   void take_found();
+  void find_fastest();
 };
 
 }  // namespace superstep

@@ -9,6 +9,11 @@ double score(const Job& job, const Candidate& c) {
   return job.goal.score(c.plan.global_batch(), static_cast<double>(c.estimate.cycles) / job.machine.chip.clock.value);
 }
 
+bool none_accepted(const SearchStats& stats, const Job& job) {
+  const bool any = std::ranges::count(job.software, std::string(kAnySoftware)) > 0;
+  return !any && stats.programmes == 0 && stats.best == 0 && !stats.stopped;
+}
+
 std::vector<std::string> left_notes(const SearchStats& s) {
   const auto many = [](double n, const std::string& what) {
     return std::to_string(static_cast<std::int64_t>(n)) + " " + what + (n == 1 ? "" : "s");

@@ -72,11 +72,17 @@ struct SearchStats {
 // Returns the statistics of two parts of a job together.
 SearchStats operator+(const SearchStats& a, const SearchStats& b);
 
+// True if the software that a job is to run on accepts no plan: all were left out before any was looked at.
+bool none_accepted(const SearchStats& stats, const Job& job);
+
 // Returns notes for people: what the search left out, and whether more time would help. Empty: nothing was left out.
 std::vector<std::string> left_notes(const SearchStats& stats);
 
 struct SearchResult {
-  std::vector<Candidate> best;      // the best plan, then runners-up of other kinds
+  std::vector<Candidate> best;  // the best plan, then runners-up of other kinds
+  // With find_fastest, or if `best` is empty: a plan with a better score than the best one, which may fit with a lower
+  // probability than was asked for. Empty: the best plan is the fastest too.
+  std::optional<Candidate> fastest;
   std::vector<Candidate> pareto;    // points of the front of the job's two measures (trace_front())
   std::vector<Overflow> overflows;  // why no plan fits, filled by SearchOptions::explain if `best` is empty
   std::optional<Plan> closest;      // the plan that has these overflows
@@ -109,7 +115,10 @@ using ExplainInfeasible = void (*)(Tables& tables, const SearchOptions& options,
                                    SearchResult& result);
 
 struct SearchOptions {
-  std::int64_t top = 5;   // the most plans in SearchResult::best
+  std::int64_t top = 5;  // the most plans in SearchResult::best
+  // True: the search goes on after the proof until the best `top` kinds of plan are known. False: runners-up are the
+  // plans of other kinds that were met on the way to the proof.
+  bool runners_up = true;
   double time_limit = 0;  // seconds; 0: no limit
   double patience = 0;    // seconds after which a search without any plan ends; 0: the time limit
   // Cut programmes after which the search stops; 0: no limit. Unlike a time limit, this limit gives the same result on
@@ -121,8 +130,11 @@ struct SearchOptions {
   bool record = false;                  // fill SearchResult::cells
   int threads = 0;                      // 0: all cores; the result does not depend on the number
   bool defaults = false;  // estimate: fields that are not pinned take their default instead of being searched
-  double rank_of = 0;     // score; above 0: count the kinds of plan that are better, instead of finding the best few
-  double at_least = 0;    // score: plans that are worse are of no interest
+  // Probability with which plans fit at least (model/cost/fit_probability.h). 0: plans may fill a tile.
+  double fit_probability = 0;
+  bool find_fastest = false;  // look for SearchResult::fastest
+  double rank_of = 0;   // score; above 0: count the kinds of plan that are better, instead of finding the best few
+  double at_least = 0;  // score: plans that are worse are of no interest
   // The job of which this search is one part (space/job_parts.h): fixes are sought in all its parts. Null: in this part
   // alone.
   const Job* asked = nullptr;

@@ -10,6 +10,7 @@
 #include "model/error.h"
 #include "model/lower/graph_facts.h"
 #include "model/lower/serialise.h"
+#include "model/software/rules.h"
 #include "planner/job/partitions.h"
 #include "planner/job/plan_fields.h"
 #include "planner/space/space.h"
@@ -67,10 +68,47 @@ bool lengths_agree(const json& job) {
   return lengths.size() <= 1;
 }
 
+// True if a software has all rules of another one, so that it accepts nothing that the other does not.
+bool has_all_rules_of(const Software& one, const Software& other) {
+  return std::ranges::all_of(other.rules, [&](const SoftwareRule& rule) {
+    return std::ranges::any_of(one.rules, [&](const SoftwareRule& own) {
+      return own.id == rule.id && own.when == rule.when && own.needs == rule.needs;
+    });
+  });
+}
+
+// Returns the software whose plans are searched: of all that a job may run on, those that accept most.
+std::vector<std::string> searched_software(const Job& job) {
+  std::vector<std::string> names = job.software;
+  if (names.empty()) names.assign(kUsualSoftware.begin(), kUsualSoftware.end());
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto covers = [&](std::size_t k) {
+      if (k == i || !has_all_rules_of(software(names[i]), software(names[k]))) return false;
+      return k < i || !has_all_rules_of(software(names[k]), software(names[i]));  // of equals the first
+    };
+    bool covered = false;
+    for (std::size_t k = 0; k < names.size(); ++k) covered = covered || covers(k);
+    if (!covered) out.push_back(names[i]);
+  }
+  return out;
+}
+
+// Returns the job once for each software.
+std::vector<Job> by_software(const Job& job, const std::vector<std::string>& names) {
+  std::vector<Job> out;
+  for (const std::string& name : names) {
+    out.push_back(job);
+    out.back().software = {name};
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<Job> job_parts(const Job& job) {
   const std::vector<std::int64_t> sizes = partition_sizes(job);
+  const std::vector<std::string> names = searched_software(job);
   std::vector<json> values = one_by_one(job);
   std::erase_if(values, [](const json& v) { return !types_agree(v); });
   if (values.empty())
@@ -78,7 +116,7 @@ std::vector<Job> job_parts(const Job& job) {
                 "found no type that weights may have too; matrix products need operands of one type");
   if (std::ranges::any_of(values, lengths_agree)) std::erase_if(values, std::not_fn(lengths_agree));
   if (values.size() == 1 && lists_of(job.json()).empty() && sizes.size() == 1 && sizes[0] == job.machine.ipus)
-    return {job};
+    return by_software(job, names);
   const std::int64_t group = statistics_group(job);
   std::vector<Job> all;  // one for each combination of values, on the whole machine
   for (json& value : values) {
@@ -88,11 +126,12 @@ std::vector<Job> job_parts(const Job& job) {
   std::vector<Job> out;
   for (const std::int64_t ipus : sizes) {
     for (const Job& whole : all) {
-      Job part = on_partition(whole, ipus);
-      if (!uncounted_cells(part, group).empty()) out.push_back(std::move(part));
+      const Job part = on_partition(whole, ipus);
+      if (uncounted_cells(part, group).empty()) continue;
+      for (Job& one : by_software(part, names)) out.push_back(std::move(one));
     }
   }
-  if (out.empty()) out.push_back(on_partition(all.front(), sizes.front()));
+  if (out.empty()) out = by_software(on_partition(all.front(), sizes.front()), {names.front()});
   return out;
 }
 

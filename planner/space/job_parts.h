@@ -10,6 +10,9 @@
 namespace superstep {
 
 // Returns the parts of a job: one job for each choice of
+// * one of the software that the job names, or of the usual ones. Software that accepts nothing more than another one
+// of
+//   them is left out, as its plans are among those of the other;
 // * one of the partition_sizes();
 // * a value of each list in plan.precision and plan.serialisation, and of each list of cuts, the last list changing
 //   first. A range in plan.serialisation stands for the factors that cut the model's products into equal parts; if

@@ -262,7 +262,7 @@ std::vector<Cell> all_cells(const Job& job, bool defaults) {
   });
   if (out.empty()) no_cells(job, mesh_list);
   const bool no_settings = std::ranges::all_of(out, [](const Cell& c) { return c.all_settings() == 0; });
-  if (no_settings && (defaults || !may_be_phased(job))) check_stage_count(job, out);
+  if (no_settings && !job.is_restricted() && (defaults || !may_be_phased(job))) check_stage_count(job, out);
   return out;
 }
 

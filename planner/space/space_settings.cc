@@ -7,6 +7,7 @@
 
 #include "model/lower/placement.h"
 #include "planner/job/divisors.h"
+#include "planner/space/software_space.h"
 #include "planner/space/space.h"
 
 namespace superstep {
@@ -44,7 +45,12 @@ std::int64_t replicas_inside(const Job& job, const Cell& c) {
 class SettingLists {
  public:
   SettingLists(const Job& job, const Cell& cell, bool defaults)
-      : job_(job), pins_(job.pins), c_(cell), defaults_(defaults), free_degrees_(divisors(cell.replicas)) {
+      : job_(job),
+        pins_(job.pins),
+        c_(cell),
+        software_(job),
+        defaults_(defaults),
+        free_degrees_(divisors(cell.replicas)) {
     streaming_ = job.machine.has_streaming();
     space_.training = job.task == Task::training;
     space_.groups_matter = c_.groups_matter;
@@ -84,6 +90,7 @@ class SettingLists {
   const Job& job_;
   const Pins& pins_;
   const Cell& c_;
+  const SoftwareSpace software_;
   bool defaults_, streaming_;
   std::vector<std::int64_t> free_degrees_;
   // Places of memory that the cell has: without the processor, and with the processor.
@@ -259,17 +266,19 @@ class SettingLists {
       if (space_.stashes.empty()) continue;
       const Execution execution = space_.execution();
       if (only_.value_or(execution) != execution) continue;
-      const double size =
-          stores_ * space_.other_combinations(space_.all());  // the same for any bound on temporary memory
-      if (size == 0) continue;
       space_.common.activation_sharding = space_.stashes[0].sharding;
+      SettingSpace space = space_;
+      if (!software_.restrict(space)) continue;
+      // The same for any bound on temporary memory.
+      const double size = software_.has_rules() ? space.size() : stores_ * space_.other_combinations(space_.all());
+      if (size == 0) continue;
       const auto [low, high] = extreme_proportions(job_);
       const Proportion usual{std::clamp(kUsualProportion, low.share, high.share), high.live};
       for (const Proportion& proportion : choices(pins_.available_memory_proportion, {high}, usual, defaults_)) {
-        space_.common.available_memory_proportion = proportion;
-        space_.caps = frees_caps(job_, defaults_) ? free_caps(job_) : caps_of(proportion, job_.machine.chip);
+        space.common.available_memory_proportion = proportion;
+        space.caps = frees_caps(job_, defaults_) ? free_caps(job_) : caps_of(proportion, job_.machine.chip);
         settings_[static_cast<std::size_t>(execution)] += size;
-        if (!counts_) out_.push_back(space_);
+        if (!counts_) out_.push_back(space);
       }
     }
   }

@@ -119,8 +119,9 @@ std::string without_file(const std::string& message, const std::string& file) {
 
 namespace {
 
+// Returns the best plan of a result. Where none fits with the probability asked for, it is the fastest there is.
 PlannedJob planned_by(Tables& tables, const SearchResult& found) {
-  Evaluated best = evaluate_in_full(tables, found.best.front().plan);
+  Evaluated best = evaluate_in_full(tables, (found.best.empty() ? *found.fastest : found.best.front()).plan);
   for (std::size_t i = 1; i < found.best.size(); ++i) {
     Evaluated other = evaluate_in_full(tables, found.best[i].plan);
     if (other.score > best.score) best = std::move(other);
@@ -141,10 +142,14 @@ PlannedJob planned_by(Tables& tables, const SearchResult& found) {
 
 }  // namespace
 
-PlannedJob plan_job(const Job& job, SearchOptions options) {
+namespace {
+
+// Plans a job within the rules of its software. Empty: the software accepts no plan.
+std::optional<PlannedJob> plan_within(const Job& job, SearchOptions options) {
   WarmTables warm;
   options.warm = &warm;
   options.explain = explain_infeasible;
+  options.fit_probability = job.fit_probability;
   const std::vector<Job> parts = job_parts(job);
   PartSearch search(job, parts.size(), options);
   std::vector<WarmTables::Lease> leases;
@@ -154,18 +159,31 @@ PlannedJob plan_job(const Job& job, SearchOptions options) {
   std::vector<std::optional<PlannedJob>> planned(parts.size());
   std::string reason;  // set if the job has one part only
   search.finish([&](std::size_t i, const SearchResult& found) {
-    if (!found.best.empty())
+    if (!found.best.empty() || found.fastest)
       planned[i] = planned_by(*tables[i], found);
     else if (parts.size() == 1)
       reason = reason_of(found);
   });
   const auto best = std::ranges::max_element(planned, {}, [](const auto& p) { return p ? p->score : 0; });
+  if (none_accepted(search.stats(), job)) return std::nullopt;
   if (!*best) {
     if (parts.size() > 1) reason = reason_of(search.explain(*tables[0]));
     *best = without_plan(PlanStatus::infeasible, reason);
   }
   (*best)->gap = search.stats().gap;
   return **std::move(best);
+}
+
+}  // namespace
+
+PlannedJob plan_job(const Job& job, SearchOptions options) {
+  std::optional<PlannedJob> planned = plan_within(job, options);
+  if (!planned) {
+    Job free = job;
+    free.software = {kAnySoftware};
+    planned = plan_within(free, std::move(options));
+  }
+  return *std::move(planned);
 }
 
 void plan_jobs(std::size_t count, const std::function<Job(std::size_t)>& job, const ManyOptions& options,

@@ -6,7 +6,7 @@ set -euo pipefail
 
 superstep=$1
 expected=$2
-commands=(plan estimate run compare serve sweep validate conformance import machines models explain export bench-eval)
+commands=(plan estimate run compare serve sweep validate conformance import machines models software explain export bench-eval)
 
 failed=0
 help() {

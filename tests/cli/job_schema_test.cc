@@ -19,6 +19,7 @@
 #include "model/error.h"
 #include "model/json_reader.h"
 #include "model/machine/load_machine.h"
+#include "model/software/rules.h"
 #include "planner/job/job.h"
 
 namespace superstep {
@@ -162,6 +163,7 @@ TEST(JobSchema, NamesAreThoseOfTheProgram) {
     }
   }
   EXPECT_EQ(networks, zoo_names());
+  EXPECT_EQ(schema["definitions"]["software_name"]["enum"].get<std::vector<std::string>>(), framework_names());
   EXPECT_EQ(schema["definitions"]["optimizer"]["properties"]["kind"]["enum"].get<std::vector<std::string>>(),
             optimizer_kinds());
   std::vector<std::string> machines;
@@ -175,7 +177,7 @@ TEST(JobSchema, NumbersOfAnotherFamilyAreRefusedByBoth) {
   const json images = read("gallery/mlperf11-rn50-pod16.json"), words = read("every-field.json");
   json text = words;
   text["model"]["zoo"] = "gpt2-small";
-  for (const char* key : {"masked_tokens", "packed"}) text["model"].erase(key);
+  for (const char* key : {"head", "masked_tokens", "classes", "packed", "sequences_per_pack"}) text["model"].erase(key);
   for (const auto& [job, other] : {std::pair(images, words), std::pair(words, images), std::pair(text, words)}) {
     for (const auto& [key, value] : other["model"].items()) {
       if (job["model"].contains(key)) continue;

@@ -8,11 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "model/error.h"
+#include "model/software/rules.h"
 #include "planner/cuts/pinned_cuts.h"
 #include "planner/job/check_pins.h"
 #include "planner/search/branch.h"
 #include "planner/search/cell_bound.h"
 #include "planner/search/search.h"
+#include "planner/space/software_facts.h"
 #include "planner/space/space.h"
 #include "planner/space/space_count.h"
 #include "tests/planner/all_cuts.h"
@@ -159,10 +161,14 @@ double score(const World& world, std::int64_t global_batch, std::int64_t cycles)
   return world.job.goal.score(global_batch, static_cast<double>(cycles) / world.job.machine.chip.clock.value);
 }
 
-void try_setting(World& world, const Setting& setting, const PinnedCuts& cuts, BruteForce& all) {
+bool breaks_a_rule(World& world, const Software& rules, const Plan& plan) {
+  return !broken_rules(rules, plan_facts(world.job, plan, world.tables.facts(plan.micro_batch))).empty();
+}
+
+void try_setting(World& world, const Setting& setting, const PinnedCuts& cuts, const Software* rules, BruteForce& all) {
   for_each_cut(setting, cuts, [&](const Cuts& c) {
     const Plan plan = with_cuts(setting.plan(), c);
-    if (!world.problem(plan).empty()) return;
+    if (!world.problem(plan).empty() || (rules && breaks_a_rule(world, *rules, plan))) return;
     ++all.plans;
     const Estimate e = evaluate(setting, plan);
     if (!e.fits(setting)) return;
@@ -198,13 +204,13 @@ void for_each_cap(World& world, const Plan& plan, const F& f) {
   }
 }
 
-BruteForce try_cell(World& world, PinnedCuts& cuts, const Cell& cell) {
+BruteForce try_cell(World& world, PinnedCuts& cuts, const Software* rules, const Cell& cell) {
   BruteForce all;
   for (const Plan& plan : settings(world.job, cell, false)) {
     for_each_cap(world, plan, [&](const Plan& capped, const UnitTable& table) {
       cuts.prepare(capped);
       const std::int64_t plans = all.plans;
-      try_setting(world, Setting(table, capped, world.job.optimizer, cuts.searches_phases(capped)), cuts, all);
+      try_setting(world, Setting(table, capped, world.job.optimizer, cuts.searches_phases(capped)), cuts, rules, all);
       if (&table != &world.table(plan)) all.plans = plans;  // what is counted is counted once for all bounds
     });
   }
@@ -344,10 +350,13 @@ void BruteForce::add(const BruteForce& other) {
 }
 
 BruteForce try_all(const json& job) {
-  World world(job);
+  json without_rules = job;
+  without_rules["software"] = kAnySoftware;
+  World world(without_rules);
   PinnedCuts cuts(world.tables, false);
+  const Software* rules = job.contains("software") ? &software(job["software"]) : nullptr;
   BruteForce all;
-  for (const Cell& cell : cells(world.job)) all.add(try_cell(world, cuts, cell));
+  for (const Cell& cell : cells(world.job)) all.add(try_cell(world, cuts, rules, cell));
   return all;
 }
 
@@ -367,10 +376,12 @@ Agreement compare_search(const json& job) {
   return out;
 }
 
-Agreements expect_agreement(std::uint64_t first_seed, std::int64_t jobs, double most_plans) {
+Agreements expect_agreement(std::uint64_t first_seed, std::int64_t jobs, double most_plans,
+                            const std::string& software) {
   Agreements sum;
   for (std::uint64_t seed = first_seed; seed < first_seed + static_cast<std::uint64_t>(jobs); ++seed) {
-    const json job = draw_small_job(seed, most_plans);
+    json job = draw_small_job(seed, most_plans);
+    if (!software.empty()) job["software"] = software;
     Agreement a;
     try {
       a = compare_search(job);

@@ -32,6 +32,7 @@ struct BruteForce {
   double best() const;                  // score; 0: none fits
   void add(const BruteForce& other);
 };
+// Lists all plans of a job. Where it names one software, those that break none of its rules.
 BruteForce try_all(const nlohmann::json& job);
 
 struct Agreement {
@@ -46,7 +47,8 @@ Agreement compare_search(const nlohmann::json& job);
 struct Agreements {
   std::int64_t jobs = 0, plans = 0, infeasible = 0, tight = 0, phased = 0, pruned = 0;
 };
-// Failed expectations name seed and job.
-Agreements expect_agreement(std::uint64_t first_seed, std::int64_t jobs, double most_plans);
+// Failed expectations name seed and job. `software`: whose rules the plans keep; empty: no rules.
+Agreements expect_agreement(std::uint64_t first_seed, std::int64_t jobs, double most_plans,
+                            const std::string& software = "");
 
 }  // namespace superstep::test

@@ -20,6 +20,14 @@ TEST(BruteForce, AgreesWithTheSearch) {
   EXPECT_GE(seen.pruned, 30);
 }
 
+// Within the rules of a software, of which each plan there is was asked by itself.
+TEST(BruteForce, AgreesWithTheSearchWithinTheRulesOfSoftware) {
+  const Agreements seen = expect_agreement(1, 60, 20000, "popart");
+  EXPECT_GE(seen.plans, 2000);
+  EXPECT_GE(seen.infeasible, 5);
+  EXPECT_GE(seen.pruned, 10);
+}
+
 // Cells were bounded once by fixed costs that phases of few stages do not have.
 TEST(BruteForce, AgreesWithTheSearchOnSmallBatchesOfManyStages) {
   for (std::uint64_t seed : {173, 257, 374, 657}) expect_agreement(seed, 1, 30000);
