@@ -65,10 +65,10 @@ void write_popxl(const ReportPointer& report, const Options&, std::ostream& out)
               : "")
       << e.section << ":\n  " << entry_name(plan)
       << ":\n    training:\n      global_batch_size: " << plan.global_batch()
-      << "\n      stochastic_rounding: " << (plan.stochastic_rounding ? "true" : "false")
-      << "\n      optimizer:\n        name: \"adamw\"\n        gradient_clipping: "
-      << python(clip > 0 ? clip : kNoClipping) << "\n    execution:\n      micro_batch_size: " << plan.micro_batch
-      << "\n";
+      << "\n      stochastic_rounding: " << (plan.stochastic_rounding ? "true" : "false") << "\n      optimizer:\n"
+      << (e.mesh == 2 ? "" : "        name: \"adamw\"\n")  // no such field: nlp/gpt3_175B/popxl/config/config.py:87
+      << "        gradient_clipping: " << python(clip > 0 ? clip : kNoClipping)
+      << "\n    execution:\n      micro_batch_size: " << plan.micro_batch << "\n";
   if (plan.loss_scaling > 0) out << "      loss_scaling: " << python(plan.loss_scaling) << "\n";
   out << "      io_tiles: " << plan.io_tiles << "\n      available_memory_proportion: ["
       << python(plan.available_memory_proportion) << "]\n";
