@@ -43,7 +43,7 @@ class Told:
 def run(path):
     """The module's variables and its calls, by the last name: {"replicationFactor": (4,)}."""
     calls = {}
-    for name in ("poptorch", "popart", "torch"):
+    for name in ("poptorch", "popart", "torch", "popdist", "popdist.popart", "popdist.poptorch"):
         module = types.ModuleType(name)
         module.__getattr__ = lambda attribute, name=name: Told(f"{name}.{attribute}", calls)
         sys.modules[name] = module
@@ -145,15 +145,20 @@ def of_popart(path):
     variables, calls = run(path)
     calls = {key.split("SessionOptions().")[-1]: value for key, value in calls.items()}
     state = str(calls["optimizerStateTensorLocationSettings"])
+    # PopDist sets the replicas of a process among several, which has as many IPUs.
+    with open(path, encoding="utf-8") as file:
+        processes = int((re.search(r"in (\d+) processes that PopRun starts", file.read()) or [0, 1])[1])
+    replicas = processes * variables["IPUS"] // len(variables["AVAILABLE_MEMORY_PROPORTION"])
+    assert calls.get("replicatedGraphCount", replicas) == replicas
     for stage in variables["STAGES"]:
         for name in stage["units"]:
             with variables["unit"](Builder(), name):
                 variables["finish"](Builder(), name, "product", "output")
     mode = re.search(r"AdamMode\.(\w+)", calls["optimizer"]).group(1)
     return {
-        "replication_factor": calls["replicatedGraphCount"],
+        "replication_factor": replicas,
         "gradient_accumulation_factor": calls["accumulationFactor"],
-        "global_batch_size": calls["accumulationFactor"] * calls["replicatedGraphCount"] * variables["MICRO_BATCH_SIZE"],
+        "global_batch_size": calls["accumulationFactor"] * replicas * variables["MICRO_BATCH_SIZE"],
         "batch_size": variables["MICRO_BATCH_SIZE"],
         "micro_batch_size": variables["MICRO_BATCH_SIZE"],
         "popart_dtype": variables["WEIGHT_TYPE"],
