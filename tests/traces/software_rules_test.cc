@@ -61,6 +61,7 @@ std::vector<Case> cases() {
       {"popart", "consecutive-shards", with(plan(), "/replicated_tensor_sharding/groups", "orthogonal"), job()},
       {"popart", "shards-within-a-process", shards("optimizer_state", 2), job()},
       {"popart", "process-a-link-domain", large, job()},
+      {"popart", "equal-instances", plan(), instances(3)},
       {"popart", "on-chip-or-streaming", with(plan(), "/location/weights", "remote_ipu"), job()},
       {"popart", "code-on-chip", with(plan(), "/location/code", "streaming"), job()},
       {"popart", "one-copy-of-weights", with(plan(), "/precision/master", true), job()},
