@@ -14,6 +14,8 @@ namespace {
 using nlohmann::json;
 using Integers = std::vector<std::int64_t>;
 
+constexpr std::int64_t kDomain = 64;  // IPUs of an IPU-Link domain: V-IPU User Guide, partitions
+
 // Adds the scalars of an object under `prefix`, those of objects in it as "name.member".
 void add_scalars(const json& object, const std::string& prefix, PlanFacts& out) {
   for (const auto& [key, value] : object.items()) {
@@ -72,7 +74,6 @@ bool is_phase_per_layer(const Stages& stages, const Integers& layers) {
 
 // Adds how PopRun and V-IPU count the plan's IPUs.
 void add_launch(PlanFacts& out) {
-  constexpr std::int64_t kDomain = 64;  // IPUs of an IPU-Link domain: V-IPU User Guide, partitions
   const auto integer = [&](const char* name) { return out.at(name).get<std::int64_t>(); };
   const std::int64_t t = integer("tensor_parallel"), p = integer("pipeline_stages"), r = integer("replicas");
   const bool mesh = t > 1 && p > 1, whole = mesh && out.at("placement") == "t-p-r";
@@ -107,7 +108,6 @@ void add_job(const json& job, PlanFacts& out) {
   out.insert({{"optimizer.kind", out["task"] == "training" ? "sgd" : "none"},
               {"optimizer.clip_norm", 0},
               {"optimizer.bias_correction", true},
-              {"run.instances", 1},
               {"run.rounding", "nearest"},
               {"run.loss_scale", 1}});
   if (job.contains("optimizer")) add_scalars(job.at("optimizer"), "optimizer.", out);
@@ -150,6 +150,9 @@ PlanFacts setting_facts(const json& plan, const json& job, bool is_phased) {
   const auto integer = [&](const char* name) { return out.at(name).get<std::int64_t>(); };
   out["ipus_per_replica"] = integer("tensor_parallel") * integer("pipeline_stages");
   out["ipus"] = integer("ipus_per_replica") * integer("replicas");
+  // A process for each IPU-Link domain, unless the job says how many there are.
+  const std::int64_t domains = (integer("ipus") + kDomain - 1) / kDomain;
+  if (!out.contains("run.instances")) out["run.instances"] = integer("replicas") % domains == 0 ? domains : 1;
   const std::int64_t instances = std::max<std::int64_t>(1, integer("run.instances"));
   out["local_replicas"] = integer("replicas") / instances;
   out["ipus_per_instance"] = (integer("ipus") + instances - 1) / instances;
@@ -165,7 +168,9 @@ PlanFacts plan_facts(const json& plan, const json& job, const UnitFacts& units) 
   out["stages"] = stages.begins.size();
   out["phases"] = stages.phases.size();
   out["is_pipelined"] = stages.phases.size() == 1 && stages.begins.size() > 1 && plan.at("schedule") != "sequential";
-  out["pipeline_depth"] = training ? 2 * stages.steps() - 1 : stages.steps();
+  const auto depth = [&](std::int64_t forward) { return training ? 2 * forward - 1 : forward; };
+  out["pipeline_depth"] = depth(stages.steps());
+  out["pipeline_depth_from_ipu_0"] = depth(stages.steps() + (stages.ipus.front() == 0 ? 0 : 1));
   out["stages_per_phase"] = stages.most_per_phase();
   out["tied_ipus"] = tied_ipus(stages, units);
   out["is_phase_per_layer"] = is_phase_per_layer(stages, units.layers);

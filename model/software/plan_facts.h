@@ -30,10 +30,11 @@ struct UnitFacts {
 // facts:
 // * tensor_parallel_2: the second dimension of the mesh
 // * ipus, ipus_per_replica, ipus_per_instance, local_replicas: an instance is one of run.instances processes, which
-//   has the local replicas
+//   has the local replicas. A job that does not say run.instances has a process for each IPU-Link domain
 // * is_phased, is_pipelined: pipelined is several stages that work at a time
 // * pipeline_depth: stages forward, and in training backward without the last; stages that follow each other on one IPU
 //   count once
+// * pipeline_depth_from_ipu_0: the same, with one stage forward more if the first stage is on another IPU than IPU 0
 // * tied_ipus: the most IPUs on which one weight is used
 // * shard_degree: the largest degree of replicated tensor sharding
 // * streams: whether a tensor is in Streaming Memory

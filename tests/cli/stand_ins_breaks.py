@@ -59,6 +59,8 @@ BREAKS = [
      "replicationFactor(4)", "replicationFactor(32)", "a process of 128 IPUs, above 64"),
     ("poptorch", "process-reserves-a-power-of-two", "poptorch-bert-large-128.poptorch",
      "replicationFactor(4)", "replicationFactor(3)", "a process of 12 IPUs, which is no power of 2"),
+    ("poptorch", "micro-batches-from-ipu-0", "pipeline-from-ipu-1.poptorch",
+     "gradientAccumulation(1008)", "gradientAccumulation(7)", "too few micro-batches for a pipeline of 9 stages"),
     ("poptorch", "io-tiles-up-to-192", "pipeline-io-tiles.poptorch",
      "numIOTiles(32)", "numIOTiles(200)", "IO tiles are an even number from 32 to 192"),
     ("poptorch", "lamb-does-not-clip", "poptorch-bert-large-128.poptorch",

@@ -53,6 +53,7 @@ std::vector<Case> cases() {
   json turns = with(with(phased(), "/phase_groups", 3), "/pipeline_stages", 3);
   json auto_scale = with(job(), "/run/loss_scale", "auto");
   json large = with(with(plan(), "/replicas", 64), "/replicated_tensor_sharding/optimizer_state", 1);
+  json from_ipu_1 = with(with(plan(), "/stage_ipu", {1, 0}), "/gradient_accumulation", 4);
   json two_stages = with(phased(), "/phases", {0, 2, 3, 4, 5});
   return {
       {"popart", "one-ipu-an-operator", with(plan(), "/tensor_parallel", 2), job()},
@@ -82,6 +83,7 @@ std::vector<Case> cases() {
       {"poptorch", "no-phases-written", phased(), job()},
       {"poptorch", "process-drives-64-ipus", large, job()},
       {"poptorch", "process-reserves-a-power-of-two", with(plan(), "/replicas", 3), job()},
+      {"poptorch", "micro-batches-from-ipu-0", from_ipu_1, job()},
       {"poptorch", "io-tiles-up-to-192", with(plan(), "/io_tiles", 200), job()},
       {"poptorch", "one-type-of-weights-and-activations", with(plan(), "/precision/weights", "fp32"), job()},
       {"poptorch", "lamb-does-not-clip", plan(), with(job(), "/optimizer/clip_norm", 1)},

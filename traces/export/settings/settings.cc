@@ -161,7 +161,7 @@ void read_job(const json& job, PlanSettings& out) {
   out.model = job.value("/model/zoo"_json_pointer, "");
   out.optimizer = job.value("optimizer", json::object());
   const json run = job.value("run", json::object());
-  out.instances = run.value("instances", 1);
+  out.instances = run.value("instances", 1);  // of a job that does not say, read_settings() knows more
   out.stochastic_rounding = run.value("rounding", "") == "stochastic";
   const json scale = run.value("loss_scale", json());
   out.automatic_loss_scaling = scale == "auto";
@@ -228,6 +228,7 @@ PlanSettings read_settings(const ReportFile& report) {
     check_fields(out);
     check_counts(out);
     out.facts = plan_facts(plan, job, unit_facts(report));
+    out.instances = out.count("run.instances");
   } catch (const std::out_of_range&) {
     throw Error(out.where, "its plan and its units do not agree; write the report again");
   } catch (const json::exception& e) {
@@ -253,8 +254,9 @@ std::string comment_lines(const PlanSettings& plan, const char* software_name) {
 }
 
 std::int64_t batches_per_call(const PlanSettings& plan) {
-  return plan.facts.at("is_pipelined") == true ? std::max(plan.gradient_accumulation, plan.count("pipeline_depth"))
-                                               : plan.gradient_accumulation;
+  return plan.facts.at("is_pipelined") == true
+             ? std::max(plan.gradient_accumulation, plan.count("pipeline_depth_from_ipu_0"))  // PopTorch's, or more
+             : plan.gradient_accumulation;
 }
 
 }  // namespace superstep::exports
