@@ -171,6 +171,8 @@ PlanFacts plan_facts(const json& plan, const json& job, const UnitFacts& units) 
   const auto depth = [&](std::int64_t forward) { return training ? 2 * forward - 1 : forward; };
   out["pipeline_depth"] = depth(stages.steps());
   out["pipeline_depth_from_ipu_0"] = depth(stages.steps() + (stages.ipus.front() == 0 ? 0 : 1));
+  out["stage_passes"] = std::ssize(stages.begins) * (training ? 2 : 1);
+  out["stage_passes_beside_io"] = std::ssize(stages.begins) * (training ? 2 : 1) + 2;
   out["stages_per_phase"] = stages.most_per_phase();
   out["tied_ipus"] = tied_ipus(stages, units);
   out["is_phase_per_layer"] = is_phase_per_layer(stages, units.layers);

@@ -35,6 +35,8 @@ struct UnitFacts {
 // * pipeline_depth: stages forward, and in training backward without the last; stages that follow each other on one IPU
 //   count once
 // * pipeline_depth_from_ipu_0: the same, with one stage forward more if the first stage is on another IPU than IPU 0
+// * stage_passes: stages forward, and in training as many backward
+// * stage_passes_beside_io: and one pass that loads, and one that stores
 // * tied_ipus: the most IPUs on which one weight is used
 // * shard_degree: the largest degree of replicated tensor sharding
 // * streams: whether a tensor is in Streaming Memory

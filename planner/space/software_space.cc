@@ -65,6 +65,8 @@ void add_shape(const CutShape& shape, std::int64_t stages, bool phased, bool tie
   facts["stages_per_phase"] = stages;
   facts["is_pipelined"] = stages > 1 && !sequential;
   facts["pipeline_depth"] = facts["pipeline_depth_from_ipu_0"] = training ? 2 * stages - 1 : stages;
+  facts["stage_passes"] = stages * (training ? 2 : 1);
+  facts["stage_passes_beside_io"] = stages * (training ? 2 : 1) + 2;
   facts["tied_ipus"] = ties && stages > 1 && !shape.ties_together ? 2 : 1;
   const auto only = [](const std::vector<Recompute>& modes, std::initializer_list<Recompute> of) {
     return !modes.empty() &&

@@ -45,6 +45,51 @@ struct Case {
   bool tied = false;
 };
 
+// The plan as one stage.
+json one_stage() { return with(with(with(plan(), "/stages", {0}), "/stage_ipu", {0}), "/pipeline_stages", 1); }
+
+// Plans for TensorFlow's rules: micro-batches and shards as it takes them are those of plan().
+std::vector<Case> tensorflow_cases() {
+  const auto with_io = [](const json& p) { return with(p, "/io_tiles", 32); };
+  const json interleaved = with(with(plan(), "/schedule", "interleaved"), "/recompute", "stage");
+  const json two_on_one = with(with(interleaved, "/stages", {0, 4, 7}), "/stage_ipu", {0, 1, 0});
+  const json mixed = with(plan(), "/recompute", {"none", "layer"});
+  return {
+      {"tensorflow", "one-ipu-an-operator", with(plan(), "/tensor_parallel", 2), job()},
+      {"tensorflow", "whole-activations", with(plan(), "/activation_sharding", "stored"), job()},
+      {"tensorflow", "no-phases", phased(), job()},
+      {"tensorflow", "ipus-in-order", with(plan(), "/placement", "p-t-r"), job()},
+      {"tensorflow", "replicas-of-a-power-of-two", with(plan(), "/pipeline_stages", 3), job()},
+      {"tensorflow", "micro-batches-of-a-grouped-pipeline", with(plan(), "/gradient_accumulation", 6), job()},
+      {"tensorflow", "micro-batches-beside-io-tiles", with_io(with(plan(), "/gradient_accumulation", 4)), job()},
+      {"tensorflow", "micro-batches-of-an-interleaved-pipeline", with(interleaved, "/gradient_accumulation", 7), job()},
+      {"tensorflow", "interleaved-stages-have-an-ipu", two_on_one, job()},
+      {"tensorflow", "tied-weights-on-one-ipu", plan(), job(), true},
+      {"tensorflow", "recompute-all-but-the-last", mixed, job()},
+      {"tensorflow", "recompute-all-in-sequence", with(mixed, "/schedule", "sequential"), job()},
+      {"tensorflow", "no-checkpoints-in-interleaved-stages", with(plan(), "/schedule", "interleaved"), job()},
+      {"tensorflow", "io-tiles-up-to-192", with(plan(), "/io_tiles", 200), job()},
+      {"tensorflow", "even-io-tiles", with(plan(), "/io_tiles", 33), job()},
+      {"tensorflow", "io-tiles-beside-grouped-stages", with_io(interleaved), job()},
+      {"tensorflow", "io-tiles-without-checkpoints", with_io(one_stage()), job()},
+      {"tensorflow", "consecutive-shards", with(plan(), "/replicated_tensor_sharding/groups", "orthogonal"), job()},
+      {"tensorflow", "shards-within-a-process", with(plan(), "/replicated_tensor_sharding/optimizer_state", 2), job()},
+      {"tensorflow", "whole-gradients", with(plan(), "/replicated_tensor_sharding/gradients", 4), job()},
+      {"tensorflow", "sharded-state-is-streamed", with(plan(), "/location/optimizer_state", "in_processor"), job()},
+      {"tensorflow", "sharded-weights-are-streamed", with(plan(), "/replicated_tensor_sharding/weights", 4), job()},
+      {"tensorflow", "on-chip-or-streaming", with(plan(), "/location/weights", "remote_ipu"), job()},
+      {"tensorflow", "code-on-chip", with(plan(), "/location/code", "streaming"), job()},
+      {"tensorflow", "one-stage-stays-on-chip", with(one_stage(), "/location/gradients", "streaming"), job()},
+      {"tensorflow", "activations-wait-in-pipelines", with(one_stage(), "/location/activations", "streaming"), job()},
+      {"tensorflow", "fetch-on-demand", with(plan(), "/load", "preload"), job()},
+      {"tensorflow", "prefetch-up-to-255", with(plan(), "/prefetch_depth", 256), job()},
+      {"tensorflow", "one-copy-of-weights", with(plan(), "/precision/master", true), job()},
+      {"tensorflow", "one-type-of-weights-and-activations", with(plan(), "/precision/weights", "fp32"), job()},
+      {"tensorflow", "known-optimizers", plan(), with(job(), "/optimizer/kind", "lars")},
+      {"tensorflow", "a-loss-scale-that-stays", plan(), with(job(), "/run/loss_scale", "auto")},
+  };
+}
+
 // A plan and job for each rule, otherwise as the software takes them.
 std::vector<Case> cases() {
   const auto shards = [](const char* what, int degree) {
@@ -55,7 +100,7 @@ std::vector<Case> cases() {
   json large = with(with(plan(), "/replicas", 64), "/replicated_tensor_sharding/optimizer_state", 1);
   json from_ipu_1 = with(with(plan(), "/stage_ipu", {1, 0}), "/gradient_accumulation", 4);
   json two_stages = with(phased(), "/phases", {0, 2, 3, 4, 5});
-  return {
+  std::vector<Case> out = {
       {"popart", "one-ipu-an-operator", with(plan(), "/tensor_parallel", 2), job()},
       {"popart", "whole-activations", with(plan(), "/activation_sharding", "stored"), job()},
       {"popart", "ipus-in-order", with(plan(), "/placement", "p-t-r"), job()},
@@ -127,6 +172,8 @@ std::vector<Case> cases() {
       {"vipu", "partition-of-a-power-of-two", with(plan(), "/replicas", 3), job()},
       {"vipu", "equal-compilation-domains", plan(), instances(3)},
   };
+  for (Case& c : tensorflow_cases()) out.push_back(std::move(c));
+  return out;
 }
 
 TEST(SoftwareRules, AreEachBrokenByACaseOfTheirOwn) {
@@ -145,11 +192,24 @@ TEST(SoftwareRules, AreEachBrokenByACaseOfTheirOwn) {
 }
 
 TEST(SoftwareRules, AcceptPlansThatRan) {
-  for (const char* name : {"popart", "poptorch", "poprun", "vipu", "any"})
+  for (const char* name : {"popart", "poptorch", "tensorflow", "poprun", "vipu", "any"})
     EXPECT_THAT(broken(name, plan(), job()), IsEmpty()) << name;
   EXPECT_THAT(broken("popxl", phased(), adamw()), IsEmpty());
   EXPECT_THAT(broken("popxl", mesh(), of("gpt3-175b")), IsEmpty());
   EXPECT_THAT(broken("popart", with(phased(), "/io_tiles", 32), job()), IsEmpty());
+}
+
+// What other targets refuse or ask for.
+TEST(SoftwareRules, OfTensorFlowAreThoseOfItsSchedules) {
+  const json interleaved = with(with(plan(), "/schedule", "interleaved"), "/recompute", "stage");
+  EXPECT_THAT(broken("tensorflow", with(interleaved, "/gradient_accumulation", 6), job()), IsEmpty());
+  const json sequential = with(plan(), "/schedule", "sequential");
+  EXPECT_THAT(broken("tensorflow", with(sequential, "/gradient_accumulation", 1), job()), IsEmpty());
+  EXPECT_THAT(broken("tensorflow", one_stage(), job()), IsEmpty());
+  const json with_io = with(plan(), "/io_tiles", 32);
+  EXPECT_THAT(broken("tensorflow", with(with_io, "/gradient_accumulation", 7), job()), IsEmpty());
+  EXPECT_THAT(broken("tensorflow", with(plan(), "/gradient_accumulation", 1), inference()), IsEmpty());
+  EXPECT_THAT(broken("tensorflow", with(plan(), "/recompute", {"layer", "none"}), job()), IsEmpty());
 }
 
 TEST(SoftwareRules, HaveAReasonASourceAndAChange) {
