@@ -418,10 +418,9 @@ TEST_F(Export, WhatAReportLacksIsSaid) {
 }
 
 TEST(ExportFormats, AreKnownByName) {
-  EXPECT_EQ(
-      format_names(),
-      "perfetto, chrome, speedscope, collapsed, csv, dot, markdown, html, svg, png, onnx, poptorch, popart, popxl, "
-      "poprun, vipu");
+  EXPECT_EQ(format_names(),
+            "perfetto, chrome, speedscope, collapsed, csv, dot, markdown, html, svg, png, onnx, poptorch, popart, "
+            "tensorflow, popxl, poprun, vipu");
   for (const char* name : {"perfeto", "nothing like it"}) {
     try {
       find_format(name);

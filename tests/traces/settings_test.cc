@@ -65,7 +65,7 @@ class Settings : public testing::Test {
 };
 
 TEST_F(Settings, OfAPlanThatEveryPipelineCanHave) {
-  for (const char* format : {"poptorch", "popart", "poprun", "vipu"}) {
+  for (const char* format : {"poptorch", "popart", "tensorflow", "poprun", "vipu"}) {
     EXPECT_THAT(written(format, plan()), AllOf(HasSubstr("# bert: t=1 p=2\n"), HasSubstr("123 samples/s"))) << format;
   }
   EXPECT_THAT(written("poptorch", plan()),
@@ -290,6 +290,86 @@ TEST_F(Settings, OfPhasesInPopXL) {
               HasSubstr("gradient_clipping: 1000000000.0\n"));
   EXPECT_THAT(refusal("popxl", phased()), HasSubstr("optimizer.kind is lamb"));
   EXPECT_THAT(refusal("popxl", phased(), with(adam, "/model/zoo", "resnet50")), HasSubstr("model is resnet50"));
+}
+
+TEST_F(Settings, OfKerasPipelines) {
+  EXPECT_THAT(
+      written("tensorflow", plan()),
+      AllOf(HasSubstr("STEPS_PER_EXECUTION = 8 "), HasSubstr("POLICY = \"float16\"\n"),
+            HasSubstr("auto_select_ipus = 8\n"), HasSubstr("allow_recompute = True\n"),
+            HasSubstr("\"partialsType\": \"half\""), HasSubstr("PipelineSchedule.Grouped,"),
+            HasSubstr("RecomputationMode.RecomputeAndBackpropagateInterleaved"),
+            HasSubstr("gradient_accumulation_steps_per_replica=8"), HasSubstr("offload_weight_update_variables=True"),
+            HasSubstr("replicated_optimizer_state_sharding=True")));
+  EXPECT_THAT(written("tensorflow", plan()),
+              AllOf(HasSubstr("{\"ipu\": 0, \"ends\": \"layer_._1\","), HasSubstr("{\"ipu\": 1, \"ends\": None,"),
+                    HasSubstr("    \"layer2/ffn_down\": \"layer_._2\",\n"), HasSubstr("layer.call = keep(layer.call)"),
+                    HasSubstr("tf.float32) / 4 for grad"), HasSubstr("optimizers.LAMBIpuOptimizer"),
+                    Not(HasSubstr("StochasticRounding")), Not(HasSubstr("io_tiles"))));
+  const json interleaved = with(with(plan(), "/schedule", "interleaved"), "/recompute", "stage");
+  EXPECT_THAT(written("tensorflow", interleaved),
+              AllOf(HasSubstr("PipelineSchedule.Interleaved,"),
+                    HasSubstr("RecomputationMode.RecomputeThenBackpropagate"), Not(HasSubstr("CHECKPOINTS"))));
+  EXPECT_THAT(written("tensorflow", with(plan(), "/recompute", "none")),
+              AllOf(HasSubstr("allow_recompute = False\n"), Not(HasSubstr("recomputation_mode"))));
+  EXPECT_THAT(written("tensorflow", with(plan(), "/location/activations", "streaming")),
+              HasSubstr("offload_activations=True"));
+  EXPECT_THAT(refusal("tensorflow", with(plan(), "/gradient_accumulation", 6)),
+              HasSubstr("pin \"gradient_accumulation\": a multiple of 4"));
+}
+
+// Sequential stages keep their inputs: each checkpoint ends one, also on one IPU.
+TEST_F(Settings, OfKerasCutsAtCheckpoints) {
+  const json one = with(with(with(plan(), "/stages", {0}), "/stage_ipu", {0}), "/pipeline_stages", 1);
+  EXPECT_THAT(written("tensorflow", one),
+              AllOf(HasSubstr("{\"ipu\": 0, \"ends\": \"layer_._2\","), HasSubstr("PipelineSchedule.Sequential,"),
+                    HasSubstr("auto_select_ipus = 4\n"), Not(HasSubstr("CHECKPOINTS"))));
+  EXPECT_THAT(
+      written("tensorflow", with(plan(), "/schedule", "sequential")),
+      AllOf(HasSubstr("{\"ipu\": 0, \"ends\": \"layer_._0\","), HasSubstr("{\"ipu\": 1, \"ends\": \"layer_._3\","),
+            HasSubstr("RecomputationMode.RecomputeAndBackpropagateInterleaved")));
+  EXPECT_THAT(written("tensorflow", with(one, "/recompute", "none")),
+              AllOf(HasSubstr("model.set_gradient_accumulation_options("), Not(HasSubstr("STAGES"))));
+}
+
+TEST_F(Settings, OfKerasOnIoTilesAndEachIpu) {
+  json p = with(with(plan(), "/io_tiles", 32), "/serialisation/head", 5);
+  p["available_memory_proportion"] = {{"stages", {0.3, 0.2}}};
+  EXPECT_THAT(
+      written("tensorflow", p),
+      AllOf(HasSubstr("num_io_tiles = 32\n"), HasSubstr("place_ops_on_io_tiles = True\n"),
+            HasSubstr("proportions = {0: 0.3, 1: 0.2}"), HasSubstr("backward_propagation_stages_poplar_options=stages"),
+            HasSubstr("SERIALISATION = {\"head\": 5}")));
+}
+
+TEST_F(Settings, OfKerasJobs) {
+  const json noisy = with(with(job(), "/run/rounding", "stochastic"), "/run/loss_scale", 4096);
+  EXPECT_THAT(written("tensorflow", plan(), noisy),
+              AllOf(HasSubstr("esr = ipu.config.StochasticRoundingBehaviour.ON"), HasSubstr("LOSS_SCALE = 4096.0\n"),
+                    HasSubstr(" / 4 / LOSS_SCALE for grad"), HasSubstr("LossScaleOptimizer(inner, dynamic=False, ")));
+  const json halves = with(plan(), "/replicated_tensor_sharding/optimizer_state", 2);
+  EXPECT_THAT(
+      written("tensorflow", halves, with(job(), "/run/instances", 2)),
+      AllOf(HasSubstr("popdist.tensorflow.set_ipu_config(cfg, ipus_per_replica=2, "), HasSubstr("tf.float32) for grad"),
+            HasSubstr("PopDistStrategy()"), Not(HasSubstr("auto_select_ipus"))));
+  const json clipped = with(with(job(), "/optimizer/clip_norm", 1), "/optimizer/bias_correction", false);
+  EXPECT_THAT(written("tensorflow", plan(), clipped),
+              AllOf(HasSubstr("tf.clip_by_global_norm(grads, 1.0)"), HasSubstr("debiasing=False")));
+  EXPECT_THAT(
+      written("tensorflow", plan(), with(job(), "/optimizer/kind", "adamw")),
+      HasSubstr("extend_with_decoupled_weight_decay(optimizers.AdamIpuOptimizer)(\n        m_dtype=tf.float32"));
+  EXPECT_THAT(written("tensorflow", plan(), with(job(), "/optimizer/kind", "sgd_momentum")),
+              HasSubstr("momentum_accum_dtype=tf.float32, learning_rate="));
+  EXPECT_THAT(written("tensorflow", plan(), with(job(), "/optimizer/kind", "sgd")),
+              HasSubstr("tf.cast(grad, var.dtype)"));
+  json inference = job();
+  inference["task"] = "inference";
+  inference.erase("optimizer");
+  EXPECT_THAT(written("tensorflow", with(plan(), "/gradient_accumulation", 7), inference),
+              AllOf(HasSubstr("STEPS_PER_EXECUTION = 8 "), HasSubstr("allow_recompute = False"),
+                    Not(HasSubstr("gradient_accumulation")), Not(HasSubstr("def optimizer"))));
+  const json few = with(with(plan(), "/gradient_accumulation", 1), "/io_tiles", 32);
+  EXPECT_THAT(written("tensorflow", few, inference), HasSubstr("STEPS_PER_EXECUTION = 4 "));
 }
 
 TEST_F(Settings, OfPartitions) {

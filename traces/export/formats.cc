@@ -25,6 +25,8 @@ const std::vector<Format>& formats() {
       {"onnx", "onnx", "the model with its nodes named by stage and phase, for Netron", nullptr},
       {"poptorch", "py", "the plan's settings for PopTorch, as a Python module", write_poptorch},
       {"popart", "py", "the plan's settings for PopART, as a Python module", write_popart},
+      {"tensorflow", "py", "the plan's settings for Keras in Graphcore's TensorFlow 2, as a Python module",
+       write_tensorflow},
       {"popxl", "yml", "the plan's settings for Graphcore's PopXL examples", write_popxl},
       {"poprun", "sh", "the command that starts the plan's program with PopRun", write_poprun},
       {"vipu", "sh", "the command that makes the plan's partition with V-IPU", write_vipu}};

@@ -57,6 +57,7 @@ void write_markdown(const ReportPointer& report, const Options& options, std::os
 void write_html(const ReportPointer& report, const Options& options, std::ostream& out);
 void write_poptorch(const ReportPointer& report, const Options& options, std::ostream& out);
 void write_popart(const ReportPointer& report, const Options& options, std::ostream& out);
+void write_tensorflow(const ReportPointer& report, const Options& options, std::ostream& out);
 void write_popxl(const ReportPointer& report, const Options& options, std::ostream& out);
 void write_poprun(const ReportPointer& report, const Options& options, std::ostream& out);
 void write_vipu(const ReportPointer& report, const Options& options, std::ostream& out);

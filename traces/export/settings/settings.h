@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report's plan as settings of other IPU software (targets: PopTorch, PopART, PopXL, PopRun, V-IPU). A field that a
-// target cannot express is refused, with a pin that the target can express. Sources: docs/reference/exports.md.
+// A report's plan as settings of other IPU software (targets: PopTorch, PopART, TensorFlow, PopXL, PopRun, V-IPU). A
+// field that a target cannot express is refused, with a pin that the target can express. Sources:
+// docs/reference/exports.md.
 #pragma once
 
 #include <cstdint>
