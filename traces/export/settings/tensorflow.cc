@@ -194,12 +194,13 @@ void write_place(const PlanSettings& plan, std::ostream& out) {
 
 // Gradients of replicas come as their sum. Between processes Keras has divided the loss by the replicas before
 // (keras/engine/compile_utils.py:223).
-void write_mean(const PlanSettings& plan, std::ostream& out) {
+void write_ready(const PlanSettings& plan, std::ostream& out) {
   const double clip = plan.optimizer.value("clip_norm", 0.0);
   const std::int64_t replicas = plan.instances > 1 ? 1 : plan.replicas;
   const bool scales = plan.loss_scaling > 0;
-  out << "    def mean(grads_and_vars):\n        \"\"\"Gradients of a replica's samples on average"
-      << (scales ? ", without the loss scale" : "") << (clip > 0 ? ", of limited norm" : "") << ".\"\"\"\n"
+  out << "    def ready(grads_and_vars):\n        \"\"\"Returns them in fp32"
+      << (replicas > 1 ? ", as the mean of the replicas" : "") << (scales ? ", without the loss scale" : "")
+      << (clip > 0 ? ", of limited norm" : "") << ".\"\"\"\n"
       << "        grads = [tf.cast(grad, tf.float32)" << (replicas > 1 ? " / " + std::to_string(replicas) : "")
       << (scales ? " / LOSS_SCALE" : "") << " for grad, _ in grads_and_vars]\n";
   if (clip > 0) out << "        grads, _ = tf.clip_by_global_norm(grads, " << python(clip) << ")\n";
@@ -225,13 +226,13 @@ std::string keras_optimizer(const PlanSettings& plan) {
 void write_optimizer(const PlanSettings& plan, std::ostream& out) {
   if (!plan.training) return;
   out << "\n\ndef optimizer(learning_rate, **others):\n";
-  write_mean(plan, out);
+  write_ready(plan, out);
   out << (plan.loss_scaling > 0 ? "    inner = " : "    return ") << keras_optimizer(plan)
-      << "learning_rate=learning_rate, gradient_transformers=[mean], **others)\n";
+      << "learning_rate=learning_rate, gradient_transformers=[ready], **others)\n";
   if (plan.loss_scaling > 0)
     out << "    scaled = tf.keras.mixed_precision.LossScaleOptimizer(inner, dynamic=False, "
            "initial_scale=LOSS_SCALE)\n"
-           "    scaled.get_unscaled_gradients = lambda grads: grads  # mean() divides, where it is done in fp32\n"
+           "    scaled.get_unscaled_gradients = lambda grads: grads  # ready() divides, in fp32\n"
            "    return scaled\n";
 }
 
