@@ -121,7 +121,7 @@ struct RunChoice {
 };
 
 // Software that a job has where it names none, and the name of the hardware alone, which has no rules.
-inline constexpr std::array kUsualSoftware = {"popart", "poptorch", "popxl"};
+inline constexpr std::array kUsualSoftware = {"popart", "poptorch", "popxl", "tensorflow"};
 inline constexpr const char* kAnySoftware = "any";
 
 struct Job {

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Written settings against published ones: settings.py PUBLISHED.json NAME FILE
 
-Runs what `superstep export` wrote with stand-ins for poptorch, popart and torch, which note what they are told, and
-says what it comes to in the words of the published configuration.
+Runs what `superstep export` wrote with stand-ins for poptorch, popart, torch and tensorflow, which note what they are
+told, and says what it comes to in the words of the published configuration.
 """
 import contextlib
 import json
@@ -40,15 +40,23 @@ class Told:
         return self._name
 
 
+LIBRARIES = ("poptorch", "popart", "torch", "popdist", "popdist.popart", "popdist.poptorch", "tensorflow",
+             "tensorflow.python", "ipu_tensorflow_addons", "ipu_tensorflow_addons.keras")
+
+
 def run(path):
     """The module's variables and its calls, by the last name: {"replicationFactor": (4,)}."""
     calls = {}
-    for name in ("poptorch", "popart", "torch", "popdist", "popdist.popart", "popdist.poptorch"):
+    for name in LIBRARIES:
         module = types.ModuleType(name)
         module.__getattr__ = lambda attribute, name=name: Told(f"{name}.{attribute}", calls)
         sys.modules[name] = module
     variables = runpy.run_path(path)
-    variables["options"]()
+    if "config" in variables:
+        variables["config"]()
+        variables["options"](Told("model", calls))
+    else:
+        variables["options"]()
     calls = {re.sub(r"^.*\)\.", "", key): value for key, value in calls.items()}
     if "optimizer" in variables:
         count = variables["optimizer"].__code__.co_argcount
@@ -179,6 +187,63 @@ def of_popart(path):
     }
 
 
+class KerasModel:
+    """Stands for a functional model of these layers, in order: notes the stage of each."""
+
+    def __init__(self, names):
+        self.layers = [types.SimpleNamespace(name=name, call=lambda inputs: inputs) for name in names]
+
+    def get_layer(self, name):
+        return next(layer for layer in self.layers if layer.name == name)
+
+    def get_pipeline_stage_assignment(self):
+        return [types.SimpleNamespace(layer=layer) for layer in self.layers]
+
+    def set_pipeline_stage_assignment(self, assignments):
+        self.stages = [assignment.pipeline_stage for assignment in assignments]
+
+
+def layers_per_stage(variables):
+    """How many layers of the table each stage has, after place()."""
+    units = [u for stage in variables["STAGES"] for u in stage["units"]]
+    names = {u: stage["ends"] for stage in variables["STAGES"] for u in stage["units"][-1:]}
+    names.update(variables.get("CHECKPOINTS", {}))
+    model = KerasModel([names.get(u, u) for u in units])
+    variables["place"](model)
+    for name in variables.get("CHECKPOINTS", {}).values():
+        assert "recomputation_checkpoint(x)" in str(model.get_layer(name).call("x"))
+    return [sum(bool(re.search(r"/attention$|/block\d+$", u)) for u, s in zip(units, model.stages) if s == stage)
+            for stage in range(len(variables["STAGES"]))]
+
+
+def of_tensorflow(path):
+    variables, calls = run(path)
+    told = calls["model.set_pipelining_options"]
+    replicas = calls["auto_select_ipus"] // (max(told["device_mapping"]) + 1)
+    products = calls["matmuls.poplar_options"]
+    return {
+        "micro-batch-size": variables["MICRO_BATCH_SIZE"],
+        "num-replicas": replicas,
+        "gradient-accumulation": told["gradient_accumulation_steps_per_replica"],
+        "global-batch-size": variables["MICRO_BATCH_SIZE"] * variables["STEPS_PER_EXECUTION"] * replicas,
+        "pipeline-splits": [stage["ends"] for stage in variables["STAGES"][:-1]],
+        "layers_per_stage": layers_per_stage(variables),
+        "pipeline-schedule": str(told["pipeline_schedule"]).split(".")[-1],
+        "device-mapping": told["device_mapping"],
+        "recomputation": calls["allow_recompute"],
+        "recomputation_mode": str(told["recomputation_mode"]).split(".")[-1],
+        "reduction": told["gradient_accumulation_reduction_method"],
+        "available-memory-proportion": [100 * float(products["availableMemoryProportion"])],
+        "half-partials": products["partialsType"] == "half" and products == calls["convolutions.poplar_options"],
+        "policy": variables["POLICY"],
+        "optimizer-state-offloading": told["offload_weight_update_variables"],
+        "replicated_tensor_sharding": told["replicated_optimizer_state_sharding"],
+        "loss-scaling": variables.get("LOSS_SCALE", 1.0),
+        "stochastic-rounding": str(calls.get("floating_point_behaviour.esr", "OFF")).split(".")[-1],
+        "optimizer": re.search(r"optimizers\.(\w+)\(", str(calls)).group(1),
+    }
+
+
 def of_popxl(path):
     out = {}
     for line in open(path, encoding="utf-8"):
@@ -196,8 +261,8 @@ def of_command(path):
 def main():
     published, name, path = sys.argv[1:]
     entry = json.load(open(published, encoding="utf-8"))[name]
-    written = {"poptorch": of_poptorch, "popart": of_popart, "popxl": of_popxl, "poprun": of_command,
-               "vipu": of_command}[entry["format"]](path)
+    written = {"poptorch": of_poptorch, "popart": of_popart, "tensorflow": of_tensorflow, "popxl": of_popxl,
+               "poprun": of_command, "vipu": of_command}[entry["format"]](path)
     failed = 0
     for key, value in entry["settings"].items():
         if written.get(key) != value:

@@ -26,7 +26,7 @@ while read -r name format; do
   run export "$report" --to "$format" -o "$name"
   expect 0 out "Wrote $name: "
   case $format in
-    poptorch | popart) python3 -m py_compile "$name" || complain "$name: not Python" ;;
+    poptorch | popart | tensorflow) python3 -m py_compile "$name" || complain "$name: not Python" ;;
     poprun | vipu) sh -n "$name" || complain "$name: not a shell script" ;;
   esac
   python3 "$here/settings.py" "$here/settings.json" "$name" "$name" || failed=1
