@@ -103,7 +103,6 @@ Calibration read_calibration(const nlohmann::json& json, const std::string& name
   Calibration c;
   for (const FittedConstant& constant : kConstants) read_constant(file, constant, c);
   c.relative_band = read_band(file, "relative_band", c);
-  c.relative_band_other = read_band(file, "relative_band_other", c);
   RowReader memory(file, "memory_band", c);
   c.memory_band_bytes = memory.bytes();
   memory.finish();

@@ -18,12 +18,16 @@ struct Calibration {
   double vector_factor = 1;     // vertex cycles of vector, reduction and re-layout work
   Cycles micro_batch_fixed;     // per micro-batch: host stream and loop overhead, small supersteps not modelled
   Cycles pipeline_cycle_fixed;  // added per pipeline cycle if there are several stages
+  // Added per pass of a micro-batch through a phase: as a pipeline's cycle it moves boundaries, syncs and switches
+  // programs. A cycle of training has two passes.
+  Cycles pass_fixed(bool training) const { return Cycles(pipeline_cycle_fixed.value / (training ? 2 : 1)); }
   double streaming_factor = 1;  // rate of Streaming Memory
   double gateway_factor = 1;    // rate of collectives between racks
   double host_copy_factor = 1;  // rate of host programs that copy a step's inputs before the step
   // Half widths of the 95 % band of step times that the fit leaves unexplained, relative to the step time.
-  double relative_band = 0.08;         // for plans whose mechanisms are all covered by measured points
-  double relative_band_other = 0.18;   // for plans with a mechanism that no measured point covers
+  // Half of the 95 % band of a step's time that nothing explains, as a share. Mechanisms that no measured point covers
+  // have bands of their own (model/software/evidence.h).
+  double relative_band = 0.08;
   std::int64_t memory_band_bytes = 0;  // half width of the 95 % band of the fullest tile's bytes
   // One value of the file, as `superstep explain` prints it.
   struct Row {

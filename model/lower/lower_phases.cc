@@ -121,8 +121,7 @@ Node phase_work(Lowering& l, std::int64_t j, bool forward) {
   }
   if (widest.value > 0) add_copy(l, loop, "stage boundaries", Term::copy, widest, std::move(cargo));
   loop.children.push_back(fixed("per micro-batch", l.table.model().calibration().micro_batch_fixed));
-  if (depth > 1)
-    loop.children.push_back(fixed("per pipeline cycle", l.table.model().calibration().pipeline_cycle_fixed));
+  loop.children.push_back(fixed("per pass", l.table.model().calibration().pass_fixed(l.table.training())));
   return loop;
 }
 

@@ -126,7 +126,8 @@ const std::array<TermDef, kTerms>& table() {
       {Term::fixed,
        "fixed cost",
        TermKind::fixed,
-       "micro_batch_fixed per micro-batch + pipeline_cycle_fixed per pipeline cycle",
+       "micro_batch_fixed per micro-batch + pipeline_cycle_fixed per pipeline cycle, half of it per pass through a "
+       "phase",
        {"/chip/clock"},
        {"micro_batch_fixed", "pipeline_cycle_fixed"}},
       {Term::bubble,

@@ -88,7 +88,11 @@ json plan_result(const Evaluated& e, Tables& tables, const SoftwareVerdict& soft
             {"collectives", collectives},
             {"not_validated", e.not_validated},
             {"software", software.accepted_by},
-            {"fit_probability", fit_probability(e, tables)}};
+            {"fit_probability", fit_probability(e, tables)},
+            {"evidence", json::array()}};
+  for (const Mechanism& m : e.unmeasured)
+    j["evidence"].push_back(
+        {{"mechanism", m.name}, {"grade", m.grade}, {"relative_band", m.relative_band}, {"why", m.why}});
   if (const double each = tables.job().model.sequences_per_pack; each > 0)
     j["sequences_per_second"] = each * e.samples_per_second;
   if (e.time_to_train > 0) j["time_to_train_s"] = e.time_to_train;
@@ -191,6 +195,17 @@ std::string tie_note(const Outcome& o) {
   return list.empty() ? "" : "a tie, by the probability that the first is better: " + list;
 }
 
+// Returns the mechanism that decides between two plans if it is measured: of those of the first alone, the one that is
+// known worst. Empty: there is none.
+std::string deciding_mechanism(const Evaluated& first, const Evaluated& second) {
+  const Mechanism* worst = nullptr;
+  for (const Mechanism& m : first.unmeasured) {
+    const bool shared = std::ranges::any_of(second.unmeasured, [&](const Mechanism& o) { return o.name == m.name; });
+    if (!shared && (!worst || m.relative_band > worst->relative_band)) worst = &m;
+  }
+  return worst ? worst->name : "";
+}
+
 // Returns how the best plan's chance to fit compares with what was asked for, and what could be won by betting; empty:
 // the best plan is the fastest, and as likely to fit as was asked for.
 std::string fastest_note(const Outcome& o) {
@@ -199,6 +214,7 @@ std::string fastest_note(const Outcome& o) {
     return "no plan fits with the probability asked for, " + percent(o.asked.fit_probability) +
            ": the one shown fits with " + chance(o.best[0]);
   if (!o.fastest) return "";
+  const std::string decides = deciding_mechanism(*o.fastest, o.best[0]);
   return "fastest by the model: " + label(o.fastest->plan) + ", " + figure(o.fastest->samples_per_second) +
          " samples/s; it fits with " + chance(*o.fastest) + " (the best plan with " + chance(o.best[0]) +
          ") and is faster with " + percent(probability_better(o.job(), *o.fastest, o.best[0]));
@@ -269,7 +285,7 @@ namespace {
 SearchOptions search_options(const Job& job, const OutcomeOptions& options, const CommonOptions& common,
                              WarmTables& warm) {
   SearchOptions out;
-  out.explain = explain_infeasible;
+  out.explain = options.explains ? explain_infeasible : nullptr;
   out.warm = &warm;
   out.top = options.estimate ? 1 : options.top;
   out.time_limit = options.time_limit;
@@ -404,9 +420,31 @@ Outcome solve_within(const Job& job, const OutcomeOptions& options, const Common
   keep_front(all->pareto, job.pareto);
   make_labels_distinct(all->best);
   make_labels_distinct(all->pareto);
-  clear_progress(common);
-  add_notes(*all, of_all.threads);
   return std::move(*all);
+}
+
+// Recommends the best plan whose mechanisms are all measured, if the best plan of all is not surely faster. That one
+// then stays as the fastest by the model.
+void prefer_measured(Outcome& all, Job job, OutcomeOptions options, const CommonOptions& common, WarmTables& warm) {
+  if (all.best.empty() || all.best[0].unmeasured.empty() || all.search.stats.stopped) return;
+  job.measured_alone = true;
+  options.runners_up = options.find_fastest = options.find_fix = options.explains = options.record = false;
+  options.trace = {};
+  Outcome sure = solve_within(job, options, common, warm);
+  if (sure.best.empty() || !sure.is_likely) return;
+  if (probability_better(all.job(), all.best[0], sure.best[0]) >= kSure) return;
+  sure.fastest = all.fastest && all.fastest->score > all.best[0].score ? std::move(all.fastest) : all.best[0];
+  sure.best.resize(1);
+  for (Evaluated& e : all.best) sure.best.push_back(std::move(e));
+  sure.pareto = std::move(all.pareto);
+  sure.space = std::move(all.space);
+  sure.search.stats = sure.search.stats + all.search.stats;
+  sure.search.candidates.insert(sure.search.candidates.end(), all.search.candidates.begin(),
+                                all.search.candidates.end());
+  sure.search.cells = std::move(all.search.cells);
+  sure.asked = std::move(all.asked);
+  make_labels_distinct(sure.best);
+  all = std::move(sure);
 }
 
 }  // namespace
@@ -416,9 +454,14 @@ Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& commo
   if (options.estimate && !job.ipus) job.ipus = estimated_ipus(job);
   if (options.estimate) job.software = {kAnySoftware};
   Outcome out = solve_within(job, options, common, warm);
-  if (!none_accepted(out.search.stats, job)) return out;
-  job.software = {kAnySoftware};
-  return solve_within(job, options, common, warm);
+  if (none_accepted(out.search.stats, job)) {
+    job.software = {kAnySoftware};
+    out = solve_within(job, options, common, warm);
+  }
+  if (!options.estimate) prefer_measured(out, job, options, common, warm);
+  clear_progress(common);
+  add_notes(out, common.threads);
+  return out;
 }
 
 json to_json(const Overflow& o) {

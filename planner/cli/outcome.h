@@ -44,6 +44,7 @@ struct OutcomeOptions {
   bool pareto = false;       // trace the front of the job's two measures; jobs that name `pareto` ask for it too
   bool find_fastest = true;  // as in SearchOptions
   bool find_fix = true;
+  bool explains = true;  // why nothing fits
   bool estimate = false;
   bool record = false;                                                  // as in SearchOptions
   std::function<void(const SearchStep&)> trace;                         // as in SearchOptions

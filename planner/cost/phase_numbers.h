@@ -26,10 +26,10 @@ struct PhaseNumbers {
   std::int64_t held = 0;            // bytes per tile for residents, summed over the IPU groups of a phase
   std::int64_t taken = 0;           // bytes per tile of `held` that each later phase of the same IPU groups takes off
   std::int64_t groups = 1;          // phase groups, whose phases take turns
-  std::int64_t micro_batch_fixed = 0;  // per micro-batch and pass
-  std::int64_t update_fixed = 0;       // per phase
-  bool moves_overlap = false;          // true if boundaries move while other tiles compute
-  bool loads_overlap = false;          // true if loads of weights run beside the neighbouring phases
+  std::int64_t pass_fixed = 0;      // per micro-batch and pass
+  std::int64_t update_fixed = 0;    // per phase
+  bool moves_overlap = false;       // true if boundaries move while other tiles compute
+  bool loads_overlap = false;       // true if loads of weights run beside the neighbouring phases
   bool training = true;
 };
 

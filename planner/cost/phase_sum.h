@@ -57,7 +57,7 @@ class PhaseSum {
   // `times` is then 1.
   void add(const Phase& p, std::int64_t times, bool first, bool last) {
     const auto whole = [](double cycles) { return static_cast<std::int64_t>(cycles); };
-    const std::int64_t per_cycle = whole(p.widest) + s_.micro_batch_fixed() + (p.depth > 1 ? s_.cycle_fixed() : 0);
+    const std::int64_t per_cycle = whole(p.widest) + s_.pass_fixed();
     const std::int64_t rounds = (outer_ ? g_ : 1) + p.depth - 1;
     const std::int64_t forward = rounds * (whole(p.forward) + per_cycle);
     const std::int64_t backward = rounds * (whole(p.backward) + per_cycle), load = whole(p.load);

@@ -187,6 +187,8 @@ class Setting {
   // Fixed cycles per micro-batch, and per pipeline cycle where there are several stages.
   std::int64_t micro_batch_fixed() const { return micro_fixed_; }
   std::int64_t cycle_fixed() const { return cycle_fixed_; }
+  // Fixed cycles of a micro-batch's pass through a phase.
+  std::int64_t pass_fixed() const { return micro_fixed_ + pass_fixed_; }
   std::int64_t update_fixed() const { return update_fixed_; }  // cycles: latency of the update's collectives
   // Phased: cycles to load a stage onto its IPU.
   struct Loads {
@@ -260,7 +262,7 @@ class Setting {
   const UnitTable* table_ = nullptr;
   Plan plan_;
   std::int64_t n_ = 0, limit_ = 0, executable_limit_ = 0, ddr_limit_ = 0, tiles_ = 0;  // n_: units
-  std::int64_t micro_fixed_ = 0, cycle_fixed_ = 0, update_fixed_ = 0;
+  std::int64_t micro_fixed_ = 0, cycle_fixed_ = 0, pass_fixed_ = 0, update_fixed_ = 0;
   bool training_ = false, phased_ = false;
   // True if the backward pass of the last stage's last block follows its forward pass at once, without a recompute.
   bool goes_back_at_once_ = false;

@@ -86,6 +86,7 @@ SettingParts::SettingParts(const UnitTable& table, const UnitTable& tightest, co
   s.tiles_ = table.tiles();
   s.micro_fixed_ = model.calibration().micro_batch_fixed.value;
   s.cycle_fixed_ = model.calibration().pipeline_cycle_fixed.value;
+  s.pass_fixed_ = model.calibration().pass_fixed(base_.table_->training()).value;
   s.training_ = table.training();
   s.phased_ = space_.phased;
   s.class_of_ = table.classes();

@@ -207,7 +207,7 @@ void PhaseProgramme::close(PhasesFrom& start, const std::vector<StageLabel>& par
   s_.leave_phase(x, v, v < n_);
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const StageLabel p = joined(parts[k], x, stage);
-    const std::int64_t per_cycle = p.copy + s_.micro_batch_fixed() + (i > 0 ? s_.cycle_fixed() : 0);
+    const std::int64_t per_cycle = p.copy + s_.pass_fixed();
     PhaseLabel phase;
     phase.forward = repeats_ * (micro_batches_ + i) * (p.forward + per_cycle);
     phase.backward = training_ ? repeats_ * (micro_batches_ + i) * (p.backward + per_cycle) : 0;

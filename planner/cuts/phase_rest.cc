@@ -13,7 +13,7 @@ PhaseNumbers phase_numbers(const Setting& s, const CutLimits& limits) {
   m.depth = plan.pipeline_stages / plan.phase_groups;
   m.g = outer ? plan.gradient_accumulation : 1;
   m.repeats = outer ? 1 : plan.gradient_accumulation;
-  m.micro_batch_fixed = s.micro_batch_fixed();
+  m.pass_fixed = s.pass_fixed();
   m.moves_overlap = s.moves_overlap();
   m.loads_overlap = s.weights_come_ahead();
   m.training = s.table().training();
@@ -166,7 +166,7 @@ std::int64_t PhaseRest::cycles(std::int64_t begin, std::int64_t end) const {
   const std::int64_t work = m_.moves_overlap ? std::max(of_forward, forward) + std::max(of_backward, backward)
                                              : of_forward + forward + of_backward + backward;
   std::int64_t cycles =
-      m_.repeats * (share((m_.g + m_.depth - 1) * work) + m_.g * (m_.training ? 2 : 1) * m_.micro_batch_fixed);
+      m_.repeats * (share((m_.g + m_.depth - 1) * work) + m_.g * (m_.training ? 2 : 1) * m_.pass_fixed);
   if (!m_.loads_overlap)
     cycles += m_.repeats * share(of_run(&PhaseNumbers::Unit::load)) * (m_.training && end < n_ ? 2 : 1);
   if (m_.training) cycles += share(of_run(&PhaseNumbers::Unit::update)) + m_.update_fixed;

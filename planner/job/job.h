@@ -143,6 +143,7 @@ struct Job {
   // Software that plans are to run on, by name (model/software); empty: any of kUsualSoftware. A search has one of them
   // (space/job_parts.h). Several names, or none: no rules.
   std::vector<std::string> software;
+  bool measured_alone = false;  // plans whose mechanisms are all measured (model/software/evidence.h)
   // True if rules of one software restrict the plans.
   bool is_restricted() const { return software.size() == 1 && software[0] != kAnySoftware; }
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/lower/lower.h"
+#include "planner/space/software_facts.h"
 #include "traces/verdict.h"
 
 namespace superstep {
@@ -19,31 +20,6 @@ double model_flops(const UnitTable& table, const Plan& plan) {
 double peak_flops(const Machine& m) {
   return static_cast<double>(m.ipus) * static_cast<double>(m.chip.tiles) * 2 *
          static_cast<double>(m.chip.amp.fp16_16_macs_per_cycle) * m.chip.clock.value;
-}
-
-std::vector<std::string> mechanisms_not_measured(const Plan& p, const Machine& m, bool training) {
-  std::vector<std::string> out;
-  if (p.phased()) out.push_back("phased execution");
-  if (p.tensor_parallel.size() > 1) out.push_back("tensor parallelism");
-  if (p.placement != Placement::t_p_r) out.push_back("placement " + std::string(name_of(p.placement)));
-  const ReplicatedTensorSharding& rts = p.replicated_tensor_sharding;
-  const bool grouped = std::ranges::any_of(std::array{rts.weights, rts.gradients, rts.optimizer_state},
-                                           [&](std::int64_t degree) { return degree > 1 && degree < p.replicas; });
-  if (grouped && rts.groups == ShardGroups::orthogonal) out.emplace_back("orthogonal groups of shards");
-  if (p.location.weights != Location::in_processor && !p.phased()) out.push_back("weights outside the processor");
-  if (rts.weights > 1) out.push_back("sharded weights");
-  if (rts.gradients > 1) out.push_back("sharded gradients");
-  if (p.location.activations != Location::in_processor && !p.phased()) out.push_back("stash outside the processor");
-  const Locations& l = p.location;
-  for (Location place : {l.weights, l.gradients, l.optimizer_state, l.activations, l.code}) {
-    if ((place == Location::remote_machine || place == Location::remote_ipu) &&
-        (out.empty() || out.back() != "remote memory"))
-      out.push_back("remote memory");
-  }
-  if (p.schedule == Schedule::interleaved) out.push_back("interleaved schedule");
-  if (m.domains() > 2) out.push_back("updates across more than two racks");
-  if (!training) out.push_back("inference");
-  return out;
 }
 
 // Returns the plan's value in a measure; the higher, the better.
@@ -89,12 +65,13 @@ Evaluated evaluate_in_full(Tables& tables, const Plan& plan) {
   }
   e.overflows = find_overflows(e.program, e.timeline, table);
   e.fits = fit_word(e.overflows.empty() ? fit_in(e.tile_peak, m.chip.tile_memory.value) : Fit::does_not_fit);
-  e.not_validated = mechanisms_not_measured(plan, m, tables.training());
+  e.unmeasured = unmeasured_in(plan_facts(tables.job(), plan, tables.facts(plan.micro_batch)));
+  for (const Mechanism& mechanism : e.unmeasured) e.not_validated.push_back(mechanism.name);
   return e;
 }
 
 Subject subject_of(const Tables& tables, const Evaluated& e) {
-  return {tables.job().model.name(), label(e.plan), e.not_validated.empty()};
+  return {tables.job().model.name(), label(e.plan), e.unmeasured};
 }
 
 void draw_worlds(Tables& tables, Evaluated& e) {

@@ -29,6 +29,7 @@ struct Evaluated {
   std::int64_t ddr_per_ipu = 0;            // bytes of Streaming Memory, on the IPU that holds most
   std::string fits;                        // fits, tight, does_not_fit
   std::vector<Overflow> overflows;         // worst first; empty: the plan fits
+  std::vector<Mechanism> unmeasured;       // mechanisms of the plan that no measured point covers
   std::vector<std::string> not_validated;  // mechanisms of the plan that no measurement covers
   std::vector<double> worlds;              // step seconds in each world; filled by draw_worlds()
 };

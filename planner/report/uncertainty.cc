@@ -99,9 +99,11 @@ Machine drawn(Machine m, const std::vector<Drawn>& numbers, int world) {
 }
 
 double residual(const Calibration& c, const Subject& subject, int world) {
-  const double deviation = (subject.validated ? c.relative_band : c.relative_band_other) / k95;
+  if (c.relative_band == 0) return 1;  // of an invented machine, which has no errors
   const double common = normal("model " + subject.model, world), own = normal("plan " + subject.plan, world);
-  return std::exp(deviation * (std::sqrt(kCommonVariance) * common + std::sqrt(1 - kCommonVariance) * own));
+  double log = c.relative_band * (std::sqrt(kCommonVariance) * common + std::sqrt(1 - kCommonVariance) * own);
+  for (const Mechanism& m : subject.unmeasured) log += m.relative_band * normal("mechanism " + m.name, world);
+  return std::exp(log / k95);
 }
 
 // Calls take(world, cost model of the world, residual factor) for each world.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/cost/cost.h"
+#include "model/software/evidence.h"
 
 namespace superstep {
 
@@ -15,11 +16,12 @@ constexpr int kWorlds = 200;
 // The subject of a residual error. Half of the error's variance is common to all plans of one model.
 struct Subject {
   std::string model, plan;
-  bool validated = true;  // measured points cover all mechanisms of the plan
+  std::vector<Mechanism> unmeasured = {};  // mechanisms of the plan that no measured point covers
 };
 
 // Returns the seconds of a step in worlds 0 to kWorlds - 1. Three sources vary: fitted constants with their calibrated
-// uncertainty, machine numbers that are estimated or recalled, and a residual that the model does not explain.
+// uncertainty, machine numbers that are estimated or recalled, and a residual that the model does not explain: of what
+// was measured, and of each mechanism that was not.
 std::vector<double> step_seconds_in_worlds(const Program& program, const CostModel& model, const Subject& subject);
 
 // Parts of a step in each world. The residual is spread over all parts in proportion to their times.

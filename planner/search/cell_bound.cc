@@ -152,7 +152,8 @@ double CellBounds::pipeline_gather(const Cell& cell, Execution execution) const 
 PhaseNumbers CellBounds::empty_numbers(const Cell& c) const {
   PhaseNumbers m;
   m.depth = c.stages;
-  m.micro_batch_fixed = tables_.model().calibration().micro_batch_fixed.value;
+  const Calibration& fitted = tables_.model().calibration();
+  m.pass_fixed = (fitted.micro_batch_fixed + fitted.pass_fixed(training_)).value;
   m.held = c.stages * (job_.machine.chip.tile_memory - job_.machine.chip.control_code).value;
   m.moves_overlap = m.loads_overlap = true;
   m.training = training_;
@@ -369,7 +370,8 @@ std::int64_t CellBounds::least_pipeline(const Cell& c, const PhaseNumbers& numbe
     update += u.update;
   }
   const std::int64_t cycles = (c.accumulation + c.stages - 1) * (work / c.stages) +
-                              c.accumulation * numbers.micro_batch_fixed + update / c.stages;
+                              c.accumulation * tables_.model().calibration().micro_batch_fixed.value +
+                              update / c.stages;
   return std::max<std::int64_t>(1, cycles);
 }
 

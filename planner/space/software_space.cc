@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "model/software/evidence.h"
 #include "planner/job/plan_json.h"
 
 namespace superstep {
@@ -105,7 +106,12 @@ const std::vector<Modes>& mode_choices() {
 }  // namespace
 
 SoftwareSpace::SoftwareSpace(const Job& job) : job_(&job.json()) {
-  if (job.is_restricted()) software_ = &software(job.software[0]);
+  if (job.is_restricted()) software_.push_back(&software(job.software[0]));
+  if (job.measured_alone) software_.push_back(&measured_alone());
+}
+
+bool SoftwareSpace::accepts(const PlanFacts& facts) const {
+  return std::ranges::none_of(software_, [&](const Software* s) { return certainly_broken(*s, facts) != nullptr; });
 }
 
 bool SoftwareSpace::restrict(SettingSpace& space) const {

@@ -23,11 +23,12 @@ struct CutShape {
 };
 
 // The rules of a job's software. A job that names one software (Job::software) has its rules; any other job has none.
+// With Job::measured_alone a plan has no mechanism that nobody measured either.
 class SoftwareSpace {
  public:
   explicit SoftwareSpace(const Job& job);
 
-  bool has_rules() const { return software_ != nullptr; }
+  bool has_rules() const { return !software_.empty(); }
 
   // Removes values from the lists of a space that no accepted plan has. Returns false if no plan is accepted.
   bool restrict(SettingSpace& space) const;
@@ -39,9 +40,9 @@ class SoftwareSpace {
 
  private:
   const nlohmann::json* job_ = nullptr;
-  const Software* software_ = nullptr;
+  std::vector<const Software*> software_;
 
-  bool accepts(const PlanFacts& facts) const { return certainly_broken(*software_, facts) == nullptr; }
+  bool accepts(const PlanFacts& facts) const;
 };
 
 }  // namespace superstep

@@ -381,7 +381,9 @@ TEST_F(Settings, OfPartitions) {
   EXPECT_THAT(written("vipu", large),
               HasSubstr("--size 128 --sync-type pod-native-default --num-gcds 2 --total-num-replicas 64"));
   const json two = with(job(), "/run/instances", 2);
-  EXPECT_THAT(refusal("poprun", large), HasSubstr("pin \"instances\": at least 2, a multiple of 2"));
+  EXPECT_THAT(refusal("poprun", large, with(job(), "/run/instances", 1)),
+              HasSubstr("pin \"instances\": at least 2, a multiple of 2"));
+  EXPECT_THAT(written("poprun", large), HasSubstr("--num-instances 2 "));  // where the job does not say
   EXPECT_THAT(written("poprun", large, two), AllOf(HasSubstr("--num-replicas 64 "), HasSubstr("--ipus-per-replica 2 "),
                                                    HasSubstr("--num-instances 2 "), HasSubstr("--num-ilds 2 ")));
   const json groups = with(large, "/placement", "t-p-r");

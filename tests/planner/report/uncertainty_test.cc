@@ -37,9 +37,9 @@ struct Estimated {
   Evaluated e;
   explicit Estimated(const nlohmann::json& job, const std::string& calibration = "default")
       : world(job, load_calibration(calibration)), e(evaluate_pinned(world.tables, 1)) {}
-  std::vector<double> worlds(const Calibration& c, bool validated = true) const {
+  std::vector<double> worlds(const Calibration& c, std::vector<Mechanism> unmeasured = {}) const {
     return step_seconds_in_worlds(e.program, world.tables.model().with(world.tables.model().machine(), c),
-                                  {"bert", label(e.plan), validated});
+                                  {"bert", label(e.plan), std::move(unmeasured)});
   }
 };
 
@@ -62,7 +62,7 @@ TEST(Uncertainty, WithoutAnyEveryWorldIsTheEstimate) {
                                  {{"base", "toy"}, {"partition", 1}});  // whose numbers are invented, not estimated
   job["plan"] = {{"tensor_parallel", 1}, {"pipeline_stages", 1}, {"replicas", 1}, {"micro_batch", 1}};
   const Estimated plan(job, "none");
-  for (double seconds : step_seconds_in_worlds(plan.e.program, plan.world.tables.model(), {"gpt", "a plan", true}))
+  for (double seconds : step_seconds_in_worlds(plan.e.program, plan.world.tables.model(), {"gpt", "a plan"}))
     ASSERT_DOUBLE_EQ(seconds, plan.e.step_seconds);
 }
 
@@ -71,7 +71,7 @@ TEST(Uncertainty, AnotherPlacementIsNotValidated) {
   nlohmann::json job = bert(2, 2);
   EXPECT_EQ(Estimated(job).e.not_validated, std::vector<std::string>{});
   job["plan"]["placement"] = "t-r-p";
-  EXPECT_EQ(Estimated(job).e.not_validated, std::vector<std::string>{"placement t-r-p"});
+  EXPECT_EQ(Estimated(job).e.not_validated, std::vector<std::string>{"another placement than t-p-r"});
 }
 
 // Where all replicas share the state, there is one group.
@@ -89,9 +89,10 @@ TEST(Uncertainty, TheResidualBandIsWhatTheCalibrationSays) {
   const Estimated plan(bert(2, 2));
   Calibration c = plan.world.tables.model().calibration();
   c.uncertainty.clear(), c.correlation.clear();
-  c.relative_band = 0.1, c.relative_band_other = 0.3;
+  c.relative_band = 0.1;
   EXPECT_NEAR(1.96 * deviation(plan.worlds(c)), 0.1, 0.02);
-  EXPECT_NEAR(1.96 * deviation(plan.worlds(c, false)), 0.3, 0.05);
+  // A mechanism that nobody measured has a band of its own, which is independent: sqrt(0.1^2 + 0.28^2).
+  EXPECT_NEAR(1.96 * deviation(plan.worlds(c, {{"a mechanism", "assumed", 0.28, ""}})), 0.297, 0.05);
   const Band band = band_of(plan.worlds(c));
   EXPECT_NEAR(band.low / plan.e.step_seconds, 0.9, 0.025);
   EXPECT_NEAR(band.high / plan.e.step_seconds, 1.1, 0.025);
