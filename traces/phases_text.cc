@@ -23,7 +23,8 @@ Work work_of(const report::ProgramNode& n, bool streaming = false) {
     const std::string& kind = n.work().empty() ? n.name() : n.work();  // old reports have but the name
     const bool stores = kind.starts_with("store");
     const bool loads = kind.starts_with("load") || kind.starts_with("host") || streaming;
-    (stores ? sum.store : loads ? sum.load : sum.compute) = cycles;
+    const bool is_fixed = kind.starts_with("fixed");  // stands for what is no work of the phase's tiles
+    if (!is_fixed) (stores ? sum.store : loads ? sum.load : sum.compute) = cycles;
   }
   Work widest;
   for (const report::ProgramNode& child : n.children()) {

@@ -37,7 +37,8 @@ std::string verdict_text(const report::Index& index, const TextStyle& style) {
   }
   return out + paragraph(losses_sentence(index), 2, Ink::plain, style) +
          paragraph(software_sentence(index), 2, Ink::plain, style) +
-         paragraph(validation_sentence(index), 2, Ink::plain, style);
+         paragraph(validation_sentence(index), 2, Ink::plain, style) +
+         paragraph(index.plan().bet(), 2, Ink::plain, style);
 }
 
 // With as many decimals for every term as the whole deserves.

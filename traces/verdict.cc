@@ -45,7 +45,9 @@ std::string fit_sentence(const report::PlanSummary& plan) {
     return text;
   }
   const std::string spare = ": " + kib_text(margin) + " to spare on the fullest tile.";
-  return fit_of(plan) == Fit::tight ? "It fits, but tightly" + spare : "It fits" + spare;
+  if (fit_of(plan) != Fit::tight) return "It fits" + spare;
+  if (plan.fit_probability() == 0) return "It fits, but tightly" + spare;
+  return "It fits with a probability of " + percent(plan.fit_probability()) + spare;
 }
 
 }  // namespace

@@ -124,11 +124,16 @@ void add_setting(json plan, PlanFacts& out) {
   out["tensor_parallel_2"] = t2;
   const json& load = plan.at("load");
   out["load"] = load.is_object() ? load.at("weights") : load;
-  std::int64_t degree = 1;
+  std::int64_t most = 1;
+  bool is_partial = false;
   for (const auto& [what, value] : plan.at("replicated_tensor_sharding").items()) {
-    if (value.is_number()) degree = std::max(degree, value.get<std::int64_t>());
+    if (!value.is_number()) continue;
+    const std::int64_t degree = value;
+    most = std::max(most, degree);
+    is_partial = is_partial || (degree > 1 && degree < plan.at("replicas").get<std::int64_t>());
   }
-  out["shard_degree"] = degree;
+  out["shard_degree"] = most;
+  out["is_partly_sharded"] = is_partial;
   const json& location = plan.at("location");
   out["streams"] = std::any_of(location.begin(), location.end(), [](const json& l) { return l == "streaming"; });
 }

@@ -39,6 +39,7 @@ struct UnitFacts {
 // * stage_passes_beside_io: and one pass that loads, and one that stores
 // * tied_ipus: the most IPUs on which one weight is used
 // * shard_degree: the largest degree of replicated tensor sharding
+// * is_partly_sharded: whether some tensor is shared by several replicas, but not by all
 // * streams: whether a tensor is in Streaming Memory
 // * recomputation: PopART's RecomputationType (NoRecompute, Pipeline, RecomputeAll); "mixed" if it has none for this
 // * stages_per_phase: the most stages of a phase

@@ -24,6 +24,7 @@
 #include "planner/space/setting_space.h"
 #include "planner/space/space.h"
 #include "planner/sweep/plan_job.h"
+#include "planner/validate/published.h"
 #include "traces/band.h"
 #include "traces/compare.h"
 
@@ -211,13 +212,14 @@ std::string deciding_mechanism(const Evaluated& first, const Evaluated& second) 
 std::string fastest_note(const Outcome& o) {
   const auto chance = [&](const Evaluated& e) { return percent(fit_probability(e, *o.tables)); };
   if (!o.is_likely)
-    return "no plan fits with the probability asked for, " + percent(o.asked.fit_probability) +
-           ": the one shown fits with " + chance(o.best[0]);
+    return "No plan fits with the probability asked for, " + percent(o.asked.fit_probability) +
+           ": the one shown fits with " + chance(o.best[0]) + ".";
   if (!o.fastest) return "";
   const std::string decides = deciding_mechanism(*o.fastest, o.best[0]);
-  return "fastest by the model: " + label(o.fastest->plan) + ", " + figure(o.fastest->samples_per_second) +
+  return "Fastest by the model: " + label(o.fastest->plan) + ", " + figure(o.fastest->samples_per_second) +
          " samples/s; it fits with " + chance(*o.fastest) + " (the best plan with " + chance(o.best[0]) +
-         ") and is faster with " + percent(probability_better(o.job(), *o.fastest, o.best[0]));
+         ") and is faster with " + percent(probability_better(o.job(), *o.fastest, o.best[0])) +
+         (decides.empty() ? "." : "; a measurement of " + decides + " would decide.");
 }
 
 void add_notes(Outcome& o, int threads) {
@@ -241,7 +243,6 @@ void add_notes(Outcome& o, int threads) {
                     " %; of the fullest tile: +-" + std::to_string(o.model->calibration().memory_band_bytes / 1024) +
                     " KiB");
   if (const std::string ties = tie_note(o); !ties.empty()) o.notes.push_back(ties);
-  if (std::string bet = fastest_note(o); !bet.empty()) o.notes.insert(o.notes.begin(), std::move(bet));
   o.notes.push_back("samples are " + std::string(o.job().model.packed ? "packs of sequences" : "sequences or images"));
 }
 
@@ -254,6 +255,7 @@ ReportParts Outcome::parts() const {
   for (std::size_t i = 1; i < best.size(); ++i) p.runners_up.push_back(&best[i]);
   for (const Evaluated& e : pareto) p.pareto.push_back(&e);
   p.notes = notes;
+  p.bet = fastest_note(*this);
   p.job_json = asked.json().dump();
   if (estimated) p.search = nullptr;
   return p;
@@ -423,8 +425,16 @@ Outcome solve_within(const Job& job, const OutcomeOptions& options, const Common
   return std::move(*all);
 }
 
-// Recommends the best plan whose mechanisms are all measured, if the best plan of all is not surely faster. That one
-// then stays as the fastest by the model.
+// True if a plan is so much faster than all that was ever measured of its question that only measured mechanisms may
+// explain it.
+bool is_beyond_published(const Job& job, const Evaluated& e) {
+  constexpr double kMost = 1.15;  // of the best published rate
+  const double published = best_published_rate(job);
+  return published > 0 && e.samples_per_second > kMost * published;
+}
+
+// Recommends the best plan whose mechanisms are all measured, if the best plan of all is not surely faster, or too fast
+// to be believed. That one then stays as the fastest by the model.
 void prefer_measured(Outcome& all, Job job, OutcomeOptions options, const CommonOptions& common, WarmTables& warm) {
   if (all.best.empty() || all.best[0].unmeasured.empty() || all.search.stats.stopped) return;
   job.measured_alone = true;
@@ -432,7 +442,8 @@ void prefer_measured(Outcome& all, Job job, OutcomeOptions options, const Common
   options.trace = {};
   Outcome sure = solve_within(job, options, common, warm);
   if (sure.best.empty() || !sure.is_likely) return;
-  if (probability_better(all.job(), all.best[0], sure.best[0]) >= kSure) return;
+  const bool surely_better = probability_better(all.job(), all.best[0], sure.best[0]) >= kSure;
+  if (surely_better && !is_beyond_published(all.asked, all.best[0])) return;
   sure.fastest = all.fastest && all.fastest->score > all.best[0].score ? std::move(all.fastest) : all.best[0];
   sure.best.resize(1);
   for (Evaluated& e : all.best) sure.best.push_back(std::move(e));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "model/cost/fit_probability.h"
 #include "model/error.h"
 #include "model/quantity_text.h"
 #include "planner/report/efficiency.h"
@@ -68,7 +69,8 @@ void add_software(const SoftwareVerdict& verdict, report::PlanSummary& out) {
     out.set_software_refusal(verdict.broken_by + " comes nearest: " + to_text(*verdict.broken));
 }
 
-report::PlanSummary summary_of(const Evaluated& e, const Machine& m) {
+report::PlanSummary summary_of(const Evaluated& e, const CostModel& model) {
+  const Machine& m = model.machine();
   report::PlanSummary s;
   s.set_label(e.label);
   s.set_plan_json(to_json(e.plan).dump());
@@ -82,6 +84,7 @@ report::PlanSummary summary_of(const Evaluated& e, const Machine& m) {
   s.set_ddr_bytes_per_ipu(e.ddr_per_ipu);
   s.set_flop_utilisation(e.flop_utilisation);
   s.set_ipus(e.plan.ipus());
+  s.set_fit_probability(fit_probability(m.chip.tile_memory.value - e.tile_peak, model.calibration()));
   std::string overflows;
   for (const Overflow& o : e.overflows) overflows += (overflows.empty() ? "" : "; ") + overflow_text(o);
   s.set_first_overflow(overflows);
@@ -321,8 +324,8 @@ report::Index make_index(Tables& tables, const ReportParts& parts) {
   index.set_clock_hz(job.machine.chip.clock.value);
   index.set_tiles_per_ipu(job.machine.chip.tiles);
   if (parts.search) add_search(index, *parts.search);
-  for (const Evaluated* e : parts.runners_up) *index.add_runners_up() = summary_of(*e, job.machine);
-  for (const Evaluated* e : parts.pareto) *index.add_pareto() = summary_of(*e, job.machine);
+  for (const Evaluated* e : parts.runners_up) *index.add_runners_up() = summary_of(*e, tables.model());
+  for (const Evaluated* e : parts.pareto) *index.add_pareto() = summary_of(*e, tables.model());
   for (const Measure m : job.pareto) index.add_pareto_measures(std::string(name_of(m)));
   for (const std::string& n : parts.notes) index.add_notes(n);
   add_machine_numbers(index, job.machine);
@@ -334,7 +337,8 @@ report::Index make_index(Tables& tables, const ReportParts& parts) {
                                  chip.clock.value);
   const Evaluated& e = *parts.shown;
   const UnitTable& table = tables.table(table_key(e.plan));
-  *index.mutable_plan() = summary_of(e, job.machine);
+  *index.mutable_plan() = summary_of(e, tables.model());
+  index.mutable_plan()->set_bet(parts.bet);
   add_software(judge(job, e.plan, tables.facts(e.plan.micro_batch)), *index.mutable_plan());
   add_facts(index, tables, e);
   for (const WaterfallRow& w : waterfall(e, tables.model())) {

@@ -19,6 +19,7 @@ struct ReportParts {
   std::vector<const Evaluated*> runners_up;
   std::vector<const Evaluated*> pareto;
   std::vector<std::string> notes;
+  std::string bet;       // what could be won by a plan that is less sure; empty: nothing
   std::string job_json;  // the job as the user gave it; empty: the job of the tables
 };
 // Returns the report's index without columns, efficiency rows and error bands.

@@ -122,6 +122,7 @@ std::vector<Job> job_parts(const Job& job) {
   for (json& value : values) {
     if (value.contains("limits")) value["limits"].erase("ipus");
     all.push_back(read_job(value, job.source));
+    all.back().measured_alone = job.measured_alone;
   }
   std::vector<Job> out;
   for (const std::int64_t ipus : sizes) {

@@ -31,7 +31,7 @@ const std::vector<std::string>& facts_of(List axis) {
 }
 
 // Facts of several lists at once.
-constexpr std::array kOfSeveralLists = {"shard_degree", "streams"};
+constexpr std::array kOfSeveralLists = {"shard_degree", "is_partly_sharded", "streams"};
 
 // True for facts that shapes of cuts are accepted by: those of the job, and of the plan the degrees of a pipeline.
 // Settings that agree in these share their shapes. All other facts are looked at by accepts().
@@ -116,13 +116,15 @@ bool SoftwareSpace::accepts(const PlanFacts& facts) const {
 
 bool SoftwareSpace::restrict(SettingSpace& space) const {
   if (!has_rules()) return true;
+  const auto has_none = [](std::size_t length) { return length == 0; };
+  if (std::ranges::any_of(space.lengths(), has_none)) return false;
   const auto indices = [] { return std::array<std::size_t, SettingSpace::kAxes>{}; };
   PlanFacts common = setting_facts(to_json(space.plan(indices())), *job_, space.phased);
   for (std::size_t axis = 0; axis < SettingSpace::kAxes; ++axis) {
     for (const std::string& fact : facts_of(static_cast<List>(axis))) common.erase(fact);
   }
   for (const char* fact : kOfSeveralLists) common.erase(fact);
-  if (space.groups_matter) common["shard_degree"] = 2;  // or more: such settings have shards
+  if (space.groups_matter) common["shard_degree"] = 2, common["is_partly_sharded"] = true;  // or more shards
   if (!accepts(common)) return false;
   const auto keeps = [&](List axis) {
     return [this, axis, &space, &common, &indices](std::size_t i) {
@@ -143,7 +145,7 @@ bool SoftwareSpace::restrict(SettingSpace& space) const {
   keep_if(kept.prefetch_depths, keeps(SettingSpace::prefetch_depth_axis));
   keep_if(kept.codes, keeps(SettingSpace::code_axis));
   space = std::move(kept);
-  return std::ranges::none_of(space.lengths(), [](std::size_t length) { return length == 0; });
+  return std::ranges::none_of(space.lengths(), has_none);
 }
 
 bool SoftwareSpace::accepts(const Plan& setting, bool phased) const {

@@ -192,4 +192,29 @@ PublishedPoints load_published(const std::vector<std::string>& paths) {
 
 std::string published_folder() { return data_folder() + "/published"; }
 
+namespace {
+
+// The numbers of a network of the zoo, without those that change no graph.
+nlohmann::json question_of(const ZooSpec& spec) {
+  nlohmann::json numbers = numbers_of(spec);
+  numbers.erase("sequences_per_pack");
+  numbers["name"] = name_of(spec);
+  return numbers;
+}
+
+}  // namespace
+
+double best_published_rate(const Job& job) {
+  if (!job.model.zoo) return 0;
+  double best = 0;
+  for (const PublishedPoint& point : load_published({published_folder()}).points) {
+    const Job other = read_job(point.job, point.job_file);
+    if (!other.model.zoo || question_of(*other.model.zoo) != question_of(*job.model.zoo)) continue;
+    if (other.machine.name != job.machine.name || other.machine.ipus != job.machine.ipus) continue;
+    if (other.task != job.task || other.global_batch != job.global_batch) continue;
+    best = std::max(best, point.measured.samples_per_second(job.global_batch));
+  }
+  return best;
+}
+
 }  // namespace superstep

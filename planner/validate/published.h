@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "planner/job/job.h"
+
 namespace superstep {
 
 enum class Metric : std::uint8_t { throughput, step_time };
@@ -65,5 +67,9 @@ std::vector<std::string> json_files(const std::vector<std::string>& paths, const
 PublishedPoints load_published(const std::vector<std::string>& paths);
 // Returns the repository's own folder: data/published.
 std::string published_folder();
+
+// Returns the highest rate that was measured of the same question: model and its numbers, machine, task and batch. In
+// samples per second; 0: nobody published one.
+double best_published_rate(const Job& job);
 
 }  // namespace superstep

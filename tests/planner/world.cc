@@ -46,6 +46,11 @@ nlohmann::json small_job(const std::string& zoo, const nlohmann::json& numbers, 
   return job;
 }
 
+void let_fill_tiles(nlohmann::json& job) {
+  job["software"] = kAnySoftware;
+  job["limits"]["fit_probability"] = 0.5;  // with which a plan that just fills its tiles fits
+}
+
 nlohmann::json small_inference() {
   nlohmann::json job = small_gpt({});
   job.erase("batch");

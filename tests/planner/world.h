@@ -31,6 +31,9 @@ SearchResult searched(World& world, bool fix = true);
 // The best plan of the default search, or the closest where nothing fits.
 Plan best_of(World& world);
 
+// Lets the plans of a job break rules of software, and fill their tiles: as a World has them.
+void let_fill_tiles(nlohmann::json& job);
+
 // A small transformer on a machine; `numbers` overrides fields of the zoo's model.
 nlohmann::json small_job(const std::string& zoo, const nlohmann::json& numbers, const nlohmann::json& machine);
 // A two-layer GPT on four IPUs, 32 samples to an update.

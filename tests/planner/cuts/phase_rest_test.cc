@@ -30,7 +30,7 @@ PhaseNumbers draw_numbers(Draw& draw) {
   for (std::size_t u = 0; u < units; ++u)
     m.units.push_back(kinds[in_turn ? u % kinds.size() : static_cast<std::size_t>(draw.below(std::ssize(kinds)))]);
   m.depth = 1 + draw.below(5), m.g = 1 + draw.below(4), m.repeats = 1 + draw.below(3);
-  m.held = 20 + draw.below(381), m.micro_batch_fixed = number(), m.update_fixed = number();
+  m.held = 20 + draw.below(381), m.pass_fixed = number(), m.update_fixed = number();
   m.moves_overlap = draw.chance(50), m.loads_overlap = draw.chance(50), m.training = draw.chance(50);
   return m;
 }
@@ -52,7 +52,7 @@ std::int64_t cycles_of(const PhaseNumbers& m, std::size_t begin, std::size_t end
   const std::int64_t work = m.moves_overlap ? std::max(sum.forward, forward) + std::max(sum.backward, backward)
                                             : sum.forward + sum.backward + forward + backward;
   const std::int64_t passes = m.training ? 2 : 1, loads = m.training && !last ? 2 : 1;
-  const std::int64_t run = (m.g + m.depth - 1) * work / m.depth + m.g * passes * m.micro_batch_fixed;
+  const std::int64_t run = (m.g + m.depth - 1) * work / m.depth + m.g * passes * m.pass_fixed;
   return m.repeats * (run + (m.loads_overlap ? 0 : loads * (sum.load / m.depth))) +
          (m.training ? sum.update / m.depth + m.update_fixed : 0);
 }

@@ -191,6 +191,7 @@ TEST(Search, ItsNearestFixMayTakeFewerIpus) {
   job["machine"] = {
       {"base", "toy"}, {"partition", 8}, {"override", {{"chip", chip}, {"streaming", {{"capacity", "16 KiB"}}}}}};
   job["batch"] = {{"global", 5}};
+  test::let_fill_tiles(job);
   const Job asked = read_job(job, "test");
   World world(job);
   SearchOptions options;

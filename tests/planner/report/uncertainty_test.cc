@@ -123,7 +123,7 @@ TEST(Uncertainty, PartsSumToTheStepInEveryWorld) {
   const Estimated plan(bert(2, 2));
   const CostModel& model = plan.world.tables.model();
   const std::vector<double> step = plan.worlds(model.calibration());
-  const PartsInWorlds parts = parts_in_worlds(plan.e.program, model, {"bert", label(plan.e.plan), true});
+  const PartsInWorlds parts = parts_in_worlds(plan.e.program, model, {"bert", label(plan.e.plan)});
   for (std::size_t world = 0; world < step.size(); ++world) {
     double sum = 0;
     for (const auto& term : parts.terms) sum += term[world];

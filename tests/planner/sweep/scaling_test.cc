@@ -24,6 +24,7 @@ Job job_of(const json& j) { return read_job(j, "test job"); }
 json on(const json& machine) {
   json job = small_gpt({{"tensor_parallel", 1}, {"pipeline_stages", 1}, {"micro_batch", 8}});
   job["machine"] = machine;
+  test::let_fill_tiles(job);
   return job;
 }
 

@@ -30,6 +30,7 @@ json toy_job(const json& plan, const std::string& link_rate = "1 MB/s") {
                               {"positions", 8}},
                              {{"base", "toy"}, {"partition", 2}, {"override", {{"links", {{"rate", link_rate}}}}}});
   job["batch"] = {{"global", 16}};
+  test::let_fill_tiles(job);
   job["limits"]["ipus"] = {{"min", 2}};
   job["plan"] = plan;
   return job;

@@ -16,8 +16,8 @@ std::string milliseconds(double seconds) { return fixed(seconds * 1e3, seconds <
 
 void add_verdict(const report::Index& index, Page& page) {
   page.parts.emplace_back(Paragraph{verdict_sentence(index), true});
-  for (const std::string& text :
-       {losses_sentence(index), software_sentence(index), validation_sentence(index), index.plan().first_overflow()}) {
+  for (const std::string& text : {losses_sentence(index), software_sentence(index), validation_sentence(index),
+                                  index.plan().bet(), index.plan().first_overflow()}) {
     if (!text.empty()) page.parts.emplace_back(Paragraph{text});
   }
 }
