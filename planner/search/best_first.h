@@ -37,9 +37,9 @@ class BestFirst {
     Goal goal;                              // scores plans
     bool front = false;                     // true: one plan is sought, for a point of a front
     std::int64_t tile = INT64_MAX;          // bytes per tile that a plan may use; INT64_MAX: no limit but the options'
-    bool whole_tile = false;                // plans may fill a tile, whatever probability of fitting is asked for
     bool limits_may_widen = false;          // the next sweep may have wider limits: bounds of this sweep are not kept
     std::int64_t below_cycles = INT64_MAX;  // a plan's step takes fewer cycles than this; INT64_MAX: no limit
+    bool whole_tile = false;                // plans may fill a tile, whatever probability of fitting is asked for
     // True if a plan is within the limits.
     bool allows(const Candidate& c) const { return c.estimate.tile_peak <= tile && c.estimate.cycles < below_cycles; }
   };

@@ -56,7 +56,8 @@ TEST(ComparisonPage, ModelledFiguresAreNearPublishedOnes) {
       for (const ComparedSystem& modelled : c.ours) {
         if (said.basis == Basis::modelled || modelled.basis != Basis::modelled) continue;
         if (!said.items_per_second || !modelled.items_per_second) continue;
-        EXPECT_LT(std::abs(std::log(*modelled.items_per_second / *said.items_per_second)), 0.15) << c.title;
+        const double most = modelled.not_validated.empty() ? 0.15 : 0.25;  // inference: "more than" was announced
+        EXPECT_LT(std::abs(std::log(*modelled.items_per_second / *said.items_per_second)), most) << c.title;
         ++pairs;
       }
     }

@@ -76,7 +76,9 @@ TEST(SpaceCount, RangesOfMicroBatchesHaveNoneThatAFreeOneHasNot) {
 }
 
 std::map<std::string, json> fields_of(const json& plan) {
-  const Job job = read_job(transformer({}, "ipu-pod4", 16, plan), "test");
+  json given = transformer({}, "ipu-pod4", 16, plan);
+  test::let_fill_tiles(given);
+  const Job job = read_job(given, "test");
   std::map<std::string, json> out;
   for (const SpaceField& f : space_fields(job, job_parts(job), 0)) out[f.name] = f.values;
   return out;
