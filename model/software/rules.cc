@@ -66,13 +66,19 @@ bool holds(const json& condition, const json& found, const PlanFacts& facts) {
   return true;
 }
 
-// Adds the names of the facts that a condition's values stand for.
-void add_facts_in(const json& condition, std::vector<std::string>& out) {
+// Calls f(name) for each fact that a condition's values stand for, as long as it returns true. Returns false if it
+// ended early.
+template <class F>
+bool for_facts_in(const json& condition, const F& f) {
   if (condition.is_structured()) {
-    for (const json& inner : condition) add_facts_in(inner, out);
-  } else if (condition.is_string() && condition.get_ref<const std::string&>().starts_with('$')) {
-    out.push_back(condition.get<std::string>().substr(1));
+    for (const json& inner : condition) {
+      if (!for_facts_in(inner, f)) return false;
+    }
+    return true;
   }
+  if (!condition.is_string()) return true;
+  const auto& text = condition.get_ref<const std::string&>();
+  return !text.starts_with('$') || f(text.substr(1));
 }
 
 // Returns the values joined by " or ", each once.
@@ -207,22 +213,35 @@ std::vector<BrokenRule> broken_rules(const Software& software, const PlanFacts& 
   return out;
 }
 
-const SoftwareRule* certainly_broken(const Software& software, const PlanFacts& some) {
-  const auto known = [&](const std::string& fact, const json& condition) {
-    std::vector<std::string> read = {fact};
-    add_facts_in(condition, read);
-    return std::ranges::all_of(read, [&](const std::string& f) { return some.contains(f); });
-  };
+bool is_certainly_broken(const SoftwareRule& rule, const PlanFacts& some) {
   const auto certainly = [&](const auto& item, bool truth) {
-    return known(item.key(), item.value()) && holds(item.value(), some.at(item.key()), some) == truth;
+    const auto found = some.find(item.key());
+    return found != some.end() &&
+           for_facts_in(item.value(), [&](const std::string& fact) { return some.contains(fact); }) &&
+           holds(item.value(), found->second, some) == truth;
   };
+  for (const auto& condition : rule.when.items()) {
+    if (!certainly(condition, true)) return false;
+  }
+  for (const auto& condition : rule.needs.items()) {
+    if (certainly(condition, false)) return true;
+  }
+  return false;
+}
+
+const SoftwareRule* certainly_broken(const Software& software, const PlanFacts& some) {
   for (const SoftwareRule& rule : software.rules) {
-    bool applies = true, broken = false;
-    for (const auto& condition : rule.when.items()) applies = applies && certainly(condition, true);
-    for (const auto& condition : rule.needs.items()) broken = broken || certainly(condition, false);
-    if (applies && broken) return &rule;
+    if (is_certainly_broken(rule, some)) return &rule;
   }
   return nullptr;
+}
+
+bool asks_for(const SoftwareRule& rule, const std::string& fact) {
+  for (const json* conditions : {&rule.when, &rule.needs}) {
+    if (conditions->contains(fact)) return true;
+    if (!for_facts_in(*conditions, [&](const std::string& name) { return name != fact; })) return true;
+  }
+  return false;
 }
 
 std::string to_text(const BrokenRule& broken) {

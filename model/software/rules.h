@@ -60,6 +60,10 @@ std::vector<BrokenRule> broken_rules(const Software& software, const PlanFacts& 
 
 // Returns the first rule that is broken whatever the facts are that are not given; null: none.
 const SoftwareRule* certainly_broken(const Software& software, const PlanFacts& some);
+// The same of one rule.
+bool is_certainly_broken(const SoftwareRule& rule, const PlanFacts& some);
+// True if a rule asks for a fact, itself or as what another fact is compared with.
+bool asks_for(const SoftwareRule& rule, const std::string& fact);
 
 // Returns "FIELD is FOUND, but WHY (pin ACCEPT; rule ID, SOURCE)".
 std::string to_text(const BrokenRule& broken);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <string>
 
 #include "model/software/evidence.h"
@@ -15,7 +14,7 @@ namespace {
 using List = SettingSpace::Axis;
 
 // The facts that each list of a space decides.
-const std::vector<std::string>& facts_of(List axis) {
+const std::vector<std::string>& facts_of_list(List axis) {
   static const std::array<std::vector<std::string>, SettingSpace::kAxes> all = [] {
     std::array<std::vector<std::string>, SettingSpace::kAxes> out;
     out[SettingSpace::load_axis] = {"load"};
@@ -40,13 +39,6 @@ bool decides_shapes(const std::string& fact) {
                                                  "is_phased",    "schedule",        "micro_batch",
                                                  "phase_groups", "pipeline_stages", "gradient_accumulation"};
   return std::ranges::find(known, fact) != known.end() || fact.starts_with("optimizer.") || fact.starts_with("run.");
-}
-
-// Removes the values of a list for which keep(index) is false.
-template <class T>
-void keep_if(std::vector<T>& list, const std::function<bool(std::size_t)>& keep) {
-  std::size_t i = 0;
-  std::erase_if(list, [&](const T&) { return !keep(i++); });
 }
 
 // Adds what a shape says of cuts with so many stages. Modes of recompute: facts of all stages alike, if there is one
@@ -108,43 +100,63 @@ const std::vector<Modes>& mode_choices() {
 SoftwareSpace::SoftwareSpace(const Job& job) : job_(&job.json()) {
   if (job.is_restricted()) software_.push_back(&software(job.software[0]));
   if (job.measured_alone) software_.push_back(&measured_alone());
+  for (const Software* s : software_) {
+    for (const SoftwareRule& rule : s->rules) {
+      for (std::size_t axis = 0; axis < SettingSpace::kAxes; ++axis) {
+        const auto& names = facts_of_list(static_cast<List>(axis));
+        if (std::ranges::any_of(names, [&](const std::string& fact) { return asks_for(rule, fact); }))
+          rules_of_[axis].push_back(&rule);
+      }
+    }
+  }
 }
 
 bool SoftwareSpace::accepts(const PlanFacts& facts) const {
   return std::ranges::none_of(software_, [&](const Software* s) { return certainly_broken(*s, facts) != nullptr; });
 }
 
-bool SoftwareSpace::restrict(SettingSpace& space) const {
-  if (!has_rules()) return true;
+PlanFacts SoftwareSpace::facts_of(const Plan& cell) const {
+  PlanFacts out = setting_facts(to_json(cell), *job_, false);
+  for (const char* of_space : {"is_phased", "schedule", "phase_order", "phase_groups", "io_tiles"}) out.erase(of_space);
+  for (std::size_t axis = 0; axis < SettingSpace::kAxes; ++axis) {
+    for (const std::string& fact : facts_of_list(static_cast<List>(axis))) out.erase(fact);
+  }
+  for (const char* fact : kOfSeveralLists) out.erase(fact);
+  return out;
+}
+
+bool SoftwareSpace::restrict(SettingSpace& space, const PlanFacts& of_cell) const {
   const auto has_none = [](std::size_t length) { return length == 0; };
   if (std::ranges::any_of(space.lengths(), has_none)) return false;
-  const auto indices = [] { return std::array<std::size_t, SettingSpace::kAxes>{}; };
-  PlanFacts common = setting_facts(to_json(space.plan(indices())), *job_, space.phased);
-  for (std::size_t axis = 0; axis < SettingSpace::kAxes; ++axis) {
-    for (const std::string& fact : facts_of(static_cast<List>(axis))) common.erase(fact);
-  }
-  for (const char* fact : kOfSeveralLists) common.erase(fact);
-  if (space.groups_matter) common["shard_degree"] = 2, common["is_partly_sharded"] = true;  // or more shards
-  if (!accepts(common)) return false;
-  const auto keeps = [&](List axis) {
-    return [this, axis, &space, &common, &indices](std::size_t i) {
-      auto values = indices();
-      values[axis] = i;
-      const PlanFacts one = setting_facts(to_json(space.plan(values)), *job_, space.phased);
-      PlanFacts some = common;
-      for (const std::string& fact : facts_of(axis)) some[fact] = one.at(fact);
-      return accepts(some);
-    };
+  PlanFacts facts = of_cell;
+  facts["is_phased"] = space.phased;
+  facts["schedule"] = name_of(space.common.schedule);
+  facts["phase_order"] = name_of(space.common.phase_order);
+  facts["phase_groups"] = space.common.phase_groups;
+  facts["io_tiles"] = space.common.io_tiles;
+  if (space.groups_matter) facts["shard_degree"] = 2, facts["is_partly_sharded"] = true;  // or more shards
+  if (!accepts(facts)) return false;
+  // Removes values of a list. values(entry): the entry's facts, in the order of facts_of_list().
+  const auto keep = [&](List axis, auto& list, const auto& values) {
+    const std::vector<std::string>& names = facts_of_list(axis);
+    std::erase_if(list, [&](const auto& entry) {
+      const std::vector<nlohmann::json> found = values(entry);
+      for (std::size_t i = 0; i < names.size(); ++i) facts[names[i]] = found[i];
+      return std::ranges::any_of(rules_of_[axis], [&](const auto* r) { return is_certainly_broken(*r, facts); });
+    });
+    for (const std::string& name : names) facts.erase(name);
   };
-  SettingSpace kept = space;
-  keep_if(kept.loads, keeps(SettingSpace::load_axis));
-  keep_if(kept.stashes, keeps(SettingSpace::stash_axis));
-  keep_if(kept.weights, keeps(SettingSpace::weight_axis));
-  keep_if(kept.gradients, keeps(SettingSpace::gradient_axis));
-  keep_if(kept.states, keeps(SettingSpace::state_axis));
-  keep_if(kept.prefetch_depths, keeps(SettingSpace::prefetch_depth_axis));
-  keep_if(kept.codes, keeps(SettingSpace::code_axis));
-  space = std::move(kept);
+  using Values = std::vector<nlohmann::json>;
+  const auto stored = [](const Storage& s) { return Values{name_of(s.at), s.degree}; };
+  keep(SettingSpace::load_axis, space.loads, [](const LoadSchedules& l) { return Values{name_of(l.weights)}; });
+  keep(SettingSpace::stash_axis, space.stashes, [](const Stash& s) {
+    return Values{name_of(s.at), name_of(s.sharding)};
+  });
+  keep(SettingSpace::weight_axis, space.weights, stored);
+  keep(SettingSpace::gradient_axis, space.gradients, stored);
+  keep(SettingSpace::state_axis, space.states, stored);
+  keep(SettingSpace::prefetch_depth_axis, space.prefetch_depths, [](std::int64_t depth) { return Values{depth}; });
+  keep(SettingSpace::code_axis, space.codes, [](Location at) { return Values{name_of(at)}; });
   return std::ranges::none_of(space.lengths(), has_none);
 }
 

@@ -2,6 +2,7 @@
 // What the software of a job accepts of its settings and of their cuts (rules: model/software).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -30,8 +31,11 @@ class SoftwareSpace {
 
   bool has_rules() const { return !software_.empty(); }
 
-  // Removes values from the lists of a space that no accepted plan has. Returns false if no plan is accepted.
-  bool restrict(SettingSpace& space) const;
+  // Returns what rules may ask of all plans of a cell, and removes values from the lists of one of its spaces that no
+  // accepted plan has. Returns false if no plan is accepted.
+  PlanFacts facts_of(const Plan& cell) const;
+  bool restrict(SettingSpace& space, const PlanFacts& of_cell) const;
+  bool accepts(const PlanFacts& facts) const;
   // True if no rule excludes all plans of a setting, wherever they are cut.
   bool accepts(const Plan& setting, bool phased) const;
   // Returns the shapes of cuts that the rules accept, which together have every accepted cut of the setting. `ties`:
@@ -41,8 +45,7 @@ class SoftwareSpace {
  private:
   const nlohmann::json* job_ = nullptr;
   std::vector<const Software*> software_;
-
-  bool accepts(const PlanFacts& facts) const;
+  std::array<std::vector<const SoftwareRule*>, SettingSpace::kAxes> rules_of_;  // that ask for what a list decides
 };
 
 }  // namespace superstep

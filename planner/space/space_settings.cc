@@ -77,6 +77,10 @@ class SettingLists {
 
   std::vector<SettingSpace> make(std::optional<Execution> only = {}) {
     only_ = only;
+    if (software_.has_rules()) {
+      of_cell_ = software_.facts_of(space_.common);
+      if (!software_.accepts(of_cell_)) return {};
+    }
     const bool one = pins_.one_phase();
     // Weights that are pinned outside of the processor mean phases, unless the whole model is one phase.
     const bool stay = pins_.weights.empty() || has(pins_.weights, Location::in_processor);
@@ -91,6 +95,7 @@ class SettingLists {
   const Pins& pins_;
   const Cell& c_;
   const SoftwareSpace software_;
+  PlanFacts of_cell_;  // what rules ask of the cell
   bool defaults_, streaming_;
   std::vector<std::int64_t> free_degrees_;
   // Places of memory that the cell has: without the processor, and with the processor.
@@ -268,7 +273,7 @@ class SettingLists {
       if (only_.value_or(execution) != execution) continue;
       space_.common.activation_sharding = space_.stashes[0].sharding;
       SettingSpace space = space_;
-      if (!software_.restrict(space)) continue;
+      if (software_.has_rules() && !software_.restrict(space, of_cell_)) continue;
       // The same for any bound on temporary memory.
       const double size = software_.has_rules() ? space.size() : stores_ * space_.other_combinations(space_.all());
       if (size == 0) continue;

@@ -301,15 +301,15 @@ TEST(ClimbLong, FindsNoBetterPlan) {
   EXPECT_GE(reached, 5);
 }
 
-// Tiles of 140 KiB, on which thousands of settings that keep something on other IPUs' tiles just do not fit.
-TEST(ClimbLong, SaysWhereARunnerUpMayBeMissing) {
+// Tiles of 140 KiB, on which thousands of settings that keep something on other IPUs' tiles just do not fit. No kind that
+// was given up counts where only the best plan is asked for.
+TEST(ClimbLong, ProvesTheBestWhereFewFit) {
   World world(job_of({{"zoo", "t5-small"}, {"layers", 4}}, small("ipu-pod4", 140, 140), 32));
   SearchOptions options;
   options.pareto = false, options.find_fix = false;
   const SearchResult result = search(world.tables, options);
   EXPECT_TRUE(result.stats.optimal);
   EXPECT_LT(std::ssize(result.best), options.top);
-  EXPECT_GT(result.stats.kinds_left, 0);
   options.top = 1;
   EXPECT_EQ(search(world.tables, options).stats.kinds_left, 0);
 }
