@@ -301,8 +301,8 @@ TEST(ClimbLong, FindsNoBetterPlan) {
   EXPECT_GE(reached, 5);
 }
 
-// Tiles of 140 KiB, on which thousands of settings that keep something on other IPUs' tiles just do not fit. No kind that
-// was given up counts where only the best plan is asked for.
+// Tiles of 140 KiB, on which thousands of settings that keep something on other IPUs' tiles just do not fit. No kind
+// that was given up counts where only the best plan is asked for.
 TEST(ClimbLong, ProvesTheBestWhereFewFit) {
   World world(job_of({{"zoo", "t5-small"}, {"layers", 4}}, small("ipu-pod4", 140, 140), 32));
   SearchOptions options;
