@@ -314,6 +314,12 @@ Outcome with_tables(const Job& job, WarmTables& warm) {
   return o;
 }
 
+// Keeps the first plan of each kind.
+void keep_first_of_kinds(std::vector<Evaluated>& plans) {
+  std::set<std::string> kinds;
+  std::erase_if(plans, [&](const Evaluated& e) { return !kinds.insert(kind_of(e.plan)).second; });
+}
+
 // Joins the outcomes of two parts. The result is the outcome of the part with the better plan, with the plans, notes
 // and cells of the other part added.
 Outcome together(Outcome a, Outcome b, std::int64_t top) {
@@ -328,8 +334,7 @@ Outcome together(Outcome a, Outcome b, std::int64_t top) {
   append(a.best, b.best);
   std::stable_sort(a.best.begin(), a.best.end(),
                    [](const Evaluated& x, const Evaluated& y) { return x.score > y.score; });
-  std::set<std::string> kinds;  // of a kind, only the best over all partitions stays
-  std::erase_if(a.best, [&](const Evaluated& e) { return !kinds.insert(kind_of(e.plan)).second; });
+  keep_first_of_kinds(a.best);
   if (std::ssize(a.best) > top) a.best.erase(a.best.begin() + top, a.best.end());
   if (b.fastest && (!a.fastest || b.fastest->score > a.fastest->score)) a.fastest = std::move(b.fastest);
   append(a.notes, b.notes);
@@ -376,10 +381,6 @@ IntegerPin estimated_ipus(const Job& job) {
   }
   return {{job.machine.ipus}};
 }
-
-}  // namespace
-
-namespace {
 
 // Searches or estimates a job within the rules of its software.
 Outcome solve_within(const Job& job, const OutcomeOptions& options, const CommonOptions& common, WarmTables& warm) {
@@ -433,14 +434,26 @@ bool is_beyond_published(const Job& job, const Evaluated& e) {
   return published > 0 && e.samples_per_second > kMost * published;
 }
 
+// Adds to a search of the whole space what a search of a part of it cost. The settings of the part are counted already.
+void add_work(SearchStats& whole, const SearchStats& part) {
+  whole.evaluations += part.evaluations, whole.programmes += part.programmes;
+  whole.seconds += part.seconds, whole.table_seconds += part.table_seconds;
+  whole.optimal &= part.optimal, whole.stopped |= part.stopped;
+  whole.proof_seconds = whole.optimal ? whole.proof_seconds + part.proof_seconds : 0;
+}
+
 // Recommends the best plan whose mechanisms are all measured, if the best plan of all is not surely faster, or too fast
-// to be believed. That one then stays as the fastest by the model.
-void prefer_measured(Outcome& all, Job job, OutcomeOptions options, const CommonOptions& common, WarmTables& warm) {
+// to be believed. That one then stays as the fastest by the model. `left`: what the search for the best plan of all
+// left of the time limit.
+void prefer_measured(Outcome& all, Job job, OutcomeOptions options, const TimeLeft& left, const CommonOptions& common,
+                     WarmTables& warm) {
   if (all.best.empty() || all.best[0].unmeasured.empty() || all.search.stats.stopped) return;
   job.measured_alone = true;
   options.runners_up = options.find_fastest = options.find_fix = options.explains = options.record = false;
   options.trace = {};
+  options.time_limit = left.seconds();
   Outcome sure = solve_within(job, options, common, warm);
+  add_work(all.search.stats, sure.search.stats);
   if (sure.best.empty() || !sure.is_likely) return;
   const bool surely_better = probability_better(all.job(), all.best[0], sure.best[0]) >= kSure;
   if (surely_better && !is_beyond_published(all.asked, all.best[0])) return;
@@ -449,7 +462,8 @@ void prefer_measured(Outcome& all, Job job, OutcomeOptions options, const Common
   for (Evaluated& e : all.best) sure.best.push_back(std::move(e));
   sure.pareto = std::move(all.pareto);
   sure.space = std::move(all.space);
-  sure.search.stats = sure.search.stats + all.search.stats;
+  keep_first_of_kinds(sure.best);
+  sure.search.stats = all.search.stats;
   sure.search.candidates.insert(sure.search.candidates.end(), all.search.candidates.begin(),
                                 all.search.candidates.end());
   sure.search.cells = std::move(all.search.cells);
@@ -464,12 +478,15 @@ Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& commo
   check_batch(job);
   if (options.estimate && !job.ipus) job.ipus = estimated_ipus(job);
   if (options.estimate) job.software = {kAnySoftware};
+  const TimeLeft left(options.time_limit);
   Outcome out = solve_within(job, options, common, warm);
   if (none_accepted(out.search.stats, job)) {
     job.software = {kAnySoftware};
-    out = solve_within(job, options, common, warm);
+    OutcomeOptions any = options;
+    any.time_limit = left.seconds();
+    out = solve_within(job, any, common, warm);
   }
-  if (!options.estimate) prefer_measured(out, job, options, common, warm);
+  if (!options.estimate) prefer_measured(out, job, options, left, common, warm);
   clear_progress(common);
   add_notes(out, common.threads);
   return out;
