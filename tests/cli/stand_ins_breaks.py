@@ -55,7 +55,7 @@ BREAKS = [
      re.compile(r"Accumulation = True\n(.*)accumulationFactor = \d+"),
      r"Accumulation = False\n\1accumulationFactor = 1",
      "automatic loss scaling in a pipeline without gradient accumulation"),
-    ("poptorch", "process-drives-64-ipus", "poptorch-bert-large-128.poptorch",
+    ("poptorch", "process-a-link-domain", "poptorch-bert-large-128.poptorch",
      "replicationFactor(4)", "replicationFactor(32)", "a process of 128 IPUs, above 64"),
     ("poptorch", "process-reserves-a-power-of-two", "poptorch-bert-large-128.poptorch",
      "replicationFactor(4)", "replicationFactor(3)", "a process of 12 IPUs, which is no power of 2"),

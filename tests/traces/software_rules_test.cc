@@ -126,7 +126,7 @@ std::vector<Case> cases() {
       {"popart", "loss-scale-follows-fp16", with(plan(), "/precision/weights", "fp32"), auto_scale},
       {"popart", "loss-scale-with-accumulation", with(plan(), "/gradient_accumulation", 1), auto_scale},
       {"poptorch", "no-phases-written", phased(), job()},
-      {"poptorch", "process-drives-64-ipus", large, instances(1)},
+      {"poptorch", "process-a-link-domain", large, instances(1)},
       {"poptorch", "process-reserves-a-power-of-two", with(plan(), "/replicas", 3), job()},
       {"poptorch", "micro-batches-from-ipu-0", from_ipu_1, job()},
       {"poptorch", "io-tiles-up-to-192", with(plan(), "/io_tiles", 200), job()},
