@@ -46,7 +46,7 @@ const PinnedCuts::OfGraph& PinnedCuts::graph_of(const Plan& plan) const {
   return graphs_.at({plan.micro_batch, plan.tensor_parallel});  // references to map entries stay valid
 }
 
-// Fields that only settings decide are those of the first plan that asks: a rule that needs them is left to accepts().
+// The key holds every field of a setting that decides_shapes() (space/software_space.cc) lets rules ask for.
 const std::vector<CutShape>& PinnedCuts::shapes_of(const Plan& plan, bool phased, bool ties) const {
   const ShapeKey key{plan.pipeline_stages,
                      plan.micro_batch,

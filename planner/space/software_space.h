@@ -31,9 +31,10 @@ class SoftwareSpace {
 
   bool has_rules() const { return !software_.empty(); }
 
-  // Returns what rules may ask of all plans of a cell, and removes values from the lists of one of its spaces that no
-  // accepted plan has. Returns false if no plan is accepted.
+  // Returns what rules may ask of all plans of a cell.
   PlanFacts facts_of(const Plan& cell) const;
+  // Removes values from the lists of one of the cell's spaces that no accepted plan has. Returns false if no plan is
+  // accepted.
   bool restrict(SettingSpace& space, const PlanFacts& of_cell) const;
   bool accepts(const PlanFacts& facts) const;
   // True if no rule excludes all plans of a setting, wherever they are cut.
