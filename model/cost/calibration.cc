@@ -94,7 +94,7 @@ double read_band(JsonReader& file, const char* key, Calibration& c) {
 std::span<const FittedConstant> fitted_constants() { return kConstants; }
 
 Calibration load_calibration(const std::string& name) {
-  const std::string path = data_folder() + "/calibration/" + name + ".json";
+  const std::string path = name.ends_with(".json") ? name : data_folder() + "/calibration/" + name + ".json";
   return read_calibration(parse_json_file(path), path);
 }
 

@@ -24,7 +24,6 @@ struct Calibration {
   double streaming_factor = 1;  // rate of Streaming Memory
   double gateway_factor = 1;    // rate of collectives between racks
   double host_copy_factor = 1;  // rate of host programs that copy a step's inputs before the step
-  // Half widths of the 95 % band of step times that the fit leaves unexplained, relative to the step time.
   // Half of the 95 % band of a step's time that nothing explains, as a share. Mechanisms that no measured point covers
   // have bands of their own (model/software/evidence.h).
   double relative_band = 0.08;
@@ -58,7 +57,8 @@ std::span<const FittedConstant> fitted_constants();
 
 // Reads the JSON of a calibration file. Throws Error on a missing, unknown or invalid value; `name` is for messages.
 Calibration read_calibration(const nlohmann::json& json, const std::string& name);
-// Reads data/calibration/<name>.json. Throws Error as read_calibration() does, or if the file cannot be read.
+// Reads a file, a name that ends in ".json", or else data/calibration/<name>.json. Throws Error as read_calibration()
+// does, or if the file cannot be read.
 Calibration load_calibration(const std::string& name = "default");
 
 }  // namespace superstep

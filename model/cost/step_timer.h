@@ -38,8 +38,8 @@ class StepTimer {
   struct Part {
     Node::Kind kind = Node::Kind::sequence;
     std::uint32_t step = 0;  // kind step: index into steps_
-    std::int64_t count = 1,
-                 counted = 1;  // kind repeat: iterations, and micro-batches (iterations that move bytes of the host)
+    // Kind repeat: iterations, and those that are micro-batches, which move bytes of the host.
+    std::int64_t count = 1, counted = 1;
     std::vector<Run> children;
     friend auto operator<=>(const Part&, const Part&) = default;
   };

@@ -22,12 +22,28 @@ void reduce_gradients(const Lowering& l, Node& to, Bytes gradient, const Cargo& 
   if (shards == 1) reduce("gather gradients", CollectiveKind::all_gather, group, gradient);
 }
 
+// Adds loaded optimiser state to what is live all through an update.
+void hold_state(Function& f, Bytes loaded, const GraphFacts& facts) {
+  if (loaded == Bytes(0)) return;
+  f.peak += loaded, f.standing += loaded;
+  for (Step& s : f.steps) s.live += loaded;
+  TensorId state;  // the first that the update reads stands for all
+  for (OpId op : facts.graph.units[f.unit].ops[static_cast<std::size_t>(Pass::update)]) {
+    for (TensorId t : facts.graph.ops[op].inputs) {
+      if (!state.valid() && t.valid() && facts.graph.tensors[t].kind == TensorKind::optimizer_state) state = t;
+    }
+  }
+  f.live.insert(f.live.begin(), {state, false, false, loaded, 0, static_cast<std::int32_t>(f.steps.size()) - 1});
+}
+
 FunctionId update_function(Lowering& l, std::size_t u) {
   FunctionId& id = l.updates[l.table.kind(u)];
-  if (!id.valid())
-    id = l.program.functions.push_back(
-        l.table.function(u, Pass::update, shard_group(l.plan, l.plan.replicated_tensor_sharding.optimizer_state)));
-  return id;
+  if (id.valid()) return id;
+  const std::int64_t shards = l.plan.replicated_tensor_sharding.optimizer_state;
+  Function f = l.table.function(u, Pass::update, shard_group(l.plan, shards));
+  if (l.plan.location.optimizer_state != Location::in_processor)
+    hold_state(f, l.table.row(u).loaded_state(l.held.state_bytes, shards, l.table.tiles()), l.table.facts());
+  return id = l.program.functions.push_back(std::move(f));
 }
 
 void spill_tied(const Lowering& l, Node& to, std::string name, StepKind kind, std::int64_t ipu, Bytes bytes,

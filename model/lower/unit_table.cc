@@ -8,6 +8,7 @@
 
 #include "model/error.h"
 #include "model/graph/op_def.h"
+#include "model/lower/serialise.h"
 #include "model/lower/unit_memory.h"
 #include "model/parallel.h"
 
@@ -244,10 +245,21 @@ UnitRow UnitTable::make_row(UnitId unit, const Held& held) const {
     if (!facts.trained(t)) return 0;
     return on_ipu(facts, context_.sharding, t).value / size_of(facts.graph.info(t).type);
   };
+  // In which a plan serialises a weight: that of the unit's products and lookups that read it.
+  const auto parts_of = [&](TensorId w) {
+    std::int64_t parts = 1;
+    for (OpId id : facts.graph.units[unit].ops[static_cast<std::size_t>(Pass::forward)]) {
+      const std::vector<TensorId>& inputs = facts.graph.ops[id].inputs;
+      const bool reads = std::ranges::any_of(inputs, [&](TensorId t) { return t.valid() && facts.root(t) == w; });
+      if (reads) parts = std::max(parts, forced_parts(facts, key_.serialisation, id));
+    }
+    return parts;
+  };
   for (TensorId w : facts.weights[u]) {
     row.weight_bytes += on_ipu(facts, context_.sharding, w);
     row.weight_tile += per_tile(facts, context_.sharding, w, context_.tiles);
     row.parameters += elements(w);
+    row.updated_at_once = std::max(row.updated_at_once, ceil_div(elements(w), parts_of(w)));
     if (facts.trained(w)) row.new_weight_bytes += on_ipu(facts, context_.sharding, w);
   }
   for (TensorId w : facts.borrowed[u]) {

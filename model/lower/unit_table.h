@@ -37,12 +37,18 @@ struct UnitRow {
   Bytes borrowed_bytes;                  // weights of earlier units that the unit uses too
   std::int64_t parameters = 0;           // elements of the new weights, after the split over t
   std::int64_t borrowed_parameters = 0;  // elements of the trained borrowed weights, after the split over t
+  std::int64_t updated_at_once = 0;      // elements of the largest new weight, of a slice of it if it is serialised
   Bytes feed_bytes;                      // graph inputs that the unit is the first to read, per micro-batch
   Bytes result_bytes;                    // results that the unit makes for the host, per micro-batch
   double flops = 0;  // model floating-point operations of one micro-batch, forward and backward, over all t IPUs
   // Per tile.
   Bytes weight_tile, borrowed_tile, feed_tile, result_tile;
 
+  // Bytes per tile of the optimiser state that an update loads at once if it does not stand on the tiles: that of one
+  // weight, whole, of which `shards` replicas each have a part.
+  Bytes loaded_state(std::int64_t state_bytes, std::int64_t shards, std::int64_t tiles) const {
+    return Bytes(ceil_div(ceil_div(updated_at_once * state_bytes, shards), tiles));
+  }
   // What goes between the unit and the host, per micro-batch: of the IPU, of a tile.
   Bytes host_bytes() const { return feed_bytes + result_bytes; }
   Bytes host_tile() const { return feed_tile + result_tile; }

@@ -132,7 +132,7 @@ struct Machine {
   HostLink host;
   Watts rated_power;                    // the whole system
   Dollars list_price;                   // the whole system; 0: not known
-  std::string calibration = "default";  // data/calibration/<name>.json
+  std::string calibration = "default";  // as load_calibration() takes it
   std::vector<Baseline> baselines;
   std::vector<SourcedRow> rows;  // every number above, in the order of the structs
 

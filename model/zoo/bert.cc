@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "model/error.h"
+#include "model/zoo/heads.h"
 #include "model/zoo/transformer.h"
 
 namespace superstep::zoo {

@@ -8,6 +8,7 @@
 
 #include "model/error.h"
 #include "model/graph/builder.h"
+#include "model/zoo/heads.h"
 #include "model/zoo/transformer.h"
 
 namespace superstep::zoo {
@@ -275,14 +276,12 @@ Graph build(const ConformerSpec& spec, std::int64_t micro_batch, DType precision
   for (std::int64_t i = 0; i < spec.decoder_layers; ++i) x = network.decoder_layer(i, x, memory);
 
   b.begin_unit("head", -1, UnitRole::head);
-  const bool training = use == GraphUse::training;
-  const TensorId labels = training ? b.input("target_out", DType::int32, of_tokens) : TensorId{};
-  const TensorId alignment =
-      training ? b.input("alignment", DType::int32, {micro_batch, network.frames()}) : TensorId{};
+  const TensorId labels = label_input(b, use, "target_out", of_tokens);
+  const TensorId alignment = label_input(b, use, "alignment", {micro_batch, network.frames()});
   GraphBuilder::Scope scope(b, "head");
   const TensorId scores = network.dense("classes", network.norm("norm", x), spec.vocabulary);
   graph.outputs = {scores};
-  if (!training) return graph;
+  if (use == GraphUse::inference) return graph;
   const TensorId of_frames = network.dense("frame_classes", memory, spec.vocabulary);
   graph.loss = b.binary("add", b.scale(b.cross_entropy(scores, labels), 1 - spec.alignment_weight),
                         b.scale(b.cross_entropy(of_frames, alignment), spec.alignment_weight));

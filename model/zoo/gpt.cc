@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPT-2 and GPT-3 (and Megatron's): normalisation ahead of each part, causal attention, learned
 // positions, the output layer tied to the token table.
+#include "model/zoo/heads.h"
 #include "model/zoo/transformer.h"
 
 namespace superstep::zoo {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/zoo/heads.h"
 #include "model/zoo/transformer.h"
 
 namespace superstep::zoo {

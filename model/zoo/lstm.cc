@@ -4,7 +4,7 @@
 
 #include "model/graph/recurrent.h"
 #include "model/zoo/families.h"
-#include "model/zoo/transformer.h"
+#include "model/zoo/heads.h"
 
 namespace superstep::zoo {
 

@@ -8,6 +8,7 @@
 
 #include "model/error.h"
 #include "model/graph/builder.h"
+#include "model/zoo/heads.h"
 #include "model/zoo/transformer.h"
 
 namespace superstep::zoo {

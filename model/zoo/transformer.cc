@@ -104,22 +104,6 @@ TensorId pre_norm_layer(const Context& c, std::int64_t number, TensorId x, const
   return b.binary("add", x, b.dropout(dense(c, "down", up, c.spec.hidden), c.spec.dropout));
 }
 
-TensorId label_input(GraphBuilder& b, GraphUse use, const std::string& name, Shape shape) {
-  return use == GraphUse::training ? b.input(name, DType::int32, std::move(shape)) : TensorId{};
-}
-
-void end_in_next_token(GraphBuilder& b, const Prediction& all) {
-  Graph& graph = b.graph();
-  const TensorId scores = all.scores;
-  if (all.labels.valid()) {
-    graph.loss = b.cross_entropy(scores, all.labels);
-    graph.outputs = {graph.loss, scores};
-    return;
-  }
-  const Shape shape = b.info(scores).shape;
-  graph.outputs = {b.reshape(b.slice(scores, 1, shape[1] - 1, shape[1]), {shape[0], shape[2]})};
-}
-
 namespace {
 
 void check_transformer_spec(const TransformerSpec& spec) {

@@ -47,18 +47,6 @@ TensorId padding_mask(GraphBuilder& b, TensorId mask);
 // same time share it: of 2048 positions it is 8 MiB, and a search has a graph for each size of micro-batch.
 std::shared_ptr<const Array> causal_mask(DType type, std::int64_t s);
 
-// What a head scores, [m, rows, classes], and in training the right classes, [m, rows].
-struct Prediction {
-  TensorId scores, labels;
-};
-
-// Returns the labels of a head as an input; none in inference.
-TensorId label_input(GraphBuilder& b, GraphUse use, const std::string& name, Shape shape);
-
-// Ends the graph of a language model: in training in the loss of all tokens, in inference in the scores of the token
-// after the last one, [m, vocabulary]. The loss is the mean over labels that are not -100.
-void end_in_next_token(GraphBuilder& b, const Prediction& all);
-
 Graph build_bert(const TransformerSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
 Graph build_gpt(const TransformerSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);
 Graph build_gptj(const TransformerSpec& spec, std::int64_t micro_batch, DType precision, GraphUse use);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/validate/calibrate.h"
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -15,7 +16,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct CalibrateArguments {
-  std::vector<std::string> paths;
+  std::vector<std::string> paths, own;  // instead of, and beside, the repository's points
   std::string output, start = "default";
 };
 
@@ -60,7 +61,8 @@ TextTable errors_table(const CalibrationFit& fit) {
   };
   add("all, fitted to", fit.fitted);
   add("each, left out of the fit", fit.left_out_runs);
-  for (const LeftOutFamily& f : fit.families) add(f.family + ", left out", f.errors);
+  for (const LeftOutGroup& g : fit.families) add(g.name + ", left out", g.errors);
+  for (const LeftOutGroup& g : fit.sizes) add(g.name + (g.name == "1" ? " IPU" : " IPUs") + ", left out", g.errors);
   return table;
 }
 
@@ -82,13 +84,17 @@ ordered_json result_json(const CalibrationFit& fit) {
   for (const auto& [run, error] : fit.errors) j["runs"].push_back({{"run", run}, {"error", error}});
   j["fitted"] = to_json(fit.fitted);
   j["leave_one_run_out"] = to_json(fit.left_out_runs);
-  j["leave_one_family_out"] = ordered_json::array();
-  for (const LeftOutFamily& f : fit.families) {
-    ordered_json row = to_json(f.errors);
-    row["family"] = f.family;
-    row["constants"] = f.values;
-    j["leave_one_family_out"].push_back(row);
-  }
+  const auto add_groups = [&](const char* list, const char* key, const std::vector<LeftOutGroup>& groups) {
+    j[list] = ordered_json::array();
+    for (const LeftOutGroup& g : groups) {
+      ordered_json row = to_json(g.errors);
+      row[key] = g.name;
+      row["constants"] = g.values;
+      j[list].push_back(row);
+    }
+  };
+  add_groups("leave_one_family_out", "family", fit.families);
+  add_groups("leave_one_size_out", "ipus", fit.sizes);
   j["relative_band"] = fit.calibration.relative_band;
   j["file"] = calibration_file(fit);
   return j;
@@ -97,7 +103,14 @@ ordered_json result_json(const CalibrationFit& fit) {
 int run_calibrate(const CalibrateArguments& a, const CommonOptions& common) {
   check_output(common.json);
   check_output(a.output);
-  const PublishedPoints points = load_published(a.paths.empty() ? std::vector{published_folder()} : a.paths);
+  std::vector<std::string> paths = a.paths.empty() ? std::vector{published_folder()} : a.paths;
+  for (const std::string& path : a.own) {
+    const auto serves = [](const PublishedPoint& p) { return p.use == "calibration"; };
+    if (std::ranges::none_of(load_published({path}).points, serves))
+      throw Error(path, "found no point whose use is \"calibration\", expected some to fit constants to");
+    paths.push_back(path);
+  }
+  const PublishedPoints points = load_published(paths);
   const Calibration before = load_calibration(a.start);
   const CalibrationFit fit =
       calibrate(measured_runs(points.points), before, {.threads = common.threads, .progress = progress_of(common)});
@@ -124,8 +137,11 @@ void add_calibrate(CLI::App& app, CommonOptions& common, Run& run) {
                               "Fits the constants of data/calibration to the calibration points, with uncertainties");
   sub->add_option("points", a->paths, "Files of published points, or folders of them; data/published by default")
       ->type_name("FILE|DIR");
-  sub->add_option("--start", a->start, "Calibration that gives what is not fitted, a file of data/calibration")
-      ->type_name("NAME")
+  sub->add_option("--points", a->own, "Your own points, fitted to together with the others; their use is calibration")
+      ->type_name("FILE|DIR");
+  sub->add_option("--start", a->start,
+                  "Calibration that gives what is not fitted: a name in data/calibration, or a file")
+      ->type_name("NAME|FILE")
       ->capture_default_str();
   sub->add_option("-o,--output", a->output, "Writes the calibration file")->type_name("FILE");
   sub->callback([a, &common, &run] { run = [a, &common] { return run_calibrate(*a, common); }; });

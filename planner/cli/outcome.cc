@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "model/cost/fit_probability.h"
 #include "model/error.h"
 #include "model/machine/load_machine.h"
 #include "model/parallel.h"
@@ -16,7 +15,6 @@
 #include "planner/job/partitions.h"
 #include "planner/job/tell_apart.h"
 #include "planner/report/evaluated.h"
-#include "planner/report/waterfall.h"
 #include "planner/report/weight_gathers.h"
 #include "planner/search/front.h"
 #include "planner/search/part_search.h"
@@ -30,89 +28,6 @@
 
 namespace superstep {
 namespace {
-
-using nlohmann::json;
-
-json memory_json(const Evaluated& e, const Machine& m) {
-  json ipus = json::array();
-  for (std::size_t i = 0; i < e.program.ipus(); ++i) {
-    const Residents& r = e.timeline.residents[i];
-    const Transient& t = e.timeline.transient[i];
-    ipus.push_back({{"ipu", i},
-                    {"tile_peak_bytes", e.timeline.tile_peak(i).value},
-                    {"always_live",
-                     {{"weights", r.weights.value},
-                      {"gradients", r.gradients.value},
-                      {"optimizer_state", r.optimizer_state.value},
-                      {"stash", r.stash.value},
-                      {"vertex_code", r.vertex_code.value},
-                      {"exchange_code", r.exchange_code.value},
-                      {"control_code", r.control_code.value},
-                      {"io", r.io.value},
-                      {"lent", r.lent.value}}},
-                    {"not_always_live", {{"activations", t.activations.value}, {"temporaries", t.temporaries.value}}},
-                    {"ddr_bytes", e.program.ddr[i].total().value}});
-  }
-  return {{"tile_peak_bytes", e.tile_peak},
-          {"tile_limit_bytes", m.chip.tile_memory.value},
-          {"ipu_peak_bytes", e.tile_peak * m.chip.tiles},
-          {"ddr_bytes_per_ipu", e.ddr_per_ipu},
-          {"ipus", ipus}};
-}
-
-double fit_probability(const Evaluated& e, const Tables& tables) {
-  const std::int64_t margin = tables.job().machine.chip.tile_memory.value - e.tile_peak;
-  return superstep::fit_probability(margin, tables.model().calibration());
-}
-
-json plan_result(const Evaluated& e, Tables& tables, const SoftwareVerdict& software) {
-  json rows = json::array();
-  for (const WaterfallRow& w : waterfall(e, tables.model()))
-    rows.push_back({{"name", w.name}, {"kind", w.kind}, {"seconds", w.seconds}});
-  json collectives = json::array();
-  for (const auto& [key, traffic] : e.timeline.collectives) {
-    collectives.push_back({{"kind", name_of(key.first)},
-                           {"term", name_of(key.second)},
-                           {"count", traffic.count},
-                           {"bytes", traffic.bytes.value}});
-  }
-  json j = {{"plan", to_json(e.plan)},
-            {"label", e.label},
-            {"samples_per_second", e.samples_per_second},
-            {"step_time_s", e.step_seconds},
-            {"step_time_band_s", {band_of(e.worlds).low, band_of(e.worlds).high}},
-            {"global_batch", e.plan.global_batch()},
-            {"flop_utilisation", e.flop_utilisation},
-            {"fits", e.fits},
-            {"memory", memory_json(e, tables.job().machine)},
-            {"waterfall", rows},
-            {"collectives", collectives},
-            {"not_validated", e.not_validated},
-            {"software", software.accepted_by},
-            {"fit_probability", fit_probability(e, tables)},
-            {"evidence", json::array()}};
-  for (const Mechanism& m : e.unmeasured)
-    j["evidence"].push_back(
-        {{"mechanism", m.name}, {"grade", m.grade}, {"relative_band", m.relative_band}, {"why", m.why}});
-  if (const double each = tables.job().model.sequences_per_pack; each > 0)
-    j["sequences_per_second"] = each * e.samples_per_second;
-  if (e.time_to_train > 0) j["time_to_train_s"] = e.time_to_train;
-  for (const Overflow& o : e.overflows) j["overflows"].push_back(to_json(o));
-  return j;
-}
-
-json summary(const Evaluated& e) {
-  json j = {{"label", e.label},
-            {"plan", to_json(e.plan)},
-            {"samples_per_second", e.samples_per_second},
-            {"step_time_s", e.step_seconds},
-            {"fits", e.fits},
-            {"tile_peak_bytes", e.tile_peak},
-            {"ipus", e.plan.ipus()},
-            {"rated_power_w", e.rated_power}};
-  if (e.time_to_train > 0) j["time_to_train_s"] = e.time_to_train;
-  return j;
-}
 
 // Lowers and times plans in full, in parallel. Draws their worlds if `drawn`.
 std::vector<Evaluated> in_full(Tables& tables, const std::vector<Candidate>& candidates, bool drawn, int threads) {
@@ -174,22 +89,11 @@ std::string generic_note(const Graph& graph, const Evaluated& e) {
          "): all bytes moved and one vector slot per element, on one tile";
 }
 
-// Returns the probability that the first plan has the higher score by the job's goal. Step times of different batches
-// are not comparable, scores are.
-double probability_better(const Job& job, const Evaluated& first, const Evaluated& second) {
-  const auto costs = [&](const Evaluated& e) {
-    std::vector<double> out;
-    for (double seconds : e.worlds) out.push_back(1 / job.goal.score(e.plan.global_batch(), seconds));
-    return out;
-  };
-  return probability_faster(costs(first), costs(second));
-}
-
 // Returns a note on runners-up that may be better than the best plan; empty if there are none.
 std::string tie_note(const Outcome& o) {
   std::string list;
   for (std::size_t i = 1; i < o.best.size(); ++i) {
-    const double sure = probability_better(o.job(), o.best[0], o.best[i]);
+    const double sure = probability_better(o.job().goal, o.best[0], o.best[i]);
     if (sure >= kSure) continue;
     list += (list.empty() ? "" : ", ") + o.best[i].label + " (" + figure(sure) + ")";
   }
@@ -210,7 +114,7 @@ std::string deciding_mechanism(const Evaluated& first, const Evaluated& second) 
 // Returns how the best plan's chance to fit compares with what was asked for, and what could be won by betting; empty:
 // the best plan is the fastest, and as likely to fit as was asked for.
 std::string fastest_note(const Outcome& o) {
-  const auto chance = [&](const Evaluated& e) { return percent(fit_probability(e, *o.tables)); };
+  const auto chance = [](const Evaluated& e) { return percent(e.fit_probability); };
   if (!o.is_likely)
     return "No plan fits with the probability asked for, " + percent(o.asked.fit_probability) +
            ": the one shown fits with " + chance(o.best[0]) + ".";
@@ -218,7 +122,7 @@ std::string fastest_note(const Outcome& o) {
   const std::string decides = deciding_mechanism(*o.fastest, o.best[0]);
   return "Fastest by the model: " + label(o.fastest->plan) + ", " + figure(o.fastest->samples_per_second) +
          " samples/s; it fits with " + chance(*o.fastest) + " (the best plan with " + chance(o.best[0]) +
-         ") and is faster with " + percent(probability_better(o.job(), *o.fastest, o.best[0])) +
+         ") and is faster with " + percent(probability_better(o.job().goal, *o.fastest, o.best[0])) +
          (decides.empty() ? "." : "; a measurement of " + decides + " would decide.");
 }
 
@@ -228,9 +132,9 @@ void add_notes(Outcome& o, int threads) {
   for (const std::string& n : o.search.notes) o.notes.push_back(n);
   for (std::string& n : left_notes(o.search.stats)) o.notes.push_back(std::move(n));
   if (!e) return;
-  if (!e->not_validated.empty()) {
+  if (!e->unmeasured.empty()) {
     std::string list;
-    for (const std::string& n : e->not_validated) list += (list.empty() ? "" : ", ") + n;
+    for (const std::string& n : e->not_validated()) list += (list.empty() ? "" : ", ") + n;
     o.notes.push_back("not validated: no measured point covers " + list);
   }
   if (std::string gathers = weight_gathers_note(*o.tables, e->plan, threads); !gathers.empty())
@@ -455,7 +359,7 @@ void prefer_measured(Outcome& all, Job job, OutcomeOptions options, const TimeLe
   Outcome sure = solve_within(job, options, common, warm);
   add_work(all.search.stats, sure.search.stats);
   if (sure.best.empty() || !sure.is_likely) return;
-  const bool surely_better = probability_better(all.job(), all.best[0], sure.best[0]) >= kSure;
+  const bool surely_better = probability_better(all.job().goal, all.best[0], sure.best[0]) >= kSure;
   if (surely_better && !is_beyond_published(all.asked, all.best[0])) return;
   sure.fastest = all.fastest && all.fastest->score > all.best[0].score ? std::move(all.fastest) : all.best[0];
   sure.best.resize(1);
@@ -490,54 +394,6 @@ Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& commo
   clear_progress(common);
   add_notes(out, common.threads);
   return out;
-}
-
-json to_json(const Overflow& o) {
-  json parts = json::object();
-  for (const auto& [name, bytes] : o.parts) parts[name] = bytes.value;
-  json j = {{"constraint", o.constraint},
-            {"where", o.where},
-            {"bytes_over", o.over.value},
-            {"detail", o.detail},
-            {"bytes_per_ipu", parts}};
-  if (o.ipu >= 0) j["ipu"] = o.ipu;
-  if (!o.during.empty()) j.update({{"during", o.during}, {"op", o.op}, {"step", o.step}});
-  return j;
-}
-
-json to_json(const Outcome& o) {
-  json j;
-  if (const Evaluated* e = o.shown(); e && (o.estimated || !o.best.empty()))
-    j["best"] = plan_result(*e, *o.tables, o.software);
-  if (o.fastest) {
-    const SoftwareVerdict software = judge(o.job(), o.fastest->plan, o.tables->facts(o.fastest->plan.micro_batch));
-    j["fastest_by_model"] = plan_result(*o.fastest, *o.tables, software);
-    j["fastest_by_model"]["probability_faster"] = probability_better(o.job(), *o.fastest, o.best[0]);
-  }
-  j["runners_up"] = json::array();
-  for (std::size_t i = 1; i < o.best.size(); ++i) {
-    j["runners_up"].push_back(summary(o.best[i]));
-    const double sure = probability_better(o.job(), o.best[0], o.best[i]);
-    j["runners_up"].back().update({{"probability_best_is_faster", sure}, {"tie", sure < kSure}});
-  }
-  j["pareto"] = json::array();
-  for (const Evaluated& e : o.pareto) j["pareto"].push_back(summary(e));
-  const SearchStats& s = o.search.stats;
-  j["search"] = {{"explored", s.explored},           {"pruned", s.pruned},           {"feasible", s.feasible},
-                 {"evaluations", s.evaluations},     {"programmes", s.programmes},   {"seconds", s.seconds},
-                 {"table_seconds", s.table_seconds}, {"optimal", s.optimal},         {"gap", s.gap},
-                 {"kinds_left", s.kinds_left},       {"points_left", s.points_left}, {"stopped", s.stopped},
-                 {"proof_seconds", s.proof_seconds}};
-  j["space"] = json::object();
-  for (const SpaceField& f : o.space) j["space"][f.name] = f.values;
-  if (o.best.empty() && !o.estimated) {
-    j["infeasible"] = o.search.overflows.empty() ? json::object() : to_json(o.search.overflows.front());
-    j["infeasible"]["nearest_fix"] = o.search.nearest_fix;
-    for (const Overflow& other : o.search.overflows) j["infeasible"]["all"].push_back(to_json(other));
-    if (o.closest) j["closest"] = plan_result(*o.closest, *o.tables, o.software);
-  }
-  j["notes"] = o.notes;
-  return j;
 }
 
 }  // namespace superstep

@@ -20,6 +20,7 @@
 #include "planner/cli/search_trace.h"
 #include "planner/cli/why.h"
 #include "planner/report/make_report.h"
+#include "planner/report/regret.h"
 #include "planner/run/verify.h"
 #include "planner/space/job_parts.h"
 #include "planner/space/space.h"
@@ -32,10 +33,12 @@
 namespace superstep {
 namespace {
 
+constexpr std::int64_t kPlansOfRegret = 20;  // at least, to compare the best plan with
+
 struct PlanArguments {
   std::string job, report, pinned, why, trace;
   std::optional<std::size_t> item;  // item of the sweep in `job`; empty: `job` is a job
-  bool space = false, verify = false;
+  bool space = false, verify = false, regret = false;
   OutcomeOptions options;
 };
 
@@ -102,6 +105,29 @@ int print_space(const PlanArguments& a, const CommonOptions& common) {
   return kDone;
 }
 
+// Returns the regret of the best plan among the runners-up and the plan that is fastest by the model.
+Regret regret_among(const Outcome& o) {
+  std::vector<const Evaluated*> plans;
+  for (const Evaluated& e : o.best) plans.push_back(&e);
+  if (o.fastest) plans.push_back(&*o.fastest);
+  return regret_of(o.job().goal, plans);
+}
+
+std::string sentence(const Regret& r, std::size_t plans) {
+  std::string list;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, r.best_in.size()); ++i)
+    list += (i ? ", " : "") + r.best_in[i].first + " (" + percent(r.best_in[i].second) + ")";
+  return "regret: over " + std::to_string(kWorlds) + " worlds the best plan loses " + percent(r.mean) +
+         " on average, and no more than " + percent(r.p95) + " in 95 % of them, against the best of " +
+         std::to_string(plans) + " plans in each; best in most: " + list;
+}
+
+nlohmann::json to_json(const Regret& r, std::size_t plans) {
+  nlohmann::json best_in = nlohmann::json::array();
+  for (const auto& [label, share] : r.best_in) best_in.push_back({{"label", label}, {"share", share}});
+  return {{"mean", r.mean}, {"p95", r.p95}, {"worlds", kWorlds}, {"plans", plans}, {"best_in", best_in}};
+}
+
 // Writes the steps of a search to a file or standard output. Lines may be wider than the terminal: names are not cut.
 void write_trace(const std::string& path, const std::vector<SearchStep>& steps) {
   TextStyle style = path == "-" ? terminal_style() : TextStyle();
@@ -121,6 +147,7 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
   // The process ends without freeing tables and plans, because freeing takes up to a tenth of a second.
   static WarmTables& warm = *new WarmTables(common.cache);
   OutcomeOptions options = a.options;
+  if (a.regret) options.top = std::max(options.top, kPlansOfRegret), options.runners_up = true;
   options.record = !a.report.empty();
   std::vector<SearchStep> steps;
   if (!a.trace.empty()) options.trace = [&](const SearchStep& step) { steps.push_back(step); };
@@ -133,6 +160,12 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
   if (!a.pinned.empty()) {
     ranked = rank_pinned(job_of(a), o, a.pinned, a.options, common, warm);
     o.notes.insert(o.notes.begin(), sentence(*ranked));
+  }
+  const std::size_t compared = o.best.size() + (o.fastest ? 1 : 0);
+  std::optional<Regret> regret;
+  if (a.regret && !o.best.empty()) {
+    regret = regret_among(o);
+    o.notes.insert(o.notes.begin(), sentence(*regret, compared));
   }
   std::optional<Verification> verified;
   if (a.verify && o.shown()) {
@@ -148,6 +181,7 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
   nlohmann::json result = to_json(o);
   if (ranked) result["rank"] = to_json(*ranked);
   if (why) result["why"] = to_json(*why, o);
+  if (regret) result["regret"] = to_json(*regret, compared);
   if (verified) result["verify"] = to_json(*verified);
   write_json(common, result);
   const bool found = !o.best.empty() || o.estimated;
@@ -177,6 +211,9 @@ void add_plan(CLI::App& app, CommonOptions& common, Run& run) {
                   "Stop after so many seconds with the best so far and its gap; 0: never")
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
+  sub->add_flag(
+      "--regret", a->regret,
+      "Say what the best plan loses where the model is wrong: against the best of 20 kinds in each of 200 worlds");
   sub->add_option("--rank", a->pinned, "Say how many plans are faster than the one pinned in another job")
       ->type_name("PINNED.json");
   sub->add_option("--why", a->why, "Explain why the best plan under further pins lost, or does not fit")
@@ -186,7 +223,8 @@ void add_plan(CLI::App& app, CommonOptions& common, Run& run) {
   add_cache(*sub, common);
   sub->add_flag("--verify", a->verify,
                 "Run the best plan on numbers with a scaled-down model, and compare with the plain model");
-  for (const char* of_plans : {"--output", "--rank", "--why", "--trace-search", "--verify"}) space->excludes(of_plans);
+  for (const char* of_plans : {"--output", "--rank", "--why", "--regret", "--trace-search", "--verify"})
+    space->excludes(of_plans);
   sub->callback([a, &common, &run] { run = [a, &common] { return run_plan(*a, common); }; });
 }
 

@@ -10,6 +10,7 @@
 #include "model/error.h"
 #include "planner/cli/options.h"
 #include "planner/cli/validate_against.h"
+#include "planner/cli/validate_memory.h"
 #include "planner/cli/validate_operators.h"
 
 namespace superstep {
@@ -21,9 +22,9 @@ constexpr int kPointColumns = 160;  // width of the table of points
 
 json to_json(const ErrorGroup& g) {
   json j = to_json(g.model);
+  j["in_band_share"] = g.in_band_share;
   j["use"] = g.use.empty() ? json() : json(g.use);
   j["family"] = g.family.empty() ? json() : json(g.family);
-  j["covered"] = g.covered;
   j["null_model"] = to_json(g.null_model);
   return j;
 }
@@ -67,6 +68,7 @@ json to_json(const ValidatedPoint& v) {
 
 json result_json(const Validation& v, const std::vector<LeftOut>& left_out) {
   json j = to_json(v.groups.front().model);
+  j["in_band_share"] = v.groups.front().in_band_share;
   j["points"] = json::array();
   for (const ValidatedPoint& p : v.points) j["points"].push_back(to_json(p));
   j["groups"] = json::array();
@@ -122,7 +124,7 @@ TextTable group_table(const Validation& v) {
   for (const ErrorGroup& g : v.groups) {
     std::vector<std::string> cells = {name_of(g), std::to_string(g.model.runs)};
     for (const ErrorStatistics* s : {&g.model, &g.null_model}) {
-      if (s == &g.null_model) cells.push_back(std::to_string(std::lround(g.covered * 100)) + " %");
+      if (s == &g.null_model) cells.push_back(std::to_string(std::lround(g.in_band_share * 100)) + " %");
       cells.insert(cells.end(), {percent_or_none(s->median_abs), percent_or_none(s->p90_abs),
                                  percent_or_none(s->max_abs), signed_percent(s->bias)});
     }
@@ -173,14 +175,80 @@ void report_failures(const Validation& v) {
   throw Error("", message);
 }
 
-int run_validate(const std::vector<std::string>& paths, const CommonOptions& common) {
+// Validations of the same points with the calibrations that the jobs name, and with another one.
+struct Refit {
+  const Validation &before, &after;
+
+  struct Run {
+    std::string id;
+    double before = 0, after = 0;  // errors
+    double gain() const { return std::abs(before) - std::abs(after); }
+  };
+  // Returns the points that both estimate, that which gains most first.
+  std::vector<Run> runs() const {
+    std::vector<Run> out;
+    for (std::size_t i = 0; i < after.points.size(); ++i) {
+      if (before.points[i].prediction && after.points[i].prediction)
+        out.push_back({after.points[i].point.id, before.points[i].error, after.points[i].error});
+    }
+    std::ranges::stable_sort(out, std::ranges::greater(), &Run::gain);
+    return out;
+  }
+};
+
+void print(const Refit& refit, const std::string& file) {
+  const ErrorGroup &a = refit.before.groups.front(), &b = refit.after.groups.front();
+  const auto change = [](const std::string& what, const std::string& from, const std::string& to) {
+    return what + " " + from + " before, " + to + " now";
+  };
+  std::vector<std::string> notes = {
+      file + ": " + change("median", percent_or_none(a.model.median_abs), percent_or_none(b.model.median_abs)) + "; " +
+      change("p90", percent_or_none(a.model.p90_abs), percent_or_none(b.model.p90_abs)) + "; " +
+      change("in band", percent(a.in_band_share), percent(b.in_band_share))};
+  const std::vector<Refit::Run> runs = refit.runs();
+  const auto text_of = [](const Refit::Run& r) {
+    return r.id + " " + signed_percent(r.before) + " to " + signed_percent(r.after);
+  };
+  if (!runs.empty() && runs.front().gain() > 0) notes.push_back("gains most: " + text_of(runs.front()));
+  if (!runs.empty() && runs.back().gain() < 0) notes.push_back("loses most: " + text_of(runs.back()));
+  for (const std::string& note : notes) std::cout << "  note: " << note << "\n";
+}
+
+// Returns the points with jobs that name this calibration.
+std::vector<PublishedPoint> with_calibration(std::vector<PublishedPoint> points, const std::string& calibration) {
+  for (PublishedPoint& p : points) p.job["calibration"] = calibration;
+  return points;
+}
+
+struct ValidateArguments {
+  std::vector<std::string> paths;
+  std::string calibration, against;  // empty: that of each job; none
+  bool operators = false, memory = false;
+};
+
+int run_validate(const ValidateArguments& a, const CommonOptions& common) {
   check_output(common.json);
   const PublishedPoints own = load_published({published_folder()});
-  const PublishedPoints given = paths.empty() ? own : load_published(paths);
-  const Validation v = validate(given.points, own.points, {.threads = common.threads, .progress = progress_of(common)});
+  const PublishedPoints given = a.paths.empty() ? own : load_published(a.paths);
+  const ValidateOptions options = {.threads = common.threads, .progress = progress_of(common)};
+  Validation v = validate(given.points, own.points, options);
+  std::optional<Validation> before;
+  if (!a.calibration.empty()) {
+    load_calibration(a.calibration);
+    before = std::exchange(v, validate(with_calibration(given.points, a.calibration), own.points, options));
+  }
   clear_progress(common);
+  json j = result_json(v, given.left_out);
   if (prints_text(common)) print(v, given.left_out);
-  write_json(common, result_json(v, given.left_out));
+  if (before) {
+    const Refit refit{*before, v};
+    if (prints_text(common)) print(refit, a.calibration);
+    j["before"] = to_json(before->groups.front());
+    j["gains"] = json::array();
+    for (const Refit::Run& r : refit.runs())
+      j["gains"].push_back({{"id", r.id}, {"error_before", r.before}, {"error", r.after}});
+  }
+  write_json(common, j);
   report_failures(v);
   return kDone;
 }
@@ -188,27 +256,38 @@ int run_validate(const std::vector<std::string>& paths, const CommonOptions& com
 }  // namespace
 
 void add_validate(CLI::App& app, CommonOptions& common, Run& run) {
-  auto paths = std::make_shared<std::vector<std::string>>();
+  auto a = std::make_shared<ValidateArguments>();
   CLI::App* sub = sub_command(app, common, "validate",
                               "Predicted against published measurements, with error statistics, beside a model of "
                               "constant utilisation");
-  sub->add_option("points", *paths, "Files of published points, or folders of them; data/published by default")
+  sub->add_option("points", a->paths, "Files of published points, or folders of them; data/published by default")
       ->type_name("FILE|DIR");
-  auto operators = std::make_shared<bool>(false);
-  sub->add_flag("--operators", *operators,
+  sub->add_option(
+         "--calibration", a->calibration,
+         "Constants to use instead, as superstep calibrate -o writes them, and what they gain and lose: a file, "
+         "or a name in data/calibration")
+      ->type_name("FILE|NAME");
+  sub->add_flag("--memory", a->memory,
+                "Memory instead: plans that ran and plans that ran out of memory, beside the probability that they fit")
+      ->excludes("--calibration");
+  sub->add_flag("--operators", a->operators,
                 "Single operators instead: vertices, exchanges and products against the facts of data/operators, or of "
-                "the files given");
-  auto against = std::make_shared<std::string>();
-  sub->add_option("--against", *against,
+                "the files given")
+      ->excludes("--calibration")
+      ->excludes("--memory");
+  sub->add_option("--against", a->against,
                   "IPU systems beside published results of another system instead, such as dgx-a100: throughput, rated "
                   "power, energy")
       ->type_name("SYSTEM")
+      ->excludes("--calibration")
       ->excludes("--operators")
+      ->excludes("--memory")
       ->excludes("points");
-  sub->callback([paths, operators, against, &common, &run] {
-    run = [paths, operators, against, &common] {
-      if (!against->empty()) return run_validate_against(*against, common);
-      return *operators ? run_validate_operators(*paths, common) : run_validate(*paths, common);
+  sub->callback([a, &common, &run] {
+    run = [a, &common] {
+      if (!a->against.empty()) return run_validate_against(a->against, common);
+      if (a->memory) return run_validate_memory(a->paths, common);
+      return a->operators ? run_validate_operators(a->paths, common) : run_validate(*a, common);
     };
   });
 }

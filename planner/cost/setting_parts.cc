@@ -206,7 +206,10 @@ UnitNumbers SettingParts::state_numbers(const Plan& plan, const Updates& updates
   if (away(at)) p.ddr = state;
   if (remote(at)) p.remote_tile = state;
   if (at == Location::in_processor) p.resident = ceil_div(state, base_.tiles_);
-  if (row.parameters > 0) p.update_peak = tightest_->update(*updates.tightest, unit).footprint.peak.value;
+  if (row.parameters > 0) {
+    p.update_peak = tightest_->update(*updates.tightest, unit).footprint.peak.value;
+    if (at != Location::in_processor) p.update_peak += row.loaded_state(state_bytes, shards, base_.tiles_).value;
+  }
   return p;
 }
 
@@ -294,7 +297,10 @@ SettingParts::AtEnds SettingParts::at_ends(const Storage& state, const Updates& 
     for (const std::size_t unit : unit_) {
       if (!base_.training_ || unit == table.units() || table.row(unit).parameters == 0) continue;
       const UpdateCost& update = table.update(*of, unit);
-      out.numbers.push_back(update.footprint.peak.value);
+      const Bytes loaded = state.at == Location::in_processor
+                               ? Bytes(0)
+                               : table.row(unit).loaded_state(state_bytes, state.degree, table.tiles());
+      out.numbers.push_back((update.footprint.peak + loaded).value);
       out.numbers.push_back(update.cycles.value +
                             2 * streaming(ceil_div(table.row(unit).parameters * state_bytes, state.degree), state.at));
     }

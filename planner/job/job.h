@@ -155,6 +155,8 @@ bool may_be_phased(const Job& job);
 // Reads and checks a job; data/jobs/schema.json describes the format. Throws Error with file and JSON pointer.
 Job load_job(const std::string& path);
 Job read_job(const nlohmann::json& json, const std::string& name);
+// Reads a job again, with changed JSON. What a search chose beside the JSON is kept: the software and measured_alone.
+Job read_again(const Job& job, const nlohmann::json& json);
 // True if the pin of a field of cuts is a list of alternative cuts.
 bool is_list_of_cuts(const nlohmann::json& pin);
 // True if a pin is an object whose members are pins of their own. A range, or a bound that counts live tensors, is one

@@ -51,12 +51,7 @@ Job on_partition(const Job& job, std::int64_t ipus) {
   const bool named = machine.is_string();
   if (named) machine = {{"base", machine}};
   machine["partition"] = ipus;
-  if (!named) {
-    Job part = read_job(given, job.source);
-    part.software = job.software;
-    part.measured_alone = job.measured_alone;
-    return part;
-  }
+  if (!named) return read_again(job, given);
   Job part = job;
   part.given = std::make_shared<const json>(std::move(given));
   part.machine = partition_of(job.machine, ipus);

@@ -220,9 +220,21 @@ Job read_job(const nlohmann::json& given, const std::string& name) {
     b.finish();
   }
   if (r.has("run")) job.run = read_run(r.object("run"), name);
+  if (r.has("calibration")) {
+    const std::string calibration = r.text("calibration");
+    job.machine.calibration = calibration.ends_with(".json") ? found_path(calibration, name) : calibration;
+    load_calibration(job.machine.calibration);
+  }
   if (r.has("software")) job.software = read_software_names(r);
   r.finish();
   return job;
+}
+
+Job read_again(const Job& job, const nlohmann::json& given) {
+  Job out = read_job(given, job.source);
+  out.software = job.software;
+  out.measured_alone = job.measured_alone;
+  return out;
 }
 
 Job load_job(const std::string& path) { return read_job(parse_json_file(path), path); }

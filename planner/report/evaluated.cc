@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/cost/fit_probability.h"
 #include "model/lower/lower.h"
 #include "planner/space/software_facts.h"
+#include "traces/compare.h"
 #include "traces/verdict.h"
 
 namespace superstep {
@@ -42,6 +44,12 @@ double value_of(const Evaluated& e, Measure m) {
 
 }  // namespace
 
+std::vector<std::string> Evaluated::not_validated() const {
+  std::vector<std::string> names;
+  for (const Mechanism& m : unmeasured) names.push_back(m.name);
+  return names;
+}
+
 Evaluated evaluate_in_full(Tables& tables, const Plan& plan) {
   const UnitTable& table = tables.table(table_key(plan));
   const Machine& m = tables.job().machine;
@@ -65,8 +73,8 @@ Evaluated evaluate_in_full(Tables& tables, const Plan& plan) {
   }
   e.overflows = find_overflows(e.program, e.timeline, table);
   e.fits = fit_word(e.overflows.empty() ? fit_in(e.tile_peak, m.chip.tile_memory.value) : Fit::does_not_fit);
+  e.fit_probability = fit_probability(m.chip.tile_memory.value - e.tile_peak, tables.model().calibration());
   e.unmeasured = unmeasured_in(plan_facts(tables.job(), plan, tables.facts(plan.micro_batch)));
-  for (const Mechanism& mechanism : e.unmeasured) e.not_validated.push_back(mechanism.name);
   return e;
 }
 
@@ -76,6 +84,15 @@ Subject subject_of(const Tables& tables, const Evaluated& e) {
 
 void draw_worlds(Tables& tables, Evaluated& e) {
   e.worlds = step_seconds_in_worlds(e.program, tables.model(), subject_of(tables, e));
+}
+
+double probability_better(const Goal& goal, const Evaluated& first, const Evaluated& second) {
+  const auto costs = [&](const Evaluated& e) {
+    std::vector<double> out;
+    for (double seconds : e.worlds) out.push_back(1 / goal.score(e.plan.global_batch(), seconds));
+    return out;
+  };
+  return probability_faster(costs(first), costs(second));
 }
 
 void keep_front(std::vector<Evaluated>& plans, const std::array<Measure, 2>& measures) {

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "model/cost/fit_probability.h"
 #include "model/error.h"
 #include "model/quantity_text.h"
 #include "planner/report/efficiency.h"
@@ -84,11 +83,11 @@ report::PlanSummary summary_of(const Evaluated& e, const CostModel& model) {
   s.set_ddr_bytes_per_ipu(e.ddr_per_ipu);
   s.set_flop_utilisation(e.flop_utilisation);
   s.set_ipus(e.plan.ipus());
-  s.set_fit_probability(fit_probability(m.chip.tile_memory.value - e.tile_peak, model.calibration()));
+  s.set_fit_probability(e.fit_probability);
   std::string overflows;
   for (const Overflow& o : e.overflows) overflows += (overflows.empty() ? "" : "; ") + overflow_text(o);
   s.set_first_overflow(overflows);
-  for (const std::string& n : e.not_validated) s.add_not_validated(n);
+  for (const std::string& n : e.not_validated()) s.add_not_validated(n);
   for (double seconds : e.worlds) s.add_step_time_in_worlds_s(seconds);
   s.set_rated_power_w(e.rated_power);
   s.set_time_to_train_s(e.time_to_train);

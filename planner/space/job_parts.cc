@@ -121,8 +121,7 @@ std::vector<Job> job_parts(const Job& job) {
   std::vector<Job> all;  // one for each combination of values, on the whole machine
   for (json& value : values) {
     if (value.contains("limits")) value["limits"].erase("ipus");
-    all.push_back(read_job(value, job.source));
-    all.back().measured_alone = job.measured_alone;
+    all.push_back(read_again(job, value));
   }
   std::vector<Job> out;
   for (const std::int64_t ipus : sizes) {

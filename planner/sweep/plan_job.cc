@@ -136,7 +136,7 @@ PlannedJob planned_by(Tables& tables, const SearchResult& found) {
   out.step_band = band_of(best.worlds);
   out.tile_peak = best.tile_peak;
   out.ddr_per_ipu = best.ddr_per_ipu;
-  out.not_validated = best.not_validated;
+  out.not_validated = best.not_validated();
   return out;
 }
 

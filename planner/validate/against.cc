@@ -184,7 +184,7 @@ class ComparisonReader {
     Evaluated e = evaluate_in_full(tables, found.best.front().plan);
     draw_worlds(tables, e);
     s.source += (s.source.empty() ? "" : " + ") + label(e.plan);
-    for (const std::string& what : e.not_validated) {
+    for (const std::string& what : e.not_validated()) {
       if (std::find(s.not_validated.begin(), s.not_validated.end(), what) == s.not_validated.end())
         s.not_validated.push_back(what);
     }

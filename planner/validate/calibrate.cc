@@ -189,7 +189,9 @@ class Fit {
     fit.calibration.correlation = correlation(covariance);
     fit.calibration.relative_band = 2 * residual();
     leave_runs_out(fit);
-    leave_families_out(fit);
+    tell(0.9, "leaving families and sizes out");
+    fit.families = left_out_by([](const MeasuredRun& r) { return r.family; });
+    fit.sizes = left_out_by([](const MeasuredRun& r) { return r.ipus; });
     return fit;
   }
 
@@ -246,31 +248,33 @@ class Fit {
     fit.left_out_runs = statistics_of(errors);
   }
 
-  // Fits without each family. Constants are fitted with linear times; errors are computed with true times.
-  void leave_families_out(CalibrationFit& fit) const {
-    std::set<std::string> families;
-    for (const MeasuredRun& r : runs_) families.insert(r.family);
-    if (families.size() < 2) return;
+  static const std::string& text_of(const std::string& name) { return name; }
+  static std::string text_of(std::int64_t ipus) { return std::to_string(ipus); }
+
+  // Fits without each group of runs with one key. Constants are fitted with linear times; errors are computed with true
+  // times. Returns nothing if all runs are of one group.
+  template <typename KeyOf>
+  std::vector<LeftOutGroup> left_out_by(const KeyOf& key_of) const {
+    std::map<decltype(key_of(runs_[0])), std::vector<std::size_t>> groups;
+    for (std::size_t i = 0; i < runs_.size(); ++i) groups[key_of(runs_[i])].push_back(i);
+    if (groups.size() < 2) return {};
     std::vector<Calibration> calibrations;
-    for (const std::string& family : families) {
+    for (const auto& [key, its] : groups) {
       VectorXd counted = all();
-      for (std::size_t i = 0; i < runs_.size(); ++i)
-        if (runs_[i].family == family) counted[static_cast<Eigen::Index>(i)] = 0;
+      for (std::size_t i : its) counted[static_cast<Eigen::Index>(i)] = 0;
       calibrations.push_back(parameters_.applied(start_, solved(counted)));
     }
-    tell(0.9, "leaving families out");
     const std::vector<VectorXd> times = predicted(calibrations);
-    std::size_t at = 0;
-    for (const std::string& family : families) {
-      const VectorXd errors = errors_at(times[at]);
-      std::vector<double> its;
-      for (std::size_t i = 0; i < runs_.size(); ++i)
-        if (runs_[i].family == family) its.push_back(errors[static_cast<Eigen::Index>(i)]);
-      std::vector<double> values;
+    std::vector<LeftOutGroup> out;
+    for (const auto& [key, its] : groups) {
+      const std::size_t at = out.size();
+      const VectorXd all_errors = errors_at(times[at]);
+      std::vector<double> errors, values;
+      for (std::size_t i : its) errors.push_back(all_errors[static_cast<Eigen::Index>(i)]);
       for (const FittedConstant& c : fitted_constants()) values.push_back(c.get(calibrations[at]));
-      fit.families.push_back({family, values, statistics_of(its)});
-      ++at;
+      out.push_back({text_of(key), values, statistics_of(errors)});
     }
+    return out;
   }
 };
 
@@ -306,7 +310,8 @@ std::vector<MeasuredRun> measured_runs(const std::vector<PublishedPoint>& points
     for (const PublishedPoint* p : its)
       seconds += static_cast<double>(now.global_batch) / p->measured.samples_per_second(now.global_batch);
     runs.push_back({name, its.front()->family, seconds / static_cast<double>(its.size()),
-                    [point = *its.front()](const Calibration& c) { return predict(point, &c).step_seconds; }});
+                    [point = *its.front()](const Calibration& c) { return predict(point, &c).step_seconds; },
+                    now.ipus});
   }
   return runs;
 }

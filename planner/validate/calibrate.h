@@ -17,6 +17,7 @@ struct MeasuredRun {
   std::string name, family;
   double seconds = 0;                                 // measured seconds of a step
   std::function<double(const Calibration&)> predict;  // returns the estimated seconds of a step; thread-safe
+  std::int64_t ipus = 0;                              // of the machine or partition
 };
 
 // Returns the runs of the points whose use is "calibration".
@@ -29,10 +30,11 @@ struct CalibratedConstant {
   std::vector<std::pair<std::string, double>> held_by;  // runs that determine the constant, by share
 };
 
-struct LeftOutFamily {
-  std::string family;
-  std::vector<double> values;  // the constants, fitted without the family
-  ErrorStatistics errors;      // errors of the family's runs with these constants
+// Runs that a fit leaves out together: those of a family of models, or of a number of IPUs.
+struct LeftOutGroup {
+  std::string name;            // "bert", "64"
+  std::vector<double> values;  // the constants, fitted without the group
+  ErrorStatistics errors;      // errors of the group's runs with these constants
 };
 
 struct CalibrationFit {
@@ -40,7 +42,7 @@ struct CalibrationFit {
   std::vector<CalibratedConstant> constants;           // in the order of fitted_constants()
   std::vector<std::pair<std::string, double>> errors;  // by run, as fractions of the rate
   ErrorStatistics fitted, left_out_runs;               // with all runs; of each run when the run is left out
-  std::vector<LeftOutFamily> families;
+  std::vector<LeftOutGroup> families, sizes;           // by family and by number of IPUs; empty: there is but one
 };
 
 struct CalibrateOptions {

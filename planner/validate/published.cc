@@ -61,8 +61,11 @@ std::vector<std::string> read_texts(JsonReader& r, const char* key) {
   return texts;
 }
 
-// Reads a point's job, which is part of the point or a file beside the points.
-void read_place_of_job(JsonReader& r, PublishedPoint& point, const std::string& file) {
+// Reads a job, which is part of the entry or a file beside the entries, and what it was run with.
+void read_given_job(JsonReader& r, PublishedJob& point, const std::string& file) {
+  point.framework = r.text_or("framework", "");
+  point.release = r.text_or("release", "");
+  point.assumed = read_texts(r, "assumed");
   const json& job = r.raw("job");
   if (job.is_object()) {
     point.job = job;
@@ -88,13 +91,24 @@ PublishedPoint read_point(JsonReader r, const std::string& file) {
   for (const char* key : {"id", "use", "family"}) {
     if (r.text(key).empty()) r.fail(key, "found an empty text, expected a name");
   }
-  p.framework = r.text_or("framework", "");
-  p.release = r.text_or("release", "");
-  p.assumed = read_texts(r, "assumed");
-  read_place_of_job(r, p, file);
+  read_given_job(r, p, file);
   p.measured = read_measured(r.object("measured"));
   r.finish();
   return p;
+}
+
+MemoryCase read_memory_case(JsonReader r, const std::string& file) {
+  MemoryCase c;
+  c.id = r.text("id");
+  c.ran = r.name("outcome", std::vector<std::string>{"ran", "out_of_memory"}) == "ran";
+  c.source = r.text("source");
+  for (const char* key : {"id", "source"}) {
+    if (r.text(key).empty()) r.fail(key, "found an empty text, expected a name");
+  }
+  c.miss = r.text_or("miss", "");
+  read_given_job(r, c, file);
+  r.finish();
+  return c;
 }
 
 LeftOut read_left_out(JsonReader r) {
@@ -119,6 +133,12 @@ class PointReader {
       all_.points.push_back(read_point(item, file));
       check_id(all_.points.back().id, item.here());
       check_run(all_.points.size() - 1, item.here());
+    }
+    if (r.has("memory_cases")) {
+      for (const JsonReader& item : r.objects("memory_cases")) {
+        all_.memory_cases.push_back(read_memory_case(item, file));
+        check_id(all_.memory_cases.back().id, item.here());
+      }
     }
     if (r.has("left_out")) {
       for (const JsonReader& item : r.objects("left_out")) {
@@ -156,6 +176,13 @@ class PointReader {
 };
 
 }  // namespace
+
+std::string PublishedJob::placed(std::string message) const {
+  const std::size_t end = job_file.size();
+  if (job_place.empty() || message.compare(0, end, job_file) != 0) return message;
+  if (message.compare(end, 1, "#") == 0) message.erase(end, 1);
+  return message.insert(end, job_place);
+}
 
 double Measured::samples_per_second(std::int64_t global_batch) const {
   return metric == Metric::step_time ? static_cast<double>(global_batch) / (value * unit_seconds) : value;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published measurements: jobs with the plan that was run, and the measured figures. docs/explanation/validation.md
-// describes the file format.
+// Published runs: jobs with the plan that was run, and what was measured of them, or whether they fitted in memory.
+// docs/explanation/validation.md describes the file format.
 #pragma once
 
 #include <cstdint>
@@ -27,18 +27,33 @@ struct Measured {
   double in_unit(double samples_per_second, std::int64_t global_batch) const;
 };
 
-struct PublishedPoint {
-  std::string id;
-  std::string run;                 // points of one run count once together
-  std::string use;                 // "calibration": constants may be fitted to the point; any other word: they may not
-  std::string family;              // family of models
-  std::string framework, release;  // empty: unknown
-  std::vector<std::string> assumed;  // assumptions of the job that the source does not state
-  Measured measured;
+// A job with the plan that was run.
+struct PublishedJob {
   nlohmann::json job;
   // File of the job, and the job's place in the file: "#/points/3/job". An empty place means that the whole file is the
   // job.
   std::string job_file, job_place;
+  std::string framework, release;    // empty: unknown
+  std::vector<std::string> assumed;  // assumptions of the job that the source does not state
+
+  // Returns a message about the job with the job's place in its file.
+  std::string placed(std::string message) const;
+};
+
+struct PublishedPoint : PublishedJob {
+  std::string id;
+  std::string run;     // points of one run count once together
+  std::string use;     // "calibration": constants may be fitted to the point; any other word: they may not
+  std::string family;  // family of models
+  Measured measured;
+};
+
+// A job that is known to have run, or to have run out of memory.
+struct MemoryCase : PublishedJob {
+  std::string id;
+  bool ran = false;
+  std::string source;
+  std::string miss;  // why the model says otherwise; empty: it does not
 };
 
 // A figure as announced, of any kind: unit "x" for a ratio, "h" for a time to train.
@@ -55,6 +70,7 @@ struct LeftOut {
 
 struct PublishedPoints {
   std::vector<PublishedPoint> points;
+  std::vector<MemoryCase> memory_cases;
   std::vector<LeftOut> left_out;
 };
 

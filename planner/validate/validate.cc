@@ -32,20 +32,12 @@ struct Attempt {
   bool unsupported = false;
 };
 
-// Returns a message with the place in the points' file, for a job that is part of a point.
-std::string placed(const PublishedPoint& point, std::string message) {
-  const std::size_t end = point.job_file.size();
-  if (point.job_place.empty() || message.compare(0, end, point.job_file) != 0) return message;
-  if (message.compare(end, 1, "#") == 0) message.erase(end, 1);
-  return message.insert(end, point.job_place);
-}
-
 Attempt attempt(const PublishedPoint& point) {
   Attempt a;
   try {
     a.prediction = predict(point, nullptr);
   } catch (const Error& e) {
-    a.failure = placed(point, e.what());
+    a.failure = point.placed(e.what());
     a.unsupported = dynamic_cast<const Unsupported*>(&e) != nullptr;
   }
   return a;
@@ -150,8 +142,8 @@ ErrorGroup group_of(const std::vector<ValidatedPoint>& points, const std::string
     errors.push_back(mean(both.first));
     if (!both.second.empty()) null_errors.push_back(mean(both.second));
   }
-  const double covered = 1 - static_cast<double>(outside.size()) / static_cast<double>(runs.size());
-  return {use, family, statistics_of(errors), statistics_of(null_errors), covered};
+  const double in_band_share = 1 - static_cast<double>(outside.size()) / static_cast<double>(runs.size());
+  return {use, family, statistics_of(errors), statistics_of(null_errors), in_band_share};
 }
 
 std::vector<ErrorGroup> groups_of(const std::vector<ValidatedPoint>& points) {
@@ -188,6 +180,7 @@ Prediction predict(const PublishedPoint& point, const Calibration* calibration) 
   p.model = job.model.name();
   p.machine = job.machine.name;
   p.plan = label(e.plan);
+  p.ipus = job.machine.ipus;
   p.fits = e.fits;
   p.global_batch = e.plan.global_batch();
   p.tile_peak = e.tile_peak;
@@ -196,7 +189,7 @@ Prediction predict(const PublishedPoint& point, const Calibration* calibration) 
   p.step_seconds = e.step_seconds;
   p.ideal_seconds = e.flop_utilisation * e.step_seconds;
   p.busy = busy_share(e.plan, tables.training());
-  p.not_validated = e.not_validated;
+  p.not_validated = e.not_validated();
   return p;
 }
 

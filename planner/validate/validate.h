@@ -17,7 +17,7 @@ namespace superstep {
 // The estimate of a job.
 struct Prediction {
   std::string model, machine, plan, fits;
-  std::int64_t global_batch = 0;
+  std::int64_t global_batch = 0, ipus = 0;
   std::int64_t tile_peak = 0, tile_limit = 0;
   double samples_per_second = 0, step_seconds = 0;
   double ideal_seconds = 0;  // seconds of a step: model FLOPs at the FP16.16 peak of all IPUs
@@ -77,7 +77,7 @@ struct ValidatedPoint {
 struct ErrorGroup {
   std::string use, family;  // empty: any
   ErrorStatistics model, null_model;
-  double covered = 0;  // share of runs whose measured points all lie in their bands
+  double in_band_share = 0;  // share of runs whose measured points all lie in their bands
 };
 
 struct Validation {

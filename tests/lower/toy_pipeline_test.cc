@@ -249,8 +249,8 @@ TEST(ToyStep, InferenceFillsOnce) {
   b.begin_unit("second", 1);
   graph.outputs = {b.matmul(h, b.weight("w1", DType::fp16, {64, 16}))};
   const Lowered l(std::move(graph), 2, {1, 1}, false);
-  // IPU 0: 254 + 1024 of input. IPU 1: 411 and 8 x 16 x 2 B of results at a quarter of a byte per cycle, 1024: 1435, the
-  // slower. (5 + 1) cycles of 1435 + 552.
+  // IPU 0: 254 + 1024 of input. IPU 1: 411 and 8 x 16 x 2 B of results at a quarter of a byte per cycle, 1024: 1435,
+  // the slower. (5 + 1) cycles of 1435 + 552.
   EXPECT_EQ(cost(lower(l.table, two_stages(5), OptimizerSpec{}), l.model).step.total(), Cycles(6 * (1435 + 552)));
 }
 

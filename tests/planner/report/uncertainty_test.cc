@@ -69,9 +69,9 @@ TEST(Uncertainty, WithoutAnyEveryWorldIsTheEstimate) {
 // Nobody measured replicas that are each other's neighbours.
 TEST(Uncertainty, AnotherPlacementIsNotValidated) {
   nlohmann::json job = bert(2, 2);
-  EXPECT_EQ(Estimated(job).e.not_validated, std::vector<std::string>{});
+  EXPECT_EQ(Estimated(job).e.not_validated(), std::vector<std::string>{});
   job["plan"]["placement"] = "t-r-p";
-  EXPECT_EQ(Estimated(job).e.not_validated, std::vector<std::string>{"another placement than t-p-r"});
+  EXPECT_EQ(Estimated(job).e.not_validated(), std::vector<std::string>{"another placement than t-p-r"});
 }
 
 // Where all replicas share the state, there is one group.
@@ -79,7 +79,7 @@ TEST(Uncertainty, OrthogonalGroupsAreNotValidated) {
   nlohmann::json job = bert(4, 1);
   const auto not_validated = [&](int degree) {
     job["plan"]["replicated_tensor_sharding"] = {{"optimizer_state", degree}, {"groups", "orthogonal"}};
-    return Estimated(job).e.not_validated;
+    return Estimated(job).e.not_validated();
   };
   EXPECT_EQ(not_validated(4), std::vector<std::string>{});
   EXPECT_EQ(not_validated(2), std::vector<std::string>{"orthogonal groups of shards"});

@@ -115,7 +115,7 @@ TEST(Calibrate, LeavesFamiliesOut) {
     if (r.family == "c") r.seconds *= 1.25;
   const CalibrationFit fit = calibrate(all, Calibration{}, {});
   ASSERT_EQ(fit.families.size(), 3u);
-  EXPECT_EQ(fit.families[2].family, "c");
+  EXPECT_EQ(fit.families[2].name, "c");
   EXPECT_NEAR(fit.families[2].errors.bias, 0.25, 0.02);
   EXPECT_GT(fit.families[2].errors.bias, fit.errors.back().second);
 }

@@ -143,7 +143,7 @@ void write_groups(std::ostream& out) {
     out << "| " << (g.use.empty() && g.family.empty() ? "all" : g.family)
         << (g.use.empty() || g.family.empty() ? "" : ", ") << g.use << " | " << g.model.runs;
     for (const ErrorStatistics* s : {&g.model, &g.null_model}) {
-      if (s == &g.null_model) out << " | " << percent(g.covered);
+      if (s == &g.null_model) out << " | " << percent(g.in_band_share);
       out << " | " << percent(s->median_abs) << " | " << percent(s->p90_abs) << " | " << percent(s->max_abs) << " | "
           << signed_percent(s->bias);
     }
@@ -179,7 +179,7 @@ TEST(Published, IsOnThePageAsItIsPredicted) {
 
 TEST(Published, MostMeasuredRunsLieInTheirBands) {
   const ErrorGroup& all = validation().groups.front();
-  EXPECT_GE(all.covered, 0.85);
+  EXPECT_GE(all.in_band_share, 0.85);
 }
 
 const CalibrationFit& fit() {
@@ -196,7 +196,7 @@ TEST(Published, RefittingReproducesTheCalibration) {
 
 TEST(Published, FamiliesThatWereLeftOutArePredicted) {
   std::vector<double> errors;
-  for (const LeftOutFamily& f : fit().families) errors.push_back(f.errors.median_abs);
+  for (const LeftOutGroup& f : fit().families) errors.push_back(f.errors.median_abs);
   EXPECT_LE(quantile(errors, 0.5), 0.08);
 }
 
@@ -221,7 +221,7 @@ std::string constants_page() {
   };
   add("all runs fitted to", fit().fitted);
   add("each run, left out", fit().left_out_runs);
-  for (const LeftOutFamily& f : fit().families) add(f.family + ", left out", f.errors);
+  for (const LeftOutGroup& f : fit().families) add(f.name + ", left out", f.errors);
   return out.str();
 }
 
