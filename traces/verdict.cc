@@ -45,9 +45,10 @@ std::string fit_sentence(const report::PlanSummary& plan) {
     return text;
   }
   const std::string spare = ": " + kib_text(margin) + " to spare on the fullest tile.";
-  if (fit_of(plan) != Fit::tight) return "It fits" + spare;
-  if (plan.fit_probability() == 0) return "It fits, but tightly" + spare;
-  return "It fits with a probability of " + percent(plan.fit_probability()) + spare;
+  constexpr double kNoDoubt = 0.995;
+  const double probability = plan.fit_probability();  // 0: an old report
+  if (probability > 0 && probability < kNoDoubt) return "It fits with a probability of " + percent(probability) + spare;
+  return (fit_of(plan) == Fit::tight ? "It fits, but tightly" : "It fits") + spare;
 }
 
 }  // namespace

@@ -137,10 +137,11 @@ inline constexpr Meaning kLimitBytes{"What a tile holds.", "bytes", "/chip/tile_
                                      where::kMemory};
 inline constexpr Meaning kLimitShare{"The share of what a tile holds.", "%", "Bytes over /chip/tile_memory.",
                                      where::kMemory};
-inline constexpr Meaning kTileError{"How unsure the bytes of the fullest tile are, either side, at 95 %.", "bytes",
-                                    "The calibration's memory_band: what published configurations that fit leave open, "
-                                    "mostly the size of code.",
-                                    where::kSure};
+inline constexpr Meaning kTileError{
+    "How unsure the bytes of the fullest tile are, either side, at 95 %.", "bytes",
+    "The calibration's memory_band, mostly code, and its temporary_band of the bound on "
+    "temporary memory.",
+    where::kSure};
 inline constexpr Meaning kSpareBytes{"What is to spare on the fullest tile; negative: over.", "bytes",
                                      "Limit less the fullest tile.", where::kMemory};
 inline constexpr Meaning kCodeBytes{"Code on a tile of the IPU.", "bytes",

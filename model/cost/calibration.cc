@@ -93,6 +93,10 @@ double read_band(JsonReader& file, const char* key, Calibration& c) {
 
 std::span<const FittedConstant> fitted_constants() { return kConstants; }
 
+std::int64_t Calibration::memory_band(Bytes temporary_cap) const {
+  return std::llround(std::hypot(memory_band_bytes, temporary_band * static_cast<double>(temporary_cap.value)));
+}
+
 Calibration load_calibration(const std::string& name) {
   const std::string path = name.ends_with(".json") ? name : data_folder() + "/calibration/" + name + ".json";
   return read_calibration(parse_json_file(path), path);
@@ -106,6 +110,7 @@ Calibration read_calibration(const nlohmann::json& json, const std::string& name
   RowReader memory(file, "memory_band", c);
   c.memory_band_bytes = memory.bytes();
   memory.finish();
+  c.temporary_band = read_band(file, "temporary_band", c);
   read_correlation(file, c);
   file.finish();
   return c;

@@ -27,7 +27,12 @@ struct Calibration {
   // Half of the 95 % band of a step's time that nothing explains, as a share. Mechanisms that no measured point covers
   // have bands of their own (model/software/evidence.h).
   double relative_band = 0.08;
-  std::int64_t memory_band_bytes = 0;  // half width of the 95 % band of the fullest tile's bytes
+  // Half of the 95 % band of the fullest tile's bytes: of code and what is not modelled, in bytes, and of temporaries,
+  // as a share of the bound on them.
+  std::int64_t memory_band_bytes = 0;
+  double temporary_band = 0;
+  // Returns half of the whole band, in bytes, for a plan with this bound on temporary memory.
+  std::int64_t memory_band(Bytes temporary_cap) const;
   // One value of the file, as `superstep explain` prints it.
   struct Row {
     std::string name, text, source, fitted_to;

@@ -75,6 +75,13 @@ bool lies_within(std::int64_t most, Placement placement, std::int64_t t, std::in
   return t * p * (outermost ? 1 : r) <= most;
 }
 
+Bytes Plan::temporary_cap(const Chip& chip) const {
+  if (stage_proportions.empty()) return cap_of(available_memory_proportion.share, chip);
+  double most = 0;
+  for (const Proportion& p : stage_proportions) most = std::max(most, p.share);
+  return cap_of(most, chip);
+}
+
 Strides Plan::strides() const {
   return superstep::strides(placement, tensor_parallel.size(), pipeline_stages, replicas);
 }

@@ -142,6 +142,8 @@ struct Plan {
   Serialisation serialisation;
 
   std::int64_t ipus() const { return tensor_parallel.size() * pipeline_stages * replicas; }
+  // Returns the loosest bound on temporary memory of its stages, in bytes per tile.
+  Bytes temporary_cap(const Chip& chip) const;
   Strides strides() const;
   // True if the IPUs of each replica are consecutive.
   bool replicas_outermost() const;

@@ -23,6 +23,7 @@
 #include "planner/space/space.h"
 #include "planner/sweep/plan_job.h"
 #include "planner/validate/published.h"
+#include "planner/validate/recommend.h"
 #include "traces/band.h"
 #include "traces/compare.h"
 
@@ -120,8 +121,11 @@ std::string fastest_note(const Outcome& o) {
            ": the one shown fits with " + chance(o.best[0]) + ".";
   if (!o.fastest) return "";
   const std::string decides = deciding_mechanism(*o.fastest, o.best[0]);
-  return "Fastest by the model: " + label(o.fastest->plan) + ", " + figure(o.fastest->samples_per_second) +
-         " samples/s; it fits with " + chance(*o.fastest) + " (the best plan with " + chance(o.best[0]) +
+  const double published = best_published_rate(o.asked), rate = o.fastest->samples_per_second;
+  return "Fastest by the model: " + label(o.fastest->plan) + ", " + figure(rate) + " samples/s" +
+         (published > 0 && rate > published ? ", " + percent(rate / published - 1) + " beyond the best published rate"
+                                            : "") +
+         "; it fits with " + chance(*o.fastest) + " (the best plan with " + chance(o.best[0]) +
          ") and is faster with " + percent(probability_better(o.job().goal, *o.fastest, o.best[0])) +
          (decides.empty() ? "." : "; a measurement of " + decides + " would decide.");
 }
@@ -144,8 +148,7 @@ void add_notes(Outcome& o, int threads) {
   const Band band = band_of(e->worlds);
   const auto percent_of_step = [&](double seconds) { return signed_fixed(100 * (seconds / e->step_seconds - 1), 0); };
   o.notes.push_back("95 % band of the step time: " + percent_of_step(band.low) + " to " + percent_of_step(band.high) +
-                    " %; of the fullest tile: +-" + std::to_string(o.model->calibration().memory_band_bytes / 1024) +
-                    " KiB");
+                    " %; of the fullest tile: +-" + std::to_string(e->tile_peak_band / 1024) + " KiB");
   if (const std::string ties = tie_note(o); !ties.empty()) o.notes.push_back(ties);
   o.notes.push_back("samples are " + std::string(o.job().model.packed ? "packs of sequences" : "sequences or images"));
 }
@@ -330,14 +333,6 @@ Outcome solve_within(const Job& job, const OutcomeOptions& options, const Common
   return std::move(*all);
 }
 
-// True if a plan is so much faster than all that was ever measured of its question that only measured mechanisms may
-// explain it.
-bool is_beyond_published(const Job& job, const Evaluated& e) {
-  constexpr double kMost = 1.15;  // of the best published rate
-  const double published = best_published_rate(job);
-  return published > 0 && e.samples_per_second > kMost * published;
-}
-
 // Adds to a search of the whole space what a search of a part of it cost. The settings of the part are counted already.
 void add_work(SearchStats& whole, const SearchStats& part) {
   whole.evaluations += part.evaluations, whole.programmes += part.programmes;
@@ -359,8 +354,7 @@ void prefer_measured(Outcome& all, Job job, OutcomeOptions options, const TimeLe
   Outcome sure = solve_within(job, options, common, warm);
   add_work(all.search.stats, sure.search.stats);
   if (sure.best.empty() || !sure.is_likely) return;
-  const bool surely_better = probability_better(all.job().goal, all.best[0], sure.best[0]) >= kSure;
-  if (surely_better && !is_beyond_published(all.asked, all.best[0])) return;
+  if (is_worth_the_bet(all.asked, all.best[0], sure.best[0])) return;
   sure.fastest = all.fastest && all.fastest->score > all.best[0].score ? std::move(all.fastest) : all.best[0];
   sure.best.resize(1);
   for (Evaluated& e : all.best) sure.best.push_back(std::move(e));

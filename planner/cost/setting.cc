@@ -16,6 +16,12 @@ std::size_t Setting::hash() const {
   return h;
 }
 
+Bytes Setting::least_temporary_cap() const {
+  const Chip& chip = table_->model().machine().chip;
+  const std::optional<Proportion>& least = table_->key().least_proportion;
+  return least ? cap_of(least->share, chip) : plan_.temporary_cap(chip);
+}
+
 std::int64_t Setting::work(std::int64_t begin, std::int64_t end) const {
   std::int64_t work = 0;
   for (std::int64_t u = begin; u < end; ++u) {

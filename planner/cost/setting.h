@@ -70,6 +70,8 @@ class Setting {
 
   const UnitTable& table() const { return *table_; }
   const Plan& plan() const { return plan_; }
+  // Returns the bound on temporary memory, in bytes per tile; of many bounds the tightest.
+  Bytes least_temporary_cap() const;
   std::int64_t units() const { return n_; }
   // Limits of the machine: bytes per tile, bytes of code per tile, bytes of Streaming Memory per IPU.
   std::int64_t limit() const { return limit_; }

@@ -73,7 +73,8 @@ Evaluated evaluate_in_full(Tables& tables, const Plan& plan) {
   }
   e.overflows = find_overflows(e.program, e.timeline, table);
   e.fits = fit_word(e.overflows.empty() ? fit_in(e.tile_peak, m.chip.tile_memory.value) : Fit::does_not_fit);
-  e.fit_probability = fit_probability(m.chip.tile_memory.value - e.tile_peak, tables.model().calibration());
+  e.tile_peak_band = tables.model().calibration().memory_band(plan.temporary_cap(m.chip));
+  e.fit_probability = fit_probability(m.chip.tile_memory.value - e.tile_peak, e.tile_peak_band);
   e.unmeasured = unmeasured_in(plan_facts(tables.job(), plan, tables.facts(plan.micro_batch)));
   return e;
 }

@@ -26,6 +26,7 @@ struct Evaluated {
   double ideal_seconds = 0;           // seconds of a step: model FLOPs over the FP16.16 peak of all IPUs
   double flop_utilisation = 0;        // achieved FLOP/s over the FP16.16 peak of all IPUs
   std::int64_t tile_peak = 0;         // bytes on the fullest tile
+  std::int64_t tile_peak_band = 0;    // half of the 95 % band of tile_peak, in bytes
   std::int64_t ddr_per_ipu = 0;       // bytes of Streaming Memory, on the IPU that holds most
   std::string fits;                   // fits, tight, does_not_fit
   double fit_probability = 0;         // of fitting in the tiles (model/cost/fit_probability.h)

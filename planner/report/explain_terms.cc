@@ -71,8 +71,10 @@ void add_explanations(report::Index& index, const Evaluated& e, const UnitTable&
     }
     term(x, "limit", to_text(Bytes(c.tile_limit_bytes())), "/chip/tile_memory");
     for (const Calibration::Row& row : model.calibration().rows) {
-      if (row.name == "memory_band")
-        term(x, "95 % of it, either side", row.text, row.source + "; fitted to " + row.fitted_to);
+      const bool fixed = row.name == "memory_band";
+      if (fixed || row.name == "temporary_band")
+        term(x, fixed ? "95 % of it, either side" : "more of temporaries, as a share of their bound", row.text,
+             row.source + "; fitted to " + row.fitted_to);
     }
   }
   report::Explanation* ddr =

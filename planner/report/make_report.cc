@@ -121,8 +121,7 @@ void add_ipus(report::Index& index, const Evaluated& e, const UnitTable& table) 
       mc->set_bytes_per_tile(bytes.value);
     }
     c->set_tile_peak_bytes(e.timeline.tile_peak(i).value);
-    if (const auto error = table.model().calibration().memory_band_bytes; error > 0)
-      c->set_tile_peak_error_bytes(error);
+    if (e.tile_peak_band > 0) c->set_tile_peak_error_bytes(e.tile_peak_band);
     c->set_tile_limit_bytes(m.chip.tile_memory.value);
     c->set_executable_bytes(e.program.executable(i).value);
     c->set_executable_limit_bytes(m.chip.executable_memory.value);

@@ -4,27 +4,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "model/cost/fit_probability.h"
-
 namespace superstep {
 
-namespace {
-
-std::int64_t likely_tile(const Tables& tables, const SearchOptions& options) {
-  const std::int64_t whole = tables.job().machine.chip.tile_memory.value;
-  if (options.fit_probability == 0) return whole;
-  return std::max<std::int64_t>(0, whole - margin_for(options.fit_probability, tables.model().calibration()));
-}
-
-}  // namespace
-
 BestFirst::BestFirst(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells)
-    : tables_(tables),
-      job_(tables.job()),
-      options_(options),
-      likely_tile_(likely_tile(tables, options)),
-      cuts_(tables, options.defaults),
-      bounds_(tables) {
+    : tables_(tables), job_(tables.job()), options_(options), cuts_(tables, options.defaults), bounds_(tables) {
   how_.goal = job_.goal;
   order_cells(cells);
 }

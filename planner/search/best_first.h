@@ -98,7 +98,6 @@ class BestFirst {
   Tables& tables_;
   const Job& job_;
   const SearchOptions& options_;
-  const std::int64_t likely_tile_;  // bytes of a tile that plans may use to fit with the probability asked for
   PinnedCuts cuts_;
   mutable PhaseBounds phase_bounds_;  // bounds of branches, reused by all sweeps
   CellBounds bounds_;
@@ -196,6 +195,7 @@ class BestFirst {
   bool gave_up(const std::string& kind) const;
   void note_given_up(const OpenNode& o);
   void leave_open(const std::string& kind, double bound);
+  std::int64_t likely_tile(const Setting& s) const;
   CutLimits limits_of(const Setting& s, double least) const;
   std::int64_t cycles_of(std::int64_t global_batch, double score) const;
   NodeResult bound(const Branch& branch, double least, std::int64_t most_work) const;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "model/cost/fit_probability.h"
 #include "planner/search/best_first.h"
 
 namespace superstep {
@@ -19,11 +20,20 @@ std::int64_t reduced_work(const Setting& setting) {
 
 }  // namespace
 
+// Returns the bytes of a tile that plans of a setting may use to fit with the probability asked for. For a bound on
+// many settings: no less than for each of them.
+std::int64_t BestFirst::likely_tile(const Setting& s) const {
+  const Chip& chip = job_.machine.chip;
+  if (options_.fit_probability == 0) return chip.tile_memory.value;
+  const std::int64_t band = tables_.model().calibration().memory_band(s.least_temporary_cap());
+  return std::max<std::int64_t>(0, chip.tile_memory.value - margin_for(options_.fit_probability, band));
+}
+
 // Returns the limits of the cut programmes of a setting: memory, deadline, and the cycles that a plan must stay below.
 // `least`: score that plans must exceed; 0: no such score.
 CutLimits BestFirst::limits_of(const Setting& s, double least) const {
   CutLimits limits;
-  limits.tile = std::min(how_.tile, how_.whole_tile ? job_.machine.chip.tile_memory.value : likely_tile_);
+  limits.tile = std::min(how_.tile, how_.whole_tile ? job_.machine.chip.tile_memory.value : likely_tile(s));
   limits.executable = s.executable_limit();
   limits.io_tile = s.limit();
   limits.ddr = s.ddr_limit();

@@ -77,8 +77,8 @@ Branches between(Tables& tables, SettingSpace space, const UnitTable& fastest, c
 // Returns the settings of a space, all of whose bounds on temporary memory make `table`, as at most one branch.
 Branches of_table(Tables& tables, SettingSpace space, const UnitTable& table) {
   const Chip& chip = chip_of(tables);
-  Proportion& proportion = space.common.available_memory_proportion;
-  if (!space.caps.contains(caps_of(proportion, chip))) proportion = proportion_of(space.caps, chip);
+  // Of bounds that make one table the tightest: it leaves least doubt that the plan fits.
+  space.common.available_memory_proportion = proportion_of(space.caps, chip);
   return between(tables, space, table, table);
 }
 

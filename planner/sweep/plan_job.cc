@@ -15,6 +15,7 @@
 #include "planner/report/evaluated.h"
 #include "planner/search/part_search.h"
 #include "planner/space/job_parts.h"
+#include "planner/validate/recommend.h"
 #include "traces/text_table.h"
 
 namespace superstep {
@@ -119,14 +120,19 @@ std::string without_file(const std::string& message, const std::string& file) {
 
 namespace {
 
-// Returns the best plan of a result. Where none fits with the probability asked for, it is the fastest there is.
-PlannedJob planned_by(Tables& tables, const SearchResult& found) {
+// Returns the best plan of a result, with its worlds. Where none fits with the probability asked for, it is the fastest
+// there is.
+Evaluated best_of(Tables& tables, const SearchResult& found) {
   Evaluated best = evaluate_in_full(tables, (found.best.empty() ? *found.fastest : found.best.front()).plan);
   for (std::size_t i = 1; i < found.best.size(); ++i) {
     Evaluated other = evaluate_in_full(tables, found.best[i].plan);
     if (other.score > best.score) best = std::move(other);
   }
   draw_worlds(tables, best);
+  return best;
+}
+
+PlannedJob row_of(const Evaluated& best, double gap) {
   PlannedJob out;
   out.plan = best.plan;
   out.fits = best.fits;
@@ -134,18 +140,23 @@ PlannedJob planned_by(Tables& tables, const SearchResult& found) {
   out.samples_per_second = best.samples_per_second;
   out.step_seconds = best.step_seconds;
   out.step_band = band_of(best.worlds);
+  out.gap = gap;
   out.tile_peak = best.tile_peak;
   out.ddr_per_ipu = best.ddr_per_ipu;
   out.not_validated = best.not_validated();
   return out;
 }
 
-}  // namespace
+// What a search within the rules of software found.
+struct Found {
+  std::optional<Evaluated> best;  // empty: no plan fits, or the software accepts none
+  bool is_likely = false;         // the best plan fits with the probability asked for
+  bool accepted = true;           // the software accepts plans
+  double gap = 0;
+  std::string reason;  // why there is no plan
+};
 
-namespace {
-
-// Plans a job within the rules of its software. Empty: the software accepts no plan.
-std::optional<PlannedJob> plan_within(const Job& job, SearchOptions options) {
+Found plan_within(const Job& job, SearchOptions options) {
   WarmTables warm;
   options.warm = &warm;
   options.explain = explain_infeasible;
@@ -156,34 +167,41 @@ std::optional<PlannedJob> plan_within(const Job& job, SearchOptions options) {
   std::vector<Tables*> tables;
   for (const Job& part : parts) tables.push_back(leases.emplace_back(warm.lease(part)).tables.get());
   search.search(tables);
-  std::vector<std::optional<PlannedJob>> planned(parts.size());
-  std::string reason;  // set if the job has one part only
+  Found out;
   search.finish([&](std::size_t i, const SearchResult& found) {
-    if (!found.best.empty() || found.fastest)
-      planned[i] = planned_by(*tables[i], found);
-    else if (parts.size() == 1)
-      reason = reason_of(found);
+    if (found.best.empty() && !found.fastest) {
+      if (parts.size() == 1) out.reason = reason_of(found);
+      return;
+    }
+    Evaluated best = best_of(*tables[i], found);
+    if (out.best && best.score <= out.best->score) return;
+    out.best = std::move(best);
+    out.is_likely = !found.best.empty();
   });
-  const auto best = std::ranges::max_element(planned, {}, [](const auto& p) { return p ? p->score : 0; });
-  if (none_accepted(search.stats(), job)) return std::nullopt;
-  if (!*best) {
-    if (parts.size() > 1) reason = reason_of(search.explain(*tables[0]));
-    *best = without_plan(PlanStatus::infeasible, reason);
-  }
-  (*best)->gap = search.stats().gap;
-  return **std::move(best);
+  out.accepted = !none_accepted(search.stats(), job);
+  out.gap = search.stats().gap;
+  if (!out.best && out.accepted && parts.size() > 1) out.reason = reason_of(search.explain(*tables[0]));
+  return out;
 }
 
 }  // namespace
 
-PlannedJob plan_job(const Job& job, SearchOptions options) {
-  std::optional<PlannedJob> planned = plan_within(job, options);
-  if (!planned) {
-    Job free = job;
-    free.software = {kAnySoftware};
-    planned = plan_within(free, std::move(options));
+PlannedJob plan_job(const Job& asked, SearchOptions options) {
+  Job job = asked;
+  Found found = plan_within(job, options);
+  if (!found.accepted) {
+    job.software = {kAnySoftware};
+    found = plan_within(job, options);
   }
-  return *std::move(planned);
+  if (!found.best) return without_plan(PlanStatus::infeasible, found.reason);
+  if (!found.best->unmeasured.empty()) {
+    job.measured_alone = true;
+    options.find_fix = false;
+    const Found measured = plan_within(job, std::move(options));
+    if (measured.best && measured.is_likely && !is_worth_the_bet(asked, *found.best, *measured.best))
+      return row_of(*measured.best, measured.gap);
+  }
+  return row_of(*found.best, found.gap);
 }
 
 void plan_jobs(std::size_t count, const std::function<Job(std::size_t)>& job, const ManyOptions& options,

@@ -224,7 +224,7 @@ namespace {
 // The numbers of a network of the zoo, without those that change no graph.
 nlohmann::json question_of(const ZooSpec& spec) {
   nlohmann::json numbers = numbers_of(spec);
-  numbers.erase("sequences_per_pack");
+  for (const char* key : {"sequences_per_pack", "dropout", "attention_dropout"}) numbers.erase(key);
   numbers["name"] = name_of(spec);
   return numbers;
 }

@@ -150,8 +150,7 @@ TEST(Uncertainty, TheReportHasBandsOfTermsAndFunctions) {
     EXPECT_LT(row.low_s(), row.seconds() + 0.1 * width) << row.name();
     EXPECT_GT(row.high_s(), row.seconds() - 0.1 * width) << row.name();
   }
-  for (const report::IpuClass& c : index.ipu_classes())
-    EXPECT_EQ(c.tile_peak_error_bytes(), plan.world.tables.model().calibration().memory_band_bytes);
+  for (const report::IpuClass& c : index.ipu_classes()) EXPECT_EQ(c.tile_peak_error_bytes(), plan.e.tile_peak_band);
   ASSERT_GT(index.functions_size(), 0);
   for (const report::Function& f : index.functions()) {
     EXPECT_GE(f.relative_error(), 0.5 * plan.world.tables.model().calibration().relative_band) << f.name();

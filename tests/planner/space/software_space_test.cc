@@ -135,17 +135,24 @@ TEST(SoftwareSpace, MeasuredAloneLeavesPipelines) {
 }
 
 TEST(FitProbability, IsThatOfANormalBand) {
+  const std::int64_t band = 22 << 10;
+  EXPECT_NEAR(fit_probability(0, band), 0.5, 1e-12);
+  EXPECT_NEAR(fit_probability(band, band), 0.975, 1e-6);
+  EXPECT_NEAR(fit_probability(-band, band), 0.025, 1e-6);
+  EXPECT_NEAR(fit_probability(margin_for(0.95, band), band), 0.95, 1e-4);
+  EXPECT_EQ(margin_for(0.5, band), 0);
+  EXPECT_EQ(fit_probability(0, 0), 1);  // an invented machine
+  EXPECT_EQ(fit_probability(-1, 0), 0);
+  EXPECT_EQ(margin_for(0.95, 0), 0);
+}
+
+// Code and temporaries are unsure independently.
+TEST(FitProbability, ItsBandGrowsWithTheBoundOnTemporaries) {
   Calibration c;
-  c.memory_band_bytes = 22 << 10;
-  EXPECT_NEAR(fit_probability(0, c), 0.5, 1e-12);
-  EXPECT_NEAR(fit_probability(22 << 10, c), 0.975, 1e-6);
-  EXPECT_NEAR(fit_probability(-(22 << 10), c), 0.025, 1e-6);
-  EXPECT_NEAR(fit_probability(margin_for(0.95, c), c), 0.95, 1e-4);
-  EXPECT_EQ(margin_for(0.5, c), 0);
-  c.memory_band_bytes = 0;  // an invented machine
-  EXPECT_EQ(fit_probability(0, c), 1);
-  EXPECT_EQ(fit_probability(-1, c), 0);
-  EXPECT_EQ(margin_for(0.95, c), 0);
+  c.memory_band_bytes = 3000;
+  c.temporary_band = 0.04;
+  EXPECT_EQ(c.memory_band(Bytes(0)), 3000);
+  EXPECT_EQ(c.memory_band(Bytes(100'000)), 5000);
 }
 
 }  // namespace

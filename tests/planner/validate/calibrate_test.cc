@@ -122,7 +122,7 @@ TEST(Calibrate, LeavesFamiliesOut) {
 
 TEST(Calibrate, WhatItWritesIsWhatIsRead) {
   Calibration start;
-  start.rows = {{"memory_band", "22 KiB", "a test", "nothing"}};
+  start.rows = {{"memory_band", "22 KiB", "a test", "nothing"}, {"temporary_band", "0.5", "a test", "nothing"}};
   const CalibrationFit fit = calibrate(runs(0.01), start, {});
   const Calibration read = read_calibration(nlohmann::json::parse(calibration_file(fit).dump()), "a file");
   for (std::size_t k = 0; k < fitted_constants().size(); ++k) {
@@ -140,7 +140,7 @@ TEST(Calibrate, RefusesWhatItCannotUse) {
   EXPECT_THROW(calibrate({}, Calibration{}, {}), Error);
   nlohmann::json file = nlohmann::json::parse(R"({"correlation": [[1, 0], [0, 1]]})");
   Calibration start;
-  start.rows = {{"memory_band", "22 KiB", "a test", "nothing"}};
+  start.rows = {{"memory_band", "22 KiB", "a test", "nothing"}, {"temporary_band", "0.5", "a test", "nothing"}};
   nlohmann::json whole = nlohmann::json::parse(calibration_file(calibrate(runs(), start, {})).dump());
   whole["correlation"] = file["correlation"];
   try {
