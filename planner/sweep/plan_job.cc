@@ -143,6 +143,7 @@ PlannedJob row_of(const Evaluated& best, double gap) {
   out.gap = gap;
   out.tile_peak = best.tile_peak;
   out.ddr_per_ipu = best.ddr_per_ipu;
+  out.fit_probability = best.fit_probability;
   out.not_validated = best.not_validated();
   return out;
 }

@@ -30,6 +30,7 @@ struct PlannedJob {
   Band step_band;                               // seconds, 95 %
   double gap = 0;                               // gap of the search; 0: proved the best plan by the tables
   std::int64_t tile_peak = 0, ddr_per_ipu = 0;  // bytes on the fullest tile, on the IPU that holds most
+  double fit_probability = 0;                   // of fitting in the tiles
   std::vector<std::string> not_validated;       // mechanisms of the plan that no measurement covers
 };
 

@@ -65,6 +65,50 @@ expect 0 result.json '"ours": 105.0' '"within": false' '"outside": 1'
 run validate --operators one.json --quiet
 expect 2 err 'one.json' 'facts'
 
+# Memory: what ran and what ran out.
+run validate --memory --json result.json
+expect 0 out 'mt5-small-pod4' 'out_of_memory' 'cases are as the model says' 'missed'
+keys result.json cases right right_share brier_score fit_probability outcome miss
+run validate --memory one.json
+expect 2 err 'one.json: found no memory_cases'
+run validate --memory --operators
+expect 2 err '--operators'
+
+# Constants of one's own: one run that is half as fast as predicted, with the repository's.
+seconds=$("$superstep" estimate "$given/jobs/gallery/epcc-bertB128-bow4.json" --quiet --json - | python3 -c '
+import json, sys
+print(2 * json.load(sys.stdin)["best"]["step_time_s"])')
+echo "{\"points\": [${one/\"value\": 1, \"unit\": \"ms\"/\"value\": $seconds, \"unit\": \"s\"}]}" >own.json
+run calibrate --points own.json
+expect 2 err 'own.json: found no point whose use is "calibration"'
+sed -i 's/"use": "mine"/"use": "calibration"/' own.json
+run calibrate --points own.json -o mine.json --json fit.json
+expect 0 out '16 IPUs, left out' 'bert, left out'
+keys fit.json leave_one_size_out ipus leave_one_family_out
+run validate own.json --calibration mine.json --json result.json
+expect 0 out 'mine.json: median' 'gains most: one '
+keys result.json before gains error_before in_band_share
+python3 - result.json <<'END' || complain "the refit does not come nearer: $(grep error result.json)"
+import json, sys
+gain = json.load(open(sys.argv[1]))["gains"][0]
+sys.exit(not abs(gain["error"]) < abs(gain["error_before"]) < 1.01)
+END
+run validate --calibration none.json
+expect 2 err none.json
+# A job names the file, from where the job is.
+mkdir beside
+cp mine.json beside
+python3 - "$given/jobs/gallery/epcc-bertB128-bow4.json" >beside/job.json <<'END'
+import json, sys
+print(json.dumps({**json.load(open(sys.argv[1])), "calibration": "mine.json"}))
+END
+run estimate beside/job.json --json with.json --quiet
+expect 0 out
+[[ $(value samples_per_second with.json) != "$(value samples_per_second estimate.json)" ]] || complain "the job's calibration is not used"
+sed -i 's/mine.json/yours.json/' beside/job.json
+run estimate beside/job.json
+expect 2 err yours.json
+
 # Beside another system: what was published, and what is modelled now.
 run validate --against dgx-a100 --json result.json --threads 2
 expect 0 out 'BERT-Large training, MLPerf v1.1' '3 x dgx-a100' 'published' 'announced' 'modelled' 'items/J'

@@ -241,6 +241,43 @@ TEST(ToyStep, RemoteStateByHand) {
   EXPECT_EQ(ddr, Bytes(0));
 }
 
+// The largest of three weights has 1024 parameters: 8 B of Adam each, on 4 tiles, are 2048 B that the update loads at
+// once. Of two replicas that share the update each loads half; of a weight in four slices a slice is loaded.
+TEST(ToyStep, AnUpdateLoadsTheStateOfOneWeightWhole) {
+  const OptimizerSpec adam{.kind = "adam"};
+  const auto update = [&](Location where, std::int64_t shards, std::int64_t slices) {
+    Graph graph;
+    GraphBuilder b(graph);
+    b.begin_unit("head", -1, UnitRole::head);
+    TensorId x = b.matmul(b.input("x", DType::fp16, {8, 16}), b.weight("w", DType::fp16, {16, 64}));
+    x = b.binary("add", x, b.weight("bias", DType::fp16, {64}));
+    graph.loss = b.reduce("sum", b.binary("mul", x, b.weight("scale", DType::fp16, {64})), {0, 1}, false);
+    graph.outputs = {graph.loss};
+    add_optimizer(graph, add_gradients(graph), adam);
+    const Lowered l(std::move(graph), 2, {1, 1}, true);
+    TableKey key;
+    key.serialisation.head = slices;
+    SharedCosts shared(l.model, l.table.tiles());
+    const UnitTable table(l.facts, l.sharding, l.model, shared, key, true);
+    Plan plan;
+    plan.replicas = 2;
+    plan.serialisation.head = slices;
+    plan.location.optimizer_state = where;
+    plan.replicated_tensor_sharding.optimizer_state = shards;
+    const Program program = lower(table, plan, adam);
+    Bytes peak;
+    for (const Function& f : program.functions) {
+      if (f.pass == Pass::update) peak = f.peak;
+    }
+    return peak;
+  };
+  for (const auto& [shards, slices, loaded] : {std::tuple{1, 0, 2048}, {2, 0, 1024}, {1, 4, 512}, {2, 4, 256}}) {
+    EXPECT_EQ(update(Location::streaming, shards, slices) - update(Location::in_processor, shards, slices),
+              Bytes(loaded))
+        << shards << " " << slices;
+  }
+}
+
 TEST(ToyStep, InferenceFillsOnce) {
   Graph graph;
   GraphBuilder b(graph);

@@ -18,6 +18,7 @@
 #include "planner/report/evaluated.h"
 #include "planner/search/rank.h"
 #include "planner/space/space.h"
+#include "planner/sweep/plan_job.h"
 #include "planner/validate/validate.h"
 #include "tests/planner/page.h"
 #include "traces/text_table.h"
@@ -131,6 +132,24 @@ std::pair<std::string, std::string> rank_cells(const Exhibit& e) {
   return {among_pipelines, row->second[9]};
 }
 
+// "t=1 p=8 r=2 m=4 g=192, 808 /s, fits with 95.0 %": what `superstep plan` recommends if nothing is pinned but types.
+// Searched, or as it stands on the page, as the ranks.
+std::string recommended_cell(const Exhibit& e) {
+  const char* update = std::getenv("SUPERSTEP_UPDATE");
+  if (update == nullptr || std::string(update) == "numbers") {
+    static const auto rows = rows_on_page();
+    const auto row = rows.find(e.id);
+    return row == rows.end() || row->second.size() < 11 ? "not on the page" : row->second[10];
+  }
+  SearchOptions options;
+  options.top = 1;
+  options.pareto = options.find_fix = false;
+  const PlannedJob best = plan_job(read_job(free_job(e.job), e.job.source), options);
+  if (best.status != PlanStatus::planned) return best.reason;
+  return label(best.plan) + ", " + figure(best.samples_per_second) + " /s, fits with " + percent(best.fit_probability) +
+         (best.not_validated.empty() ? "" : ", not validated");
+}
+
 // "29,543 /s": points of one run are the same, one as a time.
 std::string measured_text(const Exhibit& e) {
   if (e.measured.empty()) return "-";
@@ -148,7 +167,7 @@ std::string error_text(const Exhibit& e) {
 void write_rows(std::ostream& out) {
   out << "| job | plan | predicted | 95 % band | measured | error | fit | to spare, KiB | rank among pipelines | among "
          "all "
-         "plans |\n|---|---|---:|---:|---:|---:|---|---:|---:|---:|\n";
+         "plans | recommended |\n|---|---|---:|---:|---:|---:|---|---:|---:|---:|---|\n";
   for (const Exhibit& e : exhibits()) {
     const Prediction& p = e.prediction;
     const auto rate = [&](double seconds) { return figure(static_cast<double>(p.global_batch) / seconds); };
@@ -157,7 +176,7 @@ void write_rows(std::ostream& out) {
         << figure(p.samples_per_second) << " /s | " << rate(p.step_band->high) << " to " << rate(p.step_band->low)
         << " | " << measured_text(e) << " | " << error_text(e) << " | " << p.fits
         << (p.not_validated.empty() ? "" : ", not validated") << " | " << kib(p.tile_limit - p.tile_peak) << " | "
-        << among_pipelines << " | " << among_all << " |\n";
+        << among_pipelines << " | " << among_all << " | " << recommended_cell(e) << " |\n";
   }
 }
 

@@ -120,6 +120,20 @@ TEST(Calibrate, LeavesFamiliesOut) {
   EXPECT_GT(fit.families[2].errors.bias, fit.errors.back().second);
 }
 
+TEST(Calibrate, LeavesSizesOut) {
+  std::vector<MeasuredRun> all = runs();
+  for (MeasuredRun& r : all) r.ipus = r.family == "c" ? 64 : 16;
+  EXPECT_EQ(calibrate({all.begin(), all.begin() + 2}, Calibration{}, {}).sizes.size(), 0u);
+  for (MeasuredRun& r : all)
+    if (r.ipus == 64) r.seconds *= 1.25;
+  const CalibrationFit fit = calibrate(all, Calibration{}, {});
+  ASSERT_EQ(fit.sizes.size(), 2u);
+  EXPECT_EQ(fit.sizes[0].name, "16");
+  EXPECT_EQ(fit.sizes[1].name, "64");
+  EXPECT_EQ(fit.sizes[1].errors.runs, 1);
+  EXPECT_NEAR(fit.sizes[1].errors.bias, 0.25, 0.02);
+}
+
 TEST(Calibrate, WhatItWritesIsWhatIsRead) {
   Calibration start;
   start.rows = {{"memory_band", "22 KiB", "a test", "nothing"}, {"temporary_band", "0.5", "a test", "nothing"}};
