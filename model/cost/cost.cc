@@ -179,7 +179,7 @@ TermCycles CostModel::step(const Step& s) const {
       t[s.term] += streaming(s.tile_bytes, s.location, s.group.stride).value;
       break;
     case StepKind::host:
-      t[s.term] += host(s.tile_bytes).value;
+      if (!s.beside) t[s.term] += host(s.tile_bytes).value;
       break;
     case StepKind::fixed:
       t[s.term] += s.vector.value;

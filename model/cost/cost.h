@@ -84,7 +84,7 @@ class CostModel {
   // Returns the fields of a step that step() reads. Steps with equal fields take equal time.
   static auto inputs_of_step(const Step& s) {
     return std::tie(s.kind, s.term, s.times, s.rows, s.padding, s.amp_fixed, s.vector, s.tile_bytes, s.paired_bytes,
-                    s.pieces, s.collective, s.along, s.group, s.holders, s.location);
+                    s.pieces, s.collective, s.along, s.group, s.holders, s.location, s.beside);
   }
   TermCycles function(const Function& function) const;
 
@@ -93,6 +93,18 @@ class CostModel {
   Calibration calibration_;
   std::shared_ptr<const LinkGraph> links_;
   CostModel(Machine machine, Calibration calibration, std::shared_ptr<const LinkGraph> links);
+};
+
+// Bytes to and from the host, summed over the IPU groups of a replica, one IPU each.
+struct Hosted {
+  std::int64_t moved = 0;   // all of them
+  std::int64_t beside = 0;  // those that IO tiles move beside the step's other work
+
+  static Hosted of(const Step& step);
+  void add(const Hosted& o, std::int64_t times) { moved += o.moved * times, beside += o.beside * times; }
+  // Returns the cycles that an optimiser step of a replica with `groups` IPU groups waits for these bytes beyond its
+  // own `step` cycles.
+  Cycles wait(Cycles step, std::int64_t groups, const CostModel& model) const;
 };
 
 // Bytes per tile of one IPU group that are held only for a part of the optimiser step, at the moment of the peak.
@@ -122,9 +134,6 @@ struct Timeline {
   Bytes tile_peak(std::size_t ipu) const { return residents[ipu].total() + transient[ipu].total(); }
 };
 Timeline cost(const Program& program, const CostModel& model);
-// Returns the cycles that an optimiser step waits for the host beyond its own `step` cycles. `moved`: bytes to and from
-// the host per step, summed over the IPU groups of a replica, one IPU each.
-Cycles host_wait(Bytes moved, Cycles step, const Program& program, const CostModel& model);
 
 // Returns the cycles of one subtree on its critical path, all iterations included. The program tree view and the report
 // read times through this function.

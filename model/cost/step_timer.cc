@@ -71,23 +71,24 @@ StepTimer::Sum StepTimer::sum_of(const Part& part, const std::vector<Sum>& steps
     const Sum& child = parts[run.part];
     if (part.kind == Node::Kind::parallel) {
       sum.cycles = std::max(sum.cycles, child.cycles);
-      sum.hosted += child.hosted * run.times;
+      sum.hosted.add(child.hosted, run.times);
     } else {
       sum.add(child, run.times);
     }
   }
-  if (part.kind == Node::Kind::repeat) sum = {sum.cycles * part.count, sum.hosted * part.counted};
-  return sum;
+  if (part.kind != Node::Kind::repeat) return sum;
+  Sum all{sum.cycles * part.count, {}};
+  all.hosted.add(sum.hosted, part.counted);
+  return all;
 }
 
 Cycles StepTimer::step(const CostModel& model) const {
   std::vector<Sum> steps, parts;
   steps.reserve(steps_.size()), parts.reserve(parts_.size());
-  for (const Step* s : steps_)
-    steps.push_back({model.step(*s).total().value, s->kind == StepKind::host ? (s->tile_bytes * s->times).value : 0});
+  for (const Step* s : steps_) steps.push_back({model.step(*s).total().value, Hosted::of(*s)});
   for (const Part& part : parts_) parts.push_back(sum_of(part, steps, parts));
   const Sum& sum = parts[root_];
-  return Cycles(sum.cycles) + host_wait(Bytes(sum.hosted), Cycles(sum.cycles), program_, model);
+  return Cycles(sum.cycles) + sum.hosted.wait(Cycles(sum.cycles), static_cast<std::int64_t>(program_.ipus()), model);
 }
 
 }  // namespace superstep

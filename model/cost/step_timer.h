@@ -22,10 +22,11 @@ class StepTimer {
 
  private:
   struct Sum {
-    std::int64_t cycles = 0, hosted = 0;  // hosted: bytes to and from the host
+    std::int64_t cycles = 0;
+    Hosted hosted;
     void add(const Sum& o, std::int64_t times) {
       cycles += o.cycles * times;
-      hosted += o.hosted * times;
+      hosted.add(o.hosted, times);
     }
   };
   // A part and how often it runs in a row.

@@ -10,14 +10,15 @@ namespace {
 // What a walk over a subtree adds up.
 struct Traversal {
   TermCycles time;
-  std::int64_t generic = 0, hosted = 0;       // hosted: bytes to and from the host
+  std::int64_t generic = 0;
+  Hosted hosted;
   std::map<std::int64_t, std::int64_t> busy;  // IPU group -> cycles
   std::map<std::pair<CollectiveKind, Term>, Timeline::Traffic> collectives;
 
   static Traversal of(const Step& s, const CostModel& model) {
     Traversal t;
     t.time = model.step(s);
-    if (s.kind == StepKind::host) t.hosted = (s.tile_bytes * s.times).value;
+    t.hosted = Hosted::of(s);
     if (s.generic) t.generic = t.total();
     if (s.kind == StepKind::collective) t.collectives[{s.collective, s.term}] = {s.times, s.tile_bytes * s.times};
     return t;
@@ -26,7 +27,7 @@ struct Traversal {
   void add(const Traversal& o, std::int64_t times) {
     time += o.time * times;
     generic += o.generic * times;
-    hosted += o.hosted * times;
+    hosted.add(o.hosted, times);
     for (const auto& [ipu, cycles] : o.busy) busy[ipu] += cycles * times;
     add_traffic(o, times);
   }
@@ -43,7 +44,7 @@ struct Traversal {
   }
   // Branches run side by side: what counts whichever is the slowest.
   void add_beside(const Traversal& o) {
-    hosted += o.hosted;
+    hosted.add(o.hosted, 1);
     for (const auto& [ipu, cycles] : o.busy) busy[ipu] = std::max(busy[ipu], cycles);
   }
   void take_beside(Traversal o) { hosted = o.hosted, busy = std::move(o.busy); }
@@ -198,14 +199,21 @@ class MemoryWalk {
 
 }  // namespace
 
-Cycles host_wait(Bytes moved, Cycles step, const Program& program, const CostModel& model) {
-  const auto groups = static_cast<std::int64_t>(program.ipus());
-  return std::max(Cycles(0), model.network(moved, groups) - step) + model.host_copies(moved, groups);
+Hosted Hosted::of(const Step& s) {
+  if (s.kind != StepKind::host) return {};
+  const std::int64_t bytes = (s.tile_bytes * s.times).value;
+  return {bytes, s.beside ? bytes : 0};
+}
+
+Cycles Hosted::wait(Cycles step, std::int64_t groups, const CostModel& model) const {
+  const Cycles least = std::max(model.network(Bytes(moved), groups), model.host(Bytes(beside)));
+  return std::max(Cycles(0), least - step) + model.host_copies(Bytes(moved), groups);
 }
 
 Timeline cost(const Program& program, const CostModel& model) {
   Traversal t = Clock(program, model).node(program.root);
-  t.add(Term::host, host_wait(Bytes(t.hosted), Cycles(t.total()), program, model).value);
+  const auto groups = static_cast<std::int64_t>(program.ipus());
+  t.add(Term::host, t.hosted.wait(Cycles(t.total()), groups, model).value);
   Timeline out;
   out.step = t.time;
   out.generic = Cycles(t.generic);

@@ -57,9 +57,10 @@ void add_host(const Lowering& l, Node& to, const StageSpan& s, Data data) {
     const UnitRow& row = l.table.row(static_cast<std::size_t>(u));
     bytes += in ? row.feed_bytes : row.result_bytes;
   }
-  if (bytes.value > 0)
-    to.children.push_back(
-        step(in ? "host input" : "host output", StepKind::host, Term::host, bytes, {data, run_of(s.begin, s.end)}));
+  if (bytes.value == 0) return;
+  to.children.push_back(
+      step(in ? "host input" : "host output", StepKind::host, Term::host, bytes, {data, run_of(s.begin, s.end)}));
+  to.children.back().step.beside = l.plan.io_tiles > 0;
 }
 
 void offload(const Lowering& l, Node& to, const StageSpan& s, StepKind kind) {

@@ -85,6 +85,7 @@ struct Step {
   GroupShape group;    // collective: members; copy, remote load and store: the stride to the other IPU
   GroupShape holders;  // copy: IPUs that hold the same bytes, and may each send a slice
   Location location = Location::streaming;  // load, store: the memory at the other end
+  bool beside = false;                      // host: on IO tiles, beside the step's other work, whatever that is
   Bytes temporary;                          // temporary memory of the step, bytes per tile
   Bytes live;                               // bytes per tile of tensors live during the step, without `temporary`
   Bytes keeping;  // bytes per tile beside `live` in a call that keeps (Node::keeps): tensors that only backward reads

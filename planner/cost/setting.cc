@@ -117,8 +117,8 @@ std::int64_t Setting::host_bytes() const {
 std::int64_t Setting::with_host(std::int64_t cycles, std::int64_t micro_batches, std::int64_t hosted) const {
   const Bytes bytes(hosted * micro_batches);
   const CostModel& model = table_->model();
-  return std::max(cycles, model.network(bytes, plan_.pipeline_stages).value) +
-         model.host_copies(bytes, plan_.pipeline_stages).value;
+  const Hosted moved{bytes.value, plan_.io_tiles > 0 ? bytes.value : 0};
+  return cycles + moved.wait(Cycles(cycles), plan_.pipeline_stages, model).value;
 }
 
 }  // namespace superstep

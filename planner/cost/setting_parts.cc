@@ -119,7 +119,8 @@ UnitNumbers SettingParts::base_numbers(std::size_t unit) const {
   p.row = static_cast<std::int32_t>(static_cast<std::size_t>(table.kind(unit)) % kMostRows);
   p.again = p.forward = row.forward_cycles.total().value;
   p.backward = row.backward_cycles.total().value;
-  p.host = table.model().host(row.feed_bytes).value + table.model().host(row.result_bytes).value;
+  if (plan.io_tiles == 0)  // else beside the step: Setting::with_host()
+    p.host = table.model().host(row.feed_bytes).value + table.model().host(row.result_bytes).value;
   p.host_ipu = row.host_bytes().value;
   p.kept = row.forward.kept.value;
   p.crossing = row.forward.crossing.value;

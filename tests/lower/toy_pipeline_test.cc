@@ -93,6 +93,23 @@ TEST(ToyStep, ResultsToTheHostCostWhatInputsDo) {
   }
 }
 
+// With IO tiles no micro-batch waits for them. 3 x 1024 bytes at a quarter of a byte per cycle are 12,288 cycles, far
+// more than two relus: what is beyond the relus' own time is waited for at the end.
+TEST(ToyStep, IoTilesMoveInputsAndResultsBesideTheWork) {
+  const Lowered l(two_relus(), 2, {1, 1}, false);
+  Plan plan;
+  plan.stages = plan.stage_ipu = {0};
+  plan.gradient_accumulation = 3;
+  TableKey key;
+  key.io_tiles = plan.io_tiles = 1;
+  SharedCosts shared(l.model, 3);
+  const UnitTable table(l.facts, l.sharding, l.model, shared, key, false);
+  const TermCycles step = cost(lower(table, plan, {}), l.model).step;
+  EXPECT_EQ(step.total(), Cycles(12'288));
+  EXPECT_EQ(l.model.host(Bytes(3 * 1024)), Cycles(12'288));
+  EXPECT_GT(step[Term::vector], 0);
+}
+
 Plan two_stages(std::int64_t g) {
   Plan plan;
   plan.pipeline_stages = 2;
