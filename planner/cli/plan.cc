@@ -84,22 +84,35 @@ std::string space_table(const std::vector<SpaceField>& rows, const TextStyle& st
   return table.to_string(style);
 }
 
-int print_space(const PlanArguments& a, const CommonOptions& common) {
-  const Job job = job_of(a);
-  const std::vector<Job> parts = job_parts(job);
+SpaceCount count_of(const std::vector<Job>& parts) {
   const std::int64_t group = statistics_group(parts[0]);
   SpaceCount count{0, -std::numeric_limits<double>::infinity()};
   for (const Job& part : parts) {
     const std::int64_t micro_batch = cells(part, group).front().micro_batch;
     count = count + count_space(part, build_graph(part, micro_batch), group);
   }
-  std::vector<SpaceField> rows = space_fields(job, parts, group);
+  return count;
+}
+
+int print_space(const PlanArguments& a, const CommonOptions& common) {
+  const Job job = job_of(a);
+  const std::vector<Job> parts = job_parts(job);
+  const SpaceCount count = count_of(parts);
+  std::vector<SpaceField> rows = space_fields(job, parts, statistics_group(parts[0]));
   nlohmann::json j = nlohmann::json::object();
   for (const SpaceField& f : rows) j[f.name] = f.values;
   j["space_points"] = count.points;
   const bool none = !std::isfinite(count.log10_with_cuts);
   j["space_plans_log10"] = none ? nlohmann::json() : nlohmann::json(count.log10_with_cuts);
   std::ranges::move(rows_of(count), std::back_inserter(rows));
+  if (parts[0].is_restricted()) {
+    Job any = job;
+    any.software = {kAnySoftware};
+    const std::int64_t of_hardware = count_of(job_parts(any)).points;
+    j["space_points_of_hardware"] = of_hardware;
+    rows.push_back({"of the hardware", with_thousands(of_hardware) + " points; the rules of " +
+                                           "software leave out the others (superstep software NAME)"});
+  }
   if (prints_text(common)) std::cout << space_table(rows, terminal_style());
   write_json(common, j);
   return kDone;

@@ -81,6 +81,22 @@ std::string headline(const WhyNot& w, const Outcome& free) {
          "; probability that the best plan is faster: " + figure(w.probability_winner_is_faster) + ".";
 }
 
+// Returns what is against the plan with the pins, whatever its speed: software, doubt and chance. Empty: nothing.
+std::vector<std::string> reservations(const WhyNot& w, const Outcome& free) {
+  std::vector<std::string> out;
+  if (!w.best || w.verdict == Verdict::does_not_fit) return out;
+  if (w.software.accepted_by.empty() && w.software.broken)
+    out.push_back("No released software takes it. " + w.software.broken_by +
+                  " comes nearest: " + to_text(*w.software.broken) + ".");
+  std::string names;
+  for (const std::string& name : w.best->not_validated()) names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty()) out.push_back("No measured point covers its " + names + ".");
+  if (w.best->fit_probability < free.asked.fit_probability)
+    out.push_back("It fits with a probability of " + percent(w.best->fit_probability) + ", less than the " +
+                  percent(free.asked.fit_probability) + " asked for.");
+  return out;
+}
+
 std::string lost_table(const WhyNot& w, const Outcome& free, const TextStyle& style) {
   TextTable table;
   table.headings = {"lost by cause, ms a step", "best plan", "with the pins", "lost"};
@@ -136,6 +152,7 @@ WhyNot explain_why_not(const Outcome& free, const json& pins, OutcomeOptions opt
       return w;
     }
     w.best = pinned.best.front();
+    w.software = pinned.software;
     w.best_step_time = w.best->step_seconds;
     if (!winner)
       w.verdict = Verdict::only_plan;
@@ -154,6 +171,9 @@ std::string to_text(const WhyNot& w, const Outcome& free, const TextStyle& style
   std::string text = "\nWhy not " + w.pins.dump() + "\n";
   for (const std::string& line : wrapped(headline(w, free), std::max(60, style.columns) - 2))
     text += "  " + line + "\n";
+  for (const std::string& reservation : reservations(w, free)) {
+    for (const std::string& line : wrapped(reservation, std::max(60, style.columns) - 2)) text += "  " + line + "\n";
+  }
   if (!w.nearest_fix.empty()) text += "  Nearest fix: " + w.nearest_fix + "\n";
   if (!w.lost.empty()) text += "\n" + lost_table(w, free, style);
   if (!w.different.empty()) text += "\n" + fields_table(w, style);
@@ -169,6 +189,12 @@ json to_json(const WhyNot& w, const Outcome& free) {
     j["fits"] = w.best->fits;
     j["samples_per_second"] = w.best->samples_per_second;
     j["step_time_s"] = w.best_step_time;
+    j["fit_probability"] = w.best->fit_probability;
+    j["not_validated"] = w.best->not_validated();
+  }
+  if (w.best && w.verdict != Verdict::does_not_fit) {
+    j["software"] = w.software.accepted_by;
+    if (w.software.accepted_by.empty() && w.software.broken) j["rule"] = to_text(*w.software.broken);
   }
   if (!w.lost.empty()) {
     j["best_step_time_s"] = free.shown()->step_seconds;

@@ -28,6 +28,7 @@ struct WhyNot {
   std::string reason;                // not_legal, not_found: the reason
   std::vector<std::string> missing;  // JSON pointers of pins that the best plan does not satisfy
   std::optional<Evaluated> best;     // best plan under the pins; does_not_fit: the closest plan
+  SoftwareVerdict software;          // of `best`
   double best_step_time = 0;         // seconds, scaled to the winner's global batch except for latency
   double probability_winner_is_faster = 1;
   std::vector<LostTime> lost;             // set for slower, tie, faster

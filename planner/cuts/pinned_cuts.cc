@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "model/lower/lower.h"
+#include "planner/job/pinned_stages.h"
 #include "planner/space/software_facts.h"
 #include "planner/space/space.h"
 
@@ -20,6 +21,11 @@ std::vector<Recompute> common(std::vector<Recompute> modes, const std::vector<Re
 }  // namespace
 
 PinnedCuts::PinnedCuts(Tables& tables, bool defaults) : tables_(tables), defaults_(defaults), software_(tables.job()) {}
+
+void PinnedCuts::pin_groups(Plan& plan) const {
+  const auto& pin = tables_.job().pins.stage_ipu;
+  if (pin && pin->size() == plan.stage_ipu.size()) plan.stage_ipu = *pin;
+}
 
 bool PinnedCuts::searches_phases(const Plan& plan) const {
   return plan.location.weights != Location::in_processor && !tables_.job().pins.one_phase();

@@ -21,6 +21,8 @@ class PinnedCuts {
   // `defaults`: fields that are not pinned take their defaults and are not searched.
   PinnedCuts(Tables& tables, bool defaults);
 
+  // Gives the stages of a cut plan the IPU groups that the job pins for as many stages.
+  void pin_groups(Plan& plan) const;
   // True if the plan's setting is cut into phases; false: into the stages of one pipeline.
   bool searches_phases(const Plan& plan) const;
   // Finds the pinned stages of the plan's graph, and what its software asks of it, once per micro-batch and mesh. Must

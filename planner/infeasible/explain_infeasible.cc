@@ -89,6 +89,7 @@ bool relax(const Problem& p, PipelineStages& stages, double factor, double least
                                                             : cut_pipeline(stages, limits);
     if (!cuts) continue;
     Plan found = with_cuts(plan, *cuts);
+    p.cuts.pin_groups(found);
     closest.illegal = why_not_legal(p, found);
     if (!closest.illegal.empty()) return true;  // larger limits would not make the plan legal
     const double rate = static_cast<double>(plan.global_batch()) / static_cast<double>(cuts->cycles);

@@ -2,6 +2,8 @@
 #include "planner/job/check_pins.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
 
 #include "model/error.h"
 
@@ -100,13 +102,14 @@ class PinCheck {
       if (p > 0 && highest >= p)
         fail("stage_ipu", "found IPU group " + std::to_string(highest) + ", but the " + std::to_string(p) +
                               " pipeline_stages are groups 0 to " + std::to_string(p - 1));
+      if (!must_be_phased()) check_order_of_groups(p > 0 ? p : highest + 1);
     }
     if (const auto bounds = std::ssize(pins_.stage_proportions); bounds > 0) {
       const std::string field = "available_memory_proportion/stages";
-      if (!pins_.stages) fail(field, "found without stages, expected both");
+      if (!pins_.stages) fail(field, "found without stages or layers_per_stage, expected the stages that they are for");
       if (bounds != stages)
         fail(field, "found " + std::to_string(bounds) + " bounds for " + std::to_string(stages) +
-                        " stages, expected one each");
+                        " stages, expected one for each stage or for each IPU of the pipeline");
     }
     if (!pins_.has_stage_modes()) return;
     const auto modes = std::ssize(pins_.recompute);
@@ -115,6 +118,18 @@ class PinCheck {
                             " stages, expected one each or one for all");
     if (stages == 0 && must_be_phased())
       fail("recompute", "found one mode per stage without stages, expected both with phases, or one mode for all");
+  }
+
+  // Each of the first p stages of a pipeline has an IPU group of its own, and one stage more the first one's.
+  void check_order_of_groups(std::int64_t p) const {
+    const std::vector<std::int64_t>& groups = *pins_.stage_ipu;
+    const auto own = static_cast<std::size_t>(std::min(p, std::ssize(groups)));
+    const std::set<std::int64_t> different(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(own));
+    if (different.size() == own && (own == groups.size() || groups[own] == groups[0])) return;
+    fail("stage_ipu",
+         "found " + nlohmann::json(groups).dump() +
+             ", expected an IPU group of its own for each stage of the pipeline, and the first one's again " +
+             "for one stage more");
   }
 
   void check_phases() const {

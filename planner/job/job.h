@@ -41,6 +41,8 @@ struct IntegerPin {
 };
 inline bool allows(const std::optional<IntegerPin>& pin, std::int64_t v) { return !pin || pin->allows(v); }
 
+inline constexpr std::int64_t kRestOfLayers = -1;  // in layers_per_stage: all layers that other stages do not have
+
 struct ProportionRange {
   double low = 0, high = 1;
   friend auto operator<=>(const ProportionRange&, const ProportionRange&) = default;
@@ -52,7 +54,7 @@ struct Pins {
   std::vector<Placement> placement;             // empty: free, as for every list here
   std::optional<IntegerPin> pipeline_stages, replicas, micro_batch, gradient_accumulation, io_tiles;
   std::optional<std::vector<std::int64_t>> stages, stage_ipu, phases;  // if the job lists several cuts, the first
-  std::optional<std::vector<std::int64_t>> layers_per_stage;
+  std::optional<std::vector<std::int64_t>> layers_per_stage;           // one may be kRestOfLayers
   std::optional<IntegerPin> phase_count;  // the number of phases; absent where `phases` gives their cuts
   std::vector<Schedule> schedule;
   std::vector<Recompute> recompute;  // one mode for all stages, or one mode per stage

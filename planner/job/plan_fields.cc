@@ -173,7 +173,10 @@ void set_recompute(const Pins& pins, const std::string& where, Plan& plan) {
 
 void read_layers_per_stage(JsonReader& r, const char* key, Pins& pins) {
   const auto read = [](const json& v, const std::string& where) {
-    return read_counts(v, where, "a list of layer counts, one per stage");
+    std::vector<std::int64_t> counts = read_counts(v, where, "a list of layer counts, one per stage", kRestOfLayers);
+    if (std::ranges::count(counts, kRestOfLayers) > 1)
+      throw Error(where, "found -1 more than once, expected one stage that has the rest of the layers");
+    return counts;
   };
   pins.layers_per_stage = read_first_cut(r.raw(key), r.at(key), read);
   if (pins.stages) throw Error(r.at(key), "found beside stages, expected one of the two");

@@ -10,6 +10,7 @@
 #include "model/lower/serialise.h"
 #include "model/machine/load_machine.h"
 #include "model/software/rules.h"
+#include "planner/job/pinned_stages.h"
 #include "planner/job/plan_fields.h"
 #include "planner/job/read_question.h"
 #include "planner/job/read_values.h"
@@ -227,6 +228,7 @@ Job read_job(const nlohmann::json& given, const std::string& name) {
   }
   if (r.has("software")) job.software = read_software_names(r);
   r.finish();
+  resolve_stage_bounds(job);
   return job;
 }
 

@@ -38,11 +38,12 @@ IntegerPin read_integer_pin(JsonReader& r, const char* key, std::int64_t low, st
   return pin;
 }
 
-std::vector<std::int64_t> read_counts(const nlohmann::json& v, const std::string& where, const std::string& expected) {
+std::vector<std::int64_t> read_counts(const nlohmann::json& v, const std::string& where, const std::string& expected,
+                                      std::int64_t least) {
   if (!v.is_array() || v.empty()) throw Error(where, "found " + describe(v) + ", expected " + expected);
   std::vector<std::int64_t> out;
   for (std::size_t i = 0; i < v.size(); ++i)
-    out.push_back(read_whole(v[i], where + "/" + std::to_string(i), 0, kMostInteger));
+    out.push_back(read_whole(v[i], where + "/" + std::to_string(i), least, kMostInteger));
   return out;
 }
 

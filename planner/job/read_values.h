@@ -50,7 +50,8 @@ std::int64_t read_whole(const nlohmann::json& v, const std::string& where, std::
 IntegerPin read_integer_pin(JsonReader& r, const char* key, std::int64_t low = 1, std::int64_t most = kMostInteger);
 
 // Reads a list of integers of at least 0. `expected` describes the list in the error message.
-std::vector<std::int64_t> read_counts(const nlohmann::json& v, const std::string& where, const std::string& expected);
+std::vector<std::int64_t> read_counts(const nlohmann::json& v, const std::string& where, const std::string& expected,
+                                      std::int64_t least = 0);
 
 // Reads a list of ascending integers that begins with 0.
 std::vector<std::int64_t> read_ascending(const nlohmann::json& v, const std::string& where);

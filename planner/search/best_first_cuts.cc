@@ -109,8 +109,7 @@ NodeResult BestFirst::leaf(const Setting& setting, CutLimits limits) const {
     if (!cuts) continue;
     Candidate c;
     c.plan = with_cuts(plan, *cuts);
-    if (job_.pins.stage_ipu && job_.pins.stage_ipu->size() == c.plan.stage_ipu.size())
-      c.plan.stage_ipu = *job_.pins.stage_ipu;
+    cuts_.pin_groups(c.plan);
     if (!check_plan(c.plan, setting.table().facts(), job_.machine, tables_.training()).empty()) continue;
     ++out.evaluations;
     c.estimate = evaluate(setting, c.plan);

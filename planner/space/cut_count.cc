@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "planner/job/pinned_stages.h"
 #include "planner/space/space.h"
 
 namespace superstep {

@@ -202,9 +202,9 @@ void check_stage_count(const Job& job, const std::vector<Cell>& cells) {
   std::string all;
   for (const std::int64_t p : lengths) all += (all.empty() ? "" : ", ") + std::to_string(p);
   const bool modes = !pins.has_stages();
-  throw Error(pin_place(job, pins.stages ? "stages"
-                             : modes     ? "recompute"
-                                         : "layers_per_stage"),
+  throw Error(pin_place(job, modes                   ? "recompute"
+                             : pins.layers_per_stage ? "layers_per_stage"
+                                                     : "stages"),
               "found " + std::to_string(pins.stage_count()) + (modes ? " modes" : " stages") +
                   ", expected pipeline_stages (" + all + ") or one more, whose last returns to IPU 0" +
                   (modes ? "; or one mode for all" : ""));
@@ -306,41 +306,6 @@ std::string micro_batches_of_groups(const Job& job, std::int64_t statistics_grou
   GroupFilter filter{statistics_group, {}, {}};
   filter.apply(all);
   return filter.text();
-}
-
-std::vector<std::int64_t> pinned_stages(const Job& job, const Graph& graph) {
-  if (job.pins.stages) return *job.pins.stages;
-  if (!job.pins.layers_per_stage) return {};
-  // Stages take layers in order. Units before the first layer go with the first stage, units behind the last layer with
-  // the last stage. A stage of no layers holds the units at its place: the embedding in front, the head at the end.
-  std::vector<std::int64_t> first_unit;  // of each layer
-  for (std::size_t u = 0; u < graph.units.size(); ++u) {
-    const std::int64_t layer = graph.units[UnitId(u)].layer;
-    if (layer >= 0 && (u == 0 || graph.units[UnitId(u - 1)].layer != layer))
-      first_unit.push_back(static_cast<std::int64_t>(u));
-  }
-  const std::vector<std::int64_t>& counts = *job.pins.layers_per_stage;
-  const auto layers = static_cast<std::int64_t>(first_unit.size());
-  if (std::accumulate(counts.begin(), counts.end(), std::int64_t{0}) != layers) {
-    throw Error(pin_place(job, "layers_per_stage"),
-                "found " + std::to_string(std::accumulate(counts.begin(), counts.end(), std::int64_t{0})) +
-                    " layers in all, expected the model's " + std::to_string(layers));
-  }
-  std::int64_t tail = static_cast<std::int64_t>(graph.units.size());
-  for (std::size_t u = graph.units.size(); u-- > 0 && graph.units[UnitId(u)].layer < 0;)
-    tail = static_cast<std::int64_t>(u);
-  std::vector<std::int64_t> stages = {0};
-  std::int64_t done = counts[0];
-  for (std::size_t s = 1; s < counts.size(); ++s) {
-    stages.push_back(done < layers ? first_unit[static_cast<std::size_t>(done)] : tail);
-    done += counts[s];
-  }
-  for (std::size_t s = 1; s < stages.size(); ++s) {
-    if (stages[s] <= stages[s - 1])
-      throw Error(pin_place(job, "layers_per_stage") + "/" + std::to_string(s),
-                  "found a stage that would hold nothing");
-  }
-  return stages;
 }
 
 }  // namespace superstep

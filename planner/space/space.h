@@ -72,8 +72,4 @@ ProportionRange free_proportions(const Job& job);
 // Returns a text for people: the samples of statistics groups, the micro-batches that these groups exclude, and why.
 std::string micro_batches_of_groups(const Job& job, std::int64_t statistics_group);
 
-// Returns the first unit of each pinned stage (from stages or layers_per_stage) in this graph; empty: stages are free.
-// Throws Error if layers_per_stage does not fit the graph.
-std::vector<std::int64_t> pinned_stages(const Job& job, const Graph& graph);
-
 }  // namespace superstep

@@ -40,4 +40,8 @@ JOB
 run plan wide.json --why '{"pipeline_stages": 1, "location": {"optimizer_state": "in_processor"}}' --json -
 expect 0 out '"verdict": "does_not_fit"' '"constraint": "tile memory"' '"bytes_over": ' '"during": "' '"op": "' \
   'KiB per tile to spare, at '
+# What no released software can do, and what nobody measured, is told by its name.
+run plan "$given/bert-large-pod16-free.json" --why '{"location": {"weights": "remote_ipu"}}' --json why.json
+expect 0 out 'No released software takes it.' 'rule ' 'No measured point covers its '
+keys why.json rule software fit_probability not_validated
 finish
