@@ -378,11 +378,18 @@ Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& commo
   if (options.estimate) job.software = {kAnySoftware};
   const TimeLeft left(options.time_limit);
   Outcome out = solve_within(job, options, common, warm);
-  if (none_accepted(out.search.stats, job)) {
-    job.software = {kAnySoftware};
-    OutcomeOptions any = options;
-    any.time_limit = left.seconds();
-    out = solve_within(job, any, common, warm);
+  const bool none = none_accepted(out.search.stats, job);
+  const bool unasked = job.software.empty() && out.best.empty() && !out.search.stats.stopped;
+  if (none || unasked) {
+    OutcomeOptions any_options = options;
+    any_options.time_limit = left.seconds();
+    Job any = job;
+    any.software = {kAnySoftware};
+    Outcome of_hardware = solve_within(any, any_options, common, warm);
+    if (none || !of_hardware.best.empty()) {
+      job = std::move(any);
+      out = std::move(of_hardware);
+    }
   }
   if (!options.estimate) prefer_measured(out, job, options, left, common, warm);
   clear_progress(common);

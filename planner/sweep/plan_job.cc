@@ -190,9 +190,14 @@ Found plan_within(const Job& job, SearchOptions options) {
 PlannedJob plan_job(const Job& asked, SearchOptions options) {
   Job job = asked;
   Found found = plan_within(job, options);
-  if (!found.accepted) {
-    job.software = {kAnySoftware};
-    found = plan_within(job, options);
+  if (!found.accepted || (job.software.empty() && !found.best)) {
+    Job any = job;
+    any.software = {kAnySoftware};
+    Found of_hardware = plan_within(any, options);
+    if (!found.accepted || of_hardware.best) {
+      job = std::move(any);
+      found = std::move(of_hardware);
+    }
   }
   if (!found.best) return without_plan(PlanStatus::infeasible, found.reason);
   if (!found.best->unmeasured.empty()) {

@@ -62,6 +62,10 @@ run plan tensors.json --json tensors.out
 expect 0 out 'No released software takes it' 'one-ipu-an-operator'
 is tensors.out 'j["best"]["software"]' '[]'
 
+# Nothing of a trillion parameters fits within the rules of software: the hardware's best plan, and the rule.
+run plan "$given/gpt-1t-64000.json"
+expect 0 out 'No released software takes it.' 'rule '
+
 asked unknown.json '{"software": ["popart", "poptroch"]}'
 run plan unknown.json
 expect 2 err '/software' 'found "poptroch"' poptorch
