@@ -333,6 +333,14 @@ Outcome solve_within(const Job& job, const OutcomeOptions& options, const Common
   return std::move(*all);
 }
 
+using Progress = std::function<void(double share, const std::string& what)>;
+
+// Returns the progress of a part of the work, which tells it as the whole's. Empty if that of the whole is empty.
+Progress part_of(const Progress& whole, double from, double to) {
+  if (!whole) return {};
+  return [whole, from, to](double share, const std::string& what) { whole(from + (to - from) * share, what); };
+}
+
 // Adds to a search of the whole space what a search of a part of it cost. The settings of the part are counted already.
 void add_work(SearchStats& whole, const SearchStats& part) {
   whole.evaluations += part.evaluations, whole.programmes += part.programmes;
@@ -377,11 +385,15 @@ Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& commo
   if (options.estimate && !job.ipus) job.ipus = estimated_ipus(job);
   if (options.estimate) job.software = {kAnySoftware};
   const TimeLeft left(options.time_limit);
-  Outcome out = solve_within(job, options, common, warm);
+  const auto progress = options.progress ? options.progress : progress_of(common);
+  constexpr double kFirst = 0.8;  // share of the work: a search for measured plans may follow
+  OutcomeOptions first = options;
+  first.progress = part_of(progress, 0, kFirst);
+  Outcome out = solve_within(job, first, common, warm);
   const bool none = none_accepted(out.search.stats, job);
   const bool unasked = job.software.empty() && out.best.empty() && !out.search.stats.stopped;
   if (none || unasked) {
-    OutcomeOptions any_options = options;
+    OutcomeOptions any_options = first;
     any_options.time_limit = left.seconds();
     Job any = job;
     any.software = {kAnySoftware};
@@ -391,7 +403,9 @@ Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& commo
       out = std::move(of_hardware);
     }
   }
-  if (!options.estimate) prefer_measured(out, job, options, left, common, warm);
+  OutcomeOptions second = options;
+  second.progress = part_of(progress, kFirst, 1);
+  if (!options.estimate) prefer_measured(out, job, second, left, common, warm);
   clear_progress(common);
   add_notes(out, common.threads);
   return out;
