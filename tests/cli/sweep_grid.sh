@@ -49,7 +49,7 @@ cmp -s resumed.csv whole.csv || complain "resumed: $(diff resumed.csv whole.csv 
 rows=$(grep -c '^{"row":{.*"item":' err)
 ((rows == items)) || complain "$rows rows of $items told"
 grep -o '"item":[0-9]*' err | sort | uniq -d | grep . && complain "an item told twice"
-first=$(grep -v '^{"row":' err | head -n 1)
+first=$(grep -m 1 -v '^{"row":' err)
 [[ $first != *'"done":0,'* ]] || complain "began anew: $first"
 
 # All there: read alone.
