@@ -144,9 +144,19 @@ Bytes UnitRunner::gathered(const Op& op) {
   return sum;
 }
 
+// State that an update loads, as costed: the executed machine has it where it is stored.
+Bytes UnitRunner::loaded_state(const Function& update) const {
+  Bytes sum(0);
+  for (const LiveRange& range : update.live) {
+    if (graph_.tensors[range.tensor].kind == TensorKind::optimizer_state) sum += range.bytes;
+  }
+  return sum;
+}
+
 void UnitRunner::note_live(FunctionId function, std::size_t position, Bytes held) {
   const Step* step = tiled_step(steps_of(program_.functions[function], position));
   if (!step) return;
+  if (pass_ == Pass::update) held += loaded_state(program_.functions[function]);
   Executed::Live& live = executed_.live[{function, position}];
   live = {std::max(live.held, held), step->live};
 }

@@ -49,6 +49,7 @@ class UnitRunner {
   Bytes on_tile(const std::set<TensorId>& tensors);
   Bytes result_on_tile(TensorId t, std::span<const Step> steps);
   Bytes gathered(const Op& op);
+  Bytes loaded_state(const Function& update) const;
   void note_live(FunctionId function, std::size_t position, Bytes held);
   void drop(const std::vector<TensorId>& tensors);
   Pieces operands(OpId op, std::span<const Step> steps, std::int64_t replica);

@@ -232,8 +232,6 @@ std::string Lowered::other_collectives(const Executed& executed) const {
 std::string Lowered::other_live_bytes(const Executed& executed) const {
   for (const auto& [at, live] : executed.live) {
     if (live.held == live.costed) continue;
-    // An update is costed with the state that it loads, which the executed machine has where it is stored.
-    if (program.functions[at.first].pass == Pass::update && live.held < live.costed) continue;
     const Function& f = program.functions[at.first];
     const Op& op = graph.ops[graph.units[f.unit].ops[static_cast<std::size_t>(f.pass)][at.second]];
     return f.name + ", " + op.name + " (" + std::string(op.def->name) + "): " + std::to_string(live.held.value) +
