@@ -41,8 +41,9 @@ FunctionId update_function(Lowering& l, std::size_t u) {
   if (id.valid()) return id;
   const std::int64_t shards = l.plan.replicated_tensor_sharding.optimizer_state;
   Function f = l.table.function(u, Pass::update, shard_group(l.plan, shards));
-  if (l.plan.location.optimizer_state != Location::in_processor)
-    hold_state(f, l.table.row(u).loaded_state(l.held.state_bytes, shards, l.table.tiles()), l.table.facts());
+  hold_state(f,
+             l.table.row(u).loaded_state(l.plan.location.optimizer_state, l.held.state_bytes, shards, l.table.tiles()),
+             l.table.facts());
   return id = l.program.functions.push_back(std::move(f));
 }
 

@@ -44,9 +44,11 @@ struct UnitRow {
   // Per tile.
   Bytes weight_tile, borrowed_tile, feed_tile, result_tile;
 
-  // Bytes per tile of the optimiser state that an update loads at once if it does not stand on the tiles: that of one
-  // weight, whole, of which `shards` replicas each have a part.
-  Bytes loaded_state(std::int64_t state_bytes, std::int64_t shards, std::int64_t tiles) const {
+  // Returns the bytes per tile of the optimiser state that an update loads at once from a place outside the tiles: that
+  // of one weight, whole, of which `shards` replicas each have a part. So it is in PopART, where mT5's table ran out of
+  // memory until it was serialised (Optimum Graphcore, notebooks/mt5_translation.ipynb).
+  Bytes loaded_state(Location at, std::int64_t state_bytes, std::int64_t shards, std::int64_t tiles) const {
+    if (at == Location::in_processor) return Bytes(0);
     return Bytes(ceil_div(ceil_div(updated_at_once * state_bytes, shards), tiles));
   }
   // What goes between the unit and the host, per micro-batch: of the IPU, of a tile.

@@ -68,6 +68,12 @@ void check_output(const std::string& path) {
   if (std::filesystem::is_directory(path)) throw Error(path, "cannot be written: it is a folder");
 }
 
+void print_notes(const std::vector<std::string>& notes, const TextStyle& style) {
+  for (const std::string& note : notes) {
+    for (const std::string& line : wrapped("note: " + note, style.columns - 2)) std::cout << "  " << line << "\n";
+  }
+}
+
 void write_text(const std::string& path, const std::string& text) {
   if (path == "-") {
     std::cout << text << std::flush;

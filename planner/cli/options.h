@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "traces/text_table.h"
 
@@ -54,6 +55,8 @@ void add_cache(CLI::App& sub, CommonOptions& common);
 bool prints_text(const CommonOptions& common);
 // Returns the style of standard output: 80 to 140 columns; colour on a terminal only, unless NO_COLOR is set.
 TextStyle terminal_style();
+// Prints notes below a table, each wrapped to the width of the style.
+void print_notes(const std::vector<std::string>& notes, const TextStyle& style);
 // Writes a file, whole or not at all; "-": to standard output. Throws Error(path) if the file cannot be written.
 void write_text(const std::string& path, const std::string& text);
 // Writes the result to the --json file, whole or not at all; does nothing without --json. Throws Error(path) if the

@@ -389,20 +389,13 @@ Outcome solve(Job job, const OutcomeOptions& options, const CommonOptions& commo
   constexpr double kFirst = 0.8;  // share of the work: a search for measured plans may follow
   OutcomeOptions first = options;
   first.progress = part_of(progress, 0, kFirst);
-  Outcome out = solve_within(job, first, common, warm);
-  const bool none = none_accepted(out.search.stats, job);
-  const bool unasked = job.software.empty() && out.best.empty() && !out.search.stats.stopped;
-  if (none || unasked) {
-    OutcomeOptions any_options = first;
-    any_options.time_limit = left.seconds();
-    Job any = job;
-    any.software = {kAnySoftware};
-    Outcome of_hardware = solve_within(any, any_options, common, warm);
-    if (none || !of_hardware.best.empty()) {
-      job = std::move(any);
-      out = std::move(of_hardware);
-    }
-  }
+  const auto search = [&](const Job& within) {
+    first.time_limit = left.seconds();
+    return solve_within(within, first, common, warm);
+  };
+  Outcome out = search_software_then_hardware(job, search, [&](const Outcome& o) {
+    return SearchEnd{!none_accepted(o.search.stats, job), !o.best.empty() || o.search.stats.stopped};
+  });
   OutcomeOptions second = options;
   second.progress = part_of(progress, kFirst, 1);
   if (!options.estimate) prefer_measured(out, job, second, left, common, warm);

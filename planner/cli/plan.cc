@@ -110,8 +110,9 @@ int print_space(const PlanArguments& a, const CommonOptions& common) {
     any.software = {kAnySoftware};
     const std::int64_t of_hardware = count_of(job_parts(any)).points;
     j["space_points_of_hardware"] = of_hardware;
-    rows.push_back({"of the hardware", with_thousands(of_hardware) + " points; the rules of " +
-                                           "software leave out the others (superstep software NAME)"});
+    rows.push_back(
+        {"of the hardware",
+         with_thousands(of_hardware) + " points; rules of software leave out the others (superstep software NAME)"});
   }
   if (prints_text(common)) std::cout << space_table(rows, terminal_style());
   write_json(common, j);
@@ -126,19 +127,19 @@ Regret regret_among(const Outcome& o) {
   return regret_of(o.job().goal, plans);
 }
 
-std::string sentence(const Regret& r, std::size_t plans) {
+std::string sentence(const Regret& r) {
   std::string list;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, r.best_in.size()); ++i)
     list += (i ? ", " : "") + r.best_in[i].first + " (" + percent(r.best_in[i].second) + ")";
   return "regret: over " + std::to_string(kWorlds) + " worlds the best plan loses " + percent(r.mean) +
          " on average, and no more than " + percent(r.p95) + " in 95 % of them, against the best of " +
-         std::to_string(plans) + " plans in each; best in most: " + list;
+         std::to_string(r.plans) + " plans in each; best in most: " + list;
 }
 
-nlohmann::json to_json(const Regret& r, std::size_t plans) {
+nlohmann::json to_json(const Regret& r) {
   nlohmann::json best_in = nlohmann::json::array();
   for (const auto& [label, share] : r.best_in) best_in.push_back({{"label", label}, {"share", share}});
-  return {{"mean", r.mean}, {"p95", r.p95}, {"worlds", kWorlds}, {"plans", plans}, {"best_in", best_in}};
+  return {{"mean", r.mean}, {"p95", r.p95}, {"worlds", kWorlds}, {"plans", r.plans}, {"best_in", best_in}};
 }
 
 // Writes the steps of a search to a file or standard output. Lines may be wider than the terminal: names are not cut.
@@ -174,11 +175,10 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
     ranked = rank_pinned(job_of(a), o, a.pinned, a.options, common, warm);
     o.notes.insert(o.notes.begin(), sentence(*ranked));
   }
-  const std::size_t compared = o.best.size() + (o.fastest ? 1 : 0);
   std::optional<Regret> regret;
   if (a.regret && !o.best.empty()) {
     regret = regret_among(o);
-    o.notes.insert(o.notes.begin(), sentence(*regret, compared));
+    o.notes.insert(o.notes.begin(), sentence(*regret));
   }
   std::optional<Verification> verified;
   if (a.verify && o.shown()) {
@@ -194,7 +194,7 @@ int run_plan(const PlanArguments& a, const CommonOptions& common) {
   nlohmann::json result = to_json(o);
   if (ranked) result["rank"] = to_json(*ranked);
   if (why) result["why"] = to_json(*why, o);
-  if (regret) result["regret"] = to_json(*regret, compared);
+  if (regret) result["regret"] = to_json(*regret);
   if (verified) result["verify"] = to_json(*verified);
   write_json(common, result);
   const bool found = !o.best.empty() || o.estimated;

@@ -162,9 +162,7 @@ void print(const Job& job, const Plan& plan, const RunOutcome& r, const std::vec
     std::cout << "\nAt most " << with_thousands(r.live->held.value) << " bytes of results stand on a tile; "
               << with_thousands(r.live->costed.value) << " were planned for.\n";
   if (!notes.empty()) std::cout << "\n";
-  for (const std::string& note : notes) {
-    for (const std::string& line : wrapped("note: " + note, style.columns - 2)) std::cout << "  " << line << "\n";
-  }
+  print_notes(notes, style);
 }
 
 int run_run(const RunArguments& a, const CommonOptions& common) {

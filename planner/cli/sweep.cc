@@ -99,9 +99,7 @@ int run_scaling(const SweepArguments& a, const CommonOptions& common) {
     const TextStyle style = terminal_style();
     std::cout << table_of(scaling).to_string({.columns = 160, .color = style.color}) << "\n"
               << to_text(plot_of(scaling), style) << "\n";
-    for (const std::string& note : notes_of(scaling)) {
-      for (const std::string& line : wrapped("note: " + note, style.columns - 2)) std::cout << "  " << line << "\n";
-    }
+    print_notes(notes_of(scaling), style);
   }
   if (!a.output.empty()) write_picture(a.output, to_svg(plot_of(scaling)));
   write_json(common, to_json(scaling));

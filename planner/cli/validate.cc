@@ -154,9 +154,7 @@ void print(const Validation& v, const std::vector<LeftOut>& left_out) {
                     " of the peak while the pipeline is busy, fitted to " + std::to_string(v.null_model->runs) +
                     " calibration runs");
   if (!left_out.empty()) notes.push_back(left_out_text(left_out));
-  for (const std::string& note : notes) {
-    for (const std::string& line : wrapped("note: " + note, style.columns - 2)) std::cout << "  " << line << "\n";
-  }
+  print_notes(notes, style);
 }
 
 // Throws the first failure, if any. Bad input takes precedence over unsupported ops.
@@ -197,6 +195,8 @@ struct Refit {
 };
 
 void print(const Refit& refit, const std::string& file) {
+  TextStyle style = terminal_style();
+  style.columns = std::max(style.columns, kPointColumns);
   const ErrorGroup &a = refit.before.groups.front(), &b = refit.after.groups.front();
   const auto change = [](const std::string& what, const std::string& from, const std::string& to) {
     return what + " " + from + " before, " + to + " now";
@@ -211,7 +211,7 @@ void print(const Refit& refit, const std::string& file) {
   };
   if (!runs.empty() && runs.front().gain() > 0) notes.push_back("gains most: " + text_of(runs.front()));
   if (!runs.empty() && runs.back().gain() < 0) notes.push_back("loses most: " + text_of(runs.back()));
-  for (const std::string& note : notes) std::cout << "  note: " << note << "\n";
+  print_notes(notes, style);
 }
 
 // Returns the points with jobs that name this calibration.

@@ -63,12 +63,10 @@ int run_validate_against(const std::string& system, const CommonOptions& common)
   if (prints_text(common)) {
     const TextStyle style = terminal_style();
     for (const SystemComparison& c : all) print(c, style);
-    for (const std::string& line :
-         wrapped("note: speed and items per joule (at rated power) are against the first line of a table; a ratio "
-                 "that was announced is taken as one of speeds against one accelerator, with its share of its "
-                 "system's power; a machine's power is without host server, a POD's with",
-                 style.columns - 2))
-      std::cout << "  " << line << "\n";
+    print_notes({"speed and items per joule (at rated power) are against the first line of a table; a ratio that was "
+                 "announced is taken as one of speeds against one accelerator, with its share of its system's power; a "
+                 "machine's power is without host server, a POD's with"},
+                style);
   }
   write_json(common, to_json(all));
   return kDone;

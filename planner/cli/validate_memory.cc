@@ -75,9 +75,7 @@ void print(const std::vector<JudgedCase>& cases) {
   for (const JudgedCase& c : cases) {
     if (!c.is_right() && !c.given.miss.empty()) notes.push_back(c.given.id + ": " + c.given.miss);
   }
-  for (const std::string& note : notes) {
-    for (const std::string& line : wrapped("note: " + note, style.columns - 2)) std::cout << "  " << line << "\n";
-  }
+  print_notes(notes, style);
 }
 
 void report_failures(const std::vector<JudgedCase>& cases) {
@@ -93,9 +91,10 @@ void report_failures(const std::vector<JudgedCase>& cases) {
 
 int run_validate_memory(const std::vector<std::string>& paths, const CommonOptions& common) {
   check_output(common.json);
-  const PublishedPoints given = load_published(paths.empty() ? std::vector{published_folder()} : paths);
+  const std::vector<std::string> from = paths.empty() ? std::vector{published_folder()} : paths;
+  const PublishedPoints given = load_published(from);
   if (given.memory_cases.empty())
-    throw Error(paths.front(), "found no memory_cases, expected plans that ran or ran out of memory");
+    throw Error(from.front(), "found no memory_cases, expected plans that ran or ran out of memory");
   const std::vector<JudgedCase> cases =
       judge_memory(given.memory_cases, {.threads = common.threads, .progress = progress_of(common)});
   clear_progress(common);

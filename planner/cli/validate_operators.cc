@@ -83,9 +83,7 @@ void print(const std::vector<OperatorResult>& results) {
   for (const OperatorResult& r : results) {
     if (!r.within() && !r.fact.gap.empty()) notes.push_back(r.fact.id + ": " + r.fact.gap);
   }
-  for (const std::string& note : notes) {
-    for (const std::string& line : wrapped("note: " + note, style.columns - 2)) std::cout << "  " << line << "\n";
-  }
+  print_notes(notes, style);
 }
 
 }  // namespace

@@ -208,8 +208,8 @@ UnitNumbers SettingParts::state_numbers(const Plan& plan, const Updates& updates
   if (remote(at)) p.remote_tile = state;
   if (at == Location::in_processor) p.resident = ceil_div(state, base_.tiles_);
   if (row.parameters > 0) {
-    p.update_peak = tightest_->update(*updates.tightest, unit).footprint.peak.value;
-    if (at != Location::in_processor) p.update_peak += row.loaded_state(state_bytes, shards, base_.tiles_).value;
+    const Bytes loaded = row.loaded_state(at, state_bytes, shards, base_.tiles_);
+    p.update_peak = (tightest_->update(*updates.tightest, unit).footprint.peak + loaded).value;
   }
   return p;
 }
@@ -298,9 +298,7 @@ SettingParts::AtEnds SettingParts::at_ends(const Storage& state, const Updates& 
     for (const std::size_t unit : unit_) {
       if (!base_.training_ || unit == table.units() || table.row(unit).parameters == 0) continue;
       const UpdateCost& update = table.update(*of, unit);
-      const Bytes loaded = state.at == Location::in_processor
-                               ? Bytes(0)
-                               : table.row(unit).loaded_state(state_bytes, state.degree, table.tiles());
+      const Bytes loaded = table.row(unit).loaded_state(state.at, state_bytes, state.degree, table.tiles());
       out.numbers.push_back((update.footprint.peak + loaded).value);
       out.numbers.push_back(update.cycles.value +
                             2 * streaming(ceil_div(table.row(unit).parameters * state_bytes, state.degree), state.at));

@@ -73,8 +73,8 @@ void add_explanations(report::Index& index, const Evaluated& e, const UnitTable&
     for (const Calibration::Row& row : model.calibration().rows) {
       const bool fixed = row.name == "memory_band";
       if (fixed || row.name == "temporary_band")
-        term(x, fixed ? "95 % of it, either side" : "more of temporaries, as a share of their bound", row.text,
-             row.source + "; fitted to " + row.fitted_to);
+        term(x, fixed ? "+- code" : "+- temporaries", row.text + (fixed ? "" : " of the bound"),
+             "half of the 95 % band, " + row.source + "; fitted to " + row.fitted_to);
     }
   }
   report::Explanation* ddr =

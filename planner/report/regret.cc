@@ -16,7 +16,7 @@ Regret regret_of(const Goal& goal, std::span<const Evaluated* const> plans) {
     lost[w] = 1 - score(plans[0]) / score(*best);
     wins[static_cast<std::size_t>(best - plans.begin())] += 1 / static_cast<double>(worlds);
   }
-  Regret out;
+  Regret out{.plans = plans.size()};
   for (double share : lost) out.mean += share / static_cast<double>(worlds);
   std::ranges::sort(lost);
   out.p95 = lost[(worlds * 95 + 99) / 100 - 1];

@@ -152,7 +152,7 @@ PlannedJob row_of(const Evaluated& best, double gap) {
 struct Found {
   std::optional<Evaluated> best;  // empty: no plan fits, or the software accepts none
   bool is_likely = false;         // the best plan fits with the probability asked for
-  bool accepted = true;           // the software accepts plans
+  SearchEnd end;
   double gap = 0;
   std::string reason;  // why there is no plan
 };
@@ -179,9 +179,9 @@ Found plan_within(const Job& job, SearchOptions options) {
     out.best = std::move(best);
     out.is_likely = !found.best.empty();
   });
-  out.accepted = !none_accepted(search.stats(), job);
+  out.end = {!none_accepted(search.stats(), job), out.best || search.stats().stopped};
   out.gap = search.stats().gap;
-  if (!out.best && out.accepted && parts.size() > 1) out.reason = reason_of(search.explain(*tables[0]));
+  if (!out.best && out.end.accepted && parts.size() > 1) out.reason = reason_of(search.explain(*tables[0]));
   return out;
 }
 
@@ -189,21 +189,17 @@ Found plan_within(const Job& job, SearchOptions options) {
 
 PlannedJob plan_job(const Job& asked, SearchOptions options) {
   Job job = asked;
-  Found found = plan_within(job, options);
-  if (!found.accepted || (job.software.empty() && !found.best)) {
-    Job any = job;
-    any.software = {kAnySoftware};
-    Found of_hardware = plan_within(any, options);
-    if (!found.accepted || of_hardware.best) {
-      job = std::move(any);
-      found = std::move(of_hardware);
-    }
-  }
+  const TimeLeft left(options.time_limit);
+  const auto search = [&](const Job& within) {
+    options.time_limit = left.seconds();
+    return plan_within(within, options);
+  };
+  const Found found = search_software_then_hardware(job, search, [](const Found& f) { return f.end; });
   if (!found.best) return without_plan(PlanStatus::infeasible, found.reason);
   if (!found.best->unmeasured.empty()) {
     job.measured_alone = true;
     options.find_fix = false;
-    const Found measured = plan_within(job, std::move(options));
+    const Found measured = search(job);
     if (measured.best && measured.is_likely && !is_worth_the_bet(asked, *found.best, *measured.best))
       return row_of(*measured.best, measured.gap);
   }

@@ -279,5 +279,26 @@ TEST_F(ValidateFiles, BadFilesAreTold) {
               HasSubstr(text + "#/points: found \"x\", expected a list"));
 }
 
+// ByteMLPerf's ResNet-50 on a C600 card: 13,499 images a second (bytedance/ByteMLPerf@18dfa924,
+// byte_mlperf/backends/IPU/README.md). Batches of 32 and 64 IO tiles are assumed: neither is published.
+TEST(Validate, IoTilesBringACardsRateToWhatWasPublished) {
+  PublishedPoint point;
+  point.job_file = "test";
+  const auto rate = [&](int io_tiles) {
+    point.job = {{"model", {{"zoo", "resnet50"}}},
+                 {"machine", "c600"},
+                 {"task", "inference"},
+                 {"plan",
+                  {{"replicas", 1},
+                   {"phases", 1},
+                   {"micro_batch", 32},
+                   {"gradient_accumulation", 128},
+                   {"io_tiles", io_tiles}}}};
+    return predict(point, nullptr).samples_per_second;
+  };
+  EXPECT_NEAR(rate(64) / 13499, 1, 0.05);
+  EXPECT_LT(rate(0) / 13499, 0.85);
+}
+
 }  // namespace
 }  // namespace superstep
