@@ -11,53 +11,6 @@ namespace {
 
 std::string number(std::int64_t v) { return std::to_string(v); }
 
-std::string check_degrees(const Plan& plan, const Machine& machine, bool training) {
-  const TensorParallel& t = plan.tensor_parallel;
-  if (plan.ipus() != machine.ipus) {
-    return "tensor_parallel " + number(t.size()) + " x pipeline_stages " + number(plan.pipeline_stages) +
-           " x replicas " + number(plan.replicas) + " = " + number(plan.ipus()) + " IPUs, but " + machine.name +
-           " has " + number(machine.ipus);
-  }
-  if (t.size() > machine.links.domain_ipus) {
-    return "tensor_parallel " + number(t.size()) + " is more than the " + number(machine.links.domain_ipus) +
-           " IPUs of an IPU-Link domain";
-  }
-  if (t.size() * plan.pipeline_stages > machine.control_domain_ipus) {
-    return "tensor_parallel x pipeline_stages = " + number(t.size() * plan.pipeline_stages) + " is more than the " +
-           number(machine.control_domain_ipus) + " IPUs one program can span";
-  }
-  const std::int64_t together = std::min(machine.links.domain_ipus, machine.control_domain_ipus);
-  if (!lies_within(together, plan.placement, t.size(), plan.pipeline_stages, plan.replicas)) {
-    return "placement " + std::string(name_of(plan.placement)) + " spreads a replica over " + number(plan.ipus()) +
-           " IPUs, more than the " + number(together) + " that one program and one IPU-Link domain can span";
-  }
-  const std::int64_t replica = t.size() * plan.pipeline_stages;
-  if (machine.power_of_two_ipus && (replica & (replica - 1)) != 0) {
-    return "a replica of " + number(replica) + " IPUs is not a power of two, which " + machine.name + " asks for";
-  }
-  const auto& rts = plan.replicated_tensor_sharding;
-  for (const auto& [name, degree] :
-       {std::pair{"weights", rts.weights}, {"gradients", rts.gradients}, {"optimizer_state", rts.optimizer_state}}) {
-    if (plan.replicas % degree != 0) {
-      return "replicated_tensor_sharding." + std::string(name) + " " + number(degree) + " does not divide the " +
-             number(plan.replicas) + " replicas";
-    }
-  }
-  if (!training) return "";
-  if (rts.optimizer_state % rts.weights != 0) {
-    return "replicated_tensor_sharding.optimizer_state " + number(rts.optimizer_state) +
-           " is not a multiple of weights " + number(rts.weights) +
-           ": a shard of the update must lie inside a shard of the weights";
-  }
-  if (rts.gradients > 1 && rts.optimizer_state > 1 && rts.gradients != rts.optimizer_state) {
-    return "replicated_tensor_sharding.gradients " + number(rts.gradients) + " differs from optimizer_state " +
-           number(rts.optimizer_state) +
-           ": the update of a shard needs the gradients of just that shard; choose equal " +
-           "degrees, or 1 for one of them";
-  }
-  return "";
-}
-
 // Remote memory is that of another replica, on another machine if it is streaming: is there one?
 std::string check_lenders(const Plan& plan, const Machine& machine) {
   const Locations& l = plan.location;
@@ -122,6 +75,53 @@ std::string check_structure(const Plan& plan, const GraphFacts& facts, const Mac
 }
 
 }  // namespace
+
+std::string check_degrees(const Plan& plan, const Machine& machine, bool training) {
+  const TensorParallel& t = plan.tensor_parallel;
+  if (plan.ipus() != machine.ipus) {
+    return "tensor_parallel " + number(t.size()) + " x pipeline_stages " + number(plan.pipeline_stages) +
+           " x replicas " + number(plan.replicas) + " = " + number(plan.ipus()) + " IPUs, but " + machine.name +
+           " has " + number(machine.ipus);
+  }
+  if (t.size() > machine.links.domain_ipus) {
+    return "tensor_parallel " + number(t.size()) + " is more than the " + number(machine.links.domain_ipus) +
+           " IPUs of an IPU-Link domain";
+  }
+  if (t.size() * plan.pipeline_stages > machine.control_domain_ipus) {
+    return "tensor_parallel x pipeline_stages = " + number(t.size() * plan.pipeline_stages) + " is more than the " +
+           number(machine.control_domain_ipus) + " IPUs one program can span";
+  }
+  const std::int64_t together = std::min(machine.links.domain_ipus, machine.control_domain_ipus);
+  if (!lies_within(together, plan.placement, t.size(), plan.pipeline_stages, plan.replicas)) {
+    return "placement " + std::string(name_of(plan.placement)) + " spreads a replica over " + number(plan.ipus()) +
+           " IPUs, more than the " + number(together) + " that one program and one IPU-Link domain can span";
+  }
+  const std::int64_t replica = t.size() * plan.pipeline_stages;
+  if (machine.power_of_two_ipus && (replica & (replica - 1)) != 0) {
+    return "a replica of " + number(replica) + " IPUs is not a power of two, which " + machine.name + " asks for";
+  }
+  const auto& rts = plan.replicated_tensor_sharding;
+  for (const auto& [name, degree] :
+       {std::pair{"weights", rts.weights}, {"gradients", rts.gradients}, {"optimizer_state", rts.optimizer_state}}) {
+    if (plan.replicas % degree != 0) {
+      return "replicated_tensor_sharding." + std::string(name) + " " + number(degree) + " does not divide the " +
+             number(plan.replicas) + " replicas";
+    }
+  }
+  if (!training) return "";
+  if (rts.optimizer_state % rts.weights != 0) {
+    return "replicated_tensor_sharding.optimizer_state " + number(rts.optimizer_state) +
+           " is not a multiple of weights " + number(rts.weights) +
+           ": a shard of the update must lie inside a shard of the weights";
+  }
+  if (rts.gradients > 1 && rts.optimizer_state > 1 && rts.gradients != rts.optimizer_state) {
+    return "replicated_tensor_sharding.gradients " + number(rts.gradients) + " differs from optimizer_state " +
+           number(rts.optimizer_state) +
+           ": the update of a shard needs the gradients of just that shard; choose equal " +
+           "degrees, or 1 for one of them";
+  }
+  return "";
+}
 
 std::int64_t least_accumulation(Schedule schedule, std::int64_t stages, bool training) {
   return training && schedule != Schedule::sequential ? 2 * stages - 1 : 1;

@@ -19,6 +19,8 @@ Program lower(const UnitTable& table, const Plan& plan, const OptimizerSpec& opt
 // Returns why a plan is not legal for a graph, machine and task, in words ("tensor_parallel 5 does not divide 16
 // heads"). Empty: the plan is legal. Only degrees and structure are checked, not memory.
 std::string check_plan(const Plan& plan, const GraphFacts& facts, const Machine& machine, bool training);
+// Returns the part of check_plan() that degrees and placement alone decide.
+std::string check_degrees(const Plan& plan, const Machine& machine, bool training);
 // Returns the least number of micro-batches of a legal plan with `stages` pipeline stages: as many as the pipeline
 // needs to fill and drain.
 std::int64_t least_accumulation(Schedule schedule, std::int64_t stages, bool training);

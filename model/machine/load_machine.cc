@@ -226,22 +226,15 @@ void scale_system(Machine& machine, std::int64_t ipus_before) {
   scale_with_ipus(machine, ipus_before, "/list_price", machine.list_price);
 }
 
-// What of the machine a partition does not share evenly; 0: it is one.
-std::int64_t unshared_by(const Machine& machine, std::int64_t partition) {
-  for (const std::int64_t unit : {machine.ipus_per_machine, std::min(machine.links.domain_ipus, machine.ipus)}) {
-    if (unit % partition != 0 && partition % unit != 0) return unit;
-  }
-  return 0;
-}
-
 void check_partition(const Machine& machine, std::int64_t partition, const std::string& where) {
   const std::string found = "a partition of " + std::to_string(partition) + " IPUs ";
   if (!machine.plannable) throw Error(where, machine.name + " is a comparison system and has no partitions");
   if (partition > machine.ipus) {
     throw Error(where, found + "is larger than " + machine.name + " with " + std::to_string(machine.ipus));
   }
-  if (const std::int64_t unit = unshared_by(machine, partition); unit > 0)
-    throw Error(where, found + "is neither a whole fraction nor a multiple of " + std::to_string(unit) + " IPUs");
+  if (!is_usable(machine, partition))
+    throw Error(where, found + "is more than one IPU-Link domain of " + machine.name + ", expected a multiple of its " +
+                           std::to_string(machine.links.domain_ipus) + " IPUs");
 }
 
 void take_partition(Machine& machine, std::int64_t partition) {
@@ -288,11 +281,18 @@ Machine load_named(const std::string& name, const json* overrides, std::int64_t 
 }  // namespace
 
 bool is_partition(const Machine& machine, std::int64_t ipus) {
-  return machine.plannable && ipus <= machine.ipus && unshared_by(machine, ipus) == 0;
+  const auto shares = [&](std::int64_t unit) { return unit % ipus == 0 || ipus % unit == 0; };
+  return machine.plannable && ipus <= machine.ipus && shares(machine.ipus_per_machine) &&
+         shares(std::min(machine.links.domain_ipus, machine.ipus));
+}
+
+bool is_usable(const Machine& machine, std::int64_t ipus) {
+  const std::int64_t domain = machine.links.domain_ipus;
+  return machine.plannable && ipus <= machine.ipus && (ipus <= domain || ipus % domain == 0);
 }
 
 Machine partition_of(const Machine& machine, std::int64_t ipus) {
-  SUPERSTEP_CHECK(is_partition(machine, ipus), "no partition of the machine");
+  SUPERSTEP_CHECK(is_usable(machine, ipus), "no part of the machine");
   return part_of(machine, ipus, 0);
 }
 

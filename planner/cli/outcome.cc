@@ -12,6 +12,7 @@
 #include "model/parallel.h"
 #include "model/quantity_text.h"
 #include "planner/infeasible/explain_infeasible.h"
+#include "planner/infeasible/legal_changes.h"
 #include "planner/job/partitions.h"
 #include "planner/job/tell_apart.h"
 #include "planner/report/evaluated.h"
@@ -195,6 +196,7 @@ SearchOptions search_options(const Job& job, const OutcomeOptions& options, cons
                              WarmTables& warm) {
   SearchOptions out;
   out.explain = options.explains ? explain_infeasible : nullptr;
+  out.legal_changes = options.explains ? legal_changes_text : nullptr;
   out.warm = &warm;
   out.top = options.estimate ? 1 : options.top;
   out.time_limit = options.time_limit;
@@ -279,14 +281,8 @@ void add_fewer_ipus_note(Outcome& o, const Job& job, std::int64_t legal, std::st
 
 // Returns the IPUs that an estimate is for, unless the job limits IPUs: the product of pinned degrees, else all IPUs.
 IntegerPin estimated_ipus(const Job& job) {
-  const auto single = [](const std::optional<IntegerPin>& pin) { return pin && pin->values.size() == 1; };
-  const Pins& pins = job.pins;
-  if (pins.tensor_parallel.size() == 1 && single(pins.pipeline_stages) && single(pins.replicas)) {
-    const std::int64_t ipus =
-        pins.tensor_parallel[0].size() * pins.pipeline_stages->values[0] * pins.replicas->values[0];
-    if (job.machine.ipus % ipus == 0 && is_partition(job.machine, ipus)) return {{ipus}};
-  }
-  return {{job.machine.ipus}};
+  const std::int64_t all = job.machine.ipus, used = pinned_ipus(job).value_or(all);
+  return {{is_usable(job.machine, used) ? used : all}};
 }
 
 // Searches or estimates a job within the rules of its software.

@@ -3,6 +3,7 @@
 
 #include "model/error.h"
 #include "planner/infeasible/explain_infeasible.h"
+#include "planner/infeasible/legal_changes.h"
 
 namespace superstep {
 
@@ -12,6 +13,7 @@ Evaluated evaluate_pinned(Tables& tables, int threads) {
   options.defaults = true;
   options.pareto = options.find_fix = false;
   options.explain = explain_infeasible;
+  options.legal_changes = legal_changes_text;
   options.threads = threads;
   const SearchResult r = search(tables, options);
   if (r.best.empty() && !r.closest)

@@ -8,6 +8,8 @@
 #include "model/parallel.h"
 #include "planner/cuts/pinned_cuts.h"
 #include "planner/cuts/pipeline_stages.h"
+#include "planner/infeasible/legal_changes.h"
+#include "planner/infeasible/legal_plan.h"
 #include "planner/infeasible/nearest_fix.h"
 
 namespace superstep {
@@ -103,15 +105,6 @@ bool relax(const Problem& p, PipelineStages& stages, double factor, double least
   return false;
 }
 
-// Gives the plan stages without a search: each of the first units is a stage.
-void cut_arbitrarily(Plan& plan, std::int64_t stages) {
-  plan.stages.clear(), plan.stage_ipu.clear();
-  for (std::int64_t i = 0; i < stages; ++i)
-    plan.stages.push_back(i), plan.stage_ipu.push_back(i % plan.pipeline_stages);
-  plan.recompute = {Recompute::layer};
-  plan.stage_proportions.clear();
-}
-
 void closest_of(const Problem& p, const Plan& plan, Closest& closest) {
   const Setting setting(p.tables.table(table_key(plan)), plan, p.job.optimizer, p.cuts.searches_phases(plan));
   const double least_tile = least_tile_factor(setting);
@@ -156,34 +149,6 @@ void try_plans(const Problem& p, std::vector<Plan> plans, Closest& closest) {
   }
 }
 
-// Returns up to two plans of a space, both with the least temporary memory. The first has as much data as possible
-// sharded and in Streaming Memory. The second is the first legal setting.
-std::vector<Plan> leanest(const SettingSpace& space, const Chip& chip) {
-  using Values = std::array<std::size_t, SettingSpace::kAxes>;
-  Values first{}, lean{};
-  while (!space.legal(first) && first[SettingSpace::state_axis] + 1 < space.states.size())
-    ++first[SettingSpace::state_axis];
-  // Returns the last value that is not remote. Streaming Memory can hold what remote memory would hold.
-  const auto last_there = [](const auto& list) {
-    std::size_t best = 0;
-    for (std::size_t v = 1; v < list.size(); ++v) {
-      if (list[v].at <= Location::streaming) best = v;
-    }
-    return best;
-  };
-  lean[SettingSpace::stash_axis] = last_there(space.stashes);
-  lean[SettingSpace::weight_axis] = last_there(space.weights);
-  lean[SettingSpace::gradient_axis] = last_there(space.gradients);
-  lean[SettingSpace::state_axis] = last_there(space.states);
-  std::vector<Plan> out;
-  for (const Values& values : {lean, first}) {
-    if (!space.legal(values) || (!out.empty() && values == lean)) continue;
-    out.push_back(space.plan(values));
-    if (space.caps.size() > 1) out.back().available_memory_proportion = proportion_of(space.caps.tightest(), chip);
-  }
-  return out;
-}
-
 // Searches for the closest plan. Each round tries one setting space of every cell in a group of cells.
 Closest find_closest(const Problem& p) {
   Closest closest;
@@ -209,62 +174,20 @@ Closest find_closest(const Problem& p) {
   return closest;
 }
 
-// Returns a message that the pinned sharding degrees exclude each other; empty if no degree is pinned.
-std::string sharding_clash(const Pins& pins) {
-  const auto text = [](const std::optional<IntegerPin>& pin) {
-    if (!pin) return std::string("free");
-    if (pin->values.empty()) return std::to_string(pin->low) + " to " + std::to_string(pin->high);
-    std::string all;
-    for (std::int64_t v : pin->values) all += (all.empty() ? "" : ", ") + std::to_string(v);
-    return all;
-  };
-  if (!pins.rts_weights && !pins.rts_gradients && !pins.rts_optimizer_state) return "";
-  return "replicated_tensor_sharding: no degrees of weights (" + text(pins.rts_weights) + "), gradients (" +
-         text(pins.rts_gradients) + ") and optimizer_state (" + text(pins.rts_optimizer_state) +
-         ") go together: each divides the replicas, and weights divides optimizer_state, since a shard of the update "
-         "must lie inside a shard of the weights";
-}
-
-// Returns a plan of the cell with the first pinned value of each location. The plan may be illegal.
-Plan with_pinned_places(const Pins& pins, const Cell& cell) {
-  Plan plan = cell.plan();
-  const auto put = [](Location& at, const std::vector<Location>& pinned) {
-    if (!pinned.empty()) at = pinned[0];
-  };
-  put(plan.location.weights, pins.weights);
-  put(plan.location.gradients, pins.gradients);
-  put(plan.location.optimizer_state, pins.optimizer_state);
-  put(plan.location.activations, pins.activations);
-  put(plan.location.code, pins.code);
-  const bool phased = plan.location.weights != Location::in_processor && !pins.one_phase();
-  if (phased && pins.optimizer_state.empty()) plan.location.optimizer_state = Location::streaming;
-  cut_arbitrarily(plan, cell.stages * (phased ? 2 : 1));
-  plan.phases = phased ? std::vector<std::int64_t>{0, cell.stages} : std::vector<std::int64_t>{0};
-  return plan;
-}
-
-// Returns why no setting could be tried: the reason why all cells are illegal, or else a clash between fields.
+// Returns why no setting could be tried: why the first cell that has a reason is illegal.
 std::string structural_reason(const Problem& p) {
-  std::string first;
   for (const Cell& cell : p.cells) {
-    const GraphFacts& facts = p.tables.facts(cell.micro_batch);
-    const auto units = static_cast<std::int64_t>(facts.graph.units.size());
-    const std::string why = cell.stages > units
-                                ? "pipeline_stages " + std::to_string(cell.stages) + " is more than the " +
-                                      std::to_string(units) + " units between cut points"
-                                : why_not_legal(p, with_pinned_places(p.job.pins, cell));
-    if (first.empty()) first = why;
-    if (!why.empty()) continue;
-    const std::string clash = sharding_clash(p.job.pins);
-    return clash.empty() ? "no setting of the pinned fields is legal" : clash;
+    if (std::string why = why_not_legal(p.tables, cell); !why.empty()) return why;
   }
-  return first;
+  return "no plan has all of the pinned values";
 }
 
 // Returns the overflow to report if no closest plan was found.
 Overflow without_closest(const Problem& p, const Closest& closest) {
-  if (!closest.tried) return {"structure", "the pinned plan", Bytes(0), structural_reason(p)};
-  if (!closest.illegal.empty()) return {"structure", "the pinned plan", Bytes(0), closest.illegal};
+  if (!closest.tried || !closest.illegal.empty()) {
+    const std::string why = closest.tried ? closest.illegal : structural_reason(p);
+    return {"structure", "the pinned plan", Bytes(0), why + legal_changes_text(p.tables, p.options.defaults)};
+  }
   return {"memory", "every plan that was tried", Bytes(0),
           "a tile, or Streaming Memory, would have to be more than " +
               std::to_string(static_cast<int>(kFactors.back())) + " times as large"};

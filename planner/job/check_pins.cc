@@ -5,8 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "model/error.h"
-
 namespace superstep {
 namespace {
 
@@ -28,7 +26,7 @@ class PinCheck {
   std::int64_t units_;
 
   [[noreturn]] void fail(const std::string& field, const std::string& message) const {
-    throw Error(job_.source + "#/plan/" + field, message);
+    throw IllegalPins(job_.source + "#/plan/" + field, message);
   }
 
   // Returns the only value of a pin; 0 if the pin is absent, a range or a list of several values.

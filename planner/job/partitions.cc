@@ -2,6 +2,7 @@
 #include "planner/job/partitions.h"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "model/error.h"
@@ -32,10 +33,26 @@ std::vector<json::json_pointer> lists_of(const json& job) {
   return out;
 }
 
+std::optional<std::int64_t> pinned_ipus(const Job& job) {
+  const auto single = [](const std::optional<IntegerPin>& pin) { return pin && pin->values.size() == 1; };
+  const Pins& pins = job.pins;
+  if (pins.tensor_parallel.size() != 1 || !single(pins.pipeline_stages) || !single(pins.replicas)) return std::nullopt;
+  std::int64_t all = 1;
+  for (const std::int64_t degree :
+       {pins.tensor_parallel[0].size(), pins.pipeline_stages->values[0], pins.replicas->values[0]}) {
+    if (degree > job.machine.ipus / all) return std::nullopt;
+    all *= degree;
+  }
+  return all;
+}
+
 std::vector<std::int64_t> partition_sizes(const Job& job) {
   std::vector<std::int64_t> sizes = divisors(job.machine.ipus);
-  std::erase_if(sizes, [&](std::int64_t n) { return !allows(job.ipus, n) || !is_partition(job.machine, n); });
-  std::reverse(sizes.begin(), sizes.end());
+  std::erase_if(sizes, [&](std::int64_t n) { return n != job.machine.ipus && !is_partition(job.machine, n); });
+  if (const auto used = pinned_ipus(job); used && is_usable(job.machine, *used)) sizes.push_back(*used);
+  std::ranges::sort(sizes, std::greater());
+  sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());
+  std::erase_if(sizes, [&](std::int64_t n) { return !allows(job.ipus, n); });
   if (sizes.empty()) {
     const json limit = job.json().at("limits").at("ipus");
     throw Error(job.source + "#/limits/ipus", "found " + limit.dump() + ", which no partition of " + job.machine.name +

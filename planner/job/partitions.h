@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <vector>
 
 #include "planner/job/job.h"
@@ -14,9 +15,13 @@ namespace superstep {
 // (lists and ranges), and cuts.
 std::vector<nlohmann::json_pointer<std::string>> lists_of(const nlohmann::json& job);
 
-// Returns the IPUs of the job's machine and of its partitions, as far as the job's limits allow, in descending order.
-// Throws Error if the limits exclude every size.
+// Returns the IPUs that plans may use, as far as the job's limits allow, in descending order: those of the machine, of
+// its partitions, and the product of pinned degrees. Throws Error if the limits exclude every size.
 std::vector<std::int64_t> partition_sizes(const Job& job);
+
+// Returns the product of tensor_parallel, pipeline_stages and replicas. Returns nullopt unless each has one pinned
+// value and the machine has as many IPUs.
+std::optional<std::int64_t> pinned_ipus(const Job& job);
 
 // Returns the same job on a partition of `ipus` IPUs. `ipus` is one of partition_sizes().
 Job on_partition(const Job& job, std::int64_t ipus);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/parallel.h"
+#include "planner/job/check_pins.h"
 #include "planner/search/best_first.h"
 #include "planner/search/front.h"
 #include "planner/space/space.h"
@@ -36,8 +37,14 @@ void SearchSteps::set_time(double limit, double patience) {
 void SearchSteps::prepare() {
   const Clock::time_point start = Clock::now();
   of_tables_ = tables_.seconds();
-  space_ = std::make_unique<BestFirst>(tables_, options_,
-                                       cells(tables_.job(), tables_.statistics_group(), options_.defaults));
+  try {
+    space_ = std::make_unique<BestFirst>(tables_, options_,
+                                         cells(tables_.job(), tables_.statistics_group(), options_.defaults));
+  } catch (const IllegalPins& e) {
+    if (options_.legal_changes == nullptr) throw;
+    const std::string message = std::string(e.what()).substr(e.where.size() + 2);
+    throw IllegalPins(e.where, message + options_.legal_changes(tables_, options_.defaults));
+  }
   seconds_ += since(start);
 }
 

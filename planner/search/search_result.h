@@ -114,6 +114,9 @@ struct SearchOptions;
 using ExplainInfeasible = void (*)(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells,
                                    SearchResult& result);
 
+// Tells which changes of pins leave a legal plan; see infeasible/legal_changes.h.
+using LegalChangesText = std::string (*)(Tables& tables, bool defaults);
+
 struct SearchOptions {
   std::int64_t top = 5;  // the most plans in SearchResult::best
   // True: the search goes on after the proof until the best `top` kinds of plan are known. False: runners-up are the
@@ -124,11 +127,12 @@ struct SearchOptions {
   // Cut programmes after which the search stops; 0: no limit. Unlike a time limit, this limit gives the same result on
   // every machine.
   std::int64_t programme_limit = 0;
-  bool pareto = true;                   // trace the front
-  bool find_fix = true;                 // look for the nearest fix if no plan fits
-  ExplainInfeasible explain = nullptr;  // called if no plan fits; null: no explanation
-  bool record = false;                  // fill SearchResult::cells
-  int threads = 0;                      // 0: all cores; the result does not depend on the number
+  bool pareto = true;                        // trace the front
+  bool find_fix = true;                      // look for the nearest fix if no plan fits
+  ExplainInfeasible explain = nullptr;       // called if no plan fits; null: no explanation
+  LegalChangesText legal_changes = nullptr;  // added to the Error of pins that leave no legal plan; null: nothing
+  bool record = false;                       // fill SearchResult::cells
+  int threads = 0;                           // 0: all cores; the result does not depend on the number
   bool defaults = false;  // estimate: fields that are not pinned take their default instead of being searched
   // Probability with which plans fit at least (model/cost/fit_probability.h). 0: plans may fill a tile.
   double fit_probability = 0;

@@ -8,6 +8,8 @@
 
 #include "model/error.h"
 #include "model/graph/statistics.h"
+#include "model/lower/lower.h"
+#include "planner/job/check_pins.h"
 #include "planner/job/divisors.h"
 
 namespace superstep {
@@ -47,7 +49,7 @@ std::vector<TensorParallel> meshes(const Job& job) {
       else if (last.empty())
         last = why;
     }
-    if (out.empty()) throw Error(pin_place(job, "tensor_parallel"), last);
+    if (out.empty()) throw IllegalPins(pin_place(job, "tensor_parallel"), last);
     return out;
   }
   for (std::int64_t t : divisors(m.ipus)) {
@@ -146,54 +148,53 @@ std::int64_t together(const Machine& machine) {
   return std::min(machine.links.domain_ipus, machine.control_domain_ipus);
 }
 
-// Throws an Error that names the pin that leaves no cell.
+// Throws the Error of pins that leave no cell, at the place of the pin that is in the way where that is known.
 [[noreturn]] void no_cells(const Job& job, const std::vector<TensorParallel>& mesh_list) {
   const Pins& pins = job.pins;
-  const std::int64_t n = job.machine.ipus;
-  auto single = [](const std::optional<IntegerPin>& p) { return p && p->values.size() == 1; };
-  if (mesh_list.size() == 1 && single(pins.pipeline_stages) && single(pins.replicas)) {
-    const std::int64_t product = mesh_list[0].size() * pins.pipeline_stages->values[0] * pins.replicas->values[0];
-    if (product != n) {
-      throw Error(job.source + "#/plan", "tensor_parallel x pipeline_stages x replicas = " + std::to_string(product) +
-                                             ", but " + job.machine.name + " has " + std::to_string(n) +
-                                             " IPUs (a partition is written {\"base\": \"" + job.machine.name +
-                                             "\", \"partition\": " + std::to_string(product) + "})");
-    }
+  const std::int64_t n = job.machine.ipus, batch = job.global_batch;
+  const auto single = [](const std::optional<IntegerPin>& p) { return p && p->values.size() == 1 ? p->values[0] : 0; };
+  const auto refuse = [&](const std::string& field, const std::string& message) {
+    throw IllegalPins(job.source + (field.empty() ? "#/plan" : "#/plan/" + field), message);
+  };
+  const std::int64_t p = single(pins.pipeline_stages), r = single(pins.replicas), m = single(pins.micro_batch),
+                     g = single(pins.gradient_accumulation);
+  if (mesh_list.size() == 1 && p > 0 && r > 0) {
+    Plan plan;
+    plan.tensor_parallel = mesh_list[0], plan.pipeline_stages = p, plan.replicas = r;
+    if (!pins.placement.empty()) plan.placement = pins.placement[0];
+    if (const std::string why = check_degrees(plan, job.machine, job.task == Task::training); !why.empty())
+      refuse("", why);
   }
-  if (single(pins.pipeline_stages) && n % pins.pipeline_stages->values[0] != 0) {
-    throw Error(pin_place(job, "pipeline_stages"), "found " + std::to_string(pins.pipeline_stages->values[0]) +
-                                                       ", which does not divide the " + std::to_string(n) +
-                                                       " IPUs of " + job.machine.name);
-  }
-  if (single(pins.replicas) && n % pins.replicas->values[0] != 0) {
-    throw Error(pin_place(job, "replicas"), "found " + std::to_string(pins.replicas->values[0]) +
-                                                ", which does not divide the " + std::to_string(n) + " IPUs of " +
-                                                job.machine.name);
-  }
-  if (job.global_batch > 0 && single(pins.replicas) && job.global_batch % pins.replicas->values[0] != 0) {
-    throw Error(job.source + "#/batch/global", "found " + std::to_string(job.global_batch) + ", which " +
-                                                   std::to_string(pins.replicas->values[0]) +
-                                                   " replicas do not divide");
-  }
-  if (job.global_batch > 0 && single(pins.micro_batch)) {
-    throw Error(pin_place(job, "micro_batch"), "found " + std::to_string(pins.micro_batch->values[0]) +
-                                                   ", which does not divide any replica batch of global batch " +
-                                                   std::to_string(job.global_batch) + " with the other pins");
+  const std::string all = std::to_string(n) + " IPUs of " + job.machine.name;
+  if (p > 0 && n % p != 0)
+    refuse("pipeline_stages", "found " + std::to_string(p) + ", which does not divide the " + all);
+  if (r > 0 && n % r != 0) refuse("replicas", "found " + std::to_string(r) + ", which does not divide the " + all);
+  const std::string of_batch = "batch.global " + std::to_string(batch);
+  if (batch > 0 && r > 0 && batch % r != 0)
+    refuse("replicas", "found " + std::to_string(r) + ", which does not divide " + of_batch);
+  if (batch > 0 && r > 0 && m > 0 && g > 0)
+    refuse("", "replicas " + std::to_string(r) + " x micro_batch " + std::to_string(m) + " x gradient_accumulation " +
+                   std::to_string(g) + " is not " + of_batch);
+  if (batch > 0 && m > 0) {
+    const std::string share =
+        r > 0 ? "the " + std::to_string(batch / r) + " samples of a replica" : "a replica's share";
+    refuse("micro_batch", "found " + std::to_string(m) + ", which does not divide " + share + " of " + of_batch +
+                              (r > 0 ? "" : " with the other pins"));
   }
   if (pins.placement.size() == 1 && pins.placement[0] != Placement::t_p_r) {
-    throw Error(pin_place(job, "placement"), "found " + std::string(name_of(pins.placement[0])) +
-                                                 ", but with it no replica that the other pins " +
-                                                 "leave lies within the " + std::to_string(together(job.machine)) +
-                                                 " IPUs of one program and one IPU-Link domain; expected t-p-r");
+    refuse("placement", "found " + std::string(name_of(pins.placement[0])) +
+                            ", but with it no replica that the other pins leave lies within the " +
+                            std::to_string(together(job.machine)) +
+                            " IPUs of one program and one IPU-Link domain; expected t-p-r");
   }
-  throw Error(job.source + "#/plan",
-              "the pins leave no legal combination of tensor_parallel, pipeline_stages, replicas, micro_batch and "
-              "gradient_accumulation for " +
-                  std::to_string(n) + " IPUs" +
-                  (job.global_batch > 0 ? " and global batch " + std::to_string(job.global_batch) : ""));
+  throw IllegalPins(
+      job.source + "#/plan",
+      "the pins leave no legal combination of tensor_parallel, pipeline_stages, replicas, micro_batch and "
+      "gradient_accumulation for " +
+          std::to_string(n) + " IPUs" + (batch > 0 ? " and " + of_batch : ""));
 }
 
-// Throws Error if no cell has as many stages as are pinned. For a job without plans in phases.
+// Throws IllegalPins if no cell has as many stages as are pinned. For a job without plans in phases.
 void check_stage_count(const Job& job, const std::vector<Cell>& cells) {
   const Pins& pins = job.pins;
   if (std::ranges::any_of(cells, [&](const Cell& c) { return pins.allow_pipeline(c.stages); })) return;
@@ -202,12 +203,12 @@ void check_stage_count(const Job& job, const std::vector<Cell>& cells) {
   std::string all;
   for (const std::int64_t p : lengths) all += (all.empty() ? "" : ", ") + std::to_string(p);
   const bool modes = !pins.has_stages();
-  throw Error(pin_place(job, modes                   ? "recompute"
-                             : pins.layers_per_stage ? "layers_per_stage"
-                                                     : "stages"),
-              "found " + std::to_string(pins.stage_count()) + (modes ? " modes" : " stages") +
-                  ", expected pipeline_stages (" + all + ") or one more, whose last returns to IPU 0" +
-                  (modes ? "; or one mode for all" : ""));
+  throw IllegalPins(pin_place(job, modes                   ? "recompute"
+                                   : pins.layers_per_stage ? "layers_per_stage"
+                                                           : "stages"),
+                    "found " + std::to_string(pins.stage_count()) + (modes ? " modes" : " stages") +
+                        ", expected pipeline_stages (" + all + ") or one more, whose last returns to IPU 0" +
+                        (modes ? "; or one mode for all" : ""));
 }
 
 // Returns the legal placements of these degrees. A pinned placement stands for the first placement with its strides.
@@ -284,7 +285,7 @@ std::vector<Cell> cells(const Job& job, std::int64_t statistics_group, bool defa
   std::vector<Cell> out = all_cells(job, defaults);
   GroupFilter filter{statistics_group, {}, {}};
   filter.apply(out);
-  if (out.empty()) throw Error(pin_place(job, filter.first.field), filter.first.why);
+  if (out.empty()) throw IllegalPins(pin_place(job, filter.first.field), filter.first.why);
   return out;
 }
 

@@ -38,9 +38,9 @@ struct Cell {
   Plan plan() const;  // a plan with the fields of the cell; all other fields have their defaults
 };
 
-// Returns all legal cells, in canonical order. Throws Error if pins allow none, naming the pin. `statistics_group`:
-// samples (statistics_group(job)), 0: none; cells that would split a group over micro-batches are not legal.
-// `defaults`: only pinned fields vary.
+// Returns all legal cells, in canonical order. Throws IllegalPins if pins allow none, naming the pin.
+// `statistics_group`: samples (statistics_group(job)), 0: none; cells that would split a group over micro-batches are
+// not legal. `defaults`: only pinned fields vary.
 std::vector<Cell> cells(const Job& job, std::int64_t statistics_group = 0, bool defaults = false);
 
 // Returns the cells without counting their settings, so that cells without settings may be among them. Returns an empty

@@ -12,6 +12,7 @@
 #include "model/parallel.h"
 #include "planner/cost/warm_tables.h"
 #include "planner/infeasible/explain_infeasible.h"
+#include "planner/infeasible/legal_changes.h"
 #include "planner/report/evaluated.h"
 #include "planner/search/part_search.h"
 #include "planner/space/job_parts.h"
@@ -161,6 +162,7 @@ Found plan_within(const Job& job, SearchOptions options) {
   WarmTables warm;
   options.warm = &warm;
   options.explain = explain_infeasible;
+  options.legal_changes = legal_changes_text;
   options.fit_probability = job.fit_probability;
   const std::vector<Job> parts = job_parts(job);
   PartSearch search(job, parts.size(), options);

@@ -22,7 +22,7 @@ points = lambda result: result["search"]["explored"] + result["search"]["pruned"
 assert points(whole) < points(fewer)
 plan, job = fewer["best"]["plan"], json.load(open("job.json"))
 json.dump({**job, "plan": plan}, open("winner.json", "w"))
-json.dump({**job, "plan": {**plan, "replicas": 3}}, open("no_partition.json", "w"))
+json.dump({**job, "plan": {**plan, "replicas": 17}}, open("too_many.json", "w"))
 END
 
 # The plan that won is estimated on the partition that its degrees fill.
@@ -33,6 +33,6 @@ import json
 winner, all = json.load(open("winner_result.json")), json.load(open("all.json"))
 assert winner["best"]["step_time_s"] == all["best"]["step_time_s"]
 END
-run estimate no_partition.json
-expect 2 err 'tensor_parallel x pipeline_stages x replicas = '
+run estimate too_many.json
+expect 2 err 'IPUs, but ipu-pod16 has 16' 'legal with replicas = 16'
 finish

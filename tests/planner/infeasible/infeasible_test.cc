@@ -236,7 +236,7 @@ TEST(Search, SaysWhatPinsDoNotAllow) {
     return r.overflows.at(0).constraint + ": " + r.overflows.at(0).detail;
   };
   EXPECT_THAT(reason({{"replicated_tensor_sharding", {{"weights", 3}}}}),
-              testing::HasSubstr("each divides the replicas"));
+              testing::HasSubstr("does not divide the 1 replicas"));
   EXPECT_THAT(reason({{"prefetch_depth", 1'000'000'000}}), testing::StartsWith("memory: "));
 }
 
@@ -323,7 +323,10 @@ TEST(Search, PlacesThatAreNotThere) {
   const SearchResult stays = pinned({{"weights", "streaming"}, {"optimizer_state", "in_processor"}});
   EXPECT_EQ(stays.stats.programmes, 0);
   ASSERT_FALSE(stays.overflows.empty());
-  EXPECT_EQ(stays.overflows[0].detail, "phases need optimizer_state outside the processor");
+  EXPECT_EQ(
+      stays.overflows[0].detail,
+      "phases need optimizer_state outside the processor; legal with location.optimizer_state = \"streaming\", or "
+      "with location.weights = \"in_processor\"");
   EXPECT_THAT(stays.nearest_fix, testing::StartsWith("location.weights = \"in_processor\" fits with "));
   // Of several places those that are there are searched.
   const SearchResult some = pinned({{"weights", {"remote_machine", "streaming"}}});
