@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/onnx/import.h"
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "model/error.h"
 #include "model/quantity_text.h"
 #include "planner/cli/options.h"
+#include "planner/configurations/import_configuration.h"
 
 namespace superstep {
 namespace {
@@ -51,7 +54,7 @@ void print_result(const ImportResult& r, const TextStyle& style) {
   std::cout << nodes.to_string(style);
 }
 
-int run_import(const std::string& path, const CommonOptions& common) {
+int import_model(const std::string& path, const CommonOptions& common) {
   ImportOptions options;
   options.keep_types = true;
   const ImportResult r = import_onnx(path, options);
@@ -75,14 +78,68 @@ int run_import(const std::string& path, const CommonOptions& common) {
   return r.unsupported.empty() ? kDone : kFailed;
 }
 
+bool is_onnx(const std::string& path) { return std::filesystem::path(path).extension() == ".onnx"; }
+
+int import_job(const ConfigurationRequest& request, const std::string& output, const CommonOptions& common) {
+  check_output(output);
+  const ImportedJob r = import_configuration(request);
+  if (output.empty() || output == "-") {
+    if (prints_text(common)) std::cout << r.job.dump(2) << "\n";
+  } else {
+    write_text(output, r.job.dump(2) + "\n");
+    if (prints_text(common)) {
+      std::cout << "Wrote " << output << ", a job of " << r.format << ".\n";
+      print_notes(r.job["notes"].get<std::vector<std::string>>(), terminal_style());
+    }
+  }
+  write_json(common, {{"job", nlohmann::json(r.job)}, {"format", r.format}, {"no_equal", r.no_equal}});
+  return kDone;
+}
+
+struct Arguments {
+  std::vector<std::string> files, set;
+  ConfigurationRequest request;
+  std::string output;
+};
+
+int run_import(const Arguments& a, const CommonOptions& common) {
+  if (a.files.size() == 1 && is_onnx(a.files[0])) {
+    if (!a.output.empty())
+      throw Error("--output", "found with an ONNX file, whose job says {\"model\": {\"onnx\": FILE}}");
+    return import_model(a.files[0], common);
+  }
+  ConfigurationRequest request = a.request;
+  request.files = a.files;
+  for (const std::string& text : a.set) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) throw Error("--set", "found \"" + text + "\", expected KEY=VALUE");
+    request.more.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return import_job(request, a.output, common);
+}
+
 }  // namespace
 
 void add_import(CLI::App& app, CommonOptions& common, Run& run) {
-  auto path = std::make_shared<std::string>();
+  auto a = std::make_shared<Arguments>();
   CLI::App* sub =
-      sub_command(app, common, "import", "What an ONNX file contains, and which of its nodes are not supported");
-  sub->add_option("model", *path, "ONNX file")->required()->type_name("MODEL.onnx");
-  sub->callback([path, &common, &run] { run = [path, &common] { return run_import(*path, common); }; });
+      sub_command(app, common, "import", "What an ONNX file contains; or the job of another program's configuration");
+  sub->add_option(
+         "files", a->files,
+         "ONNX file; or YAML and JSON of Graphcore's examples, Hugging Face Optimum or Calculon, whose keys are "
+         "taken together")
+      ->required()
+      ->type_name("FILE...");
+  sub->add_option("--name", a->request.name, "Which of a file's configurations")->type_name("NAME");
+  sub->add_option("-o,--output", a->output, "The job to write; - for standard output, as without it")
+      ->type_name("JOB.json");
+  sub->add_option("--machine", a->request.machine,
+                  "The job's machine; by default the smallest IPU-POD with enough IPUs")
+      ->type_name("NAME");
+  sub->add_option("--set", a->set, "Sets a key of the configuration first; may be given several times")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  sub->callback([a, &common, &run] { run = [a, &common] { return run_import(*a, common); }; });
 }
 
 }  // namespace superstep

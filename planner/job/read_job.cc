@@ -192,6 +192,14 @@ std::vector<std::string> read_software_names(JsonReader& r) {
   return out;
 }
 
+// Notes are for people.
+void read_notes(JsonReader& r) {
+  const nlohmann::json* notes = r.raw_or_null("notes");
+  const auto is_text = [](const nlohmann::json& note) { return note.is_string(); };
+  if (notes != nullptr && (!notes->is_array() || !std::ranges::all_of(*notes, is_text)))
+    throw Error(r.at("notes"), "found " + describe(*notes) + ", expected a list of texts");
+}
+
 Job read_job(const nlohmann::json& given, const std::string& name) {
   if (!given.is_object()) throw Error(name, "found " + describe(given) + ", expected an object");
   Job job;
@@ -200,6 +208,7 @@ Job read_job(const nlohmann::json& given, const std::string& name) {
   JsonReader r(given, name);
   r.text_or("description", "");
   r.text_or("$schema", "");
+  read_notes(r);
   job.model = read_model(r.object("model"), name);
   job.machine = load_machine(r.raw("machine"), r.at("machine"));
   if (!job.machine.plannable)
