@@ -40,6 +40,15 @@ void add_bands(std::vector<KeyNumber>& numbers, const report::Index& index) {
 
 }  // namespace
 
+namespace {
+
+bool is_inference(const report::Index& index) {
+  return std::ranges::any_of(index.facts(),
+                             [](const auto& f) { return f.name() == "task" && f.value() == "inference"; });
+}
+
+}  // namespace
+
 std::vector<KeyNumber> key_numbers(const report::Index& index, Units units) {
   if (!index.has_plan()) return {};
   const auto& plan = index.plan();
@@ -62,7 +71,8 @@ std::vector<KeyNumber> key_numbers(const report::Index& index, Units units) {
        tile_bytes_text(std::abs(margin), units) + (margin < 0 ? " over" : " to spare"), tile_share, margin < 0},
       {"Streaming Memory", number_part(ddr), unit_part(ddr) + " per IPU",
        for_viewer(with_thousands(plan.ddr_bytes_per_ipu())) + " bytes"},
-      {"Global batch", grouped(plan.global_batch()), "samples", "per weight update"}};
+      {"Global batch", grouped(plan.global_batch()), "samples",
+       is_inference(index) ? "per step" : "per weight update"}};
   add_bands(out, index);
   return out;
 }

@@ -107,6 +107,8 @@ void override_head(JsonReader& r, TransformerSpec& s) {
                 "found with the head \"" + *found +
                     "\", which predicts no masked tokens; expected the head \"masked_language\"");
   s.classes = r.integer_or("classes", 2, 1 << 24, s.classes);
+  if (s.head != BertHead::classification && r.has("classes"))
+    throw Error(r.at("classes"), "found with the head \"" + *found + "\", expected the head \"classification\"");
   s.packed = r.boolean_or("packed", s.packed);
   s.sequences_per_pack = r.number_or("sequences_per_pack", 0, 1024, s.sequences_per_pack);
   if (s.sequences_per_pack > 0 && !s.packed)

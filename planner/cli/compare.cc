@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/compare.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -24,9 +25,11 @@ bool is_report(const std::string& path) {
   return first != '{' && first != '[';
 }
 
-report::Index index_of(const std::string& path, const CommonOptions& common) {
+// Returns the report's index; of a job that of its best plan, or, `as_pinned`, that of the plan that it pins.
+report::Index index_of(const std::string& path, bool as_pinned, const CommonOptions& common) {
   if (is_report(path)) return ReportFile::open(path).index();
   OutcomeOptions options;
+  options.estimate = as_pinned;
   options.pareto = options.find_fix = false;
   options.top = 1;
   const Outcome o = solve(path, options, common);
@@ -67,20 +70,41 @@ nlohmann::json comparison_json(const Comparison& c) {
   return j;
 }
 
-int run_compare(const std::vector<std::string>& paths, const CommonOptions& common) {
+// Returns what the sides are: "searched", "as pinned" or "report".
+std::vector<std::string> kinds_of(const std::vector<std::string>& paths, bool as_pinned) {
+  std::vector<std::string> out;
+  for (const std::string& path : paths)
+    out.emplace_back(is_report(path) ? "report" : as_pinned ? "as pinned" : "searched");
+  return out;
+}
+
+std::string note_on(const std::string& kind) {
+  if (kind == "searched")
+    return "jobs are searched: each stands for its best plan; --as-pinned takes the plan it pins, as estimate";
+  return "jobs are as pinned: fields that are not pinned have their defaults, as in estimate";
+}
+
+int run_compare(const std::vector<std::string>& paths, bool as_pinned, const CommonOptions& common) {
   if (paths.size() < 2) throw Error("compare", "found one report or job, expected two or more");
   check_output(common.json);
   std::vector<report::Index> indices;
   std::vector<std::string> names;
   for (const std::string& path : paths) {
-    indices.push_back(index_of(path, common));
+    indices.push_back(index_of(path, as_pinned, common));
     names.push_back(std::filesystem::path(path).stem().string());
   }
   std::vector<const report::Index*> pointers;
   for (const report::Index& i : indices) pointers.push_back(&i);
   const Comparison c = compare(pointers, names);
-  if (prints_text(common)) std::cout << to_text(c, terminal_style());
-  write_json(common, comparison_json(c));
+  const std::vector<std::string> kinds = kinds_of(paths, as_pinned);
+  if (prints_text(common)) {
+    std::cout << to_text(c, terminal_style());
+    const auto job = std::ranges::find_if(kinds, [](const std::string& kind) { return kind != "report"; });
+    if (job != kinds.end()) print_notes({note_on(*job)}, terminal_style());
+  }
+  nlohmann::json j = comparison_json(c);
+  j["sides"] = kinds;
+  write_json(common, j);
   return kDone;
 }
 
@@ -88,10 +112,15 @@ int run_compare(const std::vector<std::string>& paths, const CommonOptions& comm
 
 void add_compare(CLI::App& app, CommonOptions& common, Run& run) {
   auto paths = std::make_shared<std::vector<std::string>>();
+  auto as_pinned = std::make_shared<bool>(false);
   CLI::App* sub =
       sub_command(app, common, "compare", "Reports or jobs side by side, matched by name; the first is the source");
   sub->add_option("files", *paths, "Reports or job files")->required()->type_name("A B [C ...]");
-  sub->callback([paths, &common, &run] { run = [paths, &common] { return run_compare(*paths, common); }; });
+  sub->add_flag("--as-pinned", *as_pinned,
+                "Jobs stand for the plan that they pin, as in estimate, not for their best one");
+  sub->callback([paths, as_pinned, &common, &run] {
+    run = [paths, as_pinned, &common] { return run_compare(*paths, *as_pinned, common); };
+  });
 }
 
 }  // namespace superstep

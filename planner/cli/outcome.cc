@@ -16,6 +16,7 @@
 #include "planner/job/partitions.h"
 #include "planner/job/tell_apart.h"
 #include "planner/report/evaluated.h"
+#include "planner/report/idle_numbers.h"
 #include "planner/report/weight_gathers.h"
 #include "planner/search/front.h"
 #include "planner/search/part_search.h"
@@ -146,6 +147,9 @@ void add_notes(Outcome& o, int threads) {
     o.notes.push_back(std::move(gathers));
   if (std::string generic = generic_note(o.tables->facts(e->plan.micro_batch).graph, *e); !generic.empty())
     o.notes.push_back(std::move(generic));
+  for (const std::string& pointer : idle_numbers(*o.tables, *e))
+    o.notes.push_back(pointer +
+                      " has no effect on this plan: neither half of it nor twice as much changes time or memory");
   const Band band = band_of(e->worlds);
   const auto percent_of_step = [&](double seconds) { return signed_fixed(100 * (seconds / e->step_seconds - 1), 0); };
   o.notes.push_back("95 % band of the step time: " + percent_of_step(band.low) + " to " + percent_of_step(band.high) +

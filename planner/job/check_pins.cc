@@ -130,6 +130,16 @@ class PinCheck {
              "for one stage more");
   }
 
+  // What is done between phases has no effect with one.
+  void check_fields_of_phases() const {
+    if (!pins_.phase_order.empty() && std::ranges::count(pins_.phase_order, PhaseOrder::phase_outer) == 0)
+      fail("phase_order", "found " + std::string(name_of(pins_.phase_order[0])) +
+                              " with one phase, expected several phases, or phase_outer");
+    if (pins_.phase_groups && !allows(pins_.phase_groups, 1))
+      fail("phase_groups", "found " + std::to_string(pins_.phase_groups->least()) +
+                               " with one phase, expected several phases, or 1 group");
+  }
+
   void check_phases() const {
     const auto stages = static_cast<std::int64_t>(pins_.stages ? pins_.stages->size() : 0);
     if (pins_.phases && pins_.phases->size() > 1) {
@@ -147,6 +157,7 @@ class PinCheck {
     if (pins_.phase_count && pins_.phase_count->least() > units_)
       fail("phases", "found " + std::to_string(pins_.phase_count->least()) + ", but " + job_.model.name() +
                          " has only " + std::to_string(units_) + " units between cut points");
+    if (pins_.one_phase()) check_fields_of_phases();
     if (pins_.may_be_one_phase()) return;
     auto only_inside = [](const std::vector<Location>& places) {
       return !places.empty() &&

@@ -114,7 +114,9 @@ void add_ipus(report::Index& index, const Evaluated& e, const UnitTable& table) 
                                                                           {"optimizer state", true, r.optimizer_state},
                                                                           {"activations", false, t.activations},
                                                                           {"temporaries", false, t.temporaries}};
+    static const std::set<std::string_view> of_training = {"gradients", "optimizer state"};
     for (const auto& [name, always, bytes] : categories) {
+      if (!table.training() && of_training.count(name) > 0) continue;
       report::MemoryCategory* mc = c->add_memory();
       mc->set_name(name);
       mc->set_always_live(always);

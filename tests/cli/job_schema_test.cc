@@ -106,7 +106,9 @@ TEST(JobSchema, EveryFieldJobPinsEveryFieldOfThePlan) {
         << group;
   }
   EXPECT_EQ(keys(job), keys(schema["properties"]));
-  EXPECT_EQ(keys(job["model"]), keys(schema["definitions"]["zoo_bert"]["properties"]));
+  std::set<std::string> numbers = keys(schema["definitions"]["zoo_bert"]["properties"]);
+  numbers.erase("classes");  // of another head
+  EXPECT_EQ(keys(job["model"]), numbers);
   std::set<std::string> constants = keys(schema["definitions"]["optimizer"]["properties"]);
   for (const char* of_others : {"momentum", "trust_coefficient"}) constants.erase(of_others);
   EXPECT_EQ(keys(job["optimizer"]), constants);
