@@ -78,7 +78,10 @@ int import_model(const std::string& path, const CommonOptions& common) {
   return r.unsupported.empty() ? kDone : kFailed;
 }
 
-bool is_onnx(const std::string& path) { return std::filesystem::path(path).extension() == ".onnx"; }
+bool is_configuration(const std::string& path) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  return ending == ".json" || ending == ".yml" || ending == ".yaml";
+}
 
 int import_job(const ConfigurationRequest& request, const std::string& output, const CommonOptions& common) {
   check_output(output);
@@ -103,7 +106,7 @@ struct Arguments {
 };
 
 int run_import(const Arguments& a, const CommonOptions& common) {
-  if (a.files.size() == 1 && is_onnx(a.files[0])) {
+  if (a.files.size() == 1 && !is_configuration(a.files[0])) {
     if (!a.output.empty())
       throw Error("--output", "found with an ONNX file, whose job says {\"model\": {\"onnx\": FILE}}");
     return import_model(a.files[0], common);

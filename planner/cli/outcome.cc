@@ -11,9 +11,11 @@
 #include "model/machine/load_machine.h"
 #include "model/parallel.h"
 #include "model/quantity_text.h"
+#include "planner/cuts/search_budget.h"
 #include "planner/infeasible/explain_infeasible.h"
 #include "planner/infeasible/legal_changes.h"
 #include "planner/job/partitions.h"
+#include "planner/job/pins.h"
 #include "planner/job/tell_apart.h"
 #include "planner/report/evaluated.h"
 #include "planner/report/idle_numbers.h"
@@ -132,6 +134,32 @@ std::string fastest_note(const Outcome& o) {
          (decides.empty() ? "." : "; a measurement of " + decides + " would decide.");
 }
 
+// Returns a note that a bound on temporary memory was assumed, and what a search of the bound finds; empty: the plan
+// fits, or the job pins the bound.
+std::string assumed_bound_note(Outcome& o, const Evaluated& e, int threads) {
+  const Pins& pins = o.job().pins;
+  if (!o.estimated || e.overflows.empty() || !pins.available_memory_proportion.empty() || pins.proportion_range ||
+      !pins.stage_proportions.empty())
+    return "";
+  nlohmann::json given = o.job().json();
+  nlohmann::json pins_in_full = to_json(e.plan);
+  for (const char* field : {"available_memory_proportion", "precision"}) pins_in_full.erase(field);
+  given = with_pins(given, pins_in_full);
+  const Job job = read_again(o.job(), given);
+  Tables tables(job, *o.tables);
+  SearchOptions options;
+  options.top = 1;
+  options.runners_up = options.pareto = options.find_fix = false;
+  options.threads = threads;
+  options.work_limit = kBudget.fix_trial;
+  const SearchResult found = search(tables, options);
+  const std::string assumed =
+      "available_memory_proportion is not pinned: " + nlohmann::json(kUsualProportion).dump() + " is assumed";
+  if (found.best.empty()) return found.stats.optimal ? assumed + "; no other bound makes the plan fit" : "";
+  return assumed + "; with " + to_json(found.best[0].plan)["available_memory_proportion"].dump() +
+         ", which superstep plan finds, it fits at " + figure(found.best[0].samples_per_second) + " samples/s";
+}
+
 void add_notes(Outcome& o, int threads) {
   const Evaluated* e = o.shown();
   if (e) o.software = judge(o.job(), e->plan, o.tables->facts(e->plan.micro_batch));
@@ -147,6 +175,7 @@ void add_notes(Outcome& o, int threads) {
     o.notes.push_back(std::move(gathers));
   if (std::string generic = generic_note(o.tables->facts(e->plan.micro_batch).graph, *e); !generic.empty())
     o.notes.push_back(std::move(generic));
+  if (std::string assumed = assumed_bound_note(o, *e, threads); !assumed.empty()) o.notes.push_back(std::move(assumed));
   for (const std::string& pointer : idle_numbers(*o.tables, *e))
     o.notes.push_back(pointer +
                       " has no effect on this plan: neither half of it nor twice as much changes time or memory");
@@ -204,6 +233,7 @@ SearchOptions search_options(const Job& job, const OutcomeOptions& options, cons
   out.warm = &warm;
   out.top = options.estimate ? 1 : options.top;
   out.time_limit = options.time_limit;
+  out.work_limit = options.time_limit > 0 ? 0 : kBudget.whole_work;
   out.runners_up = options.runners_up && !options.estimate;
   out.pareto = (options.pareto || job.json().contains("pareto")) && !options.estimate;
   out.find_fix = options.find_fix && !options.estimate;

@@ -39,7 +39,7 @@ struct Outcome {
 
 struct OutcomeOptions {
   std::int64_t top = 5;
-  double time_limit = 50;    // seconds; 0: no limit
+  double time_limit = 0;     // seconds; 0: the search ends by its work (kBudget.whole_work)
   bool runners_up = false;   // as in SearchOptions
   bool pareto = false;       // trace the front of the job's two measures; jobs that name `pareto` ask for it too
   bool find_fastest = true;  // as in SearchOptions

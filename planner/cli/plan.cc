@@ -221,7 +221,8 @@ void add_plan(CLI::App& app, CommonOptions& common, Run& run) {
   sub->add_flag("--pareto", a->options.pareto,
                 "Trace the front of the job's two measures: objective and memory unless it names them");
   sub->add_option("--time-limit", a->options.time_limit,
-                  "Stop after so many seconds with the best so far and its gap; 0: never")
+                  "Stop after so many seconds with the best so far and its gap; by default when the best is proved, or "
+                  "after an amount of work that is the same on every machine")
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
   sub->add_flag(

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/run/run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "model/error.h"
 #include "model/execute/memory.h"
@@ -122,7 +124,21 @@ TextTable step_table(const RunOutcome& r) {
   return table;
 }
 
-std::string verdict(const RunOutcome& r) {
+// Returns which contraction is cut off the nodes of its sum, and which chunk would have them there; empty: none is.
+std::string chunk_advice(const RunOutcome& r, std::int64_t chunk) {
+  const auto off = std::ranges::find(r.cuts, false, &RunOutcome::Cut::nodes);
+  if (off == r.cuts.end()) return "";
+  std::int64_t finer = 0;  // divides each part of each such contraction
+  for (const RunOutcome::Cut& c : r.cuts) {
+    if (!c.nodes) finer = std::gcd(finer, c.steps % c.parts == 0 ? c.steps / c.parts : 1);
+  }
+  if (finer >= chunk) finer = 1;
+  return " " + off->op + " is cut off the nodes of its sum: " + std::to_string(off->steps) + " steps in " +
+         std::to_string(off->parts) + " parts, in chunks of " + std::to_string(chunk) +
+         (chunk > 1 ? "; \"run\": {\"chunk\": " + std::to_string(finer) + "} cuts at nodes." : ".");
+}
+
+std::string verdict(const RunOutcome& r, const RunChoice& run) {
   if (r.failure) {
     const RunFailure& f = *r.failure;
     return "✕ Step " + std::to_string(f.step) + " (" + f.where + "): " + f.tensor + " is " + text("%g", f.value) +
@@ -131,14 +147,15 @@ std::string verdict(const RunOutcome& r) {
   if (!r.compared) return "Not compared with the plain model.";
   if (r.difference.identical) return "✓ The same bits as the plain model.";
   return "Not the same bits as the plain model: " + text("%.3g", r.difference.max_abs) + " apart at most, " +
-         text("%.2g", r.difference.max_relative) + " of the largest element of " + r.difference.worst + ".";
+         text("%.2g", r.difference.max_relative) + " of the largest element of " + r.difference.worst + "." +
+         (run.mode == RunMode::exact ? chunk_advice(r, run.chunk) : "");
 }
 
 void print(const Job& job, const Plan& plan, const RunOutcome& r, const std::vector<std::string>& notes) {
   const TextStyle style = terminal_style();
   std::cout << job.model.name() << " on " << job.machine.title << ", " << name_of(job.run.mode) << " mode\n"
             << label(plan) << ", global batch " << plan.global_batch() << "\n\n";
-  for (const std::string& line : wrapped(verdict(r), style.columns)) std::cout << line << "\n";
+  for (const std::string& line : wrapped(verdict(r, job.run), style.columns)) std::cout << line << "\n";
   std::cout << "\n" << step_table(r).to_string(style);
   if (!r.collectives.empty()) {
     TextTable table;

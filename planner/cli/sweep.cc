@@ -161,7 +161,8 @@ void add_sweep(CLI::App& app, CommonOptions& common, Run& run) {
   sub->add_option("--sizes", a->options.ipus, "--scaling: IPUs of the machines; all of the family by default")
       ->delimiter(',')
       ->type_name("N,N");
-  sub->add_option("--time-limit", a->options.time_limit, "Of each search, in seconds; 0: none")
+  sub->add_option("--time-limit", a->options.time_limit,
+                  "Of each search, in seconds; by default it ends when the best is proved, or after an amount of work")
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
   sub->add_option("--lost-after", a->grid.lost_after,

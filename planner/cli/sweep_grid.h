@@ -13,7 +13,7 @@ namespace superstep {
 
 struct GridArguments {
   std::string sweep, results, format;  // paths of files; format: csv, json, markdown, or empty: a table for terminals
-  double time_limit = 50;              // seconds per search; 0: no limit
+  double time_limit = 0;               // seconds per search; 0: searches end by their work (kBudget.whole_work)
   double lost_after = 10;              // seconds of silence after which a rank under mpirun is lost
 };
 // Runs the sweep in this process and returns the exit code.

@@ -34,7 +34,13 @@ struct SearchBudget {
   // Sets of weights on the memory of IPU groups, tried to prove that no cut fits.
   int infeasibility_steps = 50;
 
+  // Work that a cut programme counts as, besides its comparisons.
+  std::int64_t programme_work = 20'000;
+
   // ---- nodes of the search
+
+  // Work of a whole search without a time limit, all its parts together: a minute or two on one core.
+  std::int64_t whole_work = 10'000'000'000;
 
   // Work for a guessed plan, and for a branch's bound while there is no incumbent. Also replaces reduced_work where a
   // setting uses remote tiles.
@@ -85,8 +91,9 @@ struct SearchBudget {
   std::int64_t explained_work = 25'000'000;
   // Cut programmes until the search ends, while all cuts that fit are illegal plans.
   std::int64_t explained_illegal = 32;
-  // Seconds for the nearest change that fits: in all, and for the trial of one change.
-  double fix_seconds = 30, fix_seconds_per_trial = 10;
+  // Work for the nearest change that fits: in all, and for the trial of one change. A trial counts as fix_trial at
+  // least.
+  std::int64_t fix_work = 3'000'000'000, fix_work_per_trial = 1'000'000'000, fix_trial = 30'000'000;
 
   // ---- parts of a job
 

@@ -16,7 +16,8 @@ namespace superstep {
 namespace {
 
 // Factors by which memory limits are multiplied, ascending.
-constexpr std::array kFactors = {1.0, 1.02, 1.05, 1.1, 1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5, 7.0, 12.0, 30.0, 100.0};
+constexpr std::array kFactors = {1.0, 1.02, 1.05, 1.1,  1.15, 1.25, 1.4, 1.7, 2.2,
+                                 3.0, 4.5,  7.0,  12.0, 30.0, 1e2,  1e3, 1e4, 1e6};
 
 struct Problem {
   Tables& tables;

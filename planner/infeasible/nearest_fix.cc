@@ -2,7 +2,6 @@
 #include "planner/infeasible/nearest_fix.h"
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "model/error.h"
@@ -16,7 +15,6 @@
 namespace superstep {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Pointer = nlohmann::json::json_pointer;
 
 class FixFinder {
@@ -48,12 +46,11 @@ class FixFinder {
   const SearchOptions& options_;
   const Job& job_;
   WarmTables own_;  // used if the options have no warm tables
-  Clock::time_point start_ = Clock::now();
-  const double most_seconds_ = options_.time_limit > 0 ? std::min(kBudget.fix_seconds, options_.time_limit)
-                                                       : kBudget.fix_seconds;
+  const TimeLeft time_{options_.time_limit};
+  std::int64_t work_left_ = kBudget.fix_work;
   NearestFix fix_;
 
-  double left() const { return most_seconds_ - std::chrono::duration<double>(Clock::now() - start_).count(); }
+  bool is_over() const { return work_left_ <= 0 || (options_.time_limit > 0 && time_.used() >= options_.time_limit); }
 
   struct Trial {
     std::optional<Candidate> best;
@@ -62,7 +59,7 @@ class FixFinder {
 
   // Searches the job without the freed pins. Returns none if the job is not legal without the pins, or if time is up.
   std::optional<Trial> search_without(const std::vector<const FreedField*>& freed, const std::string& what) {
-    if (left() <= 0) return std::nullopt;
+    if (is_over()) return std::nullopt;
     if (options_.progress) options_.progress(0.95, what);
     nlohmann::json relaxed = job_.json();
     for (const FreedField* f : freed) {
@@ -95,7 +92,8 @@ class FixFinder {
     options.pareto = options.find_fix = false;
     options.threads = options_.threads;
     options.stop = options_.stop;
-    options.time_limit = std::min(kBudget.fix_seconds_per_trial, left());
+    options.time_limit = time_.seconds();
+    options.work_limit = std::min(kBudget.fix_work_per_trial, work_left_);
     options.at_least = fix_.best ? score(job_, *fix_.best) : 0;
     PartSearch search(job, parts.size(), options);
     search.search(tables);
@@ -108,6 +106,7 @@ class FixFinder {
       if (c && (!out.best || score(job_, *c) > score(job_, *out.best))) out.best = std::move(c);
     }
     out.proved = !out.best && search.stats().optimal;
+    work_left_ -= std::max(kBudget.fix_trial, search.stats().work);
     return out;
   }
 

@@ -21,7 +21,8 @@ struct NearestFix {
 };
 
 // Frees one field at a time and searches for the fastest plan that fits. Frees two fields at a time only if no single
-// field helps. Ends after half a minute, or after the options' time limit if shorter, with the best fix found by then.
+// field helps. Ends after a stated amount of work (kBudget.fix_work), or after the options' time limit, with the
+// best fix found by then.
 // `tables` belong to the job, or to its part with most IPUs; trials on the same part reuse the tabulated work.
 NearestFix find_nearest_fix(const Tables& tables, const SearchOptions& options);
 

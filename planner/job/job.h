@@ -112,7 +112,7 @@ struct RunChoice {
   std::int64_t steps = 1, seed = 0;
   RunMode mode = RunMode::exact;
   bool openblas = false;                  // device mode: matrix products by OpenBLAS
-  std::int64_t chunk = 256;               // exact mode: contracted elements that are summed in index order
+  std::int64_t chunk = 1;                 // exact mode: contracted elements that are summed in index order
   Rounding rounding = Rounding::nearest;  // when values are rounded to fp16
   numerics::Overflow overflow = numerics::Overflow::nan;
   double loss_scale = 1;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "planner/cuts/search_budget.h"
+
 namespace superstep {
 
 BestFirst::BestFirst(Tables& tables, const SearchOptions& options, const std::vector<Cell>& cells)
@@ -39,7 +41,7 @@ void BestFirst::check_stop() const {
 
 bool BestFirst::time_is_up() {
   if (late()) stopped_ = true;
-  if (options_.programme_limit > 0 && stats_.programmes >= options_.programme_limit) stopped_ = true;
+  if (options_.work_limit > 0 && stats_.work >= options_.work_limit) stopped_ = true;
   return stopped_;
 }
 
@@ -407,6 +409,7 @@ void BestFirst::merge(OpenNode& o, const NodeResult& v) {
 // Counts the work on a node. A setting counts as explored once any of its bounds on temporary memory was cut.
 void BestFirst::count(OpenNode& o, const NodeResult& v) {
   stats_.programmes += v.programmes;
+  stats_.work += v.work + v.programmes * kBudget.programme_work;
   stats_.evaluations += v.evaluations;
   if (how_.front || !o.branch.leaf() || v.programmes == 0) return;
   if (!o.counted) explored_ += o.branch.size;

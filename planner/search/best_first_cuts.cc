@@ -38,6 +38,7 @@ CutLimits BestFirst::limits_of(const Setting& s, double least) const {
   limits.io_tile = s.limit();
   limits.ddr = s.ddr_limit();
   limits.best = how_.below_cycles;
+  limits.most_work = options_.work_limit;  // a programme alone does not exceed the limit of all
   if (options_.time_limit > 0) {
     using Clock = std::chrono::steady_clock;
     limits.deadline =

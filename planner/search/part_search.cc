@@ -19,6 +19,11 @@ bool front_counts_ipus(const Job& job) {
                      [](Measure m) { return m == Measure::ipus || m == Measure::power; });
 }
 
+// Returns a share of work that is left; 0, no limit, stays.
+std::int64_t part_of(std::int64_t work, double share) {
+  return work == 0 ? 0 : std::max<std::int64_t>(1, static_cast<std::int64_t>(share * static_cast<double>(work)));
+}
+
 }  // namespace
 
 double TimeLeft::used() const {
@@ -50,6 +55,13 @@ SearchOptions PartSearch::options_of(std::size_t part) {
   return out;
 }
 
+std::int64_t PartSearch::work_left() const {
+  if (options_.work_limit == 0) return 0;
+  std::int64_t used = 0;
+  for (std::size_t i = 0; i < steps_.size(); ++i) used += steps_[i] ? steps_[i]->work() : stats_[i].work;
+  return std::max<std::int64_t>(1, options_.work_limit - used);
+}
+
 void PartSearch::report(std::size_t part, double share, const std::string& what) {
   const std::lock_guard lock(progress_mutex_);
   progress_[part] = std::max(progress_[part], share);
@@ -71,6 +83,7 @@ void PartSearch::search(const std::vector<Tables*>& parts) {
     const bool last = i + 1 == parts_;
     const double seconds = left_.seconds();
     steps_[i]->set_time(last ? seconds : kBudget.part_share * seconds, !last && known_.empty() ? seconds / 2 : 0);
+    steps_[i]->set_work(part_of(work_left(), last ? 1 : kBudget.part_share));
     steps_[i]->find_best(known_);
     add_known(steps_[i]->found());
     told.push_back(std::ssize(known_));
@@ -79,6 +92,7 @@ void PartSearch::search(const std::vector<Tables*>& parts) {
   for (std::size_t i = begin; i < steps_.size(); ++i) {
     const std::size_t before = steps_[i]->found().size();
     steps_[i]->set_time(left_.seconds(), 0);
+    steps_[i]->set_work(work_left());
     steps_[i]->find_runners_up({known_.begin() + told[i - begin], known_.end()});
     add_known(std::span(steps_[i]->found()).subspan(before));
   }
@@ -97,6 +111,11 @@ void PartSearch::add_known(std::span<const Candidate> found) {
 
 void PartSearch::finish(const std::function<void(std::size_t part, SearchResult)>& done) {
   stats_.resize(steps_.size());
+  // Parts are completed side by side: each has an equal share of the work that is left.
+  const std::int64_t share = part_of(work_left(), 1.0 / static_cast<double>(steps_.size()));
+  for (const std::unique_ptr<SearchSteps>& steps : steps_) {
+    if (steps) steps->set_work(share);
+  }
   std::mutex mutex;
   std::exception_ptr error;  // the first error; other parts then end with Stopped
   parallel_for(steps_.size(), options_.threads, [&](std::size_t part) {

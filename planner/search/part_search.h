@@ -31,9 +31,9 @@ class TimeLeft {
 };
 
 // Searches the parts of a job one after the other, for the best plan and then for runners-up. A part knows what the
-// others found, unless the front needs the best plan of every partition. A part has the time that the others left, and
-// half of that while no plan is known. The fronts of all parts are traced side by side. The job must outlive the
-// search.
+// others found, unless the front needs the best plan of every partition. A part has the time and the work that the
+// others left, and half of that time while no plan is known. The fronts of all parts are traced side by side. The job
+// must outlive the search.
 class PartSearch {
  public:
   PartSearch(const Job& job, std::size_t parts, SearchOptions options);
@@ -61,6 +61,7 @@ class PartSearch {
   std::vector<SearchStats> stats_;
 
   SearchOptions options_of(std::size_t part);
+  std::int64_t work_left() const;  // for SearchOptions::work_limit: 0 without a limit, and never 0 with one
   void add_known(std::span<const Candidate> found);
   void note_proof();
   void report(std::size_t part, double share, const std::string& what);

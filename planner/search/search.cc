@@ -34,6 +34,10 @@ void SearchSteps::set_time(double limit, double patience) {
   if (space_) space_->start_clock();
 }
 
+void SearchSteps::set_work(std::int64_t more) { options_.work_limit = more > 0 ? work() + more : 0; }
+
+std::int64_t SearchSteps::work() const { return space_ ? space_->stats().work : out_.stats.work; }
+
 void SearchSteps::prepare() {
   const Clock::time_point start = Clock::now();
   of_tables_ = tables_.seconds();
@@ -96,6 +100,7 @@ void SearchSteps::complete(FrontBoard* board, std::size_t part) {
     if (own_best_ && out_.pareto[0].from_other_part)
       out_.pareto[0] = *own_best_;  // this part's plan may take less memory
     out_.stats.programmes = space_->stats().programmes;
+    out_.stats.work = space_->stats().work;
     out_.stats.evaluations = space_->stats().evaluations;
     out_.stats.points_left = space_->stats().points_left;
     out_.candidates = space_->found();

@@ -41,6 +41,9 @@ class SearchSteps {
   SearchResult result();
   // Sets SearchOptions::time_limit and patience, in seconds from now on.
   void set_time(double limit, double patience);
+  // Sets SearchOptions::work_limit to the work so far and as much more; 0: no limit.
+  void set_work(std::int64_t more);
+  std::int64_t work() const;  // so far
 
  private:
   Tables& tables_;

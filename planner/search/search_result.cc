@@ -39,7 +39,7 @@ std::vector<std::string> left_notes(const SearchStats& s) {
 SearchStats operator+(const SearchStats& a, const SearchStats& b) {
   SearchStats sum = a;
   sum.explored += b.explored, sum.pruned += b.pruned, sum.feasible += b.feasible;
-  sum.evaluations += b.evaluations, sum.programmes += b.programmes;
+  sum.evaluations += b.evaluations, sum.programmes += b.programmes, sum.work += b.work;
   sum.seconds += b.seconds, sum.table_seconds += b.table_seconds;
   sum.faster += b.faster, sum.undecided += b.undecided, sum.kinds_left += b.kinds_left;
   sum.points_left += b.points_left, sum.stopped |= b.stopped;
@@ -50,8 +50,7 @@ SearchStats operator+(const SearchStats& a, const SearchStats& b) {
 }
 
 Overflow stopped_early() {
-  return {"", "", Bytes(0),
-          "the search stopped before it found one; --time-limit S gives it longer (0: until it is done)"};
+  return {"", "", Bytes(0), "the search stopped before it found one; --time-limit S gives it S seconds"};
 }
 
 }  // namespace superstep

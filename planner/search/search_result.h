@@ -50,6 +50,7 @@ struct SearchStats {
   double feasible = 0;           // explored settings with a cut that fits
   std::int64_t evaluations = 0;  // plans whose time and memory were computed one by one
   std::int64_t programmes = 0;   // cut programmes that were run, for settings and for bounds of branches
+  std::int64_t work = 0;         // of cut programmes, in comparisons of labels (SearchBudget)
   // Seconds in all, and seconds spent on tables and the model's graphs, averaged over the threads.
   double seconds = 0, table_seconds = 0;
   double proof_seconds = 0;  // seconds until the best plan was proved, set by PartSearch; 0: not proved
@@ -61,7 +62,7 @@ struct SearchStats {
   double kinds_left = 0;
   // Points of the front that may be missing or too slow: the phase-cut budget was exhausted.
   double points_left = 0;
-  // A limit of time or of programmes struck: before the proof if there is a gap, else before all runners-up or the
+  // A limit of time or of work struck: before the proof if there is a gap, else before all runners-up or the
   // front.
   bool stopped = false;
   double best = 0, bound = 0;  // score of the best plan, and score that no plan exceeds; 0: no plan fits
@@ -124,9 +125,9 @@ struct SearchOptions {
   bool runners_up = true;
   double time_limit = 0;  // seconds; 0: no limit
   double patience = 0;    // seconds after which a search without any plan ends; 0: the time limit
-  // Cut programmes after which the search stops; 0: no limit. Unlike a time limit, this limit gives the same result on
-  // every machine.
-  std::int64_t programme_limit = 0;
+  // Work after which the search stops, as in SearchStats::work; 0: no limit. Unlike a time limit, this limit gives the
+  // same result on every machine, however busy it is.
+  std::int64_t work_limit = 0;
   bool pareto = true;                        // trace the front
   bool find_fix = true;                      // look for the nearest fix if no plan fits
   ExplainInfeasible explain = nullptr;       // called if no plan fits; null: no explanation

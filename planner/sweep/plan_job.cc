@@ -11,6 +11,7 @@
 #include "model/error.h"
 #include "model/parallel.h"
 #include "planner/cost/warm_tables.h"
+#include "planner/cuts/search_budget.h"
 #include "planner/infeasible/explain_infeasible.h"
 #include "planner/infeasible/legal_changes.h"
 #include "planner/report/evaluated.h"
@@ -194,6 +195,7 @@ PlannedJob plan_job(const Job& asked, SearchOptions options) {
   const TimeLeft left(options.time_limit);
   const auto search = [&](const Job& within) {
     options.time_limit = left.seconds();
+    options.work_limit = options.time_limit > 0 ? 0 : kBudget.whole_work;
     return plan_within(within, options);
   };
   const Found found = search_software_then_hardware(job, search, [](const Found& f) { return f.end; });

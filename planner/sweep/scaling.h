@@ -49,7 +49,7 @@ struct Scaling {
 
 struct ScalingOptions {
   std::vector<std::int64_t> ipus;  // sizes to plan, of the family's machines; empty: all sizes
-  double time_limit = 50;          // seconds per search; 0: no limit
+  double time_limit = 0;           // seconds per search; 0: searches end by their work (kBudget.whole_work)
   int threads = 0;                 // 0: all cores
   std::function<void(double share, const std::string& what)> progress;  // may be empty
 };

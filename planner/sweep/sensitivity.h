@@ -48,8 +48,8 @@ struct Sensitivities {
 };
 
 struct SensitivityOptions {
-  double time_limit = 50;                             // seconds per search; 0: no limit
-  int threads = 0;                                    // 0: all cores
+  double time_limit = 0;  // seconds per search; 0: searches end by their work (kBudget.whole_work)
+  int threads = 0;        // 0: all cores
   std::function<void(const ManyProgress&)> progress;  // may be empty
 };
 

@@ -43,8 +43,8 @@ Sweep load_sweep(const std::string& path);
 Sweep read_sweep(const nlohmann::json& json, const std::string& name);
 
 struct SweepOptions {
-  double time_limit = 50;                             // seconds per item; 0: no limit
-  int threads = 0;                                    // 0: all cores
+  double time_limit = 0;  // seconds per item; 0: searches end by their work (kBudget.whole_work)
+  int threads = 0;        // 0: all cores
   std::function<void(const ManyProgress&)> progress;  // may be empty
   // May be empty. Called with each row after the row is stored, by one thread at a time. If items are left to plan,
   // rows that were stored before come first.

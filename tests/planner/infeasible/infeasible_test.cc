@@ -8,6 +8,7 @@
 
 #include "model/error.h"
 #include "planner/cost/warm_tables.h"
+#include "planner/infeasible/evaluate_pinned.h"
 #include "planner/infeasible/explain_infeasible.h"
 #include "planner/infeasible/nearest_fix.h"
 #include "planner/job/partitions.h"
@@ -237,7 +238,7 @@ TEST(Search, SaysWhatPinsDoNotAllow) {
   };
   EXPECT_THAT(reason({{"replicated_tensor_sharding", {{"weights", 3}}}}),
               testing::HasSubstr("does not divide the 1 replicas"));
-  EXPECT_THAT(reason({{"prefetch_depth", 1'000'000'000}}), testing::StartsWith("memory: "));
+  EXPECT_THAT(reason({{"prefetch_depth", 1'000'000'000}}), testing::StartsWith("tile memory: "));
 }
 
 // A machine with little to use is no other machine.
@@ -288,6 +289,21 @@ TEST(Search, PlansMachinesWithoutStreamingMemory) {
     EXPECT_EQ(e.ddr_per_ipu, 0);
     EXPECT_NEAR(e.samples_per_second, r.best[0].samples_per_second, 1e-6 * e.samples_per_second);
   }
+}
+
+// A plan that is hundreds of times too large has its costs and overflows all the same.
+TEST(EvaluatePinned, PlansThatAreFarTooLarge) {
+  nlohmann::json job = test::small_job("gpt3-175b", {{"layers", 24}}, "ipu-pod4");
+  job["batch"] = {{"global", 8}};
+  job["plan"] = {
+      {"tensor_parallel", 1}, {"pipeline_stages", 4},
+      {"replicas", 1},        {"micro_batch", 1},
+      {"phases", 1},          {"location", {{"weights", "in_processor"}, {"optimizer_state", "in_processor"}}}};
+  World world(job);
+  const Evaluated e = evaluate_pinned(world.tables, 1);
+  EXPECT_GT(e.tile_peak, 100 * world.job.machine.chip.tile_memory.value);
+  EXPECT_EQ(e.fits, "does_not_fit");
+  EXPECT_FALSE(e.overflows.empty());
 }
 
 // Wherever the cuts are: no setting is looked into.

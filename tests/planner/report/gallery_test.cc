@@ -14,6 +14,7 @@
 #include "model/data_folder.h"
 #include "model/json_reader.h"
 #include "model/quantity_text.h"
+#include "planner/cuts/search_budget.h"
 #include "planner/infeasible/evaluate_pinned.h"
 #include "planner/report/evaluated.h"
 #include "planner/search/rank.h"
@@ -78,7 +79,7 @@ Rank rank_in(const json& free, const Exhibit& e, std::int64_t programmes) {
   const Job job = read_job(free, e.job.source);
   Tables tables(job, model);
   SearchOptions options;
-  options.programme_limit = programmes;
+  options.work_limit = programmes * kBudget.programme_work;
   return rank(tables, plan.plan, options);
 }
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "planner/cuts/search_budget.h"
 #include "planner/space/space.h"
 #include "tests/planner/world.h"
 
@@ -140,7 +141,7 @@ TEST(Rank, ALimitOfProgrammesIsDeterministic) {
   const auto rank_with = [&](std::int64_t limit, int threads) {
     World world(free_job(pinned.job));
     SearchOptions options;
-    options.programme_limit = limit;
+    options.work_limit = limit * kBudget.programme_work;
     options.threads = threads;
     return rank(world.tables, plan, options);
   };

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/error.h"
+#include "planner/cuts/search_budget.h"
 #include "planner/infeasible/evaluate_pinned.h"
 #include "planner/job/pins.h"
 #include "planner/report/evaluated.h"
@@ -296,7 +297,7 @@ TEST(Search, ProvesTheBestPlanBeforeItsRunnersUp) {
   const SearchResult all = searched(world);
   int proved = 0, open = 0;
   for (std::int64_t limit = 1; limit < all.stats.programmes; limit = limit * 9 / 8 + 1) {
-    SearchOptions options{.programme_limit = limit, .pareto = false};
+    SearchOptions options{.work_limit = limit * kBudget.programme_work, .pareto = false};
     const SearchResult r = search(world.tables, options);
     if (r.stats.stopped)  // else the last of its work came to the limit
       EXPECT_THAT(left_notes(r.stats), ElementsAre(HasSubstr(r.stats.optimal ? "all runners-up" : "stopped early")));
@@ -327,7 +328,7 @@ TEST(Search, GuessesAFirstPlanOfPhases) {
        {with({}), with({{"pipeline_stages", 2}}), with({{"location", {{"activations", "remote_ipu"}}}}),
         with({{"replicated_tensor_sharding", {{"weights", 1}}}}), with({{"recompute", "layer"}, {"io_tiles", 32}})}) {
     World world(test::small_gpt(pins));
-    const SearchResult first = search(world.tables, {.programme_limit = 1, .pareto = false}), all = searched(world);
+    const SearchResult first = search(world.tables, {.work_limit = 1, .pareto = false}), all = searched(world);
     ASSERT_FALSE(first.best.empty()) << pins;
     EXPECT_FALSE(first.stats.optimal);
     EXPECT_TRUE(first.best[0].fits);
