@@ -166,6 +166,10 @@ class PinCheck {
     if (only_inside(pins_.weights))
       fail("location/weights",
            "found in_processor with several phases, whose weights come from outside the processor; expected streaming");
+    if (only_inside(pins_.activations))
+      fail(
+          "location/activations",
+          "found in_processor with several phases, which hand boundaries on outside the processor; expected streaming");
     if (job_.task == Task::training && only_inside(pins_.optimizer_state))
       fail("location/optimizer_state", "found in_processor with several phases, expected streaming");
     if (!job_.machine.has_streaming())

@@ -206,7 +206,8 @@ class SettingLists {
     set_states(outside_);
     // A phase runs one direction at a time: the schedule has no effect, and the first one stands for all.
     space_.common.schedule = pins_.schedule.empty() ? Schedule::grouped : pins_.schedule[0];
-    const std::vector<Location> stash_at = places(pins_.activations, outside_, Location::streaming);
+    std::vector<Location> stash_at = places(pins_.activations, outside_, Location::streaming);
+    std::erase(stash_at, Location::in_processor);
     for (const PhaseOrder order : choices(pins_.phase_order, {PhaseOrder::phase_outer, PhaseOrder::micro_batch_outer},
                                           PhaseOrder::phase_outer, defaults_)) {
       space_.common.phase_order = order;
