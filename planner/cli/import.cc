@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/onnx/import.h"
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "model/error.h"
+#include "model/machine/load_machine.h"
 #include "model/quantity_text.h"
 #include "planner/cli/options.h"
 #include "planner/configurations/import_configuration.h"
+#include "planner/job/partitions.h"
+#include "planner/space/space.h"
 
 namespace superstep {
 namespace {
@@ -79,13 +84,23 @@ int import_model(const std::string& path, const CommonOptions& common) {
 }
 
 bool is_configuration(const std::string& path) {
-  const std::string ending = std::filesystem::path(path).extension().string();
+  std::string ending = std::filesystem::path(path).extension().string();
+  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return ending == ".json" || ending == ".yml" || ending == ".yaml";
+}
+
+// Throws Error if no machine of its kind can run the job's plan as it is.
+void check_legal(const ImportedJob& imported, const ConfigurationRequest& request) {
+  Job job = read_job(nlohmann::json(imported.job), request.files.at(0));
+  job.software = {kAnySoftware};
+  const std::int64_t used = pinned_ipus(job).value_or(job.machine.ipus);
+  cells(is_usable(job.machine, used) ? on_partition(job, used) : job, statistics_group(job), true);
 }
 
 int import_job(const ConfigurationRequest& request, const std::string& output, const CommonOptions& common) {
   check_output(output);
   const ImportedJob r = import_configuration(request);
+  check_legal(r, request);
   if (output.empty() || output == "-") {
     if (prints_text(common)) std::cout << r.job.dump(2) << "\n";
   } else {
@@ -108,7 +123,9 @@ struct Arguments {
 int run_import(const Arguments& a, const CommonOptions& common) {
   if (a.files.size() == 1 && !is_configuration(a.files[0])) {
     if (!a.output.empty())
-      throw Error("--output", "found with an ONNX file, whose job says {\"model\": {\"onnx\": FILE}}");
+      throw Error(
+          "--output",
+          "found with a file that is no .json or .yml: of an ONNX file a job says {\"model\": {\"onnx\": FILE}}");
     return import_model(a.files[0], common);
   }
   ConfigurationRequest request = a.request;

@@ -33,6 +33,11 @@ void read_calculon(Settings& s, Draft& d) {
   if (batch % each != 0)
     s.fail("batch_size", "found " + std::to_string(batch) + ", expected a multiple of data_par x microbatch_size");
   plan["gradient_accumulation"] = batch / each;
+  const std::int64_t procs =
+      replicas * plan["tensor_parallel"].get<std::int64_t>() * plan["pipeline_stages"].get<std::int64_t>();
+  if (const std::int64_t given = s.integer("num_procs", procs); given != procs)
+    s.fail("num_procs",
+           "found " + std::to_string(given) + ", but tensor_par x pipeline_par x data_par is " + std::to_string(procs));
   plan["phases"] = 1;
   const auto place = [&](const char* key) { return s.boolean(key, false) ? "streaming" : "in_processor"; };
   plan["location"] = {{"weights", place("weight_offload")}, {"activations", place("activations_offload")}};
@@ -40,6 +45,8 @@ void read_calculon(Settings& s, Draft& d) {
     plan["location"]["optimizer_state"] = place("optimizer_offload");
     plan["replicated_tensor_sharding"]["optimizer_state"] = s.boolean("optimizer_sharding", false) ? replicas : 1;
     const std::string recompute = s.text("activation_recompute", "none");
+    if (recompute != "full" && recompute != "attn_only" && recompute != "none")
+      s.fail("activation_recompute", "found \"" + recompute + "\", expected full, attn_only or none");
     plan["recompute"] = recompute == "full" ? "layer" : "none";
     if (recompute == "attn_only") {
       d.lacks("activation_recompute = attn_only: a job recomputes whole layers or nothing");

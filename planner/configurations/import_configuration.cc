@@ -12,6 +12,7 @@
 #include "planner/configurations/formats.h"
 #include "planner/configurations/read_file.h"
 #include "planner/job/job.h"
+#include "planner/job/pinned_stages.h"
 
 namespace superstep {
 namespace {
@@ -28,10 +29,15 @@ const ConfigurationFormat* format_of(const json& keys) {
   return nullptr;
 }
 
-// Returns a configuration that may be a command with flags.
-json with_flags(const json& value) {
+// Returns a configuration that may be a command with flags. Of a command's "{phase}" the value that is set is taken.
+json with_flags(const json& value, const ConfigurationRequest& request) {
   if (!value.contains("cmd") || !value["cmd"].is_string()) return value;
-  const std::string command = value["cmd"];
+  std::string command = value["cmd"];
+  for (const auto& [key, text] : request.more) {
+    const std::string place = "{" + key + "}";
+    for (std::size_t at = command.find(place); at != std::string::npos; at = command.find(place, at + text.size()))
+      command.replace(at, place.size(), text);
+  }
   json out = parse_flags(command);
   const std::size_t end = command.find(".py");
   const std::size_t begin = command.find_last_of(" \n", end);
@@ -41,7 +47,7 @@ json with_flags(const json& value) {
 }
 
 // Groups such as "release" of PopXL's files hold configurations, too.
-Named configurations_of(const json& file, const std::string& path) {
+Named configurations_of(const json& file, const std::string& path, const ConfigurationRequest& request) {
   if (!file.is_object()) throw Error(path, "found " + describe(file) + ", expected an object of keys");
   Named out;
   const bool all_objects = std::ranges::all_of(file, [](const json& v) { return v.is_object(); });
@@ -50,7 +56,7 @@ Named configurations_of(const json& file, const std::string& path) {
     const bool is_group = !value.empty() && std::ranges::all_of(value, [](const json& v) { return v.is_object(); }) &&
                           std::ranges::any_of(value, [](const json& v) { return v.contains("execution"); });
     if (!is_group) {
-      out[name] = with_flags(value);
+      out[name] = with_flags(value, request);
       continue;
     }
     for (const auto& [inner, keys] : value.items()) {
@@ -75,7 +81,7 @@ json keys_of(const ConfigurationRequest& request) {
   std::vector<Named> files;
   bool found = request.name.empty();
   for (const std::string& path : request.files) {
-    files.push_back(configurations_of(read_configuration_file(path), path));
+    files.push_back(configurations_of(read_configuration_file(path), path, request));
     const Named& all = files.back();
     if (const auto one = all.find(""); one != all.end()) {
       out.update(one->second);
@@ -83,7 +89,9 @@ json keys_of(const ConfigurationRequest& request) {
       out.update(named->second);
       found = true;
     } else if (request.name.empty()) {
-      throw Error(path, "found several configurations, expected --name with one of: " + names_of(all));
+      const std::string names = names_of(all);
+      if (names.empty()) continue;  // commands alone: another file has what they name
+      throw Error(path, "found several configurations, expected --name with one of: " + names);
     }
   }
   if (!found) {
@@ -110,9 +118,17 @@ json keys_of(const ConfigurationRequest& request) {
 void set_key(json& keys, const std::string& path, const std::string& text) {
   json value = json::parse(text, nullptr, false);
   if (value.is_discarded()) value = text;
-  std::string pointer = "/" + path;
-  std::ranges::replace(pointer, '.', '/');
-  keys[json::json_pointer(pointer)] = std::move(value);
+  json* at = &keys;
+  std::string above;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    if (!at->is_object() && !at->is_null())
+      throw Error("--set", "found " + path + ", but " + above + " is " + describe(*at) + ", expected an object");
+    above = path.substr(0, end);
+    at = &(*at)[path.substr(begin, end - begin)];
+    begin = end + 1;
+  }
+  *at = std::move(value);
 }
 
 // Returns the graph of the draft's model, for its micro-batch.
@@ -205,7 +221,9 @@ ImportedJob import_configuration(const ConfigurationRequest& request) {
   json keys = keys_of(request);
   for (const auto& [path, text] : request.more) set_key(keys, path, text);
   const std::string file = std::filesystem::path(request.files.at(0)).filename().string();
-  const std::string place = request.name.empty() ? request.files.back() : request.files.back() + ", " + request.name;
+  std::string place = request.files.at(0);
+  for (std::size_t i = 1; i < request.files.size(); ++i) place += " and " + request.files[i];
+  if (!request.name.empty()) place += ", " + request.name;
   const ConfigurationFormat* format = format_of(keys);
   if (format == nullptr) {
     std::string known;
@@ -226,7 +244,8 @@ ImportedJob import_configuration(const ConfigurationRequest& request) {
   for (const std::string& key : settings.unread()) draft.lacks(key + ": not known, left out");
   const std::string name = request.name.empty() ? file : request.name + " of " + file;
   ImportedJob out{in_order(draft, name + " (" + format->name + ")"), format->name, draft.no_equal};
-  read_job(json(out.job), place);  // what no job may have is told here
+  const Job job = read_job(json(out.job), place);  // what no job may have is told here
+  if (job.pins.layers_per_stage) pinned_stages(job, build_graph(job, draft.plan()["micro_batch"]));
   return out;
 }
 

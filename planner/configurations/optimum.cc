@@ -55,7 +55,7 @@ Network read_model(Settings& s, Draft& d) {
                   {"dropout", s.number("resid_pdrop", 0.1)},
                   {"attention_dropout", s.number("attn_pdrop", 0.1)}});
     // The vocabulary is padded to a multiple of the parts (modeling_gpt2.py:112).
-    const std::int64_t parts = std::max<std::int64_t>(1, s.integer("embedding_serialization_factor", 1));
+    const std::int64_t parts = std::max<std::int64_t>(1, s.integer("embedding_serialization_factor", 1, 0));
     model["vocabulary"] = (model["vocabulary"].get<std::int64_t>() + parts - 1) / parts * parts;
     return {true, true, false};
   }
@@ -94,7 +94,7 @@ Network read_model(Settings& s, Draft& d) {
 
 // "layers_per_ipu", with -1 for what remains, shared evenly; default: evenly over the IPUs.
 std::vector<std::int64_t> layers_by_ipu(Settings& s, const std::string& key, std::int64_t ipus, std::int64_t layers) {
-  std::vector<std::int64_t> out = s.integers(key);
+  std::vector<std::int64_t> out = s.integers(key, -1);
   if (out.empty() || (out.size() == 1 && out[0] == -1)) out.assign(ipus > 0 ? ipus : 1, -1);
   if (ipus == 1) return {layers};
   std::int64_t rest = layers, open = 0;
@@ -118,6 +118,9 @@ void read_optimum(Settings& s, Draft& d) {
   const std::int64_t layers = d.model()["layers"].get<std::int64_t>() * (network.two_stacks ? 2 : 1);
   const std::vector<std::int64_t> by_ipu =
       layers_by_ipu(s, key("layers_per_ipu"), s.integer(key("ipus_per_replica"), 0), layers);
+  if (const std::int64_t ipus = s.integer(key("ipus_per_replica"), std::ssize(by_ipu)); ipus != std::ssize(by_ipu))
+    s.fail(key("ipus_per_replica"), "found " + std::to_string(ipus) + ", but " + key("layers_per_ipu") + " has " +
+                                        std::to_string(by_ipu.size()) + " IPUs");
   set_layers(by_ipu, network.returns, d);
   json& plan = d.plan();
   std::int64_t replicas = 1;
@@ -135,11 +138,14 @@ void read_optimum(Settings& s, Draft& d) {
   set_pipeline(s.boolean("optimizer_state_offchip", false), s.boolean("replicated_tensor_sharding", false), replicas,
                d);
   std::vector<double> bounds = s.numbers(key("matmul_proportion"));
+  if (trains && bounds.size() > 1 && bounds.size() != by_ipu.size())
+    s.fail("matmul_proportion", "found " + std::to_string(bounds.size()) + " numbers, expected one, or " +
+                                    std::to_string(by_ipu.size()) + " for as many IPUs");
   if (bounds.empty() || (bounds.size() > 1 && bounds.size() != by_ipu.size())) bounds = {0.2};
   set_proportions(bounds, d);
   plan["precision"] = {{"partials", s.boolean("enable_half_partials", true) ? "fp16" : "fp32"}};
   const char* cut = network.cuts_head ? "head" : "embedding";
-  if (const std::int64_t parts = s.integer("embedding_serialization_factor", 1); parts > 1)
+  if (const std::int64_t parts = s.integer("embedding_serialization_factor", 1, 0); parts > 1)
     plan["serialisation"][cut] = parts;
   if (s.integer("projection_serialization_factor", 1) > 1)
     plan["serialisation"]["head"] = s.integer("projection_serialization_factor");

@@ -78,7 +78,7 @@ void read_training(Settings& s, Draft& d, bool squad) {
                            {"activations", "streaming"}});
   for (const char* what : {"weights", "gradients", "optimizer_state"})
     plan["replicated_tensor_sharding"][what] = replicas;
-  const std::int64_t io_tiles = s.integer("execution.io_tiles", 0);
+  const std::int64_t io_tiles = s.integer("execution.io_tiles", 0, 0);
   plan["io_tiles"] = io_tiles < 32 ? 0 : io_tiles;
   plan["precision"]["first_moment"] = squad ? "fp16" : "fp32";
   d.job["optimizer"] = {{"kind", "adamw"},
@@ -126,7 +126,7 @@ void read_popxl(Settings& s, Draft& d) {
     plan["serialisation"]["attention"] = parts;
   if (trains)
     read_training(s, d, squad);
-  else if (s.integer("execution.io_tiles", 0) > 0)
+  else if (s.integer("execution.io_tiles", 0, 0) > 0)
     d.note("io_tiles of inference set tiles aside that nothing uses; left out");
   if (!trains) d.lacks("boundaries between phases stay on the chip in the example; here they go to Streaming Memory");
   d.one_phase_per_layer = true;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "planner/configurations/formats.h"
+#include "planner/job/job.h"
 
 namespace superstep {
 namespace {
@@ -46,7 +47,7 @@ void read_adam(Settings& s, Draft& d, const std::string& fallback) {
 
 // A list for each IPU, or one number n: layers / n IPUs of n layers each.
 std::vector<std::int64_t> layers_by_ipu(Settings& s, std::int64_t layers) {
-  std::vector<std::int64_t> out = s.integers("layers_per_ipu");
+  std::vector<std::int64_t> out = s.integers("layers_per_ipu", kRestOfLayers);
   if (out.empty()) s.fail("layers_per_ipu", "is absent, expected the layers of each IPU");
   if (out.size() == 1 && out[0] > 0 && layers % out[0] == 0) out.assign(layers / out[0], out[0]);
   return out;
@@ -63,7 +64,7 @@ void read_bert(Settings& s, Draft& d) {
   d.model()["vocabulary"] = s.integer("vocab_size");
   d.model()["attention_dropout"] = s.number("attention_probs_dropout_prob", 0.1);
   read_execution(s, d, "micro_batch_size", "replication_factor");
-  std::int64_t masked = s.integer("mask_tokens", 20);
+  std::int64_t masked = s.integer("mask_tokens", 20, 0);
   if (s.boolean("packed_data", false) && !squad) {
     const json* factors = s.find("packing_factor");
     const std::string at = std::to_string(length);
@@ -151,13 +152,13 @@ void read_vit(Settings& s, Draft& d) {
                     {"dropout", s.number("hidden_dropout_prob", 0.1)},
                     {"attention_dropout", s.number("attention_probs_dropout_prob", 0)},
                     {"pixels", s.boolean("byteio", false) ? "uint8" : "normalised"}});
-  if (pretrains) d.model()["representation"] = s.integer("representation_size", 0);
+  if (pretrains) d.model()["representation"] = s.integer("representation_size", 0, 0);
   read_execution(s, d, "micro_batch_size", "replication_factor");
   set_layers(layers_by_ipu(s, layers), false, d);
   set_pipeline(s.boolean("optimizer_state_offchip", true), s.boolean("enable_rts", false), d.plan()["replicas"], d);
   set_proportions(s.numbers("matmul_proportion"), d);
   d.plan()["recompute"] = s.boolean("recompute_checkpoint_every_layer", false) ? "layer" : "stage";
-  d.plan()["prefetch_depth"] = std::max<std::int64_t>(1, s.integer("prefetch_depth", 1));
+  d.plan()["prefetch_depth"] = std::max<std::int64_t>(1, s.integer("prefetch_depth", 1, 0));
   const std::string precision = s.text("precision", "16.16");
   if (precision != "16.16") s.fail("precision", "found " + precision + ", expected \"16.16\": others are not imported");
   d.plan()["precision"] = {{"partials", s.boolean("half_partials", true) ? "fp16" : "fp32"},
@@ -293,9 +294,7 @@ void read_cnn(Settings& s, Draft& d) {
   std::int64_t all = 0;
   for (const std::int64_t n : blocks) all += n;
   std::vector<std::int64_t> firsts = {0}, by_ipu;
-  if (const json* splits = s.find("pipeline_splits")) {
-    for (const json& split : *splits) firsts.push_back(block_of(s, split.get<std::string>(), blocks, d));
-  }
+  for (const std::string& split : s.texts("pipeline_splits")) firsts.push_back(block_of(s, split, blocks, d));
   firsts.push_back(all);
   for (std::size_t i = 0; i + 1 < firsts.size(); ++i) by_ipu.push_back(firsts[i + 1] - firsts[i]);
   set_layers(by_ipu, false, d);

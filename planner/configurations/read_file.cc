@@ -3,6 +3,8 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -104,7 +106,8 @@ json parse_yaml(const std::string& text, const std::string& name) {
 }
 
 json read_configuration_file(const std::string& path) {
-  const std::string ending = std::filesystem::path(path).extension().string();
+  std::string ending = std::filesystem::path(path).extension().string();
+  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return ending == ".yml" || ending == ".yaml" ? parse_yaml(text_of_file(path), path) : parse_json_file(path);
 }
 

@@ -25,16 +25,28 @@ void Settings::fail(const std::string& path, const std::string& message) const {
   throw Error(place_ + (path.empty() ? "" : ", " + path), message);
 }
 
-std::int64_t Settings::integer(const std::string& path) {
-  const json* v = find(path);
-  if (v == nullptr) fail(path, "is absent, expected an integer; give it with --set " + path + "=VALUE");
-  const std::optional<std::int64_t> out = whole_number(*v);
-  if (!out) fail(path, "found " + describe(*v) + ", expected an integer");
+namespace {
+
+constexpr std::int64_t kMost = 1'000'000'000;
+
+std::int64_t whole(const Settings& settings, const std::string& path, const json& v, std::int64_t least) {
+  const std::optional<std::int64_t> out = whole_number(v);
+  if (!out || *out < least || *out > kMost)
+    settings.fail(path, "found " + describe(v) + ", expected an integer of at least " + std::to_string(least));
   return *out;
 }
 
-std::int64_t Settings::integer(const std::string& path, std::int64_t fallback) {
-  return has(path) ? integer(path) : fallback;
+}  // namespace
+
+std::int64_t Settings::integer(const std::string& path) {
+  const json* v = find(path);
+  if (v == nullptr) fail(path, "is absent, expected an integer; give it with --set " + path + "=VALUE");
+  return whole(*this, path, *v, 1);
+}
+
+std::int64_t Settings::integer(const std::string& path, std::int64_t fallback, std::int64_t least) {
+  const json* v = find(path);
+  return v != nullptr ? whole(*this, path, *v, least) : fallback;
 }
 
 double Settings::number(const std::string& path, double fallback) {
@@ -71,14 +83,21 @@ std::vector<double> Settings::numbers(const std::string& path) {
   return out;
 }
 
-std::vector<std::int64_t> Settings::integers(const std::string& path) {
+std::vector<std::int64_t> Settings::integers(const std::string& path, std::int64_t least) {
   const json* v = find(path);
   if (v == nullptr) return {};
   std::vector<std::int64_t> out;
+  for (const json& x : v->is_array() ? *v : json::array({*v})) out.push_back(whole(*this, path, x, least));
+  return out;
+}
+
+std::vector<std::string> Settings::texts(const std::string& path) {
+  const json* v = find(path);
+  if (v == nullptr) return {};
+  std::vector<std::string> out;
   for (const json& x : v->is_array() ? *v : json::array({*v})) {
-    const std::optional<std::int64_t> whole = whole_number(x);
-    if (!whole) fail(path, "found " + describe(x) + ", expected integers");
-    out.push_back(*whole);
+    if (!x.is_string()) fail(path, "found " + describe(x) + ", expected texts");
+    out.push_back(x);
   }
   return out;
 }

@@ -20,13 +20,15 @@ class Settings {
 
   const nlohmann::json* find(const std::string& path);  // null: absent, or null in the file
   bool has(const std::string& path) { return find(path) != nullptr; }
-  std::int64_t integer(const std::string& path, std::int64_t fallback);
+  // From `least` to a thousand million.
+  std::int64_t integer(const std::string& path, std::int64_t fallback, std::int64_t least = 1);
   std::int64_t integer(const std::string& path);  // throws Error if absent
   double number(const std::string& path, double fallback);
   bool boolean(const std::string& path, bool fallback);
   std::string text(const std::string& path, const std::string& fallback);
   std::vector<double> numbers(const std::string& path);  // one number is a list of one; empty: absent
-  std::vector<std::int64_t> integers(const std::string& path);
+  std::vector<std::int64_t> integers(const std::string& path, std::int64_t least = 0);
+  std::vector<std::string> texts(const std::string& path);
 
   [[noreturn]] void fail(const std::string& path, const std::string& message) const;
   const std::string& place() const { return place_; }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <set>
+#include <string>
 
 #include "planner/configurations/formats.h"
 
@@ -42,8 +44,16 @@ void read_bert_model(Settings& s, Draft& d, bool pretrains) {
 // Stages by the names of their parts: "hid" is a layer.
 void read_stages(Settings& s, Draft& d) {
   const json* stages = s.find("ipu_config.pipeline_stages");
-  if (stages == nullptr || !stages->is_array())
-    s.fail("ipu_config.pipeline_stages", "is absent, expected a list of stages");
+  if (stages == nullptr || !stages->is_array() || stages->empty())
+    s.fail("ipu_config.pipeline_stages", "is absent or empty, expected a list of stages");
+  static const std::set<std::string> parts = {"emb", "hid", "enc_out", "pool", "heads", "qa_head", "glue_head"};
+  for (const json& stage : *stages) {
+    const auto is_part = [&](const json& part) { return part.is_string() && parts.count(part.get<std::string>()) > 0; };
+    if (!stage.is_array() || stage.empty() || !std::ranges::all_of(stage, is_part))
+      s.fail(
+          "ipu_config.pipeline_stages",
+          "found stage " + stage.dump() + ", expected a list of emb, hid, enc_out, pool, heads, qa_head or glue_head");
+  }
   json& plan = d.plan();
   plan["layers_per_stage"] = json::array();
   for (const json& stage : *stages)
@@ -154,9 +164,7 @@ void read_resnet(Settings& s, Draft& d) {
              std::to_string(rounds * micro_batch * replicas) + ", as the example does");
   }
   std::vector<std::int64_t> ends, counts, mapping = s.integers("device-mapping");
-  if (const json* splits = s.find("pipeline-splits")) {
-    for (const json& split : *splits) ends.push_back(block_behind(s, split.get<std::string>()));
-  }
+  for (const std::string& split : s.texts("pipeline-splits")) ends.push_back(block_behind(s, split));
   ends.push_back(16);
   for (std::size_t i = 0; i < ends.size(); ++i) counts.push_back(ends[i] - (i == 0 ? 0 : ends[i - 1]));
   const bool one = mapping.empty() ? counts.size() == 1 : std::ranges::max(mapping) == 0;

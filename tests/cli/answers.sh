@@ -35,8 +35,12 @@ if grep -q 'links/rate has no effect' out; then complain "stages send over links
 sed 's/"plan": {/"run": {"chunk": 64}, "plan": {/' "$given/toy-tensor.json" >chunk.json
 run run chunk.json
 expect 0 out 'Not the same bits' 'is cut off the nodes of its sum' '"run": {"chunk": 16} cuts at nodes'
-run run "$given/toy-tensor.json"
-expect 0 out 'The same bits as the plain model'
+# Every job that is small enough has the plain model's bits as it stands.
+for job in "$given"/toy-*.json "$given"/run-*.json "$given/bert-l2-h128-pod4.json"; do
+  case $job in *-device.json) continue ;; esac  # device mode rounds between supersteps
+  run run "$job"
+  expect 0 out 'The same bits as the plain model'
+done
 
 # Inference has no gradients and no weight updates.
 run estimate "$given/toy-inference.json"

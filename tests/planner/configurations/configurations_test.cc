@@ -155,6 +155,28 @@ TEST_F(Configurations, RefusalsNameTheKey) {
   EXPECT_THAT(message({{(folder_ / "absent.yml").string()}, "", "", {}}), HasSubstr("absent.yml"));
 }
 
+// Values that would divide by zero, overflow, or be dropped are refused by their key.
+TEST_F(Configurations, ValuesOutOfRangeAreRefused) {
+  const std::string file = write("configs.yml", kBert);
+  const auto with = [&](const std::string& key, const std::string& value) {
+    return message_of([&] { import_configuration({{file}, "large", "", {{key, value}}}); });
+  };
+  for (const char* value : {"0", "-4", "9223372036854775807", "null", "[8]", "\"x\""})
+    EXPECT_THAT(with("micro_batch_size", value), HasSubstr("micro_batch_size")) << value;
+  EXPECT_THAT(with("replication_factor", "0"), HasSubstr("found 0, expected an integer of at least 1"));
+  EXPECT_THAT(with("layers_per_ipu", "[3, 7, 7]"), HasSubstr("layers_per_stage"));
+  EXPECT_THAT(with("layers_per_ipu", "[3, -2, 7, 7]"), HasSubstr("layers_per_ipu: found -2"));
+  EXPECT_THAT(with("hidden_size.x", "3"), HasSubstr("--set: found hidden_size.x, but hidden_size is 1024"));
+  EXPECT_EQ(with("a~b/c", "3"), "accepted");
+  const std::string stages = write("pretrain.json", R"({"bert_model_name": "bert-base-uncased", "global_batch":
+      {"micro_batch_size": 1, "replicas": 1, "grad_acc_steps_per_replica": 20}, "optimizer_opts": {"name": "AdamW"},
+      "ipu_config": {"pipeline_stages": [["emb"], ["hid", "hidden"]], "pipeline_device_mapping": [0, 1]}})");
+  EXPECT_THAT(message_of([&] {
+                import_configuration({{stages}, "", "", {}});
+              }),
+              HasSubstr("found stage [\"hid\",\"hidden\"]"));
+}
+
 TEST_F(Configurations, ABenchmarkReplacesKeysOfItsConfiguration) {
   const std::string configs = write("configs.yml", kBert);
   const std::string benchmarks = write("benchmarks.yml",
